@@ -1,0 +1,323 @@
+package bloom
+
+import (
+	"fmt"
+	"math"
+)
+
+// Strategy says how a Filter makes bit indexes from a Hash. Its values are the
+// ordinals of Guava's BloomFilterStrategies, as written in the binary form.
+type Strategy uint8
+
+const (
+	// Mitz32 is Guava's MURMUR128_MITZ_32, the default before Guava 17. It
+	// uses 64 bits of the Hash, and its indexes are 31 bits long: filters of
+	// more than 2^31 bits never use the rest.
+	Mitz32 Strategy = 0
+	// Mitz64 is Guava's MURMUR128_MITZ_64, its default and this package's.
+	Mitz64 Strategy = 1
+)
+
+func (s Strategy) String() string {
+	switch s {
+	case Mitz32:
+		return "Mitz32"
+	case Mitz64:
+		return "Mitz64"
+	}
+	return fmt.Sprintf("Strategy(%d)", uint8(s))
+}
+
+// maxK is the largest number of hashes in Guava's binary form.
+const maxK = 255
+
+// Set is what every filter in this package is.
+type Set interface {
+	// AddHash adds a key by its digest. It reports whether the set changed:
+	// true means the key was certainly new, false that it was probably added
+	// before.
+	AddHash(Hash) bool
+	// ContainsHash reports whether a key may have been added. False is certain.
+	ContainsHash(Hash) bool
+}
+
+// Filter is a Bloom filter. Its bits, and so its binary form, are the ones that
+// Guava's BloomFilter has after the same additions.
+//
+// The zero Filter contains nothing and can be decoded into; adding to it
+// panics. A Filter may be read by many goroutines at once, but only while none
+// writes; see SyncFilter for one that needs no such care. It must not be
+// copied after first use; see Clone.
+type Filter struct {
+	bits     bitset
+	k        int
+	strategy Strategy
+}
+
+// New returns an empty filter for n keys of which, once they are all added, it
+// reports a fraction p of all other keys as present. A smaller n serves too,
+// and a larger one with a higher rate; see FPR.
+//
+// It returns an error unless 0 < p < 1 and the filter that Guava makes of n and
+// p, by OptimalM and OptimalK, has 1 to 2^31-1 words (16 GiB) and at most 255
+// hashes. n = 0 counts as 1.
+func New(n uint64, p float64) (*Filter, error) { return NewStrategy(Mitz64, n, p) }
+
+// NewStrategy is New with another strategy than Mitz64.
+func NewStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
+	if s > Mitz64 {
+		return nil, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
+	}
+	if err := checkRate("p", p); err != nil {
+		return nil, err
+	}
+	m := OptimalM(n, p)
+	if m == 0 {
+		return nil, fmt.Errorf("bloom: n = %d, p = %v need no bits at all", n, p)
+	}
+	k := OptimalK(n, m)
+	f, err := newFilter(s, m, k)
+	if err != nil {
+		return nil, fmt.Errorf("%w (for n = %d, p = %v)", err, n, p)
+	}
+	return f, nil
+}
+
+// NewSize returns an empty filter of m bits, rounded up to a multiple of 64,
+// and k hashes. It returns an error unless 1 <= k <= 255 and m rounds up to 1 to
+// 2^31-1 words.
+func NewSize(m uint64, k int) (*Filter, error) { return newFilter(Mitz64, m, k) }
+
+func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
+	if k < 1 || k > maxK {
+		return nil, fmt.Errorf("bloom: k = %d is outside [1, %d]", k, maxK)
+	}
+	words := m/64 + min(m%64, 1)
+	if words < 1 || words > min(maxWords, math.MaxInt/8) {
+		return nil, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(min(maxWords, math.MaxInt/8))*64)
+	}
+	return &Filter{bits: newBitset(words), k: k, strategy: s}, nil
+}
+
+func checkRate(name string, p float64) error {
+	if !(p > 0 && p < 1) {
+		return fmt.Errorf("bloom: %s = %v is outside (0, 1)", name, p)
+	}
+	return nil
+}
+
+// Must returns v, and panics if err is not nil. It is for constructors whose
+// parameters are constants:
+//
+//	var seen = bloom.Must(bloom.New(1e6, 0.01))
+func Must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Add adds key. It reports whether the filter changed: true means that key was
+// certainly new, false that it was probably added before. It does not retain
+// key.
+func (f *Filter) Add(key []byte) bool { return f.AddHash(Sum(key)) }
+
+// AddString is Add of key's bytes, without copying them.
+func (f *Filter) AddString(key string) bool { return f.AddHash(SumString(key)) }
+
+// AddHash is Add by digest.
+func (f *Filter) AddHash(h Hash) bool {
+	if f.k == 0 {
+		panic(errZero)
+	}
+	m := f.M()
+	changed := false
+	for g := f.indexes(h); g.left > 0; {
+		if f.bits.set(g.next(m)) {
+			changed = true
+		}
+	}
+	return changed
+}
+
+const errZero = "bloom: Add to a zero Filter: make it with New or NewSize, or decode into it"
+
+// Contains reports whether key may have been added: false is certain, true is
+// wrong with probability FPR for a key that was not.
+func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(Sum(key)) }
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(SumString(key)) }
+
+// ContainsHash is Contains by digest.
+func (f *Filter) ContainsHash(h Hash) bool {
+	m := f.M()
+	for g := f.indexes(h); g.left > 0; {
+		if !f.bits.get(g.next(m)) {
+			return false
+		}
+	}
+	return f.k != 0
+}
+
+// AddBatch adds hs in order and returns how many of them changed the filter.
+// It is faster than a loop over AddHash where the filter is larger than the
+// processor's cache.
+func (f *Filter) AddBatch(hs []Hash) (added int) {
+	for _, h := range hs {
+		if f.AddHash(h) {
+			added++
+		}
+	}
+	return added
+}
+
+// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It is
+// faster than a loop over ContainsHash where the filter is larger than the
+// processor's cache, and allocates only if dst lacks room.
+func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
+	for _, h := range hs {
+		dst = append(dst, f.ContainsHash(h))
+	}
+	return dst
+}
+
+// indexes generates the bit indexes of one key: Kirsch and Mitzenmacher, Less
+// Hashing, Same Performance (2006), in Guava's two renderings.
+type indexes struct {
+	h, step uint64
+	left    int
+	is32    bool
+}
+
+func (f *Filter) indexes(h Hash) indexes {
+	if f.strategy == Mitz32 {
+		step := h.H1 >> 32
+		return indexes{h.H1 + step, step, f.k, true}
+	}
+	return indexes{h.H1, h.H2, f.k, false}
+}
+
+func (g *indexes) next(m uint64) uint64 {
+	h := g.h
+	g.h += g.step
+	g.left--
+	if g.is32 {
+		c := int32(h)
+		if c < 0 {
+			c = ^c
+		}
+		return uint64(c) % m
+	}
+	return h & math.MaxInt64 % m
+}
+
+// Merge makes f the union of f and g: it then contains all that either did. It
+// returns an error, and leaves f as it was, unless the two agree in m, k and
+// strategy.
+func (f *Filter) Merge(g *Filter) error {
+	if err := f.compatible(g); err != nil {
+		return err
+	}
+	f.bits.or(g.bits)
+	return nil
+}
+
+// Intersect clears all bits of f that are not set in g: f still contains every
+// key that was added to both, with more false positives than a filter made of
+// those keys alone. It returns an error, and leaves f as it was, unless the two
+// agree in m, k and strategy.
+func (f *Filter) Intersect(g *Filter) error {
+	if err := f.compatible(g); err != nil {
+		return err
+	}
+	f.bits.and(g.bits)
+	return nil
+}
+
+func (f *Filter) compatible(g *Filter) error {
+	switch {
+	case f.M() != g.M():
+		return fmt.Errorf("bloom: filters differ in m: %d and %d", f.M(), g.M())
+	case f.k != g.k:
+		return fmt.Errorf("bloom: filters differ in k: %d and %d", f.k, g.k)
+	case f.strategy != g.strategy:
+		return fmt.Errorf("bloom: filters differ in strategy: %v and %v", f.strategy, g.strategy)
+	}
+	return nil
+}
+
+// Clone returns an independent copy.
+func (f *Filter) Clone() *Filter {
+	g := *f
+	g.bits = newBitset(uint64(len(f.bits.words)))
+	copy(g.bits.words, f.bits.words)
+	g.bits.ones = f.bits.ones
+	return &g
+}
+
+// Reset removes all keys. It keeps the memory and the parameters.
+func (f *Filter) Reset() { f.bits.clear() }
+
+// Equal reports whether f and g have the same parameters and the same bits.
+func (f *Filter) Equal(g *Filter) bool {
+	return f.compatible(g) == nil && f.bits.equal(g.bits)
+}
+
+// M returns the number of bits, a multiple of 64.
+func (f *Filter) M() uint64 { return uint64(len(f.bits.words)) * 64 }
+
+// K returns the number of hashes, which is how many bits a key sets.
+func (f *Filter) K() int { return f.k }
+
+// Strategy returns how indexes are made.
+func (f *Filter) Strategy() Strategy { return f.strategy }
+
+// OnesCount returns the number of bits set. It takes constant time.
+func (f *Filter) OnesCount() uint64 { return f.bits.ones }
+
+// FillRatio returns the fraction of bits set, from 0 to 1.
+func (f *Filter) FillRatio() float64 {
+	if f.k == 0 {
+		return 0
+	}
+	return float64(f.bits.ones) / float64(f.M())
+}
+
+// ApproxCount estimates the number of distinct keys added, from the number of
+// bits set: -m/k ln(1 - ones/m), rounded (Swamidass and Baldi, Mathematical
+// Correction for Fingerprint Similarity Measures, 2007). It is Guava's
+// approximateElementCount, except for a filter with every bit set, where Guava
+// throws: that counts as if half a bit were clear, m/k ln(2m), the largest
+// value a filter can return.
+func (f *Filter) ApproxCount() uint64 { return approxCount(f.M(), f.k, f.bits.ones) }
+
+func approxCount(m uint64, k int, ones uint64) uint64 {
+	if k == 0 {
+		return 0
+	}
+	fill := float64(ones) / float64(m)
+	if ones == m {
+		fill = (float64(m) - 0.5) / float64(m)
+	}
+	return uint64(math.Round(-math.Log1p(-fill) * float64(m) / float64(k)))
+}
+
+// FPR returns the probability that a key which was not added is reported as
+// present, as things are now: (ones/m)^k. It is Guava's expectedFpp.
+func (f *Filter) FPR() float64 {
+	if f.k == 0 {
+		return 0
+	}
+	return math.Pow(f.FillRatio(), float64(f.k))
+}
+
+// Capacity returns the number of keys at which half of the bits are expected to
+// be set, m ln 2 / k, truncated. That is about the n that New was given; past
+// it FPR rises steeply.
+func (f *Filter) Capacity() uint64 {
+	if f.k == 0 {
+		return 0
+	}
+	return uint64(float64(f.M()) * math.Ln2 / float64(f.k))
+}
