@@ -3,29 +3,73 @@ package bloom
 import (
 	"encoding/binary"
 	"io"
+	"math"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 )
 
 // bitset is a packed array of bits: bit i is bit i%64, from the least
-// significant, of word i/64. It counts its ones as they are set.
+// significant, of word i/64. It knows how many are set.
 type bitset struct {
-	words []uint64
-	ones  uint64
+	words      []uint64
+	ones       uint64
+	reciprocal uint64 // of len(words); see locate
 }
 
-func newBitset(words uint64) bitset { return bitset{words: make([]uint64, words)} }
-
-// set sets bit i and reports whether it was clear.
-func (b *bitset) set(i uint64) bool {
-	w := &b.words[i>>6]
-	was := *w >> (i & 63) & 1
-	*w |= 1 << (i & 63)
-	b.ones += 1 - was
-	return was == 0
+func newBitset(words int) bitset {
+	return bitset{words: make([]uint64, words), reciprocal: math.MaxUint64 / uint64(words)}
 }
 
-func (b *bitset) get(i uint64) bool { return b.words[i>>6]>>(i&63)&1 != 0 }
+// locate returns the word and the position in it of bit
+// (x & math.MaxInt64) % (64 * len(words)), without a division.
+//
+// The low 6 bits of x are the position and the remaining 57 are to be reduced
+// modulo W = len(words). The reciprocal r = floor((2^64-1)/W) is at least
+// 2^64/W - 1, and v < 2^57, so v*r/2^64 is at most v/W and more than
+// v/W - 2^-7: its floor is floor(v/W) or one less, and one correction, rarely
+// needed, makes the remainder exact.
+func (b *bitset) locate(x uint64) (word uint64, pos uint64) {
+	v, w := x<<1>>7, uint64(len(b.words))
+	q, _ := bits.Mul64(v, b.reciprocal)
+	v -= q * w
+	if v >= w {
+		v -= w
+	}
+	return v, x & 63
+}
+
+// set sets the bit that x stands for and returns 1 if it was clear, or else 0.
+// The caller adds that to b.ones.
+func (b *bitset) set(x uint64) uint64 {
+	i, pos := b.locate(x)
+	w := b.words[i]
+	b.words[i] = w | 1<<pos
+	return ^w >> pos & 1
+}
+
+// get returns the bit that x stands for.
+func (b *bitset) get(x uint64) uint64 {
+	i, pos := b.locate(x)
+	return b.words[i] >> pos & 1
+}
+
+// setAtomic is set for many goroutines. It looks before it writes: a cache line
+// that is not written stays with every processor that reads it.
+func (b *bitset) setAtomic(x uint64) uint64 {
+	i, pos := b.locate(x)
+	w := &b.words[i]
+	if atomic.LoadUint64(w)>>pos&1 != 0 {
+		return 0
+	}
+	return ^atomic.OrUint64(w, 1<<pos) >> pos & 1
+}
+
+// getAtomic is get for many goroutines.
+func (b *bitset) getAtomic(x uint64) uint64 {
+	i, pos := b.locate(x)
+	return atomic.LoadUint64(&b.words[i]) >> pos & 1
+}
 
 // or sets every bit that is set in c, which must be as long as b.
 func (b *bitset) or(c bitset) {
@@ -60,12 +104,13 @@ func (b *bitset) equal(c bitset) bool {
 // is written or read.
 const chunkBytes = 64 << 10
 
-// appendWords appends each word to dst as 8 big-endian bytes.
+// appendWords appends each word to dst as 8 big-endian bytes. The words may be
+// written to meanwhile, atomically.
 func appendWords(dst []byte, words []uint64) []byte {
 	n := len(dst)
 	dst = slices.Grow(dst, len(words)*8)[:n+len(words)*8]
 	for i, out := 0, dst[n:]; i < len(words) && len(out) >= 8; i, out = i+1, out[8:] {
-		binary.BigEndian.PutUint64(out, words[i])
+		binary.BigEndian.PutUint64(out, atomic.LoadUint64(&words[i]))
 	}
 	return dst
 }
@@ -102,9 +147,10 @@ func (b *bitset) readWords(r io.Reader, n int) (total int64, err error) {
 	buf := make([]byte, min(chunkBytes, n*8))
 	for read := 0; read < n; {
 		if read == len(b.words) {
-			grown := make([]uint64, min(n, max(len(buf)/8, 4*read)))
-			copy(grown, b.words)
-			b.words = grown
+			grown := newBitset(min(n, max(len(buf)/8, 4*read)))
+			grown.ones = b.ones
+			copy(grown.words, b.words)
+			*b = grown
 		}
 		chunk := buf[:min(len(buf), (len(b.words)-read)*8)]
 		m, err := io.ReadFull(r, chunk)

@@ -3,6 +3,7 @@ package bloom
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Strategy says how a Filter makes bit indexes from a Hash. Its values are the
@@ -96,7 +97,7 @@ func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
 	if words < 1 || words > min(maxWords, math.MaxInt/8) {
 		return nil, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(min(maxWords, math.MaxInt/8))*64)
 	}
-	return &Filter{bits: newBitset(words), k: k, strategy: s}, nil
+	return &Filter{bits: newBitset(int(words)), k: k, strategy: s}, nil
 }
 
 func checkRate(name string, p float64) error {
@@ -130,17 +131,22 @@ func (f *Filter) AddHash(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
 	}
-	m := f.M()
-	changed := false
-	for g := f.indexes(h); g.left > 0; {
-		if f.bits.set(g.next(m)) {
-			changed = true
+	var added uint64
+	if f.strategy == Mitz32 {
+		for x, i := newMitz32(h), f.k; i > 0; i-- {
+			added += f.bits.set(x.next())
+		}
+	} else {
+		for x, i := h.H1, f.k; i > 0; i-- {
+			added += f.bits.set(x)
+			x += h.H2
 		}
 	}
-	return changed
+	f.bits.ones += added
+	return added != 0
 }
 
-const errZero = "bloom: Add to a zero Filter: make it with New or NewSize, or decode into it"
+const errZero = "bloom: Add to a zero filter: make it with a constructor, or decode into it"
 
 // Contains reports whether key may have been added: false is certain, true is
 // wrong with probability FPR for a key that was not.
@@ -150,10 +156,36 @@ func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(Sum(key)) }
 func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(SumString(key)) }
 
 // ContainsHash is Contains by digest.
+//
+// It tests four probes before it branches: an absent key, which half of all
+// single probes would reject, then costs one well-predicted branch, and a
+// present one, which needs all k, two.
 func (f *Filter) ContainsHash(h Hash) bool {
-	m := f.M()
-	for g := f.indexes(h); g.left > 0; {
-		if !f.bits.get(g.next(m)) {
+	if f.strategy == Mitz32 {
+		return f.contains32(h)
+	}
+	x, k := h.H1, f.k
+	for ; k >= 4; k -= 4 {
+		x1 := x + h.H2
+		x2 := x1 + h.H2
+		x3 := x2 + h.H2
+		if f.bits.get(x)&f.bits.get(x1)&f.bits.get(x2)&f.bits.get(x3) == 0 {
+			return false
+		}
+		x = x3 + h.H2
+	}
+	for ; k > 0; k-- {
+		if f.bits.get(x) == 0 {
+			return false
+		}
+		x += h.H2
+	}
+	return f.k != 0
+}
+
+func (f *Filter) contains32(h Hash) bool {
+	for x, i := newMitz32(h), f.k; i > 0; i-- {
+		if f.bits.get(x.next()) == 0 {
 			return false
 		}
 	}
@@ -180,36 +212,6 @@ func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
 		dst = append(dst, f.ContainsHash(h))
 	}
 	return dst
-}
-
-// indexes generates the bit indexes of one key: Kirsch and Mitzenmacher, Less
-// Hashing, Same Performance (2006), in Guava's two renderings.
-type indexes struct {
-	h, step uint64
-	left    int
-	is32    bool
-}
-
-func (f *Filter) indexes(h Hash) indexes {
-	if f.strategy == Mitz32 {
-		step := h.H1 >> 32
-		return indexes{h.H1 + step, step, f.k, true}
-	}
-	return indexes{h.H1, h.H2, f.k, false}
-}
-
-func (g *indexes) next(m uint64) uint64 {
-	h := g.h
-	g.h += g.step
-	g.left--
-	if g.is32 {
-		c := int32(h)
-		if c < 0 {
-			c = ^c
-		}
-		return uint64(c) % m
-	}
-	return h & math.MaxInt64 % m
 }
 
 // Merge makes f the union of f and g: it then contains all that either did. It
@@ -250,9 +252,7 @@ func (f *Filter) compatible(g *Filter) error {
 // Clone returns an independent copy.
 func (f *Filter) Clone() *Filter {
 	g := *f
-	g.bits = newBitset(uint64(len(f.bits.words)))
-	copy(g.bits.words, f.bits.words)
-	g.bits.ones = f.bits.ones
+	g.bits.words = slices.Clone(f.bits.words)
 	return &g
 }
 

@@ -169,3 +169,20 @@ func fmix(k uint64) uint64 {
 	k ^= k >> 33
 	return k
 }
+
+// Bit indexes are made as Kirsch and Mitzenmacher, Less Hashing, Same
+// Performance (2006), propose, the i-th being H1 + i*H2 mod m. Guava has two
+// renderings of that. Mitz64 is plain 64-bit arithmetic from i = 0 and takes the
+// remainder of the low 63 bits; its loops are written out where they run.
+// mitz32 is the other one.
+type mitz32 struct{ sum, step uint32 }
+
+func newMitz32(h Hash) mitz32 { return mitz32{uint32(h.H1), uint32(h.H1 >> 32)} }
+
+// next returns the number whose remainder modulo m is the next index. Guava's
+// i starts at 1 here, and a sum that is negative as an int32 has all its bits
+// flipped.
+func (x *mitz32) next() uint64 {
+	x.sum += x.step
+	return uint64(x.sum ^ uint32(int32(x.sum)>>31))
+}

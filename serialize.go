@@ -69,7 +69,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	if len(data)%8 != 0 || len(data)/8 != words {
 		return fmt.Errorf("%w: %d words followed by %d bytes", ErrFormat, words, len(data))
 	}
-	g.bits = newBitset(uint64(words))
+	g.bits = newBitset(words)
 	g.bits.fill(0, data)
 	*f = g
 	return nil
