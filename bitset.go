@@ -18,7 +18,7 @@ type bitset struct {
 }
 
 func newBitset(words int) bitset {
-	return bitset{words: make([]uint64, words), reciprocal: math.MaxUint64 / uint64(words)}
+	return bitset{words: newWords(words), reciprocal: math.MaxUint64 / uint64(words)}
 }
 
 // locate returns the word and the position in it of bit

@@ -3,7 +3,6 @@ package bloom
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Strategy says how a Filter makes bit indexes from a Hash. Its values are the
@@ -252,7 +251,8 @@ func (f *Filter) compatible(g *Filter) error {
 // Clone returns an independent copy.
 func (f *Filter) Clone() *Filter {
 	g := *f
-	g.bits.words = slices.Clone(f.bits.words)
+	g.bits.words = newWords(len(f.bits.words))
+	copy(g.bits.words, f.bits.words)
 	return &g
 }
 

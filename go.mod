@@ -5,6 +5,7 @@ go 1.24
 require (
 	github.com/spaolacci/murmur3 v1.1.0
 	github.com/stretchr/testify v1.11.1
+	golang.org/x/sys v0.31.0
 )
 
 require (

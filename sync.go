@@ -42,7 +42,7 @@ func (f *Filter) Sync() *SyncFilter {
 // it report them, and others, a little more often than FPR says.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := s.f
-	f.bits.words = make([]uint64, len(s.f.bits.words))
+	f.bits.words = newWords(len(s.f.bits.words))
 	ones := 0
 	for i := range f.bits.words {
 		w := atomic.LoadUint64(&s.f.bits.words[i])

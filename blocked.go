@@ -1,0 +1,329 @@
+package bloom
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// BlockedFilter is a Bloom filter that keeps all bits of a key in one cache
+// line: it answers in one memory access where Filter needs up to k, for about
+// 10 % more memory at p = 1 %, 30 % at 0.1 % and twice as much at 1e-5.
+//
+// Its layout is the split-block Bloom filter of the Parquet format (Parquet
+// format specification, BloomFilter.md; Putze, Sanders and Singler, Cache-,
+// Hash- and Space-Efficient Bloom Filters, 2007): blocks of eight 32-bit words,
+// in each of which a key sets one bit. Only Hash.H1 is used. With H1 the xxHash64
+// of a plain-encoded value, Bitset is the bitset of a Parquet column's filter.
+//
+// The zero BlockedFilter contains nothing and can be decoded into; adding to it
+// panics. A BlockedFilter may be read by many goroutines at once, but only while
+// none writes. It must not be copied after first use; see Clone.
+type BlockedFilter struct {
+	words []uint64 // four to a block: words 2i and 2i+1 of the format, the first in the low half
+}
+
+const (
+	blockWords = 4
+	blockBytes = 32
+	blockBits  = 256
+
+	// maxBlocks keeps the block index within the 32 bits of hash that make it.
+	maxBlocks = min(1<<31, math.MaxInt/blockBytes)
+)
+
+// salts are the format's.
+var salts = [8]uint32{
+	0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
+	0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
+}
+
+// NewBlocked returns an empty filter for n keys of which, once they are all
+// added, it reports a fraction p of all other keys as present. It is the smallest
+// of which the theory for blocked filters says so; classic sizing would miss p.
+// It returns an error unless 0 < p < 1 and the filter has at most 2^31 blocks
+// (64 GiB). n = 0 counts as 1.
+func NewBlocked(n uint64, p float64) (*BlockedFilter, error) {
+	if err := checkRate("p", p); err != nil {
+		return nil, err
+	}
+	n = max(n, 1)
+	if blockedRate(n, maxBlocks) > p {
+		return nil, fmt.Errorf("bloom: n = %d, p = %v need more than %d blocks", n, p, uint64(maxBlocks))
+	}
+	lo, hi := uint64(1), uint64(maxBlocks)
+	for lo < hi {
+		if mid := (lo + hi) / 2; blockedRate(n, mid) > p {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return newBlocked(lo), nil
+}
+
+// NewBlockedSize returns an empty filter of m bits, rounded up to a multiple of
+// 256. It returns an error unless m rounds up to 1 to 2^31 blocks.
+func NewBlockedSize(m uint64) (*BlockedFilter, error) {
+	blocks := m/blockBits + min(m%blockBits, 1)
+	if blocks < 1 || blocks > maxBlocks {
+		return nil, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(maxBlocks)*blockBits)
+	}
+	return newBlocked(blocks), nil
+}
+
+// NewBlockedBitset returns a filter with the bits that Bitset returned, or that
+// a Parquet file holds. It returns an error, which wraps ErrFormat, unless
+// bitset is 1 to 2^31 blocks of 32 bytes. It does not retain bitset.
+func NewBlockedBitset(bitset []byte) (*BlockedFilter, error) {
+	if len(bitset) == 0 || len(bitset)%blockBytes != 0 || len(bitset)/blockBytes > maxBlocks {
+		return nil, fmt.Errorf("%w: a bitset of %d bytes is not 1 to %d blocks of %d", ErrFormat, len(bitset), uint64(maxBlocks), blockBytes)
+	}
+	b := newBlocked(uint64(len(bitset) / blockBytes))
+	for i := range b.words {
+		b.words[i] = binary.LittleEndian.Uint64(bitset[8*i:])
+	}
+	return b, nil
+}
+
+func newBlocked(blocks uint64) *BlockedFilter {
+	return &BlockedFilter{newWords(int(blocks) * blockWords)}
+}
+
+// blockedRate returns the false-positive rate of n keys in so many blocks. A
+// block holds a Poisson-distributed number j of keys, with mean n/blocks; a word
+// of it then has a given bit set with probability 1-(31/32)^j, and a key is
+// reported if its bit is set in all eight (Putze, Sanders and Singler,
+// equation 3). On top of that come keys that share both their block and the 32
+// bits of hash that choose the bits.
+func blockedRate(n, blocks uint64) float64 {
+	mean := float64(n) / float64(blocks)
+	rate := mean / (1 << 32)
+	// Terms further than this from the mean add nothing to a float64.
+	spread := 12*math.Sqrt(mean) + 40
+	for j := math.Floor(max(0, mean-spread)); j <= mean+spread; j++ {
+		lgamma, _ := math.Lgamma(j + 1)
+		poisson := math.Exp(j*math.Log(mean) - mean - lgamma)
+		word := -math.Expm1(j * math.Log1p(-1.0/32))
+		rate += poisson * math.Pow(word, 8)
+	}
+	return rate
+}
+
+// Add adds key and reports whether the filter changed: true means that key was
+// certainly new, false that it was probably added before. It does not retain
+// key.
+func (b *BlockedFilter) Add(key []byte) bool { return b.AddHash(Sum(key)) }
+
+// AddString is Add of key's bytes, without copying them.
+func (b *BlockedFilter) AddString(key string) bool { return b.AddHash(SumString(key)) }
+
+// AddHash is Add by digest, of which only H1 matters.
+func (b *BlockedFilter) AddHash(h Hash) bool {
+	if len(b.words) == 0 {
+		panic(errZero)
+	}
+	if useAVX2 {
+		return blockAdd(&b.words[0], len(b.words)/blockWords, h.H1)
+	}
+	return b.add(h.H1)
+}
+
+// Contains reports whether key may have been added: false is certain, true is
+// wrong with probability FPR for a key that was not.
+func (b *BlockedFilter) Contains(key []byte) bool { return b.ContainsHash(Sum(key)) }
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (b *BlockedFilter) ContainsString(key string) bool { return b.ContainsHash(SumString(key)) }
+
+// ContainsHash is Contains by digest, of which only H1 matters.
+func (b *BlockedFilter) ContainsHash(h Hash) bool {
+	if len(b.words) == 0 {
+		return false
+	}
+	if useAVX2 {
+		return blockContains(&b.words[0], len(b.words)/blockWords, h.H1)
+	}
+	return b.contains(h.H1)
+}
+
+// AddBatch adds hs in order and returns how many of them changed the filter.
+// Where the filter is larger than the processor's cache it is several times
+// faster than a loop over AddHash.
+func (b *BlockedFilter) AddBatch(hs []Hash) (added int) {
+	if len(hs) == 0 {
+		return 0
+	}
+	if len(b.words) == 0 {
+		panic(errZero)
+	}
+	for len(hs) > 0 {
+		chunk := hs[:min(len(hs), batchChunk)]
+		if useAVX2 {
+			added += blocksAdd(&b.words[0], len(b.words)/blockWords, &chunk[0], len(chunk))
+		} else {
+			b.touch(chunk)
+			for i := range chunk {
+				if b.add(chunk[i].H1) {
+					added++
+				}
+			}
+		}
+		hs = hs[len(chunk):]
+	}
+	return added
+}
+
+// ContainsBatch appends ContainsHash of each of hs to dst and returns it. Where
+// the filter is larger than the processor's cache it is several times faster
+// than a loop over ContainsHash. It allocates only if dst lacks room.
+func (b *BlockedFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	out := dst[n:]
+	if len(b.words) == 0 {
+		clear(out)
+		return dst
+	}
+	for len(hs) > 0 {
+		chunk := hs[:min(len(hs), batchChunk)]
+		if useAVX2 {
+			blocksContain(&b.words[0], len(b.words)/blockWords, &chunk[0], len(chunk), &out[0])
+		} else {
+			b.touch(chunk)
+			for i := range chunk {
+				out[i] = b.contains(chunk[i].H1)
+			}
+		}
+		hs, out = hs[len(chunk):], out[len(chunk):]
+	}
+	return dst
+}
+
+// block returns the block of a key, and its mask, by the format's arithmetic:
+// the high half of the hash picks the block by multiply-shift, the low half
+// times a salt picks, by its top five bits, the bit in each word.
+func (b *BlockedFilter) block(h uint64) *[blockWords]uint64 {
+	i := h >> 32 * uint64(len(b.words)/blockWords) >> 32 * blockWords
+	return (*[blockWords]uint64)(b.words[i:])
+}
+
+func blockMask(h uint64, i int) uint64 {
+	x := uint32(h)
+	return 1<<(x*salts[2*i]>>27) | 1<<(32|x*salts[2*i+1]>>27)
+}
+
+// batchChunk is how many hashes a batch handles at a time: few enough that the
+// blocks stay cached between touch and use, and that assembly, which cannot be
+// preempted, returns soon.
+const batchChunk = 1024
+
+// touch reads a word of each hash's block. The reads do not wait for each
+// other, as those of a loop that branches on each answer do.
+func (b *BlockedFilter) touch(hs []Hash) (sum uint64) {
+	for i := range hs {
+		sum += b.block(hs[i].H1)[0]
+	}
+	return sum
+}
+
+// add is the portable form of AddHash.
+func (b *BlockedFilter) add(h uint64) bool {
+	block := b.block(h)
+	var clear uint64
+	for i := range block {
+		mask := blockMask(h, i)
+		clear |= mask &^ block[i]
+		block[i] |= mask
+	}
+	return clear != 0
+}
+
+// contains is the portable form of ContainsHash.
+func (b *BlockedFilter) contains(h uint64) bool {
+	block := b.block(h)
+	var clear uint64
+	for i := range block {
+		clear |= blockMask(h, i) &^ block[i]
+	}
+	return clear == 0
+}
+
+// Merge makes b the union of b and c: it then contains all that either did. It
+// returns an error, and leaves b as it was, unless the two agree in m.
+func (b *BlockedFilter) Merge(c *BlockedFilter) error {
+	if b.M() != c.M() {
+		return fmt.Errorf("bloom: filters differ in m: %d and %d", b.M(), c.M())
+	}
+	for i, w := range c.words {
+		b.words[i] |= w
+	}
+	return nil
+}
+
+// Clone returns an independent copy.
+func (b *BlockedFilter) Clone() *BlockedFilter {
+	c := &BlockedFilter{newWords(len(b.words))}
+	copy(c.words, b.words)
+	return c
+}
+
+// Reset removes all keys. It keeps the memory.
+func (b *BlockedFilter) Reset() { clear(b.words) }
+
+// Equal reports whether b and c have the same bits.
+func (b *BlockedFilter) Equal(c *BlockedFilter) bool { return slices.Equal(b.words, c.words) }
+
+// M returns the number of bits, a multiple of 256.
+func (b *BlockedFilter) M() uint64 { return uint64(len(b.words)) * 64 }
+
+// ApproxCount estimates the number of distinct keys added: for each block the
+// number that makes its count of ones likeliest, ln(1 - ones/256) / ln(31/32),
+// added up. A block with every bit set counts as if half a bit were clear. It
+// reads the whole filter.
+func (b *BlockedFilter) ApproxCount() uint64 {
+	var blocks [blockBits + 1]uint64 // by ones
+	for i := 0; i < len(b.words); i += blockWords {
+		ones := 0
+		for _, w := range b.words[i : i+blockWords] {
+			ones += bits.OnesCount64(w)
+		}
+		blocks[ones]++
+	}
+	var keys float64
+	for ones, n := range blocks {
+		fill := min(float64(ones), blockBits-0.5) / blockBits
+		keys += float64(n) * math.Log1p(-fill) / math.Log1p(-1.0/32)
+	}
+	return uint64(math.Round(keys))
+}
+
+// FPR returns the probability that a key which was not added is reported as
+// present, as things are now: the mean over all blocks of the product of its
+// words' fills. It reads the whole filter.
+func (b *BlockedFilter) FPR() float64 {
+	if len(b.words) == 0 {
+		return 0
+	}
+	var sum float64
+	for i := 0; i < len(b.words); i += blockWords {
+		product := 1.0
+		for _, w := range b.words[i : i+blockWords] {
+			product *= float64(bits.OnesCount32(uint32(w)) * bits.OnesCount32(uint32(w>>32)))
+		}
+		sum += product
+	}
+	return sum / (1 << 40) / float64(len(b.words)/blockWords) // 32^8 = 2^40
+}
+
+// Bitset returns a copy of the bits as a Parquet file holds them: 32-bit words,
+// little-endian, eight to a block.
+func (b *BlockedFilter) Bitset() []byte {
+	data := make([]byte, len(b.words)*8)
+	for i, w := range b.words {
+		binary.LittleEndian.PutUint64(data[8*i:], w)
+	}
+	return data
+}

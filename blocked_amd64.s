@@ -1,0 +1,147 @@
+//go:build !purego
+
+#include "textflag.h"
+
+DATA blockSalts<>+0(SB)/8, $0x44974d9147b6137b
+DATA blockSalts<>+8(SB)/8, $0xa2b7289d8824ad5b
+DATA blockSalts<>+16(SB)/8, $0x2df1424b705495c7
+DATA blockSalts<>+24(SB)/8, $0x5c6bfb319efc4947
+GLOBL blockSalts<>(SB), RODATA|NOPTR, $32
+
+DATA blockOnes<>+0(SB)/8, $0x0000000100000001
+DATA blockOnes<>+8(SB)/8, $0x0000000100000001
+DATA blockOnes<>+16(SB)/8, $0x0000000100000001
+DATA blockOnes<>+24(SB)/8, $0x0000000100000001
+GLOBL blockOnes<>(SB), RODATA|NOPTR, $32
+
+// func blockContains(words *uint64, n int, h uint64) bool
+TEXT ·blockContains(SB), NOSPLIT, $0-25
+	MOVQ words+0(FP), SI
+	MOVQ h+16(FP), AX
+	SHRQ $32, AX
+	IMULQ n+8(FP), AX
+	VPBROADCASTD h+16(FP), Y0    // low half
+	SHRQ $32, AX
+	SHLQ $5, AX
+	VPMULLD blockSalts<>(SB), Y0, Y0
+	VMOVDQU blockOnes<>(SB), Y1
+	VPSRLD $27, Y0, Y0
+	VPSLLVD Y0, Y1, Y0           // the mask
+	VMOVDQU (SI)(AX*1), Y2
+	VPTEST Y0, Y2                // carry: mask &^ block is empty
+	SETCS ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func blockAdd(words *uint64, n int, h uint64) bool
+TEXT ·blockAdd(SB), NOSPLIT, $0-25
+	MOVQ words+0(FP), SI
+	MOVQ h+16(FP), AX
+	SHRQ $32, AX
+	IMULQ n+8(FP), AX
+	VPBROADCASTD h+16(FP), Y0
+	SHRQ $32, AX
+	SHLQ $5, AX
+	VPMULLD blockSalts<>(SB), Y0, Y0
+	VMOVDQU blockOnes<>(SB), Y1
+	VPSRLD $27, Y0, Y0
+	VPSLLVD Y0, Y1, Y0
+	VMOVDQU (SI)(AX*1), Y2
+	VPOR Y0, Y2, Y3
+	VPTEST Y0, Y2
+	SETCC ret+24(FP)
+	VMOVDQU Y3, (SI)(AX*1)
+	VZEROUPPER
+	RET
+
+// BLOCKS loops over CX hashes at DI. It fetches each block AHEAD hashes before
+// it is needed, so that as many cache misses overlap. In the body, the offset
+// of the block is in AX and the mask in Y0; R8 counts up.
+#define AHEAD 32
+
+#define OFFSET(h, reg) \
+	MOVL h, reg     \
+	IMULQ BX, reg   \
+	SHRQ $32, reg   \
+	SHLQ $5, reg
+
+// func blocksContain(words *uint64, n int, hs *Hash, count int, dst *bool)
+TEXT ·blocksContain(SB), NOSPLIT, $0-40
+	MOVQ words+0(FP), SI
+	MOVQ n+8(FP), BX
+	MOVQ hs+16(FP), DI
+	MOVQ count+24(FP), CX
+	MOVQ dst+32(FP), DX
+	VMOVDQU blockSalts<>(SB), Y4
+	VMOVDQU blockOnes<>(SB), Y5
+	XORQ R8, R8                  // the hash to test
+	XORQ R9, R9                  // the hash to fetch for
+	LEAQ 4(DI), R10              // its high half
+fetch:
+	CMPQ R9, CX
+	JGE test
+	OFFSET((R10), AX)
+	PREFETCHT0 (SI)(AX*1)
+	ADDQ $16, R10
+	INCQ R9
+	LEAQ AHEAD(R8), R11
+	CMPQ R9, R11
+	JLT fetch
+test:
+	OFFSET(4(DI), AX)
+	VPBROADCASTD (DI), Y0
+	VPMULLD Y4, Y0, Y0
+	VPSRLD $27, Y0, Y0
+	VPSLLVD Y0, Y5, Y0
+	VMOVDQU (SI)(AX*1), Y2
+	VPTEST Y0, Y2
+	SETCS (DX)(R8*1)
+	ADDQ $16, DI
+	INCQ R8
+	CMPQ R8, CX
+	JLT fetch
+	VZEROUPPER
+	RET
+
+// func blocksAdd(words *uint64, n int, hs *Hash, count int) int
+TEXT ·blocksAdd(SB), NOSPLIT, $0-40
+	MOVQ words+0(FP), SI
+	MOVQ n+8(FP), BX
+	MOVQ hs+16(FP), DI
+	MOVQ count+24(FP), CX
+	VMOVDQU blockSalts<>(SB), Y4
+	VMOVDQU blockOnes<>(SB), Y5
+	XORQ DX, DX                  // how many changed
+	XORQ R8, R8
+	XORQ R9, R9
+	LEAQ 4(DI), R10
+fetch:
+	CMPQ R9, CX
+	JGE add
+	OFFSET((R10), AX)
+	PREFETCHT0 (SI)(AX*1)
+	ADDQ $16, R10
+	INCQ R9
+	LEAQ AHEAD(R8), R11
+	CMPQ R9, R11
+	JLT fetch
+add:
+	OFFSET(4(DI), AX)
+	VPBROADCASTD (DI), Y0
+	VPMULLD Y4, Y0, Y0
+	VPSRLD $27, Y0, Y0
+	VPSLLVD Y0, Y5, Y0
+	VMOVDQU (SI)(AX*1), Y2
+	VPOR Y0, Y2, Y3
+	VMOVDQU Y3, (SI)(AX*1)
+	XORL R12, R12
+	VPTEST Y0, Y2
+	SETCC R12
+	ADDQ R12, DX
+	ADDQ $16, DI
+	INCQ R8
+	CMPQ R8, CX
+	JLT fetch
+	MOVQ DX, ret+32(FP)
+	VZEROUPPER
+	RET

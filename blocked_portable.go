@@ -1,0 +1,10 @@
+//go:build !amd64 || purego
+
+package bloom
+
+const useAVX2 = false
+
+func blockAdd(*uint64, int, uint64) bool            { panic("unreachable") }
+func blockContains(*uint64, int, uint64) bool       { panic("unreachable") }
+func blocksAdd(*uint64, int, *Hash, int) int        { panic("unreachable") }
+func blocksContain(*uint64, int, *Hash, int, *bool) { panic("unreachable") }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package bloom
+
+func newWords(n int) []uint64 { return make([]uint64, n) }
