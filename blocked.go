@@ -3,6 +3,7 @@ package bloom
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 	"slices"
@@ -326,4 +327,59 @@ func (b *BlockedFilter) Bitset() []byte {
 		binary.LittleEndian.PutUint64(data[8*i:], w)
 	}
 	return data
+}
+
+// AppendBinary appends b's binary form, which carries a checksum, to dst. It
+// returns an error only for the zero BlockedFilter, which has none.
+func (b *BlockedFilter) AppendBinary(dst []byte) ([]byte, error) {
+	if len(b.words) == 0 {
+		return dst, errNoForm
+	}
+	return appendFrame(dst, kindBlocked, b.params(), b.words), nil
+}
+
+// params are what the frame holds beside the words.
+func (b *BlockedFilter) params() []uint64 { return []uint64{uint64(len(b.words) / blockWords)} }
+
+// MarshalBinary returns b's binary form; see AppendBinary.
+func (b *BlockedFilter) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
+
+// WriteTo writes b's binary form to w through a small buffer.
+func (b *BlockedFilter) WriteTo(w io.Writer) (int64, error) {
+	if len(b.words) == 0 {
+		return 0, errNoForm
+	}
+	return writeFrame(w, kindBlocked, b.params(), b.words)
+}
+
+// UnmarshalBinary makes b the filter whose binary form data is, to the last
+// byte. On error, which wraps ErrFormat, b is unchanged. It does not retain data.
+func (b *BlockedFilter) UnmarshalBinary(data []byte) error {
+	var params [1]uint64
+	words, err := unmarshalFrame(data, kindBlocked, params[:], func() (uint64, error) { return blockedWords(params) })
+	if err != nil {
+		return err
+	}
+	b.words = words
+	return nil
+}
+
+// ReadFrom makes b the filter whose binary form r yields next, and reads no
+// byte more. It allocates as data arrives. On error b is unchanged; the error is
+// r's own or, if r ends too early or holds anything else, wraps ErrFormat.
+func (b *BlockedFilter) ReadFrom(r io.Reader) (int64, error) {
+	var params [1]uint64
+	words, n, err := readFrame(r, kindBlocked, params[:], func() (uint64, error) { return blockedWords(params) })
+	if err != nil {
+		return n, err
+	}
+	b.words = words
+	return n, nil
+}
+
+func blockedWords(params [1]uint64) (uint64, error) {
+	if params[0] < 1 || params[0] > maxBlocks {
+		return 0, fmt.Errorf("bloom: block count %d is outside [1, %d]", params[0], uint64(maxBlocks))
+	}
+	return params[0] * blockWords, nil
 }

@@ -156,7 +156,7 @@ func readFrame(r io.Reader, kind byte, params []uint64, check func() (words uint
 	buf = make([]byte, min(chunkBytes, 8*n))
 	for got := 0; got < int(n); {
 		if got == len(words) {
-			grown := make([]uint64, min(int(n), max(len(buf)/8, 4*got, arrived)))
+			grown := newWords(min(int(n), max(len(buf)/8, 4*got, arrived)))
 			copy(grown, words)
 			words = grown
 		}
