@@ -21,20 +21,20 @@ func newBitset(words int) bitset {
 	return bitset{words: newWords(words), reciprocal: math.MaxUint64 / uint64(words)}
 }
 
-// locate returns the word and the position in it of bit
-// (x & math.MaxInt64) % (64 * len(words)), without a division.
+// locate returns the word, and the position in it, of bit
+// (x & math.MaxInt64) % (64 * words), without a division.
 //
 // The low 6 bits of x are the position and the remaining 57 are to be reduced
-// modulo W = len(words). The reciprocal r = floor((2^64-1)/W) is at least
+// modulo W = words. The reciprocal r = floor((2^64-1)/W) is at least
 // 2^64/W - 1, and v < 2^57, so v*r/2^64 is at most v/W and more than
 // v/W - 2^-7: its floor is floor(v/W) or one less, and one correction, rarely
 // needed, makes the remainder exact.
-func (b *bitset) locate(x uint64) (word uint64, pos uint64) {
-	v, w := x<<1>>7, uint64(len(b.words))
-	q, _ := bits.Mul64(v, b.reciprocal)
-	v -= q * w
-	if v >= w {
-		v -= w
+func locate(x, words, reciprocal uint64) (word, pos uint64) {
+	v := x << 1 >> 7
+	q, _ := bits.Mul64(v, reciprocal)
+	v -= q * words
+	if v >= words {
+		v -= words
 	}
 	return v, x & 63
 }
@@ -42,7 +42,7 @@ func (b *bitset) locate(x uint64) (word uint64, pos uint64) {
 // set sets the bit that x stands for and returns 1 if it was clear, or else 0.
 // The caller adds that to b.ones.
 func (b *bitset) set(x uint64) uint64 {
-	i, pos := b.locate(x)
+	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
 	w := b.words[i]
 	b.words[i] = w | 1<<pos
 	return ^w >> pos & 1
@@ -50,14 +50,14 @@ func (b *bitset) set(x uint64) uint64 {
 
 // get returns the bit that x stands for.
 func (b *bitset) get(x uint64) uint64 {
-	i, pos := b.locate(x)
+	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
 	return b.words[i] >> pos & 1
 }
 
 // setAtomic is set for many goroutines. It looks before it writes: a cache line
 // that is not written stays with every processor that reads it.
 func (b *bitset) setAtomic(x uint64) uint64 {
-	i, pos := b.locate(x)
+	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
 	w := &b.words[i]
 	if atomic.LoadUint64(w)>>pos&1 != 0 {
 		return 0
@@ -67,7 +67,7 @@ func (b *bitset) setAtomic(x uint64) uint64 {
 
 // getAtomic is get for many goroutines.
 func (b *bitset) getAtomic(x uint64) uint64 {
-	i, pos := b.locate(x)
+	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1
 }
 

@@ -1,0 +1,636 @@
+package bloom
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf16"
+
+	"github.com/spaolacci/murmur3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// plainIndexes are a key's bit indexes as Guava's source computes them.
+func plainIndexes(s Strategy, h Hash, k int, m uint64) []uint64 {
+	var indexes []uint64
+	if s == Mitz32 {
+		h1, h2 := int32(h.H1), int32(h.H1>>32)
+		for i := int32(1); i <= int32(k); i++ {
+			combined := h1 + i*h2
+			if combined < 0 {
+				combined = ^combined
+			}
+			indexes = append(indexes, uint64(int64(combined)%int64(m)))
+		}
+		return indexes
+	}
+	combined := int64(h.H1)
+	for range k {
+		indexes = append(indexes, uint64(combined&math.MaxInt64%int64(m)))
+		combined += int64(h.H2)
+	}
+	return indexes
+}
+
+// plainFilter is a Bloom filter without any cleverness.
+type plainFilter struct {
+	s    Strategy
+	k    int
+	bits []bool
+}
+
+func (p *plainFilter) add(h Hash) (changed bool) {
+	for _, i := range plainIndexes(p.s, h, p.k, uint64(len(p.bits))) {
+		changed = changed || !p.bits[i]
+		p.bits[i] = true
+	}
+	return changed
+}
+
+func (p *plainFilter) contains(h Hash) bool {
+	for _, i := range plainIndexes(p.s, h, p.k, uint64(len(p.bits))) {
+		if !p.bits[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// check compares every bit, and the count of ones.
+func (p *plainFilter) check(t *testing.T, f *Filter) {
+	t.Helper()
+	ones := uint64(0)
+	for i, want := range p.bits {
+		require.Equal(t, want, f.bits.words[i/64]>>(i%64)&1 == 1, "bit %d", i)
+		if want {
+			ones++
+		}
+	}
+	require.Equal(t, ones, f.OnesCount())
+}
+
+// extremes are hashes at which arithmetic could go wrong.
+var extremes = []Hash{
+	{}, {H2: 1}, {H1: 1}, {math.MaxUint64, math.MaxUint64}, {1 << 63, 1 << 63},
+	{math.MaxInt64, 1}, {math.MaxInt64, math.MaxInt64}, {1 << 31, 0}, {1<<63 | 1<<31, 3},
+	{math.MaxUint32, 5}, {math.MaxUint32 << 32, 7},
+}
+
+func TestFilterPlain(t *testing.T) {
+	for _, s := range []Strategy{Mitz32, Mitz64} {
+		for _, words := range []uint64{1, 2, 3, 5, 64, 100, 1023} {
+			for _, k := range []int{1, 2, 3, 4, 5, 7, 8, 13, 255} {
+				f, err := newFilter(s, words*64, k)
+				require.NoError(t, err)
+				sync := f.Clone().Sync()
+				batch, batchSync := f.Clone(), f.Clone().Sync()
+				plain := &plainFilter{s, k, make([]bool, words*64)}
+				hs := append(randomHashes(words, min(int(words)*64/k+2, 3000)), extremes...)
+				added := 0
+				for _, h := range hs {
+					want := plain.add(h)
+					require.Equal(t, want, f.AddHash(h))
+					require.Equal(t, want, sync.AddHash(h))
+					if want {
+						added++
+					}
+				}
+				plain.check(t, f)
+				require.True(t, f.Equal(sync.Snapshot()))
+				require.Equal(t, added, batch.AddBatch(hs))
+				require.True(t, f.Equal(batch))
+				require.Equal(t, added, batchSync.AddBatch(hs))
+				require.True(t, f.Equal(batchSync.Snapshot()))
+
+				probes := append(randomHashes(words+1, 1000), hs...)
+				got := f.ContainsBatch([]bool{true}, probes)
+				gotSync := sync.ContainsBatch([]bool{true}, probes)
+				require.True(t, got[0])
+				for i, h := range probes {
+					want := plain.contains(h)
+					require.Equal(t, want, f.ContainsHash(h))
+					require.Equal(t, want, sync.ContainsHash(h))
+					require.Equal(t, want, got[1+i])
+					require.Equal(t, want, gotSync[1+i])
+				}
+			}
+		}
+	}
+}
+
+// TestIndexes compares locate with a division for all sorts of sizes, without
+// memory for them.
+func TestIndexes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	sizes := []uint64{1, 2, 3, 5, 7, 63, 64, 65, maxWords, maxWords - 1, maxWords - 2, 1 << 30, 1<<30 + 1, 1<<30 - 1}
+	for range 300 {
+		sizes = append(sizes, r.Uint64()%maxWords>>r.UintN(31)+1)
+	}
+	for _, w := range sizes {
+		check := func(h uint64) {
+			index := h & math.MaxInt64 % (w * 64)
+			word, pos := locate(h, w, math.MaxUint64/w)
+			if word != index/64 || pos != index%64 {
+				t.Fatalf("%d words: %#x is at word %d, bit %d, not %d, %d", w, h, word, pos, index/64, index%64)
+			}
+		}
+		for range 10_000 {
+			h := r.Uint64()
+			check(h)
+			check(h / (w * 64) * (w * 64)) // a multiple of m, where a quotient is easily one off
+			check(h/(w*64)*(w*64) - 1)
+		}
+		for _, h := range extremes {
+			check(h.H1)
+		}
+	}
+}
+
+func TestSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	buf := make([]byte, 2000)
+	for i := range buf {
+		buf[i] = byte(r.Uint32())
+	}
+	for size := range 600 {
+		for _, offset := range []int{0, 1, 2, 3, 5, 7, 8, 9} { // every alignment
+			key := buf[offset : offset+size]
+			want := murmur(key)
+			require.Equal(t, want, Sum(key), "%d bytes", size)
+			require.Equal(t, want, SumString(string(key)))
+			got, err := SumReader(iotest.OneByteReader(bytes.NewReader(key)))
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+	for range 100 {
+		n := r.Uint64()
+		require.Equal(t, Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}), SumUint32(uint32(n)))
+		require.Equal(t, Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24),
+			byte(n >> 32), byte(n >> 40), byte(n >> 48), byte(n >> 56)}), SumUint64(n))
+	}
+}
+
+// murmur is the murmur3 package's digest. Where that package reads blocks in
+// the wrong byte order, it is given each block's halves reversed; it reads the
+// last bytes, which are no block, one by one.
+func murmur(key []byte) Hash {
+	if bigEndian {
+		key = bytes.Clone(key)
+		for i := 0; i+8 <= len(key)&^15; i += 8 {
+			for j := range 4 {
+				key[i+j], key[i+7-j] = key[i+7-j], key[i+j]
+			}
+		}
+	}
+	h1, h2 := murmur3.Sum128(key)
+	return Hash{h1, h2}
+}
+
+func TestSumReader(t *testing.T) {
+	data := []byte(strings.Repeat("0123456789abcdefg", 10_000))
+	for _, size := range []int{0, 1, 15, 16, 17, 32 << 10, 32<<10 + 1, 64 << 10, len(data)} {
+		for name, r := range map[string]io.Reader{
+			"whole": bytes.NewReader(data[:size]),
+			"half":  iotest.HalfReader(bytes.NewReader(data[:size])),
+			"eof":   iotest.DataErrReader(bytes.NewReader(data[:size])),
+		} {
+			got, err := SumReader(r)
+			require.NoError(t, err)
+			require.Equal(t, Sum(data[:size]), got, "%s, %d bytes", name, size)
+		}
+	}
+	_, err := SumReader(iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(data))))
+	require.Equal(t, iotest.ErrTimeout, err)
+}
+
+func TestSumUTF16(t *testing.T) {
+	for _, key := range []string{
+		"", "a", "seven!!", "eight!!!", "nine!!!!!", "naïve café", "日本語", "😀", "1234567😀", "👩‍💻 12345", "\xff\xc0 bad",
+		strings.Repeat("x😀é", 100),
+	} {
+		var b []byte
+		for _, u := range utf16.Encode([]rune(key)) {
+			b = append(b, byte(u), byte(u>>8))
+		}
+		require.Equal(t, Sum(b), SumUTF16(key), "%q", key)
+	}
+}
+
+func TestParameters(t *testing.T) {
+	for _, test := range []struct {
+		n    uint64
+		p    float64
+		want string
+	}{
+		{10, 0, "bloom: p = 0 is outside (0, 1)"},
+		{10, math.Copysign(0, -1), "bloom: p = -0 is outside (0, 1)"},
+		{10, 1, "bloom: p = 1 is outside (0, 1)"},
+		{10, -0.5, "bloom: p = -0.5 is outside (0, 1)"},
+		{10, 1.5, "bloom: p = 1.5 is outside (0, 1)"},
+		{10, math.NaN(), "bloom: p = NaN is outside (0, 1)"},
+		{10, math.Inf(1), "bloom: p = +Inf is outside (0, 1)"},
+		{10, math.Inf(-1), "bloom: p = -Inf is outside (0, 1)"},
+		{1, 0.99, "bloom: n = 1, p = 0.99 need no bits at all"},
+		{10, 1e-300, "bloom: k = 997 is outside [1, 255] (for n = 10, p = 1e-300)"},
+		{math.MaxUint64, 0.01, "bloom: m = 9223372036854775807 is outside [1, "},
+		{14_340_000_000, 0.01, "bloom: m = 137449737131 is outside [1, "},
+	} {
+		for _, s := range []Strategy{Mitz32, Mitz64} {
+			f, err := NewStrategy(s, test.n, test.p)
+			require.ErrorContains(t, err, test.want)
+			require.Nil(t, f)
+		}
+		require.Less(t, allocated(func() { _, _ = New(test.n, test.p) }), uint64(100_000))
+		_, err := NewSync(test.n, test.p)
+		require.ErrorContains(t, err, test.want)
+	}
+	for _, test := range []struct {
+		m    uint64
+		k    int
+		want string
+	}{
+		{64, 0, "bloom: k = 0 is outside [1, 255]"},
+		{64, -1, "bloom: k = -1 is outside [1, 255]"},
+		{64, 256, "bloom: k = 256 is outside [1, 255]"},
+		{64, math.MaxInt, fmt.Sprintf("bloom: k = %d is outside [1, 255]", math.MaxInt)},
+		{0, 1, "bloom: m = 0 is outside [1, "},
+		{maxWords*64 + 1, 1, "bloom: m = 137438953409 is outside [1, "},
+		{math.MaxUint64, 1, "bloom: m = 18446744073709551615 is outside [1, "},
+	} {
+		_, err := NewSize(test.m, test.k)
+		require.ErrorContains(t, err, test.want)
+	}
+	_, err := NewStrategy(2, 10, 0.01)
+	require.EqualError(t, err, "bloom: strategy = 2 is neither Mitz32 nor Mitz64")
+
+	for _, test := range []struct{ m, want uint64 }{{1, 64}, {63, 64}, {64, 64}, {65, 128}} {
+		require.Equal(t, test.want, Must(NewSize(test.m, 1)).M())
+	}
+	require.True(t, Must(New(0, 0.01)).Equal(Must(New(1, 0.01))))
+	require.Panics(t, func() { Must(New(1, 2)) })
+}
+
+func TestSizing(t *testing.T) {
+	// The figures that the README's table gives.
+	for _, test := range []struct {
+		n uint64
+		p float64
+		m uint64
+		k int
+	}{
+		{100, 0.01, 958, 7},
+		{1e6, 0.01, 9585058, 7},
+		{1e9, 0.0001, 19170116754, 13},
+	} {
+		m := OptimalM(test.n, test.p)
+		k := OptimalK(test.n, m)
+		assert.Equal(t, test.m, m)
+		assert.Equal(t, test.k, k)
+		// Rounding k costs at most this much here: it is half a hash at worst.
+		assert.InEpsilon(t, test.p, FalsePositiveRate(m, k, test.n), 1e-2)
+	}
+	for _, test := range []struct {
+		n    uint64
+		p    float64
+		want uint64
+	}{
+		{0, 0.01, OptimalM(1, 0.01)},
+		{10, 0, OptimalM(10, math.SmallestNonzeroFloat64)},
+		{10, 1, 0},
+		{10, 2, 0},
+		{10, math.NaN(), 0},
+		{math.MaxUint64, 0.01, math.MaxInt64},
+		{10, -1, 0},
+	} {
+		require.Equal(t, test.want, OptimalM(test.n, test.p), "n = %d, p = %v", test.n, test.p)
+	}
+	require.Equal(t, OptimalK(1, 100), OptimalK(0, 100))
+	require.Equal(t, 1, OptimalK(100, 0))
+	require.Equal(t, math.MaxInt32, OptimalK(1, math.MaxUint64))
+	require.Zero(t, FalsePositiveRate(100, 3, 0))
+	require.Equal(t, 1.0, FalsePositiveRate(0, 3, 1))
+	require.Equal(t, 1.0, FalsePositiveRate(64, 3, math.MaxUint64))
+}
+
+// TestLn holds ln to 300 digits: the exponential of the two neighbouring
+// midpoints must lie on either side of x.
+func TestLn(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	xs := []float64{0.01, 0.5, 1, math.Nextafter(1, 0), math.Nextafter(1, 2), math.SmallestNonzeroFloat64, math.MaxFloat64, math.Sqrt2 / 2}
+	for range 300 {
+		xs = append(xs, math.Exp(-r.ExpFloat64()*10), r.Float64(), 1-r.Float64()*1e-6)
+	}
+	for _, x := range xs {
+		y := ln(x)
+		if x == 1 {
+			require.Zero(t, y)
+			continue
+		}
+		for _, neighbour := range []float64{math.Inf(1), math.Inf(-1)} {
+			mid := newBig(0).SetPrec(400).Add(new(big.Float).SetFloat64(y), new(big.Float).SetFloat64(math.Nextafter(y, neighbour)))
+			mid.Quo(mid, big.NewFloat(2))
+			cmp := bigExp(mid).Cmp(new(big.Float).SetFloat64(x))
+			require.Equal(t, neighbour > 0, cmp > 0, "ln(%v) = %v", x, y)
+		}
+	}
+	require.True(t, math.IsNaN(ln(math.NaN())))
+	require.True(t, math.IsNaN(ln(-1)))
+	require.Equal(t, math.Inf(-1), ln(0))
+}
+
+// bigExp is e^x to 300 bits: (Taylor of x/2^1024)^(2^k) for |x| < 2^11.
+func bigExp(x *big.Float) *big.Float {
+	const halvings = 30
+	z := new(big.Float).SetPrec(400).SetMantExp(x, -halvings)
+	sum, term := big.NewFloat(1).SetPrec(400), big.NewFloat(1).SetPrec(400)
+	for i := 1.0; i < 40; i++ {
+		term.Mul(term, z)
+		term.Quo(term, big.NewFloat(i))
+		sum.Add(sum, term)
+	}
+	for range halvings {
+		sum.Mul(sum, sum)
+	}
+	return sum
+}
+
+func TestEstimates(t *testing.T) {
+	f := Must(New(1000, 0.01))
+	require.Zero(t, f.ApproxCount())
+	require.Zero(t, f.FPR())
+	require.Zero(t, f.FillRatio())
+	require.EqualValues(t, math.Trunc(9600*math.Ln2/7), f.Capacity())
+
+	last := uint64(0)
+	for i := 0; f.OnesCount() < f.M(); i++ {
+		f.AddHash(SumUint64(uint64(i)))
+		ones := uint64(0)
+		for _, w := range f.bits.words {
+			ones += uint64(bits.OnesCount64(w))
+		}
+		require.Equal(t, ones, f.OnesCount())
+		require.GreaterOrEqual(t, f.ApproxCount(), last)
+		last = f.ApproxCount()
+	}
+	// Full: as if half a bit were clear.
+	require.Equal(t, 1.0, f.FillRatio())
+	require.Equal(t, 1.0, f.FPR())
+	require.EqualValues(t, math.Round(9600/7.0*math.Log(2*9600)), f.ApproxCount())
+	f.Reset()
+	require.True(t, f.Equal(Must(New(1000, 0.01))))
+}
+
+func TestOperations(t *testing.T) {
+	a, b := Must(New(1000, 0.01)), Must(New(1000, 0.01))
+	keys := randomHashes(1, 1000)
+	a.AddBatch(keys[:600])
+	b.AddBatch(keys[400:])
+
+	union := a.Clone()
+	require.NoError(t, union.Merge(b))
+	all := Must(New(1000, 0.01))
+	all.AddBatch(keys)
+	require.True(t, union.Equal(all))
+	require.False(t, union.Equal(a))
+
+	common := a.Clone()
+	require.NoError(t, common.Intersect(b))
+	for _, h := range keys[400:600] {
+		require.True(t, common.ContainsHash(h))
+	}
+	for i, w := range common.bits.words {
+		require.Equal(t, a.bits.words[i]&b.bits.words[i], w)
+	}
+	for _, f := range []*Filter{union, common} {
+		ones := uint64(0)
+		for _, w := range f.bits.words {
+			ones += uint64(bits.OnesCount64(w))
+		}
+		require.Equal(t, ones, f.OnesCount())
+	}
+
+	for _, test := range []struct {
+		g    *Filter
+		want string
+	}{
+		{Must(NewSize(128, 7)), "bloom: filters differ in m: 9600 and 128"},
+		{Must(NewSize(9600, 6)), "bloom: filters differ in k: 7 and 6"},
+		{Must(NewStrategy(Mitz32, 1000, 0.01)), "bloom: filters differ in strategy: Mitz64 and Mitz32"},
+	} {
+		before := a.Clone()
+		require.EqualError(t, a.Merge(test.g), test.want)
+		require.EqualError(t, a.Intersect(test.g), test.want)
+		require.EqualError(t, a.Clone().Sync().Merge(test.g), test.want)
+		require.False(t, a.Equal(test.g))
+		require.True(t, a.Equal(before))
+	}
+}
+
+func TestZeroFilter(t *testing.T) {
+	var f Filter
+	var s SyncFilter
+	for _, set := range []Set{&f, &s} {
+		require.False(t, set.ContainsHash(Hash{}))
+		require.PanicsWithValue(t, errZero, func() { set.AddHash(Hash{}) })
+	}
+	require.Equal(t, []bool{false}, f.ContainsBatch(nil, make([]Hash, 1)))
+	require.Equal(t, []bool{false}, s.ContainsBatch(nil, make([]Hash, 1)))
+	require.PanicsWithValue(t, errZero, func() { f.AddBatch(make([]Hash, 1)) })
+	require.PanicsWithValue(t, errZero, func() { s.AddBatch(make([]Hash, 1)) })
+	for _, v := range []any{f.M(), f.OnesCount(), f.ApproxCount(), f.Capacity(), f.K(), f.FPR(), f.FillRatio(),
+		s.M(), s.OnesCount(), s.ApproxCount(), s.Capacity(), s.K(), s.FPR(), s.FillRatio()} {
+		require.Zero(t, v)
+	}
+	f.Reset()
+	require.True(t, f.Equal(f.Clone()))
+	_, err := f.MarshalBinary()
+	require.Error(t, err)
+	_, err = f.MarshalText()
+	require.Error(t, err)
+	_, err = f.WriteTo(io.Discard)
+	require.Error(t, err)
+
+	data := Must(Must(New(10, 0.01)).MarshalBinary())
+	require.NoError(t, f.UnmarshalBinary(data))
+	require.NoError(t, s.UnmarshalBinary(data))
+	require.True(t, f.AddString(""))
+	require.True(t, s.AddString(""))
+}
+
+// TestEmptyKey: "" is a key like any other.
+func TestEmptyKey(t *testing.T) {
+	f := Must(New(10, 0.001))
+	require.False(t, f.ContainsString(""))
+	require.True(t, f.Add(nil))
+	require.False(t, f.AddString(""))
+	require.True(t, f.Contains([]byte{}))
+}
+
+// TestLargeFilter sets and finds bits beyond bit 2^32. The pages in between are
+// never touched.
+func TestLargeFilter(t *testing.T) {
+	if math.MaxInt == math.MaxInt32 {
+		t.Skip("half a gigabyte is too much of a 32-bit address space")
+	}
+	f := Must(NewSize(1<<32+1<<20, 1))
+	for _, i := range []uint64{1<<32 - 1, 1 << 32, 1<<32 + 12345, f.M() - 1} {
+		require.False(t, f.ContainsHash(Hash{H1: i}))
+		require.True(t, f.AddHash(Hash{H1: i}))
+		require.True(t, f.ContainsHash(Hash{H1: i}))
+		require.True(t, f.ContainsHash(Hash{H1: i + f.M()}))
+		require.Equal(t, uint64(1), f.bits.words[i/64]>>(i%64)&1)
+	}
+	require.EqualValues(t, 4, f.OnesCount())
+	require.False(t, f.ContainsHash(Hash{H1: 12345}))
+}
+
+func TestText(t *testing.T) {
+	f := Must(New(100, 0.01))
+	f.AddString("a")
+	text := Must(f.MarshalText())
+	require.Len(t, text, 168)
+	require.Equal(t, base64.StdEncoding.EncodeToString(Must(f.MarshalBinary())), string(text))
+	require.Len(t, Must(f.MarshalBinary()), 126)
+	require.Equal(t, "x"+string(text), string(Must(f.AppendText([]byte("x")))))
+
+	type record struct {
+		Seen *Filter `json:"seen" xml:"seen,attr"`
+	}
+	for _, codec := range []struct {
+		marshal   func(any) ([]byte, error)
+		unmarshal func([]byte, any) error
+	}{{json.Marshal, json.Unmarshal}, {xml.Marshal, xml.Unmarshal}} {
+		var got record
+		require.NoError(t, codec.unmarshal(Must(codec.marshal(record{f})), &got))
+		require.True(t, f.Equal(got.Seen))
+	}
+
+	var g Filter
+	for _, bad := range []string{"", "!", string(text[:167]), string(text) + "AAAA", string(text) + "=", "AQcAAAACJBAAICAAICAACAAASQQQQR=="} {
+		require.ErrorIs(t, g.UnmarshalText([]byte(bad)), ErrFormat, "%q", bad)
+	}
+	require.True(t, g.Equal(&Filter{}))
+}
+
+// TestStreams writes and reads filters around the chunk size, by every way.
+func TestStreams(t *testing.T) {
+	for _, words := range []uint64{1, 2, chunkBytes/8 - 1, chunkBytes / 8, chunkBytes/8 + 1, 5*chunkBytes/8 + 3, 20 * chunkBytes / 8} {
+		f := Must(NewSize(words*64, 3))
+		f.AddBatch(randomHashes(words, int(words)*4))
+		data := Must(f.MarshalBinary())
+		require.Equal(t, append([]byte("x"), data...), Must(f.AppendBinary([]byte("x"))))
+		require.Equal(t, data, Must(f.Clone().Sync().MarshalBinary()))
+
+		var out bytes.Buffer
+		n, err := f.WriteTo(&out)
+		require.NoError(t, err)
+		require.EqualValues(t, len(data), n)
+		require.Equal(t, data, out.Bytes())
+
+		for name, wrap := range map[string]func(io.Reader) io.Reader{
+			"whole": func(r io.Reader) io.Reader { return r },
+			"bytes": iotest.OneByteReader,
+			"eof":   iotest.DataErrReader,
+		} {
+			var g Filter
+			r := bytes.NewReader(append(data, "rest"...))
+			n, err = g.ReadFrom(wrap(r))
+			require.NoError(t, err, name)
+			require.EqualValues(t, len(data), n)
+			require.True(t, f.Equal(&g))
+			rest, _ := io.ReadAll(r)
+			if name != "eof" { // that one reads ahead
+				require.Equal(t, "rest", string(rest))
+			}
+
+			for _, cut := range []int{0, 1, 5, 6, 7, 13, len(data) - 8, len(data) - 1} {
+				h := g.Clone()
+				n, err := h.ReadFrom(wrap(bytes.NewReader(data[:cut])))
+				require.ErrorIs(t, err, ErrFormat)
+				require.EqualValues(t, cut, n)
+				require.Equal(t, cut == 0, errors.Is(err, io.EOF))
+				require.Equal(t, cut != 0, errors.Is(err, io.ErrUnexpectedEOF))
+				require.True(t, h.Equal(&g))
+			}
+		}
+
+		limited := &limitedWriter{int64(len(data) / 2), io.ErrShortWrite}
+		n, err = f.WriteTo(limited)
+		require.ErrorIs(t, err, io.ErrShortWrite)
+		require.EqualValues(t, len(data)/2, n)
+
+		_, err = new(Filter).ReadFrom(iotest.ErrReader(io.ErrClosedPipe))
+		require.ErrorIs(t, err, io.ErrClosedPipe)
+		require.NotErrorIs(t, err, ErrFormat)
+	}
+}
+
+// TestHeaderPromises: a header of 16 GiB takes no memory before data arrives.
+func TestHeaderPromises(t *testing.T) {
+	data := append([]byte{1, 7, 0x7f, 0xff, 0xff, 0xff}, make([]byte, 1<<20)...)
+	for _, size := range []int{6, 1000, len(data)} {
+		var f Filter
+		bytesTaken := allocated(func() {
+			_, err := f.ReadFrom(bytes.NewReader(data[:size]))
+			require.ErrorIs(t, err, ErrFormat)
+			require.ErrorIs(t, f.UnmarshalBinary(data[:size]), ErrFormat)
+		})
+		assert.LessOrEqual(t, bytesTaken, uint64(6*size+4*chunkBytes), "%d bytes", size)
+	}
+}
+
+// allocated returns the bytes that do allocates.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func TestAllocs(t *testing.T) {
+	f := Must(New(1000, 0.01))
+	s := Must(NewSync(1000, 0.01))
+	b := Must(NewBlocked(1000, 0.01))
+	long := strings.Repeat("a long key, which goes to the library ", 100)
+	hs := randomHashes(1, 500)
+	dst := make([]bool, 0, len(hs))
+	for _, set := range []interface {
+		Set
+		Add([]byte) bool
+		AddString(string) bool
+		Contains([]byte) bool
+		ContainsString(string) bool
+		AddBatch([]Hash) int
+		ContainsBatch([]bool, []Hash) []bool
+	}{f, s, b} {
+		for _, key := range []string{"", "key", long} {
+			bytes := []byte(key)
+			assert.Zero(t, testing.AllocsPerRun(100, func() {
+				set.Add(bytes)
+				set.AddString(key)
+				set.AddHash(SumUTF16(key))
+				set.AddHash(SumUint64(7))
+				set.Contains(bytes)
+				set.ContainsString(key)
+				set.ContainsHash(SumUint32(7))
+				set.AddBatch(hs)
+				set.ContainsBatch(dst, hs)
+			}), "%T", set)
+		}
+	}
+}
