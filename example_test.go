@@ -1,0 +1,124 @@
+package bloom_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+func Example() {
+	seen, err := bloom.New(1_000_000, 0.01) // a million keys at 1 %: 1.2 MB
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, url := range []string{"https://go.dev/", "https://pkg.go.dev/", "https://go.dev/"} {
+		if seen.AddString(url) {
+			fmt.Println("visit", url)
+		} else {
+			fmt.Println("seen ", url)
+		}
+	}
+	fmt.Println(seen.ContainsString("https://example.org/"))
+	// Output:
+	// visit https://go.dev/
+	// visit https://pkg.go.dev/
+	// seen  https://go.dev/
+	// false
+}
+
+// A key hashed once can be looked up in any number of filters.
+func ExampleHash() {
+	today := bloom.Must(bloom.New(1000, 0.001))
+	everyone := bloom.Must(bloom.NewSync(1_000_000, 0.001))
+
+	h := bloom.SumString("user-42")
+	for _, set := range []bloom.Set{today, everyone} {
+		set.AddHash(h)
+	}
+	fmt.Println(today.ContainsHash(h), everyone.ContainsString("user-42"))
+	// Output: true true
+}
+
+// What Java wrote with BloomFilter.writeTo, read here:
+//
+//	BloomFilter<CharSequence> filter = BloomFilter.create(Funnels.stringFunnel(UTF_8), 10, 0.01);
+//	filter.put("http://www.google.com");
+//	filter.writeTo(new FileOutputStream("seen.bloom"));
+func ExampleFilter_ReadFrom() {
+	file, err := os.Open("testdata/seen.bloom")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer file.Close()
+
+	var seen bloom.Filter
+	if _, err := seen.ReadFrom(file); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(seen.ContainsString("http://www.google.com"), seen.ContainsString("http://www.yahoo.com"))
+	// Output: true false
+}
+
+// In JSON a Filter is a string, the base64 of its binary form.
+func ExampleFilter_MarshalText() {
+	shown := bloom.Must(bloom.New(5, 0.1))
+	shown.AddString("article-17")
+	text, _ := json.Marshal(map[string]any{"visitor": 8, "shown": shown})
+	fmt.Println(string(text))
+
+	var visit struct{ Shown bloom.Filter }
+	if err := json.Unmarshal(text, &visit); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(visit.Shown.ContainsString("article-17"), visit.Shown.ContainsString("article-18"))
+	// Output:
+	// {"shown":"AQMAAAABAAAAAAIBAIA=","visitor":8}
+	// true false
+}
+
+// Filters of the same size, built apart, are one after Merge.
+func ExampleFilter_Merge() {
+	monday, tuesday := bloom.Must(bloom.New(1000, 0.01)), bloom.Must(bloom.New(1000, 0.01))
+	monday.AddString("a")
+	tuesday.AddString("b")
+	fmt.Println(monday.Merge(tuesday), monday.ContainsString("b"), monday.ApproxCount())
+
+	other := bloom.Must(bloom.New(2000, 0.01))
+	fmt.Println(monday.Merge(other))
+	// Output:
+	// <nil> true 2
+	// bloom: filters differ in m: 9600 and 19200
+}
+
+func ExampleFilter_FPR() {
+	f := bloom.Must(bloom.New(1000, 0.01))
+	for i := range uint64(1000) {
+		f.AddHash(bloom.SumUint64(i))
+	}
+	fmt.Printf("%.3f at %d keys\n", f.FPR(), f.ApproxCount())
+	for i := range uint64(1000) {
+		f.AddHash(bloom.SumUint64(1000 + i))
+	}
+	fmt.Printf("%.3f at %d keys\n", f.FPR(), f.ApproxCount())
+	// Output:
+	// 0.009 at 985 keys
+	// 0.148 at 1964 keys
+}
+
+// A blocked filter looks up a batch of keys while their cache lines are on the
+// way, which on large filters is several times faster than one by one.
+func ExampleBlockedFilter_ContainsBatch() {
+	f := bloom.Must(bloom.NewBlocked(1000, 0.001))
+	f.AddString("a")
+	f.AddString("b")
+
+	batch := []bloom.Hash{bloom.SumString("a"), bloom.SumString("x"), bloom.SumString("b")}
+	fmt.Println(f.ContainsBatch(nil, batch))
+	// Output: [true false true]
+}

@@ -1,0 +1,137 @@
+package bloom
+
+import (
+	"bytes"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestSyncAdders: of goroutines that race to add the same keys, at least one is
+// told that a key was new, unless it is a false positive; and every addition is
+// found at once by whoever made it.
+func TestSyncAdders(t *testing.T) {
+	const goroutines = 4
+	for _, strategy := range []Strategy{Mitz32, Mitz64} {
+		f, err := NewStrategy(strategy, 20_000, 0.01)
+		require.NoError(t, err)
+		keys := randomHashes(1, 20_000)
+		s := f.Clone().Sync()
+		changed := make([]atomic.Int32, len(keys))
+		var start, done sync.WaitGroup
+		start.Add(1)
+		for range goroutines {
+			done.Add(1)
+			go func() {
+				defer done.Done()
+				start.Wait()
+				for i, h := range keys {
+					if s.AddHash(h) {
+						changed[i].Add(1)
+					}
+					if !s.ContainsHash(h) {
+						t.Error("a key was lost")
+						return
+					}
+				}
+			}()
+		}
+		start.Done()
+		done.Wait()
+
+		f.AddBatch(keys)
+		require.True(t, f.Equal(s.Snapshot()), "the same bits as one goroutine sets")
+		require.Equal(t, Must(f.MarshalBinary()), Must(s.MarshalBinary()))
+
+		// A key that no goroutine was told of had all its bits set by others.
+		// The last key's chance of that is FPR's; all have at most that.
+		unnoticed := 0
+		for i := range changed {
+			if changed[i].Load() == 0 {
+				unnoticed++
+			}
+		}
+		mean := float64(len(keys)) * f.FPR()
+		assert.Less(t, float64(unnoticed), mean+4.5*math.Sqrt(mean))
+	}
+}
+
+// TestSyncWhileWriting encodes, estimates and snapshots while others add: what
+// was added before must be in each.
+func TestSyncWhileWriting(t *testing.T) {
+	s := Must(NewSync(50_000, 0.01))
+	before, later := randomHashes(2, 10_000), randomHashes(3, 40_000)
+	require.Equal(t, len(before), s.AddBatch(before)+falsePositives(before, 50_000))
+	ones := s.OnesCount()
+
+	var adding sync.WaitGroup
+	for i := range 2 {
+		adding.Add(1)
+		go func() {
+			defer adding.Done()
+			s.AddBatch(later[i*20_000 : (i+1)*20_000])
+		}()
+	}
+	for range 5 {
+		var decoded, streamed Filter
+		require.NoError(t, decoded.UnmarshalBinary(Must(s.MarshalBinary())))
+		var out bytes.Buffer
+		_, err := s.WriteTo(&out)
+		require.NoError(t, err)
+		_, err = streamed.ReadFrom(&out)
+		require.NoError(t, err)
+		for _, f := range []*Filter{&decoded, &streamed, s.Snapshot()} { // in the order of time
+			for _, h := range before {
+				require.True(t, f.ContainsHash(h))
+			}
+			require.GreaterOrEqual(t, f.OnesCount(), ones)
+			ones = f.OnesCount()
+		}
+		require.GreaterOrEqual(t, s.OnesCount(), ones)
+		require.Positive(t, s.FPR())
+		require.Positive(t, s.FillRatio())
+	}
+	adding.Wait()
+	for _, h := range later {
+		require.True(t, s.ContainsHash(h))
+	}
+	f := s.Snapshot()
+	require.Equal(t, f.OnesCount(), s.OnesCount())
+	require.Equal(t, f.ApproxCount(), s.ApproxCount())
+	require.Equal(t, f.FPR(), s.FPR())
+	require.Equal(t, f.FillRatio(), s.FillRatio())
+	require.Equal(t, f.Capacity(), s.Capacity())
+}
+
+func falsePositives(keys []Hash, n uint64) int {
+	return len(keys) - Must(New(n, 0.01)).AddBatch(keys)
+}
+
+func TestSyncTakesOver(t *testing.T) {
+	f := Must(New(100, 0.01))
+	f.AddString("a")
+	words := &f.bits.words[0]
+	s := f.Sync()
+	require.Same(t, words, &s.f.bits.words[0], "no copy")
+	require.True(t, s.ContainsString("a"))
+	require.Zero(t, f.M())
+	require.PanicsWithValue(t, errZero, func() { f.AddString("b") })
+
+	g := s.Snapshot()
+	s.AddString("b")
+	require.False(t, g.ContainsString("b"), "a snapshot stands apart")
+
+	other := Must(New(100, 0.01))
+	other.AddString("c")
+	require.NoError(t, s.Merge(other))
+	require.True(t, s.ContainsString("c"))
+	want := Must(New(100, 0.01))
+	for _, key := range []string{"a", "b", "c"} {
+		want.AddString(key)
+	}
+	require.True(t, want.Equal(s.Snapshot()))
+}
