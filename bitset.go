@@ -10,15 +10,15 @@ import (
 )
 
 // bitset is a packed array of bits: bit i is bit i%64, from the least
-// significant, of word i/64. It knows how many are set.
+// significant, of word i/64. It is four machine words, so that a copy in a hot
+// loop lives in registers.
 type bitset struct {
 	words      []uint64
-	ones       uint64
 	reciprocal uint64 // of len(words); see locate
 }
 
 func newBitset(words int) bitset {
-	return bitset{words: newWords(words), reciprocal: math.MaxUint64 / uint64(words)}
+	return bitset{newWords(words), math.MaxUint64 / uint64(words)}
 }
 
 // locate returns the word, and the position in it, of bit
@@ -39,65 +39,68 @@ func locate(x, words, reciprocal uint64) (word, pos uint64) {
 	return v, x & 63
 }
 
-// set sets the bit that x stands for and returns 1 if it was clear, or else 0.
-// The caller adds that to b.ones.
-func (b *bitset) set(x uint64) uint64 {
+// set sets the bit that x stands for and returns what it was.
+func (b bitset) set(x uint64) uint64 {
 	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
 	w := b.words[i]
 	b.words[i] = w | 1<<pos
-	return ^w >> pos & 1
+	return w >> pos & 1
 }
 
 // get returns the bit that x stands for.
-func (b *bitset) get(x uint64) uint64 {
+func (b bitset) get(x uint64) uint64 {
 	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
 	return b.words[i] >> pos & 1
 }
 
-// setAtomic is set for many goroutines. It looks before it writes: a cache line
-// that is not written stays with every processor that reads it.
-func (b *bitset) setAtomic(x uint64) uint64 {
+// getAtomic is get while others set bits. It also returns the index of the bit.
+func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
-	w := &b.words[i]
-	if atomic.LoadUint64(w)>>pos&1 != 0 {
-		return 0
-	}
-	return ^atomic.OrUint64(w, 1<<pos) >> pos & 1
+	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
 }
 
-// getAtomic is get for many goroutines.
-func (b *bitset) getAtomic(x uint64) uint64 {
-	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
-	return atomic.LoadUint64(&b.words[i]) >> pos & 1
+// setAtomic sets the bit at index while others do.
+func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
+
+// onesCount counts the bits set, while others may set more.
+func (b bitset) onesCount() (ones uint64) {
+	for i := range b.words {
+		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&b.words[i])))
+	}
+	return ones
+}
+
+// clone copies the bits, while others may set more.
+func (b bitset) clone() bitset {
+	c := b
+	c.words = newWords(len(b.words))
+	for i := range c.words {
+		c.words[i] = atomic.LoadUint64(&b.words[i])
+	}
+	return c
 }
 
 // or sets every bit that is set in c, which must be as long as b.
-func (b *bitset) or(c bitset) {
-	b.ones = 0
+func (b bitset) or(c bitset) {
 	for i, w := range c.words[:len(b.words)] {
-		w |= b.words[i]
-		b.words[i] = w
-		b.ones += uint64(bits.OnesCount64(w))
+		b.words[i] |= w
+	}
+}
+
+// orAtomic is or while others set bits of b.
+func (b bitset) orAtomic(c bitset) {
+	for i, w := range c.words[:len(b.words)] {
+		if w&^atomic.LoadUint64(&b.words[i]) != 0 {
+			atomic.OrUint64(&b.words[i], w)
+		}
 	}
 }
 
 // and clears every bit that is clear in c, which must be as long as b.
-func (b *bitset) and(c bitset) {
-	b.ones = 0
+func (b bitset) and(c bitset) {
 	for i, w := range c.words[:len(b.words)] {
-		w &= b.words[i]
-		b.words[i] = w
-		b.ones += uint64(bits.OnesCount64(w))
+		b.words[i] &= w
 	}
-}
-
-func (b *bitset) clear() {
-	clear(b.words)
-	b.ones = 0
-}
-
-func (b *bitset) equal(c bitset) bool {
-	return b.ones == c.ones && slices.Equal(b.words, c.words)
 }
 
 // chunkBytes is how much of a bitset's bytes is held besides its words while it
@@ -116,7 +119,7 @@ func appendWords(dst []byte, words []uint64) []byte {
 }
 
 // writeWords writes all words to w, by way of buf's capacity.
-func (b *bitset) writeWords(w io.Writer, buf []byte) (total int64, err error) {
+func (b bitset) writeWords(w io.Writer, buf []byte) (total int64, err error) {
 	for words := b.words; len(words) > 0; {
 		chunk := words[:min(len(words), cap(buf)/8)]
 		n, err := w.Write(appendWords(buf[:0], chunk))
@@ -129,15 +132,11 @@ func (b *bitset) writeWords(w io.Writer, buf []byte) (total int64, err error) {
 	return total, nil
 }
 
-// fill sets the words from i on, which must be clear, from their bytes.
-func (b *bitset) fill(i int, data []byte) {
-	ones := 0
-	for words := b.words[i:]; len(data) >= 8 && len(words) > 0; data, words = data[8:], words[1:] {
-		w := binary.BigEndian.Uint64(data)
-		words[0] = w
-		ones += bits.OnesCount64(w)
+// fill sets words from data, their big-endian bytes.
+func fill(words []uint64, data []byte) {
+	for ; len(data) >= 8 && len(words) > 0; data, words = data[8:], words[1:] {
+		words[0] = binary.BigEndian.Uint64(data)
 	}
-	b.ones += uint64(ones)
 }
 
 // readWords reads n words into b, which must be empty. Each time its memory is
@@ -148,7 +147,6 @@ func (b *bitset) readWords(r io.Reader, n int) (total int64, err error) {
 	for read := 0; read < n; {
 		if read == len(b.words) {
 			grown := newBitset(min(n, max(len(buf)/8, 4*read)))
-			grown.ones = b.ones
 			copy(grown.words, b.words)
 			*b = grown
 		}
@@ -161,7 +159,7 @@ func (b *bitset) readWords(r io.Reader, n int) (total int64, err error) {
 		if err != nil {
 			return total, err
 		}
-		b.fill(read, chunk)
+		fill(b.words[read:], chunk)
 		read += len(chunk) / 8
 	}
 	return total, nil

@@ -3,6 +3,7 @@ package bloom
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Strategy says how a Filter makes bit indexes from a Hash. Its values are the
@@ -50,6 +51,7 @@ type Set interface {
 // copied after first use; see Clone.
 type Filter struct {
 	bits     bitset
+	ones     uint64 // set in bits
 	k        int
 	strategy Strategy
 }
@@ -130,18 +132,18 @@ func (f *Filter) AddHash(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
 	}
-	var added uint64
+	b, added := f.bits, uint64(f.k)
 	if f.strategy == Mitz32 {
 		for x, i := newMitz32(h), f.k; i > 0; i-- {
-			added += f.bits.set(x.next())
+			added -= b.set(x.next())
 		}
 	} else {
 		for x, i := h.H1, f.k; i > 0; i-- {
-			added += f.bits.set(x)
+			added -= b.set(x)
 			x += h.H2
 		}
 	}
-	f.bits.ones += added
+	f.ones += added
 	return added != 0
 }
 
@@ -163,18 +165,18 @@ func (f *Filter) ContainsHash(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)
 	}
-	x, k := h.H1, f.k
+	b, x, k := f.bits, h.H1, f.k
 	for ; k >= 4; k -= 4 {
 		x1 := x + h.H2
 		x2 := x1 + h.H2
 		x3 := x2 + h.H2
-		if f.bits.get(x)&f.bits.get(x1)&f.bits.get(x2)&f.bits.get(x3) == 0 {
+		if b.get(x)&b.get(x1)&b.get(x2)&b.get(x3) == 0 {
 			return false
 		}
 		x = x3 + h.H2
 	}
 	for ; k > 0; k-- {
-		if f.bits.get(x) == 0 {
+		if b.get(x) == 0 {
 			return false
 		}
 		x += h.H2
@@ -221,6 +223,7 @@ func (f *Filter) Merge(g *Filter) error {
 		return err
 	}
 	f.bits.or(g.bits)
+	f.ones = f.bits.onesCount()
 	return nil
 }
 
@@ -233,6 +236,7 @@ func (f *Filter) Intersect(g *Filter) error {
 		return err
 	}
 	f.bits.and(g.bits)
+	f.ones = f.bits.onesCount()
 	return nil
 }
 
@@ -251,17 +255,19 @@ func (f *Filter) compatible(g *Filter) error {
 // Clone returns an independent copy.
 func (f *Filter) Clone() *Filter {
 	g := *f
-	g.bits.words = newWords(len(f.bits.words))
-	copy(g.bits.words, f.bits.words)
+	g.bits = f.bits.clone()
 	return &g
 }
 
 // Reset removes all keys. It keeps the memory and the parameters.
-func (f *Filter) Reset() { f.bits.clear() }
+func (f *Filter) Reset() {
+	clear(f.bits.words)
+	f.ones = 0
+}
 
 // Equal reports whether f and g have the same parameters and the same bits.
 func (f *Filter) Equal(g *Filter) bool {
-	return f.compatible(g) == nil && f.bits.equal(g.bits)
+	return f.compatible(g) == nil && f.ones == g.ones && slices.Equal(f.bits.words, g.bits.words)
 }
 
 // M returns the number of bits, a multiple of 64.
@@ -274,14 +280,14 @@ func (f *Filter) K() int { return f.k }
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
 // OnesCount returns the number of bits set. It takes constant time.
-func (f *Filter) OnesCount() uint64 { return f.bits.ones }
+func (f *Filter) OnesCount() uint64 { return f.ones }
 
 // FillRatio returns the fraction of bits set, from 0 to 1.
 func (f *Filter) FillRatio() float64 {
 	if f.k == 0 {
 		return 0
 	}
-	return float64(f.bits.ones) / float64(f.M())
+	return float64(f.ones) / float64(f.M())
 }
 
 // ApproxCount estimates the number of distinct keys added, from the number of
@@ -290,7 +296,7 @@ func (f *Filter) FillRatio() float64 {
 // approximateElementCount, except for a filter with every bit set, where Guava
 // throws: that counts as if half a bit were clear, m/k ln(2m), the largest
 // value a filter can return.
-func (f *Filter) ApproxCount() uint64 { return approxCount(f.M(), f.k, f.bits.ones) }
+func (f *Filter) ApproxCount() uint64 { return approxCount(f.M(), f.k, f.ones) }
 
 func approxCount(m uint64, k int, ones uint64) uint64 {
 	if k == 0 {

@@ -123,10 +123,12 @@ func (d *digest) mix(k1, k2 uint64) {
 
 // blocks mixes in the whole blocks of p and returns what is left of it.
 func (d *digest) blocks(p []byte) (rest []byte) {
+	e := *d // in registers
 	for len(p) >= 16 {
-		d.mix(binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:]))
+		e.mix(binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:]))
 		p = p[16:]
 	}
+	*d = e
 	return p
 }
 

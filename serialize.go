@@ -70,7 +70,8 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("%w: %d words followed by %d bytes", ErrFormat, words, len(data))
 	}
 	g.bits = newBitset(words)
-	g.bits.fill(0, data)
+	fill(g.bits.words, data)
+	g.ones = g.bits.onesCount()
 	*f = g
 	return nil
 }
@@ -93,6 +94,7 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	if err != nil {
 		return int64(n) + m, readError(err)
 	}
+	g.ones = g.bits.onesCount()
 	*f = g
 	return int64(n) + m, nil
 }

@@ -1,10 +1,6 @@
 package bloom
 
-import (
-	"io"
-	"math/bits"
-	"sync/atomic"
-)
+import "io"
 
 // SyncFilter is a Filter for any number of goroutines that add, look up,
 // estimate and encode at once. It takes no locks: a key whose Add has returned
@@ -18,7 +14,7 @@ import (
 //
 // The zero SyncFilter contains nothing and can be decoded into; adding to it
 // panics. Decoding needs the SyncFilter to itself.
-type SyncFilter struct{ f Filter } // f.bits.ones is not kept
+type SyncFilter struct{ f Filter } // f.ones is not kept
 
 // NewSync is New for a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
@@ -42,14 +38,8 @@ func (f *Filter) Sync() *SyncFilter {
 // it report them, and others, a little more often than FPR says.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := s.f
-	f.bits.words = newWords(len(s.f.bits.words))
-	ones := 0
-	for i := range f.bits.words {
-		w := atomic.LoadUint64(&s.f.bits.words[i])
-		f.bits.words[i] = w
-		ones += bits.OnesCount64(w)
-	}
-	f.bits.ones = uint64(ones)
+	f.bits = s.f.bits.clone()
+	f.ones = f.bits.onesCount()
 	return &f
 }
 
@@ -65,18 +55,39 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
 	}
-	var added uint64
 	if f.strategy == Mitz32 {
-		for x, i := newMitz32(h), f.k; i > 0; i-- {
-			added |= f.bits.setAtomic(x.next())
-		}
-	} else {
-		for x, i := h.H1, f.k; i > 0; i-- {
-			added |= f.bits.setAtomic(x)
+		return s.add32(h)
+	}
+	// Look at up to eight bits at once, without a branch for each, then set
+	// those that were clear. Locked writes are what this costs, and a cache line
+	// that is not written stays with every processor that reads it.
+	changed := false
+	for b, x, k := f.bits, h.H1, f.k; k > 0; k -= 8 {
+		var clear [8]uint64
+		n := uint64(0)
+		for range min(k, 8) {
+			bit, index := b.getAtomic(x)
+			clear[n&7] = index
+			n += 1 - bit
 			x += h.H2
 		}
+		for _, index := range clear[:n] {
+			b.setAtomic(index)
+			changed = true
+		}
 	}
-	return added != 0
+	return changed
+}
+
+func (s *SyncFilter) add32(h Hash) bool {
+	changed := false
+	for x, i := newMitz32(h), s.f.k; i > 0; i-- {
+		if bit, index := s.f.bits.getAtomic(x.next()); bit == 0 {
+			s.f.bits.setAtomic(index)
+			changed = true
+		}
+	}
+	return changed
 }
 
 // Contains reports whether key may have been added; see Filter.Contains.
@@ -87,32 +98,39 @@ func (s *SyncFilter) ContainsString(key string) bool { return s.ContainsHash(Sum
 
 // ContainsHash is Contains by digest.
 func (s *SyncFilter) ContainsHash(h Hash) bool {
-	f := &s.f
-	if f.strategy == Mitz32 {
-		for x, i := newMitz32(h), f.k; i > 0; i-- {
-			if f.bits.getAtomic(x.next()) == 0 {
-				return false
-			}
-		}
-		return f.k != 0
+	if s.f.strategy == Mitz32 {
+		return s.contains32(h)
 	}
-	x, k := h.H1, f.k
+	b, x, k := s.f.bits, h.H1, s.f.k
 	for ; k >= 4; k -= 4 {
-		x1 := x + h.H2
-		x2 := x1 + h.H2
-		x3 := x2 + h.H2
-		if f.bits.getAtomic(x)&f.bits.getAtomic(x1)&f.bits.getAtomic(x2)&f.bits.getAtomic(x3) == 0 {
+		b0, _ := b.getAtomic(x)
+		x += h.H2
+		b1, _ := b.getAtomic(x)
+		x += h.H2
+		b2, _ := b.getAtomic(x)
+		x += h.H2
+		b3, _ := b.getAtomic(x)
+		x += h.H2
+		if b0&b1&b2&b3 == 0 {
 			return false
 		}
-		x = x3 + h.H2
 	}
 	for ; k > 0; k-- {
-		if f.bits.getAtomic(x) == 0 {
+		if bit, _ := b.getAtomic(x); bit == 0 {
 			return false
 		}
 		x += h.H2
 	}
-	return f.k != 0
+	return true
+}
+
+func (s *SyncFilter) contains32(h Hash) bool {
+	for x, i := newMitz32(h), s.f.k; i > 0; i-- {
+		if bit, _ := s.f.bits.getAtomic(x.next()); bit == 0 {
+			return false
+		}
+	}
+	return s.f.k != 0
 }
 
 // AddBatch adds hs and returns how many of them changed the filter.
@@ -139,11 +157,7 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.f.compatible(g); err != nil {
 		return err
 	}
-	for i, w := range g.bits.words {
-		if w&^atomic.LoadUint64(&s.f.bits.words[i]) != 0 {
-			atomic.OrUint64(&s.f.bits.words[i], w)
-		}
-	}
+	s.f.bits.orAtomic(g.bits)
 	return nil
 }
 
@@ -157,19 +171,13 @@ func (s *SyncFilter) K() int { return s.f.k }
 func (s *SyncFilter) Strategy() Strategy { return s.f.strategy }
 
 // OnesCount counts the bits set, reading all of them.
-func (s *SyncFilter) OnesCount() uint64 {
-	ones := 0
-	for i := range s.f.bits.words {
-		ones += bits.OnesCount64(atomic.LoadUint64(&s.f.bits.words[i]))
-	}
-	return uint64(ones)
-}
+func (s *SyncFilter) OnesCount() uint64 { return s.f.bits.onesCount() }
 
 // counted returns s's parameters with the present number of ones, for the
 // estimates.
 func (s *SyncFilter) counted() *Filter {
 	f := s.f
-	f.bits.ones = s.OnesCount()
+	f.ones = s.OnesCount()
 	return &f
 }
 
