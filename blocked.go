@@ -160,19 +160,18 @@ func (b *BlockedFilter) AddBatch(hs []Hash) (added int) {
 	if len(b.words) == 0 {
 		panic(errZero)
 	}
-	for len(hs) > 0 {
+	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
 		chunk := hs[:min(len(hs), batchChunk)]
 		if useAVX2 {
 			added += blocksAdd(&b.words[0], len(b.words)/blockWords, &chunk[0], len(chunk))
-		} else {
-			b.touch(chunk)
-			for i := range chunk {
-				if b.add(chunk[i].H1) {
-					added++
-				}
+			continue
+		}
+		b.touch(chunk)
+		for i := range chunk {
+			if b.add(chunk[i].H1) {
+				added++
 			}
 		}
-		hs = hs[len(chunk):]
 	}
 	return added
 }
@@ -188,7 +187,7 @@ func (b *BlockedFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
 		clear(out)
 		return dst
 	}
-	for len(hs) > 0 {
+	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
 		chunk := hs[:min(len(hs), batchChunk)]
 		if useAVX2 {
 			blocksContain(&b.words[0], len(b.words)/blockWords, &chunk[0], len(chunk), &out[0])
@@ -198,31 +197,31 @@ func (b *BlockedFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
 				out[i] = b.contains(chunk[i].H1)
 			}
 		}
-		hs, out = hs[len(chunk):], out[len(chunk):]
+		out = out[len(chunk):]
 	}
 	return dst
 }
 
-// block returns the block of a key, and its mask, by the format's arithmetic:
-// the high half of the hash picks the block by multiply-shift, the low half
-// times a salt picks, by its top five bits, the bit in each word.
+// block returns the block of a key: the high half of the hash picks it by
+// multiply-shift.
 func (b *BlockedFilter) block(h uint64) *[blockWords]uint64 {
 	i := h >> 32 * uint64(len(b.words)/blockWords) >> 32 * blockWords
 	return (*[blockWords]uint64)(b.words[i:])
 }
 
+// blockMask returns the bits of a key in word i of its block: the low half of
+// the hash times a salt picks, by its top five bits, the bit in each 32-bit word.
 func blockMask(h uint64, i int) uint64 {
 	x := uint32(h)
 	return 1<<(x*salts[2*i]>>27) | 1<<(32|x*salts[2*i+1]>>27)
 }
 
-// batchChunk is how many hashes a batch handles at a time: few enough that the
-// blocks stay cached between touch and use, and that assembly, which cannot be
-// preempted, returns soon.
-const batchChunk = 1024
-
-// touch reads a word of each hash's block. The reads do not wait for each
-// other, as those of a loop that branches on each answer do.
+// touch reads a word of each hash's block. Nothing waits for these reads, so
+// their cache misses overlap, which those of a loop full of arithmetic hardly
+// do. It is not inlined because then the reads, whose values nobody uses, would
+// go.
+//
+//go:noinline
 func (b *BlockedFilter) touch(hs []Hash) (sum uint64) {
 	for i := range hs {
 		sum += b.block(hs[i].H1)[0]

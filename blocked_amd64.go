@@ -15,6 +15,10 @@ func blockAdd(words *uint64, n int, h uint64) bool
 //go:noescape
 func blockContains(words *uint64, n int, h uint64) bool
 
+// batchChunk is how many hashes a batch hands to assembly at once: it cannot be
+// preempted, and should return within some microseconds.
+const batchChunk = 1024
+
 // blocksAdd adds the H1 of count hashes, count > 0, and returns how many changed
 // a block.
 //

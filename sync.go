@@ -133,7 +133,8 @@ func (s *SyncFilter) contains32(h Hash) bool {
 	return s.f.k != 0
 }
 
-// AddBatch adds hs and returns how many of them changed the filter.
+// AddBatch adds hs and returns how many of them changed the filter; see
+// Filter.AddBatch.
 func (s *SyncFilter) AddBatch(hs []Hash) (added int) {
 	for _, h := range hs {
 		if s.AddHash(h) {
@@ -143,7 +144,8 @@ func (s *SyncFilter) AddBatch(hs []Hash) (added int) {
 	return added
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it.
+// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
+// allocates only if dst lacks room.
 func (s *SyncFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	for _, h := range hs {
 		dst = append(dst, s.ContainsHash(h))
