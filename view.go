@@ -1,0 +1,83 @@
+package bloom
+
+import (
+	"fmt"
+	"math"
+)
+
+// View is a read-only Filter over its binary form where it lies: a cookie, a
+// cache's value, a mapped file. It copies nothing, and answers exactly as the
+// Filter decoded from the same bytes does.
+//
+// The bytes must stay unchanged for as long as the View is used. A View may be
+// used by many goroutines at once. The zero View contains nothing.
+type View struct {
+	words      []byte // 8 bytes each, big-endian
+	reciprocal uint64 // of the number of words; see locate
+	k          int
+	strategy   Strategy
+}
+
+// NewView returns a View of data, which it retains. It accepts what
+// UnmarshalBinary does: the binary form of one filter, to the last byte. Its
+// errors wrap ErrFormat. It takes constant time.
+func NewView(data []byte) (*View, error) {
+	params, words, err := parseHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	data = data[headerSize:]
+	if len(data)%8 != 0 || len(data)/8 != words {
+		return nil, fmt.Errorf("%w: %d words followed by %d bytes", ErrFormat, words, len(data))
+	}
+	return newView(data, params), nil
+}
+
+func newView(words []byte, params Filter) *View {
+	return &View{words, math.MaxUint64 / uint64(len(words)/8), params.k, params.strategy}
+}
+
+// Contains reports whether key may have been added: false is certain.
+func (v *View) Contains(key []byte) bool { return v.ContainsHash(Sum(key)) }
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (v *View) ContainsString(key string) bool { return v.ContainsHash(SumString(key)) }
+
+// ContainsHash is Contains by digest.
+func (v *View) ContainsHash(h Hash) bool {
+	if v.strategy == Mitz32 {
+		return v.contains32(h)
+	}
+	for x, i := h.H1, v.k; i > 0; i-- {
+		if !v.get(x) {
+			return false
+		}
+		x += h.H2
+	}
+	return v.k != 0
+}
+
+func (v *View) contains32(h Hash) bool {
+	for x, i := newMitz32(h), v.k; i > 0; i-- {
+		if !v.get(x.next()) {
+			return false
+		}
+	}
+	return v.k != 0
+}
+
+// get returns the bit that x stands for; see bitset.get. Words are big-endian,
+// so bit 0 is in the last of their bytes.
+func (v *View) get(x uint64) bool {
+	i, pos := locate(x, uint64(len(v.words)/8), v.reciprocal)
+	return v.words[8*i+(7-pos/8)]>>(pos%8)&1 != 0
+}
+
+// M returns the number of bits, a multiple of 64.
+func (v *View) M() uint64 { return uint64(len(v.words)) * 8 }
+
+// K returns the number of hashes.
+func (v *View) K() int { return v.k }
+
+// Strategy returns how indexes are made.
+func (v *View) Strategy() Strategy { return v.strategy }
