@@ -1,0 +1,240 @@
+//go:build unix
+
+package bloom
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const childEnv = "BLOOM_TEST_CHILD"
+
+// child returns a command that runs TestChild as what in dir.
+func child(t testing.TB, what, dir string) *exec.Cmd {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(exe, "-test.run=^TestChild$")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), childEnv+"="+what)
+	return cmd
+}
+
+// TestChild is what the other tests run in processes of their own. Its working
+// directory has filters a and b, and f, which starts as a.
+func TestChild(t *testing.T) {
+	what := os.Getenv(childEnv)
+	switch what {
+	case "":
+		t.Skip("not a child process")
+	case "nothing":
+		return
+	}
+	a, b := Must(LoadFile("a")), Must(LoadFile("b"))
+	switch what {
+	case "save for ever":
+		fmt.Println("ready")
+		for {
+			require.NoError(t, b.SaveFile("f"))
+			require.NoError(t, a.SaveFile("f"))
+		}
+	case "save once":
+		require.NoError(t, b.SaveFile("f"))
+	case "full disk":
+		limit := syscall.Rlimit{Cur: 100_000, Max: 100_000} // bytes; a and b have more
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
+		signal.Ignore(syscall.SIGXFSZ)
+		require.ErrorIs(t, b.SaveFile("f"), syscall.EFBIG)
+	case "read-only directory":
+		if os.Getuid() == 0 { // whom permissions do not stop
+			require.NoError(t, syscall.Setgid(65534))
+			require.NoError(t, syscall.Setuid(65534))
+		}
+		require.ErrorIs(t, b.SaveFile("f"), os.ErrPermission)
+	default:
+		t.Fatal(what)
+	}
+}
+
+// childDir returns a directory for child, and the filters in it.
+func childDir(t testing.TB, m uint64) (dir string, a, b *Filter) {
+	if err := child(t, "nothing", "").Run(); errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("this binary runs in an emulator, which a child process would be without")
+	}
+	dir = t.TempDir()
+	a, b = Must(NewSize(m, 3)), Must(NewSize(m, 3))
+	for i := range m / 64 {
+		a.AddHash(SumUint64(i))
+		b.AddHash(SumUint64(i + m))
+	}
+	require.NoError(t, a.SaveFile(filepath.Join(dir, "a")))
+	require.NoError(t, b.SaveFile(filepath.Join(dir, "b")))
+	require.NoError(t, a.SaveFile(filepath.Join(dir, "f")))
+	return dir, a, b
+}
+
+// TestSaveFileKilled kills processes at random moments of saving.
+func TestSaveFileKilled(t *testing.T) {
+	dir, a, b := childDir(t, 16<<20)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	found := map[bool]int{}
+	for range 40 {
+		cmd := child(t, "save for ever", dir)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		time.Sleep(time.Duration(rnd.IntN(20_000)) * time.Microsecond)
+		require.NoError(t, cmd.Process.Kill())
+		err = cmd.Wait()
+		require.ErrorContains(t, err, "killed")
+
+		f, err := LoadFile(filepath.Join(dir, "f"))
+		require.NoError(t, err)
+		isA := f.Equal(a)
+		require.True(t, isA || f.Equal(b), "neither the old filter nor the new one")
+		found[isA]++
+	}
+	left := len(names(t, dir)) - 3
+	t.Logf("old %d, new %d, killed while writing or syncing %d", found[true], found[false], left)
+	assert.GreaterOrEqual(t, left, 10, "too few kills hit a save")
+}
+
+func TestSaveFileTwoProcesses(t *testing.T) {
+	dir, a, b := childDir(t, 1<<20)
+	for range 2 {
+		cmd := child(t, "save for ever", dir)
+		require.NoError(t, cmd.Start())
+		defer cmd.Wait()
+		defer cmd.Process.Kill()
+	}
+	found := map[bool]int{}
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		f, err := LoadFile(filepath.Join(dir, "f"))
+		require.NoError(t, err)
+		isA := f.Equal(a)
+		require.True(t, isA || f.Equal(b), "a mixture")
+		found[isA]++
+	}
+	assert.Len(t, found, 2, "no save seen")
+}
+
+func TestSaveFileFullDisk(t *testing.T) {
+	dir, a, _ := childDir(t, 1<<20)
+	out, err := child(t, "full disk", dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, []string{"a", "b", "f"}, names(t, dir))
+	require.True(t, Must(LoadFile(filepath.Join(dir, "f"))).Equal(a))
+}
+
+func TestSaveFileReadOnlyDirectory(t *testing.T) {
+	dir, a, _ := childDir(t, 1<<20)
+	require.NoError(t, os.Chmod(dir, 0o555))
+	defer os.Chmod(dir, 0o755)
+	out, err := child(t, "read-only directory", dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, []string{"a", "b", "f"}, names(t, dir))
+	require.True(t, Must(LoadFile(filepath.Join(dir, "f"))).Equal(a))
+}
+
+// TestSaveFileSyncs watches the system calls: no test can pull the plug.
+func TestSaveFileSyncs(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("needs strace")
+	}
+	dir, _, _ := childDir(t, 1<<20)
+	cmd := child(t, "save once", dir)
+	log := filepath.Join(t.TempDir(), "log")
+	cmd.Args = append([]string{strace, "-f", "-y", "-o", log, "-e", "trace=write,fsync,rename,renameat,renameat2"}, cmd.Args...)
+	cmd.Path = strace
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	calls, err := os.ReadFile(log)
+	require.NoError(t, err)
+	assert.Regexp(t, `(?s)write\([^)]*\.bloom-tmp-.*fsync\([^)]*\.bloom-tmp-.*rename.*\.bloom-tmp-.*fsync\(\d+<`+regexp.QuoteMeta(dir)+`>`, string(calls))
+	assert.NotRegexp(t, `(?s)fsync.*write\([^)]*\.bloom-tmp-`, string(calls))
+}
+
+func TestSaveFileMode(t *testing.T) {
+	dir := t.TempDir()
+	f := smallFilter("a")
+	mode := func(name string) os.FileMode {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		return info.Mode()
+	}
+	writeFile(t, filepath.Join(dir, "model"), nil)
+	require.NoError(t, f.SaveFile(filepath.Join(dir, "new")))
+	assert.Equal(t, mode("model"), mode("new"))
+	for _, perm := range []os.FileMode{0o600, 0o640, 0o666, 0o400} {
+		require.NoError(t, os.Chmod(filepath.Join(dir, "new"), perm))
+		require.NoError(t, f.SaveFile(filepath.Join(dir, "new")))
+		assert.Equal(t, perm, mode("new"))
+	}
+
+	require.NoError(t, os.Symlink("model", filepath.Join(dir, "link")))
+	require.NoError(t, f.SaveFile(filepath.Join(dir, "link")))
+	assert.Equal(t, mode("model"), mode("link"))
+	assert.Empty(t, Must(os.ReadFile(filepath.Join(dir, "model"))), "the link was followed")
+}
+
+func TestOpenFileOutlivesPath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, smallFilter("a").SaveFile(path))
+	file, err := OpenFile(path)
+	require.NoError(t, err)
+	defer file.Close()
+	require.NoError(t, smallFilter("b").SaveFile(path))
+	require.True(t, file.ContainsString("a") && !file.ContainsString("b"))
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, file.Verify())
+	require.True(t, file.ContainsString("a"))
+}
+
+// TestOpenFileLarge opens a gigabyte as fast as a kilobyte. Reading one takes
+// tens of milliseconds at the very least.
+func TestOpenFileLarge(t *testing.T) {
+	dir := t.TempDir()
+	create := func(words uint32) string {
+		path := filepath.Join(dir, fmt.Sprint(words))
+		header := []byte{1, 7, byte(words >> 24), byte(words >> 16), byte(words >> 8), byte(words)}
+		writeFile(t, path, header)
+		require.NoError(t, os.Truncate(path, headerSize+8*int64(words)))
+		return path
+	}
+	small, large := create(1<<7), create(1<<27)
+	open := func(path string) time.Duration {
+		start := time.Now()
+		file, err := OpenFile(path)
+		require.NoError(t, err)
+		file.ContainsString("key")
+		took := time.Since(start)
+		require.NoError(t, file.Close())
+		return took
+	}
+	var smalls, larges []time.Duration
+	for range 15 {
+		smalls = append(smalls, open(small))
+		larges = append(larges, open(large))
+	}
+	slices.Sort(smalls)
+	slices.Sort(larges)
+	t.Logf("median of 15: 1 KiB %v, 1 GiB %v", smalls[7], larges[7])
+	assert.Less(t, larges[7], 5*smalls[7]+20*time.Millisecond)
+	assert.Less(t, allocated(func() { open(large) }), uint64(1<<20))
+}

@@ -1,0 +1,144 @@
+package bloom
+
+import (
+	"bytes"
+	"encoding/base64"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzFilter holds Filter's decoders to each other: they accept the same bytes,
+// make the same filter of them, write the same bytes again, and leave the
+// receiver alone when they refuse.
+func FuzzFilter(f *testing.F) {
+	before := Must(NewSize(128, 3))
+	before.AddString("before")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		refused := func(err error, g *Filter) {
+			require.ErrorIs(t, err, ErrFormat)
+			require.Regexp(t, "^bloom: ", err.Error())
+			require.True(t, g.Equal(before), "receiver changed")
+		}
+		// Any bytes may be text; few are.
+		text := before.Clone()
+		if err := text.UnmarshalText(data); err != nil {
+			refused(err, text)
+		} else {
+			again, err := text.MarshalText()
+			require.NoError(t, err)
+			require.Equal(t, bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\n"), nil), []byte("\r"), nil), again)
+		}
+
+		read := before.Clone()
+		n, err := read.ReadFrom(iotest.HalfReader(bytes.NewReader(data)))
+		require.LessOrEqual(t, n, int64(len(data)))
+		whole, whole64 := before.Clone(), before.Clone()
+		wholeErr := whole.UnmarshalBinary(data)
+		err64 := whole64.UnmarshalText([]byte(base64.StdEncoding.EncodeToString(data)))
+		require.Equal(t, wholeErr, err64)
+		if err != nil {
+			refused(err, read)
+			refused(wholeErr, whole)
+			refused(err64, whole64)
+			return
+		}
+		if n < int64(len(data)) { // a filter and more
+			refused(wholeErr, whole)
+			refused(err64, whole64)
+			require.NoError(t, whole.UnmarshalBinary(data[:n]))
+		} else {
+			require.True(t, whole64.Equal(whole))
+		}
+		require.True(t, read.Equal(whole))
+		require.Equal(t, popcount(data[headerSize:n]), read.OnesCount())
+		require.LessOrEqual(t, read.FPR(), 1.0)
+		read.ApproxCount()
+		read.Capacity()
+
+		out, err := read.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, data[:n], out)
+		var w bytes.Buffer
+		written, err := read.WriteTo(&w)
+		require.NoError(t, err)
+		require.Equal(t, n, written)
+		require.Equal(t, out, w.Bytes())
+	})
+}
+
+func popcount(data []byte) (ones uint64) {
+	for _, b := range data {
+		for ; b != 0; b &= b - 1 {
+			ones++
+		}
+	}
+	return ones
+}
+
+// FuzzView holds View to Filter: the same bytes, the same answers.
+func FuzzView(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
+		var g Filter
+		err := g.UnmarshalBinary(data)
+		v, viewErr := NewView(data)
+		require.Equal(t, err, viewErr)
+		if err != nil {
+			return
+		}
+		sameAnswers(t, &g, v, seed)
+	})
+}
+
+func sameAnswers(t testing.TB, g *Filter, v *View, seed uint64) {
+	require.Equal(t, g.M(), v.M())
+	require.Equal(t, g.K(), v.K())
+	require.Equal(t, g.Strategy(), v.Strategy())
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	for range 32 {
+		h := Hash{rnd.Uint64(), rnd.Uint64()}
+		require.Equal(t, g.ContainsHash(h), v.ContainsHash(h), h)
+	}
+}
+
+// FuzzLoadFile holds files to UnmarshalBinary: a file loads if and only if it
+// is a binary form, alone or with the right trailer. With seal, data gets one,
+// so that not every mutation fails at the checksum.
+func FuzzLoadFile(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "f")
+	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
+		if seal {
+			sum := newChecksum()
+			sum.Write(data)
+			data = append(data, trailer(sum)...)
+		}
+		writeFile(t, path, data)
+		var want Filter
+		wantErr := want.UnmarshalBinary(data)
+		if n := len(data) - trailerSize; wantErr != nil && n >= 0 {
+			sum := newChecksum()
+			sum.Write(data[:n])
+			if bytes.Equal(data[n:], trailer(sum)) {
+				wantErr = want.UnmarshalBinary(data[:n])
+			}
+		}
+		g, err := LoadFile(path)
+		file, openErr := OpenFile(path)
+		if openErr == nil {
+			defer file.Close()
+			openErr = file.Verify()
+		}
+		if wantErr != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			require.ErrorIs(t, openErr, ErrFormat)
+			return
+		}
+		require.NoError(t, err)
+		require.NoError(t, openErr)
+		require.True(t, want.Equal(g))
+		sameAnswers(t, g, file.View, uint64(len(data)))
+	})
+}
