@@ -1,0 +1,323 @@
+package bloom
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// guavaJars returns the Guavas to test against: BLOOM_GUAVA_JARS, a list of
+// paths, or else Debian's. Without one, or without Java, the test is skipped
+// unless BLOOM_REQUIRE_JAVA is set.
+func guavaJars(t *testing.T) (jars []string) {
+	skip := t.Skipf
+	if os.Getenv("BLOOM_REQUIRE_JAVA") != "" {
+		skip = t.Fatalf
+	}
+	for _, program := range []string{"javac", "java"} {
+		if _, err := exec.LookPath(program); err != nil {
+			skip("no Java: %v", err)
+		}
+	}
+	list := os.Getenv("BLOOM_GUAVA_JARS")
+	if list == "" {
+		const debian = "/usr/share/java/guava.jar"
+		if _, err := os.Stat(debian); err != nil {
+			skip("BLOOM_GUAVA_JARS is not set, and there is no %s", debian)
+		}
+		list = debian
+	}
+	return filepath.SplitList(list)
+}
+
+// guava is a Java process that runs testdata/guava/Living.java.
+type guava struct {
+	t   *testing.T
+	w   *bufio.Writer
+	r   *bufio.Reader
+	rnd *rand.Rand
+	byP bool // makes k of p alone, as 33.4 and later do
+}
+
+func startGuava(t *testing.T, jar string, rnd *rand.Rand) *guava {
+	classes := t.TempDir()
+	out, err := exec.Command("javac", "-proc:none", "-nowarn", "-Xlint:none", "-encoding", "UTF-8",
+		"-cp", jar, "-d", classes, filepath.Join("testdata", "guava", "Living.java")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command("java", "-cp", jar+string(filepath.ListSeparator)+classes, "com.google.common.hash.Living")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		stdin.Close()
+		require.NoError(t, cmd.Wait())
+	})
+	return &guava{t: t, w: bufio.NewWriter(stdin), r: bufio.NewReader(stdout), rnd: rnd}
+}
+
+// send appends vs to a request; a []byte comes after its length.
+func (g *guava) send(vs ...any) {
+	for _, v := range vs {
+		if b, ok := v.([]byte); ok {
+			g.send(uint32(len(b)))
+			_, err := g.w.Write(b)
+			require.NoError(g.t, err)
+			continue
+		}
+		require.NoError(g.t, binary.Write(g.w, binary.BigEndian, v))
+	}
+}
+
+func (g *guava) sendKeys(keys []funnelKey) {
+	g.send(uint32(len(keys)))
+	for _, key := range keys {
+		g.send(key.bytes)
+	}
+}
+
+// reply returns the answer to the request sent.
+func (g *guava) reply() *bytes.Reader {
+	require.NoError(g.t, g.w.Flush())
+	var n uint32
+	require.NoError(g.t, binary.Read(g.r, binary.BigEndian, &n))
+	answer := make([]byte, n)
+	_, err := io.ReadFull(g.r, answer)
+	require.NoError(g.t, err)
+	return bytes.NewReader(answer)
+}
+
+func receive[T any](t *testing.T, r io.Reader) (v T) {
+	require.NoError(t, binary.Read(r, binary.BigEndian, &v))
+	return v
+}
+
+// agree compares f with what Guava shows of its filter, which answers probes.
+func (g *guava) agree(answer io.Reader, f *Filter, probes []funnelKey) []byte {
+	g.t.Helper()
+	if count := receive[int64](g.t, answer); count >= 0 {
+		require.EqualValues(g.t, count, f.ApproxCount())
+	} else {
+		require.Equal(g.t, f.M(), f.OnesCount())
+	}
+	require.InDelta(g.t, receive[float64](g.t, answer), f.FPR(), 1e-12*f.FPR())
+	form := make([]byte, receive[uint32](g.t, answer))
+	_, err := io.ReadFull(answer, form)
+	require.NoError(g.t, err)
+	want, err := f.MarshalBinary()
+	require.NoError(g.t, err)
+	require.True(g.t, bytes.Equal(want, form), "binary forms differ")
+	view, err := NewView(form)
+	require.NoError(g.t, err)
+	for _, key := range probes {
+		contains := receive[bool](g.t, answer)
+		require.Equal(g.t, contains, f.ContainsHash(key.hash), "%q", key.bytes)
+		require.Equal(g.t, contains, view.ContainsHash(key.hash), "%q", key.bytes)
+	}
+	return form
+}
+
+// funnelKey is a key as it goes to Java, and its digest here.
+type funnelKey struct {
+	bytes []byte
+	hash  Hash
+}
+
+var funnels = []struct {
+	name string
+	key  func(*rand.Rand) funnelKey
+}{
+	{"byteArray", func(rnd *rand.Rand) funnelKey {
+		b := make([]byte, keyLen(rnd))
+		for i := range b {
+			b[i] = byte(rnd.Uint32())
+		}
+		return funnelKey{b, Sum(b)}
+	}},
+	{"string", func(rnd *rand.Rand) funnelKey {
+		s := randomText(rnd)
+		return funnelKey{[]byte(s), SumString(s)}
+	}},
+	{"unencodedChars", func(rnd *rand.Rand) funnelKey {
+		s := randomText(rnd)
+		return funnelKey{[]byte(s), SumUTF16(s)}
+	}},
+	{"integer", func(rnd *rand.Rand) funnelKey {
+		i := rnd.Uint32() >> rnd.UintN(32)
+		return funnelKey{binary.BigEndian.AppendUint32(nil, i), SumUint32(i)}
+	}},
+	{"long", func(rnd *rand.Rand) funnelKey {
+		i := rnd.Uint64() >> rnd.UintN(64)
+		return funnelKey{binary.BigEndian.AppendUint64(nil, i), SumUint64(i)}
+	}},
+}
+
+// keyLen returns mostly short lengths, and some past every cut-off in Sum.
+func keyLen(rnd *rand.Rand) int {
+	if rnd.IntN(10) == 0 {
+		return rnd.IntN(400)
+	}
+	return rnd.IntN(40)
+}
+
+// randomText mixes ASCII, Latin, Chinese and characters beyond 16 bits.
+func randomText(rnd *rand.Rand) string {
+	scripts := [][2]rune{{0, 0x7f}, {0x80, 0x7ff}, {0x800, 0xd7ff}, {0xe000, 0xffff}, {0x10000, 0x10ffff}}
+	if rnd.IntN(2) == 0 {
+		scripts = scripts[:1]
+	}
+	s := make([]rune, keyLen(rnd))
+	for i := range s {
+		from := scripts[rnd.IntN(len(scripts))]
+		s[i] = from[0] + rnd.Int32N(from[1]-from[0]+1)
+	}
+	return string(s)
+}
+
+// TestLivingGuava sends filters to and fro between Java and Go. BLOOM_GUAVA_JARS
+// names the versions of Guava.
+func TestLivingGuava(t *testing.T) {
+	for _, jar := range guavaJars(t) {
+		t.Run(filepath.Base(jar), func(t *testing.T) {
+			const seed = 17
+			t.Logf("seed %d", seed)
+			g := startGuava(t, jar, rand.New(rand.NewPCG(seed, seed)))
+			g.sizing()
+			for _, strategy := range []Strategy{Mitz32, Mitz64} {
+				for funnel := range funnels {
+					for range 3 {
+						g.roundTrip(strategy, funnel)
+					}
+				}
+			}
+		})
+	}
+}
+
+// roundTrip has Java write a filter, Go read it, add to it, merge another with
+// it and write it, and Java read that.
+func (g *guava) roundTrip(strategy Strategy, funnel int) {
+	t := g.t
+	keys := func(n int) []funnelKey {
+		keys := make([]funnelKey, n)
+		for i := range keys {
+			keys[i] = funnels[funnel].key(g.rnd)
+		}
+		return keys
+	}
+	n := uint64(math.Exp(8 * g.rnd.Float64())) // 1 to 2980
+	p := math.Exp(-0.5 - 10*g.rnd.Float64())   // 0.6 to 3e-5
+	javas, gos, others := keys(int(n)), keys(g.rnd.IntN(500)), keys(g.rnd.IntN(500))
+	probes := append(keys(1000), append(javas, append(gos, others...)...)...)
+	where := fmt.Sprintf("%v/%s/n=%d/p=%v", strategy, funnels[funnel].name, n, p)
+
+	g.send(byte('c'), byte(strategy), byte(funnel), n, p)
+	g.sendKeys(javas)
+	g.sendKeys(probes)
+	answer := g.reply()
+	f := Must(NewStrategy(strategy, n, p))
+	if k := int(receive[uint8](t, answer)); k != f.K() {
+		require.True(t, g.byP, "%s: k = %d and %d", where, k, f.K())
+		f = Must(newFilter(strategy, f.M(), k))
+	}
+	other := Must(newFilter(strategy, f.M(), f.K()))
+	for _, key := range javas {
+		require.Equal(t, receive[bool](t, answer), f.AddHash(key.hash), "%s: put %q", where, key.bytes)
+	}
+	form := g.agree(answer, f, probes)
+
+	var read Filter
+	require.NoError(t, read.UnmarshalBinary(form), where)
+	for _, key := range gos {
+		read.AddHash(key.hash)
+	}
+	before, err := read.MarshalBinary()
+	require.NoError(t, err)
+	for _, key := range others {
+		other.AddHash(key.hash)
+	}
+	require.NoError(t, read.Merge(other), where)
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, read.SaveFile(path))
+	file, err := os.ReadFile(path)
+	require.NoError(t, err)
+
+	g.send(byte('r'), byte(funnel), file)
+	g.sendKeys(probes)
+	answer = g.reply()
+	require.EqualValues(t, trailerSize, receive[uint32](t, answer), "%s: bytes that Java left", where)
+	g.agree(answer, &read, probes)
+
+	otherForm, err := other.MarshalBinary()
+	require.NoError(t, err)
+	g.send(byte('m'), byte(funnel), before, otherForm)
+	g.sendKeys(probes)
+	g.agree(g.reply(), &read, probes)
+}
+
+// sizing compares m and k over random parameters, and k where the two rules
+// for it differ.
+func (g *guava) sizing() {
+	t := g.t
+	type params struct {
+		n uint64
+		p float64
+	}
+	var all []params
+	for n := range uint64(1000) {
+		all = append(all, params{n + 1, 0.01})
+	}
+	for range 20_000 {
+		n := uint64(math.Exp(21 * g.rnd.Float64()))
+		p := math.Exp(-30 * g.rnd.Float64())
+		if g.rnd.IntN(2) == 0 { // log2(1/p) a little above a half-integer
+			p = math.Exp2(-float64(g.rnd.IntN(40)) - 0.5 - g.rnd.Float64()/float64(n))
+		}
+		all = append(all, params{n, p})
+	}
+	g.send(byte('s'), uint32(len(all)))
+	for _, a := range all {
+		g.send(a.n, a.p)
+	}
+	answer := g.reply()
+	g.byP = receive[bool](t, answer)
+	differ := 0
+	for _, a := range all {
+		m, k := receive[int64](t, answer), int(receive[int32](t, answer))
+		require.EqualValues(t, m, OptimalM(a.n, a.p), "%+v", a)
+		ours := OptimalK(a.n, uint64(m))
+		if !g.byP {
+			require.Equal(t, k, ours, "%+v", a)
+			continue
+		}
+		// OptimalK's m lacks a fraction t of a bit, so it rounds
+		// log2(1/p) - t ln 2/n.
+		over := -math.Log2(a.p) - 0.5
+		over -= math.Floor(over)
+		bits := -float64(a.n) * math.Log2(a.p) / math.Ln2
+		lost := (bits - math.Floor(bits)) * math.Ln2 / float64(a.n)
+		if k != ours {
+			differ++
+			require.Equal(t, k, ours+1, "%+v", a)
+		}
+		if a.p == 0.01 {
+			require.Equal(t, a.n == 1 || a.n == 3, k != ours, "%+v", a)
+		}
+		if math.Abs(over-lost) > 1e-12 && over < 1-1e-12 && -math.Log2(a.p) > 1.5 {
+			require.Equal(t, over < lost, k != ours, "%+v: %v %v", a, over, lost)
+		}
+	}
+	t.Logf("k = round(log2(1/p)): %v, which differs for %d of %d", g.byP, differ, len(all))
+}
