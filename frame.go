@@ -43,50 +43,60 @@ const maxFrameWords = math.MaxInt/8 - chunkBytes
 // writeFrame writes a frame to w through a buffer of chunkBytes. Each word is
 // loaded atomically, once: others may change them meanwhile, and the frame has
 // whatever each was at some time during the call.
-func writeFrame(w io.Writer, kind byte, params, words []uint64) (total int64, err error) {
-	size := frameStart + 8*(len(params)+len(words)) + frameEnd
-	buf := make([]byte, 0, min(size, chunkBytes))
+func writeFrame(w io.Writer, kind byte, params, words []uint64) (int64, error) {
+	return writeFrameFunc(w, kind, params, len(words), func(out []byte, from int) {
+		putWords(out, words[from:from+len(out)/8], ^uint64(0))
+	})
+}
+
+// writeFrameFunc writes a frame of n words, which put puts: those from the
+// given one on, as many as have room.
+func writeFrameFunc(w io.Writer, kind byte, params []uint64, n int, put func(out []byte, from int)) (total int64, err error) {
+	buf := make([]byte, 0, min(frameSize(len(params), n), chunkBytes))
 	buf = append(buf, frameMagic...)
 	buf = append(buf, kind, frameVersion, 0, 0, 0)
 	for _, p := range params {
 		buf = binary.LittleEndian.AppendUint64(buf, p)
 	}
-	for crc := uint32(0); ; buf = buf[:0] {
-		chunk := words[:min(len(words), (cap(buf)-len(buf)-frameEnd)/8)]
-		words = words[len(chunk):]
-		n := len(buf)
-		buf = buf[:n+8*len(chunk)]
-		putWords(buf[n:], chunk)
+	crc := uint32(0)
+	for from := 0; ; buf = buf[:0] {
+		start := len(buf)
+		chunk := min(n-from, (cap(buf)-start-frameEnd)/8)
+		buf = buf[:start+8*chunk]
+		put(buf[start:], from)
+		from += chunk
 		crc = crc32.Update(crc, castagnoli, buf)
-		last := len(words) == 0
-		if last {
+		if from == n {
 			buf = binary.LittleEndian.AppendUint32(buf, crc)
 		}
 		m, err := w.Write(buf)
 		total += int64(m)
-		if err != nil || last {
+		if err != nil || from == n {
 			return total, err
 		}
 	}
 }
 
-// putWords puts words into out, which is as long as they are. Four at a time
-// takes half the time of one by one.
-func putWords(out []byte, words []uint64) {
+// frameSize returns the size of a frame in bytes.
+func frameSize(params, words int) int { return frameStart + 8*(params+words) + frameEnd }
+
+// putWords puts words, loaded atomically, less the bits not in mask, into out,
+// which is as long. Four at a time takes half the time of one by one.
+func putWords(out []byte, words []uint64, mask uint64) {
 	for ; len(words) >= 4 && len(out) >= 32; words, out = words[4:], out[32:] {
-		binary.LittleEndian.PutUint64(out, atomic.LoadUint64(&words[0]))
-		binary.LittleEndian.PutUint64(out[8:], atomic.LoadUint64(&words[1]))
-		binary.LittleEndian.PutUint64(out[16:], atomic.LoadUint64(&words[2]))
-		binary.LittleEndian.PutUint64(out[24:], atomic.LoadUint64(&words[3]))
+		binary.LittleEndian.PutUint64(out, atomic.LoadUint64(&words[0])&mask)
+		binary.LittleEndian.PutUint64(out[8:], atomic.LoadUint64(&words[1])&mask)
+		binary.LittleEndian.PutUint64(out[16:], atomic.LoadUint64(&words[2])&mask)
+		binary.LittleEndian.PutUint64(out[24:], atomic.LoadUint64(&words[3])&mask)
 	}
 	for i := range words {
-		binary.LittleEndian.PutUint64(out[8*i:], atomic.LoadUint64(&words[i]))
+		binary.LittleEndian.PutUint64(out[8*i:], atomic.LoadUint64(&words[i])&mask)
 	}
 }
 
 // appendFrame appends to b what writeFrame writes.
 func appendFrame(b []byte, kind byte, params, words []uint64) []byte {
-	a := appender{slices.Grow(b, frameStart+8*(len(params)+len(words))+frameEnd)}
+	a := appender{slices.Grow(b, frameSize(len(params), len(words)))}
 	writeFrame(&a, kind, params, words)
 	return a.b
 }

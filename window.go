@@ -1,0 +1,512 @@
+package bloom
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Window is a filter that forgets: a key is remembered for at least Span after
+// it was last added and at most Span + Span/Generations. What it calls new has
+// not been added for Span; what it calls seen has, but for a fraction FPR of
+// errors. Memory is fixed from the start and nothing is ever swept at once.
+//
+// Time is cut into generations of Span/Generations, of which the current one
+// and the Generations before it are live. Each generation is a Bloom filter;
+// all lie side by side, so that a position holds one bit for every generation
+// and a key's k positions, read once, answer for all of them. The positions of
+// a key lie in one block of some 8,192, which has a lock of its own and
+// forgets what has expired when it is next touched, whatever the traffic: no
+// call ever clears more than one block, which takes microseconds.
+//
+// A Window is safe for use by many goroutines at once. The zero Window
+// contains nothing and can be decoded into; adding to it panics. A Window must
+// not be copied.
+type Window struct {
+	span   uint64 // nanoseconds
+	gens   uint64 // WindowConfig.Generations
+	k      int    // even
+	blocks []windowBlock
+
+	// A position is a lane of 1<<laneBits bits, the smallest that holds the
+	// live generations: generation g has bit g mod the lane's width. Bits of
+	// generations that are not live are zero in a block of the current one.
+	laneBits uint
+	lanes    uint64 // in a block
+
+	now   func() time.Time // nil is time.Now, not read at every call
+	epoch time.Time        // when generation 0 began, on the wall clock
+	gen   atomic.Uint64    // the newest generation that any clock reading was in
+	ends  atomic.Int64     // when that ends, or sooner, in nanoseconds after epoch
+
+	// fresh says that gen needs no reading of the clock, until timer clears it;
+	// nil if every call must read. The timer holds on to no more than the flag,
+	// so that a Window no longer used can be collected.
+	fresh *atomic.Bool
+	timer *time.Timer
+}
+
+// windowBlock guards a block's words. It fills a cache line.
+type windowBlock struct {
+	sync.Mutex
+	gen   uint64 // up to which the words are cleared of expired generations
+	words []uint64
+	_     [24]byte
+}
+
+// WindowConfig configures a Window. Now may be nil; the other fields have no
+// defaults.
+type WindowConfig struct {
+	// Capacity is the number of distinct keys expected within a Span, evenly
+	// spread over it: each generation is sized for Capacity/Generations. More
+	// raise the rate of false positives, as FPR tells; none is ever lost.
+	Capacity uint64
+	// FPR is the probability, between 0 and 1, that a key is reported as
+	// present that was not added within Span + Span/Generations, when every
+	// generation holds what it is sized for.
+	FPR float64
+	// Span is how long, at least, a key is remembered after it was last added.
+	Span time.Duration
+	// Generations is how many times a Span some keys are forgotten, 1 to 63.
+	// 7, 15, 31 and 63 make the best use of memory: others take as much as the
+	// next of these, per key of theirs. Those take about 1.1 times the ideal of
+	// 1.44 log2((Generations+1)/FPR) bits for each of the
+	// Capacity (Generations+1)/Generations keys that can be live, and
+	// others (G+1)/(Generations+1) times that, where G is the next of these:
+	// 1.4 for 24.
+	Generations int
+	// Now tells the time at each call, and must be safe for concurrent use.
+	// Where its time stands still, nothing expires; where it steps back, it
+	// counts as standing still until it has caught up; where it leaps, all
+	// that has expired is forgotten at once. Time further than 292 years from
+	// the Window's making stands still.
+	//
+	// Nil means time.Now. If generations last a second or more, that is
+	// read when one ends, by a timer, and ten times a second, instead of at each
+	// call, which would take longer than the rest of it. A key then may be
+	// forgotten early by as much as that timer is late, commonly far less than
+	// 10 ms.
+	Now func() time.Time
+}
+
+const (
+	maxGenerations  = 63
+	maxWindowK      = 254
+	minWindowLanes  = 8192 // in a block, if there are several
+	coarsePrecision = 100 * time.Millisecond
+	coarseFrom      = time.Second
+)
+
+// NewWindow returns an empty Window. It returns an error that names the field
+// if one is out of range: unless Capacity >= 1, 0 < FPR < 1, Generations is in
+// [1, 63], Span is at least Generations nanoseconds and the memory needed can
+// be had.
+func NewWindow(c WindowConfig) (*Window, error) {
+	if c.Capacity == 0 {
+		return nil, fmt.Errorf("bloom: Capacity = 0 is not at least 1")
+	}
+	if err := checkRate("FPR", c.FPR); err != nil {
+		return nil, err
+	}
+	if err := checkWindow(int64(c.Span), int64(c.Generations)); err != nil {
+		return nil, err
+	}
+	w := &Window{now: c.Now, span: uint64(c.Span), gens: uint64(c.Generations)}
+	w.laneBits = laneBits(w.gens)
+	k, blocks, lanes := windowSize(float64(c.Capacity)/float64(c.Generations), c.FPR/float64(c.Generations+1))
+	perWord := float64(uint64(64) >> w.laneBits)
+	lanes = math.Ceil(lanes/perWord) * perWord
+	if words := blocks * lanes / perWord; !(words <= maxFrameWords) {
+		return nil, fmt.Errorf("bloom: Capacity = %d, FPR = %v need %.3g bytes, more than %d",
+			c.Capacity, c.FPR, 8*words, uint64(8*maxFrameWords))
+	}
+	w.k = k
+	w.lanes = uint64(lanes)
+	w.setWords(newWords(int(blocks)*w.blockWords()), 0)
+	w.epoch = w.time().Round(0)
+	w.startClock()
+	return w, nil
+}
+
+func checkWindow(span, generations int64) error {
+	switch {
+	case generations < 1 || generations > maxGenerations:
+		return fmt.Errorf("bloom: Generations = %d is outside [1, %d]", generations, maxGenerations)
+	case span < generations:
+		return fmt.Errorf("bloom: Span = %v is too short for %d generations", time.Duration(span), generations)
+	}
+	return nil
+}
+
+// laneBits returns the logarithm of the smallest lane of at least 8 bits that
+// holds a bit for each live generation.
+func laneBits(generations uint64) uint { return uint(max(3, bits.Len64(generations))) }
+
+// windowSize returns the number of hashes for n keys in a generation of
+// false-positive rate p, how many blocks hold it, and of how many positions
+// each.
+func windowSize(n, p float64) (k int, blocks, lanes float64) {
+	// With the fewest hashes that take at most 5 % more memory than the best
+	// number, which makes a fifth less of them. They come in pairs.
+	ideal := -math.Log2(p)
+	for k = 2; k < maxWindowK && float64(k) < ideal && perKey(k, p) > 1.05*ideal/math.Ln2; {
+		k += 2
+	}
+	blocks = 1
+	lanes = n * perKey(k, p)
+	if lanes >= 2*minWindowLanes {
+		// Blocks get more or less than their share of the keys: Poisson's
+		// variance, relative to the mean, is one over the keys of a block.
+		// Where the rate grows as the e-th power of the load, its mean grows
+		// by e(e-1)/2 times that, to second order.
+		fill := math.Pow(p, 1/float64(k))
+		e := -float64(k) * math.Log1p(-fill) * (1 - fill) / fill
+		p /= math.Exp(max(0, e*(e-1)/2) * perKey(k, p) / minWindowLanes)
+		lanes = n * perKey(k, p)
+		blocks = math.Floor(lanes / minWindowLanes)
+	}
+	return k, blocks, math.Ceil(max(lanes/blocks, 64))
+}
+
+// perKey returns how many bits a Bloom filter of k hashes has for each key when
+// its false-positive rate is p: (1 - e^(-k/perKey))^k = p.
+func perKey(k int, p float64) float64 {
+	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
+}
+
+// blockWords returns the number of words in a block.
+func (w *Window) blockWords() int { return int(w.lanes >> (6 - w.laneBits)) }
+
+// setWords cuts words, as they are in generation g, into blocks.
+func (w *Window) setWords(words []uint64, g uint64) {
+	n := w.blockWords()
+	w.blocks = make([]windowBlock, len(words)/n)
+	for i := range w.blocks {
+		w.blocks[i].gen = g
+		w.blocks[i].words = words[i*n:][:n:n]
+	}
+	w.gen.Store(g)
+	w.ends.Store(0)
+}
+
+func (w *Window) time() time.Time {
+	if w.now != nil {
+		return w.now()
+	}
+	return time.Now()
+}
+
+// startClock decides how the clock is read from now on.
+func (w *Window) startClock() {
+	w.fresh, w.timer = nil, nil
+	if w.now == nil && w.span/w.gens >= uint64(coarseFrom) {
+		fresh := new(atomic.Bool)
+		w.fresh, w.timer = fresh, time.AfterFunc(0, func() { fresh.Store(false) })
+	}
+}
+
+// generation returns the current generation.
+func (w *Window) generation() uint64 {
+	if w.fresh != nil && w.fresh.Load() {
+		return w.gen.Load()
+	}
+	return w.readClock()
+}
+
+func (w *Window) readClock() uint64 {
+	elapsed := int64(w.time().Sub(w.epoch))
+	if elapsed >= w.ends.Load() {
+		w.advance(elapsed)
+	}
+	if fresh := w.fresh; fresh != nil && fresh.CompareAndSwap(false, true) {
+		left := w.ends.Load() - int64(w.time().Sub(w.epoch)) // read again: it may have ended since
+		w.timer.Reset(min(time.Duration(left), coarsePrecision))
+	}
+	return w.gen.Load()
+}
+
+// advance moves on to the generation of a time, unless it has been left. It
+// sets gen before ends: who finds a time to be before ends then finds a gen that
+// is at least that time's.
+func (w *Window) advance(elapsed int64) {
+	hi, lo := bits.Mul64(uint64(elapsed), w.gens)
+	g, rest := bits.Div64(hi, lo, w.span) // hi < span: elapsed < 2^63 and gens <= span
+	for newest := w.gen.Load(); g > newest && !w.gen.CompareAndSwap(newest, g); {
+		newest = w.gen.Load()
+	}
+	left := (w.span - rest + w.gens - 1) / w.gens
+	w.ends.Store(int64(min(uint64(elapsed)+left, math.MaxInt64)))
+}
+
+// enter locks h's block, forgets what has expired there, and returns it with the
+// state of the generator of positions. The caller unlocks it.
+func (w *Window) enter(h Hash) (b *windowBlock, x uint64) {
+	g := w.generation()
+	i, x := bits.Mul64(h.H1, uint64(len(w.blocks)))
+	b = &w.blocks[i]
+	b.Lock()
+	if b.gen < g {
+		w.expire(b, g)
+	}
+	return b, x
+}
+
+// expire moves a locked block on to generation g.
+func (w *Window) expire(b *windowBlock, g uint64) {
+	var live uint64
+	if g-b.gen <= w.gens {
+		live = w.columns(g-w.gens, b.gen)
+	}
+	b.gen = g
+	for i := range b.words {
+		b.words[i] &= live
+	}
+}
+
+// columns returns a word with the bits of generations from to to, at most
+// 64, set in every lane.
+func (w *Window) columns(from, to uint64) (mask uint64) {
+	width := uint64(1) << w.laneBits
+	for g := from; g != to+1; g++ {
+		mask |= 1 << (g & (width - 1))
+	}
+	for ; width < 64; width *= 2 {
+		mask |= mask << width
+	}
+	return mask
+}
+
+// Add adds key now, or renews it. It reports whether key was not remembered:
+// true means that it was certainly not added within Span, false that it
+// probably was within Span + Span/Generations. It does not retain key.
+func (w *Window) Add(key []byte) bool { return w.AddHash(Sum(key)) }
+
+// AddString is Add of key's bytes, without copying them.
+func (w *Window) AddString(key string) bool { return w.AddHash(SumString(key)) }
+
+// AddHash is Add by digest.
+func (w *Window) AddHash(h Hash) bool {
+	if w.k == 0 {
+		panic(errZeroWindow)
+	}
+	b, x := w.enter(h)
+	words := b.words
+	lanes, laneBits, wordBits := w.lanes, w.laneBits&7, (6-w.laneBits)&7
+	bit := uint64(1) << (b.gen & (1<<laneBits - 1))
+	seen := ^uint64(0)
+	for i := w.k; i > 0; i -= 2 {
+		// The halves of x, h1 + i*h2, are two sequences of positions. One alone
+		// has so few different ones in a block that pairs of keys which share
+		// all their positions would make false positives of their own.
+		p, q := uint64(uint32(x))*lanes>>32, x>>32*lanes>>32
+		x += h.H2
+		word := &words[p>>wordBits]
+		seen &= *word >> (p << laneBits & 63)
+		*word |= bit << (p << laneBits & 63)
+		word = &words[q>>wordBits]
+		seen &= *word >> (q << laneBits & 63)
+		*word |= bit << (q << laneBits & 63)
+	}
+	b.Unlock()
+	return seen<<(64-1<<laneBits) == 0
+}
+
+// Contains reports whether key is remembered: it is for certain if it was added
+// within Span, and with probability FPR if it was not within
+// Span + Span/Generations. Looking a key up does not renew it.
+func (w *Window) Contains(key []byte) bool { return w.ContainsHash(Sum(key)) }
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (w *Window) ContainsString(key string) bool { return w.ContainsHash(SumString(key)) }
+
+// ContainsHash is Contains by digest.
+func (w *Window) ContainsHash(h Hash) bool {
+	if w.k == 0 {
+		return false
+	}
+	b, x := w.enter(h)
+	words := b.words
+	lanes, laneBits, wordBits := w.lanes, w.laneBits&7, (6-w.laneBits)&7
+	seen := ^uint64(0)
+	for i := w.k; i > 0; i -= 2 {
+		p, q := uint64(uint32(x))*lanes>>32, x>>32*lanes>>32
+		x += h.H2
+		seen &= words[p>>wordBits] >> (p << laneBits & 63)
+		seen &= words[q>>wordBits] >> (q << laneBits & 63)
+	}
+	b.Unlock()
+	return seen<<(64-1<<laneBits) != 0
+}
+
+// FPR returns the probability that a key that was not added is reported as
+// present, as things are now. It looks at no more than 64 blocks and takes up
+// to some milliseconds.
+func (w *Window) FPR() float64 {
+	if w.k == 0 {
+		return 0
+	}
+	g := w.generation()
+	sample := min(len(w.blocks), 64)
+	words := make([]uint64, w.blockWords())
+	var sum float64
+	for i := range sample {
+		b := &w.blocks[i*len(w.blocks)/sample]
+		live := w.lockAt(b, g)
+		copy(words, b.words)
+		b.Unlock()
+		none := 1.0 // probability that a key is in no generation
+		for c := g - w.gens; c != g+1; c++ {
+			ones, mask := 0, w.columns(c, c)&live
+			for _, word := range words {
+				ones += bits.OnesCount64(word & mask)
+			}
+			none *= 1 - math.Pow(float64(ones)/float64(w.lanes), float64(w.k))
+		}
+		sum += 1 - none
+	}
+	return sum / float64(sample)
+}
+
+// lockAt locks b and returns the columns that are live in it and were in
+// generation g: other goroutines may have moved on from it.
+func (w *Window) lockAt(b *windowBlock, g uint64) (live uint64) {
+	b.Lock()
+	if b.gen < g {
+		w.expire(b, g)
+	}
+	if b.gen-g <= w.gens {
+		live = w.columns(b.gen-w.gens, g)
+	}
+	return live
+}
+
+// The parameters of a Window's frame. Its words are the blocks', one after the
+// other, as they are in generation windowGen. The bounds are what NewWindow
+// makes; where there are several blocks, they are large beside a windowBlock.
+const (
+	windowSpan = iota
+	windowGens
+	windowK
+	windowBlocks
+	windowLanes
+	windowEpoch     // seconds since 1970, two's complement
+	windowEpochNano // and nanoseconds
+	windowGen
+	windowParams
+)
+
+// AppendBinary appends w's binary form, which carries a checksum, to b. A key
+// whose Add returned before the call is in it. It returns an error only for
+// the zero Window, which has none.
+func (w *Window) AppendBinary(b []byte) ([]byte, error) {
+	if w.k == 0 {
+		return b, errNoForm
+	}
+	a := appender{slices.Grow(b, frameSize(windowParams, len(w.blocks)*w.blockWords()))}
+	_, err := w.WriteTo(&a)
+	return a.b, err
+}
+
+// MarshalBinary returns w's binary form; see AppendBinary.
+func (w *Window) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
+
+// WriteTo writes w's binary form to out through a small buffer; see
+// AppendBinary. Other goroutines wait for no more than a block to be copied.
+func (w *Window) WriteTo(out io.Writer) (int64, error) {
+	if w.k == 0 {
+		return 0, errNoForm
+	}
+	g := w.generation()
+	params := [windowParams]uint64{
+		windowSpan:      w.span,
+		windowGens:      w.gens,
+		windowK:         uint64(w.k),
+		windowBlocks:    uint64(len(w.blocks)),
+		windowLanes:     w.lanes,
+		windowEpoch:     uint64(w.epoch.Unix()),
+		windowEpochNano: uint64(w.epoch.Nanosecond()),
+		windowGen:       g,
+	}
+	n := w.blockWords()
+	return writeFrameFunc(out, kindWindow, params[:], n*len(w.blocks), func(out []byte, from int) {
+		for len(out) > 0 {
+			b := &w.blocks[from/n]
+			live := w.lockAt(b, g)
+			words := b.words[from%n:]
+			words = words[:min(len(words), len(out)/8)]
+			putWords(out, words, live)
+			b.Unlock()
+			out = out[8*len(words):]
+			from += len(words)
+		}
+	})
+}
+
+// UnmarshalBinary makes w the Window whose binary form data is, to the last
+// byte. The time between is counted: what was encoded an hour ago has aged by
+// an hour, by w's clock, which is the Now that w was made with, or else
+// time.Now. On error, which wraps ErrFormat, w is unchanged. It does not retain
+// data, and must have w to itself.
+func (w *Window) UnmarshalBinary(data []byte) error {
+	var params [windowParams]uint64
+	words, err := unmarshalFrame(data, kindWindow, params[:], func() (uint64, error) { return checkWindowParams(&params) })
+	if err != nil {
+		return err
+	}
+	w.restore(&params, words)
+	return nil
+}
+
+// ReadFrom makes w the Window whose binary form r yields next, as
+// UnmarshalBinary does, and reads no byte more. It allocates as data arrives. On
+// error w is unchanged; the error is r's own or, if r ends too early or holds
+// anything else, wraps ErrFormat.
+func (w *Window) ReadFrom(r io.Reader) (int64, error) {
+	var params [windowParams]uint64
+	words, n, err := readFrame(r, kindWindow, params[:], func() (uint64, error) { return checkWindowParams(&params) })
+	if err != nil {
+		return n, err
+	}
+	w.restore(&params, words)
+	return n, nil
+}
+
+// checkWindowParams returns how many words there should be.
+func checkWindowParams(p *[windowParams]uint64) (uint64, error) {
+	if p[windowGens] > maxGenerations || p[windowSpan] > math.MaxInt64 {
+		return 0, fmt.Errorf("span of %d ns, %d generations", p[windowSpan], p[windowGens])
+	}
+	if err := checkWindow(int64(p[windowSpan]), int64(p[windowGens])); err != nil {
+		return 0, err
+	}
+	perWord := uint64(64) >> laneBits(p[windowGens])
+	k, blocks, lanes := p[windowK], p[windowBlocks], p[windowLanes]
+	switch {
+	case k < 2 || k > maxWindowK || k%2 != 0:
+		return 0, fmt.Errorf("k = %d", k)
+	case lanes < minWindowLanes && blocks != 1 || lanes > 2*minWindowLanes || lanes == 0 || lanes%perWord != 0:
+		return 0, fmt.Errorf("%d blocks of %d positions", blocks, lanes)
+	case blocks < 1 || blocks > maxFrameWords/(lanes/perWord):
+		return 0, fmt.Errorf("block count %d", blocks)
+	case p[windowEpochNano] >= uint64(time.Second):
+		return 0, fmt.Errorf("epoch with %d ns", p[windowEpochNano])
+	case p[windowGen] > math.MaxInt64:
+		return 0, fmt.Errorf("generation = %d", p[windowGen])
+	}
+	return blocks * (lanes / perWord), nil
+}
+
+func (w *Window) restore(p *[windowParams]uint64, words []uint64) {
+	w.span, w.gens, w.k = p[windowSpan], p[windowGens], int(p[windowK])
+	w.laneBits, w.lanes = laneBits(w.gens), p[windowLanes]
+	w.setWords(words, p[windowGen])
+	w.epoch = time.Unix(int64(p[windowEpoch]), int64(p[windowEpochNano]))
+	w.startClock()
+}
+
+const errZeroWindow = "bloom: Add to a zero Window: make it with NewWindow, or decode into it"

@@ -1,0 +1,585 @@
+package bloom
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fakeClock is a clock that only moves when told.
+type fakeClock struct{ ns atomic.Int64 }
+
+func (c *fakeClock) Now() time.Time          { return time.Unix(1e9, c.ns.Load()) }
+func (c *fakeClock) Advance(d time.Duration) { c.ns.Add(int64(d)) }
+
+// rateBound is the largest number of hits in n trials of probability p that
+// happens once in about a million times (4.75 standard deviations).
+func rateBound(n int, p float64) float64 {
+	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
+}
+
+func TestWindowSpan(t *testing.T) {
+	for _, generations := range []int{1, 2, 7, 8, 24, 31, 63} {
+		t.Run(fmt.Sprintf("generations=%d", generations), func(t *testing.T) {
+			const span = time.Hour
+			longest := span + span/time.Duration(generations)
+			var clock fakeClock
+			w := Must(NewWindow(WindowConfig{
+				Capacity: 30000, FPR: 1e-6, Span: span, Generations: generations, Now: clock.Now,
+			}))
+			rnd := rand.New(rand.NewPCG(1, uint64(generations)))
+			added := map[uint64]time.Duration{} // when last
+			early, late := false, false
+			for now := time.Duration(0); now < 10*span; {
+				key := rnd.Uint64N(2000)
+				last, ok := added[key]
+				age := now - last
+				isLive, isGone := ok && age < span, !ok || age > longest
+				early, late = early || ok && age > span && age < longest, late || ok && age > longest
+				got := w.ContainsHash(SumUint64(key))
+				if isLive {
+					require.True(t, got, "key %d is forgotten after %v", key, age)
+				}
+				if isGone {
+					require.False(t, got, "key %d is remembered after %v", key, age)
+				}
+				if rnd.IntN(2) == 0 {
+					require.Equal(t, !got, w.AddHash(SumUint64(key)), "Add and Contains disagree")
+					added[key] = now
+				}
+				step := time.Duration(rnd.ExpFloat64() * float64(span) / 1000)
+				if rnd.IntN(3000) == 0 {
+					step = time.Duration(rnd.Float64() * 1.2 * float64(span))
+				}
+				now += step
+				clock.Advance(step)
+			}
+			require.True(t, early && late, "the walk met no key between the bounds, or none beyond")
+		})
+	}
+}
+
+// TestWindowBounds holds a key's life to the nanosecond, where Span is not a
+// multiple of Generations.
+func TestWindowBounds(t *testing.T) {
+	const span, generations = 1000 * time.Nanosecond, 7
+	for added := time.Duration(0); added < 300; added++ {
+		var clock fakeClock
+		w := Must(NewWindow(WindowConfig{Capacity: 100, FPR: 1e-9, Span: span, Generations: generations, Now: clock.Now}))
+		clock.Advance(added)
+		w.AddString("key")
+		life := time.Duration(0)
+		for ; w.ContainsString("key"); life++ {
+			clock.Advance(1)
+		}
+		require.Greater(t, life, span, "added at %d", added)
+		require.LessOrEqual(t, life, span+span/generations+1, "added at %d", added) // +1: Span/Generations is a fraction
+	}
+}
+
+func TestWindowRenewal(t *testing.T) {
+	var clock fakeClock
+	w := Must(NewWindow(WindowConfig{Capacity: 1000, FPR: 1e-6, Span: time.Hour, Generations: 7, Now: clock.Now}))
+	require.True(t, w.AddString("renewed"))
+	require.True(t, w.AddString("looked up"))
+	for range 30 {
+		clock.Advance(20 * time.Minute)
+		require.False(t, w.AddString("renewed"))
+		w.ContainsString("looked up")
+	}
+	require.False(t, w.ContainsString("looked up"), "Contains must not renew")
+}
+
+func TestWindowTime(t *testing.T) {
+	config := WindowConfig{Capacity: 1000, FPR: 1e-6, Span: time.Hour, Generations: 7}
+	t.Run("still", func(t *testing.T) {
+		config.Now = func() time.Time { return time.Time{} }
+		w := Must(NewWindow(config))
+		for i := range uint64(1000) {
+			w.AddHash(SumUint64(i))
+		}
+		for i := range uint64(1000) {
+			require.True(t, w.ContainsHash(SumUint64(i)))
+		}
+	})
+	t.Run("back", func(t *testing.T) {
+		var clock fakeClock
+		config.Now = clock.Now
+		w := Must(NewWindow(config))
+		clock.Advance(-time.Hour) // before it was made
+		w.AddString("a")
+		clock.Advance(2 * time.Hour)
+		w.AddString("b") // an hour after a, by the clock's furthest
+		clock.Advance(-90 * time.Minute)
+		require.True(t, w.ContainsString("a"))
+		require.True(t, w.AddString("c")) // counts as added with b
+		clock.Advance(90*time.Minute + 30*time.Minute)
+		require.False(t, w.ContainsString("a"))
+		require.True(t, w.ContainsString("b"))
+		require.True(t, w.ContainsString("c"))
+		clock.Advance(time.Hour)
+		require.False(t, w.ContainsString("b"))
+		require.False(t, w.ContainsString("c"))
+	})
+	t.Run("ahead", func(t *testing.T) {
+		for _, leap := range []time.Duration{2 * time.Hour, 1e5 * time.Hour, math.MaxInt64 / 3} {
+			var clock fakeClock
+			config.Now = clock.Now
+			w := Must(NewWindow(config))
+			for range 3 {
+				require.True(t, w.AddString("key"))
+				require.True(t, w.ContainsString("key"))
+				clock.Advance(leap)
+			}
+			require.False(t, w.ContainsString("key"))
+			require.Zero(t, w.FPR())
+		}
+	})
+	t.Run("beyond", func(t *testing.T) {
+		now := time.Time{}
+		config.Now = func() time.Time { return now }
+		w := Must(NewWindow(config))
+		for _, year := range []int{1, 1000, 1e6, 1e9, -1e9} {
+			now = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+			w.AddString("key")
+			require.True(t, w.ContainsString("key"))
+		}
+	})
+}
+
+// TestWindowRealTime runs on time.Now, read at each call and by a timer.
+func TestWindowRealTime(t *testing.T) {
+	t.Parallel() // it waits for two seconds
+	short := Must(NewWindow(WindowConfig{Capacity: 1000, FPR: 1e-6, Span: 60 * time.Millisecond, Generations: 3}))
+	require.Nil(t, short.fresh)
+	require.True(t, short.AddString("key"))
+	require.Eventually(t, func() bool { return !short.ContainsString("key") }, 10*time.Second, time.Millisecond)
+
+	long := Must(NewWindow(WindowConfig{Capacity: 1000, FPR: 1e-6, Span: time.Second, Generations: 1}))
+	require.NotNil(t, long.fresh)
+	start := time.Now()
+	require.True(t, long.AddString("key"))
+	for long.ContainsString("key") {
+		require.Less(t, time.Since(start), 12*time.Second)
+		time.Sleep(time.Millisecond)
+	}
+	require.GreaterOrEqual(t, time.Since(start), time.Second)
+}
+
+// fillWindow fills every generation, and returns keys that are not in it from
+// then on.
+func fillWindow(w *Window, clock *fakeClock, c WindowConfig) (unused uint64) {
+	for g := range uint64(c.Generations) + 1 {
+		for ; unused < (g+1)*c.Capacity/uint64(c.Generations); unused++ {
+			w.AddHash(SumUint64(unused))
+		}
+		if g < uint64(c.Generations) {
+			clock.Advance(c.Span / time.Duration(c.Generations))
+		}
+	}
+	return unused
+}
+
+func TestWindowFPR(t *testing.T) {
+	for _, c := range []WindowConfig{
+		{Capacity: 2000, FPR: 0.3, Generations: 1},
+		{Capacity: 2000, FPR: 0.01, Generations: 7},
+		{Capacity: 100000, FPR: 0.01, Generations: 24},
+		{Capacity: 300000, FPR: 0.001, Generations: 15},
+		{Capacity: 100000, FPR: 0.02, Generations: 63},
+	} {
+		t.Run(fmt.Sprintf("n=%d/p=%v/generations=%d", c.Capacity, c.FPR, c.Generations), func(t *testing.T) {
+			var clock fakeClock
+			c.Span, c.Now = 63*24*time.Hour, clock.Now
+			w := Must(NewWindow(c))
+			unused := fillWindow(w, &clock, c)
+			const trials = 200000
+			hits := 0
+			for i := range uint64(trials) {
+				if w.ContainsHash(SumUint64(unused + i)) {
+					hits++
+				}
+			}
+			assert.LessOrEqual(t, float64(hits), rateBound(trials, c.FPR))
+			// Not much under it either: memory would be wasted.
+			assert.GreaterOrEqual(t, float64(hits), trials*0.9*c.FPR-4.75*math.Sqrt(trials*c.FPR))
+			assert.InEpsilon(t, float64(hits)/trials, w.FPR(), 0.05+4.75/math.Sqrt(float64(hits)))
+		})
+	}
+}
+
+func TestWindowMemory(t *testing.T) {
+	for _, test := range []struct {
+		generations int
+		bound       float64
+	}{{7, 1.2}, {15, 1.2}, {24, 1.4}, {31, 1.2}, {63, 1.2}} {
+		for _, n := range []uint64{1e4, 1e6} {
+			for _, p := range []float64{0.1, 0.01, 0.001, 1e-6} {
+				w := Must(NewWindow(WindowConfig{Capacity: n, FPR: p, Span: time.Hour, Generations: test.generations}))
+				got := 8*8*float64(len(w.blocks)*w.blockWords()) + 8*64*float64(len(w.blocks))
+				live := float64(n) * float64(test.generations+1) / float64(test.generations)
+				ideal := 1.44 * math.Log2(float64(test.generations+1)/p) * live
+				assert.Less(t, got/ideal, test.bound, "n = %d, p = %v, generations = %d", n, p, test.generations)
+			}
+		}
+	}
+}
+
+func TestWindowConfigErrors(t *testing.T) {
+	good := WindowConfig{Capacity: 1000, FPR: 0.01, Span: time.Hour, Generations: 7}
+	_, err := NewWindow(good)
+	require.NoError(t, err)
+	for _, test := range []struct {
+		change func(*WindowConfig)
+		want   string
+	}{
+		{func(c *WindowConfig) { c.Capacity = 0 }, "bloom: Capacity = 0 "},
+		{func(c *WindowConfig) { c.Capacity = math.MaxUint64 }, "bloom: Capacity = 18446744073709551615, "},
+		{func(c *WindowConfig) { c.FPR = 0 }, "bloom: FPR = 0 "},
+		{func(c *WindowConfig) { c.FPR = 1 }, "bloom: FPR = 1 "},
+		{func(c *WindowConfig) { c.FPR = -0.5 }, "bloom: FPR = -0.5 "},
+		{func(c *WindowConfig) { c.FPR = math.NaN() }, "bloom: FPR = NaN "},
+		{func(c *WindowConfig) { c.FPR = math.SmallestNonzeroFloat64; c.Capacity = 1e6 }, "bloom: Capacity = 1000000, FPR = 5e-324 "},
+		{func(c *WindowConfig) { c.Span = 0 }, "bloom: Span = 0s "},
+		{func(c *WindowConfig) { c.Span = -time.Hour }, "bloom: Span = -1h0m0s "},
+		{func(c *WindowConfig) { c.Span = 6 }, "bloom: Span = 6ns "},
+		{func(c *WindowConfig) { c.Generations = 0 }, "bloom: Generations = 0 "},
+		{func(c *WindowConfig) { c.Generations = -1 }, "bloom: Generations = -1 "},
+		{func(c *WindowConfig) { c.Generations = 64 }, "bloom: Generations = 64 "},
+		{func(c *WindowConfig) { c.Generations = math.MinInt }, fmt.Sprintf("bloom: Generations = %d ", math.MinInt)},
+	} {
+		c := good
+		test.change(&c)
+		w, err := NewWindow(c)
+		require.ErrorContains(t, err, test.want)
+		require.Nil(t, w)
+	}
+}
+
+func TestZeroWindow(t *testing.T) {
+	var w Window
+	assert.False(t, w.Contains(nil))
+	assert.False(t, w.ContainsString("key"))
+	assert.Zero(t, w.FPR())
+	assert.PanicsWithValue(t, errZeroWindow, func() { w.AddString("key") })
+	_, err := w.MarshalBinary()
+	assert.ErrorContains(t, err, "bloom: ")
+	_, err = w.WriteTo(io.Discard)
+	assert.ErrorContains(t, err, "bloom: ")
+}
+
+// TestWindowConcurrent adds, looks up and encodes while time moves on.
+func TestWindowConcurrent(t *testing.T) {
+	var clock fakeClock
+	w := Must(NewWindow(WindowConfig{Capacity: 100000, FPR: 1e-6, Span: 24 * time.Hour, Generations: 24, Now: clock.Now}))
+	const writers, perWriter = 4, 30000
+	var wg sync.WaitGroup
+	for i := range uint64(writers) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for j := range uint64(perWriter) {
+				h := SumUint64(i*perWriter + j)
+				w.AddHash(h)
+				if !w.ContainsHash(h) {
+					t.Errorf("key %d of writer %d is missing", j, i)
+					return
+				}
+				if j%1000 == 0 {
+					clock.Advance(10 * time.Minute) // 20 hours in all
+				}
+			}
+		}()
+	}
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for range 10 {
+			data, err := w.MarshalBinary()
+			if err == nil {
+				err = new(Window).UnmarshalBinary(data)
+			}
+			assert.NoError(t, err)
+			w.FPR()
+		}
+	}()
+	wg.Wait()
+	for i := range uint64(writers * perWriter) {
+		require.True(t, w.ContainsHash(SumUint64(i)), "key %d is missing", i)
+	}
+	clock.Advance(25 * time.Hour)
+	require.Zero(t, w.FPR())
+}
+
+func TestWindowAllocs(t *testing.T) {
+	w := Must(NewWindow(WindowConfig{Capacity: 1000, FPR: 0.01, Span: 24 * time.Hour, Generations: 24}))
+	key := []byte("http://example.com/")
+	text, h := string(key), Sum(key)
+	assert.Zero(t, testing.AllocsPerRun(1000, func() {
+		w.Add(key)
+		w.AddString(text)
+		w.AddHash(h)
+		w.Contains(key)
+		w.ContainsString(text)
+		w.ContainsHash(h)
+	}))
+}
+
+// smallWindow has two live generations with a key in each.
+func smallWindow(clock *fakeClock) *Window {
+	w := Must(NewWindow(WindowConfig{Capacity: 4, FPR: 0.01, Span: time.Hour, Generations: 2, Now: clock.Now}))
+	clock.Advance(5 * time.Hour)
+	w.AddString("old")
+	clock.Advance(30 * time.Minute)
+	w.AddString("new")
+	return w
+}
+
+func TestWindowBytes(t *testing.T) {
+	var clock fakeClock
+	data, err := smallWindow(&clock).MarshalBinary()
+	require.NoError(t, err)
+	const want = "424c4d5701000000" +
+		"00a0b83046030000" + "0200000000000000" + "0600000000000000" + "0100000000000000" +
+		"4000000000000000" + "00ca9a3b00000000" + "0000000000000000" + "0b00000000000000" +
+		"0800000000080400" + "0000000000000000" + "0004000000000800" + "0000040400000000" +
+		"0800000004000008" + "0000000000000400" + "0000000000000000" + "0000000000000000" +
+		"461d51bd"
+	assert.Equal(t, want, hex.EncodeToString(data))
+}
+
+func TestWindowEncoding(t *testing.T) {
+	for _, n := range []uint64{100, 200000} {
+		var clock fakeClock
+		c := WindowConfig{Capacity: n, FPR: 0.01, Span: 24 * time.Hour, Generations: 24, Now: clock.Now}
+		w := Must(NewWindow(c))
+		unused := fillWindow(w, &clock, c)
+		for i := range n / 4 {
+			w.AddHash(SumUint64(unused + i))
+		}
+		var out bytes.Buffer
+		wrote, err := w.WriteTo(&out)
+		require.NoError(t, err)
+		require.EqualValues(t, out.Len(), wrote)
+		data, err := w.AppendBinary([]byte("before"))
+		require.NoError(t, err)
+		require.Equal(t, append([]byte("before"), out.Bytes()...), data)
+		data = data[len("before"):]
+
+		c.Capacity = 7
+		decoded := Must(NewWindow(c)) // of another size, with the same clock
+		require.NoError(t, decoded.UnmarshalBinary(data))
+		streamed := Must(NewWindow(c))
+		out.WriteString("after")
+		read, err := streamed.ReadFrom(iotest.HalfReader(&out))
+		require.NoError(t, err)
+		require.Equal(t, wrote, read)
+		require.Equal(t, "after", out.String())
+
+		// All three age alike.
+		for range 27 {
+			for i := uint64(0); i < unused+n; i += n / 100 {
+				h := SumUint64(i)
+				require.Equal(t, w.ContainsHash(h), decoded.ContainsHash(h))
+				require.Equal(t, w.ContainsHash(h), streamed.ContainsHash(h))
+			}
+			clock.Advance(time.Hour)
+			again, err := w.MarshalBinary()
+			require.NoError(t, err)
+			decodedAgain, err := decoded.MarshalBinary()
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(again, decodedAgain))
+		}
+		require.Zero(t, decoded.FPR())
+	}
+}
+
+// TestWindowRestored restores on the real clock what was encoded an hour ago.
+func TestWindowRestored(t *testing.T) {
+	start := time.Now().Add(-3 * time.Hour)
+	now := start
+	w := Must(NewWindow(WindowConfig{Capacity: 1000, FPR: 1e-9, Span: 90 * time.Minute, Generations: 15,
+		Now: func() time.Time { return now }}))
+	now = start.Add(time.Hour)
+	w.AddString("two hours ago")
+	now = start.Add(2 * time.Hour)
+	w.AddString("an hour ago")
+	require.True(t, w.ContainsString("two hours ago"))
+	data, err := w.MarshalBinary()
+	require.NoError(t, err)
+
+	var restored Window
+	require.NoError(t, restored.UnmarshalBinary(data))
+	require.NotNil(t, restored.fresh)
+	require.False(t, restored.ContainsString("two hours ago"))
+	require.True(t, restored.ContainsString("an hour ago"))
+	require.True(t, restored.AddString("now"))
+
+	// A receiver's own Now goes on telling the time.
+	now = start.Add(4 * time.Hour)
+	require.NoError(t, w.UnmarshalBinary(data))
+	require.False(t, w.ContainsString("an hour ago"))
+}
+
+func TestWindowDamage(t *testing.T) {
+	var clock fakeClock
+	w := smallWindow(&clock)
+	good, err := w.MarshalBinary()
+	require.NoError(t, err)
+	for i := range 8 * len(good) {
+		bad := bytes.Clone(good)
+		bad[i/8] ^= 1 << (i % 8)
+		require.ErrorIs(t, w.UnmarshalBinary(bad), ErrFormat, "bit %d", i)
+		_, err := w.ReadFrom(bytes.NewReader(bad))
+		require.ErrorIs(t, err, ErrFormat, "bit %d", i)
+	}
+	for i := range good {
+		require.ErrorIs(t, w.UnmarshalBinary(good[:i]), ErrFormat, "%d bytes", i)
+		_, err := w.ReadFrom(bytes.NewReader(good[:i]))
+		require.ErrorIs(t, err, ErrFormat, "%d bytes", i)
+	}
+	again, err := w.MarshalBinary()
+	require.NoError(t, err)
+	require.Equal(t, good, again, "errors changed the receiver")
+}
+
+// TestWindowParams changes one parameter at a time, under a valid checksum.
+func TestWindowParams(t *testing.T) {
+	good := [windowParams]uint64{uint64(time.Hour), 24, 8, 2, 8192, 1e9, 5, 7}
+	words, err := checkWindowParams(&good)
+	require.NoError(t, err)
+	require.EqualValues(t, 8192, words)
+	for i, values := range [windowParams][]uint64{
+		windowSpan:      {0, 23, 1 << 63, math.MaxUint64},
+		windowGens:      {0, 64, 1 << 63, math.MaxUint64},
+		windowK:         {0, 1, 9, 256, 1 << 63},
+		windowBlocks:    {0, 1 << 52, 1 << 63, math.MaxUint64},
+		windowLanes:     {0, 1, 8190, 8193, 16386, 1 << 32, math.MaxUint64},
+		windowEpochNano: {1e9, math.MaxUint64},
+		windowGen:       {1 << 63, math.MaxUint64},
+	} {
+		for _, value := range values {
+			bad := good
+			bad[i] = value
+			var w Window
+			err := w.UnmarshalBinary(appendFrame(nil, kindWindow, bad[:], testWords(8192)))
+			require.ErrorIs(t, err, ErrFormat, "parameter %d = %d", i, value)
+			require.False(t, w.ContainsString("key"))
+		}
+	}
+}
+
+func FuzzWindow(f *testing.F) {
+	var clock fakeClock
+	good, err := smallWindow(&clock).MarshalBinary()
+	require.NoError(f, err)
+	f.Add(good)
+	f.Add(good[:len(good)-1])
+	f.Add([]byte{})
+	f.Add(appendFrame(nil, kindWindow, []uint64{1, 1, 2, 1, 8, math.MaxUint64, 0, math.MaxInt64}, testWords(1)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var w Window
+		if err := w.UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+			require.Zero(t, w.k)
+			return
+		}
+		w.now = clock.Now
+		w.startClock()
+		w.AddString("key")
+		require.True(t, w.ContainsString("key"))
+		again, err := w.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, new(Window).UnmarshalBinary(again))
+	})
+}
+
+func BenchmarkWindow(b *testing.B) {
+	for _, n := range []uint64{1e5, 1e7} {
+		c := WindowConfig{Capacity: n, FPR: 0.01, Span: 24 * time.Hour, Generations: 24}
+		var clock fakeClock
+		c.Now = clock.Now
+		window, filter := Must(NewWindow(c)), Must(New(n, c.FPR))
+		unused := fillWindow(window, &clock, c)
+		for i := range n {
+			filter.AddHash(SumUint64(i))
+		}
+		window.now, window.epoch = nil, time.Now().Add(-25*time.Hour+time.Minute)
+		window.ends.Store(0)
+		window.startClock()
+		miss, hit := make([]Hash, 1<<16), make([]Hash, 1<<16)
+		for i := range miss {
+			miss[i] = SumUint64(unused + uint64(i))
+			hit[i] = SumUint64(miss[i].H1 % n)
+		}
+		for _, set := range []struct {
+			name string
+			Set
+		}{{"window", window}, {"filter", filter}} {
+			for _, keys := range []struct {
+				name string
+				hs   []Hash
+			}{{"hit", hit}, {"miss", miss}} {
+				b.Run(fmt.Sprintf("n=%.0e/op=contains/keys=%s/set=%s", float64(n), keys.name, set.name), func(b *testing.B) {
+					for i := 0; b.Loop(); i++ {
+						set.ContainsHash(keys.hs[i%len(keys.hs)])
+					}
+				})
+			}
+			b.Run(fmt.Sprintf("n=%.0e/op=add/set=%s", float64(n), set.name), func(b *testing.B) {
+				for i := 0; b.Loop(); i++ {
+					set.AddHash(hit[i%len(hit)])
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkWindowWorstAdd reports the time of Adds after a generation's end:
+// those that find a block to clear, half of which take less than the median,
+// and the slowest of all the others, which is the machine's doing.
+func BenchmarkWindowWorstAdd(b *testing.B) {
+	for _, n := range []uint64{1e5, 1e7} {
+		b.Run(fmt.Sprintf("n=%.0e", float64(n)), func(b *testing.B) {
+			var clock fakeClock
+			c := WindowConfig{Capacity: n, FPR: 0.01, Span: 24 * time.Hour, Generations: 24, Now: clock.Now}
+			w := Must(NewWindow(c))
+			var clearing []time.Duration
+			var steady time.Duration
+			for key := uint64(0); b.Loop(); {
+				clock.Advance(time.Hour)
+				g := w.generation()
+				for range 10000 {
+					key++
+					h := SumUint64(key)
+					block, _ := bits.Mul64(h.H1, uint64(len(w.blocks)))
+					stale := w.blocks[block].gen < g
+					start := time.Now()
+					w.AddHash(h)
+					if took := time.Since(start); stale {
+						clearing = append(clearing, took)
+					} else {
+						steady = max(steady, took)
+					}
+				}
+			}
+			slices.Sort(clearing)
+			b.ReportMetric(float64(clearing[len(clearing)/2].Nanoseconds()), "median-clearing-ns")
+			b.ReportMetric(float64(clearing[len(clearing)-1].Nanoseconds()), "worst-clearing-ns")
+			b.ReportMetric(float64(steady.Nanoseconds()), "worst-other-ns")
+		})
+	}
+}
