@@ -36,9 +36,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maxFrameWords is the largest number of words that this machine can hold and
-// whose bytes an int can count.
-const maxFrameWords = math.MaxInt/8 - chunkBytes
+// maxFrameWords is the largest number of words in a frame: a tebibyte, or as
+// many as a small machine's int can count the bytes of.
+const maxFrameWords = min(1<<37, math.MaxInt/8-chunkBytes)
 
 // writeFrame writes a frame to w through a buffer of chunkBytes. Each word is
 // loaded atomically, once: others may change them meanwhile, and the frame has
