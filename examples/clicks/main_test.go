@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+const logLines = `10.0.0.1 - - [17/May/2015:10:00:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "agent"
+10.0.0.1 - frank [17/May/2015:10:00:01 +0000] "GET /a HTTP/1.1" 200 1 "http://x/?q=\"[1]" "agent"
+10.0.0.2 - - [17/May/2015:10:00:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "agent"
+10.0.0.1 - - [17/May/2015:12:00:00 +0200] "GET /b\"c HTTP/1.1" 200 1 "-" "agent"
+not a click
+
+10.0.0.1 - - [17/May/2015:10:59:59 +0000] "GET /b\"c HTTP/1.1" 200 1 "-" "agent"
+10.0.0.1 - - [17/May/2015:12:10:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "agent"
+10.0.0.1 - - [99/May/2015:12:10:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "agent"
+`
+
+func runOutput(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := run(args, strings.NewReader(stdin), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func wantLines(t *testing.T, got string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains("\n"+got, "\n"+line+"\n") {
+			t.Errorf("no line %q in\n%s", line, got)
+		}
+	}
+}
+
+func TestLog(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "access.log")
+	if err := os.WriteFile(name, []byte(logLines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, arg := range []string{"-", name} {
+		got := runOutput(t, logLines, "-span=1h", "-n=100", arg)
+		wantLines(t, got,
+			"6 clicks, 3 lines that are none",
+			"from 2015-05-17T10:00:00Z to 2015-05-17T12:10:00Z",
+			"4 counted, 2 dropped as repeats within 1h0m0s",
+			"0 repeats missed, 0 new clicks dropped by mistake: 0.0000 %",
+		)
+		if strings.Contains(got, "warning") {
+			t.Error(got)
+		}
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	long := strings.Replace(logLines, "agent", strings.Repeat("x", 3<<20), 1)
+	wantLines(t, runOutput(t, long, "-"), "5 clicks, 4 lines that are none")
+}
+
+func TestEmpty(t *testing.T) {
+	wantLines(t, runOutput(t, "", "-"), "0 clicks, 0 lines that are none")
+}
+
+func TestOverCapacity(t *testing.T) {
+	var log strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&log, "10.0.0.1 - - [17/May/2015:10:00:00 +0000] \"GET /%d HTTP/1.1\" 200 1\n", i)
+	}
+	if got := runOutput(t, log.String(), "-n=1000", "-"); !strings.Contains(got, "warning: the window holds more") {
+		t.Error(got)
+	}
+}
+
+func TestGenerated(t *testing.T) {
+	const n = 30000
+	d := newDeduper(bloom.WindowConfig{Capacity: n, FPR: 0.001, Span: 24 * time.Hour, Generations: 24})
+	if err := d.read(generate(n)); err != nil {
+		t.Fatal(err)
+	}
+	if d.unparsed != 0 || d.missed != 0 {
+		t.Errorf("%d lines unparsed, %d repeats missed", d.unparsed, d.missed)
+	}
+	if d.clicks < n*108/100 || d.clicks > n*112/100 {
+		t.Errorf("%d clicks", d.clicks)
+	}
+	if repeats := d.clicks - len(d.exact); d.dropped-d.wrong != repeats {
+		t.Errorf("%d dropped, %d of them wrongly, but %d repeats", d.dropped, d.wrong, repeats)
+	}
+	if d.wrong > n/500 { // FPR is 1 in 1000 when full
+		t.Errorf("%d dropped by mistake", d.wrong)
+	}
+	var out bytes.Buffer
+	if err := d.report(&out); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Contains(got, "warning") {
+		t.Error(got)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, args := range [][]string{{"-span=0s", "-"}, {"-p=2", "-"}, {"-n=0", "-"}, {"/no/such/file"}} {
+		if err := run(args, strings.NewReader(logLines), new(bytes.Buffer)); err == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+}
