@@ -1,0 +1,100 @@
+// Seencookie is a recommender that never shows a visitor the same page twice and
+// stores nothing about anyone. It solves the problem of where to remember what
+// each visitor has seen: in the visitor's own cookie, as a Bloom filter. A
+// hundred URLs fit in 168 characters, where their MD5 digests in hexadecimal take
+// 3,200 of the 4,096 that a browser keeps.
+//
+//	go run ./examples/seencookie                       # a server, and a client that visits it
+//	go run ./examples/seencookie -addr 127.0.0.1:8080  # a server for a browser
+//
+// The cookie is signed, so that what a visitor sends back is a filter that this
+// server made; anything else counts as no cookie. The key is random, and cookies
+// are worth nothing after a restart, unless SEENCOOKIE_KEY holds a secret of at
+// least 16 bytes.
+//
+// A false positive hides a page that the visitor has not seen. A visitor who
+// sends an older cookie, or none, chooses to be forgotten, and two visits at the
+// same moment count as one of them. The cookie is not encrypted: whoever has it
+// can ask it whether a page was shown.
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Getenv("SEENCOOKIE_KEY"), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "seencookie:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, key string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("seencookie", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	addr := flags.String("addr", "", "serve on this `address` until interrupted (default: serve a built-in client, then exit)")
+	n := flags.Uint64("n", 100, "`pages` that a cookie is sized for")
+	p := flags.Float64("p", 0.01, "false-positive `rate` of a cookie after n pages")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(stdout, "usage: seencookie [-addr address] [-n pages] [-p rate]")
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+
+	secret := []byte(key)
+	if key == "" {
+		secret = make([]byte, 32)
+		rand.Read(secret)
+	} else if len(key) < 16 {
+		return fmt.Errorf("SEENCOOKIE_KEY has %d bytes, fewer than 16", len(key))
+	}
+	cookies, err := newCookies(secret, *n, *p)
+	if err != nil {
+		return err
+	}
+	pages := catalogue(120)
+	listener, err := net.Listen("tcp", cmp.Or(*addr, "127.0.0.1:0"))
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler:           newRecommender(cookies, pages),
+		ReadHeaderTimeout: 5 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+	}
+	defer server.Close()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	home := "http://" + listener.Addr().String() + "/"
+	if *addr == "" {
+		return visitAll(ctx, home, len(pages), stdout)
+	}
+	fmt.Fprintf(stdout, "serving on %s\n", home)
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		return server.Shutdown(ctx)
+	}
+}
