@@ -1,0 +1,114 @@
+// Keywords checks text against a list of forbidden words. It solves the problem
+// of an exact list that is too large or too slow to ask about every word of
+// every message: a Bloom filter of the list stands in front of it and answers
+// "certainly not on the list" for nearly all words of ordinary text, so that the
+// list itself is asked about the few that are left.
+//
+//	go run ./examples/keywords                          # an embedded sample
+//	go run ./examples/keywords -words list.txt *.txt    # files; "-" is standard input
+//
+// The exact list is a map here, to keep the program short; where a filter pays
+// it is a database, a file or another machine.
+package main
+
+import (
+	"bufio"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+//go:embed words.txt
+var defaultWords string
+
+//go:embed sample.txt
+var sample string
+
+func main() {
+	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "keywords:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdin io.Reader, stdout io.Writer) error {
+	flags := flag.NewFlagSet("keywords", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	wordsFile := flags.String("words", "", "`file` of forbidden words, one a line (default: a small embedded list)")
+	fpr := flags.Float64("p", 0.01, "false-positive `rate` of the filter")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(stdout, "usage: keywords [-words file] [-p rate] [file ...]")
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return nil
+	} else if err != nil {
+		return err
+	}
+
+	list, err := loadList(*wordsFile, *fpr)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(stdout)
+	defer out.Flush() // what was found before an error
+	var total stats
+	check := func(name string, r io.Reader) error {
+		s, err := list.check(r, func(m match) {
+			fmt.Fprintf(out, "%s:%d:%d: %s\n", name, m.line, m.column, m.word)
+		})
+		total.add(s)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
+	}
+	if flags.NArg() == 0 {
+		err = check("sample", strings.NewReader(sample))
+	}
+	for _, name := range flags.Args() {
+		if err = checkFile(name, stdin, check); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\n%d words checked against a list of %d, whose filter takes %d bytes\n",
+		total.tokens, len(list.exact), list.filter.M()/8)
+	fmt.Fprintf(out, "%d forbidden, %d false positives of the filter\n", total.matches, total.lookups-total.matches)
+	fmt.Fprintf(out, "%d exact look-ups, %d saved (%.1f %%)\n", total.lookups, total.tokens-total.lookups,
+		100*float64(total.tokens-total.lookups)/float64(max(total.tokens, 1)))
+	return out.Flush()
+}
+
+func loadList(name string, p float64) (*list, error) {
+	if name == "" {
+		return newList(strings.NewReader(defaultWords), p)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	l, err := newList(f, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return l, nil
+}
+
+func checkFile(name string, stdin io.Reader, check func(string, io.Reader) error) error {
+	if name == "-" {
+		return check("standard input", stdin)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return check(name, f)
+}
