@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -34,7 +35,9 @@ func command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.Command(self, args...)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Env = append(os.Environ(), beDedupe+"=1", "GORACE=atexit_sleep_ms=0") // else -race adds a second to each run
 	return cmd
 }
@@ -151,7 +154,6 @@ func TestStreaming(t *testing.T) {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	defer time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() }).Stop()
 	for _, step := range []struct{ in, out string }{
 		{"a\nb\n", "a\nb\n"},
 		{"c\nun", "c\n"},
@@ -239,8 +241,9 @@ func TestErrors(t *testing.T) {
 		args   []string
 		says   string
 	}{
-		{"missing file", 1, []string{good, missing}, missing},
-		{"directory", 1, []string{good, dir}, dir},
+		{"missing file", 1, []string{missing}, missing},
+		{"missing second file", 1, []string{good, missing}, missing},
+		{"directory", 1, []string{dir}, dir},
 		{"missing directory of state", 1, []string{"-state", filepath.Join(missing, "state")}, missing},
 		{"state is a directory", 1, []string{"-state", dir}, dir},
 		{"rate", 2, []string{"-p", "1"}, "p = 1 is outside (0, 1)"},
@@ -255,8 +258,9 @@ func TestErrors(t *testing.T) {
 			before, err := os.ReadFile(state)
 			require.NoError(t, err)
 
-			_, stderr, status := dedupe(t, "new\n", append([]string{"-state", state}, test.args...)...)
+			stdout, stderr, status := dedupe(t, "new\n", append([]string{"-state", state}, test.args...)...)
 			assert.Equal(t, test.status, status)
+			assert.Equal(t, test.args[0] == good, stdout != "", "output before the error")
 			assert.Contains(t, stderr, test.says)
 			if test.status == 1 {
 				assert.Regexp(t, `^dedupe: .*\n$`, stderr)
@@ -339,12 +343,14 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("no /dev/full")
 	}
 	defer full.Close()
-	state := filepath.Join(t.TempDir(), "state")
-	cmd := command(t, "-state", state)
-	cmd.Stdin, cmd.Stdout = strings.NewReader("a\n"), full
-	require.Error(t, cmd.Run())
-	assert.Equal(t, 1, cmd.ProcessState.ExitCode())
-	assert.NoFileExists(t, state)
+	for _, in := range []string{"a\n", "a"} {
+		state := filepath.Join(t.TempDir(), "state")
+		cmd := command(t, "-state", state)
+		cmd.Stdin, cmd.Stdout = strings.NewReader(in), full
+		require.Error(t, cmd.Run(), "%q", in)
+		assert.Equal(t, 1, cmd.ProcessState.ExitCode())
+		assert.NoFileExists(t, state)
+	}
 }
 
 func TestInterrupt(t *testing.T) {

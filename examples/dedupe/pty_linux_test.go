@@ -92,7 +92,6 @@ func TestProgress(t *testing.T) {
 		in, err := cmd.StdinPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
-		defer time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() }).Stop()
 		seen := len(s.String())
 		shows := func(text string) bool {
 			return assert.Eventually(t, func() bool { return strings.Contains(s.String()[seen:], text) }, 10*time.Second, time.Millisecond)
