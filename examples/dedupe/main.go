@@ -5,8 +5,8 @@
 // It reads the named files, or standard input where there are none or one is
 // called "-". What it has to write is written before it waits for more input.
 // With -state it also drops the lines that earlier runs with the same file let
-// through. Only a run without errors changes that file, and only one run should
-// use it at a time.
+// through. Only a run that comes to its end without an error changes that file,
+// and only one should use it at a time.
 //
 // It remembers lines in a Bloom filter, whose size depends on -n and -p, not on
 // the length of the lines: 3.6 MB if they are left as they are. The price is
@@ -86,7 +86,7 @@ type deduper struct {
 	long  []byte        // a line that lines has no room for
 	out   *bufio.Writer // writes to standard output, through Write
 
-	mu    sync.Mutex // held by run except while it waits for input
+	mu    sync.Mutex // held but while it waits for input, which is when progress may look
 	start time.Time
 	mixed bool // standard output is a terminal
 	shown bool // there is a progress line on the screen
@@ -269,8 +269,12 @@ func save(f *bloom.Filter, path string) error {
 	}
 	defer os.Remove(tmp.Name()) // fails once it is renamed
 	_, err = f.WriteTo(tmp)
-	err = errors.Join(err, tmp.Sync())
-	err = errors.Join(err, tmp.Close())
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
 	if err != nil {
 		return err
 	}
