@@ -15,7 +15,8 @@
 //
 // Lines end with "\n", which is added to the last one where it is missing. All
 // before it counts, a "\r" too. Lines may be of any length; as each must be known
-// to be new before any of it is written, the longest has to fit in memory.
+// to be new before any of it is written, the longest is held in memory, and takes
+// up to four times its length while it arrives.
 //
 // The exit status is 0, or 1 after an error, or 2 if the flags are wrong.
 package main
