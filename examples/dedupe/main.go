@@ -107,7 +107,7 @@ func (d *deduper) run(state string) error {
 		err = ferr
 	}
 	if err == nil && state != "" {
-		err = save(d.seen, state)
+		err = d.seen.SaveFile(state)
 	}
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (d *deduper) erase() {
 // load takes the filter from path, if there is such a file, and n from the
 // filter. Flags that were given must make a filter of the same size.
 func (d *deduper) load(path string) error {
-	data, err := os.ReadFile(path)
+	seen, err := bloom.LoadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err = os.Stat(filepath.Dir(path)) // better now than when saving
 		return err
@@ -244,11 +244,7 @@ func (d *deduper) load(path string) error {
 		return err
 	}
 	made := d.seen
-	d.seen = new(bloom.Filter)
-	if err := d.seen.UnmarshalBinary(data); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	d.known = d.seen.ApproxCount()
+	d.seen, d.known = seen, seen.ApproxCount()
 	if d.seen.M() == made.M() && d.seen.K() == made.K() {
 		return nil
 	}
@@ -260,26 +256,6 @@ func (d *deduper) load(path string) error {
 	})
 	d.n = d.seen.Capacity()
 	return err
-}
-
-// save puts f in the place of the file at path, whole or not at all.
-func save(f *bloom.Filter, path string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name()) // fails once it is renamed
-	_, err = f.WriteTo(tmp)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }
 
 // isTerminal reports whether f is a terminal, as far as the standard library

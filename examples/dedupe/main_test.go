@@ -286,6 +286,7 @@ func TestDamagedState(t *testing.T) {
 		"text":      "https://example.org/\n",
 		"truncated": string(whole[:len(whole)-1]),
 		"too long":  string(whole) + "\x00",
+		"one bit":   string(whole[:20]) + string([]byte{whole[20] ^ 1}) + string(whole[21:]),
 	} {
 		t.Run(name, func(t *testing.T) {
 			write(t, state, data)
