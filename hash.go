@@ -35,10 +35,26 @@ func Sum(key []byte) Hash {
 		h1, h2 := murmur3.Sum128(key)
 		return Hash{h1, h2}
 	}
-	var d digest
-	rest := d.blocks(key)
-	k1, k2 := lastBlock(rest)
-	return d.finish(k1, k2, uint64(len(key)))
+	var h1, h2 uint64
+	n := uint64(len(key))
+	for len(key) >= 16 {
+		h1, h2 = mix(h1, h2, binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:]))
+		key = key[16:]
+	}
+	// The last bytes, fewer than 16, are a little-endian block padded with
+	// zeros. Reads that overlap save a loop.
+	var k1, k2 uint64
+	switch r := uint(len(key)); {
+	case r >= 8:
+		k1 = binary.LittleEndian.Uint64(key)
+		k2 = binary.LittleEndian.Uint64(key[r-8:]) >> (8 * (16 - r))
+	case r >= 4:
+		k1 = uint64(binary.LittleEndian.Uint32(key)) |
+			uint64(binary.LittleEndian.Uint32(key[r-4:]))<<(8*(r-4))
+	case r > 0:
+		k1 = uint64(key[0]) | uint64(key[r/2])<<(8*(r/2)) | uint64(key[r-1])<<(8*(r-1))
+	}
+	return avalanche(last(h1, h2, k1, k2, n))
 }
 
 // SumString returns Sum of key's bytes without copying them. It agrees with
@@ -48,22 +64,20 @@ func SumString(key string) Hash { return Sum(bytesOf(key)) }
 // SumUint64 returns the digest of key as 8 little-endian bytes, as Guava's
 // Funnels.longFunnel does.
 func SumUint64(key uint64) Hash {
-	var d digest
-	return d.finish(key, 0, 8)
+	return avalanche(last(0, 0, key, 0, 8))
 }
 
 // SumUint32 returns the digest of key as 4 little-endian bytes, as Guava's
 // Funnels.integerFunnel does.
 func SumUint32(key uint32) Hash {
-	var d digest
-	return d.finish(uint64(key), 0, 4)
+	return avalanche(last(0, 0, uint64(key), 0, 4))
 }
 
 // SumUTF16 returns the digest of key's UTF-16 code units, little-endian, as
 // Guava's Funnels.unencodedCharsFunnel does. Bytes of key that are not UTF-8
 // count as U+FFFD each. It does not allocate.
 func SumUTF16(key string) Hash {
-	var d digest
+	var h1, h2 uint64
 	var block [2]uint64
 	var n uint64 // bytes so far
 	for _, r := range key {
@@ -76,91 +90,68 @@ func SumUTF16(key string) Hash {
 			block[n>>3&1] |= (units & 0xffff) << (n & 7 * 8)
 			units >>= 16
 			if n += 2; n&15 == 0 {
-				d.mix(block[0], block[1])
+				h1, h2 = mix(h1, h2, block[0], block[1])
 				block = [2]uint64{}
 			}
 		}
 	}
-	return d.finish(block[0], block[1], n)
+	return avalanche(last(h1, h2, block[0], block[1], n))
 }
 
 // SumReader returns Sum of everything r yields until io.EOF, reading through a
 // buffer of 32 KiB. Any other error of r's is returned as it is.
 func SumReader(r io.Reader) (Hash, error) {
-	var d digest
+	var h1, h2 uint64
 	var n uint64
 	buf := make([]byte, 32<<10) // a multiple of the block size: only the last read leaves a rest
 	for {
 		m, err := io.ReadFull(r, buf)
 		n += uint64(m)
-		rest := d.blocks(buf[:m])
-		switch err {
-		case nil:
-		case io.EOF, io.ErrUnexpectedEOF:
-			k1, k2 := lastBlock(rest)
-			return d.finish(k1, k2, n), nil
-		default:
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 			return Hash{}, err
+		}
+		rest := buf[:m]
+		for ; len(rest) >= 16; rest = rest[16:] {
+			h1, h2 = mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
+		}
+		if err != nil {
+			var block [16]byte
+			copy(block[:], rest)
+			return avalanche(last(h1, h2, binary.LittleEndian.Uint64(block[:]), binary.LittleEndian.Uint64(block[8:]), n)), nil
 		}
 	}
 }
 
-// digest is the state of MurmurHash3_x64_128 (Appleby, smhasher) between two
-// 16-byte blocks, for seed 0.
-type digest struct{ h1, h2 uint64 }
+// MurmurHash3_x64_128 (Appleby, smhasher), for seed 0: its state, two words that
+// start at 0, goes through mix for each block of 16 bytes, once through last, and
+// through avalanche. Values, not a struct with methods, stay in registers.
 
 const (
 	c1 = 0x87c37b91114253d5
 	c2 = 0x4cf5ad432745937f
 )
 
-func (d *digest) mix(k1, k2 uint64) {
-	d.h1 ^= bits.RotateLeft64(k1*c1, 31) * c2
-	d.h1 = (bits.RotateLeft64(d.h1, 27)+d.h2)*5 + 0x52dce729
-	d.h2 ^= bits.RotateLeft64(k2*c2, 33) * c1
-	d.h2 = (bits.RotateLeft64(d.h2, 31)+d.h1)*5 + 0x38495ab5
+func mix(h1, h2, k1, k2 uint64) (uint64, uint64) {
+	h1 ^= bits.RotateLeft64(k1*c1, 31) * c2
+	h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
+	h2 ^= bits.RotateLeft64(k2*c2, 33) * c1
+	h2 = (bits.RotateLeft64(h2, 31)+h1)*5 + 0x38495ab5
+	return h1, h2
 }
 
-// blocks mixes in the whole blocks of p and returns what is left of it.
-func (d *digest) blocks(p []byte) (rest []byte) {
-	e := *d // in registers
-	for len(p) >= 16 {
-		e.mix(binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:]))
-		p = p[16:]
-	}
-	*d = e
-	return p
+// last mixes in the zero-padded last block of a key of n bytes in all; an empty
+// block changes nothing.
+func last(h1, h2, k1, k2, n uint64) (uint64, uint64) {
+	h1 ^= bits.RotateLeft64(k1*c1, 31)*c2 ^ n
+	h2 ^= bits.RotateLeft64(k2*c2, 33)*c1 ^ n
+	return h1, h2
 }
 
-// lastBlock returns fewer than 16 bytes as a little-endian block padded with
-// zeros. Reads overlap rather than loop.
-func lastBlock(p []byte) (k1, k2 uint64) {
-	n := uint(len(p))
-	switch {
-	case n >= 8:
-		k1 = binary.LittleEndian.Uint64(p)
-		k2 = binary.LittleEndian.Uint64(p[n-8:]) >> (8 * (16 - n))
-	case n >= 4:
-		k1 = uint64(binary.LittleEndian.Uint32(p)) |
-			uint64(binary.LittleEndian.Uint32(p[n-4:]))<<(8*(n-4))
-	case n > 0:
-		k1 = uint64(p[0]) | uint64(p[n/2])<<(8*(n/2)) | uint64(p[n-1])<<(8*(n-1))
-	}
-	return k1, k2
-}
-
-// finish mixes in the zero-padded last block of a key of n bytes; an empty one
-// changes nothing.
-func (d *digest) finish(k1, k2, n uint64) Hash {
-	h1 := d.h1 ^ bits.RotateLeft64(k1*c1, 31)*c2 ^ n
-	h2 := d.h2 ^ bits.RotateLeft64(k2*c2, 33)*c1 ^ n
+func avalanche(h1, h2 uint64) Hash {
 	h1 += h2
-	h2 += h1
-	h1 = fmix(h1)
-	h2 = fmix(h2)
-	h1 += h2
-	h2 += h1
-	return Hash{h1, h2}
+	h2 = fmix(h2 + h1)
+	h1 = fmix(h1) + h2
+	return Hash{h1, h1 + h2}
 }
 
 func fmix(k uint64) uint64 {
