@@ -385,6 +385,10 @@ func FuzzFlower(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(appendFrame(nil, kindFlower, []uint64{2, 64, 32}, testWords(1)))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := new(Flower).UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+		}
+		data = sealed(data)
 		var f Flower
 		if err := f.UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, ErrFormat)

@@ -491,6 +491,10 @@ func FuzzWindow(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(appendFrame(nil, kindWindow, []uint64{1, 1, 2, 1, 8, math.MaxUint64, 0, math.MaxInt64}, testWords(1)))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := new(Window).UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+		}
+		data = sealed(data)
 		var w Window
 		if err := w.UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, ErrFormat)
