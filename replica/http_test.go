@@ -1,0 +1,235 @@
+package replica
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"hash/crc32"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// counter is a handler that counts answers by status.
+type counter struct {
+	http.Handler
+	seen map[int]int
+}
+
+func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.Handler.ServeHTTP(&statusWriter{w, c.seen}, r)
+}
+
+type statusWriter struct {
+	http.ResponseWriter
+	seen map[int]int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.seen[status]++
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func TestHTTPFollowsPublisher(t *testing.T) {
+	ctx := context.Background()
+	p := NewPublisher(bloom.Must(bloom.New(10_000, 0.01)))
+	handler := &counter{p, make(map[int]int)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	defer server.Close()
+
+	r := New(HTTP(server.URL, nil), Config{})
+	require.NoError(t, r.Refresh(ctx))
+	require.NoError(t, r.Refresh(ctx))
+	assert.Equal(t, map[int]int{200: 1, 304: 1}, handler.seen)
+	for i := range 10 {
+		key := "key" + strconv.Itoa(i)
+		p.AddString(key)
+		assert.False(t, r.ContainsString(key))
+		version := p.Publish()
+		require.NoError(t, r.Refresh(ctx))
+		assert.True(t, r.ContainsString(key))
+		assert.Equal(t, version, r.Version())
+	}
+	assert.Equal(t, map[int]int{200: 1, 304: 1, 226: 10}, handler.seen)
+	assert.True(t, r.Filter().Equal(p.filter))
+
+	// A restarted server may have another filter.
+	p = NewPublisher(filterOf(t, 640, 3, "after"))
+	handler.Handler = p
+	require.NoError(t, r.Refresh(ctx))
+	assert.True(t, r.Filter().Equal(p.filter))
+
+	server.Close()
+	require.ErrorContains(t, r.Refresh(ctx), "bloom: GET "+server.URL)
+	assert.True(t, r.ContainsString("after"))
+}
+
+func TestHTTPFollowsPlainFile(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	save := func(key string) {
+		data, err := filterOf(t, 1024, 5, key).MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), data, 0o666))
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(dir))) // sends no ETag
+	defer server.Close()
+	r := New(HTTP(server.URL+"/f", server.Client()), Config{})
+	for _, key := range []string{"a", "b"} {
+		save(key)
+		require.NoError(t, r.Refresh(ctx))
+		assert.True(t, r.Filter().Equal(filterOf(t, 1024, 5, key)))
+		assert.Empty(t, r.Version())
+	}
+}
+
+func zip(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	z := gzip.NewWriter(&buf)
+	_, err := z.Write(data)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return buf.Bytes()
+}
+
+// The replica has a filter of version "1" when the server gives these answers.
+func TestHTTPAnswers(t *testing.T) {
+	good, err := filterOf(t, 1024, 5, "new").MarshalBinary()
+	require.NoError(t, err)
+	other, err := filterOf(t, 2048, 5, "new").MarshalBinary()
+	require.NoError(t, err)
+	trailer := []byte("bloom\x01")
+	sum := crc32.Checksum(append(good[:len(good):len(good)], trailer...), crc32.MakeTable(crc32.Castagnoli))
+	trailer = binary.BigEndian.AppendUint32(trailer, sum)
+	sealed := append(good[:len(good):len(good)], trailer...)
+	broken := bytes.Clone(sealed)
+	broken[100] ^= 1
+	badSum := zip(t, good)
+	badSum[len(badSum)-5] ^= 1
+	huge := append([]byte{1, 5, 0x7f, 0xff, 0xff, 0xff}, make([]byte, 1<<16)...)
+
+	type headers = map[string]string
+	zipped := headers{"Content-Encoding": "gzip", "ETag": `"2"`}
+	patch := headers{"Content-Encoding": "gzip", "ETag": `"2"`, "IM": deltaIM, "Delta-Base": `"1"`}
+	for _, test := range []struct {
+		name   string
+		status int
+		send   headers
+		body   []byte
+		err    string
+	}{
+		{"full", 200, headers{"ETag": `"2"`}, good, ""},
+		{"full, gzipped", 200, zipped, zip(t, good), ""},
+		{"full of other size", 200, headers{"ETag": `W/"2"`}, other, ""},
+		{"file with a trailer", 200, headers{"ETag": `"2"`}, sealed, ""},
+		{"file with a trailer, damaged", 200, headers{"ETag": `"2"`}, broken, "followed by"},
+		{"file with a trailer, cut", 200, headers{"ETag": `"2"`}, sealed[:len(sealed)-1], "followed by"},
+		{"more than a filter", 200, headers{"ETag": `"2"`}, append(good[:len(good):len(good)], good...), "followed by"},
+		{"cut", 200, nil, good[:len(good)-1], "truncated"},
+		{"empty", 200, nil, nil, "EOF"},
+		{"a page", 200, nil, []byte("<html>sign in</html>"), "invalid format"},
+		{"gzip cut", 200, zipped, zip(t, good)[:40], "EOF"},
+		{"gzip with a bad checksum", 200, zipped, badSum, "checksum"},
+		{"not gzip", 200, zipped, good, "gzip"},
+		{"unknown encoding", 200, headers{"Content-Encoding": "br"}, good, `Content-Encoding "br"`},
+		{"a gzip bomb", 200, zipped, zip(t, huge), "2147483647 words are too many under gzip"},
+		{"a header that promises too much", 200, nil, huge, "invalid format"},
+		{"missing", 404, nil, []byte("not found"), "status 404"},
+		{"broken", 500, nil, nil, "status 500"},
+		{"delta", 226, patch, zip(t, good), ""},
+		{"delta of other size", 226, patch, zip(t, other), "delta starts"},
+		{"delta bomb", 226, patch, zip(t, huge), "delta starts"},
+		{"delta to another version", 226, headers{"Content-Encoding": "gzip", "ETag": `"2"`, "IM": deltaIM, "Delta-Base": `"0"`}, zip(t, good), "status 226"},
+		{"delta of another kind", 226, headers{"ETag": `"2"`, "IM": "vcdiff", "Delta-Base": `"1"`}, good, "status 226"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			first := true
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if first {
+					first = false
+					w.Header().Set("ETag", `"1"`)
+					_, _ = filterOf(t, 1024, 5, "old").WriteTo(w)
+					return
+				}
+				assert.Equal(t, `"1"`, r.Header.Get("If-None-Match"))
+				for name, value := range test.send {
+					w.Header().Set(name, value)
+				}
+				w.WriteHeader(test.status)
+				_, _ = w.Write(test.body)
+			}))
+			defer server.Close()
+			r := New(HTTP(server.URL, nil), Config{})
+			require.NoError(t, r.Refresh(context.Background()))
+			err := r.Refresh(context.Background())
+			if test.err == "" {
+				require.NoError(t, err)
+				assert.True(t, r.ContainsString("new"))
+				assert.Equal(t, "2", r.Version())
+				assert.Equal(t, test.status == 226, r.ContainsString("old"))
+				return
+			}
+			require.ErrorContains(t, err, test.err)
+			require.ErrorContains(t, err, "bloom: GET ")
+			assert.True(t, r.ContainsString("old"))
+			assert.False(t, r.ContainsString("new"))
+			assert.Equal(t, "1", r.Version())
+		})
+	}
+}
+
+func TestHTTPHeedsContext(t *testing.T) {
+	hang := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer server.Close()
+	defer close(hang)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	r := New(HTTP(server.URL, nil), Config{OnError: func(error) { t.Error("reported") }})
+	require.ErrorIs(t, r.Refresh(ctx), context.DeadlineExceeded)
+}
+
+func TestPath(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "f")
+	save := func(f *bloom.Filter) {
+		data, err := f.MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path+".new", data, 0o666))
+		require.NoError(t, os.Rename(path+".new", path))
+	}
+	src := Path(path)
+	r := New(src, Config{})
+	require.ErrorIs(t, r.Refresh(ctx), os.ErrNotExist)
+	assert.True(t, r.ContainsString("anything"))
+
+	save(filterOf(t, 1024, 5, "a"))
+	require.NoError(t, r.Refresh(ctx))
+	assert.True(t, r.Filter().Equal(filterOf(t, 1024, 5, "a")))
+	u, err := src.Fetch(ctx, r.Version())
+	require.NoError(t, err)
+	assert.Equal(t, Update{Version: r.Version()}, u)
+
+	save(filterOf(t, 1024, 5, "b"))
+	require.NoError(t, r.Refresh(ctx))
+	assert.True(t, r.Filter().Equal(filterOf(t, 1024, 5, "b")))
+
+	require.NoError(t, os.WriteFile(path, []byte("no filter"), 0o666))
+	require.ErrorIs(t, r.Refresh(ctx), bloom.ErrFormat)
+	assert.True(t, r.ContainsString("b"))
+
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, r.Refresh(cancelled), context.Canceled)
+}

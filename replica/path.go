@@ -1,0 +1,70 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// Path returns a source that loads the file at path when it has been replaced,
+// as by bloom.Filter.SaveFile, which replaces files atomically. Its version is
+// made of the file's time, size and last bytes, in which SaveFile puts a
+// checksum. It has no deltas. A load that has begun does not heed the context.
+func Path(path string) Source { return pathSource(path) }
+
+type pathSource string
+
+func (s pathSource) Fetch(ctx context.Context, have string) (Update, error) {
+	if err := ctx.Err(); err != nil {
+		return Update{}, err
+	}
+	// The version first: if the file is replaced between the two, the version is
+	// too old and the next fetch loads it once more.
+	version, err := s.version()
+	if err != nil {
+		return Update{}, fmt.Errorf("bloom: %w", err)
+	}
+	if version == have {
+		return Update{Version: have}, nil
+	}
+	f, err := s.load()
+	if err != nil {
+		return Update{}, err
+	}
+	return Update{Version: version, Full: f}, nil
+}
+
+func (s pathSource) version() (string, error) {
+	file, err := os.Open(string(s))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	tail := make([]byte, min(16, info.Size()))
+	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return fmt.Sprintf("%x-%x-%x", info.ModTime().UnixNano(), info.Size(), tail), nil
+}
+
+// load stands for bloom.LoadFile.
+func (s pathSource) load() (*bloom.Filter, error) {
+	file, err := os.Open(string(s))
+	if err != nil {
+		return nil, fmt.Errorf("bloom: %w", err)
+	}
+	defer file.Close()
+	f := new(bloom.Filter)
+	if _, err := f.ReadFrom(file); err != nil {
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,295 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// script is a Source that answers as told.
+type script func(have string) (Update, error)
+
+func (s script) Fetch(_ context.Context, have string) (Update, error) { return s(have) }
+
+func filterOf(t testing.TB, m uint64, k int, keys ...string) *bloom.Filter {
+	t.Helper()
+	f, err := bloom.NewSize(m, k)
+	require.NoError(t, err)
+	for _, key := range keys {
+		f.AddString(key)
+	}
+	return f
+}
+
+func TestReplicaIsMaybeUntilLoaded(t *testing.T) {
+	r := New(script(func(string) (Update, error) { return Update{}, errors.New("down") }), Config{})
+	check := func() {
+		t.Helper()
+		assert.True(t, r.Contains([]byte("a")))
+		assert.True(t, r.ContainsString("a"))
+		assert.True(t, r.ContainsHash(bloom.Hash{}))
+		assert.Empty(t, r.Version())
+		assert.Nil(t, r.Filter())
+	}
+	check()
+	require.ErrorContains(t, r.Refresh(context.Background()), "down")
+	check()
+}
+
+func TestReplicaLookupDoesNotAllocate(t *testing.T) {
+	r := New(NewPublisher(filterOf(t, 1<<10, 5, "a")), Config{})
+	require.NoError(t, r.Refresh(context.Background()))
+	key := []byte("a")
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		if !r.Contains(key) || !r.ContainsString("a") || r.ContainsString("b") {
+			t.Fail()
+		}
+	}))
+}
+
+func TestRefresh(t *testing.T) {
+	down := errors.New("down")
+	for _, test := range []struct {
+		name    string
+		answers map[string]Update // by what the replica has; none is an error
+		err     string
+		version string
+		errs    int // reported
+		has     []string
+		hasNot  []string
+	}{
+		{"nothing new", map[string]Update{"1": {Version: "1"}},
+			"", "1", 0, []string{"old"}, []string{"new"}},
+		{"only the version is new", map[string]Update{"1": {Version: "2"}},
+			"", "2", 0, []string{"old"}, []string{"new"}},
+		{"delta", map[string]Update{"1": {Version: "2", Delta: filterOf(t, 1024, 5, "new")}},
+			"", "2", 0, []string{"old", "new"}, nil},
+		{"full", map[string]Update{"1": {Version: "2", Full: filterOf(t, 1024, 5, "new")}},
+			"", "2", 0, []string{"new"}, []string{"old"}},
+		{"full of other parameters", map[string]Update{"1": {Version: "2", Full: filterOf(t, 4096, 3, "new")}},
+			"", "2", 0, []string{"new"}, []string{"old"}},
+		{"full without version", map[string]Update{"1": {Full: filterOf(t, 1024, 5, "new")}},
+			"", "", 0, []string{"new"}, []string{"old"}},
+		{"delta that does not fit", map[string]Update{
+			"1": {Version: "2", Delta: filterOf(t, 2048, 5, "new")},
+			"":  {Version: "3", Full: filterOf(t, 2048, 5, "new")}},
+			"", "3", 1, []string{"new"}, []string{"old"}},
+		{"delta that does not fit, and then nothing", map[string]Update{
+			"1": {Version: "2", Delta: filterOf(t, 1024, 4, "new")}},
+			"down", "1", 2, []string{"old"}, []string{"new"}},
+		{"failure", nil,
+			"down", "1", 1, []string{"old"}, []string{"new"}},
+		{"zero filter", map[string]Update{"1": {Version: "2", Full: new(bloom.Filter)}},
+			"zero Filter", "1", 1, []string{"old"}, []string{"new"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			first := true
+			errs := 0
+			r := New(script(func(have string) (Update, error) {
+				if first {
+					first = false
+					return Update{Version: "1", Full: filterOf(t, 1024, 5, "old")}, nil
+				}
+				if u, ok := test.answers[have]; ok {
+					return u, nil
+				}
+				return Update{}, down
+			}), Config{OnError: func(error) { errs++ }})
+			require.NoError(t, r.Refresh(context.Background()))
+			err := r.Refresh(context.Background())
+			if test.err == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, test.err)
+			}
+			assert.Equal(t, test.version, r.Version())
+			assert.Equal(t, test.errs, errs)
+			for _, key := range test.has {
+				assert.True(t, r.ContainsString(key), key)
+				assert.True(t, r.Filter().ContainsString(key), key)
+			}
+			for _, key := range test.hasNot {
+				assert.False(t, r.ContainsString(key), key)
+			}
+		})
+	}
+}
+
+func TestFirstAnswerMustBeFull(t *testing.T) {
+	for _, u := range []Update{{Version: "1"}, {Version: "1", Delta: filterOf(t, 64, 1)}} {
+		r := New(script(func(string) (Update, error) { return u, nil }), Config{})
+		require.ErrorContains(t, r.Refresh(context.Background()), "bloom: source has no full filter")
+		assert.True(t, r.ContainsString("a"))
+	}
+}
+
+func TestFullEvery(t *testing.T) {
+	var asked []string
+	r := New(script(func(have string) (Update, error) {
+		asked = append(asked, have)
+		if have == "" {
+			return Update{Version: "v", Full: filterOf(t, 64, 1)}, nil
+		}
+		return Update{Version: have}, nil
+	}), Config{FullEvery: time.Hour})
+	for range 3 {
+		require.NoError(t, r.Refresh(context.Background()))
+	}
+	assert.Equal(t, []string{"", "v", "v"}, asked)
+	r.since = r.since.Add(-time.Hour)
+	for range 2 {
+		require.NoError(t, r.Refresh(context.Background()))
+	}
+	assert.Equal(t, []string{"", "v", "v", "", "v"}, asked)
+}
+
+func TestFilterIsTheCallersToKeep(t *testing.T) {
+	p := NewPublisher(filterOf(t, 1024, 5, "a"))
+	r := New(p, Config{})
+	require.NoError(t, r.Refresh(context.Background()))
+	f := r.Filter()
+	f.AddString("mine")
+	assert.False(t, r.ContainsString("mine"))
+	p.AddString("theirs")
+	p.Publish()
+	require.NoError(t, r.Refresh(context.Background()))
+	assert.True(t, r.ContainsString("theirs"))
+	assert.False(t, f.ContainsString("theirs"))
+}
+
+func TestRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var fetches, errs atomic.Int32
+	var times []time.Time
+	r := New(script(func(have string) (Update, error) {
+		times = append(times, time.Now())
+		switch n := fetches.Add(1); {
+		case n == 1:
+			return Update{Version: "1", Full: filterOf(t, 1024, 5, "a")}, nil
+		case n == 10:
+			cancel()
+			return Update{}, ctx.Err() // not for OnError
+		case n > 5:
+			return Update{}, errors.New("down")
+		}
+		return Update{Version: have}, nil
+	}), Config{Interval: 10 * time.Millisecond, OnError: func(error) { errs.Add(1) }})
+	require.ErrorIs(t, r.Run(ctx), context.Canceled)
+	assert.Equal(t, "1", r.Version())
+	assert.True(t, r.ContainsString("a"))
+	assert.False(t, r.ContainsString("b"))
+	assert.EqualValues(t, 4, errs.Load())
+	assert.EqualValues(t, 10, fetches.Load())
+	for i := range times[1:] {
+		assert.GreaterOrEqual(t, times[i+1].Sub(times[i]), 9*time.Millisecond)
+	}
+}
+
+func TestRefreshesTakeTurns(t *testing.T) {
+	release := make(chan struct{})
+	r := New(script(func(string) (Update, error) { <-release; return Update{}, errors.New("down") }), Config{})
+	done := make(chan error)
+	go func() { done <- r.Refresh(context.Background()) }()
+	for len(r.busy) == 0 {
+		runtime.Gosched()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, r.Refresh(ctx), context.DeadlineExceeded)
+	close(release)
+	require.ErrorContains(t, <-done, "down")
+}
+
+// Readers look up keys of published versions while deltas and full filters come
+// in; each key of a version that a reader has seen must be found.
+func TestReadersNeverLoseAKey(t *testing.T) {
+	f, err := bloom.New(20_000, 1e-6)
+	require.NoError(t, err)
+	p := NewPublisher(f)
+	r := New(p, Config{})
+	require.NoError(t, r.Refresh(context.Background()))
+
+	const rounds, perRound = 100, 100
+	var loaded atomic.Int64 // keys 0 to loaded-1 are in the replica
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := int64(0); ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if n := loaded.Load(); n > 0 && !r.ContainsHash(bloom.SumUint64(uint64(i%n))) {
+					t.Errorf("key %d of %d is missing", i%n, n)
+					return
+				}
+			}
+		}()
+	}
+	for round := range uint64(rounds) {
+		for i := range uint64(perRound) {
+			p.AddHash(bloom.SumUint64(round*perRound + i))
+		}
+		p.Publish()
+		if round%10 == 9 {
+			r.since = time.Time{}
+			r.cfg.FullEvery = 1
+		} else {
+			r.cfg.FullEvery = 0
+		}
+		require.NoError(t, r.Refresh(context.Background()))
+		loaded.Store(int64(round+1) * perRound)
+	}
+	close(stop)
+	wg.Wait()
+	assert.True(t, r.Filter().Equal(p.filter))
+}
+
+// Eight goroutines add, each publishing now and then. A key whose Add returned
+// before a Publish must reach who has that version, even if another goroutine
+// was just adding the same key.
+func TestPublishHasEveryAddBeforeIt(t *testing.T) {
+	f, err := bloom.New(100_000, 1e-6)
+	require.NoError(t, err)
+	p := NewPublisher(f)
+	r := New(p, Config{})
+	require.NoError(t, r.Refresh(context.Background()))
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range 400 {
+				key := strconv.Itoa(i*8 + g/2) // two goroutines add the same keys
+				p.AddString(key)
+				if i%20 == 0 {
+					p.Publish()
+					if err := r.Refresh(context.Background()); err != nil {
+						t.Error(err)
+					}
+					if !r.ContainsString(key) {
+						t.Errorf("key %s is missing", key)
+					}
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	p.Publish()
+	require.NoError(t, r.Refresh(context.Background()))
+	assert.True(t, r.Filter().Equal(p.filter))
+}
