@@ -1,0 +1,434 @@
+package bloomredis
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+var ctx = context.Background()
+
+func hashes(from, to uint64) (hs []bloom.Hash) {
+	for i := from; i < to; i++ {
+		hs = append(hs, bloom.SumUint64(i))
+	}
+	return hs
+}
+
+// stored returns what GET of the key reads as a filter.
+func stored(t testing.TB, f *Filter) *bloom.Filter {
+	t.Helper()
+	data, err := f.client.Get(ctx, f.key).Bytes()
+	require.NoError(t, err)
+	g := new(bloom.Filter)
+	require.NoError(t, g.UnmarshalBinary(data))
+	return g
+}
+
+func TestFilterIsBloomFilter(t *testing.T) {
+	client := startServer(t).client()
+	for _, test := range []struct {
+		n uint64
+		p float64
+	}{{1, 0.5}, {100, 0.01}, {10_000, 1e-9}, {100_000, 0.03}, {20, 1e-70}} {
+		f, err := Open(ctx, client, "f-"+strconv.FormatUint(test.n, 10), test.n, test.p)
+		require.NoError(t, err)
+		local, err := bloom.New(test.n, test.p)
+		require.NoError(t, err)
+		require.True(t, stored(t, f).Equal(local))
+
+		// One by one and in batches, with repetitions in and across batches.
+		keys := append(hashes(0, 300), hashes(200, 500)...)
+		for _, h := range keys[:20] {
+			want := local.AddHash(h)
+			got, err := f.AddHash(ctx, h)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+		var want []bool
+		for _, h := range keys {
+			want = append(want, local.AddHash(h))
+		}
+		got, err := f.AddBatch(ctx, keys)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.True(t, stored(t, f).Equal(local))
+
+		keys = hashes(0, 1500)
+		got, err = f.ContainsBatch(ctx, keys)
+		require.NoError(t, err)
+		require.Equal(t, local.ContainsBatch(nil, keys), got)
+		for _, h := range keys[490:510] {
+			got, err := f.ContainsHash(ctx, h)
+			require.NoError(t, err)
+			require.Equal(t, local.ContainsHash(h), got)
+		}
+		snapshot, err := f.Snapshot(ctx)
+		require.NoError(t, err)
+		require.True(t, snapshot.Equal(local))
+	}
+}
+
+func TestKeysAreHashed(t *testing.T) {
+	f, err := Open(ctx, startServer(t).client(), "f", 1000, 0.001)
+	require.NoError(t, err)
+	added, err := f.Add(ctx, []byte("a"))
+	require.NoError(t, err)
+	assert.True(t, added)
+	added, err = f.AddString(ctx, "a")
+	require.NoError(t, err)
+	assert.False(t, added)
+	_, err = f.AddString(ctx, "b")
+	require.NoError(t, err)
+	for key, want := range map[string]bool{"a": true, "b": true, "c": false} {
+		found, err := f.Contains(ctx, []byte(key))
+		require.NoError(t, err)
+		assert.Equal(t, want, found)
+		found, err = f.ContainsString(ctx, key)
+		require.NoError(t, err)
+		assert.Equal(t, want, found)
+	}
+	for _, empty := range [][]bloom.Hash{nil, {}} {
+		got, err := f.AddBatch(ctx, empty)
+		require.NoError(t, err)
+		assert.Empty(t, got)
+		got, err = f.ContainsBatch(ctx, empty)
+		require.NoError(t, err)
+		assert.Empty(t, got)
+	}
+}
+
+// Every bit is where the package comment says, for Redis's own commands.
+func TestBitNumbers(t *testing.T) {
+	client := startServer(t).client()
+	f, err := Open(ctx, client, "f", 100, 0.01)
+	require.NoError(t, err)
+	local, err := bloom.New(100, 0.01)
+	require.NoError(t, err)
+	for i := range local.M() {
+		if i%3 == 0 {
+			local.AddHash(bloom.Hash{H1: i}) // bit i
+			require.NoError(t, client.SetBit(ctx, "f", 48+int64(i^63), 1).Err())
+		}
+	}
+	assert.True(t, stored(t, f).Equal(local))
+}
+
+func TestOpenRace(t *testing.T) {
+	s := startServer(t)
+	const racers = 16
+	added := make([]bool, racers)
+	var wg sync.WaitGroup
+	for i := range racers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			f, err := Open(ctx, s.client(), "f", 1e6, 0.01)
+			if err == nil {
+				added[i], err = f.AddHash(ctx, bloom.SumUint64(uint64(i)))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	wg.Wait()
+	f, err := Open(ctx, s.client(), "f", 1e6, 0.01)
+	require.NoError(t, err)
+	found, err := f.ContainsBatch(ctx, hashes(0, racers))
+	require.NoError(t, err)
+	for i := range racers {
+		assert.True(t, found[i])
+		assert.True(t, added[i])
+	}
+}
+
+func TestOpenFindsSomethingElse(t *testing.T) {
+	client := startServer(t).client()
+	set := func(data []byte) func() { return func() { client.Set(ctx, "f", data, 0) } }
+	encode := func(f *bloom.Filter, err error) []byte {
+		require.NoError(t, err)
+		data, err := f.MarshalBinary()
+		require.NoError(t, err)
+		return data
+	}
+	same := encode(bloom.New(1000, 0.01))
+	for _, test := range []struct {
+		name string
+		put  func()
+		want string
+	}{
+		{"other m", set(encode(bloom.New(2000, 0.01))), "holds a filter of m = 19200, k = 7, strategy = Mitz64, want a filter of m = 9600, k = 7, strategy = Mitz64"},
+		{"other k", set(encode(bloom.NewSize(9600, 8))), "holds a filter of m = 9600, k = 8, strategy = Mitz64"},
+		{"other strategy", set(encode(bloom.NewStrategy(bloom.Mitz32, 1000, 0.01))), "holds a filter of m = 9600, k = 7, strategy = Mitz32"},
+		{"too short", set(same[:len(same)-1]), "holds no filter but 1205 bytes that start 01 07 00 00 00 96"},
+		{"too long", set(append(same[:len(same):len(same)], 0)), "holds no filter but 1207 bytes"},
+		{"text", set([]byte("hello, world")), "holds no filter but 12 bytes that start 68 65 6c 6c 6f 2c"},
+		{"a few bytes", set([]byte{1}), "holds no filter but 1 bytes that start 01"},
+		{"empty", set(nil), "holds nothing"},
+		{"list", func() { client.RPush(ctx, "f", "x") }, "holds a list"},
+		{"hash", func() { client.HSet(ctx, "f", "x", "y") }, "holds a hash"},
+		{"stream", func() { client.XAdd(ctx, &redis.XAddArgs{Stream: "f", Values: []string{"x", "y"}}) }, "holds a stream"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			require.NoError(t, client.FlushAll(ctx).Err())
+			test.put()
+			before := client.Dump(ctx, "f").Val()
+			_, err := Open(ctx, client, "f", 1000, 0.01)
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.ErrorContains(t, err, `bloom: redis key "f"`)
+			require.ErrorContains(t, err, test.want)
+			assert.Equal(t, before, client.Dump(ctx, "f").Val())
+			assert.EqualValues(t, 1, client.DBSize(ctx).Val())
+		})
+	}
+}
+
+func TestOpenParameters(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // nobody's; not reached
+	defer client.Close()
+	for _, test := range []struct {
+		key  string
+		n    uint64
+		p    float64
+		want string
+	}{
+		{"f", 100, 0, "bloom: p = 0 is outside"},
+		{"f", 100, 1, "bloom: p = 1 is outside"},
+		{"f", 100, math.NaN(), "bloom: p = NaN is outside"},
+		{"f", 100, -1, "bloom: p = -1 is outside"},
+		{"f", 1, 1e-100, "bloom: k = 332 is outside"},
+		{"f", 500e6, 0.01, "bloom: n = 500000000, p = 0.01 need m = 4792529188 bits; a Redis string holds 536870912 bytes: use OpenSharded"},
+		{"f", math.MaxUint64, 0.01, "use OpenSharded"},
+		{"a}b", 100, 0.01, `bloom: redis key "a}b" has a closing brace but no hash tag`},
+	} {
+		_, err := Open(ctx, client, test.key, test.n, test.p)
+		require.ErrorContains(t, err, test.want)
+	}
+}
+
+// A filter that is gone, or is another by now, is an error and not "absent";
+// nor does adding to it leave a piece of a filter behind.
+func TestFilterIsGone(t *testing.T) {
+	client := startServer(t).client()
+	for _, test := range []struct {
+		name string
+		put  func()
+		want string
+	}{
+		{"gone", func() {}, "holds nothing"},
+		{"another filter", func() { _, _ = Open(ctx, client, "f", 10_000, 0.01) }, "holds a filter of m = 95872"},
+		{"list", func() { client.RPush(ctx, "f", "x") }, "WRONGTYPE"},
+		{"text", func() { client.Set(ctx, "f", "hello, world", 0) }, "holds no filter but 68 65 6c 6c 6f 2c..."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			require.NoError(t, client.FlushAll(ctx).Err())
+			f, err := Open(ctx, client, "f", 1000, 0.01)
+			require.NoError(t, err)
+			_, err = f.AddString(ctx, "a")
+			require.NoError(t, err)
+			require.NoError(t, client.Del(ctx, "f").Err())
+			test.put()
+			before := client.Dump(ctx, "f").Val()
+			calls := map[string]func() error{
+				"Add":           func() error { _, err := f.AddString(ctx, "a"); return err },
+				"AddBatch":      func() error { _, err := f.AddBatch(ctx, hashes(0, 10)); return err },
+				"Contains":      func() error { _, err := f.ContainsString(ctx, "a"); return err },
+				"ContainsBatch": func() error { _, err := f.ContainsBatch(ctx, hashes(0, 10)); return err },
+				"Snapshot":      func() error { _, err := f.Snapshot(ctx); return err },
+				"Merge":         func() error { return f.Merge(ctx, bloom.Must(bloom.New(1000, 0.01))) },
+				"Fetch":         func() error { _, err := f.Source().Fetch(ctx, ""); return err },
+			}
+			for name, call := range calls {
+				err := call()
+				assert.ErrorContains(t, err, `bloom: redis key "f"`, name)
+				assert.ErrorContains(t, err, test.want, name)
+			}
+			assert.Equal(t, before, client.Dump(ctx, "f").Val())
+		})
+	}
+}
+
+func TestSlots(t *testing.T) {
+	client := startServer(t, "--cluster-enabled", "yes").client()
+	slot := func(key string) int64 {
+		slot, err := client.ClusterKeySlot(ctx, key).Result()
+		require.NoError(t, err)
+		return slot
+	}
+	require.NotEqual(t, slot("a"), slot("b"))
+	seen := make(map[string]string)
+	for _, key := range []string{"a", "{a}", "a{b}c", "{", "a{b", "x{y}{z}", "{a}:adds", "adds:{a}", "adds:{{a}"} {
+		for _, name := range []string{"adds", "merge-1"} {
+			other, err := beside(key, name)
+			require.NoError(t, err)
+			assert.Equal(t, slot(key), slot(other), "%s %s", key, other)
+			assert.Empty(t, seen[other], "%s also belongs to %s", other, key)
+			seen[other] = key
+		}
+	}
+	for _, key := range []string{"}", "a{}b", "a}b{c"} {
+		_, err := beside(key, "adds")
+		assert.Error(t, err, key)
+	}
+}
+
+// Calls end with their context, whatever the client was told about time, and the
+// end of a connection is an error.
+func TestServerGoesAway(t *testing.T) {
+	s := startServer(t)
+	p := startProxy(t, s.addr)
+	client := redis.NewClient(&redis.Options{Addr: p.addr(), MaxRetries: 1, DialerRetries: 1})
+	defer client.Close()
+	f, err := Open(ctx, client, "f", 100_000, 0.01)
+	require.NoError(t, err)
+	_, err = f.AddString(ctx, "a")
+	require.NoError(t, err)
+	calls := map[string]func(context.Context) (any, error){
+		"Add":           func(ctx context.Context) (any, error) { return f.AddString(ctx, "a") },
+		"AddBatch":      func(ctx context.Context) (any, error) { return f.AddBatch(ctx, hashes(0, 1000)) },
+		"Contains":      func(ctx context.Context) (any, error) { return f.ContainsString(ctx, "a") },
+		"ContainsBatch": func(ctx context.Context) (any, error) { return f.ContainsBatch(ctx, hashes(0, 1000)) },
+		"Snapshot":      func(ctx context.Context) (any, error) { return f.Snapshot(ctx) },
+		"Fetch":         func(ctx context.Context) (any, error) { return f.Source().Fetch(ctx, "") },
+		"Merge": func(ctx context.Context) (any, error) {
+			return nil, f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01)))
+		},
+		"Open": func(ctx context.Context) (any, error) { return Open(ctx, f.client, "f", 100_000, 0.01) },
+	}
+	t.Run("silent", func(t *testing.T) {
+		p.hold(true)
+		defer p.hold(false)
+		for name, call := range calls {
+			for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
+				ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+				if end == context.Canceled {
+					ctx, cancel = context.WithCancel(context.Background())
+					time.AfterFunc(20*time.Millisecond, cancel)
+				}
+				start := time.Now()
+				_, err := call(ctx)
+				cancel()
+				assert.ErrorIs(t, err, end, name)
+				assert.Less(t, time.Since(start), time.Second, name)
+			}
+		}
+	})
+	t.Run("ended", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		for name, call := range calls {
+			_, err := call(ctx)
+			assert.ErrorIs(t, err, context.Canceled, name)
+		}
+	})
+	p.cut()
+	t.Run("back", func(t *testing.T) {
+		for name, call := range calls {
+			_, err := call(ctx)
+			assert.NoError(t, err, name)
+		}
+	})
+	s.kill()
+	t.Run("dead", func(t *testing.T) {
+		for name, call := range calls {
+			_, err := call(ctx)
+			assert.Error(t, err, name)
+		}
+	})
+}
+
+// A lost reply must not make a key look as if it had been there before: the
+// client would send the command again by itself.
+func TestAddIsSentOnce(t *testing.T) {
+	s := startServer(t)
+	p := startProxy(t, s.addr)
+	f, err := Open(ctx, clientOf(t, p.addr()), "f", 100_000, 0.01)
+	require.NoError(t, err)
+	_, err = f.AddString(ctx, "b") // loads the script
+	require.NoError(t, err)
+	p.hold(true)
+	time.AfterFunc(50*time.Millisecond, func() {
+		p.hold(false)
+		p.cut()
+	})
+	added, err := f.AddString(ctx, "a")
+	require.Error(t, err)
+	assert.False(t, added)
+	found, err := f.ContainsString(ctx, "a")
+	require.NoError(t, err)
+	assert.True(t, found, "the server had it")
+}
+
+func TestScriptsAreLoadedAgain(t *testing.T) {
+	client := startServer(t).client()
+	f, err := Open(ctx, client, "f", 1000, 0.01)
+	require.NoError(t, err)
+	require.NoError(t, client.ScriptFlush(ctx).Err())
+	added, err := f.AddString(ctx, "a")
+	require.NoError(t, err)
+	assert.True(t, added)
+}
+
+func TestMerge(t *testing.T) {
+	s := startServer(t)
+	client := s.client()
+	const n = 2_000_000 // more than two pieces
+	f, err := Open(ctx, client, "f", n, 0.01)
+	require.NoError(t, err)
+	local := bloom.Must(bloom.New(n, 0.01))
+	for _, h := range hashes(0, 100_000) {
+		local.AddHash(h)
+	}
+	stop := make(chan struct{})
+	var added uint64
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			from := 1_000_000 + added
+			if _, err := f.AddBatch(ctx, hashes(from, from+50)); err != nil {
+				t.Error(err)
+				return
+			}
+			added += 50
+		}
+	}()
+	for range 3 {
+		require.NoError(t, f.Merge(ctx, local))
+	}
+	close(stop)
+	wg.Wait()
+	require.NotZero(t, added)
+	for _, h := range hashes(1_000_000, 1_000_000+added) {
+		local.AddHash(h)
+	}
+	got, err := f.Snapshot(ctx)
+	require.NoError(t, err)
+	assert.True(t, got.Equal(local))
+	assert.EqualValues(t, 2, client.DBSize(ctx).Val(), "the upload is still there")
+
+	for _, other := range []*bloom.Filter{
+		bloom.Must(bloom.New(n, 0.02)),
+		bloom.Must(bloom.NewSize(local.M(), local.K()+1)),
+		bloom.Must(bloom.NewStrategy(bloom.Mitz32, n, 0.01)),
+		new(bloom.Filter),
+	} {
+		require.ErrorContains(t, f.Merge(ctx, other), `bloom: redis key "f": cannot merge`)
+	}
+}

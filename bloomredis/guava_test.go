@@ -1,0 +1,49 @@
+package bloomredis
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Guava reads the string under the key, and this package what Guava writes there.
+func TestGuavaReadsTheKey(t *testing.T) {
+	const jar = "/usr/share/java/guava.jar"
+	if _, err := os.Stat(jar); err != nil {
+		t.Skip("there is no Guava: Debian has it in package libguava-java")
+	}
+	java, err := exec.LookPath("java")
+	if err != nil {
+		t.Skip("there is no Java: Debian has it in package default-jdk-headless")
+	}
+	client := startServer(t).client()
+	f, err := Open(ctx, client, "f", 10_000, 1e-4)
+	require.NoError(t, err)
+	for i := range 1000 {
+		_, err := f.AddString(ctx, "key"+strconv.Itoa(i))
+		require.NoError(t, err)
+	}
+
+	cmd := exec.Command(java, "-cp", jar, "testdata/Guava.java")
+	data, err := client.Get(ctx, "f").Bytes()
+	require.NoError(t, err)
+	cmd.Stdin = bytes.NewReader(data)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	written, err := cmd.Output()
+	require.NoError(t, err, "%s", &said)
+	assert.Equal(t, "1000 of 1000, "+strconv.FormatUint(stored(t, f).ApproxCount(), 10)+" in all\n", said.String())
+
+	found, err := f.ContainsString(ctx, "from Java")
+	require.NoError(t, err)
+	assert.False(t, found)
+	require.NoError(t, client.Set(ctx, "f", written, 0).Err())
+	found, err = f.ContainsString(ctx, "from Java")
+	require.NoError(t, err)
+	assert.True(t, found)
+}

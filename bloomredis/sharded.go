@@ -1,0 +1,157 @@
+package bloomredis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// Sharded is a filter in several Redis strings, each of which has the keys whose
+// digests route to it: for more keys than one string has room for, and to spread
+// one filter over the nodes of a cluster. Its methods are Filter's and may be
+// called by many goroutines at once; batches ask all shards at once.
+type Sharded struct {
+	shards []*Filter
+}
+
+// OpenSharded opens or creates shards filters under the keys {key:0}, {key:1} and
+// so on, each as Open does for its part of n. Each has its own hash slot, which
+// the braces decide, and key must have none. The number of shards is kept beside
+// the first; another than that is an error, as keys would be looked up where
+// they are not.
+func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, shards int, n uint64, p float64) (*Sharded, error) {
+	if shards < 1 {
+		return nil, fmt.Errorf("bloom: shards = %d is below 1", shards)
+	}
+	if strings.ContainsAny(key, "{}") {
+		return nil, fmt.Errorf("bloom: redis key %q of a Sharded has braces", key)
+	}
+	s := &Sharded{shards: make([]*Filter, shards)}
+	for i := range s.shards {
+		f, err := Open(ctx, client, fmt.Sprintf("{%s:%d}", key, i), n/uint64(shards)+min(n%uint64(shards), 1), p)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			if err := f.pin(ctx, shards); err != nil {
+				return nil, err
+			}
+		}
+		s.shards[i] = f
+	}
+	return s, nil
+}
+
+// pin keeps the number of shards beside f, or checks it.
+func (f *Filter) pin(ctx context.Context, shards int) error {
+	beside := f.key + ":shards"
+	if err := f.do(ctx, redis.NewBoolCmd(ctx, "SETNX", beside, shards)); err != nil {
+		return err
+	}
+	cmd := redis.NewStringCmd(ctx, "GET", beside)
+	if err := f.do(ctx, cmd); err != nil {
+		return err
+	}
+	if found := cmd.Val(); found != fmt.Sprint(shards) {
+		return fmt.Errorf("bloom: redis key %q has %s shards, want %d", f.key, found, shards)
+	}
+	return nil
+}
+
+// Shards returns the shards, to merge, snapshot and replicate one by one. The
+// caller must not change the slice.
+func (s *Sharded) Shards() []*Filter { return s.shards }
+
+// Shard returns the shard of a digest. It is the same in all versions of this
+// package.
+func (s *Sharded) Shard(h bloom.Hash) *Filter { return s.shards[s.route(h)] }
+
+// route mixes both halves of the digest: were it a remainder of H1 alone, the
+// first index of all keys of a shard would have the same remainder.
+func (s *Sharded) route(h bloom.Hash) int {
+	x := (h.H1 ^ bits.RotateLeft64(h.H2, 32)) * 0x9e3779b97f4a7c15 // 2^64 / golden ratio
+	i, _ := bits.Mul64(x, uint64(len(s.shards)))
+	return int(i)
+}
+
+// Add adds key; see Filter.Add.
+func (s *Sharded) Add(ctx context.Context, key []byte) (bool, error) {
+	return s.AddHash(ctx, bloom.Sum(key))
+}
+
+// AddString is Add of key's bytes, without copying them.
+func (s *Sharded) AddString(ctx context.Context, key string) (bool, error) {
+	return s.AddHash(ctx, bloom.SumString(key))
+}
+
+// AddHash is Add by digest.
+func (s *Sharded) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
+	return s.Shard(h).AddHash(ctx, h)
+}
+
+// AddBatch adds hs and returns for each what Add would; see Filter.AddBatch.
+func (s *Sharded) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
+	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.AddBatch(ctx, hs) })
+}
+
+// Contains reports whether key may have been added; see Filter.Contains.
+func (s *Sharded) Contains(ctx context.Context, key []byte) (bool, error) {
+	return s.ContainsHash(ctx, bloom.Sum(key))
+}
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (s *Sharded) ContainsString(ctx context.Context, key string) (bool, error) {
+	return s.ContainsHash(ctx, bloom.SumString(key))
+}
+
+// ContainsHash is Contains by digest.
+func (s *Sharded) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
+	return s.Shard(h).ContainsHash(ctx, h)
+}
+
+// ContainsBatch returns Contains of each of hs; see Filter.ContainsBatch.
+func (s *Sharded) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
+	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.ContainsBatch(ctx, hs) })
+}
+
+// batch calls do for each shard with its part of hs, in order.
+func (s *Sharded) batch(hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error)) ([]bool, error) {
+	type part struct {
+		hs []bloom.Hash
+		at []int // places in hs of the whole
+	}
+	parts := make([]part, len(s.shards))
+	for at, h := range hs {
+		p := &parts[s.route(h)]
+		p.hs, p.at = append(p.hs, h), append(p.at, at)
+	}
+	dst := make([]bool, len(hs))
+	errs := make([]error, len(parts))
+	var wg sync.WaitGroup
+	for i, p := range parts {
+		if len(p.hs) == 0 {
+			continue
+		}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			answers, err := do(s.shards[i], p.hs)
+			for j, answer := range answers {
+				dst[p.at[j]] = answer
+			}
+			errs[i] = err
+		}()
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}

@@ -1,0 +1,141 @@
+package bloomredis
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/replica"
+)
+
+func full(t testing.TB, f *Filter) replica.Update {
+	t.Helper()
+	u, err := f.Source().Fetch(ctx, "")
+	require.NoError(t, err)
+	require.NotNil(t, u.Full)
+	require.Nil(t, u.Delta)
+	return u
+}
+
+func TestSource(t *testing.T) {
+	client := startServer(t).client()
+	const n = 100_000
+	add := func(f *Filter, from, to uint64) {
+		_, err := f.AddBatch(ctx, hashes(from, to))
+		require.NoError(t, err)
+	}
+	for _, test := range []struct {
+		name string
+		do   func(f *Filter)
+		want string // nothing, delta or full
+	}{
+		{"nothing", func(f *Filter) {}, "nothing"},
+		{"only old keys", func(f *Filter) { add(f, 0, 100) }, "nothing"},
+		{"new keys", func(f *Filter) { add(f, 50, 150) }, "delta"},
+		{"all that the stream keeps", func(f *Filter) { add(f, 1000, 1000+f.keep-1) }, "delta"},
+		{"more than the stream keeps", func(f *Filter) { add(f, 1000, 1000+f.keep+300) }, "full"},
+		{"merge", func(f *Filter) {
+			g := bloom.Must(bloom.New(n, 0.01))
+			g.AddString("merged")
+			require.NoError(t, f.Merge(ctx, g))
+		}, "full"},
+		{"merge, then new keys", func(f *Filter) {
+			require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(n, 0.01))))
+			add(f, 1000, 1010)
+		}, "full"},
+		{"stream deleted", func(f *Filter) { client.Del(ctx, f.stream) }, "full"},
+		{"stream deleted, then new keys", func(f *Filter) {
+			client.Del(ctx, f.stream)
+			add(f, 1000, 1010)
+		}, "full"},
+		{"all deleted and created anew", func(f *Filter) {
+			client.FlushAll(ctx)
+			_, err := Open(ctx, client, "f", n, 0.01)
+			require.NoError(t, err)
+			add(f, 1000, 1010)
+		}, "full"},
+		{"filter deleted and created anew", func(f *Filter) {
+			client.Del(ctx, "f")
+			_, err := Open(ctx, client, "f", n, 0.01)
+			require.NoError(t, err)
+		}, "full"},
+		{"stream with the same ids, but other keys", func(f *Filter) {
+			last := client.XRevRangeN(ctx, f.stream, "+", "-", 1).Val()[0]
+			client.Del(ctx, f.stream)
+			client.XAdd(ctx, &redis.XAddArgs{Stream: f.stream, ID: last.ID, Values: []string{"h", strings.Repeat("x", 16)}})
+			add(f, 1000, 1010)
+		}, "full"},
+		{"a foreign entry", func(f *Filter) {
+			client.XAdd(ctx, &redis.XAddArgs{Stream: f.stream, Values: []string{"x", "y"}})
+		}, "full"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			client.FlushAll(ctx)
+			f, err := Open(ctx, client, "f", n, 0.01)
+			require.NoError(t, err)
+			before := full(t, f)
+			for _, start := range []string{"empty", "with keys"} {
+				if start == "with keys" {
+					client.FlushAll(ctx)
+					f, err = Open(ctx, client, "f", n, 0.01)
+					require.NoError(t, err)
+					add(f, 0, 100)
+					before = full(t, f)
+				} else if strings.Contains(test.name, "only old") {
+					continue
+				}
+				test.do(f)
+				u, err := f.Source().Fetch(ctx, before.Version)
+				require.NoError(t, err)
+				switch test.want {
+				case "nothing":
+					assert.Equal(t, replica.Update{Version: before.Version}, u)
+				case "delta":
+					require.NotNil(t, u.Delta)
+					require.Nil(t, u.Full)
+					require.NoError(t, before.Full.Merge(u.Delta))
+					assert.True(t, before.Full.Equal(stored(t, f)))
+				case "full":
+					require.NotNil(t, u.Full)
+					require.Nil(t, u.Delta)
+					assert.True(t, u.Full.Equal(stored(t, f)))
+				}
+				again, err := f.Source().Fetch(ctx, u.Version)
+				require.NoError(t, err)
+				assert.Equal(t, replica.Update{Version: u.Version}, again)
+			}
+		})
+	}
+}
+
+func TestSourceDoesNotKnowVersion(t *testing.T) {
+	f, err := Open(ctx, startServer(t).client(), "f", 1000, 0.01)
+	require.NoError(t, err)
+	for _, have := range []string{"x", "/", "1-1/", "1-1", "1-1/zz", "-/00", "99999999999999-0/00", "1-99999999999999999999/00"} {
+		u, err := f.Source().Fetch(ctx, have)
+		require.NoError(t, err, have)
+		assert.NotNil(t, u.Full, have)
+	}
+}
+
+// A delta of several pages, each of which must go on where the last one ended.
+func TestSourcePages(t *testing.T) {
+	client := startServer(t).client()
+	const n = 1_000_000
+	for _, keys := range []uint64{page - 2, page - 1, page, 2*page - 2, 2*page - 1, 2 * page, 10_000} {
+		client.FlushAll(ctx)
+		f, err := Open(ctx, client, "f", n, 0.01)
+		require.NoError(t, err)
+		before := full(t, f)
+		_, err = f.AddBatch(ctx, hashes(0, keys))
+		require.NoError(t, err)
+		u, err := f.Source().Fetch(ctx, before.Version)
+		require.NoError(t, err)
+		require.NotNil(t, u.Delta)
+		assert.True(t, u.Delta.Equal(stored(t, f)))
+	}
+}
