@@ -69,6 +69,12 @@ func TestSource(t *testing.T) {
 			client.XAdd(ctx, &redis.XAddArgs{Stream: f.stream, ID: last.ID, Values: []string{"h", strings.Repeat("x", 16)}})
 			add(f, 1000, 1010)
 		}, "full"},
+		{"stream with the same last key under another id", func(f *Filter) {
+			last := client.XRevRangeN(ctx, f.stream, "+", "-", 1).Val()[0]
+			client.Del(ctx, f.stream)
+			client.XAdd(ctx, &redis.XAddArgs{Stream: f.stream, Values: []string{"h", value(last)}})
+			add(f, 1000, 1010)
+		}, "full"},
 		{"a foreign entry", func(f *Filter) {
 			client.XAdd(ctx, &redis.XAddArgs{Stream: f.stream, Values: []string{"x", "y"}})
 		}, "full"},
