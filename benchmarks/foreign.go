@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var nan = math.NaN()
+
+// A foreign library is measured by a process of its own, which is started with
+//
+//	file width n window passes p
+//
+// where file holds n added keys of that width and then the absent ones. It
+// makes a filter, warms up, and writes
+//
+//	ready <bits> <false positives among the absent keys>
+//
+// For each line it then reads, the number of a round, it measures what
+// filter.measure does and writes nanoseconds per key: add, present, absent, and
+// the same for a loop that calls no library. Until the next line it sleeps.
+// Thus its rounds take turns with everyone else's.
+type foreign struct {
+	name, note string
+	args       []string // the program and what precedes the above
+}
+
+//go:embed guava/Guava.java rust/Cargo.toml rust/Cargo.lock rust/src/main.rs
+var sources embed.FS
+
+// buildForeign builds the foreign programs in dir. It returns those that could
+// be built, the versions used, and why others could not.
+func buildForeign(dir string) (found []foreign, versions, missing []string) {
+	if err := os.CopyFS(dir, sources); err != nil {
+		return nil, nil, []string{err.Error()}
+	}
+	if jar, err := buildGuava(dir); err != nil {
+		missing = append(missing, "Guava: "+err.Error())
+	} else {
+		found = append(found, foreign{"guava", "on the JVM; byteArrayFunnel", []string{"java", "-Xmx6g", "-cp", jar + string(os.PathListSeparator) + dir, "Guava"}})
+		versions = append(versions, strings.TrimSuffix(filepath.Base(jar), ".jar"), firstLine("java", "-version"))
+	}
+	if program, err := buildRust(dir); err != nil {
+		missing = append(missing, "fastbloom: "+err.Error())
+	} else {
+		found = append(found,
+			foreign{"fastbloom", "in Rust, -C target-cpu=native; its default hasher, SipHash-1-3", []string{program, "sip"}},
+			foreign{"fastbloom.foldhash", "in Rust, -C target-cpu=native; foldhash", []string{program, "fold"}})
+		lock, _ := sources.ReadFile("rust/Cargo.lock")
+		versions = append(versions, "fastbloom "+locked(string(lock), "fastbloom"), "foldhash "+locked(string(lock), "foldhash"), firstLine("rustc", "--version"))
+	}
+	return found, versions, missing
+}
+
+// buildGuava compiles Guava.java and returns the jar it found: $GUAVA_JAR,
+// Debian's, or one in the local Maven repository, which Maven fills if need be.
+func buildGuava(dir string) (jar string, err error) {
+	home, _ := os.UserHomeDir()
+	find := func() string {
+		local, _ := filepath.Glob(filepath.Join(home, ".m2/repository/com/google/guava/guava/*/guava-*.jar"))
+		slices.Reverse(local)
+		for _, jar := range append([]string{os.Getenv("GUAVA_JAR"), "/usr/share/java/guava.jar"}, local...) {
+			if jar, err := filepath.EvalSymlinks(jar); err == nil && jar != "" {
+				return jar
+			}
+		}
+		return ""
+	}
+	if _, err := exec.LookPath("javac"); err != nil {
+		return "", err
+	}
+	if jar = find(); jar == "" {
+		if err := run(dir, nil, "mvn", "-q", "dependency:get", "-Dartifact=com.google.guava:guava:33.4.8-jre"); err != nil {
+			return "", fmt.Errorf("no guava.jar (set GUAVA_JAR): %w", err)
+		}
+		jar = find()
+	}
+	return jar, run(dir, nil, "javac", "-cp", jar, "-d", dir, filepath.Join(dir, "guava", "Guava.java"))
+}
+
+func buildRust(dir string) (program string, err error) {
+	err = run(filepath.Join(dir, "rust"), []string{"RUSTFLAGS=-C target-cpu=native", "CARGO_TARGET_DIR=" + filepath.Join(dir, "target")},
+		"cargo", "build", "--release", "--locked", "--quiet")
+	return filepath.Join(dir, "target", "release", "fastbloom-bench"), err
+}
+
+func run(dir string, env []string, name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil && len(out) > 0 {
+		err = fmt.Errorf("%s: %w: %s", name, err, out)
+	}
+	return err
+}
+
+func firstLine(name string, args ...string) string {
+	out, _ := exec.Command(name, args...).CombinedOutput()
+	line, _, _ := strings.Cut(string(out), "\n")
+	return line
+}
+
+// locked returns the version of a crate in a Cargo.lock.
+func locked(lock, crate string) string {
+	_, after, _ := strings.Cut(lock, fmt.Sprintf("name = %q\nversion = \"", crate))
+	version, _, _ := strings.Cut(after, `"`)
+	return version
+}
+
+// peer is a running foreign program.
+type peer struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Scanner
+	result *result
+	err    error
+}
+
+// patience is how long a foreign program may take for an answer.
+const patience = 3 * time.Minute
+
+// startAll starts the programs and waits until they are warm. One that fails
+// is reported and left out.
+func startAll(programs []foreign, w workload) (peers []*peer) {
+	if len(programs) == 0 {
+		return nil
+	}
+	file, err := os.CreateTemp("", "keys-*")
+	if err == nil {
+		defer os.Remove(file.Name())
+		_, err1 := file.Write(w.added.buf)
+		_, err2 := file.Write(w.absent.buf)
+		err = errors.Join(err1, err2, file.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "keys for foreign programs:", err)
+		return nil
+	}
+	for _, f := range programs {
+		p, err := start(f, w, file.Name())
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", f.name, err)
+			continue
+		}
+		peers = append(peers, p)
+	}
+	return peers
+}
+
+func start(f foreign, w workload, file string) (*peer, error) {
+	args := slices.Concat(f.args[1:], []string{file, strconv.Itoa(w.added.width), strconv.Itoa(w.n), strconv.Itoa(w.window), strconv.Itoa(w.passes), fmt.Sprint(rate)})
+	p := &peer{cmd: exec.Command(f.args[0], args...)}
+	p.cmd.Stderr = os.Stderr
+	in, err1 := p.cmd.StdinPipe()
+	out, err2 := p.cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, p.cmd.Start()); err != nil {
+		return nil, err
+	}
+	p.in, p.out = in, bufio.NewScanner(out)
+	words, err := p.read(3)
+	if err != nil {
+		p.stop()
+		return nil, err
+	}
+	p.result = &result{name: f.name, allocs: [2]float64{nan, nan},
+		bitsPerKey: words[1] / float64(w.n),
+		rate:       words[2] / float64(w.absent.len())}
+	return p, nil
+}
+
+// read returns the numbers of the next line, of which there must be n.
+func (p *peer) read(n int) ([]float64, error) {
+	deadline := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	defer deadline.Stop()
+	if !p.out.Scan() {
+		return nil, fmt.Errorf("no answer: %w", errors.Join(p.out.Err(), io.ErrUnexpectedEOF))
+	}
+	words := strings.Fields(strings.Replace(p.out.Text(), "ready", "0", 1))
+	if len(words) != n {
+		return nil, fmt.Errorf("unexpected answer %q", p.out.Text())
+	}
+	numbers := make([]float64, n)
+	for i, word := range words {
+		var err error
+		if numbers[i], err = strconv.ParseFloat(word, 64); err != nil {
+			return nil, err
+		}
+	}
+	return numbers, nil
+}
+
+// measure adds a round to p's result. A program that fails stays silent from
+// then on.
+func (p *peer) measure(round int) {
+	if p.err != nil {
+		return
+	}
+	var ns []float64
+	if _, p.err = fmt.Fprintln(p.in, round); p.err == nil {
+		ns, p.err = p.read(2 * ops)
+	}
+	if p.err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", p.result.name, p.err)
+		return
+	}
+	for op := range ops {
+		p.result.record(op, ns[op]-ns[ops+op])
+	}
+}
+
+func (p *peer) stop() {
+	p.in.Close()
+	deadline := time.AfterFunc(10*time.Second, func() { p.cmd.Process.Kill() })
+	defer deadline.Stop()
+	p.cmd.Wait()
+}
+
+// machine describes where this runs.
+func machine() string {
+	cpu := "unknown processor"
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			if key, value, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == "model name" {
+				cpu = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %d cores, %s/%s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
+}

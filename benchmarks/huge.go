@@ -1,0 +1,70 @@
+package main
+
+import (
+	"math"
+	"runtime"
+	"time"
+)
+
+// compareHuge measures n = 1e9 with keys of 8 bytes, which would not fit in
+// memory beside the filters: a million at a time is generated, and added to
+// every filter in turn. Each million is a round.
+func compareHuge() table {
+	const (
+		n     = 1_000_000_000
+		chunk = 1_000_000
+		looks = 25 // chunks looked up, present and absent
+	)
+	k := kinds[0]
+	ks := k.make(0, chunk)
+	t := table{n: n, kind: k}
+	var filters []filter
+	for _, lib := range libraries {
+		if lib.big {
+			f := lib.make(n)
+			filters = append(filters, f)
+			t.results = append(t.results, &result{name: lib.name, bitsPerKey: float64(f.bits) / n, rate: nan, allocs: [2]float64{nan, nan}})
+		}
+	}
+	found := make([]int, len(filters))
+	round := func(op, first int) {
+		k.fill(ks, uint64(first))
+		base := 0.0
+		for i, f := range filters {
+			start := time.Now()
+			if op == add {
+				f.add(ks)
+			} else {
+				found[i] += f.count(ks)
+			}
+			ns := float64(time.Since(start)) / chunk
+			if i == 0 {
+				t.results[i].record(op, ns)
+				base = ns
+			} else {
+				t.results[i].record(op, ns-base)
+			}
+		}
+	}
+	for first := 0; first < n; first += chunk {
+		if round(add, first); first%(n/20) == 0 {
+			runtime.GC()
+			progress("%d %% added", first/(n/100))
+		}
+	}
+	for i := range looks {
+		round(present, i*(n/looks))
+	}
+	clear(found)
+	for i := range looks {
+		round(absent, absentIDs+i*chunk)
+	}
+	for i, r := range t.results {
+		if i > 0 {
+			r.rate = float64(found[i]) / (looks * chunk)
+		} else {
+			r.rate = math.NaN()
+		}
+	}
+	return t
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+	parquet "github.com/parquet-go/parquet-go/bloom"
+	"github.com/seed79a3ff49/bloom"
+	"github.com/stretchr/testify/require"
+)
+
+// With H1 = xxhash64 of the plain value, a BlockedFilter's words are the bitset
+// of a Parquet bloom filter, written by either side.
+func TestParquet(t *testing.T) {
+	for _, blocks := range []int{1, 2, 3, 7, 64, 1000, 1024, 40961} {
+		for _, k := range kinds {
+			t.Run(fmt.Sprintf("blocks=%d/key=%s", blocks, k.name), func(t *testing.T) {
+				n := 20 * blocks
+				theirs := make(parquet.SplitBlockFilter, blocks)
+				ours := bloom.Must(bloom.NewBlockedSize(uint64(blocks) * 256))
+				batched := bloom.Must(bloom.NewBlockedSize(uint64(blocks) * 256))
+				present, absent := digests(k.make(0, n)), digests(k.make(absentIDs, n))
+				for _, h := range present {
+					theirs.Insert(h.H1)
+					ours.AddHash(h)
+				}
+				batched.AddBatch(present)
+				require.Equal(t, theirs.Bytes(), ours.Bitset())
+				require.Equal(t, theirs.Bytes(), batched.Bitset())
+
+				// Each reads the other's bytes and gives the same answers.
+				read, err := bloom.NewBlockedBitset(theirs.Bytes())
+				require.NoError(t, err)
+				require.True(t, ours.Equal(read))
+				back := parquet.MakeSplitBlockFilter(ours.Bitset())
+				for _, h := range present {
+					require.True(t, read.ContainsHash(h))
+					require.True(t, back.Check(h.H1))
+				}
+				found := read.ContainsBatch(nil, absent)
+				for i, h := range absent {
+					require.Equal(t, theirs.Check(h.H1), read.ContainsHash(h))
+					require.Equal(t, theirs.Check(h.H1), back.Check(h.H1))
+					require.Equal(t, theirs.Check(h.H1), found[i])
+				}
+			})
+		}
+	}
+}
+
+func digests(ks keys) (hs []bloom.Hash) {
+	for i := range ks.len() {
+		hs = append(hs, bloom.Hash{H1: xxhash.Sum64(ks.part(i, 1).buf)})
+	}
+	return hs
+}
