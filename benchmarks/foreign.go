@@ -1,11 +1,13 @@
 package main
 
 import (
+	"archive/zip"
 	"bufio"
 	"embed"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -50,7 +52,7 @@ func buildForeign(dir string) (found []foreign, versions, missing []string) {
 		missing = append(missing, "Guava: "+err.Error())
 	} else {
 		found = append(found, foreign{"guava", "on the JVM; byteArrayFunnel", []string{"java", "-Xmx6g", "-cp", jar + string(os.PathListSeparator) + dir, "Guava"}})
-		versions = append(versions, strings.TrimSuffix(filepath.Base(jar), ".jar"), firstLine("java", "-version"))
+		versions = append(versions, "Guava "+jarVersion(jar), firstLine("java", "-version"))
 	}
 	if program, err := buildRust(dir); err != nil {
 		missing = append(missing, "fastbloom: "+err.Error())
@@ -72,7 +74,7 @@ func buildGuava(dir string) (jar string, err error) {
 		local, _ := filepath.Glob(filepath.Join(home, ".m2/repository/com/google/guava/guava/*/guava-*.jar"))
 		slices.Reverse(local)
 		for _, jar := range append([]string{os.Getenv("GUAVA_JAR"), "/usr/share/java/guava.jar"}, local...) {
-			if jar, err := filepath.EvalSymlinks(jar); err == nil && jar != "" {
+			if info, err := os.Stat(jar); err == nil && info.Mode().IsRegular() {
 				return jar
 			}
 		}
@@ -100,8 +102,9 @@ func run(dir string, env []string, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
-	if err != nil && len(out) > 0 {
-		err = fmt.Errorf("%s: %w: %s", name, err, out)
+	if err != nil {
+		os.Stderr.Write(out)
+		err = fmt.Errorf("%s: %w", name, err)
 	}
 	return err
 }
@@ -110,6 +113,21 @@ func firstLine(name string, args ...string) string {
 	out, _ := exec.Command(name, args...).CombinedOutput()
 	line, _, _ := strings.Cut(string(out), "\n")
 	return line
+}
+
+// jarVersion returns what the manifest of an OSGi bundle calls its version.
+func jarVersion(jar string) string {
+	z, err := zip.OpenReader(jar)
+	if err != nil {
+		return "unknown"
+	}
+	defer z.Close()
+	manifest, err := fs.ReadFile(z, "META-INF/MANIFEST.MF")
+	_, after, found := strings.Cut(string(manifest), "Bundle-Version: ")
+	if err != nil || !found {
+		return "unknown"
+	}
+	return strings.Fields(after)[0]
 }
 
 // locked returns the version of a crate in a Cargo.lock.

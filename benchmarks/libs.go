@@ -2,6 +2,7 @@ package main
 
 import (
 	"reflect"
+	"runtime"
 	"unsafe"
 
 	"github.com/FastFilter/xorfilter"
@@ -56,9 +57,6 @@ var libraries = []library{
 	{name: "xorfilter", make: makeXor, note: "BinaryFuse8: static, add is building the whole; takes digests: xxhash"},
 }
 
-// sink keeps the loops that call no library from being optimized away.
-var sink byte
-
 func makeLoop(int) filter {
 	touch := func(ks keys) {
 		var x byte
@@ -67,7 +65,7 @@ func makeLoop(int) filter {
 			key := b[:w:w]
 			x ^= key[0]
 		}
-		sink = x
+		runtime.KeepAlive(x)
 	}
 	return filter{
 		reset: func() {},

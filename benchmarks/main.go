@@ -59,6 +59,9 @@ func measureAll(sizes, widths string, lim limits, others, huge bool, out string)
 	// Garbage is collected between rounds only.
 	debug.SetGCPercent(-1)
 
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
 	var r report
 	if others {
 		dir, err := os.MkdirTemp("", "benchmarks-*")
