@@ -93,7 +93,7 @@ func measureAll(sizes, widths string, lim limits, others, huge bool, out string)
 	r.scaling = compareGoroutines()
 	if huge {
 		progress("n = 1e9")
-		r.tables = append(r.tables, compareHuge())
+		r.tables = append(r.tables, compareHuge(1e9))
 	}
 	r.elapsed = time.Since(start)
 	if err := r.chart(filepath.Join(out, "chart.svg")); err != nil {
