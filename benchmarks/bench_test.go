@@ -2,22 +2,28 @@ package main
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 )
 
 // Benchmark measures the Go rows, the loop included: each iteration is a pass
-// over n keys, reported per key.
+// over n keys, reported per key. With -short, n = 1e7 is left out.
 func Benchmark(b *testing.B) {
-	for _, lib := range libraries {
-		for op, name := range opNames {
-			for _, n := range []int{1e4, 1e5, 1e7} {
-				for _, k := range kinds {
+	sizes := []int{1e4, 1e5, 1e7}
+	if testing.Short() {
+		sizes = sizes[:2]
+	}
+	for _, n := range sizes {
+		for _, k := range kinds {
+			work := sync.OnceValue(func() workload { return newWorkload(k, n) })
+			for _, lib := range libraries {
+				for op, name := range opNames {
 					b.Run(fmt.Sprintf("lib=%s/op=%s/n=%s/key=%s", lib.name, name, power(n), k.name), func(b *testing.B) {
 						f := lib.make(n)
 						if op != add && f.count == nil {
 							b.Skip("as another row")
 						}
-						benchmark(b, f, op, newWorkload(k, n))
+						benchmark(b, f, op, work())
 					})
 				}
 			}

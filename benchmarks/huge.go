@@ -1,6 +1,9 @@
 package main
 
-import "time"
+import (
+	"runtime/debug"
+	"time"
+)
 
 // compareHuge measures so many keys of 8 bytes that they would not fit in memory
 // beside the filters: a million at a time is generated, and added to every
@@ -10,6 +13,7 @@ func compareHuge(n int) table {
 		chunk = 1_000_000
 		looks = 25 // chunks looked up, present and absent
 	)
+	debug.FreeOSMemory() // of the table before
 	k := kinds[0]
 	ks := k.make(0, chunk)
 	t := table{n: n, kind: k}

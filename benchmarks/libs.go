@@ -3,6 +3,7 @@ package main
 import (
 	"reflect"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/FastFilter/xorfilter"
@@ -99,10 +100,12 @@ func makeFilter(n int) filter {
 
 func makeSync(n int) filter {
 	f := bloom.Must(bloom.NewSync(uint64(n), rate))
-	empty := bloom.Must(f.MarshalBinary())
+	empty := sync.OnceValue(func() []byte {
+		return bloom.Must(bloom.Must(bloom.NewSync(uint64(n), rate)).MarshalBinary())
+	})
 	return filter{
 		bits:  f.M(),
-		reset: func() { bloom.Must(0, f.UnmarshalBinary(empty)) }, // in new memory, whose pages this touches
+		reset: func() { bloom.Must(0, f.UnmarshalBinary(empty())) }, // touches the memory, as Reset would
 		add:   func(ks keys) { addSync(f, ks) },
 		count: func(ks keys) (c int) {
 			w := ks.width

@@ -3,7 +3,7 @@
 // and chart.svg.
 //
 //	go run .                 about ten minutes
-//	go run . -billion        also n = 1e9: half an hour more, and 14 GB of memory
+//	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
 //
 // Guava is measured where javac and a guava.jar are found, Rust's fastbloom
 // where cargo is; the rest needs Go alone. The same rows are go benchmarks:

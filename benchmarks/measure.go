@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -133,6 +134,7 @@ type limits struct {
 
 // compare measures every library at n keys of a kind.
 func compare(k kind, n int, foreign []foreign, lim limits) []*result {
+	debug.FreeOSMemory() // of the table before
 	w := newWorkload(k, n)
 	filters := make([]filter, len(libraries))
 	results := make([]*result, 0, len(libraries)+len(foreign))
