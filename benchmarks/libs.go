@@ -52,8 +52,8 @@ var libraries = []library{
 	{name: "holiman", make: makeHoliman, big: true, note: "takes digests: xxhash"},
 	{name: "BoomFilters", make: makeBoom},
 	{name: "ristretto.z", make: makeRistretto, note: "takes digests: its own MemHash"},
-	{name: "bbloom", make: makeBbloom},
-	{name: "parquet-go", make: makeParquet, big: true, note: "split-block, 10 bits per key; takes digests: xxhash"},
+	{name: "bbloom", make: makeBbloom, note: "v0.1.0 needs Go 1.25"},
+	{name: "parquet-go", make: makeParquet, big: true, note: "split-block, 10 bits per key as in its README; takes digests: xxhash; the code is still that in v0.32.0, which needs a later Go"},
 	{name: "parquet-go.InsertBulk", make: makeParquetBulk, note: "hashes 512 keys, then InsertBulk; it has no bulk lookup"},
 	{name: "xorfilter", make: makeXor, note: "BinaryFuse8: static, add is building the whole; takes digests: xxhash"},
 }
