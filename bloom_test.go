@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -633,4 +634,25 @@ func TestAllocs(t *testing.T) {
 			}), "%T", set)
 		}
 	}
+}
+
+// TestReadme holds the README's table of sizes to the arithmetic.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	bytesOf := func(n uint64, p float64) string {
+		size, unit := float64(OptimalM(n, p))/8e6, "MB"
+		if size >= 1000 {
+			size, unit = size/1000, "GB"
+		}
+		return fmt.Sprintf("%.2g %s", size, unit)
+	}
+	for _, row := range []struct {
+		name string
+		n    uint64
+	}{{"1 million", 1e6}, {"10 million", 1e7}, {"100 million", 1e8}, {"1 billion", 1e9}} {
+		want := fmt.Sprintf("| %s | %s | %s | %s |", row.name, bytesOf(row.n, 1e-2), bytesOf(row.n, 1e-3), bytesOf(row.n, 1e-4))
+		require.Contains(t, string(readme), strings.NewReplacer("1.2e+02", "120", "1.8e+02", "180", "2.4e+02", "240").Replace(want))
+	}
+	require.InDelta(t, 0.15, 18e6*8/1e9, 0.01) // bits a key, of the wrong claim
 }
