@@ -280,7 +280,12 @@ func FuzzBlocked(f *testing.F) {
 	b.AddString("key")
 	f.Add(Must(b.MarshalBinary()))
 	f.Add([]byte{})
+	f.Add(appendFrame(nil, kindBlocked, []uint64{maxBlocks}, testWords(4)))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := new(BlockedFilter).UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, ErrFormat)
+		}
+		data = sealed(data)
 		var b, c BlockedFilter
 		err := b.UnmarshalBinary(data)
 		n, errFrom := c.ReadFrom(bytes.NewReader(data))
