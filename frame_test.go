@@ -101,6 +101,11 @@ func TestFrameDamage(t *testing.T) {
 		bad[i/8] ^= 1 << (i % 8)
 		require.ErrorIs(t, decode(bad), ErrFormat, "bit %d", i)
 	}
+	for i := range frameStart { // under a valid checksum
+		bad := bytes.Clone(good)
+		bad[i] ^= 1
+		require.ErrorIs(t, decode(sealed(bad)), ErrFormat, "byte %d", i)
+	}
 	for i := range good {
 		err := decode(good[:i])
 		require.ErrorIs(t, err, ErrFormat, "%d bytes", i)

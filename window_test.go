@@ -124,6 +124,9 @@ func TestWindowTime(t *testing.T) {
 		clock.Advance(2 * time.Hour)
 		w.AddString("b") // an hour after a, by the clock's furthest
 		clock.Advance(-90 * time.Minute)
+		g := w.gen.Load()
+		w.advance(0) // a goroutine that read the clock long ago
+		require.Equal(t, g, w.gen.Load())
 		require.True(t, w.ContainsString("a"))
 		require.True(t, w.AddString("c")) // counts as added with b
 		clock.Advance(90*time.Minute + 30*time.Minute)
@@ -217,8 +220,19 @@ func TestWindowFPR(t *testing.T) {
 			// Not much under it either: memory would be wasted.
 			assert.GreaterOrEqual(t, float64(hits), trials*0.9*c.FPR-4.75*math.Sqrt(trials*c.FPR))
 			assert.InEpsilon(t, float64(hits)/trials, w.FPR(), 0.05+4.75/math.Sqrt(float64(hits)))
+			for i := range uint64(10000) {
+				h := SumUint64(unused + i)
+				require.Equal(t, !w.ContainsHash(h), w.AddHash(h))
+			}
 		})
 	}
+	// A rate too low to be counted, by the bits set: here the blocks' shares of
+	// the keys matter.
+	var clock fakeClock
+	c := WindowConfig{Capacity: 300000, FPR: 1e-6, Span: 24 * time.Hour, Generations: 15, Now: clock.Now}
+	w := Must(NewWindow(c))
+	fillWindow(w, &clock, c)
+	assert.InEpsilon(t, 1e-6, w.FPR(), 0.15)
 }
 
 func TestWindowMemory(t *testing.T) {
@@ -407,6 +421,43 @@ func TestWindowEncoding(t *testing.T) {
 	}
 }
 
+// TestWindowEncodingMoves encodes while keys are added in later generations,
+// which the older generation's form must not show in its own columns.
+func TestWindowEncodingMoves(t *testing.T) {
+	for _, generations := range []int{15, 24} { // all columns live, and not
+		var clock fakeClock
+		c := WindowConfig{Capacity: 100000, FPR: 0.01, Span: 24 * time.Hour, Generations: generations, Now: clock.Now}
+		w := Must(NewWindow(c))
+		unused := fillWindow(w, &clock, c)
+		before, err := w.MarshalBinary()
+		require.NoError(t, err)
+		var out bytes.Buffer
+		hook := writerFunc(func(p []byte) (int, error) {
+			clock.Advance(c.Span / time.Duration(generations))
+			for range 5000 {
+				w.AddHash(SumUint64(unused))
+				unused++
+			}
+			return out.Write(p)
+		})
+		_, err = w.WriteTo(hook)
+		require.NoError(t, err)
+		require.NoError(t, new(Window).UnmarshalBinary(out.Bytes()))
+		const start = frameStart + 8*windowParams
+		require.Equal(t, before[:start], out.Bytes()[:start])
+		kept := 0
+		for i := start; i < len(before)-frameEnd; i++ {
+			require.Zero(t, out.Bytes()[i]&^before[i])
+			kept += bits.OnesCount8(out.Bytes()[i])
+		}
+		require.NotZero(t, kept)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
 // TestWindowRestored restores on the real clock what was encoded an hour ago.
 func TestWindowRestored(t *testing.T) {
 	start := time.Now().Add(-3 * time.Hour)
@@ -475,9 +526,11 @@ func TestWindowParams(t *testing.T) {
 			bad := good
 			bad[i] = value
 			var w Window
-			err := w.UnmarshalBinary(appendFrame(nil, kindWindow, bad[:], testWords(8192)))
-			require.ErrorIs(t, err, ErrFormat, "parameter %d = %d", i, value)
-			require.False(t, w.ContainsString("key"))
+			for _, n := range []int{0, 8192, 16386} {
+				err := w.UnmarshalBinary(appendFrame(nil, kindWindow, bad[:], testWords(n)))
+				require.ErrorIs(t, err, ErrFormat, "parameter %d = %d", i, value)
+				require.False(t, w.ContainsString("key"))
+			}
 		}
 	}
 }
