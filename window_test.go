@@ -199,6 +199,7 @@ func fillWindow(w *Window, clock *fakeClock, c WindowConfig) (unused uint64) {
 func TestWindowFPR(t *testing.T) {
 	for _, c := range []WindowConfig{
 		{Capacity: 2000, FPR: 0.3, Generations: 1},
+		{Capacity: 2000, FPR: 0.01, Generations: 63},
 		{Capacity: 2000, FPR: 0.01, Generations: 7},
 		{Capacity: 100000, FPR: 0.01, Generations: 24},
 		{Capacity: 300000, FPR: 0.001, Generations: 15},
@@ -239,7 +240,7 @@ func TestWindowMemory(t *testing.T) {
 	for _, test := range []struct {
 		generations int
 		bound       float64
-	}{{7, 1.2}, {15, 1.2}, {24, 1.4}, {31, 1.2}, {63, 1.2}} {
+	}{{1, 4.7}, {7, 1.2}, {8, 2.1}, {15, 1.2}, {24, 1.4}, {31, 1.2}, {63, 1.2}} {
 		for _, n := range []uint64{1e4, 1e6} {
 			for _, p := range []float64{0.1, 0.01, 0.001, 1e-6} {
 				w := Must(NewWindow(WindowConfig{Capacity: n, FPR: p, Span: time.Hour, Generations: test.generations}))
