@@ -23,6 +23,7 @@ type statSet interface {
 var statSets = []struct {
 	name string
 	make func(n uint64, p float64) statSet
+	fill func(s statSet, keys []Hash)
 	// excess is what may come on top of FPR.
 	excess func(s statSet) float64
 	// deviation is FPR's relative standard deviation over filters that are
@@ -31,14 +32,56 @@ var statSets = []struct {
 	// count is the bias and the standard deviation of ApproxCount.
 	count func(s statSet, n float64) (bias, sigma float64)
 }{
-	{"Filter", func(n uint64, p float64) statSet { return Must(New(n, p)) },
+	{"Filter", func(n uint64, p float64) statSet { return Must(New(n, p)) }, addAll,
 		classicExcess, classicDeviation, classicCount},
-	{"Filter/Mitz32", func(n uint64, p float64) statSet { return Must(NewStrategy(Mitz32, n, p)) },
+	{"Filter/Mitz32", func(n uint64, p float64) statSet { return Must(NewStrategy(Mitz32, n, p)) }, addAll,
 		classicExcess, classicDeviation, classicCount},
-	{"SyncFilter", func(n uint64, p float64) statSet { return Must(NewSync(n, p)) },
+	{"SyncFilter", func(n uint64, p float64) statSet { return Must(NewSync(n, p)) }, addAll,
 		classicExcess, classicDeviation, classicCount},
-	{"BlockedFilter", func(n uint64, p float64) statSet { return Must(NewBlocked(n, p)) },
+	{"BlockedFilter", func(n uint64, p float64) statSet { return Must(NewBlocked(n, p)) }, addAll,
 		noExcess, blockedDeviation, blockedCount},
+	{"Window", newStatWindow, fillStatWindow, noExcess, windowDeviation, nil},
+}
+
+func addAll(s statSet, keys []Hash) {
+	for _, h := range keys {
+		s.AddHash(h)
+	}
+}
+
+const statGenerations = 7
+
+// newStatWindow returns a Window that is full when its live generations, one
+// more than in a span, hold n keys.
+func newStatWindow(n uint64, p float64) statSet {
+	return Must(NewWindow(WindowConfig{
+		Capacity:    n * statGenerations / (statGenerations + 1),
+		FPR:         p,
+		Span:        statGenerations * time.Hour,
+		Generations: statGenerations,
+		Now:         new(fakeClock).Now,
+	}))
+}
+
+// fillStatWindow spreads keys over the live generations.
+func fillStatWindow(s statSet, keys []Hash) {
+	w, clock := s.(*Window), new(fakeClock)
+	w.now = clock.Now
+	for g := range statGenerations + 1 {
+		addAll(w, keys[g*len(keys)/(statGenerations+1):(g+1)*len(keys)/(statGenerations+1)])
+		if g < statGenerations {
+			clock.Advance(time.Hour)
+		}
+	}
+}
+
+// windowDeviation is classicDeviation for one of several generations, which
+// deviate independently.
+func windowDeviation(s statSet, n float64) float64 {
+	w := s.(*Window)
+	m, k := float64(uint64(len(w.blocks))*w.lanes), float64(w.k)
+	fill, variance := onesVariance(k * n / (statGenerations + 1) / m)
+	return k * math.Sqrt(variance/m/(statGenerations+1)) / fill
 }
 
 // onesVariance returns the mean and variance, both as fractions of bins, of the
@@ -194,18 +237,15 @@ func TestStatistics(t *testing.T) {
 					continue
 				}
 				for _, p := range []float64{0.1, 0.01, 0.001} {
-					s := set.make(uint64(n), p)
-					keys := hs[:n+n/2]
-					probes := hs[max(len(keys), len(hs)-statProbes):]
-					num := float64(len(probes))
-					for added := n / 2; added <= len(keys); added += n / 2 {
-						cell := fmt.Sprintf("%s, n = %d, p = %v, %d added", kind, n, p, added)
-						for _, h := range keys[added-n/2 : added] {
-							s.AddHash(h)
-						}
-						for _, h := range keys[:added] {
+					for _, load := range []float64{0.5, 1, 1.5} {
+						s, keys := set.make(uint64(n), p), hs[:int(load*float64(n))]
+						cell := fmt.Sprintf("%s, n = %d, p = %v, %d added", kind, n, p, len(keys))
+						set.fill(s, keys)
+						for _, h := range keys {
 							require.True(t, s.ContainsHash(h), cell)
 						}
+						probes := hs[max(len(keys), len(hs)-statProbes):]
+						num := float64(len(probes))
 						found := 0.0
 						for _, h := range probes {
 							if s.ContainsHash(h) {
@@ -218,18 +258,18 @@ func TestStatistics(t *testing.T) {
 						within(min(0, root(found)-root(least)), "%s: %v found, not %.1f", cell, found, least)
 						within(max(0, root(found)-root(most)), "%s: %v found, not %.1f", cell, found, most)
 
-						if added == n && set.deviation != nil {
+						if load == 1 {
 							// A whole number of hashes costs up to 1 % at these p.
 							asked := num * (1.01*p + set.excess(s))
 							deviation := math.Hypot(math.Sqrt(asked), asked*set.deviation(s, float64(n)))
 							within(max(0, (found-asked)/deviation), "%s: %v found, asked for %.1f", cell, found, asked)
 						}
 						if set.count != nil {
-							bias, sigma := set.count(s, float64(added))
+							bias, sigma := set.count(s, float64(len(keys)))
 							count := float64(s.(interface{ ApproxCount() uint64 }).ApproxCount())
 							// One key for rounding, and for bits that double
 							// hashing sets twice.
-							off := math.Abs(count - bias - float64(added))
+							off := math.Abs(count - bias - float64(len(keys)))
 							within(max(0, off-1)/sigma, "%s: ApproxCount is %v", cell, count)
 						}
 					}
