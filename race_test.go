@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -40,37 +41,52 @@ func TestRaces(t *testing.T) {
 	const writers, perWriter = 4, 5000
 	for _, test := range []struct {
 		name string
-		set  func() Set
-		// copies hold every key that was added before the call.
-		copies func(Set) []func() Set
-		// calls are made meanwhile.
-		calls func(Set) []func()
+		// start returns a set, functions that copy it with every key that was
+		// added before the call, and what else is called meanwhile.
+		start func() (set Set, copies []func() Set, calls []func())
 	}{
-		{
-			name: "SyncFilter",
-			set:  func() Set { return Must(NewSync(writers*perWriter, 1e-4)) },
-			copies: func(set Set) []func() Set {
-				s := set.(*SyncFilter)
-				return []func() Set{
+		{"SyncFilter", func() (Set, []func() Set, []func()) {
+			s := Must(NewSync(writers*perWriter, 1e-4))
+			other := Must(New(writers*perWriter, 1e-4))
+			other.AddString("other")
+			return s, []func() Set{
 					func() Set { return s.Snapshot() },
 					func() Set { return decoded(s, new(SyncFilter)) },
 					func() Set { return streamed(s, new(Filter)) },
-				}
-			},
-			calls: func(set Set) []func() {
-				s := set.(*SyncFilter)
-				other := Must(New(writers*perWriter, 1e-4))
-				other.AddString("other")
-				return []func(){
+				}, []func(){
 					func() { s.OnesCount(); s.FillRatio(); s.FPR(); s.ApproxCount() },
 					func() { Must(0, s.Merge(other)) },
 					func() { s.AddBatch(randomHashes(9, 100)) },
 				}
-			},
-		},
+		}},
+		{"Window", func() (Set, []func() Set, []func()) {
+			const span = 63 * time.Hour
+			var clock fakeClock
+			config := WindowConfig{Capacity: writers * perWriter, FPR: 1e-4, Span: span, Generations: 63, Now: clock.Now}
+			w := Must(NewWindow(config))
+			return w, []func() Set{
+					func() Set { return decoded(w, Must(NewWindow(config))) },
+					func() Set { return streamed(w, Must(NewWindow(config))) },
+				}, []func(){
+					func() { w.FPR() },
+					func() { // through the generations, but forgetting none
+						if clock.ns.Load() < int64(span-time.Hour) {
+							clock.Advance(time.Minute)
+						}
+					},
+				}
+		}},
+		{"Flower", func() (Set, []func() Set, []func()) {
+			// A key loses all its slots to others with a probability of 5e-10.
+			f := Must(NewFlower(FlowerConfig{Slots: 1 << 20, Ways: 16, Bits: 16}))
+			return f, []func() Set{
+				func() Set { return decoded(f, new(Flower)) },
+				func() Set { return streamed(f, new(Flower)) },
+			}, nil
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			set := test.set()
+			set, copies, calls := test.start()
 			keys := randomHashes(7, writers*perWriter)
 			var added [writers]atomic.Int64 // of each writer's keys
 			found := func(set Set, n [writers]int64) bool {
@@ -122,7 +138,7 @@ func TestRaces(t *testing.T) {
 					}
 				})
 			}
-			for _, copied := range test.copies(set) {
+			for _, copied := range copies {
 				loop(func() {
 					n := soFar()
 					if !found(copied(), n) {
@@ -130,7 +146,7 @@ func TestRaces(t *testing.T) {
 					}
 				})
 			}
-			for _, call := range test.calls(set) {
+			for _, call := range calls {
 				loop(call)
 			}
 			writing.Wait()
@@ -139,7 +155,7 @@ func TestRaces(t *testing.T) {
 
 			all := soFar()
 			require.True(t, found(set, all), "a key is missing at the end")
-			for _, copied := range test.copies(set) {
+			for _, copied := range copies {
 				require.True(t, found(copied(), all), "a key is missing from a copy at the end")
 			}
 		})
