@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
-	"hash/crc32"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -109,10 +108,11 @@ func TestHTTPAnswers(t *testing.T) {
 	require.NoError(t, err)
 	other, err := filterOf(t, 2048, 5, "new").MarshalBinary()
 	require.NoError(t, err)
-	trailer := []byte("bloom\x01")
-	sum := crc32.Checksum(append(good[:len(good):len(good)], trailer...), crc32.MakeTable(crc32.Castagnoli))
-	trailer = binary.BigEndian.AppendUint32(trailer, sum)
-	sealed := append(good[:len(good):len(good)], trailer...)
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, filterOf(t, 1024, 5, "new").SaveFile(path))
+	sealed, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Greater(t, len(sealed), len(good))
 	broken := bytes.Clone(sealed)
 	broken[100] ^= 1
 	badSum := zip(t, good)
@@ -203,12 +203,7 @@ func TestHTTPHeedsContext(t *testing.T) {
 func TestPath(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "f")
-	save := func(f *bloom.Filter) {
-		data, err := f.MarshalBinary()
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(path+".new", data, 0o666))
-		require.NoError(t, os.Rename(path+".new", path))
-	}
+	save := func(f *bloom.Filter) { require.NoError(t, f.SaveFile(path)) }
 	src := Path(path)
 	r := New(src, Config{})
 	require.ErrorIs(t, r.Refresh(ctx), os.ErrNotExist)
@@ -221,7 +216,11 @@ func TestPath(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Update{Version: r.Version()}, u)
 
+	// Another of the same size within the same tick of the clock.
+	info, err := os.Stat(path)
+	require.NoError(t, err)
 	save(filterOf(t, 1024, 5, "b"))
+	require.NoError(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 	require.NoError(t, r.Refresh(ctx))
 	assert.True(t, r.Filter().Equal(filterOf(t, 1024, 5, "b")))
 
@@ -232,4 +231,39 @@ func TestPath(t *testing.T) {
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	require.ErrorIs(t, r.Refresh(cancelled), context.Canceled)
+}
+
+// Whatever a server sends, it is a whole filter or an error.
+func FuzzBody(f *testing.F) {
+	var want [headerSize]byte
+	good, err := filterOf(f, 128, 5, "a").MarshalBinary()
+	require.NoError(f, err)
+	copy(want[:], good)
+	f.Add(good, false, false)
+	f.Add(good, false, true)
+	f.Add(zip(f, good), true, true)
+	f.Add(append(good, "bloom\x01abcd"...), false, false)
+	f.Fuzz(func(t *testing.T, data []byte, packed, delta bool) {
+		resp := &http.Response{Header: make(http.Header), Body: io.NopCloser(bytes.NewReader(data))}
+		if packed {
+			resp.Header.Set("Content-Encoding", "gzip")
+		}
+		wanted := &want
+		if !delta {
+			wanted = nil
+		}
+		g, err := readBody(resp, wanted)
+		if err != nil {
+			require.Nil(t, g)
+			return
+		}
+		again, err := g.MarshalBinary()
+		require.NoError(t, err)
+		if delta {
+			require.Equal(t, want[:], again[:headerSize])
+		}
+		if !packed {
+			require.True(t, bytes.HasPrefix(data, again))
+		}
+	})
 }

@@ -31,7 +31,7 @@ func (s pathSource) Fetch(ctx context.Context, have string) (Update, error) {
 	if version == have {
 		return Update{Version: have}, nil
 	}
-	f, err := s.load()
+	f, err := bloom.LoadFile(string(s))
 	if err != nil {
 		return Update{}, err
 	}
@@ -53,18 +53,4 @@ func (s pathSource) version() (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%x-%x-%x", info.ModTime().UnixNano(), info.Size(), tail), nil
-}
-
-// load stands for bloom.LoadFile.
-func (s pathSource) load() (*bloom.Filter, error) {
-	file, err := os.Open(string(s))
-	if err != nil {
-		return nil, fmt.Errorf("bloom: %w", err)
-	}
-	defer file.Close()
-	f := new(bloom.Filter)
-	if _, err := f.ReadFrom(file); err != nil {
-		return nil, err
-	}
-	return f, nil
 }

@@ -204,7 +204,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 	h := w.Header()
 	h.Set("ETag", strconv.Quote(r.version))
-	h.Set("Vary", "Accept-Encoding, A-IM, If-None-Match")
+	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache") // to be kept, but asked about before each use
 	for _, v := range have {
 		if v == r.version || v == "*" {
