@@ -12,7 +12,7 @@
 // key in fifty of the filter's capacity and takes half as much memory as the
 // string.
 //
-// Redis 6.2 or later is needed. A filter is as durable as its server: what is
+// Redis 6.0 or later is needed. A filter is as durable as its server: what is
 // lost there, by a crash without "appendfsync always", by failover to a replica
 // that lags, or by eviction, is absent from then on. Give the keys no expiry and
 // let maxmemory-policy spare them. A client must not read from replicas, which
