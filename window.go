@@ -44,11 +44,12 @@ type Window struct {
 	gen   atomic.Uint64    // the newest generation that any clock reading was in
 	ends  atomic.Int64     // when that ends, or sooner, in nanoseconds after epoch
 
-	// fresh says that gen needs no reading of the clock, until timer clears it;
-	// nil if every call must read. The timer holds on to no more than the flag,
-	// so that a Window no longer used can be collected.
-	fresh *atomic.Bool
-	timer *time.Timer
+	// Where the clock is coarse, fresh says that gen needs no reading of it, until
+	// tick clears that. The mutex guards what tick uses and changes: fresh, epoch,
+	// gen, ends and due.
+	fresh atomic.Bool
+	clock sync.Mutex
+	due   time.Time // when gen ends, on the monotonic clock; zero if fresh was never set
 }
 
 // windowBlock guards a block's words. It fills a cache line.
@@ -88,9 +89,9 @@ type WindowConfig struct {
 	//
 	// Nil means time.Now. Where a generation lasts a second or more, that is
 	// not read at each call, which would take longer than all the rest of it,
-	// but ten times a second and when a generation ends, by a timer. A key may
-	// then be forgotten early by as much as the timer is late, which is
-	// milliseconds on a busy machine.
+	// but ten times a second and when a generation ends, by a timer. As much as
+	// the timer is late, commonly less than a millisecond, that generation lasts
+	// longer, and so does the memory of its keys. It is never shorter than Span.
 	Now func() time.Time
 }
 
@@ -129,7 +130,6 @@ func NewWindow(c WindowConfig) (*Window, error) {
 	w.lanes = uint64(lanes)
 	w.setWords(newWords(int(blocks)*w.blockWords()), 0)
 	w.epoch = w.time().Round(0)
-	w.startClock()
 	return w, nil
 }
 
@@ -202,46 +202,61 @@ func (w *Window) time() time.Time {
 	return time.Now()
 }
 
-// startClock decides how the clock is read from now on.
-func (w *Window) startClock() {
-	w.fresh, w.timer = nil, nil
-	if w.now == nil && w.span/w.gens >= uint64(coarseFrom) {
-		fresh := new(atomic.Bool)
-		w.fresh, w.timer = fresh, time.AfterFunc(0, func() { fresh.Store(false) })
-	}
-}
+// coarse reports whether the clock is not read at every call.
+func (w *Window) coarse() bool { return w.now == nil && w.span >= w.gens*uint64(coarseFrom) }
 
 // generation returns the current generation.
 func (w *Window) generation() uint64 {
-	if w.fresh != nil && w.fresh.Load() {
-		return w.gen.Load()
-	}
-	return w.readClock()
-}
-
-func (w *Window) readClock() uint64 {
-	elapsed := int64(w.time().Sub(w.epoch))
-	if elapsed >= w.ends.Load() {
-		w.advance(elapsed)
-	}
-	if fresh := w.fresh; fresh != nil && fresh.CompareAndSwap(false, true) {
-		left := w.ends.Load() - int64(w.time().Sub(w.epoch)) // read again: it may have ended since
-		w.timer.Reset(min(time.Duration(left), coarsePrecision))
+	if !w.coarse() {
+		w.advance(w.time())
+	} else if !w.fresh.Load() {
+		w.freshen()
 	}
 	return w.gen.Load()
 }
 
-// advance moves on to the generation of a time, unless it has been left. It
-// sets gen before ends: who finds a time to be before ends then finds a gen that
-// is at least that time's.
-func (w *Window) advance(elapsed int64) {
+// freshen reads the clock, and has tick called when it must be read again.
+func (w *Window) freshen() {
+	w.clock.Lock()
+	defer w.clock.Unlock()
+	if w.fresh.Load() {
+		return
+	}
+	now := time.Now()
+	left := w.advance(now)
+	w.due = now.Add(left)
+	w.fresh.Store(true)
+	time.AfterFunc(min(left, coarsePrecision), w.tick)
+}
+
+// tick has the clock read at the next call. If the generation has ended since
+// due, calls have still taken it for the current one; that it lasted until now,
+// and all later ones begin so much later, makes them right.
+func (w *Window) tick() {
+	w.clock.Lock()
+	defer w.clock.Unlock()
+	w.fresh.Store(false)
+	if !w.due.IsZero() {
+		w.epoch = w.epoch.Add(max(0, time.Since(w.due)))
+	}
+}
+
+// advance moves on to the generation of now, unless it has been left, and
+// returns how long that will last, or less. It sets gen before ends: who finds a
+// time to be before ends then finds a gen that is at least that time's.
+func (w *Window) advance(now time.Time) (left time.Duration) {
+	elapsed := max(0, int64(now.Sub(w.epoch)))
+	if ends := w.ends.Load(); elapsed < ends {
+		return time.Duration(ends - elapsed)
+	}
 	hi, lo := bits.Mul64(uint64(elapsed), w.gens)
 	g, rest := bits.Div64(hi, lo, w.span) // hi < span: elapsed < 2^63 and gens <= span
 	for newest := w.gen.Load(); g > newest && !w.gen.CompareAndSwap(newest, g); {
 		newest = w.gen.Load()
 	}
-	left := (w.span - rest + w.gens - 1) / w.gens
-	w.ends.Store(int64(min(uint64(elapsed)+left, math.MaxInt64)))
+	ends := int64(min(uint64(elapsed)+(w.span-rest+w.gens-1)/w.gens, math.MaxInt64))
+	w.ends.Store(ends)
+	return time.Duration(ends - elapsed)
 }
 
 // enter locks h's block, forgets what has expired there, and returns it with the
@@ -423,14 +438,17 @@ func (w *Window) WriteTo(out io.Writer) (int64, error) {
 		return 0, errNoForm
 	}
 	g := w.generation()
+	w.clock.Lock()
+	epoch := w.epoch
+	w.clock.Unlock()
 	params := [windowParams]uint64{
 		windowSpan:      w.span,
 		windowGens:      w.gens,
 		windowK:         uint64(w.k),
 		windowBlocks:    uint64(len(w.blocks)),
 		windowLanes:     w.lanes,
-		windowEpoch:     uint64(w.epoch.Unix()),
-		windowEpochNano: uint64(w.epoch.Nanosecond()),
+		windowEpoch:     uint64(epoch.Unix()),
+		windowEpochNano: uint64(epoch.Nanosecond()),
 		windowGen:       g,
 	}
 	n := w.blockWords()
@@ -506,8 +524,11 @@ func (w *Window) restore(p *[windowParams]uint64, words []uint64) {
 	w.span, w.gens, w.k = p[windowSpan], p[windowGens], int(p[windowK])
 	w.laneBits, w.lanes = laneBits(w.gens), p[windowLanes]
 	w.setWords(words, p[windowGen])
+	w.clock.Lock() // tick may be on its way
+	defer w.clock.Unlock()
 	w.epoch = time.Unix(int64(p[windowEpoch]), int64(p[windowEpochNano]))
-	w.startClock()
+	w.fresh.Store(false)
+	w.due = time.Time{}
 }
 
 const errZeroWindow = "bloom: Add to a zero Window: make it with NewWindow, or decode into it"

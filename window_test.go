@@ -125,7 +125,7 @@ func TestWindowTime(t *testing.T) {
 		w.AddString("b") // an hour after a, by the clock's furthest
 		clock.Advance(-90 * time.Minute)
 		g := w.gen.Load()
-		w.advance(0) // a goroutine that read the clock long ago
+		w.advance(w.epoch) // a goroutine that read the clock long ago
 		require.Equal(t, g, w.gen.Load())
 		require.True(t, w.ContainsString("a"))
 		require.True(t, w.AddString("c")) // counts as added with b
@@ -167,12 +167,10 @@ func TestWindowTime(t *testing.T) {
 func TestWindowRealTime(t *testing.T) {
 	t.Parallel() // it waits for two seconds
 	short := Must(NewWindow(WindowConfig{Capacity: 1000, FPR: 1e-6, Span: 60 * time.Millisecond, Generations: 3}))
-	require.Nil(t, short.fresh)
 	require.True(t, short.AddString("key"))
 	require.Eventually(t, func() bool { return !short.ContainsString("key") }, 10*time.Second, time.Millisecond)
 
 	long := Must(NewWindow(WindowConfig{Capacity: 1000, FPR: 1e-6, Span: time.Second, Generations: 1}))
-	require.NotNil(t, long.fresh)
 	start := time.Now()
 	require.True(t, long.AddString("key"))
 	for long.ContainsString("key") {
@@ -180,6 +178,39 @@ func TestWindowRealTime(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	require.GreaterOrEqual(t, time.Since(start), time.Second)
+}
+
+// TestWindowLateTimer: calls made after a generation's end, while the timer was
+// late, count as made in it. It then lasted so much longer.
+func TestWindowLateTimer(t *testing.T) {
+	const span, late = time.Hour, 10 * time.Minute
+	w := Must(NewWindow(WindowConfig{Capacity: 1000, FPR: 1e-6, Span: span, Generations: 1}))
+	// pass lets d pass: all that time is counted from was so much earlier.
+	pass := func(d time.Duration) {
+		w.clock.Lock()
+		defer w.clock.Unlock()
+		w.epoch, w.due = w.epoch.Add(-d), w.due.Add(-d)
+	}
+	w.AddString("first")
+	pass(span + late)
+	w.fresh.Store(true) // until now, a timer that was due 10 minutes ago
+	w.AddString("key")
+	require.EqualValues(t, 0, w.gen.Load())
+	w.tick()
+	w.AddString("next")
+	require.EqualValues(t, 1, w.gen.Load())
+
+	pass(span - time.Minute)
+	w.tick()
+	require.True(t, w.ContainsString("key"), "added 59 minutes ago")
+	pass(2 * time.Minute)
+	w.fresh.Store(false)
+	w.clock.Lock()
+	w.due = w.due.Add(time.Hour) // not late
+	w.clock.Unlock()
+	w.tick()
+	require.False(t, w.ContainsString("key"), "61 minutes ago, a generation and Span are over")
+	require.True(t, w.ContainsString("next"))
 }
 
 // fillWindow fills every generation, and returns keys that are not in it from
@@ -475,7 +506,6 @@ func TestWindowRestored(t *testing.T) {
 
 	var restored Window
 	require.NoError(t, restored.UnmarshalBinary(data))
-	require.NotNil(t, restored.fresh)
 	require.False(t, restored.ContainsString("two hours ago"))
 	require.True(t, restored.ContainsString("an hour ago"))
 	require.True(t, restored.AddString("now"))
@@ -556,7 +586,6 @@ func FuzzWindow(f *testing.F) {
 			return
 		}
 		w.now = clock.Now
-		w.startClock()
 		w.AddString("key")
 		require.True(t, w.ContainsString("key"))
 		again, err := w.MarshalBinary()
@@ -577,7 +606,6 @@ func BenchmarkWindow(b *testing.B) {
 		}
 		window.now, window.epoch = nil, time.Now().Add(-25*time.Hour+time.Minute)
 		window.ends.Store(0)
-		window.startClock()
 		miss, hit := make([]Hash, 1<<16), make([]Hash, 1<<16)
 		for i := range miss {
 			miss[i] = SumUint64(unused + uint64(i))
