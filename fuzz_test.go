@@ -2,11 +2,14 @@ package bloom
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/base64"
+	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -141,4 +144,56 @@ func FuzzLoadFile(f *testing.F) {
 		require.True(t, want.Equal(g))
 		sameAnswers(t, g, file.View, uint64(len(data)))
 	})
+}
+
+// TestDecoderMemory cuts encodings short, and has headers promise what does not
+// follow: no decoder takes more than a small multiple of what it is given.
+func TestDecoderMemory(t *testing.T) {
+	hs := randomHashes(5, 100_000)
+	encoded := func(s interface {
+		Set
+		encoding.BinaryMarshaler
+	}) []byte {
+		for _, h := range hs {
+			s.AddHash(h)
+		}
+		return Must(s.MarshalBinary())
+	}
+	type decoder interface {
+		encoding.BinaryUnmarshaler
+		io.ReaderFrom
+	}
+	for _, test := range []struct {
+		decoder decoder
+		data    []byte
+		params  int // from where on a header holds numbers
+		size    int // of each
+	}{
+		{new(Filter), encoded(Must(New(1e6, 0.01))), 2, 4},
+		{new(SyncFilter), encoded(Must(NewSync(1e6, 0.01))), 2, 4},
+		{new(BlockedFilter), encoded(Must(NewBlocked(1e6, 0.01))), frameStart, 8},
+		{new(Window), encoded(Must(NewWindow(WindowConfig{Capacity: 1e5, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * windowParams},
+		{new(Flower), encoded(Must(NewFlower(FlowerConfig{Slots: 1e6, Ways: 4, Bits: 8}))), frameStart, 8 * flowerParams},
+	} {
+		bounded := func(data []byte, msg string, args ...any) {
+			bound := uint64(6*len(data) + 4*chunkBytes)
+			require.LessOrEqual(t, allocated(func() { _ = test.decoder.UnmarshalBinary(data) }), bound, msg, args)
+			require.LessOrEqual(t, allocated(func() { _, _ = test.decoder.ReadFrom(bytes.NewReader(data)) }), bound, msg, args)
+			require.LessOrEqual(t, allocated(func() { _, _ = test.decoder.ReadFrom(iotest.HalfReader(bytes.NewReader(data))) }), bound, msg, args)
+		}
+		require.NoError(t, test.decoder.UnmarshalBinary(test.data))
+		for n := 1; n < len(test.data); n = n*3/2 + 1 {
+			bounded(test.data[:n], "%T of %d bytes", test.decoder, n)
+		}
+		bounded(test.data, "%T", test.decoder)
+		for i := range test.size {
+			for _, b := range []byte{1, 0x10, 0x7f, 0xff} {
+				for _, n := range []int{1000, 100_000} {
+					data := bytes.Clone(test.data[:n])
+					data[test.params+i] = b
+					bounded(data, "%T with byte %d of its parameters %#x", test.decoder, i, b)
+				}
+			}
+		}
+	}
 }
