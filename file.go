@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 )
 
 // A file is a filter's binary form, which is all that Java reads, and a trailer:
@@ -49,6 +50,9 @@ func trailer(sum hash.Hash32) []byte {
 // one path at once, the last one's filter stays. Windows does not replace a
 // file that is open, by OpenFile for one.
 func (f *Filter) SaveFile(path string) error {
+	if f.k == 0 {
+		return errNoForm
+	}
 	if err := f.saveFile(path); err != nil {
 		return fmt.Errorf("bloom: saving: %w", err)
 	}
@@ -56,9 +60,6 @@ func (f *Filter) SaveFile(path string) error {
 }
 
 func (f *Filter) saveFile(path string) (err error) {
-	if f.k == 0 {
-		return errNoForm
-	}
 	file, err := createBeside(path)
 	if err != nil {
 		return err
@@ -116,15 +117,20 @@ func syncDir(dir string) error {
 		return err
 	}
 	defer d.Close()
-	return d.Sync()
+	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	return nil // some network file systems sync directories by themselves
 }
 
 // LoadFile reads a filter from a file. Of a file that SaveFile wrote it returns
 // an error, which wraps ErrFormat, if a single bit has changed, or a byte is
-// missing or too many. It also reads a file that holds a binary form and no
-// more, as Java writes it: there only the header and the length can be checked.
-// (So if a file is cut exactly before its trailer, of 10 bytes, that goes
-// unnoticed; but then all of the filter is there.)
+// missing or too many; larger damage escapes the checksum once in 2^32 times.
+//
+// It also reads a file that holds a binary form and no more, as Java writes it:
+// there only the header and the length can be checked. That is also what a file
+// cut exactly before its trailer, of 10 bytes, looks like; then all of the
+// filter is there.
 //
 // It takes as much memory as the file is long, and none before the file's
 // header and length agree.
