@@ -35,11 +35,8 @@ const (
 	headerSize = 6         // bytes of Guava's form before the bits
 	maxSize    = 512 << 20 // bytes in a Redis string
 
-	// chunk is how many keys a round trip looks up at most.
-	chunk = 512
-	// stack is how many values a script can unpack onto Lua's stack, which has
-	// 8000 slots, and setting a bit takes 4.
-	stack = 7800
+	// chunk is how many keys travel at a time.
+	chunk = 256
 )
 
 // Filter is a filter in Redis. Its methods may be called by many goroutines at
@@ -65,7 +62,7 @@ type Filter struct {
 //
 // A Redis string holds 512 MB, which is the filter of some 448 million keys at
 // 1 %; for more see Sharded. Redis serves nobody else while it clears the
-// memory of a new one, up to a few hundred milliseconds.
+// memory of a new one, which takes the largest about a second.
 //
 // On a cluster the part of key in braces, if any, decides its hash slot, as
 // always. A key with a closing brace but without such a part is an error.
@@ -184,13 +181,13 @@ func (f *Filter) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 }
 
 // AddBatch adds hs in order and returns for each what Add would. It takes a
-// round trip for each 1950/K keys, K being the number of hashes, and each of
-// them is atomic. When it returns an error any of hs may have been added or not.
+// round trip for each 256 of them. When it returns an error any of hs may have
+// been added or not.
 func (f *Filter) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
 	dst := make([]bool, 0, len(hs))
 	var offsets []uint64
-	for size := max(1, stack/4/f.k); len(hs) > 0; {
-		part := hs[:min(size, len(hs))]
+	for len(hs) > 0 {
+		part := hs[:min(chunk, len(hs))]
 		hs = hs[len(part):]
 
 		digests := make([]byte, 0, 16*len(part))
@@ -240,7 +237,7 @@ func (f *Filter) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
 }
 
 // ContainsBatch returns Contains of each of hs. It takes a round trip for each
-// 512 of them.
+// 256 of them.
 func (f *Filter) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
 	dst := make([]bool, 0, len(hs))
 	var offsets []uint64

@@ -423,6 +423,13 @@ func TestMerge(t *testing.T) {
 	assert.True(t, got.Equal(local))
 	assert.EqualValues(t, 2, client.DBSize(ctx).Val(), "the upload is still there")
 
+	// An upload that expired on its way has no header, even if its end came late.
+	require.NoError(t, client.SetRange(ctx, "merge:{f}", f.size()-1, "\x00").Err())
+	_, err = f.run(ctx, mergeScript, []string{"merge:{f}"}, f.header, f.size(), nonce())
+	require.ErrorContains(t, err, "the uploaded filter, or a part of it, is gone")
+	_, err = f.run(ctx, mergeScript, []string{"merge:{f}"}, f.header, f.size(), nonce())
+	require.ErrorContains(t, err, "the uploaded filter, or a part of it, is gone")
+
 	for _, other := range []*bloom.Filter{
 		bloom.Must(bloom.New(n, 0.02)),
 		bloom.Must(bloom.NewSize(local.M(), local.K()+1)),

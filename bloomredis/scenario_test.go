@@ -65,7 +65,7 @@ func TestScenario(t *testing.T) {
 	s := startServer(t)
 	const n, p = 50_000, 1e-6 // so that chance hides none of the misses
 	start := time.Now()
-	run, stop := context.WithTimeout(ctx, 20*time.Second)
+	run, stop := context.WithTimeout(ctx, 60*time.Second)
 	defer stop()
 
 	var done acked
@@ -83,7 +83,7 @@ func TestScenario(t *testing.T) {
 			for next := w << 32; writing.Err() == nil; {
 				size := uint64(1)
 				if rng.IntN(2) == 0 {
-					size += rng.Uint64N(2 * stack / 4 / uint64(f.k)) // up to two round trips
+					size += rng.Uint64N(3 * chunk / 2) // up to two round trips
 				}
 				hs := hashes(next, next+size)
 				next += size

@@ -33,22 +33,21 @@ if kind ~= 'string' then
 end
 return {kind, redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1])}`)
 
-	// ARGV = header, length of the stream, digests of 16 bytes, and the
-	// arguments of a BITFIELD that sets their bits in order. It returns 1 or 0
-	// for each digest.
+	// ARGV = header, length of the stream, digests of 16 bytes, and for each of
+	// them the arguments of a BITFIELD that sets its bits and so returns what they
+	// were. It returns 1 or 0 for each digest.
 	addScript = newScript(`
 local found = redis.call('GETRANGE', KEYS[1], 0, 5)
 if found ~= ARGV[1] then
 	return found
 end
-local old = redis.call('BITFIELD', KEYS[1], unpack(ARGV, 4))
 local n = #ARGV[3] / 16
-local k = #old / n
+local args = (#ARGV - 3) / n
 local added = {}
 for i = 1, n do
 	added[i] = 0
-	for j = (i - 1) * k + 1, i * k do
-		if old[j] == 0 then
+	for _, old in ipairs(redis.call('BITFIELD', KEYS[1], unpack(ARGV, 4 + (i - 1) * args, 3 + i * args))) do
+		if old == 0 then
 			redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', 'h', string.sub(ARGV[3], i * 16 - 15, i * 16))
 			added[i] = 1
 			break
@@ -64,8 +63,9 @@ local found = redis.call('GETRANGE', KEYS[1], 0, 5)
 if found ~= ARGV[1] then
 	return found
 end
-if redis.call('STRLEN', KEYS[3]) ~= tonumber(ARGV[2]) then
-	return redis.error_reply('ERR the uploaded filter is gone')
+if redis.call('STRLEN', KEYS[3]) ~= tonumber(ARGV[2]) or redis.call('GETRANGE', KEYS[3], 0, 5) ~= ARGV[1] then
+	redis.call('UNLINK', KEYS[3])
+	return redis.error_reply('ERR the uploaded filter, or a part of it, is gone')
 end
 redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[3])
 redis.call('BITOP', 'OR', KEYS[1], KEYS[1], KEYS[3])

@@ -1,6 +1,7 @@
 package bloomredis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -18,9 +19,9 @@ const piece = 1 << 20
 // Snapshot downloads the filter. The copy has every key whose Add had returned
 // before the call, and may have bits of keys that are being added.
 func (f *Filter) Snapshot(ctx context.Context) (*bloom.Filter, error) {
-	g := new(bloom.Filter)
-	if _, err := g.ReadFrom(&download{ctx: ctx, f: f}); err != nil {
-		return nil, err
+	g, d := new(bloom.Filter), &download{ctx: ctx, f: f}
+	if _, err := g.ReadFrom(d); err != nil {
+		return nil, cmp.Or(d.err, err)
 	}
 	return g, nil
 }
@@ -31,30 +32,38 @@ type download struct {
 	f    *Filter
 	at   int64 // where rest ends in the string
 	rest string
+	err  error // without what ReadFrom puts before it
 }
 
 func (d *download) Read(p []byte) (int, error) {
 	if d.rest == "" {
-		want := min(piece, d.f.size()-d.at)
-		if want == 0 {
-			return 0, io.EOF
+		if d.err = d.next(); d.err != nil {
+			return 0, d.err
 		}
-		cmd := redis.NewStringCmd(d.ctx, "GETRANGE", d.f.key, d.at, d.at+want-1)
-		if err := d.f.do(d.ctx, cmd); err != nil {
-			return 0, err
-		}
-		d.rest = cmd.Val()
-		if d.at == 0 && (len(d.rest) < headerSize || d.rest[:headerSize] != d.f.header) {
-			return 0, d.f.mismatch(d.rest[:min(headerSize, len(d.rest))], -1)
-		}
-		if int64(len(d.rest)) != want {
-			return 0, d.f.error(fmt.Errorf("%w: ended in a download", bloom.ErrFormat))
-		}
-		d.at += want
 	}
 	n := copy(p, d.rest)
 	d.rest = d.rest[n:]
 	return n, nil
+}
+
+func (d *download) next() error {
+	want := min(piece, d.f.size()-d.at)
+	if want == 0 {
+		return io.EOF
+	}
+	cmd := redis.NewStringCmd(d.ctx, "GETRANGE", d.f.key, d.at, d.at+want-1)
+	if err := d.f.do(d.ctx, cmd); err != nil {
+		return err
+	}
+	d.rest = cmd.Val()
+	if d.at == 0 && (len(d.rest) < headerSize || d.rest[:headerSize] != d.f.header) {
+		return d.f.mismatch(d.rest[:min(headerSize, len(d.rest))], -1)
+	}
+	if int64(len(d.rest)) != want {
+		return d.f.error(fmt.Errorf("%w: it became shorter during the download", bloom.ErrFormat))
+	}
+	d.at += want
+	return nil
 }
 
 // Merge adds everything that g contains, in one step, and loses nothing that
@@ -114,17 +123,16 @@ func (u *uploader) flush() error {
 	if len(u.buf) == 0 {
 		return nil
 	}
-	at := u.at
-	set := redis.NewIntCmd(u.ctx, "SETRANGE", u.key, at, u.buf)
-	if err := u.f.do(u.ctx, set); err != nil {
+	var cmd redis.Cmder
+	if u.at == 0 {
+		cmd = redis.NewStatusCmd(u.ctx, "SET", u.key, u.buf, "EX", int(uploadTime.Seconds()))
+	} else {
+		cmd = redis.NewIntCmd(u.ctx, "SETRANGE", u.key, u.at, u.buf)
+	}
+	if err := u.f.do(u.ctx, cmd); err != nil {
 		return err
 	}
-	if at == 0 {
-		if err := u.f.do(u.ctx, redis.NewBoolCmd(u.ctx, "EXPIRE", u.key, int(uploadTime.Seconds()))); err != nil {
-			return err
-		}
-	}
 	u.at += int64(len(u.buf))
-	u.buf = nil
+	u.buf = nil // the command may still have it
 	return nil
 }
