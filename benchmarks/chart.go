@@ -27,7 +27,7 @@ func (r *report) chart(path string) error {
 	var bars [ops]plotter.Values
 	for i := len(t.results) - 1; i > 0; i-- { // the first at the top, without the loop
 		res := t.results[i]
-		if len(res.net[add]) == 0 {
+		if res.err != nil {
 			continue
 		}
 		names = append(names, res.name)

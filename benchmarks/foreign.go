@@ -143,14 +143,12 @@ type peer struct {
 	in     io.WriteCloser
 	out    *bufio.Scanner
 	result *result
-	err    error
 }
 
 // patience is how long a foreign program may take for an answer.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
-// startAll starts the programs and waits until they are warm. One that fails
-// is reported and left out.
+// startAll starts the programs and waits until they are warm.
 func startAll(programs []foreign, w workload) (peers []*peer) {
 	if len(programs) == 0 {
 		return nil
@@ -167,35 +165,41 @@ func startAll(programs []foreign, w workload) (peers []*peer) {
 		return nil
 	}
 	for _, f := range programs {
-		p, err := start(f, w, file.Name())
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", f.name, err)
-			continue
-		}
-		peers = append(peers, p)
+		peers = append(peers, start(f, w, file.Name()))
 	}
 	return peers
 }
 
-func start(f foreign, w workload, file string) (*peer, error) {
+func start(f foreign, w workload, file string) *peer {
 	args := slices.Concat(f.args[1:], []string{file, strconv.Itoa(w.added.width), strconv.Itoa(w.n), strconv.Itoa(w.window), strconv.Itoa(w.passes), fmt.Sprint(rate)})
-	p := &peer{cmd: exec.Command(f.args[0], args...)}
+	p := &peer{cmd: exec.Command(f.args[0], args...), result: &result{name: f.name, allocs: [2]float64{nan, nan}}}
 	p.cmd.Stderr = os.Stderr
 	in, err1 := p.cmd.StdinPipe()
 	out, err2 := p.cmd.StdoutPipe()
-	if err := errors.Join(err1, err2, p.cmd.Start()); err != nil {
-		return nil, err
-	}
 	p.in, p.out = in, bufio.NewScanner(out)
-	words, err := p.read(3)
-	if err != nil {
-		p.stop()
-		return nil, err
+	if p.fail(errors.Join(err1, err2, p.cmd.Start())) {
+		return p
 	}
-	p.result = &result{name: f.name, allocs: [2]float64{nan, nan},
-		bitsPerKey: words[1] / float64(w.n),
-		rate:       words[2] / float64(w.absent.len())}
-	return p, nil
+	words, err := p.read(3)
+	if p.fail(err) {
+		return p
+	}
+	p.result.bitsPerKey = words[1] / float64(w.n)
+	p.result.rate = words[2] / float64(w.absent.len())
+	return p
+}
+
+// fail reports whether err is one, and if so ends the program.
+func (p *peer) fail(err error) bool {
+	if err == nil {
+		return false
+	}
+	p.result.err = err
+	fmt.Fprintf(os.Stderr, "%s: %v\n", p.result.name, err)
+	if p.cmd.Process != nil {
+		p.cmd.Process.Kill()
+	}
+	return true
 }
 
 // read returns the numbers of the next line, of which there must be n.
@@ -219,18 +223,17 @@ func (p *peer) read(n int) ([]float64, error) {
 	return numbers, nil
 }
 
-// measure adds a round to p's result. A program that fails stays silent from
-// then on.
+// measure adds a round to p's result, unless it failed before.
 func (p *peer) measure(round int) {
-	if p.err != nil {
+	if p.result.err != nil {
 		return
 	}
-	var ns []float64
-	if _, p.err = fmt.Fprintln(p.in, round); p.err == nil {
-		ns, p.err = p.read(2 * ops)
+	_, err := fmt.Fprintln(p.in, round)
+	if p.fail(err) {
+		return
 	}
-	if p.err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", p.result.name, p.err)
+	ns, err := p.read(2 * ops)
+	if p.fail(err) {
 		return
 	}
 	for op := range ops {
@@ -239,6 +242,9 @@ func (p *peer) measure(round int) {
 }
 
 func (p *peer) stop() {
+	if p.cmd.Process == nil {
+		return
+	}
 	p.in.Close()
 	deadline := time.AfterFunc(10*time.Second, func() { p.cmd.Process.Kill() })
 	defer deadline.Stop()

@@ -29,6 +29,7 @@ type result struct {
 	rate       float64        // measured false-positive rate, NaN if unknown
 	allocs     [2]float64     // per key added, per key looked up; NaN if unknown
 	net        [ops][]float64 // of each round
+	err        error          // why a foreign program failed, if it did
 }
 
 func (r *result) median(op int) float64 { return quantile(r.net[op], 0.5) }

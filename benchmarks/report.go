@@ -71,8 +71,9 @@ func (t table) markdown(p func(string, ...any)) {
 	p("Keys of %s:\n\n", strings.Replace(t.kind.name, "B", " bytes", 1))
 	p("| | add, ns | present, ns | absent, ns | bits/key | false positives | allocs |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range t.results {
-		if len(r.net[add]) == 0 {
-			continue // it failed
+		if r.err != nil {
+			p("| %s | failed: %v | | | | | |\n", r.name, r.err)
+			continue
 		}
 		p("| %s |", r.name)
 		for op := range ops {
@@ -122,7 +123,7 @@ func (r *report) ratios(p func(string, ...any)) {
 	for _, pair := range pairs {
 		for _, t := range r.tables {
 			ours, theirs := t.find(pair[0]), t.find(pair[1])
-			if ours == nil || theirs == nil || len(theirs.net[add]) == 0 {
+			if ours == nil || theirs == nil || theirs.err != nil {
 				continue
 			}
 			if !(t.n == 1e5 && t.kind.width < 80 || t.n == 1e9) {
