@@ -37,7 +37,8 @@ class Guava {
 
         // Rounds of a small share of the keys let the compiler see every loop
         // often; then one round of all.
-        var few = new Guava(Arrays.copyOf(all.added, 10_000), Arrays.copyOf(all.absent, 100_000), 10_000, 10, all.p);
+        int share = Math.min(n, 10_000);
+        var few = new Guava(Arrays.copyOf(all.added, share), Arrays.copyOf(all.absent, 100_000), share, 10, all.p);
         long start = System.nanoTime();
         for (int round = 0; System.nanoTime() - start < WARM_UP_NANOS; round++) {
             few.round(round);
