@@ -21,7 +21,7 @@ const headerSize = 6
 // decoder expects.
 var ErrFormat = errors.New("bloom: invalid format")
 
-var errNoForm = errors.New("bloom: the zero Filter has no binary form")
+var errNoForm = errors.New("bloom: the zero value has no binary form")
 
 // AppendBinary appends Guava's binary form of f to b. It returns an error only
 // for the zero Filter, which has none.
