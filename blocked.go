@@ -116,36 +116,42 @@ func blockedRate(n, blocks uint64) float64 {
 // Add adds key and reports whether the filter changed: true means that key was
 // certainly new, false that it was probably added before. It does not retain
 // key.
-func (b *BlockedFilter) Add(key []byte) bool { return b.AddHash(Sum(key)) }
+func (b *BlockedFilter) Add(key []byte) bool {
+	h := Sum(key)
+	if useAVX2 && len(b.words) > 0 { // AddHash, but for a call, which would count
+		return blockAdd(b, h.H1)
+	}
+	return b.add(h.H1)
+}
 
 // AddString is Add of key's bytes, without copying them.
-func (b *BlockedFilter) AddString(key string) bool { return b.AddHash(SumString(key)) }
+func (b *BlockedFilter) AddString(key string) bool { return b.Add(bytesOf(key)) }
 
 // AddHash is Add by digest, of which only H1 matters.
 func (b *BlockedFilter) AddHash(h Hash) bool {
-	if len(b.words) == 0 {
-		panic(errZero)
-	}
-	if useAVX2 {
-		return blockAdd(&b.words[0], len(b.words)/blockWords, h.H1)
+	if useAVX2 && len(b.words) > 0 {
+		return blockAdd(b, h.H1)
 	}
 	return b.add(h.H1)
 }
 
 // Contains reports whether key may have been added: false is certain, true is
 // wrong with probability FPR for a key that was not.
-func (b *BlockedFilter) Contains(key []byte) bool { return b.ContainsHash(Sum(key)) }
+func (b *BlockedFilter) Contains(key []byte) bool {
+	h := Sum(key)
+	if useAVX2 && len(b.words) > 0 { // ContainsHash, but for a call
+		return blockContains(b, h.H1)
+	}
+	return b.contains(h.H1)
+}
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (b *BlockedFilter) ContainsString(key string) bool { return b.ContainsHash(SumString(key)) }
+func (b *BlockedFilter) ContainsString(key string) bool { return b.Contains(bytesOf(key)) }
 
 // ContainsHash is Contains by digest, of which only H1 matters.
 func (b *BlockedFilter) ContainsHash(h Hash) bool {
-	if len(b.words) == 0 {
-		return false
-	}
-	if useAVX2 {
-		return blockContains(&b.words[0], len(b.words)/blockWords, h.H1)
+	if useAVX2 && len(b.words) > 0 {
+		return blockContains(b, h.H1)
 	}
 	return b.contains(h.H1)
 }
@@ -154,16 +160,13 @@ func (b *BlockedFilter) ContainsHash(h Hash) bool {
 // Where the filter is larger than the processor's cache it is several times
 // faster than a loop over AddHash.
 func (b *BlockedFilter) AddBatch(hs []Hash) (added int) {
-	if len(hs) == 0 {
-		return 0
-	}
-	if len(b.words) == 0 {
+	if len(b.words) == 0 && len(hs) > 0 {
 		panic(errZero)
 	}
 	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
 		chunk := hs[:min(len(hs), batchChunk)]
 		if useAVX2 {
-			added += blocksAdd(&b.words[0], len(b.words)/blockWords, &chunk[0], len(chunk))
+			added += blocksAdd(b, &chunk[0], len(chunk))
 			continue
 		}
 		b.touch(chunk)
@@ -190,7 +193,7 @@ func (b *BlockedFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
 		chunk := hs[:min(len(hs), batchChunk)]
 		if useAVX2 {
-			blocksContain(&b.words[0], len(b.words)/blockWords, &chunk[0], len(chunk), &out[0])
+			blocksContain(b, &chunk[0], len(chunk), &out[0])
 		} else {
 			b.touch(chunk)
 			for i := range chunk {
@@ -231,6 +234,9 @@ func (b *BlockedFilter) touch(hs []Hash) (sum uint64) {
 
 // add is the portable form of AddHash.
 func (b *BlockedFilter) add(h uint64) bool {
+	if len(b.words) == 0 {
+		panic(errZero)
+	}
 	block := b.block(h)
 	var clear uint64
 	for i := range block {
@@ -243,6 +249,9 @@ func (b *BlockedFilter) add(h uint64) bool {
 
 // contains is the portable form of ContainsHash.
 func (b *BlockedFilter) contains(h uint64) bool {
+	if len(b.words) == 0 {
+		return false
+	}
 	block := b.block(h)
 	var clear uint64
 	for i := range block {

@@ -1,5 +1,6 @@
 //go:build !purego
 
+#include "go_asm.h"
 #include "textflag.h"
 
 DATA blockSalts<>+0(SB)/8, $0x44974d9147b6137b
@@ -14,64 +15,68 @@ DATA blockOnes<>+16(SB)/8, $0x0000000100000001
 DATA blockOnes<>+24(SB)/8, $0x0000000100000001
 GLOBL blockOnes<>(SB), RODATA|NOPTR, $32
 
-// func blockContains(words *uint64, n int, h uint64) bool
-TEXT ·blockContains(SB), NOSPLIT, $0-25
-	MOVQ words+0(FP), SI
-	MOVQ h+16(FP), AX
+// The block of hash h is at byte (high half of h * number of blocks >> 32) * 32.
+// The length of words is four times the number of blocks.
+#define OFFSET(h, words, reg) \
+	MOVL h, reg       \
+	IMULQ words, reg  \
+	SHRQ $34, reg     \
+	SHLQ $5, reg
+
+// func blockContains(b *BlockedFilter, h uint64) bool
+TEXT ·blockContains(SB), NOSPLIT, $0-17
+	MOVQ b+0(FP), DX
+	MOVQ h+8(FP), AX
+	VPBROADCASTD h+8(FP), Y0 // its low half
 	SHRQ $32, AX
-	IMULQ n+8(FP), AX
-	VPBROADCASTD h+16(FP), Y0    // low half
-	SHRQ $32, AX
-	SHLQ $5, AX
+	MOVQ BlockedFilter_words+0(DX), SI
+	IMULQ BlockedFilter_words+8(DX), AX
 	VPMULLD blockSalts<>(SB), Y0, Y0
 	VMOVDQU blockOnes<>(SB), Y1
+	SHRQ $34, AX
+	SHLQ $5, AX
 	VPSRLD $27, Y0, Y0
-	VPSLLVD Y0, Y1, Y0           // the mask
+	VPSLLVD Y0, Y1, Y0 // the mask
 	VMOVDQU (SI)(AX*1), Y2
-	VPTEST Y0, Y2                // carry: mask &^ block is empty
-	SETCS ret+24(FP)
+	VPTEST Y0, Y2 // carry: mask &^ block is empty
+	SETCS ret+16(FP)
 	VZEROUPPER
 	RET
 
-// func blockAdd(words *uint64, n int, h uint64) bool
-TEXT ·blockAdd(SB), NOSPLIT, $0-25
-	MOVQ words+0(FP), SI
-	MOVQ h+16(FP), AX
+// func blockAdd(b *BlockedFilter, h uint64) bool
+TEXT ·blockAdd(SB), NOSPLIT, $0-17
+	MOVQ b+0(FP), DX
+	MOVQ h+8(FP), AX
+	VPBROADCASTD h+8(FP), Y0
 	SHRQ $32, AX
-	IMULQ n+8(FP), AX
-	VPBROADCASTD h+16(FP), Y0
-	SHRQ $32, AX
-	SHLQ $5, AX
+	MOVQ BlockedFilter_words+0(DX), SI
+	IMULQ BlockedFilter_words+8(DX), AX
 	VPMULLD blockSalts<>(SB), Y0, Y0
 	VMOVDQU blockOnes<>(SB), Y1
+	SHRQ $34, AX
+	SHLQ $5, AX
 	VPSRLD $27, Y0, Y0
 	VPSLLVD Y0, Y1, Y0
 	VMOVDQU (SI)(AX*1), Y2
 	VPOR Y0, Y2, Y3
 	VPTEST Y0, Y2
-	SETCC ret+24(FP)
 	VMOVDQU Y3, (SI)(AX*1)
+	SETCC ret+16(FP)
 	VZEROUPPER
 	RET
 
-// BLOCKS loops over CX hashes at DI. It fetches each block AHEAD hashes before
-// it is needed, so that as many cache misses overlap. In the body, the offset
-// of the block is in AX and the mask in Y0; R8 counts up.
+// The batches fetch each block this many hashes before it is needed, so that as
+// many cache misses overlap.
 #define AHEAD 32
 
-#define OFFSET(h, reg) \
-	MOVL h, reg     \
-	IMULQ BX, reg   \
-	SHRQ $32, reg   \
-	SHLQ $5, reg
-
-// func blocksContain(words *uint64, n int, hs *Hash, count int, dst *bool)
-TEXT ·blocksContain(SB), NOSPLIT, $0-40
-	MOVQ words+0(FP), SI
-	MOVQ n+8(FP), BX
-	MOVQ hs+16(FP), DI
-	MOVQ count+24(FP), CX
-	MOVQ dst+32(FP), DX
+// func blocksContain(b *BlockedFilter, hs *Hash, count int, dst *bool)
+TEXT ·blocksContain(SB), NOSPLIT, $0-32
+	MOVQ b+0(FP), BX
+	MOVQ BlockedFilter_words+0(BX), SI
+	MOVQ BlockedFilter_words+8(BX), BX
+	MOVQ hs+8(FP), DI
+	MOVQ count+16(FP), CX
+	MOVQ dst+24(FP), DX
 	VMOVDQU blockSalts<>(SB), Y4
 	VMOVDQU blockOnes<>(SB), Y5
 	XORQ R8, R8                  // the hash to test
@@ -80,7 +85,7 @@ TEXT ·blocksContain(SB), NOSPLIT, $0-40
 fetch:
 	CMPQ R9, CX
 	JGE test
-	OFFSET((R10), AX)
+	OFFSET((R10), BX, AX)
 	PREFETCHT0 (SI)(AX*1)
 	ADDQ $16, R10
 	INCQ R9
@@ -88,7 +93,7 @@ fetch:
 	CMPQ R9, R11
 	JLT fetch
 test:
-	OFFSET(4(DI), AX)
+	OFFSET(4(DI), BX, AX)
 	VPBROADCASTD (DI), Y0
 	VPMULLD Y4, Y0, Y0
 	VPSRLD $27, Y0, Y0
@@ -103,12 +108,13 @@ test:
 	VZEROUPPER
 	RET
 
-// func blocksAdd(words *uint64, n int, hs *Hash, count int) int
-TEXT ·blocksAdd(SB), NOSPLIT, $0-40
-	MOVQ words+0(FP), SI
-	MOVQ n+8(FP), BX
-	MOVQ hs+16(FP), DI
-	MOVQ count+24(FP), CX
+// func blocksAdd(b *BlockedFilter, hs *Hash, count int) int
+TEXT ·blocksAdd(SB), NOSPLIT, $0-32
+	MOVQ b+0(FP), BX
+	MOVQ BlockedFilter_words+0(BX), SI
+	MOVQ BlockedFilter_words+8(BX), BX
+	MOVQ hs+8(FP), DI
+	MOVQ count+16(FP), CX
 	VMOVDQU blockSalts<>(SB), Y4
 	VMOVDQU blockOnes<>(SB), Y5
 	XORQ DX, DX                  // how many changed
@@ -118,7 +124,7 @@ TEXT ·blocksAdd(SB), NOSPLIT, $0-40
 fetch:
 	CMPQ R9, CX
 	JGE add
-	OFFSET((R10), AX)
+	OFFSET((R10), BX, AX)
 	PREFETCHT0 (SI)(AX*1)
 	ADDQ $16, R10
 	INCQ R9
@@ -126,7 +132,7 @@ fetch:
 	CMPQ R9, R11
 	JLT fetch
 add:
-	OFFSET(4(DI), AX)
+	OFFSET(4(DI), BX, AX)
 	VPBROADCASTD (DI), Y0
 	VPMULLD Y4, Y0, Y0
 	VPSRLD $27, Y0, Y0
@@ -142,6 +148,6 @@ add:
 	INCQ R8
 	CMPQ R8, CX
 	JLT fetch
-	MOVQ DX, ret+32(FP)
+	MOVQ DX, ret+24(FP)
 	VZEROUPPER
 	RET

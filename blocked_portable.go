@@ -8,7 +8,7 @@ const useAVX2 = false
 // blocks to stay cached between touch and use.
 const batchChunk = 64
 
-func blockAdd(*uint64, int, uint64) bool            { panic("unreachable") }
-func blockContains(*uint64, int, uint64) bool       { panic("unreachable") }
-func blocksAdd(*uint64, int, *Hash, int) int        { panic("unreachable") }
-func blocksContain(*uint64, int, *Hash, int, *bool) { panic("unreachable") }
+func blockAdd(*BlockedFilter, uint64) bool            { panic("unreachable") }
+func blockContains(*BlockedFilter, uint64) bool       { panic("unreachable") }
+func blocksAdd(*BlockedFilter, *Hash, int) int        { panic("unreachable") }
+func blocksContain(*BlockedFilter, *Hash, int, *bool) { panic("unreachable") }

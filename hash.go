@@ -35,26 +35,36 @@ func Sum(key []byte) Hash {
 		h1, h2 := murmur3.Sum128(key)
 		return Hash{h1, h2}
 	}
-	var h1, h2 uint64
-	n := uint64(len(key))
-	for len(key) >= 16 {
-		h1, h2 = mix(h1, h2, binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:]))
-		key = key[16:]
-	}
-	// The last bytes, fewer than 16, are a little-endian block padded with
-	// zeros. Reads that overlap save a loop.
-	var k1, k2 uint64
-	switch r := uint(len(key)); {
-	case r >= 8:
+	var h1, h2, k1, k2 uint64
+	n := uint(len(key))
+	r := n & 15 // bytes in the last block, which is little-endian and padded with zeros
+	switch {
+	case n == 8:
 		k1 = binary.LittleEndian.Uint64(key)
-		k2 = binary.LittleEndian.Uint64(key[r-8:]) >> (8 * (16 - r))
-	case r >= 4:
+	case n >= 16:
+		for i := uint(0); i <= n-16; i += 16 {
+			block := key[i : i+16 : i+16]
+			h1, h2 = mix(h1, h2, binary.LittleEndian.Uint64(block), binary.LittleEndian.Uint64(block[8:]))
+		}
+		// Read the 16 bytes that end the key, and shift out those that are mixed in.
+		end := key[n-16:]
+		low, high := binary.LittleEndian.Uint64(end), binary.LittleEndian.Uint64(end[8:])
+		if shift := 8 * (16 - r); r > 8 {
+			k1 = low>>(shift&63) | high<<(-shift&63)
+			k2 = high >> (shift & 63)
+		} else if r > 0 {
+			k1 = high >> (shift & 63)
+		}
+	case n > 8:
+		k1 = binary.LittleEndian.Uint64(key)
+		k2 = binary.LittleEndian.Uint64(key[n-8:]) >> (8 * (16 - n) & 63)
+	case n >= 4: // the two reads overlap
 		k1 = uint64(binary.LittleEndian.Uint32(key)) |
-			uint64(binary.LittleEndian.Uint32(key[r-4:]))<<(8*(r-4))
-	case r > 0:
-		k1 = uint64(key[0]) | uint64(key[r/2])<<(8*(r/2)) | uint64(key[r-1])<<(8*(r-1))
+			uint64(binary.LittleEndian.Uint32(key[n-4:]))<<(8*(n-4)&63)
+	case n > 0:
+		k1 = uint64(key[0]) | uint64(key[n/2])<<(8*(n/2)&63) | uint64(key[n-1])<<(8*(n-1)&63)
 	}
-	return avalanche(last(h1, h2, k1, k2, n))
+	return avalanche(last(h1, h2, k1, k2, uint64(n)))
 }
 
 // SumString returns Sum of key's bytes without copying them. It agrees with
