@@ -71,8 +71,9 @@ func TestRaces(t *testing.T) {
 					func() { w.FPR() },
 					func() { // through the generations, but forgetting none
 						if clock.ns.Load() < int64(span-time.Hour) {
-							clock.Advance(time.Minute)
+							clock.Advance(time.Hour)
 						}
+						time.Sleep(time.Millisecond)
 					},
 				}
 		}},
