@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -113,8 +112,7 @@ func (f *Filter) run(ctx context.Context, s script, keys []string, args ...any) 
 	}
 	all = append(all, args...)
 	reply, err := f.eval(ctx, all)
-	if err != nil && strings.Contains(err.Error(), "NOSCRIPT ") { // so it has not run
-		all = append([]any(nil), all...) // the first may still be in use
+	if redis.HasErrorPrefix(err, "NOSCRIPT ") { // so it has not run
 		all[0], all[1] = "EVAL", s.source
 		reply, err = f.eval(ctx, all)
 	}

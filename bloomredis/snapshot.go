@@ -92,7 +92,8 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	if err != nil {
 		return err
 	}
-	if found := reply.(string); found != "OK" {
+	if reply != "OK" {
+		found, _ := reply.(string)
 		return f.mismatch(found, -1)
 	}
 	return nil
