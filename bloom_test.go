@@ -655,4 +655,8 @@ func TestReadme(t *testing.T) {
 		require.Contains(t, string(readme), strings.NewReplacer("1.2e+02", "120", "1.8e+02", "180", "2.4e+02", "240").Replace(want))
 	}
 	require.InDelta(t, 0.15, 18e6*8/1e9, 0.01) // bits a key, of the wrong claim
+
+	// And the package comment's.
+	require.InDelta(t, 9.6, float64(OptimalM(1e9, 0.01))/1e9, 0.05)
+	require.InDelta(t, 4.8, float64(OptimalM(1e9, 0.001)-OptimalM(1e9, 0.01))/1e9, 0.05)
 }
