@@ -152,9 +152,9 @@ func fill(words []uint64, data []byte) {
 	}
 }
 
-// readWords reads n words into b, which must be empty. Each time its memory is
+// readWords reads n words into b, over the words it has. Each time its memory is
 // full it takes four times as much, so that it never has more than four times
-// what has arrived and copies at most a quarter of it.
+// what has arrived and copies at most a third of it.
 func (b *bitset) readWords(r io.Reader, n int) (total int64, err error) {
 	buf := make([]byte, min(chunkBytes, n*8))
 	for read := 0; read < n; {

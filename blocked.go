@@ -290,7 +290,8 @@ func (b *BlockedFilter) M() uint64 { return uint64(len(b.words)) * 64 }
 
 // ApproxCount estimates the number of distinct keys added: for each block the
 // number that makes its count of ones likeliest, ln(1 - ones/256) / ln(31/32),
-// added up. A block with every bit set counts as if half a bit were clear. It
+// added up. That is 0.1 % too many at the number of keys for p = 1 %, besides
+// chance. A block with every bit set counts as if half a bit were clear. It
 // reads the whole filter.
 func (b *BlockedFilter) ApproxCount() uint64 {
 	var blocks [blockBits + 1]uint64 // by ones

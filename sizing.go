@@ -29,9 +29,13 @@ func OptimalM(n uint64, p float64) uint64 {
 
 // OptimalK returns the number of hashes with which m bits and n keys give the
 // fewest false positives: m/n ln 2, rounded, and at least 1. m is what OptimalM
-// returns. It is Guava's optimalNumOfHashFunctions up to version 33.3; from
-// 33.4 on Guava takes round(-ln p / ln 2), which can differ by one for n below
-// about 20. n = 0 counts as 1.
+// returns. n = 0 counts as 1.
+//
+// It is Guava's up to version 33.3. From 33.4 on Guava takes round(log2(1/p)),
+// which is one more exactly where log2(1/p) > 1.5 exceeds a half-integer by less
+// than t ln 2/n, t < 1 being the fraction of a bit that OptimalM truncates: at
+// p = 1 % for n = 1 and 3 only, at 10 %, 5 %, 2 % and 0.1 % for no n. A filter
+// read back has the k that its bytes say.
 func OptimalK(n, m uint64) int {
 	k := math.Round(float64(m) / float64(max(n, 1)) * math.Ln2)
 	return int(min(max(k, 1), math.MaxInt32))
@@ -39,9 +43,9 @@ func OptimalK(n, m uint64) int {
 
 // FalsePositiveRate returns the probability that a filter of m bits and k
 // hashes, holding n keys, reports a key that was never added:
-// (1 - e^(-kn/m))^k, Bloom's approximation. Small filters do a little worse;
-// below some thousand bits double hashing itself adds a few per cent, as probes
-// of one key then share bits. It is 1 if m is 0 and n is not.
+// (1 - e^(-kn/m))^k, Bloom's approximation. Double hashing adds about 0.7/m, as
+// some probes share bits: 8 % of the rate for n = 100 at p = 1 %, 45 % at 0.1 %,
+// a tenth of that for ten times the keys. It is 1 if m is 0 and n is not.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	if n == 0 {
 		return 0
