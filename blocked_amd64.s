@@ -39,8 +39,9 @@ TEXT ·blockContains(SB), NOSPLIT, $0-17
 	VPSLLVD Y0, Y1, Y0 // the mask
 	VMOVDQU (SI)(AX*1), Y2
 	VPTEST Y0, Y2 // carry: mask &^ block is empty
-	SETCS ret+16(FP)
+	SETCS CX
 	VZEROUPPER
+	MOVB CX, ret+16(FP)
 	RET
 
 // func blockAdd(b *BlockedFilter, h uint64) bool
@@ -59,10 +60,11 @@ TEXT ·blockAdd(SB), NOSPLIT, $0-17
 	VPSLLVD Y0, Y1, Y0
 	VMOVDQU (SI)(AX*1), Y2
 	VPOR Y0, Y2, Y3
-	VPTEST Y0, Y2
 	VMOVDQU Y3, (SI)(AX*1)
-	SETCC ret+16(FP)
+	VPTEST Y0, Y2
+	SETCC CX
 	VZEROUPPER
+	MOVB CX, ret+16(FP)
 	RET
 
 // The batches fetch each block this many hashes before it is needed, so that as
