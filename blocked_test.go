@@ -184,6 +184,11 @@ func TestBlockedSizes(t *testing.T) {
 	require.EqualValues(t, 512, Must(NewBlockedSize(257)).M())
 	require.EqualValues(t, Must(NewBlocked(1, 0.01)).M(), Must(NewBlocked(0, 0.01)).M())
 
+	// What it takes more than the classic filter, as the type's comment says.
+	for p, more := range map[float64]float64{0.01: 10, 1e-3: 18, 1e-4: 37, 1e-6: 125} {
+		require.InDelta(t, more, 100*(float64(Must(NewBlocked(1e6, p)).M())/float64(OptimalM(1e6, p))-1), 0.6)
+	}
+
 	// The size is the smallest that will do.
 	for _, p := range []float64{0.1, 0.01, 1e-3, 1e-6} {
 		blocks := Must(NewBlocked(1e6, p)).M() / 256

@@ -194,9 +194,9 @@ func (f *Filter) contains32(h Hash) bool {
 }
 
 // AddBatch adds hs in order and returns how many of them changed the filter.
-// With filters larger than the processor's cache, hashing many keys first and
-// then adding them is about twice as fast as key by key: cache misses overlap
-// where there is no hashing in between.
+// Where the filter is larger than the processor's cache, hashing many keys and
+// then adding them is faster than key by key: cache misses overlap where there
+// is no hashing in between.
 func (f *Filter) AddBatch(hs []Hash) (added int) {
 	for _, h := range hs {
 		if f.AddHash(h) {

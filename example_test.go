@@ -111,8 +111,8 @@ func ExampleFilter_FPR() {
 	// 0.148 at 1964 keys
 }
 
-// A blocked filter looks up a batch of keys while their cache lines are on the
-// way, which on large filters is several times faster than one by one.
+// A blocked filter looks up a batch of keys while the cache lines of the next are
+// on the way, which on large filters is more than twice as fast as one by one.
 func ExampleBlockedFilter_ContainsBatch() {
 	f := bloom.Must(bloom.NewBlocked(1000, 0.001))
 	f.AddString("a")
