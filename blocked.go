@@ -31,8 +31,9 @@ const (
 	blockBytes = 32
 	blockBits  = 256
 
-	// maxBlocks keeps the block index within the 32 bits of hash that make it.
-	maxBlocks = min(1<<31, math.MaxInt/blockBytes)
+	// maxBlocks keeps the product of len(words) and half a hash, of which the
+	// assembly takes the high bits, within 64 bits.
+	maxBlocks = min(1<<30, math.MaxInt/blockBytes)
 )
 
 // salts are the format's.
@@ -44,8 +45,8 @@ var salts = [8]uint32{
 // NewBlocked returns an empty filter for n keys of which, once they are all
 // added, it reports a fraction p of all other keys as present. It is the smallest
 // of which the theory for blocked filters says so; classic sizing would miss p.
-// It returns an error unless 0 < p < 1 and the filter has at most 2^31 blocks
-// (64 GiB). n = 0 counts as 1.
+// It returns an error unless 0 < p < 1 and the filter has at most 2^30 blocks
+// (32 GiB). n = 0 counts as 1.
 func NewBlocked(n uint64, p float64) (*BlockedFilter, error) {
 	if err := checkRate("p", p); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func NewBlocked(n uint64, p float64) (*BlockedFilter, error) {
 }
 
 // NewBlockedSize returns an empty filter of m bits, rounded up to a multiple of
-// 256. It returns an error unless m rounds up to 1 to 2^31 blocks.
+// 256. It returns an error unless m rounds up to 1 to 2^30 blocks.
 func NewBlockedSize(m uint64) (*BlockedFilter, error) {
 	blocks := m/blockBits + min(m%blockBits, 1)
 	if blocks < 1 || blocks > maxBlocks {
@@ -77,7 +78,7 @@ func NewBlockedSize(m uint64) (*BlockedFilter, error) {
 
 // NewBlockedBitset returns a filter with the bits that Bitset returned, or that
 // a Parquet file holds. It returns an error, which wraps ErrFormat, unless
-// bitset is 1 to 2^31 blocks of 32 bytes. It does not retain bitset.
+// bitset is 1 to 2^30 blocks of 32 bytes. It does not retain bitset.
 func NewBlockedBitset(bitset []byte) (*BlockedFilter, error) {
 	if len(bitset) == 0 || len(bitset)%blockBytes != 0 || len(bitset)/blockBytes > maxBlocks {
 		return nil, fmt.Errorf("%w: a bitset of %d bytes is not 1 to %d blocks of %d", ErrFormat, len(bitset), uint64(maxBlocks), blockBytes)

@@ -158,6 +158,8 @@ func (b *BlockedFilter) blockRates() (rates []float64) {
 }
 
 func TestBlockedSizes(t *testing.T) {
+	overflow, _ := bits.Mul64(math.MaxUint32, maxBlocks*blockWords)
+	require.Zero(t, overflow, "the assembly multiplies in 64 bits")
 	for _, test := range []struct {
 		n    uint64
 		p    float64
@@ -172,7 +174,7 @@ func TestBlockedSizes(t *testing.T) {
 		_, err := NewBlocked(test.n, test.p)
 		require.ErrorContains(t, err, test.want)
 	}
-	for _, m := range []uint64{0, math.MaxUint64, 1<<39 + 1} {
+	for _, m := range []uint64{0, math.MaxUint64, 1<<38 + 1} {
 		_, err := NewBlockedSize(m)
 		require.ErrorContains(t, err, fmt.Sprintf("bloom: m = %d is outside [1, ", m))
 	}

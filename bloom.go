@@ -157,14 +157,13 @@ func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(Sum(key)) }
 func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(SumString(key)) }
 
 // ContainsHash is Contains by digest.
-//
-// It tests four probes before it branches: an absent key, which half of all
-// single probes would reject, then costs one well-predicted branch, and a
-// present one, which needs all k, two.
 func (f *Filter) ContainsHash(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)
 	}
+	// Four probes together before each branch: a single one of an absent key's
+	// fails as often as not, which no processor predicts; of four, one nearly
+	// always does.
 	b, x, k := f.bits, h.H1, f.k
 	for ; k >= 4; k -= 4 {
 		x1 := x + h.H2

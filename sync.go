@@ -12,9 +12,9 @@ import "io"
 // over, so OnesCount and the estimates read the whole filter. And only those
 // operations exist that make sense while others write; Snapshot has the rest.
 //
-// Looking up, and adding keys that are there, is as much faster with more
-// processors. Adding new keys is where the filter is much larger than their
-// caches; in a smaller one the processors wait for each other's cache lines.
+// Looking up scales with the number of processors, and so does adding keys that
+// are there. Adding new keys does where the filter is much larger than their
+// caches; in a smaller one they wait for each other's cache lines.
 //
 // The zero SyncFilter contains nothing and can be decoded into; adding to it
 // panics. Decoding needs the SyncFilter to itself.
