@@ -117,45 +117,23 @@ func blockedRate(n, blocks uint64) float64 {
 // Add adds key and reports whether the filter changed: true means that key was
 // certainly new, false that it was probably added before. It does not retain
 // key.
-func (b *BlockedFilter) Add(key []byte) bool {
-	h := Sum(key)
-	if useAVX2 && len(b.words) > 0 { // AddHash, but for a call, which would count
-		return blockAdd(b, h.H1)
-	}
-	return b.add(h.H1)
-}
+func (b *BlockedFilter) Add(key []byte) bool { return blockedAdd(b, key) }
 
 // AddString is Add of key's bytes, without copying them.
 func (b *BlockedFilter) AddString(key string) bool { return b.Add(bytesOf(key)) }
 
 // AddHash is Add by digest, of which only H1 matters.
-func (b *BlockedFilter) AddHash(h Hash) bool {
-	if useAVX2 && len(b.words) > 0 {
-		return blockAdd(b, h.H1)
-	}
-	return b.add(h.H1)
-}
+func (b *BlockedFilter) AddHash(h Hash) bool { return blockedAddHash(b, h.H1) }
 
 // Contains reports whether key may have been added: false is certain, true is
 // wrong with probability FPR for a key that was not.
-func (b *BlockedFilter) Contains(key []byte) bool {
-	h := Sum(key)
-	if useAVX2 && len(b.words) > 0 { // ContainsHash, but for a call
-		return blockContains(b, h.H1)
-	}
-	return b.contains(h.H1)
-}
+func (b *BlockedFilter) Contains(key []byte) bool { return blockedContains(b, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
 func (b *BlockedFilter) ContainsString(key string) bool { return b.Contains(bytesOf(key)) }
 
 // ContainsHash is Contains by digest, of which only H1 matters.
-func (b *BlockedFilter) ContainsHash(h Hash) bool {
-	if useAVX2 && len(b.words) > 0 {
-		return blockContains(b, h.H1)
-	}
-	return b.contains(h.H1)
-}
+func (b *BlockedFilter) ContainsHash(h Hash) bool { return blockedContainsHash(b, h.H1) }
 
 // AddBatch adds hs in order and returns how many of them changed the filter.
 // Where the filter is larger than the processor's cache, hashing many keys and

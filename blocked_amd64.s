@@ -1,7 +1,8 @@
-//go:build !purego
+//go:build !purego && !race && !msan && !asan
 
 #include "go_asm.h"
 #include "textflag.h"
+#include "hash_amd64.h"
 
 DATA blockSalts<>+0(SB)/8, $0x44974d9147b6137b
 DATA blockSalts<>+8(SB)/8, $0xa2b7289d8824ad5b
@@ -18,54 +19,99 @@ GLOBL blockOnes<>(SB), RODATA|NOPTR, $32
 // The block of hash h is at byte (high half of h * number of blocks >> 32) * 32.
 // The length of words is four times the number of blocks.
 #define OFFSET(h, words, reg) \
-	MOVL h, reg       \
-	IMULQ words, reg  \
-	SHRQ $34, reg     \
+	MOVL h, reg      \
+	IMULQ words, reg \
+	SHRQ $34, reg    \
 	SHLQ $5, reg
 
-// func blockContains(b *BlockedFilter, h uint64) bool
-TEXT ·blockContains(SB), NOSPLIT, $0-17
-	MOVQ b+0(FP), DX
-	MOVQ h+8(FP), AX
-	VPBROADCASTD h+8(FP), Y0 // its low half
-	SHRQ $32, AX
-	MOVQ BlockedFilter_words+0(DX), SI
-	IMULQ BlockedFilter_words+8(DX), AX
-	VPMULLD blockSalts<>(SB), Y0, Y0
-	VMOVDQU blockOnes<>(SB), Y1
-	SHRQ $34, AX
-	SHLQ $5, AX
-	VPSRLD $27, Y0, Y0
-	VPSLLVD Y0, Y1, Y0 // the mask
+// LOCATE sets Y2 to the block of hash AX in the filter at DX, which lies at AX from
+// SI, and Y0 to the bits of the hash in it.
+#define LOCATE \
+	VMOVD AX, X0                        \
+	VPBROADCASTD X0, Y0                 \
+	SHRQ $32, AX                        \
+	MOVQ BlockedFilter_words+0(DX), SI  \
+	IMULQ BlockedFilter_words+8(DX), AX \
+	VPMULLD blockSalts<>(SB), Y0, Y0    \
+	VMOVDQU blockOnes<>(SB), Y1         \
+	SHRQ $34, AX                        \
+	SHLQ $5, AX                         \
+	VPSRLD $27, Y0, Y0                  \
+	VPSLLVD Y0, Y1, Y0                  \
 	VMOVDQU (SI)(AX*1), Y2
-	VPTEST Y0, Y2 // carry: mask &^ block is empty
-	SETCS CX
-	VZEROUPPER
-	MOVB CX, ret+16(FP)
-	RET
 
-// func blockAdd(b *BlockedFilter, h uint64) bool
-TEXT ·blockAdd(SB), NOSPLIT, $0-17
-	MOVQ b+0(FP), DX
-	MOVQ h+8(FP), AX
-	VPBROADCASTD h+8(FP), Y0
-	SHRQ $32, AX
-	MOVQ BlockedFilter_words+0(DX), SI
-	IMULQ BlockedFilter_words+8(DX), AX
-	VPMULLD blockSalts<>(SB), Y0, Y0
-	VMOVDQU blockOnes<>(SB), Y1
-	SHRQ $34, AX
-	SHLQ $5, AX
-	VPSRLD $27, Y0, Y0
-	VPSLLVD Y0, Y1, Y0
-	VMOVDQU (SI)(AX*1), Y2
-	VPOR Y0, Y2, Y3
-	VMOVDQU Y3, (SI)(AX*1)
-	VPTEST Y0, Y2
-	SETCC CX
+// CONTAINS sets CX to 1 or 0. VPTEST sets the carry flag if the mask without the
+// block is empty.
+#define CONTAINS \
+	LOCATE        \
+	VPTEST Y0, Y2 \
+	SETCS CX      \
 	VZEROUPPER
+
+// INSERT sets CX to 1 if it changed the block, else to 0.
+#define INSERT \
+	LOCATE                 \
+	VPOR Y0, Y2, Y3        \
+	VMOVDQU Y3, (SI)(AX*1) \
+	VPTEST Y0, Y2          \
+	SETCC CX               \
+	VZEROUPPER
+
+// FILTER leaves the zero BlockedFilter to portable code.
+#define FILTER(portable) \
+	CMPB ·useAVX2(SB), $0              \
+	JEQ portable                       \
+	MOVQ b+0(FP), DX                   \
+	CMPQ BlockedFilter_words+8(DX), $0 \
+	JEQ portable
+
+#define KEY(portable) \
+	MOVQ key_len+16(FP), SI   \
+	CMPQ SI, $const_directLen \
+	JHI portable              \
+	MOVQ key_base+8(FP), DI   \
+	HASH                      \
+	MOVQ b+0(FP), DX
+
+// func blockedAdd(b *BlockedFilter, key []byte) bool
+TEXT ·blockedAdd(SB), NOSPLIT, $0-33
+	FILTER(portable)
+	KEY(portable)
+	INSERT
+	MOVB CX, ret+32(FP)
+	RET
+portable:
+	JMP ·blockedAddPortable(SB)
+
+// func blockedAddHash(b *BlockedFilter, h uint64) bool
+TEXT ·blockedAddHash(SB), NOSPLIT, $0-17
+	FILTER(portable)
+	MOVQ h+8(FP), AX
+	INSERT
 	MOVB CX, ret+16(FP)
 	RET
+portable:
+	JMP ·blockedAddHashPortable(SB)
+
+// func blockedContains(b *BlockedFilter, key []byte) bool
+TEXT ·blockedContains(SB), NOSPLIT, $0-33
+	FILTER(portable)
+	KEY(portable)
+	CONTAINS
+	MOVB CX, ret+32(FP)
+	RET
+portable:
+	JMP ·blockedContainsPortable(SB)
+
+// func blockedContainsHash(b *BlockedFilter, h uint64) bool
+TEXT ·blockedContainsHash(SB), NOSPLIT, $0-17
+	FILTER(portable)
+	MOVQ h+8(FP), AX
+	CONTAINS
+	MOVB CX, ret+16(FP)
+	RET
+portable:
+	JMP ·blockedContainsHashPortable(SB)
 
 // The batches fetch each block this many hashes before it is needed, so that as
 // many cache misses overlap.

@@ -122,13 +122,16 @@ func Must[T any](v T, err error) T {
 // Add adds key. It reports whether the filter changed: true means that key was
 // certainly new, false that it was probably added before. It does not retain
 // key.
-func (f *Filter) Add(key []byte) bool { return f.AddHash(Sum(key)) }
+func (f *Filter) Add(key []byte) bool { return filterAdd(f, key) }
 
 // AddString is Add of key's bytes, without copying them.
-func (f *Filter) AddString(key string) bool { return f.AddHash(SumString(key)) }
+func (f *Filter) AddString(key string) bool { return f.Add(bytesOf(key)) }
 
 // AddHash is Add by digest.
-func (f *Filter) AddHash(h Hash) bool {
+func (f *Filter) AddHash(h Hash) bool { return filterAddHash(f, h) }
+
+// add is the portable form of AddHash.
+func (f *Filter) add(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
 	}
@@ -151,13 +154,16 @@ const errZero = "bloom: Add to a zero filter: make it with a constructor, or dec
 
 // Contains reports whether key may have been added: false is certain, true is
 // wrong with probability FPR for a key that was not.
-func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(Sum(key)) }
+func (f *Filter) Contains(key []byte) bool { return filterContains(f, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(SumString(key)) }
+func (f *Filter) ContainsString(key string) bool { return f.Contains(bytesOf(key)) }
 
 // ContainsHash is Contains by digest.
-func (f *Filter) ContainsHash(h Hash) bool {
+func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(f, h) }
+
+// contains is the portable form of ContainsHash.
+func (f *Filter) contains(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)
 	}

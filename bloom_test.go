@@ -92,11 +92,11 @@ var extremes = []Hash{
 
 func TestFilterPlain(t *testing.T) {
 	for _, s := range []Strategy{Mitz32, Mitz64} {
-		for _, words := range []uint64{1, 2, 3, 5, 64, 100, 1023} {
-			for _, k := range []int{1, 2, 3, 4, 5, 7, 8, 13, 255} {
+		for _, words := range []uint64{1, 2, 3, 5, 64, 100, 127, 128, 129, 1023, 1024} {
+			for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8, 13, 255} {
 				f, err := newFilter(s, words*64, k)
 				require.NoError(t, err)
-				sync := f.Clone().Sync()
+				portable, sync := f.Clone(), f.Clone().Sync()
 				batch, batchSync := f.Clone(), f.Clone().Sync()
 				plain := &plainFilter{s, k, make([]bool, words*64)}
 				hs := append(randomHashes(words, min(int(words)*64/k+2, 3000)), extremes...)
@@ -104,12 +104,14 @@ func TestFilterPlain(t *testing.T) {
 				for _, h := range hs {
 					want := plain.add(h)
 					require.Equal(t, want, f.AddHash(h))
+					require.Equal(t, want, portable.add(h))
 					require.Equal(t, want, sync.AddHash(h))
 					if want {
 						added++
 					}
 				}
 				plain.check(t, f)
+				plain.check(t, portable)
 				require.True(t, f.Equal(sync.Snapshot()))
 				require.Equal(t, added, batch.AddBatch(hs))
 				require.True(t, f.Equal(batch))
@@ -123,7 +125,9 @@ func TestFilterPlain(t *testing.T) {
 				for i, h := range probes {
 					want := plain.contains(h)
 					require.Equal(t, want, f.ContainsHash(h))
+					require.Equal(t, want, f.contains(h))
 					require.Equal(t, want, sync.ContainsHash(h))
+					require.Equal(t, want, sync.contains(h))
 					require.Equal(t, want, got[1+i])
 					require.Equal(t, want, gotSync[1+i])
 				}
@@ -182,6 +186,68 @@ func TestSum(t *testing.T) {
 		require.Equal(t, Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}), SumUint32(uint32(n)))
 		require.Equal(t, Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24),
 			byte(n >> 32), byte(n >> 40), byte(n >> 48), byte(n >> 56)}), SumUint64(n))
+	}
+}
+
+// TestKeys holds every way to pass a key to the key's digest, for all lengths and
+// alignments.
+func TestKeys(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	buf := make([]byte, 300)
+	for _, words := range []uint64{3, 130, 1000} {
+		f := Must(NewSize(words*64, 5))
+		f32 := Must(newFilter(Mitz32, words*64, 5))
+		sync := f.Clone().Sync()
+		b := Must(NewBlockedSize(words * 64))
+		byHash, byHash32, blockedByHash := f.Clone(), f32.Clone(), b.Clone()
+		for size := range 200 {
+			for i := range 16 {
+				for j := range buf {
+					buf[j] = byte(r.Uint32())
+				}
+				key := buf[i : i+size]
+				h := murmur(key)
+				for name, test := range map[string]struct {
+					set interface {
+						Contains([]byte) bool
+						ContainsString(string) bool
+						Add([]byte) bool
+						AddString(string) bool
+					}
+					want Set
+				}{
+					"Filter": {f, byHash}, "Mitz32": {f32, byHash32}, "SyncFilter": {sync, byHash}, "BlockedFilter": {b, blockedByHash},
+				} {
+					want := test.want.ContainsHash(h)
+					require.Equal(t, want, test.set.Contains(key), "%s, %d bytes", name, size)
+					require.Equal(t, want, test.set.ContainsString(string(key)), "%s, %d bytes", name, size)
+				}
+				switch i % 4 {
+				case 0:
+					want := byHash.AddHash(h)
+					require.Equal(t, want, f.Add(key), "%d bytes", size)
+					require.Equal(t, want, sync.Add(key))
+					require.Equal(t, byHash32.AddHash(h), f32.Add(key))
+					require.Equal(t, blockedByHash.AddHash(h), b.Add(key))
+				case 1:
+					want := byHash.AddHash(h)
+					require.Equal(t, want, f.AddString(string(key)), "%d bytes", size)
+					require.Equal(t, want, sync.AddString(string(key)))
+					require.Equal(t, byHash32.AddHash(h), f32.AddString(string(key)))
+					require.Equal(t, blockedByHash.AddHash(h), b.AddString(string(key)))
+				}
+			}
+			if size%100 == 99 {
+				require.True(t, f.Equal(byHash))
+				require.True(t, sync.Snapshot().Equal(byHash))
+				require.True(t, f32.Equal(byHash32))
+				require.True(t, b.Equal(blockedByHash))
+				for _, x := range []interface{ Reset() }{f, f32, b, byHash, byHash32, blockedByHash} {
+					x.Reset()
+				}
+				sync = f.Clone().Sync()
+			}
+		}
 	}
 }
 

@@ -95,13 +95,16 @@ func (s *SyncFilter) add32(h Hash) bool {
 }
 
 // Contains reports whether key may have been added; see Filter.Contains.
-func (s *SyncFilter) Contains(key []byte) bool { return s.ContainsHash(Sum(key)) }
+func (s *SyncFilter) Contains(key []byte) bool { return syncContains(s, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (s *SyncFilter) ContainsString(key string) bool { return s.ContainsHash(SumString(key)) }
+func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bytesOf(key)) }
 
 // ContainsHash is Contains by digest.
-func (s *SyncFilter) ContainsHash(h Hash) bool {
+func (s *SyncFilter) ContainsHash(h Hash) bool { return syncContainsHash(s, h) }
+
+// contains is the portable form of ContainsHash.
+func (s *SyncFilter) contains(h Hash) bool {
 	if s.f.strategy == Mitz32 {
 		return s.contains32(h)
 	}

@@ -1,0 +1,75 @@
+//go:build !purego && !race && !msan && !asan
+
+package bloom
+
+//lint:file-ignore U1000 Assembly jumps to the portable forms.
+
+import "golang.org/x/sys/cpu"
+
+// useAVX2 reports a processor of 2013 or later. Where it is false, or a function
+// below is given what it does not do (keys longer than directLen, filters that
+// are zero, tiny or Mitz32), the function goes on in its portable form.
+//
+// Race detectors and sanitizers do not see what assembly reads and writes. With
+// them all code is portable, so that they find, say, a Filter that is written to
+// without a lock.
+var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2 && cpu.X86.HasFMA
+
+//go:noescape
+func filterAdd(f *Filter, key []byte) bool
+
+//go:noescape
+func filterAddHash(f *Filter, h Hash) bool
+
+//go:noescape
+func filterContains(f *Filter, key []byte) bool
+
+//go:noescape
+func filterContainsHash(f *Filter, h Hash) bool
+
+//go:noescape
+func syncContains(f *SyncFilter, key []byte) bool
+
+//go:noescape
+func syncContainsHash(f *SyncFilter, h Hash) bool
+
+//go:noescape
+func blockedAdd(b *BlockedFilter, key []byte) bool
+
+//go:noescape
+func blockedAddHash(b *BlockedFilter, h uint64) bool
+
+//go:noescape
+func blockedContains(b *BlockedFilter, key []byte) bool
+
+//go:noescape
+func blockedContainsHash(b *BlockedFilter, h uint64) bool
+
+func filterAddPortable(f *Filter, key []byte) bool           { return f.AddHash(Sum(key)) }
+func filterAddHashPortable(f *Filter, h Hash) bool           { return f.add(h) }
+func filterContainsPortable(f *Filter, key []byte) bool      { return f.ContainsHash(Sum(key)) }
+func filterContainsHashPortable(f *Filter, h Hash) bool      { return f.contains(h) }
+func syncContainsPortable(f *SyncFilter, key []byte) bool    { return f.ContainsHash(Sum(key)) }
+func syncContainsHashPortable(f *SyncFilter, h Hash) bool    { return f.contains(h) }
+func blockedAddPortable(b *BlockedFilter, key []byte) bool   { return b.AddHash(Sum(key)) }
+func blockedAddHashPortable(b *BlockedFilter, h uint64) bool { return b.add(h) }
+func blockedContainsPortable(b *BlockedFilter, key []byte) bool {
+	return b.ContainsHash(Sum(key))
+}
+func blockedContainsHashPortable(b *BlockedFilter, h uint64) bool { return b.contains(h) }
+
+// batchChunk is how many hashes a batch hands to assembly at once: it cannot be
+// preempted, and should return within some microseconds.
+const batchChunk = 1024
+
+// blocksAdd adds the H1 of count hashes, count > 0, to a filter that is not zero,
+// and returns how many changed a block. It needs useAVX2.
+//
+//go:noescape
+func blocksAdd(b *BlockedFilter, hs *Hash, count int) int
+
+// blocksContain sets count elements of dst, count > 0. It needs what blocksAdd
+// needs.
+//
+//go:noescape
+func blocksContain(b *BlockedFilter, hs *Hash, count int, dst *bool)
