@@ -3,6 +3,7 @@ package bloom
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -722,4 +723,58 @@ func TestReadme(t *testing.T) {
 	// And the package comment's.
 	require.InDelta(t, 9.6, float64(OptimalM(1e9, 0.01))/1e9, 0.05)
 	require.InDelta(t, 4.8, float64(OptimalM(1e9, 0.001)-OptimalM(1e9, 0.01))/1e9, 0.05)
+}
+
+// TestKeysStayOnStacks: no key is allocated for being hashed, however long.
+func TestKeysStayOnStacks(t *testing.T) {
+	f, b := Must(NewSize(1<<16, 3)), Must(NewBlockedSize(1<<16))
+	sync := Must(NewSize(1<<16, 3)).Sync()
+	flower := Must(NewFlower(Must(FlowerFor(1000, 0.9, 0.01))))
+	for name, do := range map[string]func(){
+		"Sum":           func() { var key [1000]byte; Sum(key[:]) },
+		"Filter":        func() { var key [1000]byte; f.Add(key[:]); f.Contains(key[:]) },
+		"SyncFilter":    func() { var key [1000]byte; sync.Add(key[:]); sync.Contains(key[:]) },
+		"BlockedFilter": func() { var key [1000]byte; b.Add(key[:]); b.Contains(key[:]) },
+		"Flower":        func() { var key [1000]byte; flower.Add(key[:]); flower.Contains(key[:]) },
+	} {
+		require.Zero(t, testing.AllocsPerRun(100, do), name)
+	}
+}
+
+// TestKeysOnGrowingStacks adds keys that lie on stacks as long as it takes for
+// some of them to be moved in the middle of it.
+func TestKeysOnGrowingStacks(t *testing.T) {
+	f, b := Must(NewSize(1<<16, 3)), Must(NewBlockedSize(1<<16))
+	sync := Must(NewSize(1<<16, 3)).Sync()
+	var deeper func(depth int, n uint64)
+	deeper = func(depth int, n uint64) {
+		if depth > 0 {
+			deeper(depth-1, n)
+			return
+		}
+		var key [directLen + 8]byte
+		binary.BigEndian.PutUint64(key[directLen:], n)
+		switch n % 3 {
+		case 0:
+			f.Add(key[:])
+		case 1:
+			sync.Contains(key[:])
+			sync.Add(key[:])
+		case 2:
+			b.Add(key[:])
+		}
+	}
+	const n = 3000
+	for i := range uint64(n) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			deeper(int(i%1000), i)
+		}()
+		<-done
+	}
+	for i := range uint64(n) {
+		key := binary.BigEndian.AppendUint64(make([]byte, directLen), i)
+		require.True(t, []interface{ Contains([]byte) bool }{f, sync, b}[i%3].Contains(key), i)
+	}
 }

@@ -32,7 +32,7 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // Guava's Funnels.byteArrayFunnel feeds its filters. It does not retain key.
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian {
-		h1, h2 := murmur3.Sum128(key)
+		h1, h2 := murmur3.Sum128(onStack(key))
 		return Hash{h1, h2}
 	}
 	var h1, h2, k1, k2 uint64
