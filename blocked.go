@@ -210,7 +210,7 @@ func (b *BlockedFilter) touch(hs []Hash) (sum uint64) {
 	return sum
 }
 
-// add is the portable form of AddHash.
+// add is AddHash in Go.
 func (b *BlockedFilter) add(h uint64) bool {
 	if len(b.words) == 0 {
 		panic(errZero)
@@ -225,7 +225,7 @@ func (b *BlockedFilter) add(h uint64) bool {
 	return clear != 0
 }
 
-// contains is the portable form of ContainsHash.
+// contains is ContainsHash in Go.
 func (b *BlockedFilter) contains(h uint64) bool {
 	if len(b.words) == 0 {
 		return false

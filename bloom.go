@@ -130,7 +130,8 @@ func (f *Filter) AddString(key string) bool { return f.Add(bytesOf(key)) }
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(f, h) }
 
-// add is the portable form of AddHash.
+// add is AddHash in Go, and Add is add of Sum. Assembly, where there is any,
+// does the same; see asm_amd64.go.
 func (f *Filter) add(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
@@ -162,7 +163,7 @@ func (f *Filter) ContainsString(key string) bool { return f.Contains(bytesOf(key
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(f, h) }
 
-// contains is the portable form of ContainsHash.
+// contains is ContainsHash in Go; see add.
 func (f *Filter) contains(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)

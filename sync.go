@@ -103,7 +103,7 @@ func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bytesOf
 // ContainsHash is Contains by digest.
 func (s *SyncFilter) ContainsHash(h Hash) bool { return syncContainsHash(s, h) }
 
-// contains is the portable form of ContainsHash.
+// contains is ContainsHash in Go.
 func (s *SyncFilter) contains(h Hash) bool {
 	if s.f.strategy == Mitz32 {
 		return s.contains32(h)
