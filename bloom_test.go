@@ -100,7 +100,7 @@ func TestFilterPlain(t *testing.T) {
 				portable, sync := f.Clone(), f.Clone().Sync()
 				batch, batchSync := f.Clone(), f.Clone().Sync()
 				plain := &plainFilter{s, k, make([]bool, words*64)}
-				hs := append(randomHashes(words, min(int(words)*64/k+2, 3000)), extremes...)
+				hs := append(randomHashes(words, min(int(words)*64/k+2, 1000)), extremes...)
 				added := 0
 				for _, h := range hs {
 					want := plain.add(h)
@@ -119,7 +119,7 @@ func TestFilterPlain(t *testing.T) {
 				require.Equal(t, added, batchSync.AddBatch(hs))
 				require.True(t, f.Equal(batchSync.Snapshot()))
 
-				probes := append(randomHashes(words+1, 1000), hs...)
+				probes := append(randomHashes(words+1, 500), hs...)
 				got := f.ContainsBatch([]bool{true}, probes)
 				gotSync := sync.ContainsBatch([]bool{true}, probes)
 				require.True(t, got[0])
