@@ -6,9 +6,10 @@ package bloom
 
 import "golang.org/x/sys/cpu"
 
-// useAVX2 reports a processor of 2013 or later. Where it is false, or a function
-// below is given what it does not do (keys longer than directLen, filters that
-// are zero, tiny or Mitz32), the function goes on in its portable form.
+// useAVX2 reports a processor with AVX2, BMI2 and FMA. Where it is false, or a
+// function below is given what it does not do (keys longer than directLen, filters
+// that are zero, tiny or Mitz32), the function goes on in its portable form. That
+// lets no key escape either; see onStack.
 //
 // Race detectors and sanitizers do not see what assembly reads and writes. With
 // them all code is portable, so that they find, say, a Filter that is written to

@@ -65,18 +65,11 @@ GLOBL blockOnes<>(SB), RODATA|NOPTR, $32
 	CMPQ BlockedFilter_words+8(DX), $0 \
 	JEQ portable
 
-#define KEY(portable) \
-	MOVQ key_len+16(FP), SI   \
-	CMPQ SI, $const_directLen \
-	JHI portable              \
-	MOVQ key_base+8(FP), DI   \
-	HASH                      \
-	MOVQ b+0(FP), DX
-
 // func blockedAdd(b *BlockedFilter, key []byte) bool
 TEXT ·blockedAdd(SB), NOSPLIT, $0-33
 	FILTER(portable)
 	KEY(portable)
+	MOVQ b+0(FP), DX
 	INSERT
 	MOVB CX, ret+32(FP)
 	RET
@@ -97,6 +90,7 @@ portable:
 TEXT ·blockedContains(SB), NOSPLIT, $0-33
 	FILTER(portable)
 	KEY(portable)
+	MOVQ b+0(FP), DX
 	CONTAINS
 	MOVB CX, ret+32(FP)
 	RET

@@ -5,9 +5,9 @@
 #include "hash_amd64.h"
 
 // Four probes of a Mitz64 filter are located at once, in the four lanes of a
-// vector. That is not for the arithmetic, of which there is not much: the
-// processor hashes the next key while the probes of this one wait for its hash,
-// as long as it has room for all that waits, and four lanes take a fourth of it.
+// vector. That is not for the arithmetic, of which there is not much. Most of the
+// time goes by while the probes wait for the hash. The processor hashes the next
+// key meanwhile, if it has room for all that waits, and vectors need less of it.
 //
 // The word of a bit is v mod W, with v = x<<1>>7 < 2^57 and W words; see locate.
 // In floating point,
@@ -47,8 +47,9 @@ GLOBL two84two52<>(SB), RODATA|NOPTR, $8
 DATA twoMinus64<>(SB)/8, $0x3bf0000000000000
 GLOBL twoMinus64<>(SB), RODATA|NOPTR, $8
 
-// SETUP prepares to probe the filter at DI for the digest AX, BX.
+// SETUP prepares to probe the filter for the digest AX, BX.
 //
+//	DI        the filter
 //	R8        the words
 //	CX        k
 //	Y0        H1, H1 + H2, H1 + 2*H2, H1 + 3*H2: what the first four bits stand for
@@ -57,6 +58,7 @@ GLOBL twoMinus64<>(SB), RODATA|NOPTR, $8
 //	Y5        1/W
 //	Y6 to Y8  2^84, 2^52, 2^84 + 2^52
 #define SETUP \
+	MOVQ f+0(FP), DI                                       \
 	MOVQ (Filter_bits+bitset_words+0)(DI), R8              \
 	VPBROADCASTD (Filter_bits+bitset_words+8)(DI), Y4      \
 	VXORPS X5, X5, X5                                      \
@@ -141,8 +143,7 @@ done:                \
 	ANDL $1, R9
 
 // SET sets the next bit, in the given word, and takes it off R9 if it was set.
-// BTSQ would do most of that, but takes three times as long while the
-// processor's other thread is busy (AMD Zen 4).
+// BTSQ would do most of that, but is slower on a busy machine (AMD Zen 4).
 #define SET(word) \
 	MOVL $1, SI                 \
 	SHLXQ AX, SI, SI            \
@@ -193,18 +194,9 @@ done:                            \
 	CMPQ (Filter_bits+bitset_words+8)(DX), $128 \
 	JCS portable
 
-#define KEY(portable) \
-	MOVQ key_len+16(FP), SI   \
-	CMPQ SI, $const_directLen \
-	JHI portable              \
-	MOVQ key_base+8(FP), DI   \
-	HASH                      \
-	MOVQ f+0(FP), DI
-
 #define DIGEST \
 	MOVQ h_H1+8(FP), AX  \
-	MOVQ h_H2+16(FP), BX \
-	MOVQ f+0(FP), DI
+	MOVQ h_H2+16(FP), BX
 
 // func filterAdd(f *Filter, key []byte) bool
 TEXT ·filterAdd(SB), NOSPLIT, $0-33

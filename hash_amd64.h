@@ -118,6 +118,15 @@ half:                                 \
 	ADDQ BX, AX                   \
 	ADDQ AX, BX
 
+// KEY is HASH of the argument that follows the filter, and leaves long keys to
+// portable code.
+#define KEY(portable) \
+	MOVQ key_len+16(FP), SI   \
+	CMPQ SI, $const_directLen \
+	JHI portable              \
+	MOVQ key_base+8(FP), DI   \
+	HASH
+
 // The 16 bytes from the n-th before the middle shuffle the last n of 16 bytes to
 // the front, and zeros behind them.
 DATA hashTail<>+0(SB)/8, $0x0706050403020100
