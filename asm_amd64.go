@@ -6,15 +6,15 @@ package bloom
 
 import "golang.org/x/sys/cpu"
 
-// useAVX2 reports a processor with AVX2, BMI2 and FMA. Where it is false, or a
+// useAVX2 reports a processor with AVX2 and BMI2. Where it is false, or a
 // function below is given what it does not do (keys longer than directLen, filters
-// that are zero, tiny or Mitz32), the function goes on in its portable form. That
+// that are zero or Mitz32), the function goes on in its portable form. That
 // lets no key escape either; see onStack.
 //
 // Race detectors and sanitizers do not see what assembly reads and writes. With
 // them all code is portable, so that they find, say, a Filter that is written to
 // without a lock.
-var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2 && cpu.X86.HasFMA
+var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
 //go:noescape
 func filterAdd(f *Filter, key []byte) bool

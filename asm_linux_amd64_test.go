@@ -6,10 +6,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"slices"
 	"syscall"
 	"testing"
 	"unsafe" // a mapping's bytes as words
 
+	"github.com/seed79a3ff49/bloom/internal/mxcsr"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,11 +37,11 @@ func TestAssemblyIndexes(t *testing.T) {
 
 	r := rand.New(rand.NewPCG(7, 8))
 	sizes := []uint64{
-		128, 129, 130, 255, 256, 257, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1,
+		1, 2, 3, 5, 127, 128, 129, 255, 256, 257, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1,
 		maxWords / 4 * 3, maxWords - 2, maxWords - 1, maxWords,
 	}
 	for range 100 {
-		sizes = append(sizes, max(128, r.Uint64()%maxWords>>r.UintN(24)))
+		sizes = append(sizes, max(1, r.Uint64()%maxWords>>r.UintN(24)))
 	}
 	for _, w := range sizes {
 		m := w * 64
@@ -79,6 +82,33 @@ func TestAssemblyIndexes(t *testing.T) {
 		}
 		if w > 1<<16 {
 			require.NoError(t, syscall.Madvise(region, syscall.MADV_DONTNEED))
+		}
+	}
+}
+
+// TestAssemblyRounding holds the bits that assembly sets to the portable ones,
+// whatever the thread's floating-point arithmetic does to fractions. A host of Go
+// code may have changed that.
+func TestAssemblyRounding(t *testing.T) {
+	hs := randomHashes(3, 10_000)
+	for _, words := range []uint64{1, 2, 130, 9973, 1 << 20} {
+		want, got := Must(NewSize(words*64, 7)), Must(NewSize(words*64, 7))
+		for _, h := range hs {
+			want.add(h)
+		}
+		for mode := uint32(0); mode <= mxcsr.Rounding; mode += mxcsr.Rounding / 3 {
+			got.Reset()
+			runtime.LockOSThread()
+			register := mxcsr.Swap(0)
+			mxcsr.Swap(register&^mxcsr.Rounding | mode)
+			for _, h := range hs {
+				got.AddHash(h)
+			}
+			found := !slices.Contains(got.ContainsBatch(nil, hs), false)
+			mxcsr.Swap(register)
+			runtime.UnlockOSThread()
+			require.True(t, got.Equal(want), "%d words, mode %#x", words, mode)
+			require.True(t, found, "%d words, mode %#x", words, mode)
 		}
 	}
 }

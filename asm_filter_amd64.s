@@ -10,16 +10,17 @@
 // key meanwhile, if it has room for all that waits, and vectors need less of it.
 //
 // The word of a bit is v mod W, with v = x<<1>>7 < 2^57 and W words; see locate.
-// In floating point,
+// Let y = x<<1 = 128*v + (less than 128) and let r be the reciprocal. Then
 //
-//	n = v * (reciprocal * 2^-64), rounded to an integer,
+//	q = y*r / 2^71, rounded down,
 //
-// is off v/W by less than 0.76: rounding v and the reciprocal to 53 bits costs
-// 2^-53 of the quotient each, which from W = 128 on is less than 2^50; the
-// reciprocal itself costs 2^-7 (locate again), and rounding the result a half. So
-// v - n*W is between -0.76 W and 0.76 W, and one addition of W, where it is
-// negative, makes it the remainder. Since W < 2^31 it is enough to know its low 32
-// bits.
+// is at most v/W, since y/128 < v+1. The multiplier has 32 bits, so y*r / 2^64 is
+// added up from three products of halves. The fourth product and what each shift
+// cuts off are less than 1 each, and so is what y times the error of r comes to:
+// the sum is less than 4 too small. So q is at most 4/128 less than v/W before it
+// is rounded down, and v - q*W is at least 0 and less than 2*W. One subtraction of
+// W, where there is a W to subtract, makes it the remainder. Since W < 2^31, it is
+// enough to know the low 32 bits of v, q and their difference.
 
 DATA lane1<>+0(SB)/8, $0
 DATA lane1<>+8(SB)/8, $-1
@@ -33,46 +34,28 @@ DATA lane2<>+16(SB)/8, $-1
 DATA lane2<>+24(SB)/8, $-1
 GLOBL lane2<>(SB), RODATA|NOPTR, $32
 
-// An unsigned integer below 2^52 becomes a float64 by setting the bits of 2^52
-// above it; one that is to be multiplied by 2^32, those of 2^84.
-DATA two52<>(SB)/8, $0x4330000000000000
-GLOBL two52<>(SB), RODATA|NOPTR, $8
-
-DATA two84<>(SB)/8, $0x4530000000000000
-GLOBL two84<>(SB), RODATA|NOPTR, $8
-
-DATA two84two52<>(SB)/8, $0x4530000000100000
-GLOBL two84two52<>(SB), RODATA|NOPTR, $8
-
-DATA twoMinus64<>(SB)/8, $0x3bf0000000000000
-GLOBL twoMinus64<>(SB), RODATA|NOPTR, $8
-
 // SETUP prepares to probe the filter for the digest AX, BX.
 //
-//	DI        the filter
-//	R8        the words
-//	CX        k
-//	Y0        H1, H1 + H2, H1 + 2*H2, H1 + 3*H2: what the first four bits stand for
-//	Y3        4*H2, in each lane
-//	Y4        W, in the low half of each lane
-//	Y5        1/W
-//	Y6 to Y8  2^84, 2^52, 2^84 + 2^52
-#define SETUP \
+//	DI      the filter
+//	R8      the words
+//	CX      k
+//	Y0      2*H1, 2*(H1 + H2), 2*(H1 + 2*H2), 2*(H1 + 3*H2): y of the first four bits
+//	Y3      8*H2, in each lane
+//	Y4      W, in each half of each lane
+//	Y5, Y6  the low and the high half of the reciprocal, in each half of each lane
+#define SETUP                                                  \
 	MOVQ f+0(FP), DI                                       \
 	MOVQ (Filter_bits+bitset_words+0)(DI), R8              \
 	VPBROADCASTD (Filter_bits+bitset_words+8)(DI), Y4      \
-	VXORPS X5, X5, X5                                      \
-	VCVTSI2SDQ (Filter_bits+bitset_reciprocal)(DI), X5, X5 \
-	VMULSD twoMinus64<>(SB), X5, X5                        \
-	VBROADCASTSD X5, Y5                                    \
-	VPBROADCASTQ two84<>(SB), Y6                           \
-	VPBROADCASTQ two52<>(SB), Y7                           \
-	VPBROADCASTQ two84two52<>(SB), Y8                      \
+	VPBROADCASTD (Filter_bits+bitset_reciprocal)(DI), Y5   \
+	VPBROADCASTD (Filter_bits+bitset_reciprocal+4)(DI), Y6 \
 	MOVQ Filter_k(DI), CX                                  \
 	VMOVQ AX, X0                                           \
 	VMOVQ BX, X1                                           \
 	VPBROADCASTQ X0, Y0                                    \
 	VPBROADCASTQ X1, Y1                                    \
+	VPADDQ Y0, Y0, Y0                                      \
+	VPADDQ Y1, Y1, Y1                                      \
 	VPADDQ Y1, Y1, Y2                                      \
 	VPSLLQ $2, Y1, Y3                                      \
 	VPAND lane1<>(SB), Y1, Y1                              \
@@ -80,39 +63,38 @@ GLOBL twoMinus64<>(SB), RODATA|NOPTR, $8
 	VPADDQ Y1, Y0, Y0                                      \
 	VPADDQ Y2, Y0, Y0
 
-// LOCATE sets DX, R11, R12 and R13 to the words of the next four bits. It
-// converts v, in Y1, by its halves, in Y2 and Y9. The low half of n + 2^52 as a
-// float64, in Y2 then, is that of n. Of v - n*W, as an unsigned number, and itself
-// plus W the smaller one is the remainder.
-#define LOCATE \
-	VPADDQ Y0, Y0, Y1          \
-	VPSRLQ $7, Y1, Y1          \
-	VPADDQ Y3, Y0, Y0          \
-	VPSRLQ $32, Y1, Y2         \
-	VPOR Y6, Y2, Y2            \
-	VPBLENDD $0xaa, Y7, Y1, Y9 \
-	VSUBPD Y8, Y2, Y2          \
-	VADDPD Y9, Y2, Y2          \
-	VFMADD213PD Y7, Y5, Y2     \
-	VPMULUDQ Y4, Y2, Y2        \
-	VPSUBD Y2, Y1, Y1          \
-	VPADDD Y4, Y1, Y2          \
-	VPMINUD Y2, Y1, Y1         \
-	VEXTRACTI128 $1, Y1, X2    \
-	VMOVD X1, DX               \
-	VPEXTRD $2, X1, R11        \
-	VMOVD X2, R12              \
+// LOCATE sets DX, R11, R12 and R13 to the words of the next four bits.
+#define LOCATE                  \
+	VPSRLQ $32, Y0, Y1      \
+	VPMULUDQ Y6, Y0, Y2     \
+	VPMULUDQ Y5, Y1, Y7     \
+	VPMULUDQ Y6, Y1, Y1     \
+	VPSRLQ $32, Y2, Y2      \
+	VPSRLQ $32, Y7, Y7      \
+	VPADDQ Y2, Y1, Y1       \
+	VPADDQ Y7, Y1, Y1       \
+	VPSRLQ $7, Y1, Y1       \
+	VPMULUDQ Y4, Y1, Y1     \
+	VPSRLQ $7, Y0, Y2       \
+	VPADDQ Y3, Y0, Y0       \
+	VPSUBD Y1, Y2, Y1       \
+	VPSUBD Y4, Y1, Y2       \
+	VPMINUD Y2, Y1, Y1      \
+	VEXTRACTI128 $1, Y1, X2 \
+	VMOVD X1, DX            \
+	VPEXTRD $2, X1, R11     \
+	VMOVD X2, R12           \
 	VPEXTRD $2, X2, R13
 
 // TEST clears bit 0 of R9 if the next bit, in the given word, is clear.
-#define TEST(word) \
+#define TEST(word)                  \
 	SHRXQ AX, (R8)(word*8), R10 \
 	ADDQ BX, AX                 \
 	ANDQ R10, R9
 
 // CONTAINS sets R9 to 1 or 0. Like the portable loop it branches once for four
 // bits.
-#define CONTAINS \
+#define CONTAINS     \
 	SETUP        \
 	MOVL $1, R9  \
 	SUBQ $4, CX  \
@@ -144,7 +126,7 @@ done:                \
 
 // SET sets the next bit, in the given word, and takes it off R9 if it was set.
 // BTSQ would do most of that, but is slower on a busy machine (AMD Zen 4).
-#define SET(word) \
+#define SET(word)                   \
 	MOVL $1, SI                 \
 	SHLXQ AX, SI, SI            \
 	SHRXQ AX, (R8)(word*8), R10 \
@@ -154,7 +136,7 @@ done:                \
 	ADDQ BX, AX
 
 // INSERT sets R9 to the number of bits that were clear.
-#define INSERT \
+#define INSERT                   \
 	SETUP                    \
 	MOVQ CX, R9              \
 	SUBQ $4, CX              \
@@ -185,17 +167,17 @@ done:                            \
 
 // FILTER leaves to portable code the filters that SETUP is not for, the zero
 // Filter among them. A SyncFilter begins with its Filter.
-#define FILTER(portable) \
-	CMPB ·useAVX2(SB), $0                       \
-	JEQ portable                                \
-	MOVQ f+0(FP), DX                            \
-	CMPB Filter_strategy(DX), $const_Mitz64     \
-	JNE portable                                \
-	CMPQ (Filter_bits+bitset_words+8)(DX), $128 \
-	JCS portable
+#define FILTER(portable)                        \
+	CMPB ·useAVX2(SB), $0                   \
+	JEQ portable                            \
+	MOVQ f+0(FP), DX                        \
+	CMPB Filter_strategy(DX), $const_Mitz64 \
+	JNE portable                            \
+	CMPQ Filter_k(DX), $0                   \
+	JEQ portable
 
-#define DIGEST \
-	MOVQ h_H1+8(FP), AX  \
+#define DIGEST              \
+	MOVQ h_H1+8(FP), AX \
 	MOVQ h_H2+16(FP), BX
 
 // func filterAdd(f *Filter, key []byte) bool
