@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"strconv"
 	"sync/atomic"
 	"testing"
 )
@@ -106,33 +108,85 @@ func BenchmarkSum(b *testing.B) {
 	})
 }
 
+// keyMakers return the i-th key, which is stored, or made in buf just before.
+// What was just written is on its way to the cache, and can be read only as it
+// was written: a read across two writes waits.
+func keyMakers() (names []string, makers []func(buf []byte, i uint64) []byte) {
+	add := func(name string, maker func(buf []byte, i uint64) []byte) {
+		names, makers = append(names, name), append(makers, maker)
+	}
+	const stored = 1024 // in the first-level cache, or near it
+	rnd := rand.New(rand.NewPCG(3, 4))
+	random := make([]byte, stored+64)
+	for i := range random {
+		random[i] = byte(rnd.Uint32())
+	}
+	le := binary.LittleEndian
+	for _, size := range []int{8, 16, 20, 36, 40} {
+		keys := make([]byte, stored*size)
+		for i := range uint64(stored) {
+			le.PutUint64(keys[int(i)*size:], i)
+		}
+		add(fmt.Sprintf("key=%dB/from=store", size), func(_ []byte, i uint64) []byte {
+			return keys[int(i%stored)*size:][:size]
+		})
+		add(fmt.Sprintf("key=%dB/from=integers", size), func(buf []byte, i uint64) []byte {
+			buf = le.AppendUint64(buf, i%stored)
+			for len(buf) < size-7 {
+				buf = le.AppendUint64(buf, i)
+			}
+			if len(buf) < size {
+				buf = le.AppendUint32(buf, uint32(i))
+			}
+			return buf
+		})
+	}
+	add("key=varint", func(buf []byte, i uint64) []byte { return binary.AppendUvarint(buf, i%stored<<24) })
+	add("key=decimal", func(buf []byte, i uint64) []byte { return strconv.AppendUint(buf, i%stored*1e9, 10) })
+	add("key=path", func(buf []byte, i uint64) []byte {
+		buf = append(buf, "/var/lib/"...)
+		buf = strconv.AppendUint(buf, i%stored, 36)
+		return append(buf, "/index.html"...)
+	})
+	lengths := make([]byte, stored)
+	for i := range lengths {
+		lengths[i] = byte(1 + rnd.UintN(50))
+	}
+	add("key=1-50B/from=store", func(_ []byte, i uint64) []byte {
+		return random[i%stored:][:lengths[i%stored]]
+	})
+	add("key=1-50B/from=copy", func(buf []byte, i uint64) []byte {
+		return append(buf, random[i%stored:][:lengths[i%stored]]...)
+	})
+	return names, makers
+}
+
 func BenchmarkAdd(b *testing.B) {
 	f := Must(New(1e5, 0.01))
-	for _, size := range []int{8, 36} {
-		b.Run(fmt.Sprintf("n=1e5/key=%dB", size), func(b *testing.B) {
-			key := make([]byte, size)
+	names, makers := keyMakers()
+	for i, key := range makers {
+		b.Run("n=1e5/"+names[i], func(b *testing.B) {
+			buf := make([]byte, 0, 64)
 			for i := uint64(0); b.Loop(); i++ {
-				binary.LittleEndian.PutUint64(key, i%1e5)
-				f.Add(key)
+				f.Add(key(buf, i))
 			}
 		})
 	}
 }
 
 func BenchmarkContains(b *testing.B) {
-	f := Must(New(1e5, 0.01))
-	key := make([]byte, 36)
-	for i := range uint64(1e5) {
-		binary.LittleEndian.PutUint64(key, i)
-		f.Add(key)
-		f.Add(key[:8])
-	}
-	for _, size := range []int{8, 36} {
-		for _, offset := range []uint64{0, 1 << 40} {
-			b.Run(fmt.Sprintf("n=1e5/key=%dB/present=%t", size, offset == 0), func(b *testing.B) {
+	names, makers := keyMakers()
+	for i, key := range makers {
+		for _, present := range []bool{true, false} {
+			b.Run(fmt.Sprintf("n=1e5/%s/present=%t", names[i], present), func(b *testing.B) {
+				f := Must(New(1e5, 0.01))
+				f.AddBatch(randomHashes(1, 1e5))
+				buf := make([]byte, 0, 64)
+				for i := uint64(0); present && i < 1024; i++ {
+					f.Add(key(buf, i))
+				}
 				for i := uint64(0); b.Loop(); i++ {
-					binary.LittleEndian.PutUint64(key, offset+i%1e5)
-					f.Contains(key[:size])
+					f.Contains(key(buf, i))
 				}
 			})
 		}
