@@ -50,7 +50,7 @@ return true`)
 			for _, key := range keys {
 				offsets := make([]any, 14)
 				for i := range offsets {
-					offsets[i] = murmur3.Sum64(append(key[:len(key):len(key)], byte(i))) % f.m
+					offsets[i] = murmur3.Sum64(append(key[:len(key):len(key)], byte(i))) % f.M()
 				}
 				if err := s.Run(ctx, client, []string{"go-zero"}, offsets...).Err(); err != nil && err != redis.Nil {
 					return err

@@ -1,43 +1,22 @@
-// Package bloomredis keeps one Bloom filter in Redis for many processes.
-//
-// The filter is one string, and the string is the binary form of Google Guava,
-// whole: GET of its key is a file that Java's BloomFilter.readFrom reads. Guava's
-// bit i is Redis's bit 48 + (i XOR 63). What a [Filter] answers is what a
-// bloom.Filter with the same keys would, and every call that fails returns an
-// error, never a wrong "absent".
-//
-// Beside the string stands a stream of the last keys added, as digests, in the
-// same hash slot of a cluster. With it [Filter.Source] keeps copies in the memory
-// of other machines milliseconds behind; see package replica. It holds about one
-// key in fifty of the filter's capacity and takes half as much memory as the
-// string.
-//
-// Redis 6.0 or later is needed. A filter is as durable as its server: what is
-// lost there, by a crash without "appendfsync always", by failover to a replica
-// that lags, or by eviction, is absent from then on. Give the keys no expiry and
-// let maxmemory-policy spare them. A client must not read from replicas, which
-// lag (ReadOnly, RouteByLatency and RouteRandomly of a cluster client).
 package bloomredis
 
 import (
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
-	"math"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
 )
 
-const (
-	headerSize = 6         // bytes of Guava's form before the bits
-	maxSize    = 512 << 20 // bytes in a Redis string
+const maxSize = 512 << 20 // bytes in a Redis string
 
-	// chunk is how many keys travel at a time.
-	chunk = 256
-)
+// ErrLost is wrapped by every error that means that a key no longer holds what
+// was opened: it was deleted, evicted, cut, overwritten or created anew, or the
+// server came back without it. Nothing is ever "absent" from a lost filter. To
+// go on with what is there now, open the key again.
+var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
 // Filter is a filter in Redis. Its methods may be called by many goroutines at
 // once, and any number of processes may share the key.
@@ -45,236 +24,207 @@ const (
 // Every call ends when its context does, even if the client was made without
 // ContextTimeoutEnabled.
 type Filter struct {
-	client redis.UniversalClient
-	key    string
+	caller
 	stream string
-	header string
-	m      uint64
-	k      int
+	ident  string // the key beside that holds id
+	id     string // given to the filter when it was created; empty if others created it
+	params guavaHeader
+	header string // params in Guava's form
 	keep   uint64 // entries of the stream that are not trimmed
 }
 
 // Open returns the filter under key, for n expected keys at false-positive rate
-// p as in bloom.New. If there is no such key it creates the filter, atomically:
-// of processes that race one creates it and all use it. If there is, it must be
-// a filter of the same parameters; another, or any other value, is left as it is
-// and named in the error.
+// p as in [bloom.New]. If there is no such key, Open creates the filter. Of
+// processes that race, one creates it and all use it. If there is a filter of
+// other parameters, the error wraps [bloom.ErrMismatch]. If there is any other
+// value, the error wraps [bloom.ErrFormat]. Either is left as it is.
 //
 // A Redis string holds 512 MB, which is the filter of some 448 million keys at
-// 1 %; for more see Sharded. Redis serves nobody else while it clears the
-// memory of a new one, which takes the largest about a second.
+// 1 %. For more see [Sharded]. Redis serves nobody else while it clears the
+// memory of a new filter, which takes the largest about a second.
 //
 // On a cluster the part of key in braces, if any, decides its hash slot, as
 // always. A key with a closing brace but without such a part is an error.
 func Open(ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64) (*Filter, error) {
-	if m := bloom.OptimalM(n, p); p > 0 && m > (maxSize-headerSize)/8*64 {
-		return nil, fmt.Errorf("bloom: n = %d, p = %v need m = %d bits; a Redis string holds %d bytes: use OpenSharded", n, p, m, maxSize)
-	}
-	local, err := bloom.New(n, p)
+	params, err := paramsFor(n, p)
 	if err != nil {
 		return nil, err
 	}
-	stream, err := beside(key, "adds")
+	f, err := newFilter(client, key, params)
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{
-		client: client,
-		key:    key,
-		stream: stream,
-		header: headerOf(local),
-		m:      local.M(),
-		k:      local.K(),
-		keep:   max(1024, local.M()/512),
-	}
-	found, err := f.run(ctx, openScript, nil, f.header, f.size(), nonce())
+	found, err := f.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var kind, header string
-	var size int64
-	if err := scan(found, &kind, &header, &size); err != nil {
-		return nil, f.error(err)
-	}
-	if kind != "string" {
-		return nil, fmt.Errorf("bloom: redis key %q: %w: holds a %s", key, bloom.ErrFormat, kind)
-	}
-	if header != f.header || size != f.size() {
-		return nil, f.mismatch(header, size)
-	}
-	return f, nil
-}
-
-func (f *Filter) size() int64 { return headerSize + int64(f.m/8) }
-
-func headerOf(f *bloom.Filter) string {
-	return string(binary.BigEndian.AppendUint32([]byte{byte(f.Strategy()), byte(f.K())}, uint32(f.M()/64)))
-}
-
-// mismatch is the error for a string that is not this filter. A size below 0 is
-// not known.
-func (f *Filter) mismatch(header string, size int64) error {
-	return fmt.Errorf("bloom: redis key %q: %w: holds %s, want %s",
-		f.key, bloom.ErrFormat, describe(header, size), describe(f.header, f.size()))
-}
-
-// describe says what a string is that starts with header.
-func describe(header string, size int64) string {
-	if header == "" {
-		return "nothing"
-	}
-	if len(header) == headerSize && header[0] <= 1 && header[1] > 0 {
-		words := int64(binary.BigEndian.Uint32([]byte(header[2:])))
-		if words > 0 && words <= math.MaxInt32 && (size < 0 || size == headerSize+8*words) {
-			return fmt.Sprintf("a filter of m = %d, k = %d, strategy = %v", words*64, header[1], bloom.Strategy(header[0]))
-		}
-	}
-	if size < 0 {
-		return fmt.Sprintf("no filter but % x...", header)
-	}
-	return fmt.Sprintf("no filter but %d bytes that start % x", size, header)
-}
-
-func (f *Filter) error(err error) error {
-	return fmt.Errorf("bloom: redis key %q: %w", f.key, err)
-}
-
-// beside returns the name of another key of the same hash slot. Names of
-// different keys differ.
-func beside(key, name string) (string, error) {
-	if _, after, ok := strings.Cut(key, "{"); ok && strings.Index(after, "}") > 0 {
-		return key + ":" + name, nil
-	}
-	if strings.Contains(key, "}") {
-		return "", fmt.Errorf("bloom: redis key %q has a closing brace but no hash tag", key)
-	}
-	return name + ":{" + key + "}", nil
-}
-
-// offsets appends the numbers that Redis gives the bits of h.
-func (f *Filter) offsets(dst []uint64, h bloom.Hash) []uint64 {
-	for range f.k {
-		dst = append(dst, headerSize*8+(h.H1&math.MaxInt64%f.m^63))
-		h.H1 += h.H2
-	}
-	return dst
-}
-
-// Add adds key in one round trip. It reports whether the filter changed: true
-// means that key was certainly new, false that it was probably added before, by
-// whatever process. When it returns an error the key may have been added or
-// not. It is never sent twice, which could make a new key look like an old one,
-// whatever the client's MaxRetries.
-func (f *Filter) Add(ctx context.Context, key []byte) (bool, error) {
-	return f.AddHash(ctx, bloom.Sum(key))
-}
-
-// AddString is Add of key's bytes, without copying them.
-func (f *Filter) AddString(ctx context.Context, key string) (bool, error) {
-	return f.AddHash(ctx, bloom.SumString(key))
-}
-
-// AddHash is Add by digest.
-func (f *Filter) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	added, err := f.AddBatch(ctx, []bloom.Hash{h})
-	return err == nil && added[0], err
-}
-
-// AddBatch adds hs in order and returns for each what Add would. It takes a
-// round trip for each 256 of them. When it returns an error any of hs may have
-// been added or not.
-func (f *Filter) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
-	dst := make([]bool, 0, len(hs))
-	var offsets []uint64
-	for len(hs) > 0 {
-		part := hs[:min(chunk, len(hs))]
-		hs = hs[len(part):]
-
-		digests := make([]byte, 0, 16*len(part))
-		args := make([]any, 3, 3+4*f.k*len(part))
-		for _, h := range part {
-			digests = binary.BigEndian.AppendUint64(digests, h.H1)
-			digests = binary.BigEndian.AppendUint64(digests, h.H2)
-			offsets = f.offsets(offsets[:0], h)
-			for _, offset := range offsets {
-				args = append(args, "SET", "u1", offset, 1)
-			}
-		}
-		args[0], args[1], args[2] = f.header, f.keep, digests
-		reply, err := f.run(ctx, addScript, nil, args...)
+	if found.kind == "none" {
+		reply, err := f.runOnce(ctx, openScript, f.keys(), f.header, params.Size(), nonce())
 		if err != nil {
 			return nil, err
 		}
-		if found, ok := reply.(string); ok {
-			return nil, f.mismatch(found, -1)
-		}
-		changed, ok := reply.([]any)
-		if !ok || len(changed) != len(part) {
-			return nil, f.error(fmt.Errorf("unexpected reply %v", reply))
-		}
-		for _, c := range changed {
-			dst = append(dst, c == int64(1))
+		if !scan(reply, &found.kind, &found.header, &found.size, &found.id) {
+			return nil, f.errorf("unexpected reply %v", reply)
 		}
 	}
-	return dst, nil
-}
-
-// Contains reports, in one round trip, whether key may have been added, by
-// whatever process: false is certain, if there is no error.
-func (f *Filter) Contains(ctx context.Context, key []byte) (bool, error) {
-	return f.ContainsHash(ctx, bloom.Sum(key))
-}
-
-// ContainsString is Contains of key's bytes, without copying them.
-func (f *Filter) ContainsString(ctx context.Context, key string) (bool, error) {
-	return f.ContainsHash(ctx, bloom.SumString(key))
-}
-
-// ContainsHash is Contains by digest.
-func (f *Filter) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	found, err := f.ContainsBatch(ctx, []bloom.Hash{h})
-	return err == nil && found[0], err
-}
-
-// ContainsBatch returns Contains of each of hs. It takes a round trip for each
-// 256 of them.
-func (f *Filter) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
-	dst := make([]bool, 0, len(hs))
-	var offsets []uint64
-	for len(hs) > 0 {
-		part := hs[:min(chunk, len(hs))]
-		hs = hs[len(part):]
-
-		// The header with the bits: those of a missing key are all 0.
-		args := make([]any, 0, 5+3*f.k*len(part))
-		args = append(args, "BITFIELD_RO", f.key, "GET", "u48", 0)
-		for _, h := range part {
-			offsets = f.offsets(offsets[:0], h)
-			for _, offset := range offsets {
-				args = append(args, "GET", "u1", offset)
-			}
-		}
-		cmd := redis.NewIntSliceCmd(ctx, args...)
-		if err := f.do(ctx, cmd); err != nil {
-			return nil, err
-		}
-		bits := cmd.Val()
-		if len(bits) != 1+f.k*len(part) {
-			return nil, f.error(fmt.Errorf("%d values in reply, want %d", len(bits), 1+f.k*len(part)))
-		}
-		if bits[0] == 0 {
-			return nil, f.mismatch("", -1)
-		}
-		if header := string(binary.BigEndian.AppendUint64(nil, uint64(bits[0]))[2:]); header != f.header {
-			return nil, f.mismatch(header, -1)
-		}
-		for bits = bits[1:]; len(bits) > 0; bits = bits[f.k:] {
-			all := int64(1)
-			for _, bit := range bits[:f.k] {
-				all &= bit
-			}
-			dst = append(dst, all == 1)
-		}
+	got, err := f.check(found)
+	if err != nil {
+		return nil, err
 	}
-	return dst, nil
+	if got != params {
+		return nil, f.errorf("%w: it holds a filter of %v, want %v", bloom.ErrFormat, got, params)
+	}
+	f.id = found.id
+	return f, nil
+}
+
+// OpenExisting returns the filter under key, whatever its parameters are. The
+// error wraps [redis.Nil] if there is no such key, and [bloom.ErrFormat] if it
+// holds anything but a filter. OpenExisting only reads.
+func OpenExisting(ctx context.Context, client redis.UniversalClient, key string) (*Filter, error) {
+	f, err := newFilter(client, key, guavaHeader{})
+	if err != nil {
+		return nil, err
+	}
+	found, err := f.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if found.kind == "none" {
+		return nil, f.errorf("there is no filter: %w", redis.Nil)
+	}
+	params, err := f.check(found)
+	if err != nil {
+		return nil, err
+	}
+	if f, err = newFilter(client, key, params); err != nil {
+		return nil, err
+	}
+	f.id = found.id
+	return f, nil
+}
+
+// paramsFor returns the parameters of the filter that bloom.New makes of n and p.
+func paramsFor(n uint64, p float64) (guavaHeader, error) {
+	var h guavaHeader
+	if !(p > 0 && p < 1) {
+		return h, fmt.Errorf("bloomredis: p = %v is outside (0, 1)", p)
+	}
+	m := bloom.OptimalM(n, p)
+	k := bloom.OptimalK(n, m)
+	switch {
+	case m == 0:
+		return h, fmt.Errorf("bloomredis: n = %d, p = %v need no bits at all", n, p)
+	case k > 255:
+		return h, fmt.Errorf("bloomredis: k = %d is outside [1, 255] (for n = %d, p = %v)", k, n, p)
+	case m > (maxSize-guavaHeaderSize)/8*64:
+		return h, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string holds %d bytes: use OpenSharded", n, p, m, maxSize)
+	}
+	return guavaHeader{Strategy: uint8(bloom.Mitz64), K: k, Words: int((m + 63) / 64)}, nil
+}
+
+func newFilter(client redis.UniversalClient, key string, params guavaHeader) (*Filter, error) {
+	f := &Filter{caller: caller{client, key}, params: params, header: string(params.Append(nil))}
+	f.keep = max(1024, f.M()/512)
+	var err error
+	if f.stream, err = f.beside("adds"); err != nil {
+		return nil, err
+	}
+	f.ident, err = f.beside("id")
+	return f, err
+}
+
+// keys returns what scripts know as KEYS[1], KEYS[2] and KEYS[3].
+func (f *Filter) keys() []string { return []string{f.key, f.stream, f.ident} }
+
+// M returns the number of bits, a multiple of 64.
+func (f *Filter) M() uint64 { return 64 * uint64(f.params.Words) }
+
+// K returns the number of hashes, which is how many bits a key sets.
+func (f *Filter) K() int { return f.params.K }
+
+// SizeBytes returns the length of the string under the key. The stream beside
+// it takes up to about half as much more.
+func (f *Filter) SizeBytes() int64 { return f.params.Size() }
+
+// found is what is under a key.
+type found struct {
+	kind, header string
+	size         int64
+	id           string
+}
+
+// look returns what is under the key.
+func (f *Filter) look(ctx context.Context) (found, error) {
+	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
+	if err := f.read(ctx, kind); err != nil {
+		return found{}, err
+	}
+	if kind.Val() != "string" {
+		return found{kind: kind.Val()}, nil
+	}
+	s := f.newSeal(ctx)
+	if err := f.read(ctx, s.cmds()...); err != nil {
+		return found{}, err
+	}
+	return found{"string", s.header.Val(), s.size.Val(), s.id.Val()}, nil
+}
+
+// check returns the parameters of a filter that was found, or an error if it is
+// none or not for this package.
+func (f *Filter) check(is found) (guavaHeader, error) {
+	if is.kind != "string" {
+		return guavaHeader{}, f.errorf("%w: it holds a %s", bloom.ErrFormat, is.kind)
+	}
+	h, err := guavaParseHeader("bloomredis", []byte(is.header))
+	switch {
+	case err != nil || h.Size() != is.size:
+		return guavaHeader{}, f.errorf("%w: it holds no filter but %d bytes that start % x", bloom.ErrFormat, is.size, is.header)
+	case bloom.Strategy(h.Strategy) != bloom.Mitz64:
+		return guavaHeader{}, f.errorf("%w: it holds a filter of %v, want Mitz64", bloom.ErrFormat, h)
+	}
+	return h, nil
+}
+
+// seal is the commands whose answers say whether the string is still the filter
+// that was opened, all of it. They are sent after those that read its bits: a
+// filter that is lost later has given right answers.
+type seal struct {
+	f      *Filter
+	header *redis.StringCmd
+	size   *redis.IntCmd
+	id     *redis.StringCmd
+}
+
+func (f *Filter) newSeal(ctx context.Context) seal {
+	return seal{
+		f,
+		redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, guavaHeaderSize-1),
+		redis.NewIntCmd(ctx, "STRLEN", f.key),
+		redis.NewStringCmd(ctx, "GETRANGE", f.ident, 0, -1), // GET of no key is an error of the client
+	}
+}
+
+func (s seal) cmds() []redis.Cmder { return []redis.Cmder{s.header, s.size, s.id} }
+
+// broken returns an error if the filter is lost.
+func (s seal) broken() error { return s.f.lost(s.header.Val(), s.size.Val(), s.id.Val()) }
+
+// lost returns an error unless a string of size bytes that begins with header,
+// and id beside it, are the filter's.
+func (f *Filter) lost(header string, size int64, id string) error {
+	h, err := guavaParseHeader("", []byte(header))
+	switch {
+	case header == f.header && size == f.params.Size() && id == f.id:
+		return nil
+	case size == 0:
+		return f.errorf("%w: it holds nothing", ErrLost)
+	case header == f.header && size == f.params.Size():
+		return f.errorf("%w: the filter was created anew", ErrLost)
+	case header == f.header:
+		return f.errorf("%w: it holds %d bytes of a filter of %d", ErrLost, size, f.params.Size())
+	case err == nil && h.Size() == size:
+		return f.errorf("%w: it holds a filter of %v, want %v", ErrLost, h, f.params)
+	}
+	return f.errorf("%w: it holds no filter but %d bytes that start % x", ErrLost, size, header)
 }

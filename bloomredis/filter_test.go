@@ -167,14 +167,14 @@ func TestOpenFindsSomethingElse(t *testing.T) {
 		put  func()
 		want string
 	}{
-		{"other m", set(encode(bloom.New(2000, 0.01))), "holds a filter of m = 19200, k = 7, strategy = Mitz64, want a filter of m = 9600, k = 7, strategy = Mitz64"},
+		{"other m", set(encode(bloom.New(2000, 0.01))), "holds a filter of m = 19200, k = 7, strategy = Mitz64, want m = 9600, k = 7, strategy = Mitz64"},
 		{"other k", set(encode(bloom.NewSize(9600, 8))), "holds a filter of m = 9600, k = 8, strategy = Mitz64"},
 		{"other strategy", set(encode(bloom.NewStrategy(bloom.Mitz32, 1000, 0.01))), "holds a filter of m = 9600, k = 7, strategy = Mitz32"},
 		{"too short", set(same[:len(same)-1]), "holds no filter but 1205 bytes that start 01 07 00 00 00 96"},
 		{"too long", set(append(same[:len(same):len(same)], 0)), "holds no filter but 1207 bytes"},
 		{"text", set([]byte("hello, world")), "holds no filter but 12 bytes that start 68 65 6c 6c 6f 2c"},
 		{"a few bytes", set([]byte{1}), "holds no filter but 1 bytes that start 01"},
-		{"empty", set(nil), "holds nothing"},
+		{"empty", set(nil), "holds no filter but 0 bytes"},
 		{"list", func() { client.RPush(ctx, "f", "x") }, "holds a list"},
 		{"hash", func() { client.HSet(ctx, "f", "x", "y") }, "holds a hash"},
 		{"stream", func() { client.XAdd(ctx, &redis.XAddArgs{Stream: "f", Values: []string{"x", "y"}}) }, "holds a stream"},
@@ -185,7 +185,7 @@ func TestOpenFindsSomethingElse(t *testing.T) {
 			before := client.Dump(ctx, "f").Val()
 			_, err := Open(ctx, client, "f", 1000, 0.01)
 			require.ErrorIs(t, err, bloom.ErrFormat)
-			require.ErrorContains(t, err, `bloom: redis key "f"`)
+			require.ErrorContains(t, err, `bloomredis: key "f"`)
 			require.ErrorContains(t, err, test.want)
 			assert.Equal(t, before, client.Dump(ctx, "f").Val())
 			assert.EqualValues(t, 1, client.DBSize(ctx).Val())
@@ -202,59 +202,17 @@ func TestOpenParameters(t *testing.T) {
 		p    float64
 		want string
 	}{
-		{"f", 100, 0, "bloom: p = 0 is outside"},
-		{"f", 100, 1, "bloom: p = 1 is outside"},
-		{"f", 100, math.NaN(), "bloom: p = NaN is outside"},
-		{"f", 100, -1, "bloom: p = -1 is outside"},
-		{"f", 1, 1e-100, "bloom: k = 332 is outside"},
-		{"f", 500e6, 0.01, "bloom: n = 500000000, p = 0.01 need m = 4792529188 bits; a Redis string holds 536870912 bytes: use OpenSharded"},
+		{"f", 100, 0, "bloomredis: p = 0 is outside"},
+		{"f", 100, 1, "bloomredis: p = 1 is outside"},
+		{"f", 100, math.NaN(), "bloomredis: p = NaN is outside"},
+		{"f", 100, -1, "bloomredis: p = -1 is outside"},
+		{"f", 1, 1e-100, "bloomredis: k = 332 is outside"},
+		{"f", 500e6, 0.01, "bloomredis: n = 500000000, p = 0.01 need m = 4792529188 bits, but a Redis string holds 536870912 bytes: use OpenSharded"},
 		{"f", math.MaxUint64, 0.01, "use OpenSharded"},
-		{"a}b", 100, 0.01, `bloom: redis key "a}b" has a closing brace but no hash tag`},
+		{"a}b", 100, 0.01, `bloomredis: key "a}b": it has a closing brace but no hash tag`},
 	} {
 		_, err := Open(ctx, client, test.key, test.n, test.p)
 		require.ErrorContains(t, err, test.want)
-	}
-}
-
-// A filter that is gone, or is another by now, is an error and not "absent";
-// nor does adding to it leave a piece of a filter behind.
-func TestFilterIsGone(t *testing.T) {
-	client := startServer(t).client()
-	for _, test := range []struct {
-		name string
-		put  func()
-		want string
-	}{
-		{"gone", func() {}, "holds nothing"},
-		{"another filter", func() { _, _ = Open(ctx, client, "f", 10_000, 0.01) }, "holds a filter of m = 95872"},
-		{"list", func() { client.RPush(ctx, "f", "x") }, "WRONGTYPE"},
-		{"text", func() { client.Set(ctx, "f", "hello, world", 0) }, "holds no filter but 68 65 6c 6c 6f 2c..."},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			require.NoError(t, client.FlushAll(ctx).Err())
-			f, err := Open(ctx, client, "f", 1000, 0.01)
-			require.NoError(t, err)
-			_, err = f.AddString(ctx, "a")
-			require.NoError(t, err)
-			require.NoError(t, client.Del(ctx, "f").Err())
-			test.put()
-			before := client.Dump(ctx, "f").Val()
-			calls := map[string]func() error{
-				"Add":           func() error { _, err := f.AddString(ctx, "a"); return err },
-				"AddBatch":      func() error { _, err := f.AddBatch(ctx, hashes(0, 10)); return err },
-				"Contains":      func() error { _, err := f.ContainsString(ctx, "a"); return err },
-				"ContainsBatch": func() error { _, err := f.ContainsBatch(ctx, hashes(0, 10)); return err },
-				"Snapshot":      func() error { _, err := f.Snapshot(ctx); return err },
-				"Merge":         func() error { return f.Merge(ctx, bloom.Must(bloom.New(1000, 0.01))) },
-				"Fetch":         func() error { _, err := f.Source().Fetch(ctx, ""); return err },
-			}
-			for name, call := range calls {
-				err := call()
-				assert.ErrorContains(t, err, `bloom: redis key "f"`, name)
-				assert.ErrorContains(t, err, test.want, name)
-			}
-			assert.Equal(t, before, client.Dump(ctx, "f").Val())
-		})
 	}
 }
 
@@ -269,7 +227,7 @@ func TestSlots(t *testing.T) {
 	seen := make(map[string]string)
 	for _, key := range []string{"a", "{a}", "a{b}c", "{", "a{b", "x{y}{z}", "{a}:adds", "adds:{a}", "adds:{{a}"} {
 		for _, name := range []string{"adds", "merge-1"} {
-			other, err := beside(key, name)
+			other, err := (caller{key: key}).beside(name)
 			require.NoError(t, err)
 			assert.Equal(t, slot(key), slot(other), "%s %s", key, other)
 			assert.Empty(t, seen[other], "%s also belongs to %s", other, key)
@@ -277,7 +235,7 @@ func TestSlots(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"}", "a{}b", "a}b{c"} {
-		_, err := beside(key, "adds")
+		_, err := (caller{key: key}).beside("adds")
 		assert.Error(t, err, key)
 	}
 }
@@ -381,65 +339,4 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 	added, err := f.AddString(ctx, "a")
 	require.NoError(t, err)
 	assert.True(t, added)
-}
-
-func TestMerge(t *testing.T) {
-	s := startServer(t)
-	client := s.client()
-	const n = 2_000_000 // more than two pieces
-	f, err := Open(ctx, client, "f", n, 0.01)
-	require.NoError(t, err)
-	local := bloom.Must(bloom.New(n, 0.01))
-	for _, h := range hashes(0, 100_000) {
-		local.AddHash(h)
-	}
-	stop := make(chan struct{})
-	var added uint64
-	var wg sync.WaitGroup
-	wg.Add(1)
-	go func() {
-		defer wg.Done()
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			from := 1_000_000 + added
-			if _, err := f.AddBatch(ctx, hashes(from, from+50)); err != nil {
-				t.Error(err)
-				return
-			}
-			added += 50
-		}
-	}()
-	for range 3 {
-		require.NoError(t, f.Merge(ctx, local))
-	}
-	close(stop)
-	wg.Wait()
-	require.NotZero(t, added)
-	for _, h := range hashes(1_000_000, 1_000_000+added) {
-		local.AddHash(h)
-	}
-	got, err := f.Snapshot(ctx)
-	require.NoError(t, err)
-	assert.True(t, got.Equal(local))
-	assert.EqualValues(t, 2, client.DBSize(ctx).Val(), "the upload is still there")
-
-	// An upload that expired on its way has no header, even if its end came late.
-	require.NoError(t, client.SetRange(ctx, "merge:{f}", f.size()-1, "\x00").Err())
-	_, err = f.run(ctx, mergeScript, []string{"merge:{f}"}, f.header, f.size(), nonce())
-	require.ErrorContains(t, err, "the uploaded filter, or a part of it, is gone")
-	_, err = f.run(ctx, mergeScript, []string{"merge:{f}"}, f.header, f.size(), nonce())
-	require.ErrorContains(t, err, "the uploaded filter, or a part of it, is gone")
-
-	for _, other := range []*bloom.Filter{
-		bloom.Must(bloom.New(n, 0.02)),
-		bloom.Must(bloom.NewSize(local.M(), local.K()+1)),
-		bloom.Must(bloom.NewStrategy(bloom.Mitz32, n, 0.01)),
-		new(bloom.Filter),
-	} {
-		require.ErrorContains(t, f.Merge(ctx, other), `bloom: redis key "f": cannot merge`)
-	}
 }

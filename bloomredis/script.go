@@ -1,171 +1,113 @@
 package bloomredis
 
-import (
-	"context"
-	"crypto/rand"
-	"fmt"
-
-	"github.com/redis/go-redis/v9"
-)
-
-// Scripts run on KEYS = string, stream, ... and ARGV = header, ...: atomic, in
-// one round trip. Those that find another header than theirs return it and
-// change nothing.
+// Scripts run on KEYS = string, stream, id: atomic, in one round trip. Those of
+// a filter that is open begin with ARGV = header, size of the string, id. If
+// what they find is another, they return {header, size, id} of that, and change
+// nothing.
 //
 // The stream has an entry for each change of the string: "h" with the digest of
 // a key that changed it. Whatever breaks that line starts the stream anew with
 // an entry "m" that has 16 random bytes, by which readers see that they must
 // read the string again.
+//
+// A script that fails is not rolled back. So what is refused or of the wrong
+// type must fail before anything is written, or be undone: bits without their
+// entry would never reach a replica.
+const ifLost = `
+local header, size, id = redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)
+if header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or id ~= ARGV[3] then
+	return {header, size, id}
+end`
+
 var (
 	// ARGV = header, size of the string, random bytes. It returns the string's
-	// type, header and size.
+	// type, header, size and id.
 	openScript = newScript(`
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind == 'none' then
 	redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[3])
+	redis.call('SET', KEYS[3], ARGV[3])
 	redis.call('SETRANGE', KEYS[1], ARGV[2] - 1, '\0')
 	redis.call('SETRANGE', KEYS[1], 0, ARGV[1])
 	kind = 'string'
 end
 if kind ~= 'string' then
-	return {kind, '', 0}
+	return {kind, '', 0, ''}
 end
-return {kind, redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1])}`)
+return {kind, redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)}`)
 
-	// ARGV = header, length of the stream, digests of 16 bytes, and for each of
-	// them the arguments of a BITFIELD that sets its bits and so returns what they
-	// were. It returns 1 or 0 for each digest.
-	addScript = newScript(`
-local found = redis.call('GETRANGE', KEYS[1], 0, 5)
-if found ~= ARGV[1] then
-	return found
-end
-local n = #ARGV[3] / 16
-local args = (#ARGV - 3) / n
+	// ARGV = ..., length of the stream, digests of 16 bytes, and for each of them
+	// the arguments of a BITFIELD that sets its bits and so returns what they
+	// were. It returns a 1 or 0 for each digest.
+	addScript = newScript(ifLost + `
+local n = #ARGV[5] / 16
+local args = (#ARGV - 5) / n
 local added = {}
 for i = 1, n do
-	added[i] = 0
-	for _, old in ipairs(redis.call('BITFIELD', KEYS[1], unpack(ARGV, 4 + (i - 1) * args, 3 + i * args))) do
+	added[i] = '0'
+	local first = 6 + (i - 1) * args
+	local olds = redis.call('BITFIELD', KEYS[1], unpack(ARGV, first, first + args - 1))
+	for _, old in ipairs(olds) do
 		if old == 0 then
-			redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', 'h', string.sub(ARGV[3], i * 16 - 15, i * 16))
-			added[i] = 1
+			added[i] = '1'
 			break
 		end
 	end
+	if added[i] == '1' then
+		local entry = redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], '*', 'h', string.sub(ARGV[5], i * 16 - 15, i * 16))
+		if entry.err then
+			for j, old in ipairs(olds) do
+				if old == 0 then
+					redis.call('BITFIELD', KEYS[1], 'SET', 'u1', ARGV[first + 4 * j - 2], 0)
+				end
+			end
+			return entry
+		end
+	end
 end
-return added`)
+return table.concat(added)`)
 
-	// KEYS = string, stream, a filter to merge. ARGV = header, size of the
-	// string, random bytes. It returns OK.
-	mergeScript = newScript(`
-local found = redis.call('GETRANGE', KEYS[1], 0, 5)
-if found ~= ARGV[1] then
-	return found
-end
-if redis.call('STRLEN', KEYS[3]) ~= tonumber(ARGV[2]) or redis.call('GETRANGE', KEYS[3], 0, 5) ~= ARGV[1] then
-	redis.call('UNLINK', KEYS[3])
+	// KEYS = ..., a filter to merge. ARGV = ..., random bytes. It returns OK.
+	mergeScript = newScript(ifLost + `
+if redis.call('STRLEN', KEYS[4]) ~= size or redis.call('GETRANGE', KEYS[4], 0, 5) ~= header then
 	return redis.error_reply('ERR the uploaded filter, or a part of it, is gone')
 end
-redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[3])
-redis.call('BITOP', 'OR', KEYS[1], KEYS[1], KEYS[3])
-redis.call('UNLINK', KEYS[3])
-return redis.status_reply('OK')`)
+redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
+redis.call('BITOP', 'OR', KEYS[1], KEYS[1], KEYS[4])
+redis.call('UNLINK', KEYS[4])
+return 'OK'`)
 
-	// ARGV = header, random bytes. It returns the last entry of the stream, which
-	// it starts if there is none.
-	lastScript = newScript(`
-local found = redis.call('GETRANGE', KEYS[1], 0, 5)
-if found ~= ARGV[1] then
-	return found
+	// KEYS = an upload. ARGV = offset, bytes that belong there, milliseconds until
+	// it expires. Run again, late or out of order, it changes nothing: bytes are
+	// only ever appended where they belong. No moment finds the key without expiry.
+	appendScript = newScript(`
+local size, offset = redis.call('STRLEN', KEYS[1]), tonumber(ARGV[1])
+if size >= offset + #ARGV[2] then
+	return 'OK'
+elseif size ~= offset then
+	return redis.error_reply('ERR a part of the uploaded filter is gone')
+elseif offset == 0 then
+	redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+else
+	redis.call('PEXPIRE', KEYS[1], ARGV[3])
+	redis.call('APPEND', KEYS[1], ARGV[2])
 end
-local last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)
-if #last == 0 then
-	redis.call('XADD', KEYS[2], '*', 'm', ARGV[2])
-	last = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)
+return 'OK'`)
+
+	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing:
+	// where it is refused, the last one would be, too.
+	resetScript = newScript(ifLost + `
+redis.call('SETRANGE', KEYS[1], 0, header)
+redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
+redis.call('SET', KEYS[1], header)
+redis.call('SETRANGE', KEYS[1], size - 1, '\0')
+return 'OK'`)
+
+	// ARGV = .... It returns OK. If the string is gone, its stream and id go too.
+	deleteScript = newScript(`
+local id = redis.call('GETRANGE', KEYS[3], 0, -1)
+if redis.call('EXISTS', KEYS[1]) == 1 or id ~= '' and id ~= ARGV[3] then` + ifLost + `
 end
-return {last[1][1], last[1][2][2]}`)
+redis.call('UNLINK', unpack(KEYS))
+return 'OK'`)
 )
-
-type script struct{ source, sha string }
-
-func newScript(source string) script { return script{source, redis.NewScript(source).Hash()} }
-
-// nonce returns 16 random bytes.
-func nonce() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return string(b[:])
-}
-
-// once is a command that the client does not send again when it cannot know
-// whether the first time arrived.
-type once struct{ *redis.Cmd }
-
-func (once) NoRetry() bool { return true }
-
-// run runs a script on the string, the stream and more keys. It is sent once.
-func (f *Filter) run(ctx context.Context, s script, keys []string, args ...any) (any, error) {
-	all := make([]any, 0, 5+len(keys)+len(args))
-	all = append(all, "EVALSHA", s.sha, 2+len(keys), f.key, f.stream)
-	for _, key := range keys {
-		all = append(all, key)
-	}
-	all = append(all, args...)
-	reply, err := f.eval(ctx, all)
-	if redis.HasErrorPrefix(err, "NOSCRIPT ") { // so it has not run
-		all[0], all[1] = "EVAL", s.source
-		reply, err = f.eval(ctx, all)
-	}
-	return reply, err
-}
-
-func (f *Filter) eval(ctx context.Context, args []any) (any, error) {
-	cmd := redis.NewCmd(ctx, args...)
-	cmd.SetFirstKeyPos(3)
-	if err := f.do(ctx, once{cmd}); err != nil {
-		return nil, err
-	}
-	return cmd.Val(), nil
-}
-
-// do runs cmd until ctx ends. The client itself may heed only the deadline of
-// ctx, or not even that; cmd must not be used after an error.
-func (f *Filter) do(ctx context.Context, cmd redis.Cmder) error {
-	var err error
-	if ctx.Done() == nil {
-		err = f.client.Process(ctx, cmd)
-	} else {
-		done := make(chan error, 1)
-		go func() { done <- f.client.Process(ctx, cmd) }()
-		select {
-		case err = <-done:
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-	}
-	if err != nil {
-		return f.error(err)
-	}
-	return nil
-}
-
-// scan copies the values of a script's reply.
-func scan(reply any, dst ...any) error {
-	values, _ := reply.([]any)
-	if len(values) != len(dst) {
-		return fmt.Errorf("unexpected reply %v", reply)
-	}
-	for i := range dst {
-		ok := false
-		switch d := dst[i].(type) {
-		case *string:
-			*d, ok = values[i].(string)
-		case *int64:
-			*d, ok = values[i].(int64)
-		}
-		if !ok {
-			return fmt.Errorf("unexpected reply %v", reply)
-		}
-	}
-	return nil
-}

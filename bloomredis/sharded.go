@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -28,10 +29,10 @@ type Sharded struct {
 // they are not.
 func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, shards int, n uint64, p float64) (*Sharded, error) {
 	if shards < 1 {
-		return nil, fmt.Errorf("bloom: shards = %d is below 1", shards)
+		return nil, fmt.Errorf("bloomredis: shards = %d is below 1", shards)
 	}
 	if strings.ContainsAny(key, "{}") {
-		return nil, fmt.Errorf("bloom: redis key %q of a Sharded has braces", key)
+		return nil, fmt.Errorf("bloomredis: redis key %q of a Sharded has braces", key)
 	}
 	s := &Sharded{shards: make([]*Filter, shards)}
 	for i := range s.shards {
@@ -51,18 +52,27 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 
 // pin keeps the number of shards beside f, or checks it.
 func (f *Filter) pin(ctx context.Context, shards int) error {
-	beside := f.key + ":shards"
-	if err := f.do(ctx, redis.NewBoolCmd(ctx, "SETNX", beside, shards)); err != nil {
+	found, err := f.pinned(ctx)
+	if err == nil && found == "" {
+		if err := f.do(ctx, func() error { return f.client.SetNX(ctx, f.key+":shards", shards, 0).Err() }); err != nil {
+			return err
+		}
+		found, err = f.pinned(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	cmd := redis.NewStringCmd(ctx, "GET", beside)
-	if err := f.do(ctx, cmd); err != nil {
-		return err
-	}
-	if found := cmd.Val(); found != fmt.Sprint(shards) {
-		return fmt.Errorf("bloom: redis key %q has %s shards, want %d", f.key, found, shards)
+	if found != strconv.Itoa(shards) {
+		return f.errorf("%w: it has %s shards, want %d", bloom.ErrFormat, found, shards)
 	}
 	return nil
+}
+
+// pinned returns the number of shards as it stands beside f.
+func (f *Filter) pinned(ctx context.Context) (string, error) {
+	cmd := redis.NewStringCmd(ctx, "GETRANGE", f.key+":shards", 0, -1)
+	err := f.read(ctx, cmd)
+	return cmd.Val(), err
 }
 
 // Shards returns the shards, to merge, snapshot and replicate one by one. The

@@ -83,16 +83,16 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	}
 
 	_, err = OpenSharded(ctx, client, "s", shards-1, (n/shards+1)*(shards-1), p)
-	require.ErrorContains(t, err, `bloom: redis key "{s:0}" has 7 shards, want 6`)
+	require.ErrorContains(t, err, `it has 7 shards, want 6`)
 	_, err = OpenSharded(ctx, client, "s", shards, 2*n, p)
 	require.ErrorIs(t, err, bloom.ErrFormat)
 }
 
 func TestOpenShardedParameters(t *testing.T) {
 	_, err := OpenSharded(ctx, nil, "s", 0, 100, 0.01)
-	require.ErrorContains(t, err, "bloom: shards = 0 is below 1")
+	require.ErrorContains(t, err, "bloomredis: shards = 0 is below 1")
 	_, err = OpenSharded(ctx, nil, "{s}", 2, 100, 0.01)
-	require.ErrorContains(t, err, `bloom: redis key "{s}" of a Sharded has braces`)
+	require.ErrorContains(t, err, `bloomredis: redis key "{s}" of a Sharded has braces`)
 	_, err = OpenSharded(ctx, nil, "s", 2, math.MaxUint64, 0.01)
 	require.ErrorContains(t, err, "use OpenSharded")
 }
@@ -165,5 +165,5 @@ func TestCluster(t *testing.T) {
 		assert.NotZero(t, size, "server "+strconv.Itoa(i))
 		sizes += size
 	}
-	assert.Equal(t, 7*2+1+4*2, sizes)
+	assert.Equal(t, 7*3+1+4*3, sizes)
 }

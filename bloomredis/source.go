@@ -18,16 +18,19 @@ const page = 4096
 
 // Source returns a source for replicas in this process. What it fetches has
 // every key that was added before the fetch began: the whole filter the first
-// time, the keys added since then, and the whole filter again for a replica that
-// fell behind the end of the stream, after a Merge, and whenever the stream does
-// not go on from where the replica is, be it that a server was restored from an
-// older state or the filter deleted and created anew.
+// time, and then the keys added since. It is the whole filter again for a replica
+// that fell behind the end of the stream, after [Filter.Merge] and [Filter.Reset],
+// and whenever the stream does not go on from where the replica is. If the filter
+// is lost, fetching returns an error, and replicas keep what they have.
 //
 // Keys that others write into the string, without this package, reach replicas
-// only with the whole filter; see FullEvery in replica.Config.
+// only with the whole filter; see FullEvery in [replica.Config]. A filter that
+// others created has no stream until Add finds a new key: until then each fetch is of the
+// whole filter.
 //
-// Fetching when nothing is new is one round trip of some hundred bytes. A delta
-// takes memory and time for M bits on this machine, however few keys it has.
+// Fetching only reads. When nothing is new it is one round trip of some hundred
+// bytes. A delta takes memory and time for M bits on this machine, however few
+// keys it has.
 func (f *Filter) Source() replica.Source { return source{f} }
 
 type source struct{ f *Filter }
@@ -65,9 +68,12 @@ func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 	for {
 		// From the last entry on, not after it: if it is there and the same,
 		// nothing between is missing.
-		cmd := redis.NewXMessageSliceCmd(ctx, "XRANGE", s.f.stream, last.id, "+", "COUNT", page)
-		if err := s.f.do(ctx, cmd); err != nil {
-			return u, err
+		cmd, seal := redis.NewXMessageSliceCmd(ctx, "XRANGE", s.f.stream, last.id, "+", "COUNT", page), s.f.newSeal(ctx)
+		if err := s.f.read(ctx, append([]redis.Cmder{cmd}, seal.cmds()...)...); err != nil {
+			return replica.Update{}, err
+		}
+		if err := seal.broken(); err != nil {
+			return replica.Update{}, err
 		}
 		entries := cmd.Val()
 		if len(entries) == 0 || entries[0].ID != last.id || value(entries[0]) != last.value {
@@ -80,7 +86,7 @@ func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 			}
 			if u.Delta == nil {
 				var err error
-				if u.Delta, err = bloom.NewSize(s.f.m, s.f.k); err != nil {
+				if u.Delta, err = bloom.NewSize(s.f.M(), s.f.K()); err != nil {
 					return replica.Update{}, err
 				}
 			}
@@ -107,22 +113,20 @@ func value(e redis.XMessage) string {
 }
 
 // full returns the filter. The stream's end is read before the string: keys
-// added in between are in both.
+// added in between are in both. Without a stream the version has no name.
 func (s source) full(ctx context.Context) (replica.Update, error) {
-	reply, err := s.f.run(ctx, lastScript, nil, s.f.header, nonce())
+	var u replica.Update
+	cmd := redis.NewXMessageSliceCmd(ctx, "XREVRANGE", s.f.stream, "+", "-", "COUNT", 1)
+	if err := s.f.read(ctx, cmd); err != nil {
+		return u, err
+	}
+	if entries := cmd.Val(); len(entries) == 1 {
+		u.Version = entry{entries[0].ID, value(entries[0])}.String()
+	}
+	var err error
+	u.Full, err = s.f.Snapshot(ctx)
 	if err != nil {
 		return replica.Update{}, err
 	}
-	if found, ok := reply.(string); ok {
-		return replica.Update{}, s.f.mismatch(found, -1)
-	}
-	var last entry
-	if err := scan(reply, &last.id, &last.value); err != nil {
-		return replica.Update{}, s.f.error(err)
-	}
-	g, err := s.f.Snapshot(ctx)
-	if err != nil {
-		return replica.Update{}, err
-	}
-	return replica.Update{Version: last.String(), Full: g}, nil
+	return u, nil
 }

@@ -47,21 +47,13 @@ func TestSource(t *testing.T) {
 			require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(n, 0.01))))
 			add(f, 1000, 1010)
 		}, "full"},
-		{"stream deleted", func(f *Filter) { client.Del(ctx, f.stream) }, "full"},
 		{"stream deleted, then new keys", func(f *Filter) {
 			client.Del(ctx, f.stream)
 			add(f, 1000, 1010)
 		}, "full"},
-		{"all deleted and created anew", func(f *Filter) {
-			client.FlushAll(ctx)
-			_, err := Open(ctx, client, "f", n, 0.01)
-			require.NoError(t, err)
+		{"reset, then new keys", func(f *Filter) {
+			require.NoError(t, f.Reset(ctx))
 			add(f, 1000, 1010)
-		}, "full"},
-		{"filter deleted and created anew", func(f *Filter) {
-			client.Del(ctx, "f")
-			_, err := Open(ctx, client, "f", n, 0.01)
-			require.NoError(t, err)
 		}, "full"},
 		{"stream with the same ids, but other keys", func(f *Filter) {
 			last := client.XRevRangeN(ctx, f.stream, "+", "-", 1).Val()[0]

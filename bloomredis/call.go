@@ -1,0 +1,164 @@
+package bloomredis
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// caller sends commands about a key and the keys beside it.
+type caller struct {
+	client redis.UniversalClient
+	key    string
+}
+
+// errorf returns an error that names the key.
+func (c caller) errorf(format string, args ...any) error {
+	return fmt.Errorf("bloomredis: key %q: "+format, append([]any{c.key}, args...)...)
+}
+
+// beside returns the name of another key of the same hash slot. Names of
+// different keys differ.
+func (c caller) beside(name string) (string, error) {
+	if _, after, ok := strings.Cut(c.key, "{"); ok && strings.Index(after, "}") > 0 {
+		return c.key + ":" + name, nil
+	}
+	if strings.Contains(c.key, "}") {
+		return "", c.errorf("it has a closing brace but no hash tag")
+	}
+	return name + ":{" + c.key + "}", nil
+}
+
+// read sends commands that only read, in one round trip. After an error the
+// commands must not be used: some may still be under way.
+func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
+	return c.do(ctx, func() error {
+		pipe := c.client.Pipeline()
+		for _, cmd := range cmds {
+			_ = pipe.Process(ctx, cmd) // only queues
+		}
+		_, err := pipe.Exec(ctx)
+		return err
+	})
+}
+
+// run runs a script. The client may send it again if it does not know whether
+// the first time arrived.
+func (c caller) run(ctx context.Context, s script, keys []string, args ...any) (any, error) {
+	return c.eval(ctx, s, keys, args, func(cmd *redis.Cmd) redis.Cmder { return cmd })
+}
+
+// runOnce runs a script that is never sent again after it may have arrived.
+func (c caller) runOnce(ctx context.Context, s script, keys []string, args ...any) (any, error) {
+	return c.eval(ctx, s, keys, args, func(cmd *redis.Cmd) redis.Cmder { return once{cmd} })
+}
+
+// once is a command that the client does not send again by itself.
+type once struct{ *redis.Cmd }
+
+func (once) NoRetry() bool { return true }
+
+func (c caller) eval(ctx context.Context, s script, keys []string, args []any, wrap func(*redis.Cmd) redis.Cmder) (any, error) {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, "EVALSHA", s.sha, len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	all = append(all, args...)
+	reply, err := c.evalOnce(ctx, all, wrap)
+	if redis.HasErrorPrefix(err, "NOSCRIPT ") { // so it has not run
+		all[0], all[1] = "EVAL", s.source
+		reply, err = c.evalOnce(ctx, all, wrap)
+	}
+	return reply, err
+}
+
+func (c caller) evalOnce(ctx context.Context, args []any, wrap func(*redis.Cmd) redis.Cmder) (any, error) {
+	cmd := redis.NewCmd(ctx, args...)
+	cmd.SetFirstKeyPos(3)
+	if err := c.do(ctx, func() error { return c.client.Process(ctx, wrap(cmd)) }); err != nil {
+		return nil, err
+	}
+	return cmd.Val(), nil
+}
+
+// Replies that begin with these refuse a command as a whole, for now: it has
+// not run, and sending it again cannot run it twice.
+var refusals = []string{"TRYAGAIN ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "READONLY "}
+
+// patience is how often a refused command is sent again: for 4 seconds.
+const patience = 12
+
+// do calls send until it is not refused, and returns early when ctx ends. The
+// client itself may heed only the deadline of ctx, or not even that.
+func (c caller) do(ctx context.Context, send func() error) error {
+	for try := 0; ; try++ {
+		err := c.until(ctx, send)
+		if err == nil {
+			return nil
+		}
+		refused := false
+		for _, prefix := range refusals {
+			refused = refused || redis.HasErrorPrefix(err, prefix)
+		}
+		if !refused || try == patience {
+			return c.errorf("%w", err)
+		}
+		select {
+		case <-time.After(time.Duration(min(8<<try, 512)) * time.Millisecond):
+		case <-ctx.Done():
+			return c.errorf("%w", ctx.Err())
+		}
+	}
+}
+
+func (c caller) until(ctx context.Context, send func() error) error {
+	if ctx.Done() == nil {
+		return send()
+	}
+	done := make(chan error, 1)
+	go func() { done <- send() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type script struct{ source, sha string }
+
+func newScript(source string) script { return script{source, redis.NewScript(source).Hash()} }
+
+// nonce returns 16 random bytes.
+func nonce() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return string(b[:])
+}
+
+// scan copies the values of a script's reply, and reports whether they are of
+// those types.
+func scan(reply any, dst ...any) bool {
+	values, _ := reply.([]any)
+	if len(values) != len(dst) {
+		return false
+	}
+	for i := range dst {
+		ok := false
+		switch d := dst[i].(type) {
+		case *string:
+			*d, ok = values[i].(string)
+		case *int64:
+			*d, ok = values[i].(int64)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}

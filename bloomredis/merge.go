@@ -1,0 +1,83 @@
+package bloomredis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// uploadTime is how long Redis keeps an upload that nobody goes on with.
+const uploadTime = 10 * time.Minute
+
+// Merge adds everything that g contains, in one step, and loses nothing that
+// others add meanwhile. It returns an error that wraps [bloom.ErrMismatch]
+// unless the two agree in m, k and strategy. Nothing may write to g meanwhile.
+// When Merge returns an error, g may have been merged or not, and what was
+// uploaded expires within ten minutes.
+//
+// Redis has the filter three times in memory for a moment, and every replica
+// reads all of it again: a few keys are better added by AddBatch.
+func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
+	params := guavaHeader{Strategy: uint8(g.Strategy()), K: g.K(), Words: int(g.M() / 64)}
+	if params != f.params {
+		return f.errorf("cannot merge a filter of %v into one of %v", params, f.params)
+	}
+	key, err := f.beside(fmt.Sprintf("merge-%x", nonce()))
+	if err != nil {
+		return err
+	}
+	u := &upload{ctx: ctx, f: f, key: key}
+	if _, err := g.WriteTo(u); err != nil {
+		return cmp.Or(u.err, err)
+	}
+	if err := u.flush(); err != nil {
+		return err
+	}
+	return f.change(ctx, mergeScript, append(f.keys(), key), nonce())
+}
+
+// change runs a script once that returns OK.
+func (f *Filter) change(ctx context.Context, s script, keys []string, args ...any) error {
+	reply, err := f.runOnce(ctx, s, keys, append([]any{f.header, f.params.Size(), f.id}, args...)...)
+	if err != nil {
+		return err
+	}
+	_, err = f.answer(reply)
+	return err
+}
+
+// upload writes a string of a key of its own, one piece after the other. The
+// client may send a piece twice, and the network may bring it late.
+type upload struct {
+	ctx context.Context
+	f   *Filter
+	key string
+	at  int64
+	buf []byte
+	err error // without what WriteTo puts before it
+}
+
+func (u *upload) Write(p []byte) (int, error) {
+	u.buf = append(u.buf, p...)
+	if len(u.buf) >= piece {
+		if u.err = u.flush(); u.err != nil {
+			return 0, u.err
+		}
+	}
+	return len(p), nil
+}
+
+func (u *upload) flush() error {
+	if len(u.buf) == 0 {
+		return nil
+	}
+	if _, err := u.f.run(u.ctx, appendScript, []string{u.key}, u.at, u.buf, uploadTime.Milliseconds()); err != nil {
+		return err
+	}
+	u.at += int64(len(u.buf))
+	u.buf = nil // the command may still have it
+	return nil
+}

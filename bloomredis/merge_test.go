@@ -1,0 +1,178 @@
+package bloomredis
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+func TestMerge(t *testing.T) {
+	s := startServer(t)
+	client := s.client()
+	const n = 2_000_000 // more than two pieces
+	f, err := Open(ctx, client, "f", n, 0.01)
+	require.NoError(t, err)
+	local := bloom.Must(bloom.New(n, 0.01))
+	for _, h := range hashes(0, 100_000) {
+		local.AddHash(h)
+	}
+	stop := make(chan struct{})
+	var added uint64
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			from := 1_000_000 + added
+			if _, err := f.AddBatch(ctx, hashes(from, from+50)); err != nil {
+				t.Error(err)
+				return
+			}
+			added += 50
+		}
+	}()
+	for range 3 {
+		require.NoError(t, f.Merge(ctx, local))
+	}
+	close(stop)
+	wg.Wait()
+	require.NotZero(t, added)
+	for _, h := range hashes(1_000_000, 1_000_000+added) {
+		local.AddHash(h)
+	}
+	got, err := f.Snapshot(ctx)
+	require.NoError(t, err)
+	assert.True(t, got.Equal(local))
+	assert.EqualValues(t, 3, client.DBSize(ctx).Val(), "the upload is still there")
+
+	for _, other := range []*bloom.Filter{
+		bloom.Must(bloom.New(n, 0.02)),
+		bloom.Must(bloom.NewSize(local.M(), local.K()+1)),
+		bloom.Must(bloom.NewStrategy(bloom.Mitz32, n, 0.01)),
+		new(bloom.Filter),
+	} {
+		require.ErrorContains(t, f.Merge(ctx, other), `bloomredis: key "f": cannot merge`)
+	}
+}
+
+// afterwards calls then after each command that runs a script.
+type afterwards func(args []any)
+
+func (then afterwards) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (then afterwards) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (then afterwards) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if err == nil {
+			then(cmd.Args())
+		}
+		return err
+	}
+}
+
+// uploadOf returns the key of the upload that a command names, if any.
+func uploadOf(args []any) string {
+	for _, arg := range args {
+		if key, ok := arg.(string); ok && strings.HasPrefix(key, "merge-") {
+			return key
+		}
+	}
+	return ""
+}
+
+// Whatever the client sends again may arrive late and out of order: a merge is
+// whole even if after each of its steps all earlier ones arrive once more. What
+// stays behind expires.
+func TestUploadArrivesAgain(t *testing.T) {
+	s := startServer(t)
+	direct := s.client()
+	const n = 3_000_000 // several pieces
+	rng := rand.New(rand.NewPCG(1, 2))
+	var sent [][]any
+	client := s.client()
+	client.AddHook(afterwards(func(args []any) {
+		if uploadOf(args) == "" {
+			return
+		}
+		sent = append(sent, args)
+		for _, i := range rng.Perm(len(sent)) {
+			_ = direct.Do(ctx, sent[i]...).Err() // may well be refused
+		}
+	}))
+	f, err := Open(ctx, client, "f", n, 0.01)
+	require.NoError(t, err)
+	g := bloom.Must(bloom.New(n, 0.01))
+	g.AddBatch(hashes(0, 100_000))
+	require.NoError(t, f.Merge(ctx, g))
+	require.Greater(t, len(sent), 3)
+	assert.True(t, stored(t, f).Equal(g))
+	for _, i := range rng.Perm(len(sent)) {
+		_ = direct.Do(ctx, sent[i]...).Err()
+	}
+	assertNothingStays(t, f)
+}
+
+// assertNothingStays checks that what is beside the filter expires.
+func assertNothingStays(t testing.TB, f *Filter) {
+	t.Helper()
+	keys, err := f.client.Keys(ctx, "*").Result()
+	require.NoError(t, err)
+	require.Subset(t, keys, f.keys())
+	for _, key := range keys {
+		ttl := f.client.PTTL(ctx, key).Val()
+		if key == f.key || key == f.stream || key == f.ident {
+			assert.Negative(t, ttl)
+			continue
+		}
+		assert.Positive(t, ttl, key)
+		assert.LessOrEqual(t, ttl, uploadTime, key)
+	}
+}
+
+// An upload that expires on its way, as one that stalls for ten minutes does, is
+// an error. Each piece gives the upload another ten.
+func TestUploadExpires(t *testing.T) {
+	s := startServer(t)
+	direct := s.client()
+	const n = 3_000_000
+	for gone := 1; gone <= 3; gone++ {
+		require.NoError(t, direct.FlushAll(ctx).Err())
+		client := s.client()
+		step := 0
+		client.AddHook(afterwards(func(args []any) {
+			upload := uploadOf(args)
+			if upload == "" {
+				return
+			}
+			if step++; step == gone {
+				direct.Del(ctx, upload)
+			} else {
+				assert.InDelta(t, uploadTime, direct.PTTL(ctx, upload).Val(), float64(time.Minute))
+				direct.PExpire(ctx, upload, uploadTime/2)
+			}
+		}))
+		f, err := Open(ctx, client, "f", n, 0.01)
+		require.NoError(t, err)
+		g := bloom.Must(bloom.New(n, 0.01))
+		g.AddBatch(hashes(0, 1000))
+		require.ErrorContains(t, f.Merge(ctx, g), "gone")
+		assert.Zero(t, stored(t, f).OnesCount())
+		assertNothingStays(t, f)
+	}
+}
