@@ -34,43 +34,9 @@ func syncContains(f *SyncFilter, key []byte) bool
 //go:noescape
 func syncContainsHash(f *SyncFilter, h Hash) bool
 
-//go:noescape
-func blockedAdd(b *BlockedFilter, key []byte) bool
-
-//go:noescape
-func blockedAddHash(b *BlockedFilter, h uint64) bool
-
-//go:noescape
-func blockedContains(b *BlockedFilter, key []byte) bool
-
-//go:noescape
-func blockedContainsHash(b *BlockedFilter, h uint64) bool
-
-func filterAddPortable(f *Filter, key []byte) bool           { return f.AddHash(Sum(key)) }
-func filterAddHashPortable(f *Filter, h Hash) bool           { return f.add(h) }
-func filterContainsPortable(f *Filter, key []byte) bool      { return f.ContainsHash(Sum(key)) }
-func filterContainsHashPortable(f *Filter, h Hash) bool      { return f.contains(h) }
-func syncContainsPortable(f *SyncFilter, key []byte) bool    { return f.ContainsHash(Sum(key)) }
-func syncContainsHashPortable(f *SyncFilter, h Hash) bool    { return f.contains(h) }
-func blockedAddPortable(b *BlockedFilter, key []byte) bool   { return b.AddHash(Sum(key)) }
-func blockedAddHashPortable(b *BlockedFilter, h uint64) bool { return b.add(h) }
-func blockedContainsPortable(b *BlockedFilter, key []byte) bool {
-	return b.ContainsHash(Sum(key))
-}
-func blockedContainsHashPortable(b *BlockedFilter, h uint64) bool { return b.contains(h) }
-
-// batchChunk is how many hashes a batch hands to assembly at once: it cannot be
-// preempted, and should return within some microseconds.
-const batchChunk = 1024
-
-// blocksAdd adds the H1 of count hashes, count > 0, to a filter that is not zero,
-// and returns how many changed a block. It needs useAVX2.
-//
-//go:noescape
-func blocksAdd(b *BlockedFilter, hs *Hash, count int) int
-
-// blocksContain sets count elements of dst, count > 0. It needs what blocksAdd
-// needs.
-//
-//go:noescape
-func blocksContain(b *BlockedFilter, hs *Hash, count int, dst *bool)
+func filterAddPortable(f *Filter, key []byte) bool        { return f.AddHash(Sum(key)) }
+func filterAddHashPortable(f *Filter, h Hash) bool        { return f.add(h) }
+func filterContainsPortable(f *Filter, key []byte) bool   { return f.ContainsHash(Sum(key)) }
+func filterContainsHashPortable(f *Filter, h Hash) bool   { return f.contains(h) }
+func syncContainsPortable(f *SyncFilter, key []byte) bool { return f.ContainsHash(Sum(key)) }
+func syncContainsHashPortable(f *SyncFilter, h Hash) bool { return f.contains(h) }

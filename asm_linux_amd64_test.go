@@ -12,8 +12,12 @@ import (
 	"testing"
 	"unsafe" // a mapping's bytes as words
 
-	"github.com/seed79a3ff49/bloom/internal/mxcsr"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/mxcsr"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // mapping returns so many bytes of address space, which take memory as they are
@@ -32,16 +36,16 @@ func mapping(t *testing.T, bytes int) []byte {
 // TestAssemblyIndexes holds the bits that assembly sets to division, in filters of
 // all sizes up to the largest.
 func TestAssemblyIndexes(t *testing.T) {
-	region := mapping(t, maxWords*8)
-	words := unsafe.Slice((*uint64)(unsafe.Pointer(&region[0])), maxWords)
+	region := mapping(t, guava.MaxWords*8)
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(&region[0])), guava.MaxWords)
 
 	r := rand.New(rand.NewPCG(7, 8))
 	sizes := []uint64{
 		1, 2, 3, 5, 127, 128, 129, 255, 256, 257, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1,
-		maxWords / 4 * 3, maxWords - 2, maxWords - 1, maxWords,
+		guava.MaxWords / 4 * 3, guava.MaxWords - 2, guava.MaxWords - 1, guava.MaxWords,
 	}
 	for range 100 {
-		sizes = append(sizes, max(1, r.Uint64()%maxWords>>r.UintN(24)))
+		sizes = append(sizes, max(1, r.Uint64()%guava.MaxWords>>r.UintN(24)))
 	}
 	for _, w := range sizes {
 		m := w * 64
@@ -90,7 +94,7 @@ func TestAssemblyIndexes(t *testing.T) {
 // whatever the thread's floating-point arithmetic does to fractions. A host of Go
 // code may have changed that.
 func TestAssemblyRounding(t *testing.T) {
-	hs := randomHashes(3, 10_000)
+	hs := testkit.Digests[Hash](3, 10_000)
 	for _, words := range []uint64{1, 2, 130, 9973, 1 << 20} {
 		want, got := Must(NewSize(words*64, 7)), Must(NewSize(words*64, 7))
 		for _, h := range hs {
@@ -120,13 +124,11 @@ func TestAssemblyReads(t *testing.T) {
 	require.NoError(t, syscall.Mprotect(pages[:size], syscall.PROT_NONE))
 	require.NoError(t, syscall.Mprotect(pages[2*size:], syscall.PROT_NONE))
 	page := pages[size : 2*size]
-	f, b := Must(NewSize(1<<13, 7)), Must(NewBlockedSize(1<<13))
+	f := Must(NewSize(1<<13, 7))
 	for n := range 200 {
 		for _, key := range [][]byte{page[:n], page[size-n:]} {
 			f.Add(key)
-			b.Add(key)
 			require.True(t, f.Contains(key) && f.ContainsHash(Sum(key)), "%d bytes", n)
-			require.True(t, b.Contains(key) && b.ContainsHash(Sum(key)), "%d bytes", n)
 		}
 	}
 }

@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // benchSet is what the benchmarks need of a filter.
 type benchSet interface {
-	Set
+	keySet
 	AddBatch([]Hash) int
 	ContainsBatch([]bool, []Hash) []bool
 }
@@ -24,14 +26,13 @@ var benchSizes = []int{1e4, 1e5, 1e7}
 
 func benchmarkSets(b *testing.B, bench func(b *testing.B, set benchSet, hs []Hash)) {
 	for _, n := range benchSizes {
-		hs := randomHashes(1, n)
+		hs := testkit.Digests[Hash](1, n)
 		for _, set := range []struct {
 			name string
 			new  func() benchSet
 		}{
 			{"Filter", func() benchSet { return Must(New(uint64(n), 0.01)) }},
 			{"SyncFilter", func() benchSet { return Must(NewSync(uint64(n), 0.01)) }},
-			{"BlockedFilter", func() benchSet { return Must(NewBlocked(uint64(n), 0.01)) }},
 		} {
 			b.Run(fmt.Sprintf("type=%s/n=%.0e", set.name, float64(n)), func(b *testing.B) {
 				bench(b, set.new(), hs)
@@ -180,7 +181,7 @@ func BenchmarkContains(b *testing.B) {
 		for _, present := range []bool{true, false} {
 			b.Run(fmt.Sprintf("n=1e5/%s/present=%t", names[i], present), func(b *testing.B) {
 				f := Must(New(1e5, 0.01))
-				f.AddBatch(randomHashes(1, 1e5))
+				f.AddBatch(testkit.Digests[Hash](1, 1e5))
 				buf := make([]byte, 0, 64)
 				for i := uint64(0); present && i < 1024; i++ {
 					f.Add(key(buf, i))
@@ -196,7 +197,7 @@ func BenchmarkContains(b *testing.B) {
 // BenchmarkSyncAdd adds new keys from as many goroutines as -cpu says.
 func BenchmarkSyncAdd(b *testing.B) {
 	for _, n := range benchSizes {
-		hs := randomHashes(1, n)
+		hs := testkit.Digests[Hash](1, n)
 		b.Run(fmt.Sprintf("n=%.0e", float64(n)), func(b *testing.B) {
 			s := Must(NewSync(uint64(n), 0.01))
 			var next atomic.Uint64
@@ -212,7 +213,7 @@ func BenchmarkSyncAdd(b *testing.B) {
 
 func BenchmarkCode(b *testing.B) {
 	f := Must(New(1e7, 0.01))
-	f.AddBatch(randomHashes(1, 1e5))
+	f.AddBatch(testkit.Digests[Hash](1, 1e5))
 	data := Must(f.MarshalBinary())
 	buf := make([]byte, 0, len(data))
 	var g Filter

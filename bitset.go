@@ -1,12 +1,11 @@
 package bloom
 
 import (
-	"encoding/binary"
-	"io"
 	"math"
 	"math/bits"
-	"slices"
 	"sync/atomic"
+
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // bitset is a packed array of bits: bit i is bit i%64, from the least
@@ -17,8 +16,11 @@ type bitset struct {
 	reciprocal uint64 // of len(words); see locate
 }
 
-func newBitset(words int) bitset {
-	return bitset{newWords(words), math.MaxUint64 / uint64(words)}
+func newBitset(words int) bitset { return bitsetOf(memory.Words(words)) }
+
+// bitsetOf returns a bitset of words as they are.
+func bitsetOf(words []uint64) bitset {
+	return bitset{words, math.MaxUint64 / uint64(len(words))}
 }
 
 // locate returns the word, and the position in it, of bit
@@ -73,7 +75,7 @@ func (b bitset) onesCount() (ones uint64) {
 // clone copies the bits, while others may set more.
 func (b bitset) clone() bitset {
 	c := b
-	c.words = newWords(len(b.words))
+	c.words = memory.Words(len(b.words))
 	for i := range c.words {
 		c.words[i] = atomic.LoadUint64(&b.words[i])
 	}
@@ -101,79 +103,4 @@ func (b bitset) and(c bitset) {
 	for i, w := range c.words[:len(b.words)] {
 		b.words[i] &= w
 	}
-}
-
-// chunkBytes is how much of a bitset's bytes is held besides its words while it
-// is written or read.
-const chunkBytes = 64 << 10
-
-// appendWords appends each word to dst as 8 big-endian bytes. The words may be
-// written to meanwhile, atomically. Four at a time is twice as fast as one.
-func appendWords(dst []byte, words []uint64) []byte {
-	n := len(dst)
-	dst = slices.Grow(dst, len(words)*8)[:n+len(words)*8]
-	out := dst[n:]
-	for ; len(words) >= 4 && len(out) >= 32; words, out = words[4:], out[32:] {
-		binary.BigEndian.PutUint64(out, atomic.LoadUint64(&words[0]))
-		binary.BigEndian.PutUint64(out[8:], atomic.LoadUint64(&words[1]))
-		binary.BigEndian.PutUint64(out[16:], atomic.LoadUint64(&words[2]))
-		binary.BigEndian.PutUint64(out[24:], atomic.LoadUint64(&words[3]))
-	}
-	for i := range words {
-		binary.BigEndian.PutUint64(out[8*i:], atomic.LoadUint64(&words[i]))
-	}
-	return dst
-}
-
-// writeWords writes all words to w, by way of buf's capacity.
-func (b bitset) writeWords(w io.Writer, buf []byte) (total int64, err error) {
-	for words := b.words; len(words) > 0; {
-		chunk := words[:min(len(words), cap(buf)/8)]
-		n, err := w.Write(appendWords(buf[:0], chunk))
-		total += int64(n)
-		if err != nil {
-			return total, err
-		}
-		words = words[len(chunk):]
-	}
-	return total, nil
-}
-
-// fill sets words from data, which is all their bytes, big-endian.
-func fill(words []uint64, data []byte) {
-	for ; len(words) >= 4 && len(data) >= 32; words, data = words[4:], data[32:] {
-		words[0] = binary.BigEndian.Uint64(data)
-		words[1] = binary.BigEndian.Uint64(data[8:])
-		words[2] = binary.BigEndian.Uint64(data[16:])
-		words[3] = binary.BigEndian.Uint64(data[24:])
-	}
-	for i := range words {
-		words[i] = binary.BigEndian.Uint64(data[8*i:])
-	}
-}
-
-// readWords reads n words into b, over the words it has. Each time its memory is
-// full it takes four times as much, so that it never has more than four times
-// what has arrived and copies at most a third of it.
-func (b *bitset) readWords(r io.Reader, n int) (total int64, err error) {
-	buf := make([]byte, min(chunkBytes, n*8))
-	for read := 0; read < n; {
-		if read == len(b.words) {
-			grown := newBitset(min(n, max(len(buf)/8, 4*read)))
-			copy(grown.words, b.words)
-			*b = grown
-		}
-		chunk := buf[:min(len(buf), (len(b.words)-read)*8)]
-		m, err := io.ReadFull(r, chunk)
-		total += int64(m)
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return total, err
-		}
-		fill(b.words[read:read+len(chunk)/8], chunk)
-		read += len(chunk) / 8
-	}
-	return total, nil
 }

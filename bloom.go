@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/param"
 )
 
 // Strategy says how a Filter makes bit indexes from a Hash. Its values are the
@@ -29,17 +33,12 @@ func (s Strategy) String() string {
 	return fmt.Sprintf("Strategy(%d)", uint8(s))
 }
 
-// maxK is the largest number of hashes in Guava's binary form.
-const maxK = 255
-
-// Set is what every filter in this package is.
-type Set interface {
-	// AddHash adds a key by its digest. It reports whether the set changed:
-	// true means the key was certainly new, false that it was probably added
-	// before.
+// Adder is every type that stores keys, in this package and in those beside it.
+type Adder interface {
+	// AddHash adds a key by its digest. It reports whether the key was new, as
+	// surely as the type knows: what false means, and for how long an added key is
+	// found, the type's own comments say.
 	AddHash(Hash) bool
-	// ContainsHash reports whether a key may have been added. False is certain.
-	ContainsHash(Hash) bool
 }
 
 // Filter is a Bloom filter. Its bits, and so its binary form, are the ones that
@@ -63,14 +62,14 @@ type Filter struct {
 // It returns an error unless 0 < p < 1 and the filter that Guava makes of n and
 // p, by OptimalM and OptimalK, has 1 to 2^31-1 words (16 GiB) and at most 255
 // hashes. n = 0 counts as 1.
-func New(n uint64, p float64) (*Filter, error) { return NewStrategy(Mitz64, n, p) }
+func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
-// NewStrategy is New with another strategy than Mitz64.
-func NewStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
+// NewWithStrategy is New with another strategy than Mitz64.
+func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	if s > Mitz64 {
 		return nil, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
 	}
-	if err := checkRate("p", p); err != nil {
+	if err := param.Rate("bloom", "p", p); err != nil {
 		return nil, err
 	}
 	m := OptimalM(n, p)
@@ -91,21 +90,14 @@ func NewStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 func NewSize(m uint64, k int) (*Filter, error) { return newFilter(Mitz64, m, k) }
 
 func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
-	if k < 1 || k > maxK {
-		return nil, fmt.Errorf("bloom: k = %d is outside [1, %d]", k, maxK)
+	if k < 1 || k > guava.MaxK {
+		return nil, fmt.Errorf("bloom: k = %d is outside [1, %d]", k, guava.MaxK)
 	}
 	words := m/64 + min(m%64, 1)
-	if words < 1 || words > min(maxWords, math.MaxInt/8) {
-		return nil, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(min(maxWords, math.MaxInt/8))*64)
+	if words < 1 || words > guava.MaxWords {
+		return nil, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(guava.MaxWords)*64)
 	}
 	return &Filter{bits: newBitset(int(words)), k: k, strategy: s}, nil
-}
-
-func checkRate(name string, p float64) error {
-	if !(p > 0 && p < 1) {
-		return fmt.Errorf("bloom: %s = %v is outside (0, 1)", name, p)
-	}
-	return nil
 }
 
 // Must returns v, and panics if err is not nil. It is for constructors whose
@@ -125,7 +117,7 @@ func Must[T any](v T, err error) T {
 func (f *Filter) Add(key []byte) bool { return filterAdd(f, key) }
 
 // AddString is Add of key's bytes, without copying them.
-func (f *Filter) AddString(key string) bool { return f.Add(bytesOf(key)) }
+func (f *Filter) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
 
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(f, h) }
@@ -158,7 +150,7 @@ const errZero = "bloom: Add to a zero filter: make it with a constructor, or dec
 func (f *Filter) Contains(key []byte) bool { return filterContains(f, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (f *Filter) ContainsString(key string) bool { return f.Contains(bytesOf(key)) }
+func (f *Filter) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(f, h) }

@@ -35,7 +35,7 @@ func ExampleHash() {
 	everyone := bloom.Must(bloom.NewSync(1_000_000, 0.001))
 
 	h := bloom.SumString("user-42")
-	for _, set := range []bloom.Set{today, everyone} {
+	for _, set := range []bloom.Adder{today, everyone} {
 		set.AddHash(h)
 	}
 	fmt.Println(today.ContainsHash(h), everyone.ContainsString("user-42"))
@@ -109,16 +109,4 @@ func ExampleFilter_FPR() {
 	// Output:
 	// 0.009 at 985 keys
 	// 0.148 at 1964 keys
-}
-
-// A blocked filter looks up a batch of keys while the cache lines of the next are
-// on the way, which on large filters is more than twice as fast as one by one.
-func ExampleBlockedFilter_ContainsBatch() {
-	f := bloom.Must(bloom.NewBlocked(1000, 0.001))
-	f.AddString("a")
-	f.AddString("b")
-
-	batch := []bloom.Hash{bloom.SumString("a"), bloom.SumString("x"), bloom.SumString("b")}
-	fmt.Println(f.ContainsBatch(nil, batch))
-	// Output: [true false true]
 }

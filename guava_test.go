@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // guavaJars returns the Guavas to test against: BLOOM_GUAVA_JARS, a list of
@@ -40,8 +42,8 @@ func guavaJars(t *testing.T) (jars []string) {
 	return filepath.SplitList(list)
 }
 
-// guava is a Java process that runs testdata/guava/Living.java.
-type guava struct {
+// javaGuava is a Java process that runs testdata/guava/Living.java.
+type javaGuava struct {
 	t   *testing.T
 	w   *bufio.Writer
 	r   *bufio.Reader
@@ -49,7 +51,7 @@ type guava struct {
 	byP bool // makes k of p alone, as 33.4 and later do
 }
 
-func startGuava(t *testing.T, jar string, rnd *rand.Rand) *guava {
+func startGuava(t *testing.T, jar string, rnd *rand.Rand) *javaGuava {
 	classes := t.TempDir()
 	out, err := exec.Command("javac", "-proc:none", "-nowarn", "-Xlint:none", "-encoding", "UTF-8",
 		"-cp", jar, "-d", classes, filepath.Join("testdata", "guava", "Living.java")).CombinedOutput()
@@ -65,11 +67,11 @@ func startGuava(t *testing.T, jar string, rnd *rand.Rand) *guava {
 		stdin.Close()
 		require.NoError(t, cmd.Wait())
 	})
-	return &guava{t: t, w: bufio.NewWriter(stdin), r: bufio.NewReader(stdout), rnd: rnd}
+	return &javaGuava{t: t, w: bufio.NewWriter(stdin), r: bufio.NewReader(stdout), rnd: rnd}
 }
 
 // send appends vs to a request; a []byte comes after its length.
-func (g *guava) send(vs ...any) {
+func (g *javaGuava) send(vs ...any) {
 	for _, v := range vs {
 		if b, ok := v.([]byte); ok {
 			g.send(uint32(len(b)))
@@ -81,7 +83,7 @@ func (g *guava) send(vs ...any) {
 	}
 }
 
-func (g *guava) sendKeys(keys []funnelKey) {
+func (g *javaGuava) sendKeys(keys []funnelKey) {
 	g.send(uint32(len(keys)))
 	for _, key := range keys {
 		g.send(key.bytes)
@@ -89,7 +91,7 @@ func (g *guava) sendKeys(keys []funnelKey) {
 }
 
 // reply returns the answer to the request sent.
-func (g *guava) reply() *bytes.Reader {
+func (g *javaGuava) reply() *bytes.Reader {
 	require.NoError(g.t, g.w.Flush())
 	var n uint32
 	require.NoError(g.t, binary.Read(g.r, binary.BigEndian, &n))
@@ -105,7 +107,7 @@ func receive[T any](t *testing.T, r io.Reader) (v T) {
 }
 
 // agree compares f with what Guava shows of its filter, which answers probes.
-func (g *guava) agree(answer io.Reader, f *Filter, probes []funnelKey) []byte {
+func (g *javaGuava) agree(answer io.Reader, f *Filter, probes []funnelKey) []byte {
 	g.t.Helper()
 	if count := receive[int64](g.t, answer); count >= 0 {
 		require.EqualValues(g.t, count, f.ApproxCount())
@@ -208,7 +210,7 @@ func TestLivingGuava(t *testing.T) {
 
 // roundTrip has Java write a filter, Go read it, add to it, merge another with
 // it and write it, and Java read that.
-func (g *guava) roundTrip(strategy Strategy, funnel int) {
+func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
 	t := g.t
 	keys := func(n int) []funnelKey {
 		keys := make([]funnelKey, n)
@@ -227,7 +229,7 @@ func (g *guava) roundTrip(strategy Strategy, funnel int) {
 	g.sendKeys(javas)
 	g.sendKeys(probes)
 	answer := g.reply()
-	f := Must(NewStrategy(strategy, n, p))
+	f := Must(NewWithStrategy(strategy, n, p))
 	if k := int(receive[uint8](t, answer)); k != f.K() {
 		require.True(t, g.byP, "%s: k = %d and %d", where, k, f.K())
 		f = Must(newFilter(strategy, f.M(), k))
@@ -257,7 +259,7 @@ func (g *guava) roundTrip(strategy Strategy, funnel int) {
 	g.send(byte('r'), byte(funnel), file)
 	g.sendKeys(probes)
 	answer = g.reply()
-	require.EqualValues(t, trailerSize, receive[uint32](t, answer), "%s: bytes that Java left", where)
+	require.EqualValues(t, guava.TrailerSize, receive[uint32](t, answer), "%s: bytes that Java left", where)
 	g.agree(answer, &read, probes)
 
 	otherForm, err := other.MarshalBinary()
@@ -269,7 +271,7 @@ func (g *guava) roundTrip(strategy Strategy, funnel int) {
 
 // sizing compares m and k over random parameters, and k where the two rules
 // for it differ.
-func (g *guava) sizing() {
+func (g *javaGuava) sizing() {
 	t := g.t
 	type params struct {
 		n uint64

@@ -7,6 +7,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/spaolacci/murmur3"
+
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // Hash is the 128-bit digest of a key, and all that a filter ever sees of it.
@@ -32,7 +34,7 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // Guava's Funnels.byteArrayFunnel feeds its filters. It does not retain key.
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian {
-		h1, h2 := murmur3.Sum128(onStack(key))
+		h1, h2 := murmur3.Sum128(memory.NoEscape(key))
 		return Hash{h1, h2}
 	}
 	var h1, h2, k1, k2 uint64
@@ -69,7 +71,7 @@ func Sum(key []byte) Hash {
 
 // SumString returns Sum of key's bytes without copying them. It agrees with
 // Guava's Funnels.stringFunnel(UTF_8) where key is valid UTF-8.
-func SumString(key string) Hash { return Sum(bytesOf(key)) }
+func SumString(key string) Hash { return Sum(memory.BytesOf(key)) }
 
 // SumUint64 returns the digest of key as 8 little-endian bytes, as Guava's
 // Funnels.longFunnel does.

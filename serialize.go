@@ -2,26 +2,41 @@ package bloom
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-	"math"
+
+	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
-// Guava's binary form, all of it:
-//
-//	1 byte   strategy
-//	1 byte   k, unsigned
-//	4 bytes  number of words, big-endian
-//	8 bytes  for each word, big-endian
-const headerSize = 6
-
-// ErrFormat is wrapped by every error that means the bytes are not what the
-// decoder expects.
-var ErrFormat = errors.New("bloom: invalid format")
+// ErrFormat is wrapped by every error that says that bytes are not what a
+// decoder expects, in this package and in those beside it.
+var ErrFormat = format.ErrFormat
 
 var errNoForm = errors.New("bloom: the zero value has no binary form")
+
+// header returns the start of f's binary form; see package guava. It has no words
+// if f is the zero Filter.
+func (f *Filter) header() guava.Header {
+	return guava.Header{Strategy: uint8(f.strategy), K: f.k, Words: len(f.bits.words)}
+}
+
+// filterOf returns the filter that has the words that follow h.
+func filterOf(h guava.Header, array []uint64) Filter {
+	f := Filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy)}
+	f.ones = f.bits.onesCount()
+	return f
+}
+
+// SizeBytes returns the length of the binary form in bytes: 6, and M()/8. It is 0
+// for the zero Filter.
+func (f *Filter) SizeBytes() int64 {
+	if f.k == 0 {
+		return 0
+	}
+	return f.header().Size()
+}
 
 // AppendBinary appends Guava's binary form of f to b. It returns an error only
 // for the zero Filter, which has none.
@@ -29,19 +44,13 @@ func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.k == 0 {
 		return b, errNoForm
 	}
-	b = f.appendHeader(b)
-	return appendWords(b, f.bits.words), nil
-}
-
-func (f *Filter) appendHeader(b []byte) []byte {
-	b = append(b, byte(f.strategy), byte(f.k))
-	return binary.BigEndian.AppendUint32(b, uint32(len(f.bits.words)))
+	return words.Append(f.header().Append(b), f.bits.words, words.BigEndian), nil
 }
 
 // MarshalBinary returns Guava's binary form of f, which Java's
-// BloomFilter.readFrom reads: 6 bytes and M()/8 more.
+// BloomFilter.readFrom reads. It is SizeBytes long.
 func (f *Filter) MarshalBinary() ([]byte, error) {
-	return f.AppendBinary(make([]byte, 0, headerSize+len(f.bits.words)*8))
+	return f.AppendBinary(make([]byte, 0, f.SizeBytes()))
 }
 
 // WriteTo writes Guava's binary form of f to w through a small buffer.
@@ -49,81 +58,62 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, errNoForm
 	}
-	buf := make([]byte, 0, min(chunkBytes, headerSize+len(f.bits.words)*8))
-	n, err := w.Write(f.appendHeader(buf))
-	if err != nil {
-		return int64(n), err
-	}
-	m, err := f.bits.writeWords(w, buf)
-	return int64(n) + m, err
+	return words.Write(w, f.header().Append(nil), f.bits.words, words.BigEndian)
 }
 
-// UnmarshalBinary makes f the filter whose binary form data is, to the last
-// byte. On error, which wraps ErrFormat, f is unchanged. It does not retain data.
+// UnmarshalBinary makes f the filter that data is: a binary form, or the content
+// of a file that SaveFile wrote, to the last byte. On error, which wraps
+// ErrFormat, f is unchanged. It does not retain data.
+//
+// Guava's form has no checksum: a damaged word goes unnoticed. A file's trailer
+// has one, which UnmarshalBinary checks.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	g, words, err := parseHeader(data)
+	h, body, err := parse(data)
 	if err != nil {
 		return err
 	}
-	data = data[headerSize:]
-	if len(data)%8 != 0 || len(data)/8 != words {
-		return fmt.Errorf("%w: %d words followed by %d bytes", ErrFormat, words, len(data))
-	}
-	g.bits = newBitset(words)
-	fill(g.bits.words, data)
-	g.ones = g.bits.onesCount()
-	*f = g
+	g := newBitset(h.Words)
+	words.Get(g.words, body, words.BigEndian)
+	*f = filterOf(h, g.words)
 	return nil
 }
 
-// ReadFrom makes f the filter whose binary form r yields next, and reads no
-// byte more: what follows stays in r. It allocates as data arrives, not as the
-// header promises. On error f is unchanged; the error is r's own or, if r ends
-// too early or holds no filter, wraps ErrFormat.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	var header [headerSize]byte
-	n, err := io.ReadFull(r, header[:])
+// parse returns the header of data and the bytes of its words, after checking
+// the trailer if there is one.
+func parse(data []byte) (h guava.Header, body []byte, err error) {
+	h, err = guava.ParseHeader("bloom", data)
 	if err != nil {
-		return int64(n), readError(err)
+		return h, nil, err
 	}
-	g, words, err := parseHeader(header[:])
+	trailer, err := h.CheckSize("bloom", int64(len(data)))
+	if err != nil {
+		return h, nil, err
+	}
+	if trailer {
+		var sum guava.Sum
+		sum.Write(data[:h.Size()])
+		if err := sum.CheckTrailer("bloom", data[h.Size():]); err != nil {
+			return h, nil, err
+		}
+	}
+	return h, data[guava.HeaderSize:h.Size()], nil
+}
+
+// ReadFrom makes f the filter whose binary form r yields next, and reads no
+// byte more: what follows, such as a file's trailer, stays in r. It allocates as
+// data arrives, not as the header promises. On error f is unchanged; the error
+// is r's own or, if r ends too early or holds no filter, wraps ErrFormat.
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+	h, n, err := guava.ReadHeader("bloom", r)
 	if err != nil {
 		return int64(n), err
 	}
-	m, err := g.bits.readWords(r, words)
+	array, m, err := words.Read(r, nil, h.Words, words.BigEndian)
 	if err != nil {
-		return int64(n) + m, readError(err)
+		return int64(n) + m, format.ReadError("bloom", err)
 	}
-	g.ones = g.bits.onesCount()
-	*f = g
+	*f = filterOf(h, array)
 	return int64(n) + m, nil
-}
-
-// parseHeader checks the start of a binary form. It returns a filter without
-// words, and how many there should be.
-func parseHeader(data []byte) (f Filter, words int, err error) {
-	if len(data) < headerSize {
-		return f, 0, fmt.Errorf("%w: %d bytes are too few for a header: %w", ErrFormat, len(data), io.ErrUnexpectedEOF)
-	}
-	f.strategy, f.k = Strategy(data[0]), int(data[1])
-	n := binary.BigEndian.Uint32(data[2:])
-	switch {
-	case f.strategy > Mitz64:
-		return f, 0, fmt.Errorf("%w: strategy = %d is unknown", ErrFormat, f.strategy)
-	case f.k == 0:
-		return f, 0, fmt.Errorf("%w: k = 0", ErrFormat)
-	case n == 0 || n > min(maxWords, math.MaxInt/8):
-		return f, 0, fmt.Errorf("%w: word count %d is outside [1, %d]", ErrFormat, n, min(maxWords, math.MaxInt/8))
-	}
-	return f, int(n), nil
-}
-
-// readError turns the ends of a reader that came too early into ErrFormat.
-func readError(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("%w: truncated: %w", ErrFormat, err)
-	}
-	return fmt.Errorf("bloom: reading: %w", err)
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to b.
@@ -143,7 +133,7 @@ func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 func (f *Filter) UnmarshalText(text []byte) error {
 	data, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return format.Errorf("bloom", "%w", err)
 	}
 	return f.UnmarshalBinary(data)
 }

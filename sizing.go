@@ -53,10 +53,6 @@ func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	return math.Pow(-math.Expm1(-float64(k)*float64(n)/float64(m)), float64(k))
 }
 
-// maxWords is the largest number of 64-bit words in Guava's binary form, whose
-// count is a signed 32-bit integer.
-const maxWords = math.MaxInt32
-
 // lnPrec is the working precision of ln in bits. The hardest float64 arguments
 // need 118 (Lefèvre and Muller, Worst Cases for Correct Rounding of the
 // Elementary Functions in Double Precision, 2001).

@@ -1,6 +1,10 @@
 package bloom
 
-import "io"
+import (
+	"io"
+
+	"github.com/seed79a3ff49/bloom/internal/memory"
+)
 
 // SyncFilter is a Filter for any number of goroutines that add, look up,
 // estimate and encode at once. It takes no locks: a key whose Add has returned
@@ -26,12 +30,12 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.Sync(), nil
+	return NewSyncFrom(f), nil
 }
 
-// Sync returns a SyncFilter that takes over f's bits without a copy, and leaves
-// f the zero Filter.
-func (f *Filter) Sync() *SyncFilter {
+// NewSyncFrom returns a SyncFilter that takes over f's bits without a copy, and
+// leaves f the zero Filter.
+func NewSyncFrom(f *Filter) *SyncFilter {
 	s := &SyncFilter{*f}
 	*f = Filter{}
 	return s
@@ -98,7 +102,7 @@ func (s *SyncFilter) add32(h Hash) bool {
 func (s *SyncFilter) Contains(key []byte) bool { return syncContains(s, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bytesOf(key)) }
+func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(memory.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
 func (s *SyncFilter) ContainsHash(h Hash) bool { return syncContainsHash(s, h) }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestSyncAdders: of goroutines that race to add the same keys, at least one is
@@ -17,10 +19,10 @@ import (
 func TestSyncAdders(t *testing.T) {
 	const goroutines = 4
 	for _, strategy := range []Strategy{Mitz32, Mitz64} {
-		f, err := NewStrategy(strategy, 20_000, 0.01)
+		f, err := NewWithStrategy(strategy, 20_000, 0.01)
 		require.NoError(t, err)
-		keys := randomHashes(1, 20_000)
-		s := f.Clone().Sync()
+		keys := testkit.Digests[Hash](1, 20_000)
+		s := NewSyncFrom(f.Clone())
 		changed := make([]atomic.Int32, len(keys))
 		var start, done sync.WaitGroup
 		start.Add(1)
@@ -64,7 +66,7 @@ func TestSyncAdders(t *testing.T) {
 // was added before must be in each.
 func TestSyncWhileWriting(t *testing.T) {
 	s := Must(NewSync(50_000, 0.01))
-	before, later := randomHashes(2, 10_000), randomHashes(3, 40_000)
+	before, later := testkit.Digests[Hash](2, 10_000), testkit.Digests[Hash](3, 40_000)
 	require.Equal(t, len(before), s.AddBatch(before)+falsePositives(before, 50_000))
 	ones := s.OnesCount()
 
@@ -115,7 +117,7 @@ func TestSyncTakesOver(t *testing.T) {
 	f := Must(New(100, 0.01))
 	f.AddString("a")
 	words := &f.bits.words[0]
-	s := f.Sync()
+	s := NewSyncFrom(f)
 	require.Same(t, words, &s.f.bits.words[0], "no copy")
 	require.True(t, s.ContainsString("a"))
 	require.Zero(t, f.M())

@@ -242,7 +242,7 @@ func TestGuavaCreate(t *testing.T) {
 		}
 		p, err := strconv.ParseFloat(v.P, 64)
 		require.NoError(t, err)
-		f, err := NewStrategy(v.Strategy, n, p)
+		f, err := NewWithStrategy(v.Strategy, n, p)
 		if v.Outcome != "ok" {
 			require.Error(t, err, "%+v", v)
 			require.Regexp(t, "^bloom: .*", err.Error())
@@ -259,7 +259,7 @@ func TestGuavaFilters(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			p, err := v.P.Float64()
 			require.NoError(t, err)
-			f, err := NewStrategy(v.Strategy, v.N, p)
+			f, err := NewWithStrategy(v.Strategy, v.N, p)
 			require.NoError(t, err)
 			for i, h := range v.hashes(t) {
 				changed := f.AddHash(h)

@@ -1,8 +1,9 @@
 package bloom
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // View is a read-only Filter over its binary form where it lies: a cookie, a
@@ -19,22 +20,19 @@ type View struct {
 }
 
 // NewView returns a View of data, which it retains. It accepts what
-// UnmarshalBinary does: the binary form of one filter, to the last byte. Its
-// errors wrap ErrFormat. It takes constant time.
+// UnmarshalBinary does: a binary form, or the content of a file that SaveFile
+// wrote, to the last byte. Its errors wrap ErrFormat. It takes constant time for
+// a binary form; a file's checksum takes reading all of it.
 func NewView(data []byte) (*View, error) {
-	params, words, err := parseHeader(data)
+	h, body, err := parse(data)
 	if err != nil {
 		return nil, err
 	}
-	data = data[headerSize:]
-	if len(data)%8 != 0 || len(data)/8 != words {
-		return nil, fmt.Errorf("%w: %d words followed by %d bytes", ErrFormat, words, len(data))
-	}
-	return newView(data, params), nil
+	return newView(h, body), nil
 }
 
-func newView(words []byte, params Filter) *View {
-	return &View{words, math.MaxUint64 / uint64(len(words)/8), params.k, params.strategy}
+func newView(h guava.Header, body []byte) *View {
+	return &View{body, math.MaxUint64 / uint64(h.Words), h.K, Strategy(h.Strategy)}
 }
 
 // Contains reports whether key may have been added: false is certain.

@@ -14,6 +14,7 @@ import (
 	"github.com/ipfs/bbloom"
 	parquet "github.com/parquet-go/parquet-go/bloom"
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
 	boom "github.com/tylertreat/BoomFilters"
 )
 
@@ -45,8 +46,8 @@ var libraries = []library{
 	{name: "bloom.Filter", make: makeFilter, big: true},
 	{name: "bloom.Filter.Batch", make: makeFilterBatch, big: true, note: "hashes 512 keys, then AddBatch, ContainsBatch"},
 	{name: "bloom.SyncFilter", make: makeSync, big: true},
-	{name: "bloom.BlockedFilter", make: makeBlocked, big: true},
-	{name: "bloom.BlockedFilter.Batch", make: makeBlockedBatch, big: true, note: "hashes 512 keys, then AddBatch, ContainsBatch"},
+	{name: "blocked.Filter", make: makeBlocked, big: true},
+	{name: "blocked.Filter.Batch", make: makeBlockedBatch, big: true, note: "hashes 512 keys, then AddBatch, ContainsBatch"},
 	{name: "bits-and-blooms", make: makeBits, big: true, note: "add is TestOrAdd, which reports what bloom's Add does"},
 	{name: "bits-and-blooms.Add", make: makeBitsAdd, note: "its Add, which reports nothing"},
 	{name: "holiman", make: makeHoliman, big: true, note: "takes digests: xxhash"},
@@ -127,7 +128,7 @@ func addSync(f *bloom.SyncFilter, ks keys) {
 }
 
 func makeBlocked(n int) filter {
-	f := bloom.Must(bloom.NewBlocked(uint64(n), rate))
+	f := bloom.Must(blocked.New(uint64(n), rate))
 	return filter{
 		bits:  f.M(),
 		reset: f.Reset,
@@ -155,7 +156,7 @@ func makeFilterBatch(n int) filter {
 }
 
 func makeBlockedBatch(n int) filter {
-	f := bloom.Must(bloom.NewBlocked(uint64(n), rate))
+	f := bloom.Must(blocked.New(uint64(n), rate))
 	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	parquet "github.com/parquet-go/parquet-go/bloom"
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,8 +19,8 @@ func TestParquet(t *testing.T) {
 			t.Run(fmt.Sprintf("blocks=%d/key=%s", blocks, k.name), func(t *testing.T) {
 				n := 20 * blocks
 				theirs := make(parquet.SplitBlockFilter, blocks)
-				ours := bloom.Must(bloom.NewBlockedSize(uint64(blocks) * 256))
-				batched := bloom.Must(bloom.NewBlockedSize(uint64(blocks) * 256))
+				ours := bloom.Must(blocked.NewSize(uint64(blocks) * 256))
+				batched := bloom.Must(blocked.NewSize(uint64(blocks) * 256))
 				present, absent := digests(k.make(0, n)), digests(k.make(absentIDs, n))
 				for _, h := range present {
 					theirs.Insert(h.H1)
@@ -30,7 +31,7 @@ func TestParquet(t *testing.T) {
 				require.Equal(t, theirs.Bytes(), batched.Bitset())
 
 				// Each reads the other's bytes and gives the same answers.
-				read, err := bloom.NewBlockedBitset(theirs.Bytes())
+				read, err := blocked.NewBitset(theirs.Bytes())
 				require.NoError(t, err)
 				require.True(t, ours.Equal(read))
 				back := parquet.MakeSplitBlockFilter(ours.Bitset())

@@ -114,8 +114,8 @@ func (r *report) ratios(p func(string, ...any)) {
 		{"bloom.Filter", "holiman"},
 		{"bloom.Filter", "guava"},
 		{"bloom.SyncFilter", "bloom.Filter"},
-		{"bloom.BlockedFilter", "parquet-go"},
-		{"bloom.BlockedFilter.Batch", "bloom.BlockedFilter"},
+		{"blocked.Filter", "parquet-go"},
+		{"blocked.Filter.Batch", "blocked.Filter"},
 		{"bloom.Filter.Batch", "bloom.Filter"},
 	}
 	p("## Ratios\n\nHow many times as fast the first is as the second, from the medians below.\n\n")

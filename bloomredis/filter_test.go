@@ -169,7 +169,7 @@ func TestOpenFindsSomethingElse(t *testing.T) {
 	}{
 		{"other m", set(encode(bloom.New(2000, 0.01))), "holds a filter of m = 19200, k = 7, strategy = Mitz64, want m = 9600, k = 7, strategy = Mitz64"},
 		{"other k", set(encode(bloom.NewSize(9600, 8))), "holds a filter of m = 9600, k = 8, strategy = Mitz64"},
-		{"other strategy", set(encode(bloom.NewStrategy(bloom.Mitz32, 1000, 0.01))), "holds a filter of m = 9600, k = 7, strategy = Mitz32"},
+		{"other strategy", set(encode(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01))), "holds a filter of m = 9600, k = 7, strategy = Mitz32"},
 		{"too short", set(same[:len(same)-1]), "holds no filter but 1205 bytes that start 01 07 00 00 00 96"},
 		{"too long", set(append(same[:len(same):len(same)], 0)), "holds no filter but 1207 bytes"},
 		{"text", set([]byte("hello, world")), "holds no filter but 12 bytes that start 68 65 6c 6c 6f 2c"},

@@ -62,7 +62,7 @@ func TestMerge(t *testing.T) {
 	for _, other := range []*bloom.Filter{
 		bloom.Must(bloom.New(n, 0.02)),
 		bloom.Must(bloom.NewSize(local.M(), local.K()+1)),
-		bloom.Must(bloom.NewStrategy(bloom.Mitz32, n, 0.01)),
+		bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, n, 0.01)),
 		new(bloom.Filter),
 	} {
 		require.ErrorContains(t, f.Merge(ctx, other), `bloomredis: key "f": cannot merge`)

@@ -19,7 +19,7 @@ import (
 func TestPublisherDeltas(t *testing.T) {
 	ctx := context.Background()
 	for _, s := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
-		f, err := bloom.NewStrategy(s, 10_000, 0.01)
+		f, err := bloom.NewWithStrategy(s, 10_000, 0.01)
 		require.NoError(t, err)
 		p := NewPublisher(f)
 		versions := []string{p.current.Load().version}

@@ -148,7 +148,7 @@ func (r *Replica) fetch(ctx context.Context, have string) error {
 			return errors.New("bloom: source sent the zero Filter")
 		}
 		r.since = started
-		r.copy.Store(&state{u.Full.Sync(), u.Version})
+		r.copy.Store(&state{bloom.NewSyncFrom(u.Full), u.Version})
 	case have == "":
 		return errors.New("bloom: source has no full filter")
 	case u.Delta != nil:

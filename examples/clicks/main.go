@@ -2,7 +2,7 @@
 // repeat a click on the same path from the same address within a span of time.
 //
 // An exact answer needs every pair of the last day in memory: at ten thousand
-// clicks a second that is 864 million, in tens of gigabytes. A bloom.Window
+// clicks a second that is 864 million, in tens of gigabytes. A window.Filter
 // answers in a fixed few bytes for each, forgets them by itself when their
 // time has come, and errs only in the rare click that it takes for a repeat.
 //
@@ -27,7 +27,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 func main() {
@@ -45,7 +45,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	d := newDeduper(bloom.WindowConfig{Capacity: *n, FPR: *p, Span: *span, Generations: 24})
+	d := newDeduper(window.Config{Capacity: *n, FPR: *p, Span: *span, Generations: 24})
 	if flags.NArg() == 0 {
 		if err := d.read(generate(*n)); err != nil {
 			return err
@@ -61,8 +61,8 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 
 // deduper drops repeated clicks, and does so once more exactly.
 type deduper struct {
-	config bloom.WindowConfig
-	window *bloom.Window // made when the log tells the time
+	config window.Config
+	window *window.Filter // made when the log tells the time
 	key    []byte
 
 	first, now      time.Time
@@ -74,7 +74,7 @@ type deduper struct {
 	wrong  int                  // new clicks that it dropped
 }
 
-func newDeduper(c bloom.WindowConfig) *deduper {
+func newDeduper(c window.Config) *deduper {
 	d := &deduper{config: c, exact: map[string]time.Time{}}
 	d.config.Now = func() time.Time { return d.now }
 	return d
@@ -123,7 +123,7 @@ func (d *deduper) click(c click) (err error) {
 	}
 	if d.window == nil {
 		d.first = d.now
-		if d.window, err = bloom.NewWindow(d.config); err != nil {
+		if d.window, err = window.New(d.config); err != nil {
 			return err
 		}
 	}

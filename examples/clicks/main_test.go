@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 const logLines = `10.0.0.1 - - [17/May/2015:10:00:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "agent"
@@ -81,7 +81,7 @@ func TestOverCapacity(t *testing.T) {
 
 func TestGenerated(t *testing.T) {
 	const n = 30000
-	d := newDeduper(bloom.WindowConfig{Capacity: n, FPR: 0.001, Span: 24 * time.Hour, Generations: 24})
+	d := newDeduper(window.Config{Capacity: n, FPR: 0.001, Span: 24 * time.Hour, Generations: 24})
 	if err := d.read(generate(n)); err != nil {
 		t.Fatal(err)
 	}

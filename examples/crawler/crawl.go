@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/sieve"
 )
 
 type config struct {
@@ -80,7 +81,7 @@ func crawl(ctx context.Context, cfg config) (*report, error) {
 		return nil, err
 	}
 	r := &report{filter: filter, expect: cfg.expect, rate: cfg.rate}
-	queue := bloom.NewSieve(filter, bloom.SumString)
+	queue := sieve.New(filter, bloom.SumString)
 	push := func(link string) {
 		rate := filter.FPR()
 		if !queue.Push(link) {

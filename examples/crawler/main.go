@@ -1,7 +1,7 @@
 // Crawler fetches every page of a web site once, with many workers and little
 // memory. It solves the problem of the list of pages already seen, which in a
 // long crawl outgrows everything else: here it is a Bloom filter of a few bytes a
-// URL, inside a queue (bloom.Sieve) that admits each URL at most once.
+// URL, inside a queue (sieve.Queue) that admits each URL at most once.
 //
 //	go run ./examples/crawler                             # a site of its own, on loopback
 //	go run ./examples/crawler -start https://example.com  # that site, as far as its host goes

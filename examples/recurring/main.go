@@ -2,7 +2,7 @@
 // the recent ones matter most: errors in a log, words of a feed, addresses that
 // come back. The stream never ends, and no exact set of it fits in memory.
 //
-// A bloom.Flower holds it in one small array. Its user says how far back it must
+// A flower.Filter holds it in one small array. Its user says how far back it must
 // remember, how surely, and how often it may cry wolf; it then remembers what
 // is more recent better than that, and what is older worse.
 //
@@ -26,7 +26,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/flower"
 )
 
 func main() {
@@ -46,11 +46,11 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	config, err := bloom.FlowerFor(*t, *recall, *fpr)
+	config, err := flower.Optimal(*t, *recall, *fpr)
 	if err != nil {
 		return err
 	}
-	flower, err := bloom.NewFlower(config)
+	flower, err := flower.New(config)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ const (
 
 // detector asks a Flower for each event whether it recurs, and knows better.
 type detector struct {
-	flower *bloom.Flower
+	flower *flower.Filter
 	last   map[string]int // index of each event's last occurrence
 	since  distinct
 
@@ -124,7 +124,7 @@ type detector struct {
 	ages, formula  [buckets]float64 // sums
 }
 
-func newDetector(f *bloom.Flower, t uint64) *detector {
+func newDetector(f *flower.Filter, t uint64) *detector {
 	d := &detector{flower: f, last: map[string]int{}}
 	for i := range d.ends {
 		d.ends[i] = math.Ldexp(oldest*float64(t), i+1-buckets)

@@ -13,16 +13,17 @@ import (
 	"testing"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/flower"
 )
 
 // TestRecall holds what is found to the formula, at every age.
 func TestRecall(t *testing.T) {
 	const memory, recall, fpr = 2000, 0.9, 0.01
-	config, err := bloom.FlowerFor(memory, recall, fpr)
+	config, err := flower.Optimal(memory, recall, fpr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newDetector(bloom.Must(bloom.NewFlower(config)), memory)
+	d := newDetector(bloom.Must(flower.New(config)), memory)
 	generate(100000, memory, d.event)
 	for i, n := range d.recurred {
 		if n == 0 {

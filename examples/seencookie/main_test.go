@@ -177,7 +177,7 @@ func TestSignedButForeignFilter(t *testing.T) {
 	for name, f := range map[string]*bloom.Filter{
 		"m":        bloom.Must(bloom.NewSize(1024, 7)),
 		"k":        bloom.Must(bloom.NewSize(960, 6)),
-		"strategy": bloom.Must(bloom.NewStrategy(bloom.Mitz32, 100, 0.01)),
+		"strategy": bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 100, 0.01)),
 	} {
 		_, ok := c.parse(c.seal(f, false).Value)
 		assert.False(t, ok, name)

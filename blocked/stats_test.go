@@ -1,0 +1,49 @@
+package blocked
+
+import (
+	"math"
+	"testing"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+var stat = testkit.Stat[bloom.Hash]{
+	Name:      "Filter",
+	Make:      func(n uint64, p float64) testkit.StatSet[bloom.Hash] { return bloom.Must(New(n, p)) },
+	Deviation: blockedDeviation,
+	Count:     blockedCount,
+}
+
+func TestStatistics(t *testing.T) { testkit.Statistics(t, bloom.Sum, stat) }
+
+func TestBillion(t *testing.T) { testkit.Billion(t, bloom.SumUint64, stat) }
+
+// blockedDeviation takes the deviation from the blocks' own rates.
+func blockedDeviation(s testkit.StatSet[bloom.Hash], _ float64) float64 {
+	rates := s.(*Filter).blockRates()
+	var mean, square float64
+	for _, r := range rates {
+		mean += r / float64(len(rates))
+		square += r * r / float64(len(rates))
+	}
+	return math.Sqrt((square-mean*mean)/float64(len(rates))) / mean
+}
+
+// blockedCount is classicCount for each block, of 8 times 32 bins, with
+// g(fill) = ln(1-fill) / ln(31/32), added up over a Poisson-distributed number
+// of keys in each.
+func blockedCount(s testkit.StatSet[bloom.Hash], n float64) (bias, sigma float64) {
+	blocks := float64(s.(*Filter).M()) / blockBits
+	mean := n / blocks
+	for j := 0.0; j < mean+12*math.Sqrt(mean)+40; j++ {
+		lgamma, _ := math.Lgamma(j + 1)
+		share := blocks * math.Exp(j*math.Log(mean)-mean-lgamma)
+		fill, variance := testkit.OnesVariance(-math.Log1p(-1.0/32) * j)
+		variance /= blockBits
+		slope := -1 / math.Log1p(-1.0/32) / (1 - fill)
+		bias += share * slope / (1 - fill) * variance / 2
+		sigma += share * slope * slope * variance
+	}
+	return bias, math.Sqrt(sigma)
+}

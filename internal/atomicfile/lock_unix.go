@@ -1,0 +1,45 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package atomicfile
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// claim locks file for as long as it is open, and reports whether it is still
+// there: removeDead of another process may have come first. Where files cannot
+// be locked it reports true.
+func claim(file *os.File) bool {
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX) != nil {
+		return true
+	}
+	there, err := os.Lstat(file.Name())
+	if err != nil {
+		return false
+	}
+	mine, err := file.Stat()
+	return err == nil && os.SameFile(mine, there)
+}
+
+// removeDead removes a file that no process has claimed.
+func removeDead(path string) {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		os.Remove(path)
+	}
+}
+
+// ignoreUnsupported returns err unless it says that a directory cannot be synced:
+// some network file systems do that by themselves.
+func ignoreUnsupported(err error) error {
+	if errors.Is(err, syscall.EINVAL) {
+		return nil
+	}
+	return err
+}

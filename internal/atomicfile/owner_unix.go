@@ -1,0 +1,24 @@
+//go:build unix
+
+package atomicfile
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// keepOwner gives file the owner and the group of old, as far as the system
+// permits, and returns the permissions that file is to have.
+func keepOwner(file *os.File, old fs.FileInfo) fs.FileMode {
+	perm := old.Mode().Perm()
+	was, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return perm
+	}
+	if file.Chown(int(was.Uid), int(was.Gid)) == nil || file.Chown(-1, int(was.Gid)) == nil {
+		return perm
+	}
+	// What the old group might do, another one need not.
+	return perm&^0o070 | perm&0o007<<3
+}

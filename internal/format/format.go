@@ -1,0 +1,36 @@
+// Package format has what all decoders share: the error that says that bytes
+// are not what they should be.
+package format
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrFormat is exported as bloom.ErrFormat.
+var ErrFormat = errors.New("bloom: invalid format")
+
+// Errorf returns an error that wraps ErrFormat, and whatever %w in format wraps.
+// Its message begins with the name of the decoding package.
+func Errorf(pkg, format string, args ...any) error {
+	return &formatError{pkg, fmt.Errorf(format, args...)}
+}
+
+type formatError struct {
+	pkg   string
+	cause error
+}
+
+func (e *formatError) Error() string { return e.pkg + ": invalid format: " + e.cause.Error() }
+
+func (e *formatError) Unwrap() []error { return []error{ErrFormat, e.cause} }
+
+// ReadError returns the error for a reader that failed: one that ended too early
+// gave bytes of the wrong format, any other error is the reader's own.
+func ReadError(pkg string, err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return Errorf(pkg, "truncated: %w", err)
+	}
+	return fmt.Errorf("%s: reading: %w", pkg, err)
+}

@@ -1,0 +1,71 @@
+package guava
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+)
+
+func TestHeader(t *testing.T) {
+	for _, h := range []Header{{0, 1, 1}, {1, 255, 0x01020304}, {1, 7, MaxWords}} {
+		data := h.Append([]byte("x"))[1:]
+		require.Len(t, data, HeaderSize)
+		got, err := ParseHeader("bloom", data)
+		require.NoError(t, err)
+		require.Equal(t, h, got)
+	}
+	require.Equal(t, []byte{1, 255, 1, 2, 3, 4}, Header{1, 255, 0x01020304}.Append(nil))
+}
+
+func TestParseHeaderErrors(t *testing.T) {
+	for _, test := range []struct{ data, want string }{
+		{"", "bloom: invalid format: 0 bytes are too few for a header: unexpected EOF"},
+		{"\x01\x03\x00\x00\x00", "bloom: invalid format: 5 bytes are too few for a header: unexpected EOF"},
+		{"\x02\x03\x00\x00\x00\x01", "bloom: invalid format: strategy = 2 is unknown"},
+		{"\x01\x00\x00\x00\x00\x01", "bloom: invalid format: k = 0"},
+		{"\x01\x03\x00\x00\x00\x00", "bloom: invalid format: word count 0 is outside"},
+		{"\x01\x03\x80\x00\x00\x00", "bloom: invalid format: word count 2147483648 is outside"},
+		{string(frame.Window.Append(nil, make([]uint64, 8), nil)), "bloom: invalid format: it is a window.Filter, not a bloom.Filter"},
+	} {
+		_, err := ParseHeader("bloom", []byte(test.data))
+		require.ErrorContains(t, err, test.want)
+		require.ErrorIs(t, err, format.ErrFormat)
+	}
+	_, err := ParseHeader("bloom", nil)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+}
+
+func TestTrailer(t *testing.T) {
+	var sum Sum
+	sum.Write([]byte("12345"))
+	sum.Write([]byte("6789"))
+	trailer := sum.Trailer()
+	// CRC-32C of "123456789bloom\x01".
+	require.Equal(t, "bloom\x01", string(trailer[:6]))
+	require.Len(t, trailer, TrailerSize)
+	require.NoError(t, sum.CheckTrailer("bloom", trailer))
+	for i := range 8 * len(trailer) {
+		bad := append([]byte(nil), trailer...)
+		bad[i/8] ^= 1 << (i % 8)
+		require.ErrorIs(t, sum.CheckTrailer("bloom", bad), format.ErrFormat)
+	}
+	require.ErrorIs(t, sum.CheckTrailer("bloom", trailer[:9]), format.ErrFormat)
+}
+
+func TestCheckSize(t *testing.T) {
+	h := Header{1, 3, 2}
+	trailer, err := h.CheckSize("bloom", 22)
+	require.NoError(t, err)
+	require.False(t, trailer)
+	trailer, err = h.CheckSize("bloom", 32)
+	require.NoError(t, err)
+	require.True(t, trailer)
+	for _, size := range []int64{6, 14, 21, 23, 30, 31, 33} {
+		_, err = h.CheckSize("bloom", size)
+		require.ErrorIs(t, err, format.ErrFormat, size)
+	}
+}

@@ -1,0 +1,21 @@
+package memory
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+func adviseHuge(words []uint64) {
+	_ = syscall.Madvise(hugePages(words), syscall.MADV_HUGEPAGE)
+}
+
+// hugePages returns the bytes of the 2 MiB pages that lie wholly within words,
+// which must be at least 4 MiB. Advice to the kernel is about addresses; the
+// bytes are not touched.
+func hugePages(words []uint64) []byte {
+	const size = 2 << 20
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(words)))
+	skip := -start & (size - 1)
+	n := (uintptr(len(words))*8 - skip) &^ (size - 1)
+	return unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(words)), skip)), n)
+}

@@ -1,0 +1,140 @@
+// Package testkit has what the tests of several packages need.
+package testkit
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"testing/iotest"
+
+	"encoding"
+	"io"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/words"
+)
+
+// Digests returns n random digests, the same ones for the same seed. H is
+// bloom.Hash, which package bloom's own tests could not use if this package
+// imported it.
+func Digests[H ~struct{ H1, H2 uint64 }](seed uint64, n int) []H {
+	rnd := rand.New(rand.NewPCG(seed, seed))
+	hs := make([]H, n)
+	for i := range hs {
+		hs[i] = H(struct{ H1, H2 uint64 }{rnd.Uint64(), rnd.Uint64()})
+	}
+	return hs
+}
+
+// Allocated returns the bytes that do allocates.
+func Allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Damage holds decode to refuse, as a wrong format, good with any bit flipped,
+// cut anywhere but at the given lengths, or with a byte more.
+func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
+	t.Helper()
+	require.NoError(t, decode(good))
+	for i := range 8 * len(good) {
+		bad := bytes.Clone(good)
+		bad[i/8] ^= 1 << (i % 8)
+		require.ErrorIs(t, decode(bad), format.ErrFormat, "bit %d of byte %d flipped", i%8, i/8)
+	}
+	allowed := map[int]bool{}
+	for _, n := range cuts {
+		allowed[n] = true
+	}
+	for n := range good {
+		if !allowed[n] {
+			require.ErrorIs(t, decode(good[:n]), format.ErrFormat, "cut to %d bytes", n)
+		}
+	}
+	require.ErrorIs(t, decode(append(bytes.Clone(good), 0)), format.ErrFormat, "a byte more")
+}
+
+// Decoder is what every type that has a binary form is.
+type Decoder interface {
+	encoding.BinaryUnmarshaler
+	io.ReaderFrom
+}
+
+// Hostile holds a decoder to take no more memory than a small multiple of what it
+// is given, when good is cut short, and when the given number of bytes from at
+// on, which hold its parameters, promise what does not follow.
+func Hostile(t *testing.T, good []byte, at, size int, decoder Decoder) {
+	t.Helper()
+	bounded := func(data []byte, msg string, args ...any) {
+		t.Helper()
+		bound := uint64(6*len(data) + 4*words.ChunkBytes)
+		require.LessOrEqual(t, Allocated(func() { _ = decoder.UnmarshalBinary(data) }), bound, msg, args)
+		require.LessOrEqual(t, Allocated(func() { _, _ = decoder.ReadFrom(bytes.NewReader(data)) }), bound, msg, args)
+		require.LessOrEqual(t, Allocated(func() { _, _ = decoder.ReadFrom(iotest.HalfReader(bytes.NewReader(data))) }), bound, msg, args)
+	}
+	require.NoError(t, decoder.UnmarshalBinary(good))
+	bounded(good, "whole")
+	for n := 1; n < len(good); n = n*3/2 + 1 {
+		bounded(good[:n], "%d bytes", n)
+	}
+	for i := range size {
+		for _, b := range []byte{1, 0x10, 0x7f, 0xff} {
+			for _, n := range []int{1000, len(good) - 1} {
+				data := bytes.Clone(good[:min(n, len(good))])
+				data[at+i] = b
+				bounded(data, "byte %d of the parameters is %#x", i, b)
+			}
+		}
+	}
+}
+
+// Sealed returns data with the checksum that makes it a frame, if it is long
+// enough, so that a fuzzer gets past it.
+func Sealed(data []byte) []byte {
+	if len(data) < 12 {
+		return data
+	}
+	body := bytes.Clone(data[:len(data)-4])
+	return binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// LimitedWriter takes N bytes and then fails with Err; if that is nil it takes
+// less than it is given without an error.
+type LimitedWriter struct {
+	N   int64
+	Err error
+}
+
+func (w *LimitedWriter) Write(p []byte) (int, error) {
+	if int64(len(p)) > w.N {
+		n := w.N
+		w.N = 0
+		return int(n), w.Err
+	}
+	w.N -= int64(len(p))
+	return len(p), nil
+}
+
+// Words returns n words that differ.
+func Words(n int) []uint64 {
+	array := make([]uint64, n)
+	for i := range array {
+		array[i] = uint64(i+1) * 0x9e3779b97f4a7c15
+	}
+	return array
+}
+
+// RateBound is the largest number of hits in n trials of probability p that
+// happens once in about a million times (4.75 standard deviations).
+func RateBound(n int, p float64) float64 {
+	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
+}

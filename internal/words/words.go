@@ -1,0 +1,147 @@
+// Package words turns arrays of 64-bit words into bytes and back.
+package words
+
+import (
+	"encoding/binary"
+	"io"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+
+	"github.com/seed79a3ff49/bloom/internal/memory"
+)
+
+// Order is the order of a word's bytes.
+type Order bool
+
+const (
+	LittleEndian Order = false
+	BigEndian    Order = true
+)
+
+// ChunkBytes is how much of an array's bytes is held besides its words while it
+// is written or read.
+const ChunkBytes = 64 << 10
+
+// Put writes the bytes of each word, less the bits that are not in mask, to out,
+// which has 8 bytes for each. It loads each word atomically, once: others may
+// change them meanwhile. Four at a time take half the time of one by one.
+func Put(out []byte, words []uint64, mask uint64, order Order) {
+	for ; len(words) >= 4 && len(out) >= 32; words, out = words[4:], out[32:] {
+		w0 := atomic.LoadUint64(&words[0]) & mask
+		w1 := atomic.LoadUint64(&words[1]) & mask
+		w2 := atomic.LoadUint64(&words[2]) & mask
+		w3 := atomic.LoadUint64(&words[3]) & mask
+		if order == BigEndian {
+			w0, w1 = bits.ReverseBytes64(w0), bits.ReverseBytes64(w1)
+			w2, w3 = bits.ReverseBytes64(w2), bits.ReverseBytes64(w3)
+		}
+		binary.LittleEndian.PutUint64(out, w0)
+		binary.LittleEndian.PutUint64(out[8:], w1)
+		binary.LittleEndian.PutUint64(out[16:], w2)
+		binary.LittleEndian.PutUint64(out[24:], w3)
+	}
+	for i := range words {
+		w := atomic.LoadUint64(&words[i]) & mask
+		if order == BigEndian {
+			w = bits.ReverseBytes64(w)
+		}
+		binary.LittleEndian.PutUint64(out[8*i:], w)
+	}
+}
+
+// Get sets words from data, which has 8 bytes for each.
+func Get(words []uint64, data []byte, order Order) {
+	for ; len(words) >= 4 && len(data) >= 32; words, data = words[4:], data[32:] {
+		w0, w1 := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])
+		w2, w3 := binary.LittleEndian.Uint64(data[16:]), binary.LittleEndian.Uint64(data[24:])
+		if order == BigEndian {
+			w0, w1 = bits.ReverseBytes64(w0), bits.ReverseBytes64(w1)
+			w2, w3 = bits.ReverseBytes64(w2), bits.ReverseBytes64(w3)
+		}
+		words[0], words[1], words[2], words[3] = w0, w1, w2, w3
+	}
+	for i := range words {
+		w := binary.LittleEndian.Uint64(data[8*i:])
+		if order == BigEndian {
+			w = bits.ReverseBytes64(w)
+		}
+		words[i] = w
+	}
+}
+
+// Append appends the bytes of words to dst.
+func Append(dst []byte, words []uint64, order Order) []byte {
+	n := len(dst)
+	dst = slices.Grow(dst, len(words)*8)[:n+len(words)*8]
+	Put(dst[n:], words, ^uint64(0), order)
+	return dst
+}
+
+// Write writes start and then the bytes of words to w, through a buffer of at
+// most ChunkBytes.
+func Write(w io.Writer, start []byte, words []uint64, order Order) (total int64, err error) {
+	buf := make([]byte, 0, min(ChunkBytes, len(start)+8*len(words)))
+	buf = append(buf, start...)
+	for {
+		chunk := words[:min(len(words), (cap(buf)-len(buf))/8)]
+		words = words[len(chunk):]
+		n, err := WriteFull(w, Append(buf, chunk, order))
+		total += int64(n)
+		if err != nil || len(words) == 0 {
+			return total, err
+		}
+		buf = buf[:0]
+	}
+}
+
+// WriteFull is w.Write(p), but does not believe a writer that takes less than p
+// and reports no error.
+func WriteFull(w io.Writer, p []byte) (int, error) {
+	n, err := w.Write(p)
+	if n < len(p) && err == nil {
+		err = io.ErrShortWrite
+	}
+	return n, err
+}
+
+// Sized is a reader that knows how many bytes, at least, it still has: a
+// bytes.Reader, or a file.
+type Sized interface{ Len() int }
+
+// Read reads n words from r, and no byte more. A Sized reader with fewer bytes
+// gives io.ErrUnexpectedEOF at once, and one with as many gives all memory at
+// once. From others memory grows by four whenever it is full: it never is more
+// than four times what has arrived, and at most a third of it is copied. If sum is
+// not nil it is written what was read.
+func Read(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, total int64, err error) {
+	arrived := 0
+	if s, ok := r.(Sized); ok {
+		if arrived = s.Len() / 8; arrived < n {
+			return nil, 0, io.ErrUnexpectedEOF
+		}
+	}
+	buf := make([]byte, min(ChunkBytes, n*8))
+	for got := 0; got < n; {
+		if got == len(words) {
+			grown := memory.Words(min(n, max(len(buf)/8, 4*got, arrived)))
+			copy(grown, words)
+			words = grown
+		}
+		chunk := buf[:min(len(buf), (len(words)-got)*8)]
+		m, err := io.ReadFull(r, chunk)
+		total += int64(m)
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, total, err
+		}
+		if sum != nil {
+			_, _ = sum.Write(chunk) // a checksum
+		}
+		Get(words[got:got+len(chunk)/8], chunk, order)
+		got += len(chunk) / 8
+	}
+	return words, total, nil
+}

@@ -1,0 +1,284 @@
+package bloom_test
+
+import (
+	"bytes"
+	"encoding"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// The tests in this file hold every type, in this package and in those beside
+// it, to what all of them promise.
+
+type keySet interface {
+	AddHash(bloom.Hash) bool
+	ContainsHash(bloom.Hash) bool
+}
+
+// decoded returns what encode writes, decoded into set.
+func decoded[T interface {
+	keySet
+	encoding.BinaryUnmarshaler
+}](encode encoding.BinaryMarshaler, set T) keySet {
+	if err := set.UnmarshalBinary(bloom.Must(encode.MarshalBinary())); err != nil {
+		panic(err)
+	}
+	return set
+}
+
+// streamed is decoded by way of WriteTo and ReadFrom.
+func streamed[T interface {
+	keySet
+	io.ReaderFrom
+}](encode io.WriterTo, set T) keySet {
+	var out bytes.Buffer
+	bloom.Must(encode.WriteTo(&out))
+	bloom.Must(set.ReadFrom(&out))
+	return set
+}
+
+// TestRaces has writers, readers, encoders, estimators and rotations work on
+// one set at once, for go test -race to watch. Whatever they do, a key whose
+// Add has returned is found.
+func TestRaces(t *testing.T) {
+	const writers, perWriter = 4, 5000
+	for _, test := range []struct {
+		name string
+		// start returns a set, functions that copy it with every key that was
+		// added before the call, and what else is called meanwhile.
+		start func() (set keySet, copies []func() keySet, calls []func())
+	}{
+		{"SyncFilter", func() (keySet, []func() keySet, []func()) {
+			s := bloom.Must(bloom.NewSync(writers*perWriter, 1e-4))
+			other := bloom.Must(bloom.New(writers*perWriter, 1e-4))
+			other.AddString("other")
+			return s, []func() keySet{
+					func() keySet { return s.Snapshot() },
+					func() keySet { return decoded(s, new(bloom.SyncFilter)) },
+					func() keySet { return streamed(s, new(bloom.Filter)) },
+				}, []func(){
+					func() { s.OnesCount(); s.FillRatio(); s.FPR(); s.ApproxCount() },
+					func() { bloom.Must(0, s.Merge(other)) },
+					func() { s.AddBatch(testkit.Digests[bloom.Hash](9, 100)) },
+				}
+		}},
+		{"Window", func() (keySet, []func() keySet, []func()) {
+			const span = 63 * time.Hour
+			var clock testkit.Clock
+			config := window.Config{Capacity: writers * perWriter, FPR: 1e-4, Span: span, Generations: 63, Now: clock.Now}
+			w := bloom.Must(window.New(config))
+			return w, []func() keySet{
+					func() keySet { return decoded(w, bloom.Must(window.New(config))) },
+					func() keySet { return streamed(w, bloom.Must(window.New(config))) },
+				}, []func(){
+					func() { w.FPR() },
+					func() { // through the generations, but forgetting none
+						if clock.Elapsed() < span-time.Hour {
+							clock.Advance(time.Hour)
+						}
+						time.Sleep(time.Millisecond)
+					},
+				}
+		}},
+		{"Flower", func() (keySet, []func() keySet, []func()) {
+			// A key loses all its slots to others with a probability of 5e-10.
+			f := bloom.Must(flower.New(flower.Config{Slots: 1 << 20, Ways: 16, Bits: 16}))
+			return f, []func() keySet{
+				func() keySet { return decoded(f, new(flower.Filter)) },
+				func() keySet { return streamed(f, new(flower.Filter)) },
+			}, nil
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set, copies, calls := test.start()
+			keys := testkit.Digests[bloom.Hash](7, writers*perWriter)
+			var added [writers]atomic.Int64 // of each writer's keys
+			found := func(set keySet, n [writers]int64) bool {
+				for w, n := range n {
+					for _, h := range keys[w*perWriter:][:n] {
+						if !set.ContainsHash(h) {
+							return false
+						}
+					}
+				}
+				return true
+			}
+			soFar := func() (n [writers]int64) {
+				for w := range added {
+					n[w] = added[w].Load()
+				}
+				return n
+			}
+
+			var writing, meanwhile sync.WaitGroup
+			var done atomic.Bool
+			for w := range writers {
+				writing.Add(1)
+				go func() {
+					defer writing.Done()
+					for _, h := range keys[w*perWriter:][:perWriter] {
+						set.AddHash(h)
+						added[w].Add(1)
+					}
+				}()
+			}
+			loop := func(do func()) {
+				meanwhile.Add(1)
+				go func() {
+					defer meanwhile.Done()
+					for {
+						last := done.Load()
+						do()
+						if last {
+							return
+						}
+					}
+				}()
+			}
+			for range 2 {
+				loop(func() {
+					if !found(set, soFar()) {
+						t.Error("a key is missing")
+					}
+				})
+			}
+			for _, copied := range copies {
+				loop(func() {
+					n := soFar()
+					if !found(copied(), n) {
+						t.Error("a key is missing from a copy")
+					}
+				})
+			}
+			for _, call := range calls {
+				loop(call)
+			}
+			writing.Wait()
+			done.Store(true)
+			meanwhile.Wait()
+
+			all := soFar()
+			require.True(t, found(set, all), "a key is missing at the end")
+			for _, copied := range copies {
+				require.True(t, found(copied(), all), "a key is missing from a copy at the end")
+			}
+		})
+	}
+}
+
+// TestRacesOfReaders reads from many goroutines what promises no more than that.
+func TestRacesOfReaders(t *testing.T) {
+	keys := testkit.Digests[bloom.Hash](7, 2000)
+	f := bloom.Must(bloom.New(uint64(len(keys)), 0.01))
+	b := bloom.Must(blocked.New(uint64(len(keys)), 0.01))
+	f.AddBatch(keys)
+	b.AddBatch(keys)
+	v := bloom.Must(bloom.NewView(bloom.Must(f.MarshalBinary())))
+	var reading sync.WaitGroup
+	for range 4 {
+		reading.Add(1)
+		go func() {
+			defer reading.Done()
+			for _, h := range keys {
+				if !f.ContainsHash(h) || !b.ContainsHash(h) || !v.ContainsHash(h) {
+					t.Error("a key is missing")
+				}
+			}
+			for _, set := range []keySet{f.Clone(), b.Clone(), decoded(f, new(bloom.Filter)), decoded(b, new(blocked.Filter))} {
+				if !set.ContainsHash(keys[0]) {
+					t.Error("a key is missing from a copy")
+				}
+			}
+			f.ContainsBatch(nil, keys)
+			b.ContainsBatch(nil, keys)
+			_, _, _ = f.FPR(), f.ApproxCount(), f.Equal(f.Clone())
+			_, _, _ = b.FPR(), b.ApproxCount(), b.Equal(b.Clone())
+		}()
+	}
+	reading.Wait()
+}
+
+// TestHostile cuts every type's encoding short, and has its header promise what
+// does not follow.
+func TestHostile(t *testing.T) {
+	hs := testkit.Digests[bloom.Hash](5, 100_000)
+	encoded := func(s interface {
+		bloom.Adder
+		encoding.BinaryMarshaler
+	}) []byte {
+		for _, h := range hs {
+			s.AddHash(h)
+		}
+		return bloom.Must(s.MarshalBinary())
+	}
+	const frameStart = 8
+	for _, test := range []struct {
+		decoder testkit.Decoder
+		data    []byte
+		at      int // where the parameters begin
+		size    int // of all
+	}{
+		{new(bloom.Filter), encoded(bloom.Must(bloom.New(1e6, 0.01))), 2, 4},
+		{new(bloom.SyncFilter), encoded(bloom.Must(bloom.NewSync(1e6, 0.01))), 2, 4},
+		{new(blocked.Filter), encoded(bloom.Must(blocked.New(1e6, 0.01))), frameStart, 8},
+		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 1e5, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 8},
+		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 1e6, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
+	} {
+		t.Run(fmt.Sprintf("%T", test.decoder), func(t *testing.T) {
+			testkit.Hostile(t, test.data, test.at, test.size, test.decoder)
+		})
+	}
+}
+
+// TestFrozen reads samples of every binary form that was ever landed, with the keys
+// 0 to 999 in decimal.
+func TestFrozen(t *testing.T) {
+	// The windows remember what was added in the seven hours before.
+	windowAt := func(seconds int64) decodedSet {
+		now := func() time.Time { return time.Unix(seconds, 0) }
+		return bloom.Must(window.New(window.Config{Capacity: 1, FPR: 0.5, Span: time.Hour, Generations: 1, Now: now}))
+	}
+	for _, test := range []struct {
+		path  string
+		set   decodedSet
+		first int // of the keys that are found for sure
+	}{
+		{"testdata/v1.bloom", new(bloom.Filter), 0},
+		{"blocked/testdata/v1.frame", new(blocked.Filter), 0},
+		{"flower/testdata/v1.frame", new(flower.Filter), 999},
+		{"window/testdata/v1.frame", windowAt(1_700_036_000), 300},
+		{"window/testdata/v1-blocks.frame", windowAt(1_700_072_000), 300},
+	} {
+		data := bloom.Must(os.ReadFile(test.path))
+		require.NoError(t, test.set.UnmarshalBinary(data), test.path)
+		found := 0
+		for i := range 2000 {
+			key := bloom.SumString(fmt.Sprint(i))
+			if i >= test.first && i < 1000 {
+				require.True(t, test.set.ContainsHash(key), "%s: key %d", test.path, i)
+			}
+			if i >= 1000 && test.set.ContainsHash(key) {
+				found++
+			}
+		}
+		require.LessOrEqual(t, found, 30, "%s: false positives of 1000", test.path)
+	}
+}
+
+type decodedSet interface {
+	keySet
+	encoding.BinaryUnmarshaler
+}
