@@ -10,7 +10,10 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-const maxSize = 512 << 20 // bytes in a Redis string
+const (
+	maxSize   = 512 << 20 // bytes in a Redis string
+	maxHashes = 255
+)
 
 // ErrLost is wrapped by every error that means that a key no longer holds what
 // was opened: it was deleted, evicted, cut, overwritten or created anew, or the
@@ -115,8 +118,8 @@ func paramsFor(n uint64, p float64) (guavaHeader, error) {
 	switch {
 	case m == 0:
 		return h, fmt.Errorf("bloomredis: n = %d, p = %v need no bits at all", n, p)
-	case k > 255:
-		return h, fmt.Errorf("bloomredis: k = %d is outside [1, 255] (for n = %d, p = %v)", k, n, p)
+	case k > maxHashes:
+		return h, fmt.Errorf("bloomredis: k = %d is outside [1, %d] (for n = %d, p = %v)", k, maxHashes, n, p)
 	case m > (maxSize-guavaHeaderSize)/8*64:
 		return h, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string holds %d bytes: use OpenSharded", n, p, m, maxSize)
 	}

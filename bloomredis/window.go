@@ -1,0 +1,253 @@
+package bloomredis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// Window is a filter in Redis that forgets. A key is remembered for at least
+// Span after it was last added, by whatever process, and for at most
+// Span + Span/Generations. Adding a key again renews it. The clock is the
+// server's. The clocks of clients do not matter.
+//
+// Time is cut into generations of Span/Generations. The current generation and
+// the Generations before it are live. Each is a Redis string, in Guava's binary
+// form, that exists only if keys were added in its time. All of them expire by
+// themselves: a Window that nobody adds to leaves nothing behind in Redis.
+//
+// Where the server's clock steps back, as it may when a replica takes over, time
+// stands still until the clock has caught up.
+//
+// The methods of a Window may be called by many goroutines at once, and any
+// number of processes may share the key. Every call ends when its context does.
+type Window struct {
+	caller
+	params      guavaHeader // of each generation
+	generations int
+	length      int64  // of a generation, in microseconds
+	config      string // what all that share the key must agree in
+	strings     string // generation g is under this, ":" and g
+
+	mu     sync.Mutex
+	id     string // of the window that was seen under the key, if any
+	newest int64  // the last generation that was seen of it
+}
+
+// WindowConfig configures a [Window]. All processes that share a key must agree
+// in it.
+type WindowConfig struct {
+	// Capacity is the number of distinct keys expected within a Span, evenly
+	// spread over it: each generation is sized for Capacity/Generations. More
+	// keys raise the rate of false positives; none is ever lost.
+	Capacity uint64
+	// FPR is the probability, between 0 and 1, that a key is reported as present
+	// that was not added within Span + Span/Generations, when each generation
+	// holds what it is sized for.
+	FPR float64
+	// Span is how long, at least, a key is remembered after it was last added.
+	// It is at least a millisecond for each generation.
+	Span time.Duration
+	// Generations is the number of parts of a Span, 1 to 63. More forget more
+	// exactly. Each costs time: a look-up reads up to Generations + 1 strings. 0
+	// means 8.
+	Generations int
+}
+
+const (
+	maxGenerations     = 63
+	defaultGenerations = 8
+)
+
+// OpenWindow returns the window under key. Nothing is written before the first
+// Add. If there is a window of another configuration, the error wraps
+// [bloom.ErrMismatch]. If the key holds any other value, OpenWindow returns an
+// error that wraps [bloom.ErrFormat]. OpenWindow returns an error that names the
+// field if one is out of range: unless Capacity >= 1, 0 < FPR < 1, Generations
+// is in [0, 63], Span is at least a millisecond for each generation and a
+// generation fits into a Redis string of 512 MB.
+func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c WindowConfig) (*Window, error) {
+	if c.Generations == 0 {
+		c.Generations = defaultGenerations
+	}
+	params, err := c.params()
+	if err != nil {
+		return nil, err
+	}
+	us := (c.Span.Nanoseconds() + 999) / 1000
+	w := &Window{
+		caller:      caller{client, key},
+		params:      params,
+		generations: c.Generations,
+		length:      (us + int64(c.Generations) - 1) / int64(c.Generations),
+	}
+	w.config = fmt.Sprintf("window of %d generations of %d us, %v", w.generations, w.length, params)
+	if w.strings, err = w.beside("window"); err != nil {
+		return nil, err
+	}
+	_, err = w.ContainsBatch(ctx, make([]bloom.Hash, 1)) // to compare configurations
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// params returns the parameters of each generation.
+func (c WindowConfig) params() (h guavaHeader, err error) {
+	switch {
+	case c.Capacity == 0:
+		return h, fmt.Errorf("bloomredis: Capacity = 0 is not at least 1")
+	case !(c.FPR > 0 && c.FPR < 1):
+		return h, fmt.Errorf("bloomredis: FPR = %v is outside (0, 1)", c.FPR)
+	case c.Generations < 1 || c.Generations > maxGenerations:
+		return h, fmt.Errorf("bloomredis: Generations = %d is outside [0, %d]", c.Generations, maxGenerations)
+	case c.Span < time.Duration(c.Generations)*time.Millisecond:
+		return h, fmt.Errorf("bloomredis: Span = %v is too short for %d generations of a millisecond", c.Span, c.Generations)
+	}
+	// A false positive of the window is one of any live generation.
+	g := uint64(c.Generations)
+	n, p := c.Capacity/g+min(c.Capacity%g, 1), c.FPR/float64(g+1)
+	h, err = paramsFor(n, p)
+	if err == nil {
+		// Double hashing makes small filters miss the rate that theory promises.
+		for h.Size() <= maxSize && bloom.FalsePositiveRate(64*uint64(h.Words), h.K, n) > p {
+			h.Words += 1 + h.Words/64
+		}
+	}
+	if err != nil || h.Size() > maxSize {
+		return h, fmt.Errorf("bloomredis: Capacity = %d, FPR = %v need a generation of more than %d bytes or %d hashes", c.Capacity, c.FPR, maxSize, maxHashes)
+	}
+	return h, nil
+}
+
+// Add adds key now, or renews it, in one round trip. It reports whether key was
+// not remembered: true means that it was certainly not added within Span, false
+// that it probably was within Span + Span/Generations. Of all clients that add a
+// key at once, one hears true. When Add returns an error, the key may have been
+// added or not. It is never sent twice, whatever the client's MaxRetries.
+func (w *Window) Add(ctx context.Context, key []byte) (bool, error) {
+	return w.AddHash(ctx, bloom.Sum(key))
+}
+
+// AddString is Add of key's bytes, without copying them.
+func (w *Window) AddString(ctx context.Context, key string) (bool, error) {
+	return w.AddHash(ctx, bloom.SumString(key))
+}
+
+// AddHash is Add by digest.
+func (w *Window) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
+	added, err := w.AddBatch(ctx, []bloom.Hash{h})
+	return err == nil && added[0], err
+}
+
+// AddBatch adds hs in order and returns for each what Add would. It takes a
+// round trip for each 256 of them. When it returns an error, any of hs may have
+// been added or not.
+func (w *Window) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
+	return w.batch(ctx, w.runOnce, windowAddScript, hs)
+}
+
+// Contains reports whether key is remembered, in one round trip. It is for
+// certain if it was added within Span, and with probability FPR if it was not
+// within Span + Span/Generations. Looking a key up does not renew it.
+func (w *Window) Contains(ctx context.Context, key []byte) (bool, error) {
+	return w.ContainsHash(ctx, bloom.Sum(key))
+}
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (w *Window) ContainsString(ctx context.Context, key string) (bool, error) {
+	return w.ContainsHash(ctx, bloom.SumString(key))
+}
+
+// ContainsHash is Contains by digest.
+func (w *Window) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
+	found, err := w.ContainsBatch(ctx, []bloom.Hash{h})
+	return err == nil && found[0], err
+}
+
+// ContainsBatch returns Contains of each of hs. It takes a round trip for each
+// 256 of them.
+func (w *Window) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
+	return w.batch(ctx, w.run, windowContainsScript, hs)
+}
+
+type runner func(ctx context.Context, s script, keys []string, args ...any) (any, error)
+
+func (w *Window) batch(ctx context.Context, run runner, s script, hs []bloom.Hash) ([]bool, error) {
+	dst := make([]bool, 0, len(hs))
+	var at []uint64
+	for len(hs) > 0 {
+		part := hs[:min(chunk, len(hs))]
+		hs = hs[len(part):]
+
+		args := w.args(w.params.K*len(part), fmt.Sprintf("%x", nonce()), w.params.Append(nil))
+		for _, h := range part {
+			at = offsets(at[:0], w.params, h)
+			for _, offset := range at {
+				args = append(args, offset)
+			}
+		}
+		answers, err := w.answer(run(ctx, s, []string{w.key}, args...))
+		if err != nil {
+			return nil, err
+		}
+		if len(answers) != len(part) {
+			return nil, w.errorf("unexpected reply %q", answers)
+		}
+		dst = appendAnswers(dst, answers)
+	}
+	return dst, nil
+}
+
+// args returns the arguments of all scripts, with room for more.
+func (w *Window) args(room int, more ...any) []any {
+	args := make([]any, 0, 8+len(more)+room)
+	w.mu.Lock()
+	args = append(args, w.config, w.length, w.generations, w.params.Size(), w.strings, w.id, w.newest, w.params.K)
+	w.mu.Unlock()
+	return append(args, more...)
+}
+
+// answer returns the string that a script answers.
+func (w *Window) answer(reply any, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	var id, answers string
+	var newest int64
+	switch {
+	case scan(reply, &id, &newest, &answers):
+		w.mu.Lock()
+		if newest >= w.newest {
+			w.id, w.newest = id, newest
+		}
+		w.mu.Unlock()
+		return answers, nil
+	case !scan(reply, &id, &answers):
+		return "", w.errorf("unexpected reply %v", reply)
+	case id == "lost":
+		return "", w.errorf("%w: %s", ErrLost, answers)
+	case strings.HasPrefix(answers, "window of "):
+		return "", w.errorf("%w: it holds a %s, want a %s", bloom.ErrFormat, answers, w.config)
+	}
+	return "", w.errorf("%w: it holds no window but % x...", bloom.ErrFormat, answers[:min(16, len(answers))])
+}
+
+// Delete deletes the window, for all processes. The calls of those that have
+// used it return errors that wrap [ErrLost], for as long as it would have had
+// keys. Later calls of this Window begin a new one.
+func (w *Window) Delete(ctx context.Context) error {
+	if _, err := w.answer(w.run(ctx, windowDeleteScript, []string{w.key}, w.args(0)...)); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.id, w.newest = "", 0
+	w.mu.Unlock()
+	return nil
+}
