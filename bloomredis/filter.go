@@ -8,12 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/param"
 )
 
-const (
-	maxSize   = 512 << 20 // bytes in a Redis string
-	maxHashes = 255
-)
+const maxSize = 512 << 20 // bytes in a Redis string
 
 // ErrLost is wrapped by every error that means that a key no longer holds what
 // was opened: it was deleted, evicted, cut, overwritten or created anew, or the
@@ -31,7 +30,7 @@ type Filter struct {
 	stream string
 	ident  string // the key beside that holds id
 	id     string // given to the filter when it was created; empty if others created it
-	params guavaHeader
+	params guava.Header
 	header string // params in Guava's form
 	keep   uint64 // entries of the stream that are not trimmed
 }
@@ -85,7 +84,7 @@ func Open(ctx context.Context, client redis.UniversalClient, key string, n uint6
 // error wraps [redis.Nil] if there is no such key, and [bloom.ErrFormat] if it
 // holds anything but a filter. OpenExisting only reads.
 func OpenExisting(ctx context.Context, client redis.UniversalClient, key string) (*Filter, error) {
-	f, err := newFilter(client, key, guavaHeader{})
+	f, err := newFilter(client, key, guava.Header{})
 	if err != nil {
 		return nil, err
 	}
@@ -108,25 +107,25 @@ func OpenExisting(ctx context.Context, client redis.UniversalClient, key string)
 }
 
 // paramsFor returns the parameters of the filter that bloom.New makes of n and p.
-func paramsFor(n uint64, p float64) (guavaHeader, error) {
-	var h guavaHeader
-	if !(p > 0 && p < 1) {
-		return h, fmt.Errorf("bloomredis: p = %v is outside (0, 1)", p)
+func paramsFor(n uint64, p float64) (guava.Header, error) {
+	var h guava.Header
+	if err := param.Rate("bloomredis", "p", p); err != nil {
+		return h, err
 	}
 	m := bloom.OptimalM(n, p)
 	k := bloom.OptimalK(n, m)
 	switch {
 	case m == 0:
 		return h, fmt.Errorf("bloomredis: n = %d, p = %v need no bits at all", n, p)
-	case k > maxHashes:
-		return h, fmt.Errorf("bloomredis: k = %d is outside [1, %d] (for n = %d, p = %v)", k, maxHashes, n, p)
-	case m > (maxSize-guavaHeaderSize)/8*64:
+	case k > guava.MaxK:
+		return h, fmt.Errorf("bloomredis: k = %d is outside [1, %d] (for n = %d, p = %v)", k, guava.MaxK, n, p)
+	case m > (maxSize-guava.HeaderSize)/8*64:
 		return h, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string holds %d bytes: use OpenSharded", n, p, m, maxSize)
 	}
-	return guavaHeader{Strategy: uint8(bloom.Mitz64), K: k, Words: int((m + 63) / 64)}, nil
+	return guava.Header{Strategy: uint8(bloom.Mitz64), K: k, Words: int((m + 63) / 64)}, nil
 }
 
-func newFilter(client redis.UniversalClient, key string, params guavaHeader) (*Filter, error) {
+func newFilter(client redis.UniversalClient, key string, params guava.Header) (*Filter, error) {
 	f := &Filter{caller: caller{client, key}, params: params, header: string(params.Append(nil))}
 	f.keep = max(1024, f.M()/512)
 	var err error
@@ -175,16 +174,16 @@ func (f *Filter) look(ctx context.Context) (found, error) {
 
 // check returns the parameters of a filter that was found, or an error if it is
 // none or not for this package.
-func (f *Filter) check(is found) (guavaHeader, error) {
+func (f *Filter) check(is found) (guava.Header, error) {
 	if is.kind != "string" {
-		return guavaHeader{}, f.errorf("%w: it holds a %s", bloom.ErrFormat, is.kind)
+		return guava.Header{}, f.errorf("%w: it holds a %s", bloom.ErrFormat, is.kind)
 	}
-	h, err := guavaParseHeader("bloomredis", []byte(is.header))
+	h, err := guava.ParseHeader("bloomredis", []byte(is.header))
 	switch {
 	case err != nil || h.Size() != is.size:
-		return guavaHeader{}, f.errorf("%w: it holds no filter but %d bytes that start % x", bloom.ErrFormat, is.size, is.header)
+		return guava.Header{}, f.errorf("%w: it holds no filter but %d bytes that start % x", bloom.ErrFormat, is.size, is.header)
 	case bloom.Strategy(h.Strategy) != bloom.Mitz64:
-		return guavaHeader{}, f.errorf("%w: it holds a filter of %v, want Mitz64", bloom.ErrFormat, h)
+		return guava.Header{}, f.errorf("%w: it holds a filter of %v, want Mitz64", bloom.ErrFormat, h)
 	}
 	return h, nil
 }
@@ -202,7 +201,7 @@ type seal struct {
 func (f *Filter) newSeal(ctx context.Context) seal {
 	return seal{
 		f,
-		redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, guavaHeaderSize-1),
+		redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, guava.HeaderSize-1),
 		redis.NewIntCmd(ctx, "STRLEN", f.key),
 		redis.NewStringCmd(ctx, "GETRANGE", f.ident, 0, -1), // GET of no key is an error of the client
 	}
@@ -216,7 +215,7 @@ func (s seal) broken() error { return s.f.lost(s.header.Val(), s.size.Val(), s.i
 // lost returns an error unless a string of size bytes that begins with header,
 // and id beside it, are the filter's.
 func (f *Filter) lost(header string, size int64, id string) error {
-	h, err := guavaParseHeader("", []byte(header))
+	h, err := guava.ParseHeader("", []byte(header))
 	switch {
 	case header == f.header && size == f.params.Size() && id == f.id:
 		return nil

@@ -8,16 +8,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // chunk is how many keys travel at a time.
 const chunk = 256
 
 // offsets appends the numbers that Redis gives the bits of h.
-func offsets(dst []uint64, params guavaHeader, h bloom.Hash) []uint64 {
+func offsets(dst []uint64, params guava.Header, h bloom.Hash) []uint64 {
 	m := 64 * uint64(params.Words)
 	for range params.K {
-		dst = append(dst, guavaHeaderSize*8+(h.H1&math.MaxInt64%m^63))
+		dst = append(dst, guava.HeaderSize*8+(h.H1&math.MaxInt64%m^63))
 		h.H1 += h.H2
 	}
 	return dst

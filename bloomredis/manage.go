@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // Stats are figures of a filter. They are those of [bloom.Filter].
@@ -23,7 +25,7 @@ const counted = 16 << 20
 // Redis about 0.1 ms for each megabyte.
 func (f *Filter) Stats(ctx context.Context) (Stats, error) {
 	var ones uint64
-	for at := int64(guavaHeaderSize); at < f.params.Size(); at += counted {
+	for at := int64(guava.HeaderSize); at < f.params.Size(); at += counted {
 		cmd := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.Size())-1)
 		s := f.newSeal(ctx)
 		if err := f.read(ctx, append([]redis.Cmder{cmd}, s.cmds()...)...); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // uploadTime is how long Redis keeps an upload that nobody goes on with.
@@ -21,7 +22,7 @@ const uploadTime = 10 * time.Minute
 // Redis has the filter three times in memory for a moment, and every replica
 // reads all of it again: a few keys are better added by AddBatch.
 func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
-	params := guavaHeader{Strategy: uint8(g.Strategy()), K: g.K(), Words: int(g.M() / 64)}
+	params := guava.Header{Strategy: uint8(g.Strategy()), K: g.K(), Words: int(g.M() / 64)}
 	if params != f.params {
 		return f.errorf("cannot merge a filter of %v into one of %v", params, f.params)
 	}

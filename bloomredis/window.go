@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/param"
 )
 
 // Window is a filter in Redis that forgets. A key is remembered for at least
@@ -29,7 +31,7 @@ import (
 // number of processes may share the key. Every call ends when its context does.
 type Window struct {
 	caller
-	params      guavaHeader // of each generation
+	params      guava.Header // of each generation
 	generations int
 	length      int64  // of a generation, in microseconds
 	config      string // what all that share the key must agree in
@@ -56,13 +58,13 @@ type WindowConfig struct {
 	Span time.Duration
 	// Generations is the number of parts of a Span, 1 to 63. More forget more
 	// exactly. Each costs time: a look-up reads up to Generations + 1 strings. 0
-	// means 8.
+	// means 7.
 	Generations int
 }
 
 const (
 	maxGenerations     = 63
-	defaultGenerations = 8
+	defaultGenerations = 7
 )
 
 // OpenWindow returns the window under key. Nothing is written before the first
@@ -99,16 +101,17 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 }
 
 // params returns the parameters of each generation.
-func (c WindowConfig) params() (h guavaHeader, err error) {
+func (c WindowConfig) params() (h guava.Header, err error) {
 	switch {
 	case c.Capacity == 0:
 		return h, fmt.Errorf("bloomredis: Capacity = 0 is not at least 1")
-	case !(c.FPR > 0 && c.FPR < 1):
-		return h, fmt.Errorf("bloomredis: FPR = %v is outside (0, 1)", c.FPR)
 	case c.Generations < 1 || c.Generations > maxGenerations:
 		return h, fmt.Errorf("bloomredis: Generations = %d is outside [0, %d]", c.Generations, maxGenerations)
 	case c.Span < time.Duration(c.Generations)*time.Millisecond:
 		return h, fmt.Errorf("bloomredis: Span = %v is too short for %d generations of a millisecond", c.Span, c.Generations)
+	}
+	if err := param.Rate("bloomredis", "FPR", c.FPR); err != nil {
+		return h, err
 	}
 	// A false positive of the window is one of any live generation.
 	g := uint64(c.Generations)
@@ -121,7 +124,7 @@ func (c WindowConfig) params() (h guavaHeader, err error) {
 		}
 	}
 	if err != nil || h.Size() > maxSize {
-		return h, fmt.Errorf("bloomredis: Capacity = %d, FPR = %v need a generation of more than %d bytes or %d hashes", c.Capacity, c.FPR, maxSize, maxHashes)
+		return h, fmt.Errorf("bloomredis: Capacity = %d, FPR = %v need a generation of more than %d bytes or %d hashes", c.Capacity, c.FPR, maxSize, guava.MaxK)
 	}
 	return h, nil
 }
