@@ -104,3 +104,20 @@ func (b bitset) and(c bitset) {
 		b.words[i] &= w
 	}
 }
+
+// fold returns the bits modulo len(b.words)/d words, each the union of the d bits that
+// meet there. That number of words must be whole: then (x mod m) mod m' is x mod m'
+// for every x, and so for every index of a key.
+func (b bitset) fold(d int) bitset {
+	c := newBitset(len(b.words) / d)
+	// A block of the result stays in the first-level cache while d parts of b are
+	// added to it, so that each word is read from memory once.
+	const block = 2048
+	for from := 0; from < len(c.words); from += block {
+		sum := c.words[from:min(from+block, len(c.words))]
+		for part := from; part < len(b.words); part += len(c.words) {
+			bitset{words: sum}.or(bitset{words: b.words[part : part+len(sum)]})
+		}
+	}
+	return c
+}

@@ -215,7 +215,7 @@ func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
 
 // Merge makes f the union of f and g: it then contains all that either did. It
 // returns an error, and leaves f as it was, unless the two agree in m, k and
-// strategy.
+// strategy. A g that is a multiple of f's size can be folded first; see [Filter.Fold].
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -248,6 +248,23 @@ func (f *Filter) compatible(g *Filter) error {
 		return fmt.Errorf("bloom: filters differ in strategy: %v and %v", f.strategy, g.strategy)
 	}
 	return nil
+}
+
+// Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
+// filter that was made with M()/d bits, K() and f's strategy and given the same
+// keys. Its false-positive rate is higher; see [Filter.FPR]. Fold leaves f as it was.
+//
+// It returns an error unless d divides M()/64, the number of words. Few sizes that
+// [New] picks have useful divisors. A filter of NewSize(m, k) folds by every divisor of
+// D if m is OptimalM(n, p) rounded up to a multiple of 64*D. The rounding costs less
+// than 8*D bytes.
+func (f *Filter) Fold(d int) (*Filter, error) {
+	if d < 1 || len(f.bits.words) < d || len(f.bits.words)%d != 0 {
+		return nil, fmt.Errorf("bloom: d = %d does not divide the filter's %d words", d, len(f.bits.words))
+	}
+	g := &Filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy}
+	g.ones = g.bits.onesCount()
+	return g, nil
 }
 
 // Clone returns an independent copy.

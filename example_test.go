@@ -96,6 +96,32 @@ func ExampleFilter_Merge() {
 	// bloom: filters differ in m: 9600 and 19200
 }
 
+// A filter that was made for far more keys than came is as small as the rate permits
+// after folding by two for as long as that goes.
+func ExampleFilter_Fold() {
+	const n, p = 1_000_000, 0.01
+	const step = 64 * 1024 // rounding m up to whole steps lets the filter fold in half ten times
+	m := bloom.OptimalM(n, p)
+	f := bloom.Must(bloom.NewSize((m+step-1)/step*step, bloom.OptimalK(n, m)))
+	for i := range uint64(50_000) {
+		f.AddHash(bloom.SumUint64(i))
+	}
+
+	small := f
+	for {
+		half, err := small.Fold(2)
+		if err != nil || half.FPR() > p {
+			break
+		}
+		small = half
+	}
+	fmt.Printf("%d bytes at %.1e, then %d bytes at %.1e\n", f.SizeBytes(), f.FPR(), small.SizeBytes(), small.FPR())
+	fmt.Println(small.ContainsHash(bloom.SumUint64(49_999)))
+	// Output:
+	// 1204230 bytes at 7.3e-11, then 75270 bytes at 3.2e-03
+	// true
+}
+
 func ExampleFilter_FPR() {
 	f := bloom.Must(bloom.New(1000, 0.01))
 	for i := range uint64(1000) {

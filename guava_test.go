@@ -201,6 +201,7 @@ func TestLivingGuava(t *testing.T) {
 				for funnel := range funnels {
 					for range 3 {
 						g.roundTrip(strategy, funnel)
+						g.fold(strategy, funnel)
 					}
 				}
 			}
@@ -267,6 +268,36 @@ func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
 	g.send(byte('m'), byte(funnel), before, otherForm)
 	g.sendKeys(probes)
 	g.agree(g.reply(), &read, probes)
+}
+
+// fold has Java put the same keys into a large filter and a small one, Go fold the
+// large one, and Java read what that gave.
+func (g *javaGuava) fold(strategy Strategy, funnel int) {
+	t := g.t
+	keys, probes := make([]funnelKey, 200), make([]funnelKey, 1000)
+	for _, ks := range [][]funnelKey{keys, probes} {
+		for i := range ks {
+			ks[i] = funnels[funnel].key(g.rnd)
+		}
+	}
+	probes = append(probes, keys...)
+	words, d, k := 1+g.rnd.Uint64N(30), 1+g.rnd.Uint64N(12), 1+g.rnd.IntN(20)
+	f, small := Must(newFilter(strategy, 64*words*d, k)), Must(newFilter(strategy, 64*words, k))
+	put := func(f *Filter, form []byte, keys []funnelKey) []byte {
+		g.send(byte('p'), byte(funnel), form)
+		g.sendKeys(keys)
+		g.sendKeys(probes)
+		return g.agree(g.reply(), f, probes)
+	}
+	empty, emptySmall := Must(f.MarshalBinary()), Must(small.MarshalBinary())
+	for _, key := range keys {
+		f.AddHash(key.hash)
+	}
+	require.NoError(t, f.UnmarshalBinary(put(f, empty, keys)))
+	folded, err := f.Fold(int(d))
+	require.NoError(t, err)
+	put(folded, emptySmall, keys)
+	put(folded, Must(folded.MarshalBinary()), nil)
 }
 
 // sizing compares m and k over random parameters, and k where the two rules

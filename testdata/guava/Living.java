@@ -25,6 +25,7 @@ public final class Living {
         case 'c': create(); break;
         case 'r': read(); break;
         case 'm': merge(); break;
+        case 'p': put(); break;
         case 's': size(); break;
         default: throw new IOException("request " + request);
       }
@@ -63,6 +64,16 @@ public final class Living {
     int funnel = in.readByte();
     BloomFilter<Object> f = BloomFilter.readFrom(new ByteArrayInputStream(bytes()), funnel(funnel));
     f.putAll(BloomFilter.readFrom(new ByteArrayInputStream(bytes()), funnel(funnel)));
+    show(f, funnel);
+  }
+
+  /** Reads a filter, puts keys and shows it. */
+  private static void put() throws IOException {
+    int funnel = in.readByte();
+    BloomFilter<Object> f = BloomFilter.readFrom(new ByteArrayInputStream(bytes()), funnel(funnel));
+    for (int n = in.readInt(); n > 0; n--) {
+      f.put(key(funnel));
+    }
     show(f, funnel);
   }
 

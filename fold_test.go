@@ -1,0 +1,88 @@
+package bloom
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestFold compares folded filters with those built small, byte for byte.
+func TestFold(t *testing.T) {
+	for _, s := range []Strategy{Mitz32, Mitz64} {
+		for _, words := range []uint64{1, 12, 97, 360, 3 * 2100} { // the last by 1 and 3: more than a block of fold
+			k := int(words%10) + 1
+			hs := append(testkit.Digests[Hash](words, min(int(words)*64/k, 3000)), extremes...)
+			f := Must(newFilter(s, words*64, k))
+			f.AddBatch(hs)
+			before := f.Clone()
+			for d := uint64(1); d <= words; d++ {
+				if words%d != 0 {
+					continue
+				}
+				g, err := f.Fold(int(d))
+				require.NoError(t, err)
+				small := Must(newFilter(s, words/d*64, k))
+				small.AddBatch(hs)
+				require.Equal(t, Must(small.MarshalBinary()), Must(g.MarshalBinary()), "%v, %d words, d = %d", s, words, d)
+				require.Equal(t, small.OnesCount(), g.OnesCount())
+				for _, h := range testkit.Digests[Hash](words+1, 20) {
+					require.Equal(t, small.ContainsHash(h), g.ContainsHash(h))
+				}
+				g.AddHash(Hash{1, 2}) // shares nothing with f
+			}
+			require.True(t, f.Equal(before))
+		}
+	}
+}
+
+func TestFoldErrors(t *testing.T) {
+	f := Must(NewSize(128, 3))
+	for _, d := range []int{0, -1, math.MinInt, 3, 4, math.MaxInt} {
+		_, err := f.Fold(d)
+		require.EqualError(t, err, fmt.Sprintf("bloom: d = %d does not divide the filter's 2 words", d))
+	}
+	_, err := new(Filter).Fold(1)
+	require.EqualError(t, err, "bloom: d = 1 does not divide the filter's 0 words")
+}
+
+// TestGuavaFolds compares folded filters of Guava's with those that Guava built small.
+func TestGuavaFolds(t *testing.T) {
+	for _, v := range jsonVectors[struct {
+		D            int
+		Keys         uint64 // 0 and up, as longs
+		Large, Small []byte
+		MightContain []bool // of as many longs from Keys on
+	}](t, "folds.json") {
+		var f, small Filter
+		require.NoError(t, f.UnmarshalBinary(v.Large))
+		require.NoError(t, small.UnmarshalBinary(v.Small))
+		g, err := f.Fold(v.D)
+		require.NoError(t, err)
+		require.Equal(t, v.Small, Must(g.MarshalBinary()))
+		for i := range v.Keys {
+			require.True(t, g.ContainsHash(SumUint64(i)))
+		}
+		for i, want := range v.MightContain {
+			require.Equal(t, want, g.ContainsHash(SumUint64(v.Keys+uint64(i))))
+		}
+	}
+}
+
+func BenchmarkFold(b *testing.B) {
+	for _, words := range []uint64{1 << 17, 1 << 21, 1 << 25} {
+		f := Must(NewSize(64*words, 7))
+		f.AddBatch(testkit.Digests[Hash](1, 1000))
+		for _, d := range []int{2, 16} {
+			b.Run(fmt.Sprintf("MB=%d/d=%d", words>>17, d), func(b *testing.B) {
+				b.SetBytes(int64(8 * words))
+				for b.Loop() {
+					f.Fold(d)
+				}
+			})
+		}
+	}
+}
