@@ -132,12 +132,14 @@ func keyMakers() (names []string, makers []func(buf []byte, i uint64) []byte) {
 			return keys[int(i%stored)*size:][:size]
 		})
 		add(fmt.Sprintf("key=%dB/from=integers", size), func(buf []byte, i uint64) []byte {
-			buf = le.AppendUint64(buf, i%stored)
-			for len(buf) < size-7 {
-				buf = le.AppendUint64(buf, i)
+			buf = buf[:size]
+			le.PutUint64(buf, i%stored)
+			n := 8
+			for ; n+8 <= size; n += 8 {
+				le.PutUint64(buf[n:], i)
 			}
-			if len(buf) < size {
-				buf = le.AppendUint32(buf, uint32(i))
+			if n < size {
+				le.PutUint32(buf[n:], uint32(i))
 			}
 			return buf
 		})

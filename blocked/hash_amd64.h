@@ -1,136 +1,137 @@
-// What the filters' assembly shares: hashing a key as Sum does.
+// What the filters' assembly shares: hashing a key as Sum does. A comment there
+// says how keys end.
 
-// MIX1 and MIX2 scramble half a block, in R10 and R11, into half of the state,
-// AX and BX. R8 and R9 hold Murmur3's constants c1 and c2.
-#define MIX1 \
-	IMULQ R8, R10       \
-	RORXQ $33, R10, R10 \
-	IMULQ R9, R10       \
-	XORQ R10, AX
+#define keyPtr  DI
+#define keyLen  SI
+#define hash1   AX // the state, and H1 and H2 at last
+#define hash2   BX
+#define half1   R10 // of a block
+#define half2   R11
+#define mul1    R8 // Murmur3's constants
+#define mul2    R9
+#define last16  R13 // where the last 16 bytes of the key begin
+#define scratch CX
+#define spare   DX
 
-#define MIX2 \
-	IMULQ R9, R11       \
-	RORXQ $31, R11, R11 \
-	IMULQ R8, R11       \
-	XORQ R11, BX
+// MIX1 and MIX2 scramble half a block into half of the state.
+#define MIX1                    \
+	IMULQ mul1, half1       \
+	RORXQ $33, half1, half1 \
+	IMULQ mul2, half1       \
+	XORQ half1, hash1
+
+#define MIX2                    \
+	IMULQ mul2, half2       \
+	RORXQ $31, half2, half2 \
+	IMULQ mul1, half2       \
+	XORQ half2, hash2
 
 // FOLD shifts both halves of the state right by 33 onto themselves.
-#define FOLD \
-	MOVQ AX, CX  \
-	MOVQ BX, DX  \
-	SHRQ $33, CX \
-	SHRQ $33, DX \
-	XORQ CX, AX  \
-	XORQ DX, BX
+#define FOLD                \
+	MOVQ hash1, scratch \
+	MOVQ hash2, spare   \
+	SHRQ $33, scratch   \
+	SHRQ $33, spare     \
+	XORQ scratch, hash1 \
+	XORQ spare, hash2
 
-// HASH sets AX and BX to H1 and H2 of the key of SI bytes at DI, and reads
-// nothing beyond the key. It changes CX, DX, DI, R8 to R13 and X0.
-//
-// From 16 bytes on it goes through all whole blocks, and shuffles the last 16
-// bytes so that those of them remain that are not mixed in yet. The other labels
-// are for keys of 9 to 15 bytes (medium), 8, 4 to 7 (short) and 0 to 3 (tiny).
-#define HASH \
-	MOVQ $0x87c37b91114253d5, R8  \
-	MOVQ $0x4cf5ad432745937f, R9  \
-	XORL AX, AX                   \
-	XORL BX, BX                   \
-	CMPQ SI, $8                   \
-	JEQ eight                     \
-	JCS short                     \
-	LEAQ -16(DI)(SI*1), R13       \
-	CMPQ SI, $16                  \
-	JCS medium                    \
-block:                                \
-	MOVQ (DI), R10                \
-	MOVQ 8(DI), R11               \
-	MIX1                          \
-	RORXQ $37, AX, AX             \
-	ADDQ BX, AX                   \
-	LEAQ 0x52dce729(AX)(AX*4), AX \
-	MIX2                          \
-	RORXQ $33, BX, BX             \
-	ADDQ AX, BX                   \
-	LEAQ 0x38495ab5(BX)(BX*4), BX \
-	ADDQ $16, DI                  \
-	CMPQ DI, R13                  \
-	JLS block                     \
-	MOVL SI, CX                   \
-	ANDL $15, CX                  \
-	NEGQ CX                       \
-	LEAQ hashTail<>+16(SB), DX    \
-	VMOVDQU (R13), X0             \
-	VPSHUFB (DX)(CX*1), X0, X0    \
-	VMOVQ X0, R10                 \
-	VPEXTRQ $1, X0, R11           \
-	JMP tail                      \
-medium:                               \
-	MOVQ (DI), R10                \
-	MOVQ 8(R13), R11              \
-	MOVQ SI, CX                   \
-	NEGQ CX                       \
-	SHLQ $3, CX                   \
-	SHRXQ CX, R11, R11            \
-tail:                                 \
-	MIX2                          \
-	JMP half                      \
-short:                                \
-	CMPQ SI, $4                   \
-	JCS tiny                      \
-	MOVL (DI), R10                \
-	MOVL -4(DI)(SI*1), DX         \
-	LEAQ -32(SI*8), CX            \
-	SHLXQ CX, DX, DX              \
-	ORQ DX, R10                   \
-	JMP half                      \
-tiny:                                 \
-	XORL R10, R10                 \
-	TESTQ SI, SI                  \
-	JEQ half                      \
-	MOVQ SI, CX                   \
-	SHRQ $1, CX                   \
-	MOVBLZX (DI), R10             \
-	MOVBLZX (DI)(CX*1), R11       \
-	MOVBLZX -1(DI)(SI*1), DX      \
-	SHLQ $3, CX                   \
-	SHLXQ CX, R11, R11            \
-	ORQ R11, R10                  \
-	LEAQ -8(SI*8), CX             \
-	SHLXQ CX, DX, DX              \
-	ORQ DX, R10                   \
-	JMP half                      \
-eight:                                \
-	MOVQ (DI), R10                \
-half:                                 \
-	MIX1                          \
-	XORQ SI, AX                   \
-	XORQ SI, BX                   \
-	ADDQ BX, AX                   \
-	ADDQ AX, BX                   \
-	MOVQ $0xff51afd7ed558ccd, R8  \
-	MOVQ $0xc4ceb9fe1a85ec53, R9  \
-	FOLD                          \
-	IMULQ R8, AX                  \
-	IMULQ R8, BX                  \
-	FOLD                          \
-	IMULQ R9, AX                  \
-	IMULQ R9, BX                  \
-	FOLD                          \
-	ADDQ BX, AX                   \
-	ADDQ AX, BX
+// HASH sets hash1 and hash2 to the digest of the key of keyLen bytes at keyPtr. It
+// reads nothing beyond the key, and changes all of the registers above but keyLen.
+#define HASH                                   \
+	MOVQ $0x87c37b91114253d5, mul1         \
+	MOVQ $0x4cf5ad432745937f, mul2         \
+	XORL hash1, hash1                      \
+	XORL hash2, hash2                      \
+	CMPQ keyLen, $8                        \
+	JEQ eightBytes                         \
+	JCS upTo7Bytes                         \
+	LEAQ -16(keyPtr)(keyLen*1), last16     \
+	CMPQ keyLen, $16                       \
+	JCS lastBytes                          \
+block:                                         \
+	MOVQ (keyPtr), half1                   \
+	MOVQ 8(keyPtr), half2                  \
+	MIX1                                   \
+	RORXQ $37, hash1, hash1                \
+	ADDQ hash2, hash1                      \
+	LEAQ 0x52dce729(hash1)(hash1*4), hash1 \
+	MIX2                                   \
+	RORXQ $33, hash2, hash2                \
+	ADDQ hash1, hash2                      \
+	LEAQ 0x38495ab5(hash2)(hash2*4), hash2 \
+	ADDQ $16, keyPtr                       \
+	CMPQ keyPtr, last16                    \
+	JLS block                              \
+	TESTL $15, keyLen                      \
+	JEQ finish                             \
+lastBytes:                                     \
+	MOVL 8(last16), half2                  \
+	MOVL 12(last16), spare                 \
+	SHLQ $32, spare                        \
+	ORQ spare, half2                       \
+	SHRQ $1, half2                         \
+	LEAQ (keyLen*8), scratch               \
+	NOTQ scratch                           \
+	SHRXQ scratch, half2, half2            \
+	XORL spare, spare                      \
+	MOVL keyLen, scratch                   \
+	ANDL $8, scratch                       \
+	MOVQ -8(keyPtr)(scratch*1), half1      \
+	CMOVQEQ half2, half1                   \
+	CMOVQEQ spare, half2                   \
+	MIX2                                   \
+	JMP lastHalf                           \
+upTo7Bytes:                                    \
+	CMPQ keyLen, $4                        \
+	JCS upTo3Bytes                         \
+	MOVL (keyPtr), half1                   \
+	MOVL -4(keyPtr)(keyLen*1), spare       \
+	LEAQ -32(keyLen*8), scratch            \
+	SHLXQ scratch, spare, spare            \
+	ORQ spare, half1                       \
+	JMP lastHalf                           \
+upTo3Bytes:                                    \
+	XORL half1, half1                      \
+	TESTQ keyLen, keyLen                   \
+	JEQ lastHalf                           \
+	MOVQ keyLen, scratch                   \
+	SHRQ $1, scratch                       \
+	MOVBLZX (keyPtr), half1                \
+	MOVBLZX (keyPtr)(scratch*1), half2     \
+	MOVBLZX -1(keyPtr)(keyLen*1), spare    \
+	SHLQ $3, scratch                       \
+	SHLXQ scratch, half2, half2            \
+	ORQ half2, half1                       \
+	LEAQ -8(keyLen*8), scratch             \
+	SHLXQ scratch, spare, spare            \
+	ORQ spare, half1                       \
+	JMP lastHalf                           \
+eightBytes:                                    \
+	MOVQ (keyPtr), half1                   \
+lastHalf:                                      \
+	MIX1                                   \
+finish:                                        \
+	XORQ keyLen, hash1                     \
+	XORQ keyLen, hash2                     \
+	ADDQ hash2, hash1                      \
+	ADDQ hash1, hash2                      \
+	MOVQ $0xff51afd7ed558ccd, mul1         \
+	MOVQ $0xc4ceb9fe1a85ec53, mul2         \
+	FOLD                                   \
+	IMULQ mul1, hash1                      \
+	IMULQ mul1, hash2                      \
+	FOLD                                   \
+	IMULQ mul2, hash1                      \
+	IMULQ mul2, hash2                      \
+	FOLD                                   \
+	ADDQ hash2, hash1                      \
+	ADDQ hash1, hash2
 
 // KEY is HASH of the argument that follows the filter, and leaves long keys to
 // portable code.
-#define KEY(portable) \
-	MOVQ key_len+16(FP), SI   \
-	CMPQ SI, $const_directLen \
-	JHI portable              \
-	MOVQ key_base+8(FP), DI   \
+#define KEY(portable)                 \
+	MOVQ key_len+16(FP), keyLen   \
+	CMPQ keyLen, $const_directLen \
+	JHI portable                  \
+	MOVQ key_base+8(FP), keyPtr   \
 	HASH
-
-// The 16 bytes from the n-th before the middle shuffle the last n of 16 bytes to
-// the front, and zeros behind them.
-DATA hashTail<>+0(SB)/8, $0x0706050403020100
-DATA hashTail<>+8(SB)/8, $0x0f0e0d0c0b0a0908
-DATA hashTail<>+16(SB)/8, $0x8080808080808080
-DATA hashTail<>+24(SB)/8, $0x8080808080808080
-GLOBL hashTail<>(SB), RODATA|NOPTR, $32
