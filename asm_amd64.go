@@ -34,6 +34,24 @@ func syncContains(f *SyncFilter, key []byte) bool
 //go:noescape
 func syncContainsHash(f *SyncFilter, h Hash) bool
 
+func sumBatch(dst []Hash, keys [][]byte) {
+	for i, key := range keys {
+		dst[i] = Sum(key)
+	}
+}
+
+func sumStringBatch(dst []Hash, keys []string) {
+	for i, key := range keys {
+		dst[i] = SumString(key)
+	}
+}
+
+func sumUint64Batch(dst []Hash, keys []uint64) {
+	for i, key := range keys {
+		dst[i] = SumUint64(key)
+	}
+}
+
 func filterAddPortable(f *Filter, key []byte) bool        { return f.AddHash(Sum(key)) }
 func filterAddHashPortable(f *Filter, h Hash) bool        { return f.add(h) }
 func filterContainsPortable(f *Filter, key []byte) bool   { return f.ContainsHash(Sum(key)) }

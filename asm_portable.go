@@ -10,3 +10,21 @@ func filterContains(f *Filter, key []byte) bool   { return f.contains(Sum(key)) 
 func filterContainsHash(f *Filter, h Hash) bool   { return f.contains(h) }
 func syncContains(f *SyncFilter, key []byte) bool { return f.contains(Sum(key)) }
 func syncContainsHash(f *SyncFilter, h Hash) bool { return f.contains(h) }
+
+func sumBatch(dst []Hash, keys [][]byte) {
+	for i, key := range keys {
+		dst[i] = Sum(key)
+	}
+}
+
+func sumStringBatch(dst []Hash, keys []string) {
+	for i, key := range keys {
+		dst[i] = SumString(key)
+	}
+}
+
+func sumUint64Batch(dst []Hash, keys []uint64) {
+	for i, key := range keys {
+		dst[i] = SumUint64(key)
+	}
+}

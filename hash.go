@@ -2,8 +2,10 @@ package bloom
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/bits"
+	"slices"
 	"unicode/utf16"
 
 	"github.com/spaolacci/murmur3"
@@ -20,7 +22,37 @@ import (
 // Murmur3 has no secret: who knows it can construct keys that collide. Where
 // an adversary chooses the keys, fill a Hash from a keyed 128-bit hash instead
 // and pass it to AddHash and ContainsHash.
+//
+// A Hash from elsewhere needs 128 good bits. A filter derives all bits of a key
+// from both halves. If H2 is 0, the key sets a single bit, k times, and a filter
+// made for p = 1 % is wrong about 10 % of such keys. A digest of 32 bits in H1 is
+// no better. Use [SumUint64] and [SumUint32] for digests of 64 and 32 bits, and
+// [HashFrom] for longer ones.
 type Hash struct{ H1, H2 uint64 }
+
+// HashFrom returns the first 16 bytes of digest as they are: H1 is the first 8,
+// little-endian, and H2 the next 8. It is for the digests of cryptographic and
+// keyed hash functions, whose bytes are as good as random. It panics if digest is
+// shorter than 16 bytes.
+func HashFrom(digest []byte) Hash {
+	if len(digest) < 16 {
+		panic(fmt.Sprintf("bloom: HashFrom a digest of %d bytes, of which it needs 16", len(digest)))
+	}
+	return Hash{binary.LittleEndian.Uint64(digest), binary.LittleEndian.Uint64(digest[8:])}
+}
+
+// Salt returns another digest of the same key, for a filter whose false positives
+// shall be independent of those of filters that take h itself, or h with another
+// seed. Each seed, 0 among them, gives a digest of its own. Digests that differ
+// still differ when they are salted with the same seed.
+//
+// The result is the Murmur3 x64 128-bit digest of h's 16 bytes, as [HashFrom] reads
+// them, from a state whose two words start at seed. It is the same on every
+// platform and in every version of this package.
+func (h Hash) Salt(seed uint64) Hash {
+	h1, h2 := mix(seed, seed, h.H1, h.H2)
+	return avalanche(last(h1, h2, 0, 0, 16))
+}
 
 // directLen is the longest key, in bytes, that Sum hashes itself. Longer ones
 // repay the set-up of the murmur3 package.
@@ -39,27 +71,23 @@ func Sum(key []byte) Hash {
 	}
 	var h1, h2, k1, k2 uint64
 	n := uint(len(key))
-	r := n & 15 // bytes in the last block, which is little-endian and padded with zeros
 	switch {
 	case n == 8:
 		k1 = binary.LittleEndian.Uint64(key)
-	case n >= 16:
-		for i := uint(0); i <= n-16; i += 16 {
-			block := key[i : i+16 : i+16]
-			h1, h2 = mix(h1, h2, binary.LittleEndian.Uint64(block), binary.LittleEndian.Uint64(block[8:]))
-		}
-		// Read the 16 bytes that end the key, and shift out those that are mixed in.
-		end := key[n-16:]
-		low, high := binary.LittleEndian.Uint64(end), binary.LittleEndian.Uint64(end[8:])
-		if shift := 8 * (16 - r); r > 8 {
-			k1 = low>>(shift&63) | high<<(-shift&63)
-			k2 = high >> (shift & 63)
-		} else if r > 0 {
-			k1 = high >> (shift & 63)
-		}
 	case n > 8:
-		k1 = binary.LittleEndian.Uint64(key)
-		k2 = binary.LittleEndian.Uint64(key[n-8:]) >> (8 * (16 - n) & 63)
+		for rest := key; len(rest) >= 16; rest = rest[16:] {
+			h1, h2 = mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
+		}
+		// The last block is little-endian and padded with zeros. Its last bytes, up to
+		// seven of them, are the last 8 of the key but for those that are in a half
+		// before. A key may have been written just now, in pieces of 8 and of 4 bytes.
+		// No read here goes across two of them: it would wait for both.
+		end := key[n-8:]
+		k1 = uint64(binary.LittleEndian.Uint32(end)) | uint64(binary.LittleEndian.Uint32(end[4:]))<<32
+		k1 >>= 64 - 8*(n&7)
+		if n&8 != 0 {
+			k1, k2 = binary.LittleEndian.Uint64(key[n&^7-8:]), k1
+		}
 	case n >= 4: // the two reads overlap
 		k1 = uint64(binary.LittleEndian.Uint32(key)) |
 			uint64(binary.LittleEndian.Uint32(key[n-4:]))<<(8*(n-4)&63)
@@ -83,6 +111,32 @@ func SumUint64(key uint64) Hash {
 // Funnels.integerFunnel does.
 func SumUint32(key uint32) Hash {
 	return avalanche(last(0, 0, uint64(key), 0, 4))
+}
+
+// SumBatch appends the Sum of each key to dst and returns the extended slice. It
+// allocates only if dst lacks room.
+func SumBatch(dst []Hash, keys [][]byte) []Hash {
+	n := len(dst)
+	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
+	sumBatch(dst[n:], keys)
+	return dst
+}
+
+// SumStringBatch is [SumBatch] of strings.
+func SumStringBatch(dst []Hash, keys []string) []Hash {
+	n := len(dst)
+	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
+	sumStringBatch(dst[n:], keys)
+	return dst
+}
+
+// SumUint64Batch appends the SumUint64 of each key to dst and returns the extended
+// slice. It allocates only if dst lacks room.
+func SumUint64Batch(dst []Hash, keys []uint64) []Hash {
+	n := len(dst)
+	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
+	sumUint64Batch(dst[n:], keys)
+	return dst
 }
 
 // SumUTF16 returns the digest of key's UTF-16 code units, little-endian, as

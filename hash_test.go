@@ -1,0 +1,193 @@
+package bloom
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/spaolacci/murmur3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestSumBatch holds batches to the murmur3 package, for all lengths and
+// alignments, among them batches with keys that are left to Sum, and without.
+func TestSumBatch(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	buf := make([]byte, 400)
+	for i := range buf {
+		buf[i] = byte(r.Uint32())
+	}
+	before := []Hash{{1, 2}}
+	for _, longest := range []int{directLen, 300} {
+		var keys [][]byte
+		var texts []string
+		want := slices.Clone(before)
+		for offset := range 16 {
+			for size := range longest + 1 {
+				key := slices.Clip(buf[offset : offset+size])
+				keys, texts, want = append(keys, key), append(texts, string(key)), append(want, murmur(key))
+			}
+		}
+		r.Shuffle(len(keys), func(i, j int) {
+			keys[i], keys[j], texts[i], texts[j] = keys[j], keys[i], texts[j], texts[i]
+			want[i+1], want[j+1] = want[j+1], want[i+1]
+		})
+		require.Equal(t, want, SumBatch(before, keys))
+		require.Equal(t, want, SumStringBatch(before, texts))
+		for n := range 200 { // every rest of a batch
+			require.Equal(t, want[:n+1], SumBatch(before, keys[:n]))
+			require.Equal(t, want[:n+1], SumStringBatch(before, texts[:n]))
+		}
+	}
+	for n := range 200 {
+		keys, want := make([]uint64, n), slices.Clone(before)
+		for i := range keys {
+			keys[i] = r.Uint64() >> r.UintN(64)
+			want = append(want, murmur(binary.LittleEndian.AppendUint64(nil, keys[i])))
+		}
+		// What lies behind is not written to.
+		dst := slices.Grow(slices.Clone(before), n+1)
+		dst[:n+2][n+1] = Hash{3, 4}
+		require.Equal(t, want, SumUint64Batch(dst, keys))
+		require.Equal(t, Hash{3, 4}, dst[:n+2][n+1])
+	}
+}
+
+// FuzzSum holds all that hash a key to the murmur3 package.
+func FuzzSum(f *testing.F) {
+	for _, size := range []int{0, 1, 3, 4, 7, 8, 9, 12, 15, 16, 17, 24, 28, 31, 32, 36, directLen, directLen + 1} {
+		f.Add(bytes.Repeat([]byte{0xa5}, size), uint8(size))
+	}
+	filter := Must(NewSize(1<<16, 7))
+	f.Fuzz(func(t *testing.T, key []byte, offset uint8) {
+		at := int(offset % 64)
+		key = append(make([]byte, at, at+len(key)), key...)[at:]
+		want := murmur(key)
+		require.Equal(t, want, Sum(key))
+		require.Equal(t, want, SumString(string(key)))
+		require.Equal(t, []Hash{want, want}, SumBatch(nil, [][]byte{key, key}))
+		require.Equal(t, []Hash{want, want}, SumStringBatch(nil, []string{string(key), string(key)}))
+		got, err := SumReader(bytes.NewReader(key))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+
+		filter.Reset()
+		filter.Add(key)
+		require.True(t, filter.Contains(key))
+		require.False(t, filter.AddHash(want))
+	})
+}
+
+func TestHashFrom(t *testing.T) {
+	digest := []byte{0xf0, 1, 2, 3, 4, 5, 6, 7, 0xf8, 9, 10, 11, 12, 13, 14, 15, 16}
+	want := Hash{0x07060504030201f0, 0x0f0e0d0c0b0a09f8}
+	assert.Equal(t, want, HashFrom(digest))
+	assert.Equal(t, want, HashFrom(digest[:16]))
+	assert.PanicsWithValue(t, "bloom: HashFrom a digest of 15 bytes, of which it needs 16", func() { HashFrom(digest[:15]) })
+	assert.Panics(t, func() { HashFrom(nil) })
+}
+
+func TestSalt(t *testing.T) {
+	seeds := []uint64{0, 1, 2, 1 << 31, math.MaxUint32, 1 << 32, 1 << 63, math.MaxUint64}
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, seed := range seeds {
+		for range 1000 {
+			h := Hash{r.Uint64() >> r.UintN(64), r.Uint64() >> r.UintN(64)}
+			salted := h.Salt(seed)
+			// Two digests that became one could not both be had back.
+			require.Equal(t, h, unsalted(salted, seed))
+			if seed <= math.MaxUint32 && !bigEndian {
+				key := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, h.H1), h.H2)
+				h1, h2 := murmur3.Sum128WithSeed(key, uint32(seed))
+				require.Equal(t, Hash{h1, h2}, salted)
+			}
+		}
+	}
+}
+
+// unsalted undoes Salt, step by step.
+func unsalted(h Hash, seed uint64) Hash {
+	unfix := func(k uint64) uint64 {
+		k ^= k >> 33
+		k *= inverse(0xc4ceb9fe1a85ec53)
+		k ^= k >> 33
+		k *= inverse(0xff51afd7ed558ccd)
+		return k ^ k>>33
+	}
+	h2 := h.H2 - h.H1
+	h1 := unfix(h.H1 - h2)
+	h2 = unfix(h2) - h1
+	h1 -= h2
+	h1, h2 = h1^16, h2^16
+	k2 := bits.RotateLeft64((h2-0x38495ab5)*inverse(5)-h1, -31) ^ seed
+	k1 := bits.RotateLeft64((h1-0x52dce729)*inverse(5)-seed, -27) ^ seed
+	return Hash{
+		bits.RotateLeft64(k1*inverse(c2), -31) * inverse(c1),
+		bits.RotateLeft64(k2*inverse(c1), -33) * inverse(c2),
+	}
+}
+
+// inverse returns the number that makes 1 of x, which is odd, by Newton's method.
+func inverse(x uint64) uint64 {
+	y := x
+	for range 6 {
+		y *= 2 - x*y
+	}
+	return y
+}
+
+// TestSaltedFalsePositives asks two filters at once for absent keys. Where their
+// errors are independent, both are wrong as often as the product of their rates.
+func TestSaltedFalsePositives(t *testing.T) {
+	const n, probes, p = 10_000, 100_000, 0.1
+	hs := testkit.Digests[Hash](11, n+probes)
+	seeds := []uint64{0, 1, 2, 1 << 32, 1 << 63, math.MaxUint64}
+	for _, strategy := range []Strategy{Mitz32, Mitz64} {
+		wrong := map[string][]bool{}
+		for i := -1; i < len(seeds); i++ {
+			name, salted := "unsalted", func(h Hash) Hash { return h }
+			if i >= 0 {
+				name, salted = fmt.Sprintf("seed %#x", seeds[i]), func(h Hash) Hash { return h.Salt(seeds[i]) }
+			}
+			f := Must(NewWithStrategy(strategy, n, p))
+			for _, h := range hs[:n] {
+				f.AddHash(salted(h))
+			}
+			for _, h := range hs[n:] {
+				wrong[name] = append(wrong[name], f.ContainsHash(salted(h)))
+			}
+		}
+		for a, wrongA := range wrong {
+			for b, wrongB := range wrong {
+				if a <= b {
+					continue
+				}
+				var as, bs, both float64
+				for i := range probes {
+					as += value(wrongA[i])
+					bs += value(wrongB[i])
+					both += value(wrongA[i] && wrongB[i])
+				}
+				expected := as * bs / probes
+				// Given as and bs, both is hypergeometric.
+				deviation := math.Sqrt(expected * (1 - as/probes) * (1 - bs/probes))
+				require.InDelta(t, expected, both, testkit.StatZ*deviation, "%v, %s and %s", strategy, a, b)
+			}
+		}
+	}
+}
+
+func value(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
