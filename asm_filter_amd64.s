@@ -9,7 +9,7 @@
 // time goes by while the probes wait for the hash. The processor hashes the next
 // key meanwhile, if it has room for all that waits, and vectors need less of it.
 //
-// The word of a bit is v mod W, with v = x<<1>>7 < 2^57 and W words; see locate.
+// The word of a bit is v mod W, with v = x<<1>>7 < 2^57 and W words; see guava.Locate.
 // Let y = x<<1 = 128*v + (less than 128) and let r be the reciprocal. Then
 //
 //	q = y*r / 2^71, rounded down,

@@ -1,10 +1,10 @@
 package bloom
 
 import (
-	"math"
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
@@ -13,37 +13,19 @@ import (
 // loop lives in registers.
 type bitset struct {
 	words      []uint64
-	reciprocal uint64 // of len(words); see locate
+	reciprocal uint64 // of len(words); see guava.Locate
 }
 
 func newBitset(words int) bitset { return bitsetOf(memory.Words(words)) }
 
 // bitsetOf returns a bitset of words as they are.
 func bitsetOf(words []uint64) bitset {
-	return bitset{words, math.MaxUint64 / uint64(len(words))}
-}
-
-// locate returns the word, and the position in it, of bit
-// (x & math.MaxInt64) % (64 * words), without a division.
-//
-// The low 6 bits of x are the position and the remaining 57 are to be reduced
-// modulo W = words. The reciprocal r = floor((2^64-1)/W) is at least
-// 2^64/W - 1, and v < 2^57, so v*r/2^64 is at most v/W and more than
-// v/W - 2^-7: its floor is floor(v/W) or one less, and one correction, rarely
-// needed, makes the remainder exact.
-func locate(x, words, reciprocal uint64) (word, pos uint64) {
-	v := x << 1 >> 7
-	q, _ := bits.Mul64(v, reciprocal)
-	v -= q * words
-	if v >= words {
-		v -= words
-	}
-	return v, x & 63
+	return bitset{words, guava.Reciprocal(len(words))}
 }
 
 // set sets the bit that x stands for and returns what it was.
 func (b bitset) set(x uint64) uint64 {
-	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
+	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
 	w := b.words[i]
 	b.words[i] = w | 1<<pos
 	return w >> pos & 1
@@ -51,13 +33,13 @@ func (b bitset) set(x uint64) uint64 {
 
 // get returns the bit that x stands for.
 func (b bitset) get(x uint64) uint64 {
-	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
+	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return b.words[i] >> pos & 1
 }
 
 // getAtomic is get while others set bits. It also returns the index of the bit.
 func (b bitset) getAtomic(x uint64) (bit, index uint64) {
-	i, pos := locate(x, uint64(len(b.words)), b.reciprocal)
+	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
 }
 

@@ -146,7 +146,7 @@ func TestFilterPlain(t *testing.T) {
 	}
 }
 
-// TestIndexes compares locate with a division for all sorts of sizes, without
+// TestIndexes compares guava.Locate with a division for all sorts of sizes, without
 // memory for them.
 func TestIndexes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -157,7 +157,7 @@ func TestIndexes(t *testing.T) {
 	for _, w := range sizes {
 		check := func(h uint64) {
 			index := h & math.MaxInt64 % (w * 64)
-			word, pos := locate(h, w, math.MaxUint64/w)
+			word, pos := guava.Locate(h, w, guava.Reciprocal(int(w)))
 			if word != index/64 || pos != index%64 {
 				t.Fatalf("%d words: %#x is at word %d, bit %d, not %d, %d", w, h, word, pos, index/64, index%64)
 			}

@@ -1,8 +1,6 @@
 package bloom
 
 import (
-	"math"
-
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
@@ -14,7 +12,7 @@ import (
 // used by many goroutines at once. The zero View contains nothing.
 type View struct {
 	words      []byte // 8 bytes each, big-endian
-	reciprocal uint64 // of the number of words; see locate
+	reciprocal uint64 // of the number of words; see guava.Locate
 	k          int
 	strategy   Strategy
 }
@@ -32,7 +30,7 @@ func NewView(data []byte) (*View, error) {
 }
 
 func newView(h guava.Header, body []byte) *View {
-	return &View{body, math.MaxUint64 / uint64(h.Words), h.K, Strategy(h.Strategy)}
+	return &View{body, guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy)}
 }
 
 // Contains reports whether key may have been added: false is certain.
@@ -67,7 +65,7 @@ func (v *View) contains32(h Hash) bool {
 // get returns the bit that x stands for; see bitset.get. Words are big-endian,
 // so bit 0 is in the last of their bytes.
 func (v *View) get(x uint64) bool {
-	i, pos := locate(x, uint64(len(v.words)/8), v.reciprocal)
+	i, pos := guava.Locate(x, uint64(len(v.words)/8), v.reciprocal)
 	return v.words[8*i+(7-pos/8)]>>(pos%8)&1 != 0
 }
 

@@ -1,0 +1,27 @@
+package guava
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Reciprocal returns what Locate wants to know of a number of words.
+func Reciprocal(words int) uint64 { return math.MaxUint64 / uint64(words) }
+
+// Locate returns the word, and the position in it, of bit
+// (x & math.MaxInt64) % (64 * words), without a division.
+//
+// The low 6 bits of x are the position and the remaining 57 are to be reduced
+// modulo W = words. The reciprocal r = floor((2^64-1)/W) is at least
+// 2^64/W - 1, and v < 2^57, so v*r/2^64 is at most v/W and more than
+// v/W - 2^-7: its floor is floor(v/W) or one less, and one correction, rarely
+// needed, makes the remainder exact.
+func Locate(x, words, reciprocal uint64) (word, pos uint64) {
+	v := x << 1 >> 7
+	q, _ := bits.Mul64(v, reciprocal)
+	v -= q * words
+	if v >= words {
+		v -= words
+	}
+	return v, x & 63
+}
