@@ -233,7 +233,7 @@ func TestHostile(t *testing.T) {
 	}{
 		{new(bloom.Filter), encoded(bloom.Must(bloom.New(1e6, 0.01))), 2, 4},
 		{new(bloom.SyncFilter), encoded(bloom.Must(bloom.NewSync(1e6, 0.01))), 2, 4},
-		{new(blocked.Filter), encoded(bloom.Must(blocked.New(1e6, 0.01))), frameStart, 8},
+		{new(blocked.Filter), encoded(bloom.Must(blocked.New(1e6, 0.01))), frameStart, 8 * 3},
 		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 1e5, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 8},
 		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 1e6, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
 	} {
@@ -258,6 +258,7 @@ func TestFrozen(t *testing.T) {
 	}{
 		{"testdata/v1.bloom", new(bloom.Filter), 0},
 		{"blocked/testdata/v1.frame", new(blocked.Filter), 0},
+		{"blocked/testdata/v2.frame", new(blocked.Filter), 0},
 		{"flower/testdata/v1.frame", new(flower.Filter), 999},
 		{"window/testdata/v1.frame", windowAt(1_700_036_000), 300},
 		{"window/testdata/v1-blocks.frame", windowAt(1_700_072_000), 300},

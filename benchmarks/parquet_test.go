@@ -19,8 +19,8 @@ func TestParquet(t *testing.T) {
 			t.Run(fmt.Sprintf("blocks=%d/key=%s", blocks, k.name), func(t *testing.T) {
 				n := 20 * blocks
 				theirs := make(parquet.SplitBlockFilter, blocks)
-				ours := bloom.Must(blocked.NewSize(uint64(blocks) * 256))
-				batched := bloom.Must(blocked.NewSize(uint64(blocks) * 256))
+				ours := bloom.Must(blocked.NewSize(uint64(blocks)*256, 1))
+				batched := bloom.Must(blocked.NewSize(uint64(blocks)*256, 1))
 				present, absent := digests(k.make(0, n)), digests(k.make(absentIDs, n))
 				for _, h := range present {
 					theirs.Insert(h.H1)

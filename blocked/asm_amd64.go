@@ -19,21 +19,21 @@ var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2 && cpu.X86.HasFMA
 const directLen = 128
 
 //go:noescape
-func filterAdd(b *Filter, key []byte) bool
+func filterAdd(f *Filter, key []byte) bool
 
 //go:noescape
-func filterAddHash(b *Filter, h uint64) bool
+func filterAddHash(f *Filter, h bloom.Hash) bool
 
 //go:noescape
-func filterContains(b *Filter, key []byte) bool
+func filterContains(f *Filter, key []byte) bool
 
 //go:noescape
-func filterContainsHash(b *Filter, h uint64) bool
+func filterContainsHash(f *Filter, h bloom.Hash) bool
 
-func filterAddPortable(b *Filter, key []byte) bool        { return b.AddHash(bloom.Sum(key)) }
-func filterAddHashPortable(b *Filter, h uint64) bool      { return b.add(h) }
-func filterContainsPortable(b *Filter, key []byte) bool   { return b.ContainsHash(bloom.Sum(key)) }
-func filterContainsHashPortable(b *Filter, h uint64) bool { return b.contains(h) }
+func filterAddPortable(f *Filter, key []byte) bool            { return f.AddHash(bloom.Sum(key)) }
+func filterAddHashPortable(f *Filter, h bloom.Hash) bool      { return f.add(h) }
+func filterContainsPortable(f *Filter, key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
+func filterContainsHashPortable(f *Filter, h bloom.Hash) bool { return f.contains(h) }
 
 // batchChunk is how many hashes a batch hands to assembly at once: it cannot be
 // preempted, and should return within some microseconds.
@@ -43,10 +43,10 @@ const batchChunk = 1024
 // and returns how many changed a block. It needs useAVX2.
 //
 //go:noescape
-func blocksAdd(b *Filter, hs *bloom.Hash, count int) int
+func blocksAdd(f *Filter, hs *bloom.Hash, count int) int
 
 // blocksContain sets count elements of dst, count > 0. It needs what blocksAdd
 // needs.
 //
 //go:noescape
-func blocksContain(b *Filter, hs *bloom.Hash, count int, dst *bool)
+func blocksContain(f *Filter, hs *bloom.Hash, count int, dst *bool)

@@ -57,52 +57,50 @@ GLOBL blockOnes<>(SB), RODATA|NOPTR, $32
 	SETCC CX               \
 	VZEROUPPER
 
-// FILTER leaves the zero Filter to portable code.
+// FILTER leaves filters that are zero, or have several lines, to portable code.
 #define FILTER(portable) \
-	CMPB ·useAVX2(SB), $0              \
-	JEQ portable                       \
-	MOVQ b+0(FP), DX                   \
-	CMPQ Filter_words+8(DX), $0 \
-	JEQ portable
+	MOVQ f+0(FP), DX         \
+	CMPQ Filter_fast(DX), $1 \
+	JNE portable
 
-// func filterAdd(b *Filter, key []byte) bool
+// func filterAdd(f *Filter, key []byte) bool
 TEXT ·filterAdd(SB), NOSPLIT, $0-33
 	FILTER(portable)
 	KEY(portable)
-	MOVQ b+0(FP), DX
+	MOVQ f+0(FP), DX
 	INSERT
 	MOVB CX, ret+32(FP)
 	RET
 portable:
 	JMP ·filterAddPortable(SB)
 
-// func filterAddHash(b *Filter, h uint64) bool
-TEXT ·filterAddHash(SB), NOSPLIT, $0-17
+// func filterAddHash(f *Filter, h bloom.Hash) bool
+TEXT ·filterAddHash(SB), NOSPLIT, $0-25
 	FILTER(portable)
-	MOVQ h+8(FP), AX
+	MOVQ h_H1+8(FP), AX
 	INSERT
-	MOVB CX, ret+16(FP)
+	MOVB CX, ret+24(FP)
 	RET
 portable:
 	JMP ·filterAddHashPortable(SB)
 
-// func filterContains(b *Filter, key []byte) bool
+// func filterContains(f *Filter, key []byte) bool
 TEXT ·filterContains(SB), NOSPLIT, $0-33
 	FILTER(portable)
 	KEY(portable)
-	MOVQ b+0(FP), DX
+	MOVQ f+0(FP), DX
 	CONTAINS
 	MOVB CX, ret+32(FP)
 	RET
 portable:
 	JMP ·filterContainsPortable(SB)
 
-// func filterContainsHash(b *Filter, h uint64) bool
-TEXT ·filterContainsHash(SB), NOSPLIT, $0-17
+// func filterContainsHash(f *Filter, h bloom.Hash) bool
+TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
 	FILTER(portable)
-	MOVQ h+8(FP), AX
+	MOVQ h_H1+8(FP), AX
 	CONTAINS
-	MOVB CX, ret+16(FP)
+	MOVB CX, ret+24(FP)
 	RET
 portable:
 	JMP ·filterContainsHashPortable(SB)
@@ -111,9 +109,9 @@ portable:
 // many cache misses overlap.
 #define AHEAD 32
 
-// func blocksContain(b *Filter, hs *Hash, count int, dst *bool)
+// func blocksContain(f *Filter, hs *Hash, count int, dst *bool)
 TEXT ·blocksContain(SB), NOSPLIT, $0-32
-	MOVQ b+0(FP), BX
+	MOVQ f+0(FP), BX
 	MOVQ Filter_words+0(BX), SI
 	MOVQ Filter_words+8(BX), BX
 	MOVQ hs+8(FP), DI
@@ -150,9 +148,9 @@ test:
 	VZEROUPPER
 	RET
 
-// func blocksAdd(b *Filter, hs *Hash, count int) int
+// func blocksAdd(f *Filter, hs *Hash, count int) int
 TEXT ·blocksAdd(SB), NOSPLIT, $0-32
-	MOVQ b+0(FP), BX
+	MOVQ f+0(FP), BX
 	MOVQ Filter_words+0(BX), SI
 	MOVQ Filter_words+8(BX), BX
 	MOVQ hs+8(FP), DI

@@ -6,10 +6,10 @@ import "github.com/seed79a3ff49/bloom"
 
 const useAVX2 = false
 
-func filterAdd(b *Filter, key []byte) bool        { return b.add(bloom.Sum(key).H1) }
-func filterAddHash(b *Filter, h uint64) bool      { return b.add(h) }
-func filterContains(b *Filter, key []byte) bool   { return b.contains(bloom.Sum(key).H1) }
-func filterContainsHash(b *Filter, h uint64) bool { return b.contains(h) }
+func filterAdd(f *Filter, key []byte) bool            { return f.add(bloom.Sum(key)) }
+func filterAddHash(f *Filter, h bloom.Hash) bool      { return f.add(h) }
+func filterContains(f *Filter, key []byte) bool       { return f.contains(bloom.Sum(key)) }
+func filterContainsHash(f *Filter, h bloom.Hash) bool { return f.contains(h) }
 
 // batchChunk is how many hashes a batch handles at once: few enough for their
 // blocks to stay cached between touch and use.

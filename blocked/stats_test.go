@@ -19,23 +19,26 @@ func TestStatistics(t *testing.T) { testkit.Statistics(t, bloom.Sum, stat) }
 
 func TestBillion(t *testing.T) { testkit.Billion(t, bloom.SumUint64, stat) }
 
-// blockedDeviation takes the deviation from the blocks' own rates.
+// blockedDeviation takes the deviation from the blocks' own rates, of which the lines
+// take a power.
 func blockedDeviation(s testkit.StatSet[bloom.Hash], _ float64) float64 {
-	rates := s.(*Filter).blockRates()
+	f := s.(*Filter)
+	rates := f.blockRates()
 	var mean, square float64
 	for _, r := range rates {
 		mean += r / float64(len(rates))
 		square += r * r / float64(len(rates))
 	}
-	return math.Sqrt((square-mean*mean)/float64(len(rates))) / mean
+	return float64(f.lines) * math.Sqrt((square-mean*mean)/float64(len(rates))) / mean
 }
 
 // blockedCount is classicCount for each block, of 8 times 32 bins, with
 // g(fill) = ln(1-fill) / ln(31/32), added up over a Poisson-distributed number
-// of keys in each.
+// of lines in each.
 func blockedCount(s testkit.StatSet[bloom.Hash], n float64) (bias, sigma float64) {
-	blocks := float64(s.(*Filter).M()) / blockBits
-	mean := n / blocks
+	f := s.(*Filter)
+	blocks, lines := float64(f.M())/blockBits, float64(f.lines)
+	mean := n * lines / blocks
 	for j := 0.0; j < mean+12*math.Sqrt(mean)+40; j++ {
 		lgamma, _ := math.Lgamma(j + 1)
 		share := blocks * math.Exp(j*math.Log(mean)-mean-lgamma)
@@ -45,5 +48,5 @@ func blockedCount(s testkit.StatSet[bloom.Hash], n float64) (bias, sigma float64
 		bias += share * slope / (1 - fill) * variance / 2
 		sigma += share * slope * slope * variance
 	}
-	return bias, math.Sqrt(sigma)
+	return bias / lines, math.Sqrt(sigma) / lines
 }

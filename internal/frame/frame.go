@@ -34,7 +34,7 @@ type Kind struct {
 
 // All kinds. A further version of one appends to its numbers of parameters.
 var (
-	Blocked = &Kind{"blocked", 'B', []int{1}}
+	Blocked = &Kind{"blocked", 'B', []int{1, 3}}
 	Flower  = &Kind{"flower", 'F', []int{3}}
 	Window  = &Kind{"window", 'W', []int{8}}
 	kinds   = []*Kind{Blocked, Flower, Window}

@@ -1,0 +1,123 @@
+package blocked
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/seed79a3ff49/bloom/internal/frame"
+)
+
+var errZeroForm = errors.New("blocked: the zero value has no binary form")
+
+// params are what the frame holds beside the words. A zero fills its header up to 32
+// bytes: then each block of a mapped file lies in one cache line.
+func (f *Filter) params() []uint64 {
+	return []uint64{uint64(len(f.words) / blockWords), uint64(f.lines), 0}
+}
+
+// checkParams is the frame's check of parameters.
+func checkParams(params []uint64) (uint64, error) {
+	blocks, lines := params[0], linesOf(params)
+	switch {
+	case blocks < 1 || blocks > maxBlocks:
+		return 0, fmt.Errorf("blocked: block count %d is outside [1, %d]", blocks, uint64(maxBlocks))
+	case lines < 1 || lines > maxLines:
+		return 0, fmt.Errorf("blocked: lines = %d is outside [1, %d]", lines, maxLines)
+	case len(params) > 2 && params[2] != 0:
+		return 0, fmt.Errorf("blocked: reserved parameter %d is not zero", params[2])
+	}
+	return blocks * blockWords, nil
+}
+
+// linesOf returns the number of lines, which version 1, with one parameter, does not
+// name.
+func linesOf(params []uint64) uint64 {
+	if len(params) == 1 {
+		return 1
+	}
+	return params[1]
+}
+
+// SizeBytes returns the length of the binary form in bytes: 36, and M()/8. It is 0 for
+// the zero Filter.
+func (f *Filter) SizeBytes() int64 {
+	if f.lines == 0 {
+		return 0
+	}
+	return frame.Size(len(f.params()), len(f.words))
+}
+
+// AppendBinary appends f's binary form, which carries a checksum, to dst. It
+// returns an error only for the zero Filter, which has none.
+func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
+	if f.lines == 0 {
+		return dst, errZeroForm
+	}
+	return frame.Blocked.Append(dst, f.params(), f.words), nil
+}
+
+// MarshalBinary returns f's binary form, which carries a checksum. It is SizeBytes
+// long.
+func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes f's binary form to w through a small buffer.
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
+	if f.lines == 0 {
+		return 0, errZeroForm
+	}
+	return frame.Blocked.Write(w, f.params(), f.words)
+}
+
+// UnmarshalBinary makes f the filter whose binary form data is, to the last
+// byte. On error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
+func (f *Filter) UnmarshalBinary(data []byte) error {
+	params, words, err := frame.Blocked.Unmarshal(data, checkParams)
+	if err != nil {
+		return err
+	}
+	f.set(words, int(linesOf(params)))
+	return nil
+}
+
+// ReadFrom makes f the filter whose binary form r yields next, and reads no
+// byte more. It allocates as data arrives. On error f is unchanged; the error is
+// r's own or, if r ends too early or holds anything else, wraps [bloom.ErrFormat].
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+	params, words, n, err := frame.Blocked.Read(r, checkParams)
+	if err != nil {
+		return n, err
+	}
+	f.set(words, int(linesOf(params)))
+	return n, nil
+}
+
+// AppendText appends the standard base64 encoding of f's binary form to dst.
+func (f *Filter) AppendText(dst []byte) ([]byte, error) { return frame.AppendText(dst, f) }
+
+// MarshalText returns the standard base64 encoding of f's binary form. With it
+// a *Filter is a string in JSON. A Filter that JSON can only copy is refused.
+func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+
+// UnmarshalText is UnmarshalBinary of base64 text.
+func (f *Filter) UnmarshalText(text []byte) error { return frame.UnmarshalText("blocked", text, f) }
+
+// SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile].
+// Whatever happens meanwhile, a crash included, path holds what it held before or all
+// of f. See [bloom.Filter.SaveFile] for permissions, links and temporary files.
+func (f *Filter) SaveFile(path string) error {
+	if f.lines == 0 {
+		return errZeroForm
+	}
+	return frame.Blocked.SaveFile(path, f)
+}
+
+// LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
+// which wraps [bloom.ErrFormat], if the file has changed since.
+func LoadFile(path string) (*Filter, error) {
+	f := new(Filter)
+	if err := frame.Blocked.LoadFile(path, f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}

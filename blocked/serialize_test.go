@@ -1,0 +1,158 @@
+package blocked
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// frozen are binary forms of the keys "", "a" and "bloom" in 512 bits.
+var frozen = []struct {
+	name string
+	data string
+}{
+	{"version=1", "424c4d4201000000" + "0200000000000000" +
+		"0100008001040000010002002100000001100000210000000100010001000001" +
+		"0000400000000020000000010000002002000000000000020200000000800000" +
+		"16b34834"},
+	{"lines=1", "424c4d4202000000" +
+		"020000000000000001000000000000000000000000000000" +
+		"0100008001040000010002002100000001100000210000000100010001000001" +
+		"0000400000000020000000010000002002000000000000020200000000800000" +
+		"de0f2dd2"},
+	{"lines=3", "424c4d4202000000" +
+		"020000000000000003000000000000000000000000000000" +
+		"0104009011440000050003002300400001500080212000801120010001000101" +
+		"0000502048000020000001010800012002000020000008060210100000800101" +
+		"400e4dd1"},
+}
+
+// TestBytes freezes the binary form.
+func TestBytes(t *testing.T) {
+	for i, lines := range []int{1, 1, 3} {
+		t.Run(frozen[i].name, func(t *testing.T) {
+			f := bloom.Must(NewSize(512, lines))
+			for _, key := range []string{"", "a", "bloom"} {
+				f.AddString(key)
+			}
+			var g Filter
+			data, err := hex.DecodeString(frozen[i].data)
+			require.NoError(t, err)
+			require.NoError(t, g.UnmarshalBinary(data))
+			require.True(t, f.Equal(&g))
+			if i > 0 {
+				require.Equal(t, frozen[i].data, hex.EncodeToString(bloom.Must(f.MarshalBinary())))
+			}
+			testkit.Damage(t, data, g.UnmarshalBinary)
+			require.True(t, f.Equal(&g))
+		})
+	}
+}
+
+// TestForms passes a filter through every form.
+func TestForms(t *testing.T) {
+	for lines := 1; lines <= maxLines; lines++ {
+		f := bloom.Must(NewSize(100*256, lines))
+		f.AddBatch(testkit.Digests[bloom.Hash](1, 500))
+		same := func(g *Filter) {
+			t.Helper()
+			require.True(t, f.Equal(g))
+			require.Equal(t, f.fast, g.fast)
+		}
+		data, err := f.MarshalBinary()
+		require.NoError(t, err)
+		require.EqualValues(t, len(data), f.SizeBytes())
+		var out bytes.Buffer
+		n, err := f.WriteTo(&out)
+		require.NoError(t, err)
+		require.EqualValues(t, len(data), n)
+		require.Equal(t, data, out.Bytes())
+
+		out.WriteString("rest")
+		var g, h, i Filter
+		n, err = g.ReadFrom(&out)
+		require.NoError(t, err)
+		require.EqualValues(t, len(data), n)
+		require.Equal(t, "rest", out.String())
+		same(&g)
+
+		text, err := json.Marshal(f)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &h))
+		same(&h)
+
+		path := filepath.Join(t.TempDir(), "filter")
+		require.NoError(t, f.SaveFile(path))
+		loaded, err := LoadFile(path)
+		require.NoError(t, err)
+		same(loaded)
+
+		require.NoError(t, i.UnmarshalBinary(data))
+		same(&i)
+		same(f.Clone())
+	}
+	_, err := json.Marshal(struct{ F *Filter }{new(Filter)})
+	require.ErrorContains(t, err, errZeroForm.Error())
+	require.Equal(t, "blocked.Filter(m=512, lines=2)", fmt.Sprint(bloom.Must(NewSize(512, 2))))
+}
+
+// TestReserved refuses what a later version may give a meaning.
+func TestReserved(t *testing.T) {
+	for want, params := range map[string][]uint64{
+		"blocked: invalid format: block count 0 is outside [1, 34359738368]":           {0, 1, 0},
+		"blocked: invalid format: block count 34359738369 is outside [1, 34359738368]": {1<<35 + 1, 1, 0},
+		"blocked: invalid format: lines = 0 is outside [1, 4]":                         {1, 0, 0},
+		"blocked: invalid format: lines = 5 is outside [1, 4]":                         {1, 5, 0},
+		"blocked: invalid format: reserved parameter 1 is not zero":                    {1, 1, 1},
+	} {
+		err := new(Filter).UnmarshalBinary(frame.Blocked.Append(nil, params, make([]uint64, 4)))
+		require.ErrorIs(t, err, bloom.ErrFormat)
+		if maxBlocks == 1<<35 {
+			require.EqualError(t, err, want)
+		}
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	for _, lines := range []int{1, 3} {
+		b := bloom.Must(NewSize(512, lines))
+		b.AddString("key")
+		f.Add(bloom.Must(b.MarshalBinary()))
+	}
+	f.Add([]byte{})
+	f.Add(frame.Blocked.Append(nil, []uint64{maxBlocks}, testkit.Words(4)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := new(Filter).UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+		}
+		data = testkit.Sealed(data)
+		var b, c Filter
+		err := b.UnmarshalBinary(data)
+		n, errFrom := c.ReadFrom(bytes.NewReader(data))
+		if err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.Empty(t, b.words)
+			require.True(t, errFrom != nil || n < int64(len(data)))
+			return
+		}
+		require.NoError(t, errFrom)
+		require.True(t, b.Equal(&c))
+		if data[4] == 2 { // version 1 is not written any more
+			require.Equal(t, data, bloom.Must(b.MarshalBinary()))
+		}
+		b.Contains(data)
+		b.Add(data)
+		require.True(t, b.Contains(data))
+		b.ApproxCount()
+		b.FPR()
+	})
+}

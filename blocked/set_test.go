@@ -1,0 +1,87 @@
+package blocked
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+func TestOperations(t *testing.T) {
+	for lines := 1; lines <= maxLines; lines++ {
+		empty := bloom.Must(NewSize(240*256, lines))
+		filled := func(hs []bloom.Hash) *Filter {
+			f := empty.Clone()
+			f.AddBatch(hs)
+			return f
+		}
+		keys := testkit.Digests[bloom.Hash](1, 1000)
+		a, b := filled(keys[:600]), filled(keys[400:])
+
+		both := a.Clone()
+		require.NoError(t, both.Merge(b))
+		require.False(t, a.Equal(both))
+		require.True(t, both.Equal(filled(keys)))
+
+		common := a.Clone()
+		require.NoError(t, common.Intersect(b))
+		for _, h := range keys[400:600] {
+			require.True(t, common.ContainsHash(h))
+		}
+		for i, w := range common.words {
+			require.Equal(t, a.words[i]&b.words[i], w)
+		}
+
+		for _, d := range []int{1, 2, 3, 5, 16, 80, 240} {
+			small := bloom.Must(NewSize(240*256/uint64(d), lines))
+			small.AddBatch(keys)
+			folded, err := both.Fold(d)
+			require.NoError(t, err)
+			require.True(t, small.Equal(folded), "d = %d", d)
+		}
+		for _, d := range []int{-1, 0, 7, 480} {
+			_, err := both.Fold(d)
+			require.EqualError(t, err, fmt.Sprintf("blocked: d = %d does not divide the filter's 240 blocks", d))
+		}
+
+		ones := 0
+		for _, b := range bytesOf(both) {
+			for ; b != 0; b &= b - 1 {
+				ones++
+			}
+		}
+		require.Equal(t, float64(ones)/(240*256), both.FillRatio())
+
+		both.Reset()
+		require.True(t, both.Equal(empty))
+		require.Zero(t, both.ApproxCount())
+		require.Zero(t, both.FPR())
+	}
+}
+
+func TestMismatch(t *testing.T) {
+	f := bloom.Must(NewSize(512, 1))
+	for want, g := range map[string]*Filter{
+		"blocked: filters differ in m: 512 and 256": bloom.Must(NewSize(256, 1)),
+		"blocked: filters differ in lines: 1 and 2": bloom.Must(NewSize(512, 2)),
+	} {
+		g.AddString("key")
+		require.EqualError(t, f.Merge(g), want)
+		require.EqualError(t, f.Intersect(g), want)
+		require.False(t, f.Equal(g))
+		require.Zero(t, f.FillRatio())
+	}
+}
+
+// TestFull has estimates of a filter with every bit set.
+func TestFull(t *testing.T) {
+	f, err := NewBitset(bytes.Repeat([]byte{255}, 64))
+	require.NoError(t, err)
+	require.Equal(t, 1.0, f.FPR())
+	require.Equal(t, 1.0, f.FillRatio())
+	require.EqualValues(t, 393, f.ApproxCount()) // 2 ln(1/512)/ln(31/32)
+}

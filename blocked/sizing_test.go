@@ -1,0 +1,185 @@
+package blocked
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestMemory holds New to the lines and the memory, relative to a classic filter, that
+// the package comment promises.
+func TestMemory(t *testing.T) {
+	const n = 1e6
+	for _, test := range []struct {
+		p     float64
+		lines int
+		more  float64 // percent
+	}{
+		{1e-2, 1, 10}, {1e-3, 1, 18}, {1e-4, 2, 10}, {1e-5, 2, 12}, {1e-6, 2, 18}, {1e-7, 3, 11}, {1e-8, 3, 14}, {1e-9, 3, 18},
+		{1e-12, 4, 18},
+	} {
+		f := bloom.Must(New(n, test.p))
+		classic := n * -math.Log(test.p) / (math.Ln2 * math.Ln2)
+		assert.Equal(t, test.lines, f.Lines(), "p = %v", test.p)
+		assert.InDelta(t, test.more, 100*(float64(f.M())/classic-1), 0.6, "p = %v", test.p)
+		t.Logf("p = %v: %d lines, %.2f bits a key, %.3f times as many as a classic filter",
+			test.p, f.Lines(), float64(f.M())/n, float64(f.M())/classic)
+	}
+}
+
+// TestSmallest holds New to the smallest filter that has the rate.
+func TestSmallest(t *testing.T) {
+	for _, n := range []uint64{1, 2, 10, 1000, 1e6, 1e9, 3e11} {
+		for _, p := range []float64{1 - 1e-16, 0.9, 0.1, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
+			blocks, lines, err := size(n, p)
+			if n > 1e9 && p <= 1e-6 {
+				require.ErrorContains(t, err, "more than 34359738368")
+				continue
+			}
+			require.NoError(t, err)
+			require.LessOrEqual(t, rate(n, blocks, lines), p)
+			require.True(t, blocks == 1 || rate(n, blocks-1, lines) > p)
+			for l := range lines {
+				require.True(t, l == 0 || float64(fewest(n, p, l)) > 1.1*float64(fewest(n, p, lines)), "n = %d, p = %v", n, p)
+			}
+		}
+	}
+}
+
+func TestParameters(t *testing.T) {
+	for _, test := range []struct {
+		n    uint64
+		p    float64
+		want string
+	}{
+		{10, 0, "blocked: p = 0 is outside (0, 1)"},
+		{10, 1, "blocked: p = 1 is outside (0, 1)"},
+		{10, math.NaN(), "blocked: p = NaN is outside (0, 1)"},
+		{10, 9e-13, "blocked: p = 9e-13 is below 1e-12: use bloom.New"},
+		{math.MaxUint64, 0.01, "blocked: n = 18446744073709551615, p = 0.01 need"},
+		{math.MaxUint64, 1e-12, "blocked: n = 18446744073709551615, p = 1e-12 need"},
+	} {
+		_, err := New(test.n, test.p)
+		require.ErrorContains(t, err, test.want)
+	}
+	for _, m := range []uint64{0, maxBlocks*256 + 1, math.MaxUint64} {
+		_, err := NewSize(m, 1)
+		require.ErrorContains(t, err, fmt.Sprintf("blocked: m = %d is outside [1, ", m))
+	}
+	for _, lines := range []int{-1, 0, 5} {
+		_, err := NewSize(256, lines)
+		require.EqualError(t, err, fmt.Sprintf("blocked: lines = %d is outside [1, 4]", lines))
+	}
+	require.EqualValues(t, 256, bloom.Must(NewSize(1, 1)).M())
+	require.EqualValues(t, 256, bloom.Must(NewSize(256, 1)).M())
+	require.EqualValues(t, 512, bloom.Must(NewSize(257, 4)).M())
+	require.EqualValues(t, bloom.Must(New(1, 0.01)).M(), bloom.Must(New(0, 0.01)).M())
+	require.EqualValues(t, 256, bloom.Must(New(1, 0.01)).M())
+}
+
+// TestRate holds the rate at n keys to p, by the filter's own bits and by absent keys.
+// At low rates, of which a test cannot see a single false positive, the same is held of
+// each line.
+func TestRate(t *testing.T) {
+	for _, p := range []float64{0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-12} {
+		for _, n := range []uint64{5000, 300_000} {
+			t.Run(fmt.Sprintf("p=%v/n=%d", p, n), func(t *testing.T) {
+				f := bloom.Must(New(n, p))
+				for i := range n {
+					f.AddHash(bloom.SumUint64(i))
+				}
+
+				// Each block is a sample of the rate that a line of an absent key meets.
+				rates := f.blockRates()
+				mean, square := 0.0, 0.0
+				for _, r := range rates {
+					mean += r / float64(len(rates))
+					square += r * r / float64(len(rates))
+				}
+				lines := float64(f.Lines())
+				assert.InEpsilon(t, math.Pow(mean, lines), f.FPR(), 1e-9)
+				deviation := math.Sqrt((square - mean*mean) / float64(len(rates)))
+				assert.InDelta(t, math.Pow(p, 1/lines), mean, 4.5*deviation)
+
+				const probes = 500_000
+				found := 0
+				var foundLines [maxLines]int
+				for i := range uint64(probes) {
+					h := bloom.SumUint64(1<<40 + i)
+					if f.ContainsHash(h) {
+						found++
+					}
+					values := spread(h)
+					for l := range f.lines {
+						if f.containsLine(&values, l) {
+							foundLines[l]++
+						}
+					}
+				}
+				assert.InDelta(t, probes*f.FPR(), found, 4.5*math.Sqrt(probes*f.FPR())+2)
+				for l := range f.lines {
+					assert.InDelta(t, probes*mean, foundLines[l], 4.5*math.Sqrt(probes*mean)+2)
+				}
+
+				// Of 256 bits with a fraction e of zeros, the estimate of lines has a
+				// variance below (1/e-1)/256 / ln(31/32)^2 a block, as if
+				// bits were independent. They exclude each other: it is less.
+				zeros := math.Exp(lines * float64(n) / float64(len(rates)) * math.Log1p(-1.0/32))
+				sigma := math.Sqrt(float64(len(rates))*(1/zeros-1)/256) / -math.Log1p(-1.0/32) / lines
+				assert.InDelta(t, float64(n), float64(f.ApproxCount()), 4.5*sigma)
+			})
+		}
+	}
+}
+
+// TestSmallRate holds the mean rate of many small filters to p: lines of a key that
+// fall into one block weigh most there.
+func TestSmallRate(t *testing.T) {
+	for _, n := range []uint64{1, 3, 10, 30, 100} {
+		for _, p := range []float64{0.1, 1e-2, 1e-4, 1e-6, 1e-9} {
+			const filters = 3000
+			f := bloom.Must(New(n, p))
+			mean, square := 0.0, 0.0
+			for i := range uint64(filters) {
+				f.Reset()
+				for _, h := range testkit.Digests[bloom.Hash](i*1000+n, int(n)) {
+					f.AddHash(h)
+				}
+				r := f.FPR()
+				mean += r / filters
+				square += r * r / filters
+			}
+			deviation := math.Sqrt((square - mean*mean) / filters)
+			assert.LessOrEqual(t, mean, p+4.5*deviation, "n = %d, p = %v, %v", n, p, f)
+		}
+	}
+}
+
+// containsLine is contains of one line.
+func (f *Filter) containsLine(values *[maxLines]uint64, l int) bool {
+	var clear uint64
+	for i, w := range f.words[block(values, l, len(f.words)):][:blockWords] {
+		clear |= mask(values[l], i) &^ w
+	}
+	return clear == 0
+}
+
+// blockRates returns, for each block, the share of lines of absent keys that fall on
+// it and find all their bits set.
+func (f *Filter) blockRates() (rates []float64) {
+	for i := 0; i < len(f.words); i += blockWords {
+		rate := 1.0
+		for _, w := range f.words[i:][:blockWords] {
+			rate *= float64(bits.OnesCount32(uint32(w))) / 32 * float64(bits.OnesCount32(uint32(w>>32))) / 32
+		}
+		rates = append(rates, rate)
+	}
+	return rates
+}
