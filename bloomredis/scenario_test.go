@@ -190,7 +190,7 @@ func TestScenario(t *testing.T) {
 		}
 		assert.Zero(t, missing, "replica %d", i)
 		// The server may be about to run what came over connections cut since.
-		assert.Eventually(t, func() bool { return r.Refresh(run) == nil && r.Filter().Equal(stored(t, f)) },
+		assert.Eventually(t, func() bool { return r.Refresh(run) == nil && r.Snapshot().Equal(stored(t, f)) },
 			5*time.Second, 10*time.Millisecond, "replica %d differs", i)
 		w := sources[i]
 		t.Logf("replica %d: %d fetches failed, %d found nothing new, %d deltas, %d full filters",

@@ -75,7 +75,7 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	for _, f := range s.Shards() {
 		r := replica.New(f.Source(), replica.Config{})
 		require.NoError(t, r.Refresh(ctx))
-		g := r.Filter()
+		g := r.Snapshot()
 		g.AddString("merged")
 		require.NoError(t, f.Merge(ctx, g))
 		require.NoError(t, r.Refresh(ctx))

@@ -3,7 +3,9 @@ package replica_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/replica"
@@ -35,4 +37,36 @@ func Example() {
 	// true until the first load
 	// true false
 	// true
+}
+
+// When keys must go, or more came than the filter was made for, build another
+// filter and publish it in the old one's place.
+func ExamplePublisher_rebuild() {
+	var current atomic.Pointer[replica.Publisher]
+	current.Store(replica.NewPublisher(bloom.Must(bloom.New(1000, 0.001))))
+	current.Load().AddString("gone")
+	current.Load().AddString("kept")
+	current.Load().Publish()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		current.Load().ServeHTTP(w, req)
+	}))
+	defer server.Close()
+
+	ctx := context.Background()
+	r := replica.New(replica.HTTP(server.URL, nil), replica.Config{})
+	if err := r.Refresh(ctx); err != nil {
+		panic(err)
+	}
+	fmt.Println(r.ContainsString("gone"), r.ContainsString("kept"))
+
+	rebuilt := bloom.Must(bloom.New(5000, 0.001))
+	rebuilt.AddString("kept")
+	current.Store(replica.NewPublisher(rebuilt))
+	if err := r.Refresh(ctx); err != nil { // loads the whole filter
+		panic(err)
+	}
+	fmt.Println(r.ContainsString("gone"), r.ContainsString("kept"))
+	// Output:
+	// true true
+	// false true
 }

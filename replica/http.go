@@ -4,120 +4,163 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
-	"hash"
-	"hash/crc32"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
-// HTTP returns a source that gets url with client c: a Publisher, or any server
-// that serves a file in Guava's binary form. Its versions are the server's
-// ETags without their quotes. To a server that sends none everything is always
-// new, and Version is "".
+// HTTP returns a source that gets url with client c. The server is a Publisher,
+// or any that serves a file in Guava's binary form, with or without the
+// checksum that bloom.Filter.SaveFile puts after it. A Publisher sends what is
+// new. Any other server sends the whole filter whenever its ETag has changed.
+// The source's versions are the ETags without their quotes. From a server that
+// sends no ETag, or one longer than 1,024 bytes, every refresh loads the whole
+// filter, and Version is "".
 //
-// A gzipped body may unpack to 1 GiB; larger filters, of some 900 million keys
-// at 1 %, travel as they are. If c is nil it is one that gives up after five
-// minutes; c should have a Timeout, without which a server that stops
-// answering stops the replica, or the context should.
-func HTTP(url string, c *http.Client) Source {
+// The request that follows a failed transfer, or three failed requests, asks for
+// the whole filter, without compression.
+//
+// HTTP takes filters of up to 1 GiB, which hold 900 million keys at 1 %. It
+// allocates memory as data arrives. HTTPLimit takes larger ones.
+//
+// If c is nil, a request is given up after five minutes. Another c should have a
+// Timeout: without one, and without a deadline in the context of the refresh, a
+// server that stops answering stops the replica.
+func HTTP(url string, c *http.Client) Source { return HTTPLimit(url, c, 1<<30) }
+
+// HTTPLimit is HTTP for filters of up to limit bytes.
+func HTTPLimit(url string, c *http.Client, limit int64) Source {
 	if c == nil {
 		c = &http.Client{Timeout: 5 * time.Minute}
 	}
-	return &httpSource{url: url, client: c}
+	return &httpSource{url: url, client: c, limit: limit}
 }
 
 type httpSource struct {
 	url    string
 	client *http.Client
+	limit  int64
 
-	mu   sync.Mutex
-	last known
+	mu    sync.Mutex
+	last  known
+	fails int // in a row
 }
+
+// plainAfter is how many failed requests in a row make the next one, and from
+// then on every other one, ask for the whole filter without compression. A
+// transfer that began and was not good counts as many: what is damaged where it
+// is kept would fail for ever.
+const plainAfter = 3
 
 // known describes the last filter or delta fetched.
 type known struct {
 	version, etag string
-	header        [headerSize]byte
+	header        guava.Header
 }
 
-// headerSize is how many bytes of Guava's binary form precede the bits. They
-// tell all of a filter's parameters.
-const headerSize = 6
+// maxTag is the longest ETag that counts.
+const maxTag = 1024
 
-func headerOf(f *bloom.Filter) [headerSize]byte {
-	header := [headerSize]byte{byte(f.Strategy()), byte(f.K())}
-	binary.BigEndian.PutUint32(header[2:], uint32(f.M()/64))
-	return header
+func headerOf(f *bloom.Filter) guava.Header {
+	return guava.Header{Strategy: uint8(f.Strategy()), K: f.K(), Words: int(f.M() / 64)}
 }
 
 func (s *httpSource) Fetch(ctx context.Context, have string) (Update, error) {
-	u, err := s.fetch(ctx, have)
-	if err != nil {
-		return Update{}, fmt.Errorf("bloom: GET %s: %w", s.url, err)
+	s.mu.Lock()
+	last, fails := s.last, s.fails
+	s.mu.Unlock()
+	plain := fails >= plainAfter && (fails-plainAfter)%2 == 0
+	u, next, err := s.fetch(ctx, have, last, plain)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err == nil:
+		s.last, s.fails = next, 0
+		return u, nil
+	case !plain && errors.Is(err, errTransfer):
+		s.fails = plainAfter
+	default:
+		s.fails++
 	}
-	return u, nil
+	return Update{}, fmt.Errorf("replica: GET %s: %w", s.url, err)
 }
 
-func (s *httpSource) fetch(ctx context.Context, have string) (u Update, err error) {
+var errTransfer = errors.New("transfer failed")
+
+// fetch also returns what is known after the update.
+func (s *httpSource) fetch(ctx context.Context, have string, last known, plain bool) (u Update, next known, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {
-		return u, err
+		return u, next, err
 	}
-	s.mu.Lock()
-	last := s.last
-	s.mu.Unlock()
-	// Set here, it is not net/http that unpacks, which would not say how much.
-	req.Header.Set("Accept-Encoding", "gzip")
-	wantDelta := have != "" && have == last.version
-	switch {
-	case wantDelta: // who does not know the filter's parameters cannot judge a delta
-		req.Header.Set("If-None-Match", last.etag)
+	if plain {
+		req.Header.Set("Accept-Encoding", "identity")
+	} else {
+		// Set here, it is not net/http that unpacks, which would not say how much.
+		req.Header.Set("Accept-Encoding", "gzip")
+	}
+	// Who does not know the filter's parameters cannot judge a delta.
+	wantDelta := !plain && have != "" && have == last.version
+	if wantDelta {
 		req.Header.Set("A-IM", deltaIM)
-	case have != "":
-		req.Header.Set("If-None-Match", strconv.Quote(have))
+	}
+	switch {
+	case have == "":
+	case have == last.version:
+		req.Header.Set("If-None-Match", last.etag)
+	default:
+		req.Header.Set("If-None-Match", `"`+have+`"`)
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return u, err
+		return u, next, err
 	}
 	defer resp.Body.Close()
 
-	next := known{version: untag(resp.Header.Get("ETag")), etag: resp.Header.Get("ETag"), header: last.header}
+	next = known{header: last.header}
+	if etag := resp.Header.Get("ETag"); len(etag) <= maxTag {
+		next.etag, next.version = etag, untag(etag)
+	}
 	u.Version = next.version
-	switch {
-	case resp.StatusCode == http.StatusNotModified && have != "":
-		return Update{Version: have}, nil
-	case resp.StatusCode == http.StatusIMUsed && wantDelta &&
-		resp.Header.Get("IM") == deltaIM && untag(resp.Header.Get("Delta-Base")) == have:
-		u.Delta, err = readBody(resp, &last.header)
-	case resp.StatusCode == http.StatusOK:
-		u.Full, err = readBody(resp, nil)
-		if err == nil {
+	switch resp.StatusCode {
+	case http.StatusNotModified:
+		if have == "" {
+			return u, next, errors.New("status 304, and there is nothing yet")
+		}
+		return Update{Version: have}, last, nil
+	case http.StatusOK:
+		if u.Full, err = readBody(resp, nil, s.limit); err == nil {
 			next.header = headerOf(u.Full)
 		}
+	case http.StatusIMUsed:
+		base := untag(resp.Header.Get("Delta-Base"))
+		switch {
+		case !wantDelta || resp.Header.Get("IM") != deltaIM:
+			err = fmt.Errorf("status %s, IM %.40q", resp.Status, resp.Header.Get("IM"))
+		case base != have:
+			err = fmt.Errorf("%w: delta to version %.40q, not %q", errMismatch, base, have)
+		default:
+			u.Delta, err = readBody(resp, &last.header, s.limit)
+		}
 	default:
-		return u, fmt.Errorf("status %s", resp.Status)
+		return u, next, fmt.Errorf("status %s", resp.Status)
 	}
 	if err != nil {
-		return u, err
+		err = fmt.Errorf("%w: %w", errTransfer, err)
 	}
-	s.mu.Lock()
-	s.last = next
-	s.mu.Unlock()
-	return u, nil
+	return u, next, err
 }
 
-// readBody reads a filter and nothing more. If want is not nil the filter must
-// have these parameters.
-func readBody(resp *http.Response, want *[headerSize]byte) (*bloom.Filter, error) {
-	body, packed := io.Reader(resp.Body), false
+// readBody reads a filter of up to limit bytes and nothing more. If want is not
+// nil the filter must have these parameters.
+func readBody(resp *http.Response, want *guava.Header, limit int64) (*bloom.Filter, error) {
+	body := io.Reader(resp.Body)
 	switch encoding := resp.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
 	case "gzip":
@@ -125,51 +168,36 @@ func readBody(resp *http.Response, want *[headerSize]byte) (*bloom.Filter, error
 		if err != nil {
 			return nil, err
 		}
-		body, packed = z, true
+		body = z
 	default:
 		return nil, fmt.Errorf("Content-Encoding %q is unknown", encoding)
 	}
 
-	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	summed := io.TeeReader(body, sum)
-	var header [headerSize]byte
-	if _, err := io.ReadFull(summed, header[:]); err != nil {
-		return nil, fmt.Errorf("reading: %w", err)
-	}
-	words := uint64(binary.BigEndian.Uint32(header[2:]))
+	var sum guava.Sum
+	summed := io.TeeReader(body, &sum)
+	header, _, err := guava.ReadHeader("replica", summed)
 	switch {
+	case err != nil:
+		return nil, err
 	case want != nil && header != *want:
-		return nil, fmt.Errorf("%w: delta starts % x, filter % x", bloom.ErrFormat, header, *want)
-	case want == nil && packed && words*8 > maxUnpacked:
-		return nil, fmt.Errorf("%w: %d words are too many under gzip", bloom.ErrFormat, words)
+		return nil, fmt.Errorf("%w: delta of %v to a filter of %v", errMismatch, header, want)
+	case header.Size() > limit:
+		return nil, fmt.Errorf("filter of %d bytes is above the limit of %d", header.Size(), limit)
 	}
 	f := new(bloom.Filter)
-	if _, err := f.ReadFrom(io.MultiReader(bytes.NewReader(header[:]), summed)); err != nil {
+	if _, err := f.ReadFrom(io.MultiReader(bytes.NewReader(header.Append(nil)), summed)); err != nil {
 		return nil, err
 	}
-	// What follows is nothing or, if the file is one of SaveFile's, its trailer.
-	// Reading to the end also checks gzip's own checksum.
-	rest, err := io.ReadAll(io.LimitReader(body, int64(trailerSize)+1))
+	// What follows is nothing or the trailer of a file. Reading to the end also
+	// checks gzip's own checksum.
+	rest, err := io.ReadAll(io.LimitReader(body, int64(guava.TrailerSize)+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading: %w", err)
 	}
-	if len(rest) > 0 && !intact(rest, sum) {
-		return nil, fmt.Errorf("%w: filter followed by % x", bloom.ErrFormat, rest)
+	if len(rest) > 0 {
+		if err := sum.CheckTrailer("replica", rest); err != nil {
+			return nil, err
+		}
 	}
 	return f, nil
-}
-
-const (
-	trailerMagic = "bloom\x01"
-	trailerSize  = len(trailerMagic) + crc32.Size
-)
-
-// intact reports whether rest is the trailer that bloom.Filter.SaveFile puts
-// after bytes of which sum is the checksum so far.
-func intact(rest []byte, sum hash.Hash32) bool {
-	if len(rest) != trailerSize || string(rest[:len(trailerMagic)]) != trailerMagic {
-		return false
-	}
-	sum.Write(rest[:len(trailerMagic)])
-	return binary.BigEndian.Uint32(rest[len(trailerMagic):]) == sum.Sum32()
 }

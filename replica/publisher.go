@@ -1,15 +1,10 @@
 package replica
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
-	"fmt"
-	"io"
-	"net/http"
+	"math/bits"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -22,15 +17,6 @@ const (
 	// hashSize is the memory of a bloom.Hash. The hashes kept to make deltas
 	// from take no more of it than the filter itself.
 	hashSize = 16
-	// sparse is the fill ratio below which gzip takes a quarter or more off a
-	// full filter: 0.2 carries 0.72 bits of information per bit.
-	sparse = 0.2
-	// maxUnpacked is the largest filter, in bytes, that travels gzipped other
-	// than as a delta. A reader knows how large a delta must be; of a full
-	// filter it knows nothing, and gzip makes a thousand bytes from one.
-	maxUnpacked = 1 << 30
-
-	deltaIM = "bloom-delta" // instance manipulation, RFC 3229
 )
 
 // Publisher is a filter that serves versions of itself: to a Replica in the
@@ -38,20 +24,34 @@ const (
 // source HTTP. Its methods may be called by many goroutines at once.
 //
 // As a handler it answers GET and HEAD of any path with the last published
-// version in Guava's binary form, its version as the ETag, and 304 to who has it.
+// version, as bloom.Filter.SaveFile would write it: Guava's binary form and a
+// checksum. The version is the ETag, and a client that has it gets status 304.
 // A client that has one of the 16 versions before, names it in If-None-Match
 // and says "A-IM: bloom-delta" and "Accept-Encoding: gzip" gets status 226 (RFC
-// 3229) and, in place of the filter, one with the same parameters and only the
-// keys added since, which gzip makes small.
+// 3229). The body is then a filter with the same parameters that has at least
+// the keys added since. Gzip makes it small.
+//
+// A slow client does not hold on to the version that it began with. If another
+// is published meanwhile, the rest of the answer comes from that one. The client
+// gets all keys of the version that the ETag names, and some newer ones.
+//
+// A Publisher takes the memory of two filters, and of up to two more for the
+// digests that it makes deltas from. A client adds up to 64 KiB while it is
+// served. Making deltas takes another filter's memory, whatever the number of
+// clients.
 type Publisher struct {
 	mu      sync.Mutex
-	filter  *bloom.Filter
-	pending []bloom.Hash // that changed filter since the last release
-	lost    bool         // pending was too large to keep
+	set     bloom.Adder
+	filter  func() *bloom.Filter  // of set
+	remove  func(bloom.Hash) bool // from set; nil if it cannot
+	pending []bloom.Hash          // that changed the filter since the last release
+	lost    bool                  // pending does not tell all that changed
 	seq     uint64
 	past    []step // oldest first
 	name    string // of this Publisher: versions of two never collide
 	current atomic.Pointer[release]
+
+	packing sync.Mutex // held while a delta is packed
 }
 
 // step is a past version and what was added after it until the next.
@@ -60,26 +60,47 @@ type step struct {
 	added   []bloom.Hash
 }
 
-// release is a published version. It is never written to.
+// release is a published version.
 type release struct {
 	version string
-	filter  *bloom.Filter
-	packed  func() []byte // filter, gzipped
-	deltas  map[string]delta
-}
+	data    []byte // Guava's binary form
+	fill    float64
+	past    []step            // oldest first
+	deltas  []func() []packed // to each of past
 
-type delta struct {
-	filter func() *bloom.Filter
-	packed func() []byte
+	mu   sync.Mutex // guards full
+	full []packed   // the pieces of data that were asked for
 }
 
 // NewPublisher returns a Publisher that has published f as it is. It takes f
 // over, which must not be used afterwards and not be the zero Filter.
 func NewPublisher(f *bloom.Filter) *Publisher {
-	if f.K() == 0 {
-		panic("bloom: NewPublisher of a zero Filter")
+	return newPublisher(&Publisher{set: f, filter: func() *bloom.Filter { return f }})
+}
+
+// Counting is a set of keys that tells the Bloom filter of the keys it holds. A
+// counting.Filter is one.
+type Counting interface {
+	// AddHash adds a key. False means that Filter's bits are as before.
+	AddHash(bloom.Hash) bool
+	// RemoveHash removes a key. False means that nothing has changed.
+	RemoveHash(bloom.Hash) bool
+	// Filter returns the filter of the keys that the set holds now. Its
+	// parameters never change.
+	Filter() *bloom.Filter
+}
+
+// NewCountingPublisher returns a Publisher that keys can be removed from. It has
+// published c.Filter() as it is. Afterwards only the Publisher may change c.
+func NewCountingPublisher(c Counting) *Publisher {
+	return newPublisher(&Publisher{set: c, filter: c.Filter, remove: c.RemoveHash})
+}
+
+func newPublisher(p *Publisher) *Publisher {
+	if p.filter().K() == 0 {
+		panic("replica: Publisher of a zero Filter")
 	}
-	p := &Publisher{filter: f, name: rand.Text()}
+	p.name = rand.Text()
 	p.release()
 	return p
 }
@@ -95,12 +116,12 @@ func (p *Publisher) AddString(key string) bool { return p.AddHash(bloom.SumStrin
 func (p *Publisher) AddHash(h bloom.Hash) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.filter.AddHash(h) {
+	if !p.set.AddHash(h) {
 		return false
 	}
 	switch {
 	case p.lost:
-	case uint64(len(p.pending)) < p.maxHashes():
+	case len(p.pending) < p.maxHashes():
 		p.pending = append(p.pending, h)
 	default:
 		p.lost, p.pending = true, nil
@@ -108,11 +129,33 @@ func (p *Publisher) AddHash(h bloom.Hash) bool {
 	return true
 }
 
-func (p *Publisher) maxHashes() uint64 { return p.filter.M() / 8 / hashSize }
+// Remove removes key, and reports whether the set changed; see
+// counting.Filter.Remove. The next version reaches every replica as one full
+// filter. Remove panics unless NewCountingPublisher made p.
+func (p *Publisher) Remove(key []byte) bool { return p.RemoveHash(bloom.Sum(key)) }
 
-// Publish makes a version of all keys whose Add has returned, and returns its
-// name. Without new keys it is the last one. It copies the filter, during which
-// Add waits.
+// RemoveString is Remove of key's bytes, without copying them.
+func (p *Publisher) RemoveString(key string) bool { return p.RemoveHash(bloom.SumString(key)) }
+
+// RemoveHash is Remove by digest.
+func (p *Publisher) RemoveHash(h bloom.Hash) bool {
+	if p.remove == nil {
+		panic("replica: Remove from a Publisher that NewCountingPublisher did not make")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.remove(h) {
+		return false
+	}
+	p.lost, p.pending = true, nil
+	return true
+}
+
+func (p *Publisher) maxHashes() int { return len(p.current.Load().data) / hashSize }
+
+// Publish makes a version of all keys whose Add has returned, without those whose
+// Remove has, and returns its name. If nothing has changed, that is the last
+// version's. Publish copies the filter. Add and Remove wait meanwhile.
 func (p *Publisher) Publish() (version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,13 +163,13 @@ func (p *Publisher) Publish() (version string) {
 		return p.current.Load().version
 	}
 	p.past = append(p.past, step{p.current.Load().version, p.pending})
-	if p.lost {
+	if p.lost { // a delta cannot tell
 		p.past = nil
 	}
 	p.pending, p.lost = nil, false
-	total := uint64(0)
+	total := 0
 	for i := len(p.past) - 1; i >= 0; i-- {
-		total += uint64(len(p.past[i].added))
+		total += len(p.past[i].added)
 		if total > p.maxHashes() || len(p.past)-i > history {
 			p.past = append([]step(nil), p.past[i+1:]...)
 			break
@@ -138,41 +181,62 @@ func (p *Publisher) Publish() (version string) {
 
 func (p *Publisher) release() {
 	p.seq++
-	f := p.filter.Clone()
+	f := p.filter()
+	data, err := f.MarshalBinary()
+	if err != nil {
+		panic(err) // only the zero Filter has no form
+	}
 	r := &release{
 		version: p.name + "-" + strconv.FormatUint(p.seq, 10),
-		filter:  f,
-		packed:  sync.OnceValue(func() []byte { return pack(f) }),
-		deltas:  make(map[string]delta),
+		data:    data,
+		fill:    f.FillRatio(),
+		past:    append([]step(nil), p.past...),
+		full:    make([]packed, (len(data)+pieceSize-1)/pieceSize),
 	}
-	for i, s := range p.past {
-		steps := append([]step(nil), p.past[i:]...)
-		filter := func() *bloom.Filter {
-			d := f.Clone()
-			d.Reset()
-			for _, s := range steps {
-				d.AddBatch(s.added)
-			}
-			return d
+	for i := range r.past {
+		// Who is 3 versions behind gets the delta to 4 versions ago, so that five
+		// deltas serve all.
+		behind := len(r.past) - i
+		from := max(0, len(r.past)-1<<bits.Len(uint(behind-1)))
+		if from < i {
+			r.deltas = append(r.deltas, r.deltas[from])
+			continue
 		}
-		r.deltas[s.version] = delta{filter, sync.OnceValue(func() []byte { return pack(filter()) })}
+		r.deltas = append(r.deltas, sync.OnceValue(func() []packed {
+			p.packing.Lock()
+			defer p.packing.Unlock()
+			return packFilter(r.since(i))
+		}))
 	}
 	p.current.Store(r)
 }
 
-func pack(w io.WriterTo) []byte {
-	var buf bytes.Buffer
-	z, err := gzip.NewWriterLevel(&buf, gzip.BestSpeed)
-	if err == nil {
-		_, err = w.WriteTo(z)
+// find returns the index in r.past of version have, or -1.
+func (r *release) find(have string) int {
+	for i, s := range r.past {
+		if s.version == have {
+			return i
+		}
 	}
-	if err == nil {
-		err = z.Close()
+	return -1
+}
+
+// since returns a filter of what was added after the version r.past[i].
+func (r *release) since(i int) *bloom.Filter {
+	f := r.filter()
+	f.Reset()
+	for _, s := range r.past[i:] {
+		f.AddBatch(s.added)
 	}
-	if err != nil {
-		panic(err) // a bytes.Buffer has none
+	return f
+}
+
+func (r *release) filter() *bloom.Filter {
+	f := new(bloom.Filter)
+	if err := f.UnmarshalBinary(r.data); err != nil {
+		panic(err) // a filter wrote it
 	}
-	return buf.Bytes()
+	return f
 }
 
 // Fetch implements Source. It never fails.
@@ -182,96 +246,10 @@ func (p *Publisher) Fetch(_ context.Context, have string) (Update, error) {
 	if have == r.version {
 		return u, nil
 	}
-	if d, ok := r.deltas[have]; ok {
-		u.Delta = d.filter()
+	if i := r.find(have); i >= 0 {
+		u.Delta = r.since(i)
 	} else {
-		u.Full = r.filter.Clone()
+		u.Full = r.filter()
 	}
 	return u, nil
-}
-
-// ServeHTTP implements http.Handler.
-func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodGet && req.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
-		return
-	}
-	r := p.current.Load()
-	have := tags(req.Header.Values("If-None-Match"))
-	gzipped := lists(req.Header.Values("Accept-Encoding"), "gzip")
-	size := 6 + r.filter.M()/8
-
-	h := w.Header()
-	h.Set("ETag", strconv.Quote(r.version))
-	h.Set("Vary", "Accept-Encoding")
-	h.Set("Cache-Control", "no-cache") // to be kept, but asked about before each use
-	for _, v := range have {
-		if v == r.version || v == "*" {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-	}
-
-	h.Set("Content-Type", "application/octet-stream")
-	status := http.StatusOK
-	var body []byte
-	if gzipped && lists(req.Header.Values("A-IM"), deltaIM) {
-		for _, v := range have {
-			if d, ok := r.deltas[v]; ok {
-				body = d.packed()
-				h.Set("IM", deltaIM)
-				h.Set("Delta-Base", strconv.Quote(v))
-				h.Set("Cache-Control", "no-store") // a cache might not know 226
-				status = http.StatusIMUsed
-				break
-			}
-		}
-	}
-	if body == nil && gzipped && size <= maxUnpacked && r.filter.FillRatio() < sparse {
-		body = r.packed()
-		// The tag is of other bytes than without gzip, so must be a weak one.
-		h.Set("ETag", "W/"+strconv.Quote(r.version))
-	}
-	if body != nil {
-		h.Set("Content-Encoding", "gzip")
-		size = uint64(len(body))
-	}
-	h.Set("Content-Length", strconv.FormatUint(size, 10))
-	w.WriteHeader(status)
-	switch {
-	case req.Method == http.MethodHead:
-	case body != nil:
-		_, _ = w.Write(body) // who went away needs no answer
-	default:
-		_, _ = r.filter.WriteTo(w)
-	}
-}
-
-// tags returns the opaque parts of a list of entity tags without quotes.
-func tags(header []string) (versions []string) {
-	for _, v := range strings.Split(strings.Join(header, ","), ",") {
-		versions = append(versions, untag(v))
-	}
-	return versions
-}
-
-// untag returns the opaque part of an entity tag, without quotes.
-func untag(tag string) string {
-	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(tag), "W/"), `"`)
-}
-
-// lists reports whether a header with a comma-separated list names want with a
-// weight other than 0.
-func lists(header []string, want string) bool {
-	for _, v := range strings.Split(strings.Join(header, ","), ",") {
-		name, params, _ := strings.Cut(v, ";")
-		if strings.EqualFold(strings.TrimSpace(name), want) {
-			var q float64 = 1
-			if n, _ := fmt.Sscanf(strings.TrimSpace(params), "q=%g", &q); n == 0 || q > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }

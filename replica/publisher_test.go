@@ -4,16 +4,23 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 func TestPublisherDeltas(t *testing.T) {
@@ -23,12 +30,12 @@ func TestPublisherDeltas(t *testing.T) {
 		require.NoError(t, err)
 		p := NewPublisher(f)
 		versions := []string{p.current.Load().version}
-		copies := []*bloom.Filter{p.filter.Clone()}
+		copies := []*bloom.Filter{p.filter().Clone()}
 		for i := range history + 3 {
 			assert.True(t, p.AddString("key"+strconv.Itoa(i)))
 			assert.False(t, p.AddString("key"+strconv.Itoa(i)))
 			versions = append(versions, p.Publish())
-			copies = append(copies, p.filter.Clone())
+			copies = append(copies, p.filter().Clone())
 		}
 		last := len(versions) - 1
 		assert.Equal(t, versions[last], p.Publish(), "nothing new")
@@ -84,13 +91,83 @@ func TestPublisherForgetsLargeDeltas(t *testing.T) {
 	}
 }
 
+// exact is a Counting that keeps the keys themselves.
+type exact map[bloom.Hash]int
+
+func (e exact) AddHash(h bloom.Hash) bool { e[h]++; return e[h] == 1 }
+
+func (e exact) RemoveHash(h bloom.Hash) bool {
+	if e[h] == 0 {
+		return false
+	}
+	e[h]--
+	return true
+}
+
+func (e exact) Filter() *bloom.Filter {
+	f := bloom.Must(bloom.NewSize(1<<14, 5))
+	for h, n := range e {
+		if n > 0 {
+			f.AddHash(h)
+		}
+	}
+	return f
+}
+
+// A version after a removal is one full filter to every replica; before and
+// after it versions are deltas.
+func TestCountingPublisher(t *testing.T) {
+	ctx := context.Background()
+	set := exact{}
+	p := NewCountingPublisher(set)
+	server := httptest.NewServer(p)
+	defer server.Close()
+	near, far := New(p, Config{}), New(HTTP(server.URL, nil), Config{})
+	refresh := func() {
+		t.Helper()
+		p.Publish()
+		for _, r := range []*Replica{near, far} {
+			require.NoError(t, r.Refresh(ctx))
+			assert.True(t, r.Snapshot().Equal(set.Filter()))
+		}
+	}
+	isDelta := func(have string) bool {
+		u, err := p.Fetch(ctx, have)
+		require.NoError(t, err)
+		return u.Delta != nil
+	}
+	refresh()
+	for round := range 3 {
+		first := p.Publish()
+		for i := range 20 {
+			assert.True(t, p.AddString(strconv.Itoa(20*round+i)))
+			refresh()
+			assert.Equal(t, i < history, isDelta(first))
+		}
+		last := p.Publish()
+		assert.False(t, p.RemoveString("never added"))
+		assert.Equal(t, last, p.Publish(), "nothing new")
+		assert.True(t, p.Remove([]byte(strconv.Itoa(20*round))))
+		p.AddString("with it")
+		refresh()
+		assert.False(t, isDelta(last))
+		assert.False(t, far.ContainsString(strconv.Itoa(20*round)))
+	}
+}
+
+func TestRemoveFromPlainPublisher(t *testing.T) {
+	p := NewPublisher(filterOf(t, 64, 1, "a"))
+	assert.PanicsWithValue(t, "replica: Remove from a Publisher that NewCountingPublisher did not make",
+		func() { p.RemoveString("a") })
+}
+
 func TestPublishersDoNotShareVersions(t *testing.T) {
 	a, b := NewPublisher(filterOf(t, 64, 1)), NewPublisher(filterOf(t, 64, 1))
 	assert.NotEqual(t, a.Publish(), b.Publish())
 }
 
 func TestNewPublisherOfZeroFilter(t *testing.T) {
-	assert.PanicsWithValue(t, "bloom: NewPublisher of a zero Filter", func() { NewPublisher(new(bloom.Filter)) })
+	assert.PanicsWithValue(t, "replica: Publisher of a zero Filter", func() { NewPublisher(new(bloom.Filter)) })
 }
 
 func TestServeHTTP(t *testing.T) {
@@ -101,11 +178,14 @@ func TestServeHTTP(t *testing.T) {
 	p.AddString("new")
 	version := p.Publish()
 	strong, weak := `"`+version+`"`, `W/"`+version+`"`
-	full, err := p.filter.MarshalBinary()
-	require.NoError(t, err)
-	added := filterOf(t, f.M(), f.K(), "new")
-	part, err := added.MarshalBinary()
-	require.NoError(t, err)
+	file := func(f *bloom.Filter) []byte {
+		path := filepath.Join(t.TempDir(), "f")
+		require.NoError(t, f.SaveFile(path))
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return data
+	}
+	full, part := file(p.filter()), file(filterOf(t, f.M(), f.K(), "new"))
 
 	type headers = map[string]string
 	for _, test := range []struct {
@@ -116,17 +196,17 @@ func TestServeHTTP(t *testing.T) {
 		want   headers
 		body   []byte
 	}{
-		{"plain", "GET", nil, 200, headers{"ETag": strong, "Content-Encoding": "", "Content-Length": strconv.Itoa(len(full))}, full},
-		{"head", "HEAD", nil, 200, headers{"ETag": strong, "Content-Length": strconv.Itoa(len(full))}, nil},
+		{"plain", "GET", nil, 200, headers{"ETag": weak, "Content-Encoding": "", "Content-Length": strconv.Itoa(len(full))}, full},
+		{"head", "HEAD", nil, 200, headers{"ETag": weak, "Content-Length": strconv.Itoa(len(full))}, nil},
 		{"gzip", "GET", headers{"Accept-Encoding": "br, gzip;q=0.5"}, 200, headers{"ETag": weak, "Content-Encoding": "gzip"}, full},
-		{"gzip refused", "GET", headers{"Accept-Encoding": "gzip;q=0"}, 200, headers{"ETag": strong, "Content-Encoding": ""}, full},
-		{"unchanged", "GET", headers{"If-None-Match": strong}, 304, headers{"ETag": strong}, nil},
+		{"gzip refused", "GET", headers{"Accept-Encoding": "gzip;q=0"}, 200, headers{"ETag": weak, "Content-Encoding": ""}, full},
+		{"unchanged", "GET", headers{"If-None-Match": strong}, 304, headers{"ETag": weak}, nil},
 		{"unchanged, weak", "GET", headers{"If-None-Match": `"other", ` + weak}, 304, nil, nil},
 		{"unchanged, any", "GET", headers{"If-None-Match": "*"}, 304, nil, nil},
 		{"old, without A-IM", "GET", headers{"If-None-Match": `"` + old + `"`, "Accept-Encoding": "gzip"}, 200, headers{"IM": ""}, full},
 		{"old, without gzip", "GET", headers{"If-None-Match": `"` + old + `"`, "A-IM": deltaIM}, 200, headers{"IM": ""}, full},
 		{"delta", "GET", headers{"If-None-Match": `W/"` + old + `"`, "A-IM": "vcdiff, " + deltaIM, "Accept-Encoding": "gzip"}, 226,
-			headers{"IM": deltaIM, "Delta-Base": `"` + old + `"`, "ETag": strong, "Cache-Control": "no-store", "Content-Encoding": "gzip"}, part},
+			headers{"IM": deltaIM, "Delta-Base": `"` + old + `"`, "ETag": weak, "Cache-Control": "no-store", "Content-Encoding": "gzip"}, part},
 		{"delta to an unknown version", "GET", headers{"If-None-Match": `"x"`, "A-IM": deltaIM, "Accept-Encoding": "gzip"}, 200, headers{"IM": ""}, full},
 		{"post", "POST", nil, 405, headers{"Allow": "GET, HEAD"}, []byte("method not allowed\n")},
 	} {
@@ -143,7 +223,6 @@ func TestServeHTTP(t *testing.T) {
 			}
 			body := io.Reader(rec.Body)
 			if rec.Header().Get("Content-Encoding") == "gzip" {
-				assert.Equal(t, strconv.Itoa(rec.Body.Len()), rec.Header().Get("Content-Length"))
 				assert.Less(t, rec.Body.Len(), len(full)/10)
 				var err error
 				body, err = gzip.NewReader(rec.Body)
@@ -154,6 +233,130 @@ func TestServeHTTP(t *testing.T) {
 			assert.True(t, bytes.Equal(test.body, data))
 		})
 	}
+}
+
+// slowWriter is a ResponseWriter whose second Write waits.
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	writes  int
+	blocked chan struct{} // closed when it waits
+	release chan struct{}
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	if w.writes++; w.writes == 2 {
+		close(w.blocked)
+		<-w.release
+	}
+	return w.ResponseRecorder.Write(p)
+}
+
+// filterOfFill8th returns a filter of size bytes of bits, an eighth of them set:
+// few enough for gzip, and too many for it to make them very small.
+func filterOfFill8th(t testing.TB, size int) *bloom.Filter {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	data := guava.Header{Strategy: 1, K: 7, Words: size / 8}.Append(nil)
+	for range size / 8 {
+		data = binary.BigEndian.AppendUint64(data, r.Uint64()&r.Uint64()&r.Uint64())
+	}
+	f := new(bloom.Filter)
+	require.NoError(t, f.UnmarshalBinary(data))
+	return f
+}
+
+func heap() int {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
+// Sixty clients stop reading, each in an answer of another version. They must
+// not keep sixty versions in memory, and what they get in the end must be whole.
+func TestSlowClientsPinNothing(t *testing.T) {
+	const clients, size = 60, 1 << 20
+	p := NewPublisher(filterOfFill8th(t, size))
+	release := make(chan struct{})
+	type client struct {
+		slowWriter
+		version string
+		delta   bool
+	}
+	var done sync.WaitGroup
+	before := heap()
+	all := make([]*client, clients)
+	for i := range all {
+		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		if i%3 > 0 {
+			req.Header.Set("Accept-Encoding", "gzip")
+		}
+		if i%6 == 5 {
+			req.Header.Set("A-IM", deltaIM)
+			req.Header.Set("If-None-Match", p.Publish())
+		}
+		p.AddString(strconv.Itoa(i))
+		p.AddString("and " + strconv.Itoa(i))
+		c := &client{slowWriter{httptest.NewRecorder(), 0, make(chan struct{}), release}, p.Publish(), i%6 == 5}
+		all[i] = c
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			p.ServeHTTP(c, req)
+		}()
+		<-c.blocked
+	}
+	// The last version, the recorders and a piece for each.
+	assert.Less(t, heap()-before, size+clients*2*pieceSize)
+	close(release)
+	done.Wait()
+	for i := 0; i < clients; i += 7 { // of each kind some
+		c := all[i]
+		resp := c.Result()
+		f, err := readBody(resp, nil, size+6)
+		require.NoError(t, err, i)
+		assert.Equal(t, c.version, untag(resp.Header.Get("ETag")))
+		assert.Equal(t, c.delta, resp.StatusCode == http.StatusIMUsed)
+		from := 0
+		if c.delta {
+			from = i
+		}
+		for j := from; j <= i; j++ {
+			assert.True(t, f.ContainsString(strconv.Itoa(j)) && f.ContainsString("and "+strconv.Itoa(j)), "key %d for client %d", j, i)
+		}
+		assert.NoError(t, f.Merge(p.filter()))
+		assert.True(t, f.Equal(p.filter()), "bits from nowhere")
+	}
+}
+
+// Sixteen clients ask for sixteen deltas at once.
+func TestDeltasTakeLittleMemory(t *testing.T) {
+	const size = 4 << 20
+	p := NewPublisher(filterOf(t, size*8, 7))
+	versions := []string{p.Publish()}
+	for i := range history {
+		p.AddString(strconv.Itoa(i))
+		versions = append(versions, p.Publish())
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var done sync.WaitGroup
+	for _, version := range versions[:history] {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			req := httptest.NewRequest(http.MethodGet, "/", nil)
+			req.Header.Set("Accept-Encoding", "gzip")
+			req.Header.Set("A-IM", deltaIM)
+			req.Header.Set("If-None-Match", version)
+			rec := httptest.NewRecorder()
+			p.ServeHTTP(rec, req)
+			assert.Equal(t, http.StatusIMUsed, rec.Code)
+		}()
+	}
+	done.Wait()
+	runtime.ReadMemStats(&after)
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*size))
 }
 
 func TestFullFilterIsNotGzipped(t *testing.T) {
@@ -179,12 +382,15 @@ func BenchmarkDelta(b *testing.B) {
 				p.AddHash(bloom.SumUint64(i))
 			}
 			p.Publish()
-			var packed []byte
+			r, size := p.current.Load(), 0
 			for b.Loop() {
-				packed = pack(p.current.Load().deltas[old].filter())
+				size = 0
+				for _, piece := range packFilter(r.since(r.find(old))) {
+					size += len(piece.deflated)
+				}
 			}
-			b.ReportMetric(float64(len(packed)), "B/delta")
-			b.ReportMetric(float64(6+p.filter.M()/8), "B/full")
+			b.ReportMetric(float64(size), "B/delta")
+			b.ReportMetric(float64(6+p.filter().M()/8), "B/full")
 		})
 	}
 }

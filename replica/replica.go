@@ -1,15 +1,38 @@
-// Package replica keeps copies of one filter on many machines.
+// Package replica keeps copies of one Bloom filter on many machines.
 //
-// A [Replica] answers from memory, without locks, and polls a [Source] for what
-// is new since the version it has: nothing, a delta to merge, or the whole
-// filter. Sources here are a [Publisher] in this process, an [HTTP] server, which
-// may be a Publisher, a CDN or an object store, and a file at a [Path]. Package
-// bloomredis has one for a filter in Redis.
+// A [Replica] answers from its own machine's memory, without locks, and polls a
+// [Source] for what is new. It contains every key of the version that it has,
+// and trails the source by up to the polling interval. While the source fails,
+// it keeps its last copy; [Replica.Status] tells how old that is. Before the
+// first load it contains everything, so that no key is turned away in error.
 //
-// A replica trails its source by up to the polling interval: it may not yet
-// contain a key added to the source since. It never turns away a key that the
-// version it has contains, it keeps that version for as long as the source
-// fails, and before it has any it contains everything.
+// The caller supplies the source and the interval. Some sources send only what
+// is new, others the whole filter whenever it has changed:
+//
+//   - A [Publisher] sends the keys added since the replica's version, to replicas
+//     in its own process and to those that reach it through [HTTP]. A replica
+//     that is far behind gets the whole filter, and so does everyone after a key
+//     was removed.
+//   - A filter in Redis is a source, too: see Source in package bloomredis. It
+//     also sends only what was added.
+//   - A file at a [Path], and [HTTP] from a file server, a CDN or an object store,
+//     send the whole filter.
+//
+// The price is memory and traffic: every machine holds the filter, 1.2 MB for a
+// million keys at 1 %, and twice that while another arrives. A refresh without
+// news is one request. A delta of a thousand keys takes 24 KB for that filter.
+//
+// A delta never takes a key away, and a filter does not grow. When keys must go
+// one by one, publish a counting.Filter with [NewCountingPublisher]. When many
+// must go, or more keys came than the filter was made for, build another filter
+// and put it in the old one's place: a file by bloom.Filter.SaveFile, or a
+// Publisher by another Publisher (see its example). Replicas then load it whole,
+// also if its size is another. Keys that are added while it is built belong in
+// both.
+//
+// Take something else if every answer must know the newest keys: a
+// bloomredis.Filter asks Redis each time. Processes of one machine share one
+// file's memory by bloom.OpenFile.
 package replica
 
 import (
@@ -17,58 +40,70 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // Source is where a Replica gets its filter.
 type Source interface {
 	// Fetch returns what is new since version have, which an earlier Fetch
-	// returned; "" means that the caller has nothing and needs a full filter.
-	// A source that cannot tell what is new since have, or does not know it,
-	// returns a full filter.
+	// returned. If have is "", the caller needs a full filter. A source that
+	// cannot tell what is new since have, or does not know it, returns a full
+	// filter, too. After an error, the next Fetch is
+	// called with the same have: a delta that would fail again should be a full
+	// filter then.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
-// Update is the answer of a Source: at most one of Full and Delta.
+// Update is the answer of a Source. It has one of Full and Delta, or neither if
+// nothing is new.
 type Update struct {
 	// Version is what the caller has once it has applied the update. It is
 	// opaque, and "" if the source cannot name it.
 	Version string
 	// Full replaces the caller's filter. It is the caller's to keep.
 	Full *bloom.Filter
-	// Delta is merged into the caller's filter. The caller must not write to
-	// it. If Delta and Full are both nil, nothing is new.
+	// Delta is merged into the caller's filter. The caller must not write to it.
 	Delta *bloom.Filter
 }
 
 // Config says how a Replica keeps up. Its zero value is usable.
 type Config struct {
 	// Interval is the mean time from the end of one refresh in Run to the start
-	// of the next; each is up to a tenth longer or shorter, so that many
+	// of the next. Each wait is up to a tenth longer or shorter, so that many
 	// replicas spread out. 0 means 10 seconds.
 	Interval time.Duration
-	// FullEvery is how old the last full filter may become before a refresh
-	// asks for another rather than for a delta. That picks up a source that was
-	// rebuilt without its old keys, and repairs a copy that went wrong. 0 means
-	// never.
+	// FullEvery is how old the last full filter may become. After that time a
+	// refresh asks for another full filter and not for a delta. This picks up a
+	// source that was rebuilt without its old keys, and it repairs a copy that
+	// went wrong. 0 means never.
 	FullEvery time.Duration
-	// OnError, if not nil, is called with every error that Refresh meets, by
-	// its caller or in Run, except those due to the end of ctx. That includes a
-	// delta that did not fit, even if a full filter then made up for it.
+	// OnError, if not nil, is called with every error that Refresh meets, be it
+	// called by Run or by others. That includes a delta that did not fit, even if
+	// a full filter then made up for it. It leaves out errors due to the end of
+	// the refresh's context. OnError may call the Replica's methods. It is never
+	// called while it runs: what Refresh meets meanwhile is only returned.
 	OnError func(error)
 }
 
 // Replica is a copy of a Source's filter. Its methods may be called by many
-// goroutines at once; looking up takes no locks and does not allocate.
+// goroutines at once. Looking up takes no locks and does not allocate.
 type Replica struct {
 	src   Source
 	cfg   Config
 	copy  atomic.Pointer[state]
 	busy  chan struct{} // holds one token while a refresh runs
 	since time.Time     // of the last full filter; belongs to the refresh
+
+	reporting sync.Mutex // held while OnError runs
+
+	mu        sync.Mutex // guards the following
+	refreshed time.Time
+	err       error
 }
 
 // state pairs a filter with its version. A delta makes a new state over the
@@ -103,37 +138,57 @@ func (r *Replica) Run(ctx context.Context) error {
 }
 
 // Refresh fetches what is new and applies it. On error the replica is as
-// before. Refreshes run one at a time; a second one waits for the first, or for
+// before. Refreshes run one at a time: a second one waits for the first, or for
 // the end of ctx.
 func (r *Replica) Refresh(ctx context.Context) error {
 	select {
 	case r.busy <- struct{}{}:
-		defer func() { <-r.busy }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	have := r.Version()
-	if r.cfg.FullEvery > 0 && time.Since(r.since) >= r.cfg.FullEvery {
-		have = ""
-	}
-	err := r.fetch(ctx, have)
-	if errors.Is(err, errDelta) {
-		r.report(ctx, err)
-		err = r.fetch(ctx, "")
-	}
-	if err != nil {
-		r.report(ctx, err)
+	misfit, err := r.refresh(ctx)
+	// OnError runs when the refresh is over, so that it may start another.
+	for _, err := range []error{misfit, err} {
+		if err != nil && ctx.Err() == nil {
+			r.report(err)
+		}
 	}
 	return err
 }
 
-func (r *Replica) report(ctx context.Context, err error) {
-	if r.cfg.OnError != nil && ctx.Err() == nil {
+// refresh is Refresh for who put the token into busy, and takes it out. It also
+// returns the error of a delta that a full filter may have made up for.
+func (r *Replica) refresh(ctx context.Context) (misfit, err error) {
+	defer func() { <-r.busy }()
+	started := time.Now()
+	have := r.Version()
+	if r.cfg.FullEvery > 0 && time.Since(r.since) >= r.cfg.FullEvery {
+		have = ""
+	}
+	err = r.fetch(ctx, have)
+	if have != "" && errors.Is(err, errMismatch) {
+		misfit = err
+		err = r.fetch(ctx, "")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+	if err == nil {
+		r.refreshed = started
+	}
+	return misfit, err
+}
+
+// report calls OnError unless it is running. An OnError that refreshes would
+// otherwise call itself for as long as the source is down.
+func (r *Replica) report(err error) {
+	if r.cfg.OnError != nil && r.reporting.TryLock() {
+		defer r.reporting.Unlock()
 		r.cfg.OnError(err)
 	}
 }
 
-var errDelta = errors.New("bloom: delta does not fit the replica")
+var errMismatch = errors.New("replica: mismatch")
 
 func (r *Replica) fetch(ctx context.Context, have string) error {
 	started := time.Now()
@@ -145,16 +200,16 @@ func (r *Replica) fetch(ctx context.Context, have string) error {
 	switch {
 	case u.Full != nil:
 		if u.Full.K() == 0 {
-			return errors.New("bloom: source sent the zero Filter")
+			return errors.New("replica: source sent the zero Filter")
 		}
 		r.since = started
 		r.copy.Store(&state{bloom.NewSyncFrom(u.Full), u.Version})
 	case have == "":
-		return errors.New("bloom: source has no full filter")
+		return errors.New("replica: source has no full filter")
 	case u.Delta != nil:
 		// Merged before its version counts: who sees the version has the keys.
 		if err := cur.filter.Merge(u.Delta); err != nil {
-			return fmt.Errorf("%w: %w", errDelta, err)
+			return fmt.Errorf("%w: delta from version %q: %w", errMismatch, have, err)
 		}
 		fallthrough
 	default:
@@ -178,6 +233,18 @@ func (r *Replica) ContainsHash(h bloom.Hash) bool {
 	return cur == nil || cur.filter.ContainsHash(h)
 }
 
+// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
+// allocates only if dst lacks room.
+func (r *Replica) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+	if cur := r.copy.Load(); cur != nil {
+		return cur.filter.ContainsBatch(dst, hs)
+	}
+	for range hs {
+		dst = append(dst, true)
+	}
+	return dst
+}
+
 // Version returns the version of the source that the replica has. It is ""
 // until the first load, and if the source cannot name its versions.
 func (r *Replica) Version() string {
@@ -187,9 +254,37 @@ func (r *Replica) Version() string {
 	return ""
 }
 
-// Filter returns a copy of the filter, the caller's to keep, or nil before the
+// Status is what a Replica knows about its copy.
+type Status struct {
+	// Version is the Replica's Version.
+	Version string
+	// SizeBytes is the length of the filter's binary form, and 0 until the first
+	// load.
+	SizeBytes int64
+	// Refreshed is when the last successful refresh began. The copy has what the
+	// source had then, so time.Since(Refreshed) is the copy's age. It is the zero
+	// Time until the first load.
+	Refreshed time.Time
+	// Err is the error of the last refresh, and nil if it succeeded.
+	Err error
+}
+
+// Status returns the state of the replica. It does not wait for a refresh that
+// is running.
+func (r *Replica) Status() Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := Status{Refreshed: r.refreshed, Err: r.err}
+	if cur := r.copy.Load(); cur != nil {
+		s.Version = cur.version
+		s.SizeBytes = int64(guava.HeaderSize + cur.filter.M()/8)
+	}
+	return s
+}
+
+// Snapshot returns a copy of the filter, the caller's to keep, or nil before the
 // first load.
-func (r *Replica) Filter() *bloom.Filter {
+func (r *Replica) Snapshot() *bloom.Filter {
 	if cur := r.copy.Load(); cur != nil {
 		return cur.filter.Snapshot()
 	}

@@ -39,7 +39,7 @@ func TestReplicaIsMaybeUntilLoaded(t *testing.T) {
 		assert.True(t, r.ContainsString("a"))
 		assert.True(t, r.ContainsHash(bloom.Hash{}))
 		assert.Empty(t, r.Version())
-		assert.Nil(t, r.Filter())
+		assert.Nil(t, r.Snapshot())
 	}
 	check()
 	require.ErrorContains(t, r.Refresh(context.Background()), "down")
@@ -116,7 +116,7 @@ func TestRefresh(t *testing.T) {
 			assert.Equal(t, test.errs, errs)
 			for _, key := range test.has {
 				assert.True(t, r.ContainsString(key), key)
-				assert.True(t, r.Filter().ContainsString(key), key)
+				assert.True(t, r.Snapshot().ContainsString(key), key)
 			}
 			for _, key := range test.hasNot {
 				assert.False(t, r.ContainsString(key), key)
@@ -125,10 +125,62 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+func TestOnErrorMayRefresh(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	down := errors.New("down")
+	var r *Replica
+	var inner []error
+	r = New(script(func(string) (Update, error) { return Update{}, down }), Config{OnError: func(error) {
+		inner = append(inner, r.Refresh(ctx))
+	}})
+	require.ErrorIs(t, r.Refresh(ctx), down)
+	assert.Equal(t, []error{down}, inner)
+}
+
+func TestStatus(t *testing.T) {
+	ctx := context.Background()
+	var answer error
+	p := NewPublisher(filterOf(t, 1024, 5, "a"))
+	r := New(script(func(have string) (Update, error) {
+		if answer != nil {
+			return Update{}, answer
+		}
+		return p.Fetch(ctx, have)
+	}), Config{})
+	assert.Equal(t, Status{}, r.Status())
+	answer = errors.New("down")
+	require.Error(t, r.Refresh(ctx))
+	assert.Equal(t, Status{Err: answer}, r.Status())
+
+	answer = nil
+	last := time.Now()
+	for range 2 { // a full filter, and nothing new
+		require.NoError(t, r.Refresh(ctx))
+		s := r.Status()
+		assert.Equal(t, Status{Version: p.Publish(), SizeBytes: 6 + 128, Refreshed: s.Refreshed}, s)
+		assert.False(t, s.Refreshed.Before(last) || s.Refreshed.After(time.Now()))
+		last = s.Refreshed
+	}
+	answer = errors.New("down again")
+	require.Error(t, r.Refresh(ctx))
+	s := r.Status()
+	assert.Equal(t, answer, s.Err)
+	assert.Equal(t, last, s.Refreshed)
+}
+
+func TestContainsBatch(t *testing.T) {
+	hs := []bloom.Hash{bloom.SumString("a"), bloom.SumString("b")}
+	r := New(NewPublisher(filterOf(t, 1024, 5, "a")), Config{})
+	assert.Equal(t, []bool{false, true, true}, r.ContainsBatch([]bool{false}, hs))
+	require.NoError(t, r.Refresh(context.Background()))
+	assert.Equal(t, []bool{true, true, false}, r.ContainsBatch([]bool{true}, hs))
+}
+
 func TestFirstAnswerMustBeFull(t *testing.T) {
 	for _, u := range []Update{{Version: "1"}, {Version: "1", Delta: filterOf(t, 64, 1)}} {
 		r := New(script(func(string) (Update, error) { return u, nil }), Config{})
-		require.ErrorContains(t, r.Refresh(context.Background()), "bloom: source has no full filter")
+		require.ErrorContains(t, r.Refresh(context.Background()), "replica: source has no full filter")
 		assert.True(t, r.ContainsString("a"))
 	}
 }
@@ -153,11 +205,11 @@ func TestFullEvery(t *testing.T) {
 	assert.Equal(t, []string{"", "v", "v", "", "v"}, asked)
 }
 
-func TestFilterIsTheCallersToKeep(t *testing.T) {
+func TestSnapshotIsTheCallersToKeep(t *testing.T) {
 	p := NewPublisher(filterOf(t, 1024, 5, "a"))
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
-	f := r.Filter()
+	f := r.Snapshot()
 	f.AddString("mine")
 	assert.False(t, r.ContainsString("mine"))
 	p.AddString("theirs")
@@ -256,7 +308,7 @@ func TestReadersNeverLoseAKey(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	assert.True(t, r.Filter().Equal(p.filter))
+	assert.True(t, r.Snapshot().Equal(p.filter()))
 }
 
 // Eight goroutines add, each publishing now and then. A key whose Add returned
@@ -291,5 +343,5 @@ func TestPublishHasEveryAddBeforeIt(t *testing.T) {
 	wg.Wait()
 	p.Publish()
 	require.NoError(t, r.Refresh(context.Background()))
-	assert.True(t, r.Filter().Equal(p.filter))
+	assert.True(t, r.Snapshot().Equal(p.filter()))
 }

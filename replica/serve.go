@@ -1,0 +1,98 @@
+package replica
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/seed79a3ff49/bloom/internal/guava"
+)
+
+const (
+	deltaIM = "bloom-delta" // instance manipulation, RFC 3229
+	// sparse is the fill ratio below which gzip takes a quarter or more off a
+	// full filter: 0.2 carries 0.72 bits of information per bit.
+	sparse = 0.2
+)
+
+// ServeHTTP implements http.Handler.
+func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	r := p.current.Load()
+	have := tags(req.Header.Values("If-None-Match"))
+	h := w.Header()
+	// The tag is a weak one: gzip changes the bytes, and so does a version that is
+	// published meanwhile.
+	h.Set("ETag", "W/"+strconv.Quote(r.version))
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache") // to be kept, but asked about before each use
+	for _, v := range have {
+		if v == r.version || v == "*" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+
+	h.Set("Content-Type", "application/octet-stream")
+	status, base := http.StatusOK, ""
+	gzipped := lists(req.Header.Values("Accept-Encoding"), "gzip")
+	if gzipped && lists(req.Header.Values("A-IM"), deltaIM) {
+		for _, v := range have {
+			if r.find(v) >= 0 {
+				status, base = http.StatusIMUsed, v
+				h.Set("IM", deltaIM)
+				h.Set("Delta-Base", strconv.Quote(v))
+				h.Set("Cache-Control", "no-store") // a cache might not know 226
+				break
+			}
+		}
+	}
+	gzipped = gzipped && (base != "" || r.fill < sparse)
+	size := len(r.data)
+	if gzipped {
+		h.Set("Content-Encoding", "gzip")
+	} else {
+		h.Set("Content-Length", strconv.Itoa(size+guava.TrailerSize))
+	}
+	w.WriteHeader(status)
+	switch {
+	case req.Method == http.MethodHead:
+	case gzipped:
+		_ = p.sendPacked(w, base, size) // who went away needs no answer
+	default:
+		_ = p.send(w, size)
+	}
+}
+
+// tags returns the opaque parts of a list of entity tags without quotes.
+func tags(header []string) (versions []string) {
+	for _, v := range strings.Split(strings.Join(header, ","), ",") {
+		versions = append(versions, untag(v))
+	}
+	return versions
+}
+
+// untag returns the opaque part of an entity tag, without quotes.
+func untag(tag string) string {
+	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(tag), "W/"), `"`)
+}
+
+// lists reports whether a header with a comma-separated list names want with a
+// weight other than 0.
+func lists(header []string, want string) bool {
+	for _, v := range strings.Split(strings.Join(header, ","), ",") {
+		name, params, _ := strings.Cut(v, ";")
+		if strings.EqualFold(strings.TrimSpace(name), want) {
+			var q float64 = 1
+			if n, _ := fmt.Sscanf(strings.TrimSpace(params), "q=%g", &q); n == 0 || q > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
