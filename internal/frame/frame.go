@@ -34,10 +34,11 @@ type Kind struct {
 
 // All kinds. A further version of one appends to its numbers of parameters.
 var (
-	Blocked = &Kind{"blocked", 'B', []int{1, 3}}
-	Flower  = &Kind{"flower", 'F', []int{3}}
-	Window  = &Kind{"window", 'W', []int{8}}
-	kinds   = []*Kind{Blocked, Flower, Window}
+	Blocked  = &Kind{"blocked", 'B', []int{1, 3}}
+	Flower   = &Kind{"flower", 'F', []int{3}}
+	Window   = &Kind{"window", 'W', []int{8}}
+	Counting = &Kind{"counting", 'C', []int{2}}
+	kinds    = []*Kind{Blocked, Counting, Flower, Window}
 )
 
 // Name returns what the frame that data begins with holds, such as

@@ -1,0 +1,301 @@
+package counting
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/param"
+)
+
+// maxWords is the largest number of words of bits.
+const maxWords = min(guava.MaxWords, frame.MaxWords/perBits)
+
+var errMismatch = errors.New("counting: filters differ")
+
+const errZero = "counting: Add to a zero Filter: make it with New, or decode into it"
+
+type mark = nocopy.Mark
+
+// Filter is a Bloom filter that keys can be removed from. It counts: a key that was
+// added twice is there until it is removed twice.
+//
+// The positions of a key are those in [bloom.New]'s filter. Each has a counter of four
+// bits. A counter that reaches 15 is full and stays so, because nobody knows how many
+// keys it counts. Its bit is then set for good, which makes false positives a little
+// more frequent, and loses no key. Filled as New was told, a filter has a full counter
+// with a probability of 1.5e-15 times its number of counters: one in 700,000 filters
+// of a hundred million keys at 1 %. It takes a key that is added fifteen times, or a
+// filter that holds many times its n.
+//
+// Any number of goroutines may use a Filter at once. Look-ups and estimates take no
+// lock. Everything else takes one lock, in turn: Remove must look at all of a key's
+// counters and change them in one step, or two Removes of one key would take others'
+// counts away; and what is encoded must hold each key as a whole or not at all.
+//
+// The zero Filter contains nothing and can be decoded into. Adding to it panics.
+// Decoding needs the Filter to itself. A Filter must not be copied; see [Filter.Clone].
+type Filter struct {
+	mark
+	mu       sync.Mutex // held by whoever writes counters, or reads all of them
+	counters counters
+	ones     atomic.Uint64 // counters that are not zero
+	k        int
+}
+
+// New returns an empty filter for n keys at a false-positive rate of p. Its parameters
+// are those of [bloom.New], its memory is four times that filter's.
+//
+// It returns an error unless 0 < p < 1 and bloom.New makes a filter of n and p.
+func New(n uint64, p float64) (*Filter, error) {
+	if err := param.Rate("counting", "p", p); err != nil {
+		return nil, err
+	}
+	m := bloom.OptimalM(n, p)
+	k := bloom.OptimalK(n, m)
+	words := m/64 + min(m%64, 1)
+	switch {
+	case words == 0:
+		return nil, fmt.Errorf("counting: n = %d, p = %v need no bits at all", n, p)
+	case words > maxWords:
+		return nil, fmt.Errorf("counting: m = %d is outside [1, %d] (for n = %d, p = %v)", m, uint64(maxWords)*64, n, p)
+	case k > guava.MaxK:
+		return nil, fmt.Errorf("counting: k = %d is outside [1, %d] (for n = %d, p = %v)", k, guava.MaxK, n, p)
+	}
+	return newFilter(memory.Words(int(words)*perBits), k), nil
+}
+
+func newFilter(words []uint64, k int) *Filter {
+	f := new(Filter)
+	f.set(words, k)
+	return f
+}
+
+// set makes f the filter of words of counters.
+func (f *Filter) set(words []uint64, k int) {
+	f.counters, f.k = countersOf(words), k
+	f.ones.Store(f.counters.onesCount())
+}
+
+// Add adds key. It reports whether any bit of [Filter.Filter] changed: true means that
+// key was certainly not there, false that it probably was. Either way the key is
+// counted, and takes one Remove more. Add does not retain key.
+func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
+
+// AddString is Add of key's bytes, without copying them.
+func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
+
+// AddHash is Add by digest.
+func (f *Filter) AddHash(h bloom.Hash) bool {
+	if f.k == 0 {
+		panic(errZero)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	added := uint64(0)
+	for p := f.probe(h); p.next(); {
+		word := &f.counters.words[p.word]
+		switch *word >> p.shift & full {
+		case full:
+			continue
+		case 0:
+			added++
+		}
+		atomic.StoreUint64(word, *word+1<<p.shift)
+	}
+	if added != 0 {
+		f.ones.Store(f.ones.Load() + added)
+	}
+	return added != 0
+}
+
+// Remove removes key, which must have been added before and not been removed since. It
+// returns false, and changes nothing, if key is certainly not there.
+//
+// Remove cannot tell a key that was never added from one that was, if Contains reports
+// it as present. It then takes away what other keys count on: some keys that were added
+// are no longer found, and any of them can be one that was added right now. So call
+// Remove only with keys that are known, from elsewhere, to have been added.
+func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
+
+// RemoveString is Remove of key's bytes, without copying them.
+func (f *Filter) RemoveString(key string) bool { return f.RemoveHash(bloom.SumString(key)) }
+
+// RemoveHash is Remove by digest.
+func (f *Filter) RemoveHash(h bloom.Hash) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.ContainsHash(h) {
+		return false
+	}
+	removed := uint64(0)
+	for p := f.probe(h); p.next(); {
+		word := &f.counters.words[p.word]
+		switch *word >> p.shift & full {
+		case full:
+			continue
+		case 1:
+			removed++
+		}
+		atomic.StoreUint64(word, *word-1<<p.shift)
+	}
+	if removed != 0 {
+		f.ones.Store(f.ones.Load() - removed)
+	}
+	return true
+}
+
+// Contains reports whether key may be there: false is certain, true is wrong with
+// probability [Filter.FPR] for a key that is not.
+func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
+
+// ContainsHash is Contains by digest.
+func (f *Filter) ContainsHash(h bloom.Hash) bool {
+	for x, i := h.H1, f.k; i > 0; i-- {
+		if f.counters.get(x) == 0 {
+			return false
+		}
+		x += h.H2
+	}
+	return f.k != 0
+}
+
+// probes goes through the different counters of a key. Where two of a key's k indexes
+// are equal, which is rare, their counter counts the key once: if it counted it twice,
+// Remove of a key that is not there could find a counter that is not zero, but too
+// small to give back two.
+type probes struct {
+	counters    counters
+	h           bloom.Hash
+	x           uint64
+	i, k        int
+	seen        uint64 // positions in words of bits
+	word, shift uint64
+}
+
+func (f *Filter) probe(h bloom.Hash) probes {
+	return probes{counters: f.counters, h: h, x: h.H1, k: f.k}
+}
+
+func (p *probes) next() bool {
+	for ; p.i < p.k; p.i++ {
+		p.word, p.shift = p.counters.find(p.x)
+		bit := uint64(1) << (p.x & 63)
+		known := p.seen & bit
+		p.seen |= bit
+		p.x += p.h.H2
+		if known == 0 || !p.repeated() {
+			p.i++
+			return true
+		}
+	}
+	return false
+}
+
+// repeated reports whether an index before the i-th is the same counter.
+func (p *probes) repeated() bool {
+	for x, i := p.h.H1, 0; i < p.i; i++ {
+		if word, shift := p.counters.find(x); word == p.word && shift == p.shift {
+			return true
+		}
+		x += p.h.H2
+	}
+	return false
+}
+
+// Merge adds the counters of g to those of f, which then contains what either did, as
+// often as in both together. A sum of 15 or more is full. Merge returns an error,
+// and leaves f as it was, unless the two agree in M and K.
+// Nothing may write to g meanwhile.
+func (f *Filter) Merge(g *Filter) error {
+	switch {
+	case g == nil:
+		return fmt.Errorf("%w: one is nil", errMismatch)
+	case f.M() != g.M():
+		return fmt.Errorf("%w: m = %d and %d", errMismatch, f.M(), g.M())
+	case f.k != g.k:
+		return fmt.Errorf("%w: k = %d and %d", errMismatch, f.k, g.k)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counters.add(g.counters)
+	f.ones.Store(f.counters.onesCount())
+	return nil
+}
+
+// Clone returns an independent copy.
+func (f *Filter) Clone() *Filter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.k == 0 {
+		return new(Filter)
+	}
+	words := memory.Words(len(f.counters.words))
+	copy(words, f.counters.words)
+	return newFilter(words, f.k)
+}
+
+// Equal reports whether f and g have the same parameters and the same counters. It
+// panics if g is nil. Nothing may write to g meanwhile.
+func (f *Filter) Equal(g *Filter) bool {
+	if g == nil {
+		panic("counting: Equal to a nil Filter")
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.k == g.k && f.counters.equal(g.counters)
+}
+
+// Reset removes all keys, full counters too. It keeps the memory and the parameters.
+func (f *Filter) Reset() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counters.clear()
+	f.ones.Store(0)
+}
+
+// M returns the number of counters, which is the number of bits of [Filter.Filter].
+func (f *Filter) M() uint64 { return uint64(len(f.counters.words)/perBits) * 64 }
+
+// K returns the number of hashes, which is how many counters a key has.
+func (f *Filter) K() int { return f.k }
+
+// FillRatio returns the fraction of counters that are not zero, from 0 to 1.
+func (f *Filter) FillRatio() float64 {
+	if f.k == 0 {
+		return 0
+	}
+	return float64(f.ones.Load()) / float64(f.M())
+}
+
+// ApproxCount estimates the number of distinct keys that are there; see
+// [bloom.Filter.ApproxCount].
+func (f *Filter) ApproxCount() uint64 {
+	if f.k == 0 {
+		return 0
+	}
+	fill := min(f.FillRatio(), 1-0.5/float64(f.M()))
+	return uint64(math.Round(-math.Log1p(-fill) * float64(f.M()) / float64(f.k)))
+}
+
+// FPR returns the probability that a key which is not there is reported as present, as
+// things are now; see [bloom.Filter.FPR].
+func (f *Filter) FPR() float64 {
+	if f.k == 0 {
+		return 0
+	}
+	return math.Pow(f.FillRatio(), float64(f.k))
+}
+
+// String returns the type and the parameters, not the keys.
+func (f *Filter) String() string { return fmt.Sprintf("counting.Filter(m=%d, k=%d)", f.M(), f.k) }
