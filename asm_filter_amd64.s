@@ -45,11 +45,11 @@ GLOBL lane2<>(SB), RODATA|NOPTR, $32
 //	Y5, Y6  the low and the high half of the reciprocal, in each half of each lane
 #define SETUP                                                  \
 	MOVQ f+0(FP), DI                                       \
-	MOVQ (Filter_bits+bitset_words+0)(DI), R8              \
-	VPBROADCASTD (Filter_bits+bitset_words+8)(DI), Y4      \
-	VPBROADCASTD (Filter_bits+bitset_reciprocal)(DI), Y5   \
-	VPBROADCASTD (Filter_bits+bitset_reciprocal+4)(DI), Y6 \
-	MOVQ Filter_k(DI), CX                                  \
+	MOVQ (filter_bits+bitset_words+0)(DI), R8              \
+	VPBROADCASTD (filter_bits+bitset_words+8)(DI), Y4      \
+	VPBROADCASTD (filter_bits+bitset_reciprocal)(DI), Y5   \
+	VPBROADCASTD (filter_bits+bitset_reciprocal+4)(DI), Y6 \
+	MOVQ filter_k(DI), CX                                  \
 	VMOVQ AX, X0                                           \
 	VMOVQ BX, X1                                           \
 	VPBROADCASTQ X0, Y0                                    \
@@ -162,7 +162,7 @@ few:                             \
 	SET(R12)                 \
 done:                            \
 	VZEROUPPER               \
-	ADDQ R9, Filter_ones(DI) \
+	ADDQ R9, filter_ones(DI) \
 	TESTQ R9, R9
 
 // FILTER leaves to portable code the filters that SETUP is not for, the zero
@@ -171,9 +171,9 @@ done:                            \
 	CMPB ·useAVX2(SB), $0                   \
 	JEQ portable                            \
 	MOVQ f+0(FP), DX                        \
-	CMPB Filter_strategy(DX), $const_Mitz64 \
+	CMPB filter_strategy(DX), $const_Mitz64 \
 	JNE portable                            \
-	CMPQ Filter_k(DX), $0                   \
+	CMPQ filter_k(DX), $0                   \
 	JEQ portable
 
 #define DIGEST              \

@@ -53,7 +53,7 @@ func TestAssemblyIndexes(t *testing.T) {
 		if w > 1<<16 { // where each bit takes a page
 			rounds = 1000
 		}
-		f := &Filter{bits: bitset{words[:w], math.MaxUint64 / w}, strategy: Mitz64}
+		f := &Filter{filter: filter{bits: bitsetOf(words[:w]), strategy: Mitz64}}
 		for range rounds {
 			f.k = 1 + r.IntN(9)
 			f.ones = 0

@@ -64,6 +64,16 @@ func (b bitset) clone() bitset {
 	return c
 }
 
+// clear clears all bits.
+func (b bitset) clear() { clear(b.words) }
+
+// clearAtomic is clear while others set bits.
+func (b bitset) clearAtomic() {
+	for i := range b.words {
+		atomic.StoreUint64(&b.words[i], 0)
+	}
+}
+
 // or sets every bit that is set in c, which must be as long as b.
 func (b bitset) or(c bitset) {
 	for i, w := range c.words[:len(b.words)] {

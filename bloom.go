@@ -1,12 +1,14 @@
 package bloom
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/param"
 )
 
@@ -44,44 +46,63 @@ type Adder interface {
 // Filter is a Bloom filter. Its bits, and so its binary form, are the ones that
 // Guava's BloomFilter has after the same additions.
 //
-// The zero Filter contains nothing and can be decoded into; adding to it
-// panics. A Filter may be read by many goroutines at once, but only while none
-// writes; see SyncFilter for one that needs no such care. It must not be
-// copied after first use; see Clone.
+// The zero Filter contains nothing and can be decoded into. Adding to it panics.
+// Many goroutines may read a Filter at once, but only while none writes; a
+// [SyncFilter] needs no such care. A Filter must not be copied; see [Filter.Clone].
 type Filter struct {
+	_ nocopy.Locker
+	filter
+}
+
+// filter is what Filter and SyncFilter are made of. Its exported methods are
+// methods of both.
+type filter struct {
 	bits     bitset
-	ones     uint64 // set in bits
+	ones     uint64 // set in bits; a SyncFilter does not keep it
 	k        int
 	strategy Strategy
 }
 
-// New returns an empty filter for n keys of which, once they are all added, it
-// reports a fraction p of all other keys as present. A smaller n serves too,
-// and a larger one with a higher rate; see FPR.
+// ErrMismatch is wrapped by every error that says that two filters do not fit
+// each other, in this package and in those beside it.
+var ErrMismatch = errors.New("bloom: filters differ")
+
+// New returns an empty filter sized for n keys. Holding n keys, it reports a key
+// that was not added as present with probability p. With fewer keys it does so
+// less often, with more keys more often; see [Filter.FPR]. n = 0 counts as 1.
 //
-// It returns an error unless 0 < p < 1 and the filter that Guava makes of n and
-// p, by OptimalM and OptimalK, has 1 to 2^31-1 words (16 GiB) and at most 255
-// hashes. n = 0 counts as 1.
+// Guava's indexes, h1 + i*h2, cost something on top of p. They add about
+// 3.5/(n*K*K) to the rate, K being the number of hashes, and twice to three times as
+// much where M is a power of two. For n = 100 that is 7 % of p = 1 %, but 86 times
+// p = 1e-6; for n = 1000, 480 times p = 1e-8; from n = 1e6 on it does not matter at
+// any p above 1e-8. Package blocked keeps p there.
+//
+// New returns an error unless 0 < p < 1 and the filter that Guava makes of n and p
+// has 1 to 2^31-1 words (16 GiB) and at most 255 hashes.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
 // NewWithStrategy is New with another strategy than Mitz64.
 func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
-	if s > Mitz64 {
-		return nil, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
-	}
-	if err := param.Rate("bloom", "p", p); err != nil {
+	m, k, err := optimal(n, p)
+	if err != nil {
 		return nil, err
 	}
-	m := OptimalM(n, p)
-	if m == 0 {
-		return nil, fmt.Errorf("bloom: n = %d, p = %v need no bits at all", n, p)
-	}
-	k := OptimalK(n, m)
 	f, err := newFilter(s, m, k)
-	if err != nil {
-		return nil, fmt.Errorf("%w (for n = %d, p = %v)", err, n, p)
+	if err != nil && s <= Mitz64 {
+		err = fmt.Errorf("%w (for n = %d, p = %v)", err, n, p)
 	}
-	return f, nil
+	return f, err
+}
+
+// optimal returns the parameters of New's filter, m before rounding.
+func optimal(n uint64, p float64) (m uint64, k int, err error) {
+	if err := param.Rate("bloom", "p", p); err != nil {
+		return 0, 0, err
+	}
+	if m = OptimalM(n, p); m == 0 {
+		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need no bits at all", n, p)
+	}
+	return m, OptimalK(n, m), nil
 }
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 64,
@@ -90,6 +111,9 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 func NewSize(m uint64, k int) (*Filter, error) { return newFilter(Mitz64, m, k) }
 
 func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
+	if s > Mitz64 {
+		return nil, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
+	}
 	if k < 1 || k > guava.MaxK {
 		return nil, fmt.Errorf("bloom: k = %d is outside [1, %d]", k, guava.MaxK)
 	}
@@ -97,7 +121,7 @@ func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
 	if words < 1 || words > guava.MaxWords {
 		return nil, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(guava.MaxWords)*64)
 	}
-	return &Filter{bits: newBitset(int(words)), k: k, strategy: s}, nil
+	return &Filter{filter: filter{bits: newBitset(int(words)), k: k, strategy: s}}, nil
 }
 
 // Must returns v, and panics if err is not nil. It is for constructors whose
@@ -214,8 +238,9 @@ func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
 }
 
 // Merge makes f the union of f and g: it then contains all that either did. It
-// returns an error, and leaves f as it was, unless the two agree in m, k and
-// strategy. A g that is a multiple of f's size can be folded first; see [Filter.Fold].
+// returns an error, which wraps [ErrMismatch], and leaves f as it was, unless the two
+// agree in M, K and Strategy. A g that is a multiple of f's size can be folded first;
+// see [Filter.Fold].
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -225,10 +250,9 @@ func (f *Filter) Merge(g *Filter) error {
 	return nil
 }
 
-// Intersect clears all bits of f that are not set in g: f still contains every
-// key that was added to both, with more false positives than a filter made of
-// those keys alone. It returns an error, and leaves f as it was, unless the two
-// agree in m, k and strategy.
+// Intersect clears all bits of f that are not set in g. f then contains every key
+// that was added to both, and reports more others than a filter made of those keys
+// alone. It returns an error as Merge does.
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -238,14 +262,19 @@ func (f *Filter) Intersect(g *Filter) error {
 	return nil
 }
 
-func (f *Filter) compatible(g *Filter) error {
+func (f *filter) compatible(g *Filter) error {
+	differ := func(what string, f, g any) error {
+		return fmt.Errorf("%w in %s: %v and %v", ErrMismatch, what, f, g)
+	}
 	switch {
+	case g == nil:
+		return fmt.Errorf("%w: one is nil", ErrMismatch)
 	case f.M() != g.M():
-		return fmt.Errorf("bloom: filters differ in m: %d and %d", f.M(), g.M())
+		return differ("m", f.M(), g.M())
 	case f.k != g.k:
-		return fmt.Errorf("bloom: filters differ in k: %d and %d", f.k, g.k)
+		return differ("k", f.k, g.k)
 	case f.strategy != g.strategy:
-		return fmt.Errorf("bloom: filters differ in strategy: %v and %v", f.strategy, g.strategy)
+		return differ("strategy", f.strategy, g.strategy)
 	}
 	return nil
 }
@@ -262,48 +291,58 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	if d < 1 || len(f.bits.words) < d || len(f.bits.words)%d != 0 {
 		return nil, fmt.Errorf("bloom: d = %d does not divide the filter's %d words", d, len(f.bits.words))
 	}
-	g := &Filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy}
+	g := &Filter{filter: filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy}}
 	g.ones = g.bits.onesCount()
 	return g, nil
 }
 
 // Clone returns an independent copy.
 func (f *Filter) Clone() *Filter {
-	g := *f
+	g := &Filter{filter: f.filter}
 	g.bits = f.bits.clone()
-	return &g
+	return g
 }
 
 // Reset removes all keys. It keeps the memory and the parameters.
 func (f *Filter) Reset() {
-	clear(f.bits.words)
+	f.bits.clear()
 	f.ones = 0
 }
 
-// Equal reports whether f and g have the same parameters and the same bits.
+// Equal reports whether f and g have the same parameters and the same bits. It
+// panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
+	if g == nil {
+		panic("bloom: Equal to a nil Filter")
+	}
 	return f.compatible(g) == nil && f.ones == g.ones && slices.Equal(f.bits.words, g.bits.words)
 }
 
 // M returns the number of bits, a multiple of 64.
-func (f *Filter) M() uint64 { return uint64(len(f.bits.words)) * 64 }
+func (f *filter) M() uint64 { return uint64(len(f.bits.words)) * 64 }
 
 // K returns the number of hashes, which is how many bits a key sets.
-func (f *Filter) K() int { return f.k }
+func (f *filter) K() int { return f.k }
 
 // Strategy returns how indexes are made.
-func (f *Filter) Strategy() Strategy { return f.strategy }
+func (f *filter) Strategy() Strategy { return f.strategy }
+
+// Capacity returns the number of keys up to which the expected false-positive rate
+// stays at p. Of a filter that [New] made for n keys and p it is n, or a few
+// more for the bits that round M up to whole words. It is 0 for p <= 0 and for the
+// zero value, and math.MaxUint64 for p >= 1.
+func (f *filter) Capacity(p float64) uint64 { return capacity(f.M(), f.k, p) }
+
+// String returns the type and the parameters, not the keys.
+func (f filter) String() string {
+	return fmt.Sprintf("bloom.Filter(m=%d, k=%d, %v)", f.M(), f.k, f.strategy)
+}
 
 // OnesCount returns the number of bits set. It takes constant time.
 func (f *Filter) OnesCount() uint64 { return f.ones }
 
 // FillRatio returns the fraction of bits set, from 0 to 1.
-func (f *Filter) FillRatio() float64 {
-	if f.k == 0 {
-		return 0
-	}
-	return float64(f.ones) / float64(f.M())
-}
+func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 
 // ApproxCount estimates the number of distinct keys added, from the number of
 // bits set: -m/k ln(1 - ones/m), rounded (Swamidass and Baldi, Mathematical
@@ -311,34 +350,35 @@ func (f *Filter) FillRatio() float64 {
 // approximateElementCount, except for a filter with every bit set, where Guava
 // throws: that counts as if half a bit were clear, m/k ln(2m), the largest
 // value a filter can return.
-func (f *Filter) ApproxCount() uint64 { return approxCount(f.M(), f.k, f.ones) }
-
-func approxCount(m uint64, k int, ones uint64) uint64 {
-	if k == 0 {
-		return 0
-	}
-	fill := float64(ones) / float64(m)
-	if ones == m {
-		fill = (float64(m) - 0.5) / float64(m)
-	}
-	return uint64(math.Round(-math.Log1p(-fill) * float64(m) / float64(k)))
-}
+func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the probability that a key which was not added is reported as
-// present, as things are now: (ones/m)^k. It is Guava's expectedFpp.
-func (f *Filter) FPR() float64 {
-	if f.k == 0 {
-		return 0
-	}
-	return math.Pow(f.FillRatio(), float64(f.k))
+// present, as things are now. It is Guava's expectedFpp, (ones/m)^k, but not less
+// than what double hashing adds to that: some keys have fewer than k different
+// indexes, which in a lightly filled filter is all that matters. The larger of the
+// two is returned. The true rate is at most about their sum.
+func (f *Filter) FPR() float64 { return f.Stats().FPR }
+
+// Stats returns all figures at once.
+func (f *Filter) Stats() Stats { return newStats(f.M(), f.k, f.ones) }
+
+// Stats describes a filter at one moment. Its fields are what the methods of
+// [Filter] with the same names return.
+type Stats struct {
+	M           uint64
+	K           int
+	OnesCount   uint64
+	FillRatio   float64
+	ApproxCount uint64
+	FPR         float64
 }
 
-// Capacity returns the number of keys at which half of the bits are expected to
-// be set, m ln 2 / k, truncated. That is about the n that New was given; past
-// it FPR rises steeply.
-func (f *Filter) Capacity() uint64 {
-	if f.k == 0 {
-		return 0
+func newStats(m uint64, k int, ones uint64) Stats {
+	s := Stats{M: m, K: k, OnesCount: ones}
+	if k > 0 {
+		s.FillRatio = float64(ones) / float64(m)
+		s.ApproxCount = approxCount(m, k, ones)
+		s.FPR = max(math.Pow(s.FillRatio, float64(k)), doubleHashing(s.FillRatio, m, k))
 	}
-	return uint64(float64(f.M()) * math.Ln2 / float64(f.k))
+	return s
 }

@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/big"
 	"math/bits"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -388,49 +388,9 @@ func TestSizing(t *testing.T) {
 	require.Equal(t, math.MaxInt32, OptimalK(1, math.MaxUint64))
 	require.Zero(t, FalsePositiveRate(100, 3, 0))
 	require.Equal(t, 1.0, FalsePositiveRate(0, 3, 1))
+	require.Equal(t, 1.0, FalsePositiveRate(100, 0, 0))
+	require.Equal(t, 1.0, FalsePositiveRate(100, -1, 5))
 	require.Equal(t, 1.0, FalsePositiveRate(64, 3, math.MaxUint64))
-}
-
-// TestLn holds ln to 300 digits: the exponential of the two neighbouring
-// midpoints must lie on either side of x.
-func TestLn(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 6))
-	xs := []float64{0.01, 0.5, 1, math.Nextafter(1, 0), math.Nextafter(1, 2), math.SmallestNonzeroFloat64, math.MaxFloat64, math.Sqrt2 / 2}
-	for range 300 {
-		xs = append(xs, math.Exp(-r.ExpFloat64()*10), r.Float64(), 1-r.Float64()*1e-6)
-	}
-	for _, x := range xs {
-		y := ln(x)
-		if x == 1 {
-			require.Zero(t, y)
-			continue
-		}
-		for _, neighbour := range []float64{math.Inf(1), math.Inf(-1)} {
-			mid := newBig(0).SetPrec(400).Add(new(big.Float).SetFloat64(y), new(big.Float).SetFloat64(math.Nextafter(y, neighbour)))
-			mid.Quo(mid, big.NewFloat(2))
-			cmp := bigExp(mid).Cmp(new(big.Float).SetFloat64(x))
-			require.Equal(t, neighbour > 0, cmp > 0, "ln(%v) = %v", x, y)
-		}
-	}
-	require.True(t, math.IsNaN(ln(math.NaN())))
-	require.True(t, math.IsNaN(ln(-1)))
-	require.Equal(t, math.Inf(-1), ln(0))
-}
-
-// bigExp is e^x to 300 bits: (Taylor of x/2^1024)^(2^k) for |x| < 2^11.
-func bigExp(x *big.Float) *big.Float {
-	const halvings = 30
-	z := new(big.Float).SetPrec(400).SetMantExp(x, -halvings)
-	sum, term := big.NewFloat(1).SetPrec(400), big.NewFloat(1).SetPrec(400)
-	for i := 1.0; i < 40; i++ {
-		term.Mul(term, z)
-		term.Quo(term, big.NewFloat(i))
-		sum.Add(sum, term)
-	}
-	for range halvings {
-		sum.Mul(sum, sum)
-	}
-	return sum
 }
 
 func TestEstimates(t *testing.T) {
@@ -438,7 +398,6 @@ func TestEstimates(t *testing.T) {
 	require.Zero(t, f.ApproxCount())
 	require.Zero(t, f.FPR())
 	require.Zero(t, f.FillRatio())
-	require.EqualValues(t, math.Trunc(9600*math.Ln2/7), f.Capacity())
 
 	last := uint64(0)
 	for i := 0; f.OnesCount() < f.M(); i++ {
@@ -498,10 +457,62 @@ func TestOperations(t *testing.T) {
 	} {
 		before := a.Clone()
 		require.EqualError(t, a.Merge(test.g), test.want)
+		require.ErrorIs(t, a.Merge(test.g), ErrMismatch)
 		require.EqualError(t, a.Intersect(test.g), test.want)
 		require.EqualError(t, NewSyncFrom(a.Clone()).Merge(test.g), test.want)
 		require.False(t, a.Equal(test.g))
 		require.True(t, a.Equal(before))
+	}
+	require.ErrorIs(t, a.Merge(nil), ErrMismatch)
+	require.ErrorIs(t, a.Intersect(nil), ErrMismatch)
+	require.PanicsWithValue(t, "bloom: Equal to a nil Filter", func() { a.Equal(nil) })
+}
+
+// TestCapacity: New's n comes back, up to the bits that M is rounded by.
+func TestCapacity(t *testing.T) {
+	for _, n := range []uint64{1, 10, 100, 949_125, 1e6, 1e9} {
+		for _, p := range []float64{0.3, 0.1, 0.02, 0.01, 1e-3, 1e-6, 1e-9} {
+			m := OptimalM(n, p)
+			got := capacity((m+63)/64*64, OptimalK(n, m), p)
+			require.GreaterOrEqual(t, got, n-1, "n = %d, p = %v", n, p)
+			require.LessOrEqual(t, float64(got), float64(n)+64/(float64(m)/float64(n))+1, "n = %d, p = %v", n, p)
+		}
+	}
+	// Elsewhere FalsePositiveRate crosses p there.
+	for _, k := range []int{1, 3, 12} {
+		n := capacity(9600, k, 0.01)
+		require.LessOrEqual(t, FalsePositiveRate(9600, k, n), 0.01)
+		require.Greater(t, FalsePositiveRate(9600, k, n+1), 0.01)
+	}
+	f := Must(New(1000, 0.01))
+	for _, p := range []float64{0, -1, math.NaN()} {
+		require.Zero(t, f.Capacity(p))
+	}
+	require.EqualValues(t, uint64(math.MaxUint64), f.Capacity(1))
+	require.Less(t, f.Capacity(0.999), uint64(1e5))
+}
+
+// TestByValue: a filter is text in JSON also where it is held by value, and a field
+// that was never set is no error.
+func TestByValue(t *testing.T) {
+	type record struct {
+		F Filter
+		S SyncFilter
+		P *Filter
+		U Filter
+	}
+	f := Must(New(100, 0.01))
+	f.AddString("a")
+	var r record
+	r.F.filter, r.S.filter, r.P = f.filter, f.filter, f
+	for _, v := range []any{&r, reflect.ValueOf(&r).Elem().Interface()} {
+		data, err := json.Marshal(v)
+		require.NoError(t, err)
+		var got record
+		require.NoError(t, json.Unmarshal(data, &got))
+		require.True(t, got.F.Equal(f) && got.S.Snapshot().Equal(f) && got.P.Equal(f), "%s", data)
+		require.Zero(t, got.U.M())
+		require.Contains(t, fmt.Sprint(v), "{bloom.Filter(m=960, k=7, Mitz64) bloom.Filter(m=960, k=7, Mitz64) ")
 	}
 }
 
@@ -516,8 +527,8 @@ func TestZeroFilter(t *testing.T) {
 	require.Equal(t, []bool{false}, s.ContainsBatch(nil, make([]Hash, 1)))
 	require.PanicsWithValue(t, errZero, func() { f.AddBatch(make([]Hash, 1)) })
 	require.PanicsWithValue(t, errZero, func() { s.AddBatch(make([]Hash, 1)) })
-	for _, v := range []any{f.M(), f.OnesCount(), f.ApproxCount(), f.Capacity(), f.K(), f.FPR(), f.FillRatio(),
-		s.M(), s.OnesCount(), s.ApproxCount(), s.Capacity(), s.K(), s.FPR(), s.FillRatio()} {
+	for _, v := range []any{f.M(), f.OnesCount(), f.ApproxCount(), f.Capacity(0.01), f.K(), f.FPR(), f.FillRatio(),
+		s.M(), s.OnesCount(), s.ApproxCount(), s.Capacity(0.01), s.K(), s.FPR(), s.FillRatio()} {
 		require.Zero(t, v)
 	}
 	f.Reset()
@@ -526,6 +537,7 @@ func TestZeroFilter(t *testing.T) {
 	require.Error(t, err)
 	_, err = f.MarshalText()
 	require.Error(t, err)
+	require.Equal(t, "null", string(Must(f.MarshalJSON())))
 	_, err = f.WriteTo(io.Discard)
 	require.Error(t, err)
 

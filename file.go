@@ -1,8 +1,10 @@
 package bloom
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 
@@ -32,7 +34,7 @@ import (
 // that is no regular file is refused. Of several SaveFiles to one path at once,
 // the last one's filter stays. Windows does not replace a file that is open, by
 // OpenFile for one.
-func (f *Filter) SaveFile(path string) error {
+func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
 	}
@@ -74,6 +76,26 @@ func LoadFile(path string) (*Filter, error) {
 	return f, nil
 }
 
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such
+// file; it writes none. If the file holds a filter of other parameters than
+// New(n, p) has, the error wraps [ErrMismatch].
+func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
+	m, k, err := optimal(n, p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := LoadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return New(n, p)
+	case err != nil:
+		return nil, err
+	case f.M() != (m+63)/64*64 || f.k != k || f.strategy != Mitz64:
+		return nil, fmt.Errorf("%w: %s holds %v, not what New makes for n = %d, p = %v", ErrMismatch, path, f, n, p)
+	}
+	return f, nil
+}
+
 func load(file *os.File) (*Filter, error) {
 	var sum guava.Sum
 	h, trailer, err := fileHeader(io.TeeReader(file, &sum), file)
@@ -94,8 +116,7 @@ func load(file *os.File) (*Filter, error) {
 			return nil, err
 		}
 	}
-	f := filterOf(h, array)
-	return &f, nil
+	return &Filter{filter: filterOf(h, array)}, nil
 }
 
 // sizedReader is a file that is known to have so many bytes more.
@@ -206,6 +227,9 @@ func (f *File) K() int { return f.view.K() }
 
 // Strategy returns how indexes are made.
 func (f *File) Strategy() Strategy { return f.view.Strategy() }
+
+// Stats counts the bits set, which reads all of them.
+func (f *File) Stats() Stats { return f.opened().Stats() }
 
 // SizeBytes returns the length of the file.
 func (f *File) SizeBytes() int64 { return int64(len(f.data)) }

@@ -235,3 +235,45 @@ func TestFileClosed(t *testing.T) {
 	}
 	require.NoError(t, os.Remove(path))
 }
+
+func TestLoadOrNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	f, err := LoadOrNew(path, 1000, 0.01)
+	require.NoError(t, err)
+	require.True(t, f.Equal(Must(New(1000, 0.01))))
+	require.NoFileExists(t, path)
+	f.AddString("a")
+	require.NoError(t, f.SaveFile(path))
+	f, err = LoadOrNew(path, 1000, 0.01)
+	require.NoError(t, err)
+	require.True(t, f.ContainsString("a"))
+
+	for _, other := range []struct {
+		n uint64
+		p float64
+	}{{2000, 0.01}, {1000, 0.001}} {
+		_, err = LoadOrNew(path, other.n, other.p)
+		require.ErrorIs(t, err, ErrMismatch)
+		require.ErrorContains(t, err, "bloom.Filter(m=9600, k=7, Mitz64)")
+	}
+	_, err = LoadOrNew(path, 1000, 2)
+	require.EqualError(t, err, "bloom: p = 2 is outside (0, 1)")
+	writeFile(t, path, []byte("text"))
+	_, err = LoadOrNew(path, 1000, 0.01)
+	require.ErrorIs(t, err, ErrFormat)
+}
+
+// TestFileBytes: what SaveFile writes can be embedded in a program, or read by hand.
+func TestFileBytes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	f := smallFilter("a", "b")
+	s := NewSyncFrom(f.Clone())
+	require.NoError(t, s.SaveFile(path))
+	data := Must(os.ReadFile(path))
+	var g Filter
+	require.NoError(t, g.UnmarshalBinary(data))
+	require.True(t, g.Equal(f))
+	require.True(t, Must(NewView(data)).ContainsString("a"))
+	testkit.Damage(t, data, new(Filter).UnmarshalBinary, len(data)-guava.TrailerSize)
+	testkit.Damage(t, data, func(data []byte) error { _, err := NewView(data); return err }, len(data)-guava.TrailerSize)
+}

@@ -17,21 +17,21 @@ var ErrFormat = format.ErrFormat
 var errNoForm = errors.New("bloom: the zero value has no binary form")
 
 // header returns the start of f's binary form; see package guava. It has no words
-// if f is the zero Filter.
-func (f *Filter) header() guava.Header {
+// if f is zero.
+func (f *filter) header() guava.Header {
 	return guava.Header{Strategy: uint8(f.strategy), K: f.k, Words: len(f.bits.words)}
 }
 
 // filterOf returns the filter that has the words that follow h.
-func filterOf(h guava.Header, array []uint64) Filter {
-	f := Filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy)}
+func filterOf(h guava.Header, array []uint64) filter {
+	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy)}
 	f.ones = f.bits.onesCount()
 	return f
 }
 
 // SizeBytes returns the length of the binary form in bytes: 6, and M()/8. It is 0
 // for the zero Filter.
-func (f *Filter) SizeBytes() int64 {
+func (f *filter) SizeBytes() int64 {
 	if f.k == 0 {
 		return 0
 	}
@@ -40,7 +40,7 @@ func (f *Filter) SizeBytes() int64 {
 
 // AppendBinary appends Guava's binary form of f to b. It returns an error only
 // for the zero Filter, which has none.
-func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
+func (f *filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.k == 0 {
 		return b, errNoForm
 	}
@@ -49,12 +49,12 @@ func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
 
 // MarshalBinary returns Guava's binary form of f, which Java's
 // BloomFilter.readFrom reads. It is SizeBytes long.
-func (f *Filter) MarshalBinary() ([]byte, error) {
+func (f *filter) MarshalBinary() ([]byte, error) {
 	return f.AppendBinary(make([]byte, 0, f.SizeBytes()))
 }
 
 // WriteTo writes Guava's binary form of f to w through a small buffer.
-func (f *Filter) WriteTo(w io.Writer) (int64, error) {
+func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, errNoForm
 	}
@@ -67,7 +67,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 //
 // Guava's form has no checksum: a damaged word goes unnoticed. A file's trailer
 // has one, which UnmarshalBinary checks.
-func (f *Filter) UnmarshalBinary(data []byte) error {
+func (f *filter) UnmarshalBinary(data []byte) error {
 	h, body, err := parse(data)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func parse(data []byte) (h guava.Header, body []byte, err error) {
 // byte more: what follows, such as a file's trailer, stays in r. It allocates as
 // data arrives, not as the header promises. On error f is unchanged; the error
 // is r's own or, if r ends too early or holds no filter, wraps ErrFormat.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	h, n, err := guava.ReadHeader("bloom", r)
 	if err != nil {
 		return int64(n), err
@@ -116,8 +116,9 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	return int64(n) + m, nil
 }
 
-// AppendText appends the standard base64 encoding of f's binary form to b.
-func (f *Filter) AppendText(b []byte) ([]byte, error) {
+// AppendText appends the standard base64 encoding of f's binary form to b. It
+// returns an error only for the zero value, which has none.
+func (f filter) AppendText(b []byte) ([]byte, error) {
 	data, err := f.MarshalBinary()
 	if err != nil {
 		return b, err
@@ -126,11 +127,21 @@ func (f *Filter) AppendText(b []byte) ([]byte, error) {
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form. With it
-// a Filter is a string in JSON, XML, flags and cookies.
-func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+// a filter is a string in XML, flags and cookies.
+func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+
+// MarshalJSON returns MarshalText's text in quotes, or null for the zero value. JSON
+// is read by UnmarshalText.
+func (f filter) MarshalJSON() ([]byte, error) {
+	if f.k == 0 {
+		return []byte("null"), nil
+	}
+	text, err := f.AppendText([]byte{'"'})
+	return append(text, '"'), err
+}
 
 // UnmarshalText is UnmarshalBinary of base64 text.
-func (f *Filter) UnmarshalText(text []byte) error {
+func (f *filter) UnmarshalText(text []byte) error {
 	data, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
 	if err != nil {
 		return format.Errorf("bloom", "%w", err)

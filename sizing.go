@@ -2,7 +2,9 @@ package bloom
 
 import (
 	"math"
-	"math/big"
+	"math/bits"
+
+	"github.com/seed79a3ff49/bloom/internal/ln"
 )
 
 // OptimalM returns the number of bits that a filter of n keys needs for a
@@ -16,7 +18,7 @@ func OptimalM(n uint64, p float64) uint64 {
 		p = math.SmallestNonzeroFloat64
 	}
 	var ln2 = math.Ln2 // a variable: ln2*ln2 must round like Java's, not be exact
-	m := -float64(max(n, 1)) * ln(p) / (ln2 * ln2)
+	m := -float64(max(n, 1)) * ln.Ln(p) / (ln2 * ln2)
 	switch {
 	case m >= math.MaxInt64:
 		return math.MaxInt64
@@ -43,59 +45,60 @@ func OptimalK(n, m uint64) int {
 
 // FalsePositiveRate returns the probability that a filter of m bits and k
 // hashes, holding n keys, reports a key that was never added:
-// (1 - e^(-kn/m))^k, Bloom's approximation. Double hashing adds about 0.7/m, as
-// some probes share bits: 8 % of the rate for n = 100 at p = 1 %, 45 % at 0.1 %,
-// a tenth of that for ten times the keys. It is 1 if m is 0 and n is not.
+// (1 - e^(-kn/m))^k, Bloom's approximation. Double hashing adds to that; see [New].
+// With no hashes or no bits every key is reported: it is 1 for k < 1, and for
+// m = 0 unless n is 0.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
-	if n == 0 {
+	switch {
+	case k < 1:
+		return 1
+	case n == 0:
 		return 0
 	}
 	return math.Pow(-math.Expm1(-float64(k)*float64(n)/float64(m)), float64(k))
 }
 
-// lnPrec is the working precision of ln in bits. The hardest float64 arguments
-// need 118 (Lefèvre and Muller, Worst Cases for Correct Rounding of the
-// Elementary Functions in Double Precision, 2001).
-const lnPrec = 192
-
-// ln returns the natural logarithm of x correctly rounded to float64.
-// math.Log can be off by an ulp, in a direction that depends on the
-// architecture, and one ulp is enough to make a filter a word longer or
-// shorter than Guava's.
-func ln(x float64) float64 {
-	if !(x > 0) || math.IsInf(x, 1) {
-		return math.Log(x) // NaN or an infinity
-	}
-	// x = f 2^e with f in [sqrt(1/2), sqrt(2)), so that the two terms of
-	// ln f + e ln 2 cannot cancel: e is 0 for all x near 1.
-	f, e := math.Frexp(x)
-	if f < math.Sqrt2/2 {
-		f, e = 2*f, e-1
-	}
-	bigF := newBig(f)
-	one := newBig(1)
-	sum := atanh2(newBig(0).Sub(bigF, one), newBig(0).Add(bigF, one))
-	ln2 := atanh2(one, newBig(3))
-	sum.Add(sum, ln2.Mul(ln2, newBig(float64(e))))
-	r, _ := sum.Float64()
-	return r
+// doubleHashing returns, within a factor of about two, by how much a Mitz64 filter's
+// rate exceeds fill^k. (A Mitz32 filter's exceeds it by a sixth of that to all of
+// it.) Indexes are not independent. If a small multiple s of H2 is a multiple of m,
+// there are only s different ones, except that each overflow of 63 bits shifts those
+// that follow by a constant. All numbers of overflows are about equally likely, so
+// the chance of such keys to find the few bits that they ask for adds up to about
+// 2.5 f/((1-f)^2 k m). Shifts come round after as many as m has odd parts: then there
+// are no more different indexes, however many overflows, which matters where m is a
+// power of two, or three times that. TestDoubleHashing measures all this.
+func doubleHashing(fill float64, m uint64, k int) float64 {
+	fill = min(fill, 0.5) // above, fill^k is all that matters
+	odd := float64(m >> bits.TrailingZeros64(m))
+	residues := min(odd, 2) // of H2: 0 and the constant, which are one if m is a power of two
+	few := residues * (math.Pow(fill, odd) + math.Pow(fill, 2*odd))
+	return (2.5*fill/((1-fill)*(1-fill)*float64(k)) + few) / float64(m)
 }
 
-// atanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) for
-// |num/den| < 0.2 by its power series.
-func atanh2(num, den *big.Float) *big.Float {
-	z := newBig(0).Quo(num, den)
-	z2 := newBig(0).Mul(z, z)
-	power := newBig(0).Add(z, z)
-	sum, term := newBig(0), newBig(0)
-	for i := 1.0; power.Sign() != 0; i += 2 {
-		term.Quo(power, newBig(i))
-		if sum.Add(sum, term); term.MantExp(nil) < sum.MantExp(nil)-lnPrec {
-			break
-		}
-		power.Mul(power, z2)
+// approxCount inverts the expected number of ones; see [Filter.ApproxCount].
+func approxCount(m uint64, k int, ones uint64) uint64 {
+	fill := float64(ones) / float64(m)
+	if ones == m {
+		fill = (float64(m) - 0.5) / float64(m)
 	}
-	return sum
+	return uint64(math.Round(-math.Log1p(-fill) * float64(m) / float64(k)))
 }
 
-func newBig(x float64) *big.Float { return new(big.Float).SetPrec(lnPrec).SetFloat64(x) }
+// capacity inverts OptimalM where k is the best number of hashes for the result, as
+// it is in filters that New made, and FalsePositiveRate elsewhere.
+func capacity(m uint64, k int, p float64) uint64 {
+	switch {
+	case !(p > 0) || k < 1:
+		return 0
+	case p >= 1:
+		return math.MaxUint64
+	}
+	if n := float64(m) * math.Ln2 * math.Ln2 / -math.Log(p); n >= 1 && n < math.MaxInt64 && OptimalK(uint64(n), m) == k {
+		return uint64(n)
+	}
+	n := -float64(m) / float64(k) * math.Log1p(-math.Pow(p, 1/float64(k)))
+	if !(n < math.MaxInt64) {
+		return math.MaxInt64
+	}
+	return uint64(n)
+}

@@ -63,31 +63,56 @@ func classicCount(s statSet, n float64) (bias, sigma float64) {
 	return slope / (1 - fill) * variance / m / 2, slope * math.Sqrt(variance/m)
 }
 
-// TestDoubleHashing measures, over many small filters, by how much their rate
-// exceeds FPR: by about 0.7/m. That is 8 % of the rate for n =
-// 100 and p = 1 %, 45 % for p = 0.1 %, and a tenth of that for ten times the
-// keys.
+// TestDoubleHashing measures by how much small filters exceed fill^k, empty and full,
+// for few hashes and many, for sizes of all kinds.
 func TestDoubleHashing(t *testing.T) {
-	const filters, probes = 300, 10_000
 	rnd := rand.New(rand.NewPCG(3, 3))
-	for _, p := range []float64{0.01, 0.001} {
-		var m, expected, found float64
-		for range filters {
-			f := Must(New(100, p))
-			for range 100 {
-				f.AddHash(Hash{rnd.Uint64(), rnd.Uint64()})
-			}
-			for range probes {
-				if f.ContainsHash(Hash{rnd.Uint64(), rnd.Uint64()}) {
-					found++
+	for _, c := range []struct {
+		n, m uint64
+		k    int
+	}{
+		{1, 1024, 7}, {100, 960, 7}, {50, 960, 10}, {100, 1024, 7}, {100, 1920, 13}, {30, 1920, 13},
+		{100, 2880, 20}, {50, 2880, 20}, {10, 2880, 20}, {100, 3072, 20}, {100, 4096, 20}, {20, 4096, 20}, {300, 14400, 30},
+	} {
+		for _, s := range []Strategy{Mitz64, Mitz32} {
+			const filters, probes = 50, 40_000
+			var model, plain, found float64
+			for range filters {
+				f := Must(newFilter(s, c.m, c.k))
+				for range c.n {
+					f.AddHash(Hash{rnd.Uint64(), rnd.Uint64()})
 				}
+				for range probes {
+					if f.ContainsHash(Hash{rnd.Uint64(), rnd.Uint64()}) {
+						found++
+					}
+				}
+				model += probes * doubleHashing(f.FillRatio(), c.m, c.k)
+				plain += probes * math.Pow(f.FillRatio(), float64(c.k))
 			}
-			m = float64(f.M())
-			expected += probes * f.FPR()
+			noise := testkit.StatZ * math.Sqrt(found+1)
+			t.Logf("%+v %v: %.0f found, %.1f by fill^k, %.1f more by the model", c, s, found, plain, model)
+			least, most := model/2, 2*model
+			if s == Mitz32 {
+				least, most = model/6, model
+			}
+			require.Greater(t, found-plain, least-noise, "%+v %v", c, s)
+			require.Less(t, found-plain, most+noise, "%+v %v", c, s)
 		}
-		excess, deviation := found-expected, math.Sqrt(found)
-		t.Logf("p = %v: %+.1f %%, %.2f/m", p, 100*excess/expected, excess/filters/probes*m)
-		require.Greater(t, excess, 3*deviation, "double hashing costs nothing?")
-		require.Less(t, excess, filters*probes*classicExcess(Must(New(100, p)))+testkit.StatZ*deviation)
+	}
+}
+
+// TestNewRate holds New's comment to measurements: at capacity, double hashing adds
+// about 3.5/(n k^2).
+func TestNewRate(t *testing.T) {
+	for _, c := range []struct {
+		n     uint64
+		p     float64
+		times float64 // the rate, in p
+	}{{100, 0.01, 1.07}, {100, 1e-6, 86}, {1000, 1e-8, 480}} {
+		m := OptimalM(c.n, c.p)
+		k := float64(OptimalK(c.n, m))
+		require.InEpsilon(t, c.times, 1+3.5/(float64(c.n)*k*k)/c.p, 0.03)
+		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), doubleHashing(0.5, m+64, int(k)), 0.05)
 	}
 }

@@ -1,9 +1,8 @@
 package bloom
 
 import (
-	"io"
-
 	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
 // SyncFilter is a Filter for any number of goroutines that add, look up,
@@ -22,7 +21,10 @@ import (
 //
 // The zero SyncFilter contains nothing and can be decoded into; adding to it
 // panics. Decoding needs the SyncFilter to itself.
-type SyncFilter struct{ f Filter } // f.ones is not kept
+type SyncFilter struct {
+	_ nocopy.Locker
+	filter
+}
 
 // NewSync is New for a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
@@ -36,8 +38,8 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 // NewSyncFrom returns a SyncFilter that takes over f's bits without a copy, and
 // leaves f the zero Filter.
 func NewSyncFrom(f *Filter) *SyncFilter {
-	s := &SyncFilter{*f}
-	*f = Filter{}
+	s := &SyncFilter{filter: f.filter}
+	f.filter = filter{}
 	return s
 }
 
@@ -45,10 +47,10 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 // the call. Of keys being added meanwhile it may hold some bits, which can make
 // it report them, and others, a little more often than FPR says.
 func (s *SyncFilter) Snapshot() *Filter {
-	f := s.f
-	f.bits = s.f.bits.clone()
+	f := &Filter{filter: s.filter}
+	f.bits = s.bits.clone()
 	f.ones = f.bits.onesCount()
-	return &f
+	return f
 }
 
 // Add adds key and reports whether the filter changed; see Filter.Add.
@@ -59,7 +61,7 @@ func (s *SyncFilter) AddString(key string) bool { return s.AddHash(SumString(key
 
 // AddHash is Add by digest.
 func (s *SyncFilter) AddHash(h Hash) bool {
-	f := &s.f
+	f := &s.filter
 	if f.k == 0 {
 		panic(errZero)
 	}
@@ -89,9 +91,9 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 
 func (s *SyncFilter) add32(h Hash) bool {
 	changed := false
-	for x, i := newMitz32(h), s.f.k; i > 0; i-- {
-		if bit, index := s.f.bits.getAtomic(x.next()); bit == 0 {
-			s.f.bits.setAtomic(index)
+	for x, i := newMitz32(h), s.k; i > 0; i-- {
+		if bit, index := s.bits.getAtomic(x.next()); bit == 0 {
+			s.bits.setAtomic(index)
 			changed = true
 		}
 	}
@@ -109,10 +111,10 @@ func (s *SyncFilter) ContainsHash(h Hash) bool { return syncContainsHash(s, h) }
 
 // contains is ContainsHash in Go.
 func (s *SyncFilter) contains(h Hash) bool {
-	if s.f.strategy == Mitz32 {
+	if s.strategy == Mitz32 {
 		return s.contains32(h)
 	}
-	b, x, k := s.f.bits, h.H1, s.f.k
+	b, x, k := s.bits, h.H1, s.k
 	for ; k >= 4; k -= 4 {
 		b0, _ := b.getAtomic(x)
 		x += h.H2
@@ -136,12 +138,12 @@ func (s *SyncFilter) contains(h Hash) bool {
 }
 
 func (s *SyncFilter) contains32(h Hash) bool {
-	for x, i := newMitz32(h), s.f.k; i > 0; i-- {
-		if bit, _ := s.f.bits.getAtomic(x.next()); bit == 0 {
+	for x, i := newMitz32(h), s.k; i > 0; i-- {
+		if bit, _ := s.bits.getAtomic(x.next()); bit == 0 {
 			return false
 		}
 	}
-	return s.f.k != 0
+	return s.k != 0
 }
 
 // AddBatch adds hs and returns how many of them changed the filter; see
@@ -167,60 +169,32 @@ func (s *SyncFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
 // Merge adds everything that g contains. It returns an error unless the two
 // agree in m, k and strategy. Nothing may write to g meanwhile.
 func (s *SyncFilter) Merge(g *Filter) error {
-	if err := s.f.compatible(g); err != nil {
+	if err := s.compatible(g); err != nil {
 		return err
 	}
-	s.f.bits.orAtomic(g.bits)
+	s.bits.orAtomic(g.bits)
 	return nil
 }
 
-// M returns the number of bits, a multiple of 64.
-func (s *SyncFilter) M() uint64 { return s.f.M() }
+// Reset removes all keys. It keeps the memory and the parameters. Keys that are
+// being added meanwhile may stay, in part: then they are not found, and others a
+// little more often than FPR says.
+func (s *SyncFilter) Reset() { s.bits.clearAtomic() }
 
-// K returns the number of hashes, which is how many bits a key sets.
-func (s *SyncFilter) K() int { return s.f.k }
+// Stats counts the bits set, which reads all of them, and returns all figures from
+// that one count.
+func (s *SyncFilter) Stats() Stats { return newStats(s.M(), s.k, s.OnesCount()) }
 
-// Strategy returns how indexes are made.
-func (s *SyncFilter) Strategy() Strategy { return s.f.strategy }
+// OnesCount counts the bits set, which reads all of them.
+func (s *SyncFilter) OnesCount() uint64 { return s.bits.onesCount() }
 
-// OnesCount counts the bits set, reading all of them.
-func (s *SyncFilter) OnesCount() uint64 { return s.f.bits.onesCount() }
+// FillRatio returns the fraction of bits set, from 0 to 1; see [SyncFilter.Stats].
+func (s *SyncFilter) FillRatio() float64 { return s.Stats().FillRatio }
 
-// counted returns s's parameters with the present number of ones, for the
-// estimates.
-func (s *SyncFilter) counted() *Filter {
-	f := s.f
-	f.ones = s.OnesCount()
-	return &f
-}
-
-// FillRatio returns the fraction of bits set, from 0 to 1, reading all of them.
-func (s *SyncFilter) FillRatio() float64 { return s.counted().FillRatio() }
-
-// ApproxCount estimates the number of distinct keys added; see
-// Filter.ApproxCount. It reads the whole filter.
-func (s *SyncFilter) ApproxCount() uint64 { return s.counted().ApproxCount() }
+// ApproxCount estimates the number of distinct keys added, as [Filter.ApproxCount]
+// does; see [SyncFilter.Stats].
+func (s *SyncFilter) ApproxCount() uint64 { return s.Stats().ApproxCount }
 
 // FPR returns the probability that a key which was not added is reported as
-// present, as things are now. It reads the whole filter.
-func (s *SyncFilter) FPR() float64 { return s.counted().FPR() }
-
-// Capacity returns the number of keys at which half of the bits are expected to
-// be set; see Filter.Capacity.
-func (s *SyncFilter) Capacity() uint64 { return s.f.Capacity() }
-
-// AppendBinary appends Guava's binary form to b; see Filter.AppendBinary. Like
-// Snapshot, it holds every key added before the call.
-func (s *SyncFilter) AppendBinary(b []byte) ([]byte, error) { return s.f.AppendBinary(b) }
-
-// MarshalBinary returns Guava's binary form; see AppendBinary.
-func (s *SyncFilter) MarshalBinary() ([]byte, error) { return s.f.MarshalBinary() }
-
-// WriteTo writes Guava's binary form to w; see AppendBinary.
-func (s *SyncFilter) WriteTo(w io.Writer) (int64, error) { return s.f.WriteTo(w) }
-
-// UnmarshalBinary is Filter.UnmarshalBinary.
-func (s *SyncFilter) UnmarshalBinary(data []byte) error { return s.f.UnmarshalBinary(data) }
-
-// ReadFrom is Filter.ReadFrom.
-func (s *SyncFilter) ReadFrom(r io.Reader) (int64, error) { return s.f.ReadFrom(r) }
+// present, as [Filter.FPR] does; see [SyncFilter.Stats].
+func (s *SyncFilter) FPR() float64 { return s.Stats().FPR }

@@ -106,7 +106,9 @@ func TestSyncWhileWriting(t *testing.T) {
 	require.Equal(t, f.ApproxCount(), s.ApproxCount())
 	require.Equal(t, f.FPR(), s.FPR())
 	require.Equal(t, f.FillRatio(), s.FillRatio())
-	require.Equal(t, f.Capacity(), s.Capacity())
+	require.Equal(t, f.Stats(), s.Stats())
+	v := Must(NewView(Must(f.MarshalBinary())))
+	require.Equal(t, f.Stats(), v.Stats())
 }
 
 func falsePositives(keys []Hash, n uint64) int {
@@ -118,7 +120,7 @@ func TestSyncTakesOver(t *testing.T) {
 	f.AddString("a")
 	words := &f.bits.words[0]
 	s := NewSyncFrom(f)
-	require.Same(t, words, &s.f.bits.words[0], "no copy")
+	require.Same(t, words, &s.bits.words[0], "no copy")
 	require.True(t, s.ContainsString("a"))
 	require.Zero(t, f.M())
 	require.PanicsWithValue(t, errZero, func() { f.AddString("b") })

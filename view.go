@@ -1,6 +1,9 @@
 package bloom
 
 import (
+	"encoding/binary"
+	"math/bits"
+
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
@@ -77,3 +80,20 @@ func (v *View) K() int { return v.k }
 
 // Strategy returns how indexes are made.
 func (v *View) Strategy() Strategy { return v.strategy }
+
+// SizeBytes returns the length of the binary form in bytes.
+func (v *View) SizeBytes() int64 {
+	if v.k == 0 {
+		return 0
+	}
+	return guava.HeaderSize + int64(len(v.words))
+}
+
+// Stats counts the bits set, which reads all of them.
+func (v *View) Stats() Stats {
+	ones := uint64(0)
+	for i := 0; i < len(v.words); i += 8 {
+		ones += uint64(bits.OnesCount64(binary.NativeEndian.Uint64(v.words[i:])))
+	}
+	return newStats(v.M(), v.k, ones)
+}

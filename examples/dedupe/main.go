@@ -58,7 +58,7 @@ func main() {
 	// Left alone, a closed pipe on standard output kills the process silently.
 	signal.Ignore(syscall.SIGPIPE)
 
-	d := deduper{n: max(*n, 1), start: time.Now(), mixed: isTerminal(os.Stdout)}
+	d := deduper{n: max(*n, 1), p: *p, start: time.Now(), mixed: isTerminal(os.Stdout)}
 	d.lines = bufio.NewReaderSize(nil, 64<<10)
 	d.out = bufio.NewWriterSize(&d, 64<<10)
 	var err error
@@ -76,6 +76,7 @@ func main() {
 
 // deduper is one run.
 type deduper struct {
+	p     float64
 	seen  *bloom.Filter
 	n     uint64 // lines that seen is made for
 	known uint64 // lines that seen held at the start, by its own estimate
@@ -254,7 +255,7 @@ func (d *deduper) load(path string) error {
 				path, d.seen.M(), d.seen.K(), made.M(), made.K())
 		}
 	})
-	d.n = d.seen.Capacity()
+	d.n = d.seen.Capacity(d.p)
 	return err
 }
 

@@ -10,15 +10,16 @@ package nocopy
 //     of its pointer, MarshalText among them, cannot be called there. Without the
 //     mark, the struct has no field to encode: it would be {}, and its keys lost.
 type Mark struct {
-	_          locker
+	_          Locker
 	NotByValue HoldAPointer
 }
 
 // HoldAPointer is of a kind that no package encodes.
 type HoldAPointer func()
 
-// locker is what go vet looks for.
-type locker struct{}
+// Locker is what go vet looks for: a field of this type is enough for the first
+// effect.
+type Locker struct{}
 
-func (*locker) Lock()   {}
-func (*locker) Unlock() {}
+func (*Locker) Lock()   {}
+func (*Locker) Unlock() {}

@@ -1,0 +1,54 @@
+// Package ln has a natural logarithm that rounds alike everywhere.
+package ln
+
+import (
+	"math"
+	"math/big"
+)
+
+// precision is the working precision of Ln in bits. The hardest float64 arguments
+// need 118 (Lefèvre and Muller, Worst Cases for Correct Rounding of the
+// Elementary Functions in Double Precision, 2001).
+const precision = 192
+
+// Ln returns the natural logarithm of x correctly rounded to float64.
+// math.Log can be off by an ulp, in a direction that depends on the
+// architecture, and one ulp is enough to make a filter a word longer or
+// shorter than Guava's.
+func Ln(x float64) float64 {
+	if !(x > 0) || math.IsInf(x, 1) {
+		return math.Log(x) // NaN or an infinity
+	}
+	// x = f 2^e with f in [sqrt(1/2), sqrt(2)), so that the two terms of
+	// ln f + e ln 2 cannot cancel: e is 0 for all x near 1.
+	f, e := math.Frexp(x)
+	if f < math.Sqrt2/2 {
+		f, e = 2*f, e-1
+	}
+	bigF := newBig(f)
+	one := newBig(1)
+	sum := atanh2(newBig(0).Sub(bigF, one), newBig(0).Add(bigF, one))
+	ln2 := atanh2(one, newBig(3))
+	sum.Add(sum, ln2.Mul(ln2, newBig(float64(e))))
+	r, _ := sum.Float64()
+	return r
+}
+
+// atanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) for
+// |num/den| < 0.2 by its power series.
+func atanh2(num, den *big.Float) *big.Float {
+	z := newBig(0).Quo(num, den)
+	z2 := newBig(0).Mul(z, z)
+	power := newBig(0).Add(z, z)
+	sum, term := newBig(0), newBig(0)
+	for i := 1.0; power.Sign() != 0; i += 2 {
+		term.Quo(power, newBig(i))
+		if sum.Add(sum, term); term.MantExp(nil) < sum.MantExp(nil)-precision {
+			break
+		}
+		power.Mul(power, z2)
+	}
+	return sum
+}
+
+func newBig(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
