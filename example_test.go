@@ -118,7 +118,7 @@ func ExampleFilter_Fold() {
 	fmt.Printf("%d bytes at %.1e, then %d bytes at %.1e\n", f.SizeBytes(), f.FPR(), small.SizeBytes(), small.FPR())
 	fmt.Println(small.ContainsHash(bloom.SumUint64(49_999)))
 	// Output:
-	// 1204230 bytes at 7.3e-11, then 75270 bytes at 3.2e-03
+	// 1204230 bytes at 1.4e-09, then 75270 bytes at 3.2e-03
 	// true
 }
 
