@@ -75,6 +75,21 @@ func TestRaces(t *testing.T) {
 					func() { s.AddBatch(testkit.Digests[bloom.Hash](9, 100)) },
 				}
 		}},
+		{"blocked.SyncFilter", func() (keySet, []func() keySet, []func()) {
+			s := bloom.Must(blocked.NewSync(writers*perWriter, 1e-4))
+			other := bloom.Must(blocked.New(writers*perWriter, 1e-4))
+			other.AddString("other")
+			return s, []func() keySet{
+					func() keySet { return s.Snapshot() },
+					func() keySet { return decoded(s, new(blocked.SyncFilter)) },
+					func() keySet { return streamed(s, new(blocked.Filter)) },
+				}, []func(){
+					func() { s.FillRatio(); s.FPR(); s.ApproxCount() },
+					func() { bloom.Must(0, s.Merge(other)) },
+					func() { s.AddBatch(testkit.Digests[bloom.Hash](9, 100)) },
+					func() { s.ContainsBatch(nil, testkit.Digests[bloom.Hash](9, 100)) },
+				}
+		}},
 		{"Window", func() (keySet, []func() keySet, []func()) {
 			const span = 63 * time.Hour
 			var clock testkit.Clock
@@ -234,6 +249,7 @@ func TestHostile(t *testing.T) {
 		{new(bloom.Filter), encoded(bloom.Must(bloom.New(1e6, 0.01))), 2, 4},
 		{new(bloom.SyncFilter), encoded(bloom.Must(bloom.NewSync(1e6, 0.01))), 2, 4},
 		{new(blocked.Filter), encoded(bloom.Must(blocked.New(1e6, 0.01))), frameStart, 8 * 3},
+		{new(blocked.SyncFilter), encoded(bloom.Must(blocked.NewSync(1e6, 1e-4))), frameStart, 8 * 3},
 		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 1e5, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 8},
 		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 1e6, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
 	} {

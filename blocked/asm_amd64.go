@@ -30,10 +30,18 @@ func filterContains(f *Filter, key []byte) bool
 //go:noescape
 func filterContainsHash(f *Filter, h bloom.Hash) bool
 
-func filterAddPortable(f *Filter, key []byte) bool            { return f.AddHash(bloom.Sum(key)) }
-func filterAddHashPortable(f *Filter, h bloom.Hash) bool      { return f.add(h) }
-func filterContainsPortable(f *Filter, key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
-func filterContainsHashPortable(f *Filter, h bloom.Hash) bool { return f.contains(h) }
+//go:noescape
+func syncContains(f *SyncFilter, key []byte) bool
+
+//go:noescape
+func syncContainsHash(f *SyncFilter, h bloom.Hash) bool
+
+func filterAddPortable(f *Filter, key []byte) bool              { return f.AddHash(bloom.Sum(key)) }
+func filterAddHashPortable(f *Filter, h bloom.Hash) bool        { return f.add(h) }
+func filterContainsPortable(f *Filter, key []byte) bool         { return f.ContainsHash(bloom.Sum(key)) }
+func filterContainsHashPortable(f *Filter, h bloom.Hash) bool   { return f.contains(h) }
+func syncContainsPortable(f *SyncFilter, key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
+func syncContainsHashPortable(f *SyncFilter, h bloom.Hash) bool { return f.contains(h) }
 
 // batchChunk is how many hashes a batch hands to assembly at once: it cannot be
 // preempted, and should return within some microseconds.

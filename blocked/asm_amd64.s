@@ -105,6 +105,30 @@ TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
 portable:
 	JMP ·filterContainsHashPortable(SB)
 
+// A SyncFilter begins with its Filter. On amd64 the loads of aligned words that make up
+// that of a block are atomic each.
+
+// func syncContains(f *SyncFilter, key []byte) bool
+TEXT ·syncContains(SB), NOSPLIT, $0-33
+	FILTER(portable)
+	KEY(portable)
+	MOVQ f+0(FP), DX
+	CONTAINS
+	MOVB CX, ret+32(FP)
+	RET
+portable:
+	JMP ·syncContainsPortable(SB)
+
+// func syncContainsHash(f *SyncFilter, h bloom.Hash) bool
+TEXT ·syncContainsHash(SB), NOSPLIT, $0-25
+	FILTER(portable)
+	MOVQ h_H1+8(FP), AX
+	CONTAINS
+	MOVB CX, ret+24(FP)
+	RET
+portable:
+	JMP ·syncContainsHashPortable(SB)
+
 // The batches fetch each block this many hashes before it is needed, so that as
 // many cache misses overlap.
 #define AHEAD 32

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
@@ -76,14 +77,13 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 func (f *Filter) Clone() *Filter {
 	g := new(Filter)
 	if f.lines > 0 {
-		g.set(memory.Words(len(f.words)), f.lines)
-		copy(g.words, f.words)
+		g.set(memory.Clone(f.words), f.lines)
 	}
 	return g
 }
 
 // Reset removes all keys. It keeps the memory and the parameters.
-func (f *Filter) Reset() { clear(f.words) }
+func (f *Filter) Reset() { memory.Clear(f.words) }
 
 // Equal reports whether f and g have the same parameters and the same bits.
 func (f *Filter) Equal(g *Filter) bool {
@@ -102,14 +102,16 @@ func (f *Filter) String() string {
 	return fmt.Sprintf("blocked.Filter(m=%d, lines=%d)", f.M(), f.lines)
 }
 
+// The estimates load words atomically: a SyncFilter's may change meanwhile.
+
 // FillRatio returns the fraction of bits set, from 0 to 1. It reads the whole filter.
 func (f *Filter) FillRatio() float64 {
 	if f.lines == 0 {
 		return 0
 	}
 	ones := 0
-	for _, w := range f.words {
-		ones += bits.OnesCount64(w)
+	for i := range f.words {
+		ones += bits.OnesCount64(atomic.LoadUint64(&f.words[i]))
 	}
 	return float64(ones) / float64(f.M())
 }
@@ -126,8 +128,8 @@ func (f *Filter) ApproxCount() uint64 {
 	var blocks [blockBits + 1]uint64 // by ones
 	for i := 0; i < len(f.words); i += blockWords {
 		ones := 0
-		for _, w := range f.words[i : i+blockWords] {
-			ones += bits.OnesCount64(w)
+		for j := range blockWords {
+			ones += bits.OnesCount64(atomic.LoadUint64(&f.words[i+j]))
 		}
 		blocks[ones]++
 	}
@@ -150,7 +152,8 @@ func (f *Filter) FPR() float64 {
 	var sum float64
 	for i := 0; i < len(f.words); i += blockWords {
 		product := 1.0
-		for _, w := range f.words[i : i+blockWords] {
+		for j := range blockWords {
+			w := atomic.LoadUint64(&f.words[i+j])
 			product *= float64(bits.OnesCount32(uint32(w)) * bits.OnesCount32(uint32(w>>32)))
 		}
 		sum += product

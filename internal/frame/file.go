@@ -2,11 +2,13 @@ package frame
 
 import (
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 
 	"github.com/seed79a3ff49/bloom/internal/atomicfile"
 	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // SaveFile has a type's WriteTo write the file at path, atomically and durably; see
@@ -68,3 +70,42 @@ func (r *FileReader) Read(p []byte) (int, error) {
 func (r *FileReader) Len() int { return int(max(0, min(r.left, maxInt))) }
 
 const maxInt = int64(^uint(0) >> 1)
+
+// MapFile maps the file at path, which holds a frame and no more. It looks at the
+// file's length and at the frame's header. The map is aligned for words, and the
+// header's size is a multiple of 8. See memory.Map and Verify.
+func (k *Kind) MapFile(path string, check Check) (data []byte, params []uint64, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: opening: %w", k.Package, err)
+	}
+	defer file.Close() // a map outlives the descriptor
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: opening: %w", k.Package, err)
+	}
+	_, params, n, err := k.Header(file, check)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w (in %s)", err, path)
+	}
+	size := Size(len(params), n)
+	switch {
+	case info.Size() < size:
+		return nil, nil, fmt.Errorf("%w (in %s)", format.Errorf(k.Package, "truncated: %d bytes, not %d", info.Size(), size), path)
+	case info.Size() > size:
+		return nil, nil, fmt.Errorf("%w (in %s)", format.Errorf(k.Package, "%d bytes too many", info.Size()-size), path)
+	case size > maxInt:
+		return nil, nil, fmt.Errorf("%s: file of %d bytes is larger than the address space", k.Package, size)
+	}
+	data, err = memory.Map(file, int(size))
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: mapping: %w", k.Package, err)
+	}
+	return data, params, nil
+}
+
+// Verify holds the bytes of a frame against its checksum.
+func (k *Kind) Verify(data []byte) error {
+	body := len(data) - end
+	return k.checkSum(crc32.Checksum(data[:body], castagnoli), data[body:])
+}

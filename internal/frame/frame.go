@@ -128,14 +128,16 @@ func (a *Appender) Write(p []byte) (int, error) {
 // version of the frame. Its error refuses them before memory is taken.
 type Check func(params []uint64) (words uint64, err error)
 
-// Read reads the frame that r yields next, and no byte more. It returns how many
-// bytes it read. Its errors are as ReadFrom of the types should return them.
-func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, total int64, err error) {
-	var sum crc
-	read := func(p []byte) error {
-		n, err := io.ReadFull(r, p)
-		total += int64(n)
-		if err == io.EOF && total > 0 {
+// Header reads what comes before the words of the frame that r yields next, and no
+// byte more. It returns the bytes that it read, also with an error. Its errors are as
+// ReadFrom of the types should return them.
+func (k *Kind) Header(r io.Reader, check Check) (head []byte, params []uint64, n int, err error) {
+	read := func(size int) error {
+		from := len(head)
+		head = slices.Grow(head, size)[:from+size]
+		n, err := io.ReadFull(r, head[from:])
+		head = head[:from+n]
+		if err == io.EOF && from > 0 {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
@@ -143,13 +145,12 @@ func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, total int
 		}
 		return nil
 	}
-	fail := func(f string, args ...any) ([]uint64, []uint64, int64, error) {
-		return nil, nil, total, format.Errorf(k.Package, f, args...)
+	fail := func(f string, args ...any) ([]byte, []uint64, int, error) {
+		return head, nil, 0, format.Errorf(k.Package, f, args...)
 	}
 
-	head := make([]byte, start)
-	if err := read(head); err != nil {
-		return nil, nil, total, err
+	if err := read(start); err != nil {
+		return head, nil, 0, err
 	}
 	switch version := head[4]; {
 	case string(head[:3]) != magic:
@@ -163,35 +164,56 @@ func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, total int
 	case head[5]|head[6]|head[7] != 0:
 		return fail("reserved bytes % x are not zero", head[5:8])
 	}
-	sum.Write(head)
 	params = make([]uint64, k.params[head[4]-1])
-	raw := make([]byte, 8*len(params))
-	if err := read(raw); err != nil {
-		return nil, nil, total, err
+	if err := read(8 * len(params)); err != nil {
+		return head, nil, 0, err
 	}
-	sum.Write(raw)
-	words.Get(params, raw, words.LittleEndian)
-	n, err := check(params)
+	words.Get(params, head[start:], words.LittleEndian)
+	count, err := check(params)
 	if err != nil {
 		return fail("%s", strings.TrimPrefix(err.Error(), k.Package+": "))
 	}
-	if n > MaxWords {
-		return fail("word count %d is outside [0, %d]", n, uint64(MaxWords))
+	if count > MaxWords {
+		return fail("word count %d is outside [0, %d]", count, uint64(MaxWords))
 	}
+	return head, params, int(count), nil
+}
 
-	array, m, err := words.Read(r, &sum, int(n), words.LittleEndian)
+// Read reads the frame that r yields next, and no byte more. It returns how many
+// bytes it read. Its errors are as ReadFrom of the types should return them.
+func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, total int64, err error) {
+	head, params, n, err := k.Header(r, check)
+	total = int64(len(head))
+	if err != nil {
+		return nil, nil, total, err
+	}
+	sum := crc(crc32.Checksum(head, castagnoli))
+	array, m, err := words.Read(r, &sum, n, words.LittleEndian)
 	total += m
 	if err != nil {
 		return nil, nil, total, format.ReadError(k.Package, err)
 	}
-	var tail [end]byte
-	if err := read(tail[:]); err != nil {
+	tail := make([]byte, end)
+	read, err := io.ReadFull(r, tail)
+	total += int64(read)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, nil, total, format.ReadError(k.Package, err)
+	}
+	if err := k.checkSum(uint32(sum), tail); err != nil {
 		return nil, nil, total, err
 	}
-	if got := binary.LittleEndian.Uint32(tail[:]); got != uint32(sum) {
-		return fail("checksum is %08x, should be %08x", got, uint32(sum))
-	}
 	return params, array, total, nil
+}
+
+// checkSum compares a sum with the end of a frame.
+func (k *Kind) checkSum(sum uint32, tail []byte) error {
+	if got := binary.LittleEndian.Uint32(tail); got != sum {
+		return format.Errorf(k.Package, "checksum is %08x, should be %08x", got, sum)
+	}
+	return nil
 }
 
 type crc uint32

@@ -15,3 +15,10 @@ func BytesOf(s string) []byte {
 func NoEscape(key []byte) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(nil, uintptr(unsafe.Pointer(unsafe.SliceData(key))))), len(key))
 }
+
+// WordsOf returns the bytes from the given one on as words in the machine's order of
+// bytes, where they lie. That byte must be at a multiple of 8, in an array that begins
+// at one.
+func WordsOf(data []byte, from, n int) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[from:][: 8*n : 8*n][0])), n)
+}

@@ -15,3 +15,33 @@ func Words(n int) []uint64 {
 // hugeBytes is the size from which an array asks for huge pages: past the reach
 // of the second-level TLB, where each random access would walk the page table.
 const hugeBytes = 16 << 20
+
+// Clear zeroes words. A garbage collection can begin meanwhile: Go's clear and copy
+// are assembly, which nothing interrupts, and take a second for ten gigabytes.
+func Clear(words []uint64) {
+	for ; len(words) > 0; words = words[min(len(words), chunk):] {
+		clearChunk(words[:min(len(words), chunk)])
+	}
+}
+
+// Clone returns a copy of words. A garbage collection can begin meanwhile.
+func Clone(words []uint64) []uint64 {
+	c := Words(len(words))
+	for to := c; len(words) > 0; words, to = words[min(len(words), chunk):], to[min(len(to), chunk):] {
+		copyChunk(to, words[:min(len(words), chunk)])
+	}
+	return c
+}
+
+// chunk is how many words are handled without interruption, in some 50 microseconds
+// if their pages are fresh.
+const chunk = 32 << 10
+
+// A call of a function that is not inlined can be interrupted. A loop with nothing but
+// assembly in it cannot.
+
+//go:noinline
+func clearChunk(words []uint64) { clear(words) }
+
+//go:noinline
+func copyChunk(to, from []uint64) { copy(to, from) }

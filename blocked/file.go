@@ -1,0 +1,124 @@
+package blocked
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+)
+
+// File looks keys up in a file, where the system has memory maps as Unix and
+// Windows do: look-ups read what they need, and processes share what was read. So
+// the file may be larger than memory. Elsewhere a File is a copy in memory.
+//
+// On Linux a look-up in a part that is not in memory reads one page a line. So a key
+// takes at most four reads, and no memory is filled with pages that nobody asked for.
+//
+// The file must not be written to or cut while it is open: look-ups would go
+// wrong, or the process die of SIGBUS. SaveFile to its path is safe on Unix, as
+// is removing it; the File then still shows the old filter. A File may be used
+// by many goroutines at once, but for Close. A File that is zero or closed panics
+// when it is asked for a key.
+type File struct {
+	f    Filter // whose words are in data, in the order of bytes that data has
+	data []byte // the whole file, nil if closed
+	mark
+}
+
+// OpenFile opens a file that [Filter.SaveFile] wrote. It looks at its length and its
+// header, so that it takes as long for a large file as for a small one. A damaged word
+// goes unnoticed until [File.Verify]. The caller must Close the File.
+func OpenFile(path string) (*File, error) {
+	data, params, err := frame.Blocked.MapFile(path, checkParams)
+	if err != nil {
+		return nil, err
+	}
+	memory.AdviseRandom(data)
+	f := &File{data: data}
+	n, _ := checkParams(params)
+	f.f.set(memory.WordsOf(data, int(frame.Size(len(params), 0))-4, int(n)), int(linesOf(params)))
+	return f, nil
+}
+
+const errClosed = "blocked: use of a File that is closed or zero"
+
+// opened returns the Filter, which is there until f is closed.
+func (f *File) opened() *Filter {
+	if f.data == nil {
+		panic(errClosed)
+	}
+	return &f.f
+}
+
+// Contains reports whether key may have been added; see [Filter.Contains].
+func (f *File) Contains(key []byte) bool {
+	if bigEndian {
+		return f.ContainsHash(bloom.Sum(key))
+	}
+	return f.opened().Contains(key)
+}
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (f *File) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
+
+// ContainsHash is Contains by digest.
+func (f *File) ContainsHash(h bloom.Hash) bool {
+	if bigEndian {
+		return f.opened().containsReversed(h)
+	}
+	return f.opened().ContainsHash(h)
+}
+
+// bigEndian reports a machine whose words have the other order of bytes than a file's.
+var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
+
+// containsReversed is contains where each word has its bytes in the other order.
+func (f *Filter) containsReversed(h bloom.Hash) bool {
+	values := spread(h)
+	var clear uint64
+	for l, value := range values[:f.lines] {
+		for i, w := range f.words[block(&values, l, len(f.words)):][:blockWords] {
+			clear |= mask(value, i) &^ bits.ReverseBytes64(w)
+		}
+	}
+	return clear == 0
+}
+
+// M returns the number of bits, a multiple of 256. It is 0 if f is closed.
+func (f *File) M() uint64 { return f.f.M() }
+
+// Lines returns the number of blocks in which a key has bits; see [Filter.Lines].
+func (f *File) Lines() int { return f.f.lines }
+
+// SizeBytes returns the length of the file. It is 0 if f is closed.
+func (f *File) SizeBytes() int64 { return int64(len(f.data)) }
+
+// String describes f by its parameters.
+func (f *File) String() string { return fmt.Sprintf("File of %v", &f.f) }
+
+// Verify reads all of the file and returns an error, which wraps [bloom.ErrFormat], if
+// its bytes are not the ones that SaveFile wrote.
+func (f *File) Verify() error {
+	f.opened()
+	memory.AdviseSequential(f.data)
+	defer memory.AdviseRandom(f.data)
+	return frame.Blocked.Verify(f.data)
+}
+
+// Close releases the map. No method may be running meanwhile. Closing again does
+// nothing.
+func (f *File) Close() error {
+	if f.data == nil {
+		return nil
+	}
+	data := f.data
+	f.f.set(nil, 0)
+	f.data = nil
+	if err := memory.Unmap(data); err != nil {
+		return fmt.Errorf("blocked: unmapping: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package blocked
+
+import (
+	"math/bits"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestFile holds a File to what the Filter that was saved does.
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "filter")
+	for lines := 1; lines <= maxLines; lines++ {
+		f := bloom.Must(NewSize(1000*256, lines))
+		keys := testkit.Digests[bloom.Hash](1, 5000)
+		f.AddBatch(keys)
+		f.AddString("key")
+		require.NoError(t, f.SaveFile(path))
+		file, err := OpenFile(path)
+		require.NoError(t, err)
+		for _, h := range append(keys, testkit.Digests[bloom.Hash](2, 5000)...) {
+			require.Equal(t, f.ContainsHash(h), file.ContainsHash(h))
+		}
+		require.True(t, file.Contains([]byte("key")))
+		require.True(t, file.ContainsString("key"))
+		require.False(t, file.ContainsString("another"))
+		require.Equal(t, f.M(), file.M())
+		require.Equal(t, lines, file.Lines())
+		require.Equal(t, f.SizeBytes(), file.SizeBytes())
+		require.NoError(t, file.Verify())
+		require.NoError(t, file.Close())
+
+		for i, w := range f.words {
+			f.words[i] = bits.ReverseBytes64(w)
+		}
+		for _, h := range keys {
+			require.True(t, f.containsReversed(h))
+		}
+		require.False(t, f.containsReversed(bloom.SumString("another")))
+	}
+}
+
+// TestFileVersion1 opens what has no lines in its header, with 16 bytes in all.
+func TestFileVersion1(t *testing.T) {
+	file, err := OpenFile("testdata/v1.frame")
+	require.NoError(t, err)
+	defer file.Close()
+	require.Equal(t, 1, file.Lines())
+	require.NoError(t, file.Verify())
+	f := bloom.Must(LoadFile("testdata/v1.frame"))
+	for _, h := range testkit.Digests[bloom.Hash](1, 1000) {
+		require.Equal(t, f.ContainsHash(h), file.ContainsHash(h))
+	}
+	for _, key := range []string{"0", "1", "999"} {
+		require.True(t, file.ContainsString(key))
+	}
+}
+
+// TestFileUnread opens a file whose words nobody can have read: it is 64 GiB long, and
+// has no blocks on disk.
+func TestFileUnread(t *testing.T) {
+	if maxBlocks < 1<<31 {
+		t.Skip("larger than the address space")
+	}
+	path := filepath.Join(t.TempDir(), "filter")
+	const blocks = 1<<31 + 1
+	head := frame.Blocked.Append(nil, []uint64{blocks, 2, 0}, nil)[:32]
+	require.NoError(t, os.WriteFile(path, head, 0o600))
+	require.NoError(t, os.Truncate(path, 36+32*blocks))
+	var file *File
+	taken := testkit.Allocated(func() { file = bloom.Must(OpenFile(path)) })
+	require.Less(t, taken, uint64(64<<10))
+	defer file.Close()
+	require.False(t, file.ContainsString("key"))
+	require.EqualValues(t, uint64(256*blocks), file.M())
+}
+
+func TestFileErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "filter")
+	_, err := OpenFile(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+
+	f := bloom.Must(New(10, 1e-6))
+	f.AddString("key")
+	good := bloom.Must(f.MarshalBinary())
+	testkit.Damage(t, good, func(data []byte) error {
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		file, err := OpenFile(path)
+		if err != nil {
+			require.ErrorContains(t, err, path)
+			return err
+		}
+		defer file.Close()
+		return file.Verify()
+	})
+
+	require.NoError(t, os.WriteFile(path, good, 0o600))
+	file, err := OpenFile(path)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	require.NoError(t, file.Close())
+	for _, closed := range []*File{file, new(File)} {
+		require.PanicsWithValue(t, errClosed, func() { closed.Contains(nil) })
+		require.PanicsWithValue(t, errClosed, func() { closed.ContainsString("key") })
+		require.PanicsWithValue(t, errClosed, func() { closed.ContainsHash(bloom.Hash{}) })
+		require.PanicsWithValue(t, errClosed, func() { _ = closed.Verify() })
+		require.Zero(t, closed.SizeBytes())
+	}
+}

@@ -1,0 +1,223 @@
+package blocked
+
+import (
+	"io"
+	"slices"
+	"sync/atomic"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+)
+
+// SyncFilter is a [Filter] for any number of goroutines that add, look up,
+// estimate and encode at once. It takes no locks: a key whose Add has returned
+// is found by every later call. Its bits and its binary form are Filter's.
+//
+// Looking up takes as long as in a Filter, and so, nearly, does adding a key that is
+// there: a word is written only if bits are missing in it. A new key takes an atomic
+// write for each word, four to a line.
+//
+// If several goroutines add the same new key at once, Add reports true to at least one
+// of them, and maybe to several. A SyncFilter has only the operations that make sense
+// while others write; [SyncFilter.Snapshot] has the rest.
+//
+// The zero SyncFilter contains nothing and can be decoded into; adding to it
+// panics. Decoding needs the SyncFilter to itself. It must not be copied.
+type SyncFilter struct {
+	f Filter // first: assembly takes one for the other
+	mark
+}
+
+// NewSync is [New] for a SyncFilter.
+func NewSync(n uint64, p float64) (*SyncFilter, error) {
+	f, err := New(n, p)
+	if err != nil {
+		return nil, err
+	}
+	return NewSyncFrom(f), nil
+}
+
+// NewSyncFrom returns a SyncFilter that takes over f's bits without a copy, and
+// leaves f the zero Filter.
+func NewSyncFrom(f *Filter) *SyncFilter {
+	s := new(SyncFilter)
+	s.f.set(f.words, f.lines)
+	f.set(nil, 0)
+	return s
+}
+
+// Snapshot returns a copy that holds every key whose Add had returned before
+// the call. Of keys being added meanwhile it may hold some bits, which can make
+// it report them, and others, a little more often than FPR says.
+func (s *SyncFilter) Snapshot() *Filter {
+	f := new(Filter)
+	if s.f.lines > 0 {
+		f.set(memory.Words(len(s.f.words)), s.f.lines)
+		for i := range f.words {
+			f.words[i] = atomic.LoadUint64(&s.f.words[i])
+		}
+	}
+	return f
+}
+
+// Add adds key and reports whether the filter changed; see [Filter.Add].
+func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(bloom.Sum(key)) }
+
+// AddString is Add of key's bytes, without copying them.
+func (s *SyncFilter) AddString(key string) bool { return s.AddHash(bloom.SumString(key)) }
+
+// AddHash is Add by digest.
+func (s *SyncFilter) AddHash(h bloom.Hash) bool {
+	return !syncContainsHash(s, h) && s.add(h)
+}
+
+// Contains reports whether key may have been added; see [Filter.Contains].
+func (s *SyncFilter) Contains(key []byte) bool { return syncContains(s, key) }
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(memory.BytesOf(key)) }
+
+// ContainsHash is Contains by digest.
+func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return syncContainsHash(s, h) }
+
+// add is AddHash in Go.
+func (s *SyncFilter) add(h bloom.Hash) (changed bool) {
+	f := &s.f
+	if f.lines == 0 {
+		panic(errZero)
+	}
+	values := spread(h)
+	for l, value := range values[:f.lines] {
+		block := (*[blockWords]uint64)(f.words[block(&values, l, len(f.words)):])
+		for i := range block {
+			// A line of cache that is not written stays with every processor that
+			// reads it.
+			if bits := mask(value, i); bits&^atomic.LoadUint64(&block[i]) != 0 {
+				atomic.OrUint64(&block[i], bits)
+				changed = true
+			}
+		}
+	}
+	return changed
+}
+
+// contains is ContainsHash in Go.
+func (s *SyncFilter) contains(h bloom.Hash) bool {
+	f := &s.f
+	values := spread(h)
+	var clear uint64
+	for l, value := range values[:f.lines] {
+		block := (*[blockWords]uint64)(f.words[block(&values, l, len(f.words)):])
+		for i := range block {
+			clear |= mask(value, i) &^ atomic.LoadUint64(&block[i])
+		}
+	}
+	return clear == 0 && f.lines != 0
+}
+
+// AddBatch adds hs and returns how many of them changed the filter; see
+// [Filter.AddBatch].
+func (s *SyncFilter) AddBatch(hs []bloom.Hash) (added int) {
+	var found [batchChunk]bool
+	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
+		chunk := hs[:min(len(hs), batchChunk)]
+		for i, there := range s.ContainsBatch(found[:0], chunk) {
+			if !there && s.add(chunk[i]) {
+				added++
+			}
+		}
+	}
+	return added
+}
+
+// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
+// allocates only if dst lacks room.
+func (s *SyncFilter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+	if s.f.fast > 0 {
+		return s.f.ContainsBatch(dst, hs)
+	}
+	dst = slices.Grow(dst, len(hs))
+	for _, h := range hs {
+		dst = append(dst, s.contains(h))
+	}
+	return dst
+}
+
+// Merge adds every key that g contains. It returns an error, and leaves s as it was,
+// unless the two have as many bits and lines. Nothing may write to g meanwhile.
+func (s *SyncFilter) Merge(g *Filter) error {
+	if err := s.f.compatible(g); err != nil {
+		return err
+	}
+	for i, w := range g.words {
+		if w&^atomic.LoadUint64(&s.f.words[i]) != 0 {
+			atomic.OrUint64(&s.f.words[i], w)
+		}
+	}
+	return nil
+}
+
+// Reset removes every key whose Add had returned before the call. A key that is being
+// added meanwhile may be removed or not.
+func (s *SyncFilter) Reset() {
+	for i := range s.f.words {
+		if atomic.LoadUint64(&s.f.words[i]) != 0 {
+			atomic.StoreUint64(&s.f.words[i], 0)
+		}
+	}
+}
+
+// M returns the number of bits, a multiple of 256.
+func (s *SyncFilter) M() uint64 { return s.f.M() }
+
+// Lines returns the number of blocks in which a key has bits; see [Filter.Lines].
+func (s *SyncFilter) Lines() int { return s.f.lines }
+
+// String describes s by its parameters.
+func (s *SyncFilter) String() string { return "Sync of " + s.f.String() }
+
+// FillRatio returns the fraction of bits set, from 0 to 1. It reads the whole filter.
+func (s *SyncFilter) FillRatio() float64 { return s.f.FillRatio() }
+
+// ApproxCount estimates the number of distinct keys added; see
+// [Filter.ApproxCount]. It reads the whole filter.
+func (s *SyncFilter) ApproxCount() uint64 { return s.f.ApproxCount() }
+
+// FPR returns the probability that a key which was not added is reported as
+// present, as things are now. It reads the whole filter.
+func (s *SyncFilter) FPR() float64 { return s.f.FPR() }
+
+// The encodings load each word atomically, once. Like Snapshot, they hold every key
+// added before the call.
+
+// SizeBytes returns the length of the binary form; see [Filter.SizeBytes].
+func (s *SyncFilter) SizeBytes() int64 { return s.f.SizeBytes() }
+
+// AppendBinary appends a Filter's binary form to dst. Like [SyncFilter.Snapshot], it
+// holds every key added before the call.
+func (s *SyncFilter) AppendBinary(dst []byte) ([]byte, error) { return s.f.AppendBinary(dst) }
+
+// MarshalBinary returns a Filter's binary form; see [SyncFilter.AppendBinary].
+func (s *SyncFilter) MarshalBinary() ([]byte, error) { return s.f.MarshalBinary() }
+
+// WriteTo writes a Filter's binary form to w; see [SyncFilter.AppendBinary].
+func (s *SyncFilter) WriteTo(w io.Writer) (int64, error) { return s.f.WriteTo(w) }
+
+// SaveFile writes a file for [LoadFile] and [OpenFile]; see [Filter.SaveFile] and
+// [SyncFilter.AppendBinary].
+func (s *SyncFilter) SaveFile(path string) error { return s.f.SaveFile(path) }
+
+// UnmarshalBinary is [Filter.UnmarshalBinary].
+func (s *SyncFilter) UnmarshalBinary(data []byte) error { return s.f.UnmarshalBinary(data) }
+
+// ReadFrom is [Filter.ReadFrom].
+func (s *SyncFilter) ReadFrom(r io.Reader) (int64, error) { return s.f.ReadFrom(r) }
+
+// AppendText is [Filter.AppendText].
+func (s *SyncFilter) AppendText(dst []byte) ([]byte, error) { return s.f.AppendText(dst) }
+
+// MarshalText is [Filter.MarshalText].
+func (s *SyncFilter) MarshalText() ([]byte, error) { return s.f.MarshalText() }
+
+// UnmarshalText is [Filter.UnmarshalText].
+func (s *SyncFilter) UnmarshalText(text []byte) error { return s.f.UnmarshalText(text) }

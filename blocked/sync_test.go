@@ -1,0 +1,134 @@
+package blocked
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestSync holds a SyncFilter to what a Filter does, in every way to add and look up.
+func TestSync(t *testing.T) {
+	for lines := 1; lines <= maxLines; lines++ {
+		f := bloom.Must(NewSize(300*256, lines))
+		s, portable, batch := NewSyncFrom(f.Clone()), NewSyncFrom(f.Clone()), NewSyncFrom(f.Clone())
+		keys := append(testkit.Digests[bloom.Hash](1, 2000), edges...)
+		keys = append(keys, keys[:10]...)
+		added := 0
+		for _, h := range keys {
+			changed := f.AddHash(h)
+			require.Equal(t, changed, s.AddHash(h))
+			require.Equal(t, changed, portable.add(h))
+			if changed {
+				added++
+			}
+		}
+		require.Equal(t, added, batch.AddBatch(keys))
+		for _, s := range []*SyncFilter{s, portable, batch} {
+			require.True(t, f.Equal(s.Snapshot()))
+		}
+		probes := append(keys, testkit.Digests[bloom.Hash](2, 2000)...)
+		got := s.ContainsBatch([]bool{true}, probes)
+		require.True(t, got[0])
+		for i, h := range probes {
+			want := f.ContainsHash(h)
+			require.Equal(t, want, s.ContainsHash(h))
+			require.Equal(t, want, s.contains(h))
+			require.Equal(t, want, got[1+i])
+		}
+		for i := range 200 {
+			key := fmt.Append(nil, i)
+			require.Equal(t, f.Add(key), s.Add(key))
+			require.True(t, s.Contains(key))
+			require.False(t, s.AddString(string(key)))
+			require.True(t, s.ContainsString(string(key)))
+		}
+		require.True(t, f.Equal(s.Snapshot()))
+		require.Equal(t, f.FPR(), s.FPR())
+		require.Equal(t, f.ApproxCount(), s.ApproxCount())
+		require.Equal(t, f.FillRatio(), s.FillRatio())
+		require.Equal(t, f.M(), s.M())
+		require.Equal(t, lines, s.Lines())
+
+		g := bloom.Must(NewSize(300*256, lines))
+		g.AddBatch(testkit.Digests[bloom.Hash](3, 500))
+		require.NoError(t, f.Merge(g))
+		require.NoError(t, s.Merge(g))
+		require.True(t, f.Equal(s.Snapshot()))
+		require.Error(t, s.Merge(bloom.Must(NewSize(256, lines))))
+		s.Reset()
+		require.Zero(t, s.FillRatio())
+	}
+}
+
+// TestSyncForms writes what a Filter reads, and the other way round.
+func TestSyncForms(t *testing.T) {
+	f := bloom.Must(New(500, 1e-5))
+	f.AddBatch(testkit.Digests[bloom.Hash](1, 500))
+	s := NewSyncFrom(f.Clone())
+	want := bloom.Must(f.MarshalBinary())
+	require.Equal(t, want, bloom.Must(s.MarshalBinary()))
+	require.EqualValues(t, len(want), s.SizeBytes())
+	var out bytes.Buffer
+	bloom.Must(s.WriteTo(&out))
+	require.Equal(t, want, out.Bytes())
+	var a, b, c SyncFilter
+	bloom.Must(a.ReadFrom(&out))
+	require.NoError(t, b.UnmarshalBinary(want))
+	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(s)), &c))
+	path := filepath.Join(t.TempDir(), "filter")
+	require.NoError(t, s.SaveFile(path))
+	for _, got := range []*Filter{a.Snapshot(), b.Snapshot(), c.Snapshot(), bloom.Must(LoadFile(path))} {
+		require.True(t, f.Equal(got))
+	}
+
+	taken := f.Clone()
+	NewSyncFrom(taken)
+	require.True(t, taken.Equal(new(Filter)))
+
+	var zero SyncFilter
+	require.False(t, zero.ContainsString(""))
+	require.False(t, zero.ContainsHash(bloom.Hash{}))
+	require.Equal(t, []bool{false}, zero.ContainsBatch(nil, make([]bloom.Hash, 1)))
+	require.True(t, zero.Snapshot().Equal(new(Filter)))
+	require.PanicsWithValue(t, errZero, func() { zero.AddString("") })
+	require.PanicsWithValue(t, errZero, func() { zero.AddBatch(make([]bloom.Hash, 1)) })
+	_, err := zero.MarshalBinary()
+	require.Equal(t, errZeroForm, err)
+	_, err = NewSync(1, 0)
+	require.Error(t, err)
+	_, err = json.Marshal(struct{ S any }{*NewSyncFrom(taken)})
+	require.Error(t, err)
+}
+
+// TestSyncWriters has goroutines set different bits of the same words. Without atomic
+// writes some get lost.
+func TestSyncWriters(t *testing.T) {
+	const writers, perWriter = 4, 20_000
+	s := bloom.Must(NewSync(writers*perWriter, 1e-5))
+	hs := testkit.Digests[bloom.Hash](1, writers*perWriter)
+	var writing sync.WaitGroup
+	for w := range writers {
+		writing.Add(1)
+		go func() {
+			defer writing.Done()
+			for _, h := range hs[w*perWriter/2:][:perWriter] {
+				s.AddHash(h)
+				if !s.ContainsHash(h) {
+					t.Error("a key is missing")
+				}
+			}
+		}()
+	}
+	writing.Wait()
+	want := bloom.Must(New(writers*perWriter, 1e-5))
+	want.AddBatch(hs[:(writers+1)*perWriter/2])
+	require.True(t, want.Equal(s.Snapshot()))
+}

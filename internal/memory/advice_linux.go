@@ -1,0 +1,10 @@
+package memory
+
+import "syscall"
+
+// AdviseRandom tells the kernel that a map is read here and there. It then reads the
+// pages that are asked for, and not 32 around each.
+func AdviseRandom(data []byte) { _ = syscall.Madvise(data, syscall.MADV_RANDOM) }
+
+// AdviseSequential tells the kernel that a map is read from start to end.
+func AdviseSequential(data []byte) { _ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL) }

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package memory
+
+// AdviseRandom and AdviseSequential are described in advice_linux.go.
+
+func AdviseRandom([]byte) {}
+
+func AdviseSequential([]byte) {}
