@@ -14,8 +14,11 @@ import (
 // Windows do: look-ups read what they need, and processes share what was read. So
 // the file may be larger than memory. Elsewhere a File is a copy in memory.
 //
-// On Linux a look-up in a part that is not in memory reads one page a line. So a key
-// takes at most four reads, and no memory is filled with pages that nobody asked for.
+// On Linux a look-up that finds nothing in memory reads one page a line, and not its
+// neighbours. Of a file of 2 GiB on a cloud disk, 2,000 keys read 15 MB, at 0.07 ms
+// each; without advice to the kernel they read all of it, at 1 ms each. If memory has
+// room for the file, and many keys follow, call [File.Verify] first: it reads the
+// whole file in order.
 //
 // The file must not be written to or cut while it is open: look-ups would go
 // wrong, or the process die of SIGBUS. SaveFile to its path is safe on Unix, as
