@@ -1,0 +1,43 @@
+package bloom
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"unsafe" // for mincore
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestOpenFileLarge opens a gigabyte and looks a key up: hardly any of it is read or
+// allocated.
+func TestOpenFileLarge(t *testing.T) {
+	const words = 1 << 27
+	path := filepath.Join(t.TempDir(), "f")
+	writeFile(t, path, binary.BigEndian.AppendUint32([]byte{1, 7}, words))
+	require.NoError(t, os.Truncate(path, guava.HeaderSize+8*words))
+
+	var file *File
+	require.Less(t, testkit.Allocated(func() { file = Must(OpenFile(path)) }), uint64(1<<20))
+	defer file.Close()
+	file.ContainsString("key")
+
+	pages := make([]byte, (len(file.data)+os.Getpagesize()-1)/os.Getpagesize())
+	_, _, errno := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&file.data[0])), uintptr(len(file.data)), uintptr(unsafe.Pointer(&pages[0])))
+	if errno != 0 {
+		t.Skipf("mincore: %v", errno)
+	}
+	read := 0
+	for _, in := range pages {
+		read += int(in & 1)
+	}
+	t.Logf("%d of %d pages were read", read, len(pages))
+	require.Positive(t, read)
+	// The system reads ahead around each page, by some hundred KiB.
+	require.Less(t, read, len(pages)/20)
+}

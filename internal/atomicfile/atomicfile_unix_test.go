@@ -1,0 +1,220 @@
+//go:build unix
+
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+func names(t *testing.T, dir string) (names []string) {
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func mode(t *testing.T, path string) fs.FileMode {
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	return info.Mode()
+}
+
+// TestPermissions: a new file has what os.Create gives, one that replaces another
+// has that one's.
+func TestPermissions(t *testing.T) {
+	dir := t.TempDir()
+	model, path := filepath.Join(dir, "model"), filepath.Join(dir, "f")
+	require.NoError(t, os.WriteFile(model, nil, 0o666))
+	require.NoError(t, Write(path, text("new")))
+	require.Equal(t, mode(t, model), mode(t, path))
+	for _, perm := range []fs.FileMode{0o600, 0o640, 0o666, 0o400} {
+		require.NoError(t, os.Chmod(path, perm))
+		require.NoError(t, Write(path, text("newer")))
+		require.Equal(t, perm, mode(t, path))
+	}
+	require.Equal(t, []string{"f", "model"}, names(t, dir))
+}
+
+// TestPrivateUntilWhole looks at the temporary file while it is written: whoever may
+// not read the old file must not read the new one at any moment.
+func TestPrivateUntilWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for _, perm := range []fs.FileMode{0o600, 0o640, 0o644} {
+		require.NoError(t, os.WriteFile(path, nil, perm))
+		require.NoError(t, os.Chmod(path, perm))
+		require.NoError(t, Write(path, func(w io.Writer) error {
+			require.Equal(t, fs.FileMode(0o600), mode(t, w.(*os.File).Name()))
+			return nil
+		}))
+		require.Equal(t, perm, mode(t, path))
+	}
+}
+
+// TestOwner: root keeps the owner. Anybody else who cannot keep the group gives the
+// new one no more than others have.
+func TestOwner(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, os.WriteFile(path, nil, 0o664))
+	require.NoError(t, os.Chmod(path, 0o664))
+	require.NoError(t, os.Chown(path, 12345, 23456))
+	require.NoError(t, Write(path, text("new")))
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	require.EqualValues(t, 12345, info.Sys().(*syscall.Stat_t).Uid)
+	require.EqualValues(t, 23456, info.Sys().(*syscall.Stat_t).Gid)
+	require.Equal(t, fs.FileMode(0o664), info.Mode())
+
+	require.NoError(t, os.Chmod(filepath.Dir(path), 0o777))
+	require.NoError(t, os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755))
+	out, err := asNobody(t, "write", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, fs.FileMode(0o644), mode(t, path))
+}
+
+const childEnv = "BLOOM_ATOMICFILE_CHILD"
+
+// asNobody returns a command that runs TestChild as what, with path, without rights.
+func asNobody(t *testing.T, what, path string) *exec.Cmd {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(exe, "-test.run=^TestChild$")
+	cmd.Env = append(os.Environ(), childEnv+"="+what+" "+path)
+	if os.Getuid() == 0 {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		copied := filepath.Join(os.TempDir(), "atomicfile-test-"+filepath.Base(filepath.Dir(path)))
+		data, err := os.ReadFile(exe)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(copied, data, 0o755)) // where nobody may go
+		t.Cleanup(func() { os.Remove(copied) })
+		cmd.Path = copied
+	}
+	cmd.Dir = "/"
+	probe := *cmd
+	probe.Env = os.Environ()
+	if err := probe.Run(); errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("this binary runs in an emulator, which a child process would be without")
+	}
+	return cmd
+}
+
+func TestChild(t *testing.T) {
+	what, path, _ := strings.Cut(os.Getenv(childEnv), " ")
+	switch what {
+	case "":
+		t.Skip("not a child process")
+	case "write":
+		require.NoError(t, Write(path, text("by nobody")))
+	case "refused":
+		require.ErrorIs(t, Write(path, text("by nobody")), fs.ErrPermission)
+	case "killed":
+		_ = Write(path, func(io.Writer) error {
+			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		})
+	}
+}
+
+// TestUnreadableDirectory: a directory that cannot be opened cannot be synced, so
+// Write refuses before it has changed anything.
+func TestUnreadableDirectory(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o666))
+	require.NoError(t, os.Chmod(dir, 0o333))
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	defer os.Chmod(dir, 0o755)
+	out, err := asNobody(t, "refused", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	require.Equal(t, []string{"f"}, names(t, dir))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(data))
+}
+
+// TestIrregular: what is no regular file is not replaced, except a link.
+func TestIrregular(t *testing.T) {
+	dir := t.TempDir()
+	fifo, folder, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "folder"), filepath.Join(dir, "link")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	for _, path := range []string{fifo, folder, os.DevNull} {
+		before := mode(t, path)
+		require.ErrorContains(t, Write(path, text("x")), "not a regular file", path)
+		require.Equal(t, before, mode(t, path))
+	}
+	require.NoError(t, os.Symlink("folder", link))
+	require.NoError(t, Write(link, text("x")))
+	require.True(t, mode(t, link).IsRegular())
+	require.Equal(t, []string{"fifo", "folder", "link"}, names(t, dir))
+
+	// What is there cannot be told: ENOTDIR, as EIO and EACCES, ends it.
+	require.ErrorIs(t, Write(filepath.Join(link, "f"), text("x")), syscall.ENOTDIR)
+}
+
+// TestFails: nothing is left of a Write that fails.
+func TestFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	require.NoError(t, Write(path, text("old")))
+	broken := errors.New("broken")
+	require.ErrorIs(t, Write(path, func(w io.Writer) error {
+		_ = text("half")(w)
+		return broken
+	}), broken)
+	require.Equal(t, []string{"f"}, names(t, dir))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(data))
+}
+
+// TestDeadFiles: what killed processes left to this path is removed, what living ones
+// are writing, and what belongs to other paths, is not.
+func TestDeadFiles(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o777))
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	path, other := filepath.Join(dir, "f"), filepath.Join(dir, "g")
+	for _, p := range []string{path, path, other} {
+		require.Error(t, asNobody(t, "killed", p).Run())
+	}
+	// The second one has removed what the first one left.
+	left := names(t, dir)
+	require.Len(t, left, 2)
+	require.NoError(t, Write(path, func(io.Writer) error {
+		require.NoError(t, Write(path, text("inner")))
+		require.Len(t, names(t, dir), 3, "f, one being written, and g's")
+		return nil
+	}))
+	left = names(t, dir)
+	require.Len(t, left, 2)
+	require.True(t, strings.HasPrefix(left[0], ".g.bloom-tmp-"))
+	require.Equal(t, "f", left[1])
+}
+
+func TestLongName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("n", 255))
+	require.NoError(t, Write(path, text("x")))
+	require.NoError(t, Write(path, text("y")))
+}
