@@ -278,6 +278,7 @@ func TestFrozen(t *testing.T) {
 		{"flower/testdata/v1.frame", new(flower.Filter), 999},
 		{"window/testdata/v1.frame", windowAt(1_700_036_000), 300},
 		{"window/testdata/v1-blocks.frame", windowAt(1_700_072_000), 300},
+		{"window/testdata/v2.frame", windowAt(1_700_036_000), 300},
 	} {
 		data := bloom.Must(os.ReadFile(test.path))
 		require.NoError(t, test.set.UnmarshalBinary(data), test.path)
