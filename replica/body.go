@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+	"math/bits"
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
@@ -46,6 +47,41 @@ type packed struct {
 }
 
 var zeros [pieceSize]byte
+
+// gzipAfter and fileAfter return the checksum of what has checksum crc so far and
+// is followed by n zeros.
+var (
+	gzipAfter = afterZeros(func(crc uint32, zeros []byte) uint32 { return crc32.Update(crc, crc32.IEEETable, zeros) })
+	fileAfter = afterZeros(func(crc uint32, zeros []byte) uint32 {
+		sum := guava.Sum(crc)
+		sum.Write(zeros)
+		return uint32(sum)
+	})
+)
+
+// afterZeros makes update fast for a piece of zeros. That is a linear map and a
+// constant, so that its values for single bits tell all others. For a delta,
+// reading the zeros would take longer than sending it.
+func afterZeros(update func(crc uint32, zeros []byte) uint32) func(crc uint32, n int) uint32 {
+	table := sync.OnceValue(func() (t [33]uint32) {
+		t[32] = update(0, zeros[:])
+		for i := range 32 {
+			t[i] = update(1<<i, zeros[:]) ^ t[32]
+		}
+		return t
+	})
+	return func(crc uint32, n int) uint32 {
+		if n != pieceSize {
+			return update(crc, zeros[:n])
+		}
+		t := table()
+		sum := t[32]
+		for ; crc != 0; crc &= crc - 1 {
+			sum ^= t[bits.TrailingZeros32(crc)]
+		}
+		return sum
+	}
+}
 
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
@@ -132,10 +168,9 @@ func (p *Publisher) sendPacked(w io.Writer, base string, size int) error {
 		piece := p.piece(base, at/pieceSize)
 		// A CRC is linear: after this piece it is what it would be after zeros, and
 		// what this piece's own differs from the zeros' own.
-		none := zeros[:min(pieceSize, size-at)]
-		crc = crc32.Update(crc, crc32.IEEETable, none) ^ piece.gzip
-		sum.Write(none)
-		sum ^= piece.file
+		none := min(pieceSize, size-at)
+		crc = gzipAfter(crc, none) ^ piece.gzip
+		sum = guava.Sum(fileAfter(uint32(sum), none)) ^ piece.file
 		if _, err := w.Write(piece.deflated); err != nil {
 			return err
 		}
