@@ -144,7 +144,7 @@ func (s *httpSource) fetch(ctx context.Context, have string, last known, plain b
 		case !wantDelta || resp.Header.Get("IM") != deltaIM:
 			err = fmt.Errorf("status %s, IM %.40q", resp.Status, resp.Header.Get("IM"))
 		case base != have:
-			err = fmt.Errorf("%w: delta to version %.40q, not %q", errMismatch, base, have)
+			err = fmt.Errorf("%w: delta to version %.40q, not %q", bloom.ErrMismatch, base, have)
 		default:
 			u.Delta, err = readBody(resp, &last.header, s.limit)
 		}
@@ -180,7 +180,7 @@ func readBody(resp *http.Response, want *guava.Header, limit int64) (*bloom.Filt
 	case err != nil:
 		return nil, err
 	case want != nil && header != *want:
-		return nil, fmt.Errorf("%w: delta of %v to a filter of %v", errMismatch, header, want)
+		return nil, fmt.Errorf("%w: delta of %v to a filter of %v", bloom.ErrMismatch, header, want)
 	case header.Size() > limit:
 		return nil, fmt.Errorf("filter of %d bytes is above the limit of %d", header.Size(), limit)
 	}

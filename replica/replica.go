@@ -45,7 +45,6 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // Source is where a Replica gets its filter.
@@ -53,9 +52,9 @@ type Source interface {
 	// Fetch returns what is new since version have, which an earlier Fetch
 	// returned. If have is "", the caller needs a full filter. A source that
 	// cannot tell what is new since have, or does not know it, returns a full
-	// filter, too. After an error, the next Fetch is
-	// called with the same have: a delta that would fail again should be a full
-	// filter then.
+	// filter, too. After an error that wraps bloom.ErrMismatch, a Replica asks
+	// for a full filter at once. Any other error leaves the next Fetch with the
+	// same have: a delta that would fail again should be a full filter then.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
@@ -166,7 +165,7 @@ func (r *Replica) refresh(ctx context.Context) (misfit, err error) {
 		have = ""
 	}
 	err = r.fetch(ctx, have)
-	if have != "" && errors.Is(err, errMismatch) {
+	if have != "" && errors.Is(err, bloom.ErrMismatch) {
 		misfit = err
 		err = r.fetch(ctx, "")
 	}
@@ -188,8 +187,6 @@ func (r *Replica) report(err error) {
 	}
 }
 
-var errMismatch = errors.New("replica: mismatch")
-
 func (r *Replica) fetch(ctx context.Context, have string) error {
 	started := time.Now()
 	u, err := r.src.Fetch(ctx, have)
@@ -209,7 +206,7 @@ func (r *Replica) fetch(ctx context.Context, have string) error {
 	case u.Delta != nil:
 		// Merged before its version counts: who sees the version has the keys.
 		if err := cur.filter.Merge(u.Delta); err != nil {
-			return fmt.Errorf("%w: delta from version %q: %w", errMismatch, have, err)
+			return fmt.Errorf("replica: delta from version %q: %w", have, err)
 		}
 		fallthrough
 	default:
@@ -277,7 +274,7 @@ func (r *Replica) Status() Status {
 	s := Status{Refreshed: r.refreshed, Err: r.err}
 	if cur := r.copy.Load(); cur != nil {
 		s.Version = cur.version
-		s.SizeBytes = int64(guava.HeaderSize + cur.filter.M()/8)
+		s.SizeBytes = cur.filter.SizeBytes()
 	}
 	return s
 }
