@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
@@ -69,4 +70,49 @@ func ExamplePublisher_rebuild() {
 	// Output:
 	// true true
 	// false true
+}
+
+// A shop's catalogue is in a database on one machine. Front ends on other machines
+// ask the database only for products that their replica may contain. A product that
+// was deleted no longer passes this check.
+func ExampleNewCountingPublisher() {
+	catalogue := map[string]string{"mug": "9 €", "lamp": "30 €", "chair": "85 €"}
+	products := replica.NewCountingPublisher(bloom.Must(counting.New(1000, 0.001)))
+	for name := range catalogue {
+		products.AddString(name)
+	}
+	products.Publish()
+	server := httptest.NewServer(products)
+	defer server.Close()
+
+	ctx := context.Background()
+	front := replica.New(replica.HTTP(server.URL, nil), replica.Config{})
+	show := func(names ...string) {
+		if err := front.Refresh(ctx); err != nil { // or go front.Run(ctx), once
+			panic(err)
+		}
+		for _, name := range names {
+			if !front.ContainsString(name) {
+				fmt.Println(name, "is not for sale; the database was not asked")
+			} else if price, ok := catalogue[name]; ok {
+				fmt.Println(name, "costs", price)
+			} else {
+				fmt.Println(name, "is not for sale")
+			}
+		}
+	}
+	show("lamp", "unicorn")
+
+	// Remove is for keys that were added, and once for each Add.
+	if _, ok := catalogue["lamp"]; ok {
+		delete(catalogue, "lamp")
+		products.RemoveString("lamp")
+		products.Publish()
+	}
+	show("lamp", "mug")
+	// Output:
+	// lamp costs 30 €
+	// unicorn is not for sale; the database was not asked
+	// lamp is not for sale; the database was not asked
+	// mug costs 9 €
 }

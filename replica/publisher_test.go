@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
@@ -71,6 +72,7 @@ func TestPublisherForgetsLargeDeltas(t *testing.T) {
 		for i := range n {
 			p.AddHash(bloom.Hash{H1: uint64(from + i)}) // one bit each
 		}
+		assert.LessOrEqual(t, len(p.pending), 64)
 		return p.Publish()
 	}
 	isDelta := func(have string) bool {
@@ -91,34 +93,11 @@ func TestPublisherForgetsLargeDeltas(t *testing.T) {
 	}
 }
 
-// exact is a Counting that keeps the keys themselves.
-type exact map[bloom.Hash]int
-
-func (e exact) AddHash(h bloom.Hash) bool { e[h]++; return e[h] == 1 }
-
-func (e exact) RemoveHash(h bloom.Hash) bool {
-	if e[h] == 0 {
-		return false
-	}
-	e[h]--
-	return true
-}
-
-func (e exact) Filter() *bloom.Filter {
-	f := bloom.Must(bloom.NewSize(1<<14, 5))
-	for h, n := range e {
-		if n > 0 {
-			f.AddHash(h)
-		}
-	}
-	return f
-}
-
 // A version after a removal is one full filter to every replica; before and
 // after it versions are deltas.
 func TestCountingPublisher(t *testing.T) {
 	ctx := context.Background()
-	set := exact{}
+	set := bloom.Must(counting.New(1000, 0.01))
 	p := NewCountingPublisher(set)
 	server := httptest.NewServer(p)
 	defer server.Close()
