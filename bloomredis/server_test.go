@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -26,21 +27,48 @@ type server struct {
 	cmd  *exec.Cmd
 }
 
-// startServer starts one, and skips the test where there is none to start.
+// Without Redis there is nothing to test. Of what a package prints that passes,
+// the go command shows but one thing: after the last line here, it says "[no
+// tests to run]" and not only "ok".
+func TestMain(m *testing.M) {
+	if _, err := exec.LookPath("redis-server"); err == nil {
+		redis.SetLogger(silent{})
+		os.Exit(m.Run())
+	}
+	fmt.Println("bloomredis: all tests need redis-server, which Debian has in package redis-server; BLOOM_REQUIRE_REDIS=1 makes its absence a failure")
+	if os.Getenv("BLOOM_REQUIRE_REDIS") != "" {
+		os.Exit(1)
+	}
+	fmt.Println("testing: warning: no tests to run")
+}
+
+// silent drops what the client logs of servers that tests killed.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+func TestWithoutRedis(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(program)
+	cmd.Env = []string{"PATH=/nowhere"}
+	said, err := cmd.Output()
+	require.NoError(t, err)
+	assert.Contains(t, string(said), "all tests need redis-server")
+	assert.Contains(t, string(said), "\ntesting: warning: no tests to run\n")
+
+	cmd = exec.Command(program)
+	cmd.Env = []string{"PATH=/nowhere", "BLOOM_REQUIRE_REDIS=1"}
+	assert.Error(t, cmd.Run())
+}
+
 func startServer(t testing.TB, args ...string) *server {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
-	if err != nil {
-		if os.Getenv("BLOOM_REQUIRE_REDIS") != "" {
-			t.Fatal("BLOOM_REQUIRE_REDIS is set, and there is no redis-server")
-		}
-		t.Skip("there is no redis-server: Debian has it in package redis-server")
-	}
 	dir := t.TempDir()
 	for try := 0; ; try++ {
 		port := freePort(t)
 		s := &server{t: t, addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), args: append([]string{
-			program, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"),
+			"redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"),
 			"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0",
 		}, args...)}
 		err := s.start()
@@ -61,9 +89,9 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// start starts the server and waits until it answers.
-func (s *server) start() error {
-	s.cmd = exec.Command(s.args[0], s.args[1:]...)
+// start starts the server, with more arguments, and waits until it answers.
+func (s *server) start(args ...string) error {
+	s.cmd = exec.Command(s.args[0], append(s.args[1:len(s.args):len(s.args)], args...)...)
 	if err := s.cmd.Start(); err != nil {
 		return err
 	}

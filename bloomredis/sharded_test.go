@@ -3,11 +3,7 @@ package bloomredis
 import (
 	"context"
 	"math"
-	"net"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -117,53 +113,4 @@ func TestRoute(t *testing.T) {
 		routes = append(routes, s.route(h))
 	}
 	assert.Equal(t, []int{604, 848, 674, 355, 261, 841, 701, 152}, routes)
-}
-
-// A cluster of three servers, each with a third of the slots.
-func TestCluster(t *testing.T) {
-	var servers []*server
-	var addrs []string
-	for range 3 {
-		s := startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
-		servers, addrs = append(servers, s), append(addrs, s.addr)
-	}
-	const slots = 16384
-	for i, s := range servers {
-		c := s.client()
-		require.NoError(t, c.ClusterAddSlotsRange(ctx, i*slots/3, (i+1)*slots/3-1).Err())
-		host, port, err := net.SplitHostPort(addrs[(i+1)%3])
-		require.NoError(t, err)
-		require.NoError(t, c.ClusterMeet(ctx, host, port).Err())
-	}
-	require.Eventually(t, func() bool {
-		for _, s := range servers {
-			info := s.client().ClusterInfo(ctx).Val()
-			if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:3") {
-				return false
-			}
-		}
-		return true
-	}, 20*time.Second, 50*time.Millisecond)
-
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
-	defer client.Close()
-	testSharded(t, client)
-
-	// Stream and uploads are in their string's slot, or the server would refuse.
-	for _, key := range []string{"plain", "{tag}", "tag{ged}", "open{"} {
-		f, err := Open(ctx, client, key, 1000, 0.01)
-		require.NoError(t, err)
-		added, err := f.AddString(ctx, "a")
-		require.NoError(t, err)
-		assert.True(t, added)
-		require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(1000, 0.01))))
-		assert.True(t, full(t, f).Full.ContainsString("a"))
-	}
-	sizes := 0
-	for i, s := range servers {
-		size := int(s.client().DBSize(ctx).Val())
-		assert.NotZero(t, size, "server "+strconv.Itoa(i))
-		sizes += size
-	}
-	assert.Equal(t, 7*3+1+4*3, sizes)
 }

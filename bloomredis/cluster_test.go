@@ -1,0 +1,158 @@
+package bloomredis
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// A cluster of three servers, each with a third of the slots.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	var servers []*server
+	var addrs []string
+	for range 3 {
+		s := startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no")
+		servers, addrs = append(servers, s), append(addrs, s.addr)
+	}
+	const slots = 16384
+	for i, s := range servers {
+		c := s.client()
+		require.NoError(t, c.ClusterAddSlotsRange(ctx, i*slots/3, (i+1)*slots/3-1).Err())
+		host, port, err := net.SplitHostPort(addrs[(i+1)%3])
+		require.NoError(t, err)
+		require.NoError(t, c.ClusterMeet(ctx, host, port).Err())
+	}
+	require.Eventually(t, func() bool {
+		for _, s := range servers {
+			info := s.client().ClusterInfo(ctx).Val()
+			if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:3") {
+				return false
+			}
+		}
+		return true
+	}, 20*time.Second, 50*time.Millisecond)
+
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+	defer client.Close()
+	testSharded(t, client)
+
+	// Stream and uploads are in their string's slot, or the server would refuse.
+	for _, key := range []string{"plain", "{tag}", "tag{ged}", "open{"} {
+		f, err := Open(ctx, client, key, 1000, 0.01)
+		require.NoError(t, err)
+		added, err := f.AddString(ctx, "a")
+		require.NoError(t, err)
+		assert.True(t, added)
+		require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(1000, 0.01))))
+		assert.True(t, full(t, f).Full.ContainsString("a"))
+	}
+	// A user of a cluster needs one right more; see the README.
+	for _, s := range servers {
+		require.NoError(t, s.client().Do(ctx, "ACL", "SETUSER", "reader", "on", ">secret", "%R~plain", "%R~*:{plain}",
+			"+cluster|slots", "+type", "+strlen", "+getrange", "+bitfield_ro").Err())
+	}
+	as := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Username: "reader", Password: "secret"})
+	defer as.Close()
+	f, err := OpenExisting(ctx, as, "plain")
+	require.NoError(t, err)
+	found, err := f.ContainsString(ctx, "a")
+	require.NoError(t, err)
+	assert.True(t, found)
+
+	testRefused(t, client, servers)
+
+	sizes := 0
+	for i, s := range servers {
+		size := int(s.client().DBSize(ctx).Val())
+		assert.NotZero(t, size, "server "+strconv.Itoa(i))
+		sizes += size
+	}
+	assert.Equal(t, 7*3+1+4*3, sizes)
+}
+
+// Servers that refuse a command as a whole, for now, are asked again, and the
+// key is new to them then.
+func testRefused(t *testing.T, client *redis.ClusterClient, servers []*server) {
+	f, err := OpenExisting(ctx, client, "plain")
+	require.NoError(t, err)
+	slot := int(client.ClusterKeySlot(ctx, "plain").Val())
+	from := servers[slot*3/16384]
+	to := servers[(slot*3/16384+1)%3]
+	fromID, toID := from.client().Do(ctx, "CLUSTER", "MYID").Val(), to.client().Do(ctx, "CLUSTER", "MYID").Val()
+	do := func(s *server, args ...any) {
+		t.Helper()
+		require.NoError(t, s.client().Do(ctx, args...).Err())
+	}
+	host, port, err := net.SplitHostPort(to.addr)
+	require.NoError(t, err)
+	migrate := func(key string) { do(from, "MIGRATE", host, port, key, 0, 5000) }
+	for _, test := range []struct {
+		refusal      string
+		refuse, mend func()
+	}{
+		{"CLUSTERDOWN", func() { do(from, "CLUSTER", "DELSLOTS", slot) }, func() { do(from, "CLUSTER", "ADDSLOTS", slot) }},
+		{"TRYAGAIN", func() {
+			do(to, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID)
+			do(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID)
+			migrate(f.stream)
+		}, func() {
+			migrate(f.key)
+			migrate(f.ident)
+			do(to, "CLUSTER", "SETSLOT", slot, "NODE", toID)
+			do(from, "CLUSTER", "SETSLOT", slot, "NODE", toID)
+		}},
+	} {
+		test.refuse()
+		err := from.client().Eval(ctx, "return 1", f.keys()).Err()
+		require.ErrorContains(t, err, test.refusal)
+		mended := make(chan struct{})
+		time.AfterFunc(100*time.Millisecond, func() { test.mend(); close(mended) })
+		added, err := f.AddString(ctx, test.refusal)
+		require.NoError(t, err)
+		assert.True(t, added)
+		<-mended
+		found, err := f.ContainsString(ctx, test.refusal)
+		require.NoError(t, err)
+		assert.True(t, found)
+	}
+}
+
+// A server that is loading what it has refuses commands.
+func TestLoading(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, "--appendonly", "no")
+	client := s.client()
+	f, err := Open(ctx, client, "f", 1000, 0.01)
+	require.NoError(t, err)
+	_, err = f.AddString(ctx, "a")
+	require.NoError(t, err)
+	for i := range 200 {
+		require.NoError(t, client.Set(ctx, strconv.Itoa(i), strings.Repeat("x", 100), 0).Err())
+	}
+	require.NoError(t, client.Save(ctx).Err())
+	s.kill()
+	started := make(chan error)
+	go func() {
+		started <- s.start("--key-load-delay", "3000", "--loading-process-events-interval-bytes", "1024")
+	}()
+	probe := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1, DialerRetries: 1})
+	defer probe.Close()
+	require.Eventually(t, func() bool { return redis.HasErrorPrefix(probe.Get(ctx, "x").Err(), "LOADING ") },
+		10*time.Second, time.Millisecond)
+	added, err := f.AddString(ctx, "b")
+	require.NoError(t, err)
+	assert.True(t, added)
+	require.NoError(t, <-started)
+	found, err := f.ContainsString(ctx, "a")
+	require.NoError(t, err)
+	assert.True(t, found)
+}

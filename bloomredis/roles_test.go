@@ -1,0 +1,116 @@
+package bloomredis
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// inOrder makes calls until one fails.
+func inOrder(calls ...func() error) error {
+	for _, call := range calls {
+		if err := call(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roleCalls does what the README says that a role may do.
+func roleCalls(role string, client *redis.Client) error {
+	const n, p = 1_000_000, 0.01 // uploaded in two pieces
+	var f *Filter
+	var w *Window
+	var version string
+	open := func() (err error) { f, err = Open(ctx, client, "seen", n, p); return err }
+	write := func() error { _, err := f.AddString(ctx, "b"); return err }
+	openWindow := func() (err error) {
+		w, err = OpenWindow(ctx, client, "visits", WindowConfig{Capacity: 100, FPR: 0.01, Span: time.Hour})
+		return err
+	}
+	switch role {
+	case "filter-reader":
+		return inOrder(open,
+			func() (err error) { f, err = OpenExisting(ctx, client, "seen"); return err },
+			func() error { _, err := f.ContainsString(ctx, "a"); return err },
+			func() error { _, err := f.Stats(ctx); return err },
+			func() error { u, err := f.Source().Fetch(ctx, ""); version = u.Version; return err },
+			func() error { _, err := f.Source().Fetch(ctx, version); return err })
+	case "filter-writer":
+		return inOrder(open, write, func() error { return roleCalls("filter-reader", client) })
+	case "filter-owner":
+		return inOrder(open,
+			func() error { return f.Delete(ctx) },
+			open, write,
+			func() error { return f.Merge(ctx, bloom.Must(bloom.New(n, p))) },
+			func() error { return f.Reset(ctx) },
+			func() error { _, err := f.Persistence(ctx); return err },
+			func() error { return roleCalls("filter-reader", client) })
+	case "window-reader":
+		return inOrder(openWindow, func() error { _, err := w.ContainsString(ctx, "a"); return err })
+	case "window-writer":
+		add := func() error { _, err := w.AddString(ctx, "b"); return err }
+		return inOrder(openWindow, add, add)
+	case "window-owner":
+		return inOrder(openWindow,
+			func() error { return roleCalls("window-writer", client) },
+			func() error { _, err := w.Persistence(ctx); return err },
+			func() error { return w.Delete(ctx) })
+	}
+	panic(role)
+}
+
+// The README's users can do what they are for, nothing that only the next role
+// may, and need each of their commands.
+func TestRoles(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	s := startServer(t)
+	admin := s.client()
+	// as makes the calls of a role with the rights of a user, but for one.
+	as := func(user []string, without, role string) error {
+		require.NoError(t, admin.FlushAll(ctx).Err())
+		if strings.HasPrefix(role, "filter") {
+			require.NoError(t, roleCalls("filter-reader", admin))
+		} else if role == "window-reader" {
+			require.NoError(t, roleCalls("window-writer", admin))
+		}
+		require.NoError(t, admin.ScriptFlush(ctx).Err())
+		args := []any{"ACL", "SETUSER"}
+		for _, field := range user {
+			if field != without {
+				args = append(args, field)
+			}
+		}
+		require.NoError(t, admin.Do(ctx, args...).Err())
+		client := redis.NewClient(&redis.Options{Addr: s.addr, Username: user[0], Password: "secret"})
+		defer client.Close()
+		return roleCalls(role, client)
+	}
+	next := map[string]string{"filter-reader": "filter-writer", "filter-writer": "filter-owner", "window-reader": "window-writer", "window-writer": "window-owner"}
+	users := regexp.MustCompile(`(?m)^ACL SETUSER (.*)$`).FindAllStringSubmatch(string(readme), -1)
+	require.Len(t, users, 6)
+	for _, user := range users {
+		user := strings.Fields(user[1])
+		role := user[0]
+		t.Run(role, func(t *testing.T) {
+			require.NoError(t, as(user, "", role))
+			if next := next[role]; next != "" {
+				assert.Error(t, as(user, "", next))
+			}
+			for _, right := range user {
+				if strings.ContainsAny(right[:1], "+~%") {
+					assert.Error(t, as(user, right, role), "%s is not needed", right)
+				}
+			}
+		})
+	}
+}
