@@ -76,7 +76,7 @@ func TestCluster(t *testing.T) {
 		assert.NotZero(t, size, "server "+strconv.Itoa(i))
 		sizes += size
 	}
-	assert.Equal(t, 7*3+1+4*3, sizes)
+	assert.Equal(t, 4*3, sizes)
 }
 
 // Servers that refuse a command as a whole, for now, are asked again, and the

@@ -15,28 +15,29 @@ import (
 )
 
 // Sharded is a filter in several Redis strings, each of which has the keys whose
-// digests route to it: for more keys than one string has room for, and to spread
-// one filter over the nodes of a cluster. Its methods are Filter's and may be
-// called by many goroutines at once; batches ask all shards at once.
+// digests route to it. It is for more keys than one string has room for, and to
+// spread one filter over the nodes of a cluster. Its methods are those of
+// [Filter]. They may be called by many goroutines at once. Batches ask all shards
+// at once.
 type Sharded struct {
 	shards []*Filter
 }
 
 // OpenSharded opens or creates shards filters under the keys {key:0}, {key:1} and
-// so on, each as Open does for its part of n. Each has its own hash slot, which
+// so on, each as [Open] does for its part of n. Each has its own hash slot, which
 // the braces decide, and key must have none. The number of shards is kept beside
-// the first; another than that is an error, as keys would be looked up where
-// they are not.
+// the first. Another number is an error that wraps [bloom.ErrMismatch]: keys would be looked up where they
+// are not.
 func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, shards int, n uint64, p float64) (*Sharded, error) {
 	if shards < 1 {
 		return nil, fmt.Errorf("bloomredis: shards = %d is below 1", shards)
 	}
 	if strings.ContainsAny(key, "{}") {
-		return nil, fmt.Errorf("bloomredis: redis key %q of a Sharded has braces", key)
+		return nil, fmt.Errorf("bloomredis: key %q of a Sharded has braces", key)
 	}
 	s := &Sharded{shards: make([]*Filter, shards)}
 	for i := range s.shards {
-		f, err := Open(ctx, client, fmt.Sprintf("{%s:%d}", key, i), n/uint64(shards)+min(n%uint64(shards), 1), p)
+		f, err := Open(ctx, client, shardKey(key, i), n/uint64(shards)+min(n%uint64(shards), 1), p)
 		if err != nil {
 			return nil, err
 		}
@@ -50,11 +51,42 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 	return s, nil
 }
 
+// OpenExistingSharded returns the sharded filter under key, whatever its
+// parameters and the number of its shards are; see [OpenExisting].
+func OpenExistingSharded(ctx context.Context, client redis.UniversalClient, key string) (*Sharded, error) {
+	first, err := OpenExisting(ctx, client, shardKey(key, 0))
+	if err != nil {
+		return nil, err
+	}
+	pinned, err := first.pinned(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shards, err := strconv.Atoi(pinned)
+	if err != nil || shards < 1 {
+		return nil, first.errorf("%w: it has %q shards", bloom.ErrFormat, pinned)
+	}
+	s := &Sharded{shards: []*Filter{first}}
+	for i := 1; i < shards; i++ {
+		f, err := OpenExisting(ctx, client, shardKey(key, i))
+		if err != nil {
+			return nil, err
+		}
+		if f.params != first.params {
+			return nil, f.errorf("%w: it holds a filter of %v, others of %v", bloom.ErrFormat, f.params, first.params)
+		}
+		s.shards = append(s.shards, f)
+	}
+	return s, nil
+}
+
+func shardKey(key string, i int) string { return fmt.Sprintf("{%s:%d}", key, i) }
+
 // pin keeps the number of shards beside f, or checks it.
 func (f *Filter) pin(ctx context.Context, shards int) error {
 	found, err := f.pinned(ctx)
 	if err == nil && found == "" {
-		if err := f.do(ctx, func() error { return f.client.SetNX(ctx, f.key+":shards", shards, 0).Err() }); err != nil {
+		if err := f.do(ctx, func() error { return f.client.SetNX(ctx, f.pinKey(), shards, 0).Err() }); err != nil {
 			return err
 		}
 		found, err = f.pinned(ctx)
@@ -70,10 +102,12 @@ func (f *Filter) pin(ctx context.Context, shards int) error {
 
 // pinned returns the number of shards as it stands beside f.
 func (f *Filter) pinned(ctx context.Context) (string, error) {
-	cmd := redis.NewStringCmd(ctx, "GETRANGE", f.key+":shards", 0, -1)
+	cmd := redis.NewStringCmd(ctx, "GETRANGE", f.pinKey(), 0, -1)
 	err := f.read(ctx, cmd)
 	return cmd.Val(), err
 }
+
+func (f *Filter) pinKey() string { return f.key + ":shards" }
 
 // Shards returns the shards, to merge, snapshot and replicate one by one. The
 // caller must not change the slice.
@@ -129,6 +163,52 @@ func (s *Sharded) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) 
 // ContainsBatch returns Contains of each of hs; see Filter.ContainsBatch.
 func (s *Sharded) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
 	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.ContainsBatch(ctx, hs) })
+}
+
+// SizeBytes returns the length of all strings together.
+func (s *Sharded) SizeBytes() (size int64) {
+	for _, f := range s.shards {
+		size += f.SizeBytes()
+	}
+	return size
+}
+
+// Stats counts the bits of all shards; see [Filter.Stats].
+func (s *Sharded) Stats(ctx context.Context) (all Stats, err error) {
+	for _, f := range s.shards {
+		one, err := f.Stats(ctx)
+		if err != nil {
+			return Stats{}, err
+		}
+		all.OnesCount += one.OnesCount
+		all.ApproxCount += one.ApproxCount
+		// Shards are equally large, and get equally many of the keys.
+		all.FillRatio += one.FillRatio / float64(len(s.shards))
+		all.FPR += one.FPR / float64(len(s.shards))
+	}
+	return all, nil
+}
+
+// Reset removes all keys; see [Filter.Reset].
+func (s *Sharded) Reset(ctx context.Context) error {
+	for _, f := range s.shards {
+		if err := f.Reset(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delete deletes all shards and what stands beside them; see [Filter.Delete]. If
+// it returns an error, it can be called again.
+func (s *Sharded) Delete(ctx context.Context) error {
+	for i := len(s.shards) - 1; i >= 0; i-- { // the first has the number of all
+		if err := s.shards[i].Delete(ctx); err != nil {
+			return err
+		}
+	}
+	first := s.shards[0]
+	return first.do(ctx, func() error { return first.client.Unlink(ctx, first.pinKey()).Err() })
 }
 
 // batch calls do for each shard with its part of hs, in order.

@@ -78,17 +78,55 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 		assert.True(t, r.ContainsString("merged"))
 	}
 
+	same, err := OpenExistingSharded(ctx, client, "s")
+	require.NoError(t, err)
+	assert.Equal(t, s, same)
+	var ones, count uint64
+	var fpr float64
+	for _, f := range s.Shards() {
+		g := stored(t, f)
+		ones += g.OnesCount()
+		count += g.ApproxCount()
+		fpr += g.FPR() / shards
+	}
+	stats, err := same.Stats(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, Stats{ones, stats.FillRatio, count, stats.FPR}, stats)
+	assert.InEpsilon(t, fpr, stats.FPR, 1e-9)
+	assert.InEpsilon(t, float64(ones)/float64(shards*s.Shards()[0].M()), stats.FillRatio, 1e-9)
+	assert.EqualValues(t, shards*(6+s.Shards()[0].M()/8), s.SizeBytes())
+
 	_, err = OpenSharded(ctx, client, "s", shards-1, (n/shards+1)*(shards-1), p)
 	require.ErrorContains(t, err, `it has 7 shards, want 6`)
 	_, err = OpenSharded(ctx, client, "s", shards, 2*n, p)
 	require.ErrorIs(t, err, bloom.ErrFormat)
+
+	require.NoError(t, s.Reset(ctx))
+	stats, err = s.Stats(ctx)
+	require.NoError(t, err)
+	assert.Zero(t, stats)
+	for range 2 {
+		require.NoError(t, s.Delete(ctx))
+	}
+	_, err = OpenExistingSharded(ctx, client, "s")
+	require.ErrorIs(t, err, redis.Nil)
+}
+
+// Nothing stays of a deleted filter.
+func TestShardedDelete(t *testing.T) {
+	client := startServer(t).client()
+	s, err := OpenSharded(ctx, client, "s", 3, 1000, 0.01)
+	require.NoError(t, err)
+	require.Len(t, dump(client), 3*3+1)
+	require.NoError(t, s.Delete(ctx))
+	assert.Empty(t, dump(client))
 }
 
 func TestOpenShardedParameters(t *testing.T) {
 	_, err := OpenSharded(ctx, nil, "s", 0, 100, 0.01)
 	require.ErrorContains(t, err, "bloomredis: shards = 0 is below 1")
 	_, err = OpenSharded(ctx, nil, "{s}", 2, 100, 0.01)
-	require.ErrorContains(t, err, `bloomredis: redis key "{s}" of a Sharded has braces`)
+	require.ErrorContains(t, err, `bloomredis: key "{s}" of a Sharded has braces`)
 	_, err = OpenSharded(ctx, nil, "s", 2, math.MaxUint64, 0.01)
 	require.ErrorContains(t, err, "use OpenSharded")
 }

@@ -1,0 +1,32 @@
+// Package bloomredis keeps Bloom filters in Redis, one for many processes.
+//
+// A [Filter] is one Redis string, and the string is the binary form of Google
+// Guava: what GET of its key returns, Java's BloomFilter.readFrom reads. A
+// [Sharded] is a filter in several strings, for more keys than one has room for.
+// A [Window] forgets each key after a span of time.
+//
+// A key that one process added is found by all, for as long as the server keeps
+// it. Otherwise the answers are those of a [bloom.Filter] with the same keys. A
+// call that cannot know the answer returns an error and never "absent". That is
+// so if the server cannot be reached, and if the filter was deleted, cut or
+// created anew since it was opened; see [ErrLost].
+//
+// The caller supplies a client of go-redis and Redis 6.0 or later: a server, a
+// cluster, or servers behind Sentinel. A filter is as durable as its server. What
+// each of Redis's settings loses, and which commands each user needs, stands in
+// the README of this package. Give filters no expiry, and let maxmemory-policy
+// spare keys without one. The client must not read from replicas of the server,
+// which lag (ReadOnly, RouteByLatency and RouteRandomly of a cluster client).
+//
+// The price is a round trip a call, or for each 256 keys of a batch. Processes
+// that look up far more than they add keep a copy in memory that follows within
+// milliseconds; see [Filter.Source] and package replica. Beside its string a
+// Filter has a stream of the last keys added, about one in fifty of its capacity,
+// as digests. It takes up to half as much memory as the string.
+//
+// Take a [bloom.SyncFilter] for a single process, and a key of Redis for each of
+// yours (SET NX) where a false positive cannot be borne.
+//
+// Guava's bit i is Redis's bit 48 + (i XOR 63). The keys beside a filter "seen"
+// are "adds:{seen}" and "id:{seen}". They are in the same hash slot.
+package bloomredis
