@@ -377,8 +377,8 @@ func newStats(m uint64, k int, ones uint64) Stats {
 	s := Stats{M: m, K: k, OnesCount: ones}
 	if k > 0 {
 		s.FillRatio = float64(ones) / float64(m)
-		s.ApproxCount = approxCount(m, k, ones)
-		s.FPR = max(math.Pow(s.FillRatio, float64(k)), doubleHashing(s.FillRatio, m, k))
+		s.ApproxCount = guava.ApproxCount(m, k, ones)
+		s.FPR = max(math.Pow(s.FillRatio, float64(k)), guava.DoubleHashing(s.FillRatio, m, k))
 	}
 	return s
 }

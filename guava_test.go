@@ -114,7 +114,7 @@ func (g *javaGuava) agree(answer io.Reader, f *Filter, probes []funnelKey) []byt
 	} else {
 		require.Equal(g.t, f.M(), f.OnesCount())
 	}
-	require.InDelta(g.t, max(receive[float64](g.t, answer), doubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12*f.FPR())
+	require.InDelta(g.t, max(receive[float64](g.t, answer), guava.DoubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12*f.FPR())
 	form := make([]byte, receive[uint32](g.t, answer))
 	_, err := io.ReadFull(answer, form)
 	require.NoError(g.t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -87,7 +88,7 @@ func TestDoubleHashing(t *testing.T) {
 						found++
 					}
 				}
-				model += probes * doubleHashing(f.FillRatio(), c.m, c.k)
+				model += probes * guava.DoubleHashing(f.FillRatio(), c.m, c.k)
 				plain += probes * math.Pow(f.FillRatio(), float64(c.k))
 			}
 			noise := testkit.StatZ * math.Sqrt(found+1)
@@ -113,6 +114,6 @@ func TestNewRate(t *testing.T) {
 		m := OptimalM(c.n, c.p)
 		k := float64(OptimalK(c.n, m))
 		require.InEpsilon(t, c.times, 1+3.5/(float64(c.n)*k*k)/c.p, 0.03)
-		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), doubleHashing(0.5, m+64, int(k)), 0.05)
+		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), guava.DoubleHashing(0.5, m+64, int(k)), 0.05)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // vectors returns a file that Guava wrote; testdata/README.md says how.
@@ -191,7 +193,7 @@ func (v *filterVector) check(t *testing.T, f *Filter) {
 	if v.BitCount == 0 {
 		require.Zero(t, f.FPR())
 	} else {
-		require.InEpsilon(t, max(v.FPR, doubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12)
+		require.InEpsilon(t, max(v.FPR, guava.DoubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12)
 	}
 	for i, h := range v.hashAll(t, v.Probes) {
 		require.Equal(t, v.MightContain[i], f.ContainsHash(h), v.Probes[i])

@@ -1,6 +1,7 @@
 // Package guava has the codec of Guava's header and of the trailer that files
 // have after Guava's binary form, and finds the bits of Guava's indexes. Files, HTTP
-// and Redis parse them here and nowhere else. The nested modules of this repository use it, too: names and
+// and Redis parse them here and nowhere else. It also has the arithmetic that these
+// share with package bloom. The nested modules of this repository use it, too: names and
 // meanings stay.
 package guava
 
