@@ -74,7 +74,7 @@ func Open(ctx context.Context, client redis.UniversalClient, key string, n uint6
 		return nil, err
 	}
 	if got != params {
-		return nil, f.errorf("%w: it holds a filter of %v, want %v", bloom.ErrFormat, got, params)
+		return nil, f.errorf("%w: it holds a filter of %v, want %v", bloom.ErrMismatch, got, params)
 	}
 	f.id = found.id
 	return f, nil
@@ -183,7 +183,7 @@ func (f *Filter) check(is found) (guava.Header, error) {
 	case err != nil || h.Size() != is.size:
 		return guava.Header{}, f.errorf("%w: it holds no filter but %d bytes that start % x", bloom.ErrFormat, is.size, is.header)
 	case bloom.Strategy(h.Strategy) != bloom.Mitz64:
-		return guava.Header{}, f.errorf("%w: it holds a filter of %v, want Mitz64", bloom.ErrFormat, h)
+		return guava.Header{}, f.errorf("%w: it holds a filter of %v, want Mitz64", bloom.ErrMismatch, h)
 	}
 	return h, nil
 }

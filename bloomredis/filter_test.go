@@ -165,26 +165,27 @@ func TestOpenFindsSomethingElse(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		put  func()
+		is   error
 		want string
 	}{
-		{"other m", set(encode(bloom.New(2000, 0.01))), "holds a filter of m = 19200, k = 7, strategy = Mitz64, want m = 9600, k = 7, strategy = Mitz64"},
-		{"other k", set(encode(bloom.NewSize(9600, 8))), "holds a filter of m = 9600, k = 8, strategy = Mitz64"},
-		{"other strategy", set(encode(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01))), "holds a filter of m = 9600, k = 7, strategy = Mitz32"},
-		{"too short", set(same[:len(same)-1]), "holds no filter but 1205 bytes that start 01 07 00 00 00 96"},
-		{"too long", set(append(same[:len(same):len(same)], 0)), "holds no filter but 1207 bytes"},
-		{"text", set([]byte("hello, world")), "holds no filter but 12 bytes that start 68 65 6c 6c 6f 2c"},
-		{"a few bytes", set([]byte{1}), "holds no filter but 1 bytes that start 01"},
-		{"empty", set(nil), "holds no filter but 0 bytes"},
-		{"list", func() { client.RPush(ctx, "f", "x") }, "holds a list"},
-		{"hash", func() { client.HSet(ctx, "f", "x", "y") }, "holds a hash"},
-		{"stream", func() { client.XAdd(ctx, &redis.XAddArgs{Stream: "f", Values: []string{"x", "y"}}) }, "holds a stream"},
+		{"other m", set(encode(bloom.New(2000, 0.01))), bloom.ErrMismatch, "holds a filter of m = 19200, k = 7, strategy = Mitz64, want m = 9600, k = 7, strategy = Mitz64"},
+		{"other k", set(encode(bloom.NewSize(9600, 8))), bloom.ErrMismatch, "holds a filter of m = 9600, k = 8, strategy = Mitz64"},
+		{"other strategy", set(encode(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01))), bloom.ErrMismatch, "holds a filter of m = 9600, k = 7, strategy = Mitz32"},
+		{"too short", set(same[:len(same)-1]), bloom.ErrFormat, "holds no filter but 1205 bytes that start 01 07 00 00 00 96"},
+		{"too long", set(append(same[:len(same):len(same)], 0)), bloom.ErrFormat, "holds no filter but 1207 bytes"},
+		{"text", set([]byte("hello, world")), bloom.ErrFormat, "holds no filter but 12 bytes that start 68 65 6c 6c 6f 2c"},
+		{"a few bytes", set([]byte{1}), bloom.ErrFormat, "holds no filter but 1 bytes that start 01"},
+		{"empty", set(nil), bloom.ErrFormat, "holds no filter but 0 bytes"},
+		{"list", func() { client.RPush(ctx, "f", "x") }, bloom.ErrFormat, "holds a list"},
+		{"hash", func() { client.HSet(ctx, "f", "x", "y") }, bloom.ErrFormat, "holds a hash"},
+		{"stream", func() { client.XAdd(ctx, &redis.XAddArgs{Stream: "f", Values: []string{"x", "y"}}) }, bloom.ErrFormat, "holds a stream"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			require.NoError(t, client.FlushAll(ctx).Err())
 			test.put()
 			before := client.Dump(ctx, "f").Val()
 			_, err := Open(ctx, client, "f", 1000, 0.01)
-			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.ErrorIs(t, err, test.is)
 			require.ErrorContains(t, err, `bloomredis: key "f"`)
 			require.ErrorContains(t, err, test.want)
 			assert.Equal(t, before, client.Dump(ctx, "f").Val())

@@ -6,16 +6,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
-
-// Stats are figures of a filter. They are those of [bloom.Filter].
-type Stats struct {
-	OnesCount   uint64  // bits set
-	FillRatio   float64 // fraction of bits set
-	ApproxCount uint64  // estimated number of distinct keys added
-	FPR         float64 // probability that a key that was not added is reported as present
-}
 
 // counted is how many bytes Redis counts at a time, so that it serves others in
 // between.
@@ -23,27 +16,25 @@ const counted = 16 << 20
 
 // Stats counts the filter's bits in Redis, without downloading it. That takes
 // Redis about 0.1 ms for each megabyte.
-func (f *Filter) Stats(ctx context.Context) (Stats, error) {
+func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	var ones uint64
 	for at := int64(guava.HeaderSize); at < f.params.Size(); at += counted {
-		cmd := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.Size())-1)
-		s := f.newSeal(ctx)
+		cmd, s := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.Size())-1), f.newSeal(ctx)
 		if err := f.read(ctx, append([]redis.Cmder{cmd}, s.cmds()...)...); err != nil {
-			return Stats{}, err
+			return bloom.Stats{}, err
 		}
 		if err := s.broken(); err != nil {
-			return Stats{}, err
+			return bloom.Stats{}, err
 		}
 		ones += uint64(cmd.Val())
 	}
-	return f.stats(ones), nil
-}
-
-func (f *Filter) stats(ones uint64) Stats {
-	m, k := float64(f.M()), float64(f.K())
-	fill := float64(ones) / m
-	atMost := min(fill, (m-0.5)/m) // a full filter counts as if half a bit were clear
-	return Stats{ones, fill, uint64(math.Round(-math.Log1p(-atMost) * m / k)), math.Pow(fill, k)}
+	m, k := f.M(), f.K()
+	fill := float64(ones) / float64(m)
+	return bloom.Stats{
+		M: m, K: k, OnesCount: ones, FillRatio: fill,
+		ApproxCount: guava.ApproxCount(m, k, ones),
+		FPR:         max(math.Pow(fill, float64(k)), guava.DoubleHashing(fill, m, k)),
+	}, nil
 }
 
 // Reset removes all keys, for all processes. Replicas follow.

@@ -24,7 +24,7 @@ const uploadTime = 10 * time.Minute
 func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	params := guava.Header{Strategy: uint8(g.Strategy()), K: g.K(), Words: int(g.M() / 64)}
 	if params != f.params {
-		return f.errorf("cannot merge a filter of %v into one of %v", params, f.params)
+		return f.errorf("%w: cannot merge a filter of %v into one of %v", bloom.ErrMismatch, params, f.params)
 	}
 	key, err := f.beside(fmt.Sprintf("merge-%x", nonce()))
 	if err != nil {

@@ -65,7 +65,9 @@ func TestMerge(t *testing.T) {
 		bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, n, 0.01)),
 		new(bloom.Filter),
 	} {
-		require.ErrorContains(t, f.Merge(ctx, other), `bloomredis: key "f": cannot merge`)
+		err := f.Merge(ctx, other)
+		require.ErrorIs(t, err, bloom.ErrMismatch)
+		require.ErrorContains(t, err, `bloomredis: key "f": `)
 	}
 }
 

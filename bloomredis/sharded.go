@@ -73,7 +73,7 @@ func OpenExistingSharded(ctx context.Context, client redis.UniversalClient, key 
 			return nil, err
 		}
 		if f.params != first.params {
-			return nil, f.errorf("%w: it holds a filter of %v, others of %v", bloom.ErrFormat, f.params, first.params)
+			return nil, f.errorf("%w: it holds a filter of %v, others of %v", bloom.ErrMismatch, f.params, first.params)
 		}
 		s.shards = append(s.shards, f)
 	}
@@ -95,7 +95,7 @@ func (f *Filter) pin(ctx context.Context, shards int) error {
 		return err
 	}
 	if found != strconv.Itoa(shards) {
-		return f.errorf("%w: it has %s shards, want %d", bloom.ErrFormat, found, shards)
+		return f.errorf("%w: it has %s shards, want %d", bloom.ErrMismatch, found, shards)
 	}
 	return nil
 }
@@ -173,13 +173,16 @@ func (s *Sharded) SizeBytes() (size int64) {
 	return size
 }
 
-// Stats counts the bits of all shards; see [Filter.Stats].
-func (s *Sharded) Stats(ctx context.Context) (all Stats, err error) {
+// Stats counts the bits of all shards; see [Filter.Stats]. K is that of each.
+func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
+	var all bloom.Stats
 	for _, f := range s.shards {
 		one, err := f.Stats(ctx)
 		if err != nil {
-			return Stats{}, err
+			return bloom.Stats{}, err
 		}
+		all.M += one.M
+		all.K = one.K
 		all.OnesCount += one.OnesCount
 		all.ApproxCount += one.ApproxCount
 		// Shards are equally large, and get equally many of the keys.

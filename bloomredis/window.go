@@ -3,6 +3,7 @@ package bloomredis
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -118,8 +119,7 @@ func (c WindowConfig) params() (h guava.Header, err error) {
 	n, p := c.Capacity/g+min(c.Capacity%g, 1), c.FPR/float64(g+1)
 	h, err = paramsFor(n, p)
 	if err == nil {
-		// Double hashing makes small filters miss the rate that theory promises.
-		for h.Size() <= maxSize && bloom.FalsePositiveRate(64*uint64(h.Words), h.K, n) > p {
+		for h.Size() <= maxSize && rateAtMost(h, n) > p {
 			h.Words += 1 + h.Words/64
 		}
 	}
@@ -127,6 +127,15 @@ func (c WindowConfig) params() (h guava.Header, err error) {
 		return h, fmt.Errorf("bloomredis: Capacity = %d, FPR = %v need a generation of more than %d bytes or %d hashes", c.Capacity, c.FPR, maxSize, guava.MaxK)
 	}
 	return h, nil
+}
+
+// rateAtMost returns a bound of the false-positive rate of n keys. To the
+// theory's rate it adds what double hashing does, which is known within a factor
+// of two. Where a generation holds few keys, that is most of it.
+func rateAtMost(h guava.Header, n uint64) float64 {
+	m := 64 * uint64(h.Words)
+	fill := -math.Expm1(-float64(h.K) * float64(n) / float64(m))
+	return bloom.FalsePositiveRate(m, h.K, n) + 2*guava.DoubleHashing(fill, m, h.K)
 }
 
 // Add adds key now, or renews it, in one round trip. It reports whether key was
@@ -237,7 +246,7 @@ func (w *Window) answer(reply any, err error) (string, error) {
 	case id == "lost":
 		return "", w.errorf("%w: %s", ErrLost, answers)
 	case strings.HasPrefix(answers, "window of "):
-		return "", w.errorf("%w: it holds a %s, want a %s", bloom.ErrFormat, answers, w.config)
+		return "", w.errorf("%w: it holds a %s, want a %s", bloom.ErrMismatch, answers, w.config)
 	}
 	return "", w.errorf("%w: it holds no window but % x...", bloom.ErrFormat, answers[:min(16, len(answers))])
 }

@@ -2,6 +2,7 @@ package bloomredis
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -327,7 +328,7 @@ func TestWindowFindsSomethingElse(t *testing.T) {
 		{Capacity: 2000, FPR: 0.01, Span: 2 * time.Hour, Generations: 8},
 	} {
 		_, err := OpenWindow(ctx, client, "w", other)
-		require.ErrorIs(t, err, bloom.ErrFormat)
+		require.ErrorIs(t, err, bloom.ErrMismatch)
 		require.ErrorContains(t, err, `bloomredis: key "w"`)
 		require.ErrorContains(t, err, "it holds a window of 4 generations of 900000000 us, m = ")
 	}
@@ -365,4 +366,57 @@ func TestOpenWindowParameters(t *testing.T) {
 	}
 	_, err := OpenWindow(ctx, nil, "a}b", WindowConfig{100, 0.01, time.Hour, 4})
 	require.ErrorContains(t, err, "has a closing brace")
+}
+
+// All live generations together keep the rate, also where each has few keys and
+// double hashing costs more than theory says. Where they have many, the rate is
+// not kept by wasting memory.
+func TestWindowRate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	random := func() bloom.Hash { return bloom.Hash{H1: rng.Uint64(), H2: rng.Uint64()} }
+	for _, c := range []WindowConfig{
+		{1, 0.01, time.Hour, 1},
+		{10, 0.01, time.Hour, 1},
+		{14, 0.001, time.Hour, 7},
+		{126, 0.001, time.Hour, 63},
+		{630, 0.001, time.Hour, 63},
+		{70_000, 0.01, time.Hour, 7},
+	} {
+		params, err := c.params()
+		require.NoError(t, err)
+		keys := int(c.Capacity) / c.Generations
+		sets := max(8, 2000/keys/c.Generations) // of keys: rates differ between small ones
+		probes := float64(min(2000*keys, 20_000))
+		var sum, squares float64
+		for range sets {
+			var live []*bloom.Filter
+			for range c.Generations + 1 {
+				f := bloom.Must(bloom.NewSize(64*uint64(params.Words), params.K))
+				for range keys {
+					f.AddHash(random())
+				}
+				live = append(live, f)
+			}
+			found := 0.0
+			for range int(probes) {
+				h := random()
+				for _, f := range live {
+					if f.ContainsHash(h) {
+						found++
+						break
+					}
+				}
+			}
+			sum += found / probes
+			squares += found / probes * found / probes
+		}
+		n := float64(sets)
+		rate := sum / n
+		sigma := math.Sqrt((squares/n - rate*rate) / n)
+		t.Logf("%+v: rate %.3g of %.3g, %d sets, %d bits, k = %d", c, rate, c.FPR, sets, 64*params.Words, params.K)
+		assert.LessOrEqual(t, rate, c.FPR+4*sigma, "%+v", c)
+		if keys >= 10_000 {
+			assert.GreaterOrEqual(t, rate, c.FPR*0.9-4*sigma, "%+v", c)
+		}
+	}
 }
