@@ -16,6 +16,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -89,6 +90,13 @@ func TestRaces(t *testing.T) {
 					func() { s.AddBatch(testkit.Digests[bloom.Hash](9, 100)) },
 					func() { s.ContainsBatch(nil, testkit.Digests[bloom.Hash](9, 100)) },
 				}
+		}},
+		{"growing.Filter", func() (keySet, []func() keySet, []func()) {
+			f := bloom.Must(growing.New(1e-6)) // of which the keys fill several layers
+			return f, []func() keySet{
+				func() keySet { return decoded(f, new(growing.Filter)) },
+				func() keySet { return streamed(f, new(growing.Filter)) },
+			}, []func(){func() { f.FPR(); f.ApproxCount(); f.SizeBytes() }}
 		}},
 		{"Window", func() (keySet, []func() keySet, []func()) {
 			const span = 63 * time.Hour
@@ -250,6 +258,7 @@ func TestHostile(t *testing.T) {
 		{new(bloom.SyncFilter), encoded(bloom.Must(bloom.NewSync(1e6, 0.01))), 2, 4},
 		{new(blocked.Filter), encoded(bloom.Must(blocked.New(1e6, 0.01))), frameStart, 8 * 3},
 		{new(blocked.SyncFilter), encoded(bloom.Must(blocked.NewSync(1e6, 1e-4))), frameStart, 8 * 3},
+		{new(growing.Filter), encoded(bloom.Must(growing.New(0.01))), frameStart, 8 * (2 + 16)},
 		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 1e5, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 8},
 		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 1e6, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
 	} {
@@ -276,6 +285,7 @@ func TestFrozen(t *testing.T) {
 		{"blocked/testdata/v1.frame", new(blocked.Filter), 0},
 		{"blocked/testdata/v2.frame", new(blocked.Filter), 0},
 		{"flower/testdata/v1.frame", new(flower.Filter), 999},
+		{"growing/testdata/v1.frame", new(growing.Filter), 0},
 		{"window/testdata/v1.frame", windowAt(1_700_036_000), 300},
 		{"window/testdata/v1-blocks.frame", windowAt(1_700_072_000), 300},
 		{"window/testdata/v2.frame", windowAt(1_700_036_000), 300},

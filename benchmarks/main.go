@@ -4,6 +4,7 @@
 //
 //	go run .                 about ten minutes
 //	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
+//	go run . -growing        filters that grow, instead: GROWING.md and growing.svg
 //
 // Guava is measured where javac and a guava.jar are found, Rust's fastbloom
 // where cargo is; the rest needs Go alone. The same rows are go benchmarks:
@@ -47,8 +48,16 @@ func main() {
 	budget := flag.Duration("budget", 40*time.Second, "how long a table's rounds may take, once there are three")
 	others := flag.Bool("foreign", true, "measure libraries in other languages too")
 	huge := flag.Bool("billion", false, "measure n = 1e9 too, with keys of 8 bytes")
+	growing := flag.Bool("growing", false, "measure filters that grow, and nothing else")
 	out := flag.String("o", ".", "directory to write to")
 	flag.Parse()
+	if *growing {
+		if err := measureGrowing(*out); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := measureAll(*sizes, *widths, limits{max(3, *rounds), *budget}, *others, *huge, *out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

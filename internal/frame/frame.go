@@ -38,7 +38,8 @@ var (
 	Flower   = &Kind{"flower", 'F', []int{3}}
 	Window   = &Kind{"window", 'W', []int{8, 10}}
 	Counting = &Kind{"counting", 'C', []int{2}}
-	kinds    = []*Kind{Blocked, Counting, Flower, Window}
+	Growing  = &Kind{"growing", 'G', []int{2}}
+	kinds    = []*Kind{Blocked, Counting, Flower, Growing, Window}
 )
 
 // Name returns what the frame that data begins with holds, such as

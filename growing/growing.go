@@ -1,0 +1,183 @@
+// Package growing is a Bloom filter for a number of keys that nobody knows.
+//
+// An added key is always found. A key that was not added is reported as present with
+// a probability of at most p, from the first key on, however many follow. The caller
+// supplies p, and keys or their digests. A filter starts with 64 KB.
+//
+// The price is memory and time. Beside a classic filter of the same rate that was made
+// for exactly the keys that it holds, a growing filter takes about 2.5 times the memory
+// at p = 1 %, 2.1 times at 0.1 % and 1.8 times at 1e-6. It needs as much at every
+// number of keys, from 20,000 to 1e9 and beyond: memory grows by a few percent at a
+// time. Looking up an absent key touches a cache line, seldom two, in each of up to 25
+// layers at 1e9 keys. Take [bloom.New] or [blocked.New] where the number of keys is
+// known to a factor of two.
+//
+// # How it grows
+//
+// A key's digest picks one of 16 shards. A shard is a list of layers, which are
+// blocked filters (see [blocked.Filter]) of one to four lines a key. New keys go to the
+// newest layer. When it is full the shard begins another, of 0.6 times all the bits
+// that the shard has. The shards begin their layers one after the other.
+//
+// Layer i, from 0 on, is full when its own rate is
+//
+//	p/27 * min(1, (3/4)^(i-23))
+//
+// A key that was not added is reported as present if any of the layers reports it. So
+// its rate is at most the sum of the layers' rates. This sum stays below 24 p/27 for 24
+// layers, and below 24 p/27 + 3 p/27 = p for any number of them. Rates that shrink from
+// one layer to the next are from Almeida, Baquero, Preguica and Hutchison, Scalable
+// Bloom Filters, 2007. Here they begin to shrink after the layers that a billion keys
+// need, because each halving costs all later keys 1.6 bits.
+package growing
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
+)
+
+// Filter is a Bloom filter that grows. It is safe for use by many goroutines at once,
+// except for decoding, which needs the Filter to itself. A goroutine takes a lock only
+// where a layer begins.
+//
+// The zero Filter contains nothing and can be decoded into; adding to it panics. A
+// Filter must not be copied.
+type Filter struct {
+	mark
+	rates  rates
+	shards [shards]shard
+}
+
+type mark = nocopy.Mark
+
+const (
+	shards     = 1 << shardBits
+	shardBits  = 4
+	shardShift = 64 - shardBits
+
+	// firstBits is the size of the smallest first layer. All first layers together, in
+	// binary form, take just less than 64 KB.
+	firstBits = 96 * 256
+)
+
+// New returns an empty filter. A key that was not added is reported as present with a
+// probability of at most p, whatever the number of keys that were. New returns an error
+// unless 1e-9 <= p < 1.
+func New(p float64) (*Filter, error) {
+	if err := checkP(p); err != nil {
+		return nil, fmt.Errorf("growing: %w", err)
+	}
+	return newFilter(p, firstBits), nil
+}
+
+// newFilter returns a filter whose smallest layer has m bits.
+func newFilter(p float64, m float64) *Filter {
+	f := new(Filter)
+	f.rates.p = p
+	for i := range f.shards {
+		first := newLayer(&f.rates, 0, uint64(m*stagger(i)))
+		f.shards[i].layers.Store(&[]*layer{first})
+	}
+	return f
+}
+
+// Add adds key and reports whether the filter changed. True means that key was new,
+// unless another goroutine was adding it at the same time: of several that add the
+// same new key at once, at least one gets true. False means that key was probably
+// added before. Add does not retain key.
+func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
+
+// AddString is Add of key's bytes, without copying them.
+func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
+
+// AddHash is Add by digest. Both halves of h matter; see [bloom.SumUint64] for digests
+// of 64 bits.
+func (f *Filter) AddHash(h bloom.Hash) bool {
+	if f.zero() {
+		panic("growing: Add to a zero Filter: make it with New, or decode into it")
+	}
+	x := pick(h)
+	s := &f.shards[x>>shardShift]
+	layers := *s.layers.Load()
+	for i := len(layers) - 1; i >= 0; i-- {
+		if layers[i].filter.ContainsHash(h) {
+			return false
+		}
+	}
+	newest := layers[len(layers)-1]
+	if !newest.filter.AddHash(h) {
+		return false
+	}
+	if x&newest.uncounted == 0 {
+		if n := newest.count.Add(newest.weight); n >= newest.soon {
+			s.grow(&f.rates, newest, n)
+		}
+	}
+	return true
+}
+
+// Contains reports whether key may have been added. False is certain. True is wrong
+// with probability [Filter.FPR] for a key that was not.
+func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (f *Filter) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
+
+// ContainsHash is Contains by digest.
+func (f *Filter) ContainsHash(h bloom.Hash) bool {
+	if f.zero() {
+		return false
+	}
+	layers := *f.shards[pick(h)>>shardShift].layers.Load()
+	for i := len(layers) - 1; i >= 0; i-- {
+		if layers[i].filter.ContainsHash(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// pick returns a value whose highest bits pick a key's shard; the ones after them pick
+// the keys that are counted. The product depends on all of h. So it says nothing about
+// either half of h, from which the layers take the bits of a key.
+func pick(h bloom.Hash) uint64 {
+	return (h.H1 ^ bits.RotateLeft64(h.H2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
+}
+
+func (f *Filter) zero() bool { return f.rates.p == 0 }
+
+// ApproxCount estimates the number of distinct keys that were added. It is cheap: it
+// adds up the layers' counters. A key that is taken for one that was there is not
+// counted, and the estimate allows for that. It is exact to a key or so for small
+// numbers, and within 1 % for any.
+func (f *Filter) ApproxCount() uint64 {
+	n := 0.0
+	for i := range f.shards {
+		n += f.shards[i].keys(&f.rates)
+	}
+	return uint64(n + 0.5)
+}
+
+// FPR returns the probability that a key which was not added is reported as present,
+// as things are now. It is at most the p that New was given, but for chance. FPR reads
+// the whole filter.
+func (f *Filter) FPR() float64 {
+	sum := 0.0
+	for i := range f.shards {
+		none := 1.0
+		for _, l := range f.shards[i].list() {
+			none *= 1 - l.filter.FPR()
+		}
+		sum += 1 - none
+	}
+	return sum / shards
+}
+
+// String describes f by its parameters.
+func (f *Filter) String() string {
+	return fmt.Sprintf("growing.Filter(p=%v, bytes=%d)", f.rates.p, f.SizeBytes())
+}

@@ -1,0 +1,94 @@
+package growing
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// allocated returns the bits of all layers, those included that are being made.
+func (f *Filter) allocated() (m uint64) {
+	for i := range f.shards {
+		s := &f.shards[i]
+		list := s.list()
+		for _, l := range list {
+			m += l.filter.M()
+		}
+		if s.next != nil {
+			m += nextBits(list)
+		}
+	}
+	return m
+}
+
+func (f *Filter) layers() (n int) {
+	for i := range f.shards {
+		n += len(f.shards[i].list())
+	}
+	return n
+}
+
+// TestWhileGrowing measures rate, memory and count from the first key on: at ten
+// points between a number of keys and ten times as many, and right after the first
+// shard began a layer.
+func TestWhileGrowing(t *testing.T) {
+	most := 1_000_000
+	if testing.Short() {
+		most = 100_000
+	}
+	for _, p := range []float64{0.1, 0.01, 0.001} {
+		t.Run(fmt.Sprint("p=", p), func(t *testing.T) {
+			probes := min(200_000, int(2000/p))
+			keys, absent := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, 4))
+			f := bloom.Must(New(p))
+			check := func(n int) {
+				found := 0
+				for range probes {
+					if f.ContainsHash(bloom.Hash{H1: absent.Uint64(), H2: absent.Uint64()}) {
+						found++
+					}
+				}
+				require.LessOrEqual(t, float64(found), testkit.RateBound(probes, p), "%d keys", n)
+				require.InEpsilon(t, n, f.ApproxCount(), 0.01, "%d keys", n)
+				ratio := float64(f.allocated()) / float64(bloom.OptimalM(uint64(n), p))
+				t.Logf("%8d keys, %3d layers, rate %.4f p, FPR %.4f p, count %.4f, memory %.3f", n, f.layers(), float64(found)/float64(probes)/p, f.FPR()/p, float64(f.ApproxCount())/float64(n), ratio)
+				if n >= 25_000 && p <= 0.01 {
+					require.LessOrEqual(t, ratio, 2.6, "%d keys", n)
+				}
+			}
+			next, begun := 1.0, 0
+			for n := 1; n <= most; n++ {
+				f.AddHash(bloom.Hash{H1: keys.Uint64(), H2: keys.Uint64()})
+				if now := len(f.shards[0].list()); n == int(math.Ceil(next)) || now != begun {
+					begun = now
+					check(n)
+					if n >= int(math.Ceil(next)) {
+						next *= math.Pow(10, 0.1)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestRates(t *testing.T) {
+	for _, p := range []float64{minP, 1e-3, 0.9} {
+		sum := 0.0
+		for i := range 1000 {
+			r := rate(p, i)
+			assert.LessOrEqual(t, r, rate(p, max(0, i-1)))
+			if r > minRate {
+				sum += r
+			}
+		}
+		assert.InEpsilon(t, p, sum, 0.02)
+		assert.LessOrEqual(t, sum, p*(1+1e-12))
+	}
+}

@@ -1,0 +1,197 @@
+package growing
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// filled returns a tiny filter with n keys, in some layers.
+func filled(n int) *Filter {
+	f := tiny()
+	for _, h := range testkit.Digests[bloom.Hash](1, n) {
+		f.AddHash(h)
+	}
+	return f
+}
+
+// TestForms passes a filter through every form. The copies are the same, and go on
+// growing in the same way.
+func TestForms(t *testing.T) {
+	f := filled(1000)
+	data, err := f.MarshalBinary()
+	require.NoError(t, err)
+	require.EqualValues(t, len(data), f.SizeBytes())
+	require.Equal(t, append([]byte("before"), data...), bloom.Must(f.AppendBinary([]byte("before"))))
+
+	var copies [4]Filter
+	require.NoError(t, copies[0].UnmarshalBinary(data))
+	var out bytes.Buffer
+	n, err := f.WriteTo(&out)
+	require.NoError(t, err)
+	require.EqualValues(t, len(data), n)
+	out.WriteString("rest")
+	n, err = copies[1].ReadFrom(&out)
+	require.NoError(t, err)
+	require.EqualValues(t, len(data), n)
+	require.Equal(t, "rest", out.String())
+	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(f)), &copies[2]))
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, f.SaveFile(path))
+	loaded, err := LoadFile(path)
+	require.NoError(t, err)
+
+	more := testkit.Digests[bloom.Hash](2, 3000)
+	copies[3].UnmarshalBinary(bloom.Must(filled(50).MarshalBinary())) // is replaced
+	require.NoError(t, copies[3].UnmarshalBinary(data))
+	for _, h := range more {
+		f.AddHash(h)
+	}
+	for _, g := range []*Filter{&copies[0], &copies[1], &copies[2], &copies[3], loaded} {
+		require.Equal(t, data, bloom.Must(g.MarshalBinary()))
+		require.InEpsilon(t, 1000, g.ApproxCount(), 0.03)
+		for _, h := range more {
+			g.AddHash(h)
+		}
+		for _, h := range append(testkit.Digests[bloom.Hash](1, 1000), more...) {
+			require.True(t, g.ContainsHash(h))
+		}
+		require.InEpsilon(t, 4000, g.ApproxCount(), 0.03)
+		// The counts of their last layers were estimates: a shard may begin a layer
+		// some keys sooner or later.
+		require.InEpsilon(t, f.SizeBytes(), g.SizeBytes(), 0.1)
+		require.LessOrEqual(t, g.FPR(), 0.01)
+	}
+	for _, l := range copies[0].shards[0].list() {
+		require.LessOrEqual(t, l.count.Load(), l.capacity+l.capacity/10+2)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	f := filled(100)
+	good := bloom.Must(f.MarshalBinary())
+	g := filled(7)
+	before := bloom.Must(g.MarshalBinary())
+	testkit.Damage(t, good, func(data []byte) error {
+		h := new(Filter)
+		err := h.UnmarshalBinary(data)
+		_, errFrom := new(Filter).ReadFrom(iotest.OneByteReader(bytes.NewReader(data)))
+		if err != nil {
+			require.Error(t, g.UnmarshalBinary(data))
+			require.True(t, h.zero())
+			require.Regexp(t, "^growing: ", err.Error())
+		}
+		require.True(t, err == nil || errFrom != nil || len(data) > len(good))
+		return err
+	})
+	require.Equal(t, before, bloom.Must(g.MarshalBinary()))
+}
+
+// TestRefused refuses what no filter writes.
+func TestRefused(t *testing.T) {
+	head := func(p float64, shards, layers uint64) []byte {
+		counts := make([]uint64, 16)
+		for i := range counts {
+			counts[i] = layers
+		}
+		return frame.Growing.Append(nil, []uint64{math.Float64bits(p), shards}, counts)
+	}
+	for _, test := range []struct {
+		want string
+		data []byte
+	}{
+		{"p = NaN is outside [1e-09, 1)", head(math.NaN(), 16, 1)},
+		{"p = 1 is outside [1e-09, 1)", head(1, 16, 1)},
+		{"shard count 17 is not 16", head(0.01, 17, 1)},
+		{"shard 0 has no layers", head(0.01, 16, 0)},
+		{"truncated: unexpected EOF", head(0.01, 16, 1)},
+		{"in shard 0: blocked: invalid format: it starts with 00 00 00", append(head(0.01, 16, 1), make([]byte, 100)...)},
+		{"1 bytes too many", append(bloom.Must(tiny().MarshalBinary()), 0)},
+	} {
+		err := new(Filter).UnmarshalBinary(test.data)
+		require.ErrorIs(t, err, bloom.ErrFormat)
+		require.ErrorContains(t, err, "growing: invalid format: "+test.want)
+	}
+}
+
+// TestReaders tells the end of a stream of filters from a filter that is cut, and a
+// reader's own error from a wrong format.
+func TestReaders(t *testing.T) {
+	data := bloom.Must(filled(100).MarshalBinary())
+	_, err := new(Filter).ReadFrom(bytes.NewReader(nil))
+	require.ErrorIs(t, err, io.EOF)
+	for n := 1; n < len(data); n += 3 {
+		_, err := new(Filter).ReadFrom(bytes.NewReader(data[:n]))
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF, "%d bytes", n)
+		broken := errors.New("broken")
+		read, err := new(Filter).ReadFrom(io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(broken)))
+		require.ErrorIs(t, err, broken)
+		require.NotErrorIs(t, err, bloom.ErrFormat)
+		require.EqualValues(t, n, read)
+		wrote, err := filled(100).WriteTo(&testkit.LimitedWriter{N: int64(n), Err: broken})
+		require.ErrorIs(t, err, broken)
+		require.EqualValues(t, n, wrote)
+	}
+}
+
+// TestBytes freezes the binary form. With BLOOM_FREEZE in the environment it writes the
+// sample, which the root's TestFrozen reads too.
+func TestBytes(t *testing.T) {
+	const path = "testdata/v1.frame"
+	f := tiny()
+	for i := range 1000 {
+		f.AddString(strconv.Itoa(i))
+	}
+	data := bloom.Must(f.MarshalBinary())
+	if os.Getenv("BLOOM_FREEZE") != "" {
+		require.NoError(t, os.WriteFile(path, data, 0o666))
+	}
+	require.True(t, bytes.Equal(bloom.Must(os.ReadFile(path)), data))
+}
+
+// FuzzFilter holds the decoders to each other, and a decoded filter to its promises.
+// The first frame always has the right checksum; the layers are package blocked's.
+func FuzzFilter(f *testing.F) {
+	const head = 8 + 2*8 + shards*8 + 4
+	f.Add(0.01, bytes.Repeat([]byte{1}, shards), bloom.Must(tiny().MarshalBinary())[head:])
+	f.Add(1e-9, bytes.Repeat([]byte{2, 1}, shards), bytes.Repeat(bloom.Must(tiny().MarshalBinary())[head:], 2))
+	f.Add(0.5, []byte{}, []byte("BLM"))
+	f.Fuzz(func(t *testing.T, p float64, layers, rest []byte) {
+		counts := make([]uint64, shards)
+		for i := range min(shards, len(layers)) {
+			counts[i] = uint64(layers[i])
+		}
+		data := append(frame.Growing.Append(nil, []uint64{math.Float64bits(p), shards}, counts), rest...)
+		var g, h Filter
+		err := g.UnmarshalBinary(data)
+		n, errFrom := h.ReadFrom(iotest.HalfReader(bytes.NewReader(data)))
+		if err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.True(t, g.zero())
+			require.True(t, errFrom != nil || n < int64(len(data)))
+			return
+		}
+		require.NoError(t, errFrom)
+		require.Equal(t, data, bloom.Must(g.MarshalBinary()))
+		require.Equal(t, data, bloom.Must(h.MarshalBinary()))
+		for _, key := range testkit.Digests[bloom.Hash](9, 300) {
+			g.AddHash(key)
+			require.True(t, g.ContainsHash(key))
+		}
+		require.LessOrEqual(t, g.FPR(), 1.0)
+		g.ApproxCount()
+	})
+}
