@@ -78,6 +78,53 @@ func TestWhileGrowing(t *testing.T) {
 	}
 }
 
+// TestMemory follows the sizes of layers, without their bits, to 1e9 keys. It holds the
+// memory beside a classic filter of the same rate, made for exactly the keys, to what the
+// package comment says: at its worst, right after a layer was made, and in the mean while
+// the keys double.
+func TestMemory(t *testing.T) {
+	const first, last = 25_000, 1e9
+	step := math.Log(1.001)
+	at := func(keys float64) int { return max(0, int(math.Log(keys/first)/step)) }
+	for _, test := range []struct{ p, worst, mean float64 }{
+		{1e-2, 2.6, 2.5},
+		{1e-3, 2.2, 2.15},
+		{1e-6, 1.85, 1.8},
+		{1e-9, 1.8, 1.75},
+	} {
+		r := rates{p: test.p}
+		bits := make([]float64, at(last)+1) // at each step, or those that it adds
+		for shard := range shards {
+			// Of all shards, if they were alike.
+			m, all, capacity, made := firstBits*stagger(shard), 0.0, 0.0, 0.0
+			for i := 0; made < last; i++ {
+				m = 256 * math.Ceil(m/256)
+				bits[at(made)] += m
+				all += m
+				capacity += shards * m / r.sizing(i).bits
+				made = capacity - shards*m/r.sizing(i).bits/lead
+				m = growth * all
+			}
+		}
+		worst, mean, sum, keys := 0.0, 0.0, make([]float64, len(bits)+1), make([]float64, len(bits)+1)
+		for i := range bits {
+			if i > 0 {
+				bits[i] += bits[i-1]
+			}
+			n := first * math.Exp(float64(i)*step)
+			ratio := bits[i] / (n * -math.Log(test.p) / (math.Ln2 * math.Ln2))
+			worst = max(worst, ratio)
+			sum[i+1], keys[i+1] = sum[i]+ratio*n, keys[i]+n
+			if from := i - at(2*first); from >= 0 {
+				mean = max(mean, (sum[i+1]-sum[from])/(keys[i+1]-keys[from]))
+			}
+		}
+		t.Logf("p = %v: worst %.3f, mean %.3f", test.p, worst, mean)
+		assert.LessOrEqual(t, worst, test.worst, "p = %v", test.p)
+		assert.LessOrEqual(t, mean, test.mean, "p = %v", test.p)
+	}
+}
+
 func TestRates(t *testing.T) {
 	for _, p := range []float64{minP, 1e-3, 0.9} {
 		sum := 0.0
