@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func addCommand() *cobra.Command {
+	var input inputFlags
+	c := &cobra.Command{
+		Use:   "add FILE [file ...]",
+		Short: "add lines to a filter",
+		Long: `add adds all lines of its input to the filter FILE, of any type. The file is replaced
+once all lines are in; before, and after an error, it is as it was. Only one add may change
+a file at a time.`,
+		Example: `  printf 'apple\n' | bloom build -n 1000 -o fruit.bloom && printf 'banana\n' | bloom add fruit.bloom`,
+		Args:    need(1, -1, "the filter's FILE"),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := input.config(args[1:])
+			if err != nil {
+				return err
+			}
+			f, err := load(args[0])
+			if err != nil {
+				return err
+			}
+			if f.compressed {
+				return fmt.Errorf("%s %w", args[0], errCompressed)
+			}
+			if err := writable(args[0]); err != nil {
+				return err
+			}
+			cfg.Sum = sum(f)
+			if err := addLines(c.Context(), cfg, f.filter, 0); err != nil {
+				return err
+			}
+			return f.SaveFile(args[0])
+		},
+	}
+	input.add(c.Flags())
+	return c
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/counting"
+)
+
+// makers make the filters that have a size.
+var makers = map[string]func(n uint64, p float64) (filter, error){
+	"guava":    maker(bloom.New),
+	"blocked":  maker(blocked.New),
+	"counting": maker(counting.New),
+	"dcso":     maker(dcso.New),
+}
+
+func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
+	return func(n uint64, p float64) (filter, error) {
+		f, err := make(n, p)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
+}
+
+func buildCommand() *cobra.Command {
+	var size filterFlags
+	var input inputFlags
+	var out, kind string
+	c := &cobra.Command{
+		Use:   "build [-n N] [-p P] [-type T] -o FILE [file ...]",
+		Short: "make a filter of all lines",
+		Long: `build makes a filter of all lines of its input and writes it to FILE, which is replaced
+once the filter is whole. A line that is not in the input is reported at the rate -p.
+
+Without -n the filter is made to measure: build keeps 16 bytes a line in a temporary file
+(in $TMPDIR), estimates the number of different lines, and makes a filter of that size at
+the end.
+
+The types are guava, which Java's Guava and Go's bloom.LoadFile read; blocked, which is
+faster; counting, from which Go programs can remove keys; and dcso, for DCSO's bloom.`,
+		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom
+  bloom build -n 1e9 -p 1e-6 -hex -f 1 -sep : -o ntlm.bloom pwned-*.txt.gz`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := required(c, "output", "-o FILE"); err != nil {
+				return err
+			}
+			cfg, err := input.config(args)
+			if err != nil {
+				return err
+			}
+			mk, ok := makers[kind]
+			if !ok {
+				return usageError{fmt.Errorf("-type %q is none of guava, blocked, counting and dcso", kind)}
+			}
+			f, err := mk(max(uint64(size.n), 1), size.p)
+			if err != nil {
+				return usageError{err}
+			}
+			if err := writable(out); err != nil {
+				return err
+			}
+			cfg.Sum = sum(f)
+			if size.n > 0 {
+				err = addLines(c.Context(), cfg, f, uint64(size.n))
+			} else {
+				f, err = measured(c.Context(), cfg, func(n uint64) (filter, error) { return mk(n, size.p) })
+			}
+			if err != nil {
+				return err
+			}
+			return f.SaveFile(out)
+		},
+	}
+	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)
+	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
+	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, counting or dcso")
+	input.add(c.Flags())
+	return c
+}
+
+// errInterrupted says that nothing was written.
+var errInterrupted = errors.New("interrupted; no file was changed")
+
+// addLines adds all lines to f, which is made for room different ones, if room is
+// known.
+func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) error {
+	var held uint64
+	if e, ok := f.(estimator); ok {
+		held = e.ApproxCount()
+	}
+	progress := newProgress(cfg, "new", held, room)
+	err := lines.Start(ctx, cfg).Each(ctx, nil, nil, func(b *lines.Batch) error {
+		added := addAll(f, b.Hashes)
+		held += uint64(added)
+		progress.add(len(b.Ends), added, added)
+		return nil
+	})
+	progress.end()
+	if err == nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	// Few lines more than the estimate of a full filter are no news.
+	if err == nil && (room > 0 && held > room+room/100 || room == 0 && full(f)) {
+		rate := 1.0
+		if r, ok := f.(rater); ok {
+			rate = r.FPR()
+		}
+		fmt.Fprintf(os.Stderr, "bloom: warning: the filter has more lines than it is made for, about %d: other lines are reported at a rate of %.2g\n", held, rate)
+	}
+	return err
+}
+
+// addAll adds hs and returns how many were new.
+func addAll(f filter, hs []bloom.Hash) (added int) {
+	if b, ok := f.(interface{ AddBatch([]bloom.Hash) int }); ok {
+		return b.AddBatch(hs)
+	}
+	for _, h := range hs {
+		if f.AddHash(h) {
+			added++
+		}
+	}
+	return added
+}

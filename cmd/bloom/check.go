@@ -1,0 +1,61 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+func checkCommand() *cobra.Command {
+	var input inputFlags
+	var invert bool
+	c := &cobra.Command{
+		Use:   "check [-v] FILE [file ...]",
+		Short: "write the lines that may be in a filter",
+		Long: `check writes the lines of its input that may be in the filter FILE, in order: all that
+are, and others at the filter's rate. With -v it writes those that certainly are not.
+
+The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an error.`,
+		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom && printf 'banana\ncherry\n' | bloom check fruit.bloom
+  sha1sum * | cut -c 1-40 | tr a-f A-F | bloom check hashlookup-full.bloom`,
+		Args: need(1, -1, "the filter's FILE"),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := input.config(args[1:])
+			if err != nil {
+				return err
+			}
+			f, err := load(args[0])
+			if err != nil {
+				return err
+			}
+			cfg.Sum = sum(f)
+			verb := "found"
+			if invert {
+				verb = "not found"
+			}
+			progress := newProgress(cfg, verb, 0, 0)
+			out := stdout{progress}
+			var present []bool
+			written := false
+			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, func(b *lines.Batch) error {
+				present = containsAll(f, present[:0], b.Hashes)
+				kept, n := b.Keep(func(i int) bool { return present[i] != invert })
+				progress.add(len(b.Ends), n, 0)
+				if n == 0 {
+					return nil
+				}
+				written = true
+				_, err := out.Write(kept)
+				return err
+			})
+			progress.end()
+			if err == nil && !written {
+				return errNothing
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVarP(&invert, "invert", "v", false, "write the lines that certainly are not in the filter")
+	input.add(c.Flags())
+	return c
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+func dedupeCommand() *cobra.Command {
+	var size filterFlags
+	var input inputFlags
+	var state string
+	var every time.Duration
+	c := &cobra.Command{
+		Use:   "dedupe [-n N] [-p P] [-state FILE] [file ...]",
+		Short: "write each line the first time",
+		Long: `dedupe writes each line of its input the first time it appears, in order. No line is
+written twice. A new line is taken for an old one, and left out, at the rate -p when there
+are -n different lines, and more seldom before.
+
+With -state it also leaves out the lines that were written by earlier runs with the same
+file. FILE holds exactly the lines that were written: it is saved at the end, now and then
+before, at Ctrl-C and SIGTERM, and after an error in the input. It may be a filter of any
+type, such as one that build made. Only one dedupe may use it at a time.`,
+		Example: `  printf 'b\na\nb\n' | bloom dedupe
+  bloom dedupe -n 10M -p 1e-9 urls-*.txt.zst > urls.txt
+  tail -f access.log | bloom dedupe -state seen.bloom`,
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := input.config(args)
+			if err != nil {
+				return err
+			}
+			d := &deduper{state: state, every: every, saved: time.Now()}
+			if err := d.open(c, size); err != nil {
+				return err
+			}
+			return d.run(c.Context(), cfg)
+		},
+	}
+	size.add(c.Flags(), "different lines to expect, those in the state file included", "rate of new lines left out by mistake", 1e-6)
+	c.Flags().StringVar(&state, "state", "", "`FILE` that remembers lines from run to run; made if it is missing")
+	c.Flags().DurationVar(&every, "save-every", time.Minute, "how long lines may wait until the state file is saved")
+	input.add(c.Flags())
+	return c
+}
+
+// deduper is a run of dedupe.
+type deduper struct {
+	set      filter
+	state    string // path of the filter's file, or ""
+	every    time.Duration
+	saved    time.Time     // when state was last what set is
+	took     time.Duration // saving it
+	dirty    bool          // set has lines that state lacks
+	room     uint64        // lines that set is made for, if known
+	held     uint64        // lines that set has
+	warned   bool
+	present  []bool
+	out      io.Writer
+	progress *progress
+}
+
+// open makes or loads the filter, and finds out whether it can be saved.
+func (d *deduper) open(c *cobra.Command, size filterFlags) error {
+	fresh, err := newSeen(size)
+	if err != nil {
+		return usageError{err}
+	}
+	d.set, d.room = fresh, uint64(size.n)
+	if d.state == "" {
+		return nil
+	}
+	old, err := load(d.state)
+	if err == nil {
+		if old.compressed {
+			return fmt.Errorf("%s %w", d.state, errCompressed)
+		}
+		if err := sameSize(c, old, fresh, d.state); err != nil {
+			return err
+		}
+		d.set = old.filter
+		if e, ok := old.filter.(estimator); ok {
+			d.held = e.ApproxCount()
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return writable(d.state)
+}
+
+// newSeen returns an empty filter for dedupe.
+func newSeen(size filterFlags) (filter, error) {
+	n := uint64(size.n)
+	if n == 0 {
+		n = 1_000_000
+	}
+	return blocked.New(n, size.p)
+}
+
+// sameSize returns an error if -n or -p were given and make a filter of another size
+// than the one that was loaded.
+func sameSize(c *cobra.Command, old *loaded, fresh filter, path string) error {
+	if !c.Flags().Changed("lines") && !c.Flags().Changed("rate") {
+		return nil
+	}
+	type sized interface{ M() uint64 }
+	a, ok := old.filter.(sized)
+	b, ok2 := fresh.(sized)
+	if fmt.Sprintf("%T", old.filter) == fmt.Sprintf("%T", fresh) && (!ok || !ok2 || a.M() == b.M()) {
+		return nil
+	}
+	return fmt.Errorf("%s holds a %s of another size than -n and -p make; leave both out to go on with it", path, old.kind.name)
+}
+
+// writable returns an error unless a file can be saved at path. It is better known
+// now than when all input has been read.
+func writable(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode()&(fs.ModeType&^fs.ModeSymlink) != 0 {
+		return fmt.Errorf("%s is no regular file", path)
+	}
+	dir, base := filepath.Split(path)
+	file, err := os.CreateTemp(filepath.Clean(dir+"."), "."+base[:min(len(base), 200)]+".bloom-tmp-*")
+	if err != nil {
+		return err
+	}
+	file.Close()
+	return os.Remove(file.Name())
+}
+
+func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
+	cfg.Sum = sum(d.set)
+	d.progress = newProgress(cfg, "written", d.held, d.room)
+	d.out = stdout{d.progress}
+	ticks := time.NewTicker(min(time.Second, max(d.every, time.Millisecond)))
+	defer ticks.Stop()
+	wrote := true
+	err := lines.Start(ctx, cfg).Each(ctx, ticks.C, d.autosave, func(b *lines.Batch) error {
+		if err := d.batch(b); err != nil {
+			wrote = false
+			return err
+		}
+		return nil
+	})
+	// After an error of the output, set has lines that nobody got.
+	if wrote && d.state != "" && (d.dirty || err == nil) {
+		if serr := d.save(); err == nil {
+			err = serr
+		}
+	}
+	d.progress.end()
+	if full(d.set) && !d.warned {
+		fmt.Fprintln(os.Stderr, "bloom: warning: the filter is fuller than it was made for: new lines are left out by mistake more and more often")
+	}
+	return err
+}
+
+// batch writes the new lines of b.
+func (d *deduper) batch(b *lines.Batch) error {
+	out, kept := d.newLines(b)
+	d.progress.add(len(b.Ends), kept, kept)
+	d.held += uint64(kept)
+	if kept == 0 {
+		return nil
+	}
+	d.dirty = true
+	if d.room > 0 && d.held > d.room && !d.warned {
+		d.warned = true
+		d.progress.hide()
+		fmt.Fprintf(os.Stderr, "bloom: warning: more than %d different lines (-n): new ones are left out by mistake more and more often\n", d.room)
+	}
+	_, err := d.out.Write(out)
+	return err
+}
+
+// newLines returns b's new lines and their number, and adds them to the filter.
+func (d *deduper) newLines(b *lines.Batch) (out []byte, kept int) {
+	const chunk = 512 // keys whose part of the filter fits in a core's cache
+	return b.Keep(func(i int) bool {
+		if i%chunk == 0 {
+			d.present = containsAll(d.set, d.present[:0], b.Hashes[i:min(i+chunk, len(b.Hashes))])
+		}
+		return !d.present[i%chunk] && d.set.AddHash(b.Hashes[i])
+	})
+}
+
+// autosave saves the state now and then, and spends at most a twentieth of the time on
+// it.
+func (d *deduper) autosave() error {
+	if d.state == "" || !d.dirty || time.Since(d.saved) < max(d.every, 20*d.took) {
+		return nil
+	}
+	return d.save()
+}
+
+func (d *deduper) save() error {
+	start := time.Now()
+	if err := d.set.SaveFile(d.state); err != nil {
+		return err
+	}
+	d.dirty, d.saved, d.took = false, time.Now(), time.Since(start)
+	return nil
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestDedupe(t *testing.T) {
+	for _, test := range []struct{ name, in, out string }{
+		{"nothing", "", ""},
+		{"order", "b\na\nb\nc\na\n", "b\na\nc\n"},
+		{"no newline at the end", "a\nb\na", "a\nb\n"},
+		{"newline added", "a\nb", "a\nb\n"},
+		{"empty lines", "\n\na\n\n", "\na\n"},
+		{"only bytes count", "a\r\na\nA\na \n\x00\n\xff\n\x00\n", "a\r\na\nA\na \n\x00\n\xff\n"},
+		{"repeats at both ends", "a\na\na\nb\nc\nb\nd\nd\n", "a\nb\nc\nd\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			assert.Equal(t, test.out, good(t, test.in, "dedupe"))
+			assert.Equal(t, test.out, distinct(test.in))
+		})
+	}
+	for name, in := range map[string]string{
+		"lengths":  lengths(),
+		"many":     numbers(0, 200000) + numbers(100000, 250000) + numbers(0, 1000),
+		"one line": strings.Repeat("0123456789", 1<<20),
+	} {
+		require.True(t, distinct(in) == good(t, in, "dedupe", "-p", "1e-9"), name)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	a := write(t, filepath.Join(dir, "a"), "1\n2\n3")
+	b := write(t, filepath.Join(dir, "b"), "3\n2\n4\n")
+	require.Equal(t, "1\n2\n3\n4\n5\n", good(t, "4\n5\n", "dedupe", a, b, "-", a))
+}
+
+// TestStreaming: a line comes out while its writer still waits to write the next.
+func TestStreaming(t *testing.T) {
+	cmd := command(t, "dedupe")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	for _, step := range []struct{ in, out string }{
+		{"a\nb\n", "a\nb\n"},
+		{"c\nun", "c\n"},
+		{"finished\n", "unfinished\n"},
+	} {
+		_, err = io.WriteString(in, step.in)
+		require.NoError(t, err)
+		got := make([]byte, len(step.out))
+		_, err = io.ReadFull(out, got)
+		require.NoError(t, err, "after %q", step.in)
+		require.Equal(t, step.out, string(got))
+	}
+	require.NoError(t, in.Close())
+	require.NoError(t, cmd.Wait())
+}
+
+func TestState(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	run := func(in, out string, flags ...string) {
+		t.Helper()
+		require.Equal(t, out, good(t, in, append([]string{"dedupe", "-state", state}, flags...)...))
+		requireAlone(t, state)
+	}
+	run("a\nb\n", "a\nb\n", "-n", "1000", "-p", "0.001")
+	run("b\nc\na\nd\n", "c\nd\n")                     // the file's own parameters
+	run("d\ne\n", "e\n", "-n", "1000", "-p", "0.001") // the same
+	run("a\nb\nc\nd\ne\nf\n", "f\n")                  // nothing was forgotten
+
+	before := read(t, state)
+	for _, flags := range []string{"-n 1M", "-p 0.01", "-n 20k -p 0.001"} {
+		stdout, stderr, status := bloomRun(t, "g\n", append([]string{"dedupe", "-state", state}, strings.Fields(flags)...)...)
+		assert.Equal(t, 1, status)
+		assert.Empty(t, stdout)
+		requireError(t, stderr, "another size")
+	}
+	require.Equal(t, before, read(t, state))
+
+	// A list that build made, of any type, is a state too.
+	for _, kind := range []string{"guava", "blocked", "dcso"} {
+		list := filepath.Join(t.TempDir(), kind)
+		good(t, "a\nb\n", "build", "-type", kind, "-n", "100", "-o", list)
+		require.Equal(t, "c\n", good(t, "a\nc\nb\n", "dedupe", "-state", list))
+		require.Equal(t, "d\n", good(t, "c\nd\n", "dedupe", "-state", list))
+	}
+}
+
+func TestWarning(t *testing.T) {
+	const warning = "warning: more than 1000 different lines (-n)"
+	state := filepath.Join(t.TempDir(), "state")
+	args := []string{"dedupe", "-n", "1000", "-p", "1e-9", "-state", state}
+	good(t, numbers(0, 900)+numbers(0, 900), args...)
+	good(t, numbers(0, 950), args...)
+	_, stderr, status := bloomRun(t, numbers(900, 1100), args...)
+	require.Zero(t, status)
+	requireError(t, stderr, warning)
+	_, stderr, _ = bloomRun(t, numbers(2000, 9000), "dedupe", "-state", state)
+	requireError(t, stderr, "fuller than it was made for")
+}
+
+// TestErrors: what is wrong with the state is noticed before any input, and an error in
+// the input keeps what was written.
+func TestErrors(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "missing")
+	for _, test := range []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"missing file", []string{missing}, missing},
+		{"directory", []string{dir}, dir},
+		{"state in no directory", []string{"-state", filepath.Join(missing, "state")}, missing},
+		{"state is a directory", []string{"-state", dir}, dir},
+		{"state is no filter", []string{"-state", write(t, filepath.Join(dir, "text"), "https://example.org/\n")}, "is no filter"},
+		{"state is a device", []string{"-state", "/dev/null"}, "/dev/null"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			stdout, stderr, status := bloomRun(t, "new\n", append([]string{"dedupe"}, test.args...)...)
+			assert.Equal(t, 1, status)
+			assert.Empty(t, stdout)
+			requireError(t, stderr, test.says)
+		})
+	}
+	state := filepath.Join(t.TempDir(), "state")
+	stdout, stderr, status := bloomRun(t, "a\nb\n", "dedupe", "-state", state, "-", missing)
+	assert.Equal(t, 1, status)
+	assert.Equal(t, "a\nb\n", stdout)
+	requireError(t, stderr, missing)
+	assert.Equal(t, "c\n", good(t, "a\nb\nc\n", "dedupe", "-state", state))
+
+	whole := read(t, state)
+	for name, data := range map[string]string{
+		"truncated": whole[:len(whole)-1], "too long": whole + "\x00", "empty": "",
+		"one bit": whole[:20] + string([]byte{whole[20] ^ 1}) + whole[21:],
+	} {
+		write(t, state, data)
+		stdout, stderr, status := bloomRun(t, "new\n", "dedupe", "-state", state)
+		assert.Equal(t, 1, status, name)
+		assert.Empty(t, stdout, name)
+		requireError(t, stderr, state)
+		assert.Equal(t, data, read(t, state), name)
+		requireAlone(t, state)
+	}
+}
+
+// TestUnwritable: nobody reads an hour of input to learn that its state cannot be kept.
+func TestUnwritable(t *testing.T) {
+	const dir = "/proc" // which not even root may write to
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip(err)
+	}
+	stdout, stderr, status := bloomRun(t, "a\n", "dedupe", "-state", dir+"/state")
+	require.Equal(t, 1, status)
+	require.Empty(t, stdout)
+	requireError(t, stderr, dir)
+}
+
+func TestOutputErrors(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full")
+	}
+	defer full.Close()
+	dir := t.TempDir()
+	good(t, "a\n", "build", "-o", filepath.Join(dir, "filter"))
+	for _, args := range []string{"dedupe -state state", "check filter", "info filter", "info -json filter", "bench -n 1000 filter", "plan -n 10 -p 0.1"} {
+		cmd := command(t, strings.Fields(args)...)
+		var stderr strings.Builder
+		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader("a\n"), full, &stderr
+		require.Error(t, cmd.Run(), args)
+		requireError(t, stderr.String(), "no space left")
+	}
+	require.NoFileExists(t, filepath.Join(dir, "state"), "its line was not written")
+}
+
+// TestSignals: tail -f has no end but a signal.
+func TestSignals(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		state := filepath.Join(t.TempDir(), "state")
+		cmd := command(t, "dedupe", "-state", state)
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		defer in.Close()
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = io.WriteString(in, "a\nb\nunfinished")
+		require.NoError(t, err)
+		_, err = io.ReadFull(out, make([]byte, 4))
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(signal))
+		rest, err := io.ReadAll(out)
+		require.NoError(t, err)
+		require.Empty(t, rest)
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 128+int(signal), cmd.ProcessState.ExitCode())
+		require.Equal(t, "unfinished\nc\n", good(t, "a\nunfinished\nb\nc\n", "dedupe", "-state", state))
+	}
+}
+
+// TestAutosave kills a run: what it saved meanwhile is there.
+func TestAutosave(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	cmd := command(t, "dedupe", "-n", "1000", "-state", state, "-save-every", "1ms")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	defer in.Close()
+	require.NoError(t, cmd.Start())
+	_, err = fmt.Fprintln(in, "a")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { _, err := os.Stat(state); return err == nil }, 20*time.Second, time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
+	require.Equal(t, "b\n", good(t, "a\nb\n", "dedupe", "-state", state))
+}
+
+// TestClosedPipe: head ends dedupe in silence, by SIGPIPE, with nothing in the state
+// that was not written.
+func TestClosedPipe(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	var stderr strings.Builder
+	cmd := command(t, "dedupe", "-state", state)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(numbers(0, 1e5)), w, &stderr
+	require.NoError(t, cmd.Start())
+	require.NoError(t, w.Close())
+	_, err = io.ReadFull(r, make([]byte, 10))
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	require.Error(t, cmd.Wait())
+	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	assert.True(t, status.Signaled() && status.Signal() == syscall.SIGPIPE, cmd.ProcessState)
+	assert.Empty(t, stderr.String())
+	assert.NoFileExists(t, state)
+}

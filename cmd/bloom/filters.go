@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// filter is what all types of filter have.
+type filter interface {
+	bloom.Adder
+	ContainsHash(bloom.Hash) bool
+	SaveFile(path string) error
+}
+
+// What only some types have.
+type (
+	batcher interface {
+		ContainsBatch([]bool, []bloom.Hash) []bool
+	}
+	estimator interface{ ApproxCount() uint64 }
+	rater     interface{ FPR() float64 }
+	filler    interface{ FillRatio() float64 }
+)
+
+// kind is a type of filter as a file holds it.
+type kind struct {
+	name string // of the type in Go
+	is   func(head []byte) bool
+	load func(path string) (filter, error)
+	read func(data []byte) (filter, error)
+}
+
+var kinds = []kind{
+	{"bloom.Filter", isGuava, loader(bloom.LoadFile), reader[bloom.Filter]},
+	framed("blocked.Filter", blocked.LoadFile, reader[blocked.Filter]),
+	framed("counting.Filter", counting.LoadFile, reader[counting.Filter]),
+	framed("window.Filter", window.LoadFile, reader[window.Filter]),
+	framed("flower.Filter", flower.LoadFile, reader[flower.Filter]),
+	{"DCSO bloom", dcso.Is, loader(dcso.LoadFile), func(data []byte) (filter, error) { return dcso.Read(bytes.NewReader(data)) }},
+}
+
+// isGuava reports whether head begins with a strategy and a number of hashes.
+func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
+
+func framed[F filter](name string, load func(string) (F, error), read func([]byte) (filter, error)) kind {
+	return kind{name, func(head []byte) bool { return frame.Name(head) == name }, loader(load), read}
+}
+
+func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
+	return func(path string) (filter, error) {
+		f, err := load(path)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
+}
+
+func reader[F any, P interface {
+	*F
+	filter
+	UnmarshalBinary([]byte) error
+}](data []byte) (filter, error) {
+	f := P(new(F))
+	if err := f.UnmarshalBinary(data); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// loaded is a filter from a file.
+type loaded struct {
+	filter
+	kind       kind
+	compressed bool
+}
+
+// load reads a filter of any type, which may be compressed with gzip or zstd.
+func load(path string) (*loaded, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	head := make([]byte, 8)
+	n, err := io.ReadFull(file, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	head = head[:n]
+	if k, ok := kindOf(head); ok {
+		f, err := k.load(path)
+		return &loaded{f, k, false}, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	r, err := lines.Decompress(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !lines.Compressed(head) {
+		return nil, fmt.Errorf("%s is no filter: it starts with %q", path, head)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	k, ok := kindOf(data[:min(len(data), 8)])
+	if !ok {
+		return nil, fmt.Errorf("%s holds no filter: decompressed, it starts with %q", path, data[:min(len(data), 8)])
+	}
+	f, err := k.read(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w (in %s)", err, path)
+	}
+	return &loaded{f, k, true}, nil
+}
+
+// kindOf tells types apart by their first bytes.
+func kindOf(head []byte) (kind, bool) {
+	for _, k := range kinds {
+		if k.is(head) {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// innermost returns f, or what was loaded.
+func innermost(f filter) filter {
+	if l, ok := f.(*loaded); ok {
+		return l.filter
+	}
+	return f
+}
+
+// sum returns the hash function of f's keys, nil for the one of package bloom.
+func sum(f filter) func([]byte) bloom.Hash {
+	if _, ok := innermost(f).(*dcso.Filter); ok {
+		return dcso.Sum
+	}
+	return nil
+}
+
+// containsAll looks a batch up.
+func containsAll(f filter, dst []bool, hs []bloom.Hash) []bool {
+	if b, ok := innermost(f).(batcher); ok {
+		return b.ContainsBatch(dst, hs)
+	}
+	for _, h := range hs {
+		dst = append(dst, f.ContainsHash(h))
+	}
+	return dst
+}
+
+// full reports whether f has more lines than it can hold at the rate it was made for,
+// as far as its bits tell: more than half of them are set.
+func full(f filter) bool {
+	filler, ok := innermost(f).(filler)
+	return ok && filler.FillRatio() > 0.55
+}
+
+var errCompressed = errors.New("is compressed; decompress it first")

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// addNumbers adds the lines of numbers.
+func addNumbers(f bloom.Adder, from, to int) {
+	for i := from; i < to; i++ {
+		f.AddHash(bloom.SumString(fmt.Sprintf("line %d", i)))
+	}
+}
+
+// guava is the file of a filter for n keys that has the lines of numbers.
+func guava(t *testing.T, n uint64, p float64, from, to int) string {
+	f := bloom.Must(bloom.New(n, p))
+	addNumbers(f, from, to)
+	path := filepath.Join(t.TempDir(), "guava")
+	require.NoError(t, f.SaveFile(path))
+	return read(t, path)
+}
+
+// TestBuild holds what is built to the library's own filter. Without -n it is made for
+// the number of different lines.
+func TestBuild(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	in := numbers(0, 3000) + numbers(1000, 5000)
+	good(t, in, "build", "-n", "5k", "-p", "0.01", "-o", out)
+	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, out))
+	good(t, in, "build", "-p", "0.01", "-o", out)
+	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, out))
+	good(t, "", "build", "-o", out)
+	require.Equal(t, guava(t, 1, 0.001, 0, 0), read(t, out))
+	_, stderr, status := bloomRun(t, in, "build", "-n", "1000", "-o", out)
+	require.Zero(t, status)
+	requireError(t, stderr, "warning: the filter has more lines than it is made for")
+	requireAlone(t, out)
+
+	good(t, in, "build", "-n", "5k", "-p", "1e-6", "-type", "blocked", "-o", out)
+	f := bloom.Must(blocked.New(5000, 1e-6))
+	addNumbers(f, 0, 5000)
+	require.True(t, f.Equal(bloom.Must(blocked.LoadFile(out))))
+}
+
+// TestSample holds the estimate to its standard error, 1.2/sqrt(maxSample/2) at worst.
+func TestSample(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, maxSample, maxSample + 1, 300_000, 2_000_000} {
+		var s sample
+		for range n {
+			h := bloom.Hash{H1: rnd.Uint64(), H2: rnd.Uint64()}
+			s.add(h)
+			if n < 1e6 {
+				s.add(h)
+			}
+		}
+		if n <= maxSample {
+			require.EqualValues(t, n, s.count())
+			continue
+		}
+		require.InEpsilon(t, n+n/100, s.count(), 4*1.2/181)
+	}
+}
+
+// TestCheck: every line is in one of check and check -v, in order, all types alike.
+func TestCheck(t *testing.T) {
+	dir := t.TempDir()
+	list := filepath.Join(dir, "list")
+	for _, kind := range []string{"guava", "blocked", "counting", "dcso"} {
+		good(t, numbers(0, 20000), "build", "-p", "1e-9", "-type", kind, "-o", list)
+		in := numbers(19000, 21000)
+		require.Equal(t, numbers(19000, 20000), good(t, in, "check", list), kind)
+		require.Equal(t, numbers(20000, 21000), good(t, in, "check", "-v", list), kind)
+
+		good(t, numbers(20000, 20100), "add", list)
+		require.Equal(t, numbers(19000, 20100), good(t, in, "check", list), kind)
+	}
+	requireAlone(t, list)
+
+	_, stderr, status := bloomRun(t, "other\n", "check", list)
+	assert.Equal(t, 1, status)
+	assert.Empty(t, stderr)
+	for _, args := range []string{list + " missing", "missing", dir, "-x " + list, "/dev/null"} {
+		_, stderr, status = bloomRun(t, "", append([]string{"check"}, strings.Fields(args)...)...)
+		assert.Equal(t, 2, status, args)
+		requireError(t, stderr, "")
+	}
+
+	// A filter may be compressed, but nothing is added to it then.
+	var gz, zs bytes.Buffer
+	w := gzip.NewWriter(&gz)
+	w.Write([]byte(read(t, list)))
+	w.Close()
+	z, _ := zstd.NewWriter(&zs)
+	z.Write([]byte(read(t, list)))
+	z.Close()
+	for _, data := range []string{gz.String(), zs.String()} {
+		packed := write(t, filepath.Join(t.TempDir(), "packed"), data)
+		require.Equal(t, "line 7\n", good(t, "line 7\nline x\n", "check", packed))
+		_, stderr, status := bloomRun(t, "x\n", "add", packed)
+		assert.Equal(t, 1, status)
+		requireError(t, stderr, "is compressed")
+		assert.Equal(t, data, read(t, packed))
+	}
+}
+
+func TestMerge(t *testing.T) {
+	dir := t.TempDir()
+	a, b, c, out := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c"), filepath.Join(dir, "out")
+	for _, kind := range []string{"guava", "blocked", "counting", "dcso"} {
+		build := func(in, out string) {
+			good(t, in, "build", "-type", kind, "-n", "3000", "-p", "0.0001", "-o", out)
+		}
+		build(numbers(0, 1000), a)
+		build(numbers(1000, 2000), b)
+		build(numbers(2000, 2500), c)
+		good(t, "", "merge", "-o", out, a, b, c)
+		require.Equal(t, numbers(0, 2500), good(t, numbers(0, 2500), "check", out), kind)
+		if kind != "dcso" { // whose number of lines becomes an estimate
+			build(numbers(0, 2500), a)
+			require.Equal(t, read(t, a), read(t, out), kind)
+		}
+	}
+	good(t, "", "build", "-n", "7", "-o", a)
+	for _, args := range [][]string{{a, b}, {b, filepath.Join(dir, "missing")}, {out, a}} {
+		before := read(t, out)
+		_, stderr, status := bloomRun(t, "", append([]string{"merge", "-o", out}, args...)...)
+		assert.Equal(t, 1, status)
+		requireError(t, stderr, "")
+		assert.Equal(t, before, read(t, out))
+	}
+}
+
+func TestFold(t *testing.T) {
+	dir := t.TempDir()
+	large, small := filepath.Join(dir, "large"), filepath.Join(dir, "small")
+	f := bloom.Must(bloom.NewSize(64*3*5*7*1024, 7))
+	addNumbers(f, 0, 5000)
+	require.NoError(t, f.SaveFile(large))
+	good(t, "", "fold", "-d", "15", "-o", small, large)
+	require.True(t, bloom.Must(f.Fold(15)).Equal(bloom.Must(bloom.LoadFile(small))))
+
+	good(t, "", "fold", "-p", "0.001", "-o", small, large)
+	got := bloom.Must(bloom.LoadFile(small))
+	require.LessOrEqual(t, got.FPR(), 0.001)
+	for d := int(f.M()/got.M()) + 1; d < int(f.M()/64); d++ { // nothing smaller would do
+		if g, err := f.Fold(d); err == nil {
+			require.Greater(t, g.FPR(), 0.001, d)
+		}
+	}
+	for _, flags := range []string{"-d 11", "-p 1e-30", "-d 0"} {
+		_, stderr, status := bloomRun(t, "", append(strings.Fields("fold "+flags), "-o", small, large)...)
+		assert.Equal(t, 1, status, flags)
+		requireError(t, stderr, large)
+	}
+	require.True(t, got.Equal(bloom.Must(bloom.LoadFile(small))))
+}
+
+// TestInfo: every type is recognised by its bytes.
+func TestInfo(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "filter")
+	var r report
+	info := func() {
+		t.Helper()
+		r = report{}
+		require.NoError(t, json.Unmarshal([]byte(good(t, "", "info", "-json", path)), &r))
+		require.Equal(t, path, r.File)
+		require.EqualValues(t, len(read(t, path)), r.Size)
+		text := good(t, "", "info", path)
+		require.Contains(t, text, r.Type)
+		require.Contains(t, text, r.Checksum)
+	}
+	for kind, name := range map[string]string{"guava": "bloom.Filter", "blocked": "blocked.Filter", "counting": "counting.Filter", "dcso": "DCSO bloom"} {
+		good(t, numbers(0, 1000), "build", "-p", "0.01", "-type", kind, "-o", path)
+		info()
+		assert.Equal(t, name, r.Type)
+		assert.InEpsilon(t, 1000, *r.Keys, 0.1, kind)
+		assert.InDelta(t, 0.01, *r.Rate, 0.003, kind)
+		assert.Greater(t, *r.Fill, 0.3, kind)
+		assert.Greater(t, r.M, uint64(9000), kind)
+		assert.Equal(t, kind != "dcso", strings.HasPrefix(r.Checksum, "CRC-32C "), kind)
+	}
+	f := bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01))
+	java, err := f.MarshalBinary()
+	require.NoError(t, err)
+	write(t, path, string(java))
+	info()
+	assert.Equal(t, "bloom.Filter Mitz32 7 none", fmt.Sprint(r.Type, " ", r.Strategy, " ", r.K, " ", r.Checksum))
+
+	require.NoError(t, bloom.Must(window.New(window.Config{Capacity: 100, FPR: 0.01, Span: 1e15, Generations: 3})).SaveFile(path))
+	info()
+	assert.Equal(t, "window.Filter", r.Type)
+	require.NoError(t, bloom.Must(flower.New(flower.Config{Slots: 64, Ways: 4, Bits: 8})).SaveFile(path))
+	info()
+	assert.Equal(t, "flower.Filter", r.Type)
+
+	// Of several, the good ones are told.
+	bad := write(t, filepath.Join(dir, "bad"), "BLMX")
+	out, stderr, status := bloomRun(t, "", "info", bad, path)
+	assert.Equal(t, 1, status)
+	assert.Contains(t, out, "flower.Filter")
+	requireError(t, stderr, bad)
+}
+
+// TestDamage: whatever bit of a file is wrong, no command answers from it.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "filter")
+	good(t, "a\n", "build", "-n", "2", "-o", path)
+	whole := []byte(read(t, path))
+	for _, i := range []int{0, 1, 3, 7, len(whole) - 1} {
+		bad := bytes.Clone(whole)
+		bad[i] ^= 0x10
+		require.NoError(t, os.WriteFile(path, bad, 0o666))
+		for _, args := range []string{"check", "info", "add", "bench", "serve", "fold -d 1 -o " + path} {
+			_, stderr, status := bloomRun(t, "a\n", append(strings.Fields(args), path)...)
+			require.NotZero(t, status, "byte %d, %s", i, args)
+			requireError(t, stderr, path)
+		}
+		require.Equal(t, string(bad), read(t, path))
+	}
+}

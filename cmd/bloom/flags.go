@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+// count is a number of lines, such as 1000000, 1e6 or 1M.
+type count uint64
+
+func (c *count) Type() string { return "N" }
+
+func (c *count) String() string {
+	if *c == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(*c), 10)
+}
+
+func (c *count) Set(s string) error {
+	number := strings.ReplaceAll(s, "_", "")
+	if n, err := strconv.ParseUint(number, 10, 64); err == nil && n > 0 {
+		*c = count(n)
+		return nil
+	}
+	unit := 1.0
+	if i := len(number) - 1; i > 0 {
+		if power := strings.IndexByte("KMGTkmgtBb", number[i]); power >= 0 {
+			unit = []float64{1e3, 1e6, 1e9, 1e12, 1e3, 1e6, 1e9, 1e12, 1e9, 1e9}[power]
+			number = number[:i]
+		}
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	x *= unit
+	if err != nil || !(x >= 1 && x < 1<<63) || x != math.Trunc(x) {
+		return fmt.Errorf("%q is no number of lines, such as 1000, 1e6 or 10M", s)
+	}
+	*c = count(x)
+	return nil
+}
+
+// filterFlags say how large a filter is to be.
+type filterFlags struct {
+	n count
+	p float64
+}
+
+func (f *filterFlags) add(flags *pflag.FlagSet, n, p string, rate float64) {
+	flags.VarP(&f.n, "lines", "n", n)
+	flags.Float64VarP(&f.p, "rate", "p", rate, p)
+}
+
+// inputFlags say how to read lines.
+type inputFlags struct {
+	null bool
+	key  lines.Key
+}
+
+func (f *inputFlags) add(flags *pflag.FlagSet) {
+	flags.BoolVarP(&f.null, "null", "0", false, "lines end with a NUL byte, not with a newline")
+	flags.IntVarP(&f.key.Field, "field", "f", 0, "compare field `N` only, of lines that are TSV or CSV")
+	flags.StringVar(&f.key.Separator, "sep", "", "the byte between fields; else a tab if the first line has one, and a comma if not")
+	flags.BoolVar(&f.key.FoldCase, "fold-case", false, "do not tell capital letters from small ones")
+	flags.BoolVar(&f.key.Hex, "hex", false, "compare the bytes that lines give in hexadecimal, as lists of hashes do")
+}
+
+// config returns what to read.
+func (f *inputFlags) config(names []string) (*lines.Config, error) {
+	switch {
+	case f.key.Field < 0:
+		return nil, usageError{fmt.Errorf("-f %d: fields are counted from 1", f.key.Field)}
+	case len(f.key.Separator) > 1:
+		return nil, usageError{fmt.Errorf("-sep %q is not one byte", f.key.Separator)}
+	case f.key.Separator != "" && f.key.Field == 0:
+		return nil, usageError{fmt.Errorf("-sep needs -f")}
+	}
+	cfg := &lines.Config{Names: names, Delim: '\n', Key: f.key}
+	if f.null {
+		cfg.Delim = 0
+	}
+	return cfg, nil
+}
+
+// need is a rule for the number of arguments.
+func need(least, most int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < least || most >= 0 && len(args) > most {
+			return usageError{fmt.Errorf("%s needs %s; see bloom help %s", c.Name(), what, c.Name())}
+		}
+		return nil
+	}
+}
+
+// required returns an error unless the flag was given.
+func required(c *cobra.Command, flag, shown string) error {
+	if !c.Flags().Changed(flag) {
+		return usageError{fmt.Errorf("%s needs %s; see bloom help %s", c.Name(), shown, c.Name())}
+	}
+	return nil
+}
+
+// totalSize returns the size of all input, or 0 if that is not known.
+func totalSize(names []string) (total int64) {
+	if len(names) == 0 {
+		names = []string{lines.Stdin}
+	}
+	for _, name := range names {
+		info, err := os.Stdin.Stat()
+		if name != lines.Stdin {
+			info, err = os.Stat(name)
+		}
+		if err != nil || !info.Mode().IsRegular() {
+			return 0
+		}
+		total += info.Size()
+	}
+	return total
+}

@@ -1,0 +1,26 @@
+module github.com/seed79a3ff49/bloom/cmd/bloom
+
+go 1.24
+
+require (
+	github.com/DCSO/bloom v0.2.3
+	github.com/creack/pty v1.1.24
+	github.com/dustin/go-humanize v1.0.1
+	github.com/klauspost/compress v1.18.2
+	github.com/mattn/go-isatty v0.0.20
+	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/spf13/cobra v1.10.2
+	github.com/spf13/pflag v1.0.9
+	github.com/stretchr/testify v1.11.1
+)
+
+require (
+	github.com/davecgh/go-spew v1.1.1 // indirect
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
+	github.com/spaolacci/murmur3 v1.1.0 // indirect
+	golang.org/x/sys v0.31.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
+)
+
+replace github.com/seed79a3ff49/bloom => ../..

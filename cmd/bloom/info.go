@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
+)
+
+// report is what info tells of a filter. What its type does not have is missing.
+type report struct {
+	File     string   `json:"file"`
+	Type     string   `json:"type"`
+	Size     int64    `json:"size"`
+	M        uint64   `json:"m,omitempty"`
+	K        int      `json:"k,omitempty"`
+	Lines    int      `json:"lines,omitempty"` // cache lines a key
+	Strategy string   `json:"strategy,omitempty"`
+	Fill     *float64 `json:"fill,omitempty"`
+	Keys     *uint64  `json:"keys,omitempty"`
+	MadeFor  uint64   `json:"made_for,omitempty"`
+	MadeAt   float64  `json:"made_at,omitempty"`
+	Rate     *float64 `json:"rate,omitempty"`
+	Checksum string   `json:"checksum"`
+}
+
+func infoCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "info [-json] FILE ...",
+		Short: "tell what filters hold",
+		Long: `info tells a filter's type, its size (m bits, k hashes a key), how full it is, about how
+many different keys it has, and its rate now: how often it reports a key that was not
+added. It reads all of the file, and checks its checksum. With -json it writes an object a
+line.`,
+		Example: `  printf 'apple\n' | bloom build -o fruit.bloom && bloom info fruit.bloom`,
+		Args:    need(1, -1, "at least one FILE"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var failed error
+			for i, path := range args {
+				r, err := inspect(path)
+				if err != nil {
+					if failed != nil {
+						fmt.Fprintln(os.Stderr, "bloom:", strings.TrimPrefix(failed.Error(), "bloom: "))
+					}
+					failed = err
+					continue
+				}
+				text := r.text()
+				if asJSON {
+					data, err := json.Marshal(r)
+					if err != nil {
+						return err
+					}
+					text = string(data) + "\n"
+				} else if i > 0 {
+					text = "\n" + text
+				}
+				if _, err := io.WriteString(os.Stdout, text); err != nil {
+					return err
+				}
+			}
+			return failed
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	return c
+}
+
+// inspect reports on a file.
+func inspect(path string) (*report, error) {
+	f, err := load(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	r := describe(f.filter)
+	r.File, r.Type, r.Size = path, f.kind.name, info.Size()
+	r.Checksum, err = checksum(path, f)
+	return r, err
+}
+
+// describe reports what f itself knows.
+func describe(f filter) *report {
+	r := new(report)
+	if f, ok := f.(interface{ M() uint64 }); ok {
+		r.M = f.M()
+	}
+	if f, ok := f.(interface{ K() int }); ok {
+		r.K = f.K()
+	}
+	if f, ok := f.(interface{ Lines() int }); ok {
+		r.Lines = f.Lines()
+	}
+	if f, ok := f.(interface{ Strategy() bloom.Strategy }); ok {
+		r.Strategy = fmt.Sprintf("Mitz%d", 32<<f.Strategy())
+	}
+	if f, ok := f.(filler); ok {
+		fill := f.FillRatio()
+		r.Fill = &fill
+	}
+	if f, ok := f.(estimator); ok {
+		keys := f.ApproxCount()
+		r.Keys = &keys
+	}
+	if f, ok := f.(rater); ok {
+		rate := f.FPR()
+		r.Rate = &rate
+	}
+	if f, ok := f.(*dcso.Filter); ok {
+		r.MadeFor, r.MadeAt = f.N(), f.P()
+	}
+	return r
+}
+
+// checksum tells the checksum of the file that f was loaded from, which load has
+// checked where there is one.
+func checksum(path string, f *loaded) (string, error) {
+	if f.compressed {
+		return "of the compression, right", nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	tail := make([]byte, 10)
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	switch f.filter.(type) {
+	case *dcso.Filter:
+		return "none", nil
+	case *bloom.Filter:
+		if (info.Size()-6)%8 == 0 {
+			return "none", nil // Java's, and what Go's MarshalBinary makes
+		}
+		return fmt.Sprintf("CRC-32C %08x, right", binary.BigEndian.Uint32(tail[6:])), nil
+	}
+	return fmt.Sprintf("CRC-32C %08x, right", binary.LittleEndian.Uint32(tail[6:])), nil
+}
+
+func (r *report) text() string {
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-9s "+format+"\n", append([]any{name}, args...)...)
+	}
+	fmt.Fprintln(&b, r.File)
+	row("type", "%s", r.Type)
+	row("size", "%s (%s bytes)", humanize.Bytes(uint64(r.Size)), humanize.Comma(r.Size))
+	if r.M > 0 {
+		row("m", "%s bits", humanize.Comma(int64(r.M)))
+	}
+	if r.K > 0 {
+		row("k", "%d hashes a key", r.K)
+	}
+	if r.Lines > 0 {
+		row("lines", "%d cache lines a key", r.Lines)
+	}
+	if r.Strategy != "" {
+		row("strategy", "%s", r.Strategy)
+	}
+	if r.Fill != nil {
+		row("fill", "%.3g %% of the bits are set", 100**r.Fill)
+	}
+	if r.Keys != nil {
+		row("keys", "about %s", humanize.Comma(int64(*r.Keys)))
+	}
+	if r.MadeFor > 0 {
+		row("made for", "%s keys at a rate of %.3g", humanize.Comma(int64(r.MadeFor)), r.MadeAt)
+	}
+	if r.Rate != nil {
+		row("rate", "%.3g of other keys are reported, now", *r.Rate)
+	}
+	row("checksum", "%s", r.Checksum)
+	return b.String()
+}

@@ -1,0 +1,123 @@
+// Bloom drops repeated lines, looks lines up in lists of any length, and makes and
+// inspects the filters that it does so with.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const about = `bloom drops repeated lines, and looks lines up in lists of any length, with Bloom
+filters: about ten to thirty bits a line, whatever its length. A filter that says "not
+here" is right. One that says "here" is wrong at a rate that you choose.
+
+Options may have one dash or two. Numbers of lines may be written 1000000, 1e6 or 1M.
+
+The exit status is 0 after success, 1 after an error, and 2 if the command line is
+wrong. That of check is grep's: 0 if it wrote a line, 1 if it wrote none, 2 after any
+error. After Ctrl-C it is 130, after SIGTERM 143. No command leaves a file half
+written, however it ends.`
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "bloom",
+		Short:         "drop repeated lines, and look lines up in lists of any length",
+		Long:          about,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{errors.New("no command; see bloom help")}
+			}
+			return usageError{fmt.Errorf("%q is no command; see bloom help", args[0])}
+		},
+		Run: func(*cobra.Command, []string) {},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), mergeCommand(),
+		foldCommand(), infoCommand(), benchCommand(), planCommand(), serveCommand())
+	for _, c := range root.Commands() {
+		c.DisableFlagsInUseLine = true
+	}
+	return root
+}
+
+// usageError is one of the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errNothing is that of check when it wrote nothing. It is not shown.
+var errNothing = errors.New("nothing was written")
+
+func main() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var caught atomic.Int32
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals) // the next one ends the process
+		if number, ok := s.(syscall.Signal); ok {
+			caught.Store(int32(number))
+		}
+		cancel()
+	}()
+	root := newRoot()
+	root.SetArgs(longFlags(root, os.Args[1:]))
+	command, err := root.ExecuteContextC(ctx)
+	os.Exit(status(command.Name(), err, int(caught.Load())))
+}
+
+// status shows err and returns the exit status.
+func status(command string, err error, signal int) int {
+	if err != nil && err != errNothing && !errors.Is(err, context.Canceled) {
+		fmt.Fprintf(os.Stderr, "bloom: %s\n", strings.TrimPrefix(err.Error(), "bloom: "))
+	}
+	switch usage := (usageError{}); {
+	case signal != 0 && command != "serve":
+		return 128 + signal
+	case err == nil:
+		return 0
+	case errors.As(err, &usage), command == "check" && err != errNothing:
+		return 2
+	}
+	return 1
+}
+
+// longFlags gives long flags that have one dash the second one, for pflag would take
+// them for several short ones.
+func longFlags(root *cobra.Command, args []string) []string {
+	long := map[string]bool{"help": true}
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { long[f.Name] = true })
+	}
+	out := make([]string, 0, len(args))
+	for i, arg := range args {
+		if arg == "--" {
+			return append(out, args[i:]...)
+		}
+		if name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "="); len(arg) > 2 && arg[0] == '-' && long[name] {
+			arg = "-" + arg
+		}
+		out = append(out, arg)
+	}
+	return out
+}
+
+// stdout is where lines go, and where the progress makes room for them.
+type stdout struct{ progress *progress }
+
+func (s stdout) Write(p []byte) (int, error) {
+	s.progress.hide()
+	return os.Stdout.Write(p)
+}

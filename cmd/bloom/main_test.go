@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// program is the built command, built for the tests.
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "bloom-test-*")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		program = filepath.Join(dir, "bloom")
+		if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+			return 1
+		}
+		os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+		return m.Run()
+	}())
+}
+
+// command prepares a run of the program in a minute at most.
+func command(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, program, args...)
+}
+
+// bloom runs the program to its end.
+func bloomRun(t testing.TB, stdin string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd := command(t, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	if err := cmd.Run(); err != nil {
+		require.IsType(t, &exec.ExitError{}, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// good is a run that must succeed, in silence.
+func good(t testing.TB, stdin string, args ...string) (stdout string) {
+	t.Helper()
+	stdout, stderr, status := bloomRun(t, stdin, args...)
+	require.Zero(t, status, "%v: %s", args, stderr)
+	require.Empty(t, stderr, "%v", args)
+	return stdout
+}
+
+// requireError requires one line that says what is wrong.
+func requireError(t testing.TB, stderr, says string) {
+	t.Helper()
+	require.Regexp(t, `^bloom: [^\n]*\n$`, stderr)
+	require.Contains(t, stderr, says)
+}
+
+// requireAlone fails if anything lies beside path.
+func requireAlone(t testing.TB, path string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, filepath.Base(path), entries[0].Name())
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(data)
+}
+
+func write(t testing.TB, path, data string) string {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(data), 0o666))
+	return path
+}
+
+// numbers is the lines "line from" to "line to-1".
+func numbers(from, to int) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	return b.String()
+}
+
+// distinct is what dedupe does, with a map.
+func distinct(in string) string {
+	var out strings.Builder
+	seen := map[string]bool{}
+	for line := range strings.Lines(in) {
+		line = strings.TrimSuffix(line, "\n") + "\n"
+		if !seen[line] {
+			out.WriteString(line)
+		}
+		seen[line] = true
+	}
+	return out.String()
+}
+
+// lengths is lines of lengths around those of buffers.
+func lengths() string {
+	const buffer = 64 << 10
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var in strings.Builder
+	for range 500 {
+		length := rnd.IntN(100)
+		if rnd.IntN(4) == 0 {
+			length = rnd.IntN(5)*buffer + rnd.IntN(5) + buffer - 3
+		}
+		in.WriteString(strings.Repeat(string('a'+rune(rnd.IntN(3))), length) + "\n")
+	}
+	return in.String()
+}
+
+// TestUsage holds the exit status of wrong command lines, and their one line.
+func TestUsage(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		says string
+	}{
+		{"", "no command"},
+		{"sort", `"sort" is no command`},
+		{"dedupe -x", "unknown shorthand flag: 'x'"},
+		{"dedupe --frobnicate", "unknown flag: --frobnicate"},
+		{"dedupe -n 0", "is no number of lines"},
+		{"dedupe -n 1.5", "is no number of lines"},
+		{"dedupe -n -1", "is no number of lines"},
+		{"dedupe -n 10X", "is no number of lines"},
+		{"dedupe -p 1", "p = 1 is outside (0, 1)"},
+		{"dedupe -f -1", "counted from 1"},
+		{"dedupe -sep ,", "-sep needs -f"},
+		{"build x", "build needs -o FILE"},
+		{"build -o x -type y", `-type "y" is none of`},
+		{"build -o x -p 0", "p = 0 is outside (0, 1)"},
+		{"check", "check needs the filter's FILE"},
+		{"merge -o x", "at least one FILE"},
+		{"fold -o x y", "either -d or -p"},
+		{"fold -d 2 -p 0.1 -o x y", "either -d or -p"},
+		{"info", "at least one FILE"},
+		{"plan", "plan needs -n N"},
+		{"plan -n 10 -p 2", "p = 2 is outside"},
+	} {
+		stdout, stderr, status := bloomRun(t, "a\n", strings.Fields(test.args)...)
+		assert.Equal(t, 2, status, test.args)
+		assert.Empty(t, stdout, test.args)
+		requireError(t, stderr, test.says)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for s, want := range map[string]count{"1": 1, "1000000": 1e6, "1e6": 1e6, "10M": 1e7, "2.5k": 2500, "1G": 1e9, "1b": 1e9, "3T": 3e12, "1_000": 1000} {
+		var c count
+		require.NoError(t, c.Set(s), s)
+		require.Equal(t, want, c, s)
+	}
+}
+
+// TestHelp runs the first example of every command in an empty folder.
+func TestHelp(t *testing.T) {
+	for _, c := range newRoot().Commands() {
+		if c.Example == "" {
+			continue
+		}
+		t.Run(c.Name(), func(t *testing.T) {
+			example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n")
+			help := good(t, "", "help", c.Name())
+			require.Contains(t, help, example)
+			if c.Name() == "serve" {
+				return // TestServe does; this one would stay
+			}
+			sh := exec.Command("sh", "-ec", example)
+			sh.Dir = t.TempDir()
+			out, err := sh.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			switch c.Name() {
+			case "dedupe":
+				require.Equal(t, "b\na\n", string(out))
+			case "check":
+				require.Equal(t, "banana\n", string(out))
+			}
+		})
+	}
+	require.Contains(t, good(t, "", "completion", "bash"), "complete")
+	suggested, _, _ := bloomRun(t, "", "__complete", "che")
+	require.Contains(t, suggested, "check\t")
+}

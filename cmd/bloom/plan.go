@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+)
+
+// design is a type of filter, planned for n keys at the rate p.
+type design struct {
+	name   string
+	bits   func(p float64) float64 // a key, at a million of them; nil for none of its own
+	hashes func(p float64) int     // bits set a key
+	speed  func(p float64) string
+	note   string
+}
+
+var designs = []design{
+	{
+		name:   "bloom.Filter",
+		bits:   func(p float64) float64 { return -math.Log(p) / (math.Ln2 * math.Ln2) },
+		hashes: classicHashes,
+		speed:  func(p float64) string { return fmt.Sprintf("%d lines, 2 if absent", classicHashes(p)) },
+		note:   "Guava's: the smallest; Java reads it",
+	},
+	{
+		name:   "blocked.Filter",
+		bits:   func(p float64) float64 { return float64(blockedSample(p).M()) / sampleKeys },
+		hashes: func(p float64) int { return 8 * blockedSample(p).Lines() },
+		speed: func(p float64) string {
+			if n := blockedSample(p).Lines(); n > 1 {
+				return fmt.Sprintf("%d lines, 1 if absent", n)
+			}
+			return "1 line"
+		},
+		note: "the fastest",
+	},
+	{
+		name:   "counting.Filter",
+		bits:   func(p float64) float64 { return 4 * -math.Log(p) / (math.Ln2 * math.Ln2) },
+		hashes: classicHashes,
+		speed:  func(p float64) string { return fmt.Sprintf("%d lines, 2 if absent", classicHashes(p)) },
+		note:   "keys can be removed",
+	},
+}
+
+func classicHashes(p float64) int {
+	return bloom.OptimalK(sampleKeys, bloom.OptimalM(sampleKeys, p))
+}
+
+// sampleKeys are as many as it takes for sizes to be in proportion.
+const sampleKeys = 100_000
+
+func blockedSample(p float64) *blocked.Filter {
+	f, err := blocked.New(sampleKeys, p)
+	if err != nil {
+		return new(blocked.Filter)
+	}
+	return f
+}
+
+func planCommand() *cobra.Command {
+	var size filterFlags
+	var svg string
+	c := &cobra.Command{
+		Use:   "plan -n N -p P [-svg FILE]",
+		Short: "tell how large filters would be",
+		Long: `plan tells what each type of filter takes for N keys at the rate P: bits a key, bytes,
+hashes, which are bits set a key, and how many lines of the processor's cache a look-up
+reads, on which its speed depends once the filter is larger than the cache. With -svg it
+also draws bits a key against the rate, readable on light and dark pages.`,
+		Example: `  bloom plan -n 1e9 -p 0.001`,
+		Args:    need(0, 0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if size.n == 0 {
+				return required(c, "lines", "-n N")
+			}
+			if err := required(c, "rate", "-p P"); err != nil {
+				return err
+			}
+			if !(size.p >= 1e-15 && size.p < 1) {
+				return usageError{fmt.Errorf("p = %v is outside [1e-15, 1)", size.p)}
+			}
+			if svg != "" {
+				if err := os.WriteFile(svg, []byte(picture(size.p)), 0o666); err != nil {
+					return err
+				}
+			}
+			_, err := os.Stdout.WriteString(table(uint64(size.n), size.p))
+			return err
+		},
+	}
+	size.add(c.Flags(), "keys", "rate of other keys that are reported", 0.001)
+	c.Flags().StringVar(&svg, "svg", "", "`FILE` for a picture")
+	return c
+}
+
+func table(n uint64, p float64) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s keys, %g of others reported:\n\n", humanize.Comma(int64(n)), p)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "type\tbits/key\tsize\thashes\ta look-up reads\t")
+	for _, d := range designs {
+		bits := d.bits(p)
+		fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\t%s\n", d.name, bits, humanize.Bytes(uint64(bits*float64(n)/8)), d.hashes(p), d.speed(p), d.note)
+	}
+	w.Flush()
+	return b.String()
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"encoding/xml"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPlan(t *testing.T) {
+	svg := filepath.Join(t.TempDir(), "plan.svg")
+	out := good(t, "", "plan", "-n", "1e9", "-p", "0.001", "-svg", svg)
+	require.Contains(t, out, "1,000,000,000 keys, 0.001 of others reported")
+	require.Regexp(t, `(?m)^bloom.Filter +14\.4 +1\.8 GB +10 `, out)
+	require.Regexp(t, `(?m)^blocked.Filter +16\.[89] +2\.1 GB +8 +1 line`, out)
+	picture := read(t, svg)
+	for d := xml.NewDecoder(strings.NewReader(picture)); ; {
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	require.Contains(t, picture, "prefers-color-scheme: dark")
+	for _, p := range []string{"0.5", "1e-15"} {
+		good(t, "", "plan", "-n", "1", "-p", p, "-svg", svg)
+		require.NotContains(t, read(t, svg), "NaN")
+	}
+}
+
+// TestBench: a filter keeps its promise, and lines that are not in it are noticed.
+func TestBench(t *testing.T) {
+	dir := t.TempDir()
+	list, in := filepath.Join(dir, "list"), write(t, filepath.Join(dir, "in"), numbers(0, 20000))
+	for _, kind := range []string{"guava", "blocked", "counting", "dcso"} {
+		good(t, "", "build", "-p", "0.01", "-type", kind, "-o", list, in)
+		out := good(t, "", "bench", "-n", "200k", list, in)
+		require.Regexp(t, `lines +20,000 found, 0 missing\nothers +200,000 looked up, \d,\d+ reported: a rate of 0\.0\d+\npromised .*: true\nlook-ups `, out, kind)
+		require.NotContains(t, good(t, "", "bench", "-n", "100k", list), "found")
+	}
+	write(t, in, numbers(19000, 21000))
+	out, stderr, status := bloomRun(t, "", "bench", "-n", "100k", list, in)
+	require.Equal(t, 1, status)
+	require.Regexp(t, `lines +1,0\d\d found, 9\d\d missing`, out)
+	requireError(t, stderr, "lines are not in the filter")
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"io"
+	"os"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+// measured returns a filter of all lines that mk made for as many as there are.
+func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter, error)) (filter, error) {
+	file, err := os.CreateTemp("", "bloom-build-*")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(file.Name()) // now, where the system permits that: whatever happens, nothing stays
+	defer os.Remove(file.Name())
+	defer file.Close()
+
+	spool := bufio.NewWriterSize(file, 1<<20)
+	var different sample
+	progress := newProgress(cfg, "read", 0, 0)
+	err = lines.Start(ctx, cfg).Each(ctx, nil, nil, func(b *lines.Batch) error {
+		var err error
+		for _, h := range b.Hashes {
+			different.add(h)
+			var raw [16]byte
+			binary.LittleEndian.PutUint64(raw[:], h.H1)
+			binary.LittleEndian.PutUint64(raw[8:], h.H2)
+			_, err = spool.Write(raw[:]) // keeps its first error
+		}
+		progress.add(len(b.Ends), len(b.Ends), 0)
+		return err
+	})
+	progress.end()
+	if err == nil && ctx.Err() != nil {
+		err = errInterrupted
+	}
+	if err == nil {
+		err = spool.Flush()
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := mk(different.count())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return f, addSpooled(ctx, f, file)
+}
+
+func addSpooled(ctx context.Context, f filter, file io.Reader) error {
+	raw := make([]byte, 64<<10)
+	var hs []bloom.Hash
+	for {
+		n, err := io.ReadFull(file, raw)
+		hs = hs[:0]
+		for i := 0; i+16 <= n; i += 16 {
+			hs = append(hs, bloom.Hash{H1: binary.LittleEndian.Uint64(raw[i:]), H2: binary.LittleEndian.Uint64(raw[i+8:])})
+		}
+		addAll(f, hs)
+		switch {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return errInterrupted
+		}
+	}
+}
+
+// sample estimates the number of different hashes, exactly while they are few. It
+// keeps those that begin with level zero bits, and raises the level when they get
+// many (Wegman's adaptive sampling; Flajolet, On Adaptive Sampling, 1990). The
+// standard error is 1.2/sqrt(maxSample), half a percent.
+type sample struct {
+	kept  map[bloom.Hash]struct{}
+	level uint
+}
+
+const maxSample = 1 << 16
+
+func (s *sample) add(h bloom.Hash) {
+	if !s.wants(h) {
+		return
+	}
+	if s.kept == nil {
+		s.kept = map[bloom.Hash]struct{}{}
+	}
+	s.kept[h] = struct{}{}
+	for len(s.kept) > maxSample {
+		s.level++
+		for h := range s.kept {
+			if !s.wants(h) {
+				delete(s.kept, h)
+			}
+		}
+	}
+}
+
+// wants mixes the hash: FNV's first bits are not as random as Murmur3's.
+func (s *sample) wants(h bloom.Hash) bool {
+	const golden = 0x9e3779b97f4a7c15
+	return (h.H1^h.H1>>32)*golden>>(64-s.level) == 0
+}
+
+// count returns the number of different hashes, or, if there were many, an estimate
+// that is a little too large rather than too small.
+func (s *sample) count() uint64 {
+	n := uint64(len(s.kept)) << s.level
+	if s.level > 0 {
+		n += n / 100
+	}
+	return n
+}
