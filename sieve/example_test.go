@@ -1,6 +1,7 @@
 package sieve_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -34,6 +35,38 @@ func ExampleQueue() {
 	// /team
 	// /blog/1
 	// /blog/2
+}
+
+// A walk stops, is saved, and goes on in another process.
+func ExampleQueue_Requeue() {
+	seen := bloom.Must(bloom.New(1000, 1e-6))
+	toVisit := sieve.New(seen, bloom.SumString)
+	for _, page := range []string{"/", "/about", "/blog"} {
+		toVisit.Push(page)
+	}
+	toVisit.Pop()
+	queued, _ := json.Marshal(slices.Collect(toVisit.All())) // to be written to a file first,
+	set, _ := seen.MarshalBinary()                           // before the set
+
+	seen = new(bloom.Filter)
+	if err := seen.UnmarshalBinary(set); err != nil {
+		fmt.Println(err)
+		return
+	}
+	toVisit = sieve.New(seen, bloom.SumString)
+	var pages []string
+	if err := json.Unmarshal(queued, &pages); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, page := range pages {
+		toVisit.Requeue(page)
+	}
+	fmt.Println(toVisit.Push("/"), toVisit.Push("/blog"), toVisit.Push("/team"))
+	fmt.Println(slices.Collect(toVisit.All()))
+	// Output:
+	// false false true
+	// [/about /blog /team]
 }
 
 func ExampleDistinct() {

@@ -1,37 +1,58 @@
+// Package sieve drops repeats: from a to-visit list, as [Queue] does, and from any
+// sequence, as [Distinct] does.
+//
+// Both remember keys in a set of the caller's, such as a [bloom.Filter], instead of
+// a map. A key then costs the few bits that the set spends on it, whatever its
+// length. No key passes twice, as long as the set remembers it. The price is that
+// a new key is dropped as if seen with the set's false-positive probability.
+//
+// Any [bloom.Adder] is a set. One that forgets, such as a window.Filter, lets a key
+// pass again once it has forgotten it. Take a map where no key may be dropped.
+//
+// # Saving a queue
+//
+// A set that is saved without its queue loses what was queued: those keys are in
+// the set, so nobody can push them again. Save both, the queue first:
+//
+//  1. Write the values that [Queue.All] yields to a file, and with them those that
+//     were popped but not yet dealt with.
+//  2. Then save the set.
+//
+// After a crash between the two, the queue is newer than the set. Keys that the set
+// does not know yet may pass a second time, and nothing is lost. In the other
+// order, a key in the set but not in the queue would never be visited. Each of the
+// files must be replaced as a whole, as the SaveFile methods do.
+//
+// To go on, load the set, make a queue with it, and [Queue.Requeue] the values.
 package sieve
 
 import (
 	"iter"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
 // Queue is a first-in, first-out queue that admits each key at most once: the
-// to-visit list of a crawler or a graph search. What was admitted is remembered
-// by a Set rather than a map, so a key that has left the queue costs the few bits
-// that the Set spends on it.
+// to-visit list of a crawler or a graph search.
 //
-// A new key is dropped as if seen with the Set's false-positive probability. A
-// Set that forgets, such as a Window, lets a key in again once it has forgotten
-// it.
-//
-// A Sieve is not safe for concurrent use, even over a Set that is: the queue
-// needs a lock, or a goroutine that owns it. It must not be copied after first
-// use.
+// A Queue is not safe for concurrent use, even over a set that is: it needs a
+// lock, or a goroutine that owns it. It must not be copied.
 type Queue[T any] struct {
+	_    nocopy.Mark
 	set  bloom.Adder
 	hash func(T) bloom.Hash
-	// The queued values are the n from buf[head] on, wrapping; all other places
+	// The queued values are the n from buf[head] on, wrapping. All other places
 	// are zero. len(buf) is 0 or a power of two.
 	buf     []T
 	head, n int
 }
 
-// minSieve is the least capacity of a Sieve that was ever pushed to.
-const minSieve = 16
+// minBuf is the least capacity of a queue that ever held a value.
+const minBuf = 16
 
 // New returns an empty queue that asks set whether it has seen a value's
-// hash. Keys already in set count as seen, and set may be shared. hash says what
+// hash. Keys already in set count as seen, and set may be shared. hash tells what
 // makes two values the same key, so it must depend on nothing else:
 //
 //	sieve.New(filter, func(p Page) bloom.Hash { return bloom.SumString(p.URL) })
@@ -50,56 +71,75 @@ func New[T any](set bloom.Adder, hash func(T) bloom.Hash) *Queue[T] {
 // Memory follows the length of the queue both ways: there is room for at most
 // four times the values queued, or for 16. The copying takes constant time per
 // call on average, and a queue of steady length allocates nothing.
-func (s *Queue[T]) Push(v T) bool {
-	if !s.set.AddHash(s.hash(v)) {
+func (q *Queue[T]) Push(v T) bool {
+	if !q.set.AddHash(q.hash(v)) {
 		return false
 	}
-	if s.n == len(s.buf) {
-		s.resize(max(minSieve, 2*s.n))
-	}
-	s.buf[(s.head+s.n)&(len(s.buf)-1)] = v
-	s.n++
+	q.Requeue(v)
 	return true
 }
 
-// Pop removes the value that was admitted first and returns it, or reports
-// false if the queue is empty. Later Pushes of that key are still dropped. The
-// Sieve keeps no reference to a value it has returned.
-func (s *Queue[T]) Pop() (T, bool) {
+// Requeue appends v to the queue without asking the set, and without adding v's
+// key to it. It is for values that were pushed before: those of a saved queue, or
+// one that was popped and must be tried again.
+func (q *Queue[T]) Requeue(v T) {
+	if q.n == len(q.buf) {
+		q.resize(max(minBuf, 2*q.n))
+	}
+	q.buf[(q.head+q.n)&(len(q.buf)-1)] = v
+	q.n++
+}
+
+// Pop removes the oldest value and returns it, or reports false if the queue is
+// empty. Later Pushes of its key are still dropped. The queue keeps no reference to
+// a value that it has returned.
+func (q *Queue[T]) Pop() (T, bool) {
 	var zero T
-	if s.n == 0 {
+	if q.n == 0 {
 		return zero, false
 	}
-	v := s.buf[s.head]
-	s.buf[s.head] = zero
-	s.head = (s.head + 1) & (len(s.buf) - 1)
-	s.n--
+	v := q.buf[q.head]
+	q.buf[q.head] = zero
+	q.head = (q.head + 1) & (len(q.buf) - 1)
+	q.n--
 	// At a quarter, not at half: after either resize, at least half as many calls
 	// as it copied values lead to the next, whichever way the length goes.
-	if s.n <= len(s.buf)/4 && len(s.buf) > minSieve {
-		s.resize(len(s.buf) / 2)
+	if q.n <= len(q.buf)/4 && len(q.buf) > minBuf {
+		q.resize(len(q.buf) / 2)
 	}
 	return v, true
 }
 
 // Len returns the number of values queued.
-func (s *Queue[T]) Len() int { return s.n }
+func (q *Queue[T]) Len() int { return q.n }
 
-// resize moves the queue to the start of a new buffer.
-func (s *Queue[T]) resize(size int) {
-	buf := make([]T, size)
-	tail := copy(buf, s.buf[s.head:])
-	copy(buf[tail:], s.buf[:s.head])
-	s.buf, s.head = buf, 0
+// All yields the values queued, oldest first, and leaves them where they are. The
+// queue must not be changed meanwhile.
+func (q *Queue[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for i := range q.n {
+			if !yield(q.buf[(q.head+i)&(len(q.buf)-1)]) {
+				return
+			}
+		}
+	}
 }
 
-// Distinct returns the values of seq without repeats: each one whose hash set
-// has not seen. It holds no values back and keeps none. A new key is dropped
-// with set's false-positive probability.
+// resize moves the queue to the start of a new buffer.
+func (q *Queue[T]) resize(size int) {
+	buf := make([]T, size)
+	tail := copy(buf, q.buf[q.head:])
+	copy(buf[tail:], q.buf[:q.head])
+	q.buf, q.head = buf, 0
+}
+
+// Distinct yields the values of seq without repeats: each one whose hash set
+// has not seen. It yields a value as soon as seq does, and keeps none.
 //
-// Ranging over the result adds to set, so keys already there are not yielded,
-// and a second range goes on where the first one stopped: over the same values
-// it yields nothing that the first did. It panics if set or hash is nil.
+// Ranging over the result adds to set. So keys that were already there are not
+// yielded, and a second range goes on where the first one stopped: over the same
+// values it yields nothing that the first did. Distinct panics if set or hash is
+// nil.
 func Distinct[T any](seq iter.Seq[T], set bloom.Adder, hash func(T) bloom.Hash) iter.Seq[T] {
 	if set == nil || hash == nil {
 		panic("sieve: Distinct needs a set and a hash")

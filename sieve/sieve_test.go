@@ -14,7 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// exactSet is a Set without false positives.
+// exactSet is a set without false positives.
 type exactSet map[bloom.Hash]bool
 
 func (s exactSet) AddHash(h bloom.Hash) bool {
@@ -25,23 +25,23 @@ func (s exactSet) AddHash(h bloom.Hash) bool {
 
 func (s exactSet) ContainsHash(h bloom.Hash) bool { return s[h] }
 
-// checkSieve checks what must hold of a queue between any two calls.
-func checkSieve(t *testing.T, s *Queue[uint64]) {
+// check checks what must hold of a queue between any two calls.
+func check(t *testing.T, q *Queue[uint64]) {
 	t.Helper()
-	size := len(s.buf)
-	if size&(size-1) != 0 || s.n > size || size > max(minSieve, 4*s.n) {
-		t.Fatalf("len(buf) = %d, n = %d", size, s.n)
+	size := len(q.buf)
+	if size&(size-1) != 0 || q.n > size || size > max(minBuf, 4*q.n) {
+		t.Fatalf("len(buf) = %d, n = %d", size, q.n)
 	}
-	for i := s.n; i < size; i++ {
-		if s.buf[(s.head+i)%size] != 0 {
-			t.Fatalf("place %d of %d is not zero, with head = %d, n = %d", (s.head+i)%size, size, s.head, s.n)
+	for i := q.n; i < size; i++ {
+		if q.buf[(q.head+i)%size] != 0 {
+			t.Fatalf("place %d of %d is not zero, with head = %d, n = %d", (q.head+i)%size, size, q.head, q.n)
 		}
 	}
 }
 
 // Three walks against a slice and a map: one that hovers, one that fills and
 // drains in waves, and one that mostly repeats keys.
-func TestSieveRandomWalk(t *testing.T) {
+func TestRandomWalk(t *testing.T) {
 	for _, walk := range []struct {
 		name string
 		keys uint64
@@ -53,19 +53,19 @@ func TestSieveRandomWalk(t *testing.T) {
 	} {
 		t.Run(walk.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
-			s := New(exactSet{}, bloom.SumUint64)
+			q := New(exactSet{}, bloom.SumUint64)
 			seen := map[uint64]bool{}
 			var queue []uint64
 			for step := range 10_000 {
 				if rng.Float64() < walk.push(step) {
 					v := rng.Uint64N(walk.keys) + 1
-					require.Equal(t, !seen[v], s.Push(v))
+					require.Equal(t, !seen[v], q.Push(v))
 					if !seen[v] {
 						queue = append(queue, v)
 					}
 					seen[v] = true
 				} else {
-					v, ok := s.Pop()
+					v, ok := q.Pop()
 					require.Equal(t, len(queue) > 0, ok)
 					if !ok {
 						require.Zero(t, v)
@@ -74,96 +74,125 @@ func TestSieveRandomWalk(t *testing.T) {
 						queue = queue[1:]
 					}
 				}
-				require.Equal(t, len(queue), s.Len())
-				checkSieve(t, s)
+				if step%37 == 0 && len(queue) > 0 { // what was popped comes back
+					v := rng.Uint64N(walk.keys) + 1
+					q.Requeue(v)
+					queue = append(queue, v)
+				}
+				require.Equal(t, len(queue), q.Len())
+				require.True(t, step%50 > 0 || slices.Equal(queue, slices.Collect(q.All())))
+				check(t, q)
 			}
 			for _, want := range queue {
-				v, ok := s.Pop()
+				v, ok := q.Pop()
 				require.True(t, ok)
 				require.Equal(t, want, v)
-				checkSieve(t, s)
+				check(t, q)
 			}
-			_, ok := s.Pop()
+			_, ok := q.Pop()
 			require.False(t, ok)
 		})
 	}
 }
 
-// everything is a Set that takes every key for new.
+// TestAll stops early, and finds the queue as it was.
+func TestAll(t *testing.T) {
+	q := New[uint64](everything{}, bloom.SumUint64)
+	for range q.All() {
+		t.Error("an empty queue has a value")
+	}
+	for i := range uint64(20) {
+		q.Push(i)
+		q.Pop()
+		q.Push(100 + i)
+	}
+	for range 2 {
+		var got []uint64
+		for v := range q.All() {
+			if got = append(got, v); len(got) == 3 {
+				break
+			}
+		}
+		require.Equal(t, []uint64{10, 110, 11}, got)
+		require.Equal(t, 20, q.Len())
+	}
+}
+
+// everything is a set that takes every key for new.
 type everything struct{}
 
 func (everything) AddHash(bloom.Hash) bool      { return true }
 func (everything) ContainsHash(bloom.Hash) bool { return false }
 
-func TestSieveMemoryStaysBounded(t *testing.T) {
-	s := New[uint64](everything{}, bloom.SumUint64)
+func TestMemoryStaysBounded(t *testing.T) {
+	q := New[uint64](everything{}, bloom.SumUint64)
 	const length = 100
 	for i := range uint64(2_000_000) {
-		s.Push(i)
+		q.Push(i)
 		if i >= length {
-			v, _ := s.Pop()
-			if v != i-length || len(s.buf) > 4*length {
-				t.Fatalf("step %d: popped %d, len(buf) = %d", i, v, len(s.buf))
+			v, _ := q.Pop()
+			if v != i-length || len(q.buf) > 4*length {
+				t.Fatalf("step %d: popped %d, len(buf) = %d", i, v, len(q.buf))
 			}
 		}
 	}
 
 	for i := range uint64(1 << 20) {
-		s.Push(i)
+		q.Push(i)
 	}
-	for s.Len() > 0 {
-		s.Pop()
+	for q.Len() > 0 {
+		q.Pop()
 	}
-	assert.Len(t, s.buf, minSieve, "after a million are popped")
+	assert.Len(t, q.buf, minBuf, "after a million are popped")
 }
 
 // A value of steady length is popped into places that stay: what was there must
 // be garbage all the same.
-func TestSieveKeepsNoPopped(t *testing.T) {
-	s := New(everything{}, func(p *[64]byte) bloom.Hash { return bloom.Sum(p[:]) })
+func TestKeepsNoPopped(t *testing.T) {
+	q := New(everything{}, func(p *[64]byte) bloom.Hash { return bloom.Sum(p[:]) })
 	var popped []weak.Pointer[[64]byte]
 	for range 10 {
-		s.Push(new([64]byte))
-		s.Push(new([64]byte))
-		v, _ := s.Pop()
+		q.Push(new([64]byte))
+		q.Push(new([64]byte))
+		v, _ := q.Pop()
 		popped = append(popped, weak.Make(v))
 	}
 	runtime.GC()
 	for i, p := range popped {
 		assert.Nil(t, p.Value(), "value %d", i)
 	}
-	assert.Equal(t, 10, s.Len())
+	assert.Equal(t, 10, q.Len())
 }
 
 // At no length does a queue that goes up and down by one keep resizing.
-func TestSieveDoesNotThrash(t *testing.T) {
+func TestDoesNotThrash(t *testing.T) {
 	for _, start := range []int{0, 100} { // grown to, or shrunk to
 		for length := range 100 {
-			s := New[uint64](everything{}, bloom.SumUint64)
+			q := New[uint64](everything{}, bloom.SumUint64)
 			for range max(start, length) {
-				s.Push(1)
+				q.Push(1)
 			}
-			for s.Len() > length {
-				s.Pop()
+			for q.Len() > length {
+				q.Pop()
 			}
 			assert.Zero(t, testing.AllocsPerRun(3, func() {
-				s.Push(1)
-				s.Pop()
+				q.Push(1)
+				q.Pop()
 			}), "length %d", length)
 		}
 	}
 }
 
-func TestSieveAllocatesNothing(t *testing.T) {
+func TestAllocatesNothing(t *testing.T) {
 	f := bloom.Must(bloom.New(100_000, 0.01))
-	s := New(f, bloom.SumString)
+	q := New(f, bloom.SumString)
 	keys := make([]string, 30_000)
 	for i := range keys {
 		keys[i] = fmt.Sprint("https://example.com/", i)
 	}
 	next := 0
 	push := func() {
-		s.Push(keys[next])
+		q.Push(keys[next])
 		next++
 	}
 	for range 1000 {
@@ -171,31 +200,31 @@ func TestSieveAllocatesNothing(t *testing.T) {
 	}
 	assert.Zero(t, testing.AllocsPerRun(20_000, func() {
 		push()
-		s.Pop()
-		s.Push(keys[0])
+		q.Pop()
+		q.Push(keys[0])
 	}))
 }
 
 // Over a filter, new keys are lost at the filter's rate and no faster: of n
 // keys, the i-th finds i-1 before it.
-func TestSieveLosesAtTheFiltersRate(t *testing.T) {
+func TestLosesAtTheFiltersRate(t *testing.T) {
 	const n = 20_000
 	f := bloom.Must(bloom.New(n, 0.05))
-	s := New(f, bloom.SumUint64)
+	q := New(f, bloom.SumUint64)
 	mean, variance, dropped := 0.0, 0.0, 0.0
 	for i := range uint64(n) {
 		p := f.FPR()
 		mean += p
 		variance += p * (1 - p)
-		if !s.Push(i) {
+		if !q.Push(i) {
 			dropped++
 		}
-		if s.Push(i) {
+		if q.Push(i) {
 			t.Fatalf("%d admitted twice", i)
 		}
 	}
 	assert.InDelta(t, 0, (dropped-mean)*(dropped-mean)/variance, 4.5*4.5, "%v dropped, %v expected", dropped, mean)
-	assert.EqualValues(t, n-dropped, s.Len())
+	assert.EqualValues(t, n-dropped, q.Len())
 }
 
 func TestDistinct(t *testing.T) {
@@ -234,7 +263,7 @@ func TestDistinctAllocatesNothing(t *testing.T) {
 	assert.Positive(t, n)
 }
 
-func TestSieveNeedsSetAndHash(t *testing.T) {
+func TestNeedsSetAndHash(t *testing.T) {
 	none := func(func(uint64) bool) {}
 	for name, f := range map[string]func(){
 		"New set":       func() { New(nil, bloom.SumUint64) },
@@ -246,17 +275,17 @@ func TestSieveNeedsSetAndHash(t *testing.T) {
 	}
 }
 
-func BenchmarkSieve(b *testing.B) {
+func BenchmarkQueue(b *testing.B) {
 	for _, n := range []int{10, 100_000} {
 		b.Run(fmt.Sprintf("len=%d", n), func(b *testing.B) {
-			s := New[uint64](everything{}, bloom.SumUint64)
+			q := New[uint64](everything{}, bloom.SumUint64)
 			for i := range uint64(n) {
-				s.Push(i)
+				q.Push(i)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				v, _ := s.Pop()
-				s.Push(v)
+				v, _ := q.Pop()
+				q.Push(v)
 			}
 		})
 	}
