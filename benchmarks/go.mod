@@ -12,7 +12,7 @@ require (
 	github.com/holiman/bloomfilter/v2 v2.0.3
 	github.com/ipfs/bbloom v0.0.4
 	github.com/parquet-go/parquet-go v0.25.1
-	github.com/seed79a3ff49/bloom v0.0.0
+	github.com/seed79a3ff49/bloom v0.1.0
 	github.com/stretchr/testify v1.11.1
 	github.com/tylertreat/BoomFilters v0.0.0-20251001182300-5b3723cc64ae
 	gonum.org/v1/plot v0.16.0

@@ -4,8 +4,8 @@ go 1.24.0
 
 require (
 	github.com/redis/go-redis/v9 v9.22.0
-	github.com/seed79a3ff49/bloom v0.0.0
-	github.com/seed79a3ff49/bloom/bloomredis v0.0.0
+	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/seed79a3ff49/bloom/bloomredis v0.1.0
 	github.com/stretchr/testify v1.11.1
 	modernc.org/sqlite v1.46.1
 )
