@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
@@ -115,4 +116,28 @@ func ExampleNewCountingPublisher() {
 	// unicorn is not for sale; the database was not asked
 	// lamp is not for sale; the database was not asked
 	// mug costs 9 €
+}
+
+// An alarm for copies that are too old.
+func ExampleReplica_Status() {
+	published := replica.NewPublisher(bloom.Must(bloom.New(1000, 0.01)))
+	r := replica.New(published, replica.Config{})
+	health := func() string {
+		switch s := r.Status(); {
+		case s.Refreshed.IsZero():
+			return fmt.Sprintf("nothing loaded, last error: %v", s.Err)
+		case time.Since(s.Refreshed) > time.Hour:
+			return fmt.Sprintf("copy of %v, last error: %v", s.Refreshed, s.Err)
+		default:
+			return fmt.Sprintf("good, %d bytes", s.SizeBytes)
+		}
+	}
+	fmt.Println(health())
+	if err := r.Refresh(context.Background()); err != nil {
+		panic(err)
+	}
+	fmt.Println(health())
+	// Output:
+	// nothing loaded, last error: <nil>
+	// good, 1206 bytes
 }

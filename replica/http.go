@@ -21,7 +21,8 @@ import (
 // new. Any other server sends the whole filter whenever its ETag has changed.
 // The source's versions are the ETags without their quotes. From a server that
 // sends no ETag, or one longer than 1,024 bytes, every refresh loads the whole
-// filter, and Version is "".
+// filter, and Version is "". A CDN adds the time for which it does not ask its
+// own source to the time by which the replica trails.
 //
 // The request that follows a failed transfer, or three failed requests, asks for
 // the whole filter, without compression.
@@ -142,14 +143,14 @@ func (s *httpSource) fetch(ctx context.Context, have string, last known, plain b
 		base := untag(resp.Header.Get("Delta-Base"))
 		switch {
 		case !wantDelta || resp.Header.Get("IM") != deltaIM:
-			err = fmt.Errorf("status %s, IM %.40q", resp.Status, resp.Header.Get("IM"))
+			err = fmt.Errorf("status %d, IM %.40q", resp.StatusCode, resp.Header.Get("IM"))
 		case base != have:
 			err = fmt.Errorf("%w: delta to version %.40q, not %q", bloom.ErrMismatch, base, have)
 		default:
 			u.Delta, err = readBody(resp, &last.header, s.limit)
 		}
 	default:
-		return u, next, fmt.Errorf("status %s", resp.Status)
+		return u, next, fmt.Errorf("status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errTransfer, err)
@@ -170,7 +171,7 @@ func readBody(resp *http.Response, want *guava.Header, limit int64) (*bloom.Filt
 		}
 		body = z
 	default:
-		return nil, fmt.Errorf("Content-Encoding %q is unknown", encoding)
+		return nil, fmt.Errorf("Content-Encoding %.40q is unknown", encoding)
 	}
 
 	var sum guava.Sum

@@ -332,6 +332,28 @@ func TestHTTPKeepsNoLargeTag(t *testing.T) {
 	}
 }
 
+// A Replica keeps its last error: a server must not make it a large one.
+func TestHTTPErrorsAreShort(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, head := range []string{
+		"HTTP/1.1 500 " + long,
+		"HTTP/1.1 226 " + long + "\r\nIM: " + long,
+		"HTTP/1.1 200 OK\r\nContent-Encoding: " + long,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if assert.NoError(t, err) {
+				_, _ = io.WriteString(conn, head+"\r\n\r\n")
+				conn.Close()
+			}
+		}))
+		_, err := HTTP(server.URL, nil).Fetch(context.Background(), "")
+		server.Close()
+		require.Error(t, err)
+		assert.Less(t, len(err.Error()), 200)
+	}
+}
+
 func TestHTTPHeedsContext(t *testing.T) {
 	hang := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))

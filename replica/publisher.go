@@ -35,10 +35,11 @@ const (
 // is published meanwhile, the rest of the answer comes from that one. The client
 // gets all keys of the version that the ETag names, and some newer ones.
 //
-// A Publisher takes the memory of two filters, and of up to two more for the
-// digests that it makes deltas from. A client adds up to 64 KiB while it is
-// served. Making deltas takes another filter's memory, whatever the number of
-// clients.
+// Beside the filter that it was made of, a Publisher keeps a copy of it, the last
+// version, and digests of what was added lately, which deltas are made from. They
+// take up to the memory of two more copies. A client adds up to 64 KiB while it
+// is served. Making deltas for clients takes another filter's memory, whatever
+// their number.
 type Publisher struct {
 	mu      sync.Mutex
 	set     bloom.Adder
