@@ -1,11 +1,11 @@
 package bloom
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
@@ -65,7 +65,7 @@ type filter struct {
 
 // ErrMismatch is wrapped by every error that says that two filters do not fit
 // each other, in this package and in those beside it.
-var ErrMismatch = errors.New("bloom: filters differ")
+var ErrMismatch = format.ErrMismatch
 
 // New returns an empty filter sized for n keys. Holding n keys, it reports a key
 // that was not added as present with probability p. With fewer keys it does so
@@ -263,18 +263,15 @@ func (f *Filter) Intersect(g *Filter) error {
 }
 
 func (f *filter) compatible(g *Filter) error {
-	differ := func(what string, f, g any) error {
-		return fmt.Errorf("%w in %s: %v and %v", ErrMismatch, what, f, g)
-	}
 	switch {
 	case g == nil:
 		return fmt.Errorf("%w: one is nil", ErrMismatch)
 	case f.M() != g.M():
-		return differ("m", f.M(), g.M())
+		return format.Mismatch("bloom", "m", f.M(), g.M())
 	case f.k != g.k:
-		return differ("k", f.k, g.k)
+		return format.Mismatch("bloom", "k", f.k, g.k)
 	case f.strategy != g.strategy:
-		return differ("strategy", f.strategy, g.strategy)
+		return format.Mismatch("bloom", "strategy", f.strategy, g.strategy)
 	}
 	return nil
 }

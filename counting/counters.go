@@ -44,20 +44,20 @@ func (c counters) get(x uint64) uint64 {
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
 }
 
-// bits returns word i of the bits: each is set where its counter is not zero.
-func (c counters) bits(i int) uint64 {
+// bits returns the word of bits of four words of counters: a bit is set where its
+// counter is not zero.
+func toBits(c0, c1, c2, c3 uint64) uint64 {
 	const bit0, bit1, bit2, bit3 = ones, ones << 1, ones << 2, ones << 3
-	four := (*[perBits]uint64)(c.words[i*perBits:])
 	// Two bits of a counter's four tell whether any is set, and then one does.
-	even := (four[0]|four[0]>>2)&(bit0|bit1) | (four[2]|four[2]<<2)&(bit2|bit3)
-	odd := (four[1]|four[1]>>2)&(bit0|bit1) | (four[3]|four[3]<<2)&(bit2|bit3)
+	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
+	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
 	return (even|even>>1)&(bit0|bit2) | (odd|odd<<1)&(bit1|bit3)
 }
 
 // onesCount returns how many counters are not zero.
 func (c counters) onesCount() (n uint64) {
-	for i := range len(c.words) / perBits {
-		n += uint64(bits.OnesCount64(c.bits(i)))
+	for w := c.words; len(w) >= perBits; w = w[perBits:] {
+		n += uint64(bits.OnesCount64(toBits(w[0], w[1], w[2], w[3])))
 	}
 	return n
 }

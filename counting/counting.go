@@ -1,13 +1,12 @@
 package counting
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
@@ -17,8 +16,6 @@ import (
 
 // maxWords is the largest number of words of bits.
 const maxWords = min(guava.MaxWords, frame.MaxWords/perBits)
-
-var errMismatch = errors.New("counting: filters differ")
 
 const errZero = "counting: Add to a zero Filter: make it with New, or decode into it"
 
@@ -97,23 +94,14 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
 	}
+	f.touch(h)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	added := uint64(0)
-	for p := f.probe(h); p.next(); {
-		word := &f.counters.words[p.word]
-		switch *word >> p.shift & full {
-		case full:
-			continue
-		case 0:
-			added++
-		}
-		atomic.StoreUint64(word, *word+1<<p.shift)
+	added := f.change(h, 1, 0)
+	if added > 0 {
+		f.ones.Add(added)
 	}
-	if added != 0 {
-		f.ones.Store(f.ones.Load() + added)
-	}
-	return added != 0
+	return added > 0
 }
 
 // Remove removes key, which must have been added before and not been removed since. It
@@ -130,24 +118,16 @@ func (f *Filter) RemoveString(key string) bool { return f.RemoveHash(bloom.SumSt
 
 // RemoveHash is Remove by digest.
 func (f *Filter) RemoveHash(h bloom.Hash) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if !f.ContainsHash(h) {
 		return false
 	}
-	removed := uint64(0)
-	for p := f.probe(h); p.next(); {
-		word := &f.counters.words[p.word]
-		switch *word >> p.shift & full {
-		case full:
-			continue
-		case 1:
-			removed++
-		}
-		atomic.StoreUint64(word, *word-1<<p.shift)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.ContainsHash(h) { // any more
+		return false
 	}
-	if removed != 0 {
-		f.ones.Store(f.ones.Load() - removed)
+	if removed := f.change(h, -1, 1); removed > 0 {
+		f.ones.Add(-removed)
 	}
 	return true
 }
@@ -170,61 +150,70 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return f.k != 0
 }
 
-// probes goes through the different counters of a key. Where two of a key's k indexes
-// are equal, which is rare, their counter counts the key once: if it counted it twice,
-// Remove of a key that is not there could find a counter that is not zero, but too
-// small to give back two.
-type probes struct {
-	counters    counters
-	h           bloom.Hash
-	x           uint64
-	i, k        int
-	seen        uint64 // positions in words of bits
-	word, shift uint64
+// change adds step, which is 1 or -1, to the counters of h that are not full. It returns
+// how many of them were at from.
+//
+// Where two of the k indexes are one, which is rare, their counter counts the key once.
+// If it counted it twice, Remove of a key that is not there could find a counter that is
+// not zero, and yet too small to give back two.
+func (f *Filter) change(h bloom.Hash, step int64, from uint64) (n uint64) {
+	var seen uint64 // the low six bits of the indexes
+	for x, i := h.H1, 0; i < f.k; x, i = x+h.H2, i+1 {
+		word, shift := f.counters.find(x)
+		low := uint64(1) << (x & 63)
+		if seen&low != 0 && f.repeated(h, i, word, shift) {
+			continue
+		}
+		seen |= low
+		w := f.counters.words[word]
+		switch w >> shift & full {
+		case full:
+			continue
+		case from:
+			n++
+		}
+		atomic.StoreUint64(&f.counters.words[word], w+uint64(step)<<shift)
+	}
+	return n
 }
 
-func (f *Filter) probe(h bloom.Hash) probes {
-	return probes{counters: f.counters, h: h, x: h.H1, k: f.k}
-}
-
-func (p *probes) next() bool {
-	for ; p.i < p.k; p.i++ {
-		p.word, p.shift = p.counters.find(p.x)
-		bit := uint64(1) << (p.x & 63)
-		known := p.seen & bit
-		p.seen |= bit
-		p.x += p.h.H2
-		if known == 0 || !p.repeated() {
-			p.i++
+// repeated reports whether one of the first i indexes of h is the given counter's.
+func (f *Filter) repeated(h bloom.Hash, i int, word, shift uint64) bool {
+	for x := h.H1; i > 0; i-- {
+		if w, s := f.counters.find(x); w == word && s == shift {
 			return true
 		}
+		x += h.H2
 	}
 	return false
 }
 
-// repeated reports whether an index before the i-th is the same counter.
-func (p *probes) repeated() bool {
-	for x, i := p.h.H1, 0; i < p.i; i++ {
-		if word, shift := p.counters.find(x); word == p.word && shift == p.shift {
-			return true
-		}
-		x += p.h.H2
+// touch reads the counters of h. Nothing waits for these reads, so that their cache
+// misses overlap; and nobody else waits for them, as they hold no lock. It is not
+// inlined because then the reads, whose values nobody uses, would go.
+//
+//go:noinline
+func (f *Filter) touch(h bloom.Hash) (sum uint64) {
+	for x, i := h.H1, f.k; i > 0; i-- {
+		sum += f.counters.get(x)
+		x += h.H2
 	}
-	return false
+	return sum
 }
 
 // Merge adds the counters of g to those of f, which then contains what either did, as
-// often as in both together. A sum of 15 or more is full. Merge returns an error,
-// and leaves f as it was, unless the two agree in M and K.
-// Nothing may write to g meanwhile.
+// often as in both together. A sum of 15 or more is full. Merge returns an error, which
+// wraps [bloom.ErrMismatch], and leaves f as it was, unless the two agree in M and K.
+// It panics if g is nil. Nothing may write to g meanwhile.
 func (f *Filter) Merge(g *Filter) error {
+	if g == nil {
+		panic("counting: Merge of a nil Filter")
+	}
 	switch {
-	case g == nil:
-		return fmt.Errorf("%w: one is nil", errMismatch)
 	case f.M() != g.M():
-		return fmt.Errorf("%w: m = %d and %d", errMismatch, f.M(), g.M())
+		return format.Mismatch("counting", "m", f.M(), g.M())
 	case f.k != g.k:
-		return fmt.Errorf("%w: k = %d and %d", errMismatch, f.k, g.k)
+		return format.Mismatch("counting", "k", f.k, g.k)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -284,8 +273,7 @@ func (f *Filter) ApproxCount() uint64 {
 	if f.k == 0 {
 		return 0
 	}
-	fill := min(f.FillRatio(), 1-0.5/float64(f.M()))
-	return uint64(math.Round(-math.Log1p(-fill) * float64(f.M()) / float64(f.k)))
+	return guava.ApproxCount(f.M(), f.k, f.ones.Load())
 }
 
 // FPR returns the probability that a key which is not there is reported as present, as
@@ -294,7 +282,7 @@ func (f *Filter) FPR() float64 {
 	if f.k == 0 {
 		return 0
 	}
-	return math.Pow(f.FillRatio(), float64(f.k))
+	return guava.FPR(f.FillRatio(), f.M(), f.k)
 }
 
 // String returns the type and the parameters, not the keys.

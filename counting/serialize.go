@@ -24,7 +24,7 @@ func (f *Filter) Filter() *bloom.Filter {
 		return g
 	}
 	header := guava.Header{Strategy: uint8(bloom.Mitz64), K: f.k, Words: len(f.counters.words) / perBits}
-	if _, err := g.ReadFrom(&bitsReader{header: header.Append(nil), counters: f.counters}); err != nil {
+	if _, err := g.ReadFrom(&bitsReader{header: header.Append(nil), counters: f.counters.words}); err != nil {
 		panic(err) // only if it were no binary form
 	}
 	return g
@@ -34,12 +34,11 @@ func (f *Filter) Filter() *bloom.Filter {
 // for the header first, and then for whole words, as bloom.Filter does.
 type bitsReader struct {
 	header   []byte
-	counters counters
-	i        int // of the next word of bits
+	counters []uint64
 }
 
 // Len returns the number of bytes left; see words.Sized.
-func (r *bitsReader) Len() int { return len(r.header) + 8*(len(r.counters.words)/perBits-r.i) }
+func (r *bitsReader) Len() int { return len(r.header) + 8*len(r.counters)/perBits }
 
 func (r *bitsReader) Read(p []byte) (n int, err error) {
 	if len(r.header) > 0 {
@@ -47,10 +46,12 @@ func (r *bitsReader) Read(p []byte) (n int, err error) {
 		r.header = r.header[n:]
 		return n, nil
 	}
-	for ; len(p)-n >= 8; n += 8 {
-		binary.BigEndian.PutUint64(p[n:], r.counters.bits(r.i))
-		r.i++
+	w := r.counters
+	for ; len(p) >= 8 && len(w) >= perBits; p, w = p[8:], w[perBits:] {
+		binary.BigEndian.PutUint64(p, toBits(w[0], w[1], w[2], w[3]))
 	}
+	n = (len(r.counters) - len(w)) / perBits * 8
+	r.counters = w
 	return n, nil
 }
 

@@ -1,5 +1,5 @@
-// Package format has what all decoders share: the error that says that bytes
-// are not what they should be.
+// Package format has the errors that several packages return: bytes are not what they
+// should be, or filters do not fit each other.
 package format
 
 import (
@@ -25,6 +25,21 @@ type formatError struct {
 func (e *formatError) Error() string { return e.pkg + ": invalid format: " + e.cause.Error() }
 
 func (e *formatError) Unwrap() []error { return []error{ErrFormat, e.cause} }
+
+// ErrMismatch is exported as bloom.ErrMismatch.
+var ErrMismatch = errors.New("bloom: filters differ")
+
+// Mismatch returns an error that wraps ErrMismatch. Its message begins with the name of
+// the package, and says in what two filters differ.
+func Mismatch(pkg, in string, f, g any) error {
+	return mismatchError(fmt.Sprintf("%s: filters differ in %s: %v and %v", pkg, in, f, g))
+}
+
+type mismatchError string
+
+func (e mismatchError) Error() string { return string(e) }
+
+func (e mismatchError) Unwrap() error { return ErrMismatch }
 
 // ReadError returns the error for a reader that failed: one that ended too early
 // gave bytes of the wrong format, any other error is the reader's own.
