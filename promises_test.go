@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
@@ -97,6 +98,29 @@ func TestRaces(t *testing.T) {
 				func() keySet { return decoded(f, new(growing.Filter)) },
 				func() keySet { return streamed(f, new(growing.Filter)) },
 			}, []func(){func() { f.FPR(); f.ApproxCount(); f.SizeBytes() }}
+		}},
+		{"counting.Filter", func() (keySet, []func() keySet, []func()) {
+			f := bloom.Must(counting.New(writers*perWriter, 1e-4))
+			other := bloom.Must(counting.New(writers*perWriter, 1e-4))
+			other.AddString("other")
+			churn := func() { // two goroutines add and remove the same keys
+				for _, h := range testkit.Digests[bloom.Hash](9, 100) {
+					f.AddHash(h)
+					if !f.RemoveHash(h) {
+						panic("an added key is not there to be removed")
+					}
+				}
+			}
+			return f, []func() keySet{
+					func() keySet { return f.Filter() },
+					func() keySet { return f.Clone() },
+					func() keySet { return decoded(f, new(counting.Filter)) },
+					func() keySet { return streamed(f, new(counting.Filter)) },
+				}, []func(){
+					func() { f.FillRatio(); f.FPR(); f.ApproxCount() },
+					func() { bloom.Must(0, f.Merge(other)); f.Equal(other) },
+					churn, churn,
+				}
 		}},
 		{"Window", func() (keySet, []func() keySet, []func()) {
 			const span = 63 * time.Hour
@@ -259,6 +283,7 @@ func TestHostile(t *testing.T) {
 		{new(blocked.Filter), encoded(bloom.Must(blocked.New(1e6, 0.01))), frameStart, 8 * 3},
 		{new(blocked.SyncFilter), encoded(bloom.Must(blocked.NewSync(1e6, 1e-4))), frameStart, 8 * 3},
 		{new(growing.Filter), encoded(bloom.Must(growing.New(0.01))), frameStart, 8 * (2 + 16)},
+		{new(counting.Filter), encoded(bloom.Must(counting.New(1e6, 0.01))), frameStart, 8 * 2},
 		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 1e5, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 8},
 		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 1e6, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
 	} {
@@ -284,6 +309,7 @@ func TestFrozen(t *testing.T) {
 		{"testdata/v1.bloom", new(bloom.Filter), 0},
 		{"blocked/testdata/v1.frame", new(blocked.Filter), 0},
 		{"blocked/testdata/v2.frame", new(blocked.Filter), 0},
+		{"counting/testdata/v1.frame", new(counting.Filter), 0},
 		{"flower/testdata/v1.frame", new(flower.Filter), 999},
 		{"growing/testdata/v1.frame", new(growing.Filter), 0},
 		{"window/testdata/v1.frame", windowAt(1_700_036_000), 300},

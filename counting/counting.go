@@ -2,6 +2,7 @@ package counting
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -282,7 +283,8 @@ func (f *Filter) FPR() float64 {
 	if f.k == 0 {
 		return 0
 	}
-	return guava.FPR(f.FillRatio(), f.M(), f.k)
+	fill := f.FillRatio()
+	return max(math.Pow(fill, float64(f.k)), guava.DoubleHashing(fill, f.M(), f.k))
 }
 
 // String returns the type and the parameters, not the keys.

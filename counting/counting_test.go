@@ -2,8 +2,15 @@ package counting
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
@@ -11,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -62,6 +70,7 @@ func TestWalk(t *testing.T) {
 			require.Equal(t, bloom.Must(fresh.MarshalBinary()), bloom.Must(f.Filter().MarshalBinary()), "n = %d, step %d", test.n, step)
 			require.Equal(t, fresh.ApproxCount(), f.ApproxCount())
 			require.Equal(t, fresh.FillRatio(), f.FillRatio())
+			require.Equal(t, fresh.FPR(), f.FPR())
 			h := keys[rnd.IntN(len(keys))]
 			require.Equal(t, fresh.ContainsHash(h), f.ContainsHash(h))
 			if step%10 == 0 {
@@ -94,6 +103,261 @@ func recoded(t *testing.T, f *Filter, way int) *Filter {
 	return g
 }
 
+// TestFull fills counters: they stay, and neither lose keys nor spill into their
+// neighbours.
+func TestFull(t *testing.T) {
+	f, other := bloom.Must(New(10, 0.1)), bloom.SumString("other")
+	f.AddHash(other)
+	h := bloom.SumString("key")
+	fresh := f.Clone()
+	fresh.AddHash(h)
+	for _, test := range []struct {
+		times int
+		stays bool
+	}{{14, false}, {15, true}, {16, true}, {40, true}} {
+		g := f.Clone()
+		for range test.times {
+			g.AddHash(h)
+		}
+		require.True(t, g.Filter().Equal(fresh.Filter()))
+		for range test.times {
+			require.True(t, g.RemoveHash(h))
+		}
+		require.Equal(t, test.stays, g.ContainsHash(h), "added and removed %d times", test.times)
+		require.True(t, g.ContainsHash(other))
+		if !test.stays {
+			require.True(t, g.Equal(f))
+			require.False(t, g.RemoveHash(h))
+		}
+	}
+}
+
+// TestCounters compares what is done to sixteen counters at once with one by one.
+func TestCounters(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var four [perBits]uint64
+		for i := range four {
+			four[i] = rnd.Uint64() & rnd.Uint64() & rnd.Uint64()
+		}
+		c := countersOf(four[:])
+		got, ones := toBits(four[0], four[1], four[2], four[3]), uint64(0)
+		for bit := range uint64(64) {
+			want := min(c.get(bit), 1)
+			require.Equal(t, want, got>>bit&1, "bit %d of %x", bit, four)
+			ones += want
+		}
+		require.Equal(t, ones, c.onesCount())
+
+		a, b := rnd.Uint64(), rnd.Uint64()
+		sum := addAll(a, b)
+		for i := 0; i < 64; i += 4 {
+			require.Equal(t, min(a>>i&15+b>>i&15, 15), sum>>i&15, "counters %x and %x at %d", a, b, i)
+		}
+	}
+}
+
+func TestMerge(t *testing.T) {
+	hs := testkit.Digests[bloom.Hash](4, 300)
+	a, b, both := bloom.Must(New(300, 0.01)), bloom.Must(New(300, 0.01)), bloom.Must(New(300, 0.01))
+	for i, h := range hs {
+		if i < 200 {
+			a.AddHash(h)
+			both.AddHash(h)
+		}
+		if i >= 100 {
+			b.AddHash(h)
+			both.AddHash(h)
+		}
+	}
+	before := b.Clone()
+	require.NoError(t, a.Merge(b))
+	require.True(t, a.Equal(both))
+	require.Equal(t, both.ApproxCount(), a.ApproxCount())
+	require.True(t, b.Equal(before))
+	for _, h := range hs[100:] { // what b brought goes again
+		require.True(t, a.RemoveHash(h))
+	}
+	for i, h := range hs {
+		require.True(t, a.ContainsHash(h) || i >= 200)
+	}
+
+	before = a.Clone()
+	for other, want := range map[*Filter]string{
+		bloom.Must(New(301, 0.01)):         "counting: filters differ in m: 2880 and 2944",
+		newFilter(make([]uint64, 45*4), 6): "counting: filters differ in k: 7 and 6",
+		{}:                                 "counting: filters differ in m: 2880 and 0",
+	} {
+		err := a.Merge(other)
+		assert.ErrorIs(t, err, bloom.ErrMismatch)
+		assert.EqualError(t, err, want)
+		assert.False(t, a.Equal(other))
+	}
+	require.True(t, a.Equal(before))
+	require.PanicsWithValue(t, "counting: Merge of a nil Filter", func() { _ = a.Merge(nil) })
+	require.PanicsWithValue(t, "counting: Equal to a nil Filter", func() { a.Equal(nil) })
+	require.NoError(t, a.Merge(a))
+	require.True(t, a.Filter().Equal(before.Filter()))
+}
+
+// TestRemoveNeverAdded breaks the rule that Remove states: others are lost then.
+func TestRemoveNeverAdded(t *testing.T) {
+	hs := testkit.Digests[bloom.Hash](5, 2000)
+	f := bloom.Must(New(100, 0.1))
+	for _, h := range hs[:100] {
+		f.AddHash(h)
+	}
+	lost := 0
+	for _, h := range hs[100:] {
+		f.RemoveHash(h)
+	}
+	for _, h := range hs[:100] {
+		if !f.ContainsHash(h) {
+			lost++
+		}
+	}
+	require.NotZero(t, lost)
+}
+
+// TestConcurrent adds and removes the same keys from several goroutines. Counters that
+// were changed without a lock would differ at the end, and so would those of a key that
+// two goroutines remove of which it was added once.
+func TestConcurrent(t *testing.T) {
+	const goroutines, rounds = 4, 2000
+	hs := testkit.Digests[bloom.Hash](6, 20)
+	f, want := bloom.Must(New(20, 0.2)), bloom.Must(New(20, 0.2))
+	stays := bloom.SumString("stays")
+	f.AddHash(stays)
+	want.AddHash(stays)
+	var removed [goroutines]int
+	var running sync.WaitGroup
+	for g := range goroutines {
+		running.Add(1)
+		go func() {
+			defer running.Done()
+			for i := range rounds {
+				f.AddHash(hs[g])
+				if !f.ContainsHash(stays) {
+					t.Error("a key is missing")
+				}
+				if f.RemoveHash(hs[g]) {
+					removed[g]++
+				}
+				if i%100 == 0 && !f.Filter().ContainsHash(stays) {
+					t.Error("a key is missing from the projection")
+				}
+			}
+		}()
+	}
+	running.Wait()
+	require.True(t, f.Equal(want))
+	for _, n := range removed {
+		require.Equal(t, rounds, n)
+	}
+
+	for range 300 { // of two that remove what was added once, one does
+		f.AddHash(hs[0])
+		var times atomic.Int64
+		for range 2 {
+			running.Add(1)
+			go func() {
+				defer running.Done()
+				if f.RemoveHash(hs[0]) {
+					times.Add(1)
+				}
+			}()
+		}
+		running.Wait()
+		require.EqualValues(t, 1, times.Load())
+		require.True(t, f.Equal(want))
+	}
+}
+
+func TestParameters(t *testing.T) {
+	for _, n := range []uint64{0, 1, 100, 12345, 1e6} {
+		for _, p := range []float64{0.5, 0.3, 1e-9, 1e-70} {
+			f, err := New(n, p)
+			require.NoError(t, err)
+			g := bloom.Must(bloom.New(n, p))
+			require.True(t, f.Filter().Equal(g), "n = %d, p = %v", n, p)
+			require.Equal(t, g.M(), f.M())
+			require.Equal(t, g.K(), f.K())
+		}
+	}
+	for _, test := range []struct {
+		n    uint64
+		p    float64
+		want string
+	}{
+		{1, 0, "counting: p = 0 is outside (0, 1)"},
+		{1, 1, "counting: p = 1 is outside (0, 1)"},
+		{1, math.NaN(), "counting: p = NaN is outside (0, 1)"},
+		{1, 1 - 1e-16, "counting: n = 1, p = 0.9999999999999999 need no bits at all"},
+		{math.MaxUint64, 0.01, fmt.Sprintf("counting: m = 9223372036854775807 is outside [1, %d] (for n = 18446744073709551615, p = 0.01)", uint64(maxWords)*64)},
+		{1, 1e-80, "counting: k = 265 is outside [1, 255] (for n = 1, p = 1e-80)"},
+	} {
+		f, err := New(test.n, test.p)
+		assert.EqualError(t, err, test.want)
+		assert.Nil(t, f)
+		_, err = bloom.New(test.n, test.p)
+		assert.Error(t, err)
+	}
+}
+
+func TestZero(t *testing.T) {
+	f := new(Filter)
+	assert.False(t, f.ContainsString("key"))
+	assert.False(t, f.RemoveString("key"))
+	assert.PanicsWithValue(t, errZero, func() { f.AddString("key") })
+	assert.True(t, f.Filter().Equal(new(bloom.Filter)))
+	assert.True(t, f.Clone().Equal(f))
+	assert.Zero(t, f.SizeBytes()+int64(f.ApproxCount()+f.M())+int64(f.K()))
+	assert.Zero(t, f.FPR()+f.FillRatio())
+	f.Reset()
+	_, err := f.MarshalBinary()
+	assert.Equal(t, errNoForm, err)
+	_, err = f.WriteTo(io.Discard)
+	assert.Equal(t, errNoForm, err)
+	assert.Equal(t, errNoForm, f.SaveFile(filepath.Join(t.TempDir(), "f")))
+
+	g := bloom.Must(New(10, 0.1))
+	assert.NoError(t, g.UnmarshalText(bloom.Must(f.MarshalText())))
+	assert.True(t, g.Equal(f))
+}
+
+func TestReset(t *testing.T) {
+	f := bloom.Must(New(10, 0.1))
+	for range 20 {
+		f.AddString("key")
+	}
+	f.Reset()
+	require.True(t, f.Equal(bloom.Must(New(10, 0.1))))
+	require.Zero(t, f.FillRatio())
+}
+
+// TestForms writes a filter in what holds it.
+func TestForms(t *testing.T) {
+	f := bloom.Must(New(10, 0.1))
+	f.AddString("key")
+	require.Equal(t, "counting.Filter(m=64, k=3)", fmt.Sprint(f))
+	var got struct{ F Filter }
+	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(struct{ F *Filter }{f})), &got))
+	require.True(t, got.F.Equal(f))
+}
+
+func TestAllocs(t *testing.T) {
+	f := bloom.Must(New(1000, 0.01))
+	key := []byte("a key")
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		f.Add(key)
+		f.AddString("another key")
+		f.Contains(key)
+		f.ContainsString("another key")
+		f.Remove(key)
+		f.RemoveString("another key")
+	}))
+}
+
 func TestDamage(t *testing.T) {
 	f := bloom.Must(New(10, 0.1))
 	f.AddString("key")
@@ -105,5 +369,41 @@ func TestDamage(t *testing.T) {
 			assert.True(t, g.Equal(f), "receiver changed")
 		}
 		return err
+	})
+	for _, params := range [][]uint64{{0, 3}, {1, 0}, {1, 256}, {maxWords + 1, 3}, {math.MaxUint64, 3}, {1, 1 << 32}} {
+		err := new(Filter).UnmarshalBinary(frame.Counting.Append(nil, params, make([]uint64, perBits)))
+		assert.ErrorIs(t, err, bloom.ErrFormat, "%v", params)
+	}
+}
+
+func FuzzUnmarshalBinary(f *testing.F) {
+	small := bloom.Must(New(3, 0.1))
+	small.AddString("key")
+	good := bloom.Must(small.MarshalBinary())
+	f.Add(good)
+	f.Add(good[:len(good)-1])
+	f.Add([]byte{})
+	f.Add(frame.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := new(Filter).UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+		}
+		data = testkit.Sealed(data)
+		var f Filter
+		if err := f.UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.Regexp(t, "^counting: ", err)
+			require.True(t, f.Equal(new(Filter)))
+			return
+		}
+		require.Equal(t, data, bloom.Must(f.MarshalBinary()))
+		before := f.Clone()
+		f.AddString("key")
+		require.True(t, f.ContainsString("key"))
+		require.True(t, f.RemoveString("key"))
+		if !strings.Contains(fmt.Sprintf("%x", before.counters.words), "e") { // a 14 is full then
+			require.True(t, f.Equal(before))
+		}
+		require.Equal(t, f.FillRatio(), f.Filter().FillRatio())
 	})
 }
