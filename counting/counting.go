@@ -28,15 +28,16 @@ type mark = nocopy.Mark
 // The positions of a key are those in [bloom.New]'s filter. Each has a counter of four
 // bits. A counter that reaches 15 is full and stays so, because nobody knows how many
 // keys it counts. Its bit is then set for good, which makes false positives a little
-// more frequent, and loses no key. Filled as New was told, a filter has a full counter
-// with a probability of 1.5e-15 times its number of counters: one in 700,000 filters
-// of a hundred million keys at 1 %. It takes a key that is added fifteen times, or a
-// filter that holds many times its n.
+// more frequent, and loses no key. A counter of a filter that holds the keys that New
+// was told is full with a probability of 1.6e-15. Of filters of a hundred million keys
+// at 1 %, one in 640,000 has a full counter. Otherwise counters become full only where
+// one key is added fifteen times, or where a filter holds many times its n.
 //
 // Any number of goroutines may use a Filter at once. Look-ups and estimates take no
-// lock. Everything else takes one lock, in turn: Remove must look at all of a key's
-// counters and change them in one step, or two Removes of one key would take others'
-// counts away; and what is encoded must hold each key as a whole or not at all.
+// lock. Everything else takes the same lock. Remove must look at all of a key's counters
+// and change them in one step: otherwise two Removes of one key could both find it, and
+// take away what other keys count on. A copy or an encoding must hold each key as a
+// whole or not at all.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics.
 // Decoding needs the Filter to itself. A Filter must not be copied; see [Filter.Clone].
@@ -67,7 +68,8 @@ func New(n uint64, p float64) (*Filter, error) {
 	case k > guava.MaxK:
 		return nil, fmt.Errorf("counting: k = %d is outside [1, %d] (for n = %d, p = %v)", k, guava.MaxK, n, p)
 	}
-	return newFilter(memory.Words(int(words)*perBits), k), nil
+	// Its counters are not read: untouched memory takes none.
+	return &Filter{counters: countersOf(memory.Words(int(words) * perBits)), k: k}, nil
 }
 
 func newFilter(words []uint64, k int) *Filter {
@@ -83,8 +85,8 @@ func (f *Filter) set(words []uint64, k int) {
 }
 
 // Add adds key. It reports whether any bit of [Filter.Filter] changed: true means that
-// key was certainly not there, false that it probably was. Either way the key is
-// counted, and takes one Remove more. Add does not retain key.
+// key was certainly not there, false that it probably was. Either way the key counts
+// once more, and has to be removed once more. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -109,9 +111,9 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 // returns false, and changes nothing, if key is certainly not there.
 //
 // Remove cannot tell a key that was never added from one that was, if Contains reports
-// it as present. It then takes away what other keys count on: some keys that were added
-// are no longer found, and any of them can be one that was added right now. So call
-// Remove only with keys that are known, from elsewhere, to have been added.
+// it as present. It then takes away what other keys count on. Contains may then report
+// keys as absent that were added, old ones and new ones. So call Remove only with keys
+// that are known, from elsewhere, to have been added.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is Remove of key's bytes, without copying them.
