@@ -1,5 +1,6 @@
 //go:build !purego && !race && !msan && !asan
 
+#include "funcdata.h"
 #include "go_asm.h"
 #include "textflag.h"
 #include "hash_amd64.h"
@@ -22,6 +23,31 @@
 // W, where there is a W to subtract, makes it the remainder. Since W < 2^31, it is
 // enough to know the low 32 bits of v, q and their difference.
 
+#define filter    DI
+#define words     R8
+#define wordA     DX // of the next four bits
+#define wordB     R11
+#define wordC     R12
+#define wordD     R13
+#define numbers   Y0 // y of the next four bits
+#define numbersX  X0
+#define steps     Y3 // from those to the ones after them
+#define wordCount Y4 // W, in each half of each lane
+#define recipLow  Y5 // the halves of r, likewise
+#define recipHigh Y6
+#define located   Y1 // the words of four bits, in the low halves
+#define locatedX  X1
+#define temp1     Y2
+#define temp1X    X2
+#define temp2     Y7
+
+// highHalves moves the high half of each lane to its low half.
+DATA highHalves<>+0(SB)/8, $0x8080808007060504
+DATA highHalves<>+8(SB)/8, $0x808080800f0e0d0c
+DATA highHalves<>+16(SB)/8, $0x8080808007060504
+DATA highHalves<>+24(SB)/8, $0x808080800f0e0d0c
+GLOBL highHalves<>(SB), RODATA|NOPTR, $32
+
 DATA lane1<>+0(SB)/8, $0
 DATA lane1<>+8(SB)/8, $-1
 DATA lane1<>+16(SB)/8, $0
@@ -34,151 +60,161 @@ DATA lane2<>+16(SB)/8, $-1
 DATA lane2<>+24(SB)/8, $-1
 GLOBL lane2<>(SB), RODATA|NOPTR, $32
 
-// SETUP prepares to probe the filter for the digest AX, BX.
-//
-//	DI      the filter
-//	R8      the words
-//	CX      k
-//	Y0      2*H1, 2*(H1 + H2), 2*(H1 + 2*H2), 2*(H1 + 3*H2): y of the first four bits
-//	Y3      8*H2, in each lane
-//	Y4      W, in each half of each lane
-//	Y5, Y6  the low and the high half of the reciprocal, in each half of each lane
-#define SETUP                                                  \
-	MOVQ f+0(FP), DI                                       \
-	MOVQ (filter_bits+bitset_words+0)(DI), R8              \
-	VPBROADCASTD (filter_bits+bitset_words+8)(DI), Y4      \
-	VPBROADCASTD (filter_bits+bitset_reciprocal)(DI), Y5   \
-	VPBROADCASTD (filter_bits+bitset_reciprocal+4)(DI), Y6 \
-	MOVQ filter_k(DI), CX                                  \
-	VMOVQ AX, X0                                           \
-	VMOVQ BX, X1                                           \
-	VPBROADCASTQ X0, Y0                                    \
-	VPBROADCASTQ X1, Y1                                    \
-	VPADDQ Y0, Y0, Y0                                      \
-	VPADDQ Y1, Y1, Y1                                      \
-	VPADDQ Y1, Y1, Y2                                      \
-	VPSLLQ $2, Y1, Y3                                      \
-	VPAND lane1<>(SB), Y1, Y1                              \
-	VPAND lane2<>(SB), Y2, Y2                              \
-	VPADDQ Y1, Y0, Y0                                      \
-	VPADDQ Y2, Y0, Y0
+// SETUP prepares to locate bits of the filter.
+#define SETUP                                                          \
+	MOVQ f+0(FP), filter                                           \
+	MOVQ (filter_bits+bitset_words+0)(filter), words               \
+	VPBROADCASTD (filter_bits+bitset_words+8)(filter), wordCount   \
+	VPBROADCASTD (filter_bits+bitset_reciprocal)(filter), recipLow \
+	VPBROADCASTD (filter_bits+bitset_reciprocal+4)(filter), recipHigh
 
-// LOCATE sets DX, R11, R12 and R13 to the words of the next four bits.
-#define LOCATE                  \
-	VPSRLQ $32, Y0, Y1      \
-	VPMULUDQ Y6, Y0, Y2     \
-	VPMULUDQ Y5, Y1, Y7     \
-	VPMULUDQ Y6, Y1, Y1     \
-	VPSRLQ $32, Y2, Y2      \
-	VPSRLQ $32, Y7, Y7      \
-	VPADDQ Y2, Y1, Y1       \
-	VPADDQ Y7, Y1, Y1       \
-	VPSRLQ $7, Y1, Y1       \
-	VPMULUDQ Y4, Y1, Y1     \
-	VPSRLQ $7, Y0, Y2       \
-	VPADDQ Y3, Y0, Y0       \
-	VPSUBD Y1, Y2, Y1       \
-	VPSUBD Y4, Y1, Y2       \
-	VPMINUD Y2, Y1, Y1      \
-	VEXTRACTI128 $1, Y1, X2 \
-	VMOVD X1, DX            \
-	VPEXTRD $2, X1, R11     \
-	VMOVD X2, R12           \
-	VPEXTRD $2, X2, R13
+// LOCATE sets located, and moves numbers on. The shuffles could be shifts, for
+// which there are fewer ports.
+#define LOCATE                                     \
+	VPSHUFD $0xf5, numbers, temp1              \
+	VPMULUDQ recipHigh, numbers, located       \
+	VPMULUDQ recipLow, temp1, temp2            \
+	VPMULUDQ recipHigh, temp1, temp1           \
+	VPSHUFB highHalves<>(SB), located, located \
+	VPSHUFB highHalves<>(SB), temp2, temp2     \
+	VPADDQ located, temp1, temp1               \
+	VPADDQ temp2, temp1, temp1                 \
+	VPSRLQ $7, temp1, temp1                    \
+	VPMULUDQ wordCount, temp1, temp1           \
+	VPSRLQ $7, numbers, located                \
+	VPADDQ steps, numbers, numbers             \
+	VPSUBD temp1, located, located             \
+	VPSUBD wordCount, located, temp1           \
+	VPMINUD temp1, located, located
 
-// TEST clears bit 0 of R9 if the next bit, in the given word, is clear.
-#define TEST(word)                  \
-	SHRXQ AX, (R8)(word*8), R10 \
-	ADDQ BX, AX                 \
-	ANDQ R10, R9
+// One key at a time.
 
-// CONTAINS sets R9 to 1 or 0. Like the portable loop it branches once for four
+#define left   CX // how many bits remain
+#define answer R9
+#define bit    R10
+#define mask   SI
+
+// SETUP_KEY prepares to locate the bits of the digest in hash1 and hash2, four
+// after four.
+#define SETUP_KEY                           \
+	SETUP                               \
+	VMOVQ hash1, numbersX               \
+	VMOVQ hash2, locatedX               \
+	VPBROADCASTQ numbersX, numbers      \
+	VPBROADCASTQ locatedX, located      \
+	VPADDQ numbers, numbers, numbers    \
+	VPADDQ located, located, located    \
+	VPADDQ located, located, temp1      \
+	VPSLLQ $2, located, steps           \
+	VPAND lane1<>(SB), located, located \
+	VPAND lane2<>(SB), temp1, temp1     \
+	VPADDQ located, numbers, numbers    \
+	VPADDQ temp1, numbers, numbers
+
+// LOCATE_KEY sets wordA to wordD to the words of the next four bits.
+#define LOCATE_KEY                       \
+	LOCATE                           \
+	VEXTRACTI128 $1, located, temp1X \
+	VMOVD locatedX, wordA            \
+	VPEXTRD $2, locatedX, wordB      \
+	VMOVD temp1X, wordC              \
+	VPEXTRD $2, temp1X, wordD
+
+// TEST clears bit 0 of answer if the next bit, in the given word, is clear.
+#define TEST(word)                        \
+	SHRXQ hash1, (words)(word*8), bit \
+	ADDQ hash2, hash1                 \
+	ANDQ bit, answer
+
+// CONTAINS sets answer to 1 or 0. Like the portable loop it branches once for four
 // bits.
-#define CONTAINS     \
-	SETUP        \
-	MOVL $1, R9  \
-	SUBQ $4, CX  \
-	JCS few      \
-four:                \
-	LOCATE       \
-	TEST(DX)     \
-	TEST(R11)    \
-	TEST(R12)    \
-	TEST(R13)    \
-	TESTL $1, R9 \
-	JEQ done     \
-	SUBQ $4, CX  \
-	JCC four     \
-few:                 \
-	ADDQ $4, CX  \
-	JEQ done     \
-	LOCATE       \
-	TEST(DX)     \
-	DECQ CX      \
-	JEQ done     \
-	TEST(R11)    \
-	DECQ CX      \
-	JEQ done     \
-	TEST(R12)    \
-done:                \
-	VZEROUPPER   \
-	ANDL $1, R9
+#define CONTAINS                    \
+	SETUP_KEY                   \
+	MOVQ filter_k(filter), left \
+	MOVL $1, answer             \
+	SUBQ $4, left               \
+	JCS lastThree               \
+four:                               \
+	LOCATE_KEY                  \
+	TEST(wordA)                 \
+	TEST(wordB)                 \
+	TEST(wordC)                 \
+	TEST(wordD)                 \
+	TESTL $1, answer            \
+	JEQ done                    \
+	SUBQ $4, left               \
+	JCC four                    \
+lastThree:                          \
+	ADDQ $4, left               \
+	JEQ done                    \
+	LOCATE_KEY                  \
+	TEST(wordA)                 \
+	DECQ left                   \
+	JEQ done                    \
+	TEST(wordB)                 \
+	DECQ left                   \
+	JEQ done                    \
+	TEST(wordC)                 \
+done:                               \
+	VZEROUPPER                  \
+	ANDL $1, answer
 
-// SET sets the next bit, in the given word, and takes it off R9 if it was set.
+// SET sets the next bit, in the given word, and takes it off answer if it was set.
 // BTSQ would do most of that, but is slower on a busy machine (AMD Zen 4).
-#define SET(word)                   \
-	MOVL $1, SI                 \
-	SHLXQ AX, SI, SI            \
-	SHRXQ AX, (R8)(word*8), R10 \
-	ORQ SI, (R8)(word*8)        \
-	ANDL $1, R10                \
-	SUBQ R10, R9                \
-	ADDQ BX, AX
+#define SET(word)                         \
+	MOVL $1, mask                     \
+	SHLXQ hash1, mask, mask           \
+	SHRXQ hash1, (words)(word*8), bit \
+	ORQ mask, (words)(word*8)         \
+	ANDL $1, bit                      \
+	SUBQ bit, answer                  \
+	ADDQ hash2, hash1
 
-// INSERT sets R9 to the number of bits that were clear.
-#define INSERT                   \
-	SETUP                    \
-	MOVQ CX, R9              \
-	SUBQ $4, CX              \
-	JCS few                  \
-four:                            \
-	LOCATE                   \
-	SET(DX)                  \
-	SET(R11)                 \
-	SET(R12)                 \
-	SET(R13)                 \
-	SUBQ $4, CX              \
-	JCC four                 \
-few:                             \
-	ADDQ $4, CX              \
-	JEQ done                 \
-	LOCATE                   \
-	SET(DX)                  \
-	DECQ CX                  \
-	JEQ done                 \
-	SET(R11)                 \
-	DECQ CX                  \
-	JEQ done                 \
-	SET(R12)                 \
-done:                            \
-	VZEROUPPER               \
-	ADDQ R9, filter_ones(DI) \
-	TESTQ R9, R9
+// INSERT sets answer to the number of bits that were clear.
+#define INSERT                           \
+	SETUP_KEY                        \
+	MOVQ filter_k(filter), left      \
+	MOVQ left, answer                \
+	SUBQ $4, left                    \
+	JCS lastThree                    \
+four:                                    \
+	LOCATE_KEY                       \
+	SET(wordA)                       \
+	SET(wordB)                       \
+	SET(wordC)                       \
+	SET(wordD)                       \
+	SUBQ $4, left                    \
+	JCC four                         \
+lastThree:                               \
+	ADDQ $4, left                    \
+	JEQ done                         \
+	LOCATE_KEY                       \
+	SET(wordA)                       \
+	DECQ left                        \
+	JEQ done                         \
+	SET(wordB)                       \
+	DECQ left                        \
+	JEQ done                         \
+	SET(wordC)                       \
+done:                                    \
+	VZEROUPPER                       \
+	ADDQ answer, filter_ones(filter) \
+	TESTQ answer, answer
 
-// FILTER leaves to portable code the filters that SETUP is not for, the zero
-// Filter among them. A SyncFilter begins with its Filter.
-#define FILTER(portable)                        \
-	CMPB ·useAVX2(SB), $0                   \
-	JEQ portable                            \
-	MOVQ f+0(FP), DX                        \
-	CMPB filter_strategy(DX), $const_Mitz64 \
-	JNE portable                            \
-	CMPQ filter_k(DX), $0                   \
+// FILTER leaves to portable code the filters that this file is not for, the zero
+// Filter among them.
+#define FILTER(portable)                            \
+	CMPB ·useAVX2(SB), $0                       \
+	JEQ portable                                \
+	MOVQ f+0(FP), filter                        \
+	CMPB filter_strategy(filter), $const_Mitz64 \
+	JNE portable                                \
+	CMPQ filter_k(filter), $0                   \
 	JEQ portable
 
-#define DIGEST              \
-	MOVQ h_H1+8(FP), AX \
-	MOVQ h_H2+16(FP), BX
+#define DIGEST                 \
+	MOVQ h_H1+8(FP), hash1 \
+	MOVQ h_H2+16(FP), hash2
 
 // func filterAdd(f *Filter, key []byte) bool
 TEXT ·filterAdd(SB), NOSPLIT, $0-33
@@ -205,7 +241,7 @@ TEXT ·filterContains(SB), NOSPLIT, $0-33
 	FILTER(portable)
 	KEY(portable)
 	CONTAINS
-	MOVB R9, ret+32(FP)
+	MOVB answer, ret+32(FP)
 	RET
 portable:
 	JMP ·filterContainsPortable(SB)
@@ -215,27 +251,221 @@ TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
 	FILTER(portable)
 	DIGEST
 	CONTAINS
-	MOVB R9, ret+24(FP)
+	MOVB answer, ret+24(FP)
 	RET
 portable:
 	JMP ·filterContainsHashPortable(SB)
 
-// func syncContains(f *SyncFilter, key []byte) bool
-TEXT ·syncContains(SB), NOSPLIT, $0-33
-	FILTER(portable)
-	KEY(portable)
-	CONTAINS // each word is read at once, as an atomic load reads it
-	MOVB R9, ret+32(FP)
-	RET
-portable:
-	JMP ·syncContainsPortable(SB)
+// Four keys at a time: the lanes of a vector belong to different keys. First the
+// words of many bits are located and stored, each four in a slot of 32 bytes, then
+// they are tested or set. The processor does much of either at once.
 
-// func syncContainsHash(f *SyncFilter, h Hash) bool
-TEXT ·syncContainsHash(SB), NOSPLIT, $0-25
-	FILTER(portable)
-	DIGEST
-	CONTAINS
-	MOVB R9, ret+24(FP)
+#define hashes     SI // the digests
+#define foursLeft  CX // how many times four of them remain
+#define slot       DX
+#define loop       AX
+#define positions  Y8 // H1 + i*H2: the position of the i-th bit is the low 6 bits
+#define increments Y9 // H2
+#define answers    Y10
+
+DATA position<>+0(SB)/8, $63
+DATA position<>+8(SB)/8, $63
+DATA position<>+16(SB)/8, $63
+DATA position<>+24(SB)/8, $63
+GLOBL position<>(SB), RODATA|NOPTR, $32
+
+DATA bitZero<>+0(SB)/8, $1
+DATA bitZero<>+8(SB)/8, $1
+DATA bitZero<>+16(SB)/8, $1
+DATA bitZero<>+24(SB)/8, $1
+GLOBL bitZero<>(SB), RODATA|NOPTR, $32
+
+// DIGESTS sets positions and increments from four digests.
+#define DIGESTS                              \
+	VMOVDQU 0(hashes), temp1             \
+	VMOVDQU 32(hashes), temp2            \
+	VPUNPCKLQDQ temp2, temp1, positions  \
+	VPUNPCKHQDQ temp2, temp1, increments \
+	VPERMQ $0xd8, positions, positions   \
+	VPERMQ $0xd8, increments, increments
+
+// NUMBERS sets numbers and steps from those.
+#define NUMBERS                              \
+	VPADDQ positions, positions, numbers \
+	VPADDQ increments, increments, steps
+
+// LOAD sets the words of four bits.
+#define LOAD               \
+	MOVL 0(slot), R9   \
+	MOVL 8(slot), R10  \
+	MOVL 16(slot), R11 \
+	MOVL 24(slot), R12
+
+#define FETCH                     \
+	LOAD                      \
+	PREFETCHT0 (words)(R9*8)  \
+	PREFETCHT0 (words)(R10*8) \
+	PREFETCHT0 (words)(R11*8) \
+	PREFETCHT0 (words)(R12*8)
+
+// func filterAddFours(f *Filter, hs *Hash, fours int) int
+TEXT ·filterAddFours(SB), 0, $4096-32
+	NO_LOCAL_POINTERS
+	SETUP
+	MOVQ hs+8(FP), hashes
+	MOVQ fours+16(FP), foursLeft
+	LEAQ room-4096(SP), slot
+locateFour:
+	DIGESTS
+	NUMBERS
+	MOVQ filter_k(filter), loop
+locate:
+	LOCATE
+	VMOVDQU located, (slot)
+	FETCH
+	ADDQ $32, slot
+	DECQ loop
+	JNE locate
+	ADDQ $64, hashes
+	DECQ foursLeft
+	JNE locateFour
+	VZEROUPPER
+
+#define slotsEnd  R13 // of the present key
+#define slotsSize BX  // of four keys, negative
+#define keysLeft  R15
+#define added     CX
+#define clear     DX // how many bits of a key were clear
+#define nextSlot  R9
+#define sum       AX // H1 + i*H2
+#define increment R10
+	MOVQ hs+8(FP), hashes
+	MOVQ fours+16(FP), keysLeft
+	SHLQ $2, keysLeft
+	MOVQ filter_k(filter), slotsSize
+	SHLQ $5, slotsSize
+	LEAQ room-4096(SP), slotsEnd
+	ADDQ slotsSize, slotsEnd
+	NEGQ slotsSize
+	XORL added, added
+key:
+	MOVQ 0(hashes), sum
+	MOVQ 8(hashes), increment
+	MOVQ slotsSize, nextSlot
+	XORL clear, clear
+set:
+	MOVL (slotsEnd)(nextSlot*1), R11
+	MOVQ (words)(R11*8), R12
+	BTSQ sum, R12
+	MOVQ R12, (words)(R11*8)
+	SBBQ $-1, clear // adds 1, less the bit
+	ADDQ increment, sum
+	ADDQ $32, nextSlot
+	JNE set
+	ADDQ clear, filter_ones(filter)
+	CMPQ clear, $1
+	SBBQ $-1, added // adds 1 unless clear is 0
+	ADDQ $16, hashes
+	ADDQ $8, slotsEnd // the next lane
+	DECQ keysLeft
+	TESTL $3, keysLeft
+	JNE key
+	SUBQ slotsSize, slotsEnd
+	SUBQ $32, slotsEnd
+	TESTQ keysLeft, keysLeft
+	JNE key
+	MOVQ added, ret+24(FP)
 	RET
-portable:
-	JMP ·syncContainsHashPortable(SB)
+
+// Look-ups go on for eight bits at a time, until all four keys are absent.
+#define ROUND 8
+
+#define slots R13 // of the present four keys
+#define bits  BX  // how many remain
+
+// func filterContainsFours(f *Filter, hs *Hash, fours int, dst *bool)
+TEXT ·filterContainsFours(SB), 0, $2048-32
+	NO_LOCAL_POINTERS
+	SETUP
+	MOVQ hs+8(FP), hashes
+	MOVQ fours+16(FP), foursLeft
+	LEAQ room-2048(SP), slots
+	MOVQ filter_k(filter), bits
+	CMPQ bits, $ROUND
+	JLS locateFour
+	MOVL $ROUND, bits
+locateFour:
+	DIGESTS
+	NUMBERS
+	MOVQ slots, slot
+	MOVQ bits, loop
+locate:
+	LOCATE
+	VMOVDQU located, (slot)
+	FETCH
+	ADDQ $32, slot
+	DECQ loop
+	JNE locate
+	ADDQ $(32*ROUND), slots
+	ADDQ $64, hashes
+	DECQ foursLeft
+	JNE locateFour
+
+#define result R15
+	MOVQ hs+8(FP), hashes
+	MOVQ fours+16(FP), foursLeft
+	MOVQ dst+24(FP), result
+	LEAQ room-2048(SP), slots
+four:
+	DIGESTS
+	VPCMPEQD answers, answers, answers
+	MOVQ filter_k(filter), bits
+round:
+	MOVL $ROUND, loop
+	CMPQ bits, loop
+	CMOVQLT bits, loop
+	SUBQ loop, bits
+	MOVQ slots, slot
+test:
+	LOAD
+	VMOVQ (words)(R9*8), locatedX
+	VPINSRQ $1, (words)(R10*8), locatedX, locatedX
+	VMOVQ (words)(R11*8), temp1X
+	VPINSRQ $1, (words)(R12*8), temp1X, temp1X
+	VINSERTI128 $1, temp1X, located, located
+	VPAND position<>(SB), positions, temp1
+	VPSRLVQ temp1, located, located
+	VPAND located, answers, answers
+	VPADDQ increments, positions, positions
+	ADDQ $32, slot
+	DECQ loop
+	JNE test
+	TESTQ bits, bits
+	JEQ answer4
+	VPTEST bitZero<>(SB), answers
+	JEQ answer4
+	NUMBERS
+	MOVL $ROUND, loop
+	CMPQ bits, loop
+	CMOVQLT bits, loop
+	MOVQ slots, slot
+more:
+	LOCATE
+	VMOVDQU located, (slot)
+	ADDQ $32, slot
+	DECQ loop
+	JNE more
+	JMP round
+answer4:
+	VPSLLQ $63, answers, answers
+	VMOVMSKPD answers, loop
+	IMUL3L $0x204081, loop, loop // spreads four bits over four bytes
+	ANDL $0x01010101, loop
+	MOVL loop, (result)
+	ADDQ $4, result
+	ADDQ $64, hashes
+	ADDQ $(32*ROUND), slots
+	DECQ foursLeft
+	JNE four
+	VZEROUPPER
+	RET

@@ -3,11 +3,14 @@
 package bloom
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"unsafe" // a mapping's bytes as words
@@ -49,39 +52,54 @@ func TestAssemblyIndexes(t *testing.T) {
 	}
 	for _, w := range sizes {
 		m := w * 64
-		rounds := 100_000
+		rounds := 10_000
 		if w > 1<<16 { // where each bit takes a page
-			rounds = 1000
+			rounds = 200
 		}
 		f := &Filter{filter: filter{bits: bitsetOf(words[:w]), strategy: Mitz64}}
 		for range rounds {
 			f.k = 1 + r.IntN(9)
-			f.ones = 0
-			h := Hash{r.Uint64(), r.Uint64()}
-			switch r.IntN(8) { // make one bit's number a multiple of m, or a little less
-			case 0:
-				h.H1 = h.H1/m*m - r.Uint64N(2)
-			case 1:
-				h.H1 = h.H1/m*m - h.H2*r.Uint64N(8) - r.Uint64N(2)
-			case 2:
-				h.H1 = math.MaxInt64 - h.H1%1000
-			case 3:
-				h.H1 = math.MaxUint64/m*m - r.Uint64N(2)
+			if w <= 1<<16 && r.IntN(64) == 0 {
+				f.k = 1 + r.IntN(guava.MaxK)
 			}
-			f.AddHash(h)
-			if !f.ContainsHash(h) {
-				t.Fatalf("%d words, k = %d: %#x is not found", w, f.k, h)
+			f.ones = 0
+			hs := make([]Hash, 1+r.IntN(9))
+			for i := range hs {
+				h := Hash{r.Uint64(), r.Uint64()}
+				switch r.IntN(8) { // make one bit's number a multiple of m, or a little less
+				case 0:
+					h.H1 = h.H1/m*m - r.Uint64N(2)
+				case 1:
+					h.H1 = h.H1/m*m - h.H2*r.Uint64N(8) - r.Uint64N(2)
+				case 2:
+					h.H1 = math.MaxInt64 - h.H1%1000
+				case 3:
+					h.H1 = math.MaxUint64/m*m - r.Uint64N(2)
+				}
+				hs[i] = h
+			}
+			if len(hs) == 1 {
+				f.AddHash(hs[0])
+			} else {
+				f.AddBatch(hs)
+			}
+			for i, found := range f.ContainsBatch(nil, hs) {
+				if !found || !f.ContainsHash(hs[i]) {
+					t.Fatalf("%d words, k = %d: %#x is not found", w, f.k, hs[i])
+				}
 			}
 			set := uint64(0)
-			for i := range f.k {
-				index := (h.H1 + uint64(i)*h.H2) & math.MaxInt64 % m
-				if word := &words[index/64]; *word>>(index%64)&1 == 1 {
-					*word &^= 1 << (index % 64)
-					set++
+			for _, h := range hs {
+				for i := range f.k {
+					index := (h.H1 + uint64(i)*h.H2) & math.MaxInt64 % m
+					if word := &words[index/64]; *word>>(index%64)&1 == 1 {
+						*word &^= 1 << (index % 64)
+						set++
+					}
 				}
 			}
 			if set != f.ones { // it set others, too, or counted wrong
-				t.Fatalf("%d words, k = %d: %#x sets %d bits, of which %d are right", w, f.k, h, f.ones, set)
+				t.Fatalf("%d words, k = %d: %#x set %d bits, of which %d are right", w, f.k, hs, f.ones, set)
 			}
 		}
 		if w > 1<<16 {
@@ -130,5 +148,65 @@ func TestAssemblyReads(t *testing.T) {
 			f.Add(key)
 			require.True(t, f.Contains(key) && f.ContainsHash(Sum(key)), "%d bytes", n)
 		}
+	}
+}
+
+// TestAssemblyStops stops the world, as a garbage collection does, while a batch
+// is under way. Assembly cannot be stopped. What proves that Go stops in between is a
+// stop that ends before the batch does. Without asynchronous preemption, which would
+// only sometimes strike between two chunks, no stop does that unless there are calls
+// that check for it.
+func TestAssemblyStops(t *testing.T) {
+	const variable = "BLOOM_TEST_STOPS"
+	if os.Getenv(variable) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestAssemblyStops$")
+		cmd.Env = append(os.Environ(), variable+"=1", "GODEBUG=asyncpreemptoff=1")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return
+	}
+	const n = 1 << 20
+	hs, integers := testkit.Digests[Hash](1, n), make([]uint64, n)
+	texts, keys := make([]string, n), make([][]byte, n)
+	for i := range n {
+		keys[i] = binary.LittleEndian.AppendUint64(nil, uint64(i))
+		texts[i] = string(keys[i])
+	}
+	f, sync := Must(New(n, 0.01)), Must(NewSync(n, 0.01))
+	dst, found := make([]Hash, n), make([]bool, n)
+	large := Must(NewSize(1<<30, 7))
+	for _, test := range []struct {
+		name   string
+		before func()
+		begun  func() bool // once do has begun, after before
+		do     func()
+	}{
+		{"Filter.AddBatch", f.Reset, func() bool { return f.ones != 0 }, func() { f.AddBatch(hs) }},
+		{"SyncFilter.AddBatch", sync.Reset, func() bool { return sync.OnesCount() != 0 }, func() { sync.AddBatch(hs) }},
+		{"Filter.ContainsBatch", func() { f.AddBatch(hs); clear(found) }, func() bool { return found[0] }, func() { f.ContainsBatch(found[:0], hs) }},
+		{"SyncFilter.ContainsBatch", func() { sync.AddBatch(hs); clear(found) }, func() bool { return found[0] }, func() { sync.ContainsBatch(found[:0], hs) }},
+		{"SumBatch", func() { clear(dst) }, func() bool { return dst[0].H1 != 0 }, func() { SumBatch(dst[:0], keys) }},
+		{"SumStringBatch", func() { clear(dst) }, func() bool { return dst[0].H1 != 0 }, func() { SumStringBatch(dst[:0], texts) }},
+		{"SumUint64Batch", func() { clear(dst) }, func() bool { return dst[0].H1 != 0 }, func() { SumUint64Batch(dst[:0], integers) }},
+		{"Filter.Reset", func() { large.bits.words[0] = 1 }, func() bool { return large.bits.words[0] == 0 }, large.Reset},
+	} {
+		stopped := false
+		for attempts := 0; !stopped && attempts < 200; attempts++ {
+			test.before()
+			var done atomic.Bool
+			end := make(chan struct{})
+			go func() {
+				test.do()
+				done.Store(true)
+				close(end)
+			}()
+			for !test.begun() {
+				runtime.Gosched()
+			}
+			runtime.ReadMemStats(new(runtime.MemStats))
+			stopped = !done.Load()
+			<-end
+		}
+		require.True(t, stopped, "%s was never stopped", test.name)
 	}
 }

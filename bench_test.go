@@ -109,6 +109,117 @@ func BenchmarkSum(b *testing.B) {
 	})
 }
 
+// BenchmarkSumBatch hashes stored keys, by ones and in batches.
+func BenchmarkSumBatch(b *testing.B) {
+	const batch = 1000
+	dst := make([]Hash, 0, batch)
+	run := func(name string, do func()) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				do()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
+		})
+	}
+	for _, size := range []int{8, 36} {
+		keys, texts := make([][]byte, batch), make([]string, batch)
+		for i := range keys {
+			keys[i] = bytes.Repeat([]byte{byte(i)}, size)
+			texts[i] = string(keys[i])
+		}
+		run(fmt.Sprintf("key=%dB/by=one", size), func() {
+			dst = dst[:0]
+			for _, key := range keys {
+				dst = append(dst, Sum(key))
+			}
+		})
+		run(fmt.Sprintf("key=%dB/by=batch", size), func() { SumBatch(dst[:0], keys) })
+		run(fmt.Sprintf("key=%dB/by=strings", size), func() { SumStringBatch(dst[:0], texts) })
+	}
+	integers := make([]uint64, batch)
+	run("key=uint64/by=one", func() {
+		dst = dst[:0]
+		for _, key := range integers {
+			dst = append(dst, SumUint64(key))
+		}
+	})
+	run("key=uint64/by=batch", func() { SumUint64Batch(dst[:0], integers) })
+}
+
+// BenchmarkByBatch adds and looks up stored keys, hashing included, one by one and
+// in batches.
+func BenchmarkByBatch(b *testing.B) {
+	const batch = 256
+	for _, n := range []int{1e5, 1e7} {
+		f := Must(New(uint64(n), 0.01))
+		f.AddBatch(testkit.Digests[Hash](1, n))
+		pool := min(n, 1e6) / batch * batch
+		integers := make([]uint64, pool)
+		absent := make([]uint64, pool)
+		for i := range integers {
+			integers[i], absent[i] = uint64(i), ^uint64(i)
+		}
+		slices := func(integers []uint64, size int) [][]byte {
+			bytes, keys := make([]byte, pool*size), make([][]byte, pool)
+			for i := range keys {
+				keys[i] = bytes[i*size:][:size:size]
+				binary.LittleEndian.PutUint64(keys[i], integers[i])
+			}
+			return keys
+		}
+		hs, dst := make([]Hash, batch), make([]bool, batch)
+		run := func(name string, do func(i int)) {
+			b.Run(fmt.Sprintf("n=%.0e/%s", float64(n), name), func(b *testing.B) {
+				for i := 0; b.Loop(); i = (i + batch) % pool {
+					do(i)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
+			})
+		}
+		for _, test := range []struct {
+			name     string
+			integers []uint64
+		}{{"op=add", integers}, {"op=present", integers}, {"op=absent", absent}} {
+			add := test.name == "op=add"
+			run(test.name+"/key=uint64/by=one", func(i int) {
+				for _, key := range test.integers[i : i+batch] {
+					if h := SumUint64(key); add {
+						f.AddHash(h)
+					} else {
+						f.ContainsHash(h)
+					}
+				}
+			})
+			run(test.name+"/key=uint64/by=batch", func(i int) {
+				if hs = SumUint64Batch(hs[:0], test.integers[i:i+batch]); add {
+					f.AddBatch(hs)
+				} else {
+					dst = f.ContainsBatch(dst[:0], hs)
+				}
+			})
+			for _, size := range []int{8, 36} {
+				keys := slices(test.integers, size)
+				run(fmt.Sprintf("%s/key=%dB/by=one", test.name, size), func(i int) {
+					for _, key := range keys[i : i+batch] {
+						if add {
+							f.Add(key)
+						} else {
+							f.Contains(key)
+						}
+					}
+				})
+				run(fmt.Sprintf("%s/key=%dB/by=batch", test.name, size), func(i int) {
+					if hs = SumBatch(hs[:0], keys[i:i+batch]); add {
+						f.AddBatch(hs)
+					} else {
+						dst = f.ContainsBatch(dst[:0], hs)
+					}
+				})
+			}
+		}
+	}
+}
+
 // keyMakers return the i-th key, which is stored, or made in buf just before.
 // What was just written is on its way to the cache, and can be read only as it
 // was written: a read across two writes waits.

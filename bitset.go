@@ -65,7 +65,7 @@ func (b bitset) clone() bitset {
 }
 
 // clear clears all bits.
-func (b bitset) clear() { clear(b.words) }
+func (b bitset) clear() { memory.Clear(b.words) }
 
 // clearAtomic is clear while others set bits.
 func (b bitset) clearAtomic() {

