@@ -94,13 +94,14 @@ else
 end
 return 'OK'`)
 
-	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing:
-	// where it is refused, the last one would be, too.
+	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing, but
+	// fails if the others would.
 	resetScript = newScript(ifLost + `
 redis.call('SETRANGE', KEYS[1], 0, header)
 redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
-redis.call('SET', KEYS[1], header)
+redis.call('UNLINK', KEYS[1])
 redis.call('SETRANGE', KEYS[1], size - 1, '\0')
+redis.call('SETRANGE', KEYS[1], 0, header)
 return 'OK'`)
 
 	// ARGV = .... It returns OK. If the string is gone, its stream and id go too.

@@ -15,17 +15,21 @@ package bloomredis
 // what is there}.
 //
 // The string of a generation is written before it is listed, and listed before
-// it gets bits: whatever is refused in between, nothing is half there. Each is
-// created with its expiry, which is a second late: the time by which Redis judges
-// it was read before TIME.
+// it gets bits: whatever is refused in between, nothing is half there. Nothing is
+// without expiry, either: the first PEXPIRE changes nothing, but fails if the
+// second would. Expiry is a second late, as the time by which Redis judges it was
+// read before TIME. (SET with PX, then SETRANGE, would take twice the memory, as
+// Redis makes room for a string that grows to grow on.)
 const windowScript = `
 local time = redis.call('TIME')
 local length, generations, size, k = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[8])
 local now = time[1] * 1000000 + time[2]
 local current = (now - now % length) / length
 local live, id = {}, ''
+local names = {}
 local function name(generation)
-	return ARGV[5] .. ':' .. string.format('%.0f', generation)
+	names[generation] = names[generation] or ARGV[5] .. ':' .. string.format('%.0f', generation)
+	return names[generation]
 end
 
 local about = redis.call('GETRANGE', KEYS[1], 0, 2000)
@@ -53,8 +57,9 @@ for _, generation in ipairs(live) do
 end
 
 local function contains(generation, offset)
+	local key, call = name(generation), redis.call
 	for i = offset, offset + k - 1 do
-		if redis.call('GETBIT', name(generation), ARGV[i]) == 0 then
+		if call('GETBIT', key, ARGV[i]) == 0 then
 			return false
 		end
 	end
@@ -86,8 +91,11 @@ if live[#live] ~= current then
 	live[#live + 1] = current
 	local expiry = math.ceil(((current + generations + 1) * length - now) / 1000) + 1000
 	expiry = string.format('%.0f', expiry)
-	redis.call('SET', name(current), ARGV[10], 'PX', expiry)
+	redis.call('UNLINK', name(current))
+	redis.call('PEXPIRE', name(current), expiry)
 	redis.call('SETRANGE', name(current), size - 1, '\0')
+	redis.call('SETRANGE', name(current), 0, ARGV[10])
+	redis.call('PEXPIRE', name(current), expiry)
 	local list = {}
 	for i, generation in ipairs(live) do
 		list[i] = string.format('%.0f', generation)
@@ -103,14 +111,12 @@ for offset = 11, #ARGV, k do
 		end
 	end
 	if last ~= current then
-		local args = {}
+		local bits, n = {}, 0
 		for i = offset, offset + k - 1 do
-			args[#args + 1] = 'SET'
-			args[#args + 1] = 'u1'
-			args[#args + 1] = ARGV[i]
-			args[#args + 1] = 1
+			bits[n + 1], bits[n + 2], bits[n + 3], bits[n + 4] = 'SET', 'u1', ARGV[i], '1'
+			n = n + 4
 		end
-		redis.call('BITFIELD', name(current), unpack(args))
+		redis.call('BITFIELD', name(current), unpack(bits))
 	end
 	answers[#answers + 1] = last and '0' or '1'
 end
