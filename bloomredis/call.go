@@ -105,7 +105,10 @@ func (c caller) do(ctx context.Context, send func() error) error {
 		for _, prefix := range refusals {
 			refused = refused || redis.HasErrorPrefix(err, prefix)
 		}
-		if !refused || try == patience {
+		switch {
+		case redis.HasErrorPrefix(err, "WRONGTYPE "):
+			return c.errorf("%w: %w", ErrLost, err)
+		case !refused || try == patience:
 			return c.errorf("%w", err)
 		}
 		select {

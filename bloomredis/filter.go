@@ -24,7 +24,8 @@ var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 // once, and any number of processes may share the key.
 //
 // Every call ends when its context does, even if the client was made without
-// ContextTimeoutEnabled.
+// ContextTimeoutEnabled. A server that refuses a call for now, as it is loading or
+// moving keys, is asked again for some four seconds.
 type Filter struct {
 	caller
 	stream string

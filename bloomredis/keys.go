@@ -27,8 +27,8 @@ func offsets(dst []uint64, params guava.Header, h bloom.Hash) []uint64 {
 // Add adds key in one round trip. It reports whether the filter changed: true
 // means that key was certainly new, false that it was probably added before, by
 // whatever process. When it returns an error, the key may have been added or
-// not. Add is never sent twice, whatever the client's MaxRetries: that could
-// make a new key look like an old one.
+// not. Add is never sent again once it may have arrived, whatever the client's
+// MaxRetries: that could make a new key look like an old one.
 func (f *Filter) Add(ctx context.Context, key []byte) (bool, error) {
 	return f.AddHash(ctx, bloom.Sum(key))
 }

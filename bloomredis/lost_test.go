@@ -57,9 +57,7 @@ func TestLost(t *testing.T) {
 				err := call()
 				assert.ErrorContains(t, err, `bloomredis: key "f"`, name)
 				assert.ErrorContains(t, err, test.want, name)
-				if test.name != "list" {
-					assert.ErrorIs(t, err, ErrLost, name)
-				}
+				assert.ErrorIs(t, err, ErrLost, name)
 			}
 			assert.Equal(t, before, dump(client))
 			require.ErrorContains(t, f.Merge(ctx, bloom.Must(bloom.New(1000, 0.01))), test.want)

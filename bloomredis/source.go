@@ -17,16 +17,17 @@ import (
 const page = 4096
 
 // Source returns a source for replicas in this process. What it fetches has
-// every key that was added before the fetch began: the whole filter the first
-// time, and then the keys added since. It is the whole filter again for a replica
-// that fell behind the end of the stream, after [Filter.Merge] and [Filter.Reset],
-// and whenever the stream does not go on from where the replica is. If the filter
-// is lost, fetching returns an error, and replicas keep what they have.
+// every key that was added before the fetch began. The first fetch is of the whole
+// filter, and the next ones are of the keys added since. A replica gets the whole
+// filter again if it fell behind the end of the stream, after [Filter.Merge] and
+// [Filter.Reset], and whenever the stream does not go on from where the replica
+// is. If the filter is lost, fetching returns an error, and replicas keep what they
+// have.
 //
 // Keys that others write into the string, without this package, reach replicas
 // only with the whole filter; see FullEvery in [replica.Config]. A filter that
-// others created has no stream until Add finds a new key: until then each fetch is of the
-// whole filter.
+// others created has no stream before this package adds a new key. Until then each
+// fetch is of the whole filter.
 //
 // Fetching only reads. When nothing is new it is one round trip of some hundred
 // bytes. A delta takes memory and time for M bits on this machine, however few

@@ -285,6 +285,7 @@ func TestWindowLost(t *testing.T) {
 		"part deleted":  func() { client.Del(ctx, part()) },
 		"part cut":      func() { client.Set(ctx, part(), client.GetRange(ctx, part(), 0, 99).Val(), time.Hour) },
 		"list deleted":  func() { client.Del(ctx, "w") },
+		"list instead":  func() { client.Del(ctx, "w"); client.RPush(ctx, "w", "x") },
 		"server killed": func() { s.kill(); require.NoError(t, s.start()) },
 		"created anew": func() {
 			client.FlushAll(ctx)
@@ -343,7 +344,8 @@ func TestWindowFindsSomethingElse(t *testing.T) {
 	require.ErrorContains(t, err, "it holds no window but 01 07 00")
 	require.NoError(t, client.RPush(ctx, "l", "x").Err())
 	_, err = OpenWindow(ctx, client, "l", c)
-	require.ErrorContains(t, err, "WRONGTYPE")
+	require.ErrorIs(t, err, bloom.ErrFormat)
+	require.NotErrorIs(t, err, ErrLost)
 }
 
 func TestOpenWindowParameters(t *testing.T) {
