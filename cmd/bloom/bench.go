@@ -163,7 +163,7 @@ func (b *bench) report() error {
 // amount writes a number of keys with as many digits as a reader wants.
 func amount(x float64) string {
 	if x < 10 {
-		return fmt.Sprintf("%.1g", x)
+		return fmt.Sprintf("%.2g", x)
 	}
 	return humanize.Comma(int64(math.Round(x)))
 }

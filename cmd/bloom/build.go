@@ -13,6 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/growing"
 )
 
 // makers make the filters that have a size.
@@ -21,16 +22,11 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 	"blocked":  maker(blocked.New),
 	"counting": maker(counting.New),
 	"dcso":     maker(dcso.New),
+	"growing":  func(_ uint64, p float64) (filter, error) { return checked(growing.New(p)) },
 }
 
 func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
-	return func(n uint64, p float64) (filter, error) {
-		f, err := make(n, p)
-		if err != nil {
-			return nil, err
-		}
-		return f, nil
-	}
+	return func(n uint64, p float64) (filter, error) { return checked(make(n, p)) }
 }
 
 func buildCommand() *cobra.Command {
@@ -48,7 +44,8 @@ Without -n the filter is made to measure: build keeps 16 bytes a line in a tempo
 the end.
 
 The types are guava, which Java's Guava and Go's bloom.LoadFile read; blocked, which is
-faster; counting, from which Go programs can remove keys; and dcso, for DCSO's bloom.`,
+faster; growing, to which any number of lines can be added later; counting, from which Go
+programs can remove keys; and dcso, for DCSO's bloom. growing needs no -n, and is slower.`,
 		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom
   bloom build -n 1e9 -p 1e-6 -hex -f 1 -sep : -o ntlm.bloom pwned-*.txt.gz`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -61,7 +58,7 @@ faster; counting, from which Go programs can remove keys; and dcso, for DCSO's b
 			}
 			mk, ok := makers[kind]
 			if !ok {
-				return usageError{fmt.Errorf("-type %q is none of guava, blocked, counting and dcso", kind)}
+				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting and dcso", kind)}
 			}
 			f, err := mk(max(uint64(size.n), 1), size.p)
 			if err != nil {
@@ -71,7 +68,7 @@ faster; counting, from which Go programs can remove keys; and dcso, for DCSO's b
 				return err
 			}
 			cfg.Sum = sum(f)
-			if size.n > 0 {
+			if size.n > 0 || kind == "growing" {
 				err = addLines(c.Context(), cfg, f, uint64(size.n))
 			} else {
 				f, err = measured(c.Context(), cfg, func(n uint64) (filter, error) { return mk(n, size.p) })
@@ -84,7 +81,7 @@ faster; counting, from which Go programs can remove keys; and dcso, for DCSO's b
 	}
 	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
-	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, counting or dcso")
+	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")
 	input.add(c.Flags())
 	return c
 }

@@ -8,12 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/growing"
 )
 
 func dedupeCommand() *cobra.Command {
@@ -25,8 +28,11 @@ func dedupeCommand() *cobra.Command {
 		Use:   "dedupe [-n N] [-p P] [-state FILE] [file ...]",
 		Short: "write each line the first time",
 		Long: `dedupe writes each line of its input the first time it appears, in order. No line is
-written twice. A new line is taken for an old one, and left out, at the rate -p when there
-are -n different lines, and more seldom before.
+written twice. A new line is taken for an old one, and left out, at a rate of -p or less.
+
+The filter has room for -n different lines, in 4.5 bytes a line at the default -p. With
+more, lines are left out more and more often. Without -n it grows, and takes up to three
+times as much.
 
 With -state it also leaves out the lines that were written by earlier runs with the same
 file. FILE holds exactly the lines that were written: it is saved at the end, now and then
@@ -40,14 +46,14 @@ type, such as one that build made. Only one dedupe may use it at a time.`,
 			if err != nil {
 				return err
 			}
-			d := &deduper{state: state, every: every, saved: time.Now()}
+			d := &deduper{p: size.p, total: totalSize(args), state: state, every: every, saved: time.Now()}
 			if err := d.open(c, size); err != nil {
 				return err
 			}
 			return d.run(c.Context(), cfg)
 		},
 	}
-	size.add(c.Flags(), "different lines to expect, those in the state file included", "rate of new lines left out by mistake", 1e-6)
+	size.add(c.Flags(), "different lines to expect, those in the state file included; without it the filter grows", "rate of new lines left out by mistake", 1e-6)
 	c.Flags().StringVar(&state, "state", "", "`FILE` that remembers lines from run to run; made if it is missing")
 	c.Flags().DurationVar(&every, "save-every", time.Minute, "how long lines may wait until the state file is saved")
 	input.add(c.Flags())
@@ -56,27 +62,41 @@ type, such as one that build made. Only one dedupe may use it at a time.`,
 
 // deduper is a run of dedupe.
 type deduper struct {
-	set      filter
-	state    string // path of the filter's file, or ""
+	set      filter  // nil without -n and -state
+	layers   *layers // instead
+	state    string  // path of the file that set is saved to, or ""
 	every    time.Duration
 	saved    time.Time     // when state was last what set is
 	took     time.Duration // saving it
 	dirty    bool          // set has lines that state lacks
-	room     uint64        // lines that set is made for, if known
-	held     uint64        // lines that set has
+	p        float64
+	total    int64  // bytes of input, if known, until the first have come
+	room     uint64 // lines that set is made for, if known
+	held     uint64 // lines that set has
 	warned   bool
-	present  []bool
+	isNew    []bool
 	out      io.Writer
 	progress *progress
 }
 
 // open makes or loads the filter, and finds out whether it can be saved.
 func (d *deduper) open(c *cobra.Command, size filterFlags) error {
-	fresh, err := newSeen(size)
+	var fresh filter
+	var err error
+	d.room = uint64(size.n)
+	switch {
+	case size.n > 0:
+		fresh, err = checked(blocked.New(d.room, size.p))
+		d.set = fresh
+	case d.state != "":
+		fresh, err = checked(growing.New(size.p))
+		d.set = fresh
+	default:
+		d.layers, err = newLayers(size.p, leastRoom)
+	}
 	if err != nil {
 		return usageError{err}
 	}
-	d.set, d.room = fresh, uint64(size.n)
 	if d.state == "" {
 		return nil
 	}
@@ -98,28 +118,29 @@ func (d *deduper) open(c *cobra.Command, size filterFlags) error {
 	return writable(d.state)
 }
 
-// newSeen returns an empty filter for dedupe.
-func newSeen(size filterFlags) (filter, error) {
-	n := uint64(size.n)
-	if n == 0 {
-		n = 1_000_000
-	}
-	return blocked.New(n, size.p)
-}
-
 // sameSize returns an error if -n or -p were given and make a filter of another size
 // than the one that was loaded.
 func sameSize(c *cobra.Command, old *loaded, fresh filter, path string) error {
 	if !c.Flags().Changed("lines") && !c.Flags().Changed("rate") {
 		return nil
 	}
-	type sized interface{ M() uint64 }
-	a, ok := old.filter.(sized)
-	b, ok2 := fresh.(sized)
-	if fmt.Sprintf("%T", old.filter) == fmt.Sprintf("%T", fresh) && (!ok || !ok2 || a.M() == b.M()) {
-		return nil
+	same := false
+	switch f := old.filter.(type) {
+	case *blocked.Filter:
+		g, ok := fresh.(*blocked.Filter)
+		same = ok && f.M() == g.M() && f.Lines() == g.Lines()
+	case *growing.Filter:
+		g, ok := fresh.(*growing.Filter)
+		shown := func(f *growing.Filter) string { // its p
+			before, _, _ := strings.Cut(f.String(), ",")
+			return before
+		}
+		same = ok && shown(f) == shown(g)
 	}
-	return fmt.Errorf("%s holds a %s of another size than -n and -p make; leave both out to go on with it", path, old.kind.name)
+	if !same {
+		return fmt.Errorf("%s holds a %s of another size or rate than -n and -p make; leave both out to go on with it", path, old.kind.name)
+	}
+	return nil
 }
 
 // writable returns an error unless a file can be saved at path. It is better known
@@ -139,7 +160,9 @@ func writable(path string) error {
 }
 
 func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
-	cfg.Sum = sum(d.set)
+	if d.set != nil {
+		cfg.Sum = sum(d.set)
+	}
 	d.progress = newProgress(cfg, "written", d.held, d.room)
 	d.out = stdout{d.progress}
 	ticks := time.NewTicker(min(time.Second, max(d.every, time.Millisecond)))
@@ -159,7 +182,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 		}
 	}
 	d.progress.end()
-	if full(d.set) && !d.warned {
+	if d.set != nil && !d.warned && full(d.set) {
 		fmt.Fprintln(os.Stderr, "bloom: warning: the filter is fuller than it was made for: new lines are left out by mistake more and more often")
 	}
 	return err
@@ -167,6 +190,14 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 
 // batch writes the new lines of b.
 func (d *deduper) batch(b *lines.Batch) error {
+	if d.layers != nil && d.total > 0 && len(b.Data) > 0 { // the first lines
+		room := float64(d.total) / float64(len(b.Data)) * float64(len(b.Ends))
+		layers, err := newLayers(d.p, uint64(1.05*room))
+		if err != nil {
+			return err
+		}
+		d.layers, d.total = layers, 0
+	}
 	out, kept := d.newLines(b)
 	d.progress.add(len(b.Ends), kept, kept)
 	d.held += uint64(kept)
@@ -188,10 +219,18 @@ func (d *deduper) newLines(b *lines.Batch) (out []byte, kept int) {
 	const chunk = 512 // keys whose part of the filter fits in a core's cache
 	return b.Keep(func(i int) bool {
 		if i%chunk == 0 {
-			d.present = containsAll(d.set, d.present[:0], b.Hashes[i:min(i+chunk, len(b.Hashes))])
+			d.isNew = d.add(d.isNew[:0], b.Hashes[i:min(i+chunk, len(b.Hashes))])
 		}
-		return !d.present[i%chunk] && d.set.AddHash(b.Hashes[i])
+		return d.isNew[i%chunk]
 	})
+}
+
+// add adds hs and appends to dst which were new.
+func (d *deduper) add(dst []bool, hs []bloom.Hash) []bool {
+	if d.layers != nil {
+		return d.layers.AddEach(dst, hs)
+	}
+	return addEach(d.set, dst, hs, nil)
 }
 
 // autosave saves the state now and then, and spends at most a twentieth of the time on

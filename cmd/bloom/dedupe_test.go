@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 func TestDedupe(t *testing.T) {
@@ -86,17 +90,55 @@ func TestState(t *testing.T) {
 		stdout, stderr, status := bloomRun(t, "g\n", append([]string{"dedupe", "-state", state}, strings.Fields(flags)...)...)
 		assert.Equal(t, 1, status)
 		assert.Empty(t, stdout)
-		requireError(t, stderr, "another size")
+		requireError(t, stderr, "another size or rate")
 	}
 	require.Equal(t, before, read(t, state))
 
 	// A list that build made, of any type, is a state too.
-	for _, kind := range []string{"guava", "blocked", "dcso"} {
+	for _, kind := range []string{"guava", "blocked", "growing", "counting", "dcso"} {
 		list := filepath.Join(t.TempDir(), kind)
 		good(t, "a\nb\n", "build", "-type", kind, "-n", "100", "-o", list)
 		require.Equal(t, "c\n", good(t, "a\nc\nb\n", "dedupe", "-state", list))
 		require.Equal(t, "d\n", good(t, "c\nd\n", "dedupe", "-state", list))
 	}
+}
+
+// TestGrowingState: without -n the state grows.
+func TestGrowingState(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	for i := range 4 {
+		from := 20000 * i
+		require.Equal(t, numbers(from, from+30000), numbers(from, from+10000*min(i, 1))+good(t, numbers(0, from+30000), "dedupe", "-p", "1e-9", "-state", state))
+	}
+	require.Contains(t, good(t, "", "info", state), "growing.Filter")
+	_, stderr, status := bloomRun(t, "", "dedupe", "-p", "1e-8", "-state", state)
+	require.Equal(t, 1, status)
+	requireError(t, stderr, "another size or rate")
+}
+
+// TestLayers holds a deduper without -n to a set, through several layers.
+func TestLayers(t *testing.T) {
+	const p, keys = 1e-3, 200_000
+	l := &layers{rate: p, room: 3000}
+	require.NoError(t, l.grow())
+	rnd := rand.New(rand.NewPCG(1, 2))
+	seen := map[bloom.Hash]bool{}
+	lost := 0
+	for len(seen) < keys {
+		var hs []bloom.Hash
+		for range 50 {
+			hs = append(hs, bloom.SumUint64(rnd.Uint64N(2*keys)))
+		}
+		for i, isNew := range l.AddEach(nil, hs) {
+			require.False(t, isNew && seen[hs[i]], "a key is new twice")
+			if !isNew && !seen[hs[i]] {
+				lost++
+			}
+			seen[hs[i]] = true
+		}
+	}
+	require.Len(t, l.list, 4) // with room for 9,000, 27,000, 81,000 and 243,000
+	require.Less(t, float64(lost), p*keys+4*math.Sqrt(p*keys))
 }
 
 func TestWarning(t *testing.T) {

@@ -13,14 +13,20 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// filter is what all types of filter have.
-type filter interface {
+// set is what lines are added to and looked up in.
+type set interface {
 	bloom.Adder
 	ContainsHash(bloom.Hash) bool
+}
+
+// filter is what all types of filter have.
+type filter interface {
+	set
 	SaveFile(path string) error
 }
 
@@ -46,6 +52,7 @@ var kinds = []kind{
 	{"bloom.Filter", isGuava, loader(bloom.LoadFile), reader[bloom.Filter]},
 	framed("blocked.Filter", blocked.LoadFile, reader[blocked.Filter]),
 	framed("counting.Filter", counting.LoadFile, reader[counting.Filter]),
+	framed("growing.Filter", growing.LoadFile, reader[growing.Filter]),
 	framed("window.Filter", window.LoadFile, reader[window.Filter]),
 	framed("flower.Filter", flower.LoadFile, reader[flower.Filter]),
 	{"DCSO bloom", dcso.Is, loader(dcso.LoadFile), func(data []byte) (filter, error) { return dcso.Read(bytes.NewReader(data)) }},
@@ -59,13 +66,15 @@ func framed[F filter](name string, load func(string) (F, error), read func([]byt
 }
 
 func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
-	return func(path string) (filter, error) {
-		f, err := load(path)
-		if err != nil {
-			return nil, err
-		}
-		return f, nil
+	return func(path string) (filter, error) { return checked(load(path)) }
+}
+
+// checked returns no typed nil.
+func checked[F filter](f F, err error) (filter, error) {
+	if err != nil {
+		return nil, err
 	}
+	return f, nil
 }
 
 func reader[F any, P interface {
@@ -140,7 +149,7 @@ func kindOf(head []byte) (kind, bool) {
 }
 
 // innermost returns f, or what was loaded.
-func innermost(f filter) filter {
+func innermost(f set) set {
 	if l, ok := f.(*loaded); ok {
 		return l.filter
 	}
@@ -148,7 +157,7 @@ func innermost(f filter) filter {
 }
 
 // sum returns the hash function of f's keys, nil for the one of package bloom.
-func sum(f filter) func([]byte) bloom.Hash {
+func sum(f set) func([]byte) bloom.Hash {
 	if _, ok := innermost(f).(*dcso.Filter); ok {
 		return dcso.Sum
 	}
@@ -156,7 +165,7 @@ func sum(f filter) func([]byte) bloom.Hash {
 }
 
 // containsAll looks a batch up.
-func containsAll(f filter, dst []bool, hs []bloom.Hash) []bool {
+func containsAll(f set, dst []bool, hs []bloom.Hash) []bool {
 	if b, ok := innermost(f).(batcher); ok {
 		return b.ContainsBatch(dst, hs)
 	}
@@ -166,9 +175,25 @@ func containsAll(f filter, dst []bool, hs []bloom.Hash) []bool {
 	return dst
 }
 
+// addEach adds hs and appends to dst which of them were new. Those that old says are
+// not are left alone; nil leaves none alone. Looking all up first, where that is a
+// batch, lets their cache misses overlap.
+func addEach(f set, dst []bool, hs []bloom.Hash, old []bool) []bool {
+	n := len(dst)
+	if b, ok := innermost(f).(batcher); ok {
+		dst = b.ContainsBatch(dst, hs)
+	} else {
+		dst = append(dst, make([]bool, len(hs))...)
+	}
+	for i, h := range hs {
+		dst[n+i] = !dst[n+i] && (old == nil || !old[i]) && f.AddHash(h)
+	}
+	return dst
+}
+
 // full reports whether f has more lines than it can hold at the rate it was made for,
 // as far as its bits tell: more than half of them are set.
-func full(f filter) bool {
+func full(f set) bool {
 	filler, ok := innermost(f).(filler)
 	return ok && filler.FillRatio() > 0.55
 }

@@ -63,18 +63,11 @@ With -p, D is the largest that leaves the rate at P or below.`,
 func fold(f *loaded, d int) (filter, error) {
 	switch f := f.filter.(type) {
 	case *bloom.Filter:
-		return folded(f.Fold(d))
+		return checked(f.Fold(d))
 	case *blocked.Filter:
-		return folded(f.Fold(d))
+		return checked(f.Fold(d))
 	}
 	return nil, fmt.Errorf("filters of type %s do not fold", f.kind.name)
-}
-
-func folded[F filter](f F, err error) (filter, error) {
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
 }
 
 // foldToRate returns the smallest filter whose rate is at most p.

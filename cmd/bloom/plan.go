@@ -12,12 +12,13 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/growing"
 )
 
 // design is a type of filter, planned for n keys at the rate p.
 type design struct {
 	name   string
-	bits   func(p float64) float64 // a key, at a million of them; nil for none of its own
+	bits   func(p float64) float64 // a key; NaN if there is no such filter
 	hashes func(p float64) int     // bits set a key
 	speed  func(p float64) string
 	note   string
@@ -44,6 +45,13 @@ var designs = []design{
 		note: "the fastest",
 	},
 	{
+		name:   "growing.Filter",
+		bits:   growingBits,
+		hashes: func(p float64) int { return 8 * blockedSample(p/27).Lines() },
+		speed:  func(float64) string { return "2 lines in each of up to 25 filters" },
+		note:   "n need not be known",
+	},
+	{
 		name:   "counting.Filter",
 		bits:   func(p float64) float64 { return 4 * -math.Log(p) / (math.Ln2 * math.Ln2) },
 		hashes: classicHashes,
@@ -65,6 +73,19 @@ func blockedSample(p float64) *blocked.Filter {
 		return new(blocked.Filter)
 	}
 	return f
+}
+
+// growingBits fills a filter: package growing needs as much a key at every n.
+func growingBits(p float64) float64 {
+	f, err := growing.New(p)
+	if err != nil {
+		return math.NaN() // it has no rates below 1e-9
+	}
+	const keys = 20_000
+	for i := range uint64(keys) {
+		f.AddHash(bloom.SumUint64(i))
+	}
+	return float64(f.SizeBytes()) * 8 / keys
 }
 
 func planCommand() *cobra.Command {
@@ -110,6 +131,10 @@ func table(n uint64, p float64) string {
 	fmt.Fprintln(w, "type\tbits/key\tsize\thashes\ta look-up reads\t")
 	for _, d := range designs {
 		bits := d.bits(p)
+		if math.IsNaN(bits) {
+			fmt.Fprintf(w, "%s\tnone at that rate\n", d.name)
+			continue
+		}
 		fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\t%s\n", d.name, bits, humanize.Bytes(uint64(bits*float64(n)/8)), d.hashes(p), d.speed(p), d.note)
 	}
 	w.Flush()
