@@ -1,0 +1,41 @@
+package keyed_test
+
+import (
+	"crypto/rand"
+	"fmt"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/keyed"
+)
+
+// The two keys here have the same Murmur3 digest. Such keys are computed in no time by
+// people who gain from a false positive: who want a message dropped as seen, or
+// a rival's address reported as blocked.
+func Example() {
+	const (
+		victim = "https://example.org/victims.html"
+		forged = "https://attacker\xd5(\xcb\x17\xf9\x13.\x19\xec\b\x14\x98i\xf0\x80\xcd"
+	)
+	f := bloom.Must(bloom.New(1000, 1e-6))
+	f.AddString(forged)
+	fmt.Println("Murmur3 finds the victim:", f.ContainsString(victim))
+
+	secret := make([]byte, keyed.SecretSize)
+	rand.Read(secret) // once; then keep it
+	h := bloom.Must(keyed.New(secret))
+	f = bloom.Must(bloom.New(1000, 1e-6))
+	h.Mark(f)
+	f.AddHash(h.SumString(forged))
+	fmt.Println("SipHash finds the victim:", f.ContainsHash(h.SumString(victim)))
+	fmt.Println("SipHash finds what was added:", f.ContainsHash(h.SumString(forged)))
+
+	// Wherever the filter is loaded: is this the secret that it was made with?
+	fmt.Println(h.Check(f))
+	fmt.Println(bloom.Must(keyed.New(make([]byte, keyed.SecretSize))).Check(f))
+	// Output:
+	// Murmur3 finds the victim: true
+	// SipHash finds the victim: false
+	// SipHash finds what was added: true
+	// <nil>
+	// keyed: the filter was not marked with this secret
+}

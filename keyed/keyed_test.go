@@ -1,0 +1,92 @@
+package keyed
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+func hasher(t *testing.T, first byte) *Hasher {
+	secret := make([]byte, SecretSize)
+	for i := range secret {
+		secret[i] = first + byte(i)
+	}
+	h, err := New(secret)
+	require.NoError(t, err)
+	return h
+}
+
+// TestReference holds digests to the first of the reference implementation's vectors for
+// 128 bits (vectors_sip128, key 00 to 0f, message 00, 01, ...).
+func TestReference(t *testing.T) {
+	h := hasher(t, 0)
+	for message, want := range map[string]string{
+		"":     "a3817f04ba25a8e66df67214c7550293",
+		"\x00": "da87c1d86b99af44347659119b22fc45",
+	} {
+		sum := h.SumString(message)
+		require.Equal(t, sum, h.Sum([]byte(message)))
+		digest := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, sum.H1), sum.H2)
+		require.Equal(t, want, hex.EncodeToString(digest))
+	}
+}
+
+func TestSecretSize(t *testing.T) {
+	for _, n := range []int{0, 15, 17, 32} {
+		_, err := New(make([]byte, n))
+		require.ErrorContains(t, err, "keyed: a secret of")
+	}
+}
+
+func TestCheck(t *testing.T) {
+	ours, theirs := hasher(t, 0), hasher(t, 1)
+	f := bloom.Must(bloom.New(1000, 0.01))
+	require.ErrorIs(t, ours.Check(f), ErrSecret, "not marked")
+	ours.Mark(f)
+	for i := range uint64(1000) {
+		f.AddHash(ours.Sum(binary.LittleEndian.AppendUint64(nil, i)))
+	}
+	require.NoError(t, ours.Check(f))
+	require.ErrorIs(t, theirs.Check(f), ErrSecret)
+
+	var read bloom.Filter
+	require.NoError(t, read.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+	require.NoError(t, ours.Check(&read))
+
+	// A mark is some keys, and all of them count.
+	for i := range marks {
+		g := bloom.Must(bloom.New(1000, 1e-9))
+		for j := range marks {
+			if j != i {
+				g.AddHash(ours.mark(j))
+			}
+		}
+		require.ErrorIs(t, ours.Check(g), ErrSecret, "without mark %d", i)
+	}
+}
+
+func TestAllocatesNothing(t *testing.T) {
+	h := hasher(t, 0)
+	f := bloom.Must(bloom.New(1000, 0.01))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		var key [40]byte
+		f.AddHash(h.Sum(key[:]))
+		f.ContainsHash(h.SumString("key"))
+	}))
+}
+
+func BenchmarkSum(b *testing.B) {
+	h, _ := New(make([]byte, SecretSize))
+	for _, size := range []int{8, 36, 200} {
+		key := make([]byte, size)
+		b.Run(map[int]string{8: "key=8B", 36: "key=36B", 200: "key=200B"}[size], func(b *testing.B) {
+			for b.Loop() {
+				h.Sum(key)
+			}
+		})
+	}
+}
