@@ -1,23 +1,25 @@
 // Package bloom provides Bloom filters: sets that answer "certainly not" or
 // "probably yes" from a few bits per key.
 //
-// A key that was added is always found, through every encoding, merge and
-// snapshot. A key that was not is reported as present with a probability the
-// caller picks: 1 % takes 9.6 bits a key whatever the keys' size, and each
-// further factor of ten takes 4.8 more, where a map holds the keys themselves.
-// The caller supplies the number of keys and the rate; memory is fixed from
-// then on. A filter past its number of keys still answers, at a rate that
-// [Filter.FPR] tells. Keys cannot be listed or removed.
+// A [Filter] finds every key that was added, through every encoding, merge, fold and
+// file. It reports a key that was not added as present with a probability that the
+// caller picks. At 1 % it takes 9.6 bits a key, whatever the keys' size, and each
+// further factor of ten takes 4.8 more; a map would hold the keys themselves. The
+// caller supplies the number of keys and the rate. Memory is fixed from then on.
+// A filter with more keys than that still answers, at a rate that [Filter.FPR] tells.
 //
-// [Filter] is the classic filter, bit for bit the one that Google Guava
-// (com.google.common.hash.BloomFilter) makes in Java, so the two read each
-// other's bytes; [View] and [File] look keys up in them where they lie. A
-// [SyncFilter] is a Filter for many goroutines, and a [BlockedFilter] trades
-// memory for speed. Two forget: a [Window] by time, a [Flower] by what came
-// since. A [Sieve] and [Distinct] drop repeats by any of them. Packages replica
-// and bloomredis share a filter between machines.
+// Filter is the classic filter (Bloom, Space/Time Trade-offs in Hash Coding with
+// Allowable Errors, 1970), bit for bit the one that Google Guava's
+// com.google.common.hash.BloomFilter makes in Java. The two read each other's bytes.
+// [SyncFilter] is the same for many goroutines. [View] and [File] look keys up in
+// bytes where they lie.
 //
-// All take keys in one way: key -> [Hash] -> indexes -> bits. A Hash is computed
-// once and serves every filter. It is Murmur3, which resists no adversary;
-// [Hash] says what to do where one chooses the keys.
+// Keys take one way: key -> [Hash] -> indexes -> bits. A Hash is computed once and
+// serves every filter, in this package and in those beside it. It is Murmur3, which
+// has no secret; module keyed has a hash for keys that an adversary chooses.
+//
+// Other packages do what the classic filter cannot: blocked is faster and keeps low
+// rates, growing takes any number of keys, counting removes keys, window and flower
+// forget, sieve queues, replica and bloomredis share a filter between machines. Take a
+// map to list keys or to be always right.
 package bloom

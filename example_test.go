@@ -1,6 +1,7 @@
 package bloom_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -135,4 +136,36 @@ func ExampleFilter_FPR() {
 	// Output:
 	// 0.009 at 985 keys
 	// 0.148 at 1964 keys
+}
+
+// A Funnel of several fields is Sum of the fields' bytes, one after the other: numbers
+// little-endian, strings in the Funnel's encoding and without a length, booleans as a
+// byte, enums as the Funnel puts them. In Java's strings a surrogate that stands alone
+// becomes a question mark. Java made the filter below, with
+//
+//	into.putLong(user).putString(page, UTF_8).putBoolean(mobile).putInt(kind.ordinal())
+//
+// Strings without a length run into each other: "ab", "c" is the key of "a", "bc".
+func ExampleSum_funnel() {
+	key := func(user int64, page string, mobile bool, kind uint32) []byte {
+		b := binary.LittleEndian.AppendUint64(nil, uint64(user))
+		b = append(b, page...)
+		if mobile {
+			b = append(b, 1)
+		} else {
+			b = append(b, 0)
+		}
+		return binary.LittleEndian.AppendUint32(b, kind)
+	}
+	var fromJava bloom.Filter
+	if err := fromJava.UnmarshalText([]byte("AQcAAAACQAAUAEQBAEABBAQEAARAEA==")); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(fromJava.Contains(key(42, "/café", true, 1)))
+	fmt.Println(fromJava.Contains(key(-7, "/?", false, 0)))
+	fmt.Println(fromJava.Contains(key(42, "/café", true, 0)))
+	// Output:
+	// true
+	// true
+	// false
 }
