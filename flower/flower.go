@@ -1,9 +1,28 @@
+// Package flower provides a filter that remembers recent keys better than old
+// ones, in memory that is fixed however many keys are added. It tells which events
+// of an endless stream recur.
+//
+// A [Filter] is an array of slots, each of which is empty or holds a fingerprint of a
+// few bits. A key writes its fingerprint into several slots, over whatever is there.
+// It is found while any of them still has its fingerprint. So no key is certainly
+// found, but the one that was added last. A key's age is the number of other keys
+// that were added after it: the older it is, the less likely it is found.
+// [Filter.Recall] tells the probability for each age. A key that was never added is
+// reported as present with a probability that [Filter.FPR] tells.
+//
+// The caller supplies an age, the probability of finding a key of that age, and the
+// rate of false positives. [Optimal] finds the smallest array for them. Its memory is
+// in proportion to the age: at 1 % false positives, an age of a million takes
+// 5.2 MB to find 90 % of the keys, and 18.9 MB to find 99 %. Younger keys are found
+// more surely, and older ones less.
+//
+// Take package window where keys must certainly be found, or where their age is
+// measured in time. It takes about 2.1 MB for a million keys at 1 %, and needs to
+// know how many keys there will be.
 package flower
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -11,50 +30,44 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/memory"
-	"github.com/seed79a3ff49/bloom/internal/param"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-var errZeroForm = errors.New("flower: the zero value has no binary form")
-
-// Filter is a filter that remembers recent keys better than old ones, in memory
-// that is fixed whatever is added and however long: it tells which events in an
-// endless stream recur.
+// Filter remembers recent keys better than old ones. It is safe for use by many
+// goroutines at once, but for decoding, which needs the Filter to itself. It takes
+// no locks.
 //
-// It is one array of slots, each empty or with a fingerprint of a few bits. A
-// key writes its fingerprint into several slots, over whatever is there, and
-// is remembered while any of them still has it. So no key is sure to be found,
-// but for the one added last, and how long it takes until a key is forgotten is
-// counted in additions, not in time: Recall tells the probability, and Optimal
-// finds the array for a given one. See Window for certainty, and for spans of
-// time.
-//
-// A Flower is safe for use by many goroutines at once and takes no locks. The
-// zero Filter contains nothing and can be decoded into; adding to it panics.
+// The zero Filter contains nothing and can be decoded into. Adding to it panics. A
+// Filter must not be copied.
 type Filter struct {
-	words []uint64
+	mark
+	words []uint64 // of slots, from the least significant bits of the first word on
 	slots uint64
 	ways  int
 	bits  uint
 }
 
-// Config configures a Flower. The useful settings are 8 bits with 1 to
-// 3 ways and 16 bits with 4 to 32.
+type mark = nocopy.Mark
+
+// Config configures a Filter. The useful settings are 8 bits with 1 to 3 ways, and
+// 16 bits with 4 to 32 ways.
 type Config struct {
 	// Slots is how many fingerprints there is room for, at least 1.
 	Slots uint64
-	// Ways is how many slots a key writes, 1 to 64. More remember recent keys
-	// better and old ones worse.
+	// Ways is how many slots a key writes, from 1 to 64. With more ways, recent
+	// keys are found more surely, and old keys less.
 	Ways int
-	// Bits is the size of a fingerprint, 8, 16 or 32. Once all slots are
-	// written, a key that never was added is reported as present with
+	// Bits is the size of a fingerprint: 8, 16 or 32. Once all slots are
+	// written, a key that was never added is reported as present with
 	// probability 1 - (1 - 1/(2^Bits - 1))^Ways.
 	Bits int
 }
 
 const maxWays = 64
 
-// New returns an empty Flower, which takes Slots*Bits/8 bytes. It returns
-// an error that names the field if one is out of range.
+// New returns an empty filter, which takes Slots*Bits/8 bytes. It returns
+// an error that names the field if one is out of range. Where the machine lacks the
+// memory the process ends, as with make.
 func New(c Config) (*Filter, error) {
 	words, err := c.words()
 	if err != nil {
@@ -78,10 +91,19 @@ func (c Config) words() (uint64, error) {
 	return (c.Slots + perWord - 1) / perWord, nil
 }
 
-// Add adds key, so that Contains finds it with probability Recall(t) after t
-// other keys were added. It reports whether key was not remembered before. Of
-// several goroutines that add the same new key at once, one or more get true.
-// It does not retain key.
+// Config returns the configuration of f: what New was given, or what the bytes say
+// that f was decoded from. The zero Filter has the zero Config.
+func (f *Filter) Config() Config { return Config{f.slots, f.ways, int(f.bits)} }
+
+// String describes f in a few words. It does not list keys.
+func (f *Filter) String() string {
+	return fmt.Sprintf("flower.Filter(%d slots of %d bits, %d ways)", f.slots, f.bits, f.ways)
+}
+
+// Add adds key. [Filter.Contains] finds it with probability Recall(t) after t other
+// keys were added. Add reports whether key was not found before: both answers may be
+// wrong, as those of Contains may. Of several goroutines that add a new key at once,
+// more than one may get true. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -90,7 +112,7 @@ func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(k
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.ways == 0 {
-		panic(errZeroFlower)
+		panic(errZero)
 	}
 	// Looking first keeps a key that has a slot twice from finding itself, and
 	// lets the reads, which may miss the cache, overlap as the writes do not.
@@ -111,8 +133,9 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return !seen
 }
 
-// Contains reports whether key is remembered. Both answers can be wrong, with
-// the probabilities that Recall and Config's Bits tell.
+// Contains reports whether key is found. It finds a key that was added with the
+// probability that [Filter.Recall] tells for its age, and one that was never added
+// with the probability that [Filter.FPR] tells.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -131,7 +154,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return false
 }
 
-const errZeroFlower = "flower: Add to a zero Filter: make it with New, or decode into it"
+const errZero = "flower: Add to a zero Filter: make it with New, or decode into it"
 
 func (f *Filter) mask() uint64 { return 1<<f.bits - 1 }
 
@@ -149,12 +172,34 @@ func (f *Filter) slot(x uint64) (word *uint64, shift uint64) {
 	return &f.words[i>>6], i & 63
 }
 
-// Recall returns the probability with which a key is found after t other keys
-// have been added to a Flower that was full of others before it. Of its n
-// slots each still has its fingerprint with probability q = (1-1/s)^(nt), and
-// else that of another key, which may be the same:
+// FPR returns the probability that a key which was never added is reported as
+// present now: 1 - (1 - w/(2^Bits - 1))^Ways, where w is the share of slots that
+// were written. It reads the whole filter.
+func (f *Filter) FPR() float64 {
+	if f.ways == 0 {
+		return 0
+	}
+	ones, all := uint64(0), f.lowest()
+	for i := range f.words {
+		word := atomic.LoadUint64(&f.words[i])
+		for shift := f.bits / 2; shift > 0; shift /= 2 {
+			word |= word >> shift // all of a slot's bits arrive at its lowest
+		}
+		ones += uint64(bits.OnesCount64(word & all))
+	}
+	written := float64(ones) / float64(f.slots)
+	return -math.Expm1(float64(f.ways) * math.Log1p(-written/float64(f.mask())))
+}
+
+// lowest returns a word with the lowest bit of every slot.
+func (f *Filter) lowest() uint64 { return math.MaxUint64 / f.mask() }
+
+// Recall returns the probability that Contains finds a key after t other keys were
+// added, in a filter whose slots had all been written before. Of the key's n slots
+// each one still has the key's fingerprint with probability q = (1-1/s)^(nt), where s
+// is Slots. Else it has another key's, which may be the same. So the probability is
 //
-//	1 - (1 - (q + (1-q) 2^-b))^n
+//	1 - (1 - (q + (1-q) 2^-Bits))^n
 //
 // As t grows, this falls to the rate of false positives.
 func (f *Filter) Recall(t uint64) float64 {
@@ -162,167 +207,4 @@ func (f *Filter) Recall(t uint64) float64 {
 		return 0
 	}
 	return recall(float64(t), float64(f.slots), float64(f.ways), f.bits)
-}
-
-func recall(t, slots, ways float64, bits uint) float64 {
-	q := 1.0
-	if t > 0 {
-		q = math.Exp(ways * t * math.Log1p(-1/slots))
-	}
-	yes := q + (1-q)*math.Ldexp(1, -int(bits))
-	return -math.Expm1(ways * math.Log1p(-yes))
-}
-
-// Optimal returns the configuration of the smallest Flower that finds a key
-// with probability recall after t other keys were added, and reports a key that
-// was never added with a probability of at most fpr even when all slots are
-// full. It returns an error unless t >= 1, 0 < recall < 1, 0 < fpr < 1 and
-// there is one that this machine can hold.
-//
-// Memory grows in proportion to t. At 1 % false positives, a million additions
-// take 5.2 MB for 90 % recall and 18.9 MB for 99 %.
-func Optimal(t uint64, recall, fpr float64) (Config, error) {
-	if t < 1 {
-		return Config{}, fmt.Errorf("flower: t = 0 is not at least 1")
-	}
-	if err := param.Rate("flower", "recall", recall); err != nil {
-		return Config{}, err
-	}
-	if err := param.Rate("flower", "fpr", fpr); err != nil {
-		return Config{}, err
-	}
-	var best Config
-	smallest := math.Inf(1)
-	for _, bits := range []int{8, 16, 32} {
-		for ways := 1; ways <= maxWays; ways++ {
-			// Two fingerprints, of 2^b - 1 kinds, are the same: a little more
-			// often than Recall's formula has it.
-			same := 1 / (math.Ldexp(1, bits) - 1)
-			if -math.Expm1(float64(ways)*math.Log1p(-same)) > fpr {
-				break
-			}
-			slots := slotsFor(float64(t), recall, float64(ways), uint(bits))
-			if size := slots * float64(bits); size < smallest {
-				smallest = size
-				best = Config{Ways: ways, Bits: bits}
-				if slots < math.MaxInt64 {
-					best.Slots = uint64(slots)
-				}
-			}
-		}
-	}
-	if best.Ways == 0 {
-		return Config{}, fmt.Errorf("flower: fpr = %v is too small for 32 bits", fpr)
-	}
-	if _, err := best.words(); err != nil {
-		return Config{}, fmt.Errorf("flower: t = %d, recall = %v, fpr = %v need %.3g bytes, more than %d",
-			t, recall, fpr, smallest/8, uint64(8*frame.MaxWords))
-	}
-	return best, nil
-}
-
-// slotsFor returns the smallest number of slots with which recall(t) is at
-// least want.
-func slotsFor(t, want, ways float64, bits uint) float64 {
-	// Recall's formula, solved for q and then for s.
-	same := math.Ldexp(1, -int(bits))
-	yes := -math.Expm1(math.Log1p(-want) / ways)
-	q := (yes - same) / (1 - same)
-	if q <= 0 {
-		return 1 // chance is enough
-	}
-	slots := max(1, math.Ceil(-1/math.Expm1(math.Log(q)/(ways*t))))
-	for slots < 1<<53 && recall(t, slots, ways, bits) < want { // rounding
-		slots++
-	}
-	return slots
-}
-
-// The parameters of a Flower's frame. Its words are the slots, from the least
-// significant bits of the first word on.
-const (
-	flowerSlots = iota
-	flowerWays
-	flowerBits
-	flowerParams
-)
-
-// AppendBinary appends f's binary form, which carries a checksum, to b. A key
-// whose Add returned before the call is in it, unless since overwritten. It
-// returns an error only for the zero Filter, which has none.
-func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
-	if f.ways == 0 {
-		return b, errZeroForm
-	}
-	return frame.Flower.Append(b, f.params(), f.words), nil
-}
-
-// MarshalBinary returns f's binary form; see AppendBinary.
-func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
-
-// WriteTo writes f's binary form to w through a small buffer; see AppendBinary.
-func (f *Filter) WriteTo(w io.Writer) (int64, error) {
-	if f.ways == 0 {
-		return 0, errZeroForm
-	}
-	return frame.Flower.Write(w, f.params(), f.words)
-}
-
-func (f *Filter) params() []uint64 { return []uint64{f.slots, uint64(f.ways), uint64(f.bits)} }
-
-// UnmarshalBinary makes f the Flower whose binary form data is, to the last
-// byte. On error, which wraps bloom.ErrFormat, f is unchanged. It does not retain
-// data, and must have f to itself.
-func (f *Filter) UnmarshalBinary(data []byte) error {
-	params, words, err := frame.Flower.Unmarshal(data, checkParams)
-	if err != nil {
-		return err
-	}
-	f.restore(params, words)
-	return nil
-}
-
-// ReadFrom makes f the Flower whose binary form r yields next, and reads no
-// byte more. It allocates as data arrives. On error f is unchanged; the error is
-// r's own or, if r ends too early or holds anything else, wraps ErrFormat.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	params, words, n, err := frame.Flower.Read(r, checkParams)
-	if err != nil {
-		return n, err
-	}
-	f.restore(params, words)
-	return n, nil
-}
-
-// checkParams returns how many words there should be.
-func checkParams(p []uint64) (uint64, error) {
-	return Config{
-		Slots: p[flowerSlots],
-		Ways:  int(min(p[flowerWays], math.MaxInt32)),
-		Bits:  int(min(p[flowerBits], math.MaxInt32)),
-	}.words()
-}
-
-func (f *Filter) restore(p, words []uint64) {
-	*f = Filter{words: words, slots: p[flowerSlots], ways: int(p[flowerWays]), bits: uint(p[flowerBits])}
-}
-
-// SaveFile writes f's binary form to a file at path, for LoadFile. Whatever happens
-// meanwhile, a crash included, path holds what it held before or all of f. See
-// [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error {
-	if f.ways == 0 {
-		return errZeroForm
-	}
-	return frame.Flower.SaveFile(path, f)
-}
-
-// LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
-// which wraps ErrFormat, if the file has changed since.
-func LoadFile(path string) (*Filter, error) {
-	f := new(Filter)
-	if err := frame.Flower.LoadFile(path, f); err != nil {
-		return nil, err
-	}
-	return f, nil
 }

@@ -39,7 +39,7 @@ import (
 // A Queue is not safe for concurrent use, even over a set that is: it needs a
 // lock, or a goroutine that owns it. It must not be copied.
 type Queue[T any] struct {
-	_    nocopy.Mark
+	_    nocopy.Locker
 	set  bloom.Adder
 	hash func(T) bloom.Hash
 	// The queued values are the n from buf[head] on, wrapping. All other places

@@ -1,0 +1,131 @@
+package flower
+
+import (
+	"errors"
+	"io"
+	"math"
+
+	"github.com/seed79a3ff49/bloom/internal/frame"
+)
+
+var errNoForm = errors.New("flower: the zero Filter has no binary form")
+
+// The parameters of a frame. Its words are the filter's.
+const (
+	paramSlots = iota
+	paramWays
+	paramBits
+)
+
+// SizeBytes returns the length of the binary form in bytes, which is nearly all
+// the memory that f takes. It is 0 for the zero Filter.
+func (f *Filter) SizeBytes() int64 {
+	if f.ways == 0 {
+		return 0
+	}
+	return frame.Size(len(f.params()), len(f.words))
+}
+
+// AppendBinary appends f's binary form, which carries a checksum, to b. A key
+// whose Add returned before the call is in it, unless other keys overwrote it since.
+// It returns an error only for the zero Filter, which has none.
+func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
+	if f.ways == 0 {
+		return b, errNoForm
+	}
+	return frame.Flower.Append(b, f.params(), f.words), nil
+}
+
+// MarshalBinary returns f's binary form; see [Filter.AppendBinary].
+func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes f's binary form to w through a small buffer; see
+// [Filter.AppendBinary].
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
+	if f.ways == 0 {
+		return 0, errNoForm
+	}
+	return frame.Flower.Write(w, f.params(), f.words)
+}
+
+func (f *Filter) params() []uint64 { return []uint64{f.slots, uint64(f.ways), uint64(f.bits)} }
+
+// UnmarshalBinary makes f the filter whose binary form data is, to the last
+// byte. On error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain
+// data.
+func (f *Filter) UnmarshalBinary(data []byte) error {
+	params, words, err := frame.Flower.Unmarshal(data, checkParams)
+	if err != nil {
+		return err
+	}
+	f.restore(params, words)
+	return nil
+}
+
+// ReadFrom makes f the filter whose binary form r yields next, and reads no
+// byte more. It allocates as data arrives. On error f is unchanged. The error is r's
+// own, or it wraps [bloom.ErrFormat] if r ends too early or holds anything else.
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+	params, words, n, err := frame.Flower.Read(r, checkParams)
+	if err != nil {
+		return n, err
+	}
+	f.restore(params, words)
+	return n, nil
+}
+
+// checkParams returns how many words there should be.
+func checkParams(p []uint64) (uint64, error) {
+	return Config{
+		Slots: p[paramSlots],
+		Ways:  int(min(p[paramWays], math.MaxInt32)),
+		Bits:  int(min(p[paramBits], math.MaxInt32)),
+	}.words()
+}
+
+func (f *Filter) restore(p, words []uint64) {
+	f.words, f.slots, f.ways, f.bits = words, p[paramSlots], int(p[paramWays]), uint(p[paramBits])
+}
+
+// AppendText appends the standard base64 encoding of f's binary form to b. The zero
+// Filter is the empty text.
+func (f *Filter) AppendText(b []byte) ([]byte, error) {
+	if f.ways == 0 {
+		return b, nil
+	}
+	return frame.AppendText(b, f)
+}
+
+// MarshalText returns the standard base64 encoding of f's binary form. With it a
+// *Filter is a string in JSON. The zero Filter is the empty text.
+func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the
+// zero Filter.
+func (f *Filter) UnmarshalText(text []byte) error {
+	if len(text) > 0 {
+		return frame.UnmarshalText("flower", text, f)
+	}
+	f.words, f.slots, f.ways, f.bits = nil, 0, 0, 0
+	return nil
+}
+
+// SaveFile writes f's binary form to a file at path, for [LoadFile]. Whatever
+// happens meanwhile, a crash included, path holds what it held before or all of f.
+// See [bloom.Filter.SaveFile] for permissions, links and temporary files.
+func (f *Filter) SaveFile(path string) error {
+	if f.ways == 0 {
+		return errNoForm
+	}
+	return frame.Flower.SaveFile(path, f)
+}
+
+// LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
+// which wraps [bloom.ErrFormat], if the file has changed since.
+func LoadFile(path string) (*Filter, error) {
+	f := new(Filter)
+	if err := frame.Flower.LoadFile(path, f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
