@@ -16,36 +16,33 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/seed79a3ff49/bloom/examples/internal/cli"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-func main() {
-	log.SetFlags(0)
-	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
-		log.Fatal(err)
-	}
-}
+func main() { cli.Main("clicks", run) }
 
-func run(args []string, stdin io.Reader, stdout io.Writer) error {
+func run(args []string, stdin io.Reader, stdout, _ io.Writer) error {
 	flags := flag.NewFlagSet("clicks", flag.ContinueOnError)
-	span := flags.Duration("span", 24*time.Hour, "how long a click makes the same one a repeat")
-	n := flags.Uint64("n", 500_000, "distinct clicks expected in a span")
-	p := flags.Float64("p", 0.001, "fraction of new clicks that may be taken for repeats")
-	if err := flags.Parse(args); err != nil {
+	span := flags.Duration("span", 24*time.Hour, "how `long` a click makes the same one a repeat")
+	n := cli.Count(flags, "n", 500_000, "distinct `clicks` expected in a span")
+	p := flags.Float64("p", 0.001, "`fraction` of new clicks that may be taken for repeats")
+	if err := cli.Parse(flags, "[-span duration] [-n clicks] [-p fraction] [file ...]", args, stdout); err != nil {
 		return err
 	}
-	d := newDeduper(window.Config{Capacity: *n, FPR: *p, Span: *span, Generations: 24})
+	d, err := newDeduper(window.Config{Capacity: *n, FPR: *p, Span: *span})
+	if err != nil {
+		return err
+	}
 	if flags.NArg() == 0 {
 		if err := d.read(generate(*n)); err != nil {
 			return err
@@ -56,16 +53,16 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 			return err
 		}
 	}
-	return d.report(stdout)
+	d.report(stdout)
+	return nil
 }
 
 // deduper drops repeated clicks, and does so once more exactly.
 type deduper struct {
-	config window.Config
-	window *window.Filter // made when the log tells the time
+	window *window.Filter
 	key    []byte
 
-	first, now      time.Time
+	first, now      time.Time // of the clicks
 	clicks, dropped int
 	unparsed        int
 
@@ -74,10 +71,14 @@ type deduper struct {
 	wrong  int                  // new clicks that it dropped
 }
 
-func newDeduper(c window.Config) *deduper {
-	d := &deduper{config: c, exact: map[string]time.Time{}}
-	d.config.Now = func() time.Time { return d.now }
-	return d
+// newDeduper returns a deduper whose window reads the clicks' time. It begins
+// at the log's, which is later than the zero time by more than any span: nothing
+// has been added by then.
+func newDeduper(c window.Config) (d *deduper, err error) {
+	d = &deduper{exact: map[string]time.Time{}, now: time.Unix(0, 0)}
+	c.Now = func() time.Time { return d.now }
+	d.window, err = window.New(c)
+	return d, err
 }
 
 func (d *deduper) readFile(name string, stdin io.Reader) error {
@@ -89,7 +90,7 @@ func (d *deduper) readFile(name string, stdin io.Reader) error {
 		return err
 	}
 	defer file.Close()
-	return d.read(file)
+	return cli.Named(name, d.read(file))
 }
 
 func (d *deduper) read(r io.Reader) error {
@@ -111,21 +112,16 @@ func (d *deduper) read(r io.Reader) error {
 			d.unparsed++
 			continue
 		}
-		if err := d.click(c); err != nil {
-			return err
-		}
+		d.click(c)
 	}
 }
 
-func (d *deduper) click(c click) (err error) {
+func (d *deduper) click(c click) {
 	if c.time.After(d.now) { // servers log a request when it ends: not quite in order
 		d.now = c.time
 	}
-	if d.window == nil {
+	if d.clicks == 0 {
 		d.first = d.now
-		if d.window, err = window.New(d.config); err != nil {
-			return err
-		}
 	}
 	d.clicks++
 	d.key = append(append(append(d.key[:0], c.addr...), ' '), c.path...)
@@ -136,37 +132,33 @@ func (d *deduper) click(c click) (err error) {
 
 	last, ok := d.exact[string(d.key)]
 	age := d.now.Sub(last)
-	switch longest := d.config.Span + d.config.Span/time.Duration(d.config.Generations); {
-	case isNew && ok && age <= d.config.Span:
+	config := d.window.Config()
+	switch longest := config.Span + config.Span/time.Duration(config.Generations); {
+	case isNew && ok && age <= config.Span:
 		d.missed++
 	case !isNew && (!ok || age > longest):
 		d.wrong++
 	}
 	d.exact[string(d.key)] = d.now
-	return nil
 }
 
-func (d *deduper) report(w io.Writer) error {
+func (d *deduper) report(w io.Writer) {
 	fmt.Fprintf(w, "%d clicks, %d lines that are none\n", d.clicks, d.unparsed)
-	if d.window == nil {
-		return nil
+	if d.clicks == 0 {
+		return
 	}
-	size, err := d.window.WriteTo(io.Discard)
-	if err != nil {
-		return err
-	}
+	config := d.window.Config()
 	fmt.Fprintf(w, "from %s to %s\n", d.first.Format(time.RFC3339), d.now.Format(time.RFC3339))
-	fmt.Fprintf(w, "%d counted, %d dropped as repeats within %v\n", d.clicks-d.dropped, d.dropped, d.config.Span)
+	fmt.Fprintf(w, "%d counted, %d dropped as repeats within %v\n", d.clicks-d.dropped, d.dropped, config.Span)
 	fmt.Fprintf(w, "%d repeats missed, %d new clicks dropped by mistake: %.4f %%\n",
 		d.missed, d.wrong, 100*float64(d.wrong)/float64(max(d.clicks-d.dropped+d.wrong, 1)))
 	pairs := len(d.exact)
 	cost := d.costOfMap()
-	fmt.Fprintf(w, "window: %8.3f MB, whatever is added\n", float64(size)/1e6)
+	fmt.Fprintf(w, "window: %8.3f MB, whatever is added\n", float64(d.window.SizeBytes())/1e6)
 	fmt.Fprintf(w, "map:    %8.3f MB, for %d pairs of address and path\n", float64(cost)/1e6, pairs)
-	if rate := d.window.FPR(); rate > 1.1*d.config.FPR {
+	if rate := d.window.FPR(); rate > 1.1*config.FPR {
 		fmt.Fprintf(w, "warning: the window holds more than it was sized for, and errs in %.3g %% of new clicks: raise -n\n", 100*rate)
 	}
-	return nil
 }
 
 // costOfMap drops the map and returns how much memory that sets free.

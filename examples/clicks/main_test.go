@@ -2,13 +2,20 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/examples/internal/cli"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -26,7 +33,7 @@ not a click
 func runOutput(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := run(args, strings.NewReader(stdin), &out); err != nil {
+	if err := run(args, strings.NewReader(stdin), &out, nil); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()
@@ -81,7 +88,10 @@ func TestOverCapacity(t *testing.T) {
 
 func TestGenerated(t *testing.T) {
 	const n = 30000
-	d := newDeduper(window.Config{Capacity: n, FPR: 0.001, Span: 24 * time.Hour, Generations: 24})
+	d, err := newDeduper(window.Config{Capacity: n, FPR: 0.001, Span: 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := d.read(generate(n)); err != nil {
 		t.Fatal(err)
 	}
@@ -98,18 +108,27 @@ func TestGenerated(t *testing.T) {
 		t.Errorf("%d dropped by mistake", d.wrong)
 	}
 	var out bytes.Buffer
-	if err := d.report(&out); err != nil {
-		t.Fatal(err)
-	}
+	d.report(&out)
 	if got := out.String(); strings.Contains(got, "warning") {
 		t.Error(got)
 	}
 }
 
 func TestErrors(t *testing.T) {
-	for _, args := range [][]string{{"-span=0s", "-"}, {"-p=2", "-"}, {"-n=0", "-"}, {"/no/such/file"}} {
-		if err := run(args, strings.NewReader(logLines), new(bytes.Buffer)); err == nil {
-			t.Errorf("%v: no error", args)
-		}
+	dir := t.TempDir()
+	for _, test := range []struct{ args, want string }{
+		{"-span=0s -", "window: Span = 0s "},
+		{"-p=2 -", "window: FPR = 2 "},
+		{"-n=0 -", "window: Capacity = 0 "},
+		{"-n=-4 -", "not a whole number"},
+		{"/no/such/file", "open /no/such/file: "},
+		{dir, "read " + dir + ": is a directory"},
+	} {
+		err := run(strings.Fields(test.args), strings.NewReader(logLines), io.Discard, nil)
+		require.ErrorContains(t, err, test.want)
+		assert.LessOrEqual(t, strings.Count(err.Error(), dir), 1, "%v", err)
 	}
+	full := errors.New("full")
+	err := cli.Run(run, []string{"-n=1e3", "-"}, strings.NewReader(logLines), &testkit.LimitedWriter{N: 100, Err: full}, nil)
+	assert.ErrorIs(t, err, full)
 }

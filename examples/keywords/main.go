@@ -14,12 +14,13 @@ package main
 import (
 	"bufio"
 	_ "embed"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+
+	"github.com/seed79a3ff49/bloom/examples/internal/cli"
 )
 
 //go:embed words.txt
@@ -28,24 +29,13 @@ var defaultWords string
 //go:embed sample.txt
 var sample string
 
-func main() {
-	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "keywords:", err)
-		os.Exit(1)
-	}
-}
+func main() { cli.Main("keywords", run) }
 
-func run(args []string, stdin io.Reader, stdout io.Writer) error {
+func run(args []string, stdin io.Reader, stdout, _ io.Writer) error {
 	flags := flag.NewFlagSet("keywords", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	wordsFile := flags.String("words", "", "`file` of forbidden words, one a line (default: a small embedded list)")
 	fpr := flags.Float64("p", 0.01, "false-positive `rate` of the filter")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stdout, "usage: keywords [-words file] [-p rate] [file ...]")
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		return nil
-	} else if err != nil {
+	if err := cli.Parse(flags, "[-words file] [-p rate] [file ...]", args, stdout); err != nil {
 		return err
 	}
 
@@ -61,10 +51,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 			fmt.Fprintf(out, "%s:%d:%d: %s\n", name, m.line, m.column, m.word)
 		})
 		total.add(s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		return nil
+		return cli.Named(name, err)
 	}
 	if flags.NArg() == 0 {
 		err = check("sample", strings.NewReader(sample))
@@ -95,10 +82,7 @@ func loadList(name string, p float64) (*list, error) {
 	}
 	defer f.Close()
 	l, err := newList(f, p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return l, nil
+	return l, cli.Named(name, err)
 }
 
 func checkFile(name string, stdin io.Reader, check func(string, io.Reader) error) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/examples/internal/cli"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func mustList(t testing.TB, p float64, words ...string) *list {
@@ -119,7 +123,7 @@ func TestRun(t *testing.T) {
 
 	t.Run("sample", func(t *testing.T) {
 		var out strings.Builder
-		require.NoError(t, run(nil, nil, &out))
+		require.NoError(t, run(nil, nil, &out, nil))
 		assert.Contains(t, out.String(), "sample:3:37: lottery\n")
 		assert.Contains(t, out.String(), "sample:7:53: betrügerisch\n")
 		assert.Contains(t, out.String(), "\n147 words checked against a list of 17, ")
@@ -127,7 +131,7 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("files", func(t *testing.T) {
 		var out strings.Builder
-		require.NoError(t, run([]string{"-words", words, text, "-"}, strings.NewReader("BAR"), &out))
+		require.NoError(t, run([]string{"-words", words, text, "-"}, strings.NewReader("BAR"), &out, nil))
 		assert.Equal(t, text+":1:3: foo\n"+text+":2:1: BAR\nstandard input:1:1: BAR\n\n"+
 			"4 words checked against a list of 2, whose filter takes 8 bytes\n"+
 			"3 forbidden, 0 false positives of the filter\n"+
@@ -135,7 +139,7 @@ func TestRun(t *testing.T) {
 	})
 	t.Run("help", func(t *testing.T) {
 		var out strings.Builder
-		require.NoError(t, run([]string{"-h"}, nil, &out))
+		require.NoError(t, cli.Run(run, []string{"-h"}, nil, &out, nil))
 		assert.Contains(t, out.String(), "-words file")
 	})
 	for _, c := range []struct {
@@ -148,12 +152,16 @@ func TestRun(t *testing.T) {
 		{[]string{"-words", words, "-p", "2", text}, "words.txt: bloom: p = 2 "},
 		{[]string{"-words", filepath.Join(dir, "none")}, "none: no such file"},
 		{[]string{filepath.Join(dir, "none")}, "none: no such file"},
-		{[]string{dir}, "is a directory"},
+		{[]string{dir}, "read " + dir + ": is a directory"},
+		{[]string{"-words", dir}, "read " + dir + ": is a directory"},
 	} {
-		err := run(c.args, nil, io.Discard)
+		err := run(c.args, nil, io.Discard, nil)
 		require.ErrorContains(t, err, c.err)
 		assert.NotContains(t, err.Error(), "\n")
+		assert.LessOrEqual(t, strings.Count(err.Error(), dir), 1, "%v", err)
 	}
-	err := run([]string{"-"}, iotest.ErrReader(fmt.Errorf("broken pipe")), io.Discard)
+	full := errors.New("full")
+	assert.ErrorIs(t, cli.Run(run, nil, nil, &testkit.LimitedWriter{N: 10, Err: full}, nil), full)
+	err := run([]string{"-"}, iotest.ErrReader(fmt.Errorf("broken pipe")), io.Discard, nil)
 	assert.EqualError(t, err, "standard input: broken pipe")
 }

@@ -15,35 +15,29 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 
+	"github.com/seed79a3ff49/bloom/examples/internal/cli"
 	"github.com/seed79a3ff49/bloom/flower"
 )
 
-func main() {
-	log.SetFlags(0)
-	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
-		log.Fatal(err)
-	}
-}
+func main() { cli.Main("recurring", run) }
 
-func run(args []string, stdin io.Reader, stdout io.Writer) error {
+func run(args []string, stdin io.Reader, stdout, _ io.Writer) error {
 	flags := flag.NewFlagSet("recurring", flag.ContinueOnError)
-	t := flags.Uint64("t", 20_000, "other events after which to remember one")
-	recall := flags.Float64("recall", 0.9, "how surely to remember it then")
-	fpr := flags.Float64("fpr", 0.01, "how often new events may be taken for recurring ones")
-	n := flags.Int("n", 500_000, "number of events to generate")
-	svg := flags.String("svg", "", "file to draw to")
-	if err := flags.Parse(args); err != nil {
+	t := cli.Count(flags, "t", 20_000, "other `events` after which to remember one")
+	recall := flags.Float64("recall", 0.9, "`probability` of remembering it then")
+	fpr := flags.Float64("fpr", 0.01, "`probability` of taking a new event for a recurring one")
+	n := cli.Count(flags, "n", 500_000, "number of `events` to generate")
+	svg := flags.String("svg", "", "`file` to draw to")
+	if err := cli.Parse(flags, "[-t events] [-recall probability] [-fpr probability] [-n events] [-svg file] [file ...]", args, stdout); err != nil {
 		return err
 	}
 	config, err := flower.Optimal(*t, *recall, *fpr)
@@ -87,17 +81,17 @@ func readFile(name string, stdin io.Reader, event func(string)) error {
 	for lines.Scan() {
 		event(lines.Text())
 	}
-	return lines.Err()
+	return cli.Named(name, lines.Err())
 }
 
 // generate makes n events, one in five of which occurred before: between 10 and
 // 10 t events ago, each order of magnitude as often as the others.
-func generate(n int, t uint64, event func(string)) {
+func generate(n, t uint64, event func(string)) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	ids := make([]int, 0, n)
-	for i := range n {
+	var ids []int
+	for i := range int(min(n, math.MaxInt)) {
 		id := i
-		age := int(10 * math.Pow(float64(t), rnd.Float64()))
+		age := int(min(10*math.Pow(float64(t), rnd.Float64()), math.MaxInt32))
 		if rnd.IntN(5) == 0 && age < i {
 			id = ids[i-age]
 		}
@@ -111,7 +105,7 @@ const (
 	oldest  = 8  // times t: the last bucket's end
 )
 
-// detector asks a Flower for each event whether it recurs, and knows better.
+// detector asks the filter for each event whether it recurs, and knows better.
 type detector struct {
 	flower *flower.Filter
 	last   map[string]int // index of each event's last occurrence
@@ -136,7 +130,7 @@ func (d *detector) event(name string) {
 	isNew := d.flower.AddString(name)
 	last, ok := d.last[name]
 	if ok {
-		// A Flower's age is in additions of other keys; adding one of them
+		// The filter's age is in additions of other keys; adding one of them
 		// twice writes the same slots again.
 		age := d.since.count(last + 1)
 		d.since.remove(last)

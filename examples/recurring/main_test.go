@@ -12,8 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/examples/internal/cli"
 	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestRecall holds what is found to the formula, at every age.
@@ -64,7 +69,7 @@ func TestDistinct(t *testing.T) {
 func TestRun(t *testing.T) {
 	plot := filepath.Join(t.TempDir(), "plot.svg")
 	var out bytes.Buffer
-	if err := run([]string{"-n=20000", "-t=1000", "-svg", plot}, nil, &out); err != nil {
+	if err := run([]string{"-n=2e4", "-t=1000", "-svg", plot}, nil, &out, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"slots of 8 bits", "20000 events", "age up to", "formula", " 100.00%"} {
@@ -97,7 +102,7 @@ func TestRun(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	var out bytes.Buffer
-	if err := run([]string{"-"}, strings.NewReader("disk full\nno route\ndisk full\nno route\nno route\n"), &out); err != nil {
+	if err := run([]string{"-"}, strings.NewReader("disk full\nno route\ndisk full\nno route\nno route\n"), &out, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("5 events, 2 of them new, of which %.3f %%", 0.0)
@@ -107,9 +112,20 @@ func TestLines(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	for _, args := range [][]string{{"-t=0"}, {"-recall=1"}, {"-fpr=NaN"}, {"/no/such/file"}} {
-		if err := run(args, nil, io.Discard); err == nil {
-			t.Errorf("%v: no error", args)
-		}
+	dir := t.TempDir()
+	for _, test := range []struct{ args, want string }{
+		{"-t=0", "flower: t = 0 "},
+		{"-recall=1", "flower: recall = 1 "},
+		{"-fpr=NaN", "flower: fpr = NaN "},
+		{"-n=-4", "not a whole number"},
+		{"/no/such/file", "open /no/such/file: "},
+		{dir, "read " + dir + ": is a directory"},
+		{"-n=10 -svg=" + dir, "open " + dir + ": is a directory"},
+	} {
+		err := run(strings.Fields(test.args), nil, io.Discard, nil)
+		require.ErrorContains(t, err, test.want)
+		assert.LessOrEqual(t, strings.Count(err.Error(), dir), 1, "%v", err)
 	}
+	full := errors.New("full")
+	assert.ErrorIs(t, cli.Run(run, []string{"-n=0"}, nil, &testkit.LimitedWriter{N: 100, Err: full}, nil), full)
 }

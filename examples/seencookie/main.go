@@ -22,7 +22,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -31,29 +30,24 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/seed79a3ff49/bloom/examples/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Getenv("SEENCOOKIE_KEY"), os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "seencookie:", err)
-		os.Exit(1)
-	}
+	cli.Main("seencookie", func(args []string, _ io.Reader, stdout, _ io.Writer) error {
+		return run(ctx, args, os.Getenv("SEENCOOKIE_KEY"), stdout)
+	})
 }
 
 func run(ctx context.Context, args []string, key string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("seencookie", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	addr := flags.String("addr", "", "serve on this `address` until interrupted (default: serve a built-in client, then exit)")
-	n := flags.Uint64("n", 100, "`pages` that a cookie is sized for")
+	n := cli.Count(flags, "n", 100, "`pages` that a cookie is sized for")
 	p := flags.Float64("p", 0.01, "false-positive `rate` of a cookie after n pages")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stdout, "usage: seencookie [-addr address] [-n pages] [-p rate]")
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		return nil
-	} else if err != nil {
+	if err := cli.Parse(flags, "[-addr address] [-n pages] [-p rate]", args, stdout); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
@@ -88,7 +82,9 @@ func run(ctx context.Context, args []string, key string, stdout io.Writer) error
 	if *addr == "" {
 		return visitAll(ctx, home, len(pages), stdout)
 	}
-	fmt.Fprintf(stdout, "serving on %s\n", home)
+	if _, err := fmt.Fprintf(stdout, "serving on %s\n", home); err != nil {
+		return err
+	}
 	select {
 	case err := <-served:
 		return err

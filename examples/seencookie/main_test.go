@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/md5"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/examples/internal/cli"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 var testKey = []byte("a key for nothing but these tests")
@@ -301,7 +304,7 @@ func TestRun(t *testing.T) {
 	}{
 		{[]string{"-nonsense"}, "", "flag provided but not defined: -nonsense"},
 		{[]string{"extra"}, "", `unexpected argument "extra"`},
-		{[]string{"-n", "-1"}, "", `invalid value "-1"`},
+		{[]string{"-n", "-1"}, "", "not a whole number"},
 		{[]string{"-p", "NaN"}, "", "bloom: p = NaN"},
 		{[]string{"-n", "4000"}, "", "n = 4000"},
 		{[]string{"-addr", "127.0.0.1:notaport"}, "", "listen tcp"},
@@ -310,5 +313,10 @@ func TestRun(t *testing.T) {
 		err := run(t.Context(), c.args, c.key, io.Discard)
 		require.ErrorContains(t, err, c.err)
 		assert.NotContains(t, err.Error(), "\n")
+	}
+	full := errors.New("full")
+	for _, args := range [][]string{nil, {"-addr", "127.0.0.1:0"}} {
+		main := func(args []string, _ io.Reader, stdout, _ io.Writer) error { return run(t.Context(), args, "", stdout) }
+		assert.ErrorIs(t, cli.Run(main, args, nil, &testkit.LimitedWriter{N: 10, Err: full}, nil), full)
 	}
 }
