@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type config struct {
 	timeout   time.Duration
 	expect    uint64 // URLs
 	rate      float64
+	state     string // folder to save the crawl to, or empty
 	warn      func(string)
 	transport http.RoundTripper // nil for one that suits the number of workers
 }
@@ -55,8 +57,8 @@ type report struct {
 	fetched, pages, other, redirects, failed int
 	failure                                  error // the first
 	links, duplicates, offSite               int
-	longest, left                            int // URLs in the queue, and admitted but not fetched
-	admitted, urlBytes                       uint64
+	resumed, longest, left                   int     // URLs in the queue: at the start, at most and at the end
+	known, admitted, urlBytes                uint64  // URLs in the filter at the start, and new ones
 	missed                                   float64 // new URLs expected to have been dropped
 
 	filter *bloom.Filter
@@ -65,12 +67,15 @@ type report struct {
 }
 
 // crawl fetches what can be reached from cfg.start without leaving its scheme and
-// host. Where ctx ends first it returns the report so far and ctx's error. It
-// returns no report if nothing could be fetched at all.
+// host. It ends when there is nothing left to fetch, when it has made
+// cfg.maxPages requests, or when ctx ends; then it returns the report so far and
+// ctx's error. It returns no report if nothing could be fetched at all.
+//
+// With cfg.state it goes on with the crawl that was saved there, if there is one,
+// and saves it at the end. A request that ctx ended counts as not made.
 //
 // The calling goroutine owns the queue and the report, so neither needs a lock:
-// it hands out URLs to the workers, and they hand back links. The crawl is over
-// when the queue is empty and no worker has anything in hand.
+// it hands out URLs to the workers, and they hand back links.
 func crawl(ctx context.Context, cfg config) (*report, error) {
 	start, err := cfg.check()
 	if err != nil {
@@ -80,7 +85,24 @@ func crawl(ctx context.Context, cfg config) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &report{filter: filter, expect: cfg.expect, rate: cfg.rate}
+	left := &frontier{Start: start.String()}
+	fresh := true
+	if cfg.state != "" {
+		saved, seen, err := state{cfg.state}.load()
+		if err != nil {
+			return nil, err
+		}
+		if fresh = saved == nil; !fresh {
+			left = saved
+		}
+		if seen != nil {
+			filter = seen
+		}
+		if left.Start != start.String() {
+			return nil, fmt.Errorf("%s holds a crawl of %s", cfg.state, left.Start)
+		}
+	}
+	r := &report{filter: filter, known: filter.ApproxCount(), expect: cfg.expect, rate: cfg.rate}
 	queue := sieve.New(filter, bloom.SumString)
 	push := func(link string) {
 		rate := filter.FPR()
@@ -93,10 +115,17 @@ func crawl(ctx context.Context, cfg config) (*report, error) {
 		r.missed += rate / (1 - rate)
 		r.admitted++
 		r.urlBytes += uint64(len(link))
-		if r.admitted == cfg.expect+1 {
+		if r.known+r.admitted == max(r.known, cfg.expect)+1 {
 			cfg.warn(fmt.Sprintf("met more than the %d URLs that the filter is sized for; from here on it misses more new ones than 1 in %.3g", cfg.expect, 1/cfg.rate))
 		}
 	}
+	if fresh {
+		push(start.String())
+	}
+	for _, link := range left.Queued {
+		queue.Requeue(link)
+	}
+	r.resumed = len(left.Queued)
 
 	fetch := newFetcher(cfg, start)
 	jobs := make(chan string)
@@ -114,39 +143,54 @@ func crawl(ctx context.Context, cfg config) (*report, error) {
 	defer workers.Wait()
 	defer close(jobs)
 
-	push(start.String())
-	next, inHand := "", 0
+	inHand := 0
+	var interrupted []string
 	for {
-		if ctx.Err() != nil || r.fetched == cfg.maxPages {
-			next = "" // what is in hand ends by itself, as requests carry ctx
-		} else if next == "" {
-			next, _ = queue.Pop()
-		}
-		var out chan string // nil, on which nothing is sent, while there is no next
-		if next != "" {
+		// The oldest URL stays in the queue until a worker has taken it.
+		var out chan string // nil, on which nothing is sent, while there is none
+		next, ok := oldest(queue)
+		if ok && ctx.Err() == nil && r.fetched < cfg.maxPages {
 			out = jobs
 		} else if inHand == 0 {
 			break
 		}
+		r.longest = max(r.longest, queue.Len())
 		select {
 		case out <- next:
-			next = ""
+			queue.Pop()
 			inHand++
 			r.fetched++
 		case got := <-results:
 			inHand--
+			if got.kind == failed && ctx.Err() != nil {
+				interrupted = append(interrupted, got.url)
+				r.fetched--
+				continue
+			}
 			r.count(got)
 			for _, link := range got.links {
 				push(link)
 			}
-			r.longest = max(r.longest, queue.Len()+min(len(next), 1))
 		}
 	}
-	r.left = int(r.admitted) - r.fetched
-	if r.fetched == 1 && r.failed == 1 && ctx.Err() == nil {
+	left.Queued = slices.AppendSeq(interrupted, queue.All())
+	r.left = len(left.Queued)
+	if r.fetched == 1 && r.failed == 1 && fresh && ctx.Err() == nil {
 		return nil, r.failure
 	}
+	if cfg.state != "" {
+		if err := (state{cfg.state}).save(*left, filter); err != nil {
+			return r, err
+		}
+	}
 	return r, ctx.Err()
+}
+
+func oldest(queue *sieve.Queue[string]) (link string, ok bool) {
+	for link := range queue.All() {
+		return link, true
+	}
+	return "", false
 }
 
 // count adds what a worker has found, all but what the filter thinks of the links.
@@ -170,6 +214,7 @@ func (r *report) count(got result) {
 
 // A result is what became of one URL.
 type result struct {
+	url     string
 	kind    kind
 	err     error    // if failed
 	links   []string // to the same site, normalised
@@ -212,6 +257,12 @@ func newFetcher(cfg config, start *url.URL) *fetcher {
 }
 
 func (f *fetcher) fetch(ctx context.Context, link string) result {
+	r := f.get(ctx, link)
+	r.url = link
+	return r
+}
+
+func (f *fetcher) get(ctx context.Context, link string) result {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 	if err != nil {
 		return result{err: err}

@@ -6,6 +6,10 @@
 //	go run ./examples/crawler                             # a site of its own, on loopback
 //	go run ./examples/crawler -start https://example.com  # that site, as far as its host goes
 //
+// With -state it saves what it has seen, and what it has yet to fetch, to a folder:
+// at the end, after -max-pages requests, and at Ctrl-C. The next run with the same
+// folder goes on from there. (-expect and -p count when a crawl begins.)
+//
 // The price is a page missed now and then, when the filter takes a new URL for a
 // seen one. The report says how many such pages to expect, and the crawler warns
 // as soon as it has met more URLs than its filter was sized for.
@@ -20,42 +24,40 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"runtime"
 	"time"
+
+	"github.com/seed79a3ff49/bloom/examples/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "crawler:", err)
-		os.Exit(1)
-	}
+	cli.Main("crawler", func(args []string, _ io.Reader, stdout, stderr io.Writer) error {
+		return run(ctx, args, stdout, stderr)
+	})
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var cfg config
 	flags := flag.NewFlagSet("crawler", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	flags.StringVar(&cfg.start, "start", "", "`URL` to start from (default: a site that the program serves itself)")
 	flags.IntVar(&cfg.workers, "workers", 4, "`requests` at a time")
-	flags.IntVar(&cfg.maxPages, "max-pages", 10_000, "stop after this many `requests`")
+	maxPages := cli.Count(flags, "max-pages", 10_000, "stop after this many `requests`")
 	flags.Int64Var(&cfg.maxBody, "max-body", 1<<20, "look for links in the first so many `bytes` of a page")
 	flags.DurationVar(&cfg.timeout, "timeout", 10*time.Second, "for each request")
-	flags.Uint64Var(&cfg.expect, "expect", 10_000, "`URLs` that the filter is sized for")
+	expect := cli.Count(flags, "expect", 10_000, "`URLs` that the filter is sized for")
 	flags.Float64Var(&cfg.rate, "p", 1e-4, "false-positive `rate` of the filter when it holds as many")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(stdout, "usage: crawler [flags]")
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		return nil
-	} else if err != nil {
+	flags.StringVar(&cfg.state, "state", "", "`folder` to save the crawl to, and to go on from")
+	if err := cli.Parse(flags, "[flags]", args, stdout); err != nil {
 		return err
 	}
+	cfg.maxPages, cfg.expect = int(min(*maxPages, math.MaxInt)), *expect
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
@@ -63,6 +65,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 	var own *site
 	if cfg.start == "" {
+		if cfg.state != "" {
+			return errors.New("-state needs -start: the program's own site is another one each time")
+		}
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return err
@@ -85,7 +90,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintf(stdout, "\nThe site says: %d of its %d URLs were fetched, none more than %d times.\n",
 			distinct, len(own.urls()), most)
 	}
-	return err // interrupted: the report is of what was done until then
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted") // the report is of what was done until then
+	}
+	return err
 }
 
 func (r *report) write(w io.Writer) {
@@ -98,14 +106,16 @@ func (r *report) write(w io.Writer) {
 		line("", "first failure: %v", r.failure)
 	}
 	line("links", "%d: %d duplicates dropped, %d led off the site or were no URL", r.links, r.duplicates, r.offSite)
-	line("queue", "%d URLs at its longest, %d left at the end", r.longest, r.left)
-	size, exact := r.filter.M()/8, mapBytes(r.admitted, r.urlBytes)
-	line("memory", "%d bytes of filter; a map of the %d URLs takes %d, measured: %.1f times as much",
-		size, r.admitted, exact, float64(exact)/float64(size))
+	line("queue", "%d URLs at the start, %d at its longest, %d left at the end", r.resumed, r.longest, r.left)
+	if r.admitted > 0 {
+		size, exact := r.filter.M()/8, mapBytes(r.admitted, r.urlBytes)
+		line("memory", "%d bytes of filter; a map of the %d URLs takes %d, measured: %.1f times as much",
+			size, r.admitted, exact, float64(exact)/float64(size))
+	}
 	line("filter", "sized for %d URLs at a rate of %.2g, holds about %d at %.2g",
 		r.expect, r.rate, r.filter.ApproxCount(), r.filter.FPR())
 	line("missed", "%.2g new URLs expected to have been taken for duplicates", r.missed)
-	if r.admitted > r.expect {
+	if r.known+r.admitted > r.expect {
 		line("", "more than the filter was sized for: raise -expect")
 	}
 }

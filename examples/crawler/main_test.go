@@ -207,8 +207,8 @@ func TestInterrupt(t *testing.T) {
 	r, err := crawl(ctx, cfg)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 1, r.pages)
-	assert.Equal(t, 1+cfg.workers, r.fetched)
-	assert.Equal(t, cfg.workers, r.failed)
+	assert.Equal(t, 1, r.fetched, "requests that were ended do not count")
+	assert.Equal(t, 100, r.left)
 }
 
 func TestHrefs(t *testing.T) {
@@ -333,7 +333,9 @@ func TestRun(t *testing.T) {
 		{"-nonsense", "flag provided but not defined: -nonsense"},
 		{"extra", `unexpected argument "extra"`},
 		{"-workers 0", "workers = 0"},
-		{"-max-pages -1", "max-pages = -1"},
+		{"-max-pages 0", "max-pages = 0"},
+		{"-max-pages -1", "not a whole number"},
+		{"-state x", "-state needs -start"},
 		{"-max-body 0", "max-body = 0"},
 		{"-timeout -1s", "timeout = -1s"},
 		{"-p NaN", "bloom: p = NaN"},
