@@ -1,0 +1,6 @@
+//go:build !purego
+
+package window
+
+//go:noescape
+func prefetch(words *uint64, x, step, curve, lanes, shift uint64, pairs int)
