@@ -314,6 +314,7 @@ func TestFrozen(t *testing.T) {
 		{"growing/testdata/v1.frame", new(growing.Filter), 0},
 		{"window/testdata/v1.frame", windowAt(1_700_036_000), 300},
 		{"window/testdata/v1-blocks.frame", windowAt(1_700_072_000), 300},
+		{"window/testdata/v2.frame", windowAt(1_700_036_000), 300},
 	} {
 		data := bloom.Must(os.ReadFile(test.path))
 		require.NoError(t, test.set.UnmarshalBinary(data), test.path)

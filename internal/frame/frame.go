@@ -36,7 +36,7 @@ type Kind struct {
 var (
 	Blocked  = &Kind{"blocked", 'B', []int{1, 3}}
 	Flower   = &Kind{"flower", 'F', []int{3}}
-	Window   = &Kind{"window", 'W', []int{8}}
+	Window   = &Kind{"window", 'W', []int{8, 10}}
 	Counting = &Kind{"counting", 'C', []int{2}}
 	Growing  = &Kind{"growing", 'G', []int{2}}
 	kinds    = []*Kind{Blocked, Counting, Flower, Growing, Window}

@@ -1,0 +1,150 @@
+package window
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestGenerations holds the generation to floor(elapsed * gens / span), for times
+// in order.
+func TestGenerations(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, test := range []struct{ span, gens, most int64 }{
+		{7, 7, 2}, {1000, 7, 40}, {63, 63, 2}, {math.MaxInt64, 63, math.MaxInt64 / 100}, {int64(time.Hour), 24, int64(time.Hour)},
+	} {
+		t.Run(fmt.Sprintf("span=%d/gens=%d", test.span, test.gens), func(t *testing.T) {
+			var hand testkit.Clock
+			c := clock{now: hand.Now}
+			c.set(uint64(test.span), uint64(test.gens), hand.Now(), 0)
+			for hand.Elapsed() < math.MaxInt64-time.Duration(test.most) && hand.Elapsed() < 20_000*time.Duration(test.span/100+1) {
+				want := new(big.Int).Mul(big.NewInt(int64(hand.Elapsed())), big.NewInt(test.gens))
+				want.Div(want, big.NewInt(test.span))
+				if got := c.generation(); got != want.Uint64() {
+					t.Fatalf("generation %d after %d, want %d", got, hand.Elapsed(), want)
+				}
+				hand.Advance(time.Duration(rnd.Int64N(test.most) + 1))
+			}
+		})
+	}
+}
+
+func TestTimeNeverGoesBack(t *testing.T) {
+	var hand testkit.Clock
+	c := clock{now: hand.Now}
+	c.set(7, 7, hand.Now(), 0)
+	for _, step := range []struct {
+		move time.Duration
+		want uint64
+	}{{-5, 0}, {10, 5}, {-4, 5}, {4, 5}, {1, 6}, {1000, 1006}, {-1000, 1006}} {
+		hand.Advance(step.move)
+		require.Equal(t, step.want, c.generation(), "at %d", hand.Elapsed())
+	}
+	c.advance(hand.Now()) // of a goroutine that read the time long ago
+	require.EqualValues(t, 1006, c.generation())
+}
+
+// handCoarse is a coarse clock whose time and timer are moved by hand.
+type handCoarse struct {
+	clock
+	hand  testkit.Clock
+	reads int
+	after []time.Duration // what the timer was set to
+}
+
+func newHandCoarse(span time.Duration, gens uint64) *handCoarse {
+	h := new(handCoarse)
+	h.use(&h.clock)
+	h.set(uint64(span), gens, h.hand.Now(), 0)
+	return h
+}
+
+// use makes c read h's time.
+func (h *handCoarse) use(c *clock) {
+	c.now = func() time.Time {
+		h.reads++
+		return h.hand.Now()
+	}
+	c.wake = func(after time.Duration, _ func()) { h.after = append(h.after, after) }
+}
+
+// TestCoarseReads: one reading serves until the timer, which is set to a tenth of a
+// second, or to the end of the generation if that comes first.
+func TestCoarseReads(t *testing.T) {
+	h := newHandCoarse(2250*time.Millisecond, 2)
+	for range 12 {
+		for range 10 {
+			h.generation()
+		}
+		h.hand.Advance(100 * time.Millisecond)
+		h.tick()
+	}
+	require.Len(t, h.after, 12)
+	require.Equal(t, 24, h.reads, "the reader's and the timer's")
+	for i, after := range h.after {
+		want := 100 * time.Millisecond
+		if i == 11 {
+			want = 25 * time.Millisecond // of 1125
+		}
+		require.Equal(t, want, after, "reading %d", i)
+	}
+	require.EqualValues(t, 1, h.generation())
+
+	c := clock{now: h.hand.Now}
+	c.set(uint64(time.Hour), 1, h.hand.Now(), 0)
+	require.False(t, c.coarse, "another's time is read at each call")
+	c = clock{}
+	c.set(uint64(2*time.Second)-1, 2, h.hand.Now(), 0)
+	require.False(t, c.coarse, "a generation is shorter than a second")
+	c.set(uint64(2*time.Second), 2, h.hand.Now(), 0)
+	require.True(t, c.coarse)
+}
+
+// TestCoarseLate: until the timer goes off, calls take the old generation for the
+// current one. It then has lasted so much longer, and so has no later one.
+func TestCoarseLate(t *testing.T) {
+	const late = 10 * time.Minute
+	h := newHandCoarse(2*time.Hour, 2)
+	h.generation()
+	h.hand.Advance(30 * time.Minute)
+	h.tick() // far from the end: not late
+	h.hand.Advance(30*time.Minute - 1)
+	require.EqualValues(t, 0, h.generation())
+	h.hand.Advance(1 + late)
+	require.EqualValues(t, 0, h.generation(), "on the quick path")
+	h.tick()
+	require.EqualValues(t, 1, h.generation())
+	require.Equal(t, late, h.began().Sub(new(testkit.Clock).Now()))
+
+	h.tick()
+	h.hand.Advance(time.Hour - 1)
+	require.EqualValues(t, 1, h.generation(), "as long as any other")
+	h.hand.Advance(1)
+	h.tick()
+	require.EqualValues(t, 2, h.generation())
+	require.Equal(t, late, h.began().Sub(new(testkit.Clock).Now()))
+}
+
+// TestSystemTime runs on time.Now and its timers.
+func TestSystemTime(t *testing.T) {
+	t.Parallel() // it waits for two seconds
+	for _, span := range []time.Duration{60 * time.Millisecond, time.Second} {
+		c := Config{Capacity: 1000, FPR: 1e-6, Span: span, Generations: 1}
+		f, err := New(c)
+		require.NoError(t, err)
+		require.Equal(t, span == time.Second, f.clock.coarse)
+		start := time.Now()
+		require.True(t, f.AddString("key"))
+		for f.ContainsString("key") {
+			time.Sleep(time.Millisecond)
+		}
+		require.GreaterOrEqual(t, time.Since(start), span)
+	}
+}

@@ -1,0 +1,218 @@
+package window
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/words"
+)
+
+var errNoForm = errors.New("window: the zero Filter has no binary form")
+
+// The parameters of a frame. Its words are the blocks', one after the other, as
+// they are in generation paramGen. The bounds are what New makes. Frames of version
+// 1 end before paramCapacity, and their positions were made without curve.
+const (
+	paramSpan = iota
+	paramGens
+	paramK
+	paramBlocks
+	paramLanes
+	paramEpoch     // seconds since 1970, two's complement
+	paramEpochNano // and nanoseconds
+	paramGen
+	params1
+	paramCapacity = iota - 1
+	paramFPR      // as math.Float64bits has it
+	params2
+)
+
+// params returns the parameters of f's frame in generation g.
+func (f *Filter) params(g uint64) []uint64 {
+	epoch := f.clock.began()
+	params := []uint64{
+		paramSpan:      f.clock.span,
+		paramGens:      f.clock.gens,
+		paramK:         uint64(f.k),
+		paramBlocks:    f.blockCount,
+		paramLanes:     f.lanes,
+		paramEpoch:     uint64(epoch.Unix()),
+		paramEpochNano: uint64(epoch.Nanosecond()),
+		paramGen:       g,
+		paramCapacity:  f.capacity,
+		paramFPR:       math.Float64bits(f.fpr),
+	}
+	if f.curve == 0 {
+		return params[:params1]
+	}
+	return params
+}
+
+// SizeBytes returns the length of the binary form in bytes, which is nearly all
+// the memory that f takes. It is 0 for the zero Filter.
+func (f *Filter) SizeBytes() int64 {
+	switch {
+	case f.k == 0:
+		return 0
+	case f.curve == 0:
+		return frame.Size(params1, len(f.array))
+	}
+	return frame.Size(params2, len(f.array))
+}
+
+// AppendBinary appends f's binary form, which carries a checksum, to b. A key
+// whose Add returned before the call is in it. It returns an error only for
+// the zero Filter, which has none.
+func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
+	if f.k == 0 {
+		return b, errNoForm
+	}
+	a := frame.Appender{Bytes: slices.Grow(b, int(f.SizeBytes()))}
+	_, err := f.WriteTo(&a)
+	return a.Bytes, err
+}
+
+// MarshalBinary returns f's binary form; see [Filter.AppendBinary].
+func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes f's binary form to w through a small buffer; see
+// [Filter.AppendBinary]. Others that add or look up meanwhile wait for a block to
+// be copied, at most.
+func (f *Filter) WriteTo(w io.Writer) (int64, error) {
+	if f.k == 0 {
+		return 0, errNoForm
+	}
+	g := f.clock.generation()
+	n := int(f.words())
+	return frame.Window.WriteFunc(w, f.params(g), len(f.array), func(out []byte, from int) {
+		for len(out) > 0 {
+			i := uint64(from / n)
+			live := f.lockAt(i, g)
+			part := f.wordsOf(i)[from%n:]
+			part = part[:min(len(part), len(out)/8)]
+			words.Put(out, part, live, words.LittleEndian)
+			f.blocks[i].Unlock()
+			out = out[8*len(part):]
+			from += len(part)
+		}
+	})
+}
+
+// UnmarshalBinary makes f the filter whose binary form data is, to the last
+// byte. The time since counts: what was encoded an hour ago has aged by an hour, by
+// the Now that f was made with, or else by the system's time. On error, which wraps
+// [bloom.ErrFormat], f is unchanged. It does not retain data.
+func (f *Filter) UnmarshalBinary(data []byte) error {
+	params, array, err := frame.Window.Unmarshal(data, checkParams)
+	if err != nil {
+		return err
+	}
+	f.restore(params, array)
+	return nil
+}
+
+// ReadFrom makes f the filter whose binary form r yields next, as
+// [Filter.UnmarshalBinary] does, and reads no byte more. It allocates as data
+// arrives. On error f is unchanged. The error is r's own, or it wraps
+// [bloom.ErrFormat] if r ends too early or holds anything else.
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+	params, array, n, err := frame.Window.Read(r, checkParams)
+	if err != nil {
+		return n, err
+	}
+	f.restore(params, array)
+	return n, nil
+}
+
+// AppendText appends the standard base64 encoding of f's binary form to b. The zero
+// Filter is the empty text.
+func (f *Filter) AppendText(b []byte) ([]byte, error) {
+	if f.k == 0 {
+		return b, nil
+	}
+	return frame.AppendText(b, f)
+}
+
+// MarshalText returns the standard base64 encoding of f's binary form. With it a
+// *Filter is a string in JSON. The zero Filter is the empty text.
+func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the
+// zero Filter.
+func (f *Filter) UnmarshalText(text []byte) error {
+	if len(text) > 0 {
+		return frame.UnmarshalText("window", text, f)
+	}
+	f.layout, f.blocks, f.array = layout{}, nil, nil
+	f.capacity, f.fpr = 0, 0
+	f.clock.span, f.clock.gens = 0, 0
+	return nil
+}
+
+// SaveFile writes f's binary form to a file at path, for [LoadFile]. Whatever
+// happens meanwhile, a crash included, path holds what it held before or all of f.
+// See [bloom.Filter.SaveFile] for permissions, links and temporary files.
+func (f *Filter) SaveFile(path string) error {
+	if f.k == 0 {
+		return errNoForm
+	}
+	return frame.Window.SaveFile(path, f)
+}
+
+// LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
+// which wraps [bloom.ErrFormat], if the file has changed since. The filter reads the
+// system's time; to set another, decode the file into a filter made with a Now.
+func LoadFile(path string) (*Filter, error) {
+	f := new(Filter)
+	if err := frame.Window.LoadFile(path, f); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// checkParams returns how many words there should be.
+func checkParams(p []uint64) (uint64, error) {
+	if p[paramGens] > maxGenerations || p[paramSpan] > math.MaxInt64 {
+		return 0, fmt.Errorf("span of %d ns, %d generations", p[paramSpan], p[paramGens])
+	}
+	if err := checkTime(int64(p[paramSpan]), int64(p[paramGens])); err != nil {
+		return 0, err
+	}
+	perWord := uint64(64) >> laneBits(p[paramGens])
+	k, blocks, lanes := p[paramK], p[paramBlocks], p[paramLanes]
+	switch {
+	case k < 2 || k > maxK || k%2 != 0:
+		return 0, fmt.Errorf("k = %d", k)
+	case lanes < minLanes && blocks != 1 || lanes > 2*minLanes || lanes == 0 || lanes%perWord != 0:
+		return 0, fmt.Errorf("%d blocks of %d positions", blocks, lanes)
+	case blocks < 1 || blocks > frame.MaxWords/(lanes/perWord):
+		return 0, fmt.Errorf("block count %d", blocks)
+	case p[paramEpochNano] >= uint64(time.Second):
+		return 0, fmt.Errorf("epoch with %d ns", p[paramEpochNano])
+	case p[paramGen] > math.MaxInt64:
+		return 0, fmt.Errorf("generation = %d", p[paramGen])
+	}
+	if len(p) == params2 {
+		c := Config{Capacity: p[paramCapacity], FPR: math.Float64frombits(p[paramFPR]),
+			Span: time.Duration(p[paramSpan]), Generations: int(p[paramGens])}
+		if err := c.check(); err != nil {
+			return 0, err
+		}
+	}
+	return blocks * (lanes / perWord), nil
+}
+
+func (f *Filter) restore(p, array []uint64) {
+	f.layout = layout{int(p[paramK]), p[paramBlocks], p[paramLanes], laneBits(p[paramGens])}
+	f.capacity, f.fpr, f.curve = 0, 0, 0
+	if len(p) == params2 {
+		f.capacity, f.fpr, f.curve = p[paramCapacity], math.Float64frombits(p[paramFPR]), curve
+	}
+	f.clock.set(p[paramSpan], p[paramGens], time.Unix(int64(p[paramEpoch]), int64(p[paramEpochNano])), p[paramGen])
+	f.setArray(array, p[paramGen])
+}

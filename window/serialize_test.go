@@ -1,0 +1,288 @@
+package window
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// small returns a filter of two live generations with a key in each.
+func small(hand *testkit.Clock) *Filter {
+	f := bloom.Must(New(Config{Capacity: 4, FPR: 0.01, Span: time.Hour, Generations: 2, Now: hand.Now}))
+	hand.Advance(5 * time.Hour)
+	f.AddString("old")
+	hand.Advance(30 * time.Minute)
+	f.AddString("new")
+	return f
+}
+
+func TestBytes(t *testing.T) {
+	data := bloom.Must(small(new(testkit.Clock)).MarshalBinary())
+	const want = "424c4d5702000000" +
+		"00a0b83046030000" + "0200000000000000" + "0600000000000000" + "0100000000000000" +
+		"4000000000000000" + "00ca9a3b00000000" + "0000000000000000" + "0b00000000000000" +
+		"0400000000000000" + "7b14ae47e17a843f" + "0800000000000000" + "0000000004000000" +
+		"0004000000000800" + "0000040400000000" + "0c00000000000008" + "0000000000080400" +
+		"0000000000000000" + "0000000800000000" +
+		"2603e10b"
+	require.Equal(t, want, hex.EncodeToString(data))
+}
+
+// TestVersion1 reads frames of the first version, and writes what it read.
+func TestVersion1(t *testing.T) {
+	for _, name := range []string{"v1.frame", "v1-blocks.frame"} {
+		data := bloom.Must(os.ReadFile(filepath.Join("testdata", name)))
+		past := bloom.Must(New(Config{Capacity: 1, FPR: 0.5, Span: 1, Generations: 1, Now: func() time.Time { return time.Unix(0, 0) }}))
+		require.NoError(t, past.UnmarshalBinary(data))
+		require.True(t, past.ContainsString("999"))
+		require.Zero(t, past.Config().Capacity)
+		require.EqualValues(t, len(data), past.SizeBytes())
+		require.True(t, bytes.Equal(data, bloom.Must(past.MarshalBinary())), name)
+	}
+}
+
+// TestEncoding decodes in every way, and has the copies age with the original.
+func TestEncoding(t *testing.T) {
+	for _, n := range []uint64{100, 200000} {
+		var hand testkit.Clock
+		c := Config{Capacity: n, FPR: 0.01, Span: 24 * time.Hour, Generations: 24, Now: hand.Now}
+		f := bloom.Must(New(c))
+		unused := fill(f, &hand, c)
+		for i := range n / 4 {
+			f.AddHash(bloom.SumUint64(unused + i))
+		}
+		var out bytes.Buffer
+		wrote, err := f.WriteTo(&out)
+		require.NoError(t, err)
+		require.EqualValues(t, out.Len(), wrote)
+		require.Equal(t, wrote, f.SizeBytes())
+		data := bytes.Clone(out.Bytes())
+		require.True(t, bytes.Equal(append([]byte("before"), data...), bloom.Must(f.AppendBinary([]byte("before")))))
+
+		copies := map[string]*Filter{}
+		for _, name := range []string{"binary", "stream", "text", "file"} {
+			copies[name] = bloom.Must(New(Config{Capacity: 7, FPR: 0.5, Span: 1, Generations: 1, Now: hand.Now}))
+		}
+		require.NoError(t, copies["binary"].UnmarshalBinary(data))
+		out.WriteString("after")
+		read, err := copies["stream"].ReadFrom(iotest.HalfReader(&out))
+		require.NoError(t, err)
+		require.Equal(t, wrote, read)
+		require.Equal(t, "after", out.String())
+		require.NoError(t, copies["text"].UnmarshalText(bloom.Must(f.MarshalText())))
+		path := filepath.Join(t.TempDir(), "window")
+		require.NoError(t, f.SaveFile(path))
+		bloom.Must(LoadFile(path))
+		require.NoError(t, frame.Window.LoadFile(path, copies["file"]))
+
+		for name, copied := range copies {
+			want, got := f.Config(), copied.Config()
+			want.Now, got.Now = nil, nil
+			require.Equal(t, want, got, name)
+		}
+		for range 27 {
+			want := bloom.Must(f.MarshalBinary())
+			for name, copied := range copies {
+				require.True(t, bytes.Equal(want, bloom.Must(copied.MarshalBinary())), name)
+			}
+			for i := uint64(0); i < unused+n; i += n / 100 {
+				h := bloom.SumUint64(i)
+				require.Equal(t, f.ContainsHash(h), copies["binary"].ContainsHash(h))
+			}
+			hand.Advance(time.Hour)
+		}
+		require.Zero(t, copies["binary"].FPR())
+	}
+}
+
+// TestEncodingMoves encodes while keys are added in later generations. The older
+// generation's form must not show them in its own columns.
+func TestEncodingMoves(t *testing.T) {
+	for _, test := range []struct {
+		generations int
+		step        time.Duration // of time, at each piece written
+	}{{15, 24 * time.Hour / 15}, {24, time.Hour}, {15, 7 * 24 * time.Hour}, {24, 25*time.Hour + 1}} {
+		t.Run(fmt.Sprintf("generations=%d/step=%v", test.generations, test.step), func(t *testing.T) {
+			var hand testkit.Clock
+			c := Config{Capacity: 100000, FPR: 0.01, Span: 24 * time.Hour, Generations: test.generations, Now: hand.Now}
+			f := bloom.Must(New(c))
+			unused := fill(f, &hand, c)
+			before := bloom.Must(f.MarshalBinary())
+			var out bytes.Buffer
+			pieces := 0
+			_, err := f.WriteTo(writerFunc(func(p []byte) (int, error) {
+				pieces++
+				hand.Advance(test.step)
+				for range 2000 {
+					f.AddHash(bloom.SumUint64(unused))
+					unused++
+				}
+				return out.Write(p)
+			}))
+			require.NoError(t, err)
+			require.Greater(t, pieces, 3)
+			require.NoError(t, new(Filter).UnmarshalBinary(out.Bytes()))
+			const start = 8 + 8*params2
+			require.Equal(t, before[:start], out.Bytes()[:start])
+			kept := 0
+			for i := start; i < len(before)-4; i++ {
+				if out.Bytes()[i]&^before[i] != 0 {
+					t.Fatalf("byte %d has bits of a later generation", i)
+				}
+				kept += bits.OnesCount8(out.Bytes()[i])
+			}
+			require.NotZero(t, kept)
+		})
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// TestRestored restores on the system's time what was encoded an hour ago.
+func TestRestored(t *testing.T) {
+	start := time.Now().Add(-3 * time.Hour)
+	now := start
+	f := bloom.Must(New(Config{Capacity: 1000, FPR: 1e-9, Span: 90 * time.Minute,
+		Now: func() time.Time { return now }}))
+	now = start.Add(time.Hour)
+	f.AddString("two hours ago")
+	now = start.Add(2 * time.Hour)
+	f.AddString("an hour ago")
+	require.True(t, f.ContainsString("two hours ago"))
+	data := bloom.Must(f.MarshalBinary())
+
+	var restored Filter
+	require.NoError(t, restored.UnmarshalBinary(data))
+	require.False(t, restored.ContainsString("two hours ago"))
+	require.True(t, restored.ContainsString("an hour ago"))
+	require.True(t, restored.AddString("now"))
+	require.Nil(t, restored.Config().Now)
+
+	// A receiver's own Now goes on telling the time.
+	now = start.Add(4 * time.Hour)
+	require.NoError(t, f.UnmarshalBinary(data))
+	require.False(t, f.ContainsString("an hour ago"))
+}
+
+func TestJSON(t *testing.T) {
+	type record struct{ Recent *Filter }
+	f := bloom.Must(New(Config{Capacity: 1000, FPR: 0.01, Span: time.Hour}))
+	f.AddString("key")
+	var got record
+	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(record{f})), &got))
+	require.True(t, got.Recent.ContainsString("key"))
+
+	got.Recent = new(Filter)
+	data := bloom.Must(json.Marshal(got))
+	require.JSONEq(t, `{"Recent":""}`, string(data))
+	got.Recent = f
+	require.NoError(t, json.Unmarshal(data, &got))
+	require.False(t, f.ContainsString("key"))
+	require.Zero(t, f.SizeBytes())
+
+	require.ErrorIs(t, f.UnmarshalText([]byte("!")), bloom.ErrFormat)
+	_, err := json.Marshal(*new(struct{ Recent Filter }))
+	require.ErrorContains(t, err, "HoldAPointer")
+}
+
+func TestNoForm(t *testing.T) {
+	var f Filter
+	_, err := f.MarshalBinary()
+	require.ErrorIs(t, err, errNoForm)
+	_, err = f.WriteTo(io.Discard)
+	require.ErrorIs(t, err, errNoForm)
+	require.ErrorIs(t, f.SaveFile(filepath.Join(t.TempDir(), "none")), errNoForm)
+}
+
+func TestDamage(t *testing.T) {
+	var hand testkit.Clock
+	f := small(&hand)
+	good := bloom.Must(f.MarshalBinary())
+	testkit.Damage(t, good, f.UnmarshalBinary)
+	testkit.Damage(t, good, func(data []byte) error {
+		n, err := f.ReadFrom(bytes.NewReader(data))
+		if err == nil && int(n) < len(data) {
+			return bloom.ErrFormat // it leaves what follows
+		}
+		return err
+	})
+	require.Equal(t, good, bloom.Must(f.MarshalBinary()), "errors changed the receiver")
+}
+
+// TestParams changes one parameter at a time, under a valid checksum.
+func TestParams(t *testing.T) {
+	good := [params2]uint64{uint64(time.Hour), 24, 8, 2, 8192, 1e9, 5, 7, 1000, math.Float64bits(0.01)}
+	for _, n := range []int{params1, params2} {
+		words, err := checkParams(good[:n])
+		require.NoError(t, err)
+		require.EqualValues(t, 8192, words)
+	}
+	for i, values := range [params2][]uint64{
+		paramSpan:      {0, 23, 1 << 63, math.MaxUint64},
+		paramGens:      {0, 64, 1 << 63, math.MaxUint64},
+		paramK:         {0, 1, 9, 256, 1 << 63},
+		paramBlocks:    {0, frame.MaxWords/4096 + 1, 1 << 63, math.MaxUint64},
+		paramLanes:     {0, 1, 8190, 8193, 16386, 1 << 32, math.MaxUint64},
+		paramEpochNano: {1e9, math.MaxUint64},
+		paramGen:       {1 << 63, math.MaxUint64},
+		paramCapacity:  {0},
+		paramFPR:       {0, math.Float64bits(1), math.Float64bits(math.NaN()), math.MaxUint64},
+	} {
+		for _, value := range values {
+			bad := good
+			bad[i] = value
+			var f Filter
+			for _, n := range []int{0, 8192, 16386} {
+				err := f.UnmarshalBinary(frame.Window.Append(nil, bad[:], testkit.Words(n)))
+				require.ErrorIs(t, err, bloom.ErrFormat, "parameter %d = %d", i, value)
+				require.False(t, f.ContainsString("key"))
+			}
+		}
+	}
+	good[paramBlocks] = frame.MaxWords / 4096
+	words, err := checkParams(good[:])
+	require.NoError(t, err)
+	require.EqualValues(t, frame.MaxWords/4096*4096, words)
+}
+
+func FuzzFilter(f *testing.F) {
+	var hand testkit.Clock
+	good := bloom.Must(small(&hand).MarshalBinary())
+	f.Add(good)
+	f.Add(good[:len(good)-1])
+	f.Add([]byte{})
+	f.Add(frame.Window.Append(nil, []uint64{1, 1, 2, 1, 8, math.MaxUint64, 0, math.MaxInt64}, testkit.Words(1)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := new(Filter).UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+		}
+		data = testkit.Sealed(data)
+		var w Filter
+		if err := w.UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.Zero(t, w.k)
+			return
+		}
+		w.clock.now, w.clock.coarse = hand.Now, false
+		w.AddString("key")
+		require.True(t, w.ContainsString("key"))
+		require.NoError(t, new(Filter).UnmarshalBinary(bloom.Must(w.MarshalBinary())))
+	})
+}

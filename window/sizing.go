@@ -1,0 +1,108 @@
+package window
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/param"
+)
+
+const (
+	defaultGenerations = 15
+	maxGenerations     = 63
+	maxK               = 254
+	minLanes           = 8192 // in a block, if there are several
+)
+
+// layout is where a window's bits lie.
+//
+// A position is a lane of 1<<laneBits bits, the smallest lane that holds the live
+// generations: generation g has bit g mod the lane's width. Every block has the
+// same number of lanes, which fill whole words.
+type layout struct {
+	k          int // positions of a key, an even number
+	blockCount uint64
+	lanes      uint64 // in a block
+	laneBits   uint
+}
+
+// words returns the number of words in a block.
+func (l *layout) words() uint64 { return l.lanes >> (6 - l.laneBits) }
+
+// check returns an error that names the field unless c can be laid out.
+func (c *Config) check() error {
+	if c.Capacity == 0 {
+		return fmt.Errorf("window: Capacity = 0 is not at least 1")
+	}
+	if err := param.Rate("window", "FPR", c.FPR); err != nil {
+		return err
+	}
+	return checkTime(int64(c.Span), int64(c.Generations))
+}
+
+func checkTime(span, generations int64) error {
+	switch {
+	case generations < 1 || generations > maxGenerations:
+		return fmt.Errorf("window: Generations = %d is outside [1, %d]", generations, maxGenerations)
+	case span < generations:
+		return fmt.Errorf("window: Span = %v is too short for %d generations", time.Duration(span), generations)
+	}
+	return nil
+}
+
+// layout returns the layout for c, or an error if that is too large.
+func (c *Config) layout() (layout, error) {
+	l := layout{laneBits: laneBits(uint64(c.Generations))}
+	k, blocks, lanes := size(float64(c.Capacity)/float64(c.Generations), c.FPR/float64(c.Generations+1))
+	perWord := float64(uint64(64) >> l.laneBits)
+	lanes = math.Ceil(lanes/perWord) * perWord
+	if words := blocks * lanes / perWord; !(words <= frame.MaxWords) {
+		return l, fmt.Errorf("window: Capacity = %d, FPR = %v need %.3g bytes, more than %d",
+			c.Capacity, c.FPR, 8*words, uint64(8*frame.MaxWords))
+	}
+	l.k, l.blockCount, l.lanes = k, uint64(blocks), uint64(lanes)
+	return l, nil
+}
+
+// laneBits returns the logarithm of the smallest lane of at least 8 bits that
+// holds a bit for each live generation.
+func laneBits(generations uint64) uint { return uint(max(3, bits.Len64(generations))) }
+
+// size returns the number of hashes for n keys in a generation of false-positive
+// rate p, how many blocks hold it, and of how many lanes each.
+func size(n, p float64) (k int, blocks, lanes float64) {
+	// With the fewest hashes that take at most 5 % more memory than the best
+	// number, which makes a fifth less of them. They come in pairs.
+	ideal := -math.Log2(p)
+	for k = 2; k < maxK && float64(k) < ideal && perKey(k, p) > 1.05*ideal/math.Ln2; {
+		k += 2
+	}
+	n = math.Ceil(n)
+	blocks = 1
+	// What few lanes need more. The share of them that a key of few keys hits
+	// varies, and its k-th power is larger on average than the average's. The less
+	// p is, the more matter pairs of keys that share all their positions, which
+	// happens once in about (lanes^2 k/2)^2 times.
+	lanes = n*perKey(k, p) + 8 + float64(k*k)/32
+	if lanes >= 2*minLanes {
+		// Blocks get more or less than their share of the keys: Poisson's
+		// variance, relative to the mean, is one over the keys of a block.
+		// Where the rate grows as the e-th power of the load, its mean grows
+		// by e(e-1)/2 times that, to second order.
+		fill := math.Pow(p, 1/float64(k))
+		e := -float64(k) * math.Log1p(-fill) * (1 - fill) / fill
+		p /= math.Exp(max(0, e*(e-1)/2) * perKey(k, p) / minLanes)
+		lanes = n * perKey(k, p)
+		blocks = math.Floor(lanes / minLanes)
+	}
+	return k, blocks, math.Ceil(max(lanes/blocks, 64))
+}
+
+// perKey returns how many bits a Bloom filter of k hashes has for each key when
+// its false-positive rate is p: (1 - e^(-k/perKey))^k = p.
+func perKey(k int, p float64) float64 {
+	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
+}
