@@ -10,10 +10,10 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// useAVX2 reports a processor with AVX2, BMI2 and FMA. Where it is false, or a
-// function below is given what it does not do (keys longer than directLen, filters
-// that are zero), the function goes on in its portable form.
-var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2 && cpu.X86.HasFMA
+// useAVX2 reports a processor with AVX2 and BMI2. Where it is false, or a function
+// below is given what it does not do (a key longer than directLen, a filter that is zero
+// or has more than narrowBlocks), the function goes on in its portable form.
+var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
 // directLen is the longest key that assembly hashes, in bytes.
 const directLen = 128
@@ -30,31 +30,106 @@ func filterContains(f *Filter, key []byte) bool
 //go:noescape
 func filterContainsHash(f *Filter, h bloom.Hash) bool
 
-//go:noescape
-func syncContains(f *SyncFilter, key []byte) bool
+func filterAddPortable(f *Filter, key []byte) bool            { return f.AddHash(bloom.Sum(key)) }
+func filterAddHashPortable(f *Filter, h bloom.Hash) bool      { return f.add(h) }
+func filterContainsPortable(f *Filter, key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
+func filterContainsHashPortable(f *Filter, h bloom.Hash) bool { return f.contains(h) }
 
-//go:noescape
-func syncContainsHash(f *SyncFilter, h bloom.Hash) bool
+// A SyncFilter is read as a Filter. Assembly loads a block at once. This processor does
+// that in aligned pieces of 8 bytes at least, and its atomic loads of words are plain
+// ones.
 
-func filterAddPortable(f *Filter, key []byte) bool              { return f.AddHash(bloom.Sum(key)) }
-func filterAddHashPortable(f *Filter, h bloom.Hash) bool        { return f.add(h) }
-func filterContainsPortable(f *Filter, key []byte) bool         { return f.ContainsHash(bloom.Sum(key)) }
-func filterContainsHashPortable(f *Filter, h bloom.Hash) bool   { return f.contains(h) }
-func syncContainsPortable(f *SyncFilter, key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
-func syncContainsHashPortable(f *SyncFilter, h bloom.Hash) bool { return f.contains(h) }
+func syncContains(s *SyncFilter, key []byte) bool       { return filterContains(&s.f, key) }
+func syncContainsHash(s *SyncFilter, h bloom.Hash) bool { return filterContainsHash(&s.f, h) }
 
-// batchChunk is how many hashes a batch hands to assembly at once: it cannot be
-// preempted, and should return within some microseconds.
-const batchChunk = 1024
+func syncContainsBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
+	filterContainsBatch(&s.f, dst, hs)
+}
 
-// blocksAdd adds the H1 of count hashes, count > 0, to a filter that is not zero,
-// and returns how many changed a block. It needs useAVX2.
+const (
+	// fetchAhead is how many digests ahead of its use a block is fetched, so that many
+	// cache misses overlap. Filters of less than fetchWords are in a cache that is
+	// near enough.
+	fetchAhead = 32
+	fetchWords = 1 << 20 / 8
+
+	// batchChunk is how many digests assembly does at once. Nothing interrupts it. So
+	// a garbage collection waits for the end of a chunk, and for each of its blocks a
+	// page may have to be made.
+	batchChunk = 64
+)
+
+func filterAddBatch(f *Filter, hs []bloom.Hash) (added int) {
+	if f.fast == 0 {
+		return f.addBatch(hs)
+	}
+	fetch := f.startFetching(hs)
+	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
+		added += addChunk(f, hs, min(len(hs), batchChunk), fetch)
+	}
+	return added
+}
+
+func filterContainsBatch(f *Filter, dst []bool, hs []bloom.Hash) {
+	if f.fast == 0 {
+		f.containsBatch(dst, hs)
+		return
+	}
+	fetch := f.startFetching(hs)
+	for len(hs) > 0 {
+		n := min(len(hs), batchChunk)
+		containsChunk(f, dst, hs, n, fetch)
+		dst, hs = dst[n:], hs[n:]
+	}
+}
+
+// startFetching fetches the blocks of the first digests, if f is so large that fetching
+// pays. It reports whether it is.
+func (f *Filter) startFetching(hs []bloom.Hash) bool {
+	if len(f.words) < fetchWords || len(hs) == 0 {
+		return false
+	}
+	fetchBlocks(f, &hs[0], min(len(hs), fetchAhead))
+	return true
+}
+
+// further returns for how many of the first n digests there is one fetchAhead digests
+// later.
+func further(hs []bloom.Hash, n int, fetch bool) int {
+	if !fetch {
+		return 0
+	}
+	return max(0, min(n, len(hs)-fetchAhead))
+}
+
+// A call of a Go function that is not inlined can be interrupted. A loop with nothing but
+// assembly in it cannot.
+
+//go:noinline
+func addChunk(f *Filter, hs []bloom.Hash, n int, fetch bool) int {
+	return addBlocks(f, &hs[0], n, further(hs, n, fetch))
+}
+
+//go:noinline
+func containsChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
+	containBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
+}
+
+// The following take count digests, count > 0, for a filter that fast says they are
+// for.
+
+// fetchBlocks fetches the blocks of digests.
 //
 //go:noescape
-func blocksAdd(f *Filter, hs *bloom.Hash, count int) int
+func fetchBlocks(f *Filter, hs *bloom.Hash, count int)
 
-// blocksContain sets count elements of dst, count > 0. It needs what blocksAdd
-// needs.
+// addBlocks adds digests and returns how many changed the filter. It fetches the blocks
+// of so many further digests, which begin fetchAhead after the first.
 //
 //go:noescape
-func blocksContain(f *Filter, hs *bloom.Hash, count int, dst *bool)
+func addBlocks(f *Filter, hs *bloom.Hash, count, further int) int
+
+// containBlocks sets count elements of dst. It fetches as addBlocks does.
+//
+//go:noescape
+func containBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)

@@ -4,64 +4,140 @@
 #include "textflag.h"
 #include "hash_amd64.h"
 
-DATA blockSalts<>+0(SB)/8, $0x44974d9147b6137b
-DATA blockSalts<>+8(SB)/8, $0xa2b7289d8824ad5b
-DATA blockSalts<>+16(SB)/8, $0x2df1424b705495c7
-DATA blockSalts<>+24(SB)/8, $0x5c6bfb319efc4947
-GLOBL blockSalts<>(SB), RODATA|NOPTR, $32
+// Once a key is hashed, its registers are free but for hash1 and hash2.
+#define words   SI
+#define length  R8 // of words, four times the number of blocks
+#define lines   CX // of a key
+#define value   R9 // of a line, and then where in words its block is
+#define mask    Y0
+#define held    Y1 // a block
+#define missing Y3 // the bits that were not set in any line so far
+#define salts   Y4
+#define ones    Y5 // in each 32-bit word
 
-DATA blockOnes<>+0(SB)/8, $0x0000000100000001
-DATA blockOnes<>+8(SB)/8, $0x0000000100000001
-DATA blockOnes<>+16(SB)/8, $0x0000000100000001
-DATA blockOnes<>+24(SB)/8, $0x0000000100000001
-GLOBL blockOnes<>(SB), RODATA|NOPTR, $32
+DATA lineSalts<>+0(SB)/8, $0x44974d9147b6137b
+DATA lineSalts<>+8(SB)/8, $0xa2b7289d8824ad5b
+DATA lineSalts<>+16(SB)/8, $0x2df1424b705495c7
+DATA lineSalts<>+24(SB)/8, $0x5c6bfb319efc4947
+GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 
-// The block of hash h is at byte (high half of h * number of blocks >> 32) * 32.
-// The length of words is four times the number of blocks.
-#define OFFSET(h, words, reg) \
-	MOVL h, reg      \
-	IMULQ words, reg \
-	SHRQ $34, reg    \
-	SHLQ $5, reg
+DATA lineOnes<>+0(SB)/8, $0x0000000100000001
+DATA lineOnes<>+8(SB)/8, $0x0000000100000001
+DATA lineOnes<>+16(SB)/8, $0x0000000100000001
+DATA lineOnes<>+24(SB)/8, $0x0000000100000001
+GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 
-// LOCATE sets Y2 to the block of hash AX in the filter at DX, which lies at AX from
-// SI, and Y0 to the bits of the hash in it.
-#define LOCATE \
-	VMOVD AX, X0                        \
-	VPBROADCASTD X0, Y0                 \
-	SHRQ $32, AX                        \
-	MOVQ Filter_words+0(DX), SI  \
-	IMULQ Filter_words+8(DX), AX \
-	VPMULLD blockSalts<>(SB), Y0, Y0    \
-	VMOVDQU blockOnes<>(SB), Y1         \
-	SHRQ $34, AX                        \
-	SHLQ $5, AX                         \
-	VPSRLD $27, Y0, Y0                  \
-	VPSLLVD Y0, Y1, Y0                  \
-	VMOVDQU (SI)(AX*1), Y2
+// OPEN loads what LOCATE needs of the filter at DX.
+#define OPEN                              \
+	MOVQ Filter_words+0(DX), words    \
+	MOVQ Filter_words+8(DX), length   \
+	MOVQ Filter_fast(DX), lines       \
+	VMOVDQU lineSalts<>(SB), salts        \
+	VMOVDQU lineOnes<>(SB), ones
 
-// CONTAINS sets CX to 1 or 0. VPTEST sets the carry flag if the mask without the
-// block is empty.
-#define CONTAINS \
-	LOCATE        \
-	VPTEST Y0, Y2 \
-	SETCS CX      \
+// OFFSET turns the value of a line into its block's offset in words, in bytes: high
+// half * number of blocks >> 32 * 32.
+#define OFFSET           \
+	SHRQ $32, value      \
+	IMULQ length, value  \
+	SHRQ $34, value      \
+	SHLQ $5, value
+
+// LOCATE loads a line's block and its mask. The mask's words are all the value's low half
+// before. Each times its salt picks, by its five high bits, a bit.
+#define LOCATE                         \
+	OFFSET                             \
+	VPMULLD salts, mask, mask          \
+	VPSRLD $27, mask, mask             \
+	VPSLLVD mask, ones, mask           \
+	VMOVDQU (words)(value*1), held
+
+#define TEST                       \
+	LOCATE                             \
+	VPANDN mask, held, held          \
+	VPOR held, missing, missing
+
+#define SET                        \
+	LOCATE                             \
+	VPOR mask, held, Y2               \
+	VMOVDQU Y2, (words)(value*1)       \
+	VPANDN mask, held, held          \
+	VPOR held, missing, missing
+
+// LINE1 to LINE4 make the values of a key's lines, as spread does.
+#define LINE1                      \
+	MOVQ hash1, value                  \
+	VMOVQ value, X0                    \
+	VPBROADCASTD X0, mask
+
+#define LINE2                      \
+	MOVQ hash2, value                  \
+	VMOVQ value, X0                    \
+	VPBROADCASTD X0, mask
+
+#define LINE3                      \
+	LEAQ (hash1)(hash2*1), value       \
+	VMOVQ value, X0                    \
+	VPBROADCASTD X0, mask
+
+#define LINE4                      \
+	RORXQ $32, hash1, value            \
+	ADDQ hash2, value                  \
+	VMOVQ value, X0                    \
+	VPBROADCASTD X0, mask
+
+// CONTAINS sets DX to 1 if the filter at DX has all bits of a digest, else to 0.
+#define CONTAINS                   \
+	OPEN                               \
+	VPXOR missing, missing, missing    \
+	LINE1                              \
+	TEST                               \
+	DECQ lines                         \
+	JEQ tested                         \
+	LINE2                              \
+	TEST                               \
+	DECQ lines                         \
+	JEQ tested                         \
+	LINE3                              \
+	TEST                               \
+	DECQ lines                         \
+	JEQ tested                         \
+	LINE4                              \
+	TEST                               \
+tested:                                    \
+	VPTEST missing, missing            \
+	SETEQ DX                           \
 	VZEROUPPER
 
-// INSERT sets CX to 1 if it changed the block, else to 0.
-#define INSERT \
-	LOCATE                 \
-	VPOR Y0, Y2, Y3        \
-	VMOVDQU Y3, (SI)(AX*1) \
-	VPTEST Y0, Y2          \
-	SETCC CX               \
+// INSERT sets all bits of a digest. It sets DX to 1 if that changed the filter, else to
+// 0.
+#define INSERT                     \
+	OPEN                               \
+	VPXOR missing, missing, missing    \
+	LINE1                              \
+	SET                                \
+	DECQ lines                         \
+	JEQ inserted                       \
+	LINE2                              \
+	SET                                \
+	DECQ lines                         \
+	JEQ inserted                       \
+	LINE3                              \
+	SET                                \
+	DECQ lines                         \
+	JEQ inserted                       \
+	LINE4                              \
+	SET                                \
+inserted:                                  \
+	VPTEST missing, missing            \
+	SETNE DX                           \
 	VZEROUPPER
 
-// FILTER leaves filters that are zero, or have several lines, to portable code.
-#define FILTER(portable) \
-	MOVQ f+0(FP), DX         \
-	CMPQ Filter_fast(DX), $1 \
-	JNE portable
+// FILTER loads the filter, and leaves what assembly does not do to portable code.
+#define FILTER(portable)             \
+	MOVQ f+0(FP), DX             \
+	CMPQ Filter_fast(DX), $0     \
+	JEQ portable
 
 // func filterAdd(f *Filter, key []byte) bool
 TEXT ·filterAdd(SB), NOSPLIT, $0-33
@@ -69,7 +145,7 @@ TEXT ·filterAdd(SB), NOSPLIT, $0-33
 	KEY(portable)
 	MOVQ f+0(FP), DX
 	INSERT
-	MOVB CX, ret+32(FP)
+	MOVB DX, ret+32(FP)
 	RET
 portable:
 	JMP ·filterAddPortable(SB)
@@ -77,9 +153,10 @@ portable:
 // func filterAddHash(f *Filter, h bloom.Hash) bool
 TEXT ·filterAddHash(SB), NOSPLIT, $0-25
 	FILTER(portable)
-	MOVQ h_H1+8(FP), AX
+	MOVQ h_H1+8(FP), hash1
+	MOVQ h_H2+16(FP), hash2
 	INSERT
-	MOVB CX, ret+24(FP)
+	MOVB DX, ret+24(FP)
 	RET
 portable:
 	JMP ·filterAddHashPortable(SB)
@@ -90,7 +167,7 @@ TEXT ·filterContains(SB), NOSPLIT, $0-33
 	KEY(portable)
 	MOVQ f+0(FP), DX
 	CONTAINS
-	MOVB CX, ret+32(FP)
+	MOVB DX, ret+32(FP)
 	RET
 portable:
 	JMP ·filterContainsPortable(SB)
@@ -98,120 +175,189 @@ portable:
 // func filterContainsHash(f *Filter, h bloom.Hash) bool
 TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
 	FILTER(portable)
-	MOVQ h_H1+8(FP), AX
+	MOVQ h_H1+8(FP), hash1
+	MOVQ h_H2+16(FP), hash2
 	CONTAINS
-	MOVB CX, ret+24(FP)
+	MOVB DX, ret+24(FP)
 	RET
 portable:
 	JMP ·filterContainsHashPortable(SB)
 
-// A SyncFilter begins with its Filter. On amd64 the loads of aligned words that make up
-// that of a block are atomic each.
+// The batches.
 
-// func syncContains(f *SyncFilter, key []byte) bool
-TEXT ·syncContains(SB), NOSPLIT, $0-33
-	FILTER(portable)
-	KEY(portable)
+#define next    DI // the digest to do
+#define left    R10 // digests to do
+#define toFetch R11 // digests to fetch the blocks of
+
+#define LOAD(at)                 \
+	MOVQ (at)(next), hash1       \
+	MOVQ (at+8)(next), hash2
+
+// FETCH has the processor load the blocks of the digest that is const_fetchAhead
+// digests ahead.
+#define FETCH(done)                              \
+	MOVQ (16*const_fetchAhead)(next), value   \
+	OFFSET                                    \
+	PREFETCHT0 (words)(value*1)               \
+	CMPQ lines, $2                            \
+	JCS done                                  \
+	LOAD(16*const_fetchAhead)                 \
+	MOVQ hash2, value                         \
+	OFFSET                                    \
+	PREFETCHT0 (words)(value*1)               \
+	CMPQ lines, $3                            \
+	JCS done                                  \
+	LEAQ (hash1)(hash2*1), value              \
+	OFFSET                                    \
+	PREFETCHT0 (words)(value*1)               \
+	CMPQ lines, $4                            \
+	JCS done                                  \
+	RORXQ $32, hash1, value                   \
+	ADDQ hash2, value                         \
+	OFFSET                                    \
+	PREFETCHT0 (words)(value*1)
+
+// func fetchBlocks(f *Filter, hs *bloom.Hash, count int)
+TEXT ·fetchBlocks(SB), NOSPLIT, $0-24
 	MOVQ f+0(FP), DX
-	CONTAINS
-	MOVB CX, ret+32(FP)
-	RET
-portable:
-	JMP ·syncContainsPortable(SB)
-
-// func syncContainsHash(f *SyncFilter, h bloom.Hash) bool
-TEXT ·syncContainsHash(SB), NOSPLIT, $0-25
-	FILTER(portable)
-	MOVQ h_H1+8(FP), AX
-	CONTAINS
-	MOVB CX, ret+24(FP)
-	RET
-portable:
-	JMP ·syncContainsHashPortable(SB)
-
-// The batches fetch each block this many hashes before it is needed, so that as
-// many cache misses overlap.
-#define AHEAD 32
-
-// func blocksContain(f *Filter, hs *Hash, count int, dst *bool)
-TEXT ·blocksContain(SB), NOSPLIT, $0-32
-	MOVQ f+0(FP), BX
-	MOVQ Filter_words+0(BX), SI
-	MOVQ Filter_words+8(BX), BX
-	MOVQ hs+8(FP), DI
-	MOVQ count+16(FP), CX
-	MOVQ dst+24(FP), DX
-	VMOVDQU blockSalts<>(SB), Y4
-	VMOVDQU blockOnes<>(SB), Y5
-	XORQ R8, R8                  // the hash to test
-	XORQ R9, R9                  // the hash to fetch for
-	LEAQ 4(DI), R10              // its high half
+	OPEN
+	MOVQ hs+8(FP), next
+	MOVQ count+16(FP), left
+	SUBQ $(16*const_fetchAhead), next
 fetch:
-	CMPQ R9, CX
-	JGE test
-	OFFSET((R10), BX, AX)
-	PREFETCHT0 (SI)(AX*1)
-	ADDQ $16, R10
-	INCQ R9
-	LEAQ AHEAD(R8), R11
-	CMPQ R9, R11
-	JLT fetch
-test:
-	OFFSET(4(DI), BX, AX)
-	VPBROADCASTD (DI), Y0
-	VPMULLD Y4, Y0, Y0
-	VPSRLD $27, Y0, Y0
-	VPSLLVD Y0, Y5, Y0
-	VMOVDQU (SI)(AX*1), Y2
-	VPTEST Y0, Y2
-	SETCS (DX)(R8*1)
-	ADDQ $16, DI
-	INCQ R8
-	CMPQ R8, CX
-	JLT fetch
+	FETCH(fetched)
+fetched:
+	ADDQ $16, next
+	DECQ left
+	JNE fetch
 	VZEROUPPER
 	RET
 
-// func blocksAdd(f *Filter, hs *Hash, count int) int
-TEXT ·blocksAdd(SB), NOSPLIT, $0-32
-	MOVQ f+0(FP), BX
-	MOVQ Filter_words+0(BX), SI
-	MOVQ Filter_words+8(BX), BX
-	MOVQ hs+8(FP), DI
-	MOVQ count+16(FP), CX
-	VMOVDQU blockSalts<>(SB), Y4
-	VMOVDQU blockOnes<>(SB), Y5
-	XORQ DX, DX                  // how many changed
-	XORQ R8, R8
-	XORQ R9, R9
-	LEAQ 4(DI), R10
-fetch:
-	CMPQ R9, CX
-	JGE add
-	OFFSET((R10), BX, AX)
-	PREFETCHT0 (SI)(AX*1)
-	ADDQ $16, R10
-	INCQ R9
-	LEAQ AHEAD(R8), R11
-	CMPQ R9, R11
-	JLT fetch
+// A loop of its own for one line takes two thirds of the time. VPTEST sets the carry
+// flag if no bit of the mask is missing.
+#define FETCH1                                       \
+	MOVL (16*const_fetchAhead+4)(next), value    \
+	IMULQ length, value                          \
+	SHRQ $34, value                              \
+	SHLQ $5, value                               \
+	PREFETCHT0 (words)(value*1)
+
+#define LOCATE1                                      \
+	VPBROADCASTD (next), mask                    \
+	MOVL 4(next), value                          \
+	IMULQ length, value                          \
+	SHRQ $34, value                              \
+	SHLQ $5, value                               \
+	VPMULLD salts, mask, mask                    \
+	VPSRLD $27, mask, mask                       \
+	VPSLLVD mask, ones, mask                     \
+	VMOVDQU (words)(value*1), held
+
+// func addBlocks(f *Filter, hs *bloom.Hash, count, further int) int
+TEXT ·addBlocks(SB), NOSPLIT, $0-40
+	MOVQ f+0(FP), DX
+	OPEN
+	MOVQ hs+8(FP), next
+	MOVQ count+16(FP), left
+	MOVQ further+24(FP), toFetch
+	MOVQ left, R12 // how many change the filter, if none is there
+	CMPQ lines, $1
+	JEQ add1
 add:
-	OFFSET(4(DI), BX, AX)
-	VPBROADCASTD (DI), Y0
-	VPMULLD Y4, Y0, Y0
-	VPSRLD $27, Y0, Y0
-	VPSLLVD Y0, Y5, Y0
-	VMOVDQU (SI)(AX*1), Y2
-	VPOR Y0, Y2, Y3
-	VMOVDQU Y3, (SI)(AX*1)
-	XORL R12, R12
-	VPTEST Y0, Y2
-	SETCC R12
-	ADDQ R12, DX
-	ADDQ $16, DI
-	INCQ R8
-	CMPQ R8, CX
-	JLT fetch
-	MOVQ DX, ret+24(FP)
+	DECQ toFetch
+	JLT fetched
+	FETCH(fetched)
+fetched:
+	LOAD(0)
+	VPXOR missing, missing, missing
+	LINE1
+	SET
+	LINE2
+	SET
+	CMPQ lines, $3
+	JCS added
+	LINE3
+	SET
+	CMPQ lines, $4
+	JCS added
+	LINE4
+	SET
+added:
+	VPTEST missing, missing
+	SETEQ AX
+	MOVBQZX AX, AX
+	SUBQ AX, R12
+	ADDQ $16, next
+	DECQ left
+	JNE add
+	JMP end
+add1:
+	DECQ toFetch
+	JLT fetched1
+	FETCH1
+fetched1:
+	LOCATE1
+	VPOR mask, held, Y2
+	VMOVDQU Y2, (words)(value*1)
+	VPTEST mask, held
+	SBBQ $0, R12
+	ADDQ $16, next
+	DECQ left
+	JNE add1
+end:
+	MOVQ R12, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func containBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+TEXT ·containBlocks(SB), NOSPLIT, $0-40
+	MOVQ f+0(FP), DX
+	OPEN
+	MOVQ hs+8(FP), next
+	MOVQ count+16(FP), left
+	MOVQ further+24(FP), toFetch
+	MOVQ dst+32(FP), DX
+	CMPQ lines, $1
+	JEQ test1
+test:
+	DECQ toFetch
+	JLT fetched
+	FETCH(fetched)
+fetched:
+	LOAD(0)
+	VPXOR missing, missing, missing
+	LINE1
+	TEST
+	LINE2
+	TEST
+	CMPQ lines, $3
+	JCS tested
+	LINE3
+	TEST
+	CMPQ lines, $4
+	JCS tested
+	LINE4
+	TEST
+tested:
+	VPTEST missing, missing
+	SETEQ (DX)
+	INCQ DX
+	ADDQ $16, next
+	DECQ left
+	JNE test
+	VZEROUPPER
+	RET
+test1:
+	DECQ toFetch
+	JLT fetched1
+	FETCH1
+fetched1:
+	LOCATE1
+	VPTEST mask, held
+	SETCS (DX)
+	INCQ DX
+	ADDQ $16, next
+	DECQ left
+	JNE test1
 	VZEROUPPER
 	RET

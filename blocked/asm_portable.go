@@ -6,16 +6,18 @@ import "github.com/seed79a3ff49/bloom"
 
 const useAVX2 = false
 
-func filterAdd(f *Filter, key []byte) bool              { return f.add(bloom.Sum(key)) }
-func filterAddHash(f *Filter, h bloom.Hash) bool        { return f.add(h) }
-func filterContains(f *Filter, key []byte) bool         { return f.contains(bloom.Sum(key)) }
-func filterContainsHash(f *Filter, h bloom.Hash) bool   { return f.contains(h) }
-func syncContains(f *SyncFilter, key []byte) bool       { return f.contains(bloom.Sum(key)) }
-func syncContainsHash(f *SyncFilter, h bloom.Hash) bool { return f.contains(h) }
+func filterAdd(f *Filter, key []byte) bool                  { return f.add(bloom.Sum(key)) }
+func filterAddHash(f *Filter, h bloom.Hash) bool            { return f.add(h) }
+func filterAddBatch(f *Filter, hs []bloom.Hash) (added int) { return f.addBatch(hs) }
 
-// batchChunk is how many hashes a batch handles at once: few enough for their
-// blocks to stay cached between touch and use.
-const batchChunk = 64
+func filterContains(f *Filter, key []byte) bool                  { return f.contains(bloom.Sum(key)) }
+func filterContainsHash(f *Filter, h bloom.Hash) bool            { return f.contains(h) }
+func filterContainsBatch(f *Filter, dst []bool, hs []bloom.Hash) { f.containsBatch(dst, hs) }
 
-func blocksAdd(*Filter, *bloom.Hash, int) int        { panic("unreachable") }
-func blocksContain(*Filter, *bloom.Hash, int, *bool) { panic("unreachable") }
+func syncContains(s *SyncFilter, key []byte) bool       { return s.contains(bloom.Sum(key)) }
+func syncContainsHash(s *SyncFilter, h bloom.Hash) bool { return s.contains(h) }
+func syncContainsBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
+	for i, h := range hs {
+		dst[i] = s.contains(h)
+	}
+}

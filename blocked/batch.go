@@ -7,21 +7,37 @@ import (
 )
 
 // AddBatch adds hs in order and returns how many of them changed the filter.
-// Where the filter is larger than the processor's cache, hashing many keys and
-// then adding them is more than twice as fast as key by key.
 func (f *Filter) AddBatch(hs []bloom.Hash) (added int) {
 	if f.lines == 0 && len(hs) > 0 {
 		panic(errZero)
 	}
-	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
-		chunk := hs[:min(len(hs), batchChunk)]
-		if f.fast > 0 {
-			added += blocksAdd(f, &chunk[0], len(chunk))
-			continue
-		}
-		f.touch(chunk)
-		for i := range chunk {
-			if f.add(chunk[i]) {
+	return filterAddBatch(f, hs)
+}
+
+// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It allocates
+// only if dst lacks room.
+func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	if f.lines == 0 {
+		clear(dst[n:])
+		return dst
+	}
+	filterContainsBatch(f, dst[n:], hs)
+	return dst
+}
+
+// touchAhead is how many digests' blocks the portable batches touch before they use
+// them: few enough to stay in the cache meanwhile.
+const touchAhead = 64
+
+// addBatch is AddBatch in Go.
+func (f *Filter) addBatch(hs []bloom.Hash) (added int) {
+	for ; len(hs) > 0; hs = hs[min(len(hs), touchAhead):] {
+		ahead := hs[:min(len(hs), touchAhead)]
+		f.touch(ahead)
+		for _, h := range ahead {
+			if f.add(h) {
 				added++
 			}
 		}
@@ -29,29 +45,14 @@ func (f *Filter) AddBatch(hs []bloom.Hash) (added int) {
 	return added
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
-// pays as AddBatch does, and allocates only if dst lacks room.
-func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	out := dst[n:]
-	if f.lines == 0 {
-		clear(out)
-		return dst
-	}
-	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
-		chunk := hs[:min(len(hs), batchChunk)]
-		if f.fast > 0 {
-			blocksContain(f, &chunk[0], len(chunk), &out[0])
-		} else {
-			f.touch(chunk)
-			for i := range chunk {
-				out[i] = f.contains(chunk[i])
-			}
+// containsBatch is ContainsBatch in Go, of as many digests as dst is long.
+func (f *Filter) containsBatch(dst []bool, hs []bloom.Hash) {
+	for i, h := range hs {
+		if i%touchAhead == 0 {
+			f.touch(hs[i:min(len(hs), i+touchAhead)])
 		}
-		out = out[len(chunk):]
+		dst[i] = f.contains(h)
 	}
-	return dst
 }
 
 // touch reads a word of each block of hs. Nothing waits for these reads, so

@@ -140,7 +140,7 @@ func newFilter(blocks uint64, lines int) *Filter {
 // set makes f the filter that has these words.
 func (f *Filter) set(words []uint64, lines int) {
 	f.words, f.lines, f.fast = words, lines, 0
-	if useAVX2 && lines == 1 && len(words)/blockWords <= narrowBlocks {
+	if useAVX2 && len(words)/blockWords <= narrowBlocks {
 		f.fast = lines
 	}
 }

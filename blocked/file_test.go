@@ -74,7 +74,11 @@ func TestFileUnread(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, head, 0o600))
 	require.NoError(t, os.Truncate(path, 36+32*blocks))
 	var file *File
-	taken := testkit.Allocated(func() { file = bloom.Must(OpenFile(path)) })
+	var err error
+	taken := testkit.Allocated(func() { file, err = OpenFile(path) })
+	if err != nil {
+		t.Skip(err) // a system, or an emulator, may not map that much
+	}
 	require.Less(t, taken, uint64(64<<10))
 	defer file.Close()
 	require.False(t, file.ContainsString("key"))

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // Merge makes f the union of f and g: it then contains every key that either did. It
-// returns an error, and leaves f as it was, unless the two have as many bits and lines.
+// returns an error, which wraps [bloom.ErrMismatch], and leaves f as it was, unless the
+// two agree in M and Lines.
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -22,10 +24,9 @@ func (f *Filter) Merge(g *Filter) error {
 	return nil
 }
 
-// Intersect clears all bits of f that are not set in g. f still contains every key
-// that was added to both, with more false positives than a filter made of those keys
-// alone. It returns an error, and leaves f as it was, unless the two have as many bits
-// and lines.
+// Intersect clears all bits of f that are not set in g. f then contains every key
+// that was added to both, and reports more others than a filter made of those keys
+// alone. It returns an error as Merge does.
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -36,15 +37,25 @@ func (f *Filter) Intersect(g *Filter) error {
 	return nil
 }
 
+// compatible returns an error unless f and g have the same parameters.
 func (f *Filter) compatible(g *Filter) error {
 	switch {
+	case g == nil:
+		return mismatch("one is nil")
 	case f.M() != g.M():
-		return fmt.Errorf("blocked: filters differ in m: %d and %d", f.M(), g.M())
+		return mismatch(fmt.Sprintf("m is %d and %d", f.M(), g.M()))
 	case f.lines != g.lines:
-		return fmt.Errorf("blocked: filters differ in lines: %d and %d", f.lines, g.lines)
+		return mismatch(fmt.Sprintf("lines are %d and %d", f.lines, g.lines))
 	}
 	return nil
 }
+
+// mismatch is an error that wraps bloom.ErrMismatch, and says how filters differ.
+type mismatch string
+
+func (m mismatch) Error() string { return "blocked: filters differ: " + string(m) }
+
+func (m mismatch) Unwrap() error { return bloom.ErrMismatch }
 
 // Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
 // filter that was made with M()/d bits and f's lines and given the same keys. Its
@@ -87,6 +98,9 @@ func (f *Filter) Reset() { memory.Clear(f.words) }
 
 // Equal reports whether f and g have the same parameters and the same bits.
 func (f *Filter) Equal(g *Filter) bool {
+	if g == nil {
+		panic("blocked: Equal to a nil Filter")
+	}
 	return f.lines == g.lines && slices.Equal(f.words, g.words)
 }
 

@@ -64,17 +64,24 @@ func TestOperations(t *testing.T) {
 }
 
 func TestMismatch(t *testing.T) {
-	f := bloom.Must(NewSize(512, 1))
+	f, s := bloom.Must(NewSize(512, 1)), NewSyncFrom(bloom.Must(NewSize(512, 1)))
 	for want, g := range map[string]*Filter{
-		"blocked: filters differ in m: 512 and 256": bloom.Must(NewSize(256, 1)),
-		"blocked: filters differ in lines: 1 and 2": bloom.Must(NewSize(512, 2)),
+		"blocked: filters differ: m is 512 and 256":  bloom.Must(NewSize(256, 1)),
+		"blocked: filters differ: lines are 1 and 2": bloom.Must(NewSize(512, 2)),
+		"blocked: filters differ: m is 512 and 0":    new(Filter),
+		"blocked: filters differ: one is nil":        nil,
 	} {
-		g.AddString("key")
-		require.EqualError(t, f.Merge(g), want)
-		require.EqualError(t, f.Intersect(g), want)
-		require.False(t, f.Equal(g))
+		if g != nil && g.lines > 0 {
+			g.AddString("key")
+		}
+		for _, err := range []error{f.Merge(g), f.Intersect(g), s.Merge(g)} {
+			require.EqualError(t, err, want)
+			require.ErrorIs(t, err, bloom.ErrMismatch)
+		}
+		require.True(t, g == nil || !f.Equal(g))
 		require.Zero(t, f.FillRatio())
 	}
+	require.PanicsWithValue(t, "blocked: Equal to a nil Filter", func() { f.Equal(nil) })
 }
 
 // TestFull has estimates of a filter with every bit set.

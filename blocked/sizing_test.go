@@ -39,11 +39,11 @@ func TestSmallest(t *testing.T) {
 	for _, n := range []uint64{1, 2, 10, 1000, 1e6, 1e9, 3e11} {
 		for _, p := range []float64{1 - 1e-16, 0.9, 0.1, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
 			blocks, lines, err := size(n, p)
-			if n > 1e9 && p <= 1e-6 {
-				require.ErrorContains(t, err, "more than 34359738368")
+			if err != nil {
+				require.ErrorContains(t, err, fmt.Sprintf("more than %d", uint64(maxBlocks)))
+				require.Greater(t, fewest(n, p, maxLines), uint64(maxBlocks/2))
 				continue
 			}
-			require.NoError(t, err)
 			require.LessOrEqual(t, rate(n, blocks, lines), p)
 			require.True(t, blocks == 1 || rate(n, blocks-1, lines) > p)
 			for l := range lines {
@@ -90,6 +90,9 @@ func TestParameters(t *testing.T) {
 func TestRate(t *testing.T) {
 	for _, p := range []float64{0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-12} {
 		for _, n := range []uint64{5000, 300_000} {
+			if testing.Short() && n > 5000 {
+				continue
+			}
 			t.Run(fmt.Sprintf("p=%v/n=%d", p, n), func(t *testing.T) {
 				f := bloom.Must(New(n, p))
 				for i := range n {
@@ -108,7 +111,7 @@ func TestRate(t *testing.T) {
 				deviation := math.Sqrt((square - mean*mean) / float64(len(rates)))
 				assert.InDelta(t, math.Pow(p, 1/lines), mean, 4.5*deviation)
 
-				const probes = 500_000
+				const probes = 100_000.0
 				found := 0
 				var foundLines [maxLines]int
 				for i := range uint64(probes) {
@@ -144,7 +147,7 @@ func TestRate(t *testing.T) {
 func TestSmallRate(t *testing.T) {
 	for _, n := range []uint64{1, 3, 10, 30, 100} {
 		for _, p := range []float64{0.1, 1e-2, 1e-4, 1e-6, 1e-9} {
-			const filters = 3000
+			filters := 300.0
 			f := bloom.Must(New(n, p))
 			mean, square := 0.0, 0.0
 			for i := range uint64(filters) {

@@ -24,8 +24,8 @@ import (
 // The zero SyncFilter contains nothing and can be decoded into; adding to it
 // panics. Decoding needs the SyncFilter to itself. It must not be copied.
 type SyncFilter struct {
-	f Filter // first: assembly takes one for the other
 	mark
+	f Filter
 }
 
 // NewSync is [New] for a SyncFilter.
@@ -118,11 +118,14 @@ func (s *SyncFilter) contains(h bloom.Hash) bool {
 // AddBatch adds hs and returns how many of them changed the filter; see
 // [Filter.AddBatch].
 func (s *SyncFilter) AddBatch(hs []bloom.Hash) (added int) {
-	var found [batchChunk]bool
-	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
-		chunk := hs[:min(len(hs), batchChunk)]
-		for i, there := range s.ContainsBatch(found[:0], chunk) {
-			if !there && s.add(chunk[i]) {
+	var there [64]bool
+	for ; len(hs) > 0; hs = hs[min(len(hs), len(there)):] {
+		some := hs[:min(len(hs), len(there))]
+		if s.f.lines > 0 {
+			syncContainsBatch(s, there[:], some)
+		}
+		for i, h := range some {
+			if !there[i] && s.add(h) {
 				added++
 			}
 		}
@@ -133,18 +136,14 @@ func (s *SyncFilter) AddBatch(hs []bloom.Hash) (added int) {
 // ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
 // allocates only if dst lacks room.
 func (s *SyncFilter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	if s.f.fast > 0 {
-		return s.f.ContainsBatch(dst, hs)
-	}
-	dst = slices.Grow(dst, len(hs))
-	for _, h := range hs {
-		dst = append(dst, s.contains(h))
-	}
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	syncContainsBatch(s, dst[n:], hs)
 	return dst
 }
 
-// Merge adds every key that g contains. It returns an error, and leaves s as it was,
-// unless the two have as many bits and lines. Nothing may write to g meanwhile.
+// Merge adds every key that g contains. It returns an error as [Filter.Merge] does.
+// Nothing may write to g meanwhile.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.f.compatible(g); err != nil {
 		return err

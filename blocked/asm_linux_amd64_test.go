@@ -1,0 +1,175 @@
+//go:build !purego && !race && !msan && !asan
+
+package blocked
+
+import (
+	"math/bits"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"unsafe" // a mapping's bytes as digests
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// mapping returns so many bytes of address space, which take memory as they are
+// written to.
+func mapping(t *testing.T, bytes int) []byte {
+	t.Helper()
+	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		t.Skipf("cannot map %d bytes: %v", bytes, err)
+	}
+	t.Cleanup(func() { require.NoError(t, syscall.Munmap(m)) })
+	return m
+}
+
+// at is a bit in the words of a filter.
+type at struct {
+	word int
+	bit  uint64
+}
+
+// specified returns the bits of a digest.
+func specified(h bloom.Hash, lines int, blocks uint64) (all []at) {
+	values := []uint64{h.H1, h.H2, h.H1 + h.H2, h.H1<<32 + h.H1>>32 + h.H2}
+	for l := range lines {
+		fraction := values[l] >> 32 << 32
+		if blocks > 1<<30 {
+			fraction += values[l^1] >> 32
+		}
+		block, _ := bits.Mul64(fraction, blocks)
+		for w, salt := range salts {
+			all = append(all, at{4*int(block) + w/2, 1 << (uint32(values[l])*salt>>27 + 32*uint32(w%2))})
+		}
+	}
+	return all
+}
+
+// TestLargest holds the bits of keys to the specification in filters of up to a
+// tebibyte.
+func TestLargest(t *testing.T) {
+	region := mapping(t, maxBlocks*blockBytes)
+	for _, blocks := range []int{1, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1, 3 << 30, maxBlocks - 1, maxBlocks} {
+		for lines := 1; lines <= maxLines; lines++ {
+			var f Filter
+			f.set(memory.WordsOf(region, 0, blocks*blockWords), lines)
+			s := SyncFilter{}
+			s.f.set(f.words, lines)
+			hs := append(testkit.Digests[bloom.Hash](uint64(blocks), 200), edges...)
+			for i, h := range hs {
+				switch i % 4 {
+				case 0:
+					require.True(t, f.AddHash(h))
+				case 1:
+					require.Equal(t, 1, f.AddBatch(hs[i:i+1]))
+				case 2:
+					require.True(t, s.AddHash(h))
+				default:
+					require.Equal(t, 1, s.AddBatch(hs[i:i+1]))
+				}
+				require.True(t, f.ContainsHash(h) && s.ContainsHash(h))
+				require.True(t, f.ContainsBatch(nil, hs[i:i+1])[0] && s.ContainsBatch(nil, hs[i:i+1])[0])
+				bits := specified(h, lines, uint64(blocks))
+				for _, at := range bits {
+					require.NotZero(t, f.words[at.word]&at.bit)
+				}
+				for _, at := range bits {
+					f.words[at.word] &^= at.bit
+				}
+				for _, at := range bits { // no other was set beside them
+					require.Zero(t, f.words[at.word])
+				}
+			}
+		}
+		require.NoError(t, syscall.Madvise(region, syscall.MADV_DONTNEED))
+	}
+}
+
+// TestReads lays keys and digests beside pages that may not be read.
+func TestReads(t *testing.T) {
+	size := os.Getpagesize()
+	pages := mapping(t, 3*size)
+	require.NoError(t, syscall.Mprotect(pages[:size], syscall.PROT_NONE))
+	require.NoError(t, syscall.Mprotect(pages[2*size:], syscall.PROT_NONE))
+	page := pages[size : 2*size]
+	for lines := 1; lines <= maxLines; lines++ {
+		f := bloom.Must(NewSize(fetchWords*64, lines))
+		for n := range 200 {
+			for _, key := range [][]byte{page[:n], page[size-n:]} {
+				f.Add(key)
+				require.True(t, f.Contains(key) && f.ContainsHash(bloom.Sum(key)), "%d bytes", n)
+			}
+		}
+		all := unsafe.Slice((*bloom.Hash)(unsafe.Pointer(&page[0])), size/16)
+		copy(all, testkit.Digests[bloom.Hash](1, len(all)))
+		for n := range all {
+			for _, hs := range [][]bloom.Hash{all[:n], all[len(all)-n:]} {
+				f.AddBatch(hs)
+				require.NotContains(t, f.ContainsBatch(nil, hs), false)
+			}
+		}
+	}
+}
+
+// TestStops stops all goroutines, as a garbage collection does, while a batch or Reset
+// is at work, and looks after each stop how far it is. If it cannot be interrupted, a
+// stop that begins while it is at work ends after it: then no two stops of one call
+// find it half done.
+func TestStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 150 MB")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))))
+	f := bloom.Must(NewSize(1<<30, 2))
+	hs := testkit.Digests[bloom.Hash](1, 1<<20)
+	dst := make([]bool, len(hs))
+	end := len(hs) - 1
+	for _, test := range []struct {
+		name          string
+		prepare, call func()
+		half          func() bool
+	}{
+		{"AddBatch", f.Reset, func() { f.AddBatch(hs) },
+			func() bool { return f.ContainsHash(hs[0]) && !f.ContainsHash(hs[end]) }},
+		{"ContainsBatch", func() { f.AddBatch(hs); clear(dst) }, func() { f.ContainsBatch(dst[:0], hs) },
+			func() bool { return dst[0] && !dst[end] }},
+		{"Reset", func() { f.words[0], f.words[len(f.words)-1] = 1, 1 }, f.Reset,
+			func() bool { return f.words[0] == 0 && f.words[len(f.words)-1] == 1 }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var calling, done atomic.Bool
+			var halves atomic.Int64
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for !done.Load() {
+					var m runtime.MemStats
+					runtime.ReadMemStats(&m)
+					if calling.Load() && test.half() {
+						halves.Add(1)
+					}
+				}
+			}()
+			most := int64(0)
+			for try := 0; try < 200 && most < 3; try++ {
+				test.prepare()
+				halves.Store(0)
+				calling.Store(true)
+				test.call()
+				calling.Store(false)
+				most = max(most, halves.Load())
+			}
+			done.Store(true)
+			<-ended
+			require.GreaterOrEqual(t, most, int64(3))
+		})
+	}
+}
