@@ -100,8 +100,8 @@ func TestRaces(t *testing.T) {
 			}, []func(){func() { f.FPR(); f.ApproxCount(); f.SizeBytes() }}
 		}},
 		{"counting.Filter", func() (keySet, []func() keySet, []func()) {
-			f := bloom.Must(counting.New(writers*perWriter, 1e-4))
-			other := bloom.Must(counting.New(writers*perWriter, 1e-4))
+			f := bloom.Must(counting.New(writers*perWriter, 0.1))
+			other := bloom.Must(counting.New(writers*perWriter, 0.1))
 			other.AddString("other")
 			churn := func() { // two goroutines add and remove the same keys
 				for _, h := range testkit.Digests[bloom.Hash](9, 100) {
