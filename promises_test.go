@@ -103,6 +103,8 @@ func TestRaces(t *testing.T) {
 			f := bloom.Must(counting.New(writers*perWriter, 0.1))
 			other := bloom.Must(counting.New(writers*perWriter, 0.1))
 			other.AddString("other")
+			// Writers wait for each other, and for whoever reads all counters.
+			rest := func() { time.Sleep(20 * time.Millisecond) }
 			churn := func() { // two goroutines add and remove the same keys
 				for _, h := range testkit.Digests[bloom.Hash](9, 100) {
 					f.AddHash(h)
@@ -110,6 +112,7 @@ func TestRaces(t *testing.T) {
 						panic("an added key is not there to be removed")
 					}
 				}
+				rest()
 			}
 			return f, []func() keySet{
 					func() keySet { return f.Filter() },
