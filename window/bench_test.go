@@ -11,47 +11,58 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-type keySet interface {
-	AddHash(bloom.Hash) bool
-	ContainsHash(bloom.Hash) bool
-}
-
+// BenchmarkFilter takes keys that are new, beside a SyncFilter of as many.
 func BenchmarkFilter(b *testing.B) {
-	for _, n := range []uint64{1e5, 1e7} {
-		c := Config{Capacity: n, FPR: 0.01, Span: 24 * time.Hour, Generations: 31}
-		var clock testkit.Clock
-		c.Now = clock.Now
-		window, filter := bloom.Must(New(c)), bloom.Must(bloom.NewSync(n, c.FPR))
-		unused := fill(window, &clock, c)
-		for i := range n {
-			filter.AddHash(bloom.SumUint64(i))
+	type set interface {
+		AddHash(bloom.Hash) bool
+		ContainsHash(bloom.Hash) bool
+		AddBatch([]bloom.Hash) int
+		ContainsBatch([]bool, []bloom.Hash) []bool
+	}
+	for _, n := range []uint64{1e4, 1e6, 1e8} {
+		if testing.Short() && n > 1e6 {
+			continue
 		}
-		window.clock.now = nil
-		window.clock.set(uint64(c.Span), uint64(c.Generations), time.Now().Add(-c.Span), window.clock.gen.Load())
-		miss, hit := make([]bloom.Hash, 1<<16), make([]bloom.Hash, 1<<16)
-		for i := range miss {
-			miss[i] = bloom.SumUint64(unused + uint64(i))
-			hit[i] = bloom.SumUint64(miss[i].H1 % n)
+		window := bloom.Must(New(Config{Capacity: n, FPR: 0.01, Span: 24 * time.Hour, Generations: 31}))
+		sync := bloom.Must(bloom.NewSync(n, 0.01))
+		for i := range n / 31 {
+			window.AddHash(bloom.SumUint64(i))
+			sync.AddHash(bloom.SumUint64(i))
 		}
-		for _, set := range []struct {
+		key := n
+		hs, dst := make([]bloom.Hash, 256), make([]bool, 0, 256)
+		for _, s := range []struct {
 			name string
-			keySet
-		}{{"window", window}, {"sync", filter}} {
-			for _, keys := range []struct {
+			set
+		}{{"window", window}, {"sync", sync}} {
+			for _, op := range []struct {
 				name string
-				hs   []bloom.Hash
-			}{{"hit", hit}, {"miss", miss}} {
-				b.Run(fmt.Sprintf("n=%.0e/op=contains/keys=%s/set=%s", float64(n), keys.name, set.name), func(b *testing.B) {
-					for i := 0; b.Loop(); i++ {
-						set.ContainsHash(keys.hs[i%len(keys.hs)])
+				do   func()
+			}{
+				{"op=add/batch=1", func() {
+					for _, h := range hs {
+						s.AddHash(h)
 					}
+				}},
+				{"op=add/batch=256", func() { s.AddBatch(hs) }},
+				{"op=contains/batch=1", func() {
+					for _, h := range hs {
+						s.ContainsHash(h)
+					}
+				}},
+				{"op=contains/batch=256", func() { s.ContainsBatch(dst, hs) }},
+			} {
+				b.Run(fmt.Sprintf("n=%.0e/%s/set=%s", float64(n), op.name, s.name), func(b *testing.B) {
+					for b.Loop() {
+						for i := range hs {
+							hs[i] = bloom.SumUint64(key)
+							key++
+						}
+						op.do()
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(hs)), "ns/key")
 				})
 			}
-			b.Run(fmt.Sprintf("n=%.0e/op=add/set=%s", float64(n), set.name), func(b *testing.B) {
-				for i := 0; b.Loop(); i++ {
-					set.AddHash(hit[i%len(hit)])
-				}
-			})
 		}
 	}
 }
