@@ -16,9 +16,9 @@ const (
 )
 
 // AddBatch adds hs in order and returns how many of them were new; see
-// [Filter.Add]. Where the filter is larger than the processor's caches, that takes
-// less than half as long as key by key, as the memory of several keys is fetched at
-// once.
+// [Filter.Add]. On amd64, where the filter is larger than the processor's caches, that
+// takes 30 to 60 % less time than key by key, as the memory of several keys is
+// fetched at once.
 func (f *Filter) AddBatch(hs []bloom.Hash) (added int) {
 	for i, h := range hs {
 		f.fetch(hs, i)
