@@ -55,6 +55,30 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(1000, 0.01))))
 		assert.True(t, full(t, f).Full.ContainsString("a"))
 	}
+	// So are the generations of a window, whose names the server makes.
+	for _, key := range []string{"visits", "{tag}visits", "other"} {
+		w, err := OpenWindow(ctx, client, key, visits)
+		require.NoError(t, err)
+		for _, want := range []bool{true, false} {
+			added, err := w.AddString(ctx, "a")
+			require.NoError(t, err)
+			assert.Equal(t, want, added)
+		}
+		require.NoError(t, w.Delete(ctx))
+	}
+
+	// The settings are those of the server that has the key.
+	for i, s := range servers {
+		require.NoError(t, s.client().ConfigSet(ctx, "save", strconv.Itoa(1000+i)+" 1").Err())
+	}
+	for _, key := range []string{"plain", "{tag}", "tag{ged}", "open{"} {
+		f, err := OpenExisting(ctx, client, key)
+		require.NoError(t, err)
+		got, err := f.Persistence(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, strconv.Itoa(1000+int(client.ClusterKeySlot(ctx, key).Val())*3/slots)+" 1", got.Save)
+	}
+
 	// A user of a cluster needs one right more; see the README.
 	for _, s := range servers {
 		require.NoError(t, s.client().Do(ctx, "ACL", "SETUSER", "reader", "on", ">secret", "%R~plain", "%R~*:{plain}",
@@ -155,4 +179,34 @@ func TestLoading(t *testing.T) {
 	found, err := f.ContainsString(ctx, "a")
 	require.NoError(t, err)
 	assert.True(t, found)
+}
+
+// A server that is a replica for now, with or without a master, refuses, too.
+func TestStandby(t *testing.T) {
+	s := startServer(t)
+	client := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1}) // leaves it to this package
+	defer client.Close()
+	f, err := Open(ctx, client, "f", 1000, 0.01)
+	require.NoError(t, err)
+	for _, test := range []struct {
+		stale, refusal string
+		call           func() (bool, error)
+	}{
+		{"yes", "READONLY ", func() (bool, error) { return f.AddString(ctx, "a") }},
+		{"no", "MASTERDOWN ", func() (bool, error) { return f.ContainsString(ctx, "a") }},
+	} {
+		require.NoError(t, client.ConfigSet(ctx, "replica-serve-stale-data", test.stale).Err())
+		require.NoError(t, client.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
+		if test.stale == "yes" {
+			require.ErrorContains(t, client.SetBit(ctx, "x", 1, 1).Err(), test.refusal)
+		} else {
+			require.ErrorContains(t, client.GetBit(ctx, "x", 1).Err(), test.refusal)
+		}
+		mended := make(chan error)
+		time.AfterFunc(100*time.Millisecond, func() { mended <- s.client().Do(ctx, "REPLICAOF", "NO", "ONE").Err() })
+		yes, err := test.call()
+		require.NoError(t, err)
+		assert.True(t, yes)
+		require.NoError(t, <-mended)
+	}
 }

@@ -35,11 +35,11 @@ import (
 // number of processes may share the key. Every call ends when its context does.
 type Window struct {
 	caller
-	params      guava.Header // of each generation
-	generations int
-	length      int64  // of a generation, in microseconds
-	config      string // what all that share the key must agree in
-	strings     string // generation g is under this, ":" and g
+	config  WindowConfig
+	params  guava.Header // of each generation
+	length  int64        // of a generation, in microseconds
+	pinned  string       // what all that share the key must agree in
+	strings string       // generation g is under this, ":" and g
 
 	mu     sync.Mutex
 	id     string // of the window that was seen under the key, if any
@@ -88,12 +88,12 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 	}
 	us := (c.Span.Nanoseconds() + 999) / 1000
 	w := &Window{
-		caller:      caller{client, key},
-		params:      params,
-		generations: c.Generations,
-		length:      (us + int64(c.Generations) - 1) / int64(c.Generations),
+		caller: caller{client, key},
+		config: c,
+		params: params,
+		length: (us + int64(c.Generations) - 1) / int64(c.Generations),
 	}
-	w.config = fmt.Sprintf("window of %d generations of %d us, %v", w.generations, w.length, params)
+	w.pinned = fmt.Sprintf("window of %d generations of %d us, %v", c.Generations, w.length, params)
 	if w.strings, err = w.beside("window"); err != nil {
 		return nil, err
 	}
@@ -106,6 +106,10 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 	}
 	return w, nil
 }
+
+// Config returns what OpenWindow was given. Generations is not zero where the
+// default was taken.
+func (w *Window) Config() WindowConfig { return w.config }
 
 // params returns the parameters of each generation.
 func (c WindowConfig) params() (h guava.Header, err error) {
@@ -228,7 +232,7 @@ func (w *Window) batch(ctx context.Context, run runner, s script, hs []bloom.Has
 func (w *Window) args(room int, more ...any) []any {
 	args := make([]any, 0, 8+len(more)+room)
 	w.mu.Lock()
-	args = append(args, w.config, w.length, w.generations, w.params.Size(), w.strings, w.id, w.newest, w.params.K)
+	args = append(args, w.pinned, w.length, w.config.Generations, w.params.Size(), w.strings, w.id, w.newest, w.params.K)
 	w.mu.Unlock()
 	return append(args, more...)
 }
@@ -253,7 +257,7 @@ func (w *Window) answer(reply any, err error) (string, error) {
 	case id == "lost":
 		return "", w.errorf("%w: %s", ErrLost, answers)
 	case strings.HasPrefix(answers, "window of "):
-		return "", w.errorf("%w: it holds a %s, want a %s", bloom.ErrMismatch, answers, w.config)
+		return "", w.errorf("%w: it holds a %s, want a %s", bloom.ErrMismatch, answers, w.pinned)
 	}
 	return "", w.errorf("%w: it holds no window but % x...", bloom.ErrFormat, answers[:min(16, len(answers))])
 }

@@ -131,7 +131,7 @@ func TestWindowIsGuavas(t *testing.T) {
 	found, err := w.ContainsBatch(ctx, hashes(0, 600))
 	require.NoError(t, err)
 	assert.Equal(t, want.ContainsBatch(nil, hashes(0, 600)), found)
-	assert.Equal(t, 7, w.generations)
+	assert.Equal(t, WindowConfig{1000, 0.01, time.Hour, 7}, w.Config())
 }
 
 // Of all clients that add a key at once exactly one hears that it is new, also
