@@ -95,6 +95,15 @@ func TestWindowExpires(t *testing.T) {
 	_, err := w.ContainsString(ctx, "a")
 	require.NoError(t, err)
 	assert.Empty(t, dump(client), "looking up writes")
+	for _, right := range []string{"pexpire", "setrange", "set"} {
+		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "-"+right).Err())
+		_, err = w.AddString(ctx, "a")
+		require.Error(t, err)
+		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "+"+right).Err())
+		for _, key := range client.Keys(ctx, "*").Val() {
+			assert.Positive(t, client.PTTL(ctx, key).Val(), "without the right to "+right)
+		}
+	}
 	_, err = w.AddString(ctx, "a")
 	require.NoError(t, err)
 	keys := client.Keys(ctx, "*").Val()
@@ -312,6 +321,11 @@ func TestWindowLost(t *testing.T) {
 			_, err = w.ContainsString(ctx, "a")
 			assert.ErrorIs(t, err, ErrLost)
 			assert.Equal(t, before, dump(client))
+			if name == "list deleted" { // who did not know the window starts with nothing
+				added, err := openWindow(t, client, c).AddString(ctx, "a")
+				require.NoError(t, err)
+				assert.True(t, added)
+			}
 		})
 	}
 }
