@@ -287,7 +287,7 @@ func TestHostile(t *testing.T) {
 		{new(blocked.SyncFilter), encoded(bloom.Must(blocked.NewSync(1e6, 1e-4))), frameStart, 8 * 3},
 		{new(growing.Filter), encoded(bloom.Must(growing.New(0.01))), frameStart, 8 * (2 + 16)},
 		{new(counting.Filter), encoded(bloom.Must(counting.New(1e6, 0.01))), frameStart, 8 * 2},
-		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 1e5, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 8},
+		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 1e5, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 10},
 		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 1e6, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
 	} {
 		t.Run(fmt.Sprintf("%T", test.decoder), func(t *testing.T) {
