@@ -31,8 +31,8 @@ func TestBillion(t *testing.T) {
 	slowest := make([]time.Duration, goroutines)
 	have, began := uint64(0), time.Now()
 	for have < uint64(n) {
-		next := have + max(100_000, have/4)
-		for _, stop := range []uint64{1e5, 1e6, 1e7, 1e8, 2e8, 3e8, 5e8, 7e8, uint64(n)} {
+		next := have + max(100_000, have/2)
+		for _, stop := range []uint64{1e5, 1e6, 1e7, 1e8, 5e8, uint64(n)} {
 			if have < stop {
 				next = min(next, stop)
 			}

@@ -125,6 +125,26 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestSampledCount counts in layers so large that only one key of many counts.
+func TestSampledCount(t *testing.T) {
+	const n = 200_000
+	f := newFilter(0.01, 4e6)
+	weight := float64(f.shards[0].list()[0].weight)
+	require.GreaterOrEqual(t, weight, 8.0)
+	for _, h := range testkit.Digests[bloom.Hash](8, n) {
+		f.AddHash(h)
+	}
+	require.Equal(t, shards, f.layers())
+	// One key of weight counts, or of twice as many in other shards: a binomial number, times weight.
+	require.InDelta(t, n, f.ApproxCount(), 4.5*math.Sqrt(n*2*weight))
+	for i := range f.shards {
+		require.InEpsilon(t, n/shards, f.shards[i].list()[0].count.Load(), 0.3)
+	}
+	var g Filter
+	require.NoError(t, g.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+	require.InEpsilon(t, n, g.ApproxCount(), 0.005)
+}
+
 func TestRates(t *testing.T) {
 	for _, p := range []float64{minP, 1e-3, 0.9} {
 		sum := 0.0
