@@ -31,6 +31,7 @@ type grower struct {
 	color      color.Color
 	make       func(n uint64) // for n keys, if it needs to know
 	again      bool           // made anew for every point
+	foreign    bool
 	add        func(keys)
 	count      func(keys) int
 	bits       func() uint64
@@ -43,9 +44,13 @@ type point struct {
 	add, present, absent float64 // ns
 }
 
-// growingBudget is how long the keys of one point may take a grower, by what those of
-// the point before took, before it is left out.
-const growingBudget = 100 * time.Second
+// growingBlock is how many keys are timed at once. A block is short enough for most not to
+// be interrupted, and the median of all is taken.
+const growingBlock = 1000
+
+// growingBudget is how long a grower that is not this module's may take for one point, by
+// what the point before took, before it is left out.
+const growingBudget = 30 * time.Second
 
 func growers() []*grower {
 	var g *growing.Filter
@@ -89,7 +94,7 @@ func growers() []*grower {
 			bits: func() uint64 { return right.M() },
 		},
 		{
-			name: "BoomFilters, scalable", note: "NewDefaultScalableBloomFilter(0.01), its Add, which reports nothing, and Test", color: color.RGBA{0xcc, 0x33, 0x11, 0xff},
+			name: "BoomFilters, scalable", note: "NewDefaultScalableBloomFilter(0.01), its Add, which reports nothing, and Test", foreign: true, color: color.RGBA{0xcc, 0x33, 0x11, 0xff},
 			make: func(uint64) { scalable = boom.NewDefaultScalableBloomFilter(rate) },
 			add: func(ks keys) {
 				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
@@ -111,9 +116,9 @@ func growers() []*grower {
 
 // grow measures g at every point.
 func (g *grower) grow(ns []int) (points []point) {
-	const chunk = 100_000
+	const most = 100_000 // keys looked up, but for absent ones
 	k := kinds[0]
-	ks := k.make(0, chunk)
+	ks := k.make(0, growingBlock)
 	from := 0
 	g.make(uint64(ns[0]))
 	var last time.Duration
@@ -123,52 +128,57 @@ func (g *grower) grow(ns []int) (points []point) {
 			debug.FreeOSMemory()
 			g.make(uint64(n))
 		}
-		if i > 0 && float64(last)*float64(n)/float64(ns[i-1]) > float64(growingBudget) {
-			progress("%s stops before %s keys", g.name, power(n))
+		if g.foreign && i > 0 && float64(last)*float64(n)/float64(ns[i-1]) > float64(growingBudget) {
+			progress("%s stops before %s keys", g.name, short(n))
 			break
 		}
 		began := time.Now()
 		pt := point{n: n}
-		var adding time.Duration
-		for first := from; first < n; first += chunk {
-			part := ks.part(0, min(chunk, n-first))
-			k.fill(part, uint64(first))
+		var blocks []float64
+		block := func(keys keys, do func(keys)) {
 			start := time.Now()
-			g.add(part)
-			adding += time.Since(start)
+			do(keys)
+			blocks = append(blocks, float64(time.Since(start))/float64(keys.len()))
 		}
-		pt.add = float64(adding) / float64(n-from)
+		median := func() float64 {
+			defer func() { blocks = blocks[:0] }()
+			return quantile(blocks, 0.5)
+		}
+		for first := from; first < n; first += growingBlock {
+			part := ks.part(0, min(growingBlock, n-first))
+			k.fill(part, uint64(first))
+			block(part, g.add)
+		}
 		from = n
+		pt.add = median()
 		pt.bits = float64(g.bits()) / float64(n)
 
-		// Present keys are spread over all that were added; no key is asked for twice
-		// in a row.
-		looks := ks.part(0, min(chunk, n))
-		for i := range looks.len() {
-			k.put(looks.buf[i*k.width:][:k.width], uint64(i)*uint64(n)/uint64(looks.len()))
+		// Keys that are present are spread over all that were added.
+		looks, found := min(most, n), 0
+		count := func(ks keys) { found += g.count(ks) }
+		for first := 0; first < looks; first += growingBlock {
+			for j := range growingBlock {
+				k.put(ks.buf[j*k.width:][:k.width], uint64(first+j)*uint64(n)/uint64(looks))
+			}
+			block(ks, count)
 		}
-		start := time.Now()
-		if found := g.count(looks); found != looks.len() {
-			panic(fmt.Sprintf("%s found %d of %d keys that were added", g.name, found, looks.len()))
+		if found != looks {
+			panic(fmt.Sprintf("%s found %d of %d keys that were added", g.name, found, looks))
 		}
-		pt.present = float64(time.Since(start)) / float64(looks.len())
+		pt.present = median()
 
-		// As many absent ones as fit into a few seconds, a million at most.
-		var absent time.Duration
-		found, probes := 0, 0
-		for probes < absentKeys && absent < 5*time.Second {
-			part := ks.part(0, chunk/10)
-			k.fill(part, uint64(absentIDs+probes))
-			start = time.Now()
-			found += g.count(part)
-			absent += time.Since(start)
-			probes += part.len()
+		found = 0
+		probes, start := 0, time.Now()
+		for probes < absentKeys && time.Since(start) < 2*time.Second {
+			k.fill(ks, uint64(absentIDs+probes))
+			block(ks, count)
+			probes += ks.len()
 		}
-		pt.absent = float64(absent) / float64(probes)
+		pt.absent = median()
 		pt.rate = float64(found) / float64(probes)
 		points = append(points, pt)
 		last = time.Since(began)
-		progress("%s, %s keys: %.2f bits, %.3f %%, %.1f ns add, %.1f present, %.1f absent", g.name, power(n), pt.bits, 100*pt.rate, pt.add, pt.present, pt.absent)
+		progress("%s, %s keys: %.2f bits, %.3f %%, %.1f ns add, %.1f present, %.1f absent", g.name, short(n), pt.bits, 100*pt.rate, pt.add, pt.present, pt.absent)
 	}
 	return points
 }
@@ -179,10 +189,8 @@ func measureGrowing(out string) error {
 	var ns []int
 	for n := 1000; n <= 1e8; n *= 10 {
 		ns = append(ns, n)
-		for _, factor := range []int{2, 5} {
-			if n < 1e8 {
-				ns = append(ns, n*factor)
-			}
+		if n < 1e8 {
+			ns = append(ns, 3*n)
 		}
 	}
 	start := time.Now()
@@ -206,14 +214,13 @@ func measureGrowing(out string) error {
 			p("| %s | %.3f %% | %.2f | %.1f | %.1f | %.1f |\n", short(pt.n), 100*pt.rate, pt.bits, pt.add, pt.present, pt.absent)
 		}
 		if len(points[i]) < len(ns) {
-			p("\nMore keys take it more than %v from one row to the next.\n", growingBudget)
+			p("\nThe next row would take it more than %v.\n", growingBudget)
 		}
 		p("\n")
 	}
-	p("Keys have 8 bytes. One goroutine adds them, and looks up others after each row's number: 100,000 of those that were added, " +
-		"spread over all, and a million that were not, or as many as five seconds allow. add is the mean since the row before, " +
-		"or since none where a filter is made anew. It includes the first touch of memory. Bits are those of the binary form. " +
-		"Each figure is from one run.\n")
+	p("Keys have 8 bytes. One goroutine adds them, and looks up others after each row's number: 100,000 of those that were added, "+
+		"spread over all, and a million that were not, or as many as two seconds allow. Times are nanoseconds per key, hashing included: medians over "+
+		"blocks of %d keys, those since the row before for add. Bits are those of the binary form.\n", growingBlock)
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}

@@ -121,6 +121,7 @@ func TestLayersBegin(t *testing.T) {
 		for _, l := range list[:len(list)-1] {
 			// Goroutines that had the list of before add a key each.
 			require.LessOrEqual(t, l.count.Load(), l.capacity+goroutines)
+			require.GreaterOrEqual(t, l.count.Load(), l.capacity, "a layer began too soon")
 		}
 	}
 }

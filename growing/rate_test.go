@@ -145,6 +145,16 @@ func TestSampledCount(t *testing.T) {
 	require.InEpsilon(t, n, g.ApproxCount(), 0.005)
 }
 
+// TestSizings holds each layer to its own rate, and stops at the smallest rate.
+func TestSizings(t *testing.T) {
+	r := rates{p: 0.01}
+	for i := range 40 {
+		require.Equal(t, newSizing(rate(0.01, i)), r.sizing(i), "layer %d", i)
+	}
+	require.Equal(t, newSizing(minRate), r.sizing(math.MaxInt32))
+	require.Less(t, len(r.known), 100)
+}
+
 func TestRates(t *testing.T) {
 	for _, p := range []float64{minP, 1e-3, 0.9} {
 		sum := 0.0

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -54,9 +55,24 @@ func TestForms(t *testing.T) {
 	loaded, err := LoadFile(path)
 	require.NoError(t, err)
 
+	// The last copy replaces a filter of another rate, that is making a layer.
+	other := &copies[3]
+	require.NoError(t, other.UnmarshalBinary(bloom.Must(newFilter(1e-6, 1e5).MarshalBinary())))
+	making := func() (n int) {
+		for i := range other.shards {
+			if other.shards[i].next != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for i := uint64(0); making() == 0; i++ {
+		other.AddHash(bloom.SumUint64(i))
+	}
+	require.NoError(t, other.UnmarshalBinary(data))
+	require.Zero(t, making())
+
 	more := testkit.Digests[bloom.Hash](2, 3000)
-	copies[3].UnmarshalBinary(bloom.Must(filled(50).MarshalBinary())) // is replaced
-	require.NoError(t, copies[3].UnmarshalBinary(data))
 	for _, h := range more {
 		f.AddHash(h)
 	}
@@ -75,8 +91,38 @@ func TestForms(t *testing.T) {
 		require.InEpsilon(t, f.SizeBytes(), g.SizeBytes(), 0.1)
 		require.LessOrEqual(t, g.FPR(), 0.01)
 	}
-	for _, l := range copies[0].shards[0].list() {
-		require.LessOrEqual(t, l.count.Load(), l.capacity+l.capacity/10+2)
+	for i, l := range other.shards[0].list() {
+		require.Equal(t, uint64(float64(l.filter.M())/newSizing(rate(0.01, i)).bits), l.capacity)
+	}
+}
+
+// TestManyLayers decodes a filter of far more layers than memory could hold if each were
+// larger than the one before. It goes on with layers of the right rate.
+func TestManyLayers(t *testing.T) {
+	const many = evenLayers + 10
+	counts := make([]uint64, shards)
+	var rest []byte
+	for i := range counts {
+		counts[i] = many
+		for j := range many {
+			rest = append(rest, bloom.Must(bloom.Must(blocked.NewSize(256, newSizing(rate(0.01, j)).lines)).MarshalBinary())...)
+		}
+	}
+	head := frame.Growing.Append(nil, []uint64{math.Float64bits(0.01), shards}, counts)
+	var f Filter
+	require.NoError(t, f.UnmarshalBinary(append(head, rest...)))
+	for _, h := range testkit.Digests[bloom.Hash](1, 5000) {
+		f.AddHash(h)
+		require.True(t, f.ContainsHash(h))
+	}
+	for i := range f.shards {
+		list := f.shards[i].list()
+		require.Greater(t, len(list), many)
+		for j, l := range list {
+			s := newSizing(rate(0.01, j))
+			require.Equal(t, s.lines, l.filter.Lines())
+			require.Equal(t, uint64(float64(l.filter.M())/s.bits), l.capacity)
+		}
 	}
 }
 
