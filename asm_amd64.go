@@ -8,7 +8,7 @@ import "golang.org/x/sys/cpu"
 
 // useAVX2 reports a processor with AVX2 and BMI2. Where it is false, or a
 // function below is given what it does not do (keys longer than directLen, filters
-// that are zero or Mitz32), the function goes on in its portable form. That
+// of Mitz32 or of one word or none), the function goes on in its portable form. That
 // lets no key escape either; see memory.NoEscape.
 //
 // A call goes into assembly first, and assembly jumps to Go where it must. Go could
@@ -116,7 +116,9 @@ func syncContainsBatch(s *SyncFilter, dst []bool, hs []Hash) {
 }
 
 // inAssembly reports whether assembly is for f.
-func inAssembly(f *Filter) bool { return useAVX2 && f.strategy == Mitz64 && f.k != 0 }
+func inAssembly(f *Filter) bool {
+	return useAVX2 && f.strategy == Mitz64 && f.k > 0 && len(f.bits.words) >= 2
+}
 
 // addSlots is how many times four bits assembly has room for, as it adds a chunk.
 const addSlots = 128

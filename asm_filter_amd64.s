@@ -10,18 +10,19 @@
 // time goes by while the probes wait for the hash. The processor hashes the next
 // key meanwhile, if it has room for all that waits, and vectors need less of it.
 //
-// The word of a bit is v mod W, with v = x<<1>>7 < 2^57 and W words; see guava.Locate.
-// Let y = x<<1 = 128*v + (less than 128) and let r be the reciprocal. Then
+// The word of a bit is v mod W, with x' = x mod 2^63, v = x' >> 6 < 2^57 and W
+// words; see guava.Locate. With the reciprocal r,
 //
-//	q = y*r / 2^71, rounded down,
+//	q = x'*r / 2^70, rounded down,
 //
-// is at most v/W, since y/128 < v+1. The multiplier has 32 bits, so y*r / 2^64 is
-// added up from three products of halves. The fourth product and what each shift
-// cuts off are less than 1 each, and so is what y times the error of r comes to:
-// the sum is less than 4 too small. So q is at most 4/128 less than v/W before it
-// is rounded down, and v - q*W is at least 0 and less than 2*W. One subtraction of
-// W, where there is a W to subtract, makes it the remainder. Since W < 2^31, it is
-// enough to know the low 32 bits of v, q and their difference.
+// is at most v/W, since x'/64 < v+1. Let x' = a*2^32 + b and r = c*2^32 + d. The
+// multiplier has 32 bits, so x'*r / 2^64 is added up as a*c + (a*d + b*c) / 2^32.
+// From W = 2 on, a and c are less than 2^31 and the sum in brackets less than 2^64.
+// What is missing is b*d / 2^64, what the division cuts off, and x' times the error of
+// r: each is less than 1. So q is at most 3/64 less than v/W before it is rounded
+// down, and v - q*W is at least 0 and less than 2*W. One subtraction of W, where
+// there is a W to subtract, makes it the remainder. Since W < 2^31, it is enough to
+// know the low 32 bits of v, q and their difference.
 
 #define filter    DI
 #define words     R8
@@ -29,7 +30,7 @@
 #define wordB     R11
 #define wordC     R12
 #define wordD     R13
-#define numbers   Y0 // y of the next four bits
+#define numbers   Y0 // x of the next four bits
 #define numbersX  X0
 #define steps     Y3 // from those to the ones after them
 #define wordCount Y4 // W, in each half of each lane
@@ -41,24 +42,11 @@
 #define temp1X    X2
 #define temp2     Y7
 
-// highHalves moves the high half of each lane to its low half.
-DATA highHalves<>+0(SB)/8, $0x8080808007060504
-DATA highHalves<>+8(SB)/8, $0x808080800f0e0d0c
-DATA highHalves<>+16(SB)/8, $0x8080808007060504
-DATA highHalves<>+24(SB)/8, $0x808080800f0e0d0c
-GLOBL highHalves<>(SB), RODATA|NOPTR, $32
-
-DATA lane1<>+0(SB)/8, $0
-DATA lane1<>+8(SB)/8, $-1
-DATA lane1<>+16(SB)/8, $0
-DATA lane1<>+24(SB)/8, $-1
-GLOBL lane1<>(SB), RODATA|NOPTR, $32
-
-DATA lane2<>+0(SB)/8, $0
-DATA lane2<>+8(SB)/8, $0
-DATA lane2<>+16(SB)/8, $-1
-DATA lane2<>+24(SB)/8, $-1
-GLOBL lane2<>(SB), RODATA|NOPTR, $32
+DATA maxInt64<>+0(SB)/8, $0x7fffffffffffffff
+DATA maxInt64<>+8(SB)/8, $0x7fffffffffffffff
+DATA maxInt64<>+16(SB)/8, $0x7fffffffffffffff
+DATA maxInt64<>+24(SB)/8, $0x7fffffffffffffff
+GLOBL maxInt64<>(SB), RODATA|NOPTR, $32
 
 // SETUP prepares to locate bits of the filter.
 #define SETUP                                                          \
@@ -68,23 +56,22 @@ GLOBL lane2<>(SB), RODATA|NOPTR, $32
 	VPBROADCASTD (filter_bits+bitset_reciprocal)(filter), recipLow \
 	VPBROADCASTD (filter_bits+bitset_reciprocal+4)(filter), recipHigh
 
-// LOCATE sets located, and moves numbers on. The shuffles could be shifts, for
-// which there are fewer ports.
-#define LOCATE                                     \
-	VPSHUFD $0xf5, numbers, temp1              \
-	VPMULUDQ recipHigh, numbers, located       \
-	VPMULUDQ recipLow, temp1, temp2            \
-	VPMULUDQ recipHigh, temp1, temp1           \
-	VPSHUFB highHalves<>(SB), located, located \
-	VPSHUFB highHalves<>(SB), temp2, temp2     \
-	VPADDQ located, temp1, temp1               \
-	VPADDQ temp2, temp1, temp1                 \
-	VPSRLQ $7, temp1, temp1                    \
-	VPMULUDQ wordCount, temp1, temp1           \
-	VPSRLQ $7, numbers, located                \
-	VPADDQ steps, numbers, numbers             \
-	VPSUBD temp1, located, located             \
-	VPSUBD wordCount, located, temp1           \
+// LOCATE sets located, and moves numbers on.
+#define LOCATE                                 \
+	VPAND maxInt64<>(SB), numbers, located \
+	VPSHUFD $0xf5, located, temp1          \
+	VPMULUDQ recipHigh, located, located   \
+	VPMULUDQ recipLow, temp1, temp2        \
+	VPMULUDQ recipHigh, temp1, temp1       \
+	VPADDQ temp2, located, located         \
+	VPSRLQ $32, located, located           \
+	VPADDQ located, temp1, temp1           \
+	VPSRLQ $6, temp1, temp1                \
+	VPMULUDQ wordCount, temp1, temp1       \
+	VPSRLQ $6, numbers, located            \
+	VPADDQ steps, numbers, numbers         \
+	VPSUBD temp1, located, located         \
+	VPSUBD wordCount, located, temp1       \
 	VPMINUD temp1, located, located
 
 // One key at a time.
@@ -94,30 +81,44 @@ GLOBL lane2<>(SB), RODATA|NOPTR, $32
 #define bit    R10
 #define mask   SI
 
+// Shifts that take 0, 1, 2 and 3 times H2, where they are added up.
+DATA shifts1<>+0(SB)/8, $64
+DATA shifts1<>+8(SB)/8, $0
+DATA shifts1<>+16(SB)/8, $64
+DATA shifts1<>+24(SB)/8, $0
+GLOBL shifts1<>(SB), RODATA|NOPTR, $32
+
+DATA shifts2<>+0(SB)/8, $64
+DATA shifts2<>+8(SB)/8, $64
+DATA shifts2<>+16(SB)/8, $1
+DATA shifts2<>+24(SB)/8, $1
+GLOBL shifts2<>(SB), RODATA|NOPTR, $32
+
 // SETUP_KEY prepares to locate the bits of the digest in hash1 and hash2, four
 // after four.
-#define SETUP_KEY                           \
-	SETUP                               \
-	VMOVQ hash1, numbersX               \
-	VMOVQ hash2, locatedX               \
-	VPBROADCASTQ numbersX, numbers      \
-	VPBROADCASTQ locatedX, located      \
-	VPADDQ numbers, numbers, numbers    \
-	VPADDQ located, located, located    \
-	VPADDQ located, located, temp1      \
-	VPSLLQ $2, located, steps           \
-	VPAND lane1<>(SB), located, located \
-	VPAND lane2<>(SB), temp1, temp1     \
-	VPADDQ located, numbers, numbers    \
-	VPADDQ temp1, numbers, numbers
+#define SETUP_KEY                               \
+	SETUP                                   \
+	VMOVQ hash1, numbersX                   \
+	VMOVQ hash2, locatedX                   \
+	VPBROADCASTQ numbersX, numbers          \
+	VPBROADCASTQ locatedX, located          \
+	VPSLLQ $2, located, steps               \
+	VPSLLVQ shifts1<>(SB), located, temp1   \
+	VPSLLVQ shifts2<>(SB), located, located \
+	VPADDQ temp1, numbers, numbers          \
+	VPADDQ located, numbers, numbers
 
-// LOCATE_KEY sets wordA to wordD to the words of the next four bits.
-#define LOCATE_KEY                       \
+// LOCATE_THREE sets wordA to wordC to the words of the next three bits.
+#define LOCATE_THREE                     \
 	LOCATE                           \
 	VEXTRACTI128 $1, located, temp1X \
 	VMOVD locatedX, wordA            \
 	VPEXTRD $2, locatedX, wordB      \
-	VMOVD temp1X, wordC              \
+	VMOVD temp1X, wordC
+
+// LOCATE_FOUR sets wordA to wordD.
+#define LOCATE_FOUR  \
+	LOCATE_THREE \
 	VPEXTRD $2, temp1X, wordD
 
 // TEST clears bit 0 of answer if the next bit, in the given word, is clear.
@@ -135,7 +136,7 @@ GLOBL lane2<>(SB), RODATA|NOPTR, $32
 	SUBQ $4, left               \
 	JCS lastThree               \
 four:                               \
-	LOCATE_KEY                  \
+	LOCATE_FOUR                 \
 	TEST(wordA)                 \
 	TEST(wordB)                 \
 	TEST(wordC)                 \
@@ -147,7 +148,7 @@ four:                               \
 lastThree:                          \
 	ADDQ $4, left               \
 	JEQ done                    \
-	LOCATE_KEY                  \
+	LOCATE_THREE                \
 	TEST(wordA)                 \
 	DECQ left                   \
 	JEQ done                    \
@@ -178,7 +179,7 @@ done:                               \
 	SUBQ $4, left                    \
 	JCS lastThree                    \
 four:                                    \
-	LOCATE_KEY                       \
+	LOCATE_FOUR                      \
 	SET(wordA)                       \
 	SET(wordB)                       \
 	SET(wordC)                       \
@@ -188,7 +189,7 @@ four:                                    \
 lastThree:                               \
 	ADDQ $4, left                    \
 	JEQ done                         \
-	LOCATE_KEY                       \
+	LOCATE_THREE                     \
 	SET(wordA)                       \
 	DECQ left                        \
 	JEQ done                         \
@@ -203,14 +204,14 @@ done:                                    \
 
 // FILTER leaves to portable code the filters that this file is not for, the zero
 // Filter among them.
-#define FILTER(portable)                            \
-	CMPB ·useAVX2(SB), $0                       \
-	JEQ portable                                \
-	MOVQ f+0(FP), filter                        \
-	CMPB filter_strategy(filter), $const_Mitz64 \
-	JNE portable                                \
-	CMPQ filter_k(filter), $0                   \
-	JEQ portable
+#define FILTER(portable)                              \
+	CMPB ·useAVX2(SB), $0                         \
+	JEQ portable                                  \
+	MOVQ f+0(FP), filter                          \
+	CMPB filter_strategy(filter), $const_Mitz64   \
+	JNE portable                                  \
+	CMPQ (filter_bits+bitset_words+8)(filter), $2 \
+	JCS portable
 
 #define DIGEST                 \
 	MOVQ h_H1+8(FP), hash1 \
@@ -265,7 +266,6 @@ portable:
 #define slot       DX
 #define loop       AX
 #define positions  Y8 // H1 + i*H2: the position of the i-th bit is the low 6 bits
-#define increments Y9 // H2
 #define answers    Y10
 
 DATA position<>+0(SB)/8, $63
@@ -280,19 +280,14 @@ DATA bitZero<>+16(SB)/8, $1
 DATA bitZero<>+24(SB)/8, $1
 GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 
-// DIGESTS sets positions and increments from four digests.
-#define DIGESTS                              \
-	VMOVDQU 0(hashes), temp1             \
-	VMOVDQU 32(hashes), temp2            \
-	VPUNPCKLQDQ temp2, temp1, positions  \
-	VPUNPCKHQDQ temp2, temp1, increments \
-	VPERMQ $0xd8, positions, positions   \
-	VPERMQ $0xd8, increments, increments
-
-// NUMBERS sets numbers and steps from those.
-#define NUMBERS                              \
-	VPADDQ positions, positions, numbers \
-	VPADDQ increments, increments, steps
+// DIGESTS sets positions and steps, which is H2, from four digests.
+#define DIGESTS                             \
+	VMOVDQU 0(hashes), temp1            \
+	VMOVDQU 32(hashes), temp2           \
+	VPUNPCKLQDQ temp2, temp1, positions \
+	VPUNPCKHQDQ temp2, temp1, steps     \
+	VPERMQ $0xd8, positions, positions  \
+	VPERMQ $0xd8, steps, steps
 
 // LOAD sets the words of four bits.
 #define LOAD               \
@@ -317,7 +312,7 @@ TEXT ·filterAddFours(SB), 0, $4096-32
 	LEAQ room-4096(SP), slot
 locateFour:
 	DIGESTS
-	NUMBERS
+	VMOVDQA positions, numbers
 	MOVQ filter_k(filter), loop
 locate:
 	LOCATE
@@ -396,7 +391,7 @@ TEXT ·filterContainsFours(SB), 0, $2048-32
 	MOVL $ROUND, bits
 locateFour:
 	DIGESTS
-	NUMBERS
+	VMOVDQA positions, numbers
 	MOVQ slots, slot
 	MOVQ bits, loop
 locate:
@@ -436,7 +431,7 @@ test:
 	VPAND position<>(SB), positions, temp1
 	VPSRLVQ temp1, located, located
 	VPAND located, answers, answers
-	VPADDQ increments, positions, positions
+	VPADDQ steps, positions, positions
 	ADDQ $32, slot
 	DECQ loop
 	JNE test
@@ -444,7 +439,7 @@ test:
 	JEQ answer4
 	VPTEST bitZero<>(SB), answers
 	JEQ answer4
-	NUMBERS
+	VMOVDQA positions, numbers
 	MOVL $ROUND, loop
 	CMPQ bits, loop
 	CMOVQLT bits, loop
