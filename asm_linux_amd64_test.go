@@ -135,7 +135,8 @@ func TestAssemblyRounding(t *testing.T) {
 	}
 }
 
-// TestAssemblyReads lays keys beside pages that may not be read.
+// TestAssemblyReads lays keys, digests and answers beside pages that may be neither
+// read nor written.
 func TestAssemblyReads(t *testing.T) {
 	size := os.Getpagesize()
 	pages := mapping(t, 3*size)
@@ -147,6 +148,27 @@ func TestAssemblyReads(t *testing.T) {
 		for _, key := range [][]byte{page[:n], page[size-n:]} {
 			f.Add(key)
 			require.True(t, f.Contains(key) && f.ContainsHash(Sum(key)), "%d bytes", n)
+			require.Equal(t, []Hash{Sum(key)}, SumBatch(nil, [][]byte{key}), "%d bytes", n)
+		}
+	}
+	for n := 1; n < 100; n++ {
+		for _, atEnd := range []bool{false, true} {
+			at := func(bytes int) unsafe.Pointer {
+				if atEnd {
+					return unsafe.Pointer(&page[size-bytes])
+				}
+				return unsafe.Pointer(&page[0])
+			}
+			keys := unsafe.Slice((*uint64)(at(8*n)), n)
+			for i := range keys {
+				keys[i] = uint64(i)
+			}
+			hs := SumUint64Batch(nil, keys)
+			require.Equal(t, SumUint64(uint64(n-1)), hs[n-1])
+			beside := unsafe.Slice((*Hash)(at(16*n)), n)
+			require.Equal(t, hs, SumUint64Batch(beside[:0], slices.Clone(keys)))
+			f.AddBatch(beside)
+			require.NotContains(t, f.ContainsBatch(unsafe.Slice((*bool)(at(n)), n)[:0], hs), false, "%d keys", n)
 		}
 	}
 }
