@@ -333,7 +333,7 @@ func TestParameters(t *testing.T) {
 		{64, 256, "bloom: k = 256 is outside [1, 255]"},
 		{64, math.MaxInt, fmt.Sprintf("bloom: k = %d is outside [1, 255]", math.MaxInt)},
 		{0, 1, "bloom: m = 0 is outside [1, "},
-		{guava.MaxWords*64 + 1, 1, "bloom: m = 137438953409 is outside [1, "},
+		{guava.MaxWords*64 + 1, 1, fmt.Sprintf("bloom: m = %d is outside [1, ", uint64(guava.MaxWords*64+1))},
 		{math.MaxUint64, 1, "bloom: m = 18446744073709551615 is outside [1, "},
 	} {
 		_, err := NewSize(test.m, test.k)

@@ -92,15 +92,28 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	return n, nil
 }
 
-// AppendText appends the standard base64 encoding of f's binary form to dst.
-func (f *Filter) AppendText(dst []byte) ([]byte, error) { return frame.AppendText(dst, f) }
+// AppendText appends the standard base64 encoding of f's binary form to dst, or
+// nothing if f is zero.
+func (f *Filter) AppendText(dst []byte) ([]byte, error) {
+	if f.lines == 0 {
+		return dst, nil
+	}
+	return frame.AppendText(dst, f)
+}
 
-// MarshalText returns the standard base64 encoding of f's binary form. With it
-// a *Filter is a string in JSON. A Filter that JSON can only copy is refused.
+// MarshalText returns the standard base64 encoding of f's binary form, which is empty
+// if f is zero. With it a *Filter is a string in JSON. A Filter that JSON can only copy
+// is refused.
 func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
-// UnmarshalText is UnmarshalBinary of base64 text.
-func (f *Filter) UnmarshalText(text []byte) error { return frame.UnmarshalText("blocked", text, f) }
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
+func (f *Filter) UnmarshalText(text []byte) error {
+	if len(text) > 0 {
+		return frame.UnmarshalText("blocked", text, f)
+	}
+	f.words, f.lines, f.fast = nil, 0, 0
+	return nil
+}
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile].
 // Whatever happens meanwhile, a crash included, path holds what it held before or all

@@ -209,10 +209,9 @@ func (f *Filter) touch(h bloom.Hash) (sum uint64) {
 // wraps [bloom.ErrMismatch], and leaves f as it was, unless the two agree in M and K.
 // It panics if g is nil. Nothing may write to g meanwhile.
 func (f *Filter) Merge(g *Filter) error {
-	if g == nil {
-		panic("counting: Merge of a nil Filter")
-	}
 	switch {
+	case g == nil:
+		return format.Mismatch("counting", "being nil", false, true)
 	case f.M() != g.M():
 		return format.Mismatch("counting", "m", f.M(), g.M())
 	case f.k != g.k:

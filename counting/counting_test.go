@@ -209,7 +209,7 @@ func TestMerge(t *testing.T) {
 		assert.False(t, a.Equal(other))
 	}
 	require.True(t, a.Equal(before))
-	require.PanicsWithValue(t, "counting: Merge of a nil Filter", func() { _ = a.Merge(nil) })
+	require.ErrorIs(t, a.Merge(nil), bloom.ErrMismatch)
 	require.PanicsWithValue(t, "counting: Equal to a nil Filter", func() { a.Equal(nil) })
 	require.NoError(t, a.Merge(a))
 	require.True(t, a.Filter().Equal(before.Filter()))

@@ -167,15 +167,32 @@ func (f *Filter) set(p float64, filters [shards][]*blocked.SyncFilter) {
 	}
 }
 
-// AppendText appends the standard base64 encoding of f's binary form to dst.
-func (f *Filter) AppendText(dst []byte) ([]byte, error) { return frame.AppendText(dst, f) }
+// AppendText appends the standard base64 encoding of f's binary form to dst, or
+// nothing if f is zero.
+func (f *Filter) AppendText(dst []byte) ([]byte, error) {
+	if f.zero() {
+		return dst, nil
+	}
+	return frame.AppendText(dst, f)
+}
 
-// MarshalText returns the standard base64 encoding of f's binary form. With it a
-// *Filter is a string in JSON. A Filter that JSON can only copy is refused.
+// MarshalText returns the standard base64 encoding of f's binary form, which is empty
+// if f is zero. With it a *Filter is a string in JSON. A Filter that JSON can only copy
+// is refused.
 func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
-// UnmarshalText is UnmarshalBinary of base64 text.
-func (f *Filter) UnmarshalText(text []byte) error { return frame.UnmarshalText("growing", text, f) }
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
+func (f *Filter) UnmarshalText(text []byte) error {
+	if len(text) > 0 {
+		return frame.UnmarshalText("growing", text, f)
+	}
+	f.rates.p, f.rates.known = 0, nil
+	for i := range f.shards {
+		f.shards[i].layers.Store(nil)
+		f.shards[i].next = nil
+	}
+	return nil
+}
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile]. Whatever happens
 // meanwhile, a crash included, path holds what it held before or all of f. See

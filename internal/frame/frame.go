@@ -154,6 +154,8 @@ func (k *Kind) Header(r io.Reader, check Check) (head []byte, params []uint64, n
 		return head, nil, 0, err
 	}
 	switch version := head[4]; {
+	case head[0] <= 1 && head[1] > 0 && head[2] < 0x80: // Guava's header; see package guava
+		return fail("it seems to be a bloom.Filter, not a %s.Filter", k.Package)
 	case string(head[:3]) != magic:
 		return fail("it starts with % x, not with %q", head[:3], magic)
 	case head[3] != k.letter && Name(head) != "":

@@ -1,0 +1,237 @@
+package bloom_test
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// anyFilter is what every type that stores keys has.
+type anyFilter interface {
+	bloom.Adder
+	Add(key []byte) bool
+	AddString(key string) bool
+	Contains(key []byte) bool
+	ContainsString(key string) bool
+	ContainsHash(bloom.Hash) bool
+	FPR() float64
+	SizeBytes() int64
+	String() string
+	SaveFile(path string) error
+	encoding.BinaryMarshaler
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+	encoding.TextMarshaler
+	encoding.TextAppender
+	encoding.TextUnmarshaler
+	io.WriterTo
+	io.ReaderFrom
+}
+
+// types are all of them, for some thousand keys at 1 % or less.
+var types = []struct {
+	name string
+	pkg  string
+	make func() anyFilter
+	zero func() anyFilter
+	load func(path string) (any, error)
+}{
+	{"bloom.Filter", "bloom",
+		func() anyFilter { return bloom.Must(bloom.New(5000, 0.01)) },
+		func() anyFilter { return new(bloom.Filter) },
+		func(path string) (any, error) { return bloom.LoadFile(path) }},
+	{"bloom.SyncFilter", "bloom",
+		func() anyFilter { return bloom.Must(bloom.NewSync(5000, 0.01)) },
+		func() anyFilter { return new(bloom.SyncFilter) },
+		func(path string) (any, error) { return bloom.LoadFile(path) }},
+	{"blocked.Filter", "blocked",
+		func() anyFilter { return bloom.Must(blocked.New(5000, 0.01)) },
+		func() anyFilter { return new(blocked.Filter) },
+		func(path string) (any, error) { return blocked.LoadFile(path) }},
+	{"blocked.SyncFilter", "blocked",
+		func() anyFilter { return bloom.Must(blocked.NewSync(5000, 1e-6)) },
+		func() anyFilter { return new(blocked.SyncFilter) },
+		func(path string) (any, error) { return blocked.LoadFile(path) }},
+	{"counting.Filter", "counting",
+		func() anyFilter { return bloom.Must(counting.New(5000, 0.01)) },
+		func() anyFilter { return new(counting.Filter) },
+		func(path string) (any, error) { return counting.LoadFile(path) }},
+	{"growing.Filter", "growing",
+		func() anyFilter { return bloom.Must(growing.New(0.01)) },
+		func() anyFilter { return new(growing.Filter) },
+		func(path string) (any, error) { return growing.LoadFile(path) }},
+	{"window.Filter", "window",
+		func() anyFilter {
+			return bloom.Must(window.New(window.Config{Capacity: 5000, FPR: 0.01, Span: time.Hour}))
+		},
+		func() anyFilter { return new(window.Filter) },
+		func(path string) (any, error) { return window.LoadFile(path) }},
+	{"flower.Filter", "flower",
+		func() anyFilter { return bloom.Must(flower.New(flower.Config{Slots: 1 << 16, Ways: 4, Bits: 16})) },
+		func() anyFilter { return new(flower.Filter) },
+		func(path string) (any, error) { return flower.LoadFile(path) }},
+}
+
+func TestAllocations(t *testing.T) {
+	long := strings.Repeat("a long key, which goes to the murmur3 package ", 100)
+	for _, typ := range types {
+		t.Run(typ.name, func(t *testing.T) {
+			f := typ.make()
+			f.AddString("begin a layer")
+			for _, key := range []string{"", "key", long} {
+				bytes := []byte(key)
+				require.Zero(t, testing.AllocsPerRun(100, func() {
+					f.Add(bytes)
+					f.AddString(key)
+					f.AddHash(bloom.SumUTF16(key))
+					f.Contains(bytes)
+					f.ContainsString(key)
+					f.ContainsHash(bloom.SumUint32(7))
+				}), "%d bytes", len(key))
+			}
+		})
+	}
+}
+
+// TestZero: a zero value contains nothing, says who it is when it is added to, has no
+// binary form, is null or empty in JSON, and can be decoded into.
+func TestZero(t *testing.T) {
+	for _, typ := range types {
+		t.Run(typ.name, func(t *testing.T) {
+			z := typ.zero()
+			require.False(t, z.Contains(nil) || z.ContainsString("key") || z.ContainsHash(bloom.Hash{}))
+			require.Zero(t, z.FPR())
+			require.Zero(t, z.SizeBytes())
+			for _, add := range []func(){
+				func() { z.Add(nil) }, func() { z.AddString("key") }, func() { z.AddHash(bloom.Hash{}) },
+			} {
+				require.Regexp(t, "^"+typ.pkg+": ", panicOf(add))
+			}
+			_, err := z.MarshalBinary()
+			require.ErrorContains(t, err, typ.pkg+": ")
+			_, err = z.WriteTo(io.Discard)
+			require.ErrorContains(t, err, typ.pkg+": ")
+			require.ErrorContains(t, z.SaveFile(filepath.Join(t.TempDir(), "f")), typ.pkg+": ")
+			data, err := json.Marshal(z) // of a field that was never set
+			require.NoError(t, err)
+			require.Contains(t, []string{"null", `""`}, string(data))
+			again := typ.make()
+			if string(data) == "null" {
+				again = typ.zero()
+			}
+			require.NoError(t, json.Unmarshal(data, again))
+			require.Zero(t, again.SizeBytes())
+
+			f := typ.make()
+			f.AddString("key")
+			require.NoError(t, z.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+			require.True(t, z.ContainsString("key"))
+			z.AddString("another key")
+			require.True(t, z.ContainsString("another key"))
+		})
+	}
+}
+
+func panicOf(do func()) (value any) {
+	defer func() { value = recover() }()
+	do()
+	return nil
+}
+
+// TestEncodings: every form has the keys, SizeBytes is the length of the binary one, and
+// JSON has text or an error, never {}.
+func TestEncodings(t *testing.T) {
+	for _, typ := range types {
+		t.Run(typ.name, func(t *testing.T) {
+			f := typ.make()
+			keys := testkit.Digests[bloom.Hash](3, 1000)
+			for _, h := range keys {
+				f.AddHash(h)
+			}
+			data := bloom.Must(f.MarshalBinary())
+			require.EqualValues(t, len(data), f.SizeBytes())
+			text := bloom.Must(json.Marshal(map[string]any{"f": f}))
+			require.Greater(t, len(text), len(data))
+			require.Less(t, len(fmt.Sprint(f)), 200)
+			require.Contains(t, fmt.Sprint(f), typ.pkg+".")
+
+			var form strings.Builder
+			n, err := f.WriteTo(&form)
+			require.NoError(t, err)
+			require.EqualValues(t, len(data), n)
+			require.Equal(t, string(data), form.String())
+
+			viaText, viaStream := typ.zero(), typ.zero()
+			require.NoError(t, json.Unmarshal(text, &map[string]any{"f": viaText}))
+			require.NoError(t, viaText.UnmarshalText(bloom.Must(f.MarshalText())))
+			_, err = viaStream.ReadFrom(strings.NewReader(form.String()))
+			require.NoError(t, err)
+			for _, g := range []anyFilter{viaText, viaStream} {
+				for _, h := range keys[900:] {
+					require.True(t, g.ContainsHash(h))
+				}
+			}
+
+			// Held by value, in a struct that has no address.
+			holder := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeOf(f).Elem()}})).Elem()
+			holder.Field(0).Set(reflect.ValueOf(f).Elem())
+			byValue, err := json.Marshal(holder.Interface())
+			require.True(t, err != nil || len(byValue) > len(data), "%s", byValue)
+		})
+	}
+}
+
+// TestFiles: a saved file has the keys, any damage to it is noticed, and another type's
+// file is refused by name.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	for _, typ := range types {
+		f := typ.make()
+		f.AddString("key")
+		path := filepath.Join(dir, typ.name)
+		require.NoError(t, f.SaveFile(path))
+		loaded, err := typ.load(path)
+		require.NoError(t, err)
+		require.True(t, loaded.(anyFilter).ContainsString("key"), typ.name)
+
+		data := bloom.Must(os.ReadFile(path))
+		require.NoError(t, typ.zero().UnmarshalBinary(data), "what SaveFile wrote, read by hand")
+		for _, i := range []int{0, 4, len(data) / 2, len(data) - 11, len(data) - 1} {
+			bad := append([]byte(nil), data...)
+			bad[i] ^= 0x10
+			damaged := filepath.Join(dir, "damaged")
+			require.NoError(t, os.WriteFile(damaged, bad, 0o666))
+			_, err = typ.load(damaged)
+			require.ErrorIs(t, err, bloom.ErrFormat, "%s: byte %d", typ.name, i)
+			require.ErrorContains(t, err, damaged)
+			require.Regexp(t, "^"+typ.pkg+": ", err.Error())
+		}
+	}
+	for _, typ := range types {
+		for _, other := range types {
+			if typ.pkg == other.pkg {
+				continue
+			}
+			_, err := other.load(filepath.Join(dir, typ.name))
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.Regexp(t, "it (is|seems to be) a "+typ.pkg+".Filter", err.Error(), "%s as a %s", typ.name, other.name)
+		}
+	}
+}
