@@ -1,0 +1,97 @@
+// Package collystore keeps what a colly collector has visited in a Bloom filter, which
+// takes a few bytes a page, and which a file keeps until the next run.
+//
+// [New] takes a filter and returns a storage for Collector.SetStorage. The filter is the
+// caller's to load and to save:
+//
+//	visited := bloom.Must(bloom.LoadOrNew(path, 10_000_000, 1e-6))
+//	shared := bloom.NewSyncFrom(visited)
+//	c := colly.NewCollector()
+//	c.SetStorage(collystore.New(shared))
+//	c.Visit(start)
+//	c.Wait()
+//	shared.SaveFile(path)
+//
+// A filter says of a few new pages that they were visited, so a crawl leaves out that
+// fraction of the pages: one in a million above. A page that is in the filter is not
+// fetched again.
+//
+// Colly marks a page as visited before it fetches it. A page whose fetch failed counts as
+// visited, and so does one that was on its way when the program died after a SaveFile.
+// Save after Collector.Wait, and use Request.Retry for what failed.
+//
+// A later run does not fetch its start page either, and finds no links there. Begin with
+// pages that are new, or let the filter forget: over a window.Filter a page may be
+// fetched again after the window's span.
+//
+// # Keys
+//
+// Colly does not pass on the URL, but a 64-bit FNV-1a hash of the normalised URL and the
+// request's body. The filter's keys are [bloom.SumUint64] of that number, so
+// Collector.HasVisited finds a page in the filter, and ContainsString does not. Two pages
+// with the same 64 bits are one page to colly, with any storage: among a billion pages
+// that happens with a probability of 3 %. Whoever writes the links can make such pages.
+package collystore
+
+import (
+	"net/url"
+
+	"github.com/gocolly/colly/v2/storage"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// Set is what the pages visited are kept in, such as a [bloom.SyncFilter], a
+// growing.Filter or a window.Filter.
+type Set interface {
+	bloom.Adder
+	ContainsHash(bloom.Hash) bool
+}
+
+// Storage implements colly's storage.Storage. It keeps cookies in memory, as colly's
+// own storage does; embed a Storage in a type of yours to keep them elsewhere.
+//
+// Many goroutines may use a Storage at once if they may use its set.
+type Storage struct {
+	visited Set
+	cookies storage.InMemoryStorage
+}
+
+var _ storage.Storage = (*Storage)(nil)
+
+// New returns a Storage that keeps visited pages in the given set. An asynchronous
+// collector needs a set that many goroutines may use at once; a [bloom.Filter] is none. Several
+// collectors may share a set: each page is then visited by one of them, but for those
+// that two ask for at the same moment.
+//
+// It panics if visited is nil.
+func New(visited Set) *Storage {
+	if visited == nil {
+		panic("collystore: New without a set")
+	}
+	return &Storage{visited: visited}
+}
+
+// Init is called by colly.
+func (s *Storage) Init() error { return s.cookies.Init() }
+
+// Visited adds a request to the set. It never fails.
+func (s *Storage) Visited(requestID uint64) error {
+	s.visited.AddHash(key(requestID))
+	return nil
+}
+
+// IsVisited reports whether the set contains a request. It never fails.
+func (s *Storage) IsVisited(requestID uint64) (bool, error) {
+	return s.visited.ContainsHash(key(requestID)), nil
+}
+
+// Cookies returns the cookies for u.
+func (s *Storage) Cookies(u *url.URL) string { return s.cookies.Cookies(u) }
+
+// SetCookies stores cookies for u's host.
+func (s *Storage) SetCookies(u *url.URL, cookies string) { s.cookies.SetCookies(u, cookies) }
+
+// key makes 128 bits of 64. In a digest whose second half is zero all of a key's bits
+// would be one bit.
+func key(requestID uint64) bloom.Hash { return bloom.SumUint64(requestID) }
