@@ -7,6 +7,11 @@ import (
 )
 
 // AddBatch adds hs in order and returns how many of them changed the filter.
+//
+// Batches of some hundreds of digests take half the time of one by one, with three
+// lines two thirds, while the filter is in the processor's cache. In a filter of 13 MB or
+// more they take two fifths. That is with AVX2, and digests that are ready; see
+// [bloom.SumBatch]. A garbage collection can begin in the middle of a batch.
 func (f *Filter) AddBatch(hs []bloom.Hash) (added int) {
 	if f.lines == 0 && len(hs) > 0 {
 		panic(errZero)
@@ -15,7 +20,7 @@ func (f *Filter) AddBatch(hs []bloom.Hash) (added int) {
 }
 
 // ContainsBatch appends ContainsHash of each of hs to dst and returns it. It allocates
-// only if dst lacks room.
+// only if dst lacks room. It pays as [Filter.AddBatch] does.
 func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]

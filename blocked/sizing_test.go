@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -185,4 +186,36 @@ func (f *Filter) blockRates() (rates []float64) {
 		rates = append(rates, rate)
 	}
 	return rates
+}
+
+// TestMeasuredRates looks up 1e8 absent keys at every rate. It takes a minute, and
+// BLOOM_RATES=1 in the environment.
+func TestMeasuredRates(t *testing.T) {
+	if os.Getenv("BLOOM_RATES") == "" {
+		t.Skip("BLOOM_RATES is not set")
+	}
+	const n, probes, batch = 1_000_000, 1e8, 1000
+	ints, hs, dst := make([]uint64, batch), make([]bloom.Hash, 0, batch), make([]bool, 0, batch)
+	for _, p := range []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9} {
+		f := bloom.Must(New(n, p))
+		for i := range uint64(n) {
+			f.AddHash(bloom.SumUint64(i))
+		}
+		found := 0
+		for i := uint64(n); i < n+probes; i += batch {
+			for j := range ints {
+				ints[j] = i + uint64(j)
+			}
+			for _, yes := range f.ContainsBatch(dst, bloom.SumUint64Batch(hs, ints)) {
+				if yes {
+					found++
+				}
+			}
+		}
+		// Both p and FPR hold: FPR exactly, and p up to what chance does to a filter.
+		bound := func(rate float64) float64 { return 4.5*math.Sqrt(probes*rate) + 2 }
+		t.Logf("p = %v, %d lines: %d of %.0e found, a rate of %.3g; FPR says %.4g", p, f.Lines(), found, probes, float64(found)/probes, f.FPR())
+		assert.InDelta(t, probes*f.FPR(), found, bound(f.FPR()))
+		assert.InEpsilon(t, p, f.FPR(), 0.01)
+	}
 }

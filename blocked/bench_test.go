@@ -1,0 +1,111 @@
+package blocked
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// benchKeys are n keys of 8 bytes.
+func benchKeys(n int) []byte {
+	keys := make([]byte, 0, 8*n)
+	for i := range n {
+		keys = binary.LittleEndian.AppendUint64(keys, uint64(i))
+	}
+	return keys
+}
+
+// benchmark runs bench for filters of 1, 2 and 3 lines, in the second-level cache and
+// in none, that hold the keys.
+func benchmark(b *testing.B, bench func(b *testing.B, f *Filter, keys []byte)) {
+	for _, n := range []int{1e5, 1e7} {
+		keys := benchKeys(n)
+		for _, p := range []float64{1e-2, 1e-6, 1e-9} {
+			f := bloom.Must(New(uint64(n), p))
+			for i := range n {
+				f.AddHash(bloom.SumUint64(uint64(i)))
+			}
+			b.Run(fmt.Sprintf("n=%.0e/p=%v", float64(n), p), func(b *testing.B) { bench(b, f, keys) })
+		}
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
+		for i := 0; b.Loop(); i = (i + 8) % len(keys) {
+			f.Add(keys[i : i+8])
+		}
+	})
+}
+
+func BenchmarkContains(b *testing.B) {
+	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
+		for i := 0; b.Loop(); i = (i + 8) % len(keys) {
+			f.Contains(keys[i : i+8])
+		}
+	})
+}
+
+// Hashing is part of the batches' time.
+const benchBatch = 512
+
+func benchBatches(b *testing.B, n int, do func([]bloom.Hash)) {
+	ints, hs := make([]uint64, benchBatch), make([]bloom.Hash, 0, benchBatch)
+	for i := uint64(0); b.Loop(); i += benchBatch {
+		for j := range ints {
+			ints[j] = (i + uint64(j)) % uint64(n)
+		}
+		do(bloom.SumUint64Batch(hs, ints))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchBatch, "ns/key")
+}
+
+func BenchmarkAddBatch(b *testing.B) {
+	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
+		benchBatches(b, len(keys)/8, func(hs []bloom.Hash) { f.AddBatch(hs) })
+	})
+}
+
+func BenchmarkContainsBatch(b *testing.B) {
+	dst := make([]bool, 0, benchBatch)
+	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
+		benchBatches(b, len(keys)/8, func(hs []bloom.Hash) { f.ContainsBatch(dst, hs) })
+	})
+}
+
+// BenchmarkSync adds and looks up from as many goroutines as -cpu says.
+func BenchmarkSync(b *testing.B) {
+	for _, n := range []int{1e5, 1e7} {
+		for _, p := range []float64{1e-2, 1e-6} {
+			fresh := func() *SyncFilter { return bloom.Must(NewSync(uint64(n), p)) }
+			full := fresh()
+			for i := range n {
+				full.AddHash(bloom.SumUint64(uint64(i)))
+			}
+			for _, op := range []struct {
+				name string
+				s    *SyncFilter
+				do   func(s *SyncFilter, h bloom.Hash) bool
+			}{
+				{"add=new", fresh(), (*SyncFilter).AddHash}, // for as many keys as the filter is for
+				{"add=present", full, (*SyncFilter).AddHash},
+				{"contains=present", full, (*SyncFilter).ContainsHash},
+			} {
+				b.Run(fmt.Sprintf("n=%.0e/p=%v/%s", float64(n), p, op.name), func(b *testing.B) {
+					if op.name == "add=new" {
+						op.s.Reset()
+					}
+					var goroutine atomic.Uint64
+					b.RunParallel(func(pb *testing.PB) {
+						for i := goroutine.Add(1) << 24; pb.Next(); i++ {
+							op.do(op.s, bloom.SumUint64(i%uint64(n)))
+						}
+					})
+				})
+			}
+		}
+	}
+}
