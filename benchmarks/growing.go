@@ -183,13 +183,13 @@ func (g *grower) grow(ns []int) (points []point) {
 	return points
 }
 
-// measureGrowing writes GROWING.md and growing.svg.
-func measureGrowing(out string) error {
+// measureGrowing writes GROWING.md and growing.svg, with filters of up to most keys.
+func measureGrowing(most int, out string) error {
 	debug.SetGCPercent(100)
 	var ns []int
-	for n := 1000; n <= 1e8; n *= 10 {
+	for n := 1000; n <= most; n *= 10 {
 		ns = append(ns, n)
-		if n < 1e8 {
+		if 3*n <= most {
 			ns = append(ns, 3*n)
 		}
 	}

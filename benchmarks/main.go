@@ -49,10 +49,11 @@ func main() {
 	others := flag.Bool("foreign", true, "measure libraries in other languages too")
 	huge := flag.Bool("billion", false, "measure n = 1e9 too, with keys of 8 bytes")
 	growing := flag.Bool("growing", false, "measure filters that grow, and nothing else")
+	most := flag.Float64("most", 1e8, "the largest number of keys for -growing")
 	out := flag.String("o", ".", "directory to write to")
 	flag.Parse()
 	if *growing {
-		if err := measureGrowing(*out); err != nil {
+		if err := measureGrowing(int(*most), *out); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -35,7 +35,7 @@ func (f *Filter) layers() (n int) {
 	return n
 }
 
-// TestWhileGrowing measures rate, memory and count from the first key on: at ten
+// TestWhileGrowing measures rate, memory and count from the first key on: at five
 // points between a number of keys and ten times as many, and right after the first
 // shard began a layer.
 func TestWhileGrowing(t *testing.T) {
@@ -45,7 +45,7 @@ func TestWhileGrowing(t *testing.T) {
 	}
 	for _, p := range []float64{0.1, 0.01, 0.001} {
 		t.Run(fmt.Sprint("p=", p), func(t *testing.T) {
-			probes := min(200_000, int(2000/p))
+			probes := min(100_000, int(2000/p))
 			keys, absent := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, 4))
 			f := bloom.Must(New(p))
 			check := func(n int) {
@@ -70,7 +70,7 @@ func TestWhileGrowing(t *testing.T) {
 					begun = now
 					check(n)
 					if n >= int(math.Ceil(next)) {
-						next *= math.Pow(10, 0.1)
+						next *= math.Pow(10, 0.2)
 					}
 				}
 			}

@@ -100,18 +100,19 @@ func TestForms(t *testing.T) {
 // larger than the one before. It goes on with layers of the right rate.
 func TestManyLayers(t *testing.T) {
 	const many = evenLayers + 10
+	r := rates{p: 0.01} // see TestSizings
 	counts := make([]uint64, shards)
 	var rest []byte
 	for i := range counts {
 		counts[i] = many
 		for j := range many {
-			rest = append(rest, bloom.Must(bloom.Must(blocked.NewSize(256, newSizing(rate(0.01, j)).lines)).MarshalBinary())...)
+			rest = append(rest, bloom.Must(bloom.Must(blocked.NewSize(256, r.sizing(j).lines)).MarshalBinary())...)
 		}
 	}
 	head := frame.Growing.Append(nil, []uint64{math.Float64bits(0.01), shards}, counts)
 	var f Filter
 	require.NoError(t, f.UnmarshalBinary(append(head, rest...)))
-	for _, h := range testkit.Digests[bloom.Hash](1, 5000) {
+	for _, h := range testkit.Digests[bloom.Hash](1, 3000) {
 		f.AddHash(h)
 		require.True(t, f.ContainsHash(h))
 	}
@@ -119,7 +120,7 @@ func TestManyLayers(t *testing.T) {
 		list := f.shards[i].list()
 		require.Greater(t, len(list), many)
 		for j, l := range list {
-			s := newSizing(rate(0.01, j))
+			s := r.sizing(j)
 			require.Equal(t, s.lines, l.filter.Lines())
 			require.Equal(t, uint64(float64(l.filter.M())/s.bits), l.capacity)
 		}
