@@ -29,7 +29,7 @@ the ones that the filter was built from.
 
 The exit status is 1 if a line is not found, or if the rate is above the promised one by
 more than chance explains (once in a thousand runs).`,
-		Example: `  seq 100000 > n.txt && bloom build -p 0.01 -o n.bloom n.txt && bloom bench n.bloom n.txt`,
+		Example: `  seq 100000 > n.txt && bloom build -p 0.01 -o n.bloom n.txt && bloom bench -n 1M n.bloom n.txt`,
 		Args:    need(1, -1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f, err := load(args[0])

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
@@ -35,7 +36,7 @@ func serveCommand() *cobra.Command {
   GET  /filter           the filter in Guava's bytes, by version, for Go's package replica
   GET  /info             what bloom info -json tells
 
-/filter is there for the type bloom.Filter. When FILE is replaced, as by bloom add, the
+/filter is there for the types bloom.Filter and counting.Filter. When FILE is replaced, as by bloom add, the
 answers are the new filter's within a second; while it cannot be read they are the old
 one's. Ctrl-C and SIGTERM let requests end.`,
 		Example: `  bloom serve -addr :8080 fruit.bloom & sleep 1; curl 'localhost:8080/contains?key=apple'`,
@@ -89,8 +90,11 @@ func (s *server) load() error {
 	if next.report.Checksum, err = checksum(s.path, f); err != nil {
 		return err
 	}
-	if g, ok := f.filter.(*bloom.Filter); ok {
-		next.version = replica.NewPublisher(g.Clone())
+	switch f := f.filter.(type) {
+	case *bloom.Filter:
+		next.version = replica.NewPublisher(f.Clone())
+	case *counting.Filter:
+		next.version = replica.NewPublisher(f.Filter())
 	}
 	s.info = info
 	s.now.Store(next)

@@ -103,3 +103,16 @@ func TestServeHex(t *testing.T) {
 		require.Equal(t, want, w.Body.String())
 	}
 }
+
+// TestServeCounting: of a counting filter replicas get the plain one.
+func TestServeCounting(t *testing.T) {
+	s := &server{path: filepath.Join(t.TempDir(), "list")}
+	good(t, "hi\n", "build", "-n", "100", "-type", "counting", "-o", s.path)
+	require.NoError(t, s.load())
+	web := httptest.NewServer(s.now.Load().version)
+	defer web.Close()
+	near := replica.New(replica.HTTP(web.URL, nil), replica.Config{})
+	require.NoError(t, near.Refresh(context.Background()))
+	require.True(t, near.ContainsString("hi"))
+	require.False(t, near.ContainsString("ho"))
+}

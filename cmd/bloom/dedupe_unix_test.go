@@ -1,0 +1,61 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestSignals: tail -f has no end but a signal.
+func TestSignals(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		state := filepath.Join(t.TempDir(), "state")
+		cmd := command(t, "dedupe", "-state", state)
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		defer in.Close()
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = io.WriteString(in, "a\nb\nunfinished")
+		require.NoError(t, err)
+		_, err = io.ReadFull(out, make([]byte, 4))
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(signal))
+		rest, err := io.ReadAll(out)
+		require.NoError(t, err)
+		require.Empty(t, rest)
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 128+int(signal), cmd.ProcessState.ExitCode())
+		require.Equal(t, "unfinished\nc\n", good(t, "a\nunfinished\nb\nc\n", "dedupe", "-state", state))
+	}
+}
+
+// TestClosedPipe: head ends dedupe in silence, by SIGPIPE, with nothing in the state
+// that was not written.
+func TestClosedPipe(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	var stderr strings.Builder
+	cmd := command(t, "dedupe", "-state", state)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(numbers(0, 1e5)), w, &stderr
+	require.NoError(t, cmd.Start())
+	require.NoError(t, w.Close())
+	_, err = io.ReadFull(r, make([]byte, 10))
+	require.NoError(t, err)
+	require.NoError(t, r.Close())
+	require.Error(t, cmd.Wait())
+	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	assert.True(t, status.Signaled() && status.Signal() == syscall.SIGPIPE, cmd.ProcessState)
+	assert.Empty(t, stderr.String())
+	assert.NoFileExists(t, state)
+}
