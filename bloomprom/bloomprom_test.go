@@ -1,0 +1,148 @@
+package bloomprom_test
+
+import (
+	"encoding/json"
+	"expvar"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bloomprom"
+)
+
+func scrape(t testing.TB, registry *prometheus.Registry) string {
+	t.Helper()
+	server := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	defer server.Close()
+	response, err := http.Get(server.URL)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return string(body)
+}
+
+func TestFilter(t *testing.T) {
+	var calls int
+	stats := bloom.Stats{M: 128, FillRatio: 0.25, ApproxCount: 7, FPR: 0.0625}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(
+		bloomprom.NewFilter("users", func() bloom.Stats { calls++; return stats }),
+		bloomprom.NewFilter("words", func() bloom.Stats { return bloom.Stats{} }),
+	)
+	calls = 0
+	got := scrape(t, registry)
+	assert.Equal(t, 1, calls, "a scrape reads the filter once")
+	for _, line := range []string{
+		`bloom_filter_size_bytes{filter="users"} 16`,
+		`bloom_filter_fill_ratio{filter="users"} 0.25`,
+		`bloom_filter_keys{filter="users"} 7`,
+		`bloom_filter_false_positive_rate{filter="users"} 0.0625`,
+		`bloom_filter_size_bytes{filter="words"} 0`,
+	} {
+		assert.Contains(t, got, line+"\n")
+	}
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+	assert.Error(t, registry.Register(bloomprom.NewFilter("users", func() bloom.Stats { return stats })), "a name is taken once")
+}
+
+func TestLookups(t *testing.T) {
+	var l bloomprom.Lookups
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(bloomprom.NewLookups("users", &l), bloomprom.NewLookups("words", new(bloomprom.Lookups)))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 100 {
+				l.Hit()
+				l.Miss()
+				l.Miss()
+			}
+			l.FalsePositive()
+		}()
+	}
+	wg.Wait()
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP bloom_lookups_total Look-ups, by what became of them.
+# TYPE bloom_lookups_total counter
+bloom_lookups_total{filter="users",result="false_positive"} 4
+bloom_lookups_total{filter="users",result="hit"} 400
+bloom_lookups_total{filter="users",result="miss"} 800
+bloom_lookups_total{filter="words",result="false_positive"} 0
+bloom_lookups_total{filter="words",result="hit"} 0
+bloom_lookups_total{filter="words",result="miss"} 0
+`)))
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+
+	var published map[string]int
+	require.NoError(t, json.Unmarshal([]byte(expvar.Var(&l).String()), &published))
+	assert.Equal(t, map[string]int{"hits": 400, "misses": 800, "false_positives": 4}, published)
+}
+
+func TestNilPanics(t *testing.T) {
+	assert.PanicsWithValue(t, "bloomprom: NewFilter without a function", func() { bloomprom.NewFilter("x", nil) })
+	assert.PanicsWithValue(t, "bloomprom: NewLookups without Lookups", func() { bloomprom.NewLookups("x", nil) })
+}
+
+func Example() {
+	users := map[string]string{"ada": "Lovelace", "alan": "Turing"}
+	seen := bloom.Must(bloom.NewSync(1000, 0.01))
+	for name := range users {
+		seen.AddString(name)
+	}
+	var lookups bloomprom.Lookups
+	find := func(name string) (string, bool) {
+		if !seen.ContainsString(name) {
+			lookups.Miss()
+			return "", false
+		}
+		user, ok := users[name]
+		if ok {
+			lookups.Hit()
+		} else {
+			lookups.FalsePositive()
+		}
+		return user, ok
+	}
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(bloomprom.NewFilter("users", seen.Stats), bloomprom.NewLookups("users", &lookups))
+	expvar.Publish("users", &lookups) // the same counts, by the standard library
+	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+
+	find("ada")
+	find("nobody")
+	fmt.Println(expvar.Get("users"))
+	families, err := registry.Gather()
+	if err != nil {
+		panic(err)
+	}
+	for _, family := range families {
+		fmt.Println(family.GetName(), len(family.GetMetric()))
+	}
+	// Output:
+	// {"hits": 1, "misses": 1, "false_positives": 0}
+	// bloom_filter_false_positive_rate 1
+	// bloom_filter_fill_ratio 1
+	// bloom_filter_keys 1
+	// bloom_filter_size_bytes 1
+	// bloom_lookups_total 3
+}
