@@ -48,7 +48,7 @@ import (
 // Filter must not be copied.
 type Filter struct {
 	mark
-	rates  rates
+	rates  *rates // nil in the zero Filter
 	shards [shards]shard
 }
 
@@ -76,10 +76,9 @@ func New(p float64) (*Filter, error) {
 
 // newFilter returns a filter whose smallest layer has m bits.
 func newFilter(p float64, m float64) *Filter {
-	f := new(Filter)
-	f.rates.p = p
+	f := &Filter{rates: &rates{p: p}}
 	for i := range f.shards {
-		first := newLayer(&f.rates, 0, uint64(m*stagger(i)))
+		first := newLayer(f.rates, 0, uint64(m*stagger(i)))
 		f.shards[i].layers.Store(&[]*layer{first})
 	}
 	return f
@@ -114,7 +113,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	}
 	if x&newest.uncounted == 0 {
 		if n := newest.count.Add(newest.weight); n >= newest.soon {
-			s.grow(&f.rates, newest, n)
+			s.grow(f.rates, newest, n)
 		}
 	}
 	return true
@@ -148,7 +147,7 @@ func pick(h bloom.Hash) uint64 {
 	return (h.H1 ^ bits.RotateLeft64(h.H2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
 }
 
-func (f *Filter) zero() bool { return f.rates.p == 0 }
+func (f *Filter) zero() bool { return f.rates == nil }
 
 // ApproxCount estimates the number of distinct keys that were added. It is cheap: it
 // adds up the layers' counters. A key that is taken for one that was there is not
@@ -157,7 +156,7 @@ func (f *Filter) zero() bool { return f.rates.p == 0 }
 func (f *Filter) ApproxCount() uint64 {
 	n := 0.0
 	for i := range f.shards {
-		n += f.shards[i].keys(&f.rates)
+		n += f.shards[i].keys(f.rates)
 	}
 	return uint64(n + 0.5)
 }
@@ -179,5 +178,8 @@ func (f *Filter) FPR() float64 {
 
 // String describes f by its parameters.
 func (f *Filter) String() string {
+	if f.zero() {
+		return "growing.Filter(zero)"
+	}
 	return fmt.Sprintf("growing.Filter(p=%v, bytes=%d)", f.rates.p, f.SizeBytes())
 }

@@ -40,6 +40,7 @@ func TestZero(t *testing.T) {
 	assert.Zero(t, f.FPR())
 	assert.Zero(t, f.ApproxCount())
 	assert.Zero(t, f.SizeBytes())
+	assert.Equal(t, "growing.Filter(zero)", f.String())
 	assert.PanicsWithValue(t, "growing: Add to a zero Filter: make it with New, or decode into it",
 		func() { f.AddString("key") })
 	_, err := f.MarshalBinary()

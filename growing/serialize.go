@@ -156,11 +156,11 @@ func layerError(shard int, err error) error {
 
 // set makes f the filter that has these layers.
 func (f *Filter) set(p float64, filters [shards][]*blocked.SyncFilter) {
-	f.rates.p, f.rates.known = p, nil
+	f.rates = &rates{p: p} // a layer that is being made may use the ones of before
 	for i := range f.shards {
 		list := make([]*layer, len(filters[i]))
 		for j, filter := range filters[i] {
-			list[j] = layerOf(&f.rates, j, filter)
+			list[j] = layerOf(f.rates, j, filter)
 		}
 		f.shards[i].layers.Store(&list)
 		f.shards[i].next = nil
