@@ -81,7 +81,7 @@ func growingBits(p float64) float64 {
 	if err != nil {
 		return math.NaN() // it has no rates below 1e-9
 	}
-	const keys = 20_000
+	const keys = 60_000 // more than the first 64 KB have room for
 	for i := range uint64(keys) {
 		f.AddHash(bloom.SumUint64(i))
 	}
