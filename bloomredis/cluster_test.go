@@ -153,7 +153,7 @@ func testRefused(t *testing.T, client *redis.ClusterClient, servers []*server) {
 // A server that is loading what it has refuses commands.
 func TestLoading(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, "--appendonly", "no")
+	s := startServer(t, "--appendonly", "no", "--rdbcompression", "no")
 	client := s.client()
 	f, err := Open(ctx, client, "f", 1000, 0.01)
 	require.NoError(t, err)
@@ -166,17 +166,20 @@ func TestLoading(t *testing.T) {
 	s.kill()
 	started := make(chan error)
 	go func() {
-		started <- s.start("--key-load-delay", "10000", "--loading-process-events-interval-bytes", "1024")
+		started <- s.start("--key-load-delay", "5000", "--loading-process-events-interval-bytes", "1024")
 	}()
-	for up := false; !up; { // the client would not dial again for a second
+	require.Eventually(t, func() bool {
 		conn, err := net.Dial("tcp", s.addr)
-		if up = err == nil; up {
-			conn.Close()
+		if err != nil {
+			return false
 		}
-	}
-	probe := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1})
-	defer probe.Close()
-	require.True(t, redis.HasErrorPrefix(probe.Get(ctx, "x").Err(), "LOADING "))
+		defer conn.Close()
+		_, _ = conn.Write([]byte("GET x\r\n"))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+		reply := make([]byte, 100)
+		n, _ := conn.Read(reply)
+		return strings.HasPrefix(string(reply[:n]), "-LOADING ")
+	}, 10*time.Second, time.Millisecond)
 	added, err := f.AddString(ctx, "b")
 	require.NoError(t, err)
 	assert.True(t, added)
