@@ -23,4 +23,3 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
-replace github.com/seed79a3ff49/bloom => ../..
