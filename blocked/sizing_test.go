@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"os"
 	"testing"
 
@@ -141,6 +142,44 @@ func TestRate(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestModel holds rate to filters that are as the model has them, with a
+// Poisson-distributed number of lines in each of a few blocks. There the lines of a key
+// often share one.
+func TestModel(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for lines := 1; lines <= maxLines; lines++ {
+		for _, blocks := range []int{1, 2, 3, 5} {
+			const filters, n = 20_000, 20
+			f := bloom.Must(NewSize(uint64(blocks)*256, lines))
+			mean, square := 0.0, 0.0
+			for range filters {
+				f.Reset()
+				for b := range blocks {
+					for range poisson(rnd, float64(n*lines)/float64(blocks)) {
+						value := rnd.Uint64()
+						for i := range blockWords {
+							f.words[b*blockWords+i] |= mask(value, i)
+						}
+					}
+				}
+				r := f.FPR()
+				mean += r / filters
+				square += r * r / filters
+			}
+			deviation := math.Sqrt((square - mean*mean) / filters)
+			assert.InDelta(t, mean, rate(n, uint64(blocks), lines), 4.5*deviation, "%d lines, %d blocks", lines, blocks)
+		}
+	}
+}
+
+// poisson returns a random number of this mean.
+func poisson(rnd *rand.Rand, mean float64) (n int) {
+	for sum := rnd.ExpFloat64(); sum < mean; sum += rnd.ExpFloat64() {
+		n++
+	}
+	return n
 }
 
 // TestSmallRate holds the mean rate of many small filters to p: lines of a key that
