@@ -3,17 +3,20 @@ package main
 import (
 	"container/list"
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.etcd.io/bbolt"
 
+	"github.com/seed79a3ff49/bloom/bloomprom"
 	"github.com/seed79a3ff49/bloom/bloomredis"
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
 var errNotFound = errors.New("not found")
+
+var items = []byte("items") // the table
 
 // Layers, in the order in which they are asked.
 const (
@@ -27,15 +30,17 @@ const (
 var layerNames = [layers]string{"filter", "local cache", "Redis", "database"}
 
 // Store is a table behind two caches and a filter. The filter is for keys that
-// are nowhere: no cache knows them, so each one would cost a query.
+// are nowhere: no cache knows them, so each one would cost a query. A Store is for one
+// goroutine.
 type Store struct {
 	seen   *replica.Replica // nil for none
 	shared *bloomredis.Filter
 	local  *lru
 	redis  *redis.Client
 	prefix string // of cached rows in Redis
-	db     *sql.DB
+	db     *bbolt.DB
 
+	lookups  bloomprom.Lookups // what the filter said, and whether it was right
 	answered [layers]int
 	spent    [layers]time.Duration // from the question to the answer
 }
@@ -47,8 +52,19 @@ func (s *Store) Get(ctx context.Context, key string) (value string, err error) {
 		s.answered[layer]++
 		s.spent[layer] += time.Since(start)
 	}()
-	if s.seen != nil && !s.seen.ContainsString(key) {
-		return "", errNotFound
+	if s.seen != nil {
+		if !s.seen.ContainsString(key) {
+			s.lookups.Miss()
+			return "", errNotFound
+		}
+		defer func() {
+			switch err {
+			case nil:
+				s.lookups.Hit()
+			case errNotFound:
+				s.lookups.FalsePositive()
+			}
+		}()
 	}
 
 	layer = byLocal
@@ -67,10 +83,14 @@ func (s *Store) Get(ctx context.Context, key string) (value string, err error) {
 	}
 
 	layer = byDatabase
-	err = s.db.QueryRowContext(ctx, "SELECT value FROM items WHERE key = ?", key).Scan(&value)
-	if err == sql.ErrNoRows {
-		return "", errNotFound
-	}
+	err = s.db.View(func(tx *bbolt.Tx) error {
+		found := tx.Bucket(items).Get([]byte(key))
+		if found == nil {
+			return errNotFound
+		}
+		value = string(found)
+		return nil
+	})
 	if err != nil {
 		return "", err
 	}
@@ -84,8 +104,9 @@ func (s *Store) Put(ctx context.Context, key, value string) error {
 	if _, err := s.shared.AddString(ctx, key); err != nil {
 		return err
 	}
-	_, err := s.db.ExecContext(ctx, "INSERT INTO items VALUES (?, ?)", key, value)
-	return err
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(items).Put([]byte(key), []byte(value))
+	})
 }
 
 // lru is a cache of the values used last.
