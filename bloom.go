@@ -327,7 +327,7 @@ func (f *filter) Strategy() Strategy { return f.strategy }
 // zero value, and math.MaxUint64 for p >= 1.
 func (f *filter) Capacity(p float64) uint64 { return capacity(f.M(), f.k, p) }
 
-// String returns the type and the parameters, not the keys.
+// String describes f by its parameters, without its keys.
 func (f filter) String() string {
 	return fmt.Sprintf("bloom.Filter(m=%d, k=%d, %v)", f.M(), f.k, f.strategy)
 }

@@ -13,6 +13,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -514,6 +515,19 @@ func TestByValue(t *testing.T) {
 		require.Zero(t, got.U.M())
 		require.Contains(t, fmt.Sprint(v), "{bloom.Filter(m=960, k=7, Mitz64) bloom.Filter(m=960, k=7, Mitz64) ")
 	}
+}
+
+// TestString: what is printed names the type and no keys.
+func TestString(t *testing.T) {
+	f := Must(New(100, 0.01))
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, f.SaveFile(path))
+	file := Must(OpenFile(path))
+	view := Must(NewView(Must(f.MarshalBinary())))
+	require.Equal(t, "bloom.File(m=960, k=7, Mitz64)", fmt.Sprint(file))
+	require.Equal(t, "bloom.View(m=960, k=7, Mitz64) bloom.View(m=960, k=7, Mitz64)", fmt.Sprint(view, *view))
+	require.NoError(t, file.Close())
+	require.Equal(t, "bloom.File(m=0, k=0, Mitz32)", fmt.Sprint(file))
 }
 
 func TestZeroFilter(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"sync"
 
 	"github.com/seed79a3ff49/bloom"
 )
@@ -168,4 +170,52 @@ func ExampleSum_funnel() {
 	// true
 	// true
 	// false
+}
+
+// A server swaps the file that it looks keys up in for a newer one. Look-ups hold a
+// read lock, so none of them runs while the old file is closed. Package blocked's
+// OpenFile is used in the same way.
+func ExampleOpenFile() {
+	dir := bloom.Must(os.MkdirTemp("", ""))
+	defer os.RemoveAll(dir)
+	build := func(day string, names ...string) string { // in another process
+		f := bloom.Must(bloom.New(1000, 0.001))
+		for _, name := range names {
+			f.AddString(name)
+		}
+		path := filepath.Join(dir, day)
+		if err := f.SaveFile(path); err != nil {
+			fmt.Println(err)
+		}
+		return path
+	}
+
+	var mu sync.RWMutex
+	current := new(bloom.File)
+	reload := func(path string) error {
+		next, err := bloom.OpenFile(path)
+		if err != nil {
+			return err
+		}
+		if err := next.Verify(); err != nil {
+			next.Close()
+			return err
+		}
+		mu.Lock()
+		old := current
+		current = next
+		mu.Unlock()
+		return old.Close()
+	}
+	blocks := func(name string) bool {
+		mu.RLock()
+		defer mu.RUnlock()
+		return current.ContainsString(name)
+	}
+
+	fmt.Println(reload(build("monday", "mallory")), blocks("mallory"), blocks("trudy"))
+	fmt.Println(reload(build("tuesday", "mallory", "trudy")), blocks("mallory"), blocks("trudy"))
+	// Output:
+	// <nil> true false
+	// <nil> true true
 }

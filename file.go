@@ -20,20 +20,22 @@ import (
 // holds what it held before or all of f. Once SaveFile has returned nil, f is on
 // disk, except on Windows, Plan 9 and WebAssembly, which cannot sync a directory.
 //
-// The file holds the binary form, which is all that Java reads, and ten bytes
-// more: "bloom", a 1, and the CRC-32C of all before, big-endian.
+// The file holds the binary form, which is all that Java reads. Ten bytes follow:
+// "bloom", a 1, and the CRC-32C of everything before it, big-endian.
 //
 // SaveFile writes and syncs a new file in the same directory, named
-// .NAME.bloom-tmp-*, and renames it to path. The directory needs room for both,
-// and must be readable. SaveFile removes that file if it fails; if the process is
-// killed, the next SaveFile to path does. The file keeps the permissions of the
-// one that it replaces, and its owner and group where the system permits that; it
-// does not keep access-control lists and other attributes. Until it is whole, it
-// is private if it replaces another. A new file has the permissions that
-// os.Create gives. A symbolic link is replaced itself. A path to anything else
-// that is no regular file is refused. Of several SaveFiles to one path at once,
-// the last one's filter stays. Windows does not replace a file that is open, by
-// OpenFile for one.
+// .NAME.bloom-tmp-*, and renames it to path. The directory must be readable, and
+// needs room for the old file and the new one. SaveFile removes the new file if it
+// fails. If the process is killed, the next SaveFile to path removes it.
+//
+// A file that replaces another keeps its permissions, and its owner and group where
+// the system permits that. It does not keep access-control lists and other
+// attributes. It is private until it is whole. A file that replaces none has the
+// permissions that os.Create gives. SaveFile replaces a symbolic link itself, not
+// the file that it leads to, and refuses to replace anything else that is no
+// regular file. If several SaveFiles write to one path at once, the filter of the
+// last one stays. Windows does not replace a file that is open, by [OpenFile] for
+// one.
 func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
@@ -52,17 +54,17 @@ func (f *filter) SaveFile(path string) error {
 	return nil
 }
 
-// LoadFile reads a filter from a file. Of a file that SaveFile wrote it returns
-// an error, which wraps ErrFormat, if a single bit has changed, or a byte is
-// missing or too many; larger damage escapes the checksum once in 2^32 times.
+// LoadFile reads a filter from a file. If the file has changed since
+// [Filter.SaveFile] wrote it, LoadFile returns an error that wraps [ErrFormat]. A
+// changed bit, a missing byte and an added byte are always noticed. The checksum
+// misses other damage once in 2^32 times.
 //
-// It also reads a file that holds a binary form and no more, as Java writes it:
-// there only the header and the length can be checked. That is also what a file
-// cut exactly before its trailer, of 10 bytes, looks like; then all of the
-// filter is there.
+// LoadFile also reads a file that holds a binary form alone, as Java writes it. It
+// then checks only the header and the length. A file that lost exactly the ten bytes
+// after its binary form looks like Java's. All of the filter is in it.
 //
-// It takes as much memory as the file is long, and none before the file's
-// header and length agree.
+// LoadFile takes as much memory as the file is long. It takes none before the
+// file's header and length agree.
 func LoadFile(path string) (*Filter, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -77,8 +79,8 @@ func LoadFile(path string) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such
-// file; it writes none. If the file holds a filter of other parameters than
-// New(n, p) has, the error wraps [ErrMismatch].
+// file. It writes no file. If the filter in the file has other parameters than
+// New(n, p), the error wraps [ErrMismatch].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := optimal(n, p)
 	if err != nil {
@@ -142,24 +144,26 @@ func fileHeader(r io.Reader, file *os.File) (h guava.Header, trailer bool, err e
 	return h, trailer, err
 }
 
-// File looks keys up in a file, where the system has memory maps as Unix and
-// Windows do: look-ups read what they need, and processes share what was read.
-// Elsewhere it is a copy in memory.
+// File looks keys up in a file. Unix and Windows map the file into memory: a look-up
+// reads the pages that it needs, and processes share them. Elsewhere a File is a
+// copy in memory.
 //
-// The file must not be written to or cut while it is open: look-ups would go
-// wrong, or the process die of SIGBUS. SaveFile to its path is safe on Unix, as
-// is removing it; the File then still shows the old filter. A File may be used
-// by many goroutines at once, but for Close. A File that is zero or closed panics
-// when it is asked for a key.
+// Nobody may write to the file or cut it while it is open. Look-ups would be wrong,
+// or the process would die of SIGBUS. On Unix [Filter.SaveFile] may replace the
+// file, and the file may be removed. The File still shows the old filter then.
+//
+// Many goroutines may use a File at once. [File.Close] needs it to itself; see the
+// example of [OpenFile]. The methods Contains, Stats and Verify of a File that is
+// zero or closed panic.
 type File struct {
 	view View
 	data []byte // the whole file, nil if closed
 	body int64  // where the trailer begins
 }
 
-// OpenFile opens a file that LoadFile would load. It looks at its length, its
-// header and the start of its trailer, so that it takes as long for a large
-// file as for a small one; a damaged word goes unnoticed until Verify. The
+// OpenFile opens a file that [LoadFile] can load. It checks the length, the header,
+// and that what follows the filter is from [Filter.SaveFile]. So a large file takes
+// as long as a small one. [File.Verify] notices damaged bits, OpenFile does not. The
 // caller must Close the File.
 func OpenFile(path string) (*File, error) {
 	file, err := os.Open(path)
@@ -219,24 +223,29 @@ func (f *File) ContainsString(key string) bool { return f.opened().ContainsStrin
 // ContainsHash is Contains by digest.
 func (f *File) ContainsHash(h Hash) bool { return f.opened().ContainsHash(h) }
 
-// M returns the number of bits, a multiple of 64.
+// M returns the number of bits, a multiple of 64. It is 0 if f is closed.
 func (f *File) M() uint64 { return f.view.M() }
 
-// K returns the number of hashes.
+// K returns the number of hashes. It is 0 if f is closed.
 func (f *File) K() int { return f.view.K() }
 
 // Strategy returns how indexes are made.
 func (f *File) Strategy() Strategy { return f.view.Strategy() }
 
+// String describes f by its parameters, without its keys.
+func (f *File) String() string {
+	return fmt.Sprintf("bloom.File(m=%d, k=%d, %v)", f.M(), f.K(), f.Strategy())
+}
+
 // Stats counts the bits set, which reads all of them.
 func (f *File) Stats() Stats { return f.opened().Stats() }
 
-// SizeBytes returns the length of the file.
+// SizeBytes returns the length of the file. It is 0 if f is closed.
 func (f *File) SizeBytes() int64 { return int64(len(f.data)) }
 
-// Verify reads all of the file and returns an error, which wraps ErrFormat, if
-// LoadFile would: if its bytes are not the ones that SaveFile wrote. Of a file
-// without a trailer, such as Java's, there is nothing to check.
+// Verify reads all of the file. It returns an error, which wraps [ErrFormat], if the
+// bytes are not the ones that [Filter.SaveFile] wrote. A file from Java has no
+// checksum, so Verify returns nil.
 func (f *File) Verify() error {
 	f.opened()
 	if f.body == int64(len(f.data)) {
@@ -247,8 +256,8 @@ func (f *File) Verify() error {
 	return sum.CheckTrailer("bloom", f.data[f.body:])
 }
 
-// Close releases the map. No method may be running meanwhile. Closing again does
-// nothing.
+// Close releases the map. No other method may run at the same time. Closing again
+// does nothing.
 func (f *File) Close() error {
 	if f.data == nil {
 		return nil

@@ -2,14 +2,15 @@ package bloom
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
-// View is a read-only Filter over its binary form where it lies: a cookie, a
-// cache's value, a mapped file. It copies nothing, and answers exactly as the
-// Filter decoded from the same bytes does.
+// View looks keys up in a filter's binary form where it lies: in a cookie, a
+// cache's value, a file embedded in the program. It copies nothing. It answers
+// exactly as the [Filter] decoded from the same bytes does.
 //
 // The bytes must stay unchanged for as long as the View is used. A View may be
 // used by many goroutines at once. The zero View contains nothing.
@@ -21,9 +22,9 @@ type View struct {
 }
 
 // NewView returns a View of data, which it retains. It accepts what
-// UnmarshalBinary does: a binary form, or the content of a file that SaveFile
-// wrote, to the last byte. Its errors wrap ErrFormat. It takes constant time for
-// a binary form; a file's checksum takes reading all of it.
+// [Filter.UnmarshalBinary] does: a binary form, or the content of a file that
+// [Filter.SaveFile] wrote, and no byte more. Its errors wrap [ErrFormat]. It takes
+// constant time for a binary form. It reads all of a file, to check the checksum.
 func NewView(data []byte) (*View, error) {
 	h, body, err := parse(data)
 	if err != nil {
@@ -36,7 +37,7 @@ func newView(h guava.Header, body []byte) *View {
 	return &View{body, guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy)}
 }
 
-// Contains reports whether key may have been added: false is certain.
+// Contains reports whether key may have been added; see [Filter.Contains].
 func (v *View) Contains(key []byte) bool { return v.ContainsHash(Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -87,6 +88,11 @@ func (v *View) SizeBytes() int64 {
 		return 0
 	}
 	return guava.HeaderSize + int64(len(v.words))
+}
+
+// String describes v by its parameters, without its keys.
+func (v View) String() string {
+	return fmt.Sprintf("bloom.View(m=%d, k=%d, %v)", v.M(), v.k, v.strategy)
 }
 
 // Stats counts the bits set, which reads all of them.

@@ -288,5 +288,5 @@ func (f *Filter) FPR() float64 {
 	return max(math.Pow(fill, float64(f.k)), guava.DoubleHashing(fill, f.M(), f.k))
 }
 
-// String returns the type and the parameters, not the keys.
+// String describes f by its parameters, without its keys.
 func (f *Filter) String() string { return fmt.Sprintf("counting.Filter(m=%d, k=%d)", f.M(), f.k) }

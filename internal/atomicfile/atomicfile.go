@@ -87,6 +87,8 @@ func Write(path string, write func(io.Writer) error) (err error) {
 func regular(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
+	case path == "":
+		return nil, err // Dir and Base would make it the current directory
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:

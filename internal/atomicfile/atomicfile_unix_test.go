@@ -169,6 +169,8 @@ func TestIrregular(t *testing.T) {
 	require.True(t, mode(t, link).IsRegular())
 	require.Equal(t, []string{"fifo", "folder", "link"}, names(t, dir))
 
+	require.ErrorContains(t, Write("", text("x")), "lstat : no such file") // and none is begun
+
 	// What is there cannot be told: ENOTDIR, as EIO and EACCES, ends it.
 	require.ErrorIs(t, Write(filepath.Join(link, "f"), text("x")), syscall.ENOTDIR)
 }

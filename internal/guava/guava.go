@@ -59,7 +59,7 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 	case frame.Name(data) != "":
 		return h, format.Errorf(pkg, "it is a %s, not a bloom.Filter", frame.Name(data))
 	case data[0] > 1:
-		return h, format.Errorf(pkg, "strategy = %d is unknown", data[0])
+		return h, format.Errorf(pkg, "it starts with % x; a bloom.Filter starts with strategy 0 or 1", data[:4])
 	case data[1] == 0:
 		return h, format.Errorf(pkg, "k = 0")
 	case n == 0 || n > MaxWords:

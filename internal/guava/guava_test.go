@@ -25,7 +25,7 @@ func TestParseHeaderErrors(t *testing.T) {
 	for _, test := range []struct{ data, want string }{
 		{"", "bloom: invalid format: 0 bytes are too few for a header: unexpected EOF"},
 		{"\x01\x03\x00\x00\x00", "bloom: invalid format: 5 bytes are too few for a header: unexpected EOF"},
-		{"\x02\x03\x00\x00\x00\x01", "bloom: invalid format: strategy = 2 is unknown"},
+		{"\x02\x03\x00\x00\x00\x01", "bloom: invalid format: it starts with 02 03 00 00; a bloom.Filter starts with strategy 0 or 1"},
 		{"\x01\x00\x00\x00\x00\x01", "bloom: invalid format: k = 0"},
 		{"\x01\x03\x00\x00\x00\x00", "bloom: invalid format: word count 0 is outside"},
 		{"\x01\x03\x80\x00\x00\x00", "bloom: invalid format: word count 2147483648 is outside"},
