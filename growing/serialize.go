@@ -186,7 +186,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
 		return frame.UnmarshalText("growing", text, f)
 	}
-	f.rates.p, f.rates.known = 0, nil
+	f.rates = nil
 	for i := range f.shards {
 		f.shards[i].layers.Store(nil)
 		f.shards[i].next = nil
