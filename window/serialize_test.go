@@ -198,6 +198,7 @@ func TestJSON(t *testing.T) {
 	require.Zero(t, f.SizeBytes())
 
 	require.ErrorIs(t, f.UnmarshalText([]byte("!")), bloom.ErrFormat)
+	//lint:ignore SA1026 The refusal is what is tested.
 	_, err := json.Marshal(*new(struct{ Recent Filter }))
 	require.ErrorContains(t, err, "HoldAPointer")
 }
