@@ -18,8 +18,8 @@ type Strategy uint8
 
 const (
 	// Mitz32 is Guava's MURMUR128_MITZ_32, the default before Guava 17. It
-	// uses 64 bits of the Hash, and its indexes are 31 bits long: filters of
-	// more than 2^31 bits never use the rest.
+	// uses 64 bits of the Hash. Its indexes have 31 bits: in a filter of more
+	// than 2^31 bits, the bits beyond are never set.
 	Mitz32 Strategy = 0
 	// Mitz64 is Guava's MURMUR128_MITZ_64, its default and this package's.
 	Mitz64 Strategy = 1
@@ -38,13 +38,13 @@ func (s Strategy) String() string {
 // Adder is every type that stores keys, in this package and in those beside it.
 type Adder interface {
 	// AddHash adds a key by its digest. It reports whether the key was new, as
-	// surely as the type knows: what false means, and for how long an added key is
-	// found, the type's own comments say.
+	// surely as the type knows. The type's own comments say what false means, and
+	// for how long an added key is found.
 	AddHash(Hash) bool
 }
 
-// Filter is a Bloom filter. Its bits, and so its binary form, are the ones that
-// Guava's BloomFilter has after the same additions.
+// Filter is a Bloom filter. It has the bits, and so the binary form, of Guava's
+// BloomFilter after the same additions.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics.
 // Many goroutines may read a Filter at once, but only while none writes; a
@@ -63,8 +63,8 @@ type filter struct {
 	strategy Strategy
 }
 
-// ErrMismatch is wrapped by every error that says that two filters do not fit
-// each other, in this package and in those beside it.
+// ErrMismatch is wrapped by the errors of methods that take two filters which do not
+// fit each other, in this package and in those beside it.
 var ErrMismatch = format.ErrMismatch
 
 // New returns an empty filter sized for n keys. Holding n keys, it reports a key
@@ -75,13 +75,13 @@ var ErrMismatch = format.ErrMismatch
 // 3.5/(n*K*K) to the rate, K being the number of hashes, and twice to three times as
 // much where M is a power of two. For n = 100 that is 7 % of p = 1 %, but 86 times
 // p = 1e-6; for n = 1000, 480 times p = 1e-8; from n = 1e6 on it does not matter at
-// any p above 1e-8. Package blocked keeps p there.
+// any p above 1e-8. Package blocked keeps p for small n, too.
 //
 // New returns an error unless 0 < p < 1 and the filter that Guava makes of n and p
 // has 1 to 2^31-1 words (16 GiB) and at most 255 hashes.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
-// NewWithStrategy is New with another strategy than Mitz64.
+// NewWithStrategy is [New] with a strategy of the caller's choice. New takes [Mitz64].
 func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	m, k, err := optimal(n, p)
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *Filter) Add(key []byte) bool { return filterAdd(f, key) }
 // AddString is Add of key's bytes, without copying them.
 func (f *Filter) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
 
-// AddHash is Add by digest. [Hash] says which digests will do.
+// AddHash is Add by digest. The comment of [Hash] says which digests are good enough.
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(f, h) }
 
 // add is AddHash in Go, and Add is add of Sum. Assembly, where there is any,
@@ -169,8 +169,8 @@ func (f *Filter) add(h Hash) bool {
 
 const errZero = "bloom: Add to a zero filter: make it with a constructor, or decode into it"
 
-// Contains reports whether key may have been added: false is certain, true is
-// wrong with probability FPR for a key that was not.
+// Contains reports whether key may have been added. False is certain. A key that was
+// not added gets true with the probability that [Filter.FPR] tells.
 func (f *Filter) Contains(key []byte) bool { return filterContains(f, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -234,10 +234,9 @@ func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	return dst
 }
 
-// Merge makes f the union of f and g: it then contains all that either did. It
-// returns an error, which wraps [ErrMismatch], and leaves f as it was, unless the two
-// agree in M, K and Strategy. A g that is a multiple of f's size can be folded first;
-// see [Filter.Fold].
+// Merge adds the keys of g to f. It returns an error, which wraps [ErrMismatch], and
+// leaves f as it was, unless the two agree in M, K and Strategy. If g's size is a
+// multiple of f's, fold g first; see [Filter.Fold].
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -248,8 +247,8 @@ func (f *Filter) Merge(g *Filter) error {
 }
 
 // Intersect clears all bits of f that are not set in g. f then contains every key
-// that was added to both, and reports more others than a filter made of those keys
-// alone. It returns an error as Merge does.
+// that was added to both. It reports other keys more often than a filter that got
+// only those keys. It returns an error as [Filter.Merge] does.
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -321,10 +320,10 @@ func (f *filter) K() int { return f.k }
 // Strategy returns how indexes are made.
 func (f *filter) Strategy() Strategy { return f.strategy }
 
-// Capacity returns the number of keys up to which the expected false-positive rate
-// stays at p. Of a filter that [New] made for n keys and p it is n, or a few
-// more for the bits that round M up to whole words. It is 0 for p <= 0 and for the
-// zero value, and math.MaxUint64 for p >= 1.
+// Capacity returns the number of keys for which a filter of M bits and K hashes has
+// the false-positive rate p. If [New] made the filter for n keys and p, Capacity(p) is
+// n, or a few more, because M is rounded up to whole words. It is 0 for p <= 0 and for
+// the zero value, and math.MaxUint64 for p >= 1.
 func (f *filter) Capacity(p float64) uint64 { return capacity(f.M(), f.k, p) }
 
 // String describes f by its parameters, without its keys.
@@ -341,19 +340,18 @@ func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 // ApproxCount estimates the number of distinct keys added, from the number of
 // bits set: -m/k ln(1 - ones/m), rounded (Swamidass and Baldi, Mathematical
 // Correction for Fingerprint Similarity Measures, 2007). It is Guava's
-// approximateElementCount, except for a filter with every bit set, where Guava
-// throws: that counts as if half a bit were clear, m/k ln(2m), the largest
-// value a filter can return.
+// approximateElementCount. Where every bit is set, Guava throws an exception, and
+// ApproxCount returns its largest value, m/k ln(2m), as if half a bit were clear.
 func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the probability that a key which was not added is reported as
-// present, as things are now. It is Guava's expectedFpp, (ones/m)^k, but not less
-// than what double hashing adds to that: some keys have fewer than k different
-// indexes, which in a lightly filled filter is all that matters. The larger of the
-// two is returned. The true rate is at most about their sum.
+// present, as things are now. It is the larger of two figures. The first is Guava's
+// expectedFpp, (ones/m)^k. The second is what double hashing adds, because some keys
+// have fewer than k different indexes. In a lightly filled filter only the second one
+// matters. The true rate is at most about their sum.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
-// Stats returns all figures at once.
+// Stats returns all figures of f at once, for metrics.
 func (f *Filter) Stats() Stats { return newStats(f.M(), f.k, f.ones) }
 
 // Stats describes a filter at one moment. Its fields are what the methods of

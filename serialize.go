@@ -10,8 +10,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
-// ErrFormat is wrapped by every error that says that bytes are not what a
-// decoder expects, in this package and in those beside it.
+// ErrFormat is wrapped by the errors of decoders that got other bytes than they can
+// read, in this package and in those beside it.
 var ErrFormat = format.ErrFormat
 
 var errNoForm = errors.New("bloom: the zero value has no binary form")
@@ -29,8 +29,8 @@ func filterOf(h guava.Header, array []uint64) filter {
 	return f
 }
 
-// SizeBytes returns the length of the binary form in bytes: 6, and M()/8. It is 0
-// for the zero Filter.
+// SizeBytes returns the length of the binary form in bytes: 6 + M()/8. It is 0 for
+// the zero value.
 func (f *filter) SizeBytes() int64 {
 	if f.k == 0 {
 		return 0
@@ -39,7 +39,7 @@ func (f *filter) SizeBytes() int64 {
 }
 
 // AppendBinary appends Guava's binary form of f to b. It returns an error only
-// for the zero Filter, which has none.
+// for the zero value, which has no binary form.
 func (f *filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.k == 0 {
 		return b, errNoForm
@@ -61,12 +61,12 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	return words.Write(w, f.header().Append(nil), f.bits.words, words.BigEndian)
 }
 
-// UnmarshalBinary makes f the filter that data is: a binary form, or the content
-// of a file that SaveFile wrote, to the last byte. On error, which wraps
-// ErrFormat, f is unchanged. It does not retain data.
+// UnmarshalBinary decodes data into f. data is a binary form, or the content of a
+// file that [Filter.SaveFile] wrote, and no byte more. On error, which wraps
+// [ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
 //
-// Guava's form has no checksum: a damaged word goes unnoticed. A file's trailer
-// has one, which UnmarshalBinary checks.
+// Guava's binary form has no checksum, so a damaged word in it goes unnoticed. A
+// file has a checksum, which UnmarshalBinary checks.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	h, body, err := parse(data)
 	if err != nil {
@@ -99,10 +99,10 @@ func parse(data []byte) (h guava.Header, body []byte, err error) {
 	return h, data[guava.HeaderSize:h.Size()], nil
 }
 
-// ReadFrom makes f the filter whose binary form r yields next, and reads no
-// byte more: what follows, such as a file's trailer, stays in r. It allocates as
-// data arrives, not as the header promises. On error f is unchanged; the error
-// is r's own or, if r ends too early or holds no filter, wraps ErrFormat.
+// ReadFrom decodes the binary form that r yields next into f. It reads no byte
+// more: what follows, such as a file's checksum, stays in r. It allocates memory as
+// data arrives, whatever the header claims. On error f is unchanged. The error is
+// r's own, or wraps [ErrFormat] if r ends too early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	h, n, err := guava.ReadHeader("bloom", r)
 	if err != nil {
@@ -117,7 +117,7 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to b. It
-// returns an error only for the zero value, which has none.
+// returns an error only for the zero value, which has no binary form.
 func (f filter) AppendText(b []byte) ([]byte, error) {
 	data, err := f.MarshalBinary()
 	if err != nil {
@@ -126,12 +126,12 @@ func (f filter) AppendText(b []byte) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(b, data), nil
 }
 
-// MarshalText returns the standard base64 encoding of f's binary form. With it
-// a filter is a string in XML, flags and cookies.
+// MarshalText returns the standard base64 encoding of f's binary form. XML, flags
+// and cookies hold a filter in this way.
 func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
-// MarshalJSON returns MarshalText's text in quotes, or null for the zero value. JSON
-// is read by UnmarshalText.
+// MarshalJSON returns the text of [Filter.MarshalText] in quotes, or null for the zero
+// value. Package encoding/json reads it by [Filter.UnmarshalText].
 func (f filter) MarshalJSON() ([]byte, error) {
 	if f.k == 0 {
 		return []byte("null"), nil
@@ -140,7 +140,7 @@ func (f filter) MarshalJSON() ([]byte, error) {
 	return append(text, '"'), err
 }
 
-// UnmarshalText is UnmarshalBinary of base64 text.
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text.
 func (f *filter) UnmarshalText(text []byte) error {
 	data, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
 	if err != nil {

@@ -32,12 +32,12 @@ func OptimalM(n uint64, p float64) uint64 {
 // fewest false positives: m/n ln 2, rounded, and at least 1. m is what OptimalM
 // returns. n = 0 counts as 1.
 //
-// It is Guava's up to version 33.3. From 33.4 on Guava takes round(log2(1/p)),
-// which is one more exactly where log2(1/p) > 1.5 exceeds a half-integer by less
-// than t ln 2/n, t < 1 being the fraction of a bit that OptimalM truncates: at
-// p = 1 % for n = 1 and 3 only, at 10 %, 5 %, 2 % and 0.1 % for no n. A filter
-// read back has the k that its bytes say.
+// It is Guava's up to version 33.3. From 33.4 on Guava takes round(log2(1/p)). That
+// is one more for a few n: at p = 1 % for n = 1 and 3, and at 10 %, 5 %, 2 % and 0.1 %
+// for no n. A filter that was read back has the k of its bytes.
 func OptimalK(n, m uint64) int {
+	// The two differ exactly where log2(1/p) > 1.5 exceeds a half-integer by less
+	// than t ln 2/n, t < 1 being the fraction of a bit that OptimalM truncates.
 	k := math.Round(float64(m) / float64(max(n, 1)) * math.Ln2)
 	return int(min(max(k, 1), math.MaxInt32))
 }
@@ -45,8 +45,7 @@ func OptimalK(n, m uint64) int {
 // FalsePositiveRate returns the probability that a filter of m bits and k
 // hashes, holding n keys, reports a key that was never added:
 // (1 - e^(-kn/m))^k, Bloom's approximation. Double hashing adds to that; see [New].
-// With no hashes or no bits every key is reported: it is 1 for k < 1, and for
-// m = 0 unless n is 0.
+// It is 1 for k < 1. It is also 1 for m = 0 and n > 0.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	switch {
 	case k < 1:

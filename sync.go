@@ -11,15 +11,15 @@ import (
 // estimate and encode at once. It takes no locks: a key whose Add has returned
 // is found by every later call. Its bits and its binary form are Filter's.
 //
-// It differs in three ways. Add reports true to at least one of several
-// goroutines that add the same new key at once, but may do so to more than
-// one. The ones are not counted while adding, where the counter would be fought
-// over, so OnesCount and the estimates read the whole filter. And only those
-// operations exist that make sense while others write; Snapshot has the rest.
+// It differs from a Filter in three ways. If several goroutines add the same new key
+// at once, Add reports true to at least one of them, and maybe to several. OnesCount
+// and the estimates read the whole filter: goroutines that add would fight over a
+// counter of the bits set. A SyncFilter has only the operations that make sense while
+// others write. [SyncFilter.Snapshot] returns a Filter for the others.
 //
 // Looking up scales with the number of processors, and so does adding keys that
-// are there. Adding new keys does where the filter is much larger than their
-// caches; in a smaller one they wait for each other's cache lines.
+// are there. Adding new keys scales where the filter is much larger than the
+// processors' caches. In a smaller one processors wait for each other's cache lines.
 //
 // The zero SyncFilter contains nothing and can be decoded into; adding to it
 // panics. Decoding needs the SyncFilter to itself.
@@ -28,7 +28,7 @@ type SyncFilter struct {
 	filter
 }
 
-// NewSync is New for a SyncFilter.
+// NewSync is [New] for a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	f, err := New(n, p)
 	if err != nil {
@@ -46,8 +46,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 }
 
 // Snapshot returns a copy that holds every key whose Add had returned before
-// the call. Of keys being added meanwhile it may hold some bits, which can make
-// it report them, and others, a little more often than FPR says.
+// the call. It may also hold some of the bits of keys that are being added at the
+// same time.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := &Filter{filter: s.filter}
 	f.bits = s.bits.clone()
@@ -55,7 +55,7 @@ func (s *SyncFilter) Snapshot() *Filter {
 	return f
 }
 
-// Add adds key and reports whether the filter changed; see Filter.Add.
+// Add adds key and reports whether the filter changed; see [Filter.Add].
 func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -102,7 +102,7 @@ func (s *SyncFilter) add32(h Hash) bool {
 	return changed
 }
 
-// Contains reports whether key may have been added; see Filter.Contains.
+// Contains reports whether key may have been added; see [Filter.Contains].
 func (s *SyncFilter) Contains(key []byte) bool { return syncContains(s, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -168,8 +168,8 @@ func (s *SyncFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	return dst
 }
 
-// Merge adds everything that g contains. It returns an error unless the two
-// agree in m, k and strategy. Nothing may write to g meanwhile.
+// Merge adds the keys of g. It returns an error as [Filter.Merge] does. Nothing may
+// write to g meanwhile.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
@@ -178,9 +178,9 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	return nil
 }
 
-// Reset removes all keys. It keeps the memory and the parameters. Keys that are
-// being added meanwhile may stay, in part: then they are not found, and others a
-// little more often than FPR says.
+// Reset removes all keys whose Add had returned before the call. It keeps the memory
+// and the parameters. A key that is being added at the same time may be removed, or
+// stay, or leave some of its bits.
 func (s *SyncFilter) Reset() { s.bits.clearAtomic() }
 
 // Stats counts the bits set, which reads all of them, and returns all figures from
