@@ -15,18 +15,19 @@ import (
 
 // Hash is the 128-bit digest of a key, and all that a filter ever sees of it.
 //
-// The Sum functions make Murmur3 digests, which are the same on every platform
-// and in every version of this package, and the ones that Guava computes. A key
+// The Sum functions make Murmur3 digests. They are the same on every platform and in
+// every version of this package, and they are the digests that Guava computes. A key
 // hashed once can be looked up in any number of filters of any type.
 //
-// Murmur3 has no secret: who knows it can construct keys that collide. Where
-// an adversary chooses the keys, fill a Hash from a keyed 128-bit hash instead
-// and pass it to AddHash and ContainsHash.
+// Murmur3 has no secret, so anybody can construct keys that collide. Where an
+// adversary chooses the keys, take the digests of module keyed, and pass them to
+// AddHash and ContainsHash.
 //
 // A Hash from elsewhere needs 128 good bits. With H2 = 0 a key sets the same bit K
-// times: a filter made for p = 1 % is then wrong about 10 % of such keys, and FPR
-// does not know it. A digest of 32 bits in H1 is no better. Use [SumUint64] for
-// digests of 64 bits, [SumUint32] for those of 32, and [HashFrom] for longer ones.
+// times: a filter made for p = 1 % then reports about 10 % of such keys in error, and
+// [Filter.FPR] does not know it. A digest of 32 bits in H1 is no better. Use
+// [SumUint64] for digests of 64 bits, [SumUint32] for digests of 32 bits, and
+// [HashFrom] for digests of 128 bits and more.
 type Hash struct{ H1, H2 uint64 }
 
 // HashFrom returns the first 16 bytes of digest as they are: H1 is the first 8,
@@ -40,9 +41,9 @@ func HashFrom(digest []byte) Hash {
 	return Hash{binary.LittleEndian.Uint64(digest), binary.LittleEndian.Uint64(digest[8:])}
 }
 
-// Salt returns another digest of the same key, for a filter whose false positives
-// shall be independent of those of filters that take h itself, or h with another
-// seed. Each seed, 0 among them, gives a digest of its own. Digests that differ
+// Salt returns another digest of the same key. A filter that takes salted digests has
+// other false positives than a filter that takes h itself, or h with another seed.
+// Each seed, 0 among them, gives a digest of its own. Digests that differ
 // still differ when they are salted with the same seed.
 //
 // The result is the Murmur3 x64 128-bit digest of h's 16 bytes, as [HashFrom] reads

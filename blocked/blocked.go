@@ -1,4 +1,4 @@
-// Package blocked is a Bloom filter that keeps the bits of a key in one to four
+// Package blocked provides a Bloom filter that keeps the bits of a key in one to four
 // cache lines.
 //
 // An added key is always found. A key that was not added is reported as present with

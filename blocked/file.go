@@ -10,21 +10,22 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
-// File looks keys up in a file, where the system has memory maps as Unix and
-// Windows do: look-ups read what they need, and processes share what was read. So
-// the file may be larger than memory. Elsewhere a File is a copy in memory.
+// File looks keys up in a file. Unix and Windows map the file into memory: a look-up
+// reads the pages that it needs, and processes share them. So the file may be larger
+// than memory. Elsewhere a File is a copy in memory.
 //
-// On Linux a look-up that finds nothing in memory reads one page a line, and not its
-// neighbours. Of a file of 2 GiB on a cloud disk, 2,000 keys read 15 MB, at 0.07 ms
-// each; without advice to the kernel they read all of it, at 1 ms each. If memory has
-// room for the file, and many keys follow, call [File.Verify] first: it reads the
-// whole file in order.
+// On Linux a look-up reads one page for each line that is not in memory, and not the
+// pages around it. 2,000 look-ups in a file of 2 GiB on a cloud disk read 15 MB and
+// took 0.07 ms each. If memory has room for the file, and many keys follow, call
+// [File.Verify] first: it reads the whole file in order.
 //
-// The file must not be written to or cut while it is open: look-ups would go
-// wrong, or the process die of SIGBUS. SaveFile to its path is safe on Unix, as
-// is removing it; the File then still shows the old filter. A File may be used
-// by many goroutines at once, but for Close. A File that is zero or closed panics
-// when it is asked for a key.
+// Nobody may write to the file or cut it while it is open. Look-ups would be wrong,
+// or the process would die of SIGBUS. On Unix [Filter.SaveFile] may replace the
+// file, and the file may be removed. The File still shows the old filter then.
+//
+// Many goroutines may use a File at once. [File.Close] needs it to itself; see the
+// example of [bloom.OpenFile]. The methods Contains and Verify of a File that is zero
+// or closed panic.
 type File struct {
 	f    Filter // whose words are in data, in the order of bytes that data has
 	data []byte // the whole file, nil if closed
@@ -111,8 +112,8 @@ func (f *File) Verify() error {
 	return frame.Blocked.Verify(f.data)
 }
 
-// Close releases the map. No method may be running meanwhile. Closing again does
-// nothing.
+// Close releases the map. No other method may run at the same time. Closing again
+// does nothing.
 func (f *File) Close() error {
 	if f.data == nil {
 		return nil

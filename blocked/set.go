@@ -11,7 +11,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
-// Merge makes f the union of f and g: it then contains every key that either did. It
+// Merge adds the keys of g to f. It
 // returns an error, which wraps [bloom.ErrMismatch], and leaves f as it was, unless the
 // two agree in M and Lines.
 func (f *Filter) Merge(g *Filter) error {
@@ -96,7 +96,8 @@ func (f *Filter) Clone() *Filter {
 // Reset removes all keys. It keeps the memory and the parameters.
 func (f *Filter) Reset() { memory.Clear(f.words) }
 
-// Equal reports whether f and g have the same parameters and the same bits.
+// Equal reports whether f and g have the same parameters and the same bits. It panics
+// if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("blocked: Equal to a nil Filter")

@@ -16,7 +16,7 @@ const maxSize = 512 << 20 // bytes in a Redis string
 
 // ErrLost is wrapped by every error that means that a key no longer holds what
 // was opened: it was deleted, evicted, cut, overwritten or created anew, or the
-// server came back without it. Nothing is ever "absent" from a lost filter. To
+// server came back without it. A lost filter never reports a key as "absent". To
 // go on with what is there now, open the key again.
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 

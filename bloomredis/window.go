@@ -176,9 +176,9 @@ func (w *Window) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 	return w.batch(ctx, w.runOnce, windowAddScript, hs)
 }
 
-// Contains reports whether key is remembered, in one round trip. It is for
-// certain if it was added within Span, and with probability FPR if it was not
-// within Span + Span/Generations. Looking a key up does not renew it.
+// Contains reports whether key is remembered, in one round trip. It certainly is if
+// it was added within Span. If it was not added within Span + Span/Generations,
+// Contains reports true with probability FPR. Looking a key up does not renew it.
 func (w *Window) Contains(ctx context.Context, key []byte) (bool, error) {
 	return w.ContainsHash(ctx, bloom.Sum(key))
 }

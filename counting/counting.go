@@ -49,8 +49,9 @@ type Filter struct {
 	k        int
 }
 
-// New returns an empty filter for n keys at a false-positive rate of p. Its parameters
-// are those of [bloom.New], its memory is four times that filter's.
+// New returns an empty filter sized for n keys. Holding n keys, it reports a key that is
+// not there as present with probability p. Its parameters are those of [bloom.New]'s
+// filter. It takes four times the memory of that filter.
 //
 // It returns an error unless 0 < p < 1 and bloom.New makes a filter of n and p.
 func New(n uint64, p float64) (*Filter, error) {
@@ -204,8 +205,8 @@ func (f *Filter) touch(h bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// Merge adds the counters of g to those of f, which then contains what either did, as
-// often as in both together. A sum of 15 or more is full. Merge returns an error, which
+// Merge adds the counters of g to those of f. A key then counts as often in f as it did
+// in both together. A sum of 15 or more is full. Merge returns an error, which
 // wraps [bloom.ErrMismatch], and leaves f as it was, unless the two agree in M and K.
 // It panics if g is nil. Nothing may write to g meanwhile.
 func (f *Filter) Merge(g *Filter) error {

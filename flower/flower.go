@@ -4,9 +4,9 @@
 //
 // A [Filter] is an array of slots, each of which is empty or holds a fingerprint of a
 // few bits. A key writes its fingerprint into several slots, over whatever is there.
-// It is found while any of them still has its fingerprint. So no key is certainly
-// found, but the one that was added last. A key's age is the number of other keys
-// that were added after it: the older it is, the less likely it is found.
+// It is found while any of them still has its fingerprint. So only the key that was
+// added last is certainly found. A key's age is the number of other keys that were
+// added after it. The older a key is, the less likely it is found.
 // [Filter.Recall] tells the probability for each age. A key that was never added is
 // reported as present with a probability that [Filter.FPR] tells.
 //
@@ -17,8 +17,8 @@
 // more surely, and older ones less.
 //
 // Take package window where keys must certainly be found, or where their age is
-// measured in time. It takes about 2.1 MB for a million keys at 1 %, and needs to
-// know how many keys there will be.
+// measured in time. A window takes about 2.1 MB for a million keys at 1 %. Its caller
+// must know how many keys there will be.
 package flower
 
 import (
@@ -195,14 +195,12 @@ func (f *Filter) FPR() float64 {
 func (f *Filter) lowest() uint64 { return math.MaxUint64 / f.mask() }
 
 // Recall returns the probability that Contains finds a key after t other keys were
-// added, in a filter whose slots had all been written before. Of the key's n slots
-// each one still has the key's fingerprint with probability q = (1-1/s)^(nt), where s
-// is Slots. Else it has another key's, which may be the same. So the probability is
-//
-//	1 - (1 - (q + (1-q) 2^-Bits))^n
-//
-// As t grows, this falls to the rate of false positives.
+// added, in a filter whose slots had all been written before. As t grows, it falls to
+// the rate of false positives.
 func (f *Filter) Recall(t uint64) float64 {
+	// Of the key's n slots each one still has the key's fingerprint with probability
+	// q = (1-1/s)^(nt), where s is Slots. Otherwise it has another key's, which may be
+	// the same. So the probability is 1 - (1 - (q + (1-q) 2^-Bits))^n.
 	if f.ways == 0 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-// Package growing is a Bloom filter for a number of keys that nobody knows.
+// Package growing provides a Bloom filter for keys whose number nobody knows beforehand.
 //
 // An added key is always found. A key that was not added is reported as present with
 // a probability of at most p, from the first key on, however many follow. The caller
@@ -16,19 +16,14 @@
 //
 // A key's digest picks one of 16 shards. A shard is a list of layers, which are
 // blocked filters (see [blocked.Filter]) of one to four lines a key. New keys go to the
-// newest layer. When it is full the shard begins another, of 0.6 times all the bits
-// that the shard has. The shards begin their layers one after the other.
+// newest layer. When that layer is full the shard begins another, which has 0.6 times
+// all the bits that the shard had. The shards begin their layers one after the other.
 //
-// Layer i, from 0 on, is full when its own rate is
-//
-//	p/27 * min(1, (3/4)^(i-23))
-//
-// A key that was not added is reported as present if any of the layers reports it. So
-// its rate is at most the sum of the layers' rates. This sum stays below 24 p/27 for 24
-// layers, and below 24 p/27 + 3 p/27 = p for any number of them. Rates that shrink from
-// one layer to the next are from Almeida, Baquero, Preguica and Hutchison, Scalable
-// Bloom Filters, 2007. Here they begin to shrink after the layers that a billion keys
-// need, because half the rate takes 1.6 bits more for each key.
+// Each layer has a share of p, and is full when its own rate reaches that share. A key
+// that was not added is reported as present if any of the layers reports it. So its
+// rate is at most the sum of the shares, which is at most p for any number of layers.
+// From the 25th layer on the shares shrink (Almeida, Baquero, Preguica and Hutchison,
+// Scalable Bloom Filters, 2007).
 package growing
 
 import (
@@ -65,8 +60,8 @@ const (
 )
 
 // New returns an empty filter. A key that was not added is reported as present with a
-// probability of at most p, whatever the number of keys that were. New returns an error
-// unless 1e-9 <= p < 1.
+// probability of at most p, whatever the number of added keys. (With the smallest p
+// that is true up to 1e11 keys.) New returns an error unless 1e-9 <= p < 1.
 func New(p float64) (*Filter, error) {
 	if err := checkP(p); err != nil {
 		return nil, fmt.Errorf("growing: %w", err)

@@ -18,7 +18,8 @@ const (
 
 	// The rates of layers: evenLayers have the same, p/shares; each later one has
 	// decline times that of the one before. The sum is p/shares * (evenLayers +
-	// decline/(1-decline)) = p.
+	// decline/(1-decline)) = p. A billion keys need evenLayers: rates do not decline
+	// before, because half the rate takes 1.6 bits more for each key.
 	evenLayers = 24
 	decline    = 0.75
 	shares     = 27

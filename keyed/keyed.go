@@ -1,16 +1,18 @@
 // Package keyed hashes keys with a secret, for filters whose keys an adversary
 // chooses.
 //
-// Murmur3, which the Sum functions of package bloom compute, has no secret: millions
-// of keys a second can be made that share any digest, or whose digests set few bits
-// and are found in filters that nobody has seen. A [Hasher] is SipHash-2-4 with a
-// 128-bit digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012).
-// Whoever does not know the secret can do no better than to try keys at random.
+// Murmur3, which the Sum functions of package bloom compute, has no secret. Anybody can
+// make millions of keys a second that have the same digest. Anybody can also make keys
+// that set few bits, which filters report as present far more often than others. A
+// [Hasher] is SipHash-2-4 with a 128-bit digest (Aumasson and Bernstein, SipHash: a
+// fast short-input PRF, 2012). Without the secret, nobody can do better than to try
+// keys at random.
 //
 // The caller supplies 16 secret bytes, and passes the digests to AddHash and
-// ContainsHash of any filter. Java cannot look such keys up with its own Funnels. A
-// filter asked with another secret than it was filled with contains nothing: [Hasher.Mark]
-// and [Hasher.Check] notice that.
+// ContainsHash of any filter. Java cannot look such keys up with its own Funnels. If a
+// filter is asked with another secret than it was filled with, it reports its keys as
+// absent. [Hasher.Check] notices that, if [Hasher.Mark] marked the filter when it was
+// new.
 package keyed
 
 import (
@@ -34,10 +36,9 @@ var ErrSecret = errors.New("keyed: the filter was not marked with this secret")
 // [New]: the zero Hasher has a secret that everybody knows.
 type Hasher struct{ k0, k1 uint64 }
 
-// New returns a Hasher with the given secret, which should be random, such as 16 bytes
-// of crypto/rand that are stored where the filter's users can read them and
-// nobody else can. It returns an error unless the secret has [SecretSize] bytes. It does
-// not retain secret.
+// New returns a Hasher with the given secret. The secret should be random, such as 16
+// bytes of crypto/rand. Store it where only the filter's users can read it. New returns
+// an error unless the secret has [SecretSize] bytes. It does not retain secret.
 func New(secret []byte) (*Hasher, error) {
 	if len(secret) != SecretSize {
 		return nil, fmt.Errorf("keyed: a secret of %d bytes, not %d", len(secret), SecretSize)

@@ -104,9 +104,9 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 }
 
 // UnmarshalBinary makes f the filter whose binary form data is, to the last
-// byte. The time since counts: what was encoded an hour ago has aged by an hour, by
-// the Now that f was made with, or else by the system's time. On error, which wraps
-// [bloom.ErrFormat], f is unchanged. It does not retain data.
+// byte. Its keys have aged since it was encoded, by the Now that f was made with, or
+// else by the system's time. f takes the configuration from data, and keeps its Now.
+// On error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, err := frame.Window.Unmarshal(data, checkParams)
 	if err != nil {

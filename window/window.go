@@ -2,10 +2,10 @@
 // then forgets it by itself.
 //
 // A [Filter] answers whether a key was added lately: within the last hour, or day.
-// It drops clicks and events that repeat, in memory that is fixed from the start,
-// whatever the keys' size. An added key is certainly found for Span. Soon after, it
-// is a key like any other that was not added: it is reported as present with a
-// probability of FPR.
+// Programs drop repeated clicks and events with it. Its memory is fixed from the
+// start, whatever the keys' size. An added key is certainly found for Span. Soon
+// after, it is a key like any other that was not added: it is reported as present
+// with a probability of FPR.
 //
 // The caller supplies the number of keys in a Span, the rate, and the Span; see
 // [Config].
@@ -33,23 +33,23 @@
 //
 // # Price
 //
-// A window takes more memory than a [bloom.Filter] of as many keys, which takes 9.6
-// bits a key at 1 % and 14.4 at 0.1 %, as each of its generations may err. These are
-// a window's bits for each key of Capacity, and the longest time that a key is
-// remembered:
+// Each generation may err, so a window takes more memory than a [bloom.Filter], which
+// takes 9.6 bits a key at 1 % and 14.4 at 0.1 %. The table shows a window's bits for
+// each key of Capacity. Its last line is the longest time that a key is remembered, in
+// Spans:
 //
 //	Generations     1      3      7     15     31     63
 //	FPR = 1 %    90.2   34.9   16.2   16.9   17.6   19.0
 //	FPR = 0.1 % 131.7   46.8   22.0   22.5   22.9   24.3
 //	Spans           2   1.33   1.14   1.07   1.03   1.02
 //
-// The default is 15. Each generation has a bit in a lane of 8, 16, 32 or 64 bits, so
-// that other numbers than 7, 15, 31 and 63 waste some of them.
+// The default is 15. Each generation has a bit in a lane of 8, 16, 32 or 64 bits.
+// Numbers other than 7, 15, 31 and 63 waste some of the bits.
 //
 // More keys than Capacity raise the rate of false positives, which [Filter.FPR]
-// tells. No key is forgotten early. There is no sweep: the lanes are cut into blocks
-// of some 8,192, each of which clears what has expired when it is next touched. That
-// takes microseconds.
+// tells. No key is forgotten early. Nothing sweeps the whole filter: the lanes are cut
+// into blocks of some 8,192, and a block clears what has expired when it is next
+// touched. That takes microseconds.
 //
 // # Something else
 //
@@ -120,10 +120,10 @@ type Config struct {
 	Now func() time.Time
 }
 
-// New returns an empty filter. It returns an error that names the field if
-// one is out of range: unless Capacity >= 1, 0 < FPR < 1, Generations is in [0, 63],
-// Span is at least Generations nanoseconds, and the filter takes at most a tebibyte.
-// Where the machine lacks that memory the process ends, as with make.
+// New returns an empty filter. It returns an error that names the field unless
+// Capacity >= 1, 0 < FPR < 1, 0 <= Generations <= 63, Span is at least Generations
+// nanoseconds, and the filter takes at most a tebibyte. Where the machine lacks that
+// memory the process ends, as with make.
 func New(c Config) (*Filter, error) {
 	if c.Generations == 0 {
 		c.Generations = defaultGenerations
