@@ -274,11 +274,9 @@ func TestServerGoesAway(t *testing.T) {
 					ctx, cancel = context.WithCancel(context.Background())
 					time.AfterFunc(20*time.Millisecond, cancel)
 				}
-				start := time.Now()
 				_, err := call(ctx)
 				cancel()
-				assert.ErrorIs(t, err, end, name)
-				assert.Less(t, time.Since(start), time.Second, name)
+				assert.ErrorIs(t, err, end, name) // the client's own time-out is another error
 			}
 		}
 	})
