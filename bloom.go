@@ -111,17 +111,27 @@ func optimal(n uint64, p float64) (m uint64, k int, err error) {
 func NewSize(m uint64, k int) (*Filter, error) { return newFilter(Mitz64, m, k) }
 
 func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
+	words, err := wordsOf(s, m, k)
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{filter: filter{bits: newBitset(words), k: k, strategy: s}}, nil
+}
+
+// wordsOf returns the number of words of a filter that newFilter makes, or an error
+// that names the parameter out of range.
+func wordsOf(s Strategy, m uint64, k int) (int, error) {
 	if s > Mitz64 {
-		return nil, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
+		return 0, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
 	}
 	if k < 1 || k > guava.MaxK {
-		return nil, fmt.Errorf("bloom: k = %d is outside [1, %d]", k, guava.MaxK)
+		return 0, fmt.Errorf("bloom: k = %d is outside [1, %d]", k, guava.MaxK)
 	}
 	words := m/64 + min(m%64, 1)
 	if words < 1 || words > guava.MaxWords {
-		return nil, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(guava.MaxWords)*64)
+		return 0, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(guava.MaxWords)*64)
 	}
-	return &Filter{filter: filter{bits: newBitset(int(words)), k: k, strategy: s}}, nil
+	return int(words), nil
 }
 
 // Must returns v, and panics if err is not nil. It is for constructors whose

@@ -346,6 +346,9 @@ func TestParameters(t *testing.T) {
 	for _, test := range []struct{ m, want uint64 }{{1, 64}, {63, 64}, {64, 64}, {65, 128}} {
 		require.Equal(t, test.want, Must(NewSize(test.m, 1)).M())
 	}
+	words, err := wordsOf(Mitz64, guava.MaxWords*64, 255) // which NewSize would take memory for
+	require.NoError(t, err)
+	require.EqualValues(t, guava.MaxWords, words)
 	require.True(t, Must(New(0, 0.01)).Equal(Must(New(1, 0.01))))
 	require.Panics(t, func() { Must(New(1, 2)) })
 }
@@ -660,10 +663,13 @@ func TestStreams(t *testing.T) {
 			}
 		}
 
-		limited := &testkit.LimitedWriter{N: int64(len(data) / 2), Err: io.ErrShortWrite}
-		n, err = f.WriteTo(limited)
-		require.ErrorIs(t, err, io.ErrShortWrite)
-		require.EqualValues(t, len(data)/2, n)
+		for _, room := range []int{0, 5, len(data) / 2, len(data) - 1} {
+			n, err = f.WriteTo(&testkit.LimitedWriter{N: int64(room), Err: io.ErrClosedPipe})
+			require.ErrorIs(t, err, io.ErrClosedPipe)
+			require.EqualValues(t, room, n)
+			_, err = f.WriteTo(&testkit.LimitedWriter{N: int64(room)})
+			require.ErrorIs(t, err, io.ErrShortWrite)
+		}
 
 		_, err = new(Filter).ReadFrom(iotest.ErrReader(io.ErrClosedPipe))
 		require.ErrorIs(t, err, io.ErrClosedPipe)

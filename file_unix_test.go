@@ -53,10 +53,19 @@ func TestChild(t *testing.T) {
 	case "save once":
 		require.NoError(t, b.SaveFile("f"))
 	case "full disk":
-		limit := syscall.Rlimit{Cur: 100_000, Max: 100_000} // bytes; a and b have more
-		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 		signal.Ignore(syscall.SIGXFSZ)
-		require.ErrorIs(t, b.SaveFile("f"), syscall.EFBIG)
+		const size = 6 + 1<<17 // a trailer follows
+		require.EqualValues(t, size, b.SizeBytes())
+		for _, limit := range []syscall.Rlimit{
+			{Cur: size + 9, Max: size + 9},
+			{Cur: size, Max: size},
+			{Cur: 100_000, Max: size},
+			{Cur: 5, Max: size},
+			{Cur: 0, Max: size},
+		} {
+			require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
+			require.ErrorIs(t, b.SaveFile("f"), syscall.EFBIG, "room for %d bytes of %d", limit.Cur, size)
+		}
 	case "read-only directory":
 		if os.Getuid() == 0 { // whom permissions do not stop
 			require.NoError(t, syscall.Setgid(65534))

@@ -129,6 +129,22 @@ func TestFrameCheck(t *testing.T) {
 	require.EqualError(t, err, "test: invalid format: Slots = 5")
 }
 
+// TestFrameLargest reads the header of the largest frame, and of a larger one.
+func TestFrameLargest(t *testing.T) {
+	if math.MaxInt > math.MaxInt32 {
+		require.EqualValues(t, uint64(1<<37), uint64(MaxWords))
+	}
+	header := func(n uint64) (int, error) {
+		_, _, got, err := one.Header(bytes.NewReader(one.Append(nil, []uint64{n}, nil)), count)
+		return got, err
+	}
+	n, err := header(MaxWords)
+	require.NoError(t, err)
+	require.EqualValues(t, uint64(MaxWords), n)
+	_, err = header(MaxWords + 1)
+	require.ErrorContains(t, err, fmt.Sprintf("word count %d is outside [0, %d]", uint64(MaxWords+1), uint64(MaxWords)))
+}
+
 // TestFrameHostile reads parameters that promise far more than follows.
 func TestFrameHostile(t *testing.T) {
 	for _, n := range []uint64{1 << 20, MaxWords, MaxWords + 1, 1 << 61, math.MaxUint64} {

@@ -2,6 +2,7 @@ package guava
 
 import (
 	"io"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,6 +20,9 @@ func TestHeader(t *testing.T) {
 		require.Equal(t, h, got)
 	}
 	require.Equal(t, []byte{1, 255, 1, 2, 3, 4}, Header{1, 255, 0x01020304}.Append(nil))
+	if math.MaxInt > math.MaxInt32 {
+		require.EqualValues(t, 1<<31-1, MaxWords)
+	}
 }
 
 func TestParseHeaderErrors(t *testing.T) {

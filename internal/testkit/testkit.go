@@ -108,16 +108,19 @@ func Sealed(data []byte) []byte {
 }
 
 // LimitedWriter takes N bytes and then fails with Err; if that is nil it takes
-// less than it is given without an error.
+// less than it is given without an error. It panics if it is written to once more.
 type LimitedWriter struct {
 	N   int64
 	Err error
 }
 
 func (w *LimitedWriter) Write(p []byte) (int, error) {
+	if w.N < 0 {
+		panic("a write after one that failed")
+	}
 	if int64(len(p)) > w.N {
 		n := w.N
-		w.N = 0
+		w.N = -1
 		return int(n), w.Err
 	}
 	w.N -= int64(len(p))
