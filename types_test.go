@@ -211,6 +211,10 @@ func TestFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, loaded.(anyFilter).ContainsString("key"), typ.name)
 
+		err = f.SaveFile(filepath.Join(dir, "missing", "f"))
+		require.ErrorIs(t, err, os.ErrNotExist)
+		require.Regexp(t, "^"+typ.pkg+": saving: ", err.Error())
+
 		data := bloom.Must(os.ReadFile(path))
 		require.NoError(t, typ.zero().UnmarshalBinary(data), "what SaveFile wrote, read by hand")
 		for _, i := range []int{0, 4, len(data) / 2, len(data) - 11, len(data) - 1} {

@@ -99,6 +99,7 @@ func TestZeroView(t *testing.T) {
 	assert.False(t, v.ContainsHash(Hash{}))
 	assert.Zero(t, v.M())
 	assert.Zero(t, v.K())
+	assert.Zero(t, v.SizeBytes())
 }
 
 func BenchmarkViewContains(b *testing.B) {

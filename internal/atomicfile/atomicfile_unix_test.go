@@ -128,6 +128,8 @@ func TestChild(t *testing.T) {
 		require.NoError(t, Write(path, text("by nobody")))
 	case "refused":
 		require.ErrorIs(t, Write(path, text("by nobody")), fs.ErrPermission)
+	case "broken":
+		require.ErrorIs(t, Write(path, text("new")), syscall.EIO)
 	case "killed":
 		_ = Write(path, func(io.Writer) error {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -191,6 +193,36 @@ func TestFails(t *testing.T) {
 	require.Equal(t, "old", string(data))
 }
 
+// TestSystemCallFails: Write reports it if the new file cannot get its permissions, reach
+// the disk or get its name, and if the name cannot reach the disk.
+func TestSystemCallFails(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("needs strace")
+	}
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	for _, test := range []struct{ calls, when, content string }{
+		{"fchmod", "", "old"},
+		{"fsync", ":when=1", "old"},
+		{"rename,renameat,renameat2", "", "old"},
+		{"fsync", ":when=2", "new"}, // of the directory
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "f")
+		require.NoError(t, Write(path, text("old")))
+		cmd := exec.Command(strace, "-f", "-o", os.DevNull, "-e", "trace="+test.calls,
+			"-e", "inject="+test.calls+":error=EIO"+test.when, exe, "-test.run=^TestChild$")
+		cmd.Env = append(os.Environ(), childEnv+"=broken "+path)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", test, out)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, test.content, string(data), test)
+		require.Equal(t, []string{"f"}, names(t, dir), test)
+	}
+}
+
 // TestDeadFiles: what killed processes left to this path is removed, what living ones
 // are writing, and what belongs to other paths, is not.
 func TestDeadFiles(t *testing.T) {
@@ -204,11 +236,13 @@ func TestDeadFiles(t *testing.T) {
 	// The second one has removed what the first one left.
 	left := names(t, dir)
 	require.Len(t, left, 2)
+	before := len(names(t, "/dev/fd"))
 	require.NoError(t, Write(path, func(io.Writer) error {
 		require.NoError(t, Write(path, text("inner")))
 		require.Len(t, names(t, dir), 3, "f, one being written, and g's")
 		return nil
 	}))
+	require.Len(t, names(t, "/dev/fd"), before, "every file is closed")
 	left = names(t, dir)
 	require.Len(t, left, 2)
 	require.True(t, strings.HasPrefix(left[0], ".g.bloom-tmp-"))
