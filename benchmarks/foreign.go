@@ -51,7 +51,7 @@ func buildForeign(dir string) (found []foreign, versions, missing []string) {
 	if jar, err := buildGuava(dir); err != nil {
 		missing = append(missing, "Guava: "+err.Error())
 	} else {
-		found = append(found, foreign{"guava", "on the JVM; byteArrayFunnel", []string{"java", "-Xmx6g", "-cp", jar + string(os.PathListSeparator) + dir, "Guava"}})
+		found = append(found, foreign{"guava", "on the JVM; byteArrayFunnel", []string{"java", "-Xmx1500m", "-cp", jar + string(os.PathListSeparator) + dir, "Guava"}})
 		versions = append(versions, "Guava "+jarVersion(jar), firstLine("java", "-version"))
 	}
 	if program, err := buildRust(dir); err != nil {
@@ -171,7 +171,7 @@ func startAll(programs []foreign, w workload) (peers []*peer) {
 }
 
 func start(f foreign, w workload, file string) *peer {
-	args := slices.Concat(f.args[1:], []string{file, strconv.Itoa(w.added.width), strconv.Itoa(w.n), strconv.Itoa(w.window), strconv.Itoa(w.passes), fmt.Sprint(rate)})
+	args := slices.Concat(f.args[1:], []string{file, strconv.Itoa(w.added.width), strconv.Itoa(w.n), strconv.Itoa(w.window), strconv.Itoa(w.passes), fmt.Sprint(w.p)})
 	p := &peer{cmd: exec.Command(f.args[0], args...), result: &result{name: f.name, allocs: [2]float64{nan, nan}}}
 	p.cmd.Stderr = os.Stderr
 	in, err1 := p.cmd.StdinPipe()
@@ -186,6 +186,7 @@ func start(f foreign, w workload, file string) *peer {
 	}
 	p.result.bitsPerKey = words[1] / float64(w.n)
 	p.result.rate = words[2] / float64(w.absent.len())
+	p.result.probes = w.absent.len()
 	return p
 }
 

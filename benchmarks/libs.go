@@ -1,15 +1,17 @@
 package main
 
 import (
+	"encoding/binary"
 	"reflect"
 	"runtime"
-	"sync"
 	"unsafe"
 
 	"github.com/FastFilter/xorfilter"
+	datasketches "github.com/apache/datasketches-go/filters"
 	bitsbloom "github.com/bits-and-blooms/bloom/v3"
 	"github.com/cespare/xxhash/v2"
 	"github.com/dgraph-io/ristretto/v2/z"
+	"github.com/greatroar/blobloom"
 	holiman "github.com/holiman/bloomfilter/v2"
 	"github.com/ipfs/bbloom"
 	parquet "github.com/parquet-go/parquet-go/bloom"
@@ -18,7 +20,7 @@ import (
 	boom "github.com/tylertreat/BoomFilters"
 )
 
-const rate = 0.01 // the false-positive rate asked of every filter that takes one
+const rate = 0.01 // the false-positive rate of most tables
 
 // filter is one filter of one library. Its functions loop over the keys
 // themselves, so that each calls its library directly, not through an
@@ -30,12 +32,14 @@ type filter struct {
 	count func(keys) int // how many of the keys it contains; nil if that is another row's
 }
 
-// library is a row of the results.
+// library is a row of the results. Not every row is in every table: static ones are filled
+// at once, fixed ones do not take a rate, and big ones are measured at n = 1e9 and at low
+// rates, too.
 type library struct {
-	name string
-	note string
-	make func(n int) filter
-	big  bool // measured at n = 1e9 too
+	name               string
+	note               string
+	make               func(n int, p float64) filter
+	big, static, fixed bool
 }
 
 // loop does what every row does besides calling its library.
@@ -44,22 +48,27 @@ const loop = "loop"
 var libraries = []library{
 	{name: loop, make: makeLoop, big: true},
 	{name: "bloom.Filter", make: makeFilter, big: true},
-	{name: "bloom.Filter.Batch", make: makeFilterBatch, big: true, note: "hashes 512 keys, then AddBatch, ContainsBatch"},
+	{name: "bloom.Filter.Batch", make: makeFilterBatch, big: true, note: batchNote},
 	{name: "bloom.SyncFilter", make: makeSync, big: true},
 	{name: "blocked.Filter", make: makeBlocked, big: true},
-	{name: "blocked.Filter.Batch", make: makeBlockedBatch, big: true, note: "hashes 512 keys, then AddBatch, ContainsBatch"},
-	{name: "bits-and-blooms", make: makeBits, big: true, note: "add is TestOrAdd, which reports what bloom's Add does"},
-	{name: "bits-and-blooms.Add", make: makeBitsAdd, note: "its Add, which reports nothing"},
-	{name: "holiman", make: makeHoliman, big: true, note: "takes digests: xxhash"},
-	{name: "BoomFilters", make: makeBoom},
-	{name: "ristretto.z", make: makeRistretto, note: "takes digests: its own MemHash"},
-	{name: "bbloom", make: makeBbloom, note: "v0.1.0 needs Go 1.25"},
-	{name: "parquet-go", make: makeParquet, big: true, note: "split-block, 10 bits per key as in its README; takes digests: xxhash; the code is still that in v0.32.0, which needs a later Go"},
-	{name: "parquet-go.InsertBulk", make: makeParquetBulk, note: "hashes 512 keys, then InsertBulk; it has no bulk lookup"},
-	{name: "xorfilter", make: makeXor, note: "BinaryFuse8: static, add is building the whole; takes digests: xxhash"},
+	{name: "blocked.Filter.Batch", make: makeBlockedBatch, big: true, note: batchNote},
+	{name: "blocked.SyncFilter", make: makeBlockedSync, big: true},
+	{name: "bits-and-blooms.Add", make: makeBitsAdd, note: "Add, which reports nothing"},
+	{name: "bits-and-blooms.TestOrAdd", make: makeBits, big: true, note: "TestOrAdd, which reports what bloom's Add does; its look-ups are Test, as in the row above"},
+	{name: "holiman", make: makeHoliman, big: true, note: "takes digests: xxhash; Add reports nothing"},
+	{name: "blobloom", make: makeBlobloom, note: "blocks of 512 bits; takes digests: xxhash; Add reports nothing"},
+	{name: "datasketches-go", make: makeDatasketches, note: "Apache's; UpdateSlice, which reports nothing, and QuerySlice"},
+	{name: "BoomFilters", make: makeBoom, note: "Add reports nothing"},
+	{name: "ristretto.z", make: makeRistretto, note: "takes digests: its own MemHash; Add reports nothing"},
+	{name: "bbloom", make: makeBbloom, note: "Add reports nothing; v0.1.0 needs Go 1.25"},
+	{name: "parquet-go", make: makeParquet, big: true, fixed: true, note: "split-block, 10 bits a key as in its README; takes digests: xxhash; Insert reports nothing; the code is still that in v0.32.0, which needs a later Go"},
+	{name: "parquet-go.InsertBulk", make: makeParquetBulk, big: true, fixed: true, note: "hashes 512 keys, then InsertBulk; it has no bulk look-up"},
+	{name: "xorfilter", make: makeXor, static: true, fixed: true, note: "BinaryFuse8: static, add is building the whole; takes digests: xxhash"},
 }
 
-func makeLoop(int) filter {
+const batchNote = "512 keys at a time: SumUint64Batch for keys of 8 bytes, SumBatch for others, then AddBatch, ContainsBatch"
+
+func makeLoop(int, float64) filter {
 	touch := func(ks keys) {
 		var x byte
 		w := ks.width
@@ -76,8 +85,8 @@ func makeLoop(int) filter {
 	}
 }
 
-func makeFilter(n int) filter {
-	f := bloom.Must(bloom.New(uint64(n), rate))
+func makeFilter(n int, p float64) filter {
+	f := bloom.Must(bloom.New(uint64(n), p))
 	return filter{
 		bits:  f.M(),
 		reset: f.Reset,
@@ -99,36 +108,8 @@ func makeFilter(n int) filter {
 	}
 }
 
-func makeSync(n int) filter {
-	f := bloom.Must(bloom.NewSync(uint64(n), rate))
-	empty := sync.OnceValue(func() []byte {
-		return bloom.Must(bloom.Must(bloom.NewSync(uint64(n), rate)).MarshalBinary())
-	})
-	return filter{
-		bits:  f.M(),
-		reset: func() { bloom.Must(0, f.UnmarshalBinary(empty())) }, // touches the memory, as Reset would
-		add:   func(ks keys) { addSync(f, ks) },
-		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Contains(b[:w:w]) {
-					c++
-				}
-			}
-			return c
-		},
-	}
-}
-
-func addSync(f *bloom.SyncFilter, ks keys) {
-	w := ks.width
-	for b := ks.buf; len(b) >= w; b = b[w:] {
-		f.Add(b[:w:w])
-	}
-}
-
-func makeBlocked(n int) filter {
-	f := bloom.Must(blocked.New(uint64(n), rate))
+func makeSync(n int, p float64) filter {
+	f := bloom.Must(bloom.NewSync(uint64(n), p))
 	return filter{
 		bits:  f.M(),
 		reset: f.Reset,
@@ -150,13 +131,59 @@ func makeBlocked(n int) filter {
 	}
 }
 
-func makeFilterBatch(n int) filter {
-	f := bloom.Must(bloom.New(uint64(n), rate))
+func makeBlockedSync(n int, p float64) filter {
+	f := bloom.Must(blocked.NewSync(uint64(n), p))
+	return filter{
+		bits:  f.M(),
+		reset: f.Reset,
+		add: func(ks keys) {
+			w := ks.width
+			for b := ks.buf; len(b) >= w; b = b[w:] {
+				f.Add(b[:w:w])
+			}
+		},
+		count: func(ks keys) (c int) {
+			w := ks.width
+			for b := ks.buf; len(b) >= w; b = b[w:] {
+				if f.Contains(b[:w:w]) {
+					c++
+				}
+			}
+			return c
+		},
+	}
+}
+
+func makeBlocked(n int, p float64) filter {
+	f := bloom.Must(blocked.New(uint64(n), p))
+	return filter{
+		bits:  f.M(),
+		reset: f.Reset,
+		add: func(ks keys) {
+			w := ks.width
+			for b := ks.buf; len(b) >= w; b = b[w:] {
+				f.Add(b[:w:w])
+			}
+		},
+		count: func(ks keys) (c int) {
+			w := ks.width
+			for b := ks.buf; len(b) >= w; b = b[w:] {
+				if f.Contains(b[:w:w]) {
+					c++
+				}
+			}
+			return c
+		},
+	}
+}
+
+func makeFilterBatch(n int, p float64) filter {
+	f := bloom.Must(bloom.New(uint64(n), p))
 	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
 }
 
-func makeBlockedBatch(n int) filter {
-	f := bloom.Must(blocked.New(uint64(n), rate))
+func makeBlockedBatch(n int, p float64) filter {
+	f := bloom.Must(blocked.New(uint64(n), p))
 	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
 }
 
@@ -165,16 +192,25 @@ const batchSize = 512
 // batched hashes up to batchSize keys at a time. Calls through function values cost
 // nothing here, being so few.
 func batched(m uint64, reset func(), add func([]bloom.Hash) int, contains func([]bool, []bloom.Hash) []bool) filter {
-	room := make([]bloom.Hash, 0, batchSize)
-	dst := make([]bool, 0, batchSize)
+	ints, slices := make([]uint64, batchSize), make([][]byte, batchSize)
+	room, dst := make([]bloom.Hash, 0, batchSize), make([]bool, 0, batchSize)
 	each := func(ks keys, do func([]bloom.Hash)) {
-		w := ks.width
-		for b := ks.buf; len(b) >= w; {
+		for w, b := ks.width, ks.buf; len(b) >= w; {
+			n := min(len(b)/w, batchSize)
 			hs := room
-			for ; len(b) >= w && len(hs) < batchSize; b = b[w:] {
-				hs = append(hs, bloom.Sum(b[:w:w]))
+			if w == 8 {
+				for i := range ints[:n] {
+					ints[i] = binary.LittleEndian.Uint64(b[8*i:])
+				}
+				hs = bloom.SumUint64Batch(hs, ints[:n])
+			} else {
+				for i := range slices[:n] {
+					slices[i] = b[i*w:][:w:w]
+				}
+				hs = bloom.SumBatch(hs, slices[:n])
 			}
 			do(hs)
+			b = b[n*w:]
 		}
 	}
 	return filter{
@@ -194,8 +230,8 @@ func batched(m uint64, reset func(), add func([]bloom.Hash) int, contains func([
 	}
 }
 
-func makeBits(n int) filter {
-	f := bitsbloom.NewWithEstimates(uint(n), rate)
+func makeBits(n int, p float64) filter {
+	f := bitsbloom.NewWithEstimates(uint(n), p)
 	return filter{
 		bits:  uint64(f.Cap()),
 		reset: func() { f.ClearAll() },
@@ -217,8 +253,8 @@ func makeBits(n int) filter {
 	}
 }
 
-func makeBitsAdd(n int) filter {
-	f := bitsbloom.NewWithEstimates(uint(n), rate)
+func makeBitsAdd(n int, p float64) filter {
+	f := bitsbloom.NewWithEstimates(uint(n), p)
 	return filter{
 		bits:  uint64(f.Cap()),
 		reset: func() { f.ClearAll() },
@@ -231,8 +267,8 @@ func makeBitsAdd(n int) filter {
 	}
 }
 
-func makeHoliman(n int) filter {
-	f, err := holiman.NewOptimal(uint64(n), rate)
+func makeHoliman(n int, p float64) filter {
+	f, err := holiman.NewOptimal(uint64(n), p)
 	bloom.Must(f, err)
 	// It cannot be emptied, and a new one would pay for new memory in its
 	// first additions, as no other row does.
@@ -259,8 +295,55 @@ func makeHoliman(n int) filter {
 	}
 }
 
-func makeBoom(n int) filter {
-	f := boom.NewBloomFilter(uint(n), rate)
+func makeBlobloom(n int, p float64) filter {
+	f := blobloom.NewOptimized(blobloom.Config{Capacity: uint64(n), FPRate: p})
+	return filter{
+		bits:  f.NumBits(),
+		reset: f.Clear,
+		add: func(ks keys) {
+			w := ks.width
+			for b := ks.buf; len(b) >= w; b = b[w:] {
+				f.Add(xxhash.Sum64(b[:w:w]))
+			}
+		},
+		count: func(ks keys) (c int) {
+			w := ks.width
+			for b := ks.buf; len(b) >= w; b = b[w:] {
+				if f.Has(xxhash.Sum64(b[:w:w])) {
+					c++
+				}
+			}
+			return c
+		},
+	}
+}
+
+func makeDatasketches(n int, p float64) filter {
+	f, err := datasketches.NewBloomFilterByAccuracy(uint64(n), p)
+	bloom.Must(f, err)
+	return filter{
+		bits:  f.Capacity(),
+		reset: func() { bloom.Must(0, f.Reset()) },
+		add: func(ks keys) {
+			w := ks.width
+			for b := ks.buf; len(b) >= w; b = b[w:] {
+				f.UpdateSlice(b[:w:w])
+			}
+		},
+		count: func(ks keys) (c int) {
+			w := ks.width
+			for b := ks.buf; len(b) >= w; b = b[w:] {
+				if f.QuerySlice(b[:w:w]) {
+					c++
+				}
+			}
+			return c
+		},
+	}
+}
+
+func makeBoom(n int, p float64) filter {
+	f := boom.NewBloomFilter(uint(n), p)
 	return filter{
 		bits:  uint64(f.Capacity()),
 		reset: func() { f.Reset() },
@@ -282,8 +365,8 @@ func makeBoom(n int) filter {
 	}
 }
 
-func makeRistretto(n int) filter {
-	f := z.NewBloomFilter(float64(n), rate)
+func makeRistretto(n int, p float64) filter {
+	f := z.NewBloomFilter(float64(n), p)
 	return filter{
 		bits:  uint64(f.TotalSize()-5*8) * 8,
 		reset: f.Clear,
@@ -305,8 +388,8 @@ func makeRistretto(n int) filter {
 	}
 }
 
-func makeBbloom(n int) filter {
-	f, err := bbloom.New(float64(n), rate)
+func makeBbloom(n int, p float64) filter {
+	f, err := bbloom.New(float64(n), p)
 	bloom.Must(f, err)
 	return filter{
 		bits:  uint64(reflect.ValueOf(f).Elem().FieldByName("bitset").Len()) * 64,
@@ -329,7 +412,7 @@ func makeBbloom(n int) filter {
 	}
 }
 
-func makeParquet(n int) filter {
+func makeParquet(n int, _ float64) filter {
 	f := make(parquet.SplitBlockFilter, parquet.NumSplitBlocksOf(int64(n), 10))
 	return filter{
 		bits:  uint64(len(f)) * parquet.BlockSize * 8,
@@ -352,7 +435,7 @@ func makeParquet(n int) filter {
 	}
 }
 
-func makeParquetBulk(n int) filter {
+func makeParquetBulk(n int, _ float64) filter {
 	f := make(parquet.SplitBlockFilter, parquet.NumSplitBlocksOf(int64(n), 10))
 	room := make([]uint64, 0, batchSize)
 	return filter{
@@ -371,7 +454,7 @@ func makeParquetBulk(n int) filter {
 	}
 }
 
-func makeXor(n int) filter {
+func makeXor(n int, _ float64) filter {
 	hs := make([]uint64, n)
 	var f *xorfilter.BinaryFuse8
 	build := func(ks keys) {

@@ -9,19 +9,22 @@ import (
 // Every row finds all keys that were added, and others at about the rate that
 // it was asked for: none of them is fast by being wrong.
 func TestLibraries(t *testing.T) {
-	// Of a million keys the count deviates by 100 at a rate of 1 %; libraries
-	// that round their sizes up or take bits per key come out elsewhere.
+	// Of 200,000 keys, 1 % are 2000 with a standard deviation of 45: five of them are
+	// 0.11 %. Libraries that round their sizes up or take bits per key come out
+	// elsewhere.
 	rates := map[string][2]float64{
-		"ristretto.z": {0, 0.0105},
-		"bbloom":      {0, 0.0105},
-		"parquet-go":  {0.012, 0.013},
-		"xorfilter":   {0.0036, 0.0042},
+		"ristretto.z": {0, 0.0111},
+		"bbloom":      {0, 0.0111},
+		"parquet-go":  {0.0113, 0.0137},
+		"blobloom":    {0.0055, 0.0075},
+		"xorfilter":   {0.0032, 0.0046},
 	}
 	for _, k := range kinds {
-		w := newWorkload(k, 100_000)
+		w := newWorkload(k, 100_000, rate, 100_000)
+		w.absent = w.absent.part(0, 200_000)
 		for _, lib := range libraries[1:] {
 			t.Run("lib="+lib.name+"/key="+k.name, func(t *testing.T) {
-				f := lib.make(w.n)
+				f := lib.make(w.n, rate)
 				r := f.describe(lib.name, w)
 				if f.count == nil {
 					return
@@ -29,7 +32,7 @@ func TestLibraries(t *testing.T) {
 				assert.Equal(t, w.n, f.count(w.added))
 				limits, ok := rates[lib.name]
 				if !ok {
-					limits = [2]float64{0.0095, 0.0105}
+					limits = [2]float64{0.0089, 0.0111}
 				}
 				assert.GreaterOrEqual(t, r.rate, limits[0])
 				assert.LessOrEqual(t, r.rate, limits[1])

@@ -1,9 +1,10 @@
-// Command benchmarks measures this library beside its peers: adding keys,
-// finding keys that were added, and not finding others. It writes RESULTS.md
-// and chart.svg.
+// Command benchmarks measures this library beside its peers, and draws the pictures of
+// the documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 about ten minutes
+//	go run .                 about six minutes, and 3 GB of memory
+//	go run . -quick          about 90 seconds: fewer rounds, and a million keys at most
 //	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
+//	go run . -pictures       only the pictures that need no measuring: a second
 //	go run . -growing        filters that grow, instead: GROWING.md and growing.svg
 //
 // Guava is measured where javac and a guava.jar are found, Rust's fastbloom
@@ -21,20 +22,20 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 )
 
-// table is one n and one kind of key.
+// table is one n, one rate and one kind of key.
 type table struct {
 	n       int
+	p       float64
 	kind    kind
 	results []*result
 }
 
 func (t table) find(name string) *result {
 	for _, r := range t.results {
-		if r.name == name {
+		if r.name == name && r.err == nil {
 			return r
 		}
 	}
@@ -42,37 +43,34 @@ func (t table) find(name string) *result {
 }
 
 func main() {
-	sizes := flag.String("n", "1e4,1e5,1e7", "numbers of keys, comma-separated, up to 1e8")
-	widths := flag.String("keys", "8B,36B,80B", "kinds of keys, comma-separated")
-	rounds := flag.Int("rounds", 25, "rounds of each table, at least 3")
-	budget := flag.Duration("budget", 40*time.Second, "how long a table's rounds may take, once there are three")
+	quick := flag.Bool("quick", false, "measure fewer rounds, and a million keys at most")
+	billion := flag.Bool("billion", false, "measure n = 1e9 too, with keys of 8 bytes")
 	others := flag.Bool("foreign", true, "measure libraries in other languages too")
-	huge := flag.Bool("billion", false, "measure n = 1e9 too, with keys of 8 bytes")
+	pictures := flag.Bool("pictures", false, "draw the pictures that need no measuring, and nothing else")
 	growing := flag.Bool("growing", false, "measure filters that grow, and nothing else")
 	most := flag.Float64("most", 1e8, "the largest number of keys for -growing")
-	out := flag.String("o", ".", "directory to write to")
+	out := flag.String("o", ".", "directory of RESULTS.md")
+	docs := flag.String("docs", filepath.Join("..", "docs"), "directory of the pictures")
 	flag.Parse()
-	if *growing {
-		if err := measureGrowing(int(*most), *out); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
+	do := func() error { return record(*quick, *billion, *others, *out, *docs) }
+	switch {
+	case *growing:
+		do = func() error { return measureGrowing(int(*most), *out) }
+	case *pictures:
+		do = func() error { return drawPictures(*docs) }
 	}
-	if err := measureAll(*sizes, *widths, limits{max(3, *rounds), *budget}, *others, *huge, *out); err != nil {
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func measureAll(sizes, widths string, lim limits, others, huge bool, out string) error {
+// record measures everything and writes it down.
+func record(quick, billion, others bool, out, docs string) error {
 	// Garbage is collected between rounds only.
 	debug.SetGCPercent(-1)
 
-	if err := os.MkdirAll(out, 0o777); err != nil {
-		return err
-	}
-	var r report
+	r := report{load: load()}
 	if others {
 		dir, err := os.MkdirTemp("", "benchmarks-*")
 		if err != nil {
@@ -82,34 +80,71 @@ func measureAll(sizes, widths string, lim limits, others, huge bool, out string)
 		progress("building foreign programs")
 		r.foreign, r.versions, r.missing = buildForeign(dir)
 		for _, m := range r.missing {
-			progress(m)
+			progress("%s", m)
 		}
 	}
 	start := time.Now()
-	for _, size := range strings.Split(sizes, ",") {
-		n, err := strconv.ParseFloat(size, 64)
-		if err != nil || !(n >= 1 && n <= 1e8) {
-			return fmt.Errorf("n = %s is not a number from 1 to 1e8", size)
-		}
-		for _, k := range kinds {
-			if !strings.Contains(","+widths+",", ","+k.name+",") {
-				continue
-			}
-			progress("n = %s, keys of %s", size, k.name)
-			r.tables = append(r.tables, table{int(n), k, compare(k, int(n), r.foreign, lim)})
-		}
+	lim, small, large := limits{25, 20 * time.Second, minKeys}, int(1e5), int(1e7)
+	if quick {
+		lim, large = limits{5, time.Second, minKeys}, 1e6
 	}
+	for _, k := range kinds {
+		progress("n = %s, keys of %s", power(small), k.name)
+		r.tables = append(r.tables, compare(k, small, rate, libraries, r.foreign, lim))
+	}
+	for _, p := range []float64{1e-4, 1e-6} {
+		progress("n = %s, p = %g", power(small), p)
+		r.tables = append(r.tables, compare(kinds[0], small, p, only(func(l library) bool { return !l.fixed }), r.foreign, lim))
+	}
+	progress("n = %s", power(large))
+	r.tables = append(r.tables, compareLarge(large, rate, only(func(l library) bool { return !l.static }), r.foreign, lim))
+	progress("n = %s, p = 1e-6", power(large))
+	r.tables = append(r.tables, compareLarge(large, 1e-6, only(func(l library) bool { return l.big && !l.fixed }), nil, lim))
 	progress("goroutines")
-	r.scaling = compareGoroutines()
-	if huge {
+	r.shared = append(r.shared, compare(kinds[0], small, rate, shared(), nil, lim), compareLarge(large, rate, shared(), nil, lim))
+	progress("keys that were just built")
+	r.built = compareBuilt(lim.rounds)
+	if billion {
 		progress("n = 1e9")
-		r.tables = append(r.tables, compareHuge(1e9))
+		r.tables = append(r.tables, compareLarge(1e9, rate, only(func(l library) bool { return l.big }), nil, lim))
 	}
 	r.elapsed = time.Since(start)
-	if err := r.chart(filepath.Join(out, "chart.svg")); err != nil {
+
+	if err := drawPictures(docs); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown()), 0o644)
+	if err := r.speed().write(filepath.Join(docs, "speed.svg")); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return err
+	}
+	pictures, err := relative(out, docs)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown(pictures)), 0o644)
+}
+
+// relative returns how one directory is reached from another, for a link.
+func relative(from, to string) (string, error) {
+	from, err1 := filepath.Abs(from)
+	to, err2 := filepath.Abs(to)
+	if err1 != nil || err2 != nil {
+		return "", fmt.Errorf("%v, %v", err1, err2)
+	}
+	path, err := filepath.Rel(from, to)
+	return filepath.ToSlash(path), err
+}
+
+// only returns the loop and the other libraries that are wanted.
+func only(wanted func(library) bool) (rows []library) {
+	for _, lib := range libraries {
+		if lib.name == loop || wanted(lib) {
+			rows = append(rows, lib)
+		}
+	}
+	return rows
 }
 
 func progress(format string, args ...any) {

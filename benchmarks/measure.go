@@ -22,11 +22,12 @@ var opNames = [ops]string{"add", "present", "absent"}
 // does not have.
 type sample [ops]float64
 
-// result is what is known of a row at one n and one kind of key.
+// result is what is known of a row in one table.
 type result struct {
 	name       string
 	bitsPerKey float64
 	rate       float64        // measured false-positive rate, NaN if unknown
+	probes     int            // how many keys it was counted over
 	allocs     [2]float64     // per key added, per key looked up; NaN if unknown
 	net        [ops][]float64 // of each round
 	err        error          // why a foreign program failed, if it did
@@ -41,11 +42,12 @@ func quantile(v []float64, q float64) float64 {
 }
 
 const (
-	// absentKeys is how many keys that were never added there are. The
-	// false-positive rate is counted over all of them.
+	// absentKeys is how many keys that were never added there are. False
+	// positives are counted over all of them, and over ten times as many where
+	// these would hold too few.
 	absentKeys = 1_000_000
-	// minKeys is how many keys a timing covers at least, in several passes if
-	// the filter holds fewer.
+	// minKeys is how many keys a timing of the record covers at least, in
+	// several passes if the filter holds fewer.
 	minKeys = 200_000
 	// maxLookups is how many of the added keys one pass looks up at most.
 	maxLookups = 1_000_000
@@ -53,13 +55,14 @@ const (
 
 // workload is the keys of one table, and how they are cut up.
 type workload struct {
+	p                 float64 // the rate asked of every filter that takes one
 	n, passes, window int
 	added, absent     keys
 }
 
-func newWorkload(k kind, n int) workload {
+func newWorkload(k kind, n int, p float64, least int) workload {
 	return workload{
-		n: n, passes: max(1, minKeys/n), window: min(n, maxLookups),
+		p: p, n: n, passes: max(1, least/n), window: min(n, maxLookups),
 		added: k.make(0, n), absent: k.make(absentIDs, absentKeys),
 	}
 }
@@ -113,7 +116,7 @@ func (f filter) describe(name string, w workload) *result {
 	if f.count != nil {
 		found := 0
 		r.allocs[1] = mallocs(func() { found = f.count(w.absent) }) / float64(w.absent.len())
-		r.rate = float64(found) / float64(w.absent.len())
+		r.rate, r.probes = float64(found)/float64(w.absent.len()), w.absent.len()
 	}
 	return r
 }
@@ -127,21 +130,25 @@ func mallocs(do func()) float64 {
 }
 
 // limits bound a table: at most rounds, of which all but three are dropped when
-// they take longer than budget.
+// they take longer than budget. A timing covers at least so many keys.
 type limits struct {
 	rounds int
 	budget time.Duration
+	keys   int
 }
 
-// compare measures every library at n keys of a kind.
-func compare(k kind, n int, foreign []foreign, lim limits) []*result {
+// compare measures libraries, the first of which is the loop, at n keys of a kind.
+func compare(k kind, n int, p float64, libraries []library, foreign []foreign, lim limits) table {
 	debug.FreeOSMemory() // of the table before
-	w := newWorkload(k, n)
+	w := newWorkload(k, n, p, lim.keys)
 	filters := make([]filter, len(libraries))
 	results := make([]*result, 0, len(libraries)+len(foreign))
 	for i, lib := range libraries {
-		filters[i] = lib.make(n)
+		filters[i] = lib.make(n, p)
 		results = append(results, filters[i].describe(lib.name, w))
+	}
+	if p*absentKeys < enough {
+		countMore(k, filters, results)
 	}
 	peers := startAll(foreign, w)
 	for _, p := range peers {
@@ -170,7 +177,30 @@ func compare(k kind, n int, foreign []foreign, lim limits) []*result {
 			p.measure(round)
 		}
 	}
-	return results
+	return table{n, p, k, results}
+}
+
+// enough is how many false positives there must be to tell a rate by.
+const enough = 10
+
+// countMore counts false positives over ten times as many keys.
+func countMore(k kind, filters []filter, results []*result) {
+	const times = 10
+	ks := k.make(0, absentKeys)
+	found := make([]int, len(filters))
+	for chunk := range times {
+		k.fill(ks, uint64(absentIDs+chunk*absentKeys))
+		for i, f := range filters {
+			if f.count != nil {
+				found[i] += f.count(ks)
+			}
+		}
+	}
+	for i, f := range filters {
+		if f.count != nil {
+			results[i].rate, results[i].probes = float64(found[i])/(times*absentKeys), times*absentKeys
+		}
+	}
 }
 
 func (r *result) record(op int, ns float64) { r.net[op] = append(r.net[op], ns) }

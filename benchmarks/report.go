@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,41 +15,68 @@ import (
 // report is everything that RESULTS.md says.
 type report struct {
 	tables            []table
-	scaling           []scaling
+	shared            []table // of goroutines that share filters
+	built             []freshness
 	foreign           []foreign
 	versions, missing []string
+	load              string // of the machine, before
 	elapsed           time.Duration
 }
 
 const method = `## How time is measured
 
-Every row adds the same n keys to an empty filter (add), looks up keys that were added (present) and keys that were not
-(absent). The keys lie ready in one array; the filters are made for n keys and a false-positive rate of 1 %% where they
-take one. All Go rows run in one process, on one goroutine, in rounds: in each, every library does all three, starting
-with another one each time; each timing covers at least %d keys, and absent keys are new ones each time where possible.
-Programs in other languages run beside it, take their turn in the same rounds and sleep in between; the JVM's was warmed
-up before. From each time is taken, within its round and its program, that of the same loop without a call to any
-library. Emptying filters, making them and touching their memory for the first time does not count, nor does garbage
-collection in Go, which happens between rounds. Times are nanoseconds per key: the median of the rounds, and in brackets
-the quartiles. At n = 1e9 the keys are made a million at a time, between the timings, and each million is a round.
+Every row adds n keys to an empty filter (add), looks up keys that were added (present) and keys that were not (absent).
+The keys lie ready in one array; the filters are made for n keys and the rate named, where they take one. All Go rows run
+in one process, on one goroutine, in rounds: in each, every library does all three, starting with another one each time;
+each timing covers at least %d keys, and absent keys are new ones each time where possible. Programs in other
+languages run beside it, take their turn in the same rounds and sleep in between; the JVM's was warmed up before. From each time is
+taken, within its round and its program, that of the same loop without a call to any library. Emptying filters, making
+them and touching their memory for the first time does not count, nor does garbage collection in Go, which happens
+between rounds. Times are nanoseconds a key: the median of the rounds, and in brackets the least and the most.
 
-False positives are counted over a million absent keys, whose sampling error at 1 %% is 0.01 %%. Allocations are per key
-added and per key looked up.
+From a million keys on, the keys are made a tenth, or a million, at a time, between the timings. Each part is added to
+every filter in turn and is a round, and ten rounds look keys up. There, programs in other languages run after the Go
+rows, and add all keys in each of their rounds.
+
+False positives are counted over a million absent keys, or ten million where p is 1e-6; a count of x is off by
+about the root of x. Where a row expects fewer than ten, none are told. Allocations are per key added and per key looked up.
+
+Where goroutines share a filter, they divide each round's keys among them. Times are those of the whole round, divided
+by its keys, and nothing is taken off.
 
 `
 
-func (r *report) markdown() string {
+// elsewhere are the measurements that have files of their own.
+var elsewhere = [][2]string{
+	{"GROWING.md", "filters that grow, from a thousand keys to a hundred million"},
+	{"COUNTING.md", "a counting filter of a hundred million keys"},
+	{"WINDOW.md", "a window over a day and a half"},
+	{"BLOCKED.md", "blocked filters at every rate, and larger than the cache"},
+}
+
+func (r *report) markdown(pictures string) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
 	p("# Results\n\nMade by `%s` in %v.\n\n", strings.TrimSpace("go run . "+strings.Join(os.Args[1:], " ")), r.elapsed.Round(time.Second))
-	p("- Machine: %s\n- %s\n", machine(), strings.Join(append([]string{runtime.Version()}, r.versions...), "; "))
+	p("- Machine: %s%s\n- %s\n", machine(), r.load, strings.Join(append([]string{runtime.Version()}, r.versions...), "; "))
 	p("- %s\n", strings.Join(modules(), "; "))
 	for _, m := range r.missing {
 		p("- Not measured: %s\n", m)
 	}
-	p("\n![Time per key at n = 1e5, keys of 8 bytes](chart.svg)\n\n")
+	p("\n")
+	r.short(p)
+	p("![Time per key beside the peers](%s)\n\n", path.Join(pictures, "speed.svg"))
+	p("## Other measurements\n\n")
+	for _, file := range elsewhere {
+		if _, err := os.Stat(file[0]); err == nil {
+			p("- [%s](%s): %s.\n", file[0], file[0], file[1])
+		}
+	}
+	p("\n")
+	r.rates(p)
 	r.ratios(p)
 	r.goroutines(p)
+	r.fresh(p)
 	for i, t := range r.tables {
 		if i == 0 || t.n != r.tables[i-1].n {
 			p("## n = %s\n\n", power(t.n))
@@ -64,11 +93,83 @@ func (r *report) markdown() string {
 	for _, f := range r.foreign {
 		p("- %s: %s.\n", f.name, f.note)
 	}
+	for _, s := range sharers {
+		p("- %s, shared by goroutines: %s.\n", s.name, s.note)
+	}
 	return b.String()
 }
 
+// load says how busy the machine was in the last minute, where the system tells.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	return "; before, its load was " + strings.Fields(string(text))[0]
+}
+
+// in returns the table of n keys of 8 bytes at rate p.
+func (r *report) in(n int, p float64) (table, bool) {
+	for _, t := range r.tables {
+		if t.n == n && t.p == p && t.kind.width == 8 {
+			return t, true
+		}
+	}
+	return table{}, false
+}
+
+// short writes the table that the README has, too.
+func (r *report) short(p func(string, ...any)) {
+	t, ok := r.in(1e5, rate)
+	if !ok {
+		return
+	}
+	p("## In short\n\nNanoseconds a key: n = %s, p = 1 %%, keys of 8 bytes, one goroutine. The filters fit the processor's cache.\n\n", power(t.n))
+	p("| | add | present | absent | bits a key |\n|---|---|---|---|---|\n")
+	for _, row := range [][2]string{
+		{"bloom.Filter", "`bloom.Filter`"},
+		{"bloom.Filter.Batch", "`bloom.Filter`, batches"},
+		{"bloom.SyncFilter", "`bloom.SyncFilter`"},
+		{"blocked.Filter", "`blocked.Filter`"},
+		{"blocked.Filter.Batch", "`blocked.Filter`, batches"},
+		{"blocked.SyncFilter", "`blocked.SyncFilter`"},
+		{"bits-and-blooms.Add", "bits-and-blooms, `Add`, which reports nothing"},
+		{"bits-and-blooms.TestOrAdd", "bits-and-blooms, `TestOrAdd`"},
+		{"holiman", "holiman, with xxHash"},
+		{"parquet-go", "parquet-go, with xxHash; 1.3 %"},
+		{"parquet-go.InsertBulk", "parquet-go, `InsertBulk`"},
+		{"fastbloom.foldhash", "fastbloom with foldhash, in Rust"},
+		{"guava", "Guava, on the JVM"},
+	} {
+		res := t.find(row[0])
+		if res == nil {
+			continue
+		}
+		p("| %s |", row[1])
+		for op := range ops {
+			ns := res.median(op)
+			if row[0] == "bits-and-blooms.Add" && op != add { // the same code, measured in the other row
+				if other := t.find("bits-and-blooms.TestOrAdd"); other != nil {
+					ns = other.median(op)
+				}
+			}
+			p(" %s |", number(ns, "%.1f"))
+		}
+		p(" %.1f |\n", res.bitsPerKey)
+	}
+	p("\n")
+}
+
+// number writes x, and nothing if it is unknown.
+func number(x float64, format string) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return fmt.Sprintf(format, x)
+}
+
 func (t table) markdown(p func(string, ...any)) {
-	p("Keys of %s:\n\n", strings.Replace(t.kind.name, "B", " bytes", 1))
+	p("p = %s, keys of %s:\n\n", general(t.p), strings.Replace(t.kind.name, "B", " bytes", 1))
 	p("| | add, ns | present, ns | absent, ns | bits/key | false positives | allocs |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range t.results {
 		if r.err != nil {
@@ -77,21 +178,13 @@ func (t table) markdown(p func(string, ...any)) {
 		}
 		p("| %s |", r.name)
 		for op := range ops {
-			if math.IsNaN(r.median(op)) {
-				p(" |")
-			} else {
-				p(" %.1f (%.1f–%.1f) |", r.median(op), quantile(r.net[op], 0.25), quantile(r.net[op], 0.75))
-			}
+			p(" %s |", r.spread(op))
 		}
 		if r.name == loop {
 			p(" | | |\n")
 			continue
 		}
-		p(" %.2f |", r.bitsPerKey)
-		if !math.IsNaN(r.rate) {
-			p(" %.2f %%", 100*r.rate)
-		}
-		p(" | ")
+		p(" %.2f | %s | ", r.bitsPerKey, r.percent(t.p))
 		if !math.IsNaN(r.allocs[0]) {
 			p("%.2g", round(r.allocs[0]))
 			if !math.IsNaN(r.allocs[1]) {
@@ -100,38 +193,96 @@ func (t table) markdown(p func(string, ...any)) {
 		}
 		p(" |\n")
 	}
-	p("\nMedians of %d rounds.\n\n", len(t.results[0].net[add]))
+	p("\n%s\n\n", t.rounds())
+}
+
+// spread writes the median, the least and the most of an operation's rounds.
+func (r *result) spread(op int) string {
+	if m := r.median(op); !math.IsNaN(m) {
+		return fmt.Sprintf("%.1f (%.1f–%.1f)", m, quantile(r.net[op], 0), quantile(r.net[op], 1))
+	}
+	return ""
+}
+
+// percent writes the rate, unless p lets too few false positives happen to tell.
+func (r *result) percent(p float64) string {
+	if math.IsNaN(r.rate) || p*float64(r.probes) < enough {
+		return ""
+	}
+	if p < 1e-3 {
+		return strings.Replace(fmt.Sprintf("%.1e", r.rate), "e-0", "e-", 1)
+	}
+	return fmt.Sprintf("%.2f %%", 100*r.rate)
+}
+
+// rounds says how many rounds the medians are of.
+func (t table) rounds() string {
+	usual := []int{}
+	for op := range ops {
+		usual = append(usual, len(t.results[0].net[op]))
+	}
+	s := fmt.Sprintf("Medians of %d rounds", usual[add])
+	if usual[present] != usual[add] {
+		s += fmt.Sprintf(", %d of look-ups", usual[present])
+	}
+	for _, r := range t.results {
+		if n := len(r.net[add]); n != usual[add] && r.err == nil {
+			s += fmt.Sprintf("; %s: %d", r.name, n)
+		}
+	}
+	return s + "."
 }
 
 // round drops what is less than a thousandth per key: the runtime's own, or a
 // constant number per pass.
 func round(allocs float64) float64 { return math.Round(allocs*1000) / 1000 }
 
+// rates sets the classic and the blocked filter side by side at every rate.
+func (r *report) rates(p func(string, ...any)) {
+	p("## Classic and blocked, by rate\n\nMedians, from the tables below, of keys of 8 bytes.\n\n")
+	p("| n | p | | bits/key | add, ns | present, ns | absent, ns |\n|---|---|---|---|---|---|---|\n")
+	for _, t := range r.tables {
+		if t.kind.width != 8 {
+			continue
+		}
+		for _, name := range []string{"bloom.Filter", "bloom.Filter.Batch", "blocked.Filter", "blocked.Filter.Batch"} {
+			if res := t.find(name); res != nil {
+				p("| %s | %s | %s | %.2f | %.1f | %.1f | %.1f |\n", power(t.n), general(t.p), name, res.bitsPerKey, res.median(add), res.median(present), res.median(absent))
+			}
+		}
+	}
+	p("\n")
+}
+
 // ratios compares pairs of rows.
 func (r *report) ratios(p func(string, ...any)) {
 	pairs := [][2]string{
-		{"bloom.Filter", "bits-and-blooms"},
+		{"bloom.Filter", "bits-and-blooms.Add"},
+		{"bloom.Filter", "bits-and-blooms.TestOrAdd"},
 		{"bloom.Filter", "holiman"},
 		{"bloom.Filter", "guava"},
+		{"bloom.Filter", "fastbloom.foldhash"},
 		{"bloom.SyncFilter", "bloom.Filter"},
-		{"blocked.Filter", "parquet-go"},
-		{"blocked.Filter.Batch", "blocked.Filter"},
 		{"bloom.Filter.Batch", "bloom.Filter"},
+		{"blocked.Filter", "bloom.Filter"},
+		{"blocked.Filter", "parquet-go"},
+		{"blocked.Filter", "blobloom"},
+		{"blocked.SyncFilter", "blocked.Filter"},
+		{"blocked.Filter.Batch", "blocked.Filter"},
+		{"blocked.Filter.Batch", "parquet-go.InsertBulk"},
+		{"blocked.Filter.Batch", "parquet-go"},
 	}
-	p("## Ratios\n\nHow many times as fast the first is as the second, from the medians below.\n\n")
-	p("| | against | n | keys | add | present | absent |\n|---|---|---|---|---|---|---|\n")
+	p("## Ratios\n\nHow many times as fast the first is as the second, from the medians below. Less than 1 means slower.\n\n")
+	p("| | against | n | p | keys | add | present | absent |\n|---|---|---|---|---|---|---|---|\n")
 	for _, pair := range pairs {
 		for _, t := range r.tables {
 			ours, theirs := t.find(pair[0]), t.find(pair[1])
-			if ours == nil || theirs == nil || theirs.err != nil {
+			if ours == nil || theirs == nil || t.kind.width > 36 || t.p == 1e-4 {
 				continue
 			}
-			if !(t.n == 1e5 && t.kind.width < 80 || t.n == 1e9) {
-				continue
-			}
-			p("| %s | %s | %s | %s |", pair[0], pair[1], power(t.n), t.kind.name)
+			p("| %s | %s | %s | %s | %s |", pair[0], pair[1], power(t.n), general(t.p), t.kind.name)
 			for op := range ops {
-				p(" %.2f |", theirs.median(op)/ours.median(op))
+				p(" %s |", number(theirs.median(op)/ours.median(op), "%.2f"))
 			}
 			p("\n")
 		}
@@ -140,12 +291,33 @@ func (r *report) ratios(p func(string, ...any)) {
 }
 
 func (r *report) goroutines(p func(string, ...any)) {
-	p("## SyncFilter, two goroutines\n\nAdding n keys of 8 bytes to one filter, the loop included.\n\n")
-	p("| n | one goroutine, ns per key | two, half the keys each | times as fast |\n|---|---|---|---|\n")
-	for _, s := range r.scaling {
-		p("| %s | %.1f | %.1f | %.2f |\n", power(s.n), s.one, s.two, s.one/s.two)
+	p("## Goroutines that share a filter\n\nKeys of 8 bytes, p = 1 %%. Beside the time for a key, how many times as fast that is as with one goroutine.\n\n")
+	for _, t := range r.shared {
+		p("| n = %s | goroutines | add, ns | | present, ns | | bits/key |\n|---|---|---|---|---|---|---|\n", power(t.n))
+		for _, s := range sharers {
+			one := t.find(sharedName(s, 1))
+			for _, g := range goroutines() {
+				res := t.find(sharedName(s, g))
+				p("| %s | %d | %s | %.2f | %s | %.2f | %.2f |\n", s.name, g, res.spread(add), one.median(add)/res.median(add),
+					res.spread(present), one.median(present)/res.median(present), res.bitsPerKey)
+			}
+		}
+		p("\n%s\n\n", t.rounds())
 	}
-	p("\n")
+}
+
+func (r *report) fresh(p func(string, ...any)) {
+	p("## Keys that were just built\n\n" +
+		"Look-ups of present keys, n = 1e5, p = 1 %%, nanoseconds. Stored keys lie ready; built ones are put together in a buffer just before each look-up, " +
+		"and its bytes are still on their way to memory. The same loop without the look-up is taken off. All filters are called through a function value.\n\n")
+	p("| key | filter | stored, ns | built, ns |\n|---|---|---|---|\n")
+	rounds := 0
+	for _, f := range r.built {
+		p("| %s | %s | %.1f (%.1f–%.1f) | %.1f (%.1f–%.1f) |\n", f.recipe, f.filter,
+			quantile(f.stored, 0.5), quantile(f.stored, 0), quantile(f.stored, 1), quantile(f.built, 0.5), quantile(f.built, 0), quantile(f.built, 1))
+		rounds = len(f.built)
+	}
+	p("\nMedians of %d rounds.\n\n", rounds)
 }
 
 // modules returns the versions of what is compared.
@@ -154,12 +326,10 @@ func modules() (list []string) {
 	if !ok {
 		return nil
 	}
+	compared := []string{"bits-and-blooms/", "holiman/", "blobloom", "datasketches", "BoomFilters", "ristretto", "bbloom", "parquet-go/parquet-go", "FastFilter", "xxhash", "spaolacci/murmur3"}
 	for _, m := range info.Deps {
-		for _, name := range []string{"bits-and-blooms/", "holiman/", "BoomFilters", "ristretto", "bbloom", "parquet-go/parquet-go", "FastFilter", "xxhash", "murmur3"} {
-			if strings.Contains(m.Path, name) {
-				list = append(list, strings.TrimPrefix(m.Path, "github.com/")+" "+m.Version)
-				break
-			}
+		if slices.ContainsFunc(compared, func(name string) bool { return strings.Contains(m.Path, name) }) {
+			list = append(list, strings.TrimPrefix(m.Path, "github.com/")+" "+m.Version)
 		}
 	}
 	return list

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,23 +14,61 @@ import (
 )
 
 func TestReport(t *testing.T) {
-	results := compare(kinds[0], 1000, nil, limits{rounds: 4})
-	r := report{tables: []table{{1000, kinds[0], results}}, scaling: []scaling{{1000, 30, 20}}}
-	text := r.markdown()
+	lim := limits{rounds: 4, keys: 2000}
+	r := report{
+		tables: []table{
+			compare(kinds[0], 1000, rate, libraries, nil, lim),
+			compareLarge(5000, rate, only(func(l library) bool { return !l.static }), nil, lim),
+		},
+		shared: []table{compare(kinds[0], 1000, rate, shared(), nil, lim)},
+		built:  compareBuilt(1),
+	}
+	r.tables[0].n = 1e5 // the table that In short takes
+	text := r.markdown("../docs")
 	for _, lib := range libraries {
 		assert.Contains(t, text, "\n| "+lib.name+" | ")
 	}
-	assert.Contains(t, text, "| 1e3 | 30.0 | 20.0 | 1.50 |")
+	for _, s := range sharers {
+		assert.Contains(t, text, "\n| "+s.name+" | 1 | ")
+	}
+	for _, recipe := range recipes {
+		assert.Contains(t, text, "\n| "+recipe.name+" | blocked.Filter | ")
+	}
+	assert.Contains(t, text, "| bits-and-blooms, `Add`, which reports nothing | ")
 	assert.Contains(t, text, "Medians of 3 rounds.", "the budget was none")
+	assert.Contains(t, text, "Medians of 10 rounds.", "each tenth is one")
+	assert.Contains(t, text, "](../docs/speed.svg)")
 	assert.NotContains(t, text, "NaN")
 	assert.NotContains(t, text, "%!")
 
-	path := filepath.Join(t.TempDir(), "chart.svg")
-	require.NoError(t, r.chart(path))
-	file, err := os.Open(path)
+	path := filepath.Join(t.TempDir(), "speed.svg")
+	require.NoError(t, r.speed().write(path))
+	assertXML(t, path)
+}
+
+// The pictures of the documentation are those that the libraries' functions give now.
+func TestPictures(t *testing.T) {
+	if testing.Short() || runtime.GOARCH != "amd64" {
+		t.Skip("takes seconds, and other processors round otherwise")
+	}
+	dir := t.TempDir()
+	require.NoError(t, drawPictures(dir))
+	for _, name := range []string{"bits.svg", "rate.svg", "memory.svg"} {
+		assertXML(t, filepath.Join(dir, name))
+		want, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		have, err := os.ReadFile(filepath.Join("..", "docs", name))
+		require.NoError(t, err)
+		assert.True(t, string(want) == string(have), "%s is old: go run . -pictures", name)
+	}
+}
+
+func assertXML(t *testing.T, path string) {
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	defer file.Close()
-	for d := xml.NewDecoder(file); ; {
+	assert.NotContains(t, string(text), "NaN")
+	assert.NotContains(t, string(text), "Inf")
+	for d := xml.NewDecoder(strings.NewReader(string(text))); ; {
 		if _, err := d.Token(); err == io.EOF {
 			break
 		} else {
