@@ -3,6 +3,7 @@ package bloom_test
 import (
 	"encoding/binary"
 	"encoding/json"
+	"expvar"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -138,6 +139,37 @@ func ExampleFilter_FPR() {
 	// Output:
 	// 0.009 at 985 keys
 	// 0.148 at 1964 keys
+}
+
+// Package expvar publishes a filter's figures, and how often the filter was right, at
+// /debug/vars. Module bloomprom does it for Prometheus.
+func ExampleSyncFilter_Stats() {
+	seen := bloom.Must(bloom.NewSync(1000, 0.01))
+	expvar.Publish("users", expvar.Func(func() any { return seen.Stats() }))
+	lookups := expvar.NewMap("user look-ups")
+	find := func(name string, database map[string]bool) bool {
+		switch {
+		case !seen.ContainsString(name):
+			lookups.Add("misses", 1)
+			return false
+		case !database[name]:
+			lookups.Add("false positives", 1)
+			return false
+		}
+		lookups.Add("hits", 1)
+		return true
+	}
+	fmt.Println(expvar.Get("users"))
+
+	seen.AddString("ada")
+	seen.AddString("alan") // removed from the database since
+	for _, name := range []string{"ada", "alan", "nobody"} {
+		find(name, map[string]bool{"ada": true})
+	}
+	fmt.Println(lookups)
+	// Output:
+	// {"M":9600,"K":7,"OnesCount":0,"FillRatio":0,"ApproxCount":0,"FPR":0}
+	// {"false positives": 1, "hits": 1, "misses": 1}
 }
 
 // A Funnel of several fields is Sum of the fields' bytes, one after the other: numbers
