@@ -4,7 +4,7 @@
 //	go run .                 about six minutes, and 3 GB of memory
 //	go run . -quick          about 90 seconds: fewer rounds, and a million keys at most
 //	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
-//	go run . -pictures       only the pictures that need no measuring: a second
+//	go run . -pictures       only the pictures that need no measuring: some seconds
 //	go run . -growing        filters that grow, instead: GROWING.md and growing.svg
 //
 // Guava is measured where javac and a guava.jar are found, Rust's fastbloom
