@@ -181,6 +181,8 @@ func TestEncodings(t *testing.T) {
 			viaText, viaStream := typ.zero(), typ.zero()
 			require.NoError(t, json.Unmarshal(text, &map[string]any{"f": viaText}))
 			require.NoError(t, viaText.UnmarshalText(bloom.Must(f.MarshalText())))
+			longer := append(bloom.Must(f.MarshalText()), '!')
+			require.ErrorIs(t, typ.zero().UnmarshalText(longer), bloom.ErrFormat)
 			_, err = viaStream.ReadFrom(strings.NewReader(form.String()))
 			require.NoError(t, err)
 			for _, g := range []anyFilter{viaText, viaStream} {
@@ -217,9 +219,13 @@ func TestFiles(t *testing.T) {
 
 		data := bloom.Must(os.ReadFile(path))
 		require.NoError(t, typ.zero().UnmarshalBinary(data), "what SaveFile wrote, read by hand")
-		for _, i := range []int{0, 4, len(data) / 2, len(data) - 11, len(data) - 1} {
+		for _, i := range []int{0, 4, len(data) / 2, len(data) - 11, len(data) - 1, len(data)} {
 			bad := append([]byte(nil), data...)
-			bad[i] ^= 0x10
+			if i == len(data) {
+				bad = append(bad, 0)
+			} else {
+				bad[i] ^= 0x10
+			}
 			damaged := filepath.Join(dir, "damaged")
 			require.NoError(t, os.WriteFile(damaged, bad, 0o666))
 			_, err = typ.load(damaged)
