@@ -119,6 +119,9 @@ func TestReserved(t *testing.T) {
 			require.EqualError(t, err, want)
 		}
 	}
+	words, err := checkParams([]uint64{maxBlocks, 1, 0})
+	require.NoError(t, err)
+	require.EqualValues(t, uint64(maxBlocks*blockWords), words)
 }
 
 func FuzzFilter(f *testing.F) {
