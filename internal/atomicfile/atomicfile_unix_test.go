@@ -91,6 +91,12 @@ func TestOwner(t *testing.T) {
 	out, err := asNobody(t, "write", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, fs.FileMode(0o644), mode(t, path))
+
+	require.NoError(t, os.Chmod(path, 0o664))
+	require.NoError(t, os.Chown(path, 12345, 65534)) // nobody can keep the group
+	out, err = asNobody(t, "write", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, fs.FileMode(0o664), mode(t, path))
 }
 
 const childEnv = "BLOOM_ATOMICFILE_CHILD"
@@ -125,11 +131,11 @@ func TestChild(t *testing.T) {
 	case "":
 		t.Skip("not a child process")
 	case "write":
-		require.NoError(t, Write(path, text("by nobody")))
+		require.NoError(t, Write(path, text("by a child")))
 	case "refused":
-		require.ErrorIs(t, Write(path, text("by nobody")), fs.ErrPermission)
+		require.ErrorIs(t, Write(path, text("by a child")), fs.ErrPermission)
 	case "broken":
-		require.ErrorIs(t, Write(path, text("new")), syscall.EIO)
+		require.ErrorIs(t, Write(path, text("by a child")), syscall.EIO)
 	case "killed":
 		_ = Write(path, func(io.Writer) error {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -194,7 +200,8 @@ func TestFails(t *testing.T) {
 }
 
 // TestSystemCallFails: Write reports it if the new file cannot get its permissions, reach
-// the disk or get its name, and if the name cannot reach the disk.
+// the disk or get its name, and if the name cannot reach the disk. It does without
+// locks and without syncs of directories where a file system has none.
 func TestSystemCallFails(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
@@ -202,18 +209,20 @@ func TestSystemCallFails(t *testing.T) {
 	}
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	for _, test := range []struct{ calls, when, content string }{
-		{"fchmod", "", "old"},
-		{"fsync", ":when=1", "old"},
-		{"rename,renameat,renameat2", "", "old"},
-		{"fsync", ":when=2", "new"}, // of the directory
+	for _, test := range []struct{ calls, fail, child, content string }{
+		{"fchmod", "EIO", "broken", "old"},
+		{"fsync", "EIO:when=1", "broken", "old"},
+		{"rename,renameat,renameat2", "EIO", "broken", "old"},
+		{"fsync", "EIO:when=2", "broken", "by a child"}, // of the directory
+		{"fsync", "EINVAL:when=2", "write", "by a child"},
+		{"flock", "ENOLCK", "write", "by a child"},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "f")
 		require.NoError(t, Write(path, text("old")))
 		cmd := exec.Command(strace, "-f", "-o", os.DevNull, "-e", "trace="+test.calls,
-			"-e", "inject="+test.calls+":error=EIO"+test.when, exe, "-test.run=^TestChild$")
-		cmd.Env = append(os.Environ(), childEnv+"=broken "+path)
+			"-e", "inject="+test.calls+":error="+test.fail, exe, "-test.run=^TestChild$")
+		cmd.Env = append(os.Environ(), childEnv+"="+test.child+" "+path)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s: %s", test, out)
 		data, err := os.ReadFile(path)
