@@ -172,6 +172,18 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// TestOneIndex: a key whose indexes are all one counts once.
+func TestOneIndex(t *testing.T) {
+	f := bloom.Must(New(100, 0.01))
+	h := bloom.Hash{H1: 5}
+	for want := uint64(1); want <= 3; want++ {
+		f.AddHash(h)
+		require.Equal(t, want, f.counters.get(5))
+	}
+	require.True(t, f.RemoveHash(h))
+	require.EqualValues(t, 2, f.counters.get(5))
+}
+
 func TestMerge(t *testing.T) {
 	hs := testkit.Digests[bloom.Hash](4, 300)
 	a, b, both := bloom.Must(New(300, 0.01)), bloom.Must(New(300, 0.01)), bloom.Must(New(300, 0.01))
