@@ -2,6 +2,7 @@ package bloom_test
 
 import (
 	"encoding"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -183,6 +184,8 @@ func TestEncodings(t *testing.T) {
 			require.NoError(t, viaText.UnmarshalText(bloom.Must(f.MarshalText())))
 			longer := append(bloom.Must(f.MarshalText()), '!')
 			require.ErrorIs(t, typ.zero().UnmarshalText(longer), bloom.ErrFormat)
+			shorter := base64.StdEncoding.AppendEncode(nil, data[:len(data)-1])
+			require.ErrorIs(t, typ.zero().UnmarshalText(shorter), bloom.ErrFormat)
 			_, err = viaStream.ReadFrom(strings.NewReader(form.String()))
 			require.NoError(t, err)
 			for _, g := range []anyFilter{viaText, viaStream} {

@@ -172,6 +172,18 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// TestParams holds what a frame announces to the limits.
+func TestParams(t *testing.T) {
+	for _, params := range [][]uint64{{0, 1}, {maxWords + 1, 1}, {1, 0}, {1, 256}} {
+		err := new(Filter).UnmarshalBinary(frame.Counting.Append(nil, params, nil))
+		require.ErrorIs(t, err, bloom.ErrFormat)
+		require.ErrorContains(t, err, " is outside [1, ", "%d", params)
+	}
+	words, err := checkParams([]uint64{maxWords, 255})
+	require.NoError(t, err)
+	require.EqualValues(t, uint64(maxWords*perBits), words)
+}
+
 // TestOneIndex: a key whose indexes are all one counts once.
 func TestOneIndex(t *testing.T) {
 	f := bloom.Must(New(100, 0.01))
