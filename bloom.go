@@ -47,8 +47,8 @@ type Adder interface {
 // BloomFilter after the same additions.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics.
-// Many goroutines may read a Filter at once, but only while none writes; a
-// [SyncFilter] needs no such care. A Filter must not be copied; see [Filter.Clone].
+// Many goroutines may read a Filter at once while none writes. A [SyncFilter] needs
+// no such care. A Filter must not be copied; see [Filter.Clone].
 type Filter struct {
 	_ nocopy.Locker
 	filter
@@ -71,11 +71,11 @@ var ErrMismatch = format.ErrMismatch
 // that was not added as present with probability p. With fewer keys it does so
 // less often, with more keys more often; see [Filter.FPR]. n = 0 counts as 1.
 //
-// Guava's indexes, h1 + i*h2, cost something on top of p. They add about
-// 3.5/(n*K*K) to the rate, K being the number of hashes, and twice to three times as
-// much where M is a power of two. For n = 100 that is 7 % of p = 1 %, but 86 times
-// p = 1e-6; for n = 1000, 480 times p = 1e-8; from n = 1e6 on it does not matter at
-// any p above 1e-8. Package blocked keeps p for small n, too.
+// Guava's indexes, h1 + i*h2, cost something on top of p. They add about 3.5/(n*K*K)
+// to the rate, K being the number of hashes, and twice to three times as much where
+// M is a power of two. For n = 100 that is 7 % of p = 1 %, but 86 times p = 1e-6.
+// For n = 1000 it is 480 times p = 1e-8. From n = 1e6 on it does not matter at any p
+// above 1e-8. Package blocked keeps p for small n, too.
 //
 // New returns an error unless 0 < p < 1 and the filter that Guava makes of n and p
 // has 1 to 2^31-1 words (16 GiB) and at most 255 hashes.

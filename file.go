@@ -16,9 +16,9 @@ import (
 )
 
 // SaveFile writes f to a file at path, for [LoadFile], [OpenFile] and Java's
-// BloomFilter.readFrom. Whatever happens meanwhile, a crash included, path
-// holds what it held before or all of f. Once SaveFile has returned nil, f is on
-// disk, except on Windows, Plan 9 and WebAssembly, which cannot sync a directory.
+// BloomFilter.readFrom. After a crash at any moment, path holds what it held
+// before, or all of f. Once SaveFile has returned nil, f is on disk, except on
+// Windows, Plan 9 and WebAssembly, which cannot sync a directory.
 //
 // The file holds the binary form, which is all that Java reads. Ten bytes follow:
 // "bloom", a 1, and the CRC-32C of everything before it, big-endian.
@@ -237,7 +237,7 @@ func (f *File) String() string {
 	return fmt.Sprintf("bloom.File(m=%d, k=%d, %v)", f.M(), f.K(), f.Strategy())
 }
 
-// Stats counts the bits set, which reads all of them.
+// Stats reads the whole filter, to count the bits set.
 func (f *File) Stats() Stats { return f.opened().Stats() }
 
 // SizeBytes returns the length of the file. It is 0 if f is closed.

@@ -21,7 +21,7 @@ import (
 // are there. Adding new keys scales where the filter is much larger than the
 // processors' caches. In a smaller one processors wait for each other's cache lines.
 //
-// The zero SyncFilter contains nothing and can be decoded into; adding to it
+// The zero SyncFilter contains nothing and can be decoded into. Adding to it
 // panics. Decoding needs the SyncFilter to itself.
 type SyncFilter struct {
 	_ nocopy.Locker

@@ -95,7 +95,7 @@ func (v View) String() string {
 	return fmt.Sprintf("bloom.View(m=%d, k=%d, %v)", v.M(), v.k, v.strategy)
 }
 
-// Stats counts the bits set, which reads all of them.
+// Stats reads the whole filter, to count the bits set.
 func (v *View) Stats() Stats {
 	ones := uint64(0)
 	for i := 0; i < len(v.words); i += 8 {

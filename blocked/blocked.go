@@ -41,10 +41,9 @@ import (
 // without it has a far higher false-positive rate. See [bloom.SumUint64] for digests of
 // 64 bits.
 //
-// The zero Filter contains nothing and can be decoded into; adding to it
-// panics. A Filter may be read by many goroutines at once, but only while
-// none writes; see [SyncFilter] for one that needs no such care. It must not be
-// copied; see [Filter.Clone].
+// The zero Filter contains nothing and can be decoded into. Adding to it
+// panics. Many goroutines may read a Filter at once while none writes. A
+// [SyncFilter] needs no such care. It must not be copied; see [Filter.Clone].
 type Filter struct {
 	mark
 	words []uint64 // four to a block: words 2i and 2i+1 of the format, the first in the low half

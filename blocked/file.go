@@ -32,9 +32,9 @@ type File struct {
 	mark
 }
 
-// OpenFile opens a file that [Filter.SaveFile] wrote. It looks at its length and its
-// header, so that it takes as long for a large file as for a small one. A damaged word
-// goes unnoticed until [File.Verify]. The caller must Close the File.
+// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length and the
+// header. So a large file takes as long as a small one. [File.Verify] notices damaged
+// bits, OpenFile does not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
 	data, params, err := frame.Blocked.MapFile(path, checkParams)
 	if err != nil {

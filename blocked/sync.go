@@ -21,7 +21,7 @@ import (
 // of them, and maybe to several. A SyncFilter has only the operations that make sense
 // while others write; [SyncFilter.Snapshot] has the rest.
 //
-// The zero SyncFilter contains nothing and can be decoded into; adding to it
+// The zero SyncFilter contains nothing and can be decoded into. Adding to it
 // panics. Decoding needs the SyncFilter to itself. It must not be copied.
 type SyncFilter struct {
 	mark
@@ -47,8 +47,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 }
 
 // Snapshot returns a copy that holds every key whose Add had returned before
-// the call. Of keys being added meanwhile it may hold some bits, which can make
-// it report them, and others, a little more often than FPR says.
+// the call. It may also hold some of the bits of keys that are being added at
+// the same time.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := new(Filter)
 	if s.f.lines > 0 {

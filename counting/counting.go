@@ -208,7 +208,7 @@ func (f *Filter) touch(h bloom.Hash) (sum uint64) {
 // Merge adds the counters of g to those of f. A key then counts as often in f as it did
 // in both together. A sum of 15 or more is full. Merge returns an error, which
 // wraps [bloom.ErrMismatch], and leaves f as it was, unless the two agree in M and K.
-// It panics if g is nil. Nothing may write to g meanwhile.
+// Nothing may write to g meanwhile.
 func (f *Filter) Merge(g *Filter) error {
 	switch {
 	case g == nil:

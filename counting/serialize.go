@@ -102,7 +102,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	return frame.Counting.Write(w, f.params(), f.counters.words)
 }
 
-// UnmarshalBinary makes f the filter whose binary form data is, to the last byte. On
+// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, words, err := frame.Counting.Unmarshal(data, checkParams)
@@ -113,7 +113,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom makes f the filter whose binary form r yields next, and reads no byte more.
+// ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
 // It allocates as data arrives. On error f is unchanged. The error is r's own or, if r
 // ends too early or holds anything else, wraps [bloom.ErrFormat].
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
@@ -148,8 +148,8 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	return frame.UnmarshalText("counting", text, f)
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile]. Whatever happens
-// meanwhile, a crash included, path holds what it held before or all of f. See
+// SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
+// any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files. Whoever adds or
 // removes waits, as with [Filter.WriteTo].
 func (f *Filter) SaveFile(path string) error {

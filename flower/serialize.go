@@ -50,9 +50,8 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 
 func (f *Filter) params() []uint64 { return []uint64{f.slots, uint64(f.ways), uint64(f.bits)} }
 
-// UnmarshalBinary makes f the filter whose binary form data is, to the last
-// byte. On error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain
-// data.
+// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
+// error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, words, err := frame.Flower.Unmarshal(data, checkParams)
 	if err != nil {
@@ -62,9 +61,9 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom makes f the filter whose binary form r yields next, and reads no
-// byte more. It allocates as data arrives. On error f is unchanged. The error is r's
-// own, or it wraps [bloom.ErrFormat] if r ends too early or holds anything else.
+// ReadFrom decodes the binary form that r yields next into f, and reads no byte
+// more. It allocates as data arrives. On error f is unchanged. The error is r's own,
+// or it wraps [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	params, words, n, err := frame.Flower.Read(r, checkParams)
 	if err != nil {
@@ -110,9 +109,9 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile]. Whatever
-// happens meanwhile, a crash included, path holds what it held before or all of f.
-// See [bloom.Filter.SaveFile] for permissions, links and temporary files.
+// SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash
+// at any moment, path holds what it held before, or all of f. See
+// [bloom.Filter.SaveFile] for permissions, links and temporary files.
 func (f *Filter) SaveFile(path string) error {
 	if f.ways == 0 {
 		return errNoForm

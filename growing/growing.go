@@ -39,7 +39,7 @@ import (
 // except for decoding, which needs the Filter to itself. A goroutine takes a lock only
 // where a layer begins.
 //
-// The zero Filter contains nothing and can be decoded into; adding to it panics. A
+// The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
 type Filter struct {
 	mark
@@ -157,8 +157,8 @@ func (f *Filter) ApproxCount() uint64 {
 }
 
 // FPR returns the probability that a key which was not added is reported as present,
-// as things are now. It is at most the p that New was given, but for chance. FPR reads
-// the whole filter.
+// as things are now. It is at most the p that New was given, apart from chance. FPR
+// reads the whole filter.
 func (f *Filter) FPR() float64 {
 	sum := 0.0
 	for i := range f.shards {

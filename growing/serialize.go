@@ -91,7 +91,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	return total, err
 }
 
-// UnmarshalBinary makes f the filter whose binary form data is, to the last byte. The
+// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. The
 // filter goes on growing as the encoded one would have. On error, which wraps
 // [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
@@ -107,9 +107,9 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom makes f the filter whose binary form r yields next, and reads no byte more.
-// It allocates as data arrives. On error f is unchanged; the error is r's own or, if r
-// ends too early or holds anything else, wraps [bloom.ErrFormat].
+// ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
+// It allocates as data arrives. On error f is unchanged. The error is r's own, or
+// wraps [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	p, filters, n, err := read(r)
 	if err != nil {
@@ -177,8 +177,8 @@ func (f *Filter) AppendText(dst []byte) ([]byte, error) {
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form, which is empty
-// if f is zero. With it a *Filter is a string in JSON. A Filter that JSON can only copy
-// is refused.
+// if f is zero. With it a *Filter is a string in JSON. Package encoding/json refuses a
+// Filter that is held by value in a struct which is passed to it by value.
 func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
@@ -194,8 +194,8 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile]. Whatever happens
-// meanwhile, a crash included, path holds what it held before or all of f. See
+// SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
+// any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
 func (f *Filter) SaveFile(path string) error {
 	if f.zero() {

@@ -3,7 +3,7 @@
 // A [Replica] answers from its own machine's memory, without locks, and polls a
 // [Source] for what is new. It contains every key of the version that it has,
 // and trails the source by up to the polling interval. While the source fails,
-// it keeps its last copy; [Replica.Status] tells how old that is. Before the
+// it keeps its last copy. [Replica.Status] tells how old that is. Before the
 // first load it contains everything, so that no key is turned away in error.
 //
 // The caller supplies the source and the interval. Some sources send only what

@@ -103,10 +103,10 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	})
 }
 
-// UnmarshalBinary makes f the filter whose binary form data is, to the last
-// byte. Its keys have aged since it was encoded, by the Now that f was made with, or
-// else by the system's time. f takes the configuration from data, and keeps its Now.
-// On error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
+// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. Its
+// keys have aged since it was encoded, by the Now that f was made with, or else by
+// the system's time. f takes the configuration from data, and keeps its Now. On
+// error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, err := frame.Window.Unmarshal(data, checkParams)
 	if err != nil {
@@ -116,7 +116,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom makes f the filter whose binary form r yields next, as
+// ReadFrom decodes the binary form that r yields next into f, as
 // [Filter.UnmarshalBinary] does, and reads no byte more. It allocates as data
 // arrives. On error f is unchanged. The error is r's own, or it wraps
 // [bloom.ErrFormat] if r ends too early or holds anything else.
@@ -154,9 +154,9 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile]. Whatever
-// happens meanwhile, a crash included, path holds what it held before or all of f.
-// See [bloom.Filter.SaveFile] for permissions, links and temporary files.
+// SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash
+// at any moment, path holds what it held before, or all of f. See
+// [bloom.Filter.SaveFile] for permissions, links and temporary files.
 func (f *Filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
@@ -166,7 +166,8 @@ func (f *Filter) SaveFile(path string) error {
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since. The filter reads the
-// system's time; to set another, decode the file into a filter made with a Now.
+// system's time. To have it read another, decode the file into a filter that was
+// made with a Now.
 func LoadFile(path string) (*Filter, error) {
 	f := new(Filter)
 	if err := frame.Window.LoadFile(path, f); err != nil {

@@ -70,7 +70,7 @@ import (
 )
 
 // Filter remembers keys for a span of time. It is safe for use by many goroutines
-// at once, but for decoding, which needs the Filter to itself.
+// at once, except for decoding, which needs the Filter to itself.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
