@@ -43,7 +43,7 @@ import (
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it
 // panics. Many goroutines may read a Filter at once while none writes. A
-// [SyncFilter] needs no such care. It must not be copied; see [Filter.Clone].
+// [SyncFilter] needs no such care. A Filter must not be copied; see [Filter.Clone].
 type Filter struct {
 	mark
 	words []uint64 // four to a block: words 2i and 2i+1 of the format, the first in the low half
