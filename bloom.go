@@ -74,8 +74,8 @@ var ErrMismatch = format.ErrMismatch
 // Guava's indexes, h1 + i*h2, cost something on top of p. They add about 3.5/(n*K*K)
 // to the rate, K being the number of hashes, and twice to three times as much where
 // M is a power of two. For n = 100 that is 7 % of p = 1 %, but 86 times p = 1e-6.
-// For n = 1000 it is 480 times p = 1e-8. From n = 1e6 on it does not matter at any p
-// above 1e-8. Package blocked keeps p for small n, too.
+// For n = 1000 it is 480 times p = 1e-8, and for n = 1e6 again 7 % of p = 1e-7. Package
+// blocked keeps p for small n, too.
 //
 // New returns an error unless 0 < p < 1 and the filter that Guava makes of n and p
 // has 1 to 2^31-1 words (16 GiB) and at most 255 hashes.

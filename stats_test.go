@@ -110,7 +110,7 @@ func TestNewRate(t *testing.T) {
 		n     uint64
 		p     float64
 		times float64 // the rate, in p
-	}{{100, 0.01, 1.07}, {100, 1e-6, 86}, {1000, 1e-8, 480}} {
+	}{{100, 0.01, 1.07}, {100, 1e-6, 86}, {1000, 1e-8, 480}, {1e6, 1e-7, 1.07}} {
 		m := OptimalM(c.n, c.p)
 		k := float64(OptimalK(c.n, m))
 		require.InEpsilon(t, c.times, 1+3.5/(float64(c.n)*k*k)/c.p, 0.03)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
@@ -41,21 +41,14 @@ func (f *Filter) Intersect(g *Filter) error {
 func (f *Filter) compatible(g *Filter) error {
 	switch {
 	case g == nil:
-		return mismatch("one is nil")
+		return format.MismatchNil("blocked")
 	case f.M() != g.M():
-		return mismatch(fmt.Sprintf("m is %d and %d", f.M(), g.M()))
+		return format.Mismatch("blocked", "m", f.M(), g.M())
 	case f.lines != g.lines:
-		return mismatch(fmt.Sprintf("lines are %d and %d", f.lines, g.lines))
+		return format.Mismatch("blocked", "lines", f.lines, g.lines)
 	}
 	return nil
 }
-
-// mismatch is an error that wraps bloom.ErrMismatch, and says how filters differ.
-type mismatch string
-
-func (m mismatch) Error() string { return "blocked: filters differ: " + string(m) }
-
-func (m mismatch) Unwrap() error { return bloom.ErrMismatch }
 
 // Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
 // filter that was made with M()/d bits and f's lines and given the same keys. Its

@@ -66,10 +66,10 @@ func TestOperations(t *testing.T) {
 func TestMismatch(t *testing.T) {
 	f, s := bloom.Must(NewSize(512, 1)), NewSyncFrom(bloom.Must(NewSize(512, 1)))
 	for want, g := range map[string]*Filter{
-		"blocked: filters differ: m is 512 and 256":  bloom.Must(NewSize(256, 1)),
-		"blocked: filters differ: lines are 1 and 2": bloom.Must(NewSize(512, 2)),
-		"blocked: filters differ: m is 512 and 0":    new(Filter),
-		"blocked: filters differ: one is nil":        nil,
+		"blocked: filters differ in m: 512 and 256": bloom.Must(NewSize(256, 1)),
+		"blocked: filters differ in lines: 1 and 2": bloom.Must(NewSize(512, 2)),
+		"blocked: filters differ in m: 512 and 0":   new(Filter),
+		"blocked: filters differ: one is nil":       nil,
 	} {
 		if g != nil && g.lines > 0 {
 			g.AddString("key")

@@ -212,7 +212,7 @@ func (f *Filter) touch(h bloom.Hash) (sum uint64) {
 func (f *Filter) Merge(g *Filter) error {
 	switch {
 	case g == nil:
-		return format.Mismatch("counting", "being nil", false, true)
+		return format.MismatchNil("counting")
 	case f.M() != g.M():
 		return format.Mismatch("counting", "m", f.M(), g.M())
 	case f.k != g.k:

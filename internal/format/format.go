@@ -35,6 +35,9 @@ func Mismatch(pkg, in string, f, g any) error {
 	return mismatchError(fmt.Sprintf("%s: filters differ in %s: %v and %v", pkg, in, f, g))
 }
 
+// MismatchNil is Mismatch where one filter is nil.
+func MismatchNil(pkg string) error { return mismatchError(pkg + ": filters differ: one is nil") }
+
 type mismatchError string
 
 func (e mismatchError) Error() string { return string(e) }
