@@ -36,17 +36,18 @@ func Run(run func(args []string, stdin io.Reader, stdout, stderr io.Writer) erro
 	return err
 }
 
-// output keeps the first error.
+// output writes nothing after its first error, which it keeps.
 type output struct {
 	io.Writer
 	err error
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	n, err := o.Writer.Write(p)
-	if o.err == nil {
-		o.err = err
+	if o.err != nil {
+		return 0, o.err
 	}
+	n, err := o.Writer.Write(p)
+	o.err = err
 	return n, err
 }
 
