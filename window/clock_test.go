@@ -132,6 +132,18 @@ func TestCoarseLate(t *testing.T) {
 	require.Equal(t, late, h.began().Sub(new(testkit.Clock).Now()))
 }
 
+// TestSetOverTimer: a timer that was set before the clock was set anew, as decoding does,
+// is not late for the new generations.
+func TestSetOverTimer(t *testing.T) {
+	h := newHandCoarse(2*time.Hour, 2)
+	h.generation()
+	h.hand.Advance(3 * time.Hour)
+	epoch := h.hand.Now()
+	h.set(uint64(2*time.Hour), 2, epoch, 0)
+	h.tick()
+	require.True(t, h.began().Equal(epoch))
+}
+
 // TestSystemTime runs on time.Now and its timers.
 func TestSystemTime(t *testing.T) {
 	t.Parallel() // it waits for two seconds
