@@ -743,6 +743,11 @@ func TestReadme(t *testing.T) {
 	}
 	require.InDelta(t, 0.15, 18e6*8/1e9, 0.01) // bits a key, of the wrong claim
 
+	// What a filter made for 1 % does with more keys.
+	m := OptimalM(1e6, 0.01)
+	require.InDelta(t, 6, 100*FalsePositiveRate(m, OptimalK(1e6, m), 1.5e6), 0.5)
+	require.InDelta(t, 16, 100*FalsePositiveRate(m, OptimalK(1e6, m), 2e6), 0.5)
+
 	// And the package comment's.
 	require.InDelta(t, 9.6, float64(OptimalM(1e9, 0.01))/1e9, 0.05)
 	require.InDelta(t, 4.8, float64(OptimalM(1e9, 0.001)-OptimalM(1e9, 0.01))/1e9, 0.05)
