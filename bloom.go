@@ -2,7 +2,6 @@ package bloom
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/seed79a3ff49/bloom/internal/format"
@@ -365,7 +364,7 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 func (f *Filter) Stats() Stats { return newStats(f.M(), f.k, f.ones) }
 
 // Stats describes a filter at one moment. Its fields are what the methods of
-// [Filter] with the same names return.
+// [Filter] with the same names return. Filters of other packages have Stats, too.
 type Stats struct {
 	M           uint64
 	K           int
@@ -373,14 +372,16 @@ type Stats struct {
 	FillRatio   float64
 	ApproxCount uint64
 	FPR         float64
+	SizeBytes   int64
 }
 
 func newStats(m uint64, k int, ones uint64) Stats {
 	s := Stats{M: m, K: k, OnesCount: ones}
 	if k > 0 {
+		s.SizeBytes = guava.HeaderSize + int64(m/8)
 		s.FillRatio = float64(ones) / float64(m)
 		s.ApproxCount = guava.ApproxCount(m, k, ones)
-		s.FPR = max(math.Pow(s.FillRatio, float64(k)), guava.DoubleHashing(s.FillRatio, m, k))
+		s.FPR = guava.FPR(m, k, ones)
 	}
 	return s
 }

@@ -168,7 +168,7 @@ func ExampleSyncFilter_Stats() {
 	}
 	fmt.Println(lookups)
 	// Output:
-	// {"M":9600,"K":7,"OnesCount":0,"FillRatio":0,"ApproxCount":0,"FPR":0}
+	// {"M":9600,"K":7,"OnesCount":0,"FillRatio":0,"ApproxCount":0,"FPR":0,"SizeBytes":1206}
 	// {"false positives": 1, "hits": 1, "misses": 1}
 }
 

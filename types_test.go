@@ -204,6 +204,44 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
+// TestStats: one call returns what the methods do, on whatever has several figures.
+func TestStats(t *testing.T) {
+	type estimates interface {
+		FillRatio() float64
+		ApproxCount() uint64
+	}
+	for _, typ := range types {
+		t.Run(typ.name, func(t *testing.T) {
+			f := typ.make()
+			for _, h := range testkit.Digests[bloom.Hash](3, 1000) {
+				f.AddHash(h)
+			}
+			has, ok := f.(interface{ Stats() bloom.Stats })
+			if typ.pkg == "window" || typ.pkg == "flower" { // they have a rate and no count
+				require.False(t, ok)
+				return
+			}
+			require.True(t, ok)
+			s := has.Stats()
+			require.Equal(t, f.FPR(), s.FPR)
+			require.Equal(t, f.SizeBytes(), s.SizeBytes)
+			require.InDelta(t, 1000, s.ApproxCount, 50)
+			require.Equal(t, float64(s.OnesCount)/float64(s.M), s.FillRatio)
+			if f, ok := f.(estimates); ok {
+				require.Equal(t, f.ApproxCount(), s.ApproxCount)
+				require.Equal(t, f.FillRatio(), s.FillRatio)
+			}
+			if f, ok := f.(interface{ M() uint64 }); ok {
+				require.Equal(t, f.M(), s.M)
+			}
+			if f, ok := f.(interface{ K() int }); ok {
+				require.Equal(t, f.K(), s.K)
+			}
+			require.Zero(t, typ.zero().(interface{ Stats() bloom.Stats }).Stats())
+		})
+	}
+}
+
 // TestFiles: a saved file has the keys, any damage to it is noticed, and another type's
 // file is refused by name.
 func TestFiles(t *testing.T) {

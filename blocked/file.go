@@ -24,8 +24,8 @@ import (
 // file, and the file may be removed. The File still shows the old filter then.
 //
 // Many goroutines may use a File at once. [File.Close] needs it to itself; see the
-// example of [bloom.OpenFile]. The methods Contains and Verify of a File that is zero
-// or closed panic.
+// example of [bloom.OpenFile]. The methods Contains, Stats and Verify of a File
+// that is zero or closed panic.
 type File struct {
 	f    Filter // whose words are in data, in the order of bytes that data has
 	data []byte // the whole file, nil if closed
@@ -99,6 +99,14 @@ func (f *File) Lines() int { return f.f.lines }
 
 // SizeBytes returns the length of the file. It is 0 if f is closed.
 func (f *File) SizeBytes() int64 { return int64(len(f.data)) }
+
+// Stats reads the whole filter; see [Filter.Stats].
+func (f *File) Stats() bloom.Stats {
+	f.opened()
+	memory.AdviseSequential(f.data)
+	defer memory.AdviseRandom(f.data)
+	return f.f.Stats() // the same in either order of bytes
+}
 
 // String describes f by its parameters.
 func (f *File) String() string { return fmt.Sprintf("File of %v", &f.f) }

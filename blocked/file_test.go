@@ -33,6 +33,7 @@ func TestFile(t *testing.T) {
 		require.Equal(t, f.M(), file.M())
 		require.Equal(t, lines, file.Lines())
 		require.Equal(t, f.SizeBytes(), file.SizeBytes())
+		require.Equal(t, f.Stats(), file.Stats())
 		require.NoError(t, file.Verify())
 		require.NoError(t, file.Close())
 
@@ -114,6 +115,7 @@ func TestFileErrors(t *testing.T) {
 		require.PanicsWithValue(t, errClosed, func() { closed.ContainsString("key") })
 		require.PanicsWithValue(t, errClosed, func() { closed.ContainsHash(bloom.Hash{}) })
 		require.PanicsWithValue(t, errClosed, func() { _ = closed.Verify() })
+		require.PanicsWithValue(t, errClosed, func() { closed.Stats() })
 		require.Zero(t, closed.SizeBytes())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
@@ -110,62 +111,52 @@ func (f *Filter) String() string {
 	return fmt.Sprintf("blocked.Filter(m=%d, lines=%d)", f.M(), f.lines)
 }
 
-// The estimates load words atomically: a SyncFilter's may change meanwhile.
-
-// FillRatio returns the fraction of bits set, from 0 to 1. It reads the whole filter.
-func (f *Filter) FillRatio() float64 {
-	if f.lines == 0 {
-		return 0
-	}
-	ones := 0
-	for i := range f.words {
-		ones += bits.OnesCount64(atomic.LoadUint64(&f.words[i]))
-	}
-	return float64(ones) / float64(f.M())
-}
+// FillRatio returns the fraction of bits set, from 0 to 1; see [Filter.Stats].
+func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 
 // ApproxCount estimates the number of distinct keys added. For each block it takes the
 // number of lines for which the block's count of ones is likeliest, ln(1 - ones/256) /
 // ln(31/32). The sum over all blocks, divided by the lines of a key, is 0.1 % too high
 // at the number of keys that [New] was given, besides chance. A block with every bit
-// set counts as if half a bit were clear. ApproxCount reads the whole filter.
-func (f *Filter) ApproxCount() uint64 {
-	if f.lines == 0 {
-		return 0
-	}
-	var blocks [blockBits + 1]uint64 // by ones
-	for i := 0; i < len(f.words); i += blockWords {
-		ones := 0
-		for j := range blockWords {
-			ones += bits.OnesCount64(atomic.LoadUint64(&f.words[i+j]))
-		}
-		blocks[ones]++
-	}
-	var lines float64
-	for ones, n := range blocks {
-		fill := min(float64(ones), blockBits-0.5) / blockBits
-		lines += float64(n) * math.Log1p(-fill) / math.Log1p(-1.0/32)
-	}
-	return uint64(math.Round(lines / float64(f.lines)))
-}
+// set counts as if half a bit were clear. See [Filter.Stats].
+func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the probability that a key which was not added is reported as
 // present, as things are now. For one line that is the mean over all blocks of the
-// product of the fills of its eight words. The lines of a key are independent. FPR
-// reads the whole filter.
-func (f *Filter) FPR() float64 {
+// product of the fills of its eight words. The lines of a key are independent. See
+// [Filter.Stats].
+func (f *Filter) FPR() float64 { return f.Stats().FPR }
+
+// Stats returns all figures of f at once, for metrics. It reads the whole filter once,
+// as each of FillRatio, ApproxCount and FPR does. K is the number of bits that a key
+// sets, which is 8*Lines.
+func (f *Filter) Stats() bloom.Stats {
+	s := bloom.Stats{M: f.M(), K: 8 * f.lines, SizeBytes: f.SizeBytes()}
 	if f.lines == 0 {
-		return 0
+		return s
 	}
-	var sum float64
+	var blocks [blockBits + 1]uint64 // by ones
+	var products float64
 	for i := 0; i < len(f.words); i += blockWords {
-		product := 1.0
+		ones, product := 0, 1.0
 		for j := range blockWords {
-			w := atomic.LoadUint64(&f.words[i+j])
-			product *= float64(bits.OnesCount32(uint32(w)) * bits.OnesCount32(uint32(w>>32)))
+			w := atomic.LoadUint64(&f.words[i+j]) // a SyncFilter's may change meanwhile
+			low, high := bits.OnesCount32(uint32(w)), bits.OnesCount32(uint32(w>>32))
+			ones += low + high
+			product *= float64(low * high)
 		}
-		sum += product
+		blocks[ones]++
+		products += product
 	}
-	line := sum / (1 << 40) / float64(len(f.words)/blockWords) // 32^8 = 2^40
-	return math.Pow(line, float64(f.lines))
+	var lines float64
+	for ones, n := range blocks {
+		s.OnesCount += uint64(ones) * n
+		fill := min(float64(ones), blockBits-0.5) / blockBits
+		lines += float64(n) * math.Log1p(-fill) / math.Log1p(-1.0/32)
+	}
+	s.FillRatio = float64(s.OnesCount) / float64(s.M)
+	s.ApproxCount = uint64(math.Round(lines / float64(f.lines)))
+	line := products / (1 << 40) / float64(len(f.words)/blockWords) // 32^8 = 2^40
+	s.FPR = math.Pow(line, float64(f.lines))
+	return s
 }

@@ -175,15 +175,18 @@ func (s *SyncFilter) Lines() int { return s.f.lines }
 // String describes s by its parameters.
 func (s *SyncFilter) String() string { return "Sync of " + s.f.String() }
 
-// FillRatio returns the fraction of bits set, from 0 to 1. It reads the whole filter.
+// Stats returns all figures of s at once; see [Filter.Stats].
+func (s *SyncFilter) Stats() bloom.Stats { return s.f.Stats() }
+
+// FillRatio returns the fraction of bits set, from 0 to 1; see [SyncFilter.Stats].
 func (s *SyncFilter) FillRatio() float64 { return s.f.FillRatio() }
 
-// ApproxCount estimates the number of distinct keys added; see
-// [Filter.ApproxCount]. It reads the whole filter.
+// ApproxCount estimates the number of distinct keys added, as [Filter.ApproxCount]
+// does; see [SyncFilter.Stats].
 func (s *SyncFilter) ApproxCount() uint64 { return s.f.ApproxCount() }
 
 // FPR returns the probability that a key which was not added is reported as
-// present, as things are now. It reads the whole filter.
+// present, as [Filter.FPR] does; see [SyncFilter.Stats].
 func (s *SyncFilter) FPR() float64 { return s.f.FPR() }
 
 // The encodings load each word atomically, once. Like Snapshot, they hold every key

@@ -34,9 +34,13 @@ import (
 )
 
 // NewFilter returns a collector of the figures that stats returns, such as the method
-// Stats of a [bloom.SyncFilter]. Each scrape calls stats once, while the filter is in
-// use. For a [bloom.Filter], which must not be read while it is written to, stats
-// has to take the lock that its writers take.
+// Stats of a [bloom.SyncFilter]. The filters of packages blocked, counting and growing
+// have that method, too. Each scrape calls stats once, while the filter is in use. For
+// a [bloom.Filter], which must not be read while it is written to, stats has to take the
+// lock that its writers take.
+//
+// A window.Filter and a flower.Filter do not tell how many keys they hold, and have no
+// Stats. For them, register a prometheus.NewGaugeFunc of the method FPR.
 //
 // It panics if stats is nil.
 func NewFilter(name string, stats func() bloom.Stats) prometheus.Collector {
@@ -72,7 +76,7 @@ func (f *filter) Collect(ch chan<- prometheus.Metric) {
 	send := func(desc *prometheus.Desc, value float64) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
 	}
-	send(f.size, float64(s.M)/8)
+	send(f.size, float64(s.SizeBytes))
 	send(f.fill, s.FillRatio)
 	send(f.keys, float64(s.ApproxCount))
 	send(f.rate, s.FPR)

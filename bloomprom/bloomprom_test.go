@@ -36,7 +36,7 @@ func scrape(t testing.TB, registry *prometheus.Registry) string {
 
 func TestFilter(t *testing.T) {
 	var calls int
-	stats := bloom.Stats{M: 128, FillRatio: 0.25, ApproxCount: 7, FPR: 0.0625}
+	stats := bloom.Stats{SizeBytes: 16, FillRatio: 0.25, ApproxCount: 7, FPR: 0.0625}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(
 		bloomprom.NewFilter("users", func() bloom.Stats { calls++; return stats }),

@@ -2,7 +2,6 @@ package bloomredis
 
 import (
 	"context"
-	"math"
 
 	"github.com/redis/go-redis/v9"
 
@@ -29,11 +28,11 @@ func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 		ones += uint64(cmd.Val())
 	}
 	m, k := f.M(), f.K()
-	fill := float64(ones) / float64(m)
 	return bloom.Stats{
-		M: m, K: k, OnesCount: ones, FillRatio: fill,
+		M: m, K: k, OnesCount: ones, FillRatio: float64(ones) / float64(m),
 		ApproxCount: guava.ApproxCount(m, k, ones),
-		FPR:         max(math.Pow(fill, float64(k)), guava.DoubleHashing(fill, m, k)),
+		FPR:         guava.FPR(m, k, ones),
+		SizeBytes:   f.SizeBytes(),
 	}, nil
 }
 

@@ -185,6 +185,7 @@ func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
 		all.K = one.K
 		all.OnesCount += one.OnesCount
 		all.ApproxCount += one.ApproxCount
+		all.SizeBytes += one.SizeBytes
 		// Shards are equally large, and get equally many of the keys.
 		all.FillRatio += one.FillRatio / float64(len(s.shards))
 		all.FPR += one.FPR / float64(len(s.shards))

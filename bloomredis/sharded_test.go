@@ -92,7 +92,7 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	stats, err := same.Stats(ctx)
 	require.NoError(t, err)
 	first := s.Shards()[0]
-	assert.Equal(t, bloom.Stats{M: shards * first.M(), K: first.K(), OnesCount: ones, FillRatio: stats.FillRatio, ApproxCount: count, FPR: stats.FPR}, stats)
+	assert.Equal(t, bloom.Stats{M: shards * first.M(), K: first.K(), OnesCount: ones, FillRatio: stats.FillRatio, ApproxCount: count, FPR: stats.FPR, SizeBytes: s.SizeBytes()}, stats)
 	assert.InEpsilon(t, fpr, stats.FPR, 1e-9)
 	assert.InEpsilon(t, float64(ones)/float64(shards*first.M()), stats.FillRatio, 1e-9)
 	assert.EqualValues(t, shards*(6+first.M()/8), s.SizeBytes())

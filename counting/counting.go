@@ -2,7 +2,6 @@ package counting
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -263,30 +262,26 @@ func (f *Filter) M() uint64 { return uint64(len(f.counters.words)/perBits) * 64 
 func (f *Filter) K() int { return f.k }
 
 // FillRatio returns the fraction of counters that are not zero, from 0 to 1.
-func (f *Filter) FillRatio() float64 {
-	if f.k == 0 {
-		return 0
-	}
-	return float64(f.ones.Load()) / float64(f.M())
-}
+func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 
 // ApproxCount estimates the number of distinct keys that are there; see
 // [bloom.Filter.ApproxCount].
-func (f *Filter) ApproxCount() uint64 {
-	if f.k == 0 {
-		return 0
-	}
-	return guava.ApproxCount(f.M(), f.k, f.ones.Load())
-}
+func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the probability that a key which is not there is reported as present, as
 // things are now; see [bloom.Filter.FPR].
-func (f *Filter) FPR() float64 {
-	if f.k == 0 {
-		return 0
+func (f *Filter) FPR() float64 { return f.Stats().FPR }
+
+// Stats returns all figures of f at one moment, for metrics. They are those of
+// [Filter.Filter], except for SizeBytes. Stats takes constant time.
+func (f *Filter) Stats() bloom.Stats {
+	s := bloom.Stats{M: f.M(), K: f.k, OnesCount: f.ones.Load(), SizeBytes: f.SizeBytes()}
+	if f.k > 0 {
+		s.FillRatio = float64(s.OnesCount) / float64(s.M)
+		s.ApproxCount = guava.ApproxCount(s.M, s.K, s.OnesCount)
+		s.FPR = guava.FPR(s.M, s.K, s.OnesCount)
 	}
-	fill := f.FillRatio()
-	return max(math.Pow(fill, float64(f.k)), guava.DoubleHashing(fill, f.M(), f.k))
+	return s
 }
 
 // String describes f by its parameters, without its keys.

@@ -159,16 +159,27 @@ func (f *Filter) ApproxCount() uint64 {
 // FPR returns the probability that a key which was not added is reported as present,
 // as things are now. It is at most the p that New was given, apart from chance. FPR
 // reads the whole filter.
-func (f *Filter) FPR() float64 {
-	sum := 0.0
+func (f *Filter) FPR() float64 { return f.Stats().FPR }
+
+// Stats returns all figures of f at once, for metrics. It reads the whole filter once.
+// M, OnesCount and FillRatio are those of all layers together. K is 0, because layers
+// differ in it.
+func (f *Filter) Stats() bloom.Stats {
+	s := bloom.Stats{ApproxCount: f.ApproxCount(), SizeBytes: f.SizeBytes()}
 	for i := range f.shards {
 		none := 1.0
 		for _, l := range f.shards[i].list() {
-			none *= 1 - l.filter.FPR()
+			layer := l.filter.Stats()
+			s.M += layer.M
+			s.OnesCount += layer.OnesCount
+			none *= 1 - layer.FPR
 		}
-		sum += 1 - none
+		s.FPR += (1 - none) / shards
 	}
-	return sum / shards
+	if s.M > 0 {
+		s.FillRatio = float64(s.OnesCount) / float64(s.M)
+	}
+	return s
 }
 
 // String describes f by its parameters.

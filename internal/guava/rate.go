@@ -5,6 +5,13 @@ import (
 	"math/bits"
 )
 
+// FPR returns the rate of a Mitz64 filter of m bits and k hashes of which so many bits
+// are set.
+func FPR(m uint64, k int, ones uint64) float64 {
+	fill := float64(ones) / float64(m)
+	return max(math.Pow(fill, float64(k)), DoubleHashing(fill, m, k))
+}
+
 // DoubleHashing returns, within a factor of about two, by how much a Mitz64 filter's
 // rate exceeds fill^k. (A Mitz32 filter's exceeds it by a sixth of that to all of
 // it.) Indexes are not independent. If a small multiple s of H2 is a multiple of m,
