@@ -92,21 +92,27 @@ func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(k
 // of 64 bits.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
-		panic("growing: Add to a zero Filter: make it with New, or decode into it")
+		panic(errZeroAdd)
 	}
-	x := pick(h)
-	s := &f.shards[x>>shardShift]
+	s := &f.shards[pick(h)>>shardShift]
 	layers := *s.layers.Load()
 	for i := len(layers) - 1; i >= 0; i-- {
 		if layers[i].filter.ContainsHash(h) {
 			return false
 		}
 	}
+	return f.add(h, s, layers)
+}
+
+const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode into it"
+
+// add adds h, which none of layers contained, to the newest of them.
+func (f *Filter) add(h bloom.Hash, s *shard, layers []*layer) bool {
 	newest := layers[len(layers)-1]
 	if !newest.filter.AddHash(h) {
 		return false
 	}
-	if x&newest.uncounted == 0 {
+	if pick(h)&newest.uncounted == 0 {
 		if n := newest.count.Add(newest.weight); n >= newest.soon {
 			s.grow(f.rates, newest, n)
 		}

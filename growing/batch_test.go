@@ -1,0 +1,78 @@
+package growing
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestBatches holds batches of all lengths to one by one, in a filter in which layers
+// begin in the middle of a batch. Some keys come again, in the same batch too.
+func TestBatches(t *testing.T) {
+	one, batch := tiny(), tiny()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	all := testkit.Digests[bloom.Hash](1, 20_000)
+	for from := 0; from < len(all); {
+		n := []int{0, 1, 15, 16, 17, 100, batchSize - 1, batchSize, batchSize + 1, 3 * batchSize}[rnd.IntN(10)]
+		hs := append([]bloom.Hash(nil), all[from:min(from+n, len(all))]...)
+		from += n
+		for i := range hs {
+			if rnd.IntN(4) == 0 {
+				hs[i] = hs[rnd.IntN(i+1)]
+			}
+			if rnd.IntN(4) == 0 {
+				hs[i] = all[rnd.IntN(len(all))]
+			}
+		}
+		found := []bool{true}
+		for _, h := range hs {
+			found = append(found, one.ContainsHash(h))
+		}
+		require.Equal(t, found, batch.ContainsBatch([]bool{true}, hs))
+		want := 0
+		for _, h := range hs {
+			if one.AddHash(h) {
+				want++
+			}
+		}
+		require.Equal(t, want, batch.AddBatch(hs))
+	}
+	require.Greater(t, batch.layers(), 7*shards)
+	require.Equal(t, bloom.Must(one.MarshalBinary()), bloom.Must(batch.MarshalBinary()))
+	require.Equal(t, one.ApproxCount(), batch.ApproxCount())
+
+	var zero Filter
+	require.Equal(t, []bool{true, false, false}, zero.ContainsBatch([]bool{true}, all[:2]))
+	require.Zero(t, zero.AddBatch(nil))
+	require.PanicsWithValue(t, errZeroAdd, func() { zero.AddBatch(all[:1]) })
+	dst := make([]bool, 0, len(all))
+	require.Zero(t, testing.AllocsPerRun(10, func() { batch.ContainsBatch(dst, all) }))
+}
+
+// TestBatchesAtOnce has goroutines add the same batches, in which layers begin.
+func TestBatchesAtOnce(t *testing.T) {
+	const size = 500
+	keys := testkit.Digests[bloom.Hash](5, 40*size)
+	f := tiny()
+	var done sync.WaitGroup
+	for range 4 {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for i := 0; i < len(keys); i += size {
+				f.AddBatch(keys[i : i+size])
+				for j, ok := range f.ContainsBatch(nil, keys[:i+size]) {
+					if !ok {
+						t.Errorf("key %d is missing", j)
+					}
+				}
+			}
+		}()
+	}
+	done.Wait()
+}
