@@ -110,27 +110,34 @@ tested:                                    \
 	VZEROUPPER
 
 // INSERT sets all bits of a digest. It sets DX to 1 if that changed the filter, else to
-// 0.
+// 0. For one line, VPTEST clears the carry flag if the block lacked a bit of the mask.
 #define INSERT                     \
 	OPEN                               \
-	VPXOR missing, missing, missing    \
 	LINE1                              \
-	SET                                \
+	LOCATE                             \
+	VPOR mask, held, Y2                \
+	VMOVDQU Y2, (words)(value*1)       \
 	DECQ lines                         \
-	JEQ inserted                       \
+	JEQ one                            \
+	VPANDN mask, held, missing         \
 	LINE2                              \
 	SET                                \
 	DECQ lines                         \
-	JEQ inserted                       \
+	JEQ several                        \
 	LINE3                              \
 	SET                                \
 	DECQ lines                         \
-	JEQ inserted                       \
+	JEQ several                        \
 	LINE4                              \
 	SET                                \
-inserted:                                  \
+several:                                   \
 	VPTEST missing, missing            \
 	SETNE DX                           \
+	JMP inserted                       \
+one:                                       \
+	VPTEST mask, held                  \
+	SETCC DX                           \
+inserted:                                  \
 	VZEROUPPER
 
 // FILTER loads the filter, and leaves what assembly does not do to portable code.
