@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func (b *bench) lines(ctx context.Context, cfg *lines.Config) error {
 				found++
 			}
 			if len(b.keys) < 1<<20 {
-				b.keys = append(b.keys, append([]byte(nil), batch.Keys[i]...))
+				b.keys = append(b.keys, bytes.Clone(batch.Key(i)))
 			}
 		}
 		b.found += uint64(found)

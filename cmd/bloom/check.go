@@ -36,16 +36,17 @@ The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an er
 			progress := newProgress(cfg, verb, 0, 0)
 			out := stdout{progress}
 			var present []bool
+			var kept []int
 			written := false
 			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, func(b *lines.Batch) error {
 				present = containsAll(f, present[:0], b.Hashes)
-				kept, n := b.Keep(func(i int) bool { return present[i] != invert })
-				progress.add(len(b.Ends), n, 0)
-				if n == 0 {
+				kept = where(kept[:0], present, !invert)
+				progress.add(len(b.Ends), len(kept), 0)
+				if len(kept) == 0 {
 					return nil
 				}
 				written = true
-				_, err := out.Write(kept)
+				_, err := out.Write(b.Keep(kept))
 				return err
 			})
 			progress.end()

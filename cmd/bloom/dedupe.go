@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func dedupeCommand() *cobra.Command {
 written twice. A new line is taken for an old one, and left out, at a rate of -p or less.
 
 The filter has room for -n different lines, in 4.5 bytes a line at the default -p. With
-more, lines are left out more and more often. Without -n it grows, and takes up to three
+more, lines are left out more and more often. Without -n it grows, and takes up to four
 times as much.
 
 With -state it also leaves out the lines that were written by earlier runs with the same
@@ -63,18 +64,21 @@ type, such as one that build made. Only one dedupe may use it at a time.`,
 // deduper is a run of dedupe.
 type deduper struct {
 	set      filter  // nil without -n and -state
-	layers   *layers // instead
+	batch    batcher // set, or layers instead; nil if set has no batches
 	state    string  // path of the file that set is saved to, or ""
 	every    time.Duration
 	saved    time.Time     // when state was last what set is
 	took     time.Duration // saving it
 	dirty    bool          // set has lines that state lacks
 	p        float64
-	total    int64  // bytes of input, if known, until the first have come
-	room     uint64 // lines that set is made for, if known
-	held     uint64 // lines that set has
+	total    int64         // bytes of input, if known
+	read     *atomic.Int64 // of them
+	lines    uint64        // read
+	room     uint64        // lines that set is made for, if known
+	held     uint64        // lines that set has
 	warned   bool
-	isNew    []bool
+	fresh    fresh
+	kept     []int
 	out      io.Writer
 	progress *progress
 }
@@ -92,7 +96,7 @@ func (d *deduper) open(c *cobra.Command, size filterFlags) error {
 		fresh, err = checked(growing.New(size.p))
 		d.set = fresh
 	default:
-		d.layers, err = newLayers(size.p, leastRoom)
+		d.batch, err = newLayers(size.p, d.left)
 	}
 	if err != nil {
 		return usageError{err}
@@ -162,14 +166,16 @@ func writable(path string) error {
 func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	if d.set != nil {
 		cfg.Sum = sum(d.set)
+		d.batch = batches(d.set)
 	}
+	d.read = &cfg.Read
 	d.progress = newProgress(cfg, "written", d.held, d.room)
 	d.out = stdout{d.progress}
 	ticks := time.NewTicker(min(time.Second, max(d.every, time.Millisecond)))
 	defer ticks.Stop()
 	wrote := true
 	err := lines.Start(ctx, cfg).Each(ctx, ticks.C, d.autosave, func(b *lines.Batch) error {
-		if err := d.batch(b); err != nil {
+		if err := d.use(b); err != nil {
 			wrote = false
 			return err
 		}
@@ -188,17 +194,35 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	return err
 }
 
-// batch writes the new lines of b.
-func (d *deduper) batch(b *lines.Batch) error {
-	if d.layers != nil && d.total > 0 && len(b.Data) > 0 { // the first lines
-		room := float64(d.total) / float64(len(b.Data)) * float64(len(b.Ends))
-		layers, err := newLayers(d.p, uint64(1.05*room))
-		if err != nil {
-			return err
-		}
-		d.layers, d.total = layers, 0
+// left estimates how many lines are still to come, at least 1. It returns 0 where nobody
+// knows.
+func (d *deduper) left() uint64 {
+	read := d.read.Load()
+	if d.total == 0 || read == 0 {
+		return 0
 	}
-	out, kept := d.newLines(b)
+	return 1 + uint64(float64(d.lines)/float64(read)*float64(max(0, d.total-read)))
+}
+
+// add adds hs and returns the numbers of those that were new.
+func (d *deduper) add(hs []bloom.Hash) []int {
+	kept := d.kept[:0]
+	if d.batch != nil {
+		return d.fresh.add(kept, d.batch, hs)
+	}
+	for i, h := range hs {
+		if d.set.AddHash(h) {
+			kept = append(kept, i)
+		}
+	}
+	return kept
+}
+
+// use writes the new lines of b.
+func (d *deduper) use(b *lines.Batch) error {
+	d.lines += uint64(len(b.Ends))
+	d.kept = d.add(b.Hashes)
+	kept := len(d.kept)
 	d.progress.add(len(b.Ends), kept, kept)
 	d.held += uint64(kept)
 	if kept == 0 {
@@ -210,27 +234,8 @@ func (d *deduper) batch(b *lines.Batch) error {
 		d.progress.hide()
 		fmt.Fprintf(os.Stderr, "bloom: warning: more than %d different lines (-n): new ones are left out by mistake more and more often\n", d.room)
 	}
-	_, err := d.out.Write(out)
+	_, err := d.out.Write(b.Keep(d.kept))
 	return err
-}
-
-// newLines returns b's new lines and their number, and adds them to the filter.
-func (d *deduper) newLines(b *lines.Batch) (out []byte, kept int) {
-	const chunk = 512 // keys whose part of the filter fits in a core's cache
-	return b.Keep(func(i int) bool {
-		if i%chunk == 0 {
-			d.isNew = d.add(d.isNew[:0], b.Hashes[i:min(i+chunk, len(b.Hashes))])
-		}
-		return d.isNew[i%chunk]
-	})
-}
-
-// add adds hs and appends to dst which were new.
-func (d *deduper) add(dst []bool, hs []bloom.Hash) []bool {
-	if d.layers != nil {
-		return d.layers.AddEach(dst, hs)
-	}
-	return addEach(d.set, dst, hs, nil)
 }
 
 // autosave saves the state now and then, and spends at most a twentieth of the time on

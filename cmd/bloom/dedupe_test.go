@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 func TestDedupe(t *testing.T) {
@@ -35,6 +37,7 @@ func TestDedupe(t *testing.T) {
 	for name, in := range map[string]string{
 		"lengths":  lengths(),
 		"many":     numbers(0, 200000) + numbers(100000, 250000) + numbers(0, 1000),
+		"near":     near(),
 		"one line": strings.Repeat("0123456789", 1<<20),
 	} {
 		require.True(t, distinct(in) == good(t, in, "dedupe", "-p", "1e-9"), name)
@@ -115,34 +118,68 @@ func TestGrowingState(t *testing.T) {
 	requireError(t, stderr, "another size or rate")
 }
 
-// TestLayers holds a deduper without -n to a set, through several layers.
+// near has repeats so near that they are looked up together.
+func near() string {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var b strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintln(&b, max(0, i-rnd.IntN(1000)))
+	}
+	return b.String()
+}
+
+// TestLayers holds a deduper without -n to a set, through several layers, and to the
+// sizes of layers that it says.
 func TestLayers(t *testing.T) {
-	const p, keys = 1e-3, 200_000
-	l := &layers{rate: p, room: 3000}
-	require.NoError(t, l.grow())
-	rnd := rand.New(rand.NewPCG(1, 2))
-	seen := map[bloom.Hash]bool{}
-	lost := 0
-	for len(seen) < keys {
+	const p, keys, known = 1e-3, 4_500_000, 2_400_000
+	for _, test := range []struct {
+		left  func(done int) uint64
+		rooms []uint64
+	}{
+		{func(int) uint64 { return 0 }, []uint64{1_000_000, 3_000_000, 9_000_000}},
+		{func(done int) uint64 { return uint64(max(0, known-done)) }, []uint64{1_200_000, 1_260_000, 3_780_000}},
+	} {
+		done, lost := 0, 0
+		l, err := newLayers(p, func() uint64 { return test.left(done) })
+		require.NoError(t, err)
+		var a fresh
 		var hs []bloom.Hash
-		for range 50 {
-			hs = append(hs, bloom.SumUint64(rnd.Uint64N(2*keys)))
-		}
-		for i, isNew := range l.AddEach(nil, hs) {
-			require.False(t, isNew && seen[hs[i]], "a key is new twice")
-			if !isNew && !seen[hs[i]] {
-				lost++
+		var kept []int
+		for ; done < keys; done += len(hs) {
+			hs = hs[:0]
+			for i := range 1000 {
+				hs = append(hs, bloom.SumUint64(uint64(done+i)))
 			}
-			seen[hs[i]] = true
+			kept = a.add(kept[:0], l, hs)
+			lost += len(hs) - len(kept)
+			if done%100_000 == 0 { // nothing is new twice
+				require.Empty(t, a.add(nil, l, hs))
+				require.Empty(t, a.add(nil, l, []bloom.Hash{bloom.SumUint64(uint64(done) / 2), bloom.SumUint64(0)}))
+			}
 		}
+		require.Less(t, float64(lost), p*keys+4*math.Sqrt(p*keys))
+		rate := 0.0
+		for i, f := range l.list {
+			rate += f.FPR()
+			require.EqualValues(t, bloom.Must(blocked.New(test.rooms[i], p/float64(int(2)<<i))).M(), f.M(), i)
+		}
+		require.Len(t, l.list, 3)
+		require.Less(t, rate, 1.02*p)
 	}
-	require.Len(t, l.list, 4) // with room for 9,000, 27,000, 81,000 and 243,000
-	require.Less(t, float64(lost), p*keys+4*math.Sqrt(p*keys))
-	rate := 0.0
-	for _, f := range l.list {
-		rate += f.FPR()
-	}
-	require.Less(t, rate, 1.02*p)
+}
+
+// TestWindow: a line that is left out is renewed.
+func TestWindow(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	w, err := window.New(window.Config{Capacity: 100, FPR: 1e-6, Span: time.Hour, Generations: 4, Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	d := &deduper{set: w, batch: batches(w)}
+	a, b := bloom.SumString("a"), bloom.SumString("b")
+	require.Equal(t, []int{0, 1}, d.add([]bloom.Hash{a, b, a}))
+	now = now.Add(50 * time.Minute)
+	require.Empty(t, d.add([]bloom.Hash{a}))
+	now = now.Add(50 * time.Minute)
+	require.Equal(t, []int{1}, d.add([]bloom.Hash{a, b}))
 }
 
 func TestWarning(t *testing.T) {

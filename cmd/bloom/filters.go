@@ -34,6 +34,7 @@ type filter interface {
 type (
 	batcher interface {
 		ContainsBatch([]bool, []bloom.Hash) []bool
+		AddBatch([]bloom.Hash) int
 	}
 	estimator interface{ ApproxCount() uint64 }
 	rater     interface{ FPR() float64 }
@@ -164,6 +165,16 @@ func sum(f set) func([]byte) bloom.Hash {
 	return nil
 }
 
+// batches returns f, or nil if f must be given one key at a time: a window renews a key
+// that is added again.
+func batches(f filter) batcher {
+	if _, renews := f.(*window.Filter); renews {
+		return nil
+	}
+	b, _ := f.(batcher)
+	return b
+}
+
 // containsAll looks a batch up.
 func containsAll(f set, dst []bool, hs []bloom.Hash) []bool {
 	if b, ok := innermost(f).(batcher); ok {
@@ -171,22 +182,6 @@ func containsAll(f set, dst []bool, hs []bloom.Hash) []bool {
 	}
 	for _, h := range hs {
 		dst = append(dst, f.ContainsHash(h))
-	}
-	return dst
-}
-
-// addEach adds hs and appends to dst which of them were new. Those that old says are
-// not are left alone; nil leaves none alone. Looking all up first, where that is a
-// batch, lets their cache misses overlap.
-func addEach(f set, dst []bool, hs []bloom.Hash, old []bool) []bool {
-	n := len(dst)
-	if b, ok := innermost(f).(batcher); ok {
-		dst = b.ContainsBatch(dst, hs)
-	} else {
-		dst = append(dst, make([]bool, len(hs))...)
-	}
-	for i, h := range hs {
-		dst[n+i] = !dst[n+i] && (old == nil || !old[i]) && f.AddHash(h)
 	}
 	return dst
 }

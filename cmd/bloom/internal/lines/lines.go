@@ -30,18 +30,23 @@ type Config struct {
 
 // Batch is some lines of one file.
 type Batch struct {
-	Data   []byte   // the lines, each with its delimiter, one after the other
-	Ends   []int    // where in Data each line ends, behind its delimiter
-	Keys   [][]byte // what of each line was hashed
+	Data   []byte // the lines, each with its delimiter, one after the other
+	Ends   []int  // where in Data each line ends, behind its delimiter
 	Hashes []bloom.Hash
 
-	name    string
-	first   bool // of its file
-	sep     byte
-	scratch []byte
-	err     error // of the line behind the last one, or of reading
-	bad     bool  // err is a line's
-	ready   chan struct{}
+	key   *Key
+	name  string
+	first bool // of its file
+	sep   byte
+	err   error // of the line behind the last one, or of reading
+	bad   bool  // err is a line's
+	ready chan struct{}
+}
+
+// Key returns what of line i was hashed, for as long as b is valid.
+func (b *Batch) Key(i int) []byte {
+	key, _, _ := b.key.Of(b.Data[b.start(i):b.Ends[i]-1], b.sep, nil) // which was no error before
+	return key
 }
 
 // pieceSize is how much is read at a time, if there is as much: what a core's cache
@@ -63,12 +68,14 @@ func Start(ctx context.Context, cfg *Config) *Reader {
 	n := 2*workers + 2
 	r := &Reader{cfg, make(chan *Batch, n), make(chan *Batch, n), make(chan *Batch, n)}
 	for range n {
-		r.free <- &Batch{ready: make(chan struct{}, 1)}
+		r.free <- &Batch{key: &cfg.Key, ready: make(chan struct{}, 1)}
 	}
 	for range workers {
 		go func() {
+			var keys [hashChunk][]byte
+			var scratch []byte
 			for b := range r.work {
-				r.hash(b)
+				scratch = r.hash(b, keys[:0], scratch)
 				b.ready <- struct{}{}
 			}
 		}()
@@ -161,31 +168,63 @@ func shown(name string) string {
 	return name
 }
 
-// hash finds b's lines and hashes their keys.
-func (r *Reader) hash(b *Batch) {
-	b.Ends, b.Hashes, b.Keys, b.scratch = b.Ends[:0], b.Hashes[:0], b.Keys[:0], b.scratch[:0]
-	whole := r.cfg.Key.whole()
-	for at := 0; at < len(b.Data); {
-		end := at + bytes.IndexByte(b.Data[at:], r.cfg.Delim)
-		key := b.Data[at:end:end]
-		if !whole {
-			var err error
-			if key, b.scratch, err = r.cfg.Key.Of(key, b.sep, b.scratch); err != nil {
-				b.err, b.bad, b.Data = err, true, b.Data[:at]
-				break
-			}
+// hashChunk is how many keys are hashed at a time. Their slices stay in a core's
+// nearest cache.
+const hashChunk = 256
+
+// hash finds b's lines and hashes their keys. It uses keys, which has room for
+// hashChunk of them, and scratch, which it returns.
+func (r *Reader) hash(b *Batch, keys [][]byte, scratch []byte) []byte {
+	b.Ends, b.Hashes = b.Ends[:0], b.Hashes[:0]
+	cut := cutLines
+	if !b.key.whole() {
+		cut = func(b *Batch, keys [][]byte, delim byte) [][]byte {
+			keys, scratch = cutKeys(b, keys, delim, scratch[:0])
+			return keys
 		}
-		b.Keys = append(b.Keys, key)
+	}
+	for keys = cut(b, keys, r.cfg.Delim); len(keys) > 0; keys = cut(b, keys[:0], r.cfg.Delim) {
+		if r.cfg.Sum == nil {
+			b.Hashes = bloom.SumBatch(b.Hashes, keys)
+			continue
+		}
+		for _, key := range keys {
+			b.Hashes = append(b.Hashes, r.cfg.Sum(key))
+		}
+	}
+	return scratch
+}
+
+// cutLines appends the next lines of b to keys, for as many as there is room, and where
+// they end to b.Ends.
+func cutLines(b *Batch, keys [][]byte, delim byte) [][]byte {
+	data, ends, at := b.Data, b.Ends, b.start(len(b.Ends))
+	for at < len(data) && len(keys) < cap(keys) {
+		end := at + bytes.IndexByte(data[at:], delim)
+		keys = append(keys, data[at:end])
+		at = end + 1
+		ends = append(ends, at)
+	}
+	b.Ends = ends
+	return keys
+}
+
+// cutKeys is cutLines for keys that are not whole lines. It appends to scratch what does
+// not lie in a line as it is.
+func cutKeys(b *Batch, keys [][]byte, delim byte, scratch []byte) ([][]byte, []byte) {
+	for at := b.start(len(b.Ends)); at < len(b.Data) && len(keys) < cap(keys); {
+		end := at + bytes.IndexByte(b.Data[at:], delim)
+		var key []byte
+		var err error
+		if key, scratch, err = b.key.Of(b.Data[at:end], b.sep, scratch); err != nil {
+			b.err, b.bad, b.Data = err, true, b.Data[:at]
+			break
+		}
+		keys = append(keys, key)
 		at = end + 1
 		b.Ends = append(b.Ends, at)
 	}
-	if r.cfg.Sum == nil {
-		b.Hashes = bloom.SumBatch(b.Hashes, b.Keys)
-		return
-	}
-	for _, key := range b.Keys {
-		b.Hashes = append(b.Hashes, r.cfg.Sum(key))
-	}
+	return keys, scratch
 }
 
 // Each calls use with every batch, in order, and tick when it fires, never both at
@@ -245,24 +284,23 @@ func (r *Reader) rest(one func(*Batch) error) error {
 	}
 }
 
-// Keep moves the lines that keep reports, called for each in order, to the start of
-// b's data, and returns them and their number.
-func (b *Batch) Keep(keep func(i int) bool) (kept []byte, n int) {
-	to, from, at := 0, 0, 0 // the lines from from to at are to be kept, and moved to to
-	for i, end := range b.Ends {
-		if keep(i) {
-			n++
-		} else {
-			if from < at {
-				to += copy(b.Data[to:], b.Data[from:at])
-			}
-			from = end
-		}
-		at = end
+// Keep moves the lines with these numbers, which ascend, to the start of b's data, and
+// returns them. Lines that stay where they are are not copied.
+func (b *Batch) Keep(lines []int) []byte {
+	to := 0
+	for len(lines) > 0 && to == b.start(lines[0]) {
+		to, lines = b.Ends[lines[0]], lines[1:]
 	}
-	if to == 0 {
-		return b.Data[from:at], n
+	for _, i := range lines {
+		to += copy(b.Data[to:], b.Data[b.start(i):b.Ends[i]])
 	}
-	to += copy(b.Data[to:], b.Data[from:at])
-	return b.Data[:to], n
+	return b.Data[:to]
+}
+
+// start returns where in b's data line i begins.
+func (b *Batch) start(i int) int {
+	if i == 0 {
+		return 0
+	}
+	return b.Ends[i-1]
 }
