@@ -240,8 +240,10 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		panic(errZero)
 	}
 	b, words, x := f.enter(h)
-	lanes, laneBits, wordBits := f.lanes, f.laneBits&7, (6-f.laneBits)&7
-	bit := uint64(1) << (b.gen & (1<<laneBits - 1))
+	// A block has width bits. Those of a bit's place in its word that lane selects are
+	// where the bit's lane begins.
+	width, lane := f.lanes<<f.laneBits, uint64(64)-1<<f.laneBits
+	bit := uint64(1) << (b.gen &^ lane & 63)
 	seen := ^uint64(0)
 	step := h.H2
 	for i := f.k; i > 0; i -= 2 {
@@ -251,18 +253,18 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		// the same would have keys whose step is almost zero set one position k
 		// times. So it grows by curve each time. (Dillinger and Manolios, Bloom
 		// Filters in Probabilistic Verification, 2004: enhanced double hashing.)
-		p, q := uint64(uint32(x))*lanes>>32, x>>32*lanes>>32
+		p, q := uint64(uint32(x))*width>>32, x>>32*width>>32
 		x += step
 		step += f.curve
-		word := &words[p>>wordBits]
-		seen &= *word >> (p << laneBits & 63)
-		*word |= bit << (p << laneBits & 63)
-		word = &words[q>>wordBits]
-		seen &= *word >> (q << laneBits & 63)
-		*word |= bit << (q << laneBits & 63)
+		word := &words[p>>6]
+		seen &= *word >> (p & lane & 63)
+		*word |= bit << (p & lane & 63)
+		word = &words[q>>6]
+		seen &= *word >> (q & lane & 63)
+		*word |= bit << (q & lane & 63)
 	}
 	b.Unlock()
-	return seen<<(64-1<<laneBits) == 0
+	return seen<<(lane&63) == 0
 }
 
 // Contains reports whether key is remembered. It certainly is if it was added
@@ -279,18 +281,18 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 		return false
 	}
 	b, words, x := f.enter(h)
-	lanes, laneBits, wordBits := f.lanes, f.laneBits&7, (6-f.laneBits)&7
+	width, lane := f.lanes<<f.laneBits, uint64(64)-1<<f.laneBits
 	seen := ^uint64(0)
 	step := h.H2
 	for i := f.k; i > 0; i -= 2 {
-		p, q := uint64(uint32(x))*lanes>>32, x>>32*lanes>>32
+		p, q := uint64(uint32(x))*width>>32, x>>32*width>>32
 		x += step
 		step += f.curve
-		seen &= words[p>>wordBits] >> (p << laneBits & 63)
-		seen &= words[q>>wordBits] >> (q << laneBits & 63)
+		seen &= words[p>>6] >> (p & lane & 63)
+		seen &= words[q>>6] >> (q & lane & 63)
 	}
 	b.Unlock()
-	return seen<<(64-1<<laneBits) != 0
+	return seen<<(lane&63) != 0
 }
 
 // FPR estimates the probability that a key which was not added is reported as
