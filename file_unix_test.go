@@ -100,7 +100,7 @@ func TestSaveFileKilled(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	found := map[bool]int{}
 	left, rounds := 0, 0
-	for ; left < 10; rounds++ {
+	for ; left < 4; rounds++ {
 		require.Less(t, rounds, 400, "too few kills hit a save")
 		cmd := child(t, "save for ever", dir)
 		out, err := cmd.StdoutPipe()
@@ -134,7 +134,7 @@ func TestSaveFileTwoProcesses(t *testing.T) {
 		defer cmd.Process.Kill()
 	}
 	found := map[bool]int{}
-	for rounds := 0; rounds < 200 || found[true] == 0 || found[false] == 0; rounds++ {
+	for rounds := 0; rounds < 50 || found[true] == 0 || found[false] == 0; rounds++ {
 		f, err := LoadFile(filepath.Join(dir, "f"))
 		require.NoError(t, err)
 		isA := f.Equal(a)

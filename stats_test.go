@@ -67,13 +67,16 @@ func classicCount(s statSet, n float64) (bias, sigma float64) {
 // TestDoubleHashing measures by how much small filters exceed fill^k, empty and full,
 // for few hashes and many, for sizes of all kinds.
 func TestDoubleHashing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, and minutes in an emulator")
+	}
 	rnd := rand.New(rand.NewPCG(3, 3))
 	for _, c := range []struct {
 		n, m uint64
 		k    int
 	}{
-		{1, 1024, 7}, {100, 960, 7}, {50, 960, 10}, {100, 1024, 7}, {100, 1920, 13}, {30, 1920, 13},
-		{100, 2880, 20}, {50, 2880, 20}, {10, 2880, 20}, {100, 3072, 20}, {100, 4096, 20}, {20, 4096, 20}, {300, 14400, 30},
+		{1, 1024, 7}, {100, 960, 7}, {50, 960, 10}, {100, 1024, 7}, {100, 1920, 13},
+		{100, 2880, 20}, {100, 3072, 20}, {100, 4096, 20}, {20, 4096, 20}, {300, 14400, 30},
 	} {
 		for _, s := range []Strategy{Mitz64, Mitz32} {
 			const filters, probes = 50, 40_000

@@ -32,6 +32,15 @@ func Digests[H ~struct{ H1, H2 uint64 }](seed uint64, n int) []H {
 	return hs
 }
 
+// Equal is require.Equal for loops of a million rounds, of which that one would take
+// most of the time, even where nothing fails.
+func Equal[T comparable](t testing.TB, want, got T, about ...any) {
+	if want != got {
+		t.Helper()
+		require.Equal(t, want, got, about...)
+	}
+}
+
 // Allocated returns the bytes that do allocates.
 func Allocated(do func()) uint64 {
 	var before, after runtime.MemStats
