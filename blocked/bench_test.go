@@ -3,6 +3,8 @@ package blocked
 import (
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -35,16 +37,44 @@ func benchmark(b *testing.B, bench func(b *testing.B, f *Filter, keys []byte)) {
 
 func BenchmarkAdd(b *testing.B) {
 	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
-		for i := 0; b.Loop(); i = (i + 8) % len(keys) {
+		for i := 0; b.Loop(); {
 			f.Add(keys[i : i+8])
+			if i += 8; i == len(keys) {
+				i = 0
+			}
 		}
 	})
 }
 
+// found is the last key that was there. It has BenchmarkContains branch on the answer,
+// as most programs do.
+var found int
+
+// BenchmarkContains looks up keys that are present, absent, or either by chance.
 func BenchmarkContains(b *testing.B) {
-	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
-		for i := 0; b.Loop(); i = (i + 8) % len(keys) {
-			f.Contains(keys[i : i+8])
+	benchmark(b, func(b *testing.B, f *Filter, present []byte) {
+		absent, mixed := make([]byte, len(present)), slices.Clone(present)
+		rnd := rand.New(rand.NewPCG(1, 2))
+		for i := 0; i < len(absent); i += 8 {
+			binary.LittleEndian.PutUint64(absent[i:], 1<<40+uint64(i))
+			if rnd.Uint32()%2 == 0 {
+				copy(mixed[i:i+8], absent[i:])
+			}
+		}
+		for _, test := range []struct {
+			name string
+			keys []byte
+		}{{"present", present}, {"absent", absent}, {"mixed", mixed}} {
+			b.Run("keys="+test.name, func(b *testing.B) {
+				for i := 0; b.Loop(); {
+					if f.Contains(test.keys[i : i+8]) {
+						found = i
+					}
+					if i += 8; i == len(test.keys) {
+						i = 0
+					}
+				}
+			})
 		}
 	})
 }

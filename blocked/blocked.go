@@ -212,15 +212,17 @@ func (f *Filter) add(h bloom.Hash) bool {
 	return clear != 0
 }
 
-// contains is ContainsHash in Go.
+// contains is ContainsHash in Go. Few absent keys have even one line.
 func (f *Filter) contains(h bloom.Hash) bool {
 	values := spread(h)
-	var clear uint64
 	for l, value := range values[:f.lines] {
-		block := (*[blockWords]uint64)(f.words[block(&values, l, len(f.words)):])
-		for i := range block {
-			clear |= mask(value, i) &^ block[i]
+		var clear uint64
+		for i, w := range (*[blockWords]uint64)(f.words[block(&values, l, len(f.words)):]) {
+			clear |= mask(value, i) &^ w
+		}
+		if clear != 0 {
+			return false
 		}
 	}
-	return clear == 0 && f.lines != 0
+	return f.lines != 0
 }

@@ -82,13 +82,16 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // containsReversed is contains where each word has its bytes in the other order.
 func (f *Filter) containsReversed(h bloom.Hash) bool {
 	values := spread(h)
-	var clear uint64
 	for l, value := range values[:f.lines] {
+		var clear uint64
 		for i, w := range f.words[block(&values, l, len(f.words)):][:blockWords] {
 			clear |= mask(value, i) &^ bits.ReverseBytes64(w)
 		}
+		if clear != 0 {
+			return false
+		}
 	}
-	return clear == 0
+	return true
 }
 
 // M returns the number of bits, a multiple of 256. It is 0 if f is closed.

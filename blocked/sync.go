@@ -105,14 +105,17 @@ func (s *SyncFilter) add(h bloom.Hash) (changed bool) {
 func (s *SyncFilter) contains(h bloom.Hash) bool {
 	f := &s.f
 	values := spread(h)
-	var clear uint64
 	for l, value := range values[:f.lines] {
 		block := (*[blockWords]uint64)(f.words[block(&values, l, len(f.words)):])
+		var clear uint64
 		for i := range block {
 			clear |= mask(value, i) &^ atomic.LoadUint64(&block[i])
 		}
+		if clear != 0 {
+			return false
+		}
 	}
-	return clear == 0 && f.lines != 0
+	return f.lines != 0
 }
 
 // AddBatch adds hs and returns how many of them changed the filter; see
