@@ -38,8 +38,11 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 }
 
 // NewSyncFrom returns a SyncFilter that takes over f's bits without a copy, and
-// leaves f the zero Filter.
+// leaves f the zero Filter. It panics if f is nil.
 func NewSyncFrom(f *Filter) *SyncFilter {
+	if f == nil {
+		panic("bloom: NewSyncFrom a nil Filter")
+	}
 	s := &SyncFilter{filter: f.filter}
 	f.filter = filter{}
 	return s

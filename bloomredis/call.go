@@ -96,6 +96,9 @@ const patience = 12
 // do calls send until it is not refused, and returns early when ctx ends. The
 // client itself may heed only the deadline of ctx, or not even that.
 func (c caller) do(ctx context.Context, send func() error) error {
+	if c.client == nil {
+		panic("bloomredis: the client is nil, or the value was made without Open")
+	}
 	for try := 0; ; try++ {
 		err := c.until(ctx, send)
 		if err == nil {

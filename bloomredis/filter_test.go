@@ -339,3 +339,13 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, added)
 }
+
+// TestNoClient: a forgotten client is named, and by the goroutine that forgot it.
+func TestNoClient(t *testing.T) {
+	const want = "bloomredis: the client is nil, or the value was made without Open"
+	for _, ctx := range []context.Context{context.Background(), t.Context()} {
+		assert.PanicsWithValue(t, want, func() { _, _ = Open(ctx, nil, "f", 100, 0.01) })
+		assert.PanicsWithValue(t, want, func() { _, _ = OpenWindow(ctx, nil, "w", WindowConfig{Capacity: 100, FPR: 0.01, Span: time.Hour}) })
+		assert.PanicsWithValue(t, want, func() { _, _ = new(Filter).AddString(ctx, "a") })
+	}
+}

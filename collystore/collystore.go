@@ -72,8 +72,13 @@ func New(visited Set) *Storage {
 	return &Storage{visited: visited}
 }
 
-// Init is called by colly.
-func (s *Storage) Init() error { return s.cookies.Init() }
+// Init is called by colly. It panics unless New made s.
+func (s *Storage) Init() error {
+	if s.visited == nil {
+		panic("collystore: use of a zero Storage: make it with New")
+	}
+	return s.cookies.Init()
+}
 
 // Visited adds a request to the set. It never fails.
 func (s *Storage) Visited(requestID uint64) error {

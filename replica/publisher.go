@@ -73,9 +73,12 @@ type release struct {
 	full []packed   // the pieces of data that were asked for
 }
 
-// NewPublisher returns a Publisher that has published f as it is. It takes f
-// over, which must not be used afterwards and not be the zero Filter.
+// NewPublisher returns a Publisher that has published f as it is. It takes f over: f
+// must not be used afterwards. It panics if f is nil or the zero Filter.
 func NewPublisher(f *bloom.Filter) *Publisher {
+	if f == nil {
+		panic("replica: Publisher of a nil Filter")
+	}
 	return newPublisher(&Publisher{set: f, filter: func() *bloom.Filter { return f }})
 }
 
@@ -92,8 +95,12 @@ type Counting interface {
 }
 
 // NewCountingPublisher returns a Publisher that keys can be removed from. It has
-// published c.Filter() as it is. Afterwards only the Publisher may change c.
+// published c.Filter() as it is. Afterwards only the Publisher may change c. It panics
+// if c is nil or has the zero Filter.
 func NewCountingPublisher(c Counting) *Publisher {
+	if c == nil {
+		panic("replica: Publisher of a nil Counting")
+	}
 	return newPublisher(&Publisher{set: c, filter: c.Filter, remove: c.RemoveHash})
 }
 
@@ -115,6 +122,7 @@ func (p *Publisher) AddString(key string) bool { return p.AddHash(bloom.SumStrin
 
 // AddHash is Add by digest.
 func (p *Publisher) AddHash(h bloom.Hash) bool {
+	p.made()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.set.AddHash(h) {
@@ -152,12 +160,20 @@ func (p *Publisher) RemoveHash(h bloom.Hash) bool {
 	return true
 }
 
+// made panics if p is the zero Publisher.
+func (p *Publisher) made() {
+	if p.set == nil {
+		panic("replica: use of a zero Publisher: make it with NewPublisher")
+	}
+}
+
 func (p *Publisher) maxHashes() int { return len(p.current.Load().data) / hashSize }
 
 // Publish makes a version of all keys whose Add has returned, without those whose
 // Remove has, and returns its name. If nothing has changed, that is the last
 // version's. Publish copies the filter. Add and Remove wait meanwhile.
 func (p *Publisher) Publish() (version string) {
+	p.made()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.pending) == 0 && !p.lost {
@@ -242,6 +258,7 @@ func (r *release) filter() *bloom.Filter {
 
 // Fetch implements Source. It never fails.
 func (p *Publisher) Fetch(_ context.Context, have string) (Update, error) {
+	p.made()
 	r := p.current.Load()
 	u := Update{Version: r.version}
 	if have == r.version {

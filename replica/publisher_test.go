@@ -145,8 +145,28 @@ func TestPublishersDoNotShareVersions(t *testing.T) {
 	assert.NotEqual(t, a.Publish(), b.Publish())
 }
 
-func TestNewPublisherOfZeroFilter(t *testing.T) {
-	assert.PanicsWithValue(t, "replica: Publisher of a zero Filter", func() { NewPublisher(new(bloom.Filter)) })
+// TestMistakes are told at once, and not by a nil pointer later.
+func TestMistakes(t *testing.T) {
+	const zero = "replica: use of a zero Publisher: make it with NewPublisher"
+	ctx := context.Background()
+	for _, test := range []struct {
+		want string
+		do   func()
+	}{
+		{"replica: Publisher of a zero Filter", func() { NewPublisher(new(bloom.Filter)) }},
+		{"replica: Publisher of a zero Filter", func() { NewCountingPublisher(new(counting.Filter)) }},
+		{"replica: Publisher of a nil Filter", func() { NewPublisher(nil) }},
+		{"replica: Publisher of a nil Counting", func() { NewCountingPublisher(nil) }},
+		{zero, func() { new(Publisher).AddString("a") }},
+		{zero, func() { new(Publisher).Publish() }},
+		{zero, func() { _, _ = new(Publisher).Fetch(ctx, "") }},
+		{zero, func() { new(Publisher).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) }},
+		{"replica: New without a Source", func() { New(nil, Config{}) }},
+		{"replica: Refresh of a zero Replica: make it with New", func() { _ = new(Replica).Refresh(ctx) }},
+		{"replica: Refresh of a zero Replica: make it with New", func() { _ = new(Replica).Run(ctx) }},
+	} {
+		assert.PanicsWithValue(t, test.want, test.do)
+	}
 }
 
 func TestServeHTTP(t *testing.T) {

@@ -89,8 +89,8 @@ type Config struct {
 	OnError func(error)
 }
 
-// Replica is a copy of a Source's filter. Its methods may be called by many
-// goroutines at once. Looking up takes no locks and does not allocate.
+// Replica is a copy of a Source's filter. Make it with New. Its methods may be called
+// by many goroutines at once. Looking up takes no locks and does not allocate.
 type Replica struct {
 	src   Source
 	cfg   Config
@@ -112,8 +112,12 @@ type state struct {
 	version string
 }
 
-// New returns a Replica of src that has not loaded anything yet. See Run.
+// New returns a Replica of src that has not loaded anything yet; see Run. It panics if
+// src is nil.
 func New(src Source, cfg Config) *Replica {
+	if src == nil {
+		panic("replica: New without a Source")
+	}
 	if cfg.Interval <= 0 {
 		cfg.Interval = 10 * time.Second
 	}
@@ -140,6 +144,9 @@ func (r *Replica) Run(ctx context.Context) error {
 // before. Refreshes run one at a time: a second one waits for the first, or for
 // the end of ctx.
 func (r *Replica) Refresh(ctx context.Context) error {
+	if r.src == nil {
+		panic("replica: Refresh of a zero Replica: make it with New")
+	}
 	select {
 	case r.busy <- struct{}{}:
 	case <-ctx.Done():

@@ -18,6 +18,7 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	p.made()
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)

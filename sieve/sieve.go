@@ -72,6 +72,9 @@ func New[T any](set bloom.Adder, hash func(T) bloom.Hash) *Queue[T] {
 // four times the values queued, or for 16. The copying takes constant time per
 // call on average, and a queue of steady length allocates nothing.
 func (q *Queue[T]) Push(v T) bool {
+	if q.set == nil {
+		panic("sieve: Push to a zero Queue: make it with New")
+	}
 	if !q.set.AddHash(q.hash(v)) {
 		return false
 	}

@@ -265,13 +265,17 @@ func TestDistinctAllocatesNothing(t *testing.T) {
 
 func TestNeedsSetAndHash(t *testing.T) {
 	none := func(func(uint64) bool) {}
-	for name, f := range map[string]func(){
-		"New set":       func() { New(nil, bloom.SumUint64) },
-		"New hash":      func() { New[uint64](exactSet{}, nil) },
-		"Distinct set":  func() { Distinct(none, nil, bloom.SumUint64) },
-		"Distinct hash": func() { Distinct[uint64](none, exactSet{}, nil) },
+	for _, test := range []struct {
+		want string
+		do   func()
+	}{
+		{"sieve: New needs a set and a hash", func() { New(nil, bloom.SumUint64) }},
+		{"sieve: New needs a set and a hash", func() { New[uint64](exactSet{}, nil) }},
+		{"sieve: Push to a zero Queue: make it with New", func() { new(Queue[uint64]).Push(1) }},
+		{"sieve: Distinct needs a set and a hash", func() { Distinct(none, nil, bloom.SumUint64) }},
+		{"sieve: Distinct needs a set and a hash", func() { Distinct[uint64](none, exactSet{}, nil) }},
 	} {
-		assert.Panics(t, f, name)
+		assert.PanicsWithValue(t, test.want, test.do)
 	}
 }
 

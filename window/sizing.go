@@ -40,6 +40,9 @@ func (c *Config) check() error {
 	if err := param.Rate("window", "FPR", c.FPR); err != nil {
 		return err
 	}
+	if c.Generations < 0 || c.Generations > maxGenerations { // New takes 0, and bytes have none
+		return fmt.Errorf("window: Generations = %d is outside [0, %d]", c.Generations, maxGenerations)
+	}
 	return checkTime(int64(c.Span), int64(c.Generations))
 }
 

@@ -36,8 +36,8 @@ func TestConfig(t *testing.T) {
 		{func(c *Config) { c.Span = 0 }, "window: Span = 0s "},
 		{func(c *Config) { c.Span = -time.Hour }, "window: Span = -1h0m0s "},
 		{func(c *Config) { c.Span = 14 }, "window: Span = 14ns "},
-		{func(c *Config) { c.Generations = -1 }, "window: Generations = -1 "},
-		{func(c *Config) { c.Generations = 64 }, "window: Generations = 64 "},
+		{func(c *Config) { c.Generations = -1 }, "window: Generations = -1 is outside [0, 63]"},
+		{func(c *Config) { c.Generations = 64 }, "window: Generations = 64 is outside [0, 63]"},
 		{func(c *Config) { c.Generations = math.MinInt }, fmt.Sprintf("window: Generations = %d ", math.MinInt)},
 	} {
 		c := good
