@@ -25,6 +25,11 @@ func FuzzFilter(f *testing.F) {
 			require.Regexp(t, "^bloom: ", err.Error())
 			require.True(t, g.Equal(before), "receiver changed")
 		}
+		if len(data) == 0 { // no bytes are no form, but no text is the zero value
+			require.NoError(t, before.Clone().UnmarshalText(data))
+			require.ErrorIs(t, before.Clone().UnmarshalBinary(data), ErrFormat)
+			return
+		}
 		// Any bytes may be text; few are.
 		text := before.Clone()
 		if err := text.UnmarshalText(data); err != nil {

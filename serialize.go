@@ -1,11 +1,11 @@
 package bloom
 
 import (
-	"encoding/base64"
 	"errors"
 	"io"
 
 	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/words"
 )
@@ -116,35 +116,25 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	return int64(n) + m, nil
 }
 
-// AppendText appends the standard base64 encoding of f's binary form to b. It
-// returns an error only for the zero value, which has no binary form.
+// AppendText appends the standard base64 encoding of f's binary form to b. The zero
+// value is the empty text.
 func (f filter) AppendText(b []byte) ([]byte, error) {
-	data, err := f.MarshalBinary()
-	if err != nil {
-		return b, err
+	if f.k == 0 {
+		return b, nil
 	}
-	return base64.StdEncoding.AppendEncode(b, data), nil
+	return frame.AppendText(b, &f)
 }
 
-// MarshalText returns the standard base64 encoding of f's binary form. XML, flags
-// and cookies hold a filter in this way.
+// MarshalText returns the standard base64 encoding of f's binary form. JSON, XML, flags
+// and cookies hold a filter in this way. The zero value is the empty text.
 func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
-// MarshalJSON returns the text of [Filter.MarshalText] in quotes, or null for the zero
-// value. Package encoding/json reads it by [Filter.UnmarshalText].
-func (f filter) MarshalJSON() ([]byte, error) {
-	if f.k == 0 {
-		return []byte("null"), nil
-	}
-	text, err := f.AppendText([]byte{'"'})
-	return append(text, '"'), err
-}
-
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text.
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero
+// value.
 func (f *filter) UnmarshalText(text []byte) error {
-	data, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
-	if err != nil {
-		return format.Errorf("bloom", "%w", err)
+	if len(text) > 0 {
+		return frame.UnmarshalText("bloom", text, f)
 	}
-	return f.UnmarshalBinary(data)
+	*f = filter{}
+	return nil
 }
