@@ -204,6 +204,30 @@ func ExampleSum_funnel() {
 	// false
 }
 
+// A file says what it was made for, and how its keys were hashed. Who loads it can check
+// that before a look-up that would find nothing.
+func ExampleFilter_SaveFileInfo() {
+	dir := bloom.Must(os.MkdirTemp("", ""))
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "orders.bloom")
+
+	const n, p = 1000, 0.01
+	f := bloom.Must(bloom.New(n, p))
+	f.AddHash(bloom.SumUint64(4711))
+	err := f.SaveFileInfo(path, bloom.Info{N: n, P: p, Hash: "SumUint64", Comment: "orders of 2026"})
+	fmt.Println(err)
+
+	g, info, err := bloom.LoadFileInfo(path)
+	if err != nil || info.Hash != "SumUint64" {
+		fmt.Println("not a list of numbers:", info, err)
+		return
+	}
+	fmt.Println(info.Comment, g.ContainsHash(bloom.SumUint64(4711)))
+	// Output:
+	// <nil>
+	// orders of 2026 true
+}
+
 // A server swaps the file that it looks keys up in for a newer one. Look-ups hold a
 // read lock, so none of them runs while the old file is closed. Package blocked's
 // OpenFile is used in the same way.

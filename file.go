@@ -21,7 +21,8 @@ import (
 // Windows, Plan 9 and WebAssembly, which cannot sync a directory.
 //
 // The file holds the binary form, which is all that Java reads. Ten bytes follow:
-// "bloom", a 1, and the CRC-32C of everything before it, big-endian.
+// "bloom", a 1, and the CRC-32C of everything before it, big-endian. The file does not
+// say what it was made for. [Filter.SaveFileInfo] writes one that does.
 //
 // SaveFile writes and syncs a new file in the same directory, named
 // .NAME.bloom-tmp-*, and renames it to path. The directory must be readable, and
@@ -36,16 +37,45 @@ import (
 // regular file. If several SaveFiles write to one path at once, the filter of the
 // last one stays. Windows does not replace a file that is open, by [OpenFile] for
 // one.
-func (f *filter) SaveFile(path string) error {
+func (f *filter) SaveFile(path string) error { return f.SaveFileInfo(path, Info{}) }
+
+// Info is what a file can say about its filter. The bits do not tell what the filter was
+// made for, nor how its keys were hashed. Any field may be zero. Look-ups do not depend
+// on an Info.
+//
+// Files of the other packages have no Info. They name the filter's type and its
+// parameters. Whatever else there is to say about them belongs in a file beside them.
+type Info struct {
+	N       uint64  // number of keys that the filter was made for
+	P       float64 // rate that it was made for, at N keys
+	Hash    string  // how keys become digests, such as "SumString"; up to 255 bytes
+	Comment string  // up to 4,096 bytes
+}
+
+// SaveFileInfo is [Filter.SaveFile], and the file holds info as well. A SaveFile to the
+// same path later leaves no Info there. SaveFileInfo returns an error that names the
+// field unless 0 <= P < 1, and Hash and Comment are UTF-8 and no longer than Info
+// allows. LoadFile, OpenFile, NewView, UnmarshalBinary and Java read such a file as any
+// other.
+//
+// The file holds the binary form. The Info follows: N and the bits of P in 8 bytes each,
+// the lengths of Hash and Comment in 2 bytes each, Hash, Comment, and zeros to a
+// multiple of 8. Sixteen bytes end the file: the CRC-32C of the binary form's first 6
+// bytes and the Info, the number of bytes that follow the binary form in 2 bytes,
+// "bloom", a 2, and the CRC-32C of everything before it. Numbers are big-endian.
+func (f *filter) SaveFileInfo(path string, info Info) error {
 	if f.k == 0 {
 		return errNoForm
+	}
+	if err := guava.Info(info).Check(); err != nil {
+		return fmt.Errorf("bloom: saving: %w", err)
 	}
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		var sum guava.Sum
 		if _, err := f.WriteTo(io.MultiWriter(w, &sum)); err != nil {
 			return err
 		}
-		_, err := words.WriteFull(w, sum.Trailer())
+		_, err := words.WriteFull(w, sum.InfoTrailer(f.header(), guava.Info(info)))
 		return err
 	})
 	if err != nil {
@@ -60,65 +90,78 @@ func (f *filter) SaveFile(path string) error {
 // misses other damage once in 2^32 times.
 //
 // LoadFile also reads a file that holds a binary form alone, as Java writes it. It
-// then checks only the header and the length. A file that lost exactly the ten bytes
-// after its binary form looks like Java's. All of the filter is in it.
+// then checks only the header and the length. A file that lost exactly what follows
+// its binary form looks like Java's. All of the filter is in it.
 //
 // LoadFile takes as much memory as the file is long. It takes none before the
 // file's header and length agree.
 func LoadFile(path string) (*Filter, error) {
+	f, _, err := LoadFileInfo(path)
+	return f, err
+}
+
+// LoadFileInfo is [LoadFile], and returns what [Filter.SaveFileInfo] was told. The Info
+// is zero if the file has none. [File.Info] tells it without loading the filter.
+func LoadFileInfo(path string) (*Filter, Info, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("bloom: loading: %w", err)
+		return nil, Info{}, fmt.Errorf("bloom: loading: %w", err)
 	}
 	defer file.Close()
-	f, err := load(file)
+	f, info, err := load(file)
 	if err != nil {
-		return nil, fmt.Errorf("%w (in %s)", err, path)
+		return nil, Info{}, format.In(path, err)
 	}
-	return f, nil
+	return f, Info(info), nil
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such
-// file. It writes no file. If the filter in the file has other parameters than
-// New(n, p), the error wraps [ErrMismatch].
+// file. A new filter is empty: its OnesCount is 0. LoadOrNew writes no file. If the
+// filter in the file has other parameters than New(n, p), the error wraps
+// [ErrMismatch]. It tells what the file's Info says that the filter was made for.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := optimal(n, p)
 	if err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
+	f, info, err := LoadFileInfo(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return New(n, p)
 	case err != nil:
 		return nil, err
 	case f.M() != (m+63)/64*64 || f.k != k || f.strategy != Mitz64:
-		return nil, fmt.Errorf("%w: %s holds %v, not what New makes for n = %d, p = %v", ErrMismatch, path, f, n, p)
+		made := ""
+		if info.N > 0 {
+			made = fmt.Sprintf(" made for n = %d, p = %v", info.N, info.P)
+		}
+		return nil, fmt.Errorf("%w: %s holds %v%s, not what New makes for n = %d, p = %v", ErrMismatch, path, f, made, n, p)
 	}
 	return f, nil
 }
 
-func load(file *os.File) (*Filter, error) {
+func load(file *os.File) (*Filter, guava.Info, error) {
 	var sum guava.Sum
+	var info guava.Info
 	h, trailer, err := fileHeader(io.TeeReader(file, &sum), file)
 	if err != nil {
-		return nil, err
+		return nil, info, err
 	}
 	r := &sizedReader{file, 8 * h.Words}
 	array, _, err := words.Read(r, &sum, h.Words, words.BigEndian)
 	if err != nil {
-		return nil, format.ReadError("bloom", err)
+		return nil, info, format.ReadError("bloom", err)
 	}
-	if trailer {
-		got := make([]byte, guava.TrailerSize)
+	if trailer > 0 {
+		got := make([]byte, trailer)
 		if _, err := io.ReadFull(file, got); err != nil {
-			return nil, format.ReadError("bloom", err)
+			return nil, info, format.ReadError("bloom", err)
 		}
-		if err := sum.CheckTrailer("bloom", got); err != nil {
-			return nil, err
+		if info, err = sum.CheckTrailer("bloom", h, got); err != nil {
+			return nil, info, err
 		}
 	}
-	return &Filter{filter: filterOf(h, array)}, nil
+	return &Filter{filter: filterOf(h, array)}, info, nil
 }
 
 // sizedReader is a file that is known to have so many bytes more.
@@ -129,16 +172,16 @@ type sizedReader struct {
 
 func (r *sizedReader) Len() int { return r.left }
 
-// fileHeader reads file's header from r. It reports whether a trailer follows
+// fileHeader reads file's header from r. It returns how many bytes of trailer follow
 // the words, by file's length.
-func fileHeader(r io.Reader, file *os.File) (h guava.Header, trailer bool, err error) {
+func fileHeader(r io.Reader, file *os.File) (h guava.Header, trailer int, err error) {
 	h, _, err = guava.ReadHeader("bloom", r)
 	if err != nil {
-		return h, false, err
+		return h, 0, err
 	}
 	info, err := file.Stat()
 	if err != nil {
-		return h, false, fmt.Errorf("bloom: %w", err)
+		return h, 0, fmt.Errorf("bloom: %w", err)
 	}
 	trailer, err = h.CheckSize("bloom", info.Size())
 	return h, trailer, err
@@ -156,15 +199,15 @@ func fileHeader(r io.Reader, file *os.File) (h guava.Header, trailer bool, err e
 // example of [OpenFile]. The methods Contains, Stats and Verify of a File that is
 // zero or closed panic.
 type File struct {
-	view View
-	data []byte // the whole file, nil if closed
-	body int64  // where the trailer begins
+	view   View
+	header guava.Header
+	data   []byte // the whole file, nil if closed
 }
 
 // OpenFile opens a file that [LoadFile] can load. It checks the length, the header,
-// and that what follows the filter is from [Filter.SaveFile]. So a large file takes
-// as long as a small one. [File.Verify] notices damaged bits, OpenFile does not. The
-// caller must Close the File.
+// the Info if there is one, and that what follows the filter is from
+// [Filter.SaveFile]. So a large file takes as long as a small one. [File.Verify] notices
+// damaged bits, OpenFile does not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -173,7 +216,7 @@ func OpenFile(path string) (*File, error) {
 	defer file.Close() // a map outlives the descriptor
 	f, err := open(file)
 	if err != nil {
-		return nil, fmt.Errorf("%w (in %s)", err, path)
+		return nil, format.In(path, err)
 	}
 	return f, nil
 }
@@ -183,10 +226,7 @@ func open(file *os.File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := h.Size()
-	if trailer {
-		size += int64(guava.TrailerSize)
-	}
+	size := h.Size() + int64(trailer)
 	if size > math.MaxInt {
 		return nil, fmt.Errorf("bloom: file of %d bytes is larger than the address space", size)
 	}
@@ -194,14 +234,14 @@ func open(file *os.File) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bloom: mapping: %w", err)
 	}
-	f := &File{*newView(h, data[guava.HeaderSize:h.Size()]), data, h.Size()}
-	if trailer {
-		if err := guava.CheckMagic("bloom", data[h.Size():]); err != nil {
-			f.Close()
+	var info guava.Info
+	if trailer > 0 {
+		if info, err = h.ParseTrailer("bloom", data[h.Size():]); err != nil {
+			_ = memory.Unmap(data)
 			return nil, err
 		}
 	}
-	return f, nil
+	return &File{*newView(h, data[guava.HeaderSize:h.Size()], info), h, data}, nil
 }
 
 const errClosed = "bloom: use of a File that is closed or zero"
@@ -237,6 +277,10 @@ func (f *File) String() string {
 	return fmt.Sprintf("bloom.File(m=%d, k=%d, %v)", f.M(), f.K(), f.Strategy())
 }
 
+// Info returns what [Filter.SaveFileInfo] was told. It is zero if the file has none, and
+// if f is closed.
+func (f *File) Info() Info { return f.view.Info() }
+
 // Stats reads the whole filter, to count the bits set.
 func (f *File) Stats() Stats { return f.opened().Stats() }
 
@@ -248,12 +292,14 @@ func (f *File) SizeBytes() int64 { return int64(len(f.data)) }
 // checksum, so Verify returns nil.
 func (f *File) Verify() error {
 	f.opened()
-	if f.body == int64(len(f.data)) {
+	body := f.header.Size()
+	if body == int64(len(f.data)) {
 		return nil
 	}
 	var sum guava.Sum
-	sum.Write(f.data[:f.body])
-	return sum.CheckTrailer("bloom", f.data[f.body:])
+	sum.Write(f.data[:body])
+	_, err := sum.CheckTrailer("bloom", f.header, f.data[body:])
+	return err
 }
 
 // Close releases the map. No other method may run at the same time. Closing again

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -89,12 +90,20 @@ func TestFileRoundTrip(t *testing.T) {
 	require.Equal(t, []string{"f"}, names(t, filepath.Dir(path)))
 }
 
+var testInfo = Info{N: 100, P: 0.01, Hash: "SumString", Comment: "a and b"}
+
 // TestFileDamage flips every bit of a small file, cuts it everywhere and
 // lengthens it.
 func TestFileDamage(t *testing.T) {
+	for _, info := range []Info{{}, testInfo} {
+		testFileDamage(t, info)
+	}
+}
+
+func testFileDamage(t *testing.T, info Info) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
-	require.NoError(t, f.SaveFile(path))
+	require.NoError(t, f.SaveFileInfo(path, info))
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
 	form, err := f.MarshalBinary()
@@ -123,7 +132,7 @@ func TestFileDamage(t *testing.T) {
 			refused(good[:n], "cut to %d bytes", n)
 		}
 	}
-	for n := 1; n <= 3*guava.TrailerSize; n++ {
+	for n := 1; n <= min(len(good), 3*guava.TrailerSize); n++ {
 		refused(append(bytes.Clone(good), make([]byte, n)...), "%d bytes appended to a file", n)
 		refused(append(bytes.Clone(good), good[len(good)-n:]...), "last %d bytes twice", n)
 		refused(append(bytes.Clone(form), make([]byte, n)...), "%d bytes appended to a binary form", n)
@@ -178,7 +187,9 @@ func TestFileErrors(t *testing.T) {
 				f, err := LoadFile(test.path)
 				assert.Nil(t, f)
 				assert.Regexp(t, "^bloom: .*"+filepath.Base(test.path), fmt.Sprint(err))
+				assert.Equal(t, 1, strings.Count(fmt.Sprint(err), test.path), "%v", err)
 				v, err2 := OpenFile(test.path)
+				assert.Equal(t, 1, strings.Count(fmt.Sprint(err2), test.path), "%v", err2)
 				assert.Nil(t, v)
 				assert.Regexp(t, "^bloom: .*"+filepath.Base(test.path), fmt.Sprint(err2))
 				if test.is != nil {
@@ -256,6 +267,10 @@ func TestLoadOrNew(t *testing.T) {
 		require.ErrorIs(t, err, ErrMismatch)
 		require.ErrorContains(t, err, "bloom.Filter(m=9600, k=7, Mitz64)")
 	}
+	require.NoError(t, f.SaveFileInfo(path, Info{N: 1001, P: 0.01}))
+	require.True(t, Must(LoadOrNew(path, 1000, 0.01)).ContainsString("a"), "the bits count, not the Info")
+	_, err = LoadOrNew(path, 2000, 0.01)
+	require.ErrorContains(t, err, "bloom.Filter(m=9600, k=7, Mitz64) made for n = 1001, p = 0.01, not what New makes for n = 2000, p = 0.01")
 	_, err = LoadOrNew(path, 1000, 2)
 	require.EqualError(t, err, "bloom: p = 2 is outside (0, 1)")
 	writeFile(t, path, []byte("text"))
@@ -263,17 +278,94 @@ func TestLoadOrNew(t *testing.T) {
 	require.ErrorIs(t, err, ErrFormat)
 }
 
-// TestFileBytes: what SaveFile writes can be embedded in a program, or read by hand.
+// TestFileBytes: what SaveFile and SaveFileInfo write can be embedded in a program, or
+// read by hand.
 func TestFileBytes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
 	s := NewSyncFrom(f.Clone())
-	require.NoError(t, s.SaveFile(path))
-	data := Must(os.ReadFile(path))
-	var g Filter
-	require.NoError(t, g.UnmarshalBinary(data))
-	require.True(t, g.Equal(f))
-	require.True(t, Must(NewView(data)).ContainsString("a"))
-	testkit.Damage(t, data, new(Filter).UnmarshalBinary, len(data)-guava.TrailerSize)
-	testkit.Damage(t, data, func(data []byte) error { _, err := NewView(data); return err }, len(data)-guava.TrailerSize)
+	for _, info := range []Info{{}, testInfo} {
+		require.NoError(t, s.SaveFileInfo(path, info))
+		data := Must(os.ReadFile(path))
+		var g Filter
+		require.NoError(t, g.UnmarshalBinary(data))
+		require.True(t, g.Equal(f))
+		view := Must(NewView(data))
+		require.True(t, view.ContainsString("a"))
+		require.Equal(t, info, view.Info())
+		form := int(f.SizeBytes())
+		testkit.Damage(t, data, new(Filter).UnmarshalBinary, form)
+		testkit.Damage(t, data, func(data []byte) error { _, err := NewView(data); return err }, form)
+	}
+}
+
+func TestFileInfo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	long := Info{Hash: strings.Repeat("h", 255), Comment: strings.Repeat("c", 4096)}
+	for _, f := range []*Filter{smallFilter("a"), Must(New(1e5, 0.01))} {
+		f.AddString("b")
+		for _, info := range []Info{{}, testInfo, {N: 1}, long} {
+			require.NoError(t, f.SaveFileInfo(path, info))
+			g, got, err := LoadFileInfo(path)
+			require.NoError(t, err)
+			require.Equal(t, info, got)
+			require.True(t, f.Equal(g))
+			require.True(t, f.Equal(Must(LoadFile(path))))
+			file, err := OpenFile(path)
+			require.NoError(t, err)
+			require.Equal(t, info, file.Info())
+			require.NoError(t, file.Verify())
+			sameAnswers(t, f, &file.view, 1)
+			require.NoError(t, file.Close())
+			require.Zero(t, file.Info())
+		}
+		require.NoError(t, f.SaveFileInfo(path, Info{}))
+		withZero := Must(os.ReadFile(path))
+		require.NoError(t, f.SaveFile(path))
+		require.Equal(t, withZero, Must(os.ReadFile(path)))
+		writeFile(t, path, Must(f.MarshalBinary()))
+		_, got, err := LoadFileInfo(path)
+		require.NoError(t, err)
+		require.Zero(t, got, "a bare form")
+	}
+
+	before := Must(os.ReadFile(path))
+	for _, test := range []struct {
+		info Info
+		want string
+	}{
+		{Info{P: 1}, "bloom: saving: P = 1 is outside [0, 1)"},
+		{Info{Comment: strings.Repeat("x", 4097)}, "bloom: saving: Comment has 4097 bytes, more than 4096"},
+		{Info{Hash: strings.Repeat("x", 256)}, "bloom: saving: Hash has 256 bytes, more than 255"},
+	} {
+		require.EqualError(t, smallFilter().SaveFileInfo(path, test.info), test.want)
+	}
+	require.Error(t, new(Filter).SaveFileInfo(path, testInfo))
+	require.Equal(t, before, Must(os.ReadFile(path)), "the old file")
+}
+
+// TestFrozenInfo reads the Info of a file that an earlier version wrote.
+func TestFrozenInfo(t *testing.T) {
+	_, info, err := LoadFileInfo("testdata/v2.bloom")
+	require.NoError(t, err)
+	require.Equal(t, Info{N: 1000, P: 0.01, Hash: "SumString", Comment: "0 to 999, in decimal"}, info)
+}
+
+// TestOpenFileInfo: OpenFile reads no words, and notices damage to the Info all the
+// same, or to the header.
+func TestOpenFileInfo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	f := smallFilter("a", "b")
+	require.NoError(t, f.SaveFileInfo(path, testInfo))
+	good := Must(os.ReadFile(path))
+	for i := range good {
+		if i >= guava.HeaderSize && i < int(f.SizeBytes()) || i >= len(good)-4 {
+			continue // Verify notices
+		}
+		bad := bytes.Clone(good)
+		bad[i] ^= 1
+		writeFile(t, path, bad)
+		_, err := OpenFile(path)
+		require.ErrorIs(t, err, ErrFormat, "byte %d", i)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/iotest"
@@ -115,6 +116,8 @@ func sameAnswers(t testing.TB, g *Filter, v *View, seed uint64) {
 // so that not every mutation fails at the checksum.
 func FuzzLoadFile(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "f")
+	require.NoError(f, smallFilter("a").SaveFileInfo(path, testInfo))
+	f.Add(Must(os.ReadFile(path)), false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		if seal {
 			var sum guava.Sum

@@ -272,14 +272,19 @@ func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
 	}
 	require.NoError(t, read.Merge(other), where)
 	path := filepath.Join(t.TempDir(), "f")
-	require.NoError(t, read.SaveFile(path))
+	info := Info{N: n * g.rnd.Uint64N(2), P: p, Hash: funnels[funnel].name, Comment: randomText(g.rnd)}
+	if g.rnd.IntN(2) == 0 {
+		info = Info{}
+	}
+	require.NoError(t, read.SaveFileInfo(path, info))
 	file, err := os.ReadFile(path)
 	require.NoError(t, err)
+	require.Equal(t, info, Must(NewView(file)).Info())
 
 	g.send(byte('r'), byte(funnel), file)
 	g.sendKeys(probes)
 	answer = g.reply()
-	require.EqualValues(t, guava.TrailerSize, receive[uint32](t, answer), "%s: bytes that Java left", where)
+	require.EqualValues(t, len(file)-int(read.SizeBytes()), receive[uint32](t, answer), "%s: bytes that Java left", where)
 	g.agree(answer, &read, probes)
 
 	otherForm, err := other.MarshalBinary()

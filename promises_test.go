@@ -313,6 +313,7 @@ func TestFrozen(t *testing.T) {
 		first int // of the keys that are found for sure
 	}{
 		{"testdata/v1.bloom", new(bloom.Filter), 0},
+		{"testdata/v2.bloom", new(bloom.Filter), 0},
 		{"blocked/testdata/v1.frame", new(blocked.Filter), 0},
 		{"blocked/testdata/v2.frame", new(blocked.Filter), 0},
 		{"counting/testdata/v1.frame", new(counting.Filter), 0},

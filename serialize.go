@@ -68,7 +68,7 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 // Guava's binary form has no checksum, so a damaged word in it goes unnoticed. A
 // file has a checksum, which UnmarshalBinary checks.
 func (f *filter) UnmarshalBinary(data []byte) error {
-	h, body, err := parse(data)
+	h, body, _, err := parse(data)
 	if err != nil {
 		return err
 	}
@@ -78,25 +78,22 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// parse returns the header of data and the bytes of its words, after checking
-// the trailer if there is one.
-func parse(data []byte) (h guava.Header, body []byte, err error) {
-	h, err = guava.ParseHeader("bloom", data)
-	if err != nil {
-		return h, nil, err
+// parse returns the header of data, the bytes of its words and its Info, after
+// checking the trailer if there is one.
+func parse(data []byte) (h guava.Header, body []byte, info guava.Info, err error) {
+	if h, err = guava.ParseHeader("bloom", data); err != nil {
+		return h, nil, info, err
 	}
 	trailer, err := h.CheckSize("bloom", int64(len(data)))
-	if err != nil {
-		return h, nil, err
-	}
-	if trailer {
+	if err == nil && trailer > 0 {
 		var sum guava.Sum
 		sum.Write(data[:h.Size()])
-		if err := sum.CheckTrailer("bloom", data[h.Size():]); err != nil {
-			return h, nil, err
-		}
+		info, err = sum.CheckTrailer("bloom", h, data[h.Size():])
 	}
-	return h, data[guava.HeaderSize:h.Size()], nil
+	if err != nil {
+		return h, nil, info, err
+	}
+	return h, data[guava.HeaderSize:h.Size()], info, nil
 }
 
 // ReadFrom decodes the binary form that r yields next into f. It reads no byte

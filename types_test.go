@@ -262,6 +262,9 @@ func TestFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, loaded.(anyFilter).ContainsString("key"), typ.name)
 
+		_, err = typ.load(dir)
+		require.Regexp(t, "^"+typ.pkg+": ", fmt.Sprint(err))
+		require.Equal(t, 1, strings.Count(err.Error(), dir), "%v", err)
 		err = f.SaveFile(filepath.Join(dir, "missing", "f"))
 		require.ErrorIs(t, err, os.ErrNotExist)
 		require.Regexp(t, "^"+typ.pkg+": saving: ", err.Error())

@@ -19,6 +19,7 @@ type View struct {
 	reciprocal uint64 // of the number of words; see guava.Locate
 	k          int
 	strategy   Strategy
+	info       Info
 }
 
 // NewView returns a View of data, which it retains. It accepts what
@@ -26,15 +27,15 @@ type View struct {
 // [Filter.SaveFile] wrote, and no byte more. Its errors wrap [ErrFormat]. It takes
 // constant time for a binary form. It reads all of a file, to check the checksum.
 func NewView(data []byte) (*View, error) {
-	h, body, err := parse(data)
+	h, body, info, err := parse(data)
 	if err != nil {
 		return nil, err
 	}
-	return newView(h, body), nil
+	return newView(h, body, info), nil
 }
 
-func newView(h guava.Header, body []byte) *View {
-	return &View{body, guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy)}
+func newView(h guava.Header, body []byte, info guava.Info) *View {
+	return &View{body, guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy), Info(info)}
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
@@ -81,6 +82,10 @@ func (v *View) K() int { return v.k }
 
 // Strategy returns how indexes are made.
 func (v *View) Strategy() Strategy { return v.strategy }
+
+// Info returns what [Filter.SaveFileInfo] was told, if data was the content of its
+// file, and else the zero Info.
+func (v *View) Info() Info { return v.info }
 
 // SizeBytes returns the length of the binary form in bytes.
 func (v *View) SizeBytes() int64 {

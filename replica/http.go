@@ -191,12 +191,12 @@ func readBody(resp *http.Response, want *guava.Header, limit int64) (*bloom.Filt
 	}
 	// What follows is nothing or the trailer of a file. Reading to the end also
 	// checks gzip's own checksum.
-	rest, err := io.ReadAll(io.LimitReader(body, int64(guava.TrailerSize)+1))
+	rest, err := io.ReadAll(io.LimitReader(body, int64(guava.MaxTrailerSize)+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading: %w", err)
 	}
 	if len(rest) > 0 {
-		if err := sum.CheckTrailer("replica", rest); err != nil {
+		if _, err := sum.CheckTrailer("replica", header, rest); err != nil {
 			return nil, err
 		}
 	}

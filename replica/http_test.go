@@ -114,6 +114,12 @@ func TestHTTPAnswers(t *testing.T) {
 	sealed, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Greater(t, len(sealed), len(good))
+	info := bloom.Info{N: 100, P: 0.01, Comment: strings.Repeat("c", 4096), Hash: strings.Repeat("h", 255)}
+	require.NoError(t, filterOf(t, 1024, 5, "new").SaveFileInfo(path, info))
+	told, err := os.ReadFile(path)
+	require.NoError(t, err)
+	brokenInfo := bytes.Clone(told)
+	brokenInfo[len(good)+1000] ^= 1
 	broken := bytes.Clone(sealed)
 	broken[100] ^= 1
 	badSum := zip(t, good)
@@ -134,6 +140,10 @@ func TestHTTPAnswers(t *testing.T) {
 		{"full, gzipped", 200, zipped, zip(t, good), ""},
 		{"full of other size", 200, headers{"ETag": `W/"2"`}, other, ""},
 		{"file with a trailer", 200, headers{"ETag": `"2"`}, sealed, ""},
+		{"file with an Info", 200, headers{"ETag": `"2"`}, told, ""},
+		{"file with an Info, gzipped", 200, zipped, zip(t, told), ""},
+		{"file with an Info, damaged", 200, headers{"ETag": `"2"`}, brokenInfo, "checksum of the info"},
+		{"file with an Info, longer", 200, headers{"ETag": `"2"`}, append(told[:len(told):len(told)], told...), "followed by"},
 		{"file with a trailer, damaged", 200, headers{"ETag": `"2"`}, broken, "checksum is"},
 		{"file with a trailer, cut", 200, headers{"ETag": `"2"`}, sealed[:len(sealed)-1], "followed by"},
 		{"more than a filter", 200, headers{"ETag": `"2"`}, append(good[:len(good):len(good)], good...), "followed by"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 )
 
 // ErrFormat is exported as bloom.ErrFormat.
@@ -43,6 +44,15 @@ type mismatchError string
 func (e mismatchError) Error() string { return string(e) }
 
 func (e mismatchError) Unwrap() error { return ErrMismatch }
+
+// In returns err with the path of the file that it is about, unless err names it.
+func In(path string, err error) error {
+	var names *fs.PathError
+	if errors.As(err, &names) {
+		return err
+	}
+	return fmt.Errorf("%w (in %s)", err, path)
+}
 
 // ReadError returns the error for a reader that failed: one that ended too early
 // gave bytes of the wrong format, any other error is the reader's own.

@@ -37,10 +37,10 @@ func (k *Kind) LoadFile(path string, into io.ReaderFrom) error {
 		return fmt.Errorf("%s: loading: %w", k.Package, err)
 	}
 	if _, err := into.ReadFrom(r); err != nil {
-		return fmt.Errorf("%w (in %s)", err, path)
+		return format.In(path, err)
 	}
 	if r.Len() > 0 {
-		return fmt.Errorf("%w (in %s)", format.Errorf(k.Package, "%d bytes too many", r.Len()), path)
+		return format.In(path, format.Errorf(k.Package, "%d bytes too many", r.Len()))
 	}
 	return nil
 }
@@ -86,14 +86,14 @@ func (k *Kind) MapFile(path string, check Check) (data []byte, params []uint64, 
 	}
 	_, params, n, err := k.Header(file, check)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w (in %s)", err, path)
+		return nil, nil, format.In(path, err)
 	}
 	size := Size(len(params), n)
 	switch {
 	case info.Size() < size:
-		return nil, nil, fmt.Errorf("%w (in %s)", format.Errorf(k.Package, "truncated: %d bytes, not %d", info.Size(), size), path)
+		return nil, nil, format.In(path, format.Errorf(k.Package, "truncated: %d bytes, not %d", info.Size(), size))
 	case info.Size() > size:
-		return nil, nil, fmt.Errorf("%w (in %s)", format.Errorf(k.Package, "%d bytes too many", info.Size()-size), path)
+		return nil, nil, format.In(path, format.Errorf(k.Package, "%d bytes too many", info.Size()-size))
 	case size > maxInt:
 		return nil, nil, fmt.Errorf("%s: file of %d bytes is larger than the address space", k.Package, size)
 	}

@@ -8,7 +8,6 @@ package guava
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 
@@ -78,69 +77,6 @@ func ReadHeader(pkg string, r io.Reader) (h Header, n int, err error) {
 	}
 	h, err = ParseHeader(pkg, data[:])
 	return h, n, err
-}
-
-// A file is Guava's binary form, which is all that Java reads, and a trailer:
-//
-//	5 bytes  "bloom"
-//	1 byte   version, 1
-//	4 bytes  CRC-32C of everything before, big-endian
-//
-// The trailer is no multiple of 8 bytes long, so that no damaged word count can
-// make a filter of a trailer: the length tells whether there is one.
-const (
-	trailerMagic = "bloom\x01"
-	TrailerSize  = len(trailerMagic) + crc32.Size
-)
-
-// Sum is the checksum of what is written to it.
-type Sum uint32
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// Write never fails.
-func (s *Sum) Write(p []byte) (int, error) {
-	*s = Sum(crc32.Update(uint32(*s), castagnoli, p))
-	return len(p), nil
-}
-
-// Trailer returns the trailer of a binary form that s has seen.
-func (s Sum) Trailer() []byte {
-	s.Write([]byte(trailerMagic))
-	return binary.BigEndian.AppendUint32([]byte(trailerMagic), uint32(s))
-}
-
-// CheckTrailer returns an error unless trailer is the one of a binary form that s
-// has seen.
-func (s Sum) CheckTrailer(pkg string, trailer []byte) error {
-	if err := CheckMagic(pkg, trailer); err != nil {
-		return err
-	}
-	if want := s.Trailer(); string(trailer) != string(want) {
-		return format.Errorf(pkg, "checksum is %x, should be %x", trailer[len(trailerMagic):], want[len(trailerMagic):])
-	}
-	return nil
-}
-
-// CheckMagic returns an error unless trailer is the trailer of some binary form.
-func CheckMagic(pkg string, trailer []byte) error {
-	if len(trailer) != TrailerSize || string(trailer[:len(trailerMagic)]) != trailerMagic {
-		return format.Errorf(pkg, "the filter is followed by % x", trailer)
-	}
-	return nil
-}
-
-// CheckSize returns an error unless size is the length in bytes of h's binary
-// form, or of that and a trailer. It reports which.
-func (h Header) CheckSize(pkg string, size int64) (trailer bool, err error) {
-	switch size - h.Size() {
-	case 0:
-		return false, nil
-	case int64(TrailerSize):
-		return true, nil
-	}
-	return false, format.Errorf(pkg, "%d words make %d bytes, or %d with a trailer, but there are %d",
-		h.Words, h.Size(), h.Size()+int64(TrailerSize), size)
 }
 
 // String names the parameters.

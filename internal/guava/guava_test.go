@@ -42,34 +42,3 @@ func TestParseHeaderErrors(t *testing.T) {
 	_, err := ParseHeader("bloom", nil)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
-
-func TestTrailer(t *testing.T) {
-	var sum Sum
-	sum.Write([]byte("12345"))
-	sum.Write([]byte("6789"))
-	trailer := sum.Trailer()
-	// CRC-32C of "123456789bloom\x01".
-	require.Equal(t, "bloom\x01", string(trailer[:6]))
-	require.Len(t, trailer, TrailerSize)
-	require.NoError(t, sum.CheckTrailer("bloom", trailer))
-	for i := range 8 * len(trailer) {
-		bad := append([]byte(nil), trailer...)
-		bad[i/8] ^= 1 << (i % 8)
-		require.ErrorIs(t, sum.CheckTrailer("bloom", bad), format.ErrFormat)
-	}
-	require.ErrorIs(t, sum.CheckTrailer("bloom", trailer[:9]), format.ErrFormat)
-}
-
-func TestCheckSize(t *testing.T) {
-	h := Header{1, 3, 2}
-	trailer, err := h.CheckSize("bloom", 22)
-	require.NoError(t, err)
-	require.False(t, trailer)
-	trailer, err = h.CheckSize("bloom", 32)
-	require.NoError(t, err)
-	require.True(t, trailer)
-	for _, size := range []int64{6, 14, 21, 23, 30, 31, 33} {
-		_, err = h.CheckSize("bloom", size)
-		require.ErrorIs(t, err, format.ErrFormat, size)
-	}
-}
