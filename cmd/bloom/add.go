@@ -8,12 +8,13 @@ import (
 
 func addCommand() *cobra.Command {
 	var input inputFlags
+	var file holder
 	c := &cobra.Command{
 		Use:   "add FILE [file ...]",
 		Short: "add lines to a filter",
 		Long: `add adds all lines of its input to the filter FILE, of any type. The file is replaced
-once all lines are in; before, and after an error, it is as it was. Only one add may change
-a file at a time.`,
+once all lines are in; before, and after an error, it is as it was. If another bloom
+changes the file, add waits for its end.`,
 		Example: `  printf 'apple\n' | bloom build -n 1000 -o fruit.bloom && printf 'banana\n' | bloom add fruit.bloom`,
 		Args:    need(1, -1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -21,15 +22,17 @@ a file at a time.`,
 			if err != nil {
 				return err
 			}
+			release, err := file.hold(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer release()
 			f, err := load(args[0])
 			if err != nil {
 				return err
 			}
 			if f.compressed {
 				return fmt.Errorf("%s %w", args[0], errCompressed)
-			}
-			if err := writable(args[0]); err != nil {
-				return err
 			}
 			cfg.Sum = sum(f)
 			if err := addLines(c.Context(), cfg, f.filter, 0); err != nil {
@@ -38,6 +41,7 @@ a file at a time.`,
 			return f.SaveFile(args[0])
 		},
 	}
+	file.add(c.Flags())
 	input.add(c.Flags())
 	return c
 }

@@ -33,6 +33,7 @@ func buildCommand() *cobra.Command {
 	var size filterFlags
 	var input inputFlags
 	var out, kind string
+	var file holder
 	c := &cobra.Command{
 		Use:   "build [-n N] [-p P] [-type T] -o FILE [file ...]",
 		Short: "make a filter of all lines",
@@ -64,9 +65,11 @@ programs can remove keys; and dcso, for DCSO's bloom. growing needs no -n, and i
 			if err != nil {
 				return usageError{err}
 			}
-			if err := writable(out); err != nil {
+			release, err := file.hold(c.Context(), out)
+			if err != nil {
 				return err
 			}
+			defer release()
 			cfg.Sum = sum(f)
 			if size.n > 0 || kind == "growing" {
 				err = addLines(c.Context(), cfg, f, uint64(size.n))
@@ -80,6 +83,7 @@ programs can remove keys; and dcso, for DCSO's bloom. growing needs no -n, and i
 		},
 	}
 	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)
+	file.add(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
 	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")
 	input.add(c.Flags())

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -24,6 +23,7 @@ func dedupeCommand() *cobra.Command {
 	var size filterFlags
 	var input inputFlags
 	var state string
+	var file holder
 	var every time.Duration
 	c := &cobra.Command{
 		Use:   "dedupe [-n N] [-p P] [-state FILE] [file ...]",
@@ -38,7 +38,7 @@ times as much.
 With -state it also leaves out the lines that were written by earlier runs with the same
 file. FILE holds exactly the lines that were written: it is saved at the end, now and then
 before, at Ctrl-C and SIGTERM, and after an error in the input. It may be a filter of any
-type, such as one that build made. Only one dedupe may use it at a time.`,
+type, such as one that build made. If another bloom changes it, dedupe waits for its end.`,
 		Example: `  printf 'b\na\nb\n' | bloom dedupe
   bloom dedupe -n 10M -p 1e-9 urls-*.txt.zst > urls.txt
   tail -f access.log | bloom dedupe -state seen.bloom`,
@@ -48,6 +48,13 @@ type, such as one that build made. Only one dedupe may use it at a time.`,
 				return err
 			}
 			d := &deduper{p: size.p, total: totalSize(args), state: state, every: every, saved: time.Now()}
+			if state != "" {
+				release, err := file.hold(c.Context(), state)
+				if err != nil {
+					return err
+				}
+				defer release()
+			}
 			if err := d.open(c, size); err != nil {
 				return err
 			}
@@ -57,6 +64,7 @@ type, such as one that build made. Only one dedupe may use it at a time.`,
 	size.add(c.Flags(), "different lines to expect, those in the state file included; without it the filter grows", "rate of new lines left out by mistake", 1e-6)
 	c.Flags().StringVar(&state, "state", "", "`FILE` that remembers lines from run to run; made if it is missing")
 	c.Flags().DurationVar(&every, "save-every", time.Minute, "how long lines may wait until the state file is saved")
+	file.add(c.Flags())
 	input.add(c.Flags())
 	return c
 }
@@ -83,7 +91,7 @@ type deduper struct {
 	progress *progress
 }
 
-// open makes or loads the filter, and finds out whether it can be saved.
+// open makes or loads the filter.
 func (d *deduper) open(c *cobra.Command, size filterFlags) error {
 	var fresh filter
 	var err error
@@ -119,7 +127,7 @@ func (d *deduper) open(c *cobra.Command, size filterFlags) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return writable(d.state)
+	return nil
 }
 
 // sameSize returns an error if -n or -p were given and make a filter of another size
@@ -145,22 +153,6 @@ func sameSize(c *cobra.Command, old *loaded, fresh filter, path string) error {
 		return fmt.Errorf("%s holds a %s of another size or rate than -n and -p make; leave both out to go on with it", path, old.kind.name)
 	}
 	return nil
-}
-
-// writable returns an error unless a file can be saved at path. It is better known
-// now than when all input has been read.
-func writable(path string) error {
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode()&(fs.ModeType&^fs.ModeSymlink) != 0 {
-		return fmt.Errorf("%s is no regular file", path)
-	}
-	dir, base := filepath.Split(path)
-	file, err := os.CreateTemp(filepath.Clean(dir+"."), "."+base[:min(len(base), 200)]+".bloom-tmp-*")
-	if err != nil {
-		return err
-	}
-	file.Close()
-	return os.Remove(file.Name())
 }
 
 func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {

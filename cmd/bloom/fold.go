@@ -12,6 +12,7 @@ import (
 
 func foldCommand() *cobra.Command {
 	var out string
+	var file holder
 	var d int
 	var p float64
 	c := &cobra.Command{
@@ -34,9 +35,11 @@ With -p, D is the largest that leaves the rate at P or below.`,
 			if byRate && !(p > 0 && p < 1) {
 				return usageError{fmt.Errorf("p = %v is outside (0, 1)", p)}
 			}
-			if err := writable(out); err != nil {
+			release, err := file.hold(c.Context(), out)
+			if err != nil {
 				return err
 			}
+			defer release()
 			f, err := load(args[0])
 			if err != nil {
 				return err
@@ -55,6 +58,7 @@ With -p, D is the largest that leaves the rate at P or below.`,
 	}
 	c.Flags().IntVarP(&d, "divisor", "d", 0, "how many times smaller")
 	c.Flags().Float64VarP(&p, "rate", "p", 0, "largest rate of other lines that are reported")
+	file.add(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
 	return c
 }

@@ -72,10 +72,22 @@ func main() {
 		}
 		cancel()
 	}()
+	// A write to a closed pipe returns an error, so that nothing is left beside files.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
 	root := newRoot()
 	root.SetArgs(longFlags(root, os.Args[1:]))
 	command, err := root.ExecuteContextC(ctx)
+	if errors.Is(err, syscall.EPIPE) {
+		endByPipe()
+	}
 	os.Exit(status(command.Name(), err, int(caught.Load())))
+}
+
+// endByPipe ends the process as a write to a closed pipe does, where it does.
+func endByPipe() {
+	signal.Reset(syscall.SIGPIPE)
+	os.Stdout.WriteString("\n")
 }
 
 // status shows err and returns the exit status.

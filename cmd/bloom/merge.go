@@ -13,6 +13,7 @@ import (
 
 func mergeCommand() *cobra.Command {
 	var out string
+	var file holder
 	c := &cobra.Command{
 		Use:   "merge -o FILE FILE ...",
 		Short: "make the union of filters",
@@ -24,9 +25,11 @@ and size: made with the same -type, -n and -p. The output may be one of them.`,
 			if err := required(c, "output", "-o FILE"); err != nil {
 				return err
 			}
-			if err := writable(out); err != nil {
+			release, err := file.hold(c.Context(), out)
+			if err != nil {
 				return err
 			}
+			defer release()
 			union, err := load(args[0])
 			if err != nil {
 				return err
@@ -46,6 +49,7 @@ and size: made with the same -type, -n and -p. The output may be one of them.`,
 			return union.SaveFile(out)
 		},
 	}
+	file.add(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
 	return c
 }

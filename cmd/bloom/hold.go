@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/spf13/pflag"
+)
+
+// A holder keeps a file for one writer at a time.
+type holder struct{ wait time.Duration }
+
+func (h *holder) add(flags *pflag.FlagSet) {
+	flags.DurationVar(&h.wait, "wait", time.Minute, "how long to wait for another bloom that changes the file")
+}
+
+// hold makes this process the only bloom that changes the file at path, until it calls
+// release. It waits for another one, and says so. It returns an error if the other one
+// takes too long, or if no file can be saved at path.
+//
+// The file itself cannot be locked, because each save replaces it. So an empty file
+// beside it is. The system unlocks that file when a process ends in any way. One that
+// was killed leaves the file behind, for the next one to take and remove.
+func (h *holder) hold(ctx context.Context, path string) (release func(), err error) {
+	if err := writable(path); err != nil {
+		return nil, err
+	}
+	beside := beside(path, "bloom-lock")
+	lock := flock.New(beside, flock.SetPermissions(0o666))
+	told := time.AfterFunc(time.Second, func() {
+		fmt.Fprintf(os.Stderr, "bloom: waiting for another bloom that changes %s\n", path)
+	})
+	defer told.Stop()
+	for start := time.Now(); ; {
+		ok, err := lock.TryLock()
+		switch {
+		case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
+			os.Remove(beside)
+			return func() {}, nil // some network file systems have no locks
+		case err != nil && runtime.GOOS != "windows": // where a file that is being removed cannot be opened
+			return nil, err
+		case ok && isAt(lock, beside):
+			return func() { unlock(lock, beside) }, nil
+		case ok: // it has been removed since it was opened
+			lock.Unlock()
+		}
+		if time.Since(start) >= h.wait {
+			return nil, fmt.Errorf("%s is in use: another bloom changes it, and has not ended in %v (-wait)", path, h.wait)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// isAt reports whether the locked file is the one at path.
+func isAt(lock *flock.Flock, path string) bool {
+	mine, err := lock.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(path)
+	return err == nil && os.SameFile(mine, there)
+}
+
+// unlock removes the file while it is locked, so that nobody else's is removed. Windows
+// removes no open file, and so no one else's either.
+func unlock(lock *flock.Flock, path string) {
+	if runtime.GOOS == "windows" {
+		lock.Unlock()
+		os.Remove(path)
+		return
+	}
+	os.Remove(path)
+	lock.Unlock()
+}
+
+// beside returns the path of a hidden file in the same directory.
+func beside(path, suffix string) string {
+	dir, base := filepath.Split(path)
+	return filepath.Join(dir, "."+base[:min(len(base), 200)]+"."+suffix)
+}
+
+// writable returns an error unless a file can be saved at path. It is better known
+// now than when all input has been read.
+func writable(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode()&(fs.ModeType&^fs.ModeSymlink) != 0 {
+		return fmt.Errorf("%s is no regular file", path)
+	}
+	temporary := beside(path, "bloom-tmp-*")
+	file, err := os.CreateTemp(filepath.Dir(temporary), filepath.Base(temporary))
+	if err != nil {
+		return err
+	}
+	file.Close()
+	return os.Remove(file.Name())
+}
