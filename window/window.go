@@ -116,7 +116,8 @@ type Config struct {
 	// While the time that Now tells stands still, nothing expires. Where it steps
 	// back, it counts as standing still until it has caught up. Where it leaps,
 	// all that has expired is forgotten at once. Time further than 292 years from
-	// the making of the Filter stands still.
+	// the making of the Filter stands still. The zero Time, which Now may tell before
+	// a first event, counts as the beginning of 1970 then.
 	Now func() time.Time
 }
 
@@ -135,13 +136,16 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := c.Now
-	if now == nil {
-		now = time.Now
+	epoch := time.Now()
+	if c.Now != nil {
+		epoch = c.Now()
+	}
+	if epoch.IsZero() { // from which today is too far
+		epoch = time.Unix(0, 0)
 	}
 	f := &Filter{layout: l, capacity: c.Capacity, fpr: c.FPR, curve: curve}
 	f.clock.now = c.Now
-	f.clock.set(uint64(c.Span), uint64(c.Generations), now(), 0)
+	f.clock.set(uint64(c.Span), uint64(c.Generations), epoch, 0)
 	f.setArray(memory.Words(int(l.blockCount*l.words())), 0)
 	return f, nil
 }

@@ -194,6 +194,22 @@ func TestOneIsNew(t *testing.T) {
 	require.EqualValues(t, len(keys), added.Load())
 }
 
+// TestNoEventYet: a Now of the caller's tells the zero Time until there is an event, and
+// the time of the newest event then.
+func TestNoEventYet(t *testing.T) {
+	var newest time.Time
+	f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-6, Span: time.Hour, Now: func() time.Time { return newest }}))
+	require.False(t, f.ContainsString("key"))
+	for _, at := range []string{"1999-12-31T23:59:00Z", "2026-05-01T10:00:00Z"} {
+		newest = bloom.Must(time.Parse(time.RFC3339, at))
+		require.True(t, f.AddString("key"), at)
+		newest = newest.Add(time.Hour)
+		require.False(t, f.AddString("key"), at)
+		newest = newest.Add(time.Hour + time.Hour/15)
+		require.False(t, f.ContainsString("key"), at)
+	}
+}
+
 func TestZero(t *testing.T) {
 	var f Filter
 	assert.False(t, f.Contains(nil))
