@@ -1,6 +1,7 @@
 package bloom_test
 
 import (
+	_ "embed"
 	"encoding/binary"
 	"encoding/json"
 	"expvar"
@@ -204,6 +205,44 @@ func ExampleSum_funnel() {
 	// false
 }
 
+// A consumer of a message broker gets each message at least once, and handles it once. It
+// handles a message before it adds its key, and saves the filter before it tells the
+// broker how far it has come. After a crash the broker sends again what came after that.
+// Of these messages, those that were handled before the last save are dropped, and those
+// that were handled after it are handled twice. One in a million new ones is dropped as
+// if it had been handled.
+func ExampleLoadOrNew() {
+	dir := bloom.Must(os.MkdirTemp("", ""))
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "handled.bloom")
+
+	topic := []string{"a", "b", "a", "c", "b", "d"} // the broker's
+	consume := func(from, to int) error {
+		handled, err := bloom.LoadOrNew(path, 1_000_000, 1e-6)
+		if err != nil {
+			return err
+		}
+		for _, id := range topic[from:to] {
+			if !handled.ContainsString(id) {
+				fmt.Println("handle", id)
+				handled.AddString(id)
+			}
+		}
+		return handled.SaveFile(path)
+	}
+	fmt.Println(consume(0, 3))
+	fmt.Println(consume(3, 5), "and killed before the broker is told")
+	fmt.Println(consume(3, 6))
+	// Output:
+	// handle a
+	// handle b
+	// <nil>
+	// handle c
+	// <nil> and killed before the broker is told
+	// handle d
+	// <nil>
+}
+
 // A file says what it was made for, and how its keys were hashed. Who loads it can check
 // that before a look-up that would find nothing.
 func ExampleFilter_SaveFileInfo() {
@@ -226,6 +265,23 @@ func ExampleFilter_SaveFileInfo() {
 	// Output:
 	// <nil>
 	// orders of 2026 true
+}
+
+//go:embed testdata/v2.bloom
+var numbers []byte
+
+// A file is part of the program, by a line above the variable:
+//
+//	//go:embed testdata/v2.bloom
+//	var numbers []byte
+func ExampleNewView() {
+	view, err := bloom.NewView(numbers)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(view.Info().Comment, view.ContainsString("999"), view.ContainsString("-1"))
+	// Output: 0 to 999, in decimal true false
 }
 
 // A server swaps the file that it looks keys up in for a newer one. Look-ups hold a

@@ -2,6 +2,7 @@ package keyed_test
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/seed79a3ff49/bloom"
@@ -38,4 +39,22 @@ func Example() {
 	// SipHash finds what was added: true
 	// <nil>
 	// keyed: the filter was not marked with this secret
+}
+
+// A key of several strings has the length of each before it. Without the lengths
+// ("ab", "c") and ("a", "bc") are one key, and who chooses keys finds such pairs.
+func ExampleHasher_Sum_fields() {
+	h := bloom.Must(keyed.New([]byte("0123456789abcdef")))
+	sum := func(tenant, user string) bloom.Hash {
+		key := make([]byte, 0, 64)
+		for _, field := range []string{tenant, user} {
+			key = binary.AppendUvarint(key, uint64(len(field)))
+			key = append(key, field...)
+		}
+		return h.Sum(key)
+	}
+	f := bloom.Must(bloom.New(1000, 1e-6))
+	f.AddHash(sum("ab", "c"))
+	fmt.Println(f.ContainsHash(sum("ab", "c")), f.ContainsHash(sum("a", "bc")))
+	// Output: true false
 }
