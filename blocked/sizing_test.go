@@ -144,6 +144,22 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestFormula holds the model of one line to a closed form. In a block of j lines, a bit
+// of a word is set with probability 1-(31/32)^j, and one bit in each of the eight words
+// with the eighth power of that. Multiplied out, the power is a sum of terms x^j. The
+// mean of x^j over a Poisson-distributed j is e^(mean (x-1)).
+func TestFormula(t *testing.T) {
+	for _, mean := range []float64{5, 16, 24.5, 40, 100} {
+		sum, choose := 0.0, 1.0 // 8 over i, with its sign
+		for i := 0.0; i <= 8; i++ {
+			sum += choose * math.Exp(mean*(math.Pow(31.0/32, i)-1))
+			choose *= -(8 - i) / (i + 1)
+		}
+		const blocks = 1e6
+		require.InEpsilon(t, sum+mean/(1<<32), rate(uint64(mean*blocks), blocks, 1), 1e-8, "mean = %v", mean)
+	}
+}
+
 // TestModel holds rate to filters that are as the model has them, with a
 // Poisson-distributed number of lines in each of a few blocks. There the lines of a key
 // often share one.
