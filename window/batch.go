@@ -1,8 +1,6 @@
 package window
 
 import (
-	"math/bits"
-
 	"github.com/seed79a3ff49/bloom"
 )
 
@@ -43,7 +41,7 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 // keys keeps the processor from reading ahead by itself.
 func (f *Filter) fetch(hs []bloom.Hash, i int) {
 	if i += ahead; i < len(hs) && len(f.array) >= fetchFrom {
-		block, x := bits.Mul64(hs[i].H1, uint64(len(f.blocks)))
-		prefetch(&f.wordsOf(block)[0], x, hs[i].H2, f.curve, f.lanes, 32+6-uint64(f.laneBits), f.k/2)
+		_, words, x := f.find(hs[i])
+		prefetch(&words[0], x, hs[i].H2, f.curve, uint64(len(words))*64, f.k/2)
 	}
 }

@@ -85,7 +85,7 @@ func BenchmarkWorstAdd(b *testing.B) {
 					key++
 					h := bloom.SumUint64(key)
 					block, _ := bits.Mul64(h.H1, uint64(len(w.blocks)))
-					stale := w.blocks[block].gen < g
+					stale := w.blocks[block].gen.Load() < g
 					start := time.Now()
 					w.AddHash(h)
 					if took := time.Since(start); stale {

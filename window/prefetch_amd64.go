@@ -3,4 +3,4 @@
 package window
 
 //go:noescape
-func prefetch(words *uint64, x, step, curve, lanes, shift uint64, pairs int)
+func prefetch(words *uint64, x, step, curve, size uint64, pairs int)

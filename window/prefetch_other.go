@@ -3,4 +3,4 @@
 package window
 
 // prefetch does nothing: the memory is read when it is needed.
-func prefetch(words *uint64, x, step, curve, lanes, shift uint64, pairs int) {}
+func prefetch(words *uint64, x, step, curve, size uint64, pairs int) {}

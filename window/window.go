@@ -62,6 +62,7 @@ import (
 	"math"
 	"math/bits"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
@@ -70,7 +71,8 @@ import (
 )
 
 // Filter remembers keys for a span of time. It is safe for use by many goroutines
-// at once, except for decoding, which needs the Filter to itself.
+// at once, except for decoding, which needs the Filter to itself. Look-ups take no lock,
+// but for the first in a block after a generation's end. Add takes its block's lock.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
@@ -87,11 +89,13 @@ type Filter struct {
 
 type mark = nocopy.Mark
 
-// block guards a block's words. Bits of generations that are not live in gen are
-// zero.
+// block is the state of a block's words. Bits of generations that are not live in gen
+// are zero. Whoever writes gen or words holds the lock. A look-up holds none, and loads
+// them atomically, gen first. gen changes after the words were cleared for it: who finds
+// the new gen finds nothing that has expired.
 type block struct {
 	sync.Mutex
-	gen uint64
+	gen atomic.Uint64
 }
 
 // Config configures a Filter.
@@ -176,22 +180,14 @@ func (f *Filter) setArray(array []uint64, g uint64) {
 	f.array = array
 	f.blocks = make([]block, f.blockCount)
 	for i := range f.blocks {
-		f.blocks[i].gen = g
+		f.blocks[i].gen.Store(g)
 	}
 }
 
-// enter locks h's block, forgets what has expired there, and returns it with its
-// words and the state of the generator of positions. The caller unlocks it.
-func (f *Filter) enter(h bloom.Hash) (b *block, words []uint64, x uint64) {
-	g := f.clock.generation()
+// find returns h's block, its words, and the state of the generator of positions.
+func (f *Filter) find(h bloom.Hash) (b *block, words []uint64, x uint64) {
 	i, x := bits.Mul64(h.H1, uint64(len(f.blocks)))
-	b = &f.blocks[i]
-	words = f.wordsOf(i)
-	b.Lock()
-	if b.gen < g {
-		f.expire(b, words, g)
-	}
-	return b, words, x
+	return &f.blocks[i], f.wordsOf(i), x
 }
 
 // wordsOf returns the words of block i.
@@ -200,16 +196,20 @@ func (f *Filter) wordsOf(i uint64) []uint64 {
 	return f.array[i*n:][:n]
 }
 
-// expire moves a locked block on to generation g.
+// expire moves a locked block on to generation g, if it is in an earlier one.
 func (f *Filter) expire(b *block, words []uint64, g uint64) {
+	gen := b.gen.Load()
+	if gen >= g {
+		return
+	}
 	var live uint64
-	if g-b.gen <= f.clock.gens {
-		live = f.columns(g-f.clock.gens, b.gen)
+	if g-gen <= f.clock.gens {
+		live = f.columns(g-f.clock.gens, gen)
 	}
-	b.gen = g
-	for i := range words {
-		words[i] &= live
+	for i, word := range words {
+		memory.Store(&words[i], word&live)
 	}
+	b.gen.Store(g)
 }
 
 // columns returns a word with the bits of generations from to to, at most
@@ -243,11 +243,14 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
 	}
-	b, words, x := f.enter(h)
+	g := f.clock.generation()
+	b, words, x := f.find(h)
+	b.Lock()
+	f.expire(b, words, g)
 	// A block has width bits. Those of a bit's place in its word that lane selects are
 	// where the bit's lane begins.
-	width, lane := f.lanes<<f.laneBits, uint64(64)-1<<f.laneBits
-	bit := uint64(1) << (b.gen &^ lane & 63)
+	width, lane := uint64(len(words))*64, uint64(64)-1<<f.laneBits
+	bit := uint64(1) << (b.gen.Load() &^ lane & 63)
 	seen := ^uint64(0)
 	step := h.H2
 	for i := f.k; i > 0; i -= 2 {
@@ -262,10 +265,10 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		step += f.curve
 		word := &words[p>>6]
 		seen &= *word >> (p & lane & 63)
-		*word |= bit << (p & lane & 63)
+		memory.Store(word, *word|bit<<(p&lane&63))
 		word = &words[q>>6]
 		seen &= *word >> (q & lane & 63)
-		*word |= bit << (q & lane & 63)
+		memory.Store(word, *word|bit<<(q&lane&63))
 	}
 	b.Unlock()
 	return seen<<(lane&63) == 0
@@ -284,18 +287,28 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	if f.k == 0 {
 		return false
 	}
-	b, words, x := f.enter(h)
-	width, lane := f.lanes<<f.laneBits, uint64(64)-1<<f.laneBits
+	g := f.clock.generation()
+	b, words, x := f.find(h)
+	if b.gen.Load() < g {
+		b.Lock()
+		f.expire(b, words, g)
+		b.Unlock()
+	}
+	width, lane := uint64(len(words))*64, uint64(64)-1<<f.laneBits
 	seen := ^uint64(0)
 	step := h.H2
 	for i := f.k; i > 0; i -= 2 {
+		// By half time, most absent keys are known to be absent. Asking each time
+		// would keep the processor from reading ahead.
+		if 2*i <= f.k && seen<<(lane&63) == 0 {
+			return false
+		}
 		p, q := uint64(uint32(x))*width>>32, x>>32*width>>32
 		x += step
 		step += f.curve
-		seen &= words[p>>6] >> (p & lane & 63)
-		seen &= words[q>>6] >> (q & lane & 63)
+		seen &= atomic.LoadUint64(&words[p>>6]) >> (p & lane & 63)
+		seen &= atomic.LoadUint64(&words[q>>6]) >> (q & lane & 63)
 	}
-	b.Unlock()
 	return seen<<(lane&63) != 0
 }
 
@@ -334,11 +347,9 @@ func (f *Filter) FPR() float64 {
 func (f *Filter) lockAt(i, g uint64) (live uint64) {
 	b := &f.blocks[i]
 	b.Lock()
-	if b.gen < g {
-		f.expire(b, f.wordsOf(i), g)
-	}
-	if b.gen-g <= f.clock.gens {
-		live = f.columns(b.gen-f.clock.gens, g)
+	f.expire(b, f.wordsOf(i), g)
+	if gen := b.gen.Load(); gen-g <= f.clock.gens {
+		live = f.columns(gen-f.clock.gens, g)
 	}
 	return live
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -233,4 +234,53 @@ func TestAllocs(t *testing.T) {
 		f.ContainsString(text)
 		f.ContainsHash(h)
 	}))
+}
+
+// TestLookUpsMeanwhile looks keys up while others are added and generations end.
+func TestLookUpsMeanwhile(t *testing.T) {
+	const span, generations, rounds = time.Hour, 63, 500
+	var hand testkit.Clock
+	f := bloom.Must(New(Config{Capacity: 15000, FPR: 1e-9, Span: span, Generations: generations, Now: hand.Now}))
+	require.Len(t, f.blocks, 1)
+	var added atomic.Uint64 // keys below are there
+	var looking sync.WaitGroup
+	for range 2 {
+		looking.Add(1)
+		go func() {
+			defer looking.Done()
+			for n := uint64(0); n < rounds; n = added.Load() {
+				// A key lives for 63 rounds at least, of which some may pass meanwhile.
+				if n > 0 && !f.ContainsHash(bloom.SumUint64(n-1)) && added.Load() < n+generations {
+					t.Errorf("key %d is missing", n-1)
+				}
+			}
+		}()
+	}
+	for i := range uint64(rounds) {
+		f.AddHash(bloom.SumUint64(i))
+		added.Store(i + 1)
+		hand.Advance(span/generations + 1)
+	}
+	looking.Wait()
+
+	// Goroutines that find a key's end together all find it.
+	for range 1000 {
+		f.AddString("key")
+		var gone atomic.Bool
+		for range 2 {
+			looking.Add(1)
+			go func() {
+				defer looking.Done()
+				for !gone.Load() {
+					runtime.Gosched()
+				}
+				if f.ContainsString("key") {
+					t.Error("the key has expired")
+				}
+			}()
+		}
+		hand.Advance(span + span/generations + 2)
+		gone.Store(true)
+		looking.Wait()
+	}
 }

@@ -1,0 +1,8 @@
+//go:build race
+
+package memory
+
+import "sync/atomic"
+
+// Store is described in store.go.
+func Store(word *uint64, w uint64) { atomic.StoreUint64(word, w) }
