@@ -14,11 +14,12 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/growing"
+	trailer "github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // makers make the filters that have a size.
 var makers = map[string]func(n uint64, p float64) (filter, error){
-	"guava":    maker(bloom.New),
+	"guava":    maker(newGuava),
 	"blocked":  maker(blocked.New),
 	"counting": maker(counting.New),
 	"dcso":     maker(dcso.New),
@@ -32,7 +33,7 @@ func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64
 func buildCommand() *cobra.Command {
 	var size filterFlags
 	var input inputFlags
-	var out, kind string
+	var out, kind, comment string
 	var file holder
 	c := &cobra.Command{
 		Use:   "build [-n N] [-p P] [-type T] -o FILE [file ...]",
@@ -46,7 +47,10 @@ the end.
 
 The types are guava, which Java's Guava and Go's bloom.LoadFile read; blocked, which is
 faster; growing, to which any number of lines can be added later; counting, from which Go
-programs can remove keys; and dcso, for DCSO's bloom. growing needs no -n, and is slower.`,
+programs can remove keys; and dcso, for DCSO's bloom. growing needs no -n, and is slower.
+
+A file of type guava also tells -n, -p, how keys were made of lines, and -comment. bloom
+info shows them.`,
 		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom
   bloom build -n 1e9 -p 1e-6 -hex -f 1 -sep : -o ntlm.bloom pwned-*.txt.gz`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -60,6 +64,12 @@ programs can remove keys; and dcso, for DCSO's bloom. growing needs no -n, and i
 			mk, ok := makers[kind]
 			if !ok {
 				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting and dcso", kind)}
+			}
+			if comment != "" && kind != "guava" {
+				return usageError{fmt.Errorf("-comment needs -type guava: other files hold none")}
+			}
+			if err := (trailer.Info{Comment: comment}).Check(); err != nil {
+				return usageError{err}
 			}
 			f, err := mk(max(uint64(size.n), 1), size.p)
 			if err != nil {
@@ -79,6 +89,9 @@ programs can remove keys; and dcso, for DCSO's bloom. growing needs no -n, and i
 			if err != nil {
 				return err
 			}
+			if f, ok := f.(*guavaFile); ok {
+				f.info.Hash, f.info.Comment = cfg.Key.Hash(), comment
+			}
 			return f.SaveFile(out)
 		},
 	}
@@ -86,6 +99,7 @@ programs can remove keys; and dcso, for DCSO's bloom. growing needs no -n, and i
 	file.add(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
 	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")
+	c.Flags().StringVar(&comment, "comment", "", "`text` that the file tells, with -type guava")
 	input.add(c.Flags())
 	return c
 }

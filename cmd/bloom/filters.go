@@ -50,7 +50,7 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{"bloom.Filter", isGuava, loader(bloom.LoadFile), reader[bloom.Filter]},
+	{"bloom.Filter", isGuava, loadGuava, readGuava},
 	framed("blocked.Filter", blocked.LoadFile, reader[blocked.Filter]),
 	framed("counting.Filter", counting.LoadFile, reader[counting.Filter]),
 	framed("growing.Filter", growing.LoadFile, reader[growing.Filter]),
@@ -61,6 +61,34 @@ var kinds = []kind{
 
 // isGuava reports whether head begins with a strategy and a number of hashes.
 func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
+
+// guavaFile is a bloom.Filter and what its file says of it.
+type guavaFile struct {
+	*bloom.Filter
+	info bloom.Info
+}
+
+// SaveFile keeps the Info.
+func (f *guavaFile) SaveFile(path string) error { return f.SaveFileInfo(path, f.info) }
+
+func newGuava(n uint64, p float64) (*guavaFile, error) {
+	f, err := bloom.New(n, p)
+	return &guavaFile{f, bloom.Info{N: n, P: p}}, err
+}
+
+func loadGuava(path string) (filter, error) {
+	f, info, err := bloom.LoadFileInfo(path)
+	return checked(&guavaFile{f, info}, err)
+}
+
+func readGuava(data []byte) (filter, error) {
+	view, err := bloom.NewView(data)
+	if err != nil {
+		return nil, err
+	}
+	f := &guavaFile{new(bloom.Filter), view.Info()}
+	return checked(f, f.UnmarshalBinary(data))
+}
 
 func framed[F filter](name string, load func(string) (F, error), read func([]byte) (filter, error)) kind {
 	return kind{name, func(head []byte) bool { return frame.Name(head) == name }, loader(load), read}

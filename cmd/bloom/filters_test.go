@@ -28,12 +28,12 @@ func addNumbers(f bloom.Adder, from, to int) {
 	}
 }
 
-// guava is the file of a filter for n keys that has the lines of numbers.
+// guava is the file that build makes for n keys of the lines of numbers.
 func guava(t *testing.T, n uint64, p float64, from, to int) string {
 	f := bloom.Must(bloom.New(n, p))
 	addNumbers(f, from, to)
 	path := filepath.Join(t.TempDir(), "guava")
-	require.NoError(t, f.SaveFile(path))
+	require.NoError(t, f.SaveFileInfo(path, bloom.Info{N: n, P: p, Hash: "SumString"}))
 	return read(t, path)
 }
 
@@ -221,6 +221,51 @@ func TestInfo(t *testing.T) {
 	assert.Equal(t, 1, status)
 	assert.Contains(t, out, "flower.Filter")
 	requireError(t, stderr, bad)
+}
+
+// TestFileInfo: what build says of a file stays with it.
+func TestFileInfo(t *testing.T) {
+	dir := t.TempDir()
+	path, other, out := filepath.Join(dir, "filter"), filepath.Join(dir, "other"), filepath.Join(dir, "out")
+	said := func(path string) bloom.Info {
+		t.Helper()
+		_, info, err := bloom.LoadFileInfo(path)
+		require.NoError(t, err)
+		return info
+	}
+	want := bloom.Info{N: 6500, P: 0.01, Hash: "SumString", Comment: "numbers\tof 2026"}
+	good(t, numbers(0, 1000), "build", "-n", "6500", "-p", "0.01", "-comment", want.Comment, "-o", path)
+	require.Equal(t, want, said(path))
+	text := good(t, "", "info", path)
+	require.Contains(t, text, "made for  6,500 keys at a rate of 0.01\n")
+	require.Contains(t, text, "hash      SumString\n")
+	require.Contains(t, text, `comment   "numbers\tof 2026"`+"\n")
+	require.Contains(t, good(t, "", "info", "-json", path), `"hash":"SumString","comment":"numbers\tof 2026"`)
+
+	good(t, numbers(1000, 2000), "add", path)
+	require.Equal(t, want, said(path))
+	good(t, numbers(2000, 2010), "dedupe", "-state", path)
+	require.Equal(t, want, said(path))
+	good(t, numbers(0, 1000), "build", "-n", "6500", "-p", "0.01", "-comment", "others", "-o", other)
+	good(t, "", "merge", "-o", out, path, other)
+	require.Equal(t, bloom.Info{N: 6500, P: 0.01, Hash: "SumString"}, said(out))
+	good(t, "", "fold", "-d", "2", "-o", out, path)
+	folded := said(out)
+	require.InDelta(t, 0.15, folded.P, 0.05)
+	folded.P = want.P
+	require.Equal(t, want, folded)
+	good(t, "ff\n", "add", "-hex", path)
+	require.Empty(t, said(path).Hash, "keys of two kinds")
+
+	good(t, "00ff\n", "build", "-hex", "-o", path)
+	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"}, said(path))
+	good(t, "Ab\n", "build", "-fold-case", "-o", path)
+	require.Equal(t, "SumString, in small letters", said(path).Hash)
+	for _, args := range [][]string{{"-comment", "c", "-type", "blocked"}, {"-comment", strings.Repeat("c", 4097)}} {
+		_, stderr, status := bloomRun(t, "a\n", append([]string{"build", "-o", path}, args...)...)
+		require.Equal(t, 2, status)
+		require.Contains(t, stderr, "omment")
+	}
 }
 
 // TestDamage: whatever bit of a file is wrong, no command answers from it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -30,6 +31,8 @@ type report struct {
 	MadeFor  uint64   `json:"made_for,omitempty"`
 	MadeAt   float64  `json:"made_at,omitempty"`
 	Rate     *float64 `json:"rate,omitempty"`
+	Hash     string   `json:"hash,omitempty"`
+	Comment  string   `json:"comment,omitempty"`
 	Checksum string   `json:"checksum"`
 }
 
@@ -40,8 +43,9 @@ func infoCommand() *cobra.Command {
 		Short: "tell what filters hold",
 		Long: `info tells a filter's type, its size (m bits, k hashes a key), how full it is, about how
 many different keys it has, and its rate now: how often it reports a key that was not
-added. It reads all of the file, and checks its checksum. With -json it writes an object a
-line.`,
+added. A file of Go's bloom.Filter may also tell what it was made for, how its keys were
+hashed, and a comment. info reads all of the file, and checks its checksum. With -json it
+writes an object a line.`,
 		Example: `  printf 'apple\n' | bloom build -o fruit.bloom && bloom info fruit.bloom`,
 		Args:    need(1, -1, "at least one FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -122,6 +126,9 @@ func describe(f filter) *report {
 	if f, ok := f.(*dcso.Filter); ok {
 		r.MadeFor, r.MadeAt = f.N(), f.P()
 	}
+	if f, ok := f.(*guavaFile); ok {
+		r.MadeFor, r.MadeAt, r.Hash, r.Comment = f.info.N, f.info.P, f.info.Hash, f.info.Comment
+	}
 	return r
 }
 
@@ -147,7 +154,7 @@ func checksum(path string, f *loaded) (string, error) {
 	switch f.filter.(type) {
 	case *dcso.Filter:
 		return "none", nil
-	case *bloom.Filter:
+	case *guavaFile:
 		if (info.Size()-6)%8 == 0 {
 			return "none", nil // Java's, and what Go's MarshalBinary makes
 		}
@@ -188,6 +195,22 @@ func (r *report) text() string {
 	if r.Rate != nil {
 		row("rate", "%.3g of other keys are reported, now", *r.Rate)
 	}
+	if r.Hash != "" {
+		row("hash", "%s", printable(r.Hash))
+	}
+	if r.Comment != "" {
+		row("comment", "%s", printable(r.Comment))
+	}
 	row("checksum", "%s", r.Checksum)
 	return b.String()
+}
+
+// printable quotes text that would move the cursor, or worse.
+func printable(text string) string {
+	for _, r := range text {
+		if !strconv.IsPrint(r) {
+			return strconv.Quote(text)
+		}
+	}
+	return text
 }

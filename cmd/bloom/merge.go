@@ -60,8 +60,10 @@ func merge(a, b *loaded) error {
 		return fmt.Errorf("a %s and a %s do not merge", a.kind.name, b.kind.name)
 	}
 	switch f := a.filter.(type) {
-	case *bloom.Filter:
-		return f.Merge(b.filter.(*bloom.Filter))
+	case *guavaFile:
+		g := b.filter.(*guavaFile)
+		f.info = common(f.info, g.info)
+		return f.Merge(g.Filter)
 	case *blocked.Filter:
 		return f.Merge(b.filter.(*blocked.Filter))
 	case *counting.Filter:
@@ -70,4 +72,16 @@ func merge(a, b *loaded) error {
 		return f.Merge(b.filter.(*dcso.Filter))
 	}
 	return fmt.Errorf("filters of type %s do not merge", a.kind.name)
+}
+
+// common returns what two files agree in.
+func common(a, b bloom.Info) bloom.Info {
+	return bloom.Info{N: agreed(a.N, b.N), P: agreed(a.P, b.P), Hash: agreed(a.Hash, b.Hash), Comment: agreed(a.Comment, b.Comment)}
+}
+
+func agreed[T comparable](a, b T) (v T) {
+	if a == b {
+		v = a
+	}
+	return v
 }

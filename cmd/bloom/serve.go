@@ -91,7 +91,7 @@ func (s *server) load() error {
 		return err
 	}
 	switch f := f.filter.(type) {
-	case *bloom.Filter:
+	case *guavaFile:
 		next.version = replica.NewPublisher(f.Clone())
 	case *counting.Filter:
 		next.version = replica.NewPublisher(f.Filter())

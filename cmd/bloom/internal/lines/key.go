@@ -20,6 +20,18 @@ type Key struct {
 // whole reports whether keys are lines as they are.
 func (k *Key) whole() bool { return k.Field == 0 && !k.FoldCase && !k.Hex }
 
+// Hash says how keys become digests, as bloom.Info does. Which field of a line was the
+// key does not matter to who looks one up.
+func (k *Key) Hash() string {
+	switch {
+	case k.Hex:
+		return "Sum of the bytes given in hexadecimal"
+	case k.FoldCase:
+		return "SumString, in small letters"
+	}
+	return "SumString"
+}
+
 // separator returns the byte between fields of an input with that first line.
 func (k *Key) separator(first []byte) byte {
 	switch {
