@@ -47,14 +47,14 @@ func TestAssemblyIndexes(t *testing.T) {
 		1, 2, 3, 5, 127, 128, 129, 255, 256, 257, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1,
 		guava.MaxWords / 4 * 3, guava.MaxWords - 2, guava.MaxWords - 1, guava.MaxWords,
 	}
-	for range 100 {
+	for range 50 {
 		sizes = append(sizes, max(1, r.Uint64()%guava.MaxWords>>r.UintN(24)))
 	}
 	for _, w := range sizes {
 		m := w * 64
-		rounds := 10_000
+		rounds := 3000
 		if w > 1<<16 { // where each bit takes a page
-			rounds = 200
+			rounds = 100
 		}
 		f := &Filter{filter: filter{bits: bitsetOf(words[:w]), strategy: Mitz64}}
 		for range rounds {

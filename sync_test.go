@@ -101,7 +101,9 @@ func TestSyncWhileWriting(t *testing.T) {
 	for _, h := range later {
 		require.True(t, s.ContainsHash(h))
 	}
-	f := s.Snapshot()
+	f, want := s.Snapshot(), Must(New(50_000, 0.01))
+	want.AddBatch(append(before, later...))
+	require.True(t, f.Equal(want))
 	require.Equal(t, f.OnesCount(), s.OnesCount())
 	require.Equal(t, f.ApproxCount(), s.ApproxCount())
 	require.Equal(t, f.FPR(), s.FPR())
