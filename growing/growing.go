@@ -73,6 +73,9 @@ const (
 	// firstBits is the size of the smallest first layer. All first layers together, in
 	// binary form, take just less than 64 KB.
 	firstBits = 96 * 256
+
+	// mostKeys is how many keys NewFor makes layers for.
+	mostKeys = 1 << 40
 )
 
 // New returns an empty filter. A key that was not added is reported as present with a
@@ -84,6 +87,20 @@ func New(p float64) (*Filter, error) {
 		return nil, fmt.Errorf("growing: %w", err)
 	}
 	return newFilter(p, firstBits), nil
+}
+
+// NewFor returns an empty filter that has room for n keys before it grows. Until then a
+// look-up asks one layer of a shard. So it is faster than in a filter of New, which has
+// the same rate. The memory for n keys is taken at once. n = 0 makes the filter that New
+// makes. NewFor returns an error unless n <= 2^40 and 1e-9 <= p < 1.
+func NewFor(n uint64, p float64) (*Filter, error) {
+	if err := checkP(p); err != nil {
+		return nil, fmt.Errorf("growing: %w", err)
+	}
+	if n > mostKeys {
+		return nil, fmt.Errorf("growing: n = %d is more than %d", n, uint64(mostKeys))
+	}
+	return newFilter(p, max(firstBits, float64(n)/shards*newSizing(rate(p, 0)).bits)), nil
 }
 
 // newFilter returns a filter whose smallest layer has m bits.

@@ -142,3 +142,35 @@ func TestAllocations(t *testing.T) {
 		i++
 	}))
 }
+
+// TestNewFor: a filter does not grow until about n keys are there. Then it grows, and
+// keeps its rate.
+func TestNewFor(t *testing.T) {
+	const n = 50_000
+	for _, p := range []float64{0.01, 1e-6} {
+		f := bloom.Must(NewFor(n, p))
+		hs := testkit.Digests[bloom.Hash](5, 4*n)
+		f.AddBatch(hs[:n*97/100]) // four standard deviations of a shard's keys are 7 %
+		require.LessOrEqual(t, f.layers(), shards+2)
+		require.Less(t, f.SizeBytes(), int64(f.shards[0].list()[0].filter.SizeBytes()*shards*14/10))
+		f.AddBatch(hs)
+		require.Greater(t, f.layers(), 2*shards)
+		require.LessOrEqual(t, f.FPR(), p)
+		for _, found := range f.ContainsBatch(nil, hs) {
+			require.True(t, found)
+		}
+	}
+	same := bloom.Must(NewFor(0, 0.01))
+	require.Equal(t, bloom.Must(New(0.01)).SizeBytes(), same.SizeBytes())
+	for _, test := range []struct {
+		n    uint64
+		p    float64
+		says string
+	}{
+		{1<<40 + 1, 0.01, "growing: n = 1099511627777 is more than 1099511627776"},
+		{1, 1, "growing: p = 1 is outside [1e-09, 1)"},
+	} {
+		_, err := NewFor(test.n, test.p)
+		require.EqualError(t, err, test.says)
+	}
+}
