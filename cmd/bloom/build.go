@@ -23,7 +23,7 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 	"blocked":  maker(blocked.New),
 	"counting": maker(counting.New),
 	"dcso":     maker(dcso.New),
-	"growing":  func(_ uint64, p float64) (filter, error) { return checked(growing.New(p)) },
+	"growing":  maker(growing.NewFor),
 }
 
 func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
@@ -47,7 +47,8 @@ the end.
 
 The types are guava, which Java's Guava and Go's bloom.LoadFile read; blocked, which is
 faster; growing, to which any number of lines can be added later; counting, from which Go
-programs can remove keys; and dcso, for DCSO's bloom. growing needs no -n, and is slower.
+programs can remove keys; and dcso, for DCSO's bloom. A growing one is larger and slower.
+It grows after -n lines, and needs no -n.
 
 A file of type guava also tells -n, -p, how keys were made of lines, and -comment. bloom
 info shows them.`,

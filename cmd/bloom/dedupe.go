@@ -78,10 +78,12 @@ type deduper struct {
 	saved    time.Time     // when state was last what set is
 	took     time.Duration // saving it
 	dirty    bool          // set has lines that state lacks
+	unsized  bool          // set is an empty growing.Filter, which can still get a size
 	p        float64
 	total    int64         // bytes of input, if known
-	read     *atomic.Int64 // of them
-	lines    uint64        // read
+	read     *atomic.Int64 // of them, which may be ahead of what is in use
+	used     int64         // bytes in use, decompressed
+	lines    uint64        // in use
 	room     uint64        // lines that set is made for, if known
 	held     uint64        // lines that set has
 	warned   bool
@@ -124,10 +126,13 @@ func (d *deduper) open(c *cobra.Command, size filterFlags) error {
 		if e, ok := old.filter.(estimator); ok {
 			d.held = e.ApproxCount()
 		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil
 	}
-	return nil
+	d.unsized = size.n == 0
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // sameSize returns an error if -n or -p were given and make a filter of another size
@@ -189,7 +194,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 // left estimates how many lines are still to come, at least 1. It returns 0 where nobody
 // knows.
 func (d *deduper) left() uint64 {
-	read := d.read.Load()
+	read := min(d.read.Load(), d.used)
 	if d.total == 0 || read == 0 {
 		return 0
 	}
@@ -212,7 +217,16 @@ func (d *deduper) add(hs []bloom.Hash) []int {
 
 // use writes the new lines of b.
 func (d *deduper) use(b *lines.Batch) error {
+	d.used += int64(len(b.Data))
 	d.lines += uint64(len(b.Ends))
+	if d.unsized {
+		d.unsized = false
+		f, err := growing.NewFor(min(d.left()/2, mostRoom), d.p) // as layers do
+		if err != nil {
+			return err
+		}
+		d.set, d.batch = f, f
+	}
 	d.kept = d.add(b.Hashes)
 	kept := len(d.kept)
 	d.progress.add(len(b.Ends), kept, kept)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -116,6 +117,14 @@ func TestGrowingState(t *testing.T) {
 	_, stderr, status := bloomRun(t, "", "dedupe", "-p", "1e-8", "-state", state)
 	require.Equal(t, 1, status)
 	requireError(t, stderr, "another size or rate")
+
+	// A file promises a number of lines, and the state has room for half of them.
+	state = filepath.Join(t.TempDir(), "state")
+	good(t, "", "dedupe", "-state", state, write(t, filepath.Join(t.TempDir(), "in"), strings.Repeat("all lines are the same\n", 400_000)))
+	f := bloom.Must(growing.LoadFile(state))
+	require.EqualValues(t, 1, f.ApproxCount())
+	require.Greater(t, f.SizeBytes(), bloom.Must(growing.NewFor(150_000, 1e-6)).SizeBytes())
+	require.Less(t, f.SizeBytes(), bloom.Must(growing.NewFor(210_000, 1e-6)).SizeBytes())
 }
 
 // near has repeats so near that they are looked up together.
