@@ -73,7 +73,7 @@ func (f *guavaFile) SaveFile(path string) error { return f.SaveFileInfo(path, f.
 
 func newGuava(n uint64, p float64) (*guavaFile, error) {
 	f, err := bloom.New(n, p)
-	return &guavaFile{f, bloom.Info{N: n, P: p}}, err
+	return &guavaFile{f, bloom.Info{N: max(n, 1), P: p}}, err
 }
 
 func loadGuava(path string) (filter, error) {
