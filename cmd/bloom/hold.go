@@ -104,5 +104,9 @@ func writable(path string) error {
 		return err
 	}
 	file.Close()
-	return os.Remove(file.Name())
+	// Another bloom that saves to path takes it for a dead one's, and may remove it first.
+	if err := os.Remove(file.Name()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
