@@ -58,6 +58,7 @@ func TestForms(t *testing.T) {
 	// The last copy replaces a filter of another rate, that is making a layer.
 	other := &copies[3]
 	require.NoError(t, other.UnmarshalBinary(bloom.Must(newFilter(1e-6, 1e5).MarshalBinary())))
+	require.Equal(t, 1e-6, other.rates.p)
 	making := func() (n int) {
 		for i := range other.shards {
 			if other.shards[i].next != nil {
