@@ -14,10 +14,12 @@ import (
 // reads the pages that it needs, and processes share them. So the file may be larger
 // than memory. Elsewhere a File is a copy in memory.
 //
-// On Linux a look-up reads one page for each line that is not in memory, and not the
-// pages around it. 2,000 look-ups in a file of 2 GiB on a cloud disk read 15 MB and
-// took 0.07 ms each. If memory has room for the file, and many keys follow, call
-// [File.Verify] first: it reads the whole file in order.
+// On Linux a look-up reads the pages that its lines are in and not the pages around
+// them: one page for nearly every absent key, and one for each line of a present key.
+// 2,000 look-ups of present keys in a file of 2 GiB on a cloud disk, with two lines,
+// read 16 MB and took a tenth of the time that they take without this advice to the
+// kernel. Without it they read the whole file. If memory has room for the file, and many
+// keys follow, call [File.Verify] first: it reads the whole file in order.
 //
 // Nobody may write to the file or cut it while it is open. Look-ups would be wrong,
 // or the process would die of SIGBUS. On Unix [Filter.SaveFile] may replace the
