@@ -35,9 +35,7 @@ changes the file, add waits for its end.`,
 				return fmt.Errorf("%s %w", args[0], errCompressed)
 			}
 			cfg.Sum = sum(f)
-			if f, ok := f.filter.(*guavaFile); ok {
-				f.info.Hash = agreed(f.info.Hash, cfg.Key.Hash())
-			}
+			sayHash(f.filter, cfg)
 			if err := addLines(c.Context(), cfg, f.filter, 0); err != nil {
 				return err
 			}

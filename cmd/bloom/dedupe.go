@@ -164,6 +164,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	if d.set != nil {
 		cfg.Sum = sum(d.set)
 		d.batch = batches(d.set)
+		sayHash(d.set, cfg)
 	}
 	d.read = &cfg.Read
 	d.progress = newProgress(cfg, "written", d.held, d.room)

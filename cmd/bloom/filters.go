@@ -71,6 +71,14 @@ type guavaFile struct {
 // SaveFile keeps the Info.
 func (f *guavaFile) SaveFile(path string) error { return f.SaveFileInfo(path, f.info) }
 
+// sayHash has f's file tell how all its keys were hashed, if those to come are hashed as
+// the ones before.
+func sayHash(f filter, cfg *lines.Config) {
+	if f, ok := f.(*guavaFile); ok {
+		f.info.Hash = agreed(f.info.Hash, cfg.Key.Hash())
+	}
+}
+
 func newGuava(n uint64, p float64) (*guavaFile, error) {
 	f, err := bloom.New(n, p)
 	return &guavaFile{f, bloom.Info{N: max(n, 1), P: p}}, err

@@ -254,8 +254,11 @@ func TestFileInfo(t *testing.T) {
 	require.InDelta(t, 0.15, folded.P, 0.05)
 	folded.P = want.P
 	require.Equal(t, want, folded)
-	good(t, "ff\n", "add", "-hex", path)
-	require.Empty(t, said(path).Hash, "keys of two kinds")
+	for _, args := range [][]string{{"add", "-hex", path}, {"dedupe", "-hex", "-state", path}} {
+		good(t, numbers(0, 1), "build", "-o", path)
+		good(t, "ff\n", args...)
+		require.Empty(t, said(path).Hash, "keys of two kinds")
+	}
 
 	good(t, "00ff\n", "build", "-hex", "-o", path)
 	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"}, said(path))
