@@ -68,7 +68,10 @@ var ErrMismatch = format.ErrMismatch
 
 // New returns an empty filter sized for n keys. Holding n keys, it reports a key
 // that was not added as present with probability p. With fewer keys it does so
-// less often, with more keys more often; see [Filter.FPR]. n = 0 counts as 1.
+// less often; see [Filter.FPR]. n = 0 counts as 1.
+//
+// Let n be the most keys that will come. With a fifth more, p = 1 % becomes 2.3 %,
+// and with twice as many 16 %. Twice the n takes twice the memory.
 //
 // Guava's indexes, h1 + i*h2, cost something on top of p. They add about 3.5/(n*K*K)
 // to the rate, K being the number of hashes, and twice to three times as much where
@@ -364,7 +367,8 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 func (f *Filter) Stats() Stats { return newStats(f.M(), f.k, f.ones) }
 
 // Stats describes a filter at one moment. Its fields are what the methods of
-// [Filter] with the same names return. Filters of other packages have Stats, too.
+// [Filter] with the same names return. The filters of packages blocked, counting,
+// growing and bloomredis have Stats, too.
 type Stats struct {
 	M           uint64
 	K           int

@@ -116,9 +116,12 @@ func LoadFileInfo(path string) (*Filter, Info, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such
-// file. A new filter is empty: its OnesCount is 0. LoadOrNew writes no file. If the
-// filter in the file has other parameters than New(n, p), the error wraps
-// [ErrMismatch]. It tells what the file's Info says that the filter was made for.
+// file. A new filter is empty: its OnesCount is 0. [NewSyncFrom] makes a SyncFilter of
+// either. LoadOrNew writes no file.
+//
+// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an
+// error that wraps [ErrMismatch]. Its message has N and P of the file's Info, if there
+// is one.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := optimal(n, p)
 	if err != nil {

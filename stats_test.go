@@ -120,4 +120,7 @@ func TestNewRate(t *testing.T) {
 		require.InEpsilon(t, c.times, 1+3.5/(float64(c.n)*k*k)/c.p, 0.03)
 		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), guava.DoubleHashing(0.5, m+64, int(k)), 0.05)
 	}
+	m := OptimalM(1e6, 0.01)
+	require.InDelta(t, 0.023, FalsePositiveRate(m, 7, 1.2e6), 0.0005)
+	require.InDelta(t, 0.16, FalsePositiveRate(m, 7, 2e6), 0.005)
 }

@@ -22,7 +22,7 @@ import (
 // processors' caches. In a smaller one processors wait for each other's cache lines.
 //
 // The zero SyncFilter contains nothing and can be decoded into. Adding to it
-// panics. Decoding needs the SyncFilter to itself.
+// panics. Decoding needs the SyncFilter to itself. It must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	filter

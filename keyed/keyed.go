@@ -9,7 +9,8 @@
 // keys at random.
 //
 // The caller supplies 16 secret bytes, and passes the digests to AddHash and
-// ContainsHash of any filter. Java cannot look such keys up with its own Funnels. If a
+// ContainsHash of any filter. A key of several fields needs the length of each; see the
+// example. Java cannot look such keys up with its own Funnels. If a
 // filter is asked with another secret than it was filled with, it reports its keys as
 // absent. [Hasher.Check] notices that, if [Hasher.Mark] marked the filter when it was
 // new.

@@ -16,8 +16,8 @@ import (
 )
 
 // HTTP returns a source that gets url with client c. The server is a Publisher,
-// or any that serves a file in Guava's binary form, with or without the
-// checksum that bloom.Filter.SaveFile puts after it. A Publisher sends what is
+// or any that serves a file in Guava's binary form, with or without what
+// bloom.Filter.SaveFile and SaveFileInfo put after it. A Publisher sends what is
 // new. Any other server sends the whole filter whenever its ETag has changed.
 // The source's versions are the ETags without their quotes. From a server that
 // sends no ETag, or one longer than 1,024 bytes, every refresh loads the whole

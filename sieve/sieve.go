@@ -141,11 +141,11 @@ func (q *Queue[T]) resize(size int) {
 //
 // Ranging over the result adds to set. So keys that were already there are not
 // yielded, and a second range goes on where the first one stopped: over the same
-// values it yields nothing that the first did. Distinct panics if set or hash is
-// nil.
+// values it yields nothing that the first did. Distinct panics if seq, set or hash
+// is nil.
 func Distinct[T any](seq iter.Seq[T], set bloom.Adder, hash func(T) bloom.Hash) iter.Seq[T] {
-	if set == nil || hash == nil {
-		panic("sieve: Distinct needs a set and a hash")
+	if seq == nil || set == nil || hash == nil {
+		panic("sieve: Distinct needs a sequence, a set and a hash")
 	}
 	return func(yield func(T) bool) {
 		for v := range seq {

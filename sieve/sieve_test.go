@@ -272,8 +272,9 @@ func TestNeedsSetAndHash(t *testing.T) {
 		{"sieve: New needs a set and a hash", func() { New(nil, bloom.SumUint64) }},
 		{"sieve: New needs a set and a hash", func() { New[uint64](exactSet{}, nil) }},
 		{"sieve: Push to a zero Queue: make it with New", func() { new(Queue[uint64]).Push(1) }},
-		{"sieve: Distinct needs a set and a hash", func() { Distinct(none, nil, bloom.SumUint64) }},
-		{"sieve: Distinct needs a set and a hash", func() { Distinct[uint64](none, exactSet{}, nil) }},
+		{"sieve: Distinct needs a sequence, a set and a hash", func() { Distinct(none, nil, bloom.SumUint64) }},
+		{"sieve: Distinct needs a sequence, a set and a hash", func() { Distinct[uint64](none, exactSet{}, nil) }},
+		{"sieve: Distinct needs a sequence, a set and a hash", func() { Distinct(nil, exactSet{}, bloom.SumUint64) }},
 	} {
 		assert.PanicsWithValue(t, test.want, test.do)
 	}

@@ -167,7 +167,7 @@ func (f *Filter) SaveFile(path string) error {
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since. The filter reads the
 // system's time. To have it read another, decode the file into a filter that was
-// made with a Now.
+// made with a Now, as the example of event time does.
 func LoadFile(path string) (*Filter, error) {
 	f := new(Filter)
 	if err := frame.Window.LoadFile(path, f); err != nil {

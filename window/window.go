@@ -101,9 +101,9 @@ type block struct {
 // Config configures a Filter.
 type Config struct {
 	// Capacity is the number of keys that are expected within a Span, evenly
-	// spread over it. A key counts once in each generation in which it is added:
-	// of keys that come back all the time, Capacity is the number of keys in a
-	// generation times Generations. More keys raise the rate of false positives.
+	// spread over it. A key counts once in each generation in which it is added.
+	// If all keys come back all the time, Capacity is the number of keys in a
+	// generation, times Generations. More keys raise the rate of false positives.
 	Capacity uint64
 	// FPR is the probability, between 0 and 1, that Contains reports a key that
 	// was not added within Span + Span/Generations, when every generation holds
