@@ -200,7 +200,7 @@ func TestFails(t *testing.T) {
 }
 
 // TestSystemCallFails: Write reports it if the new file cannot get its permissions, reach
-// the disk or get its name, and if the name cannot reach the disk. It does without
+// the disk, get its name or be closed, and if the name cannot reach the disk. It does without
 // locks and without syncs of directories where a file system has none.
 func TestSystemCallFails(t *testing.T) {
 	strace, err := exec.LookPath("strace")
@@ -217,6 +217,7 @@ func TestSystemCallFails(t *testing.T) {
 		{"fsync", "EIO:when=1", "broken", "old"},
 		{"rename,renameat,renameat2", "EIO", "broken", "old"},
 		{"fsync", "EIO:when=2", "broken", "by a child"}, // of the directory
+		{"close", "EIO", "broken", "by a child"},        // at path, where the file is then
 		{"fsync", "EINVAL:when=2", "write", "by a child"},
 		{"flock", "ENOLCK", "write", "by a child"},
 	} {
@@ -224,7 +225,11 @@ func TestSystemCallFails(t *testing.T) {
 		path := filepath.Join(dir, "f")
 		require.NoError(t, Write(path, text("old")))
 		cmd := exec.Command(strace, "-f", "-o", os.DevNull, "-e", "trace="+test.calls,
-			"-e", "inject="+test.calls+":error="+test.fail, exe, "-test.run=^TestChild$")
+			"-e", "inject="+test.calls+":error="+test.fail)
+		if test.calls == "close" {
+			cmd.Args = append(cmd.Args, "-P", path)
+		}
+		cmd.Args = append(cmd.Args, exe, "-test.run=^TestChild$")
 		cmd.Env = append(os.Environ(), childEnv+"="+test.child+" "+path)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s: %s", test, out)
