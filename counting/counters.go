@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // counters are four bits for each bit of a bloom.Filter. They are read and written one
@@ -44,7 +45,7 @@ func (c counters) get(x uint64) uint64 {
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
 }
 
-// bits returns the word of bits of four words of counters: a bit is set where its
+// toBits returns the word of bits of four words of counters: a bit is set where its
 // counter is not zero.
 func toBits(c0, c1, c2, c3 uint64) uint64 {
 	const bit0, bit1, bit2, bit3 = ones, ones << 1, ones << 2, ones << 3
@@ -52,6 +53,22 @@ func toBits(c0, c1, c2, c3 uint64) uint64 {
 	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
 	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
 	return (even|even>>1)&(bit0|bit2) | (odd|odd<<1)&(bit1|bit3)
+}
+
+// toBits sets dst, which has a word for every four of c, to the bits of the counters.
+func (c counters) toBits(dst []uint64) {
+	w := c.words
+	for len(dst) >= 4 && len(w) >= 4*perBits { // four at a time: an eighth faster
+		d, w16 := (*[4]uint64)(dst), (*[4 * perBits]uint64)(w)
+		d[0] = toBits(w16[0], w16[1], w16[2], w16[3])
+		d[1] = toBits(w16[4], w16[5], w16[6], w16[7])
+		d[2] = toBits(w16[8], w16[9], w16[10], w16[11])
+		d[3] = toBits(w16[12], w16[13], w16[14], w16[15])
+		dst, w = dst[4:], w[4*perBits:]
+	}
+	for i := range dst {
+		dst[i] = toBits(w[4*i], w[4*i+1], w[4*i+2], w[4*i+3])
+	}
 }
 
 // onesCount returns how many counters are not zero.
@@ -62,30 +79,36 @@ func (c counters) onesCount() (n uint64) {
 	return n
 }
 
-// add adds the counters of d, of which there are as many.
-func (c counters) add(d counters) {
-	for i, w := range d.words {
-		if w != 0 {
-			atomic.StoreUint64(&c.words[i], addAll(c.words[i], w))
-		}
+// add adds the counters of d, of which there are as many, and returns how many are not
+// zero then.
+func (c counters) add(d counters) (n uint64) {
+	to, from := c.words, d.words
+	for len(to) >= perBits && len(from) >= perBits {
+		a, b := (*[perBits]uint64)(to), (*[perBits]uint64)(from)
+		s0, s1, s2, s3 := addAll(a[0], b[0]), addAll(a[1], b[1]), addAll(a[2], b[2]), addAll(a[3], b[3])
+		memory.Store(&a[0], s0)
+		memory.Store(&a[1], s1)
+		memory.Store(&a[2], s2)
+		memory.Store(&a[3], s3)
+		n += uint64(bits.OnesCount64(toBits(s0, s1, s2, s3)))
+		to, from = to[perBits:], from[perBits:]
 	}
+	return n
 }
 
 // addAll adds the sixteen counters of a word to those of another.
 func addAll(a, b uint64) uint64 {
-	const low, carry = 0x0f0f0f0f0f0f0f0f, 0x1010101010101010
-	// Every other one at a time, in a byte, has room for the carry.
-	add := func(a, b uint64) uint64 {
-		sum := a&low + b&low
-		over := sum & carry >> 4
-		return (sum | over*full) & low
-	}
-	return add(a, b) | add(a>>4, b>>4)<<4
+	const high = 8 * ones // the highest bit of each counter
+	// The lower three bits leave their carry where the highest bit belongs.
+	sum := a&^high + b&^high
+	over := (a&b | (a|b)&sum) & high // two of three: the counter is full
+	sum ^= (a ^ b) & high
+	return sum | (over<<1 - over>>3) // 16-1 for each that is full
 }
 
 func (c counters) clear() {
 	for i := range c.words {
-		atomic.StoreUint64(&c.words[i], 0)
+		memory.Store(&c.words[i], 0)
 	}
 }
 

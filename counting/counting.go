@@ -175,7 +175,7 @@ func (f *Filter) change(h bloom.Hash, step int64, from uint64) (n uint64) {
 		case from:
 			n++
 		}
-		atomic.StoreUint64(&f.counters.words[word], w+uint64(step)<<shift)
+		memory.Store(&f.counters.words[word], w+uint64(step)<<shift)
 	}
 	return n
 }
@@ -219,8 +219,7 @@ func (f *Filter) Merge(g *Filter) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.counters.add(g.counters)
-	f.ones.Store(f.counters.onesCount())
+	f.ones.Store(f.counters.add(g.counters))
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -147,28 +148,31 @@ func TestFullIsRare(t *testing.T) {
 	assert.InDelta(t, 640_000, 1/(f*tail), 5_000)
 }
 
-// TestCounters compares what is done to sixteen counters at once with one by one.
+// TestCounters compares what is done to sixteen counters at once, or to more, with one
+// by one.
 func TestCounters(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 2000 {
-		var four [perBits]uint64
-		for i := range four {
-			four[i] = rnd.Uint64() & rnd.Uint64() & rnd.Uint64()
+	random := func(words int) counters {
+		c := countersOf(make([]uint64, words*perBits))
+		for i := range c.words {
+			c.words[i] = rnd.Uint64() & rnd.Uint64()
 		}
-		c := countersOf(four[:])
-		got, ones := toBits(four[0], four[1], four[2], four[3]), uint64(0)
-		for bit := range uint64(64) {
-			want := min(c.get(bit), 1)
-			require.Equal(t, want, got>>bit&1, "bit %d of %x", bit, four)
-			ones += want
+		return c
+	}
+	for i := range 500 {
+		words := 1 + i%9
+		a, b, bits := random(words), random(words), make([]uint64, words)
+		sum := countersOf(slices.Clone(a.words))
+		sum.toBits(bits)
+		count, added, addedCount := sum.onesCount(), sum.add(b), uint64(0)
+		for bit := range uint64(words) * 64 {
+			require.Equal(t, min(a.get(bit), 1), bits[bit/64]>>(bit%64)&1, "bit %d of %x", bit, a.words)
+			count -= min(a.get(bit), 1)
+			require.Equal(t, min(a.get(bit)+b.get(bit), full), sum.get(bit), "counter %d of %x and %x", bit, a.words, b.words)
+			addedCount += min(sum.get(bit), 1)
 		}
-		require.Equal(t, ones, c.onesCount())
-
-		a, b := rnd.Uint64(), rnd.Uint64()
-		sum := addAll(a, b)
-		for i := 0; i < 64; i += 4 {
-			require.Equal(t, min(a>>i&15+b>>i&15, 15), sum>>i&15, "counters %x and %x at %d", a, b, i)
-		}
+		require.Zero(t, count)
+		require.Equal(t, addedCount, added)
 	}
 }
 

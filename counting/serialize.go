@@ -1,7 +1,6 @@
 package counting
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 var errNoForm = errors.New("counting: the zero value has no binary form")
@@ -24,36 +24,27 @@ func (f *Filter) Filter() *bloom.Filter {
 		return g
 	}
 	header := guava.Header{Strategy: uint8(bloom.Mitz64), K: f.k, Words: len(f.counters.words) / perBits}
-	if _, err := g.ReadFrom(&bitsReader{header: header.Append(nil), counters: f.counters.words}); err != nil {
+	if _, err := g.ReadFrom(&bitsReader{header: header.Append(nil), counters: f.counters}); err != nil {
 		panic(err) // only if it were no binary form
 	}
 	return g
 }
 
-// bitsReader yields the binary form of the filter of counters. Its reader must ask
-// for the header first, and then for whole words, as bloom.Filter does.
+// bitsReader yields the binary form of the filter of counters: the header as bytes, and
+// then the words as they are.
 type bitsReader struct {
 	header   []byte
-	counters []uint64
+	counters counters
 }
-
-// Len returns the number of bytes left; see words.Sized.
-func (r *bitsReader) Len() int { return len(r.header) + 8*len(r.counters)/perBits }
 
 func (r *bitsReader) Read(p []byte) (n int, err error) {
-	if len(r.header) > 0 {
-		n = copy(p, r.header)
-		r.header = r.header[n:]
-		return n, nil
-	}
-	w := r.counters
-	for ; len(p) >= 8 && len(w) >= perBits; p, w = p[8:], w[perBits:] {
-		binary.BigEndian.PutUint64(p, toBits(w[0], w[1], w[2], w[3]))
-	}
-	n = (len(r.counters) - len(w)) / perBits * 8
-	r.counters = w
+	n = copy(p, r.header)
+	r.header = r.header[n:]
 	return n, nil
 }
+
+// Fill makes the bitsReader a words.Source.
+func (r *bitsReader) Fill(bits words.Array) { r.counters.toBits(bits) }
 
 func (f *Filter) params() []uint64 { return []uint64{f.M() / 64, uint64(f.k)} }
 
@@ -105,11 +96,11 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	params, words, err := frame.Counting.Unmarshal(data, checkParams)
+	params, array, err := frame.Counting.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
-	f.set(words, int(params[1]))
+	f.set(array, int(params[1]))
 	return nil
 }
 
@@ -117,11 +108,11 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // It allocates as data arrives. On error f is unchanged. The error is r's own or, if r
 // ends too early or holds anything else, wraps [bloom.ErrFormat].
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	params, words, n, err := frame.Counting.Read(r, checkParams)
+	params, array, n, err := frame.Counting.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
-	f.set(words, int(params[1]))
+	f.set(array, int(params[1]))
 	return n, nil
 }
 

@@ -109,12 +109,26 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 // bytes.Reader, or a file.
 type Sized interface{ Len() int }
 
-// Read reads n words from r, and no byte more. A Sized reader with fewer bytes
+// Source is a reader that has words, not bytes. Nobody outside the module has a method
+// of an Array, and so none by accident.
+type Source interface {
+	Fill(Array) // with the next words
+}
+
+// Array is an array of words.
+type Array []uint64
+
+// Read reads n words from r, and no byte more. A Source fills them, without an error. A Sized reader with fewer bytes
 // gives io.ErrUnexpectedEOF at once, and one with as many gives all memory at
 // once. From others memory grows by four whenever it is full: it never is more
 // than four times what has arrived, and at most a third of it is copied. If sum is
 // not nil it is written what was read.
 func Read(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, total int64, err error) {
+	if s, ok := r.(Source); ok && sum == nil {
+		words = memory.Words(n)
+		s.Fill(words)
+		return words, int64(n) * 8, nil
+	}
 	arrived := 0
 	if s, ok := r.(Sized); ok {
 		if arrived = s.Len() / 8; arrived < n {

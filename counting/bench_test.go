@@ -1,0 +1,85 @@
+package counting
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// BenchmarkWhole does what reads all counters, beside a plain sum of their words, which
+// is as fast as memory is.
+func BenchmarkWhole(b *testing.B) {
+	for _, n := range []uint64{1e6, 3e7} {
+		if testing.Short() && n > 1e6 {
+			continue
+		}
+		f, g := bloom.Must(New(n, 0.01)), bloom.Must(New(n, 0.01))
+		rnd := rand.New(rand.NewPCG(1, 2))
+		for i := range f.counters.words {
+			f.counters.words[i] = rnd.Uint64() & rnd.Uint64() & rnd.Uint64()
+		}
+		var sum uint64
+		for _, op := range []struct {
+			name string
+			do   func()
+		}{
+			{"sum", func() {
+				for w := f.counters.words; len(w) >= 4; w = w[4:] {
+					sum += w[0] + w[1] + w[2] + w[3]
+				}
+			}},
+			{"count", func() { sum += f.counters.onesCount() }},
+			{"filter", func() { sum += f.Filter().M() }},
+			{"merge", func() { _ = g.Merge(f) }},
+			{"clone", func() { sum += f.Clone().M() }},
+		} {
+			b.Run(fmt.Sprintf("n=%.0e/op=%s", float64(n), op.name), func(b *testing.B) {
+				b.SetBytes(int64(8 * len(f.counters.words)))
+				for b.Loop() {
+					op.do()
+				}
+			})
+		}
+		_ = sum
+	}
+}
+
+// BenchmarkParallel takes n random keys of a full filter, by as many goroutines as -cpu
+// says. A tenth of the operations of "mixed" add a key, and a tenth remove it again.
+func BenchmarkParallel(b *testing.B) {
+	for _, n := range []uint64{1e6, 3e7} {
+		if testing.Short() && n > 1e6 {
+			continue
+		}
+		f := bloom.Must(New(n, 0.01))
+		for i := range n {
+			f.AddHash(bloom.SumUint64(i))
+		}
+		var goroutines atomic.Uint64
+		for _, op := range []struct {
+			name   string
+			writes uint64 // of 10
+		}{{"contains", 0}, {"mixed", 2}, {"add+remove", 10}} {
+			b.Run(fmt.Sprintf("n=%.0e/op=%s", float64(n), op.name), func(b *testing.B) {
+				b.RunParallel(func(pb *testing.PB) {
+					next := n * goroutines.Add(1) // this goroutine's own keys
+					for i := uint64(0); pb.Next(); i++ {
+						switch {
+						case i%10 >= op.writes:
+							next++
+							f.ContainsHash(bloom.SumUint64(next * 48271 % (2 * n))) // half of them absent
+						case i%2 == 0:
+							next++
+							f.AddHash(bloom.SumUint64(next << 8))
+						default:
+							f.RemoveHash(bloom.SumUint64(next << 8))
+						}
+					}
+				})
+			})
+		}
+	}
+}
