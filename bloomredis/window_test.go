@@ -379,9 +379,35 @@ func TestOpenWindowParameters(t *testing.T) {
 	} {
 		_, err := OpenWindow(ctx, nil, "w", test.c)
 		require.ErrorContains(t, err, test.want)
+		_, err = test.c.SizeBytes()
+		require.ErrorContains(t, err, test.want)
 	}
 	_, err := OpenWindow(ctx, nil, "a}b", WindowConfig{100, 0.01, time.Hour, 4})
 	require.ErrorContains(t, err, "has a closing brace")
+}
+
+// SizeBytes counts what Redis holds of each generation. It holds the figures that the
+// comment of FPR has.
+func TestWindowSize(t *testing.T) {
+	client := startServer(t).client()
+	c := WindowConfig{Capacity: 1000, FPR: 0.01, Span: time.Hour}
+	w := openWindow(t, client, c)
+	_, err := w.AddString(ctx, "a")
+	require.NoError(t, err)
+	names, err := client.Keys(ctx, w.strings+":*").Result()
+	require.NoError(t, err)
+	require.Len(t, names, 1)
+	length, err := client.StrLen(ctx, names[0]).Result()
+	require.NoError(t, err)
+	size, err := c.SizeBytes()
+	require.NoError(t, err)
+	require.Equal(t, (defaultGenerations+1)*length, size)
+
+	for p, bits := range map[float64]float64{1e-2: 16, 1e-6: 40, 1e-9: 600} {
+		size, err := WindowConfig{Capacity: 1e6, FPR: p, Span: time.Hour}.SizeBytes()
+		require.NoError(t, err)
+		require.InEpsilon(t, bits, 8*float64(size)/1e6, 0.07)
+	}
 }
 
 // All live generations together keep the rate, also where each has few keys and
