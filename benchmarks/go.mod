@@ -4,6 +4,8 @@ go 1.24.11
 
 replace github.com/seed79a3ff49/bloom => ../
 
+replace github.com/seed79a3ff49/bloom/bloomredis => ../bloomredis
+
 require (
 	github.com/FastFilter/xorfilter v0.4.2-0.20260120015552-4e5a4d9df65a
 	github.com/apache/datasketches-go v0.2.0
@@ -15,6 +17,7 @@ require (
 	github.com/ipfs/bbloom v0.0.4
 	github.com/parquet-go/parquet-go v0.25.1
 	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/seed79a3ff49/bloom/bloomredis v0.1.0
 	github.com/stretchr/testify v1.11.1
 	github.com/tylertreat/BoomFilters v0.0.0-20251001182300-5b3723cc64ae
 	gonum.org/v1/plot v0.16.0
@@ -33,8 +36,10 @@ require (
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
+	github.com/redis/go-redis/v9 v9.22.0 // indirect
 	github.com/spaolacci/murmur3 v1.1.0 // indirect
 	github.com/twmb/murmur3 v1.1.8 // indirect
+	go.uber.org/atomic v1.11.0 // indirect
 	golang.org/x/image v0.25.0 // indirect
 	golang.org/x/sys v0.40.0 // indirect
 	golang.org/x/text v0.23.0 // indirect

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/bloomredis"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
@@ -47,12 +48,15 @@ func bitsChart() chart {
 		{curve{name: "window.Filter", colour: purple}, func(p float64) float64 {
 			return bits(bloom.Must(window.New(window.Config{Capacity: n, FPR: p, Span: time.Hour, Now: func() time.Time { return time.Unix(0, 0) }})).SizeBytes())
 		}},
+		{curve{name: "bloomredis.Window", colour: teal, dashed: true}, func(p float64) float64 {
+			return bits(bloom.Must(bloomredis.WindowConfig{Capacity: n, FPR: p, Span: time.Hour}.SizeBytes()))
+		}},
 		{curve{name: "counting.Filter", colour: red}, func(p float64) float64 { return bits(bloom.Must(counting.New(n, p)).SizeBytes()) }},
 	}
 	p := chart{
 		title: "Bits a key, by the rate of false positives",
 		x:     axis{title: "rate of false positives", from: 0.1, to: 1e-9, log: true, label: general},
-		y:     axis{title: "bits a key", from: 4, to: 256, log: true, ticks: []float64{4, 8, 16, 32, 64, 128, 256}, label: general},
+		y:     axis{title: "bits a key", from: 4, to: 1024, log: true, ticks: []float64{4, 8, 16, 32, 64, 128, 256, 512, 1024}, label: general},
 	}
 	for e := 1; e <= 9; e++ {
 		p.x.ticks = append(p.x.ticks, math.Pow10(-e))
