@@ -59,8 +59,8 @@ type Info struct {
 // other.
 //
 // The file holds the binary form. The Info follows: N and the bits of P in 8 bytes each,
-// the lengths of Hash and Comment in 2 bytes each, Hash, Comment, and zeros to a
-// multiple of 8. Sixteen bytes end the file: the CRC-32C of the binary form's first 6
+// the lengths of Hash and Comment in 2 bytes each, and both texts, with zeros up to a
+// multiple of 8 bytes. Sixteen bytes end the file: the CRC-32C of the binary form's first 6
 // bytes and the Info, the number of bytes that follow the binary form in 2 bytes,
 // "bloom", a 2, and the CRC-32C of everything before it. Numbers are big-endian.
 func (f *filter) SaveFileInfo(path string, info Info) error {

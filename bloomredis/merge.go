@@ -22,6 +22,9 @@ const uploadTime = 10 * time.Minute
 // Redis has the filter three times in memory for a moment, and every replica
 // reads all of it again: a few keys are better added by AddBatch.
 func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
+	if g == nil {
+		return f.errorf("%w: one is nil", bloom.ErrMismatch)
+	}
 	params := guava.Header{Strategy: uint8(g.Strategy()), K: g.K(), Words: int(g.M() / 64)}
 	if params != f.params {
 		return f.errorf("%w: cannot merge a filter of %v into one of %v", bloom.ErrMismatch, params, f.params)

@@ -48,6 +48,7 @@ func TestMerge(t *testing.T) {
 	for range 3 {
 		require.NoError(t, f.Merge(ctx, local))
 	}
+	require.ErrorIs(t, f.Merge(ctx, nil), bloom.ErrMismatch)
 	close(stop)
 	wg.Wait()
 	require.NotZero(t, added)

@@ -27,9 +27,9 @@ type mark = nocopy.Mark
 // The positions of a key are those in [bloom.New]'s filter. Each has a counter of four
 // bits. A counter that reaches 15 is full and stays so, because nobody knows how many
 // keys it counts. Its bit is then set for good, which makes false positives a little
-// more frequent, and loses no key. A counter of a filter that holds the keys that New
-// was told is full with a probability of 1.6e-15. Of filters of a hundred million keys
-// at 1 %, one in 640,000 has a full counter. Otherwise counters become full only where
+// more frequent, and loses no key. In a filter that holds as many keys as New was
+// told, a counter is full with a probability of 1.6e-15. Of filters of a hundred million
+// keys at 1 %, one in 640,000 has a full counter. Otherwise counters become full only where
 // one key is added fifteen times, or where a filter holds many times its n.
 //
 // Any number of goroutines may use a Filter at once. Look-ups and estimates take no

@@ -4,7 +4,7 @@
 // Both remember keys in a set of the caller's, such as a [bloom.Filter], instead of
 // a map. A key then costs the few bits that the set spends on it, whatever its
 // length. No key passes twice, as long as the set remembers it. The price is that
-// a new key is dropped as if seen with the set's false-positive probability.
+// a new key is dropped, as if seen, with the set's false-positive probability.
 //
 // Any [bloom.Adder] is a set. One that forgets, such as a window.Filter, lets a key
 // pass again once it has forgotten it. Take a map where no key may be dropped.
@@ -52,8 +52,8 @@ type Queue[T any] struct {
 const minBuf = 16
 
 // New returns an empty queue that asks set whether it has seen a value's
-// hash. Keys already in set count as seen, and set may be shared. hash tells what
-// makes two values the same key, so it must depend on nothing else:
+// hash. Keys already in set count as seen, and set may be shared. Values of the same
+// hash are the same key. So hash must depend on nothing but what identifies a value:
 //
 //	sieve.New(filter, func(p Page) bloom.Hash { return bloom.SumString(p.URL) })
 //
