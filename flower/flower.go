@@ -18,7 +18,10 @@
 //
 // Take package window where keys must certainly be found, or where their age is
 // measured in time. A window takes about 2.1 MB for a million keys at 1 %. Its caller
-// must know how many keys there will be.
+// must know how many keys there will be. A [picture] shows how windows and flowers of
+// one size forget.
+//
+// [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
 package flower
 
 import (

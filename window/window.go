@@ -54,7 +54,10 @@
 // # Something else
 //
 // Take package flower where memory is short, and recent keys matter more than a
-// certain answer. Take a map where every answer must be right.
+// certain answer. A [picture] shows how windows and flowers of one size forget. Take a
+// map where every answer must be right.
+//
+// [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
 package window
 
 import (
