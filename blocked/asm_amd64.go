@@ -30,10 +30,20 @@ func filterContains(f *Filter, key []byte) bool
 //go:noescape
 func filterContainsHash(f *Filter, h bloom.Hash) bool
 
+// filterFind returns the digest of key, and what filterContains does.
+//
+//go:noescape
+func filterFind(f *Filter, key []byte) (h bloom.Hash, found bool)
+
 func filterAddPortable(f *Filter, key []byte) bool            { return f.AddHash(bloom.Sum(key)) }
 func filterAddHashPortable(f *Filter, h bloom.Hash) bool      { return f.add(h) }
 func filterContainsPortable(f *Filter, key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
 func filterContainsHashPortable(f *Filter, h bloom.Hash) bool { return f.contains(h) }
+
+func filterFindPortable(f *Filter, key []byte) (h bloom.Hash, found bool) {
+	h = bloom.Sum(key)
+	return h, f.ContainsHash(h)
+}
 
 // A SyncFilter is read as a Filter. Assembly loads a block at once. This processor does
 // that in aligned pieces of 8 bytes at least, and its atomic loads of words are plain
@@ -41,6 +51,8 @@ func filterContainsHashPortable(f *Filter, h bloom.Hash) bool { return f.contain
 
 func syncContains(s *SyncFilter, key []byte) bool       { return filterContains(&s.f, key) }
 func syncContainsHash(s *SyncFilter, h bloom.Hash) bool { return filterContainsHash(&s.f, h) }
+
+func syncFind(s *SyncFilter, key []byte) (h bloom.Hash, found bool) { return filterFind(&s.f, key) }
 
 func syncContainsBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
 	filterContainsBatch(&s.f, dst, hs)

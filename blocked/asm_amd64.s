@@ -200,6 +200,19 @@ TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
 portable:
 	JMP ·filterContainsHashPortable(SB)
 
+// func filterFind(f *Filter, key []byte) (h bloom.Hash, found bool)
+TEXT ·filterFind(SB), NOSPLIT, $0-49
+	FILTER(portable)
+	KEY(portable)
+	MOVQ f+0(FP), DX
+	CONTAINS
+	MOVQ hash1, h_H1+32(FP)
+	MOVQ hash2, h_H2+40(FP)
+	MOVB DX, found+48(FP)
+	RET
+portable:
+	JMP ·filterFindPortable(SB)
+
 // The batches.
 
 #define next    DI // the digest to do

@@ -16,6 +16,10 @@ func filterContainsBatch(f *Filter, dst []bool, hs []bloom.Hash) { f.containsBat
 
 func syncContains(s *SyncFilter, key []byte) bool       { return s.contains(bloom.Sum(key)) }
 func syncContainsHash(s *SyncFilter, h bloom.Hash) bool { return s.contains(h) }
+func syncFind(s *SyncFilter, key []byte) (h bloom.Hash, found bool) {
+	h = bloom.Sum(key)
+	return h, s.contains(h)
+}
 func syncContainsBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
 	for i, h := range hs {
 		dst[i] = s.contains(h)

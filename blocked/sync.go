@@ -64,10 +64,13 @@ func (s *SyncFilter) Snapshot() *Filter {
 }
 
 // Add adds key and reports whether the filter changed; see [Filter.Add].
-func (s *SyncFilter) Add(key []byte) bool { return s.AddHash(bloom.Sum(key)) }
+func (s *SyncFilter) Add(key []byte) bool {
+	h, found := syncFind(s, key)
+	return !found && s.add(h)
+}
 
 // AddString is Add of key's bytes, without copying them.
-func (s *SyncFilter) AddString(key string) bool { return s.AddHash(bloom.SumString(key)) }
+func (s *SyncFilter) AddString(key string) bool { return s.Add(memory.BytesOf(key)) }
 
 // AddHash is Add by digest.
 func (s *SyncFilter) AddHash(h bloom.Hash) bool {
