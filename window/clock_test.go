@@ -132,13 +132,16 @@ func TestCoarseLate(t *testing.T) {
 	require.Equal(t, late, h.began().Sub(new(testkit.Clock).Now()))
 }
 
-// TestSetOverTimer: a timer that was set before the clock was set anew, as decoding does,
-// is not late for the new generations.
+// TestSetOverTimer: where a timer runs when the clock is set anew, as decoding does, the
+// clock still reads the time at the next call, and the timer is not late for the new
+// generations.
 func TestSetOverTimer(t *testing.T) {
 	h := newHandCoarse(2*time.Hour, 2)
 	h.generation()
 	h.hand.Advance(3 * time.Hour)
 	epoch := h.hand.Now()
+	h.set(uint64(2*time.Hour), 2, epoch.Add(-5*time.Hour), 0)
+	require.EqualValues(t, 5, h.generation())
 	h.set(uint64(2*time.Hour), 2, epoch, 0)
 	h.tick()
 	require.True(t, h.began().Equal(epoch))
