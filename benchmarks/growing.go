@@ -2,22 +2,11 @@ package main
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"strings"
 	"time"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/growing"
@@ -28,13 +17,14 @@ import (
 // loop over the keys themselves.
 type grower struct {
 	name, note string
-	color      color.Color
+	colour     string
 	make       func(n uint64) // for n keys, if it needs to know
 	again      bool           // made anew for every point
 	foreign    bool
 	add        func(keys)
 	count      func(keys) int
 	bits       func() uint64
+	points     []point
 }
 
 // point is what is measured of a grower at n keys.
@@ -48,8 +38,8 @@ type point struct {
 // be interrupted, and the median of all is taken.
 const growingBlock = 1000
 
-// growingBudget is how long a grower that is not this module's may take for one point, by
-// what the point before took, before it is left out.
+// growingBudget is how long a grower that is not this module's may take for one point. It
+// is left out from the point on that would take longer, judged by the point before.
 const growingBudget = 30 * time.Second
 
 func growers() []*grower {
@@ -58,7 +48,7 @@ func growers() []*grower {
 	var scalable *boom.ScalableBloomFilter
 	return []*grower{
 		{
-			name: "growing.Filter", note: "growing.New(0.01)", color: color.RGBA{0x44, 0x77, 0xaa, 0xff},
+			name: "growing.Filter", note: "growing.New(0.01)", colour: green,
 			make: func(uint64) { g = bloom.Must(growing.New(rate)) },
 			add: func(ks keys) {
 				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
@@ -76,7 +66,7 @@ func growers() []*grower {
 			bits: func() uint64 { return 8 * uint64(g.SizeBytes()) },
 		},
 		{
-			name: "bloom.Filter, made for n", note: "bloom.New(n, 0.01) for each n", color: color.RGBA{0x22, 0x88, 0x33, 0xff}, again: true,
+			name: "bloom.Filter, made for n", note: "bloom.New(n, 0.01) for each n", colour: blue, again: true,
 			make: func(n uint64) { right = bloom.Must(bloom.New(n, rate)) },
 			add: func(ks keys) {
 				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
@@ -94,7 +84,7 @@ func growers() []*grower {
 			bits: func() uint64 { return right.M() },
 		},
 		{
-			name: "BoomFilters, scalable", note: "NewDefaultScalableBloomFilter(0.01), its Add, which reports nothing, and Test", foreign: true, color: color.RGBA{0xcc, 0x33, 0x11, 0xff},
+			name: "BoomFilters, scalable", note: "NewDefaultScalableBloomFilter(0.01), its Add, which reports nothing, and Test", foreign: true, colour: red,
 			make: func(uint64) { scalable = boom.NewDefaultScalableBloomFilter(rate) },
 			add: func(ks keys) {
 				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
@@ -115,7 +105,7 @@ func growers() []*grower {
 }
 
 // grow measures g at every point.
-func (g *grower) grow(ns []int) (points []point) {
+func (g *grower) grow(ns []int) {
 	const most = 100_000 // keys looked up, but for absent ones
 	k := kinds[0]
 	ks := k.make(0, growingBlock)
@@ -176,15 +166,17 @@ func (g *grower) grow(ns []int) (points []point) {
 		}
 		pt.absent = median()
 		pt.rate = float64(found) / float64(probes)
-		points = append(points, pt)
+		g.points = append(g.points, pt)
 		last = time.Since(began)
 		progress("%s, %s keys: %.2f bits, %.3f %%, %.1f ns add, %.1f present, %.1f absent", g.name, short(n), pt.bits, 100*pt.rate, pt.add, pt.present, pt.absent)
 	}
-	return points
+	*g = grower{name: g.name, note: g.note, colour: g.colour, points: g.points}
+	debug.FreeOSMemory()
 }
 
-// measureGrowing writes GROWING.md and growing.svg, with filters of up to most keys.
-func measureGrowing(most int, out string) error {
+// measureGrowing prints the tables of GROWING.md, of filters of up to most keys, and
+// draws growing.svg.
+func measureGrowing(most int, docs string) error {
 	debug.SetGCPercent(100)
 	var ns []int
 	for n := 1000; n <= most; n *= 10 {
@@ -193,41 +185,17 @@ func measureGrowing(most int, out string) error {
 			ns = append(ns, 3*n)
 		}
 	}
-	start := time.Now()
 	all := growers()
-	var points [][]point
 	for _, g := range all {
-		points = append(points, g.grow(ns))
-		*g = grower{name: g.name, note: g.note, color: g.color}
-		debug.FreeOSMemory()
-	}
-	var b strings.Builder
-	p := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	p("# Growing\n\nA filter that grows beside one that was made for the keys that it holds, at a rate of 1 %%.\n\n")
-	p("Made by `%s` in %v.\n\n", strings.TrimSpace("go run . "+strings.Join(os.Args[1:], " ")), time.Since(start).Round(time.Second))
-	p("- Machine: %s\n- %s; %s\n\n", machine(), runtime.Version(), strings.Join(modules(), "; "))
-	p("![Rate, memory and time as filters grow](growing.svg)\n\n")
-	for i, g := range all {
-		p("## %s\n\n`%s`\n\n", g.name, g.note)
-		p("| keys | false positives | bits per key | add, ns | present, ns | absent, ns |\n|---|---|---|---|---|---|\n")
-		for _, pt := range points[i] {
-			p("| %s | %.3f %% | %.2f | %.1f | %.1f | %.1f |\n", short(pt.n), 100*pt.rate, pt.bits, pt.add, pt.present, pt.absent)
+		g.grow(ns)
+		fmt.Printf("**%s**: `%s`\n\n", g.name, g.note)
+		fmt.Print("| keys | false positives | bits a key | add, ns | present, ns | absent, ns |\n|---|---|---|---|---|---|\n")
+		for _, pt := range g.points {
+			fmt.Printf("| %s | %.3f %% | %.2f | %.0f | %.0f | %.0f |\n", short(pt.n), 100*pt.rate, pt.bits, pt.add, pt.present, pt.absent)
 		}
-		if len(points[i]) < len(ns) {
-			p("\nThe next row would take it more than %v.\n", growingBudget)
-		}
-		p("\n")
+		fmt.Println()
 	}
-	p("Keys have 8 bytes. One goroutine adds them, and looks up others after each row's number: 100,000 of those that were added, "+
-		"spread over all, and a million that were not, or as many as two seconds allow. Times are nanoseconds per key, hashing included: medians over "+
-		"blocks of %d keys, those since the row before for add. Bits are those of the binary form.\n", growingBlock)
-	if err := os.MkdirAll(out, 0o777); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(out, "GROWING.md"), []byte(b.String()), 0o644); err != nil {
-		return err
-	}
-	return growingChart(filepath.Join(out, "growing.svg"), all, points)
+	return growingChart(all, ns[len(ns)-1]).write(filepath.Join(docs, "growing.svg"))
 }
 
 // short writes n as 2e5.
@@ -236,66 +204,43 @@ func short(n int) string {
 	return fmt.Sprintf("%de%d", n/int(math.Pow10(e)), e)
 }
 
-// growingChart draws three panels above each other.
-func growingChart(path string, all []*grower, points [][]point) error {
-	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
-	panels := []struct {
-		title string
-		y     func(point) float64
-		log   bool
-	}{
-		{"False positives, %", func(p point) float64 { return 100 * p.rate }, false},
-		{"Bits per key", func(p point) float64 { return p.bits }, false},
-		{"Absent look-up, ns", func(p point) float64 { return p.absent }, true},
+// growingChart draws three charts, one above the other, of filters of up to most keys.
+func growingChart(all []*grower, most int) *svg {
+	keys := axis{title: "keys", from: 30_000, to: float64(most), log: true, label: func(n float64) string { return short(int(n)) }}
+	for n := 100_000; n <= most; n *= 10 { // with fewer, 64 KB are many bits a key
+		keys.ticks = append(keys.ticks, float64(n))
 	}
-	const width, height = 320, 300
-	svg := vgsvg.New(vg.Points(float64(width*len(panels))), vg.Points(height))
-	canvas := draw.New(svg)
-	canvas.SetColor(color.White) // readers with a dark background see the chart on white
-	canvas.Fill(canvas.Rectangle.Path())
-	for i, panel := range panels {
-		p := plot.New()
-		p.Title.Text = panel.title
-		p.Title.Padding = vg.Points(6)
-		p.X.Label.Text = "keys"
-		p.X.Scale = plot.LogScale{}
-		p.X.Tick.Marker = plot.LogTicks{Prec: -1}
-		if panel.log {
-			p.Y.Scale = plot.LogScale{}
-			p.Y.Tick.Marker = plot.LogTicks{Prec: -1}
-		}
-		p.Add(plotter.NewGrid())
-		for j, g := range all {
-			var xys plotter.XYs
-			for _, pt := range points[j] {
-				if y := panel.y(pt); pt.n >= 20_000 { // below, 64 KB are many bits a key
-					xys = append(xys, plotter.XY{X: float64(pt.n), Y: y})
+	charts := []struct {
+		chart
+		of func(point) float64
+	}{
+		{chart{title: "Rate of false positives, where 1 % was asked for", x: keys,
+			y: axis{title: "rate of false positives", from: 0, to: 0.06, ticks: []float64{0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06}, label: percent}},
+			func(p point) float64 { return p.rate }},
+		{chart{title: "Bits a key", x: keys,
+			y: axis{title: "bits a key", from: 5, to: 100, log: true, ticks: []float64{5, 10, 20, 50, 100}, label: general}},
+			func(p point) float64 { return p.bits }},
+		{chart{title: "Time to look an absent key up", x: keys,
+			y: axis{title: "nanoseconds", from: 10, to: 1e6, log: true, ticks: []float64{10, 100, 1000, 10_000, 100_000, 1e6}, label: keys.label}},
+			func(p point) float64 { return p.absent }},
+	}
+	var parts []*svg
+	for _, c := range charts {
+		for _, g := range all {
+			line := curve{name: g.name, colour: g.colour}
+			if last := g.points[len(g.points)-1].n; last < most {
+				line.name += ", to " + short(last)
+			}
+			for _, pt := range g.points {
+				if y := c.of(pt); float64(pt.n) >= keys.from && y <= c.y.to {
+					line.xs, line.ys = append(line.xs, float64(pt.n)), append(line.ys, y)
 				}
 			}
-			line, err := plotter.NewLine(xys)
-			if err != nil {
-				return err
-			}
-			line.Width = vg.Points(2)
-			line.Color = g.color
-			p.Add(line)
-			if i == 0 {
-				p.Legend.Add(g.name, line)
+			if len(line.xs) > 0 {
+				c.curves = append(c.curves, line)
 			}
 		}
-		if !panel.log {
-			p.Y.Min = 0
-		}
-		p.Legend.Top, p.Legend.Left = true, true
-		p.Legend.Padding = vg.Points(3)
-		left := vg.Points(float64(i * width))
-		area := draw.Crop(canvas, left+10, left+vg.Points(width)-canvas.Max.X-10, 10, -10)
-		p.Draw(area)
+		parts = append(parts, c.draw())
 	}
-	var b strings.Builder
-	if _, err := svg.WriteTo(&b); err != nil {
-		return err
-	}
-	text := strings.ReplaceAll(b.String(), "font-family:Liberation Sans", "font-family:Liberation Sans,Arial,Helvetica,sans-serif")
-	return os.WriteFile(path, []byte(text), 0o644)
+	return stack(parts)
 }

@@ -5,7 +5,7 @@
 //	go run . -quick          about 90 seconds: fewer rounds, and a million keys at most
 //	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
 //	go run . -pictures       only the pictures that need no measuring: some seconds
-//	go run . -growing        filters that grow, instead: GROWING.md and growing.svg
+//	go run . -growing        filters that grow, instead: the tables of GROWING.md
 //
 // Guava is measured where javac and a guava.jar are found, Rust's fastbloom
 // where cargo is; the rest needs Go alone. The same rows are go benchmarks:
@@ -55,7 +55,7 @@ func main() {
 	do := func() error { return record(*quick, *billion, *others, *out, *docs) }
 	switch {
 	case *growing:
-		do = func() error { return measureGrowing(int(*most), *out) }
+		do = func() error { return measureGrowing(int(*most), *docs) }
 	case *pictures:
 		do = func() error { return drawPictures(*docs) }
 	}

@@ -70,6 +70,16 @@ func (s *svg) write(path string) error {
 	return os.WriteFile(path, []byte(text), 0o644)
 }
 
+// stack returns a picture of all parts, one above the other.
+func stack(parts []*svg) *svg {
+	s := new(svg)
+	for _, p := range parts {
+		fmt.Fprintf(&s.body, "<g transform=\"translate(0 %g)\">\n%s</g>\n", s.height, p.body.String())
+		s.width, s.height = max(s.width, p.width), s.height+p.height
+	}
+	return s
+}
+
 // axis is one side of a chart.
 type axis struct {
 	title    string
