@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -100,6 +102,7 @@ info shows them.`,
 	file.add(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
 	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")
+	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().StringVar(&comment, "comment", "", "`text` that the file tells, with -type guava")
 	input.add(c.Flags())
 	return c

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -32,6 +33,7 @@ func newRoot() *cobra.Command {
 		Use:           "bloom",
 		Short:         "drop repeated lines, and look lines up in lists of any length",
 		Long:          about,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -49,6 +51,14 @@ func newRoot() *cobra.Command {
 		c.DisableFlagsInUseLine = true
 	}
 	return root
+}
+
+// version is that of the module, where go install knows it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }
 
 // usageError is one of the command line.
@@ -109,7 +119,7 @@ func status(command string, err error, signal int) int {
 // longFlags gives long flags that have one dash the second one, for pflag would take
 // them for several short ones.
 func longFlags(root *cobra.Command, args []string) []string {
-	long := map[string]bool{"help": true}
+	long := map[string]bool{"help": true, "version": true}
 	for _, c := range root.Commands() {
 		c.Flags().VisitAll(func(f *pflag.Flag) { long[f.Name] = true })
 	}

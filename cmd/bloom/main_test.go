@@ -201,6 +201,9 @@ func TestHelp(t *testing.T) {
 		})
 	}
 	require.Contains(t, good(t, "", "completion", "bash"), "complete")
+	values, _, _ := bloomRun(t, "", "__complete", "build", "-type", "")
+	require.Equal(t, "blocked\ncounting\ndcso\ngrowing\nguava\n:4\n", values)
+	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "-version"))
 	suggested, _, _ := bloomRun(t, "", "__complete", "che")
 	require.Contains(t, suggested, "check\t")
 }

@@ -1,24 +1,29 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 // design is a type of filter, planned for n keys at the rate p.
 type design struct {
 	name   string
-	bits   func(p float64) float64 // a key; NaN if there is no such filter
+	bits   func(p float64) float64 // a key; NaN or 0 if there is no such filter
 	hashes func(p float64) int     // bits set a key
 	speed  func(p float64) string
 	note   string
@@ -58,6 +63,23 @@ var designs = []design{
 		speed:  func(p float64) string { return fmt.Sprintf("%d lines, 2 if absent", classicHashes(p)) },
 		note:   "keys can be removed",
 	},
+	{
+		name:   "window.Filter",
+		bits:   func(p float64) float64 { return float64(8*windowSample(p).SizeBytes()) / sampleKeys },
+		hashes: windowHashes,
+		speed:  func(p float64) string { return fmt.Sprintf("up to %d lines of a kilobyte", min(16, windowHashes(p))) },
+		note:   "forgets a key after a time, in which n keys come",
+	},
+	{
+		name: "flower.Filter",
+		bits: func(p float64) float64 {
+			c := flowerSample(p)
+			return float64(c.Slots) * float64(c.Bits) / sampleKeys
+		},
+		hashes: func(p float64) int { return flowerSample(p).Ways },
+		speed:  func(p float64) string { return fmt.Sprintf("%d lines", flowerSample(p).Ways) },
+		note:   "holds 90 % of the last n keys, of which there is no end",
+	},
 }
 
 func classicHashes(p float64) int {
@@ -73,6 +95,30 @@ func blockedSample(p float64) *blocked.Filter {
 		return new(blocked.Filter)
 	}
 	return f
+}
+
+// windowSample is a window with the default number of generations.
+func windowSample(p float64) *window.Filter {
+	return bloom.Must(window.New(window.Config{Capacity: sampleKeys, FPR: p, Span: time.Hour}))
+}
+
+// windowHashes takes the number from the binary form, whose third parameter it is.
+func windowHashes(p float64) int {
+	data := bloom.Must(windowSample(p).MarshalBinary())
+	_, params, _, err := frame.Window.Header(bytes.NewReader(data), func([]uint64) (uint64, error) { return math.MaxInt32, nil })
+	if err != nil {
+		panic(err)
+	}
+	return int(params[2])
+}
+
+// flowerSample is zero where there is no such flower.
+func flowerSample(p float64) flower.Config {
+	c, err := flower.Optimal(sampleKeys, 0.9, p)
+	if err != nil {
+		return flower.Config{}
+	}
+	return c
 }
 
 // growingBits fills a filter: package growing needs as much a key at every n.
@@ -131,8 +177,8 @@ func table(n uint64, p float64) string {
 	fmt.Fprintln(w, "type\tbits/key\tsize\thashes\ta look-up reads\t")
 	for _, d := range designs {
 		bits := d.bits(p)
-		if math.IsNaN(bits) {
-			fmt.Fprintf(w, "%s\tnone at that rate\n", d.name)
+		if !(bits > 0) {
+			fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\t%s\n", d.name, d.note)
 			continue
 		}
 		fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\t%s\n", d.name, bits, humanize.Bytes(uint64(bits*float64(n)/8)), d.hashes(p), d.speed(p), d.note)

@@ -16,6 +16,9 @@ func TestPlan(t *testing.T) {
 	require.Contains(t, out, "1,000,000,000 keys, 0.001 of others reported")
 	require.Regexp(t, `(?m)^bloom.Filter +14\.4 +1\.8 GB +10 `, out)
 	require.Regexp(t, `(?m)^blocked.Filter +16\.[89] +2\.1 GB +8 +1 line`, out)
+	for _, name := range []string{"growing", "counting", "window", "flower"} {
+		require.Regexp(t, `(?m)^`+name+`.Filter +\d+\.\d +\d\.\d GB +\d+ +\S`, out)
+	}
 	picture := read(t, svg)
 	for d := xml.NewDecoder(strings.NewReader(picture)); ; {
 		if _, err := d.Token(); err == io.EOF {

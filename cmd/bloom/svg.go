@@ -16,7 +16,7 @@ const (
 )
 
 // labels moves names apart whose lines end close together.
-var labels = [...]float64{8, -6, 0, 0}
+var labels = [...]float64{8, 2, -4, 0, -3, 0}
 
 func xOf(p float64) float64 {
 	return left + (width-left-right)*(-math.Log10(p)-1)/(decades-1)
@@ -30,8 +30,8 @@ func picture(p float64) string {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
 <style>
   text { fill: #24292f } .grid { stroke: #8886 } .mark { stroke: #888; stroke-dasharray: 4 3 }
-  .c0 { stroke: #0969da } .c1 { stroke: #bc4c00 } .c2 { stroke: #1a7f37 } .c3 { stroke: #8250df } path { fill: none; stroke-width: 2 }
-  @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .c0 { stroke: #58a6ff } .c1 { stroke: #f0883e } .c2 { stroke: #3fb950 } .c3 { stroke: #a371f7 } }
+  .c0 { stroke: #0969da } .c1 { stroke: #bc4c00 } .c2 { stroke: #1a7f37 } .c3 { stroke: #8250df } .c4 { stroke: #0f8a8a } .c5 { stroke: #cf222e } path { fill: none; stroke-width: 2 }
+  @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .c0 { stroke: #58a6ff } .c1 { stroke: #f0883e } .c2 { stroke: #3fb950 } .c3 { stroke: #a371f7 } .c4 { stroke: #39c5cf } .c5 { stroke: #ff7b72 } }
 </style>
 <text x="%d" y="24" font-size="15">Bits a key, by the rate of false positives</text>
 `, width, height, left)
@@ -50,7 +50,7 @@ func picture(p float64) string {
 		path, y := "M", 0.0
 		for at := 4; at <= 4*decades; at++ {
 			rate := math.Pow(10, -float64(at)/4)
-			if bits := d.bits(rate); !math.IsNaN(bits) {
+			if bits := d.bits(rate); bits > 0 {
 				y = yOf(bits)
 				path += fmt.Sprintf("%.1f %.1f ", xOf(rate), y)
 			}
