@@ -39,7 +39,7 @@ func TestCluster(t *testing.T) {
 			}
 		}
 		return true
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
 	defer client.Close()
@@ -159,7 +159,7 @@ func TestLoading(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.AddString(ctx, "a")
 	require.NoError(t, err)
-	for i := range 200 {
+	for i := range 100 { // which take half a second to load, and not much of the client's patience
 		require.NoError(t, client.Set(ctx, strconv.Itoa(i), strings.Repeat("x", 100), 0).Err())
 	}
 	require.NoError(t, client.Save(ctx).Err())
@@ -179,7 +179,7 @@ func TestLoading(t *testing.T) {
 		reply := make([]byte, 100)
 		n, _ := conn.Read(reply)
 		return strings.HasPrefix(string(reply[:n]), "-LOADING ")
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	added, err := f.AddString(ctx, "b")
 	require.NoError(t, err)
 	assert.True(t, added)

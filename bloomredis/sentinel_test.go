@@ -48,11 +48,11 @@ func TestSentinel(t *testing.T) {
 		replicated := master.client().Wait(ctx, 1, time.Second).Val()
 		known := sentinel.client().Do(ctx, "SENTINEL", "REPLICAS", "m").Val()
 		return replicated == 1 && len(known.([]any)) == 1
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 2*time.Minute, 50*time.Millisecond)
 
 	master.kill()
 	require.Eventually(t, func() bool { _, err := f.AddHash(ctx, hashes(1000, 1001)[0]); return err == nil },
-		30*time.Second, 50*time.Millisecond)
+		2*time.Minute, 50*time.Millisecond)
 	found, err := f.ContainsBatch(ctx, hashes(0, 1001))
 	require.NoError(t, err)
 	assert.NotContains(t, found, false)

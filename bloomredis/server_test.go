@@ -98,7 +98,7 @@ func (s *server) start(args ...string) error {
 	c := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1})
 	defer c.Close()
 	var err error
-	for range 500 {
+	for range 6000 { // a minute, on a machine with much else to do
 		if err = c.Ping(context.Background()).Err(); err == nil {
 			return nil
 		}

@@ -33,57 +33,87 @@ func now(t testing.TB, client *redis.Client) time.Time {
 }
 
 // A window's answers beside the times, by the server's clock, between which each
-// key was added last. Where these decide, the answer must be right.
+// key was added last. Where these decide, the answer must be right. On a busy machine
+// they decide only where the span is long enough.
 func TestWindowRemembersAndForgets(t *testing.T) {
 	client := startServer(t).client()
 	for _, generations := range []int{1, 4} {
-		const span = 120 * time.Millisecond
-		length := span / time.Duration(generations)
-		require.NoError(t, client.FlushAll(ctx).Err())
-		c := WindowConfig{Capacity: 100, FPR: 1e-9, Span: span, Generations: generations}
-		ws := []*Window{openWindow(t, client, c), openWindow(t, client, c)}
-		type between struct{ first, from, to time.Time } // first: since when it was never forgotten
-		added := make(map[uint64]between)
-		rng := rand.New(rand.NewPCG(uint64(generations), 0))
-		remembered, renewed, forgotten := 0, 0, 0
-		for stop := time.Now().Add(30 * time.Second); remembered < 100 || renewed < 10 || forgotten < 10; {
-			require.True(t, time.Now().Before(stop), "%d remembered, %d renewed, %d forgotten", remembered, renewed, forgotten)
-			key := rng.Uint64N(20)
-			w := ws[rng.IntN(2)]
-			from := now(t, client)
-			add := rng.IntN(4) == 0
-			var seen bool
-			var err error
-			if add {
-				seen, err = w.AddHash(ctx, bloom.SumUint64(key))
-				seen = !seen
-			} else {
-				seen, err = w.ContainsHash(ctx, bloom.SumUint64(key))
-			}
-			require.NoError(t, err)
-			to := now(t, client)
-			last, ok := added[key]
-			switch {
-			case !ok || from.Sub(last.to) >= span+length+time.Millisecond:
-				require.False(t, seen, "%d generations: forgotten after %v", generations, from.Sub(last.to))
-				forgotten++
-			case to.Sub(last.from) < span:
-				require.True(t, seen, "%d generations: not remembered after %v", generations, to.Sub(last.from))
-				remembered++
-				if from.Sub(last.first) >= span+length+time.Millisecond {
-					renewed++
-				}
-			}
-			if add {
-				if !seen {
-					last.first = to
-				}
-				added[key] = between{last.first, from, to}
-			} else if rng.IntN(100) == 0 {
-				time.Sleep(time.Duration(rng.Int64N(int64(span * 3 / 2))))
-			}
+		span := 120 * time.Millisecond
+		for !remembersAndForgets(t, client, generations, span) {
+			span *= 4
+			require.Less(t, span, 10*time.Second)
 		}
 	}
+}
+
+// remembersAndForgets reports whether the times decided often enough.
+func remembersAndForgets(t *testing.T, client *redis.Client, generations int, span time.Duration) bool {
+	length := span / time.Duration(generations)
+	require.NoError(t, client.FlushAll(ctx).Err())
+	c := WindowConfig{Capacity: 100, FPR: 1e-9, Span: span, Generations: generations}
+	ws := []*Window{openWindow(t, client, c), openWindow(t, client, c)}
+	type between struct{ first, from, to time.Time } // first: since when it was never forgotten
+	added := make(map[uint64]between)
+	rng := rand.New(rand.NewPCG(uint64(generations), 0))
+	remembered, renewed, forgotten := 0, 0, 0
+	for stop := time.Now().Add(10*time.Second + 20*span); remembered < 100 || renewed < 10 || forgotten < 10; {
+		if time.Now().After(stop) {
+			t.Logf("span %v: %d remembered, %d renewed, %d forgotten", span, remembered, renewed, forgotten)
+			return false
+		}
+		key := rng.Uint64N(20)
+		w := ws[rng.IntN(2)]
+		from := now(t, client)
+		add := rng.IntN(4) == 0
+		var seen bool
+		var err error
+		if add {
+			seen, err = w.AddHash(ctx, bloom.SumUint64(key))
+			seen = !seen
+		} else {
+			seen, err = w.ContainsHash(ctx, bloom.SumUint64(key))
+		}
+		require.NoError(t, err)
+		to := now(t, client)
+		last, ok := added[key]
+		switch {
+		case !ok || from.Sub(last.to) >= span+length+time.Millisecond:
+			require.False(t, seen, "%d generations: forgotten after %v", generations, from.Sub(last.to))
+			forgotten++
+		case to.Sub(last.from) < span:
+			require.True(t, seen, "%d generations: not remembered after %v", generations, to.Sub(last.from))
+			remembered++
+			if from.Sub(last.first) >= span+length+time.Millisecond {
+				renewed++
+			}
+		}
+		if add {
+			if !seen {
+				last.first = to
+			}
+			added[key] = between{last.first, from, to}
+		} else if rng.IntN(100) == 0 {
+			time.Sleep(time.Duration(rng.Int64N(int64(span * 3 / 2))))
+		}
+	}
+	return true
+}
+
+// ttls returns how long each key of the server has, all at one moment.
+func ttls(t *testing.T, client *redis.Client) (left []time.Duration) {
+	t.Helper()
+	const script = `
+		local ttls = {}
+		for i, key in ipairs(redis.call("KEYS", "*")) do
+			ttls[i] = redis.call("PTTL", key)
+		end
+		return ttls`
+	ms, err := client.Eval(ctx, script, nil).Int64Slice()
+	require.NoError(t, err)
+	for _, ms := range ms {
+		left = append(left, time.Duration(ms)*time.Millisecond)
+	}
+	return left
 }
 
 // Idle, a window leaves nothing behind; all of it has an expiry from the start.
@@ -100,20 +130,19 @@ func TestWindowExpires(t *testing.T) {
 		_, err = w.AddString(ctx, "a")
 		require.Error(t, err)
 		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "+"+right).Err())
-		for _, key := range client.Keys(ctx, "*").Val() {
-			assert.Positive(t, client.PTTL(ctx, key).Val(), "without the right to "+right)
+		for _, ttl := range ttls(t, client) {
+			assert.Positive(t, ttl, "without the right to "+right)
 		}
 	}
 	_, err = w.AddString(ctx, "a")
 	require.NoError(t, err)
-	keys := client.Keys(ctx, "*").Val()
-	require.Len(t, keys, 2)
-	for _, key := range keys {
-		ttl := client.PTTL(ctx, key).Val()
-		assert.Positive(t, ttl, key)
-		assert.LessOrEqual(t, ttl, c.Span+c.Span/4+time.Second, key)
+	left := ttls(t, client)
+	require.GreaterOrEqual(t, len(left), 2) // more if a generation ended meanwhile
+	for _, ttl := range left {
+		assert.Positive(t, ttl)
+		assert.LessOrEqual(t, ttl, c.Span+c.Span/4+time.Second)
 	}
-	assert.Eventually(t, func() bool { return client.DBSize(ctx).Val() == 0 }, 30*time.Second, 20*time.Millisecond)
+	assert.Eventually(t, func() bool { return client.DBSize(ctx).Val() == 0 }, time.Minute, 20*time.Millisecond)
 	added, err := w.AddString(ctx, "a")
 	require.NoError(t, err)
 	assert.True(t, added)
@@ -215,15 +244,21 @@ func TestWindowSurvives(t *testing.T) {
 			}
 		}()
 	}
+	more := func() { // some are acknowledged after every break
+		for before, stop := len(done.all()), time.Now().Add(time.Minute); len(done.all()) < before+20; {
+			require.True(t, time.Now().Before(stop), "no batch comes through")
+			time.Sleep(time.Millisecond)
+		}
+	}
 	for range 2 {
 		for range 5 {
-			time.Sleep(20 * time.Millisecond)
+			more()
 			p.cut()
 		}
 		s.kill()
 		require.NoError(t, s.start())
 	}
-	time.Sleep(50 * time.Millisecond)
+	more()
 	stop()
 	wg.Wait()
 	assert.NotZero(t, failed.Load())

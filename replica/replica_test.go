@@ -126,7 +126,7 @@ func TestRefresh(t *testing.T) {
 }
 
 func TestOnErrorMayRefresh(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	down := errors.New("down")
 	var r *Replica

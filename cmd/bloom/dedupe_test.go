@@ -290,7 +290,7 @@ func TestAutosave(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	_, err = fmt.Fprintln(in, "a")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { _, err := os.Stat(state); return err == nil }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(state); return err == nil }, time.Minute, time.Millisecond)
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
 	require.Equal(t, "b\n", good(t, "a\nb\n", "dedupe", "-state", state))

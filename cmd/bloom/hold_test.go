@@ -25,7 +25,7 @@ func holding(t *testing.T, path string, args ...string) (cmd *exec.Cmd, in io.Wr
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	require.Eventually(t, func() bool { return exists(beside(path, "bloom-lock")) }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return exists(beside(path, "bloom-lock")) }, time.Minute, time.Millisecond)
 	return cmd, in
 }
 

@@ -72,7 +72,7 @@ func TestServe(t *testing.T) {
 	require.Eventually(t, func() bool {
 		require.NoError(t, near.Refresh(context.Background()))
 		return near.Version() != before && near.ContainsString("pear")
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	answer, _ := ask("GET", "/contains?key=pear", "")
 	require.Equal(t, "true\n", answer)
 

@@ -74,7 +74,7 @@ func TestProgress(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			shows := func(text string) {
 				t.Helper()
-				require.Eventually(t, func() bool { return strings.Contains(s.String(), text) }, 20*time.Second, time.Millisecond, "%q", text)
+				require.Eventually(t, func() bool { return strings.Contains(s.String(), text) }, time.Minute, time.Millisecond, "%q", text)
 			}
 			io.WriteString(in, "a\nb\na\n")
 			shows(test.line)

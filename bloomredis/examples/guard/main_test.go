@@ -50,14 +50,14 @@ func client(t *testing.T, options *redis.Options) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(options)
 	t.Cleanup(func() { _ = c.Close() })
-	require.Eventually(t, func() bool { return c.Ping(t.Context()).Err() == nil }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.Ping(t.Context()).Err() == nil }, time.Minute, 5*time.Millisecond)
 	return c
 }
 
 // waitForRows waits until the program has cached rows in Redis: it is serving requests.
 func waitForRows(t *testing.T, c *redis.Client) {
 	t.Helper()
-	require.Eventually(t, func() bool { return c.DBSize(t.Context()).Val() > 100 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.DBSize(t.Context()).Val() > 100 }, time.Minute, 5*time.Millisecond)
 }
 
 func requireEmpty(t *testing.T, dir string) {
@@ -82,7 +82,7 @@ func TestSignals(t *testing.T) {
 					socket = found[0]
 				}
 				return socket != ""
-			}, 20*time.Second, 5*time.Millisecond)
+			}, time.Minute, 5*time.Millisecond)
 			waitForRows(t, client(t, &redis.Options{Network: "unix", Addr: socket}))
 			conn, err := net.Dial("unix", socket)
 			require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestSignals(t *testing.T) {
 			assert.Equal(t, 1, cmd.ProcessState.ExitCode())
 			assert.Equal(t, "guard: stopped by a signal\n", stderr.String())
 			requireEmpty(t, dir)
-			require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+			require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 			_, err = conn.Read(make([]byte, 1))
 			require.Error(t, err)
 			assert.NotErrorIs(t, err, os.ErrDeadlineExceeded, "the server runs on")
