@@ -88,8 +88,10 @@ func (c *cookies) parse(value string) (*bloom.Filter, bool) {
 	if err := f.UnmarshalText([]byte(text)); err != nil {
 		return nil, false
 	}
-	same := f.M() == c.empty.M() && f.K() == c.empty.K() && f.Strategy() == c.empty.Strategy()
-	return f, same
+	if f.M() != c.empty.M() || f.K() != c.empty.K() || f.Strategy() != c.empty.Strategy() {
+		return nil, false
+	}
+	return f, true
 }
 
 // sign returns the signature of a cookie's filter. It covers the name as well, so
