@@ -12,22 +12,25 @@
 //	at most                      3.58    2.51    2.15   1.84   1.75
 //	average over a doubling      3.51    2.46    2.11   1.80   1.71
 //
-// Looking up an absent key touches two cache lines, or three at a small p, in each layer
-// of one shard: 5 layers at 1e5 keys, 15 at 1e7, 25 at 1e9. Take [bloom.New] or
-// [blocked.New] where the number of keys is known to a factor of two.
+// Looking up an absent key touches one cache line at 10 %, two at 1 % and 0.1 %, and three
+// at 1e-6, in each layer of one shard: 5 layers at 1e5 keys, 15 at 1e7, 25 at 1e9. A billion
+// keys at 0.1 % take 3.8 GB. On a busy Intel Xeon (Cascade Lake, 2.5 GHz) an absent key was
+// looked up in 2.6 microseconds of processor time there, and one that was added in 0.6.
+// Take [bloom.New] or [blocked.New] where the number of keys is known to a factor of two.
 //
 // # How it grows
 //
 // A key's digest picks one of 16 shards. A shard is a list of layers, which are
 // blocked filters (see [blocked.Filter]) of one to four lines a key. New keys go to the
 // newest layer. When that layer is full the shard begins another, which has 0.6 times
-// all the bits that the shard had. The shards begin their layers one after the other.
+// all the bits that the shard had. The shards begin their layers one after the other. A
+// goroutine makes and clears the next layer while the last 3 % of a layer's keys come.
 //
-// Each layer has a share of p, and is full when its own rate reaches that share. A key
-// that was not added is reported as present if any of the layers reports it. So its
-// rate is at most the sum of the shares, which is at most p for any number of layers.
-// From the 25th layer on the shares shrink (Almeida, Baquero, Preguica and Hutchison,
-// Scalable Bloom Filters, 2007).
+// Each layer has a share of p, and is full when its own rate reaches that share. The first
+// 24 layers of a shard have p/27 each, and each later one has 3/4 of the share of the one
+// before (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters, 2007). A key
+// that was not added is reported as present if any layer of its shard reports it. So its
+// rate is at most the sum of the shares, p/27 * (24 + 3/4 + (3/4)^2 + ...) = p.
 //
 // # Why it takes so much memory
 //
