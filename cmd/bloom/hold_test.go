@@ -115,7 +115,7 @@ func TestHold(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for range 300 {
+			for range 150 {
 				release, err := (&holder{wait: time.Minute}).hold(context.Background(), path)
 				if assert.NoError(t, err) {
 					assert.EqualValues(t, 1, holders.Add(1))
