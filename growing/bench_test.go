@@ -7,6 +7,19 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
+// grown returns a filter of the keys below n.
+func grown(n uint64, p float64) *Filter {
+	f := bloom.Must(New(p))
+	hs := make([]bloom.Hash, 0, batchSize)
+	for i := range n {
+		if hs = append(hs, bloom.SumUint64(i)); len(hs) == cap(hs) || i == n-1 {
+			f.AddBatch(hs)
+			hs = hs[:0]
+		}
+	}
+	return f
+}
+
 // BenchmarkFilter adds n keys to an empty filter, layers included, and looks keys up.
 // Keys are 8 bytes, hashed while timed.
 func BenchmarkFilter(b *testing.B) {
@@ -24,9 +37,7 @@ func BenchmarkFilter(b *testing.B) {
 					i++
 				}
 			})
-			for i := range n {
-				f.AddHash(bloom.SumUint64(i))
-			}
+			f = grown(n, p)
 			b.Run("op=present/"+name, func(b *testing.B) {
 				i := uint64(0)
 				for b.Loop() {
@@ -67,10 +78,7 @@ func BenchmarkLayer(b *testing.B) {
 func BenchmarkBatch(b *testing.B) {
 	const size = 512
 	for _, n := range []uint64{1e5, 1e7} {
-		full := bloom.Must(New(0.01))
-		for i := range n {
-			full.AddHash(bloom.SumUint64(i))
-		}
+		full := grown(n, 0.01)
 		for _, op := range []string{"add", "present", "absent"} {
 			for _, batches := range []bool{false, true} {
 				b.Run(fmt.Sprintf("op=%s/n=%.0e/p=0.01/batches=%v", op, float64(n), batches), func(b *testing.B) {

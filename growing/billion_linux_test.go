@@ -124,7 +124,7 @@ func readThread() thread {
 	var usage unix.Rusage
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ran)
 	_ = unix.Getrusage(unix.RUSAGE_THREAD, &usage)
-	return thread{time.Duration(ran.Nano()), usage.Nvcsw, usage.Minflt + usage.Majflt}
+	return thread{time.Duration(ran.Nano()), int64(usage.Nvcsw), int64(usage.Minflt + usage.Majflt)}
 }
 
 // add adds the keys from first up to end to f.
