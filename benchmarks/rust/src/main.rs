@@ -73,12 +73,30 @@ impl Workload {
     }
 }
 
-/// Nanoseconds per key.
+/// Nanoseconds per key: of the processor's time if CPU_TIME is set, on 64-bit Linux.
 fn timed(keys: usize, f: impl FnOnce()) -> f64 {
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    if std::env::var_os("CPU_TIME").is_some() {
+        let start = cpu_time();
+        f();
+        return (cpu_time() - start) as f64 / keys as f64;
+    }
     let start = Instant::now();
     f();
     let elapsed: Duration = start.elapsed();
     elapsed.as_nanos() as f64 / keys as f64
+}
+
+/// Nanoseconds that this process has computed, as Linux tells.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn cpu_time() -> i64 {
+    extern "C" {
+        fn clock_gettime(clock: i32, time: *mut [i64; 2]) -> i32;
+    }
+    const PROCESS_CPUTIME: i32 = 2;
+    let mut time = [0; 2];
+    assert_eq!(unsafe { clock_gettime(PROCESS_CPUTIME, &mut time) }, 0);
+    time[0] * 1_000_000_000 + time[1]
 }
 
 #[inline(never)]
