@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"os"
+	"sort"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -55,6 +56,49 @@ func TestSmallest(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestBlockRates holds blockRates to a count of the bits that lines set: a word's state is
+// how many of its 32 bits are set, and t further lines find theirs with that share, to
+// the power of t.
+func TestBlockRates(t *testing.T) {
+	for _, mean := range []float64{1e-15, 0.5, 10, 40} {
+		var want [maxLines + 1]float64
+		want[1] = mean / (1 << 32) // of digests that are equal in half
+		set := [33]float64{1}      // probabilities, after j lines
+		poisson := math.Exp(-mean)
+		for j := 1.0; j < 200; j++ {
+			for s := 32; s >= 0; s-- {
+				set[s] *= float64(s) / 32
+				if s > 0 {
+					set[s] += set[s-1] * float64(33-s) / 32
+				}
+			}
+			poisson *= mean / j
+			for lines := 1; lines <= maxLines; lines++ {
+				word := 0.0
+				for s, p := range set {
+					word += p * math.Pow(float64(s)/32, float64(lines))
+				}
+				want[lines] += poisson * math.Pow(word, 8)
+			}
+		}
+		for lines := 1; lines <= maxLines; lines++ {
+			got := blockRates(mean, lines)
+			require.InEpsilonSlice(t, want[1:lines+1], got[1:lines+1], 1e-6, "mean %v, %d lines", mean, lines)
+		}
+	}
+}
+
+// TestMostKeys finds the most keys for which there is a filter, without its memory.
+func TestMostKeys(t *testing.T) {
+	most := sort.Search(min(1<<40, math.MaxInt), func(n int) bool { return fewest(uint64(n), 0.01, 1) > maxBlocks }) - 1
+	blocks, lines, err := size(uint64(most), 0.01)
+	require.NoError(t, err)
+	require.Equal(t, 1, lines)
+	require.EqualValues(t, uint64(maxBlocks), blocks)
+	_, _, err = size(uint64(most+1), 0.01)
+	require.ErrorContains(t, err, fmt.Sprintf("need %d blocks of 32 bytes, more than %d", uint64(maxBlocks+1), uint64(maxBlocks)))
 }
 
 func TestParameters(t *testing.T) {
