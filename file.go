@@ -67,8 +67,8 @@ func (f *filter) SaveFileInfo(path string, info Info) error {
 	if f.k == 0 {
 		return errNoForm
 	}
-	if err := guava.Info(info).Check(); err != nil {
-		return fmt.Errorf("bloom: saving: %w", err)
+	if err := guava.Info(info).Check("bloom"); err != nil {
+		return err
 	}
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		var sum guava.Sum

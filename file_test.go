@@ -334,9 +334,9 @@ func TestFileInfo(t *testing.T) {
 		info Info
 		want string
 	}{
-		{Info{P: 1}, "bloom: saving: P = 1 is outside [0, 1)"},
-		{Info{Comment: strings.Repeat("x", 4097)}, "bloom: saving: Comment has 4097 bytes, more than 4096"},
-		{Info{Hash: strings.Repeat("x", 256)}, "bloom: saving: Hash has 256 bytes, more than 255"},
+		{Info{P: 1}, "bloom: P = 1 is outside [0, 1)"},
+		{Info{Comment: strings.Repeat("x", 4097)}, "bloom: Comment has 4097 bytes, more than 4096"},
+		{Info{Hash: strings.Repeat("x", 256)}, "bloom: Hash has 256 bytes, more than 255"},
 	} {
 		require.EqualError(t, smallFilter().SaveFileInfo(path, test.info), test.want)
 	}

@@ -71,7 +71,7 @@ info shows them.`,
 			if comment != "" && kind != "guava" {
 				return usageError{fmt.Errorf("-comment needs -type guava: other files hold none")}
 			}
-			if err := (trailer.Info{Comment: comment}).Check(); err != nil {
+			if err := (trailer.Info{Comment: comment}).Check("bloom"); err != nil {
 				return usageError{err}
 			}
 			f, err := mk(max(uint64(size.n), 1), size.p)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/seed79a3ff49/bloom/internal/format"
@@ -56,19 +57,19 @@ type Info struct {
 	Comment string
 }
 
-// Check returns an error that names the field unless i can be saved.
-func (i Info) Check() error {
+// Check returns an error of package pkg, which names the field, unless i can be saved.
+func (i Info) Check(pkg string) error {
 	switch {
 	case !(i.P >= 0 && i.P < 1):
-		return fmt.Errorf("P = %v is outside [0, 1)", i.P)
+		return fmt.Errorf("%s: P = %v is outside [0, 1)", pkg, i.P)
 	case len(i.Hash) > MaxHashLen:
-		return fmt.Errorf("Hash has %d bytes, more than %d", len(i.Hash), MaxHashLen)
+		return fmt.Errorf("%s: Hash has %d bytes, more than %d", pkg, len(i.Hash), MaxHashLen)
 	case len(i.Comment) > MaxCommentLen:
-		return fmt.Errorf("Comment has %d bytes, more than %d", len(i.Comment), MaxCommentLen)
+		return fmt.Errorf("%s: Comment has %d bytes, more than %d", pkg, len(i.Comment), MaxCommentLen)
 	case !utf8.ValidString(i.Hash):
-		return fmt.Errorf("Hash = %q is not UTF-8", i.Hash)
+		return fmt.Errorf("%s: Hash = %q is not UTF-8", pkg, i.Hash)
 	case !utf8.ValidString(i.Comment):
-		return fmt.Errorf("Comment = %q is not UTF-8", i.Comment)
+		return fmt.Errorf("%s: Comment = %q is not UTF-8", pkg, i.Comment)
 	}
 	return nil
 }
@@ -169,8 +170,8 @@ func (h Header) ParseTrailer(pkg string, trailer []byte) (i Info, err error) {
 			return Info{}, format.Errorf(pkg, "info ends with % x", text[hash+comment:])
 		}
 	}
-	if err := i.Check(); err != nil {
-		return Info{}, format.Errorf(pkg, "%w", err)
+	if err := i.Check(pkg); err != nil {
+		return Info{}, format.Errorf(pkg, "%s", strings.TrimPrefix(err.Error(), pkg+": "))
 	}
 	return i, nil
 }

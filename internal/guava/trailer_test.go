@@ -120,7 +120,7 @@ func TestInfoErrors(t *testing.T) {
 		{Info{Hash: "\xff"}, "Hash = \"\\xff\" is not UTF-8"},
 		{Info{Comment: "a\xc3"}, "Comment = \"a\\xc3\" is not UTF-8"},
 	} {
-		require.ErrorContains(t, test.i.Check(), test.want)
+		require.ErrorContains(t, test.i.Check("bloom"), test.want)
 		// Whoever writes it all the same.
 		trailer := Sum(0).InfoTrailer(h, test.i)
 		_, err := Sum(0).CheckTrailer("bloom", h, trailer)
@@ -177,7 +177,7 @@ func FuzzTrailer(f *testing.F) {
 			require.ErrorIs(t, err, format.ErrFormat)
 			return
 		}
-		require.NoError(t, i.Check())
+		require.NoError(t, i.Check("bloom"))
 		if i != (Info{}) && !math.Signbit(i.P) {
 			require.Equal(t, data, Sum(0).InfoTrailer(h, i), fmt.Sprint(i))
 		}
