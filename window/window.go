@@ -248,6 +248,9 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	}
 	g := f.clock.generation()
 	b, words, x := f.find(h)
+	if f.large() {
+		f.fetch(words, x, h.H2) // the lock would hold reading up
+	}
 	b.Lock()
 	f.expire(b, words, g)
 	// A block has width bits. Those of a bit's place in its word that lane selects are
@@ -292,6 +295,9 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	}
 	g := f.clock.generation()
 	b, words, x := f.find(h)
+	if f.large() {
+		f.fetch(words, x, h.H2)
+	}
 	if b.gen.Load() < g {
 		b.Lock()
 		f.expire(b, words, g)
