@@ -10,10 +10,10 @@ import (
 //
 // Batches of some hundreds of digests take half the time of one by one, with three
 // lines two thirds, while the filter is in the processor's cache. In a filter of 13 MB or
-// more they take two fifths. Absent keys of several lines gain least, a fifth: one by
-// one stops at the first line that lacks a bit, and a batch reads them all. That is with
-// AVX2, and digests that are ready; see [bloom.SumBatch]. A garbage collection can begin
-// in the middle of a batch.
+// more they take two fifths. Absent keys of several lines gain less, from a tenth to a
+// half: one by one stops at the first line that lacks a bit, and a batch reads them all.
+// That is with AVX2, and digests that are ready; see [bloom.SumBatch]. A garbage
+// collection can begin in the middle of a batch.
 func (f *Filter) AddBatch(hs []bloom.Hash) (added int) {
 	if f.lines == 0 && len(hs) > 0 {
 		panic(errZero)
