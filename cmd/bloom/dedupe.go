@@ -31,7 +31,7 @@ func dedupeCommand() *cobra.Command {
 		Long: `dedupe writes each line of its input the first time it appears, in order. No line is
 written twice. A new line is taken for an old one, and left out, at a rate of -p or less.
 
-The filter has room for -n different lines, in 4.5 bytes a line at the default -p. With
+The filter has room for -n different lines, in 4.3 bytes a line at the default -p. With
 more, lines are left out more and more often. Without -n it grows, and takes up to four
 times as much.
 
