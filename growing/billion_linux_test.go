@@ -18,8 +18,8 @@ import (
 )
 
 // TestBillion grows a filter to 1e9 keys at 0.1 %, with as many goroutines as there are
-// processors, and prints the rows of benchmarks/GROWING.md. It takes half an hour, 4 GB
-// of memory, and BLOOM_BILLION=1 in the environment, or another number of keys there.
+// processors, and prints the rows of benchmarks/GROWING.md. It takes an hour, 4 GB of
+// memory, and BLOOM_BILLION=1 in the environment, or another number of keys there.
 func TestBillion(t *testing.T) {
 	n, err := strconv.ParseFloat(os.Getenv("BLOOM_BILLION"), 64)
 	if err != nil {
