@@ -48,7 +48,7 @@ by its keys, and nothing is taken off.
 
 // elsewhere are the measurements that have files of their own.
 var elsewhere = [][2]string{
-	{"GROWING.md", "filters that grow, from a thousand keys on"},
+	{"GROWING.md", "filters that grow, from a thousand keys to a billion"},
 	{"COUNTING.md", "a counting filter of a hundred million keys"},
 	{"WINDOW.md", "a window over a day and a half"},
 	{"BLOCKED.md", "blocked filters at every rate, and larger than the cache"},
