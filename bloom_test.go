@@ -499,7 +499,7 @@ func TestCapacity(t *testing.T) {
 	// Where New's n would be more than a uint64 has room for, and FalsePositiveRate's infinite.
 	almost := math.Nextafter(1, 0)
 	require.InEpsilon(t, 53*math.Ln2*(1<<20), capacity(1<<20, 1, almost), 1e-6)
-	require.EqualValues(t, math.MaxInt64, capacity(1<<20, 10, almost))
+	require.Equal(t, uint64(math.MaxInt64), capacity(1<<20, 10, almost))
 }
 
 // TestByValue: a filter is text in JSON also where it is held by value, and a field
