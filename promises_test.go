@@ -66,7 +66,7 @@ func TestRaces(t *testing.T) {
 		{"SyncFilter", func() (keySet, []func() keySet, []func()) {
 			s := bloom.Must(bloom.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(bloom.New(writers*perWriter, 1e-4))
-			other.AddString("other")
+			other.AddBatch(testkit.Digests[bloom.Hash](10, perWriter))
 			return s, []func() keySet{
 					func() keySet { return s.Snapshot() },
 					func() keySet { return decoded(s, new(bloom.SyncFilter)) },
@@ -80,7 +80,7 @@ func TestRaces(t *testing.T) {
 		{"blocked.SyncFilter", func() (keySet, []func() keySet, []func()) {
 			s := bloom.Must(blocked.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(blocked.New(writers*perWriter, 1e-4))
-			other.AddString("other")
+			other.AddBatch(testkit.Digests[bloom.Hash](10, perWriter))
 			return s, []func() keySet{
 					func() keySet { return s.Snapshot() },
 					func() keySet { return decoded(s, new(blocked.SyncFilter)) },
