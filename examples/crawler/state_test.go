@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // TestMain is the program itself where a test runs it as one.
@@ -22,6 +24,14 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// TestSaveOrder: the queue is saved even where the filter then cannot be.
+func TestSaveOrder(t *testing.T) {
+	s := state{t.TempDir()}
+	require.NoError(t, os.Mkdir(s.seenFile(), 0o777)) // which no file replaces
+	require.Error(t, s.save(frontier{Queued: []string{"/"}}, bloom.Must(bloom.New(10, 0.01))))
+	require.FileExists(t, s.frontierFile())
 }
 
 // TestResume ends the program by Ctrl-C in the middle of a crawl, and starts it
