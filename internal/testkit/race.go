@@ -1,0 +1,6 @@
+//go:build race
+
+package testkit
+
+// Race tells whether the race detector runs.
+const Race = true
