@@ -109,12 +109,14 @@ func asNobody(t *testing.T, what, path string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), childEnv+"="+what+" "+path)
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		copied := filepath.Join(os.TempDir(), "atomicfile-test-"+filepath.Base(filepath.Dir(path)))
+		dir, err := os.MkdirTemp("", "atomicfile-test-")
+		require.NoError(t, err)
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		require.NoError(t, os.Chmod(dir, 0o755)) // so that nobody may go there
 		data, err := os.ReadFile(exe)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(copied, data, 0o755)) // where nobody may go
-		t.Cleanup(func() { os.Remove(copied) })
-		cmd.Path = copied
+		cmd.Path = filepath.Join(dir, "test")
+		require.NoError(t, os.WriteFile(cmd.Path, data, 0o755))
 	}
 	cmd.Dir = "/"
 	probe := *cmd
