@@ -32,7 +32,8 @@ func Failing(t *testing.T, call, with, path string, do func()) {
 	if errors.Is(exec.Command(exe, "-test.run=^$").Run(), syscall.ENOEXEC) {
 		t.Skip("this binary runs in an emulator, which another process would be without")
 	}
-	args := []string{"-f", "-o", os.DevNull, "-e", "trace=" + call, "-e", "inject=" + call + ":error=" + with}
+	calls := "/^" + call + "(2|64)?$" // 32-bit machines have fstat64 and mmap2
+	args := []string{"-f", "-o", os.DevNull, "-e", "trace=" + calls, "-e", "inject=" + calls + ":error=" + with}
 	if path != "" {
 		args = append(args, "-P", path)
 	}
