@@ -57,17 +57,9 @@ func toBits(c0, c1, c2, c3 uint64) uint64 {
 
 // toBits sets dst, which has a word for every four of c, to the bits of the counters.
 func (c counters) toBits(dst []uint64) {
-	w := c.words
-	for len(dst) >= 4 && len(w) >= 4*perBits { // four at a time: an eighth faster
-		d, w16 := (*[4]uint64)(dst), (*[4 * perBits]uint64)(w)
-		d[0] = toBits(w16[0], w16[1], w16[2], w16[3])
-		d[1] = toBits(w16[4], w16[5], w16[6], w16[7])
-		d[2] = toBits(w16[8], w16[9], w16[10], w16[11])
-		d[3] = toBits(w16[12], w16[13], w16[14], w16[15])
-		dst, w = dst[4:], w[4*perBits:]
-	}
-	for i := range dst {
-		dst[i] = toBits(w[4*i], w[4*i+1], w[4*i+2], w[4*i+3])
+	for i := manyToBits(dst, c.words); i < len(dst); i++ {
+		w := (*[perBits]uint64)(c.words[i*perBits:])
+		dst[i] = toBits(w[0], w[1], w[2], w[3])
 	}
 }
 

@@ -161,9 +161,10 @@ func TestCounters(t *testing.T) {
 	}
 	for i := range 500 {
 		words := 1 + i%9
-		a, b, bits := random(words), random(words), make([]uint64, words)
+		a, b, bits := random(words), random(words), make([]uint64, words+4)
 		sum := countersOf(slices.Clone(a.words))
-		sum.toBits(bits)
+		sum.toBits(bits[:words])
+		require.Zero(t, [4]uint64(bits[words:]))
 		count, added, addedCount := sum.onesCount(), sum.add(b), uint64(0)
 		for bit := range uint64(words) * 64 {
 			require.Equal(t, min(a.get(bit), 1), bits[bit/64]>>(bit%64)&1, "bit %d of %x", bit, a.words)

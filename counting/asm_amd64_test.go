@@ -1,0 +1,42 @@
+//go:build !purego && !race && !msan && !asan
+
+package counting
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestManyToBits crosses the bounds of the chunks.
+func TestManyToBits(t *testing.T) {
+	if !useAVX2 {
+		t.Skip("the processor has no AVX2")
+	}
+	c := countersOf(make([]uint64, perBits*(2*bitsAtOnce+9)))
+	for i, h := range testkit.Digests[struct{ H1, H2 uint64 }](1, len(c.words)) {
+		c.words[i] = h.H1 & h.H2
+	}
+	for _, n := range []int{0, 1, 3, 4, 5, 7, 8, bitsAtOnce - 1, bitsAtOnce, bitsAtOnce + 4, 2*bitsAtOnce + 9} {
+		dst := make([]uint64, n)
+		require.Equal(t, n&^3, manyToBits(dst, c.words))
+		for i, got := range dst[:n&^3] {
+			w := c.words[perBits*i:]
+			require.Equal(t, toBits(w[0], w[1], w[2], w[3]), got, "word %d of %d", i, n)
+		}
+	}
+}
+
+// TestStops stops all goroutines while counters become bits.
+func TestStops(t *testing.T) {
+	if !useAVX2 || testing.Short() {
+		t.Skip("takes 40 MB")
+	}
+	c := countersOf(make([]uint64, 4<<20))
+	c.words[0], c.words[len(c.words)-1] = 1, 1
+	dst := make([]uint64, len(c.words)/perBits)
+	testkit.Stops(t, func() { clear(dst) }, func() { c.toBits(dst) },
+		func() bool { return dst[0] != 0 && dst[len(dst)-1] == 0 })
+}
