@@ -4,7 +4,6 @@ package bloom
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -18,17 +17,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 const childEnv = "BLOOM_TEST_CHILD"
 
 // child returns a command that runs TestChild as what in dir.
 func child(t testing.TB, what, dir string) *exec.Cmd {
-	exe, err := os.Executable()
-	require.NoError(t, err)
-	cmd := exec.Command(exe, "-test.run=^TestChild$")
+	cmd := testkit.Child(t, "TestChild", childEnv+"="+what)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), childEnv+"="+what)
 	return cmd
 }
 
@@ -36,11 +34,8 @@ func child(t testing.TB, what, dir string) *exec.Cmd {
 // directory has filters a and b, and f, which starts as a.
 func TestChild(t *testing.T) {
 	what := os.Getenv(childEnv)
-	switch what {
-	case "":
+	if what == "" {
 		t.Skip("not a child process")
-	case "nothing":
-		return
 	}
 	a, b := Must(LoadFile("a")), Must(LoadFile("b"))
 	switch what {
@@ -79,9 +74,6 @@ func TestChild(t *testing.T) {
 
 // childDir returns a directory for child, and the filters in it.
 func childDir(t testing.TB, m uint64) (dir string, a, b *Filter) {
-	if err := child(t, "nothing", "").Run(); errors.Is(err, syscall.ENOEXEC) {
-		t.Skip("this binary runs in an emulator, which a child process would be without")
-	}
 	dir = t.TempDir()
 	a, b = Must(NewSize(m, 3)), Must(NewSize(m, 3))
 	for i := range m / 64 {
@@ -163,15 +155,10 @@ func TestSaveFileReadOnlyDirectory(t *testing.T) {
 
 // TestSaveFileSyncs watches the system calls: no test can pull the plug.
 func TestSaveFileSyncs(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("needs strace")
-	}
 	dir, _, _ := childDir(t, 1<<20)
 	cmd := child(t, "save once", dir)
 	log := filepath.Join(t.TempDir(), "log")
-	cmd.Args = append([]string{strace, "-f", "-y", "-o", log, "-e", "trace=write,fsync,rename,renameat,renameat2"}, cmd.Args...)
-	cmd.Path = strace
+	testkit.Strace(t, cmd, "-y", "-o", log, "-e", "trace=write,fsync,rename,renameat,renameat2")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	calls, err := os.ReadFile(log)

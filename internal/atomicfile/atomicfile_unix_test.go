@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func text(s string) func(io.Writer) error {
@@ -103,28 +105,25 @@ const childEnv = "BLOOM_ATOMICFILE_CHILD"
 
 // asNobody returns a command that runs TestChild as what, with path, without rights.
 func asNobody(t *testing.T, what, path string) *exec.Cmd {
-	exe, err := os.Executable()
-	require.NoError(t, err)
-	cmd := exec.Command(exe, "-test.run=^TestChild$")
-	cmd.Env = append(os.Environ(), childEnv+"="+what+" "+path)
+	cmd := child(t, what, path)
 	if os.Getuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		dir, err := os.MkdirTemp("", "atomicfile-test-")
 		require.NoError(t, err)
 		t.Cleanup(func() { os.RemoveAll(dir) })
 		require.NoError(t, os.Chmod(dir, 0o755)) // so that nobody may go there
-		data, err := os.ReadFile(exe)
+		data, err := os.ReadFile(cmd.Path)
 		require.NoError(t, err)
 		cmd.Path = filepath.Join(dir, "test")
 		require.NoError(t, os.WriteFile(cmd.Path, data, 0o755))
 	}
 	cmd.Dir = "/"
-	probe := *cmd
-	probe.Env = os.Environ()
-	if err := probe.Run(); errors.Is(err, syscall.ENOEXEC) {
-		t.Skip("this binary runs in an emulator, which a child process would be without")
-	}
 	return cmd
+}
+
+// child returns a command that runs TestChild as what, with path.
+func child(t *testing.T, what, path string) *exec.Cmd {
+	return testkit.Child(t, "TestChild", childEnv+"="+what+" "+path)
 }
 
 func TestChild(t *testing.T) {
@@ -203,40 +202,27 @@ func TestFails(t *testing.T) {
 // the name cannot reach the disk. It does without locks and without syncs of directories
 // where a file system has none.
 func TestSystemCallFails(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("needs strace")
-	}
-	exe, err := os.Executable()
-	require.NoError(t, err)
-	if errors.Is(exec.Command(exe, "-test.run=^$").Run(), syscall.ENOEXEC) {
-		t.Skip("this binary runs in an emulator, which a child process would be without")
-	}
-	for _, test := range []struct{ calls, fail, child, content string }{
-		{"?lstat,?newfstatat,?fstatat64,?statx", "EIO", "broken", "old"}, // of path: its mode is not known
-		{"fchmod", "EIO", "broken", "old"},
-		{"fsync", "EIO:when=1", "broken", "old"},
-		{"rename,renameat,renameat2", "EIO", "broken", "old"},
-		{"fsync", "EIO:when=2", "broken", "by a child"}, // of the directory
-		{"close", "EIO", "broken", "by a child"},        // at path, where the file is then
-		{"fsync", "EINVAL:when=2", "write", "by a child"},
-		{"flock", "ENOLCK", "write", "by a child"},
+	for _, test := range []struct{ calls, with, only, child, after string }{
+		{"lstat|newfstatat|fstatat|statx", "EIO", "f", "broken", "old"}, // its mode is not known
+		{"fchmod", "EIO", "", "broken", "old"},
+		{"fsync", "EIO:when=1", "", "broken", "old"},
+		{"rename|renameat", "EIO", "", "broken", "old"},
+		{"fsync", "EIO:when=2", "", "broken", "by a child"}, // of the directory
+		{"close", "EIO", "f", "broken", "by a child"},       // of the new file, which is there then
+		{"fsync", "EINVAL:when=2", "", "write", "by a child"},
+		{"flock", "ENOLCK", "", "write", "by a child"},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "f")
 		require.NoError(t, Write(path, text("old")))
-		cmd := exec.Command(strace, "-f", "-o", os.DevNull, "-e", "trace="+test.calls,
-			"-e", "inject="+test.calls+":error="+test.fail)
-		if test.calls == "close" || strings.Contains(test.calls, "stat") {
-			cmd.Args = append(cmd.Args, "-P", path)
-		}
-		cmd.Args = append(cmd.Args, exe, "-test.run=^TestChild$")
-		cmd.Env = append(os.Environ(), childEnv+"="+test.child+" "+path)
+		cmd := child(t, test.child, path)
+		cmd.Dir = dir
+		testkit.Fail(t, cmd, test.calls, test.with, test.only)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s: %s", test, out)
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Equal(t, test.content, string(data), test)
+		require.Equal(t, test.after, string(data), test)
 		require.Equal(t, []string{"f"}, names(t, dir), test)
 	}
 }
