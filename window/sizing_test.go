@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"sort"
 	"testing"
@@ -175,4 +176,101 @@ func TestRateOfSmall(t *testing.T) {
 			t.Logf("%.2f times the rate, bound %.2f", mean/probes/c.FPR, 1+4.75*deviation/probes/c.FPR)
 		})
 	}
+}
+
+// sequence returns one of the two sequences of positions that h has among lanes.
+func sequence(h bloom.Hash, half, k int, lanes uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		x, step := uint32(h.H1>>(32*half)), uint32(h.H2>>(32*half))
+		for i := 0; i < k/2 && yield(uint64(x)*lanes>>32); i++ {
+			x += step
+			step += uint32(uint64(curve) >> (32 * half))
+		}
+	}
+}
+
+// TestAlike counts sequences that are found, less those that chance explains.
+func TestAlike(t *testing.T) {
+	const probes = 10_000
+	filters := 1500.0
+	if testing.Short() {
+		filters = 300
+	}
+	absent := testkit.Digests[bloom.Hash](1<<32, probes)
+	for _, test := range []struct {
+		k        int
+		n, lanes uint64
+	}{{16, 1, 32}, {24, 1, 72}, {32, 4, 256}} {
+		var found, chance, squares float64
+		for seed := range uint64(filters) {
+			set := make([]bool, test.lanes)
+			ones := 0.0
+			for _, h := range testkit.Digests[bloom.Hash](seed, int(test.n)) {
+				for half := range 2 {
+					for i := range sequence(h, half, test.k, test.lanes) {
+						if !set[i] {
+							ones++
+						}
+						set[i] = true
+					}
+				}
+			}
+			hits := 0.0
+			for i, h := range absent {
+				hit := true
+				for i := range sequence(h, i%2, test.k, test.lanes) {
+					if hit = set[i]; !hit {
+						break
+					}
+				}
+				if hit {
+					hits++
+				}
+			}
+			found += hits
+			squares += hits * hits
+			chance += probes * math.Pow(ones/float64(test.lanes), float64(test.k/2))
+		}
+		deviation := math.Sqrt(squares - found*found/filters)
+		want := filters * probes * alike(test.k, float64(test.n), float64(test.lanes))
+		t.Logf("%+v: %.0f, %.0f expected, deviation %.0f", test, found-chance, want, deviation)
+		assert.LessOrEqual(t, found-chance, want+4.75*deviation, "%+v", test)
+		assert.GreaterOrEqual(t, found-chance, want/2.5-4.75*deviation, "%+v", test)
+	}
+}
+
+// TestRateOfFew is for rates too low to be counted. An absent key's two sequences do not
+// depend on each other, so each is counted by itself.
+func TestRateOfFew(t *testing.T) {
+	const rate, probes, filters = 1e-10, 30_000, 500 // a sequence is found once in 1e5 times
+	const n = 5
+	absent := testkit.Digests[bloom.Hash](1<<32, probes)
+	var sum, squares float64
+	for seed := range uint64(filters) {
+		f := bloom.Must(New(Config{Capacity: n, FPR: 2 * rate, Span: time.Hour, Generations: 1}))
+		for _, h := range testkit.Digests[bloom.Hash](seed, n) {
+			f.AddHash(h)
+		}
+		var found [2]float64
+		for half := range found {
+			for _, h := range absent {
+				hit := true
+				for i := range sequence(h, half, f.k, f.lanes) {
+					if hit = f.array[i/8]>>(i%8*8)&1 == 1; !hit {
+						break
+					}
+				}
+				if hit {
+					found[half]++
+				}
+			}
+		}
+		times := found[0] * found[1] / (rate * probes * probes)
+		sum += times
+		squares += times * times
+	}
+	mean := sum / filters
+	deviation := math.Sqrt((squares/filters - mean*mean) / filters)
+	t.Logf("%.2f times the rate, bound %.2f", mean, 1+4.75*deviation)
+	assert.LessOrEqual(t, mean, 1+4.75*deviation, "times the rate")
 }
