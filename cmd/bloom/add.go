@@ -34,6 +34,7 @@ changes the file, add waits for its end.`,
 			if f.compressed {
 				return fmt.Errorf("%s %w", args[0], errCompressed)
 			}
+			warnKeys(c.Name(), args[0], f, input.key)
 			cfg.Sum = sum(f)
 			sayHash(f.filter, cfg)
 			if err := addLines(c.Context(), cfg, f.filter, 0); err != nil {

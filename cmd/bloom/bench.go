@@ -46,6 +46,7 @@ more than chance explains (once in a thousand runs).`,
 				if err != nil {
 					return err
 				}
+				warnKeys(c.Name(), args[0], f, input.key)
 				if err := b.lines(c.Context(), cfg); err != nil {
 					return err
 				}

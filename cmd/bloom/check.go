@@ -15,6 +15,9 @@ func checkCommand() *cobra.Command {
 		Long: `check writes the lines of its input that may be in the filter FILE, in order: all that
 are, and others at the filter's rate. With -v it writes those that certainly are not.
 
+A file that build made tells whether -hex or -fold-case made its keys. check does what its
+own flags say, and warns if the file tells otherwise; so do add, bench, dedupe and serve.
+
 The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an error.`,
 		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom && printf 'banana\ncherry\n' | bloom check fruit.bloom
   sha1sum * | cut -c 1-40 | tr a-f A-F | bloom check hashlookup-full.bloom`,
@@ -28,6 +31,7 @@ The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an er
 			if err != nil {
 				return err
 			}
+			warnKeys(c.Name(), args[0], f, input.key)
 			cfg.Sum = sum(f)
 			verb := "found"
 			if invert {

@@ -58,6 +58,7 @@ type, such as one that build made. If another bloom changes it, dedupe waits for
 			if err := d.open(c, size); err != nil {
 				return err
 			}
+			warnKeys(c.Name(), state, d.set, input.key)
 			return d.run(c.Context(), cfg)
 		},
 	}

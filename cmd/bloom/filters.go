@@ -79,6 +79,32 @@ func sayHash(f filter, cfg *lines.Config) {
 	}
 }
 
+// keyFlags are the flags that make keys, by what a file that build made tells of them.
+var keyFlags = map[string]string{
+	(&lines.Key{}).Hash():               "",
+	(&lines.Key{FoldCase: true}).Hash(): "-fold-case",
+	(&lines.Key{Hex: true}).Hash():      "-hex",
+}
+
+// warnKeys warns if f, which is the file at path, tells that other flags made its keys than
+// make command's. What a program wrote there in its own words says nothing about flags.
+func warnKeys(command, path string, f set, key lines.Key) {
+	file, ok := innermost(f).(*guavaFile)
+	if !ok {
+		return
+	}
+	made, known := keyFlags[file.info.Hash]
+	switch runs := keyFlags[key.Hash()]; {
+	case !known || made == runs:
+	case runs == "":
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with %s, and %s runs without it\n", path, made, command)
+	case made == "":
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made without %s, and %s runs with it\n", path, runs, command)
+	default:
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with %s, and %s runs with %s\n", path, made, command, runs)
+	}
+}
+
 func newGuava(n uint64, p float64) (*guavaFile, error) {
 	f, err := bloom.New(n, p)
 	return &guavaFile{f, bloom.Info{N: max(n, 1), P: p}}, err

@@ -256,8 +256,11 @@ func TestFileInfo(t *testing.T) {
 	require.Equal(t, want, folded)
 	for _, args := range [][]string{{"add", "-hex", path}, {"dedupe", "-hex", "-state", path}} {
 		good(t, numbers(0, 1), "build", "-o", path)
-		good(t, "ff\n", args...)
+		_, stderr, status := bloomRun(t, "ff\n", args...)
+		require.Zero(t, status)
+		requireError(t, stderr, "warning: "+path+" was made without -hex, and "+args[0]+" runs with it")
 		require.Empty(t, said(path).Hash, "keys of two kinds")
+		good(t, "ff\n", args...)
 	}
 
 	good(t, "00ff\n", "build", "-hex", "-o", path)
@@ -269,6 +272,46 @@ func TestFileInfo(t *testing.T) {
 		require.Equal(t, 2, status)
 		require.Contains(t, stderr, "omment")
 	}
+}
+
+// TestWarnKeys: nobody looks for hexadecimal digits in a list of bytes and wonders why
+// nothing is there.
+func TestWarnKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list")
+	for _, test := range []struct{ made, run, says string }{
+		{"", "", ""},
+		{"-hex", "-hex -0", ""},
+		{"-hex", "-hex -f 1", ""},
+		{"-fold-case", "-fold-case", ""},
+		{"-hex", "", "was made with -hex, and check runs without it"},
+		{"-fold-case", "", "was made with -fold-case, and check runs without it"},
+		{"", "-hex", "was made without -hex, and check runs with it"},
+		{"", "-fold-case", "was made without -fold-case, and check runs with it"},
+		{"-fold-case", "-hex", "was made with -fold-case, and check runs with -hex"},
+	} {
+		good(t, "ff\n", append([]string{"build", "-o", path}, strings.Fields(test.made)...)...)
+		_, stderr, _ := bloomRun(t, "ff\n", append([]string{"check", path}, strings.Fields(test.run)...)...)
+		if test.says == "" {
+			require.Empty(t, stderr, test)
+			continue
+		}
+		requireError(t, stderr, "warning: "+path+" "+test.says)
+	}
+	stdout, stderr, status := bloomRun(t, "ff\n", "check", path)
+	require.Equal(t, "ff\n0", fmt.Sprint(stdout, status), "a warning changes nothing else")
+	require.NotEmpty(t, stderr)
+	for _, command := range []string{"bench", "add", "dedupe -state"} {
+		good(t, "ff\n", "build", "-n", "100", "-fold-case", "-o", path)
+		_, stderr, _ := bloomRun(t, "xx\n", append(strings.Fields(command), path, "-")...)
+		require.Contains(t, stderr, "bloom: warning: "+path+" was made with -fold-case, and "+strings.Fields(command)[0]+" runs without it\n")
+	}
+
+	// What a program says in its own words is not about flags.
+	f := bloom.Must(bloom.New(1, 0.01))
+	f.AddString("ff")
+	require.NoError(t, f.SaveFileInfo(path, bloom.Info{Hash: "SumString of the host"}))
+	good(t, "ff\n", "check", path)
+	good(t, "ff\n", "check", "-fold-case", path)
 }
 
 // TestDamage: whatever bit of a file is wrong, no command answers from it.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,7 +49,9 @@ func TestKeys(t *testing.T) {
 func TestHexKeysAreBytes(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list")
 	good(t, "6869\n", "build", "-hex", "-o", list)
-	require.Equal(t, "hi\n", good(t, "hi\nho\n", "check", list))
+	stdout, stderr, status := bloomRun(t, "hi\nho\n", "check", list)
+	require.Equal(t, "hi\n0", fmt.Sprint(stdout, status))
+	requireError(t, stderr, "warning: "+list+" was made with -hex")
 }
 
 func TestCompressed(t *testing.T) {

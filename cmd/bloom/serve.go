@@ -46,6 +46,7 @@ one's. Ctrl-C and SIGTERM let requests end.`,
 			if err := s.load(); err != nil {
 				return err
 			}
+			warnKeys(c.Name(), s.path, s.now.Load().filter, s.key)
 			return s.run(c.Context(), addr)
 		},
 	}
