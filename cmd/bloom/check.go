@@ -38,7 +38,7 @@ The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an er
 				verb = "not found"
 			}
 			progress := newProgress(cfg, verb, 0, 0)
-			out := stdout{progress}
+			cfg.Out = &stdout{progress: progress}
 			var present []bool
 			var kept []int
 			written := false
@@ -46,12 +46,9 @@ The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an er
 				present = containsAll(f, present[:0], b.Hashes)
 				kept = where(kept[:0], present, !invert)
 				progress.add(len(b.Ends), len(kept), 0)
-				if len(kept) == 0 {
-					return nil
-				}
-				written = true
-				_, err := out.Write(b.Keep(kept))
-				return err
+				written = written || len(kept) > 0
+				b.Keep(kept)
+				return nil
 			})
 			progress.end()
 			if err == nil && !written {

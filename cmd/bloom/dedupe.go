@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -90,7 +89,6 @@ type deduper struct {
 	warned   bool
 	fresh    fresh
 	kept     []int
-	out      io.Writer
 	progress *progress
 }
 
@@ -169,25 +167,24 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	}
 	d.read = &cfg.Read
 	d.progress = newProgress(cfg, "written", d.held, d.room)
-	d.out = stdout{d.progress}
 	ticks := time.NewTicker(min(time.Second, max(d.every, time.Millisecond)))
 	defer ticks.Stop()
-	wrote := true
+	out := &stdout{progress: d.progress}
+	cfg.Out = out
+	used := true
 	err := lines.Start(ctx, cfg).Each(ctx, ticks.C, d.autosave, func(b *lines.Batch) error {
-		if err := d.use(b); err != nil {
-			wrote = false
-			return err
-		}
-		return nil
+		err := d.use(b)
+		used = err == nil
+		return err
 	})
 	// After an error of the output, set has lines that nobody got.
-	if wrote && d.state != "" && (d.dirty || err == nil) {
+	if used && !out.failed && d.state != "" && (d.dirty || err == nil) {
 		if serr := d.save(); err == nil {
 			err = serr
 		}
 	}
 	d.progress.end()
-	if d.set != nil && !d.warned && full(d.set) {
+	if d.state != "" && !d.warned && full(d.set) {
 		fmt.Fprintln(os.Stderr, "bloom: warning: the filter is fuller than it was made for: new lines are left out by mistake more and more often")
 	}
 	return err
@@ -203,9 +200,8 @@ func (d *deduper) left() uint64 {
 	return 1 + uint64(float64(d.lines)/float64(read)*float64(max(0, d.total-read)))
 }
 
-// add adds hs and returns the numbers of those that were new.
-func (d *deduper) add(hs []bloom.Hash) []int {
-	kept := d.kept[:0]
+// add adds hs and appends the numbers of those that were new to kept.
+func (d *deduper) add(kept []int, hs []bloom.Hash) []int {
 	if d.batch != nil {
 		return d.fresh.add(kept, d.batch, hs)
 	}
@@ -229,7 +225,7 @@ func (d *deduper) use(b *lines.Batch) error {
 		}
 		d.set, d.batch = f, f
 	}
-	d.kept = d.add(b.Hashes)
+	d.kept = d.add(d.kept[:0], b.Hashes)
 	kept := len(d.kept)
 	d.progress.add(len(b.Ends), kept, kept)
 	d.held += uint64(kept)
@@ -242,8 +238,8 @@ func (d *deduper) use(b *lines.Batch) error {
 		d.progress.hide()
 		fmt.Fprintf(os.Stderr, "bloom: warning: more than %d different lines (-n): new ones are left out by mistake more and more often\n", d.room)
 	}
-	_, err := d.out.Write(b.Keep(d.kept))
-	return err
+	b.Keep(d.kept)
+	return nil
 }
 
 // autosave saves the state now and then, and spends at most a twentieth of the time on

@@ -184,11 +184,11 @@ func TestWindow(t *testing.T) {
 	require.NoError(t, err)
 	d := &deduper{set: w, batch: batches(w)}
 	a, b := bloom.SumString("a"), bloom.SumString("b")
-	require.Equal(t, []int{0, 1}, d.add([]bloom.Hash{a, b, a}))
+	require.Equal(t, []int{0, 1}, d.add(nil, []bloom.Hash{a, b, a}))
 	now = now.Add(50 * time.Minute)
-	require.Empty(t, d.add([]bloom.Hash{a}))
+	require.Empty(t, d.add(nil, []bloom.Hash{a}))
 	now = now.Add(50 * time.Minute)
-	require.Equal(t, []int{1}, d.add([]bloom.Hash{a, b}))
+	require.Equal(t, []int{1}, d.add(nil, []bloom.Hash{a, b}))
 }
 
 func TestWarning(t *testing.T) {
@@ -294,4 +294,26 @@ func TestAutosave(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
 	require.Equal(t, "b\n", good(t, "a\nb\n", "dedupe", "-state", state))
+}
+
+// TestAutosaveWritten kills a run whose output nobody takes: what it saved meanwhile is
+// nothing but what it wrote.
+func TestAutosaveWritten(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	cmd := command(t, "dedupe", "-p", "1e-9", "-state", state, "-save-every", "1ms")
+	in := numbers(0, 30_000) // more than a pipe holds
+	cmd.Stdin = strings.NewReader(in)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.ReadFull(out, make([]byte, 1)) // the rest stays in the pipe, and before it
+	require.NoError(t, err)
+	time.Sleep(100 * time.Millisecond) // in which it may save too much
+	require.NoError(t, cmd.Process.Kill())
+	rest, err := io.ReadAll(out)
+	require.NoError(t, err)
+	cmd.Wait()
+	wrote := in[:1+strings.LastIndexByte(in[:1+len(rest)], '\n')]
+	require.Equal(t, "l"+string(rest), in[:1+len(rest)])
+	require.Contains(t, good(t, in, "dedupe", "-p", "1e-9", "-state", state), in[len(wrote):])
 }

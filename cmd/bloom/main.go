@@ -137,9 +137,14 @@ func longFlags(root *cobra.Command, args []string) []string {
 }
 
 // stdout is where lines go, and where the progress makes room for them.
-type stdout struct{ progress *progress }
+type stdout struct {
+	progress *progress
+	failed   bool
+}
 
-func (s stdout) Write(p []byte) (int, error) {
+func (s *stdout) Write(p []byte) (int, error) {
 	s.progress.hide()
-	return os.Stdout.Write(p)
+	n, err := os.Stdout.Write(p)
+	s.failed = s.failed || err != nil
+	return n, err
 }

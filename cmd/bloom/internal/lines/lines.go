@@ -1,8 +1,9 @@
 // Package lines reads lines and hashes their keys, on several cores, in order.
 //
 // One goroutine reads pieces that end with a line's end, workers find the lines in
-// them and hash, and the caller gets the pieces as they were read. So decompressing
-// and hashing go on beside what the caller does with the lines before.
+// them and hash, the caller gets the pieces as they were read and picks lines, and one
+// more goroutine writes those. So decompressing, hashing and writing go on beside what
+// the caller does.
 package lines
 
 import (
@@ -26,6 +27,7 @@ type Config struct {
 	Key   Key                     // what of a line is hashed
 	Sum   func([]byte) bloom.Hash // nil means bloom.Sum
 	Read  atomic.Int64            // bytes of files read so far
+	Out   io.Writer               // gets what Batch.Keep keeps; nil if nothing is kept
 }
 
 // Batch is some lines of one file.
@@ -34,6 +36,7 @@ type Batch struct {
 	Ends   []int  // where in Data each line ends, behind its delimiter
 	Hashes []bloom.Hash
 
+	kept  []byte // to write
 	key   *Key
 	name  string
 	first bool // of its file
@@ -59,6 +62,12 @@ type Reader struct {
 	queue chan *Batch // in the order of the lines
 	work  chan *Batch
 	free  chan *Batch
+
+	out      chan *Batch   // to write, in order; nil asks for an answer at flushed
+	flushed  chan struct{} // yields once all before are written
+	failed   chan struct{} // closed once writeErr is set
+	writeErr error         // to read when failed, flushed or written has said so
+	written  chan struct{} // closed once out is, and all is written
 }
 
 // Start starts reading. Once ctx is done, nothing more is read from the files, and
@@ -66,7 +75,8 @@ type Reader struct {
 func Start(ctx context.Context, cfg *Config) *Reader {
 	workers := max(1, min(runtime.GOMAXPROCS(0)-1, 8))
 	n := 2*workers + 2
-	r := &Reader{cfg, make(chan *Batch, n), make(chan *Batch, n), make(chan *Batch, n)}
+	r := &Reader{cfg: cfg, queue: make(chan *Batch, n), work: make(chan *Batch, n), free: make(chan *Batch, n),
+		out: make(chan *Batch, n), flushed: make(chan struct{}), failed: make(chan struct{}), written: make(chan struct{})}
 	for range n {
 		r.free <- &Batch{key: &cfg.Key, ready: make(chan struct{}, 1)}
 	}
@@ -80,6 +90,7 @@ func Start(ctx context.Context, cfg *Config) *Reader {
 			}
 		}()
 	}
+	go r.write()
 	go func() {
 		defer close(r.queue)
 		defer close(r.work)
@@ -227,16 +238,45 @@ func cutKeys(b *Batch, keys [][]byte, delim byte, scratch []byte) ([][]byte, []b
 	return keys, scratch
 }
 
+// write writes what is kept. After an error it writes nothing more.
+func (r *Reader) write() {
+	defer close(r.written)
+	for b := range r.out {
+		if b == nil {
+			r.flushed <- struct{}{}
+			continue
+		}
+		if r.writeErr == nil && len(b.kept) > 0 {
+			if _, r.writeErr = r.cfg.Out.Write(b.kept); r.writeErr != nil {
+				close(r.failed)
+			}
+		}
+		r.free <- b
+	}
+}
+
 // Each calls use with every batch, in order, and tick when it fires, never both at
-// once. After ctx's end it still delivers what was read, without waiting for more.
-// It returns the first error, of reading or of a function.
+// once, and tick only when all that use kept is written. After ctx's end it still
+// delivers what was read, without waiting for more. It returns, once what was kept is
+// written, the first error, of reading, writing or a function.
 func (r *Reader) Each(ctx context.Context, tick <-chan time.Time, onTick func() error, use func(*Batch) error) error {
+	err := r.each(ctx, tick, onTick, use)
+	close(r.out)
+	<-r.written
+	if r.writeErr != nil {
+		return r.writeErr
+	}
+	return err
+}
+
+func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() error, use func(*Batch) error) error {
 	line := 0 // of the present file
 	one := func(b *Batch) error {
 		<-b.ready
 		if b.first {
 			line = 0
 		}
+		b.kept = nil
 		if err := use(b); err != nil {
 			return err
 		}
@@ -245,7 +285,7 @@ func (r *Reader) Each(ctx context.Context, tick <-chan time.Time, onTick func() 
 		if b.bad {
 			err = fmt.Errorf("%s: line %d: %w", shown(b.name), line+1, err)
 		}
-		r.free <- b
+		r.out <- b
 		return err
 	}
 	for {
@@ -257,7 +297,13 @@ func (r *Reader) Each(ctx context.Context, tick <-chan time.Time, onTick func() 
 			if err := one(b); err != nil {
 				return err
 			}
+		case <-r.failed:
+			return r.writeErr
 		case <-tick:
+			r.out <- nil
+			if <-r.flushed; r.writeErr != nil {
+				return r.writeErr
+			}
 			if err := onTick(); err != nil {
 				return err
 			}
@@ -284,17 +330,23 @@ func (r *Reader) rest(one func(*Batch) error) error {
 	}
 }
 
-// Keep moves the lines with these numbers, which ascend, to the start of b's data, and
-// returns them. Lines that stay where they are are not copied.
-func (b *Batch) Keep(lines []int) []byte {
+// Keep has the lines with these numbers, which ascend, written to Config.Out. It moves
+// them to the start of b's data, neighbours at once. Those that stay where they are are not
+// copied.
+func (b *Batch) Keep(lines []int) {
 	to := 0
-	for len(lines) > 0 && to == b.start(lines[0]) {
-		to, lines = b.Ends[lines[0]], lines[1:]
+	for len(lines) > 0 {
+		n := 1
+		for n < len(lines) && lines[n] == lines[n-1]+1 {
+			n++
+		}
+		from, end := b.start(lines[0]), b.Ends[lines[n-1]]
+		if to < from {
+			copy(b.Data[to:], b.Data[from:end])
+		}
+		to, lines = to+end-from, lines[n:]
 	}
-	for _, i := range lines {
-		to += copy(b.Data[to:], b.Data[b.start(i):b.Ends[i]])
-	}
-	return b.Data[:to]
+	b.kept = b.Data[:to]
 }
 
 // start returns where in b's data line i begins.
