@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -46,7 +48,7 @@ type, such as one that build made. If another bloom changes it, dedupe waits for
 			if err != nil {
 				return err
 			}
-			d := &deduper{p: size.p, total: totalSize(args), state: state, every: every, saved: time.Now()}
+			d := &deduper{p: size.p, total: totalSize(args), state: state, every: every, saved: time.Now(), enough: leastEarly}
 			if state != "" {
 				release, err := file.hold(c.Context(), state)
 				if err != nil {
@@ -78,7 +80,9 @@ type deduper struct {
 	saved    time.Time     // when state was last what set is
 	took     time.Duration // saving it
 	dirty    bool          // set has lines that state lacks
-	unsized  bool          // set is an empty growing.Filter, which can still get a size
+	unsized  bool          // set is a growing.Filter to make anew once its size is known
+	early    []bloom.Hash  // the digests of all lines in set, while unsized
+	enough   int           // with so many of them it is made anew
 	p        float64
 	total    int64         // bytes of input, if known
 	read     *atomic.Int64 // of them, which may be ahead of what is in use
@@ -200,6 +204,47 @@ func (d *deduper) left() uint64 {
 	return 1 + uint64(float64(d.lines)/float64(read)*float64(max(0, d.total-read)))
 }
 
+// learn makes the filter anew, with room for four times the lines that came so far, now
+// and then until they are many. So an input whose size nobody knows, such as a pipe, gets
+// a filter of few layers, as a file does. b is what came last.
+func (d *deduper) learn(b *lines.Batch) error {
+	for _, i := range d.kept {
+		d.early = append(d.early, b.Hashes[i])
+	}
+	if len(d.early) < d.enough {
+		return nil
+	}
+	d.enough *= 4
+	if err := d.anew(uint64(d.enough)); err != nil {
+		return err
+	}
+	if d.enough > mostEarly {
+		d.unsized, d.early = false, nil
+		runtime.GC() // else the next layers would get other memory than theirs
+		return nil
+	}
+	d.early = slices.Grow(d.early, d.enough+d.enough/16-len(d.early)) // for a batch more than enough
+	return nil
+}
+
+// With leastEarly lines the filter is made anew for the first time, and with mostEarly for
+// the last time. Until then each line takes 16 bytes more.
+const (
+	leastEarly = 1 << 14
+	mostEarly  = 1 << 20
+)
+
+// anew makes the filter anew, for n lines.
+func (d *deduper) anew(n uint64) error {
+	f, err := growing.NewFor(n, d.p)
+	if err != nil {
+		return err
+	}
+	f.AddBatch(d.early)
+	d.set, d.batch = f, f
+	return nil
+}
+
 // add adds hs and appends the numbers of those that were new to kept.
 func (d *deduper) add(kept []int, hs []bloom.Hash) []int {
 	if d.batch != nil {
@@ -217,16 +262,19 @@ func (d *deduper) add(kept []int, hs []bloom.Hash) []int {
 func (d *deduper) use(b *lines.Batch) error {
 	d.used += int64(len(b.Data))
 	d.lines += uint64(len(b.Ends))
-	if d.unsized {
+	if left := d.left(); d.unsized && left > 0 {
 		d.unsized = false
-		f, err := growing.NewFor(min(d.left()/2, mostRoom), d.p) // as layers do
-		if err != nil {
+		if err := d.anew(min(left/2, mostRoom)); err != nil { // as layers do
 			return err
 		}
-		d.set, d.batch = f, f
 	}
 	d.kept = d.add(d.kept[:0], b.Hashes)
 	kept := len(d.kept)
+	if d.unsized {
+		if err := d.learn(b); err != nil {
+			return err
+		}
+	}
 	d.progress.add(len(b.Ends), kept, kept)
 	d.held += uint64(kept)
 	if kept == 0 {

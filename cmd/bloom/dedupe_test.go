@@ -127,6 +127,18 @@ func TestGrowingState(t *testing.T) {
 	require.Less(t, f.SizeBytes(), bloom.Must(growing.NewFor(210_000, 1e-6)).SizeBytes())
 }
 
+// TestGrowingPipe: the state of an input whose size nobody knows is made anew, for four
+// times the lines that came, and forgets none.
+func TestGrowingPipe(t *testing.T) {
+	for n, room := range map[int]uint64{5_000: 0, 20_000: 1 << 16, 1_100_000: 1 << 22} {
+		state := filepath.Join(t.TempDir(), "state")
+		in := numbers(0, n)
+		require.True(t, in == good(t, in, "dedupe", "-p", "1e-9", "-state", state), n)
+		require.Equal(t, bloom.Must(growing.NewFor(room, 1e-9)).SizeBytes(), bloom.Must(growing.LoadFile(state)).SizeBytes(), n)
+		require.Empty(t, good(t, in, "dedupe", "-state", state), n)
+	}
+}
+
 // near has repeats so near that they are looked up together.
 func near() string {
 	rnd := rand.New(rand.NewPCG(3, 4))
