@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -156,21 +157,28 @@ func TestZero(t *testing.T) {
 	assert.NotEmpty(t, f.String())
 }
 
-// TestConcurrent has each writer write its own byte of every word, over
-// and over: a lost or torn neighbour is then a wrong byte at the end.
+// TestConcurrent has each writer write its own byte of every word, over and over: a lost
+// or torn neighbour is then a wrong byte. The writers go on until a neighbour has changed
+// during ten thousand calls of Add, which takes two processors. With one, they give up.
 func TestConcurrent(t *testing.T) {
-	const writers, perWriter, words = 8, 100000, 2
+	const writers, words, overlaps, most = 8, 2, 10_000, 1_000_000
 	f := bloom.Must(New(Config{Slots: 8 * words, Ways: 1, Bits: 8}))
 	var want [8 * words]uint64
+	var seen atomic.Int64 // overlaps
 	var wg sync.WaitGroup
 	for i := range uint64(writers) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for j := range uint64(perWriter) {
+			for j := uint64(0); j < words || j < most && seen.Load() < overlaps; j++ {
 				slot := j%words*8 + i
-				h := bloom.Hash{H1: slot<<(64-4) | uint64(uint32(bloom.SumUint64(i*perWriter+j).H1))}
+				h := bloom.Hash{H1: slot<<(64-4) | uint64(uint32(bloom.SumUint64(i*most+j).H1))}
+				neighbours := func() uint64 { return atomic.LoadUint64(&f.words[j%words]) &^ (0xff << (8 * i)) }
+				before := neighbours()
 				f.AddHash(h)
+				if neighbours() != before {
+					seen.Add(1)
+				}
 				if !f.ContainsHash(h) {
 					t.Errorf("slot %d lost its fingerprint", slot)
 					return
@@ -191,6 +199,7 @@ func TestConcurrent(t *testing.T) {
 		}
 	}()
 	wg.Wait()
+	t.Logf("%d overlaps", seen.Load())
 	for slot := range want {
 		require.Equal(t, want[slot], f.words[slot/8]>>(slot%8*8)&0xff, "slot %d", slot)
 	}
