@@ -27,6 +27,7 @@ not a click
 
 10.0.0.1 - - [17/May/2015:10:59:59 +0000] "GET /b\"c HTTP/1.1" 200 1 "-" "agent"
 10.0.0.1 - - [17/May/2015:12:10:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "agent"
+10.0.0.3 - - [17/May/2015:12:09:59 +0000] "GET /a HTTP/1.1" 200 1 "-" "agent"
 10.0.0.1 - - [99/May/2015:12:10:00 +0000] "GET /a HTTP/1.1" 200 1 "-" "agent"
 `
 
@@ -56,9 +57,9 @@ func TestLog(t *testing.T) {
 	for _, arg := range []string{"-", name} {
 		got := runOutput(t, logLines, "-span=1h", "-n=100", arg)
 		wantLines(t, got,
-			"6 clicks, 3 lines that are none",
+			"7 clicks, 3 lines that are none",
 			"from 2015-05-17T10:00:00Z to 2015-05-17T12:10:00Z",
-			"4 counted, 2 dropped as repeats within 1h0m0s",
+			"5 counted, 2 dropped as repeats within 1h0m0s",
 			"0 repeats missed, 0 new clicks dropped by mistake: 0.0000 %",
 		)
 		if strings.Contains(got, "warning") {
@@ -69,7 +70,7 @@ func TestLog(t *testing.T) {
 
 func TestLongLine(t *testing.T) {
 	long := strings.Replace(logLines, "agent", strings.Repeat("x", 3<<20), 1)
-	wantLines(t, runOutput(t, long, "-"), "5 clicks, 4 lines that are none")
+	wantLines(t, runOutput(t, long, "-"), "6 clicks, 4 lines that are none")
 }
 
 func TestEmpty(t *testing.T) {
