@@ -69,7 +69,7 @@ func TestLookups(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for range 100 {
+			for range 100_000 { // long enough for several to run at once
 				l.Hit()
 				l.Miss()
 				l.Miss()
@@ -82,8 +82,8 @@ func TestLookups(t *testing.T) {
 # HELP bloom_lookups_total Look-ups, by what became of them.
 # TYPE bloom_lookups_total counter
 bloom_lookups_total{filter="users",result="false_positive"} 4
-bloom_lookups_total{filter="users",result="hit"} 400
-bloom_lookups_total{filter="users",result="miss"} 800
+bloom_lookups_total{filter="users",result="hit"} 400000
+bloom_lookups_total{filter="users",result="miss"} 800000
 bloom_lookups_total{filter="words",result="false_positive"} 0
 bloom_lookups_total{filter="words",result="hit"} 0
 bloom_lookups_total{filter="words",result="miss"} 0
@@ -94,7 +94,7 @@ bloom_lookups_total{filter="words",result="miss"} 0
 
 	var published map[string]int
 	require.NoError(t, json.Unmarshal([]byte(expvar.Var(&l).String()), &published))
-	assert.Equal(t, map[string]int{"hits": 400, "misses": 800, "false_positives": 4}, published)
+	assert.Equal(t, map[string]int{"hits": 400_000, "misses": 800_000, "false_positives": 4}, published)
 }
 
 func TestNilPanics(t *testing.T) {
