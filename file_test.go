@@ -239,6 +239,7 @@ func TestFileClosed(t *testing.T) {
 	for range 2 {
 		require.NoError(t, file.Close())
 		require.PanicsWithValue(t, errClosed, func() { _ = file.Verify() })
+		require.PanicsWithValue(t, errClosed, func() { file.Stats() })
 		require.PanicsWithValue(t, errClosed, func() { file.Contains([]byte("a")) })
 		require.PanicsWithValue(t, errClosed, func() { file.ContainsString("a") })
 		require.PanicsWithValue(t, errClosed, func() { file.ContainsHash(SumString("a")) })
@@ -271,6 +272,12 @@ func TestLoadOrNew(t *testing.T) {
 	require.True(t, Must(LoadOrNew(path, 1000, 0.01)).ContainsString("a"), "the bits count, not the Info")
 	_, err = LoadOrNew(path, 2000, 0.01)
 	require.ErrorContains(t, err, "bloom.Filter(m=9600, k=7, Mitz64) made for n = 1001, p = 0.01, not what New makes for n = 2000, p = 0.01")
+	for _, other := range []*Filter{Must(NewSize(9600, 8)), Must(NewWithStrategy(Mitz32, 1000, 0.01))} {
+		require.Equal(t, f.M(), other.M())
+		require.NoError(t, other.SaveFile(path))
+		_, err = LoadOrNew(path, 1000, 0.01)
+		require.ErrorIs(t, err, ErrMismatch)
+	}
 	_, err = LoadOrNew(path, 1000, 2)
 	require.EqualError(t, err, "bloom: p = 2 is outside (0, 1)")
 	writeFile(t, path, []byte("text"))
