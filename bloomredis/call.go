@@ -46,15 +46,16 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 	})
 }
 
-// run runs a script. The client may send it again if it does not know whether
-// the first time arrived.
-func (c caller) run(ctx context.Context, s script, keys []string, args ...any) (any, error) {
-	return c.eval(ctx, s, keys, args, func(cmd *redis.Cmd) redis.Cmder { return cmd })
+// run runs a script once for each of the lists of arguments, in their order and in
+// one round trip, and returns the replies. The client may send the scripts again if
+// it does not know whether they arrived.
+func (c caller) run(ctx context.Context, s script, keys []string, lists ...[]any) ([]any, error) {
+	return c.eval(ctx, s, keys, lists, func(cmd *redis.Cmd) redis.Cmder { return cmd })
 }
 
-// runOnce runs a script that is never sent again after it may have arrived.
-func (c caller) runOnce(ctx context.Context, s script, keys []string, args ...any) (any, error) {
-	return c.eval(ctx, s, keys, args, func(cmd *redis.Cmd) redis.Cmder { return once{cmd} })
+// runOnce is run, but no script is sent again after it may have arrived.
+func (c caller) runOnce(ctx context.Context, s script, keys []string, lists ...[]any) ([]any, error) {
+	return c.eval(ctx, s, keys, lists, func(cmd *redis.Cmd) redis.Cmder { return once{cmd} })
 }
 
 // once is a command that the client does not send again by itself.
@@ -62,33 +63,71 @@ type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
 
-func (c caller) eval(ctx context.Context, s script, keys []string, args []any, wrap func(*redis.Cmd) redis.Cmder) (any, error) {
-	all := make([]any, 0, 3+len(keys)+len(args))
-	all = append(all, "EVALSHA", s.sha, len(keys))
-	for _, key := range keys {
-		all = append(all, key)
+func (c caller) eval(ctx context.Context, s script, keys []string, lists [][]any, wrap func(*redis.Cmd) redis.Cmder) ([]any, error) {
+	cmds := make([]*redis.Cmd, len(lists))
+	for i, args := range lists {
+		all := make([]any, 0, 3+len(keys)+len(args))
+		all = append(all, "EVALSHA", s.sha, len(keys))
+		for _, key := range keys {
+			all = append(all, key)
+		}
+		cmds[i] = redis.NewCmd(ctx, append(all, args...)...)
+		cmds[i].SetFirstKeyPos(3)
 	}
-	all = append(all, args...)
-	reply, err := c.evalOnce(ctx, all, wrap)
-	if redis.HasErrorPrefix(err, "NOSCRIPT ") { // so it has not run
-		all[0], all[1] = "EVAL", s.source
-		reply, err = c.evalOnce(ctx, all, wrap)
+	load := func(cmd *redis.Cmd) { cmd.Args()[0], cmd.Args()[1] = "EVAL", s.source }
+	if len(cmds) > 1 {
+		load(cmds[0]) // which costs little beside the others, and they find the script
 	}
-	return reply, err
-}
-
-func (c caller) evalOnce(ctx context.Context, args []any, wrap func(*redis.Cmd) redis.Cmder) (any, error) {
-	cmd := redis.NewCmd(ctx, args...)
-	cmd.SetFirstKeyPos(3)
-	if err := c.do(ctx, func() error { return c.client.Process(ctx, wrap(cmd)) }); err != nil {
+	left := cmds
+	err := c.do(ctx, func() error {
+		for {
+			pipe := c.client.Pipeline()
+			for _, cmd := range left {
+				_ = pipe.Process(ctx, wrap(cmd)) // only queues
+			}
+			_, err := pipe.Exec(ctx)
+			var again []*redis.Cmd // have not run
+			for _, cmd := range left {
+				switch {
+				case cmd.Err() == nil:
+				case refused(cmd.Err()), redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT "):
+					again = append(again, cmd)
+				default:
+					return cmd.Err()
+				}
+			}
+			if len(again) == 0 {
+				return err
+			}
+			left = again
+			if err = left[0].Err(); !redis.HasErrorPrefix(err, "NOSCRIPT ") {
+				return err
+			}
+			load(left[0])
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
-	return cmd.Val(), nil
+	replies := make([]any, len(cmds))
+	for i, cmd := range cmds {
+		replies[i] = cmd.Val()
+	}
+	return replies, nil
 }
 
 // Replies that begin with these refuse a command as a whole, for now: it has
 // not run, and sending it again cannot run it twice.
 var refusals = []string{"TRYAGAIN ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "READONLY "}
+
+func refused(err error) bool {
+	for _, prefix := range refusals {
+		if redis.HasErrorPrefix(err, prefix) {
+			return true
+		}
+	}
+	return false
+}
 
 // patience is how often a refused command is sent again: for 4 seconds.
 const patience = 12
@@ -104,14 +143,10 @@ func (c caller) do(ctx context.Context, send func() error) error {
 		if err == nil {
 			return nil
 		}
-		refused := false
-		for _, prefix := range refusals {
-			refused = refused || redis.HasErrorPrefix(err, prefix)
-		}
 		switch {
 		case redis.HasErrorPrefix(err, "WRONGTYPE "):
 			return c.errorf("%w: %w", ErrLost, err)
-		case !refused || try == patience:
+		case !refused(err) || try == patience:
 			return c.errorf("%w", err)
 		}
 		select {

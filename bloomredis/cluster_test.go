@@ -47,22 +47,22 @@ func TestCluster(t *testing.T) {
 
 	// Stream and uploads are in their string's slot, or the server would refuse.
 	for _, key := range []string{"plain", "{tag}", "tag{ged}", "open{"} {
-		f, err := Open(ctx, client, key, 1000, 0.01)
+		f, err := Open(ctx, client, key, 100_000, 0.01)
 		require.NoError(t, err)
 		added, err := f.AddString(ctx, "a")
 		require.NoError(t, err)
 		assert.True(t, added)
-		require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(1000, 0.01))))
+		require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01))))
 		assert.True(t, full(t, f).Full.ContainsString("a"))
 	}
 	// So are the generations of a window, whose names the server makes.
 	for _, key := range []string{"visits", "{tag}visits", "other"} {
-		w, err := OpenWindow(ctx, client, key, visits)
+		w, err := OpenWindow(ctx, client, key, WindowConfig{Capacity: 100_000, FPR: 0.01, Span: time.Hour})
 		require.NoError(t, err)
 		for _, want := range []bool{true, false} {
-			added, err := w.AddString(ctx, "a")
+			added, err := w.AddBatch(ctx, hashes(0, 3*chunk))
 			require.NoError(t, err)
-			assert.Equal(t, want, added)
+			assert.NotContains(t, added, !want)
 		}
 		require.NoError(t, w.Delete(ctx))
 	}
@@ -103,8 +103,25 @@ func TestCluster(t *testing.T) {
 	assert.Equal(t, 4*3, sizes)
 }
 
+// A client that spreads keys over servers of their own sends what belongs together
+// to one.
+func TestRing(t *testing.T) {
+	client := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": startServer(t).addr, "b": startServer(t).addr}})
+	defer client.Close()
+	for name, s := range sets(t, client) {
+		for _, want := range []bool{true, false} {
+			added, err := s.AddBatch(ctx, hashes(0, 3*chunk))
+			require.NoError(t, err)
+			assert.NotContains(t, added, !want, name)
+		}
+		found, err := s.ContainsBatch(ctx, hashes(0, 3*chunk))
+		require.NoError(t, err)
+		assert.NotContains(t, found, false, name)
+	}
+}
+
 // Servers that refuse a command as a whole, for now, are asked again, and the
-// key is new to them then.
+// keys are new to them then.
 func testRefused(t *testing.T, client *redis.ClusterClient, servers []*server) {
 	f, err := OpenExisting(ctx, client, "plain")
 	require.NoError(t, err)
@@ -119,7 +136,7 @@ func testRefused(t *testing.T, client *redis.ClusterClient, servers []*server) {
 	host, port, err := net.SplitHostPort(to.addr)
 	require.NoError(t, err)
 	migrate := func(key string) { do(from, "MIGRATE", host, port, key, 0, 5000) }
-	for _, test := range []struct {
+	for i, test := range []struct {
 		refusal      string
 		refuse, mend func()
 	}{
@@ -140,13 +157,14 @@ func testRefused(t *testing.T, client *redis.ClusterClient, servers []*server) {
 		require.ErrorContains(t, err, test.refusal)
 		mended := make(chan struct{})
 		time.AfterFunc(100*time.Millisecond, func() { test.mend(); close(mended) })
-		added, err := f.AddString(ctx, test.refusal)
+		hs := hashes(uint64(i*3*chunk), uint64((i+1)*3*chunk))
+		added, err := f.AddBatch(ctx, hs)
 		require.NoError(t, err)
-		assert.True(t, added)
+		assert.NotContains(t, added, false)
 		<-mended
-		found, err := f.ContainsString(ctx, test.refusal)
+		found, err := f.ContainsBatch(ctx, hs)
 		require.NoError(t, err)
-		assert.True(t, found)
+		assert.NotContains(t, found, false)
 	}
 }
 

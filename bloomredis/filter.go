@@ -62,12 +62,12 @@ func Open(ctx context.Context, client redis.UniversalClient, key string, n uint6
 		return nil, err
 	}
 	if found.kind == "none" {
-		reply, err := f.runOnce(ctx, openScript, f.keys(), f.header, params.Size(), nonce())
+		replies, err := f.runOnce(ctx, openScript, f.keys(), []any{f.header, params.Size(), nonce()})
 		if err != nil {
 			return nil, err
 		}
-		if !scan(reply, &found.kind, &found.header, &found.size, &found.id) {
-			return nil, f.errorf("unexpected reply %v", reply)
+		if !scan(replies[0], &found.kind, &found.header, &found.size, &found.id) {
+			return nil, f.errorf("unexpected reply %v", replies[0])
 		}
 	}
 	got, err := f.check(found)

@@ -45,11 +45,11 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 
 // change runs a script once that returns OK.
 func (f *Filter) change(ctx context.Context, s script, keys []string, args ...any) error {
-	reply, err := f.runOnce(ctx, s, keys, append([]any{f.header, f.params.Size(), f.id}, args...)...)
+	replies, err := f.runOnce(ctx, s, keys, append([]any{f.header, f.params.Size(), f.id}, args...))
 	if err != nil {
 		return err
 	}
-	_, err = f.answer(reply)
+	_, err = f.answer(replies[0])
 	return err
 }
 
@@ -78,7 +78,7 @@ func (u *upload) flush() error {
 	if len(u.buf) == 0 {
 		return nil
 	}
-	if _, err := u.f.run(u.ctx, appendScript, []string{u.key}, u.at, u.buf, uploadTime.Milliseconds()); err != nil {
+	if _, err := u.f.run(u.ctx, appendScript, []string{u.key}, []any{u.at, u.buf, uploadTime.Milliseconds()}); err != nil {
 		return err
 	}
 	u.at += int64(len(u.buf))

@@ -1,7 +1,6 @@
 package bloomredis
 
 import (
-	"context"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -69,23 +68,6 @@ func TestMerge(t *testing.T) {
 		err := f.Merge(ctx, other)
 		require.ErrorIs(t, err, bloom.ErrMismatch)
 		require.ErrorContains(t, err, `bloomredis: key "f": `)
-	}
-}
-
-// afterwards calls then after each command that runs a script.
-type afterwards func(args []any)
-
-func (then afterwards) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (then afterwards) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-func (then afterwards) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if err == nil {
-			then(cmd.Args())
-		}
-		return err
 	}
 }
 

@@ -36,17 +36,21 @@ if kind ~= 'string' then
 end
 return {kind, redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)}`)
 
-	// ARGV = ..., length of the stream, digests of 16 bytes, and for each of them
-	// the arguments of a BITFIELD that sets its bits and so returns what they
-	// were. It returns a 1 or 0 for each digest.
+	// ARGV = ..., length of the stream, digests of 16 bytes, and the offsets of the
+	// bits of each of them. It returns a 1 or 0 for each digest.
 	addScript = newScript(ifLost + `
 local n = #ARGV[5] / 16
-local args = (#ARGV - 5) / n
-local added = {}
+local k = (#ARGV - 5) / n
+local added, bits = {}, {}
+for j = 1, k do
+	bits[4 * j - 3], bits[4 * j - 2], bits[4 * j - 1], bits[4 * j] = 'SET', 'u1', '', '1'
+end
 for i = 1, n do
 	added[i] = '0'
-	local first = 6 + (i - 1) * args
-	local olds = redis.call('BITFIELD', KEYS[1], unpack(ARGV, first, first + args - 1))
+	for j = 1, k do
+		bits[4 * j - 1] = ARGV[5 + (i - 1) * k + j]
+	end
+	local olds = redis.call('BITFIELD', KEYS[1], unpack(bits))
 	for _, old in ipairs(olds) do
 		if old == 0 then
 			added[i] = '1'
@@ -58,7 +62,7 @@ for i = 1, n do
 		if entry.err then
 			for j, old in ipairs(olds) do
 				if old == 0 then
-					redis.call('BITFIELD', KEYS[1], 'SET', 'u1', ARGV[first + 4 * j - 2], 0)
+					redis.call('BITFIELD', KEYS[1], 'SET', 'u1', bits[4 * j - 1], 0)
 				end
 			end
 			return entry

@@ -25,9 +25,9 @@ type Sharded struct {
 
 // OpenSharded opens or creates shards filters under the keys {key:0}, {key:1} and
 // so on, each as [Open] does for its part of n. Each has its own hash slot, which
-// the braces decide, and key must have none. The number of shards is kept beside
-// the first. Another number is an error that wraps [bloom.ErrMismatch]: keys would be looked up where they
-// are not.
+// the braces decide. The key itself must have no braces. The number of shards is
+// kept beside the first. Another number is an error that wraps [bloom.ErrMismatch],
+// as keys would be looked up where they are not.
 func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, shards int, n uint64, p float64) (*Sharded, error) {
 	if shards < 1 {
 		return nil, fmt.Errorf("bloomredis: shards = %d is below 1", shards)
@@ -125,7 +125,7 @@ func (s *Sharded) route(h bloom.Hash) int {
 	return int(i)
 }
 
-// Add adds key; see Filter.Add.
+// Add adds key; see [Filter.Add].
 func (s *Sharded) Add(ctx context.Context, key []byte) (bool, error) {
 	return s.AddHash(ctx, bloom.Sum(key))
 }
@@ -140,12 +140,12 @@ func (s *Sharded) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	return s.Shard(h).AddHash(ctx, h)
 }
 
-// AddBatch adds hs and returns for each what Add would; see Filter.AddBatch.
+// AddBatch adds hs and returns for each what Add would; see [Filter.AddBatch].
 func (s *Sharded) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
 	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.AddBatch(ctx, hs) })
 }
 
-// Contains reports whether key may have been added; see Filter.Contains.
+// Contains reports whether key may have been added; see [Filter.Contains].
 func (s *Sharded) Contains(ctx context.Context, key []byte) (bool, error) {
 	return s.ContainsHash(ctx, bloom.Sum(key))
 }
@@ -160,7 +160,7 @@ func (s *Sharded) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) 
 	return s.Shard(h).ContainsHash(ctx, h)
 }
 
-// ContainsBatch returns Contains of each of hs; see Filter.ContainsBatch.
+// ContainsBatch returns Contains of each of hs; see [Filter.ContainsBatch].
 func (s *Sharded) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
 	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.ContainsBatch(ctx, hs) })
 }

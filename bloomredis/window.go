@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,9 +42,15 @@ type Window struct {
 	pinned  string       // what all that share the key must agree in
 	strings string       // generation g is under this, ":" and g
 
-	mu     sync.Mutex
-	id     string // of the window that was seen under the key, if any
-	newest int64  // the last generation that was seen of it
+	mu   sync.Mutex
+	seen sight
+}
+
+// sight is what was seen under the key: the id of a window, if there was one, and
+// its newest generation.
+type sight struct {
+	id     string
+	newest int64
 }
 
 // WindowConfig configures a [Window]. All processes that share a key must agree
@@ -188,9 +195,10 @@ func (w *Window) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	return err == nil && added[0], err
 }
 
-// AddBatch adds hs in order and returns for each what Add would. It takes a
-// round trip for each 256 of them. When it returns an error, any of hs may have
-// been added or not.
+// AddBatch adds hs in order and returns for each what Add would. Those that the
+// server refuses for now come last. It takes one round trip for up to 13,107 of
+// them at a rate of 1 % and the default of Generations, and for up to 5,698 at
+// 1e-6. When it returns an error, any of hs may have been added or not.
 func (w *Window) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
 	return w.batch(ctx, w.runOnce, windowAddScript, hs)
 }
@@ -213,83 +221,98 @@ func (w *Window) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	return err == nil && found[0], err
 }
 
-// ContainsBatch returns Contains of each of hs. It takes a round trip for each
-// 256 of them.
+// ContainsBatch returns Contains of each of hs, in as many round trips as AddBatch.
 func (w *Window) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
 	return w.batch(ctx, w.run, windowContainsScript, hs)
 }
 
-type runner func(ctx context.Context, s script, keys []string, args ...any) (any, error)
+type runner func(ctx context.Context, s script, keys []string, lists ...[]any) ([]any, error)
 
 func (w *Window) batch(ctx context.Context, run runner, s script, hs []bloom.Hash) ([]bool, error) {
 	dst := make([]bool, 0, len(hs))
 	var at []uint64
-	for len(hs) > 0 {
-		part := hs[:min(chunk, len(hs))]
-		hs = hs[len(part):]
-
-		args := w.args(w.params.K*len(part), fmt.Sprintf("%x", nonce()), w.params.Append(nil))
-		for _, h := range part {
-			at = offsets(at[:0], w.params, h)
-			for _, offset := range at {
-				args = append(args, offset)
+	for hs := range trips(hs, w.params.K) {
+		w.mu.Lock()
+		seen := w.seen
+		w.mu.Unlock()
+		var lists [][]any
+		for part := range slices.Chunk(hs, chunk) {
+			args := make([]any, 0, 10+w.params.K*len(part))
+			args = append(args, w.args(seen)...)
+			args = append(args, fmt.Sprintf("%x", nonce()), w.params.Append(nil))
+			for _, h := range part {
+				at = offsets(at[:0], w.params, h)
+				for _, offset := range at {
+					args = append(args, offset)
+				}
 			}
+			lists = append(lists, args)
 		}
-		answers, err := w.answer(run(ctx, s, []string{w.key}, args...))
+		replies, err := run(ctx, s, []string{w.key}, lists...)
 		if err != nil {
 			return nil, err
 		}
-		if len(answers) != len(part) {
-			return nil, w.errorf("unexpected reply %q", answers)
+		for _, reply := range replies {
+			saw, answers, err := w.answer(reply)
+			if err != nil {
+				return nil, err
+			}
+			// The script knows only what was seen before the first of them.
+			if seen.id != "" && seen.id != saw.id && seen.newest+int64(w.config.Generations) >= saw.newest {
+				return nil, w.errorf("%w: it is gone or was created anew", ErrLost)
+			}
+			seen = saw
+			w.see(saw)
+			dst = appendAnswers(dst, answers)
 		}
-		dst = appendAnswers(dst, answers)
 	}
-	return dst, nil
+	return w.complete(dst, hs)
 }
 
-// args returns the arguments of all scripts, with room for more.
-func (w *Window) args(room int, more ...any) []any {
-	args := make([]any, 0, 8+len(more)+room)
+// args returns the first arguments of all scripts.
+func (w *Window) args(seen sight) []any {
+	return []any{w.pinned, w.length, w.config.Generations, w.params.Size(), w.strings, seen.id, seen.newest, w.params.K}
+}
+
+// see remembers the newest window that was seen. Calls may return out of order.
+func (w *Window) see(saw sight) {
 	w.mu.Lock()
-	args = append(args, w.pinned, w.length, w.config.Generations, w.params.Size(), w.strings, w.id, w.newest, w.params.K)
+	if saw.id != "" && saw.newest >= w.seen.newest {
+		w.seen = saw
+	}
 	w.mu.Unlock()
-	return append(args, more...)
 }
 
-// answer returns the string that a script answers.
-func (w *Window) answer(reply any, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	var id, answers string
-	var newest int64
+// answer returns what a script saw and answers.
+func (w *Window) answer(reply any) (saw sight, answers string, err error) {
 	switch {
-	case scan(reply, &id, &newest, &answers):
-		w.mu.Lock()
-		if newest >= w.newest {
-			w.id, w.newest = id, newest
-		}
-		w.mu.Unlock()
-		return answers, nil
-	case !scan(reply, &id, &answers):
-		return "", w.errorf("unexpected reply %v", reply)
-	case id == "lost":
-		return "", w.errorf("%w: %s", ErrLost, answers)
+	case scan(reply, &saw.id, &saw.newest, &answers):
+		return saw, answers, nil
+	case !scan(reply, &saw.id, &answers):
+		err = w.errorf("unexpected reply %v", reply)
+	case saw.id == "lost":
+		err = w.errorf("%w: %s", ErrLost, answers)
 	case strings.HasPrefix(answers, "window of "):
-		return "", w.errorf("%w: it holds a %s, want a %s", bloom.ErrMismatch, answers, w.pinned)
+		err = w.errorf("%w: it holds a %s, want a %s", bloom.ErrMismatch, answers, w.pinned)
+	default:
+		err = w.errorf("%w: it holds no window but % x...", bloom.ErrFormat, answers[:min(16, len(answers))])
 	}
-	return "", w.errorf("%w: it holds no window but % x...", bloom.ErrFormat, answers[:min(16, len(answers))])
+	return sight{}, "", err
 }
 
 // Delete deletes the window, for all processes. The calls of those that have
 // used it return errors that wrap [ErrLost], for as long as it would have had
 // keys. Later calls of this Window begin a new one.
 func (w *Window) Delete(ctx context.Context) error {
-	if _, err := w.answer(w.run(ctx, windowDeleteScript, []string{w.key}, w.args(0)...)); err != nil {
+	replies, err := w.run(ctx, windowDeleteScript, []string{w.key}, w.args(sight{}))
+	if err != nil {
+		return err
+	}
+	if _, _, err := w.answer(replies[0]); err != nil {
 		return err
 	}
 	w.mu.Lock()
-	w.id, w.newest = "", 0
+	w.seen = sight{}
 	w.mu.Unlock()
 	return nil
 }

@@ -80,7 +80,7 @@ for offset = 11, #ARGV, k do
 	end
 	answers[#answers + 1] = answer
 end
-return {id, live[#live] or 0, table.concat(answers)}`)
+return {live[1] and id or '', live[#live] or current, table.concat(answers)}`)
 
 	// ARGV as above.
 	windowAddScript = newScript(windowScript + `
