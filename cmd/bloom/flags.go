@@ -93,7 +93,8 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 func need(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
-			return usageError{fmt.Errorf("%s needs %s; see bloom help %s", c.Name(), what, c.Name())}
+			name := strings.TrimPrefix(c.CommandPath(), "bloom ")
+			return usageError{fmt.Errorf("%s needs %s; see bloom help %s", name, what, name)}
 		}
 		return nil
 	}

@@ -50,7 +50,32 @@ func newRoot() *cobra.Command {
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 	}
+	strict(root)
 	return root
+}
+
+// strict makes cobra's own commands, help and completion, which take wrong arguments in
+// silence, return usage errors as the others do.
+func strict(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+					return usageError{fmt.Errorf("%q is no command; see bloom help", strings.Join(args, " "))}
+				}
+				return nil
+			}
+		case "completion":
+			c.Args = need(1, 0, "one of bash, fish, powershell and zsh") // which are commands of their own
+			c.Run = func(*cobra.Command, []string) {}
+			for _, shell := range c.Commands() {
+				shell.Args = need(0, 0, "no arguments")
+			}
+		}
+	}
 }
 
 // version is that of the module, where go install knows it.
@@ -121,7 +146,9 @@ func status(command string, err error, signal int) int {
 func longFlags(root *cobra.Command, args []string) []string {
 	long := map[string]bool{"help": true, "version": true}
 	for _, c := range root.Commands() {
-		c.Flags().VisitAll(func(f *pflag.Flag) { long[f.Name] = true })
+		for _, c := range append(c.Commands(), c) {
+			c.Flags().VisitAll(func(f *pflag.Flag) { long[f.Name] = true })
+		}
 	}
 	out := make([]string, 0, len(args))
 	for i, arg := range args {

@@ -159,6 +159,11 @@ func TestUsage(t *testing.T) {
 		{"info", "at least one FILE"},
 		{"plan", "plan needs -n N"},
 		{"plan -n 10 -p 2", "p = 2 is outside"},
+		{"help sort", `"sort" is no command`},
+		{"help check fast", `"check fast" is no command`},
+		{"completion", "one of bash, fish, powershell and zsh"},
+		{"completion csh", "one of bash, fish, powershell and zsh"},
+		{"completion bash now", "completion bash needs no arguments; see bloom help completion bash"},
 	} {
 		stdout, stderr, status := bloomRun(t, "a\n", strings.Fields(test.args)...)
 		assert.Equal(t, 2, status, test.args)
@@ -200,7 +205,8 @@ func TestHelp(t *testing.T) {
 			}
 		})
 	}
-	require.Contains(t, good(t, "", "completion", "bash"), "complete")
+	require.Contains(t, good(t, "", "completion", "bash", "-no-descriptions"), "__completeNoDesc")
+	require.Contains(t, good(t, "", "help", "completion", "zsh"), "zsh")
 	values, _, _ := bloomRun(t, "", "__complete", "build", "-type", "")
 	require.Equal(t, "blocked\ncounting\ndcso\ngrowing\nguava\n:4\n", values)
 	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "-version"))

@@ -36,9 +36,9 @@ func serveCommand() *cobra.Command {
   GET  /filter           the filter in Guava's bytes, by version, for Go's package replica
   GET  /info             what bloom info -json tells
 
-/filter is there for the types bloom.Filter and counting.Filter. When FILE is replaced, as by bloom add, the
-answers are the new filter's within a second; while it cannot be read they are the old
-one's. Ctrl-C and SIGTERM let requests end.`,
+/filter is there for the types bloom.Filter and counting.Filter. When FILE is replaced, as
+by bloom add, the answers are the new filter's within a second. While it cannot be read
+they are the old one's. Ctrl-C and SIGTERM let requests end.`,
 		Example: `  bloom serve -addr :8080 fruit.bloom & sleep 1; curl 'localhost:8080/contains?key=apple'`,
 		Args:    need(1, 1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
