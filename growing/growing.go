@@ -1,8 +1,8 @@
 // Package growing provides a Bloom filter for keys whose number nobody knows beforehand.
 //
 // An added key is always found. A key that was not added is reported as present with
-// a probability of at most p, from the first key on, however many follow. The caller
-// supplies p, and keys or their digests. A filter starts with 64 KB.
+// a probability of at most p, from the first key on, however many follow (up to 2^40; see
+// [New]). The caller supplies p, and keys or their digests. A filter starts with 64 KB.
 //
 // The price is memory and time. This is the memory at any number of keys from 50,000 to
 // 1e9, in multiples of a classic filter of the same rate that was made for exactly the
@@ -12,11 +12,15 @@
 //	at most                      3.58    2.51    2.15   1.84   1.75
 //	average over a doubling      3.51    2.46    2.11   1.80   1.71
 //
-// Looking up an absent key touches one cache line at 10 %, two at 1 % and 0.1 %, and three
-// at 1e-6, in each layer of one shard: 5 layers at 1e5 keys, 15 at 1e7, 25 at 1e9. A billion
-// keys at 0.1 % take 3.8 GB. On a busy Intel Xeon (Cascade Lake, 2.5 GHz) an absent key was
-// looked up in 2.1 microseconds of processor time there, and one that was added in 0.5.
-// Take [bloom.New] or [blocked.New] where the number of keys is known to a factor of two.
+// A look-up of an absent key asks all layers of one shard: 5 layers at 1e5 keys, 15 at 1e7,
+// 25 at 1e9. A layer has one cache line for a key at 10 %, two at 1 % and 0.1 %, and three
+// at 1e-6. A look-up leaves a layer at the first of them that lacks a bit. A batch reads
+// all of them.
+//
+// A billion keys at 0.1 % take 3.8 GB. With them a look-up took 2.1 microseconds of
+// processor time for an absent key, and 0.5 for one that was added (a busy Intel Xeon,
+// Cascade Lake, 2.5 GHz). Take [bloom.New] or [blocked.New] where the number of keys is
+// known to a factor of two.
 //
 // # How it grows
 //
@@ -92,10 +96,10 @@ func New(p float64) (*Filter, error) {
 	return newFilter(p, firstBits), nil
 }
 
-// NewFor returns an empty filter that has room for n keys before it grows. Until then a
-// look-up asks one layer of a shard. So it is faster than in a filter of New, which has
-// the same rate. The memory for n keys is taken at once. n = 0 makes the filter that New
-// makes. NewFor returns an error unless n <= 2^40 and 1e-9 <= p < 1.
+// NewFor returns an empty filter that grows when it has about n keys. Until then a
+// look-up asks one layer. So it is faster than in a filter of New. The rate is the same.
+// The memory for n keys, and a quarter more, is taken at once. n = 0 makes the filter that
+// New makes. NewFor returns an error unless n <= 2^40 and 1e-9 <= p < 1.
 func NewFor(n uint64, p float64) (*Filter, error) {
 	if err := checkP(p); err != nil {
 		return nil, fmt.Errorf("growing: %w", err)
@@ -116,10 +120,9 @@ func newFilter(p float64, m float64) *Filter {
 	return f
 }
 
-// Add adds key and reports whether the filter changed. True means that key was new,
-// unless another goroutine was adding it at the same time: of several that add the
-// same new key at once, at least one gets true. False means that key was probably
-// added before. Add does not retain key.
+// Add adds key and reports whether the filter changed. True means that key was new. If
+// several goroutines add the same new key at once, at least one of them gets true. False
+// means that key was probably added before. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -225,7 +228,7 @@ func (f *Filter) Stats() bloom.Stats {
 	return s
 }
 
-// String describes f by its parameters.
+// String describes f by its p and its size.
 func (f *Filter) String() string {
 	if f.zero() {
 		return "growing.Filter(zero)"
