@@ -147,6 +147,17 @@ func TestSetOverTimer(t *testing.T) {
 	require.True(t, h.began().Equal(epoch))
 }
 
+// TestEpochToCome: bytes may tell of an epoch that is further away than a Duration.
+func TestEpochToCome(t *testing.T) {
+	h := newHandCoarse(2*time.Hour, 2)
+	epoch := h.hand.Now().AddDate(300, 0, 0)
+	h.set(uint64(2*time.Hour), 2, epoch, 7)
+	require.EqualValues(t, 7, h.generation())
+	require.Equal(t, []time.Duration{coarsePrecision}, h.after)
+	h.tick()
+	require.True(t, h.began().Equal(epoch))
+}
+
 // TestSystemTime runs on time.Now and its timers.
 func TestSystemTime(t *testing.T) {
 	t.Parallel() // it waits for two seconds

@@ -144,6 +144,7 @@ func TestRateOfSmall(t *testing.T) {
 		{Capacity: 10 * 63, FPR: 1e-4, Generations: 63},
 		{Capacity: 4 * 7, FPR: 1e-3, Generations: 7},
 		{Capacity: 10, FPR: 1e-4, Generations: 1},
+		{Capacity: 5 * 63, FPR: 1e-3, Generations: 63},
 		{Capacity: 20 * 3, FPR: 0.1, Generations: 3},
 	} {
 		t.Run(fmt.Sprintf("n=%d/p=%v/generations=%d", c.Capacity, c.FPR, c.Generations), func(t *testing.T) {
@@ -236,6 +237,23 @@ func TestAlike(t *testing.T) {
 		t.Logf("%+v: %.0f, %.0f expected, deviation %.0f", test, found-chance, want, deviation)
 		assert.LessOrEqual(t, found-chance, want+4.75*deviation, "%+v", test)
 		assert.GreaterOrEqual(t, found-chance, want/2.5-4.75*deviation, "%+v", test)
+	}
+}
+
+// TestRateOfBlocks adds up what chance and look-alikes make of a block with each number of
+// keys, which Poisson's distribution tells.
+func TestRateOfBlocks(t *testing.T) {
+	for _, p := range []float64{1e-3, 1e-6, 1e-9, 1e-10, 1e-11, 1e-12} {
+		const n = 1e7
+		k, blocks, lanes := size(n, p)
+		mean, rate := n/blocks, 0.0
+		for keys := 1.0; keys < 4*mean; keys++ {
+			logGamma, _ := math.Lgamma(keys + 1)
+			chance := math.Pow(-math.Expm1(-float64(k)*keys/lanes), float64(k)/2)
+			rate += math.Exp(keys*math.Log(mean)-mean-logGamma) * math.Pow(chance+alike(k, keys, lanes), 2)
+		}
+		assert.LessOrEqual(t, rate, 1.01*p)
+		assert.GreaterOrEqual(t, rate, 0.7*p)
 	}
 }
 
