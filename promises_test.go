@@ -232,6 +232,34 @@ func TestRaces(t *testing.T) {
 	}
 }
 
+// TestRacesOfReset adds and looks up while others reset.
+func TestRacesOfReset(t *testing.T) {
+	keys := testkit.Digests[bloom.Hash](7, 2000)
+	for _, s := range []interface {
+		keySet
+		Reset()
+		Stats() bloom.Stats
+	}{
+		bloom.Must(bloom.NewSync(2000, 0.01)), bloom.Must(blocked.NewSync(2000, 0.01)), bloom.Must(counting.New(2000, 0.01)),
+	} {
+		var working sync.WaitGroup
+		for range 3 {
+			working.Add(1)
+			go func() {
+				defer working.Done()
+				for _, h := range keys {
+					s.AddHash(h)
+					s.ContainsHash(h)
+				}
+				s.Reset()
+			}()
+		}
+		working.Wait()
+		s.Reset()
+		require.Zero(t, s.Stats().FillRatio, "%T", s)
+	}
+}
+
 // TestRacesOfReaders reads from many goroutines what promises no more than that.
 func TestRacesOfReaders(t *testing.T) {
 	keys := testkit.Digests[bloom.Hash](7, 2000)
