@@ -202,6 +202,7 @@ func TestGuard(t *testing.T) {
 	assert.EqualValues(t, guarded[byFilter], misses)
 	assert.EqualValues(t, guarded[byLocal]+guarded[byRedis]+guarded[byDatabase], hits+wrong)
 	assert.Less(t, wrong, uint64(100)) // 1 % of 4000 are 40
+	assert.Positive(t, wrong)
 	assert.Contains(t, out.String(), "saved: ")
 	assert.Contains(t, out.String(), "a new row is found after ")
 }
