@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/sieve"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -89,6 +91,26 @@ var types = []struct {
 		func() anyFilter { return bloom.Must(flower.New(flower.Config{Slots: 1 << 16, Ways: 4, Bits: 16})) },
 		func() anyFilter { return new(flower.Filter) },
 		func(path string) (any, error) { return flower.LoadFile(path) }},
+}
+
+// TestVetSeesCopies: go vet reports copies of a struct that has a sync.Locker in it.
+func TestVetSeesCopies(t *testing.T) {
+	var locked func(reflect.Type) bool
+	locked = func(r reflect.Type) bool {
+		if r.Kind() != reflect.Struct {
+			return false
+		}
+		for i := range r.NumField() {
+			if locked(r.Field(i).Type) {
+				return true
+			}
+		}
+		return reflect.PointerTo(r).Implements(reflect.TypeFor[sync.Locker]())
+	}
+	for _, test := range types {
+		require.True(t, locked(reflect.TypeOf(test.zero()).Elem()), test.name)
+	}
+	require.True(t, locked(reflect.TypeFor[sieve.Queue[int]]()))
 }
 
 // TestNil: what takes a filter over says so at once if there is none.
