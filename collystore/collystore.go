@@ -12,9 +12,8 @@
 //	c.Wait()
 //	shared.SaveFile(path)
 //
-// A filter says of a few new pages that they were visited, so a crawl leaves out that
-// fraction of the pages: one in a million above. A page that is in the filter is not
-// fetched again.
+// A filter reports a few new pages as visited, and a crawl leaves them out: one page in a
+// million above. A page that is in the filter is not fetched again.
 //
 // Colly marks a page as visited before it fetches it. A page whose fetch failed counts as
 // visited, and so does one that was on its way when the program died after a SaveFile.
@@ -61,8 +60,8 @@ var _ storage.Storage = (*Storage)(nil)
 
 // New returns a Storage that keeps visited pages in the given set. An asynchronous
 // collector needs a set that many goroutines may use at once; a [bloom.Filter] is none. Several
-// collectors may share a set: each page is then visited by one of them, but for those
-// that two ask for at the same moment.
+// collectors may share a set. One of them then visits a page, or two if they ask for it at
+// the same moment.
 //
 // It panics if visited is nil.
 func New(visited Set) *Storage {

@@ -69,7 +69,7 @@ func (h *Hasher) mark(i int) bloom.Hash {
 }
 
 // Mark adds 8 keys to a new filter, by which Check recognises the secret. They take the
-// room of 8 keys.
+// room of 8 keys. A filter that forgets keys, such as a window.Filter, forgets these, too.
 func (h *Hasher) Mark(set bloom.Adder) {
 	for i := range marks {
 		set.AddHash(h.mark(i))

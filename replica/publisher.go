@@ -35,11 +35,12 @@ const (
 // is published meanwhile, the rest of the answer comes from that one. The client
 // gets all keys of the version that the ETag names, and some newer ones.
 //
-// Beside the filter that it was made of, a Publisher keeps a copy of it, the last
-// version, and digests of what was added lately, which deltas are made from. They
-// take up to the memory of two more copies. A client adds up to 64 KiB while it
-// is served. Making deltas for clients takes another filter's memory, whatever
-// their number.
+// Beside the filter that it was made of, a Publisher keeps the last version, which is
+// a copy. It also keeps digests of what was added lately, to make deltas from. They
+// take up to the memory of two more copies. Making a delta for HTTP takes the memory of
+// another filter, one delta at a time. What was compressed for a client is kept
+// for others until the next version: at most five deltas, and the filter itself while
+// less than a fifth of its bits are set. A client adds up to 64 KiB while it is served.
 type Publisher struct {
 	mu      sync.Mutex
 	set     bloom.Adder

@@ -358,6 +358,24 @@ func TestDeltasTakeLittleMemory(t *testing.T) {
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*size))
 }
 
+// What the package comment says of traffic.
+func TestSizeOfDelta(t *testing.T) {
+	p := NewPublisher(bloom.Must(bloom.New(1e6, 0.01)))
+	version := p.Publish()
+	for i := range uint64(1000) {
+		p.AddHash(bloom.SumUint64(i))
+	}
+	p.Publish()
+	req := httptest.NewRequest(http.MethodGet, "/", nil)
+	req.Header.Set("Accept-Encoding", "gzip")
+	req.Header.Set("A-IM", deltaIM)
+	req.Header.Set("If-None-Match", version)
+	rec := httptest.NewRecorder()
+	p.ServeHTTP(rec, req)
+	assert.Equal(t, http.StatusIMUsed, rec.Code)
+	assert.InEpsilon(t, 24_000, rec.Body.Len(), 0.1)
+}
+
 func TestFullFilterIsNotGzipped(t *testing.T) {
 	f, err := bloom.New(1000, 0.01)
 	require.NoError(t, err)

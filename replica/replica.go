@@ -51,10 +51,11 @@ import (
 type Source interface {
 	// Fetch returns what is new since version have, which an earlier Fetch
 	// returned. If have is "", the caller needs a full filter. A source that
-	// cannot tell what is new since have, or does not know it, returns a full
+	// does not know have, or cannot tell what is new since then, returns a full
 	// filter, too. After an error that wraps bloom.ErrMismatch, a Replica asks
-	// for a full filter at once. Any other error leaves the next Fetch with the
-	// same have: a delta that would fail again should be a full filter then.
+	// for a full filter at once. After any other error, it asks with the same have
+	// again. A source whose delta failed, and would fail again, returns a full
+	// filter then.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 

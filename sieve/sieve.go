@@ -16,11 +16,12 @@
 //
 //  1. Write the values that [Queue.All] yields to a file, and with them those that
 //     were popped but not yet dealt with.
-//  2. Then save the set.
+//  2. Then save the set. Nothing may be pushed between the two.
 //
-// After a crash between the two, the queue is newer than the set. Keys that the set
-// does not know yet may pass a second time, and nothing is lost. In the other
-// order, a key in the set but not in the queue would never be visited. Each of the
+// After a crash between the two, the saved queue is newer than the saved set. Keys that
+// the set does not know yet may pass a second time, and nothing is lost. In the other
+// order, a key in the set but not in the queue would never be visited. The same would
+// happen to a key that is pushed between the two. Each of the
 // files must be replaced as a whole, as the SaveFile methods do.
 //
 // To go on, load the set, make a queue with it, and [Queue.Requeue] the values.
@@ -36,8 +37,9 @@ import (
 // Queue is a first-in, first-out queue that admits each key at most once: the
 // to-visit list of a crawler or a graph search.
 //
-// A Queue is not safe for concurrent use, even over a set that is: it needs a
-// lock, or a goroutine that owns it. It must not be copied.
+// Make it with [New]: Push to the zero Queue panics. A Queue is not safe for concurrent
+// use, even over a set that is: it needs a lock, or a goroutine that owns it. It must
+// not be copied.
 type Queue[T any] struct {
 	_    nocopy.Locker
 	set  bloom.Adder
