@@ -192,11 +192,10 @@ func sequence(h bloom.Hash, half, k int, lanes uint64) iter.Seq[uint64] {
 
 // TestAlike counts sequences that are found, less those that chance explains.
 func TestAlike(t *testing.T) {
-	const probes = 10_000
-	filters := 1500.0
 	if testing.Short() {
-		filters = 300
+		t.Skip("takes a second, and ten under emulation")
 	}
+	const filters, probes = 1500, 10_000
 	absent := testkit.Digests[bloom.Hash](1<<32, probes)
 	for _, test := range []struct {
 		k        int
@@ -260,6 +259,9 @@ func TestRateOfBlocks(t *testing.T) {
 // TestRateOfFew is for rates too low to be counted. An absent key's two sequences do not
 // depend on each other, so each is counted by itself.
 func TestRateOfFew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, and ten under emulation")
+	}
 	const rate, probes, filters = 1e-10, 30_000, 500 // a sequence is found once in 1e5 times
 	const n = 5
 	absent := testkit.Digests[bloom.Hash](1<<32, probes)
