@@ -162,7 +162,7 @@ func TestZero(t *testing.T) {
 // during ten thousand calls of Add, which takes two processors. With one, they give up.
 func TestConcurrent(t *testing.T) {
 	const writers, words, overlaps = 8, 2, 10_000
-	most := uint64(1_000_000)
+	most := uint64(4_000_000)
 	if testing.Short() {
 		most = 50_000
 	}
