@@ -34,7 +34,7 @@ written twice. A new line is taken for an old one, and left out, at a rate of -p
 
 The filter has room for -n different lines, in 4.3 bytes a line at the default -p. With
 more, lines are left out more and more often. Without -n it grows, and takes up to four
-times as much.
+times as much, with -state up to six times.
 
 With -state it also leaves out the lines that were written by earlier runs with the same
 file. FILE holds exactly the lines that were written: it is saved at the end, now and then
