@@ -177,6 +177,21 @@ func TestBatchIsInterrupted(t *testing.T) {
 	}
 }
 
+// A server that refuses for good is asked a dozen times more, and then it is an
+// error.
+func TestRefusedForGood(t *testing.T) {
+	t.Parallel()
+	client := startServer(t).client()
+	f, err := Open(ctx, client, "f", 1000, 0.01)
+	require.NoError(t, err)
+	require.NoError(t, client.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
+	sent := 0
+	client.AddHook(between(func() { sent++ }))
+	_, err = f.AddBatch(ctx, hashes(0, 2*chunk))
+	require.ErrorContains(t, err, "READONLY ")
+	assert.Equal(t, 2*(1+patience), sent)
+}
+
 // Within a batch of look-ups, too, a window is lost that is gone before its time.
 // What is gone in its time is no error.
 func TestWindowGoesWithinBatch(t *testing.T) {

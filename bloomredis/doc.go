@@ -18,12 +18,13 @@
 // spare keys without one. The client must not read from replicas of the server,
 // which lag (ReadOnly, RouteByLatency and RouteRandomly of a cluster client).
 //
-// The price is a round trip a call. A batch of thousands of keys is one call, and
-// Redis serves others meanwhile; see [Filter.AddBatch]. The ReadTimeout of the client
-// is for all of it. Processes that look up far more than they add keep a copy in
-// memory that follows within milliseconds; see [Filter.Source] and package replica.
-// Beside its string a Filter has a stream of the last keys added, about one in fifty
-// of its capacity, as digests. It takes up to half as much memory as the string.
+// The price is a round trip a call, or two for the first Add after a server started.
+// A batch of thousands of keys is one call, and Redis serves others meanwhile; see
+// [Filter.AddBatch]. The client's ReadTimeout must leave time for all of it.
+// Processes that look up far more than they add keep a copy in memory that follows
+// within milliseconds; see [Filter.Source] and package replica. Beside its string a
+// Filter has a stream of the last keys added, about one in fifty of its capacity, as
+// digests. It takes up to half as much memory as the string.
 //
 // Take a [bloom.SyncFilter] for a single process, and a key of Redis for each of
 // yours (SET NX) where a false positive cannot be borne.

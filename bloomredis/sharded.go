@@ -206,8 +206,8 @@ func (s *Sharded) Reset(ctx context.Context) error {
 // Delete deletes all shards and what stands beside them; see [Filter.Delete]. If
 // it returns an error, it can be called again.
 func (s *Sharded) Delete(ctx context.Context) error {
-	for i := len(s.shards) - 1; i >= 0; i-- { // the first has the number of all
-		if err := s.shards[i].Delete(ctx); err != nil {
+	for _, f := range s.shards {
+		if err := f.Delete(ctx); err != nil {
 			return err
 		}
 	}

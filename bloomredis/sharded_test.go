@@ -114,6 +114,31 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	require.ErrorIs(t, err, redis.Nil)
 }
 
+// The number of shards is what the first OpenSharded said, or nobody knows it.
+func TestShardedNumber(t *testing.T) {
+	client := startServer(t).client()
+	s, err := OpenSharded(ctx, client, "s", 3, 1000, 0.01)
+	require.NoError(t, err)
+	for _, number := range []string{"", "0", "-3", "three"} {
+		require.NoError(t, client.Set(ctx, s.shards[0].pinKey(), number, 0).Err())
+		_, err = OpenExistingSharded(ctx, client, "s")
+		require.ErrorIs(t, err, bloom.ErrFormat)
+		require.ErrorContains(t, err, `it has "`+number+`" shards`)
+	}
+
+	// Of two that find none, one says the number.
+	require.NoError(t, client.Del(ctx, s.shards[0].pinKey()).Err())
+	late := clientOf(t, client.Options().Addr)
+	late.AddHook(afterwards(func(args []any) {
+		if args[1] == s.shards[0].pinKey() {
+			require.NoError(t, client.SetNX(ctx, s.shards[0].pinKey(), 2, 0).Err())
+		}
+	}))
+	_, err = OpenSharded(ctx, late, "s", 3, 1000, 0.01)
+	require.ErrorIs(t, err, bloom.ErrMismatch)
+	require.ErrorContains(t, err, "it has 2 shards, want 3")
+}
+
 // Nothing stays of a deleted filter.
 func TestShardedDelete(t *testing.T) {
 	client := startServer(t).client()
