@@ -139,12 +139,38 @@ func TestShardedNumber(t *testing.T) {
 	require.ErrorContains(t, err, "it has 2 shards, want 3")
 }
 
-// Nothing stays of a deleted filter.
+// Where one shard is lost, or another by now, no batch is answered.
+func TestShardedLost(t *testing.T) {
+	client := startServer(t).client()
+	s, err := OpenSharded(ctx, client, "s", 3, 1000, 0.01)
+	require.NoError(t, err)
+	for i, f := range s.Shards() {
+		require.NoError(t, client.Rename(ctx, f.key, "saved").Err())
+		for _, batch := range []func(context.Context, []bloom.Hash) ([]bool, error){s.AddBatch, s.ContainsBatch} {
+			answers, err := batch(ctx, hashes(0, 100))
+			require.ErrorIs(t, err, ErrLost, i)
+			require.Nil(t, answers)
+		}
+		data, err := bloom.Must(bloom.New(1000, 0.01)).MarshalBinary()
+		require.NoError(t, err)
+		require.NoError(t, client.Set(ctx, f.key, data, 0).Err())
+		_, err = OpenExistingSharded(ctx, client, "s")
+		require.ErrorIs(t, err, bloom.ErrMismatch, i)
+		require.NoError(t, client.Rename(ctx, "saved", f.key).Err())
+	}
+	_, err = s.ContainsBatch(ctx, hashes(0, 100))
+	require.NoError(t, err)
+}
+
+// Nothing expires, and nothing stays of a deleted filter.
 func TestShardedDelete(t *testing.T) {
 	client := startServer(t).client()
 	s, err := OpenSharded(ctx, client, "s", 3, 1000, 0.01)
 	require.NoError(t, err)
 	require.Len(t, dump(client), 3*3+1)
+	for _, left := range ttls(t, client) {
+		assert.Negative(t, left)
+	}
 	require.NoError(t, s.Delete(ctx))
 	assert.Empty(t, dump(client))
 }
