@@ -188,6 +188,13 @@ func TestResetAndDelete(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.AddBatch(ctx, hashes(0, 100))
 	require.NoError(t, err)
+	before := stored(t, f)
+	for _, right := range []string{"xadd", "unlink", "setrange"} { // one refused, and nothing is lost
+		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "-"+right).Err())
+		require.Error(t, f.Reset(ctx))
+		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "+"+right).Err())
+		assert.True(t, stored(t, f).Equal(before), right)
+	}
 	require.NoError(t, f.Reset(ctx))
 	assert.True(t, stored(t, f).Equal(bloom.Must(bloom.New(1000, 0.001))))
 	added, err := f.AddHash(ctx, hashes(0, 1)[0])

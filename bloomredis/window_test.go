@@ -196,7 +196,7 @@ func TestWindowSees(t *testing.T) {
 // Each string is a filter of Guava's.
 func TestWindowIsGuavas(t *testing.T) {
 	client := startServer(t).client()
-	w := openWindow(t, client, WindowConfig{Capacity: 1000, FPR: 0.01, Span: time.Hour})
+	w := openWindow(t, client, WindowConfig{Capacity: 1000, FPR: 0.01, Span: 10_000 * time.Hour})
 	want := bloom.Must(bloom.NewSize(64*uint64(w.params.Words), w.params.K))
 	for _, h := range hashes(0, 100) {
 		want.AddHash(h)
@@ -211,10 +211,13 @@ func TestWindowIsGuavas(t *testing.T) {
 		require.NoError(t, got.UnmarshalBinary([]byte(client.Get(ctx, key).Val())))
 		assert.True(t, got.Equal(want))
 	}
-	found, err := w.ContainsBatch(ctx, hashes(0, 10_000)) // some of them false positives
+	_, err = w.AddBatch(ctx, hashes(1000, 1500)) // too many, so that others are found, too
 	require.NoError(t, err)
-	assert.Equal(t, want.ContainsBatch(nil, hashes(0, 10_000)), found)
-	assert.Equal(t, WindowConfig{1000, 0.01, time.Hour, 7}, w.Config())
+	want.AddBatch(hashes(1000, 1500))
+	found, err := w.ContainsBatch(ctx, hashes(0, 3000))
+	require.NoError(t, err)
+	assert.Equal(t, want.ContainsBatch(nil, hashes(0, 3000)), found)
+	assert.Equal(t, WindowConfig{1000, 0.01, 10_000 * time.Hour, 7}, w.Config())
 }
 
 // Of all clients that add a key at once exactly one hears that it is new, also
@@ -488,12 +491,15 @@ func TestWindowSize(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, (defaultGenerations+1)*length, size)
 
-	// A part of a generation's keys is a key.
-	for _, capacity := range []uint64{13, 14} {
-		size, err := WindowConfig{Capacity: capacity, FPR: 0.01, Span: time.Hour}.SizeBytes()
+	// What does not divide evenly is rounded up.
+	var sizes []int64
+	for _, capacity := range []uint64{63, 64, 126} {
+		size, err := WindowConfig{Capacity: capacity, FPR: 0.01, Span: time.Hour, Generations: 63}.SizeBytes()
 		require.NoError(t, err)
-		require.EqualValues(t, 8*(6+24), size)
+		sizes = append(sizes, size)
 	}
+	require.Less(t, sizes[0], sizes[1])
+	require.Equal(t, sizes[1], sizes[2])
 
 	for p, bits := range map[float64]float64{1e-2: 16, 1e-6: 40, 1e-9: 600} {
 		size, err := WindowConfig{Capacity: 1e6, FPR: p, Span: time.Hour}.SizeBytes()
