@@ -119,6 +119,36 @@ func TestOneRoundTrip(t *testing.T) {
 	}
 }
 
+// A reply with fewer answers than keys is an error.
+func TestAnswersAreMissing(t *testing.T) {
+	client := startServer(t).client()
+	both := sets(t, client)
+	client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
+		err := send(ctx, cmds)
+		switch cmd := cmds[0].(type) {
+		case *redis.IntSliceCmd:
+			cmd.SetVal(nil)
+		case interface {
+			Val() any
+			SetVal(any)
+		}:
+			if reply, ok := cmd.Val().([]any); ok {
+				reply[len(reply)-1] = ""
+			} else {
+				cmd.SetVal("")
+			}
+		}
+		return err
+	}))
+	for name, s := range both {
+		for _, do := range []func(context.Context, []bloom.Hash) ([]bool, error){s.AddBatch, s.ContainsBatch} {
+			answers, err := do(ctx, hashes(0, chunk+3))
+			require.ErrorContains(t, err, "3 answers in reply, want 131", name)
+			assert.Nil(t, answers)
+		}
+	}
+}
+
 // A batch of four scripts, and what may happen between them. The server is sent
 // again what it refused for now, and nothing else.
 func TestBatchIsInterrupted(t *testing.T) {
