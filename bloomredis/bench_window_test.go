@@ -30,7 +30,7 @@ func sums(keys []uint64) []bloom.Hash {
 	return bloom.SumUint64Batch(nil, keys)
 }
 
-// New keys, alone and by the 256, into a window and as keys of Redis.
+// New keys, alone, by the 256 and by the 10,000, into a window and as keys of Redis.
 func BenchmarkWindow(b *testing.B) {
 	client := startServer(b, "--appendonly", "no").client()
 	w := openWindow(b, client, WindowConfig{Capacity: 1_000_000, FPR: 0.01, Span: time.Hour})
@@ -43,7 +43,7 @@ func BenchmarkWindow(b *testing.B) {
 		}
 		return keys
 	}
-	for _, n := range []int{1, 256} {
+	for _, n := range []int{1, 256, 10_000} {
 		b.Run("op=add/keys="+strconv.Itoa(n)+"/by=Window", func(b *testing.B) {
 			for b.Loop() {
 				_, err := w.AddBatch(ctx, sums(take(n)))
