@@ -71,6 +71,20 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// A merge that cannot be told to replicas is none.
+func TestMergeIsTold(t *testing.T) {
+	client := startServer(t).client()
+	f, err := Open(ctx, client, "f", 1000, 0.01)
+	require.NoError(t, err)
+	g := bloom.Must(bloom.New(1000, 0.01))
+	g.AddString("a")
+	require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "-xadd").Err())
+	require.ErrorContains(t, f.Merge(ctx, g), "can't run")
+	require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "+xadd").Err())
+	assert.Zero(t, stored(t, f).OnesCount())
+	assertNothingStays(t, client, f)
+}
+
 // uploadOf returns the key of the upload that a command names, if any.
 func uploadOf(args []any) string {
 	for _, arg := range args {
@@ -139,7 +153,7 @@ func TestUploadExpires(t *testing.T) {
 	s := startServer(t)
 	direct := s.client()
 	const n = 3_000_000
-	for gone := 2; gone <= 4; gone++ { // of four pieces
+	for gone := 2; gone <= 7; gone++ { // of four pieces, twice
 		require.NoError(t, direct.FlushAll(ctx).Err())
 		client := s.client()
 		step := 0
@@ -152,9 +166,11 @@ func TestUploadExpires(t *testing.T) {
 			if step++; step == 1 {
 				first = args
 			}
-			if step == gone {
+			if step == 2+(gone-2)%3 {
 				direct.Del(ctx, upload)
-				assert.NoError(t, direct.Do(ctx, first...).Err()) // late
+				if gone > 4 {
+					assert.NoError(t, direct.Do(ctx, first...).Err()) // late
+				}
 			} else {
 				assert.InDelta(t, uploadTime, direct.PTTL(ctx, upload).Val(), float64(time.Minute))
 				direct.PExpire(ctx, upload, uploadTime/2)
