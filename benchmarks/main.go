@@ -1,7 +1,7 @@
 // Command benchmarks measures this library beside its peers, and draws the pictures of
 // the documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 about six minutes, and 3 GB of memory
+//	go run .                 about seven minutes, and 3 GB of memory
 //	go run . -quick          about 90 seconds: fewer rounds, and a million keys at most
 //	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
 //	go run . -pictures       only the pictures that need no measuring: some seconds
