@@ -60,7 +60,7 @@ func checkTime(span, generations int64) error {
 // layout returns the layout for c, or an error if that is too large.
 func (c *Config) layout() (layout, error) {
 	l := layout{laneBits: laneBits(uint64(c.Generations))}
-	k, blocks, lanes := size(float64(c.Capacity)/float64(c.Generations), c.FPR/float64(c.Generations+1))
+	k, blocks, lanes := size(float64(c.Capacity)/float64(c.Generations), max(c.FPR/float64(c.Generations+1), leastRate))
 	perWord := float64(uint64(64) >> l.laneBits)
 	lanes = math.Ceil(lanes/perWord) * perWord
 	if words := blocks * lanes / perWord; !(words <= frame.MaxWords) {
@@ -113,7 +113,7 @@ func apart(k int, n, lanes, p float64) float64 {
 	if k < 14 { // rates from 1e-6 on: chance is far likelier
 		return p
 	}
-	byChance := max(0, 1-alike(k, n, lanes)/math.Sqrt(max(p, leastRate)))
+	byChance := max(0, 1-alike(k, n, lanes)/math.Sqrt(p))
 	return p * byChance * byChance
 }
 

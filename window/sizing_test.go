@@ -33,7 +33,6 @@ func TestConfig(t *testing.T) {
 		{func(c *Config) { c.FPR = 1 }, "window: FPR = 1 "},
 		{func(c *Config) { c.FPR = -0.5 }, "window: FPR = -0.5 "},
 		{func(c *Config) { c.FPR = math.NaN() }, "window: FPR = NaN "},
-		{func(c *Config) { c.FPR = math.SmallestNonzeroFloat64; c.Capacity = 1e6 }, "window: Capacity = 1000000, FPR = 5e-324 "},
 		{func(c *Config) { c.Span = 0 }, "window: Span = 0s "},
 		{func(c *Config) { c.Span = -time.Hour }, "window: Span = -1h0m0s "},
 		{func(c *Config) { c.Span = 14 }, "window: Span = 14ns "},
@@ -253,6 +252,19 @@ func TestRateOfBlocks(t *testing.T) {
 		}
 		assert.LessOrEqual(t, rate, 1.01*p)
 		assert.GreaterOrEqual(t, rate, 0.7*p)
+	}
+}
+
+// TestLeastRate makes windows for rates that nothing holds.
+func TestLeastRate(t *testing.T) {
+	for _, capacity := range []uint64{1, 100, 1e5} {
+		c := Config{Capacity: capacity, FPR: 2 * leastRate, Span: time.Hour, Generations: 1}
+		least := bloom.Must(New(c)).SizeBytes()
+		for _, c.FPR = range []float64{1e-13, 1e-84, 5e-324} {
+			require.Equal(t, least, bloom.Must(New(c)).SizeBytes(), "%v", c)
+		}
+		c.FPR = 3 * leastRate
+		require.LessOrEqual(t, bloom.Must(New(c)).SizeBytes(), least)
 	}
 }
 

@@ -111,7 +111,7 @@ type Config struct {
 	// FPR is the probability, between 0 and 1, that Contains reports a key that
 	// was not added within Span + Span/Generations, when every generation holds
 	// its part of Capacity. It is shared by Generations + 1 generations. A share of
-	// less than 1e-12 is not reached: at 1e-14 a generation has up to 100 times its share.
+	// less than 1e-12 counts as 1e-12.
 	FPR float64
 	// Span is how long, at least, a key is remembered after it was last added.
 	Span time.Duration
