@@ -232,10 +232,10 @@ func (f *Filter) contains32(h Hash) bool {
 // Batches are faster than single keys, because the processor works on many at once.
 // [SumUint64Batch] and AddBatch together take 0.6 of the time of AddHash one by one
 // in a filter of 1e5 keys, and less than half in one of 1e7 keys. [Filter.ContainsBatch]
-// takes 0.6 of the time for keys that are present, and 0.45 for others. This was
-// measured on an Intel Cascade Lake with 256 keys at a time. Four keys at a time gain
-// a fifth at most, and filters of more than a gigabyte a quarter when they add, and
-// nothing when they look up. Without AVX2 a batch takes 0.85 of the time.
+// takes 0.6 to 0.7 of the time for keys that are present, and 0.45 for others. This
+// was measured on an Intel Cascade Lake with 256 keys at a time. Four keys at a time
+// gain a fifth at most, and filters of more than a gigabyte a quarter when they add,
+// and nothing when they look up. Without AVX2 a batch takes 0.85 of the time.
 func (f *Filter) AddBatch(hs []Hash) (added int) { return filterAddBatch(f, hs) }
 
 // ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
