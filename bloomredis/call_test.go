@@ -117,6 +117,9 @@ func TestOneRoundTrip(t *testing.T) {
 		}
 		check(s.ContainsBatch, hashes(keys, keys+most[name]+1), false, 2)
 	}
+	low, err := WindowConfig{Capacity: 3_000_000, FPR: 1e-6, Span: time.Hour}.withDefaults().params()
+	require.NoError(t, err)
+	require.Equal(t, 5_698, tripBits/low.K)
 }
 
 // A reply with fewer answers than keys is an error.

@@ -6,7 +6,7 @@ import "golang.org/x/sys/cpu"
 
 var useAVX2 = cpu.X86.HasAVX2
 
-// bitsAtOnce is how many words of bits are made without interruption, in some 20
+// bitsAtOnce is how many words of bits are made without interruption, in some 30
 // microseconds if their pages are fresh.
 const bitsAtOnce = 4 << 10
 

@@ -344,18 +344,24 @@ func TestDeltasTakeLittleMemory(t *testing.T) {
 		done.Add(1)
 		go func() {
 			defer done.Done()
-			req := httptest.NewRequest(http.MethodGet, "/", nil)
-			req.Header.Set("Accept-Encoding", "gzip")
-			req.Header.Set("A-IM", deltaIM)
-			req.Header.Set("If-None-Match", version)
-			rec := httptest.NewRecorder()
-			p.ServeHTTP(rec, req)
-			assert.Equal(t, http.StatusIMUsed, rec.Code)
+			delta(t, p, version)
 		}()
 	}
 	done.Wait()
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*size))
+}
+
+// delta returns what p sends a client that has version.
+func delta(t *testing.T, p *Publisher, version string) *bytes.Buffer {
+	req := httptest.NewRequest(http.MethodGet, "/", nil)
+	req.Header.Set("Accept-Encoding", "gzip")
+	req.Header.Set("A-IM", deltaIM)
+	req.Header.Set("If-None-Match", version)
+	rec := httptest.NewRecorder()
+	p.ServeHTTP(rec, req)
+	assert.Equal(t, http.StatusIMUsed, rec.Code)
+	return rec.Body
 }
 
 // What the package comment says of traffic.
@@ -366,14 +372,7 @@ func TestSizeOfDelta(t *testing.T) {
 		p.AddHash(bloom.SumUint64(i))
 	}
 	p.Publish()
-	req := httptest.NewRequest(http.MethodGet, "/", nil)
-	req.Header.Set("Accept-Encoding", "gzip")
-	req.Header.Set("A-IM", deltaIM)
-	req.Header.Set("If-None-Match", version)
-	rec := httptest.NewRecorder()
-	p.ServeHTTP(rec, req)
-	assert.Equal(t, http.StatusIMUsed, rec.Code)
-	assert.InEpsilon(t, 24_000, rec.Body.Len(), 0.1)
+	assert.InEpsilon(t, 24_000, delta(t, p, version).Len(), 0.1)
 }
 
 func TestFullFilterIsNotGzipped(t *testing.T) {
