@@ -8,34 +8,39 @@
 // the keys, whose size is given, begin with a pointer and a length.
 #define header R12
 #define digest R15
+#define end    headers_end-8(SP)
 
-#define SUMS(headerSize)              \
-	MOVQ dst+0(FP), digest        \
-	MOVQ keys+8(FP), header       \
-key:                                  \
-	MOVQ 8(header), keyLen        \
-	CMPQ keyLen, $const_directLen \
-	JHI done                      \
-	MOVQ 0(header), keyPtr        \
-	HASH                          \
-	MOVQ hash1, 0(digest)         \
-	MOVQ hash2, 8(digest)         \
-	ADDQ $Hash__size, digest      \
-	ADDQ $headerSize, header      \
-	DECQ count+16(FP)             \
-	JNE key                       \
-done:                                 \
-	SUBQ dst+0(FP), digest        \
+#define SUMS(headerSize)                          \
+	MOVQ dst+0(FP), digest                    \
+	MOVQ keys+8(FP), header                   \
+	IMUL3Q $headerSize, count+16(FP), scratch \
+	ADDQ header, scratch                      \
+	MOVQ scratch, end                         \
+	MULTIPLIERS                               \
+key:                                              \
+	MOVQ 8(header), keyLen                    \
+	CMPQ keyLen, $const_directLen             \
+	JHI done                                  \
+	MOVQ 0(header), keyPtr                    \
+	HASH                                      \
+	MOVQ hash1, 0(digest)                     \
+	MOVQ hash2, 8(digest)                     \
+	ADDQ $Hash__size, digest                  \
+	ADDQ $headerSize, header                  \
+	CMPQ header, end                          \
+	JNE key                                   \
+done:                                             \
+	SUBQ dst+0(FP), digest                    \
 	SHRQ $4, digest
 
 // func sumSlices(dst *Hash, keys *[]byte, count int) int
-TEXT ·sumSlices(SB), NOSPLIT, $0-32
+TEXT ·sumSlices(SB), NOSPLIT, $8-32
 	SUMS(24)
 	MOVQ digest, ret+24(FP)
 	RET
 
 // func sumStrings(dst *Hash, keys *string, count int) int
-TEXT ·sumStrings(SB), NOSPLIT, $0-32
+TEXT ·sumStrings(SB), NOSPLIT, $8-32
 	SUMS(16)
 	MOVQ digest, ret+24(FP)
 	RET

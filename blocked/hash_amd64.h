@@ -26,20 +26,28 @@
 	IMULQ mul1, half2       \
 	XORQ half2, hash2
 
-// FOLD shifts both halves of the state right by 33 onto themselves.
-#define FOLD                \
-	MOVQ hash1, scratch \
-	MOVQ hash2, spare   \
-	SHRQ $33, scratch   \
-	SHRQ $33, spare     \
-	XORQ scratch, hash1 \
+// FOLD shifts both halves of the state right by 33, which is in half1, onto themselves.
+#define FOLD                        \
+	SHRXQ half1, hash1, scratch \
+	SHRXQ half1, hash2, spare   \
+	XORQ scratch, hash1         \
 	XORQ spare, hash2
 
+DATA fmix1<>+0(SB)/8, $0xff51afd7ed558ccd
+GLOBL fmix1<>(SB), RODATA|NOPTR, $8
+
+DATA fmix2<>+0(SB)/8, $0xc4ceb9fe1a85ec53
+GLOBL fmix2<>(SB), RODATA|NOPTR, $8
+
+// MULTIPLIERS sets mul1 and mul2, which HASH needs and leaves as they are.
+#define MULTIPLIERS                    \
+	MOVQ $0x87c37b91114253d5, mul1 \
+	MOVQ $0x4cf5ad432745937f, mul2
+
 // HASH sets hash1 and hash2 to the digest of the key of keyLen bytes at keyPtr. It
-// reads nothing beyond the key, and changes all of the registers above but keyLen.
+// reads nothing beyond the key, and changes all of the registers above but keyLen,
+// mul1 and mul2.
 #define HASH                                   \
-	MOVQ $0x87c37b91114253d5, mul1         \
-	MOVQ $0x4cf5ad432745937f, mul2         \
 	XORL hash1, hash1                      \
 	XORL hash2, hash2                      \
 	CMPQ keyLen, $8                        \
@@ -115,14 +123,13 @@ finish:                                        \
 	XORQ keyLen, hash2                     \
 	ADDQ hash2, hash1                      \
 	ADDQ hash1, hash2                      \
-	MOVQ $0xff51afd7ed558ccd, mul1         \
-	MOVQ $0xc4ceb9fe1a85ec53, mul2         \
+	MOVL $33, half1                        \
 	FOLD                                   \
-	IMULQ mul1, hash1                      \
-	IMULQ mul1, hash2                      \
+	IMULQ fmix1<>(SB), hash1               \
+	IMULQ fmix1<>(SB), hash2               \
 	FOLD                                   \
-	IMULQ mul2, hash1                      \
-	IMULQ mul2, hash2                      \
+	IMULQ fmix2<>(SB), hash1               \
+	IMULQ fmix2<>(SB), hash2               \
 	FOLD                                   \
 	ADDQ hash2, hash1                      \
 	ADDQ hash1, hash2
@@ -134,4 +141,5 @@ finish:                                        \
 	CMPQ keyLen, $const_directLen \
 	JHI portable                  \
 	MOVQ key_base+8(FP), keyPtr   \
+	MULTIPLIERS                   \
 	HASH
