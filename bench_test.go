@@ -147,69 +147,65 @@ func BenchmarkSumBatch(b *testing.B) {
 }
 
 // BenchmarkByBatch adds and looks up stored keys, hashing included, one by one and
-// in batches.
+// in batches. All the filter's n keys are in it before.
 func BenchmarkByBatch(b *testing.B) {
 	const batch = 256
+	hs, dst := make([]Hash, batch), make([]bool, batch)
 	for _, n := range []int{1e5, 1e7} {
-		f := Must(New(uint64(n), 0.01))
-		f.AddBatch(testkit.Digests[Hash](1, n))
 		pool := min(n, 1e6) / batch * batch
-		integers := make([]uint64, pool)
-		absent := make([]uint64, pool)
-		for i := range integers {
-			integers[i], absent[i] = uint64(i), ^uint64(i)
-		}
-		slices := func(integers []uint64, size int) [][]byte {
-			bytes, keys := make([]byte, pool*size), make([][]byte, pool)
-			for i := range keys {
-				keys[i] = bytes[i*size:][:size:size]
-				binary.LittleEndian.PutUint64(keys[i], integers[i])
-			}
-			return keys
-		}
-		hs, dst := make([]Hash, batch), make([]bool, batch)
-		run := func(name string, do func(i int)) {
-			b.Run(fmt.Sprintf("n=%.0e/%s", float64(n), name), func(b *testing.B) {
-				for i := 0; b.Loop(); i = (i + batch) % pool {
-					do(i)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
-			})
-		}
-		for _, test := range []struct {
-			name     string
-			integers []uint64
-		}{{"op=add", integers}, {"op=present", integers}, {"op=absent", absent}} {
-			add := test.name == "op=add"
-			run(test.name+"/key=uint64/by=one", func(i int) {
-				for _, key := range test.integers[i : i+batch] {
-					if h := SumUint64(key); add {
-						f.AddHash(h)
-					} else {
-						f.ContainsHash(h)
+		for _, kind := range []struct {
+			name string
+			size int // in bytes, of which 8 differ; 0 for integers
+		}{{"uint64", 0}, {"8B", 8}, {"36B", 36}} {
+			f := Must(New(uint64(n), 0.01))
+			f.AddBatch(testkit.Digests[Hash](1, n-pool))
+			for _, op := range []string{"add", "present", "absent"} {
+				integers, keys, bytes := make([]uint64, pool), make([][]byte, pool), make([]byte, pool*max(8, kind.size))
+				for i := range integers {
+					integers[i] = uint64(i)
+					if op == "absent" {
+						integers[i] = ^integers[i]
 					}
+					keys[i] = bytes[i*kind.size:][:kind.size]
+					binary.LittleEndian.PutUint64(bytes[i*kind.size:], integers[i])
 				}
-			})
-			run(test.name+"/key=uint64/by=batch", func(i int) {
-				if hs = SumUint64Batch(hs[:0], test.integers[i:i+batch]); add {
-					f.AddBatch(hs)
-				} else {
-					dst = f.ContainsBatch(dst[:0], hs)
+				run := func(by string, do func(i int)) {
+					b.Run(fmt.Sprintf("n=%.0e/op=%s/key=%s/by=%s", float64(n), op, kind.name, by), func(b *testing.B) {
+						for i := 0; op == "add" && i < pool; i += batch {
+							do(i)
+						}
+						for i := 0; b.Loop(); i = (i + batch) % pool {
+							do(i)
+						}
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
+					})
 				}
-			})
-			for _, size := range []int{8, 36} {
-				keys := slices(test.integers, size)
-				run(fmt.Sprintf("%s/key=%dB/by=one", test.name, size), func(i int) {
-					for _, key := range keys[i : i+batch] {
-						if add {
-							f.Add(key)
+				run("one", func(i int) {
+					if kind.size > 0 {
+						for _, key := range keys[i : i+batch] {
+							if op == "add" {
+								f.Add(key)
+							} else {
+								f.Contains(key)
+							}
+						}
+						return
+					}
+					for _, key := range integers[i : i+batch] {
+						if h := SumUint64(key); op == "add" {
+							f.AddHash(h)
 						} else {
-							f.Contains(key)
+							f.ContainsHash(h)
 						}
 					}
 				})
-				run(fmt.Sprintf("%s/key=%dB/by=batch", test.name, size), func(i int) {
-					if hs = SumBatch(hs[:0], keys[i:i+batch]); add {
+				run("batch", func(i int) {
+					if kind.size > 0 {
+						hs = SumBatch(hs[:0], keys[i:i+batch])
+					} else {
+						hs = SumUint64Batch(hs[:0], integers[i:i+batch])
+					}
+					if op == "add" {
 						f.AddBatch(hs)
 					} else {
 						dst = f.ContainsBatch(dst[:0], hs)
