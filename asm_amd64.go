@@ -37,7 +37,7 @@ func filterContainsHash(f *Filter, h Hash) bool
 // garbage collector or for another goroutine, before it returns. The functions
 // that call it for a chunk are not inlined, because Go checks as a function begins
 // whether it should stop.
-const chunk = 32
+const chunk = 64
 
 func sumBatch(dst []Hash, keys [][]byte) {
 	for len(keys) > 0 {
@@ -120,14 +120,23 @@ func inAssembly(f *Filter) bool {
 	return useAVX2 && f.strategy == Mitz64 && f.k > 0 && len(f.bits.words) >= 2
 }
 
-// addSlots is how many times four bits assembly has room for, as it adds a chunk.
-const addSlots = 128
+const (
+	// fetchWords is the least number of words for which it pays to fetch them ahead of
+	// their use. Smaller filters are in a cache that is near enough.
+	fetchWords = 8 << 20 / 8
+	// fetchBits is how many bits of a key to look up are fetched. Few absent keys have
+	// as many.
+	fetchBits = 8
+	// maxAddBits is the largest K for which assembly has room as it adds.
+	maxAddBits = 128
+)
 
 func filterAddBatch(f *Filter, hs []Hash) (added int) {
-	if inAssembly(f) && f.k <= addSlots {
-		for n := min(chunk, addSlots/f.k*4); len(hs) >= 4; hs = hs[n:] {
-			n = min(n, len(hs)&^3)
+	if inAssembly(f) && f.k <= maxAddBits {
+		for len(hs) >= 4 {
+			n := min(chunk, len(hs)&^3)
 			added += addChunk(f, hs[:n])
+			hs = hs[n:]
 		}
 	}
 	for _, h := range hs {
@@ -140,9 +149,10 @@ func filterAddBatch(f *Filter, hs []Hash) (added int) {
 
 func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {
 	if inAssembly(f) {
-		for n := chunk; len(hs) >= 4; dst, hs = dst[n:], hs[n:] {
-			n = min(n, len(hs)&^3)
+		for len(hs) >= 4 {
+			n := min(chunk, len(hs)&^3)
 			containsChunk(f, dst, hs[:n])
+			dst, hs = dst[n:], hs[n:]
 		}
 	}
 	for i, h := range hs {
@@ -151,21 +161,33 @@ func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {
 }
 
 //go:noinline
-func addChunk(f *Filter, hs []Hash) int { return filterAddFours(f, &hs[0], len(hs)/4) }
+func addChunk(f *Filter, hs []Hash) int {
+	if len(f.bits.words) >= fetchWords {
+		filterFetchFours(f, &hs[0], len(hs)/4, f.k)
+	}
+	return filterAddFours(f, &hs[0], len(hs)/4)
+}
 
 //go:noinline
 func containsChunk(f *Filter, dst []bool, hs []Hash) {
+	if len(f.bits.words) >= fetchWords {
+		filterFetchFours(f, &hs[0], len(hs)/4, min(f.k, fetchBits))
+	}
 	filterContainsFours(f, &hs[0], len(hs)/4, &dst[0])
 }
 
-// filterAddFours adds so many times four digests, fours > 0, to a filter that is
-// inAssembly, where four times fours times k is at most 4*addSlots. It returns how
-// many changed the filter.
+// The following are for a filter that is inAssembly, and so many times four digests,
+// fours > 0.
+
+// filterFetchFours fetches the words of the first so many bits of each, bits > 0.
+//
+//go:noescape
+func filterFetchFours(f *Filter, hs *Hash, fours, bits int)
+
+// filterAddFours returns how many changed the filter. K is at most maxAddBits.
 //
 //go:noescape
 func filterAddFours(f *Filter, hs *Hash, fours int) int
 
-// filterContainsFours looks up to chunk digests up in a filter that is inAssembly.
-//
 //go:noescape
 func filterContainsFours(f *Filter, hs *Hash, fours int, dst *bool)

@@ -41,6 +41,7 @@
 #define temp1     Y2
 #define temp1X    X2
 #define temp2     Y7
+#define temp3     Y8
 
 DATA maxInt64<>+0(SB)/8, $0x7fffffffffffffff
 DATA maxInt64<>+8(SB)/8, $0x7fffffffffffffff
@@ -56,22 +57,20 @@ GLOBL maxInt64<>(SB), RODATA|NOPTR, $32
 	VPBROADCASTD (filter_bits+bitset_reciprocal)(filter), recipLow \
 	VPBROADCASTD (filter_bits+bitset_reciprocal+4)(filter), recipHigh
 
-// LOCATE sets located, and moves numbers on.
-#define LOCATE                                 \
-	VPAND maxInt64<>(SB), numbers, located \
-	VPSHUFD $0xf5, located, temp1          \
-	VPMULUDQ recipHigh, located, located   \
-	VPMULUDQ recipLow, temp1, temp2        \
-	VPMULUDQ recipHigh, temp1, temp1       \
-	VPADDQ temp2, located, located         \
-	VPSRLQ $32, located, located           \
-	VPADDQ located, temp1, temp1           \
-	VPSRLQ $6, temp1, temp1                \
-	VPMULUDQ wordCount, temp1, temp1       \
-	VPSRLQ $6, numbers, located            \
-	VPADDQ steps, numbers, numbers         \
-	VPSUBD temp1, located, located         \
-	VPSUBD wordCount, located, temp1       \
+// WORDS sets located, from x'.
+#define WORDS(x)                              \
+	VPSHUFD $0xf5, x, temp1               \
+	VPMULUDQ recipHigh, x, located        \
+	VPMULUDQ recipLow, temp1, temp2       \
+	VPMULUDQ recipHigh, temp1, temp1      \
+	VPADDQ temp2, located, located        \
+	VPSRLQ $32, located, located          \
+	VPADDQ located, temp1, temp1          \
+	VPSRLQ $6, temp1, temp1               \
+	VPMULUDQ wordCount, temp1, temp1      \
+	VPSRLQ $6, x, located                 \
+	VPSUBD temp1, located, located        \
+	VPSUBD wordCount, located, temp1      \
 	VPMINUD temp1, located, located
 
 // One key at a time.
@@ -107,6 +106,12 @@ GLOBL shifts2<>(SB), RODATA|NOPTR, $32
 	VPSLLVQ shifts2<>(SB), located, located \
 	VPADDQ temp1, numbers, numbers          \
 	VPADDQ located, numbers, numbers
+
+// LOCATE sets located, and moves numbers on.
+#define LOCATE                                \
+	VPAND maxInt64<>(SB), numbers, temp3  \
+	WORDS(temp3)                          \
+	VPADDQ steps, numbers, numbers
 
 // LOCATE_THREE sets wordA to wordC to the words of the next three bits.
 #define LOCATE_THREE                     \
@@ -257,22 +262,34 @@ TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
 portable:
 	JMP ·filterContainsHashPortable(SB)
 
-// Four keys at a time: the lanes of a vector belong to different keys. First the
-// words of many bits are located and stored, each four in a slot of 32 bytes, then
-// they are tested or set. The processor does much of either at once.
+// Four keys at a time: the lanes of a vector belong to different keys.
+//
+// Only a key's first bit is located as above. Let x' and h' be H1 and H2 mod 2^63. From one
+// bit to the next, x' grows by h', less 2^63 if that makes it too large. So the index
+// x' mod m grows by h' mod m, or by (h' - 2^63) mod m. Neither is m or more, nor is
+// the index, so that one subtraction of m, where there is an m to subtract, makes
+// the sum a remainder. An index has its word in the high half of a lane, and its low 6
+// bits on top of the low half. Then it is W that is subtracted, from the high half,
+// where two words and a carry have room.
 
-#define hashes     SI // the digests
-#define foursLeft  CX // how many times four of them remain
-#define slot       DX
-#define loop       AX
-#define positions  Y8 // H1 + i*H2: the position of the i-th bit is the low 6 bits
-#define answers    Y10
+#define hashes    SI // the digests
+#define foursLeft CX // how many times four of them remain
+#define slot      DX // where four indexes are stored
+#define loop      AX
+#define indexes   Y8
+#define growth    Y9  // h' mod m
+#define growth63  Y10 // (h' - 2^63) mod m
+#define minus63   Y11 // -2^63 mod m
+#define wordsHigh Y12 // m
+#define places    Y13 // of bits in their words
+#define answers   Y14
+#define mask63    Y15
 
-DATA position<>+0(SB)/8, $63
-DATA position<>+8(SB)/8, $63
-DATA position<>+16(SB)/8, $63
-DATA position<>+24(SB)/8, $63
-GLOBL position<>(SB), RODATA|NOPTR, $32
+DATA place<>+0(SB)/8, $63
+DATA place<>+8(SB)/8, $63
+DATA place<>+16(SB)/8, $63
+DATA place<>+24(SB)/8, $63
+GLOBL place<>(SB), RODATA|NOPTR, $32
 
 DATA bitZero<>+0(SB)/8, $1
 DATA bitZero<>+8(SB)/8, $1
@@ -280,76 +297,132 @@ DATA bitZero<>+16(SB)/8, $1
 DATA bitZero<>+24(SB)/8, $1
 GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 
-// DIGESTS sets positions and steps, which is H2, from four digests.
-#define DIGESTS                             \
-	VMOVDQU 0(hashes), temp1            \
-	VMOVDQU 32(hashes), temp2           \
-	VPUNPCKLQDQ temp2, temp1, positions \
-	VPUNPCKHQDQ temp2, temp1, steps     \
-	VPERMQ $0xd8, positions, positions  \
-	VPERMQ $0xd8, steps, steps
+// ADD_INDEXES sets sum to x + y mod m.
+#define ADD_INDEXES(x, y, sum)          \
+	VPADDQ x, y, sum                \
+	VPSUBD wordsHigh, sum, temp1    \
+	VPMINUD temp1, sum, sum
 
-// LOAD sets the words of four bits.
-#define LOAD               \
-	MOVL 0(slot), R9   \
-	MOVL 8(slot), R10  \
-	MOVL 16(slot), R11 \
-	MOVL 24(slot), R12
+// INDEXES sets result to x' mod m.
+#define INDEXES(x, result)                 \
+	WORDS(x)                           \
+	VPSLLQ $32, located, located       \
+	VPSLLD $26, x, temp1               \
+	VPBLENDD $0xaa, located, temp1, result
 
-#define FETCH                     \
-	LOAD                      \
-	PREFETCHT0 (words)(R9*8)  \
-	PREFETCHT0 (words)(R10*8) \
-	PREFETCHT0 (words)(R11*8) \
-	PREFETCHT0 (words)(R12*8)
+// SETUP_FOURS prepares to locate bits of four keys. 2^63 - 1 is in word w of W, so that
+// -2^63 is in word W - 1 - w.
+#define SETUP_FOURS                        \
+	SETUP                              \
+	VMOVDQU maxInt64<>(SB), mask63     \
+	VPSLLQ $32, wordCount, wordsHigh   \
+	WORDS(mask63)                      \
+	VPCMPEQD temp1, temp1, temp1       \
+	VPSUBD located, temp1, temp1       \
+	VPADDD wordCount, temp1, temp1     \
+	VPSLLQ $32, temp1, minus63
 
-// func filterAddFours(f *Filter, hs *Hash, fours int) int
-TEXT ·filterAddFours(SB), 0, $4096-32
+// FIRST sets numbers and indexes to the first bits of four digests.
+#define FIRST                              \
+	VMOVDQU 0(hashes), temp1           \
+	VMOVDQU 32(hashes), temp2          \
+	VPUNPCKLQDQ temp2, temp1, numbers  \
+	VPUNPCKHQDQ temp2, temp1, steps    \
+	VPERMQ $0xd8, numbers, numbers     \
+	VPERMQ $0xd8, steps, steps         \
+	VPAND mask63, numbers, numbers     \
+	VPAND mask63, steps, steps         \
+	INDEXES(numbers, indexes)          \
+	INDEXES(steps, growth)             \
+	ADD_INDEXES(minus63, growth, growth63)
+
+// NEXT moves numbers, which are x', and indexes on. A sum of 2^63 or more has its sign
+// bit set, which VBLENDVPD goes by.
+#define NEXT                                            \
+	VPADDQ steps, numbers, numbers                  \
+	VBLENDVPD numbers, growth63, growth, temp2      \
+	VPAND mask63, numbers, numbers                  \
+	ADD_INDEXES(temp2, indexes, indexes)
+
+// LOAD loads the words of indexes.
+#define LOAD                    \
+	VMOVDQU indexes, (slot) \
+	MOVL 4(slot), R9        \
+	MOVL 12(slot), R10      \
+	MOVL 20(slot), R11      \
+	MOVL 28(slot), R12
+
+// SLOT makes room for one slot, in a frame of 64 bytes.
+#define SLOT                    \
+	LEAQ room-33(SP), slot  \
+	ANDQ $~31, slot
+
+// func filterFetchFours(f *Filter, hs *Hash, fours, bits int)
+TEXT ·filterFetchFours(SB), NOSPLIT, $64-32
 	NO_LOCAL_POINTERS
-	SETUP
+	SETUP_FOURS
+	SLOT
 	MOVQ hs+8(FP), hashes
 	MOVQ fours+16(FP), foursLeft
-	LEAQ room-4096(SP), slot
-locateFour:
-	DIGESTS
-	VMOVDQA positions, numbers
-	MOVQ filter_k(filter), loop
-locate:
-	LOCATE
-	VMOVDQU located, (slot)
-	FETCH
-	ADDQ $32, slot
+four:
+	FIRST
+	MOVQ bits+24(FP), loop
+	JMP fetch
+next:
+	NEXT
+fetch:
+	LOAD
+	PREFETCHT0 (words)(R9*8)
+	PREFETCHT0 (words)(R10*8)
+	PREFETCHT0 (words)(R11*8)
+	PREFETCHT0 (words)(R12*8)
 	DECQ loop
-	JNE locate
+	JNE next
 	ADDQ $64, hashes
 	DECQ foursLeft
-	JNE locateFour
+	JNE four
 	VZEROUPPER
+	RET
 
+#define keysLeft  CX
 #define slotsEnd  R13 // of the present key
 #define slotsSize BX  // of four keys, negative
-#define keysLeft  R15
-#define added     CX
+#define added     R15
 #define clear     DX // how many bits of a key were clear
 #define nextSlot  R9
 #define sum       AX // H1 + i*H2
 #define increment R10
+
+// func filterAddFours(f *Filter, hs *Hash, fours int) int
+TEXT ·filterAddFours(SB), 0, $4096-32
+	NO_LOCAL_POINTERS
+	SETUP_FOURS
 	MOVQ hs+8(FP), hashes
 	MOVQ fours+16(FP), keysLeft
 	SHLQ $2, keysLeft
 	MOVQ filter_k(filter), slotsSize
 	SHLQ $5, slotsSize
-	LEAQ room-4096(SP), slotsEnd
-	ADDQ slotsSize, slotsEnd
 	NEGQ slotsSize
 	XORL added, added
+four:
+	FIRST
+	LEAQ room-4096(SP), slotsEnd
+	SUBQ slotsSize, slotsEnd
+	MOVQ slotsSize, nextSlot
+	JMP store
+next:
+	NEXT
+store:
+	VMOVDQU indexes, (slotsEnd)(nextSlot*1)
+	ADDQ $32, nextSlot
+	JNE next
 key:
 	MOVQ 0(hashes), sum
 	MOVQ 8(hashes), increment
 	MOVQ slotsSize, nextSlot
 	XORL clear, clear
 set:
-	MOVL (slotsEnd)(nextSlot*1), R11
+	MOVL 4(slotsEnd)(nextSlot*1), R11
 	MOVQ (words)(R11*8), R12
 	BTSQ sum, R12
 	MOVQ R12, (words)(R11*8)
@@ -365,93 +438,53 @@ set:
 	DECQ keysLeft
 	TESTL $3, keysLeft
 	JNE key
-	SUBQ slotsSize, slotsEnd
-	SUBQ $32, slotsEnd
 	TESTQ keysLeft, keysLeft
-	JNE key
+	JNE four
+	VZEROUPPER
 	MOVQ added, ret+24(FP)
 	RET
 
-// Look-ups go on for eight bits at a time, until all four keys are absent.
-#define ROUND 8
+// Look-ups go on for ROUND bits at a time, until all four keys are absent.
+#define ROUND 4
 
-#define slots R13 // of the present four keys
-#define bits  BX  // how many remain
+#define bitsLeft BX
+#define result   R15
 
 // func filterContainsFours(f *Filter, hs *Hash, fours int, dst *bool)
-TEXT ·filterContainsFours(SB), 0, $2048-32
+TEXT ·filterContainsFours(SB), NOSPLIT, $64-32
 	NO_LOCAL_POINTERS
-	SETUP
-	MOVQ hs+8(FP), hashes
-	MOVQ fours+16(FP), foursLeft
-	LEAQ room-2048(SP), slots
-	MOVQ filter_k(filter), bits
-	CMPQ bits, $ROUND
-	JLS locateFour
-	MOVL $ROUND, bits
-locateFour:
-	DIGESTS
-	VMOVDQA positions, numbers
-	MOVQ slots, slot
-	MOVQ bits, loop
-locate:
-	LOCATE
-	VMOVDQU located, (slot)
-	FETCH
-	ADDQ $32, slot
-	DECQ loop
-	JNE locate
-	ADDQ $(32*ROUND), slots
-	ADDQ $64, hashes
-	DECQ foursLeft
-	JNE locateFour
-
-#define result R15
+	SETUP_FOURS
+	SLOT
 	MOVQ hs+8(FP), hashes
 	MOVQ fours+16(FP), foursLeft
 	MOVQ dst+24(FP), result
-	LEAQ room-2048(SP), slots
 four:
-	DIGESTS
+	FIRST
 	VPCMPEQD answers, answers, answers
-	MOVQ filter_k(filter), bits
+	MOVQ filter_k(filter), bitsLeft
+	MOVL $ROUND, loop
+	JMP test
 round:
 	MOVL $ROUND, loop
-	CMPQ bits, loop
-	CMOVQLT bits, loop
-	SUBQ loop, bits
-	MOVQ slots, slot
+next:
+	NEXT
 test:
+	VPAND place<>(SB), numbers, places
 	LOAD
 	VMOVQ (words)(R9*8), locatedX
 	VPINSRQ $1, (words)(R10*8), locatedX, locatedX
 	VMOVQ (words)(R11*8), temp1X
 	VPINSRQ $1, (words)(R12*8), temp1X, temp1X
 	VINSERTI128 $1, temp1X, located, located
-	VPAND position<>(SB), positions, temp1
-	VPSRLVQ temp1, located, located
+	VPSRLVQ places, located, located
 	VPAND located, answers, answers
-	VPADDQ steps, positions, positions
-	ADDQ $32, slot
+	DECQ bitsLeft
+	JEQ done
 	DECQ loop
-	JNE test
-	TESTQ bits, bits
-	JEQ answer4
+	JNE next
 	VPTEST bitZero<>(SB), answers
-	JEQ answer4
-	VMOVDQA positions, numbers
-	MOVL $ROUND, loop
-	CMPQ bits, loop
-	CMOVQLT bits, loop
-	MOVQ slots, slot
-more:
-	LOCATE
-	VMOVDQU located, (slot)
-	ADDQ $32, slot
-	DECQ loop
-	JNE more
-	JMP round
-answer4:
+	JNE round
+done:
 	VPSLLQ $63, answers, answers
 	VMOVMSKPD answers, loop
 	IMUL3L $0x204081, loop, loop // spreads four bits over four bytes
@@ -459,7 +492,6 @@ answer4:
 	MOVL loop, (result)
 	ADDQ $4, result
 	ADDQ $64, hashes
-	ADDQ $(32*ROUND), slots
 	DECQ foursLeft
 	JNE four
 	VZEROUPPER
