@@ -320,10 +320,10 @@ added:
 	DECQ left
 	JNE add
 	JMP end
+	PCALIGN $32 // without it the loop takes a third longer (Intel Cascade Lake)
 add1:
 	DECQ toFetch
-	JLT fetched1
-	FETCH1
+	JGE fetch1
 fetched1:
 	LOCATE1
 	VPOR mask, held, Y2
@@ -337,6 +337,9 @@ end:
 	MOVQ R12, ret+32(FP)
 	VZEROUPPER
 	RET
+fetch1:
+	FETCH1
+	JMP fetched1
 
 // func containBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·containBlocks(SB), NOSPLIT, $0-40
