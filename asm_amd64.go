@@ -123,7 +123,7 @@ func inAssembly(f *Filter) bool {
 const (
 	// fetchWords is the least number of words for which it pays to fetch them ahead of
 	// their use. Smaller filters are in a cache that is near enough.
-	fetchWords = 8 << 20 / 8
+	fetchWords = 4 << 20 / 8
 	// fetchBits is how many bits of a key to look up are fetched. Few absent keys have
 	// as many.
 	fetchBits = 8
