@@ -114,8 +114,8 @@ func SumUint32(key uint32) Hash {
 }
 
 // SumBatch appends the Sum of each key to dst and returns the extended slice. It
-// allocates only if dst lacks room. It takes 0.7 of the time of Sum one by one, for
-// keys of 8 and of 36 bytes, on a processor with AVX2.
+// allocates only if dst lacks room. It takes 0.5 to 0.7 of the time of Sum one by one,
+// for keys of 8 and of 36 bytes, on a processor with AVX2.
 func SumBatch(dst []Hash, keys [][]byte) []Hash {
 	n := len(dst)
 	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
@@ -132,8 +132,8 @@ func SumStringBatch(dst []Hash, keys []string) []Hash {
 }
 
 // SumUint64Batch appends the SumUint64 of each key to dst and returns the extended
-// slice. It allocates only if dst lacks room. It takes 0.6 of the time of SumUint64 one
-// by one, on a processor with AVX2.
+// slice. It allocates only if dst lacks room. It takes 0.45 to 0.65 of the time of
+// SumUint64 one by one, on a processor with AVX2.
 func SumUint64Batch(dst []Hash, keys []uint64) []Hash {
 	n := len(dst)
 	dst = slices.Grow(dst, len(keys))[:n+len(keys)]

@@ -155,9 +155,9 @@ func (s *SyncFilter) contains32(h Hash) bool {
 // first, as ContainsBatch does, and adds the keys that are not there.
 //
 // So keys that are there take two thirds of the time of AddHash one by one, or less.
-// That was measured as for [Filter.AddBatch]. New keys take a sixth to a half more
-// while the filter is in the processor's cache, and a third of the time or less in one
-// of 12 MB or more.
+// That was measured as for [Filter.AddBatch]. New keys take up to a third more while
+// the filter is in the processor's cache, and a third of the time or less in one of 12 MB
+// or more.
 func (s *SyncFilter) AddBatch(hs []Hash) (added int) {
 	var there [64]bool
 	for ; len(hs) > 0; hs = hs[min(len(hs), len(there)):] {
