@@ -73,17 +73,16 @@ func halfFull(f *bloom.Filter) {
 
 func blockedContenders(n uint64, p float64) []contender {
 	b := bloom.Must(blocked.New(n, p))
-	batch, s := b.Clone(), blocked.NewSyncFrom(b.Clone())
 	f := bloom.Must(bloom.New(n, p))
-	fBatch := f.Clone()
+	batch, fBatch := b, f
 	if n > wholeKeys {
 		// Keys are others for every row. So rows can share a filter.
 		inOrder(n, func(hs []bloom.Hash) { b.AddBatch(hs) })
-		bloom.Must(0, s.Merge(b))
 		halfFull(f)
-		batch, fBatch = b, f
-		debug.FreeOSMemory()
+	} else {
+		batch, fBatch = b.Clone(), f.Clone()
 	}
+	s := blocked.NewSyncFrom(b.Clone())
 	hs, dst := make([]bloom.Hash, 0, batchSize), make([]bool, 0, batchSize)
 	count := func(found []bool) (c int) {
 		for _, yes := range found {
