@@ -124,9 +124,10 @@ const (
 	// fetchWords is the least number of words for which it pays to fetch them ahead of
 	// their use. Smaller filters are in a cache that is near enough.
 	fetchWords = 4 << 20 / 8
-	// fetchBits is how many bits of a key to look up are fetched. Few absent keys have
-	// as many.
-	fetchBits = 8
+	// A look-up fetches fetchBits bits of a key, or all that there are. Most absent keys
+	// end within fewBits. Where the present ones wait for further bits anyway, because
+	// K is manyBits or more, these are enough.
+	fetchBits, fewBits, manyBits = 8, 4, 16
 	// maxAddBits is the largest K for which assembly has room as it adds.
 	maxAddBits = 128
 )
@@ -171,7 +172,11 @@ func addChunk(f *Filter, hs []Hash) int {
 //go:noinline
 func containsChunk(f *Filter, dst []bool, hs []Hash) {
 	if len(f.bits.words) >= fetchWords {
-		filterFetchFours(f, &hs[0], len(hs)/4, min(f.k, fetchBits))
+		bits := min(f.k, fetchBits)
+		if f.k >= manyBits {
+			bits = fewBits
+		}
+		filterFetchFours(f, &hs[0], len(hs)/4, bits)
 	}
 	filterContainsFours(f, &hs[0], len(hs)/4, &dst[0])
 }
