@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -127,6 +128,7 @@ func child(t *testing.T, what, path string) *exec.Cmd {
 }
 
 func TestChild(t *testing.T) {
+	runtime.LockOSThread() // strace counts the calls of each thread
 	what, path, _ := strings.Cut(os.Getenv(childEnv), " ")
 	switch what {
 	case "":
