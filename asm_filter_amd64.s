@@ -344,7 +344,7 @@ GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 	VPAND mask63, numbers, numbers                  \
 	ADD_INDEXES(temp2, indexes, indexes)
 
-// LOAD loads the words of indexes.
+// LOAD sets R9 to R12 to the words of indexes.
 #define LOAD                    \
 	VMOVDQU indexes, (slot) \
 	MOVL 4(slot), R9        \

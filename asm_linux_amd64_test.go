@@ -181,7 +181,7 @@ func TestAssemblyReads(t *testing.T) {
 func TestAssemblyStops(t *testing.T) {
 	const variable = "BLOOM_TEST_STOPS"
 	if os.Getenv(variable) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestAssemblyStops$")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestAssemblyStops$", "-test.timeout=10m") // it may outlive its parent
 		cmd.Env = append(os.Environ(), variable+"=1", "GODEBUG=asyncpreemptoff=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)

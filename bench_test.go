@@ -168,12 +168,16 @@ func BenchmarkByBatch(b *testing.B) {
 					}
 					keys[i] = bytes[i*kind.size:][:kind.size]
 					binary.LittleEndian.PutUint64(bytes[i*kind.size:], integers[i])
+					switch {
+					case op != "add":
+					case kind.size > 0:
+						f.Add(keys[i])
+					default:
+						f.AddHash(SumUint64(integers[i]))
+					}
 				}
 				run := func(by string, do func(i int)) {
 					b.Run(fmt.Sprintf("n=%.0e/op=%s/key=%s/by=%s", float64(n), op, kind.name, by), func(b *testing.B) {
-						for i := 0; op == "add" && i < pool; i += batch {
-							do(i)
-						}
 						for i := 0; b.Loop(); i = (i + batch) % pool {
 							do(i)
 						}

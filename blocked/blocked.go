@@ -7,9 +7,9 @@
 //
 // A classic filter, [bloom.Filter], touches up to 7 cache lines for a key at a rate
 // of 1 %, and up to 20 at 1e-6. A blocked filter touches one or two. With 10 million
-// keys that is 1.9 to 2.8 times as fast at 1 %, and 1.9 to 4.8 times at 1e-6. Batches
-// are two to five times as fast again. The price is memory. New takes this much more
-// than a classic filter of the same rate:
+// keys that is 1.9 to 2.5 times as fast at 1 %, and 2 to 6 times at 1e-6. Batches are
+// 1.7 to 5 times as fast again. The price is memory. New takes this much more than a
+// classic filter of the same rate:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
