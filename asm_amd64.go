@@ -132,17 +132,20 @@ const (
 	maxAddBits = 128
 )
 
-func filterAddBatch(f *Filter, dst []bool, hs []Hash) {
+func filterAddBatch(f *Filter, hs []Hash) (added int) {
 	if inAssembly(f) && f.k <= maxAddBits {
 		for len(hs) >= 4 {
 			n := min(chunk, len(hs)&^3)
-			addChunk(f, dst, hs[:n])
-			dst, hs = dst[n:], hs[n:]
+			added += addChunk(f, hs[:n])
+			hs = hs[n:]
 		}
 	}
-	for i, h := range hs {
-		dst[i] = f.AddHash(h)
+	for _, h := range hs {
+		if f.AddHash(h) {
+			added++
+		}
 	}
+	return added
 }
 
 func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {
@@ -159,11 +162,11 @@ func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {
 }
 
 //go:noinline
-func addChunk(f *Filter, dst []bool, hs []Hash) {
+func addChunk(f *Filter, hs []Hash) int {
 	if len(f.bits.words) >= fetchWords {
 		filterFetchFours(f, &hs[0], len(hs)/4, f.k)
 	}
-	filterAddFours(f, &hs[0], len(hs)/4, &dst[0])
+	return filterAddFours(f, &hs[0], len(hs)/4)
 }
 
 //go:noinline
@@ -186,10 +189,10 @@ func containsChunk(f *Filter, dst []bool, hs []Hash) {
 //go:noescape
 func filterFetchFours(f *Filter, hs *Hash, fours, bits int)
 
-// filterAddFours sets dst to whether each changed the filter. K is at most maxAddBits.
+// filterAddFours returns how many changed the filter. K is at most maxAddBits.
 //
 //go:noescape
-func filterAddFours(f *Filter, hs *Hash, fours int, dst *bool)
+func filterAddFours(f *Filter, hs *Hash, fours int) int
 
 //go:noescape
 func filterContainsFours(f *Filter, hs *Hash, fours int, dst *bool)

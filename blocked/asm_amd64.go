@@ -76,17 +76,15 @@ const (
 	batchChunk = 64
 )
 
-func filterAddBatch(f *Filter, dst []bool, hs []bloom.Hash) {
+func filterAddBatch(f *Filter, hs []bloom.Hash) (added int) {
 	if f.fast == 0 {
-		f.addBatch(dst, hs)
-		return
+		return f.addBatch(hs)
 	}
 	fetch := f.startFetching(hs)
-	for len(hs) > 0 {
-		n := min(len(hs), batchChunk)
-		addChunk(f, dst, hs, n, fetch)
-		dst, hs = dst[n:], hs[n:]
+	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
+		added += addChunk(f, hs, min(len(hs), batchChunk), fetch)
 	}
+	return added
 }
 
 func filterContainsBatch(f *Filter, dst []bool, hs []bloom.Hash) {
@@ -125,8 +123,8 @@ func further(hs []bloom.Hash, n int, fetch bool) int {
 // assembly in it cannot.
 
 //go:noinline
-func addChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
-	addBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
+func addChunk(f *Filter, hs []bloom.Hash, n int, fetch bool) int {
+	return addBlocks(f, &hs[0], n, further(hs, n, fetch))
 }
 
 //go:noinline
@@ -142,12 +140,11 @@ func containsChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
 //go:noescape
 func fetchBlocks(f *Filter, hs *bloom.Hash, count int)
 
-// addBlocks adds digests and sets count elements of dst to whether each changed the
-// filter. It fetches the blocks of so many further digests, which begin fetchAhead after
-// the first.
+// addBlocks adds digests and returns how many changed the filter. It fetches the blocks
+// of so many further digests, which begin fetchAhead after the first.
 //
 //go:noescape
-func addBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+func addBlocks(f *Filter, hs *bloom.Hash, count, further int) int
 
 // containBlocks sets count elements of dst. It fetches as addBlocks does.
 //

@@ -58,7 +58,7 @@ func New(n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	m := bloom.OptimalM(n, p)
-	k := bloom.OptimalK(m, n)
+	k := bloom.OptimalK(n, m)
 	words := m/64 + min(m%64, 1)
 	switch {
 	case words == 0:
@@ -144,26 +144,24 @@ func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
-	x, step := h.Words()
-	for range f.k {
+	for x, i := h.H1, f.k; i > 0; i-- {
 		if f.counters.get(x) == 0 {
 			return false
 		}
-		x += step
+		x += h.H2
 	}
 	return f.k != 0
 }
 
-// change adds by, which is 1 or -1, to the counters of h that are not full. It returns
+// change adds step, which is 1 or -1, to the counters of h that are not full. It returns
 // how many of them were at from.
 //
 // Where two of the k indexes are one, which is rare, their counter counts the key once.
 // If it counted it twice, Remove of a key that is not there could find a counter that is
 // not zero, and yet too small to give back two.
-func (f *Filter) change(h bloom.Hash, by int64, from uint64) (n uint64) {
+func (f *Filter) change(h bloom.Hash, step int64, from uint64) (n uint64) {
 	var seen uint64 // the low six bits of the indexes
-	x, step := h.Words()
-	for i := 0; i < f.k; x, i = x+step, i+1 {
+	for x, i := h.H1, 0; i < f.k; x, i = x+h.H2, i+1 {
 		word, shift := f.counters.find(x)
 		low := uint64(1) << (x & 63)
 		if seen&low != 0 && f.repeated(h, i, word, shift) {
@@ -177,19 +175,18 @@ func (f *Filter) change(h bloom.Hash, by int64, from uint64) (n uint64) {
 		case from:
 			n++
 		}
-		memory.Store(&f.counters.words[word], w+uint64(by)<<shift)
+		memory.Store(&f.counters.words[word], w+uint64(step)<<shift)
 	}
 	return n
 }
 
 // repeated reports whether one of the first i indexes of h is the given counter's.
 func (f *Filter) repeated(h bloom.Hash, i int, word, shift uint64) bool {
-	x, step := h.Words()
-	for range i {
+	for x := h.H1; i > 0; i-- {
 		if w, s := f.counters.find(x); w == word && s == shift {
 			return true
 		}
-		x += step
+		x += h.H2
 	}
 	return false
 }
@@ -200,10 +197,9 @@ func (f *Filter) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 //
 //go:noinline
 func (f *Filter) touch(h bloom.Hash) (sum uint64) {
-	x, step := h.Words()
-	for range f.k {
+	for x, i := h.H1, f.k; i > 0; i-- {
 		sum += f.counters.get(x)
-		x += step
+		x += h.H2
 	}
 	return sum
 }

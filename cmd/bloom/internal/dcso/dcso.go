@@ -67,14 +67,12 @@ func Sum(key []byte) bloom.Hash {
 	for _, c := range key {
 		h = h*1099511628211 ^ uint64(c)
 	}
-	return bloom.NewHash(h, 0)
+	return bloom.Hash{H1: h}
 }
 
 // AddHash adds a key and reports whether it was new for certain.
 func (f *Filter) AddHash(h bloom.Hash) bool {
-	x, _ := h.Words()
-	isNew := false
-	x %= prime
+	x, isNew := h.H1%prime, false
 	for range f.k {
 		x = x * multiplier % prime
 		word, bit := &f.bits[x%f.m/64], uint64(1)<<(x%f.m%64)
@@ -89,8 +87,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 
 // ContainsHash reports whether a key may have been added.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
-	x, _ := h.Words()
-	x %= prime
+	x := h.H1 % prime
 	for range f.k {
 		x = x * multiplier % prime
 		if f.bits[x%f.m/64]>>(x%f.m%64)&1 == 0 {
