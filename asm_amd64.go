@@ -39,51 +39,61 @@ func filterContainsHash(f *Filter, h Hash) bool
 // whether it should stop.
 const chunk = 64
 
-func sumBatch(dst []Hash, keys [][]byte) {
-	for len(keys) > 0 {
-		n := 0
-		if useAVX2 {
-			n = sumChunk(dst, keys[:min(len(keys), chunk)])
+// useAVX512 reports the parts of AVX-512 that hashing several keys at once needs: lanes
+// of 64 bits that are multiplied and rotated, and loads of some bytes of a vector.
+var useAVX512 = useAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW
+
+// sumMany hashes as many keys as it likes to, from the first on, and returns how many.
+// There must be one.
+//
+//go:noinline
+func sumMany(dst []Hash, keys [][]byte) (n int) {
+	count := min(len(keys), chunk)
+	if useAVX512 && count >= 4 {
+		if n = sumSlices512(&dst[0], &keys[0], count/4); n > 0 {
+			return n
 		}
-		if n == 0 { // no assembly, or a long key
-			dst[0], n = Sum(keys[0]), 1
-		}
-		dst, keys = dst[n:], keys[n:]
+		count = 4 // one of them is long
 	}
+	if useAVX2 {
+		n = sumSlices(&dst[0], &keys[0], count)
+	}
+	return n
 }
 
-func sumStringBatch(dst []Hash, keys []string) {
-	for len(keys) > 0 {
-		n := 0
-		if useAVX2 {
-			n = sumStringChunk(dst, keys[:min(len(keys), chunk)])
+// sumManyStrings is sumMany of strings.
+//
+//go:noinline
+func sumManyStrings(dst []Hash, keys []string) (n int) {
+	count := min(len(keys), chunk)
+	if useAVX512 && count >= 4 {
+		if n = sumStrings512(&dst[0], &keys[0], count/4); n > 0 {
+			return n
 		}
-		if n == 0 {
-			dst[0], n = SumString(keys[0]), 1
-		}
-		dst, keys = dst[n:], keys[n:]
+		count = 4 // one of them is long
 	}
+	if useAVX2 {
+		n = sumStrings(&dst[0], &keys[0], count)
+	}
+	return n
 }
 
-func sumUint64Batch(dst []Hash, keys []uint64) {
-	for useAVX2 && len(keys) >= 8 {
-		n := min(len(keys), chunk) &^ 7
-		sumUint64Chunk(dst, keys[:n])
-		dst, keys = dst[n:], keys[n:]
+// sumManyUint64s is sumMany of integers.
+//
+//go:noinline
+func sumManyUint64s(dst []Hash, keys []uint64) int {
+	eights := min(len(keys), chunk) / 8
+	switch {
+	case eights == 0:
+	case useAVX512:
+		sumUint64s512(&dst[0], &keys[0], eights)
+	case useAVX2:
+		sumUint64s(&dst[0], &keys[0], eights)
+	default:
+		return 0
 	}
-	for i, key := range keys {
-		dst[i] = SumUint64(key)
-	}
+	return eights * 8
 }
-
-//go:noinline
-func sumChunk(dst []Hash, keys [][]byte) int { return sumSlices(&dst[0], &keys[0], len(keys)) }
-
-//go:noinline
-func sumStringChunk(dst []Hash, keys []string) int { return sumStrings(&dst[0], &keys[0], len(keys)) }
-
-//go:noinline
-func sumUint64Chunk(dst []Hash, keys []uint64) { sumUint64s(&dst[0], &keys[0], len(keys)/8) }
 
 // sumSlices hashes count keys, count > 0, and returns how many it did: it stops at
 // a key longer than directLen.
@@ -100,6 +110,17 @@ func sumStrings(dst *Hash, keys *string, count int) int
 //
 //go:noescape
 func sumUint64s(dst *Hash, keys *uint64, eights int)
+
+// The same with AVX-512. Slices and strings are hashed four at a time, fours > 0.
+
+//go:noescape
+func sumSlices512(dst *Hash, keys *[]byte, fours int) int
+
+//go:noescape
+func sumStrings512(dst *Hash, keys *string, fours int) int
+
+//go:noescape
+func sumUint64s512(dst *Hash, keys *uint64, eights int)
 
 func filterAddPortable(f *Filter, key []byte) bool      { return f.AddHash(Sum(key)) }
 func filterAddHashPortable(f *Filter, h Hash) bool      { return f.add(h) }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/mxcsr"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 
 	"github.com/seed79a3ff49/bloom/internal/guava"
@@ -108,33 +107,6 @@ func TestAssemblyIndexes(t *testing.T) {
 	}
 }
 
-// TestAssemblyRounding holds the bits that assembly sets to the portable ones,
-// whatever the thread's floating-point arithmetic does to fractions. A host of Go
-// code may have changed that.
-func TestAssemblyRounding(t *testing.T) {
-	hs := testkit.Digests[Hash](3, 10_000)
-	for _, words := range []uint64{1, 2, 130, 9973, 1 << 20} {
-		want, got := Must(NewSize(words*64, 7)), Must(NewSize(words*64, 7))
-		for _, h := range hs {
-			want.add(h)
-		}
-		for mode := uint32(0); mode <= mxcsr.Rounding; mode += mxcsr.Rounding / 3 {
-			got.Reset()
-			runtime.LockOSThread()
-			register := mxcsr.Swap(0)
-			mxcsr.Swap(register&^mxcsr.Rounding | mode)
-			for _, h := range hs {
-				got.AddHash(h)
-			}
-			found := !slices.Contains(got.ContainsBatch(nil, hs), false)
-			mxcsr.Swap(register)
-			runtime.UnlockOSThread()
-			require.True(t, got.Equal(want), "%d words, mode %#x", words, mode)
-			require.True(t, found, "%d words, mode %#x", words, mode)
-		}
-	}
-}
-
 // TestAssemblyReads lays keys, digests and answers beside pages that may be neither
 // read nor written.
 func TestAssemblyReads(t *testing.T) {
@@ -143,13 +115,28 @@ func TestAssemblyReads(t *testing.T) {
 	require.NoError(t, syscall.Mprotect(pages[:size], syscall.PROT_NONE))
 	require.NoError(t, syscall.Mprotect(pages[2*size:], syscall.PROT_NONE))
 	page := pages[size : 2*size]
+	for i := range page {
+		page[i] = byte(i * i >> 3)
+	}
 	f := Must(NewSize(1<<13, 7))
 	for n := range 200 {
 		for _, key := range [][]byte{page[:n], page[size-n:]} {
 			f.Add(key)
 			require.True(t, f.Contains(key) && f.ContainsHash(Sum(key)), "%d bytes", n)
-			require.Equal(t, []Hash{Sum(key)}, SumBatch(nil, [][]byte{key}), "%d bytes", n)
 		}
+	}
+	r := rand.New(rand.NewPCG(9, 10))
+	for most := range 2 * directLen {
+		keys, texts, want := make([][]byte, 3*most%20), []string(nil), []Hash(nil)
+		for i := range keys {
+			n := r.IntN(most + 1)
+			if keys[i] = page[size-n:]; r.IntN(2) == 0 {
+				keys[i] = page[:n]
+			}
+			texts, want = append(texts, unsafe.String(unsafe.SliceData(keys[i]), n)), append(want, Sum(keys[i]))
+		}
+		require.Equal(t, want, SumBatch(nil, keys), "up to %d bytes", most)
+		require.Equal(t, want, SumStringBatch(nil, texts), "up to %d bytes", most)
 	}
 	for n := 1; n < 100; n++ {
 		for _, atEnd := range []bool{false, true} {
@@ -161,10 +148,12 @@ func TestAssemblyReads(t *testing.T) {
 			}
 			keys := unsafe.Slice((*uint64)(at(8*n)), n)
 			for i := range keys {
-				keys[i] = uint64(i)
+				keys[i] = r.Uint64()
 			}
 			hs := SumUint64Batch(nil, keys)
-			require.Equal(t, SumUint64(uint64(n-1)), hs[n-1])
+			for i, h := range hs {
+				require.Equal(t, SumUint64(keys[i]), h)
+			}
 			beside := unsafe.Slice((*Hash)(at(16*n)), n)
 			require.Equal(t, hs, SumUint64Batch(beside[:0], slices.Clone(keys)))
 			f.AddBatch(beside)

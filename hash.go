@@ -119,7 +119,11 @@ func SumUint32(key uint32) Hash {
 func SumBatch(dst []Hash, keys [][]byte) []Hash {
 	n := len(dst)
 	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
-	sumBatch(dst[n:], keys)
+	for rest := dst[n:]; len(keys) > 0; rest, keys = rest[n:], keys[n:] {
+		if n = sumMany(rest, keys); n == 0 {
+			rest[0], n = Sum(keys[0]), 1
+		}
+	}
 	return dst
 }
 
@@ -127,7 +131,11 @@ func SumBatch(dst []Hash, keys [][]byte) []Hash {
 func SumStringBatch(dst []Hash, keys []string) []Hash {
 	n := len(dst)
 	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
-	sumStringBatch(dst[n:], keys)
+	for rest := dst[n:]; len(keys) > 0; rest, keys = rest[n:], keys[n:] {
+		if n = sumManyStrings(rest, keys); n == 0 {
+			rest[0], n = SumString(keys[0]), 1
+		}
+	}
 	return dst
 }
 
@@ -137,7 +145,11 @@ func SumStringBatch(dst []Hash, keys []string) []Hash {
 func SumUint64Batch(dst []Hash, keys []uint64) []Hash {
 	n := len(dst)
 	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
-	sumUint64Batch(dst[n:], keys)
+	for rest := dst[n:]; len(keys) > 0; rest, keys = rest[n:], keys[n:] {
+		if n = sumManyUint64s(rest, keys); n == 0 {
+			rest[0], n = SumUint64(keys[0]), 1
+		}
+	}
 	return dst
 }
 
