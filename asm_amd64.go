@@ -153,20 +153,17 @@ const (
 	maxAddBits = 128
 )
 
-func filterAddBatch(f *Filter, hs []Hash) (added int) {
+func filterAddBatch(f *Filter, dst []bool, hs []Hash) {
 	if inAssembly(f) && f.k <= maxAddBits {
 		for len(hs) >= 4 {
 			n := min(chunk, len(hs)&^3)
-			added += addChunk(f, hs[:n])
-			hs = hs[n:]
+			addChunk(f, dst, hs[:n])
+			dst, hs = dst[n:], hs[n:]
 		}
 	}
-	for _, h := range hs {
-		if f.AddHash(h) {
-			added++
-		}
+	for i, h := range hs {
+		dst[i] = f.AddHash(h)
 	}
-	return added
 }
 
 func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {
@@ -183,11 +180,11 @@ func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {
 }
 
 //go:noinline
-func addChunk(f *Filter, hs []Hash) int {
+func addChunk(f *Filter, dst []bool, hs []Hash) {
 	if len(f.bits.words) >= fetchWords {
 		filterFetchFours(f, &hs[0], len(hs)/4, f.k)
 	}
-	return filterAddFours(f, &hs[0], len(hs)/4)
+	filterAddFours(f, &hs[0], len(hs)/4, &dst[0])
 }
 
 //go:noinline
@@ -210,10 +207,10 @@ func containsChunk(f *Filter, dst []bool, hs []Hash) {
 //go:noescape
 func filterFetchFours(f *Filter, hs *Hash, fours, bits int)
 
-// filterAddFours returns how many changed the filter. K is at most maxAddBits.
+// filterAddFours sets dst to whether each changed the filter. K is at most maxAddBits.
 //
 //go:noescape
-func filterAddFours(f *Filter, hs *Hash, fours int) int
+func filterAddFours(f *Filter, hs *Hash, fours int, dst *bool)
 
 //go:noescape
 func filterContainsFours(f *Filter, hs *Hash, fours int, dst *bool)

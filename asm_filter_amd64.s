@@ -219,8 +219,8 @@ done:                                    \
 	JCS portable
 
 #define DIGEST                 \
-	MOVQ h_H1+8(FP), hash1 \
-	MOVQ h_H2+16(FP), hash2
+	MOVQ h_h1+8(FP), hash1 \
+	MOVQ h_h2+16(FP), hash2
 
 // func filterAdd(f *Filter, key []byte) bool
 TEXT ·filterAdd(SB), NOSPLIT, $0-33
@@ -387,13 +387,13 @@ fetch:
 #define keysLeft  CX
 #define slotsEnd  R13 // of the present key
 #define slotsSize BX  // of four keys, negative
-#define added     R15
+#define changed   R15 // the answers
 #define clear     DX // how many bits of a key were clear
 #define nextSlot  R9
 #define sum       AX // H1 + i*H2
 #define increment R10
 
-// func filterAddFours(f *Filter, hs *Hash, fours int) int
+// func filterAddFours(f *Filter, hs *Hash, fours int, dst *bool)
 TEXT ·filterAddFours(SB), 0, $4096-32
 	NO_LOCAL_POINTERS
 	SETUP_FOURS
@@ -403,7 +403,7 @@ TEXT ·filterAddFours(SB), 0, $4096-32
 	MOVQ filter_k(filter), slotsSize
 	SHLQ $5, slotsSize
 	NEGQ slotsSize
-	XORL added, added
+	MOVQ dst+24(FP), changed
 four:
 	FIRST
 	LEAQ room-4096(SP), slotsEnd
@@ -431,8 +431,9 @@ set:
 	ADDQ $32, nextSlot
 	JNE set
 	ADDQ clear, filter_ones(filter)
-	CMPQ clear, $1
-	SBBQ $-1, added // adds 1 unless clear is 0
+	TESTQ clear, clear
+	SETNE (changed)
+	INCQ changed
 	ADDQ $16, hashes
 	ADDQ $8, slotsEnd // the next lane
 	DECQ keysLeft
@@ -441,7 +442,6 @@ set:
 	TESTQ keysLeft, keysLeft
 	JNE four
 	VZEROUPPER
-	MOVQ added, ret+24(FP)
 	RET
 
 // Look-ups go on for ROUND bits at a time, until all four keys are absent.

@@ -64,23 +64,23 @@ func TestAssemblyIndexes(t *testing.T) {
 			f.ones = 0
 			hs := make([]Hash, 1+r.IntN(9))
 			for i := range hs {
-				h := Hash{r.Uint64(), r.Uint64()}
+				h := NewHash(r.Uint64(), r.Uint64())
 				switch r.IntN(8) { // make one bit's number a multiple of m, or a little less
 				case 0:
-					h.H1 = h.H1/m*m - r.Uint64N(2)
+					h.h1 = h.h1/m*m - r.Uint64N(2)
 				case 1:
-					h.H1 = h.H1/m*m - h.H2*r.Uint64N(8) - r.Uint64N(2)
+					h.h1 = h.h1/m*m - h.h2*r.Uint64N(8) - r.Uint64N(2)
 				case 2:
-					h.H1 = math.MaxInt64 - h.H1%1000
+					h.h1 = math.MaxInt64 - h.h1%1000
 				case 3:
-					h.H1 = math.MaxUint64/m*m - r.Uint64N(2)
+					h.h1 = math.MaxUint64/m*m - r.Uint64N(2)
 				}
 				hs[i] = h
 			}
 			if len(hs) == 1 {
 				f.AddHash(hs[0])
 			} else {
-				f.AddBatch(hs)
+				f.AddBatch(nil, hs)
 			}
 			for i, found := range f.ContainsBatch(nil, hs) {
 				if !found || !f.ContainsHash(hs[i]) {
@@ -90,7 +90,7 @@ func TestAssemblyIndexes(t *testing.T) {
 			set := uint64(0)
 			for _, h := range hs {
 				for i := range f.k {
-					index := (h.H1 + uint64(i)*h.H2) & math.MaxInt64 % m
+					index := (h.h1 + uint64(i)*h.h2) & math.MaxInt64 % m
 					if word := &words[index/64]; *word>>(index%64)&1 == 1 {
 						*word &^= 1 << (index % 64)
 						set++
@@ -156,7 +156,7 @@ func TestAssemblyReads(t *testing.T) {
 			}
 			beside := unsafe.Slice((*Hash)(at(16*n)), n)
 			require.Equal(t, hs, SumUint64Batch(beside[:0], slices.Clone(keys)))
-			f.AddBatch(beside)
+			f.AddBatch(nil, beside)
 			require.NotContains(t, f.ContainsBatch(unsafe.Slice((*bool)(at(n)), n)[:0], hs), false, "%d keys", n)
 		}
 	}
@@ -192,13 +192,13 @@ func TestAssemblyStops(t *testing.T) {
 		begun  func() bool // once do has begun, after before
 		do     func()
 	}{
-		{"Filter.AddBatch", f.Reset, func() bool { return f.ones != 0 }, func() { f.AddBatch(hs) }},
-		{"SyncFilter.AddBatch", sync.Reset, func() bool { return sync.OnesCount() != 0 }, func() { sync.AddBatch(hs) }},
-		{"Filter.ContainsBatch", func() { f.AddBatch(hs); clear(found) }, func() bool { return found[0] }, func() { f.ContainsBatch(found[:0], hs) }},
-		{"SyncFilter.ContainsBatch", func() { sync.AddBatch(hs); clear(found) }, func() bool { return found[0] }, func() { sync.ContainsBatch(found[:0], hs) }},
-		{"SumBatch", func() { clear(dst) }, func() bool { return dst[0].H1 != 0 }, func() { SumBatch(dst[:0], keys) }},
-		{"SumStringBatch", func() { clear(dst) }, func() bool { return dst[0].H1 != 0 }, func() { SumStringBatch(dst[:0], texts) }},
-		{"SumUint64Batch", func() { clear(dst) }, func() bool { return dst[0].H1 != 0 }, func() { SumUint64Batch(dst[:0], integers) }},
+		{"Filter.AddBatch", f.Reset, func() bool { return f.ones != 0 }, func() { f.AddBatch(nil, hs) }},
+		{"SyncFilter.AddBatch", sync.Reset, func() bool { return sync.OnesCount() != 0 }, func() { sync.AddBatch(nil, hs) }},
+		{"Filter.ContainsBatch", func() { f.AddBatch(nil, hs); clear(found) }, func() bool { return found[0] }, func() { f.ContainsBatch(found[:0], hs) }},
+		{"SyncFilter.ContainsBatch", func() { sync.AddBatch(nil, hs); clear(found) }, func() bool { return found[0] }, func() { sync.ContainsBatch(found[:0], hs) }},
+		{"SumBatch", func() { clear(dst) }, func() bool { return dst[0].h1 != 0 }, func() { SumBatch(dst[:0], keys) }},
+		{"SumStringBatch", func() { clear(dst) }, func() bool { return dst[0].h1 != 0 }, func() { SumStringBatch(dst[:0], texts) }},
+		{"SumUint64Batch", func() { clear(dst) }, func() bool { return dst[0].h1 != 0 }, func() { SumUint64Batch(dst[:0], integers) }},
 		{"Filter.Reset", func() { large.bits.words[0] = 1 }, func() bool { return large.bits.words[0] == 0 }, large.Reset},
 	} {
 		stopped := false

@@ -11,13 +11,10 @@ func filterContainsHash(f *Filter, h Hash) bool   { return f.contains(h) }
 func syncContains(f *SyncFilter, key []byte) bool { return f.contains(Sum(key)) }
 func syncContainsHash(f *SyncFilter, h Hash) bool { return f.contains(h) }
 
-func filterAddBatch(f *Filter, hs []Hash) (added int) {
-	for _, h := range hs {
-		if f.add(h) {
-			added++
-		}
+func filterAddBatch(f *Filter, dst []bool, hs []Hash) {
+	for i, h := range hs {
+		dst[i] = f.add(h)
 	}
-	return added
 }
 
 func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {

@@ -16,7 +16,7 @@ import (
 // benchSet is what the benchmarks need of a filter.
 type benchSet interface {
 	keySet
-	AddBatch([]Hash) int
+	AddBatch([]bool, []Hash) []bool
 	ContainsBatch([]bool, []Hash) []bool
 }
 
@@ -51,7 +51,7 @@ func BenchmarkAddHash(b *testing.B) {
 
 func BenchmarkContainsHash(b *testing.B) {
 	benchmarkSets(b, func(b *testing.B, set benchSet, hs []Hash) {
-		set.AddBatch(hs)
+		set.AddBatch(nil, hs)
 		b.Run("key=present", func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				set.ContainsHash(hs[i%len(hs)])
@@ -60,7 +60,7 @@ func BenchmarkContainsHash(b *testing.B) {
 		b.Run("key=absent", func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				h := hs[i%len(hs)]
-				set.ContainsHash(Hash{h.H2, h.H1})
+				set.ContainsHash(NewHash(h.h2, h.h1))
 			}
 		})
 	})
@@ -71,7 +71,7 @@ func BenchmarkAddBatch(b *testing.B) {
 		const batch = 1000
 		i := 0
 		for b.Loop() {
-			set.AddBatch(hs[i : i+batch])
+			set.AddBatch(nil, hs[i:i+batch])
 			i = (i + batch) % len(hs)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
@@ -81,7 +81,7 @@ func BenchmarkAddBatch(b *testing.B) {
 func BenchmarkContainsBatch(b *testing.B) {
 	benchmarkSets(b, func(b *testing.B, set benchSet, hs []Hash) {
 		const batch = 1000
-		set.AddBatch(hs[:len(hs)/2])
+		set.AddBatch(nil, hs[:len(hs)/2])
 		dst := make([]bool, 0, batch)
 		i := 0
 		for b.Loop() {
@@ -158,7 +158,7 @@ func BenchmarkByBatch(b *testing.B) {
 			size int // in bytes, of which 8 differ; 0 for integers
 		}{{"uint64", 0}, {"8B", 8}, {"36B", 36}} {
 			f := Must(New(uint64(n), 0.01))
-			f.AddBatch(testkit.Digests[Hash](1, n-pool))
+			f.AddBatch(nil, testkit.Digests[Hash](1, n-pool))
 			for _, op := range []string{"add", "present", "absent"} {
 				integers, keys, bytes := make([]uint64, pool), make([][]byte, pool), make([]byte, pool*max(8, kind.size))
 				for i := range integers {
@@ -210,7 +210,7 @@ func BenchmarkByBatch(b *testing.B) {
 						hs = SumUint64Batch(hs[:0], integers[i:i+batch])
 					}
 					if op == "add" {
-						f.AddBatch(hs)
+						f.AddBatch(nil, hs)
 					} else {
 						dst = f.ContainsBatch(dst[:0], hs)
 					}
@@ -294,7 +294,7 @@ func BenchmarkContains(b *testing.B) {
 		for _, present := range []bool{true, false} {
 			b.Run(fmt.Sprintf("n=1e5/%s/present=%t", names[i], present), func(b *testing.B) {
 				f := Must(New(1e5, 0.01))
-				f.AddBatch(testkit.Digests[Hash](1, 1e5))
+				f.AddBatch(nil, testkit.Digests[Hash](1, 1e5))
 				buf := make([]byte, 0, 64)
 				for i := uint64(0); present && i < 1024; i++ {
 					f.Add(key(buf, i))
@@ -326,7 +326,7 @@ func BenchmarkSyncAdd(b *testing.B) {
 
 func BenchmarkCode(b *testing.B) {
 	f := Must(New(1e7, 0.01))
-	f.AddBatch(testkit.Digests[Hash](1, 1e5))
+	f.AddBatch(nil, testkit.Digests[Hash](1, 1e5))
 	data := Must(f.MarshalBinary())
 	buf := make([]byte, 0, len(data))
 	var g Filter

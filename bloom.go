@@ -34,12 +34,13 @@ func (s Strategy) String() string {
 	return fmt.Sprintf("Strategy(%d)", uint8(s))
 }
 
-// Adder is every type that stores keys, in this package and in those beside it.
-type Adder interface {
-	// AddHash adds a key by its digest. It reports whether the key was new, as
-	// surely as the type knows. The type's own comments say what false means, and
-	// for how long an added key is found.
+// Set is every type that stores keys in memory, in this package and in those beside it.
+type Set interface {
+	// AddHash adds the key with the digest and reports whether the key was new. The
+	// comment of each type says what false means, and how long an added key is found.
 	AddHash(Hash) bool
+	// ContainsHash reports whether the key with the digest may have been added.
+	ContainsHash(Hash) bool
 }
 
 // Filter is a Bloom filter. It has the bits, and so the binary form, of Guava's
@@ -104,7 +105,7 @@ func optimal(n uint64, p float64) (m uint64, k int, err error) {
 	if m = OptimalM(n, p); m == 0 {
 		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need no bits at all", n, p)
 	}
-	return m, OptimalK(n, m), nil
+	return m, OptimalK(m, n), nil
 }
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 64,
@@ -170,9 +171,9 @@ func (f *Filter) add(h Hash) bool {
 			added -= b.set(x.next())
 		}
 	} else {
-		for x, i := h.H1, f.k; i > 0; i-- {
+		for x, i := h.h1, f.k; i > 0; i-- {
 			added -= b.set(x)
-			x += h.H2
+			x += h.h2
 		}
 	}
 	f.ones += added
@@ -199,21 +200,21 @@ func (f *Filter) contains(h Hash) bool {
 	// Four probes together before each branch: a single one of an absent key's
 	// fails as often as not, which no processor predicts; of four, one nearly
 	// always does.
-	b, x, k := f.bits, h.H1, f.k
+	b, x, k := f.bits, h.h1, f.k
 	for ; k >= 4; k -= 4 {
-		x1 := x + h.H2
-		x2 := x1 + h.H2
-		x3 := x2 + h.H2
+		x1 := x + h.h2
+		x2 := x1 + h.h2
+		x3 := x2 + h.h2
 		if b.get(x)&b.get(x1)&b.get(x2)&b.get(x3) == 0 {
 			return false
 		}
-		x = x3 + h.H2
+		x = x3 + h.h2
 	}
 	for ; k > 0; k-- {
 		if b.get(x) == 0 {
 			return false
 		}
-		x += h.H2
+		x += h.h2
 	}
 	return f.k != 0
 }
@@ -227,20 +228,20 @@ func (f *Filter) contains32(h Hash) bool {
 	return f.k != 0
 }
 
-// AddBatch adds hs in order. It returns how many of them changed the filter.
+// AddBatch adds hs in order and appends to dst for each whether it changed the filter, as
+// AddHash returns it. It returns the extended slice and allocates only if dst lacks room.
 //
-// Batches are faster than single keys, because the processor works on many at once.
-// [SumBatch] with AddBatch or [Filter.ContainsBatch] takes 0.45 to 0.65 of the time of one
-// by one for keys of 8 bytes in a filter of 1e5 keys; keys of 36 bytes take 0.55 to 0.7. In
-// a filter of 1e7 keys and 1 % it is 0.4 to 0.5; at 1e-6 it is 0.5 for adding, and 0.65 to 1
-// for looking up. In a filter of 1.2 GB adding takes 0.7 of the time, and looking up a tenth
-// less at most; in one of 3.6 GB neither gains. This was measured on an Intel Cascade Lake
-// with 256 or 512 keys at a time. Looking up four digests at a time takes 0.7 of the
-// time of one by one. Without AVX2 a batch takes 0.85 of it.
-func (f *Filter) AddBatch(hs []Hash) (added int) { return filterAddBatch(f, hs) }
+// Batches are usually 1.5 to 2.5 times as fast as single keys; see benchmarks/RESULTS.md.
+// [SumBatch] and its like hash batches.
+func (f *Filter) AddBatch(dst []bool, hs []Hash) []bool {
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	filterAddBatch(f, dst[n:], hs)
+	return dst
+}
 
 // ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
-// slice. It allocates only if dst lacks room. [Filter.AddBatch] says what it gains.
+// slice. It allocates only if dst lacks room.
 func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]

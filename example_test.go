@@ -40,7 +40,7 @@ func ExampleHash() {
 	everyone := bloom.Must(bloom.NewSync(1_000_000, 0.001))
 
 	h := bloom.SumString("user-42")
-	for _, set := range []bloom.Adder{today, everyone} {
+	for _, set := range []bloom.Set{today, everyone} {
 		set.AddHash(h)
 	}
 	fmt.Println(today.ContainsHash(h), everyone.ContainsString("user-42"))
@@ -107,7 +107,7 @@ func ExampleFilter_Fold() {
 	const n, p = 1_000_000, 0.01
 	const step = 64 * 1024 // rounding m up to whole steps lets the filter fold in half ten times
 	m := bloom.OptimalM(n, p)
-	f := bloom.Must(bloom.NewSize((m+step-1)/step*step, bloom.OptimalK(n, m)))
+	f := bloom.Must(bloom.NewSize((m+step-1)/step*step, bloom.OptimalK(m, n)))
 	for i := range uint64(50_000) {
 		f.AddHash(bloom.SumUint64(i))
 	}

@@ -17,7 +17,7 @@ func TestFold(t *testing.T) {
 			k := int(words%10) + 1
 			hs := append(testkit.Digests[Hash](words, min(int(words)*64/k, 3000)), extremes...)
 			f := Must(newFilter(s, words*64, k))
-			f.AddBatch(hs)
+			f.AddBatch(nil, hs)
 			before := f.Clone()
 			for d := uint64(1); d <= words; d++ {
 				if words%d != 0 {
@@ -26,13 +26,13 @@ func TestFold(t *testing.T) {
 				g, err := f.Fold(int(d))
 				require.NoError(t, err)
 				small := Must(newFilter(s, words/d*64, k))
-				small.AddBatch(hs)
+				small.AddBatch(nil, hs)
 				require.Equal(t, Must(small.MarshalBinary()), Must(g.MarshalBinary()), "%v, %d words, d = %d", s, words, d)
 				require.Equal(t, small.OnesCount(), g.OnesCount())
 				for _, h := range testkit.Digests[Hash](words+1, 20) {
 					require.Equal(t, small.ContainsHash(h), g.ContainsHash(h))
 				}
-				g.AddHash(Hash{1, 2}) // shares nothing with f
+				g.AddHash(NewHash(1, 2)) // shares nothing with f
 			}
 			require.True(t, f.Equal(before))
 		}
@@ -75,7 +75,7 @@ func TestGuavaFolds(t *testing.T) {
 func BenchmarkFold(b *testing.B) {
 	for _, words := range []uint64{1 << 17, 1 << 21, 1 << 25} {
 		f := Must(NewSize(64*words, 7))
-		f.AddBatch(testkit.Digests[Hash](1, 1000))
+		f.AddBatch(nil, testkit.Digests[Hash](1, 1000))
 		for _, d := range []int{2, 16} {
 			b.Run(fmt.Sprintf("MB=%d/d=%d", words>>17, d), func(b *testing.B) {
 				b.SetBytes(int64(8 * words))

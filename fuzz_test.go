@@ -106,7 +106,7 @@ func sameAnswers(t testing.TB, g *Filter, v *View, seed uint64) {
 	require.Equal(t, g.Strategy(), v.Strategy())
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for range 32 {
-		h := Hash{rnd.Uint64(), rnd.Uint64()}
+		h := NewHash(rnd.Uint64(), rnd.Uint64())
 		require.Equal(t, g.ContainsHash(h), v.ContainsHash(h), h)
 	}
 }

@@ -356,7 +356,7 @@ func (g *javaGuava) sizing() {
 		if ours := OptimalM(a.n, a.p); int64(ours) != m {
 			t.Fatalf("%+v: m is %d, and %d here", a, m, ours)
 		}
-		ours := OptimalK(a.n, uint64(m))
+		ours := OptimalK(uint64(m), a.n)
 		if !g.byP {
 			require.Equal(t, k, ours, "%+v", a)
 			continue

@@ -3,12 +3,15 @@ package bloom
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/iotest"
 
 	"github.com/spaolacci/murmur3"
 	"github.com/stretchr/testify/assert"
@@ -55,9 +58,9 @@ func TestSumBatch(t *testing.T) {
 		}
 		// What lies behind is not written to.
 		dst := slices.Grow(slices.Clone(before), n+1)
-		dst[:n+2][n+1] = Hash{3, 4}
+		dst[:n+2][n+1] = NewHash(3, 4)
 		require.Equal(t, want, SumUint64Batch(dst, keys))
-		require.Equal(t, Hash{3, 4}, dst[:n+2][n+1])
+		require.Equal(t, NewHash(3, 4), dst[:n+2][n+1])
 	}
 }
 
@@ -88,7 +91,7 @@ func FuzzSum(f *testing.F) {
 
 func TestHashFrom(t *testing.T) {
 	digest := []byte{0xf0, 1, 2, 3, 4, 5, 6, 7, 0xf8, 9, 10, 11, 12, 13, 14, 15, 16}
-	want := Hash{0x07060504030201f0, 0x0f0e0d0c0b0a09f8}
+	want := NewHash(0x07060504030201f0, 0x0f0e0d0c0b0a09f8)
 	assert.Equal(t, want, HashFrom(digest))
 	assert.Equal(t, want, HashFrom(digest[:16]))
 	assert.PanicsWithValue(t, "bloom: HashFrom a digest of 15 bytes, of which it needs 16", func() { HashFrom(digest[:15]) })
@@ -100,14 +103,14 @@ func TestSalt(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, seed := range seeds {
 		for range 1000 {
-			h := Hash{r.Uint64() >> r.UintN(64), r.Uint64() >> r.UintN(64)}
+			h := NewHash(r.Uint64()>>r.UintN(64), r.Uint64()>>r.UintN(64))
 			salted := h.Salt(seed)
 			// Two digests that became one could not both be had back.
 			require.Equal(t, h, unsalted(salted, seed))
 			if seed <= math.MaxUint32 && !bigEndian {
-				key := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, h.H1), h.H2)
+				key := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, h.h1), h.h2)
 				h1, h2 := murmur3.Sum128WithSeed(key, uint32(seed))
-				require.Equal(t, Hash{h1, h2}, salted)
+				require.Equal(t, NewHash(h1, h2), salted)
 			}
 		}
 	}
@@ -122,8 +125,8 @@ func unsalted(h Hash, seed uint64) Hash {
 		k *= inverse(0xff51afd7ed558ccd)
 		return k ^ k>>33
 	}
-	h2 := h.H2 - h.H1
-	h1 := unfix(h.H1 - h2)
+	h2 := h.h2 - h.h1
+	h1 := unfix(h.h1 - h2)
 	h2 = unfix(h2) - h1
 	h1 -= h2
 	h1, h2 = h1^16, h2^16
@@ -190,4 +193,45 @@ func value(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// TestHashText: a Hash is the hexadecimal form that other Murmur3 libraries print, also
+// in JSON, and equal to itself read back.
+func TestHashText(t *testing.T) {
+	h := SumString("abc")
+	require.Equal(t, "6778ad3f3f3f96b4522dca264174a23b", h.String())
+	h1, h2 := h.Words()
+	require.Equal(t, h, NewHash(h1, h2))
+	text, err := json.Marshal(map[string]Hash{"h": h})
+	require.NoError(t, err)
+	require.Equal(t, `{"h":"`+h.String()+`"}`, string(text))
+	var back struct{ H Hash }
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, h, back.H)
+	for _, bad := range []string{"", h.String()[1:], h.String() + "0", "g" + h.String()[1:]} {
+		require.ErrorIs(t, back.H.UnmarshalText([]byte(bad)), ErrFormat, bad)
+		require.Equal(t, h, back.H)
+	}
+}
+
+// TestSumReaderCut: a body that was cut is no digest.
+func TestSumReaderCut(t *testing.T) {
+	for _, err := range []error{io.ErrUnexpectedEOF, io.ErrClosedPipe} {
+		for _, n := range []int{0, 1, 15, 16, 17, 40_000} {
+			got, gotErr := SumReader(io.MultiReader(bytes.NewReader(make([]byte, n)), iotest.ErrReader(err)))
+			require.Equal(t, err, gotErr)
+			require.Zero(t, got)
+		}
+	}
+	for _, n := range []int{0, 1, 15, 16, 17, 32<<10 - 1, 32 << 10, 32<<10 + 1, 100_000} {
+		data := make([]byte, n)
+		for i := range data {
+			data[i] = byte(i * 7)
+		}
+		for _, r := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), iotest.DataErrReader(bytes.NewReader(data)), iotest.HalfReader(bytes.NewReader(data))} {
+			got, err := SumReader(r)
+			require.NoError(t, err)
+			require.Equal(t, Sum(data), got)
+		}
+	}
 }

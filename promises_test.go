@@ -66,7 +66,7 @@ func TestRaces(t *testing.T) {
 		{"SyncFilter", func() (keySet, []func() keySet, []func()) {
 			s := bloom.Must(bloom.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(bloom.New(writers*perWriter, 1e-4))
-			other.AddBatch(testkit.Digests[bloom.Hash](10, perWriter))
+			other.AddBatch(nil, testkit.Digests[bloom.Hash](10, perWriter))
 			return s, []func() keySet{
 					func() keySet { return s.Snapshot() },
 					func() keySet { return decoded(s, new(bloom.SyncFilter)) },
@@ -74,13 +74,13 @@ func TestRaces(t *testing.T) {
 				}, []func(){
 					func() { s.OnesCount(); s.FillRatio(); s.FPR(); s.ApproxCount() },
 					func() { bloom.Must(0, s.Merge(other)) },
-					func() { s.AddBatch(testkit.Digests[bloom.Hash](9, 100)) },
+					func() { s.AddBatch(nil, testkit.Digests[bloom.Hash](9, 100)) },
 				}
 		}},
 		{"blocked.SyncFilter", func() (keySet, []func() keySet, []func()) {
 			s := bloom.Must(blocked.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(blocked.New(writers*perWriter, 1e-4))
-			other.AddBatch(testkit.Digests[bloom.Hash](10, perWriter))
+			other.AddBatch(nil, testkit.Digests[bloom.Hash](10, perWriter))
 			return s, []func() keySet{
 					func() keySet { return s.Snapshot() },
 					func() keySet { return decoded(s, new(blocked.SyncFilter)) },
@@ -88,7 +88,7 @@ func TestRaces(t *testing.T) {
 				}, []func(){
 					func() { s.FillRatio(); s.FPR(); s.ApproxCount() },
 					func() { bloom.Must(0, s.Merge(other)) },
-					func() { s.AddBatch(testkit.Digests[bloom.Hash](9, 100)) },
+					func() { s.AddBatch(nil, testkit.Digests[bloom.Hash](9, 100)) },
 					func() { s.ContainsBatch(nil, testkit.Digests[bloom.Hash](9, 100)) },
 				}
 		}},
@@ -265,8 +265,8 @@ func TestRacesOfReaders(t *testing.T) {
 	keys := testkit.Digests[bloom.Hash](7, 2000)
 	f := bloom.Must(bloom.New(uint64(len(keys)), 0.01))
 	b := bloom.Must(blocked.New(uint64(len(keys)), 0.01))
-	f.AddBatch(keys)
-	b.AddBatch(keys)
+	f.AddBatch(nil, keys)
+	b.AddBatch(nil, keys)
 	v := bloom.Must(bloom.NewView(bloom.Must(f.MarshalBinary())))
 	var reading sync.WaitGroup
 	for range 4 {
@@ -297,7 +297,7 @@ func TestRacesOfReaders(t *testing.T) {
 func TestHostile(t *testing.T) {
 	hs := testkit.Digests[bloom.Hash](5, 20_000)
 	encoded := func(s interface {
-		bloom.Adder
+		bloom.Set
 		encoding.BinaryMarshaler
 	}) []byte {
 		for _, h := range hs {

@@ -35,7 +35,7 @@ func OptimalM(n uint64, p float64) uint64 {
 // It is Guava's up to version 33.3. From 33.4 on Guava takes round(log2(1/p)). That
 // is one more for a few n: at p = 1 % for n = 1 and 3, and at 10 %, 5 %, 2 % and 0.1 %
 // for no n. A filter that was read back has the k of its bytes.
-func OptimalK(n, m uint64) int {
+func OptimalK(m, n uint64) int {
 	// The two differ exactly where log2(1/p) > 1.5 exceeds a half-integer by less
 	// than t ln 2/n, t < 1 being the fraction of a bit that OptimalM truncates.
 	k := math.Round(float64(m) / float64(max(n, 1)) * math.Ln2)
@@ -65,7 +65,7 @@ func capacity(m uint64, k int, p float64) uint64 {
 	case p >= 1:
 		return math.MaxUint64
 	}
-	if n := float64(m) * math.Ln2 * math.Ln2 / -math.Log(p); n >= 1 && n < math.MaxInt64 && OptimalK(uint64(n), m) == k {
+	if n := float64(m) * math.Ln2 * math.Ln2 / -math.Log(p); n >= 1 && n < math.MaxInt64 && OptimalK(m, uint64(n)) == k {
 		return uint64(n)
 	}
 	n := -float64(m) / float64(k) * math.Log1p(-math.Pow(p, 1/float64(k)))

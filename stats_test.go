@@ -85,10 +85,10 @@ func TestDoubleHashing(t *testing.T) {
 			for range filters {
 				f := Must(newFilter(s, c.m, c.k))
 				for range c.n {
-					f.AddHash(Hash{rnd.Uint64(), rnd.Uint64()})
+					f.AddHash(NewHash(rnd.Uint64(), rnd.Uint64()))
 				}
 				for range probes {
-					if f.ContainsHash(Hash{rnd.Uint64(), rnd.Uint64()}) {
+					if f.ContainsHash(NewHash(rnd.Uint64(), rnd.Uint64())) {
 						found++
 					}
 				}
@@ -116,7 +116,7 @@ func TestNewRate(t *testing.T) {
 		times float64 // the rate, in p
 	}{{100, 0.01, 1.07}, {100, 1e-6, 86}, {1000, 1e-8, 480}, {1e6, 1e-7, 1.07}} {
 		m := OptimalM(c.n, c.p)
-		k := float64(OptimalK(c.n, m))
+		k := float64(OptimalK(m, c.n))
 		require.InEpsilon(t, c.times, 1+3.5/(float64(c.n)*k*k)/c.p, 0.03)
 		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), guava.DoubleHashing(0.5, m+64, int(k)), 0.05)
 	}

@@ -45,7 +45,7 @@ func TestSyncAdders(t *testing.T) {
 		start.Done()
 		done.Wait()
 
-		f.AddBatch(keys)
+		f.AddBatch(nil, keys)
 		require.True(t, f.Equal(s.Snapshot()), "the same bits as one goroutine sets")
 		require.Equal(t, Must(f.MarshalBinary()), Must(s.MarshalBinary()))
 
@@ -67,7 +67,7 @@ func TestSyncAdders(t *testing.T) {
 func TestSyncWhileWriting(t *testing.T) {
 	s := Must(NewSync(50_000, 0.01))
 	before, later := testkit.Digests[Hash](2, 10_000), testkit.Digests[Hash](3, 40_000)
-	require.Equal(t, len(before), s.AddBatch(before)+falsePositives(before, 50_000))
+	require.Equal(t, len(before), testkit.Count(s.AddBatch(nil, before))+falsePositives(before, 50_000))
 	ones := s.OnesCount()
 
 	var adding sync.WaitGroup
@@ -75,7 +75,7 @@ func TestSyncWhileWriting(t *testing.T) {
 		adding.Add(1)
 		go func() {
 			defer adding.Done()
-			s.AddBatch(later[i*20_000 : (i+1)*20_000])
+			s.AddBatch(nil, later[i*20_000:(i+1)*20_000])
 		}()
 	}
 	for range 5 {
@@ -102,7 +102,7 @@ func TestSyncWhileWriting(t *testing.T) {
 		require.True(t, s.ContainsHash(h))
 	}
 	f, want := s.Snapshot(), Must(New(50_000, 0.01))
-	want.AddBatch(append(before, later...))
+	want.AddBatch(nil, append(before, later...))
 	require.True(t, f.Equal(want))
 	require.Equal(t, f.OnesCount(), s.OnesCount())
 	require.Equal(t, f.ApproxCount(), s.ApproxCount())
@@ -114,7 +114,7 @@ func TestSyncWhileWriting(t *testing.T) {
 }
 
 func falsePositives(keys []Hash, n uint64) int {
-	return len(keys) - Must(New(n, 0.01)).AddBatch(keys)
+	return len(keys) - testkit.Count(Must(New(n, 0.01)).AddBatch(nil, keys))
 }
 
 func TestSyncTakesOver(t *testing.T) {

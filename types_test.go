@@ -28,7 +28,7 @@ import (
 
 // anyFilter is what every type that stores keys has.
 type anyFilter interface {
-	bloom.Adder
+	bloom.Set
 	Add(key []byte) bool
 	AddString(key string) bool
 	Contains(key []byte) bool

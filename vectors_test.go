@@ -223,7 +223,7 @@ func TestGuavaSizing(t *testing.T) {
 			require.NoError(t, err)
 			m := OptimalM(n, p)
 			require.Equal(t, row[2], fmt.Sprint(m), "m of %v", row)
-			require.Equal(t, row[3], fmt.Sprint(OptimalK(n, m)), "k of %v", row)
+			require.Equal(t, row[3], fmt.Sprint(OptimalK(m, n)), "k of %v", row)
 		}
 	}
 	require.EqualValues(t, 21672090*64, Must(New(144705823, 0.01)).M())

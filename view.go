@@ -49,11 +49,11 @@ func (v *View) ContainsHash(h Hash) bool {
 	if v.strategy == Mitz32 {
 		return v.contains32(h)
 	}
-	for x, i := h.H1, v.k; i > 0; i-- {
+	for x, i := h.h1, v.k; i > 0; i-- {
 		if !v.get(x) {
 			return false
 		}
-		x += h.H2
+		x += h.h2
 	}
 	return v.k != 0
 }

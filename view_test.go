@@ -47,14 +47,14 @@ func TestViewAnswersAsFilter(t *testing.T) {
 				f, err := newFilter(strategy, m, k)
 				require.NoError(t, err)
 				for range m / uint64(k) {
-					f.AddHash(Hash{rnd.Uint64(), rnd.Uint64()})
+					f.AddHash(NewHash(rnd.Uint64(), rnd.Uint64()))
 				}
 				data, err := f.MarshalBinary()
 				require.NoError(t, err)
 				v, err := NewView(data)
 				require.NoError(t, err)
 				for range 1000 {
-					h := Hash{rnd.Uint64(), rnd.Uint64()}
+					h := NewHash(rnd.Uint64(), rnd.Uint64())
 					require.Equal(t, f.ContainsHash(h), v.ContainsHash(h), "%v m=%d k=%d %v", strategy, m, k, h)
 				}
 			}
@@ -88,7 +88,7 @@ func TestViewAllocates(t *testing.T) {
 	key := []byte("https://example.org/")
 	assert.Zero(t, testing.AllocsPerRun(100, func() { v.Contains(key) }))
 	assert.Zero(t, testing.AllocsPerRun(100, func() { v.ContainsString("https://example.org/") }))
-	assert.Zero(t, testing.AllocsPerRun(100, func() { v.ContainsHash(Hash{1, 2}) }))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { v.ContainsHash(NewHash(1, 2)) }))
 	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { _, _ = NewView(data) }), 1.0)
 }
 

@@ -45,7 +45,7 @@ func inOrder(n uint64, add func([]bloom.Hash)) {
 	position, step := uint64(0), math.MaxUint64/n
 	for i := range n {
 		block, low := position&^(1<<32-1), mix(i)
-		hs = append(hs, bloom.Hash{H1: block | low>>32, H2: block | low&(1<<32-1)})
+		hs = append(hs, bloom.NewHash(block|low>>32, block|low&(1<<32-1)))
 		position += step
 		if len(hs) == batchSize || i == n-1 {
 			add(hs)
@@ -77,7 +77,7 @@ func blockedContenders(n uint64, p float64) []contender {
 	batch, fBatch := b, f
 	if n > wholeKeys {
 		// Keys are others for every row. So rows can share a filter.
-		inOrder(n, func(hs []bloom.Hash) { b.AddBatch(hs) })
+		inOrder(n, func(hs []bloom.Hash) { b.AddBatch(nil, hs) })
 		halfFull(f)
 	} else {
 		batch, fBatch = b.Clone(), f.Clone()
@@ -122,7 +122,7 @@ func blockedContenders(n uint64, p float64) []contender {
 			return c
 		}},
 		{"blocked.Filter, batches", batch.M(), func(keys []byte) int {
-			return each(keys, func() int { return batch.AddBatch(hs) })
+			return each(keys, func() int { return len(batch.AddBatch(dst[:0], hs)) })
 		}, func(keys []byte) int {
 			return each(keys, func() int { return count(batch.ContainsBatch(dst, hs)) })
 		}},
@@ -157,7 +157,7 @@ func blockedContenders(n uint64, p float64) []contender {
 			return c
 		}},
 		{"bloom.Filter, batches", f.M(), func(keys []byte) int {
-			return each(keys, func() int { return fBatch.AddBatch(hs) })
+			return each(keys, func() int { return len(fBatch.AddBatch(dst[:0], hs)) })
 		}, func(keys []byte) int {
 			return each(keys, func() int { return count(fBatch.ContainsBatch(dst, hs)) })
 		}},
@@ -172,7 +172,8 @@ func blockedContenders(n uint64, p float64) []contender {
 		inOrder(n, func(hs []bloom.Hash) {
 			sums = sums[:0]
 			for _, h := range hs {
-				sums = append(sums, h.H1)
+				h1, _ := h.Words()
+				sums = append(sums, h1)
 			}
 			bulk.InsertBulk(sums)
 		})

@@ -191,7 +191,7 @@ const batchSize = 512
 
 // batched hashes up to batchSize keys at a time. Calls through function values cost
 // nothing here, being so few.
-func batched(m uint64, reset func(), add func([]bloom.Hash) int, contains func([]bool, []bloom.Hash) []bool) filter {
+func batched(m uint64, reset func(), add, contains func([]bool, []bloom.Hash) []bool) filter {
 	ints, slices := make([]uint64, batchSize), make([][]byte, batchSize)
 	room, dst := make([]bloom.Hash, 0, batchSize), make([]bool, 0, batchSize)
 	each := func(ks keys, do func([]bloom.Hash)) {
@@ -216,7 +216,7 @@ func batched(m uint64, reset func(), add func([]bloom.Hash) int, contains func([
 	return filter{
 		bits:  m,
 		reset: reset,
-		add:   func(ks keys) { each(ks, func(hs []bloom.Hash) { add(hs) }) },
+		add:   func(ks keys) { each(ks, func(hs []bloom.Hash) { add(dst, hs) }) },
 		count: func(ks keys) (c int) {
 			each(ks, func(hs []bloom.Hash) {
 				for _, found := range contains(dst, hs) {

@@ -76,15 +76,17 @@ const (
 	batchChunk = 64
 )
 
-func filterAddBatch(f *Filter, hs []bloom.Hash) (added int) {
+func filterAddBatch(f *Filter, dst []bool, hs []bloom.Hash) {
 	if f.fast == 0 {
-		return f.addBatch(hs)
+		f.addBatch(dst, hs)
+		return
 	}
 	fetch := f.startFetching(hs)
-	for ; len(hs) > 0; hs = hs[min(len(hs), batchChunk):] {
-		added += addChunk(f, hs, min(len(hs), batchChunk), fetch)
+	for len(hs) > 0 {
+		n := min(len(hs), batchChunk)
+		addChunk(f, dst, hs, n, fetch)
+		dst, hs = dst[n:], hs[n:]
 	}
-	return added
 }
 
 func filterContainsBatch(f *Filter, dst []bool, hs []bloom.Hash) {
@@ -123,8 +125,8 @@ func further(hs []bloom.Hash, n int, fetch bool) int {
 // assembly in it cannot.
 
 //go:noinline
-func addChunk(f *Filter, hs []bloom.Hash, n int, fetch bool) int {
-	return addBlocks(f, &hs[0], n, further(hs, n, fetch))
+func addChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
+	addBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
 }
 
 //go:noinline
@@ -140,11 +142,12 @@ func containsChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
 //go:noescape
 func fetchBlocks(f *Filter, hs *bloom.Hash, count int)
 
-// addBlocks adds digests and returns how many changed the filter. It fetches the blocks
-// of so many further digests, which begin fetchAhead after the first.
+// addBlocks adds digests and sets count elements of dst to whether each changed the
+// filter. It fetches the blocks of so many further digests, which begin fetchAhead after
+// the first.
 //
 //go:noescape
-func addBlocks(f *Filter, hs *bloom.Hash, count, further int) int
+func addBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
 
 // containBlocks sets count elements of dst. It fetches as addBlocks does.
 //

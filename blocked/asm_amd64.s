@@ -170,8 +170,8 @@ portable:
 // func filterAddHash(f *Filter, h bloom.Hash) bool
 TEXT ·filterAddHash(SB), NOSPLIT, $0-25
 	FILTER(portable)
-	MOVQ h_H1+8(FP), hash1
-	MOVQ h_H2+16(FP), hash2
+	MOVQ h_h1+8(FP), hash1
+	MOVQ h_h2+16(FP), hash2
 	INSERT
 	MOVB DX, ret+24(FP)
 	RET
@@ -192,8 +192,8 @@ portable:
 // func filterContainsHash(f *Filter, h bloom.Hash) bool
 TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
 	FILTER(portable)
-	MOVQ h_H1+8(FP), hash1
-	MOVQ h_H2+16(FP), hash2
+	MOVQ h_h1+8(FP), hash1
+	MOVQ h_h2+16(FP), hash2
 	CONTAINS
 	MOVB DX, ret+24(FP)
 	RET
@@ -206,8 +206,8 @@ TEXT ·filterFind(SB), NOSPLIT, $0-49
 	KEY(portable)
 	MOVQ f+0(FP), DX
 	CONTAINS
-	MOVQ hash1, h_H1+32(FP)
-	MOVQ hash2, h_H2+40(FP)
+	MOVQ hash1, h_h1+32(FP)
+	MOVQ hash2, h_h2+40(FP)
 	MOVB DX, found+48(FP)
 	RET
 portable:
@@ -282,14 +282,14 @@ fetched:
 	VPSLLVD mask, ones, mask                     \
 	VMOVDQU (words)(value*1), held
 
-// func addBlocks(f *Filter, hs *bloom.Hash, count, further int) int
+// func addBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·addBlocks(SB), NOSPLIT, $0-40
 	MOVQ f+0(FP), DX
 	OPEN
 	MOVQ hs+8(FP), next
 	MOVQ count+16(FP), left
 	MOVQ further+24(FP), toFetch
-	MOVQ left, R12 // how many change the filter, if none is there
+	MOVQ dst+32(FP), R12
 	CMPQ lines, $1
 	JEQ add1
 add:
@@ -313,9 +313,8 @@ fetched:
 	SET
 added:
 	VPTEST missing, missing
-	SETEQ AX
-	MOVBQZX AX, AX
-	SUBQ AX, R12
+	SETNE (R12)
+	INCQ R12
 	ADDQ $16, next
 	DECQ left
 	JNE add
@@ -329,12 +328,12 @@ fetched1:
 	VPOR mask, held, Y2
 	VMOVDQU Y2, (words)(value*1)
 	VPTEST mask, held
-	SBBQ $0, R12
+	SETCC (R12)
+	INCQ R12
 	ADDQ $16, next
 	DECQ left
 	JNE add1
 end:
-	MOVQ R12, ret+32(FP)
 	VZEROUPPER
 	RET
 fetch1:

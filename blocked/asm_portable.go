@@ -8,7 +8,7 @@ const useAVX2 = false
 
 func filterAdd(f *Filter, key []byte) bool                  { return f.add(bloom.Sum(key)) }
 func filterAddHash(f *Filter, h bloom.Hash) bool            { return f.add(h) }
-func filterAddBatch(f *Filter, hs []bloom.Hash) (added int) { return f.addBatch(hs) }
+func filterAddBatch(f *Filter, dst []bool, hs []bloom.Hash) { f.addBatch(dst, hs) }
 
 func filterContains(f *Filter, key []byte) bool                  { return f.contains(bloom.Sum(key)) }
 func filterContainsHash(f *Filter, h bloom.Hash) bool            { return f.contains(h) }

@@ -6,23 +6,23 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// AddBatch adds hs in order and returns how many of them changed the filter.
+// AddBatch adds hs in order and appends to dst for each whether it changed the filter, as
+// AddHash returns it. It returns the extended slice and allocates only if dst lacks room.
 //
-// Batches of some hundreds of digests take half the time of one by one, with three
-// lines two thirds, while the filter is in the processor's cache. In a filter of 13 MB or
-// more they take two fifths. Absent keys of several lines gain less, from a tenth to a
-// half: one by one stops at the first line that lacks a bit, and a batch reads them all.
-// That is with AVX2, and digests that are ready; see [bloom.SumBatch]. A garbage
-// collection can begin in the middle of a batch.
-func (f *Filter) AddBatch(hs []bloom.Hash) (added int) {
+// Batches are usually two to four times as fast as single keys; see benchmarks/BLOCKED.md.
+// A garbage collection can begin in the middle of a batch.
+func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	if f.lines == 0 && len(hs) > 0 {
 		panic(errZero)
 	}
-	return filterAddBatch(f, hs)
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	filterAddBatch(f, dst[n:], hs)
+	return dst
 }
 
 // ContainsBatch appends ContainsHash of each of hs to dst and returns it. It allocates
-// only if dst lacks room. It pays as [Filter.AddBatch] does.
+// only if dst lacks room.
 func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
@@ -39,17 +39,13 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 const touchAhead = 64
 
 // addBatch is AddBatch in Go.
-func (f *Filter) addBatch(hs []bloom.Hash) (added int) {
-	for ; len(hs) > 0; hs = hs[min(len(hs), touchAhead):] {
-		ahead := hs[:min(len(hs), touchAhead)]
-		f.touch(ahead)
-		for _, h := range ahead {
-			if f.add(h) {
-				added++
-			}
+func (f *Filter) addBatch(dst []bool, hs []bloom.Hash) {
+	for i, h := range hs {
+		if i%touchAhead == 0 {
+			f.touch(hs[i:min(len(hs), i+touchAhead)])
 		}
+		dst[i] = f.add(h)
 	}
-	return added
 }
 
 // containsBatch is ContainsBatch in Go, of as many digests as dst is long.

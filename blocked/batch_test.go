@@ -27,8 +27,8 @@ func TestBatches(t *testing.T) {
 						want++
 					}
 				}
-				require.Equal(t, want, batch.AddBatch(hs))
-				require.Equal(t, want, s.AddBatch(hs))
+				require.Equal(t, want, testkit.Count(batch.AddBatch(nil, hs)))
+				require.Equal(t, want, testkit.Count(s.AddBatch(nil, hs)))
 				probes := append(hs[:n/2:n/2], absent[:n]...)
 				found := []bool{true}
 				for _, h := range probes {

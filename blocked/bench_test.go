@@ -95,7 +95,7 @@ func benchBatches(b *testing.B, n int, do func([]bloom.Hash)) {
 
 func BenchmarkAddBatch(b *testing.B) {
 	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
-		benchBatches(b, len(keys)/8, func(hs []bloom.Hash) { f.AddBatch(hs) })
+		benchBatches(b, len(keys)/8, func(hs []bloom.Hash) { f.AddBatch(nil, hs) })
 	})
 }
 

@@ -37,7 +37,7 @@ import (
 // Filter is a blocked Bloom filter. It consists of blocks of 32 bytes, eight words of
 // 32 bits. Each of a key's lines picks a block, and sets one bit in each of its words.
 //
-// The first line comes from Hash.H1 alone. Further ones need Hash.H2 too: a digest
+// The first line comes from the Hash's first word alone. Further ones need the second, too: a digest
 // without it has a far higher false-positive rate. See [bloom.SumUint64] for digests of
 // 64 bits.
 //
@@ -169,7 +169,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool { return filterContainsHash(f, 
 // spread returns the values of a key's lines, of which a filter uses the first ones.
 // The high half of a value picks the line's block, the low half its bits.
 func spread(h bloom.Hash) [maxLines]uint64 {
-	return [maxLines]uint64{h.H1, h.H2, h.H1 + h.H2, bits.RotateLeft64(h.H1, 32) + h.H2}
+	h1, h2 := h.Words()
+	return [maxLines]uint64{h1, h2, h1 + h2, bits.RotateLeft64(h1, 32) + h2}
 }
 
 // block returns where in the words of a filter line i of a key begins. The high half of

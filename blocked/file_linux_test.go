@@ -62,7 +62,7 @@ func TestCold(t *testing.T) {
 		f.words[i] = rand.Uint64() & (rand.Uint64() | rand.Uint64()&rand.Uint64())
 	}
 	present := testkit.Digests[bloom.Hash](1, 2000)
-	f.AddBatch(present)
+	f.AddBatch(nil, present)
 	require.NoError(t, f.SaveFile(path))
 
 	for range 3 {

@@ -19,7 +19,7 @@ func TestFile(t *testing.T) {
 	for lines := 1; lines <= maxLines; lines++ {
 		f := bloom.Must(NewSize(1000*256, lines))
 		keys := testkit.Digests[bloom.Hash](1, 5000)
-		f.AddBatch(keys)
+		f.AddBatch(nil, keys)
 		f.AddString("key")
 		require.NoError(t, f.SaveFile(path))
 		file, err := OpenFile(path)

@@ -63,7 +63,7 @@ func TestBytes(t *testing.T) {
 func TestForms(t *testing.T) {
 	for lines := 1; lines <= maxLines; lines++ {
 		f := bloom.Must(NewSize(100*256, lines))
-		f.AddBatch(testkit.Digests[bloom.Hash](1, 500))
+		f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 500))
 		same := func(g *Filter) {
 			t.Helper()
 			require.True(t, f.Equal(g))

@@ -16,7 +16,7 @@ func TestOperations(t *testing.T) {
 		empty := bloom.Must(NewSize(240*256, lines))
 		filled := func(hs []bloom.Hash) *Filter {
 			f := empty.Clone()
-			f.AddBatch(hs)
+			f.AddBatch(nil, hs)
 			return f
 		}
 		keys := testkit.Digests[bloom.Hash](1, 1000)
@@ -38,7 +38,7 @@ func TestOperations(t *testing.T) {
 
 		for _, d := range []int{1, 2, 3, 5, 16, 80, 240} {
 			small := bloom.Must(NewSize(240*256/uint64(d), lines))
-			small.AddBatch(keys)
+			small.AddBatch(nil, keys)
 			folded, err := both.Fold(d)
 			require.NoError(t, err)
 			require.True(t, small.Equal(folded), "d = %d", d)

@@ -124,22 +124,21 @@ func (s *SyncFilter) contains(h bloom.Hash) bool {
 	return f.lines != 0
 }
 
-// AddBatch adds hs and returns how many of them changed the filter; see
-// [Filter.AddBatch].
-func (s *SyncFilter) AddBatch(hs []bloom.Hash) (added int) {
+// AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
+// new to both.
+func (s *SyncFilter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	var there [64]bool
+	dst = slices.Grow(dst, len(hs))
 	for ; len(hs) > 0; hs = hs[min(len(hs), len(there)):] {
 		some := hs[:min(len(hs), len(there))]
 		if s.f.lines > 0 {
 			syncContainsBatch(s, there[:], some)
 		}
 		for i, h := range some {
-			if !there[i] && s.add(h) {
-				added++
-			}
+			dst = append(dst, !there[i] && s.add(h))
 		}
 	}
-	return added
+	return dst
 }
 
 // ContainsBatch appends ContainsHash of each of hs to dst and returns it. It

@@ -29,7 +29,7 @@ func TestSync(t *testing.T) {
 				added++
 			}
 		}
-		require.Equal(t, added, batch.AddBatch(keys))
+		require.Equal(t, added, testkit.Count(batch.AddBatch(nil, keys)))
 		for _, s := range []*SyncFilter{s, portable, batch} {
 			require.True(t, f.Equal(s.Snapshot()))
 		}
@@ -57,7 +57,7 @@ func TestSync(t *testing.T) {
 		require.Equal(t, lines, s.Lines())
 
 		g := bloom.Must(NewSize(300*256, lines))
-		g.AddBatch(testkit.Digests[bloom.Hash](3, 500))
+		g.AddBatch(nil, testkit.Digests[bloom.Hash](3, 500))
 		require.NoError(t, f.Merge(g))
 		require.NoError(t, s.Merge(g))
 		require.True(t, f.Equal(s.Snapshot()))
@@ -70,7 +70,7 @@ func TestSync(t *testing.T) {
 // TestSyncForms writes what a Filter reads, and the other way round.
 func TestSyncForms(t *testing.T) {
 	f := bloom.Must(New(500, 1e-5))
-	f.AddBatch(testkit.Digests[bloom.Hash](1, 500))
+	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 500))
 	s := NewSyncFrom(f.Clone())
 	want := bloom.Must(f.MarshalBinary())
 	require.Equal(t, want, bloom.Must(s.MarshalBinary()))
@@ -98,7 +98,7 @@ func TestSyncForms(t *testing.T) {
 	require.Equal(t, []bool{false}, zero.ContainsBatch(nil, make([]bloom.Hash, 1)))
 	require.True(t, zero.Snapshot().Equal(new(Filter)))
 	require.PanicsWithValue(t, errZero, func() { zero.AddString("") })
-	require.PanicsWithValue(t, errZero, func() { zero.AddBatch(make([]bloom.Hash, 1)) })
+	require.PanicsWithValue(t, errZero, func() { zero.AddBatch(nil, make([]bloom.Hash, 1)) })
 	_, err := zero.MarshalBinary()
 	require.Equal(t, errZeroForm, err)
 	_, err = NewSync(1, 0)
@@ -113,7 +113,7 @@ func TestSyncWriters(t *testing.T) {
 	hs := testkit.Digests[bloom.Hash](1, writers*perWriter)
 	want := bloom.Must(NewSize(512*256, 2))
 	s := NewSyncFrom(want.Clone())
-	want.AddBatch(hs)
+	want.AddBatch(nil, hs)
 	var writing sync.WaitGroup
 	for w := range writers {
 		writing.Add(1)

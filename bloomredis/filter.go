@@ -114,7 +114,7 @@ func paramsFor(n uint64, p float64) (guava.Header, error) {
 		return h, err
 	}
 	m := bloom.OptimalM(n, p)
-	k := bloom.OptimalK(n, m)
+	k := bloom.OptimalK(m, n)
 	switch {
 	case m == 0:
 		return h, fmt.Errorf("bloomredis: n = %d, p = %v need no bits at all", n, p)

@@ -116,7 +116,7 @@ func TestBitNumbers(t *testing.T) {
 	require.NoError(t, err)
 	for i := range local.M() {
 		if i%3 == 0 {
-			local.AddHash(bloom.Hash{H1: i}) // bit i
+			local.AddHash(bloom.NewHash(i, 0)) // bit i
 			require.NoError(t, client.SetBit(ctx, "f", 48+int64(i^63), 1).Err())
 		}
 	}

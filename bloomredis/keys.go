@@ -30,9 +30,10 @@ func trips(hs []bloom.Hash, k int) iter.Seq[[]bloom.Hash] {
 // offsets appends the numbers that Redis gives the bits of h.
 func offsets(dst []uint64, params guava.Header, h bloom.Hash) []uint64 {
 	m := 64 * uint64(params.Words)
+	x, step := h.Words()
 	for range params.K {
-		dst = append(dst, guava.HeaderSize*8+(h.H1&math.MaxInt64%m^63))
-		h.H1 += h.H2
+		dst = append(dst, guava.HeaderSize*8+(x&math.MaxInt64%m^63))
+		x += step
 	}
 	return dst
 }
@@ -89,8 +90,9 @@ func (f *Filter) addArgs(hs []bloom.Hash) []any {
 	args := make([]any, 5, 5+f.params.K*len(hs))
 	var at []uint64
 	for _, h := range hs {
-		digests = binary.BigEndian.AppendUint64(digests, h.H1)
-		digests = binary.BigEndian.AppendUint64(digests, h.H2)
+		h1, h2 := h.Words()
+		digests = binary.BigEndian.AppendUint64(digests, h1)
+		digests = binary.BigEndian.AppendUint64(digests, h2)
 		at = offsets(at[:0], f.params, h)
 		for _, offset := range at {
 			args = append(args, offset)

@@ -167,7 +167,7 @@ func TestScenario(t *testing.T) {
 	sources[0].gate.Unlock()
 	g := bloom.Must(bloom.New(n, p))
 	merged := hashes(1<<40, 1<<40+1000)
-	g.AddBatch(merged)
+	g.AddBatch(nil, merged)
 	for f.Merge(run, g) != nil { // the server may be just up
 		require.NoError(t, run.Err())
 	}

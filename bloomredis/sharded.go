@@ -120,7 +120,8 @@ func (s *Sharded) Shard(h bloom.Hash) *Filter { return s.shards[s.route(h)] }
 // route mixes both halves of the digest: were it a remainder of H1 alone, the
 // first index of all keys of a shard would have the same remainder.
 func (s *Sharded) route(h bloom.Hash) int {
-	x := (h.H1 ^ bits.RotateLeft64(h.H2, 32)) * 0x9e3779b97f4a7c15 // 2^64 / golden ratio
+	h1, h2 := h.Words()
+	x := (h1 ^ bits.RotateLeft64(h2, 32)) * 0x9e3779b97f4a7c15 // 2^64 / golden ratio
 	i, _ := bits.Mul64(x, uint64(len(s.shards)))
 	return int(i)
 }

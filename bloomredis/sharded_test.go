@@ -191,7 +191,8 @@ func TestRoute(t *testing.T) {
 	var count, odd [shards]int
 	for _, h := range hashes(0, n) {
 		count[s.route(h)]++
-		odd[s.route(h)] += int(h.H1 & 1)
+		h1, _ := h.Words()
+		odd[s.route(h)] += int(h1 & 1)
 	}
 	for i := range shards {
 		sigma := math.Sqrt(n / shards * (1 - 1.0/shards))

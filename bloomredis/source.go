@@ -91,10 +91,10 @@ func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 					return replica.Update{}, err
 				}
 			}
-			u.Delta.AddHash(bloom.Hash{
-				H1: binary.BigEndian.Uint64([]byte(digest)),
-				H2: binary.BigEndian.Uint64([]byte(digest[8:])),
-			})
+			u.Delta.AddHash(bloom.NewHash(
+				binary.BigEndian.Uint64([]byte(digest)),
+				binary.BigEndian.Uint64([]byte(digest[8:])),
+			))
 			last = entry{e.ID, digest}
 		}
 		if len(entries) < page {

@@ -58,7 +58,7 @@ func TestTLS(t *testing.T) {
 	f, err := Open(ctx, client, "f", n, 0.01)
 	require.NoError(t, err)
 	g := bloom.Must(bloom.New(n, 0.01))
-	g.AddBatch(hashes(0, 10_000))
+	g.AddBatch(nil, hashes(0, 10_000))
 	require.NoError(t, f.Merge(ctx, g))
 	added, err := f.AddString(ctx, "a")
 	require.NoError(t, err)

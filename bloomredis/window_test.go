@@ -213,7 +213,7 @@ func TestWindowIsGuavas(t *testing.T) {
 	}
 	_, err = w.AddBatch(ctx, hashes(1000, 1500)) // too many, so that others are found, too
 	require.NoError(t, err)
-	want.AddBatch(hashes(1000, 1500))
+	want.AddBatch(nil, hashes(1000, 1500))
 	found, err := w.ContainsBatch(ctx, hashes(0, 3000))
 	require.NoError(t, err)
 	assert.Equal(t, want.ContainsBatch(nil, hashes(0, 3000)), found)
@@ -513,7 +513,7 @@ func TestWindowSize(t *testing.T) {
 // not kept by wasting memory.
 func TestWindowRate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	random := func() bloom.Hash { return bloom.Hash{H1: rng.Uint64(), H2: rng.Uint64()} }
+	random := func() bloom.Hash { return bloom.NewHash(rng.Uint64(), rng.Uint64()) }
 	for _, c := range []WindowConfig{
 		{1, 0.01, time.Hour, 1},
 		{10, 0.01, time.Hour, 1},

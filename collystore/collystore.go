@@ -40,19 +40,12 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Set is what the pages visited are kept in, such as a [bloom.SyncFilter], a
-// growing.Filter or a window.Filter.
-type Set interface {
-	bloom.Adder
-	ContainsHash(bloom.Hash) bool
-}
-
 // Storage implements colly's storage.Storage. It keeps cookies in memory, as colly's
 // own storage does; embed a Storage in a type of yours to keep them elsewhere.
 //
 // Many goroutines may use a Storage at once if they may use its set.
 type Storage struct {
-	visited Set
+	visited bloom.Set
 	cookies storage.InMemoryStorage
 }
 
@@ -64,7 +57,7 @@ var _ storage.Storage = (*Storage)(nil)
 // the same moment.
 //
 // It panics if visited is nil.
-func New(visited Set) *Storage {
+func New(visited bloom.Set) *Storage {
 	if visited == nil {
 		panic("collystore: New without a set")
 	}

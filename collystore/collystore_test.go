@@ -35,7 +35,7 @@ func site(pages int, fetched *atomic.Int64) *httptest.Server {
 }
 
 // collector returns one that follows all links.
-func collector(t testing.TB, set collystore.Set) *colly.Collector {
+func collector(t testing.TB, set bloom.Set) *colly.Collector {
 	c := colly.NewCollector(colly.Async(true))
 	require.NoError(t, c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 4}))
 	require.NoError(t, c.SetStorage(collystore.New(set)))

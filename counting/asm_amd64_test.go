@@ -16,8 +16,9 @@ func TestManyToBits(t *testing.T) {
 		t.Skip("the processor has no AVX2")
 	}
 	c := countersOf(make([]uint64, perBits*(2*bitsAtOnce+9)))
-	for i, h := range testkit.Digests[struct{ H1, H2 uint64 }](1, len(c.words)) {
-		c.words[i] = h.H1 & h.H2
+	for i, h := range testkit.Digests[[2]uint64](1, len(c.words)) {
+		h1, h2 := h[0], h[1]
+		c.words[i] = h1 & h2
 	}
 	for _, n := range []int{0, 1, 3, 4, 5, 7, 8, bitsAtOnce - 1, bitsAtOnce, bitsAtOnce + 4, 2*bitsAtOnce + 9} {
 		dst := make([]uint64, n)

@@ -58,7 +58,7 @@ func New(n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	m := bloom.OptimalM(n, p)
-	k := bloom.OptimalK(n, m)
+	k := bloom.OptimalK(m, n)
 	words := m/64 + min(m%64, 1)
 	switch {
 	case words == 0:
@@ -144,24 +144,26 @@ func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
-	for x, i := h.H1, f.k; i > 0; i-- {
+	x, step := h.Words()
+	for range f.k {
 		if f.counters.get(x) == 0 {
 			return false
 		}
-		x += h.H2
+		x += step
 	}
 	return f.k != 0
 }
 
-// change adds step, which is 1 or -1, to the counters of h that are not full. It returns
+// change adds by, which is 1 or -1, to the counters of h that are not full. It returns
 // how many of them were at from.
 //
 // Where two of the k indexes are one, which is rare, their counter counts the key once.
 // If it counted it twice, Remove of a key that is not there could find a counter that is
 // not zero, and yet too small to give back two.
-func (f *Filter) change(h bloom.Hash, step int64, from uint64) (n uint64) {
+func (f *Filter) change(h bloom.Hash, by int64, from uint64) (n uint64) {
 	var seen uint64 // the low six bits of the indexes
-	for x, i := h.H1, 0; i < f.k; x, i = x+h.H2, i+1 {
+	x, step := h.Words()
+	for i := 0; i < f.k; x, i = x+step, i+1 {
 		word, shift := f.counters.find(x)
 		low := uint64(1) << (x & 63)
 		if seen&low != 0 && f.repeated(h, i, word, shift) {
@@ -175,18 +177,19 @@ func (f *Filter) change(h bloom.Hash, step int64, from uint64) (n uint64) {
 		case from:
 			n++
 		}
-		memory.Store(&f.counters.words[word], w+uint64(step)<<shift)
+		memory.Store(&f.counters.words[word], w+uint64(by)<<shift)
 	}
 	return n
 }
 
 // repeated reports whether one of the first i indexes of h is the given counter's.
 func (f *Filter) repeated(h bloom.Hash, i int, word, shift uint64) bool {
-	for x := h.H1; i > 0; i-- {
+	x, step := h.Words()
+	for range i {
 		if w, s := f.counters.find(x); w == word && s == shift {
 			return true
 		}
-		x += h.H2
+		x += step
 	}
 	return false
 }
@@ -197,9 +200,10 @@ func (f *Filter) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 //
 //go:noinline
 func (f *Filter) touch(h bloom.Hash) (sum uint64) {
-	for x, i := h.H1, f.k; i > 0; i-- {
+	x, step := h.Words()
+	for range f.k {
 		sum += f.counters.get(x)
-		x += h.H2
+		x += step
 	}
 	return sum
 }

@@ -40,9 +40,14 @@ func TestWalk(t *testing.T) {
 		require.Equal(t, fresh.K(), f.K())
 		rnd := rand.New(rand.NewPCG(test.n, 1))
 		keys := testkit.Digests[bloom.Hash](test.n, int(test.n)+3)
-		keys[0].H2 = 0     // one position
-		keys[1].H2 = 1     // positions next to each other
-		keys[2].H2 = f.M() // one position, but for the sums that lose a bit
+		for i, step := range []uint64{
+			0,     // one position
+			1,     // positions next to each other
+			f.M(), // one position, but for the sums that lose a bit
+		} {
+			h1, _ := keys[i].Words()
+			keys[i] = bloom.NewHash(h1, step)
+		}
 		var there []bloom.Hash
 		for step := range test.steps {
 			if rnd.IntN(2) == 0 && len(there) < int(test.n)+5 {
@@ -63,7 +68,7 @@ func TestWalk(t *testing.T) {
 				there[i] = there[len(there)-1]
 				there = there[:len(there)-1]
 				fresh.Reset()
-				fresh.AddBatch(there)
+				fresh.AddBatch(nil, there)
 			} else {
 				before := f.Clone()
 				require.False(t, f.RemoveHash(keys[rnd.IntN(len(keys))]))
@@ -192,7 +197,7 @@ func TestParams(t *testing.T) {
 // TestOneIndex: a key whose indexes are all one counts once.
 func TestOneIndex(t *testing.T) {
 	f := bloom.Must(New(100, 0.01))
-	h := bloom.Hash{H1: 5}
+	h := bloom.NewHash(5, 0)
 	for want := uint64(1); want <= 3; want++ {
 		f.AddHash(h)
 		require.Equal(t, want, f.counters.get(5))

@@ -121,9 +121,10 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	// lets the reads, which may miss the cache, overlap as the writes do not.
 	seen := f.ContainsHash(h)
 	fingerprint := f.fingerprint(h)
-	for i, x := 0, h.H1; i < f.ways; i++ {
+	x, step := h.Words()
+	for range f.ways {
 		word, shift := f.slot(x)
-		x += h.H2
+		x += step
 		for {
 			old := atomic.LoadUint64(word)
 			// The rest of the word is other slots, which others may be writing.
@@ -147,9 +148,10 @@ func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	fingerprint := f.fingerprint(h)
-	for i, x := 0, h.H1; i < f.ways; i++ {
+	x, step := h.Words()
+	for range f.ways {
 		word, shift := f.slot(x)
-		x += h.H2
+		x += step
 		if atomic.LoadUint64(word)>>shift&f.mask() == fingerprint {
 			return true
 		}
@@ -164,7 +166,8 @@ func (f *Filter) mask() uint64 { return 1<<f.bits - 1 }
 // fingerprint returns h's fingerprint, from 1 on, as an empty slot has 0. It
 // takes the low half of H1, where slot takes the high bits.
 func (f *Filter) fingerprint(h bloom.Hash) uint64 {
-	return 1 + uint64(uint32(h.H1))*f.mask()>>32
+	h1, _ := h.Words()
+	return 1 + uint64(uint32(h1))*f.mask()>>32
 }
 
 // slot returns the word with the slot that x, h1 + i*h2, selects, and where in

@@ -95,7 +95,7 @@ func TestEmpty(t *testing.T) {
 		least, most := uint64(math.MaxUint64), uint64(0)
 		for i := range uint64(1 << 16) {
 			for _, low := range []uint64{i << 16, i<<16 | 0xffff} {
-				h := bloom.Hash{H1: i<<48 | low, H2: i}
+				h := bloom.NewHash(i<<48|low, i)
 				require.False(t, f.ContainsHash(h))
 				least, most = min(least, f.fingerprint(h)), max(most, f.fingerprint(h))
 			}
@@ -115,13 +115,13 @@ func TestSlots(t *testing.T) {
 			h := bloom.SumUint64(i)
 			seen := false
 			for j := range uint64(3) {
-				at := mulHigh(h.H1+j*h.H2, slots)
+				at := mulHigh(index(h, j), slots)
 				seen = seen || model[at] == f.fingerprint(h)
 			}
 			require.Equal(t, seen, f.ContainsHash(h))
 			require.Equal(t, !seen, f.AddHash(h))
 			for j := range uint64(3) {
-				model[mulHigh(h.H1+j*h.H2, slots)] = f.fingerprint(h)
+				model[mulHigh(index(h, j), slots)] = f.fingerprint(h)
 			}
 			for at, want := range model {
 				bit := at * bits
@@ -176,7 +176,7 @@ func TestConcurrent(t *testing.T) {
 			defer wg.Done()
 			for j := uint64(0); j < words || j < most && seen.Load() < overlaps; j++ {
 				slot := j%words*8 + i
-				h := bloom.Hash{H1: slot<<(64-4) | uint64(uint32(bloom.SumUint64(i*most+j).H1))}
+				h := bloom.NewHash(slot<<(64-4)|uint64(uint32(index(bloom.SumUint64(i*most+j), 0))), 0)
 				neighbours := func() uint64 { return atomic.LoadUint64(&f.words[j%words]) &^ (0xff << (8 * i)) }
 				before := neighbours()
 				f.AddHash(h)
@@ -247,4 +247,9 @@ func BenchmarkFilter(b *testing.B) {
 			}
 		})
 	}
+}
+
+func index(h bloom.Hash, j uint64) uint64 {
+	x, step := h.Words()
+	return x + j*step
 }

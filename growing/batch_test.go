@@ -40,7 +40,7 @@ func TestBatches(t *testing.T) {
 				want++
 			}
 		}
-		require.Equal(t, want, batch.AddBatch(hs))
+		require.Equal(t, want, testkit.Count(batch.AddBatch(nil, hs)))
 	}
 	require.Greater(t, batch.layers(), 7*shards)
 	require.Equal(t, bloom.Must(one.MarshalBinary()), bloom.Must(batch.MarshalBinary()))
@@ -48,8 +48,8 @@ func TestBatches(t *testing.T) {
 
 	var zero Filter
 	require.Equal(t, []bool{true, false, false}, zero.ContainsBatch([]bool{true}, all[:2]))
-	require.Zero(t, zero.AddBatch(nil))
-	require.PanicsWithValue(t, errZeroAdd, func() { zero.AddBatch(all[:1]) })
+	require.Empty(t, zero.AddBatch(nil, nil))
+	require.PanicsWithValue(t, errZeroAdd, func() { zero.AddBatch(nil, all[:1]) })
 	dst := make([]bool, 0, len(all))
 	require.Zero(t, testing.AllocsPerRun(10, func() { batch.ContainsBatch(dst, all) }))
 }
@@ -65,7 +65,7 @@ func TestBatchesAtOnce(t *testing.T) {
 		go func() {
 			defer done.Done()
 			for i := 0; i < len(keys); i += size {
-				f.AddBatch(keys[i : i+size])
+				f.AddBatch(nil, keys[i:i+size])
 				for j, ok := range f.ContainsBatch(nil, keys[:i+size]) {
 					if !ok {
 						t.Errorf("key %d is missing", j)

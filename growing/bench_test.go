@@ -13,7 +13,7 @@ func grown(n uint64, p float64) *Filter {
 	hs := make([]bloom.Hash, 0, batchSize)
 	for i := range n {
 		if hs = append(hs, bloom.SumUint64(i)); len(hs) == cap(hs) || i == n-1 {
-			f.AddBatch(hs)
+			f.AddBatch(nil, hs)
 			hs = hs[:0]
 		}
 	}
@@ -103,7 +103,7 @@ func BenchmarkBatch(b *testing.B) {
 						}
 						switch {
 						case batches && op == "add":
-							f.AddBatch(hs)
+							f.AddBatch(nil, hs)
 						case batches:
 							found = full.ContainsBatch(found[:0], hs)
 						case op == "add":

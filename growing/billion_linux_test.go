@@ -146,7 +146,7 @@ func (a *addTimes) add(f *Filter, first, end uint64) {
 			hs[j] = bloom.SumUint64(i + uint64(j))
 		}
 		before := f.layers()
-		f.AddBatch(hs[:n])
+		f.AddBatch(nil, hs[:n])
 		a.ranBatch = max(a.ranBatch, a.check(f, i, before))
 	}
 }

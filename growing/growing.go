@@ -185,7 +185,8 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 // the keys that are counted. The product depends on all of h. So it says nothing about
 // either half of h, from which the layers take the bits of a key.
 func pick(h bloom.Hash) uint64 {
-	return (h.H1 ^ bits.RotateLeft64(h.H2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
+	h1, h2 := h.Words()
+	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
 }
 
 func (f *Filter) zero() bool { return f.rates == nil }

@@ -69,8 +69,9 @@ func TestShards(t *testing.T) {
 	var h1, h2 [cells]float64
 	for _, h := range testkit.Digests[bloom.Hash](3, n) {
 		x := pick(h) >> shardShift
-		h1[x*16+h.H1>>60]++
-		h2[x*16+h.H2>>60]++
+		a, b := h.Words()
+		h1[x*16+a>>60]++
+		h2[x*16+b>>60]++
 	}
 	for _, got := range [][cells]float64{h1, h2} {
 		square := 0.0
@@ -150,10 +151,10 @@ func TestNewFor(t *testing.T) {
 	for _, p := range []float64{0.01, 1e-6} {
 		f := bloom.Must(NewFor(n, p))
 		hs := testkit.Digests[bloom.Hash](5, 4*n)
-		f.AddBatch(hs[:n*97/100]) // four standard deviations of a shard's keys are 7 %
+		f.AddBatch(nil, hs[:n*97/100]) // four standard deviations of a shard's keys are 7 %
 		require.LessOrEqual(t, f.layers(), shards+2)
 		require.Less(t, f.SizeBytes(), int64(f.shards[0].list()[0].filter.SizeBytes()*shards*14/10))
-		f.AddBatch(hs)
+		f.AddBatch(nil, hs)
 		require.Greater(t, f.layers(), 2*shards)
 		require.LessOrEqual(t, f.FPR(), p)
 		for _, found := range f.ContainsBatch(nil, hs) {

@@ -51,7 +51,7 @@ func TestWhileGrowing(t *testing.T) {
 			check := func(n int) {
 				found := 0
 				for range probes {
-					if f.ContainsHash(bloom.Hash{H1: absent.Uint64(), H2: absent.Uint64()}) {
+					if f.ContainsHash(bloom.NewHash(absent.Uint64(), absent.Uint64())) {
 						found++
 					}
 				}
@@ -68,7 +68,7 @@ func TestWhileGrowing(t *testing.T) {
 			}
 			next, begun := 1.0, 0
 			for n := 1; n <= most; n++ {
-				f.AddHash(bloom.Hash{H1: keys.Uint64(), H2: keys.Uint64()})
+				f.AddHash(bloom.NewHash(keys.Uint64(), keys.Uint64()))
 				if now := len(f.shards[0].list()); n == int(math.Ceil(next)) || now != begun {
 					begun = now
 					check(n)

@@ -51,7 +51,7 @@ func New(secret []byte) (*Hasher, error) {
 // and in every version of this package. It does not retain key.
 func (h *Hasher) Sum(key []byte) bloom.Hash {
 	h1, h2 := siphash.Hash128(h.k0, h.k1, key)
-	return bloom.Hash{H1: h1, H2: h2}
+	return bloom.NewHash(h1, h2)
 }
 
 // SumString is Sum of key's bytes, without copying them.
@@ -70,7 +70,7 @@ func (h *Hasher) mark(i int) bloom.Hash {
 
 // Mark adds 8 keys to a new filter, by which Check recognises the secret. They take the
 // room of 8 keys. A filter that forgets keys, such as a window.Filter, forgets these, too.
-func (h *Hasher) Mark(set bloom.Adder) {
+func (h *Hasher) Mark(set bloom.Set) {
 	for i := range marks {
 		set.AddHash(h.mark(i))
 	}
@@ -79,7 +79,7 @@ func (h *Hasher) Mark(set bloom.Adder) {
 // Check returns an error, which wraps [ErrSecret], unless set was marked with h's
 // secret. A filter with another mark, or with none, passes with a probability of
 // p^8, p being its false-positive rate.
-func (h *Hasher) Check(set interface{ ContainsHash(bloom.Hash) bool }) error {
+func (h *Hasher) Check(set bloom.Set) error {
 	for i := range marks {
 		if !set.ContainsHash(h.mark(i)) {
 			return ErrSecret

@@ -30,7 +30,8 @@ func TestReference(t *testing.T) {
 	} {
 		sum := h.SumString(message)
 		require.Equal(t, sum, h.Sum([]byte(message)))
-		digest := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, sum.H1), sum.H2)
+		h1, h2 := sum.Words()
+		digest := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, h1), h2)
 		require.Equal(t, want, hex.EncodeToString(digest))
 	}
 }

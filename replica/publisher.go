@@ -43,7 +43,7 @@ const (
 // less than a fifth of its bits are set. A client adds up to 64 KiB while it is served.
 type Publisher struct {
 	mu      sync.Mutex
-	set     bloom.Adder
+	set     interface{ AddHash(bloom.Hash) bool }
 	filter  func() *bloom.Filter  // of set
 	remove  func(bloom.Hash) bool // from set; nil if it cannot
 	pending []bloom.Hash          // that changed the filter since the last release
@@ -244,7 +244,7 @@ func (r *release) since(i int) *bloom.Filter {
 	f := r.filter()
 	f.Reset()
 	for _, s := range r.past[i:] {
-		f.AddBatch(s.added)
+		f.AddBatch(nil, s.added)
 	}
 	return f
 }

@@ -70,7 +70,7 @@ func TestPublisherForgetsLargeDeltas(t *testing.T) {
 	first := p.Publish()
 	add := func(from, n int) string {
 		for i := range n {
-			p.AddHash(bloom.Hash{H1: uint64(from + i)}) // one bit each
+			p.AddHash(bloom.NewHash(uint64(from+i), 0)) // one bit each
 		}
 		assert.LessOrEqual(t, len(p.pending), 64)
 		return p.Publish()

@@ -6,7 +6,7 @@
 // length. No key passes twice, as long as the set remembers it. The price is that
 // a new key is dropped, as if seen, with the set's false-positive probability.
 //
-// Any [bloom.Adder] is a set. One that forgets, such as a window.Filter, lets a key
+// Any [bloom.Set] is a set. One that forgets, such as a window.Filter, lets a key
 // pass again once it has forgotten it. Take a map where no key may be dropped.
 //
 // # Saving a queue
@@ -42,7 +42,7 @@ import (
 // not be copied.
 type Queue[T any] struct {
 	_    nocopy.Locker
-	set  bloom.Adder
+	set  bloom.Set
 	hash func(T) bloom.Hash
 	// The queued values are the n from buf[head] on, wrapping. All other places
 	// are zero. len(buf) is 0 or a power of two.
@@ -60,7 +60,7 @@ const minBuf = 16
 //	sieve.New(filter, func(p Page) bloom.Hash { return bloom.SumString(p.URL) })
 //
 // It panics if set or hash is nil.
-func New[T any](set bloom.Adder, hash func(T) bloom.Hash) *Queue[T] {
+func New[T any](set bloom.Set, hash func(T) bloom.Hash) *Queue[T] {
 	if set == nil || hash == nil {
 		panic("sieve: New needs a set and a hash")
 	}
@@ -145,7 +145,7 @@ func (q *Queue[T]) resize(size int) {
 // yielded, and a second range goes on where the first one stopped: over the same
 // values it yields nothing that the first did. Distinct panics if seq, set or hash
 // is nil.
-func Distinct[T any](seq iter.Seq[T], set bloom.Adder, hash func(T) bloom.Hash) iter.Seq[T] {
+func Distinct[T any](seq iter.Seq[T], set bloom.Set, hash func(T) bloom.Hash) iter.Seq[T] {
 	if seq == nil || set == nil || hash == nil {
 		panic("sieve: Distinct needs a sequence, a set and a hash")
 	}

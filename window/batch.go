@@ -5,18 +5,15 @@ import "github.com/seed79a3ff49/bloom"
 // ahead is how many keys before its turn the memory of a batch's key is asked for.
 const ahead = 4
 
-// AddBatch adds hs in order and returns how many of them were new; see
-// [Filter.Add]. On amd64, where the filter is larger than the processor's caches, that
-// takes 20 to 50 % less time than key by key, as the memory of several keys is
-// fetched at once.
-func (f *Filter) AddBatch(hs []bloom.Hash) (added int) {
+// AddBatch adds hs in order and appends to dst for each whether it was new, as AddHash
+// returns it. It returns the extended slice and allocates only if dst lacks room. It is
+// faster than AddHash one by one where the filter is larger than the processor's caches.
+func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	for i, h := range hs {
 		f.fetchAhead(hs, i)
-		if f.AddHash(h) {
-			added++
-		}
+		dst = append(dst, f.AddHash(h))
 	}
-	return added
+	return dst
 }
 
 // ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
@@ -32,8 +29,8 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 // fetchAhead asks for the memory of the key that is ahead of hs[i].
 func (f *Filter) fetchAhead(hs []bloom.Hash, i int) {
 	if i += ahead; i < len(hs) && f.large() {
-		_, words, x := f.find(hs[i])
-		f.fetch(words, x, hs[i].H2)
+		_, words, x, step := f.find(hs[i])
+		f.fetch(words, x, step)
 	}
 }
 

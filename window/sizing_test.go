@@ -181,7 +181,8 @@ func TestRateOfSmall(t *testing.T) {
 // sequence returns one of the two sequences of positions that h has among lanes.
 func sequence(h bloom.Hash, half, k int, lanes uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		x, step := uint32(h.H1>>(32*half)), uint32(h.H2>>(32*half))
+		h1, h2 := h.Words()
+		x, step := uint32(h1>>(32*half)), uint32(h2>>(32*half))
 		for i := 0; i < k/2 && yield(uint64(x)*lanes>>32); i++ {
 			x += step
 			step += uint32(uint64(curve) >> (32 * half))

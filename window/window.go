@@ -189,9 +189,10 @@ func (f *Filter) setArray(array []uint64, g uint64) {
 }
 
 // find returns h's block, its words, and the state of the generator of positions.
-func (f *Filter) find(h bloom.Hash) (b *block, words []uint64, x uint64) {
-	i, x := bits.Mul64(h.H1, uint64(len(f.blocks)))
-	return &f.blocks[i], f.wordsOf(i), x
+func (f *Filter) find(h bloom.Hash) (b *block, words []uint64, x, step uint64) {
+	x, step = h.Words()
+	i, x := bits.Mul64(x, uint64(len(f.blocks)))
+	return &f.blocks[i], f.wordsOf(i), x, step
 }
 
 // wordsOf returns the words of block i.
@@ -248,9 +249,9 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		panic(errZero)
 	}
 	g := f.clock.generation()
-	b, words, x := f.find(h)
+	b, words, x, step := f.find(h)
 	if f.large() {
-		f.fetch(words, x, h.H2) // the lock would hold reading up
+		f.fetch(words, x, step) // the lock would hold reading up
 	}
 	b.Lock()
 	f.expire(b, words, g)
@@ -259,7 +260,6 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	width, lane := uint64(len(words))*64, uint64(64)-1<<f.laneBits
 	bit := uint64(1) << (b.gen.Load() &^ lane & 63)
 	seen := ^uint64(0)
-	step := h.H2
 	for i := f.k; i > 0; i -= 2 {
 		// The halves of x are two sequences of positions. One alone has so few
 		// different ones in a block that pairs of keys which share all their
@@ -295,9 +295,9 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 		return false
 	}
 	g := f.clock.generation()
-	b, words, x := f.find(h)
+	b, words, x, step := f.find(h)
 	if f.large() {
-		f.fetch(words, x, h.H2)
+		f.fetch(words, x, step)
 	}
 	if b.gen.Load() < g {
 		b.Lock()
@@ -306,7 +306,6 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	}
 	width, lane := uint64(len(words))*64, uint64(64)-1<<f.laneBits
 	seen := ^uint64(0)
-	step := h.H2
 	for i := f.k; i > 0; i -= 2 {
 		// By half time, most absent keys are known to be absent. Asking each time
 		// would keep the processor from reading ahead.

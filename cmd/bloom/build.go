@@ -142,8 +142,15 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 
 // addAll adds hs and returns how many were new.
 func addAll(f filter, hs []bloom.Hash) (added int) {
-	if b, ok := f.(interface{ AddBatch([]bloom.Hash) int }); ok {
-		return b.AddBatch(hs)
+	if b, ok := f.(interface {
+		AddBatch([]bool, []bloom.Hash) []bool
+	}); ok {
+		for _, isNew := range b.AddBatch(nil, hs) {
+			if isNew {
+				added++
+			}
+		}
+		return added
 	}
 	for _, h := range hs {
 		if f.AddHash(h) {

@@ -240,7 +240,7 @@ func (d *deduper) anew(n uint64) error {
 	if err != nil {
 		return err
 	}
-	f.AddBatch(d.early)
+	f.AddBatch(nil, d.early)
 	d.set, d.batch = f, f
 	return nil
 }

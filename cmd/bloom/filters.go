@@ -20,7 +20,7 @@ import (
 
 // set is what lines are added to and looked up in.
 type set interface {
-	bloom.Adder
+	bloom.Set
 	ContainsHash(bloom.Hash) bool
 }
 
@@ -34,7 +34,7 @@ type filter interface {
 type (
 	batcher interface {
 		ContainsBatch([]bool, []bloom.Hash) []bool
-		AddBatch([]bloom.Hash) int
+		AddBatch([]bool, []bloom.Hash) []bool
 	}
 	estimator interface{ ApproxCount() uint64 }
 	rater     interface{ FPR() float64 }

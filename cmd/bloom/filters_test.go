@@ -22,7 +22,7 @@ import (
 )
 
 // addNumbers adds the lines of numbers.
-func addNumbers(f bloom.Adder, from, to int) {
+func addNumbers(f bloom.Set, from, to int) {
 	for i := from; i < to; i++ {
 		f.AddHash(bloom.SumString(fmt.Sprintf("line %d", i)))
 	}
@@ -66,7 +66,7 @@ func TestSample(t *testing.T) {
 	for _, n := range []int{0, 1, maxSample, maxSample + 1, 300_000, 2_000_000} {
 		var s sample
 		for range n {
-			h := bloom.Hash{H1: rnd.Uint64(), H2: rnd.Uint64()}
+			h := bloom.NewHash(rnd.Uint64(), rnd.Uint64())
 			s.add(h)
 			if n < 1e6 {
 				s.add(h)

@@ -30,7 +30,7 @@ func (a *fresh) add(dst []int, f batcher, hs []bloom.Hash) []int {
 		n := len(dst)
 		dst = where(dst, a.has, false)
 		dst = dst[:n+a.first(dst[n:], chunk)]
-		f.AddBatch(a.hs)
+		f.AddBatch(nil, a.hs)
 		for i := range dst[n:] {
 			dst[n+i] += from
 		}
@@ -46,7 +46,8 @@ func (a *fresh) first(is []int, hs []bloom.Hash) int {
 next:
 	for _, i := range is {
 		h := hs[i]
-		slot := h.H1 % freshSlots
+		h1, _ := h.Words()
+		slot := h1 % freshSlots
 		for a.slot[slot] != 0 {
 			if a.hs[a.slot[slot]-1] == h {
 				continue next

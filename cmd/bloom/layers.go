@@ -59,13 +59,12 @@ func (l *layers) grow() error {
 }
 
 // AddBatch adds hs, of which ContainsBatch said that none was there.
-func (l *layers) AddBatch(hs []bloom.Hash) (added int) {
+func (l *layers) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	if l.held >= l.room {
 		_ = l.grow() // if there can be no further layer, this one goes on, fuller than it should
 	}
-	added = l.list[len(l.list)-1].AddBatch(hs)
 	l.held += uint64(len(hs))
-	return added
+	return l.list[len(l.list)-1].AddBatch(dst, hs)
 }
 
 // ContainsBatch appends to dst whether any layer has each of hs.

@@ -83,7 +83,7 @@ var designs = []design{
 }
 
 func classicHashes(p float64) int {
-	return bloom.OptimalK(sampleKeys, bloom.OptimalM(sampleKeys, p))
+	return bloom.OptimalK(bloom.OptimalM(sampleKeys, p), sampleKeys)
 }
 
 // sampleKeys are as many as it takes for sizes to be in proportion.

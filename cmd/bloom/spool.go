@@ -29,8 +29,9 @@ func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter,
 		for _, h := range b.Hashes {
 			different.add(h)
 			var raw [16]byte
-			binary.LittleEndian.PutUint64(raw[:], h.H1)
-			binary.LittleEndian.PutUint64(raw[8:], h.H2)
+			h1, h2 := h.Words()
+			binary.LittleEndian.PutUint64(raw[:], h1)
+			binary.LittleEndian.PutUint64(raw[8:], h2)
 			_, err = spool.Write(raw[:]) // keeps its first error
 		}
 		progress.add(len(b.Ends), len(b.Ends), 0)
@@ -63,7 +64,7 @@ func addSpooled(ctx context.Context, f filter, file io.Reader) error {
 		n, err := io.ReadFull(file, raw)
 		hs = hs[:0]
 		for i := 0; i+16 <= n; i += 16 {
-			hs = append(hs, bloom.Hash{H1: binary.LittleEndian.Uint64(raw[i:]), H2: binary.LittleEndian.Uint64(raw[i+8:])})
+			hs = append(hs, bloom.NewHash(binary.LittleEndian.Uint64(raw[i:]), binary.LittleEndian.Uint64(raw[i+8:])))
 		}
 		addAll(f, hs)
 		switch {
@@ -109,7 +110,8 @@ func (s *sample) add(h bloom.Hash) {
 // wants mixes the hash: FNV's first bits are not as random as Murmur3's.
 func (s *sample) wants(h bloom.Hash) bool {
 	const golden = 0x9e3779b97f4a7c15
-	return (h.H1^h.H1>>32)*golden>>(64-s.level) == 0
+	h1, _ := h.Words()
+	return (h1^h1>>32)*golden>>(64-s.level) == 0
 }
 
 // count returns the number of different hashes, or, if there were many, an estimate

@@ -22,7 +22,7 @@ func Billion[H any](t *testing.T, sum func(uint64) H, set Stat[H]) {
 	s := set.Make(n, p).(interface {
 		StatSet[H]
 		M() uint64
-		AddBatch([]H) int
+		AddBatch([]bool, []H) []bool
 		ContainsBatch([]bool, []H) []bool
 		ApproxCount() uint64
 	})
@@ -33,7 +33,7 @@ func Billion[H any](t *testing.T, sum func(uint64) H, set Stat[H]) {
 		for j := range hs {
 			hs[j] = sum(i + uint64(j))
 		}
-		s.AddBatch(hs)
+		s.AddBatch(dst[:0], hs)
 	}
 	adding := time.Since(start)
 

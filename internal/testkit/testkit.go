@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/iotest"
+	"unsafe"
 
 	"encoding"
 	"io"
@@ -21,15 +22,25 @@ import (
 )
 
 // Digests returns n random digests, the same ones for the same seed. H is
-// bloom.Hash, which package bloom's own tests could not use if this package
-// imported it.
-func Digests[H ~struct{ H1, H2 uint64 }](seed uint64, n int) []H {
+// bloom.Hash, two words. Package bloom's own tests could not use this package if it
+// imported that type by name.
+func Digests[H comparable](seed uint64, n int) []H {
 	rnd := rand.New(rand.NewPCG(seed, seed))
 	hs := make([]H, n)
 	for i := range hs {
-		hs[i] = H(struct{ H1, H2 uint64 }{rnd.Uint64(), rnd.Uint64()})
+		*(*[2]uint64)(unsafe.Pointer(&hs[i])) = [2]uint64{rnd.Uint64(), rnd.Uint64()}
 	}
 	return hs
+}
+
+// Count returns how many of answers are true.
+func Count(answers []bool) (n int) {
+	for _, yes := range answers {
+		if yes {
+			n++
+		}
+	}
+	return n
 }
 
 // Equal is require.Equal for loops of a million rounds, of which that one would take

@@ -67,12 +67,14 @@ func Sum(key []byte) bloom.Hash {
 	for _, c := range key {
 		h = h*1099511628211 ^ uint64(c)
 	}
-	return bloom.Hash{H1: h}
+	return bloom.NewHash(h, 0)
 }
 
 // AddHash adds a key and reports whether it was new for certain.
 func (f *Filter) AddHash(h bloom.Hash) bool {
-	x, isNew := h.H1%prime, false
+	x, _ := h.Words()
+	isNew := false
+	x %= prime
 	for range f.k {
 		x = x * multiplier % prime
 		word, bit := &f.bits[x%f.m/64], uint64(1)<<(x%f.m%64)
@@ -87,7 +89,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 
 // ContainsHash reports whether a key may have been added.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
-	x := h.H1 % prime
+	x, _ := h.Words()
+	x %= prime
 	for range f.k {
 		x = x * multiplier % prime
 		if f.bits[x%f.m/64]>>(x%f.m%64)&1 == 0 {
