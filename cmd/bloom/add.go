@@ -36,11 +36,11 @@ changes the file, add waits for its end.`,
 			}
 			warnKeys(c.Name(), args[0], f, input.key)
 			cfg.Sum = sum(f)
-			sayHash(f.filter, cfg)
+			sayHash(f.filter, &input.key)
 			if err := addLines(c.Context(), cfg, f.filter, 0); err != nil {
 				return err
 			}
-			return f.SaveFile(args[0])
+			return f.SaveFile(file.path)
 		},
 	}
 	file.add(c.Flags())

@@ -74,9 +74,9 @@ info shows them.`,
 			if err := (trailer.Info{Comment: comment}).Check("bloom"); err != nil {
 				return usageError{err}
 			}
-			f, err := mk(max(uint64(size.n), 1), size.p)
+			f, err := fitting(mk, max(uint64(size.n), 1), size.p)
 			if err != nil {
-				return usageError{err}
+				return usage(err)
 			}
 			release, err := file.hold(c.Context(), out)
 			if err != nil {
@@ -87,19 +87,19 @@ info shows them.`,
 			if size.n > 0 || kind == "growing" {
 				err = addLines(c.Context(), cfg, f, uint64(size.n))
 			} else {
-				f, err = measured(c.Context(), cfg, func(n uint64) (filter, error) { return mk(n, size.p) })
+				f, err = measured(c.Context(), cfg, func(n uint64) (filter, error) { return fitting(mk, n, size.p) })
 			}
 			if err != nil {
 				return err
 			}
 			if f, ok := f.(*guavaFile); ok {
-				f.info.Hash, f.info.Comment = cfg.Key.Hash(), comment
+				f.info.Hash, f.info.Comment = input.key.Hash(), comment
 			}
-			return f.SaveFile(out)
+			return f.SaveFile(file.path)
 		},
 	}
 	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)
-	file.add(c.Flags())
+	file.addForce(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
 	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
@@ -119,13 +119,21 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 		held = e.ApproxCount()
 	}
 	progress := newProgress(cfg, "new", held, room)
+	var isNew []bool
 	err := lines.Start(ctx, cfg).Each(ctx, nil, nil, func(b *lines.Batch) error {
-		added := addAll(f, b.Hashes)
+		isNew = addAll(f, isNew[:0], b.Hashes)
+		added := 0
+		for _, ok := range isNew {
+			if ok {
+				added++
+			}
+		}
 		held += uint64(added)
 		progress.add(len(b.Ends), added, added)
 		return nil
 	})
 	progress.end()
+	warnBad(cfg)
 	if err == nil && ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -140,22 +148,13 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return err
 }
 
-// addAll adds hs and returns how many were new.
-func addAll(f filter, hs []bloom.Hash) (added int) {
-	if b, ok := f.(interface {
-		AddBatch([]bool, []bloom.Hash) []bool
-	}); ok {
-		for _, isNew := range b.AddBatch(nil, hs) {
-			if isNew {
-				added++
-			}
-		}
-		return added
+// addAll adds hs, and appends to dst which of them were new.
+func addAll(f filter, dst []bool, hs []bloom.Hash) []bool {
+	if b, ok := f.(batcher); ok {
+		return b.AddBatch(dst, hs)
 	}
 	for _, h := range hs {
-		if f.AddHash(h) {
-			added++
-		}
+		dst = append(dst, f.AddHash(h))
 	}
-	return added
+	return dst
 }

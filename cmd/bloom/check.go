@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
@@ -38,7 +40,7 @@ The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an er
 				verb = "not found"
 			}
 			progress := newProgress(cfg, verb, 0, 0)
-			cfg.Out = &stdout{progress: progress}
+			cfg.Out = &output{file: os.Stdout, progress: progress}
 			var present []bool
 			var kept []int
 			written := false
@@ -51,6 +53,7 @@ The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an er
 				return nil
 			})
 			progress.end()
+			warnBad(cfg)
 			if err == nil && !written {
 				return errNothing
 			}

@@ -16,7 +16,7 @@ import (
 
 // TestSignals: tail -f has no end but a signal.
 func TestSignals(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		state := filepath.Join(t.TempDir(), "state")
 		cmd := command(t, "dedupe", "-state", state)
 		in, err := cmd.StdinPipe()
@@ -37,6 +37,70 @@ func TestSignals(t *testing.T) {
 		require.Equal(t, 128+int(signal), cmd.ProcessState.ExitCode())
 		require.Equal(t, "unfinished\nc\n", good(t, "a\nunfinished\nb\nc\n", "dedupe", "-state", state))
 	}
+}
+
+// TestIgnoredSignal: a run under nohup outlives the terminal.
+func TestIgnoredSignal(t *testing.T) {
+	cmd := command(t, "dedupe")
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `trap '' HUP; exec "$0" dedupe`, program}
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	for _, line := range []string{"a\n", "b\n"} {
+		_, err = io.WriteString(in, line)
+		require.NoError(t, err)
+		_, err = io.ReadFull(out, make([]byte, 2))
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	}
+	require.NoError(t, in.Close())
+	require.NoError(t, cmd.Wait())
+}
+
+// TestStuck: a run whose output nobody takes ends at SIGTERM all the same, and its state has
+// no line that was not written.
+func TestStuck(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	require.Equal(t, "old\n", good(t, "old\n", "dedupe", "-p", "1e-9", "-state", state))
+	in := numbers(0, 100_000) // more than a pipe holds
+	cmd := command(t, "dedupe", "-state", state)
+	cmd.Stdin = strings.NewReader(in)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.ReadFull(out, make([]byte, 1))
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode())
+	requireError(t, stderr.String(), state+" is as it was last saved")
+	require.True(t, in == good(t, "old\n"+in, "dedupe", "-state", state))
+}
+
+// TestPipeFilter: a filter does not come through a pipe, and the message says so.
+func TestPipeFilter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	_, stderr, status := bloomRun(t, "a\n", "check", path)
+	require.Equal(t, 2, status)
+	requireError(t, stderr, "cannot come through a pipe")
+}
+
+// TestLockMode: whoever made the lock file, others wait.
+func TestLockMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list")
+	old := syscall.Umask(0o077)
+	release, err := (&holder{}).hold(t.Context(), path)
+	syscall.Umask(old)
+	require.NoError(t, err)
+	defer release()
+	info, err := os.Stat(beside(path, "bloom-lock"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o666), info.Mode().Perm())
 }
 
 // TestClosedPipe: head ends dedupe in silence, by SIGPIPE, with no state of lines

@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
@@ -73,17 +76,25 @@ func (f *guavaFile) SaveFile(path string) error { return f.SaveFileInfo(path, f.
 
 // sayHash has f's file tell how all its keys were hashed, if those to come are hashed as
 // the ones before.
-func sayHash(f filter, cfg *lines.Config) {
+func sayHash(f filter, key *lines.Key) {
 	if f, ok := f.(*guavaFile); ok {
-		f.info.Hash = agreed(f.info.Hash, cfg.Key.Hash())
+		f.info.Hash = agreed(f.info.Hash, key.Hash())
 	}
+}
+
+// rateOf returns the rate that f was made for.
+func rateOf(f *growing.Filter) string {
+	before, _, _ := strings.Cut(f.String(), ",")
+	return before
 }
 
 // keyFlags are the flags that make keys, by what a file that build made tells of them.
 var keyFlags = map[string]string{
-	(&lines.Key{}).Hash():               "",
-	(&lines.Key{FoldCase: true}).Hash(): "-fold-case",
-	(&lines.Key{Hex: true}).Hash():      "-hex",
+	(&lines.Key{}).Hash():                             "",
+	(&lines.Key{KeepCR: true}).Hash():                 "-keep-cr",
+	(&lines.Key{FoldCase: true}).Hash():               "-fold-case",
+	(&lines.Key{FoldCase: true, KeepCR: true}).Hash(): "-fold-case and -keep-cr",
+	(&lines.Key{Hex: true}).Hash():                    "-hex",
 }
 
 // warnKeys warns if f, which is the file at path, tells that other flags made its keys than
@@ -161,44 +172,98 @@ type loaded struct {
 
 // load reads a filter of any type, which may be compressed with gzip or zstd.
 func load(path string) (*loaded, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory, not a filter", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file, and a filter is: it cannot come through a pipe", path)
+	case info.Size() == 0:
+		return nil, fmt.Errorf("%s is no filter: it is empty", path)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	head := make([]byte, 8)
-	n, err := io.ReadFull(file, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if err := fits(path, float64(info.Size())); err != nil {
 		return nil, err
 	}
-	head = head[:n]
+	head, err := peek(file)
+	if err != nil {
+		return nil, err
+	}
 	if k, ok := kindOf(head); ok {
 		f, err := k.load(path)
 		return &loaded{f, k, false}, err
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	r, err := lines.Decompress(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	if !lines.Compressed(head) {
 		return nil, fmt.Errorf("%s is no filter: it starts with %q", path, head)
 	}
-	data, err := io.ReadAll(r)
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	r, err := lines.Decompress(file, lines.DefaultWindow)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	k, ok := kindOf(data[:min(len(data), 8)])
+	defer r.Close()
+	if head, err = peek(r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	k, ok := kindOf(head)
 	if !ok {
-		return nil, fmt.Errorf("%s holds no filter: decompressed, it starts with %q", path, data[:min(len(data), 8)])
+		return nil, fmt.Errorf("%s holds no filter: decompressed, it starts with %q", path, head)
+	}
+	data, err := io.ReadAll(io.MultiReader(bytes.NewReader(head), r))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	f, err := k.read(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w (in %s)", err, path)
 	}
 	return &loaded{f, k, true}, nil
+}
+
+// peek reads the first bytes of a file, of which kindOf needs no more.
+func peek(r io.Reader) ([]byte, error) {
+	head := make([]byte, 8)
+	n, err := io.ReadFull(r, head)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return head[:n], err
+}
+
+func empty(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() == 0
+}
+
+// replaceable reports whether nothing but a filter is lost if the file at path is replaced.
+func replaceable(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer file.Close()
+	head, err := peek(file)
+	if err != nil {
+		return false
+	}
+	info, err := file.Stat()
+	if err != nil || info.Size() == 0 {
+		return err == nil
+	}
+	if isGuava(head) { // as files of other programs may begin
+		rest := info.Size() - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
+		return rest >= 0 && rest < 8192 // which has room for any Info
+	}
+	_, ok := kindOf(head)
+	return ok || string(head[:min(len(head), 3)]) == "BLM"
 }
 
 // kindOf tells types apart by their first bytes.
@@ -225,16 +290,6 @@ func sum(f set) func([]byte) bloom.Hash {
 		return dcso.Sum
 	}
 	return nil
-}
-
-// batches returns f, or nil if f must be given one key at a time: a window renews a key
-// that is added again.
-func batches(f filter) batcher {
-	if _, renews := f.(*window.Filter); renews {
-		return nil
-	}
-	b, _ := f.(batcher)
-	return b
 }
 
 // containsAll looks a batch up.

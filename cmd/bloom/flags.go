@@ -60,8 +60,11 @@ func (f *filterFlags) add(flags *pflag.FlagSet, n, p string, rate float64) {
 
 // inputFlags say how to read lines.
 type inputFlags struct {
-	null bool
-	key  lines.Key
+	flags   *pflag.FlagSet
+	null    bool
+	key     lines.Key
+	skipBad bool
+	long    int
 }
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
@@ -70,23 +73,36 @@ func (f *inputFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key.Separator, "sep", "", "the byte between fields; else a tab if the first line has one, and a comma if not")
 	flags.BoolVar(&f.key.FoldCase, "fold-case", false, "do not tell capital letters from small ones")
 	flags.BoolVar(&f.key.Hex, "hex", false, "compare the bytes that lines give in hexadecimal, as lists of hashes do")
+	flags.BoolVar(&f.key.KeepCR, "keep-cr", false, "compare the carriage return at a line's end, too, which lines from Windows have")
+	flags.BoolVar(&f.skipBad, "skip-bad", false, "leave out lines that lack the field or are not hexadecimal, and count them")
+	flags.IntVar(&f.long, "long", 27, "unpack zstd that needs 2^`N` bytes of memory, as zstd --long=N does")
+	f.flags = flags
 }
 
 // config returns what to read.
 func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	switch {
-	case f.key.Field < 0:
+	case f.key.Field < 0 || f.key.Field == 0 && f.flags.Changed("field"):
 		return nil, usageError{fmt.Errorf("-f %d: fields are counted from 1", f.key.Field)}
+	case f.long < 10 || f.long > 31:
+		return nil, usageError{fmt.Errorf("-long %d is outside [10, 31]", f.long)}
 	case len(f.key.Separator) > 1:
 		return nil, usageError{fmt.Errorf("-sep %q is not one byte", f.key.Separator)}
 	case f.key.Separator != "" && f.key.Field == 0:
 		return nil, usageError{fmt.Errorf("-sep needs -f")}
 	}
-	cfg := &lines.Config{Names: names, Delim: '\n', Key: f.key}
+	cfg := &lines.Config{Names: names, Delim: '\n', Key: f.key, SkipBad: f.skipBad, Window: 1 << f.long}
 	if f.null {
 		cfg.Delim = 0
 	}
 	return cfg, nil
+}
+
+// warnBad says how many lines were left out.
+func warnBad(cfg *lines.Config) {
+	if cfg.Bad > 0 {
+		fmt.Fprintf(os.Stderr, "bloom: warning: %d lines were left out (-skip-bad), the first of them here: %v\n", cfg.Bad, cfg.FirstBad)
+	}
 }
 
 // need is a rule for the number of arguments.

@@ -53,12 +53,12 @@ With -p, D is the largest that leaves the rate at P or below.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			return small.SaveFile(out)
+			return small.SaveFile(file.path)
 		},
 	}
 	c.Flags().IntVarP(&d, "divisor", "d", 0, "how many times smaller")
 	c.Flags().Float64VarP(&p, "rate", "p", 0, "largest rate of other lines that are reported")
-	file.add(c.Flags())
+	file.addForce(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
 	return c
 }

@@ -16,23 +16,52 @@ import (
 )
 
 // A holder keeps a file for one writer at a time.
-type holder struct{ wait time.Duration }
+type holder struct {
+	wait  time.Duration
+	makes bool   // the file, whatever is in it
+	force bool   // to make it even if it is no filter
+	path  string // of the file that is held: what a symbolic link leads to
+}
 
 func (h *holder) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&h.wait, "wait", time.Minute, "how long to wait for another bloom that changes the file")
 }
 
+// addForce is add for commands that may make the file anew.
+func (h *holder) addForce(flags *pflag.FlagSet) {
+	h.add(flags)
+	h.makes = true
+	flags.BoolVar(&h.force, "force", false, "replace a FILE that is no filter")
+}
+
 // hold makes this process the only bloom that changes the file at path, until it calls
 // release. It waits for another one, and says so. It returns an error if the other one
-// takes too long, or if no file can be saved at path.
+// takes too long, if no file can be saved at path, or if something else than a filter would
+// be lost. The file that it holds, and that is to be saved, is at h.path.
 //
 // The file itself cannot be locked, because each save replaces it. So an empty file
 // beside it is. The system unlocks that file when a process ends in any way. One that
 // was killed leaves the file behind, for the next one to take and remove.
 func (h *holder) hold(ctx context.Context, path string) (release func(), err error) {
+	if path, err = target(path); err != nil {
+		return nil, err
+	}
+	h.path = path
 	if err := writable(path); err != nil {
 		return nil, err
 	}
+	release, err = h.lock(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if h.makes && !h.force && !replaceable(path) {
+		release()
+		return nil, fmt.Errorf("%s is no filter, and is left as it is; -force replaces it", path)
+	}
+	return release, nil
+}
+
+func (h *holder) lock(ctx context.Context, path string) (release func(), err error) {
 	beside := beside(path, "bloom-lock")
 	lock := flock.New(beside, flock.SetPermissions(0o666))
 	told := time.AfterFunc(time.Second, func() {
@@ -45,14 +74,20 @@ func (h *holder) hold(ctx context.Context, path string) (release func(), err err
 		case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
 			os.Remove(beside)
 			return func() {}, nil // some network file systems have no locks
-		case err != nil && runtime.GOOS != "windows": // where a file that is being removed cannot be opened
+		case err != nil && runtime.GOOS == "windows": // where a file that is being removed cannot be opened
+		case errors.Is(err, fs.ErrPermission) && exists(beside): // another user's, who may be about to permit it
+		case err != nil:
 			return nil, err
 		case ok && isAt(lock, beside):
+			os.Chmod(beside, 0o666) // whatever the umask: other users of the directory wait, too
 			return func() { unlock(lock, beside) }, nil
 		case ok: // it has been removed since it was opened
 			lock.Unlock()
 		}
 		if time.Since(start) >= h.wait {
+			if err != nil {
+				return nil, err
+			}
 			return nil, fmt.Errorf("%s is in use: another bloom changes it, and has not ended in %v (-wait)", path, h.wait)
 		}
 		select {
@@ -83,6 +118,30 @@ func unlock(lock *flock.Flock, path string) {
 	}
 	os.Remove(path)
 	lock.Unlock()
+}
+
+// target returns the path of what is to be replaced when path is saved: where a symbolic
+// link leads, path else. So all who name one file save and lock the same one.
+func target(path string) (string, error) {
+	for range 40 {
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // no link
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			return "", err
+		}
+		if path = to; !filepath.IsAbs(to) {
+			path = filepath.Join(dir, to)
+		}
+	}
+	return "", fmt.Errorf("%s: too many symbolic links", path)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // beside returns the path of a hidden file in the same directory.

@@ -17,6 +17,12 @@ func TestKeys(t *testing.T) {
 	for _, test := range []struct{ flags, in, out string }{
 		{"-0", "a\x00b\nc\x00a\x00d", "a\x00b\nc\x00d\x00"},
 		{"-f 2", "1\ta\tx\n2\tb\tx\n3\ta\ty\n", "1\ta\tx\n2\tb\tx\n"},
+		{"", "a\r\na\n\r\n\na\r\r\n", "a\r\n\r\na\r\r\n"},
+		{"-keep-cr", "a\r\na\n\r\n\na\r\n", "a\r\na\n\r\n\n"},
+		{"-0", "a\r\x00a\x00a\r\x00", "a\r\x00a\x00"},
+		{"-fold-case", "A\r\na\n", "A\r\n"},
+		{"-fold-case -keep-cr", "A\r\na\na\r\n", "A\r\na\n"},
+		{"-f 2 -keep-cr", "1,a\r\n2,a\n3,a\r\n", "1,a\r\n2,a\n"},
 		{"-f 2", "1,a\r\n2,\"a\"\n3,\"b,c\"\n4,\"b,c\",x\n5,\"q\"\"q\"\n6,\"q\"\"q\"\n7,\n8,\"\"\n", "1,a\r\n3,\"b,c\"\n5,\"q\"\"q\"\n7,\n"},
 		{"-f 1", "a,b\tx\na\ty\na,b\tz\n", "a,b\tx\na\ty\n"}, // tabs, as the first line has one
 		{"-f 2 -sep ;", "a;1\nb;1\nc;2\n", "a;1\nc;2\n"},
@@ -40,9 +46,13 @@ func TestKeys(t *testing.T) {
 		assert.Equal(t, test.out, stdout, test.flags)
 		requireError(t, stderr, test.says)
 	}
+	_, stderr, status := bloomRun(t, "a\n", "dedupe", "-f", "0")
+	require.Equal(t, 2, status)
+	requireError(t, stderr, "-f 0: fields are counted from 1")
+
 	// The line's number is that in its file, however large.
 	long := strings.Repeat("00\n", 300_000)
-	_, stderr, _ := bloomRun(t, long+"0\n", "dedupe", "-hex", write(t, filepath.Join(t.TempDir(), "x"), long), "-")
+	_, stderr, _ = bloomRun(t, long+"0\n", "dedupe", "-hex", write(t, filepath.Join(t.TempDir(), "x"), long), "-")
 	requireError(t, stderr, "standard input: line 300001:")
 }
 
@@ -82,4 +92,91 @@ func TestCompressed(t *testing.T) {
 	for _, in := range []string{"\x28", "\x28\xb5\x2f", "\x1f", "\x28\xb5\x2f\n"} {
 		require.Equal(t, strings.TrimSuffix(in, "\n")+"\n", good(t, in, "dedupe"))
 	}
+}
+
+// TestLineEnds: a list from Windows is the list.
+func TestLineEnds(t *testing.T) {
+	dir := t.TempDir()
+	list := filepath.Join(dir, "list")
+	const dos, unix = "apple\r\nbanana\r\n", "apple\nbanana\n"
+	for _, made := range []string{dos, unix, strings.TrimSuffix(dos, "\r\n"), "\xef\xbb\xbf" + dos} {
+		good(t, made, "build", "-n", "100", "-p", "1e-9", "-o", list)
+		for _, asked := range []string{dos, unix} {
+			require.Equal(t, asked, good(t, asked, "check", list))
+			require.Empty(t, good(t, asked, "dedupe", "-state", list))
+		}
+		good(t, "x\r\n", "add", list)
+		require.Equal(t, "x\n", good(t, "x\ny\n", "check", list))
+	}
+	// A filter of lines with their carriage returns, such as a program makes, is asked for those.
+	good(t, dos, "build", "-keep-cr", "-n", "100", "-p", "1e-9", "-o", list)
+	require.Equal(t, dos, good(t, dos+unix, "check", "-keep-cr", list))
+	stdout, stderr, _ := bloomRun(t, dos, "check", list)
+	require.Empty(t, stdout)
+	requireError(t, stderr, "was made with -keep-cr, and check runs without it")
+}
+
+// TestForeign: what no one can compare line by line is refused by its first bytes.
+func TestForeign(t *testing.T) {
+	gz := func(data string) string {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		w.Write([]byte(data))
+		w.Close()
+		return b.String()
+	}
+	for data, says := range map[string]string{
+		"\xfd7zXZ\x00\x00\x04":                  "xz -dc",
+		"BZh91AY&SY\x10":                        "bzip2 -dc",
+		"PK\x03\x04\x14\x00":                    "unzip -p",
+		"7z\xbc\xaf\x27\x1c\x00":                "7z x -so",
+		"\xff\xfea\x00\n\x00":                   "UTF-16",
+		"\xfe\xff\x00a\x00\n":                   "UTF-16",
+		gz("\xff\xfea\x00\n\x00"):               "UTF-16",
+		gz(gz("a\n")):                           "compressed twice",
+		"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00a": "-long", // whose window has 2 GiB
+	} {
+		for _, file := range []string{"-", write(t, filepath.Join(t.TempDir(), "f"), data)} {
+			stdout, stderr, status := bloomRun(t, data, "dedupe", file)
+			assert.Equal(t, 1, status, "%q", data)
+			assert.Empty(t, stdout)
+			requireError(t, stderr, says)
+		}
+	}
+	for in, out := range map[string]string{"\xef\xbb\xbfa\na\n": "a\n", "\xef\xbba\n": "\xef\xbba\n", "\xff\n": "\xff\n", "BZh\n": "BZh\n", "P": "P\n"} {
+		require.Equal(t, out, good(t, in, "dedupe"))
+	}
+	require.Equal(t, "a\n", good(t, gz("\xef\xbb\xbfa\na\n"), "dedupe"))
+
+	// Arguments in the wrong order: the list is not unpacked to know that it is none.
+	words := write(t, filepath.Join(t.TempDir(), "words.gz"), gz(strings.Repeat("a", 1<<20))[:500])
+	_, stderr, status := bloomRun(t, "", "check", words)
+	require.Equal(t, 2, status)
+	requireError(t, stderr, "holds no filter")
+}
+
+// TestSkipBad: lines without a key are left out, and counted.
+func TestSkipBad(t *testing.T) {
+	var in, want strings.Builder
+	for i := range 200_000 {
+		if i%7 == 3 || i > 199_000 {
+			fmt.Fprintf(&in, "no field %d\n", i)
+			continue
+		}
+		fmt.Fprintf(&in, "x,%d\n", i)
+		fmt.Fprintf(&want, "x,%d\n", i)
+	}
+	bad := strings.Count(in.String(), "no field")
+	list := write(t, filepath.Join(t.TempDir(), "list"), in.String())
+	for _, args := range []string{"dedupe -p 1e-9", "check F"} {
+		filter := filepath.Join(t.TempDir(), "filter")
+		_, stderr, status := bloomRun(t, "", "build", "-skip-bad", "-f", "2", "-o", filter, list)
+		require.Zero(t, status)
+		requireError(t, stderr, fmt.Sprintf("%d lines were left out", bad))
+		stdout, stderr, status := bloomRun(t, "", append(strings.Fields(strings.ReplaceAll(args, "F", filter)), "-skip-bad", "-f", "2", list)...)
+		require.Zero(t, status)
+		require.True(t, want.String() == stdout, args)
+		requireError(t, stderr, fmt.Sprintf("%d lines were left out (-skip-bad), the first of them here: %s: line 4: it has only 1 of 2 fields", bad, list))
+	}
+	require.Equal(t, "ff\n", func() string { out, _, _ := bloomRun(t, "x\nff\nxx\nff\ny", "dedupe", "-hex", "-skip-bad"); return out }())
 }

@@ -18,8 +18,13 @@ type layers struct {
 	room uint64        // of the newest, in lines
 	held uint64        // by the newest
 	list []*blocked.Filter
-	has  []bool
+
+	has   []bool
+	is    []int        // numbers of digests that no layer before has
+	fresh []bloom.Hash // these
 }
+
+func (l *layers) filter() filter { return nil }
 
 // A layer has room for at least leastRoom lines: what a core's cache holds. Where the
 // number of lines is known, the first layer has room for half of them, and the second for
@@ -58,27 +63,60 @@ func (l *layers) grow() error {
 	return nil
 }
 
-// AddBatch adds hs, of which ContainsBatch said that none was there.
-func (l *layers) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	if l.held >= l.room {
-		_ = l.grow() // if there can be no further layer, this one goes on, fuller than it should
-	}
-	l.held += uint64(len(hs))
-	return l.list[len(l.list)-1].AddBatch(dst, hs)
-}
+// chunk is how many digests are added at a time: few beside the room of a layer.
+const chunk = 4096
 
-// ContainsBatch appends to dst whether any layer has each of hs.
-func (l *layers) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	if len(l.list) == 0 {
-		return append(dst, make([]bool, len(hs))...)
-	}
-	n := len(dst)
-	dst = l.list[0].ContainsBatch(dst, hs)
-	for _, f := range l.list[1:] {
-		l.has = f.ContainsBatch(l.has[:0], hs)
-		for i, ok := range l.has {
-			dst[n+i] = dst[n+i] || ok
+func (l *layers) add(dst []int, hs []bloom.Hash) []int {
+	for from := 0; from < len(hs); from += chunk {
+		n := len(dst)
+		dst = l.addChunk(dst, hs[from:min(len(hs), from+chunk)])
+		for i := range dst[n:] {
+			dst[n+i] += from
 		}
 	}
 	return dst
+}
+
+func (l *layers) addChunk(dst []int, hs []bloom.Hash) []int {
+	if l.held >= l.room {
+		_ = l.grow() // if there can be no further layer, this one goes on, fuller than it should
+	}
+	n := len(dst)
+	newest := l.list[len(l.list)-1]
+	if len(l.list) == 1 {
+		l.has = newest.AddBatch(l.has[:0], hs)
+		dst = where(dst, l.has, true)
+	} else {
+		dst = l.addToNewest(dst, newest, hs)
+	}
+	l.held += uint64(len(dst) - n)
+	return dst
+}
+
+// addToNewest adds what no layer before the newest has.
+func (l *layers) addToNewest(dst []int, newest *blocked.Filter, hs []bloom.Hash) []int {
+	l.is = l.is[:0]
+	for i := range hs {
+		l.is = append(l.is, i)
+	}
+	l.fresh = append(l.fresh[:0], hs...)
+	for _, f := range l.list[:len(l.list)-1] {
+		l.has = f.ContainsBatch(l.has[:0], l.fresh)
+		l.leave(false)
+	}
+	l.has = newest.AddBatch(l.has[:0], l.fresh)
+	l.leave(true)
+	return append(dst, l.is...)
+}
+
+// leave leaves those of is and fresh of which has says value.
+func (l *layers) leave(value bool) {
+	n := 0
+	for i, has := range l.has {
+		l.is[n], l.fresh[n] = l.is[i], l.fresh[i]
+		if has == value {
+			n++
+		}
+	}
+	l.is, l.fresh = l.is[:n], l.fresh[:n]
 }

@@ -25,8 +25,8 @@ Options may have one dash or two. Numbers of lines may be written 1000000, 1e6 o
 
 The exit status is 0 after success, 1 after an error, and 2 if the command line is
 wrong. That of check is grep's: 0 if it wrote a line, 1 if it wrote none, 2 after any
-error. After Ctrl-C it is 130, after SIGTERM 143. No command leaves a file half
-written, however it ends.`
+error. After Ctrl-C it is 130, after SIGTERM 143, after SIGHUP 129, after SIGQUIT 131. No
+command leaves a file half written, however it ends.`
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -98,7 +98,11 @@ func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var caught atomic.Int32
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) { // as nohup has it
+			signal.Notify(signals, s)
+		}
+	}
 	go func() {
 		s := <-signals
 		signal.Stop(signals) // the next one ends the process
@@ -161,17 +165,4 @@ func longFlags(root *cobra.Command, args []string) []string {
 		out = append(out, arg)
 	}
 	return out
-}
-
-// stdout is where lines go, and where the progress makes room for them.
-type stdout struct {
-	progress *progress
-	failed   bool
-}
-
-func (s *stdout) Write(p []byte) (int, error) {
-	s.progress.hide()
-	n, err := os.Stdout.Write(p)
-	s.failed = s.failed || err != nil
-	return n, err
 }

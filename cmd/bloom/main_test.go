@@ -213,8 +213,3 @@ func TestHelp(t *testing.T) {
 	suggested, _, _ := bloomRun(t, "", "__complete", "che")
 	require.Contains(t, suggested, "check\t")
 }
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}

@@ -46,10 +46,10 @@ and size: made with the same -type, -n and -p. The output may be one of them.`,
 					return errInterrupted
 				}
 			}
-			return union.SaveFile(out)
+			return union.SaveFile(file.path)
 		},
 	}
-	file.add(c.Flags())
+	file.addForce(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
 	return c
 }

@@ -38,6 +38,7 @@ func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter,
 		return err
 	})
 	progress.end()
+	warnBad(cfg)
 	if err == nil && ctx.Err() != nil {
 		err = errInterrupted
 	}
@@ -66,7 +67,7 @@ func addSpooled(ctx context.Context, f filter, file io.Reader) error {
 		for i := 0; i+16 <= n; i += 16 {
 			hs = append(hs, bloom.NewHash(binary.LittleEndian.Uint64(raw[i:]), binary.LittleEndian.Uint64(raw[i+8:])))
 		}
-		addAll(f, hs)
+		addAll(f, nil, hs)
 		switch {
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
 			return nil

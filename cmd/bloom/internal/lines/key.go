@@ -9,27 +9,33 @@ import (
 	"unicode/utf8"
 )
 
-// A Key says what of a line is its key. The zero Key is the line as it is.
+// A Key says what of a line is its key. The zero Key is the line without the carriage
+// return that lines from Windows end with.
 type Key struct {
 	Field     int    // one of the line's fields, from 1 on; 0 is the line
 	Separator string // of fields: one byte, or "" for a tab if the input's first line has one, else a comma
 	FoldCase  bool   // capital and small letters are the same
 	Hex       bool   // the key is the bytes of which the line has the hexadecimal digits
+	KeepCR    bool   // a carriage return at the line's end is part of it
 }
 
-// whole reports whether keys are lines as they are.
+// whole reports whether keys are lines, but for a carriage return at the end.
 func (k *Key) whole() bool { return k.Field == 0 && !k.FoldCase && !k.Hex }
 
 // Hash says how keys become digests, as bloom.Info does. Which field of a line was the
 // key does not matter to who looks one up.
 func (k *Key) Hash() string {
-	switch {
-	case k.Hex:
+	if k.Hex { // where space at the end never counts
 		return "Sum of the bytes given in hexadecimal"
-	case k.FoldCase:
-		return "SumString, in small letters"
 	}
-	return "SumString"
+	hash := "SumString"
+	if k.FoldCase {
+		hash += ", in small letters"
+	}
+	if k.KeepCR {
+		hash += ", with carriage returns"
+	}
+	return hash
 }
 
 // separator returns the byte between fields of an input with that first line.
@@ -45,6 +51,9 @@ func (k *Key) separator(first []byte) byte {
 
 // Of returns the key of line, whose fields sep separates. It appends to scratch what is not in line as it is.
 func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte, err error) {
+	if !k.KeepCR {
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+	}
 	key = line
 	if k.Field > 0 {
 		if key, scratch, err = field(line, k.Field, sep, scratch); err != nil {
@@ -95,7 +104,6 @@ var errQuote = errors.New(`a field's closing " is missing`)
 // field returns field n of line. Where commas separate, a field may stand in quotes
 // as in CSV.
 func field(line []byte, n int, sep byte, scratch []byte) (value, newScratch []byte, err error) {
-	line = bytes.TrimSuffix(line, []byte{'\r'})
 	for i := 1; ; i++ {
 		var rest []byte
 		more := false

@@ -9,6 +9,7 @@ package lines
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -26,8 +27,15 @@ type Config struct {
 	Delim byte                    // ends each line
 	Key   Key                     // what of a line is hashed
 	Sum   func([]byte) bloom.Hash // nil means bloom.Sum
-	Read  atomic.Int64            // bytes of files read so far
 	Out   io.Writer               // gets what Batch.Keep keeps; nil if nothing is kept
+
+	Window  uint64                // of zstd, at most, in bytes; 0 means DefaultWindow
+	SkipBad bool                  // lines without a key are left out, and are no error
+	Take    func(bloom.Hash) bool // whether a line is wanted; nil means all are
+
+	Read     atomic.Int64 // bytes of files read so far
+	Bad      int          // lines left out so far by SkipBad
+	FirstBad error        // the first of them
 }
 
 // Batch is some lines of one file.
@@ -35,21 +43,35 @@ type Batch struct {
 	Data   []byte // the lines, each with its delimiter, one after the other
 	Ends   []int  // where in Data each line ends, behind its delimiter
 	Hashes []bloom.Hash
+	taken  []int // the numbers of the lines of Hashes, where Config.Take chose
 
-	kept  []byte // to write
-	key   *Key
-	name  string
-	first bool // of its file
-	sep   byte
-	err   error // of the line behind the last one, or of reading
-	bad   bool  // err is a line's
-	ready chan struct{}
+	kept    []byte // to write
+	cfg     *Config
+	name    string
+	first   bool // of its file
+	sep     byte
+	at      int   // where in the data as it was read the next line begins
+	skipped int   // lines without a key
+	skip    error // of the first of them
+	skipAt  int   // the number of lines before it
+	err     error // of the line behind the last one, or of reading
+	bad     bool  // err is a line's
+	ready   chan struct{}
 }
 
-// Key returns what of line i was hashed, for as long as b is valid.
+// Key returns what was hashed for Hashes[i], for as long as b is valid.
 func (b *Batch) Key(i int) []byte {
-	key, _, _ := b.key.Of(b.Data[b.start(i):b.Ends[i]-1], b.sep, nil) // which was no error before
+	i = b.line(i)
+	key, _, _ := b.cfg.Key.Of(b.Data[b.start(i):b.Ends[i]-1], b.sep, nil) // which was no error before
 	return key
+}
+
+// line returns the number of the line of Hashes[i].
+func (b *Batch) line(i int) int {
+	if b.cfg.Take == nil {
+		return i
+	}
+	return b.taken[i]
 }
 
 // pieceSize is how much is read at a time, if there is as much: what a core's cache
@@ -65,6 +87,7 @@ type Reader struct {
 
 	out      chan *Batch   // to write, in order; nil asks for an answer at flushed
 	flushed  chan struct{} // yields once all before are written
+	wrote    atomic.Int64  // bytes
 	failed   chan struct{} // closed once writeErr is set
 	writeErr error         // to read when failed, flushed or written has said so
 	written  chan struct{} // closed once out is, and all is written
@@ -73,12 +96,18 @@ type Reader struct {
 // Start starts reading. Once ctx is done, nothing more is read from the files, and
 // what was read is still delivered.
 func Start(ctx context.Context, cfg *Config) *Reader {
+	if cfg.Delim != '\n' {
+		cfg.Key.KeepCR = true
+	}
+	if cfg.Window == 0 {
+		cfg.Window = DefaultWindow
+	}
 	workers := max(1, min(runtime.GOMAXPROCS(0)-1, 8))
 	n := 2*workers + 2
 	r := &Reader{cfg: cfg, queue: make(chan *Batch, n), work: make(chan *Batch, n), free: make(chan *Batch, n),
-		out: make(chan *Batch, n), flushed: make(chan struct{}), failed: make(chan struct{}), written: make(chan struct{})}
+		out: make(chan *Batch, n+1), flushed: make(chan struct{}, 1), failed: make(chan struct{}), written: make(chan struct{})}
 	for range n {
-		r.free <- &Batch{key: &cfg.Key, ready: make(chan struct{}, 1)}
+		r.free <- &Batch{cfg: cfg, ready: make(chan struct{}, 1)}
 	}
 	for range workers {
 		go func() {
@@ -112,7 +141,7 @@ func (r *Reader) file(ctx context.Context, name string) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	in, err := Open(name, &r.cfg.Read)
+	in, err := open(name, r.cfg.Window, &r.cfg.Read)
 	if err != nil {
 		b := <-r.free
 		b.Data, b.err, b.bad = b.Data[:0], named(name, err), false
@@ -186,15 +215,16 @@ const hashChunk = 256
 // hash finds b's lines and hashes their keys. It uses keys, which has room for
 // hashChunk of them, and scratch, which it returns.
 func (r *Reader) hash(b *Batch, keys [][]byte, scratch []byte) []byte {
-	b.Ends, b.Hashes = b.Ends[:0], b.Hashes[:0]
+	b.Ends, b.Hashes, b.taken = b.Ends[:0], b.Hashes[:0], b.taken[:0]
+	b.at, b.skipped = 0, 0
 	cut := cutLines
-	if !b.key.whole() {
-		cut = func(b *Batch, keys [][]byte, delim byte) [][]byte {
-			keys, scratch = cutKeys(b, keys, delim, scratch[:0])
+	if !b.cfg.Key.whole() {
+		cut = func(b *Batch, keys [][]byte) [][]byte {
+			keys, scratch = cutKeys(b, keys, scratch[:0])
 			return keys
 		}
 	}
-	for keys = cut(b, keys, r.cfg.Delim); len(keys) > 0; keys = cut(b, keys[:0], r.cfg.Delim) {
+	for keys = cut(b, keys); len(keys) > 0; keys = cut(b, keys[:0]) {
 		if r.cfg.Sum == nil {
 			b.Hashes = bloom.SumBatch(b.Hashes, keys)
 			continue
@@ -203,40 +233,79 @@ func (r *Reader) hash(b *Batch, keys [][]byte, scratch []byte) []byte {
 			b.Hashes = append(b.Hashes, r.cfg.Sum(key))
 		}
 	}
+	if r.cfg.Take != nil {
+		b.take(r.cfg.Take)
+	}
 	return scratch
+}
+
+// take leaves only those digests that are wanted.
+func (b *Batch) take(wanted func(bloom.Hash) bool) {
+	b.taken = slices.Grow(b.taken, len(b.Hashes))
+	n := 0
+	for i, h := range b.Hashes {
+		if wanted(h) {
+			b.Hashes[n] = h
+			b.taken = append(b.taken, i)
+			n++
+		}
+	}
+	b.Hashes = b.Hashes[:n]
 }
 
 // cutLines appends the next lines of b to keys, for as many as there is room, and where
 // they end to b.Ends.
-func cutLines(b *Batch, keys [][]byte, delim byte) [][]byte {
-	data, ends, at := b.Data, b.Ends, b.start(len(b.Ends))
+func cutLines(b *Batch, keys [][]byte) [][]byte {
+	data, ends, at, delim, dropCR := b.Data, b.Ends, b.at, b.cfg.Delim, !b.cfg.Key.KeepCR
 	for at < len(data) && len(keys) < cap(keys) {
 		end := at + bytes.IndexByte(data[at:], delim)
-		keys = append(keys, data[at:end])
+		key := data[at:end]
+		if dropCR && len(key) > 0 && key[len(key)-1] == '\r' {
+			key = key[:len(key)-1]
+		}
+		keys = append(keys, key)
 		at = end + 1
 		ends = append(ends, at)
 	}
-	b.Ends = ends
+	b.Ends, b.at = ends, at
 	return keys
 }
 
 // cutKeys is cutLines for keys that are not whole lines. It appends to scratch what does
-// not lie in a line as it is.
-func cutKeys(b *Batch, keys [][]byte, delim byte, scratch []byte) ([][]byte, []byte) {
-	for at := b.start(len(b.Ends)); at < len(b.Data) && len(keys) < cap(keys); {
-		end := at + bytes.IndexByte(b.Data[at:], delim)
+// not lie in a line as it is. Lines move to the place of those that were left out.
+func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
+	to := b.start(len(b.Ends))
+	for b.at < len(b.Data) && len(keys) < cap(keys) {
+		end := b.at + bytes.IndexByte(b.Data[b.at:], b.cfg.Delim) + 1
+		if to < b.at {
+			copy(b.Data[to:], b.Data[b.at:end])
+		}
+		next := to + end - b.at
+		b.at = end
 		var key []byte
 		var err error
-		if key, scratch, err = b.key.Of(b.Data[at:end], b.sep, scratch); err != nil {
-			b.err, b.bad, b.Data = err, true, b.Data[:at]
+		if key, scratch, err = b.cfg.Key.Of(b.Data[to:next-1], b.sep, scratch); err == nil {
+			keys = append(keys, key)
+			b.Ends = append(b.Ends, next)
+			to = next
+			continue
+		}
+		if !b.cfg.SkipBad {
+			b.err, b.bad, b.at = err, true, len(b.Data)
 			break
 		}
-		keys = append(keys, key)
-		at = end + 1
-		b.Ends = append(b.Ends, at)
+		if b.skipped++; b.skipped == 1 {
+			b.skip, b.skipAt = err, len(b.Ends)
+		}
+	}
+	if b.at == len(b.Data) && len(keys) == 0 {
+		b.Data = b.Data[:to] // all keys were cut
 	}
 	return keys, scratch
 }
+
+// writeSize is how much is written at a time, so that a slow reader is seen to read.
+const writeSize = 64 << 10
 
 // write writes what is kept. After an error it writes nothing more.
 func (r *Reader) write() {
@@ -246,10 +315,13 @@ func (r *Reader) write() {
 			r.flushed <- struct{}{}
 			continue
 		}
-		if r.writeErr == nil && len(b.kept) > 0 {
-			if _, r.writeErr = r.cfg.Out.Write(b.kept); r.writeErr != nil {
+		for left := b.kept; r.writeErr == nil && len(left) > 0; {
+			n := min(len(left), writeSize)
+			if _, r.writeErr = r.cfg.Out.Write(left[:n]); r.writeErr != nil {
 				close(r.failed)
 			}
+			left = left[n:]
+			r.wrote.Add(int64(n))
 		}
 		r.free <- b
 	}
@@ -258,15 +330,44 @@ func (r *Reader) write() {
 // Each calls use with every batch, in order, and tick when it fires, never both at
 // once, and tick only when all that use kept is written. After ctx's end it still
 // delivers what was read, without waiting for more. It returns, once what was kept is
-// written, the first error, of reading, writing or a function.
+// written, the first error, of reading, writing or a function. If ctx has ended and nobody
+// takes the output for Patience, it returns ErrStuck, while a write is still under way.
 func (r *Reader) Each(ctx context.Context, tick <-chan time.Time, onTick func() error, use func(*Batch) error) error {
 	err := r.each(ctx, tick, onTick, use)
 	close(r.out)
-	<-r.written
+	if !r.finish(ctx) {
+		return ErrStuck
+	}
 	if r.writeErr != nil {
 		return r.writeErr
 	}
 	return err
+}
+
+// ErrStuck is that of a run that was to end while nobody took its output.
+var ErrStuck = errors.New("nobody takes the output")
+
+// Patience is how long the output may take nothing once a run is to end.
+var Patience = 2 * time.Second
+
+// finish waits until all is written, and reports whether it is.
+func (r *Reader) finish(ctx context.Context) bool {
+	select {
+	case <-r.written:
+		return true
+	case <-ctx.Done():
+	}
+	for {
+		before := r.wrote.Load()
+		select {
+		case <-r.written:
+			return true
+		case <-time.After(Patience):
+		}
+		if r.wrote.Load() == before {
+			return false
+		}
+	}
 }
 
 func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() error, use func(*Batch) error) error {
@@ -276,11 +377,17 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 		if b.first {
 			line = 0
 		}
+		if b.skipped > 0 {
+			if r.cfg.Bad == 0 {
+				r.cfg.FirstBad = fmt.Errorf("%s: line %d: %w", shown(b.name), line+b.skipAt+1, b.skip)
+			}
+			r.cfg.Bad += b.skipped
+		}
 		b.kept = nil
 		if err := use(b); err != nil {
 			return err
 		}
-		line += len(b.Ends)
+		line += len(b.Ends) + b.skipped
 		err := b.err
 		if b.bad {
 			err = fmt.Errorf("%s: line %d: %w", shown(b.name), line+1, err)
@@ -301,7 +408,12 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 			return r.writeErr
 		case <-tick:
 			r.out <- nil
-			if <-r.flushed; r.writeErr != nil {
+			select {
+			case <-r.flushed:
+			case <-ctx.Done(): // and somebody may take no output
+				return r.rest(one)
+			}
+			if r.writeErr != nil {
 				return r.writeErr
 			}
 			if err := onTick(); err != nil {
@@ -330,10 +442,13 @@ func (r *Reader) rest(one func(*Batch) error) error {
 	}
 }
 
-// Keep has the lines with these numbers, which ascend, written to Config.Out. It moves
-// them to the start of b's data, neighbours at once. Those that stay where they are are not
-// copied.
+// Keep has the lines of these digests, whose numbers ascend, written to Config.Out. It
+// moves them to the start of b's data, neighbours at once. Those that stay where they are are
+// not copied. It overwrites lines.
 func (b *Batch) Keep(lines []int) {
+	for n, i := range lines {
+		lines[n] = b.line(i)
+	}
 	to := 0
 	for len(lines) > 0 {
 		n := 1

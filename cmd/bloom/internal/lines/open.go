@@ -2,26 +2,42 @@ package lines
 
 import (
 	"bufio"
-	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
-var (
-	gzipMagic = []byte{0x1f, 0x8b}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-)
-
 // Stdin is the name of standard input among the names of files.
 const Stdin = "-"
 
-// Open opens a file, or standard input, and decompresses it if it begins like gzip or
+// begins are the first bytes that say what a file is. What no one can compare line by line
+// is refused, with the reason.
+var begins = []struct{ magic, name, refused string }{
+	{"\x1f\x8b", "gzip", ""},
+	{"\x28\xb5\x2f\xfd", "zstd", ""},
+	{"\xef\xbb\xbf", "UTF-8", ""},
+	{"\xfd7zXZ\x00", "xz", "it is compressed with xz, which bloom does not read: unpack it, as with xz -dc"},
+	{"BZh91AY&SY", "bzip2", "it is compressed with bzip2, which bloom does not read: unpack it, as with bzip2 -dc"},
+	{"PK\x03\x04", "zip", "it is a zip archive, which bloom does not read: unpack it, as with unzip -p"},
+	{"7z\xbc\xaf\x27\x1c", "7z", "it is a 7z archive, which bloom does not read: unpack it, as with 7z x -so"},
+	{"\xff\xfe", "UTF-16", errUTF16},
+	{"\xfe\xff", "UTF-16", errUTF16},
+}
+
+const errUTF16 = "it is UTF-16, whose lines bloom does not read: make it UTF-8, as with iconv -f UTF-16 -t UTF-8"
+
+// DefaultWindow is the largest window that the zstd command unpacks unless asked, in bytes.
+const DefaultWindow = 128 << 20
+
+// open opens a file, or standard input, and decompresses it if it begins like gzip or
 // zstd. It counts the bytes of the file that were read, before decompression.
-func Open(name string, read *atomic.Int64) (io.ReadCloser, error) {
+func open(name string, window uint64, read *atomic.Int64) (io.ReadCloser, error) {
 	file := os.Stdin
 	if name != Stdin {
 		var err error
@@ -29,42 +45,89 @@ func Open(name string, read *atomic.Int64) (io.ReadCloser, error) {
 			return nil, err
 		}
 	}
-	r, err := Decompress(&counter{file, read})
+	in, err := Decompress(&counter{file, read}, window)
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
-	return &input{r, file}, nil
+	return &input{in, file}, nil
 }
 
 // Decompress returns a reader of what r holds, decompressed if it begins like gzip or
-// zstd. It waits for r's first bytes, but for no more of them than it takes to know.
-func Decompress(r io.Reader) (io.Reader, error) {
-	head, n := make([]byte, len(zstdMagic)), 0
-	for n < len(head) && maybe(head[:n]) {
-		more, err := r.Read(head[n:])
+// zstd, and without the mark that text in UTF-8 may begin with. It returns an error if the
+// first bytes say that there are no lines of bytes. It waits for those bytes, but for no more
+// of them than it takes to know. A zstd window of more than window bytes is an error of Read.
+func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
+	r, name, err := begin(r)
+	if err != nil {
+		return nil, err
+	}
+	unpacked := io.NopCloser(r)
+	switch name {
+	case "gzip":
+		unpacked, err = gzip.NewReader(bufio.NewReaderSize(r, 1<<20))
+	case "zstd":
+		var z *zstd.Decoder
+		z, err = zstd.NewReader(r, zstd.WithDecoderMaxWindow(window))
+		unpacked = &zstdReader{z, window}
+	default:
+		return unpacked, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	inner, twice, err := begin(unpacked)
+	if err == nil && (twice == "gzip" || twice == "zstd") {
+		err = errors.New("it is compressed twice")
+	}
+	if err != nil {
+		unpacked.Close()
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{inner, unpacked}, nil
+}
+
+// begin looks at the first bytes of r. It returns a reader of all, and the name of what it
+// begins like, or "".
+func begin(r io.Reader) (whole io.Reader, name string, err error) {
+	var buf [10]byte
+	n := 0
+	for n < len(buf) && undecided(string(buf[:n])) {
+		more, err := r.Read(buf[n:])
 		n += more
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	head = head[:n]
-	whole := io.MultiReader(bytes.NewReader(head), r)
-	switch {
-	case bytes.HasPrefix(head, gzipMagic):
-		return gzip.NewReader(bufio.NewReaderSize(whole, 1<<20))
-	case bytes.Equal(head, zstdMagic):
-		return zstd.NewReader(whole, zstd.WithDecoderMaxWindow(2<<30)) // as zstd --long=31 needs
+	head := buf[:n]
+	for _, b := range begins {
+		if !strings.HasPrefix(string(head), b.magic) {
+			continue
+		}
+		if b.refused != "" {
+			return nil, "", errors.New(b.refused)
+		}
+		if name = b.name; name == "UTF-8" {
+			head = head[len(b.magic):]
+		}
 	}
-	return &prefixed{head, r}, nil
+	return &prefixed{head, r}, name, nil
 }
 
-// maybe reports whether more bytes may make head a magic.
-func maybe(head []byte) bool {
-	return bytes.HasPrefix(zstdMagic, head) || bytes.HasPrefix(gzipMagic, head)
+// undecided reports whether more bytes may make head one of begins.
+func undecided(head string) bool {
+	for _, b := range begins {
+		if len(head) < len(b.magic) && strings.HasPrefix(b.magic, head) {
+			return true
+		}
+	}
+	return false
 }
 
 // prefixed reads head and then from r, to which it adds no other cost.
@@ -82,6 +145,25 @@ func (p *prefixed) Read(b []byte) (int, error) {
 	return p.r.Read(b)
 }
 
+// zstdReader says what to do about a window that is too large.
+type zstdReader struct {
+	*zstd.Decoder
+	window uint64
+}
+
+func (z *zstdReader) Read(p []byte) (int, error) {
+	n, err := z.Decoder.Read(p)
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		err = fmt.Errorf("unpacking it takes more than %d MiB at a time: see -long, or unpack it with zstd -dc --long=31", z.window>>20)
+	}
+	return n, err
+}
+
+func (z *zstdReader) Close() error {
+	z.Decoder.Close()
+	return nil
+}
+
 type counter struct {
 	r io.Reader
 	n *atomic.Int64
@@ -95,14 +177,12 @@ func (c *counter) Read(p []byte) (int, error) {
 
 // input is what to read, and the file to close.
 type input struct {
-	io.Reader
+	io.ReadCloser
 	file *os.File
 }
 
 func (in *input) Close() error {
-	if d, ok := in.Reader.(*zstd.Decoder); ok {
-		d.Close()
-	}
+	in.ReadCloser.Close()
 	if in.file == os.Stdin {
 		return nil
 	}
@@ -111,5 +191,5 @@ func (in *input) Close() error {
 
 // Compressed reports whether a file that begins with head is compressed.
 func Compressed(head []byte) bool {
-	return bytes.HasPrefix(head, gzipMagic) || bytes.HasPrefix(head, zstdMagic)
+	return strings.HasPrefix(string(head), "\x1f\x8b") || strings.HasPrefix(string(head), "\x28\xb5\x2f\xfd")
 }

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/counting"
+)
+
+// synced is a regular file that looks around when it is synced.
+type synced struct {
+	*os.File
+	sync func() error
+}
+
+func (s *synced) Sync() error { return s.sync() }
+
+// TestSyncBeforeState: a power cut after the state was saved takes no line from the output.
+func TestSyncBeforeState(t *testing.T) {
+	dir := t.TempDir()
+	s := &state{path: filepath.Join(dir, "state"), dirty: true}
+	file, err := os.Create(filepath.Join(dir, "out"))
+	require.NoError(t, err)
+	defer file.Close()
+	m, err := newLearner(0.01, func() uint64 { return 0 })
+	require.NoError(t, err)
+	m.add(nil, []bloom.Hash{bloom.SumString("a")})
+
+	fails := &output{file: &synced{file, func() error { return os.ErrDeadlineExceeded }}}
+	require.ErrorIs(t, s.save(m, fails), os.ErrDeadlineExceeded)
+	require.True(t, fails.failed, "an error of the output")
+	require.NoFileExists(t, s.path)
+
+	syncs := 0
+	works := &output{file: &synced{file, func() error {
+		require.NoFileExists(t, s.path)
+		syncs++
+		return nil
+	}}}
+	require.NoError(t, s.save(m, works))
+	require.FileExists(t, s.path)
+	require.Equal(t, 1, syncs)
+	require.False(t, s.dirty)
+
+	// A pipe cannot be synced, and need not be.
+	_, pipe, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, s.save(m, &output{file: pipe}))
+}
+
+// TestForce: nothing but a filter is replaced unless that is asked for.
+func TestForce(t *testing.T) {
+	dir := t.TempDir()
+	list := filepath.Join(dir, "list")
+	for _, text := range []string{"apple\nbanana\n", "\x00\x01\x00\x00\x00 a font", "BZ"} {
+		for _, args := range []string{"build -o L L", "build -o L", "fold -d 1 -o L F", "merge -o L F", "dedupe -state L", "add L"} {
+			good(t, "x\n", "build", "-o", filepath.Join(dir, "filter"))
+			write(t, list, text)
+			args := strings.Fields(strings.NewReplacer("L", list, "F", filepath.Join(dir, "filter")).Replace(args))
+			_, stderr, status := bloomRun(t, "x\n", args...)
+			require.Equal(t, 1, status, args)
+			requireError(t, stderr, list)
+			require.Equal(t, text, read(t, list), args)
+			if args[0] == "add" {
+				continue
+			}
+			bloomRun(t, "x\n", append(args, "-force")...)
+			require.Contains(t, good(t, "", "info", list), ".Filter", args)
+			if args[0] != "build" {
+				good(t, "x\n", args...) // a filter is replaced
+			}
+		}
+	}
+	// An empty file, as mktemp makes it, is nothing to lose.
+	good(t, "a\n", "build", "-o", write(t, list, ""))
+	_, stderr, status := bloomRun(t, "a\n", "dedupe", "-state", write(t, list, ""))
+	require.Equal(t, 1, status)
+	requireError(t, stderr, "is empty")
+	good(t, "a\n", "dedupe", "-force", "-state", list)
+}
+
+// TestSymlink: all who name one file, by whatever links, save and lock the same one.
+func TestSymlink(t *testing.T) {
+	dir := t.TempDir()
+	far := filepath.Join(dir, "far")
+	require.NoError(t, os.Mkdir(far, 0o777))
+	link, file := filepath.Join(dir, "link"), filepath.Join(far, "state")
+	if err := os.Symlink("middle", link); err != nil {
+		t.Skip(err)
+	}
+	require.NoError(t, os.Symlink(filepath.Join("far", "state"), filepath.Join(dir, "middle")))
+	for _, step := range []struct{ path, in, out string }{
+		{link, "a\n", "a\n"}, // which leads to nothing yet
+		{file, "a\nb\n", "b\n"},
+		{link, "a\nb\nc\n", "c\n"},
+	} {
+		require.Equal(t, step.out, good(t, step.in, "dedupe", "-state", step.path))
+	}
+	good(t, "d\n", "add", link)
+	require.Equal(t, "d\n", good(t, "d\n", "check", file))
+	for _, l := range []string{link, filepath.Join(dir, "middle")} {
+		info, err := os.Lstat(l)
+		require.NoError(t, err)
+		require.NotZero(t, info.Mode()&os.ModeSymlink)
+	}
+	requireAlone(t, file)
+
+	holding(t, file, "dedupe", "-state", link)
+	_, stderr, status := bloomRun(t, "", "add", "-wait", "0s", file)
+	require.Equal(t, 1, status)
+	requireError(t, stderr, "is in use")
+
+	require.NoError(t, os.Symlink("round", filepath.Join(dir, "round")))
+	_, stderr, status = bloomRun(t, "", "build", "-o", filepath.Join(dir, "round"))
+	require.Equal(t, 1, status)
+	requireError(t, stderr, "too many symbolic links")
+}
+
+// TestCountingState: what was written once is removed once.
+func TestCountingState(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	good(t, "x\n", "build", "-type", "counting", "-n", "1000", "-o", path)
+	require.Equal(t, "b\n", good(t, "b\nb\nx\nb\n", "dedupe", "-state", path))
+	f := bloom.Must(counting.LoadFile(path))
+	for _, key := range []string{"b", "x"} {
+		require.True(t, f.RemoveString(key))
+		require.False(t, f.ContainsString(key))
+	}
+}
+
+// TestGoOn: the output of a run that was killed goes on behind its last whole line.
+func TestGoOn(t *testing.T) {
+	dir := t.TempDir()
+	state, out := filepath.Join(dir, "state"), filepath.Join(dir, "out")
+	run := func(in string, flags ...string) string {
+		_, stderr, status := bloomRun(t, in, append([]string{"dedupe", "-state", state, "-o", out}, flags...)...)
+		require.Zero(t, status, stderr)
+		return stderr
+	}
+	require.Empty(t, run("a\nb\n"))
+	require.Equal(t, "a\nb\n", read(t, out))
+	require.Empty(t, run("b\nc\n"))
+	require.Equal(t, "a\nb\nc\n", read(t, out))
+	for _, whole := range []string{"", "a\nb\n", strings.Repeat("x", 64<<10) + "\n"} {
+		for _, half := range []string{"h", strings.Repeat("h", 64<<10), strings.Repeat("h", 200_000)} {
+			os.Remove(state)
+			write(t, out, whole+half)
+			require.Contains(t, run("new\n"), fmt.Sprintf("ended with half a line, of %d bytes", len(half)))
+			require.True(t, whole+"new\n" == read(t, out))
+		}
+	}
+	os.Remove(state)
+	write(t, out, "a\x00b\n")
+	run("c\x00", "-0")
+	require.Equal(t, "a\x00c\x00", read(t, out))
+
+	for args, says := range map[string]string{"-o OUT": "-o needs -state", "-state S -o OUT OUT": "is a file of the input", "-state S -o /dev/null": "no regular file"} {
+		args = strings.NewReplacer("OUT", out, "S", state).Replace(args)
+		_, stderr, status := bloomRun(t, "x\n", append([]string{"dedupe"}, strings.Fields(args)...)...)
+		assert.NotZero(t, status, args)
+		requireError(t, stderr, says)
+		require.Equal(t, "a\x00c\x00", read(t, out))
+	}
+}
+
+// TestSpan: lines are left out for the span, by a file that says how long it is.
+func TestSpan(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	run := func(in, out string, flags ...string) {
+		t.Helper()
+		require.Equal(t, out, good(t, in, append([]string{"dedupe", "-state", state}, flags...)...))
+	}
+	run("a\nb\na\n", "a\nb\n", "-span", "24h", "-n", "1000")
+	run("b\nc\n", "c\n", "-span", "24h", "-n", "1000")
+	run("c\nd\n", "d\n")
+	require.Contains(t, good(t, "", "info", state), "window.Filter")
+	for flags, says := range map[string]string{"-span 1h -n 1000": "another size or rate", "-span 24h -n 10k": "another size or rate", "-n 1000": "another size or rate", "-span 1h": "-span needs -n", "-span 1ns -n 5": "window"} {
+		_, stderr, status := bloomRun(t, "x\n", append([]string{"dedupe", "-state", state}, strings.Fields(flags)...)...)
+		require.NotZero(t, status, flags)
+		requireError(t, stderr, says)
+	}
+	require.Equal(t, "a\nb\n", good(t, "a\nb\na\n", "dedupe", "-span", "1h", "-n", "10"))
+}
+
+// TestMemory: what cannot fit is refused in a sentence, before anything is read.
+func TestMemory(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	for _, args := range []string{"dedupe -n 1e13", "dedupe -n 1e13 -state " + state, "build -type counting -n 1e13 -o " + state, "build -type blocked -n 1e13 -o " + state, "build -type dcso -n 1e12 -o " + state} {
+		_, stderr, status := bloomRun(t, "a\n", strings.Fields(args)...)
+		assert.Equal(t, 1, status, args)
+		requireError(t, stderr, "of memory, and there are")
+	}
+	require.False(t, exists(state))
+	huge, err := os.Create(state)
+	require.NoError(t, err)
+	defer huge.Close()
+	if huge.Truncate(1<<43) != nil {
+		t.Skip("no sparse files")
+	}
+	_, stderr, status := bloomRun(t, "a\n", "check", state)
+	require.Equal(t, 2, status)
+	requireError(t, stderr, "of memory, and there are")
+}
