@@ -17,7 +17,6 @@ import (
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -54,11 +53,11 @@ type kind struct {
 
 var kinds = []kind{
 	{"bloom.Filter", isGuava, loadGuava, readGuava},
-	framed("blocked.Filter", blocked.LoadFile, reader[blocked.Filter]),
-	framed("counting.Filter", counting.LoadFile, reader[counting.Filter]),
-	framed("growing.Filter", growing.LoadFile, reader[growing.Filter]),
-	framed("window.Filter", window.LoadFile, reader[window.Filter]),
-	framed("flower.Filter", flower.LoadFile, reader[flower.Filter]),
+	framed("BLMB", "blocked.Filter", blocked.LoadFile, reader[blocked.Filter]),
+	framed("BLMC", "counting.Filter", counting.LoadFile, reader[counting.Filter]),
+	framed("BLMG", "growing.Filter", growing.LoadFile, reader[growing.Filter]),
+	framed("BLMW", "window.Filter", window.LoadFile, reader[window.Filter]),
+	framed("BLMF", "flower.Filter", flower.LoadFile, reader[flower.Filter]),
 	{"DCSO bloom", dcso.Is, loader(dcso.LoadFile), func(data []byte) (filter, error) { return dcso.Read(bytes.NewReader(data)) }},
 }
 
@@ -135,8 +134,9 @@ func readGuava(data []byte) (filter, error) {
 	return checked(f, f.UnmarshalBinary(data))
 }
 
-func framed[F filter](name string, load func(string) (F, error), read func([]byte) (filter, error)) kind {
-	return kind{name, func(head []byte) bool { return frame.Name(head) == name }, loader(load), read}
+// framed is a type whose files begin with magic.
+func framed[F filter](magic, name string, load func(string) (F, error), read func([]byte) (filter, error)) kind {
+	return kind{name, func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }, loader(load), read}
 }
 
 func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {

@@ -16,8 +16,6 @@ import (
 	"os"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/atomicfile"
-	"github.com/seed79a3ff49/bloom/internal/format"
 )
 
 const (
@@ -160,7 +158,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 
 // SaveFile replaces the file at path, atomically and durably.
 func (f *Filter) SaveFile(path string) error {
-	err := atomicfile.Write(path, func(w io.Writer) error {
+	err := save(path, func(w io.Writer) error {
 		_, err := f.WriteTo(w)
 		return err
 	})
@@ -189,18 +187,18 @@ func Read(r io.Reader) (*Filter, error) {
 	in := bufio.NewReaderSize(r, 1<<20)
 	head, err := in.Peek(headerSize)
 	if err != nil {
-		return nil, format.ReadError("dcso", err)
+		return nil, readError(err)
 	}
 	if !Is(head) {
-		return nil, format.Errorf("dcso", "it starts with % x, not with a 1 of 64 bits", head[:8])
+		return nil, invalid("it starts with % x, not with a 1 of 64 bits", head[:8])
 	}
 	get := func(i int) uint64 { return binary.LittleEndian.Uint64(head[8*i:]) }
 	f := &Filter{n: get(1), p: math.Float64frombits(get(2)), k: get(3), m: get(4), keys: get(5)}
 	switch {
 	case f.k < 1 || f.k > maxK:
-		return nil, format.Errorf("dcso", "k = %d is outside [1, %d]", f.k, maxK)
+		return nil, invalid("k = %d is outside [1, %d]", f.k, maxK)
 	case f.m < 1 || f.m > maxM:
-		return nil, format.Errorf("dcso", "m = %d is outside [1, %d]", f.m, uint64(maxM))
+		return nil, invalid("m = %d is outside [1, %d]", f.m, uint64(maxM))
 	}
 	in.Discard(headerSize)
 	words := (f.m + 63) / 64
@@ -209,7 +207,7 @@ func Read(r io.Reader) (*Filter, error) {
 	for left := words; left > 0; {
 		chunk := buf[:8*min(left, uint64(len(buf)/8))]
 		if _, err := io.ReadFull(in, chunk); err != nil {
-			return nil, format.ReadError("dcso", err)
+			return nil, readError(err)
 		}
 		if have := uint64(len(f.bits)); have == uint64(cap(f.bits)) {
 			f.bits = append(make([]uint64, 0, min(words, 4*have)), f.bits...)
@@ -220,7 +218,24 @@ func Read(r io.Reader) (*Filter, error) {
 		}
 	}
 	if f.data, err = io.ReadAll(in); err != nil {
-		return nil, format.ReadError("dcso", err)
+		return nil, readError(err)
 	}
 	return f, nil
+}
+
+// invalid returns an error that wraps bloom.ErrFormat.
+func invalid(format string, args ...any) error { return &formatError{fmt.Errorf(format, args...)} }
+
+type formatError struct{ cause error }
+
+func (e *formatError) Error() string   { return "dcso: invalid format: " + e.cause.Error() }
+func (e *formatError) Unwrap() []error { return []error{bloom.ErrFormat, e.cause} }
+
+// readError returns the error for a reader that failed. One that ended too early had bytes of
+// the wrong format.
+func readError(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return invalid("truncated: %w", err)
+	}
+	return fmt.Errorf("dcso: reading: %w", err)
 }
