@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -198,6 +199,7 @@ func TestRaces(t *testing.T) {
 						if last {
 							return
 						}
+						runtime.Gosched() // WebAssembly has one thread, which no loop gives up by itself
 					}
 				}()
 			}

@@ -1,0 +1,23 @@
+//go:build !unix && !windows
+
+package memory
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestMapLarge maps what no memory has room for, from a file that has no blocks.
+func TestMapLarge(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "large"))
+	require.NoError(t, err)
+	defer file.Close()
+	for _, size := range []int{maxRead + 1, 1 << 36} {
+		require.NoError(t, file.Truncate(int64(size)))
+		_, err := Map(file, size)
+		require.ErrorContains(t, err, "where there are no maps")
+	}
+}
