@@ -1,0 +1,221 @@
+// Api compares the exported names of every released module with the lists in the folder
+// api, one file a module, one line a name with its type. It fails if a line is missing
+// on either side. With -write it adds the names that are new, and refuses if one is gone
+// or has another type; -break -write writes whatever there is.
+//
+//	go run ./.ci/api [-write] [-break]
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	write := flag.Bool("write", false, "write the names that are new to api")
+	breaks := flag.Bool("break", false, "names may be gone or have other types")
+	flag.Parse()
+	if err := run(*write, *breaks); err != nil {
+		fmt.Fprintln(os.Stderr, "api:", err)
+		os.Exit(1)
+	}
+}
+
+func run(write, breaks bool) error {
+	folders, err := output(".", ".ci/release", "modules")
+	if err != nil {
+		return err
+	}
+	var gone, added int
+	files, _ := filepath.Glob("api/*.txt")
+	for _, folder := range strings.Fields(folders) {
+		have, err := names(folder)
+		if err != nil {
+			return err
+		}
+		if len(have) == 0 { // a command
+			continue
+		}
+		path := filepath.Join("api", strings.ReplaceAll(strings.Replace(folder, ".", "bloom", 1), "/", "-")+".txt")
+		files = slices.DeleteFunc(files, func(f string) bool { return f == path })
+		text, err := os.ReadFile(path)
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		want := strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
+		gone += report("-", path, want, have)
+		added += report("+", path, have, want)
+		if write && (breaks || gone == 0) {
+			if err := os.WriteFile(path, []byte(strings.Join(have, "\n")+"\n"), 0o666); err != nil {
+				return err
+			}
+		}
+	}
+	gone += len(files)
+	switch {
+	case len(files) > 0:
+		return fmt.Errorf("%s: no released module has these names", files)
+	case gone > 0 && !breaks:
+		return fmt.Errorf("%d names are gone or have another type. Users' programs would not compile. "+
+			"Before v1.0.0, if it must be: go run ./.ci/api -write -break", gone)
+	case added > 0 && !write:
+		return fmt.Errorf("%d names are new. If they shall stay: go run ./.ci/api -write", added)
+	}
+	return nil
+}
+
+// report prints the lines of a that are not in b, and counts them.
+func report(mark, path string, a, b []string) (n int) {
+	for _, line := range a {
+		if !slices.Contains(b, line) {
+			fmt.Println(mark, path+":", line)
+			n++
+		}
+	}
+	return n
+}
+
+func output(folder, command string, args ...string) (string, error) {
+	cmd := exec.Command(command, args...)
+	cmd.Dir = folder
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s %s in %s: %w", command, strings.Join(args, " "), folder, err)
+	}
+	return string(out), nil
+}
+
+// names returns a sorted line for each exported name of the packages of a module.
+func names(folder string) (lines []string, err error) {
+	out, err := output(folder, "go", "list", "-export", "-deps", "-f",
+		"{{.ImportPath}}\t{{.Export}}\t{{if .Module}}{{.Module.Main}}{{end}}\t{{.Name}}", "./...")
+	if err != nil {
+		return nil, err
+	}
+	module, err := output(folder, "go", "list", "-f", "{{.Module.Path}}", ".")
+	if err != nil {
+		return nil, err
+	}
+	module = strings.TrimSpace(module)
+	exports := map[string]string{}
+	var paths []string
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		exports[f[0]] = f[1]
+		rest, ok := strings.CutPrefix(f[0]+"/", module+"/")
+		if ok && len(f) == 4 && f[2] == "true" && f[3] != "main" &&
+			!strings.HasPrefix(rest, "examples/") && !strings.Contains("/"+rest, "/internal/") {
+			paths = append(paths, f[0])
+		}
+	}
+	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
+	for _, path := range paths {
+		pkg, err := imports.Import(path)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, list(pkg)...)
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines), nil
+}
+
+// list returns a line for each exported name of pkg, its fields and methods.
+func list(pkg *types.Package) (lines []string) {
+	base := pkg.Path()
+	qualify := func(other *types.Package) string {
+		if other == pkg {
+			return ""
+		}
+		return other.Name()
+	}
+	add := func(format string, args ...any) {
+		lines = append(lines, strings.TrimPrefix(base, "github.com/seed79a3ff49/")+": "+fmt.Sprintf(format, args...))
+	}
+	write := func(t types.Type) string {
+		var b bytes.Buffer
+		types.WriteType(&b, unnamed(t), qualify)
+		return b.String()
+	}
+	for _, name := range pkg.Scope().Names() {
+		object := pkg.Scope().Lookup(name)
+		if !object.Exported() {
+			continue
+		}
+		switch object := object.(type) {
+		case *types.Const:
+			add("const %s %s = %s", name, write(object.Type()), object.Val())
+		case *types.Var:
+			add("var %s %s", name, write(object.Type()))
+		case *types.Func:
+			add("func %s%s", name, strings.TrimPrefix(write(object.Type()), "func"))
+		case *types.TypeName:
+			under := object.Type().Underlying()
+			switch under := under.(type) {
+			case *types.Struct:
+				comparable := ""
+				if types.Comparable(under) {
+					comparable = ", comparable"
+				}
+				add("type %s struct%s", name, comparable)
+				for field := range under.Fields() {
+					if field.Exported() {
+						add("field %s.%s %s", name, field.Name(), write(field.Type()))
+					}
+				}
+			case *types.Interface:
+				add("type %s %s", name, write(under))
+			default:
+				add("type %s %s", name, write(under))
+			}
+			if types.IsInterface(under) {
+				continue
+			}
+			values := types.NewMethodSet(object.Type())
+			for selection := range types.NewMethodSet(types.NewPointer(object.Type())).Methods() {
+				method := selection.Obj()
+				if !method.Exported() {
+					continue
+				}
+				receiver := "*" + name
+				if values.Lookup(pkg, method.Name()) != nil {
+					receiver = name
+				}
+				add("method (%s) %s%s", receiver, method.Name(), strings.TrimPrefix(write(selection.Type()), "func"))
+			}
+		}
+	}
+	return lines
+}
+
+// unnamed is t without the names of parameters, which may change.
+func unnamed(t types.Type) types.Type {
+	f, ok := t.(*types.Signature)
+	if !ok {
+		return t
+	}
+	tuple := func(t *types.Tuple) *types.Tuple {
+		var vars []*types.Var
+		for v := range t.Variables() {
+			vars = append(vars, types.NewParam(token.NoPos, nil, "", unnamed(v.Type())))
+		}
+		return types.NewTuple(vars...)
+	}
+	if f.TypeParams().Len() > 0 { // their names are in the parameters' types
+		return t
+	}
+	return types.NewSignatureType(nil, nil, nil, tuple(f.Params()), tuple(f.Results()), f.Variadic())
+}
