@@ -4,7 +4,11 @@ package bloom
 
 //lint:file-ignore U1000 Assembly jumps to the portable forms.
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 // useAVX2 reports a processor with AVX2 and BMI2. Where it is false, or a
 // function below is given what it does not do (keys longer than directLen, filters
@@ -130,10 +134,13 @@ func filterContainsHashPortable(f *Filter, h Hash) bool { return f.contains(h) }
 // A SyncFilter is looked up like a Filter. Assembly reads each word at once, as an
 // atomic load does on this processor, and Go's portable code does too.
 
-func syncContains(s *SyncFilter, key []byte) bool { return filterContains((*Filter)(s), key) }
-func syncContainsHash(s *SyncFilter, h Hash) bool { return filterContainsHash((*Filter)(s), h) }
+// plain returns s as a Filter. The two have the same fields.
+func (s *SyncFilter) plain() *Filter { return (*Filter)(unsafe.Pointer(s)) }
+
+func syncContains(s *SyncFilter, key []byte) bool { return filterContains(s.plain(), key) }
+func syncContainsHash(s *SyncFilter, h Hash) bool { return filterContainsHash(s.plain(), h) }
 func syncContainsBatch(s *SyncFilter, dst []bool, hs []Hash) {
-	filterContainsBatch((*Filter)(s), dst, hs)
+	filterContainsBatch(s.plain(), dst, hs)
 }
 
 // inAssembly reports whether assembly is for f.

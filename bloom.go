@@ -9,6 +9,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/param"
+	"github.com/seed79a3ff49/bloom/internal/takeover"
 )
 
 // Strategy says how a Filter makes bit indexes from a Hash. Its values are the
@@ -59,29 +60,57 @@ type Filter struct {
 type filter struct {
 	bits     bitset
 	ones     uint64 // set in bits; a SyncFilter does not keep it
-	k        int
+	k        int    // 0 if the filter is zero or was taken over
 	strategy Strategy
+	info     Info
+	taken    string // by what the filter was taken over
+}
+
+// use panics if f was taken over. Its bits are another's then: to answer by them, or to
+// answer that nothing was added, would be wrong without a sign.
+func (f *filter) use() {
+	if f.taken != "" {
+		panic("bloom: use of a Filter that was taken over by " + f.taken)
+	}
+}
+
+// take returns what f is, and leaves f taken over.
+func (f *filter) take(by string) filter {
+	f.use()
+	g := *f
+	*f = filter{taken: by}
+	return g
+}
+
+func init() {
+	takeover.Filter = func(f any, by string) any { return &Filter{filter: f.(*Filter).take(by)} }
+}
+
+// zero returns false, the answer of a look-up in the zero filter.
+func (f *filter) zero() bool {
+	f.use()
+	return false
 }
 
 // ErrMismatch is wrapped by the errors of methods that take two filters which do not
 // fit each other, in this package and in those beside it.
 var ErrMismatch = format.ErrMismatch
 
-// New returns an empty filter sized for n keys. Holding n keys, it reports a key
-// that was not added as present with probability p. With fewer keys it does so
-// less often; see [Filter.FPR]. n = 0 counts as 1.
+// New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key
+// that was not added as present with a probability of at most about p + 3.5/(n*K*K), K
+// being the number of hashes. With fewer keys it does so less often; see [Filter.FPR].
+// n = 0 counts as 1.
 //
-// Let n be the most keys that will come. With a fifth more, p = 1 % becomes 2.3 %,
-// and with twice as many 16 %. Twice the n takes twice the memory.
+// Choose n as the largest number of distinct keys you expect. With a fifth more, p = 1 %
+// becomes 2.3 %, and with twice as many 16 %. Twice the n takes twice the memory.
 //
-// Guava's indexes, h1 + i*h2, cost something on top of p. They add about 3.5/(n*K*K)
-// to the rate, K being the number of hashes, and twice to three times as much where
-// M is a power of two. For n = 100 that is 7 % of p = 1 %, but 86 times p = 1e-6.
-// For n = 1000 it is 480 times p = 1e-8, and for n = 1e6 again 7 % of p = 1e-7. Package
-// blocked keeps p for small n, too.
+// Guava's indexes, h1 + i*h2, cause the second term, which is two to three times as large
+// where M is a power of two. For n = 100 it is 7 % of p = 1 %, but 86 times p = 1e-6. For
+// n = 1000 it is 480 times p = 1e-8, and for n = 1e6 again 7 % of p = 1e-7. [SizeFor]
+// returns the size of a filter that keeps p. Package blocked keeps p for small n, too.
 //
 // New returns an error unless 0 < p < 1 and the filter that Guava makes of n and p
-// has 1 to 2^31-1 words (16 GiB) and at most 255 hashes.
+// has 1 to 2^31-1 words (16 GiB) and at most 255 hashes. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
 // NewWithStrategy is [New] with a strategy of the caller's choice. New takes [Mitz64].
@@ -91,8 +120,11 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	f, err := newFilter(s, m, k)
-	if err != nil && s <= Mitz64 {
-		err = fmt.Errorf("%w (for n = %d, p = %v)", err, n, p)
+	switch {
+	case err == nil:
+		f.info = Info{N: n, P: p}
+	case s <= Mitz64:
+		err = fmt.Errorf("%w (for n = %d, p = %v; package blocked has larger and stricter filters)", err, n, p)
 	}
 	return f, err
 }
@@ -109,9 +141,22 @@ func optimal(n uint64, p float64) (m uint64, k int, err error) {
 }
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 64,
-// and k hashes. It returns an error unless 1 <= k <= 255 and m rounds up to 1 to
+// and k hashes. Its Info is zero. It returns an error unless 1 <= k <= 255 and m rounds up to 1 to
 // 2^31-1 words.
 func NewSize(m uint64, k int) (*Filter, error) { return newFilter(Mitz64, m, k) }
+
+// NewWords returns a filter of k hashes that has the given words as they are: bit i is bit
+// i%64 of words[i/64]. It takes words over, which must not be used afterwards. Its
+// Strategy is [Mitz64], and its Info is zero. It returns an error unless 1 <= k <= 255 and
+// there are 1 to 2^31-1 words.
+func NewWords(words []uint64, k int) (*Filter, error) {
+	if _, err := wordsOf(Mitz64, 64*uint64(len(words)), k); err != nil {
+		return nil, err
+	}
+	f := &Filter{filter: filter{bits: bitsetOf(words), k: k, strategy: Mitz64}}
+	f.ones = f.bits.onesCount()
+	return f, nil
+}
 
 func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
 	words, err := wordsOf(s, m, k)
@@ -163,6 +208,7 @@ func (f *Filter) AddHash(h Hash) bool { return filterAddHash(f, h) }
 // does the same; see asm_amd64.go.
 func (f *Filter) add(h Hash) bool {
 	if f.k == 0 {
+		f.use()
 		panic(errZero)
 	}
 	b, added := f.bits, uint64(f.k)
@@ -216,7 +262,7 @@ func (f *Filter) contains(h Hash) bool {
 		}
 		x += h.h2
 	}
-	return f.k != 0
+	return f.k != 0 || f.zero()
 }
 
 func (f *Filter) contains32(h Hash) bool {
@@ -225,7 +271,7 @@ func (f *Filter) contains32(h Hash) bool {
 			return false
 		}
 	}
-	return f.k != 0
+	return f.k != 0 || f.zero()
 }
 
 // AddBatch adds hs in order and appends to dst for each whether it changed the filter, as
@@ -234,6 +280,7 @@ func (f *Filter) contains32(h Hash) bool {
 // Batches are usually 1.5 to 2.5 times as fast as single keys; see benchmarks/RESULTS.md.
 // [SumBatch] and its like hash batches.
 func (f *Filter) AddBatch(dst []bool, hs []Hash) []bool {
+	f.use()
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
 	filterAddBatch(f, dst[n:], hs)
@@ -243,14 +290,18 @@ func (f *Filter) AddBatch(dst []bool, hs []Hash) []bool {
 // ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
 // slice. It allocates only if dst lacks room.
 func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
+	f.use()
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
 	filterContainsBatch(f, dst[n:], hs)
 	return dst
 }
 
-// Merge adds the keys of g to f. It returns an error, which wraps [ErrMismatch], and
-// leaves f as it was, unless the two agree in M, K and Strategy. If g's size is a
+// Merge adds the keys of g to f. The false-positive rate becomes that of a filter which
+// holds the keys of both: two full filters of 1 % and different keys make one of 15.8 %.
+//
+// Merge returns an error, which wraps [ErrMismatch], and leaves f as it was, unless the two
+// agree in M, K and Strategy, and in Info's Hash where both name one. If g's size is a
 // multiple of f's, fold g first; see [Filter.Fold].
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
@@ -262,8 +313,8 @@ func (f *Filter) Merge(g *Filter) error {
 }
 
 // Intersect clears all bits of f that are not set in g. f then contains every key
-// that was added to both. It reports other keys more often than a filter that got
-// only those keys. It returns an error as [Filter.Merge] does.
+// that was added to both. Its false-positive rate is higher than that of a filter built
+// from the common keys. It returns an error as [Filter.Merge] does.
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -274,9 +325,12 @@ func (f *Filter) Intersect(g *Filter) error {
 }
 
 func (f *filter) compatible(g *Filter) error {
+	f.use()
+	if g == nil {
+		return format.MismatchNil("bloom")
+	}
+	g.use()
 	switch {
-	case g == nil:
-		return fmt.Errorf("%w: one is nil", ErrMismatch)
 	case f.M() != g.M():
 		return format.Mismatch("bloom", "m", f.M(), g.M())
 	case f.k != g.k:
@@ -284,56 +338,103 @@ func (f *filter) compatible(g *Filter) error {
 	case f.strategy != g.strategy:
 		return format.Mismatch("bloom", "strategy", f.strategy, g.strategy)
 	}
+	return f.info.compatible(g.info)
+}
+
+// compatible returns an error if keys that were hashed as i says cannot be found where
+// keys were hashed as j says.
+func (i Info) compatible(j Info) error {
+	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
+		return format.Mismatch("bloom", "hash", i.Hash, j.Hash)
+	}
 	return nil
 }
 
 // Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
 // filter that was made with M()/d bits, K() and f's strategy and given the same
-// keys. Its false-positive rate is higher; see [Filter.FPR]. Fold leaves f as it was.
+// keys. Its false-positive rate is higher; see [Filter.FPR]. Its Info has no N and P. Fold
+// leaves f as it was.
 //
 // It returns an error unless d divides M()/64, the number of words. Few sizes that
-// [New] picks have useful divisors. A filter of NewSize(m, k) folds by every divisor of
-// D if m is OptimalM(n, p) rounded up to a multiple of 64*D. The rounding costs less
-// than 8*D bytes.
+// [New] picks have useful divisors. To fold by d later, choose m as a multiple of 64*d
+// and make the filter with [NewSize].
 func (f *Filter) Fold(d int) (*Filter, error) {
+	f.use()
 	if d < 1 || len(f.bits.words) < d || len(f.bits.words)%d != 0 {
 		return nil, fmt.Errorf("bloom: d = %d does not divide the filter's %d words", d, len(f.bits.words))
 	}
-	g := &Filter{filter: filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy}}
+	g := &Filter{filter: filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy, info: f.info}}
+	g.info.N, g.info.P = 0, 0
 	g.ones = g.bits.onesCount()
 	return g, nil
 }
 
-// Clone returns an independent copy.
+// Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter {
+	f.use()
 	g := &Filter{filter: f.filter}
 	g.bits = f.bits.clone()
 	return g
 }
 
-// Reset removes all keys. It keeps the memory and the parameters.
+// Reset removes all keys. It keeps the memory, the parameters and the Info.
 func (f *Filter) Reset() {
+	f.use()
 	f.bits.clear()
 	f.ones = 0
 }
 
-// Equal reports whether f and g have the same parameters and the same bits. It
-// panics if g is nil.
+// Equal reports whether f and g have the same parameters and the same bits. Their Infos
+// do not count. It panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("bloom: Equal to a nil Filter")
 	}
-	return f.compatible(g) == nil && f.ones == g.ones && slices.Equal(f.bits.words, g.bits.words)
+	f.use()
+	g.use()
+	return f.k == g.k && f.strategy == g.strategy && f.ones == g.ones && slices.Equal(f.bits.words, g.bits.words)
+}
+
+// Info says what a filter was made for and how its keys are hashed. The bits do not show
+// it. Any field may be zero. Look-ups do not depend on an Info. Files keep it.
+type Info struct {
+	N       uint64  // number of keys that the filter was made for
+	P       float64 // rate that it was made for, at N keys; 0 <= P < 1
+	Hash    string  // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
+	Comment string  // UTF-8, up to 4,096 bytes
+}
+
+// Info returns what [New] and SetInfo set. A filter that was decoded from Guava's binary
+// form has the zero Info: that form has no room for it. [Filter.SaveFile] keeps it.
+func (f *filter) Info() Info {
+	f.use()
+	return f.info
+}
+
+// SetInfo replaces the Info. Nothing else may use the filter at the same time. SaveFile
+// returns an error if a field is out of its range.
+func (f *filter) SetInfo(i Info) {
+	f.use()
+	f.info = i
 }
 
 // M returns the number of bits, a multiple of 64.
-func (f *filter) M() uint64 { return uint64(len(f.bits.words)) * 64 }
+func (f *filter) M() uint64 {
+	f.use()
+	return uint64(len(f.bits.words)) * 64
+}
 
 // K returns the number of hashes, which is how many bits a key sets.
-func (f *filter) K() int { return f.k }
+func (f *filter) K() int {
+	f.use()
+	return f.k
+}
 
 // Strategy returns how indexes are made.
-func (f *filter) Strategy() Strategy { return f.strategy }
+func (f *filter) Strategy() Strategy {
+	f.use()
+	return f.strategy
+}
 
 // Capacity returns the number of keys for which a filter of M bits and K hashes has
 // the false-positive rate p. If [New] made the filter for n keys and p, Capacity(p) is
@@ -342,12 +443,17 @@ func (f *filter) Strategy() Strategy { return f.strategy }
 func (f *filter) Capacity(p float64) uint64 { return capacity(f.M(), f.k, p) }
 
 // String describes f by its parameters, without its keys.
-func (f filter) String() string {
-	return fmt.Sprintf("bloom.Filter(m=%d, k=%d, %v)", f.M(), f.k, f.strategy)
+func (f filter) String() string { return describe("bloom.Filter", f.M(), f.k, f.strategy) }
+
+func describe(name string, m uint64, k int, s Strategy) string {
+	return fmt.Sprintf("%s(m=%d, k=%d, %v)", name, m, k, s)
 }
 
 // OnesCount returns the number of bits set. It takes constant time.
-func (f *Filter) OnesCount() uint64 { return f.ones }
+func (f *Filter) OnesCount() uint64 {
+	f.use()
+	return f.ones
+}
 
 // FillRatio returns the fraction of bits set, from 0 to 1.
 func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
@@ -370,16 +476,20 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 func (f *Filter) Stats() Stats { return newStats(f.M(), f.k, f.ones) }
 
 // Stats describes a filter at one moment. Its fields are what the methods of
-// [Filter] with the same names return. The filters of packages blocked, counting,
-// growing and bloomredis have Stats, too.
+// [Filter] with the same names return. A type that has no such figure leaves it 0. Every
+// type that stores keys has Stats.
+//
+// To publish it, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any { return
+// f.Stats() })). A filter itself has a String method and so satisfies expvar.Var, but its
+// text is not JSON: publishing it makes all of /debug/vars unreadable.
 type Stats struct {
-	M           uint64
-	K           int
-	OnesCount   uint64
-	FillRatio   float64
-	ApproxCount uint64
-	FPR         float64
-	SizeBytes   int64
+	M           uint64  `json:"m,omitempty"`    // bits
+	K           int     `json:"k,omitempty"`    // bits that a key sets
+	OnesCount   uint64  `json:"ones,omitempty"` // bits set
+	FillRatio   float64 `json:"fill"`           // fraction of bits set
+	ApproxCount uint64  `json:"keys"`           // estimated number of distinct keys
+	FPR         float64 `json:"rate"`           // false-positive rate now
+	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes
 }
 
 func newStats(m uint64, k int, ones uint64) Stats {

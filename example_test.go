@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"expvar"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 	"sync"
@@ -169,7 +170,7 @@ func ExampleSyncFilter_Stats() {
 	}
 	fmt.Println(lookups)
 	// Output:
-	// {"M":9600,"K":7,"OnesCount":0,"FillRatio":0,"ApproxCount":0,"FPR":0,"SizeBytes":1206}
+	// {"m":9600,"k":7,"fill":0,"keys":0,"rate":0,"size":1206}
 	// {"false positives": 1, "hits": 1, "misses": 1}
 }
 
@@ -243,36 +244,40 @@ func ExampleLoadOrNew() {
 	// <nil>
 }
 
-// A file says what it was made for, and how its keys were hashed. Who loads it can check
-// that before a look-up that would find nothing.
-func ExampleFilter_SaveFileInfo() {
-	dir := bloom.Must(os.MkdirTemp("", ""))
+// The Info says what a filter was made for and how its keys are hashed. Files keep it. Who
+// loads one can check that before a look-up that would find nothing.
+func ExampleFilter_SetInfo() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "orders.bloom")
 
-	const n, p = 1000, 0.01
-	f := bloom.Must(bloom.New(n, p))
+	f := bloom.Must(bloom.New(1000, 0.01))
+	info := f.Info() // has N and P
+	info.Hash, info.Comment = "SumUint64", "orders of 2026"
+	f.SetInfo(info)
 	f.AddHash(bloom.SumUint64(4711))
-	err := f.SaveFileInfo(path, bloom.Info{N: n, P: p, Hash: "SumUint64", Comment: "orders of 2026"})
-	fmt.Println(err)
+	if err := f.SaveFile(path); err != nil {
+		log.Fatal(err)
+	}
 
-	g, info, err := bloom.LoadFileInfo(path)
-	if err != nil || info.Hash != "SumUint64" {
-		fmt.Println("not a list of numbers:", info, err)
+	g, err := bloom.LoadFile(path)
+	if err != nil || g.Info().Hash != "SumUint64" {
+		fmt.Println("not a list of numbers:", err)
 		return
 	}
-	fmt.Println(info.Comment, g.ContainsHash(bloom.SumUint64(4711)))
-	// Output:
-	// <nil>
-	// orders of 2026 true
+	fmt.Println(g.Info().N, g.Info().Comment, g.ContainsHash(bloom.SumUint64(4711)))
+	// Output: 1000 orders of 2026 true
 }
 
-//go:embed testdata/v2.bloom
+//go:embed testdata/v1.bloom
 var numbers []byte
 
 // A file is part of the program, by a line above the variable:
 //
-//	//go:embed testdata/v2.bloom
+//	//go:embed testdata/v1.bloom
 //	var numbers []byte
 func ExampleNewView() {
 	view, err := bloom.NewView(numbers)

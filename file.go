@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
+	"path/filepath"
 
 	"github.com/seed79a3ff49/bloom/internal/atomicfile"
 	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
@@ -20,9 +22,9 @@ import (
 // before, or all of f. Once SaveFile has returned nil, f is on disk, except on
 // Windows, Plan 9 and WebAssembly, which cannot sync a directory.
 //
-// The file holds the binary form, which is all that Java reads. Ten bytes follow:
-// "bloom", a 1, and the CRC-32C of everything before it, big-endian. The file does not
-// say what it was made for. [Filter.SaveFileInfo] writes one that does.
+// The file holds the binary form, which is all that Java reads. A trailer follows, with
+// the Info and a CRC-32C of everything; docs/format.md describes it. SaveFile returns an
+// error that names the field if the Info cannot be saved; see [Info].
 //
 // SaveFile writes and syncs a new file in the same directory, named
 // .NAME.bloom-tmp-*, and renames it to path. The directory must be readable, and
@@ -37,45 +39,21 @@ import (
 // regular file. If several SaveFiles write to one path at once, the filter of the
 // last one stays. Windows does not replace a file that is open, by [OpenFile] for
 // one.
-func (f *filter) SaveFile(path string) error { return f.SaveFileInfo(path, Info{}) }
-
-// Info is what a file can say about its filter. The bits do not tell what the filter was
-// made for, nor how its keys were hashed. Any field may be zero. Look-ups do not depend
-// on an Info.
-//
-// Files of the other packages have no Info. They name the filter's type and its
-// parameters. Whatever else there is to say about them belongs in a file beside them.
-type Info struct {
-	N       uint64  // number of keys that the filter was made for
-	P       float64 // rate that it was made for, at N keys
-	Hash    string  // how keys become digests, such as "SumString"; up to 255 bytes
-	Comment string  // up to 4,096 bytes
-}
-
-// SaveFileInfo is [Filter.SaveFile], and the file holds info as well. A SaveFile to the
-// same path later leaves no Info there. SaveFileInfo returns an error that names the
-// field unless 0 <= P < 1, and Hash and Comment are UTF-8 and no longer than Info
-// allows. LoadFile, OpenFile, NewView, UnmarshalBinary and Java read such a file as any
-// other.
-//
-// The file holds the binary form. The Info follows: N and the bits of P in 8 bytes each,
-// the lengths of Hash and Comment in 2 bytes each, and both texts, with zeros up to a
-// multiple of 8 bytes. Sixteen bytes end the file: the CRC-32C of the binary form's first 6
-// bytes and the Info, the number of bytes that follow the binary form in 2 bytes,
-// "bloom", a 2, and the CRC-32C of everything before it. Numbers are big-endian.
-func (f *filter) SaveFileInfo(path string, info Info) error {
+func (f *filter) SaveFile(path string) error {
+	f.use()
 	if f.k == 0 {
 		return errNoForm
 	}
-	if err := guava.Info(info).Check("bloom"); err != nil {
+	info := format.Info(f.info)
+	if err := info.Check("bloom"); err != nil {
 		return err
 	}
 	err := atomicfile.Write(path, func(w io.Writer) error {
-		var sum guava.Sum
+		var sum format.Sum
 		if _, err := f.WriteTo(io.MultiWriter(w, &sum)); err != nil {
 			return err
 		}
-		_, err := words.WriteFull(w, sum.InfoTrailer(f.header(), guava.Info(info)))
+		_, err := words.WriteFull(w, sum.Trailer(f.header().Append(nil), info))
 		return err
 	})
 	if err != nil {
@@ -96,28 +74,50 @@ func (f *filter) SaveFileInfo(path string, info Info) error {
 // LoadFile takes as much memory as the file is long. It takes none before the
 // file's header and length agree.
 func LoadFile(path string) (*Filter, error) {
-	f, _, err := LoadFileInfo(path)
-	return f, err
-}
-
-// LoadFileInfo is [LoadFile], and returns what [Filter.SaveFileInfo] was told. The Info
-// is zero if the file has none. [File.Info] tells it without loading the filter.
-func LoadFileInfo(path string) (*Filter, Info, error) {
-	file, err := os.Open(path)
+	file, size, err := frame.OpenRegular(path)
 	if err != nil {
-		return nil, Info{}, fmt.Errorf("bloom: loading: %w", err)
+		return nil, fmt.Errorf("bloom: loading: %w", err)
 	}
 	defer file.Close()
-	f, info, err := load(file)
+	f, err := load(frame.NewFileReader(file, size), size)
 	if err != nil {
-		return nil, Info{}, format.In(path, err)
+		return nil, format.In(path, err)
 	}
-	return f, Info(info), nil
+	return f, nil
+}
+
+// load reads a file of so many bytes from r.
+func load(r *frame.FileReader, size int64) (*Filter, error) {
+	var sum format.Sum
+	h, _, err := guava.ReadHeader("bloom", io.TeeReader(r, &sum))
+	if err != nil {
+		return nil, err
+	}
+	trailer, err := h.CheckSize("bloom", size)
+	if err != nil {
+		return nil, err
+	}
+	array, _, err := words.Read(r, &sum, h.Words, words.BigEndian)
+	if err != nil {
+		return nil, format.ReadError("bloom", err)
+	}
+	var info format.Info
+	if trailer > 0 {
+		got := make([]byte, trailer)
+		if _, err := format.ReadFull(r, got); err != nil {
+			return nil, format.ReadError("bloom", err)
+		}
+		if info, err = sum.CheckTrailer("bloom", h.Append(nil), got); err != nil {
+			return nil, err
+		}
+	}
+	return &Filter{filter: filterOf(h, array, Info(info))}, nil
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such
 // file. A new filter is empty: its OnesCount is 0. [NewSyncFrom] makes a SyncFilter of
-// either. LoadOrNew writes no file.
+// either. LoadOrNew writes no file. It returns an error at once if the file's directory
+// does not exist, as SaveFile would later.
 //
 // If the filter in the file has other parameters than New(n, p), LoadOrNew returns an
 // error that wraps [ErrMismatch]. Its message has N and P of the file's Info, if there
@@ -127,67 +127,23 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, info, err := LoadFileInfo(path)
+	f, err := LoadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("bloom: %w", err)
+		}
 		return New(n, p)
 	case err != nil:
 		return nil, err
 	case f.M() != (m+63)/64*64 || f.k != k || f.strategy != Mitz64:
 		made := ""
-		if info.N > 0 {
-			made = fmt.Sprintf(" made for n = %d, p = %v", info.N, info.P)
+		if f.info.N > 0 {
+			made = fmt.Sprintf(" made for n = %d, p = %v", f.info.N, f.info.P)
 		}
 		return nil, fmt.Errorf("%w: %s holds %v%s, not what New makes for n = %d, p = %v", ErrMismatch, path, f, made, n, p)
 	}
 	return f, nil
-}
-
-func load(file *os.File) (*Filter, guava.Info, error) {
-	var sum guava.Sum
-	var info guava.Info
-	h, trailer, err := fileHeader(io.TeeReader(file, &sum), file)
-	if err != nil {
-		return nil, info, err
-	}
-	r := &sizedReader{file, 8 * h.Words}
-	array, _, err := words.Read(r, &sum, h.Words, words.BigEndian)
-	if err != nil {
-		return nil, info, format.ReadError("bloom", err)
-	}
-	if trailer > 0 {
-		got := make([]byte, trailer)
-		if _, err := io.ReadFull(file, got); err != nil {
-			return nil, info, format.ReadError("bloom", err)
-		}
-		if info, err = sum.CheckTrailer("bloom", h, got); err != nil {
-			return nil, info, err
-		}
-	}
-	return &Filter{filter: filterOf(h, array)}, info, nil
-}
-
-// sizedReader is a file that is known to have so many bytes more.
-type sizedReader struct {
-	*os.File
-	left int
-}
-
-func (r *sizedReader) Len() int { return r.left }
-
-// fileHeader reads file's header from r. It returns how many bytes of trailer follow
-// the words, by file's length.
-func fileHeader(r io.Reader, file *os.File) (h guava.Header, trailer int, err error) {
-	h, _, err = guava.ReadHeader("bloom", r)
-	if err != nil {
-		return h, 0, err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return h, 0, fmt.Errorf("bloom: %w", err)
-	}
-	trailer, err = h.CheckSize("bloom", info.Size())
-	return h, trailer, err
 }
 
 // File looks keys up in a file. Unix and Windows map the file into memory: a look-up
@@ -199,52 +155,48 @@ func fileHeader(r io.Reader, file *os.File) (h guava.Header, trailer int, err er
 // file, and the file may be removed. The File still shows the old filter then.
 //
 // Many goroutines may use a File at once. [File.Close] needs it to itself; see the
-// example of [OpenFile]. The methods Contains, Stats and Verify of a File that is
-// zero or closed panic.
+// example of [OpenFile]. All methods but Close and String of a File that is zero or
+// closed panic. A File must not be copied.
 type File struct {
-	view   View
-	header guava.Header
-	data   []byte // the whole file, nil if closed
+	_    nocopy.Locker
+	view *View
+	data []byte // the whole file, nil if closed
 }
 
-// OpenFile opens a file that [LoadFile] can load. It checks the length, the header,
-// the Info if there is one, and that what follows the filter is from
-// [Filter.SaveFile]. So a large file takes as long as a small one. [File.Verify] notices
-// damaged bits, OpenFile does not. The caller must Close the File.
+// OpenFile opens a file that [LoadFile] can load. It checks the length, the header and
+// the Info, and that what follows the filter is from [Filter.SaveFile]. So a large file
+// takes as long as a small one. [File.Verify] notices damaged bits, OpenFile does not.
+// The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("bloom: opening: %w", err)
-	}
-	defer file.Close() // a map outlives the descriptor
-	f, err := open(file)
-	if err != nil {
-		return nil, format.In(path, err)
-	}
-	return f, nil
-}
-
-func open(file *os.File) (*File, error) {
-	h, trailer, err := fileHeader(file, file)
+	f := new(File)
+	data, err := frame.MapFile("bloom", path, func(data []byte) (err error) {
+		f.view, err = open(data)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	size := h.Size() + int64(trailer)
-	if size > math.MaxInt {
-		return nil, fmt.Errorf("bloom: file of %d bytes is larger than the address space", size)
-	}
-	data, err := memory.Map(file, int(size))
+	f.data = data
+	return f, nil
+}
+
+// open returns a view of a file's bytes, all but the words of which it checks.
+func open(data []byte) (*View, error) {
+	h, err := guava.ParseHeader("bloom", data)
 	if err != nil {
-		return nil, fmt.Errorf("bloom: mapping: %w", err)
+		return nil, err
 	}
-	var info guava.Info
+	trailer, err := h.CheckSize("bloom", int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	var info format.Info
 	if trailer > 0 {
-		if info, err = h.ParseTrailer("bloom", data[h.Size():]); err != nil {
-			_ = memory.Unmap(data)
+		if info, err = format.ParseTrailer("bloom", data[:guava.HeaderSize], data[h.Size():]); err != nil {
 			return nil, err
 		}
 	}
-	return &File{*newView(h, data[guava.HeaderSize:h.Size()], info), h, data}, nil
+	return newView(h, data[guava.HeaderSize:h.Size()], Info(info)), nil
 }
 
 const errClosed = "bloom: use of a File that is closed or zero"
@@ -254,7 +206,7 @@ func (f *File) opened() *View {
 	if f.data == nil {
 		panic(errClosed)
 	}
-	return &f.view
+	return f.view
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
@@ -266,42 +218,42 @@ func (f *File) ContainsString(key string) bool { return f.opened().ContainsStrin
 // ContainsHash is Contains by digest.
 func (f *File) ContainsHash(h Hash) bool { return f.opened().ContainsHash(h) }
 
-// M returns the number of bits, a multiple of 64. It is 0 if f is closed.
-func (f *File) M() uint64 { return f.view.M() }
+// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
+// slice. It allocates only if dst lacks room.
+func (f *File) ContainsBatch(dst []bool, hs []Hash) []bool { return f.opened().ContainsBatch(dst, hs) }
 
-// K returns the number of hashes. It is 0 if f is closed.
-func (f *File) K() int { return f.view.K() }
+// M returns the number of bits, a multiple of 64.
+func (f *File) M() uint64 { return f.opened().M() }
+
+// K returns the number of hashes.
+func (f *File) K() int { return f.opened().K() }
 
 // Strategy returns how indexes are made.
-func (f *File) Strategy() Strategy { return f.view.Strategy() }
+func (f *File) Strategy() Strategy { return f.opened().Strategy() }
 
 // String describes f by its parameters, without its keys.
 func (f *File) String() string {
-	return fmt.Sprintf("bloom.File(m=%d, k=%d, %v)", f.M(), f.K(), f.Strategy())
+	if f.data == nil {
+		return "bloom.File(closed)"
+	}
+	return describe("bloom.File", f.M(), f.K(), f.Strategy())
 }
 
-// Info returns what [Filter.SaveFileInfo] was told. It is zero if the file has none, and
-// if f is closed.
-func (f *File) Info() Info { return f.view.Info() }
+// Info returns the filter's Info. A file from Java has the zero Info.
+func (f *File) Info() Info { return f.opened().Info() }
 
 // Stats reads the whole filter, to count the bits set.
 func (f *File) Stats() Stats { return f.opened().Stats() }
 
-// SizeBytes returns the length of the file. It is 0 if f is closed.
-func (f *File) SizeBytes() int64 { return int64(len(f.data)) }
+// SizeBytes returns the length of the binary form in bytes, without the trailer.
+func (f *File) SizeBytes() int64 { return f.opened().SizeBytes() }
 
 // Verify reads all of the file. It returns an error, which wraps [ErrFormat], if the
 // bytes are not the ones that [Filter.SaveFile] wrote. A file from Java has no
 // checksum, so Verify returns nil.
 func (f *File) Verify() error {
 	f.opened()
-	body := f.header.Size()
-	if body == int64(len(f.data)) {
-		return nil
-	}
-	var sum guava.Sum
-	sum.Write(f.data[:body])
-	_, err := sum.CheckTrailer("bloom", f.header, f.data[body:])
+	_, _, _, err := parse(f.data)
 	return err
 }
 
@@ -312,7 +264,7 @@ func (f *File) Close() error {
 		return nil
 	}
 	data := f.data
-	*f = File{}
+	f.view, f.data = nil, nil
 	if err := memory.Unmap(data); err != nil {
 		return fmt.Errorf("bloom: unmapping: %w", err)
 	}

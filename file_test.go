@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 	"github.com/seed79a3ff49/bloom/internal/words"
@@ -47,7 +48,8 @@ func names(t testing.TB, dir string) (names []string) {
 // TestFileFormat freezes the bytes: a binary form, and a trailer whose checksum
 // another program computed.
 func TestFileFormat(t *testing.T) {
-	const want = "010300000002" + "2000000000000200" + "0000400800800001" + "626c6f6f6d01" + "0aff0a32"
+	const want = "010300000002" + "2000000000000200" + "0000400800800001" +
+		"0000000000000000" + "0000000000000000" + "00000000" + "9571fae4" + "0024" + "626c6f6f6d01" + "47830229"
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
 	require.NoError(t, f.SaveFile(path))
@@ -60,7 +62,7 @@ func TestFileFormat(t *testing.T) {
 	_, err = g.ReadFrom(r) // as Java would
 	require.NoError(t, err)
 	require.True(t, f.Equal(&g))
-	require.Equal(t, guava.TrailerSize, r.Len())
+	require.Equal(t, format.MinTrailer, r.Len())
 }
 
 func TestFileRoundTrip(t *testing.T) {
@@ -80,7 +82,7 @@ func TestFileRoundTrip(t *testing.T) {
 			file, err := OpenFile(path)
 			require.NoError(t, err)
 			require.NoError(t, file.Verify())
-			sameAnswers(t, f, &file.view, n)
+			sameAnswers(t, f, file.view, n)
 			for i := range n {
 				require.True(t, file.ContainsHash(SumUint64(i)))
 			}
@@ -103,7 +105,8 @@ func TestFileDamage(t *testing.T) {
 func testFileDamage(t *testing.T, info Info) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
-	require.NoError(t, f.SaveFileInfo(path, info))
+	f.SetInfo(info)
+	require.NoError(t, f.SaveFile(path))
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
 	form, err := f.MarshalBinary()
@@ -132,7 +135,7 @@ func testFileDamage(t *testing.T, info Info) {
 			refused(good[:n], "cut to %d bytes", n)
 		}
 	}
-	for n := 1; n <= min(len(good), 3*guava.TrailerSize); n++ {
+	for n := 1; n <= min(len(good), 3*format.MinTrailer); n++ {
 		refused(append(bytes.Clone(good), make([]byte, n)...), "%d bytes appended to a file", n)
 		refused(append(bytes.Clone(good), good[len(good)-n:]...), "last %d bytes twice", n)
 		refused(append(bytes.Clone(form), make([]byte, n)...), "%d bytes appended to a binary form", n)
@@ -155,7 +158,7 @@ func TestFileOfJava(t *testing.T) {
 		file, err := OpenFile(path)
 		require.NoError(t, err)
 		require.NoError(t, file.Verify())
-		sameAnswers(t, f, &file.view, 1)
+		sameAnswers(t, f, file.view, 1)
 		require.NoError(t, file.Close())
 	}
 }
@@ -243,7 +246,7 @@ func TestFileClosed(t *testing.T) {
 		require.PanicsWithValue(t, errClosed, func() { file.Contains([]byte("a")) })
 		require.PanicsWithValue(t, errClosed, func() { file.ContainsString("a") })
 		require.PanicsWithValue(t, errClosed, func() { file.ContainsHash(SumString("a")) })
-		require.Zero(t, file.M())
+		require.PanicsWithValue(t, errClosed, func() { file.M() })
 	}
 	require.NoError(t, os.Remove(path))
 }
@@ -268,7 +271,8 @@ func TestLoadOrNew(t *testing.T) {
 		require.ErrorIs(t, err, ErrMismatch)
 		require.ErrorContains(t, err, "bloom.Filter(m=9600, k=7, Mitz64)")
 	}
-	require.NoError(t, f.SaveFileInfo(path, Info{N: 1001, P: 0.01}))
+	f.SetInfo(Info{N: 1001, P: 0.01})
+	require.NoError(t, f.SaveFile(path))
 	require.True(t, Must(LoadOrNew(path, 1000, 0.01)).ContainsString("a"), "the bits count, not the Info")
 	_, err = LoadOrNew(path, 2000, 0.01)
 	require.ErrorContains(t, err, "bloom.Filter(m=9600, k=7, Mitz64) made for n = 1001, p = 0.01, not what New makes for n = 2000, p = 0.01")
@@ -292,7 +296,8 @@ func TestFileBytes(t *testing.T) {
 	f := smallFilter("a", "b")
 	s := NewSyncFrom(f.Clone())
 	for _, info := range []Info{{}, testInfo} {
-		require.NoError(t, s.SaveFileInfo(path, info))
+		s.SetInfo(info)
+		require.NoError(t, s.SaveFile(path))
 		data := Must(os.ReadFile(path))
 		var g Filter
 		require.NoError(t, g.UnmarshalBinary(data))
@@ -312,28 +317,22 @@ func TestFileInfo(t *testing.T) {
 	for _, f := range []*Filter{smallFilter("a"), Must(New(1e5, 0.01))} {
 		f.AddString("b")
 		for _, info := range []Info{{}, testInfo, {N: 1}, long} {
-			require.NoError(t, f.SaveFileInfo(path, info))
-			g, got, err := LoadFileInfo(path)
+			f.SetInfo(info)
+			require.NoError(t, f.SaveFile(path))
+			g, err := LoadFile(path)
 			require.NoError(t, err)
-			require.Equal(t, info, got)
+			require.Equal(t, info, g.Info())
 			require.True(t, f.Equal(g))
-			require.True(t, f.Equal(Must(LoadFile(path))))
 			file, err := OpenFile(path)
 			require.NoError(t, err)
 			require.Equal(t, info, file.Info())
 			require.NoError(t, file.Verify())
-			sameAnswers(t, f, &file.view, 1)
+			sameAnswers(t, f, file.view, 1)
 			require.NoError(t, file.Close())
-			require.Zero(t, file.Info())
+			require.PanicsWithValue(t, errClosed, func() { file.Info() })
 		}
-		require.NoError(t, f.SaveFileInfo(path, Info{}))
-		withZero := Must(os.ReadFile(path))
-		require.NoError(t, f.SaveFile(path))
-		require.Equal(t, withZero, Must(os.ReadFile(path)))
 		writeFile(t, path, Must(f.MarshalBinary()))
-		_, got, err := LoadFileInfo(path)
-		require.NoError(t, err)
-		require.Zero(t, got, "a bare form")
+		require.Zero(t, Must(LoadFile(path)).Info(), "a bare form")
 	}
 
 	before := Must(os.ReadFile(path))
@@ -341,21 +340,16 @@ func TestFileInfo(t *testing.T) {
 		info Info
 		want string
 	}{
-		{Info{P: 1}, "bloom: P = 1 is outside [0, 1)"},
-		{Info{Comment: strings.Repeat("x", 4097)}, "bloom: Comment has 4097 bytes, more than 4096"},
-		{Info{Hash: strings.Repeat("x", 256)}, "bloom: Hash has 256 bytes, more than 255"},
+		{Info{P: 1}, "bloom: Info.P = 1 is outside [0, 1)"},
+		{Info{Comment: strings.Repeat("x", 4097)}, "bloom: Info.Comment has 4097 bytes, more than 4096"},
+		{Info{Hash: strings.Repeat("x", 256)}, "bloom: Info.Hash has 256 bytes, more than 255"},
 	} {
-		require.EqualError(t, smallFilter().SaveFileInfo(path, test.info), test.want)
+		f := smallFilter()
+		f.SetInfo(test.info)
+		require.EqualError(t, f.SaveFile(path), test.want)
 	}
-	require.Error(t, new(Filter).SaveFileInfo(path, testInfo))
+	require.ErrorIs(t, new(Filter).SaveFile(path), errNoForm)
 	require.Equal(t, before, Must(os.ReadFile(path)), "the old file")
-}
-
-// TestFrozenInfo reads the Info of a file that an earlier version wrote.
-func TestFrozenInfo(t *testing.T) {
-	_, info, err := LoadFileInfo("testdata/v2.bloom")
-	require.NoError(t, err)
-	require.Equal(t, Info{N: 1000, P: 0.01, Hash: "SumString", Comment: "0 to 999, in decimal"}, info)
 }
 
 // TestOpenFileInfo: OpenFile reads no words, and notices damage to the Info all the
@@ -363,7 +357,8 @@ func TestFrozenInfo(t *testing.T) {
 func TestOpenFileInfo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
-	require.NoError(t, f.SaveFileInfo(path, testInfo))
+	f.SetInfo(testInfo)
+	require.NoError(t, f.SaveFile(path))
 	good := Must(os.ReadFile(path))
 	for i := range good {
 		if i >= guava.HeaderSize && i < int(f.SizeBytes()) || i >= len(good)-4 {

@@ -276,7 +276,8 @@ func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
 	if g.rnd.IntN(2) == 0 {
 		info = Info{}
 	}
-	require.NoError(t, read.SaveFileInfo(path, info))
+	read.SetInfo(info)
+	require.NoError(t, read.SaveFile(path))
 	file, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, info, Must(NewView(file)).Info())

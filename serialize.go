@@ -23,8 +23,8 @@ func (f *filter) header() guava.Header {
 }
 
 // filterOf returns the filter that has the words that follow h.
-func filterOf(h guava.Header, array []uint64) filter {
-	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy)}
+func filterOf(h guava.Header, array []uint64, info Info) filter {
+	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: info}
 	f.ones = f.bits.onesCount()
 	return f
 }
@@ -32,6 +32,7 @@ func filterOf(h guava.Header, array []uint64) filter {
 // SizeBytes returns the length of the binary form in bytes: 6 + M()/8. It is 0 for
 // the zero value.
 func (f *filter) SizeBytes() int64 {
+	f.use()
 	if f.k == 0 {
 		return 0
 	}
@@ -40,7 +41,8 @@ func (f *filter) SizeBytes() int64 {
 
 // AppendBinary appends Guava's binary form of f to b. It returns an error only
 // for the zero value, which has no binary form.
-func (f *filter) AppendBinary(b []byte) ([]byte, error) {
+func (f filter) AppendBinary(b []byte) ([]byte, error) {
+	f.use()
 	if f.k == 0 {
 		return b, errNoForm
 	}
@@ -48,13 +50,14 @@ func (f *filter) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns Guava's binary form of f, which Java's
-// BloomFilter.readFrom reads. It is SizeBytes long.
-func (f *filter) MarshalBinary() ([]byte, error) {
+// BloomFilter.readFrom reads. It is SizeBytes long. It does not hold the Info.
+func (f filter) MarshalBinary() ([]byte, error) {
 	return f.AppendBinary(make([]byte, 0, f.SizeBytes()))
 }
 
 // WriteTo writes Guava's binary form of f to w through a small buffer.
 func (f *filter) WriteTo(w io.Writer) (int64, error) {
+	f.use()
 	if f.k == 0 {
 		return 0, errNoForm
 	}
@@ -62,45 +65,55 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, or the content of a
-// file that [Filter.SaveFile] wrote, and no byte more. On error, which wraps
-// [ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
+// file that [Filter.SaveFile] wrote, and no byte more. Only a file has an Info; without
+// it, f's Info becomes zero. On error, which wraps [ErrFormat], f is unchanged.
+// UnmarshalBinary does not retain data.
 //
 // Guava's binary form has no checksum, so a damaged word in it goes unnoticed. A
 // file has a checksum, which UnmarshalBinary checks.
 func (f *filter) UnmarshalBinary(data []byte) error {
-	h, body, _, err := parse(data)
+	f.use()
+	h, body, info, err := parse(data)
 	if err != nil {
 		return err
 	}
 	g := newBitset(h.Words)
 	words.Get(g.words, body, words.BigEndian)
-	*f = filterOf(h, g.words)
+	*f = filterOf(h, g.words, info)
 	return nil
 }
 
 // parse returns the header of data, the bytes of its words and its Info, after
 // checking the trailer if there is one.
-func parse(data []byte) (h guava.Header, body []byte, info guava.Info, err error) {
+func parse(data []byte) (h guava.Header, body []byte, info Info, err error) {
 	if h, err = guava.ParseHeader("bloom", data); err != nil {
 		return h, nil, info, err
 	}
 	trailer, err := h.CheckSize("bloom", int64(len(data)))
-	if err == nil && trailer > 0 {
-		var sum guava.Sum
-		sum.Write(data[:h.Size()])
-		info, err = sum.CheckTrailer("bloom", h, data[h.Size():])
-	}
 	if err != nil {
 		return h, nil, info, err
+	}
+	if trailer > 0 {
+		var sum format.Sum
+		sum.Write(data[:h.Size()])
+		i, err := sum.CheckTrailer("bloom", data[:guava.HeaderSize], data[h.Size():])
+		if err != nil {
+			return h, nil, info, err
+		}
+		info = Info(i)
 	}
 	return h, data[guava.HeaderSize:h.Size()], info, nil
 }
 
-// ReadFrom decodes the binary form that r yields next into f. It reads no byte
-// more: what follows, such as a file's checksum, stays in r. It allocates memory as
-// data arrives, whatever the header claims. On error f is unchanged. The error is
+// ReadFrom decodes the binary form that r yields next into f, and checks no checksum: of
+// a file that [Filter.SaveFile] wrote, it reads the filter and leaves the trailer, with
+// checksum and Info, unread in r. Use [LoadFile] or UnmarshalBinary for files.
+//
+// ReadFrom reads no byte more than the binary form. It allocates memory as data arrives,
+// whatever the header claims. f's Info becomes zero. On error f is unchanged. The error is
 // r's own, or wraps [ErrFormat] if r ends too early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
+	f.use()
 	h, n, err := guava.ReadHeader("bloom", r)
 	if err != nil {
 		return int64(n), err
@@ -109,13 +122,14 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	if err != nil {
 		return int64(n) + m, format.ReadError("bloom", err)
 	}
-	*f = filterOf(h, array)
+	*f = filterOf(h, array, Info{})
 	return int64(n) + m, nil
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to b. The zero
 // value is the empty text.
 func (f filter) AppendText(b []byte) ([]byte, error) {
+	f.use()
 	if f.k == 0 {
 		return b, nil
 	}
@@ -129,6 +143,7 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero
 // value.
 func (f *filter) UnmarshalText(text []byte) error {
+	f.use()
 	if len(text) > 0 {
 		return frame.UnmarshalText("bloom", text, f)
 	}

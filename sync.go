@@ -25,8 +25,14 @@ import (
 // panics. Decoding needs the SyncFilter to itself. It must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
-	filter
+	syncFilter
 }
+
+// syncFilter is a filter that names itself.
+type syncFilter struct{ filter }
+
+// String describes s by its parameters, without its keys.
+func (s syncFilter) String() string { return describe("bloom.SyncFilter", s.M(), s.k, s.strategy) }
 
 // NewSync is [New] for a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
@@ -37,15 +43,13 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return NewSyncFrom(f), nil
 }
 
-// NewSyncFrom returns a SyncFilter that takes over f's bits without a copy, and
-// leaves f the zero Filter. It panics if f is nil.
+// NewSyncFrom returns a SyncFilter that takes f over, without a copy of its bits. Every
+// later use of f panics. NewSyncFrom panics if f is nil or was taken over before.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("bloom: NewSyncFrom a nil Filter")
 	}
-	s := &SyncFilter{filter: f.filter}
-	f.filter = filter{}
-	return s
+	return &SyncFilter{syncFilter: syncFilter{f.take("NewSyncFrom")}}
 }
 
 // Snapshot returns a copy that holds every key whose Add had returned before

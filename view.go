@@ -2,10 +2,11 @@ package bloom
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
 // View looks keys up in a filter's binary form where it lies: in a cookie, a
@@ -13,8 +14,10 @@ import (
 // exactly as the [Filter] decoded from the same bytes does.
 //
 // The bytes must stay unchanged for as long as the View is used. A View may be
-// used by many goroutines at once. The zero View contains nothing.
+// used by many goroutines at once. The zero View contains nothing. A View must not be
+// copied.
 type View struct {
+	_          nocopy.Locker
 	words      []byte // 8 bytes each, big-endian
 	reciprocal uint64 // of the number of words; see guava.Locate
 	k          int
@@ -34,8 +37,8 @@ func NewView(data []byte) (*View, error) {
 	return newView(h, body, info), nil
 }
 
-func newView(h guava.Header, body []byte, info guava.Info) *View {
-	return &View{body, guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy), Info(info)}
+func newView(h guava.Header, body []byte, info Info) *View {
+	return &View{words: body, reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: info}
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
@@ -67,6 +70,16 @@ func (v *View) contains32(h Hash) bool {
 	return v.k != 0
 }
 
+// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
+// slice. It allocates only if dst lacks room.
+func (v *View) ContainsBatch(dst []bool, hs []Hash) []bool {
+	dst = slices.Grow(dst, len(hs))
+	for _, h := range hs {
+		dst = append(dst, v.ContainsHash(h))
+	}
+	return dst
+}
+
 // get returns the bit that x stands for; see bitset.get. Words are big-endian,
 // so bit 0 is in the last of their bytes.
 func (v *View) get(x uint64) bool {
@@ -83,8 +96,8 @@ func (v *View) K() int { return v.k }
 // Strategy returns how indexes are made.
 func (v *View) Strategy() Strategy { return v.strategy }
 
-// Info returns what [Filter.SaveFileInfo] was told, if data was the content of its
-// file, and else the zero Info.
+// Info returns the filter's Info, if data was the content of a file, and else the zero
+// Info.
 func (v *View) Info() Info { return v.info }
 
 // SizeBytes returns the length of the binary form in bytes.
@@ -96,9 +109,7 @@ func (v *View) SizeBytes() int64 {
 }
 
 // String describes v by its parameters, without its keys.
-func (v View) String() string {
-	return fmt.Sprintf("bloom.View(m=%d, k=%d, %v)", v.M(), v.k, v.strategy)
-}
+func (v *View) String() string { return describe("bloom.View", v.M(), v.k, v.strategy) }
 
 // Stats reads the whole filter, to count the bits set.
 func (v *View) Stats() Stats {

@@ -45,6 +45,7 @@ import (
 // panics. Many goroutines may read a Filter at once while none writes. A
 // [SyncFilter] needs no such care. A Filter must not be copied; see [Filter.Clone].
 type Filter struct {
+	info bloom.Info
 	mark
 	words []uint64 // four to a block: words 2i and 2i+1 of the format, the first in the low half
 	lines int      // of a key; 0 for the zero Filter

@@ -38,14 +38,21 @@ type File struct {
 // header. So a large file takes as long as a small one. [File.Verify] notices damaged
 // bits, OpenFile does not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	data, params, err := frame.Blocked.MapFile(path, checkParams)
+	f := new(File)
+	data, err := frame.MapFile("blocked", path, func(data []byte) error {
+		params, body, info, err := frame.Blocked.Parse(data, checkParams)
+		if err != nil {
+			return err
+		}
+		f.f.set(memory.WordsOf(data, frame.Blocked.HeadSize(), len(body)/8), int(params[1]))
+		f.f.info = bloom.Info(info)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	memory.AdviseRandom(data)
-	f := &File{data: data}
-	n, _ := checkParams(params)
-	f.f.set(memory.WordsOf(data, int(frame.Size(len(params), 0))-4, int(n)), int(linesOf(params)))
+	f.data = data
 	return f, nil
 }
 
@@ -104,6 +111,9 @@ func (f *File) Lines() int { return f.f.lines }
 
 // SizeBytes returns the length of the file. It is 0 if f is closed.
 func (f *File) SizeBytes() int64 { return int64(len(f.data)) }
+
+// Info returns the filter's Info.
+func (f *File) Info() bloom.Info { return f.opened().info }
 
 // Stats reads the whole filter; see [Filter.Stats].
 func (f *File) Stats() bloom.Stats {

@@ -16,7 +16,7 @@ import (
 
 // TestFileSystemCalls: LoadFile, OpenFile and Close return the errors of the system.
 func TestFileSystemCalls(t *testing.T) {
-	const path = "testdata/v2.frame"
+	const path = "testdata/v1.frame"
 	t.Run("fstat", func(t *testing.T) {
 		testkit.Failing(t, "fstat", "EIO", path, func() {
 			_, err := LoadFile(path)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -48,22 +49,6 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestFileVersion1 opens what has no lines in its header, with 16 bytes in all.
-func TestFileVersion1(t *testing.T) {
-	file, err := OpenFile("testdata/v1.frame")
-	require.NoError(t, err)
-	defer file.Close()
-	require.Equal(t, 1, file.Lines())
-	require.NoError(t, file.Verify())
-	f := bloom.Must(LoadFile("testdata/v1.frame"))
-	for _, h := range testkit.Digests[bloom.Hash](1, 1000) {
-		require.Equal(t, f.ContainsHash(h), file.ContainsHash(h))
-	}
-	for _, key := range []string{"0", "1", "999"} {
-		require.True(t, file.ContainsString(key))
-	}
-}
-
 // TestFileUnread opens a file whose words nobody can have read: it is 64 GiB long, and
 // has no blocks on disk.
 func TestFileUnread(t *testing.T) {
@@ -72,7 +57,7 @@ func TestFileUnread(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "filter")
 	const blocks = 1<<31 + 1
-	head := frame.Blocked.Append(nil, []uint64{blocks, 2, 0}, nil)[:32]
+	head := bloom.Must(frame.Blocked.Append(nil, []uint64{blocks, 2, 0}, nil, format.Info{}))[:32]
 	require.NoError(t, os.WriteFile(path, head, 0o600))
 	require.NoError(t, os.Truncate(path, 36+32*blocks))
 	var file *File

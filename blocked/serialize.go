@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 )
 
@@ -18,34 +20,32 @@ func (f *Filter) params() []uint64 {
 
 // checkParams is the frame's check of parameters.
 func checkParams(params []uint64) (uint64, error) {
-	blocks, lines := params[0], linesOf(params)
+	blocks, lines := params[0], params[1]
 	switch {
 	case blocks < 1 || blocks > maxBlocks:
 		return 0, fmt.Errorf("blocked: block count %d is outside [1, %d]", blocks, uint64(maxBlocks))
 	case lines < 1 || lines > maxLines:
 		return 0, fmt.Errorf("blocked: lines = %d is outside [1, %d]", lines, maxLines)
-	case len(params) > 2 && params[2] != 0:
+	case params[2] != 0:
 		return 0, fmt.Errorf("blocked: reserved parameter %d is not zero", params[2])
 	}
 	return blocks * blockWords, nil
 }
 
-// linesOf returns the number of lines, which version 1, with one parameter, does not
-// name.
-func linesOf(params []uint64) uint64 {
-	if len(params) == 1 {
-		return 1
-	}
-	return params[1]
-}
+// Info returns what New and SetInfo set, and what the filter's binary form held.
+func (f *Filter) Info() bloom.Info { return f.info }
 
-// SizeBytes returns the length of the binary form in bytes: 36, and M()/8. It is 0 for
+// SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding
+// returns an error if a field is out of its range; see [bloom.Info].
+func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
+
+// SizeBytes returns the length of the binary form in bytes. It is 0 for
 // the zero Filter.
 func (f *Filter) SizeBytes() int64 {
 	if f.lines == 0 {
 		return 0
 	}
-	return frame.Size(len(f.params()), len(f.words))
+	return frame.Blocked.Size(len(f.words), format.Info(f.info))
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It
@@ -54,7 +54,7 @@ func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
 	if f.lines == 0 {
 		return dst, errZeroForm
 	}
-	return frame.Blocked.Append(dst, f.params(), f.words), nil
+	return frame.Blocked.Append(dst, f.params(), f.words, format.Info(f.info))
 }
 
 // MarshalBinary returns f's binary form, which carries a checksum. It is SizeBytes
@@ -66,17 +66,18 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	if f.lines == 0 {
 		return 0, errZeroForm
 	}
-	return frame.Blocked.Write(w, f.params(), f.words)
+	return frame.Blocked.Write(w, f.params(), f.words, format.Info(f.info))
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	params, words, err := frame.Blocked.Unmarshal(data, checkParams)
+	params, words, info, err := frame.Blocked.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
-	f.set(words, int(linesOf(params)))
+	f.set(words, int(params[1]))
+	f.info = bloom.Info(info)
 	return nil
 }
 
@@ -84,11 +85,12 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // more. It allocates as data arrives. On error f is unchanged. The error is r's
 // own, or wraps [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	params, words, n, err := frame.Blocked.Read(r, checkParams)
+	params, words, info, n, err := frame.Blocked.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
-	f.set(words, int(linesOf(params)))
+	f.set(words, int(params[1]))
+	f.info = bloom.Info(info)
 	return n, nil
 }
 
@@ -112,6 +114,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 		return frame.UnmarshalText("blocked", text, f)
 	}
 	f.words, f.lines, f.fast = nil, 0, 0
+	f.info = bloom.Info{}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package blocked
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math/bits"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -35,28 +35,6 @@ var frozen = []struct {
 		"0104009011440000050003002300400001500080212000801120010001000101" +
 		"0000502048000020000001010800012002000020000008060210100000800101" +
 		"400e4dd1"},
-}
-
-// TestBytes freezes the binary form.
-func TestBytes(t *testing.T) {
-	for i, lines := range []int{1, 1, 3} {
-		t.Run(frozen[i].name, func(t *testing.T) {
-			f := bloom.Must(NewSize(512, lines))
-			for _, key := range []string{"", "a", "bloom"} {
-				f.AddString(key)
-			}
-			var g Filter
-			data, err := hex.DecodeString(frozen[i].data)
-			require.NoError(t, err)
-			require.NoError(t, g.UnmarshalBinary(data))
-			require.True(t, f.Equal(&g))
-			if i > 0 {
-				require.Equal(t, frozen[i].data, hex.EncodeToString(bloom.Must(f.MarshalBinary())))
-			}
-			testkit.Damage(t, data, g.UnmarshalBinary)
-			require.True(t, f.Equal(&g))
-		})
-	}
 }
 
 // TestForms passes a filter through every form.
@@ -113,7 +91,7 @@ func TestReserved(t *testing.T) {
 		"blocked: invalid format: lines = 5 is outside [1, 4]":                         {1, 5, 0},
 		"blocked: invalid format: reserved parameter 1 is not zero":                    {1, 1, 1},
 	} {
-		err := new(Filter).UnmarshalBinary(frame.Blocked.Append(nil, params, make([]uint64, 4)))
+		err := new(Filter).UnmarshalBinary(bloom.Must(frame.Blocked.Append(nil, params, make([]uint64, 4), format.Info{})))
 		require.ErrorIs(t, err, bloom.ErrFormat)
 		if bits.UintSize == 64 {
 			require.EqualError(t, err, want)
@@ -131,7 +109,7 @@ func FuzzFilter(f *testing.F) {
 		f.Add(bloom.Must(b.MarshalBinary()))
 	}
 	f.Add([]byte{})
-	f.Add(frame.Blocked.Append(nil, []uint64{maxBlocks}, testkit.Words(4)))
+	f.Add(bloom.Must(frame.Blocked.Append(nil, []uint64{maxBlocks}, testkit.Words(4), format.Info{})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := new(Filter).UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)

@@ -41,6 +41,7 @@ type mark = nocopy.Mark
 // The zero Filter contains nothing and can be decoded into. Adding to it panics.
 // Decoding needs the Filter to itself. A Filter must not be copied; see [Filter.Clone].
 type Filter struct {
+	info bloom.Info
 	mark
 	mu       sync.Mutex // held by whoever writes counters, or reads all of them
 	counters counters

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -185,7 +186,7 @@ func TestCounters(t *testing.T) {
 // TestParams holds what a frame announces to the limits.
 func TestParams(t *testing.T) {
 	for _, params := range [][]uint64{{0, 1}, {maxWords + 1, 1}, {1, 0}, {1, 256}} {
-		err := new(Filter).UnmarshalBinary(frame.Counting.Append(nil, params, nil))
+		err := new(Filter).UnmarshalBinary(bloom.Must(frame.Counting.Append(nil, params, nil, format.Info{})))
 		require.ErrorIs(t, err, bloom.ErrFormat)
 		require.ErrorContains(t, err, " is outside [1, ", "%d", params)
 	}
@@ -423,7 +424,7 @@ func TestDamage(t *testing.T) {
 		return err
 	})
 	for _, params := range [][]uint64{{0, 3}, {1, 0}, {1, 256}, {maxWords + 1, 3}, {math.MaxUint64, 3}, {1, 1 << 32}} {
-		err := new(Filter).UnmarshalBinary(frame.Counting.Append(nil, params, make([]uint64, perBits)))
+		err := new(Filter).UnmarshalBinary(bloom.Must(frame.Counting.Append(nil, params, make([]uint64, perBits), format.Info{})))
 		assert.ErrorIs(t, err, bloom.ErrFormat, "%v", params)
 	}
 }
@@ -435,7 +436,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 	f.Add(good)
 	f.Add(good[:len(good)-1])
 	f.Add([]byte{})
-	f.Add(frame.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2}))
+	f.Add(bloom.Must(frame.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2}, format.Info{})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := new(Filter).UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)

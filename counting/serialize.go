@@ -6,9 +6,10 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/guava"
-	"github.com/seed79a3ff49/bloom/internal/words"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 var errNoForm = errors.New("counting: the zero value has no binary form")
@@ -23,28 +24,12 @@ func (f *Filter) Filter() *bloom.Filter {
 	if f.k == 0 {
 		return g
 	}
-	header := guava.Header{Strategy: uint8(bloom.Mitz64), K: f.k, Words: len(f.counters.words) / perBits}
-	if _, err := g.ReadFrom(&bitsReader{header: header.Append(nil), counters: f.counters}); err != nil {
-		panic(err) // only if it were no binary form
-	}
+	words := memory.Words(len(f.counters.words) / perBits)
+	f.counters.toBits(words)
+	g = bloom.Must(bloom.NewWords(words, f.k))
+	g.SetInfo(f.info)
 	return g
 }
-
-// bitsReader yields the binary form of the filter of counters: the header as bytes, and
-// then the words as they are.
-type bitsReader struct {
-	header   []byte
-	counters counters
-}
-
-func (r *bitsReader) Read(p []byte) (n int, err error) {
-	n = copy(p, r.header)
-	r.header = r.header[n:]
-	return n, nil
-}
-
-// Fill makes the bitsReader a words.Source.
-func (r *bitsReader) Fill(bits words.Array) { r.counters.toBits(bits) }
 
 func (f *Filter) params() []uint64 { return []uint64{f.M() / 64, uint64(f.k)} }
 
@@ -59,13 +44,20 @@ func checkParams(p []uint64) (uint64, error) {
 	return p[0] * perBits, nil
 }
 
+// Info returns what New and SetInfo set, and what the filter's binary form held.
+func (f *Filter) Info() bloom.Info { return f.info }
+
+// SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding
+// returns an error if a field is out of its range; see [bloom.Info].
+func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
+
 // SizeBytes returns the length of the binary form in bytes, about M()/2. It is 0 for the
 // zero Filter.
 func (f *Filter) SizeBytes() int64 {
 	if f.k == 0 {
 		return 0
 	}
-	return frame.Size(len(f.params()), len(f.counters.words))
+	return frame.Counting.Size(len(f.counters.words), format.Info(f.info))
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to b. It returns an
@@ -76,7 +68,7 @@ func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.k == 0 {
 		return b, errNoForm
 	}
-	return frame.Counting.Append(b, f.params(), f.counters.words), nil
+	return frame.Counting.Append(b, f.params(), f.counters.words, format.Info(f.info))
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
@@ -90,17 +82,18 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, errNoForm
 	}
-	return frame.Counting.Write(w, f.params(), f.counters.words)
+	return frame.Counting.Write(w, f.params(), f.counters.words, format.Info(f.info))
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	params, array, err := frame.Counting.Unmarshal(data, checkParams)
+	params, array, info, err := frame.Counting.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
 	f.set(array, int(params[1]))
+	f.info = bloom.Info(info)
 	return nil
 }
 
@@ -108,11 +101,12 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // It allocates as data arrives. On error f is unchanged. The error is r's own or, if r
 // ends too early or holds anything else, wraps [bloom.ErrFormat].
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	params, array, n, err := frame.Counting.Read(r, checkParams)
+	params, array, info, n, err := frame.Counting.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
 	f.set(array, int(params[1]))
+	f.info = bloom.Info(info)
 	return n, nil
 }
 
@@ -133,6 +127,7 @@ func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 func (f *Filter) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		f.counters, f.k = counters{}, 0
+		f.info = bloom.Info{}
 		f.ones.Store(0)
 		return nil
 	}

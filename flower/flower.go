@@ -43,6 +43,7 @@ import (
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
 type Filter struct {
+	info bloom.Info
 	mark
 	words []uint64 // of slots, from the least significant bits of the first word on
 	slots uint64

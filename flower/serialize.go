@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 )
 
@@ -17,13 +19,20 @@ const (
 	paramBits
 )
 
+// Info returns what New and SetInfo set, and what the filter's binary form held.
+func (f *Filter) Info() bloom.Info { return f.info }
+
+// SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding
+// returns an error if a field is out of its range; see [bloom.Info].
+func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
+
 // SizeBytes returns the length of the binary form in bytes, which is nearly all
 // the memory that f takes. It is 0 for the zero Filter.
 func (f *Filter) SizeBytes() int64 {
 	if f.ways == 0 {
 		return 0
 	}
-	return frame.Size(len(f.params()), len(f.words))
+	return frame.Flower.Size(len(f.words), format.Info(f.info))
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
@@ -33,7 +42,7 @@ func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.ways == 0 {
 		return b, errNoForm
 	}
-	return frame.Flower.Append(b, f.params(), f.words), nil
+	return frame.Flower.Append(b, f.params(), f.words, format.Info(f.info))
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
@@ -45,7 +54,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	if f.ways == 0 {
 		return 0, errNoForm
 	}
-	return frame.Flower.Write(w, f.params(), f.words)
+	return frame.Flower.Write(w, f.params(), f.words, format.Info(f.info))
 }
 
 func (f *Filter) params() []uint64 { return []uint64{f.slots, uint64(f.ways), uint64(f.bits)} }
@@ -53,11 +62,12 @@ func (f *Filter) params() []uint64 { return []uint64{f.slots, uint64(f.ways), ui
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	params, words, err := frame.Flower.Unmarshal(data, checkParams)
+	params, words, info, err := frame.Flower.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
 	f.restore(params, words)
+	f.info = bloom.Info(info)
 	return nil
 }
 
@@ -65,11 +75,12 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // more. It allocates as data arrives. On error f is unchanged. The error is r's own,
 // or it wraps [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	params, words, n, err := frame.Flower.Read(r, checkParams)
+	params, words, info, n, err := frame.Flower.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
 	f.restore(params, words)
+	f.info = bloom.Info(info)
 	return n, nil
 }
 
@@ -106,6 +117,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 		return frame.UnmarshalText("flower", text, f)
 	}
 	f.words, f.slots, f.ways, f.bits = nil, 0, 0, 0
+	f.info = bloom.Info{}
 	return nil
 }
 

@@ -65,6 +65,7 @@ import (
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
 type Filter struct {
+	info bloom.Info
 	mark
 	rates  *rates // nil in the zero Filter
 	shards [shards]shard

@@ -31,7 +31,7 @@ func TestNew(t *testing.T) {
 		_, err := New(p)
 		require.EqualError(t, err, fmt.Sprintf("growing: p = %v is outside [1e-09, 1)", p))
 	}
-	require.Equal(t, "growing.Filter(p=0.01, bytes=1724)", fmt.Sprint(tiny()))
+	require.Equal(t, "growing.Filter(p=0.01, bytes=2268)", fmt.Sprint(tiny()))
 }
 
 func TestZero(t *testing.T) {

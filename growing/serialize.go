@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
@@ -41,14 +42,21 @@ func checkParams(params []uint64) (uint64, error) {
 	return shards, nil
 }
 
+// Info returns what New and SetInfo set, and what the filter's binary form held.
+func (f *Filter) Info() bloom.Info { return f.info }
+
+// SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding
+// returns an error if a field is out of its range; see [bloom.Info].
+func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
+
 // SizeBytes returns the length of the binary form in bytes: 0 for the zero Filter. The
 // memory in use is as much, and for a short time before a layer begins up to 3 % more.
 func (f *Filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
 	}
-	params, counts, layers := f.head()
-	n := frame.Size(len(params), len(counts))
+	_, counts, layers := f.head()
+	n := frame.Growing.Size(len(counts), format.Info(f.info))
 	for _, l := range layers {
 		n += l.filter.SizeBytes()
 	}
@@ -79,7 +87,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 		return 0, errZeroForm
 	}
 	params, counts, layers := f.head()
-	total, err := frame.Growing.Write(w, params, counts)
+	total, err := frame.Growing.Write(w, params, counts, format.Info(f.info))
 	for _, l := range layers {
 		if err != nil {
 			return total, err
@@ -96,7 +104,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 // [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	r := bytes.NewReader(data)
-	p, filters, _, err := read(r)
+	p, filters, info, _, err := read(r)
 	if err != nil {
 		return err
 	}
@@ -104,6 +112,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 		return format.Errorf("growing", "%d bytes too many", r.Len())
 	}
 	f.set(p, filters)
+	f.info = info
 	return nil
 }
 
@@ -111,42 +120,43 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // It allocates as data arrives. On error f is unchanged. The error is r's own, or
 // wraps [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	p, filters, n, err := read(r)
+	p, filters, info, n, err := read(r)
 	if err != nil {
 		return n, err
 	}
 	f.set(p, filters)
+	f.info = info
 	return n, nil
 }
 
 // read reads what WriteTo writes.
-func read(r io.Reader) (p float64, filters [shards][]*blocked.SyncFilter, total int64, err error) {
-	params, counts, total, err := frame.Growing.Read(r, checkParams)
+func read(r io.Reader) (p float64, filters [shards][]*blocked.SyncFilter, info bloom.Info, total int64, err error) {
+	params, counts, i, total, err := frame.Growing.Read(r, checkParams)
 	if err != nil {
-		return 0, filters, total, err
+		return 0, filters, info, total, err
 	}
 	for i := range filters {
 		if counts[i] == 0 {
-			return 0, filters, total, format.Errorf("growing", "shard %d has no layers", i)
+			return 0, filters, info, total, format.Errorf("growing", "shard %d has no layers", i)
 		}
 		for left := counts[i]; left > 0; left-- {
 			filter := new(blocked.SyncFilter)
 			n, err := filter.ReadFrom(r)
 			total += n
 			if err != nil {
-				return 0, filters, total, layerError(i, err)
+				return 0, filters, info, total, layerError(i, err)
 			}
 			filters[i] = append(filters[i], filter)
 		}
 	}
-	return math.Float64frombits(params[0]), filters, total, nil
+	return math.Float64frombits(params[0]), filters, bloom.Info(i), total, nil
 }
 
 // layerError returns the error for a layer that could not be read.
 func layerError(shard int, err error) error {
 	switch {
-	case errors.Is(err, io.EOF): // before a layer, but not before the filter
-		return format.ReadError("growing", io.ErrUnexpectedEOF)
+	case errors.Is(err, format.ErrEmpty): // before a layer, but not before the filter
+		return format.ReadError("growing", format.ErrTruncated)
 	case errors.Is(err, format.ErrFormat):
 		return format.Errorf("growing", "in shard %d: %w", shard, err)
 	default:
@@ -187,6 +197,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 		return frame.UnmarshalText("growing", text, f)
 	}
 	f.rates = nil
+	f.info = bloom.Info{}
 	for i := range f.shards {
 		f.shards[i].layers.Store(nil)
 		f.shards[i].next = nil

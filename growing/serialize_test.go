@@ -6,9 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"testing/iotest"
 
@@ -16,6 +14,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -110,7 +109,7 @@ func TestManyLayers(t *testing.T) {
 			rest = append(rest, bloom.Must(bloom.Must(blocked.NewSize(256, r.sizing(j).lines)).MarshalBinary())...)
 		}
 	}
-	head := frame.Growing.Append(nil, []uint64{math.Float64bits(0.01), shards}, counts)
+	head := bloom.Must(frame.Growing.Append(nil, []uint64{math.Float64bits(0.01), shards}, counts, format.Info{}))
 	var f Filter
 	require.NoError(t, f.UnmarshalBinary(append(head, rest...)))
 	for _, h := range testkit.Digests[bloom.Hash](1, 3000) {
@@ -155,7 +154,7 @@ func TestRefused(t *testing.T) {
 		for i := range counts {
 			counts[i] = layers
 		}
-		return frame.Growing.Append(nil, []uint64{math.Float64bits(p), shards}, counts)
+		return bloom.Must(frame.Growing.Append(nil, []uint64{math.Float64bits(p), shards}, counts, format.Info{}))
 	}
 	for _, test := range []struct {
 		want string
@@ -195,25 +194,10 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// TestBytes freezes the binary form. With BLOOM_FREEZE in the environment it writes the
-// sample, which the root's TestFrozen reads too.
-func TestBytes(t *testing.T) {
-	const path = "testdata/v1.frame"
-	f := tiny()
-	for i := range 1000 {
-		f.AddString(strconv.Itoa(i))
-	}
-	data := bloom.Must(f.MarshalBinary())
-	if os.Getenv("BLOOM_FREEZE") != "" {
-		require.NoError(t, os.WriteFile(path, data, 0o666))
-	}
-	require.True(t, bytes.Equal(bloom.Must(os.ReadFile(path)), data))
-}
-
 // FuzzFilter holds the decoders to each other, and a decoded filter to its promises.
 // The first frame always has the right checksum; the layers are package blocked's.
 func FuzzFilter(f *testing.F) {
-	const head = 8 + 2*8 + shards*8 + 4
+	const head = 8 + 2*8 + shards*8 + format.MinTrailer
 	f.Add(0.01, bytes.Repeat([]byte{1}, shards), bloom.Must(tiny().MarshalBinary())[head:])
 	f.Add(1e-9, bytes.Repeat([]byte{2, 1}, shards), bytes.Repeat(bloom.Must(tiny().MarshalBinary())[head:], 2))
 	f.Add(0.5, []byte{}, []byte("BLM"))
@@ -222,7 +206,7 @@ func FuzzFilter(f *testing.F) {
 		for i := range min(shards, len(layers)) {
 			counts[i] = uint64(layers[i])
 		}
-		data := append(frame.Growing.Append(nil, []uint64{math.Float64bits(p), shards}, counts), rest...)
+		data := append(bloom.Must(frame.Growing.Append(nil, []uint64{math.Float64bits(p), shards}, counts, format.Info{})), rest...)
 		var g, h Filter
 		err := g.UnmarshalBinary(data)
 		n, errFrom := h.ReadFrom(iotest.HalfReader(bytes.NewReader(data)))

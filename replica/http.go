@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // HTTP returns a source that gets url with client c. The server is a Publisher,
 // or any that serves a file in Guava's binary form, with or without what
-// bloom.Filter.SaveFile and SaveFileInfo put after it. A Publisher sends what is
+// bloom.Filter.SaveFile puts after it. A Publisher sends what is
 // new. Any other server sends the whole filter whenever its ETag has changed.
 // The source's versions are the ETags without their quotes. From a server that
 // sends no ETag, or one longer than 1,024 bytes, every refresh loads the whole
@@ -174,7 +175,7 @@ func readBody(resp *http.Response, want *guava.Header, limit int64) (*bloom.Filt
 		return nil, fmt.Errorf("Content-Encoding %.40q is unknown", encoding)
 	}
 
-	var sum guava.Sum
+	var sum format.Sum
 	summed := io.TeeReader(body, &sum)
 	header, _, err := guava.ReadHeader("replica", summed)
 	switch {
@@ -191,14 +192,16 @@ func readBody(resp *http.Response, want *guava.Header, limit int64) (*bloom.Filt
 	}
 	// What follows is nothing or the trailer of a file. Reading to the end also
 	// checks gzip's own checksum.
-	rest, err := io.ReadAll(io.LimitReader(body, int64(guava.MaxTrailerSize)+1))
+	rest, err := io.ReadAll(io.LimitReader(body, int64(format.MaxTrailer)+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading: %w", err)
 	}
 	if len(rest) > 0 {
-		if _, err := sum.CheckTrailer("replica", header, rest); err != nil {
+		info, err := sum.CheckTrailer("replica", header.Append(nil), rest)
+		if err != nil {
 			return nil, err
 		}
+		f.SetInfo(bloom.Info(info))
 	}
 	return f, nil
 }

@@ -115,7 +115,9 @@ func TestHTTPAnswers(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(sealed), len(good))
 	info := bloom.Info{N: 100, P: 0.01, Comment: strings.Repeat("c", 4096), Hash: strings.Repeat("h", 255)}
-	require.NoError(t, filterOf(t, 1024, 5, "new").SaveFileInfo(path, info))
+	withInfo := filterOf(t, 1024, 5, "new")
+	withInfo.SetInfo(info)
+	require.NoError(t, withInfo.SaveFile(path))
 	told, err := os.ReadFile(path)
 	require.NoError(t, err)
 	brokenInfo := bytes.Clone(told)
@@ -142,13 +144,13 @@ func TestHTTPAnswers(t *testing.T) {
 		{"file with a trailer", 200, headers{"ETag": `"2"`}, sealed, ""},
 		{"file with an Info", 200, headers{"ETag": `"2"`}, told, ""},
 		{"file with an Info, gzipped", 200, zipped, zip(t, told), ""},
-		{"file with an Info, damaged", 200, headers{"ETag": `"2"`}, brokenInfo, "checksum of the info"},
+		{"file with an Info, damaged", 200, headers{"ETag": `"2"`}, brokenInfo, "checksum of header and info"},
 		{"file with an Info, longer", 200, headers{"ETag": `"2"`}, append(told[:len(told):len(told)], told...), "followed by"},
 		{"file with a trailer, damaged", 200, headers{"ETag": `"2"`}, broken, "checksum is"},
 		{"file with a trailer, cut", 200, headers{"ETag": `"2"`}, sealed[:len(sealed)-1], "followed by"},
 		{"more than a filter", 200, headers{"ETag": `"2"`}, append(good[:len(good):len(good)], good...), "followed by"},
 		{"cut", 200, nil, good[:len(good)-1], "truncated"},
-		{"empty", 200, nil, nil, "truncated"},
+		{"empty", 200, nil, nil, "it is empty"},
 		{"a page", 200, nil, []byte("<html>sign in</html>"), "invalid format"},
 		{"gzip cut", 200, zipped, zip(t, good)[:40], "EOF"},
 		{"gzip with a bad checksum", 200, zipped, badSum, "checksum"},
@@ -306,7 +308,7 @@ func TestHTTPNoticesDamage(t *testing.T) {
 
 func TestHTTPLimit(t *testing.T) {
 	f := filterOf(t, 1024, 5, "a")
-	p := NewPublisher(f)
+	p := NewPublisher(f.Clone())
 	server := httptest.NewServer(p)
 	defer server.Close()
 	for _, test := range []struct {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/takeover"
 )
 
 const (
@@ -50,6 +51,7 @@ type Publisher struct {
 	lost    bool                  // pending does not tell all that changed
 	seq     uint64
 	past    []step // oldest first
+	info    bloom.Info
 	name    string // of this Publisher: versions of two never collide
 	current atomic.Pointer[release]
 
@@ -68,19 +70,23 @@ type release struct {
 	data    []byte // Guava's binary form
 	fill    float64
 	past    []step            // oldest first
-	deltas  []func() []packed // to each of past
+	deltas  []func() [][]byte // to each of past
 
 	mu   sync.Mutex // guards full
-	full []packed   // the pieces of data that were asked for
+	full [][]byte   // the pieces of data that were asked for
 }
 
-// NewPublisher returns a Publisher that has published f as it is. It takes f over: f
-// must not be used afterwards. It panics if f is nil or the zero Filter.
+// NewPublisher returns a Publisher that has published f as it is. It takes f over: every
+// later use of f panics. It panics if f is nil or the zero Filter.
 func NewPublisher(f *bloom.Filter) *Publisher {
 	if f == nil {
 		panic("replica: Publisher of a nil Filter")
 	}
-	return newPublisher(&Publisher{set: f, filter: func() *bloom.Filter { return f }})
+	if f.K() == 0 {
+		panic("replica: Publisher of a zero Filter")
+	}
+	f = takeover.Filter(f, "NewPublisher").(*bloom.Filter)
+	return newPublisher(&Publisher{set: f, filter: func() *bloom.Filter { return f }, info: f.Info()})
 }
 
 // Counting is a set of keys that tells the Bloom filter of the keys it holds. A
@@ -209,7 +215,7 @@ func (p *Publisher) release() {
 		data:    data,
 		fill:    f.FillRatio(),
 		past:    append([]step(nil), p.past...),
-		full:    make([]packed, (len(data)+pieceSize-1)/pieceSize),
+		full:    make([][]byte, (len(data)+pieceSize-1)/pieceSize),
 	}
 	for i := range r.past {
 		// Who is 3 versions behind gets the delta to 4 versions ago, so that five
@@ -220,7 +226,7 @@ func (p *Publisher) release() {
 			r.deltas = append(r.deltas, r.deltas[from])
 			continue
 		}
-		r.deltas = append(r.deltas, sync.OnceValue(func() []packed {
+		r.deltas = append(r.deltas, sync.OnceValue(func() [][]byte {
 			p.packing.Lock()
 			defer p.packing.Unlock()
 			return packFilter(r.since(i))

@@ -267,7 +267,7 @@ func TestRefreshesTakeTurns(t *testing.T) {
 func TestReadersNeverLoseAKey(t *testing.T) {
 	f, err := bloom.New(20_000, 1e-6)
 	require.NoError(t, err)
-	p := NewPublisher(f)
+	p := NewPublisher(f.Clone())
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 
@@ -317,7 +317,7 @@ func TestReadersNeverLoseAKey(t *testing.T) {
 func TestPublishHasEveryAddBeforeIt(t *testing.T) {
 	f, err := bloom.New(100_000, 1e-6)
 	require.NoError(t, err)
-	p := NewPublisher(f)
+	p := NewPublisher(f.Clone())
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 	var wg sync.WaitGroup

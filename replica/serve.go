@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/format"
 )
 
 const (
@@ -58,15 +58,15 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if gzipped {
 		h.Set("Content-Encoding", "gzip")
 	} else {
-		h.Set("Content-Length", strconv.Itoa(size+guava.TrailerSize))
+		h.Set("Content-Length", strconv.Itoa(size+format.TrailerSize(format.Info(p.info))))
 	}
 	w.WriteHeader(status)
 	switch {
 	case req.Method == http.MethodHead:
-	case gzipped:
-		_ = p.sendPacked(w, base, size) // who went away needs no answer
+	case base != "":
+		_ = p.sendDelta(w, base, size) // who went away needs no answer
 	default:
-		_ = p.send(w, size)
+		_ = p.send(w, size, gzipped)
 	}
 }
 

@@ -41,5 +41,5 @@ func (f *Filter) large() bool { return len(f.array) >= 1<<20 }
 // fetch asks for the memory of all positions of a key at once. The processor reads some
 // ahead by itself, but not past a lock, and not as many as the memory can bring.
 func (f *Filter) fetch(words []uint64, x, step uint64) {
-	prefetch(&words[0], x, step, f.curve, uint64(len(words))*64, f.k/2)
+	prefetch(&words[0], x, step, curve, uint64(len(words))*64, f.k/2)
 }

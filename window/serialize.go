@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/words"
 )
@@ -15,8 +17,7 @@ import (
 var errNoForm = errors.New("window: the zero Filter has no binary form")
 
 // The parameters of a frame. Its words are the blocks', one after the other, as
-// they are in generation paramGen. The bounds are what New makes. Frames of version
-// 1 end before paramCapacity, and their positions were made without curve.
+// they are in generation paramGen. The bounds are what New makes.
 const (
 	paramSpan = iota
 	paramGens
@@ -26,16 +27,14 @@ const (
 	paramEpoch     // seconds since 1970, two's complement
 	paramEpochNano // and nanoseconds
 	paramGen
-	params1
-	paramCapacity = iota - 1
-	paramFPR      // as math.Float64bits has it
-	params2
+	paramCapacity
+	paramFPR // as math.Float64bits has it
 )
 
 // params returns the parameters of f's frame in generation g.
 func (f *Filter) params(g uint64) []uint64 {
 	epoch := f.clock.began()
-	params := []uint64{
+	return []uint64{
 		paramSpan:      f.clock.span,
 		paramGens:      f.clock.gens,
 		paramK:         uint64(f.k),
@@ -47,22 +46,22 @@ func (f *Filter) params(g uint64) []uint64 {
 		paramCapacity:  f.capacity,
 		paramFPR:       math.Float64bits(f.fpr),
 	}
-	if f.curve == 0 {
-		return params[:params1]
-	}
-	return params
 }
+
+// Info returns what New and SetInfo set, and what the filter's binary form held.
+func (f *Filter) Info() bloom.Info { return f.info }
+
+// SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding
+// returns an error if a field is out of its range; see [bloom.Info].
+func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
 
 // SizeBytes returns the length of the binary form in bytes, which is nearly all
 // the memory that f takes. It is 0 for the zero Filter.
 func (f *Filter) SizeBytes() int64 {
-	switch {
-	case f.k == 0:
+	if f.k == 0 {
 		return 0
-	case f.curve == 0:
-		return frame.Size(params1, len(f.array))
 	}
-	return frame.Size(params2, len(f.array))
+	return frame.Window.Size(len(f.array), format.Info(f.info))
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
@@ -89,7 +88,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	}
 	g := f.clock.generation()
 	n := int(f.words())
-	return frame.Window.WriteFunc(w, f.params(g), len(f.array), func(out []byte, from int) {
+	return frame.Window.WriteFunc(w, f.params(g), len(f.array), format.Info(f.info), func(out []byte, from int) {
 		for len(out) > 0 {
 			i := uint64(from / n)
 			live := f.lockAt(i, g)
@@ -108,11 +107,12 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 // the system's time. f takes the configuration from data, and keeps its Now. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	params, array, err := frame.Window.Unmarshal(data, checkParams)
+	params, array, info, err := frame.Window.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
 	f.restore(params, array)
+	f.info = bloom.Info(info)
 	return nil
 }
 
@@ -121,11 +121,12 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // arrives. On error f is unchanged. The error is r's own, or it wraps
 // [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	params, array, n, err := frame.Window.Read(r, checkParams)
+	params, array, info, n, err := frame.Window.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
 	f.restore(params, array)
+	f.info = bloom.Info(info)
 	return n, nil
 }
 
@@ -149,7 +150,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 		return frame.UnmarshalText("window", text, f)
 	}
 	f.layout, f.blocks, f.array = layout{}, nil, nil
-	f.capacity, f.fpr = 0, 0
+	f.capacity, f.fpr, f.info = 0, 0, bloom.Info{}
 	f.clock.span, f.clock.gens = 0, 0
 	return nil
 }
@@ -198,22 +199,17 @@ func checkParams(p []uint64) (uint64, error) {
 	case p[paramGen] > math.MaxInt64:
 		return 0, fmt.Errorf("generation = %d", p[paramGen])
 	}
-	if len(p) == params2 {
-		c := Config{Capacity: p[paramCapacity], FPR: math.Float64frombits(p[paramFPR]),
-			Span: time.Duration(p[paramSpan]), Generations: int(p[paramGens])}
-		if err := c.check(); err != nil {
-			return 0, err
-		}
+	c := Config{Capacity: p[paramCapacity], FPR: math.Float64frombits(p[paramFPR]),
+		Span: time.Duration(p[paramSpan]), Generations: int(p[paramGens])}
+	if err := c.check(); err != nil {
+		return 0, err
 	}
 	return blocks * (lanes / perWord), nil
 }
 
 func (f *Filter) restore(p, array []uint64) {
 	f.layout = layout{int(p[paramK]), p[paramBlocks], p[paramLanes], laneBits(p[paramGens])}
-	f.capacity, f.fpr, f.curve = 0, 0, 0
-	if len(p) == params2 {
-		f.capacity, f.fpr, f.curve = p[paramCapacity], math.Float64frombits(p[paramFPR]), curve
-	}
+	f.capacity, f.fpr = p[paramCapacity], math.Float64frombits(p[paramFPR])
 	f.clock.set(p[paramSpan], p[paramGens], time.Unix(int64(p[paramEpoch]), int64(p[paramEpochNano])), p[paramGen])
 	f.setArray(array, p[paramGen])
 }

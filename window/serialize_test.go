@@ -2,13 +2,11 @@ package window
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"math/bits"
-	"os"
 	"path/filepath"
 	"testing"
 	"testing/iotest"
@@ -17,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -29,31 +28,6 @@ func small(hand *testkit.Clock) *Filter {
 	hand.Advance(30 * time.Minute)
 	f.AddString("new")
 	return f
-}
-
-func TestBytes(t *testing.T) {
-	data := bloom.Must(small(new(testkit.Clock)).MarshalBinary())
-	const want = "424c4d5702000000" +
-		"00a0b83046030000" + "0200000000000000" + "0600000000000000" + "0100000000000000" +
-		"4000000000000000" + "00ca9a3b00000000" + "0000000000000000" + "0b00000000000000" +
-		"0400000000000000" + "7b14ae47e17a843f" + "0800000000000000" + "0000000004000000" +
-		"0004000000000800" + "0000040400000000" + "0c00000000000008" + "0000000000080400" +
-		"0000000000000000" + "0000000800000000" +
-		"2603e10b"
-	require.Equal(t, want, hex.EncodeToString(data))
-}
-
-// TestVersion1 reads frames of the first version, and writes what it read.
-func TestVersion1(t *testing.T) {
-	for _, name := range []string{"v1.frame", "v1-blocks.frame"} {
-		data := bloom.Must(os.ReadFile(filepath.Join("testdata", name)))
-		past := bloom.Must(New(Config{Capacity: 1, FPR: 0.5, Span: 1, Generations: 1, Now: func() time.Time { return time.Unix(0, 0) }}))
-		require.NoError(t, past.UnmarshalBinary(data))
-		require.True(t, past.ContainsString("999"))
-		require.Zero(t, past.Config().Capacity)
-		require.EqualValues(t, len(data), past.SizeBytes())
-		require.True(t, bytes.Equal(data, bloom.Must(past.MarshalBinary())), name)
-	}
 }
 
 // TestEncoding decodes in every way, and has the copies age with the original.
@@ -137,10 +111,10 @@ func TestEncodingMoves(t *testing.T) {
 			require.NoError(t, err)
 			require.Greater(t, pieces, 3)
 			require.NoError(t, new(Filter).UnmarshalBinary(out.Bytes()))
-			const start = 8 + 8*params2
+			const start = 8 + 8*10
 			require.Equal(t, before[:start], out.Bytes()[:start])
 			kept := 0
-			for i := start; i < len(before)-4; i++ {
+			for i := start; i < len(before)-format.MinTrailer; i++ {
 				if out.Bytes()[i]&^before[i] != 0 {
 					t.Fatalf("byte %d has bits of a later generation", i)
 				}
@@ -229,13 +203,11 @@ func TestDamage(t *testing.T) {
 
 // TestParams changes one parameter at a time, under a valid checksum.
 func TestParams(t *testing.T) {
-	good := [params2]uint64{uint64(time.Hour), 24, 8, 2, 8192, 1e9, 5, 7, 1000, math.Float64bits(0.01)}
-	for _, n := range []int{params1, params2} {
-		words, err := checkParams(good[:n])
-		require.NoError(t, err)
-		require.EqualValues(t, 8192, words)
-	}
-	for i, values := range [params2][]uint64{
+	good := [10]uint64{uint64(time.Hour), 24, 8, 2, 8192, 1e9, 5, 7, 1000, math.Float64bits(0.01)}
+	words, err := checkParams(good[:])
+	require.NoError(t, err)
+	require.EqualValues(t, 8192, words)
+	for i, values := range [10][]uint64{
 		paramSpan:      {0, 23, 1 << 63, math.MaxUint64},
 		paramGens:      {0, 64, 1 << 63, math.MaxUint64},
 		paramK:         {0, 1, 9, 256, 1 << 63},
@@ -251,14 +223,14 @@ func TestParams(t *testing.T) {
 			bad[i] = value
 			var f Filter
 			for _, n := range []int{0, 8192, 16386} {
-				err := f.UnmarshalBinary(frame.Window.Append(nil, bad[:], testkit.Words(n)))
+				err := f.UnmarshalBinary(bloom.Must(frame.Window.Append(nil, bad[:], testkit.Words(n), format.Info{})))
 				require.ErrorIs(t, err, bloom.ErrFormat, "parameter %d = %d", i, value)
 				require.False(t, f.ContainsString("key"))
 			}
 		}
 	}
 	good[paramBlocks] = frame.MaxWords / 4096
-	words, err := checkParams(good[:])
+	words, err = checkParams(good[:])
 	require.NoError(t, err)
 	require.EqualValues(t, frame.MaxWords/4096*4096, words)
 }
@@ -269,7 +241,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add(good)
 	f.Add(good[:len(good)-1])
 	f.Add([]byte{})
-	f.Add(frame.Window.Append(nil, []uint64{1, 1, 2, 1, 8, math.MaxUint64, 0, math.MaxInt64}, testkit.Words(1)))
+	f.Add(bloom.Must(frame.Window.Append(nil, []uint64{1, 1, 2, 1, 8, math.MaxUint64, 0, math.MaxInt64, 1000, math.Float64bits(0.01)}, testkit.Words(1), format.Info{})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := new(Filter).UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)

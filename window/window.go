@@ -80,12 +80,12 @@ import (
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
 type Filter struct {
+	info bloom.Info
 	mark
 	layout
 	clock    clock
 	capacity uint64
 	fpr      float64
-	curve    uint64 // see AddHash
 	blocks   []block
 	array    []uint64 // the blocks' words, one block after the other
 }
@@ -151,7 +151,7 @@ func New(c Config) (*Filter, error) {
 	if epoch.IsZero() { // from which today is too far
 		epoch = time.Unix(0, 0)
 	}
-	f := &Filter{layout: l, capacity: c.Capacity, fpr: c.FPR, curve: curve}
+	f := &Filter{layout: l, capacity: c.Capacity, fpr: c.FPR}
 	f.clock.now = c.Now
 	f.clock.set(uint64(c.Span), uint64(c.Generations), epoch, 0)
 	f.setArray(memory.Words(int(l.blockCount*l.words())), 0)
@@ -269,7 +269,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		// Filters in Probabilistic Verification, 2004: enhanced double hashing.)
 		p, q := uint64(uint32(x))*width>>32, x>>32*width>>32
 		x += step
-		step += f.curve
+		step += curve
 		word := &words[p>>6]
 		seen &= *word >> (p & lane & 63)
 		memory.Store(word, *word|bit<<(p&lane&63))
@@ -314,7 +314,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 		}
 		p, q := uint64(uint32(x))*width>>32, x>>32*width>>32
 		x += step
-		step += f.curve
+		step += curve
 		seen &= atomic.LoadUint64(&words[p>>6]) >> (p & lane & 63)
 		seen &= atomic.LoadUint64(&words[q>>6]) >> (q & lane & 63)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,6 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/growing"
-	trailer "github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // makers make the filters that have a size.
@@ -71,8 +71,8 @@ info shows them.`,
 			if comment != "" && kind != "guava" {
 				return usageError{fmt.Errorf("-comment needs -type guava: other files hold none")}
 			}
-			if err := (trailer.Info{Comment: comment}).Check("bloom"); err != nil {
-				return usageError{err}
+			if len(comment) > 4096 || !utf8.ValidString(comment) {
+				return usageError{fmt.Errorf("-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes", len(comment))}
 			}
 			f, err := fitting(mk, max(uint64(size.n), 1), size.p)
 			if err != nil {

@@ -71,7 +71,10 @@ type guavaFile struct {
 }
 
 // SaveFile keeps the Info.
-func (f *guavaFile) SaveFile(path string) error { return f.SaveFileInfo(path, f.info) }
+func (f *guavaFile) SaveFile(path string) error {
+	f.SetInfo(f.info)
+	return f.Filter.SaveFile(path)
+}
 
 // sayHash has f's file tell how all its keys were hashed, if those to come are hashed as
 // the ones before.
@@ -121,8 +124,11 @@ func newGuava(n uint64, p float64) (*guavaFile, error) {
 }
 
 func loadGuava(path string) (filter, error) {
-	f, info, err := bloom.LoadFileInfo(path)
-	return checked(&guavaFile{f, info}, err)
+	f, err := bloom.LoadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return checked(&guavaFile{f, f.Info()}, nil)
 }
 
 func readGuava(data []byte) (filter, error) {

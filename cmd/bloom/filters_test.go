@@ -33,7 +33,8 @@ func guava(t *testing.T, n uint64, p float64, from, to int) string {
 	f := bloom.Must(bloom.New(n, p))
 	addNumbers(f, from, to)
 	path := filepath.Join(t.TempDir(), "guava")
-	require.NoError(t, f.SaveFileInfo(path, bloom.Info{N: n, P: p, Hash: "SumString"}))
+	f.SetInfo(bloom.Info{N: n, P: p, Hash: "SumString"})
+	require.NoError(t, f.SaveFile(path))
 	return read(t, path)
 }
 
@@ -229,9 +230,9 @@ func TestFileInfo(t *testing.T) {
 	path, other, out := filepath.Join(dir, "filter"), filepath.Join(dir, "other"), filepath.Join(dir, "out")
 	said := func(path string) bloom.Info {
 		t.Helper()
-		_, info, err := bloom.LoadFileInfo(path)
+		loaded, err := bloom.LoadFile(path)
 		require.NoError(t, err)
-		return info
+		return loaded.Info()
 	}
 	want := bloom.Info{N: 6500, P: 0.01, Hash: "SumString", Comment: "numbers\tof 2026"}
 	good(t, numbers(0, 1000), "build", "-n", "6500", "-p", "0.01", "-comment", want.Comment, "-o", path)
@@ -309,7 +310,8 @@ func TestWarnKeys(t *testing.T) {
 	// What a program says in its own words is not about flags.
 	f := bloom.Must(bloom.New(1, 0.01))
 	f.AddString("ff")
-	require.NoError(t, f.SaveFileInfo(path, bloom.Info{Hash: "SumString of the host"}))
+	f.SetInfo(bloom.Info{Hash: "SumString of the host"})
+	require.NoError(t, f.SaveFile(path))
 	good(t, "ff\n", "check", path)
 	good(t, "ff\n", "check", "-fold-case", path)
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -16,7 +16,6 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -105,11 +104,7 @@ func windowSample(p float64) *window.Filter {
 // windowHashes takes the number from the binary form, whose third parameter it is.
 func windowHashes(p float64) int {
 	data := bloom.Must(windowSample(p).MarshalBinary())
-	_, params, _, err := frame.Window.Header(bytes.NewReader(data), func([]uint64) (uint64, error) { return math.MaxInt32, nil })
-	if err != nil {
-		panic(err)
-	}
-	return int(params[2])
+	return int(binary.LittleEndian.Uint64(data[8+2*8:]))
 }
 
 // flowerSample is zero where there is no such flower.

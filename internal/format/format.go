@@ -54,11 +54,44 @@ func In(path string, err error) error {
 	return fmt.Errorf("%w (in %s)", err, path)
 }
 
+// ErrTruncated and ErrEmpty are the errors of ReadFull and ReadStart for a reader that
+// ended. They wrap io.ErrUnexpectedEOF and io.EOF.
+var (
+	ErrTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
+	ErrEmpty     = fmt.Errorf("it is empty: %w", io.EOF)
+)
+
+// ReadFull fills p from r. If r ends before, its error is ErrTruncated. Any other error
+// is r's own, io.ErrUnexpectedEOF among them: a connection that broke is no damage.
+func ReadFull(r io.Reader, p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var m int
+		m, err = r.Read(p[n:])
+		n += m
+	}
+	switch {
+	case n == len(p):
+		return n, nil
+	case err == io.EOF:
+		return n, ErrTruncated
+	}
+	return n, err
+}
+
+// ReadStart is ReadFull of what comes first. If r is at its end, the error is ErrEmpty.
+func ReadStart(r io.Reader, p []byte) (int, error) {
+	n, err := ReadFull(r, p)
+	if n == 0 && err == ErrTruncated {
+		err = ErrEmpty
+	}
+	return n, err
+}
+
 // ReadError returns the error for a reader that failed: one that ended too early
 // gave bytes of the wrong format, any other error is the reader's own.
 func ReadError(pkg string, err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return Errorf(pkg, "truncated: %w", err)
+	if err == ErrTruncated || err == ErrEmpty {
+		return Errorf(pkg, "%w", err)
 	}
 	return fmt.Errorf("%s: reading: %w", pkg, err)
 }

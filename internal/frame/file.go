@@ -1,14 +1,17 @@
 package frame
 
 import (
+	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 
 	"github.com/seed79a3ff49/bloom/internal/atomicfile"
 	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 // SaveFile has a type's WriteTo write the file at path, atomically and durably; see
@@ -27,22 +30,40 @@ func (k *Kind) SaveFile(path string, from io.WriterTo) error {
 // LoadFile has a type's ReadFrom read the file at path, to the last byte. Memory is
 // taken at once, after the file's length and its header agree.
 func (k *Kind) LoadFile(path string, into io.ReaderFrom) error {
-	file, err := os.Open(path)
+	file, size, err := OpenRegular(path)
 	if err != nil {
 		return fmt.Errorf("%s: loading: %w", k.Package, err)
 	}
 	defer file.Close()
-	r, err := NewFileReader(file)
-	if err != nil {
-		return fmt.Errorf("%s: loading: %w", k.Package, err)
-	}
+	r := NewFileReader(file, size)
 	if _, err := into.ReadFrom(r); err != nil {
 		return format.In(path, err)
 	}
-	if r.Len() > 0 {
-		return format.In(path, format.Errorf(k.Package, "%d bytes too many", r.Len()))
+	if r.left > 0 {
+		return format.In(path, format.Errorf(k.Package, "%d bytes too many", r.left))
 	}
 	return nil
+}
+
+// OpenRegular opens the file at path and returns its size. It refuses what is no regular
+// file: opening a pipe would wait for somebody to write to it.
+func OpenRegular(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if info, err = file.Stat(); err != nil {
+		file.Close()
+		return nil, 0, err
+	}
+	return file, info.Size(), nil
 }
 
 // FileReader reads a file, and knows how much of it is left; see words.Sized.
@@ -51,14 +72,8 @@ type FileReader struct {
 	left int64
 }
 
-// NewFileReader returns a reader of file from its start.
-func NewFileReader(file *os.File) (*FileReader, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return &FileReader{file, info.Size()}, nil
-}
+// NewFileReader returns a reader of a file that has so many bytes from here on.
+func NewFileReader(file *os.File, left int64) *FileReader { return &FileReader{file, left} }
 
 func (r *FileReader) Read(p []byte) (int, error) {
 	n, err := r.file.Read(p)
@@ -66,46 +81,31 @@ func (r *FileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Len returns how many bytes are left.
-func (r *FileReader) Len() int { return int(max(0, min(r.left, maxInt))) }
+// Left makes FileReader a words.Sized.
+func (r *FileReader) Left() words.Left { return words.Left(max(0, r.left)) }
 
-const maxInt = int64(^uint(0) >> 1)
-
-// MapFile maps the file at path, which holds a frame and no more. It looks at the
-// file's length and at the frame's header. The map is aligned for words, and the
-// header's size is a multiple of 8. See memory.Map and Verify.
-func (k *Kind) MapFile(path string, check Check) (data []byte, params []uint64, err error) {
-	file, err := os.Open(path)
+// MapFile maps the file at path for package pkg; see memory.Map. The map is aligned for
+// words, and a frame's head is a multiple of 8 bytes. An error of parse, which looks at
+// the bytes, is returned with the path.
+func MapFile(pkg, path string, parse func(data []byte) error) (data []byte, err error) {
+	file, size, err := OpenRegular(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: opening: %w", k.Package, err)
+		return nil, fmt.Errorf("%s: opening: %w", pkg, err)
 	}
 	defer file.Close() // a map outlives the descriptor
-	info, err := file.Stat()
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: opening: %w", k.Package, err)
+	if size == 0 {
+		return nil, format.In(path, format.ReadError(pkg, format.ErrEmpty))
 	}
-	_, params, n, err := k.Header(file, check)
-	if err != nil {
-		return nil, nil, format.In(path, err)
-	}
-	size := Size(len(params), n)
-	switch {
-	case info.Size() < size:
-		return nil, nil, format.In(path, format.Errorf(k.Package, "truncated: %d bytes, not %d", info.Size(), size))
-	case info.Size() > size:
-		return nil, nil, format.In(path, format.Errorf(k.Package, "%d bytes too many", info.Size()-size))
-	case size > maxInt:
-		return nil, nil, fmt.Errorf("%s: file of %d bytes is larger than the address space", k.Package, size)
+	if size > math.MaxInt {
+		return nil, fmt.Errorf("%s: file of %d bytes is larger than the address space", pkg, size)
 	}
 	data, err = memory.Map(file, int(size))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: mapping: %w", k.Package, err)
+		return nil, fmt.Errorf("%s: mapping: %w", pkg, err)
 	}
-	return data, params, nil
-}
-
-// Verify holds the bytes of a frame against its checksum.
-func (k *Kind) Verify(data []byte) error {
-	body := len(data) - end
-	return k.checkSum(crc32.Checksum(data[:body], castagnoli), data[body:])
+	if err := parse(data); err != nil {
+		_ = memory.Unmap(data)
+		return nil, format.In(path, err)
+	}
+	return data, nil
 }

@@ -5,17 +5,19 @@
 //
 //	3 bytes  "BLM", which no form of Guava's begins with
 //	1 byte   kind: which type
-//	1 byte   version of the kind's parameters and words, from 1 on
-//	3 bytes  zero
-//	8 bytes  for each parameter, little-endian; the version fixes how many
+//	1 byte   version of the kind's form, 1
+//	1 byte   zero
+//	2 bytes  length of the trailer, little-endian
+//	8 bytes  for each parameter, little-endian; the kind fixes how many
 //	8 bytes  for each word, little-endian; the parameters fix how many
-//	4 bytes  CRC-32C of all of the above, little-endian
+//	         the trailer; see package format
+//
+// What comes before the words is the frame's head.
 package frame
 
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/crc32"
 	"io"
 	"math"
 	"slices"
@@ -29,16 +31,15 @@ import (
 type Kind struct {
 	Package string // of the type, named Filter there
 	letter  byte
-	params  []int // their number, by version, from 1 on
+	params  int
 }
 
-// All kinds. A further version of one appends to its numbers of parameters.
 var (
-	Blocked  = &Kind{"blocked", 'B', []int{1, 3}}
-	Flower   = &Kind{"flower", 'F', []int{3}}
-	Window   = &Kind{"window", 'W', []int{8, 10}}
-	Counting = &Kind{"counting", 'C', []int{2}}
-	Growing  = &Kind{"growing", 'G', []int{2}}
+	Blocked  = &Kind{"blocked", 'B', 3}
+	Flower   = &Kind{"flower", 'F', 3}
+	Window   = &Kind{"window", 'W', 10}
+	Counting = &Kind{"counting", 'C', 2}
+	Growing  = &Kind{"growing", 'G', 2}
 	kinds    = []*Kind{Blocked, Counting, Flower, Growing, Window}
 )
 
@@ -56,51 +57,57 @@ func Name(data []byte) string {
 }
 
 const (
-	magic = "BLM"
-	start = 8 // bytes before the parameters
-	end   = 4 // bytes after the words
+	magic   = "BLM"
+	version = 1
+	start   = 8 // bytes before the parameters
 )
 
 // MaxWords is the largest number of words in a frame: a tebibyte, or as many as
 // a small machine's int can count the bytes of.
 const MaxWords = min(1<<37, math.MaxInt/8-words.ChunkBytes)
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// HeadSize returns the size of what comes before the words, in bytes.
+func (k *Kind) HeadSize() int { return start + 8*k.params }
 
 // Size returns the size of a frame in bytes.
-func Size(params, words int) int64 { return start + 8*(int64(params)+int64(words)) + end }
-
-// version returns the version with so many parameters.
-func (k *Kind) version(params int) byte { return byte(slices.Index(k.params, params) + 1) }
+func (k *Kind) Size(words int, info format.Info) int64 {
+	return int64(k.HeadSize()) + 8*int64(words) + int64(format.TrailerSize(info))
+}
 
 // Write writes a frame to w through a small buffer. Each word is loaded
 // atomically, once: others may change them meanwhile, and the frame has
-// whatever each was at some time during the call.
-func (k *Kind) Write(w io.Writer, params, array []uint64) (int64, error) {
-	return k.WriteFunc(w, params, len(array), func(out []byte, from int) {
+// whatever each was at some time during the call. Its error is w's, or that of an info
+// which cannot be saved.
+func (k *Kind) Write(w io.Writer, params, array []uint64, info format.Info) (int64, error) {
+	return k.WriteFunc(w, params, len(array), info, func(out []byte, from int) {
 		words.Put(out, array[from:from+len(out)/8], ^uint64(0), words.LittleEndian)
 	})
 }
 
 // WriteFunc writes a frame of n words, which put puts: those from the given one
 // on, as many as have room.
-func (k *Kind) WriteFunc(w io.Writer, params []uint64, n int, put func(out []byte, from int)) (total int64, err error) {
-	buf := make([]byte, 0, min(Size(len(params), n), words.ChunkBytes))
-	buf = append(buf, magic...)
-	buf = append(buf, k.letter, k.version(len(params)), 0, 0, 0)
-	for _, p := range params {
-		buf = binary.LittleEndian.AppendUint64(buf, p)
+func (k *Kind) WriteFunc(w io.Writer, params []uint64, n int, info format.Info, put func(out []byte, from int)) (total int64, err error) {
+	if err := info.Check(k.Package); err != nil {
+		return 0, err
 	}
-	crc := uint32(0)
+	head := make([]byte, 0, k.HeadSize())
+	head = append(head, magic...)
+	head = append(head, k.letter, version, 0)
+	head = binary.LittleEndian.AppendUint16(head, uint16(format.TrailerSize(info)))
+	for _, p := range params {
+		head = binary.LittleEndian.AppendUint64(head, p)
+	}
+	var sum format.Sum
+	buf := append(make([]byte, 0, min(len(head)+8*n, words.ChunkBytes)), head...)
 	for from := 0; ; buf = buf[:0] {
 		start := len(buf)
-		chunk := min(n-from, (cap(buf)-start-end)/8)
+		chunk := min(n-from, (cap(buf)-start)/8)
 		buf = buf[:start+8*chunk]
 		put(buf[start:], from)
 		from += chunk
-		crc = crc32.Update(crc, castagnoli, buf)
+		sum.Write(buf)
 		if from == n {
-			buf = binary.LittleEndian.AppendUint32(buf, crc)
+			buf = append(buf, sum.Trailer(head, info)...)
 		}
 		m, err := words.WriteFull(w, buf)
 		total += int64(m)
@@ -111,10 +118,10 @@ func (k *Kind) WriteFunc(w io.Writer, params []uint64, n int, put func(out []byt
 }
 
 // Append appends to b what Write writes.
-func (k *Kind) Append(b []byte, params, array []uint64) []byte {
-	a := Appender{slices.Grow(b, int(Size(len(params), len(array))))}
-	_, _ = k.Write(&a, params, array)
-	return a.Bytes
+func (k *Kind) Append(b []byte, params, array []uint64, info format.Info) ([]byte, error) {
+	a := Appender{slices.Grow(b, int(k.Size(len(array), info)))}
+	_, err := k.Write(&a, params, array, info)
+	return a.Bytes, err
 }
 
 // Appender is a writer that never fails.
@@ -125,113 +132,147 @@ func (a *Appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A Check says how many words must follow parameters, whose number tells the
-// version of the frame. Its error refuses them before memory is taken.
+// A Check says how many words must follow parameters. Its error refuses them before
+// memory is taken.
 type Check func(params []uint64) (words uint64, err error)
 
-// Header reads what comes before the words of the frame that r yields next, and no
-// byte more. It returns the bytes that it read, also with an error. Its errors are as
-// ReadFrom of the types should return them.
-func (k *Kind) Header(r io.Reader, check Check) (head []byte, params []uint64, n int, err error) {
-	read := func(size int) error {
-		from := len(head)
-		head = slices.Grow(head, size)[:from+size]
-		n, err := io.ReadFull(r, head[from:])
-		head = head[:from+n]
-		if err == io.EOF && from > 0 {
-			err = io.ErrUnexpectedEOF
-		}
-		if err != nil {
-			return format.ReadError(k.Package, err)
-		}
-		return nil
-	}
-	fail := func(f string, args ...any) ([]byte, []uint64, int, error) {
-		return head, nil, 0, format.Errorf(k.Package, f, args...)
-	}
+// head is what comes before the words of a frame.
+type head struct {
+	bytes   []byte // as many as were read, also with an error
+	params  []uint64
+	words   int
+	trailer int // its length
+}
 
-	if err := read(start); err != nil {
-		return head, nil, 0, err
-	}
-	switch version := head[4]; {
-	case head[0] <= 1 && head[1] > 0 && head[2] < 0x80: // Guava's header; see package guava
-		return fail("it seems to be a bloom.Filter, not a %s.Filter", k.Package)
-	case string(head[:3]) != magic:
-		return fail("it starts with % x, not with %q", head[:3], magic)
-	case head[3] != k.letter && Name(head) != "":
-		return fail("it is a %s, not a %s.Filter", Name(head), k.Package)
-	case head[3] != k.letter:
-		return fail("kind = %q is unknown", head[3])
-	case version < 1 || int(version) > len(k.params):
-		return fail("version = %d is outside [1, %d]", version, len(k.params))
-	case head[5]|head[6]|head[7] != 0:
-		return fail("reserved bytes % x are not zero", head[5:8])
-	}
-	params = make([]uint64, k.params[head[4]-1])
-	if err := read(8 * len(params)); err != nil {
-		return head, nil, 0, err
-	}
-	words.Get(params, head[start:], words.LittleEndian)
-	count, err := check(params)
+// readHead reads what comes before the words of the frame that r yields next, and no
+// byte more. Its errors are as ReadFrom of the types should return them.
+func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
+	h.bytes = make([]byte, k.HeadSize())
+	n, err := format.ReadStart(r, h.bytes[:start])
 	if err != nil {
-		return fail("%s", strings.TrimPrefix(err.Error(), k.Package+": "))
+		h.bytes = h.bytes[:n]
+		return h, format.ReadError(k.Package, err)
+	}
+	if err := k.checkStart(h.bytes[:start]); err != nil {
+		h.bytes = h.bytes[:n]
+		return h, err
+	}
+	n, err = format.ReadFull(r, h.bytes[start:])
+	if err != nil {
+		h.bytes = h.bytes[:start+n]
+		return h, format.ReadError(k.Package, err)
+	}
+	h.trailer = int(binary.LittleEndian.Uint16(h.bytes[6:]))
+	h.params = make([]uint64, k.params)
+	words.Get(h.params, h.bytes[start:], words.LittleEndian)
+	count, err := check(h.params)
+	if err != nil {
+		return h, format.Errorf(k.Package, "%s", strings.TrimPrefix(err.Error(), k.Package+": "))
 	}
 	if count > MaxWords {
-		return fail("word count %d is outside [0, %d]", count, uint64(MaxWords))
+		return h, format.Errorf(k.Package, "word count %d is outside [0, %d]", count, uint64(MaxWords))
 	}
-	return head, params, int(count), nil
+	h.words = int(count)
+	return h, nil
 }
 
-// Read reads the frame that r yields next, and no byte more. It returns how many
-// bytes it read. Its errors are as ReadFrom of the types should return them.
-func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, total int64, err error) {
-	head, params, n, err := k.Header(r, check)
-	total = int64(len(head))
-	if err != nil {
-		return nil, nil, total, err
-	}
-	sum := crc(crc32.Checksum(head, castagnoli))
-	array, m, err := words.Read(r, &sum, n, words.LittleEndian)
-	total += m
-	if err != nil {
-		return nil, nil, total, format.ReadError(k.Package, err)
-	}
-	tail := make([]byte, end)
-	read, err := io.ReadFull(r, tail)
-	total += int64(read)
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return nil, nil, total, format.ReadError(k.Package, err)
-	}
-	if err := k.checkSum(uint32(sum), tail); err != nil {
-		return nil, nil, total, err
-	}
-	return params, array, total, nil
-}
-
-// checkSum compares a sum with the end of a frame.
-func (k *Kind) checkSum(sum uint32, tail []byte) error {
-	if got := binary.LittleEndian.Uint32(tail); got != sum {
-		return format.Errorf(k.Package, "checksum is %08x, should be %08x", got, sum)
+// checkStart checks the bytes before the parameters.
+func (k *Kind) checkStart(b []byte) error {
+	fail := func(f string, args ...any) error { return format.Errorf(k.Package, f, args...) }
+	switch trailer := binary.LittleEndian.Uint16(b[6:]); {
+	case b[0] <= 1 && b[1] > 0 && b[2] < 0x80: // Guava's header; see package guava
+		return fail("it seems to be a bloom.Filter, not a %s.Filter", k.Package)
+	case string(b[:3]) != magic:
+		return fail("it starts with % x, not with %q", b[:3], magic)
+	case b[3] != k.letter && Name(b) != "":
+		return fail("it is a %s, not a %s.Filter", Name(b), k.Package)
+	case b[3] != k.letter:
+		return fail("kind = %q is unknown", b[3])
+	case b[4] != version:
+		return fail("version = %d is not %d", b[4], version)
+	case b[5] != 0:
+		return fail("reserved byte %#x is not zero", b[5])
+	case !format.IsTrailerSize(int64(trailer)):
+		return fail("no trailer has %d bytes", trailer)
 	}
 	return nil
 }
 
-type crc uint32
-
-func (c *crc) Write(p []byte) (int, error) {
-	*c = crc(crc32.Update(uint32(*c), castagnoli, p))
-	return len(p), nil
+// Read reads the frame that r yields next, and no byte more. It returns how many
+// bytes it read. Its errors are as ReadFrom of the types should return them.
+func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, info format.Info, total int64, err error) {
+	fail := func(err error) ([]uint64, []uint64, format.Info, int64, error) {
+		return nil, nil, format.Info{}, total, err
+	}
+	h, err := k.readHead(r, check)
+	total = int64(len(h.bytes))
+	if err != nil {
+		return fail(err)
+	}
+	var sum format.Sum
+	sum.Write(h.bytes)
+	array, m, err := words.Read(r, &sum, h.words, words.LittleEndian)
+	total += m
+	if err != nil {
+		return fail(format.ReadError(k.Package, err))
+	}
+	trailer := make([]byte, h.trailer)
+	n, err := format.ReadFull(r, trailer)
+	total += int64(n)
+	if err != nil {
+		return fail(format.ReadError(k.Package, err))
+	}
+	info, err = sum.CheckTrailer(k.Package, h.bytes, trailer)
+	if err != nil {
+		return fail(err)
+	}
+	return h.params, array, info, total, nil
 }
 
 // Unmarshal is Read of data, to the last byte.
-func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, err error) {
+func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info format.Info, err error) {
 	r := bytes.NewReader(data)
-	params, array, _, err = k.Read(r, check)
+	params, array, info, _, err = k.Read(r, check)
 	if err == nil && r.Len() > 0 {
-		return nil, nil, format.Errorf(k.Package, "%d bytes too many", r.Len())
+		return nil, nil, format.Info{}, format.Errorf(k.Package, "%d bytes too many", r.Len())
 	}
-	return params, array, err
+	return params, array, info, err
+}
+
+// Parse is Unmarshal where the words stay where they lie: body has their bytes. It checks
+// the head and the trailer, but not the checksum of the words; see Verify.
+func (k *Kind) Parse(data []byte, check Check) (params []uint64, body []byte, info format.Info, err error) {
+	h, err := k.readHead(bytes.NewReader(data), check)
+	if err != nil {
+		return nil, nil, info, err
+	}
+	if err := k.checkSize(h, int64(len(data))); err != nil {
+		return nil, nil, info, err
+	}
+	end := len(data) - h.trailer
+	if info, err = format.ParseTrailer(k.Package, h.bytes, data[end:]); err != nil {
+		return nil, nil, info, err
+	}
+	return h.params, data[len(h.bytes):end], info, nil
+}
+
+// checkSize returns an error unless the frame that h begins has size bytes.
+func (k *Kind) checkSize(h head, size int64) error {
+	want := int64(len(h.bytes)) + 8*int64(h.words) + int64(h.trailer)
+	switch {
+	case size < want:
+		return format.Errorf(k.Package, "%d bytes, not %d: %w", size, want, format.ErrTruncated)
+	case size > want:
+		return format.Errorf(k.Package, "%d bytes too many", size-want)
+	}
+	return nil
+}
+
+// Verify checks the checksum of data, which Parse accepted.
+func (k *Kind) Verify(data []byte) error {
+	end := len(data) - int(binary.LittleEndian.Uint16(data[6:]))
+	var sum format.Sum
+	sum.Write(data[:end])
+	_, err := sum.CheckTrailer(k.Package, data[:k.HeadSize()], data[end:])
+	return err
 }

@@ -21,20 +21,33 @@ import (
 // count is a check that takes the word count from the first parameter.
 func count(params []uint64) (uint64, error) { return params[0], nil }
 
-// one and two are kinds with so many parameters.
-var (
-	one = &Kind{"test", 'F', []int{1}}
-	two = &Kind{"test", 'F', []int{2}}
-)
+// two is a kind with so many parameters.
+var two = &Kind{"test", 't', 2}
 
+var testInfo = format.Info{N: 1000, P: 0.5, Hash: "SumString"}
+
+// framed returns a frame of two's.
+func framed(params, array []uint64) []byte {
+	data, err := two.Append(nil, params, array, testInfo)
+	if err != nil {
+		panic(err)
+	}
+	return data
+}
+
+// TestFrameBytes freezes them. The last two sums were computed by a program in Python.
 func TestFrameBytes(t *testing.T) {
-	got := two.Append([]byte{0xff}, []uint64{2, 0x0102030405060708}, []uint64{1, math.MaxUint64 - 1})
+	got, err := two.Append([]byte{0xff}, []uint64{2, 0x0102030405060708}, []uint64{1, math.MaxUint64 - 1}, format.Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"})
+	require.NoError(t, err)
 	const want = "ff" +
-		"424c4d46" + "01000000" +
+		"424c4d74" + "01002c00" +
 		"0200000000000000" + "0807060504030201" +
 		"0100000000000000" + "feffffffffffffff" +
-		"59497f07"
+		"0000000000000064" + "3f847ae147ae147b" + "0003" + "0004" + "53756d" + "77c3b672" + "00" +
+		"8f7f325d" + "002c" + "626c6f6f6d01" + "57b805fe"
 	assert.Equal(t, want, hex.EncodeToString(got))
+	_, err = two.Append(nil, []uint64{0, 0}, nil, format.Info{P: 2})
+	require.EqualError(t, err, "test: Info.P = 2 is outside [0, 1)")
 }
 
 func TestFrameRoundTrip(t *testing.T) {
@@ -43,16 +56,17 @@ func TestFrameRoundTrip(t *testing.T) {
 		t.Run(fmt.Sprintf("words=%d", n), func(t *testing.T) {
 			params, words := []uint64{uint64(n), 7}, testkit.Words(n)
 			var out bytes.Buffer
-			wrote, err := two.Write(&out, params, words)
+			wrote, err := two.Write(&out, params, words, testInfo)
 			require.NoError(t, err)
-			require.EqualValues(t, 8+16+8*n+4, wrote)
+			require.EqualValues(t, two.Size(n, testInfo), wrote)
 			require.EqualValues(t, wrote, out.Len())
 			data := bytes.Clone(out.Bytes())
-			require.True(t, bytes.Equal(data, two.Append(nil, params, words)))
+			require.True(t, bytes.Equal(data, framed(params, words)))
 
 			out.WriteString("what follows")
 			for _, r := range []io.Reader{bytes.NewReader(out.Bytes()), iotest.DataErrReader(&out)} {
-				got, gotWords, read, err := two.Read(r, count)
+				got, gotWords, info, read, err := two.Read(r, count)
+				require.Equal(t, testInfo, info)
 				require.NoError(t, err)
 				require.Equal(t, wrote, read)
 				require.Equal(t, params, got)
@@ -63,17 +77,21 @@ func TestFrameRoundTrip(t *testing.T) {
 				require.Equal(t, "what follows", string(rest))
 			}
 
-			_, _, err = two.Unmarshal(data, count)
+			_, _, _, err = two.Unmarshal(data, count)
+			require.NoError(t, err)
+			_, body, info, err := two.Parse(data, count)
+			require.Equal(t, testInfo, info)
+			require.Len(t, body, 8*n)
 			require.NoError(t, err)
 		})
 	}
 }
 
 func TestFrameDamage(t *testing.T) {
-	good := two.Append(nil, []uint64{5, 7}, testkit.Words(5))
+	good := framed([]uint64{5, 7}, testkit.Words(5))
 	decode := func(data []byte) error {
-		_, _, err := two.Unmarshal(data, count)
-		_, _, n, err2 := two.Read(iotest.OneByteReader(bytes.NewReader(data)), count)
+		_, _, _, err := two.Unmarshal(data, count)
+		_, _, _, n, err2 := two.Read(iotest.OneByteReader(bytes.NewReader(data)), count)
 		if int(n) == len(data) || err2 != nil {
 			require.Equal(t, fmt.Sprint(err), fmt.Sprint(err2))
 		}
@@ -91,52 +109,61 @@ func TestFrameDamage(t *testing.T) {
 	}
 }
 
-// TestVersions reads what an earlier version wrote, with the parameters that it
-// had, and refuses a later one.
-func TestVersions(t *testing.T) {
-	both := &Kind{"test", 'F', []int{1, 2}}
-	params, _, err := both.Unmarshal(one.Append(nil, []uint64{3}, testkit.Words(3)), count)
-	require.NoError(t, err)
-	require.Equal(t, []uint64{3}, params)
-	data := both.Append(nil, []uint64{3, 9}, testkit.Words(3))
-	params, _, err = both.Unmarshal(data, count)
-	require.NoError(t, err)
-	require.Equal(t, []uint64{3, 9}, params)
-	_, _, err = one.Unmarshal(data, count)
-	require.EqualError(t, err, "test: invalid format: version = 2 is outside [1, 1]")
-}
-
 // TestOtherKinds names what was found.
 func TestOtherKinds(t *testing.T) {
-	_, _, err := Blocked.Unmarshal(Window.Append(nil, make([]uint64, 8), nil), nil)
+	data, err := Window.Append(nil, make([]uint64, 10), nil, format.Info{})
+	require.NoError(t, err)
+	_, _, _, err = Blocked.Unmarshal(data, nil)
 	require.EqualError(t, err, "blocked: invalid format: it is a window.Filter, not a blocked.Filter")
 	letters := map[byte]bool{}
 	for _, k := range kinds {
 		require.False(t, letters[k.letter], "letter %q is taken", k.letter)
 		letters[k.letter] = true
-		seen := map[int]bool{}
-		for _, n := range k.params {
-			require.False(t, seen[n], "two versions of %s have %d parameters", k.Package, n)
-			seen[n] = true
-		}
 	}
 }
 
+// TestParse: what does not read the words notices any damage elsewhere, and Verify
+// notices damaged words.
+func TestParse(t *testing.T) {
+	good := framed([]uint64{5, 7}, testkit.Words(5))
+	end := len(good) - 4
+	parse := func(data []byte) error {
+		_, _, _, err := two.Parse(data, count)
+		return err
+	}
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 1
+		switch words := i >= two.HeadSize() && i < two.HeadSize()+40; {
+		case words || i >= end:
+			require.NoError(t, parse(bad), i)
+			require.ErrorIs(t, two.Verify(bad), format.ErrFormat, i)
+		default:
+			require.ErrorIs(t, parse(bad), format.ErrFormat, i)
+		}
+	}
+	for i := range good {
+		require.ErrorIs(t, parse(good[:i]), format.ErrFormat, i)
+	}
+	require.ErrorIs(t, parse(append(bytes.Clone(good), 0)), format.ErrFormat)
+	require.NoError(t, two.Verify(good))
+}
+
 func TestFrameCheck(t *testing.T) {
-	data := one.Append(nil, []uint64{5}, testkit.Words(5))
-	_, _, err := one.Unmarshal(data, func([]uint64) (uint64, error) { return 0, errors.New("test: Slots = 5") })
+	data := framed([]uint64{5, 0}, testkit.Words(5))
+	_, _, _, err := two.Unmarshal(data, func([]uint64) (uint64, error) { return 0, errors.New("test: Slots = 5") })
 	require.ErrorIs(t, err, format.ErrFormat)
 	require.EqualError(t, err, "test: invalid format: Slots = 5")
 }
 
-// TestFrameLargest reads the header of the largest frame, and of a larger one.
+// TestFrameLargest reads the header of the largest frame, and of a larger two.
 func TestFrameLargest(t *testing.T) {
 	if math.MaxInt > math.MaxInt32 {
 		require.EqualValues(t, uint64(1<<37), uint64(MaxWords))
 	}
 	header := func(n uint64) (int, error) {
-		_, _, got, err := one.Header(bytes.NewReader(one.Append(nil, []uint64{n}, nil)), count)
-		return got, err
+		h, err := two.readHead(bytes.NewReader(framed([]uint64{n, 0}, nil)), count)
+		return h.words, err
 	}
 	n, err := header(MaxWords)
 	require.NoError(t, err)
@@ -148,10 +175,10 @@ func TestFrameLargest(t *testing.T) {
 // TestFrameHostile reads parameters that promise far more than follows.
 func TestFrameHostile(t *testing.T) {
 	for _, n := range []uint64{1 << 20, MaxWords, MaxWords + 1, 1 << 61, math.MaxUint64} {
-		data := one.Append(nil, []uint64{n}, testkit.Words(20000))
+		data := framed([]uint64{n, 0}, testkit.Words(20000))
 		for _, r := range []io.Reader{bytes.NewReader(data), iotest.HalfReader(bytes.NewReader(data))} {
 			var err error
-			taken := testkit.Allocated(func() { _, _, _, err = one.Read(r, count) })
+			taken := testkit.Allocated(func() { _, _, _, _, err = two.Read(r, count) })
 			require.ErrorIs(t, err, format.ErrFormat, "%d words", n)
 			// 8192 words, then 32768, and the buffer.
 			require.Less(t, taken, uint64(8*(8192+32768)+words.ChunkBytes+8192), "%d words", n)
@@ -161,49 +188,54 @@ func TestFrameHostile(t *testing.T) {
 
 func TestFrameIOErrors(t *testing.T) {
 	broken := errors.New("broken")
-	params, array := []uint64{20000}, testkit.Words(20000)
-	data := one.Append(nil, params, array)
+	params, array := []uint64{20000, 0}, testkit.Words(20000)
+	data := framed(params, array)
 	for _, n := range []int{0, 7, 8, 15, 16, 70000, len(data) - 4, len(data) - 1} {
 		r := io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(broken))
-		_, _, read, err := one.Read(r, count)
+		_, _, _, read, err := two.Read(r, count)
 		require.ErrorIs(t, err, broken)
 		require.NotErrorIs(t, err, format.ErrFormat)
 		require.EqualValues(t, n, read)
+		// A connection that broke is no damaged frame.
+		r = io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(io.ErrUnexpectedEOF))
+		_, _, _, _, err = two.Read(r, count)
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		require.NotErrorIs(t, err, format.ErrFormat)
 	}
 	for _, n := range []int64{0, 7, 70000, int64(len(data)) - 1} {
-		wrote, err := one.Write(&testkit.LimitedWriter{N: n, Err: broken}, params, array)
+		wrote, err := two.Write(&testkit.LimitedWriter{N: n, Err: broken}, params, array, testInfo)
 		require.ErrorIs(t, err, broken)
 		require.Equal(t, n, wrote)
-		_, err = one.Write(&testkit.LimitedWriter{N: n}, params, array)
+		_, err = two.Write(&testkit.LimitedWriter{N: n}, params, array, testInfo)
 		require.ErrorIs(t, err, io.ErrShortWrite)
 	}
 }
 
 func BenchmarkFrame(b *testing.B) {
-	params, array := []uint64{1 << 20}, testkit.Words(1<<20)
-	data := one.Append(nil, params, array)
+	params, array := []uint64{1 << 20, 0}, testkit.Words(1<<20)
+	data := framed(params, array)
 	b.Run("op=write", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			one.Write(io.Discard, params, array)
+			two.Write(io.Discard, params, array, testInfo)
 		}
 	})
 	b.Run("op=append", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			one.Append(nil, params, array)
+			framed(params, array)
 		}
 	})
 	b.Run("op=unmarshal", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			one.Unmarshal(data, count)
+			two.Unmarshal(data, count)
 		}
 	})
 	b.Run("op=read", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			one.Read(iotest.DataErrReader(bytes.NewReader(data)), count)
+			two.Read(iotest.DataErrReader(bytes.NewReader(data)), count)
 		}
 	})
 }

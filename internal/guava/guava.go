@@ -1,8 +1,5 @@
-// Package guava has the codec of Guava's header and of the trailer that files
-// have after Guava's binary form, and finds the bits of Guava's indexes. Files, HTTP
-// and Redis parse them here and nowhere else. It also has the arithmetic that these
-// share with package bloom. The nested modules of this repository use it, too: names and
-// meanings stay.
+// Package guava has the codec of Guava's header, and finds the bits of Guava's indexes.
+// It also has the arithmetic that package counting shares with package bloom.
 package guava
 
 import (
@@ -50,6 +47,9 @@ func (h Header) Size() int64 { return HeaderSize + 8*int64(h.Words) }
 // ParseHeader returns the header that data begins with. Its errors wrap
 // format.ErrFormat and begin with pkg.
 func ParseHeader(pkg string, data []byte) (h Header, err error) {
+	if len(data) == 0 {
+		return h, format.ReadError(pkg, format.ErrEmpty)
+	}
 	if len(data) < HeaderSize {
 		return h, format.Errorf(pkg, "%d bytes are too few for a header: %w", len(data), io.ErrUnexpectedEOF)
 	}
@@ -57,6 +57,10 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 	switch {
 	case frame.Name(data) != "":
 		return h, format.Errorf(pkg, "it is a %s, not a bloom.Filter", frame.Name(data))
+	case string(data[:2]) == "\x1f\x8b":
+		return h, format.Errorf(pkg, "it is compressed with gzip")
+	case data[0] == 0 && data[1] == 0:
+		return h, format.Errorf(pkg, "k = 0: filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; they cannot be read, as they hash keys differently")
 	case data[0] > 1:
 		return h, format.Errorf(pkg, "it starts with % x; a bloom.Filter starts with strategy 0 or 1", data[:4])
 	case data[1] == 0:
@@ -71,7 +75,7 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 // read.
 func ReadHeader(pkg string, r io.Reader) (h Header, n int, err error) {
 	var data [HeaderSize]byte
-	n, err = io.ReadFull(r, data[:])
+	n, err = format.ReadStart(r, data[:])
 	if err != nil {
 		return h, n, format.ReadError(pkg, err)
 	}
@@ -82,4 +86,15 @@ func ReadHeader(pkg string, r io.Reader) (h Header, n int, err error) {
 // String names the parameters.
 func (h Header) String() string {
 	return fmt.Sprintf("m = %d, k = %d, strategy = Mitz%d", 64*uint64(h.Words), h.K, 32<<h.Strategy)
+}
+
+// CheckSize returns an error unless size is the length in bytes of h's binary
+// form, or of that and a trailer. It returns the length of the trailer, or 0.
+func (h Header) CheckSize(pkg string, size int64) (trailer int, err error) {
+	rest := size - h.Size()
+	if rest == 0 || format.IsTrailerSize(rest) {
+		return int(rest), nil
+	}
+	return 0, format.Errorf(pkg, "%d words make %d bytes, or %d with a checksum and no info, but there are %d",
+		h.Words, h.Size(), h.Size()+int64(format.MinTrailer), size)
 }

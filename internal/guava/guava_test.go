@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
 )
 
 func TestHeader(t *testing.T) {
@@ -27,20 +26,22 @@ func TestHeader(t *testing.T) {
 
 func TestParseHeaderErrors(t *testing.T) {
 	for _, test := range []struct{ data, want string }{
-		{"", "bloom: invalid format: 0 bytes are too few for a header: unexpected EOF"},
+		{"", "bloom: invalid format: it is empty: EOF"},
 		{"\x01\x03\x00\x00\x00", "bloom: invalid format: 5 bytes are too few for a header: unexpected EOF"},
 		{"\x02\x03\x00\x00\x00\x01", "bloom: invalid format: it starts with 02 03 00 00; a bloom.Filter starts with strategy 0 or 1"},
 		{"\x01\x00\x00\x00\x00\x01", "bloom: invalid format: k = 0"},
+		{"\x00\x00\x00\x00\x00\x00\x03\xc0", "bits-and-blooms"},
+		{"\x1f\x8b\x08\x00\x00\x00", "gzip"},
 		{"\x01\x03\x00\x00\x00\x00", "bloom: invalid format: word count 0 is outside"},
 		{"\x01\x03\x80\x00\x00\x00", "bloom: invalid format: word count 2147483648 is outside"},
-		{string(frame.Window.Append(nil, make([]uint64, 8), nil)), "bloom: invalid format: it is a window.Filter, not a bloom.Filter"},
+		{"BLMW\x01\x00\x00\x00", "bloom: invalid format: it is a window.Filter, not a bloom.Filter"},
 	} {
 		_, err := ParseHeader("bloom", []byte(test.data))
 		require.ErrorContains(t, err, test.want)
 		require.ErrorIs(t, err, format.ErrFormat)
 	}
 	_, err := ParseHeader("bloom", nil)
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.ErrorIs(t, err, io.EOF)
 }
 
 // TestFPR holds the model of double hashing to its derivation, term by term. A fraction
@@ -67,5 +68,45 @@ func TestFPR(t *testing.T) {
 			require.InEpsilon(t, max(series+few, math.Pow(fill, float64(test.k))), FPR(test.m, test.k, ones), 1e-12, "%+v, fill = %v", test, fill)
 		}
 		require.Zero(t, FPR(test.m, test.k, 0))
+	}
+}
+
+func TestCheckSize(t *testing.T) {
+	h := Header{1, 3, 2}
+	allowed := map[int64]bool{0: true}
+	for n := int64(36); n <= 36+4352; n += 8 {
+		allowed[n] = true
+	}
+	for size := range h.Size() + 5000 {
+		n, err := h.CheckSize("bloom", size)
+		if allowed[size-h.Size()] {
+			require.NoError(t, err)
+			require.Equal(t, size-h.Size(), int64(n))
+		} else {
+			require.ErrorIs(t, err, format.ErrFormat, size)
+		}
+	}
+	_, err := h.CheckSize("bloom", math.MaxInt64)
+	require.ErrorIs(t, err, format.ErrFormat)
+}
+
+// TestOtherWordCounts reads a file with the headers of other sizes: then words are taken
+// for trailer, or the trailer for words.
+func TestOtherWordCounts(t *testing.T) {
+	h := Header{1, 3, 200}
+	file := append(h.Append(nil), make([]byte, 8*200)...)
+	file = append(file, format.Sum(7).Trailer(h.Append(nil), format.Info{N: 1e6, P: 0.01, Hash: "SumString"})...)
+	for words := 1; words <= 400; words++ {
+		other := Header{1, 3, words}
+		n, err := other.CheckSize("bloom", int64(len(file)))
+		if words == 200 {
+			require.NoError(t, err)
+			continue
+		}
+		if err == nil {
+			require.NotZero(t, n, "a bare form of %d words", words)
+			_, err = format.ParseTrailer("bloom", other.Append(nil), file[other.Size():])
+		}
+		require.ErrorIs(t, err, format.ErrFormat)
 	}
 }

@@ -4,7 +4,6 @@ package testkit
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -117,14 +116,31 @@ func Hostile(t *testing.T, good []byte, at, size int, decoder Decoder) {
 	}
 }
 
-// Sealed returns data with the checksum that makes it a frame, if it is long
-// enough, so that a fuzzer gets past it.
+// Sealed returns data with the checksums that make it a frame, if it is long enough, so
+// that a fuzzer gets past them.
 func Sealed(data []byte) []byte {
-	if len(data) < 12 {
+	if len(data) < 8+format.MinTrailer {
 		return data
 	}
-	body := bytes.Clone(data[:len(data)-4])
-	return binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+	data = bytes.Clone(data)
+	params, ok := map[byte]int{'B': 3, 'F': 3, 'W': 10, 'C': 2, 'G': 2}[data[3]]
+	if !ok {
+		params = 2 // a test's own
+	}
+	head := data[:min(8+8*params, len(data)-16)]
+	trailer := data[max(len(head), len(data)-int(binary.LittleEndian.Uint16(data[6:]))):]
+	if len(trailer) < 16 {
+		return data
+	}
+	at := len(trailer) - 16
+	var sum format.Sum
+	sum.Write(head)
+	sum.Write(trailer[:at])
+	binary.BigEndian.PutUint32(trailer[at:], uint32(sum))
+	sum = 0
+	sum.Write(data[:len(data)-4])
+	binary.BigEndian.PutUint32(trailer[at+12:], uint32(sum))
+	return data
 }
 
 // LimitedWriter takes N bytes and then fails with Err; if that is nil it takes

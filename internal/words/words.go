@@ -2,12 +2,15 @@
 package words
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"math/bits"
 	"slices"
+	"strings"
 	"sync/atomic"
 
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
@@ -105,35 +108,40 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 	return n, err
 }
 
-// Sized is a reader that knows how many bytes, at least, it still has: a
-// bytes.Reader, or a file.
-type Sized interface{ Len() int }
+// Left is a number of bytes that a reader still has.
+type Left int64
 
-// Source is a reader that has words, not bytes. Nobody outside the module has a method
-// of an Array, and so none by accident.
-type Source interface {
-	Fill(Array) // with the next words
+// Sized is a reader of this module that knows how many bytes, at least, it still has.
+// Nobody outside the module can name Left, and so have the method by accident.
+type Sized interface{ Left() Left }
+
+// left returns how many bytes r still has, at least, if that is known.
+func left(r io.Reader) (n int64, known bool) {
+	switch r := r.(type) {
+	case Sized:
+		return int64(r.Left()), true
+	case *bytes.Reader:
+		return int64(r.Len()), true
+	case *bytes.Buffer:
+		return int64(r.Len()), true
+	case *strings.Reader:
+		return int64(r.Len()), true
+	}
+	return 0, false
 }
 
-// Array is an array of words.
-type Array []uint64
-
-// Read reads n words from r, and no byte more. A Source fills them, without an error. A Sized reader with fewer bytes
-// gives io.ErrUnexpectedEOF at once, and one with as many gives all memory at
+// Read reads n words from r, and no byte more. A reader that is known to have fewer
+// bytes gives format.ErrTruncated at once, and one with as many gives all memory at
 // once. From others memory grows by four whenever it is full: it never is more
 // than four times what has arrived, and at most a third of it is copied. If sum is
 // not nil it is written what was read.
 func Read(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, total int64, err error) {
-	if s, ok := r.(Source); ok && sum == nil {
-		words = memory.Words(n)
-		s.Fill(words)
-		return words, int64(n) * 8, nil
-	}
 	arrived := 0
-	if s, ok := r.(Sized); ok {
-		if arrived = s.Len() / 8; arrived < n {
-			return nil, 0, io.ErrUnexpectedEOF
+	if left, known := left(r); known {
+		if left/8 < int64(n) {
+			return nil, 0, format.ErrTruncated
 		}
+		arrived = n
 	}
 	buf := make([]byte, min(ChunkBytes, n*8))
 	for got := 0; got < n; {
@@ -143,11 +151,8 @@ func Read(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, total
 			words = grown
 		}
 		chunk := buf[:min(len(buf), (len(words)-got)*8)]
-		m, err := io.ReadFull(r, chunk)
+		m, err := format.ReadFull(r, chunk)
 		total += int64(m)
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
 		if err != nil {
 			return nil, total, err
 		}

@@ -1,0 +1,159 @@
+package format
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// A trailer ends a file in Guava's form and every frame. Its numbers are big-endian:
+//
+//	8 bytes  N
+//	8 bytes  P, the bits of a float64
+//	2 bytes  length of Hash
+//	2 bytes  length of Comment
+//	         Hash, Comment, and up to 7 zeros, to a multiple of 8 bytes
+//	4 bytes  CRC-32C of the head and of the trailer so far
+//	2 bytes  length of the trailer
+//	5 bytes  "bloom"
+//	1 byte   version, 1
+//	4 bytes  CRC-32C of everything before
+//
+// The head is what comes before the filter's words. Its CRC serves those who do not read
+// the words. A trailer's length is 4 modulo 8, and that of Guava's form is 6: so a file's
+// length alone shows whether it has a trailer, and no damaged word count can make words
+// of a trailer or a trailer of words.
+const (
+	trailerMagic  = "bloom\x01"
+	infoStart     = 8 + 8 + 2 + 2
+	infoEnd       = crc32.Size + 2 + len(trailerMagic) + crc32.Size
+	maxHashLen    = 255
+	maxCommentLen = 4096
+
+	// The lengths of the shortest trailer, that of the zero Info, and of the longest.
+	MinTrailer = infoStart + infoEnd
+	MaxTrailer = MinTrailer + (maxHashLen+maxCommentLen+7)/8*8
+)
+
+// Info is bloom.Info.
+type Info struct {
+	N       uint64
+	P       float64
+	Hash    string
+	Comment string
+}
+
+// Check returns an error of package pkg, which names the field, unless i can be saved.
+func (i Info) Check(pkg string) error {
+	switch {
+	case !(i.P >= 0 && i.P < 1):
+		return fmt.Errorf("%s: Info.P = %v is outside [0, 1)", pkg, i.P)
+	case len(i.Hash) > maxHashLen:
+		return fmt.Errorf("%s: Info.Hash has %d bytes, more than %d", pkg, len(i.Hash), maxHashLen)
+	case len(i.Comment) > maxCommentLen:
+		return fmt.Errorf("%s: Info.Comment has %d bytes, more than %d", pkg, len(i.Comment), maxCommentLen)
+	case !utf8.ValidString(i.Hash):
+		return fmt.Errorf("%s: Info.Hash = %q is not UTF-8", pkg, i.Hash)
+	case !utf8.ValidString(i.Comment):
+		return fmt.Errorf("%s: Info.Comment = %q is not UTF-8", pkg, i.Comment)
+	}
+	return nil
+}
+
+// Sum is the CRC-32C of what is written to it.
+type Sum uint32
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Write never fails.
+func (s *Sum) Write(p []byte) (int, error) {
+	*s = Sum(crc32.Update(uint32(*s), castagnoli, p))
+	return len(p), nil
+}
+
+// TrailerSize returns the length of the trailer with i.
+func TrailerSize(i Info) int { return MinTrailer + (len(i.Hash)+len(i.Comment)+7)/8*8 }
+
+// IsTrailerSize reports whether a trailer can have so many bytes.
+func IsTrailerSize(n int64) bool {
+	return n >= int64(MinTrailer) && n <= int64(MaxTrailer) && (n-int64(MinTrailer))%8 == 0
+}
+
+// Trailer returns the trailer with i, which is as Check wants it, of what s has seen
+// and head begins.
+func (s Sum) Trailer(head []byte, i Info) []byte {
+	b := make([]byte, 0, TrailerSize(i))
+	b = binary.BigEndian.AppendUint64(b, i.N)
+	b = binary.BigEndian.AppendUint64(b, math.Float64bits(i.P))
+	b = binary.BigEndian.AppendUint16(b, uint16(len(i.Hash)))
+	b = binary.BigEndian.AppendUint16(b, uint16(len(i.Comment)))
+	b = append(b, i.Hash...)
+	b = append(b, i.Comment...)
+	b = b[:cap(b)-infoEnd] // zeros
+	b = binary.BigEndian.AppendUint32(b, uint32(infoSum(head, b)))
+	b = binary.BigEndian.AppendUint16(b, uint16(cap(b)))
+	b = append(b, trailerMagic...)
+	return s.end(b)
+}
+
+// infoSum is the first CRC of a trailer.
+func infoSum(head, info []byte) (sum Sum) {
+	sum.Write(head)
+	sum.Write(info)
+	return sum
+}
+
+// end appends the sum of what s has seen and of b to b.
+func (s Sum) end(b []byte) []byte {
+	s.Write(b)
+	return binary.BigEndian.AppendUint32(b, uint32(s))
+}
+
+// ParseTrailer returns the Info of a trailer that follows what head begins. It returns an
+// error unless trailer is right, as far as that can be known without the words.
+func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
+	at := len(trailer) - infoEnd
+	if !IsTrailerSize(int64(len(trailer))) || string(trailer[at+6:][:len(trailerMagic)]) != trailerMagic ||
+		int(binary.BigEndian.Uint16(trailer[at+4:])) != len(trailer) {
+		return i, Errorf(pkg, "the filter is followed by %x, which is no trailer", trailer[max(0, len(trailer)-16):])
+	}
+	info := trailer[:at]
+	if got, want := Sum(binary.BigEndian.Uint32(trailer[at:])), infoSum(head, info); got != want {
+		return i, Errorf(pkg, "checksum of header and info is %08x, should be %08x", got, want)
+	}
+	hash := int(binary.BigEndian.Uint16(info[16:]))
+	comment := int(binary.BigEndian.Uint16(info[18:]))
+	text := info[infoStart:]
+	if (hash+comment+7)/8*8 != len(text) {
+		return i, Errorf(pkg, "info of %d bytes has a Hash of %d and a Comment of %d", len(info), hash, comment)
+	}
+	if zeros := text[hash+comment:]; strings.Trim(string(zeros), "\x00") != "" {
+		return i, Errorf(pkg, "info ends with % x", zeros)
+	}
+	i = Info{
+		N:       binary.BigEndian.Uint64(info),
+		P:       math.Float64frombits(binary.BigEndian.Uint64(info[8:])),
+		Hash:    string(text[:hash]),
+		Comment: string(text[hash:][:comment]),
+	}
+	if err := i.Check(pkg); err != nil {
+		return Info{}, Errorf(pkg, "%s", strings.TrimPrefix(err.Error(), pkg+": "))
+	}
+	return i, nil
+}
+
+// CheckTrailer is ParseTrailer, and checks the checksum of everything that s has seen.
+func (s Sum) CheckTrailer(pkg string, head, trailer []byte) (Info, error) {
+	i, err := ParseTrailer(pkg, head, trailer)
+	if err != nil {
+		return Info{}, err
+	}
+	end := len(trailer) - crc32.Size
+	if want := s.end(trailer[:end:end])[end:]; string(trailer[end:]) != string(want) {
+		return Info{}, Errorf(pkg, "checksum is %x, should be %x", trailer[end:], want)
+	}
+	return i, nil
+}

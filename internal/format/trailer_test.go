@@ -1,0 +1,139 @@
+package format_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+var (
+	head  = []byte{1, 3, 0, 0, 0, 2}
+	infos = []format.Info{
+		{N: 1e6, P: 0.01, Hash: "SumString", Comment: "words of 2026"},
+		{},
+		{N: 1},
+		{P: math.SmallestNonzeroFloat64},
+		{Comment: strings.Repeat("é", 4096/2)},
+		{N: math.MaxUint64, P: 1 - 1e-16, Hash: strings.Repeat("h", 255), Comment: strings.Repeat("c", 4096)},
+	}
+)
+
+func TestTrailer(t *testing.T) {
+	for extra := range 9 { // every number of zeros
+		for _, i := range infos {
+			i.Hash += strings.Repeat("x", min(extra, 255-len(i.Hash)))
+			sum := format.Sum(extra)
+			trailer := sum.Trailer(head, i)
+			require.Equal(t, 4, len(trailer)%8)
+			require.Len(t, trailer, format.TrailerSize(i))
+			require.True(t, format.IsTrailerSize(int64(len(trailer))))
+			got, err := sum.CheckTrailer("bloom", head, trailer)
+			require.NoError(t, err)
+			require.Equal(t, i, got)
+			again, err := format.ParseTrailer("bloom", head, trailer)
+			require.NoError(t, err)
+			require.Equal(t, i, again)
+		}
+	}
+	require.Equal(t, format.MinTrailer, format.TrailerSize(format.Info{}))
+	require.Equal(t, format.MaxTrailer, format.TrailerSize(infos[5]))
+}
+
+// TestTrailerBytes freezes them. A program in Python computed the sums, bit by bit.
+func TestTrailerBytes(t *testing.T) {
+	var sum format.Sum
+	sum.Write(head)
+	sum.Write(make([]byte, 16))
+	const want = "0000000000000064" + "3f847ae147ae147b" + "0003" + "0004" + "53756d" + "77c3b672" + "00" +
+		"da1026af" + "002c" + "626c6f6f6d01" + "550671db"
+	require.Equal(t, want, hex.EncodeToString(sum.Trailer(head, format.Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"})))
+}
+
+// TestTrailerDamage: without the words, any damage to the head and to the trailer but to
+// its last checksum is noticed.
+func TestTrailerDamage(t *testing.T) {
+	trailer := format.Sum(7).Trailer(head, infos[0])
+	end := len(trailer) - 4
+	testkit.Damage(t, trailer[:end:end], func(data []byte) error {
+		_, err := format.ParseTrailer("bloom", head, slices.Concat(data, trailer[end:]))
+		return err
+	})
+	testkit.Damage(t, trailer, func(data []byte) error {
+		_, err := format.Sum(7).CheckTrailer("bloom", head, data)
+		return err
+	})
+	testkit.Damage(t, head, func(data []byte) error {
+		_, err := format.ParseTrailer("bloom", data, trailer)
+		return err
+	})
+}
+
+func TestInfoErrors(t *testing.T) {
+	for _, test := range []struct {
+		i    format.Info
+		want string
+	}{
+		{format.Info{P: 1}, "Info.P = 1 is outside [0, 1)"},
+		{format.Info{P: -0.5}, "Info.P = -0.5 is outside"},
+		{format.Info{P: math.NaN()}, "Info.P = NaN is outside"},
+		{format.Info{P: math.Inf(1)}, "Info.P = +Inf is outside"},
+		{format.Info{Hash: strings.Repeat("x", 257)}, "Info.Hash has 257 bytes, more than 255"},
+		{format.Info{Comment: strings.Repeat("x", 4097)}, "Info.Comment has 4097 bytes, more than 4096"},
+		{format.Info{Hash: "\xff"}, "Info.Hash = \"\\xff\" is not UTF-8"},
+		{format.Info{Comment: "a\xc3"}, "Info.Comment = \"a\\xc3\" is not UTF-8"},
+	} {
+		require.ErrorContains(t, test.i.Check("bloom"), test.want)
+		// Whoever writes it all the same.
+		trailer := format.Sum(0).Trailer(head, test.i)
+		_, err := format.Sum(0).CheckTrailer("bloom", head, trailer)
+		require.ErrorIs(t, err, format.ErrFormat)
+		require.ErrorContains(t, err, test.want)
+	}
+}
+
+// FuzzTrailer: bytes that are a trailer, once their checksums are right, say one Info,
+// which makes the same bytes.
+func FuzzTrailer(f *testing.F) {
+	for _, i := range infos {
+		f.Add(format.Sum(0).Trailer(head, i))
+	}
+	f.Add(make([]byte, format.MinTrailer))
+	for at := range 28 { // one byte wrong
+		data := format.Sum(0).Trailer(head, format.Info{Comment: "123"})
+		data[at] = 0xff
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if at := len(data) - 16; at >= 0 {
+			data = bytes.Clone(data)
+			var sum format.Sum
+			sum.Write(head)
+			sum.Write(data[:at])
+			binary.BigEndian.PutUint32(data[at:], uint32(sum))
+			binary.BigEndian.PutUint16(data[at+4:], uint16(len(data)))
+			copy(data[at+6:], "bloom\x01")
+			sum = 0
+			sum.Write(data[:at+12])
+			binary.BigEndian.PutUint32(data[at+12:], uint32(sum))
+		}
+		i, err := format.Sum(0).CheckTrailer("bloom", head, data)
+		if err != nil {
+			require.ErrorIs(t, err, format.ErrFormat)
+			return
+		}
+		require.NoError(t, i.Check("bloom"))
+		if !math.Signbit(i.P) {
+			require.Equal(t, data, format.Sum(0).Trailer(head, i), fmt.Sprint(i))
+		}
+	})
+}
