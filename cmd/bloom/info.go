@@ -163,45 +163,56 @@ func checksum(path string, f *loaded) (string, error) {
 	return fmt.Sprintf("CRC-32C %08x, right", binary.LittleEndian.Uint32(tail[6:])), nil
 }
 
-func (r *report) text() string {
-	var b strings.Builder
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s "+format+"\n", append([]any{name}, args...)...)
+// row is a line of what info shows.
+type row struct{ Name, Value string }
+
+// rows is the report for people.
+func (r *report) rows() (rows []row) {
+	add := func(name, format string, args ...any) {
+		rows = append(rows, row{name, fmt.Sprintf(format, args...)})
 	}
-	fmt.Fprintln(&b, r.File)
-	row("type", "%s", r.Type)
-	row("size", "%s (%s bytes)", humanize.Bytes(uint64(r.Size)), humanize.Comma(r.Size))
+	add("type", "%s", r.Type)
+	add("size", "%s (%s bytes)", humanize.Bytes(uint64(r.Size)), humanize.Comma(r.Size))
 	if r.M > 0 {
-		row("m", "%s bits", humanize.Comma(int64(r.M)))
+		add("m", "%s bits", humanize.Comma(int64(r.M)))
 	}
 	if r.K > 0 {
-		row("k", "%d hashes a key", r.K)
+		add("k", "%d hashes a key", r.K)
 	}
 	if r.Lines > 0 {
-		row("lines", "%d cache lines a key", r.Lines)
+		add("lines", "%d cache lines a key", r.Lines)
 	}
 	if r.Strategy != "" {
-		row("strategy", "%s", r.Strategy)
+		add("strategy", "%s", r.Strategy)
 	}
 	if r.Fill != nil {
-		row("fill", "%.3g %% of the bits are set", 100**r.Fill)
+		add("fill", "%.3g %% of the bits are set", 100**r.Fill)
 	}
 	if r.Keys != nil {
-		row("keys", "about %s", humanize.Comma(int64(*r.Keys)))
+		add("keys", "about %s", humanize.Comma(int64(*r.Keys)))
 	}
 	if r.MadeFor > 0 {
-		row("made for", "%s keys at a rate of %.3g", humanize.Comma(int64(r.MadeFor)), r.MadeAt)
+		add("made for", "%s keys at a rate of %.3g", humanize.Comma(int64(r.MadeFor)), r.MadeAt)
 	}
 	if r.Rate != nil {
-		row("rate", "%.3g of other keys are reported, now", *r.Rate)
+		add("rate", "%.3g of other keys are reported, now", *r.Rate)
 	}
 	if r.Hash != "" {
-		row("hash", "%s", printable(r.Hash))
+		add("hash", "%s", printable(r.Hash))
 	}
 	if r.Comment != "" {
-		row("comment", "%s", printable(r.Comment))
+		add("comment", "%s", printable(r.Comment))
 	}
-	row("checksum", "%s", r.Checksum)
+	add("checksum", "%s", r.Checksum)
+	return rows
+}
+
+func (r *report) text() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, r.File)
+	for _, row := range r.rows() {
+		fmt.Fprintf(&b, "  %-9s %s\n", row.Name, row.Value)
+	}
 	return b.String()
 }
 

@@ -4,22 +4,29 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/replica"
 )
 
 func serveCommand() *cobra.Command {
@@ -30,19 +37,26 @@ func serveCommand() *cobra.Command {
 		Short: "answer look-ups over HTTP",
 		Long: `serve answers over HTTP:
 
+  GET  /                 a page for people
   GET  /contains?key=K   true if K may be in the filter, else false
-  POST /contains         the body's lines that may be in the filter, of up to 64 MiB; with
+  POST /contains         the body's lines that may be in the filter, as they come; with
                          ?v=1 those that certainly are not
   GET  /filter           the filter in Guava's bytes, by version, for Go's package replica
   GET  /info             what bloom info -json tells
 
 /filter is there for the types bloom.Filter and counting.Filter. When FILE is replaced, as
-by bloom add, the answers are the new filter's within a second. While it cannot be read
-they are the old one's. Ctrl-C and SIGTERM let requests end.`,
-		Example: `  bloom serve -addr :8080 fruit.bloom & sleep 1; curl 'localhost:8080/contains?key=apple'`,
-		Args:    need(1, 1, "the filter's FILE"),
+by bloom add, the answers are the new filter's within a second, or when the last long
+answer of the filter before has ended. While FILE cannot be read they are the old one's.
+Ctrl-C and SIGTERM let requests end.
+
+A body has up to 64 MiB, and a line of it up to 1 MiB. A client has to read the answer while
+it sends, as curl does. It may take a minute, and a second more for each 128 KiB. Of POST
+and /filter, 32 are answered at once. Others get status 503 and are to come again.`,
+		Example: `  bloom serve -addr :8080 fruit.bloom & sleep 1; curl 'localhost:8080/contains?key=apple'
+  curl --data-binary @lines.txt localhost:8080/contains`,
+		Args: need(1, 1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			s := &server{path: args[0], key: input.key}
+			s := newServer(args[0], input.key)
 			if err := s.load(); err != nil {
 				return err
 			}
@@ -53,23 +67,44 @@ they are the old one's. Ctrl-C and SIGTERM let requests end.`,
 	c.Flags().StringVar(&addr, "addr", "localhost:8080", "`address` to listen on")
 	c.Flags().BoolVar(&input.key.FoldCase, "fold-case", false, "do not tell capital letters from small ones")
 	c.Flags().BoolVar(&input.key.Hex, "hex", false, "keys are given in hexadecimal")
+	c.Flags().BoolVar(&input.key.KeepCR, "keep-cr", false, "a carriage return at a line's end is part of the key")
 	return c
 }
+
+// What a client gets at most.
+const (
+	maxBody    = 64 << 20 // bytes of a request
+	maxLine    = 1 << 20  // bytes of a line in it
+	maxPasted  = 256 << 10
+	maxLong    = 32   // requests at once that may take long
+	maxClients = 1024 // connections
+)
+
+// patience is how long a client may take to send or to receive so many bytes.
+func patience(size int64) time.Duration { return time.Minute + time.Duration(size>>17)*time.Second }
 
 // server serves a file's filter.
 type server struct {
 	path string
 	key  lines.Key
-	info fs.FileInfo // of the file that was loaded
+	long chan struct{} // holds one for each long answer under way
+	info fs.FileInfo   // of the file that was loaded
 	now  atomic.Pointer[served]
+	old  *served // what now was before, while it may be in use
+}
+
+func newServer(path string, key lines.Key) *server {
+	return &server{path: path, key: key, long: make(chan struct{}, maxLong)}
 }
 
 // served is one content of the file. It is never changed.
 type served struct {
-	filter  filter
-	sum     func([]byte) bloom.Hash
-	report  *report
-	version http.Handler
+	filter filter
+	sum    func([]byte) bloom.Hash
+	report *report
+	loaded time.Time
+	plain  func() (*bloom.Filter, string) // the filter for /filter and its ETag; nil if there is none
+	using  sync.RWMutex                   // read-locked by answers
 }
 
 // load loads the file.
@@ -82,7 +117,7 @@ func (s *server) load() error {
 	if err != nil {
 		return err
 	}
-	next := &served{filter: f.filter, sum: sum(f), version: http.NotFoundHandler()}
+	next := &served{filter: f.filter, sum: sum(f), loaded: time.Now()}
 	if next.sum == nil {
 		next.sum = bloom.Sum
 	}
@@ -91,15 +126,49 @@ func (s *server) load() error {
 	if next.report.Checksum, err = checksum(s.path, f); err != nil {
 		return err
 	}
+	tagged := func(f *bloom.Filter) (*bloom.Filter, string) {
+		digest := sha256.New()
+		f.WriteTo(digest)
+		return f, strconv.Quote(base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16]))
+	}
 	switch f := f.filter.(type) {
 	case *guavaFile:
-		next.version = replica.NewPublisher(f.Clone())
+		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Filter) })
 	case *counting.Filter:
-		next.version = replica.NewPublisher(f.Filter())
+		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Filter()) })
 	}
 	s.info = info
-	s.now.Store(next)
+	s.old = s.now.Swap(next)
 	return nil
+}
+
+// reload loads the file if it was replaced, and if the filter before the present one has
+// no users any more: two are in memory at most. It reports whether it did.
+func (s *server) reload() (bool, error) {
+	info, err := os.Stat(s.path)
+	if err == nil && os.SameFile(info, s.info) && info.ModTime().Equal(s.info.ModTime()) && info.Size() == s.info.Size() {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	s.forget()
+	if s.old != nil {
+		return false, nil
+	}
+	if err := s.load(); err != nil {
+		return false, err
+	}
+	s.forget()
+	return true, nil
+}
+
+// forget frees the old filter if nobody uses it.
+func (s *server) forget() {
+	if s.old != nil && s.old.using.TryLock() {
+		s.old = nil
+		debug.FreeOSMemory()
+	}
 }
 
 // watch loads the file when it has been replaced.
@@ -113,13 +182,7 @@ func (s *server) watch(ctx context.Context) {
 			return
 		case <-ticks.C:
 		}
-		info, err := os.Stat(s.path)
-		if err == nil && os.SameFile(info, s.info) && info.ModTime().Equal(s.info.ModTime()) && info.Size() == s.info.Size() {
-			continue
-		}
-		if err == nil {
-			err = s.load()
-		}
+		_, err := s.reload()
 		if err != nil && !failed {
 			fmt.Fprintf(os.Stderr, "bloom: going on with the old filter: %v\n", err)
 		}
@@ -133,15 +196,23 @@ func (s *server) run(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /contains", s.contains)
-	mux.HandleFunc("POST /contains", s.check)
-	mux.HandleFunc("GET /filter", func(w http.ResponseWriter, r *http.Request) { s.now.Load().version.ServeHTTP(w, r) })
-	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(s.now.Load().report)
-	})
-	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	var clients atomic.Int64
+	web := &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       patience(maxBody),
+		WriteTimeout:      patience(maxBody),
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			switch {
+			case state == http.StateNew && clients.Add(1) > maxClients:
+				conn.Close()
+			case state == http.StateClosed:
+				clients.Add(-1)
+			}
+		},
+	}
 	fmt.Fprintf(os.Stderr, "bloom: serving %s at http://%s\n", s.path, listener.Addr())
 	go s.watch(ctx)
 	done := make(chan error, 1)
@@ -157,53 +228,205 @@ func (s *server) run(ctx context.Context, addr string) error {
 	return <-done
 }
 
+// handler answers all requests.
+func (s *server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /{$}", s.answer(s.page))
+	mux.Handle("POST /{$}", s.limited(s.answer(s.page)))
+	mux.Handle("GET /contains", s.answer(s.contains))
+	mux.Handle("POST /contains", s.limited(s.answer(s.check)))
+	mux.Handle("GET /filter", s.limited(s.answer(s.send)))
+	mux.Handle("GET /info", s.answer(func(now *served, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(now.report)
+	}))
+	return mux
+}
+
+// answer has one filter answer all of a request.
+func (s *server) answer(f func(*served, http.ResponseWriter, *http.Request)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		now := s.now.Load()
+		for !now.using.TryRLock() { // it was forgotten since
+			now = s.now.Load()
+		}
+		defer now.using.RUnlock()
+		f(now, w, r)
+	})
+}
+
+// limited answers so many requests at once.
+func (s *server) limited(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case s.long <- struct{}{}:
+			defer func() { <-s.long }()
+			h.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
+		}
+	})
+}
+
 // contains answers for one key.
-func (s *server) contains(w http.ResponseWriter, r *http.Request) {
+func (s *server) contains(now *served, w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	if !query.Has("key") {
 		http.Error(w, "a key is missing: /contains?key=K", http.StatusBadRequest)
 		return
 	}
-	key, _, err := s.key.Of([]byte(query.Get("key")), 0, nil)
+	found, err := s.has(now, []byte(query.Get("key")), nil)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	now := s.now.Load()
-	fmt.Fprintln(w, now.filter.ContainsHash(now.sum(key)))
+	fmt.Fprintln(w, found)
 }
 
-// check answers for the lines of the body.
-func (s *server) check(w http.ResponseWriter, r *http.Request) {
-	now := s.now.Load()
-	invert := r.URL.Query().Get("v") == "1"
-	// All of it is read before any is written, as HTTP/1 wants it.
-	in := bufio.NewScanner(http.MaxBytesReader(w, r.Body, maxBody))
-	in.Buffer(nil, maxLine)
-	var out bytes.Buffer
-	var scratch []byte
-	for in.Scan() {
-		key, next, err := s.key.Of(in.Bytes(), 0, scratch[:0])
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		scratch = next
-		if now.filter.ContainsHash(now.sum(key)) != invert {
-			out.Write(in.Bytes())
-			out.WriteByte('\n')
-		}
+// has looks a line up. It uses scratch.
+func (s *server) has(now *served, line []byte, scratch *[]byte) (bool, error) {
+	if scratch == nil {
+		scratch = new([]byte)
 	}
-	if err := in.Err(); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	key, next, err := s.key.Of(line, 0, (*scratch)[:0])
+	if err != nil {
+		return false, err
+	}
+	*scratch = next
+	return now.filter.ContainsHash(now.sum(key)), nil
+}
+
+// send sends the filter.
+func (s *server) send(now *served, w http.ResponseWriter, r *http.Request) {
+	if now.plain == nil {
+		http.Error(w, fmt.Sprintf("a %s has no bytes of Guava's", now.report.Type), http.StatusNotFound)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	out.WriteTo(w)
+	f, tag := now.plain()
+	h := w.Header()
+	h.Set("ETag", "W/"+tag) // a weak one: gzip changes the bytes
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache")
+	if strings.Contains(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", "application/octet-stream")
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(f.SizeBytes())))
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Length", strconv.FormatInt(f.SizeBytes(), 10))
+		f.WriteTo(w)
+		return
+	}
+	// Guava's bytes have no checksum, gzip's have. A full filter does not get smaller.
+	h.Set("Content-Encoding", "gzip")
+	level := gzip.BestSpeed
+	if f.FillRatio() > 0.2 {
+		level = gzip.NoCompression
+	}
+	z := bloom.Must(gzip.NewWriterLevel(w, level))
+	if _, err := f.WriteTo(z); err == nil {
+		z.Close()
+	}
 }
 
-// The largest request, and the longest line in it, in bytes.
-const (
-	maxBody = 64 << 20
-	maxLine = 1 << 20
-)
+// check answers for the lines of the body, while it arrives.
+func (s *server) check(now *served, w http.ResponseWriter, r *http.Request) {
+	invert := r.URL.Query().Get("v") == "1"
+	http.NewResponseController(w).EnableFullDuplex()
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	in := &lineReader{Reader: bufio.NewReaderSize(http.MaxBytesReader(w, r.Body, maxBody), 64<<10)}
+	to := &sender{ResponseWriter: w}
+	out := bufio.NewWriterSize(to, 64<<10)
+	var scratch []byte
+	err := func() error {
+		for n := 1; ; n++ {
+			line, err := in.next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
+			if n == 1 && !in.ended && isForm(r) {
+				return errStripped
+			}
+			found, err := s.has(now, line, &scratch)
+			if err != nil {
+				return fmt.Errorf("line %d: %w", n, err)
+			}
+			if found != invert {
+				out.Write(line)
+				out.WriteByte('\n')
+			}
+			if in.Buffered() == 0 && out.Buffered() > 0 { // who sends line by line gets answers so
+				if err := out.Flush(); err != nil {
+					return err
+				}
+				http.NewResponseController(w).Flush()
+			}
+		}
+		return out.Flush()
+	}()
+	switch {
+	case err == nil:
+	case to.began:
+		// So that no client takes the answer for whole. The rest of the body is not waited for.
+		http.NewResponseController(w).SetReadDeadline(time.Now())
+		panic(http.ErrAbortHandler)
+	default:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+}
+
+var errStripped = errors.New("the body has no newline: curl -d strips them, curl --data-binary @FILE keeps them")
+
+func isForm(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
+}
+
+// sender notes whether anything was sent.
+type sender struct {
+	http.ResponseWriter
+	began bool
+}
+
+func (s *sender) Write(p []byte) (int, error) {
+	s.began = true
+	return s.ResponseWriter.Write(p)
+}
+
+// lineReader reads lines.
+type lineReader struct {
+	*bufio.Reader
+	ended bool // the last line, by a newline
+	long  []byte
+}
+
+var errLong = fmt.Errorf("it is longer than %d bytes", maxLine)
+
+// next returns the next line, which is valid until the next call, and io.EOF after the
+// last one.
+func (r *lineReader) next() ([]byte, error) {
+	r.long = r.long[:0]
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(r.long)+len(bytes.TrimSuffix(part, []byte("\n"))) > maxLine {
+			return nil, errLong
+		}
+		if err == bufio.ErrBufferFull {
+			r.long = append(r.long, part...)
+			continue
+		}
+		if len(r.long) > 0 {
+			r.long = append(r.long, part...)
+			part = r.long
+		}
+		r.ended = bytes.HasSuffix(part, []byte("\n"))
+		if err != nil && (err != io.EOF || len(part) == 0) {
+			return nil, err
+		}
+		return bytes.TrimSuffix(part, []byte("\n")), nil
+	}
+}

@@ -10,12 +10,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
@@ -50,7 +53,7 @@ func TestServe(t *testing.T) {
 		{"GET /contains", "", "a key is missing: /contains?key=K\n 400"},
 		{"POST /contains", "pear\napple\nplum", "apple\n 200"},
 		{"POST /contains?v=1", "pear\napple\nplum", "pear\nplum\n 200"},
-		{"POST /contains", strings.Repeat("x", maxLine+1), "bufio.Scanner: token too long\n 400"},
+		{"POST /contains", strings.Repeat("x", maxLine+1), "line 1: it is longer than 1048576 bytes\n 400"},
 		{"GET /nothing", "", "404 page not found\n 404"},
 	} {
 		method, path, _ := strings.Cut(test.request, " ")
@@ -87,32 +90,221 @@ func TestServe(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-func TestServeHex(t *testing.T) {
-	s := &server{path: filepath.Join(t.TempDir(), "list")}
-	s.key.Hex = true
-	good(t, "hi\n", "build", "-type", "blocked", "-o", s.path)
+// serving returns a server of a file that was built with the given flags.
+func serving(t testing.TB, key lines.Key, list string, flags ...string) (*server, *httptest.Server) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fruit.bloom")
+	good(t, list, append(append([]string{"build"}, flags...), "-o", path)...)
+	s := newServer(path, key)
 	require.NoError(t, s.load())
-	require.True(t, s.now.Load().filter.ContainsHash(s.now.Load().sum([]byte("hi"))))
-	for body, want := range map[string]string{"6869\n": "6869\n", "6870\n": "", "6\n": "400"} {
-		w := httptest.NewRecorder()
-		s.check(w, httptest.NewRequest("POST", "/contains", strings.NewReader(body)))
-		if want == "400" {
-			require.Equal(t, http.StatusBadRequest, w.Code)
-			continue
+	web := httptest.NewServer(s.handler())
+	t.Cleanup(web.Close)
+	return s, web
+}
+
+// TestServeBodies: what a body says is what a file says.
+func TestServeBodies(t *testing.T) {
+	_, plain := serving(t, lines.Key{}, "apple\npear\n\n")
+	_, windows := serving(t, lines.Key{}, "apple\r\npear\r\n")
+	_, kept := serving(t, lines.Key{KeepCR: true}, "apple\r\npear\r\n", "-keep-cr")
+	_, hex := serving(t, lines.Key{Hex: true}, "hi\n", "-type", "blocked")
+	const form = "application/x-www-form-urlencoded"
+	long := strings.Repeat("x", maxLine)
+	for _, test := range []struct {
+		url, kind, body string
+		status          int
+		want            string
+	}{
+		{plain.URL, "", "apple\n\nplum\npear", 200, "apple\n\npear\n"},
+		{plain.URL, "", "apple\r\nplum\r\n", 200, "apple\r\n"},
+		{windows.URL, "", "apple\r\npear\n", 200, "apple\r\npear\n"},
+		{windows.URL + "/contains?v=1", "", "apple\r\npear\n", 200, ""},
+		{kept.URL, "", "apple\r\npear\n", 200, "apple\r\n"},
+		{plain.URL, form, "apple\n", 200, "apple\n"},
+		{plain.URL, form, "", 200, ""},
+		{plain.URL, form, "applepear", 400, errStripped.Error() + "\n"},
+		{plain.URL, "text/plain", "apple", 200, "apple\n"},
+		{plain.URL + "/contains?v=1", "", long + "\n", 200, long + "\n"},
+		{plain.URL + "/contains?v=1", "", long + "x\n", 400, "line 1: it is longer than 1048576 bytes\n"},
+		{hex.URL, "", "6869\n6870\n", 200, "6869\n"},
+		{hex.URL, "", "6869\n6\n", 400, "line 2: \"6\" is not an even number of hexadecimal digits\n"},
+	} {
+		if !strings.Contains(test.url, "/contains") {
+			test.url += "/contains"
 		}
-		require.Equal(t, want, w.Body.String())
+		resp, err := http.Post(test.url, test.kind, strings.NewReader(test.body))
+		require.NoError(t, err)
+		got, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, test.status, resp.StatusCode, "%.80q", test.body)
+		require.Equal(t, test.want, string(got), "%.80q", test.body)
 	}
 }
 
-// TestServeCounting: of a counting filter replicas get the plain one.
-func TestServeCounting(t *testing.T) {
-	s := &server{path: filepath.Join(t.TempDir(), "list")}
-	good(t, "hi\n", "build", "-n", "100", "-type", "counting", "-o", s.path)
+// TestServeAsTheyCome: a line is answered before the next one is sent, and a line that
+// is wrong after answers were sent cuts the connection.
+func TestServeAsTheyCome(t *testing.T) {
+	_, web := serving(t, lines.Key{Hex: true}, "hi\n")
+	body, send := io.Pipe()
+	go io.WriteString(send, "6869\n")
+	resp, err := http.Post(web.URL+"/contains", "text/plain", body)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	answers := bufio.NewReader(resp.Body)
+	for range 3 {
+		answer, err := answers.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "6869\n", answer)
+		go io.WriteString(send, "6869\n")
+	}
+	_, err = answers.ReadString('\n')
+	require.NoError(t, err)
+	go io.WriteString(send, "no hex\n")
+	_, err = answers.ReadString('\n')
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+}
+
+// TestServeSlowReader: what a client does not take is not read either.
+func TestServeSlowReader(t *testing.T) {
+	s, _ := serving(t, lines.Key{}, "apple\n")
+	body := &endless{line: "plum\n"}
+	w := &stuck{ResponseRecorder: httptest.NewRecorder(), body: body}
+	require.Panics(t, func() { // as a handler that ends an answer in its midst
+		s.handler().ServeHTTP(w, httptest.NewRequest("POST", "/contains?v=1", body))
+	})
+	require.Less(t, w.read, 1<<20)
+	require.Empty(t, s.long)
+}
+
+// endless is a body without an end.
+type endless struct {
+	line string
+	read int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.line)
+	e.read += n
+	return n, nil
+}
+
+// stuck is a client that takes nothing.
+type stuck struct {
+	*httptest.ResponseRecorder
+	body *endless
+	read int // of the body, before the first write
+}
+
+func (s *stuck) Write([]byte) (int, error) {
+	s.read = s.body.read
+	return 0, io.ErrClosedPipe
+}
+
+// TestServeLimit: so many long requests are answered at once, and short ones beside them.
+func TestServeLimit(t *testing.T) {
+	s, web := serving(t, lines.Key{}, "apple\n")
+	var ends []func()
+	for range maxLong {
+		body, send := io.Pipe()
+		go io.WriteString(send, "apple\n")
+		resp, err := http.Post(web.URL+"/contains", "text/plain", body)
+		require.NoError(t, err)
+		ends = append(ends, func() {
+			send.Close()
+			_, err := io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+			resp.Body.Close()
+		})
+	}
+	for request, want := range map[string]int{"/filter": 503, "/contains?key=apple": 200, "/info": 200, "/": 200} {
+		resp, err := http.Get(web.URL + request)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, want, resp.StatusCode, request)
+	}
+	for _, end := range ends {
+		end()
+	}
+	s.long <- struct{}{} // once one has gone
+}
+
+// TestServeHoldsTwo: a filter that an answer uses stays, and the file is not loaded a
+// third time beside it.
+func TestServeHoldsTwo(t *testing.T) {
+	s, web := serving(t, lines.Key{}, "apple\n", "-n", "1000")
+	body, send := io.Pipe()
+	go io.WriteString(send, "apple\n")
+	resp, err := http.Post(web.URL+"/contains", "text/plain", body)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	replaced := func(key string, want bool) {
+		t.Helper()
+		good(t, key+"\n", "add", s.path)
+		loaded, err := s.reload()
+		require.NoError(t, err)
+		require.Equal(t, want, loaded)
+		require.Equal(t, want, s.now.Load().filter.ContainsHash(s.now.Load().sum([]byte(key))))
+	}
+	replaced("pear", true)
+	replaced("plum", false)
+	go func() {
+		io.WriteString(send, "pear\napple\n") // asked of the filter that it began with
+		send.Close()
+	}()
+	got, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, "apple\napple\n", string(got))
+	require.Eventually(t, func() bool { // once the answer has ended
+		loaded, err := s.reload()
+		require.NoError(t, err)
+		return loaded
+	}, time.Minute, time.Millisecond)
+	replaced("fig", true)
+}
+
+// TestServeMemory: a filter is in memory once, and twice while it is loaded anew.
+func TestServeMemory(t *testing.T) {
+	const size = 32 << 20
+	s, web := serving(t, lines.Key{}, "apple\n", "-n", fmt.Sprint(size*8/15), "-p", "0.001")
+	var before, after runtime.MemStats
+	s.now.Store(nil)
+	debug.FreeOSMemory()
+	runtime.ReadMemStats(&before)
 	require.NoError(t, s.load())
-	web := httptest.NewServer(s.now.Load().version)
-	defer web.Close()
-	near := replica.New(replica.HTTP(web.URL, nil), replica.Config{})
-	require.NoError(t, near.Refresh(context.Background()))
-	require.True(t, near.ContainsString("hi"))
-	require.False(t, near.ContainsString("ho"))
+	for i := range 3 {
+		good(t, fmt.Sprintln(i), "add", s.path)
+		loaded, err := s.reload()
+		require.NoError(t, err)
+		require.True(t, loaded)
+		resp, err := http.Get(web.URL + "/filter")
+		require.NoError(t, err)
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.HeapAlloc-before.HeapAlloc, uint64(1.5*size))
+	require.Less(t, after.HeapSys-before.HeapSys, uint64(2.5*size))
+}
+
+// TestServeFilter: replicas get the filter, of a counting one the plain filter.
+func TestServeFilter(t *testing.T) {
+	for _, kind := range []string{"guava", "counting"} {
+		for _, n := range []string{"10", "10000"} { // a full one and a sparse one
+			_, web := serving(t, lines.Key{}, numbers(0, 10), "-n", n, "-type", kind)
+			near := replica.New(replica.HTTP(web.URL+"/filter", nil), replica.Config{})
+			require.NoError(t, near.Refresh(context.Background()))
+			require.True(t, near.ContainsString("line 9"))
+			require.False(t, near.ContainsString("ho"))
+			version := near.Version()
+			require.NotEmpty(t, version)
+			require.NoError(t, near.Refresh(context.Background()))
+			require.Equal(t, version, near.Version())
+		}
+	}
+	_, web := serving(t, lines.Key{}, "hi\n", "-type", "blocked")
+	resp, err := http.Get(web.URL + "/filter")
+	require.NoError(t, err)
+	resp.Body.Close()
+	require.Equal(t, http.StatusNotFound, resp.StatusCode)
 }
