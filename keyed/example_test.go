@@ -25,20 +25,36 @@ func Example() {
 	rand.Read(secret) // once; then keep it
 	h := bloom.Must(keyed.New(secret))
 	f = bloom.Must(bloom.New(1000, 1e-6))
-	h.Mark(f)
 	f.AddHash(h.SumString(forged))
 	fmt.Println("SipHash finds the victim:", f.ContainsHash(h.SumString(victim)))
 	fmt.Println("SipHash finds what was added:", f.ContainsHash(h.SumString(forged)))
-
-	// Wherever the filter is loaded: is this the secret that it was made with?
-	fmt.Println(h.Check(f))
-	fmt.Println(bloom.Must(keyed.New(make([]byte, keyed.SecretSize))).Check(f))
 	// Output:
 	// Murmur3 finds the victim: true
 	// SipHash finds the victim: false
 	// SipHash finds what was added: true
+}
+
+// A filter that is loaded with the wrong secret would find none of its keys. Mark the new
+// filter, and check it wherever it is loaded.
+func ExampleHasher_Check() {
+	ours := bloom.Must(keyed.New([]byte("0123456789abcdef")))
+	f := bloom.Must(bloom.New(1000, 1e-6))
+	ours.Mark(f)
+	f.AddHash(ours.SumString("alice"))
+	saved := bloom.Must(f.MarshalBinary())
+
+	var loaded bloom.Filter
+	if err := loaded.UnmarshalBinary(saved); err != nil {
+		panic(err)
+	}
+	fmt.Println(ours.Check(&loaded))
+	theirs := bloom.Must(keyed.New([]byte("fedcba9876543210")))
+	fmt.Println(theirs.Check(&loaded))
+	fmt.Println(loaded.ContainsHash(theirs.SumString("alice")))
+	// Output:
 	// <nil>
 	// keyed: the filter was not marked with this secret
+	// false
 }
 
 // A key of several strings has the length of each before it. Without the lengths

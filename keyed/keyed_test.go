@@ -3,6 +3,10 @@ package keyed
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,6 +45,44 @@ func TestSecretSize(t *testing.T) {
 		_, err := New(make([]byte, n))
 		require.ErrorContains(t, err, "keyed: a secret of")
 	}
+}
+
+// TestSecretStays: no way of printing a Hasher writes its secret.
+func TestSecretStays(t *testing.T) {
+	h := hasher(t, 1)
+	type holder struct {
+		Exported *Hasher
+		Value    Hasher
+		hidden   Hasher // whose methods fmt cannot call
+	}
+	values := []any{h, *h, []*Hasher{h}, []Hasher{*h}, &holder{h, *h, *h}, holder{h, *h, *h}, map[string]any{"h": h}}
+	var out strings.Builder
+	text, structured := slog.New(slog.NewTextHandler(&out, nil)), slog.New(slog.NewJSONHandler(&out, nil))
+	for _, v := range values {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%08b"} {
+			fmt.Fprintf(&out, verb+"\n", v)
+		}
+		text.Info("text", "h", v)
+		structured.Info("structured", "h", v)
+		data, err := json.Marshal(v)
+		require.NoError(t, err)
+		out.Write(data)
+	}
+	require.Contains(t, out.String(), "h=keyed.Hasher")
+	require.Contains(t, out.String(), `"h":"keyed.Hasher"`)
+	k0, k1 := h.secret()
+	for _, word := range []uint64{k0, k1} {
+		for _, verb := range []string{"%d", "%x", "%b", "%o"} {
+			require.NotContains(t, strings.ToLower(out.String()), fmt.Sprintf(verb, word))
+		}
+	}
+}
+
+func TestZeroPanics(t *testing.T) {
+	const message = "keyed: use of a zero Hasher: make it with New"
+	require.PanicsWithValue(t, message, func() { new(Hasher).Sum(nil) })
+	require.PanicsWithValue(t, message, func() { new(Hasher).SumString("key") })
+	require.PanicsWithValue(t, message, func() { new(Hasher).Mark(bloom.Must(bloom.New(10, 0.01))) })
 }
 
 func TestCheck(t *testing.T) {
