@@ -1,13 +1,14 @@
 // Package bloomprom publishes the figures of Bloom filters as Prometheus metrics: how
 // full a filter is, and how often it was right.
 //
-// [NewFilter] returns a collector of a filter's own figures. [NewLookups] returns one
-// of what became of look-ups in front of a database, which a [Lookups] counts:
+// A [FilterCollector] collects a filter's own figures. A [Lookups] counts and collects
+// what became of look-ups in front of a database:
 //
-//	registry.MustRegister(bloomprom.NewFilter("users", seen.Stats), bloomprom.NewLookups("users", &lookups))
+//	lookups := bloomprom.NewLookups("users")
+//	registry.MustRegister(bloomprom.NewFilterCollector("users", seen.Load), lookups)
 //
-// All metrics have the label filter, which holds the name, so that one program can register
-// several filters:
+// Here seen is an atomic.Pointer to a filter. All metrics have the label filter, which
+// holds the name, so that one program can register several filters:
 //
 //	bloom_filter_size_bytes            size of the filter
 //	bloom_filter_fill_ratio            fraction of bits set
@@ -33,26 +34,30 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// NewFilter returns a collector of the figures that stats returns, such as the method
-// Stats of a [bloom.SyncFilter]. The filters of packages blocked, counting and growing
-// have that method, too. Each scrape calls stats once, while the filter is in use. For
-// a [bloom.Filter], which must not be read while it is written to, stats has to take the
-// lock that its writers take.
+// FilterCollector is a prometheus.Collector of a filter's figures. Make it with
+// [NewFilterCollector].
+type FilterCollector struct {
+	stats                  func() bloom.Stats
+	size, fill, keys, rate *prometheus.Desc
+}
+
+// NewFilterCollector returns a collector of the figures of what filter returns. Each scrape
+// calls filter once, and Stats of the result once, while the filter is in use. So a
+// filter that took another one's place is seen, too. Any type of this module that has a
+// method Stats will do, such as [bloom.SyncFilter] or replica.Replica. A [bloom.Filter] must not
+// be read while it is written to.
 //
-// A window.Filter and a flower.Filter do not tell how many keys they hold, and have no
-// Stats. For them, register a prometheus.NewGaugeFunc of the method FPR.
-//
-// It panics if stats is nil.
-func NewFilter(name string, stats func() bloom.Stats) prometheus.Collector {
-	if stats == nil {
-		panic("bloomprom: NewFilter without a function")
+// It panics if filter is nil.
+func NewFilterCollector[F interface{ Stats() bloom.Stats }](name string, filter func() F) *FilterCollector {
+	if filter == nil {
+		panic("bloomprom: NewFilterCollector without a function")
 	}
 	label := prometheus.Labels{"filter": name}
 	gauge := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("bloom_filter_"+name, help, nil, label)
 	}
-	return &filter{
-		stats: stats,
+	return &FilterCollector{
+		stats: func() bloom.Stats { return filter().Stats() },
 		size:  gauge("size_bytes", "Size of the filter."),
 		fill:  gauge("fill_ratio", "Fraction of bits set."),
 		keys:  gauge("keys", "Estimated number of distinct keys."),
@@ -60,18 +65,15 @@ func NewFilter(name string, stats func() bloom.Stats) prometheus.Collector {
 	}
 }
 
-type filter struct {
-	stats                  func() bloom.Stats
-	size, fill, keys, rate *prometheus.Desc
-}
-
-func (f *filter) Describe(ch chan<- *prometheus.Desc) {
+// Describe implements prometheus.Collector.
+func (f *FilterCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{f.size, f.fill, f.keys, f.rate} {
 		ch <- desc
 	}
 }
 
-func (f *filter) Collect(ch chan<- prometheus.Metric) {
+// Collect implements prometheus.Collector.
+func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 	s := f.stats()
 	send := func(desc *prometheus.Desc, value float64) {
 		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
@@ -97,9 +99,19 @@ func (f *filter) Collect(ch chan<- prometheus.Metric) {
 //	}
 //	return value, err
 //
-// The zero value is ready. Many goroutines may use a Lookups at once. It must not be
-// copied. It is an expvar.Var, too.
-type Lookups struct{ hits, misses, falsePositives atomic.Uint64 }
+// It is a prometheus.Collector and an expvar.Var of the counts. Make it with [NewLookups].
+// The zero Lookups counts, and panics when it is registered as a collector. Many
+// goroutines may use a Lookups at once. It must not be copied.
+type Lookups struct {
+	hits, misses, falsePositives atomic.Uint64
+	desc                         *prometheus.Desc
+}
+
+// NewLookups returns a Lookups that has counted nothing, for the filter with that name.
+func NewLookups(name string) *Lookups {
+	return &Lookups{desc: prometheus.NewDesc("bloom_lookups_total", "Look-ups, by what became of them.",
+		[]string{"result"}, prometheus.Labels{"filter": name})}
+}
 
 // Hit counts a key that the filter and the database contain.
 func (l *Lookups) Hit() { l.hits.Add(1) }
@@ -121,24 +133,17 @@ func (l *Lookups) String() string {
 	return fmt.Sprintf(`{"hits": %d, "misses": %d, "false_positives": %d}`, hits, misses, falsePositives)
 }
 
-// NewLookups returns a collector of what l counted. It panics if l is nil.
-func NewLookups(name string, l *Lookups) prometheus.Collector {
-	if l == nil {
-		panic("bloomprom: NewLookups without Lookups")
+// Describe implements prometheus.Collector.
+func (l *Lookups) Describe(ch chan<- *prometheus.Desc) {
+	if l.desc == nil {
+		panic("bloomprom: registering a zero Lookups: make it with NewLookups")
 	}
-	return &lookups{l, prometheus.NewDesc("bloom_lookups_total", "Look-ups, by what became of them.",
-		[]string{"result"}, prometheus.Labels{"filter": name})}
+	ch <- l.desc
 }
 
-type lookups struct {
-	counted *Lookups
-	desc    *prometheus.Desc
-}
-
-func (l *lookups) Describe(ch chan<- *prometheus.Desc) { ch <- l.desc }
-
-func (l *lookups) Collect(ch chan<- prometheus.Metric) {
-	hits, misses, falsePositives := l.counted.Counts()
+// Collect implements prometheus.Collector.
+func (l *Lookups) Collect(ch chan<- prometheus.Metric) {
+	hits, misses, falsePositives := l.Counts()
 	for result, n := range map[string]uint64{"hit": hits, "miss": misses, "false_positive": falsePositives} {
 		ch <- prometheus.MustNewConstMetric(l.desc, prometheus.CounterValue, float64(n), result)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,13 +35,18 @@ func scrape(t testing.TB, registry *prometheus.Registry) string {
 	return string(body)
 }
 
-func TestFilter(t *testing.T) {
+// figures is a filter of which nothing but its figures is asked.
+type figures bloom.Stats
+
+func (f *figures) Stats() bloom.Stats { return bloom.Stats(*f) }
+
+func TestFilterCollector(t *testing.T) {
 	var calls int
-	stats := bloom.Stats{SizeBytes: 16, FillRatio: 0.25, ApproxCount: 7, FPR: 0.0625}
+	now := &figures{SizeBytes: 16, FillRatio: 0.25, ApproxCount: 7, FPR: 0.0625}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(
-		bloomprom.NewFilter("users", func() bloom.Stats { calls++; return stats }),
-		bloomprom.NewFilter("words", func() bloom.Stats { return bloom.Stats{} }),
+		bloomprom.NewFilterCollector("users", func() *figures { calls++; return now }),
+		bloomprom.NewFilterCollector("words", func() *bloom.Filter { return new(bloom.Filter) }),
 	)
 	calls = 0
 	got := scrape(t, registry)
@@ -57,13 +63,16 @@ func TestFilter(t *testing.T) {
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
-	assert.Error(t, registry.Register(bloomprom.NewFilter("users", func() bloom.Stats { return stats })), "a name is taken once")
+	assert.Error(t, registry.Register(bloomprom.NewFilterCollector("users", func() *figures { return now })), "a name is taken once")
+
+	now = &figures{ApproxCount: 8} // another filter takes its place
+	assert.Contains(t, scrape(t, registry), `bloom_filter_keys{filter="users"} 8`+"\n")
 }
 
 func TestLookups(t *testing.T) {
-	var l bloomprom.Lookups
+	l := bloomprom.NewLookups("users")
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(bloomprom.NewLookups("users", &l), bloomprom.NewLookups("words", new(bloomprom.Lookups)))
+	registry.MustRegister(l, bloomprom.NewLookups("words"))
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Add(1)
@@ -93,24 +102,25 @@ bloom_lookups_total{filter="words",result="miss"} 0
 	assert.Empty(t, problems)
 
 	var published map[string]int
-	require.NoError(t, json.Unmarshal([]byte(expvar.Var(&l).String()), &published))
+	require.NoError(t, json.Unmarshal([]byte(expvar.Var(l).String()), &published))
 	assert.Equal(t, map[string]int{"hits": 400_000, "misses": 800_000, "false_positives": 4}, published)
 }
 
-func TestNilPanics(t *testing.T) {
-	assert.PanicsWithValue(t, "bloomprom: NewFilter without a function", func() { bloomprom.NewFilter("x", nil) })
-	assert.PanicsWithValue(t, "bloomprom: NewLookups without Lookups", func() { bloomprom.NewLookups("x", nil) })
+func TestPanics(t *testing.T) {
+	assert.PanicsWithValue(t, "bloomprom: NewFilterCollector without a function", func() { bloomprom.NewFilterCollector[*bloom.Filter]("x", nil) })
+	assert.PanicsWithValue(t, "bloomprom: registering a zero Lookups: make it with NewLookups", func() { new(bloomprom.Lookups).Describe(nil) })
 }
 
 func Example() {
 	users := map[string]string{"ada": "Lovelace", "alan": "Turing"}
-	seen := bloom.Must(bloom.NewSync(1000, 0.01))
+	var seen atomic.Pointer[bloom.SyncFilter] // so that a filter made anew can take its place
+	seen.Store(bloom.Must(bloom.NewSync(1000, 0.01)))
 	for name := range users {
-		seen.AddString(name)
+		seen.Load().AddString(name)
 	}
-	var lookups bloomprom.Lookups
+	lookups := bloomprom.NewLookups("users")
 	find := func(name string) (string, bool) {
-		if !seen.ContainsString(name) {
+		if !seen.Load().ContainsString(name) {
 			lookups.Miss()
 			return "", false
 		}
@@ -124,8 +134,8 @@ func Example() {
 	}
 
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(bloomprom.NewFilter("users", seen.Stats), bloomprom.NewLookups("users", &lookups))
-	expvar.Publish("users", &lookups) // the same counts, by the standard library
+	registry.MustRegister(bloomprom.NewFilterCollector("users", seen.Load), lookups)
+	expvar.Publish("users", lookups) // the same counts, by the standard library
 	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 
 	find("ada")

@@ -40,7 +40,7 @@ type Store struct {
 	prefix string // of cached rows in Redis
 	db     *bbolt.DB
 
-	lookups  bloomprom.Lookups // what the filter said, and whether it was right
+	lookups  *bloomprom.Lookups // what the filter said, and whether it was right
 	answered [layers]int
 	spent    [layers]time.Duration // from the question to the answer
 }

@@ -131,9 +131,9 @@ func run(ctx context.Context, w io.Writer, cfg config) (stores [2]*Store, err er
 
 	for i, filter := range []*replica.Replica{nil, seen} {
 		stores[i] = &Store{seen: filter, shared: shared, local: newLRU(cfg.rows / 50), redis: client, db: db,
-			prefix: fmt.Sprintf("%s:%d:", name, i)}
+			prefix: fmt.Sprintf("%s:%d:", name, i), lookups: bloomprom.NewLookups("items")}
 	}
-	lookups := &stores[1].lookups
+	lookups := stores[1].lookups
 	if cfg.metrics != "" {
 		stop, err := serveMetrics(w, cfg.metrics, seen, lookups)
 		if err != nil {
@@ -179,8 +179,8 @@ func run(ctx context.Context, w io.Writer, cfg config) (stores [2]*Store, err er
 func serveMetrics(w io.Writer, addr string, seen *replica.Replica, lookups *bloomprom.Lookups) (stop func(), err error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		bloomprom.NewFilter("items", func() bloom.Stats { return seen.Snapshot().Stats() }),
-		bloomprom.NewLookups("items", lookups),
+		bloomprom.NewFilterCollector("items", seen.Snapshot),
+		lookups,
 	)
 	expvar.Publish("items", lookups)
 	mux := http.NewServeMux()
