@@ -438,8 +438,8 @@ func (f *filter) Strategy() Strategy {
 
 // Capacity returns the number of keys for which a filter of M bits and K hashes has
 // the false-positive rate p. If [New] made the filter for n keys and p, Capacity(p) is
-// n, or a few more, because M is rounded up to whole words. It is 0 for p <= 0 and for
-// the zero value, and math.MaxUint64 for p >= 1.
+// never less than n. It is more because M is rounded up to whole words, by 64 bits at
+// most. It is 0 for p <= 0 and for the zero value, and math.MaxUint64 for p >= 1.
 func (f *filter) Capacity(p float64) uint64 { return capacity(f.M(), f.k, p) }
 
 // String describes f by its parameters, without its keys.

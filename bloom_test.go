@@ -474,14 +474,85 @@ func TestOperations(t *testing.T) {
 	require.PanicsWithValue(t, "bloom: Equal to a nil Filter", func() { a.Equal(nil) })
 }
 
+// TestFalsePositiveRateBits: the same bits on every architecture, near the exact value.
+func TestFalsePositiveRateBits(t *testing.T) {
+	for _, test := range []struct {
+		m    uint64
+		k    int
+		n    uint64
+		want uint64
+	}{
+		{9592955, 7, 1e6, 0x3f847ae11781a6cb},
+		{960, 7, 100, 0x3f84689c665fbdb5},
+		{28755175, 20, 1e6, 0x3eb0c72e83608832},
+		{64, 255, 3, 0x3feff28f5d201896},
+		{1 << 37, 3, 1, 0x394afffffffc3400},
+	} {
+		got := FalsePositiveRate(test.m, test.k, test.n)
+		x := float64(test.k) * float64(test.n) / float64(test.m)
+		require.InEpsilon(t, math.Pow(-math.Expm1(-x), float64(test.k)), got, 1e-13)
+		require.Equal(t, test.want, math.Float64bits(got), "%v", test)
+	}
+}
+
+// TestSizeFor: the rate is kept where New's is not, by no more memory than it takes.
+func TestSizeFor(t *testing.T) {
+	for _, test := range []struct {
+		n uint64
+		p float64
+	}{{1, 0.5}, {100, 0.01}, {100, 1e-6}, {1000, 1e-8}, {1e6, 0.01}, {1e6, 1e-7}} {
+		m, k, err := SizeFor(test.n, test.p)
+		require.NoError(t, err)
+		require.LessOrEqual(t, rate(m, k, test.n), test.p)
+		if m > 64 {
+			require.Greater(t, rate(m-64, k, test.n), test.p)
+		}
+		require.GreaterOrEqual(t, m, OptimalM(test.n, test.p))
+	}
+	_, _, err := SizeFor(100, 1)
+	require.EqualError(t, err, "bloom: p = 1 is outside (0, 1)")
+	_, _, err = SizeFor(1e6, 1e-30)
+	require.ErrorContains(t, err, "bloom: n = 1000000, p = 1e-30 need more than")
+
+	const n, p, filters, probes = 100, 1e-3, 300, 20_000
+	falseAnswers := func(make func() *Filter) (count int) {
+		for i := range uint64(filters) {
+			f := make()
+			for j := range uint64(n) {
+				f.AddHash(SumUint64(i<<32 | j))
+			}
+			for j := range uint64(probes) {
+				if f.ContainsHash(SumUint64(i<<32 | 1<<31 | j)) {
+					count++
+				}
+			}
+		}
+		return count
+	}
+	m, k, err := SizeFor(n, p)
+	require.NoError(t, err)
+	most := p*filters*probes + 6*math.Sqrt(p*filters*probes)*math.Sqrt(n*p+1) // filters differ
+	require.Less(t, float64(falseAnswers(func() *Filter { return Must(NewSize(m, k)) })), most)
+	require.Greater(t, float64(falseAnswers(func() *Filter { return Must(New(n, p)) })), most)
+}
+
 // TestCapacity: New's n comes back, up to the bits that M is rounded by.
 func TestCapacity(t *testing.T) {
-	for _, n := range []uint64{1, 10, 100, 949_125, 1e6, 1e9} {
-		for _, p := range []float64{0.3, 0.1, 0.02, 0.01, 1e-3, 1e-6, 1e-9} {
+	sizes := []uint64{949_125, 1e6, 1e9}
+	for n := uint64(1); n < 250; n++ {
+		sizes = append(sizes, n, 73*n)
+	}
+	for _, p := range []float64{0.991, 0.5, 0.3, 0.1, 0.02, 0.01, 1e-3, 1e-6, 1e-9} {
+		perBit := math.Ln2 * math.Ln2 / -math.Log(p)
+		for _, n := range sizes {
 			m := OptimalM(n, p)
+			if m == 0 {
+				continue
+			}
 			got := capacity((m+63)/64*64, OptimalK(m, n), p)
-			require.GreaterOrEqual(t, got, n-1, "n = %d, p = %v", n, p)
-			require.LessOrEqual(t, float64(got), float64(n)+64/(float64(m)/float64(n))+1, "n = %d, p = %v", n, p)
+			testkit.Equal(t, true, got >= n, "n = %d, p = %v: %d", n, p, got)
+			// For a few keys K is not the best one for the rounded M.
+			testkit.Equal(t, true, n < 100 || float64(got) <= float64(n)+65*perBit, "n = %d, p = %v: %d", n, p, got)
 		}
 	}
 	// Elsewhere FalsePositiveRate crosses p there.
