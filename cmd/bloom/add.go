@@ -14,7 +14,8 @@ func addCommand() *cobra.Command {
 		Short: "add lines to a filter",
 		Long: `add adds all lines of its input to the filter FILE, of any type. The file is replaced
 once all lines are in; before, and after an error, it is as it was. If another bloom
-changes the file, add waits for its end.`,
+changes the file, add waits for its end. A filter that was made as a shard gets the lines of
+its shard.`,
 		Example: `  printf 'apple\n' | bloom build -n 1000 -o fruit.bloom && printf 'banana\n' | bloom add fruit.bloom`,
 		Args:    need(1, -1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -36,7 +37,9 @@ changes the file, add waits for its end.`,
 			}
 			warnKeys(c.Name(), args[0], f, input.key)
 			cfg.Sum = sum(f)
-			sayHash(f.filter, &input.key)
+			part := partOf(f)
+			cfg.Take = part.take()
+			keys{input.key, part}.join(f)
 			if err := addLines(c.Context(), cfg, f.filter, 0); err != nil {
 				return err
 			}

@@ -79,6 +79,7 @@ type bench struct {
 // lines looks all lines up, and keeps some.
 func (b *bench) lines(ctx context.Context, cfg *lines.Config) error {
 	cfg.Sum = sum(b.set)
+	cfg.Take = partOf(b.set).take()
 	progress := newProgress(cfg, "found", 0, 0)
 	defer progress.end()
 	var present []bool

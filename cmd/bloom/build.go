@@ -21,7 +21,7 @@ import (
 
 // makers make the filters that have a size.
 var makers = map[string]func(n uint64, p float64) (filter, error){
-	"guava":    maker(newGuava),
+	"guava":    maker(bloom.New),
 	"blocked":  maker(blocked.New),
 	"counting": maker(counting.New),
 	"dcso":     maker(dcso.New),
@@ -29,7 +29,13 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 }
 
 func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
-	return func(n uint64, p float64) (filter, error) { return checked(make(n, p)) }
+	return func(n uint64, p float64) (filter, error) {
+		f, err := make(max(n, 1), p)
+		if f, ok := any(f).(informed); ok && err == nil {
+			f.SetInfo(bloom.Info{N: max(n, 1), P: p})
+		}
+		return checked(f, err)
+	}
 }
 
 func buildCommand() *cobra.Command {
@@ -37,6 +43,7 @@ func buildCommand() *cobra.Command {
 	var input inputFlags
 	var out, kind, comment string
 	var file holder
+	var part shard
 	c := &cobra.Command{
 		Use:   "build [-n N] [-p P] [-type T] -o FILE [file ...]",
 		Short: "make a filter of all lines",
@@ -68,13 +75,14 @@ info shows them.`,
 			if !ok {
 				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting and dcso", kind)}
 			}
-			if comment != "" && kind != "guava" {
-				return usageError{fmt.Errorf("-comment needs -type guava: other files hold none")}
+			if (comment != "" || part.n > 1) && kind == "dcso" {
+				return usageError{fmt.Errorf("a file of type dcso holds neither -comment nor -shard")}
 			}
 			if len(comment) > 4096 || !utf8.ValidString(comment) {
 				return usageError{fmt.Errorf("-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes", len(comment))}
 			}
-			f, err := fitting(mk, max(uint64(size.n), 1), size.p)
+			n := part.part(uint64(size.n))
+			f, err := fitting(mk, n, size.p)
 			if err != nil {
 				return usage(err)
 			}
@@ -84,21 +92,26 @@ info shows them.`,
 			}
 			defer release()
 			cfg.Sum = sum(f)
+			cfg.Take = part.take()
 			if size.n > 0 || kind == "growing" {
-				err = addLines(c.Context(), cfg, f, uint64(size.n))
+				err = addLines(c.Context(), cfg, f, n)
 			} else {
 				f, err = measured(c.Context(), cfg, func(n uint64) (filter, error) { return fitting(mk, n, size.p) })
 			}
 			if err != nil {
 				return err
 			}
-			if f, ok := f.(*guavaFile); ok {
-				f.info.Hash, f.info.Comment = input.key.Hash(), comment
+			if f, ok := f.(informed); ok {
+				info := f.Info()
+				info.Comment = comment
+				f.SetInfo(info)
 			}
+			keys{input.key, part}.say(f)
 			return f.SaveFile(file.path)
 		},
 	}
 	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)
+	part.add(c.Flags())
 	file.addForce(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
 	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")

@@ -12,10 +12,13 @@ func checkCommand() *cobra.Command {
 	var input inputFlags
 	var invert bool
 	c := &cobra.Command{
-		Use:   "check [-v] FILE [file ...]",
+		Use:   "check [-v] FILE ... [file ...]",
 		Short: "write the lines that may be in a filter",
 		Long: `check writes the lines of its input that may be in the filter FILE, in order: all that
 are, and others at the filter's rate. With -v it writes those that certainly are not.
+
+If FILE was made with -shard i/n, the files of the other shards follow it, in any order, and
+each line is looked up in its own.
 
 A file that build made tells whether -hex or -fold-case made its keys. check does what its
 own flags say, and warns if the file tells otherwise; so do add, bench, dedupe and serve.
@@ -25,11 +28,11 @@ The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an er
   sha1sum * | cut -c 1-40 | tr a-f A-F | bloom check hashlookup-full.bloom`,
 		Args: need(1, -1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := input.config(args[1:])
+			all, f, files, err := loadAll(args)
 			if err != nil {
 				return err
 			}
-			f, err := load(args[0])
+			cfg, err := input.config(files)
 			if err != nil {
 				return err
 			}
@@ -45,7 +48,7 @@ The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an er
 			var kept []int
 			written := false
 			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, func(b *lines.Batch) error {
-				present = containsAll(f, present[:0], b.Hashes)
+				present = all.contains(present[:0], b.Hashes)
 				kept = where(kept[:0], present, !invert)
 				progress.add(len(b.Ends), len(kept), 0)
 				written = written || len(kept) > 0

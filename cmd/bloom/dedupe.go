@@ -47,7 +47,8 @@ its end. With -o lines are appended to OUT. If OUT ends with half a line, as a k
 it, that half is cut off first.
 
 With -span a line is left out only if it came within that time before, such as 24h. -n is
-the number of lines that come in it.
+the number of different lines that come in it, if they always came as fast as in its busiest
+fifteenth. So it is 15 times their number for a file that is read at once.
 
 With -shard i/n, where i is 0 to n-1, all other lines than those of shard i are left out,
 and the filter has room for the n-th part of -n. n runs with the same input write what one
@@ -84,8 +85,13 @@ run without -shard does. Each needs the n-th part of its memory.`,
 			}
 			if f := d.seen.filter(); f != nil {
 				warnKeys(c.Name(), path, f, input.key)
-				sayHash(f, &input.key)
+				warnField(c.Name(), path, f, input.key.Field)
 				cfg.Sum = sum(f)
+				if which := (keys{input.key, part}); d.fresh {
+					which.say(f)
+				} else {
+					which.join(f)
+				}
 			}
 			cfg.Take = part.take()
 			d.out = &output{file: os.Stdout}
@@ -124,6 +130,7 @@ type settings struct {
 // deduper is a run of dedupe.
 type deduper struct {
 	seen     memory
+	fresh    bool   // seen is new
 	state    *state // nil without -state
 	out      *output
 	arrived  arrivals
@@ -140,7 +147,7 @@ func (d *deduper) open(s settings, path string) error {
 	if err != nil {
 		return usage(err)
 	}
-	d.seen = fresh
+	d.seen, d.fresh = fresh, true
 	if s.span == 0 { // a window's number is that of a span
 		d.room = s.part.part(s.n)
 	}
@@ -161,7 +168,7 @@ func (d *deduper) open(s settings, path string) error {
 	if err := s.part.check(path, old.filter); err != nil {
 		return err
 	}
-	d.seen = memoryOf(old.filter)
+	d.seen, d.fresh = memoryOf(old.filter), false
 	if e, ok := old.filter.(estimator); ok {
 		d.held = e.ApproxCount()
 	}
@@ -221,7 +228,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 		}
 	}
 	d.progress.end()
-	if f := d.seen.filter(); f != nil && d.state != nil && !d.warned && full(f) {
+	if f := d.seen.filter(); f != nil && !d.warned && full(f) {
 		fmt.Fprintln(os.Stderr, "bloom: warning: the filter is fuller than it was made for: new lines are left out by mistake more and more often")
 	}
 	warnBad(cfg)

@@ -59,28 +59,6 @@ func TestIgnoredSignal(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// TestStuck: a run whose output nobody takes ends at SIGTERM all the same, and its state has
-// no line that was not written.
-func TestStuck(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "state")
-	require.Equal(t, "old\n", good(t, "old\n", "dedupe", "-p", "1e-9", "-state", state))
-	in := numbers(0, 100_000) // more than a pipe holds
-	cmd := command(t, "dedupe", "-state", state)
-	cmd.Stdin = strings.NewReader(in)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	_, err = io.ReadFull(out, make([]byte, 1))
-	require.NoError(t, err)
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	require.Error(t, cmd.Wait())
-	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode())
-	requireError(t, stderr.String(), state+" is as it was last saved")
-	require.True(t, in == good(t, "old\n"+in, "dedupe", "-state", state))
-}
-
 // TestPipeFilter: a filter does not come through a pipe, and the message says so.
 func TestPipeFilter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")

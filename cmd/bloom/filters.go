@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
@@ -52,7 +51,7 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{"bloom.Filter", isGuava, loadGuava, readGuava},
+	{"bloom.Filter", isGuava, loader(bloom.LoadFile), reader[bloom.Filter]},
 	framed("BLMB", "blocked.Filter", blocked.LoadFile, reader[blocked.Filter]),
 	framed("BLMC", "counting.Filter", counting.LoadFile, reader[counting.Filter]),
 	framed("BLMG", "growing.Filter", growing.LoadFile, reader[growing.Filter]),
@@ -64,81 +63,8 @@ var kinds = []kind{
 // isGuava reports whether head begins with a strategy and a number of hashes.
 func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
 
-// guavaFile is a bloom.Filter and what its file says of it.
-type guavaFile struct {
-	*bloom.Filter
-	info bloom.Info
-}
-
-// SaveFile keeps the Info.
-func (f *guavaFile) SaveFile(path string) error {
-	f.SetInfo(f.info)
-	return f.Filter.SaveFile(path)
-}
-
-// sayHash has f's file tell how all its keys were hashed, if those to come are hashed as
-// the ones before.
-func sayHash(f filter, key *lines.Key) {
-	if f, ok := f.(*guavaFile); ok {
-		f.info.Hash = agreed(f.info.Hash, key.Hash())
-	}
-}
-
 // rateOf returns the rate that f was made for.
-func rateOf(f *growing.Filter) string {
-	before, _, _ := strings.Cut(f.String(), ",")
-	return before
-}
-
-// keyFlags are the flags that make keys, by what a file that build made tells of them.
-var keyFlags = map[string]string{
-	(&lines.Key{}).Hash():                             "",
-	(&lines.Key{KeepCR: true}).Hash():                 "-keep-cr",
-	(&lines.Key{FoldCase: true}).Hash():               "-fold-case",
-	(&lines.Key{FoldCase: true, KeepCR: true}).Hash(): "-fold-case and -keep-cr",
-	(&lines.Key{Hex: true}).Hash():                    "-hex",
-}
-
-// warnKeys warns if f, which is the file at path, tells that other flags made its keys than
-// make command's. What a program wrote there in its own words says nothing about flags.
-func warnKeys(command, path string, f set, key lines.Key) {
-	file, ok := innermost(f).(*guavaFile)
-	if !ok {
-		return
-	}
-	made, known := keyFlags[file.info.Hash]
-	switch runs := keyFlags[key.Hash()]; {
-	case !known || made == runs:
-	case runs == "":
-		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with %s, and %s runs without it\n", path, made, command)
-	case made == "":
-		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made without %s, and %s runs with it\n", path, runs, command)
-	default:
-		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with %s, and %s runs with %s\n", path, made, command, runs)
-	}
-}
-
-func newGuava(n uint64, p float64) (*guavaFile, error) {
-	f, err := bloom.New(n, p)
-	return &guavaFile{f, bloom.Info{N: max(n, 1), P: p}}, err
-}
-
-func loadGuava(path string) (filter, error) {
-	f, err := bloom.LoadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return checked(&guavaFile{f, f.Info()}, nil)
-}
-
-func readGuava(data []byte) (filter, error) {
-	view, err := bloom.NewView(data)
-	if err != nil {
-		return nil, err
-	}
-	f := &guavaFile{new(bloom.Filter), view.Info()}
-	return checked(f, f.UnmarshalBinary(data))
-}
+func rateOf(f *growing.Filter) float64 { return f.Info().P }
 
 // framed is a type whose files begin with magic.
 func framed[F filter](magic, name string, load func(string) (F, error), read func([]byte) (filter, error)) kind {
@@ -312,6 +238,9 @@ func containsAll(f set, dst []bool, hs []bloom.Hash) []bool {
 // full reports whether f has more lines than it can hold at the rate it was made for,
 // as far as its bits tell: more than half of them are set.
 func full(f set) bool {
+	if w, ok := innermost(f).(*window.Filter); ok {
+		return w.FPR() > 2*w.Config().FPR
+	}
 	filler, ok := innermost(f).(filler)
 	return ok && filler.FillRatio() > 0.55
 }

@@ -268,7 +268,7 @@ func TestFileInfo(t *testing.T) {
 	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"}, said(path))
 	good(t, "Ab\n", "build", "-fold-case", "-o", path)
 	require.Equal(t, "SumString, in small letters", said(path).Hash)
-	for _, args := range [][]string{{"-comment", "c", "-type", "blocked"}, {"-comment", strings.Repeat("c", 4097)}} {
+	for _, args := range [][]string{{"-comment", "c", "-type", "dcso"}, {"-comment", strings.Repeat("c", 4097)}} {
 		_, stderr, status := bloomRun(t, "a\n", append([]string{"build", "-o", path}, args...)...)
 		require.Equal(t, 2, status)
 		require.Contains(t, stderr, "omment")

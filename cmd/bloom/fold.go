@@ -66,13 +66,13 @@ With -p, D is the largest that leaves the rate at P or below.`,
 // fold returns the filter that is d times smaller.
 func fold(f *loaded, d int) (filter, error) {
 	switch f := f.filter.(type) {
-	case *guavaFile:
+	case *bloom.Filter:
 		small, err := f.Fold(d)
-		info := f.info
-		if err == nil && info.N > 0 { // its rate with as many keys is another
+		if info := f.Info(); err == nil && info.N > 0 { // its rate with as many keys is another
 			info.P = min(bloom.FalsePositiveRate(small.M(), small.K(), info.N), 1-1e-9)
+			small.SetInfo(info)
 		}
-		return checked(&guavaFile{small, info}, err)
+		return checked(small, err)
 	case *blocked.Filter:
 		return checked(f.Fold(d))
 	}

@@ -126,8 +126,9 @@ func describe(f filter) *report {
 	if f, ok := f.(*dcso.Filter); ok {
 		r.MadeFor, r.MadeAt = f.N(), f.P()
 	}
-	if f, ok := f.(*guavaFile); ok {
-		r.MadeFor, r.MadeAt, r.Hash, r.Comment = f.info.N, f.info.P, f.info.Hash, f.info.Comment
+	if f, ok := f.(informed); ok {
+		info := f.Info()
+		r.MadeFor, r.MadeAt, r.Hash, r.Comment = info.N, info.P, info.Hash, info.Comment
 	}
 	return r
 }
@@ -154,7 +155,7 @@ func checksum(path string, f *loaded) (string, error) {
 	switch f.filter.(type) {
 	case *dcso.Filter:
 		return "none", nil
-	case *guavaFile:
+	case *bloom.Filter:
 		if (info.Size()-6)%8 == 0 {
 			return "none", nil // Java's, and what Go's MarshalBinary makes
 		}

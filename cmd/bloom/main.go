@@ -45,7 +45,7 @@ func newRoot() *cobra.Command {
 		Run: func(*cobra.Command, []string) {},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), mergeCommand(),
+	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(), mergeCommand(),
 		foldCommand(), infoCommand(), benchCommand(), planCommand(), serveCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true

@@ -79,6 +79,7 @@ func newLearner(p float64, left func() uint64) (*learner, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.SetInfo(bloom.Info{P: p})
 	return &learner{plain: plain{f: f}, p: p, left: left, enough: leastEarly}, nil
 }
 
@@ -119,6 +120,9 @@ func (l *learner) learn() {
 // anew makes the filter anew, for n lines.
 func (l *learner) anew(n uint64) {
 	f := bloom.Must(growing.NewFor(n, l.p)) // whose p was checked
+	if old, ok := l.f.(informed); ok {
+		any(f).(informed).SetInfo(old.Info())
+	}
 	f.AddBatch(nil, l.early)
 	l.f = f
 }

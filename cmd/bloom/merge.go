@@ -59,19 +59,21 @@ func merge(a, b *loaded) error {
 	if a.kind.name != b.kind.name {
 		return fmt.Errorf("a %s and a %s do not merge", a.kind.name, b.kind.name)
 	}
+	err := fmt.Errorf("filters of type %s do not merge", a.kind.name)
 	switch f := a.filter.(type) {
-	case *guavaFile:
-		g := b.filter.(*guavaFile)
-		f.info = common(f.info, g.info)
-		return f.Merge(g.Filter)
+	case *bloom.Filter:
+		err = f.Merge(b.filter.(*bloom.Filter))
 	case *blocked.Filter:
-		return f.Merge(b.filter.(*blocked.Filter))
+		err = f.Merge(b.filter.(*blocked.Filter))
 	case *counting.Filter:
-		return f.Merge(b.filter.(*counting.Filter))
+		err = f.Merge(b.filter.(*counting.Filter))
 	case *dcso.Filter:
-		return f.Merge(b.filter.(*dcso.Filter))
+		err = f.Merge(b.filter.(*dcso.Filter))
 	}
-	return fmt.Errorf("filters of type %s do not merge", a.kind.name)
+	if f, ok := a.filter.(informed); ok && err == nil {
+		f.SetInfo(common(infoOf(a), infoOf(b)))
+	}
+	return err
 }
 
 // common returns what two files agree in.

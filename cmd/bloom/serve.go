@@ -117,6 +117,9 @@ func (s *server) load() error {
 	if err != nil {
 		return err
 	}
+	if part := partOf(f); part.n > 1 {
+		return fmt.Errorf("%s is one of %d shards: it lacks the lines of the others", s.path, part.n)
+	}
 	next := &served{filter: f.filter, sum: sum(f), loaded: time.Now()}
 	if next.sum == nil {
 		next.sum = bloom.Sum
@@ -132,8 +135,8 @@ func (s *server) load() error {
 		return f, strconv.Quote(base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16]))
 	}
 	switch f := f.filter.(type) {
-	case *guavaFile:
-		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Filter) })
+	case *bloom.Filter:
+		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f) })
 	case *counting.Filter:
 		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Filter()) })
 	}

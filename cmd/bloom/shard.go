@@ -85,7 +85,16 @@ func (s shard) suffix() string {
 
 // check returns an error unless f, which is the file at path, was made of s.
 func (s shard) check(path string, f filter) error {
-	return nil
+	made := partOf(f)
+	switch {
+	case made == s || made.n <= 1 && s.n <= 1:
+		return nil
+	case made.n <= 1:
+		return fmt.Errorf("%s was not made as a shard, and -shard is %v", path, &s)
+	case s.n <= 1:
+		return fmt.Errorf("%s was made with -shard %v, which is missing now", path, &made)
+	}
+	return fmt.Errorf("%s was made with -shard %v, and -shard is %v now", path, &made, &s)
 }
 
 // fromHash cuts off the suffix of s from what a file's Info says.

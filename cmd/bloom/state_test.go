@@ -1,17 +1,21 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/growing"
 )
 
 // synced is a regular file that looks around when it is synced.
@@ -53,6 +57,37 @@ func TestSyncBeforeState(t *testing.T) {
 	_, pipe, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, s.save(m, &output{file: pipe}))
+}
+
+// untaken is an output that takes nothing.
+type untaken struct {
+	*os.File
+	begun func()
+}
+
+func (s *untaken) Write([]byte) (int, error) {
+	s.begun()
+	select {}
+}
+
+// TestStuck: a run whose output nobody takes ends at a signal all the same, and its state has
+// no line that was not written.
+func TestStuck(t *testing.T) {
+	defer func(old time.Duration) { lines.Patience = old }(lines.Patience)
+	lines.Patience = time.Millisecond
+	dir := t.TempDir()
+	cfg := &lines.Config{Names: []string{write(t, filepath.Join(dir, "in"), numbers(0, 1000))}, Delim: '\n'}
+	ctx, cancel := context.WithCancel(t.Context())
+	d := &deduper{
+		seen:    memoryOf(bloom.Must(growing.New(0.01))),
+		state:   &state{path: filepath.Join(dir, "state"), every: time.Nanosecond},
+		out:     &output{file: &untaken{begun: cancel}},
+		arrived: arrivals{read: &cfg.Read},
+	}
+	err := d.run(ctx, cfg)
+	require.ErrorIs(t, err, lines.ErrStuck)
+	require.ErrorContains(t, err, d.state.path+" is as it was last saved")
+	require.NoFileExists(t, d.state.path)
 }
 
 // TestForce: nothing but a filter is replaced unless that is asked for.
@@ -186,7 +221,10 @@ func TestSpan(t *testing.T) {
 		require.NotZero(t, status, flags)
 		requireError(t, stderr, says)
 	}
-	require.Equal(t, "a\nb\n", good(t, "a\nb\na\n", "dedupe", "-span", "1h", "-n", "10"))
+	require.Equal(t, "a\nb\n", good(t, "a\nb\na\n", "dedupe", "-span", "1h", "-n", "100"))
+	_, stderr, status := bloomRun(t, numbers(0, 10_000), "dedupe", "-span", "1h", "-n", "10k")
+	require.Zero(t, status)
+	requireError(t, stderr, "fuller than it was made for")
 }
 
 // TestMemory: what cannot fit is refused in a sentence, before anything is read.

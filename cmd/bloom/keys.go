@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+// informed is a filter whose file says what it was made for and how its keys were hashed.
+type informed interface {
+	Info() bloom.Info
+	SetInfo(bloom.Info)
+}
+
+// infoOf returns what f's file says. It is zero where the type cannot say it.
+func infoOf(f set) (info bloom.Info) {
+	if f, ok := innermost(f).(informed); ok {
+		info = f.Info()
+	}
+	return info
+}
+
+// partOf returns the shard that f was made of.
+func partOf(f set) shard {
+	_, part := fromHash(infoOf(f).Hash)
+	return part
+}
+
+// keys is which keys a command makes of lines.
+type keys struct {
+	lines.Key
+	part shard
+}
+
+// say has the file of f, a new filter, say which keys it has.
+func (k keys) say(f filter) {
+	if f, ok := f.(informed); ok {
+		info := f.Info()
+		info.Hash = k.Hash() + k.part.suffix()
+		if info.Comment == "" && k.Field > 0 {
+			info.Comment = fmt.Sprintf(fieldComment, k.Field)
+		}
+		f.SetInfo(info)
+	}
+}
+
+// fieldComment is what the file of a filter says that was made of one field. How that is
+// hashed is no other than how lines are.
+const fieldComment = "keys are field %d of the lines"
+
+// join has f's file go on to say how keys were hashed, if those to come are hashed as the
+// ones before. Otherwise nobody can say it.
+func (k keys) join(f filter) {
+	if f, ok := innermost(f).(informed); ok {
+		info := f.Info()
+		info.Hash = agreed(info.Hash, k.Hash()+k.part.suffix())
+		f.SetInfo(info)
+	}
+}
+
+// keyFlags are the flags that make keys, by what a file that build made says of them.
+var keyFlags = map[string]string{
+	(&lines.Key{}).Hash():                             "",
+	(&lines.Key{KeepCR: true}).Hash():                 "-keep-cr",
+	(&lines.Key{FoldCase: true}).Hash():               "-fold-case",
+	(&lines.Key{FoldCase: true, KeepCR: true}).Hash(): "-fold-case and -keep-cr",
+	(&lines.Key{Hex: true}).Hash():                    "-hex",
+}
+
+// warnKeys warns if f, which is the file at path, says that other flags made its keys than
+// make command's. What a program wrote there in its own words says nothing about flags.
+func warnKeys(command, path string, f set, key lines.Key) {
+	hash, _ := fromHash(infoOf(f).Hash)
+	made, known := keyFlags[hash]
+	if known {
+		warnOther(command, path, made, keyFlags[key.Hash()])
+	}
+}
+
+// warnField warns if the file at path was made of another field than a run that goes on with
+// it.
+func warnField(command, path string, f set, field int) {
+	var made int
+	if _, err := fmt.Sscanf(infoOf(f).Comment, fieldComment, &made); err == nil {
+		runs := ""
+		if field > 0 {
+			runs = fmt.Sprintf("-f %d", field)
+		}
+		warnOther(command, path, fmt.Sprintf("-f %d", made), runs)
+	}
+}
+
+func warnOther(command, path, made, runs string) {
+	switch {
+	case made == runs:
+	case runs == "":
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with %s, and %s runs without it\n", path, made, command)
+	case made == "":
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made without %s, and %s runs with it\n", path, runs, command)
+	default:
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with %s, and %s runs with %s\n", path, made, command, runs)
+	}
+}
