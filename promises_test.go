@@ -96,7 +96,7 @@ func TestRaces(t *testing.T) {
 				}
 		}},
 		{"growing.Filter", func() (keySet, []func() keySet, []func()) {
-			f := bloom.Must(growing.New(1e-6))
+			f := bloom.Must(growing.New(0, 1e-6))
 			for _, h := range testkit.Digests[bloom.Hash](8, 10_000) { // all but fill its first layers
 				f.AddHash(h)
 			}
@@ -320,7 +320,7 @@ func TestHostile(t *testing.T) {
 		{new(bloom.SyncFilter), encoded(bloom.Must(bloom.NewSync(2e5, 0.01))), 2, 4},
 		{new(blocked.Filter), encoded(bloom.Must(blocked.New(2e5, 0.01))), frameStart, 8 * 3},
 		{new(blocked.SyncFilter), encoded(bloom.Must(blocked.NewSync(1e5, 1e-4))), frameStart, 8 * 3},
-		{new(growing.Filter), encoded(bloom.Must(growing.New(0.01))), frameStart, 8 * (2 + 16)},
+		{new(growing.Filter), encoded(bloom.Must(growing.New(0, 0.01))), frameStart, 8 * (2 + 16)},
 		{new(counting.Filter), encoded(bloom.Must(counting.New(5e4, 0.01))), frameStart, 8 * 2},
 		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 2e4, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 10},
 		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 2.5e5, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
@@ -351,7 +351,7 @@ func TestFrozen(t *testing.T) {
 		{"blocked/testdata/v1.frame", bloom.Must(blocked.New(1000, 1e-5)), new(blocked.Filter), 0},
 		{"counting/testdata/v1.frame", bloom.Must(counting.New(1000, 0.01)), new(counting.Filter), 0},
 		{"flower/testdata/v1.frame", bloom.Must(flower.New(flower.Config{Slots: 1000, Ways: 4, Bits: 16})), new(flower.Filter), 999},
-		{"growing/testdata/v1.frame", bloom.Must(growing.New(0.01)), new(growing.Filter), 0},
+		{"growing/testdata/v1.frame", bloom.Must(growing.New(0, 0.01)), new(growing.Filter), 0},
 		{"window/testdata/v1.frame", windowNow(), windowNow(), 0},
 	} {
 		if *freeze {

@@ -77,7 +77,7 @@ var types = []struct {
 		func() anyFilter { return new(counting.Filter) },
 		func(path string) (any, error) { return counting.LoadFile(path) }},
 	{"growing.Filter", "growing",
-		func() anyFilter { return bloom.Must(growing.New(0.01)) },
+		func() anyFilter { return bloom.Must(growing.New(0, 0.01)) },
 		func() anyFilter { return new(growing.Filter) },
 		func(path string) (any, error) { return growing.LoadFile(path) }},
 	{"window.Filter", "window",

@@ -48,8 +48,8 @@ func growers() []*grower {
 	var scalable *boom.ScalableBloomFilter
 	return []*grower{
 		{
-			name: "growing.Filter", note: "growing.New(0.01)", colour: green,
-			make: func(uint64) { g = bloom.Must(growing.New(rate)) },
+			name: "growing.Filter", note: "growing.New(0, 0.01)", colour: green,
+			make: func(uint64) { g = bloom.Must(growing.New(0, rate)) },
 			add: func(ks keys) {
 				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
 					g.Add(b[:w:w])

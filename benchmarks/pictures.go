@@ -73,7 +73,7 @@ func bitsChart() chart {
 // growingBits returns the mean of a growing filter's bits for each key, from 50,000
 // keys to ten times as many.
 func growingBits(p float64) float64 {
-	f := bloom.Must(growing.New(p))
+	f := bloom.Must(growing.New(0, p))
 	sum, n := 0.0, 0
 	for added := uint64(1); added <= 500_000; added++ {
 		f.AddHash(bloom.SumUint64(added))
@@ -98,10 +98,10 @@ func rateChart() chart {
 	}{
 		{curve{name: "bloom.Filter, 1 %", colour: blue}, bloom.Must(bloom.New(n, 1e-2))},
 		{curve{name: "blocked.Filter, 1 %", colour: orange}, bloom.Must(blocked.New(n, 1e-2))},
-		{curve{name: "growing.Filter, at most 1 %", colour: green}, bloom.Must(growing.New(1e-2))},
+		{curve{name: "growing.Filter, at most 1 %", colour: green}, bloom.Must(growing.New(0, 1e-2))},
 		{curve{name: "bloom.Filter, 0.01 %", colour: blue, dashed: true}, bloom.Must(bloom.New(n, 1e-4))},
 		{curve{name: "blocked.Filter, 0.01 %", colour: orange, dashed: true}, bloom.Must(blocked.New(n, 1e-4))},
-		{curve{name: "growing.Filter, at most 0.01 %", colour: green, dashed: true}, bloom.Must(growing.New(1e-4))},
+		{curve{name: "growing.Filter, at most 0.01 %", colour: green, dashed: true}, bloom.Must(growing.New(0, 1e-4))},
 	}
 	p := chart{
 		title: "Rate of false positives, by the keys that a filter holds",

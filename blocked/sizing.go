@@ -19,6 +19,13 @@ const (
 	maxBlocks = min(1<<35, math.MaxInt/blockBytes)
 )
 
+// Size returns the parameters of New's filter for n keys at rate p, without making it. It
+// returns an error where New does.
+func Size(n uint64, p float64) (m uint64, lines int, err error) {
+	blocks, lines, err := size(max(n, 1), p)
+	return blocks * blockBits, lines, err
+}
+
 // size returns the number of blocks and of lines for n keys at rate p: the fewest
 // lines that take at most 10 % more blocks than the best number of lines.
 func size(n uint64, p float64) (blocks uint64, lines int, err error) {

@@ -66,7 +66,7 @@ func (s *SyncFilter) Snapshot() *Filter {
 // Add adds key and reports whether the filter changed; see [Filter.Add].
 func (s *SyncFilter) Add(key []byte) bool {
 	h, found := syncFind(s, key)
-	return !found && s.add(h)
+	return !found && s.add(h, false)
 }
 
 // AddString is Add of key's bytes, without copying them.
@@ -74,7 +74,7 @@ func (s *SyncFilter) AddString(key string) bool { return s.Add(memory.BytesOf(ke
 
 // AddHash is Add by digest.
 func (s *SyncFilter) AddHash(h bloom.Hash) bool {
-	return !syncContainsHash(s, h) && s.add(h)
+	return !syncContainsHash(s, h) && s.add(h, false)
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
@@ -86,8 +86,8 @@ func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(memory.
 // ContainsHash is Contains by digest.
 func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return syncContainsHash(s, h) }
 
-// add is AddHash in Go.
-func (s *SyncFilter) add(h bloom.Hash) (changed bool) {
+// add is AddHash in Go, and AddAlone if alone.
+func (s *SyncFilter) add(h bloom.Hash, alone bool) (changed bool) {
 	f := &s.f
 	if f.lines == 0 {
 		panic(errZero)
@@ -98,9 +98,14 @@ func (s *SyncFilter) add(h bloom.Hash) (changed bool) {
 		for i := range block {
 			// A line of cache that is not written stays with every processor that
 			// reads it.
-			if bits := mask(value, i); bits&^atomic.LoadUint64(&block[i]) != 0 {
+			bits, w := mask(value, i), atomic.LoadUint64(&block[i])
+			if bits&^w == 0 {
+				continue
+			}
+			if changed = true; alone {
+				atomic.StoreUint64(&block[i], w|bits)
+			} else {
 				atomic.OrUint64(&block[i], bits)
-				changed = true
 			}
 		}
 	}
@@ -135,7 +140,7 @@ func (s *SyncFilter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 			syncContainsBatch(s, there[:], some)
 		}
 		for i, h := range some {
-			dst = append(dst, !there[i] && s.add(h))
+			dst = append(dst, !there[i] && s.add(h, false))
 		}
 	}
 	return dst

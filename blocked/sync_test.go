@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/friend"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -17,31 +18,39 @@ import (
 func TestSync(t *testing.T) {
 	for lines := 1; lines <= maxLines; lines++ {
 		f := bloom.Must(NewSize(300*256, lines))
-		s, portable, batch := NewSyncFrom(f.Clone()), NewSyncFrom(f.Clone()), NewSyncFrom(f.Clone())
+		sync := func() *SyncFilter { return NewSyncFrom(f.Clone()) }
+		s, portable, batch, alone, portableAlone, batchAlone := sync(), sync(), sync(), sync(), sync(), sync()
 		keys := append(testkit.Digests[bloom.Hash](1, 2000), edges...)
 		keys = append(keys, keys[:10]...)
 		added := 0
 		for _, h := range keys {
 			changed := f.AddHash(h)
 			require.Equal(t, changed, s.AddHash(h))
-			require.Equal(t, changed, portable.add(h))
+			require.Equal(t, changed, portable.add(h, false))
+			require.Equal(t, changed, alone.AddAlone(friend.Growing{}, h))
+			require.Equal(t, changed, portableAlone.add(h, true))
 			if changed {
 				added++
 			}
 		}
 		require.Equal(t, added, testkit.Count(batch.AddBatch(nil, keys)))
-		for _, s := range []*SyncFilter{s, portable, batch} {
+		require.Equal(t, added, testkit.Count(batchAlone.AddBatchAlone(friend.Growing{}, nil, keys)))
+		for _, s := range []*SyncFilter{s, portable, batch, alone, portableAlone, batchAlone} {
 			require.True(t, f.Equal(s.Snapshot()))
 		}
 		probes := append(keys, testkit.Digests[bloom.Hash](2, 2000)...)
 		got := s.ContainsBatch([]bool{true}, probes)
+		first, found := s.FirstLine(friend.Growing{}), 0
 		require.True(t, got[0])
 		for i, h := range probes {
 			want := f.ContainsHash(h)
 			require.Equal(t, want, s.ContainsHash(h))
 			require.Equal(t, want, s.contains(h))
 			require.Equal(t, want, got[1+i])
+			require.True(t, !want || first.ContainsHash(h))
+			found += testkit.Count([]bool{first.ContainsHash(h)})
 		}
+		require.Less(t, found, 2020+400)
 		for i := range 200 {
 			key := bytes.Repeat([]byte{'a'}, i) // the long ones are not for assembly
 			require.Equal(t, f.Add(key), s.Add(key))

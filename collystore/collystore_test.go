@@ -113,7 +113,7 @@ func Example() {
 	server := site(100, new(atomic.Int64))
 	defer server.Close()
 
-	visited := bloom.Must(growing.New(1e-6))
+	visited := bloom.Must(growing.New(0, 1e-6))
 	c := colly.NewCollector()
 	if err := c.SetStorage(collystore.New(visited)); err != nil {
 		panic(err)

@@ -42,7 +42,7 @@ func TestBatches(t *testing.T) {
 		}
 		require.Equal(t, want, testkit.Count(batch.AddBatch(nil, hs)))
 	}
-	require.Greater(t, batch.layers(), 7*shards)
+	require.Greater(t, batch.layers(), 6*shards)
 	require.Equal(t, bloom.Must(one.MarshalBinary()), bloom.Must(batch.MarshalBinary()))
 	require.Equal(t, one.ApproxCount(), batch.ApproxCount())
 

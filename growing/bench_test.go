@@ -9,7 +9,7 @@ import (
 
 // grown returns a filter of the keys below n.
 func grown(n uint64, p float64) *Filter {
-	f := bloom.Must(New(p))
+	f := bloom.Must(New(0, p))
 	hs := make([]bloom.Hash, 0, batchSize)
 	for i := range n {
 		if hs = append(hs, bloom.SumUint64(i)); len(hs) == cap(hs) || i == n-1 {
@@ -26,12 +26,12 @@ func BenchmarkFilter(b *testing.B) {
 	for _, p := range []float64{0.01, 0.001} {
 		for _, n := range []uint64{1e5, 1e7} {
 			name := fmt.Sprintf("n=%.0e/p=%v", float64(n), p)
-			f := bloom.Must(New(p))
+			f := bloom.Must(New(0, p))
 			b.Run("op=add/"+name, func(b *testing.B) {
 				i := uint64(0)
 				for b.Loop() {
 					if i%n == 0 {
-						f = bloom.Must(New(p))
+						f = bloom.Must(New(0, p))
 					}
 					f.AddHash(bloom.SumUint64(i % n))
 					i++
@@ -56,7 +56,7 @@ func BenchmarkFilter(b *testing.B) {
 	}
 	b.Run("op=new", func(b *testing.B) {
 		for b.Loop() {
-			bloom.Must(New(0.01))
+			bloom.Must(New(0, 0.01))
 		}
 	})
 }
@@ -88,7 +88,7 @@ func BenchmarkBatch(b *testing.B) {
 					i := uint64(0)
 					for b.Loop() {
 						if i%n == 0 && op == "add" {
-							f = bloom.Must(New(0.01))
+							f = bloom.Must(New(0, 0.01))
 						}
 						key := i % n
 						switch op {

@@ -9,7 +9,7 @@ import (
 
 // A crawler does not know how many addresses it will meet.
 func Example() {
-	seen := bloom.Must(growing.New(1e-6))
+	seen := bloom.Must(growing.New(0, 1e-6))
 	for i := range 100_000 {
 		seen.AddString(fmt.Sprintf("https://example.org/%d", i))
 	}

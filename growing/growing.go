@@ -2,51 +2,45 @@
 //
 // An added key is always found. A key that was not added is reported as present with
 // a probability of at most p, from the first key on, however many follow (up to 2^40; see
-// [New]). The caller supplies p, and keys or their digests. A filter starts with 64 KB.
+// [New]). The caller supplies p, keys or their digests, and the number of keys if it is
+// known about.
 //
-// The price is memory and time. This is the memory at any number of keys from 50,000 to
-// 1e9, in multiples of a classic filter of the same rate that was made for exactly the
-// keys that it holds:
+// The price is memory and time. If the number of keys is unknown, a filter takes about
+// this much memory at any number of keys from 50,000 to 1e9, in multiples of a classic
+// filter of the same rate that was made for exactly the keys that it holds:
 //
-//	rate                         10 %     1 %   0.1 %   1e-6   1e-9
-//	at most                      3.58    2.51    2.15   1.84   1.75
-//	average over a doubling      3.51    2.46    2.11   1.80   1.71
+//	rate    10 %     1 %   0.1 %   1e-6   1e-9
+//	about    3.7     2.9     2.4    2.0    1.9
 //
-// A look-up of an absent key asks all layers of one shard: 5 layers at 1e5 keys, 15 at 1e7,
-// 25 at 1e9. A layer has one cache line for a key at 10 %, two at 1 % and 0.1 %, and three
-// at 1e-6. A look-up leaves a layer at the first of them that lacks a bit. A batch reads
-// all of them.
-//
-// A billion keys at 0.1 % take 3.8 GB. With them a look-up took 2.1 microseconds of
-// processor time for an absent key, and 0.5 for one that was added (a busy Intel Xeon,
-// Cascade Lake, 2.5 GHz). Take [bloom.New] or [blocked.New] where the number of keys is
-// known to a factor of two.
+// A look-up of an absent key asks all layers of one shard: 3 layers at 1e5 keys, 10 at
+// 1e7, 16 at 1e9. A filter that was made for n keys has one layer until about n keys are
+// there, and takes 15 to 35 % more memory than a classic filter then. Take [bloom.New] or
+// [blocked.New] where there are never more than n keys.
 //
 // # How it grows
 //
 // A key's digest picks one of 16 shards. A shard is a list of layers, which are
 // blocked filters (see [blocked.Filter]) of one to four lines a key. New keys go to the
-// newest layer. When that layer is full the shard begins another, which has 0.6 times
-// all the bits that the shard had. The shards begin their layers one after the other. A
+// newest layer. When that layer is full the shard begins another, which is as large as
+// all layers that the shard has. The shards begin their layers one after the other. A
 // goroutine makes and clears the next layer while the last 3 % of a layer's keys come.
 //
 // Each layer has a share of p, and is full when its own rate reaches that share. The first
-// 24 layers of a shard have p/27 each, and each later one has 3/4 of the share of the one
+// 14 layers of a shard have p/17 each, and each later one has 3/4 of the share of the one
 // before (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters, 2007). A key
 // that was not added is reported as present if any layer of its shard reports it. So its
-// rate is at most the sum of the shares, p/27 * (24 + 3/4 + (3/4)^2 + ...) = p.
+// rate is at most the sum of the shares, p/17 * (14 + 3/4 + (3/4)^2 + ...) = p. In a
+// filter that was made for n keys the first layer has p/2, and the others share the rest.
 //
 // # Why it takes so much memory
 //
-// The layers share p. A rate of p/27 takes 6.9 bits a key more than p does. The newest
-// layer is not full: that takes 28 % more, on average. A blocked filter takes 10 to 18 %
+// The layers share p. A rate of p/17 takes 5.9 bits a key more than p does. The newest
+// layer is not full: that takes 44 % more, on average. A blocked filter takes 10 to 18 %
 // more than a classic one. Smaller layers would leave less unused, but more of them would
-// share p, and a look-up would ask more of them. If the layers were classic filters, of
-// the best sizes for 1e9 keys, the average would still be 2.05 at 1 %, 1.74 at 0.1 % and
-// 1.41 at 1e-6. No other structure is free of this either: a filter that is not told the
-// number of keys n needs a number of bits more for each key that grows as log log n does
-// (Pagh, Segev and Wieder, How to Approximate a Set Without Knowing Its Size in Advance,
-// 2013).
+// share p, and a look-up would ask more of them. No other structure is free of this: a
+// filter that does not know the number of keys n needs a number of bits more for each key
+// that grows as log log n does (Pagh, Segev and Wieder, How to Approximate a Set Without
+// Knowing Its Size in Advance, 2013).
 package growing
 
 import (
@@ -54,75 +48,96 @@ import (
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
 // Filter is a Bloom filter that grows. It is safe for use by many goroutines at once,
-// except for decoding, which needs the Filter to itself. A goroutine takes a lock only
-// where a layer begins.
+// except for decoding and SetInfo, which need the Filter to themselves. Look-ups take no
+// lock. Adding a new key takes the lock of its shard. Adding a key that is there takes
+// none.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
 type Filter struct {
-	info bloom.Info
-	mark
-	rates  *rates // nil in the zero Filter
-	shards [shards]shard
+	_ nocopy.Locker
+	filter
 }
 
-type mark = nocopy.Mark
+// filter is what a Filter is. It is small, so that the methods that encode it have it by
+// value: packages json and gob find them where a Filter is held by value.
+type filter struct {
+	*state // nil in the zero Filter
+	info   bloom.Info
+}
+
+type state struct {
+	rates  rates
+	shards [shards]shard
+}
 
 const (
 	shards     = 1 << shardBits
 	shardBits  = 4
 	shardShift = 64 - shardBits
-
-	// firstBits is the size of the smallest first layer. All first layers together, in
-	// binary form, take just less than 64 KB.
-	firstBits = 96 * 256
-
-	// mostKeys is how many keys NewFor makes layers for.
-	mostKeys = 1 << 40
 )
 
-// New returns an empty filter. A key that was not added is reported as present with a
-// probability of at most p, for any number of added keys up to 2^40, which take more than
-// a terabyte. For p below 1e-8 that is true up to 1e11 keys. New returns an error unless
-// 1e-9 <= p < 1.
-func New(p float64) (*Filter, error) {
-	if err := checkP(p); err != nil {
+// New returns an empty filter that grows when it holds about n keys. n = 0 means that
+// nobody knows how many keys will come. A key that was not added is reported as present
+// with a probability of at most p, for any number of added keys up to 2^40, which take
+// more than a terabyte. For p below 1e-8 that is true up to 1e10 keys.
+//
+// A filter for n keys takes the memory for them at once. Until they are there, a look-up
+// asks one layer, which makes it several times as fast as in a filter that grew. With
+// n = 0 a filter starts with 64 KB.
+//
+// New returns an error unless n <= 2^40 and 1e-9 <= p < 1.
+func New(n uint64, p float64) (*Filter, error) {
+	s := &state{rates: rates{n: n, p: p}}
+	if err := s.rates.check(); err != nil {
 		return nil, fmt.Errorf("growing: %w", err)
 	}
-	return newFilter(p, firstBits), nil
+	s.reset()
+	return &Filter{filter: filter{s, bloom.Info{N: n, P: p}}}, nil
 }
 
-// NewFor returns an empty filter that grows when it has about n keys. Until then a
-// look-up asks one layer. So it is faster than in a filter of New. The rate is the same.
-// The memory for n keys, and a quarter more, is taken at once. n = 0 makes the filter that
-// New makes. NewFor returns an error unless n <= 2^40 and 1e-9 <= p < 1.
-func NewFor(n uint64, p float64) (*Filter, error) {
-	if err := checkP(p); err != nil {
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
+// It writes no file. It returns an error at once if the file's directory does not exist,
+// as SaveFile would later. If the filter in the file was made for another n or p, the
+// error wraps [bloom.ErrMismatch].
+func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
+	if err := (&rates{n: n, p: p}).check(); err != nil {
 		return nil, fmt.Errorf("growing: %w", err)
 	}
-	if n > mostKeys {
-		return nil, fmt.Errorf("growing: n = %d is more than %d", n, uint64(mostKeys))
-	}
-	return newFilter(p, max(firstBits, float64(n)/shards*newSizing(rate(p, 0)).bits)), nil
+	return frame.LoadOrNew("growing", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+		switch r := &f.rates; {
+		case r.n != n:
+			return format.Mismatch("growing", "n", r.n, n)
+		case r.p != p:
+			return format.Mismatch("growing", "p", r.p, p)
+		}
+		return nil
+	})
 }
 
-// newFilter returns a filter whose smallest layer has m bits.
-func newFilter(p float64, m float64) *Filter {
-	f := &Filter{rates: &rates{p: p}}
-	for i := range f.shards {
-		first := newLayer(f.rates, 0, uint64(m*stagger(i)))
-		f.shards[i].layers.Store(&[]*layer{first})
+// Reset removes all keys, and makes f as large as New made it. A key that is being added
+// meanwhile may be removed or not.
+func (f *Filter) Reset() {
+	if !f.zero() {
+		f.reset()
 	}
-	return f
 }
 
-// Add adds key and reports whether the filter changed. True means that key was new. If
-// several goroutines add the same new key at once, at least one of them gets true. False
+func (s *state) reset() {
+	for i := range s.shards {
+		s.shards[i].set(newLayer(&s.rates, 0, uint64(s.rates.first(i))))
+	}
+}
+
+// Add adds key and reports whether the filter changed. True means that key was certainly
+// new. If several goroutines add the same new key at once, one of them gets true. False
 // means that key was probably added before. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
@@ -135,31 +150,11 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZeroAdd)
 	}
-	s := &f.shards[pick(h)>>shardShift]
-	layers := *s.layers.Load()
-	for i := len(layers) - 1; i >= 0; i-- {
-		if layers[i].filter.ContainsHash(h) {
-			return false
-		}
-	}
-	return f.add(h, s, layers)
+	i := pick(h) >> shardShift
+	return f.shards[i].add(&f.rates, int(i), h)
 }
 
 const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode into it"
-
-// add adds h, which none of layers contained, to the newest of them.
-func (f *Filter) add(h bloom.Hash, s *shard, layers []*layer) bool {
-	newest := layers[len(layers)-1]
-	if !newest.filter.AddHash(h) {
-		return false
-	}
-	if pick(h)&newest.uncounted == 0 {
-		if n := newest.count.Add(newest.weight); n >= newest.soon {
-			s.grow(f.rates, newest, n)
-		}
-	}
-	return true
-}
 
 // Contains reports whether key may have been added. False is certain. True is wrong
 // with probability [Filter.FPR] for a key that was not.
@@ -173,13 +168,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	if f.zero() {
 		return false
 	}
-	layers := *f.shards[pick(h)>>shardShift].layers.Load()
-	for i := len(layers) - 1; i >= 0; i-- {
-		if layers[i].filter.ContainsHash(h) {
-			return true
-		}
-	}
-	return false
+	return contains(*f.shards[pick(h)>>shardShift].layers.Load(), h)
 }
 
 // pick returns a value whose highest bits pick a key's shard; the ones after them pick
@@ -190,16 +179,27 @@ func pick(h bloom.Hash) uint64 {
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
 }
 
-func (f *Filter) zero() bool { return f.rates == nil }
+func (f filter) zero() bool { return f.state == nil }
+
+// P returns the p that New was given, or 0 for the zero Filter. [Filter.FPR] is the rate
+// as it is now.
+func (f *Filter) P() float64 {
+	if f.zero() {
+		return 0
+	}
+	return f.rates.p
+}
 
 // ApproxCount estimates the number of distinct keys that were added. It is cheap: it
-// adds up the layers' counters. A key that is taken for one that was there is not
-// counted, and the estimate allows for that. It is exact to a key or so for small
-// numbers, and within 1 % for any.
+// adds up the layers' counters. A key that was taken for one that was there is not
+// counted, and the estimate allows for that. It is within 1 % of the number.
 func (f *Filter) ApproxCount() uint64 {
+	if f.zero() {
+		return 0
+	}
 	n := 0.0
 	for i := range f.shards {
-		n += f.shards[i].keys(f.rates)
+		n += f.shards[i].keys(&f.rates)
 	}
 	return uint64(n + 0.5)
 }
@@ -212,8 +212,11 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 // Stats returns all figures of f at once, for metrics. It reads the whole filter once.
 // M, OnesCount and FillRatio are those of all layers together. K is 0, because layers
 // differ in it.
-func (f *Filter) Stats() bloom.Stats {
-	s := bloom.Stats{ApproxCount: f.ApproxCount(), SizeBytes: f.SizeBytes()}
+func (f *Filter) Stats() (s bloom.Stats) {
+	if f.zero() {
+		return s
+	}
+	s.ApproxCount, s.SizeBytes = f.ApproxCount(), f.SizeBytes()
 	for i := range f.shards {
 		none := 1.0
 		for _, l := range f.shards[i].list() {
@@ -224,16 +227,14 @@ func (f *Filter) Stats() bloom.Stats {
 		}
 		s.FPR += (1 - none) / shards
 	}
-	if s.M > 0 {
-		s.FillRatio = float64(s.OnesCount) / float64(s.M)
-	}
+	s.FillRatio = float64(s.OnesCount) / float64(s.M)
 	return s
 }
 
-// String describes f by its p and its size.
-func (f *Filter) String() string {
+// String describes f by what it was made for and its size.
+func (f filter) String() string {
 	if f.zero() {
 		return "growing.Filter(zero)"
 	}
-	return fmt.Sprintf("growing.Filter(p=%v, bytes=%d)", f.rates.p, f.SizeBytes())
+	return fmt.Sprintf("growing.Filter(n=%d, p=%v, bytes=%d)", f.rates.n, f.rates.p, f.SizeBytes())
 }

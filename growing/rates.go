@@ -5,45 +5,91 @@ import (
 	"math"
 	"sync"
 
-	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 )
 
 const (
 	minP = 1e-9
 
-	// minRate is the smallest that a blocked filter has. The rates of layers come to
-	// it, if p is smallest, at 1e11 keys.
+	// mostKeys is the largest n.
+	mostKeys = 1 << 40
+
+	// minRate is the smallest that a blocked filter has.
 	minRate = 1e-12
 
-	// The rates of layers: evenLayers have the same, p/shares; each later one has
-	// decline times that of the one before. The sum is p/shares * (evenLayers +
-	// decline/(1-decline)) = p. A billion keys need evenLayers: rates do not decline
-	// before, because half the rate takes 1.6 bits more for each key.
-	evenLayers = 24
+	// The rates of layers where n is unknown: evenLayers have the same, p/shares; each
+	// later one has decline times that of the one before. The sum is p/shares *
+	// (evenLayers + decline/(1-decline)) = p.
+	evenLayers = 14
 	decline    = 0.75
-	shares     = 27
+	shares     = 17
 
-	// growth is the size of a new layer as a fraction of its shard's.
-	growth = 0.6
+	// maxLayers is more than 2^40 keys need in a shard, from one block on.
+	maxLayers = 64
+
+	// firstBits is the size of the smallest first layer where n is unknown. All first
+	// layers together, in binary form, take just less than 64 KB.
+	firstBits = 88 * 256
 )
 
-func checkP(p float64) error {
-	if !(p >= minP && p < 1) {
-		return fmt.Errorf("p = %v is outside [%v, 1)", p, minP)
+// rates are what layers share: their rates and sizings.
+type rates struct {
+	p float64
+	n uint64 // of keys that come, or 0 if nobody knows
+
+	mu    sync.Mutex
+	known []sizing // of the first layers
+}
+
+func (r *rates) check() error {
+	if !(r.p >= minP && r.p < 1) {
+		return fmt.Errorf("p = %v is outside [%v, 1)", r.p, minP)
+	}
+	if r.n > mostKeys {
+		return fmt.Errorf("n = %d is more than %d", r.n, uint64(mostKeys))
 	}
 	return nil
 }
 
 // rate returns the rate that layer i may have.
-func rate(p float64, i int) float64 {
+func (r *rates) rate(i int) float64 {
+	p := r.p
+	if r.n > 0 {
+		p /= 2
+		if i--; i < 0 {
+			return p
+		}
+	}
 	return max(minRate, p/shares*math.Pow(decline, float64(max(0, i-evenLayers+1))))
 }
 
-// stagger returns the relative size of the first layer of shard i. It grows from 1 to
-// 1+growth, so that the shards begin their later layers one after the other, evenly
-// spread over the time in which the filter grows by this factor.
-func stagger(i int) float64 { return math.Pow(1+growth, float64(i)/shards) }
+// first returns the size of the first layer of shard i.
+func (r *rates) first(i int) float64 {
+	if r.n == 0 {
+		return firstBits * stagger(i)
+	}
+	keys := float64(r.n) / shards // one shard in a thousand has more than this and 3 sigma
+	return (keys + 3*math.Sqrt(keys)) * r.sizing(0).bits
+}
+
+// next returns the size of the layer that follows list in shard i: that of all layers
+// before, except that the first layers of known n, which are of one size, get followers
+// that are not.
+func (r *rates) next(i int, list []*layer) uint64 {
+	m := uint64(0)
+	for _, l := range list {
+		m += l.filter.M()
+	}
+	if r.n > 0 && len(list) == 1 {
+		return uint64(float64(m) * (math.Sqrt2*stagger(i) - 1))
+	}
+	return m
+}
+
+// stagger returns the relative size of shard i, from 1 to 2, so that the shards begin
+// their layers one after the other, evenly spread over the time in which the filter
+// doubles.
+func stagger(i int) float64 { return math.Exp2(float64(i) / shards) }
 
 // sizing is how a layer of some rate keeps its keys.
 type sizing struct {
@@ -51,33 +97,27 @@ type sizing struct {
 	bits  float64 // a key
 }
 
-// newSizing asks a small filter. The number of its blocks is rounded up by less than
+// newSizing asks for a small filter. The number of its blocks is rounded up by less than
 // 1 %.
 func newSizing(rate float64) sizing {
 	const keys = 4096
-	f := bloom.Must(blocked.New(keys, rate))
-	return sizing{f.Lines(), float64(f.M()) / keys}
-}
-
-// rates are what layers share: their rates and sizings.
-type rates struct {
-	p float64
-
-	mu    sync.Mutex
-	known []sizing // of the last of evenLayers, and of the ones after it
+	m, lines, err := blocked.Size(keys, rate)
+	if err != nil {
+		panic(err) // no rate is below minRate
+	}
+	return sizing{lines, float64(m) / keys}
 }
 
 // sizing returns the sizing of layer i.
 func (r *rates) sizing(i int) sizing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i = max(0, i-evenLayers+1)
-	for len(r.known) <= i {
-		next := rate(r.p, len(r.known)+evenLayers-1)
-		r.known = append(r.known, newSizing(next))
-		if next == minRate {
-			break
+	for n := len(r.known); n <= i; n++ {
+		if n > 0 && r.rate(n) == r.rate(n-1) {
+			r.known = append(r.known, r.known[n-1])
+			continue
 		}
+		r.known = append(r.known, newSizing(r.rate(n)))
 	}
-	return r.known[min(i, len(r.known)-1)]
+	return r.known[i]
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/frame"
 )
 
-// The binary form is a frame with the parameters p, as the bits of a float64, and the
+// The binary form is a frame with the parameters n, p as the bits of a float64, and the
 // number of shards. Its words are the number of layers of each shard. After it come the
 // layers' own binary forms, shard by shard, oldest first. How many keys a layer holds
 // is not in it: the bits say so, and in a filter that was added to meanwhile only they
@@ -22,36 +22,42 @@ import (
 var errZeroForm = errors.New("growing: the zero value has no binary form")
 
 // head returns the first frame's parameters and words, and the layers that follow.
-func (f *Filter) head() (params, counts []uint64, layers []*layer) {
-	for i := range f.shards {
-		list := f.shards[i].list()
+func (s *state) head() (params, counts []uint64, layers []*layer) {
+	for i := range s.shards {
+		list := s.shards[i].list()
 		counts = append(counts, uint64(len(list)))
 		layers = append(layers, list...)
 	}
-	return []uint64{math.Float64bits(f.rates.p), shards}, counts, layers
+	return []uint64{s.rates.n, math.Float64bits(s.rates.p), shards}, counts, layers
+}
+
+// ratesOf returns the rates that head's parameters name.
+func ratesOf(params []uint64) rates {
+	return rates{n: params[0], p: math.Float64frombits(params[1])}
 }
 
 // checkParams is the frame's check of parameters.
 func checkParams(params []uint64) (uint64, error) {
-	if err := checkP(math.Float64frombits(params[0])); err != nil {
+	r := ratesOf(params)
+	if err := r.check(); err != nil {
 		return 0, err
 	}
-	if params[1] != shards {
-		return 0, fmt.Errorf("shard count %d is not %d", params[1], shards)
+	if params[2] != shards {
+		return 0, fmt.Errorf("shard count %d is not %d", params[2], shards)
 	}
 	return shards, nil
 }
 
-// Info returns what New and SetInfo set, and what the filter's binary form held.
+// Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return f.info }
 
-// SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding
-// returns an error if a field is out of its range; see [bloom.Info].
+// SetInfo replaces the Info. Nothing else may use f at the same time. Encoding returns an
+// error if a field is out of its range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
 
 // SizeBytes returns the length of the binary form in bytes: 0 for the zero Filter. The
-// memory in use is as much, and for a short time before a layer begins up to 3 % more.
-func (f *Filter) SizeBytes() int64 {
+// memory in use is as much, and for a short time before a layer begins up to 6 % more.
+func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
 	}
@@ -65,9 +71,9 @@ func (f *Filter) SizeBytes() int64 {
 
 // AppendBinary appends f's binary form, which carries checksums, to dst. It holds all
 // keys that were added before the call, and some or none of those that are added
-// meanwhile. AppendBinary returns an error only for the zero Filter, which has no
-// binary form.
-func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
+// meanwhile. AppendBinary returns an error for the zero Filter, which has no binary form,
+// and for an Info that cannot be saved.
+func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	out := bytes.NewBuffer(dst)
 	out.Grow(int(f.SizeBytes()))
 	if _, err := f.WriteTo(out); err != nil {
@@ -78,11 +84,11 @@ func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns f's binary form, which carries checksums; see
 // [Filter.AppendBinary].
-func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer; see
 // [Filter.AppendBinary].
-func (f *Filter) WriteTo(w io.Writer) (int64, error) {
+func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errZeroForm
 	}
@@ -102,54 +108,61 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. The
 // filter goes on growing as the encoded one would have. On error, which wraps
 // [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
-func (f *Filter) UnmarshalBinary(data []byte) error {
+func (f *filter) UnmarshalBinary(data []byte) error {
 	r := bytes.NewReader(data)
-	p, filters, info, _, err := read(r)
+	g, _, err := read(r)
 	if err != nil {
 		return err
 	}
 	if r.Len() > 0 {
 		return format.Errorf("growing", "%d bytes too many", r.Len())
 	}
-	f.set(p, filters)
-	f.info = info
+	*f = g
 	return nil
 }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
 // It allocates as data arrives. On error f is unchanged. The error is r's own, or
 // wraps [bloom.ErrFormat] if r ends too early or holds anything else.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	p, filters, info, n, err := read(r)
-	if err != nil {
-		return n, err
+func (f *filter) ReadFrom(r io.Reader) (int64, error) {
+	g, n, err := read(r)
+	if err == nil {
+		*f = g
 	}
-	f.set(p, filters)
-	f.info = info
-	return n, nil
+	return n, err
 }
 
 // read reads what WriteTo writes.
-func read(r io.Reader) (p float64, filters [shards][]*blocked.SyncFilter, info bloom.Info, total int64, err error) {
-	params, counts, i, total, err := frame.Growing.Read(r, checkParams)
+func read(r io.Reader) (f filter, total int64, err error) {
+	params, counts, info, total, err := frame.Growing.Read(r, checkParams)
 	if err != nil {
-		return 0, filters, info, total, err
+		return filter{}, total, err
 	}
-	for i := range filters {
-		if counts[i] == 0 {
-			return 0, filters, info, total, format.Errorf("growing", "shard %d has no layers", i)
+	var layers [shards][]*blocked.SyncFilter
+	for i := range layers {
+		if counts[i] < 1 || counts[i] > maxLayers {
+			return filter{}, total, format.Errorf("growing", "layer count %d of shard %d is outside [1, %d]", counts[i], i, maxLayers)
 		}
-		for left := counts[i]; left > 0; left-- {
-			filter := new(blocked.SyncFilter)
-			n, err := filter.ReadFrom(r)
+		for range counts[i] {
+			layer := new(blocked.SyncFilter)
+			n, err := layer.ReadFrom(r)
 			total += n
 			if err != nil {
-				return 0, filters, info, total, layerError(i, err)
+				return filter{}, total, layerError(i, err)
 			}
-			filters[i] = append(filters[i], filter)
+			layers[i] = append(layers[i], layer)
 		}
 	}
-	return math.Float64frombits(params[0]), filters, bloom.Info(i), total, nil
+	s := &state{rates: ratesOf(params)}
+	for i := range s.shards {
+		var list []*layer
+		for j, f := range layers[i] {
+			list = append(list, layerOf(&s.rates, j, f))
+			list[j].count = f.ApproxCount()
+		}
+		s.shards[i].set(list...)
+	}
+	return filter{s, bloom.Info(info)}, total, nil
 }
 
 // layerError returns the error for a layer that could not be read.
@@ -164,22 +177,9 @@ func layerError(shard int, err error) error {
 	}
 }
 
-// set makes f the filter that has these layers.
-func (f *Filter) set(p float64, filters [shards][]*blocked.SyncFilter) {
-	f.rates = &rates{p: p} // a layer that is being made may use the ones of before
-	for i := range f.shards {
-		list := make([]*layer, len(filters[i]))
-		for j, filter := range filters[i] {
-			list[j] = layerOf(f.rates, j, filter)
-		}
-		f.shards[i].layers.Store(&list)
-		f.shards[i].next = nil
-	}
-}
-
 // AppendText appends the standard base64 encoding of f's binary form to dst, or
 // nothing if f is zero.
-func (f *Filter) AppendText(dst []byte) ([]byte, error) {
+func (f filter) AppendText(dst []byte) ([]byte, error) {
 	if f.zero() {
 		return dst, nil
 	}
@@ -187,21 +187,15 @@ func (f *Filter) AppendText(dst []byte) ([]byte, error) {
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form, which is empty
-// if f is zero. With it a *Filter is a string in JSON. Package encoding/json refuses a
-// Filter that is held by value in a struct which is passed to it by value.
-func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+// if f is zero. With it a Filter is a string in JSON.
+func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
-func (f *Filter) UnmarshalText(text []byte) error {
+func (f *filter) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
 		return frame.UnmarshalText("growing", text, f)
 	}
-	f.rates = nil
-	f.info = bloom.Info{}
-	for i := range f.shards {
-		f.shards[i].layers.Store(nil)
-		f.shards[i].next = nil
-	}
+	*f = filter{}
 	return nil
 }
 

@@ -56,7 +56,7 @@ func TestForms(t *testing.T) {
 
 	// The last copy replaces a filter of another rate, that is making a layer.
 	other := &copies[3]
-	require.NoError(t, other.UnmarshalBinary(bloom.Must(newFilter(1e-6, 1e5).MarshalBinary())))
+	require.NoError(t, other.UnmarshalBinary(bloom.Must(sized(1e-6, 1e5).MarshalBinary())))
 	require.Equal(t, 1e-6, other.rates.p)
 	making := func() (n int) {
 		for i := range other.shards {
@@ -92,7 +92,7 @@ func TestForms(t *testing.T) {
 		require.LessOrEqual(t, g.FPR(), 0.01)
 	}
 	for i, l := range other.shards[0].list() {
-		require.Equal(t, uint64(float64(l.filter.M())/newSizing(rate(0.01, i)).bits), l.capacity)
+		require.Equal(t, uint64(float64(l.filter.M())/newSizing(f.rates.rate(i)).bits), l.capacity)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestForms(t *testing.T) {
 // larger than the one before. It goes on with layers of the right rate.
 func TestManyLayers(t *testing.T) {
 	const many = evenLayers + 10
-	r := rates{p: 0.01} // see TestSizings
+	r := rates{p: 0.01}
 	counts := make([]uint64, shards)
 	var rest []byte
 	for i := range counts {
@@ -109,7 +109,7 @@ func TestManyLayers(t *testing.T) {
 			rest = append(rest, bloom.Must(bloom.Must(blocked.NewSize(256, r.sizing(j).lines)).MarshalBinary())...)
 		}
 	}
-	head := bloom.Must(frame.Growing.Append(nil, []uint64{math.Float64bits(0.01), shards}, counts, format.Info{}))
+	head := bloom.Must(frame.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards}, counts, format.Info{}))
 	var f Filter
 	require.NoError(t, f.UnmarshalBinary(append(head, rest...)))
 	for _, h := range testkit.Digests[bloom.Hash](1, 3000) {
@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 		for i := range counts {
 			counts[i] = layers
 		}
-		return bloom.Must(frame.Growing.Append(nil, []uint64{math.Float64bits(p), shards}, counts, format.Info{}))
+		return bloom.Must(frame.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards}, counts, format.Info{}))
 	}
 	for _, test := range []struct {
 		want string
@@ -163,7 +163,8 @@ func TestRefused(t *testing.T) {
 		{"p = NaN is outside [1e-09, 1)", head(math.NaN(), 16, 1)},
 		{"p = 1 is outside [1e-09, 1)", head(1, 16, 1)},
 		{"shard count 17 is not 16", head(0.01, 17, 1)},
-		{"shard 0 has no layers", head(0.01, 16, 0)},
+		{"layer count 0 of shard 0 is outside [1, 64]", head(0.01, 16, 0)},
+		{"layer count 65 of shard 0 is outside [1, 64]", head(0.01, 16, 65)},
 		{"truncated: unexpected EOF", head(0.01, 16, 1)},
 		{"in shard 0: blocked: invalid format: it starts with 00 00 00", append(head(0.01, 16, 1), make([]byte, 100)...)},
 		{"1 bytes too many", append(bloom.Must(tiny().MarshalBinary()), 0)},
@@ -197,7 +198,7 @@ func TestReaders(t *testing.T) {
 // FuzzFilter holds the decoders to each other, and a decoded filter to its promises.
 // The first frame always has the right checksum; the layers are package blocked's.
 func FuzzFilter(f *testing.F) {
-	const head = 8 + 2*8 + shards*8 + format.MinTrailer
+	const head = 8 + 3*8 + shards*8 + format.MinTrailer
 	f.Add(0.01, bytes.Repeat([]byte{1}, shards), bloom.Must(tiny().MarshalBinary())[head:])
 	f.Add(1e-9, bytes.Repeat([]byte{2, 1}, shards), bytes.Repeat(bloom.Must(tiny().MarshalBinary())[head:], 2))
 	f.Add(0.5, []byte{}, []byte("BLM"))
@@ -206,7 +207,7 @@ func FuzzFilter(f *testing.F) {
 		for i := range min(shards, len(layers)) {
 			counts[i] = uint64(layers[i])
 		}
-		data := append(bloom.Must(frame.Growing.Append(nil, []uint64{math.Float64bits(p), shards}, counts, format.Info{})), rest...)
+		data := append(bloom.Must(frame.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards}, counts, format.Info{})), rest...)
 		var g, h Filter
 		err := g.UnmarshalBinary(data)
 		n, errFrom := h.ReadFrom(iotest.HalfReader(bytes.NewReader(data)))

@@ -25,7 +25,7 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 	"blocked":  maker(blocked.New),
 	"counting": maker(exact(counting.New)),
 	"dcso":     maker(dcso.New),
-	"growing":  maker(growing.NewFor),
+	"growing":  maker(growing.New),
 }
 
 func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {

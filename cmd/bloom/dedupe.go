@@ -199,7 +199,7 @@ func sameSize(a, b filter) bool {
 		return ok && a.M() == b.M() && a.Lines() == b.Lines()
 	case *growing.Filter:
 		b, ok := b.(*growing.Filter)
-		return ok && rateOf(a) == rateOf(b)
+		return ok && a.P() == b.P()
 	case *window.Filter:
 		b, ok := b.(*window.Filter)
 		return ok && a.Config().Capacity == b.Config().Capacity && a.Config().FPR == b.Config().FPR && a.Config().Span == b.Config().Span

@@ -123,8 +123,8 @@ func TestGrowingState(t *testing.T) {
 	good(t, "", "dedupe", "-state", state, write(t, filepath.Join(t.TempDir(), "in"), strings.Repeat("all lines are the same\n", 400_000)))
 	f := bloom.Must(growing.LoadFile(state))
 	require.EqualValues(t, 1, f.ApproxCount())
-	require.Greater(t, f.SizeBytes(), bloom.Must(growing.NewFor(150_000, 1e-6)).SizeBytes())
-	require.Less(t, f.SizeBytes(), bloom.Must(growing.NewFor(210_000, 1e-6)).SizeBytes())
+	require.Greater(t, f.SizeBytes(), bloom.Must(growing.New(150_000, 1e-6)).SizeBytes())
+	require.Less(t, f.SizeBytes(), bloom.Must(growing.New(210_000, 1e-6)).SizeBytes())
 }
 
 // TestGrowingPipe: the state of an input whose size nobody knows is made anew, for four
@@ -134,7 +134,7 @@ func TestGrowingPipe(t *testing.T) {
 		state := filepath.Join(t.TempDir(), "state")
 		in := numbers(0, n)
 		require.True(t, in == good(t, in, "dedupe", "-p", "1e-9", "-state", state), n)
-		require.Equal(t, bloom.Must(growing.NewFor(room, 1e-9)).Stats().M, bloom.Must(growing.LoadFile(state)).Stats().M, n)
+		require.Equal(t, bloom.Must(growing.New(room, 1e-9)).Stats().M, bloom.Must(growing.LoadFile(state)).Stats().M, n)
 		require.Empty(t, good(t, in, "dedupe", "-state", state), n)
 	}
 }

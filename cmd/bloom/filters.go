@@ -63,9 +63,6 @@ var kinds = []kind{
 // isGuava reports whether head begins with a strategy and a number of hashes.
 func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
 
-// rateOf returns the rate that f was made for.
-func rateOf(f *growing.Filter) float64 { return f.Info().P }
-
 // framed is a type whose files begin with magic.
 func framed[F filter](magic, name string, load func(string) (F, error), read func([]byte) (filter, error)) kind {
 	return kind{name, func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }, loader(load), read}

@@ -75,7 +75,7 @@ const (
 )
 
 func newLearner(p float64, left func() uint64) (*learner, error) {
-	f, err := growing.New(p)
+	f, err := growing.New(0, p)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (l *learner) learn() {
 
 // anew makes the filter anew, for n lines.
 func (l *learner) anew(n uint64) {
-	f := bloom.Must(growing.NewFor(n, l.p)) // whose p was checked
+	f := bloom.Must(growing.New(n, l.p)) // whose p was checked
 	if old, ok := l.f.(informed); ok {
 		any(f).(informed).SetInfo(old.Info())
 	}

@@ -118,7 +118,7 @@ func flowerSample(p float64) flower.Config {
 
 // growingBits fills a filter: package growing needs as much a key at every n.
 func growingBits(p float64) float64 {
-	f, err := growing.New(p)
+	f, err := growing.New(0, p)
 	if err != nil {
 		return math.NaN() // it has no rates below 1e-9
 	}

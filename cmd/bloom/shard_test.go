@@ -82,7 +82,7 @@ func TestShardRate(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range []filter{bloom.Must(bloom.New(n, p)), bloom.Must(blocked.New(n, p)), bloom.Must(counting.New(n, p)), bloom.Must(growing.New(p))} {
+	for _, f := range []filter{bloom.Must(bloom.New(n, p)), bloom.Must(blocked.New(n, p)), bloom.Must(counting.New(n, p)), bloom.Must(growing.New(0, p))} {
 		for range n {
 			f.AddHash(random(8))
 		}

@@ -79,7 +79,7 @@ func TestStuck(t *testing.T) {
 	cfg := &lines.Config{Names: []string{write(t, filepath.Join(dir, "in"), numbers(0, 1000))}, Delim: '\n'}
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &deduper{
-		seen:    memoryOf(bloom.Must(growing.New(0.01))),
+		seen:    memoryOf(bloom.Must(growing.New(0, 0.01))),
 		state:   &state{path: filepath.Join(dir, "state"), every: time.Nanosecond},
 		out:     &output{file: &untaken{begun: cancel}},
 		arrived: arrivals{read: &cfg.Read},

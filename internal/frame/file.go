@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 
 	"github.com/seed79a3ff49/bloom/internal/atomicfile"
 	"github.com/seed79a3ff49/bloom/internal/format"
@@ -43,6 +44,25 @@ func (k *Kind) LoadFile(path string, into io.ReaderFrom) error {
 		return format.In(path, format.Errorf(k.Package, "%d bytes too many", r.left))
 	}
 	return nil
+}
+
+// LoadOrNew returns what load loads from path if check has no error, or what fresh makes if
+// there is no file there.
+func LoadOrNew[F any](pkg, path string, load func(path string) (F, error), fresh func() (F, error), check func(F) error) (none F, err error) {
+	f, err := load(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return none, fmt.Errorf("%s: %w", pkg, err)
+		}
+		return fresh()
+	case err != nil:
+		return none, err
+	}
+	if err := check(f); err != nil {
+		return none, format.In(path, err)
+	}
+	return f, nil
 }
 
 // OpenRegular opens the file at path and returns its size. It refuses what is no regular

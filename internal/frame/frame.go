@@ -39,7 +39,7 @@ var (
 	Flower   = &Kind{"flower", 'F', 3}
 	Window   = &Kind{"window", 'W', 10}
 	Counting = &Kind{"counting", 'C', 2}
-	Growing  = &Kind{"growing", 'G', 2}
+	Growing  = &Kind{"growing", 'G', 3}
 	kinds    = []*Kind{Blocked, Counting, Flower, Growing, Window}
 )
 

@@ -1,0 +1,41 @@
+package blocked
+
+import (
+	"slices"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/friend"
+)
+
+// AddAlone is AddHash where nobody else adds to s, merges into it or resets it at the same
+// time. Others may look keys up. It needs no locked writes, which take most of the time of
+// AddHash. Package growing calls it.
+func (s *SyncFilter) AddAlone(_ friend.Growing, h bloom.Hash) bool {
+	if useAVX2 { // this processor writes a block in aligned pieces of 8 bytes at least
+		return filterAddHash(&s.f, h)
+	}
+	return s.add(h, true)
+}
+
+// AddBatchAlone is [SyncFilter.AddAlone] of each of hs; see [Filter.AddBatch].
+func (s *SyncFilter) AddBatchAlone(_ friend.Growing, dst []bool, hs []bloom.Hash) []bool {
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	if useAVX2 {
+		filterAddBatch(&s.f, dst[n:], hs)
+		return dst
+	}
+	for i, h := range hs {
+		dst[n+i] = s.add(h, true)
+	}
+	return dst
+}
+
+// FirstLine returns s as a filter of one line, with the bits of s. It contains all keys
+// that s contains, and few others. A batch reads one line of each key there, and in s all.
+// Package growing calls it, for look-ups.
+func (s *SyncFilter) FirstLine(friend.Growing) *SyncFilter {
+	first := new(SyncFilter)
+	first.f.set(s.f.words, min(s.f.lines, 1))
+	return first
+}
