@@ -1,7 +1,6 @@
 package bloom
 
 import (
-	"math/bits"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom/internal/guava"
@@ -46,57 +45,6 @@ func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 // setAtomic sets the bit at index while others do.
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
-// onesCount counts the bits set, while others may set more.
-func (b bitset) onesCount() (ones uint64) {
-	for i := range b.words {
-		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&b.words[i])))
-	}
-	return ones
-}
-
-// clone copies the bits, while others may set more.
-func (b bitset) clone() bitset {
-	c := b
-	c.words = memory.Words(len(b.words))
-	for i := range c.words {
-		c.words[i] = atomic.LoadUint64(&b.words[i])
-	}
-	return c
-}
-
-// clear clears all bits.
-func (b bitset) clear() { memory.Clear(b.words) }
-
-// clearAtomic is clear while others set bits.
-func (b bitset) clearAtomic() {
-	for i := range b.words {
-		atomic.StoreUint64(&b.words[i], 0)
-	}
-}
-
-// or sets every bit that is set in c, which must be as long as b.
-func (b bitset) or(c bitset) {
-	for i, w := range c.words[:len(b.words)] {
-		b.words[i] |= w
-	}
-}
-
-// orAtomic is or while others set bits of b.
-func (b bitset) orAtomic(c bitset) {
-	for i, w := range c.words[:len(b.words)] {
-		if w&^atomic.LoadUint64(&b.words[i]) != 0 {
-			atomic.OrUint64(&b.words[i], w)
-		}
-	}
-}
-
-// and clears every bit that is clear in c, which must be as long as b.
-func (b bitset) and(c bitset) {
-	for i, w := range c.words[:len(b.words)] {
-		b.words[i] &= w
-	}
-}
-
 // fold returns the bits modulo len(b.words)/d words, each the union of the d bits that
 // meet there. That number of words must be whole: then (x mod m) mod m' is x mod m'
 // for every x, and so for every index of a key.
@@ -108,7 +56,7 @@ func (b bitset) fold(d int) bitset {
 	for from := 0; from < len(c.words); from += block {
 		sum := c.words[from:min(from+block, len(c.words))]
 		for part := from; part < len(b.words); part += len(c.words) {
-			bitset{words: sum}.or(bitset{words: b.words[part : part+len(sum)]})
+			memory.Or(sum, b.words[part:part+len(sum)])
 		}
 	}
 	return c

@@ -9,7 +9,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/param"
-	"github.com/seed79a3ff49/bloom/internal/takeover"
 )
 
 // Strategy says how a Filter makes bit indexes from a Hash. Its values are the
@@ -26,13 +25,10 @@ const (
 )
 
 func (s Strategy) String() string {
-	switch s {
-	case Mitz32:
-		return "Mitz32"
-	case Mitz64:
-		return "Mitz64"
+	if s > Mitz64 {
+		return fmt.Sprintf("Strategy(%d)", uint8(s))
 	}
-	return fmt.Sprintf("Strategy(%d)", uint8(s))
+	return [...]string{"Mitz32", "Mitz64"}[s]
 }
 
 // Set is every type that stores keys in memory, in this package and in those beside it.
@@ -64,32 +60,6 @@ type filter struct {
 	strategy Strategy
 	info     Info
 	taken    string // by what the filter was taken over
-}
-
-// use panics if f was taken over. Its bits are another's then: to answer by them, or to
-// answer that nothing was added, would be wrong without a sign.
-func (f *filter) use() {
-	if f.taken != "" {
-		panic("bloom: use of a Filter that was taken over by " + f.taken)
-	}
-}
-
-// take returns what f is, and leaves f taken over.
-func (f *filter) take(by string) filter {
-	f.use()
-	g := *f
-	*f = filter{taken: by}
-	return g
-}
-
-func init() {
-	takeover.Filter = func(f any, by string) any { return &Filter{filter: f.(*Filter).take(by)} }
-}
-
-// zero returns false, the answer of a look-up in the zero filter.
-func (f *filter) zero() bool {
-	f.use()
-	return false
 }
 
 // ErrMismatch is wrapped by the errors of methods that take two filters which do not
@@ -140,8 +110,8 @@ func optimal(n uint64, p float64) (m uint64, k int, err error) {
 	return m, OptimalK(m, n), nil
 }
 
-// NewSize returns an empty filter of m bits, rounded up to a multiple of 64,
-// and k hashes. Its Info is zero. It returns an error unless 1 <= k <= 255 and m rounds up to 1 to
+// NewSize returns an empty filter of m bits, rounded up to a multiple of 64, and k hashes.
+// Its Info is zero. It returns an error unless 1 <= k <= 255 and m rounds up to 1 to
 // 2^31-1 words.
 func NewSize(m uint64, k int) (*Filter, error) { return newFilter(Mitz64, m, k) }
 
@@ -153,9 +123,7 @@ func NewWords(words []uint64, k int) (*Filter, error) {
 	if _, err := wordsOf(Mitz64, 64*uint64(len(words)), k); err != nil {
 		return nil, err
 	}
-	f := &Filter{filter: filter{bits: bitsetOf(words), k: k, strategy: Mitz64}}
-	f.ones = f.bits.onesCount()
-	return f, nil
+	return &Filter{filter: filterOf(guava.Header{Strategy: uint8(Mitz64), K: k}, words, Info{})}, nil
 }
 
 func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
@@ -307,8 +275,8 @@ func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	f.bits.or(g.bits)
-	f.ones = f.bits.onesCount()
+	memory.Or(f.bits.words, g.bits.words)
+	f.ones = memory.OnesCount(f.bits.words)
 	return nil
 }
 
@@ -319,8 +287,8 @@ func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	f.bits.and(g.bits)
-	f.ones = f.bits.onesCount()
+	memory.And(f.bits.words, g.bits.words)
+	f.ones = memory.OnesCount(f.bits.words)
 	return nil
 }
 
@@ -341,15 +309,6 @@ func (f *filter) compatible(g *Filter) error {
 	return f.info.compatible(g.info)
 }
 
-// compatible returns an error if keys that were hashed as i says cannot be found where
-// keys were hashed as j says.
-func (i Info) compatible(j Info) error {
-	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
-		return format.Mismatch("bloom", "hash", i.Hash, j.Hash)
-	}
-	return nil
-}
-
 // Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
 // filter that was made with M()/d bits, K() and f's strategy and given the same
 // keys. Its false-positive rate is higher; see [Filter.FPR]. Its Info has no N and P. Fold
@@ -365,7 +324,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	}
 	g := &Filter{filter: filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy, info: f.info}}
 	g.info.N, g.info.P = 0, 0
-	g.ones = g.bits.onesCount()
+	g.ones = memory.OnesCount(g.bits.words)
 	return g, nil
 }
 
@@ -373,14 +332,14 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 func (f *Filter) Clone() *Filter {
 	f.use()
 	g := &Filter{filter: f.filter}
-	g.bits = f.bits.clone()
+	g.bits.words = memory.Clone(f.bits.words)
 	return g
 }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.
 func (f *Filter) Reset() {
 	f.use()
-	f.bits.clear()
+	memory.Clear(f.bits.words)
 	f.ones = 0
 }
 
@@ -393,29 +352,6 @@ func (f *Filter) Equal(g *Filter) bool {
 	f.use()
 	g.use()
 	return f.k == g.k && f.strategy == g.strategy && f.ones == g.ones && slices.Equal(f.bits.words, g.bits.words)
-}
-
-// Info says what a filter was made for and how its keys are hashed. The bits do not show
-// it. Any field may be zero. Look-ups do not depend on an Info. Files keep it.
-type Info struct {
-	N       uint64  // number of keys that the filter was made for
-	P       float64 // rate that it was made for, at N keys; 0 <= P < 1
-	Hash    string  // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
-	Comment string  // UTF-8, up to 4,096 bytes
-}
-
-// Info returns what [New] and SetInfo set. A filter that was decoded from Guava's binary
-// form has the zero Info: that form has no room for it. [Filter.SaveFile] keeps it.
-func (f *filter) Info() Info {
-	f.use()
-	return f.info
-}
-
-// SetInfo replaces the Info. Nothing else may use the filter at the same time. SaveFile
-// returns an error if a field is out of its range.
-func (f *filter) SetInfo(i Info) {
-	f.use()
-	f.info = i
 }
 
 // M returns the number of bits, a multiple of 64.
@@ -445,10 +381,6 @@ func (f *filter) Capacity(p float64) uint64 { return capacity(f.M(), f.k, p) }
 // String describes f by its parameters, without its keys.
 func (f filter) String() string { return describe("bloom.Filter", f.M(), f.k, f.strategy) }
 
-func describe(name string, m uint64, k int, s Strategy) string {
-	return fmt.Sprintf("%s(m=%d, k=%d, %v)", name, m, k, s)
-}
-
 // OnesCount returns the number of bits set. It takes constant time.
 func (f *Filter) OnesCount() uint64 {
 	f.use()
@@ -474,31 +406,3 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all figures of f at once, for metrics.
 func (f *Filter) Stats() Stats { return newStats(f.M(), f.k, f.ones) }
-
-// Stats describes a filter at one moment. Its fields are what the methods of
-// [Filter] with the same names return. A type that has no such figure leaves it 0. Every
-// type that stores keys has Stats.
-//
-// To publish it, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any { return
-// f.Stats() })). A filter itself has a String method and so satisfies expvar.Var, but its
-// text is not JSON: publishing it makes all of /debug/vars unreadable.
-type Stats struct {
-	M           uint64  `json:"m,omitempty"`    // bits
-	K           int     `json:"k,omitempty"`    // bits that a key sets
-	OnesCount   uint64  `json:"ones,omitempty"` // bits set
-	FillRatio   float64 `json:"fill"`           // fraction of bits set
-	ApproxCount uint64  `json:"keys"`           // estimated number of distinct keys
-	FPR         float64 `json:"rate"`           // false-positive rate now
-	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes
-}
-
-func newStats(m uint64, k int, ones uint64) Stats {
-	s := Stats{M: m, K: k, OnesCount: ones}
-	if k > 0 {
-		s.SizeBytes = guava.HeaderSize + int64(m/8)
-		s.FillRatio = float64(ones) / float64(m)
-		s.ApproxCount = guava.ApproxCount(m, k, ones)
-		s.FPR = guava.FPR(m, k, ones)
-	}
-	return s
-}

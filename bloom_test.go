@@ -503,9 +503,9 @@ func TestSizeFor(t *testing.T) {
 	}{{1, 0.5}, {100, 0.01}, {100, 1e-6}, {1000, 1e-8}, {1e6, 0.01}, {1e6, 1e-7}} {
 		m, k, err := SizeFor(test.n, test.p)
 		require.NoError(t, err)
-		require.LessOrEqual(t, rate(m, k, test.n), test.p)
+		require.LessOrEqual(t, guava.Most(m, k, test.n), test.p)
 		if m > 64 {
-			require.Greater(t, rate(m-64, k, test.n), test.p)
+			require.Greater(t, guava.Most(m-64, k, test.n), test.p)
 		}
 		require.GreaterOrEqual(t, m, OptimalM(test.n, test.p))
 	}

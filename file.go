@@ -62,6 +62,38 @@ func (f *filter) SaveFile(path string) error {
 	return nil
 }
 
+// Info says what a filter was made for and how its keys are hashed. The bits do not show
+// it. Any field may be zero. Look-ups do not depend on an Info. Files keep it.
+type Info struct {
+	N       uint64  // number of keys that the filter was made for
+	P       float64 // rate that it was made for, at N keys; 0 <= P < 1
+	Hash    string  // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
+	Comment string  // UTF-8, up to 4,096 bytes
+}
+
+// Info returns what [New] and SetInfo set. A filter that was decoded from Guava's binary
+// form has the zero Info: that form has no room for it. [Filter.SaveFile] keeps it.
+func (f *filter) Info() Info {
+	f.use()
+	return f.info
+}
+
+// SetInfo replaces the Info. Nothing else may use the filter at the same time. SaveFile
+// returns an error if a field is out of its range.
+func (f *filter) SetInfo(i Info) {
+	f.use()
+	f.info = i
+}
+
+// compatible returns an error if keys that were hashed as i says cannot be found where
+// keys were hashed as j says.
+func (i Info) compatible(j Info) error {
+	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
+		return format.Mismatch("bloom", "hash", i.Hash, j.Hash)
+	}
+	return nil
+}
+
 // LoadFile reads a filter from a file. If the file has changed since
 // [Filter.SaveFile] wrote it, LoadFile returns an error that wraps [ErrFormat]. A
 // changed bit, a missing byte and an added byte are always noticed. The checksum

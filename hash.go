@@ -42,20 +42,12 @@ func (h Hash) Words() (h1, h2 uint64) { return h.h1, h.h2 }
 // String returns the digest's 16 bytes, as [HashFrom] takes them, in hexadecimal. It is
 // what Guava's HashCode.toString and other Murmur3 libraries print.
 func (h Hash) String() string {
-	text, _ := h.AppendText(nil)
-	return string(text)
-}
-
-// AppendText appends String to b. It returns no error.
-func (h Hash) AppendText(b []byte) ([]byte, error) {
-	var digest [16]byte
-	binary.LittleEndian.PutUint64(digest[:], h.h1)
-	binary.LittleEndian.PutUint64(digest[8:], h.h2)
-	return hex.AppendEncode(b, digest[:]), nil
+	digest := binary.LittleEndian.AppendUint64(nil, h.h1)
+	return hex.EncodeToString(binary.LittleEndian.AppendUint64(digest, h.h2))
 }
 
 // MarshalText returns String. It returns no error.
-func (h Hash) MarshalText() ([]byte, error) { return h.AppendText(nil) }
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText sets h to the digest of 32 hexadecimal digits. On error, which wraps
 // [ErrFormat], h is unchanged.

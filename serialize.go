@@ -7,6 +7,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
@@ -25,7 +26,7 @@ func (f *filter) header() guava.Header {
 // filterOf returns the filter that has the words that follow h.
 func filterOf(h guava.Header, array []uint64, info Info) filter {
 	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: info}
-	f.ones = f.bits.onesCount()
+	f.ones = memory.OnesCount(f.bits.words)
 	return f
 }
 
@@ -81,28 +82,6 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 	words.Get(g.words, body, words.BigEndian)
 	*f = filterOf(h, g.words, info)
 	return nil
-}
-
-// parse returns the header of data, the bytes of its words and its Info, after
-// checking the trailer if there is one.
-func parse(data []byte) (h guava.Header, body []byte, info Info, err error) {
-	if h, err = guava.ParseHeader("bloom", data); err != nil {
-		return h, nil, info, err
-	}
-	trailer, err := h.CheckSize("bloom", int64(len(data)))
-	if err != nil {
-		return h, nil, info, err
-	}
-	if trailer > 0 {
-		var sum format.Sum
-		sum.Write(data[:h.Size()])
-		i, err := sum.CheckTrailer("bloom", data[:guava.HeaderSize], data[h.Size():])
-		if err != nil {
-			return h, nil, info, err
-		}
-		info = Info(i)
-	}
-	return h, data[guava.HeaderSize:h.Size()], info, nil
 }
 
 // ReadFrom decodes the binary form that r yields next into f, and checks no checksum: of

@@ -49,7 +49,7 @@ func OptimalK(m, n uint64) int {
 // hashes, holding n keys, reports a key that was never added:
 // (1 - e^(-kn/m))^k, Bloom's approximation. Double hashing adds to that; see [New].
 // It is 1 for k < 1. It is also 1 for m = 0 and n > 0. It is the same on every
-// architecture, within 2k units in the last place of the exact value.
+// architecture. Its relative error is below k * 1e-15.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	switch {
 	case k < 1:
@@ -57,47 +57,13 @@ func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	case n == 0:
 		return 0
 	}
-	return power(fillRatio(float64(k)*float64(n)/float64(m)), k)
-}
-
-// fillRatio returns 1 - e^-x, the expected fraction of bits set where x = kn/m. Package
-// math has versions in assembly and others that fuse, with different last bits. Here
-// products are converted before they are added, which keeps them from being fused.
-func fillRatio(x float64) float64 {
-	if !(x < 64) {
-		return 1
-	}
-	halvings := 0
-	for ; x > 1.0/8; x /= 2 {
-		halvings++
-	}
-	sum := 1.0
-	for i := 13.0; i > 1; i-- { // x - x^2/2 + x^3/6 - ..., from the last term
-		sum = 1 - float64(sum*x/i)
-	}
-	y := sum * x
-	for range halvings { // 1 - e^-2x = y (2 - y)
-		y *= 2 - y
-	}
-	return y
-}
-
-// power returns x^k for k >= 1.
-func power(x float64, k int) float64 {
-	result := 1.0
-	for ; k > 0; k >>= 1 {
-		if k&1 != 0 {
-			result *= x
-		}
-		x *= x
-	}
-	return result
+	return guava.Rate(m, k, n)
 }
 
 // SizeFor returns the least number of bits, a multiple of 64, and the number of hashes
 // with which a filter of n distinct keys has a false-positive rate of at most p, what
-// double hashing adds included; see [New]. [NewSize] takes both. For n = 0, 1 is taken.
-// SizeFor returns an error as New does.
+// double hashing adds included; see [New]. [NewSize] takes both. n = 0 counts as 1. SizeFor
+// returns an error as New does.
 func SizeFor(n uint64, p float64) (m uint64, k int, err error) {
 	m, k, err = optimal(n, p)
 	if err != nil {
@@ -106,17 +72,11 @@ func SizeFor(n uint64, p float64) (m uint64, k int, err error) {
 	n = max(n, 1)
 	// Further hashes would not help: in a lightly filled filter, what double hashing adds
 	// is 2.5 n/m^2, whatever k is.
-	words := 1 + sort.Search(guava.MaxWords, func(i int) bool { return rate(64*uint64(i+1), k, n) <= p })
+	words := 1 + sort.Search(guava.MaxWords, func(i int) bool { return guava.Most(64*uint64(i+1), k, n) <= p })
 	if words > guava.MaxWords || k > guava.MaxK {
 		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits or %d hashes; package blocked has larger and stricter filters", n, p, uint64(guava.MaxWords)*64, guava.MaxK)
 	}
 	return 64 * uint64(words), k, nil
-}
-
-// rate returns at most twice what double hashing adds, and what FalsePositiveRate does.
-func rate(m uint64, k int, n uint64) float64 {
-	fill := fillRatio(float64(k) * float64(n) / float64(m))
-	return power(fill, k) + 2*guava.DoubleHashing(fill, m, k)
 }
 
 // capacity inverts OptimalM where k is the number of hashes that New takes for the

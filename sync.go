@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/takeover"
 )
 
 // SyncFilter is a Filter for any number of goroutines that add, look up,
@@ -52,13 +53,39 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return &SyncFilter{syncFilter: syncFilter{f.take("NewSyncFrom")}}
 }
 
+// use panics if f was taken over. Its bits are another's then: to answer by them, or to
+// answer that nothing was added, would be wrong without a sign.
+func (f *filter) use() {
+	if f.taken != "" {
+		panic("bloom: use of a Filter that was taken over by " + f.taken)
+	}
+}
+
+// take returns what f is, and leaves f taken over.
+func (f *filter) take(by string) filter {
+	f.use()
+	g := *f
+	*f = filter{taken: by}
+	return g
+}
+
+func init() {
+	takeover.Filter = func(f any, by string) any { return &Filter{filter: f.(*Filter).take(by)} }
+}
+
+// zero returns false, the answer of a look-up in the zero filter.
+func (f *filter) zero() bool {
+	f.use()
+	return false
+}
+
 // Snapshot returns a copy that holds every key whose Add had returned before
 // the call. It may also hold some of the bits of keys that are being added at the
 // same time.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := &Filter{filter: s.filter}
-	f.bits = s.bits.clone()
-	f.ones = f.bits.onesCount()
+	f.bits.words = memory.Clone(s.bits.words)
+	f.ones = memory.OnesCount(f.bits.words)
 	return f
 }
 
@@ -185,21 +212,21 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
 	}
-	s.bits.orAtomic(g.bits)
+	memory.OrAtomic(s.bits.words, g.bits.words)
 	return nil
 }
 
 // Reset removes all keys whose Add had returned before the call. It keeps the memory
 // and the parameters. A key that is being added at the same time may be removed, or
 // stay, or leave some of its bits.
-func (s *SyncFilter) Reset() { s.bits.clearAtomic() }
+func (s *SyncFilter) Reset() { memory.ClearAtomic(s.bits.words) }
 
 // Stats counts the bits set, which reads all of them, and returns all figures from
 // that one count.
 func (s *SyncFilter) Stats() Stats { return newStats(s.M(), s.k, s.OnesCount()) }
 
 // OnesCount counts the bits set, which reads all of them.
-func (s *SyncFilter) OnesCount() uint64 { return s.bits.onesCount() }
+func (s *SyncFilter) OnesCount() uint64 { return memory.OnesCount(s.bits.words) }
 
 // FillRatio returns the fraction of bits set, from 0 to 1; see [SyncFilter.Stats].
 func (s *SyncFilter) FillRatio() float64 { return s.Stats().FillRatio }

@@ -2,9 +2,11 @@ package bloom
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"slices"
 
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -35,6 +37,28 @@ func NewView(data []byte) (*View, error) {
 		return nil, err
 	}
 	return newView(h, body, info), nil
+}
+
+// parse returns the header of data, the bytes of its words and its Info, after
+// checking the trailer if there is one.
+func parse(data []byte) (h guava.Header, body []byte, info Info, err error) {
+	if h, err = guava.ParseHeader("bloom", data); err != nil {
+		return h, nil, info, err
+	}
+	trailer, err := h.CheckSize("bloom", int64(len(data)))
+	if err != nil {
+		return h, nil, info, err
+	}
+	if trailer > 0 {
+		var sum format.Sum
+		sum.Write(data[:h.Size()])
+		i, err := sum.CheckTrailer("bloom", data[:guava.HeaderSize], data[h.Size():])
+		if err != nil {
+			return h, nil, info, err
+		}
+		info = Info(i)
+	}
+	return h, data[guava.HeaderSize:h.Size()], info, nil
 }
 
 func newView(h guava.Header, body []byte, info Info) *View {
@@ -118,4 +142,36 @@ func (v *View) Stats() Stats {
 		ones += uint64(bits.OnesCount64(binary.NativeEndian.Uint64(v.words[i:])))
 	}
 	return newStats(v.M(), v.k, ones)
+}
+
+// Stats describes a filter at one moment. Its fields are what the methods of
+// [Filter] with the same names return. A type that has no such figure leaves it 0. Every
+// type that stores keys has Stats.
+//
+// To publish it, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any { return
+// f.Stats() })). A filter itself has a String method and so satisfies expvar.Var, but its
+// text is not JSON: publishing it makes all of /debug/vars unreadable.
+type Stats struct {
+	M           uint64  `json:"m,omitempty"`    // bits
+	K           int     `json:"k,omitempty"`    // bits that a key sets
+	OnesCount   uint64  `json:"ones,omitempty"` // bits set
+	FillRatio   float64 `json:"fill"`           // fraction of bits set
+	ApproxCount uint64  `json:"keys"`           // estimated number of distinct keys
+	FPR         float64 `json:"rate"`           // false-positive rate now
+	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes
+}
+
+func newStats(m uint64, k int, ones uint64) Stats {
+	s := Stats{M: m, K: k, OnesCount: ones}
+	if k > 0 {
+		s.SizeBytes = guava.HeaderSize + int64(m/8)
+		s.FillRatio = float64(ones) / float64(m)
+		s.ApproxCount = guava.ApproxCount(m, k, ones)
+		s.FPR = guava.FPR(m, k, ones)
+	}
+	return s
+}
+
+func describe(name string, m uint64, k int, s Strategy) string {
+	return fmt.Sprintf("%s(m=%d, k=%d, %v)", name, m, k, s)
 }

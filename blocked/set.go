@@ -12,16 +12,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
-// Merge adds the keys of g to f. It
-// returns an error, which wraps [bloom.ErrMismatch], and leaves f as it was, unless the
-// two agree in M and Lines.
+// Merge adds the keys of g to f. It returns an error, which wraps [bloom.ErrMismatch],
+// and leaves f as it was, unless the two agree in M and Lines.
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	for i, w := range g.words {
-		f.words[i] |= w
-	}
+	memory.Or(f.words, g.words)
 	return nil
 }
 
@@ -32,9 +29,7 @@ func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	for i, w := range g.words {
-		f.words[i] &= w
-	}
+	memory.And(f.words, g.words)
 	return nil
 }
 

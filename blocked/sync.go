@@ -55,10 +55,7 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 func (s *SyncFilter) Snapshot() *Filter {
 	f := new(Filter)
 	if s.f.lines > 0 {
-		f.set(memory.Words(len(s.f.words)), s.f.lines)
-		for i := range f.words {
-			f.words[i] = atomic.LoadUint64(&s.f.words[i])
-		}
+		f.set(memory.Clone(s.f.words), s.f.lines)
 	}
 	return f
 }
@@ -161,23 +158,13 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.f.compatible(g); err != nil {
 		return err
 	}
-	for i, w := range g.words {
-		if w&^atomic.LoadUint64(&s.f.words[i]) != 0 {
-			atomic.OrUint64(&s.f.words[i], w)
-		}
-	}
+	memory.OrAtomic(s.f.words, g.words)
 	return nil
 }
 
 // Reset removes every key whose Add had returned before the call. A key that is being
 // added meanwhile may be removed or not.
-func (s *SyncFilter) Reset() {
-	for i := range s.f.words {
-		if atomic.LoadUint64(&s.f.words[i]) != 0 {
-			atomic.StoreUint64(&s.f.words[i], 0)
-		}
-	}
-}
+func (s *SyncFilter) Reset() { memory.ClearAtomic(s.f.words) }
 
 // M returns the number of bits, a multiple of 256.
 func (s *SyncFilter) M() uint64 { return s.f.M() }

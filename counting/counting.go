@@ -235,9 +235,7 @@ func (f *Filter) Clone() *Filter {
 	if f.k == 0 {
 		return new(Filter)
 	}
-	words := memory.Words(len(f.counters.words))
-	copy(words, f.counters.words)
-	return newFilter(words, f.k)
+	return newFilter(memory.Clone(f.counters.words), f.k)
 }
 
 // Equal reports whether f and g have the same parameters and the same counters. It

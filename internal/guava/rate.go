@@ -39,3 +39,49 @@ func ApproxCount(m uint64, k int, ones uint64) uint64 {
 	}
 	return uint64(math.Round(-math.Log1p(-fill) * float64(m) / float64(k)))
 }
+
+// Rate returns (1 - e^(-kn/m))^k, Bloom's approximation of the rate of a filter of m bits
+// and k >= 1 hashes that holds n keys.
+func Rate(m uint64, k int, n uint64) float64 { return power(fillRatio(m, k, n), k) }
+
+// Most returns what the rate of a Mitz64 filter is at most: Rate, and twice DoubleHashing,
+// which is within a factor of two.
+func Most(m uint64, k int, n uint64) float64 {
+	fill := fillRatio(m, k, n)
+	return power(fill, k) + 2*DoubleHashing(fill, m, k)
+}
+
+// fillRatio returns 1 - e^(-kn/m), the expected fraction of bits set. Package
+// math has versions in assembly and others that fuse, with different last bits. Here
+// products are converted before they are added, which keeps them from being fused.
+func fillRatio(m uint64, k int, n uint64) float64 {
+	x := float64(k) * float64(n) / float64(m)
+	if !(x < 64) {
+		return 1
+	}
+	halvings := 0
+	for ; x > 1.0/8; x /= 2 {
+		halvings++
+	}
+	sum := 1.0
+	for i := 13.0; i > 1; i-- { // x - x^2/2 + x^3/6 - ..., from the last term
+		sum = 1 - float64(sum*x/i)
+	}
+	y := sum * x
+	for range halvings { // 1 - e^-2x = y (2 - y)
+		y *= 2 - y
+	}
+	return y
+}
+
+// power returns x^k for k >= 1.
+func power(x float64, k int) float64 {
+	result := 1.0
+	for ; k > 0; k >>= 1 {
+		if k&1 != 0 {
+			result *= x
+		}
+		x *= x
+	}
+	return result
+}

@@ -24,15 +24,6 @@ func Clear(words []uint64) {
 	}
 }
 
-// Clone returns a copy of words. A garbage collection can begin meanwhile.
-func Clone(words []uint64) []uint64 {
-	c := Words(len(words))
-	for to := c; len(words) > 0; words, to = words[min(len(words), chunk):], to[min(len(to), chunk):] {
-		copyChunk(to, words[:min(len(words), chunk)])
-	}
-	return c
-}
-
 // chunk is how many words are handled without interruption, in some 50 microseconds
 // if their pages are fresh.
 const chunk = 32 << 10
@@ -42,6 +33,3 @@ const chunk = 32 << 10
 
 //go:noinline
 func clearChunk(words []uint64) { clear(words) }
-
-//go:noinline
-func copyChunk(to, from []uint64) { copy(to, from) }
