@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ type report struct {
 }
 
 func infoCommand() *cobra.Command {
-	var asJSON *bool
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "info [-json] FILE ...",
 		Short: "tell what filters hold",
@@ -58,22 +59,24 @@ writes an object a line.`,
 					failed = err
 					continue
 				}
-				switch text := r.text(); {
-				case *asJSON:
-					err = writeJSON(r)
-				case i > 0:
-					_, err = io.WriteString(os.Stdout, "\n"+text)
-				default:
-					_, err = io.WriteString(os.Stdout, text)
+				text := r.text()
+				if asJSON {
+					data, err := json.Marshal(r)
+					if err != nil {
+						return err
+					}
+					text = string(data) + "\n"
+				} else if i > 0 {
+					text = "\n" + text
 				}
-				if err != nil {
+				if _, err := io.WriteString(os.Stdout, text); err != nil {
 					return err
 				}
 			}
 			return failed
 		},
 	}
-	asJSON = addJSON(c.Flags())
+	c.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return c
 }
 

@@ -15,7 +15,8 @@
 // A false positive hides a page that the visitor has not seen. A visitor who
 // sends an older cookie, or none, chooses to be forgotten, and two visits at the
 // same moment count as one of them. The cookie is not encrypted: whoever has it
-// can ask it whether a page was shown.
+// can ask it whether a page was shown. The page /all does: its script asks the filter in
+// the browser, with readers/bloom.mjs.
 package main
 
 import (

@@ -1,0 +1,328 @@
+// Reads the Bloom filters of github.com/seed79a3ff49/bloom, as docs/format.md describes
+// them: Guava's form, blocked, bank. An ES module for browsers and Node, without
+// dependencies.
+//
+//	import { read } from "./bloom.mjs"
+//	const f = read(bytes)              // a Uint8Array of a file, or of MarshalBinary
+//	f.contains("https://go.dev/")      // a string (its UTF-8) or a Uint8Array
+//	f.info                             // {n, p, hash, comment}: what it was made for
+//	f.which("key")                     // of a bank: the numbers of the members that may hold the key
+//
+//	node bloom.mjs FILE < keys         # writes true or false for each line, which LF ends
+//
+// False is certain. True is wrong as often as the filter's rate says. Damaged bytes throw
+// a FormatError. make(bits, k) and add are Guava's BloomFilter.put.
+
+export class FormatError extends Error {}
+
+function need(ok, message) {
+	if (!ok) throw new FormatError(message)
+}
+
+const table = new Uint32Array(256).map((_, n) => {
+	for (let i = 0; i < 8; i++) n = n >>> 1 ^ (n & 1 ? 0x82f63b78 : 0)
+	return n
+})
+
+/** The CRC-32C of bytes, or of what has the given one and then bytes. */
+function crc(bytes, value = 0) {
+	value = ~value
+	for (let i = 0; i < bytes.length; i++) value = table[(value ^ bytes[i]) & 255] ^ value >>> 8
+	return ~value >>> 0
+}
+
+const u64 = x => BigInt.asUintN(64, x)
+const rotl = (x, r) => u64(x << r | x >> 64n - r)
+
+function mix(x) {
+	x = u64((x ^ x >> 33n) * 0xff51afd7ed558ccdn)
+	x = u64((x ^ x >> 33n) * 0xc4ceb9fe1a85ec53n)
+	return x ^ x >> 33n
+}
+
+/** The halves of Murmur3 x64 128 of a string's UTF-8 or of bytes, as two BigInts. */
+export function digest(key) {
+	const bytes = typeof key === "string" ? new TextEncoder().encode(key) : key
+	const padded = new Uint8Array(bytes.length + 16)
+	padded.set(bytes)
+	const view = new DataView(padded.buffer)
+	const whole = bytes.length & ~15
+	const c1 = 0x87c37b91114253d5n, c2 = 0x4cf5ad432745937fn
+	const first = a => u64(rotl(u64(a * c1), 31n) * c2)
+	const second = b => u64(rotl(u64(b * c2), 33n) * c1)
+	let h1 = 0n, h2 = 0n
+	for (let i = 0; i < whole; i += 16) {
+		h1 = u64((rotl(h1 ^ first(view.getBigUint64(i, true)), 27n) + h2) * 5n + 0x52dce729n)
+		h2 = u64((rotl(h2 ^ second(view.getBigUint64(i + 8, true)), 31n) + h1) * 5n + 0x38495ab5n)
+	}
+	h1 ^= first(view.getBigUint64(whole, true)) ^ BigInt(bytes.length)
+	h2 ^= second(view.getBigUint64(whole + 8, true)) ^ BigInt(bytes.length)
+	h1 = u64(h1 + h2)
+	h2 = u64(h2 + h1)
+	h1 = mix(h1)
+	h2 = mix(h2)
+	h1 = u64(h1 + h2)
+	return [h1, u64(h2 + h1)]
+}
+
+/** The k bits of a key among m: Guava's strategy 1. */
+function* places([h1, h2], k, m) {
+	for (; k > 0; k--) {
+		yield Number(BigInt.asUintN(63, h1) % BigInt(m))
+		h1 = u64(h1 + h2)
+	}
+}
+
+function trailer(bytes, head, at) {
+	const view = viewOf(bytes), end = bytes.length, size = end - at
+	need(size >= 36 && size <= 4388 && size % 8 === 4, `no trailer has ${size} bytes`)
+	const magic = String.fromCharCode(...bytes.subarray(end - 10, end - 4))
+	need(magic === "bloom\x01" && view.getUint16(end - 12) === size, "the filter is followed by no trailer")
+	need(view.getUint32(end - 16) === crc(bytes.subarray(at, end - 16), crc(bytes.subarray(0, head))),
+		"the checksum of header and info is wrong")
+	need(view.getUint32(end - 4) === crc(bytes.subarray(0, end - 4)), "the checksum is wrong")
+	const p = view.getFloat64(at + 8), hash = view.getUint16(at + 16), comment = view.getUint16(at + 18)
+	const text = bytes.subarray(at + 20, end - 16)
+	need(hash <= 255 && comment <= 4096 && Math.ceil((hash + comment) / 8) * 8 === text.length, "texts of wrong lengths")
+	need(p >= 0 && p < 1 && text.subarray(hash + comment).every(x => x === 0), "P or the end of the info is wrong")
+	return {n: view.getBigUint64(at), p, hash: utf8(text.subarray(0, hash)), comment: utf8(text.subarray(hash, hash + comment))}
+}
+
+function utf8(bytes) {
+	try {
+		return new TextDecoder("utf-8", {fatal: true, ignoreBOM: true}).decode(bytes)
+	} catch (error) {
+		throw new FormatError("text is not UTF-8")
+	}
+}
+
+const viewOf = bytes => new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+
+class Filter {
+	contains(key) {
+		return this.containsHash(digest(key))
+	}
+}
+
+class Guava extends Filter {
+	constructor(bytes) {
+		super()
+		need(bytes.length >= 6, "truncated")
+		const count = viewOf(bytes).getUint32(2)
+		this.bytes = bytes
+		this.strategy = bytes[0]
+		this.k = bytes[1]
+		this.m = 64 * count
+		need(this.strategy <= 1 && this.k > 0 && count > 0 && count < 2 ** 31, "no header")
+		const end = 6 + 8 * count
+		need(bytes.length >= end, "truncated")
+		this.info = bytes.length > end ? trailer(bytes, 6, end) : {n: 0n, p: 0, hash: "", comment: ""}
+	}
+
+	*places([h1, h2]) {
+		if (this.strategy === 1) return yield* places([h1, h2], this.k, this.m)
+		const a = Number(BigInt.asIntN(32, h1)), b = Number(BigInt.asIntN(32, h1 >> 32n))
+		for (let i = 1; i <= this.k; i++) {
+			const c = a + Math.imul(i, b) | 0
+			yield (c < 0 ? ~c : c) % this.m
+		}
+	}
+
+	containsHash(h) {
+		for (const i of this.places(h)) if (!(this.bytes[byteOf(i)] >> i % 8 & 1)) return false
+		return true
+	}
+
+	/** Adds a key, and reports whether it was certainly new. The bytes have to have no trailer. */
+	add(key) {
+		let changed = false
+		for (const i of this.places(digest(key))) {
+			const old = this.bytes[byteOf(i)]
+			changed ||= !(old >> i % 8 & 1)
+			this.bytes[byteOf(i)] = old | 1 << i % 8
+		}
+		return changed
+	}
+}
+
+/** The byte of bit i in Guava's form: its words are big-endian. */
+const byteOf = i => 6 + 8 * Math.floor(i / 64) + 7 - Math.floor(i % 64 / 8)
+
+class Frame extends Filter {
+	constructor(bytes, params) {
+		super()
+		const view = viewOf(bytes)
+		this.head = 8 + 8 * params
+		need(bytes.length >= this.head, "truncated")
+		need(bytes[4] === 1 && bytes[5] === 0, `version ${bytes[4]}`)
+		this.bytes = bytes
+		this.view = view
+		this.params = Array.from({length: params}, (_, i) => Number(view.getBigUint64(8 + 8 * i, true)))
+		this.end = bytes.length - view.getUint16(6, true) // of the words
+	}
+
+	/** Checks the number of words, and then both checksums. */
+	finish(words) {
+		need(words <= 2 ** 37 && this.head + 8 * words === this.end, `${words} words do not fit ${this.bytes.length} bytes`)
+		this.info = trailer(this.bytes, this.head, this.end)
+	}
+}
+
+const salts = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31]
+
+class Blocked extends Frame {
+	constructor(bytes) {
+		super(bytes, 3);
+		[this.blocks, this.lines] = this.params
+		need(this.blocks >= 1 && this.blocks <= 2 ** 35 && this.lines >= 1 && this.lines <= 4 && this.params[2] === 0,
+			"parameters out of range")
+		this.finish(4 * this.blocks)
+	}
+
+	containsHash([h1, h2]) {
+		const values = [h1, h2, u64(h1 + h2), u64(rotl(h1, 32n) + h2)]
+		for (let i = 0; i < this.lines; i++) {
+			const low = this.blocks > 2 ** 30 ? values[i ^ 1] >> 32n : 0n
+			const block = Number((values[i] >> 32n << 32n | low) * BigInt(this.blocks) >> 64n)
+			const value = Number(BigInt.asIntN(32, values[i]))
+			for (let j = 0; j < 8; j++) {
+				const lane = this.view.getUint32(this.head + 32 * block + 4 * j, true)
+				if (!(lane >>> (Math.imul(value, salts[j]) >>> 27) & 1)) return false
+			}
+		}
+		return true
+	}
+}
+
+const full = 32736 // members of a segment
+
+class Bank extends Frame {
+	constructor(bytes) {
+		super(bytes, 4)
+		const [size, k, members, names] = this.params
+		need(size >= 1 && size < 2 ** 31 && k >= 1 && k <= 255 && members <= 2 ** 37, "parameters out of range")
+		need(names === 0 || members > 0 && names >= 12 * members && names <= 2 ** 37, `${names} bytes of names`)
+		const rest = members % full
+		this.m = 64 * size
+		this.k = k
+		this.members = members
+		this.segments = Math.ceil(members / full)
+		this.last = rowBytes(rest)
+		this.start = -this.head & (members >= full ? 4096 : this.last) - 1
+		const table = this.start + this.m * (4096 * Math.floor(members / full) + (rest > 0 ? this.last : 0))
+		this.finish((table + Math.ceil(names / 8) * 8) / 8)
+		need(bytes.subarray(this.head, this.head + this.start).every(x => x === 0), "padding")
+		for (let s = 0; s < this.segments; s++) for (let r = 0; r < this.m; r++) this.checkRow(s, r)
+		this.names = this.readNames(bytes.subarray(this.head + table, this.end), names)
+	}
+
+	row(s, r) {
+		const size = full * (s + 1) <= this.members ? 4096 : this.last
+		const at = this.head + this.start + s * this.m * 4096 + r * size
+		return this.bytes.subarray(at, at + size)
+	}
+
+	checkRow(s, r) {
+		const row = this.row(s, r), members = Math.min(this.members - full * s, full), end = row.length - 4
+		const sum = crc(row.subarray(0, end), crc(numbers(s, r)))
+		need(viewOf(row).getUint32(end, true) === sum, `the checksum of row ${r} of segment ${s} is wrong`)
+		const at = Math.floor(members / 8)
+		need(row[at] >> members % 8 === 0 || at === end, "a row has bits without a member")
+		need(row.subarray(at + 1, end).every(x => x === 0), "a row has bits without a member")
+	}
+
+	readNames(bytes, size) {
+		if (size === 0) return []
+		const view = viewOf(bytes), table = 12 * this.members, names = []
+		let end = 0
+		for (let i = 0; i < this.members; i++) {
+			const to = Number(view.getBigUint64(12 * i, true))
+			need(to >= end && to <= Math.min(end + 65535, size - table), `name ${i} has no place`)
+			const name = bytes.subarray(table + end, table + to)
+			need(view.getUint32(12 * i + 8, true) === crc(name, crc(numbers(i, end, to))), `the checksum of name ${i} is wrong`)
+			names.push(new TextDecoder().decode(name))
+			end = to
+		}
+		need(table + end === size && bytes.subarray(size).every(x => x === 0), "the names do not fill their place")
+		return names
+	}
+
+	contains(key) {
+		return this.which(key).length > 0
+	}
+
+	which(key) {
+		const found = [], rows = [...places(digest(key), this.k, this.m)]
+		for (let s = 0; s < this.segments; s++) {
+			const left = this.row(s, rows[0]).slice(0, -4)
+			for (const r of rows) {
+				const row = this.row(s, r)
+				for (let i = 0; i < left.length; i++) left[i] &= row[i]
+			}
+			for (let i = 0; i < 8 * left.length; i++) if (left[i >> 3] >> (i & 7) & 1) found.push(full * s + i)
+		}
+		return found
+	}
+}
+
+/** Bytes of a row with so many members and a checksum: 8 times a power of two. */
+function rowBytes(members) {
+	let size = 8
+	while (8 * size < members + 32) size *= 2
+	return size
+}
+
+/** Numbers as little-endian u64. */
+function numbers(...xs) {
+	return new Uint8Array(BigUint64Array.from(xs, x => littleEndian(BigInt(x))).buffer)
+}
+
+function littleEndian(x) {
+	const view = new DataView(new ArrayBuffer(8))
+	view.setBigUint64(0, x, true)
+	return new BigUint64Array(view.buffer)[0]
+}
+
+/** The filter that bytes hold. */
+export function read(bytes) {
+	if (bytes[0] !== 66 || bytes[1] !== 76 || bytes[2] !== 77) return new Guava(bytes)
+	const kind = {B: Blocked, K: Bank}[String.fromCharCode(bytes[3])]
+	need(kind, `kind ${String.fromCharCode(bytes[3])} is none that this reader knows`)
+	return new kind(bytes)
+}
+
+/** A new filter in Guava's form; m is a multiple of 64. Its bytes are what other programs read. */
+export function make(m, k) {
+	const bytes = new Uint8Array(6 + m / 8)
+	bytes.set([1, k])
+	viewOf(bytes).setUint32(2, m / 64)
+	return new Guava(bytes)
+}
+
+if (globalThis.process?.versions?.node) await main()
+
+async function main() {
+	const {readFileSync, realpathSync} = await import("node:fs")
+	const {pathToFileURL} = await import("node:url")
+	const program = process.argv[1]
+	if (!program || pathToFileURL(realpathSync(program)).href !== import.meta.url) return // imported
+	if (process.argv.length !== 3) {
+		console.error("usage: node bloom.mjs FILE < keys")
+		process.exit(1)
+	}
+	let f
+	try {
+		f = read(new Uint8Array(readFileSync(process.argv[2])))
+	} catch (error) {
+		console.error(`bloom.mjs: ${process.argv[2]}: ${error.message}`)
+		process.exit(1)
+	}
+	const input = new Uint8Array(readFileSync(0)), out = []
+	for (let from = 0; from < input.length;) {
+		let to = input.indexOf(10, from)
+		if (to < 0) to = input.length
+		out.push(f.contains(input.subarray(from, to)) ? "true\n" : "false\n")
+		from = to + 1
+	}
+	process.stdout.write(out.join(""))
+}

@@ -1,0 +1,407 @@
+package readers
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+var folder = flag.String("vectors", "../testdata/vectors", "where the vectors are")
+var update = flag.Bool("update", false, "write the vectors")
+
+// vectors is vectors.json. A string of zeros and ones has one for each of Keys.
+type vectors struct {
+	Keys    []string `json:"keys"`
+	Filters []vector `json:"filters"`
+	Refused []string `json:"refused"` // files
+}
+
+type vector struct {
+	File    string  `json:"file"`
+	Type    string  `json:"type"`
+	Info    info    `json:"info"`
+	Added   string  `json:"added"`             // and not removed, forgotten or overwritten
+	Now     int64   `json:"now,omitempty"`     // in nanoseconds since 1970, for a window
+	Answers string  `json:"answers,omitempty"` // what a reader answers
+	Members [][]int `json:"members,omitempty"` // of a bank, that a reader reports for each key
+}
+
+type info struct {
+	N       uint64  `json:"n"`
+	P       float64 `json:"p"`
+	Hash    string  `json:"hash"`
+	Comment string  `json:"comment"`
+}
+
+// filter is any type.
+type filter interface {
+	ContainsString(string) bool
+	Info() bloom.Info
+	UnmarshalBinary([]byte) error
+	MarshalBinary() ([]byte, error)
+}
+
+func decoder(kind string, now int64) filter {
+	switch kind {
+	case "bloom":
+		return new(bloom.Filter)
+	case "blocked":
+		return new(blocked.Filter)
+	case "growing":
+		return new(growing.Filter)
+	case "counting":
+		return new(counting.Filter)
+	case "flower":
+		return new(flower.Filter)
+	case "window":
+		clock := func() time.Time { return time.Unix(0, now) }
+		return bloom.Must(window.New(window.Config{Capacity: 1, FPR: 0.5, Span: time.Hour, Now: clock}))
+	}
+	panic(kind)
+}
+
+// keys are those that the filters are asked.
+func keys() (keys []string) {
+	for i := range 320 {
+		keys = append(keys, fmt.Sprint(i))
+	}
+	for n := range 40 { // every length around Murmur3's blocks
+		keys = append(keys, strings.Repeat("é", n)[:n]+"x")
+	}
+	return append(keys, "", "\x00", "\xff", "ключ", "鍵", "🔑", strings.Repeat("long ", 60))
+}
+
+// generate returns the vectors and the content of their files.
+func generate(t *testing.T) (v vectors, files map[string][]byte) {
+	v.Keys = slices.DeleteFunc(keys(), func(k string) bool { return !json.Valid([]byte(fmt.Sprintf("%q", k))) || !valid(k) })
+	files = map[string][]byte{}
+	const epoch = 1_700_000_000_123_456_789
+
+	// add adds the vector of a filter with the keys for which in is true.
+	add := func(name, kind string, data []byte, in func(i int) bool, nows ...int64) {
+		files[name] = data
+		if nows == nil {
+			nows = []int64{0}
+		}
+		for _, now := range nows {
+			f := decoder(kind, now)
+			require.NoError(t, f.UnmarshalBinary(data), name)
+			added, answers := make([]byte, len(v.Keys)), make([]byte, len(v.Keys))
+			for i, key := range v.Keys {
+				added[i], answers[i] = digit(in(i)), digit(f.ContainsString(key))
+			}
+			v.Filters = append(v.Filters, vector{name, kind, info(f.Info()), string(added), now, string(answers), nil})
+		}
+	}
+	odd := func(i int) bool { return i%2 == 1 }
+	fill := func(s bloom.Set, in func(i int) bool) {
+		for i, key := range v.Keys {
+			if in(i) {
+				s.AddHash(bloom.SumString(key))
+			}
+		}
+	}
+
+	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
+		f := bloom.Must(bloom.NewWithStrategy(strategy, 180, 0.1))
+		f.SetInfo(bloom.Info{N: 180, P: 0.1, Hash: "SumString", Comment: "wörter"})
+		fill(f, odd)
+		name := fmt.Sprintf("guava-%d", strategy)
+		add(name+".bloom", "bloom", save(t, f), odd)
+		plain := bytes.Clone(bloom.Must(f.MarshalBinary()))
+		add(name+".guava", "bloom", plain, odd)
+	}
+	f := bloom.Must(bloom.NewSize(64, 255))
+	f.SetInfo(bloom.Info{})
+	fill(f, func(i int) bool { return i == 3 })
+	add("guava-k255.bloom", "bloom", save(t, f), func(i int) bool { return i == 3 })
+	add("guava-empty.bloom", "bloom", save(t, bloom.Must(bloom.New(1, 0.5))), func(int) bool { return false })
+
+	for lines := 1; lines <= 4; lines++ {
+		f := bloom.Must(blocked.NewSize(uint64(256*(3+2*lines)), lines))
+		f.SetInfo(bloom.Info{Comment: strings.Repeat("c", lines)})
+		fill(f, odd)
+		add(fmt.Sprintf("blocked-%d.bloom", lines), "blocked", save(t, f), odd)
+	}
+	c := bloom.Must(counting.New(180, 0.1))
+	fill(c, func(i int) bool { return true })
+	for i, key := range v.Keys {
+		if !odd(i) {
+			c.RemoveString(key)
+		}
+	}
+	for range 20 { // full counters
+		c.AddString(v.Keys[1])
+	}
+	add("counting.bloom", "counting", save(t, c), odd)
+
+	for _, generations := range []int{1, 7, 15, 63} {
+		span := time.Duration(generations) * time.Second
+		now := time.Unix(0, epoch)
+		w := bloom.Must(window.New(window.Config{Capacity: uint64(len(v.Keys)), FPR: 0.2, Span: span, Generations: generations,
+			Now: func() time.Time { return now }}))
+		began := []int{1: 70, 3: 71} // in which a key i is added, by i%4
+		for _, second := range []int{70, 71} {
+			now = time.Unix(0, epoch).Add(time.Duration(second)*time.Second + 1)
+			fill(w, func(i int) bool { return odd(i) && began[i%4] == second })
+		}
+		data := save(t, w)
+		for _, second := range []int{0, 72, 70 + generations, 71 + generations, 72 + generations, 5000} {
+			add(fmt.Sprintf("window-%d.bloom", generations), "window", data, func(i int) bool {
+				return odd(i) && began[i%4] >= max(second, 71)-generations
+			}, epoch+int64(second)*1e9+999_999_999)
+		}
+	}
+	w := bloom.Must(window.New(window.Config{Capacity: 40_000, FPR: 0.3, Span: time.Hour, Generations: 7,
+		Now: func() time.Time { return time.Unix(0, -epoch) }})) // before 1970, of several blocks
+	fill(w, odd)
+	add("window-blocks.bloom", "window", save(t, w), odd, -epoch)
+
+	damage(t, files, &v)
+	return v, files
+}
+
+// valid reports whether key is a JSON string as it is.
+func valid(key string) bool {
+	var back string
+	return json.Unmarshal(bloom.Must(json.Marshal(key)), &back) == nil && back == key
+}
+
+func digit(one bool) byte {
+	if one {
+		return '1'
+	}
+	return '0'
+}
+
+// save returns what SaveFile writes.
+func save(t *testing.T, f interface{ SaveFile(string) error }) []byte {
+	path := filepath.Join(t.TempDir(), "filter")
+	require.NoError(t, f.SaveFile(path))
+	return bloom.Must(os.ReadFile(path))
+}
+
+// damage adds files that a reader refuses, each in one way.
+func damage(t *testing.T, files map[string][]byte, v *vectors) {
+	add := func(name string, data []byte) {
+		files["refused-"+name] = data
+		v.Refused = append(v.Refused, "refused-"+name)
+	}
+	// edited returns data with what edit made of it, and both checksums right again.
+	head := func(data []byte) int {
+		if data[0] <= 1 {
+			return 6
+		}
+		return 8 + 8*map[byte]int{'B': 3, 'G': 2, 'C': 2, 'W': 10, 'F': 3}[data[3]]
+	}
+	edited := func(data []byte, edit func([]byte)) []byte {
+		data = bytes.Clone(data)
+		trailer := len(data) - int(binary.BigEndian.Uint16(data[len(data)-12:]))
+		edit(data)
+		castagnoli := crc32.MakeTable(crc32.Castagnoli)
+		end := len(data)
+		sum := crc32.Update(crc32.Checksum(data[:head(data)], castagnoli), castagnoli, data[trailer:end-16])
+		binary.BigEndian.PutUint32(data[end-16:], sum)
+		binary.BigEndian.PutUint32(data[end-4:], crc32.Checksum(data[:end-4], castagnoli))
+		return data
+	}
+	set := func(at int, bytes ...byte) func([]byte) {
+		return func(data []byte) { copy(data[at:], bytes) }
+	}
+	param := func(i int, x uint64) func([]byte) {
+		return func(data []byte) { binary.LittleEndian.PutUint64(data[8+8*i:], x) }
+	}
+	flip := func(data []byte, at int) []byte {
+		data = bytes.Clone(data)
+		data[(at+len(data))%len(data)] ^= 4
+		return data
+	}
+
+	add("nothing", nil)
+	add("one-byte", []byte{1})
+	add("text", []byte("https://go.dev/\nhttps://pkg.go.dev/\n"))
+	plain := files["guava-1.guava"]
+	add("guava-strategy", edited(files["guava-1.bloom"], set(0, 2))[:len(plain)])
+	add("guava-k", edited(files["guava-1.bloom"], set(1, 0)))
+	add("guava-words-none", []byte{1, 1, 0, 0, 0, 0})
+	add("guava-words-negative", append([]byte{1, 1, 0x80, 0, 0, 0}, make([]byte, 64)...))
+	add("guava-words-many", append([]byte{1, 1, 0x7f, 0xff, 0xff, 0xff}, make([]byte, 64)...))
+	add("guava-cut", plain[:len(plain)-1])
+	add("guava-longer", append(bytes.Clone(plain), 0))
+	for _, name := range []string{"guava-1", "blocked-2", "counting", "window-7"} {
+		good := files[name+".bloom"]
+		h, end := head(good), len(good)
+		trailer := end - int(binary.BigEndian.Uint16(good[end-12:]))
+		add(name+"-header", flip(good, h-1))
+		add(name+"-first-word", flip(good, h))
+		add(name+"-last-word", flip(good, trailer-1))
+		add(name+"-n", flip(good, trailer))
+		add(name+"-checksum", flip(good, -1))
+		add(name+"-cut", good[:end-1])
+		add(name+"-longer", append(bytes.Clone(good), 0))
+		if name != "guava-1" {
+			add(name+"-cut-trailer", good[:trailer])
+			add(name+"-kind", edited(good, set(3, 'Z'))[:end])
+			add(name+"-version", edited(good, set(4, 2)))
+			add(name+"-reserved", edited(good, set(5, 1)))
+		}
+	}
+	// Info, in a trailer whose checksums are right.
+	good := files["guava-1.bloom"] // N, P, 9, 7, SumString, wörter, no zeros
+	at := len(good) - int(binary.BigEndian.Uint16(good[len(good)-12:]))
+	add("info-p", edited(good, set(at+8, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0)))
+	add("info-p-negative", edited(good, set(at+8, 0xbf)))
+	add("info-p-nan", edited(good, set(at+8, 0x7f, 0xf8)))
+	add("info-hash-length", edited(good, set(at+16, 0, 200)))
+	add("info-comment-length", edited(good, set(at+18, 0x7f)))
+	add("info-utf8", edited(good, set(at+20, 0xff)))
+	add("trailer-magic", edited(good, set(len(good)-10, 'B')))
+	add("trailer-version", edited(good, set(len(good)-5, 2)))
+	add("trailer-length", edited(good, func(data []byte) { data[len(data)-11] += 8 }))
+	zeros := files["blocked-1.bloom"] // has a comment of one byte
+	add("info-zeros", edited(zeros, set(len(zeros)-17, 1)))
+	add("frame-trailer-length", edited(zeros, set(6, 0, 0)))
+
+	// Parameters out of range, in frames whose checksums are right.
+	f := func(x float64) uint64 { return math.Float64bits(x) }
+	for _, test := range []struct {
+		name, base string
+		at         int
+		value      uint64
+	}{
+		{"blocked-none", "blocked-2", 0, 0}, {"blocked-many", "blocked-2", 0, 1<<35 + 1}, {"blocked-other", "blocked-2", 0, 6},
+		{"blocked-wrapping", "blocked-2", 0, 1<<62 + 7},
+		{"blocked-lines-0", "blocked-2", 1, 0}, {"blocked-lines-5", "blocked-2", 1, 5}, {"blocked-reserved-parameter", "blocked-2", 2, 1},
+		{"counting-none", "counting", 0, 0}, {"counting-many", "counting", 0, 1 << 31}, {"counting-wrapping", "counting", 0, 1 << 62},
+		{"counting-k-0", "counting", 1, 0}, {"counting-k-256", "counting", 1, 256},
+		{"window-span", "window-7", 0, 6}, {"window-span-negative", "window-7", 0, 1 << 63},
+		{"window-generations-0", "window-7", 1, 0}, {"window-generations-64", "window-7", 1, 64},
+		{"window-k-0", "window-7", 2, 0}, {"window-k-odd", "window-7", 2, 3}, {"window-k-256", "window-7", 2, 256},
+		{"window-blocks-0", "window-7", 3, 0}, {"window-blocks-many", "window-7", 3, 1 << 61}, {"window-blocks-small", "window-7", 3, 2},
+		{"window-lanes-0", "window-7", 4, 0}, {"window-lanes-many", "window-7", 4, 16384 + 8}, {"window-lanes-odd", "window-7", 4, 1025},
+		{"window-nanoseconds", "window-7", 6, 1e9}, {"window-generation", "window-7", 7, 1 << 63},
+		{"window-capacity", "window-7", 8, 0}, {"window-rate-0", "window-7", 9, 0}, {"window-rate-1", "window-7", 9, f(1)},
+		{"window-rate-nan", "window-7", 9, f(math.NaN())},
+	} {
+		add("parameter-"+test.name, edited(files[test.base+".bloom"], param(test.at, test.value)))
+	}
+}
+
+// TestWrite writes the vectors, with -update.
+func TestWrite(t *testing.T) {
+	v, files := generate(t)
+	var out bytes.Buffer
+	out.WriteString("{\"keys\": " + string(bloom.Must(json.Marshal(v.Keys))) + ",\n\"filters\": [\n")
+	for i, f := range v.Filters {
+		out.Write(bloom.Must(json.Marshal(f)))
+		out.WriteString(map[bool]string{true: "\n", false: ",\n"}[i == len(v.Filters)-1])
+	}
+	out.WriteString("],\n\"refused\": " + string(bloom.Must(json.MarshalIndent(v.Refused, "", " "))) + "}\n")
+	files["vectors.json"] = out.Bytes()
+	if *update {
+		require.NoError(t, os.RemoveAll(*folder))
+		require.NoError(t, os.MkdirAll(*folder, 0o777))
+		for name, data := range files {
+			require.NoError(t, os.WriteFile(filepath.Join(*folder, name), data, 0o666))
+		}
+	}
+	for name, data := range files { // this build writes the same bytes
+		require.Equal(t, bloom.Must(os.ReadFile(filepath.Join(*folder, name))), append([]byte{}, data...), "%s: go test ./readers -update", name)
+	}
+}
+
+func load(t *testing.T) (v vectors) {
+	require.NoError(t, json.Unmarshal(bloom.Must(os.ReadFile(filepath.Join(*folder, "vectors.json"))), &v))
+	require.NotEmpty(t, v.Filters)
+	return v
+}
+
+// TestGo holds this module to the vectors.
+func TestGo(t *testing.T) {
+	v := load(t)
+	positives := 0
+	for _, test := range v.Filters {
+		f := decoder(test.Type, test.Now)
+		data := bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))
+		require.NoError(t, f.UnmarshalBinary(data), test.File)
+		require.Equal(t, test.Info, info(f.Info()), test.File)
+		for i, key := range v.Keys {
+			require.Equal(t, test.Answers[i] == '1', f.ContainsString(key), "%s: %q", test.File, key)
+			if test.Added[i] == '1' {
+				require.Equal(t, byte('1'), test.Answers[i], "%s: %q was added", test.File, key)
+			} else if test.Answers[i] == '1' {
+				positives++
+			}
+		}
+	}
+	require.Greater(t, positives, 500) // a reader that takes wrong bits answers otherwise
+	for _, name := range v.Refused {
+		data := bloom.Must(os.ReadFile(filepath.Join(*folder, name)))
+		for _, kind := range []string{"bloom", "blocked", "growing", "counting", "window", "flower"} {
+			require.ErrorIs(t, decoder(kind, 0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", name, kind)
+		}
+	}
+}
+
+// run runs a reader on a file, with lines.
+func run(t *testing.T, program []string, file string, input string) (string, error) {
+	cmd := exec.Command(program[0], append(program[1:], filepath.Join(*folder, file))...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
+	return string(out), err
+}
+
+// TestReaders holds the readers' programs to the vectors. Their own tests ask all keys and all files.
+func TestReaders(t *testing.T) {
+	v := load(t)
+	for _, reader := range []struct {
+		command, file string
+		types         []string
+	}{
+		{"python3", "bloom.py", []string{"bloom", "blocked", "growing", "counting"}},
+		{"node", "bloom.mjs", []string{"bloom", "blocked"}},
+	} {
+		t.Run(reader.file, func(t *testing.T) {
+			if _, err := exec.LookPath(reader.command); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
+				t.Skip(err)
+			}
+			out, err := exec.Command(reader.command, filepath.Join("test", reader.file), *folder).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			t.Logf("%s", out)
+			asked := map[string]bool{}
+			for _, test := range v.Filters {
+				if asked[test.Type] || !slices.Contains(reader.types, test.Type) {
+					continue
+				}
+				asked[test.Type] = true
+				out, err := run(t, []string{reader.command, reader.file}, test.File, strings.Join(v.Keys, "\n"))
+				require.NoError(t, err)
+				want := strings.NewReplacer("0", "false\n", "1", "true\n").Replace(test.Answers)
+				require.Equal(t, want, out, test.File)
+			}
+			out2, err := run(t, []string{reader.command, reader.file}, v.Refused[0], "")
+			require.Error(t, err)
+			require.Empty(t, out2)
+		})
+	}
+}

@@ -1,0 +1,39 @@
+// Holds readers/bloom.mjs to the vectors in a folder: node readers/test/bloom.mjs FOLDER
+import {readFileSync} from "node:fs"
+import {join} from "node:path"
+import {FormatError, read} from "../bloom.mjs"
+
+const folder = process.argv[2]
+const load = name => read(new Uint8Array(readFileSync(join(folder, name))))
+const vectors = JSON.parse(readFileSync(join(folder, "vectors.json"), "utf8"))
+let files = 0, asked = 0, wrong = 0
+for (const test of vectors.filters) {
+	if (!["bloom", "blocked", "bank"].includes(test.type)) continue
+	files++
+	const f = load(test.file)
+	const {n, p, hash, comment} = f.info
+	if (JSON.stringify({n: Number(n), p, hash, comment}) !== JSON.stringify(test.info)) {
+		wrong++
+		console.log(test.file, f.info, "want", test.info)
+	}
+	vectors.keys.forEach((key, i) => {
+		asked++
+		const got = test.members ? f.which(key) : f.contains(key)
+		const want = test.members ? test.members[i] : test.answers[i] === "1"
+		if (JSON.stringify(got) !== JSON.stringify(want)) {
+			wrong++
+			console.log(test.file, JSON.stringify(key), "is", got, "want", want)
+		}
+	})
+}
+for (const name of vectors.refused) {
+	try {
+		load(name)
+	} catch (error) {
+		if (error instanceof FormatError) continue
+	}
+	wrong++
+	console.log(name, "not refused")
+}
+console.log(`${files} files, ${asked} answers, ${vectors.refused.length} refused, ${wrong} wrong`)
+process.exit(wrong > 0 ? 1 : 0)

@@ -1,0 +1,59 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// Path returns a source that loads the whole file at path whenever it has been
+// replaced. bloom.Filter.SaveFile replaces files atomically. The source's version
+// is made of the file's time, size and last bytes, in which SaveFile puts a
+// checksum. A load that has begun does not heed the context.
+func Path(path string) Source { return pathSource(path) }
+
+type pathSource string
+
+func (s pathSource) Fetch(ctx context.Context, have string) (Update, error) {
+	if err := ctx.Err(); err != nil {
+		return Update{}, err
+	}
+	// The version first: if the file is replaced between the two, the version is
+	// too old and the next fetch loads it once more.
+	version, err := s.version()
+	if err != nil {
+		return Update{}, fmt.Errorf("replica: %w", err)
+	}
+	if version == have {
+		return Update{Version: have}, nil
+	}
+	f, err := bloom.LoadFile(string(s))
+	if err != nil {
+		return Update{}, fmt.Errorf("replica: %w", err)
+	}
+	return Update{Version: version, Full: f}, nil
+}
+
+func (s pathSource) version() (string, error) {
+	info, err := os.Stat(string(s))
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() { // to open a pipe would wait for a writer
+		return "", fmt.Errorf("%s is no regular file", string(s))
+	}
+	file, err := os.Open(string(s))
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	tail := make([]byte, min(16, info.Size()))
+	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return fmt.Sprintf("%x-%x-%x", info.ModTime().UnixNano(), info.Size(), tail), nil
+}
