@@ -12,9 +12,10 @@ func Words(n int) []uint64 {
 	return words
 }
 
-// hugeBytes is the size from which an array asks for huge pages: past the reach
-// of the second-level TLB, where each random access would walk the page table.
-const hugeBytes = 16 << 20
+// hugeBytes is the size from which an array asks for huge pages. It has a whole one in it,
+// and is past what the second-level TLB of many processors reaches: beyond that, a random
+// access walks the page table.
+const hugeBytes = 4 << 20
 
 // Clear zeroes words. A garbage collection can begin meanwhile: Go's clear and copy
 // are assembly, which nothing interrupts, and take a second for ten gigabytes.
