@@ -152,18 +152,17 @@ const (
 	// fetchWords is the least number of words for which it pays to fetch them ahead of
 	// their use. Smaller filters are in a cache that is near enough.
 	fetchWords = 4 << 20 / 8
-	// A look-up fetches fetchBits bits of a key, or all that there are. Most absent keys
-	// end within fewBits. Where the present ones wait for further bits anyway, because
-	// K is manyBits or more, these are enough.
-	fetchBits, fewBits, manyBits = 8, 4, 16
-	// maxAddBits is the largest K for which assembly has room as it adds.
-	maxAddBits = 128
+	// firstBits is how many bits of a key a look-up fetches at first. Most absent keys end
+	// within them.
+	firstBits = 4
+	// slots is how many bits of four keys assembly has room for.
+	slots = 256
 )
 
 func filterAddBatch(f *Filter, dst []bool, hs []Hash) {
-	if inAssembly(f) && f.k <= maxAddBits {
-		for len(hs) >= 4 {
-			n := min(chunk, len(hs)&^3)
+	if inAssembly(f) {
+		for most := 4 * (slots / f.k); len(hs) >= 4; {
+			n := min(chunk, most, len(hs)&^3)
 			addChunk(f, dst, hs[:n])
 			dst, hs = dst[n:], hs[n:]
 		}
@@ -175,8 +174,8 @@ func filterAddBatch(f *Filter, dst []bool, hs []Hash) {
 
 func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {
 	if inAssembly(f) {
-		for len(hs) >= 4 {
-			n := min(chunk, len(hs)&^3)
+		for most := 4 * (slots / f.k); len(hs) >= 4; {
+			n := min(chunk, most, len(hs)&^3)
 			containsChunk(f, dst, hs[:n])
 			dst, hs = dst[n:], hs[n:]
 		}
@@ -188,36 +187,38 @@ func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {
 
 //go:noinline
 func addChunk(f *Filter, dst []bool, hs []Hash) {
+	fetch := 0
 	if len(f.bits.words) >= fetchWords {
-		filterFetchFours(f, &hs[0], len(hs)/4, f.k)
+		fetch = f.k
 	}
-	filterAddFours(f, &hs[0], len(hs)/4, &dst[0])
+	filterAddFours(f, &hs[0], len(hs)/4, fetch, &dst[0])
 }
 
 //go:noinline
 func containsChunk(f *Filter, dst []bool, hs []Hash) {
 	if len(f.bits.words) >= fetchWords {
-		bits := min(f.k, fetchBits)
-		if f.k >= manyBits {
-			bits = fewBits
-		}
-		filterFetchFours(f, &hs[0], len(hs)/4, bits)
+		filterContainsFetched(f, &hs[0], len(hs)/4, min(f.k, firstBits), &dst[0])
+		return
 	}
 	filterContainsFours(f, &hs[0], len(hs)/4, &dst[0])
 }
 
 // The following are for a filter that is inAssembly, and so many times four digests,
-// fours > 0.
+// fours > 0. fours*K is at most slots.
 
-// filterFetchFours fetches the words of the first so many bits of each, bits > 0.
+// filterAddFours sets dst to whether each changed the filter. It fetches so many bits of
+// each before it uses them.
 //
 //go:noescape
-func filterFetchFours(f *Filter, hs *Hash, fours, bits int)
+func filterAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
 
-// filterAddFours sets dst to whether each changed the filter. K is at most maxAddBits.
+// filterContainsFours sets dst to whether the filter has each.
 //
-//go:noescape
-func filterAddFours(f *Filter, hs *Hash, fours int, dst *bool)
-
 //go:noescape
 func filterContainsFours(f *Filter, hs *Hash, fours int, dst *bool)
+
+// filterContainsFetched is filterContainsFours that fetches so many bits of each at first,
+// fetch > 0, and the others of those that have them.
+//
+//go:noescape
+func filterContainsFetched(f *Filter, hs *Hash, fours, fetch int, dst *bool)

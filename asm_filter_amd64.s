@@ -357,65 +357,80 @@ GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 	LEAQ room-33(SP), slot  \
 	ANDQ $~31, slot
 
-// func filterFetchFours(f *Filter, hs *Hash, fours, bits int)
-TEXT ·filterFetchFours(SB), NOSPLIT, $64-32
-	NO_LOCAL_POINTERS
-	SETUP_FOURS
-	SLOT
-	MOVQ hs+8(FP), hashes
-	MOVQ fours+16(FP), foursLeft
-four:
-	FIRST
-	MOVQ bits+24(FP), loop
-	JMP fetch
-next:
-	NEXT
-fetch:
-	LOAD
-	PREFETCHT0 (words)(R9*8)
-	PREFETCHT0 (words)(R10*8)
-	PREFETCHT0 (words)(R11*8)
-	PREFETCHT0 (words)(R12*8)
-	DECQ loop
-	JNE next
-	ADDQ $64, hashes
-	DECQ foursLeft
-	JNE four
+// What follows first locates all bits of many keys, and fetches them, into the second-level
+// cache: a processor has more room there for what is on its way. A slot has a bit of four
+// keys. The slots of four keys lie one after the other.
+#define ahead  R13 // how many bits of a key to fetch
+#define behind R15 // how many not to fetch
+
+// SLOTS sets to to the first of const_slots slots, in a frame whose first 8224 bytes
+// are for them.
+#define SLOTS(to)              \
+	LEAQ room-8224(SP), to \
+	ANDQ $~31, to
+
+// LOCATE_FOURS fills the slots. It changes all of the registers above but filter and words.
+#define LOCATE_FOURS                      \
+	SETUP_FOURS                       \
+	SLOTS(slot)                       \
+	MOVQ hs+8(FP), hashes             \
+	MOVQ fours+16(FP), foursLeft      \
+	MOVQ fetch+24(FP), ahead          \
+	MOVQ filter_k(filter), behind     \
+	SUBQ ahead, behind                \
+four:                                     \
+	FIRST                             \
+	MOVQ ahead, loop                  \
+	TESTQ loop, loop                  \
+	JEQ fetched                       \
+fetch:                                    \
+	LOAD                              \
+	PREFETCHT1 (words)(R9*8)          \
+	PREFETCHT1 (words)(R10*8)         \
+	PREFETCHT1 (words)(R11*8)         \
+	PREFETCHT1 (words)(R12*8)         \
+	NEXT                              \
+	ADDQ $32, slot                    \
+	DECQ loop                         \
+	JNE fetch                         \
+fetched:                                  \
+	MOVQ behind, loop                 \
+	TESTQ loop, loop                  \
+	JEQ stored                        \
+store:                                    \
+	VMOVDQU indexes, (slot)           \
+	NEXT                              \
+	ADDQ $32, slot                    \
+	DECQ loop                         \
+	JNE store                         \
+stored:                                   \
+	ADDQ $64, hashes                  \
+	DECQ foursLeft                    \
+	JNE four                          \
 	VZEROUPPER
-	RET
 
 #define keysLeft  CX
 #define slotsEnd  R13 // of the present key
 #define slotsSize BX  // of four keys, negative
-#define changed   R15 // the answers
+#define result    R15
 #define clear     DX // how many bits of a key were clear
 #define nextSlot  R9
 #define sum       AX // H1 + i*H2
 #define increment R10
 
-// func filterAddFours(f *Filter, hs *Hash, fours int, dst *bool)
-TEXT ·filterAddFours(SB), 0, $4096-32
+// func filterAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+TEXT ·filterAddFours(SB), 0, $8224-40
 	NO_LOCAL_POINTERS
-	SETUP_FOURS
+	LOCATE_FOURS
 	MOVQ hs+8(FP), hashes
 	MOVQ fours+16(FP), keysLeft
 	SHLQ $2, keysLeft
+	MOVQ dst+32(FP), result
 	MOVQ filter_k(filter), slotsSize
 	SHLQ $5, slotsSize
+	SLOTS(slotsEnd)
+	ADDQ slotsSize, slotsEnd
 	NEGQ slotsSize
-	MOVQ dst+24(FP), changed
-four:
-	FIRST
-	LEAQ room-4096(SP), slotsEnd
-	SUBQ slotsSize, slotsEnd
-	MOVQ slotsSize, nextSlot
-	JMP store
-next:
-	NEXT
-store:
-	VMOVDQU indexes, (slotsEnd)(nextSlot*1)
-	ADDQ $32, nextSlot
-	JNE next
 key:
 	MOVQ 0(hashes), sum
 	MOVQ 8(hashes), increment
@@ -432,23 +447,113 @@ set:
 	JNE set
 	ADDQ clear, filter_ones(filter)
 	TESTQ clear, clear
-	SETNE (changed)
-	INCQ changed
+	SETNE (result)
+	INCQ result
 	ADDQ $16, hashes
 	ADDQ $8, slotsEnd // the next lane
 	DECQ keysLeft
 	TESTL $3, keysLeft
 	JNE key
+	SUBQ slotsSize, slotsEnd
+	SUBQ $32, slotsEnd
 	TESTQ keysLeft, keysLeft
-	JNE four
-	VZEROUPPER
+	JNE key
+	RET
+
+// A key that has all its fetched bits is noted, and its other bits are fetched. Few absent
+// keys are. A note has the key's next slot, sum, increment and result.
+#define lane      R13 // where the slots of the present key begin
+#define note      DX
+#define bitsLeft  BX
+#define bitSlot   R12
+#define others    DI // how many bits are not fetched at first
+
+// TEST_BITS tests bitsLeft bits of a key.
+#define TEST_BITS(again)                     \
+	MOVL $1, answer                      \
+again:                                       \
+	MOVL 4(bitSlot), R11                 \
+	SHRXQ sum, (words)(R11*8), R11       \
+	ANDQ R11, answer                     \
+	ADDQ increment, sum                  \
+	ADDQ $32, bitSlot                    \
+	DECQ bitsLeft                        \
+	JNE again                            \
+	MOVB answer, (result)
+
+// func filterContainsFetched(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+TEXT ·filterContainsFetched(SB), 0, $10272-40
+	NO_LOCAL_POINTERS
+	LOCATE_FOURS
+	MOVQ hs+8(FP), hashes
+	MOVQ fours+16(FP), keysLeft
+	SHLQ $2, keysLeft
+	MOVQ dst+32(FP), result
+	MOVQ filter_k(filter), others
+	SUBQ fetch+24(FP), others
+	SLOTS(lane)
+	LEAQ notes-10272(SP), note
+key:
+	MOVQ lane, bitSlot
+	MOVQ 0(hashes), sum
+	MOVQ 8(hashes), increment
+	MOVQ fetch+24(FP), bitsLeft
+	TEST_BITS(first)
+	TESTQ others, others
+	JEQ tested
+	MOVQ bitSlot, 0(note)
+	MOVQ sum, 8(note)
+	MOVQ increment, 16(note)
+	MOVQ result, 24(note)
+	SHLQ $5, answer
+	ADDQ answer, note
+tested:
+	INCQ result
+	ADDQ $16, hashes
+	ADDQ $8, lane
+	DECQ keysLeft
+	TESTL $3, keysLeft
+	JNE key
+	MOVQ f+0(FP), R11
+	MOVQ filter_k(R11), R11
+	SHLQ $5, R11
+	LEAQ -32(lane)(R11*1), lane // four keys later
+	TESTQ keysLeft, keysLeft
+	JNE key
+
+	LEAQ notes-10272(SP), SI
+	JMP moreFetches
+fetchKey:
+	MOVQ 0(SI), bitSlot
+	MOVQ others, bitsLeft
+fetchBit:
+	MOVL 4(bitSlot), R11
+	PREFETCHT1 (words)(R11*8)
+	ADDQ $32, bitSlot
+	DECQ bitsLeft
+	JNE fetchBit
+	ADDQ $32, SI
+moreFetches:
+	CMPQ SI, note
+	JNE fetchKey
+
+	LEAQ notes-10272(SP), SI
+	JMP moreTests
+testKey:
+	MOVQ 0(SI), bitSlot
+	MOVQ 8(SI), sum
+	MOVQ 16(SI), increment
+	MOVQ 24(SI), result
+	MOVQ others, bitsLeft
+	TEST_BITS(other)
+	ADDQ $32, SI
+moreTests:
+	CMPQ SI, note
+	JNE testKey
 	RET
 
 // Look-ups go on for ROUND bits at a time, until all four keys are absent.
 #define ROUND 4
-
-#define bitsLeft BX
-#define result   R15
 
 // func filterContainsFours(f *Filter, hs *Hash, fours int, dst *bool)
 TEXT ·filterContainsFours(SB), NOSPLIT, $64-32

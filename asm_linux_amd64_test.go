@@ -58,11 +58,11 @@ func TestAssemblyIndexes(t *testing.T) {
 		f := &Filter{filter: filter{bits: bitsetOf(words[:w]), strategy: Mitz64}}
 		for range rounds {
 			f.k = 1 + r.IntN(9)
-			if w <= 1<<16 && r.IntN(64) == 0 {
+			if r.IntN(64) == 0 {
 				f.k = 1 + r.IntN(guava.MaxK)
 			}
 			f.ones = 0
-			hs := make([]Hash, 1+r.IntN(9))
+			hs := make([]Hash, 1+r.IntN(14))
 			for i := range hs {
 				h := NewHash(r.Uint64(), r.Uint64())
 				switch r.IntN(8) { // make one bit's number a multiple of m, or a little less
@@ -87,6 +87,16 @@ func TestAssemblyIndexes(t *testing.T) {
 					t.Fatalf("%d words, k = %d: %#x is not found", w, f.k, hs[i])
 				}
 			}
+			// Take a bit away from one key, and from others that have it, too.
+			h := hs[r.IntN(len(hs))]
+			index := (h.h1 + r.Uint64N(uint64(f.k))*h.h2) & math.MaxInt64 % m
+			words[index/64] ^= 1 << (index % 64)
+			for i, found := range f.ContainsBatch(nil, hs) {
+				if want := f.contains(hs[i]); found != want || f.ContainsHash(hs[i]) != want {
+					t.Fatalf("%d words, k = %d: %#x, want %t", w, f.k, hs[i], want)
+				}
+			}
+			words[index/64] ^= 1 << (index % 64)
 			set := uint64(0)
 			for _, h := range hs {
 				for i := range f.k {
@@ -118,7 +128,7 @@ func TestAssemblyReads(t *testing.T) {
 	for i := range page {
 		page[i] = byte(i * i >> 3)
 	}
-	f := Must(NewSize(1<<13, 7))
+	f, large := Must(NewSize(1<<13, 7)), Must(NewSize(64*fetchWords, 7))
 	for n := range 200 {
 		for _, key := range [][]byte{page[:n], page[size-n:]} {
 			f.Add(key)
@@ -156,8 +166,13 @@ func TestAssemblyReads(t *testing.T) {
 			}
 			beside := unsafe.Slice((*Hash)(at(16*n)), n)
 			require.Equal(t, hs, SumUint64Batch(beside[:0], slices.Clone(keys)))
-			f.AddBatch(nil, beside)
-			require.NotContains(t, f.ContainsBatch(unsafe.Slice((*bool)(at(n)), n)[:0], hs), false, "%d keys", n)
+			for _, f := range []*Filter{f, large} {
+				f.AddBatch(nil, beside)
+				answers := unsafe.Slice((*bool)(at(n)), n)
+				require.NotContains(t, f.ContainsBatch(answers[:0], hs), false, "%d keys", n)
+				require.NotContains(t, f.AddBatch(answers[:0], hs), true, "%d keys", n)
+				copy(beside, hs)
+			}
 		}
 	}
 }
