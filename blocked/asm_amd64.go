@@ -67,7 +67,7 @@ const (
 	// fetchAhead is how many digests ahead of its use a block is fetched, so that many
 	// cache misses overlap. Filters of less than fetchWords are in a cache that is
 	// near enough.
-	fetchAhead = 32
+	fetchAhead = 128
 	fetchWords = 1 << 20 / 8
 
 	// batchChunk is how many digests assembly does at once. Nothing interrupts it. So

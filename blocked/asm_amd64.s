@@ -228,24 +228,24 @@ portable:
 #define FETCH(done)                              \
 	MOVQ (16*const_fetchAhead)(next), value   \
 	OFFSET                                    \
-	PREFETCHT0 (words)(value*1)               \
+	PREFETCHT1 (words)(value*1)               \
 	CMPQ lines, $2                            \
 	JCS done                                  \
 	LOAD(16*const_fetchAhead)                 \
 	MOVQ hash2, value                         \
 	OFFSET                                    \
-	PREFETCHT0 (words)(value*1)               \
+	PREFETCHT1 (words)(value*1)               \
 	CMPQ lines, $3                            \
 	JCS done                                  \
 	LEAQ (hash1)(hash2*1), value              \
 	OFFSET                                    \
-	PREFETCHT0 (words)(value*1)               \
+	PREFETCHT1 (words)(value*1)               \
 	CMPQ lines, $4                            \
 	JCS done                                  \
 	RORXQ $32, hash1, value                   \
 	ADDQ hash2, value                         \
 	OFFSET                                    \
-	PREFETCHT0 (words)(value*1)
+	PREFETCHT1 (words)(value*1)
 
 // func fetchBlocks(f *Filter, hs *bloom.Hash, count int)
 TEXT ·fetchBlocks(SB), NOSPLIT, $0-24
@@ -269,7 +269,7 @@ fetched:
 	IMULQ length, value                          \
 	SHRQ $34, value                              \
 	SHLQ $5, value                               \
-	PREFETCHT0 (words)(value*1)
+	PREFETCHT1 (words)(value*1)
 
 #define LOCATE1                                      \
 	VPBROADCASTD (next), mask                    \
