@@ -1,23 +1,22 @@
-// Package flower provides a filter that remembers recent keys better than old
-// ones, in memory that is fixed however many keys are added. It tells which events
-// of an endless stream recur.
+// Package flower provides a filter that remembers recent keys better than old ones, in
+// memory that is fixed however many keys are added. It finds which events of an endless
+// stream recur.
 //
-// A [Filter] is an array of slots, each of which is empty or holds a fingerprint of a
-// few bits. A key writes its fingerprint into several slots, over whatever is there.
-// It is found while any of them still has its fingerprint. So only the key that was
-// added last is certainly found. A key's age is the number of other keys that were
-// added after it. The older a key is, the less likely it is found.
-// [Filter.Recall] tells the probability for each age. A key that was never added is
-// reported as present with a probability that [Filter.FPR] tells.
+// A [Filter] is an array of slots. Each slot is empty or holds a fingerprint of a few
+// bits. A key writes its fingerprint into several slots, over whatever is there. A key is
+// found until all its slots are overwritten. Only the newest key is certain. A key's age
+// is the number of other keys that were added after it. The older a key is, the less
+// likely it is found. [Filter.Recall] is the probability for each age. A key that was
+// never added is reported as present with the probability that [Filter.FPR] returns.
 //
 // The caller supplies an age, the probability of finding a key of that age, and the
 // rate of false positives. [Optimal] finds the smallest array for them. Its memory is
-// in proportion to the age: at 1 % false positives, an age of a million takes
+// in proportion to the age: at 1 % false positives, an age of a million needs
 // 5.2 MB to find 90 % of the keys, and 18.9 MB to find 99 %. Younger keys are found
 // more surely, and older ones less.
 //
 // Take package window where keys must certainly be found, or where their age is
-// measured in time. A window takes about 2.1 MB for a million keys at 1 %. Its caller
+// measured in time. A window needs about 2.1 MB for a million keys at 1 %. Its caller
 // must know how many keys there will be. A [picture] shows how windows and flowers of
 // one size forget.
 //
@@ -32,6 +31,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -47,8 +47,12 @@ type Filter struct {
 	mark
 	words []uint64 // of slots, from the least significant bits of the first word on
 	slots uint64
-	ways  int
+	ways  uint64
 	bits  uint
+
+	// Way w has slots w, w + ways, w + 2 ways and so on: perWay of them, and one more if
+	// w < longer.
+	perWay, longer uint64
 }
 
 type mark = nocopy.Mark
@@ -56,7 +60,7 @@ type mark = nocopy.Mark
 // Config configures a Filter. The useful settings are 8 bits with 1 to 3 ways, and
 // 16 bits with 4 to 32 ways.
 type Config struct {
-	// Slots is how many fingerprints there is room for, at least 1.
+	// Slots is how many fingerprints there is room for, at least Ways.
 	Slots uint64
 	// Ways is how many slots a key writes, from 1 to 64. With more ways, recent
 	// keys are found more surely, and old keys less.
@@ -69,15 +73,17 @@ type Config struct {
 
 const maxWays = 64
 
-// New returns an empty filter, which takes Slots*Bits/8 bytes. It returns
-// an error that names the field if one is out of range. Where the machine lacks the
-// memory the process ends, as with make.
+// New returns an empty filter of Slots*Bits/8 bytes. It returns an error that names the
+// field if one is out of range. Where the machine lacks the memory the process ends, as
+// with make.
 func New(c Config) (*Filter, error) {
 	words, err := c.words()
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{words: memory.Words(int(words)), slots: c.Slots, ways: c.Ways, bits: uint(c.Bits)}, nil
+	f := new(Filter)
+	f.set(c, memory.Words(int(words)))
+	return f, nil
 }
 
 // words returns the number of words for c, and an error if it is out of range.
@@ -89,15 +95,22 @@ func (c Config) words() (uint64, error) {
 		return 0, fmt.Errorf("flower: Ways = %d is outside [1, %d]", c.Ways, maxWays)
 	}
 	perWord := 64 / uint64(c.Bits)
-	if c.Slots < 1 || c.Slots > frame.MaxWords*perWord {
-		return 0, fmt.Errorf("flower: Slots = %d is outside [1, %d] for %d bits", c.Slots, frame.MaxWords*perWord, c.Bits)
+	if c.Slots < uint64(c.Ways) || c.Slots > frame.MaxWords*perWord {
+		return 0, fmt.Errorf("flower: Slots = %d is outside [%d, %d] for %d ways of %d bits",
+			c.Slots, c.Ways, frame.MaxWords*perWord, c.Ways, c.Bits)
 	}
 	return (c.Slots + perWord - 1) / perWord, nil
 }
 
+// set makes f a filter of configuration c, which was checked, with words.
+func (f *Filter) set(c Config, words []uint64) {
+	f.words, f.slots, f.ways, f.bits = words, c.Slots, uint64(c.Ways), uint(c.Bits)
+	f.perWay, f.longer = c.Slots/f.ways, c.Slots%f.ways
+}
+
 // Config returns the configuration of f: what New was given, or what the bytes say
 // that f was decoded from. The zero Filter has the zero Config.
-func (f *Filter) Config() Config { return Config{f.slots, f.ways, int(f.bits)} }
+func (f *Filter) Config() Config { return Config{f.slots, int(f.ways), int(f.bits)} }
 
 // String describes f in a few words. It does not list keys.
 func (f *Filter) String() string {
@@ -118,14 +131,12 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.ways == 0 {
 		panic(errZero)
 	}
-	// Looking first keeps a key that has a slot twice from finding itself, and
-	// lets the reads, which may miss the cache, overlap as the writes do not.
+	// Looking first has the reads, which may miss the cache, overlap. Writes do not.
 	seen := f.ContainsHash(h)
-	fingerprint := f.fingerprint(h)
 	x, step := h.Words()
-	for range f.ways {
-		word, shift := f.slot(x)
-		x += step
+	for way := range f.ways {
+		word, shift, fingerprint := f.slot(way, x)
+		x = next(x, step)
 		for {
 			old := atomic.LoadUint64(word)
 			// The rest of the word is other slots, which others may be writing.
@@ -138,9 +149,18 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return !seen
 }
 
+// AddBatch adds hs in order and appends to dst for each what AddHash returns. It returns
+// the extended slice and allocates only if dst lacks room.
+func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
+	for _, h := range hs {
+		dst = append(dst, f.AddHash(h))
+	}
+	return dst
+}
+
 // Contains reports whether key is found. It finds a key that was added with the
-// probability that [Filter.Recall] tells for its age, and one that was never added
-// with the probability that [Filter.FPR] tells.
+// probability that [Filter.Recall] returns for its age, and one that was never added
+// with the probability that [Filter.FPR] returns.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -148,11 +168,10 @@ func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
-	fingerprint := f.fingerprint(h)
 	x, step := h.Words()
-	for range f.ways {
-		word, shift := f.slot(x)
-		x += step
+	for way := range f.ways {
+		word, shift, fingerprint := f.slot(way, x)
+		x = next(x, step)
 		if atomic.LoadUint64(word)>>shift&f.mask() == fingerprint {
 			return true
 		}
@@ -160,56 +179,87 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return false
 }
 
+// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It allocates
+// only if dst lacks room.
+func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+	for _, h := range hs {
+		dst = append(dst, f.ContainsHash(h))
+	}
+	return dst
+}
+
 const errZero = "flower: Add to a zero Filter: make it with New, or decode into it"
 
 func (f *Filter) mask() uint64 { return 1<<f.bits - 1 }
 
-// fingerprint returns h's fingerprint, from 1 on, as an empty slot has 0. It
-// takes the low half of H1, where slot takes the high bits.
-func (f *Filter) fingerprint(h bloom.Hash) uint64 {
-	h1, _ := h.Words()
-	return 1 + uint64(uint32(h1))*f.mask()>>32
-}
-
-// slot returns the word with the slot that x, h1 + i*h2, selects, and where in
-// the word it is.
-func (f *Filter) slot(x uint64) (word *uint64, shift uint64) {
-	i, _ := bits.Mul64(x, f.slots)
-	i *= uint64(f.bits)
-	return &f.words[i>>6], i & 63
-}
-
-// FPR returns the probability that a key which was never added is reported as
-// present now: 1 - (1 - w/(2^Bits - 1))^Ways, where w is the share of slots that
-// were written. It reads the whole filter.
-func (f *Filter) FPR() float64 {
-	if f.ways == 0 {
-		return 0
+// slot returns the word with the slot that x selects in a way, where in the word it is,
+// and the fingerprint to write there, from 1 on. An empty slot has 0.
+//
+// Each way has slots of its own, and a key has one of them. So a key's slots differ, and
+// each is overwritten, and holds another key's equal fingerprint, independently of the
+// key's other slots. That makes the formula of Recall exact for few slots too. The
+// fingerprint is made of what is left of x after the slot was chosen.
+func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
+	n := f.perWay
+	if way < f.longer {
+		n++
 	}
-	ones, all := uint64(0), f.lowest()
+	i, rest := bits.Mul64(x, n)
+	fingerprint, _ = bits.Mul64(rest, f.mask())
+	at := (i*f.ways + way) * uint64(f.bits)
+	return &f.words[at>>6], at & 63, fingerprint + 1
+}
+
+// next returns what selects the slot of the next way. Two keys with almost the same x in
+// two ways have unlike ones in a third. With x + step they would have almost the same in all:
+// one key would overwrite all slots of another too often. The factor is Knuth's, of MMIX.
+func next(x, step uint64) uint64 { return x*6364136223846793005 + step }
+
+// Reset forgets all keys. Of keys that others add meanwhile, some may be found afterwards.
+func (f *Filter) Reset() {
+	for i := range f.words {
+		atomic.StoreUint64(&f.words[i], 0)
+	}
+}
+
+// Stats returns the figures of f from one reading of it. A slot counts as a bit: M is
+// Slots, K is Ways, and OnesCount is the number of slots that were written. ApproxCount
+// estimates how many keys were ever added. It stops growing when all slots are written.
+func (f *Filter) Stats() bloom.Stats {
+	if f.ways == 0 {
+		return bloom.Stats{}
+	}
+	ones := uint64(0)
 	for i := range f.words {
 		word := atomic.LoadUint64(&f.words[i])
 		for shift := f.bits / 2; shift > 0; shift /= 2 {
 			word |= word >> shift // all of a slot's bits arrive at its lowest
 		}
-		ones += uint64(bits.OnesCount64(word & all))
+		ones += uint64(bits.OnesCount64(word & (math.MaxUint64 / f.mask())))
 	}
-	written := float64(ones) / float64(f.slots)
-	return -math.Expm1(float64(f.ways) * math.Log1p(-written/float64(f.mask())))
+	fill := float64(ones) / float64(f.slots)
+	return bloom.Stats{
+		M:           f.slots,
+		K:           int(f.ways),
+		OnesCount:   ones,
+		FillRatio:   fill,
+		ApproxCount: guava.ApproxCount(f.slots, int(f.ways), ones),
+		FPR:         -math.Expm1(float64(f.ways) * math.Log1p(-fill/float64(f.mask()))),
+		SizeBytes:   f.SizeBytes(),
+	}
 }
 
-// lowest returns a word with the lowest bit of every slot.
-func (f *Filter) lowest() uint64 { return math.MaxUint64 / f.mask() }
+// FPR returns the probability that a key which was never added is reported as
+// present now: 1 - (1 - w/(2^Bits - 1))^Ways, where w is the share of slots that
+// were written. It reads the whole filter.
+func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Recall returns the probability that Contains finds a key after t other keys were
-// added, in a filter whose slots had all been written before. As t grows, it falls to
-// the rate of false positives.
+// added. As t grows, it falls to the rate of false positives of a filter whose slots are
+// all written.
 func (f *Filter) Recall(t uint64) float64 {
-	// Of the key's n slots each one still has the key's fingerprint with probability
-	// q = (1-1/s)^(nt), where s is Slots. Otherwise it has another key's, which may be
-	// the same. So the probability is 1 - (1 - (q + (1-q) 2^-Bits))^n.
 	if f.ways == 0 {
 		return 0
 	}
-	return recall(float64(t), float64(f.slots), float64(f.ways), f.bits)
+	return f.Config().recall(t)
 }

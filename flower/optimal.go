@@ -13,8 +13,7 @@ import (
 // never added with a probability of at most fpr, even when all slots are written.
 //
 // It returns an error unless t >= 1, 0 < recall < 1 and 0 < fpr < 1. It also returns
-// one if fpr is too small for 32 bits, or if the filter would take more than a
-// tebibyte.
+// one if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte.
 func Optimal(t uint64, recall, fpr float64) (Config, error) {
 	if t < 1 {
 		return Config{}, fmt.Errorf("flower: t = 0 is not at least 1")
@@ -25,59 +24,56 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 	if err := param.Rate("flower", "fpr", fpr); err != nil {
 		return Config{}, err
 	}
+	if -math.Expm1(Config{Bits: 32, Ways: 1}.unlike()) > fpr {
+		return Config{}, fmt.Errorf("flower: fpr = %v is too small for 32 bits", fpr)
+	}
 	var best Config
-	smallest := math.Inf(1)
+	most := uint64(64 * frame.MaxWords) // bits, of what is smaller than best
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= maxWays; ways++ {
-			// Two fingerprints, of 2^b - 1 kinds, are the same: a little more
-			// often than Recall's formula has it.
-			same := 1 / (math.Ldexp(1, bits) - 1)
-			if -math.Expm1(float64(ways)*math.Log1p(-same)) > fpr {
+			c := Config{Ways: ways, Bits: bits}
+			if -math.Expm1(float64(ways)*c.unlike()) > fpr {
 				break
 			}
-			slots := slotsFor(float64(t), recall, float64(ways), uint(bits))
-			if size := slots * float64(bits); size < smallest {
-				smallest = size
-				best = Config{Ways: ways, Bits: bits}
-				if slots < math.MaxInt64 {
-					best.Slots = uint64(slots)
+			if c.Slots = most / uint64(bits); c.Slots < uint64(ways) || c.recall(t) < recall {
+				continue
+			}
+			enough := c.Slots
+			for few := uint64(ways - 1); few+1 < enough; { // too few
+				if c.Slots = few + (enough-few)/2; c.recall(t) < recall {
+					few = c.Slots
+				} else {
+					enough = c.Slots
 				}
 			}
+			c.Slots = enough
+			best, most = c, enough*uint64(bits)-1
 		}
 	}
 	if best.Ways == 0 {
-		return Config{}, fmt.Errorf("flower: fpr = %v is too small for 32 bits", fpr)
-	}
-	if _, err := best.words(); err != nil {
-		return Config{}, fmt.Errorf("flower: t = %d, recall = %v, fpr = %v need %.3g bytes, more than %d",
-			t, recall, fpr, smallest/8, uint64(8*frame.MaxWords))
+		return Config{}, fmt.Errorf("flower: t = %d, recall = %v, fpr = %v need more than %d bytes", t, recall, fpr, uint64(8*frame.MaxWords))
 	}
 	return best, nil
 }
 
-// slotsFor returns the smallest number of slots with which recall(t) is at
-// least want.
-func slotsFor(t, want, ways float64, bits uint) float64 {
-	// Recall's formula, solved for q and then for s.
-	same := math.Ldexp(1, -int(bits))
-	yes := -math.Expm1(math.Log1p(-want) / ways)
-	q := (yes - same) / (1 - same)
-	if q <= 0 {
-		return 1 // chance is enough
+// recall is [Filter.Recall]. In a way of n slots, a key's slot still holds its fingerprint
+// with probability (1-1/n)^t. Otherwise it holds another key's, which is unlike it with
+// probability 1 - 1/(2^Bits-1). The key is missed if that is so in all ways.
+func (c Config) recall(t uint64) float64 {
+	if t == 0 {
+		return 1
 	}
-	slots := max(1, math.Ceil(-1/math.Expm1(math.Log(q)/(ways*t))))
-	for slots < 1<<53 && recall(t, slots, ways, bits) < want { // rounding
-		slots++
+	missed := func(ways, n uint64) float64 { // logarithm of the probability
+		if ways == 0 {
+			return 0
+		}
+		overwritten := -math.Expm1(float64(t) * math.Log1p(-1/float64(n)))
+		return float64(ways) * (math.Log(overwritten) + c.unlike())
 	}
-	return slots
+	ways := uint64(c.Ways)
+	n, longer := c.Slots/ways, c.Slots%ways
+	return -math.Expm1(missed(ways-longer, n) + missed(longer, n+1))
 }
 
-// recall is [Filter.Recall].
-func recall(t, slots, ways float64, bits uint) float64 {
-	q := 1.0
-	if t > 0 {
-		q = math.Exp(ways * t * math.Log1p(-1/slots))
-	}
-	yes := q + (1-q)*math.Ldexp(1, -int(bits))
-	return -math.Expm1(ways * math.Log1p(-yes))
-}
+// unlike returns the logarithm of the probability that two keys' fingerprints differ.
+func (c Config) unlike() float64 { return math.Log1p(-1 / (math.Ldexp(1, c.Bits) - 1)) }

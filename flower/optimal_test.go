@@ -19,6 +19,7 @@ func TestOptimal(t *testing.T) {
 	}{
 		{1, 0.5, 0.5}, {1000, 0.5, 0.5}, {1000, 0.003, 0.01}, {100, 0.99, 0.01}, {3000, 0.9, 0.01},
 		{3000, 0.99, 0.001}, {1000, 0.999, 0.0001}, {1000, 0.9, 1e-6},
+		{1000, 0.5, 1 / 255.5}, // 8 bits have 1/255
 	} {
 		t.Run(fmt.Sprintf("t=%d/recall=%v/fpr=%v", test.t, test.recall, test.fpr), func(t *testing.T) {
 			c, err := Optimal(test.t, test.recall, test.fpr)
@@ -26,21 +27,22 @@ func TestOptimal(t *testing.T) {
 			f := bloom.Must(New(c))
 			require.GreaterOrEqual(t, f.Recall(test.t), test.recall)
 
-			// No smaller one does it, by bisection over each setting.
+			// No smaller one does it: in each setting, the next smaller size has too few slots.
 			for _, bits := range []int{8, 16, 32} {
 				for ways := 1; ways <= maxWays && 1-math.Pow(1-1/(math.Ldexp(1, bits)-1), float64(ways)) <= test.fpr; ways++ {
-					low, high := uint64(0), c.Slots*uint64(c.Bits)/uint64(bits)
+					high := c.Slots * uint64(c.Bits) / uint64(bits)
 					if high*uint64(bits) == c.Slots*uint64(c.Bits) {
 						high--
 					}
-					if high > low {
-						require.Less(t, recall(float64(test.t), float64(high), float64(ways), uint(bits)), test.recall,
+					if high >= uint64(ways) {
+						c := Config{Slots: high, Ways: ways, Bits: bits}
+						require.Less(t, c.recall(test.t), test.recall,
 							"%d slots of %d bits, %d ways are enough", high, bits, ways)
 					}
 				}
 			}
 
-			// And the one found does it, keys of age t in an array long full.
+			// And the one found does it, with keys of age t in an array that was full long before.
 			const trials = 30000
 			added := 20*c.Slots/uint64(c.Ways) + test.t
 			found, hits := 0, 0
@@ -61,7 +63,7 @@ func TestOptimal(t *testing.T) {
 	}
 }
 
-// TestOptimalSizes holds the sizes that the documentation tells.
+// TestOptimalSizes has the sizes of the package comment.
 func TestOptimalSizes(t *testing.T) {
 	for _, test := range []struct {
 		recall float64
@@ -73,16 +75,53 @@ func TestOptimalSizes(t *testing.T) {
 	}
 }
 
+// TestRecallOfFew adds a key, then as many others as its age, and looks it up. What it finds
+// depends on no key that was added before. So the trials are independent, and the number of keys
+// found has a binomial distribution of Recall exactly.
+func TestRecallOfFew(t *testing.T) {
+	key := uint64(0)
+	for _, age := range []uint64{1, 2, 5, 10, 100} {
+		for _, recall := range []float64{0.9, 0.99, 0.999} {
+			for _, fpr := range []float64{0.01, 1e-4} {
+				c, err := Optimal(age, recall, fpr)
+				require.NoError(t, err)
+				f := bloom.Must(New(c))
+				require.GreaterOrEqual(t, f.Recall(age), recall)
+				trials := min(100_000, 2_000_000/int(age))
+				if testing.Short() {
+					trials /= 10
+				}
+				missed := 0.0
+				for range trials {
+					h := bloom.SumUint64(key)
+					for range age + 1 {
+						f.AddHash(bloom.SumUint64(key))
+						key++
+					}
+					if !f.ContainsHash(h) {
+						missed++
+					}
+				}
+				p := 1 - f.Recall(age)
+				want := p * float64(trials)
+				assert.InDelta(t, want, missed, 4.75*math.Sqrt(want*(1-p))+1, "age %d, recall %v, %+v", age, recall, c)
+			}
+		}
+	}
+}
+
 func TestRecallFormula(t *testing.T) {
-	// The formula as it is written.
+	// The formula as it is written, for ways of 333, 333 and 334 slots.
 	f := bloom.Must(New(Config{Slots: 1000, Ways: 3, Bits: 8}))
-	q := math.Pow(1-1.0/1000, 3*500)
-	assert.InEpsilon(t, 1-math.Pow(1-(q+(1-q)/256), 3), f.Recall(500), 1e-12)
+	missed := func(slots float64) float64 { return (1 - math.Pow(1-1/slots, 500)) * 254 / 255 }
+	assert.InEpsilon(t, 1-missed(333)*missed(333)*missed(334), f.Recall(500), 1e-12)
 	assert.Equal(t, 1.0, f.Recall(0))
-	assert.InEpsilon(t, 1-math.Pow(1-1.0/256, 3), f.Recall(math.MaxUint64), 1e-12)
+	assert.InEpsilon(t, 1-math.Pow(254.0/255, 3), f.Recall(math.MaxUint64), 1e-12)
 	one := bloom.Must(New(Config{Slots: 1, Ways: 1, Bits: 8}))
 	assert.Equal(t, 1.0, one.Recall(0))
-	assert.InEpsilon(t, 1.0/256, one.Recall(1), 1e-12)
+	assert.InEpsilon(t, 1.0/255, one.Recall(1), 1e-12)
+	most := Config{Slots: 1 << 40, Ways: 64, Bits: 8}
+	assert.Equal(t, 1.0, most.recall(1), "a miss is less likely than a float64 can say")
 }
 
 func TestErrors(t *testing.T) {
@@ -93,6 +132,7 @@ func TestErrors(t *testing.T) {
 		{Config{0, 2, 8}, "flower: Slots = 0 "},
 		{Config{math.MaxUint64, 2, 8}, "flower: Slots = 18446744073709551615 "},
 		{Config{1 << 60, 2, 8}, "flower: Slots = 1152921504606846976 "},
+		{Config{4, 5, 8}, "flower: Slots = 4 is outside [5, "},
 		{Config{100, 0, 8}, "flower: Ways = 0 "},
 		{Config{100, -1, 8}, "flower: Ways = -1 "},
 		{Config{100, 65, 8}, "flower: Ways = 65 "},

@@ -26,8 +26,8 @@ func (f *Filter) Info() bloom.Info { return f.info }
 // returns an error if a field is out of its range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
 
-// SizeBytes returns the length of the binary form in bytes, which is nearly all
-// the memory that f takes. It is 0 for the zero Filter.
+// SizeBytes returns the length of the binary form in bytes. f needs hardly more memory. It
+// is 0 for the zero Filter.
 func (f *Filter) SizeBytes() int64 {
 	if f.ways == 0 {
 		return 0
@@ -36,7 +36,7 @@ func (f *Filter) SizeBytes() int64 {
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
-// whose Add returned before the call is in it, unless other keys overwrote it since.
+// whose Add returned before the call is in it, unless other keys have overwritten it.
 // It returns an error only for the zero Filter, which has none.
 func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.ways == 0 {
@@ -57,7 +57,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 	return frame.Flower.Write(w, f.params(), f.words, format.Info(f.info))
 }
 
-func (f *Filter) params() []uint64 { return []uint64{f.slots, uint64(f.ways), uint64(f.bits)} }
+func (f *Filter) params() []uint64 { return []uint64{f.slots, f.ways, uint64(f.bits)} }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
@@ -66,7 +66,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	f.restore(params, words)
+	f.set(config(params), words)
 	f.info = bloom.Info(info)
 	return nil
 }
@@ -79,22 +79,22 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	if err != nil {
 		return n, err
 	}
-	f.restore(params, words)
+	f.set(config(params), words)
 	f.info = bloom.Info(info)
 	return n, nil
 }
 
 // checkParams returns how many words there should be.
 func checkParams(p []uint64) (uint64, error) {
+	return config(p).words()
+}
+
+func config(p []uint64) Config {
 	return Config{
 		Slots: p[paramSlots],
 		Ways:  int(min(p[paramWays], math.MaxInt32)),
 		Bits:  int(min(p[paramBits], math.MaxInt32)),
-	}.words()
-}
-
-func (f *Filter) restore(p, words []uint64) {
-	f.words, f.slots, f.ways, f.bits = words, p[paramSlots], int(p[paramWays]), uint(p[paramBits])
+	}
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to b. The zero
@@ -116,7 +116,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
 		return frame.UnmarshalText("flower", text, f)
 	}
-	f.words, f.slots, f.ways, f.bits = nil, 0, 0, 0
+	f.words, f.slots, f.ways, f.bits, f.perWay, f.longer = nil, 0, 0, 0, 0, 0
 	f.info = bloom.Info{}
 	return nil
 }
