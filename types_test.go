@@ -246,16 +246,12 @@ func TestStats(t *testing.T) {
 				f.AddHash(h)
 			}
 			has, ok := f.(interface{ Stats() bloom.Stats })
-			if typ.pkg == "window" || typ.pkg == "flower" { // they have a rate and no count
-				require.False(t, ok)
-				return
-			}
 			require.True(t, ok)
 			s := has.Stats()
 			require.Equal(t, f.FPR(), s.FPR)
 			require.Equal(t, f.SizeBytes(), s.SizeBytes)
 			require.InDelta(t, 1000, s.ApproxCount, 50)
-			require.InDelta(t, 11_000, s.OnesCount, 6_000) // a key has 7, 8 or 16
+			require.InDelta(t, 10_000, s.OnesCount, 7_000) // a key has 4 to 16
 			require.Equal(t, float64(s.OnesCount)/float64(s.M), s.FillRatio)
 			if f, ok := f.(estimates); ok {
 				require.Equal(t, f.ApproxCount(), s.ApproxCount)

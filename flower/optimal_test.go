@@ -26,6 +26,7 @@ func TestOptimal(t *testing.T) {
 			require.NoError(t, err)
 			f := bloom.Must(New(c))
 			require.GreaterOrEqual(t, f.Recall(test.t), test.recall)
+			require.LessOrEqual(t, 1-math.Pow(1-1/(math.Ldexp(1, c.Bits)-1), float64(c.Ways)), test.fpr)
 
 			// No smaller one does it: in each setting, the next smaller size has too few slots.
 			for _, bits := range []int{8, 16, 32} {

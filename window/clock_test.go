@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,8 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestGenerations holds the generation to floor(elapsed * gens / span), for times
-// in order.
+// TestGenerations: the generation is floor(elapsed * gens / span), for times in order.
 func TestGenerations(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, test := range []struct{ span, gens, most int64 }{
@@ -49,6 +50,46 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	}
 	c.advance(hand.Now()) // of a goroutine that read the time long ago
 	require.EqualValues(t, 1006, c.generation())
+}
+
+// TestAdvanceTogether: however many goroutines advance the clock, it is never before the time
+// that one of them has read, and does not go back.
+func TestAdvanceTogether(t *testing.T) {
+	rounds := 2_000_000
+	if testing.Short() {
+		rounds = 50_000
+	}
+	var hand testkit.Clock
+	c := clock{now: hand.Now}
+	c.set(1, 1, hand.Now(), 0)
+	var next atomic.Uint64 // keeps their times close to each other
+	var advancing sync.WaitGroup
+	for range 4 {
+		advancing.Add(1)
+		go func() {
+			defer advancing.Done()
+			last := uint64(0)
+			for range rounds {
+				d := next.Add(1)
+				c.advance(hand.Now().Add(time.Duration(d)))
+				now := c.gen.Load()
+				if now < max(d, last) {
+					t.Errorf("generation %d at %d, after %d", now, d, last)
+					return
+				}
+				last = now
+			}
+		}()
+	}
+	advancing.Wait()
+}
+
+// TestWallClock: a machine that is suspended stops the monotonic clock. So the epoch has no
+// reading of that.
+func TestWallClock(t *testing.T) {
+	f, err := New(Config{Capacity: 1, FPR: 0.5, Span: time.Hour})
+	require.NoError(t, err)
+	require.Equal(t, f.clock.epoch.Round(0), f.clock.epoch)
 }
 
 // handCoarse is a coarse clock whose time and timer are moved by hand.

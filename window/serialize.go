@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
@@ -55,8 +59,8 @@ func (f *Filter) Info() bloom.Info { return f.info }
 // returns an error if a field is out of its range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
 
-// SizeBytes returns the length of the binary form in bytes, which is nearly all
-// the memory that f takes. It is 0 for the zero Filter.
+// SizeBytes returns the length of the binary form in bytes. f needs hardly more memory. It
+// is 0 for the zero Filter.
 func (f *Filter) SizeBytes() int64 {
 	if f.k == 0 {
 		return 0
@@ -104,7 +108,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. Its
 // keys have aged since it was encoded, by the Now that f was made with, or else by
-// the system's time. f takes the configuration from data, and keeps its Now. On
+// the system's time. f gets the configuration from data, and keeps its Now. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := frame.Window.Unmarshal(data, checkParams)
@@ -144,7 +148,7 @@ func (f *Filter) AppendText(b []byte) ([]byte, error) {
 func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the
-// zero Filter.
+// zero Filter, which keeps its Now for what is decoded later.
 func (f *Filter) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
 		return frame.UnmarshalText("window", text, f)
@@ -155,8 +159,8 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash
-// at any moment, path holds what it held before, or all of f. See
+// SaveFile writes f's binary form to a file at path, for [LoadFile] and [LoadOrNew]. After
+// a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
 func (f *Filter) SaveFile(path string) error {
 	if f.k == 0 {
@@ -166,13 +170,58 @@ func (f *Filter) SaveFile(path string) error {
 }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
-// which wraps [bloom.ErrFormat], if the file has changed since. The filter reads the
-// system's time. To have it read another, decode the file into a filter that was
-// made with a Now, as the example of event time does.
-func LoadFile(path string) (*Filter, error) {
+// which wraps [bloom.ErrFormat], if the file has changed since. The filter has the
+// configuration of the one that was saved, and reads the system's time. [LoadOrNew] checks
+// the configuration, and sets Now.
+func LoadFile(path string) (*Filter, error) { return load(path, nil) }
+
+func load(path string, now func() time.Time) (*Filter, error) {
 	f := new(Filter)
+	f.clock.now = now
 	if err := frame.Window.LoadFile(path, f); err != nil {
 		return nil, err
+	}
+	return f, nil
+}
+
+// LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no
+// such file. LoadOrNew writes no file. It returns an error at once if the file's directory
+// does not exist, as SaveFile would later.
+//
+// If the filter in the file has another Capacity, FPR, Span or Generations than New(c),
+// LoadOrNew returns an error that wraps [bloom.ErrMismatch] and names the fields.
+func LoadOrNew(path string, c Config) (*Filter, error) {
+	c = c.withDefaults()
+	if _, err := c.layout(); err != nil {
+		return nil, err
+	}
+	f, err := load(path, c.Now)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("window: %w", err)
+		}
+		return New(c)
+	case err != nil:
+		return nil, err
+	}
+	var differ []string
+	has := f.Config()
+	for _, field := range []struct {
+		name      string
+		has, want any
+	}{
+		{"Capacity", has.Capacity, c.Capacity},
+		{"FPR", has.FPR, c.FPR},
+		{"Span", has.Span, c.Span},
+		{"Generations", has.Generations, c.Generations},
+	} {
+		if field.has != field.want {
+			differ = append(differ, fmt.Sprintf("%s = %v, not %v", field.name, field.has, field.want))
+		}
+	}
+	if differ != nil {
+		return nil, fmt.Errorf("window: %s has %s: %w", path, strings.Join(differ, ", "), bloom.ErrMismatch)
 	}
 	return f, nil
 }
@@ -182,7 +231,9 @@ func checkParams(p []uint64) (uint64, error) {
 	if p[paramGens] > maxGenerations || p[paramSpan] > math.MaxInt64 {
 		return 0, fmt.Errorf("span of %d ns, %d generations", p[paramSpan], p[paramGens])
 	}
-	if err := checkTime(int64(p[paramSpan]), int64(p[paramGens])); err != nil {
+	c := Config{Capacity: p[paramCapacity], FPR: math.Float64frombits(p[paramFPR]),
+		Span: time.Duration(p[paramSpan]), Generations: int(p[paramGens])}
+	if err := c.check(); err != nil {
 		return 0, err
 	}
 	perWord := uint64(64) >> laneBits(p[paramGens])
@@ -198,11 +249,6 @@ func checkParams(p []uint64) (uint64, error) {
 		return 0, fmt.Errorf("epoch with %d ns", p[paramEpochNano])
 	case p[paramGen] > math.MaxInt64:
 		return 0, fmt.Errorf("generation = %d", p[paramGen])
-	}
-	c := Config{Capacity: p[paramCapacity], FPR: math.Float64frombits(p[paramFPR]),
-		Span: time.Duration(p[paramSpan]), Generations: int(p[paramGens])}
-	if err := c.check(); err != nil {
-		return 0, err
 	}
 	return blocks * (lanes / perWord), nil
 }

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
+	"io/fs"
 	"math"
 	"math/bits"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/iotest"
@@ -50,7 +51,7 @@ func TestEncoding(t *testing.T) {
 
 		copies := map[string]*Filter{}
 		for _, name := range []string{"binary", "stream", "text", "file"} {
-			copies[name] = bloom.Must(New(Config{Capacity: 7, FPR: 0.5, Span: 1, Generations: 1, Now: hand.Now}))
+			copies[name] = bloom.Must(New(Config{Capacity: 7, FPR: 0.5, Span: time.Second, Generations: 1, Now: hand.Now}))
 		}
 		require.NoError(t, copies["binary"].UnmarshalBinary(data))
 		out.WriteString("after")
@@ -157,7 +158,7 @@ func TestRestored(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	type record struct{ Recent *Filter }
-	f := bloom.Must(New(Config{Capacity: 1000, FPR: 0.01, Span: time.Hour}))
+	f := bloom.Must(New(Config{Capacity: 1000, FPR: 0.01, Span: time.Hour, Now: time.Now}))
 	f.AddString("key")
 	var got record
 	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(record{f})), &got))
@@ -170,6 +171,7 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &got))
 	require.False(t, f.ContainsString("key"))
 	require.Zero(t, f.SizeBytes())
+	require.Zero(t, f.Config())
 
 	require.ErrorIs(t, f.UnmarshalText([]byte("!")), bloom.ErrFormat)
 	//lint:ignore SA1026 The refusal is what is tested.
@@ -177,13 +179,49 @@ func TestJSON(t *testing.T) {
 	require.ErrorContains(t, err, "HoldAPointer")
 }
 
-func TestNoForm(t *testing.T) {
-	var f Filter
-	_, err := f.MarshalBinary()
-	require.ErrorIs(t, err, errNoForm)
-	_, err = f.WriteTo(io.Discard)
-	require.ErrorIs(t, err, errNoForm)
-	require.ErrorIs(t, f.SaveFile(filepath.Join(t.TempDir(), "none")), errNoForm)
+// TestLoadOrNew makes a window, saves it, and finds it with the same Config only. Its keys are
+// as old as the Now of the Config says.
+func TestLoadOrNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "window")
+	var hand testkit.Clock
+	c := Config{Capacity: 1000, FPR: 0.01, Span: time.Hour, Now: hand.Now}
+	f := bloom.Must(LoadOrNew(path, c))
+	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, f.Info())
+	_, err := LoadFile(path)
+	require.ErrorIs(t, err, fs.ErrNotExist, "LoadOrNew writes no file")
+	f.SetInfo(bloom.Info{N: 1000, P: 0.01, Hash: "SumString"})
+	f.AddString("key")
+	require.NoError(t, f.SaveFile(path))
+	c.Generations = defaultGenerations
+	f = bloom.Must(LoadOrNew(path, c))
+	require.True(t, f.ContainsString("key"))
+	require.Equal(t, "SumString", f.Info().Hash)
+	hand.Advance(2 * time.Hour)
+	require.False(t, f.ContainsString("key"))
+
+	for _, test := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.Capacity = 2000 }, "Capacity = 1000, not 2000:"},
+		{func(c *Config) { c.FPR = 0.001 }, "FPR = 0.01, not 0.001:"},
+		{func(c *Config) { c.Span = 24 * time.Hour }, "Span = 1h0m0s, not 24h0m0s:"},
+		{func(c *Config) { c.Generations = 7 }, "Generations = 15, not 7:"},
+		{func(c *Config) { c.Capacity, c.Span = 1, time.Minute }, "Capacity = 1000, not 1, Span = 1h0m0s, not 1m0s:"},
+	} {
+		other := c
+		test.change(&other)
+		_, err := LoadOrNew(path, other)
+		require.ErrorIs(t, err, bloom.ErrMismatch)
+		require.ErrorContains(t, err, "window: "+path+" has "+test.want)
+	}
+	_, err = LoadOrNew(path, Config{})
+	require.ErrorContains(t, err, "window: Capacity = 0 ")
+	_, err = LoadOrNew(filepath.Join(path+" missing", "window"), c)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, []byte("damaged"), 0o666))
+	_, err = LoadOrNew(path, c)
+	require.ErrorIs(t, err, bloom.ErrFormat)
 }
 
 func TestDamage(t *testing.T) {
@@ -208,7 +246,7 @@ func TestParams(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 8192, words)
 	for i, values := range [10][]uint64{
-		paramSpan:      {0, 23, 1 << 63, math.MaxUint64},
+		paramSpan:      {0, uint64(24*time.Millisecond) - 1, 1 << 63, math.MaxUint64},
 		paramGens:      {0, 64, 1 << 63, math.MaxUint64},
 		paramK:         {0, 1, 9, 256, 1 << 63},
 		paramBlocks:    {0, frame.MaxWords/4096 + 1, 1 << 63, math.MaxUint64},

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/param"
 )
@@ -33,32 +34,45 @@ type layout struct {
 // words returns the number of words in a block.
 func (l *layout) words() uint64 { return l.lanes >> (6 - l.laneBits) }
 
-// check returns an error that names the field unless c can be laid out.
-func (c *Config) check() error {
+func (c Config) withDefaults() Config {
+	if c.Generations == 0 {
+		c.Generations = defaultGenerations
+	}
+	return c
+}
+
+// check returns an error that names the field unless c, which has no defaults, is in range.
+func (c Config) check() error {
 	if c.Capacity == 0 {
 		return fmt.Errorf("window: Capacity = 0 is not at least 1")
 	}
 	if err := param.Rate("window", "FPR", c.FPR); err != nil {
 		return err
 	}
-	if c.Generations < 0 || c.Generations > maxGenerations { // New takes 0, and bytes have none
+	if c.Generations < 1 || c.Generations > maxGenerations {
 		return fmt.Errorf("window: Generations = %d is outside [0, %d]", c.Generations, maxGenerations)
 	}
-	return checkTime(int64(c.Span), int64(c.Generations))
-}
-
-func checkTime(span, generations int64) error {
-	switch {
-	case generations < 1 || generations > maxGenerations:
-		return fmt.Errorf("window: Generations = %d is outside [1, %d]", generations, maxGenerations)
-	case span < generations:
-		return fmt.Errorf("window: Span = %v is too short for %d generations", time.Duration(span), generations)
+	if c.Span < time.Duration(c.Generations)*time.Millisecond {
+		return fmt.Errorf("window: Span = %v is less than a millisecond for each of %d generations", c.Span, c.Generations)
 	}
 	return nil
 }
 
-// layout returns the layout for c, or an error if that is too large.
-func (c *Config) layout() (layout, error) {
+// SizeBytes returns what [Filter.SizeBytes] of New(c) would be, without making it. It
+// returns New's errors.
+func (c Config) SizeBytes() (int64, error) {
+	l, err := c.withDefaults().layout()
+	if err != nil {
+		return 0, err
+	}
+	return frame.Window.Size(int(l.blockCount*l.words()), format.Info{}), nil
+}
+
+// layout returns the layout for c, or an error if c is out of range or that is too large.
+func (c Config) layout() (layout, error) {
+	if err := c.check(); err != nil {
+		return layout{}, err
+	}
 	l := layout{laneBits: laneBits(uint64(c.Generations))}
 	k, blocks, lanes := size(float64(c.Capacity)/float64(c.Generations), max(c.FPR/float64(c.Generations+1), leastRate))
 	perWord := float64(uint64(64) >> l.laneBits)

@@ -35,7 +35,8 @@ func TestConfig(t *testing.T) {
 		{func(c *Config) { c.FPR = math.NaN() }, "window: FPR = NaN "},
 		{func(c *Config) { c.Span = 0 }, "window: Span = 0s "},
 		{func(c *Config) { c.Span = -time.Hour }, "window: Span = -1h0m0s "},
-		{func(c *Config) { c.Span = 14 }, "window: Span = 14ns "},
+		{func(c *Config) { c.Span = 3600 }, "window: Span = 3.6µs is less than a millisecond for each of 15 generations"},
+		{func(c *Config) { c.Span = 15*time.Millisecond - 1 }, "window: Span = 14.999999ms "},
 		{func(c *Config) { c.Generations = -1 }, "window: Generations = -1 is outside [0, 63]"},
 		{func(c *Config) { c.Generations = 64 }, "window: Generations = 64 is outside [0, 63]"},
 		{func(c *Config) { c.Generations = math.MinInt }, fmt.Sprintf("window: Generations = %d ", math.MinInt)},
@@ -45,13 +46,18 @@ func TestConfig(t *testing.T) {
 		f, err := New(c)
 		require.ErrorContains(t, err, test.want)
 		require.Nil(t, f)
+		_, err = c.SizeBytes()
+		require.ErrorContains(t, err, test.want)
 	}
+	require.Equal(t, f.SizeBytes(), bloom.Must(good.SizeBytes()))
+	good.Span = 15 * time.Millisecond
+	bloom.Must(New(good))
 }
 
 // TestLargest finds the largest capacity that is laid out, without its memory.
 func TestLargest(t *testing.T) {
 	words := func(capacity int) uint64 {
-		c := Config{Capacity: uint64(capacity), FPR: 0.01, Generations: 7}
+		c := Config{Capacity: uint64(capacity), FPR: 0.01, Span: time.Hour, Generations: 7}
 		l, err := c.layout()
 		if err != nil {
 			require.ErrorContains(t, err, fmt.Sprintf("window: Capacity = %d, FPR = 0.01 need ", capacity))
@@ -64,7 +70,7 @@ func TestLargest(t *testing.T) {
 	require.Greater(t, words(first-1), uint64(frame.MaxWords)*99/100)
 }
 
-// TestSizes holds the table of the package comment, which is for a million keys.
+// TestSizes has the table of the package comment, which is for a million keys.
 func TestSizes(t *testing.T) {
 	for _, row := range []struct {
 		p    float64

@@ -10,9 +10,30 @@
 // The caller supplies the number of keys in a Span, the rate, and the Span; see
 // [Config].
 //
+// # Handle first, then add
+//
+// A window cannot take a key back. A program that adds an event's id, and then fails to
+// handle the event, drops the sender's repetition for a Span: the event is lost. So ask
+// with Contains, handle, and then Add. Of two equal ids at once, both are then handled, as
+// neither is there yet. [Filter.Do] keeps the right order and has the second wait for the
+// first. Its example answers a webhook.
+//
+// Add first where a lost event does less harm than one that is handled twice. Of several
+// goroutines that Add a new id at once, exactly one handles it.
+//
+// # Restarts
+//
+// [LoadOrNew] loads what [Filter.SaveFile] saved, or makes a new window. Save when the
+// program ends, and every minute or so. After a crash, ids that were added since the last
+// save are new again. Time goes on while no program runs: what has expired meanwhile is
+// forgotten.
+//
+// A window's Capacity and Span are fixed. To change them without forgetting, make a second
+// window, and ask both for one Span; see the second example of LoadOrNew.
+//
 // # How long a key is remembered
 //
-// Time is cut into generations, of which Generations make a Span. A key belongs to
+// Time is cut into generations. There are Generations of them in a Span. A key belongs to
 // the generation in which it was last added. The filter holds the current
 // generation and the Generations before it. So a key stays for Span at least, and
 // for Span + Span/Generations at most. With 4 generations:
@@ -25,16 +46,14 @@
 //
 // [Filter.Add] renews a key that is there. [Filter.Contains] does not.
 //
-// The filter reads the time from Config.Now. Without a Now it uses time.Now, and a
-// timer where a generation lasts for a second or more: keys then stay longer by as
-// much as the timer is late, which is commonly less than a millisecond. To
-// deduplicate a log by its own time instead, let Now return the time of the newest
-// event.
+// The filter reads the time from Config.Now. Without Now, generations of a second or more
+// end by a timer. A late timer keeps keys longer, never shorter. To deduplicate a log by
+// its own time instead, let Now return the time of the newest event.
 //
 // # Price
 //
-// Each generation may err, so a window takes more memory than a [bloom.Filter], which
-// takes 9.6 bits a key at 1 % and 14.4 at 0.1 %. The table shows a window's bits for
+// Each generation may err, so a window is larger than a [bloom.Filter], which
+// has 9.6 bits a key at 1 % and 14.4 at 0.1 %. The table shows a window's bits for
 // each key of Capacity. Its last line is the longest time that a key is remembered, in
 // Spans:
 //
@@ -47,9 +66,9 @@
 // Numbers other than 7, 15, 31 and 63 waste some of the bits.
 //
 // More keys than Capacity raise the rate of false positives, which [Filter.FPR]
-// tells. No key is forgotten early. Nothing sweeps the whole filter: the lanes are cut
+// estimates. No key is forgotten early. Nothing sweeps the whole filter: the lanes are cut
 // into blocks of some 8,192, and a block clears what has expired when it is next
-// touched. That takes microseconds.
+// touched. That lasts for microseconds.
 //
 // # Something else
 //
@@ -69,6 +88,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -88,6 +108,9 @@ type Filter struct {
 	fpr      float64
 	blocks   []block
 	array    []uint64 // the blocks' words, one block after the other
+
+	doing    sync.Mutex
+	underWay map[bloom.Hash]chan struct{} // keys in Do, closed at their end
 }
 
 type mark = nocopy.Mark
@@ -110,36 +133,31 @@ type Config struct {
 	Capacity uint64
 	// FPR is the probability, between 0 and 1, that Contains reports a key that
 	// was not added within Span + Span/Generations, when every generation holds
-	// its part of Capacity. It is shared by Generations + 1 generations. A share of
+	// its part of Capacity. Generations + 1 generations share it. A share of
 	// less than 1e-12 counts as 1e-12.
 	FPR float64
-	// Span is how long, at least, a key is remembered after it was last added.
+	// Span is how long, at least, a key is remembered after it was last added. It is
+	// at least a millisecond for each generation.
 	Span time.Duration
 	// Generations is the number of parts of a Span, from 1 to 63. Zero means 15.
-	// The package comment tells what the number costs.
+	// The package comment shows what the number costs.
 	Generations int
-	// Now tells the time at each call. It must be safe for concurrent use. Nil
-	// means the system's time.
+	// Now returns the time. It is called at each call, and must be safe for concurrent use.
+	// Nil means the system's time.
 	//
-	// While the time that Now tells stands still, nothing expires. Where it steps
-	// back, it counts as standing still until it has caught up. Where it leaps,
-	// all that has expired is forgotten at once. Time further than 292 years from
-	// the making of the Filter stands still. The zero Time, which Now may tell before
-	// a first event, counts as the beginning of 1970 then.
+	// If Now does not advance, or goes back, nothing expires until it catches up. If it
+	// leaps ahead, all that has expired is forgotten at once. Time further than 292 years
+	// from the making of the Filter does not advance. The zero Time, which Now may return
+	// before a first event, counts as the beginning of 1970 when the Filter is made.
 	Now func() time.Time
 }
 
-// New returns an empty filter. It returns an error that names the field unless
-// Capacity >= 1, 0 < FPR < 1, 0 <= Generations <= 63, Span is at least Generations
-// nanoseconds, and the filter takes at most a tebibyte. Where the machine lacks that
-// memory the process ends, as with make.
+// New returns an empty filter. Its Info has Capacity as N and FPR as P. New returns an
+// error that names the field unless Capacity >= 1, 0 < FPR < 1, 0 <= Generations <= 63,
+// Span is at least a millisecond for each generation, and the filter has at most a
+// tebibyte. Where the machine lacks that memory the process ends, as with make.
 func New(c Config) (*Filter, error) {
-	if c.Generations == 0 {
-		c.Generations = defaultGenerations
-	}
-	if err := c.check(); err != nil {
-		return nil, err
-	}
+	c = c.withDefaults()
 	l, err := c.layout()
 	if err != nil {
 		return nil, err
@@ -151,7 +169,7 @@ func New(c Config) (*Filter, error) {
 	if epoch.IsZero() { // from which today is too far
 		epoch = time.Unix(0, 0)
 	}
-	f := &Filter{layout: l, capacity: c.Capacity, fpr: c.FPR}
+	f := &Filter{layout: l, capacity: c.Capacity, fpr: c.FPR, info: bloom.Info{N: c.Capacity, P: c.FPR}}
 	f.clock.now = c.Now
 	f.clock.set(uint64(c.Span), uint64(c.Generations), epoch, 0)
 	f.setArray(memory.Words(int(l.blockCount*l.words())), 0)
@@ -162,6 +180,9 @@ func New(c Config) (*Filter, error) {
 // that f was decoded from. Generations is not zero where the default was taken. The
 // zero Filter has the zero Config.
 func (f *Filter) Config() Config {
+	if f.k == 0 {
+		return Config{}
+	}
 	c := Config{
 		Capacity:    f.capacity,
 		FPR:         f.fpr,
@@ -188,11 +209,41 @@ func (f *Filter) setArray(array []uint64, g uint64) {
 	}
 }
 
-// find returns h's block, its words, and the state of the generator of positions.
-func (f *Filter) find(h bloom.Hash) (b *block, words []uint64, x, step uint64) {
-	x, step = h.Words()
-	i, x := bits.Mul64(x, uint64(len(f.blocks)))
-	return &f.blocks[i], f.wordsOf(i), x, step
+// positions are those of a key's bits in a block. They come in pairs.
+type positions struct{ block, x, step uint64 }
+
+// find returns the positions of h. Where the filter is larger than the processor's caches, it
+// asks for the memory of all of them at once. The processor reads some ahead by itself, but
+// not past a lock, and not as many as the memory can bring.
+func (f *Filter) find(h bloom.Hash) positions {
+	x, step := h.Words()
+	block, x := bits.Mul64(x, f.blockCount)
+	if len(f.array) >= large {
+		words := f.wordsOf(block)
+		prefetch(&words[0], x, step, curve, uint64(len(words))*64, f.k/2)
+	}
+	return positions{block, x, step}
+}
+
+// large is from how many words on it pays to ask.
+const large = 1 << 20
+
+// curve bends the sequences of positions: in its halves are the first 32 bits of
+// the golden ratio's fraction and of the square root of two's.
+const curve = 0x9e3779b9_6a09e667
+
+// next returns the next pair of positions in a block of width bits.
+//
+// The halves of x are two sequences of positions. One alone has so few different ones in
+// a block that pairs of keys which share all their positions would make false positives
+// of their own. A step that always is the same would have keys whose step is almost zero
+// set one position k times. So it grows by curve each time. (Dillinger and Manolios,
+// Bloom Filters in Probabilistic Verification, 2004: enhanced double hashing.)
+func (s *positions) next(width uint64) (p, q uint64) {
+	p, q = uint64(uint32(s.x))*width>>32, s.x>>32*width>>32
+	s.x += s.step
+	s.step += curve
+	return p, q
 }
 
 // wordsOf returns the words of block i.
@@ -239,20 +290,17 @@ func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 // AddString is Add of key's bytes, without copying them.
 func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(key)) }
 
-// curve bends the sequences of positions: in its halves are the first 32 bits of
-// the golden ratio's fraction and of the square root of two's.
-const curve = 0x9e3779b9_6a09e667
-
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
 	}
+	return f.add(f.find(h))
+}
+
+func (f *Filter) add(at positions) bool {
 	g := f.clock.generation()
-	b, words, x, step := f.find(h)
-	if f.large() {
-		f.fetch(words, x, step) // the lock would hold reading up
-	}
+	b, words := &f.blocks[at.block], f.wordsOf(at.block)
 	b.Lock()
 	f.expire(b, words, g)
 	// A block has width bits. Those of a bit's place in its word that lane selects are
@@ -261,15 +309,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	bit := uint64(1) << (b.gen.Load() &^ lane & 63)
 	seen := ^uint64(0)
 	for i := f.k; i > 0; i -= 2 {
-		// The halves of x are two sequences of positions. One alone has so few
-		// different ones in a block that pairs of keys which share all their
-		// positions would make false positives of their own. A step that always is
-		// the same would have keys whose step is almost zero set one position k
-		// times. So it grows by curve each time. (Dillinger and Manolios, Bloom
-		// Filters in Probabilistic Verification, 2004: enhanced double hashing.)
-		p, q := uint64(uint32(x))*width>>32, x>>32*width>>32
-		x += step
-		step += curve
+		p, q := at.next(width)
 		word := &words[p>>6]
 		seen &= *word >> (p & lane & 63)
 		memory.Store(word, *word|bit<<(p&lane&63))
@@ -281,9 +321,36 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return seen<<(lane&63) == 0
 }
 
+// AddBatch adds hs in order and appends to dst for each whether it was new, as AddHash
+// returns it. It returns the extended slice and allocates only if dst lacks room. It is
+// faster than AddHash one by one where the filter is larger than the processor's caches.
+func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
+	if f.k == 0 && len(hs) > 0 {
+		panic(errZero)
+	}
+	return f.batch(dst, hs, (*Filter).add)
+}
+
+// ahead is how many keys of a batch are found before the first of them is done.
+const ahead = 8
+
+// batch does each of hs in turn. The memory of a key comes while others are done.
+func (f *Filter) batch(dst []bool, hs []bloom.Hash, do func(*Filter, positions) bool) []bool {
+	var found [ahead]positions
+	for i := range len(hs) + ahead {
+		if i >= ahead {
+			dst = append(dst, do(f, found[i%ahead]))
+		}
+		if i < len(hs) {
+			found[i%ahead] = f.find(hs[i])
+		}
+	}
+	return dst
+}
+
 // Contains reports whether key is remembered. It certainly is if it was added
 // within Span. If it was not added within Span + Span/Generations, Contains reports
-// true with the probability that [Filter.FPR] tells. Contains does not renew key.
+// true with the probability that [Filter.FPR] estimates. Contains does not renew key.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -294,11 +361,12 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	if f.k == 0 {
 		return false
 	}
+	return f.contains(f.find(h))
+}
+
+func (f *Filter) contains(at positions) bool {
 	g := f.clock.generation()
-	b, words, x, step := f.find(h)
-	if f.large() {
-		f.fetch(words, x, step)
-	}
+	b, words := &f.blocks[at.block], f.wordsOf(at.block)
 	if b.gen.Load() < g {
 		b.Lock()
 		f.expire(b, words, g)
@@ -312,43 +380,77 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 		if 2*i <= f.k && seen<<(lane&63) == 0 {
 			return false
 		}
-		p, q := uint64(uint32(x))*width>>32, x>>32*width>>32
-		x += step
-		step += curve
+		p, q := at.next(width)
 		seen &= atomic.LoadUint64(&words[p>>6]) >> (p & lane & 63)
 		seen &= atomic.LoadUint64(&words[q>>6]) >> (q & lane & 63)
 	}
 	return seen<<(lane&63) != 0
 }
 
-// FPR estimates the probability that a key which was not added is reported as
-// present now, from the bits set. It looks at 64 blocks at most, which takes up to
-// some milliseconds.
-func (f *Filter) FPR() float64 {
+// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It is faster
+// where AddBatch is, and allocates only if dst lacks room.
+func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	if f.k == 0 {
-		return 0
+		return append(dst, make([]bool, len(hs))...)
+	}
+	return f.batch(dst, hs, (*Filter).contains)
+}
+
+// Reset forgets all keys. Of keys that others add meanwhile, some may be remembered
+// afterwards.
+func (f *Filter) Reset() {
+	for i := range f.blocks {
+		f.blocks[i].Lock()
+		for j := range f.wordsOf(uint64(i)) {
+			memory.Store(&f.wordsOf(uint64(i))[j], 0)
+		}
+		f.blocks[i].Unlock()
+	}
+}
+
+// FPR estimates the probability that a key which was not added is reported as
+// present now; see [Filter.Stats].
+func (f *Filter) FPR() float64 { return f.Stats().FPR }
+
+// Stats returns the figures of f. M, OnesCount and FillRatio are of all Generations + 1
+// that are remembered. ApproxCount estimates how many keys are remembered, and counts a
+// key once in each generation in which it was added, as Capacity does. In a filter of more
+// than 64 blocks, which has half a million positions, Stats reads 64 of them and estimates
+// the rest. So it takes some milliseconds at most.
+func (f *Filter) Stats() bloom.Stats {
+	if f.k == 0 {
+		return bloom.Stats{}
 	}
 	g := f.clock.generation()
-	n := uint64(len(f.blocks))
+	n, gens := f.blockCount, f.clock.gens+1
 	sample := min(n, 64)
 	words := make([]uint64, f.words())
-	var sum float64
+	var ones [maxGenerations + 1]uint64 // by age
+	var rates float64
 	for i := range sample {
 		at := i * n / sample
 		live := f.lockAt(at, g)
 		copy(words, f.wordsOf(at))
 		f.blocks[at].Unlock()
 		none := 1.0 // probability that a key is in no generation
-		for c := g - f.clock.gens; c != g+1; c++ {
-			ones, mask := 0, f.columns(c, c)&live
+		for age := range gens {
+			count, mask := 0, f.columns(g-age, g-age)&live
 			for _, word := range words {
-				ones += bits.OnesCount64(word & mask)
+				count += bits.OnesCount64(word & mask)
 			}
-			none *= 1 - math.Pow(float64(ones)/float64(f.lanes), float64(f.k))
+			ones[age] += uint64(count)
+			none *= 1 - math.Pow(float64(count)/float64(f.lanes), float64(f.k))
 		}
-		sum += 1 - none
+		rates += 1 - none
 	}
-	return sum / float64(sample)
+	s := bloom.Stats{M: n * f.lanes * gens, K: f.k, FPR: rates / float64(sample), SizeBytes: f.SizeBytes()}
+	scale := float64(n) / float64(sample)
+	for _, ones := range ones[:gens] {
+		s.OnesCount += uint64(float64(ones) * scale)
+		s.ApproxCount += uint64(float64(guava.ApproxCount(sample*f.lanes, f.k, ones)) * scale)
+	}
+	s.FillRatio = float64(s.OnesCount) / float64(s.M)
+	return s
 }
 
 // lockAt locks block i and returns the columns that are live in it and were in

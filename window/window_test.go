@@ -1,8 +1,11 @@
 package window
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -17,7 +20,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestSpan walks at random, and holds every key to its least and longest life.
+// TestSpan walks at random. Every key lives for its least time and no longer than its longest.
 func TestSpan(t *testing.T) {
 	for _, generations := range []int{1, 2, 7, 8, 24, 31, 63} {
 		t.Run(fmt.Sprintf("generations=%d", generations), func(t *testing.T) {
@@ -59,21 +62,28 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// TestBounds holds a key's life to the nanosecond, where Span is not a multiple of
+// TestBounds finds a key's end to the nanosecond, where Span is not a multiple of
 // Generations.
 func TestBounds(t *testing.T) {
-	const span, generations = 1000 * time.Nanosecond, 7
-	for added := time.Duration(0); added < 300; added++ {
-		var hand testkit.Clock
-		f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-9, Span: span, Generations: generations, Now: hand.Now}))
-		hand.Advance(added)
-		f.AddString("key")
-		life := time.Duration(0)
-		for ; f.ContainsString("key"); life++ {
-			hand.Advance(1)
+	const span, generations = 10*time.Millisecond + 3, 7
+	for added := time.Duration(0); added < 3*span; added += span / 101 {
+		for life := span; ; life++ {
+			// The generation of added is gone once generations more have passed after it.
+			if (added+life)*generations/span-added*generations/span <= generations {
+				life = ((added*generations/span+generations+1)*span+generations-1)/generations - added - 1
+				continue
+			}
+			require.LessOrEqual(t, life, span+span/generations+1) // +1: Span/Generations is a fraction
+			for _, age := range []time.Duration{span, life - 1, life} {
+				var hand testkit.Clock
+				f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-9, Span: span, Generations: generations, Now: hand.Now}))
+				hand.Advance(added)
+				f.AddString("key")
+				hand.Advance(age)
+				require.Equal(t, age < life, f.ContainsString("key"), "added at %d, %d later", added, age)
+			}
+			break
 		}
-		require.Greater(t, life, span, "added at %d", added)
-		require.LessOrEqual(t, life, span+span/generations+1, "added at %d", added) // +1: Span/Generations is a fraction
 	}
 }
 
@@ -90,8 +100,8 @@ func TestRenewal(t *testing.T) {
 	require.False(t, f.ContainsString("looked up"), "Contains must not renew")
 }
 
-// TestNow holds what Config says of a Now that stands still, steps back, leaps or
-// goes too far.
+// TestNow has what Config says of a Now that does not advance, goes back, leaps or goes
+// too far.
 func TestNow(t *testing.T) {
 	config := Config{Capacity: 1000, FPR: 1e-6, Span: time.Hour, Generations: 7}
 	t.Run("still", func(t *testing.T) {
@@ -213,27 +223,97 @@ func TestNoEventYet(t *testing.T) {
 
 func TestZero(t *testing.T) {
 	var f Filter
-	assert.False(t, f.Contains(nil))
-	assert.False(t, f.ContainsString("key"))
-	assert.Zero(t, f.FPR())
-	assert.Zero(t, f.SizeBytes())
+	assert.Zero(t, f.Stats())
 	assert.Equal(t, Config{}, f.Config())
-	assert.NotEmpty(t, f.String())
-	assert.PanicsWithValue(t, errZero, func() { f.AddString("key") })
+	assert.PanicsWithValue(t, errZero, func() { f.Do(bloom.Hash{}, func() error { panic("handled") }) })
+	f.Reset()
+	require.NoError(t, f.UnmarshalText(nil))
+	assert.Equal(t, Config{}, f.Config())
 }
 
-func TestAllocs(t *testing.T) {
-	f := bloom.Must(New(Config{Capacity: 1000, FPR: 0.01, Span: 24 * time.Hour}))
-	key := []byte("http://example.com/")
-	text, h := string(key), bloom.Sum(key)
-	assert.Zero(t, testing.AllocsPerRun(1000, func() {
-		f.Add(key)
-		f.AddString(text)
-		f.AddHash(h)
-		f.Contains(key)
-		f.ContainsString(text)
-		f.ContainsHash(h)
+func TestReset(t *testing.T) {
+	var hand testkit.Clock
+	for _, n := range []uint64{100, 1e6} {
+		f := bloom.Must(New(Config{Capacity: n, FPR: 0.01, Span: time.Hour, Now: hand.Now}))
+		empty := bloom.Must(f.MarshalBinary())
+		hs := testkit.Digests[bloom.Hash](1, 1000)
+		f.AddBatch(nil, hs)
+		f.Reset()
+		require.Zero(t, testkit.Count(f.ContainsBatch(nil, hs)))
+		require.True(t, bytes.Equal(empty, bloom.Must(f.MarshalBinary())))
+	}
+}
+
+// TestStats fills windows, of which one has many more blocks than Stats reads.
+func TestStats(t *testing.T) {
+	for _, c := range []Config{
+		{Capacity: 10_000, FPR: 0.01, Generations: 7}, {Capacity: 700_000, FPR: 0.001, Generations: 15},
+	} {
+		var hand testkit.Clock
+		c.Span, c.Now = 63*24*time.Hour, hand.Now
+		f := bloom.Must(New(c))
+		added := fill(f, &hand, c)
+		ones := uint64(0)
+		for _, word := range f.array {
+			ones += uint64(bits.OnesCount64(word))
+		}
+		s := f.Stats()
+		require.Equal(t, f.blockCount*f.lanes*uint64(c.Generations+1), s.M)
+		require.Equal(t, f.k, s.K)
+		require.InEpsilon(t, ones, s.OnesCount, 0.01)
+		require.Equal(t, float64(s.OnesCount)/float64(s.M), s.FillRatio)
+		require.InEpsilon(t, added, s.ApproxCount, 0.02)
+		require.InEpsilon(t, c.FPR, s.FPR, 0.1)
+		require.Equal(t, f.SizeBytes(), s.SizeBytes)
+		hand.Advance(2 * c.Span)
+		s = f.Stats()
+		require.Zero(t, s.OnesCount+s.ApproxCount)
+		require.Equal(t, c.Capacity > 10_000, f.blockCount > 64)
+	}
+}
+
+// TestDo has goroutines handle one key at once, whose first few handlers fail: one more
+// succeeds, and no other is called.
+func TestDo(t *testing.T) {
+	for _, fails := range []int64{0, 1, 3} {
+		f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-9, Span: time.Hour}))
+		var calls, errs atomic.Int64
+		var inside atomic.Bool
+		var doing sync.WaitGroup
+		for range 10 {
+			doing.Add(1)
+			go func() {
+				defer doing.Done()
+				err := f.Do(bloom.SumString("id"), func() error {
+					assert.False(t, inside.Swap(true), "two handlers at once")
+					runtime.Gosched()
+					defer inside.Store(false)
+					if calls.Add(1) <= fails {
+						return errors.New("failed")
+					}
+					return nil
+				})
+				if err != nil {
+					errs.Add(1)
+				}
+			}()
+		}
+		doing.Wait()
+		require.Equal(t, fails+1, calls.Load())
+		require.Equal(t, fails, errs.Load())
+		require.True(t, f.ContainsString("id"))
+		require.Empty(t, f.underWay)
+	}
+
+	// A panic lets the next one handle it. Other keys do not wait.
+	f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-9, Span: time.Hour}))
+	h := bloom.SumString("id")
+	require.Panics(t, func() { f.Do(h, func() error { panic("in the handler") }) })
+	require.False(t, f.ContainsHash(h))
+	require.NoError(t, f.Do(h, func() error {
+		return f.Do(bloom.SumString("another"), func() error { return nil })
 	}))
+	require.True(t, f.ContainsHash(h))
 }
 
 // TestLookUpsMeanwhile looks keys up while others are added and generations end.
