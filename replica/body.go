@@ -23,20 +23,21 @@ const pieceSize = 64 << 10
 
 // send writes the file form of the current version, whose binary form has size bytes. If
 // gzipped, each piece is a gzip member of its own (RFC 1952, 2.2), and so is the trailer.
-func (p *Publisher) send(w io.Writer, size int, gzipped bool) error {
+func (p *publisher) send(w io.Writer, size int, gzipped bool) error {
 	var sum format.Sum
-	var header []byte
-	buf := make([]byte, 0, pieceSize) // a piece of the version itself would keep all of it
+	var header, buf []byte
 	for at := 0; at < size; at += pieceSize {
 		r := p.current.Load()
-		buf = append(buf[:0], r.data[at:min(size, at+pieceSize)]...)
+		piece := r.data[at:min(size, at+pieceSize)]
+		sum.Write(piece)
 		if at == 0 {
-			header = slices.Clone(buf[:guava.HeaderSize])
+			header = slices.Clone(piece[:guava.HeaderSize])
 		}
-		sum.Write(buf)
-		piece := buf
 		if gzipped {
 			piece = r.piece(at / pieceSize)
+		} else {
+			buf = append(buf[:0], piece...) // a piece of the version itself would keep all of it
+			piece = buf
 		}
 		if _, err := w.Write(piece); err != nil {
 			return err
@@ -52,7 +53,7 @@ func (p *Publisher) send(w io.Writer, size int, gzipped bool) error {
 
 // sendDelta writes what the current version has beyond version base, or all of it if base
 // is too old by now, as gzip members. There is no trailer: gzip has checksums.
-func (p *Publisher) sendDelta(w io.Writer, base string, size int) error {
+func (p *publisher) sendDelta(w io.Writer, base string, size int) error {
 	for i := range (size + pieceSize - 1) / pieceSize {
 		r := p.current.Load()
 		var piece []byte

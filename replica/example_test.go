@@ -3,8 +3,11 @@ package replica_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +25,7 @@ func Example() {
 	defer server.Close()
 
 	ctx := context.Background()
-	r := replica.New(replica.HTTP(server.URL, nil), replica.Config{})
+	r := replica.New(&replica.HTTPSource{URL: server.URL}, replica.Config{})
 	fmt.Println(r.ContainsString("198.51.100.1"), "until the first load")
 	if err := r.Refresh(ctx); err != nil { // or go r.Run(ctx)
 		panic(err)
@@ -55,7 +58,7 @@ func ExamplePublisher_rebuild() {
 	defer server.Close()
 
 	ctx := context.Background()
-	r := replica.New(replica.HTTP(server.URL, nil), replica.Config{})
+	r := replica.New(&replica.HTTPSource{URL: server.URL}, replica.Config{})
 	if err := r.Refresh(ctx); err != nil {
 		panic(err)
 	}
@@ -87,7 +90,7 @@ func ExampleNewCountingPublisher() {
 	defer server.Close()
 
 	ctx := context.Background()
-	front := replica.New(replica.HTTP(server.URL, nil), replica.Config{})
+	front := replica.New(&replica.HTTPSource{URL: server.URL}, replica.Config{})
 	show := func(names ...string) {
 		if err := front.Refresh(ctx); err != nil { // or go front.Run(ctx), once
 			panic(err)
@@ -140,4 +143,64 @@ func ExampleReplica_Status() {
 	// Output:
 	// nothing loaded, last error: <nil>
 	// good, 1206 bytes
+}
+
+// The server wants a token: a Transport adds it to each request.
+func ExampleHTTPSource() {
+	published := replica.NewPublisher(bloom.Must(bloom.New(1000, 0.01)))
+	published.AddString("a")
+	published.Publish()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		published.ServeHTTP(w, req)
+	}))
+	defer server.Close()
+
+	r := replica.New(&replica.HTTPSource{
+		URL:    server.URL,
+		Client: &http.Client{Timeout: time.Minute, Transport: withToken("secret")},
+	}, replica.Config{})
+	fmt.Println(r.Refresh(context.Background()), r.ContainsString("a"), r.ContainsString("b"))
+	// Output: <nil> true false
+}
+
+type withToken string
+
+func (token withToken) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set("Authorization", "Bearer "+string(token))
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+// A Publisher survives a restart by a file, and shows its figures without being copied.
+func ExamplePublisher_restart() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "seen.bloom")
+	start := func() *replica.Publisher {
+		f, err := bloom.LoadOrNew(path, 10_000, 0.001)
+		if err != nil {
+			log.Fatal(err)
+		}
+		return replica.NewPublisher(f)
+	}
+
+	p := start()
+	p.AddString("a")
+	if err := p.Snapshot().SaveFile(path); err != nil { // every few minutes, and before the end
+		log.Fatal(err)
+	}
+
+	p = start() // its first version has the keys of the file; replicas load it whole
+	fmt.Println(p.AddString("a"), p.AddString("b"))
+	fmt.Println(p.Stats().ApproxCount, "keys")
+	// Output:
+	// false true
+	// 2 keys
 }

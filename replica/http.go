@@ -16,43 +16,37 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
-// HTTP returns a source that gets url with client c. The server is a Publisher,
-// or any that serves a file in Guava's binary form, with or without what
-// bloom.Filter.SaveFile puts after it. A Publisher sends what is
-// new. Any other server sends the whole filter whenever its ETag has changed.
-// The source's versions are the ETags without their quotes. From a server that
-// sends no ETag, or one longer than 1,024 bytes, every refresh loads the whole
-// filter, and Version is "". A replica behind a CDN trails also by the time for
-// which the CDN keeps its copy.
+// HTTPSource gets a filter from URL. The server is a [Publisher], or any that serves a
+// file in Guava's binary form, with or without what bloom.Filter.SaveFile puts after it.
+// A Publisher sends what is new. Any other server sends the whole filter whenever its ETag
+// has changed. The source's versions are the ETags without their quotes. From a server
+// that sends no ETag, or one longer than 1,024 bytes, every refresh loads the whole
+// filter, and Version is "". A replica behind a CDN trails also by the time for which the
+// CDN keeps its copy.
 //
 // The request that follows a failed transfer, or three failed requests, asks for
 // the whole filter, without compression.
 //
-// HTTP takes filters of up to 1 GiB, which hold 900 million keys at 1 %. It
-// allocates memory as data arrives. HTTPLimit takes larger ones.
-//
-// If c is nil, a request is given up after five minutes. Another c should have a
-// Timeout: without one, and without a deadline in the context of the refresh, a
-// server that stops answering stops the replica.
-func HTTP(url string, c *http.Client) Source { return HTTPLimit(url, c, 1<<30) }
-
-// HTTPLimit is HTTP for filters of up to limit bytes.
-func HTTPLimit(url string, c *http.Client, limit int64) Source {
-	if c == nil {
-		c = &http.Client{Timeout: 5 * time.Minute}
-	}
-	return &httpSource{url: url, client: c, limit: limit}
-}
-
-type httpSource struct {
-	url    string
-	client *http.Client
-	limit  int64
+// The fields are set before the first use. Many goroutines may use an HTTPSource at once.
+// It must not be copied.
+type HTTPSource struct {
+	// URL is where the filter is.
+	URL string
+	// Client makes the requests. Its Transport may add what a server asks for, such as
+	// an Authorization; see the example. If Client is nil, a request is given up after
+	// five minutes. Another one should have a Timeout: without it, and without a deadline
+	// in the context of the refresh, a server that stops answering stops the replica.
+	Client *http.Client
+	// Limit is the size in bytes of the largest filter that is taken. 0 means 1 GiB,
+	// which is 900 million keys at 1 %. Memory is allocated as data arrives.
+	Limit int64
 
 	mu    sync.Mutex
 	last  known
 	fails int // in a row
 }
+
+var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 
 // plainAfter is how many failed requests in a row make the next one, and from
 // then on every other one, ask for the whole filter without compression. A
@@ -73,7 +67,8 @@ func headerOf(f *bloom.Filter) guava.Header {
 	return guava.Header{Strategy: uint8(f.Strategy()), K: f.K(), Words: int(f.M() / 64)}
 }
 
-func (s *httpSource) Fetch(ctx context.Context, have string) (Update, error) {
+// Fetch implements [Source].
+func (s *HTTPSource) Fetch(ctx context.Context, have string) (Update, error) {
 	s.mu.Lock()
 	last, fails := s.last, s.fails
 	s.mu.Unlock()
@@ -90,14 +85,14 @@ func (s *httpSource) Fetch(ctx context.Context, have string) (Update, error) {
 	default:
 		s.fails++
 	}
-	return Update{}, fmt.Errorf("replica: GET %s: %w", s.url, err)
+	return Update{}, fmt.Errorf("replica: GET %s: %w", s.URL, err)
 }
 
 var errTransfer = errors.New("transfer failed")
 
 // fetch also returns what is known after the update.
-func (s *httpSource) fetch(ctx context.Context, have string, last known, plain bool) (u Update, next known, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain bool) (u Update, next known, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
 	if err != nil {
 		return u, next, err
 	}
@@ -119,7 +114,11 @@ func (s *httpSource) fetch(ctx context.Context, have string, last known, plain b
 	default:
 		req.Header.Set("If-None-Match", `"`+have+`"`)
 	}
-	resp, err := s.client.Do(req)
+	client := s.Client
+	if client == nil {
+		client = defaultClient
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return u, next, err
 	}
@@ -137,7 +136,7 @@ func (s *httpSource) fetch(ctx context.Context, have string, last known, plain b
 		}
 		return Update{Version: have}, last, nil
 	case http.StatusOK:
-		if u.Full, err = readBody(resp, nil, s.limit); err == nil {
+		if u.Full, err = readBody(resp, nil, s.limit()); err == nil {
 			next.header = headerOf(u.Full)
 		}
 	case http.StatusIMUsed:
@@ -148,7 +147,7 @@ func (s *httpSource) fetch(ctx context.Context, have string, last known, plain b
 		case base != have:
 			err = fmt.Errorf("%w: delta to version %.40q, not %q", bloom.ErrMismatch, base, have)
 		default:
-			u.Delta, err = readBody(resp, &last.header, s.limit)
+			u.Delta, err = readBody(resp, &last.header, s.limit())
 		}
 	default:
 		return u, next, fmt.Errorf("status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
@@ -157,6 +156,13 @@ func (s *httpSource) fetch(ctx context.Context, have string, last known, plain b
 		err = fmt.Errorf("%w: %w", errTransfer, err)
 	}
 	return u, next, err
+}
+
+func (s *HTTPSource) limit() int64 {
+	if s.Limit == 0 {
+		return 1 << 30
+	}
+	return s.Limit
 }
 
 // readBody reads a filter of up to limit bytes and nothing more. If want is not

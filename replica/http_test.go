@@ -47,7 +47,7 @@ func TestHTTPFollowsPublisher(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	defer server.Close()
 
-	r := New(HTTP(server.URL, nil), Config{})
+	r := New(&HTTPSource{URL: server.URL}, Config{})
 	require.NoError(t, r.Refresh(ctx))
 	require.NoError(t, r.Refresh(ctx))
 	assert.Equal(t, map[int]int{200: 1, 304: 1}, handler.seen)
@@ -84,7 +84,7 @@ func TestHTTPFollowsPlainFile(t *testing.T) {
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(dir))) // sends no ETag
 	defer server.Close()
-	r := New(HTTP(server.URL+"/f", server.Client()), Config{})
+	r := New(&HTTPSource{URL: server.URL + "/f", Client: server.Client()}, Config{})
 	for _, key := range []string{"a", "b"} {
 		save(key)
 		require.NoError(t, r.Refresh(ctx))
@@ -187,7 +187,7 @@ func TestHTTPAnswers(t *testing.T) {
 			}))
 			defer server.Close()
 			var errs []error
-			r := New(HTTP(server.URL, nil), Config{OnError: func(err error) { errs = append(errs, err) }})
+			r := New(&HTTPSource{URL: server.URL}, Config{OnError: func(err error) { errs = append(errs, err) }})
 			require.NoError(t, r.Refresh(context.Background()))
 			err := r.Refresh(context.Background())
 			if test.err == "" {
@@ -261,7 +261,7 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			r := New(HTTP(server.URL, nil), Config{})
+			r := New(&HTTPSource{URL: server.URL}, Config{})
 			require.NoError(t, r.Refresh(ctx))
 			for _, key := range []string{"a", "b"} {
 				p.AddString(key)
@@ -292,11 +292,11 @@ func TestHTTPNoticesDamage(t *testing.T) {
 			w.Header().Set("Content-Encoding", rec.Header().Get("Content-Encoding"))
 			_, _ = w.Write(damaged)
 		}))
-		r := New(HTTP(server.URL, nil), Config{})
+		r := New(&HTTPSource{URL: server.URL}, Config{})
 		require.NoError(t, r.Refresh(ctx))
 		for i := range 8 * len(body) {
 			damaged[i/8] ^= 1 << (i % 8)
-			u, err := HTTP(server.URL, nil).Fetch(ctx, "")
+			u, err := (&HTTPSource{URL: server.URL}).Fetch(ctx, "")
 			damaged[i/8] ^= 1 << (i % 8)
 			if err == nil { // some bits of gzip mean nothing
 				require.True(t, encoding == "gzip" && u.Full.Equal(p.filter()), "%s, bit %d", encoding, i)
@@ -318,7 +318,7 @@ func TestHTTPLimit(t *testing.T) {
 		{6 + 128, ""},
 		{6 + 127, "replica: GET " + server.URL + ": transfer failed: filter of 134 bytes is above the limit of 133"},
 	} {
-		u, err := HTTPLimit(server.URL, nil, test.limit).Fetch(context.Background(), "")
+		u, err := (&HTTPSource{URL: server.URL, Limit: test.limit}).Fetch(context.Background(), "")
 		if test.err == "" {
 			require.NoError(t, err)
 			assert.True(t, u.Full.Equal(f))
@@ -336,7 +336,7 @@ func TestHTTPKeepsNoLargeTag(t *testing.T) {
 		assert.LessOrEqual(t, len(req.Header.Get("If-None-Match")), maxTag)
 	}))
 	defer server.Close()
-	r := New(HTTP(server.URL, nil), Config{})
+	r := New(&HTTPSource{URL: server.URL}, Config{})
 	for _, test := range []struct{ length, want int }{{maxTag, maxTag - 2}, {maxTag + 1, 0}, {9 << 20, 0}, {10, 8}} {
 		tag = `"` + strings.Repeat("x", test.length-2) + `"`
 		require.NoError(t, r.Refresh(context.Background()))
@@ -359,7 +359,7 @@ func TestHTTPErrorsAreShort(t *testing.T) {
 				conn.Close()
 			}
 		}))
-		_, err := HTTP(server.URL, nil).Fetch(context.Background(), "")
+		_, err := (&HTTPSource{URL: server.URL}).Fetch(context.Background(), "")
 		server.Close()
 		require.Error(t, err)
 		assert.Less(t, len(err.Error()), 200)
@@ -373,7 +373,7 @@ func TestHTTPHeedsContext(t *testing.T) {
 	defer close(hang)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	r := New(HTTP(server.URL, nil), Config{OnError: func(error) { t.Error("reported") }})
+	r := New(&HTTPSource{URL: server.URL}, Config{OnError: func(error) { t.Error("reported") }})
 	require.ErrorIs(t, r.Refresh(ctx), context.DeadlineExceeded)
 }
 
@@ -381,7 +381,7 @@ func TestPath(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "f")
 	save := func(f *bloom.Filter) { require.NoError(t, f.SaveFile(path)) }
-	src := Path(path)
+	src := &FileSource{path}
 	r := New(src, Config{})
 	require.ErrorIs(t, r.Refresh(ctx), os.ErrNotExist)
 	assert.True(t, r.ContainsString("anything"))

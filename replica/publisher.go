@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/internal/takeover"
 )
 
@@ -21,8 +22,13 @@ const (
 )
 
 // Publisher is a filter that serves versions of itself: to a Replica in the
-// same process as a Source, and to those elsewhere as an http.Handler for the
-// source HTTP. Its methods may be called by many goroutines at once.
+// same process as a Source, and to those elsewhere as an http.Handler for
+// [HTTPSource]. Its methods may be called by many goroutines at once. Make it with
+// [NewPublisher]: the zero Publisher panics.
+//
+// A Publisher that begins anew names its versions anew, so every replica then loads the
+// full filter once. To survive a restart, save a Snapshot and publish it again; see the
+// example.
 //
 // As a handler it answers GET and HEAD of any path with the last published
 // version, as bloom.Filter.SaveFile would write it: Guava's binary form and a
@@ -43,12 +49,28 @@ const (
 // for others until the next version: at most five deltas, and the filter itself while
 // less than a fifth of its bits are set. A client adds up to 64 KiB while it is served.
 type Publisher struct {
-	mu      sync.Mutex
-	set     interface{ AddHash(bloom.Hash) bool }
-	filter  func() *bloom.Filter  // of set
-	remove  func(bloom.Hash) bool // from set; nil if it cannot
-	pending []bloom.Hash          // that changed the filter since the last release
-	lost    bool                  // pending does not tell all that changed
+	publisher
+	f *bloom.Filter
+}
+
+// CountingPublisher is a Publisher from which keys can be removed. Replicas get a version
+// after a removal as a full filter. Make it with [NewCountingPublisher]: the zero
+// CountingPublisher panics.
+type CountingPublisher struct {
+	publisher
+	c *counting.Filter
+}
+
+// publisher is what both are made of.
+type publisher struct {
+	mu  sync.Mutex // held by whoever changes set
+	set interface {
+		bloom.Set
+		Stats() bloom.Stats
+	}
+	filter  func() *bloom.Filter // of set; not to be written to
+	pending []bloom.Hash         // that changed the filter since the last release
+	lost    bool                 // pending does not tell all that changed
 	seq     uint64
 	past    []step // oldest first
 	info    bloom.Info
@@ -85,50 +107,90 @@ func NewPublisher(f *bloom.Filter) *Publisher {
 	if f.K() == 0 {
 		panic("replica: Publisher of a zero Filter")
 	}
-	f = takeover.Filter(f, "NewPublisher").(*bloom.Filter)
-	return newPublisher(&Publisher{set: f, filter: func() *bloom.Filter { return f }, info: f.Info()})
+	p := &Publisher{f: takeover.Filter(f, "NewPublisher").(*bloom.Filter)}
+	p.init(p.f, func() *bloom.Filter { return p.f }, p.f.Info())
+	return p
 }
 
-// Counting is a set of keys that tells the Bloom filter of the keys it holds. A
-// counting.Filter is one.
-type Counting interface {
-	// AddHash adds a key. False means that Filter's bits are as before.
-	AddHash(bloom.Hash) bool
-	// RemoveHash removes a key. False means that nothing has changed.
-	RemoveHash(bloom.Hash) bool
-	// Filter returns the filter of the keys that the set holds now. Its
-	// parameters never change.
-	Filter() *bloom.Filter
+// Snapshot returns a copy of the filter with all keys added so far, published or not.
+func (p *Publisher) Snapshot() *bloom.Filter {
+	p.made()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.f.Clone()
 }
 
-// NewCountingPublisher returns a Publisher that keys can be removed from. It has
-// published c.Filter() as it is. Afterwards only the Publisher may change c. It panics
-// if c is nil or has the zero Filter.
-func NewCountingPublisher(c Counting) *Publisher {
+// NewCountingPublisher returns a CountingPublisher that has published c's keys. It takes c
+// over: every later use of c panics. It panics if c is nil or the zero Filter.
+func NewCountingPublisher(c *counting.Filter) *CountingPublisher {
 	if c == nil {
-		panic("replica: Publisher of a nil Counting")
+		panic("replica: Publisher of a nil Filter")
 	}
-	return newPublisher(&Publisher{set: c, filter: c.Filter, remove: c.RemoveHash})
-}
-
-func newPublisher(p *Publisher) *Publisher {
-	if p.filter().K() == 0 {
+	if c.K() == 0 {
 		panic("replica: Publisher of a zero Filter")
 	}
+	if takeover.Counting != nil {
+		c = takeover.Counting(c, "NewCountingPublisher").(*counting.Filter)
+	}
+	p := &CountingPublisher{c: c}
+	p.init(p.c, p.c.Filter, p.c.Info())
+	return p
+}
+
+// Snapshot returns a copy of the counting filter with all keys that it holds now,
+// published or not.
+func (p *CountingPublisher) Snapshot() *counting.Filter {
+	p.made()
+	return p.c.Clone()
+}
+
+// Remove removes key, and reports whether the set changed; see [counting.Filter.Remove].
+// The next version reaches every replica as one full filter.
+func (p *CountingPublisher) Remove(key []byte) bool { return p.RemoveHash(bloom.Sum(key)) }
+
+// RemoveString is Remove of key's bytes, without copying them.
+func (p *CountingPublisher) RemoveString(key string) bool { return p.RemoveHash(bloom.SumString(key)) }
+
+// RemoveHash is Remove by digest.
+func (p *CountingPublisher) RemoveHash(h bloom.Hash) bool {
+	p.made()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.c.RemoveHash(h) {
+		return false
+	}
+	p.lost, p.pending = true, nil
+	return true
+}
+
+// init makes p ready, and publishes what filter returns.
+func (p *publisher) init(set interface {
+	bloom.Set
+	Stats() bloom.Stats
+}, filter func() *bloom.Filter, info bloom.Info) {
+	p.set, p.filter, p.info = set, filter, info
 	p.name = rand.Text()
 	p.release()
-	return p
+}
+
+// Stats describes the filter with all keys added so far, published or not, without
+// copying it.
+func (p *publisher) Stats() bloom.Stats {
+	p.made()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.set.Stats()
 }
 
 // Add adds key, and reports whether the filter changed; see bloom.Filter.Add.
 // Replicas get it once it is published.
-func (p *Publisher) Add(key []byte) bool { return p.AddHash(bloom.Sum(key)) }
+func (p *publisher) Add(key []byte) bool { return p.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
-func (p *Publisher) AddString(key string) bool { return p.AddHash(bloom.SumString(key)) }
+func (p *publisher) AddString(key string) bool { return p.AddHash(bloom.SumString(key)) }
 
 // AddHash is Add by digest.
-func (p *Publisher) AddHash(h bloom.Hash) bool {
+func (p *publisher) AddHash(h bloom.Hash) bool {
 	p.made()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,41 +207,19 @@ func (p *Publisher) AddHash(h bloom.Hash) bool {
 	return true
 }
 
-// Remove removes key, and reports whether the set changed; see
-// counting.Filter.Remove. The next version reaches every replica as one full
-// filter. Remove panics unless NewCountingPublisher made p.
-func (p *Publisher) Remove(key []byte) bool { return p.RemoveHash(bloom.Sum(key)) }
-
-// RemoveString is Remove of key's bytes, without copying them.
-func (p *Publisher) RemoveString(key string) bool { return p.RemoveHash(bloom.SumString(key)) }
-
-// RemoveHash is Remove by digest.
-func (p *Publisher) RemoveHash(h bloom.Hash) bool {
-	if p.remove == nil {
-		panic("replica: Remove from a Publisher that NewCountingPublisher did not make")
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.remove(h) {
-		return false
-	}
-	p.lost, p.pending = true, nil
-	return true
-}
-
 // made panics if p is the zero Publisher.
-func (p *Publisher) made() {
+func (p *publisher) made() {
 	if p.set == nil {
 		panic("replica: use of a zero Publisher: make it with NewPublisher")
 	}
 }
 
-func (p *Publisher) maxHashes() int { return len(p.current.Load().data) / hashSize }
+func (p *publisher) maxHashes() int { return len(p.current.Load().data) / hashSize }
 
 // Publish makes a version of all keys whose Add has returned, without those whose
 // Remove has, and returns its name. If nothing has changed, that is the last
 // version's. Publish copies the filter. Add and Remove wait meanwhile.
-func (p *Publisher) Publish() (version string) {
+func (p *publisher) Publish() (version string) {
 	p.made()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,7 +243,7 @@ func (p *Publisher) Publish() (version string) {
 	return p.current.Load().version
 }
 
-func (p *Publisher) release() {
+func (p *publisher) release() {
 	p.seq++
 	f := p.filter()
 	data, err := f.MarshalBinary()
@@ -264,7 +304,7 @@ func (r *release) filter() *bloom.Filter {
 }
 
 // Fetch implements Source. It never fails.
-func (p *Publisher) Fetch(_ context.Context, have string) (Update, error) {
+func (p *publisher) Fetch(_ context.Context, have string) (Update, error) {
 	p.made()
 	r := p.current.Load()
 	u := Update{Version: r.version}

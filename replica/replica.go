@@ -3,19 +3,19 @@
 // A [Replica] answers from its own machine's memory, without locks, and polls a
 // [Source] for what is new. It contains every key of the version that it has,
 // and trails the source by up to the polling interval. While the source fails,
-// it keeps its last copy. [Replica.Status] tells how old that is. Before the
+// it keeps its last copy. [Replica.Status] says how old that is. Before the
 // first load it contains everything, so that no key is turned away in error.
 //
 // The caller supplies the source and the interval. Some sources send only what
 // is new, others the whole filter whenever it has changed:
 //
 //   - A [Publisher] sends the keys added since the replica's version, to replicas
-//     in its own process and to those that reach it through [HTTP]. A replica
-//     that is far behind gets the whole filter, and so does everyone after a key
-//     was removed.
+//     in its own process and to those that reach it through [HTTPSource]. A replica
+//     that is far behind gets the whole filter. So does everyone after a key was
+//     removed from a [CountingPublisher].
 //   - A filter in Redis is a source, too: see Source in package bloomredis. It
 //     also sends only what was added.
-//   - A file at a [Path], and [HTTP] from a file server, a CDN or an object store,
+//   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store,
 //     send the whole filter.
 //
 // The price is memory and traffic: every machine holds the filter, 1.2 MB for a
@@ -23,7 +23,7 @@
 // news is one request. A delta of a thousand keys takes 24 KB for that filter.
 //
 // A delta never takes a key away, and a filter does not grow. When keys must go
-// one by one, publish a counting.Filter with [NewCountingPublisher]. When many
+// one by one, publish a counting.Filter; see [NewCountingPublisher]. When many
 // must go, or more keys came than the filter was made for, build another filter
 // and put it in the old one's place: a file by bloom.Filter.SaveFile, or a
 // Publisher by another Publisher (see its example). Replicas then load it whole,
@@ -39,6 +39,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -54,8 +55,8 @@ type Source interface {
 	// does not know have, or cannot tell what is new since then, returns a full
 	// filter, too. After an error that wraps bloom.ErrMismatch, a Replica asks
 	// for a full filter at once. After any other error, it asks with the same have
-	// again. A source whose delta failed, and would fail again, returns a full
-	// filter then.
+	// again. If a delta failed and a retry would fail, too, Fetch must return a full
+	// filter.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
@@ -85,8 +86,11 @@ type Config struct {
 	// OnError, if not nil, is called with every error that Refresh meets, be it
 	// called by Run or by others. That includes a delta that did not fit, even if
 	// a full filter then made up for it. It leaves out errors due to the end of
-	// the refresh's context. OnError may call the Replica's methods. It is never
-	// called while it runs: what Refresh meets meanwhile is only returned.
+	// the refresh's context. OnError may call the Replica's methods. Calls of OnError
+	// do not overlap; errors that occur during a call are only returned by Refresh.
+	//
+	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes
+	// to the default logger of package slog: such a Replica contains everything.
 	OnError func(error)
 }
 
@@ -100,6 +104,7 @@ type Replica struct {
 	since time.Time     // of the last full filter; belongs to the refresh
 
 	reporting sync.Mutex // held while OnError runs
+	logged    sync.Once  // the first error, where there is no OnError
 
 	mu        sync.Mutex // guards the following
 	refreshed time.Time
@@ -189,7 +194,14 @@ func (r *Replica) refresh(ctx context.Context) (misfit, err error) {
 // report calls OnError unless it is running. An OnError that refreshes would
 // otherwise call itself for as long as the source is down.
 func (r *Replica) report(err error) {
-	if r.cfg.OnError != nil && r.reporting.TryLock() {
+	switch {
+	case r.cfg.OnError == nil:
+		if r.copy.Load() == nil {
+			r.logged.Do(func() {
+				slog.Error("replica: nothing is loaded, so that every key is reported as present; set Config.OnError", "error", err)
+			})
+		}
+	case r.reporting.TryLock():
 		defer r.reporting.Unlock()
 		r.cfg.OnError(err)
 	}
@@ -285,6 +297,15 @@ func (r *Replica) Status() Status {
 		s.SizeBytes = cur.filter.SizeBytes()
 	}
 	return s
+}
+
+// Stats describes the copy without copying it; see [bloom.SyncFilter.Stats]. It is zero
+// until the first load.
+func (r *Replica) Stats() bloom.Stats {
+	if cur := r.copy.Load(); cur != nil {
+		return cur.filter.Stats()
+	}
+	return bloom.Stats{}
 }
 
 // Snapshot returns a copy of the filter, the caller's to keep, or nil before the

@@ -1,10 +1,15 @@
 package replica
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -344,4 +349,25 @@ func TestPublishHasEveryAddBeforeIt(t *testing.T) {
 	p.Publish()
 	require.NoError(t, r.Refresh(context.Background()))
 	assert.True(t, r.Snapshot().Equal(p.filter()))
+}
+
+// TestNothingLoaded: where nobody listens, the first failure of a Replica that contains
+// everything is logged, and once.
+func TestNothingLoaded(t *testing.T) {
+	var out bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
+	defer slog.SetDefault(before)
+	r := New(&FileSource{filepath.Join(t.TempDir(), "none")}, Config{})
+	for range 3 {
+		require.ErrorIs(t, r.Refresh(context.Background()), os.ErrNotExist)
+	}
+	require.Equal(t, 1, strings.Count(out.String(), "nothing is loaded"), out.String())
+	require.Zero(t, r.Stats())
+
+	r = New(NewPublisher(filterOf(t, 1024, 5, "a")), Config{})
+	out.Reset()
+	require.NoError(t, r.Refresh(context.Background()))
+	require.EqualValues(t, 1, r.Stats().ApproxCount)
+	require.Empty(t, out.String())
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // ServeHTTP implements http.Handler.
-func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (p *publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.made()
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

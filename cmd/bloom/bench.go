@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -20,16 +21,22 @@ import (
 func benchCommand() *cobra.Command {
 	var input inputFlags
 	var most count = 20_000_000
+	var asJSON *bool
 	c := &cobra.Command{
-		Use:   "bench FILE [file ...]",
+		Use:   "bench [-json] FILE [file ...]",
 		Short: "measure whether the promised rate is true",
 		Long: `bench looks up keys that are not in the filter FILE, and compares how many of them it
 reports with the rate that it promises. The keys are the lines of the input, changed; if
 there is no input, they are made up. The lines themselves must be found, all of them: give
 the ones that the filter was built from.
 
-The exit status is 1 if a line is not found, or if the rate is above the promised one by
-more than chance explains (once in a thousand runs).`,
+What is promised is the rate of the filter as full as it is now, as info shows it. The rate
+that the filter was made for is another while it has fewer lines, or more. Chance adds or
+takes some: bench says how many reported keys it explains, at which one true filter of a
+thousand is called untrue. With -json it writes an object.
+
+The exit status is 1 if a line is not found, or if more keys are reported than chance
+explains.`,
 		Example: `  seq 100000 > n.txt && bloom build -p 0.01 -o n.bloom n.txt && bloom bench -n 1M n.bloom n.txt`,
 		Args:    need(1, -1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -37,7 +44,7 @@ more than chance explains (once in a thousand runs).`,
 			if err != nil {
 				return err
 			}
-			b := &bench{set: f, sum: sum(f), most: uint64(most)}
+			b := &bench{set: f.filter, sum: sum(f), most: uint64(most)}
 			if b.sum == nil {
 				b.sum = bloom.Sum
 			}
@@ -55,10 +62,20 @@ more than chance explains (once in a thousand runs).`,
 			if c.Context().Err() != nil {
 				return c.Context().Err()
 			}
-			return b.report()
+			m := b.measurement(args[0])
+			if *asJSON {
+				err = writeJSON(m)
+			} else {
+				_, err = os.Stdout.WriteString(m.text())
+			}
+			if err != nil {
+				return err
+			}
+			return m.verdict()
 		},
 	}
 	c.Flags().VarP(&most, "lookups", "n", "look-ups of keys that are not in the filter")
+	asJSON = addJSON(c.Flags())
 	input.add(c.Flags())
 	return c
 }
@@ -130,37 +147,74 @@ func (b *bench) others(ctx context.Context) {
 	}
 }
 
-func (b *bench) report() error {
-	out := fmt.Sprintf("lines      %s found, %s missing\n", humanize.Comma(int64(b.found)), humanize.Comma(int64(b.missing)))
-	if b.found+b.missing == 0 {
-		out = ""
+// measurement is what bench found out.
+type measurement struct {
+	File     string   `json:"file"`
+	Found    *uint64  `json:"found,omitempty"` // lines, if there were any
+	Missing  *uint64  `json:"missing,omitempty"`
+	Lookups  uint64   `json:"lookups"`  // of other keys
+	Reported uint64   `json:"reported"` // of them
+	Measured float64  `json:"measured"` // rate
+	Rate     *float64 `json:"rate,omitempty"`
+	Expected float64  `json:"expected,omitempty"` // to be reported, if Rate is true
+	Most     float64  `json:"most,omitempty"`     // that chance explains
+	True     *bool    `json:"true,omitempty"`
+	MadeFor  uint64   `json:"made_for,omitempty"`
+	MadeAt   float64  `json:"made_at,omitempty"`
+	Nanos    float64  `json:"nanoseconds"` // a look-up
+}
+
+func (b *bench) measurement(path string) *measurement {
+	about := describe(b.set)
+	m := &measurement{
+		File: path, Lookups: b.asked, Reported: b.wrong,
+		Measured: float64(b.wrong) / float64(b.asked), Rate: about.Rate,
+		MadeFor: about.MadeFor, MadeAt: about.MadeAt,
+		Nanos: float64(b.took.Nanoseconds()) / float64(b.asked),
 	}
-	rate := float64(b.wrong) / float64(b.asked)
-	out += fmt.Sprintf("others     %s looked up, %s reported: a rate of %.3g\n", humanize.Comma(int64(b.asked)), humanize.Comma(int64(b.wrong)), rate)
-	r, ok := innermost(b.set).(rater)
-	verdict := error(nil)
-	if ok {
-		promised := r.FPR()
-		expected := promised * float64(b.asked)
+	if b.found+b.missing > 0 {
+		m.Found, m.Missing = &b.found, &b.missing
+	}
+	if m.Rate != nil {
+		m.Expected = *m.Rate * float64(b.asked)
 		// 3.1 standard deviations, and room for the few events of a small rate.
-		most := expected + 3.1*math.Sqrt(expected) + 4
-		out += fmt.Sprintf("promised   %.3g, which is %s give or take %s", promised, amount(expected), amount(most-expected))
-		switch {
-		case float64(b.wrong) > most:
-			out += ": not true\n"
-			verdict = errors.New("the filter reports more other keys than it promises")
-		default:
-			out += ": true\n"
+		m.Most = m.Expected + 3.1*math.Sqrt(m.Expected) + 4
+		ok := float64(b.wrong) <= m.Most
+		m.True = &ok
+	}
+	return m
+}
+
+func (m *measurement) text() string {
+	var b strings.Builder
+	if m.Found != nil {
+		fmt.Fprintf(&b, "lines      %s found, %s missing\n", humanize.Comma(int64(*m.Found)), humanize.Comma(int64(*m.Missing)))
+	}
+	fmt.Fprintf(&b, "others     %s looked up, %s reported: a rate of %.3g\n", humanize.Comma(int64(m.Lookups)), humanize.Comma(int64(m.Reported)), m.Measured)
+	if m.Rate != nil {
+		fmt.Fprintf(&b, "promised   a rate of %.3g: %s reported, and by chance up to %s\n", *m.Rate, amount(m.Expected), amount(math.Floor(m.Most)))
+		verdict := "the promise is true: no more were reported than chance explains"
+		if !*m.True {
+			verdict = "the promise is not true: more were reported than chance explains"
 		}
+		fmt.Fprintf(&b, "verdict    %s\n", verdict)
 	}
-	out += fmt.Sprintf("look-ups   %.1f ns each, hashing not included\n", float64(b.took.Nanoseconds())/float64(b.asked))
-	if b.missing > 0 {
-		verdict = fmt.Errorf("%d lines are not in the filter", b.missing)
+	if m.MadeFor > 0 {
+		fmt.Fprintf(&b, "made for   %s keys at a rate of %.3g\n", humanize.Comma(int64(m.MadeFor)), m.MadeAt)
 	}
-	if _, err := os.Stdout.WriteString(out); err != nil {
-		return err
+	fmt.Fprintf(&b, "look-ups   %.1f ns each, hashing not included\n", m.Nanos)
+	return b.String()
+}
+
+// verdict returns an error if a promise was broken.
+func (m *measurement) verdict() error {
+	switch {
+	case m.Missing != nil && *m.Missing > 0:
+		return fmt.Errorf("%d lines are not in the filter", *m.Missing)
+	case m.True != nil && !*m.True:
+		return errors.New("the filter reports more other keys than it promises")
 	}
-	return verdict
+	return nil
 }
 
 // amount writes a number of keys with as many digits as a reader wants.

@@ -30,7 +30,7 @@ func addNumbers(f bloom.Set, from, to int) {
 
 // guava is the file that build makes for n keys of the lines of numbers.
 func guava(t *testing.T, n uint64, p float64, from, to int) string {
-	f := bloom.Must(bloom.New(n, p))
+	f := bloom.Must(bloom.New(roomFor(n, p), p))
 	addNumbers(f, from, to)
 	path := filepath.Join(t.TempDir(), "guava")
 	f.SetInfo(bloom.Info{N: n, P: p, Hash: "SumString"})

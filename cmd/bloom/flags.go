@@ -1,9 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,8 +15,11 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// count is a number of lines, such as 1000000, 1e6 or 1M.
+// count is a number of lines, such as 1000000, 1,000,000, 1e6 or 1M.
 type count uint64
+
+// grouped is a number as this program prints it.
+var grouped = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
 
 func (c *count) Type() string { return "N" }
 
@@ -27,6 +32,9 @@ func (c *count) String() string {
 
 func (c *count) Set(s string) error {
 	number := strings.ReplaceAll(s, "_", "")
+	if grouped.MatchString(s) {
+		number = strings.ReplaceAll(s, ",", "")
+	}
 	if n, err := strconv.ParseUint(number, 10, 64); err == nil && n > 0 {
 		*c = count(n)
 		return nil
@@ -47,15 +55,36 @@ func (c *count) Set(s string) error {
 	return nil
 }
 
+// rate is a part of all lines, such as 0.01, 1e-6 or 1%.
+type rate float64
+
+func (r *rate) Type() string { return "P" }
+
+func (r *rate) String() string { return strconv.FormatFloat(float64(*r), 'g', -1, 64) }
+
+func (r *rate) Set(s string) error {
+	number := s
+	if percent, ok := strings.CutSuffix(s, "%"); ok {
+		number = strings.TrimSpace(percent) + "e-2"
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return fmt.Errorf("%q is no rate, such as 0.001, 1e-6 or 1%%", s)
+	}
+	*r = rate(x)
+	return nil
+}
+
 // filterFlags say how large a filter is to be.
 type filterFlags struct {
 	n count
 	p float64
 }
 
-func (f *filterFlags) add(flags *pflag.FlagSet, n, p string, rate float64) {
+func (f *filterFlags) add(flags *pflag.FlagSet, n, p string, ordinary float64) {
 	flags.VarP(&f.n, "lines", "n", n)
-	flags.Float64VarP(&f.p, "rate", "p", rate, p)
+	f.p = ordinary
+	flags.VarP((*rate)(&f.p), "rate", "p", p)
 }
 
 // inputFlags say how to read lines.
@@ -69,8 +98,9 @@ type inputFlags struct {
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.null, "null", "0", false, "lines end with a NUL byte, not with a newline")
+	flags.BoolVarP(&f.null, "null-data", "z", false, "the same, as grep and sort call it")
 	flags.IntVarP(&f.key.Field, "field", "f", 0, "compare field `N` only, of lines that are TSV or CSV")
-	flags.StringVar(&f.key.Separator, "sep", "", "the byte between fields; else a tab if the first line has one, and a comma if not")
+	flags.StringVar(&f.key.Separator, "sep", "", "the byte between fields, such as : or \\t; else a tab if the first line has one, and a comma if not")
 	flags.BoolVar(&f.key.FoldCase, "fold-case", false, "do not tell capital letters from small ones")
 	flags.BoolVar(&f.key.Hex, "hex", false, "compare the bytes that lines give in hexadecimal, as lists of hashes do")
 	flags.BoolVar(&f.key.KeepCR, "keep-cr", false, "compare the carriage return at a line's end, too, which lines from Windows have")
@@ -86,16 +116,28 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 		return nil, usageError{fmt.Errorf("-f %d: fields are counted from 1", f.key.Field)}
 	case f.long < 10 || f.long > 31:
 		return nil, usageError{fmt.Errorf("-long %d is outside [10, 31]", f.long)}
-	case len(f.key.Separator) > 1:
+	case len(unescaped(f.key.Separator)) > 1:
 		return nil, usageError{fmt.Errorf("-sep %q is not one byte", f.key.Separator)}
 	case f.key.Separator != "" && f.key.Field == 0:
 		return nil, usageError{fmt.Errorf("-sep needs -f")}
 	}
+	f.key.Separator = unescaped(f.key.Separator)
 	cfg := &lines.Config{Names: names, Delim: '\n', Key: f.key, SkipBad: f.skipBad, Window: 1 << f.long}
 	if f.null {
 		cfg.Delim = 0
 	}
 	return cfg, nil
+}
+
+// unescaped returns the byte that \t, \x1f or \0 is in Go and in C, and any other s itself.
+func unescaped(s string) string {
+	if s == `\0` {
+		return "\x00"
+	}
+	if c, _, rest, err := strconv.UnquoteChar(s, 0); err == nil && rest == "" && c < 1<<8 && len(s) > 1 && s[0] == '\\' {
+		return string([]byte{byte(c)})
+	}
+	return s
 }
 
 // warnBad says how many lines were left out.
@@ -114,6 +156,19 @@ func need(least, most int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// addJSON adds -json.
+func addJSON(flags *pflag.FlagSet) *bool { return flags.Bool("json", false, "write JSON") }
+
+// writeJSON writes v and a newline to standard output.
+func writeJSON(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(append(data, '\n'))
+	return err
 }
 
 // required returns an error unless the flag was given.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,7 +36,7 @@ type report struct {
 }
 
 func infoCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "info [-json] FILE ...",
 		Short: "tell what filters hold",
@@ -59,24 +58,22 @@ writes an object a line.`,
 					failed = err
 					continue
 				}
-				text := r.text()
-				if asJSON {
-					data, err := json.Marshal(r)
-					if err != nil {
-						return err
-					}
-					text = string(data) + "\n"
-				} else if i > 0 {
-					text = "\n" + text
+				switch text := r.text(); {
+				case *asJSON:
+					err = writeJSON(r)
+				case i > 0:
+					_, err = io.WriteString(os.Stdout, "\n"+text)
+				default:
+					_, err = io.WriteString(os.Stdout, text)
 				}
-				if _, err := io.WriteString(os.Stdout, text); err != nil {
+				if err != nil {
 					return err
 				}
 			}
 			return failed
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "write JSON")
+	asJSON = addJSON(c.Flags())
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -21,7 +22,8 @@ const about = `bloom drops repeated lines, and looks lines up in lists of any le
 filters: about ten to thirty bits a line, whatever its length. A filter that says "not
 here" is right. One that says "here" is wrong at a rate that you choose.
 
-Options may have one dash or two. Numbers of lines may be written 1000000, 1e6 or 1M.
+Options may have one dash or two. Numbers of lines may be written 1000000, 1,000,000, 1e6
+or 1M, and rates 0.01 or 1%.
 
 The exit status is 0 after success, 1 after an error, and 2 if the command line is
 wrong. That of check is grep's: 0 if it wrote a line, 1 if it wrote none, 2 after any
@@ -36,11 +38,13 @@ func newRoot() *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
+		// A command that there is not says so, whatever its options are.
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("no command; see bloom help")}
 			}
-			return usageError{fmt.Errorf("%q is no command; see bloom help", args[0])}
+			return usageError{noCommand(c, args[0])}
 		},
 		Run: func(*cobra.Command, []string) {},
 	}
@@ -49,10 +53,49 @@ func newRoot() *cobra.Command {
 		foldCommand(), infoCommand(), benchCommand(), planCommand(), serveCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
+		c.SuggestFor = suggestions[c.Name()]
+		c.Flags().VisitAll(nameValue)
 	}
 	strict(root)
 	return root
 }
+
+// suggestions are the words of other programs for commands.
+var suggestions = map[string][]string{
+	"add":    {"insert"},
+	"build":  {"create", "make", "new"},
+	"check":  {"contains", "grep", "has", "lookup", "query", "test"},
+	"dedupe": {"dedup", "distinct", "uniq", "unique"},
+	"fold":   {"shrink"},
+	"info":   {"show", "stat", "stats"},
+	"merge":  {"join", "union"},
+	"plan":   {"size"},
+	"remove": {"delete", "rm"},
+	"serve":  {"http", "server"},
+}
+
+func noCommand(root *cobra.Command, name string) error {
+	root.SuggestionsMinimumDistance = 2
+	if near := slices.Compact(root.SuggestionsFor(name)); len(near) > 0 {
+		return fmt.Errorf("%q is no command; is it %s that you want? See bloom help", name, strings.Join(near, " or "))
+	}
+	return fmt.Errorf("%q is no command; see bloom help", name)
+}
+
+// nameValue takes the quoted name of a flag's value out of its help, where completions and
+// the manual would show the quotes.
+func nameValue(f *pflag.Flag) {
+	if name, usage := pflag.UnquoteUsage(f); usage != f.Usage {
+		f.Usage, f.Value = usage, named{f.Value, name}
+	}
+}
+
+type named struct {
+	pflag.Value
+	name string
+}
+
+func (n named) Type() string { return n.name }
 
 // strict makes cobra's own commands, help and completion, which take wrong arguments in
 // silence, return usage errors as the others do.

@@ -140,6 +140,16 @@ func TestUsage(t *testing.T) {
 	}{
 		{"", "no command"},
 		{"sort", `"sort" is no command`},
+		{"create -n 10 f", `"create" is no command; is it build that you want? See bloom help`},
+		{"insert", "is it add that you want?"},
+		{"show f", "is it info that you want?"},
+		{"has f", "is it check that you want?"},
+		{"dedup", "is it dedupe that you want?"},
+		{"-x", "no command"},
+		{"dedupe -n 1,0000", "is no number of lines"},
+		{"dedupe -p one", `"one" is no rate, such as 0.001, 1e-6 or 1%`},
+		{"dedupe -p 100%", "p = 1 is outside"},
+		{"dedupe -f 1 -sep ab", `-sep "ab" is not one byte`},
 		{"dedupe -x", "unknown shorthand flag: 'x'"},
 		{"dedupe --frobnicate", "unknown flag: --frobnicate"},
 		{"dedupe -n 0", "is no number of lines"},
@@ -173,11 +183,28 @@ func TestUsage(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for s, want := range map[string]count{"1": 1, "1000000": 1e6, "1e6": 1e6, "10M": 1e7, "2.5k": 2500, "1G": 1e9, "1b": 1e9, "3T": 3e12, "1_000": 1000} {
+	for s, want := range map[string]count{"1": 1, "1000000": 1e6, "1e6": 1e6, "10M": 1e7, "2.5k": 2500, "1G": 1e9, "1b": 1e9, "3T": 3e12, "1_000": 1000, "1,000,000": 1e6, "12,345": 12345} {
 		var c count
 		require.NoError(t, c.Set(s), s)
 		require.Equal(t, want, c, s)
 	}
+}
+
+func TestRates(t *testing.T) {
+	for s, want := range map[string]rate{"0.01": 0.01, "1e-6": 1e-6, "1%": 0.01, "0.7 %": 0.007, "0.0001%": 1e-6} {
+		var r rate
+		require.NoError(t, r.Set(s), s)
+		require.Equal(t, want, r, s)
+	}
+}
+
+// TestSeparators: a byte may be given as Go and C write it.
+func TestSeparators(t *testing.T) {
+	for sep, in := range map[string]string{`\t`: "1\ta\n1\tb\n", `\x1f`: "1\x1fa\n1\x1fb\n", `\`: "1\\a\n1\\b\n", ":": "1:a\n1:b\n"} {
+		line, _, _ := strings.Cut(in, "\n")
+		require.Equal(t, line+"\n", good(t, in, "dedupe", "-f", "1", "-sep", sep), sep)
+	}
+	require.Equal(t, "a\x00b\x00", good(t, "a\x00b\x00a", "dedupe", "-z"))
 }
 
 // TestHelp runs the first example of every command in an empty folder.
@@ -210,6 +237,9 @@ func TestHelp(t *testing.T) {
 	values, _, _ := bloomRun(t, "", "__complete", "build", "-type", "")
 	require.Equal(t, "blocked\ncounting\ndcso\ngrowing\nguava\n:4\n", values)
 	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "-version"))
+	flags, _, _ := bloomRun(t, "", "__complete", "dedupe", "-")
+	require.Contains(t, flags, "FILE that remembers lines")
+	require.NotContains(t, flags, "`")
 	suggested, _, _ := bloomRun(t, "", "__complete", "che")
 	require.Contains(t, suggested, "check\t")
 }

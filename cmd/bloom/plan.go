@@ -132,21 +132,20 @@ func growingBits(p float64) float64 {
 func planCommand() *cobra.Command {
 	var size filterFlags
 	var svg string
+	var asJSON *bool
 	c := &cobra.Command{
-		Use:   "plan -n N -p P [-svg FILE]",
+		Use:   "plan -n N [-p P] [-json] [-svg FILE]",
 		Short: "tell how large filters would be",
 		Long: `plan tells what each type of filter takes for N keys at the rate P: bits a key, bytes,
 hashes, which are bits set a key, and how many lines of the processor's cache a look-up
-reads, on which its speed depends once the filter is larger than the cache. With -svg it
-also draws bits a key against the rate, readable on light and dark pages.`,
+reads, on which its speed depends once the filter is larger than the cache. With -json it
+writes an object a line. With -svg it also draws bits a key against the rate, readable on
+light and dark pages.`,
 		Example: `  bloom plan -n 1e9 -p 0.001`,
 		Args:    need(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if size.n == 0 {
 				return required(c, "lines", "-n N")
-			}
-			if err := required(c, "rate", "-p P"); err != nil {
-				return err
 			}
 			if !(size.p >= 1e-15 && size.p < 1) {
 				return usageError{fmt.Errorf("p = %v is outside [1e-15, 1)", size.p)}
@@ -156,13 +155,43 @@ also draws bits a key against the rate, readable on light and dark pages.`,
 					return err
 				}
 			}
+			if *asJSON {
+				for _, d := range designs {
+					if err := writeJSON(d.at(uint64(size.n), size.p)); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
 			_, err := os.Stdout.WriteString(table(uint64(size.n), size.p))
 			return err
 		},
 	}
 	size.add(c.Flags(), "keys", "rate of other keys that are reported", 0.001)
+	asJSON = addJSON(c.Flags())
 	c.Flags().StringVar(&svg, "svg", "", "`FILE` for a picture")
 	return c
+}
+
+// planned is what a design takes. It has no size where there is no such filter.
+type planned struct {
+	Type  string  `json:"type"`
+	Keys  uint64  `json:"keys"`
+	Rate  float64 `json:"rate"`
+	Bits  float64 `json:"bits_per_key,omitempty"`
+	Size  uint64  `json:"size,omitempty"`
+	K     int     `json:"k,omitempty"`
+	Reads string  `json:"reads,omitempty"`
+	Note  string  `json:"note"`
+}
+
+// at returns what d takes for n keys at the rate p.
+func (d *design) at(n uint64, p float64) planned {
+	plan := planned{Type: d.name, Keys: n, Rate: p, Note: d.note}
+	if bits := d.bits(p); bits > 0 {
+		plan.Bits, plan.Size, plan.K, plan.Reads = bits, uint64(bits*float64(n)/8), d.hashes(p), d.speed(p)
+	}
+	return plan
 }
 
 func table(n uint64, p float64) string {
@@ -171,12 +200,12 @@ func table(n uint64, p float64) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "type\tbits/key\tsize\thashes\ta look-up reads\t")
 	for _, d := range designs {
-		bits := d.bits(p)
-		if !(bits > 0) {
-			fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\t%s\n", d.name, d.note)
+		plan := d.at(n, p)
+		if plan.Size == 0 {
+			fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\t%s\n", plan.Type, plan.Note)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\t%s\n", d.name, bits, humanize.Bytes(uint64(bits*float64(n)/8)), d.hashes(p), d.speed(p), d.note)
+		fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\t%s\n", plan.Type, plan.Bits, humanize.Bytes(plan.Size), plan.K, plan.Reads, plan.Note)
 	}
 	w.Flush()
 	return b.String()

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +44,7 @@ func TestBench(t *testing.T) {
 	for _, kind := range []string{"guava", "blocked", "growing", "counting", "dcso"} {
 		good(t, "", "build", "-p", "0.01", "-type", kind, "-o", list, in)
 		out := good(t, "", "bench", "-n", "200k", list, in)
-		require.Regexp(t, `lines +20,000 found, 0 missing\nothers +200,000 looked up, [\d,]+ reported: a rate of \S+\npromised .*: true\nlook-ups `, out, kind)
+		require.Regexp(t, `lines +20,000 found, 0 missing\nothers +200,000 looked up, [\d,]+ reported: a rate of \S+\npromised +a rate of \S+: [\d,]+ reported, and by chance up to [\d,]+\nverdict +the promise is true`, out, kind)
 		require.NotContains(t, good(t, "", "bench", "-n", "100k", list), "found")
 	}
 	write(t, in, numbers(19000, 21000))
@@ -49,4 +52,24 @@ func TestBench(t *testing.T) {
 	require.Equal(t, 1, status)
 	require.Regexp(t, `lines +1,0\d\d found, 9\d\d missing`, out)
 	requireError(t, stderr, "lines are not in the filter")
+}
+
+// TestJSON holds the names that programs read.
+func TestJSON(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "list")
+	good(t, numbers(0, 1000), "build", "-n", "1000", "-p", "1%", "-o", list)
+	names := func(line string) []string {
+		var object map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &object), line)
+		return slices.Sorted(maps.Keys(object))
+	}
+	plans := strings.Split(strings.TrimSuffix(good(t, "", "plan", "-n", "1,000,000", "-json"), "\n"), "\n")
+	require.Len(t, plans, len(designs))
+	require.Equal(t, []string{"bits_per_key", "k", "keys", "note", "rate", "reads", "size", "type"}, names(plans[0]))
+	require.Contains(t, plans[0], `"type":"bloom.Filter","keys":1000000,"rate":0.001,`)
+	require.Equal(t, []string{"keys", "note", "rate", "type"}, names(strings.Split(good(t, "", "plan", "-n", "1", "-p", "1e-15", "-json"), "\n")[2]))
+	require.Equal(t, []string{"expected", "file", "found", "lookups", "made_at", "made_for", "measured", "missing", "most", "nanoseconds", "rate", "reported", "true"},
+		names(good(t, numbers(0, 10), "bench", "-json", "-n", "1000", list, "-")))
+	require.Equal(t, []string{"checksum", "file", "fill", "hash", "k", "keys", "m", "made_at", "made_for", "rate", "size", "strategy", "type"},
+		names(good(t, "", "info", "-json", list)))
 }

@@ -63,7 +63,7 @@ func TestServe(t *testing.T) {
 	info, _ := ask("GET", "/info", "")
 	require.Contains(t, info, `"type":"bloom.Filter"`)
 
-	near := replica.New(replica.HTTP(url+"/filter", nil), replica.Config{})
+	near := replica.New(&replica.HTTPSource{URL: url + "/filter"}, replica.Config{})
 	require.NoError(t, near.Refresh(context.Background()))
 	require.True(t, near.ContainsString("apple"))
 	require.False(t, near.ContainsString("pear"))
@@ -292,7 +292,7 @@ func TestServeFilter(t *testing.T) {
 	for _, kind := range []string{"guava", "counting"} {
 		for _, n := range []string{"10", "10000"} { // a full one and a sparse one
 			_, web := serving(t, lines.Key{}, numbers(0, 10), "-n", n, "-type", kind)
-			near := replica.New(replica.HTTP(web.URL+"/filter", nil), replica.Config{})
+			near := replica.New(&replica.HTTPSource{URL: web.URL + "/filter"}, replica.Config{})
 			require.NoError(t, near.Refresh(context.Background()))
 			require.True(t, near.ContainsString("line 9"))
 			require.False(t, near.ContainsString("ho"))

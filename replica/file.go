@@ -10,15 +10,14 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Path returns a source that loads the whole file at path whenever it has been
-// replaced. bloom.Filter.SaveFile replaces files atomically. The source's version
-// is made of the file's time, size and last bytes, in which SaveFile puts a
-// checksum. A load that has begun does not heed the context.
-func Path(path string) Source { return pathSource(path) }
+// FileSource loads the whole file at Path whenever it has been replaced.
+// bloom.Filter.SaveFile replaces files atomically. The source's version is made of the
+// file's time, size and last bytes, in which SaveFile puts a checksum. A load that has
+// begun does not heed the context. Many goroutines may use a FileSource at once.
+type FileSource struct{ Path string }
 
-type pathSource string
-
-func (s pathSource) Fetch(ctx context.Context, have string) (Update, error) {
+// Fetch implements [Source].
+func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 	if err := ctx.Err(); err != nil {
 		return Update{}, err
 	}
@@ -31,22 +30,22 @@ func (s pathSource) Fetch(ctx context.Context, have string) (Update, error) {
 	if version == have {
 		return Update{Version: have}, nil
 	}
-	f, err := bloom.LoadFile(string(s))
+	f, err := bloom.LoadFile(s.Path)
 	if err != nil {
 		return Update{}, fmt.Errorf("replica: %w", err)
 	}
 	return Update{Version: version, Full: f}, nil
 }
 
-func (s pathSource) version() (string, error) {
-	info, err := os.Stat(string(s))
+func (s *FileSource) version() (string, error) {
+	info, err := os.Stat(s.Path)
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() { // to open a pipe would wait for a writer
-		return "", fmt.Errorf("%s is no regular file", string(s))
+		return "", fmt.Errorf("%s is no regular file", s.Path)
 	}
-	file, err := os.Open(string(s))
+	file, err := os.Open(s.Path)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra/doc"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMan holds the manual to the help it is made from. With BLOOM_MAN=1 it writes the
+// manual anew.
+func TestMan(t *testing.T) {
+	dir := t.TempDir()
+	if os.Getenv("BLOOM_MAN") != "" {
+		dir = "man"
+		require.NoError(t, os.RemoveAll(dir))
+		require.NoError(t, os.Mkdir(dir, 0o777))
+	}
+	root := newRoot()
+	root.DisableAutoGenTag = true
+	for _, c := range root.Commands() {
+		c.Long = strings.ReplaceAll(c.Long, "\n  ", "\n    ") // as Markdown wants what stays as it is
+		if c.Name() == "completion" {
+			c.RemoveCommand(c.Commands()...)
+		}
+	}
+	require.NoError(t, doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "bloom", Date: new(time.Time)}, dir))
+	made, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	kept, err := filepath.Glob("man/*")
+	require.NoError(t, err)
+	require.Len(t, kept, len(made))
+	for _, path := range made {
+		page := strings.Replace(read(t, path), `"Jan 0001"`, `""`, 1) // of no day
+		if dir == "man" {
+			write(t, path, page)
+		}
+		require.Equal(t, read(t, filepath.Join("man", filepath.Base(path))), page, "make the manual anew: BLOOM_MAN=1 go test -run TestMan")
+	}
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+)
+
+// TestExactRate: the rate is what was asked for, be the lines few or many.
+func TestExactRate(t *testing.T) {
+	const filters, asks = 40, 50_000
+	rnd := rand.New(rand.NewPCG(1, 2))
+	random := func() bloom.Hash { return bloom.NewHash(rnd.Uint64(), rnd.Uint64()) }
+	for _, kind := range []string{"guava", "counting"} {
+		for _, n := range []uint64{1, 2, 7, 100, 1000} {
+			for _, p := range []float64{0.1, 0.01, 1e-3, 1e-4} {
+				wrong := 0.0
+				for range filters {
+					f, err := makers[kind](n, p)
+					require.NoError(t, err)
+					for range n {
+						f.AddHash(random())
+					}
+					for range asks {
+						if f.ContainsHash(random()) {
+							wrong++
+						}
+					}
+				}
+				const all = filters * asks
+				// The model is right to some tenths, and filters differ among each other.
+				require.Less(t, wrong, 1.25*p*all+4*math.Sqrt(p*all)+3*p*all/math.Sqrt(filters), "%s n=%d p=%v", kind, n, p)
+			}
+		}
+	}
+	// 1,000 lines at 1e-6 had 8.9e-6.
+	require.Less(t, rateWith(1000, roomFor(1000, 1e-6), 1e-6), 1.0001e-6)
+	require.Greater(t, rateWith(1000, 1000, 1e-6), 8e-6)
+
+	// Many lines get the size that Guava gives them, for Java's filters to merge with.
+	require.EqualValues(t, 1e6, roomFor(1e6, 1e-3))
+	require.EqualValues(t, 1e6, roomFor(1e6, 0.3))
+	require.EqualValues(t, 1, roomFor(0, 0.5))
+}
+
+// TestFoldable: a filter that was built to be folded folds.
+func TestFoldable(t *testing.T) {
+	dir := t.TempDir()
+	path, small := filepath.Join(dir, "large"), filepath.Join(dir, "small")
+	for _, kind := range []string{"guava", "blocked"} {
+		for _, d := range []int{1, 7, 12, 64} {
+			good(t, numbers(0, 1000), "build", "-type", kind, "-foldable", fmt.Sprint(d), "-n", "1000", "-p", "0.01", "-o", path)
+			for by := 1; by <= d; by++ {
+				if d%by == 0 {
+					good(t, "", "fold", "-d", fmt.Sprint(by), "-o", small, path)
+					require.Equal(t, numbers(0, 1000), good(t, numbers(0, 1000), "check", small))
+				}
+			}
+		}
+	}
+	plain, err := makers["guava"](1e6, 0.01)
+	require.NoError(t, err)
+	f, err := foldable(plain, 12)
+	require.NoError(t, err)
+	require.InEpsilon(t, plain.(*bloom.Filter).M(), f.(*bloom.Filter).M(), 0.001)
+	require.Equal(t, infoOf(plain), infoOf(f))
+	b, err := foldable(bloom.Must(blocked.New(1e6, 0.01)), 12)
+	require.NoError(t, err)
+	require.InEpsilon(t, bloom.Must(blocked.New(1e6, 0.01)).M(), b.(*blocked.Filter).M(), 0.001)
+
+	for _, kind := range []string{"growing", "counting", "dcso"} {
+		_, stderr, status := bloomRun(t, "a\n", "build", "-type", kind, "-foldable", "2", "-n", "10", "-o", filepath.Join(dir, "x"))
+		require.Equal(t, 2, status)
+		requireError(t, stderr, "-foldable needs -type guava or blocked")
+	}
+}
