@@ -41,7 +41,7 @@ func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64
 func buildCommand() *cobra.Command {
 	var size filterFlags
 	var input inputFlags
-	var out, kind, comment string
+	var kind, comment string
 	var file holder
 	var part shard
 	var folds count
@@ -49,7 +49,7 @@ func buildCommand() *cobra.Command {
 		Use:   "build [-n N] [-p P] [-type T] -o FILE [file ...]",
 		Short: "make a filter of all lines",
 		Long: `build makes a filter of all lines of its input and writes it to FILE, which is replaced
-once the filter is whole. A line that is not in the input is reported at the rate -p.
+once the filter is whole; -o - writes it to standard output. A line that is not in the input is reported at the rate -p.
 
 Without -n the filter is made to measure: build keeps 16 bytes a line in a temporary file
 (in $TMPDIR), estimates the number of different lines, and makes a filter of that size at
@@ -72,9 +72,6 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom
   bloom build -n 1e9 -p 1e-6 -hex -f 1 -sep : -o ntlm.bloom pwned-*.txt.gz`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := required(c, "output", "-o FILE"); err != nil {
-				return err
-			}
 			cfg, err := input.config(args)
 			if err != nil {
 				return err
@@ -106,7 +103,7 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 			if err != nil {
 				return usage(err)
 			}
-			release, err := file.hold(c.Context(), out)
+			release, err := file.holdOutput(c)
 			if err != nil {
 				return err
 			}
@@ -127,14 +124,13 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 				f.SetInfo(info)
 			}
 			keys{input.key, part}.say(f)
-			return f.SaveFile(file.path)
+			return file.save(f)
 		},
 	}
 	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)
 	part.add(c.Flags())
 	c.Flags().Var(&folds, "foldable", "make a filter that bloom fold makes `D` times smaller, or as many times as divides D")
-	file.addForce(c.Flags())
-	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
+	file.addOutput(c.Flags())
 	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().StringVar(&comment, "comment", "", "`text` that the file tells, with -type guava")

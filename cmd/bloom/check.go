@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -10,12 +12,13 @@ import (
 
 func checkCommand() *cobra.Command {
 	var input inputFlags
-	var invert bool
+	var invert, count, quiet bool
 	c := &cobra.Command{
-		Use:   "check [-v] FILE ... [file ...]",
+		Use:   "check [-v] [-c | -q] FILE ... [file ...]",
 		Short: "write the lines that may be in a filter",
 		Long: `check writes the lines of its input that may be in the filter FILE, in order: all that
-are, and others at the filter's rate. With -v it writes those that certainly are not.
+are, and others at the filter's rate. With -v it writes those that certainly are not. With -c
+it writes how many they are instead. With -q it writes nothing, and ends at the first.
 
 If FILE was made with -shard i/n, the files of the other shards follow it, in any order, and
 each line is looked up in its own.
@@ -23,7 +26,7 @@ each line is looked up in its own.
 A file that build made tells whether -hex or -fold-case made its keys. check does what its
 own flags say, and warns if the file tells otherwise; so do add, bench, dedupe and serve.
 
-The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an error.`,
+The exit status is grep's: 0 if there was such a line, 1 if there was none, 2 after an error.`,
 		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom && printf 'banana\ncherry\n' | bloom check fruit.bloom
   sha1sum * | cut -c 1-40 | tr a-f A-F | bloom check hashlookup-full.bloom`,
 		Args: need(1, -1, "the filter's FILE"),
@@ -46,24 +49,41 @@ The exit status is grep's: 0 if a line was written, 1 if none was, 2 after an er
 			cfg.Out = &output{file: os.Stdout, progress: progress}
 			var present []bool
 			var kept []int
-			written := false
+			var found uint64
 			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, func(b *lines.Batch) error {
 				present = all.contains(present[:0], b.Hashes)
 				kept = where(kept[:0], present, !invert)
 				progress.add(len(b.Ends), len(kept), 0)
-				written = written || len(kept) > 0
+				found += uint64(len(kept))
+				switch {
+				case quiet && found > 0:
+					return errFound
+				case count || quiet:
+					kept = kept[:0]
+				}
 				b.Keep(kept)
 				return nil
 			})
 			progress.end()
 			warnBad(cfg)
-			if err == nil && !written {
+			if err == nil && count && c.Context().Err() == nil {
+				_, err = fmt.Println(found)
+			}
+			switch {
+			case err == errFound:
+				return nil
+			case err == nil && found == 0:
 				return errNothing
 			}
 			return err
 		},
 	}
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "write the lines that certainly are not in the filter")
+	c.Flags().BoolVarP(&count, "count", "c", false, "write how many lines there are, not the lines")
+	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "write nothing: the exit status says whether there is such a line")
 	input.add(c.Flags())
 	return c
 }
+
+// errFound ends check -q.
+var errFound = errors.New("found")

@@ -62,6 +62,9 @@ run without -shard does. Each needs the n-th part of its memory.`,
 			if err != nil {
 				return err
 			}
+			if out == lines.Stdin {
+				out = ""
+			}
 			switch {
 			case out != "" && path == "":
 				return usageError{errors.New("-o needs -state: else write > OUT")}

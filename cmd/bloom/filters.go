@@ -96,6 +96,7 @@ func reader[F any, P interface {
 type loaded struct {
 	filter
 	kind       kind
+	size       int64 // of the file
 	compressed bool
 }
 
@@ -103,6 +104,8 @@ type loaded struct {
 func load(path string) (*loaded, error) {
 	info, err := os.Stat(path)
 	switch {
+	case path == lines.Stdin:
+		return nil, errors.New("standard input is for lines here: the filter must be in a file")
 	case err != nil:
 		return nil, err
 	case info.IsDir():
@@ -126,35 +129,61 @@ func load(path string) (*loaded, error) {
 	}
 	if k, ok := kindOf(head); ok {
 		f, err := k.load(path)
-		return &loaded{f, k, false}, err
+		return &loaded{f, k, info.Size(), false}, err
 	}
-	if !lines.Compressed(head) {
-		return nil, fmt.Errorf("%s is no filter: it starts with %q", path, head)
+	f, err := decode(path, head, file)
+	if err == nil {
+		f.size = info.Size()
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
+	return f, err
+}
+
+// loadAny is load, and reads standard input where path is "-".
+func loadAny(path string) (*loaded, error) {
+	if path != lines.Stdin {
+		return load(path)
+	}
+	head, err := peek(os.Stdin)
+	if err != nil {
 		return nil, err
 	}
-	r, err := lines.Decompress(file, lines.DefaultWindow)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if len(head) == 0 {
+		return nil, errors.New("standard input is no filter: it is empty")
 	}
-	defer r.Close()
-	if head, err = peek(r); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	return decode("standard input", head, os.Stdin)
+}
+
+// decode reads a filter that begins with head, and goes on in rest.
+func decode(name string, head []byte, rest io.Reader) (*loaded, error) {
+	rest = io.MultiReader(bytes.NewReader(head), rest)
 	k, ok := kindOf(head)
-	if !ok {
-		return nil, fmt.Errorf("%s holds no filter: decompressed, it starts with %q", path, head)
+	compressed := lines.Compressed(head)
+	switch {
+	case compressed:
+		r, err := lines.Decompress(rest, lines.DefaultWindow)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		defer r.Close()
+		if head, err = peek(r); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if k, ok = kindOf(head); !ok {
+			return nil, fmt.Errorf("%s holds no filter: decompressed, it starts with %q", name, head)
+		}
+		rest = io.MultiReader(bytes.NewReader(head), r)
+	case !ok:
+		return nil, fmt.Errorf("%s is no filter: it starts with %q", name, head)
 	}
-	data, err := io.ReadAll(io.MultiReader(bytes.NewReader(head), r))
+	data, err := io.ReadAll(rest)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	f, err := k.read(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w (in %s)", err, path)
+		return nil, fmt.Errorf("%w (in %s)", err, name)
 	}
-	return &loaded{f, k, true}, nil
+	return &loaded{f, k, int64(len(data)), compressed}, nil
 }
 
 // peek reads the first bytes of a file, of which kindOf needs no more.

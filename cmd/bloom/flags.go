@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -160,6 +161,14 @@ func need(least, most int, what string) cobra.PositionalArgs {
 
 // addJSON adds -json.
 func addJSON(flags *pflag.FlagSet) *bool { return flags.Bool("json", false, "write JSON") }
+
+// oneStream returns an error if both the JSON and the filter would go to standard output.
+func oneStream(asJSON bool, file *holder) error {
+	if asJSON && file.out == lines.Stdin {
+		return usageError{errors.New("-json and -o - would both write to standard output")}
+	}
+	return nil
+}
 
 // writeJSON writes v and a newline to standard output.
 func writeJSON(v any) error {

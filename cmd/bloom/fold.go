@@ -11,21 +11,26 @@ import (
 )
 
 func foldCommand() *cobra.Command {
-	var out string
 	var file holder
+	var asJSON *bool
 	var d int
 	var p float64
 	c := &cobra.Command{
-		Use:   "fold [-d D | -p P] -o FILE FILE",
+		Use:   "fold [-d D | -p P] [-json] -o FILE FILE",
 		Short: "make a filter smaller, with the same lines",
 		Long: `fold writes the filter that is D times smaller and has the same lines: the one that would
 have been built at that size. It reports more other lines. D must divide the filter's size.
 
-With -p, D is the largest that leaves the rate at P or below.`,
+With -p, D is the largest that leaves the rate at P or below. It is an error if there is
+none.
+
+FILE may be - for standard output and standard input. With -json fold writes what info -json
+would of the new file. What the new file was made for is the number of lines with which its
+rate is that of the old one's -p, or the new -p.`,
 		Example: `  printf 'apple\n' | bloom build -n 1M -o large.bloom && bloom fold -p 0.01 -o small.bloom large.bloom`,
 		Args:    need(1, 1, "one FILE to read"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := required(c, "output", "-o FILE"); err != nil {
+			if err := oneStream(*asJSON, &file); err != nil {
 				return err
 			}
 			byRate := c.Flags().Changed("rate")
@@ -35,12 +40,12 @@ With -p, D is the largest that leaves the rate at P or below.`,
 			if byRate && !(p > 0 && p < 1) {
 				return usageError{fmt.Errorf("p = %v is outside (0, 1)", p)}
 			}
-			release, err := file.hold(c.Context(), out)
+			release, err := file.holdOutput(c)
 			if err != nil {
 				return err
 			}
 			defer release()
-			f, err := load(args[0])
+			f, err := loadAny(args[0])
 			if err != nil {
 				return err
 			}
@@ -53,13 +58,26 @@ With -p, D is the largest that leaves the rate at P or below.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			return small.SaveFile(file.path)
+			if small, ok := small.(*bloom.Filter); ok {
+				info := infoOf(f)
+				if byRate {
+					info.P = p
+				}
+				if info.P > 0 {
+					info.N = small.Capacity(info.P)
+				}
+				small.SetInfo(info)
+			}
+			if err := file.save(small); err != nil {
+				return err
+			}
+			return file.report(*asJSON)
 		},
 	}
 	c.Flags().IntVarP(&d, "divisor", "d", 0, "how many times smaller")
-	c.Flags().Float64VarP(&p, "rate", "p", 0, "largest rate of other lines that are reported")
-	file.addForce(c.Flags())
-	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
+	c.Flags().VarP((*rate)(&p), "rate", "p", "largest rate of other lines that are reported")
+	asJSON = addJSON(c.Flags())
+	file.addOutput(c.Flags())
 	return c
 }
 
@@ -67,12 +85,7 @@ With -p, D is the largest that leaves the rate at P or below.`,
 func fold(f *loaded, d int) (filter, error) {
 	switch f := f.filter.(type) {
 	case *bloom.Filter:
-		small, err := f.Fold(d)
-		if info := f.Info(); err == nil && info.N > 0 { // its rate with as many keys is another
-			info.P = min(bloom.FalsePositiveRate(small.M(), small.K(), info.N), 1-1e-9)
-			small.SetInfo(info)
-		}
-		return checked(small, err)
+		return checked(f.Fold(d))
 	case *blocked.Filter:
 		return checked(f.Fold(d))
 	}
@@ -84,12 +97,12 @@ func foldToRate(f *loaded, p float64) (filter, error) {
 	sized, ok := f.filter.(interface {
 		M() uint64
 		FillRatio() float64
+		FPR() float64
 	})
-	r, ok2 := f.filter.(rater)
-	if !ok || !ok2 {
-		return fold(f, 1)
+	if !ok {
+		return fold(f, 2) // which says why not
 	}
-	if rate := r.FPR(); rate > p {
+	if rate := sized.FPR(); rate > p {
 		return nil, fmt.Errorf("its rate is %.3g already", rate)
 	}
 	// About 1 - (1-fill)^d of the bits are set after folding by d. Where that is 99.9 %
@@ -107,5 +120,5 @@ func foldToRate(f *loaded, p float64) (filter, error) {
 			return small, nil
 		}
 	}
-	return fold(f, 1)
+	return nil, fmt.Errorf("it does not fold: no divisor of its %d words leaves the rate at %v or below. A filter that is built with -foldable does", sized.M()/64, p)
 }

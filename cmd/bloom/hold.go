@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +13,11 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
 // A holder keeps a file for one writer at a time.
@@ -20,6 +25,7 @@ type holder struct {
 	wait  time.Duration
 	makes bool   // the file, whatever is in it
 	force bool   // to make it even if it is no filter
+	out   string // what -o says
 	path  string // of the file that is held: what a symbolic link leads to
 }
 
@@ -34,6 +40,58 @@ func (h *holder) addForce(flags *pflag.FlagSet) {
 	flags.BoolVar(&h.force, "force", false, "replace a FILE that is no filter")
 }
 
+// addOutput is addForce for commands whose -o may be standard output.
+func (h *holder) addOutput(flags *pflag.FlagSet) {
+	h.addForce(flags)
+	flags.StringVarP(&h.out, "output", "o", "", "`FILE` to write; - is standard output")
+}
+
+// holdOutput holds what -o says. Where that is standard output it is a temporary file.
+func (h *holder) holdOutput(c *cobra.Command) (release func(), err error) {
+	if err := required(c, "output", "-o FILE"); err != nil {
+		return nil, err
+	}
+	if h.out != lines.Stdin {
+		return h.hold(c.Context(), h.out)
+	}
+	if isatty.IsTerminal(os.Stdout.Fd()) {
+		return nil, usageError{errors.New("-o - would write a filter to the terminal")}
+	}
+	dir, err := os.MkdirTemp("", "bloom-*")
+	if err != nil {
+		return nil, err
+	}
+	h.path = filepath.Join(dir, "filter")
+	return func() { os.RemoveAll(dir) }, nil
+}
+
+// save saves f where -o says.
+func (h *holder) save(f filter) error {
+	if err := f.SaveFile(h.path); err != nil || h.out != lines.Stdin {
+		return err
+	}
+	file, err := os.Open(h.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(os.Stdout, file)
+	return err
+}
+
+// report writes, with -json, what info does of the file that was saved.
+func (h *holder) report(asJSON bool) error {
+	if !asJSON {
+		return nil
+	}
+	r, err := inspect(h.path)
+	if err != nil {
+		return err
+	}
+	r.File = h.out
+	return writeJSON(r)
+}
+
 // hold makes this process the only bloom that changes the file at path, until it calls
 // release. It waits for another one, and says so. It returns an error if the other one
 // takes too long, if no file can be saved at path, or if something else than a filter would
@@ -43,6 +101,9 @@ func (h *holder) addForce(flags *pflag.FlagSet) {
 // beside it is. The system unlocks that file when a process ends in any way. One that
 // was killed leaves the file behind, for the next one to take and remove.
 func (h *holder) hold(ctx context.Context, path string) (release func(), err error) {
+	if path == lines.Stdin {
+		return nil, usageError{errors.New("- is no file: what bloom changes must be one")}
+	}
 	if path, err = target(path); err != nil {
 		return nil, err
 	}

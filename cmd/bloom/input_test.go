@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -179,4 +180,63 @@ func TestSkipBad(t *testing.T) {
 		requireError(t, stderr, fmt.Sprintf("%d lines were left out (-skip-bad), the first of them here: %s: line 4: it has only 1 of 2 fields", bad, list))
 	}
 	require.Equal(t, "ff\n", func() string { out, _, _ := bloomRun(t, "x\nff\nxx\nff\ny", "dedupe", "-hex", "-skip-bad"); return out }())
+}
+
+// TestCheckCounts: check -c and -q are as grep's.
+func TestCheckCounts(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "list")
+	good(t, "apple\npear\n", "build", "-o", list)
+	for _, test := range []struct {
+		args, in, want string
+		status         int
+	}{
+		{"-c", "apple\nplum\npear\napple\n", "3\n", 0},
+		{"-cv", "apple\nplum\n", "1\n", 0},
+		{"-c", "plum\n", "0\n", 1},
+		{"-q", "plum\napple\n", "", 0},
+		{"-q", "plum\n", "", 1},
+		{"-qv", "plum\n", "", 0},
+		{"-q -hex", "6170706c65\nno hex\n", "", 0},
+		{"-c -hex", "6170706c65\nno hex\n", "", 2},
+	} {
+		out, _, status := bloomRun(t, test.in, append(append([]string{"check"}, strings.Fields(test.args)...), list)...)
+		require.Equal(t, test.status, status, test.args)
+		require.Equal(t, test.want, out, test.args)
+	}
+	cmd := command(t, "check", "-q", list)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.WriteString(in, "apple\n")
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait(), "it ends at the first, whatever may come")
+}
+
+// TestStreams: - is standard output and input, and never a file of that name.
+func TestStreams(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "apple\n", "build", "-n", "64", "-comment", "one", "-o", "one")
+	require.Equal(t, read(t, "one"), good(t, "apple\n", "build", "-n", "64", "-comment", "one", "-o", "-"))
+	good(t, "pear\n", "build", "-n", "64", "-o", "two")
+	both := good(t, read(t, "one"), "merge", "-o", "-", "-", "two")
+	write(t, "both", both)
+	require.Equal(t, "apple\npear\n", good(t, "apple\nplum\npear\n", "check", "both"))
+	require.Contains(t, good(t, both, "info", "-"), "keys      about 2\n")
+	require.Contains(t, good(t, both, "info", "-json", "-"), `{"file":"-","type":"bloom.Filter","size":`)
+	small := good(t, both, "fold", "-d", "1", "-o", "-", "-")
+	require.Contains(t, good(t, small, "info", "-"), "keys      about 2\n")
+	require.Equal(t, "apple\nplum\n", good(t, "apple\nplum\napple\n", "dedupe", "-state", "seen", "-o", "-"))
+	for command, says := range map[string]string{
+		"info -":           "standard input is no filter: it is empty",
+		"check -":          "the filter must be in a file",
+		"add -":            "- is no file",
+		"dedupe -state - ": "- is no file",
+	} {
+		_, stderr, status := bloomRun(t, "", strings.Fields(command)...)
+		require.NotZero(t, status, command)
+		requireError(t, stderr, says)
+	}
+	require.Contains(t, good(t, "", "merge", "-json", "-o", "three", "one", "two"), `{"file":"three","type":"bloom.Filter",`)
+	require.Contains(t, good(t, "", "fold", "-json", "-d", "1", "-o", "four", "one"), `"made_for":`)
+	require.NoFileExists(t, "-")
 }

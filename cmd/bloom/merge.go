@@ -12,30 +12,32 @@ import (
 )
 
 func mergeCommand() *cobra.Command {
-	var out string
 	var file holder
+	var asJSON *bool
 	c := &cobra.Command{
-		Use:   "merge -o FILE FILE ...",
+		Use:   "merge [-json] -o FILE FILE ...",
 		Short: "make the union of filters",
 		Long: `merge writes a filter that has all lines of all the given ones, which must be of one type
-and size: made with the same -type, -n and -p. The output may be one of them.`,
+and size: made with the same -type, -n and -p. The output may be one of them, or - for
+standard output. A FILE to read may be - for standard input. With -json merge writes what
+info -json would of the new file.`,
 		Example: `  for i in 1 2; do echo day $i | bloom build -n 1000 -o day$i.bloom; done; bloom merge -o days.bloom day1.bloom day2.bloom`,
 		Args:    need(1, -1, "at least one FILE to read"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := required(c, "output", "-o FILE"); err != nil {
+			if err := oneStream(*asJSON, &file); err != nil {
 				return err
 			}
-			release, err := file.hold(c.Context(), out)
+			release, err := file.holdOutput(c)
 			if err != nil {
 				return err
 			}
 			defer release()
-			union, err := load(args[0])
+			union, err := loadAny(args[0])
 			if err != nil {
 				return err
 			}
 			for _, path := range args[1:] {
-				next, err := load(path)
+				next, err := loadAny(path)
 				if err != nil {
 					return err
 				}
@@ -46,11 +48,14 @@ and size: made with the same -type, -n and -p. The output may be one of them.`,
 					return errInterrupted
 				}
 			}
-			return union.SaveFile(file.path)
+			if err := file.save(union.filter); err != nil {
+				return err
+			}
+			return file.report(*asJSON)
 		},
 	}
-	file.addForce(c.Flags())
-	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
+	asJSON = addJSON(c.Flags())
+	file.addOutput(c.Flags())
 	return c
 }
 
@@ -69,6 +74,9 @@ func merge(a, b *loaded) error {
 		err = f.Merge(b.filter.(*counting.Filter))
 	case *dcso.Filter:
 		err = f.Merge(b.filter.(*dcso.Filter))
+	}
+	if m, n := describe(a.filter).M, describe(b.filter).M; err != nil && m != n {
+		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
 	}
 	if f, ok := a.filter.(informed); ok && err == nil {
 		f.SetInfo(common(infoOf(a), infoOf(b)))

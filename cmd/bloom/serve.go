@@ -124,11 +124,7 @@ func (s *server) load() error {
 	if next.sum == nil {
 		next.sum = bloom.Sum
 	}
-	next.report = describe(f.filter)
-	next.report.File, next.report.Type, next.report.Size = s.path, f.kind.name, info.Size()
-	if next.report.Checksum, err = checksum(s.path, f); err != nil {
-		return err
-	}
+	next.report = f.report(s.path)
 	tagged := func(f *bloom.Filter) (*bloom.Filter, string) {
 		digest := sha256.New()
 		f.WriteTo(digest)

@@ -282,6 +282,7 @@ func TestServeMemory(t *testing.T) {
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
+	runtime.GC()
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.HeapAlloc-before.HeapAlloc, uint64(1.5*size))
 	require.Less(t, after.HeapSys-before.HeapSys, uint64(2.5*size))
