@@ -29,3 +29,18 @@ func Example() {
 	// found after 10,000 other lines: 1.000
 	// found after 300,000: 0.565
 }
+
+// How long is an event remembered? The rate of false positives is the floor.
+func ExampleFilter_Recall() {
+	recent := bloom.Must(flower.New(flower.Config{Slots: 1_000_000, Ways: 4, Bits: 16}))
+	for _, age := range []uint64{0, 10_000, 100_000, 300_000, 1_000_000, 10_000_000} {
+		fmt.Printf("found after %d others: %.4f\n", age, recent.Recall(age))
+	}
+	// Output:
+	// found after 0 others: 1.0000
+	// found after 10000 others: 1.0000
+	// found after 100000 others: 0.9882
+	// found after 300000 others: 0.7615
+	// found after 1000000 others: 0.0713
+	// found after 10000000 others: 0.0001
+}

@@ -75,13 +75,14 @@ const maxWays = 64
 
 // New returns an empty filter of Slots*Bits/8 bytes. It returns an error that names the
 // field if one is out of range. Where the machine lacks the memory the process ends, as
-// with make.
+// with make. The filter's Info has the rate of false positives when all slots are written as
+// P, and no N.
 func New(c Config) (*Filter, error) {
 	words, err := c.words()
 	if err != nil {
 		return nil, err
 	}
-	f := new(Filter)
+	f := &Filter{info: bloom.Info{P: c.fpr()}}
 	f.set(c, memory.Words(int(words)))
 	return f, nil
 }

@@ -24,7 +24,7 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 	if err := param.Rate("flower", "fpr", fpr); err != nil {
 		return Config{}, err
 	}
-	if -math.Expm1(Config{Bits: 32, Ways: 1}.unlike()) > fpr {
+	if (Config{Bits: 32, Ways: 1}).fpr() > fpr {
 		return Config{}, fmt.Errorf("flower: fpr = %v is too small for 32 bits", fpr)
 	}
 	var best Config
@@ -32,7 +32,7 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= maxWays; ways++ {
 			c := Config{Ways: ways, Bits: bits}
-			if -math.Expm1(float64(ways)*c.unlike()) > fpr {
+			if c.fpr() > fpr {
 				break
 			}
 			if c.Slots = most / uint64(bits); c.Slots < uint64(ways) || c.recall(t) < recall {
@@ -77,3 +77,6 @@ func (c Config) recall(t uint64) float64 {
 
 // unlike returns the logarithm of the probability that two keys' fingerprints differ.
 func (c Config) unlike() float64 { return math.Log1p(-1 / (math.Ldexp(1, c.Bits) - 1)) }
+
+// fpr returns the rate of false positives when all slots are written.
+func (c Config) fpr() float64 { return -math.Expm1(float64(c.Ways) * c.unlike()) }

@@ -2,8 +2,12 @@ package flower
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/format"
@@ -137,6 +141,29 @@ func LoadFile(path string) (*Filter, error) {
 	f := new(Filter)
 	if err := frame.Flower.LoadFile(path, f); err != nil {
 		return nil, err
+	}
+	return f, nil
+}
+
+// LoadOrNew returns the filter in the file at path, or New(c) if there is no such file.
+// LoadOrNew writes no file. It returns an error at once if the file's directory does not
+// exist, as SaveFile would later. If the filter in the file has another configuration than
+// c, LoadOrNew returns an error that wraps [bloom.ErrMismatch].
+func LoadOrNew(path string, c Config) (*Filter, error) {
+	if _, err := c.words(); err != nil {
+		return nil, err
+	}
+	f, err := LoadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("flower: %w", err)
+		}
+		return New(c)
+	case err != nil:
+		return nil, err
+	case f.Config() != c:
+		return nil, fmt.Errorf("flower: %s has %+v, not %+v: %w", path, f.Config(), c, bloom.ErrMismatch)
 	}
 	return f, nil
 }

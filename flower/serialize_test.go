@@ -3,7 +3,9 @@ package flower
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 	"testing/iotest"
@@ -65,6 +67,26 @@ func TestJSON(t *testing.T) {
 	//lint:ignore SA1026 The refusal is what is tested.
 	_, err := json.Marshal(*new(struct{ Recent Filter }))
 	require.ErrorContains(t, err, "HoldAPointer")
+}
+
+func TestLoadOrNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flower")
+	c := small().Config()
+	f := bloom.Must(LoadOrNew(path, c))
+	require.Equal(t, bloom.Must(New(c)), f)
+	require.NoError(t, small().SaveFile(path))
+	require.Equal(t, small(), bloom.Must(LoadOrNew(path, c)))
+
+	_, err := LoadOrNew(path, Config{9, 3, 16})
+	require.ErrorIs(t, err, bloom.ErrMismatch)
+	require.ErrorContains(t, err, "flower: "+path+" has {Slots:9 Ways:2 Bits:16}, not {Slots:9 Ways:3 Bits:16}:")
+	_, err = LoadOrNew(path, Config{})
+	require.ErrorContains(t, err, "flower: Bits = 0 ")
+	_, err = LoadOrNew(filepath.Join(path+" missing", "flower"), c)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, []byte("damaged"), 0o666))
+	_, err = LoadOrNew(path, c)
+	require.ErrorIs(t, err, bloom.ErrFormat)
 }
 
 func TestDamage(t *testing.T) {

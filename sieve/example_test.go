@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/sieve"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 // A walk over a graph with cycles visits every node once.
@@ -67,6 +69,44 @@ func ExampleQueue_Requeue() {
 	// Output:
 	// false false true
 	// [/about /blog /team]
+}
+
+// A crawler waits until the host of the oldest link may be asked again.
+func ExampleQueue_Peek() {
+	toVisit := sieve.New(bloom.Must(bloom.New(1000, 1e-6)), bloom.SumString)
+	toVisit.Push("https://example.com/")
+	mayAsk := func(link string) bool { return link != "https://example.com/" }
+	if link, ok := toVisit.Peek(); ok && !mayAsk(link) {
+		fmt.Println("later:", link)
+	}
+	fmt.Println(toVisit.Len())
+	// Output:
+	// later: https://example.com/
+	// 1
+}
+
+// Clicks pass again an hour after the last one of the same visitor.
+func ExampleDistinct_window() {
+	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
+	seen := bloom.Must(window.New(window.Config{
+		Capacity: 1000, FPR: 1e-6, Span: time.Hour, Now: func() time.Time { return now },
+	}))
+	clicks := func(yield func(string) bool) {
+		for range 3 {
+			if !yield("ann /buy") {
+				return
+			}
+			now = now.Add(50 * time.Minute)
+		}
+		now = now.Add(time.Hour)
+		yield("ann /buy")
+	}
+	for click := range sieve.Distinct(clicks, seen, bloom.SumString) {
+		fmt.Println(now.Format(time.TimeOnly), click)
+	}
+	// Output:
+	// 10:00:00 ann /buy
+	// 13:30:00 ann /buy
 }
 
 func ExampleDistinct() {

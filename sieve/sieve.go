@@ -3,16 +3,16 @@
 //
 // Both remember keys in a set of the caller's, such as a [bloom.Filter], instead of
 // a map. A key then costs the few bits that the set spends on it, whatever its
-// length. No key passes twice, as long as the set remembers it. The price is that
+// length. No key passes a second time while the set remembers it. The price is that
 // a new key is dropped, as if seen, with the set's false-positive probability.
 //
-// Any [bloom.Set] is a set. One that forgets, such as a window.Filter, lets a key
+// Any [bloom.Set] will do. One that forgets, such as a window.Filter, lets a key
 // pass again once it has forgotten it. Take a map where no key may be dropped.
 //
 // # Saving a queue
 //
 // A set that is saved without its queue loses what was queued: those keys are in
-// the set, so nobody can push them again. Save both, the queue first:
+// the set, so nobody can push them again. Save both, the queue before the set:
 //
 //  1. Write the values that [Queue.All] yields to a file, and with them those that
 //     were popped but not yet dealt with.
@@ -34,8 +34,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Queue is a first-in, first-out queue that admits each key at most once: the
-// to-visit list of a crawler or a graph search.
+// Queue is a first-in, first-out queue that drops keys which its set remembers: the
+// to-visit list of a crawler or a graph search. Over a set that never forgets, it admits
+// each key at most once.
 //
 // Make it with [New]: Push to the zero Queue panics. A Queue is not safe for concurrent
 // use, even over a set that is: it needs a lock, or a goroutine that owns it. It must
@@ -53,9 +54,10 @@ type Queue[T any] struct {
 // minBuf is the least capacity of a queue that ever held a value.
 const minBuf = 16
 
-// New returns an empty queue that asks set whether it has seen a value's
-// hash. Keys already in set count as seen, and set may be shared. Values of the same
-// hash are the same key. So hash must depend on nothing but what identifies a value:
+// New returns an empty queue that asks set whether it has seen a value's hash. Keys
+// already in set count as seen. Others may share set: Queue calls only its AddHash, once for
+// each Push. Values of the same hash are the same key. So hash must depend on nothing but
+// what identifies a value:
 //
 //	sieve.New(filter, func(p Page) bloom.Hash { return bloom.SumString(p.URL) })
 //
@@ -95,9 +97,19 @@ func (q *Queue[T]) Requeue(v T) {
 	q.n++
 }
 
+// Peek returns the oldest value and leaves it in the queue, or reports false if the
+// queue is empty.
+func (q *Queue[T]) Peek() (T, bool) {
+	for v := range q.All() {
+		return v, true
+	}
+	var zero T
+	return zero, false
+}
+
 // Pop removes the oldest value and returns it, or reports false if the queue is
-// empty. Later Pushes of its key are still dropped. The queue keeps no reference to
-// a value that it has returned.
+// empty. A later Push of its key is dropped as long as the set remembers it. The queue
+// keeps no reference to a value that it has returned.
 func (q *Queue[T]) Pop() (T, bool) {
 	var zero T
 	if q.n == 0 {
@@ -138,8 +150,8 @@ func (q *Queue[T]) resize(size int) {
 	q.buf, q.head = buf, 0
 }
 
-// Distinct yields the values of seq without repeats: each one whose hash set
-// has not seen. It yields a value as soon as seq does, and keeps none.
+// Distinct yields the values of seq whose keys set does not remember. It yields a value
+// as soon as seq does, and keeps none.
 //
 // Ranging over the result adds to set. So keys that were already there are not
 // yielded, and a second range goes on where the first one stopped: over the same

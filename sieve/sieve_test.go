@@ -80,6 +80,13 @@ func TestRandomWalk(t *testing.T) {
 					queue = append(queue, v)
 				}
 				require.Equal(t, len(queue), q.Len())
+				first, ok := q.Peek()
+				require.Equal(t, len(queue) > 0, ok)
+				if ok {
+					require.Equal(t, queue[0], first)
+				} else {
+					require.Zero(t, first)
+				}
 				require.True(t, step%50 > 0 || slices.Equal(queue, slices.Collect(q.All())))
 				check(t, q)
 			}
@@ -244,6 +251,18 @@ func TestDistinct(t *testing.T) {
 	assert.Equal(t, []string{"c", "d"}, slices.Collect(distinct), "a second range goes on with the set")
 	assert.Empty(t, slices.Collect(distinct))
 	assert.Empty(t, slices.Collect(Distinct(slices.Values([]string(nil)), set, bloom.SumString)))
+}
+
+// Over a set that forgets, a key passes again once it is forgotten.
+func TestForgetful(t *testing.T) {
+	set := exactSet{}
+	q := New(set, bloom.SumString)
+	for range 3 {
+		assert.True(t, q.Push("key"))
+		assert.False(t, q.Push("key"))
+		clear(set)
+	}
+	assert.Equal(t, 3, q.Len())
 }
 
 func TestDistinctAllocatesNothing(t *testing.T) {

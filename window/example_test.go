@@ -3,11 +3,15 @@ package window_test
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -36,16 +40,62 @@ func Example() {
 	// 12:05:00 true
 }
 
+// A webhook. Its sender repeats an event until the answer is 200, and may send it twice at
+// once. The first attempt to handle this one fails.
+func ExampleFilter_Do() {
+	handled := bloom.Must(window.New(window.Config{Capacity: 100_000, FPR: 1e-9, Span: 24 * time.Hour}))
+	attempts := 0
+	handle := func(event string) error {
+		if attempts++; attempts == 1 {
+			return errors.New("the database is away")
+		}
+		fmt.Println("handled:", event)
+		return nil
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		event, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		id := bloom.SumString(r.Header.Get("Webhook-Id"))
+		err = handled.Do(id, func() error { return handle(string(event)) })
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	for range 3 {
+		r, err := http.NewRequest("POST", server.URL, strings.NewReader("paid"))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		r.Header.Set("Webhook-Id", "evt_1")
+		answer, err := server.Client().Do(r)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		answer.Body.Close()
+		fmt.Println(answer.Status)
+	}
+	// Output:
+	// 500 Internal Server Error
+	// handled: paid
+	// 200 OK
+	// 200 OK
+}
+
 // A program reads logs and drops what was there in the 30 days before, by the time that
-// stands in the lines. It is restarted between two files.
-func Example_eventTime() {
+// is written in the lines. It is restarted between two files.
+func ExampleLoadOrNew() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "recent")
 
 	type event struct {
 		day int
@@ -53,22 +103,12 @@ func Example_eventTime() {
 	}
 	read := func(events ...event) error {
 		var newest time.Time // of the events so far
-		recent, err := window.New(window.Config{
+		recent, err := window.LoadOrNew(filepath.Join(dir, "recent"), window.Config{
 			Capacity: 100_000, FPR: 0.001, Span: 30 * 24 * time.Hour,
 			Now: func() time.Time { return newest },
 		})
 		if err != nil {
 			return err
-		}
-		// LoadFile's filter would have the system's time.
-		switch saved, err := os.ReadFile(path); {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return err
-		default:
-			if err := recent.UnmarshalBinary(saved); err != nil {
-				return err
-			}
 		}
 		for _, e := range events {
 			if at := time.Date(2024, time.January, e.day, 0, 0, 0, 0, time.UTC); at.After(newest) {
@@ -78,7 +118,7 @@ func Example_eventTime() {
 				fmt.Println("day", e.day, e.id)
 			}
 		}
-		return recent.SaveFile(path)
+		return recent.SaveFile(filepath.Join(dir, "recent"))
 	}
 	fmt.Println(read(event{1, "a"}, event{5, "b"}, event{20, "a"}))
 	fmt.Println(read(event{21, "c"}, event{40, "a"}, event{41, "b"}))
@@ -89,4 +129,41 @@ func Example_eventTime() {
 	// day 21 c
 	// day 41 b
 	// <nil>
+}
+
+// Traffic has grown: a window for a thousand ids is followed by one for a million, in a file
+// of its own. For one Span, both are asked. Then the old one has forgotten all its ids.
+func ExampleLoadOrNew_capacity() {
+	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	config := window.Config{
+		Capacity: 1000, FPR: 0.001, Span: time.Hour, Now: func() time.Time { return now },
+	}
+	before := bloom.Must(window.LoadOrNew(filepath.Join(dir, "thousand"), config))
+	before.AddString("a")
+	if err := before.SaveFile(filepath.Join(dir, "thousand")); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// The next version of the program.
+	before = bloom.Must(window.LoadOrNew(filepath.Join(dir, "thousand"), config))
+	config.Capacity = 1_000_000
+	recent := bloom.Must(window.LoadOrNew(filepath.Join(dir, "million"), config))
+	isNew := func(id string) bool {
+		// Of two equal ids at once, one is new to recent. Nothing is added to before.
+		return recent.AddString(id) && !before.ContainsString(id)
+	}
+	now = now.Add(30 * time.Minute)
+	fmt.Println(isNew("a"), isNew("b"))
+	now = now.Add(40 * time.Minute)
+	fmt.Println(isNew("a"), isNew("b"), before.Stats().ApproxCount)
+	// Output:
+	// false true
+	// false false 0
 }
