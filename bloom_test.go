@@ -798,9 +798,9 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// TestReadme holds the README's table of sizes to the arithmetic.
-func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+// TestSizes: the tables of docs/sizes.md are what the arithmetic says.
+func TestSizes(t *testing.T) {
+	page, err := os.ReadFile("docs/sizes.md")
 	require.NoError(t, err)
 	bytesOf := func(n uint64, p float64) string {
 		size, unit := float64(OptimalM(n, p))/8e6, "MB"
@@ -817,7 +817,7 @@ func TestReadme(t *testing.T) {
 		n    uint64
 	}{{"1 million", 1e6}, {"10 million", 1e7}, {"100 million", 1e8}, {"1 billion", 1e9}} {
 		want := fmt.Sprintf("| %s | %s | %s | %s |", row.name, bytesOf(row.n, 1e-2), bytesOf(row.n, 1e-3), bytesOf(row.n, 1e-4))
-		require.Contains(t, string(readme), want)
+		require.Contains(t, string(page), want)
 	}
 
 	// What a filter made for 1 % does with more keys.

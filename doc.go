@@ -6,7 +6,7 @@
 // caller picks. At 1 % it takes 9.6 bits a key, whatever the keys' size, and each
 // further factor of ten takes 4.8 more. A map would hold the keys themselves. The
 // caller supplies the number of keys and the rate. Memory is fixed from then on. A
-// filter with more keys than that still answers, at a rate that [Filter.FPR] tells.
+// filter with more keys than that still answers, at a higher rate; see [Filter.FPR].
 //
 // Filter is the classic filter (Bloom, Space/Time Trade-offs in Hash Coding with
 // Allowable Errors, 1970), bit for bit the one that Google Guava's
@@ -19,7 +19,7 @@
 // has no secret. Module keyed has a hash for keys that an adversary chooses.
 //
 // Other packages do what the classic filter cannot: blocked is faster and keeps low
-// rates, growing takes any number of keys, counting removes keys, window and flower
-// forget, sieve queues, replica and bloomredis share a filter between machines. Take a
-// map to list keys or to be always right.
+// rates, growing takes any number of keys, counting removes keys, bank asks many filters
+// at once, window and flower forget, sieve queues, replica and bloomredis share a filter
+// between machines. Take a map to list keys or to be always right.
 package bloom

@@ -1,6 +1,7 @@
 package bloom_test
 
 import (
+	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
 	"encoding/json"
@@ -335,4 +336,152 @@ func ExampleOpenFile() {
 	// Output:
 	// <nil> true false
 	// <nil> true true
+}
+
+// Many goroutines use one SyncFilter without a lock. Of those that add the same key at the
+// same time, at least one gets true.
+func ExampleSyncFilter() {
+	seen := bloom.Must(bloom.NewSync(1000, 0.01))
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			seen.AddString(fmt.Sprintf("https://example.org/%d", i))
+		}()
+	}
+	wait.Wait()
+	fmt.Println(seen.ContainsString("https://example.org/3"), seen.ContainsString("https://example.org/4"))
+	fmt.Println(seen.Stats().ApproxCount, "keys")
+	// Output:
+	// true false
+	// 4 keys
+}
+
+// A filter that was built or loaded by one goroutine goes to many. The old variable must
+// not be used afterwards: every use of it panics.
+func ExampleNewSyncFrom() {
+	f := bloom.Must(bloom.New(1000, 0.01))
+	f.AddString("loaded at the start")
+
+	seen := bloom.NewSyncFrom(f)
+	fmt.Println(seen.AddString("loaded at the start"), seen.AddString("new"))
+
+	defer func() { fmt.Println(recover()) }()
+	f.AddString("by the old name")
+	// Output:
+	// false true
+	// bloom: use of a Filter that was taken over by NewSyncFrom
+}
+
+// Integers are keys. Java's Funnels.longFunnel makes the same digests.
+func ExampleSumUint64() {
+	orders := bloom.Must(bloom.New(1000, 0.01))
+	orders.AddHash(bloom.SumUint64(4711))
+	var signed int64 = -1
+	orders.AddHash(bloom.SumUint64(uint64(signed)))
+	fmt.Println(orders.ContainsHash(bloom.SumUint64(4711)), orders.ContainsHash(bloom.SumUint64(4712)))
+	// Text is another key than the number that it shows.
+	fmt.Println(orders.ContainsString("4711"))
+	// Output:
+	// true false
+	// false
+}
+
+// Batches are faster than single keys. The slices are used again for the next one.
+func ExampleFilter_AddBatch() {
+	seen := bloom.Must(bloom.New(1000, 0.01))
+	var hashes []bloom.Hash
+	var isNew []bool
+	for _, batch := range [][]string{{"a", "b", "a"}, {"b", "c"}} {
+		hashes = bloom.SumStringBatch(hashes[:0], batch)
+		isNew = seen.AddBatch(isNew[:0], hashes)
+		for i, key := range batch {
+			if isNew[i] {
+				fmt.Println("new:", key)
+			}
+		}
+	}
+	// Output:
+	// new: a
+	// new: b
+	// new: c
+}
+
+// The digests of a cryptographic hash, such as names in a content-addressed store, need
+// no second hash.
+func ExampleHashFrom() {
+	stored := bloom.Must(bloom.New(1000, 0.01))
+	digest := sha256.Sum256([]byte("content"))
+	stored.AddHash(bloom.HashFrom(digest[:]))
+
+	other := sha256.Sum256([]byte("other content"))
+	fmt.Println(stored.ContainsHash(bloom.HashFrom(digest[:])), stored.ContainsHash(bloom.HashFrom(other[:])))
+	// Output: true false
+}
+
+// Two filters in a chain: the second one sees what passed the first one in error. With
+// the same digests it would make the same errors. Salted digests have errors of their own.
+func ExampleHash_Salt() {
+	first := bloom.Must(bloom.New(100, 0.1))
+	second := bloom.Must(bloom.New(100, 0.1))
+	for i := range uint64(100) {
+		h := bloom.SumUint64(i)
+		first.AddHash(h)
+		second.AddHash(h.Salt(1))
+	}
+	passed, both := 0, 0
+	for i := uint64(100); i < 10_100; i++ {
+		if h := bloom.SumUint64(i); first.ContainsHash(h) {
+			passed++
+			if second.ContainsHash(h.Salt(1)) {
+				both++
+			}
+		}
+	}
+	fmt.Println(passed > 500, both < 200)
+	// Output: true true
+}
+
+// A filter is full when it holds as many keys as it has capacity for.
+func ExampleFilter_Capacity() {
+	f := bloom.Must(bloom.New(1000, 0.01))
+	for i := range uint64(1500) {
+		f.AddHash(bloom.SumUint64(i))
+		if f.ApproxCount() > f.Capacity(0.01) {
+			fmt.Println("full")
+			break
+		}
+	}
+	fmt.Println(f.Capacity(0.05) > f.Capacity(0.01), "at a higher rate it holds more")
+	// Output:
+	// full
+	// true at a higher rate it holds more
+}
+
+// A filter in a database: its bytes are the value of a BLOB column.
+func ExampleFilter_database() {
+	db := openDatabase() // sql.Open of any driver
+	defer db.Close()
+
+	seen := bloom.Must(bloom.New(1000, 0.01))
+	seen.AddString("a")
+	data, err := seen.MarshalBinary()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE filters SET bits = ? WHERE name = 'seen'", data); err != nil {
+		log.Fatal(err)
+	}
+
+	var stored []byte
+	if err := db.QueryRow("SELECT bits FROM filters WHERE name = 'seen'").Scan(&stored); err != nil {
+		log.Fatal(err)
+	}
+	view, err := bloom.NewView(stored) // or UnmarshalBinary, to add keys
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(view.ContainsString("a"), view.ContainsString("b"))
+	// Output: true false
 }

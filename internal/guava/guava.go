@@ -58,7 +58,7 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 	case frame.Name(data) != "":
 		return h, format.Errorf(pkg, "it is a %s, not a bloom.Filter", frame.Name(data))
 	case string(data[:2]) == "\x1f\x8b":
-		return h, format.Errorf(pkg, "it is compressed with gzip")
+		return h, format.Errorf(pkg, "it is compressed with gzip, as filters of holiman/bloomfilter are")
 	case data[0] == 0 && data[1] == 0:
 		return h, format.Errorf(pkg, "k = 0: filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; they cannot be read, as they hash keys differently")
 	case data[0] > 1:
