@@ -197,7 +197,7 @@ func (f *Filter) add(h Hash) bool {
 const errZero = "bloom: Add to a zero filter: make it with a constructor, or decode into it"
 
 // Contains reports whether key may have been added. False is certain. A key that was
-// not added gets true with the probability that [Filter.FPR] tells.
+// not added gets true with probability [Filter.FPR].
 func (f *Filter) Contains(key []byte) bool { return filterContains(f, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.

@@ -68,7 +68,7 @@ func (h *Hash) UnmarshalText(text []byte) error {
 // shorter than 16 bytes.
 func HashFrom(digest []byte) Hash {
 	if len(digest) < 16 {
-		panic(fmt.Sprintf("bloom: HashFrom a digest of %d bytes, of which it needs 16", len(digest)))
+		panic(fmt.Sprintf("bloom: HashFrom needs 16 bytes or more, not %d", len(digest)))
 	}
 	return Hash{binary.LittleEndian.Uint64(digest), binary.LittleEndian.Uint64(digest[8:])}
 }

@@ -94,7 +94,7 @@ func TestHashFrom(t *testing.T) {
 	want := NewHash(0x07060504030201f0, 0x0f0e0d0c0b0a09f8)
 	assert.Equal(t, want, HashFrom(digest))
 	assert.Equal(t, want, HashFrom(digest[:16]))
-	assert.PanicsWithValue(t, "bloom: HashFrom a digest of 15 bytes, of which it needs 16", func() { HashFrom(digest[:15]) })
+	assert.PanicsWithValue(t, "bloom: HashFrom needs 16 bytes or more, not 15", func() { HashFrom(digest[:15]) })
 	assert.Panics(t, func() { HashFrom(nil) })
 }
 

@@ -70,7 +70,7 @@ type publisher struct {
 	}
 	filter  func() *bloom.Filter // of set; not to be written to
 	pending []bloom.Hash         // that changed the filter since the last release
-	lost    bool                 // pending does not tell all that changed
+	lost    bool                 // pending lacks something that changed
 	seq     uint64
 	past    []step // oldest first
 	info    bloom.Info
@@ -227,7 +227,7 @@ func (p *publisher) Publish() (version string) {
 		return p.current.Load().version
 	}
 	p.past = append(p.past, step{p.current.Load().version, p.pending})
-	if p.lost { // a delta cannot tell
+	if p.lost { // a delta cannot be made
 		p.past = nil
 	}
 	p.pending, p.lost = nil, false

@@ -52,7 +52,7 @@ import (
 type Source interface {
 	// Fetch returns what is new since version have, which an earlier Fetch
 	// returned. If have is "", the caller needs a full filter. A source that
-	// does not know have, or cannot tell what is new since then, returns a full
+	// does not know have, or does not know what is new since then, returns a full
 	// filter, too. After an error that wraps bloom.ErrMismatch, a Replica asks
 	// for a full filter at once. After any other error, it asks with the same have
 	// again. If a delta failed and a retry would fail, too, Fetch must return a full
