@@ -29,18 +29,19 @@ import (
 
 // Kind is a type that has frames.
 type Kind struct {
-	Package string // of the type, named Filter there
+	Package string // of the type, named Filter there, and Bank in package bank
 	letter  byte
 	params  int
 }
 
 var (
+	Bank     = &Kind{"bank", 'K', 4}
 	Blocked  = &Kind{"blocked", 'B', 3}
 	Flower   = &Kind{"flower", 'F', 3}
 	Window   = &Kind{"window", 'W', 10}
 	Counting = &Kind{"counting", 'C', 2}
 	Growing  = &Kind{"growing", 'G', 3}
-	kinds    = []*Kind{Blocked, Counting, Flower, Growing, Window}
+	kinds    = []*Kind{Bank, Blocked, Counting, Flower, Growing, Window}
 )
 
 // Name returns what the frame that data begins with holds, such as
@@ -49,11 +50,19 @@ func Name(data []byte) string {
 	if len(data) > len(magic) && string(data[:len(magic)]) == magic {
 		for _, k := range kinds {
 			if k.letter == data[len(magic)] {
-				return k.Package + ".Filter"
+				return k.name()
 			}
 		}
 	}
 	return ""
+}
+
+// name returns the name of the type.
+func (k *Kind) name() string {
+	if k.Package == "bank" {
+		return "bank.Bank"
+	}
+	return k.Package + ".Filter"
 }
 
 const (
@@ -181,11 +190,11 @@ func (k *Kind) checkStart(b []byte) error {
 	fail := func(f string, args ...any) error { return format.Errorf(k.Package, f, args...) }
 	switch trailer := binary.LittleEndian.Uint16(b[6:]); {
 	case b[0] <= 1 && b[1] > 0 && b[2] < 0x80: // Guava's header; see package guava
-		return fail("it seems to be a bloom.Filter, not a %s.Filter", k.Package)
+		return fail("it seems to be a bloom.Filter, not a %s", k.name())
 	case string(b[:3]) != magic:
 		return fail("it starts with % x, not with %q", b[:3], magic)
 	case b[3] != k.letter && Name(b) != "":
-		return fail("it is a %s, not a %s.Filter", Name(b), k.Package)
+		return fail("it is a %s, not a %s", Name(b), k.name())
 	case b[3] != k.letter:
 		return fail("kind = %q is unknown", b[3])
 	case b[4] != version:
@@ -254,6 +263,37 @@ func (k *Kind) Parse(data []byte, check Check) (params []uint64, body []byte, in
 		return nil, nil, info, err
 	}
 	return h.params, data[len(h.bytes):end], info, nil
+}
+
+// ParseAt is Parse of size bytes that r has. It makes two requests: for the head and for the
+// trailer.
+func (k *Kind) ParseAt(r io.ReaderAt, size int64, check Check) (params []uint64, info format.Info, err error) {
+	data, err := k.ReadAt(r, 0, max(0, min(size, int64(k.HeadSize()))))
+	if err != nil {
+		return nil, info, err
+	}
+	h, err := k.readHead(bytes.NewReader(data), check)
+	if err != nil {
+		return nil, info, err
+	}
+	if err := k.checkSize(h, size); err != nil {
+		return nil, info, err
+	}
+	trailer, err := k.ReadAt(r, size-int64(h.trailer), int64(h.trailer))
+	if err != nil {
+		return nil, info, err
+	}
+	info, err = format.ParseTrailer(k.Package, h.bytes, trailer)
+	return h.params, info, err
+}
+
+// ReadAt returns n bytes of r, in one request.
+func (k *Kind) ReadAt(r io.ReaderAt, from, n int64) ([]byte, error) {
+	data := make([]byte, n)
+	if _, err := format.ReadFull(io.NewSectionReader(r, from, n), data); err != nil {
+		return nil, format.ReadError(k.Package, err)
+	}
+	return data, nil
 }
 
 // checkSize returns an error unless the frame that h begins has size bytes.

@@ -1,6 +1,10 @@
 package memory
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
 
 // BytesOf returns the bytes of s where they lie. Copying a key to hash it
 // would cost more than hashing it. The result must not be written to.
@@ -21,4 +25,11 @@ func NoEscape(key []byte) []byte {
 // at one.
 func WordsOf(data []byte, from, n int) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[from:][: 8*n : 8*n][0])), n)
+}
+
+// Aligned reports whether WordsOf of data, from 0 on, are little-endian words that can be
+// loaded atomically.
+func Aligned(data []byte) bool {
+	littleEndian := binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+	return littleEndian && bits.UintSize == 64 && uintptr(unsafe.Pointer(unsafe.SliceData(data)))%8 == 0
 }

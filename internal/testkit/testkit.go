@@ -123,7 +123,7 @@ func Sealed(data []byte) []byte {
 		return data
 	}
 	data = bytes.Clone(data)
-	params, ok := map[byte]int{'B': 3, 'F': 3, 'W': 10, 'C': 2, 'G': 2}[data[3]]
+	params, ok := map[byte]int{'B': 3, 'F': 3, 'W': 10, 'C': 2, 'G': 2, 'K': 4}[data[3]]
 	if !ok {
 		params = 2 // a test's own
 	}

@@ -1,0 +1,393 @@
+package bank
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// oracle is a Bank and its members as filters of their own.
+type oracle struct {
+	*Bank
+	filters []*bloom.Filter
+}
+
+func newOracle(t testing.TB, m uint64, k int) *oracle {
+	b, err := NewSize(m, k)
+	require.NoError(t, err)
+	return &oracle{Bank: b}
+}
+
+func (o *oracle) append(t testing.TB) {
+	require.Equal(t, len(o.filters), o.Append())
+	o.filters = append(o.filters, bloom.Must(bloom.NewSize(o.M(), o.K())))
+}
+
+func (o *oracle) add(t testing.TB, i int, h bloom.Hash) {
+	testkit.Equal(t, o.filters[i].AddHash(h), o.AddHash(i, h))
+}
+
+// which asks one filter after the other.
+func (o *oracle) which(hs ...bloom.Hash) (found []int) {
+	for i, f := range o.filters {
+		if !slices.ContainsFunc(hs, func(h bloom.Hash) bool { return !f.ContainsHash(h) }) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// asker is what asks a Bank in one of its forms.
+type asker interface {
+	Which(dst []int, h bloom.Hash) []int
+	WhichAll(dst []int, hs []bloom.Hash) []int
+	ContainsHash(i int, h bloom.Hash) bool
+	Filter(i int) *bloom.Filter
+	Len() int
+	M() uint64
+	K() int
+	Info() bloom.Info
+	Stats() bloom.Stats
+	SizeBytes() int64
+}
+
+// requireSame requires the answers of single filters.
+func (o *oracle) requireSame(t testing.TB, a asker, hs []bloom.Hash) {
+	t.Helper()
+	require.Equal(t, len(o.filters), a.Len())
+	require.Equal(t, o.M(), a.M())
+	require.Equal(t, o.K(), a.K())
+	require.Equal(t, o.Bank.Info(), a.Info())
+	require.Equal(t, o.SizeBytes(), a.SizeBytes())
+	for i := 1; i < len(hs); i++ {
+		require.Equal(t, append([]int{-1}, o.which(hs[i])...), a.Which([]int{-1}, hs[i]))
+		require.Equal(t, o.which(hs[i-1:i+1]...), a.WhichAll(nil, hs[i-1:i+1]))
+	}
+	require.Len(t, a.WhichAll(nil, nil), len(o.filters))
+	for i := 0; i < len(o.filters); i += 1 + len(o.filters)/50 {
+		require.True(t, o.filters[i].Equal(a.Filter(i)), "member %d", i)
+		for _, h := range hs {
+			testkit.Equal(t, o.filters[i].ContainsHash(h), a.ContainsHash(i, h))
+		}
+	}
+	var want bloom.Stats
+	for _, f := range o.filters {
+		s := f.Stats()
+		want.OnesCount += s.OnesCount
+		want.ApproxCount += s.ApproxCount
+		want.FillRatio += s.FillRatio / float64(len(o.filters))
+		want.FPR += s.FPR / float64(len(o.filters))
+	}
+	got := a.Stats()
+	require.Equal(t, want.OnesCount, got.OnesCount)
+	require.Equal(t, want.ApproxCount, got.ApproxCount)
+	if len(o.filters) > 0 {
+		require.InDelta(t, want.FillRatio, got.FillRatio, 1e-12)
+		require.InDelta(t, want.FPR, got.FPR, 1e-12)
+	}
+	require.Equal(t, o.M(), got.M)
+	require.Equal(t, o.K(), got.K)
+	require.Equal(t, o.SizeBytes(), got.SizeBytes)
+}
+
+// walk is a Bank after some steps of every kind, and keys of which some are in it.
+func walk(t testing.TB, m uint64, k, members int, seed uint64) (*oracle, []bloom.Hash) {
+	o := newOracle(t, m, k)
+	hs := testkit.Digests[bloom.Hash](seed, 40)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	for len(o.filters) < members {
+		switch n := len(o.filters); {
+		case n > 0 && rnd.IntN(100) == 0:
+			i := rnd.IntN(n)
+			o.Clear(i)
+			o.filters[i].Reset()
+		case rnd.IntN(4) == 0:
+			f := bloom.Must(bloom.NewSize(m*uint64(1+rnd.IntN(3)), k))
+			f.AddHash(hs[rnd.IntN(len(hs)/2)])
+			folded := bloom.Must(f.Fold(int(f.M() / o.M())))
+			got, err := o.AppendFilter(f)
+			require.NoError(t, err)
+			require.Equal(t, n, got)
+			o.filters = append(o.filters, folded)
+		default:
+			o.append(t)
+		}
+		o.add(t, rnd.IntN(len(o.filters)), hs[rnd.IntN(len(hs)/2)])
+	}
+	return o, hs
+}
+
+// TestOracle holds a Bank to single filters, around the numbers of members at which rows
+// get wider and segments begin.
+func TestOracle(t *testing.T) {
+	for _, test := range []struct {
+		m       uint64
+		k       int
+		members []int
+	}{
+		{576, 7, []int{0, 1, 31, 32, 33, 95, 96, 97, 224, 225, 480, 481, 1000}},
+		{128, 3, []int{300, 16352, 16353, segmentMembers - 1, segmentMembers, segmentMembers + 1}},
+		{64, 1, []int{70, 2*segmentMembers + 40}},
+		{1024, 9, []int{40}},
+		{192, 255, []int{40}},
+	} {
+		for _, members := range test.members {
+			if testing.Short() && members > 2000 && members != segmentMembers+1 {
+				continue
+			}
+			t.Run(fmt.Sprintf("m=%d/k=%d/members=%d", test.m, test.k, members), func(t *testing.T) {
+				o, hs := walk(t, test.m, test.k, members, uint64(members))
+				o.requireSame(t, o.Bank, hs)
+				if last := len(*o.segmentsOf()) - 1; members > 0 {
+					rest := members - last*segmentMembers
+					require.Equal(t, strideFor(rest), (*o.segmentsOf())[last].stride)
+				}
+			})
+		}
+	}
+}
+
+func (b *Bank) segmentsOf() *[]segment {
+	_, segments := b.load()
+	return &segments
+}
+
+// TestStride requires rows that have room, and at most half too much.
+func TestStride(t *testing.T) {
+	for members := 1; members <= segmentMembers; members++ {
+		stride := strideFor(members)
+		testkit.Equal(t, true, 64*stride-32 >= members)
+		testkit.Equal(t, true, stride == 1 || 64*(stride/2)-32 < members)
+	}
+	require.Equal(t, pageWords, strideFor(segmentMembers))
+}
+
+// TestNew makes members of the size of bloom.New's filters.
+func TestNew(t *testing.T) {
+	for _, n := range []uint64{0, 1, 3, 50, 1e6} {
+		for _, p := range []float64{0.5, 0.01, 1e-6} {
+			b, f := bloom.Must(New(n, p)), bloom.Must(bloom.New(n, p))
+			require.Equal(t, f.M(), b.M())
+			require.Equal(t, f.K(), b.K())
+			require.Equal(t, bloom.Info{N: n, P: p}, b.Info())
+			_, err := b.AppendFilter(f)
+			require.NoError(t, err)
+		}
+	}
+	for want, err := range map[string]error{
+		"bank: p = 0 is outside (0, 1)":      second(New(1, 0)),
+		"bank: p = 1 is outside (0, 1)":      second(New(1, 1)),
+		"bank: k = 0 is outside [1, 255]":    second(NewSize(64, 0)),
+		"bank: k = 256 is outside [1, 255]":  second(NewSize(64, 256)),
+		"bank: m = 0 is outside [1, ":        second(NewSize(0, 1)),
+		"bank: m = 1099511627776 is outside": second(NewSize(1<<40, 1)),
+		"(for n = 1, p = 1e-100)":            second(New(1, 1e-100)),
+	} {
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func second(_ *Bank, err error) error { return err }
+
+// TestMismatch refuses filters that do not fit, and changes nothing.
+func TestMismatch(t *testing.T) {
+	b := bloom.Must(NewSize(192, 3))
+	b.SetInfo(bloom.Info{Hash: "SumString"})
+	b.AddString(b.Append(), "a")
+	other := bloom.Must(bloom.NewSize(192, 3))
+	other.SetInfo(bloom.Info{Hash: "SumUTF16"})
+	for want, f := range map[string]*bloom.Filter{
+		"bank: filters differ in strategy: Mitz64 and Mitz32":        bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10, 0.1)),
+		"bank: filters differ in k: 3 and 4":                         bloom.Must(bloom.NewSize(192, 4)),
+		"bank: filters differ in m: 192 and 64":                      bloom.Must(bloom.NewSize(64, 3)),
+		"bank: filters differ in m: 192 and 320":                     bloom.Must(bloom.NewSize(320, 3)),
+		"bank: filters differ in hash: SumString and SumUTF16":       other,
+		"bank: filters differ: one is nil":                           nil,
+		"bank: filters differ in strategy: Mitz64 and Mitz32 (zero)": {},
+	} {
+		_, err := b.AppendFilter(f)
+		require.ErrorIs(t, err, bloom.ErrMismatch)
+		require.ErrorContains(t, err, want[:min(len(want), 51)])
+		require.Equal(t, 1, b.Len())
+	}
+}
+
+func TestZero(t *testing.T) {
+	var b Bank
+	h := bloom.SumString("a")
+	require.Zero(t, b.Len())
+	require.Zero(t, b.M())
+	require.Zero(t, b.SizeBytes())
+	require.Empty(t, b.Which(nil, h))
+	require.Empty(t, b.WhichAll(nil, nil))
+	require.Equal(t, bloom.Stats{}, b.Stats())
+	require.PanicsWithValue(t, "bank: Append to a zero Bank: make it with a constructor, or decode into it", func() { b.Append() })
+	require.Panics(t, func() { _, _ = b.AppendFilter(new(bloom.Filter)) })
+	for name, do := range map[string]func(*Bank, int){
+		"Add":      func(b *Bank, i int) { b.AddString(i, "a") },
+		"Contains": func(b *Bank, i int) { b.ContainsHash(i, h) },
+		"Clear":    func(b *Bank, i int) { b.Clear(i) },
+		"Filter":   func(b *Bank, i int) { b.Filter(i) },
+		"Name":     func(b *Bank, i int) { b.Name(i) },
+		"SetName":  func(b *Bank, i int) { b.SetName(i, "") },
+	} {
+		require.PanicsWithValue(t, "bank: member 0 of a bank of 0", func() { do(&b, 0) }, name)
+		one := bloom.Must(NewSize(64, 1))
+		one.Append()
+		do(one, 0)
+		require.PanicsWithValue(t, "bank: member 1 of a bank of 1", func() { do(one, 1) }, name)
+		require.PanicsWithValue(t, "bank: member -1 of a bank of 1", func() { do(one, -1) }, name)
+	}
+	require.Panics(t, func() { bank := bloom.Must(NewSize(64, 1)); bank.SetName(bank.Append(), string(make([]byte, 1<<16))) })
+
+	var v View
+	require.Zero(t, v.Len())
+	require.Empty(t, v.Which(nil, h))
+	require.NoError(t, v.Verify())
+	require.Equal(t, bloom.Stats{}, v.Stats())
+}
+
+func TestAllocs(t *testing.T) {
+	o, hs := walk(t, 576, 7, 3000, 1)
+	dst := make([]int, 0, 3000)
+	data := bloom.Must(o.MarshalBinary())
+	view := bloom.Must(NewView(data))
+	odd := bloom.Must(NewView(append([]byte{0}, data...)[1:]))
+	for name, do := range map[string]func(){
+		"Add":            func() { o.Add(1, []byte("key")) },
+		"AddString":      func() { o.AddString(1, "key") },
+		"AddHash":        func() { o.AddHash(1, hs[0]) },
+		"ContainsHash":   func() { o.ContainsHash(1, hs[0]) },
+		"Which":          func() { o.Which(dst[:0], hs[0]) },
+		"WhichAll":       func() { o.WhichAll(dst[:0], hs[:3]) },
+		"View.Which":     func() { view.Which(dst[:0], hs[0]) },
+		"odd View.Which": func() { odd.Which(dst[:0], hs[0]) },
+	} {
+		require.Zero(t, testing.AllocsPerRun(10, do), name)
+	}
+}
+
+// TestConcurrent asks for keys whose Add has returned, while one goroutine appends, from
+// one width of rows to the next, and others add to members and clear other ones.
+func TestConcurrent(t *testing.T) {
+	const members, spare = 3000, 10
+	b := bloom.Must(NewSize(128, 3))
+	for range spare {
+		b.Append()
+	}
+	hs := testkit.Digests[bloom.Hash](1, members)
+	var added atomic.Int64 // members that have their key
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	look := func(do func(n int)) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					do(int(added.Load()))
+				}
+			}
+		}()
+	}
+	var dst []int
+	rnd := rand.New(rand.NewPCG(1, 1))
+	look(func(n int) {
+		if n > 0 {
+			i := rnd.IntN(n)
+			dst = b.Which(dst[:0], hs[i])
+			if _, found := slices.BinarySearch(dst, spare+i); !found {
+				t.Errorf("member %d is not found, of %d", i, n)
+			}
+		}
+	})
+	look(func(n int) {
+		for i := max(0, n-3); i < n; i++ {
+			if !b.ContainsHash(spare+i, hs[i]) || !b.Filter(spare+i).ContainsHash(hs[i]) {
+				t.Errorf("member %d does not contain its key", i)
+			}
+		}
+	})
+	look(func(n int) {
+		c := new(Bank)
+		data, err := b.MarshalBinary()
+		if err != nil || c.UnmarshalBinary(data) != nil || c.Len() < n || n > 0 && !c.ContainsHash(spare+n-1, hs[n-1]) {
+			t.Errorf("a copy lacks some of %d members: %v", n, err)
+		}
+	})
+	look(func(n int) { b.AddHash(n%spare, hs[n%members]); b.SetName(n%spare, "name") })
+	look(func(n int) { b.Clear(n % spare); b.Name(n % spare) })
+	for i, h := range hs {
+		if i%2 == 0 {
+			b.AddHash(b.Append(), h)
+		} else {
+			f := bloom.Must(bloom.NewSize(128, 3))
+			f.AddHash(h)
+			_, err := b.AppendFilter(f)
+			require.NoError(t, err)
+		}
+		added.Store(int64(i + 1))
+	}
+	close(done)
+	wg.Wait()
+}
+
+// TestMemory bounds what is allocated for members by their bits.
+func TestMemory(t *testing.T) {
+	const size = 512 / 8
+	b := bloom.Must(NewSize(512, 7))
+	words := func() (n int) {
+		for _, s := range *b.segmentsOf() {
+			n += len(s.words)
+		}
+		return n
+	}
+	for n := 1; n <= segmentMembers; n++ {
+		b.Append()
+		if bytes := 8 * words(); bytes > 2*n*size+512*16 {
+			require.Fail(t, "too much", "%d bytes for %d members", bytes, n)
+		}
+	}
+	require.Less(t, float64(8*words()), 1.01*segmentMembers*size)
+	require.Less(t, float64(b.SizeBytes()), 1.01*segmentMembers*size)
+	for range 32768 - segmentMembers {
+		b.Append()
+	}
+	require.Less(t, float64(8*words()), 1.01*32768*size)
+	require.Less(t, float64(b.SizeBytes()), 1.01*32768*size)
+}
+
+// TestNames has Clear remove a member's name.
+func TestNames(t *testing.T) {
+	b := bloom.Must(NewSize(64, 1))
+	for range 3 {
+		b.Append()
+	}
+	b.SetName(1, "one")
+	require.Equal(t, []string{"", "one", ""}, []string{b.Name(0), b.Name(1), b.Name(2)})
+	b.Clear(2)
+	b.Clear(1)
+	require.Empty(t, b.Name(1))
+}
+
+// TestTable holds the table of the package comment.
+func TestTable(t *testing.T) {
+	for n, want := range map[uint64][3]uint64{3: {128, 576, 8256}, 50: {576, 4160, 32832}, 1000: {9664, 20096, 131136}} {
+		for i, p := range []float64{1e-2, 1e-4, 1e-6} {
+			m, _, err := bloom.SizeFor(n, p)
+			require.NoError(t, err)
+			require.Equal(t, want[i], m)
+		}
+	}
+}

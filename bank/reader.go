@@ -1,0 +1,172 @@
+package bank
+
+import (
+	"io"
+	"sync"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+)
+
+// Reader asks a file of [Bank.SaveFile]'s in an object store, on a network file system, or
+// anywhere else that an [io.ReaderAt] reaches. It reads what a look-up needs, and checks
+// every byte that it uses: damage is an error, and so is a failure of the store. Neither
+// is ever taken for the answer that no member holds a key.
+//
+// A Reader keeps nothing that it read but the parameters and the Info. An io.ReaderAt that
+// keeps pages of 4 KiB makes repeated look-ups cheaper.
+//
+// The file must stay as it is while a Reader uses it. If the store can say which version of
+// an object it reads, such as with the HTTP header If-Match, let it.
+//
+// Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must.
+// Methods that take a member's number panic if there is no such member.
+type Reader struct {
+	layout
+	r    io.ReaderAt
+	info bloom.Info
+}
+
+// requests is how many reads of one look-up run at the same time, at most.
+const requests = 64
+
+// NewReader returns a Reader of the size bytes of r. It reads at most 8 KiB, in two
+// requests. An error wraps [bloom.ErrFormat] if the bytes are no file of a Bank's, and is
+// r's own if r failed.
+func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
+	params, info, err := frame.Bank.ParseAt(r, size, checkParams)
+	if err != nil {
+		return nil, err
+	}
+	l, _, err := newLayout(params)
+	return &Reader{l, r, bloom.Info(info)}, err
+}
+
+// read returns n bytes of the frame's words, from the given byte on.
+func (r *Reader) read(from, n int64) ([]byte, error) {
+	return frame.Bank.ReadAt(r.r, int64(frame.Bank.HeadSize())+from, n)
+}
+
+// Which appends to dst the numbers of the members that may hold the key with digest h; see
+// [Bank.Which]. It reads K rows of each 32,736 members: a row is 4 KiB, or less of the last
+// members. It makes a request for each row, and up to 64 of them at the same time. It makes
+// none for the further rows of members that the rows before have ruled out. On error dst is
+// unchanged.
+func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
+	return r.WhichAll(dst, []bloom.Hash{h})
+}
+
+// WhichAll appends to dst the numbers of the members that may hold every key of hs; see
+// [Bank.WhichAll] and [Reader.Which].
+func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
+	left := make([]remains, r.segments())
+	for s := range left {
+		_, _, members := r.segment(s)
+		left[s].acc = left[s].found.all(members)
+	}
+	var wg sync.WaitGroup
+	var failure sync.Once
+	var err error
+	failed := make(chan struct{})
+	tokens := make(chan struct{}, requests)
+	ask := func(s int, row uint64) {
+		if !left[s].any() {
+			return
+		}
+		select {
+		case <-failed:
+			return
+		case tokens <- struct{}{}:
+		}
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if e := r.ask(&left[s], s, row); e != nil {
+				failure.Do(func() { err = e; close(failed) })
+			}
+			<-tokens
+		}()
+	}
+	for _, h := range hs {
+		x, step := h.Words()
+		for range r.k {
+			for s := range left {
+				ask(s, r.row(x))
+			}
+			x += step
+		}
+	}
+	wg.Wait()
+	if err != nil {
+		return dst, err
+	}
+	for s := range left {
+		dst = appendBits(dst, s*segmentMembers, left[s].acc)
+	}
+	return dst, nil
+}
+
+// remains are the members of a segment that the rows so far have not ruled out.
+type remains struct {
+	mu    sync.Mutex
+	found found
+	acc   []uint64
+	none  bool
+}
+
+func (l *remains) any() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.none
+}
+
+// ask rules out the members of segment s that have no bit in a row.
+func (r *Reader) ask(left *remains, s int, row uint64) error {
+	from, stride, members := r.segment(s)
+	data, err := r.read(8*(int64(from)+int64(row)*int64(stride)), 8*int64(stride))
+	if err != nil {
+		return err
+	}
+	if err := checkRow(data, s, row, members); err != nil {
+		return err
+	}
+	left.mu.Lock()
+	defer left.mu.Unlock()
+	left.none = !andBytes(left.acc, data, data, data, data)
+	return nil
+}
+
+// Name returns the name of member i, which is empty if the member has none. It makes two
+// requests if there are names: for some bytes of a table, and for the name.
+func (r *Reader) Name(i int) (string, error) {
+	check(i, r.members)
+	if r.names == 0 {
+		return "", nil
+	}
+	before := min(i, 1)
+	table := 8 * int64(r.table())
+	entries, err := r.read(table+entryBytes*int64(i-before), entryBytes*int64(1+before))
+	if err != nil {
+		return "", err
+	}
+	from, to, sum, err := r.entry(entries, before)
+	if err != nil {
+		return "", err
+	}
+	var name []byte
+	if from < to {
+		if name, err = r.read(table+entryBytes*int64(r.members)+int64(from), int64(to-from)); err != nil {
+			return "", err
+		}
+	}
+	return string(name), checkName(name, i, from, sum)
+}
+
+// Len returns the number of members.
+func (r *Reader) Len() int { return r.members }
+
+// Info returns the Bank's Info.
+func (r *Reader) Info() bloom.Info { return r.info }
+
+// String describes r by its parameters.
+func (r *Reader) String() string { return r.describe("bank.Reader", r.members) }

@@ -1,0 +1,132 @@
+package bank
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// store counts what is read.
+type store struct {
+	data []byte
+	err  error         // of every read
+	gate chan struct{} // each read takes from it, if it is not nil
+	wait chan struct{} // each read that waits at the gate sends to it
+
+	mu              sync.Mutex
+	requests, bytes int
+}
+
+func (s *store) ReadAt(p []byte, at int64) (int, error) {
+	s.mu.Lock()
+	s.requests++
+	s.bytes += len(p)
+	s.mu.Unlock()
+	if s.gate != nil {
+		s.wait <- struct{}{}
+		<-s.gate
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	return bytes.NewReader(s.data).ReadAt(p, at)
+}
+
+func (s *store) reset() { s.requests, s.bytes = 0, 0 }
+
+// TestReaderReads bounds what is read.
+func TestReaderReads(t *testing.T) {
+	const k = 5
+	o := newOracle(t, 320, k)
+	h := bloom.SumString("key")
+	for i := range 2*segmentMembers + 100 {
+		if i%10000 == 0 || i == 2*segmentMembers { // most look-ups would end early otherwise
+			o.AddHash(o.Append(), h)
+		} else {
+			o.Append()
+		}
+	}
+	for i := range o.Len() {
+		o.SetName(i, "a name that makes the file longer")
+	}
+	o.SetInfo(bloom.Info{Comment: string(bytes.Repeat([]byte("c"), 4096))})
+	s := &store{data: bloom.Must(o.MarshalBinary())}
+	r, err := NewReader(s, int64(len(s.data)))
+	require.NoError(t, err)
+	require.LessOrEqual(t, s.bytes, 8<<10)
+	require.Equal(t, 2, s.requests)
+
+	s.reset()
+	got, err := r.Which(nil, h)
+	require.NoError(t, err)
+	require.Equal(t, o.Which(nil, h), got)
+	require.Equal(t, 3*k, s.requests)
+	require.Equal(t, k*(2*4096+32), s.bytes)
+
+	s.reset()
+	_, err = r.Which(nil, bloom.SumString("nobody has it"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, s.requests, 3*k)
+
+	s.reset()
+	_, err = r.WhichAll(nil, []bloom.Hash{h, bloom.SumString("nobody has it")})
+	require.NoError(t, err)
+	require.LessOrEqual(t, s.requests, 6*k)
+
+	s.reset()
+	name, err := r.Name(70)
+	require.NoError(t, err)
+	require.Equal(t, "a name that makes the file longer", name)
+	require.Equal(t, 24+len(name), s.bytes)
+}
+
+// TestReaderConcurrent has all requests of a look-up under way before the first one is
+// answered.
+func TestReaderConcurrent(t *testing.T) {
+	o, _ := walk(t, 320, 5, 40, 1)
+	h := bloom.SumString("key")
+	o.AddHash(3, h)
+	s := &store{data: bloom.Must(o.MarshalBinary())}
+	r, err := NewReader(s, int64(len(s.data)))
+	require.NoError(t, err)
+	s.gate, s.wait = make(chan struct{}), make(chan struct{})
+	done := make(chan []int)
+	go func() { done <- bloom.Must(r.Which(nil, h)) }()
+	for range 5 {
+		<-s.wait
+	}
+	close(s.gate)
+	require.Equal(t, o.Which(nil, h), <-done)
+}
+
+// TestReaderErrors passes on the store's errors.
+func TestReaderErrors(t *testing.T) {
+	o, hs := sample(t)
+	s := &store{data: bloom.Must(o.MarshalBinary())}
+	r, err := NewReader(s, int64(len(s.data)))
+	require.NoError(t, err)
+	s.err = errors.New("503")
+	got, err := r.Which([]int{7}, hs[0])
+	require.ErrorIs(t, err, s.err)
+	require.NotErrorIs(t, err, bloom.ErrFormat)
+	require.Equal(t, []int{7}, got)
+	_, err = r.Name(0)
+	require.ErrorIs(t, err, s.err)
+	_, err = NewReader(s, int64(len(s.data)))
+	require.ErrorIs(t, err, s.err)
+
+	s.err = io.EOF // the store has less than it said
+	_, err = r.Which(nil, hs[0])
+	require.ErrorIs(t, err, bloom.ErrFormat)
+	s.err = nil
+	for _, size := range []int64{-1, 0, 1, 39, 40, int64(len(s.data)) - 1, int64(len(s.data)) + 1} {
+		_, err = NewReader(s, size)
+		require.ErrorIs(t, err, bloom.ErrFormat, "size %d", size)
+	}
+}

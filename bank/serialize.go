@@ -1,0 +1,453 @@
+package bank
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/words"
+)
+
+var errZeroForm = errors.New("bank: the zero value has no binary form")
+
+// The binary form is a frame; see package frame. Its parameters are the number of words in
+// a member, k, the number of members, and the number of bytes of names. Its words are:
+//
+//	zeros, up to a multiple of the length of a row in the first segment
+//	for each segment, for each bit of a member, a row: the segment's members, zeros up to
+//	        a power of two of words, and in the last 4 bytes the row's checksum
+//	the names: for each member where its name ends, in 8 bytes, and a checksum in 4 bytes;
+//	        then the names; then zeros. Or nothing, if no member has a name.
+//
+// So a row is found by multiplication, a row of 32,736 members is a page, and every row
+// and every name can be read and checked alone.
+type layout struct {
+	shape
+	members int
+	names   int // bytes of names and their table
+}
+
+const entryBytes = 12 // of a member in the table of names
+
+// newLayout is a frame.Check that also returns the layout.
+func newLayout(params []uint64) (l layout, total uint64, err error) {
+	size, k, members, names := params[0], params[1], params[2], params[3]
+	full, rest := members/segmentMembers, members%segmentMembers
+	switch {
+	case size < 1 || size > guava.MaxWords:
+		return l, 0, fmt.Errorf("bank: word count %d of a member is outside [1, %d]", size, guava.MaxWords)
+	case k < 1 || k > guava.MaxK:
+		return l, 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, guava.MaxK)
+	}
+	over, total := bits.Mul64(full, 64*size*pageWords)
+	if rest > 0 {
+		total += 64 * size * uint64(strideFor(int(rest)))
+	}
+	switch {
+	case over > 0 || total > frame.MaxWords || members > frame.MaxWords:
+		return l, 0, fmt.Errorf("bank: %d members of %d words are more than %d words", members, size, uint64(frame.MaxWords))
+	case names > 0 && (names < members*entryBytes || names > frame.MaxWords || members == 0):
+		return l, 0, fmt.Errorf("bank: %d bytes of names for %d members", names, members)
+	}
+	l = layout{shapeOf(int(size), int(k)), int(members), int(names)}
+	return l, uint64(l.padding()) + total + (names+7)/8, nil
+}
+
+func checkParams(params []uint64) (uint64, error) {
+	_, total, err := newLayout(params)
+	return total, err
+}
+
+// Everything below is in words behind the frame's head.
+
+// padding is where the rows begin.
+func (l *layout) padding() int {
+	return -(frame.Bank.HeadSize() / 8) & (strideFor(min(l.members, segmentMembers)) - 1)
+}
+
+// segment returns where a segment begins, how many words its rows have, and how many members.
+func (l *layout) segment(s int) (from, stride, members int) {
+	members = min(l.members-s*segmentMembers, segmentMembers)
+	return l.padding() + s*64*l.size*pageWords, strideFor(members), members
+}
+
+func (l *layout) segments() int { return (l.members + segmentMembers - 1) / segmentMembers }
+
+// table is where the table of names begins.
+func (l *layout) table() int {
+	if l.members == 0 {
+		return l.padding()
+	}
+	from, stride, _ := l.segment(l.segments() - 1)
+	return from + 64*l.size*stride
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sum returns the checksum of numbers and data. The numbers say what data is, so that data
+// which belongs elsewhere is noticed.
+func sum(data []byte, numbers ...uint64) uint32 {
+	var start [24]byte
+	for i, x := range numbers {
+		binary.LittleEndian.PutUint64(start[8*i:], x)
+	}
+	return crc32.Update(crc32.Checksum(start[:8*len(numbers)], castagnoli), castagnoli, data)
+}
+
+// rowSum returns the checksum of row r of a segment, whose bytes these are.
+func rowSum(row []byte, s int, r uint64) uint32 {
+	return sum(row[:len(row)-checkBytes], uint64(s), r)
+}
+
+// checkRow returns an error unless row has its checksum, and no bits of members that the
+// segment does not have.
+func checkRow(row []byte, s int, r uint64, members int) error {
+	end := len(row) - checkBytes
+	if got, want := binary.LittleEndian.Uint32(row[end:]), rowSum(row, s, r); got != want {
+		return format.Errorf("bank", "checksum of row %d of segment %d is %08x, should be %08x", r, s, got, want)
+	}
+	rest := row[members/8 : end]
+	for i, b := range rest {
+		if i == 0 {
+			b >>= members % 8
+		}
+		if b != 0 {
+			return format.Errorf("bank", "row %d of segment %d has bits of members beyond %d", r, s, members)
+		}
+	}
+	return nil
+}
+
+// nameSum returns the checksum of the name of member i, which lies there in the names.
+func nameSum(name []byte, i, from int) uint32 {
+	return sum(name, uint64(i), uint64(from), uint64(from+len(name)))
+}
+
+// entry returns where the name of member i lies, from the table up to that member.
+func (l *layout) entry(table []byte, i int) (from, to int, sum uint32, err error) {
+	var start uint64
+	if i > 0 {
+		start = binary.LittleEndian.Uint64(table[entryBytes*(i-1):])
+	}
+	table = table[entryBytes*i:]
+	end := binary.LittleEndian.Uint64(table)
+	if start > end || end-start > maxName || end > uint64(l.names-entryBytes*l.members) {
+		return 0, 0, 0, format.Errorf("bank", "a name is said to lie from %d to %d", start, end)
+	}
+	return int(start), int(end), binary.LittleEndian.Uint32(table[8:]), nil
+}
+
+func checkName(name []byte, i, from int, sum uint32) error {
+	if want := nameSum(name, i, from); sum != want {
+		return format.Errorf("bank", "checksum of name %d is %08x, should be %08x", i, sum, want)
+	}
+	return nil
+}
+
+// name returns the name of member i from the bytes of all names.
+func (l *layout) name(names []byte, i int) (string, error) {
+	if l.names == 0 {
+		return "", nil
+	}
+	from, to, sum, err := l.entry(names, i)
+	if err != nil {
+		return "", err
+	}
+	name := names[entryBytes*l.members:][from:to]
+	return string(name), checkName(name, i, from, sum)
+}
+
+// checkNames returns all names, or an error unless the names fill their place.
+func (l *layout) allNames(names []byte) ([]string, error) {
+	if l.names == 0 {
+		return nil, nil
+	}
+	all := make([]string, l.members)
+	end := entryBytes * l.members
+	for i := range all {
+		name, err := l.name(names, i)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = name
+		end += len(name)
+	}
+	if end != l.names {
+		return nil, format.Errorf("bank", "names end at %d, not at %d", end, l.names)
+	}
+	return all, checkZeros(names[l.names:])
+}
+
+func checkZeros(data []byte) error {
+	for _, b := range data {
+		if b != 0 {
+			return format.Errorf("bank", "%d bytes between its parts are not all zero", len(data))
+		}
+	}
+	return nil
+}
+
+// encoder yields the words of a Bank's frame, as bytes, a piece after the other. Others may
+// write to the Bank meanwhile.
+type encoder struct {
+	layout
+	from  []segment
+	names []string
+	info  format.Info
+
+	piece []byte // what is left of it
+	next  int    // rows, then entries, then names
+	end   int    // of the names so far
+	row   [pageBytes]byte
+}
+
+// encoder returns an encoder of what b is now.
+func (b *Bank) encoder() *encoder {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := &encoder{names: slices.Clone(b.names), info: format.Info(b.info)}
+	e.shape = b.shape
+	e.members, e.from = b.load()
+	for _, name := range e.names {
+		e.layout.names += len(name)
+	}
+	if e.layout.names > 0 {
+		e.layout.names += entryBytes * e.members
+		e.names = append(e.names, make([]string, e.members-len(e.names))...)
+	}
+	e.piece = make([]byte, 8*e.padding())
+	return e
+}
+
+func (e *encoder) params() []uint64 {
+	return []uint64{uint64(e.size), uint64(e.k), uint64(e.members), uint64(e.layout.names)}
+}
+
+// words returns how many there are.
+func (e *encoder) words() int { return e.table() + (e.layout.names+7)/8 }
+
+// put is the put of frame.WriteFunc, which asks for one chunk after the other.
+func (e *encoder) put(out []byte, _ int) {
+	for len(out) > 0 {
+		if len(e.piece) == 0 {
+			e.advance()
+		}
+		n := copy(out, e.piece)
+		out, e.piece = out[n:], e.piece[n:]
+	}
+}
+
+// advance makes the next piece.
+func (e *encoder) advance() {
+	i, rows := e.next, e.segments()*64*e.size
+	e.next++
+	switch {
+	case i < rows:
+		s, r := i/(64*e.size), uint64(i%(64*e.size))
+		_, stride, members := e.segment(s)
+		e.piece = e.row[:8*stride]
+		e.putRow(s, r, members)
+	case i < rows+e.members:
+		name := e.names[i-rows]
+		e.piece = binary.LittleEndian.AppendUint64(e.row[:0], uint64(e.end+len(name)))
+		e.piece = binary.LittleEndian.AppendUint32(e.piece, nameSum([]byte(name), i-rows, e.end))
+		e.end += len(name)
+	case i < rows+2*e.members:
+		e.piece = []byte(e.names[i-rows-e.members])
+	default:
+		e.piece = make([]byte, 7)
+	}
+}
+
+// putRow sets e.piece to row r of segment s. The segment may have got members, and wider
+// rows, since.
+func (e *encoder) putRow(s int, r uint64, members int) {
+	seg := &e.from[s]
+	full := (members + 63) / 64
+	words.Put(e.piece, seg.words[int(r)*seg.stride:][:full], ^uint64(0), words.LittleEndian)
+	clear(e.piece[8*full:])
+	if members%64 > 0 {
+		last := e.piece[8*(full-1):]
+		binary.LittleEndian.PutUint64(last, binary.LittleEndian.Uint64(last)&(1<<(members%64)-1))
+	}
+	binary.LittleEndian.PutUint32(e.piece[len(e.piece)-checkBytes:], rowSum(e.piece, s, r))
+}
+
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Bank.
+func (b *Bank) SizeBytes() int64 {
+	if b.k == 0 {
+		return 0
+	}
+	e := b.encoder()
+	return frame.Bank.Size(e.words(), e.info)
+}
+
+// WriteTo writes b's binary form, which carries checksums, to w through a small buffer. It
+// waits for nobody who uses b, and nobody waits for it. It writes every member whose Append
+// had returned before the call, and every key whose Add had returned.
+func (b *Bank) WriteTo(w io.Writer) (int64, error) {
+	if b.k == 0 {
+		return 0, errZeroForm
+	}
+	e := b.encoder()
+	return frame.Bank.WriteFunc(w, e.params(), e.words(), e.info, e.put)
+}
+
+// AppendBinary appends what [Bank.WriteTo] writes to dst. It returns an error only for the
+// zero Bank, which has no binary form, and for an Info that cannot be saved.
+func (b *Bank) AppendBinary(dst []byte) ([]byte, error) {
+	a := frame.Appender{Bytes: dst}
+	if b.k > 0 {
+		a.Bytes = slices.Grow(dst, int(b.SizeBytes()))
+	}
+	_, err := b.WriteTo(&a)
+	return a.Bytes, err
+}
+
+// MarshalBinary returns what [Bank.WriteTo] writes.
+func (b *Bank) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
+
+// UnmarshalBinary decodes data into b. data is a binary form, and no byte more. On error,
+// which wraps [bloom.ErrFormat], b is unchanged. It does not retain data.
+func (b *Bank) UnmarshalBinary(data []byte) error {
+	params, array, info, err := frame.Bank.Unmarshal(data, checkParams)
+	if err != nil {
+		return err
+	}
+	return b.decode(params, array, info)
+}
+
+// ReadFrom decodes the binary form that r yields next into b, and reads no byte more. It
+// allocates as data arrives. On error b is unchanged. The error is r's own, or wraps
+// [bloom.ErrFormat] if r ends too early or holds anything else.
+func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
+	params, array, info, n, err := frame.Bank.Read(r, checkParams)
+	if err != nil {
+		return n, err
+	}
+	return n, b.decode(params, array, info)
+}
+
+// decode sets b from the words of a frame. It keeps them.
+func (b *Bank) decode(params, array []uint64, info format.Info) error {
+	l, _, err := newLayout(params)
+	if err != nil {
+		return err
+	}
+	if err := checkZeros(words.Append(nil, array[:l.padding()], words.LittleEndian)); err != nil {
+		return err
+	}
+	segments := make([]segment, l.segments())
+	var row [pageBytes]byte
+	for s := range segments {
+		from, stride, members := l.segment(s)
+		seg := array[from:][: 64*l.size*stride : 64*l.size*stride]
+		for r := range l.M() {
+			in := seg[int(r)*stride:][:stride]
+			words.Put(row[:], in, ^uint64(0), words.LittleEndian)
+			if err := checkRow(row[:8*stride], s, r, members); err != nil {
+				return err
+			}
+			in[stride-1] &= 1<<(64-8*checkBytes) - 1
+		}
+		segments[s] = segment{words: seg, stride: stride}
+	}
+	names, err := l.allNames(words.Append(nil, array[l.table():], words.LittleEndian))
+	if err != nil {
+		return err
+	}
+	b.assign(l.shape, l.members, segments, names, bloom.Info(info))
+	return nil
+}
+
+func (b *Bank) assign(s shape, n int, segments []segment, names []string, info bloom.Info) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shape, b.names, b.info = s, names, info
+	b.segments.Store(&segments)
+	b.n.Store(int64(n))
+}
+
+// AppendText appends the standard base64 encoding of b's binary form to dst, or nothing if
+// b is zero.
+func (b *Bank) AppendText(dst []byte) ([]byte, error) {
+	if b.k == 0 {
+		return dst, nil
+	}
+	return frame.AppendText(dst, b)
+}
+
+// MarshalText returns the standard base64 encoding of b's binary form, which is empty if b
+// is zero.
+func (b *Bank) MarshalText() ([]byte, error) { return b.AppendText(nil) }
+
+// UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
+func (b *Bank) UnmarshalText(text []byte) error {
+	if len(text) > 0 {
+		return frame.UnmarshalText("bank", text, b)
+	}
+	b.assign(shape{}, 0, nil, nil, bloom.Info{})
+	return nil
+}
+
+// SaveFile writes b's binary form to a file at path, for [LoadFile], [OpenFile] and
+// [NewReader]. After a crash at any moment, path holds what it held before, or all of b.
+// See [bloom.Filter.SaveFile] for permissions, links and temporary files, and
+// [Bank.WriteTo] for what others may do meanwhile.
+//
+// SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as
+// one for each day: only the last one changes, and a look-up asks all of them; see the
+// example.
+func (b *Bank) SaveFile(path string) error {
+	if b.k == 0 {
+		return errZeroForm
+	}
+	return frame.Bank.SaveFile(path, b)
+}
+
+// LoadFile reads a Bank from a file that SaveFile wrote. It returns an error, which wraps
+// [bloom.ErrFormat], if the file has changed since.
+func LoadFile(path string) (*Bank, error) {
+	b := new(Bank)
+	if err := frame.Bank.LoadFile(path, b); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file.
+// It returns an error, which wraps [bloom.ErrMismatch], if the file's members have another
+// size or another K than New's. It writes no file. It returns an error at once if the
+// file's directory does not exist, as SaveFile would later.
+func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
+	made, err := New(n, p)
+	if err != nil {
+		return nil, err
+	}
+	b, err := LoadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("bank: %w", err)
+		}
+		return made, nil
+	case err != nil:
+		return nil, err
+	case b.M() != made.M():
+		return nil, format.In(path, format.Mismatch("bank", "m", b.M(), made.M()))
+	case b.k != made.k:
+		return nil, format.In(path, format.Mismatch("bank", "k", b.k, made.k))
+	}
+	return b, nil
+}

@@ -1,0 +1,392 @@
+package bank
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// sample is a small Bank with names and an Info.
+func sample(t testing.TB) (*oracle, []bloom.Hash) {
+	o, hs := walk(t, 192, 3, 40, 1)
+	o.SetName(0, "zero")
+	o.SetName(39, "thirty-nine")
+	o.SetInfo(bloom.Info{N: 10, P: 0.1, Hash: "SumString", Comment: "a sample"})
+	return o, hs
+}
+
+// TestForms passes Banks through every form.
+func TestForms(t *testing.T) {
+	for _, members := range []int{0, 1, 40, 1000, segmentMembers, segmentMembers + 500} {
+		t.Run(fmt.Sprintf("members=%d", members), func(t *testing.T) {
+			o, hs := walk(t, 192, 3, members, uint64(members))
+			for i := 1; i < members; i += 1 + members/100 {
+				o.SetName(i, fmt.Sprintf("member %d", i))
+			}
+			o.SetInfo(bloom.Info{N: 1, P: 0.1, Hash: "SumString", Comment: strings.Repeat("c", members%4096)})
+			same := func(b *Bank) {
+				t.Helper()
+				o.requireSame(t, b, hs)
+				for i := range members {
+					testkit.Equal(t, o.Name(i), b.Name(i))
+				}
+			}
+			data, err := o.MarshalBinary()
+			require.NoError(t, err)
+			require.EqualValues(t, len(data), o.SizeBytes())
+
+			var a, b, c Bank
+			require.NoError(t, a.UnmarshalBinary(data))
+			same(&a)
+			n, err := b.ReadFrom(io.MultiReader(bytes.NewReader(data), strings.NewReader("rest")))
+			require.NoError(t, err)
+			require.EqualValues(t, len(data), n)
+			same(&b)
+			require.Equal(t, data, bloom.Must(b.MarshalBinary()))
+			text, err := json.Marshal(o.Bank)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, &c))
+			same(&c)
+
+			path := filepath.Join(t.TempDir(), "bank")
+			require.NoError(t, o.SaveFile(path))
+			loaded, err := LoadFile(path)
+			require.NoError(t, err)
+			same(loaded)
+			if members < segmentMembers { // a decoded Bank grows as any other
+				loaded.AddHash(loaded.Append(), hs[0])
+				got := loaded.Which(nil, hs[0])
+				require.Equal(t, append(o.which(hs[0]), members), got)
+			}
+
+			file, err := OpenFile(path)
+			require.NoError(t, err)
+			require.NoError(t, file.Verify())
+			o.requireSame(t, file, hs)
+			view := bloom.Must(NewView(data))
+			require.NoError(t, view.Verify())
+			o.requireSame(t, view, hs)
+			odd := bloom.Must(NewView(append([]byte{0}, data...)[1:]))
+			require.NoError(t, odd.Verify())
+			o.requireSame(t, odd, hs)
+			reader := bloom.Must(NewReader(bytes.NewReader(data), int64(len(data))))
+			require.Equal(t, o.Bank.Info(), reader.Info())
+			require.Equal(t, members, reader.Len())
+			for i := 1; i < len(hs); i++ {
+				require.Equal(t, append([]int{-1}, o.which(hs[i])...), bloom.Must(reader.Which([]int{-1}, hs[i])))
+				require.Equal(t, o.which(hs[i-1:i+1]...), bloom.Must(reader.WhichAll(nil, hs[i-1:i+1])))
+			}
+			for i := 0; i < members; i += 1 + members/300 {
+				for _, name := range []func(int) (string, error){view.Name, odd.Name, file.Name, reader.Name} {
+					require.Equal(t, o.Name(i), bloom.Must(name(i)))
+				}
+			}
+			require.NoError(t, file.Close())
+			require.NoError(t, file.Close())
+			require.PanicsWithValue(t, "bank: use of a File that is closed or zero", func() { file.Which(nil, hs[0]) })
+		})
+	}
+	require.Equal(t, "bank.Bank(m=192, k=3, members=0)", fmt.Sprint(bloom.Must(NewSize(192, 3))))
+}
+
+// TestText has empty text for the zero Bank.
+func TestText(t *testing.T) {
+	text, err := new(Bank).MarshalText()
+	require.NoError(t, err)
+	require.Empty(t, text)
+	o, _ := sample(t)
+	require.NoError(t, o.UnmarshalText(nil))
+	require.Zero(t, o.Len())
+	require.Zero(t, o.M())
+	require.ErrorIs(t, o.UnmarshalText([]byte("?")), bloom.ErrFormat)
+	_, err = o.MarshalBinary()
+	require.EqualError(t, err, "bank: the zero value has no binary form")
+	require.Error(t, o.SaveFile(filepath.Join(t.TempDir(), "bank")))
+}
+
+// TestLayout has every row of a full segment in a page of its own, in a file.
+func TestLayout(t *testing.T) {
+	b := bloom.Must(NewSize(64, 2))
+	for range segmentMembers + 1 {
+		b.Append()
+	}
+	b.AddHash(5, bloom.SumString("a"))
+	data := bloom.Must(b.MarshalBinary())
+	require.EqualValues(t, len(data), pageBytes+64*pageBytes+64*8+format.MinTrailer)
+	for r := range 64 {
+		require.Equal(t, b.Filter(5).Stats().OnesCount, uint64(2))
+		row := data[(1+r)*pageBytes:][:pageBytes]
+		require.Equal(t, b.get(uint64(r), 5), row[0]>>5&1 != 0)
+		require.NoError(t, checkRow(row, 0, uint64(r), segmentMembers))
+		require.ErrorIs(t, checkRow(row, 0, uint64(r+1), segmentMembers), bloom.ErrFormat, "another row")
+		require.ErrorIs(t, checkRow(row, 1, uint64(r), segmentMembers), bloom.ErrFormat, "another segment")
+	}
+}
+
+func (b *Bank) get(r uint64, i int) bool {
+	seg, i := b.member(i)
+	return seg.get(r, i)
+}
+
+// TestEncodeBeside encodes what the Bank was when the encoding began. Members that come
+// meanwhile, and widen the rows, are not in it.
+func TestEncodeBeside(t *testing.T) {
+	o, hs := walk(t, 64, 2, 30, 1)
+	want := bloom.Must(o.MarshalBinary())
+	e := o.encoder()
+	for range 70 {
+		o.AddHash(o.Append(), hs[0])
+	}
+	o.SetName(0, "new")
+	var out bytes.Buffer
+	_, err := frame.Bank.WriteFunc(&out, e.params(), e.words(), e.info, e.put)
+	require.NoError(t, err)
+	require.Equal(t, want, out.Bytes())
+	require.Equal(t, 100, o.Len())
+}
+
+// TestFrozen freezes the binary form.
+func TestFrozen(t *testing.T) {
+	o, hs := sample(t)
+	want, err := os.ReadFile(filepath.Join("testdata", "v1.bank"))
+	require.NoError(t, err)
+	require.Equal(t, want, bloom.Must(o.MarshalBinary()))
+	var b Bank
+	require.NoError(t, b.UnmarshalBinary(want))
+	o.requireSame(t, &b, hs)
+}
+
+// TestDamage refuses a file with any bit flipped, cut anywhere, or with a byte more. What a
+// Reader answers in spite of the damage is right.
+func TestDamage(t *testing.T) {
+	o, hs := walk(t, 64, 2, 5, 2)
+	hs = hs[15:25]
+	o.SetName(1, "one")
+	o.SetName(4, "four")
+	data := bloom.Must(o.MarshalBinary())
+	testkit.Damage(t, data, new(Bank).UnmarshalBinary)
+	testkit.Damage(t, data, func(data []byte) error {
+		v, err := NewView(data)
+		if err != nil {
+			return err
+		}
+		return v.Verify()
+	})
+	path := filepath.Join(t.TempDir(), "bank")
+	noticed := 0
+	for i := range data {
+		data[i] ^= 0x10
+		require.NoError(t, os.WriteFile(path, data, 0o666))
+		_, err := LoadFile(path)
+		require.ErrorIs(t, err, bloom.ErrFormat)
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)))
+		if err == nil {
+			for _, h := range hs {
+				got, e := r.Which(nil, h)
+				if e == nil {
+					require.Equal(t, o.which(h), got)
+				}
+				err = errors.Join(err, e)
+			}
+			for i := range o.Len() {
+				name, e := r.Name(i)
+				if e == nil {
+					require.Equal(t, o.Name(i), name)
+				}
+				err = errors.Join(err, e)
+			}
+		}
+		if err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			noticed++
+		}
+		data[i] ^= 0x10
+	}
+	require.Greater(t, noticed, len(data)/3) // the rest is what nobody asked for
+}
+
+// TestWrong refuses bytes with right checksums and a wrong content.
+func TestWrong(t *testing.T) {
+	o, _ := sample(t)
+	e := o.encoder()
+	array := make([]uint64, e.words())
+	raw := make([]byte, 8*len(array))
+	e.put(raw, 0)
+	for i := range array {
+		array[i] = binary.LittleEndian.Uint64(raw[8*i:])
+	}
+	form := func(params []uint64, words []uint64) []byte {
+		return bloom.Must(frame.Bank.Append(nil, params, words, format.Info{}))
+	}
+	good := e.params()
+	require.NoError(t, new(Bank).UnmarshalBinary(form(good, array)))
+	// The 40 members have rows of 2 words, so that one word of zeros comes before them.
+	// Names follow 192 rows.
+	table := 1 + 2*192
+	for want, change := range map[string]func(a []uint64){
+		"between its parts":         func(a []uint64) { a[0] = 1 },
+		"checksum of row 0":         func(a []uint64) { a[1] ^= 1 },
+		"members beyond 40":         func(a []uint64) { a[1] |= 1 << 40; reseal(a[1:3], 0) },
+		"beyond 40":                 func(a []uint64) { a[4] |= 1 << 31; reseal(a[3:5], 1) },
+		"a name is said to lie":     func(a []uint64) { a[table] = 1 << 63 },
+		"checksum of name 0":        func(a []uint64) { a[table]-- },
+		"between its parts (names)": func(a []uint64) { a[len(a)-1] |= 1 << 63 },
+	} {
+		bad := append([]uint64(nil), array...)
+		change(bad)
+		data := form(good, bad)
+		err := new(Bank).UnmarshalBinary(data)
+		require.ErrorIs(t, err, bloom.ErrFormat, want)
+		require.ErrorContains(t, err, strings.TrimSuffix(want, " (names)"))
+		v, err := NewView(data)
+		require.NoError(t, err)
+		require.ErrorIs(t, v.Verify(), bloom.ErrFormat)
+	}
+	for want, params := range map[string][]uint64{
+		"word count 0 of a member":                {0, 1, 0, 0},
+		"word count 4294967296 of a member":       {1 << 32, 1, 0, 0},
+		"k = 0 is outside [1, 255]":               {1, 0, 0, 0},
+		"k = 256 is outside [1, 255]":             {1, 256, 0, 0},
+		"18446744073709551615 members of 1 words": {1, 1, 1<<64 - 1, 0},
+		"1099511627776 members of 2147483647":     {1<<31 - 1, 1, 1 << 40, 0},
+		"1 bytes of names for 0 members":          {1, 1, 0, 1},
+		"11 bytes of names for 1 members":         {1, 1, 1, 11},
+		"18446744073709551615 bytes of names":     {1, 1, 1, 1<<64 - 1},
+	} {
+		err := new(Bank).UnmarshalBinary(form(params, nil))
+		require.ErrorIs(t, err, bloom.ErrFormat)
+		if bits.UintSize == 64 { // smaller machines have smaller limits
+			require.ErrorContains(t, err, want)
+		}
+	}
+}
+
+// reseal gives row r of the first segment its checksum.
+func reseal(row []uint64, r uint64) {
+	data := make([]byte, 8*len(row))
+	for i, w := range row {
+		binary.LittleEndian.PutUint64(data[8*i:], w)
+	}
+	row[len(row)-1] = row[len(row)-1]&(1<<32-1) | uint64(rowSum(data, 0, r))<<32
+}
+
+func TestHostile(t *testing.T) {
+	o, _ := walk(t, 192, 3, 4000, 1)
+	testkit.Hostile(t, bloom.Must(o.MarshalBinary()), 8, 32, new(Bank))
+}
+
+func TestLoadOrNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bank")
+	b, err := LoadOrNew(path, 10, 0.01)
+	require.NoError(t, err)
+	require.Zero(t, b.Len())
+	b.AddString(b.Append(), "a")
+	require.NoError(t, b.SaveFile(path))
+	c, err := LoadOrNew(path, 10, 0.01)
+	require.NoError(t, err)
+	require.Equal(t, []int{0}, c.Which(nil, bloom.SumString("a")))
+	require.Equal(t, bloom.Info{N: 10, P: 0.01}, c.Info())
+	_, err = LoadOrNew(path, 1000, 0.01)
+	require.ErrorIs(t, err, bloom.ErrMismatch)
+	require.ErrorContains(t, err, path)
+	_, err = LoadOrNew(path, 10, 0.02)
+	require.ErrorIs(t, err, bloom.ErrMismatch)
+	_, err = LoadOrNew(path, 10, 2)
+	require.EqualError(t, err, "bank: p = 2 is outside (0, 1)")
+	_, err = LoadOrNew(filepath.Join(path, "no", "directory"), 10, 0.01)
+	require.Error(t, err)
+	_, err = LoadOrNew(filepath.Join(filepath.Dir(path), "no", "directory"), 10, 0.01)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// TestNotABank names what a file is instead.
+func TestNotABank(t *testing.T) {
+	err := new(Bank).UnmarshalBinary(bloom.Must(bloom.Must(bloom.NewSize(640, 3)).MarshalBinary()))
+	require.ErrorContains(t, err, "it seems to be a bloom.Filter, not a bank.Bank")
+	o, _ := sample(t)
+	require.Equal(t, "bank.Bank", frame.Name(bloom.Must(o.MarshalBinary())))
+}
+
+// sealed returns data with the checksums that make it a Bank, if it is long enough.
+func sealed(data []byte) []byte {
+	data = testkit.Sealed(data)
+	v, err := NewView(data)
+	if err != nil {
+		return data
+	}
+	for s := range v.segments() {
+		from, stride, _ := v.segment(s)
+		for r := range v.M() {
+			row := v.body[8*(from+int(r)*stride):][:8*stride]
+			binary.LittleEndian.PutUint32(row[len(row)-checkBytes:], rowSum(row, s, r))
+		}
+	}
+	if v.names > 0 {
+		names := v.body[8*v.table():]
+		for i := range v.members {
+			if from, to, _, err := v.entry(names, i); err == nil {
+				name := names[entryBytes*v.members:][from:to]
+				binary.LittleEndian.PutUint32(names[entryBytes*i+8:], nameSum(name, i, from))
+			}
+		}
+	}
+	return testkit.Sealed(data)
+}
+
+func FuzzBank(f *testing.F) {
+	o, _ := sample(f)
+	f.Add(bloom.Must(o.MarshalBinary()))
+	plain, _ := walk(f, 64, 2, 33, 1)
+	f.Add(bloom.Must(plain.MarshalBinary()))
+	f.Add(bloom.Must(bloom.Must(NewSize(64, 1)).MarshalBinary()))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := new(Bank).UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+		}
+		data = sealed(data)
+		h := bloom.Sum(data)
+		var b Bank
+		err := b.UnmarshalBinary(data)
+		v, viewErr := NewView(data)
+		r, readerErr := NewReader(bytes.NewReader(data), int64(len(data)))
+		require.Equal(t, viewErr == nil, readerErr == nil)
+		if viewErr == nil {
+			require.Equal(t, err == nil, v.Verify() == nil)
+			v.Which(nil, h)
+			if v.Len() > 0 {
+				_, _ = v.Name(v.Len() - 1)
+				_, _ = r.Name(v.Len() - 1)
+			}
+			_, _ = r.Which(nil, h)
+		}
+		if err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.Zero(t, b.Len())
+			return
+		}
+		require.Equal(t, data, bloom.Must(b.MarshalBinary()))
+		require.Equal(t, b.Which(nil, h), v.Which(nil, h))
+		require.Equal(t, b.Which(nil, h), bloom.Must(r.Which(nil, h)))
+		if b.M() < 1<<12 { // an empty Bank of huge members has few bytes
+			i := b.Append()
+			b.AddHash(i, h)
+			require.True(t, b.ContainsHash(i, h))
+		}
+	})
+}

@@ -1,0 +1,242 @@
+package bank
+
+import (
+	"fmt"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
+)
+
+// View asks the binary form of a [Bank] where it lies: inside a larger file, or embedded
+// in the program. It copies nothing. It answers as the decoded Bank does.
+//
+// The bytes must stay unchanged for as long as the View is used. Many goroutines may use
+// a View at once. The zero View has no members. Methods that take a member's number panic
+// if there is no such member.
+type View struct {
+	layout
+	data []byte // the whole form
+	body []byte // its words
+	info bloom.Info
+}
+
+// NewView returns a View of data, which it retains. data is a binary form, or the content
+// of a file, and no byte more. It need not be aligned. Where it is aligned to 8 bytes,
+// look-ups are faster. NewView checks the length, the parameters and the Info. It takes
+// constant time. [View.Verify] notices damaged members. Its errors wrap
+// [bloom.ErrFormat].
+func NewView(data []byte) (*View, error) {
+	params, body, info, err := frame.Bank.Parse(data, checkParams)
+	if err != nil {
+		return nil, err
+	}
+	l, _, err := newLayout(params)
+	return &View{l, data, body, bloom.Info(info)}, err
+}
+
+// in returns segment s, its first member's number and how many members it has.
+func (v *View) in(s int) (seg segment, first, members int) {
+	from, stride, members := v.segment(s)
+	n := 64 * v.size * stride
+	seg = segment{stride: stride}
+	if memory.Aligned(v.body) {
+		seg.words = memory.WordsOf(v.body, 8*from, n)
+	} else {
+		seg.data = v.body[8*from:][:8*n]
+	}
+	return seg, s * segmentMembers, members
+}
+
+// ContainsHash reports whether member i may hold the key with digest h; see
+// [Bank.ContainsHash].
+func (v *View) ContainsHash(i int, h bloom.Hash) bool {
+	check(i, v.members)
+	seg, first, _ := v.in(i / segmentMembers)
+	return v.contains(&seg, i-first, h)
+}
+
+// Which appends to dst the numbers of the members that may hold the key with digest h; see
+// [Bank.Which].
+func (v *View) Which(dst []int, h bloom.Hash) []int { return v.WhichAll(dst, []bloom.Hash{h}) }
+
+// WhichAll appends to dst the numbers of the members that may hold every key of hs; see
+// [Bank.WhichAll].
+func (v *View) WhichAll(dst []int, hs []bloom.Hash) []int {
+	for s := range v.segments() {
+		seg, first, members := v.in(s)
+		dst = v.which(dst, &seg, first, members, hs)
+	}
+	return dst
+}
+
+// Filter returns a copy of member i; see [Bank.Filter].
+func (v *View) Filter(i int) *bloom.Filter {
+	check(i, v.members)
+	seg, first, _ := v.in(i / segmentMembers)
+	f := v.filter(&seg, i-first)
+	f.SetInfo(v.info)
+	return f
+}
+
+// Name returns the name of member i, which is empty if the member has none. It returns an
+// error, which wraps [bloom.ErrFormat], if the name has changed since it was written.
+func (v *View) Name(i int) (string, error) {
+	check(i, v.members)
+	return v.name(v.body[8*v.table():], i)
+}
+
+// Len returns the number of members.
+func (v *View) Len() int { return v.members }
+
+// Info returns the Bank's Info.
+func (v *View) Info() bloom.Info { return v.info }
+
+// SizeBytes returns the length of the binary form in bytes.
+func (v *View) SizeBytes() int64 { return int64(len(v.data)) }
+
+// Stats reads all members; see [Bank.Stats].
+func (v *View) Stats() bloom.Stats {
+	return v.stats(func(s int) segment { seg, _, _ := v.in(s); return seg }, v.members, v.SizeBytes())
+}
+
+// Verify reads all of the binary form. It returns an error, which wraps
+// [bloom.ErrFormat], if the bytes are not those of a Bank.
+func (v *View) Verify() error {
+	if v.data == nil {
+		return nil
+	}
+	if err := frame.Bank.Verify(v.data); err != nil {
+		return err
+	}
+	if err := checkZeros(v.body[:8*v.padding()]); err != nil {
+		return err
+	}
+	for s := range v.segments() {
+		from, stride, members := v.segment(s)
+		for r := range v.M() {
+			if err := checkRow(v.body[8*(from+int(r)*stride):][:8*stride], s, r, members); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := v.allNames(v.body[8*v.table():])
+	return err
+}
+
+// String describes v by its parameters.
+func (v *View) String() string { return v.describe("bank.View", v.members) }
+
+// File asks a file. Unix and Windows map the file into memory: a look-up of one key reads
+// K pages for each 32,736 members, and processes share them. So the file may be larger than
+// memory. Elsewhere a File is a copy in memory.
+//
+// On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not the
+// pages around them. If memory has room for the file, and many look-ups follow, call
+// [File.Verify] first: it reads the whole file in order.
+//
+// Nobody may write to the file or cut it while it is open. Look-ups would be wrong, or the
+// process would die of SIGBUS. On Unix [Bank.SaveFile] may replace the file, and the file
+// may be removed. The File still shows the old Bank then.
+//
+// Many goroutines may use a File at once. [File.Close] needs it to itself; see the example
+// of [bloom.OpenFile]. All methods but Close of a File that is zero or closed panic. A File
+// must not be copied.
+type File struct {
+	_    nocopy.Locker
+	view *View // nil if closed
+}
+
+// OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters
+// and the Info. So a large file takes as long as a small one, and as little memory.
+// [File.Verify] notices damaged members, OpenFile does not. The caller must Close the File.
+func OpenFile(path string) (*File, error) {
+	f := new(File)
+	data, err := frame.MapFile("bank", path, func(data []byte) (err error) {
+		f.view, err = NewView(data)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	memory.AdviseRandom(data)
+	return f, nil
+}
+
+// opened returns the View, which is there until f is closed.
+func (f *File) opened() *View {
+	if f.view == nil {
+		panic("bank: use of a File that is closed or zero")
+	}
+	return f.view
+}
+
+// ContainsHash reports whether member i may hold the key with digest h; see
+// [Bank.ContainsHash].
+func (f *File) ContainsHash(i int, h bloom.Hash) bool { return f.opened().ContainsHash(i, h) }
+
+// Which appends to dst the numbers of the members that may hold the key with digest h; see
+// [Bank.Which].
+func (f *File) Which(dst []int, h bloom.Hash) []int { return f.opened().Which(dst, h) }
+
+// WhichAll appends to dst the numbers of the members that may hold every key of hs; see
+// [Bank.WhichAll].
+func (f *File) WhichAll(dst []int, hs []bloom.Hash) []int { return f.opened().WhichAll(dst, hs) }
+
+// Filter returns a copy of member i; see [Bank.Filter].
+func (f *File) Filter(i int) *bloom.Filter { return f.opened().Filter(i) }
+
+// Name returns the name of member i; see [View.Name].
+func (f *File) Name(i int) (string, error) { return f.opened().Name(i) }
+
+// Len returns the number of members.
+func (f *File) Len() int { return f.opened().Len() }
+
+// M returns the number of bits of a member, a multiple of 64.
+func (f *File) M() uint64 { return f.opened().M() }
+
+// K returns the number of hashes.
+func (f *File) K() int { return f.opened().K() }
+
+// Info returns the Bank's Info.
+func (f *File) Info() bloom.Info { return f.opened().Info() }
+
+// SizeBytes returns the length of the file.
+func (f *File) SizeBytes() int64 { return f.opened().SizeBytes() }
+
+// Stats reads all members; see [Bank.Stats].
+func (f *File) Stats() bloom.Stats {
+	v := f.opened()
+	memory.AdviseSequential(v.data)
+	defer memory.AdviseRandom(v.data)
+	return v.Stats()
+}
+
+// Verify reads all of the file. It returns an error, which wraps [bloom.ErrFormat], if its
+// bytes are not the ones that SaveFile wrote.
+func (f *File) Verify() error {
+	v := f.opened()
+	memory.AdviseSequential(v.data)
+	defer memory.AdviseRandom(v.data)
+	return v.Verify()
+}
+
+// String describes f by its parameters.
+func (f *File) String() string {
+	return f.opened().describe("bank.File", f.Len())
+}
+
+// Close releases the map. No other method may run at the same time. Closing again does
+// nothing.
+func (f *File) Close() error {
+	if f.view == nil {
+		return nil
+	}
+	data := f.view.data
+	f.view = nil
+	if err := memory.Unmap(data); err != nil {
+		return fmt.Errorf("bank: unmapping: %w", err)
+	}
+	return nil
+}
