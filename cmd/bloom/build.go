@@ -61,8 +61,8 @@ programs can remove keys; and dcso, for DCSO's bloom. A growing one is larger an
 It grows after -n lines, and needs no -n.
 
 Few lines at a low rate take more bits than Guava gives them, as their rate would be
-higher than -p: 1,000 lines at 1e-6 take 63 bits a line, where Guava takes 29 and reports
-nine lines in a million. -type blocked takes fewer.
+higher than -p: 1,000 lines at 1e-6 take 131 bits a line, where Guava takes 29 and reports
+nine lines in a million. -type blocked takes 34.
 
 The file also says -n, -p, how keys were made of lines, and -comment, but for dcso. bloom
 info shows them.

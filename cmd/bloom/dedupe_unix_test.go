@@ -3,9 +3,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -102,4 +105,48 @@ func TestClosedPipe(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(state))
 	require.NoError(t, err)
 	assert.Empty(t, entries)
+}
+
+// TestKilledShards kills shards while they write, and starts them again: whatever the moment,
+// the outputs of all hold the lines of one run, and nothing else.
+func TestKilledShards(t *testing.T) {
+	const n, kills = 3, 4
+	in := numbers(0, 150_000) + numbers(50_000, 200_000)
+	list := write(t, filepath.Join(t.TempDir(), "list"), in)
+	rnd := rand.New(rand.NewPCG(5, 6))
+	var outs []string
+	for i := range n {
+		dir := t.TempDir()
+		out := filepath.Join(dir, "out")
+		args := []string{"dedupe", "-p", "1e-9", "-shard", fmt.Sprintf("%d/%d", i, n), "-state", filepath.Join(dir, "state"), "-o", out, "-save-every", "1ms", list}
+		for range kills {
+			before := size(out)
+			cmd := command(t, args...)
+			require.NoError(t, cmd.Start())
+			enough := before + rnd.Int64N(400_000)
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			for done := false; !done && size(out) < enough; {
+				select {
+				case <-ended: // nothing was left to write
+					done = true
+				default:
+				}
+			}
+			cmd.Process.Kill()
+		}
+		_, stderr, status := bloomRun(t, "", append(args, "-wait", "1m")...)
+		require.Zero(t, status, stderr)
+		outs = append(outs, read(t, out))
+		require.Empty(t, good(t, "", append(args, "-wait", "1m")...))
+	}
+	require.True(t, slices.Equal(sorted(distinct(in)), slices.Compact(sorted(outs...))))
+}
+
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }

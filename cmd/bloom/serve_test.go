@@ -284,8 +284,8 @@ func TestServeMemory(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	require.Less(t, after.HeapAlloc-before.HeapAlloc, uint64(1.5*size))
-	require.Less(t, after.HeapSys-before.HeapSys, uint64(2.5*size))
+	require.Less(t, int64(after.HeapAlloc-before.HeapAlloc), int64(1.5*size))
+	require.Less(t, int64(after.HeapSys-before.HeapSys), int64(2.5*size))
 }
 
 // TestServeFilter: replicas get the filter, of a counting one the plain filter.

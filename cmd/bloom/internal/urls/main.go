@@ -1,18 +1,24 @@
-// Urls writes ten million URLs, seven million of them different: 670 MB.
+// Urls writes URLs, seven tenths of them different: ten million, which are 670 MB, or as
+// many as -n says.
+//
+//	go run ./internal/urls [-n 10000000]
 package main
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 )
 
 func main() {
+	n := flag.Uint64("n", 10_000_000, "how many, about")
+	flag.Parse()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	w := bufio.NewWriterSize(os.Stdout, 1<<20)
 	defer w.Flush()
-	for next := uint64(0); next < 7_000_000; {
+	for next := uint64(0); next < *n/10*7; {
 		i := next
 		if next > 0 && rnd.IntN(10) < 3 {
 			i = rnd.Uint64N(next)
