@@ -46,97 +46,111 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 	})
 }
 
-// run runs a script once for each of the lists of arguments, in their order and in
-// one round trip, and returns the replies. The client may send the scripts again if
-// it does not know whether they arrived.
-func (c caller) run(ctx context.Context, s script, keys []string, lists ...[]any) ([]any, error) {
-	return c.eval(ctx, s, keys, lists, func(cmd *redis.Cmd) redis.Cmder { return cmd })
+// script is a Lua script of Redis.
+type script struct {
+	source, sha string
+	// repeats is set if the client may send the script again by itself when it does
+	// not know whether it has run.
+	repeats bool
 }
 
-// runOnce is run, but no script is sent again after it may have arrived.
-func (c caller) runOnce(ctx context.Context, s script, keys []string, lists ...[]any) ([]any, error) {
-	return c.eval(ctx, s, keys, lists, func(cmd *redis.Cmd) redis.Cmder { return once{cmd} })
+func newScript(source string) script {
+	return script{source, redis.NewScript(source).Hash(), false}
 }
 
-// once is a command that the client does not send again by itself.
-type once struct{ *redis.Cmd }
+// repeatable returns s, which has the same effect and answer when it runs again.
+func (s script) repeatable() script {
+	s.repeats = true
+	return s
+}
 
-func (once) NoRetry() bool { return true }
+// call is a run of a script, and its reply afterwards.
+type call struct {
+	keys  []string
+	args  []any
+	reply any
+}
 
-func (c caller) eval(ctx context.Context, s script, keys []string, lists [][]any, wrap func(*redis.Cmd) redis.Cmder) ([]any, error) {
-	cmds := make([]*redis.Cmd, len(lists))
-	for i, args := range lists {
-		all := make([]any, 0, 3+len(keys)+len(args))
-		all = append(all, "EVALSHA", s.sha, len(keys))
-		for _, key := range keys {
-			all = append(all, key)
-		}
-		cmds[i] = redis.NewCmd(ctx, append(all, args...)...)
-		cmds[i].SetFirstKeyPos(3)
-	}
-	load := func(cmd *redis.Cmd) { cmd.Args()[0], cmd.Args()[1] = "EVAL", s.source }
-	if len(cmds) > 1 {
-		load(cmds[0]) // which costs little beside the others, and they find the script
-	}
-	left := cmds
-	err := c.do(ctx, func() error {
+// run runs a script once for each of calls, in their order and in one round trip.
+// After an error no reply is there: some may still be under way.
+func (c caller) run(ctx context.Context, s script, calls ...*call) error {
+	load := len(calls) > 1 // EVAL costs little beside the others, and they find the script
+	return c.do(ctx, func() (err error) {
 		for {
-			pipe := c.client.Pipeline()
-			for _, cmd := range left {
-				_ = pipe.Process(ctx, wrap(cmd)) // only queues
-			}
-			_, err := pipe.Exec(ctx)
-			var again []*redis.Cmd // have not run
-			for _, cmd := range left {
-				switch {
-				case cmd.Err() == nil:
-				case refused(cmd.Err()), redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT "):
-					again = append(again, cmd)
-				default:
-					return cmd.Err()
-				}
-			}
-			if len(again) == 0 {
+			calls, err = c.send(ctx, s, calls, load)
+			if !redis.HasErrorPrefix(err, "NOSCRIPT ") {
 				return err
 			}
-			left = again
-			if err = left[0].Err(); !redis.HasErrorPrefix(err, "NOSCRIPT ") {
-				return err
-			}
-			load(left[0])
+			load = true
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	replies := make([]any, len(cmds))
-	for i, cmd := range cmds {
-		replies[i] = cmd.Val()
-	}
-	return replies, nil
 }
 
-// Replies that begin with these refuse a command as a whole, for now: it has
-// not run, and sending it again cannot run it twice.
-var refusals = []string{"TRYAGAIN ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "READONLY "}
+// send sends calls in one round trip, the first with the script's source where load
+// is set. It returns those that have not run, and the error of the first of them.
+func (c caller) send(ctx context.Context, s script, calls []*call, load bool) (again []*call, err error) {
+	pipe := c.client.Pipeline()
+	cmds := make([]*redis.Cmd, len(calls))
+	for i, call := range calls {
+		args := make([]any, 0, 3+len(call.keys)+len(call.args))
+		if load && i == 0 {
+			args = append(args, "EVAL", s.source)
+		} else {
+			args = append(args, "EVALSHA", s.sha)
+		}
+		args = append(args, len(call.keys))
+		for _, key := range call.keys {
+			args = append(args, key)
+		}
+		cmds[i] = redis.NewCmd(ctx, append(args, call.args...)...)
+		cmds[i].SetFirstKeyPos(3)
+		var cmd redis.Cmder = cmds[i]
+		if !s.repeats {
+			cmd = noRetry{cmds[i]}
+		}
+		_ = pipe.Process(ctx, cmd) // only queues
+	}
+	_, err = pipe.Exec(ctx) // the first error of a command
+	for i, cmd := range cmds {
+		switch {
+		case cmd.Err() == nil:
+			calls[i].reply = cmd.Val()
+		case refused(cmd.Err()), redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT "):
+			again = append(again, calls[i])
+		default:
+			return nil, cmd.Err()
+		}
+	}
+	return again, err
+}
 
+// noRetry is a command that the client does not send again by itself.
+type noRetry struct{ *redis.Cmd }
+
+func (noRetry) NoRetry() bool { return true }
+
+// refused reports whether err is a reply that refuses a command as a whole, for
+// now: it has not run, and sending it again cannot run it twice.
 func refused(err error) bool {
-	for _, prefix := range refusals {
+	for _, prefix := range []string{"TRYAGAIN ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "READONLY ", "MOVED ", "ASK "} {
 		if redis.HasErrorPrefix(err, prefix) {
 			return true
 		}
 	}
-	return false
+	// A script's first write, before Redis 7.
+	return redis.HasErrorPrefix(err, "Error running script ") && strings.Contains(err.Error(), ": -READONLY ")
 }
 
 // patience is how often a refused command is sent again: for 4 seconds.
 const patience = 12
 
+const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
+
 // do calls send until it is not refused, and returns early when ctx ends. The
 // client itself may heed only the deadline of ctx, or not even that.
 func (c caller) do(ctx context.Context, send func() error) error {
 	if c.client == nil {
-		panic("bloomredis: the client is nil, or the value was made without Open")
+		panic(errNotOpen)
 	}
 	for try := 0; ; try++ {
 		err := c.until(ctx, send)
@@ -170,10 +184,6 @@ func (c caller) until(ctx context.Context, send func() error) error {
 		return ctx.Err()
 	}
 }
-
-type script struct{ source, sha string }
-
-func newScript(source string) script { return script{source, redis.NewScript(source).Hash()} }
 
 // nonce returns 16 random bytes.
 func nonce() string {

@@ -2,7 +2,11 @@ package bloomredis
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,11 +63,33 @@ func between(before func()) hook {
 	}
 }
 
-// set is what a Filter and a Window have in common.
-type set interface {
-	AddBatch(context.Context, []bloom.Hash) ([]bool, error)
-	ContainsBatch(context.Context, []bloom.Hash) ([]bool, error)
+// onRefusal calls mend once, after the first command that is refused.
+func onRefusal(mend func(refusal error)) hook {
+	var once sync.Once
+	return func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
+		err := send(ctx, cmds)
+		for _, cmd := range cmds {
+			if refused(cmd.Err()) {
+				once.Do(func() { mend(cmd.Err()) })
+			}
+		}
+		return err
+	}
 }
+
+// set is what all types have in common.
+type set interface {
+	AddHash(context.Context, bloom.Hash) (bool, error)
+	AddBatch(context.Context, []bool, []bloom.Hash) ([]bool, error)
+	AddOnce(context.Context, string, ...bloom.Hash) ([]bool, error)
+	ContainsHash(context.Context, bloom.Hash) (bool, error)
+	ContainsBatch(context.Context, []bool, []bloom.Hash) ([]bool, error)
+}
+
+var (
+	visits    = WindowConfig{Capacity: 100, FPR: 0.01, Span: time.Hour}
+	bigWindow = WindowConfig{Capacity: 3_000_000, FPR: 0.01, Span: 1000 * time.Hour}
+)
 
 // sets returns a set of each type, large enough that the keys of a test find no
 // false positives.
@@ -71,10 +97,17 @@ func sets(t testing.TB, client redis.UniversalClient) map[string]set {
 	t.Helper()
 	f, err := Open(ctx, client, "f", 3_000_000, 0.01)
 	require.NoError(t, err)
-	return map[string]set{
-		"Filter": f,
-		"Window": openWindow(t, client, WindowConfig{Capacity: 3_000_000, FPR: 0.01, Span: time.Hour}),
-	}
+	s, err := OpenSharded(ctx, client, "s", ShardedConfig{Shards: 2, N: 3_000_000, P: 0.01})
+	require.NoError(t, err)
+	return map[string]set{"Filter": f, "Sharded": s, "Window": openWindow(t, client, bigWindow)}
+}
+
+// requireAll is for calls whose answers are all the same.
+func requireAll(t testing.TB, want bool, n int, answers []bool, err error) {
+	t.Helper()
+	require.NoError(t, err)
+	require.Len(t, answers, n)
+	require.NotContains(t, answers, !want)
 }
 
 // A batch is one round trip for as many keys as the comments say. That is so also
@@ -87,25 +120,25 @@ func TestOneRoundTrip(t *testing.T) {
 		commands += len(cmds)
 		return send(ctx, cmds)
 	}))
-	most := map[string]uint64{"Filter": 18_724, "Window": 13_107}
-	for name, s := range sets(t, client) {
-		keys := uint64(1)
-		check := func(do func(context.Context, []bloom.Hash) ([]bool, error), hs []bloom.Hash, want bool, round int) {
+	all := sets(t, client)
+	for name, most := range map[string]uint64{"Filter": 18_724, "Window": 8192} {
+		s, keys := all[name], uint64(1)
+		check := func(do func(context.Context, []bool, []bloom.Hash) ([]bool, error), hs []bloom.Hash, want bool, round int) {
 			t.Helper()
 			trips, commands = 0, 0
-			got, err := do(ctx, hs)
+			got, err := do(ctx, nil, hs)
 			require.NoError(t, err)
 			require.Len(t, got, len(hs))
 			assert.False(t, slices.Contains(got, !want), "%s: %d", name, len(hs))
 			assert.Equal(t, round, trips, "%s: %d", name, len(hs))
 			assert.GreaterOrEqual(t, commands, (len(hs)+chunk-1)/chunk, "%s: %d", name, len(hs))
 		}
-		for _, do := range []func(context.Context, []bloom.Hash) ([]bool, error){s.AddBatch, s.ContainsBatch} {
-			_, err := do(ctx, hashes(0, 1)) // loads the script
+		for _, do := range []func(context.Context, []bool, []bloom.Hash) ([]bool, error){s.AddBatch, s.ContainsBatch} {
+			_, err := do(ctx, nil, hashes(0, 1)) // loads the script
 			require.NoError(t, err)
 			check(do, nil, false, 0)
 		}
-		for _, n := range []uint64{1, chunk + 1, most[name]} {
+		for _, n := range []uint64{1, chunk + 1, most} {
 			hs := hashes(keys, keys+n)
 			keys += n
 			if n > 1 {
@@ -115,17 +148,14 @@ func TestOneRoundTrip(t *testing.T) {
 			check(s.AddBatch, hs, true, 1)
 			check(s.ContainsBatch, hs[:min(n, 1000)], true, 1)
 		}
-		check(s.ContainsBatch, hashes(keys, keys+most[name]+1), false, 2)
+		check(s.ContainsBatch, hashes(keys, keys+most+1), false, 2)
 	}
-	low, err := WindowConfig{Capacity: 3_000_000, FPR: 1e-6, Span: time.Hour}.withDefaults().params()
-	require.NoError(t, err)
-	require.Equal(t, 5_698, tripBits/low.K)
 }
 
 // A reply with fewer answers than keys is an error.
 func TestAnswersAreMissing(t *testing.T) {
 	client := startServer(t).client()
-	both := sets(t, client)
+	all := sets(t, client)
 	client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
 		err := send(ctx, cmds)
 		switch cmd := cmds[0].(type) {
@@ -143,11 +173,11 @@ func TestAnswersAreMissing(t *testing.T) {
 		}
 		return err
 	}))
-	for name, s := range both {
-		for _, do := range []func(context.Context, []bloom.Hash) ([]bool, error){s.AddBatch, s.ContainsBatch} {
-			answers, err := do(ctx, hashes(0, chunk+3))
-			require.ErrorContains(t, err, "3 answers in reply, want 131", name)
-			assert.Nil(t, answers)
+	for name, s := range all {
+		for _, do := range []func(context.Context, []bool, []bloom.Hash) ([]bool, error){s.AddBatch, s.ContainsBatch} {
+			answers, err := do(ctx, []bool{true}, hashes(0, chunk+3))
+			require.ErrorContains(t, err, "answers in reply, want", name)
+			assert.Equal(t, []bool{true}, answers)
 		}
 	}
 }
@@ -188,27 +218,45 @@ func TestBatchIsInterrupted(t *testing.T) {
 					sent++
 				}))
 				hs := hashes(0, 4*chunk)
-				added, err := s.AddBatch(ctx, hs)
+				added, err := s.AddBatch(ctx, nil, hs)
 				do("ACL", "SETUSER", "default", "+@all")()
 				assert.Equal(t, test.sent, sent)
 				if test.want != "" {
 					require.ErrorContains(t, err, test.want)
 					if test.name == "lost" {
-						_, err = s.ContainsBatch(ctx, hs)
+						_, err = s.ContainsBatch(ctx, nil, hs)
 						require.ErrorIs(t, err, ErrLost)
 					}
 					return
 				}
-				require.NoError(t, err)
-				require.Len(t, added, len(hs))
-				assert.NotContains(t, added, false)
-				found, err := s.ContainsBatch(ctx, hs)
-				require.NoError(t, err)
-				assert.NotContains(t, found, false)
+				requireAll(t, true, len(hs), added, err)
+				found, err := s.ContainsBatch(ctx, nil, hs)
+				requireAll(t, true, len(hs), found, err)
 			})
 		}
 	}
 }
+
+// Replies that refuse, as servers word them.
+func TestRefused(t *testing.T) {
+	for reply, want := range map[string]bool{
+		"READONLY You can't write against a read only replica. script: 2f2c, on @user_script:1.":                                                true,
+		"ERR Error running script (call to f_2f2c): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica. ":   true, // Redis 6
+		"ERR Error running script (call to f_2f2c): @user_script:1: @user_script: 1: -WRONGTYPE Operation against a key holding the wrong kind": false,
+		"MOVED 3999 127.0.0.1:6381":                     true,
+		"TRYAGAIN Multiple keys request during reshard": true,
+		"ERR READ": false,
+	} {
+		assert.Equal(t, want, refused(redisError(reply)), reply)
+	}
+	assert.False(t, refused(errors.New("READONLY ")))
+	assert.False(t, refused(nil))
+}
+
+type redisError string
+
+func (e redisError) Error() string { return string(e) }
+func (redisError) RedisError()     {}
 
 // A server that refuses for good is asked a dozen times more, and then it is an
 // error.
@@ -220,42 +268,157 @@ func TestRefusedForGood(t *testing.T) {
 	require.NoError(t, client.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
 	sent := 0
 	client.AddHook(between(func() { sent++ }))
-	_, err = f.AddBatch(ctx, hashes(0, 2*chunk))
+	_, err = f.AddBatch(ctx, nil, hashes(0, 2*chunk))
 	require.ErrorContains(t, err, "READONLY ")
 	assert.Equal(t, 2*(1+patience), sent)
 }
 
-// Within a batch of look-ups, too, a window is lost that is gone before its time.
-// What is gone in its time is no error.
-func TestWindowGoesWithinBatch(t *testing.T) {
-	admin := startServer(t).client()
-	for span, lost := range map[time.Duration]bool{time.Hour: true, time.Millisecond: false} {
-		for _, anew := range []bool{false, true} {
-			require.NoError(t, admin.FlushAll(ctx).Err())
-			c := WindowConfig{Capacity: 1000, FPR: 1e-6, Span: span, Generations: 1}
-			client := clientOf(t, admin.Options().Addr)
-			w, other := openWindow(t, client, c), openWindow(t, admin, c)
-			sent := 0
-			client.AddHook(between(func() {
-				switch sent++; sent {
-				case 2: // a window appears
-					_, err := other.AddString(ctx, "a")
-					require.NoError(t, err)
-				case 4: // it is gone, or another by now
-					require.NoError(t, admin.FlushAll(ctx).Err())
-					time.Sleep(10 * time.Millisecond)
-					if anew {
-						_, err := openWindow(t, admin, c).AddString(ctx, "a")
-						require.NoError(t, err)
-					}
+// An Add whose reply is lost is not sent again: it would find its own key. AddOnce
+// is: it answers what it did.
+func TestReplyIsLost(t *testing.T) {
+	s := startServer(t)
+	for name, direct := range sets(t, s.client()) {
+		p := startProxy(t, s.addr)
+		client := redis.NewClient(&redis.Options{Addr: p.addr()})
+		defer client.Close()
+		there := sets(t, client)[name]
+		requireAll(t, true, 1, bloom.Must(there.AddOnce(ctx, "loads the script", bloom.SumString(name))), nil)
+		// lose drops the replies to a call until the keys have arrived, and then the
+		// connections.
+		lose := func(hs []bloom.Hash, call func() ([]bool, error)) ([]bool, error) {
+			_, err := there.ContainsBatch(ctx, nil, hs) // connects
+			require.NoError(t, err)
+			p.hold(true)
+			arrived := make(chan struct{})
+			go func() {
+				defer close(arrived)
+				for found := []bool{false}; slices.Contains(found, false) && !t.Failed(); {
+					var err error
+					found, err = direct.ContainsBatch(ctx, nil, hs)
+					assert.NoError(t, err)
 				}
-			}))
-			_, err := w.ContainsBatch(ctx, hashes(0, 4*chunk))
-			if lost {
-				assert.ErrorIs(t, err, ErrLost, "anew: %v", anew)
-			} else {
-				assert.NoError(t, err, "anew: %v", anew)
-			}
+				p.hold(false)
+				p.cut()
+			}()
+			answers, err := call()
+			<-arrived
+			return answers, err
 		}
+		hs := hashes(0, 1)
+		_, err := lose(hs, func() ([]bool, error) { return there.AddBatch(ctx, nil, hs) })
+		require.Error(t, err, name)
+		hs = hashes(1, 3*chunk)
+		answers, err := lose(hs, func() ([]bool, error) { return there.AddOnce(ctx, "token", hs...) })
+		requireAll(t, true, len(hs), answers, err)
+
+		// So does a call of the same token and keys, from wherever it comes. Another
+		// token, or other keys, are another call.
+		answers, err = direct.AddOnce(ctx, "token", hs...)
+		requireAll(t, true, len(hs), answers, err)
+		answers, err = direct.AddOnce(ctx, "another token", hs...)
+		requireAll(t, false, len(hs), answers, err)
+		answers, err = direct.AddOnce(ctx, "token", hs[:chunk]...)
+		requireAll(t, false, chunk, answers, err)
+		answers, err = direct.AddBatch(ctx, nil, hs)
+		requireAll(t, false, len(hs), answers, err)
+		// Parts of one call are different calls, too.
+		twice := slices.Concat(hashes(1000, 1000+chunk), hashes(1000, 1000+chunk))
+		answers, err = direct.AddOnce(ctx, "token", twice...)
+		require.NoError(t, err)
+		assert.NotContains(t, answers[:chunk], false, name)
+		assert.NotContains(t, answers[chunk:], true, name)
+		_, err = direct.AddOnce(ctx, "", hs...)
+		require.ErrorContains(t, err, "token is empty")
+	}
+	// Tokens expire.
+	client := s.client()
+	for _, key := range client.Keys(ctx, "*once-*").Val() {
+		assert.Positive(t, client.PTTL(ctx, key).Val())
+		assert.LessOrEqual(t, client.PTTL(ctx, key).Val(), 5*time.Minute)
+	}
+}
+
+// A token does not outlive what it was for.
+func TestTokenOfAnotherWindow(t *testing.T) {
+	client := startServer(t).client()
+	w := openWindow(t, client, visits)
+	for range 2 {
+		answers, err := w.AddOnce(ctx, "token", hashes(0, 1)...)
+		requireAll(t, true, 1, answers, err)
+		require.NoError(t, w.Delete(ctx))
+		found, err := w.ContainsHash(ctx, hashes(0, 1)[0])
+		require.NoError(t, err)
+		require.False(t, found)
+	}
+}
+
+// Workers claim jobs with AddOnce, and repeat it until it returns no error, while
+// their connections are cut and the server is killed. Each job is done by exactly
+// one of them.
+func TestEachJobIsDoneOnce(t *testing.T) {
+	s := startServer(t)
+	for name := range sets(t, s.client()) {
+		t.Run(name, func(t *testing.T) {
+			p := startProxy(t, s.addr)
+			const workers, jobs = 4, 400
+			var mu sync.Mutex
+			done, errs := make([]int, jobs), 0
+			claimed := sync.NewCond(&mu)
+			var wg sync.WaitGroup
+			for worker := range uint64(workers) {
+				set := sets(t, clientOf(t, s.addr))[name]
+				cut := redis.NewClient(&redis.Options{Addr: p.addr(), MaxRetries: -1})
+				t.Cleanup(func() { cut.Close() })
+				faulty := sets(t, cut)[name]
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					rng := rand.New(rand.NewPCG(worker, 0))
+					for _, job := range rng.Perm(jobs) {
+						for try := 0; ; try++ {
+							by := faulty
+							if try > 20 {
+								by = set
+							}
+							answers, err := by.AddOnce(ctx, fmt.Sprint(worker, " ", job), bloom.SumUint64(uint64(job)))
+							mu.Lock()
+							if err != nil {
+								errs++
+							} else if answers[0] {
+								done[job]++
+							}
+							claimed.Broadcast()
+							mu.Unlock()
+							if err == nil {
+								break
+							}
+						}
+					}
+				}()
+			}
+			claims := func() (n int) {
+				for _, times := range done {
+					n += times
+				}
+				return n
+			}
+			for i := range 8 { // a break after every 40 jobs
+				mu.Lock()
+				for claims() < 40*(i+1) {
+					claimed.Wait()
+				}
+				mu.Unlock()
+				p.cut()
+				if i%4 == 3 {
+					s.kill()
+					require.NoError(t, s.start())
+				}
+			}
+			wg.Wait()
+			for job, times := range done {
+				assert.Equal(t, 1, times, "job %d", job)
+			}
+			assert.NotZero(t, errs)
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package bloomredis
 
 import (
+	"errors"
 	"net"
 	"strconv"
 	"strings"
@@ -41,8 +42,7 @@ func TestCluster(t *testing.T) {
 		return true
 	}, time.Minute, 50*time.Millisecond)
 
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
-	defer client.Close()
+	client := clusterClient(t, servers)
 	testSharded(t, client)
 
 	// Stream and uploads are in their string's slot, or the server would refuse.
@@ -55,16 +55,17 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01))))
 		assert.True(t, full(t, f).Full.ContainsString("a"))
 	}
-	// So are the generations of a window, whose names the server makes.
+	// So are the strings of a window, and the keys for tokens.
 	for _, key := range []string{"visits", "{tag}visits", "other"} {
-		w, err := OpenWindow(ctx, client, key, WindowConfig{Capacity: 100_000, FPR: 0.01, Span: time.Hour})
+		w, err := OpenWindow(ctx, client, key, WindowConfig{Capacity: 40_000_000, FPR: 0.01, Span: time.Hour})
 		require.NoError(t, err)
-		for _, want := range []bool{true, false} {
-			added, err := w.AddBatch(ctx, hashes(0, 3*chunk))
-			require.NoError(t, err)
-			assert.NotContains(t, added, !want)
-		}
-		require.NoError(t, w.Delete(ctx))
+		require.Greater(t, len(w.names), 1)
+		hs := hashes(0, 3*chunk)
+		added, err := w.AddBatch(ctx, nil, hs)
+		requireAll(t, true, len(hs), added, err)
+		added, err = w.AddOnce(ctx, "token", hs...)
+		requireAll(t, false, len(hs), added, err)
+		require.NoError(t, DeleteWindow(ctx, client, key))
 	}
 
 	// The settings are those of the server that has the key.
@@ -92,15 +93,8 @@ func TestCluster(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, found)
 
-	testRefused(t, client, servers)
-
-	sizes := 0
-	for i, s := range servers {
-		size := int(s.client().DBSize(ctx).Val())
-		assert.NotZero(t, size, "server "+strconv.Itoa(i))
-		sizes += size
-	}
-	assert.Equal(t, 4*3, sizes)
+	testRefused(t, servers)
+	testMoves(t, servers)
 }
 
 // A client that spreads keys over servers of their own sends what belongs together
@@ -108,64 +102,159 @@ func TestCluster(t *testing.T) {
 func TestRing(t *testing.T) {
 	client := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": startServer(t).addr, "b": startServer(t).addr}})
 	defer client.Close()
-	for name, s := range sets(t, client) {
-		for _, want := range []bool{true, false} {
-			added, err := s.AddBatch(ctx, hashes(0, 3*chunk))
-			require.NoError(t, err)
-			assert.NotContains(t, added, !want, name)
-		}
-		found, err := s.ContainsBatch(ctx, hashes(0, 3*chunk))
-		require.NoError(t, err)
-		assert.NotContains(t, found, false, name)
+	for _, s := range sets(t, client) {
+		hs := hashes(0, 3*chunk)
+		added, err := s.AddBatch(ctx, nil, hs)
+		requireAll(t, true, len(hs), added, err)
+		added, err = s.AddOnce(ctx, "token", hs...)
+		requireAll(t, false, len(hs), added, err)
+		found, err := s.ContainsBatch(ctx, nil, hs)
+		requireAll(t, true, len(hs), found, err)
 	}
+}
+
+// mover moves a slot of a cluster of three servers from the one that has it to the
+// next.
+type mover struct {
+	t        testing.TB
+	slot     int
+	from, to *server
+}
+
+func newMover(t testing.TB, client *redis.ClusterClient, servers []*server, key string) *mover {
+	slot := int(client.ClusterKeySlot(ctx, key).Val())
+	at := slot * 3 / 16384
+	return &mover{t, slot, servers[at], servers[(at+1)%3]}
+}
+
+func (m *mover) do(s *server, args ...any) {
+	m.t.Helper()
+	require.NoError(m.t, s.client().Do(ctx, args...).Err())
+}
+
+func (m *mover) id(s *server) any { return s.client().Do(ctx, "CLUSTER", "MYID").Val() }
+
+func (m *mover) begin() {
+	m.do(m.to, "CLUSTER", "SETSLOT", m.slot, "IMPORTING", m.id(m.from))
+	m.do(m.from, "CLUSTER", "SETSLOT", m.slot, "MIGRATING", m.id(m.to))
+}
+
+func (m *mover) move(keys ...string) {
+	host, port, err := net.SplitHostPort(m.to.addr)
+	require.NoError(m.t, err)
+	for _, key := range keys {
+		m.do(m.from, "MIGRATE", host, port, key, 0, 5000)
+	}
+}
+
+func (m *mover) keys() []string {
+	return m.from.client().ClusterGetKeysInSlot(ctx, m.slot, 1000).Val()
+}
+
+func (m *mover) end() {
+	m.move(m.keys()...)
+	m.do(m.to, "CLUSTER", "SETSLOT", m.slot, "NODE", m.id(m.to))
+	m.do(m.from, "CLUSTER", "SETSLOT", m.slot, "NODE", m.id(m.to))
+	m.from, m.to = m.to, m.from
 }
 
 // Servers that refuse a command as a whole, for now, are asked again, and the
 // keys are new to them then.
-func testRefused(t *testing.T, client *redis.ClusterClient, servers []*server) {
-	f, err := OpenExisting(ctx, client, "plain")
-	require.NoError(t, err)
-	slot := int(client.ClusterKeySlot(ctx, "plain").Val())
-	from := servers[slot*3/16384]
-	to := servers[(slot*3/16384+1)%3]
-	fromID, toID := from.client().Do(ctx, "CLUSTER", "MYID").Val(), to.client().Do(ctx, "CLUSTER", "MYID").Val()
-	do := func(s *server, args ...any) {
-		t.Helper()
-		require.NoError(t, s.client().Do(ctx, args...).Err())
-	}
-	host, port, err := net.SplitHostPort(to.addr)
-	require.NoError(t, err)
-	migrate := func(key string) { do(from, "MIGRATE", host, port, key, 0, 5000) }
-	for i, test := range []struct {
-		refusal      string
-		refuse, mend func()
-	}{
-		{"CLUSTERDOWN", func() { do(from, "CLUSTER", "DELSLOTS", slot) }, func() { do(from, "CLUSTER", "ADDSLOTS", slot) }},
-		{"TRYAGAIN", func() {
-			do(to, "CLUSTER", "SETSLOT", slot, "IMPORTING", fromID)
-			do(from, "CLUSTER", "SETSLOT", slot, "MIGRATING", toID)
-			migrate(f.stream)
-		}, func() {
-			migrate(f.key)
-			migrate(f.ident)
-			do(to, "CLUSTER", "SETSLOT", slot, "NODE", toID)
-			do(from, "CLUSTER", "SETSLOT", slot, "NODE", toID)
-		}},
-	} {
-		test.refuse()
-		err := from.client().Eval(ctx, "return 1", f.keys()).Err()
-		require.ErrorContains(t, err, test.refusal)
-		mended := make(chan struct{})
-		time.AfterFunc(100*time.Millisecond, func() { test.mend(); close(mended) })
+func testRefused(t *testing.T, servers []*server) {
+	for i, refusal := range []string{"CLUSTERDOWN ", "TRYAGAIN "} {
+		client := clusterClient(t, servers)
+		f, err := OpenExisting(ctx, client, "plain")
+		require.NoError(t, err)
+		m := newMover(t, client, servers, "plain")
+		mend := func() { m.do(m.from, "CLUSTER", "ADDSLOTS", m.slot) }
+		if refusal == "TRYAGAIN " {
+			m.begin()
+			m.move(f.stream)
+			mend = m.end
+		} else {
+			m.do(m.from, "CLUSTER", "DELSLOTS", m.slot)
+		}
+		refused := false
+		client.AddHook(onRefusal(func(err error) {
+			refused = true
+			assert.ErrorContains(t, err, refusal)
+			mend()
+		}))
 		hs := hashes(uint64(i*3*chunk), uint64((i+1)*3*chunk))
-		added, err := f.AddBatch(ctx, hs)
-		require.NoError(t, err)
-		assert.NotContains(t, added, false)
-		<-mended
-		found, err := f.ContainsBatch(ctx, hs)
-		require.NoError(t, err)
-		assert.NotContains(t, found, false)
+		added, err := f.AddBatch(ctx, nil, hs)
+		requireAll(t, true, len(hs), added, err)
+		assert.True(t, refused)
+		found, err := f.ContainsBatch(ctx, nil, hs)
+		requireAll(t, true, len(hs), found, err)
 	}
+}
+
+// Slots move, there and back, key by key, under a Filter and a Window that are used.
+// No call fails, no key is lost, and each is new once.
+func testMoves(t *testing.T, servers []*server) {
+	f, err := Open(ctx, clusterClient(t, servers), "moving", 1_000_000, 1e-6)
+	require.NoError(t, err)
+	w, err := OpenWindow(ctx, clusterClient(t, servers), "moving window", WindowConfig{Capacity: 20_000_000, FPR: 1e-6, Span: time.Hour})
+	require.NoError(t, err)
+	require.Greater(t, len(w.names), 1)
+	for key, s := range map[string]set{"moving": f, "moving window": w} {
+		m := newMover(t, clusterClient(t, servers), servers, key)
+		calls := make(chan uint64)
+		stop := make(chan struct{})
+		go func() {
+			defer close(calls)
+			for next := uint64(0); ; next += 100 {
+				hs := hashes(next, next+100)
+				added, err := s.AddBatch(ctx, nil, hs)
+				found, err2 := s.ContainsBatch(ctx, nil, hashes(0, next+100))
+				if !assert.NoError(t, errors.Join(err, err2), key) {
+					return
+				}
+				assert.NotContains(t, append(found, added...), false, key)
+				select {
+				case calls <- next:
+				case <-stop:
+					return
+				}
+			}
+		}()
+		for range 2 { // there and back
+			m.begin()
+			keys := m.keys()
+			require.Greater(t, len(keys), 1)
+			for i, key := range keys {
+				<-calls
+				m.move(key)
+				if i > 0 || len(keys) == 3 {
+					break // of a Filter's keys, some are here and some there: it is refused until the move ends
+				}
+			}
+			if key == "moving window" {
+				for range 3 {
+					<-calls
+				}
+			}
+			once := make(chan error)
+			go func() { once <- firstError(s.AddOnce(ctx, nonce(), hashes(1<<40, 1<<40+1000)...)) }()
+			m.end()
+			assert.NoError(t, <-once)
+			<-calls
+			<-calls
+		}
+		close(stop)
+		for range calls {
+		}
+	}
+}
+
+func clusterClient(t testing.TB, servers []*server) *redis.ClusterClient {
+	var addrs []string
+	for _, s := range servers {
+		addrs = append(addrs, s.addr)
+	}
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+	t.Cleanup(func() { client.Close() })
+	return client
 }
 
 // A server that is loading what it has refuses commands.
@@ -223,16 +312,12 @@ func TestStandby(t *testing.T) {
 	} {
 		require.NoError(t, client.ConfigSet(ctx, "replica-serve-stale-data", test.stale).Err())
 		require.NoError(t, client.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
-		if test.stale == "yes" {
-			require.ErrorContains(t, client.SetBit(ctx, "x", 1, 1).Err(), test.refusal)
-		} else {
-			require.ErrorContains(t, client.GetBit(ctx, "x", 1).Err(), test.refusal)
-		}
-		mended := make(chan error)
-		time.AfterFunc(100*time.Millisecond, func() { mended <- s.client().Do(ctx, "REPLICAOF", "NO", "ONE").Err() })
+		client.AddHook(onRefusal(func(refusal error) {
+			assert.ErrorContains(t, refusal, test.refusal)
+			assert.NoError(t, s.client().Do(ctx, "REPLICAOF", "NO", "ONE").Err())
+		}))
 		yes, err := test.call()
 		require.NoError(t, err)
 		assert.True(t, yes)
-		require.NoError(t, <-mended)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/guava"
-	"github.com/seed79a3ff49/bloom/internal/param"
 )
 
 const maxSize = 512 << 20 // bytes in a Redis string
@@ -31,8 +29,7 @@ type Filter struct {
 	stream string
 	ident  string // the key beside that holds id
 	id     string // given to the filter when it was created; empty if others created it
-	params guava.Header
-	header string // params in Guava's form
+	params header
 	keep   uint64 // entries of the stream that are not trimmed
 }
 
@@ -62,12 +59,12 @@ func Open(ctx context.Context, client redis.UniversalClient, key string, n uint6
 		return nil, err
 	}
 	if found.kind == "none" {
-		replies, err := f.runOnce(ctx, openScript, f.keys(), []any{f.header, params.Size(), nonce()})
-		if err != nil {
+		c := &call{keys: f.keys(), args: []any{params.bytes(), params.size(), nonce()}}
+		if err := f.run(ctx, openScript, c); err != nil {
 			return nil, err
 		}
-		if !scan(replies[0], &found.kind, &found.header, &found.size, &found.id) {
-			return nil, f.errorf("unexpected reply %v", replies[0])
+		if !scan(c.reply, &found.kind, &found.header, &found.size, &found.id) {
+			return nil, f.errorf("unexpected reply %v", c.reply)
 		}
 	}
 	got, err := f.check(found)
@@ -85,7 +82,7 @@ func Open(ctx context.Context, client redis.UniversalClient, key string, n uint6
 // error wraps [redis.Nil] if there is no such key, and [bloom.ErrFormat] if it
 // holds anything but a filter. OpenExisting only reads.
 func OpenExisting(ctx context.Context, client redis.UniversalClient, key string) (*Filter, error) {
-	f, err := newFilter(client, key, guava.Header{})
+	f, err := newFilter(client, key, header{})
 	if err != nil {
 		return nil, err
 	}
@@ -108,26 +105,32 @@ func OpenExisting(ctx context.Context, client redis.UniversalClient, key string)
 }
 
 // paramsFor returns the parameters of the filter that bloom.New makes of n and p.
-func paramsFor(n uint64, p float64) (guava.Header, error) {
-	var h guava.Header
-	if err := param.Rate("bloomredis", "p", p); err != nil {
-		return h, err
+func paramsFor(n uint64, p float64) (header, error) {
+	if err := checkRate("p", p); err != nil {
+		return header{}, err
 	}
 	m := bloom.OptimalM(n, p)
 	k := bloom.OptimalK(m, n)
 	switch {
 	case m == 0:
-		return h, fmt.Errorf("bloomredis: n = %d, p = %v need no bits at all", n, p)
-	case k > guava.MaxK:
-		return h, fmt.Errorf("bloomredis: k = %d is outside [1, %d] (for n = %d, p = %v)", k, guava.MaxK, n, p)
-	case m > (maxSize-guava.HeaderSize)/8*64:
-		return h, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string holds %d bytes: use OpenSharded", n, p, m, maxSize)
+		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need no bits at all", n, p)
+	case k > 255:
+		return header{}, fmt.Errorf("bloomredis: k = %d is outside [1, 255] (for n = %d, p = %v)", k, n, p)
+	case m > (maxSize-headerSize)/8*64:
+		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string holds %d bytes: use OpenSharded", n, p, m, maxSize)
 	}
-	return guava.Header{Strategy: uint8(bloom.Mitz64), K: k, Words: int((m + 63) / 64)}, nil
+	return header{bloom.Mitz64, k, (m + 63) / 64}, nil
 }
 
-func newFilter(client redis.UniversalClient, key string, params guava.Header) (*Filter, error) {
-	f := &Filter{caller: caller{client, key}, params: params, header: string(params.Append(nil))}
+func checkRate(name string, p float64) error {
+	if !(p > 0 && p < 1) {
+		return fmt.Errorf("bloomredis: %s = %v is outside (0, 1)", name, p)
+	}
+	return nil
+}
+
+func newFilter(client redis.UniversalClient, key string, params header) (*Filter, error) {
+	f := &Filter{caller: caller{client, key}, params: params}
 	f.keep = max(1024, f.M()/512)
 	var err error
 	if f.stream, err = f.beside("adds"); err != nil {
@@ -141,20 +144,24 @@ func newFilter(client redis.UniversalClient, key string, params guava.Header) (*
 func (f *Filter) keys() []string { return []string{f.key, f.stream, f.ident} }
 
 // M returns the number of bits, a multiple of 64.
-func (f *Filter) M() uint64 { return 64 * uint64(f.params.Words) }
+func (f *Filter) M() uint64 { return f.params.m() }
 
 // K returns the number of hashes, which is how many bits a key sets.
-func (f *Filter) K() int { return f.params.K }
+func (f *Filter) K() int { return f.params.k }
 
 // SizeBytes returns the length of the string under the key. The stream beside
 // it takes up to about half as much more.
-func (f *Filter) SizeBytes() int64 { return f.params.Size() }
+func (f *Filter) SizeBytes() int64 { return f.params.size() }
+
+// String names the key and the parameters. It asks no server.
+func (f *Filter) String() string { return fmt.Sprintf("bloomredis.Filter(%q, %v)", f.key, f.params) }
 
 // found is what is under a key.
 type found struct {
-	kind, header string
-	size         int64
-	id           string
+	kind   string
+	header string // the first bytes
+	size   int64
+	id     string
 }
 
 // look returns what is under the key.
@@ -175,18 +182,30 @@ func (f *Filter) look(ctx context.Context) (found, error) {
 
 // check returns the parameters of a filter that was found, or an error if it is
 // none or not for this package.
-func (f *Filter) check(is found) (guava.Header, error) {
+func (f *Filter) check(is found) (header, error) {
 	if is.kind != "string" {
-		return guava.Header{}, f.errorf("%w: it holds a %s", bloom.ErrFormat, is.kind)
+		return header{}, f.errorf("%w: it holds a %s", bloom.ErrFormat, is.kind)
 	}
-	h, err := guava.ParseHeader("bloomredis", []byte(is.header))
+	h, ok := parseHeader(is.header)
 	switch {
-	case err != nil || h.Size() != is.size:
-		return guava.Header{}, f.errorf("%w: it holds no filter but %d bytes that start % x", bloom.ErrFormat, is.size, is.header)
-	case bloom.Strategy(h.Strategy) != bloom.Mitz64:
-		return guava.Header{}, f.errorf("%w: it holds a filter of %v, want Mitz64", bloom.ErrMismatch, h)
+	case !ok || h.size() != is.size:
+		return header{}, f.errorf("%w: %s", bloom.ErrFormat, unlike(is.header, is.size))
+	case h.strategy != bloom.Mitz64:
+		return header{}, f.errorf("%w: it holds a filter of %v, want Mitz64", bloom.ErrMismatch, h)
 	}
 	return h, nil
+}
+
+// unlike says what a string of size bytes is that is not what was expected.
+func unlike(begins string, size int64) string {
+	begins = begins[:min(headerSize, len(begins))]
+	switch h, ok := parseHeader(begins); {
+	case ok && h.size() == size:
+		return fmt.Sprintf("it holds a filter of %v", h)
+	case begins == windowMagic[:headerSize]:
+		return "it holds a window, see OpenWindow and DeleteWindow"
+	}
+	return fmt.Sprintf("it holds neither a filter nor a window but %d bytes that start % x", size, begins)
 }
 
 // seal is the commands whose answers say whether the string is still the filter
@@ -202,7 +221,7 @@ type seal struct {
 func (f *Filter) newSeal(ctx context.Context) seal {
 	return seal{
 		f,
-		redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, guava.HeaderSize-1),
+		redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1),
 		redis.NewIntCmd(ctx, "STRLEN", f.key),
 		redis.NewStringCmd(ctx, "GETRANGE", f.ident, 0, -1), // GET of no key is an error of the client
 	}
@@ -213,21 +232,19 @@ func (s seal) cmds() []redis.Cmder { return []redis.Cmder{s.header, s.size, s.id
 // broken returns an error if the filter is lost.
 func (s seal) broken() error { return s.f.lost(s.header.Val(), s.size.Val(), s.id.Val()) }
 
-// lost returns an error unless a string of size bytes that begins with header,
+// lost returns an error unless a string of size bytes that begins with these,
 // and id beside it, are the filter's.
-func (f *Filter) lost(header string, size int64, id string) error {
-	h, err := guava.ParseHeader("", []byte(header))
+func (f *Filter) lost(begins string, size int64, id string) error {
+	same := begins == f.params.bytes()
 	switch {
-	case header == f.header && size == f.params.Size() && id == f.id:
+	case same && size == f.params.size() && id == f.id:
 		return nil
 	case size == 0:
 		return f.errorf("%w: it holds nothing", ErrLost)
-	case header == f.header && size == f.params.Size():
+	case same && size == f.params.size():
 		return f.errorf("%w: the filter was created anew", ErrLost)
-	case header == f.header:
-		return f.errorf("%w: it holds %d bytes of a filter of %d", ErrLost, size, f.params.Size())
-	case err == nil && h.Size() == size:
-		return f.errorf("%w: it holds a filter of %v, want %v", ErrLost, h, f.params)
+	case same:
+		return f.errorf("%w: it holds %d bytes of a filter of %d", ErrLost, size, f.params.size())
 	}
-	return f.errorf("%w: it holds no filter but %d bytes that start % x", ErrLost, size, header)
+	return f.errorf("%w: %s, not the filter of %v", ErrLost, unlike(begins, size), f.params)
 }

@@ -2,6 +2,7 @@ package bloomredis
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strconv"
 	"sync"
@@ -54,19 +55,15 @@ func TestFilterIsBloomFilter(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		}
-		var want []bool
-		for _, h := range keys {
-			want = append(want, local.AddHash(h))
-		}
-		got, err := f.AddBatch(ctx, keys)
+		got, err := f.AddBatch(ctx, []bool{true}, keys)
 		require.NoError(t, err)
-		require.Equal(t, want, got)
+		require.Equal(t, local.AddBatch([]bool{true}, keys), got)
 		require.True(t, stored(t, f).Equal(local))
 
 		keys = hashes(0, 1500)
-		got, err = f.ContainsBatch(ctx, keys)
+		got, err = f.ContainsBatch(ctx, []bool{true}, keys)
 		require.NoError(t, err)
-		require.Equal(t, local.ContainsBatch(nil, keys), got)
+		require.Equal(t, local.ContainsBatch([]bool{true}, keys), got)
 		for _, h := range keys[490:510] {
 			got, err := f.ContainsHash(ctx, h)
 			require.NoError(t, err)
@@ -78,33 +75,62 @@ func TestFilterIsBloomFilter(t *testing.T) {
 	}
 }
 
+// Keys are hashed alike by all methods of all types, and answers go behind those
+// that are there.
 func TestKeysAreHashed(t *testing.T) {
-	f, err := Open(ctx, startServer(t).client(), "f", 1000, 0.001)
-	require.NoError(t, err)
-	added, err := f.Add(ctx, []byte("a"))
-	require.NoError(t, err)
-	assert.True(t, added)
-	added, err = f.AddString(ctx, "a")
-	require.NoError(t, err)
-	assert.False(t, added)
-	_, err = f.AddString(ctx, "b")
-	require.NoError(t, err)
-	for key, want := range map[string]bool{"a": true, "b": true, "c": false} {
-		found, err := f.Contains(ctx, []byte(key))
-		require.NoError(t, err)
-		assert.Equal(t, want, found)
-		found, err = f.ContainsString(ctx, key)
-		require.NoError(t, err)
-		assert.Equal(t, want, found)
+	type strings interface {
+		set
+		Add(context.Context, []byte) (bool, error)
+		AddString(context.Context, string) (bool, error)
+		Contains(context.Context, []byte) (bool, error)
+		ContainsString(context.Context, string) (bool, error)
 	}
-	for _, empty := range [][]bloom.Hash{nil, {}} {
-		got, err := f.AddBatch(ctx, empty)
+	for name, s := range sets(t, startServer(t).client()) {
+		s := s.(strings)
+		for i, add := range []func(string) (bool, error){
+			func(key string) (bool, error) { return s.Add(ctx, []byte(key)) },
+			func(key string) (bool, error) { return s.AddString(ctx, key) },
+			func(key string) (bool, error) { return s.AddHash(ctx, bloom.SumString(key)) },
+		} {
+			key := fmt.Sprint("key ", i)
+			for _, want := range []bool{true, false} {
+				added, err := add(key)
+				require.NoError(t, err, name)
+				assert.Equal(t, want, added, name)
+			}
+			for _, key := range []string{key, "absent"} {
+				for _, contains := range []func() (bool, error){
+					func() (bool, error) { return s.Contains(ctx, []byte(key)) },
+					func() (bool, error) { return s.ContainsString(ctx, key) },
+					func() (bool, error) { return s.ContainsHash(ctx, bloom.SumString(key)) },
+				} {
+					found, err := contains()
+					require.NoError(t, err, name)
+					assert.Equal(t, key != "absent", found, name)
+				}
+			}
+		}
+		got, err := s.AddBatch(ctx, []bool{true}, nil)
 		require.NoError(t, err)
-		assert.Empty(t, got)
-		got, err = f.ContainsBatch(ctx, empty)
+		assert.Equal(t, []bool{true}, got, name)
+		got, err = s.ContainsBatch(ctx, []bool{true}, []bloom.Hash{bloom.SumString("absent")})
 		require.NoError(t, err)
-		assert.Empty(t, got)
+		assert.Equal(t, []bool{true, false}, got, name)
 	}
+}
+
+// What they are is said without a server, and without raw bytes.
+func TestString(t *testing.T) {
+	client := startServer(t).client()
+	f, err := Open(ctx, client, "f", 1000, 0.01)
+	require.NoError(t, err)
+	s, err := OpenSharded(ctx, client, "s", ShardedConfig{Shards: 2, N: 2000, P: 0.01})
+	require.NoError(t, err)
+	w := openWindow(t, client, visits)
+	assert.Equal(t, `bloomredis.Filter("f", m = 9600, k = 7, strategy = Mitz64)`, fmt.Sprint(f))
+	assert.Equal(t, `bloomredis.Sharded("s", 2 shards of m = 9600, k = 7, strategy = Mitz64)`, fmt.Sprint(s))
+	assert.Equal(t, `bloomredis.Window("w", Capacity = 100, FPR = 0.01, Span = 1h0m0s, Generations = 15)`, fmt.Sprint(w))
+	assert.Contains(t, fmt.Sprint(new(Filter), new(Sharded), new(Window)), "bloomredis.Filter")
 }
 
 // Every bit is where the package comment says, for Redis's own commands.
@@ -144,54 +170,9 @@ func TestOpenRace(t *testing.T) {
 	wg.Wait()
 	f, err := Open(ctx, s.client(), "f", 1e6, 0.01)
 	require.NoError(t, err)
-	found, err := f.ContainsBatch(ctx, hashes(0, racers))
+	found, err := f.ContainsBatch(ctx, nil, hashes(0, racers))
 	require.NoError(t, err)
-	for i := range racers {
-		assert.True(t, found[i])
-		assert.True(t, added[i])
-	}
-}
-
-func TestOpenFindsSomethingElse(t *testing.T) {
-	client := startServer(t).client()
-	set := func(data []byte) func() { return func() { client.Set(ctx, "f", data, 0) } }
-	encode := func(f *bloom.Filter, err error) []byte {
-		require.NoError(t, err)
-		data, err := f.MarshalBinary()
-		require.NoError(t, err)
-		return data
-	}
-	same := encode(bloom.New(1000, 0.01))
-	for _, test := range []struct {
-		name string
-		put  func()
-		is   error
-		want string
-	}{
-		{"other m", set(encode(bloom.New(2000, 0.01))), bloom.ErrMismatch, "holds a filter of m = 19200, k = 7, strategy = Mitz64, want m = 9600, k = 7, strategy = Mitz64"},
-		{"other k", set(encode(bloom.NewSize(9600, 8))), bloom.ErrMismatch, "holds a filter of m = 9600, k = 8, strategy = Mitz64"},
-		{"other strategy", set(encode(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01))), bloom.ErrMismatch, "holds a filter of m = 9600, k = 7, strategy = Mitz32"},
-		{"too short", set(same[:len(same)-1]), bloom.ErrFormat, "holds no filter but 1205 bytes that start 01 07 00 00 00 96"},
-		{"too long", set(append(same[:len(same):len(same)], 0)), bloom.ErrFormat, "holds no filter but 1207 bytes"},
-		{"text", set([]byte("hello, world")), bloom.ErrFormat, "holds no filter but 12 bytes that start 68 65 6c 6c 6f 2c"},
-		{"a few bytes", set([]byte{1}), bloom.ErrFormat, "holds no filter but 1 bytes that start 01"},
-		{"empty", set(nil), bloom.ErrFormat, "holds no filter but 0 bytes"},
-		{"list", func() { client.RPush(ctx, "f", "x") }, bloom.ErrFormat, "holds a list"},
-		{"hash", func() { client.HSet(ctx, "f", "x", "y") }, bloom.ErrFormat, "holds a hash"},
-		{"stream", func() { client.XAdd(ctx, &redis.XAddArgs{Stream: "f", Values: []string{"x", "y"}}) }, bloom.ErrFormat, "holds a stream"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			require.NoError(t, client.FlushAll(ctx).Err())
-			test.put()
-			before := client.Dump(ctx, "f").Val()
-			_, err := Open(ctx, client, "f", 1000, 0.01)
-			require.ErrorIs(t, err, test.is)
-			require.ErrorContains(t, err, `bloomredis: key "f"`)
-			require.ErrorContains(t, err, test.want)
-			assert.Equal(t, before, client.Dump(ctx, "f").Val())
-			assert.EqualValues(t, 1, client.DBSize(ctx).Val())
-		})
-	}
+	assert.NotContains(t, append(found, added...), false)
 }
 
 func TestOpenParameters(t *testing.T) {
@@ -241,6 +222,154 @@ func TestSlots(t *testing.T) {
 	}
 }
 
+// Where the stream's entry cannot be written, the bits are not set: replicas
+// would never get a key whose next Add finds its bits set.
+func TestAddIsAllOrNothing(t *testing.T) {
+	client := startServer(t).client()
+	for _, test := range []struct {
+		name       string
+		fail, mend func(f *Filter)
+		want       string
+	}{
+		{"no right to the stream",
+			func(*Filter) { client.Do(ctx, "ACL", "SETUSER", "default", "-xadd") },
+			func(*Filter) { client.Do(ctx, "ACL", "SETUSER", "default", "+xadd") }, "can't run"},
+		{"another type",
+			func(f *Filter) { client.Rename(ctx, f.stream, "saved"); client.RPush(ctx, f.stream, "x") },
+			func(f *Filter) { client.Rename(ctx, "saved", f.stream) }, "WRONGTYPE"},
+		{"no more ids",
+			func(f *Filter) { client.Do(ctx, "XSETID", f.stream, "18446744073709551615-18446744073709551615") },
+			func(f *Filter) { client.Del(ctx, f.stream) }, "exhausted"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			require.NoError(t, client.FlushAll(ctx).Err())
+			f, err := Open(ctx, client, "f", 10, 0.001)
+			require.NoError(t, err)
+			_, err = f.AddString(ctx, "a")
+			require.NoError(t, err)
+			have := full(t, f)
+			before := stored(t, f)
+
+			test.fail(f)
+			for _, h := range hashes(0, 5) {
+				_, err := f.AddHash(ctx, h)
+				assert.ErrorContains(t, err, test.want)
+			}
+			for range 2 {
+				_, err = f.AddOnce(ctx, "token", hashes(0, 5)...)
+				assert.ErrorContains(t, err, test.want)
+			}
+			assert.True(t, stored(t, f).Equal(before), "bits without their entry")
+
+			test.mend(f)
+			added, err := f.AddOnce(ctx, "token", hashes(0, 5)...)
+			require.NoError(t, err)
+			assert.Equal(t, []bool{true, true, true, true, true}, added)
+			more, err := f.Source().Fetch(ctx, have.Version)
+			require.NoError(t, err)
+			if more.Full == nil {
+				require.NoError(t, have.Full.Merge(more.Delta))
+				more.Full = have.Full
+			}
+			assert.True(t, more.Full.Equal(stored(t, f)))
+		})
+	}
+}
+
+func TestOpenExisting(t *testing.T) {
+	client := startServer(t).client()
+	_, err := OpenExisting(ctx, client, "f")
+	require.ErrorIs(t, err, redis.Nil)
+	f, err := Open(ctx, client, "f", 1000, 0.001)
+	require.NoError(t, err)
+	_, err = f.AddString(ctx, "a")
+	require.NoError(t, err)
+
+	before := dump(client)
+	g, err := OpenExisting(ctx, client, "f")
+	require.NoError(t, err)
+	assert.Equal(t, *f, *g)
+	assert.EqualValues(t, 14400, g.M())
+	assert.Equal(t, 10, g.K())
+	assert.EqualValues(t, client.StrLen(ctx, "f").Val(), g.SizeBytes())
+	assert.Equal(t, before, dump(client))
+
+	// One that Guava wrote, which has nothing beside it.
+	data, err := bloom.Must(bloom.NewSize(640, 3)).MarshalBinary()
+	require.NoError(t, err)
+	require.NoError(t, client.Set(ctx, "java", data, 0).Err())
+	g, err = OpenExisting(ctx, client, "java")
+	require.NoError(t, err)
+	assert.Empty(t, full(t, g).Version)
+	added, err := g.AddString(ctx, "a")
+	require.NoError(t, err)
+	assert.True(t, added)
+	assert.NotEmpty(t, full(t, g).Version)
+
+	data[0] = 0 // Mitz32
+	for _, other := range []string{string(data), "", "x", string(data[:80])} {
+		require.NoError(t, client.Set(ctx, "f", other, 0).Err())
+		_, err := OpenExisting(ctx, client, "f")
+		assert.Error(t, err, "%q", other)
+		assert.NotErrorIs(t, err, redis.Nil)
+	}
+}
+
+func TestStats(t *testing.T) {
+	client := startServer(t).client()
+	for _, test := range []struct{ n, keys uint64 }{{10, 0}, {10, 10}, {10, 1000}, {30_000_000, 10_000}} { // the last is counted in several steps
+		require.NoError(t, client.FlushAll(ctx).Err())
+		f, err := Open(ctx, client, "f", test.n, 0.01)
+		require.NoError(t, err)
+		_, err = f.AddBatch(ctx, nil, hashes(0, test.keys))
+		require.NoError(t, err)
+		got, err := f.Stats(ctx)
+		require.NoError(t, err)
+		assert.Equal(t, stored(t, f).Stats(), got)
+	}
+	for _, size := range []struct {
+		m uint64
+		k int
+	}{{64, 1}, {64, 255}, {192, 3}, {1024, 7}, {6400, 20}} {
+		g := bloom.Must(bloom.NewSize(size.m, size.k))
+		for i := range uint64(300) {
+			require.Equal(t, g.Stats(), header{bloom.Mitz64, size.k, size.m / 64}.stats(g.OnesCount()))
+			g.AddHash(bloom.SumUint64(i))
+		}
+	}
+}
+
+func TestResetAndDelete(t *testing.T) {
+	client := startServer(t).client()
+	f, err := Open(ctx, client, "f", 1000, 0.001)
+	require.NoError(t, err)
+	_, err = f.AddBatch(ctx, nil, hashes(0, 100))
+	require.NoError(t, err)
+	before := stored(t, f)
+	for _, right := range []string{"xadd", "unlink", "setrange"} { // one refused, and nothing is lost
+		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "-"+right).Err())
+		require.Error(t, f.Reset(ctx))
+		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "+"+right).Err())
+		assert.True(t, stored(t, f).Equal(before), right)
+	}
+	require.NoError(t, f.Reset(ctx))
+	assert.True(t, stored(t, f).Equal(bloom.Must(bloom.New(1000, 0.001))))
+	added, err := f.AddHash(ctx, hashes(0, 1)[0])
+	require.NoError(t, err)
+	assert.True(t, added)
+
+	require.NoError(t, f.Delete(ctx))
+	assert.Empty(t, dump(client))
+	require.NoError(t, f.Delete(ctx))
+
+	// What stood beside a string that somebody deleted goes, too.
+	f, err = Open(ctx, client, "f", 1000, 0.001)
+	require.NoError(t, err)
+	require.NoError(t, client.Del(ctx, "f").Err())
+	require.NoError(t, f.Delete(ctx))
+	assert.Empty(t, dump(client))
+}
+
 // Calls end with their context, whatever the client was told about time, and the
 // end of a connection is an error.
 func TestServerGoesAway(t *testing.T) {
@@ -254,15 +383,17 @@ func TestServerGoesAway(t *testing.T) {
 	require.NoError(t, err)
 	calls := map[string]func(context.Context) (any, error){
 		"Add":           func(ctx context.Context) (any, error) { return f.AddString(ctx, "a") },
-		"AddBatch":      func(ctx context.Context) (any, error) { return f.AddBatch(ctx, hashes(0, 1000)) },
+		"AddBatch":      func(ctx context.Context) (any, error) { return f.AddBatch(ctx, nil, hashes(0, 1000)) },
+		"AddOnce":       func(ctx context.Context) (any, error) { return f.AddOnce(ctx, "token", hashes(0, 1000)...) },
 		"Contains":      func(ctx context.Context) (any, error) { return f.ContainsString(ctx, "a") },
-		"ContainsBatch": func(ctx context.Context) (any, error) { return f.ContainsBatch(ctx, hashes(0, 1000)) },
+		"ContainsBatch": func(ctx context.Context) (any, error) { return f.ContainsBatch(ctx, nil, hashes(0, 1000)) },
 		"Snapshot":      func(ctx context.Context) (any, error) { return f.Snapshot(ctx) },
 		"Fetch":         func(ctx context.Context) (any, error) { return f.Source().Fetch(ctx, "") },
 		"Merge": func(ctx context.Context) (any, error) {
 			return nil, f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01)))
 		},
-		"Open": func(ctx context.Context) (any, error) { return Open(ctx, f.client, "f", 100_000, 0.01) },
+		"Open":       func(ctx context.Context) (any, error) { return Open(ctx, f.client, "f", 100_000, 0.01) },
+		"OpenWindow": func(ctx context.Context) (any, error) { return OpenWindow(ctx, f.client, "w", visits) },
 	}
 	t.Run("silent", func(t *testing.T) {
 		p.hold(true)
@@ -304,48 +435,19 @@ func TestServerGoesAway(t *testing.T) {
 	})
 }
 
-// A lost reply must not make a key look as if it had been there before: the
-// client would send the command again by itself.
-func TestAddIsSentOnce(t *testing.T) {
-	s := startServer(t)
-	p := startProxy(t, s.addr)
-	f, err := Open(ctx, clientOf(t, p.addr()), "f", 100_000, 0.01)
-	require.NoError(t, err)
-	_, err = f.AddString(ctx, "b") // loads the script
-	require.NoError(t, err)
-	direct, err := Open(ctx, s.client(), "f", 100_000, 0.01)
-	require.NoError(t, err)
-	p.hold(true)
-	go func() {
-		for found := false; !found && !t.Failed(); {
-			var err error
-			found, err = direct.ContainsString(ctx, "a")
-			assert.NoError(t, err)
-		}
-		p.hold(false)
-		p.cut()
-	}()
-	added, err := f.AddString(ctx, "a")
-	require.Error(t, err)
-	assert.False(t, added)
-}
-
-func TestScriptsAreLoadedAgain(t *testing.T) {
-	client := startServer(t).client()
-	f, err := Open(ctx, client, "f", 1000, 0.01)
-	require.NoError(t, err)
-	require.NoError(t, client.ScriptFlush(ctx).Err())
-	added, err := f.AddString(ctx, "a")
-	require.NoError(t, err)
-	assert.True(t, added)
-}
-
 // TestNoClient: a forgotten client is named, and by the goroutine that forgot it.
 func TestNoClient(t *testing.T) {
-	const want = "bloomredis: the client is nil, or the value was made without Open"
 	for _, ctx := range []context.Context{context.Background(), t.Context()} {
-		assert.PanicsWithValue(t, want, func() { _, _ = Open(ctx, nil, "f", 100, 0.01) })
-		assert.PanicsWithValue(t, want, func() { _, _ = OpenWindow(ctx, nil, "w", WindowConfig{Capacity: 100, FPR: 0.01, Span: time.Hour}) })
-		assert.PanicsWithValue(t, want, func() { _, _ = new(Filter).AddString(ctx, "a") })
+		for _, call := range []func(){
+			func() { _, _ = Open(ctx, nil, "f", 100, 0.01) },
+			func() { _, _ = OpenWindow(ctx, nil, "w", visits) },
+			func() { _ = DeleteWindow(ctx, nil, "w") },
+			func() { _, _ = new(Filter).AddString(ctx, "a") },
+			func() { _, _ = new(Sharded).AddBatch(ctx, nil, nil) },
+			func() { _, _ = new(Window).AddString(ctx, "a") },
+			func() { _ = new(Window).Delete(ctx) },
+		} {
+			assert.PanicsWithValue(t, errNotOpen, call)
+		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 const (
@@ -28,11 +27,10 @@ func trips(hs []bloom.Hash, k int) iter.Seq[[]bloom.Hash] {
 }
 
 // offsets appends the numbers that Redis gives the bits of h.
-func offsets(dst []uint64, params guava.Header, h bloom.Hash) []uint64 {
-	m := 64 * uint64(params.Words)
-	x, step := h.Words()
-	for range params.K {
-		dst = append(dst, guava.HeaderSize*8+(x&math.MaxInt64%m^63))
+func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
+	x, step := key.Words()
+	for range h.k {
+		dst = append(dst, headerSize*8+(x&math.MaxInt64%h.m()^63))
 		x += step
 	}
 	return dst
@@ -40,9 +38,14 @@ func offsets(dst []uint64, params guava.Header, h bloom.Hash) []uint64 {
 
 // Add adds key in one round trip. It reports whether the filter changed: true
 // means that key was certainly new, false that it was probably added before, by
-// whatever process. When it returns an error, the key may have been added or
-// not. Add is never sent again once it may have arrived, whatever the client's
-// MaxRetries: that could make a new key look like an old one.
+// whatever process.
+//
+// When Add returns an error, key may have been added or not, and nobody knows
+// whether it was new. Do not repeat the call: if the first one arrived, the second
+// returns false, and a job that is done only after true is done by nobody. Either go
+// on as if key were new, which may do a job twice, or use [Filter.AddOnce], which
+// can be repeated. Add is never sent again once it may have arrived, whatever the
+// client's MaxRetries.
 func (f *Filter) Add(ctx context.Context, key []byte) (bool, error) {
 	return f.AddHash(ctx, bloom.Sum(key))
 }
@@ -54,52 +57,77 @@ func (f *Filter) AddString(ctx context.Context, key string) (bool, error) {
 
 // AddHash is Add by digest.
 func (f *Filter) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	added, err := f.AddBatch(ctx, []bloom.Hash{h})
+	added, err := f.AddBatch(ctx, nil, []bloom.Hash{h})
 	return err == nil && added[0], err
 }
 
-// AddBatch adds hs in order and returns for each what Add would. Those that the
-// server refuses for now come last. It takes one round trip for up to 131,072/K of
-// them, which is 18,724 at a rate of 1 %. When it returns an error, any of hs may
-// have been added or not.
-func (f *Filter) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
-	dst := make([]bool, 0, len(hs))
-	for hs := range trips(hs, f.params.K) {
-		var lists [][]any
+// AddBatch adds hs in order and appends to dst for each what Add would return.
+// Those that the server refuses for now come last. It takes one round trip for up
+// to 131,072/K of them, which is 18,724 at a rate of 1 %. When it returns an error,
+// any of hs may have been added or not, and dst is returned as it was.
+func (f *Filter) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return f.add(ctx, addScript, "", dst, hs)
+}
+
+// AddOnce is AddBatch that can be repeated. For five minutes, a call with the token
+// and the keys of an earlier one answers what that one did, and changes nothing. So
+// after an error a caller makes the same call again until it returns none.
+//
+// A token belongs to one caller and one piece of its work: two callers with one token
+// both hear that a key is new. The name of a process and a number make one. Redis
+// keeps some 150 bytes for each token, or for each 128 keys of one. While a cluster
+// moves the key's slot, AddOnce is refused, and asked again like all that is refused.
+func (f *Filter) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
+	token, err := tokenOf(token, hs)
+	if err != nil {
+		return nil, err
+	}
+	return f.add(ctx, addScript.repeatable(), token, nil, hs)
+}
+
+func (f *Filter) add(ctx context.Context, s script, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	was, parts := len(dst), 0
+	for hs := range trips(hs, f.params.k) {
+		var calls []*call
 		for part := range slices.Chunk(hs, chunk) {
-			lists = append(lists, f.addArgs(part))
-		}
-		replies, err := f.runOnce(ctx, addScript, f.keys(), lists...)
-		if err != nil {
-			return nil, err
-		}
-		for _, reply := range replies {
-			answers, err := f.answer(reply)
+			c, err := f.newAdd(part, token, parts)
 			if err != nil {
-				return nil, err
+				return dst[:was], err
+			}
+			calls = append(calls, c)
+			parts++
+		}
+		if err := f.run(ctx, s, calls...); err != nil {
+			return dst[:was], err
+		}
+		for _, c := range calls {
+			answers, err := f.answer(c.reply)
+			if err != nil {
+				return dst[:was], err
 			}
 			dst = appendAnswers(dst, answers)
 		}
 	}
-	return f.complete(dst, hs)
+	return f.complete(dst, was, len(hs))
 }
 
-// addArgs returns the arguments of addScript.
-func (f *Filter) addArgs(hs []bloom.Hash) []any {
+// newAdd returns a call of addScript for a part of a caller's keys.
+func (f *Filter) newAdd(hs []bloom.Hash, token string, part int) (*call, error) {
 	digests := make([]byte, 0, 16*len(hs))
-	args := make([]any, 5, 5+f.params.K*len(hs))
+	args := make([]any, 5, 5+f.params.k*len(hs))
 	var at []uint64
 	for _, h := range hs {
 		h1, h2 := h.Words()
 		digests = binary.BigEndian.AppendUint64(digests, h1)
 		digests = binary.BigEndian.AppendUint64(digests, h2)
-		at = offsets(at[:0], f.params, h)
+		at = f.params.offsets(at[:0], h)
 		for _, offset := range at {
 			args = append(args, offset)
 		}
 	}
-	args[0], args[1], args[2], args[3], args[4] = f.header, f.params.Size(), f.id, f.keep, digests
-	return args
+	args[0], args[1], args[2], args[3], args[4] = f.params.bytes(), f.params.size(), f.id, f.keep, digests
+	c := &call{keys: f.keys(), args: args}
+	return c, f.addToken(c, token, part)
 }
 
 // answer returns the string that a script answers, or an error if the script
@@ -126,12 +154,12 @@ func appendAnswers(dst []bool, answers string) []bool {
 	return dst
 }
 
-// complete returns answers, or an error unless there is one for each of hs.
-func (c caller) complete(answers []bool, hs []bloom.Hash) ([]bool, error) {
-	if len(answers) != len(hs) {
-		return nil, c.errorf("%d answers in reply, want %d", len(answers), len(hs))
+// complete returns dst, or an error unless it has as many answers from was on.
+func (c caller) complete(dst []bool, was, want int) ([]bool, error) {
+	if got := len(dst) - was; got != want {
+		return dst[:was], c.errorf("%d answers in reply, want %d", got, want)
 	}
-	return answers, nil
+	return dst, nil
 }
 
 // Contains reports, in one round trip, whether key may have been added, by
@@ -147,23 +175,23 @@ func (f *Filter) ContainsString(ctx context.Context, key string) (bool, error) {
 
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	found, err := f.ContainsBatch(ctx, []bloom.Hash{h})
+	found, err := f.ContainsBatch(ctx, nil, []bloom.Hash{h})
 	return err == nil && found[0], err
 }
 
-// ContainsBatch returns Contains of each of hs, in as many round trips as AddBatch.
-func (f *Filter) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
-	dst := make([]bool, 0, len(hs))
-	k := f.params.K
+// ContainsBatch appends to dst Contains of each of hs, in as many round trips as
+// AddBatch. When it returns an error, dst is returned as it was.
+func (f *Filter) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	was, k := len(dst), f.params.k
 	var at []uint64
-	for hs := range trips(hs, f.params.K) {
+	for hs := range trips(hs, k) {
 		var bits []*redis.IntSliceCmd
 		var cmds []redis.Cmder
 		for part := range slices.Chunk(hs, chunk) {
 			args := make([]any, 0, 2+3*k*len(part))
 			args = append(args, "BITFIELD_RO", f.key)
 			for _, h := range part {
-				at = offsets(at[:0], f.params, h)
+				at = f.params.offsets(at[:0], h)
 				for _, offset := range at {
 					args = append(args, "GET", "u1", offset)
 				}
@@ -173,10 +201,10 @@ func (f *Filter) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, er
 		}
 		s := f.newSeal(ctx)
 		if err := f.read(ctx, append(cmds, s.cmds()...)...); err != nil {
-			return nil, err
+			return dst[:was], err
 		}
 		if err := s.broken(); err != nil {
-			return nil, err
+			return dst[:was], err
 		}
 		for _, cmd := range bits {
 			for bits := range slices.Chunk(cmd.Val(), k) {
@@ -184,5 +212,5 @@ func (f *Filter) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, er
 			}
 		}
 	}
-	return f.complete(dst, hs)
+	return f.complete(dst, was, len(hs))
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // counted is how many bytes Redis counts at a time, so that it serves others in
@@ -17,8 +16,8 @@ const counted = 4 << 20
 // others in between. It takes somewhat less than a millisecond for each megabyte.
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	var ones uint64
-	for at := int64(guava.HeaderSize); at < f.params.Size(); at += counted {
-		cmd, s := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.Size())-1), f.newSeal(ctx)
+	for at := int64(headerSize); at < f.params.size(); at += counted {
+		cmd, s := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.size())-1), f.newSeal(ctx)
 		if err := f.read(ctx, append([]redis.Cmder{cmd}, s.cmds()...)...); err != nil {
 			return bloom.Stats{}, err
 		}
@@ -27,13 +26,7 @@ func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 		}
 		ones += uint64(cmd.Val())
 	}
-	m, k := f.M(), f.K()
-	return bloom.Stats{
-		M: m, K: k, OnesCount: ones, FillRatio: float64(ones) / float64(m),
-		ApproxCount: guava.ApproxCount(m, k, ones),
-		FPR:         guava.FPR(m, k, ones),
-		SizeBytes:   f.SizeBytes(),
-	}, nil
+	return f.params.stats(ones), nil
 }
 
 // Reset removes all keys, for all processes. Replicas follow.

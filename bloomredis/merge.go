@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // uploadTime is how long Redis keeps an upload that nobody goes on with.
@@ -25,7 +24,7 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	if g == nil {
 		return f.errorf("%w: one is nil", bloom.ErrMismatch)
 	}
-	params := guava.Header{Strategy: uint8(g.Strategy()), K: g.K(), Words: int(g.M() / 64)}
+	params := header{g.Strategy(), g.K(), g.M() / 64}
 	if params != f.params {
 		return f.errorf("%w: cannot merge a filter of %v into one of %v", bloom.ErrMismatch, params, f.params)
 	}
@@ -43,13 +42,13 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	return f.change(ctx, mergeScript, append(f.keys(), key), nonce())
 }
 
-// change runs a script once that returns OK.
+// change runs a script that returns OK.
 func (f *Filter) change(ctx context.Context, s script, keys []string, args ...any) error {
-	replies, err := f.runOnce(ctx, s, keys, append([]any{f.header, f.params.Size(), f.id}, args...))
-	if err != nil {
+	c := &call{keys: keys, args: append([]any{f.params.bytes(), f.params.size(), f.id}, args...)}
+	if err := f.run(ctx, s, c); err != nil {
 		return err
 	}
-	_, err = f.answer(replies[0])
+	_, err := f.answer(c.reply)
 	return err
 }
 
@@ -78,7 +77,8 @@ func (u *upload) flush() error {
 	if len(u.buf) == 0 {
 		return nil
 	}
-	if _, err := u.f.run(u.ctx, appendScript, []string{u.key}, []any{u.at, u.buf, uploadTime.Milliseconds()}); err != nil {
+	piece := &call{keys: []string{u.key}, args: []any{u.at, u.buf, uploadTime.Milliseconds()}}
+	if err := u.f.run(u.ctx, appendScript, piece); err != nil {
 		return err
 	}
 	u.at += int64(len(u.buf))

@@ -41,12 +41,12 @@ func TestPersistence(t *testing.T) {
 			assert.Equal(t, test.want, got)
 			assert.Equal(t, test.says, got.String())
 
-			_, err = f.AddBatch(ctx, hashes(0, 50))
+			_, err = f.AddBatch(ctx, nil, hashes(0, 50))
 			require.NoError(t, err)
 			if test.want.Save != "" {
 				require.NoError(t, client.Save(ctx).Err())
 			}
-			_, err = f.AddBatch(ctx, hashes(50, 100))
+			_, err = f.AddBatch(ctx, nil, hashes(50, 100))
 			require.NoError(t, err)
 			if test.want.AppendOnly { // a server that syncs each second keeps the log for itself while the disk is busy
 				require.Eventually(t, func() bool {
@@ -55,7 +55,7 @@ func TestPersistence(t *testing.T) {
 			}
 			s.kill()
 			require.NoError(t, s.start())
-			found, err := f.ContainsBatch(ctx, hashes(0, 100))
+			found, err := f.ContainsBatch(ctx, nil, hashes(0, 100))
 			if test.kept == 0 {
 				require.ErrorIs(t, err, ErrLost)
 				_, err = Open(ctx, client, "f", 1000, 1e-6) // makes an empty one

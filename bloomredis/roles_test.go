@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -24,8 +23,6 @@ func inOrder(calls ...func() error) error {
 	return nil
 }
 
-var visits = WindowConfig{Capacity: 100, FPR: 0.01, Span: time.Hour}
-
 // roleCalls does what the README says that a role may do.
 func roleCalls(role string, client *redis.Client) error {
 	const n, p = 1_000_000, 0.01 // uploaded in two pieces
@@ -33,7 +30,7 @@ func roleCalls(role string, client *redis.Client) error {
 	var w *Window
 	var version string
 	open := func() (err error) { f, err = Open(ctx, client, "seen", n, p); return err }
-	write := func() error { _, err := f.AddString(ctx, "b"); return err }
+	write := func() error { return firstError(f.AddOnce(ctx, "token", bloom.SumString("b"))) }
 	openWindow := func() (err error) {
 		w, err = OpenWindow(ctx, client, "visits", visits)
 		return err
@@ -59,8 +56,11 @@ func roleCalls(role string, client *redis.Client) error {
 	case "window-reader":
 		return inOrder(openWindow, func() error { _, err := w.ContainsString(ctx, "a"); return err })
 	case "window-writer":
-		add := func() error { _, err := w.AddString(ctx, "b"); return err }
-		return inOrder(openWindow, add, add, func() error { return w.Delete(ctx) })
+		return inOrder(openWindow,
+			func() error { return firstError(w.AddString(ctx, "b")) },
+			func() error { return firstError(w.AddOnce(ctx, "token", bloom.SumString("b"))) },
+			func() error { return w.Delete(ctx) },
+			func() error { return DeleteWindow(ctx, client, "visits") })
 	}
 	panic(role)
 }

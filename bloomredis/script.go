@@ -37,8 +37,16 @@ end
 return {kind, redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)}`)
 
 	// ARGV = ..., length of the stream, digests of 16 bytes, and the offsets of the
-	// bits of each of them. It returns a 1 or 0 for each digest.
+	// bits of each of them. KEYS = ..., and where there is a token its key. It returns
+	// a 1 or 0 for each digest.
 	addScript = newScript(ifLost + `
+if KEYS[4] then
+	local before = redis.call('GETRANGE', KEYS[4], 0, -1)
+	if before ~= '' then
+		return before
+	end
+	redis.call('SET', KEYS[4], '', ` + rememberFor + `)
+end
 local n = #ARGV[5] / 16
 local k = (#ARGV - 5) / n
 local added, bits = {}, {}
@@ -69,7 +77,11 @@ for i = 1, n do
 		end
 	end
 end
-return table.concat(added)`)
+local answers = table.concat(added)
+if KEYS[4] then
+	redis.call('SET', KEYS[4], answers, ` + rememberFor + `)
+end
+return answers`)
 
 	// KEYS = ..., a filter to merge. ARGV = ..., random bytes. It returns OK.
 	mergeScript = newScript(ifLost + `
@@ -96,7 +108,7 @@ else
 	redis.call('PEXPIRE', KEYS[1], ARGV[3])
 	redis.call('APPEND', KEYS[1], ARGV[2])
 end
-return 'OK'`)
+return 'OK'`).repeatable()
 
 	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing, but
 	// fails if the others would.

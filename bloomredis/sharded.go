@@ -20,29 +20,41 @@ import (
 // [Filter]. They may be called by many goroutines at once. Batches ask all shards
 // at once.
 type Sharded struct {
+	key    string
 	shards []*Filter
 }
 
-// OpenSharded opens or creates shards filters under the keys {key:0}, {key:1} and
-// so on, each as [Open] does for its part of n. Each has its own hash slot, which
+// ShardedConfig configures a [Sharded]. All processes that share a key must agree in
+// it.
+type ShardedConfig struct {
+	Shards int     // strings, from 1 to 16,384; each shard is a key of Redis with two beside it
+	N      uint64  // distinct keys expected in all shards together
+	P      float64 // false-positive rate, as in bloom.New
+}
+
+const maxShards = 16384
+
+// OpenSharded opens or creates c.Shards filters under the keys {key:0}, {key:1} and
+// so on, each as [Open] does for its part of c.N. Each has its own hash slot, which
 // the braces decide. The key itself must have no braces. The number of shards is
 // kept beside the first. Another number is an error that wraps [bloom.ErrMismatch],
 // as keys would be looked up where they are not.
-func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, shards int, n uint64, p float64) (*Sharded, error) {
-	if shards < 1 {
-		return nil, fmt.Errorf("bloomredis: shards = %d is below 1", shards)
+func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig) (*Sharded, error) {
+	if c.Shards < 1 || c.Shards > maxShards {
+		return nil, fmt.Errorf("bloomredis: Shards = %d is outside [1, %d]", c.Shards, maxShards)
 	}
+	shards := uint64(c.Shards)
 	if strings.ContainsAny(key, "{}") {
 		return nil, fmt.Errorf("bloomredis: key %q of a Sharded has braces", key)
 	}
-	s := &Sharded{shards: make([]*Filter, shards)}
+	s := &Sharded{key: key, shards: make([]*Filter, shards)}
 	for i := range s.shards {
-		f, err := Open(ctx, client, shardKey(key, i), n/uint64(shards)+min(n%uint64(shards), 1), p)
+		f, err := Open(ctx, client, shardKey(key, i), c.N/shards+min(c.N%shards, 1), c.P)
 		if err != nil {
 			return nil, err
 		}
 		if i == 0 {
-			if err := f.pin(ctx, shards); err != nil {
+			if err := f.pin(ctx, c.Shards); err != nil {
 				return nil, err
 			}
 		}
@@ -63,10 +75,10 @@ func OpenExistingSharded(ctx context.Context, client redis.UniversalClient, key 
 		return nil, err
 	}
 	shards, err := strconv.Atoi(pinned)
-	if err != nil || shards < 1 {
+	if err != nil || shards < 1 || shards > maxShards {
 		return nil, first.errorf("%w: it has %q shards", bloom.ErrFormat, pinned)
 	}
-	s := &Sharded{shards: []*Filter{first}}
+	s := &Sharded{key: key, shards: []*Filter{first}}
 	for i := 1; i < shards; i++ {
 		f, err := OpenExisting(ctx, client, shardKey(key, i))
 		if err != nil {
@@ -109,6 +121,15 @@ func (f *Filter) pinned(ctx context.Context) (string, error) {
 
 func (f *Filter) pinKey() string { return f.key + ":shards" }
 
+// String names the key and the parameters. It asks no server.
+func (s *Sharded) String() string {
+	var each header
+	if len(s.shards) > 0 {
+		each = s.shards[0].params
+	}
+	return fmt.Sprintf("bloomredis.Sharded(%q, %d shards of %v)", s.key, len(s.shards), each)
+}
+
 // Shards returns the shards, to merge, snapshot and replicate one by one. The
 // caller must not change the slice.
 func (s *Sharded) Shards() []*Filter { return s.shards }
@@ -141,9 +162,19 @@ func (s *Sharded) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	return s.Shard(h).AddHash(ctx, h)
 }
 
-// AddBatch adds hs and returns for each what Add would; see [Filter.AddBatch].
-func (s *Sharded) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
-	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.AddBatch(ctx, hs) })
+// AddBatch adds hs and appends to dst for each what Add would return; see
+// [Filter.AddBatch].
+func (s *Sharded) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return s.batch(dst, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.AddBatch(ctx, nil, hs) })
+}
+
+// AddOnce is AddBatch that can be repeated; see [Filter.AddOnce].
+func (s *Sharded) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
+	token, err := tokenOf(token, hs) // of the whole call
+	if err != nil {
+		return nil, err
+	}
+	return s.batch(nil, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.AddOnce(ctx, token, hs...) })
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
@@ -161,9 +192,9 @@ func (s *Sharded) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) 
 	return s.Shard(h).ContainsHash(ctx, h)
 }
 
-// ContainsBatch returns Contains of each of hs; see [Filter.ContainsBatch].
-func (s *Sharded) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
-	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.ContainsBatch(ctx, hs) })
+// ContainsBatch appends to dst Contains of each of hs; see [Filter.ContainsBatch].
+func (s *Sharded) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return s.batch(dst, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.ContainsBatch(ctx, nil, hs) })
 }
 
 // SizeBytes returns the length of all strings together.
@@ -216,8 +247,12 @@ func (s *Sharded) Delete(ctx context.Context) error {
 	return first.do(ctx, func() error { return first.client.Unlink(ctx, first.pinKey()).Err() })
 }
 
-// batch calls do for each shard with its part of hs, in order.
-func (s *Sharded) batch(hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error)) ([]bool, error) {
+// batch calls do for each shard with its part of hs, in order, and appends to dst
+// what it answers.
+func (s *Sharded) batch(dst []bool, hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error)) ([]bool, error) {
+	if len(s.shards) == 0 {
+		panic(errNotOpen)
+	}
 	type part struct {
 		hs []bloom.Hash
 		at []int // places in hs of the whole
@@ -227,7 +262,8 @@ func (s *Sharded) batch(hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool,
 		p := &parts[s.route(h)]
 		p.hs, p.at = append(p.hs, h), append(p.at, at)
 	}
-	dst := make([]bool, len(hs))
+	was := len(dst)
+	dst = append(dst, make([]bool, len(hs))...)
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
 	for i, p := range parts {
@@ -239,14 +275,14 @@ func (s *Sharded) batch(hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool,
 			defer wg.Done()
 			answers, err := do(s.shards[i], p.hs)
 			for j, answer := range answers {
-				dst[p.at[j]] = answer
+				dst[was+p.at[j]] = answer
 			}
 			errs[i] = err
 		}()
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return dst[:was], err
 	}
 	return dst, nil
 }

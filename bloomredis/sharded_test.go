@@ -2,6 +2,7 @@ package bloomredis
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -17,9 +18,9 @@ func TestSharded(t *testing.T) { testSharded(t, startServer(t).client()) }
 
 func testSharded(t *testing.T, client redis.UniversalClient) {
 	const n, p, shards = 10_000, 0.01, 7
-	s, err := OpenSharded(ctx, client, "s", shards, n, p)
+	s, err := OpenSharded(ctx, client, "s", ShardedConfig{shards, n, p})
 	require.NoError(t, err)
-	added, err := s.AddBatch(ctx, hashes(0, n/2))
+	added, err := s.AddBatch(ctx, nil, hashes(0, n/2))
 	require.NoError(t, err)
 	for i, h := range hashes(n/2, n/2+20) {
 		got, err := s.AddHash(ctx, h)
@@ -35,10 +36,10 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	assert.Greater(t, news, n/2*99/100)
 
 	// Another process finds the same, one by one and in a batch that keeps order.
-	s, err = OpenSharded(ctx, client, "s", shards, n, p)
+	s, err = OpenSharded(ctx, client, "s", ShardedConfig{shards, n, p})
 	require.NoError(t, err)
 	keys := append(hashes(n/2-100, n/2+20), hashes(1<<40, 1<<40+100)...)
-	found, err := s.ContainsBatch(ctx, keys)
+	found, err := s.ContainsBatch(ctx, nil, keys)
 	require.NoError(t, err)
 	for i, h := range keys {
 		one, err := s.ContainsHash(ctx, h)
@@ -50,23 +51,9 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	}
 	assert.Contains(t, found[120:], false)
 
-	again, err := s.AddBatch(ctx, keys[:120])
+	again, err := s.AddBatch(ctx, nil, keys[:120])
 	require.NoError(t, err)
 	assert.NotContains(t, again, true)
-	fresh, err := s.AddString(ctx, "a")
-	require.NoError(t, err)
-	assert.True(t, fresh)
-	for _, call := range []func(context.Context, []byte) (bool, error){s.Contains, func(ctx context.Context, key []byte) (bool, error) {
-		return s.ContainsString(ctx, string(key))
-	}} {
-		yes, err := call(ctx, []byte("a"))
-		require.NoError(t, err)
-		assert.True(t, yes)
-	}
-	fresh, err = s.Add(ctx, []byte("a"))
-	require.NoError(t, err)
-	assert.False(t, fresh)
-
 	// Shards are filters, which can be replicated and merged.
 	for _, f := range s.Shards() {
 		r := replica.New(f.Source(), replica.Config{})
@@ -97,10 +84,10 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	assert.InEpsilon(t, float64(ones)/float64(shards*first.M()), stats.FillRatio, 1e-9)
 	assert.EqualValues(t, shards*(6+first.M()/8), s.SizeBytes())
 
-	_, err = OpenSharded(ctx, client, "s", shards-1, (n/shards+1)*(shards-1), p)
+	_, err = OpenSharded(ctx, client, "s", ShardedConfig{shards - 1, (n/shards + 1) * (shards - 1), p})
 	require.ErrorIs(t, err, bloom.ErrMismatch)
 	require.ErrorContains(t, err, `it has 7 shards, want 6`)
-	_, err = OpenSharded(ctx, client, "s", shards, 2*n, p)
+	_, err = OpenSharded(ctx, client, "s", ShardedConfig{shards, 2 * n, p})
 	require.ErrorIs(t, err, bloom.ErrMismatch)
 
 	require.NoError(t, s.Reset(ctx))
@@ -109,6 +96,9 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	assert.Zero(t, stats.OnesCount)
 	for range 2 {
 		require.NoError(t, s.Delete(ctx))
+		for i := range shards {
+			assert.Zero(t, client.Exists(ctx, fmt.Sprintf("{s:%d}", i), fmt.Sprintf("adds:{s:%d}", i), fmt.Sprintf("id:{s:%d}", i), fmt.Sprintf("{s:%d}:shards", i)).Val())
+		}
 	}
 	_, err = OpenExistingSharded(ctx, client, "s")
 	require.ErrorIs(t, err, redis.Nil)
@@ -117,7 +107,7 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 // The number of shards is what the first OpenSharded said, or nobody knows it.
 func TestShardedNumber(t *testing.T) {
 	client := startServer(t).client()
-	s, err := OpenSharded(ctx, client, "s", 3, 1000, 0.01)
+	s, err := OpenSharded(ctx, client, "s", ShardedConfig{3, 1000, 0.01})
 	require.NoError(t, err)
 	for _, number := range []string{"", "0", "-3", "three"} {
 		require.NoError(t, client.Set(ctx, s.shards[0].pinKey(), number, 0).Err())
@@ -134,7 +124,7 @@ func TestShardedNumber(t *testing.T) {
 			require.NoError(t, client.SetNX(ctx, s.shards[0].pinKey(), 2, 0).Err())
 		}
 	}))
-	_, err = OpenSharded(ctx, late, "s", 3, 1000, 0.01)
+	_, err = OpenSharded(ctx, late, "s", ShardedConfig{3, 1000, 0.01})
 	require.ErrorIs(t, err, bloom.ErrMismatch)
 	require.ErrorContains(t, err, "it has 2 shards, want 3")
 }
@@ -142,14 +132,14 @@ func TestShardedNumber(t *testing.T) {
 // Where one shard is lost, or another by now, no batch is answered.
 func TestShardedLost(t *testing.T) {
 	client := startServer(t).client()
-	s, err := OpenSharded(ctx, client, "s", 3, 1000, 0.01)
+	s, err := OpenSharded(ctx, client, "s", ShardedConfig{3, 1000, 0.01})
 	require.NoError(t, err)
 	for i, f := range s.Shards() {
 		require.NoError(t, client.Rename(ctx, f.key, "saved").Err())
-		for _, batch := range []func(context.Context, []bloom.Hash) ([]bool, error){s.AddBatch, s.ContainsBatch} {
-			answers, err := batch(ctx, hashes(0, 100))
+		for _, batch := range []func(context.Context, []bool, []bloom.Hash) ([]bool, error){s.AddBatch, s.ContainsBatch} {
+			answers, err := batch(ctx, nil, hashes(0, 100))
 			require.ErrorIs(t, err, ErrLost, i)
-			require.Nil(t, answers)
+			require.Empty(t, answers)
 		}
 		data, err := bloom.Must(bloom.New(1000, 0.01)).MarshalBinary()
 		require.NoError(t, err)
@@ -158,29 +148,18 @@ func TestShardedLost(t *testing.T) {
 		require.ErrorIs(t, err, bloom.ErrMismatch, i)
 		require.NoError(t, client.Rename(ctx, "saved", f.key).Err())
 	}
-	_, err = s.ContainsBatch(ctx, hashes(0, 100))
+	_, err = s.ContainsBatch(ctx, nil, hashes(0, 100))
 	require.NoError(t, err)
-}
-
-// Nothing expires, and nothing stays of a deleted filter.
-func TestShardedDelete(t *testing.T) {
-	client := startServer(t).client()
-	s, err := OpenSharded(ctx, client, "s", 3, 1000, 0.01)
-	require.NoError(t, err)
-	require.Len(t, dump(client), 3*3+1)
-	for _, left := range ttls(t, client) {
-		assert.Negative(t, left)
-	}
-	require.NoError(t, s.Delete(ctx))
-	assert.Empty(t, dump(client))
 }
 
 func TestOpenShardedParameters(t *testing.T) {
-	_, err := OpenSharded(ctx, nil, "s", 0, 100, 0.01)
-	require.ErrorContains(t, err, "bloomredis: shards = 0 is below 1")
-	_, err = OpenSharded(ctx, nil, "{s}", 2, 100, 0.01)
+	for _, shards := range []int{-1, 0, maxShards + 1} {
+		_, err := OpenSharded(ctx, nil, "s", ShardedConfig{shards, 100, 0.01})
+		require.ErrorContains(t, err, fmt.Sprintf("bloomredis: Shards = %d is outside [1, 16384]", shards))
+	}
+	_, err := OpenSharded(ctx, nil, "{s}", ShardedConfig{2, 100, 0.01})
 	require.ErrorContains(t, err, `bloomredis: key "{s}" of a Sharded has braces`)
-	_, err = OpenSharded(ctx, nil, "s", 2, math.MaxUint64, 0.01)
+	_, err = OpenSharded(ctx, nil, "s", ShardedConfig{2, math.MaxUint64, 0.01})
 	require.ErrorContains(t, err, "use OpenSharded")
 }
 

@@ -45,7 +45,7 @@ func (d *download) Read(p []byte) (int, error) {
 }
 
 func (d *download) next() error {
-	want := min(piece, d.f.params.Size()-d.at)
+	want := min(piece, d.f.params.size()-d.at)
 	if want == 0 {
 		return io.EOF
 	}

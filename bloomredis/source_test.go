@@ -25,7 +25,7 @@ func TestSource(t *testing.T) {
 	client := startServer(t).client()
 	const n = 100_000
 	add := func(f *Filter, from, to uint64) {
-		_, err := f.AddBatch(ctx, hashes(from, to))
+		_, err := f.AddBatch(ctx, nil, hashes(from, to))
 		require.NoError(t, err)
 	}
 	for _, test := range []struct {
@@ -129,7 +129,7 @@ func TestSourcePages(t *testing.T) {
 		f, err := Open(ctx, client, "f", n, 0.01)
 		require.NoError(t, err)
 		before := full(t, f)
-		_, err = f.AddBatch(ctx, hashes(0, keys))
+		_, err = f.AddBatch(ctx, nil, hashes(0, keys))
 		require.NoError(t, err)
 		u, err := f.Source().Fetch(ctx, before.Version)
 		require.NoError(t, err)

@@ -1,10 +1,11 @@
 package bloomredis
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"math"
-	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,8 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/guava"
-	"github.com/seed79a3ff49/bloom/internal/param"
 )
 
 // Window is a filter in Redis that forgets. A key is remembered for at least
@@ -22,32 +21,35 @@ import (
 // server's. The clocks of clients do not matter.
 //
 // Time is cut into generations of Span/Generations. The current generation and
-// the Generations before it are live. Each is a Redis string, in Guava's binary
-// form, that exists only if keys were added in its time. All of them expire by
-// themselves: a Window that nobody adds to leaves nothing behind in Redis.
+// the Generations before it are live. A Window is one Redis string under its key, or
+// several of about 32 MB, the others beside the key. A string is made by the first
+// Add to it, in its full size. It expires by itself when all its keys are forgotten.
 //
 // Where the server's clock steps back, as it may when a replica takes over, time
-// stands still until the clock has caught up.
+// stands still until the clock has caught up. Where it steps forward, keys are
+// forgotten early by as much.
 //
-// The price is time: a call reads each live string. The gain is memory, some
-// fiftieth of what a key of Redis for each of yours takes; the README has figures.
+// Memory is what a window.Filter takes, some fiftieth of a key of Redis for each of
+// yours; the README has figures.
 //
 // The methods of a Window may be called by many goroutines at once, and any
 // number of processes may share the key. Every call ends when its context does.
 type Window struct {
 	caller
-	config  WindowConfig
-	params  guava.Header // of each generation
-	length  int64        // of a generation, in microseconds
-	pinned  string       // what all that share the key must agree in
-	strings string       // generation g is under this, ":" and g
+	config WindowConfig
+	layout
+	length int64    // of a generation, in microseconds
+	head   string   // what the strings begin with: what all that share the key must agree in
+	names  []string // of the strings
 
-	mu   sync.Mutex
-	seen sight
+	mu       sync.Mutex
+	deletes  int // begun and ended ones
+	deleting int // under way
+	seen     []sight
 }
 
-// sight is what was seen under the key: the id of a window, if there was one, and
-// its newest generation.
+// sight is what was seen of a string: its id, if there was one, and its newest
+// generation.
 type sight struct {
 	id     string
 	newest int64
@@ -62,34 +64,35 @@ type WindowConfig struct {
 	Capacity uint64
 	// FPR is the probability, between 0 and 1, that a key is reported as present
 	// that was not added within Span + Span/Generations, when each generation
-	// holds what it is sized for. The memory for it grows as in a Filter down to
-	// rates of about 1e-6, and much faster below: 16 bits a key at 1e-2 and 40 at
-	// 1e-6, but 600 at 1e-9, for a Capacity of a million. See SizeBytes.
+	// holds what it is sized for. It is shared by Generations + 1 generations. A share
+	// of less than 1e-12 counts as 1e-12. See SizeBytes for the memory.
 	FPR float64
 	// Span is how long, at least, a key is remembered after it was last added.
 	// It is at least a millisecond for each generation.
 	Span time.Duration
 	// Generations is the number of parts of a Span, 1 to 63. With more of them a key
-	// is forgotten more exactly, and a look-up reads more strings, up to
-	// Generations + 1. 0 means 7.
+	// is forgotten more exactly, and calls take longer. 0 means 15.
 	Generations int
 }
 
 const (
 	maxGenerations     = 63
-	defaultGenerations = 7
+	defaultGenerations = 15
 )
 
 // OpenWindow returns the window under key. Nothing is written before the first
 // Add. If there is a window of another configuration, the error wraps
-// [bloom.ErrMismatch]. If the key holds any other value, OpenWindow returns an
-// error that wraps [bloom.ErrFormat]. OpenWindow returns an error that names the
-// field if one is out of range: unless Capacity >= 1, 0 < FPR < 1, Generations
-// is in [0, 63], Span is at least a millisecond for each generation and a
-// generation fits into a Redis string of 512 MB.
+// [bloom.ErrMismatch]. If the key holds any other value, the error wraps
+// [bloom.ErrFormat]. OpenWindow returns an error that names the field if one is out
+// of range: unless Capacity >= 1, 0 < FPR < 1, Generations is in [0, 63], Span is at
+// least a millisecond for each generation and the window takes at most a tebibyte.
+//
+// To go on with another Capacity or FPR without forgetting, open a second Window under
+// another key. For a Span, look keys up in both and add them to both. Then delete the
+// first one.
 func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c WindowConfig) (*Window, error) {
 	c = c.withDefaults()
-	params, err := c.params()
+	l, err := c.layout()
 	if err != nil {
 		return nil, err
 	}
@@ -97,88 +100,81 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 	w := &Window{
 		caller: caller{client, key},
 		config: c,
-		params: params,
+		layout: l,
 		length: (us + int64(c.Generations) - 1) / int64(c.Generations),
+		head:   fmt.Sprintf("%-160s", fmt.Sprintf("%s%v; %d", windowMagic, c, l.strings)),
+		seen:   make([]sight, l.strings),
 	}
-	w.pinned = fmt.Sprintf("window of %d generations of %d us, %v", c.Generations, w.length, params)
-	if w.strings, err = w.beside("window"); err != nil {
+	if w.names, err = w.windowNames(0, int(l.strings)); err != nil {
 		return nil, err
 	}
-	_, err = w.ContainsBatch(ctx, make([]bloom.Hash, 1)) // to compare configurations
-	if redis.HasErrorPrefix(err, "WRONGTYPE ") {
-		err = w.errorf("%w: it holds no string", bloom.ErrFormat)
-	}
-	if err != nil {
+	if _, err = w.beside("once"); err != nil {
 		return nil, err
+	}
+	if _, err = w.ContainsHash(ctx, bloom.Hash{}); err != nil { // to compare configurations
+		return nil, w.notWindow(err)
 	}
 	return w, nil
+}
+
+const windowMagic = "bloomredis.Window 1: "
+
+// windowNames returns the names of strings from and up to to.
+func (c caller) windowNames(from, to int) (names []string, err error) {
+	for i := from; i < to; i++ {
+		name := c.key
+		if i > 0 {
+			if name, err = c.beside(fmt.Sprintf("window-%d", i)); err != nil {
+				return nil, err
+			}
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// notWindow returns err, or a better one if the key holds another type.
+func (c caller) notWindow(err error) error {
+	if redis.HasErrorPrefix(err, "WRONGTYPE ") {
+		return c.errorf("%w: it holds no string", bloom.ErrFormat)
+	}
+	return err
 }
 
 // Config returns what OpenWindow was given. Generations is not zero where the
 // default was taken.
 func (w *Window) Config() WindowConfig { return w.config }
 
-// SizeBytes returns the length of all strings of a Window of this configuration, while
-// all its generations are live. It asks no server. It returns the errors of OpenWindow
-// for fields that are out of range.
+// String names the key and the configuration. It asks no server.
+func (w *Window) String() string { return fmt.Sprintf("bloomredis.Window(%q, %v)", w.key, w.config) }
+
+// String names all fields.
+func (c WindowConfig) String() string {
+	return fmt.Sprintf("Capacity = %d, FPR = %v, Span = %v, Generations = %d", c.Capacity, c.FPR, c.Span, c.Generations)
+}
+
+// SizeBytes returns the length of all strings of a Window of this configuration. It
+// asks no server. It returns the errors of OpenWindow for fields that are out of range.
 func (c WindowConfig) SizeBytes() (int64, error) {
-	c = c.withDefaults()
-	params, err := c.params()
-	if err != nil {
-		return 0, err
-	}
-	return int64(c.Generations+1) * params.Size(), nil
+	l, err := c.withDefaults().layout()
+	return int64(l.strings) * l.size(), err
 }
 
 func (c WindowConfig) withDefaults() WindowConfig {
-	if c.Generations == 0 {
-		c.Generations = defaultGenerations
-	}
+	c.Generations = cmp.Or(c.Generations, defaultGenerations)
 	return c
-}
-
-// params returns the parameters of each generation.
-func (c WindowConfig) params() (h guava.Header, err error) {
-	switch {
-	case c.Capacity == 0:
-		return h, fmt.Errorf("bloomredis: Capacity = 0 is not at least 1")
-	case c.Generations < 1 || c.Generations > maxGenerations:
-		return h, fmt.Errorf("bloomredis: Generations = %d is outside [0, %d]", c.Generations, maxGenerations)
-	case c.Span < time.Duration(c.Generations)*time.Millisecond:
-		return h, fmt.Errorf("bloomredis: Span = %v is too short for %d generations of a millisecond", c.Span, c.Generations)
-	}
-	if err := param.Rate("bloomredis", "FPR", c.FPR); err != nil {
-		return h, err
-	}
-	// A false positive of the window is one of any live generation.
-	g := uint64(c.Generations)
-	n, p := c.Capacity/g+min(c.Capacity%g, 1), c.FPR/float64(g+1)
-	h, err = paramsFor(n, p)
-	if err == nil {
-		for h.Size() <= maxSize && rateAtMost(h, n) > p {
-			h.Words += 1 + h.Words/64
-		}
-	}
-	if err != nil || h.Size() > maxSize {
-		return h, fmt.Errorf("bloomredis: Capacity = %d, FPR = %v need a generation of more than %d bytes or %d hashes", c.Capacity, c.FPR, maxSize, guava.MaxK)
-	}
-	return h, nil
-}
-
-// rateAtMost returns a bound of the false-positive rate of n keys. To the
-// theory's rate it adds what double hashing does, which is known within a factor
-// of two. Where a generation holds few keys, that is most of it.
-func rateAtMost(h guava.Header, n uint64) float64 {
-	m := 64 * uint64(h.Words)
-	fill := -math.Expm1(-float64(h.K) * float64(n) / float64(m))
-	return bloom.FalsePositiveRate(m, h.K, n) + 2*guava.DoubleHashing(fill, m, h.K)
 }
 
 // Add adds key now, or renews it, in one round trip. It reports whether key was
 // not remembered: true means that it was certainly not added within Span, false
 // that it probably was within Span + Span/Generations. Of all clients that add a
-// new key at once, one hears true. When Add returns an error, the key may have been
-// added or not. Add is never sent again once it may have arrived, whatever the
+// new key at once, one hears true.
+//
+// When Add returns an error, key may have been added or not, and nobody knows
+// whether it was new. Do not repeat the call: if the first one arrived, the second
+// returns false, and a job that is done only after true is done by nobody. Either go
+// on as if key were new, which may do a job twice, or use [Window.AddOnce], which
+// can be repeated. Add is never sent again once it may have arrived, whatever the
 // client's MaxRetries.
 func (w *Window) Add(ctx context.Context, key []byte) (bool, error) {
 	return w.AddHash(ctx, bloom.Sum(key))
@@ -191,16 +187,26 @@ func (w *Window) AddString(ctx context.Context, key string) (bool, error) {
 
 // AddHash is Add by digest.
 func (w *Window) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	added, err := w.AddBatch(ctx, []bloom.Hash{h})
+	added, err := w.AddBatch(ctx, nil, []bloom.Hash{h})
 	return err == nil && added[0], err
 }
 
-// AddBatch adds hs in order and returns for each what Add would. Those that the
-// server refuses for now come last. It takes one round trip for up to 13,107 of
-// them at a rate of 1 % and the default of Generations, and for up to 5,698 at
-// 1e-6. When it returns an error, any of hs may have been added or not.
-func (w *Window) AddBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
-	return w.batch(ctx, w.runOnce, windowAddScript, hs)
+// AddBatch adds hs in order and appends to dst for each what Add would return.
+// Those that the server refuses for now come last. It takes one round trip for up
+// to 8,192 of them. When it returns an error, any of hs may have been added or not,
+// and dst is returned as it was.
+func (w *Window) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return w.batch(ctx, windowAddScript, "", dst, hs)
+}
+
+// AddOnce is AddBatch that can be repeated; see [Filter.AddOnce]. What was repeated
+// after more than five minutes is false for keys that were added before.
+func (w *Window) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
+	token, err := tokenOf(token, hs)
+	if err != nil {
+		return nil, err
+	}
+	return w.batch(ctx, windowAddScript.repeatable(), token, nil, hs)
 }
 
 // Contains reports whether key is remembered, in one round trip. It certainly is if
@@ -217,102 +223,244 @@ func (w *Window) ContainsString(ctx context.Context, key string) (bool, error) {
 
 // ContainsHash is Contains by digest.
 func (w *Window) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	found, err := w.ContainsBatch(ctx, []bloom.Hash{h})
+	found, err := w.ContainsBatch(ctx, nil, []bloom.Hash{h})
 	return err == nil && found[0], err
 }
 
-// ContainsBatch returns Contains of each of hs, in as many round trips as AddBatch.
-func (w *Window) ContainsBatch(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
-	return w.batch(ctx, w.run, windowContainsScript, hs)
+// ContainsBatch appends to dst Contains of each of hs, in as many round trips as
+// AddBatch. When it returns an error, dst is returned as it was.
+func (w *Window) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return w.batch(ctx, windowContainsScript, "", dst, hs)
 }
 
-type runner func(ctx context.Context, s script, keys []string, lists ...[]any) ([]any, error)
+// windowTrip is how many keys a round trip takes.
+const windowTrip = 64 * chunk
 
-func (w *Window) batch(ctx context.Context, run runner, s script, hs []bloom.Hash) ([]bool, error) {
-	dst := make([]bool, 0, len(hs))
-	var at []uint64
-	for hs := range trips(hs, w.params.K) {
-		w.mu.Lock()
-		seen := w.seen
-		w.mu.Unlock()
-		var lists [][]any
-		for part := range slices.Chunk(hs, chunk) {
-			args := make([]any, 0, 10+w.params.K*len(part))
-			args = append(args, w.args(seen)...)
-			args = append(args, fmt.Sprintf("%x", nonce()), w.params.Append(nil))
-			for _, h := range part {
-				at = offsets(at[:0], w.params, h)
-				for _, offset := range at {
-					args = append(args, offset)
-				}
-			}
-			lists = append(lists, args)
+// part is some keys of a batch, all of one string.
+type part struct {
+	of   uint64 // the number of the string
+	keys []byte
+	at   []int // their places in the batch
+	call *call
+}
+
+func (w *Window) batch(ctx context.Context, s script, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	w.mustBeOpen()
+	was := len(dst)
+	dst = append(dst, make([]bool, len(hs))...)
+	answers := dst[was:]
+	parts := w.parts(hs)
+	for from := 0; from < len(parts); {
+		to, keys := from, 0
+		for ; to < len(parts) && (keys == 0 || keys+len(parts[to].at) <= windowTrip); to++ {
+			keys += len(parts[to].at)
 		}
-		replies, err := run(ctx, s, []string{w.key}, lists...)
-		if err != nil {
-			return nil, err
+		if err := w.trip(ctx, s, token, from, parts[from:to], answers); err != nil {
+			return dst[:was], err
 		}
-		for _, reply := range replies {
-			saw, answers, err := w.answer(reply)
-			if err != nil {
-				return nil, err
-			}
-			// The script knows only what was seen before the first of them.
-			if seen.id != "" && seen.id != saw.id && seen.newest+int64(w.config.Generations) >= saw.newest {
-				return nil, w.errorf("%w: it is gone or was created anew", ErrLost)
-			}
-			seen = saw
-			w.see(saw)
-			dst = appendAnswers(dst, answers)
+		from = to
+	}
+	return dst, nil
+}
+
+// parts cuts hs into parts.
+func (w *Window) parts(hs []bloom.Hash) (parts []*part) {
+	open := make(map[uint64]*part)
+	for i, h := range hs {
+		s := w.find(h)
+		p := open[s]
+		if p == nil || len(p.at) == chunk {
+			p = &part{of: s}
+			open[s], parts = p, append(parts, p)
+		}
+		p.keys, p.at = w.appendKey(p.keys, h), append(p.at, i)
+	}
+	return parts
+}
+
+// trip runs a script for parts, the first of which has this number, in one round
+// trip, and copies the answers.
+func (w *Window) trip(ctx context.Context, s script, token string, number int, parts []*part, answers []bool) error {
+	for i, p := range parts {
+		p.call = &call{keys: []string{w.names[p.of]}}
+		if err := w.addToken(p.call, token, number+i); err != nil {
+			return err
 		}
 	}
-	return w.complete(dst, hs)
+	for len(parts) > 0 {
+		seen, deletes := w.sights(parts)
+		calls := make([]*call, len(parts))
+		for i, p := range parts {
+			saw := seen[p.of]
+			p.call.args = []any{w.head, w.length, w.config.Generations, w.size(), w.width, w.half, saw.id, saw.newest, p.keys}
+			if s.sha == windowAddScript.sha {
+				p.call.args = append(p.call.args, nonce()) // the id of a new string
+			}
+			calls[i] = p.call
+		}
+		if err := w.run(ctx, s, calls...); err != nil {
+			return err
+		}
+		var again []*part
+		for _, p := range parts {
+			saw, current, reply, err := w.answer(p.call.reply)
+			before := seen[p.of]
+			switch gone := before.id != "" && before.id != saw.id && before.newest+int64(w.config.Generations) >= current; {
+			case errors.Is(err, ErrLost) && w.deletedSince(deletes):
+				again = append(again, p) // the script did nothing
+				continue
+			case err != nil:
+				return err
+			case gone && !w.deletedSince(deletes): // the script knew only what was seen before the first of them
+				return w.errorf("%w: it is gone or was created anew", ErrLost)
+			case len(reply) != len(p.at):
+				return w.errorf("%d answers in reply, want %d", len(reply), len(p.at))
+			}
+			if saw.id != "" {
+				seen[p.of] = saw
+				w.see(p.of, saw, deletes)
+			}
+			for i, at := range p.at {
+				answers[at] = reply[i] == '1'
+			}
+		}
+		parts = again
+	}
+	return nil
 }
 
-// args returns the first arguments of all scripts.
-func (w *Window) args(seen sight) []any {
-	return []any{w.pinned, w.length, w.config.Generations, w.params.Size(), w.strings, seen.id, seen.newest, w.params.K}
-}
-
-// see remembers the newest window that was seen. Calls may return out of order.
-func (w *Window) see(saw sight) {
+// sights returns what was seen of the strings of parts, and what see wants to know.
+func (w *Window) sights(parts []*part) (seen map[uint64]sight, deletes int) {
 	w.mu.Lock()
-	if saw.id != "" && saw.newest >= w.seen.newest {
-		w.seen = saw
+	defer w.mu.Unlock()
+	seen = make(map[uint64]sight)
+	for _, p := range parts {
+		seen[p.of] = w.seen[p.of]
 	}
-	w.mu.Unlock()
+	return seen, w.deletes
+}
+
+// see remembers the newest that was seen of a string. Calls may return out of order.
+// Those that began before Delete returned do not count.
+func (w *Window) see(i uint64, saw sight, deletes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if deletes == w.deletes && saw.newest >= w.seen[i].newest {
+		w.seen[i] = saw
+	}
+}
+
+// deletedSince reports whether Delete has run since sights, in part at least.
+func (w *Window) deletedSince(deletes int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return deletes != w.deletes || w.deleting > 0
 }
 
 // answer returns what a script saw and answers.
-func (w *Window) answer(reply any) (saw sight, answers string, err error) {
+func (w *Window) answer(reply any) (saw sight, current int64, answers string, err error) {
+	var head string
+	var size int64
 	switch {
-	case scan(reply, &saw.id, &saw.newest, &answers):
-		return saw, answers, nil
-	case !scan(reply, &saw.id, &answers):
-		err = w.errorf("unexpected reply %v", reply)
-	case saw.id == "lost":
-		err = w.errorf("%w: %s", ErrLost, answers)
-	case strings.HasPrefix(answers, "window of "):
-		err = w.errorf("%w: it holds a %s, want a %s", bloom.ErrMismatch, answers, w.pinned)
+	case scan(reply, &saw.id, &saw.newest, &current, &answers):
+		return saw, current, answers, nil
+	case scan(reply, &head): // {'lost'}
+		err = w.errorf("%w: it is gone or was created anew", ErrLost)
+	case scan(reply, new(string), &head, &size):
+		err = w.other(head, size)
 	default:
-		err = w.errorf("%w: it holds no window but % x...", bloom.ErrFormat, answers[:min(16, len(answers))])
+		err = w.errorf("unexpected reply %v", reply)
 	}
-	return sight{}, "", err
+	return sight{}, 0, "", err
 }
 
-// Delete deletes the window, for all processes. The calls of those that have
+// other returns an error for a string that is not of w.
+func (w *Window) other(head string, size int64) error {
+	config, ok := strings.CutPrefix(head, windowMagic)
+	config, _, whole := strings.Cut(config, "; ")
+	switch {
+	case ok && whole && config != w.config.String():
+		return w.errorf("%w: it holds a window of %s, want %v", bloom.ErrMismatch, config, w.config)
+	case ok:
+		return w.errorf("%w: it holds %d bytes of a window of %d: DeleteWindow removes it", bloom.ErrFormat, size, w.size())
+	}
+	return w.errorf("%w: %s", bloom.ErrFormat, unlike(head, size))
+}
+
+func (w *Window) mustBeOpen() {
+	if w.names == nil {
+		panic(errNotOpen)
+	}
+}
+
+// Delete deletes the window, for all processes. The calls of others that have
 // used it return errors that wrap [ErrLost], for as long as it would have had
-// keys. Later calls of this Window begin a new one.
+// keys. Later calls of this Window begin a new one. Calls beside Delete act before
+// or after it.
 func (w *Window) Delete(ctx context.Context) error {
-	replies, err := w.run(ctx, windowDeleteScript, []string{w.key}, w.args(sight{}))
-	if err != nil {
-		return err
+	w.mustBeOpen()
+	forget := func(deleting int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.deletes++
+		w.deleting += deleting
+		clear(w.seen)
 	}
-	if _, _, err := w.answer(replies[0]); err != nil {
-		return err
+	forget(1)
+	defer forget(-1)
+	_, err := w.deleteStrings(ctx, w.head, w.names, w.other)
+	return err
+}
+
+// DeleteWindow deletes whatever is left of a window under key, of any configuration,
+// for all processes; see [Window.Delete]. It returns no error if there is nothing. If
+// the key holds any other value, the error wraps [bloom.ErrFormat].
+func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
+	c := caller{client, key}
+	other := func(head string, size int64) error { return c.errorf("%w: %v", bloom.ErrFormat, unlike(head, size)) }
+	for from, to := 0, 1; from < to; {
+		names, err := c.windowNames(from, to)
+		if err != nil {
+			return err
+		}
+		heads, err := c.deleteStrings(ctx, windowMagic, names, other)
+		if err != nil {
+			return c.notWindow(err)
+		}
+		next := to
+		for _, head := range heads {
+			_, rest, _ := strings.Cut(head, "; ")
+			number, _, _ := strings.Cut(rest, " ")
+			n, _ := strconv.Atoi(number)
+			next = max(next, n)
+		}
+		if from == 0 && heads[0] == "" {
+			next = 16 // the first string may be gone alone
+		}
+		from, to = to, next
 	}
-	w.mu.Lock()
-	w.seen = sight{}
-	w.mu.Unlock()
 	return nil
+}
+
+// deleteStrings deletes strings that begin with begins, and returns the heads of
+// those that were there.
+func (c caller) deleteStrings(ctx context.Context, begins string, names []string, other func(string, int64) error) (heads []string, err error) {
+	calls := make([]*call, len(names))
+	for i, name := range names {
+		calls[i] = &call{keys: []string{name}, args: []any{begins}}
+	}
+	if err := c.run(ctx, windowDeleteScript, calls...); err != nil {
+		return nil, err
+	}
+	for _, call := range calls {
+		head, ok := call.reply.(string)
+		var size int64
+		if !ok && scan(call.reply, new(string), &head, &size) {
+			return nil, other(head, size)
+		} else if !ok {
+			return nil, c.errorf("unexpected reply %v", call.reply)
+		}
+		heads = append(heads, head)
+	}
+	return heads, nil
 }

@@ -1,0 +1,58 @@
+package bloomredis
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// header is the start of Guava's binary form: a byte for the strategy, a byte for
+// k, and the number of words in four bytes, big-endian.
+type header struct {
+	strategy bloom.Strategy
+	k        int
+	words    uint64
+}
+
+const headerSize = 6
+
+func (h header) bytes() string {
+	return string(binary.BigEndian.AppendUint32([]byte{byte(h.strategy), byte(h.k)}, uint32(h.words)))
+}
+
+// parseHeader returns the header that s is. It is not ok if no filter begins so.
+func parseHeader(s string) (h header, ok bool) {
+	if len(s) != headerSize {
+		return h, false
+	}
+	h = header{bloom.Strategy(s[0]), int(s[1]), uint64(binary.BigEndian.Uint32([]byte(s[2:])))}
+	return h, h.strategy <= bloom.Mitz64 && h.k > 0 && h.words > 0 && h.words <= math.MaxInt32
+}
+
+func (h header) m() uint64 { return 64 * h.words }
+
+// size returns the length of the binary form.
+func (h header) size() int64 { return headerSize + 8*int64(h.words) }
+
+func (h header) String() string {
+	return fmt.Sprintf("m = %d, k = %d, strategy = %v", h.m(), h.k, h.strategy)
+}
+
+// stats returns what [bloom.Filter.Stats] returns of a Mitz64 filter in which so
+// many bits are set. TestStats compares the two.
+func (h header) stats(ones uint64) bloom.Stats {
+	m, k := float64(h.m()), float64(h.k)
+	fill := float64(ones) / m
+	s := bloom.Stats{M: h.m(), K: h.k, OnesCount: ones, FillRatio: fill, SizeBytes: h.size()}
+	s.ApproxCount = uint64(math.Round(-math.Log1p(-min(fill, (m-0.5)/m)) * m / k))
+
+	// Double hashing makes false positives of its own: see [bloom.Filter.FPR].
+	half := min(fill, 0.5)
+	odd := float64(h.m() >> bits.TrailingZeros64(h.m()))
+	few := min(odd, 2) * (math.Pow(half, odd) + math.Pow(half, 2*odd))
+	s.FPR = max(math.Pow(fill, k), (2.5*half/((1-half)*(1-half)*k)+few)/m)
+	return s
+}
