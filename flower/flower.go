@@ -43,8 +43,14 @@ import (
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
 type Filter struct {
-	info bloom.Info
-	mark
+	_ nocopy.Locker
+	filter
+}
+
+// filter is what a Filter is. The methods that encode it have it by value: packages json
+// and gob find them where a Filter is held by value.
+type filter struct {
+	info  bloom.Info
 	words []uint64 // of slots, from the least significant bits of the first word on
 	slots uint64
 	ways  uint64
@@ -54,8 +60,6 @@ type Filter struct {
 	// w < longer.
 	perWay, longer uint64
 }
-
-type mark = nocopy.Mark
 
 // Config configures a Filter. The useful settings are 8 bits with 1 to 3 ways, and
 // 16 bits with 4 to 32 ways.
@@ -82,8 +86,8 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{info: bloom.Info{P: c.fpr()}}
-	f.set(c, memory.Words(int(words)))
+	f := new(Filter)
+	f.set(c, memory.Words(int(words)), bloom.Info{P: c.fpr()})
 	return f, nil
 }
 
@@ -104,8 +108,8 @@ func (c Config) words() (uint64, error) {
 }
 
 // set makes f a filter of configuration c, which was checked, with words.
-func (f *Filter) set(c Config, words []uint64) {
-	f.words, f.slots, f.ways, f.bits = words, c.Slots, uint64(c.Ways), uint(c.Bits)
+func (f *filter) set(c Config, words []uint64, info bloom.Info) {
+	f.info, f.words, f.slots, f.ways, f.bits = info, words, c.Slots, uint64(c.Ways), uint(c.Bits)
 	f.perWay, f.longer = c.Slots/f.ways, c.Slots%f.ways
 }
 

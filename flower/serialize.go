@@ -32,7 +32,7 @@ func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
 
 // SizeBytes returns the length of the binary form in bytes. f needs hardly more memory. It
 // is 0 for the zero Filter.
-func (f *Filter) SizeBytes() int64 {
+func (f filter) SizeBytes() int64 {
 	if f.ways == 0 {
 		return 0
 	}
@@ -42,7 +42,7 @@ func (f *Filter) SizeBytes() int64 {
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
 // whose Add returned before the call is in it, unless other keys have overwritten it.
 // It returns an error only for the zero Filter, which has none.
-func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
+func (f filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.ways == 0 {
 		return b, errNoForm
 	}
@@ -50,18 +50,18 @@ func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
-func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer; see
 // [Filter.AppendBinary].
-func (f *Filter) WriteTo(w io.Writer) (int64, error) {
+func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.ways == 0 {
 		return 0, errNoForm
 	}
 	return frame.Flower.Write(w, f.params(), f.words, format.Info(f.info))
 }
 
-func (f *Filter) params() []uint64 { return []uint64{f.slots, f.ways, uint64(f.bits)} }
+func (f filter) params() []uint64 { return []uint64{f.slots, f.ways, uint64(f.bits)} }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
@@ -70,8 +70,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	f.set(config(params), words)
-	f.info = bloom.Info(info)
+	f.set(config(params), words, bloom.Info(info))
 	return nil
 }
 
@@ -83,8 +82,7 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	if err != nil {
 		return n, err
 	}
-	f.set(config(params), words)
-	f.info = bloom.Info(info)
+	f.set(config(params), words, bloom.Info(info))
 	return n, nil
 }
 
@@ -103,7 +101,7 @@ func config(p []uint64) Config {
 
 // AppendText appends the standard base64 encoding of f's binary form to b. The zero
 // Filter is the empty text.
-func (f *Filter) AppendText(b []byte) ([]byte, error) {
+func (f filter) AppendText(b []byte) ([]byte, error) {
 	if f.ways == 0 {
 		return b, nil
 	}
@@ -111,8 +109,8 @@ func (f *Filter) AppendText(b []byte) ([]byte, error) {
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form. With it a
-// *Filter is a string in JSON. The zero Filter is the empty text.
-func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+// Filter is a string in JSON. The zero Filter is the empty text.
+func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the
 // zero Filter.
@@ -120,8 +118,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
 		return frame.UnmarshalText("flower", text, f)
 	}
-	f.words, f.slots, f.ways, f.bits, f.perWay, f.longer = nil, 0, 0, 0, 0, 0
-	f.info = bloom.Info{}
+	f.filter = filter{}
 	return nil
 }
 

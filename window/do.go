@@ -13,7 +13,7 @@ import "github.com/seed79a3ff49/bloom"
 // Do of a zero Filter panics, as Add does. Do knows of no other process: package bloomredis
 // has windows that several share.
 func (f *Filter) Do(h bloom.Hash, handle func() error) error {
-	if f.k == 0 {
+	if f.zero() {
 		panic(errZero)
 	}
 	for {

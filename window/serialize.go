@@ -36,19 +36,19 @@ const (
 )
 
 // params returns the parameters of f's frame in generation g.
-func (f *Filter) params(g uint64) []uint64 {
-	epoch := f.clock.began()
+func (s *state) params(g uint64) []uint64 {
+	epoch := s.clock.began()
 	return []uint64{
-		paramSpan:      f.clock.span,
-		paramGens:      f.clock.gens,
-		paramK:         uint64(f.k),
-		paramBlocks:    f.blockCount,
-		paramLanes:     f.lanes,
+		paramSpan:      s.clock.span,
+		paramGens:      s.clock.gens,
+		paramK:         uint64(s.k),
+		paramBlocks:    s.blockCount,
+		paramLanes:     s.lanes,
 		paramEpoch:     uint64(epoch.Unix()),
 		paramEpochNano: uint64(epoch.Nanosecond()),
 		paramGen:       g,
-		paramCapacity:  f.capacity,
-		paramFPR:       math.Float64bits(f.fpr),
+		paramCapacity:  s.capacity,
+		paramFPR:       math.Float64bits(s.fpr),
 	}
 }
 
@@ -61,8 +61,8 @@ func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
 
 // SizeBytes returns the length of the binary form in bytes. f needs hardly more memory. It
 // is 0 for the zero Filter.
-func (f *Filter) SizeBytes() int64 {
-	if f.k == 0 {
+func (f filter) SizeBytes() int64 {
+	if f.zero() {
 		return 0
 	}
 	return frame.Window.Size(len(f.array), format.Info(f.info))
@@ -71,8 +71,8 @@ func (f *Filter) SizeBytes() int64 {
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
 // whose Add returned before the call is in it. It returns an error only for
 // the zero Filter, which has none.
-func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
-	if f.k == 0 {
+func (f filter) AppendBinary(b []byte) ([]byte, error) {
+	if f.zero() {
 		return b, errNoForm
 	}
 	a := frame.Appender{Bytes: slices.Grow(b, int(f.SizeBytes()))}
@@ -81,13 +81,13 @@ func (f *Filter) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
-func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer; see
 // [Filter.AppendBinary]. Others that add or look up meanwhile wait for a block to
 // be copied, at most.
-func (f *Filter) WriteTo(w io.Writer) (int64, error) {
-	if f.k == 0 {
+func (f filter) WriteTo(w io.Writer) (int64, error) {
+	if f.zero() {
 		return 0, errNoForm
 	}
 	g := f.clock.generation()
@@ -136,16 +136,16 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 
 // AppendText appends the standard base64 encoding of f's binary form to b. The zero
 // Filter is the empty text.
-func (f *Filter) AppendText(b []byte) ([]byte, error) {
-	if f.k == 0 {
+func (f filter) AppendText(b []byte) ([]byte, error) {
+	if f.zero() {
 		return b, nil
 	}
 	return frame.AppendText(b, f)
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form. With it a
-// *Filter is a string in JSON. The zero Filter is the empty text.
-func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+// Filter is a string in JSON. The zero Filter is the empty text.
+func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the
 // zero Filter, which keeps its Now for what is decoded later.
@@ -153,9 +153,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
 		return frame.UnmarshalText("window", text, f)
 	}
-	f.layout, f.blocks, f.array = layout{}, nil, nil
-	f.capacity, f.fpr, f.info = 0, 0, bloom.Info{}
-	f.clock.span, f.clock.gens = 0, 0
+	f.filter = filter{now: f.now}
 	return nil
 }
 
@@ -163,7 +161,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 // a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
 func (f *Filter) SaveFile(path string) error {
-	if f.k == 0 {
+	if f.zero() {
 		return errNoForm
 	}
 	return frame.Window.SaveFile(path, f)
@@ -177,7 +175,7 @@ func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 
 func load(path string, now func() time.Time) (*Filter, error) {
 	f := new(Filter)
-	f.clock.now = now
+	f.now = now
 	if err := frame.Window.LoadFile(path, f); err != nil {
 		return nil, err
 	}
@@ -254,8 +252,12 @@ func checkParams(p []uint64) (uint64, error) {
 }
 
 func (f *Filter) restore(p, array []uint64) {
-	f.layout = layout{int(p[paramK]), p[paramBlocks], p[paramLanes], laneBits(p[paramGens])}
-	f.capacity, f.fpr = p[paramCapacity], math.Float64frombits(p[paramFPR])
+	f.state = &state{
+		layout:   layout{int(p[paramK]), p[paramBlocks], p[paramLanes], laneBits(p[paramGens])},
+		capacity: p[paramCapacity],
+		fpr:      math.Float64frombits(p[paramFPR]),
+	}
+	f.clock.now = f.now
 	f.clock.set(p[paramSpan], p[paramGens], time.Unix(int64(p[paramEpoch]), int64(p[paramEpochNano])), p[paramGen])
 	f.setArray(array, p[paramGen])
 }

@@ -100,8 +100,19 @@ import (
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
 type Filter struct {
-	info bloom.Info
-	mark
+	_ nocopy.Locker
+	filter
+}
+
+// filter is what a Filter is. It is small, so that the methods that encode it have it by
+// value: packages json and gob find them where a Filter is held by value.
+type filter struct {
+	*state // nil in the zero Filter
+	info   bloom.Info
+	now    func() time.Time // Config's
+}
+
+type state struct {
 	layout
 	clock    clock
 	capacity uint64
@@ -113,7 +124,7 @@ type Filter struct {
 	underWay map[bloom.Hash]chan struct{} // keys in Do, closed at their end
 }
 
-type mark = nocopy.Mark
+func (f filter) zero() bool { return f.state == nil }
 
 // block is the state of a block's words. Bits of generations that are not live in gen
 // are zero. Whoever writes gen or words holds the lock. A look-up holds none, and loads
@@ -169,43 +180,41 @@ func New(c Config) (*Filter, error) {
 	if epoch.IsZero() { // from which today is too far
 		epoch = time.Unix(0, 0)
 	}
-	f := &Filter{layout: l, capacity: c.Capacity, fpr: c.FPR, info: bloom.Info{N: c.Capacity, P: c.FPR}}
-	f.clock.now = c.Now
-	f.clock.set(uint64(c.Span), uint64(c.Generations), epoch, 0)
-	f.setArray(memory.Words(int(l.blockCount*l.words())), 0)
-	return f, nil
+	s := &state{layout: l, capacity: c.Capacity, fpr: c.FPR}
+	s.clock.now = c.Now
+	s.clock.set(uint64(c.Span), uint64(c.Generations), epoch, 0)
+	s.setArray(memory.Words(int(l.blockCount*l.words())), 0)
+	return &Filter{filter: filter{s, bloom.Info{N: c.Capacity, P: c.FPR}, c.Now}}, nil
 }
 
 // Config returns the configuration of f: what New was given, or what the bytes say
 // that f was decoded from. Generations is not zero where the default was taken. The
 // zero Filter has the zero Config.
 func (f *Filter) Config() Config {
-	if f.k == 0 {
+	if f.zero() {
 		return Config{}
 	}
-	c := Config{
+	return Config{
 		Capacity:    f.capacity,
 		FPR:         f.fpr,
 		Span:        time.Duration(f.clock.span),
 		Generations: int(f.clock.gens),
+		Now:         f.now,
 	}
-	if f.clock.wake == nil {
-		c.Now = f.clock.now
-	}
-	return c
 }
 
 // String describes f in a few words. It does not list keys.
 func (f *Filter) String() string {
-	return fmt.Sprintf("window.Filter(span %v, %d generations, %d bytes)", time.Duration(f.clock.span), f.clock.gens, f.SizeBytes())
+	c := f.Config()
+	return fmt.Sprintf("window.Filter(span %v, %d generations, %d bytes)", c.Span, c.Generations, f.SizeBytes())
 }
 
 // setArray makes array, as it is in generation g, the words of f.
-func (f *Filter) setArray(array []uint64, g uint64) {
-	f.array = array
-	f.blocks = make([]block, f.blockCount)
-	for i := range f.blocks {
-		f.blocks[i].gen.Store(g)
+func (s *state) setArray(array []uint64, g uint64) {
+	s.array = array
+	s.blocks = make([]block, s.blockCount)
+	for i := range s.blocks {
+		s.blocks[i].gen.Store(g)
 	}
 }
 
@@ -215,12 +224,12 @@ type positions struct{ block, x, step uint64 }
 // find returns the positions of h. Where the filter is larger than the processor's caches, it
 // asks for the memory of all of them at once. The processor reads some ahead by itself, but
 // not past a lock, and not as many as the memory can bring.
-func (f *Filter) find(h bloom.Hash) positions {
+func (s *state) find(h bloom.Hash) positions {
 	x, step := h.Words()
-	block, x := bits.Mul64(x, f.blockCount)
-	if len(f.array) >= large {
-		words := f.wordsOf(block)
-		prefetch(&words[0], x, step, curve, uint64(len(words))*64, f.k/2)
+	block, x := bits.Mul64(x, s.blockCount)
+	if len(s.array) >= large {
+		words := s.wordsOf(block)
+		prefetch(&words[0], x, step, curve, uint64(len(words))*64, s.k/2)
 	}
 	return positions{block, x, step}
 }
@@ -247,20 +256,20 @@ func (s *positions) next(width uint64) (p, q uint64) {
 }
 
 // wordsOf returns the words of block i.
-func (f *Filter) wordsOf(i uint64) []uint64 {
-	n := f.words()
-	return f.array[i*n:][:n]
+func (s *state) wordsOf(i uint64) []uint64 {
+	n := s.words()
+	return s.array[i*n:][:n]
 }
 
 // expire moves a locked block on to generation g, if it is in an earlier one.
-func (f *Filter) expire(b *block, words []uint64, g uint64) {
+func (s *state) expire(b *block, words []uint64, g uint64) {
 	gen := b.gen.Load()
 	if gen >= g {
 		return
 	}
 	var live uint64
-	if g-gen <= f.clock.gens {
-		live = f.columns(g-f.clock.gens, gen)
+	if g-gen <= s.clock.gens {
+		live = s.columns(g-s.clock.gens, gen)
 	}
 	for i, word := range words {
 		memory.Store(&words[i], word&live)
@@ -270,8 +279,8 @@ func (f *Filter) expire(b *block, words []uint64, g uint64) {
 
 // columns returns a word with the bits of generations from to to, at most
 // 64, set in every lane.
-func (f *Filter) columns(from, to uint64) (mask uint64) {
-	width := uint64(1) << f.laneBits
+func (s *state) columns(from, to uint64) (mask uint64) {
+	width := uint64(1) << s.laneBits
 	for g := from; g != to+1; g++ {
 		mask |= 1 << (g & (width - 1))
 	}
@@ -292,23 +301,23 @@ func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(k
 
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h bloom.Hash) bool {
-	if f.k == 0 {
+	if f.zero() {
 		panic(errZero)
 	}
 	return f.add(f.find(h))
 }
 
-func (f *Filter) add(at positions) bool {
-	g := f.clock.generation()
-	b, words := &f.blocks[at.block], f.wordsOf(at.block)
+func (s *state) add(at positions) bool {
+	g := s.clock.generation()
+	b, words := &s.blocks[at.block], s.wordsOf(at.block)
 	b.Lock()
-	f.expire(b, words, g)
+	s.expire(b, words, g)
 	// A block has width bits. Those of a bit's place in its word that lane selects are
 	// where the bit's lane begins.
-	width, lane := uint64(len(words))*64, uint64(64)-1<<f.laneBits
+	width, lane := uint64(len(words))*64, uint64(64)-1<<s.laneBits
 	bit := uint64(1) << (b.gen.Load() &^ lane & 63)
 	seen := ^uint64(0)
-	for i := f.k; i > 0; i -= 2 {
+	for i := s.k; i > 0; i -= 2 {
 		p, q := at.next(width)
 		word := &words[p>>6]
 		seen &= *word >> (p & lane & 63)
@@ -325,24 +334,24 @@ func (f *Filter) add(at positions) bool {
 // returns it. It returns the extended slice and allocates only if dst lacks room. It is
 // faster than AddHash one by one where the filter is larger than the processor's caches.
 func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	if f.k == 0 && len(hs) > 0 {
+	if f.zero() && len(hs) > 0 {
 		panic(errZero)
 	}
-	return f.batch(dst, hs, (*Filter).add)
+	return f.batch(dst, hs, (*state).add)
 }
 
 // ahead is how many keys of a batch are found before the first of them is done.
 const ahead = 8
 
 // batch does each of hs in turn. The memory of a key comes while others are done.
-func (f *Filter) batch(dst []bool, hs []bloom.Hash, do func(*Filter, positions) bool) []bool {
+func (s *state) batch(dst []bool, hs []bloom.Hash, do func(*state, positions) bool) []bool {
 	var found [ahead]positions
 	for i := range len(hs) + ahead {
 		if i >= ahead {
-			dst = append(dst, do(f, found[i%ahead]))
+			dst = append(dst, do(s, found[i%ahead]))
 		}
 		if i < len(hs) {
-			found[i%ahead] = f.find(hs[i])
+			found[i%ahead] = s.find(hs[i])
 		}
 	}
 	return dst
@@ -358,26 +367,26 @@ func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
-	if f.k == 0 {
+	if f.zero() {
 		return false
 	}
 	return f.contains(f.find(h))
 }
 
-func (f *Filter) contains(at positions) bool {
-	g := f.clock.generation()
-	b, words := &f.blocks[at.block], f.wordsOf(at.block)
+func (s *state) contains(at positions) bool {
+	g := s.clock.generation()
+	b, words := &s.blocks[at.block], s.wordsOf(at.block)
 	if b.gen.Load() < g {
 		b.Lock()
-		f.expire(b, words, g)
+		s.expire(b, words, g)
 		b.Unlock()
 	}
-	width, lane := uint64(len(words))*64, uint64(64)-1<<f.laneBits
+	width, lane := uint64(len(words))*64, uint64(64)-1<<s.laneBits
 	seen := ^uint64(0)
-	for i := f.k; i > 0; i -= 2 {
+	for i := s.k; i > 0; i -= 2 {
 		// By half time, most absent keys are known to be absent. Asking each time
 		// would keep the processor from reading ahead.
-		if 2*i <= f.k && seen<<(lane&63) == 0 {
+		if 2*i <= s.k && seen<<(lane&63) == 0 {
 			return false
 		}
 		p, q := at.next(width)
@@ -390,15 +399,18 @@ func (f *Filter) contains(at positions) bool {
 // ContainsBatch appends ContainsHash of each of hs to dst and returns it. It is faster
 // where AddBatch is, and allocates only if dst lacks room.
 func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	if f.k == 0 {
+	if f.zero() {
 		return append(dst, make([]bool, len(hs))...)
 	}
-	return f.batch(dst, hs, (*Filter).contains)
+	return f.batch(dst, hs, (*state).contains)
 }
 
 // Reset forgets all keys. Of keys that others add meanwhile, some may be remembered
 // afterwards.
 func (f *Filter) Reset() {
+	if f.zero() {
+		return
+	}
 	for i := range f.blocks {
 		f.blocks[i].Lock()
 		for j := range f.wordsOf(uint64(i)) {
@@ -418,7 +430,7 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 // than 64 blocks, which has half a million positions, Stats reads 64 of them and estimates
 // the rest. So it takes some milliseconds at most.
 func (f *Filter) Stats() bloom.Stats {
-	if f.k == 0 {
+	if f.zero() {
 		return bloom.Stats{}
 	}
 	g := f.clock.generation()
@@ -455,12 +467,12 @@ func (f *Filter) Stats() bloom.Stats {
 
 // lockAt locks block i and returns the columns that are live in it and were in
 // generation g: other goroutines may have moved on from it.
-func (f *Filter) lockAt(i, g uint64) (live uint64) {
-	b := &f.blocks[i]
+func (s *state) lockAt(i, g uint64) (live uint64) {
+	b := &s.blocks[i]
 	b.Lock()
-	f.expire(b, f.wordsOf(i), g)
-	if gen := b.gen.Load(); gen-g <= f.clock.gens {
-		live = f.columns(gen-f.clock.gens, g)
+	s.expire(b, s.wordsOf(i), g)
+	if gen := b.gen.Load(); gen-g <= s.clock.gens {
+		live = s.columns(gen-s.clock.gens, g)
 	}
 	return live
 }
