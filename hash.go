@@ -86,8 +86,7 @@ func (h Hash) Salt(seed uint64) Hash {
 	return avalanche(last(h1, h2, 0, 0, 16))
 }
 
-// directLen is the longest key, in bytes, that Sum hashes itself. Longer ones
-// repay the set-up of the murmur3 package.
+// directLen is the longest key, in bytes, that Sum hashes without the murmur3 package.
 const directLen = 128
 
 // bigEndian reports a machine on which the murmur3 package, which reads blocks
