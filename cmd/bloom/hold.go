@@ -66,7 +66,7 @@ func (h *holder) holdOutput(c *cobra.Command) (release func(), err error) {
 }
 
 // save saves f where -o says.
-func (h *holder) save(f filter) error {
+func (h *holder) save(f interface{ SaveFile(path string) error }) error {
 	if err := f.SaveFile(h.path); err != nil || h.out != lines.Stdin {
 		return err
 	}

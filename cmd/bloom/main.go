@@ -26,8 +26,8 @@ Options may have one dash or two. Numbers of lines may be written 1000000, 1,000
 or 1M, and rates 0.01 or 1%.
 
 The exit status is 0 after success, 1 after an error, and 2 if the command line is
-wrong. That of check is grep's: 0 if it wrote a line, 1 if it wrote none, 2 after any
-error. After Ctrl-C it is 130, after SIGTERM 143, after SIGHUP 129, after SIGQUIT 131. No
+wrong. That of check and of bank which is grep's: 0 if it wrote a line, 1 if it wrote none,
+2 after any error. After Ctrl-C it is 130, after SIGTERM 143, after SIGHUP 129, after SIGQUIT 131. No
 command leaves a file half written, however it ends.`
 
 func newRoot() *cobra.Command {
@@ -50,7 +50,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(), mergeCommand(),
-		foldCommand(), infoCommand(), benchCommand(), planCommand(), serveCommand())
+		foldCommand(), infoCommand(), benchCommand(), planCommand(), serveCommand(), bankCommand())
 	for _, c := range root.Commands() {
 		c.DisableFlagsInUseLine = true
 		c.SuggestFor = suggestions[c.Name()]
@@ -182,7 +182,7 @@ func status(command string, err error, signal int) int {
 		return 128 + signal
 	case err == nil:
 		return 0
-	case errors.As(err, &usage), command == "check" && err != errNothing:
+	case errors.As(err, &usage), (command == "check" || command == "which") && err != errNothing:
 		return 2
 	}
 	return 1
