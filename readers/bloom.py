@@ -145,13 +145,13 @@ class Blocked(Frame):
 
 
 class Growing(Frame):
-    form = "<dQ"
+    form = "<QdQ"
 
     def __init__(self, data, verify=True):
         super().__init__(data, verify, more=True)
         self.shards, rest = [], data[self.size :]
         for (layers,) in struct.iter_unpack("<Q", self.words):
-            need(layers > 0, "a shard has no layers")
+            need(1 <= layers <= 64, "a shard has %d layers" % layers)
             self.shards.append([])
             for _ in range(layers):
                 need(rest[:4] == b"BLMB", "a layer is no blocked filter")
@@ -159,8 +159,8 @@ class Growing(Frame):
                 rest = rest[self.shards[-1][-1].size :]
         need(not rest, "%d bytes too many" % len(rest))
 
-    def check(self, p, shards):
-        need(1e-9 <= p < 1 and shards == 16, "parameters out of range")
+    def check(self, n, p, shards):
+        need(n <= 1 << 40 and 1e-9 <= p < 1 and shards == 16, "parameters out of range")
         return shards
 
     def contains_hash(self, h1, h2):
@@ -186,7 +186,7 @@ class Window(Frame):
     now = staticmethod(time.time_ns)  # nanoseconds since 1970
 
     def check(self, span, generations, k, blocks, lanes, seconds, nanoseconds, generation, capacity, rate):
-        need(1 <= generations <= 63 and generations <= span < 1 << 63, "span of %d ns" % span)
+        need(1 <= generations <= 63 and generations * 10**6 <= span < 1 << 63, "span of %d ns" % span)
         self.width = max(8, 1 << generations.bit_length())
         need(k in range(2, 256, 2) and blocks > 0 and capacity > 0 and 0 < rate < 1, "parameters out of range")
         need(lanes in range(1 if blocks == 1 else 8192, 16385) and lanes * self.width % 64 == 0, "%d lanes" % lanes)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
@@ -143,6 +144,16 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		fill(f, odd)
 		add(fmt.Sprintf("blocked-%d.bloom", lines), "blocked", save(t, f), odd)
 	}
+	g := bloom.Must(growing.New(0, 0.1))
+	for i := range 7000 { // layers begin
+		g.AddHash(bloom.SumUint64(uint64(i)))
+	}
+	fill(g, odd)
+	add("growing.bloom", "growing", save(t, g), odd)
+	g = bloom.Must(growing.New(200, 0.2))
+	fill(g, odd)
+	add("growing-200.bloom", "growing", save(t, g), odd)
+
 	c := bloom.Must(counting.New(180, 0.1))
 	fill(c, func(i int) bool { return true })
 	for i, key := range v.Keys {
@@ -176,6 +187,37 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		Now: func() time.Time { return time.Unix(0, -epoch) }})) // before 1970, of several blocks
 	fill(w, odd)
 	add("window-blocks.bloom", "window", save(t, w), odd, -epoch)
+
+	for _, bits := range []int{8, 16, 32} {
+		f := bloom.Must(flower.New(flower.Config{Slots: 101, Ways: 3, Bits: bits}))
+		last := len(v.Keys) - 1
+		fill(f, odd)
+		add(fmt.Sprintf("flower-%d.bloom", bits), "flower", save(t, f), func(i int) bool { return odd(i) && i >= last-1 })
+	}
+
+	for _, members := range []int{0, 3, 33, 100} {
+		b := bloom.Must(bank.NewSize(64, 2))
+		added := make([]byte, len(v.Keys))
+		for i := range members {
+			b.Append()
+			if members == 33 {
+				b.SetName(i, strings.Repeat("ñ", i))
+			}
+		}
+		for i, key := range v.Keys {
+			added[i] = digit(members > 0)
+			if members > 0 {
+				b.AddString(i*7%members, key)
+			}
+		}
+		name := fmt.Sprintf("bank-%d.bloom", members)
+		files[name] = save(t, b)
+		test := vector{File: name, Type: "bank", Info: info(b.Info()), Added: string(added)}
+		for _, key := range v.Keys {
+			test.Members = append(test.Members, b.Which([]int{}, bloom.SumString(key)))
+		}
+		v.Filters = append(v.Filters, test)
+	}
 
 	damage(t, files, &v)
 	return v, files
@@ -212,7 +254,7 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		if data[0] <= 1 {
 			return 6
 		}
-		return 8 + 8*map[byte]int{'B': 3, 'G': 2, 'C': 2, 'W': 10, 'F': 3}[data[3]]
+		return 8 + 8*map[byte]int{'B': 3, 'G': 3, 'C': 2, 'W': 10, 'F': 3, 'K': 4}[data[3]]
 	}
 	edited := func(data []byte, edit func([]byte)) []byte {
 		data = bytes.Clone(data)
@@ -248,7 +290,7 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 	add("guava-words-many", append([]byte{1, 1, 0x7f, 0xff, 0xff, 0xff}, make([]byte, 64)...))
 	add("guava-cut", plain[:len(plain)-1])
 	add("guava-longer", append(bytes.Clone(plain), 0))
-	for _, name := range []string{"guava-1", "blocked-2", "counting", "window-7"} {
+	for _, name := range []string{"guava-1", "blocked-2", "counting", "window-7", "flower-16", "bank-33"} {
 		good := files[name+".bloom"]
 		h, end := head(good), len(good)
 		trailer := end - int(binary.BigEndian.Uint16(good[end-12:]))
@@ -294,7 +336,7 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		{"blocked-lines-0", "blocked-2", 1, 0}, {"blocked-lines-5", "blocked-2", 1, 5}, {"blocked-reserved-parameter", "blocked-2", 2, 1},
 		{"counting-none", "counting", 0, 0}, {"counting-many", "counting", 0, 1 << 31}, {"counting-wrapping", "counting", 0, 1 << 62},
 		{"counting-k-0", "counting", 1, 0}, {"counting-k-256", "counting", 1, 256},
-		{"window-span", "window-7", 0, 6}, {"window-span-negative", "window-7", 0, 1 << 63},
+		{"window-span", "window-7", 0, 6_999_999}, {"window-span-negative", "window-7", 0, 1 << 63},
 		{"window-generations-0", "window-7", 1, 0}, {"window-generations-64", "window-7", 1, 64},
 		{"window-k-0", "window-7", 2, 0}, {"window-k-odd", "window-7", 2, 3}, {"window-k-256", "window-7", 2, 256},
 		{"window-blocks-0", "window-7", 3, 0}, {"window-blocks-many", "window-7", 3, 1 << 61}, {"window-blocks-small", "window-7", 3, 2},
@@ -302,9 +344,36 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		{"window-nanoseconds", "window-7", 6, 1e9}, {"window-generation", "window-7", 7, 1 << 63},
 		{"window-capacity", "window-7", 8, 0}, {"window-rate-0", "window-7", 9, 0}, {"window-rate-1", "window-7", 9, f(1)},
 		{"window-rate-nan", "window-7", 9, f(math.NaN())},
+		{"flower-few", "flower-16", 0, 2}, {"flower-many", "flower-16", 0, 1 << 63}, {"flower-ways-0", "flower-16", 1, 0},
+		{"flower-ways-65", "flower-16", 1, 65}, {"flower-bits-0", "flower-16", 2, 0}, {"flower-bits-64", "flower-16", 2, 64},
+		{"bank-size-0", "bank-3", 0, 0}, {"bank-size-many", "bank-3", 0, 1 << 31}, {"bank-k-0", "bank-3", 1, 0}, {"bank-k-256", "bank-3", 1, 256},
+		{"bank-members", "bank-3", 2, 2}, {"bank-members-wrapping", "bank-3", 2, 1 << 58}, {"bank-members-many", "bank-3", 2, 1 << 37},
+		{"bank-names", "bank-33", 3, 12*33 - 1}, {"bank-names-many", "bank-33", 3, 1 << 63}, {"bank-names-of-none", "bank-0", 3, 8},
 	} {
 		add("parameter-"+test.name, edited(files[test.base+".bloom"], param(test.at, test.value)))
 	}
+
+	grown := files["growing.bloom"]
+	frame := grown[:8+24+8*16+int(binary.LittleEndian.Uint16(grown[6:]))]
+	add("growing-no-layers", frame)
+	add("growing-n", edited(frame, param(0, 1<<40+1)))
+	add("growing-p-1", edited(frame, param(1, f(1))))
+	add("growing-p-0", edited(frame, param(1, 0)))
+	add("growing-shards", edited(frame, param(2, 15)))
+	add("growing-empty-shard", edited(frame, param(3, 0)))
+	add("growing-many-layers", edited(frame, param(3, 65)))
+	add("growing-layer-of-another-kind", slices.Concat(frame, files["flower-8.bloom"]))
+	layer := grown[len(frame):]
+	add("growing-cut-between-layers", grown[:len(frame)+8+24+32*int(binary.LittleEndian.Uint64(layer[8:]))+int(binary.LittleEndian.Uint16(layer[6:]))])
+
+	// Rows and names whose own checksums are wrong, in a frame whose checksums are right.
+	b := files["bank-33.bloom"]
+	for name, at := range map[string]int{
+		"row": 40 + 8, "row-end": 40 + 16 + 8, "padding": 40, "name": 40 + 8 + 64*16 + 12*33, "name-end": 40 + 8 + 64*16, "name-check": 40 + 8 + 64*16 + 8,
+	} {
+		add("bank-"+name, edited(b, func(data []byte) { data[at] ^= 0x80 }))
+	}
+	slices.Sort(v.Refused)
 }
 
 // TestWrite writes the vectors, with -update.
@@ -341,8 +410,17 @@ func TestGo(t *testing.T) {
 	v := load(t)
 	positives := 0
 	for _, test := range v.Filters {
-		f := decoder(test.Type, test.Now)
 		data := bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))
+		if test.Type == "bank" {
+			b := new(bank.Bank)
+			require.NoError(t, b.UnmarshalBinary(data), test.File)
+			require.Equal(t, test.Info, info(b.Info()), test.File)
+			for i, key := range v.Keys {
+				require.Equal(t, test.Members[i], b.Which([]int{}, bloom.SumString(key)), "%s: %q", test.File, key)
+			}
+			continue
+		}
+		f := decoder(test.Type, test.Now)
 		require.NoError(t, f.UnmarshalBinary(data), test.File)
 		require.Equal(t, test.Info, info(f.Info()), test.File)
 		for i, key := range v.Keys {
@@ -360,6 +438,7 @@ func TestGo(t *testing.T) {
 		for _, kind := range []string{"bloom", "blocked", "growing", "counting", "window", "flower"} {
 			require.ErrorIs(t, decoder(kind, 0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", name, kind)
 		}
+		require.ErrorIs(t, new(bank.Bank).UnmarshalBinary(data), bloom.ErrFormat, "%s as bank", name)
 	}
 }
 
@@ -378,7 +457,7 @@ func TestReaders(t *testing.T) {
 		command, file string
 		types         []string
 	}{
-		{"python3", "bloom.py", []string{"bloom", "blocked", "growing", "counting"}},
+		{"python3", "bloom.py", []string{"bloom", "blocked", "growing", "counting", "flower"}},
 		{"node", "bloom.mjs", []string{"bloom", "blocked"}},
 	} {
 		t.Run(reader.file, func(t *testing.T) {

@@ -12,12 +12,10 @@ import (
 // there: removeDead of another process may have come first. Where files cannot
 // be locked it reports true.
 func claim(file *os.File) bool {
-	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX) != nil || isAt(file, file.Name())
-}
-
-// isAt reports whether file is the one at path.
-func isAt(file *os.File, path string) bool {
-	there, err := os.Lstat(path)
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX) != nil {
+		return true
+	}
+	there, err := os.Lstat(file.Name())
 	if err != nil {
 		return false
 	}
@@ -32,9 +30,7 @@ func removeDead(path string) {
 		return
 	}
 	defer file.Close()
-	// Another process may have removed the dead file and created its own meanwhile.
-	// Nobody removes a file but who has its lock.
-	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isAt(file, path) {
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 		os.Remove(path)
 	}
 }

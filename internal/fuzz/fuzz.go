@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
@@ -35,7 +36,13 @@ func Blocked(data []byte) int  { return check(data, new(blocked.Filter), new(blo
 func Growing(data []byte) int  { return check(data, new(growing.Filter), new(growing.Filter)) }
 func Counting(data []byte) int { return check(data, new(counting.Filter), new(counting.Filter)) }
 func Window(data []byte) int   { return check(data, new(window.Filter), new(window.Filter)) }
+func Bank(data []byte) int     { return check(data, new(bankSet), new(bankSet)) }
 func Flower(data []byte) int   { return check(data, new(flower.Filter), new(flower.Filter)) }
+
+// bankSet is the union of a bank's members.
+type bankSet struct{ bank.Bank }
+
+func (b *bankSet) ContainsHash(h bloom.Hash) bool { return len(b.Which(nil, h)) > 0 }
 
 // View asks views of data.
 func View(data []byte) int {
@@ -43,6 +50,11 @@ func View(data []byte) int {
 	refused(err)
 	if err == nil {
 		b.ContainsHash(bloom.SumUint64(1))
+	}
+	many, err := bank.NewView(data)
+	refused(err)
+	if err == nil {
+		many.Which(nil, bloom.SumUint64(1))
 	}
 	return 0
 }
