@@ -1,0 +1,161 @@
+package bloom_test
+
+import (
+	"bytes"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// together runs all functions from one start.
+func together(functions ...func()) {
+	var ready atomic.Int32
+	var done sync.WaitGroup
+	for _, do := range functions {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for ready.Add(1); int(ready.Load()) < len(functions); {
+				runtime.Gosched()
+			}
+			do()
+		}()
+	}
+	done.Wait()
+}
+
+// TestIndivisible: of two that write to the same few words at once, neither takes a bit of
+// the other's back. The race detector does not see an atomic load that is followed by an
+// atomic store.
+func TestIndivisible(t *testing.T) {
+	const n = 256
+	hs := testkit.Digests[bloom.Hash](11, 2*n)
+	one, two := hs[:n], hs[n:]
+	each := func(add func(bloom.Hash) bool, hs []bloom.Hash) func() {
+		return func() {
+			for _, h := range hs {
+				add(h)
+			}
+		}
+	}
+	merge := func(merge error) {
+		if merge != nil {
+			panic(merge)
+		}
+	}
+	for _, test := range []struct {
+		name  string
+		start func() (bloom.Set, []func())
+	}{
+		{"SyncFilter.AddHash", func() (bloom.Set, []func()) {
+			s := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(2048, 1)))
+			return s, []func(){each(s.AddHash, one), each(s.AddHash, two)}
+		}},
+		{"SyncFilter.AddHash, Mitz32", func() (bloom.Set, []func()) {
+			s := bloom.NewSyncFrom(bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 200, 0.1)))
+			return s, []func(){each(s.AddHash, one), each(s.AddHash, two)}
+		}},
+		{"SyncFilter.Merge", func() (bloom.Set, []func()) {
+			s := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(2048, 1)))
+			g := bloom.Must(bloom.NewSize(2048, 1))
+			g.AddBatch(nil, one)
+			return s, []func(){func() { merge(s.Merge(g)) }, each(s.AddHash, two)}
+		}},
+		{"blocked.SyncFilter.AddHash", func() (bloom.Set, []func()) {
+			s := blocked.NewSyncFrom(bloom.Must(blocked.NewSize(4096, 1)))
+			return s, []func(){each(s.AddHash, one), each(s.AddHash, two)}
+		}},
+		{"blocked.SyncFilter.AddBatch", func() (bloom.Set, []func()) {
+			s := blocked.NewSyncFrom(bloom.Must(blocked.NewSize(4096, 2)))
+			return s, []func(){func() { s.AddBatch(nil, one) }, func() { s.AddBatch(nil, two) }}
+		}},
+		{"blocked.SyncFilter.Merge", func() (bloom.Set, []func()) {
+			s := blocked.NewSyncFrom(bloom.Must(blocked.NewSize(4096, 1)))
+			g := bloom.Must(blocked.NewSize(4096, 1))
+			g.AddBatch(nil, one)
+			return s, []func(){func() { merge(s.Merge(g)) }, each(s.AddHash, two)}
+		}},
+		{"growing.Filter", func() (bloom.Set, []func()) {
+			f := small()
+			return f, []func(){each(f.AddHash, one), func() { f.AddBatch(nil, two) }}
+		}},
+		{"counting.Filter", func() (bloom.Set, []func()) {
+			f := bloom.Must(counting.New(100, 0.1))
+			return f, []func(){each(f.AddHash, one), each(f.AddHash, two)}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for round := range 300 {
+				set, functions := test.start()
+				together(functions...)
+				for _, h := range hs {
+					require.True(t, set.ContainsHash(h), "lost in round %d", round)
+				}
+			}
+		})
+	}
+}
+
+var smallOnce = sync.OnceValue(func() *growing.Filter { return bloom.Must(growing.New(0, 0.1)) })
+
+// small returns a growing filter without keys.
+func small() *growing.Filter {
+	f := smallOnce()
+	f.Reset()
+	return f
+}
+
+// TestWholeCopies: what a counting filter gives away while others add and remove one key
+// has that key or has it not, and no part of it.
+func TestWholeCopies(t *testing.T) {
+	f := bloom.Must(counting.New(20_000, 1e-6))
+	full := f.Clone()
+	h := bloom.SumString("key")
+	full.AddHash(h)
+	k := uint64(full.Stats().OnesCount)
+	decoded := func(data []byte, err error) *counting.Filter {
+		g := new(counting.Filter)
+		bloom.Must(0, err)
+		bloom.Must(0, g.UnmarshalBinary(data))
+		return g
+	}
+	for name, copied := range map[string]func() *counting.Filter{
+		"Clone":         f.Clone,
+		"MarshalBinary": func() *counting.Filter { return decoded(f.MarshalBinary()) },
+		"WriteTo": func() *counting.Filter {
+			var w bytes.Buffer
+			_, err := f.WriteTo(&w)
+			return decoded(w.Bytes(), err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var done atomic.Bool
+			together(func() {
+				for !done.Load() {
+					f.AddHash(h)
+					f.RemoveHash(h)
+					runtime.Gosched()
+				}
+			}, func() {
+				defer done.Store(true)
+				for range 100 {
+					if ones := copied().Stats().OnesCount; ones != 0 && ones != k {
+						t.Errorf("a copy has %d of %d counters of a key", ones, k)
+						return
+					}
+					f.Equal(full) // for the race detector
+					runtime.Gosched()
+				}
+			})
+		})
+	}
+}
