@@ -282,6 +282,8 @@ func TestLoadOrNew(t *testing.T) {
 		_, err = LoadOrNew(path, 1000, 0.01)
 		require.ErrorIs(t, err, ErrMismatch)
 	}
+	_, err = LoadOrNew(filepath.Join(filepath.Dir(path), "none", "f"), 1000, 0.01)
+	require.ErrorIs(t, err, fs.ErrNotExist, "the folder is missing")
 	_, err = LoadOrNew(path, 1000, 2)
 	require.EqualError(t, err, "bloom: p = 2 is outside (0, 1)")
 	writeFile(t, path, []byte("text"))

@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 )
 
 // Write replaces the file at path, or creates it, with what write writes. Once
@@ -115,10 +113,10 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	if old != nil {
 		mode = 0o600
 	}
-	for {
-		file, err := os.OpenFile(fmt.Sprintf("%s%016x", prefix, rand.Uint64()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	for i := 0; ; i++ {
+		file, err := os.OpenFile(temporary(prefix, i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) {
-			continue
+			continue // another Write to the same path
 		}
 		if err != nil || claim(file) {
 			return file, err
@@ -126,6 +124,14 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 		file.Close() // another process took it for a dead one's, and removed it
 	}
 }
+
+// temporary returns the path of a temporary file. They are numbered, so that dead ones
+// are found without listing the directory, which may be large.
+func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
+
+// cleaned is how many temporary files clean looks for. There are more only while more
+// Writes to one path run at once.
+const cleaned = 16
 
 // directory is nil where directories are not opened.
 type directory struct{ file *os.File }
@@ -156,11 +162,10 @@ func (d directory) sync() error {
 // clean removes what dead processes left of their temporary files. Nothing
 // depends on it, so it has no error.
 func clean(prefix string) {
-	dir, name := filepath.Dir(prefix), filepath.Base(prefix)
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), name) && entry.Type().IsRegular() {
-			removeDead(filepath.Join(dir, entry.Name()))
+	for i := range cleaned {
+		path := temporary(prefix, i)
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			removeDead(path)
 		}
 	}
 }

@@ -255,6 +255,29 @@ func TestDeadFiles(t *testing.T) {
 	require.Equal(t, "f", left[1])
 }
 
+// TestDeadFileOfMany: a file that was left when many Writes ran at once is found among
+// the ones that are in use, and the directory is not listed for it.
+func TestDeadFileOfMany(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	dead := temporary(prefix(path), cleaned-1)
+	require.NoError(t, os.WriteFile(dead, nil, 0o600))
+	var inner func(depth int) error
+	inner = func(depth int) error {
+		return Write(path, func(io.Writer) error {
+			if depth == 0 {
+				require.NoFileExists(t, dead)
+			}
+			if depth == cleaned+3 {
+				return nil
+			}
+			return inner(depth + 1)
+		})
+	}
+	require.NoError(t, inner(0))
+	require.Equal(t, []string{"f"}, names(t, dir))
+}
+
 func TestLongName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), strings.Repeat("n", 255))
 	require.NoError(t, Write(path, text("x")))

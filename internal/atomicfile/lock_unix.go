@@ -12,10 +12,12 @@ import (
 // there: removeDead of another process may have come first. Where files cannot
 // be locked it reports true.
 func claim(file *os.File) bool {
-	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX) != nil {
-		return true
-	}
-	there, err := os.Lstat(file.Name())
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX) != nil || isAt(file, file.Name())
+}
+
+// isAt reports whether file is the one at path.
+func isAt(file *os.File, path string) bool {
+	there, err := os.Lstat(path)
 	if err != nil {
 		return false
 	}
@@ -30,7 +32,9 @@ func removeDead(path string) {
 		return
 	}
 	defer file.Close()
-	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+	// Another process may have removed the dead file and created its own meanwhile.
+	// Nobody removes a file but who has its lock.
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isAt(file, path) {
 		os.Remove(path)
 	}
 }
