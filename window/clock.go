@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// clock cuts time into generations and tells the current one. It never goes
+// clock cuts time into generations and knows the current one. It never goes
 // back. All methods but set may be called by many goroutines at once. The zero clock
 // must be set.
 //
-// A coarse clock does not read the time at each call, which would take longer than
+// A coarse clock does not read the time at each call, which would be slower than
 // a look-up. It reads the time at a call's request, and then trusts what it found
-// until a timer tells it to read again, at the end of the generation at the latest.
+// until a timer has it read again, at the end of the generation at the latest.
 // If the timer is late, calls have taken the old generation for the current one.
 // The clock then counts that generation as so much longer, and lets all later ones
 // begin so much later. So no key is forgotten early.

@@ -188,7 +188,7 @@ func TestSetOverTimer(t *testing.T) {
 	require.True(t, h.began().Equal(epoch))
 }
 
-// TestEpochToCome: bytes may tell of an epoch that is further away than a Duration.
+// TestEpochToCome: bytes may have an epoch that is further away than a Duration.
 func TestEpochToCome(t *testing.T) {
 	h := newHandCoarse(2*time.Hour, 2)
 	epoch := h.hand.Now().AddDate(300, 0, 0)

@@ -92,7 +92,7 @@ func laneBits(generations uint64) uint { return uint(max(3, bits.Len64(generatio
 // size returns the number of hashes for n keys in a generation of false-positive
 // rate p, how many blocks hold it, and of how many lanes each.
 func size(n, p float64) (k int, blocks, lanes float64) {
-	// With the fewest hashes that take at most 5 % more memory than the best
+	// With the fewest hashes that need at most 5 % more memory than the best
 	// number, which makes a fifth less of them. They come in pairs.
 	ideal := -math.Log2(p)
 	for k = 2; k < maxK && float64(k) < ideal && perKey(k, p) > 1.05*ideal/math.Ln2; {
@@ -135,7 +135,7 @@ func apart(k int, n, lanes, p float64) float64 {
 // found because it looks like one of n keys' sequences. There are some lanes^2 sequences,
 // however long they are. So one may be nearly another, or nearly a part of another, with the
 // rest of its positions set by chance. The formula fits measurements for k from 16 to 40
-// and lanes of which 0.28 to 0.5 are set, and is at most 2.5 times too large.
+// and lanes with 0.28 to 0.5 of them set, and is at most 2.5 times too large.
 func alike(k int, n, lanes float64) float64 {
 	return 400 * n / (float64(k*k*k) * lanes * lanes) * math.Exp(5*float64(k)*n/lanes)
 }

@@ -246,7 +246,7 @@ func TestAlike(t *testing.T) {
 }
 
 // TestRateOfBlocks adds up what chance and look-alikes make of a block with each number of
-// keys, which Poisson's distribution tells.
+// keys, by Poisson's distribution.
 func TestRateOfBlocks(t *testing.T) {
 	for _, p := range []float64{1e-3, 1e-6, 1e-9, 1e-10, 1e-11, 1e-12} {
 		const n = 1e7

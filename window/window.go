@@ -428,7 +428,7 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 // that are remembered. ApproxCount estimates how many keys are remembered, and counts a
 // key once in each generation in which it was added, as Capacity does. In a filter of more
 // than 64 blocks, which has half a million positions, Stats reads 64 of them and estimates
-// the rest. So it takes some milliseconds at most.
+// the rest. So it is done after some milliseconds at most.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}

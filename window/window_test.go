@@ -205,7 +205,7 @@ func TestOneIsNew(t *testing.T) {
 	require.EqualValues(t, len(keys), added.Load())
 }
 
-// TestNoEventYet: a Now of the caller's tells the zero Time until there is an event, and
+// TestNoEventYet: a Now of the caller's returns the zero Time until there is an event, and
 // the time of the newest event then.
 func TestNoEventYet(t *testing.T) {
 	var newest time.Time
@@ -244,7 +244,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestStats fills windows, of which one has many more blocks than Stats reads.
+// TestStats fills windows. One has many more blocks than Stats reads.
 func TestStats(t *testing.T) {
 	for _, c := range []Config{
 		{Capacity: 10_000, FPR: 0.01, Generations: 7}, {Capacity: 700_000, FPR: 0.001, Generations: 15},
