@@ -1,7 +1,10 @@
 // Package collystore keeps what a colly collector has visited in a Bloom filter, which
 // takes a few bytes a page, and which a file keeps until the next run.
 //
-// [New] takes a filter and returns a storage for Collector.SetStorage. The filter is the
+// A [Crawl] is a crawl that goes on after a restart, even if it was killed. It also keeps the
+// pages that were asked for and not fetched.
+//
+// [New] returns a storage for Collector.SetStorage, without that. The filter is the
 // caller's to load and to save:
 //
 //	visited := bloom.Must(bloom.LoadOrNew(path, 10_000_000, 1e-6))
@@ -15,11 +18,11 @@
 // A filter reports a few new pages as visited, and a crawl leaves them out: one page in a
 // million above. A page that is in the filter is not fetched again.
 //
-// Colly marks a page as visited before it fetches it. A page whose fetch failed counts as
-// visited, and so does one that was on its way when the program died after a SaveFile.
-// Save after Collector.Wait, and use Request.Retry for what failed.
+// Colly marks a page as visited before it fetches it. So a page whose fetch failed counts
+// as visited with a storage of New, and so does one that was on its way when the program
+// died. Save after Collector.Wait, and use Request.Retry for what failed.
 //
-// A later run does not fetch its start page either, and finds no links there. Begin with
+// A later crawl does not fetch its start page either, and finds no links there. Begin with
 // pages that are new, or let the filter forget: over a window.Filter a page may be
 // fetched again after the window's span.
 //
@@ -41,7 +44,8 @@ import (
 )
 
 // Storage implements colly's storage.Storage. It keeps cookies in memory, as colly's
-// own storage does; embed a Storage in a type of yours to keep them elsewhere.
+// own storage does. Embed a Storage in a type of yours to keep them elsewhere. Make it with
+// [New].
 //
 // Many goroutines may use a Storage at once if they may use its set.
 type Storage struct {
@@ -52,9 +56,9 @@ type Storage struct {
 var _ storage.Storage = (*Storage)(nil)
 
 // New returns a Storage that keeps visited pages in the given set. An asynchronous
-// collector needs a set that many goroutines may use at once; a [bloom.Filter] is none. Several
-// collectors may share a set. One of them then visits a page, or two if they ask for it at
-// the same moment.
+// collector needs a set that many goroutines may use at once, such as a [bloom.SyncFilter] or
+// a growing.Filter. Several collectors may share a set. One of them then visits a page, or
+// two if they ask for it at the same moment.
 //
 // It panics if visited is nil.
 func New(visited bloom.Set) *Storage {

@@ -1,0 +1,296 @@
+package collystore
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// SavedSet is a set that can be saved, as every filter of this module can.
+type SavedSet interface {
+	bloom.Set
+	SaveFile(path string) error
+}
+
+// Crawl is a crawl that goes on after a restart. Beside the set of visited pages it keeps
+// the pages that are under way: those that [Crawl.Visit] was asked for and that were not
+// fetched yet. Save writes both, and the next process goes on with Resume:
+//
+//	visited := bloom.Must(growing.LoadOrNew(path, 0, 1e-6))
+//	c := colly.NewCollector(colly.Async(true))
+//	crawl, err := collystore.NewCrawl(c, visited, path)
+//	c.OnHTML("a[href]", func(e *colly.HTMLElement) { crawl.Visit(e.Request, e.Attr("href")) })
+//	if crawl.Resume() == 0 {
+//		crawl.Visit(nil, start)
+//	}
+//	c.Wait()
+//	crawl.Save()
+//
+// A crawl that is killed at any moment and begun again as often as it takes fetches every
+// page, except for those that the set reports as visited by mistake. It fetches again what
+// it fetched after the last Save. Call Save every minute or so while the crawl runs.
+//
+// A page is fetched once the callbacks for it have ended, or once its server has refused it,
+// or colly itself. Without an answer, and with status 429 or 5xx, a page stays under way
+// until the next Resume. So it does if a callback aborts the request before it is sent.
+//
+// A page under way takes its URL and some hundred bytes of memory. Requests with a body are
+// not kept. Many goroutines may use a Crawl at once if they may use its set. A Crawl must
+// not be copied.
+type Crawl struct {
+	c       *colly.Collector
+	path    string
+	visited SavedSet
+	saving  sync.RWMutex // read-locked while a page is marked as visited
+	ready   sync.Once
+
+	mu    sync.Mutex
+	pages map[string]*page  // under way, by URL
+	asked map[uint32]string // the URLs of requests, by their ID
+}
+
+// page is a page under way.
+type page struct {
+	depth    int
+	wanted   int // how many Visits have not ended
+	requests int // that began
+}
+
+// NewCrawl returns the crawl of c whose set of visited pages is in the file at path, and
+// whose pages under way are in the file of that name with .pages at its end. That one is made
+// by Save. NewCrawl calls c.SetStorage. It loads the pages, but not the set, and returns an
+// error if it cannot. It panics if visited is nil.
+//
+// Give c all its callbacks before the first Visit and Resume. A collector has one Crawl, and
+// a clone of it has none.
+func NewCrawl(c *colly.Collector, visited SavedSet, path string) (*Crawl, error) {
+	w := &Crawl{c: c, path: path, visited: visited, pages: map[string]*page{}, asked: map[uint32]string{}}
+	if err := w.load(); err != nil {
+		return nil, fmt.Errorf("collystore: loading: %w", err)
+	}
+	if err := c.SetStorage(&crawlStorage{New(visited), w}); err != nil {
+		return nil, err
+	}
+	c.OnRequest(w.begins)
+	return w, nil
+}
+
+// crawlStorage marks no page while the Crawl is saved.
+type crawlStorage struct {
+	*Storage
+	w *Crawl
+}
+
+func (s *crawlStorage) Visited(requestID uint64) error {
+	s.w.saving.RLock()
+	defer s.w.saving.RUnlock()
+	return s.Storage.Visited(requestID)
+}
+
+// Visit is from.Visit(link), or the collector's Visit if from is nil, and keeps the page as
+// one under way. Its error is theirs.
+func (w *Crawl) Visit(from *colly.Request, link string) error {
+	depth, visit := 1, w.c.Visit
+	if from == nil {
+		base, err := url.Parse(link)
+		if err != nil {
+			return err
+		}
+		link = (&colly.Request{URL: base}).AbsoluteURL(link)
+	} else {
+		link = from.AbsoluteURL(link)
+		depth, visit = from.Depth+1, from.Visit
+	}
+	u, err := url.Parse(link)
+	if err != nil {
+		return err
+	}
+	if link = u.String(); link == "" {
+		return colly.ErrMissingURL
+	}
+	// It is under way before it is marked as visited. So a Save between the two keeps it.
+	return w.attempt(w.want(link, depth), link, func() error { return visit(link) })
+}
+
+// Resume asks for the pages that were under way when the crawl was saved, and returns how
+// many there were.
+func (w *Crawl) Resume() int {
+	w.mu.Lock()
+	pages := maps.Clone(w.pages)
+	w.mu.Unlock()
+	for _, link := range slices.Sorted(maps.Keys(pages)) {
+		p := pages[link]
+		w.attempt(p, link, func() error {
+			data, err := json.Marshal(map[string]any{"URL": link, "Method": http.MethodGet, "Depth": p.depth})
+			if err != nil {
+				return err
+			}
+			r, err := w.c.UnmarshalRequest(data)
+			if err != nil {
+				return err
+			}
+			err = r.Do()
+			if errors.As(err, new(*colly.AlreadyVisitedError)) { // but not fetched
+				err = r.Retry()
+			}
+			return err
+		})
+	}
+	return len(pages)
+}
+
+// want notes that a page is wanted.
+func (w *Crawl) want(link string, depth int) *page {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.pages[link]
+	if p == nil {
+		p = &page{depth: depth}
+		w.pages[link] = p
+	}
+	p.wanted++
+	return p
+}
+
+// attempt asks for a page. If colly refuses the page before a request begins, no callback
+// says so.
+func (w *Crawl) attempt(p *page, link string, visit func() error) error {
+	w.ready.Do(func() { // now, so that a page is fetched after the callbacks of others
+		w.c.OnScraped(func(r *colly.Response) { w.ends(r.Request, true) })
+		w.c.OnError(func(r *colly.Response, err error) {
+			w.ends(r.Request, refused(err) || r.StatusCode > 0 && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests)
+		})
+	})
+	w.mu.Lock()
+	before := p.requests
+	w.mu.Unlock()
+	err := visit()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	// Without Async the request has ended, and its error may be one of a redirect.
+	if refused(err) && (w.c.Async || p.requests == before) {
+		w.end(link)
+	}
+	return err
+}
+
+// refused reports whether err says that colly will not fetch a page.
+func refused(err error) bool {
+	if errors.As(err, new(*colly.AlreadyVisitedError)) {
+		return true
+	}
+	return slices.ContainsFunc([]error{colly.ErrForbiddenDomain, colly.ErrForbiddenURL, colly.ErrNoURLFiltersMatch, colly.ErrMaxDepth,
+		colly.ErrMissingURL, colly.ErrRobotsTxtBlocked, colly.ErrAbortedAfterHeaders}, func(target error) bool { return errors.Is(err, target) })
+}
+
+// begins is called when a request begins.
+func (w *Crawl) begins(r *colly.Request) {
+	if r.Method != http.MethodGet {
+		return
+	}
+	link := r.URL.String() // which a redirect changes
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.pages[link]
+	if p == nil { // it was not Visit of w that was asked for it
+		p = &page{depth: r.Depth, wanted: 1}
+		w.pages[link] = p
+	}
+	p.requests++
+	w.asked[r.ID] = link
+}
+
+// ends is called when a request ends.
+func (w *Crawl) ends(r *colly.Request, fetched bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	link, ok := w.asked[r.ID]
+	delete(w.asked, r.ID)
+	if ok && fetched {
+		w.end(link)
+	}
+}
+
+// end notes that a page is wanted once less.
+func (w *Crawl) end(link string) {
+	if p := w.pages[link]; p != nil {
+		if p.wanted--; p.wanted <= 0 {
+			delete(w.pages, link)
+		}
+	}
+}
+
+// Save saves the pages under way and then the set, each as a whole. While it does, the crawl
+// goes on, but begins with no new page. Save may be called at any moment, also by a
+// callback.
+func (w *Crawl) Save() error {
+	w.saving.Lock()
+	defer w.saving.Unlock()
+	// Every page that is in the set is either fetched or in this list, now and when a process
+	// is killed between the two files.
+	if err := w.savePages(); err != nil {
+		return fmt.Errorf("collystore: saving: %w", err)
+	}
+	return w.visited.SaveFile(w.path)
+}
+
+// savePages writes a line for each page: its depth, a space, its URL.
+func (w *Crawl) savePages() error {
+	file, err := os.Create(w.path + ".pages-new") // one Save at a time does
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(file)
+	w.mu.Lock()
+	for link, p := range w.pages {
+		fmt.Fprintf(out, "%d %s\n", p.depth, link)
+	}
+	w.mu.Unlock()
+	if err := errors.Join(out.Flush(), file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), w.path+".pages"); err != nil {
+		return err
+	}
+	if parent, err := os.Open(filepath.Dir(w.path)); err == nil {
+		parent.Sync() // where the system can, as SaveFile does
+		parent.Close()
+	}
+	return nil
+}
+
+func (w *Crawl) load() error {
+	data, err := os.ReadFile(w.path + ".pages")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		first, link, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		depth, err := strconv.Atoi(first)
+		if err != nil || link == "" || !strings.HasSuffix(line, "\n") {
+			return fmt.Errorf("%s.pages: line %d is no page: %.80q", w.path, n, line)
+		}
+		w.pages[link] = &page{depth: depth, wanted: 1}
+	}
+	return nil
+}

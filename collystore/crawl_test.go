@@ -1,0 +1,217 @@
+package collystore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gocolly/colly/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/collystore"
+	"github.com/seed79a3ff49/bloom/growing"
+)
+
+// open returns a crawl that goes on where the one in the file left off.
+func open(c *colly.Collector, path string) *collystore.Crawl {
+	crawl := bloom.Must(collystore.NewCrawl(c, bloom.Must(growing.LoadOrNew(path, 0, 1e-9)), path))
+	c.OnHTML("a[href]", func(e *colly.HTMLElement) { _ = crawl.Visit(e.Request, e.Attr("href")) })
+	return crawl
+}
+
+// start begins a crawl, or goes on with it.
+func start(crawl *collystore.Crawl, url string) {
+	if crawl.Resume() == 0 {
+		_ = crawl.Visit(nil, url)
+	}
+}
+
+// TestMain is the crawler of TestKilled if it is told so.
+func TestMain(m *testing.M) {
+	url := os.Getenv("COLLYSTORE_TEST_CRAWL")
+	if url == "" {
+		os.Exit(m.Run())
+	}
+	c := colly.NewCollector(colly.Async(true))
+	bloom.Must(0, c.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 8}))
+	crawl := open(c, os.Getenv("COLLYSTORE_TEST_PATH"))
+	var scraped atomic.Int64
+	c.OnScraped(func(*colly.Response) {
+		if scraped.Add(1)%7 == 0 {
+			bloom.Must(0, crawl.Save())
+		}
+	})
+	start(crawl, url)
+	c.Wait()
+	bloom.Must(0, crawl.Save())
+}
+
+// TestKilled: a crawl that is killed at random ends with every page fetched.
+func TestKilled(t *testing.T) {
+	const pages = 400
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var mu sync.Mutex
+	fetched := map[string]int{}
+	left := 0 // requests until the crawler is killed; 0 for never
+	var crawler *exec.Cmd
+	var links http.Handler = site(pages, new(atomic.Int64)).Config.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		fetched[r.URL.Path]++
+		if left--; left == 0 {
+			_ = crawler.Process.Kill()
+		}
+		mu.Unlock()
+		if strings.HasSuffix(r.URL.Path, "0") { // every tenth page is behind a redirect
+			http.Redirect(w, r, r.URL.Path+"/", http.StatusFound)
+			return
+		}
+		links.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+
+	path := filepath.Join(t.TempDir(), "visited.bloom")
+	kills := 0
+	for {
+		crawler = exec.Command(os.Args[0])
+		crawler.Env = append(os.Environ(), "COLLYSTORE_TEST_CRAWL="+server.URL+"/1", "COLLYSTORE_TEST_PATH="+path)
+		crawler.Stderr = os.Stderr
+		mu.Lock()
+		left = 0
+		if kills < 25 {
+			left = 1 + rnd.IntN(60)
+		}
+		err := crawler.Start()
+		mu.Unlock()
+		require.NoError(t, err)
+		if crawler.Wait() == nil {
+			break
+		}
+		kills++
+	}
+	require.Greater(t, kills, 5)
+	requests := 0
+	mu.Lock()
+	defer mu.Unlock()
+	for i := 1; i <= pages; i++ {
+		page := fmt.Sprintf("/%d", i)
+		if i%10 == 0 {
+			page += "/"
+		}
+		require.Positive(t, fetched[page], page)
+		requests += fetched[page]
+	}
+	t.Logf("%d kills, %d requests for %d pages", kills, requests, pages)
+
+	c := colly.NewCollector()
+	require.Zero(t, open(c, path).Resume(), "nothing is under way after the end")
+}
+
+// TestCrawlStops: what has no answer stays under way, and what was refused does not.
+func TestCrawlStops(t *testing.T) {
+	statuses := map[string]int{"/ok": 200, "/gone": 404, "/slower": 429, "/away": 302, "/dead": 0}
+	var busy atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "/ok")
+		switch status := statuses[r.URL.Path]; {
+		case status > 0:
+			w.WriteHeader(status)
+		case r.URL.Path == "/busy" && busy.Load():
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path != "/busy":
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer server.Close()
+	for _, async := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "visited.bloom")
+		c := colly.NewCollector(colly.Async(async), colly.DisallowedDomains("example.org"))
+		crawl := open(c, path)
+		busy.Store(true)
+		for _, page := range []string{"/ok", "/gone", "/busy", "/slower", "/away", "/dead", "/ok", "/busy"} {
+			_ = crawl.Visit(nil, server.URL+page)
+			c.Wait()
+		}
+		require.ErrorIs(t, crawl.Visit(nil, "http://example.org/"), colly.ErrForbiddenDomain)
+		require.Error(t, crawl.Visit(nil, "http://%/"))
+		require.NoError(t, crawl.Save())
+		data, err := os.ReadFile(path + ".pages")
+		require.NoError(t, err)
+		assert.ElementsMatch(t, []string{"1 " + server.URL + "/busy", "1 " + server.URL + "/slower", "1 " + server.URL + "/dead", ""},
+			strings.Split(string(data), "\n"))
+
+		busy.Store(false)
+		c = colly.NewCollector(colly.Async(async))
+		crawl = open(c, path)
+		require.Equal(t, 3, crawl.Resume())
+		c.Wait()
+		require.NoError(t, crawl.Save())
+		data, err = os.ReadFile(path + ".pages")
+		require.NoError(t, err)
+		assert.NotContains(t, string(data), "/busy")
+	}
+}
+
+func TestCrawlFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "visited.bloom")
+	for _, content := range []string{"http://example.org\n", "x http://example.org\n", "1 \n", "1 http://example.org"} {
+		require.NoError(t, os.WriteFile(path+".pages", []byte(content), 0o666))
+		_, err := collystore.NewCrawl(colly.NewCollector(), bloom.Must(growing.New(0, 0.01)), path)
+		require.ErrorContains(t, err, "collystore: loading: "+path+".pages: line 1 is no page")
+	}
+}
+
+// A crawl of 100 pages is interrupted after 40, and goes on in another process, which a
+// second collector plays here.
+func ExampleCrawl() {
+	server := site(100, new(atomic.Int64))
+	defer server.Close()
+	dir, _ := os.MkdirTemp("", "crawl")
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "visited.bloom")
+
+	fetched := map[string]bool{}
+	var mu sync.Mutex
+	crawl := func(ctx context.Context, most int, interrupt func()) {
+		visited := bloom.Must(growing.LoadOrNew(path, 0, 1e-6))
+		c := colly.NewCollector(colly.Async(true), colly.StdlibContext(ctx))
+		crawl, err := collystore.NewCrawl(c, visited, path)
+		if err != nil {
+			panic(err)
+		}
+		c.OnHTML("a[href]", func(e *colly.HTMLElement) { crawl.Visit(e.Request, e.Attr("href")) })
+		c.OnScraped(func(r *colly.Response) {
+			mu.Lock()
+			defer mu.Unlock()
+			if fetched[r.Request.URL.Path] = true; len(fetched) == most {
+				interrupt()
+			}
+		})
+		if crawl.Resume() == 0 {
+			crawl.Visit(nil, server.URL+"/1")
+		}
+		c.Wait()
+		if err := crawl.Save(); err != nil {
+			panic(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	crawl(ctx, 40, cancel)
+	fmt.Println("all after the first run:", len(fetched) == 100)
+	crawl(context.Background(), 0, nil)
+	fmt.Println("all after the second run:", len(fetched) == 100)
+	// Output:
+	// all after the first run: false
+	// all after the second run: true
+}
