@@ -307,7 +307,7 @@ func (f *filter) compatible(g *Filter) error {
 	case f.strategy != g.strategy:
 		return format.Mismatch("bloom", "strategy", f.strategy, g.strategy)
 	}
-	return f.info.compatible(g.info)
+	return format.Info(f.info).Fits("bloom", format.Info(g.info))
 }
 
 // Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a

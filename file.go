@@ -85,15 +85,6 @@ func (f *filter) SetInfo(i Info) {
 	f.info = i
 }
 
-// compatible returns an error if keys that were hashed as i says cannot be found where
-// keys were hashed as j says.
-func (i Info) compatible(j Info) error {
-	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
-		return format.Mismatch("bloom", "hash", i.Hash, j.Hash)
-	}
-	return nil
-}
-
 // LoadFile reads a filter from a file. If the file has changed since
 // [Filter.SaveFile] wrote it, LoadFile returns an error that wraps [ErrFormat]. A
 // changed bit, a missing byte and an added byte are always noticed. The checksum

@@ -121,7 +121,7 @@ func TestRaces(t *testing.T) {
 				rest()
 			}
 			return f, []func() keySet{
-					func() keySet { return f.Filter() },
+					func() keySet { return f.Snapshot() },
 					func() keySet { return f.Clone() },
 					func() keySet { return decoded(f, new(counting.Filter)) },
 					func() keySet { return streamed(f, new(counting.Filter)) },

@@ -32,7 +32,7 @@ func BenchmarkWhole(b *testing.B) {
 				}
 			}},
 			{"count", func() { sum += f.counters.onesCount() }},
-			{"filter", func() { sum += f.Filter().M() }},
+			{"snapshot", func() { sum += f.Snapshot().M() }},
 			{"merge", func() { _ = g.Merge(f) }},
 			{"clone", func() { sum += f.Clone().M() }},
 		} {

@@ -2,7 +2,6 @@ package counting
 
 import (
 	"math/bits"
-	"slices"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom/internal/guava"
@@ -10,8 +9,9 @@ import (
 )
 
 // counters are four bits for each bit of a bloom.Filter. They are read and written one
-// word at a time: whoever looks a counter up needs no lock, and whoever writes, or reads
-// several as they are at one moment, must hold one.
+// word at a time: whoever looks a counter up or changes it needs no lock. Whoever reads
+// several as they are at one moment, or adds others to all of them, must keep those who
+// change them out.
 //
 // The 64 counters of a word of bits lie in four words. Bit 4i+j of that word has
 // counter i of the j-th of the four, counted from the least significant bits. So a few
@@ -43,6 +43,25 @@ func (c counters) find(x uint64) (word, shift uint64) {
 func (c counters) get(x uint64) uint64 {
 	word, shift := c.find(x)
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
+}
+
+// change adds by, which is 1 or -1, to a counter. Others may change counters of the same
+// word meanwhile, unless alone. It returns what the counter was, or full if it leaves the
+// counter as it is: full, or zero where by is -1.
+func (c counters) change(word, shift uint64, by int64, alone bool) uint64 {
+	for {
+		w := atomic.LoadUint64(&c.words[word])
+		was := w >> shift & full
+		if was == full || was == 0 && by < 0 {
+			return full
+		}
+		if now := w + uint64(by)<<shift; alone {
+			memory.Store(&c.words[word], now)
+			return was
+		} else if atomic.CompareAndSwapUint64(&c.words[word], w, now) {
+			return was
+		}
+	}
 }
 
 // toBits returns the word of bits of four words of counters: a bit is set where its
@@ -97,11 +116,3 @@ func addAll(a, b uint64) uint64 {
 	sum ^= (a ^ b) & high
 	return sum | (over<<1 - over>>3) // 16-1 for each that is full
 }
-
-func (c counters) clear() {
-	for i := range c.words {
-		memory.Store(&c.words[i], 0)
-	}
-}
-
-func (c counters) equal(d counters) bool { return slices.Equal(c.words, d.words) }

@@ -2,6 +2,7 @@ package counting
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/param"
+	"github.com/seed79a3ff49/bloom/internal/takeover"
 )
 
 // maxWords is the largest number of words of bits.
@@ -19,73 +21,208 @@ const maxWords = min(guava.MaxWords, frame.MaxWords/perBits)
 
 const errZero = "counting: Add to a zero Filter: make it with New, or decode into it"
 
-type mark = nocopy.Mark
-
 // Filter is a Bloom filter that keys can be removed from. It counts: a key that was
 // added twice is there until it is removed twice.
 //
 // The positions of a key are those in [bloom.New]'s filter. Each has a counter of four
-// bits. A counter that reaches 15 is full and stays so, because nobody knows how many
-// keys it counts. Its bit is then set for good, which makes false positives a little
-// more frequent, and loses no key. In a filter that holds as many keys as New was
-// told, a counter is full with a probability of 1.6e-15. Of filters of a hundred million
-// keys at 1 %, one in 640,000 has a full counter. Otherwise counters become full only where
-// one key is added fifteen times, or where a filter holds many times its n.
+// bits. A counter that reaches 15 is full and is never decremented, because nobody knows
+// how many keys it counts. Its bit is then set for good, which makes false positives a
+// little more frequent, and loses no key. In a filter that holds n keys, the n that New
+// got, a counter is full with a probability of 1.6e-15. Otherwise counters become full only
+// where one key is added fifteen times, or where a filter holds many times its n.
 //
 // Any number of goroutines may use a Filter at once. Look-ups and estimates take no
-// lock. Everything else takes the same lock. Remove must look at all of a key's counters
-// and change them in one step: otherwise two Removes of one key could both find it, and
-// take away what other keys count on. A copy or an encoding must hold each key as a
-// whole or not at all.
+// lock. A goroutine that adds or removes takes one of several locks. What copies, encodes,
+// compares or resets the filter takes all of them: a copy holds each key as a whole or not
+// at all. SetInfo and decoding need the Filter to themselves.
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it panics.
-// Decoding needs the Filter to itself. A Filter must not be copied; see [Filter.Clone].
+// The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter
+// must not be copied; see [Filter.Clone].
 type Filter struct {
-	info bloom.Info
-	mark
-	mu       sync.Mutex // held by whoever writes counters, or reads all of them
-	counters counters
-	ones     atomic.Uint64 // counters that are not zero
-	k        int
+	_ nocopy.Locker
+	filter
 }
 
-// New returns an empty filter sized for n keys. Holding n keys, it reports a key that is
-// not there as present with probability p. Its parameters are those of [bloom.New]'s
-// filter. It takes four times the memory of that filter.
+// filter is what a Filter is. It is small, so that the methods that encode it have it by
+// value: packages json and gob find them where a Filter is held by value.
+type filter struct {
+	*state // nil in the zero Filter, and in one that was taken over
+	info   bloom.Info
+	taken  string // by what it was taken over
+}
+
+type state struct {
+	counters counters
+	k        int
+	met      atomic.Bool // whether two goroutines met; stored by who holds the first stripe
+	stripes  [stripes]stripe
+}
+
+// stripe is held by whoever adds or removes one of its keys. Two Removes of a key that was
+// added once take the same stripe, so that one of them finds the key gone. Different keys
+// may share counters, which are changed one at a time, by locked writes.
+//
+// Until two goroutines meet, the first stripe has all keys: whoever holds it is alone, and
+// needs no locked writes, which take a fifth of the time.
+type stripe struct {
+	sync.Mutex
+	ones int64    // counters that left 0, less those that came back to it
+	_    [48]byte // up to a cache line
+}
+
+const (
+	stripes     = 1 << stripeBits
+	stripeBits  = 5
+	stripeShift = 64 - stripeBits
+)
+
+func init() {
+	takeover.Counting = func(f any, by string) any { return f.(*Filter).take(by) }
+}
+
+// take returns what f is, and leaves f taken over.
+func (f *Filter) take(by string) *Filter {
+	f.use()
+	g := &Filter{filter: f.filter}
+	f.filter = filter{taken: by}
+	return g
+}
+
+// zero reports whether f is zero. It panics if f was taken over.
+func (f *filter) zero() bool {
+	if f.state != nil {
+		return false
+	}
+	f.use()
+	return true
+}
+
+// use panics if f was taken over. Its counters are another's then.
+func (f *filter) use() {
+	if f.taken != "" {
+		panic("counting: use of a Filter that was taken over by " + f.taken)
+	}
+}
+
+// size returns the parameters of New's filter.
+func size(n uint64, p float64) (words uint64, k int, err error) {
+	if err := param.Rate("counting", "p", p); err != nil {
+		return 0, 0, err
+	}
+	m := bloom.OptimalM(n, p)
+	words, k = m/64+min(m%64, 1), bloom.OptimalK(m, n)
+	switch {
+	case words == 0:
+		return 0, 0, fmt.Errorf("counting: n = %d, p = %v need no bits at all", n, p)
+	case words > maxWords:
+		return 0, 0, fmt.Errorf("counting: m = %d is outside [1, %d] (for n = %d, p = %v)", m, uint64(maxWords)*64, n, p)
+	case k > guava.MaxK:
+		return 0, 0, fmt.Errorf("counting: k = %d is outside [1, %d] (for n = %d, p = %v)", k, guava.MaxK, n, p)
+	}
+	return words, k, nil
+}
+
+// New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key
+// that is not there as present with probability p. Its parameters are those of
+// [bloom.New]'s filter, and so is its rate. It takes four times the memory of that filter.
 //
 // It returns an error unless 0 < p < 1 and bloom.New makes a filter of n and p.
 func New(n uint64, p float64) (*Filter, error) {
-	if err := param.Rate("counting", "p", p); err != nil {
+	words, k, err := size(n, p)
+	if err != nil {
 		return nil, err
 	}
-	m := bloom.OptimalM(n, p)
-	k := bloom.OptimalK(m, n)
-	words := m/64 + min(m%64, 1)
-	switch {
-	case words == 0:
-		return nil, fmt.Errorf("counting: n = %d, p = %v need no bits at all", n, p)
-	case words > maxWords:
-		return nil, fmt.Errorf("counting: m = %d is outside [1, %d] (for n = %d, p = %v)", m, uint64(maxWords)*64, n, p)
-	case k > guava.MaxK:
-		return nil, fmt.Errorf("counting: k = %d is outside [1, %d] (for n = %d, p = %v)", k, guava.MaxK, n, p)
-	}
 	// Its counters are not read: untouched memory takes none.
-	return &Filter{counters: countersOf(memory.Words(int(words) * perBits)), k: k}, nil
+	s := &state{counters: countersOf(memory.Words(int(words) * perBits)), k: k}
+	return &Filter{filter: filter{state: s, info: bloom.Info{N: n, P: p}}}, nil
 }
 
-func newFilter(words []uint64, k int) *Filter {
-	f := new(Filter)
-	f.set(words, k)
-	return f
+// stateOf returns the state of words of counters.
+func stateOf(words []uint64, k int) *state {
+	s := &state{counters: countersOf(words), k: k}
+	s.stripes[0].ones = int64(s.counters.onesCount())
+	return s
 }
 
-// set makes f the filter of words of counters.
-func (f *Filter) set(words []uint64, k int) {
-	f.counters, f.k = countersOf(words), k
-	f.ones.Store(f.counters.onesCount())
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
+// It writes no file. It returns an error at once if the file's directory does not exist,
+// as SaveFile would later. If the filter in the file has other parameters than New(n, p),
+// the error wraps [bloom.ErrMismatch].
+func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
+	words, k, err := size(n, p)
+	if err != nil {
+		return nil, err
+	}
+	return frame.LoadOrNew("counting", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+		return f.fits(words*64, k)
+	})
 }
 
-// Add adds key. It reports whether any bit of [Filter.Filter] changed: true means that
+// fits returns an error unless f has these parameters.
+func (f *Filter) fits(m uint64, k int) error {
+	switch {
+	case f.M() != m:
+		return format.Mismatch("counting", "m", f.M(), m)
+	case f.K() != k:
+		return format.Mismatch("counting", "k", f.K(), k)
+	}
+	return nil
+}
+
+// stripe returns the stripe of h. It depends on all of h.
+func (s *state) stripe(h bloom.Hash) *stripe {
+	h1, h2 := h.Words()
+	return &s.stripes[(h1^h2)*0x9e3779b97f4a7c15>>stripeShift] // 2^64 over the golden ratio
+}
+
+// hold takes h's stripe. It reports whether whoever holds it is alone.
+func (s *state) hold(h bloom.Hash) (held *stripe, alone bool) {
+	if first := &s.stripes[0]; !s.met.Load() {
+		if met := !first.TryLock(); met {
+			first.Lock()
+			s.met.Store(true)
+		}
+		if !s.met.Load() {
+			return first, true
+		}
+		first.Unlock()
+	}
+	held = s.stripe(h)
+	held.Lock()
+	return held, false
+}
+
+// lock takes all stripes.
+func (s *state) lock() {
+	for i := range s.stripes {
+		s.stripes[i].Lock()
+	}
+}
+
+func (s *state) unlock() {
+	for i := range s.stripes {
+		s.stripes[i].Unlock()
+	}
+}
+
+// onesCount returns how many counters are not zero.
+func (s *state) onesCount() uint64 {
+	ones := int64(0)
+	for i := range s.stripes {
+		ones += atomic.LoadInt64(&s.stripes[i].ones)
+	}
+	return uint64(max(0, ones))
+}
+
+// setOnes is called with all stripes taken.
+func (s *state) setOnes(ones uint64) {
+	for i := range s.stripes {
+		atomic.StoreInt64(&s.stripes[i].ones, 0)
+	}
+	atomic.StoreInt64(&s.stripes[0].ones, int64(ones))
+}
+
+// Add adds key. It reports whether any bit of [Filter.Snapshot] changed: true means that
 // key was certainly not there, false that it probably was. Either way the key counts
 // once more, and has to be removed once more. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
@@ -95,26 +232,25 @@ func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(k
 
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h bloom.Hash) bool {
-	if f.k == 0 {
+	if f.zero() {
 		panic(errZero)
 	}
 	f.touch(h)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	added := f.change(h, 1, 0)
-	if added > 0 {
-		f.ones.Add(added)
+	s, alone := f.hold(h)
+	defer s.Unlock()
+	ones := f.change(h, 1, 0, alone)
+	if ones > 0 {
+		atomic.StoreInt64(&s.ones, s.ones+ones)
 	}
-	return added > 0
+	return ones > 0
 }
 
-// Remove removes key, which must have been added before and not been removed since. It
-// returns false, and changes nothing, if key is certainly not there.
+// Remove removes one addition of key. Call it only for keys that were added, and not
+// removed as often since. It returns false, and changes nothing, if key is certainly not
+// there.
 //
-// Remove cannot tell a key that was never added from one that was, if Contains reports
-// it as present. It then takes away what other keys count on. Contains may then report
-// keys as absent that were added, old ones and new ones. So call Remove only with keys
-// that are known, from elsewhere, to have been added.
+// A key that was never added may be reported as present. Remove then takes away what other
+// keys count on: Contains may report keys as absent that were added, old ones and new ones.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is Remove of key's bytes, without copying them.
@@ -125,13 +261,13 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	if !f.ContainsHash(h) {
 		return false
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	s, alone := f.hold(h)
+	defer s.Unlock()
 	if !f.ContainsHash(h) { // any more
 		return false
 	}
-	if removed := f.change(h, -1, 1); removed > 0 {
-		f.ones.Add(-removed)
+	if ones := f.change(h, -1, 1, alone); ones > 0 {
+		atomic.StoreInt64(&s.ones, s.ones-ones)
 	}
 	return true
 }
@@ -145,6 +281,9 @@ func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
+	if f.zero() {
+		return false
+	}
 	x, step := h.Words()
 	for range f.k {
 		if f.counters.get(x) == 0 {
@@ -152,7 +291,39 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 		}
 		x += step
 	}
-	return f.k != 0
+	return true
+}
+
+// batchAhead is how many digests' counters AddBatch reads before it changes them: few
+// enough to stay in the cache meanwhile.
+const batchAhead = 16
+
+// AddBatch adds hs in order and appends to dst for each what AddHash returns. It returns
+// the extended slice and allocates only if dst lacks room. In a filter larger than the
+// processor's cache it is faster than one by one.
+func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
+	f.use()
+	dst = slices.Grow(dst, len(hs))
+	for i, h := range hs {
+		if i%batchAhead == 0 && !f.zero() {
+			for _, h := range hs[i:min(len(hs), i+batchAhead)] {
+				f.touch(h)
+			}
+		}
+		dst = append(dst, f.AddHash(h))
+	}
+	return dst
+}
+
+// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended slice.
+// It allocates only if dst lacks room.
+func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+	f.use()
+	dst = slices.Grow(dst, len(hs))
+	for _, h := range hs {
+		dst = append(dst, f.ContainsHash(h))
+	}
+	return dst
 }
 
 // change adds by, which is 1 or -1, to the counters of h that are not full. It returns
@@ -161,33 +332,31 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 // Where two of the k indexes are one, which is rare, their counter counts the key once.
 // If it counted it twice, Remove of a key that is not there could find a counter that is
 // not zero, and yet too small to give back two.
-func (f *Filter) change(h bloom.Hash, by int64, from uint64) (n uint64) {
+//
+// A counter of a key that is there is not zero. Where Remove is called for a key that is
+// not, another Remove may have brought one to zero meanwhile: it stays.
+func (s *state) change(h bloom.Hash, by int64, from uint64, alone bool) (n int64) {
 	var seen uint64 // the low six bits of the indexes
 	x, step := h.Words()
-	for i := 0; i < f.k; x, i = x+step, i+1 {
-		word, shift := f.counters.find(x)
+	for i := 0; i < s.k; x, i = x+step, i+1 {
+		word, shift := s.counters.find(x)
 		low := uint64(1) << (x & 63)
-		if seen&low != 0 && f.repeated(h, i, word, shift) {
+		if seen&low != 0 && s.repeated(h, i, word, shift) {
 			continue
 		}
 		seen |= low
-		w := f.counters.words[word]
-		switch w >> shift & full {
-		case full:
-			continue
-		case from:
+		if s.counters.change(word, shift, by, alone) == from {
 			n++
 		}
-		memory.Store(&f.counters.words[word], w+uint64(by)<<shift)
 	}
 	return n
 }
 
 // repeated reports whether one of the first i indexes of h is the given counter's.
-func (f *Filter) repeated(h bloom.Hash, i int, word, shift uint64) bool {
+func (s *state) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 	x, step := h.Words()
 	for range i {
-		if w, s := f.counters.find(x); w == word && s == shift {
+		if w, sh := s.counters.find(x); w == word && sh == shift {
 			return true
 		}
 		x += step
@@ -200,68 +369,107 @@ func (f *Filter) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 // inlined because then the reads, whose values nobody uses, would go.
 //
 //go:noinline
-func (f *Filter) touch(h bloom.Hash) (sum uint64) {
+func (s *state) touch(h bloom.Hash) (sum uint64) {
 	x, step := h.Words()
-	for range f.k {
-		sum += f.counters.get(x)
+	for range s.k {
+		sum += s.counters.get(x)
 		x += step
 	}
 	return sum
 }
 
 // Merge adds the counters of g to those of f. A key then counts as often in f as it did
-// in both together. A sum of 15 or more is full. Merge returns an error, which
-// wraps [bloom.ErrMismatch], and leaves f as it was, unless the two agree in M and K.
-// Nothing may write to g meanwhile.
+// in both together. A sum of 15 or more is full. Merge returns an error, which wraps
+// [bloom.ErrMismatch], and leaves f as it was, unless the two agree in M and K, and in
+// Info's Hash where both name one. Nothing may write to g meanwhile.
 func (f *Filter) Merge(g *Filter) error {
-	switch {
-	case g == nil:
+	f.use()
+	if g == nil {
 		return format.MismatchNil("counting")
-	case f.M() != g.M():
-		return format.Mismatch("counting", "m", f.M(), g.M())
-	case f.k != g.k:
-		return format.Mismatch("counting", "k", f.k, g.k)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ones.Store(f.counters.add(g.counters))
+	if err := f.fits(g.M(), g.K()); err != nil {
+		return err
+	}
+	if err := format.Info(f.info).Fits("counting", format.Info(g.info)); err != nil || f.zero() {
+		return err
+	}
+	f.lock()
+	defer f.unlock()
+	f.setOnes(f.counters.add(g.counters))
 	return nil
 }
 
-// Clone returns an independent copy.
+// Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.k == 0 {
-		return new(Filter)
+	if f.zero() {
+		return &Filter{filter: filter{info: f.info}}
 	}
-	return newFilter(memory.Clone(f.counters.words), f.k)
+	f.lock()
+	defer f.unlock()
+	return &Filter{filter: filter{state: stateOf(memory.Clone(f.counters.words), f.k), info: f.info}}
 }
 
-// Equal reports whether f and g have the same parameters and the same counters. It
-// panics if g is nil. Nothing may write to g meanwhile.
+// Snapshot returns the filter of the keys that are there: a copy, byte for byte the one
+// that [bloom.New] makes for the same n and p, after an Add of each of those keys. Full
+// counters make an exception; see [Filter]. It has f's Info. Of the zero Filter it is the
+// zero one.
+func (f *Filter) Snapshot() *bloom.Filter {
+	g := new(bloom.Filter)
+	if !f.zero() {
+		words := memory.Words(len(f.counters.words) / perBits)
+		f.lock()
+		f.counters.toBits(words)
+		f.unlock()
+		g = bloom.Must(bloom.NewWords(words, f.k))
+	}
+	g.SetInfo(f.info)
+	return g
+}
+
+// Equal reports whether f and g have the same parameters and the same counters. Their
+// Infos do not count. It panics if g is nil. Nothing may write to g meanwhile.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.k == g.k && f.counters.equal(g.counters)
+	g.use()
+	if f.zero() || g.zero() {
+		return f.state == g.state
+	}
+	f.lock()
+	defer f.unlock()
+	return f.k == g.k && slices.Equal(f.counters.words, g.counters.words)
 }
 
-// Reset removes all keys, full counters too. It keeps the memory and the parameters.
+// Reset removes all keys, full counters too. It keeps the memory, the parameters and the
+// Info.
 func (f *Filter) Reset() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.counters.clear()
-	f.ones.Store(0)
+	if f.zero() {
+		return
+	}
+	f.lock()
+	defer f.unlock()
+	memory.ClearAtomic(f.counters.words)
+	f.setOnes(0)
 }
 
-// M returns the number of counters, which is the number of bits of [Filter.Filter].
-func (f *Filter) M() uint64 { return uint64(len(f.counters.words)/perBits) * 64 }
+// M returns the number of counters, which is the number of bits of [Filter.Snapshot].
+func (f *Filter) M() uint64 { return f.filter.m() }
+
+func (f *filter) m() uint64 {
+	if f.zero() {
+		return 0
+	}
+	return uint64(len(f.counters.words)/perBits) * 64
+}
 
 // K returns the number of hashes, which is how many counters a key has.
-func (f *Filter) K() int { return f.k }
+func (f *Filter) K() int {
+	if f.zero() {
+		return 0
+	}
+	return f.k
+}
 
 // FillRatio returns the fraction of counters that are not zero, from 0 to 1.
 func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
@@ -274,17 +482,26 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 // things are now; see [bloom.Filter.FPR].
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
-// Stats returns all figures of f at one moment, for metrics. They are those of
-// [Filter.Filter], except for SizeBytes. Stats takes constant time.
-func (f *Filter) Stats() bloom.Stats {
-	s := bloom.Stats{M: f.M(), K: f.k, OnesCount: f.ones.Load(), SizeBytes: f.SizeBytes()}
-	if f.k > 0 {
-		s.FillRatio = float64(s.OnesCount) / float64(s.M)
-		s.ApproxCount = guava.ApproxCount(s.M, s.K, s.OnesCount)
-		s.FPR = guava.FPR(s.M, s.K, s.OnesCount)
+// Stats returns all figures of f at once, for metrics. They are those of
+// [Filter.Snapshot], except for SizeBytes. Stats takes constant time.
+func (f *Filter) Stats() (s bloom.Stats) {
+	if f.zero() {
+		return s
 	}
+	s = bloom.Stats{M: f.M(), K: f.k, OnesCount: f.onesCount(), SizeBytes: f.SizeBytes()}
+	s.FillRatio = float64(s.OnesCount) / float64(s.M)
+	s.ApproxCount = guava.ApproxCount(s.M, s.K, s.OnesCount)
+	s.FPR = guava.FPR(s.M, s.K, s.OnesCount)
 	return s
 }
 
 // String describes f by its parameters, without its keys.
-func (f *Filter) String() string { return fmt.Sprintf("counting.Filter(m=%d, k=%d)", f.M(), f.k) }
+func (f filter) String() string {
+	switch {
+	case f.taken != "":
+		return "counting.Filter(taken over)"
+	case f.state == nil:
+		return "counting.Filter(zero)"
+	}
+	return fmt.Sprintf("counting.Filter(m=%d, k=%d)", f.m(), f.k)
+}

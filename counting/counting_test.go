@@ -2,12 +2,15 @@ package counting
 
 import (
 	"bytes"
+	"encoding/gob"
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +25,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/takeover"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -75,7 +79,7 @@ func TestWalk(t *testing.T) {
 				require.False(t, f.RemoveHash(keys[rnd.IntN(len(keys))]))
 				require.True(t, f.Equal(before))
 			}
-			require.Equal(t, bloom.Must(fresh.MarshalBinary()), bloom.Must(f.Filter().MarshalBinary()), "n = %d, step %d", test.n, step)
+			require.Equal(t, bloom.Must(fresh.MarshalBinary()), bloom.Must(f.Snapshot().MarshalBinary()), "n = %d, step %d", test.n, step)
 			require.Equal(t, fresh.ApproxCount(), f.ApproxCount())
 			require.Equal(t, fresh.FillRatio(), f.FillRatio())
 			require.Equal(t, fresh.FPR(), f.FPR())
@@ -127,7 +131,7 @@ func TestFull(t *testing.T) {
 		for range test.times {
 			g.AddHash(h)
 		}
-		require.True(t, g.Filter().Equal(fresh.Filter()))
+		require.True(t, g.Snapshot().Equal(fresh.Snapshot()))
 		for range test.times {
 			require.True(t, g.RemoveHash(h))
 		}
@@ -234,9 +238,9 @@ func TestMerge(t *testing.T) {
 
 	before = a.Clone()
 	for other, want := range map[*Filter]string{
-		bloom.Must(New(301, 0.01)):         "counting: filters differ in m: 2880 and 2944",
-		newFilter(make([]uint64, 45*4), 6): "counting: filters differ in k: 7 and 6",
-		{}:                                 "counting: filters differ in m: 2880 and 0",
+		bloom.Must(New(301, 0.01)):                                "counting: filters differ in m: 2880 and 2944",
+		{filter: filter{state: stateOf(make([]uint64, 45*4), 6)}}: "counting: filters differ in k: 7 and 6",
+		{}: "counting: filters differ in m: 2880 and 0",
 	} {
 		err := a.Merge(other)
 		assert.ErrorIs(t, err, bloom.ErrMismatch)
@@ -247,7 +251,7 @@ func TestMerge(t *testing.T) {
 	require.ErrorIs(t, a.Merge(nil), bloom.ErrMismatch)
 	require.PanicsWithValue(t, "counting: Equal to a nil Filter", func() { a.Equal(nil) })
 	require.NoError(t, a.Merge(a))
-	require.True(t, a.Filter().Equal(before.Filter()))
+	require.True(t, a.Snapshot().Equal(before.Snapshot()))
 }
 
 // TestRemoveNeverAdded breaks the rule that Remove states: others are lost then.
@@ -270,7 +274,7 @@ func TestRemoveNeverAdded(t *testing.T) {
 }
 
 // TestConcurrent adds and removes the same keys from several goroutines. Counters that
-// were changed without a lock would differ at the end, and so would those of a key that
+// were changed by two at once would differ at the end, and so would those of a key that
 // two goroutines remove of which it was added once.
 func TestConcurrent(t *testing.T) {
 	const goroutines, rounds = 4, 2000
@@ -293,7 +297,7 @@ func TestConcurrent(t *testing.T) {
 				if f.RemoveHash(hs[g]) {
 					removed[g]++
 				}
-				if i%100 == 0 && !f.Filter().ContainsHash(stays) {
+				if i%100 == 0 && !f.Snapshot().ContainsHash(stays) {
 					t.Error("a key is missing from the projection")
 				}
 			}
@@ -301,6 +305,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	running.Wait()
 	require.True(t, f.Equal(want))
+	require.Equal(t, want.Stats(), f.Stats())
 	for _, n := range removed {
 		require.Equal(t, rounds, n)
 	}
@@ -308,7 +313,7 @@ func TestConcurrent(t *testing.T) {
 	for range 20 { // of two that remove what was added once, one does
 		f.AddHash(hs[0])
 		var times atomic.Int64
-		f.mu.Lock() // both find the key, and wait
+		f.lock() // both find the key, and wait
 		for range 2 {
 			running.Add(1)
 			go func() {
@@ -319,11 +324,158 @@ func TestConcurrent(t *testing.T) {
 			}()
 		}
 		time.Sleep(time.Millisecond)
-		f.mu.Unlock()
+		f.unlock()
 		running.Wait()
 		require.EqualValues(t, 1, times.Load())
 		require.True(t, f.Equal(want))
 	}
+}
+
+// TestWhole: a copy that is taken while a key comes and goes has all of the key or nothing,
+// and Equal sees all of it or nothing. An encoding of half a key would lose it when it is
+// removed.
+func TestWhole(t *testing.T) {
+	f := bloom.Must(New(1000, 1e-9))
+	empty, key := f.Clone(), bloom.SumString("key")
+	full := f.Clone()
+	full.AddHash(key)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				f.AddHash(key)
+				f.RemoveHash(key)
+			}
+		}
+	}()
+	for range 500 {
+		var decoded, streamed Filter
+		require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+		var out bytes.Buffer
+		bloom.Must(f.WriteTo(&out))
+		bloom.Must(streamed.ReadFrom(&out))
+		for _, g := range []*Filter{f.Clone(), &decoded, &streamed} {
+			ones := g.Stats().OnesCount
+			require.True(t, ones == 0 && g.Equal(empty) || ones == uint64(f.K()) && g.Equal(full), "%d of %d counters", ones, f.K())
+		}
+		ones := f.Snapshot().OnesCount()
+		require.True(t, ones == 0 || ones == uint64(f.K()))
+		f.Equal(empty) // the race detector looks on
+	}
+	close(stop)
+	<-done
+}
+
+// TestStripes: keys are spread over the stripes, whichever part of a digest varies.
+func TestStripes(t *testing.T) {
+	f := bloom.Must(New(1, 0.5))
+	for _, hash := range []func(i uint64) bloom.Hash{
+		func(i uint64) bloom.Hash { return bloom.NewHash(i, 0) },
+		func(i uint64) bloom.Hash { return bloom.NewHash(7, i) },
+		bloom.SumUint64,
+	} {
+		keys := map[*stripe]int{}
+		for i := range uint64(stripes * 1000) {
+			keys[f.stripe(hash(i))]++
+		}
+		require.Len(t, keys, stripes)
+		for _, n := range keys {
+			require.InDelta(t, 1000, n, 200)
+		}
+	}
+}
+
+// TestBatches: a batch is as one key after the other.
+func TestBatches(t *testing.T) {
+	one, batch := bloom.Must(New(100, 0.1)), bloom.Must(New(100, 0.1))
+	hs := testkit.Digests[bloom.Hash](4, 150)
+	hs = append(hs, hs[:50]...)
+	want, found := []bool{true}, []bool{false}
+	for _, h := range hs {
+		want = append(want, one.AddHash(h))
+	}
+	require.Equal(t, want, batch.AddBatch([]bool{true}, hs))
+	require.True(t, one.Equal(batch))
+	hs = testkit.Digests[bloom.Hash](4, 1000)
+	for _, h := range hs {
+		found = append(found, one.ContainsHash(h))
+	}
+	require.Equal(t, found, batch.ContainsBatch([]bool{false}, hs))
+	require.PanicsWithValue(t, errZero, func() { new(Filter).AddBatch(nil, hs) })
+}
+
+// TestTaken: whoever uses a filter that another took over hears of it. The keys would go
+// where nobody looks for them.
+func TestTaken(t *testing.T) {
+	f := bloom.Must(New(10, 0.1))
+	f.AddString("key")
+	data, want := bloom.Must(f.MarshalBinary()), f.Clone()
+	require.True(t, takeover.Counting(f, "Somebody").(*Filter).Equal(want))
+	for name, use := range map[string]func(){
+		"Add":             func() { f.AddString("key") },
+		"Remove":          func() { f.RemoveString("key") },
+		"Contains":        func() { f.ContainsString("key") },
+		"AddBatch":        func() { f.AddBatch(nil, nil) },
+		"ContainsBatch":   func() { f.ContainsBatch(nil, nil) },
+		"Merge":           func() { _ = f.Merge(want) },
+		"Merge of it":     func() { _ = want.Merge(f) },
+		"Clone":           func() { f.Clone() },
+		"Snapshot":        func() { f.Snapshot() },
+		"Equal":           func() { f.Equal(want) },
+		"Equal to it":     func() { want.Equal(f) },
+		"Reset":           func() { f.Reset() },
+		"M":               func() { f.M() },
+		"K":               func() { f.K() },
+		"Stats":           func() { f.Stats() },
+		"Info":            func() { f.Info() },
+		"SetInfo":         func() { f.SetInfo(bloom.Info{}) },
+		"SizeBytes":       func() { f.SizeBytes() },
+		"MarshalBinary":   func() { _, _ = f.MarshalBinary() },
+		"MarshalText":     func() { _, _ = f.MarshalText() },
+		"WriteTo":         func() { _, _ = f.WriteTo(io.Discard) },
+		"UnmarshalBinary": func() { _ = f.UnmarshalBinary(data) },
+		"UnmarshalText":   func() { _ = f.UnmarshalText(nil) },
+		"ReadFrom":        func() { _, _ = f.ReadFrom(bytes.NewReader(data)) },
+		"SaveFile":        func() { _ = f.SaveFile(filepath.Join(t.TempDir(), "f")) },
+		"take":            func() { takeover.Counting(f, "Another") },
+	} {
+		require.PanicsWithValue(t, "counting: use of a Filter that was taken over by Somebody", use, name)
+	}
+	require.Equal(t, "counting.Filter(taken over)", fmt.Sprint(f))
+}
+
+// TestLoadOrNew: a file that is there is loaded, unless its parameters are others.
+func TestLoadOrNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	f, err := LoadOrNew(path, 100, 0.01)
+	require.NoError(t, err)
+	require.Equal(t, bloom.Info{N: 100, P: 0.01}, f.Info())
+	f.AddString("key")
+	f.SetInfo(bloom.Info{Hash: "SumString"})
+	require.NoError(t, f.SaveFile(path))
+	f, err = LoadOrNew(path, 100, 0.01)
+	require.NoError(t, err)
+	require.True(t, f.ContainsString("key"))
+	require.Equal(t, bloom.Info{Hash: "SumString"}, f.Info())
+	require.Equal(t, f.Info(), f.Snapshot().Info())
+
+	g := bloom.Must(New(100, 0.01))
+	g.SetInfo(bloom.Info{Hash: "HashFrom"})
+	require.EqualError(t, f.Merge(g), "counting: filters differ in hash: SumString and HashFrom")
+	g.SetInfo(bloom.Info{})
+	require.NoError(t, f.Merge(g))
+
+	_, err = LoadOrNew(path, 200, 0.01)
+	require.ErrorIs(t, err, bloom.ErrMismatch)
+	require.EqualError(t, err, "counting: filters differ in m: 960 and 1920 (in "+path+")")
+	_, err = LoadOrNew(filepath.Join(path+"-missing", "f"), 100, 0.01)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = LoadOrNew(path, 100, 2)
+	require.EqualError(t, err, "counting: p = 2 is outside (0, 1)")
 }
 
 func TestParameters(t *testing.T) {
@@ -332,7 +484,7 @@ func TestParameters(t *testing.T) {
 			f, err := New(n, p)
 			require.NoError(t, err)
 			g := bloom.Must(bloom.New(n, p))
-			require.True(t, f.Filter().Equal(g), "n = %d, p = %v", n, p)
+			require.True(t, f.Snapshot().Equal(g), "n = %d, p = %v", n, p)
 			require.Equal(t, g.M(), f.M())
 			require.Equal(t, g.K(), f.K())
 		}
@@ -362,7 +514,7 @@ func TestZero(t *testing.T) {
 	assert.False(t, f.ContainsString("key"))
 	assert.False(t, f.RemoveString("key"))
 	assert.PanicsWithValue(t, errZero, func() { f.AddString("key") })
-	assert.True(t, f.Filter().Equal(new(bloom.Filter)))
+	assert.True(t, f.Snapshot().Equal(new(bloom.Filter)))
 	assert.True(t, f.Clone().Equal(f))
 	assert.Zero(t, f.SizeBytes()+int64(f.ApproxCount()+f.M())+int64(f.K()))
 	assert.Zero(t, f.FPR()+f.FillRatio())
@@ -388,27 +540,20 @@ func TestReset(t *testing.T) {
 	require.Zero(t, f.FillRatio())
 }
 
-// TestForms writes a filter in what holds it.
+// TestForms: a filter is text in JSON, and bytes in gob, also where it is held by value.
 func TestForms(t *testing.T) {
 	f := bloom.Must(New(10, 0.1))
 	f.AddString("key")
 	require.Equal(t, "counting.Filter(m=64, k=3)", fmt.Sprint(f))
-	var got struct{ F Filter }
-	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(struct{ F *Filter }{f})), &got))
-	require.True(t, got.F.Equal(f))
-}
-
-func TestAllocs(t *testing.T) {
-	f := bloom.Must(New(1000, 0.01))
-	key := []byte("a key")
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		f.Add(key)
-		f.AddString("another key")
-		f.Contains(key)
-		f.ContainsString("another key")
-		f.Remove(key)
-		f.RemoveString("another key")
-	}))
+	type holder struct{ F Filter }
+	h := reflect.ValueOf(&holder{Filter{filter: f.filter}}).Elem().Interface() // has no address
+	var viaJSON, viaGob holder
+	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(h)), &viaJSON))
+	require.True(t, viaJSON.F.Equal(f))
+	var out bytes.Buffer
+	require.NoError(t, gob.NewEncoder(&out).Encode(h))
+	require.NoError(t, gob.NewDecoder(&out).Decode(&viaGob))
+	require.True(t, viaGob.F.Equal(f))
 }
 
 func TestDamage(t *testing.T) {
@@ -457,6 +602,6 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		if !strings.Contains(fmt.Sprintf("%x", before.counters.words), "e") { // a 14 is full then
 			require.True(t, f.Equal(before))
 		}
-		require.Equal(t, f.FillRatio(), f.Filter().FillRatio())
+		require.Equal(t, f.FillRatio(), f.Snapshot().FillRatio())
 	})
 }

@@ -2,7 +2,7 @@
 //
 // A [Filter] answers like a [bloom.Filter] of the keys that were added and not
 // removed since: such a key is always found, and any other key is reported with the
-// probability that the caller chose. [Filter.Filter] returns that bloom.Filter, byte
+// probability that the caller chose. [Filter.Snapshot] returns that bloom.Filter, byte
 // for byte. So writers keep a counting filter, and everybody else reads plain filters:
 // files, replicas, Redis, and Java with Guava.
 //

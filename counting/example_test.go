@@ -19,7 +19,7 @@ func Example() {
 	catalogue.AddString("table")
 	catalogue.RemoveString("lamp")
 
-	data, _ := catalogue.Filter().MarshalBinary() // Guava's bytes, 1.2 MB
+	data, _ := catalogue.Snapshot().MarshalBinary() // Guava's bytes, 1.2 MB
 	var published bloom.Filter
 	fmt.Println(published.UnmarshalBinary(data))
 	fmt.Println(published.ContainsString("lamp"), published.ContainsString("table"))

@@ -129,11 +129,8 @@ func NewCountingPublisher(c *counting.Filter) *CountingPublisher {
 	if c.K() == 0 {
 		panic("replica: Publisher of a zero Filter")
 	}
-	if takeover.Counting != nil {
-		c = takeover.Counting(c, "NewCountingPublisher").(*counting.Filter)
-	}
-	p := &CountingPublisher{c: c}
-	p.init(p.c, p.c.Filter, p.c.Info())
+	p := &CountingPublisher{c: takeover.Counting(c, "NewCountingPublisher").(*counting.Filter)}
+	p.init(p.c, p.c.Snapshot, p.c.Info())
 	return p
 }
 

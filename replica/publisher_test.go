@@ -107,7 +107,7 @@ func TestCountingPublisher(t *testing.T) {
 		p.Publish()
 		for _, r := range []*Replica{near, far} {
 			require.NoError(t, r.Refresh(ctx))
-			assert.True(t, r.Snapshot().Equal(p.c.Filter()))
+			assert.True(t, r.Snapshot().Equal(p.c.Snapshot()))
 		}
 	}
 	isDelta := func(have string) bool {

@@ -134,7 +134,7 @@ func (s *server) load() error {
 	case *bloom.Filter:
 		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f) })
 	case *counting.Filter:
-		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Filter()) })
+		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Snapshot()) })
 	}
 	s.info = info
 	s.old = s.now.Swap(next)

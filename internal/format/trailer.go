@@ -63,6 +63,15 @@ func (i Info) Check(pkg string) error {
 	return nil
 }
 
+// Fits returns an error of package pkg, which wraps ErrMismatch, if keys that were hashed
+// as i says cannot be found where keys were hashed as j says.
+func (i Info) Fits(pkg string, j Info) error {
+	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
+		return Mismatch(pkg, "hash", i.Hash, j.Hash)
+	}
+	return nil
+}
+
 // Sum is the CRC-32C of what is written to it.
 type Sum uint32
 
