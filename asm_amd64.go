@@ -38,63 +38,81 @@ func filterContains(f *Filter, key []byte) bool
 func filterContainsHash(f *Filter, h Hash) bool
 
 // chunk is how many keys assembly is given at once. It cannot be stopped, for the
-// garbage collector or for another goroutine, before it returns. The functions
-// that call it for a chunk are not inlined, because Go checks as a function begins
-// whether it should stop.
+// garbage collector or for another goroutine, before it returns. Go checks as a function
+// begins whether it should stop, unless it needs little of the stack and calls no other.
+// So the functions that call such assembly for a chunk are not inlined.
 const chunk = 64
 
 // useAVX512 reports the parts of AVX-512 that hashing several keys at once needs: lanes
 // of 64 bits that are multiplied and rotated, and loads of some bytes of a vector.
 var useAVX512 = useAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW
 
-// sumMany hashes as many keys as it likes to, from the first on, and returns how many.
-// There must be one.
-//
+// The functions for batches, here and below, do as many keys as they like to, from the
+// first on, and return how many.
+
+// sumMany hashes keys.
+func sumMany(dst []Hash, keys [][]byte) (done int) {
+	for useAVX2 && done < len(keys) {
+		n := sumSlicesChunk(dst[done:], keys[done:min(len(keys), done+chunk)])
+		if n == 0 {
+			dst[done], n = Sum(keys[done]), 1
+		}
+		done += n
+	}
+	return done
+}
+
 //go:noinline
-func sumMany(dst []Hash, keys [][]byte) (n int) {
-	count := min(len(keys), chunk)
+func sumSlicesChunk(dst []Hash, keys [][]byte) int {
+	count := len(keys)
 	if useAVX512 && count >= 4 {
-		if n = sumSlices512(&dst[0], &keys[0], count/4); n > 0 {
+		if n := sumSlices512(&dst[0], &keys[0], count/4); n > 0 {
 			return n
 		}
 		count = 4 // one of them is long
 	}
-	if useAVX2 {
-		n = sumSlices(&dst[0], &keys[0], count)
-	}
-	return n
+	return sumSlices(&dst[0], &keys[0], count)
 }
 
 // sumManyStrings is sumMany of strings.
-//
+func sumManyStrings(dst []Hash, keys []string) (done int) {
+	for useAVX2 && done < len(keys) {
+		n := sumStringsChunk(dst[done:], keys[done:min(len(keys), done+chunk)])
+		if n == 0 {
+			dst[done], n = SumString(keys[done]), 1
+		}
+		done += n
+	}
+	return done
+}
+
 //go:noinline
-func sumManyStrings(dst []Hash, keys []string) (n int) {
-	count := min(len(keys), chunk)
+func sumStringsChunk(dst []Hash, keys []string) int {
+	count := len(keys)
 	if useAVX512 && count >= 4 {
-		if n = sumStrings512(&dst[0], &keys[0], count/4); n > 0 {
+		if n := sumStrings512(&dst[0], &keys[0], count/4); n > 0 {
 			return n
 		}
 		count = 4 // one of them is long
 	}
-	if useAVX2 {
-		n = sumStrings(&dst[0], &keys[0], count)
-	}
-	return n
+	return sumStrings(&dst[0], &keys[0], count)
 }
 
 // sumManyUint64s is sumMany of integers.
-//
+func sumManyUint64s(dst []Hash, keys []uint64) (done int) {
+	for useAVX2 && len(keys)-done >= 8 {
+		done += sumUint64Chunk(dst[done:], keys[done:min(len(keys), done+chunk)])
+	}
+	return done
+}
+
 //go:noinline
-func sumManyUint64s(dst []Hash, keys []uint64) int {
-	eights := min(len(keys), chunk) / 8
-	switch {
-	case eights == 0:
-	case useAVX512:
+func sumUint64Chunk(dst []Hash, keys []uint64) int {
+	eights := len(keys) / 8
+	if useAVX512 {
 		sumUint64s512(&dst[0], &keys[0], eights)
-	case useAVX2:
+	} else {
 		sumUint64s(&dst[0], &keys[0], eights)
-	default:
-		return 0
 	}
 	return eights * 8
 }
@@ -126,9 +144,23 @@ func sumStrings512(dst *Hash, keys *string, fours int) int
 //go:noescape
 func sumUint64s512(dst *Hash, keys *uint64, eights int)
 
-func filterAddPortable(f *Filter, key []byte) bool      { return f.AddHash(Sum(key)) }
+func filterAddPortable(f *Filter, key []byte) bool {
+	if h := Sum(key); inAssembly(f) {
+		return filterAddHash(f, h)
+	} else {
+		return f.add(h)
+	}
+}
+
+func filterContainsPortable(f *Filter, key []byte) bool {
+	if h := Sum(key); inAssembly(f) {
+		return filterContainsHash(f, h)
+	} else {
+		return f.contains(h)
+	}
+}
+
 func filterAddHashPortable(f *Filter, h Hash) bool      { return f.add(h) }
-func filterContainsPortable(f *Filter, key []byte) bool { return f.ContainsHash(Sum(key)) }
 func filterContainsHashPortable(f *Filter, h Hash) bool { return f.contains(h) }
 
 // A SyncFilter is looked up like a Filter. Assembly reads each word at once, as an
@@ -139,8 +171,8 @@ func (s *SyncFilter) plain() *Filter { return (*Filter)(unsafe.Pointer(s)) }
 
 func syncContains(s *SyncFilter, key []byte) bool { return filterContains(s.plain(), key) }
 func syncContainsHash(s *SyncFilter, h Hash) bool { return filterContainsHash(s.plain(), h) }
-func syncContainsBatch(s *SyncFilter, dst []bool, hs []Hash) {
-	filterContainsBatch(s.plain(), dst, hs)
+func syncContainsMany(s *SyncFilter, dst []bool, hs []Hash) int {
+	return containsMany(s.plain(), dst, hs)
 }
 
 // inAssembly reports whether assembly is for f.
@@ -159,48 +191,54 @@ const (
 	slots = 256
 )
 
-func filterAddBatch(f *Filter, dst []bool, hs []Hash) {
-	if inAssembly(f) {
-		for most := 4 * (slots / f.k); len(hs) >= 4; {
-			n := min(chunk, most, len(hs)&^3)
-			addChunk(f, dst, hs[:n])
-			dst, hs = dst[n:], hs[n:]
-		}
+func addMany(f *Filter, dst []bool, hs []Hash) (done int) {
+	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
+		filterAddFours(f, &hs[done], n/4, f.fetch(f.k), &dst[done])
+		done += n
 	}
-	for i, h := range hs {
-		dst[i] = f.AddHash(h)
-	}
+	return done
 }
 
-func filterContainsBatch(f *Filter, dst []bool, hs []Hash) {
-	if inAssembly(f) {
-		for most := 4 * (slots / f.k); len(hs) >= 4; {
-			n := min(chunk, most, len(hs)&^3)
-			containsChunk(f, dst, hs[:n])
-			dst, hs = dst[n:], hs[n:]
-		}
+func syncAddMany(s *SyncFilter, dst []bool, hs []Hash) (done int) {
+	f := s.plain()
+	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
+		syncAddFours(f, &hs[done], n/4, f.fetch(f.k), &dst[done])
+		done += n
 	}
-	for i, h := range hs {
-		dst[i] = f.ContainsHash(h)
-	}
+	return done
 }
 
-//go:noinline
-func addChunk(f *Filter, dst []bool, hs []Hash) {
-	fetch := 0
-	if len(f.bits.words) >= fetchWords {
-		fetch = f.k
+func containsMany(f *Filter, dst []bool, hs []Hash) (done int) {
+	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
+		containsChunk(f, dst[done:], hs[done:done+n])
+		done += n
 	}
-	filterAddFours(f, &hs[0], len(hs)/4, fetch, &dst[0])
+	return done
 }
 
 //go:noinline
 func containsChunk(f *Filter, dst []bool, hs []Hash) {
-	if len(f.bits.words) >= fetchWords {
-		filterContainsFetched(f, &hs[0], len(hs)/4, min(f.k, firstBits), &dst[0])
-		return
+	if fetch := f.fetch(min(f.k, firstBits)); fetch > 0 {
+		filterContainsFetched(f, &hs[0], len(hs)/4, fetch, &dst[0])
+	} else {
+		filterContainsFours(f, &hs[0], len(hs)/4, &dst[0])
 	}
-	filterContainsFours(f, &hs[0], len(hs)/4, &dst[0])
+}
+
+// next returns how many digests assembly does at once, a multiple of four.
+func (f *Filter) next(hs []Hash) int {
+	if !inAssembly(f) {
+		return 0
+	}
+	return min(chunk, 4*(slots/f.k), len(hs)&^3)
+}
+
+// fetch returns bits, or 0 where it does not pay to fetch bits ahead of their use.
+func (f *Filter) fetch(bits int) int {
+	if len(f.bits.words) < fetchWords {
+		return 0
+	}
+	return bits
 }
 
 // The following are for a filter that is inAssembly, and so many times four digests,
@@ -211,6 +249,11 @@ func containsChunk(f *Filter, dst []bool, hs []Hash) {
 //
 //go:noescape
 func filterAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+
+// syncAddFours is filterAddFours while others write. It does not count bits.
+//
+//go:noescape
+func syncAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
 
 // filterContainsFours sets dst to whether the filter has each.
 //

@@ -460,10 +460,71 @@ set:
 	JNE key
 	RET
 
+// Writing while others do costs most. So a key's clear bits are noted, without a branch for
+// each, and then set. A note has a word and the sum that stands for a bit in it.
+#define note DX
+#define word DI
+
+// func syncAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+TEXT ·syncAddFours(SB), 0, $12320-40
+	NO_LOCAL_POINTERS
+	LOCATE_FOURS
+	MOVQ hs+8(FP), hashes
+	MOVQ fours+16(FP), keysLeft
+	SHLQ $2, keysLeft
+	MOVQ dst+32(FP), result
+	MOVQ filter_k(filter), slotsSize
+	SHLQ $5, slotsSize
+	SLOTS(slotsEnd)
+	ADDQ slotsSize, slotsEnd
+	NEGQ slotsSize
+key:
+	MOVQ 0(hashes), sum
+	MOVQ 8(hashes), increment
+	MOVQ slotsSize, nextSlot
+	LEAQ notes-12320(SP), note
+test:
+	MOVL 4(slotsEnd)(nextSlot*1), word
+	MOVQ word, 0(note)
+	MOVQ sum, 8(note)
+	SHRXQ sum, (words)(word*8), R12
+	NOTQ R12
+	ANDL $1, R12
+	SHLQ $4, R12
+	ADDQ R12, note
+	ADDQ increment, sum
+	ADDQ $32, nextSlot
+	JNE test
+	LEAQ notes-12320(SP), R11
+	CMPQ R11, note
+	SETNE (result)
+	JEQ set
+write:
+	MOVQ 0(R11), word
+	MOVQ 8(R11), R12
+	MOVL $1, sum
+	SHLXQ R12, sum, sum
+	LOCK
+	ORQ sum, (words)(word*8)
+	ADDQ $16, R11
+	CMPQ R11, note
+	JNE write
+set:
+	INCQ result
+	ADDQ $16, hashes
+	ADDQ $8, slotsEnd // the next lane
+	DECQ keysLeft
+	TESTL $3, keysLeft
+	JNE key
+	SUBQ slotsSize, slotsEnd
+	SUBQ $32, slotsEnd
+	TESTQ keysLeft, keysLeft
+	JNE key
+	RET
+
 // A key that has all its fetched bits is noted, and its other bits are fetched. Few absent
 // keys are. A note has the key's next slot, sum, increment and result.
 #define lane      R13 // where the slots of the present key begin
-#define note      DX
 #define bitsLeft  BX
 #define bitSlot   R12
 #define others    DI // how many bits are not fetched at first

@@ -252,7 +252,9 @@ func (f *Filter) AddBatch(dst []bool, hs []Hash) []bool {
 	f.use()
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	filterAddBatch(f, dst[n:], hs)
+	for i := addMany(f, dst[n:], hs); i < len(hs); i++ {
+		dst[n+i] = f.AddHash(hs[i])
+	}
 	return dst
 }
 
@@ -262,7 +264,9 @@ func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	f.use()
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	filterContainsBatch(f, dst[n:], hs)
+	for i := containsMany(f, dst[n:], hs); i < len(hs); i++ {
+		dst[n+i] = f.ContainsHash(hs[i])
+	}
 	return dst
 }
 

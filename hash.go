@@ -150,10 +150,8 @@ func SumUint32(key uint32) Hash {
 func SumBatch(dst []Hash, keys [][]byte) []Hash {
 	n := len(dst)
 	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
-	for rest := dst[n:]; len(keys) > 0; rest, keys = rest[n:], keys[n:] {
-		if n = sumMany(rest, keys); n == 0 {
-			rest[0], n = Sum(keys[0]), 1
-		}
+	for i := sumMany(dst[n:], keys); i < len(keys); i++ {
+		dst[n+i] = Sum(keys[i])
 	}
 	return dst
 }
@@ -162,10 +160,8 @@ func SumBatch(dst []Hash, keys [][]byte) []Hash {
 func SumStringBatch(dst []Hash, keys []string) []Hash {
 	n := len(dst)
 	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
-	for rest := dst[n:]; len(keys) > 0; rest, keys = rest[n:], keys[n:] {
-		if n = sumManyStrings(rest, keys); n == 0 {
-			rest[0], n = SumString(keys[0]), 1
-		}
+	for i := sumManyStrings(dst[n:], keys); i < len(keys); i++ {
+		dst[n+i] = SumString(keys[i])
 	}
 	return dst
 }
@@ -175,10 +171,8 @@ func SumStringBatch(dst []Hash, keys []string) []Hash {
 func SumUint64Batch(dst []Hash, keys []uint64) []Hash {
 	n := len(dst)
 	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
-	for rest := dst[n:]; len(keys) > 0; rest, keys = rest[n:], keys[n:] {
-		if n = sumManyUint64s(rest, keys); n == 0 {
-			rest[0], n = SumUint64(keys[0]), 1
-		}
+	for i := sumManyUint64s(dst[n:], keys); i < len(keys); i++ {
+		dst[n+i] = SumUint64(keys[i])
 	}
 	return dst
 }

@@ -182,17 +182,13 @@ func (s *SyncFilter) contains32(h Hash) bool {
 	return s.k != 0
 }
 
-// AddBatch is [Filter.AddBatch]. It looks hs up first and adds the keys that are not
-// there. A key that another goroutine adds at the same time may be new to both.
+// AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
+// new to both.
 func (s *SyncFilter) AddBatch(dst []bool, hs []Hash) []bool {
-	var there [64]bool
-	dst = slices.Grow(dst, len(hs))
-	for ; len(hs) > 0; hs = hs[min(len(hs), len(there)):] {
-		some := hs[:min(len(hs), len(there))]
-		syncContainsBatch(s, there[:], some)
-		for i, h := range some {
-			dst = append(dst, !there[i] && s.AddHash(h))
-		}
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	for i := syncAddMany(s, dst[n:], hs); i < len(hs); i++ {
+		dst[n+i] = s.AddHash(hs[i])
 	}
 	return dst
 }
@@ -202,7 +198,9 @@ func (s *SyncFilter) AddBatch(dst []bool, hs []Hash) []bool {
 func (s *SyncFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	syncContainsBatch(s, dst[n:], hs)
+	for i := syncContainsMany(s, dst[n:], hs); i < len(hs); i++ {
+		dst[n+i] = s.ContainsHash(hs[i])
+	}
 	return dst
 }
 
