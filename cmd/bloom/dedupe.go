@@ -188,10 +188,8 @@ func (s *settings) memory(saved bool, arrived *arrivals) (memory, error) {
 	case n > 0:
 		f, err := fitting(maker(blocked.New), n, s.p)
 		return memoryOf(f), err
-	case saved:
-		return newLearner(s.p, arrived.left)
 	}
-	return newLayers(s.p, arrived.left)
+	return newGrower(s.p, saved, arrived.left)
 }
 
 // sameSize reports whether a and b were made alike.

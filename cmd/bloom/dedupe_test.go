@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -149,42 +148,37 @@ func near() string {
 	return b.String()
 }
 
-// TestLayers holds a deduper without -n to a set, through several layers, and to the
-// sizes of layers that it says.
-func TestLayers(t *testing.T) {
-	const p, keys, known = 1e-3, 4_500_000, 2_400_000
+// TestGrower holds a deduper without -n to a set, through several layers, and to the rooms
+// that it says.
+func TestGrower(t *testing.T) {
+	const p, keys, known = 1e-3, 1_500_000, 400_000
 	for _, test := range []struct {
-		left  func(done int) uint64
-		rooms []uint64
+		saved bool
+		left  uint64
+		room  uint64
 	}{
-		{func(int) uint64 { return 0 }, []uint64{1_000_000, 3_000_000, 9_000_000}},
-		{func(done int) uint64 { return uint64(max(0, known-done)) }, []uint64{1_200_000, 1_260_000, 3_780_000}},
+		{false, known, known}, {true, known, known / 2}, {false, 1 << 40, mostRoom}, {false, 0, pipeRoom}, {true, 0, pipeRoom},
 	} {
-		done, lost := 0, 0
-		l, err := newLayers(p, func() uint64 { return test.left(done) })
+		lost := 0
+		g, err := newGrower(p, test.saved, func() uint64 { return test.left })
 		require.NoError(t, err)
 		var hs []bloom.Hash
 		var kept []int
-		for ; done < keys; done += len(hs) {
+		for done := 0; done < keys; done += len(hs) {
 			hs = hs[:0]
 			for i := range 1000 {
 				hs = append(hs, bloom.SumUint64(uint64(done+i)))
 			}
-			kept = l.add(kept[:0], hs)
+			kept = g.add(kept[:0], hs)
 			lost += len(hs) - len(kept)
 			if done%100_000 == 0 { // nothing is new twice
-				require.Empty(t, l.add(nil, hs))
-				require.Empty(t, l.add(nil, []bloom.Hash{bloom.SumUint64(uint64(done) / 2), bloom.SumUint64(0)}))
+				require.Empty(t, g.add(nil, hs))
+				require.Empty(t, g.add(nil, []bloom.Hash{bloom.SumUint64(uint64(done) / 2), bloom.SumUint64(0)}))
 			}
 		}
 		require.Less(t, float64(lost), p*keys+4*math.Sqrt(p*keys))
-		rate := 0.0
-		for i, f := range l.list {
-			rate += f.FPR()
-			require.EqualValues(t, bloom.Must(blocked.New(test.rooms[i], p/float64(int(2)<<i))).M(), f.M(), i)
-		}
-		require.Len(t, l.list, 3)
-		require.Less(t, rate, 1.02*p)
+		require.EqualValues(t, test.room, infoOf(g.f).N)
+		require.Equal(t, test.saved, g.filter() != nil)
 	}
 }
 

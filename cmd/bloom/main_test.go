@@ -159,7 +159,7 @@ func TestUsage(t *testing.T) {
 		{"dedupe -n 1.5", "is no number of lines"},
 		{"dedupe -n -1", "is no number of lines"},
 		{"dedupe -n 10X", "is no number of lines"},
-		{"dedupe -p 1", "p = 1 is outside [1e-12, 1)"},
+		{"dedupe -p 1", "p = 1 is outside [1e-09, 1)"},
 		{"dedupe -f -1", "counted from 1"},
 		{"dedupe -sep ,", "-sep needs -f"},
 		{"build x", "build needs -o FILE"},

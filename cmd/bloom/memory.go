@@ -55,76 +55,105 @@ func (m once) add(dst []int, hs []bloom.Hash) []int {
 	return dst
 }
 
-// learner is a memory of nobody knows how many lines that can be saved. A growing filter that
-// has room from the start is faster. So it is made anew, now and then until the lines are
-// many, with room for four times those that came so far, or for half of those to come where
-// that is known.
-type learner struct {
+// grower is a memory of nobody knows how many lines. Its filter has room for those that are
+// to come, where the size of the input says how many. So it is one layer of package growing,
+// which is as fast as a filter of a known size.
+type grower struct {
 	plain
-	p      float64
-	left   func() uint64 // as that of arrivals
-	early  []bloom.Hash  // the digests of all lines in the filter
-	enough int           // with so many of them it is made anew, until it is 0
+	p     float64
+	left  func() uint64 // as that of arrivals
+	begun bool
+	saved bool
+
+	early  []bloom.Hash // the digests of all lines in the filter, while it is made anew
+	enough int          // with so many of them it is made anew, until it is 0
 }
 
-// With leastEarly lines the filter is made anew for the first time, and with mostEarly for
-// the last time. Until then each line takes 16 bytes more.
+// A filter has room for at most mostRoom lines at first, 90 MB: little enough to be in vain,
+// where all lines are the same.
+const mostRoom = 20_000_000
+
+// A filter of lines from a pipe is made anew when leastEarly lines came, for pipeRoom of them.
+// If it is saved it is to be no larger than its lines need: it is made anew for four times as
+// many each time, and with mostEarly for the last time. Until then each line takes 16 bytes
+// more.
 const (
 	leastEarly = 1 << 14
 	mostEarly  = 1 << 20
+	pipeRoom   = 1 << 22
 )
 
-func newLearner(p float64, left func() uint64) (*learner, error) {
+func newGrower(p float64, saved bool, left func() uint64) (*grower, error) {
 	f, err := growing.New(0, p)
 	if err != nil {
 		return nil, err
 	}
-	f.SetInfo(bloom.Info{P: p})
-	return &learner{plain: plain{f: f}, p: p, left: left, enough: leastEarly}, nil
+	return &grower{plain: plain{f: f}, p: p, saved: saved, left: left}, nil
 }
 
-func (l *learner) add(dst []int, hs []bloom.Hash) []int {
-	if l.enough == 0 {
-		return l.plain.add(dst, hs)
+// filter returns nil for what is not to be saved.
+func (g *grower) filter() filter {
+	if !g.saved {
+		return nil
 	}
-	if left := l.left(); left > 0 {
-		l.enough = 0
-		l.anew(min(left/2, mostRoom)) // as layers do
+	return g.f
+}
+
+func (g *grower) add(dst []int, hs []bloom.Hash) []int {
+	if !g.begun {
+		g.begin()
 	}
 	n := len(dst)
-	dst = l.plain.add(dst, hs)
-	if l.enough > 0 {
+	dst = g.plain.add(dst, hs)
+	if g.enough > 0 {
 		for _, i := range dst[n:] {
-			l.early = append(l.early, hs[i])
+			g.early = append(g.early, hs[i])
 		}
-		l.learn()
+		g.learn()
 	}
 	return dst
 }
 
+// begin makes the first filter, once some input came.
+func (g *grower) begin() {
+	g.begun = true
+	left := g.left()
+	switch {
+	case left == 0:
+		g.enough = leastEarly
+	case g.saved: // in a file, room is never in vain for free
+		g.anew(min(left/2, mostRoom))
+	default:
+		g.anew(min(left, mostRoom))
+	}
+}
+
 // learn makes the filter anew if enough lines came.
-func (l *learner) learn() {
-	if len(l.early) < l.enough {
+func (g *grower) learn() {
+	if len(g.early) < g.enough {
 		return
 	}
-	l.enough *= 4
-	l.anew(uint64(l.enough))
-	if l.enough > mostEarly {
-		l.enough, l.early = 0, nil
+	if g.enough *= 4; !g.saved {
+		g.enough = pipeRoom
+	}
+	g.anew(uint64(g.enough))
+	if g.enough > mostEarly {
+		g.enough, g.early = 0, nil
 		runtime.GC() // else the next layers would get other memory than theirs
 		return
 	}
-	l.early = slices.Grow(l.early, l.enough+l.enough/16-len(l.early)) // for a batch more than enough
+	g.early = slices.Grow(g.early, g.enough+g.enough/16-len(g.early)) // for a batch more than enough
 }
 
 // anew makes the filter anew, for n lines.
-func (l *learner) anew(n uint64) {
-	f := bloom.Must(growing.New(n, l.p)) // whose p was checked
-	if old, ok := l.f.(informed); ok {
-		any(f).(informed).SetInfo(old.Info())
-	}
-	f.AddBatch(nil, l.early)
-	l.f = f
+func (g *grower) anew(n uint64) {
+	f := bloom.Must(growing.New(n, g.p)) // whose p was checked
+	info := f.Info()
+	old := infoOf(g.f)
+	info.Hash, info.Comment = old.Hash, old.Comment
+	f.SetInfo(info)
+	f.AddBatch(nil, g.early)
+	g.f = f
 }
 
 // arrivals is how much of the input came.

@@ -33,7 +33,7 @@ func TestSyncBeforeState(t *testing.T) {
 	file, err := os.Create(filepath.Join(dir, "out"))
 	require.NoError(t, err)
 	defer file.Close()
-	m, err := newLearner(0.01, func() uint64 { return 0 })
+	m, err := newGrower(0.01, true, func() uint64 { return 0 })
 	require.NoError(t, err)
 	m.add(nil, []bloom.Hash{bloom.SumString("a")})
 
