@@ -19,8 +19,7 @@ func bankCommand() *cobra.Command {
 		Use:   "bank",
 		Short: "find out which of many files have a line",
 		Long: `bank build makes one filter for each of many files, and one file of all these filters.
-bank which then names the files that may have a line, in a thousandth of the time that grep
--l takes, without reading them.`,
+bank which then names the files that may have a line, without reading them.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{errors.New("bank needs build or which; see bloom help bank")}
