@@ -133,7 +133,7 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 	file.addOutput(c.Flags())
 	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().StringVar(&comment, "comment", "", "`text` that the file tells, with -type guava")
+	c.Flags().StringVar(&comment, "comment", "", "`text` for the file to hold")
 	input.add(c.Flags())
 	return c
 }

@@ -23,8 +23,8 @@ it writes how many they are instead. With -q it writes nothing, and ends at the 
 If FILE was made with -shard i/n, the files of the other shards follow it, in any order, and
 each line is looked up in its own.
 
-A file that build made tells whether -hex or -fold-case made its keys. check does what its
-own flags say, and warns if the file tells otherwise; so do add, bench, dedupe and serve.
+A file that build made says whether -hex or -fold-case made its keys. check does what its
+own flags say, and warns if the file says otherwise. So do add, bench, dedupe and serve.
 
 The exit status is grep's: 0 if there was such a line, 1 if there was none, 2 after an error.`,
 		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom && printf 'banana\ncherry\n' | bloom check fruit.bloom

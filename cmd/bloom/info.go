@@ -14,7 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
 )
 
-// report is what info tells of a filter. What its type does not have is missing.
+// report is what info shows of a filter. What its type does not have is missing.
 type report struct {
 	File     string   `json:"file"`
 	Type     string   `json:"type"`
@@ -37,8 +37,8 @@ func infoCommand() *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "info [-json] FILE ...",
-		Short: "tell what filters hold",
-		Long: `info tells a filter's type, its size (m bits, k hashes a key), how full it is, about how
+		Short: "show what filters hold",
+		Long: `info shows a filter's type, its size (m bits, k hashes a key), how full it is, about how
 many different keys it has, and its rate now: how often it reports a key that was not
 added. A file may also say what it was made for, how its keys were hashed, and a comment. info
 reads all of the file, and checks its checksum. FILE may be - for standard input. With -json

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -51,9 +50,11 @@ var designs = []design{
 	{
 		name:   "growing.Filter",
 		bits:   growingBits,
-		hashes: func(p float64) int { return 8 * blockedSample(p/27).Lines() },
-		speed:  func(float64) string { return "2 lines in each of up to 25 filters" },
-		note:   "n need not be known",
+		hashes: func(p float64) int { return 8 * blockedSample(p/growingLayers).Lines() },
+		speed: func(p float64) string {
+			return fmt.Sprintf("%d lines in each of up to 16 filters", blockedSample(p/growingLayers).Lines())
+		},
+		note: "n need not be known",
 	},
 	{
 		name:   "counting.Filter",
@@ -65,9 +66,11 @@ var designs = []design{
 	{
 		name:   "window.Filter",
 		bits:   func(p float64) float64 { return float64(8*windowSample(p).SizeBytes()) / sampleKeys },
-		hashes: windowHashes,
-		speed:  func(p float64) string { return fmt.Sprintf("up to %d lines of a kilobyte", min(16, windowHashes(p))) },
-		note:   "forgets a key after a time, in which n keys come",
+		hashes: func(p float64) int { return windowSample(p).Stats().K },
+		speed: func(p float64) string {
+			return fmt.Sprintf("up to %d lines of a kilobyte", min(16, windowSample(p).Stats().K))
+		},
+		note: "forgets a key after a time, in which n keys come",
 	},
 	{
 		name: "flower.Filter",
@@ -85,6 +88,9 @@ func classicHashes(p float64) int {
 	return bloom.OptimalK(bloom.OptimalM(sampleKeys, p), sampleKeys)
 }
 
+// growingLayers is into how many parts package growing cuts p for most of its filters.
+const growingLayers = 17
+
 // sampleKeys are as many as it takes for sizes to be in proportion.
 const sampleKeys = 100_000
 
@@ -101,12 +107,6 @@ func windowSample(p float64) *window.Filter {
 	return bloom.Must(window.New(window.Config{Capacity: sampleKeys, FPR: p, Span: time.Hour}))
 }
 
-// windowHashes takes the number from the binary form, whose third parameter it is.
-func windowHashes(p float64) int {
-	data := bloom.Must(windowSample(p).MarshalBinary())
-	return int(binary.LittleEndian.Uint64(data[8+2*8:]))
-}
-
 // flowerSample is zero where there is no such flower.
 func flowerSample(p float64) flower.Config {
 	c, err := flower.Optimal(sampleKeys, 0.9, p)
@@ -116,7 +116,7 @@ func flowerSample(p float64) flower.Config {
 	return c
 }
 
-// growingBits fills a filter: package growing needs as much a key at every n.
+// growingBits fills a filter: package growing needs about as much a key at every n.
 func growingBits(p float64) float64 {
 	f, err := growing.New(0, p)
 	if err != nil {
@@ -135,10 +135,10 @@ func planCommand() *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "plan -n N [-p P] [-json] [-svg FILE]",
-		Short: "tell how large filters would be",
-		Long: `plan tells what each type of filter takes for N keys at the rate P: bits a key, bytes,
-hashes, which are bits set a key, and how many lines of the processor's cache a look-up
-reads, on which its speed depends once the filter is larger than the cache. With -json it
+		Short: "show how large filters would be",
+		Long: `plan shows what each type of filter takes for N keys at the rate P: bits a key, bytes, and
+hashes, which are the bits that a key sets. It also shows how many lines of the processor's
+cache a look-up reads. The speed of a filter that is larger than the cache depends on that. With -json it
 writes an object a line. With -svg it also draws bits a key against the rate, readable on
 light and dark pages.`,
 		Example: `  bloom plan -n 1e9 -p 0.001`,

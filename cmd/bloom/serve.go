@@ -42,7 +42,7 @@ func serveCommand() *cobra.Command {
   POST /contains         the body's lines that may be in the filter, as they come; with
                          ?v=1 those that certainly are not
   GET  /filter           the filter in Guava's bytes, by version, for Go's package replica
-  GET  /info             what bloom info -json tells
+  GET  /info             what bloom info -json writes
 
 /filter is there for the types bloom.Filter and counting.Filter. When FILE is replaced, as
 by bloom add, the answers are the new filter's within a second, or when the last long
@@ -65,7 +65,7 @@ and /filter, 32 are answered at once. Others get status 503 and are to come agai
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "localhost:8080", "`address` to listen on")
-	c.Flags().BoolVar(&input.key.FoldCase, "fold-case", false, "do not tell capital letters from small ones")
+	c.Flags().BoolVar(&input.key.FoldCase, "fold-case", false, "capital and small letters are the same")
 	c.Flags().BoolVar(&input.key.Hex, "hex", false, "keys are given in hexadecimal")
 	c.Flags().BoolVar(&input.key.KeepCR, "keep-cr", false, "a carriage return at a line's end is part of the key")
 	return c

@@ -195,6 +195,8 @@ func Read(r io.Reader) (*Filter, error) {
 	get := func(i int) uint64 { return binary.LittleEndian.Uint64(head[8*i:]) }
 	f := &Filter{n: get(1), p: math.Float64frombits(get(2)), k: get(3), m: get(4), keys: get(5)}
 	switch {
+	case !(f.p > 0 && f.p < 1):
+		return nil, invalid("p = %v is outside (0, 1)", f.p)
 	case f.k < 1 || f.k > maxK:
 		return nil, invalid("k = %d is outside [1, %d]", f.k, maxK)
 	case f.m < 1 || f.m > maxM:
@@ -216,6 +218,9 @@ func Read(r io.Reader) (*Filter, error) {
 			f.bits = append(f.bits, binary.LittleEndian.Uint64(chunk))
 			left--
 		}
+	}
+	if rest := f.m % 64; rest > 0 && f.bits[words-1]>>rest != 0 {
+		return nil, invalid("bits beyond m = %d are set", f.m)
 	}
 	if f.data, err = io.ReadAll(in); err != nil {
 		return nil, readError(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	theirs "github.com/DCSO/bloom"
@@ -78,14 +79,19 @@ func TestBytes(t *testing.T) {
 	f.WriteTo(&good)
 	set := func(i int, x uint64) []byte {
 		g := *f
-		*[]*uint64{&g.n, nil, &g.k, &g.m}[i-1] = x
+		if i == 2 {
+			g.p = math.Float64frombits(x)
+		} else {
+			*[]*uint64{&g.n, nil, &g.k, &g.m}[i-1] = x
+		}
 		var out bytes.Buffer
 		(&g).WriteTo(&out)
 		return out.Bytes()
 	}
 	for name, data := range map[string][]byte{
 		"empty": nil, "k=0": set(3, 0), "k": set(3, math.MaxUint64), "m=0": set(4, 0),
-		"m": set(4, 1<<62), "much": set(4, 1<<42), "version": append([]byte{2}, good.Bytes()[1:]...),
+		"m": set(4, 1<<62), "much": set(4, 1<<42), "p": set(2, math.Float64bits(math.NaN())), "p=1": set(2, math.Float64bits(1)),
+		"beyond m": append(slices.Clone(good.Bytes()[:good.Len()-1]), 0xff), "version": append([]byte{2}, good.Bytes()[1:]...),
 	} {
 		_, err := Read(bytes.NewReader(data))
 		assert.ErrorIs(t, err, bloom.ErrFormat, name)
