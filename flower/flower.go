@@ -37,8 +37,8 @@ import (
 )
 
 // Filter remembers recent keys better than old ones. It is safe for use by many
-// goroutines at once, except for decoding, which needs the Filter to itself. It
-// takes no locks.
+// goroutines at once, except for decoding and SetInfo, which need the Filter to themselves.
+// It takes no locks.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.

@@ -94,8 +94,8 @@ import (
 )
 
 // Filter remembers keys for a span of time. It is safe for use by many goroutines
-// at once, except for decoding, which needs the Filter to itself. Look-ups take no lock,
-// but for the first in a block after a generation's end. Add takes its block's lock.
+// at once, except for decoding and SetInfo, which need the Filter to themselves. Look-ups take
+// no lock, but for the first in a block after a generation's end. Add takes its block's lock.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
