@@ -1,0 +1,15 @@
+// Bloom-connect is Benthos, the engine of Redpanda Connect, with its pure and io components
+// and the caches of package bloombenthos.
+package main
+
+import (
+	"context"
+
+	_ "github.com/redpanda-data/benthos/v4/public/components/io"
+	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
+	"github.com/redpanda-data/benthos/v4/public/service"
+
+	_ "github.com/seed79a3ff49/bloom/bloombenthos"
+)
+
+func main() { service.RunCLI(context.Background()) }

@@ -1,0 +1,25 @@
+// Package bloombenthos has caches for the dedupe processor of Redpanda Connect and of every
+// other program built on Benthos. They keep ids in the bits of Bloom filters: 57 bits an id
+// at a rate of 1e-9, where a cache that keeps the ids takes hundreds of bytes each.
+//
+// Importing the package registers two caches. The cache bloom is a filter in memory: a
+// window.Filter, which forgets ids after a span of time, or a growing.Filter where no span
+// is given. With a path it survives restarts. The cache bloom_redis is a
+// bloomredis.Window, which several instances share.
+//
+// A cache answers as Bloom filters do. An id that was added is found, certainly. An id that
+// was not added is reported as present with probability fpr: dedupe then drops a message
+// that is no repetition. At the default of 1e-9 that is one message in a billion.
+//
+//   - Add returns the engine's ErrKeyAlreadyExists where the id is present. Values and the
+//     ttl of a call are not kept: span is the same for all ids.
+//   - Get returns an empty value where the id is present, and the engine's ErrKeyNotFound
+//     where it is certainly not.
+//   - Set adds the id and returns nil.
+//   - Delete returns an error: a Bloom filter cannot remove a key.
+//
+// Deduplication with any cache weakens delivery guarantees. An id is added before its message
+// leaves the pipeline. If the message fails downstream and comes again, it is dropped. Wrap
+// outputs that may fail in a retry, or add the id after the output has acknowledged the
+// message; the README has both pipelines.
+package bloombenthos

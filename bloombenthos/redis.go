@@ -1,0 +1,103 @@
+package bloombenthos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redpanda-data/benthos/v4/public/service"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bloomredis"
+)
+
+func init() {
+	service.MustRegisterCache("bloom_redis", redisSpec(), func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
+		return newRedisCache(conf, res)
+	})
+}
+
+func redisSpec() *service.ConfigSpec {
+	return service.NewConfigSpec().
+		Summary("Remembers ids in the bits of a Bloom filter in Redis, for all instances.").
+		Description("Made for the `dedupe` processor. Ids are forgotten after the span. Values and ttls are not kept, and keys cannot be deleted. The server's maxmemory policy must be `noeviction`. Set the processor's `drop_on_err` to `false`: then a message passes, perhaps for the second time, while Redis cannot be reached; by default it is lost.").
+		Fields(
+			service.NewStringField("url").
+				Description("The server, as `redis://user:password@host:6379/0` or `rediss://` for TLS."),
+			service.NewStringField("key").
+				Description("The key of the filter. Instances with the same key share it."),
+			service.NewIntField(capacityField).
+				Description("The largest number of different ids within a span, of all instances together.").
+				LintRule(`root = if this < 1 { [ "capacity must be positive" ] }`),
+			fprSpec(),
+			service.NewDurationField(spanField).
+				Description("How long an id is remembered, at least. Up to a fifteenth more."),
+			service.NewTLSToggledField("tls"),
+		)
+}
+
+// shared is a set in Redis.
+type shared struct {
+	*bloomredis.Window
+	client redis.UniversalClient
+}
+
+// openTimeout is how long the start waits for a server.
+const openTimeout = 30 * time.Second
+
+func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, error) {
+	url, err := conf.FieldString("url")
+	if err != nil {
+		return nil, err
+	}
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("url: %w", err)
+	}
+	key, err := conf.FieldString("key")
+	if err != nil {
+		return nil, err
+	}
+	capacity, err := conf.FieldInt(capacityField)
+	if err != nil {
+		return nil, err
+	}
+	if capacity < 1 {
+		return nil, fmt.Errorf("capacity: %d is not positive", capacity)
+	}
+	c := bloomredis.WindowConfig{Capacity: uint64(capacity)}
+	if c.FPR, err = conf.FieldFloat(fprField); err != nil {
+		return nil, err
+	}
+	if c.Span, err = conf.FieldDuration(spanField); err != nil {
+		return nil, err
+	}
+	tls, enabled, err := conf.FieldTLSToggled("tls")
+	if err != nil {
+		return nil, err
+	}
+	if enabled {
+		options.TLSConfig = tls
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	client := redis.NewClient(options)
+	w, err := bloomredis.OpenWindow(ctx, client, key, c)
+	if err != nil {
+		client.Close()
+		return nil, fmt.Errorf("key %q at %s: %w", key, options.Addr, err)
+	}
+	return newCache(shared{w, client}, res.Metrics()), nil
+}
+
+func (s shared) add(ctx context.Context, id string) (bool, error) { return s.AddString(ctx, id) }
+
+func (s shared) contains(ctx context.Context, id string) (bool, error) {
+	return s.ContainsString(ctx, id)
+}
+
+func (shared) stats(context.Context) (bloom.Stats, bool) { return bloom.Stats{}, false }
+
+func (s shared) close(context.Context) error { return s.client.Close() }
