@@ -4,11 +4,11 @@
 //
 //	go run ./.ci/mutants [-check] [-race=false] [-run REGEXP] [LIST...]
 //
-// A list has entries of this form. REGEXP selects tests as in go test -run, and -race or
-// another flag may follow. The old lines must be in the file once. Lines that begin with
-// a number sign are comments.
+// A list has entries of this form. REGEXP selects tests as in go test -run, and flags such as
+// -race and variables may follow. The old lines must be in the file once. Lines that
+// begin with a number sign are comments.
 //
-//	@ FILE PACKAGE-FOLDER REGEXP [FLAG...]
+//	@ FILE PACKAGE-FOLDER REGEXP [FLAG | NAME=VALUE]...
 //	-old line
 //	+new line
 //
@@ -40,7 +40,8 @@ type mutant struct {
 }
 
 func (m mutant) String() string {
-	return fmt.Sprintf("%s: %s: %s", m.where, m.file, strings.TrimSpace(m.new))
+	line, _, _ := strings.Cut(strings.TrimSpace(m.new), "\n")
+	return fmt.Sprintf("%s: %s: %s", m.where, m.file, line)
 }
 
 func main() {
@@ -120,7 +121,7 @@ func mutate(lists []string, check, race bool, run *regexp.Regexp, jobs int) (bad
 				fmt.Printf("noticed %s (%.1fs)\n", m, time.Since(began).Seconds())
 			} else {
 				bad++
-				fmt.Printf("%s %s\n", strings.ToUpper(verdict), m)
+				fmt.Printf("%s %s\n", strings.ToUpper(verdict[:1])+verdict[1:], m)
 			}
 		}()
 	}
@@ -189,7 +190,7 @@ func (m mutant) try(work string) string {
 	case verdict == "":
 		return "survived"
 	case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
-		return "does not compile: " + out + "\n"
+		return "does not compile " + out
 	}
 	return ""
 }
@@ -197,12 +198,21 @@ func (m mutant) try(work string) string {
 // goTest runs m's test, with what overlay replaces, and returns "" if it passes. Programs
 // that the test builds have the same overlay.
 func (m mutant) goTest(overlay string) (verdict, out string) {
-	args := append([]string{"test", "-vet=off", "-count=1", "-timeout=3m", "-run", m.test}, m.flags...)
+	args := []string{"test", "-vet=off", "-count=1", "-timeout=3m", "-run", m.test}
+	env := os.Environ()
+	for _, flag := range m.flags {
+		if flag[0] == '-' {
+			args = append(args, flag)
+		} else {
+			env = append(env, flag)
+		}
+	}
 	cmd := exec.Command("go", append(args, ".")...)
 	cmd.Dir = m.folder
 	if overlay != "" {
-		cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
+		env = append(env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
 	}
+	cmd.Env = env
 	output, err := cmd.CombinedOutput()
 	switch {
 	case err != nil:

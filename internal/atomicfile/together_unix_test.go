@@ -1,0 +1,40 @@
+//go:build unix
+
+package atomicfile
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestWritersOfOnePath: none takes another's new file for a dead one's, whose rename would
+// then fail.
+func TestWritersOfOnePath(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	var writing sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		writing.Add(1)
+		go func() {
+			defer writing.Done()
+			for range 100 {
+				if errs[i] == nil {
+					errs[i] = Write(path, text("content"))
+				}
+			}
+		}()
+	}
+	writing.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "content", string(data))
+	require.Equal(t, []string{"f"}, names(t, dir))
+}
