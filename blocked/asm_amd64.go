@@ -89,6 +89,19 @@ func filterAddBatch(f *Filter, dst []bool, hs []bloom.Hash) {
 	}
 }
 
+func syncAddBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
+	if s.f.fast == 0 {
+		s.addBatch(dst, hs)
+		return
+	}
+	fetch := s.f.startFetching(hs)
+	for len(hs) > 0 {
+		n := min(len(hs), batchChunk)
+		syncAddChunk(&s.f, dst, hs, n, fetch)
+		dst, hs = dst[n:], hs[n:]
+	}
+}
+
 func filterContainsBatch(f *Filter, dst []bool, hs []bloom.Hash) {
 	if f.fast == 0 {
 		f.containsBatch(dst, hs)
@@ -130,6 +143,11 @@ func addChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
 }
 
 //go:noinline
+func syncAddChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
+	syncAddBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
+}
+
+//go:noinline
 func containsChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
 	containBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
 }
@@ -148,6 +166,11 @@ func fetchBlocks(f *Filter, hs *bloom.Hash, count int)
 //
 //go:noescape
 func addBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+
+// syncAddBlocks is addBlocks while others write.
+//
+//go:noescape
+func syncAddBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
 
 // containBlocks sets count elements of dst. It fetches as addBlocks does.
 //

@@ -340,6 +340,66 @@ fetch1:
 	FETCH1
 	JMP fetched1
 
+// SHARE is SET while others write. A word that has its bits is not written: its line of
+// cache stays with every processor that reads it.
+#define SHARE(a, b, c, d)                  \
+	LOCATE                             \
+	VPANDN mask, held, held            \
+	VPOR held, missing, missing        \
+	VMOVDQU held, bits-32(SP)          \
+	ADDQ words, value                  \
+	SHARE_WORD(bits-32(SP), 0, a)      \
+	SHARE_WORD(bits-24(SP), 8, b)      \
+	SHARE_WORD(bits-16(SP), 16, c)     \
+	SHARE_WORD(bits-8(SP), 24, d)
+
+#define SHARE_WORD(bits, at, same)         \
+	MOVQ bits, R13                     \
+	TESTQ R13, R13                     \
+	JEQ same                           \
+	LOCK                               \
+	ORQ R13, at(value)                 \
+same:
+
+// func syncAddBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+TEXT ·syncAddBlocks(SB), NOSPLIT, $32-40
+	MOVQ f+0(FP), DX
+	OPEN
+	MOVQ hs+8(FP), next
+	MOVQ count+16(FP), left
+	MOVQ further+24(FP), toFetch
+	MOVQ dst+32(FP), R12
+add:
+	DECQ toFetch
+	JLT fetched
+	FETCH(fetched)
+fetched:
+	LOAD(0)
+	VPXOR missing, missing, missing
+	LINE1
+	SHARE(word1, word2, word3, word4)
+	CMPQ lines, $2
+	JCS added
+	LINE2
+	SHARE(word5, word6, word7, word8)
+	CMPQ lines, $3
+	JCS added
+	LINE3
+	SHARE(word9, word10, word11, word12)
+	CMPQ lines, $4
+	JCS added
+	LINE4
+	SHARE(word13, word14, word15, word16)
+added:
+	VPTEST missing, missing
+	SETNE (R12)
+	INCQ R12
+	ADDQ $16, next
+	DECQ left
+	JNE add
+	VZEROUPPER
+	RET
+
 // func containBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·containBlocks(SB), NOSPLIT, $0-40
 	MOVQ f+0(FP), DX

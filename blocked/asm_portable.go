@@ -20,6 +20,7 @@ func syncFind(s *SyncFilter, key []byte) (h bloom.Hash, found bool) {
 	h = bloom.Sum(key)
 	return h, s.contains(h)
 }
+func syncAddBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) { s.addBatch(dst, hs) }
 func syncContainsBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
 	for i, h := range hs {
 		dst[i] = s.contains(h)

@@ -9,7 +9,7 @@ import (
 // AddBatch adds hs in order and appends to dst for each whether it changed the filter, as
 // AddHash returns it. It returns the extended slice and allocates only if dst lacks room.
 //
-// Batches are usually two to four times as fast as single keys; see benchmarks/BLOCKED.md.
+// Batches are usually two to six times as fast as single keys; see benchmarks/RESULTS.md.
 // A garbage collection can begin in the middle of a batch.
 func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	if f.lines == 0 && len(hs) > 0 {

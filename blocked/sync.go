@@ -129,18 +129,17 @@ func (s *SyncFilter) contains(h bloom.Hash) bool {
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
 func (s *SyncFilter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	var there [64]bool
-	dst = slices.Grow(dst, len(hs))
-	for ; len(hs) > 0; hs = hs[min(len(hs), len(there)):] {
-		some := hs[:min(len(hs), len(there))]
-		if s.f.lines > 0 {
-			syncContainsBatch(s, there[:], some)
-		}
-		for i, h := range some {
-			dst = append(dst, !there[i] && s.add(h, false))
-		}
-	}
+	n := len(dst)
+	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	syncAddBatch(s, dst[n:], hs)
 	return dst
+}
+
+// addBatch is AddBatch in Go.
+func (s *SyncFilter) addBatch(dst []bool, hs []bloom.Hash) {
+	for i, h := range hs {
+		dst[i] = s.add(h, false)
+	}
 }
 
 // ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
