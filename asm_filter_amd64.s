@@ -358,7 +358,7 @@ GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 	ANDQ $~31, slot
 
 // What follows first locates all bits of many keys, and fetches them, into the second-level
-// cache: a processor has more room there for what is on its way. A slot has a bit of four
+// cache: AMD's Zen 4 has more room there for lines that are on their way. A slot has a bit of four
 // keys. The slots of four keys lie one after the other.
 #define ahead  R13 // how many bits of a key to fetch
 #define behind R15 // how many not to fetch

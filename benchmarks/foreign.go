@@ -31,39 +31,64 @@ var nan = math.NaN()
 //	ready <bits> <false positives among the absent keys>
 //
 // For each line it then reads, the number of a round, it measures what
-// filter.measure does and writes nanoseconds per key: add, present, absent, and
-// the same for a loop that calls no library. Until the next line it sleeps.
+// filter.measure does and writes nanoseconds per key: add, present, absent. Until the next
+// line it sleeps.
 // Thus its rounds take turns with everyone else's.
 type foreign struct {
 	name, note string
 	args       []string // the program and what precedes the above
+	slow       bool     // too slow for ten million keys
 }
 
-//go:embed guava/Guava.java rust/Cargo.toml rust/Cargo.lock rust/src/main.rs
+//go:embed boost/boost.cc guava/Guava.java rust/Cargo.toml rust/Cargo.lock rust/src/main.rs
 var sources embed.FS
 
-// buildForeign builds the foreign programs in dir. It returns those that could
-// be built, the versions used, and why others could not.
-func buildForeign(dir string) (found []foreign, versions, missing []string) {
+// buildForeign builds the foreign programs in dir, that of Boost with the headers in
+// boost. It returns those that could be built, the versions used, and why others could not.
+func buildForeign(dir, boost string) (found []foreign, versions, missing []string) {
 	if err := os.CopyFS(dir, sources); err != nil {
 		return nil, nil, []string{err.Error()}
 	}
 	if jar, err := buildGuava(dir); err != nil {
 		missing = append(missing, "Guava: "+err.Error())
 	} else {
-		found = append(found, foreign{"guava", "on the JVM; byteArrayFunnel", []string{"java", "-Xmx1500m", "-cp", jar + string(os.PathListSeparator) + dir, "Guava"}})
+		found = append(found, foreign{name: "guava", note: "on the JVM; byteArrayFunnel", args: []string{"java", "-Xmx1500m", "-cp", jar + string(os.PathListSeparator) + dir, "Guava"}, slow: true})
 		versions = append(versions, "Guava "+jarVersion(jar), firstLine("java", "-version"))
 	}
 	if program, err := buildRust(dir); err != nil {
 		missing = append(missing, "fastbloom: "+err.Error())
 	} else {
 		found = append(found,
-			foreign{"fastbloom", "in Rust, -C target-cpu=native; its default hasher, SipHash-1-3", []string{program, "sip"}},
-			foreign{"fastbloom.foldhash", "in Rust, -C target-cpu=native; foldhash", []string{program, "fold"}})
+			foreign{name: "fastbloom", note: "in Rust, -C target-cpu=native; its default hasher, SipHash-1-3", args: []string{program, "sip"}},
+			foreign{name: "fastbloom.foldhash", note: "in Rust, -C target-cpu=native; foldhash", args: []string{program, "fold"}})
 		lock, _ := sources.ReadFile("rust/Cargo.lock")
 		versions = append(versions, "fastbloom "+locked(string(lock), "fastbloom"), "foldhash "+locked(string(lock), "foldhash"), firstLine("rustc", "--version"))
 	}
+	if program, err := buildBoost(dir, boost); err != nil {
+		missing = append(missing, "Boost.Bloom: "+err.Error())
+	} else {
+		for _, kind := range []string{"classic", "classic.bulk", "blocked", "blocked.bulk"} {
+			found = append(found, foreign{name: "boost." + kind, note: boostNotes[kind], args: []string{program, kind}})
+		}
+		versions = append(versions, firstLine("g++", "--version"))
+	}
 	return found, versions, missing
+}
+
+var boostNotes = map[string]string{
+	"classic":      "Boost.Bloom in C++, -O3 -march=native; filter<K>, boost::hash",
+	"classic.bulk": "its functions that take many keys at once, here all of them",
+	"blocked":      "fast_multiblock32<8>, one block a key at 1 %, two at lower rates",
+	"blocked.bulk": "the same, many keys at once",
+}
+
+// buildBoost compiles boost.cc with the headers of Boost in a folder.
+func buildBoost(dir, headers string) (program string, err error) {
+	if headers == "" {
+		return "", errors.New("name the folder of its headers with -boost")
+	}
+	program = filepath.Join(dir, "boost-bench")
+	return program, run(dir, nil, "g++", "-std=c++17", "-O3", "-march=native", "-I", headers, "-o", program, filepath.Join(dir, "boost", "boost.cc"))
 }
 
 // buildGuava compiles Guava.java and returns the jar it found: $GUAVA_JAR,
@@ -233,12 +258,12 @@ func (p *peer) measure(round int) {
 	if p.fail(err) {
 		return
 	}
-	ns, err := p.read(2 * ops)
+	ns, err := p.read(ops)
 	if p.fail(err) {
 		return
 	}
 	for op := range ops {
-		p.result.record(op, ns[op]-ns[ops+op])
+		p.result.record(op, ns[op])
 	}
 }
 

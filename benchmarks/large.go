@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// compareLarge measures libraries, the first of which is the loop, at so many keys of 8
+// compareLarge measures libraries at so many keys of 8
 // bytes that adding all of them again in every round would take too long. The keys are
 // made a part at a time, and added to every filter in turn. Each part is a round.
-func compareLarge(n int, p float64, libraries []library, foreign []foreign, lim limits) table {
+func compareLarge(n int, p float64, libraries []library) table {
 	const looks = 10 // rounds of look-ups
 	chunk, window := min(n/10, 1_000_000), min(n/50, 1_000_000)
 	debug.FreeOSMemory() // of the table before
@@ -27,11 +27,8 @@ func compareLarge(n int, p float64, libraries []library, foreign []foreign, lim 
 	round := func(op, first, turn int, ks keys) {
 		k.fill(ks, uint64(first))
 		runtime.GC()
-		base := 0.0
 		for i := range filters {
-			if i > 0 {
-				i = 1 + (i+turn)%(len(filters)-1)
-			}
+			i = (i + turn) % len(filters)
 			f, ns := filters[i], nan
 			start := time.Now()
 			if op == add {
@@ -41,10 +38,7 @@ func compareLarge(n int, p float64, libraries []library, foreign []foreign, lim 
 				found[i] += f.count(ks)
 				ns = float64(time.Since(start)) / float64(ks.len())
 			}
-			t.results[i].record(op, ns-base)
-			if i == 0 {
-				base = ns
-			}
+			t.results[i].record(op, ns)
 		}
 	}
 	for turn := range n / chunk {
@@ -68,23 +62,6 @@ func compareLarge(n int, p float64, libraries []library, foreign []foreign, lim 
 	for i, r := range t.results {
 		if probes := looks * window; filters[i].count != nil {
 			r.rate, r.probes = float64(found[i])/float64(probes), probes
-		}
-	}
-	if len(foreign) == 0 {
-		return t
-	}
-
-	// Programs in other languages have the keys in a file and add all of them again.
-	clear(filters)
-	debug.FreeOSMemory()
-	peers := startAll(foreign, newWorkload(k, n, p, lim.keys))
-	for _, peer := range peers {
-		defer peer.stop()
-		t.results = append(t.results, peer.result)
-	}
-	for i, start := 0, time.Now(); i < 3 || i < lim.rounds && time.Since(start) < lim.budget; i++ {
-		for _, peer := range peers {
-			peer.measure(i)
 		}
 	}
 	return t

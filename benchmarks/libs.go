@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"reflect"
 	"runtime"
 	"unsafe"
@@ -50,9 +49,11 @@ var libraries = []library{
 	{name: "bloom.Filter", make: makeFilter, big: true},
 	{name: "bloom.Filter.Batch", make: makeFilterBatch, big: true, note: batchNote},
 	{name: "bloom.SyncFilter", make: makeSync, big: true},
+	{name: "bloom.SyncFilter.Batch", make: makeSyncBatch, big: true, note: batchNote},
 	{name: "blocked.Filter", make: makeBlocked, big: true},
 	{name: "blocked.Filter.Batch", make: makeBlockedBatch, big: true, note: batchNote},
 	{name: "blocked.SyncFilter", make: makeBlockedSync, big: true},
+	{name: "blocked.SyncFilter.Batch", make: makeBlockedSyncBatch, big: true, note: batchNote},
 	{name: "bits-and-blooms.Add", make: makeBitsAdd, note: "Add, which reports nothing"},
 	{name: "bits-and-blooms.TestOrAdd", make: makeBits, big: true, note: "TestOrAdd, which reports what bloom's Add does; its look-ups are Test, as in the row above"},
 	{name: "holiman", make: makeHoliman, big: true, note: "takes digests: xxhash; Add reports nothing"},
@@ -182,6 +183,16 @@ func makeFilterBatch(n int, p float64) filter {
 	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
 }
 
+func makeSyncBatch(n int, p float64) filter {
+	f := bloom.Must(bloom.NewSync(uint64(n), p))
+	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
+}
+
+func makeBlockedSyncBatch(n int, p float64) filter {
+	f := bloom.Must(blocked.NewSync(uint64(n), p))
+	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
+}
+
 func makeBlockedBatch(n int, p float64) filter {
 	f := bloom.Must(blocked.New(uint64(n), p))
 	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
@@ -192,17 +203,14 @@ const batchSize = 512
 // batched hashes up to batchSize keys at a time. Calls through function values cost
 // nothing here, being so few.
 func batched(m uint64, reset func(), add, contains func([]bool, []bloom.Hash) []bool) filter {
-	ints, slices := make([]uint64, batchSize), make([][]byte, batchSize)
+	slices := make([][]byte, batchSize)
 	room, dst := make([]bloom.Hash, 0, batchSize), make([]bool, 0, batchSize)
 	each := func(ks keys, do func([]bloom.Hash)) {
 		for w, b := ks.width, ks.buf; len(b) >= w; {
 			n := min(len(b)/w, batchSize)
 			hs := room
 			if w == 8 {
-				for i := range ints[:n] {
-					ints[i] = binary.LittleEndian.Uint64(b[8*i:])
-				}
-				hs = bloom.SumUint64Batch(hs, ints[:n])
+				hs = bloom.SumUint64Batch(hs, unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), n))
 			} else {
 				for i := range slices[:n] {
 					slices[i] = b[i*w:][:w:w]

@@ -1,14 +1,19 @@
 // Command benchmarks measures this library beside its peers, and draws the pictures of
-// the documentation. It writes RESULTS.md and ../docs/*.svg.
+// the documentation. It writes RESULTS.md, RESULTS.txt and ../docs/*.svg.
 //
-//	go run .                 about seven minutes, and 3 GB of memory
-//	go run . -quick          about 90 seconds: fewer rounds, and a million keys at most
+//	go run .                 about eight minutes, and 3 GB of memory
+//	go run . -quick          fewer rounds, and a million keys at most
+//	go run . -boost DIR      Boost.Bloom too: DIR is the folder that has boost/bloom.hpp
 //	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
 //	go run . -pictures       only the pictures that need no measuring: some seconds
 //	go run . -growing        filters that grow, instead: the tables of GROWING.md
 //
 // Guava is measured where javac and a guava.jar are found, Rust's fastbloom
-// where cargo is; the rest needs Go alone. The same rows are go benchmarks:
+// where cargo is; the rest needs Go alone. RESULTS.txt has every round, for benchstat:
+//
+//	benchstat -filter '/n:1e5 /op:add' -col /lib RESULTS.txt
+//
+// The Go rows are go benchmarks, too:
 //
 //	go test -bench '/lib=bloom.*/op=add/n=1e5' -count 10 | tee new.txt
 //	benchstat -col /lib new.txt
@@ -21,7 +26,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -49,10 +56,11 @@ func main() {
 	pictures := flag.Bool("pictures", false, "draw the pictures that need no measuring, and nothing else")
 	growing := flag.Bool("growing", false, "measure filters that grow, and nothing else")
 	most := flag.Float64("most", 1e8, "the largest number of keys for -growing")
+	boost := flag.String("boost", "", "folder of Boost's headers")
 	out := flag.String("o", ".", "directory of RESULTS.md")
 	docs := flag.String("docs", filepath.Join("..", "docs"), "directory of the pictures")
 	flag.Parse()
-	do := func() error { return record(*quick, *billion, *others, *out, *docs) }
+	do := func() error { return record(*quick, *billion, *others, *boost, *out, *docs) }
 	switch {
 	case *growing:
 		do = func() error { return measureGrowing(int(*most), *docs) }
@@ -66,7 +74,7 @@ func main() {
 }
 
 // record measures everything and writes it down.
-func record(quick, billion, others bool, out, docs string) error {
+func record(quick, billion, others bool, boost, out, docs string) error {
 	// Garbage is collected between rounds only.
 	debug.SetGCPercent(-1)
 
@@ -78,15 +86,15 @@ func record(quick, billion, others bool, out, docs string) error {
 		}
 		defer os.RemoveAll(dir)
 		progress("building foreign programs")
-		r.foreign, r.versions, r.missing = buildForeign(dir)
+		r.foreign, r.versions, r.missing = buildForeign(dir, boost)
 		for _, m := range r.missing {
 			progress("%s", m)
 		}
 	}
 	start := time.Now()
-	lim, small, large := limits{25, 20 * time.Second, minKeys}, int(1e5), int(1e7)
+	lim, small, large := limits{10, 12 * time.Second, minKeys}, int(1e5), int(1e7)
 	if quick {
-		lim, large = limits{5, time.Second, minKeys}, 1e6
+		lim, large = limits{fewest, time.Second, minKeys}, 1e6
 	}
 	for _, k := range kinds {
 		progress("n = %s, keys of %s", power(small), k.name)
@@ -96,17 +104,25 @@ func record(quick, billion, others bool, out, docs string) error {
 		progress("n = %s, p = %g", power(small), p)
 		r.tables = append(r.tables, compare(kinds[0], small, p, only(func(l library) bool { return !l.fixed }), r.foreign, lim))
 	}
+	ours := only(func(l library) bool {
+		return strings.HasPrefix(l.name, "bloom.Filter") || strings.HasPrefix(l.name, "blocked.Filter")
+	})
+	fast := slices.DeleteFunc(slices.Clone(r.foreign), func(f foreign) bool { return f.slow })
+	for _, p := range []float64{rate, 1e-6} {
+		progress("n = %s, p = %g, beside other languages", power(large), p)
+		r.tables = append(r.tables, compare(kinds[0], large, p, ours, fast, lim))
+	}
 	progress("n = %s", power(large))
-	r.tables = append(r.tables, compareLarge(large, rate, only(func(l library) bool { return !l.static }), r.foreign, lim))
+	r.tables = append(r.tables, compareLarge(large, rate, only(func(l library) bool { return !l.static })))
 	progress("n = %s, p = 1e-6", power(large))
-	r.tables = append(r.tables, compareLarge(large, 1e-6, only(func(l library) bool { return l.big && !l.fixed }), nil, lim))
+	r.tables = append(r.tables, compareLarge(large, 1e-6, only(func(l library) bool { return l.big && !l.fixed })))
 	progress("goroutines")
-	r.shared = append(r.shared, compare(kinds[0], small, rate, shared(), nil, lim), compareLarge(large, rate, shared(), nil, lim))
+	r.shared = append(r.shared, compare(kinds[0], small, rate, shared(), nil, lim), compareLarge(large, rate, shared()))
 	progress("keys that were just built")
 	r.built = compareBuilt(lim.rounds)
 	if billion {
 		progress("n = 1e9")
-		r.tables = append(r.tables, compareLarge(1e9, rate, only(func(l library) bool { return l.big }), nil, lim))
+		r.tables = append(r.tables, compareLarge(1e9, rate, only(func(l library) bool { return l.big })))
 	}
 	r.elapsed = time.Since(start)
 
@@ -121,6 +137,9 @@ func record(quick, billion, others bool, out, docs string) error {
 	}
 	pictures, err := relative(out, docs)
 	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(out, "RESULTS.txt"), []byte(r.raw()), 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown(pictures)), 0o644)

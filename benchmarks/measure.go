@@ -29,11 +29,12 @@ type result struct {
 	rate       float64        // measured false-positive rate, NaN if unknown
 	probes     int            // how many keys it was counted over
 	allocs     [2]float64     // per key added, per key looked up; NaN if unknown
-	net        [ops][]float64 // of each round
+	times      [ops][]float64 // of each round
 	err        error          // why a foreign program failed, if it did
 }
 
-func (r *result) median(op int) float64 { return quantile(r.net[op], 0.5) }
+func (r *result) least(op int) float64  { return quantile(r.times[op], 0) }
+func (r *result) median(op int) float64 { return quantile(r.times[op], 0.5) }
 
 // quantile interpolates nothing: it returns an element of v.
 func quantile(v []float64, q float64) float64 {
@@ -129,7 +130,7 @@ func mallocs(do func()) float64 {
 	return float64(after.Mallocs - before.Mallocs)
 }
 
-// limits bound a table: at most rounds, of which all but three are dropped when
+// limits bound a table: at most rounds, of which all but seven are dropped when
 // they take longer than budget. A timing covers at least so many keys.
 type limits struct {
 	rounds int
@@ -137,7 +138,10 @@ type limits struct {
 	keys   int
 }
 
-// compare measures libraries, the first of which is the loop, at n keys of a kind.
+// fewest is the least number of rounds.
+const fewest = 7
+
+// compare measures libraries at n keys of a kind.
 func compare(k kind, n int, p float64, libraries []library, foreign []foreign, lim limits) table {
 	debug.FreeOSMemory() // of the table before
 	w := newWorkload(k, n, p, lim.keys)
@@ -158,21 +162,18 @@ func compare(k kind, n int, p float64, libraries []library, foreign []foreign, l
 
 	start := time.Now()
 	for round := range lim.rounds {
-		if round >= 3 && time.Since(start) > lim.budget {
+		if round >= fewest && time.Since(start) > lim.budget {
 			break
 		}
 		runtime.GC()
-		base := filters[0].measure(w, round)
 		// Each round begins elsewhere, so that nobody always follows the same
 		// neighbour.
-		for i := range len(libraries) - 1 {
-			i = 1 + (i+round)%(len(libraries)-1)
-			s := filters[i].measure(w, round)
-			for op := range ops {
-				results[i].record(op, s[op]-base[op])
+		for i := range libraries {
+			i = (i + round) % len(libraries)
+			for op, ns := range filters[i].measure(w, round) {
+				results[i].record(op, ns)
 			}
 		}
-		results[0].recordAll(base)
 		for _, p := range peers {
 			p.measure(round)
 		}
@@ -203,10 +204,4 @@ func countMore(k kind, filters []filter, results []*result) {
 	}
 }
 
-func (r *result) record(op int, ns float64) { r.net[op] = append(r.net[op], ns) }
-
-func (r *result) recordAll(s sample) {
-	for op, ns := range s {
-		r.record(op, ns)
-	}
-}
+func (r *result) record(op int, ns float64) { r.times[op] = append(r.times[op], ns) }

@@ -192,7 +192,7 @@ func (r *report) speed() *svg {
 		if res.err == nil && res.name != "xorfilter" { // which is built, not added to
 			rows = append(rows, res)
 			for op := range ops {
-				if ns := res.median(op); ns > most {
+				if ns := res.least(op); ns > most {
 					most = ns
 				}
 			}
@@ -219,7 +219,7 @@ func (r *report) speed() *svg {
 		}
 		s.text(left-8, y+row/2+4.5, "end", ink, style, res.name)
 		for op := range ops {
-			if ns := res.median(op); !math.IsNaN(ns) {
+			if ns := res.least(op); !math.IsNaN(ns) {
 				s.bar(left, y+2.5+float64(op)*bar, x(ns)-left, bar-0.5, colours[op])
 			}
 		}

@@ -29,20 +29,22 @@ Every row adds n keys to an empty filter (add), looks up keys that were added (p
 The keys lie ready in one array; the filters are made for n keys and the rate named, where they take one. All Go rows run
 in one process, on one goroutine, in rounds: in each, every library does all three, starting with another one each time;
 each timing covers at least %d keys, and absent keys are new ones each time where possible. Programs in other
-languages run beside it, take their turn in the same rounds and sleep in between; the JVM's was warmed up before. From each time is
-taken, within its round and its program, that of the same loop without a call to any library. Emptying filters, making
-them and touching their memory for the first time does not count, nor does garbage collection in Go, which happens
-between rounds. Times are nanoseconds a key: the median of the rounds, and in brackets the least and the most.
+languages run beside it, take their turn in the same rounds and sleep in between; the JVM's was warmed up before.
+Emptying filters, making them and touching their memory for the first time does not count, nor does garbage collection
+in Go, which happens between rounds.
 
-From a million keys on, the keys are made a tenth, or a million, at a time, between the timings. Each part is added to
-every filter in turn and is a round, and ten rounds look keys up. There, programs in other languages run after the Go
-rows, and add all keys in each of their rounds.
+Times are nanoseconds a key: the least of the rounds / their median. A star says that the slowest round took more than
+1.5 times as long as the quickest. The least is what the code can do; the median is what a busy machine let it do. The row
+"loop" passes over the keys without a library, which every other row does, too. [RESULTS.txt](RESULTS.txt) has every round.
+
+Where a table has Go rows alone, n = 1e7, the keys are made a tenth at a time, between the timings. Each tenth is added to
+every filter in turn and is a round, and ten rounds look keys up.
 
 False positives are counted over a million absent keys, or ten million where p is 1e-6; a count of x is off by
-about the root of x. Where a row expects fewer than ten, none are told. Allocations are per key added and per key looked up.
+about the root of x. Where a row expects fewer than ten, none are given. Allocations are per key added and per key looked up.
 
 Where goroutines share a filter, they divide each round's keys among them. Times are those of the whole round, divided
-by its keys, and nothing is taken off.
+by its keys.
 
 `
 
@@ -51,7 +53,6 @@ var elsewhere = [][2]string{
 	{"GROWING.md", "filters that grow, from a thousand keys to a billion"},
 	{"COUNTING.md", "a counting filter of a hundred million keys"},
 	{"WINDOW.md", "a window over a day and a half"},
-	{"BLOCKED.md", "blocked filters at every rate, and larger than the cache"},
 }
 
 func (r *report) markdown(pictures string) string {
@@ -124,7 +125,7 @@ func (r *report) short(p func(string, ...any)) {
 	if !ok {
 		return
 	}
-	p("## In short\n\nNanoseconds a key: n = %s, p = 1 %%, keys of 8 bytes, one goroutine. The filters fit the processor's cache.\n\n", power(t.n))
+	p("## In short\n\nNanoseconds a key: n = %s, p = 1 %%, keys of 8 bytes, one goroutine. The filters fit the processor's cache. The least of %d rounds.\n\n", power(t.n), len(t.results[0].times[add]))
 	p("| | add | present | absent | bits a key |\n|---|---|---|---|---|\n")
 	for _, row := range [][2]string{
 		{"bloom.Filter", "`bloom.Filter`"},
@@ -147,10 +148,10 @@ func (r *report) short(p func(string, ...any)) {
 		}
 		p("| %s |", row[1])
 		for op := range ops {
-			ns := res.median(op)
+			ns := res.least(op)
 			if row[0] == "bits-and-blooms.Add" && op != add { // the same code, measured in the other row
 				if other := t.find("bits-and-blooms.TestOrAdd"); other != nil {
-					ns = other.median(op)
+					ns = other.least(op)
 				}
 			}
 			p(" %s |", number(ns, "%.1f"))
@@ -196,12 +197,18 @@ func (t table) markdown(p func(string, ...any)) {
 	p("\n%s\n\n", t.rounds())
 }
 
-// spread writes the median, the least and the most of an operation's rounds.
-func (r *result) spread(op int) string {
-	if m := r.median(op); !math.IsNaN(m) {
-		return fmt.Sprintf("%.1f (%.1f–%.1f)", m, quantile(r.net[op], 0), quantile(r.net[op], 1))
+// spread writes the least and the median of an operation's rounds.
+func (r *result) spread(op int) string { return spread(r.times[op]) }
+
+func spread(times []float64) string {
+	least, median, most := quantile(times, 0), quantile(times, 0.5), quantile(times, 1)
+	switch {
+	case math.IsNaN(least):
+		return ""
+	case most > 1.5*least:
+		return fmt.Sprintf("%.1f / %.1f *", least, median)
 	}
-	return ""
+	return fmt.Sprintf("%.1f / %.1f", least, median)
 }
 
 // percent writes the rate, unless p lets too few false positives happen to tell.
@@ -215,18 +222,18 @@ func (r *result) percent(p float64) string {
 	return fmt.Sprintf("%.2f %%", 100*r.rate)
 }
 
-// rounds says how many rounds the medians are of.
+// rounds says how many rounds there were.
 func (t table) rounds() string {
 	usual := []int{}
 	for op := range ops {
-		usual = append(usual, len(t.results[0].net[op]))
+		usual = append(usual, len(t.results[0].times[op]))
 	}
-	s := fmt.Sprintf("Medians of %d rounds", usual[add])
+	s := fmt.Sprintf("%d rounds", usual[add])
 	if usual[present] != usual[add] {
 		s += fmt.Sprintf(", %d of look-ups", usual[present])
 	}
 	for _, r := range t.results {
-		if n := len(r.net[add]); n != usual[add] && r.err == nil {
+		if n := len(r.times[add]); n != usual[add] && r.err == nil {
 			s += fmt.Sprintf("; %s: %d", r.name, n)
 		}
 	}
@@ -239,15 +246,18 @@ func round(allocs float64) float64 { return math.Round(allocs*1000) / 1000 }
 
 // rates sets the classic and the blocked filter side by side at every rate.
 func (r *report) rates(p func(string, ...any)) {
-	p("## Classic and blocked, by rate\n\nMedians, from the tables below, of keys of 8 bytes.\n\n")
+	p("## Classic and blocked, by rate\n\nThe least of the rounds, from the tables below, of keys of 8 bytes.\n\n")
 	p("| n | p | | bits/key | add, ns | present, ns | absent, ns |\n|---|---|---|---|---|---|---|\n")
 	for _, t := range r.tables {
 		if t.kind.width != 8 {
 			continue
 		}
-		for _, name := range []string{"bloom.Filter", "bloom.Filter.Batch", "blocked.Filter", "blocked.Filter.Batch"} {
+		if t.n >= 1e7 && t.find("boost.classic") == nil && len(r.foreign) > 0 { // the other table of that size is interleaved with more
+			continue
+		}
+		for _, name := range []string{"bloom.Filter", "bloom.Filter.Batch", "boost.classic", "boost.classic.bulk", "blocked.Filter", "blocked.Filter.Batch", "boost.blocked", "boost.blocked.bulk"} {
 			if res := t.find(name); res != nil {
-				p("| %s | %s | %s | %.2f | %.1f | %.1f | %.1f |\n", power(t.n), general(t.p), name, res.bitsPerKey, res.median(add), res.median(present), res.median(absent))
+				p("| %s | %s | %s | %.2f | %.1f | %.1f | %.1f |\n", power(t.n), general(t.p), name, res.bitsPerKey, res.least(add), res.least(present), res.least(absent))
 			}
 		}
 	}
@@ -262,7 +272,11 @@ func (r *report) ratios(p func(string, ...any)) {
 		{"bloom.Filter", "holiman"},
 		{"bloom.Filter", "guava"},
 		{"bloom.Filter", "fastbloom.foldhash"},
+		{"bloom.Filter.Batch", "boost.classic.bulk"},
+		{"blocked.Filter.Batch", "boost.blocked.bulk"},
 		{"bloom.SyncFilter", "bloom.Filter"},
+		{"bloom.SyncFilter.Batch", "bloom.SyncFilter"},
+		{"blocked.SyncFilter.Batch", "blocked.SyncFilter"},
 		{"bloom.Filter.Batch", "bloom.Filter"},
 		{"blocked.Filter", "bloom.Filter"},
 		{"blocked.Filter", "parquet-go"},
@@ -272,7 +286,7 @@ func (r *report) ratios(p func(string, ...any)) {
 		{"blocked.Filter.Batch", "parquet-go.InsertBulk"},
 		{"blocked.Filter.Batch", "parquet-go"},
 	}
-	p("## Ratios\n\nHow many times as fast the first is as the second, from the medians below. Less than 1 means slower.\n\n")
+	p("## Ratios\n\nHow many times as fast the first is as the second, from the least of their rounds. Less than 1 means slower.\n\n")
 	p("| | against | n | p | keys | add | present | absent |\n|---|---|---|---|---|---|---|---|\n")
 	for _, pair := range pairs {
 		for _, t := range r.tables {
@@ -282,7 +296,7 @@ func (r *report) ratios(p func(string, ...any)) {
 			}
 			p("| %s | %s | %s | %s | %s |", pair[0], pair[1], power(t.n), general(t.p), t.kind.name)
 			for op := range ops {
-				p(" %s |", number(theirs.median(op)/ours.median(op), "%.2f"))
+				p(" %s |", number(theirs.least(op)/ours.least(op), "%.2f"))
 			}
 			p("\n")
 		}
@@ -298,8 +312,8 @@ func (r *report) goroutines(p func(string, ...any)) {
 			one := t.find(sharedName(s, 1))
 			for _, g := range goroutines() {
 				res := t.find(sharedName(s, g))
-				p("| %s | %d | %s | %.2f | %s | %.2f | %.2f |\n", s.name, g, res.spread(add), one.median(add)/res.median(add),
-					res.spread(present), one.median(present)/res.median(present), res.bitsPerKey)
+				p("| %s | %d | %s | %.2f | %s | %.2f | %.2f |\n", s.name, g, res.spread(add), one.least(add)/res.least(add),
+					res.spread(present), one.least(present)/res.least(present), res.bitsPerKey)
 			}
 		}
 		p("\n%s\n\n", t.rounds())
@@ -309,15 +323,40 @@ func (r *report) goroutines(p func(string, ...any)) {
 func (r *report) fresh(p func(string, ...any)) {
 	p("## Keys that were just built\n\n" +
 		"Look-ups of present keys, n = 1e5, p = 1 %%, nanoseconds. Stored keys lie ready; built ones are put together in a buffer just before each look-up, " +
-		"and its bytes are still on their way to memory. The same loop without the look-up is taken off. All filters are called through a function value.\n\n")
+		"and its bytes are still on their way to memory. Building them counts. All filters are called through a function value.\n\n")
 	p("| key | filter | stored, ns | built, ns |\n|---|---|---|---|\n")
 	rounds := 0
 	for _, f := range r.built {
-		p("| %s | %s | %.1f (%.1f–%.1f) | %.1f (%.1f–%.1f) |\n", f.recipe, f.filter,
-			quantile(f.stored, 0.5), quantile(f.stored, 0), quantile(f.stored, 1), quantile(f.built, 0.5), quantile(f.built, 0), quantile(f.built, 1))
+		p("| %s | %s | %s | %s |\n", f.recipe, f.filter, spread(f.stored), spread(f.built))
 		rounds = len(f.built)
 	}
-	p("\nMedians of %d rounds.\n\n", rounds)
+	p("\n%d rounds.\n\n", rounds)
+}
+
+// raw writes every round in the form that benchstat reads.
+func (r *report) raw() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\npkg: github.com/seed79a3ff49/bloom/benchmarks\ncpu: %s\n", runtime.GOOS, runtime.GOARCH, machine())
+	write := func(times []float64, name string, args ...any) {
+		name = strings.ReplaceAll(fmt.Sprintf("Benchmark/"+name, args...), " ", "_")
+		for _, ns := range times {
+			if !math.IsNaN(ns) {
+				fmt.Fprintf(&b, "%s 1 %.2f ns/key\n", name, ns)
+			}
+		}
+	}
+	for i, t := range slices.Concat(r.tables, r.shared) {
+		for _, res := range t.results {
+			for op, name := range opNames {
+				write(res.times[op], "lib=%s/op=%s/n=%s/p=%s/key=%s/table=%d", res.name, name, power(t.n), general(t.p), t.kind.name, i)
+			}
+		}
+	}
+	for _, f := range r.built {
+		write(f.stored, "lib=%s/op=present/n=1e5/p=0.01/key=%s/made=before", f.filter, f.recipe)
+		write(f.built, "lib=%s/op=present/n=1e5/p=0.01/key=%s/made=now", f.filter, f.recipe)
+	}
+	return b.String()
 }
 
 // modules returns the versions of what is compared.

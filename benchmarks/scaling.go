@@ -35,11 +35,8 @@ func goroutines() (list []int) {
 	return list
 }
 
-// shared returns a row for each sharer and number of goroutines. The first does nothing,
-// so that the loop is not taken off: goroutines run it at the same time.
-func shared() []library {
-	nothing := filter{reset: func() {}, add: func(keys) {}, count: func(keys) int { return 0 }}
-	rows := []library{{name: loop, make: func(int, float64) filter { return nothing }}}
+// shared returns a row for each sharer and number of goroutines.
+func shared() (rows []library) {
 	for _, s := range sharers {
 		for _, g := range goroutines() {
 			rows = append(rows, library{name: sharedName(s, g), make: func(n int, p float64) filter { return parallel(s.make(n, p), g) }})

@@ -13,8 +13,6 @@ class Guava {
     static final int ABSENT_KEYS = 1_000_000;
     static final long WARM_UP_NANOS = 3_000_000_000L;
 
-    static byte sink; // keeps the empty loop from being optimized away
-
     final int window, passes;
     final double p;
     final byte[][] added, absent;
@@ -79,7 +77,7 @@ class Guava {
     }
 
     double[] round(int round) {
-        double[] ns = new double[2 * OPS];
+        double[] ns = new double[OPS];
         BloomFilter<byte[]> f = null;
         for (int pass = 0; pass < passes; pass++) {
             f = filter();
@@ -87,13 +85,7 @@ class Guava {
             add(f, added);
             ns[ADD] += System.nanoTime() - start;
         }
-        for (int pass = 0; pass < passes; pass++) {
-            long start = System.nanoTime();
-            touch(added, 0, added.length);
-            ns[OPS + ADD] += System.nanoTime() - start;
-        }
         ns[ADD] /= (double) passes * added.length;
-        ns[OPS + ADD] /= (double) passes * added.length;
         for (int op = PRESENT; op <= ABSENT; op++) {
             byte[][] keys = op == PRESENT ? added : absent;
             int found = 0;
@@ -106,14 +98,7 @@ class Guava {
             if (op == PRESENT && found != passes * window) {
                 throw new AssertionError("found " + found);
             }
-            for (int pass = 0; pass < passes; pass++) {
-                int from = (round * passes + pass) % (keys.length / window) * window;
-                long start = System.nanoTime();
-                touch(keys, from, from + window);
-                ns[OPS + op] += System.nanoTime() - start;
-            }
             ns[op] /= (double) passes * window;
-            ns[OPS + op] /= (double) passes * window;
         }
         return ns;
     }
@@ -132,13 +117,5 @@ class Guava {
             }
         }
         return found;
-    }
-
-    static void touch(byte[][] keys, int from, int to) {
-        byte x = 0;
-        for (int i = from; i < to; i++) {
-            x ^= keys[i][0];
-        }
-        sink = x;
     }
 }

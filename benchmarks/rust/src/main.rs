@@ -2,7 +2,6 @@
 
 use fastbloom::BloomFilter;
 use std::hash::BuildHasher;
-use std::hint::black_box;
 use std::io::BufRead;
 use std::time::{Duration, Instant};
 
@@ -49,13 +48,12 @@ fn run<H: BuildHasher>(mut f: BloomFilter<H>, w: Workload) {
 }
 
 impl Workload {
-    fn round<H: BuildHasher>(&self, f: &mut BloomFilter<H>, round: usize) -> [f64; 2 * OPS] {
+    fn round<H: BuildHasher>(&self, f: &mut BloomFilter<H>, round: usize) -> [f64; OPS] {
         let (added, absent) = self.keys.split_at(self.n * self.width);
-        let mut ns = [0.0; 2 * OPS];
+        let mut ns = [0.0; OPS];
         for _ in 0..self.passes {
             f.clear();
             ns[ADD] += timed(self.n, || add(f, added, self.width));
-            ns[OPS + ADD] += timed(self.n, || touch(added, self.width));
         }
         for (op, keys) in [(PRESENT, added), (ABSENT, absent)] {
             let windows = keys.len() / self.width / self.window;
@@ -65,7 +63,6 @@ impl Workload {
                 let at = (round * self.passes + pass) % windows * size;
                 let part = &keys[at..at + size];
                 ns[op] += timed(self.window, || found += count(f, part, self.width));
-                ns[OPS + op] += timed(self.window, || touch(part, self.width));
             }
             assert!(op == ABSENT || found == self.passes * self.window);
         }
@@ -109,11 +106,4 @@ fn add<H: BuildHasher>(f: &mut BloomFilter<H>, keys: &[u8], width: usize) {
 #[inline(never)]
 fn count<H: BuildHasher>(f: &BloomFilter<H>, keys: &[u8], width: usize) -> usize {
     keys.chunks_exact(width).filter(|key| f.contains(*key)).count()
-}
-
-#[inline(never)]
-fn touch(keys: &[u8], width: usize) {
-    for key in keys.chunks_exact(width) {
-        black_box(key[0]);
-    }
 }
