@@ -64,6 +64,9 @@ func merge(a, b *loaded) error {
 	if a.kind.name != b.kind.name {
 		return fmt.Errorf("a %s and a %s do not merge", a.kind.name, b.kind.name)
 	}
+	if x, y := infoOf(a).Hash, infoOf(b).Hash; x != y && x != "" && y != "" {
+		return fmt.Errorf("keys of %s and keys of %s do not mix", printable(x), printable(y))
+	}
 	err := fmt.Errorf("filters of type %s do not merge", a.kind.name)
 	switch f := a.filter.(type) {
 	case *bloom.Filter:

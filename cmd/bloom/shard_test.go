@@ -217,12 +217,12 @@ func TestStateKeys(t *testing.T) {
 	// And merge refuses to mix them.
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
-	for _, kind := range []string{"guava"} {
+	for _, kind := range []string{"guava", "blocked", "counting"} {
 		good(t, "ff\n", "build", "-type", kind, "-n", "10", "-o", a)
 		good(t, "ff\n", "build", "-type", kind, "-n", "10", "-hex", "-o", b)
 		_, stderr, status := bloomRun(t, "", "merge", "-o", a, a, b)
 		require.Equal(t, 1, status)
-		requireError(t, stderr, "differ in hash")
+		requireError(t, stderr, "do not mix")
 	}
 }
 
