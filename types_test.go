@@ -230,10 +230,6 @@ func TestEncodings(t *testing.T) {
 			holder := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeOf(f).Elem()}})).Elem()
 			holder.Field(0).Set(reflect.ValueOf(f).Elem())
 			byValue, err := json.Marshal(holder.Interface())
-			if typ.pkg == "blocked" || typ.pkg == "counting" { // they refuse
-				require.ErrorContains(t, err, "HoldAPointer")
-				return
-			}
 			require.NoError(t, err)
 			require.Greater(t, len(byValue), len(data))
 			var stream bytes.Buffer

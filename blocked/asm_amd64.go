@@ -24,30 +24,30 @@ var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 const directLen = 128
 
 //go:noescape
-func filterAdd(f *Filter, key []byte) bool
+func filterAdd(f *filter, key []byte) bool
 
 //go:noescape
-func filterAddHash(f *Filter, h bloom.Hash) bool
+func filterAddHash(f *filter, h bloom.Hash) bool
 
 //go:noescape
-func filterContains(f *Filter, key []byte) bool
+func filterContains(f *filter, key []byte) bool
 
 //go:noescape
-func filterContainsHash(f *Filter, h bloom.Hash) bool
+func filterContainsHash(f *filter, h bloom.Hash) bool
 
 // filterFind returns the digest of key, and what filterContains does.
 //
 //go:noescape
-func filterFind(f *Filter, key []byte) (h bloom.Hash, found bool)
+func filterFind(f *filter, key []byte) (h bloom.Hash, found bool)
 
-func filterAddPortable(f *Filter, key []byte) bool            { return f.AddHash(bloom.Sum(key)) }
-func filterAddHashPortable(f *Filter, h bloom.Hash) bool      { return f.add(h) }
-func filterContainsPortable(f *Filter, key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
-func filterContainsHashPortable(f *Filter, h bloom.Hash) bool { return f.contains(h) }
+func filterAddPortable(f *filter, key []byte) bool            { return filterAddHash(f, bloom.Sum(key)) }
+func filterAddHashPortable(f *filter, h bloom.Hash) bool      { return f.add(h) }
+func filterContainsPortable(f *filter, key []byte) bool       { return filterContainsHash(f, bloom.Sum(key)) }
+func filterContainsHashPortable(f *filter, h bloom.Hash) bool { return f.contains(h) }
 
-func filterFindPortable(f *Filter, key []byte) (h bloom.Hash, found bool) {
+func filterFindPortable(f *filter, key []byte) (h bloom.Hash, found bool) {
 	h = bloom.Sum(key)
-	return h, f.ContainsHash(h)
+	return h, filterContainsHash(f, h)
 }
 
 // A SyncFilter is read as a Filter. Assembly loads a block at once. This processor does
@@ -76,7 +76,7 @@ const (
 	batchChunk = 64
 )
 
-func filterAddBatch(f *Filter, dst []bool, hs []bloom.Hash) {
+func filterAddBatch(f *filter, dst []bool, hs []bloom.Hash) {
 	if f.fast == 0 {
 		f.addBatch(dst, hs)
 		return
@@ -102,7 +102,7 @@ func syncAddBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
 	}
 }
 
-func filterContainsBatch(f *Filter, dst []bool, hs []bloom.Hash) {
+func filterContainsBatch(f *filter, dst []bool, hs []bloom.Hash) {
 	if f.fast == 0 {
 		f.containsBatch(dst, hs)
 		return
@@ -117,7 +117,7 @@ func filterContainsBatch(f *Filter, dst []bool, hs []bloom.Hash) {
 
 // startFetching fetches the blocks of the first digests, if f is so large that fetching
 // pays. It reports whether it is.
-func (f *Filter) startFetching(hs []bloom.Hash) bool {
+func (f *filter) startFetching(hs []bloom.Hash) bool {
 	if len(f.words) < fetchWords || len(hs) == 0 {
 		return false
 	}
@@ -138,17 +138,17 @@ func further(hs []bloom.Hash, n int, fetch bool) int {
 // assembly in it cannot.
 
 //go:noinline
-func addChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
+func addChunk(f *filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
 	addBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
 }
 
 //go:noinline
-func syncAddChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
+func syncAddChunk(f *filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
 	syncAddBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
 }
 
 //go:noinline
-func containsChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
+func containsChunk(f *filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
 	containBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
 }
 
@@ -158,21 +158,21 @@ func containsChunk(f *Filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
 // fetchBlocks fetches the blocks of digests.
 //
 //go:noescape
-func fetchBlocks(f *Filter, hs *bloom.Hash, count int)
+func fetchBlocks(f *filter, hs *bloom.Hash, count int)
 
 // addBlocks adds digests and sets count elements of dst to whether each changed the
 // filter. It fetches the blocks of so many further digests, which begin fetchAhead after
 // the first.
 //
 //go:noescape
-func addBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+func addBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
 
 // syncAddBlocks is addBlocks while others write.
 //
 //go:noescape
-func syncAddBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+func syncAddBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
 
 // containBlocks sets count elements of dst. It fetches as addBlocks does.
 //
 //go:noescape
-func containBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+func containBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)

@@ -29,9 +29,9 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 
 // OPEN loads what LOCATE needs of the filter at DX.
 #define OPEN                              \
-	MOVQ Filter_words+0(DX), words    \
-	MOVQ Filter_words+8(DX), length   \
-	MOVQ Filter_fast(DX), lines       \
+	MOVQ filter_words+0(DX), words    \
+	MOVQ filter_words+8(DX), length   \
+	MOVQ filter_fast(DX), lines       \
 	VMOVDQU lineSalts<>(SB), salts        \
 	VMOVDQU lineOnes<>(SB), ones
 
@@ -153,10 +153,10 @@ inserted:                                  \
 // FILTER loads the filter, and leaves what assembly does not do to portable code.
 #define FILTER(portable)             \
 	MOVQ f+0(FP), DX             \
-	CMPQ Filter_fast(DX), $0     \
+	CMPQ filter_fast(DX), $0     \
 	JEQ portable
 
-// func filterAdd(f *Filter, key []byte) bool
+// func filterAdd(f *filter, key []byte) bool
 TEXT ·filterAdd(SB), NOSPLIT, $0-33
 	FILTER(portable)
 	KEY(portable)
@@ -167,7 +167,7 @@ TEXT ·filterAdd(SB), NOSPLIT, $0-33
 portable:
 	JMP ·filterAddPortable(SB)
 
-// func filterAddHash(f *Filter, h bloom.Hash) bool
+// func filterAddHash(f *filter, h bloom.Hash) bool
 TEXT ·filterAddHash(SB), NOSPLIT, $0-25
 	FILTER(portable)
 	MOVQ h_h1+8(FP), hash1
@@ -178,7 +178,7 @@ TEXT ·filterAddHash(SB), NOSPLIT, $0-25
 portable:
 	JMP ·filterAddHashPortable(SB)
 
-// func filterContains(f *Filter, key []byte) bool
+// func filterContains(f *filter, key []byte) bool
 TEXT ·filterContains(SB), NOSPLIT, $0-33
 	FILTER(portable)
 	KEY(portable)
@@ -189,7 +189,7 @@ TEXT ·filterContains(SB), NOSPLIT, $0-33
 portable:
 	JMP ·filterContainsPortable(SB)
 
-// func filterContainsHash(f *Filter, h bloom.Hash) bool
+// func filterContainsHash(f *filter, h bloom.Hash) bool
 TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
 	FILTER(portable)
 	MOVQ h_h1+8(FP), hash1
@@ -200,7 +200,7 @@ TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
 portable:
 	JMP ·filterContainsHashPortable(SB)
 
-// func filterFind(f *Filter, key []byte) (h bloom.Hash, found bool)
+// func filterFind(f *filter, key []byte) (h bloom.Hash, found bool)
 TEXT ·filterFind(SB), NOSPLIT, $0-49
 	FILTER(portable)
 	KEY(portable)
@@ -247,7 +247,7 @@ portable:
 	OFFSET                                    \
 	PREFETCHT1 (words)(value*1)
 
-// func fetchBlocks(f *Filter, hs *bloom.Hash, count int)
+// func fetchBlocks(f *filter, hs *bloom.Hash, count int)
 TEXT ·fetchBlocks(SB), NOSPLIT, $0-24
 	MOVQ f+0(FP), DX
 	OPEN
@@ -282,7 +282,7 @@ fetched:
 	VPSLLVD mask, ones, mask                     \
 	VMOVDQU (words)(value*1), held
 
-// func addBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+// func addBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·addBlocks(SB), NOSPLIT, $0-40
 	MOVQ f+0(FP), DX
 	OPEN
@@ -361,7 +361,7 @@ fetch1:
 	ORQ R13, at(value)                 \
 same:
 
-// func syncAddBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+// func syncAddBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·syncAddBlocks(SB), NOSPLIT, $32-40
 	MOVQ f+0(FP), DX
 	OPEN
@@ -400,7 +400,7 @@ added:
 	VZEROUPPER
 	RET
 
-// func containBlocks(f *Filter, hs *bloom.Hash, count, further int, dst *bool)
+// func containBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·containBlocks(SB), NOSPLIT, $0-40
 	MOVQ f+0(FP), DX
 	OPEN

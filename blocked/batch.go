@@ -12,12 +12,12 @@ import (
 // Batches are usually two to six times as fast as single keys; see benchmarks/RESULTS.md.
 // A garbage collection can begin in the middle of a batch.
 func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	if f.lines == 0 && len(hs) > 0 {
+	if f.use(); f.lines == 0 && len(hs) > 0 {
 		panic(errZero)
 	}
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	filterAddBatch(f, dst[n:], hs)
+	filterAddBatch(&f.filter, dst[n:], hs)
 	return dst
 }
 
@@ -27,10 +27,11 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
 	if f.lines == 0 {
+		f.use()
 		clear(dst[n:])
 		return dst
 	}
-	filterContainsBatch(f, dst[n:], hs)
+	filterContainsBatch(&f.filter, dst[n:], hs)
 	return dst
 }
 
@@ -39,7 +40,7 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 const touchAhead = 64
 
 // addBatch is AddBatch in Go.
-func (f *Filter) addBatch(dst []bool, hs []bloom.Hash) {
+func (f *filter) addBatch(dst []bool, hs []bloom.Hash) {
 	for i, h := range hs {
 		if i%touchAhead == 0 {
 			f.touch(hs[i:min(len(hs), i+touchAhead)])
@@ -49,7 +50,7 @@ func (f *Filter) addBatch(dst []bool, hs []bloom.Hash) {
 }
 
 // containsBatch is ContainsBatch in Go, of as many digests as dst is long.
-func (f *Filter) containsBatch(dst []bool, hs []bloom.Hash) {
+func (f *filter) containsBatch(dst []bool, hs []bloom.Hash) {
 	for i, h := range hs {
 		if i%touchAhead == 0 {
 			f.touch(hs[i:min(len(hs), i+touchAhead)])
@@ -64,7 +65,7 @@ func (f *Filter) containsBatch(dst []bool, hs []bloom.Hash) {
 // go.
 //
 //go:noinline
-func (f *Filter) touch(hs []bloom.Hash) (sum uint64) {
+func (f *filter) touch(hs []bloom.Hash) (sum uint64) {
 	for i := range hs {
 		values := spread(hs[i])
 		for l := range f.lines {

@@ -37,22 +37,48 @@ import (
 // Filter is a blocked Bloom filter. It consists of blocks of 32 bytes, eight words of
 // 32 bits. Each of a key's lines picks a block, and sets one bit in each of its words.
 //
-// The first line comes from the Hash's first word alone. Further ones need the second, too: a digest
-// without it has a far higher false-positive rate. See [bloom.SumUint64] for digests of
-// 64 bits.
+// The first line comes from the Hash's first word alone. The others also use the second: a
+// digest whose second word is 0 raises the false-positive rate a lot. See
+// [bloom.SumUint64] for digests of 64 bits.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it
 // panics. Many goroutines may read a Filter at once while none writes. A
 // [SyncFilter] needs no such care. A Filter must not be copied; see [Filter.Clone].
 type Filter struct {
-	info bloom.Info
-	mark
-	words []uint64 // four to a block: words 2i and 2i+1 of the format, the first in the low half
-	lines int      // of a key; 0 for the zero Filter
-	fast  int      // lines, if assembly looks keys up, or 0
+	_ nocopy.Locker
+	filter
 }
 
-type mark = nocopy.Mark
+// filter is what a Filter is. The methods that encode it have it by value: packages json
+// and gob find them where a Filter is held by value.
+type filter struct {
+	words []uint64 // four to a block: words 2i and 2i+1 of the format, the first in the low half
+	lines int      // of a key; 0 if the filter is zero or was taken over
+	fast  int      // lines, if assembly looks keys up, or 0
+	info  bloom.Info
+	taken string // by what the filter was taken over
+}
+
+// use panics if f was taken over. Its bits are another's then.
+func (f *filter) use() {
+	if f.taken != "" {
+		panic("blocked: use of a Filter that was taken over by " + f.taken)
+	}
+}
+
+// zero returns false, the answer of a look-up in the zero filter.
+func (f *filter) zero() bool {
+	f.use()
+	return false
+}
+
+// take returns what f is, and leaves f taken over.
+func (f *filter) take(by string) filter {
+	f.use()
+	g := *f
+	*f = filter{taken: by}
+	return g
+}
 
 const (
 	blockWords = 4
@@ -70,19 +96,22 @@ var salts = [8]uint32{
 	0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
 }
 
-// New returns an empty filter sized for n keys. Holding n keys, it reports a key that
+// New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key that
 // was not added as present with probability p. It uses the fewest lines that take at
 // most 10 % more memory than the best number of lines would.
 //
 // It returns an error unless 1e-12 <= p < 1 and the filter has at most 2^35 blocks (1
 // TiB). Below 1e-12 four lines need much more memory than [bloom.New]. n = 0 counts as
-// 1. There is no error for a lack of memory: Go ends the process then.
+// 1. There is no error for a lack of memory: Go ends the process then. The filter's Info has
+// n and p.
 func New(n uint64, p float64) (*Filter, error) {
 	blocks, lines, err := size(max(n, 1), p)
 	if err != nil {
 		return nil, err
 	}
-	return newFilter(blocks, lines), nil
+	f := newFilter(blocks, lines)
+	f.info = bloom.Info{N: n, P: p}
+	return f, nil
 }
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 256, with
@@ -122,6 +151,7 @@ func NewBitset(bitset []byte) (*Filter, error) {
 // little-endian, eight to a block. It panics if f has more than one line, or more than
 // 2^30 blocks: Parquet has no such filters. Make f with [NewSize].
 func (f *Filter) Bitset() []byte {
+	f.use()
 	if f.lines > 1 || len(f.words)/blockWords > narrowBlocks {
 		panic(fmt.Sprintf("blocked: Bitset of %v", f))
 	}
@@ -139,7 +169,7 @@ func newFilter(blocks uint64, lines int) *Filter {
 }
 
 // set makes f the filter that has these words.
-func (f *Filter) set(words []uint64, lines int) {
+func (f *filter) set(words []uint64, lines int) {
 	f.words, f.lines, f.fast = words, lines, 0
 	if useAVX2 && len(words)/blockWords <= narrowBlocks {
 		f.fast = lines
@@ -149,23 +179,23 @@ func (f *Filter) set(words []uint64, lines int) {
 // Add adds key and reports whether the filter changed: true means that key was
 // certainly new, false that it was probably added before. It does not retain
 // key.
-func (f *Filter) Add(key []byte) bool { return filterAdd(f, key) }
+func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
 // AddString is Add of key's bytes, without copying them.
 func (f *Filter) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
 
 // AddHash is Add by digest. With one line, H1 alone matters.
-func (f *Filter) AddHash(h bloom.Hash) bool { return filterAddHash(f, h) }
+func (f *Filter) AddHash(h bloom.Hash) bool { return filterAddHash(&f.filter, h) }
 
 // Contains reports whether key may have been added: false is certain, true is
 // wrong with probability [Filter.FPR] for a key that was not.
-func (f *Filter) Contains(key []byte) bool { return filterContains(f, key) }
+func (f *Filter) Contains(key []byte) bool { return filterContains(&f.filter, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
 func (f *Filter) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
 
 // ContainsHash is Contains by digest. With one line, H1 alone matters.
-func (f *Filter) ContainsHash(h bloom.Hash) bool { return filterContainsHash(f, h) }
+func (f *Filter) ContainsHash(h bloom.Hash) bool { return filterContainsHash(&f.filter, h) }
 
 // spread returns the values of a key's lines, of which a filter uses the first ones.
 // The high half of a value picks the line's block, the low half its bits.
@@ -197,8 +227,9 @@ func mask(value uint64, i int) uint64 {
 const errZero = "blocked: Add to a zero Filter: make it with a constructor, or decode into it"
 
 // add is AddHash in Go.
-func (f *Filter) add(h bloom.Hash) bool {
+func (f *filter) add(h bloom.Hash) bool {
 	if f.lines == 0 {
+		f.use()
 		panic(errZero)
 	}
 	values := spread(h)
@@ -215,7 +246,7 @@ func (f *Filter) add(h bloom.Hash) bool {
 }
 
 // contains is ContainsHash in Go. Few absent keys have even one line.
-func (f *Filter) contains(h bloom.Hash) bool {
+func (f *filter) contains(h bloom.Hash) bool {
 	values := spread(h)
 	for l, value := range values[:f.lines] {
 		var clear uint64
@@ -226,5 +257,5 @@ func (f *Filter) contains(h bloom.Hash) bool {
 			return false
 		}
 	}
-	return f.lines != 0
+	return f.lines != 0 || f.zero()
 }

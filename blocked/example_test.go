@@ -1,15 +1,21 @@
 package blocked_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 )
 
 // A filter for deduplication: of a million new keys, one is lost.
-func ExampleNew() {
-	seen := bloom.Must(blocked.New(1_000_000, 1e-6))
+func Example() {
+	seen, err := blocked.New(1_000_000, 1e-6)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	for _, page := range []string{"/a", "/b", "/a"} {
 		fmt.Println(page, seen.AddString(page))
 	}
@@ -44,4 +50,57 @@ func ExampleFilter_Merge() {
 	}
 	fmt.Println(here.ContainsString("a"), here.ContainsString("b"))
 	// Output: true true
+}
+
+// The Bloom filter of a column of a Parquet file holds the xxHash64 of each value, as the
+// format encodes it: integers as 8 bytes, little-endian.
+func ExampleNewBitset() {
+	column := func(value int64) bloom.Hash {
+		return bloom.NewHash(xxHash64(binary.LittleEndian.AppendUint64(nil, uint64(value))), 0)
+	}
+
+	// Whoever writes the file: 1024 bytes, and one line a key.
+	writer := bloom.Must(blocked.NewSize(8*1024, 1))
+	for _, value := range []int64{3, 14, 15} {
+		writer.AddHash(column(value))
+	}
+	bitset := writer.Bitset() // follows the header in the file
+
+	// Whoever reads it skips the row group unless the value may be there.
+	reader, err := blocked.NewBitset(bitset)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(reader.ContainsHash(column(14)), reader.ContainsHash(column(92)))
+	// Output: true false
+}
+
+// A View asks the bytes that a program has already, here of a cache.
+func ExampleNewView() {
+	f := bloom.Must(blocked.New(1000, 0.001))
+	f.AddString("a")
+	cached, _ := f.MarshalBinary()
+
+	v, err := blocked.NewView(cached)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(v.ContainsString("a"), v.ContainsString("b"), v.Verify())
+	// Output: true false <nil>
+}
+
+// xxHash64 is the hash of up to 8 bytes, a multiple of 8; see module cespare/xxhash for all
+// keys.
+func xxHash64(key []byte) uint64 {
+	const p1, p2, p3, p4, p5 = 0x9e3779b185ebca87, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9, 0x85ebca77c2b2ae63, 0x27d4eb2f165667c5
+	h := p5 + uint64(len(key))
+	for ; len(key) >= 8; key = key[8:] {
+		h ^= bits.RotateLeft64(binary.LittleEndian.Uint64(key)*p2, 31) * p1
+		h = bits.RotateLeft64(h, 27)*p1 + p4
+	}
+	h = (h ^ h>>33) * p2
+	h = (h ^ h>>29) * p3
+	return h ^ h>>32
 }

@@ -1,9 +1,10 @@
 package blocked
 
 import (
-	"math/bits"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,39 +15,67 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestFile holds a File to what the Filter that was saved does.
-func TestFile(t *testing.T) {
+// TestViews: a View and a File answer as the Filter does whose bytes they have, wherever
+// the bytes lie.
+func TestViews(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "filter")
 	for lines := 1; lines <= maxLines; lines++ {
 		f := bloom.Must(NewSize(1000*256, lines))
+		f.SetInfo(bloom.Info{N: 7, Hash: "SumString"})
 		keys := testkit.Digests[bloom.Hash](1, 5000)
 		f.AddBatch(nil, keys)
 		f.AddString("key")
 		require.NoError(t, f.SaveFile(path))
+		probes := append(keys, testkit.Digests[bloom.Hash](2, 5000)...)
+		want := f.ContainsBatch([]bool{true}, probes)
 		file, err := OpenFile(path)
 		require.NoError(t, err)
-		probes := append(keys, testkit.Digests[bloom.Hash](2, 5000)...)
-		want := f.ContainsBatch(nil, probes)
-		for i, h := range probes {
-			require.Equal(t, want[i], file.ContainsHash(h))
+		type lookups interface {
+			bloomView
+			Contains([]byte) bool
+			ContainsString(string) bool
+			ContainsHash(bloom.Hash) bool
+			ContainsBatch([]bool, []bloom.Hash) []bool
 		}
-		require.True(t, file.Contains([]byte("key")))
-		require.True(t, file.ContainsString("key"))
-		require.False(t, file.ContainsString("another"))
-		require.Equal(t, f.M(), file.M())
-		require.Equal(t, lines, file.Lines())
-		require.Equal(t, f.SizeBytes(), file.SizeBytes())
-		require.Equal(t, f.Stats(), file.Stats())
-		require.NoError(t, file.Verify())
+		views := map[string]lookups{"blocked.File": file}
+		data := make([]byte, 0, f.SizeBytes()+8)
+		for shift := range 8 {
+			data = append(data[:shift], bloom.Must(f.MarshalBinary())...)
+			views["blocked.View"+strings.Repeat(" ", shift)] = bloom.Must(NewView(data[shift:]))
+			for _, v := range views {
+				require.Equal(t, want, v.ContainsBatch([]bool{true}, probes))
+				for i, h := range probes {
+					testkit.Equal(t, want[1+i], v.ContainsHash(h))
+				}
+				require.True(t, v.Contains([]byte("key")) && v.ContainsString("key"))
+				require.False(t, v.Contains([]byte("another")) || v.ContainsString("another"))
+				require.Equal(t, f.M(), v.M())
+				require.Equal(t, lines, v.Lines())
+				require.Equal(t, f.SizeBytes(), v.SizeBytes())
+				require.Equal(t, f.Stats(), v.Stats())
+				require.Equal(t, f.Info(), v.Info())
+				require.NoError(t, v.Verify())
+				require.Regexp(t, fmt.Sprintf(`^blocked\.(View|File)\(m=256000, lines=%d\)$`, lines), fmt.Sprint(v))
+			}
+			clear(views)
+		}
 		require.NoError(t, file.Close())
-
-		for i, w := range f.words {
-			f.words[i] = bits.ReverseBytes64(w)
-		}
-		for i, h := range probes {
-			require.Equal(t, want[i], f.containsReversed(h))
-		}
 	}
+	var zero View
+	require.False(t, zero.Contains(nil) || zero.ContainsString("key") || zero.ContainsHash(bloom.Hash{}))
+	require.Equal(t, []bool{false}, zero.ContainsBatch(nil, make([]bloom.Hash, 1)))
+	require.Zero(t, zero.Stats())
+	require.NoError(t, zero.Verify())
+}
+
+// bloomView is what a View has besides look-ups.
+type bloomView interface {
+	M() uint64
+	Lines() int
+	SizeBytes() int64
+	Stats() bloom.Stats
+	Info() bloom.Info
+	Verify() error
 }
 
 // TestFileUnread opens a file whose words nobody can have read: it is 64 GiB long, and
@@ -57,13 +86,16 @@ func TestFileUnread(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "filter")
 	const blocks = 1<<31 + 1
-	head := bloom.Must(frame.Blocked.Append(nil, []uint64{blocks, 2, 0}, nil, format.Info{}))[:32]
-	require.NoError(t, os.WriteFile(path, head, 0o600))
-	require.NoError(t, os.Truncate(path, 36+32*blocks))
+	form := bloom.Must(frame.Blocked.Append(nil, []uint64{blocks, 2, 0}, nil, format.Info{}))
+	sparse, err := os.Create(path)
+	require.NoError(t, err)
+	bloom.Must(sparse.Write(form[:32]))
+	bloom.Must(sparse.WriteAt(form[32:], 32+32*blocks))
+	require.NoError(t, sparse.Close())
 	var file *File
-	var err error
 	taken := testkit.Allocated(func() { file, err = OpenFile(path) })
 	if err != nil {
+		require.NotErrorIs(t, err, bloom.ErrFormat)
 		t.Skip(err) // a system, or an emulator, may not map that much
 	}
 	require.Less(t, taken, uint64(64<<10))
@@ -97,11 +129,20 @@ func TestFileErrors(t *testing.T) {
 	require.NoError(t, file.Close())
 	require.NoError(t, file.Close())
 	for _, closed := range []*File{file, new(File)} {
-		require.PanicsWithValue(t, errClosed, func() { closed.Contains(nil) })
-		require.PanicsWithValue(t, errClosed, func() { closed.ContainsString("key") })
-		require.PanicsWithValue(t, errClosed, func() { closed.ContainsHash(bloom.Hash{}) })
-		require.PanicsWithValue(t, errClosed, func() { _ = closed.Verify() })
-		require.PanicsWithValue(t, errClosed, func() { closed.Stats() })
-		require.Zero(t, closed.SizeBytes())
+		for name, use := range map[string]func(){
+			"Contains":       func() { closed.Contains(nil) },
+			"ContainsString": func() { closed.ContainsString("key") },
+			"ContainsHash":   func() { closed.ContainsHash(bloom.Hash{}) },
+			"ContainsBatch":  func() { closed.ContainsBatch(nil, nil) },
+			"M":              func() { closed.M() },
+			"Lines":          func() { closed.Lines() },
+			"SizeBytes":      func() { closed.SizeBytes() },
+			"Info":           func() { closed.Info() },
+			"Stats":          func() { closed.Stats() },
+			"Verify":         func() { _ = closed.Verify() },
+		} {
+			require.PanicsWithValue(t, errClosed, use, name)
+		}
+		require.Equal(t, "blocked.File(closed)", fmt.Sprint(closed))
 	}
 }

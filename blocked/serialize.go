@@ -14,7 +14,7 @@ var errZeroForm = errors.New("blocked: the zero value has no binary form")
 
 // params are what the frame holds beside the words. A zero fills its header up to 32
 // bytes: then each block of a mapped file lies in one cache line.
-func (f *Filter) params() []uint64 {
+func (f *filter) params() []uint64 {
 	return []uint64{uint64(len(f.words) / blockWords), uint64(f.lines), 0}
 }
 
@@ -32,25 +32,34 @@ func checkParams(params []uint64) (uint64, error) {
 	return blocks * blockWords, nil
 }
 
-// Info returns what New and SetInfo set, and what the filter's binary form held.
-func (f *Filter) Info() bloom.Info { return f.info }
+// Info returns what New and SetInfo set. Every encoding keeps it.
+func (f *filter) Info() bloom.Info {
+	f.use()
+	return f.info
+}
 
 // SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding
 // returns an error if a field is out of its range; see [bloom.Info].
-func (f *Filter) SetInfo(i bloom.Info) { f.info = i }
+func (f *filter) SetInfo(i bloom.Info) {
+	f.use()
+	f.info = i
+}
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for
 // the zero Filter.
-func (f *Filter) SizeBytes() int64 {
+func (f filter) SizeBytes() int64 {
+	f.use()
 	if f.lines == 0 {
 		return 0
 	}
 	return frame.Blocked.Size(len(f.words), format.Info(f.info))
 }
 
-// AppendBinary appends f's binary form, which carries a checksum, to dst. It
-// returns an error only for the zero Filter, which has none.
-func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
+// AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
+// error for the zero Filter, which has no binary form, and for an Info that cannot be
+// saved.
+func (f filter) AppendBinary(dst []byte) ([]byte, error) {
+	f.use()
 	if f.lines == 0 {
 		return dst, errZeroForm
 	}
@@ -59,10 +68,11 @@ func (f *Filter) AppendBinary(dst []byte) ([]byte, error) {
 
 // MarshalBinary returns f's binary form, which carries a checksum. It is SizeBytes
 // long.
-func (f *Filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer.
-func (f *Filter) WriteTo(w io.Writer) (int64, error) {
+func (f filter) WriteTo(w io.Writer) (int64, error) {
+	f.use()
 	if f.lines == 0 {
 		return 0, errZeroForm
 	}
@@ -71,7 +81,8 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
-func (f *Filter) UnmarshalBinary(data []byte) error {
+func (f *filter) UnmarshalBinary(data []byte) error {
+	f.use()
 	params, words, info, err := frame.Blocked.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
@@ -84,7 +95,8 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte
 // more. It allocates as data arrives. On error f is unchanged. The error is r's
 // own, or wraps [bloom.ErrFormat] if r ends too early or holds anything else.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+func (f *filter) ReadFrom(r io.Reader) (int64, error) {
+	f.use()
 	params, words, info, n, err := frame.Blocked.Read(r, checkParams)
 	if err != nil {
 		return n, err
@@ -96,32 +108,33 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 
 // AppendText appends the standard base64 encoding of f's binary form to dst, or
 // nothing if f is zero.
-func (f *Filter) AppendText(dst []byte) ([]byte, error) {
+func (f filter) AppendText(dst []byte) ([]byte, error) {
+	f.use()
 	if f.lines == 0 {
 		return dst, nil
 	}
-	return frame.AppendText(dst, f)
+	return frame.AppendText(dst, &f)
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form, which is empty
-// if f is zero. With it a *Filter is a string in JSON. Package encoding/json refuses a
-// Filter that is held by value in a struct which is passed to it by value.
-func (f *Filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+// if f is zero. With it a Filter is a string in JSON.
+func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
-func (f *Filter) UnmarshalText(text []byte) error {
+func (f *filter) UnmarshalText(text []byte) error {
+	f.use()
 	if len(text) > 0 {
 		return frame.UnmarshalText("blocked", text, f)
 	}
-	f.words, f.lines, f.fast = nil, 0, 0
-	f.info = bloom.Info{}
+	*f = filter{}
 	return nil
 }
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile].
 // After a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error {
+func (f *filter) SaveFile(path string) error {
+	f.use()
 	if f.lines == 0 {
 		return errZeroForm
 	}
@@ -136,4 +149,18 @@ func LoadFile(path string) (*Filter, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
+// It writes no file. It returns an error at once if the file's directory does not exist,
+// as SaveFile would later. If the filter in the file has other parameters than New(n, p),
+// the error wraps [bloom.ErrMismatch].
+func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
+	m, lines, err := Size(n, p)
+	if err != nil {
+		return nil, err
+	}
+	return frame.LoadOrNew("blocked", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+		return f.fits(m, lines)
+	})
 }

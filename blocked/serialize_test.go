@@ -2,8 +2,8 @@ package blocked
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/bits"
 	"path/filepath"
 	"testing"
@@ -15,27 +15,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/frame"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
-
-// frozen are binary forms of the keys "", "a" and "bloom" in 512 bits.
-var frozen = []struct {
-	name string
-	data string
-}{
-	{"version=1", "424c4d4201000000" + "0200000000000000" +
-		"0100008001040000010002002100000001100000210000000100010001000001" +
-		"0000400000000020000000010000002002000000000000020200000000800000" +
-		"16b34834"},
-	{"lines=1", "424c4d4202000000" +
-		"020000000000000001000000000000000000000000000000" +
-		"0100008001040000010002002100000001100000210000000100010001000001" +
-		"0000400000000020000000010000002002000000000000020200000000800000" +
-		"de0f2dd2"},
-	{"lines=3", "424c4d4202000000" +
-		"020000000000000003000000000000000000000000000000" +
-		"0104009011440000050003002300400001500080212000801120010001000101" +
-		"0000502048000020000001010800012002000020000008060210100000800101" +
-		"400e4dd1"},
-}
 
 // TestForms passes a filter through every form.
 func TestForms(t *testing.T) {
@@ -57,17 +36,12 @@ func TestForms(t *testing.T) {
 		require.Equal(t, data, out.Bytes())
 
 		out.WriteString("rest")
-		var g, h, i Filter
+		var g, i Filter
 		n, err = g.ReadFrom(&out)
 		require.NoError(t, err)
 		require.EqualValues(t, len(data), n)
 		require.Equal(t, "rest", out.String())
 		same(&g)
-
-		text, err := json.Marshal(f)
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(text, &h))
-		same(&h)
 
 		path := filepath.Join(t.TempDir(), "filter")
 		require.NoError(t, f.SaveFile(path))
@@ -80,6 +54,43 @@ func TestForms(t *testing.T) {
 		same(f.Clone())
 	}
 	require.Equal(t, "blocked.Filter(m=512, lines=2)", fmt.Sprint(bloom.Must(NewSize(512, 2))))
+}
+
+// TestLoadOrNew: a file that is there is loaded, unless its parameters are others. Its Info
+// stays.
+func TestLoadOrNew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	f, err := LoadOrNew(path, 1000, 1e-5)
+	require.NoError(t, err)
+	require.Equal(t, bloom.Info{N: 1000, P: 1e-5}, f.Info())
+	m, lines, err := Size(1000, 1e-5)
+	require.NoError(t, err)
+	require.NoError(t, f.fits(m, lines))
+	f.AddString("key")
+	f.SetInfo(bloom.Info{Hash: "SumString"})
+	require.NoError(t, f.SaveFile(path))
+	f, err = LoadOrNew(path, 1000, 1e-5)
+	require.NoError(t, err)
+	require.True(t, f.ContainsString("key"))
+	require.Equal(t, bloom.Info{Hash: "SumString"}, f.Info())
+	require.Equal(t, f.Info(), f.Clone().Info())
+
+	g := bloom.Must(New(1000, 1e-5))
+	g.SetInfo(bloom.Info{Hash: "HashFrom"})
+	for _, err := range []error{f.Merge(g), f.Intersect(g), NewSyncFrom(f).Merge(g)} {
+		require.ErrorIs(t, err, bloom.ErrMismatch)
+		require.EqualError(t, err, "blocked: filters differ in hash: SumString and HashFrom")
+	}
+
+	_, err = LoadOrNew(path, 1000, 1e-2)
+	require.ErrorIs(t, err, bloom.ErrMismatch)
+	require.Regexp(t, "^blocked: filters differ in m: .*"+path, err.Error())
+	_, err = LoadOrNew(filepath.Join(path+"-missing", "f"), 1000, 1e-5)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = LoadOrNew(path, 1000, 2)
+	require.EqualError(t, err, "blocked: p = 2 is outside (0, 1)")
+	_, _, err = Size(1000, 1e-13)
+	require.EqualError(t, err, "blocked: p = 1e-13 is below 1e-12: use bloom.New")
 }
 
 // TestReserved refuses what a later version may give a meaning.

@@ -12,8 +12,10 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
-// Merge adds the keys of g to f. It returns an error, which wraps [bloom.ErrMismatch],
-// and leaves f as it was, unless the two agree in M and Lines.
+// Merge adds the keys of g to f. The false-positive rate becomes that of a filter which
+// holds the keys of both. Merge returns an error, which wraps [bloom.ErrMismatch], and
+// leaves f as it was, unless the two agree in M and Lines, and in Info's Hash where both
+// name one.
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -23,8 +25,8 @@ func (f *Filter) Merge(g *Filter) error {
 }
 
 // Intersect clears all bits of f that are not set in g. f then contains every key
-// that was added to both, and reports more others than a filter made of those keys
-// alone. It returns an error as Merge does.
+// that was added to both. Its false-positive rate is higher than that of a filter built
+// from the common keys. It returns an error as Merge does.
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -34,26 +36,38 @@ func (f *Filter) Intersect(g *Filter) error {
 }
 
 // compatible returns an error unless f and g have the same parameters.
-func (f *Filter) compatible(g *Filter) error {
-	switch {
-	case g == nil:
+func (f *filter) compatible(g *Filter) error {
+	f.use()
+	if g == nil {
 		return format.MismatchNil("blocked")
-	case f.M() != g.M():
-		return format.Mismatch("blocked", "m", f.M(), g.M())
-	case f.lines != g.lines:
-		return format.Mismatch("blocked", "lines", f.lines, g.lines)
+	}
+	if err := f.fits(g.M(), g.lines); err != nil {
+		return err
+	}
+	return format.Info(f.info).Fits("blocked", format.Info(g.info))
+}
+
+// fits returns an error unless f has these parameters.
+func (f *filter) fits(m uint64, lines int) error {
+	switch {
+	case f.m() != m:
+		return format.Mismatch("blocked", "m", f.m(), m)
+	case f.lines != lines:
+		return format.Mismatch("blocked", "lines", f.lines, lines)
 	}
 	return nil
 }
 
 // Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
 // filter that was made with M()/d bits and f's lines and given the same keys. Its
-// false-positive rate is higher; see [Filter.FPR]. Fold leaves f as it was.
+// false-positive rate is higher; see [Filter.FPR]. Its Info has no N and P. Fold leaves f
+// as it was.
 //
 // It returns an error unless d divides M()/256, the number of blocks. A filter of more
 // than 2^30 blocks, which picks blocks by more bits of the digest, folds only to one
 // that still has more.
 func (f *Filter) Fold(d int) (*Filter, error) {
+	f.use()
 	blocks := len(f.words) / blockWords
 	if d < 1 || d > blocks || blocks%d != 0 {
 		return nil, fmt.Errorf("blocked: d = %d does not divide the filter's %d blocks", d, blocks)
@@ -64,6 +78,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	// A block's number is a fraction of the number of blocks, rounded down. So blocks
 	// d*i to d*i+d-1 become block i.
 	g := newFilter(uint64(blocks/d), f.lines)
+	g.info = bloom.Info{Hash: f.info.Hash, Comment: f.info.Comment}
 	for i := range g.words {
 		from := i/blockWords*blockWords*d + i%blockWords
 		for j := range d {
@@ -73,37 +88,62 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	return g, nil
 }
 
-// Clone returns an independent copy.
-func (f *Filter) Clone() *Filter {
-	g := new(Filter)
-	if f.lines > 0 {
-		g.set(memory.Clone(f.words), f.lines)
-	}
+// Clone returns an independent copy, with its Info.
+func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
+
+// clone copies f, which others may write to atomically meanwhile.
+func (f *filter) clone() filter {
+	f.use()
+	g := *f
+	g.words = memory.Clone(f.words)
 	return g
 }
 
-// Reset removes all keys. It keeps the memory and the parameters.
-func (f *Filter) Reset() { memory.Clear(f.words) }
+// Reset removes all keys. It keeps the memory, the parameters and the Info.
+func (f *Filter) Reset() {
+	f.use()
+	memory.Clear(f.words)
+}
 
-// Equal reports whether f and g have the same parameters and the same bits. It panics
-// if g is nil.
+// Equal reports whether f and g have the same parameters and the same bits. Their Infos
+// do not count. It panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("blocked: Equal to a nil Filter")
 	}
+	f.use()
+	g.use()
 	return f.lines == g.lines && slices.Equal(f.words, g.words)
 }
 
 // M returns the number of bits, a multiple of 256.
-func (f *Filter) M() uint64 { return uint64(len(f.words)) * 64 }
+func (f *Filter) M() uint64 { return f.m() }
+
+func (f *filter) m() uint64 {
+	f.use()
+	return uint64(len(f.words)) * 64
+}
 
 // Lines returns the number of blocks, each in one cache line, in which a key has bits:
 // 1 to 4, or 0 for the zero Filter.
-func (f *Filter) Lines() int { return f.lines }
+func (f *Filter) Lines() int {
+	f.use()
+	return f.lines
+}
 
 // String describes f by its parameters.
-func (f *Filter) String() string {
-	return fmt.Sprintf("blocked.Filter(m=%d, lines=%d)", f.M(), f.lines)
+func (f filter) String() string { return f.describe("blocked.Filter") }
+
+// describe returns the text of a type with f's parameters.
+func (f *filter) describe(name string) string {
+	if f.taken != "" {
+		return name + "(taken over)"
+	}
+	return describe(name, f.m(), f.lines)
+}
+
+func describe(name string, m uint64, lines int) string {
+	return fmt.Sprintf("%s(m=%d, lines=%d)", name, m, lines)
 }
 
 // FillRatio returns the fraction of bits set, from 0 to 1; see [Filter.Stats].
@@ -125,33 +165,53 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 // Stats returns all figures of f at once, for metrics. It reads the whole filter once,
 // as each of FillRatio, ApproxCount and FPR does. K is the number of bits that a key
 // sets, which is 8*Lines.
-func (f *Filter) Stats() bloom.Stats {
-	s := bloom.Stats{M: f.M(), K: 8 * f.lines, SizeBytes: f.SizeBytes()}
-	if f.lines == 0 {
-		return s
-	}
-	var blocks [blockBits + 1]uint64 // by ones
-	var products float64
-	for i := 0; i < len(f.words); i += blockWords {
+func (f *Filter) Stats() bloom.Stats { return f.stats() }
+
+func (f *filter) stats() bloom.Stats {
+	f.use()
+	var c census
+	c.add(f.words)
+	return c.stats(f.lines, f.SizeBytes())
+}
+
+// census is what Stats gathers of a filter's blocks.
+type census struct {
+	blocks   [blockBits + 1]uint64 // by ones
+	products float64               // of the fills of words, times 2^40
+}
+
+// add adds blocks, which others may write to atomically meanwhile.
+func (c *census) add(words []uint64) {
+	for i := 0; i < len(words); i += blockWords {
 		ones, product := 0, 1.0
 		for j := range blockWords {
-			w := atomic.LoadUint64(&f.words[i+j]) // a SyncFilter's may change meanwhile
+			w := atomic.LoadUint64(&words[i+j])
 			low, high := bits.OnesCount32(uint32(w)), bits.OnesCount32(uint32(w>>32))
 			ones += low + high
 			product *= float64(low * high)
 		}
-		blocks[ones]++
-		products += product
+		c.blocks[ones]++
+		c.products += product
 	}
-	var lines float64
-	for ones, n := range blocks {
+}
+
+// stats returns the figures of a filter with these blocks.
+func (c *census) stats(lines int, size int64) bloom.Stats {
+	s := bloom.Stats{K: 8 * lines, SizeBytes: size}
+	if lines == 0 {
+		return s
+	}
+	var blocks uint64
+	var sum float64 // of the lines that seem to be in the blocks
+	for ones, n := range c.blocks {
+		blocks += n
 		s.OnesCount += uint64(ones) * n
 		fill := min(float64(ones), blockBits-0.5) / blockBits
-		lines += float64(n) * math.Log1p(-fill) / math.Log1p(-1.0/32)
+		sum += float64(n) * math.Log1p(-fill) / math.Log1p(-1.0/32)
 	}
+	s.M = blocks * blockBits
 	s.FillRatio = float64(s.OnesCount) / float64(s.M)
-	s.ApproxCount = uint64(math.Round(lines / float64(f.lines)))
-	line := products / (1 << 40) / float64(len(f.words)/blockWords) // 32^8 = 2^40
-	s.FPR = math.Pow(line, float64(f.lines))
+	s.ApproxCount = uint64(math.Round(sum / float64(lines)))
+	s.FPR = math.Pow(c.products/(1<<40)/float64(blocks), float64(lines)) // 32^8 = 2^40
 	return s
 }

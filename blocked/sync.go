@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
 // SyncFilter is a [Filter] for any number of goroutines that add, look up,
@@ -24,9 +25,13 @@ import (
 // The zero SyncFilter contains nothing and can be decoded into. Adding to it
 // panics. Decoding needs the SyncFilter to itself. It must not be copied.
 type SyncFilter struct {
-	mark
-	f Filter
+	_ nocopy.Locker
+	syncFilter
 }
+
+// syncFilter is a filter that names itself. The methods that filter has by value load each
+// word atomically, once.
+type syncFilter struct{ f filter }
 
 // NewSync is [New] for a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
@@ -37,27 +42,20 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return NewSyncFrom(f), nil
 }
 
-// NewSyncFrom returns a SyncFilter that takes over f's bits without a copy, and
-// leaves f the zero Filter. It panics if f is nil.
+// NewSyncFrom returns a SyncFilter that takes f over, without a copy of its bits. Every
+// later use of f panics. NewSyncFrom panics if f is nil or was taken over before.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("blocked: NewSyncFrom a nil Filter")
 	}
-	s := new(SyncFilter)
-	s.f.set(f.words, f.lines)
-	f.set(nil, 0)
-	return s
+	return &SyncFilter{syncFilter: syncFilter{f.take("NewSyncFrom")}}
 }
 
 // Snapshot returns a copy that holds every key whose Add had returned before
 // the call. It may also hold some of the bits of keys that are being added at
 // the same time.
 func (s *SyncFilter) Snapshot() *Filter {
-	f := new(Filter)
-	if s.f.lines > 0 {
-		f.set(memory.Clone(s.f.words), s.f.lines)
-	}
-	return f
+	return &Filter{filter: s.f.clone()}
 }
 
 // Add adds key and reports whether the filter changed; see [Filter.Add].
@@ -166,43 +164,49 @@ func (s *SyncFilter) Merge(g *Filter) error {
 func (s *SyncFilter) Reset() { memory.ClearAtomic(s.f.words) }
 
 // M returns the number of bits, a multiple of 256.
-func (s *SyncFilter) M() uint64 { return s.f.M() }
+func (s *SyncFilter) M() uint64 { return s.f.m() }
 
 // Lines returns the number of blocks in which a key has bits; see [Filter.Lines].
 func (s *SyncFilter) Lines() int { return s.f.lines }
 
 // String describes s by its parameters.
-func (s *SyncFilter) String() string { return "Sync of " + s.f.String() }
+func (s syncFilter) String() string { return s.f.describe("blocked.SyncFilter") }
 
 // Stats returns all figures of s at once; see [Filter.Stats].
-func (s *SyncFilter) Stats() bloom.Stats { return s.f.Stats() }
+func (s *SyncFilter) Stats() bloom.Stats { return s.f.stats() }
 
 // FillRatio returns the fraction of bits set, from 0 to 1; see [SyncFilter.Stats].
-func (s *SyncFilter) FillRatio() float64 { return s.f.FillRatio() }
+func (s *SyncFilter) FillRatio() float64 { return s.f.stats().FillRatio }
 
 // ApproxCount estimates the number of distinct keys added, as [Filter.ApproxCount]
 // does; see [SyncFilter.Stats].
-func (s *SyncFilter) ApproxCount() uint64 { return s.f.ApproxCount() }
+func (s *SyncFilter) ApproxCount() uint64 { return s.f.stats().ApproxCount }
 
 // FPR returns the probability that a key which was not added is reported as
 // present, as [Filter.FPR] does; see [SyncFilter.Stats].
-func (s *SyncFilter) FPR() float64 { return s.f.FPR() }
+func (s *SyncFilter) FPR() float64 { return s.f.stats().FPR }
+
+// Info is [Filter.Info].
+func (s *SyncFilter) Info() bloom.Info { return s.f.Info() }
+
+// SetInfo is [Filter.SetInfo].
+func (s *SyncFilter) SetInfo(i bloom.Info) { s.f.SetInfo(i) }
 
 // The encodings load each word atomically, once. Like Snapshot, they hold every key
 // added before the call.
 
 // SizeBytes returns the length of the binary form; see [Filter.SizeBytes].
-func (s *SyncFilter) SizeBytes() int64 { return s.f.SizeBytes() }
+func (s syncFilter) SizeBytes() int64 { return s.f.SizeBytes() }
 
 // AppendBinary appends a Filter's binary form to dst. Like [SyncFilter.Snapshot], it
 // holds every key added before the call.
-func (s *SyncFilter) AppendBinary(dst []byte) ([]byte, error) { return s.f.AppendBinary(dst) }
+func (s syncFilter) AppendBinary(dst []byte) ([]byte, error) { return s.f.AppendBinary(dst) }
 
 // MarshalBinary returns a Filter's binary form; see [SyncFilter.AppendBinary].
-func (s *SyncFilter) MarshalBinary() ([]byte, error) { return s.f.MarshalBinary() }
+func (s syncFilter) MarshalBinary() ([]byte, error) { return s.f.MarshalBinary() }
 
 // WriteTo writes a Filter's binary form to w; see [SyncFilter.AppendBinary].
-func (s *SyncFilter) WriteTo(w io.Writer) (int64, error) { return s.f.WriteTo(w) }
+func (s syncFilter) WriteTo(w io.Writer) (int64, error) { return s.f.WriteTo(w) }
 
 // SaveFile writes a file for [LoadFile] and [OpenFile]; see [Filter.SaveFile] and
 // [SyncFilter.AppendBinary].
@@ -215,10 +219,10 @@ func (s *SyncFilter) UnmarshalBinary(data []byte) error { return s.f.UnmarshalBi
 func (s *SyncFilter) ReadFrom(r io.Reader) (int64, error) { return s.f.ReadFrom(r) }
 
 // AppendText is [Filter.AppendText].
-func (s *SyncFilter) AppendText(dst []byte) ([]byte, error) { return s.f.AppendText(dst) }
+func (s syncFilter) AppendText(dst []byte) ([]byte, error) { return s.f.AppendText(dst) }
 
 // MarshalText is [Filter.MarshalText].
-func (s *SyncFilter) MarshalText() ([]byte, error) { return s.f.MarshalText() }
+func (s syncFilter) MarshalText() ([]byte, error) { return s.f.MarshalText() }
 
 // UnmarshalText is [Filter.UnmarshalText].
 func (s *SyncFilter) UnmarshalText(text []byte) error { return s.f.UnmarshalText(text) }

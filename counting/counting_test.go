@@ -2,15 +2,12 @@ package counting
 
 import (
 	"bytes"
-	"encoding/gob"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -331,45 +328,6 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestWhole: a copy that is taken while a key comes and goes has all of the key or nothing,
-// and Equal sees all of it or nothing. An encoding of half a key would lose it when it is
-// removed.
-func TestWhole(t *testing.T) {
-	f := bloom.Must(New(1000, 1e-9))
-	empty, key := f.Clone(), bloom.SumString("key")
-	full := f.Clone()
-	full.AddHash(key)
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				f.AddHash(key)
-				f.RemoveHash(key)
-			}
-		}
-	}()
-	for range 500 {
-		var decoded, streamed Filter
-		require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-		var out bytes.Buffer
-		bloom.Must(f.WriteTo(&out))
-		bloom.Must(streamed.ReadFrom(&out))
-		for _, g := range []*Filter{f.Clone(), &decoded, &streamed} {
-			ones := g.Stats().OnesCount
-			require.True(t, ones == 0 && g.Equal(empty) || ones == uint64(f.K()) && g.Equal(full), "%d of %d counters", ones, f.K())
-		}
-		ones := f.Snapshot().OnesCount()
-		require.True(t, ones == 0 || ones == uint64(f.K()))
-		f.Equal(empty) // the race detector looks on
-	}
-	close(stop)
-	<-done
-}
-
 // TestStripes: keys are spread over the stripes, whichever part of a digest varies.
 func TestStripes(t *testing.T) {
 	f := bloom.Must(New(1, 0.5))
@@ -446,6 +404,7 @@ func TestTaken(t *testing.T) {
 		require.PanicsWithValue(t, "counting: use of a Filter that was taken over by Somebody", use, name)
 	}
 	require.Equal(t, "counting.Filter(taken over)", fmt.Sprint(f))
+	require.Equal(t, "counting.Filter(m=64, k=3)", fmt.Sprint(want))
 }
 
 // TestLoadOrNew: a file that is there is loaded, unless its parameters are others.
@@ -538,22 +497,6 @@ func TestReset(t *testing.T) {
 	f.Reset()
 	require.True(t, f.Equal(bloom.Must(New(10, 0.1))))
 	require.Zero(t, f.FillRatio())
-}
-
-// TestForms: a filter is text in JSON, and bytes in gob, also where it is held by value.
-func TestForms(t *testing.T) {
-	f := bloom.Must(New(10, 0.1))
-	f.AddString("key")
-	require.Equal(t, "counting.Filter(m=64, k=3)", fmt.Sprint(f))
-	type holder struct{ F Filter }
-	h := reflect.ValueOf(&holder{Filter{filter: f.filter}}).Elem().Interface() // has no address
-	var viaJSON, viaGob holder
-	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(h)), &viaJSON))
-	require.True(t, viaJSON.F.Equal(f))
-	var out bytes.Buffer
-	require.NoError(t, gob.NewEncoder(&out).Encode(h))
-	require.NoError(t, gob.NewDecoder(&out).Decode(&viaGob))
-	require.True(t, viaGob.F.Equal(f))
 }
 
 func TestDamage(t *testing.T) {
