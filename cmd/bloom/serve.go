@@ -87,6 +87,7 @@ func patience(size int64) time.Duration { return time.Minute + time.Duration(siz
 type server struct {
 	path string
 	key  lines.Key
+	open func(path string) (*loaded, error)
 	long chan struct{} // holds one for each long answer under way
 	info fs.FileInfo   // of the file that was loaded
 	now  atomic.Pointer[served]
@@ -94,7 +95,7 @@ type server struct {
 }
 
 func newServer(path string, key lines.Key) *server {
-	return &server{path: path, key: key, long: make(chan struct{}, maxLong)}
+	return &server{path: path, key: key, open: load, long: make(chan struct{}, maxLong)}
 }
 
 // served is one content of the file. It is never changed.
@@ -109,11 +110,11 @@ type served struct {
 
 // load loads the file.
 func (s *server) load() error {
-	info, err := os.Stat(s.path)
+	info, err := os.Stat(s.path) // first: a file that is replaced meanwhile is loaded again
 	if err != nil {
 		return err
 	}
-	f, err := load(s.path)
+	f, err := s.open(s.path)
 	if err != nil {
 		return err
 	}

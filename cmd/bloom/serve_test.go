@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -78,6 +79,19 @@ func TestServe(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 	answer, _ := ask("GET", "/contains?key=pear", "")
 	require.Equal(t, "true\n", answer)
+
+	// More clients than it serves are not served, and leave no trace.
+	clients := make([]net.Conn, maxClients+1)
+	for i := range clients {
+		clients[i], err = net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		require.NoError(t, err)
+	}
+	io.WriteString(clients[maxClients], "GET /contains?key=apple HTTP/1.1\r\nHost: x\r\n\r\n")
+	_, err = clients[maxClients].Read(make([]byte, 1))
+	require.Error(t, err)
+	for _, client := range clients {
+		client.Close()
+	}
 
 	write(t, path, "no filter")
 	line, err = log.ReadString('\n')
@@ -261,6 +275,22 @@ func TestServeHoldsTwo(t *testing.T) {
 		return loaded
 	}, time.Minute, time.Millisecond)
 	replaced("fig", true)
+}
+
+// TestServeReplacedMeanwhile: a file that is replaced while it is loaded is loaded again.
+func TestServeReplacedMeanwhile(t *testing.T) {
+	s, _ := serving(t, lines.Key{}, "apple\n", "-n", "1000")
+	s.open = func(path string) (*loaded, error) {
+		f, err := load(path)
+		s.open = load
+		good(t, "pear\n", "add", path)
+		return f, err
+	}
+	require.NoError(t, s.load())
+	again, err := s.reload()
+	require.NoError(t, err)
+	require.True(t, again)
+	require.True(t, s.now.Load().filter.ContainsHash(s.now.Load().sum([]byte("pear"))))
 }
 
 // TestServeMemory: a filter is in memory once, and twice while it is loaded anew.
