@@ -7,10 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"runtime"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"unsafe" // a mapping's bytes as words
@@ -22,23 +19,10 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
-// mapping returns so many bytes of address space, which take memory as they are
-// written to.
-func mapping(t *testing.T, bytes int) []byte {
-	t.Helper()
-	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,
-		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
-	if err != nil {
-		t.Skipf("cannot map %d bytes: %v", bytes, err)
-	}
-	t.Cleanup(func() { require.NoError(t, syscall.Munmap(m)) })
-	return m
-}
-
 // TestAssemblyIndexes holds the bits that assembly sets to division, in filters of
 // all sizes up to the largest.
 func TestAssemblyIndexes(t *testing.T) {
-	region := mapping(t, guava.MaxWords*8)
+	region := testkit.Mapping(t, guava.MaxWords*8)
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&region[0])), guava.MaxWords)
 
 	r := rand.New(rand.NewPCG(7, 8))
@@ -131,7 +115,7 @@ func TestAssemblyIndexes(t *testing.T) {
 // read nor written.
 func TestAssemblyReads(t *testing.T) {
 	size := os.Getpagesize()
-	pages := mapping(t, 3*size)
+	pages := testkit.Mapping(t, 3*size)
 	require.NoError(t, syscall.Mprotect(pages[:size], syscall.PROT_NONE))
 	require.NoError(t, syscall.Mprotect(pages[2*size:], syscall.PROT_NONE))
 	page := pages[size : 2*size]
@@ -187,20 +171,9 @@ func TestAssemblyReads(t *testing.T) {
 	}
 }
 
-// TestAssemblyStops stops the world, as a garbage collection does, while a batch
-// is under way. Assembly cannot be stopped. What proves that Go stops in between is a
-// stop that ends before the batch does. Without asynchronous preemption, which would
-// only sometimes strike between two chunks, no stop does that unless there are calls
-// that check for it.
+// TestAssemblyStops stops all goroutines while a batch is under way. Assembly cannot be
+// stopped; Go between two chunks can.
 func TestAssemblyStops(t *testing.T) {
-	const variable = "BLOOM_TEST_STOPS"
-	if os.Getenv(variable) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestAssemblyStops$", "-test.timeout=10m") // it may outlive its parent
-		cmd.Env = append(os.Environ(), variable+"=1", "GODEBUG=asyncpreemptoff=1")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		return
-	}
 	const n = 1 << 20
 	hs, integers := testkit.Digests[Hash](1, n), make([]uint64, n)
 	texts, keys := make([]string, n), make([][]byte, n)
@@ -210,39 +183,30 @@ func TestAssemblyStops(t *testing.T) {
 	}
 	f, sync := Must(New(n, 0.01)), Must(NewSync(n, 0.01))
 	dst, found := make([]Hash, n), make([]bool, n)
-	large := Must(NewSize(1<<30, 7))
-	for _, test := range []struct {
-		name   string
-		before func()
-		begun  func() bool // once do has begun, after before
-		do     func()
-	}{
-		{"Filter.AddBatch", f.Reset, func() bool { return f.ones != 0 }, func() { f.AddBatch(nil, hs) }},
-		{"SyncFilter.AddBatch", sync.Reset, func() bool { return sync.OnesCount() != 0 }, func() { sync.AddBatch(nil, hs) }},
-		{"Filter.ContainsBatch", func() { f.AddBatch(nil, hs); clear(found) }, func() bool { return found[0] }, func() { f.ContainsBatch(found[:0], hs) }},
-		{"SyncFilter.ContainsBatch", func() { sync.AddBatch(nil, hs); clear(found) }, func() bool { return found[0] }, func() { sync.ContainsBatch(found[:0], hs) }},
-		{"SumBatch", func() { clear(dst) }, func() bool { return dst[0].h1 != 0 }, func() { SumBatch(dst[:0], keys) }},
-		{"SumStringBatch", func() { clear(dst) }, func() bool { return dst[0].h1 != 0 }, func() { SumStringBatch(dst[:0], texts) }},
-		{"SumUint64Batch", func() { clear(dst) }, func() bool { return dst[0].h1 != 0 }, func() { SumUint64Batch(dst[:0], integers) }},
-		{"Filter.Reset", func() { large.bits.words[0] = 1 }, func() bool { return large.bits.words[0] == 0 }, large.Reset},
-	} {
-		stopped := false
-		for attempts := 0; !stopped && attempts < 200; attempts++ {
-			test.before()
-			var done atomic.Bool
-			end := make(chan struct{})
-			go func() {
-				test.do()
-				done.Store(true)
-				close(end)
-			}()
-			for !test.begun() {
-				runtime.Gosched()
-			}
-			runtime.ReadMemStats(new(runtime.MemStats))
-			stopped = !done.Load()
-			<-end
-		}
-		require.True(t, stopped, "%s was never stopped", test.name)
+	hashed := func() bool { return dst[0].h1 != 0 && dst[n-1].h1 == 0 }
+	added := func(set Set) func() bool {
+		return func() bool { return set.ContainsHash(hs[0]) && !set.ContainsHash(hs[n-1]) }
 	}
+	answered := func() bool { return found[0] && !found[n-1] }
+	for _, test := range []struct {
+		name          string
+		prepare, call func()
+		half          func() bool
+	}{
+		{"Filter.AddBatch", f.Reset, func() { f.AddBatch(nil, hs) }, added(f)},
+		{"SyncFilter.AddBatch", sync.Reset, func() { sync.AddBatch(nil, hs) }, added(sync)},
+		{"Filter.ContainsBatch", func() { f.AddBatch(nil, hs); clear(found) }, func() { f.ContainsBatch(found[:0], hs) }, answered},
+		{"SyncFilter.ContainsBatch", func() { sync.AddBatch(nil, hs); clear(found) }, func() { sync.ContainsBatch(found[:0], hs) }, answered},
+		{"SumBatch", func() { clear(dst) }, func() { SumBatch(dst[:0], keys) }, hashed},
+		{"SumStringBatch", func() { clear(dst) }, func() { SumStringBatch(dst[:0], texts) }, hashed},
+		{"SumUint64Batch", func() { clear(dst) }, func() { SumUint64Batch(dst[:0], integers) }, hashed},
+	} {
+		t.Run(test.name, func(t *testing.T) { testkit.Stops(t, test.prepare, test.call, test.half) })
+	}
+	t.Run("Filter.Reset", func(t *testing.T) {
+		f := Must(NewSize(1<<30, 7))
+		words, end := f.bits.words, len(f.bits.words)-1
+		testkit.Stops(t, func() { words[0], words[end] = 1, 1 }, f.Reset,
+			func() bool { return words[0] == 0 && words[end] == 1 })
+	})
 }

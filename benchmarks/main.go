@@ -92,7 +92,7 @@ func record(quick, billion, others bool, boost, out, docs string) error {
 		}
 	}
 	start := time.Now()
-	lim, small, large := limits{10, 12 * time.Second, minKeys}, int(1e5), int(1e7)
+	lim, small, large := limits{15, 10 * time.Second, minKeys}, int(1e5), int(1e7)
 	if quick {
 		lim, large = limits{fewest, time.Second, minKeys}, 1e6
 	}

@@ -49,7 +49,7 @@ const (
 	absentKeys = 1_000_000
 	// minKeys is how many keys a timing of the record covers at least, in
 	// several passes if the filter holds fewer.
-	minKeys = 200_000
+	minKeys = 100_000
 	// maxLookups is how many of the added keys one pass looks up at most.
 	maxLookups = 1_000_000
 )

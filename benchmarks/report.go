@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -58,7 +59,7 @@ var elsewhere = [][2]string{
 func (r *report) markdown(pictures string) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	p("# Results\n\nMade by `%s` in %v.\n\n", strings.TrimSpace("go run . "+strings.Join(os.Args[1:], " ")), r.elapsed.Round(time.Second))
+	p("# Results\n\nMade by `%s` in %v.\n\n", command(), r.elapsed.Round(time.Second))
 	p("- Machine: %s%s\n- %s\n", machine(), r.load, strings.Join(append([]string{runtime.Version()}, r.versions...), "; "))
 	p("- %s\n", strings.Join(modules(), "; "))
 	for _, m := range r.missing {
@@ -98,6 +99,21 @@ func (r *report) markdown(pictures string) string {
 		p("- %s, shared by goroutines: %s.\n", s.name, s.note)
 	}
 	return b.String()
+}
+
+// command is what made the report, without the folders of the machine.
+func command() string {
+	s := "go run ."
+	flag.Visit(func(f *flag.Flag) {
+		switch f.Name {
+		case "o", "docs":
+		case "boost":
+			s += " -boost DIR"
+		default:
+			s += " -" + f.Name
+		}
+	})
+	return s
 }
 
 // load says how busy the machine was in the last minute, where the system tells.

@@ -16,19 +16,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// mapping returns so many bytes of address space, which take memory as they are
-// written to.
-func mapping(t *testing.T, bytes int) []byte {
-	t.Helper()
-	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,
-		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
-	if err != nil {
-		t.Skipf("cannot map %d bytes: %v", bytes, err)
-	}
-	t.Cleanup(func() { require.NoError(t, syscall.Munmap(m)) })
-	return m
-}
-
 // at is a bit in the words of a filter.
 type at struct {
 	word int
@@ -55,7 +42,7 @@ func specified(h bloom.Hash, lines int, blocks uint64) (all []at) {
 // TestLargest holds the bits of keys to the specification in filters of up to a
 // tebibyte.
 func TestLargest(t *testing.T) {
-	region := mapping(t, maxBlocks*blockBytes)
+	region := testkit.Mapping(t, maxBlocks*blockBytes)
 	for _, blocks := range []int{1, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1, 3 << 30, maxBlocks - 1, maxBlocks} {
 		for lines := 1; lines <= maxLines; lines++ {
 			var f Filter
@@ -95,7 +82,7 @@ func TestLargest(t *testing.T) {
 // TestReads lays keys and digests beside pages that may not be read.
 func TestReads(t *testing.T) {
 	size := os.Getpagesize()
-	pages := mapping(t, 3*size)
+	pages := testkit.Mapping(t, 3*size)
 	require.NoError(t, syscall.Mprotect(pages[:size], syscall.PROT_NONE))
 	require.NoError(t, syscall.Mprotect(pages[2*size:], syscall.PROT_NONE))
 	page := pages[size : 2*size]

@@ -1,7 +1,10 @@
 package testkit
 
 import (
+	"os"
+	"os/exec"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -13,8 +16,20 @@ import (
 // while it is at work ends after it: then no two stops of one call find it half done.
 // It calls prepare before each call. As half reads what call writes, it is nothing for
 // the race detector.
+//
+// It does so in a process of its own, which runs t alone and without asynchronous
+// preemption: that would interrupt the Go between two calls of assembly, now and then.
 func Stops(t *testing.T, prepare, call func(), half func() bool) {
 	t.Helper()
+	const variable = "BLOOM_TEST_STOPS"
+	if os.Getenv(variable) == "" {
+		name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
+		cmd := exec.Command(os.Args[0], "-test.run="+name, "-test.timeout=10m") // it may outlive its parent
+		cmd.Env = append(os.Environ(), variable+"=1", "GODEBUG=asyncpreemptoff=1,"+os.Getenv("GODEBUG"))
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return
+	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))))
 	var calling, done atomic.Bool
 	var halves atomic.Int64

@@ -1,0 +1,21 @@
+package testkit
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Mapping returns so many bytes of address space, which take memory as they are written
+// to. It skips t where there are not so many.
+func Mapping(t testing.TB, bytes int) []byte {
+	t.Helper()
+	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		t.Skipf("cannot map %d bytes: %v", bytes, err)
+	}
+	t.Cleanup(func() { require.NoError(t, syscall.Munmap(m)) })
+	return m
+}
