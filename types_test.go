@@ -35,8 +35,13 @@ type anyFilter interface {
 	AddString(key string) bool
 	Contains(key []byte) bool
 	ContainsString(key string) bool
-	ContainsHash(bloom.Hash) bool
+	AddBatch(dst []bool, hs []bloom.Hash) []bool
+	ContainsBatch(dst []bool, hs []bloom.Hash) []bool
+	Reset()
 	FPR() float64
+	Stats() bloom.Stats
+	Info() bloom.Info
+	SetInfo(bloom.Info)
 	SizeBytes() int64
 	String() string
 	SaveFile(path string) error
@@ -112,7 +117,92 @@ func TestVetSeesCopies(t *testing.T) {
 	for _, test := range types {
 		require.True(t, locked(reflect.TypeOf(test.zero()).Elem()), test.name)
 	}
-	require.True(t, locked(reflect.TypeFor[sieve.Queue[int]]()))
+	for _, other := range []reflect.Type{reflect.TypeFor[bloom.File](), reflect.TypeFor[bloom.View](),
+		reflect.TypeFor[blocked.File](), reflect.TypeFor[sieve.Queue[int]]()} {
+		require.True(t, locked(other), other)
+	}
+}
+
+// TestInfoStays: what a filter says of itself goes through every form and file but Guava's
+// bare one, and survives a Reset.
+func TestInfoStays(t *testing.T) {
+	info := bloom.Info{N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test"}
+	path := filepath.Join(t.TempDir(), "f")
+	for _, typ := range types {
+		t.Run(typ.name, func(t *testing.T) {
+			f := typ.make()
+			f.AddString("a")
+			f.SetInfo(info)
+			require.NoError(t, f.SaveFile(path))
+			g, err := typ.load(path)
+			require.NoError(t, err)
+			require.Equal(t, info, g.(interface{ Info() bloom.Info }).Info())
+
+			data := bloom.Must(os.ReadFile(path))
+			h := typ.zero()
+			require.NoError(t, h.UnmarshalBinary(data))
+			require.Equal(t, info, h.Info())
+			require.True(t, h.ContainsString("a"))
+			h.Reset()
+			require.Equal(t, info, h.Info())
+			require.False(t, h.ContainsString("a"))
+			require.True(t, h.AddString("a"))
+
+			f.SetInfo(bloom.Info{Hash: strings.Repeat("x", 256)})
+			require.ErrorContains(t, f.SaveFile(path), typ.pkg+": Info.Hash has 256 bytes")
+			require.Equal(t, data, bloom.Must(os.ReadFile(path)), "the old file")
+		})
+	}
+}
+
+// TestBatches: every type's batches answer as single keys do, one after the other.
+func TestBatches(t *testing.T) {
+	for _, typ := range types {
+		t.Run(typ.name, func(t *testing.T) {
+			hs := testkit.Digests[bloom.Hash](1, 300)
+			hs = append(hs, hs[:150]...) // repeated
+			one, batch := typ.make(), typ.make()
+			dst := []bool{true, false}
+			want := []bool{true, false}
+			for _, h := range hs {
+				want = append(want, one.AddHash(h))
+			}
+			require.Equal(t, want, batch.AddBatch(dst, hs))
+			want = want[:0]
+			probes := append(hs, testkit.Digests[bloom.Hash](2, 300)...)
+			for _, h := range probes {
+				want = append(want, one.ContainsHash(h))
+			}
+			require.Equal(t, want, batch.ContainsBatch(nil, probes))
+			room := make([]bool, 0, len(probes))
+			require.Zero(t, testing.AllocsPerRun(10, func() {
+				batch.AddBatch(room, hs)
+				batch.ContainsBatch(room, probes)
+			}))
+			require.Equal(t, one.Stats(), batch.Stats())
+		})
+	}
+}
+
+// TestMergeOfOtherHashes: filters that name different ways to hash keys do not merge.
+func TestMergeOfOtherHashes(t *testing.T) {
+	info := bloom.Info{Hash: "SumString"}
+	f, g := bloom.Must(bloom.New(100, 0.01)), bloom.Must(bloom.New(100, 0.01))
+	f.SetInfo(info)
+	g.AddString("a")
+	require.NoError(t, f.Merge(g), "only one says it")
+	g.SetInfo(bloom.Info{Hash: "SumUint64"})
+	s := bloom.NewSyncFrom(f.Clone())
+	for _, err := range []error{f.Merge(g), f.Intersect(g), s.Merge(g)} {
+		require.ErrorIs(t, err, bloom.ErrMismatch)
+		require.EqualError(t, err, "bloom: filters differ in hash: SumString and SumUint64")
+	}
+	require.True(t, f.ContainsString("a"))
+	g.SetInfo(info)
+	require.NoError(t, f.Merge(g))
+	require.Equal(t, info, bloom.Must(f.Fold(1)).Info())
+	require.Equal(t, info, f.Clone().Info())
+	require.Equal(t, bloom.Info{N: 100, P: 0.5}, bloom.Must(bloom.New(100, 0.5)).Info())
 }
 
 // TestNil: what takes a filter over says so at once if there is none.
