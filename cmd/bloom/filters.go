@@ -47,24 +47,24 @@ type kind struct {
 	name string // of the type in Go
 	is   func(head []byte) bool
 	load func(path string) (filter, error)
-	read func(data []byte) (filter, error)
+	read func(io.Reader) (filter, error) // to the end, or a little further
 }
 
 var kinds = []kind{
-	{"bloom.Filter", isGuava, loader(bloom.LoadFile), reader[bloom.Filter]},
+	{"bloom.Filter", isGuava, loader(bloom.LoadFile), readGuava},
 	framed("BLMB", "blocked.Filter", blocked.LoadFile, reader[blocked.Filter]),
 	framed("BLMC", "counting.Filter", counting.LoadFile, reader[counting.Filter]),
 	framed("BLMG", "growing.Filter", growing.LoadFile, reader[growing.Filter]),
 	framed("BLMW", "window.Filter", window.LoadFile, reader[window.Filter]),
 	framed("BLMF", "flower.Filter", flower.LoadFile, reader[flower.Filter]),
-	{"DCSO bloom", dcso.Is, loader(dcso.LoadFile), func(data []byte) (filter, error) { return dcso.Read(bytes.NewReader(data)) }},
+	{"DCSO bloom", dcso.Is, loader(dcso.LoadFile), func(r io.Reader) (filter, error) { return checked(dcso.Read(r)) }},
 }
 
 // isGuava reports whether head begins with a strategy and a number of hashes.
 func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
 
 // framed is a type whose files begin with magic.
-func framed[F filter](magic, name string, load func(string) (F, error), read func([]byte) (filter, error)) kind {
+func framed[F filter](magic, name string, load func(string) (F, error), read func(io.Reader) (filter, error)) kind {
 	return kind{name, func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }, loader(load), read}
 }
 
@@ -83,14 +83,32 @@ func checked[F filter](f F, err error) (filter, error) {
 func reader[F any, P interface {
 	*F
 	filter
-	UnmarshalBinary([]byte) error
-}](data []byte) (filter, error) {
+	io.ReaderFrom
+}](r io.Reader) (filter, error) {
 	f := P(new(F))
-	if err := f.UnmarshalBinary(data); err != nil {
+	if _, err := f.ReadFrom(r); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
+
+// readGuava reads no more than a header and an Info may need, whatever follows.
+func readGuava(r io.Reader) (filter, error) {
+	header := make([]byte, 6)
+	n, err := io.ReadFull(r, header)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	data := bytes.NewBuffer(header[:n])
+	if _, err := data.ReadFrom(io.LimitReader(r, 8*int64(binary.BigEndian.Uint32(header[2:]))+mostTrailer)); err != nil {
+		return nil, err
+	}
+	f := new(bloom.Filter)
+	return checked(f, f.UnmarshalBinary(data.Bytes()))
+}
+
+// mostTrailer is more than what follows the words of a filter, with the longest Info.
+const mostTrailer = 8192
 
 // loaded is a filter from a file.
 type loaded struct {
@@ -175,15 +193,28 @@ func decode(name string, head []byte, rest io.Reader) (*loaded, error) {
 	case !ok:
 		return nil, fmt.Errorf("%s is no filter: it starts with %q", name, head)
 	}
-	data, err := io.ReadAll(rest)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	f, err := k.read(data)
+	in := &counted{rest, 0}
+	f, err := k.read(in)
 	if err != nil {
 		return nil, fmt.Errorf("%w (in %s)", err, name)
 	}
-	return &loaded{f, k, int64(len(data)), compressed}, nil
+	size := in.n
+	if n, err := io.Copy(io.Discard, io.LimitReader(in, 1)); err != nil || n > 0 {
+		return nil, errors.Join(fmt.Errorf("%s holds more than a filter", name), err)
+	}
+	return &loaded{f, k, size, compressed}, nil
+}
+
+// counted counts the bytes that are read.
+type counted struct {
+	io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // peek reads the first bytes of a file, of which kindOf needs no more.
@@ -218,7 +249,7 @@ func replaceable(path string) bool {
 	}
 	if isGuava(head) { // as files of other programs may begin
 		rest := info.Size() - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
-		return rest >= 0 && rest < 8192 // which has room for any Info
+		return rest >= 0 && rest < mostTrailer
 	}
 	_, ok := kindOf(head)
 	return ok || string(head[:min(len(head), 3)]) == "BLM"
