@@ -166,7 +166,7 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 	}
 	add("counting.bloom", "counting", save(t, c), odd)
 
-	for _, generations := range []int{1, 7, 15, 63} {
+	for _, generations := range []int{1, 7, 8, 15, 63} {
 		span := time.Duration(generations) * time.Second
 		now := time.Unix(0, epoch)
 		w := bloom.Must(window.New(window.Config{Capacity: uint64(len(v.Keys)), FPR: 0.2, Span: span, Generations: generations,
@@ -267,6 +267,12 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		binary.BigEndian.PutUint32(data[end-4:], crc32.Checksum(data[:end-4], castagnoli))
 		return data
 	}
+	// sized is edited, with so many words.
+	sized := func(data []byte, words int, edit func([]byte)) []byte {
+		h, trailer := head(data), data[len(data)-int(binary.BigEndian.Uint16(data[len(data)-12:])):]
+		body := append(bytes.Clone(data[h:len(data)-len(trailer)]), make([]byte, 8*words)...)[:8*words]
+		return edited(slices.Concat(data[:h], body, trailer), edit)
+	}
 	set := func(at int, bytes ...byte) func([]byte) {
 		return func(data []byte) { copy(data[at:], bytes) }
 	}
@@ -353,15 +359,43 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		add("parameter-"+test.name, edited(files[test.base+".bloom"], param(test.at, test.value)))
 	}
 
+	// Where the length would be right.
+	for _, test := range []struct {
+		name, base string
+		words, at  int
+		value      uint64
+	}{
+		{"blocked-none", "blocked-2", 0, 0, 0}, {"counting-none", "counting", 0, 0, 0}, {"bank-none", "bank-3", 0, 0, 0},
+		{"window-lanes-many", "window-7", (16384 + 8) / 8, 4, 16384 + 8}, {"window-lanes-odd", "window-7", 128, 4, 1025},
+		{"window-blocks-none", "window-7", 0, 3, 0}, {"window-lanes-none", "window-7", 0, 4, 0},
+		{"flower-few", "flower-16", 1, 0, 2}, {"bank-names-of-none", "bank-0", 1, 3, 8},
+	} {
+		add("sized-"+test.name, sized(files[test.base+".bloom"], test.words, param(test.at, test.value)))
+	}
+	add("sized-window-small-blocks", sized(files["window-7.bloom"], 2*64/8, func(data []byte) { param(3, 2)(data); param(4, 64)(data) }))
+
 	grown := files["growing.bloom"]
 	frame := grown[:8+24+8*16+int(binary.LittleEndian.Uint16(grown[6:]))]
+	tiny := save(t, bloom.Must(blocked.NewSize(256, 1)))
+	// with returns a growing filter of so many small layers in shard 0, and one in each other.
+	with := func(layers int, edit func([]byte)) []byte {
+		return append(edited(frame, func(data []byte) {
+			for i := range 16 {
+				param(3+i, 1)(data)
+			}
+			param(3, uint64(layers))(data)
+			edit(data)
+		}), bytes.Repeat(tiny, layers+15)...)
+	}
+	require.NoError(t, new(growing.Filter).UnmarshalBinary(with(64, func([]byte) {})))
 	add("growing-no-layers", frame)
-	add("growing-n", edited(frame, param(0, 1<<40+1)))
-	add("growing-p-1", edited(frame, param(1, f(1))))
-	add("growing-p-0", edited(frame, param(1, 0)))
-	add("growing-shards", edited(frame, param(2, 15)))
-	add("growing-empty-shard", edited(frame, param(3, 0)))
-	add("growing-many-layers", edited(frame, param(3, 65)))
+	add("growing-n", with(1, param(0, 1<<40+1)))
+	add("growing-p-1", with(1, param(1, f(1))))
+	add("growing-p-0", with(1, param(1, f(1e-10))))
+	add("growing-shards-many", with(1, param(2, 17)))
+	add("growing-shards-few", with(1, param(2, 15)))
+	add("growing-empty-shard", with(0, func([]byte) {}))
+	add("growing-many-layers", with(65, func([]byte) {}))
 	add("growing-layer-of-another-kind", slices.Concat(frame, files["flower-8.bloom"]))
 	layer := grown[len(frame):]
 	add("growing-cut-between-layers", grown[:len(frame)+8+24+32*int(binary.LittleEndian.Uint64(layer[8:]))+int(binary.LittleEndian.Uint16(layer[6:]))])
