@@ -39,8 +39,8 @@ func specified(h bloom.Hash, lines int, blocks uint64) (all []at) {
 	return all
 }
 
-// TestLargest holds the bits of keys to the specification in filters of up to a
-// tebibyte.
+// TestLargest: in filters of up to a tebibyte, a key has the bits that the specification
+// says, and no others.
 func TestLargest(t *testing.T) {
 	region := testkit.Mapping(t, maxBlocks*blockBytes)
 	for _, blocks := range []int{1, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1, 3 << 30, maxBlocks - 1, maxBlocks} {

@@ -9,8 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestBatches holds batches of all lengths to one by one, in filters for which assembly
-// fetches ahead and in small ones.
+// TestBatches: batches of all lengths do what one key after the other does, in filters for
+// which assembly fetches ahead and in small ones.
 func TestBatches(t *testing.T) {
 	for _, blocks := range []uint64{100, 40_000} {
 		for lines := 1; lines <= maxLines; lines++ {

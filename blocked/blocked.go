@@ -6,10 +6,10 @@
 // probability, and keys or their digests.
 //
 // A classic filter, [bloom.Filter], touches up to 7 cache lines for a key at a rate
-// of 1 %, and up to 20 at 1e-6. A blocked filter touches one or two. With 10 million
-// keys that is 1.9 to 2.5 times as fast at 1 %, and 2 to 6 times at 1e-6. Batches are
-// 1.7 to 5 times as fast again. The price is memory. New takes this much more than a
-// classic filter of the same rate:
+// of 1 %, and up to 20 at 1e-6. A blocked filter touches one or two. In filters larger
+// than the processor's cache that is usually twice as fast at 1 %, and more at lower rates.
+// Batches are usually two to four times as fast again; see benchmarks/BLOCKED.md. The
+// price is memory. New takes this much more than a classic filter of the same rate:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
@@ -197,7 +197,7 @@ func (f *Filter) ContainsString(key string) bool { return f.Contains(memory.Byte
 // ContainsHash is Contains by digest. With one line, H1 alone matters.
 func (f *Filter) ContainsHash(h bloom.Hash) bool { return filterContainsHash(&f.filter, h) }
 
-// spread returns the values of a key's lines, of which a filter uses the first ones.
+// spread returns the values of a key's lines. A filter uses the first ones.
 // The high half of a value picks the line's block, the low half its bits.
 func spread(h bloom.Hash) [maxLines]uint64 {
 	h1, h2 := h.Words()

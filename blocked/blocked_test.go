@@ -67,8 +67,8 @@ var edges = []bloom.Hash{
 	{}, bloom.NewHash(math.MaxUint64, math.MaxUint64), bloom.NewHash(math.MaxUint32, 0), bloom.NewHash(0, math.MaxUint32), bloom.NewHash(math.MaxUint64, 0), bloom.NewHash(0, math.MaxUint64),
 }
 
-// TestPlain holds every way to add and look up, assembly and portable, to the
-// specification.
+// TestPlain: every way to add and look up, assembly and portable, sets and asks the bits
+// that the specification says. Other programs would not find the keys in a file otherwise.
 func TestPlain(t *testing.T) {
 	for _, blocks := range []uint64{1, 2, 3, 7, 64, 1001} {
 		for lines := 1; lines <= maxLines; lines++ {
@@ -115,7 +115,7 @@ func bytesOf(f *Filter) []byte {
 	return data[32 : len(data)-format.MinTrailer]
 }
 
-// TestBlock holds the choice of a block to a fraction of the number of blocks, for
+// TestBlock: the block of a line is the one at a fraction of the number of blocks, for
 // sizes that no test can allocate too.
 func TestBlock(t *testing.T) {
 	for _, blocks := range []uint64{1, 3, 1<<30 - 1, 1 << 30, 1<<30 + 1, 3 << 30, maxBlocks - 1, maxBlocks} {

@@ -16,8 +16,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestMemory holds New to the lines and the memory, relative to a classic filter, that
-// the package comment promises.
+// TestMemory: New takes the lines and the memory, relative to a classic filter, that the
+// package comment promises.
 func TestMemory(t *testing.T) {
 	const n = 1e6
 	for _, test := range []struct {
@@ -39,7 +39,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestSmallest holds New to the smallest filter that has the rate.
+// TestSmallest: one block less, and New's filter would exceed its rate.
 func TestSmallest(t *testing.T) {
 	for _, n := range []uint64{1, 2, 10, 1000, 1e6, 1e9, 3e11} {
 		for _, p := range []float64{1 - 1e-16, 0.9, 0.1, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
@@ -58,7 +58,7 @@ func TestSmallest(t *testing.T) {
 	}
 }
 
-// TestBlockRates holds blockRates to a count of the bits that lines set: a word's state is
+// TestBlockRates compares blockRates with a count of the bits that lines set: a word's state is
 // how many of its 32 bits are set, and t further lines find theirs with that share, to
 // the power of t.
 func TestBlockRates(t *testing.T) {
@@ -132,9 +132,8 @@ func TestParameters(t *testing.T) {
 	require.EqualValues(t, 256, bloom.Must(New(1, 0.01)).M())
 }
 
-// TestRate holds the rate at n keys to p, by the filter's own bits and by absent keys.
-// At low rates, of which a test cannot see a single false positive, the same is held of
-// each line.
+// TestRate: the rate at n keys is at most p, by the filter's own bits and by absent keys.
+// At low rates a test cannot see a single false positive. There it looks at each line.
 func TestRate(t *testing.T) {
 	for _, p := range []float64{0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-12} {
 		for _, n := range []uint64{5000, 300_000} {
@@ -190,7 +189,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestFormula holds the model of one line to a closed form. In a block of j lines, a bit
+// TestFormula compares the model of one line with a closed form. In a block of j lines, a bit
 // of a word is set with probability 1-(31/32)^j, and one bit in each of the eight words
 // with the eighth power of that. Multiplied out, the power is a sum of terms x^j. The
 // mean of x^j over a Poisson-distributed j is e^(mean (x-1)).
@@ -206,7 +205,7 @@ func TestFormula(t *testing.T) {
 	}
 }
 
-// TestModel holds rate to filters that are as the model has them, with a
+// TestModel compares rate with filters that are as the model has them, with a
 // Poisson-distributed number of lines in each of a few blocks. There the lines of a key
 // often share one.
 func TestModel(t *testing.T) {
@@ -244,8 +243,8 @@ func poisson(rnd *rand.Rand, mean float64) (n int) {
 	return n
 }
 
-// TestSmallRate holds the mean rate of many small filters to p: lines of a key that
-// fall into one block weigh most there.
+// TestSmallRate: the mean rate of many small filters is at most p. Lines of a key that fall
+// into one block weigh most there.
 func TestSmallRate(t *testing.T) {
 	for _, n := range []uint64{1, 3, 10, 30, 100} {
 		for _, p := range []float64{0.1, 1e-2, 1e-4, 1e-6, 1e-9} {

@@ -17,10 +17,8 @@ var stat = testkit.Stat[bloom.Hash]{
 
 func TestStatistics(t *testing.T) { testkit.Statistics(t, bloom.Sum, stat) }
 
-func TestBillion(t *testing.T) { testkit.Billion(t, bloom.SumUint64, stat) }
-
-// blockedDeviation takes the deviation from the blocks' own rates, of which the lines
-// take a power.
+// blockedDeviation follows the deviation of the blocks' own rates through the power of
+// lines.
 func blockedDeviation(s testkit.StatSet[bloom.Hash], _ float64) float64 {
 	f := s.(*Filter)
 	rates := f.blockRates()

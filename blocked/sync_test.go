@@ -16,7 +16,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestSync holds a SyncFilter to what a Filter does, in every way to add and look up.
+// TestSync: a SyncFilter does what a Filter does, in every way to add and look up.
 func TestSync(t *testing.T) {
 	for lines := 1; lines <= maxLines; lines++ {
 		f := bloom.Must(NewSize(300*256, lines))

@@ -32,14 +32,14 @@ func countersOf(words []uint64) counters {
 	return counters{words, guava.Reciprocal(len(words) / perBits)}
 }
 
-// find returns where the counter of the bit that x stands for is: the index of the
-// word, and the lowest of its bits in there.
+// find returns where the counter of x's bit is: the index of the word, and the lowest of
+// its bits in there.
 func (c counters) find(x uint64) (word, shift uint64) {
 	i, pos := guava.Locate(x, uint64(len(c.words)/perBits), c.reciprocal)
 	return i*perBits | pos%perBits, pos / perBits * 4
 }
 
-// get returns the counter that x stands for.
+// get returns the counter of x's bit.
 func (c counters) get(x uint64) uint64 {
 	word, shift := c.find(x)
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
@@ -68,7 +68,7 @@ func (c counters) change(word, shift uint64, by int64, alone bool) uint64 {
 // counter is not zero.
 func toBits(c0, c1, c2, c3 uint64) uint64 {
 	const bit0, bit1, bit2, bit3 = ones, ones << 1, ones << 2, ones << 3
-	// Two bits of a counter's four tell whether any is set, and then one does.
+	// First two bits of a counter's four show whether any is set, and then one.
 	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
 	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
 	return (even|even>>1)&(bit0|bit2) | (odd|odd<<1)&(bit1|bit3)
@@ -90,8 +90,7 @@ func (c counters) onesCount() (n uint64) {
 	return n
 }
 
-// add adds the counters of d, of which there are as many, and returns how many are not
-// zero then.
+// add adds the counters of d to as many counters, and returns how many are not zero then.
 func (c counters) add(d counters) (n uint64) {
 	to, from := c.words, d.words
 	for len(to) >= perBits && len(from) >= perBits {

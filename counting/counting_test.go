@@ -184,7 +184,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestParams holds what a frame announces to the limits.
+// TestParams: a frame that announces more than can be is refused before memory is taken.
 func TestParams(t *testing.T) {
 	for _, params := range [][]uint64{{0, 1}, {maxWords + 1, 1}, {1, 0}, {1, 256}} {
 		err := new(Filter).UnmarshalBinary(bloom.Must(frame.Counting.Append(nil, params, nil, format.Info{})))
@@ -271,8 +271,8 @@ func TestRemoveNeverAdded(t *testing.T) {
 }
 
 // TestConcurrent adds and removes the same keys from several goroutines. Counters that
-// were changed by two at once would differ at the end, and so would those of a key that
-// two goroutines remove of which it was added once.
+// were changed by two at once would differ at the end. So would those of a key that was
+// added once and removed by two.
 func TestConcurrent(t *testing.T) {
 	const goroutines, rounds = 4, 2000
 	hs := testkit.Digests[bloom.Hash](6, 20)
@@ -307,7 +307,7 @@ func TestConcurrent(t *testing.T) {
 		require.Equal(t, rounds, n)
 	}
 
-	for range 20 { // of two that remove what was added once, one does
+	for range 20 { // if two remove what was added once, one does
 		f.AddHash(hs[0])
 		var times atomic.Int64
 		f.lock() // both find the key, and wait

@@ -11,8 +11,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestBatches holds batches of all lengths to one by one, in a filter in which layers
-// begin in the middle of a batch. Some keys come again, in the same batch too.
+// TestBatches: batches of all lengths do what one key after the other does, in a filter in
+// which layers begin in the middle of a batch. Some keys come again, in the same batch too.
 func TestBatches(t *testing.T) {
 	one, batch := tiny(), tiny()
 	rnd := rand.New(rand.NewPCG(1, 2))

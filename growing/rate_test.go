@@ -142,8 +142,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestCountOfManyLayers counts keys of which one in ten is taken for one that was there,
-// and not added.
+// TestCountOfManyLayers counts keys. One in ten is taken for one that was there, and is not
+// added.
 func TestCountOfManyLayers(t *testing.T) {
 	const n = 200_000
 	f := sized(0.5, 2560)

@@ -175,8 +175,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestReaders tells the end of a stream of filters from a filter that is cut, and a
-// reader's own error from a wrong format.
+// TestReaders: the end of a stream of filters is io.EOF, a filter that is cut is not, and a
+// reader's own error is returned as it is.
 func TestReaders(t *testing.T) {
 	data := bloom.Must(filled(100).MarshalBinary())
 	_, err := new(Filter).ReadFrom(bytes.NewReader(nil))
@@ -195,7 +195,7 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// FuzzFilter holds the decoders to each other, and a decoded filter to its promises.
+// FuzzFilter: the decoders agree, and a decoded filter keeps its promises.
 // The first frame always has the right checksum; the layers are package blocked's.
 func FuzzFilter(f *testing.F) {
 	const head = 8 + 3*8 + shards*8 + format.MinTrailer
