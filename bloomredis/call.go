@@ -78,7 +78,7 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	return c.do(ctx, func() (err error) {
 		for {
 			calls, err = c.send(ctx, s, calls, load)
-			if !redis.HasErrorPrefix(err, "NOSCRIPT ") {
+			if !replied(err, "NOSCRIPT") {
 				return err
 			}
 			load = true
@@ -115,7 +115,7 @@ func (c caller) send(ctx context.Context, s script, calls []*call, load bool) (a
 		switch {
 		case cmd.Err() == nil:
 			calls[i].reply = cmd.Val()
-		case refused(cmd.Err()), redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT "):
+		case refused(cmd.Err()), replied(cmd.Err(), "NOSCRIPT"):
 			again = append(again, calls[i])
 		default:
 			return nil, cmd.Err()
@@ -129,16 +129,25 @@ type noRetry struct{ *redis.Cmd }
 
 func (noRetry) NoRetry() bool { return true }
 
+// replied reports whether err is a reply that begins with word, or says it of a
+// command in a script as servers before Redis 7 do.
+func replied(err error, word string) bool {
+	if redis.HasErrorPrefix(err, "Error running script ") {
+		return strings.Contains(err.Error(), ": "+word+" ") || strings.Contains(err.Error(), ": -"+word+" ")
+	}
+	return redis.HasErrorPrefix(err, word+" ")
+}
+
 // refused reports whether err is a reply that refuses a command as a whole, for
-// now: it has not run, and sending it again cannot run it twice.
+// now: it has not run, and sending it again cannot run it twice. A server refuses a
+// script's first write, if any.
 func refused(err error) bool {
-	for _, prefix := range []string{"TRYAGAIN ", "CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", "READONLY ", "MOVED ", "ASK "} {
-		if redis.HasErrorPrefix(err, prefix) {
+	for _, word := range []string{"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "MOVED", "ASK"} {
+		if replied(err, word) {
 			return true
 		}
 	}
-	// A script's first write, before Redis 7.
-	return redis.HasErrorPrefix(err, "Error running script ") && strings.Contains(err.Error(), ": -READONLY ")
+	return false
 }
 
 // patience is how often a refused command is sent again: for 4 seconds.
@@ -158,7 +167,7 @@ func (c caller) do(ctx context.Context, send func() error) error {
 			return nil
 		}
 		switch {
-		case redis.HasErrorPrefix(err, "WRONGTYPE "):
+		case replied(err, "WRONGTYPE"):
 			return c.errorf("%w: %w", ErrLost, err)
 		case !refused(err) || try == patience:
 			return c.errorf("%w", err)

@@ -250,6 +250,7 @@ func TestRefused(t *testing.T) {
 		assert.Equal(t, want, refused(redisError(reply)), reply)
 	}
 	assert.False(t, refused(errors.New("READONLY ")))
+	assert.True(t, replied(redisError("ERR Error running script (call to f_c51a): @user_script:2: WRONGTYPE Operation against a key"), "WRONGTYPE"))
 	assert.False(t, refused(nil))
 }
 

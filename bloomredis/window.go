@@ -135,7 +135,7 @@ func (c caller) windowNames(from, to int) (names []string, err error) {
 
 // notWindow returns err, or a better one if the key holds another type.
 func (c caller) notWindow(err error) error {
-	if redis.HasErrorPrefix(err, "WRONGTYPE ") {
+	if replied(err, "WRONGTYPE") {
 		return c.errorf("%w: it holds no string", bloom.ErrFormat)
 	}
 	return err
