@@ -9,14 +9,16 @@
 // it. Otherwise the answers are those of a [bloom.Filter] with the same keys. A
 // call that cannot know the answer returns an error and never "absent". That is
 // so if the server cannot be reached, and if the filter was deleted, cut or
-// created anew since it was opened; see [ErrLost].
+// created anew since it was opened; see [ErrLost]. What an error of an Add means,
+// and how to repeat one, is said at [Filter.Add] and [Filter.AddOnce].
 //
 // The caller supplies a client of go-redis and Redis 6.0 or later: a server, a
-// cluster, or servers behind Sentinel. A filter is as durable as its server. What
-// each of Redis's settings loses, and which commands each user needs, stands in
-// the README of this package. Give filters no expiry, and let maxmemory-policy
-// spare keys without one. The client must not read from replicas of the server,
-// which lag (ReadOnly, RouteByLatency and RouteRandomly of a cluster client).
+// cluster, or servers behind Sentinel. A filter is as durable as its server. The
+// [README] lists what each of Redis's settings can lose and the commands that each
+// user needs. Give filters no expiry, and let maxmemory-policy spare keys without
+// one. For windows it must be noeviction. The client must not read from replicas of
+// the server, which lag (ReadOnly, RouteByLatency and RouteRandomly of a cluster
+// client).
 //
 // The price is a round trip a call, or two for the first Add after a server started.
 // A batch of thousands of keys is one call, and Redis serves others meanwhile; see
@@ -24,11 +26,17 @@
 // Processes that look up far more than they add keep a copy in memory that follows
 // within milliseconds; see [Filter.Source] and package replica. Beside its string a
 // Filter has a stream of the last keys added, about one in fifty of its capacity, as
-// digests. It takes up to half as much memory as the string.
+// digests. The stream takes up to half as much memory as the string.
+//
+// No filter in Redis grows: choose n as the largest number of keys you expect, or
+// a Window. A filter that is too small is replaced by another under another key,
+// without an error for those who look keys up; see the example Rebuild.
 //
 // Take a [bloom.SyncFilter] for a single process, and a key of Redis for each of
 // yours (SET NX) where a false positive cannot be borne.
 //
 // Guava's bit i is Redis's bit 48 + (i XOR 63). The keys beside a filter "seen"
 // are "adds:{seen}" and "id:{seen}". They are in the same hash slot.
+//
+// [README]: https://pkg.go.dev/github.com/seed79a3ff49/bloom/bloomredis#section-readme
 package bloomredis

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bloomredis"
 	"github.com/seed79a3ff49/bloom/replica"
 )
@@ -35,7 +37,7 @@ func Example() {
 
 	isNew, err := seen.AddString(ctx, "https://example.com/") // a round trip
 	if err != nil {
-		log.Fatal(err)
+		isNew = true // nobody knows: fetch it, perhaps twice
 	}
 	fmt.Println(isNew, near.ContainsString("https://example.com/")) // no round trip
 }
@@ -44,22 +46,61 @@ func Example() {
 func ExampleWindow() {
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
-	visits, err := bloomredis.OpenWindow(ctx, client, "visits", bloomredis.WindowConfig{
+	day := bloomredis.WindowConfig{
 		Capacity: 5_000_000, // a day
 		FPR:      0.001,
 		Span:     24 * time.Hour,
-	})
+	}
+	visits, err := bloomredis.OpenWindow(ctx, client, "visits", day)
 	if err != nil {
 		log.Fatal(err)
 	}
 	first, err := visits.AddString(ctx, "visitor-17 /index.html")
-	switch {
-	case errors.Is(err, bloomredis.ErrLost):
-		log.Fatal("Redis has forgotten today's visits: ", err)
-	case err != nil:
-		log.Fatal(err)
-	case first:
+	if errors.Is(err, bloomredis.ErrLost) {
+		log.Print("Redis has forgotten today's visits: ", err)
+		if visits, err = bloomredis.OpenWindow(ctx, client, "visits", day); err == nil { // goes on with none
+			first, err = visits.AddString(ctx, "visitor-17 /index.html")
+		}
+	}
+	if err != nil {
+		// The visit may have been added or not. Adding it again would return false if it
+		// was, and nobody would count it. So it is counted now, perhaps twice. Where once
+		// matters, see AddOnce.
+		log.Print(err)
+		first = true
+	}
+	if first {
 		fmt.Println("count it")
+	}
+}
+
+// Of several workers that get the same job, one does it, also if Redis restarts while
+// they ask.
+func ExampleWindow_AddOnce() {
+	ctx := context.Background()
+	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+	jobs, err := bloomredis.OpenWindow(ctx, client, "jobs", bloomredis.WindowConfig{
+		Capacity: 100_000,
+		FPR:      1e-9, // a false positive is a job that is done by nobody
+		Span:     time.Hour,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	job := "job-1234"
+	token := "worker-7 " + job // no other worker has it, and each repetition has the same
+	for {
+		mine, err := jobs.AddOnce(ctx, token, bloom.SumString(job))
+		switch {
+		case errors.Is(err, bloomredis.ErrLost), ctx.Err() != nil:
+			log.Fatal(err)
+		case err != nil:
+			time.Sleep(time.Second) // and ask the same again, within five minutes
+			continue
+		case mine[0]:
+			fmt.Println("do it")
+		}
+		return
 	}
 }
 
@@ -79,4 +120,45 @@ func ExampleOpenExisting() {
 		log.Fatal(err)
 	}
 	fmt.Printf("about %d keys, %.2g of others look revoked\n", stats.ApproxCount, stats.FPR)
+}
+
+// A filter is too small, or has keys that are no longer wanted. Another one is made
+// under another key. The key "seen" has the name of the one to ask. Readers follow it,
+// and at each moment ask a filter that is there.
+func Example_rebuild() {
+	ctx := context.Background()
+	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+
+	// A reader: at the start, and then every few seconds.
+	var current atomic.Pointer[bloomredis.Filter]
+	follow := func() error {
+		name, err := client.Get(ctx, "seen").Result()
+		if err != nil {
+			return err
+		}
+		f, err := bloomredis.OpenExisting(ctx, client, name)
+		if err != nil {
+			return err // the one before goes on answering
+		}
+		current.Store(f)
+		return nil
+	}
+
+	// The one that rebuilds it. Writers add to both filters from step 1 on.
+	rebuild := func(keys []string) error {
+		next, err := bloomredis.Open(ctx, client, "seen:2", 10_000_000, 0.01) // 1
+		if err != nil {
+			return err
+		}
+		if _, err := next.AddBatch(ctx, nil, bloom.SumStringBatch(nil, keys)); err != nil { // 2
+			return err
+		}
+		return client.Set(ctx, "seen", "seen:2", 0).Err() // 3
+		// 4: when all readers have followed, Delete the filter "seen:1".
+	}
+	if err := errors.Join(rebuild([]string{"https://example.com/"}), follow()); err != nil {
+		log.Fatal(err)
+	}
+	found, err := current.Load().ContainsString(ctx, "https://example.com/")
+	fmt.Println(found, err)
 }

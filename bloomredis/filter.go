@@ -15,7 +15,8 @@ const maxSize = 512 << 20 // bytes in a Redis string
 // ErrLost is wrapped by every error that means that a key no longer holds what
 // was opened: it was deleted, evicted, cut, overwritten or created anew, or the
 // server came back without it. A lost filter never reports a key as "absent". To
-// go on with what is there now, open the key again.
+// go on with what is there now, open the key again. If that returns an error, the key
+// holds something else, and has to be deleted first; see [DeleteWindow].
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
 // Filter is a filter in Redis. Its methods may be called by many goroutines at

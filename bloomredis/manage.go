@@ -34,7 +34,7 @@ func (f *Filter) Reset(ctx context.Context) error {
 	return f.change(ctx, resetScript, f.keys(), nonce())
 }
 
-// Delete deletes the filter and all that stands beside it in Redis, for all
+// Delete deletes the filter and all that is beside it in Redis, for all
 // processes: their calls return errors that wrap [ErrLost]. It returns no error
 // if the filter was deleted before. Uploads of a Merge expire by themselves.
 func (f *Filter) Delete(ctx context.Context) error {

@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Persistence says how the server of a key keeps what it has. The README tells
-// what each setting loses.
+// Persistence says how the server of a key keeps what it has. The README says what
+// each setting loses.
 type Persistence struct {
 	AppendOnly  bool   // appendonly: whether the server logs each write
 	AppendFsync string // appendfsync: when the log is on disk: always, everysec or no

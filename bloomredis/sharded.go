@@ -112,7 +112,7 @@ func (f *Filter) pin(ctx context.Context, shards int) error {
 	return nil
 }
 
-// pinned returns the number of shards as it stands beside f.
+// pinned returns the number of shards that is kept beside f.
 func (f *Filter) pinned(ctx context.Context) (string, error) {
 	cmd := redis.NewStringCmd(ctx, "GETRANGE", f.pinKey(), 0, -1)
 	err := f.read(ctx, cmd)
@@ -235,7 +235,7 @@ func (s *Sharded) Reset(ctx context.Context) error {
 	return nil
 }
 
-// Delete deletes all shards and what stands beside them; see [Filter.Delete]. If
+// Delete deletes all shards and what is beside them; see [Filter.Delete]. If
 // it returns an error, it can be called again.
 func (s *Sharded) Delete(ctx context.Context) error {
 	for _, f := range s.shards {

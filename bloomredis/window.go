@@ -25,12 +25,16 @@ import (
 // several of about 32 MB, the others beside the key. A string is made by the first
 // Add to it, in its full size. It expires by itself when all its keys are forgotten.
 //
-// Where the server's clock steps back, as it may when a replica takes over, time
-// stands still until the clock has caught up. Where it steps forward, keys are
+// Where the server's clock steps back, as it may when a replica takes over, nothing
+// is forgotten until the clock has caught up. Where it steps forward, keys are
 // forgotten early by as much.
 //
-// Memory is what a window.Filter takes, some fiftieth of a key of Redis for each of
-// yours; the README has figures.
+// The memory is about that of a window.Filter, and some fiftieth of a key of Redis for
+// each of yours. The README has figures.
+//
+// A key is in the Window from its Add on, whatever becomes of the work that it is for.
+// A worker that must not lose work looks a key up, works, and then adds it; of two that
+// do so at once, both work. One that must not work twice adds first, by AddOnce.
 //
 // The methods of a Window may be called by many goroutines at once, and any
 // number of processes may share the key. Every call ends when its context does.
