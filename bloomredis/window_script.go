@@ -150,10 +150,7 @@ for at = 1, #keys, 2 * bytes do
 	local generation = last(at, true)
 	if generation ~= current then
 		put(one, 0)
-		if two.start == one.start then
-			two.newest = current
-		end
-		put(two, half)
+		put(two, half) -- perhaps the same cell: no bit is set before
 		redis.call(unpack(set))
 	end
 	answers[#answers + 1] = generation and '0' or '1'

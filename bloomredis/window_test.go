@@ -327,6 +327,9 @@ func TestWindowDeletedBesideCalls(t *testing.T) {
 			require.NoError(t, err, name)
 		}
 	}
+	require.NoError(t, client.FlushAll(ctx).Err())
+	_, err := w.AddString(ctx, "a")
+	require.ErrorIs(t, err, ErrLost, "what others delete is lost")
 }
 
 func TestWindowConfig(t *testing.T) {
