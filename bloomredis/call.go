@@ -50,7 +50,9 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 type script struct {
 	source, sha string
 	// repeats is set if the client may send the script again by itself when it does
-	// not know whether it has run.
+	// not know whether it has run. It never is where a script has several keys: go-redis
+	// 9.22 sends a command twice at once if a cluster answers TRYAGAIN to one of its
+	// pipeline, and MOVED to it.
 	repeats bool
 }
 

@@ -66,12 +66,13 @@ func (f *Filter) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 // to 131,072/K of them, which is 18,724 at a rate of 1 %. When it returns an error,
 // any of hs may have been added or not, and dst is returned as it was.
 func (f *Filter) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return f.add(ctx, addScript, "", dst, hs)
+	return f.add(ctx, "", dst, hs)
 }
 
 // AddOnce is AddBatch that can be repeated. For five minutes, a call with the token
 // and the keys of an earlier one answers what that one did, and changes nothing. So
-// after an error a caller makes the same call again until it returns none.
+// after an error a caller makes the same call again until it returns none. Nothing
+// else repeats it: AddOnce, too, is sent once, whatever the client's MaxRetries.
 //
 // A token belongs to one caller and one piece of its work: two callers with one token
 // both hear that a key is new. The name of a process and a number make one. Redis
@@ -82,10 +83,10 @@ func (f *Filter) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([
 	if err != nil {
 		return nil, err
 	}
-	return f.add(ctx, addScript.repeatable(), token, nil, hs)
+	return f.add(ctx, token, nil, hs)
 }
 
-func (f *Filter) add(ctx context.Context, s script, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
+func (f *Filter) add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
 	was, parts := len(dst), 0
 	for hs := range trips(hs, f.params.k) {
 		var calls []*call
@@ -97,7 +98,7 @@ func (f *Filter) add(ctx context.Context, s script, token string, dst []bool, hs
 			calls = append(calls, c)
 			parts++
 		}
-		if err := f.run(ctx, s, calls...); err != nil {
+		if err := f.run(ctx, addScript, calls...); err != nil {
 			return dst[:was], err
 		}
 		for _, c := range calls {

@@ -210,7 +210,7 @@ func (w *Window) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([
 	if err != nil {
 		return nil, err
 	}
-	return w.batch(ctx, windowAddScript.repeatable(), token, nil, hs)
+	return w.batch(ctx, windowAddScript, token, nil, hs)
 }
 
 // Contains reports whether key is remembered, in one round trip. It certainly is if
