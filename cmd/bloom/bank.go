@@ -29,10 +29,6 @@ bank which then names the files that may have a line, without reading them.`,
 		Run: func(*cobra.Command, []string) {},
 	}
 	c.AddCommand(bankBuildCommand(), bankWhichCommand())
-	for _, c := range c.Commands() {
-		c.DisableFlagsInUseLine = true
-		c.Flags().VisitAll(nameValue)
-	}
 	return c
 }
 

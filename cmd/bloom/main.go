@@ -52,9 +52,11 @@ func newRoot() *cobra.Command {
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(), mergeCommand(),
 		foldCommand(), infoCommand(), benchCommand(), planCommand(), serveCommand(), bankCommand())
 	for _, c := range root.Commands() {
-		c.DisableFlagsInUseLine = true
 		c.SuggestFor = suggestions[c.Name()]
-		c.Flags().VisitAll(nameValue)
+		for _, c := range append(c.Commands(), c) {
+			c.DisableFlagsInUseLine = true
+			c.Flags().VisitAll(nameValue)
+		}
 	}
 	strict(root)
 	return root
