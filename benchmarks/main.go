@@ -7,6 +7,7 @@
 //	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
 //	go run . -pictures       only the pictures that need no measuring: some seconds
 //	go run . -growing        filters that grow, instead: the tables of GROWING.md
+//	go run . -bank 1e6       banks of up to so many members, instead: the tables of BANK.md
 //
 // Guava is measured where javac and a guava.jar are found, Rust's fastbloom
 // where cargo is; the rest needs Go alone. RESULTS.txt has every round, for benchstat:
@@ -57,6 +58,8 @@ func main() {
 	growing := flag.Bool("growing", false, "measure filters that grow, and nothing else")
 	most := flag.Float64("most", 1e8, "the largest number of keys for -growing")
 	boost := flag.String("boost", "", "folder of Boost's headers")
+	members := flag.Float64("bank", 0, "measure banks of up to so many members, and nothing else")
+	cold := flag.String("cold", "", "for -bank: a folder for a file of 480 MB, to be asked from disk")
 	out := flag.String("o", ".", "directory of RESULTS.md")
 	docs := flag.String("docs", filepath.Join("..", "docs"), "directory of the pictures")
 	flag.Parse()
@@ -64,6 +67,8 @@ func main() {
 	switch {
 	case *growing:
 		do = func() error { return measureGrowing(int(*most), *docs) }
+	case *members > 0:
+		do = func() error { return measureBank(int(*members), *docs, *cold) }
 	case *pictures:
 		do = func() error { return drawPictures(*docs) }
 	}
