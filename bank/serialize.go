@@ -168,7 +168,7 @@ func (l *layout) name(names []byte, i int) (string, error) {
 	return string(name), checkName(name, i, from, sum)
 }
 
-// checkNames returns all names, or an error unless the names fill their place.
+// allNames returns all names, or an error unless the names fill their place.
 func (l *layout) allNames(names []byte) ([]string, error) {
 	if l.names == 0 {
 		return nil, nil
@@ -407,8 +407,8 @@ func (b *Bank) UnmarshalText(text []byte) error {
 // [Bank.WriteTo] for what others may do meanwhile.
 //
 // SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as
-// one for each day: only the last one changes, and a look-up asks all of them; see the
-// example.
+// one for each day: only the last one changes, and a look-up asks all of them. The example
+// of [OpenFile] does that.
 func (b *Bank) SaveFile(path string) error {
 	if b.k == 0 {
 		return errZeroForm
