@@ -26,24 +26,34 @@ func TestLayersOfAnotherSizing(t *testing.T) {
 // TestAddedMeanwhile: a key that another goroutine adds between the look-up of Add and its
 // lock is not new, though a layer began since, which does not have it.
 func TestAddedMeanwhile(t *testing.T) {
-	f := bloom.Must(New(0, 0.01))
 	h := testkit.Digests[bloom.Hash](5, 1)[0]
-	i := int(pick(h) >> shardShift)
-	s := &f.shards[i]
-	s.mu.Lock()
-	isNew := make(chan bool)
-	go func() { isNew <- f.AddHash(h) }()
-	for stack := make([]byte, 1<<20); ; runtime.Gosched() { // until it waits for the lock
-		all := string(stack[:runtime.Stack(stack, true)])
-		if at := strings.Index(all, "growing.(*shard).add("); at >= 0 && strings.Contains(all[max(0, at-1000):at], "sync.Mutex.Lock") {
-			break
-		}
+	for name, test := range map[string]struct {
+		waits string // the function that waits for the lock
+		add   func(*Filter) bool
+	}{
+		"AddHash":  {"growing.(*shard).add(", func(f *Filter) bool { return f.AddHash(h) }},
+		"AddBatch": {"growing.(*batch).add(", func(f *Filter) bool { return f.AddBatch(nil, []bloom.Hash{h})[0] }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := bloom.Must(New(0, 0.01))
+			s := &f.shards[pick(h)>>shardShift]
+			s.mu.Lock()
+			isNew := make(chan bool)
+			go func() { isNew <- test.add(f) }()
+			for stack := make([]byte, 1<<20); ; runtime.Gosched() {
+				all := string(stack[:runtime.Stack(stack, true)])
+				at := strings.Index(all, test.waits)
+				if at >= 0 && strings.Contains(all[max(0, at-1000):at], "sync.Mutex.Lock") {
+					break
+				}
+			}
+			list := s.list()
+			list[len(list)-1].filter.AddHash(h)
+			list = append(list[:len(list):len(list)], newLayer(&f.rates, len(list), 1<<14))
+			s.layers.Store(&list)
+			s.mu.Unlock()
+			require.False(t, <-isNew)
+			require.False(t, list[len(list)-1].filter.ContainsHash(h))
+		})
 	}
-	list := s.list()
-	list[len(list)-1].filter.AddHash(h)
-	list = append(list[:len(list):len(list)], newLayer(&f.rates, len(list), 1<<14))
-	s.layers.Store(&list)
-	s.mu.Unlock()
-	require.False(t, <-isNew)
-	require.False(t, list[len(list)-1].filter.ContainsHash(h))
 }
