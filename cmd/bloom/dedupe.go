@@ -30,8 +30,9 @@ func dedupeCommand() *cobra.Command {
 written twice. A new line is taken for an old one, and left out, at a rate of -p or less.
 
 The filter has room for -n different lines, in 4.3 bytes a line at the default -p. With
-more, lines are left out more and more often. Without -n it grows, and takes up to four
-times as much, with -state up to six times.
+more, lines are left out more and more often. Without -n it has room for as many lines as
+the input seems to have, with -state for half of them, but for 20 million at most. With more
+it grows, by as much as it has.
 
 With -state it also leaves out the lines that were written by earlier runs with the same
 file. FILE holds exactly the lines that were written: it is saved at the end, now and then
@@ -46,9 +47,10 @@ lines are forgotten, and are written again. If another bloom changes FILE, dedup
 its end. With -o lines are appended to OUT. If OUT ends with half a line, as a kill leaves
 it, that half is cut off first.
 
-With -span a line is left out only if it came within that time before, such as 24h. -n is
-the number of different lines that come in it, if they always came as fast as in its busiest
-fifteenth. So it is 15 times their number for a file that is read at once.
+With -span a line is left out only if it came within that time before, such as 24h,
+written or left out. -n is the number of different lines that come in it, if they always
+came as fast as in its busiest fifteenth. So it is 15 times their number for a file that is
+read at once.
 
 With -shard i/n, where i is 0 to n-1, all other lines than those of shard i are left out,
 and the filter has room for the n-th part of -n. n runs with the same input write what one

@@ -217,7 +217,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// peek reads the first bytes of a file, of which kindOf needs no more.
+// peek reads the first bytes of a file. kindOf needs no more.
 func peek(r io.Reader) ([]byte, error) {
 	head := make([]byte, 8)
 	n, err := io.ReadFull(r, head)
@@ -255,7 +255,7 @@ func replaceable(path string) bool {
 	return ok || string(head[:min(len(head), 3)]) == "BLM"
 }
 
-// kindOf tells types apart by their first bytes.
+// kindOf returns the type of a file by its first bytes.
 func kindOf(head []byte) (kind, bool) {
 	for _, k := range kinds {
 		if k.is(head) {

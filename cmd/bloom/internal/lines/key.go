@@ -15,7 +15,7 @@ type Key struct {
 	Field     int    // one of the line's fields, from 1 on; 0 is the line
 	Separator string // of fields: one byte, or "" for a tab if the input's first line has one, else a comma
 	FoldCase  bool   // capital and small letters are the same
-	Hex       bool   // the key is the bytes of which the line has the hexadecimal digits
+	Hex       bool   // the key is the bytes that the line gives in hexadecimal digits
 	KeepCR    bool   // a carriage return at the line's end is part of it
 }
 
