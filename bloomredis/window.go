@@ -106,7 +106,7 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 		config: c,
 		layout: l,
 		length: (us + int64(c.Generations) - 1) / int64(c.Generations),
-		head:   fmt.Sprintf("%-160s", fmt.Sprintf("%s%v; %d", windowMagic, c, l.strings)),
+		head:   fmt.Sprintf("%-160s", fmt.Sprintf("%s%s; %d", windowMagic, c.text(), l.strings)),
 		seen:   make([]sight, l.strings),
 	}
 	if w.names, err = w.windowNames(0, int(l.strings)); err != nil {
@@ -150,10 +150,11 @@ func (c caller) notWindow(err error) error {
 func (w *Window) Config() WindowConfig { return w.config }
 
 // String names the key and the configuration. It asks no server.
-func (w *Window) String() string { return fmt.Sprintf("bloomredis.Window(%q, %v)", w.key, w.config) }
+func (w *Window) String() string {
+	return fmt.Sprintf("bloomredis.Window(%q, %s)", w.key, w.config.text())
+}
 
-// String names all fields.
-func (c WindowConfig) String() string {
+func (c WindowConfig) text() string {
 	return fmt.Sprintf("Capacity = %d, FPR = %v, Span = %v, Generations = %d", c.Capacity, c.FPR, c.Span, c.Generations)
 }
 
@@ -383,8 +384,8 @@ func (w *Window) other(head string, size int64) error {
 	config, ok := strings.CutPrefix(head, windowMagic)
 	config, _, whole := strings.Cut(config, "; ")
 	switch {
-	case ok && whole && config != w.config.String():
-		return w.errorf("%w: it holds a window of %s, want %v", bloom.ErrMismatch, config, w.config)
+	case ok && whole && config != w.config.text():
+		return w.errorf("%w: it holds a window of %s, want %s", bloom.ErrMismatch, config, w.config.text())
 	case ok:
 		return w.errorf("%w: it holds %d bytes of a window of %d: DeleteWindow removes it", bloom.ErrFormat, size, w.size())
 	}

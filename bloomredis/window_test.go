@@ -93,7 +93,7 @@ func TestWindowRemembersAndForgets(t *testing.T) {
 		{Capacity: 15 * 300, FPR: 0.01, Span: time.Hour + time.Nanosecond}, // several cells
 		{Capacity: 630, FPR: 0.01, Span: 63 * time.Hour, Generations: 63},
 	} {
-		t.Run(c.String(), func(t *testing.T) {
+		t.Run(c.text(), func(t *testing.T) {
 			now := 1_700_000_000 * time.Second
 			set(now)
 			require.NoError(t, DeleteWindow(ctx, client, "w"))
@@ -361,7 +361,7 @@ func TestWindowConfig(t *testing.T) {
 		require.NoError(t, err)
 		assert.LessOrEqual(t, l.cells, uint64(math.MaxUint32))
 		assert.LessOrEqual(t, 8*l.width, math.MaxUint16)
-		assert.LessOrEqual(t, len(windowMagic+c.String()+"; 32768"), 160)
+		assert.LessOrEqual(t, len(windowMagic+c.text()+"; 32768"), 160)
 	}
 	_, err := OpenWindow(ctx, nil, "a}b", good)
 	require.ErrorContains(t, err, "it has a closing brace but no hash tag")
