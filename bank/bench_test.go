@@ -35,7 +35,7 @@ func BenchmarkWhich(b *testing.B) {
 				name string
 				base uint64
 			}{{"present", 0}, {"absent", 1 << 40}} {
-				b.Run(fmt.Sprintf("members=%.0e/keys=%d/op=%s", float64(members), keys, op.name), func(b *testing.B) {
+				b.Run(fmt.Sprintf("members=%d/keys=%d/op=%s", members, keys, op.name), func(b *testing.B) {
 					var dst []int
 					for i := uint64(0); b.Loop(); i += 7919 {
 						dst = bank.Which(dst[:0], bloom.SumUint64(op.base+i%uint64(members*keys)))

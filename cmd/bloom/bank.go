@@ -89,6 +89,9 @@ is ten of them.`,
 			}
 			info := b.Info()
 			info.Hash, info.Comment = input.key.Hash(), comment
+			if comment == "" && input.key.Field > 0 {
+				info.Comment = fmt.Sprintf(fieldComment, input.key.Field)
+			}
 			b.SetInfo(info)
 			return file.save(b)
 		},

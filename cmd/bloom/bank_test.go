@@ -86,6 +86,8 @@ func TestBank(t *testing.T) {
 		require.Empty(t, out)
 		requireError(t, stderr, says)
 	}
-	_, stderr, _ := bloomRun(t, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank", "build", "-n", "3", "-o", b, "-")
+	_, stderr, _ := bloomRun(t, "", "check", path("hex.bank"))
+	requireError(t, stderr, "is no filter but a bank; see bloom help bank")
+	_, stderr, _ = bloomRun(t, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank", "build", "-n", "3", "-o", b, "-")
 	require.Contains(t, stderr, "has about 10 different lines, and filters have room for 3")
 }

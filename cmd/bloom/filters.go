@@ -190,6 +190,8 @@ func decode(name string, head []byte, rest io.Reader) (*loaded, error) {
 			return nil, fmt.Errorf("%s holds no filter: decompressed, it starts with %q", name, head)
 		}
 		rest = io.MultiReader(bytes.NewReader(head), r)
+	case bytes.HasPrefix(head, []byte("BLMK")):
+		return nil, fmt.Errorf("%s is no filter but a bank; see bloom help bank", name)
 	case !ok:
 		return nil, fmt.Errorf("%s is no filter: it starts with %q", name, head)
 	}
