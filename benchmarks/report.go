@@ -54,6 +54,7 @@ var elsewhere = [][2]string{
 	{"GROWING.md", "filters that grow, from a thousand keys to a billion"},
 	{"COUNTING.md", "a counting filter of a hundred million keys"},
 	{"WINDOW.md", "a window over a day and a half"},
+	{"BANK.md", "a thousand to ten million filters, asked at once"},
 }
 
 func (r *report) markdown(pictures string) string {
