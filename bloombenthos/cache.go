@@ -27,10 +27,11 @@ type set interface {
 type cache struct {
 	set          set
 	hits, misses *service.MetricCounter
+	closed       func() // called at the end, if not nil
 }
 
 func newCache(s set, metrics *service.Metrics) *cache {
-	return &cache{s, metrics.NewCounter("bloom_hits"), metrics.NewCounter("bloom_misses")}
+	return &cache{set: s, hits: metrics.NewCounter("bloom_hits"), misses: metrics.NewCounter("bloom_misses")}
 }
 
 func (c *cache) count(present bool) {
@@ -72,7 +73,12 @@ func (c *cache) Set(ctx context.Context, key string, _ []byte, _ *time.Duration)
 
 func (c *cache) Delete(context.Context, string) error { return errDelete }
 
-func (c *cache) Close(ctx context.Context) error { return c.set.close(ctx) }
+func (c *cache) Close(ctx context.Context) error {
+	if c.closed != nil {
+		defer c.closed()
+	}
+	return c.set.close(ctx)
+}
 
 // gauges shows a set's fill and rate.
 type gauges struct{ fill, rate *service.MetricGauge }

@@ -18,6 +18,9 @@
 //   - Set adds the id and returns nil.
 //   - Delete returns an error: a Bloom filter cannot remove a key.
 //
+// The engine opens a cache when a message first asks for it. So that a damaged file stops the
+// start, a program gives [OpenCaches] to the engine, as cmd/bloom-connect does.
+//
 // Deduplication with any cache weakens delivery guarantees. An id is added before its message
 // leaves the pipeline. If the message fails downstream and comes again, it is dropped. Wrap
 // outputs that may fail in a retry, or add the id after the output has acknowledged the

@@ -3,6 +3,7 @@ package bloombenthos
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
@@ -14,7 +15,7 @@ import (
 
 func init() {
 	service.MustRegisterCache("bloom", memorySpec(), func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
-		return newMemoryCache(conf, res, nil)
+		return openOnce(res, func() (*cache, error) { return newMemoryCache(conf, res, nil) })
 	})
 }
 
@@ -66,6 +67,7 @@ type memory struct {
 	filter
 	path string
 	log  *service.Logger
+	once sync.Once // closes stop
 	stop chan struct{}
 	done chan struct{}
 }
@@ -111,7 +113,7 @@ func newMemoryCache(conf *service.ParsedConfig, res *service.Resources, now func
 		}
 		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
 	}
-	m := &memory{f, path, res.Logger(), make(chan struct{}), make(chan struct{})}
+	m := &memory{filter: f, path: path, log: res.Logger(), stop: make(chan struct{}), done: make(chan struct{})}
 	g := newGauges(res.Metrics())
 	g.show(context.Background(), m)
 	go m.run(every, g)
@@ -176,7 +178,7 @@ func (m *memory) contains(_ context.Context, id string) (bool, error) {
 func (m *memory) stats(context.Context) (bloom.Stats, bool) { return m.Stats(), true }
 
 func (m *memory) close(context.Context) error {
-	close(m.stop)
+	m.once.Do(func() { close(m.stop) })
 	<-m.done
 	return m.save()
 }

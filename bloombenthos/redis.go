@@ -14,7 +14,7 @@ import (
 
 func init() {
 	service.MustRegisterCache("bloom_redis", redisSpec(), func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
-		return newRedisCache(conf, res)
+		return openOnce(res, func() (*cache, error) { return newRedisCache(conf, res) })
 	})
 }
 
@@ -73,6 +73,9 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 	if c.Span, err = conf.FieldDuration(spanField); err != nil {
 		return nil, err
 	}
+	if _, err := c.SizeBytes(); err != nil {
+		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
+	}
 	tls, enabled, err := conf.FieldTLSToggled("tls")
 	if err != nil {
 		return nil, err
@@ -87,7 +90,7 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 	w, err := bloomredis.OpenWindow(ctx, client, key, c)
 	if err != nil {
 		client.Close()
-		return nil, fmt.Errorf("key %q at %s: %w", key, options.Addr, err)
+		return nil, fmt.Errorf("url, key: %s: %w", options.Addr, err)
 	}
 	return newCache(shared{w, client}, res.Metrics()), nil
 }

@@ -9,7 +9,9 @@ import (
 	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
-	_ "github.com/seed79a3ff49/bloom/bloombenthos"
+	"github.com/seed79a3ff49/bloom/bloombenthos"
 )
 
-func main() { service.RunCLI(context.Background()) }
+func main() {
+	service.RunCLI(context.Background(), service.CLIOptOnConfigParse(bloombenthos.OpenCaches))
+}

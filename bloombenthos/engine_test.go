@@ -1,0 +1,162 @@
+package bloombenthos
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/redpanda-data/benthos/v4/public/components/io"
+	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
+	"github.com/redpanda-data/benthos/v4/public/service"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// childVariable has the configuration that a child of the tests runs, or makes it
+// bloom-connect.
+const childVariable = "BLOOMBENTHOS_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if conf := os.Getenv(childVariable); conf != "" {
+		runChild(conf)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func runChild(conf string) {
+	if conf == "bloom-connect" {
+		service.RunCLI(context.Background(), service.CLIOptOnConfigParse(OpenCaches))
+		return
+	}
+	b := service.NewStreamBuilder()
+	err := b.SetYAML(conf)
+	if err == nil {
+		var s *service.Stream
+		if s, err = b.Build(); err == nil {
+			err = s.Run(context.Background())
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// dedupe is a pipeline with a cache, whose configuration follows.
+const dedupe = `
+pipeline:
+  processors:
+    - dedupe:
+        cache: seen
+        key: ${! content() }
+        drop_on_err: false
+output:
+  drop: {}
+metrics:
+  json_api: {}
+logger:
+  level: OFF
+cache_resources:
+  - label: seen
+    `
+
+// stream is a pipeline that runs.
+type stream struct {
+	t      testing.TB
+	stream *service.Stream
+	handle service.MessageBatchHandlerFunc
+	http   *http.ServeMux
+	ended  chan error
+	mu     sync.Mutex
+	out    []string
+}
+
+// build makes a pipeline of conf with linting, or without.
+func build(t testing.TB, conf string, lint bool) (*stream, error) {
+	s := &stream{t: t, http: http.NewServeMux(), ended: make(chan error, 1)}
+	b := service.NewStreamBuilder()
+	b.SetHTTPMux(s.http)
+	if !lint {
+		b.DisableLinting()
+	}
+	err := b.SetYAML(conf)
+	if err != nil {
+		return nil, err
+	}
+	if s.handle, err = b.AddBatchProducerFunc(); err != nil {
+		return nil, err
+	}
+	if !strings.Contains(conf, "test_sink") {
+		if err = b.AddConsumerFunc(s.consume); err != nil {
+			return nil, err
+		}
+	}
+	s.stream, err = b.Build()
+	return s, err
+}
+
+func (s *stream) consume(_ context.Context, m *service.Message) error {
+	b, err := m.AsBytes()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out = append(s.out, string(b))
+	return err
+}
+
+// start runs a pipeline, until stop or the end of the test.
+func start(t testing.TB, conf string) *stream {
+	t.Helper()
+	s, err := build(t, conf, true)
+	require.NoError(t, err)
+	go func() { s.ended <- s.stream.Run(context.Background()) }()
+	t.Cleanup(func() { _ = s.stream.StopWithin(time.Second) })
+	return s
+}
+
+func (s *stream) stop() {
+	s.t.Helper()
+	require.NoError(s.t, s.stream.Stop(context.Background()))
+	require.NoError(s.t, <-s.ended)
+}
+
+// send sends a batch, waits for its acknowledgement and returns what passed.
+func (s *stream) send(ids ...string) []string {
+	s.t.Helper()
+	passed, err := s.try(ids...)
+	require.NoError(s.t, err)
+	return passed
+}
+
+func (s *stream) try(ids ...string) ([]string, error) {
+	var batch service.MessageBatch
+	for _, id := range ids {
+		batch = append(batch, service.NewMessage([]byte(id)))
+	}
+	s.mu.Lock()
+	s.out = nil
+	s.mu.Unlock()
+	err := s.handle(context.Background(), batch)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out, err
+}
+
+// metrics returns what the engine exports.
+func (s *stream) metrics() string {
+	w := httptest.NewRecorder()
+	s.http.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	assert.Equal(s.t, http.StatusOK, w.Code)
+	return w.Body.String()
+}
+
+// open opens the cache, which the engine does for the first message.
+func (s *stream) open() error {
+	return s.stream.Resources().AccessCache(context.Background(), "seen", func(service.Cache) {})
+}

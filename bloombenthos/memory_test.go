@@ -1,0 +1,264 @@
+package bloombenthos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redpanda-data/benthos/v4/public/service"
+	"github.com/redpanda-data/benthos/v4/public/service/integration"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// testCache makes a cache that is closed at the end of the test, if not before.
+func testCache(t testing.TB, conf string, now func() time.Time) *cache {
+	t.Helper()
+	parsed, err := memorySpec().ParseYAML(conf, nil)
+	require.NoError(t, err)
+	c, err := newMemoryCache(parsed, service.MockResources(), now)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, c.Close(context.Background())) })
+	return c
+}
+
+func TestConfigErrors(t *testing.T) {
+	dir := t.TempDir()
+	foreign := filepath.Join(dir, "foreign")
+	require.NoError(t, bloom.Must(bloom.New(10, 0.01)).SaveFile(foreign))
+	damaged := filepath.Join(dir, "damaged")
+	w := bloom.Must(window.New(window.Config{Capacity: 10, FPR: 0.01, Span: time.Hour}))
+	require.NoError(t, w.SaveFile(damaged))
+	b, err := os.ReadFile(damaged)
+	require.NoError(t, err)
+	b[len(b)/2] ^= 1
+	require.NoError(t, os.WriteFile(damaged, b, 0o600))
+	other := filepath.Join(dir, "other")
+	require.NoError(t, w.SaveFile(other))
+
+	for conf, want := range map[string][]string{
+		"bloom: {capacity: -1}":                                                                      {"capacity"},
+		"bloom: {capacity: many}":                                                                    {"capacity"},
+		"bloom: {span: 1h}":                                                                          {"capacity"},
+		"bloom: {capacity: 10, fpr: 0}":                                                              {"fpr"},
+		"bloom: {capacity: 10, fpr: 1}":                                                              {"fpr"},
+		"bloom: {capacity: 10, fpr: .nan}":                                                           {"fpr"},
+		"bloom: {capacity: 10, span: -1h}":                                                           {"span", "-1h"},
+		"bloom: {capacity: 10, span: 1ms}":                                                           {"span", "1ms"},
+		"bloom: {capacity: 10, span: long}":                                                          {"span", "long"},
+		"bloom: {save_every: 0s}":                                                                    {"save_every", "0s"},
+		"bloom: {capacity: 9000000000000000000, span: 1h}":                                           {"capacity", "9000000000000000000"},
+		"bloom: {capacity: 10, path: " + dir + "}":                                                   {"path", dir},
+		"bloom: {capacity: 10, path: " + foreign + "}":                                               {"path", foreign},
+		"bloom: {capacity: 10, span: 1h, path: " + foreign + "}":                                     {"path", foreign},
+		"bloom: {capacity: 10, fpr: 0.01, span: 1h, path: " + damaged + "}":                          {"path", damaged},
+		"bloom: {capacity: 10, fpr: 0.01, span: 2h, path: " + other + "}":                            {"path", other, "Span"},
+		"bloom: {capacity: 10, fpr: 0.02, span: 1h, path: " + other + "}":                            {"path", other, "FPR"},
+		"bloom: {capacity: 11, fpr: 0.01, span: 1h, path: " + other + "}":                            {"path", other, "Capacity"},
+		"bloom_redis: {key: a, capacity: 10, span: 1h}":                                              {"url"},
+		"bloom_redis: {url: 'http://127.0.0.1:1', key: a, capacity: 10, span: 1h}":                   {"url"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', capacity: 10, span: 1h}":                          {"key"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, span: 1h}":                                {"capacity"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 0, span: 1h}":                   {"capacity"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 10}":                            {"span"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 10, span: 1ms}":                 {"span", "1ms"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 10, span: 1h, fpr: 2}":          {"fpr"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 10, span: 1h}":                  {"url", "127.0.0.1:1"},
+		"bloom_redis: {url: 'redis://127.0.0.1:1', key: a, capacity: 9000000000000000000, span: 1h}": {"capacity"},
+	} {
+		for _, lint := range []bool{true, false} { // the constructor checks what a program did not lint
+			s, err := build(t, dedupe+conf, lint)
+			if err == nil {
+				err = s.open()
+			}
+			if assert.Error(t, err, conf) {
+				for _, word := range want {
+					assert.ErrorContains(t, err, word, conf)
+				}
+			}
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	ctx := context.Background()
+	for _, conf := range []string{"capacity: 10", "{capacity: 10, span: 1h}"} {
+		c := testCache(t, conf, nil)
+		_, err := c.Get(ctx, "a")
+		assert.Equal(t, service.ErrKeyNotFound, err)
+		assert.NoError(t, c.Add(ctx, "a", []byte("value"), nil))
+		assert.Equal(t, service.ErrKeyAlreadyExists, c.Add(ctx, "a", nil, nil))
+		value, err := c.Get(ctx, "a")
+		assert.NoError(t, err)
+		assert.Empty(t, value)
+		assert.NotNil(t, value)
+		assert.NoError(t, c.Set(ctx, "b", nil, nil))
+		assert.NoError(t, c.Set(ctx, "b", nil, nil), "Set replaces")
+		assert.Equal(t, service.ErrKeyAlreadyExists, c.Add(ctx, "b", nil, nil))
+		assert.ErrorContains(t, c.Delete(ctx, "a"), "cannot be deleted")
+	}
+}
+
+// The other tests of the engine's suite read values back, which a filter does not keep.
+func TestEngineSuite(t *testing.T) {
+	integration.CacheTests(integration.CacheTestMissingKey()).Run(t, `
+cache_resources:
+  - label: testcache
+    bloom:
+      capacity: 1000
+      span: 1h
+`)
+}
+
+func TestDedupe(t *testing.T) {
+	for _, conf := range []string{"bloom: {}", "bloom: {capacity: 1000, span: 1h}"} {
+		s := start(t, dedupe+conf)
+		assert.Equal(t, []string{"a"}, s.send("a"))
+		assert.Empty(t, s.send("a"))
+		assert.Equal(t, []string{"b", "c", "d"}, s.send("b", "a", "c", "b", "d", "c"), "a batch")
+		s.stop()
+	}
+}
+
+func TestRestart(t *testing.T) {
+	for _, fields := range []string{"", "capacity: 1000, span: 1h, "} {
+		conf := fmt.Sprintf("%sbloom: {%spath: %s}", dedupe, fields, filepath.Join(t.TempDir(), "ids"))
+		s := start(t, conf)
+		assert.Equal(t, []string{"a", "b"}, s.send("a", "b"))
+		s.stop()
+		s = start(t, conf)
+		assert.Equal(t, []string{"c"}, s.send("a", "b", "c"))
+		s.stop()
+	}
+}
+
+func TestClose(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "ids")
+	for range 20 { // closed at any moment of a save
+		c := testCache(t, "{save_every: 1us, path: "+path+"}", nil)
+		require.NoError(t, c.Set(ctx, "a", nil, nil))
+		assert.NoError(t, c.Close(ctx))
+		assert.NoError(t, c.Close(ctx), "twice")
+	}
+	_, err := os.Stat(path)
+	assert.NoError(t, err)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	assert.NoError(t, err)
+	assert.Len(t, entries, 1, "no half file is left")
+
+	c := testCache(t, "path: "+filepath.Join(t.TempDir(), "ids"), nil)
+	c.set.(*memory).path = filepath.Join(t.TempDir(), "no folder", "ids")
+	assert.ErrorContains(t, c.Close(ctx), "no folder")
+	c.set.(*memory).path = ""
+}
+
+func TestOpenCaches(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	run := func(conf string) (string, error) {
+		file := filepath.Join(t.TempDir(), "conf.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(conf), 0o600))
+		child := exec.Command(self, "run", file)
+		child.Env = append(os.Environ(), childVariable+"=bloom-connect")
+		out, err := child.CombinedOutput()
+		return string(out), err
+	}
+	b, err := os.ReadFile("dedupe.yaml")
+	require.NoError(t, err)
+	out, err := run(string(b))
+	assert.NoError(t, err)
+	assert.Equal(t, 10, strings.Count(out, `{"id":`))
+
+	foreign := filepath.Join(t.TempDir(), "foreign")
+	require.NoError(t, os.WriteFile(foreign, []byte("hello"), 0o600))
+	out, err = run(string(b) + "      path: " + foreign + "\n")
+	assert.Error(t, err)
+	assert.Contains(t, out, `bloombenthos: cache "seen": `)
+	assert.Contains(t, out, foreign)
+	assert.NotContains(t, out, "Launching")
+}
+
+// The engine makes a cache for each message that is among the first.
+func TestOpenOnce(t *testing.T) {
+	s := start(t, dedupe+"bloom: {path: "+filepath.Join(t.TempDir(), "ids")+"}")
+	var opened [2]*cache
+	for i := range opened {
+		c, err := openOnce(s.stream.Resources(), func() (*cache, error) { return testCache(t, "{}", nil), nil })
+		require.NoError(t, err)
+		opened[i] = c
+	}
+	assert.Same(t, opened[0], opened[1])
+	require.NoError(t, opened[0].Close(context.Background()))
+	c, err := openOnce(s.stream.Resources(), func() (*cache, error) { return testCache(t, "{}", nil), nil })
+	require.NoError(t, err)
+	assert.NotSame(t, opened[0], c, "a closed one is opened anew")
+}
+
+// A service with 3,000 messages a second and a span of 800 seconds runs for twelve hours.
+func TestTwelveHours(t *testing.T) {
+	rate := 3000
+	if testing.Short() {
+		rate /= 10
+	}
+	const span = 800
+	ctx := context.Background()
+	now := time.Date(2024, 5, 17, 10, 0, 0, 0, time.UTC)
+	c := testCache(t, fmt.Sprintf("{capacity: %d, span: %ds}", rate*span, span), func() time.Time { return now })
+	id := func(second, i int) string { return fmt.Sprint(second, " ", i) }
+	var least, most uint64
+	for second := range 12 * 3600 {
+		now = now.Add(time.Second)
+		for i := range rate {
+			if err := c.Add(ctx, id(second, i), nil, nil); err != nil {
+				require.NoError(t, err, "message %d of second %d is new", i, second)
+			}
+		}
+		if second >= span {
+			assert.Equal(t, service.ErrKeyAlreadyExists, c.Add(ctx, id(second, 0), nil, nil))
+			_, err := c.Get(ctx, id(second-span, 1))
+			require.NoError(t, err, "added %d seconds ago", span)
+		}
+		if forgotten := span + span/15 + 1; second >= forgotten {
+			_, err := c.Get(ctx, id(second-forgotten, 1))
+			require.Equal(t, service.ErrKeyNotFound, err, "added %d seconds ago", forgotten)
+		}
+		if second%1800 == 1000 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			if least == 0 {
+				least, most = m.HeapAlloc, m.HeapAlloc
+			}
+			least, most = min(least, m.HeapAlloc), max(most, m.HeapAlloc)
+		}
+	}
+	t.Logf("heap: %d to %d bytes", least, most)
+	assert.Less(t, float64(most), 1.05*float64(least))
+	stats, _ := c.set.stats(ctx)
+	assert.Less(t, stats.FPR, 2e-9)
+}
+
+func TestMetrics(t *testing.T) {
+	s := start(t, dedupe+"bloom: {capacity: 100, fpr: 0.01, span: 1h, save_every: 1ms}")
+	s.send("a", "b", "a", "c", "a")
+	all := s.metrics()
+	assert.Contains(t, all, `"bloom_hits{label=\"seen\",path=\"root.cache_resources\"}":2`)
+	assert.Contains(t, all, `"bloom_misses{label=\"seen\",path=\"root.cache_resources\"}":3`)
+	assert.Contains(t, all, `"bloom_fill{label=\"seen\",path=\"root.cache_resources\"}":0`, "it is no integer, and json_api shows integers")
+	for i := range 5000 { // until almost every answer is wrong
+		_, _ = s.try(fmt.Sprint(i))
+	}
+	assert.Eventually(t, func() bool {
+		return strings.Contains(s.metrics(), `"bloom_rate{label=\"seen\",path=\"root.cache_resources\"}":1`)
+	}, time.Minute, time.Millisecond)
+}
