@@ -33,7 +33,8 @@ import (
 // The zero Bank has no members and can be decoded into. Appending to it panics. All methods
 // that take a member's number panic if there is no such member. A Bank must not be copied.
 type Bank struct {
-	mark
+	_ nocopy.Locker
+	encoding
 	shape
 
 	n        atomic.Int64 // members; stored after their segments
@@ -44,7 +45,9 @@ type Bank struct {
 	info  bloom.Info
 }
 
-type mark = nocopy.Mark
+// encoding has the methods that encode a Bank, by value: packages json and gob find them
+// where a Bank is held by value. It is nil in the zero Bank.
+type encoding struct{ of *Bank }
 
 // New returns an empty Bank. Its members have the size of the filters that [bloom.New]
 // makes for n keys and p. A member that holds n keys is reported for a key that it does not
@@ -76,7 +79,9 @@ func NewSize(m uint64, k int) (*Bank, error) {
 	case size < 1 || size > guava.MaxWords:
 		return nil, fmt.Errorf("bank: m = %d is outside [1, %d]", m, uint64(guava.MaxWords)*64)
 	}
-	return &Bank{shape: shapeOf(int(size), k)}, nil
+	b := &Bank{shape: shapeOf(int(size), k)}
+	b.of = b
+	return b, nil
 }
 
 // load returns the number of members and the segments that they are in.

@@ -306,17 +306,18 @@ func (b *Bank) WriteTo(w io.Writer) (int64, error) {
 
 // AppendBinary appends what [Bank.WriteTo] writes to dst. It returns an error only for the
 // zero Bank, which has no binary form, and for an Info that cannot be saved.
-func (b *Bank) AppendBinary(dst []byte) ([]byte, error) {
-	a := frame.Appender{Bytes: dst}
-	if b.k > 0 {
-		a.Bytes = slices.Grow(dst, int(b.SizeBytes()))
+func (e encoding) AppendBinary(dst []byte) ([]byte, error) {
+	b := e.of
+	if b == nil || b.k == 0 {
+		return dst, errZeroForm
 	}
+	a := frame.Appender{Bytes: slices.Grow(dst, int(b.SizeBytes()))}
 	_, err := b.WriteTo(&a)
 	return a.Bytes, err
 }
 
 // MarshalBinary returns what [Bank.WriteTo] writes.
-func (b *Bank) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
+func (e encoding) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
 
 // UnmarshalBinary decodes data into b. data is a binary form, and no byte more. On error,
 // which wraps [bloom.ErrFormat], b is unchanged. It does not retain data.
@@ -374,23 +375,23 @@ func (b *Bank) decode(params, array []uint64, info format.Info) error {
 func (b *Bank) assign(s shape, n int, segments []segment, names []string, info bloom.Info) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.shape, b.names, b.info = s, names, info
+	b.shape, b.names, b.info, b.of = s, names, info, b
 	b.segments.Store(&segments)
 	b.n.Store(int64(n))
 }
 
 // AppendText appends the standard base64 encoding of b's binary form to dst, or nothing if
 // b is zero.
-func (b *Bank) AppendText(dst []byte) ([]byte, error) {
-	if b.k == 0 {
+func (e encoding) AppendText(dst []byte) ([]byte, error) {
+	if e.of == nil || e.of.k == 0 {
 		return dst, nil
 	}
-	return frame.AppendText(dst, b)
+	return frame.AppendText(dst, e)
 }
 
 // MarshalText returns the standard base64 encoding of b's binary form, which is empty if b
 // is zero.
-func (b *Bank) MarshalText() ([]byte, error) { return b.AppendText(nil) }
+func (e encoding) MarshalText() ([]byte, error) { return e.AppendText(nil) }
 
 // UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
 func (b *Bank) UnmarshalText(text []byte) error {

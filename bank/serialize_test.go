@@ -3,6 +3,7 @@ package bank
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -389,4 +391,24 @@ func FuzzBank(f *testing.F) {
 			require.True(t, b.ContainsHash(i, h))
 		}
 	})
+}
+
+// TestByValue: a Bank that is held by value is text in JSON and bytes in gob, too.
+func TestByValue(t *testing.T) {
+	type record struct{ B Bank }
+	o, _ := sample(t)
+	data := bloom.Must(o.MarshalBinary())
+	var r record
+	require.NoError(t, r.B.UnmarshalBinary(data))
+	want := bloom.Must(r.B.MarshalBinary())
+	for _, v := range []any{&r, reflect.ValueOf(&r).Elem().Interface()} {
+		var got record
+		require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(v)), &got))
+		require.Equal(t, want, bloom.Must(got.B.MarshalBinary()))
+		var buf bytes.Buffer
+		require.NoError(t, gob.NewEncoder(&buf).Encode(v))
+		var back record
+		require.NoError(t, gob.NewDecoder(&buf).Decode(&back))
+		require.Equal(t, want, bloom.Must(back.B.MarshalBinary()))
+	}
 }
