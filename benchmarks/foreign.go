@@ -37,7 +37,7 @@ var nan = math.NaN()
 type foreign struct {
 	name, note string
 	args       []string // the program and what precedes the above
-	slow       bool     // too slow for ten million keys
+	slow       bool     // left out at ten million keys, to save time
 }
 
 //go:embed boost/boost.cc guava/Guava.java rust/Cargo.toml rust/Cargo.lock rust/src/main.rs
@@ -59,8 +59,8 @@ func buildForeign(dir, boost string) (found []foreign, versions, missing []strin
 		missing = append(missing, "fastbloom: "+err.Error())
 	} else {
 		found = append(found,
-			foreign{name: "fastbloom", note: "in Rust, -C target-cpu=native; its default hasher, SipHash-1-3", args: []string{program, "sip"}},
-			foreign{name: "fastbloom.foldhash", note: "in Rust, -C target-cpu=native; foldhash", args: []string{program, "fold"}})
+			foreign{name: "fastbloom", note: "in Rust, -C target-cpu=native; its default hasher, SipHash-1-3", args: []string{program, "sip"}, slow: true},
+			foreign{name: "fastbloom.foldhash", note: "in Rust, -C target-cpu=native; foldhash", args: []string{program, "fold"}, slow: true})
 		lock, _ := sources.ReadFile("rust/Cargo.lock")
 		versions = append(versions, "fastbloom "+locked(string(lock), "fastbloom"), "foldhash "+locked(string(lock), "foldhash"), firstLine("rustc", "--version"))
 	}

@@ -21,6 +21,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -97,57 +98,60 @@ func record(quick, billion, others bool, boost, out, docs string) error {
 		}
 	}
 	start := time.Now()
-	lim, small, large := limits{15, 10 * time.Second, minKeys}, int(1e5), int(1e7)
+	lim, small, large := limits{25, 15 * time.Second, minKeys}, int(1e5), int(1e7)
 	if quick {
 		lim, large = limits{fewest, time.Second, minKeys}, 1e6
 	}
-	for _, k := range kinds {
-		progress("n = %s, keys of %s", power(small), k.name)
-		r.tables = append(r.tables, compare(k, small, rate, libraries, r.foreign, lim))
+	var failed error
+	// step measures a table and writes all there are, so that a run that is interrupted
+	// leaves what it measured.
+	step := func(to *[]table, measure func() table, format string, args ...any) {
+		progress(format, args...)
+		*to = append(*to, measure())
+		r.elapsed = time.Since(start)
+		failed = errors.Join(failed, r.write(out, docs))
 	}
-	for _, p := range []float64{1e-4, 1e-6} {
-		progress("n = %s, p = %g", power(small), p)
-		r.tables = append(r.tables, compare(kinds[0], small, p, only(func(l library) bool { return !l.fixed }), r.foreign, lim))
+	for _, k := range kinds {
+		step(&r.tables, func() table { return compare(k, small, rate, libraries, r.foreign, lim) }, "n = %s, keys of %s", power(small), k.name)
 	}
 	ours := only(func(l library) bool {
 		return strings.HasPrefix(l.name, "bloom.Filter") || strings.HasPrefix(l.name, "blocked.Filter")
 	})
 	fast := slices.DeleteFunc(slices.Clone(r.foreign), func(f foreign) bool { return f.slow })
-	for _, p := range []float64{rate, 1e-6} {
-		progress("n = %s, p = %g, beside other languages", power(large), p)
-		r.tables = append(r.tables, compare(kinds[0], large, p, ours, fast, lim))
+	besideBoost := func(p float64) {
+		step(&r.tables, func() table { return compare(kinds[0], large, p, ours, fast, lim) }, "n = %s, p = %g, beside Boost", power(large), p)
 	}
-	progress("n = %s", power(large))
-	r.tables = append(r.tables, compareLarge(large, rate, only(func(l library) bool { return !l.static })))
-	progress("n = %s, p = 1e-6", power(large))
-	r.tables = append(r.tables, compareLarge(large, 1e-6, only(func(l library) bool { return l.big && !l.fixed })))
-	progress("goroutines")
-	r.shared = append(r.shared, compare(kinds[0], small, rate, shared(), nil, lim), compareLarge(large, rate, shared()))
+	besideBoost(rate)
+	adaptable := only(func(l library) bool { return !l.fixed })
+	for _, p := range []float64{1e-4, 1e-6} {
+		step(&r.tables, func() table { return compare(kinds[0], small, p, adaptable, r.foreign, lim) }, "n = %s, p = %g", power(small), p)
+	}
+	step(&r.shared, func() table { return compare(kinds[0], small, rate, shared(), nil, lim) }, "goroutines")
+	besideBoost(1e-6)
+	step(&r.tables, func() table { return compareLarge(large, rate, only(func(l library) bool { return !l.static })) }, "n = %s", power(large))
+	step(&r.tables, func() table {
+		return compareLarge(large, 1e-6, only(func(l library) bool { return l.big && !l.fixed }))
+	}, "n = %s, p = 1e-6", power(large))
+	step(&r.shared, func() table { return compareLarge(large, rate, shared()) }, "goroutines, n = %s", power(large))
+	if billion {
+		step(&r.tables, func() table { return compareLarge(1e9, rate, only(func(l library) bool { return l.big })) }, "n = 1e9")
+	}
 	progress("keys that were just built")
 	r.built = compareBuilt(lim.rounds)
-	if billion {
-		progress("n = 1e9")
-		r.tables = append(r.tables, compareLarge(1e9, rate, only(func(l library) bool { return l.big })))
-	}
 	r.elapsed = time.Since(start)
+	return errors.Join(failed, r.write(out, docs), drawPictures(docs))
+}
 
-	if err := drawPictures(docs); err != nil {
-		return err
-	}
-	if err := r.speed().write(filepath.Join(docs, "speed.svg")); err != nil {
-		return err
-	}
+// write writes RESULTS.md and what belongs to it.
+func (r *report) write(out, docs string) error {
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return err
 	}
 	pictures, err := relative(out, docs)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(out, "RESULTS.txt"), []byte(r.raw()), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown(pictures)), 0o644)
+	return errors.Join(err,
+		r.speed().write(filepath.Join(docs, "speed.svg")),
+		os.WriteFile(filepath.Join(out, "RESULTS.txt"), []byte(r.raw()), 0o644),
+		os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown(pictures)), 0o644))
 }
 
 // relative returns how one directory is reached from another, for a link.

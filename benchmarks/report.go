@@ -79,9 +79,13 @@ func (r *report) markdown(pictures string) string {
 	r.rates(p)
 	r.ratios(p)
 	r.goroutines(p)
-	r.fresh(p)
-	for i, t := range r.tables {
-		if i == 0 || t.n != r.tables[i-1].n {
+	if len(r.built) > 0 {
+		r.fresh(p)
+	}
+	tables := slices.Clone(r.tables)
+	slices.SortStableFunc(tables, func(a, b table) int { return a.n - b.n })
+	for i, t := range tables {
+		if i == 0 || t.n != tables[i-1].n {
 			p("## n = %s\n\n", power(t.n))
 		}
 		t.markdown(p)
@@ -322,6 +326,9 @@ func (r *report) ratios(p func(string, ...any)) {
 }
 
 func (r *report) goroutines(p func(string, ...any)) {
+	if len(r.shared) == 0 {
+		return
+	}
 	p("## Goroutines that share a filter\n\nKeys of 8 bytes, p = 1 %%. Beside the time for a key, how many times as fast that is as with one goroutine.\n\n")
 	for _, t := range r.shared {
 		p("| n = %s | goroutines | add, ns | | present, ns | | bits/key |\n|---|---|---|---|---|---|---|\n", power(t.n))
