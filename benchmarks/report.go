@@ -53,7 +53,6 @@ by its keys.
 var elsewhere = [][2]string{
 	{"GROWING.md", "filters that grow, from a thousand keys to a billion"},
 	{"COUNTING.md", "a counting filter of a hundred million keys"},
-	{"WINDOW.md", "a window over a day and a half"},
 	{"BANK.md", "a thousand to ten million filters, asked at once"},
 }
 
