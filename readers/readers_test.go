@@ -196,7 +196,7 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		add(fmt.Sprintf("flower-%d.bloom", bits), "flower", save(t, f), func(i int) bool { return odd(i) && i >= last-1 })
 	}
 
-	for _, members := range []int{0, 3, 33, 100} {
+	for _, members := range []int{0, 3, 32, 33, 100} {
 		b := bloom.Must(bank.NewSize(64, 2))
 		added := make([]byte, len(v.Keys))
 		for i := range members {
@@ -370,6 +370,7 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		{"window-lanes-many", "window-7", (16384 + 8) / 8, 4, 16384 + 8}, {"window-lanes-odd", "window-7", 128, 4, 1025},
 		{"window-blocks-none", "window-7", 0, 3, 0}, {"window-lanes-none", "window-7", 0, 4, 0},
 		{"flower-few", "flower-16", 1, 0, 2}, {"bank-names-of-none", "bank-0", 1, 3, 8},
+		{"bank-names-few", "bank-33", 1 + 64*2 + 50, 3, 12*33 - 1},
 	} {
 		add("sized-"+test.name, sized(files[test.base+".bloom"], test.words, param(test.at, test.value)))
 	}
