@@ -204,6 +204,9 @@ func (c *census) stats(lines int, size int64) bloom.Stats {
 	var blocks uint64
 	var sum float64 // of the lines that seem to be in the blocks
 	for ones, n := range c.blocks {
+		if n == 0 {
+			continue
+		}
 		blocks += n
 		s.OnesCount += uint64(ones) * n
 		fill := min(float64(ones), blockBits-0.5) / blockBits
