@@ -66,8 +66,8 @@ type state struct {
 // needs no locked writes, which take a fifth of the time.
 type stripe struct {
 	sync.Mutex
-	ones int64    // counters that left 0, less those that came back to it
-	_    [48]byte // up to a cache line
+	ones atomic.Int64 // counters that left 0, less those that came back to it
+	_    [48]byte     // up to a cache line
 }
 
 const (
@@ -140,7 +140,7 @@ func New(n uint64, p float64) (*Filter, error) {
 // stateOf returns the state of words of counters.
 func stateOf(words []uint64, k int) *state {
 	s := &state{counters: countersOf(words), k: k}
-	s.stripes[0].ones = int64(s.counters.onesCount())
+	s.stripes[0].ones.Store(int64(s.counters.onesCount()))
 	return s
 }
 
@@ -209,7 +209,7 @@ func (s *state) unlock() {
 func (s *state) onesCount() uint64 {
 	ones := int64(0)
 	for i := range s.stripes {
-		ones += atomic.LoadInt64(&s.stripes[i].ones)
+		ones += s.stripes[i].ones.Load()
 	}
 	return uint64(max(0, ones))
 }
@@ -217,9 +217,9 @@ func (s *state) onesCount() uint64 {
 // setOnes is called with all stripes taken.
 func (s *state) setOnes(ones uint64) {
 	for i := range s.stripes {
-		atomic.StoreInt64(&s.stripes[i].ones, 0)
+		s.stripes[i].ones.Store(0)
 	}
-	atomic.StoreInt64(&s.stripes[0].ones, int64(ones))
+	s.stripes[0].ones.Store(int64(ones))
 }
 
 // Add adds key. It reports whether any bit of [Filter.Snapshot] changed: true means that
@@ -240,7 +240,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	defer s.Unlock()
 	ones := f.change(h, 1, 0, alone)
 	if ones > 0 {
-		atomic.StoreInt64(&s.ones, s.ones+ones)
+		s.ones.Store(s.ones.Load() + ones)
 	}
 	return ones > 0
 }
@@ -267,7 +267,7 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 		return false
 	}
 	if ones := f.change(h, -1, 1, alone); ones > 0 {
-		atomic.StoreInt64(&s.ones, s.ones-ones)
+		s.ones.Store(s.ones.Load() - ones)
 	}
 	return true
 }
