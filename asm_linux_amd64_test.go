@@ -14,24 +14,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
-
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // TestAssemblyIndexes holds the bits that assembly sets to division, in filters of
 // all sizes up to the largest.
 func TestAssemblyIndexes(t *testing.T) {
-	region := testkit.Mapping(t, guava.MaxWords*8)
-	words := unsafe.Slice((*uint64)(unsafe.Pointer(&region[0])), guava.MaxWords)
+	region := testkit.Mapping(t, form.MaxWords*8)
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(&region[0])), form.MaxWords)
 
 	r := rand.New(rand.NewPCG(7, 8))
 	sizes := []uint64{
 		1, 2, 3, 5, 127, 128, 129, 255, 256, 257, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1,
-		guava.MaxWords / 4 * 3, guava.MaxWords - 2, guava.MaxWords - 1, guava.MaxWords,
+		form.MaxWords / 4 * 3, form.MaxWords - 2, form.MaxWords - 1, form.MaxWords,
 	}
 	for range 50 {
-		sizes = append(sizes, max(1, r.Uint64()%guava.MaxWords>>r.UintN(24)))
+		sizes = append(sizes, max(1, r.Uint64()%form.MaxWords>>r.UintN(24)))
 	}
 	for _, w := range sizes {
 		m := w * 64
@@ -44,7 +43,7 @@ func TestAssemblyIndexes(t *testing.T) {
 		for range rounds {
 			f.k = 1 + r.IntN(9)
 			if r.IntN(64) == 0 {
-				f.k = 1 + r.IntN(guava.MaxK)
+				f.k = 1 + r.IntN(form.MaxK)
 			}
 			f.ones = 0
 			hs := make([]Hash, 1+r.IntN(14))

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
-	"github.com/seed79a3ff49/bloom/internal/param"
 )
 
 // Strategy says how a Filter makes bit indexes from a Hash. Its values are the
@@ -64,7 +62,7 @@ type filter struct {
 
 // ErrMismatch is wrapped by the errors of methods that take two filters which do not
 // fit each other, in this package and in those beside it.
-var ErrMismatch = format.ErrMismatch
+var ErrMismatch = form.ErrMismatch
 
 // New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key
 // that was not added as present with a probability of at most about p + 3.5/(n*K*K), K
@@ -101,7 +99,7 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 
 // optimal returns the parameters of New's filter, m before rounding.
 func optimal(n uint64, p float64) (m uint64, k int, err error) {
-	if err := param.Rate("bloom", "p", p); err != nil {
+	if err := form.CheckRate("bloom", "p", p); err != nil {
 		return 0, 0, err
 	}
 	if m = OptimalM(n, p); m == 0 {
@@ -123,7 +121,7 @@ func NewWords(words []uint64, k int) (*Filter, error) {
 	if _, err := wordsOf(Mitz64, 64*uint64(len(words)), k); err != nil {
 		return nil, err
 	}
-	return &Filter{filter: filterOf(guava.Header{Strategy: uint8(Mitz64), K: k}, words, Info{})}, nil
+	return &Filter{filter: filterOf(form.Header{Strategy: uint8(Mitz64), K: k}, words, Info{})}, nil
 }
 
 func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
@@ -140,12 +138,12 @@ func wordsOf(s Strategy, m uint64, k int) (int, error) {
 	if s > Mitz64 {
 		return 0, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
 	}
-	if k < 1 || k > guava.MaxK {
-		return 0, fmt.Errorf("bloom: k = %d is outside [1, %d]", k, guava.MaxK)
+	if k < 1 || k > form.MaxK {
+		return 0, fmt.Errorf("bloom: k = %d is outside [1, %d]", k, form.MaxK)
 	}
 	words := m/64 + min(m%64, 1)
-	if words < 1 || words > guava.MaxWords {
-		return 0, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(guava.MaxWords)*64)
+	if words < 1 || words > form.MaxWords {
+		return 0, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(form.MaxWords)*64)
 	}
 	return int(words), nil
 }
@@ -300,18 +298,18 @@ func (f *Filter) Intersect(g *Filter) error {
 func (f *filter) compatible(g *Filter) error {
 	f.use()
 	if g == nil {
-		return format.MismatchNil("bloom")
+		return form.MismatchNil("bloom")
 	}
 	g.use()
 	switch {
 	case f.M() != g.M():
-		return format.Mismatch("bloom", "m", f.M(), g.M())
+		return form.Mismatch("bloom", "m", f.M(), g.M())
 	case f.k != g.k:
-		return format.Mismatch("bloom", "k", f.k, g.k)
+		return form.Mismatch("bloom", "k", f.k, g.k)
 	case f.strategy != g.strategy:
-		return format.Mismatch("bloom", "strategy", f.strategy, g.strategy)
+		return form.Mismatch("bloom", "strategy", f.strategy, g.strategy)
 	}
-	return format.Info(f.info).Fits("bloom", format.Info(g.info))
+	return form.Info(f.info).Fits("bloom", form.Info(g.info))
 }
 
 // Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a

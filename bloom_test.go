@@ -24,9 +24,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
-	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 // keySet is what Filter and SyncFilter are.
@@ -153,9 +153,9 @@ func TestFilterPlain(t *testing.T) {
 // memory for them.
 func TestIndexes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	sizes := []uint64{1, 2, 3, 5, 7, 63, 64, 65, guava.MaxWords, guava.MaxWords - 1, guava.MaxWords - 2, 1 << 30, 1<<30 + 1, 1<<30 - 1}
+	sizes := []uint64{1, 2, 3, 5, 7, 63, 64, 65, form.MaxWords, form.MaxWords - 1, form.MaxWords - 2, 1 << 30, 1<<30 + 1, 1<<30 - 1}
 	for range 300 {
-		sizes = append(sizes, r.Uint64()%guava.MaxWords>>r.UintN(31)+1)
+		sizes = append(sizes, r.Uint64()%form.MaxWords>>r.UintN(31)+1)
 	}
 	for _, w := range sizes {
 		check := func(h uint64) {
@@ -336,7 +336,7 @@ func TestParameters(t *testing.T) {
 		{64, 256, "bloom: k = 256 is outside [1, 255]"},
 		{64, math.MaxInt, fmt.Sprintf("bloom: k = %d is outside [1, 255]", math.MaxInt)},
 		{0, 1, "bloom: m = 0 is outside [1, "},
-		{guava.MaxWords*64 + 1, 1, fmt.Sprintf("bloom: m = %d is outside [1, ", uint64(guava.MaxWords*64+1))},
+		{form.MaxWords*64 + 1, 1, fmt.Sprintf("bloom: m = %d is outside [1, ", uint64(form.MaxWords*64+1))},
 		{math.MaxUint64, 1, "bloom: m = 18446744073709551615 is outside [1, "},
 	} {
 		_, err := NewSize(test.m, test.k)
@@ -348,9 +348,9 @@ func TestParameters(t *testing.T) {
 	for _, test := range []struct{ m, want uint64 }{{1, 64}, {63, 64}, {64, 64}, {65, 128}} {
 		require.Equal(t, test.want, Must(NewSize(test.m, 1)).M())
 	}
-	words, err := wordsOf(Mitz64, guava.MaxWords*64, 255) // which NewSize would take memory for
+	words, err := wordsOf(Mitz64, form.MaxWords*64, 255) // which NewSize would take memory for
 	require.NoError(t, err)
-	require.EqualValues(t, guava.MaxWords, words)
+	require.EqualValues(t, form.MaxWords, words)
 	require.True(t, Must(New(0, 0.01)).Equal(Must(New(1, 0.01))))
 	require.Panics(t, func() { Must(New(1, 2)) })
 }
@@ -694,7 +694,7 @@ func TestText(t *testing.T) {
 
 // TestStreams writes and reads filters around the chunk size, by every way.
 func TestStreams(t *testing.T) {
-	for _, size := range []uint64{1, 2, words.ChunkBytes/8 - 1, words.ChunkBytes / 8, words.ChunkBytes/8 + 1, 5*words.ChunkBytes/8 + 3} {
+	for _, size := range []uint64{1, 2, form.ChunkBytes/8 - 1, form.ChunkBytes / 8, form.ChunkBytes/8 + 1, 5*form.ChunkBytes/8 + 3} {
 		f := Must(NewSize(size*64, 3))
 		f.AddBatch(nil, testkit.Digests[Hash](size, int(size)*4))
 		data := Must(f.MarshalBinary())
@@ -728,7 +728,7 @@ func TestStreams(t *testing.T) {
 				n, err := h.ReadFrom(wrap(bytes.NewReader(data[:cut])))
 				require.ErrorIs(t, err, ErrFormat)
 				if _, sized := wrap(bytes.NewReader(nil)).(*bytes.Reader); sized { // it is not read in vain
-					require.EqualValues(t, min(cut, guava.HeaderSize), n)
+					require.EqualValues(t, min(cut, form.HeaderSize), n)
 				} else {
 					require.EqualValues(t, cut, n)
 				}
@@ -762,7 +762,7 @@ func TestHeaderPromises(t *testing.T) {
 			require.ErrorIs(t, err, ErrFormat)
 			require.ErrorIs(t, f.UnmarshalBinary(data[:size]), ErrFormat)
 		})
-		assert.LessOrEqual(t, bytesTaken, uint64(6*size+4*words.ChunkBytes), "%d bytes", size)
+		assert.LessOrEqual(t, bytesTaken, uint64(6*size+4*form.ChunkBytes), "%d bytes", size)
 	}
 }
 

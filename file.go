@@ -8,13 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/seed79a3ff49/bloom/internal/atomicfile"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
-	"github.com/seed79a3ff49/bloom/internal/guava"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/files"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
-	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 // SaveFile writes f to a file at path, for [LoadFile], [OpenFile] and Java's
@@ -44,16 +40,16 @@ func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
 	}
-	info := format.Info(f.info)
+	info := form.Info(f.info)
 	if err := info.Check("bloom"); err != nil {
 		return err
 	}
-	err := atomicfile.Write(path, func(w io.Writer) error {
-		var sum format.Sum
+	err := files.Write(path, func(w io.Writer) error {
+		var sum form.Sum
 		if _, err := f.WriteTo(io.MultiWriter(w, &sum)); err != nil {
 			return err
 		}
-		_, err := words.WriteFull(w, sum.Trailer(f.header().Append(nil), info))
+		_, err := form.WriteFull(w, sum.Trailer(f.header().Append(nil), info))
 		return err
 	})
 	if err != nil {
@@ -97,22 +93,22 @@ func (f *filter) SetInfo(i Info) {
 // LoadFile takes as much memory as the file is long. It takes none before the
 // file's header and length agree.
 func LoadFile(path string) (*Filter, error) {
-	file, size, err := frame.OpenRegular(path)
+	file, size, err := form.OpenRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("bloom: loading: %w", err)
 	}
 	defer file.Close()
-	f, err := load(frame.NewFileReader(file, size), size)
+	f, err := load(form.NewFileReader(file, size), size)
 	if err != nil {
-		return nil, format.In(path, err)
+		return nil, form.In(path, err)
 	}
 	return f, nil
 }
 
 // load reads a file of so many bytes from r.
-func load(r *frame.FileReader, size int64) (*Filter, error) {
-	var sum format.Sum
-	h, _, err := guava.ReadHeader("bloom", io.TeeReader(r, &sum))
+func load(r *form.FileReader, size int64) (*Filter, error) {
+	var sum form.Sum
+	h, _, err := form.ReadHeader("bloom", io.TeeReader(r, &sum))
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +116,15 @@ func load(r *frame.FileReader, size int64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	array, _, err := words.Read(r, &sum, h.Words, words.BigEndian)
+	array, _, err := form.ReadWords(r, &sum, h.Words, form.BigEndian)
 	if err != nil {
-		return nil, format.ReadError("bloom", err)
+		return nil, form.ReadError("bloom", err)
 	}
-	var info format.Info
+	var info form.Info
 	if trailer > 0 {
 		got := make([]byte, trailer)
-		if _, err := format.ReadFull(r, got); err != nil {
-			return nil, format.ReadError("bloom", err)
+		if _, err := form.ReadFull(r, got); err != nil {
+			return nil, form.ReadError("bloom", err)
 		}
 		if info, err = sum.CheckTrailer("bloom", h.Append(nil), got); err != nil {
 			return nil, err
@@ -192,7 +188,7 @@ type File struct {
 // The caller must Close the File.
 func OpenFile(path string) (*File, error) {
 	f := new(File)
-	data, err := frame.MapFile("bloom", path, func(data []byte) (err error) {
+	data, err := form.MapFile("bloom", path, func(data []byte) (err error) {
 		f.view, err = open(data)
 		return err
 	})
@@ -205,7 +201,7 @@ func OpenFile(path string) (*File, error) {
 
 // open returns a view of a file's bytes, all but the words of which it checks.
 func open(data []byte) (*View, error) {
-	h, err := guava.ParseHeader("bloom", data)
+	h, err := form.ParseHeader("bloom", data)
 	if err != nil {
 		return nil, err
 	}
@@ -213,13 +209,13 @@ func open(data []byte) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	var info format.Info
+	var info form.Info
 	if trailer > 0 {
-		if info, err = format.ParseTrailer("bloom", data[:guava.HeaderSize], data[h.Size():]); err != nil {
+		if info, err = form.ParseTrailer("bloom", data[:form.HeaderSize], data[h.Size():]); err != nil {
 			return nil, err
 		}
 	}
-	return newView(h, data[guava.HeaderSize:h.Size()], Info(info)), nil
+	return newView(h, data[form.HeaderSize:h.Size()], Info(info)), nil
 }
 
 const errClosed = "bloom: use of a File that is closed or zero"
@@ -288,7 +284,7 @@ func (f *File) Close() error {
 	}
 	data := f.data
 	f.view, f.data = nil, nil
-	if err := memory.Unmap(data); err != nil {
+	if err := files.Unmap(data); err != nil {
 		return fmt.Errorf("bloom: unmapping: %w", err)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -20,7 +20,7 @@ func TestOpenFileLarge(t *testing.T) {
 	const words = 1 << 27
 	path := filepath.Join(t.TempDir(), "f")
 	writeFile(t, path, binary.BigEndian.AppendUint32([]byte{1, 7}, words))
-	require.NoError(t, os.Truncate(path, guava.HeaderSize+8*words))
+	require.NoError(t, os.Truncate(path, form.HeaderSize+8*words))
 
 	var file *File
 	require.Less(t, testkit.Allocated(func() { file = Must(OpenFile(path)) }), uint64(1<<20))

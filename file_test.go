@@ -13,10 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
-	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 // smallFilter has two words, so that one flipped bit of its word count makes
@@ -62,7 +60,7 @@ func TestFileFormat(t *testing.T) {
 	_, err = g.ReadFrom(r) // as Java would
 	require.NoError(t, err)
 	require.True(t, f.Equal(&g))
-	require.Equal(t, format.MinTrailer, r.Len())
+	require.Equal(t, form.MinTrailer, r.Len())
 }
 
 func TestFileRoundTrip(t *testing.T) {
@@ -109,7 +107,7 @@ func testFileDamage(t *testing.T, info Info) {
 	require.NoError(t, f.SaveFile(path))
 	good, err := os.ReadFile(path)
 	require.NoError(t, err)
-	form, err := f.MarshalBinary()
+	bare, err := f.MarshalBinary()
 	require.NoError(t, err)
 
 	refused := func(data []byte, msg string, args ...any) {
@@ -131,14 +129,14 @@ func testFileDamage(t *testing.T, info Info) {
 		refused(bad, "bit %d of byte %d flipped", i%8, i/8)
 	}
 	for n := range good {
-		if n != len(form) {
+		if n != len(bare) {
 			refused(good[:n], "cut to %d bytes", n)
 		}
 	}
-	for n := 1; n <= min(len(good), 3*format.MinTrailer); n++ {
+	for n := 1; n <= min(len(good), 3*form.MinTrailer); n++ {
 		refused(append(bytes.Clone(good), make([]byte, n)...), "%d bytes appended to a file", n)
 		refused(append(bytes.Clone(good), good[len(good)-n:]...), "last %d bytes twice", n)
-		refused(append(bytes.Clone(form), make([]byte, n)...), "%d bytes appended to a binary form", n)
+		refused(append(bytes.Clone(bare), make([]byte, n)...), "%d bytes appended to a binary form", n)
 	}
 
 	writeFile(t, path, good)
@@ -226,9 +224,9 @@ func TestLoadFileAllocates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := Must(NewSize(64<<20, 3))
 	size := f.M() / 8
-	assert.Less(t, testkit.Allocated(func() { require.NoError(t, f.SaveFile(path)) }), 4*uint64(words.ChunkBytes))
+	assert.Less(t, testkit.Allocated(func() { require.NoError(t, f.SaveFile(path)) }), 4*uint64(form.ChunkBytes))
 	loaded := testkit.Allocated(func() { _ = Must(LoadFile(path)) })
-	assert.Less(t, loaded, size+4*words.ChunkBytes)
+	assert.Less(t, loaded, size+4*form.ChunkBytes)
 	assert.GreaterOrEqual(t, loaded, size)
 }
 
@@ -363,7 +361,7 @@ func TestOpenFileInfo(t *testing.T) {
 	require.NoError(t, f.SaveFile(path))
 	good := Must(os.ReadFile(path))
 	for i := range good {
-		if i >= guava.HeaderSize && i < int(f.SizeBytes()) || i >= len(good)-4 {
+		if i >= form.HeaderSize && i < int(f.SizeBytes()) || i >= len(good)-4 {
 			continue // Verify notices
 		}
 		bad := bytes.Clone(good)

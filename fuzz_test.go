@@ -9,10 +9,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // FuzzFilter holds Filter's decoders to each other: they accept the same bytes,
@@ -63,7 +61,7 @@ func FuzzFilter(f *testing.F) {
 			require.True(t, whole64.Equal(whole))
 		}
 		require.True(t, read.Equal(whole))
-		require.Equal(t, popcount(data[guava.HeaderSize:n]), read.OnesCount())
+		require.Equal(t, popcount(data[form.HeaderSize:n]), read.OnesCount())
 		require.LessOrEqual(t, read.FPR(), 1.0)
 		read.ApproxCount()
 
@@ -123,9 +121,9 @@ func FuzzLoadFile(f *testing.F) {
 	f.Add(Must(os.ReadFile(path)), false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		if seal {
-			var sum format.Sum
+			var sum form.Sum
 			sum.Write(data)
-			data = append(data, sum.Trailer(data[:min(len(data), guava.HeaderSize)], format.Info(testInfo))...)
+			data = append(data, sum.Trailer(data[:min(len(data), form.HeaderSize)], form.Info(testInfo))...)
 		}
 		writeFile(t, path, data)
 		var want Filter

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spaolacci/murmur3"
 
-	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
@@ -54,10 +54,10 @@ func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 func (h *Hash) UnmarshalText(text []byte) error {
 	var digest [16]byte
 	if len(text) != 2*len(digest) {
-		return format.Errorf("bloom", "a Hash has %d hexadecimal digits, not %d", 2*len(digest), len(text))
+		return form.Errorf("bloom", "a Hash has %d hexadecimal digits, not %d", 2*len(digest), len(text))
 	}
 	if _, err := hex.Decode(digest[:], text); err != nil {
-		return format.Errorf("bloom", "Hash: %w", err)
+		return form.Errorf("bloom", "Hash: %w", err)
 	}
 	*h = HashFrom(digest[:])
 	return nil

@@ -4,27 +4,24 @@ import (
 	"errors"
 	"io"
 
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
-	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 // ErrFormat is wrapped by the errors of decoders that got other bytes than they can
 // read, in this package and in those beside it.
-var ErrFormat = format.ErrFormat
+var ErrFormat = form.ErrFormat
 
 var errNoForm = errors.New("bloom: the zero value has no binary form")
 
 // header returns the start of f's binary form; see package guava. It has no words
 // if f is zero.
-func (f *filter) header() guava.Header {
-	return guava.Header{Strategy: uint8(f.strategy), K: f.k, Words: len(f.bits.words)}
+func (f *filter) header() form.Header {
+	return form.Header{Strategy: uint8(f.strategy), K: f.k, Words: len(f.bits.words)}
 }
 
 // filterOf returns the filter that has the words that follow h.
-func filterOf(h guava.Header, array []uint64, info Info) filter {
+func filterOf(h form.Header, array []uint64, info Info) filter {
 	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: info}
 	f.ones = memory.OnesCount(f.bits.words)
 	return f
@@ -47,7 +44,7 @@ func (f filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.k == 0 {
 		return b, errNoForm
 	}
-	return words.Append(f.header().Append(b), f.bits.words, words.BigEndian), nil
+	return form.AppendWords(f.header().Append(b), f.bits.words, form.BigEndian), nil
 }
 
 // MarshalBinary returns Guava's binary form of f, which Java's
@@ -62,7 +59,7 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, errNoForm
 	}
-	return words.Write(w, f.header().Append(nil), f.bits.words, words.BigEndian)
+	return form.WriteWords(w, f.header().Append(nil), f.bits.words, form.BigEndian)
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, or the content of a
@@ -79,7 +76,7 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	g := newBitset(h.Words)
-	words.Get(g.words, body, words.BigEndian)
+	form.GetWords(g.words, body, form.BigEndian)
 	*f = filterOf(h, g.words, info)
 	return nil
 }
@@ -93,13 +90,13 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // r's own, or wraps [ErrFormat] if r ends too early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	f.use()
-	h, n, err := guava.ReadHeader("bloom", r)
+	h, n, err := form.ReadHeader("bloom", r)
 	if err != nil {
 		return int64(n), err
 	}
-	array, m, err := words.Read(r, nil, h.Words, words.BigEndian)
+	array, m, err := form.ReadWords(r, nil, h.Words, form.BigEndian)
 	if err != nil {
-		return int64(n) + m, format.ReadError("bloom", err)
+		return int64(n) + m, form.ReadError("bloom", err)
 	}
 	*f = filterOf(h, array, Info{})
 	return int64(n) + m, nil
@@ -112,7 +109,7 @@ func (f filter) AppendText(b []byte) ([]byte, error) {
 	if f.k == 0 {
 		return b, nil
 	}
-	return frame.AppendText(b, &f)
+	return form.AppendText(b, &f)
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form. JSON, XML, flags
@@ -124,7 +121,7 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 func (f *filter) UnmarshalText(text []byte) error {
 	f.use()
 	if len(text) > 0 {
-		return frame.UnmarshalText("bloom", text, f)
+		return form.UnmarshalText("bloom", text, f)
 	}
 	*f = filter{}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -41,8 +41,8 @@ func NewView(data []byte) (*View, error) {
 
 // parse returns the header of data, the bytes of its words and its Info, after
 // checking the trailer if there is one.
-func parse(data []byte) (h guava.Header, body []byte, info Info, err error) {
-	if h, err = guava.ParseHeader("bloom", data); err != nil {
+func parse(data []byte) (h form.Header, body []byte, info Info, err error) {
+	if h, err = form.ParseHeader("bloom", data); err != nil {
 		return h, nil, info, err
 	}
 	trailer, err := h.CheckSize("bloom", int64(len(data)))
@@ -50,18 +50,18 @@ func parse(data []byte) (h guava.Header, body []byte, info Info, err error) {
 		return h, nil, info, err
 	}
 	if trailer > 0 {
-		var sum format.Sum
+		var sum form.Sum
 		sum.Write(data[:h.Size()])
-		i, err := sum.CheckTrailer("bloom", data[:guava.HeaderSize], data[h.Size():])
+		i, err := sum.CheckTrailer("bloom", data[:form.HeaderSize], data[h.Size():])
 		if err != nil {
 			return h, nil, info, err
 		}
 		info = Info(i)
 	}
-	return h, data[guava.HeaderSize:h.Size()], info, nil
+	return h, data[form.HeaderSize:h.Size()], info, nil
 }
 
-func newView(h guava.Header, body []byte, info Info) *View {
+func newView(h form.Header, body []byte, info Info) *View {
 	return &View{words: body, reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: info}
 }
 
@@ -129,7 +129,7 @@ func (v *View) SizeBytes() int64 {
 	if v.k == 0 {
 		return 0
 	}
-	return guava.HeaderSize + int64(len(v.words))
+	return form.HeaderSize + int64(len(v.words))
 }
 
 // String describes v by its parameters, without its keys.
@@ -164,7 +164,7 @@ type Stats struct {
 func newStats(m uint64, k int, ones uint64) Stats {
 	s := Stats{M: m, K: k, OnesCount: ones}
 	if k > 0 {
-		s.SizeBytes = guava.HeaderSize + int64(m/8)
+		s.SizeBytes = form.HeaderSize + int64(m/8)
 		s.FillRatio = float64(ones) / float64(m)
 		s.ApproxCount = guava.ApproxCount(m, k, ones)
 		s.FPR = guava.FPR(m, k, ones)

@@ -9,11 +9,9 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
-	"github.com/seed79a3ff49/bloom/internal/param"
 )
 
 // Bank is any number of Bloom filters, its members, of one size. They have numbers from 0
@@ -56,7 +54,7 @@ type encoding struct{ of *Bank }
 //
 // New returns an error in the cases in which bloom.New does. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
-	if err := param.Rate("bank", "p", p); err != nil {
+	if err := form.CheckRate("bank", "p", p); err != nil {
 		return nil, err
 	}
 	m := bloom.OptimalM(n, p)
@@ -74,10 +72,10 @@ func New(n uint64, p float64) (*Bank, error) {
 func NewSize(m uint64, k int) (*Bank, error) {
 	size := m/64 + min(m%64, 1)
 	switch {
-	case k < 1 || k > guava.MaxK:
-		return nil, fmt.Errorf("bank: k = %d is outside [1, %d]", k, guava.MaxK)
-	case size < 1 || size > guava.MaxWords:
-		return nil, fmt.Errorf("bank: m = %d is outside [1, %d]", m, uint64(guava.MaxWords)*64)
+	case k < 1 || k > form.MaxK:
+		return nil, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
+	case size < 1 || size > form.MaxWords:
+		return nil, fmt.Errorf("bank: m = %d is outside [1, %d]", m, uint64(form.MaxWords)*64)
 	}
 	b := &Bank{shape: shapeOf(int(size), k)}
 	b.of = b
@@ -180,21 +178,21 @@ func (b *Bank) fit(f *bloom.Filter) ([]byte, error) {
 	b.must()
 	switch {
 	case f == nil:
-		return nil, format.MismatchNil("bank")
+		return nil, form.MismatchNil("bank")
 	case f.Strategy() != bloom.Mitz64:
-		return nil, format.Mismatch("bank", "strategy", bloom.Mitz64, f.Strategy())
+		return nil, form.Mismatch("bank", "strategy", bloom.Mitz64, f.Strategy())
 	case f.K() != b.k:
-		return nil, format.Mismatch("bank", "k", b.k, f.K())
+		return nil, form.Mismatch("bank", "k", b.k, f.K())
 	case f.M()%b.M() != 0:
-		return nil, format.Mismatch("bank", "m", b.M(), f.M())
+		return nil, form.Mismatch("bank", "m", b.M(), f.M())
 	case b.info.Hash != "" && f.Info().Hash != "" && b.info.Hash != f.Info().Hash:
-		return nil, format.Mismatch("bank", "hash", b.info.Hash, f.Info().Hash)
+		return nil, form.Mismatch("bank", "hash", b.info.Hash, f.Info().Hash)
 	}
 	if f.M() != b.M() {
 		f = bloom.Must(f.Fold(int(f.M() / b.M())))
 	}
 	data, err := f.MarshalBinary()
-	return data[guava.HeaderSize:], err
+	return data[form.HeaderSize:], err
 }
 
 // set sets bit i of row r, and reports whether it was clear. The caller has locked b.mu, so

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // Reader asks a file of [Bank.SaveFile]'s in an object store, on a network file system, or
@@ -34,7 +34,7 @@ const requests = 64
 // requests. An error wraps [bloom.ErrFormat] if the bytes are no file of a Bank's, and is
 // r's own if r failed.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
-	params, info, err := frame.Bank.ParseAt(r, size, checkParams)
+	params, info, err := form.Bank.ParseAt(r, size, checkParams)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 
 // read returns n bytes of the frame's words, from the given byte on.
 func (r *Reader) read(from, n int64) ([]byte, error) {
-	return frame.Bank.ReadAt(r.r, int64(frame.Bank.HeadSize())+from, n)
+	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+from, n)
 }
 
 // Which appends to dst the numbers of the members that may hold the key with digest h; see

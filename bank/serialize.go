@@ -13,10 +13,7 @@ import (
 	"slices"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
-	"github.com/seed79a3ff49/bloom/internal/guava"
-	"github.com/seed79a3ff49/bloom/internal/words"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 var errZeroForm = errors.New("bank: the zero value has no binary form")
@@ -40,24 +37,24 @@ type layout struct {
 
 const entryBytes = 12 // of a member in the table of names
 
-// newLayout is a frame.Check that also returns the layout.
+// newLayout is a form.Check that also returns the layout.
 func newLayout(params []uint64) (l layout, total uint64, err error) {
 	size, k, members, names := params[0], params[1], params[2], params[3]
 	full, rest := members/segmentMembers, members%segmentMembers
 	switch {
-	case size < 1 || size > guava.MaxWords:
-		return l, 0, fmt.Errorf("bank: word count %d of a member is outside [1, %d]", size, guava.MaxWords)
-	case k < 1 || k > guava.MaxK:
-		return l, 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, guava.MaxK)
+	case size < 1 || size > form.MaxWords:
+		return l, 0, fmt.Errorf("bank: word count %d of a member is outside [1, %d]", size, form.MaxWords)
+	case k < 1 || k > form.MaxK:
+		return l, 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
 	}
 	over, total := bits.Mul64(full, 64*size*pageWords)
 	if rest > 0 {
 		total += 64 * size * uint64(strideFor(int(rest)))
 	}
 	switch {
-	case over > 0 || total > frame.MaxWords || members > frame.MaxWords:
-		return l, 0, fmt.Errorf("bank: %d members of %d words are more than %d words", members, size, uint64(frame.MaxWords))
-	case names > 0 && (names < members*entryBytes || names > frame.MaxWords || members == 0):
+	case over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords:
+		return l, 0, fmt.Errorf("bank: %d members of %d words are more than %d words", members, size, uint64(form.MaxFrameWords))
+	case names > 0 && (names < members*entryBytes || names > form.MaxFrameWords || members == 0):
 		return l, 0, fmt.Errorf("bank: %d bytes of names for %d members", names, members)
 	}
 	l = layout{shapeOf(int(size), int(k)), int(members), int(names)}
@@ -73,7 +70,7 @@ func checkParams(params []uint64) (uint64, error) {
 
 // padding is where the rows begin.
 func (l *layout) padding() int {
-	return -(frame.Bank.HeadSize() / 8) & (strideFor(min(l.members, segmentMembers)) - 1)
+	return -(form.Bank.HeadSize() / 8) & (strideFor(min(l.members, segmentMembers)) - 1)
 }
 
 // segment returns where a segment begins, how many words its rows have, and how many members.
@@ -115,7 +112,7 @@ func rowSum(row []byte, s int, r uint64) uint32 {
 func checkRow(row []byte, s int, r uint64, members int) error {
 	end := len(row) - checkBytes
 	if got, want := binary.LittleEndian.Uint32(row[end:]), rowSum(row, s, r); got != want {
-		return format.Errorf("bank", "checksum of row %d of segment %d is %08x, should be %08x", r, s, got, want)
+		return form.Errorf("bank", "checksum of row %d of segment %d is %08x, should be %08x", r, s, got, want)
 	}
 	rest := row[members/8 : end]
 	for i, b := range rest {
@@ -123,7 +120,7 @@ func checkRow(row []byte, s int, r uint64, members int) error {
 			b >>= members % 8
 		}
 		if b != 0 {
-			return format.Errorf("bank", "row %d of segment %d has bits of members beyond %d", r, s, members)
+			return form.Errorf("bank", "row %d of segment %d has bits of members beyond %d", r, s, members)
 		}
 	}
 	return nil
@@ -143,14 +140,14 @@ func (l *layout) entry(table []byte, i int) (from, to int, sum uint32, err error
 	table = table[entryBytes*i:]
 	end := binary.LittleEndian.Uint64(table)
 	if start > end || end-start > maxName || end > uint64(l.names-entryBytes*l.members) {
-		return 0, 0, 0, format.Errorf("bank", "a name is said to lie from %d to %d", start, end)
+		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", start, end)
 	}
 	return int(start), int(end), binary.LittleEndian.Uint32(table[8:]), nil
 }
 
 func checkName(name []byte, i, from int, sum uint32) error {
 	if want := nameSum(name, i, from); sum != want {
-		return format.Errorf("bank", "checksum of name %d is %08x, should be %08x", i, sum, want)
+		return form.Errorf("bank", "checksum of name %d is %08x, should be %08x", i, sum, want)
 	}
 	return nil
 }
@@ -184,7 +181,7 @@ func (l *layout) allNames(names []byte) ([]string, error) {
 		end += len(name)
 	}
 	if end != l.names {
-		return nil, format.Errorf("bank", "names end at %d, not at %d", end, l.names)
+		return nil, form.Errorf("bank", "names end at %d, not at %d", end, l.names)
 	}
 	return all, checkZeros(names[l.names:])
 }
@@ -192,7 +189,7 @@ func (l *layout) allNames(names []byte) ([]string, error) {
 func checkZeros(data []byte) error {
 	for _, b := range data {
 		if b != 0 {
-			return format.Errorf("bank", "%d bytes between its parts are not all zero", len(data))
+			return form.Errorf("bank", "%d bytes between its parts are not all zero", len(data))
 		}
 	}
 	return nil
@@ -204,7 +201,7 @@ type encoder struct {
 	layout
 	from  []segment
 	names []string
-	info  format.Info
+	info  form.Info
 
 	piece []byte // what is left of it
 	next  int    // rows, then entries, then names
@@ -216,7 +213,7 @@ type encoder struct {
 func (b *Bank) encoder() *encoder {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := &encoder{names: slices.Clone(b.names), info: format.Info(b.info)}
+	e := &encoder{names: slices.Clone(b.names), info: form.Info(b.info)}
 	e.shape = b.shape
 	e.members, e.from = b.load()
 	for _, name := range e.names {
@@ -237,7 +234,7 @@ func (e *encoder) params() []uint64 {
 // words returns how many there are.
 func (e *encoder) words() int { return e.table() + (e.layout.names+7)/8 }
 
-// put is the put of frame.WriteFunc, which asks for one chunk after the other.
+// put is the put of form.WriteFunc, which asks for one chunk after the other.
 func (e *encoder) put(out []byte, _ int) {
 	for len(out) > 0 {
 		if len(e.piece) == 0 {
@@ -275,7 +272,7 @@ func (e *encoder) advance() {
 func (e *encoder) putRow(s int, r uint64, members int) {
 	seg := &e.from[s]
 	full := (members + 63) / 64
-	words.Put(e.piece, seg.words[int(r)*seg.stride:][:full], ^uint64(0), words.LittleEndian)
+	form.PutWords(e.piece, seg.words[int(r)*seg.stride:][:full], ^uint64(0), form.LittleEndian)
 	clear(e.piece[8*full:])
 	if members%64 > 0 {
 		last := e.piece[8*(full-1):]
@@ -290,7 +287,7 @@ func (b *Bank) SizeBytes() int64 {
 		return 0
 	}
 	e := b.encoder()
-	return frame.Bank.Size(e.words(), e.info)
+	return form.Bank.Size(e.words(), e.info)
 }
 
 // WriteTo writes b's binary form, which carries checksums, to w through a small buffer. It
@@ -301,7 +298,7 @@ func (b *Bank) WriteTo(w io.Writer) (int64, error) {
 		return 0, errZeroForm
 	}
 	e := b.encoder()
-	return frame.Bank.WriteFunc(w, e.params(), e.words(), e.info, e.put)
+	return form.Bank.WriteFunc(w, e.params(), e.words(), e.info, e.put)
 }
 
 // AppendBinary appends what [Bank.WriteTo] writes to dst. It returns an error only for the
@@ -311,7 +308,7 @@ func (e encoding) AppendBinary(dst []byte) ([]byte, error) {
 	if b == nil || b.k == 0 {
 		return dst, errZeroForm
 	}
-	a := frame.Appender{Bytes: slices.Grow(dst, int(b.SizeBytes()))}
+	a := form.Appender{Bytes: slices.Grow(dst, int(b.SizeBytes()))}
 	_, err := b.WriteTo(&a)
 	return a.Bytes, err
 }
@@ -322,7 +319,7 @@ func (e encoding) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
 // UnmarshalBinary decodes data into b. data is a binary form, and no byte more. On error,
 // which wraps [bloom.ErrFormat], b is unchanged. It does not retain data.
 func (b *Bank) UnmarshalBinary(data []byte) error {
-	params, array, info, err := frame.Bank.Unmarshal(data, checkParams)
+	params, array, info, err := form.Bank.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
@@ -333,7 +330,7 @@ func (b *Bank) UnmarshalBinary(data []byte) error {
 // allocates as data arrives. On error b is unchanged. The error is r's own, or wraps
 // [bloom.ErrFormat] if r ends too early or holds anything else.
 func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
-	params, array, info, n, err := frame.Bank.Read(r, checkParams)
+	params, array, info, n, err := form.Bank.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
@@ -341,12 +338,12 @@ func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 }
 
 // decode sets b from the words of a frame. It keeps them.
-func (b *Bank) decode(params, array []uint64, info format.Info) error {
+func (b *Bank) decode(params, array []uint64, info form.Info) error {
 	l, _, err := newLayout(params)
 	if err != nil {
 		return err
 	}
-	if err := checkZeros(words.Append(nil, array[:l.padding()], words.LittleEndian)); err != nil {
+	if err := checkZeros(form.AppendWords(nil, array[:l.padding()], form.LittleEndian)); err != nil {
 		return err
 	}
 	segments := make([]segment, l.segments())
@@ -356,7 +353,7 @@ func (b *Bank) decode(params, array []uint64, info format.Info) error {
 		seg := array[from:][: 64*l.size*stride : 64*l.size*stride]
 		for r := range l.M() {
 			in := seg[int(r)*stride:][:stride]
-			words.Put(row[:], in, ^uint64(0), words.LittleEndian)
+			form.PutWords(row[:], in, ^uint64(0), form.LittleEndian)
 			if err := checkRow(row[:8*stride], s, r, members); err != nil {
 				return err
 			}
@@ -364,7 +361,7 @@ func (b *Bank) decode(params, array []uint64, info format.Info) error {
 		}
 		segments[s] = segment{words: seg, stride: stride}
 	}
-	names, err := l.allNames(words.Append(nil, array[l.table():], words.LittleEndian))
+	names, err := l.allNames(form.AppendWords(nil, array[l.table():], form.LittleEndian))
 	if err != nil {
 		return err
 	}
@@ -386,7 +383,7 @@ func (e encoding) AppendText(dst []byte) ([]byte, error) {
 	if e.of == nil || e.of.k == 0 {
 		return dst, nil
 	}
-	return frame.AppendText(dst, e)
+	return form.AppendText(dst, e)
 }
 
 // MarshalText returns the standard base64 encoding of b's binary form, which is empty if b
@@ -396,7 +393,7 @@ func (e encoding) MarshalText() ([]byte, error) { return e.AppendText(nil) }
 // UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
 func (b *Bank) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
-		return frame.UnmarshalText("bank", text, b)
+		return form.UnmarshalText("bank", text, b)
 	}
 	b.assign(shape{}, 0, nil, nil, bloom.Info{})
 	return nil
@@ -414,14 +411,14 @@ func (b *Bank) SaveFile(path string) error {
 	if b.k == 0 {
 		return errZeroForm
 	}
-	return frame.Bank.SaveFile(path, b)
+	return form.Bank.SaveFile(path, b)
 }
 
 // LoadFile reads a Bank from a file that SaveFile wrote. It returns an error, which wraps
 // [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Bank, error) {
 	b := new(Bank)
-	if err := frame.Bank.LoadFile(path, b); err != nil {
+	if err := form.Bank.LoadFile(path, b); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -446,9 +443,9 @@ func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	case err != nil:
 		return nil, err
 	case b.M() != made.M():
-		return nil, format.In(path, format.Mismatch("bank", "m", b.M(), made.M()))
+		return nil, form.In(path, form.Mismatch("bank", "m", b.M(), made.M()))
 	case b.k != made.k:
-		return nil, format.In(path, format.Mismatch("bank", "k", b.k, made.k))
+		return nil, form.In(path, form.Mismatch("bank", "k", b.k, made.k))
 	}
 	return b, nil
 }

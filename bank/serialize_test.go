@@ -19,8 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -130,7 +129,7 @@ func TestLayout(t *testing.T) {
 	}
 	b.AddHash(5, bloom.SumString("a"))
 	data := bloom.Must(b.MarshalBinary())
-	require.EqualValues(t, len(data), pageBytes+64*pageBytes+64*8+format.MinTrailer)
+	require.EqualValues(t, len(data), pageBytes+64*pageBytes+64*8+form.MinTrailer)
 	for r := range 64 {
 		require.Equal(t, b.Filter(5).Stats().OnesCount, uint64(2))
 		row := data[(1+r)*pageBytes:][:pageBytes]
@@ -157,7 +156,7 @@ func TestEncodeBeside(t *testing.T) {
 	}
 	o.SetName(0, "new")
 	var out bytes.Buffer
-	_, err := frame.Bank.WriteFunc(&out, e.params(), e.words(), e.info, e.put)
+	_, err := form.Bank.WriteFunc(&out, e.params(), e.words(), e.info, e.put)
 	require.NoError(t, err)
 	require.Equal(t, want, out.Bytes())
 	require.Equal(t, 100, o.Len())
@@ -234,7 +233,7 @@ func TestWrong(t *testing.T) {
 		array[i] = binary.LittleEndian.Uint64(raw[8*i:])
 	}
 	form := func(params []uint64, words []uint64) []byte {
-		return bloom.Must(frame.Bank.Append(nil, params, words, format.Info{}))
+		return bloom.Must(form.Bank.Append(nil, params, words, form.Info{}))
 	}
 	good := e.params()
 	require.NoError(t, new(Bank).UnmarshalBinary(form(good, array)))
@@ -322,7 +321,7 @@ func TestNotABank(t *testing.T) {
 	err := new(Bank).UnmarshalBinary(bloom.Must(bloom.Must(bloom.NewSize(640, 3)).MarshalBinary()))
 	require.ErrorContains(t, err, "it seems to be a bloom.Filter, not a bank.Bank")
 	o, _ := sample(t)
-	require.Equal(t, "bank.Bank", frame.Name(bloom.Must(o.MarshalBinary())))
+	require.Equal(t, "bank.Bank", form.Name(bloom.Must(o.MarshalBinary())))
 }
 
 // sealed returns data with the checksums that make it a Bank, if it is long enough.

@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/files"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -28,7 +29,7 @@ type View struct {
 // constant time. [View.Verify] notices damaged members. Its errors wrap
 // [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) {
-	params, body, info, err := frame.Bank.Parse(data, checkParams)
+	params, body, info, err := form.Bank.Parse(data, checkParams)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (v *View) Verify() error {
 	if v.data == nil {
 		return nil
 	}
-	if err := frame.Bank.Verify(v.data); err != nil {
+	if err := form.Bank.Verify(v.data); err != nil {
 		return err
 	}
 	if err := checkZeros(v.body[:8*v.padding()]); err != nil {
@@ -153,14 +154,14 @@ type File struct {
 // [File.Verify] notices damaged members, OpenFile does not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
 	f := new(File)
-	data, err := frame.MapFile("bank", path, func(data []byte) (err error) {
+	data, err := form.MapFile("bank", path, func(data []byte) (err error) {
 		f.view, err = NewView(data)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	memory.AdviseRandom(data)
+	files.AdviseRandom(data)
 	return f, nil
 }
 
@@ -208,8 +209,8 @@ func (f *File) SizeBytes() int64 { return f.opened().SizeBytes() }
 // Stats reads all members; see [Bank.Stats].
 func (f *File) Stats() bloom.Stats {
 	v := f.opened()
-	memory.AdviseSequential(v.data)
-	defer memory.AdviseRandom(v.data)
+	files.AdviseSequential(v.data)
+	defer files.AdviseRandom(v.data)
 	return v.Stats()
 }
 
@@ -217,8 +218,8 @@ func (f *File) Stats() bloom.Stats {
 // bytes are not the ones that SaveFile wrote.
 func (f *File) Verify() error {
 	v := f.opened()
-	memory.AdviseSequential(v.data)
-	defer memory.AdviseRandom(v.data)
+	files.AdviseSequential(v.data)
+	defer files.AdviseRandom(v.data)
 	return v.Verify()
 }
 
@@ -235,7 +236,7 @@ func (f *File) Close() error {
 	}
 	data := f.view.data
 	f.view = nil
-	if err := memory.Unmap(data); err != nil {
+	if err := files.Unmap(data); err != nil {
 		return fmt.Errorf("bank: unmapping: %w", err)
 	}
 	return nil

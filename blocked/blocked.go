@@ -29,7 +29,7 @@ import (
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -138,7 +138,7 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 // bitset.
 func NewBitset(bitset []byte) (*Filter, error) {
 	if len(bitset) == 0 || len(bitset)%blockBytes != 0 || len(bitset)/blockBytes > narrowBlocks {
-		return nil, format.Errorf("blocked", "a bitset of %d bytes is not 1 to %d blocks of %d", len(bitset), narrowBlocks, blockBytes)
+		return nil, form.Errorf("blocked", "a bitset of %d bytes is not 1 to %d blocks of %d", len(bitset), narrowBlocks, blockBytes)
 	}
 	f := newFilter(uint64(len(bitset)/blockBytes), 1)
 	for i := range f.words {

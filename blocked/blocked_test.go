@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -112,7 +112,7 @@ func TestPlain(t *testing.T) {
 // bytesOf returns the bits of f as Bitset does, for any number of lines.
 func bytesOf(f *Filter) []byte {
 	data := bloom.Must(f.MarshalBinary())
-	return data[32 : len(data)-format.MinTrailer]
+	return data[32 : len(data)-form.MinTrailer]
 }
 
 // TestBlock: the block of a line is the one at a fraction of the number of blocks, for

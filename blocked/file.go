@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/frame"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/files"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -35,14 +35,14 @@ type File struct {
 // bits, OpenFile does not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
 	f := new(File)
-	data, err := frame.MapFile("blocked", path, func(data []byte) (err error) {
+	data, err := form.MapFile("blocked", path, func(data []byte) (err error) {
 		f.view, err = NewView(data)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	memory.AdviseRandom(data)
+	files.AdviseRandom(data)
 	return f, nil
 }
 
@@ -86,8 +86,8 @@ func (f *File) Info() bloom.Info { return f.opened().Info() }
 // Stats reads the whole filter; see [Filter.Stats].
 func (f *File) Stats() bloom.Stats {
 	v := f.opened()
-	memory.AdviseSequential(v.data)
-	defer memory.AdviseRandom(v.data)
+	files.AdviseSequential(v.data)
+	defer files.AdviseRandom(v.data)
 	return v.Stats()
 }
 
@@ -103,8 +103,8 @@ func (f *File) String() string {
 // its bytes are not the ones that SaveFile wrote.
 func (f *File) Verify() error {
 	v := f.opened()
-	memory.AdviseSequential(v.data)
-	defer memory.AdviseRandom(v.data)
+	files.AdviseSequential(v.data)
+	defer files.AdviseRandom(v.data)
 	return v.Verify()
 }
 
@@ -116,7 +116,7 @@ func (f *File) Close() error {
 	}
 	data := f.view.data
 	f.view = nil
-	if err := memory.Unmap(data); err != nil {
+	if err := files.Unmap(data); err != nil {
 		return fmt.Errorf("blocked: unmapping: %w", err)
 	}
 	return nil

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -86,7 +85,7 @@ func TestFileUnread(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "filter")
 	const blocks = 1<<31 + 1
-	form := bloom.Must(frame.Blocked.Append(nil, []uint64{blocks, 2, 0}, nil, format.Info{}))
+	form := bloom.Must(form.Blocked.Append(nil, []uint64{blocks, 2, 0}, nil, form.Info{}))
 	sparse, err := os.Create(path)
 	require.NoError(t, err)
 	bloom.Must(sparse.Write(form[:32]))

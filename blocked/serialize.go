@@ -6,8 +6,7 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 var errZeroForm = errors.New("blocked: the zero value has no binary form")
@@ -52,7 +51,7 @@ func (f filter) SizeBytes() int64 {
 	if f.lines == 0 {
 		return 0
 	}
-	return frame.Blocked.Size(len(f.words), format.Info(f.info))
+	return form.Blocked.Size(len(f.words), form.Info(f.info))
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
@@ -63,7 +62,7 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	if f.lines == 0 {
 		return dst, errZeroForm
 	}
-	return frame.Blocked.Append(dst, f.params(), f.words, format.Info(f.info))
+	return form.Blocked.Append(dst, f.params(), f.words, form.Info(f.info))
 }
 
 // MarshalBinary returns f's binary form, which carries a checksum. It is SizeBytes
@@ -76,14 +75,14 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.lines == 0 {
 		return 0, errZeroForm
 	}
-	return frame.Blocked.Write(w, f.params(), f.words, format.Info(f.info))
+	return form.Blocked.Write(w, f.params(), f.words, form.Info(f.info))
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	f.use()
-	params, words, info, err := frame.Blocked.Unmarshal(data, checkParams)
+	params, words, info, err := form.Blocked.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // own, or wraps [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	f.use()
-	params, words, info, n, err := frame.Blocked.Read(r, checkParams)
+	params, words, info, n, err := form.Blocked.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
@@ -113,7 +112,7 @@ func (f filter) AppendText(dst []byte) ([]byte, error) {
 	if f.lines == 0 {
 		return dst, nil
 	}
-	return frame.AppendText(dst, &f)
+	return form.AppendText(dst, &f)
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form, which is empty
@@ -124,7 +123,7 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 func (f *filter) UnmarshalText(text []byte) error {
 	f.use()
 	if len(text) > 0 {
-		return frame.UnmarshalText("blocked", text, f)
+		return form.UnmarshalText("blocked", text, f)
 	}
 	*f = filter{}
 	return nil
@@ -138,14 +137,14 @@ func (f *filter) SaveFile(path string) error {
 	if f.lines == 0 {
 		return errZeroForm
 	}
-	return frame.Blocked.SaveFile(path, f)
+	return form.Blocked.SaveFile(path, f)
 }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
 	f := new(Filter)
-	if err := frame.Blocked.LoadFile(path, f); err != nil {
+	if err := form.Blocked.LoadFile(path, f); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -160,7 +159,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return frame.LoadOrNew("blocked", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	return form.LoadOrNew("blocked", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
 		return f.fits(m, lines)
 	})
 }

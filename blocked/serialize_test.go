@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -102,7 +101,7 @@ func TestReserved(t *testing.T) {
 		"blocked: invalid format: lines = 5 is outside [1, 4]":                         {1, 5, 0},
 		"blocked: invalid format: reserved parameter 1 is not zero":                    {1, 1, 1},
 	} {
-		err := new(Filter).UnmarshalBinary(bloom.Must(frame.Blocked.Append(nil, params, make([]uint64, 4), format.Info{})))
+		err := new(Filter).UnmarshalBinary(bloom.Must(form.Blocked.Append(nil, params, make([]uint64, 4), form.Info{})))
 		require.ErrorIs(t, err, bloom.ErrFormat)
 		if bits.UintSize == 64 {
 			require.EqualError(t, err, want)
@@ -120,7 +119,7 @@ func FuzzFilter(f *testing.F) {
 		f.Add(bloom.Must(b.MarshalBinary()))
 	}
 	f.Add([]byte{})
-	f.Add(bloom.Must(frame.Blocked.Append(nil, []uint64{maxBlocks}, testkit.Words(4), format.Info{})))
+	f.Add(bloom.Must(form.Blocked.Append(nil, []uint64{maxBlocks}, testkit.Words(4), form.Info{})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := new(Filter).UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
@@ -39,21 +39,21 @@ func (f *Filter) Intersect(g *Filter) error {
 func (f *filter) compatible(g *Filter) error {
 	f.use()
 	if g == nil {
-		return format.MismatchNil("blocked")
+		return form.MismatchNil("blocked")
 	}
 	if err := f.fits(g.M(), g.lines); err != nil {
 		return err
 	}
-	return format.Info(f.info).Fits("blocked", format.Info(g.info))
+	return form.Info(f.info).Fits("blocked", form.Info(g.info))
 }
 
 // fits returns an error unless f has these parameters.
 func (f *filter) fits(m uint64, lines int) error {
 	switch {
 	case f.m() != m:
-		return format.Mismatch("blocked", "m", f.m(), m)
+		return form.Mismatch("blocked", "m", f.m(), m)
 	case f.lines != lines:
-		return format.Mismatch("blocked", "lines", f.lines, lines)
+		return form.Mismatch("blocked", "lines", f.lines, lines)
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed79a3ff49/bloom/internal/param"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // maxLines is the largest number of cache lines in which a key has bits.
@@ -29,7 +29,7 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 // size returns the number of blocks and of lines for n keys at rate p: the fewest
 // lines that take at most 10 % more blocks than the best number of lines.
 func size(n uint64, p float64) (blocks uint64, lines int, err error) {
-	if err := param.Rate("blocked", "p", p); err != nil {
+	if err := form.CheckRate("blocked", "p", p); err != nil {
 		return 0, 0, err
 	}
 	if p < minRate {

@@ -5,10 +5,9 @@ import (
 	"slices"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
-	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 // View looks keys up in a filter's binary form where it lies: in a cache's value, a part of
@@ -29,7 +28,7 @@ type View struct {
 // the content of a file, and no byte more. NewView checks the header and the Info, and
 // takes constant time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) {
-	params, body, info, err := frame.Blocked.Parse(data, checkParams)
+	params, body, info, err := form.Blocked.Parse(data, checkParams)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +109,7 @@ func (v *View) Stats() bloom.Stats {
 	var buf [blockWords * 128]uint64
 	for from := 0; from < len(v.body); from += 8 * len(buf) {
 		chunk := v.body[from:min(from+8*len(buf), len(v.body))]
-		words.Get(buf[:len(chunk)/8], chunk, words.LittleEndian)
+		form.GetWords(buf[:len(chunk)/8], chunk, form.LittleEndian)
 		c.add(buf[:len(chunk)/8])
 	}
 	return c.stats(v.f.lines, v.SizeBytes())
@@ -122,7 +121,7 @@ func (v *View) Verify() error {
 	if v.f.lines == 0 {
 		return nil
 	}
-	return frame.Blocked.Verify(v.data)
+	return form.Blocked.Verify(v.data)
 }
 
 // String describes v by its parameters.

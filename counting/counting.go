@@ -7,17 +7,15 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
-	"github.com/seed79a3ff49/bloom/internal/param"
 	"github.com/seed79a3ff49/bloom/internal/takeover"
 )
 
 // maxWords is the largest number of words of bits.
-const maxWords = min(guava.MaxWords, frame.MaxWords/perBits)
+const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 
 const errZero = "counting: Add to a zero Filter: make it with New, or decode into it"
 
@@ -106,7 +104,7 @@ func (f *filter) use() {
 
 // size returns the parameters of New's filter.
 func size(n uint64, p float64) (words uint64, k int, err error) {
-	if err := param.Rate("counting", "p", p); err != nil {
+	if err := form.CheckRate("counting", "p", p); err != nil {
 		return 0, 0, err
 	}
 	m := bloom.OptimalM(n, p)
@@ -116,8 +114,8 @@ func size(n uint64, p float64) (words uint64, k int, err error) {
 		return 0, 0, fmt.Errorf("counting: n = %d, p = %v need no bits at all", n, p)
 	case words > maxWords:
 		return 0, 0, fmt.Errorf("counting: m = %d is outside [1, %d] (for n = %d, p = %v)", m, uint64(maxWords)*64, n, p)
-	case k > guava.MaxK:
-		return 0, 0, fmt.Errorf("counting: k = %d is outside [1, %d] (for n = %d, p = %v)", k, guava.MaxK, n, p)
+	case k > form.MaxK:
+		return 0, 0, fmt.Errorf("counting: k = %d is outside [1, %d] (for n = %d, p = %v)", k, form.MaxK, n, p)
 	}
 	return words, k, nil
 }
@@ -153,7 +151,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return frame.LoadOrNew("counting", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	return form.LoadOrNew("counting", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
 		return f.fits(words*64, k)
 	})
 }
@@ -162,9 +160,9 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 func (f *Filter) fits(m uint64, k int) error {
 	switch {
 	case f.M() != m:
-		return format.Mismatch("counting", "m", f.M(), m)
+		return form.Mismatch("counting", "m", f.M(), m)
 	case f.K() != k:
-		return format.Mismatch("counting", "k", f.K(), k)
+		return form.Mismatch("counting", "k", f.K(), k)
 	}
 	return nil
 }
@@ -385,12 +383,12 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 func (f *Filter) Merge(g *Filter) error {
 	f.use()
 	if g == nil {
-		return format.MismatchNil("counting")
+		return form.MismatchNil("counting")
 	}
 	if err := f.fits(g.M(), g.K()); err != nil {
 		return err
 	}
-	if err := format.Info(f.info).Fits("counting", format.Info(g.info)); err != nil || f.zero() {
+	if err := form.Info(f.info).Fits("counting", form.Info(g.info)); err != nil || f.zero() {
 		return err
 	}
 	f.lock()

@@ -20,8 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/takeover"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -187,7 +186,7 @@ func TestCounters(t *testing.T) {
 // TestParams: a frame that announces more than can be is refused before memory is taken.
 func TestParams(t *testing.T) {
 	for _, params := range [][]uint64{{0, 1}, {maxWords + 1, 1}, {1, 0}, {1, 256}} {
-		err := new(Filter).UnmarshalBinary(bloom.Must(frame.Counting.Append(nil, params, nil, format.Info{})))
+		err := new(Filter).UnmarshalBinary(bloom.Must(form.Counting.Append(nil, params, nil, form.Info{})))
 		require.ErrorIs(t, err, bloom.ErrFormat)
 		require.ErrorContains(t, err, " is outside [1, ", "%d", params)
 	}
@@ -512,7 +511,7 @@ func TestDamage(t *testing.T) {
 		return err
 	})
 	for _, params := range [][]uint64{{0, 3}, {1, 0}, {1, 256}, {maxWords + 1, 3}, {math.MaxUint64, 3}, {1, 1 << 32}} {
-		err := new(Filter).UnmarshalBinary(bloom.Must(frame.Counting.Append(nil, params, make([]uint64, perBits), format.Info{})))
+		err := new(Filter).UnmarshalBinary(bloom.Must(form.Counting.Append(nil, params, make([]uint64, perBits), form.Info{})))
 		assert.ErrorIs(t, err, bloom.ErrFormat, "%v", params)
 	}
 }
@@ -524,7 +523,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 	f.Add(good)
 	f.Add(good[:len(good)-1])
 	f.Add([]byte{})
-	f.Add(bloom.Must(frame.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2}, format.Info{})))
+	f.Add(bloom.Must(form.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2}, form.Info{})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := new(Filter).UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)

@@ -6,9 +6,7 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 var errNoForm = errors.New("counting: the zero value has no binary form")
@@ -20,8 +18,8 @@ func checkParams(p []uint64) (uint64, error) {
 	switch {
 	case p[0] < 1 || p[0] > maxWords:
 		return 0, fmt.Errorf("counting: word count %d is outside [1, %d]", p[0], uint64(maxWords))
-	case p[1] < 1 || p[1] > guava.MaxK:
-		return 0, fmt.Errorf("counting: k = %d is outside [1, %d]", p[1], guava.MaxK)
+	case p[1] < 1 || p[1] > form.MaxK:
+		return 0, fmt.Errorf("counting: k = %d is outside [1, %d]", p[1], form.MaxK)
 	}
 	return p[0] * perBits, nil
 }
@@ -45,7 +43,7 @@ func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
 	}
-	return frame.Counting.Size(len(f.counters.words), format.Info(f.info))
+	return form.Counting.Size(len(f.counters.words), form.Info(f.info))
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
@@ -57,7 +55,7 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	f.lock()
 	defer f.unlock()
-	return frame.Counting.Append(dst, f.params(), f.counters.words, format.Info(f.info))
+	return form.Counting.Append(dst, f.params(), f.counters.words, form.Info(f.info))
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
@@ -71,14 +69,14 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	}
 	f.lock()
 	defer f.unlock()
-	return frame.Counting.Write(w, f.params(), f.counters.words, format.Info(f.info))
+	return form.Counting.Write(w, f.params(), f.counters.words, form.Info(f.info))
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	f.use()
-	params, array, info, err := frame.Counting.Unmarshal(data, checkParams)
+	params, array, info, err := form.Counting.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
@@ -91,7 +89,7 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // ends too early or holds anything else, wraps [bloom.ErrFormat].
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	f.use()
-	params, array, info, n, err := frame.Counting.Read(r, checkParams)
+	params, array, info, n, err := form.Counting.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
@@ -105,7 +103,7 @@ func (f filter) AppendText(dst []byte) ([]byte, error) {
 	if f.zero() {
 		return dst, nil
 	}
-	return frame.AppendText(dst, f)
+	return form.AppendText(dst, f)
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form, which is empty
@@ -116,7 +114,7 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 func (f *filter) UnmarshalText(text []byte) error {
 	f.use()
 	if len(text) > 0 {
-		return frame.UnmarshalText("counting", text, f)
+		return form.UnmarshalText("counting", text, f)
 	}
 	*f = filter{}
 	return nil
@@ -130,14 +128,14 @@ func (f *Filter) SaveFile(path string) error {
 	if f.zero() {
 		return errNoForm
 	}
-	return frame.Counting.SaveFile(path, f)
+	return form.Counting.SaveFile(path, f)
 }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which
 // wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
 	f := new(Filter)
-	if err := frame.Counting.LoadFile(path, f); err != nil {
+	if err := form.Counting.LoadFile(path, f); err != nil {
 		return nil, err
 	}
 	return f, nil

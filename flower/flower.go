@@ -30,7 +30,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
@@ -100,9 +100,9 @@ func (c Config) words() (uint64, error) {
 		return 0, fmt.Errorf("flower: Ways = %d is outside [1, %d]", c.Ways, maxWays)
 	}
 	perWord := 64 / uint64(c.Bits)
-	if c.Slots < uint64(c.Ways) || c.Slots > frame.MaxWords*perWord {
+	if c.Slots < uint64(c.Ways) || c.Slots > form.MaxFrameWords*perWord {
 		return 0, fmt.Errorf("flower: Slots = %d is outside [%d, %d] for %d ways of %d bits",
-			c.Slots, c.Ways, frame.MaxWords*perWord, c.Ways, c.Bits)
+			c.Slots, c.Ways, form.MaxFrameWords*perWord, c.Ways, c.Bits)
 	}
 	return (c.Slots + perWord - 1) / perWord, nil
 }

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed79a3ff49/bloom/internal/frame"
-	"github.com/seed79a3ff49/bloom/internal/param"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // Optimal returns the configuration of the smallest filter that finds a key with
@@ -18,17 +17,17 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 	if t < 1 {
 		return Config{}, fmt.Errorf("flower: t = 0 is not at least 1")
 	}
-	if err := param.Rate("flower", "recall", recall); err != nil {
+	if err := form.CheckRate("flower", "recall", recall); err != nil {
 		return Config{}, err
 	}
-	if err := param.Rate("flower", "fpr", fpr); err != nil {
+	if err := form.CheckRate("flower", "fpr", fpr); err != nil {
 		return Config{}, err
 	}
 	if (Config{Bits: 32, Ways: 1}).fpr() > fpr {
 		return Config{}, fmt.Errorf("flower: fpr = %v is too small for 32 bits", fpr)
 	}
 	var best Config
-	most := uint64(64 * frame.MaxWords) // bits, of what is smaller than best
+	most := uint64(64 * form.MaxFrameWords) // bits, of what is smaller than best
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= maxWays; ways++ {
 			c := Config{Ways: ways, Bits: bits}
@@ -51,7 +50,7 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 		}
 	}
 	if best.Ways == 0 {
-		return Config{}, fmt.Errorf("flower: t = %d, recall = %v, fpr = %v need more than %d bytes", t, recall, fpr, uint64(8*frame.MaxWords))
+		return Config{}, fmt.Errorf("flower: t = %d, recall = %v, fpr = %v need more than %d bytes", t, recall, fpr, uint64(8*form.MaxFrameWords))
 	}
 	return best, nil
 }

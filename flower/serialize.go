@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 var errNoForm = errors.New("flower: the zero Filter has no binary form")
@@ -36,7 +35,7 @@ func (f filter) SizeBytes() int64 {
 	if f.ways == 0 {
 		return 0
 	}
-	return frame.Flower.Size(len(f.words), format.Info(f.info))
+	return form.Flower.Size(len(f.words), form.Info(f.info))
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
@@ -46,7 +45,7 @@ func (f filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.ways == 0 {
 		return b, errNoForm
 	}
-	return frame.Flower.Append(b, f.params(), f.words, format.Info(f.info))
+	return form.Flower.Append(b, f.params(), f.words, form.Info(f.info))
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
@@ -58,7 +57,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.ways == 0 {
 		return 0, errNoForm
 	}
-	return frame.Flower.Write(w, f.params(), f.words, format.Info(f.info))
+	return form.Flower.Write(w, f.params(), f.words, form.Info(f.info))
 }
 
 func (f filter) params() []uint64 { return []uint64{f.slots, f.ways, uint64(f.bits)} }
@@ -66,7 +65,7 @@ func (f filter) params() []uint64 { return []uint64{f.slots, f.ways, uint64(f.bi
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	params, words, info, err := frame.Flower.Unmarshal(data, checkParams)
+	params, words, info, err := form.Flower.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
@@ -78,7 +77,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // more. It allocates as data arrives. On error f is unchanged. The error is r's own,
 // or it wraps [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	params, words, info, n, err := frame.Flower.Read(r, checkParams)
+	params, words, info, n, err := form.Flower.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
@@ -105,7 +104,7 @@ func (f filter) AppendText(b []byte) ([]byte, error) {
 	if f.ways == 0 {
 		return b, nil
 	}
-	return frame.AppendText(b, f)
+	return form.AppendText(b, f)
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form. With it a
@@ -116,7 +115,7 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // zero Filter.
 func (f *Filter) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
-		return frame.UnmarshalText("flower", text, f)
+		return form.UnmarshalText("flower", text, f)
 	}
 	f.filter = filter{}
 	return nil
@@ -129,14 +128,14 @@ func (f *Filter) SaveFile(path string) error {
 	if f.ways == 0 {
 		return errNoForm
 	}
-	return frame.Flower.SaveFile(path, f)
+	return form.Flower.SaveFile(path, f)
 }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
 	f := new(Filter)
-	if err := frame.Flower.LoadFile(path, f); err != nil {
+	if err := form.Flower.LoadFile(path, f); err != nil {
 		return nil, err
 	}
 	return f, nil

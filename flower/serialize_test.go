@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -95,7 +94,7 @@ func TestDamage(t *testing.T) {
 		{0, 2, 16}, {math.MaxUint64, 2, 16}, {1 << 40, 2, 16}, {13, 2, 16}, {9, 0, 16}, {9, 65, 16},
 		{9, 1<<32 + 1, 16}, {9, math.MaxUint64, 16}, {1, 2, 16}, {9, 2, 0}, {9, 2, 7}, {9, 2, 1<<32 + 16}, {9, 2, math.MaxUint64},
 	} {
-		require.ErrorIs(t, f.UnmarshalBinary(bloom.Must(frame.Flower.Append(nil, params, testkit.Words(3), format.Info{}))), bloom.ErrFormat, "%d", params)
+		require.ErrorIs(t, f.UnmarshalBinary(bloom.Must(form.Flower.Append(nil, params, testkit.Words(3), form.Info{}))), bloom.ErrFormat, "%d", params)
 	}
 }
 
@@ -105,7 +104,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add(good)
 	f.Add(good[:len(good)-1])
 	f.Add([]byte{})
-	f.Add(bloom.Must(frame.Flower.Append(nil, []uint64{2, 64, 32}, testkit.Words(1), format.Info{})))
+	f.Add(bloom.Must(form.Flower.Append(nil, []uint64{2, 64, 32}, testkit.Words(1), form.Info{})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := new(Filter).UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)

@@ -48,8 +48,7 @@ import (
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -111,12 +110,12 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {
 		return nil, fmt.Errorf("growing: %w", err)
 	}
-	return frame.LoadOrNew("growing", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	return form.LoadOrNew("growing", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
 		switch r := &f.rates; {
 		case r.n != n:
-			return format.Mismatch("growing", "n", r.n, n)
+			return form.Mismatch("growing", "n", r.n, n)
 		case r.p != p:
-			return format.Mismatch("growing", "p", r.p, p)
+			return form.Mismatch("growing", "p", r.p, p)
 		}
 		return nil
 	})

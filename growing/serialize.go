@@ -9,8 +9,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // The binary form is a frame with the parameters n, p as the bits of a float64, and the
@@ -62,7 +61,7 @@ func (f filter) SizeBytes() int64 {
 		return 0
 	}
 	_, counts, layers := f.head()
-	n := frame.Growing.Size(len(counts), format.Info(f.info))
+	n := form.Growing.Size(len(counts), form.Info(f.info))
 	for _, l := range layers {
 		n += l.filter.SizeBytes()
 	}
@@ -93,7 +92,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 		return 0, errZeroForm
 	}
 	params, counts, layers := f.head()
-	total, err := frame.Growing.Write(w, params, counts, format.Info(f.info))
+	total, err := form.Growing.Write(w, params, counts, form.Info(f.info))
 	for _, l := range layers {
 		if err != nil {
 			return total, err
@@ -115,7 +114,7 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	if r.Len() > 0 {
-		return format.Errorf("growing", "%d bytes too many", r.Len())
+		return form.Errorf("growing", "%d bytes too many", r.Len())
 	}
 	*f = g
 	return nil
@@ -134,14 +133,14 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 
 // read reads what WriteTo writes.
 func read(r io.Reader) (f filter, total int64, err error) {
-	params, counts, info, total, err := frame.Growing.Read(r, checkParams)
+	params, counts, info, total, err := form.Growing.Read(r, checkParams)
 	if err != nil {
 		return filter{}, total, err
 	}
 	var layers [shards][]*blocked.SyncFilter
 	for i := range layers {
 		if counts[i] < 1 || counts[i] > maxLayers {
-			return filter{}, total, format.Errorf("growing", "layer count %d of shard %d is outside [1, %d]", counts[i], i, maxLayers)
+			return filter{}, total, form.Errorf("growing", "layer count %d of shard %d is outside [1, %d]", counts[i], i, maxLayers)
 		}
 		for range counts[i] {
 			layer := new(blocked.SyncFilter)
@@ -168,10 +167,10 @@ func read(r io.Reader) (f filter, total int64, err error) {
 // layerError returns the error for a layer that could not be read.
 func layerError(shard int, err error) error {
 	switch {
-	case errors.Is(err, format.ErrEmpty): // before a layer, but not before the filter
-		return format.ReadError("growing", format.ErrTruncated)
-	case errors.Is(err, format.ErrFormat):
-		return format.Errorf("growing", "in shard %d: %w", shard, err)
+	case errors.Is(err, form.ErrEmpty): // before a layer, but not before the filter
+		return form.ReadError("growing", form.ErrTruncated)
+	case errors.Is(err, form.ErrFormat):
+		return form.Errorf("growing", "in shard %d: %w", shard, err)
 	default:
 		return fmt.Errorf("growing: %w", err)
 	}
@@ -183,7 +182,7 @@ func (f filter) AppendText(dst []byte) ([]byte, error) {
 	if f.zero() {
 		return dst, nil
 	}
-	return frame.AppendText(dst, f)
+	return form.AppendText(dst, f)
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form, which is empty
@@ -193,7 +192,7 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
 func (f *filter) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
-		return frame.UnmarshalText("growing", text, f)
+		return form.UnmarshalText("growing", text, f)
 	}
 	*f = filter{}
 	return nil
@@ -206,14 +205,14 @@ func (f *Filter) SaveFile(path string) error {
 	if f.zero() {
 		return errZeroForm
 	}
-	return frame.Growing.SaveFile(path, f)
+	return form.Growing.SaveFile(path, f)
 }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which
 // wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
 	f := new(Filter)
-	if err := frame.Growing.LoadFile(path, f); err != nil {
+	if err := form.Growing.LoadFile(path, f); err != nil {
 		return nil, err
 	}
 	return f, nil

@@ -14,8 +14,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -109,7 +108,7 @@ func TestManyLayers(t *testing.T) {
 			rest = append(rest, bloom.Must(bloom.Must(blocked.NewSize(256, r.sizing(j).lines)).MarshalBinary())...)
 		}
 	}
-	head := bloom.Must(frame.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards}, counts, format.Info{}))
+	head := bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards}, counts, form.Info{}))
 	var f Filter
 	require.NoError(t, f.UnmarshalBinary(append(head, rest...)))
 	for _, h := range testkit.Digests[bloom.Hash](1, 3000) {
@@ -154,7 +153,7 @@ func TestRefused(t *testing.T) {
 		for i := range counts {
 			counts[i] = layers
 		}
-		return bloom.Must(frame.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards}, counts, format.Info{}))
+		return bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards}, counts, form.Info{}))
 	}
 	for _, test := range []struct {
 		want string
@@ -198,7 +197,7 @@ func TestReaders(t *testing.T) {
 // FuzzFilter: the decoders agree, and a decoded filter keeps its promises.
 // The first frame always has the right checksum; the layers are package blocked's.
 func FuzzFilter(f *testing.F) {
-	const head = 8 + 3*8 + shards*8 + format.MinTrailer
+	const head = 8 + 3*8 + shards*8 + form.MinTrailer
 	f.Add(0.01, bytes.Repeat([]byte{1}, shards), bloom.Must(tiny().MarshalBinary())[head:])
 	f.Add(1e-9, bytes.Repeat([]byte{2, 1}, shards), bytes.Repeat(bloom.Must(tiny().MarshalBinary())[head:], 2))
 	f.Add(0.5, []byte{}, []byte("BLM"))
@@ -207,7 +206,7 @@ func FuzzFilter(f *testing.F) {
 		for i := range min(shards, len(layers)) {
 			counts[i] = uint64(layers[i])
 		}
-		data := append(bloom.Must(frame.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards}, counts, format.Info{})), rest...)
+		data := append(bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(p), shards}, counts, form.Info{})), rest...)
 		var g, h Filter
 		err := g.UnmarshalBinary(data)
 		n, errFrom := h.ReadFrom(iotest.HalfReader(bytes.NewReader(data)))

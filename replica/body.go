@@ -9,8 +9,7 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // An answer is sent in pieces. Each comes from the version that is current when
@@ -24,14 +23,14 @@ const pieceSize = 64 << 10
 // send writes the file form of the current version, whose binary form has size bytes. If
 // gzipped, each piece is a gzip member of its own (RFC 1952, 2.2), and so is the trailer.
 func (p *publisher) send(w io.Writer, size int, gzipped bool) error {
-	var sum format.Sum
+	var sum form.Sum
 	var header, buf []byte
 	for at := 0; at < size; at += pieceSize {
 		r := p.current.Load()
 		piece := r.data[at:min(size, at+pieceSize)]
 		sum.Write(piece)
 		if at == 0 {
-			header = slices.Clone(piece[:guava.HeaderSize])
+			header = slices.Clone(piece[:form.HeaderSize])
 		}
 		if gzipped {
 			piece = r.piece(at / pieceSize)
@@ -43,7 +42,7 @@ func (p *publisher) send(w io.Writer, size int, gzipped bool) error {
 			return err
 		}
 	}
-	trailer := sum.Trailer(header, format.Info(p.info))
+	trailer := sum.Trailer(header, form.Info(p.info))
 	if gzipped {
 		trailer = pack(trailer)
 	}

@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // HTTPSource gets a filter from URL. The server is a [Publisher], or any that serves a
@@ -57,14 +56,14 @@ const plainAfter = 3
 // known describes the last filter or delta fetched.
 type known struct {
 	version, etag string
-	header        guava.Header
+	header        form.Header
 }
 
 // maxTag is the longest ETag that counts.
 const maxTag = 1024
 
-func headerOf(f *bloom.Filter) guava.Header {
-	return guava.Header{Strategy: uint8(f.Strategy()), K: f.K(), Words: int(f.M() / 64)}
+func headerOf(f *bloom.Filter) form.Header {
+	return form.Header{Strategy: uint8(f.Strategy()), K: f.K(), Words: int(f.M() / 64)}
 }
 
 // Fetch implements [Source].
@@ -167,7 +166,7 @@ func (s *HTTPSource) limit() int64 {
 
 // readBody reads a filter of up to limit bytes and nothing more. If want is not
 // nil the filter must have these parameters.
-func readBody(resp *http.Response, want *guava.Header, limit int64) (*bloom.Filter, error) {
+func readBody(resp *http.Response, want *form.Header, limit int64) (*bloom.Filter, error) {
 	body := io.Reader(resp.Body)
 	switch encoding := resp.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
@@ -181,9 +180,9 @@ func readBody(resp *http.Response, want *guava.Header, limit int64) (*bloom.Filt
 		return nil, fmt.Errorf("Content-Encoding %.40q is unknown", encoding)
 	}
 
-	var sum format.Sum
+	var sum form.Sum
 	summed := io.TeeReader(body, &sum)
-	header, _, err := guava.ReadHeader("replica", summed)
+	header, _, err := form.ReadHeader("replica", summed)
 	switch {
 	case err != nil:
 		return nil, err
@@ -198,7 +197,7 @@ func readBody(resp *http.Response, want *guava.Header, limit int64) (*bloom.Filt
 	}
 	// What follows is nothing or the trailer of a file. Reading to the end also
 	// checks gzip's own checksum.
-	rest, err := io.ReadAll(io.LimitReader(body, int64(format.MaxTrailer)+1))
+	rest, err := io.ReadAll(io.LimitReader(body, int64(form.MaxTrailer)+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading: %w", err)
 	}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 func TestPublisherDeltas(t *testing.T) {
@@ -249,7 +249,7 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 func filterOfFill8th(t testing.TB, size int) *bloom.Filter {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
-	data := guava.Header{Strategy: 1, K: 7, Words: size / 8}.Append(nil)
+	data := form.Header{Strategy: 1, K: 7, Words: size / 8}.Append(nil)
 	for range size / 8 {
 		data = binary.BigEndian.AppendUint64(data, r.Uint64()&r.Uint64()&r.Uint64())
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed79a3ff49/bloom/internal/format"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 const (
@@ -58,7 +58,7 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if gzipped {
 		h.Set("Content-Encoding", "gzip")
 	} else {
-		h.Set("Content-Length", strconv.Itoa(size+format.TrailerSize(format.Info(p.info))))
+		h.Set("Content-Length", strconv.Itoa(size+form.TrailerSize(form.Info(p.info))))
 	}
 	w.WriteHeader(status)
 	switch {

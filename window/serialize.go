@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
-	"github.com/seed79a3ff49/bloom/internal/words"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 var errNoForm = errors.New("window: the zero Filter has no binary form")
@@ -65,7 +63,7 @@ func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
 	}
-	return frame.Window.Size(len(f.array), format.Info(f.info))
+	return form.Window.Size(len(f.array), form.Info(f.info))
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
@@ -75,7 +73,7 @@ func (f filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.zero() {
 		return b, errNoForm
 	}
-	a := frame.Appender{Bytes: slices.Grow(b, int(f.SizeBytes()))}
+	a := form.Appender{Bytes: slices.Grow(b, int(f.SizeBytes()))}
 	_, err := f.WriteTo(&a)
 	return a.Bytes, err
 }
@@ -92,13 +90,13 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	}
 	g := f.clock.generation()
 	n := int(f.words())
-	return frame.Window.WriteFunc(w, f.params(g), len(f.array), format.Info(f.info), func(out []byte, from int) {
+	return form.Window.WriteFunc(w, f.params(g), len(f.array), form.Info(f.info), func(out []byte, from int) {
 		for len(out) > 0 {
 			i := uint64(from / n)
 			live := f.lockAt(i, g)
 			part := f.wordsOf(i)[from%n:]
 			part = part[:min(len(part), len(out)/8)]
-			words.Put(out, part, live, words.LittleEndian)
+			form.PutWords(out, part, live, form.LittleEndian)
 			f.blocks[i].Unlock()
 			out = out[8*len(part):]
 			from += len(part)
@@ -111,7 +109,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 // the system's time. f gets the configuration from data, and keeps its Now. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	params, array, info, err := frame.Window.Unmarshal(data, checkParams)
+	params, array, info, err := form.Window.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
 	}
@@ -125,7 +123,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 // arrives. On error f is unchanged. The error is r's own, or it wraps
 // [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
-	params, array, info, n, err := frame.Window.Read(r, checkParams)
+	params, array, info, n, err := form.Window.Read(r, checkParams)
 	if err != nil {
 		return n, err
 	}
@@ -140,7 +138,7 @@ func (f filter) AppendText(b []byte) ([]byte, error) {
 	if f.zero() {
 		return b, nil
 	}
-	return frame.AppendText(b, f)
+	return form.AppendText(b, f)
 }
 
 // MarshalText returns the standard base64 encoding of f's binary form. With it a
@@ -151,7 +149,7 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // zero Filter, which keeps its Now for what is decoded later.
 func (f *Filter) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
-		return frame.UnmarshalText("window", text, f)
+		return form.UnmarshalText("window", text, f)
 	}
 	f.filter = filter{now: f.now}
 	return nil
@@ -164,7 +162,7 @@ func (f *Filter) SaveFile(path string) error {
 	if f.zero() {
 		return errNoForm
 	}
-	return frame.Window.SaveFile(path, f)
+	return form.Window.SaveFile(path, f)
 }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
@@ -176,7 +174,7 @@ func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 func load(path string, now func() time.Time) (*Filter, error) {
 	f := new(Filter)
 	f.now = now
-	if err := frame.Window.LoadFile(path, f); err != nil {
+	if err := form.Window.LoadFile(path, f); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -241,7 +239,7 @@ func checkParams(p []uint64) (uint64, error) {
 		return 0, fmt.Errorf("k = %d", k)
 	case lanes < minLanes && blocks != 1 || lanes > 2*minLanes || lanes == 0 || lanes%perWord != 0:
 		return 0, fmt.Errorf("%d blocks of %d positions", blocks, lanes)
-	case blocks < 1 || blocks > frame.MaxWords/(lanes/perWord):
+	case blocks < 1 || blocks > form.MaxFrameWords/(lanes/perWord):
 		return 0, fmt.Errorf("block count %d", blocks)
 	case p[paramEpochNano] >= uint64(time.Second):
 		return 0, fmt.Errorf("epoch with %d ns", p[paramEpochNano])

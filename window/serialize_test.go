@@ -16,8 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -63,7 +62,7 @@ func TestEncoding(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "window")
 		require.NoError(t, f.SaveFile(path))
 		bloom.Must(LoadFile(path))
-		require.NoError(t, frame.Window.LoadFile(path, copies["file"]))
+		require.NoError(t, form.Window.LoadFile(path, copies["file"]))
 
 		for name, copied := range copies {
 			want, got := f.Config(), copied.Config()
@@ -115,7 +114,7 @@ func TestEncodingMoves(t *testing.T) {
 			const start = 8 + 8*10
 			require.Equal(t, before[:start], out.Bytes()[:start])
 			kept := 0
-			for i := start; i < len(before)-format.MinTrailer; i++ {
+			for i := start; i < len(before)-form.MinTrailer; i++ {
 				if out.Bytes()[i]&^before[i] != 0 {
 					t.Fatalf("byte %d has bits of a later generation", i)
 				}
@@ -246,7 +245,7 @@ func TestParams(t *testing.T) {
 		paramSpan:      {0, uint64(24*time.Millisecond) - 1, 1 << 63, math.MaxUint64},
 		paramGens:      {0, 64, 1 << 63, math.MaxUint64},
 		paramK:         {0, 1, 9, 256, 1 << 63},
-		paramBlocks:    {0, frame.MaxWords/4096 + 1, 1 << 63, math.MaxUint64},
+		paramBlocks:    {0, form.MaxFrameWords/4096 + 1, 1 << 63, math.MaxUint64},
 		paramLanes:     {0, 1, 8190, 8193, 16386, 1 << 32, math.MaxUint64},
 		paramEpochNano: {1e9, math.MaxUint64},
 		paramGen:       {1 << 63, math.MaxUint64},
@@ -258,16 +257,16 @@ func TestParams(t *testing.T) {
 			bad[i] = value
 			var f Filter
 			for _, n := range []int{0, 8192, 16386} {
-				err := f.UnmarshalBinary(bloom.Must(frame.Window.Append(nil, bad[:], testkit.Words(n), format.Info{})))
+				err := f.UnmarshalBinary(bloom.Must(form.Window.Append(nil, bad[:], testkit.Words(n), form.Info{})))
 				require.ErrorIs(t, err, bloom.ErrFormat, "parameter %d = %d", i, value)
 				require.False(t, f.ContainsString("key"))
 			}
 		}
 	}
-	good[paramBlocks] = frame.MaxWords / 4096
+	good[paramBlocks] = form.MaxFrameWords / 4096
 	words, err = checkParams(good[:])
 	require.NoError(t, err)
-	require.EqualValues(t, frame.MaxWords/4096*4096, words)
+	require.EqualValues(t, form.MaxFrameWords/4096*4096, words)
 }
 
 func FuzzFilter(f *testing.F) {
@@ -276,7 +275,7 @@ func FuzzFilter(f *testing.F) {
 	f.Add(good)
 	f.Add(good[:len(good)-1])
 	f.Add([]byte{})
-	f.Add(bloom.Must(frame.Window.Append(nil, []uint64{1, 1, 2, 1, 8, math.MaxUint64, 0, math.MaxInt64, 1000, math.Float64bits(0.01)}, testkit.Words(1), format.Info{})))
+	f.Add(bloom.Must(form.Window.Append(nil, []uint64{1, 1, 2, 1, 8, math.MaxUint64, 0, math.MaxInt64, 1000, math.Float64bits(0.01)}, testkit.Words(1), form.Info{})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := new(Filter).UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)

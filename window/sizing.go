@@ -6,9 +6,7 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
-	"github.com/seed79a3ff49/bloom/internal/param"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 const (
@@ -46,7 +44,7 @@ func (c Config) check() error {
 	if c.Capacity == 0 {
 		return fmt.Errorf("window: Capacity = 0 is not at least 1")
 	}
-	if err := param.Rate("window", "FPR", c.FPR); err != nil {
+	if err := form.CheckRate("window", "FPR", c.FPR); err != nil {
 		return err
 	}
 	if c.Generations < 1 || c.Generations > maxGenerations {
@@ -65,7 +63,7 @@ func (c Config) SizeBytes() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return frame.Window.Size(int(l.blockCount*l.words()), format.Info{}), nil
+	return form.Window.Size(int(l.blockCount*l.words()), form.Info{}), nil
 }
 
 // layout returns the layout for c, or an error if c is out of range or that is too large.
@@ -77,9 +75,9 @@ func (c Config) layout() (layout, error) {
 	k, blocks, lanes := size(float64(c.Capacity)/float64(c.Generations), max(c.FPR/float64(c.Generations+1), leastRate))
 	perWord := float64(uint64(64) >> l.laneBits)
 	lanes = math.Ceil(lanes/perWord) * perWord
-	if words := blocks * lanes / perWord; !(words <= frame.MaxWords) {
+	if words := blocks * lanes / perWord; !(words <= form.MaxFrameWords) {
 		return l, fmt.Errorf("window: Capacity = %d, FPR = %v need %.3g bytes, more than %d",
-			c.Capacity, c.FPR, 8*words, uint64(8*frame.MaxWords))
+			c.Capacity, c.FPR, 8*words, uint64(8*form.MaxFrameWords))
 	}
 	l.k, l.blockCount, l.lanes = k, uint64(blocks), uint64(lanes)
 	return l, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/frame"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -61,13 +61,13 @@ func TestLargest(t *testing.T) {
 		l, err := c.layout()
 		if err != nil {
 			require.ErrorContains(t, err, fmt.Sprintf("window: Capacity = %d, FPR = 0.01 need ", capacity))
-			return frame.MaxWords + 1
+			return form.MaxFrameWords + 1
 		}
-		require.LessOrEqual(t, l.blockCount*l.words(), uint64(frame.MaxWords))
+		require.LessOrEqual(t, l.blockCount*l.words(), uint64(form.MaxFrameWords))
 		return l.blockCount * l.words()
 	}
-	first := sort.Search(math.MaxInt, func(n int) bool { return words(n) > frame.MaxWords })
-	require.Greater(t, words(first-1), uint64(frame.MaxWords)*99/100)
+	first := sort.Search(math.MaxInt, func(n int) bool { return words(n) > form.MaxFrameWords })
+	require.Greater(t, words(first-1), uint64(form.MaxFrameWords)*99/100)
 }
 
 // TestSizes has the table of the package comment, which is for a million keys.

@@ -14,10 +14,8 @@ import (
 	"encoding"
 	"io"
 
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 // Digests returns n random digests, the same ones for the same seed. H is
@@ -68,7 +66,7 @@ func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	for i := range 8 * len(good) {
 		bad := bytes.Clone(good)
 		bad[i/8] ^= 1 << (i % 8)
-		require.ErrorIs(t, decode(bad), format.ErrFormat, "bit %d of byte %d flipped", i%8, i/8)
+		require.ErrorIs(t, decode(bad), form.ErrFormat, "bit %d of byte %d flipped", i%8, i/8)
 	}
 	allowed := map[int]bool{}
 	for _, n := range cuts {
@@ -76,10 +74,10 @@ func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	}
 	for n := range good {
 		if !allowed[n] {
-			require.ErrorIs(t, decode(good[:n]), format.ErrFormat, "cut to %d bytes", n)
+			require.ErrorIs(t, decode(good[:n]), form.ErrFormat, "cut to %d bytes", n)
 		}
 	}
-	require.ErrorIs(t, decode(append(bytes.Clone(good), 0)), format.ErrFormat, "a byte more")
+	require.ErrorIs(t, decode(append(bytes.Clone(good), 0)), form.ErrFormat, "a byte more")
 }
 
 // Decoder is what every type that has a binary form is.
@@ -95,7 +93,7 @@ func Hostile(t *testing.T, good []byte, at, size int, decoder Decoder) {
 	t.Helper()
 	bounded := func(data []byte, msg string, args ...any) {
 		t.Helper()
-		bound := uint64(6*len(data) + 4*words.ChunkBytes)
+		bound := uint64(6*len(data) + 4*form.ChunkBytes)
 		require.LessOrEqual(t, Allocated(func() { _ = decoder.UnmarshalBinary(data) }), bound, msg, args)
 		require.LessOrEqual(t, Allocated(func() { _, _ = decoder.ReadFrom(bytes.NewReader(data)) }), bound, msg, args)
 		require.LessOrEqual(t, Allocated(func() { _, _ = decoder.ReadFrom(iotest.HalfReader(bytes.NewReader(data))) }), bound, msg, args)
@@ -119,7 +117,7 @@ func Hostile(t *testing.T, good []byte, at, size int, decoder Decoder) {
 // Sealed returns data with the checksums that make it a frame, if it is long enough, so
 // that a fuzzer gets past them.
 func Sealed(data []byte) []byte {
-	if len(data) < 8+format.MinTrailer {
+	if len(data) < 8+form.MinTrailer {
 		return data
 	}
 	data = bytes.Clone(data)
@@ -133,7 +131,7 @@ func Sealed(data []byte) []byte {
 		return data
 	}
 	at := len(trailer) - 16
-	var sum format.Sum
+	var sum form.Sum
 	sum.Write(head)
 	sum.Write(trailer[:at])
 	binary.BigEndian.PutUint32(trailer[at:], uint32(sum))

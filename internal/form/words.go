@@ -1,5 +1,5 @@
 // Package words turns arrays of 64-bit words into bytes and back.
-package words
+package form
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
@@ -26,10 +25,10 @@ const (
 // is written or read.
 const ChunkBytes = 64 << 10
 
-// Put writes the bytes of each word, less the bits that are not in mask, to out,
+// PutWords writes the bytes of each word, less the bits that are not in mask, to out,
 // which has 8 bytes for each. It loads each word atomically, once: others may
 // change them meanwhile. Four at a time take half the time of one by one.
-func Put(out []byte, words []uint64, mask uint64, order Order) {
+func PutWords(out []byte, words []uint64, mask uint64, order Order) {
 	for ; len(words) >= 4 && len(out) >= 32; words, out = words[4:], out[32:] {
 		w0 := atomic.LoadUint64(&words[0]) & mask
 		w1 := atomic.LoadUint64(&words[1]) & mask
@@ -53,8 +52,8 @@ func Put(out []byte, words []uint64, mask uint64, order Order) {
 	}
 }
 
-// Get sets words from data, which has 8 bytes for each.
-func Get(words []uint64, data []byte, order Order) {
+// GetWords sets words from data, which has 8 bytes for each.
+func GetWords(words []uint64, data []byte, order Order) {
 	for ; len(words) >= 4 && len(data) >= 32; words, data = words[4:], data[32:] {
 		w0, w1 := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])
 		w2, w3 := binary.LittleEndian.Uint64(data[16:]), binary.LittleEndian.Uint64(data[24:])
@@ -73,23 +72,23 @@ func Get(words []uint64, data []byte, order Order) {
 	}
 }
 
-// Append appends the bytes of words to dst.
-func Append(dst []byte, words []uint64, order Order) []byte {
+// AppendWords appends the bytes of words to dst.
+func AppendWords(dst []byte, words []uint64, order Order) []byte {
 	n := len(dst)
 	dst = slices.Grow(dst, len(words)*8)[:n+len(words)*8]
-	Put(dst[n:], words, ^uint64(0), order)
+	PutWords(dst[n:], words, ^uint64(0), order)
 	return dst
 }
 
-// Write writes start and then the bytes of words to w, through a buffer of at
+// WriteWords writes start and then the bytes of words to w, through a buffer of at
 // most ChunkBytes.
-func Write(w io.Writer, start []byte, words []uint64, order Order) (total int64, err error) {
+func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total int64, err error) {
 	buf := make([]byte, 0, min(ChunkBytes, len(start)+8*len(words)))
 	buf = append(buf, start...)
 	for {
 		chunk := words[:min(len(words), (cap(buf)-len(buf))/8)]
 		words = words[len(chunk):]
-		n, err := WriteFull(w, Append(buf, chunk, order))
+		n, err := WriteFull(w, AppendWords(buf, chunk, order))
 		total += int64(n)
 		if err != nil || len(words) == 0 {
 			return total, err
@@ -130,16 +129,16 @@ func left(r io.Reader) (n int64, known bool) {
 	return 0, false
 }
 
-// Read reads n words from r, and no byte more. A reader that is known to have fewer
-// bytes gives format.ErrTruncated at once, and one with as many gives all memory at
+// ReadWords reads n words from r, and no byte more. A reader that is known to have fewer
+// bytes gives ErrTruncated at once, and one with as many gives all memory at
 // once. From others memory grows by four whenever it is full: it never is more
 // than four times what has arrived, and at most a third of it is copied. If sum is
 // not nil it is written what was read.
-func Read(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, total int64, err error) {
+func ReadWords(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, total int64, err error) {
 	arrived := 0
 	if left, known := left(r); known {
 		if left/8 < int64(n) {
-			return nil, 0, format.ErrTruncated
+			return nil, 0, ErrTruncated
 		}
 		arrived = n
 	}
@@ -151,7 +150,7 @@ func Read(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, total
 			words = grown
 		}
 		chunk := buf[:min(len(buf), (len(words)-got)*8)]
-		m, err := format.ReadFull(r, chunk)
+		m, err := ReadFull(r, chunk)
 		total += int64(m)
 		if err != nil {
 			return nil, total, err
@@ -159,7 +158,7 @@ func Read(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, total
 		if sum != nil {
 			_, _ = sum.Write(chunk) // a checksum
 		}
-		Get(words[got:got+len(chunk)/8], chunk, order)
+		GetWords(words[got:got+len(chunk)/8], chunk, order)
 		got += len(chunk) / 8
 	}
 	return words, total, nil

@@ -1,15 +1,12 @@
 // Package guava has the codec of Guava's header, and finds the bits of Guava's indexes.
 // It also has the arithmetic that package counting shares with package bloom.
-package guava
+package form
 
 import (
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
-
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/frame"
 )
 
 // Guava's binary form, all of it:
@@ -45,28 +42,28 @@ func (h Header) Append(b []byte) []byte {
 func (h Header) Size() int64 { return HeaderSize + 8*int64(h.Words) }
 
 // ParseHeader returns the header that data begins with. Its errors wrap
-// format.ErrFormat and begin with pkg.
+// ErrFormat and begin with pkg.
 func ParseHeader(pkg string, data []byte) (h Header, err error) {
 	if len(data) == 0 {
-		return h, format.ReadError(pkg, format.ErrEmpty)
+		return h, ReadError(pkg, ErrEmpty)
 	}
 	if len(data) < HeaderSize {
-		return h, format.Errorf(pkg, "%d bytes are too few for a header: %w", len(data), io.ErrUnexpectedEOF)
+		return h, Errorf(pkg, "%d bytes are too few for a header: %w", len(data), io.ErrUnexpectedEOF)
 	}
 	n := binary.BigEndian.Uint32(data[2:])
 	switch {
-	case frame.Name(data) != "":
-		return h, format.Errorf(pkg, "it is a %s, not a bloom.Filter", frame.Name(data))
+	case Name(data) != "":
+		return h, Errorf(pkg, "it is a %s, not a bloom.Filter", Name(data))
 	case string(data[:2]) == "\x1f\x8b":
-		return h, format.Errorf(pkg, "it is compressed with gzip, as filters of holiman/bloomfilter are")
+		return h, Errorf(pkg, "it is compressed with gzip, as filters of holiman/bloomfilter are")
 	case data[0] == 0 && data[1] == 0:
-		return h, format.Errorf(pkg, "k = 0: filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; they cannot be read, as they hash keys differently")
+		return h, Errorf(pkg, "k = 0: filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; they cannot be read, as they hash keys differently")
 	case data[0] > 1:
-		return h, format.Errorf(pkg, "it starts with % x; a bloom.Filter starts with strategy 0 or 1", data[:4])
+		return h, Errorf(pkg, "it starts with % x; a bloom.Filter starts with strategy 0 or 1", data[:4])
 	case data[1] == 0:
-		return h, format.Errorf(pkg, "k = 0")
+		return h, Errorf(pkg, "k = 0")
 	case n == 0 || n > MaxWords:
-		return h, format.Errorf(pkg, "word count %d is outside [1, %d]", n, MaxWords)
+		return h, Errorf(pkg, "word count %d is outside [1, %d]", n, MaxWords)
 	}
 	return Header{data[0], int(data[1]), int(n)}, nil
 }
@@ -75,9 +72,9 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 // read.
 func ReadHeader(pkg string, r io.Reader) (h Header, n int, err error) {
 	var data [HeaderSize]byte
-	n, err = format.ReadStart(r, data[:])
+	n, err = ReadStart(r, data[:])
 	if err != nil {
-		return h, n, format.ReadError(pkg, err)
+		return h, n, ReadError(pkg, err)
 	}
 	h, err = ParseHeader(pkg, data[:])
 	return h, n, err
@@ -92,9 +89,9 @@ func (h Header) String() string {
 // form, or of that and a trailer. It returns the length of the trailer, or 0.
 func (h Header) CheckSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
-	if rest == 0 || format.IsTrailerSize(rest) {
+	if rest == 0 || IsTrailerSize(rest) {
 		return int(rest), nil
 	}
-	return 0, format.Errorf(pkg, "%d words make %d bytes, or %d with a checksum and no info, but there are %d",
-		h.Words, h.Size(), h.Size()+int64(format.MinTrailer), size)
+	return 0, Errorf(pkg, "%d words make %d bytes, or %d with a checksum and no info, but there are %d",
+		h.Words, h.Size(), h.Size()+int64(MinTrailer), size)
 }

@@ -1,4 +1,4 @@
-package frame
+package form
 
 import (
 	"errors"
@@ -9,16 +9,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/seed79a3ff49/bloom/internal/atomicfile"
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/memory"
-	"github.com/seed79a3ff49/bloom/internal/words"
+	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
 // SaveFile has a type's WriteTo write the file at path, atomically and durably; see
-// atomicfile.Write.
+// files.Write.
 func (k *Kind) SaveFile(path string, from io.WriterTo) error {
-	err := atomicfile.Write(path, func(w io.Writer) error {
+	err := files.Write(path, func(w io.Writer) error {
 		_, err := from.WriteTo(w)
 		return err
 	})
@@ -38,10 +35,10 @@ func (k *Kind) LoadFile(path string, into io.ReaderFrom) error {
 	defer file.Close()
 	r := NewFileReader(file, size)
 	if _, err := into.ReadFrom(r); err != nil {
-		return format.In(path, err)
+		return In(path, err)
 	}
 	if r.left > 0 {
-		return format.In(path, format.Errorf(k.Package, "%d bytes too many", r.left))
+		return In(path, Errorf(k.Package, "%d bytes too many", r.left))
 	}
 	return nil
 }
@@ -60,7 +57,7 @@ func LoadOrNew[F any](pkg, path string, load func(path string) (F, error), fresh
 		return none, err
 	}
 	if err := check(f); err != nil {
-		return none, format.In(path, err)
+		return none, In(path, err)
 	}
 	return f, nil
 }
@@ -86,7 +83,7 @@ func OpenRegular(path string) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// FileReader reads a file, and knows how much of it is left; see words.Sized.
+// FileReader reads a file, and knows how much of it is left; see Sized.
 type FileReader struct {
 	file *os.File
 	left int64
@@ -101,10 +98,10 @@ func (r *FileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Left makes FileReader a words.Sized.
-func (r *FileReader) Left() words.Left { return words.Left(max(0, r.left)) }
+// Left makes FileReader a Sized.
+func (r *FileReader) Left() Left { return Left(max(0, r.left)) }
 
-// MapFile maps the file at path for package pkg; see memory.Map. The map is aligned for
+// MapFile maps the file at path for package pkg; see files.Map. The map is aligned for
 // words, and a frame's head is a multiple of 8 bytes. An error of parse, which looks at
 // the bytes, is returned with the path.
 func MapFile(pkg, path string, parse func(data []byte) error) (data []byte, err error) {
@@ -114,18 +111,18 @@ func MapFile(pkg, path string, parse func(data []byte) error) (data []byte, err 
 	}
 	defer file.Close() // a map outlives the descriptor
 	if size == 0 {
-		return nil, format.In(path, format.ReadError(pkg, format.ErrEmpty))
+		return nil, In(path, ReadError(pkg, ErrEmpty))
 	}
 	if size > math.MaxInt {
 		return nil, fmt.Errorf("%s: file of %d bytes is larger than the address space", pkg, size)
 	}
-	data, err = memory.Map(file, int(size))
+	data, err = files.Map(file, int(size))
 	if err != nil {
 		return nil, fmt.Errorf("%s: mapping: %w", pkg, err)
 	}
 	if err := parse(data); err != nil {
-		_ = memory.Unmap(data)
-		return nil, format.In(path, err)
+		_ = files.Unmap(data)
+		return nil, In(path, err)
 	}
 	return data, nil
 }

@@ -10,10 +10,10 @@
 //	2 bytes  length of the trailer, little-endian
 //	8 bytes  for each parameter, little-endian; the kind fixes how many
 //	8 bytes  for each word, little-endian; the parameters fix how many
-//	         the trailer; see package format
+//	         the trailer; see trailer.go
 //
 // What comes before the words is the frame's head.
-package frame
+package form
 
 import (
 	"bytes"
@@ -22,9 +22,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/seed79a3ff49/bloom/internal/format"
-	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 // Kind is a type that has frames.
@@ -71,43 +68,43 @@ const (
 	start   = 8 // bytes before the parameters
 )
 
-// MaxWords is the largest number of words in a frame: a tebibyte, or as many as
+// MaxFrameWords is the largest number of words in a frame: a tebibyte, or as many as
 // a small machine's int can count the bytes of.
-const MaxWords = min(1<<37, math.MaxInt/8-words.ChunkBytes)
+const MaxFrameWords = min(1<<37, math.MaxInt/8-ChunkBytes)
 
 // HeadSize returns the size of what comes before the words, in bytes.
 func (k *Kind) HeadSize() int { return start + 8*k.params }
 
 // Size returns the size of a frame in bytes.
-func (k *Kind) Size(words int, info format.Info) int64 {
-	return int64(k.HeadSize()) + 8*int64(words) + int64(format.TrailerSize(info))
+func (k *Kind) Size(words int, info Info) int64 {
+	return int64(k.HeadSize()) + 8*int64(words) + int64(TrailerSize(info))
 }
 
 // Write writes a frame to w through a small buffer. Each word is loaded
 // atomically, once: others may change them meanwhile, and the frame has
 // whatever each was at some time during the call. Its error is w's, or that of an info
 // which cannot be saved.
-func (k *Kind) Write(w io.Writer, params, array []uint64, info format.Info) (int64, error) {
+func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, error) {
 	return k.WriteFunc(w, params, len(array), info, func(out []byte, from int) {
-		words.Put(out, array[from:from+len(out)/8], ^uint64(0), words.LittleEndian)
+		PutWords(out, array[from:from+len(out)/8], ^uint64(0), LittleEndian)
 	})
 }
 
 // WriteFunc writes a frame of n words, which put puts: those from the given one
 // on, as many as have room.
-func (k *Kind) WriteFunc(w io.Writer, params []uint64, n int, info format.Info, put func(out []byte, from int)) (total int64, err error) {
+func (k *Kind) WriteFunc(w io.Writer, params []uint64, n int, info Info, put func(out []byte, from int)) (total int64, err error) {
 	if err := info.Check(k.Package); err != nil {
 		return 0, err
 	}
 	head := make([]byte, 0, k.HeadSize())
 	head = append(head, magic...)
 	head = append(head, k.letter, version, 0)
-	head = binary.LittleEndian.AppendUint16(head, uint16(format.TrailerSize(info)))
+	head = binary.LittleEndian.AppendUint16(head, uint16(TrailerSize(info)))
 	for _, p := range params {
 		head = binary.LittleEndian.AppendUint64(head, p)
 	}
-	var sum format.Sum
-	buf := append(make([]byte, 0, min(len(head)+8*n, words.ChunkBytes)), head...)
+	var sum Sum
+	buf := append(make([]byte, 0, min(len(head)+8*n, ChunkBytes)), head...)
 	for from := 0; ; buf = buf[:0] {
 		start := len(buf)
 		chunk := min(n-from, (cap(buf)-start)/8)
@@ -118,7 +115,7 @@ func (k *Kind) WriteFunc(w io.Writer, params []uint64, n int, info format.Info, 
 		if from == n {
 			buf = append(buf, sum.Trailer(head, info)...)
 		}
-		m, err := words.WriteFull(w, buf)
+		m, err := WriteFull(w, buf)
 		total += int64(m)
 		if err != nil || from == n {
 			return total, err
@@ -127,7 +124,7 @@ func (k *Kind) WriteFunc(w io.Writer, params []uint64, n int, info format.Info, 
 }
 
 // Append appends to b what Write writes.
-func (k *Kind) Append(b []byte, params, array []uint64, info format.Info) ([]byte, error) {
+func (k *Kind) Append(b []byte, params, array []uint64, info Info) ([]byte, error) {
 	a := Appender{slices.Grow(b, int(k.Size(len(array), info)))}
 	_, err := k.Write(&a, params, array, info)
 	return a.Bytes, err
@@ -157,29 +154,29 @@ type head struct {
 // byte more. Its errors are as ReadFrom of the types should return them.
 func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	h.bytes = make([]byte, k.HeadSize())
-	n, err := format.ReadStart(r, h.bytes[:start])
+	n, err := ReadStart(r, h.bytes[:start])
 	if err != nil {
 		h.bytes = h.bytes[:n]
-		return h, format.ReadError(k.Package, err)
+		return h, ReadError(k.Package, err)
 	}
 	if err := k.checkStart(h.bytes[:start]); err != nil {
 		h.bytes = h.bytes[:n]
 		return h, err
 	}
-	n, err = format.ReadFull(r, h.bytes[start:])
+	n, err = ReadFull(r, h.bytes[start:])
 	if err != nil {
 		h.bytes = h.bytes[:start+n]
-		return h, format.ReadError(k.Package, err)
+		return h, ReadError(k.Package, err)
 	}
 	h.trailer = int(binary.LittleEndian.Uint16(h.bytes[6:]))
 	h.params = make([]uint64, k.params)
-	words.Get(h.params, h.bytes[start:], words.LittleEndian)
+	GetWords(h.params, h.bytes[start:], LittleEndian)
 	count, err := check(h.params)
 	if err != nil {
-		return h, format.Errorf(k.Package, "%s", strings.TrimPrefix(err.Error(), k.Package+": "))
+		return h, Errorf(k.Package, "%s", strings.TrimPrefix(err.Error(), k.Package+": "))
 	}
-	if count > MaxWords {
-		return h, format.Errorf(k.Package, "word count %d is outside [0, %d]", count, uint64(MaxWords))
+	if count > MaxFrameWords {
+		return h, Errorf(k.Package, "word count %d is outside [0, %d]", count, uint64(MaxFrameWords))
 	}
 	h.words = int(count)
 	return h, nil
@@ -187,9 +184,9 @@ func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 
 // checkStart checks the bytes before the parameters.
 func (k *Kind) checkStart(b []byte) error {
-	fail := func(f string, args ...any) error { return format.Errorf(k.Package, f, args...) }
+	fail := func(f string, args ...any) error { return Errorf(k.Package, f, args...) }
 	switch trailer := binary.LittleEndian.Uint16(b[6:]); {
-	case b[0] <= 1 && b[1] > 0 && b[2] < 0x80: // Guava's header; see package guava
+	case b[0] <= 1 && b[1] > 0 && b[2] < 0x80: // Guava's header; see guava.go
 		return fail("it seems to be a bloom.Filter, not a %s", k.name())
 	case string(b[:3]) != magic:
 		return fail("it starts with % x, not with %q", b[:3], magic)
@@ -201,7 +198,7 @@ func (k *Kind) checkStart(b []byte) error {
 		return fail("version = %d is not %d", b[4], version)
 	case b[5] != 0:
 		return fail("reserved byte %#x is not zero", b[5])
-	case !format.IsTrailerSize(int64(trailer)):
+	case !IsTrailerSize(int64(trailer)):
 		return fail("no trailer has %d bytes", trailer)
 	}
 	return nil
@@ -209,27 +206,27 @@ func (k *Kind) checkStart(b []byte) error {
 
 // Read reads the frame that r yields next, and no byte more. It returns how many
 // bytes it read. Its errors are as ReadFrom of the types should return them.
-func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, info format.Info, total int64, err error) {
-	fail := func(err error) ([]uint64, []uint64, format.Info, int64, error) {
-		return nil, nil, format.Info{}, total, err
+func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, info Info, total int64, err error) {
+	fail := func(err error) ([]uint64, []uint64, Info, int64, error) {
+		return nil, nil, Info{}, total, err
 	}
 	h, err := k.readHead(r, check)
 	total = int64(len(h.bytes))
 	if err != nil {
 		return fail(err)
 	}
-	var sum format.Sum
+	var sum Sum
 	sum.Write(h.bytes)
-	array, m, err := words.Read(r, &sum, h.words, words.LittleEndian)
+	array, m, err := ReadWords(r, &sum, h.words, LittleEndian)
 	total += m
 	if err != nil {
-		return fail(format.ReadError(k.Package, err))
+		return fail(ReadError(k.Package, err))
 	}
 	trailer := make([]byte, h.trailer)
-	n, err := format.ReadFull(r, trailer)
+	n, err := ReadFull(r, trailer)
 	total += int64(n)
 	if err != nil {
-		return fail(format.ReadError(k.Package, err))
+		return fail(ReadError(k.Package, err))
 	}
 	info, err = sum.CheckTrailer(k.Package, h.bytes, trailer)
 	if err != nil {
@@ -239,18 +236,18 @@ func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, info form
 }
 
 // Unmarshal is Read of data, to the last byte.
-func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info format.Info, err error) {
+func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info Info, err error) {
 	r := bytes.NewReader(data)
 	params, array, info, _, err = k.Read(r, check)
 	if err == nil && r.Len() > 0 {
-		return nil, nil, format.Info{}, format.Errorf(k.Package, "%d bytes too many", r.Len())
+		return nil, nil, Info{}, Errorf(k.Package, "%d bytes too many", r.Len())
 	}
 	return params, array, info, err
 }
 
 // Parse is Unmarshal where the words stay where they lie: body has their bytes. It checks
 // the head and the trailer, but not the checksum of the words; see Verify.
-func (k *Kind) Parse(data []byte, check Check) (params []uint64, body []byte, info format.Info, err error) {
+func (k *Kind) Parse(data []byte, check Check) (params []uint64, body []byte, info Info, err error) {
 	h, err := k.readHead(bytes.NewReader(data), check)
 	if err != nil {
 		return nil, nil, info, err
@@ -259,7 +256,7 @@ func (k *Kind) Parse(data []byte, check Check) (params []uint64, body []byte, in
 		return nil, nil, info, err
 	}
 	end := len(data) - h.trailer
-	if info, err = format.ParseTrailer(k.Package, h.bytes, data[end:]); err != nil {
+	if info, err = ParseTrailer(k.Package, h.bytes, data[end:]); err != nil {
 		return nil, nil, info, err
 	}
 	return h.params, data[len(h.bytes):end], info, nil
@@ -267,7 +264,7 @@ func (k *Kind) Parse(data []byte, check Check) (params []uint64, body []byte, in
 
 // ParseAt is Parse of size bytes that r has. It makes two requests: for the head and for the
 // trailer.
-func (k *Kind) ParseAt(r io.ReaderAt, size int64, check Check) (params []uint64, info format.Info, err error) {
+func (k *Kind) ParseAt(r io.ReaderAt, size int64, check Check) (params []uint64, info Info, err error) {
 	data, err := k.ReadAt(r, 0, max(0, min(size, int64(k.HeadSize()))))
 	if err != nil {
 		return nil, info, err
@@ -283,15 +280,15 @@ func (k *Kind) ParseAt(r io.ReaderAt, size int64, check Check) (params []uint64,
 	if err != nil {
 		return nil, info, err
 	}
-	info, err = format.ParseTrailer(k.Package, h.bytes, trailer)
+	info, err = ParseTrailer(k.Package, h.bytes, trailer)
 	return h.params, info, err
 }
 
 // ReadAt returns n bytes of r, in one request.
 func (k *Kind) ReadAt(r io.ReaderAt, from, n int64) ([]byte, error) {
 	data := make([]byte, n)
-	if _, err := format.ReadFull(io.NewSectionReader(r, from, n), data); err != nil {
-		return nil, format.ReadError(k.Package, err)
+	if _, err := ReadFull(io.NewSectionReader(r, from, n), data); err != nil {
+		return nil, ReadError(k.Package, err)
 	}
 	return data, nil
 }
@@ -301,9 +298,9 @@ func (k *Kind) checkSize(h head, size int64) error {
 	want := int64(len(h.bytes)) + 8*int64(h.words) + int64(h.trailer)
 	switch {
 	case size < want:
-		return format.Errorf(k.Package, "%d bytes, not %d: %w", size, want, format.ErrTruncated)
+		return Errorf(k.Package, "%d bytes, not %d: %w", size, want, ErrTruncated)
 	case size > want:
-		return format.Errorf(k.Package, "%d bytes too many", size-want)
+		return Errorf(k.Package, "%d bytes too many", size-want)
 	}
 	return nil
 }
@@ -311,7 +308,7 @@ func (k *Kind) checkSize(h head, size int64) error {
 // Verify checks the checksum of data, which Parse accepted.
 func (k *Kind) Verify(data []byte) error {
 	end := len(data) - int(binary.LittleEndian.Uint16(data[6:]))
-	var sum format.Sum
+	var sum Sum
 	sum.Write(data[:end])
 	_, err := sum.CheckTrailer(k.Package, data[:k.HeadSize()], data[end:])
 	return err

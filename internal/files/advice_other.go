@@ -1,6 +1,6 @@
 //go:build !linux
 
-package memory
+package files
 
 // AdviseRandom and AdviseSequential are described in advice_linux.go.
 

@@ -1,10 +1,8 @@
-package frame
+package form
 
 import (
 	"encoding"
 	"encoding/base64"
-
-	"github.com/seed79a3ff49/bloom/internal/format"
 )
 
 // AppendText appends the standard base64 encoding of a binary form to b.
@@ -20,7 +18,7 @@ func AppendText(b []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 func UnmarshalText(pkg string, text []byte, into encoding.BinaryUnmarshaler) error {
 	data, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
 	if err != nil {
-		return format.Errorf(pkg, "%w", err)
+		return Errorf(pkg, "%w", err)
 	}
 	return into.UnmarshalBinary(data)
 }

@@ -1,6 +1,6 @@
 // Package format has the errors that several packages return: bytes are not what they
 // should be, or filters do not fit each other.
-package format
+package form
 
 import (
 	"errors"
@@ -94,4 +94,12 @@ func ReadError(pkg string, err error) error {
 		return Errorf(pkg, "%w", err)
 	}
 	return fmt.Errorf("%s: reading: %w", pkg, err)
+}
+
+// CheckRate returns an error of package pkg unless 0 < p < 1. name is the parameter's.
+func CheckRate(pkg, name string, p float64) error {
+	if !(p > 0 && p < 1) {
+		return fmt.Errorf("%s: %s = %v is outside (0, 1)", pkg, name, p)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package frame
+package form_test
 
 import (
 	"bytes"
@@ -10,21 +10,21 @@ import (
 	"testing"
 	"testing/iotest"
 
+	. "github.com/seed79a3ff49/bloom/internal/form"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/format"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
-	"github.com/seed79a3ff49/bloom/internal/words"
 )
 
 // count is a check that takes the word count from the first parameter.
 func count(params []uint64) (uint64, error) { return params[0], nil }
 
 // two is a kind with so many parameters.
-var two = &Kind{"test", 't', 2}
+var two = NewKind("test", 't', 2)
 
-var testInfo = format.Info{N: 1000, P: 0.5, Hash: "SumString"}
+var testInfo = Info{N: 1000, P: 0.5, Hash: "SumString"}
 
 // framed returns a frame of two's.
 func framed(params, array []uint64) []byte {
@@ -37,7 +37,7 @@ func framed(params, array []uint64) []byte {
 
 // TestFrameBytes freezes them. The last two sums were computed by a program in Python.
 func TestFrameBytes(t *testing.T) {
-	got, err := two.Append([]byte{0xff}, []uint64{2, 0x0102030405060708}, []uint64{1, math.MaxUint64 - 1}, format.Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"})
+	got, err := two.Append([]byte{0xff}, []uint64{2, 0x0102030405060708}, []uint64{1, math.MaxUint64 - 1}, Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"})
 	require.NoError(t, err)
 	const want = "ff" +
 		"424c4d74" + "01002c00" +
@@ -46,7 +46,7 @@ func TestFrameBytes(t *testing.T) {
 		"0000000000000064" + "3f847ae147ae147b" + "0003" + "0004" + "53756d" + "77c3b672" + "00" +
 		"8f7f325d" + "002c" + "626c6f6f6d01" + "57b805fe"
 	assert.Equal(t, want, hex.EncodeToString(got))
-	_, err = two.Append(nil, []uint64{0, 0}, nil, format.Info{P: 2})
+	_, err = two.Append(nil, []uint64{0, 0}, nil, Info{P: 2})
 	require.EqualError(t, err, "test: Info.P = 2 is outside [0, 1)")
 }
 
@@ -98,10 +98,10 @@ func TestFrameDamage(t *testing.T) {
 		return err
 	}
 	testkit.Damage(t, good, decode)
-	for i := range start { // under a valid checksum
+	for i := range 8 { // under a valid checksum
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
-		require.ErrorIs(t, decode(testkit.Sealed(bad)), format.ErrFormat, "byte %d", i)
+		require.ErrorIs(t, decode(testkit.Sealed(bad)), ErrFormat, "byte %d", i)
 	}
 	for i := range good {
 		err := decode(good[:i])
@@ -111,14 +111,14 @@ func TestFrameDamage(t *testing.T) {
 
 // TestOtherKinds names what was found.
 func TestOtherKinds(t *testing.T) {
-	data, err := Window.Append(nil, make([]uint64, 10), nil, format.Info{})
+	data, err := Window.Append(nil, make([]uint64, 10), nil, Info{})
 	require.NoError(t, err)
 	_, _, _, err = Blocked.Unmarshal(data, nil)
 	require.EqualError(t, err, "blocked: invalid format: it is a window.Filter, not a blocked.Filter")
 	letters := map[byte]bool{}
-	for _, k := range kinds {
-		require.False(t, letters[k.letter], "letter %q is taken", k.letter)
-		letters[k.letter] = true
+	for _, k := range Kinds {
+		require.False(t, letters[k.Letter()], "letter %q is taken", k.Letter())
+		letters[k.Letter()] = true
 	}
 }
 
@@ -137,51 +137,50 @@ func TestParse(t *testing.T) {
 		switch words := i >= two.HeadSize() && i < two.HeadSize()+40; {
 		case words || i >= end:
 			require.NoError(t, parse(bad), i)
-			require.ErrorIs(t, two.Verify(bad), format.ErrFormat, i)
+			require.ErrorIs(t, two.Verify(bad), ErrFormat, i)
 		default:
-			require.ErrorIs(t, parse(bad), format.ErrFormat, i)
+			require.ErrorIs(t, parse(bad), ErrFormat, i)
 		}
 	}
 	for i := range good {
-		require.ErrorIs(t, parse(good[:i]), format.ErrFormat, i)
+		require.ErrorIs(t, parse(good[:i]), ErrFormat, i)
 	}
-	require.ErrorIs(t, parse(append(bytes.Clone(good), 0)), format.ErrFormat)
+	require.ErrorIs(t, parse(append(bytes.Clone(good), 0)), ErrFormat)
 	require.NoError(t, two.Verify(good))
 }
 
 func TestFrameCheck(t *testing.T) {
 	data := framed([]uint64{5, 0}, testkit.Words(5))
 	_, _, _, err := two.Unmarshal(data, func([]uint64) (uint64, error) { return 0, errors.New("test: Slots = 5") })
-	require.ErrorIs(t, err, format.ErrFormat)
+	require.ErrorIs(t, err, ErrFormat)
 	require.EqualError(t, err, "test: invalid format: Slots = 5")
 }
 
 // TestFrameLargest reads the header of the largest frame, and of a larger two.
 func TestFrameLargest(t *testing.T) {
 	if math.MaxInt > math.MaxInt32 {
-		require.EqualValues(t, uint64(1<<37), uint64(MaxWords))
+		require.EqualValues(t, uint64(1<<37), uint64(MaxFrameWords))
 	}
 	header := func(n uint64) (int, error) {
-		h, err := two.readHead(bytes.NewReader(framed([]uint64{n, 0}, nil)), count)
-		return h.words, err
+		return ReadWordCount(two, bytes.NewReader(framed([]uint64{n, 0}, nil)), count)
 	}
-	n, err := header(MaxWords)
+	n, err := header(MaxFrameWords)
 	require.NoError(t, err)
-	require.EqualValues(t, uint64(MaxWords), n)
-	_, err = header(MaxWords + 1)
-	require.ErrorContains(t, err, fmt.Sprintf("word count %d is outside [0, %d]", uint64(MaxWords+1), uint64(MaxWords)))
+	require.EqualValues(t, uint64(MaxFrameWords), n)
+	_, err = header(MaxFrameWords + 1)
+	require.ErrorContains(t, err, fmt.Sprintf("word count %d is outside [0, %d]", uint64(MaxFrameWords+1), uint64(MaxFrameWords)))
 }
 
 // TestFrameHostile reads parameters that promise far more than follows.
 func TestFrameHostile(t *testing.T) {
-	for _, n := range []uint64{1 << 20, MaxWords, MaxWords + 1, 1 << 61, math.MaxUint64} {
+	for _, n := range []uint64{1 << 20, MaxFrameWords, MaxFrameWords + 1, 1 << 61, math.MaxUint64} {
 		data := framed([]uint64{n, 0}, testkit.Words(20000))
 		for _, r := range []io.Reader{bytes.NewReader(data), iotest.HalfReader(bytes.NewReader(data))} {
 			var err error
 			taken := testkit.Allocated(func() { _, _, _, _, err = two.Read(r, count) })
-			require.ErrorIs(t, err, format.ErrFormat, "%d words", n)
+			require.ErrorIs(t, err, ErrFormat, "%d words", n)
 			// 8192 words, then 32768, and the buffer.
-			require.Less(t, taken, uint64(8*(8192+32768)+words.ChunkBytes+8192), "%d words", n)
+			require.Less(t, taken, uint64(8*(8192+32768)+ChunkBytes+8192), "%d words", n)
 		}
 	}
 }
@@ -194,13 +193,13 @@ func TestFrameIOErrors(t *testing.T) {
 		r := io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(broken))
 		_, _, _, read, err := two.Read(r, count)
 		require.ErrorIs(t, err, broken)
-		require.NotErrorIs(t, err, format.ErrFormat)
+		require.NotErrorIs(t, err, ErrFormat)
 		require.EqualValues(t, n, read)
 		// A connection that broke is no damaged frame.
 		r = io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(io.ErrUnexpectedEOF))
 		_, _, _, _, err = two.Read(r, count)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-		require.NotErrorIs(t, err, format.ErrFormat)
+		require.NotErrorIs(t, err, ErrFormat)
 	}
 	for _, n := range []int64{0, 7, 70000, int64(len(data)) - 1} {
 		wrote, err := two.Write(&testkit.LimitedWriter{N: n, Err: broken}, params, array, testInfo)

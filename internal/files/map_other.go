@@ -1,6 +1,6 @@
 //go:build !unix && !windows
 
-package memory
+package files
 
 import (
 	"fmt"

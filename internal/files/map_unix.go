@@ -1,6 +1,6 @@
 //go:build unix
 
-package memory
+package files
 
 import (
 	"os"

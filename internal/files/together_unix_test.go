@@ -1,12 +1,14 @@
 //go:build unix
 
-package atomicfile
+package files_test
 
 import (
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+
+	. "github.com/seed79a3ff49/bloom/internal/files"
 
 	"github.com/stretchr/testify/require"
 )

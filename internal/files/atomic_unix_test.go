@@ -1,6 +1,6 @@
 //go:build unix
 
-package atomicfile
+package files_test
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	. "github.com/seed79a3ff49/bloom/internal/files"
 
 	"github.com/stretchr/testify/require"
 
@@ -260,7 +262,7 @@ func TestDeadFiles(t *testing.T) {
 func TestDeadFileOfMany(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	dead := temporary(prefix(path), cleaned-1)
+	dead := Temporary(path, Cleaned-1)
 	require.NoError(t, os.WriteFile(dead, nil, 0o600))
 	var inner func(depth int) error
 	inner = func(depth int) error {
@@ -268,7 +270,7 @@ func TestDeadFileOfMany(t *testing.T) {
 			if depth == 0 {
 				require.NoFileExists(t, dead)
 			}
-			if depth == cleaned+3 {
+			if depth == Cleaned+3 {
 				return nil
 			}
 			return inner(depth + 1)

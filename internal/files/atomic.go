@@ -1,6 +1,6 @@
 // Package atomicfile replaces a file as a whole: after a crash at any moment
 // the path holds the old content or all of the new.
-package atomicfile
+package files
 
 import (
 	"errors"

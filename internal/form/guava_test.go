@@ -1,4 +1,4 @@
-package guava
+package form
 
 import (
 	"io"
@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed79a3ff49/bloom/internal/format"
 )
 
 func TestHeader(t *testing.T) {
@@ -38,7 +36,7 @@ func TestParseHeaderErrors(t *testing.T) {
 	} {
 		_, err := ParseHeader("bloom", []byte(test.data))
 		require.ErrorContains(t, err, test.want)
-		require.ErrorIs(t, err, format.ErrFormat)
+		require.ErrorIs(t, err, ErrFormat)
 	}
 	_, err := ParseHeader("bloom", nil)
 	require.ErrorIs(t, err, io.EOF)
@@ -48,29 +46,6 @@ func TestParseHeaderErrors(t *testing.T) {
 // 2.5 s/(k m) of all keys has indexes that come round after s of them. Such a key finds
 // its bits set with probability fill^s. Other keys have as many indexes as m has odd
 // parts, or twice as many.
-func TestFPR(t *testing.T) {
-	for _, test := range []struct {
-		m    uint64
-		k    int
-		odd  float64 // of m
-		same float64 // multiples of H2 that bring that about
-	}{
-		{64, 1, 1, 1}, {1 << 30, 7, 1, 1}, {192, 7, 3, 2}, {320, 30, 5, 2}, {960, 10, 15, 2}, {64 * 1021, 255, 1021, 2},
-	} {
-		for _, fill := range []float64{0.125, 0.25, 0.5, 0.75, 1} {
-			f, series := min(fill, 0.5), 0.0
-			for s := 1.0; s < 100; s++ {
-				series += 2.5 * s * math.Pow(f, s) / (float64(test.m) * float64(test.k))
-			}
-			few := test.same * (math.Pow(f, test.odd) + math.Pow(f, 2*test.odd)) / float64(test.m)
-			require.InEpsilon(t, series+few, DoubleHashing(fill, test.m, test.k), 1e-12, "%+v, fill = %v", test, fill)
-			ones := uint64(fill * float64(test.m))
-			require.InEpsilon(t, max(series+few, math.Pow(fill, float64(test.k))), FPR(test.m, test.k, ones), 1e-12, "%+v, fill = %v", test, fill)
-		}
-		require.Zero(t, FPR(test.m, test.k, 0))
-	}
-}
-
 func TestCheckSize(t *testing.T) {
 	h := Header{1, 3, 2}
 	allowed := map[int64]bool{0: true}
@@ -83,11 +58,11 @@ func TestCheckSize(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, size-h.Size(), int64(n))
 		} else {
-			require.ErrorIs(t, err, format.ErrFormat, size)
+			require.ErrorIs(t, err, ErrFormat, size)
 		}
 	}
 	_, err := h.CheckSize("bloom", math.MaxInt64)
-	require.ErrorIs(t, err, format.ErrFormat)
+	require.ErrorIs(t, err, ErrFormat)
 }
 
 // TestOtherWordCounts reads a file with the headers of other sizes: then words are taken
@@ -95,7 +70,7 @@ func TestCheckSize(t *testing.T) {
 func TestOtherWordCounts(t *testing.T) {
 	h := Header{1, 3, 200}
 	file := append(h.Append(nil), make([]byte, 8*200)...)
-	file = append(file, format.Sum(7).Trailer(h.Append(nil), format.Info{N: 1e6, P: 0.01, Hash: "SumString"})...)
+	file = append(file, Sum(7).Trailer(h.Append(nil), Info{N: 1e6, P: 0.01, Hash: "SumString"})...)
 	for words := 1; words <= 400; words++ {
 		other := Header{1, 3, words}
 		n, err := other.CheckSize("bloom", int64(len(file)))
@@ -105,8 +80,8 @@ func TestOtherWordCounts(t *testing.T) {
 		}
 		if err == nil {
 			require.NotZero(t, n, "a bare form of %d words", words)
-			_, err = format.ParseTrailer("bloom", other.Append(nil), file[other.Size():])
+			_, err = ParseTrailer("bloom", other.Append(nil), file[other.Size():])
 		}
-		require.ErrorIs(t, err, format.ErrFormat)
+		require.ErrorIs(t, err, ErrFormat)
 	}
 }

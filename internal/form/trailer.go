@@ -1,4 +1,4 @@
-package format
+package form
 
 import (
 	"encoding/binary"

@@ -1,0 +1,16 @@
+package form
+
+import "io"
+
+// What tests in another package use: package testkit, which they need, imports this one.
+
+var Kinds = kinds
+
+func NewKind(pkg string, letter byte, params int) *Kind { return &Kind{pkg, letter, params} }
+
+func (k *Kind) Letter() byte { return k.letter }
+
+var ReadWordCount = func(k *Kind, r io.Reader, check Check) (int, error) {
+	h, err := k.readHead(r, check)
+	return h.words, err
+}
