@@ -16,7 +16,7 @@
 // handle the event, drops the sender's repetition for a Span: the event is lost. So ask
 // with Contains, handle, and then Add. Of two equal ids at once, both are then handled, as
 // neither is there yet. [Filter.Do] keeps the right order and has the second wait for the
-// first. Its example answers a webhook.
+// first. Its example answers a webhook. The example program [kafka] reads a topic.
 //
 // Add first where a lost event does less harm than one that is handled twice. Of several
 // goroutines that Add a new id at once, exactly one handles it.
@@ -76,6 +76,7 @@
 // certain answer. A [picture] shows how windows and flowers of one size forget. Take a
 // map where every answer must be right.
 //
+// [kafka]: https://github.com/seed79a3ff49/bloom/tree/main/examples/kafka
 // [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
 package window
 
