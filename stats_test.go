@@ -25,10 +25,6 @@ func TestStatistics(t *testing.T) {
 		classicStat("Filter/Mitz32", func(n uint64, p float64) statSet { return Must(NewWithStrategy(Mitz32, n, p)) }))
 }
 
-func TestBillion(t *testing.T) {
-	testkit.Billion(t, SumUint64, classicStat("Filter", func(n uint64, p float64) statSet { return Must(New(n, p)) }))
-}
-
 // classic returns the number of bits and of hashes.
 func classic(s statSet) (m, k float64) {
 	f := s.(interface {
