@@ -38,6 +38,9 @@ func figures(x any) map[string]string {
 // TestEmptied: a filled filter that was decoded from the empty text says of itself what a
 // zero value says.
 func TestEmptied(t *testing.T) {
+	if runtime.GOARCH == "wasm" {
+		t.Skip("Go's runtime ends with a bad pointer in calls by reflection")
+	}
 	for _, typ := range types {
 		t.Run(typ.name, func(t *testing.T) {
 			f := typ.make()
@@ -57,6 +60,9 @@ func TestEmptied(t *testing.T) {
 
 // TestClosed: a closed File knows nothing of the filter whose memory it has given back.
 func TestClosed(t *testing.T) {
+	if runtime.GOARCH == "wasm" {
+		t.Skip("as TestEmptied")
+	}
 	path := filepath.Join(t.TempDir(), "filter")
 	require.NoError(t, bloom.Must(bloom.New(1000, 0.01)).SaveFile(path))
 	file := bloom.Must(bloom.OpenFile(path))
