@@ -18,7 +18,7 @@ func (t *table) Driver() driver.Driver                        { return nil }
 
 type conn struct{ *table }
 
-func (c conn) Prepare(query string) (driver.Stmt, error) { return stmt{c.table}, nil }
+func (c conn) Prepare(query string) (driver.Stmt, error) { return stmt(c), nil }
 func (conn) Close() error                                { return nil }
 func (conn) Begin() (driver.Tx, error)                   { return nil, driver.ErrSkip }
 

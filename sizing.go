@@ -66,7 +66,7 @@ func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 // double hashing adds included; see [New]. [NewSize] takes both. n = 0 counts as 1. SizeFor
 // returns an error as New does.
 func SizeFor(n uint64, p float64) (m uint64, k int, err error) {
-	m, k, err = optimal(n, p)
+	_, k, err = optimal(n, p)
 	if err != nil {
 		return 0, 0, err
 	}
