@@ -79,7 +79,3 @@ require (
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
-
-replace github.com/seed79a3ff49/bloom => ../
-
-replace github.com/seed79a3ff49/bloom/bloomredis => ../bloomredis
