@@ -173,6 +173,9 @@ func TestAssemblyReads(t *testing.T) {
 // TestAssemblyStops stops all goroutines while a batch is under way. Assembly cannot be
 // stopped; Go between two chunks can.
 func TestAssemblyStops(t *testing.T) {
+	if !useAVX2 {
+		t.Skip("without AVX2 there is no assembly")
+	}
 	const n = 1 << 20
 	hs, integers := testkit.Digests[Hash](1, n), make([]uint64, n)
 	texts, keys := make([]string, n), make([][]byte, n)
