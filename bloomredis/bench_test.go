@@ -176,6 +176,9 @@ func setNX(client *redis.Client, hs []bloom.Hash) error {
 // capacity, and as keys of Redis: the server's processor time, and its memory. Run it
 // with -benchtime=1x.
 func BenchmarkMillion(b *testing.B) {
+	if testing.Short() {
+		b.Skip("it takes minutes")
+	}
 	const n = 1_000_000
 	client := startServer(b, "--appendonly", "no").client()
 	info := func(names ...string) (sum float64) {
