@@ -162,3 +162,19 @@ func Example_rebuild() {
 	found, err := current.Load().ContainsString(ctx, "https://example.com/")
 	fmt.Println(found, err)
 }
+
+// What a crash of the server loses depends on its settings. Persistence of a [Filter]
+// asks for them.
+func ExamplePersistence() {
+	for _, keeps := range []bloomredis.Persistence{
+		{Save: "3600 1 300 100 60 10000"}, // the default
+		{AppendOnly: true, AppendFsync: "everysec"},
+		{},
+	} {
+		fmt.Println(keeps)
+	}
+	// Output:
+	// a crash loses everything after the last snapshot
+	// a crash loses up to two seconds
+	// a crash loses everything
+}
