@@ -138,14 +138,7 @@ func wordsOf(s Strategy, m uint64, k int) (int, error) {
 	if s > Mitz64 {
 		return 0, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
 	}
-	if k < 1 || k > form.MaxK {
-		return 0, fmt.Errorf("bloom: k = %d is outside [1, %d]", k, form.MaxK)
-	}
-	words := m/64 + min(m%64, 1)
-	if words < 1 || words > form.MaxWords {
-		return 0, fmt.Errorf("bloom: m = %d is outside [1, %d]", m, uint64(form.MaxWords)*64)
-	}
-	return int(words), nil
+	return form.WordsFor("bloom", m, k, form.MaxWords)
 }
 
 // Must returns v, and panics if err is not nil. It is for constructors whose

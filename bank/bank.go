@@ -70,14 +70,11 @@ func New(n uint64, p float64) (*Bank, error) {
 // and k hashes. It returns an error unless 1 <= k <= 255 and m rounds up to 1 to 2^31-1
 // words.
 func NewSize(m uint64, k int) (*Bank, error) {
-	size := m/64 + min(m%64, 1)
-	switch {
-	case k < 1 || k > form.MaxK:
-		return nil, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
-	case size < 1 || size > form.MaxWords:
-		return nil, fmt.Errorf("bank: m = %d is outside [1, %d]", m, uint64(form.MaxWords)*64)
+	size, err := form.WordsFor("bank", m, k, form.MaxWords)
+	if err != nil {
+		return nil, err
 	}
-	b := &Bank{shape: shapeOf(int(size), k)}
+	b := &Bank{shape: shapeOf(size, k)}
 	b.of = b
 	return b, nil
 }

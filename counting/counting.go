@@ -103,19 +103,14 @@ func (f *filter) use() {
 }
 
 // size returns the parameters of New's filter.
-func size(n uint64, p float64) (words uint64, k int, err error) {
+func size(n uint64, p float64) (words, k int, err error) {
 	if err := form.CheckRate("counting", "p", p); err != nil {
 		return 0, 0, err
 	}
 	m := bloom.OptimalM(n, p)
-	words, k = m/64+min(m%64, 1), bloom.OptimalK(m, n)
-	switch {
-	case words == 0:
-		return 0, 0, fmt.Errorf("counting: n = %d, p = %v need no bits at all", n, p)
-	case words > maxWords:
-		return 0, 0, fmt.Errorf("counting: m = %d is outside [1, %d] (for n = %d, p = %v)", m, uint64(maxWords)*64, n, p)
-	case k > form.MaxK:
-		return 0, 0, fmt.Errorf("counting: k = %d is outside [1, %d] (for n = %d, p = %v)", k, form.MaxK, n, p)
+	k = bloom.OptimalK(m, n)
+	if words, err = form.WordsFor("counting", m, k, maxWords); err != nil {
+		return 0, 0, fmt.Errorf("%w (for n = %d, p = %v)", err, n, p)
 	}
 	return words, k, nil
 }
@@ -131,7 +126,7 @@ func New(n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	// Its counters are not read: untouched memory takes none.
-	s := &state{counters: countersOf(memory.Words(int(words) * perBits)), k: k}
+	s := &state{counters: countersOf(memory.Words(words * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: bloom.Info{N: n, P: p}}}, nil
 }
 
@@ -152,7 +147,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	return form.LoadOrNew("counting", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
-		return f.fits(words*64, k)
+		return f.fits(64*uint64(words), k)
 	})
 }
 

@@ -455,7 +455,7 @@ func TestParameters(t *testing.T) {
 		{1, 0, "counting: p = 0 is outside (0, 1)"},
 		{1, 1, "counting: p = 1 is outside (0, 1)"},
 		{1, math.NaN(), "counting: p = NaN is outside (0, 1)"},
-		{1, 1 - 1e-16, "counting: n = 1, p = 0.9999999999999999 need no bits at all"},
+		{1, 1 - 1e-16, fmt.Sprintf("counting: m = 0 is outside [1, %d] (for n = 1, p = 0.9999999999999999)", uint64(maxWords)*64)},
 		{math.MaxUint64, 0.01, fmt.Sprintf("counting: m = 9223372036854775807 is outside [1, %d] (for n = 18446744073709551615, p = 0.01)", uint64(maxWords)*64)},
 		{1, 1e-80, "counting: k = 265 is outside [1, 255] (for n = 1, p = 1e-80)"},
 	} {

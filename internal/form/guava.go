@@ -25,6 +25,19 @@ const (
 	MaxWords = min(math.MaxInt32, math.MaxInt/8)
 )
 
+// WordsFor returns the number of words of a filter of m bits and k hashes, of which there
+// are maxWords at most. Its error is of package pkg and names the parameter out of range.
+func WordsFor(pkg string, m uint64, k int, maxWords uint64) (int, error) {
+	words := m/64 + min(m%64, 1)
+	switch {
+	case k < 1 || k > MaxK:
+		return 0, fmt.Errorf("%s: k = %d is outside [1, %d]", pkg, k, MaxK)
+	case words < 1 || words > maxWords:
+		return 0, fmt.Errorf("%s: m = %d is outside [1, %d]", pkg, m, 64*maxWords)
+	}
+	return int(words), nil
+}
+
 // Header is the start of Guava's binary form.
 type Header struct {
 	Strategy uint8 // 0 or 1
