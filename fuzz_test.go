@@ -13,12 +13,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// seeds returns the vectors of Guava's form, and the damaged ones of every form.
+func seeds(f *testing.F) (all [][]byte) {
+	for _, pattern := range []string{"guava*", "refused*"} {
+		for _, path := range Must(filepath.Glob(filepath.Join("testdata", "vectors", pattern))) {
+			if data := Must(os.ReadFile(path)); len(data) < 2000 {
+				all = append(all, data)
+			}
+		}
+	}
+	require.Greater(f, len(all), 50)
+	return all
+}
+
 // FuzzFilter holds Filter's decoders to each other: they accept the same bytes,
 // make the same filter of them, write the same bytes again, and leave the
 // receiver alone when they refuse.
 func FuzzFilter(f *testing.F) {
 	before := Must(NewSize(128, 3))
 	before.AddString("before")
+	for _, data := range seeds(f) {
+		if !bytes.Contains(data, []byte("bloom\x01")) { // a bare form
+			f.Add(data)
+		}
+	}
+	f.Add(Must(before.MarshalText()))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		refused := func(err error, g *Filter) {
 			require.ErrorIs(t, err, ErrFormat)
@@ -87,6 +106,9 @@ func popcount(data []byte) (ones uint64) {
 
 // FuzzView holds View to Filter: the same bytes, the same answers.
 func FuzzView(f *testing.F) {
+	for i, data := range seeds(f) {
+		f.Add(data, uint64(i))
+	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
 		var g Filter
 		err := g.UnmarshalBinary(data)
@@ -119,6 +141,10 @@ func FuzzLoadFile(f *testing.F) {
 	a.SetInfo(testInfo)
 	require.NoError(f, a.SaveFile(path))
 	f.Add(Must(os.ReadFile(path)), false)
+	for _, data := range seeds(f) {
+		f.Add(data, false)
+		f.Add(data, true)
+	}
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		if seal {
 			var sum form.Sum

@@ -148,6 +148,11 @@ func TestInfoStays(t *testing.T) {
 			require.False(t, h.ContainsString("a"))
 			require.True(t, h.AddString("a"))
 
+			require.NoError(t, os.WriteFile(path, append(bytes.Clone(data), 0), 0o666))
+			_, err = typ.load(path)
+			require.ErrorIs(t, err, bloom.ErrFormat, "a byte more")
+			require.NoError(t, os.WriteFile(path, data, 0o666))
+
 			f.SetInfo(bloom.Info{Hash: strings.Repeat("x", 256)})
 			require.ErrorContains(t, f.SaveFile(path), typ.pkg+": Info.Hash has 256 bytes")
 			require.Equal(t, data, bloom.Must(os.ReadFile(path)), "the old file")
@@ -202,7 +207,46 @@ func TestMergeOfOtherHashes(t *testing.T) {
 	require.NoError(t, f.Merge(g))
 	require.Equal(t, info, bloom.Must(f.Fold(1)).Info())
 	require.Equal(t, info, f.Clone().Info())
+	f.SetInfo(bloom.Info{N: 100, P: 0.01, Hash: "SumString"})
+	require.Equal(t, info, bloom.Must(f.Fold(1)).Info(), "N and P are those of the large filter")
+	b := bloom.Must(blocked.New(100, 0.01))
+	b.SetInfo(bloom.Info{N: 100, P: 0.01, Hash: "SumString"})
+	require.Equal(t, "SumString", bloom.Must(b.Fold(1)).Info().Hash)
+
+	// Guava's form has no Info, so what is read from it has none.
+	_, err := g.ReadFrom(bytes.NewReader(bloom.Must(f.MarshalBinary())))
+	require.NoError(t, err)
+	require.Zero(t, g.Info())
+	require.NotZero(t, bloom.Must(flower.New(flower.Config{Slots: 1000, Ways: 4, Bits: 16})).Info().P)
 	require.Equal(t, bloom.Info{N: 100, P: 0.5}, bloom.Must(bloom.New(100, 0.5)).Info())
+}
+
+// TestNotEqual: parameters count, also where all bits are clear.
+func TestNotEqual(t *testing.T) {
+	f, g := bloom.Must(bloom.New(6, 0.01)), bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 6, 0.01))
+	require.Equal(t, f.M(), g.M())
+	require.False(t, f.Equal(g))
+	require.False(t, f.Equal(bloom.Must(bloom.NewSize(64, f.K()-1))))
+	c, d := bloom.Must(counting.New(6, 0.01)), bloom.Must(counting.New(1, 0.5))
+	require.Equal(t, c.M(), d.M())
+	require.False(t, c.Equal(d))
+	view := bloom.Must(bloom.NewView(bloom.Must(f.MarshalBinary())))
+	require.Equal(t, f.SizeBytes(), view.SizeBytes())
+}
+
+// TestResetGrowsAlike: a growing filter that was emptied grows as a new one does.
+func TestResetGrowsAlike(t *testing.T) {
+	for _, before := range []int{10_000, 14_000, 19_000, 25_000} {
+		f, fresh := bloom.Must(growing.New(0, 0.01)), bloom.Must(growing.New(0, 0.01))
+		f.AddBatch(nil, testkit.Digests[bloom.Hash](1, before))
+		f.Reset()
+		for i := range uint64(10) {
+			hs := testkit.Digests[bloom.Hash](2+i, 3000)
+			f.AddBatch(nil, hs)
+			fresh.AddBatch(nil, hs)
+			require.Equal(t, fresh.SizeBytes(), f.SizeBytes(), "%d keys before, %d after", before, 3000*(i+1))
+		}
+	}
 }
 
 // TestNil: what takes a filter over says so at once if there is none.

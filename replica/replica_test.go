@@ -371,3 +371,24 @@ func TestNothingLoaded(t *testing.T) {
 	require.EqualValues(t, 1, r.Stats().ApproxCount)
 	require.Empty(t, out.String())
 }
+
+// slowSource says when it was asked, and answers later.
+type slowSource struct{ asked, answered time.Time }
+
+func (s *slowSource) Fetch(context.Context, string) (Update, error) {
+	s.asked = time.Now()
+	for !time.Now().After(s.asked) { // until the clock has moved on
+	}
+	s.answered = time.Now()
+	return Update{Version: "1", Full: bloom.Must(bloom.NewSize(64, 1))}, nil
+}
+
+// TestRefreshedBefore: what the source got while it answered may be missing, so a copy is as
+// old as the question.
+func TestRefreshedBefore(t *testing.T) {
+	var s slowSource
+	r := New(&s, Config{})
+	require.NoError(t, r.Refresh(context.Background()))
+	require.False(t, r.Status().Refreshed.After(s.asked))
+	require.True(t, r.Status().Refreshed.Before(s.answered))
+}

@@ -1,0 +1,56 @@
+package bank
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestAppendAfterDecoding: a member that is appended to a bank which was read is empty,
+// also where the row's checksum was in the bytes of its bits.
+func TestAppendAfterDecoding(t *testing.T) {
+	for _, members := range []int{1, 31, 32, 33, 95, 96, 97} {
+		o, _ := walk(t, 192, 3, members, 1)
+		var b Bank
+		require.NoError(t, b.UnmarshalBinary(bloom.Must(o.MarshalBinary())))
+		for range 70 {
+			require.Zero(t, b.Filter(b.Append()).OnesCount(), "%d members", members)
+		}
+	}
+}
+
+// TestAppendFilterAtOnce: whoever sees a member that was appended as a filter sees its keys.
+func TestAppendFilterAtOnce(t *testing.T) {
+	b := bloom.Must(NewSize(512, 4))
+	f := bloom.Must(bloom.NewSize(512, 4))
+	hs := testkit.Digests[bloom.Hash](1, 30)
+	f.AddBatch(nil, hs)
+	var looking sync.WaitGroup
+	looking.Add(1)
+	go func() {
+		defer looking.Done()
+		for n := 0; n < 5000; {
+			if n = b.Len(); n > 0 && !b.ContainsHash(n-1, hs[n%len(hs)]) {
+				t.Errorf("member %d has not its keys yet", n-1)
+				return
+			}
+		}
+	}()
+	for range 5000 {
+		_, err := b.AppendFilter(f)
+		require.NoError(t, err)
+	}
+	looking.Wait()
+}
+
+// TestInfoOfMembers: a filter that is taken out of a bank says what the bank says.
+func TestInfoOfMembers(t *testing.T) {
+	o, _ := sample(t)
+	view := bloom.Must(NewView(bloom.Must(o.MarshalBinary())))
+	require.NotZero(t, o.Filter(1).Info())
+	require.Equal(t, o.Filter(1).Info(), view.Filter(1).Info())
+}
