@@ -52,7 +52,6 @@ by its keys.
 // elsewhere are the measurements that have files of their own.
 var elsewhere = [][2]string{
 	{"GROWING.md", "filters that grow, from a thousand keys to a billion"},
-	{"COUNTING.md", "a counting filter of a hundred million keys"},
 	{"BANK.md", "a thousand to ten million filters, asked at once"},
 }
 
