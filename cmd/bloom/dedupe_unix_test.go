@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	ossignal "os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,11 @@ import (
 
 // TestSignals: tail -f has no end but a signal.
 func TestSignals(t *testing.T) {
+	// What these tests were started with, nohup perhaps, ignores signals for the command,
+	// too. A program that this one starts gets the defaults for what this one handles.
+	handled := make(chan os.Signal, 4)
+	ossignal.Notify(handled, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer ossignal.Stop(handled)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		state := filepath.Join(t.TempDir(), "state")
 		cmd := command(t, "dedupe", "-state", state)
