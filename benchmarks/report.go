@@ -51,7 +51,7 @@ by its keys.
 
 // elsewhere are the measurements that have files of their own.
 var elsewhere = [][2]string{
-	{"GROWING.md", "filters that grow, from a thousand keys to a billion"},
+	{"GROWING.md", "filters that grow, from a thousand keys to 100 million"},
 	{"BANK.md", "a thousand to ten million filters, asked at once"},
 }
 
