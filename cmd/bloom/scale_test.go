@@ -49,23 +49,23 @@ func TestScale(t *testing.T) {
 		} else if strings.Contains(script, "SLURM") {
 			each = "SLURM_ARRAY_TASK_ID"
 		}
-		run := func(index int) {
-			first, _, _ := strings.Cut(script, " ")
-			if _, err := exec.LookPath(first); err != nil && first == "parallel" {
-				t.Skip(err)
-			}
+		first := strings.Fields(script)[0]
+		run := func(t *testing.T, index int) {
 			cmd := exec.Command("bash", "-c", script)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", each, index))
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s\n%s", script, out)
 		}
-		t.Run(strings.Fields(script)[0], func(t *testing.T) {
+		t.Run(first, func(t *testing.T) {
+			if _, err := exec.LookPath(first); err != nil && first == "parallel" {
+				t.Skip(err)
+			}
 			if each == "" {
-				run(0)
+				run(t, 0)
 			} else {
 				for i := range 8 {
-					run(i)
+					run(t, i)
 				}
 			}
 			if strings.Contains(script, "bloom check") {
