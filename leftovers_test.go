@@ -35,12 +35,22 @@ func figures(x any) map[string]string {
 	return figures
 }
 
+// uncollected stops garbage collection until t ends where a call of a method by reflection
+// cannot be collected beside: reflect keeps the method's address in a variable on the heap,
+// and on WebAssembly the collector takes it for a bad pointer. (As go.dev/issue/80472, which
+// was itabInit's; this is methodReceiver's.)
+func uncollected(t *testing.T) {
+	if runtime.GOARCH == "wasm" {
+		percent := debug.SetGCPercent(-1)
+		t.Cleanup(func() { debug.SetGCPercent(percent) })
+		runtime.GC() // ends one that has begun
+	}
+}
+
 // TestEmptied: a filled filter that was decoded from the empty text says of itself what a
 // zero value says.
 func TestEmptied(t *testing.T) {
-	if runtime.GOARCH == "wasm" {
-		t.Skip("Go's runtime ends with a bad pointer in calls by reflection")
-	}
+	uncollected(t)
 	for _, typ := range types {
 		t.Run(typ.name, func(t *testing.T) {
 			f := typ.make()
@@ -60,9 +70,7 @@ func TestEmptied(t *testing.T) {
 
 // TestClosed: a closed File knows nothing of the filter whose memory it has given back.
 func TestClosed(t *testing.T) {
-	if runtime.GOARCH == "wasm" {
-		t.Skip("as TestEmptied")
-	}
+	uncollected(t)
 	path := filepath.Join(t.TempDir(), "filter")
 	require.NoError(t, bloom.Must(bloom.New(1000, 0.01)).SaveFile(path))
 	file := bloom.Must(bloom.OpenFile(path))
