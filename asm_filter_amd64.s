@@ -209,7 +209,7 @@ done:                                    \
 
 // FILTER leaves to portable code the filters that this file is not for, the zero
 // Filter among them.
-#define FILTER(portable)                              \
+#define FILTER                                        \
 	CMPB ·useAVX2(SB), $0                         \
 	JEQ portable                                  \
 	MOVQ f+0(FP), filter                          \
@@ -223,44 +223,44 @@ done:                                    \
 	MOVQ h_h2+16(FP), hash2
 
 // func filterAdd(f *Filter, key []byte) bool
-TEXT ·filterAdd(SB), NOSPLIT, $0-33
-	FILTER(portable)
-	KEY(portable)
+TEXT ·filterAdd(SB), NOFRAME, $0-33
+	NO_LOCAL_POINTERS
+	FILTER
+	KEY
 	INSERT
 	SETNE ret+32(FP)
 	RET
-portable:
-	JMP ·filterAddPortable(SB)
+	PORTABLE(·filterAddPortable)
 
 // func filterAddHash(f *Filter, h Hash) bool
-TEXT ·filterAddHash(SB), NOSPLIT, $0-25
-	FILTER(portable)
+TEXT ·filterAddHash(SB), NOFRAME, $0-25
+	NO_LOCAL_POINTERS
+	FILTER
 	DIGEST
 	INSERT
 	SETNE ret+24(FP)
 	RET
-portable:
-	JMP ·filterAddHashPortable(SB)
+	PORTABLE(·filterAddHashPortable)
 
 // func filterContains(f *Filter, key []byte) bool
-TEXT ·filterContains(SB), NOSPLIT, $0-33
-	FILTER(portable)
-	KEY(portable)
+TEXT ·filterContains(SB), NOFRAME, $0-33
+	NO_LOCAL_POINTERS
+	FILTER
+	KEY
 	CONTAINS
 	MOVB answer, ret+32(FP)
 	RET
-portable:
-	JMP ·filterContainsPortable(SB)
+	PORTABLE(·filterContainsPortable)
 
 // func filterContainsHash(f *Filter, h Hash) bool
-TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
-	FILTER(portable)
+TEXT ·filterContainsHash(SB), NOFRAME, $0-25
+	NO_LOCAL_POINTERS
+	FILTER
 	DIGEST
 	CONTAINS
 	MOVB answer, ret+24(FP)
 	RET
-portable:
-	JMP ·filterContainsHashPortable(SB)
+	PORTABLE(·filterContainsHashPortable)
 
 // Four keys at a time: the lanes of a vector belong to different keys.
 //

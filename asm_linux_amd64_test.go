@@ -170,18 +170,19 @@ func TestAssemblyReads(t *testing.T) {
 	}
 }
 
-// TestAssemblyStops stops all goroutines while a batch is under way. Assembly cannot be
-// stopped; Go between two chunks can.
+// TestAssemblyStops stops all goroutines while a batch is under way, or a loop of single
+// calls. Assembly cannot be stopped; Go between two chunks can, and a function that asks as
+// it begins whether to stop. The loops are written out: a Go function in between would ask.
 func TestAssemblyStops(t *testing.T) {
 	if !useAVX2 {
 		t.Skip("without AVX2 there is no assembly")
 	}
 	const n = 1 << 20
-	hs, integers := testkit.Digests[Hash](1, n), make([]uint64, n)
+	hs, integers := make([]Hash, n), make([]uint64, n)
 	texts, keys := make([]string, n), make([][]byte, n)
 	for i := range n {
 		keys[i] = binary.LittleEndian.AppendUint64(nil, uint64(i))
-		texts[i] = string(keys[i])
+		texts[i], hs[i] = string(keys[i]), Sum(keys[i])
 	}
 	f, sync := Must(New(n, 0.01)), Must(NewSync(n, 0.01))
 	dst, found := make([]Hash, n), make([]bool, n)
@@ -190,6 +191,7 @@ func TestAssemblyStops(t *testing.T) {
 		return func() bool { return set.ContainsHash(hs[0]) && !set.ContainsHash(hs[n-1]) }
 	}
 	answered := func() bool { return found[0] && !found[n-1] }
+	fill := func() { f.AddBatch(nil, hs); sync.AddBatch(nil, hs); clear(found) }
 	for _, test := range []struct {
 		name          string
 		prepare, call func()
@@ -197,8 +199,43 @@ func TestAssemblyStops(t *testing.T) {
 	}{
 		{"Filter.AddBatch", f.Reset, func() { f.AddBatch(nil, hs) }, added(f)},
 		{"SyncFilter.AddBatch", sync.Reset, func() { sync.AddBatch(nil, hs) }, added(sync)},
-		{"Filter.ContainsBatch", func() { f.AddBatch(nil, hs); clear(found) }, func() { f.ContainsBatch(found[:0], hs) }, answered},
-		{"SyncFilter.ContainsBatch", func() { sync.AddBatch(nil, hs); clear(found) }, func() { sync.ContainsBatch(found[:0], hs) }, answered},
+		{"Filter.ContainsBatch", fill, func() { f.ContainsBatch(found[:0], hs) }, answered},
+		{"SyncFilter.ContainsBatch", fill, func() { sync.ContainsBatch(found[:0], hs) }, answered},
+		{"Filter.Add", f.Reset, func() {
+			for i, key := range keys {
+				found[i] = f.Add(key)
+			}
+		}, added(f)},
+		{"Filter.AddHash", f.Reset, func() {
+			for i, h := range hs {
+				found[i] = f.AddHash(h)
+			}
+		}, added(f)},
+		{"Filter.Contains", fill, func() {
+			for i, key := range keys {
+				found[i] = f.Contains(key)
+			}
+		}, answered},
+		{"Filter.ContainsHash", fill, func() {
+			for i, h := range hs {
+				found[i] = f.ContainsHash(h)
+			}
+		}, answered},
+		{"SyncFilter.AddHash", sync.Reset, func() {
+			for i, h := range hs {
+				found[i] = sync.AddHash(h)
+			}
+		}, added(sync)},
+		{"SyncFilter.Contains", fill, func() {
+			for i, key := range keys {
+				found[i] = sync.Contains(key)
+			}
+		}, answered},
+		{"SyncFilter.ContainsHash", fill, func() {
+			for i, h := range hs {
+				found[i] = sync.ContainsHash(h)
+			}
+		}, answered},
 		{"SumBatch", func() { clear(dst) }, func() { SumBatch(dst[:0], keys) }, hashed},
 		{"SumStringBatch", func() { clear(dst) }, func() { SumStringBatch(dst[:0], texts) }, hashed},
 		{"SumUint64Batch", func() { clear(dst) }, func() { SumUint64Batch(dst[:0], integers) }, hashed},

@@ -160,8 +160,7 @@ func (f *Filter) Add(key []byte) bool { return filterAdd(f, key) }
 // AddString is Add of key's bytes, without copying them.
 func (f *Filter) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
 
-// AddHash is Add by digest; see [Hash]. A loop that does nothing else can hold up a garbage
-// collection for some milliseconds; [Filter.AddBatch] does not.
+// AddHash is Add by digest; see [Hash].
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(f, h) }
 
 // add is AddHash in Go, and Add is add of Sum. Assembly, where there is any,

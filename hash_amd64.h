@@ -1,5 +1,5 @@
-// What the filters' assembly shares: hashing a key as Sum does. A comment there
-// says how keys end.
+// What the filters' assembly shares: hashing a key as Sum does, where a comment says how
+// keys end, and the ends of functions.
 
 #define keyPtr  DI
 #define keyLen  SI
@@ -136,10 +136,20 @@ finish:                                        \
 
 // KEY is HASH of the argument that follows the filter, and leaves long keys to
 // portable code.
-#define KEY(portable)                 \
+#define KEY                           \
 	MOVQ key_len+16(FP), keyLen   \
 	CMPQ keyLen, $const_directLen \
 	JHI portable                  \
 	MOVQ key_base+8(FP), keyPtr   \
 	MULTIPLIERS                   \
 	HASH
+
+// PORTABLE ends a function of one key, which goes on here in its portable form. Nothing
+// reaches the call. It has the assembler begin the function as Go begins its own, with the
+// question whether to stop, for the garbage collector or for another goroutine: functions
+// that call none, and need little of the stack, do not ask. Without the question, a loop of
+// one such function could hardly be stopped.
+#define PORTABLE(function)  \
+portable:                   \
+	JMP function(SB)    \
+	CALL function(SB)

@@ -1,5 +1,6 @@
 //go:build !purego && !race && !msan && !asan
 
+#include "funcdata.h"
 #include "go_asm.h"
 #include "textflag.h"
 #include "hash_amd64.h"
@@ -27,229 +28,230 @@ DATA lineOnes<>+16(SB)/8, $0x0000000100000001
 DATA lineOnes<>+24(SB)/8, $0x0000000100000001
 GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 
+// FILTER loads a filter and its lines, and leaves what assembly does not do to portable
+// code.
+#define FILTER                     \
+	MOVQ f+0(FP), DX           \
+	MOVQ filter_fast(DX), lines \
+	TESTQ lines, lines         \
+	JEQ portable
+
 // OPEN loads what LOCATE needs of the filter at DX.
-#define OPEN                              \
-	MOVQ filter_words+0(DX), words    \
-	MOVQ filter_words+8(DX), length   \
-	MOVQ filter_fast(DX), lines       \
-	VMOVDQU lineSalts<>(SB), salts        \
+#define OPEN                            \
+	MOVQ filter_words+0(DX), words  \
+	MOVQ filter_words+8(DX), length \
+	VMOVDQU lineSalts<>(SB), salts  \
 	VMOVDQU lineOnes<>(SB), ones
 
-// OFFSET turns the value of a line into its block's offset in words, in bytes: high
-// half * number of blocks >> 32 * 32.
-#define OFFSET           \
-	SHRQ $32, value      \
-	IMULQ length, value  \
-	SHRQ $34, value      \
+// OFFSET turns the high half of a line's value into its block's offset in words, in
+// bytes: high half * number of blocks >> 32 * 32.
+#define OFFSET              \
+	IMULQ length, value \
+	SHRQ $34, value     \
 	SHLQ $5, value
 
-// LOCATE loads a line's block and its mask. The mask's words are all the value's low half
+// BITS loads a line's block and its mask. The mask's words are all the value's low half
 // before. Each times its salt picks, by its five high bits, a bit.
-#define LOCATE                         \
-	OFFSET                             \
-	VPMULLD salts, mask, mask          \
-	VPSRLD $27, mask, mask             \
-	VPSLLVD mask, ones, mask           \
+#define BITS                       \
+	VPMULLD salts, mask, mask  \
+	VPSRLD $27, mask, mask     \
+	VPSLLVD mask, ones, mask   \
 	VMOVDQU (words)(value*1), held
 
+#define LOCATE                \
+	VMOVQ value, X0       \
+	SHRQ $32, value       \
+	OFFSET                \
+	VPBROADCASTD X0, mask \
+	BITS
+
 // FIND sets the carry flag if the line has all its bits.
-#define FIND                       \
-	LOCATE                             \
+#define FIND   \
+	LOCATE \
 	VPTEST mask, held
 
 // TEST and SET note the bits that were not set. SET sets them.
-#define TEST                       \
-	LOCATE                             \
-	VPANDN mask, held, held          \
+#define TEST                     \
+	LOCATE                   \
+	VPANDN mask, held, held  \
 	VPOR held, missing, missing
 
-#define SET                        \
-	LOCATE                             \
-	VPOR mask, held, Y2               \
-	VMOVDQU Y2, (words)(value*1)       \
-	VPANDN mask, held, held          \
-	VPOR held, missing, missing
-
-// LINE1 to LINE4 make the values of a key's lines, as spread does.
-#define LINE1                      \
-	MOVQ hash1, value                  \
-	VMOVQ value, X0                    \
-	VPBROADCASTD X0, mask
-
-#define LINE2                      \
-	MOVQ hash2, value                  \
-	VMOVQ value, X0                    \
-	VPBROADCASTD X0, mask
-
-#define LINE3                      \
-	LEAQ (hash1)(hash2*1), value       \
-	VMOVQ value, X0                    \
-	VPBROADCASTD X0, mask
-
-#define LINE4                      \
-	RORXQ $32, hash1, value            \
-	ADDQ hash2, value                  \
-	VMOVQ value, X0                    \
-	VPBROADCASTD X0, mask
-
-// CONTAINS sets DX to 1 if the filter at DX has all bits of a digest, else to 0. It
-// stops at the first line that lacks one. Few absent keys have even one line, so that
-// this branch is as predictable as the answer, and the other lines need not be fetched.
-// DECQ leaves the carry flag, the answer, as it is.
-#define CONTAINS                   \
-	OPEN                               \
-	LINE1                              \
-	FIND                               \
-	DECQ lines                         \
-	JEQ found                          \
-	JCC found                          \
-	LINE2                              \
-	FIND                               \
-	JCC found                          \
-	DECQ lines                         \
-	JEQ found                          \
-	LINE3                              \
-	FIND                               \
-	JCC found                          \
-	DECQ lines                         \
-	JEQ found                          \
-	LINE4                              \
-	FIND                               \
-found:                                     \
-	SETCS DX                           \
-	VZEROUPPER
-
-// INSERT sets all bits of a digest. It sets DX to 1 if that changed the filter, else to
-// 0. For one line, VPTEST clears the carry flag if the block lacked a bit of the mask.
-#define INSERT                     \
-	OPEN                               \
-	LINE1                              \
+#define SET                                \
 	LOCATE                             \
 	VPOR mask, held, Y2                \
 	VMOVDQU Y2, (words)(value*1)       \
-	DECQ lines                         \
-	JEQ one                            \
-	VPANDN mask, held, missing         \
-	LINE2                              \
-	SET                                \
-	DECQ lines                         \
-	JEQ several                        \
-	LINE3                              \
-	SET                                \
-	DECQ lines                         \
-	JEQ several                        \
-	LINE4                              \
-	SET                                \
-several:                                   \
-	VPTEST missing, missing            \
-	SETNE DX                           \
-	JMP inserted                       \
-one:                                       \
-	VPTEST mask, held                  \
-	SETCC DX                           \
-inserted:                                  \
-	VZEROUPPER
+	VPANDN mask, held, held            \
+	VPOR held, missing, missing
 
-// FILTER loads the filter, and leaves what assembly does not do to portable code.
-#define FILTER(portable)             \
-	MOVQ f+0(FP), DX             \
-	CMPQ filter_fast(DX), $0     \
-	JEQ portable
+// LINE1 to LINE4 make the values of a key's lines, as spread does.
+#define LINE1 MOVQ hash1, value
+#define LINE2 MOVQ hash2, value
+#define LINE3 LEAQ (hash1)(hash2*1), value
+#define LINE4                   \
+	RORXQ $32, hash1, value \
+	ADDQ hash2, value
 
-// func filterAdd(f *filter, key []byte) bool
-TEXT ·filterAdd(SB), NOSPLIT, $0-33
-	FILTER(portable)
-	KEY(portable)
-	MOVQ f+0(FP), DX
-	INSERT
-	MOVB DX, ret+32(FP)
+// CONTAINS sets result to whether the filter at DX has all bits of a digest. It
+// stops at the first line that lacks one. Few absent keys have even one line, so that
+// this branch is as predictable as the answer, and the other lines need not be fetched.
+// DECQ leaves the carry flag, the answer, as it is.
+#define CONTAINS(result) \
+	OPEN             \
+	LINE1            \
+	FIND             \
+	DECQ lines       \
+	JEQ found        \
+	JCC found        \
+	LINE2            \
+	FIND             \
+	JCC found        \
+	DECQ lines       \
+	JEQ found        \
+	LINE3            \
+	FIND             \
+	JCC found        \
+	DECQ lines       \
+	JEQ found        \
+	LINE4            \
+	FIND             \
+found:                   \
+	VZEROUPPER       \
+	SETCS result
+
+// INSERT sets all bits of a digest, and result to whether that changed the filter. For one
+// line, VPTEST clears the carry flag if the block lacked a bit of the mask.
+#define INSERT(result)               \
+	OPEN                         \
+	LINE1                        \
+	LOCATE                       \
+	VPOR mask, held, Y2          \
+	VMOVDQU Y2, (words)(value*1) \
+	DECQ lines                   \
+	JEQ one                      \
+	VPANDN mask, held, missing   \
+	LINE2                        \
+	SET                          \
+	DECQ lines                   \
+	JEQ several                  \
+	LINE3                        \
+	SET                          \
+	DECQ lines                   \
+	JEQ several                  \
+	LINE4                        \
+	SET                          \
+several:                             \
+	VPTEST missing, missing      \
+	VZEROUPPER                   \
+	SETNE result                 \
+	RET                          \
+one:                                 \
+	VPTEST mask, held            \
+	VZEROUPPER                   \
+	SETCC result                 \
 	RET
-portable:
-	JMP ·filterAddPortable(SB)
 
-// func filterAddHash(f *filter, h bloom.Hash) bool
-TEXT ·filterAddHash(SB), NOSPLIT, $0-25
-	FILTER(portable)
-	MOVQ h_h1+8(FP), hash1
-	MOVQ h_h2+16(FP), hash2
-	INSERT
-	MOVB DX, ret+24(FP)
-	RET
-portable:
-	JMP ·filterAddHashPortable(SB)
-
-// func filterContains(f *filter, key []byte) bool
-TEXT ·filterContains(SB), NOSPLIT, $0-33
-	FILTER(portable)
-	KEY(portable)
-	MOVQ f+0(FP), DX
-	CONTAINS
-	MOVB DX, ret+32(FP)
-	RET
-portable:
-	JMP ·filterContainsPortable(SB)
-
-// func filterContainsHash(f *filter, h bloom.Hash) bool
-TEXT ·filterContainsHash(SB), NOSPLIT, $0-25
-	FILTER(portable)
-	MOVQ h_h1+8(FP), hash1
-	MOVQ h_h2+16(FP), hash2
-	CONTAINS
-	MOVB DX, ret+24(FP)
-	RET
-portable:
-	JMP ·filterContainsHashPortable(SB)
-
-// func filterFind(f *filter, key []byte) (h bloom.Hash, found bool)
-TEXT ·filterFind(SB), NOSPLIT, $0-49
-	FILTER(portable)
-	KEY(portable)
-	MOVQ f+0(FP), DX
-	CONTAINS
-	MOVQ hash1, h_h1+32(FP)
-	MOVQ hash2, h_h2+40(FP)
-	MOVB DX, found+48(FP)
-	RET
-portable:
-	JMP ·filterFindPortable(SB)
-
-// The batches.
-
+// KEY_OF_FILTER, DIGEST_OF_FILTER and BATCH load arguments, the last of them but dst.
 #define next    DI // the digest to do
 #define left    R10 // digests to do
 #define toFetch R11 // digests to fetch the blocks of
 
-#define LOAD(at)                 \
-	MOVQ (at)(next), hash1       \
+#define KEY_OF_FILTER    \
+	FILTER           \
+	KEY    \
+	MOVQ f+0(FP), DX \
+	MOVQ filter_fast(DX), lines
+
+#define DIGEST_OF_FILTER       \
+	FILTER                 \
+	MOVQ h_h1+8(FP), hash1 \
+	MOVQ h_h2+16(FP), hash2
+
+#define BATCH                       \
+	MOVQ f+0(FP), DX            \
+	MOVQ filter_fast(DX), lines \
+	OPEN                        \
+	MOVQ hs+8(FP), next         \
+	MOVQ count+16(FP), left     \
+	MOVQ further+24(FP), toFetch
+
+// func filterAdd(f *filter, key []byte) bool
+TEXT ·filterAdd(SB), NOFRAME, $0-33
+	NO_LOCAL_POINTERS
+	KEY_OF_FILTER
+	INSERT(ret+32(FP))
+	PORTABLE(·filterAddPortable)
+
+// func filterAddHash(f *filter, h bloom.Hash) bool
+TEXT ·filterAddHash(SB), NOFRAME, $0-25
+	NO_LOCAL_POINTERS
+	DIGEST_OF_FILTER
+	INSERT(ret+24(FP))
+	PORTABLE(·filterAddHashPortable)
+
+// func filterContains(f *filter, key []byte) bool
+TEXT ·filterContains(SB), NOFRAME, $0-33
+	NO_LOCAL_POINTERS
+	KEY_OF_FILTER
+	CONTAINS(ret+32(FP))
+	RET
+	PORTABLE(·filterContainsPortable)
+
+// func filterContainsHash(f *filter, h bloom.Hash) bool
+TEXT ·filterContainsHash(SB), NOFRAME, $0-25
+	NO_LOCAL_POINTERS
+	DIGEST_OF_FILTER
+	CONTAINS(ret+24(FP))
+	RET
+	PORTABLE(·filterContainsHashPortable)
+
+// func filterFind(f *filter, key []byte) (h bloom.Hash, found bool)
+TEXT ·filterFind(SB), NOFRAME, $0-49
+	NO_LOCAL_POINTERS
+	KEY_OF_FILTER
+	MOVQ hash1, h_h1+32(FP)
+	MOVQ hash2, h_h2+40(FP)
+	CONTAINS(found+48(FP))
+	RET
+	PORTABLE(·filterFindPortable)
+
+// The batches.
+
+#define LOAD(at)               \
+	MOVQ (at)(next), hash1 \
 	MOVQ (at+8)(next), hash2
 
-// FETCH has the processor load the blocks of the digest that is const_fetchAhead
-// digests ahead.
-#define FETCH(done)                              \
-	MOVQ (16*const_fetchAhead)(next), value   \
-	OFFSET                                    \
-	PREFETCHT1 (words)(value*1)               \
-	CMPQ lines, $2                            \
-	JCS done                                  \
-	LOAD(16*const_fetchAhead)                 \
-	MOVQ hash2, value                         \
-	OFFSET                                    \
-	PREFETCHT1 (words)(value*1)               \
-	CMPQ lines, $3                            \
-	JCS done                                  \
-	LEAQ (hash1)(hash2*1), value              \
-	OFFSET                                    \
-	PREFETCHT1 (words)(value*1)               \
-	CMPQ lines, $4                            \
-	JCS done                                  \
-	RORXQ $32, hash1, value                   \
-	ADDQ hash2, value                         \
+// FETCH1 has the processor load the first block of the digest that is const_fetchAhead
+// digests ahead, FETCH all of them.
+#define FETCH1                                    \
+	MOVL (16*const_fetchAhead+4)(next), value \
 	OFFSET                                    \
 	PREFETCHT1 (words)(value*1)
+
+#define FETCH_LINE      \
+	SHRQ $32, value \
+	OFFSET          \
+	PREFETCHT1 (words)(value*1)
+
+#define FETCH(done)               \
+	FETCH1                    \
+	CMPQ lines, $2            \
+	JCS done                  \
+	LOAD(16*const_fetchAhead) \
+	LINE2                     \
+	FETCH_LINE                \
+	CMPQ lines, $3            \
+	JCS done                  \
+	LINE3                     \
+	FETCH_LINE                \
+	CMPQ lines, $4            \
+	JCS done                  \
+	LINE4                     \
+	FETCH_LINE
 
 // func fetchBlocks(f *filter, hs *bloom.Hash, count int)
 TEXT ·fetchBlocks(SB), NOSPLIT, $0-24
 	MOVQ f+0(FP), DX
+	MOVQ filter_fast(DX), lines
 	OPEN
 	MOVQ hs+8(FP), next
 	MOVQ count+16(FP), left
@@ -264,31 +266,15 @@ fetched:
 	RET
 
 // A loop of its own for one line takes two thirds of the time.
-#define FETCH1                                       \
-	MOVL (16*const_fetchAhead+4)(next), value    \
-	IMULQ length, value                          \
-	SHRQ $34, value                              \
-	SHLQ $5, value                               \
-	PREFETCHT1 (words)(value*1)
-
-#define LOCATE1                                      \
-	VPBROADCASTD (next), mask                    \
-	MOVL 4(next), value                          \
-	IMULQ length, value                          \
-	SHRQ $34, value                              \
-	SHLQ $5, value                               \
-	VPMULLD salts, mask, mask                    \
-	VPSRLD $27, mask, mask                       \
-	VPSLLVD mask, ones, mask                     \
-	VMOVDQU (words)(value*1), held
+#define LOCATE1                   \
+	VPBROADCASTD (next), mask \
+	MOVL 4(next), value       \
+	OFFSET                    \
+	BITS
 
 // func addBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·addBlocks(SB), NOSPLIT, $0-40
-	MOVQ f+0(FP), DX
-	OPEN
-	MOVQ hs+8(FP), next
-	MOVQ count+16(FP), left
-	MOVQ further+24(FP), toFetch
+	BATCH
 	MOVQ dst+32(FP), R12
 	CMPQ lines, $1
 	JEQ add1
@@ -363,11 +349,7 @@ same:
 
 // func syncAddBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·syncAddBlocks(SB), NOSPLIT, $32-40
-	MOVQ f+0(FP), DX
-	OPEN
-	MOVQ hs+8(FP), next
-	MOVQ count+16(FP), left
-	MOVQ further+24(FP), toFetch
+	BATCH
 	MOVQ dst+32(FP), R12
 add:
 	DECQ toFetch
@@ -402,11 +384,7 @@ added:
 
 // func containBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·containBlocks(SB), NOSPLIT, $0-40
-	MOVQ f+0(FP), DX
-	OPEN
-	MOVQ hs+8(FP), next
-	MOVQ count+16(FP), left
-	MOVQ further+24(FP), toFetch
+	BATCH
 	MOVQ dst+32(FP), DX
 	CMPQ lines, $1
 	JEQ test1

@@ -3,6 +3,7 @@
 package blocked
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"os"
 	"syscall"
@@ -105,24 +106,73 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestStops stops all goroutines while a batch or Reset is at work.
+// TestStops stops all goroutines while a batch, a loop of single calls or Reset is at work.
+// The loops are written out: a Go function in between would ask whether to stop.
 func TestStops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 150 MB")
 	}
 	f := bloom.Must(NewSize(1<<30, 2))
-	hs := testkit.Digests[bloom.Hash](1, 1<<20)
+	sync := NewSyncFrom(f.Clone())
+	keys, hs := make([][]byte, 1<<20), make([]bloom.Hash, 1<<20)
+	for i := range hs {
+		keys[i] = binary.LittleEndian.AppendUint64(nil, uint64(i))
+		hs[i] = bloom.Sum(keys[i])
+	}
 	dst := make([]bool, len(hs))
 	end := len(hs) - 1
+	added := func(set bloom.Set) func() bool {
+		return func() bool { return set.ContainsHash(hs[0]) && !set.ContainsHash(hs[end]) }
+	}
+	answered := func() bool { return dst[0] && !dst[end] }
+	fill := func() { f.AddBatch(nil, hs); sync.AddBatch(nil, hs); clear(dst) }
 	for _, test := range []struct {
 		name          string
 		prepare, call func()
 		half          func() bool
 	}{
-		{"AddBatch", f.Reset, func() { f.AddBatch(nil, hs) },
-			func() bool { return f.ContainsHash(hs[0]) && !f.ContainsHash(hs[end]) }},
-		{"ContainsBatch", func() { f.AddBatch(nil, hs); clear(dst) }, func() { f.ContainsBatch(dst[:0], hs) },
-			func() bool { return dst[0] && !dst[end] }},
+		{"AddBatch", f.Reset, func() { f.AddBatch(nil, hs) }, added(f)},
+		{"ContainsBatch", fill, func() { f.ContainsBatch(dst[:0], hs) }, answered},
+		{"Add", f.Reset, func() {
+			for i, key := range keys {
+				dst[i] = f.Add(key)
+			}
+		}, added(f)},
+		{"AddHash", f.Reset, func() {
+			for i, h := range hs {
+				dst[i] = f.AddHash(h)
+			}
+		}, added(f)},
+		{"Contains", fill, func() {
+			for i, key := range keys {
+				dst[i] = f.Contains(key)
+			}
+		}, answered},
+		{"ContainsHash", fill, func() {
+			for i, h := range hs {
+				dst[i] = f.ContainsHash(h)
+			}
+		}, answered},
+		{"SyncFilter.Add", sync.Reset, func() {
+			for i, key := range keys {
+				dst[i] = sync.Add(key)
+			}
+		}, added(sync)},
+		{"SyncFilter.AddHash", sync.Reset, func() {
+			for i, h := range hs {
+				dst[i] = sync.AddHash(h)
+			}
+		}, added(sync)},
+		{"SyncFilter.Contains", fill, func() {
+			for i, key := range keys {
+				dst[i] = sync.Contains(key)
+			}
+		}, answered},
+		{"SyncFilter.ContainsHash", fill, func() {
+			for i, h := range hs {
+				dst[i] = sync.ContainsHash(h)
+			}
+		}, answered},
 		{"Reset", func() { f.words[0], f.words[len(f.words)-1] = 1, 1 }, f.Reset,
 			func() bool { return f.words[0] == 0 && f.words[len(f.words)-1] == 1 }},
 	} {
