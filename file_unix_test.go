@@ -3,17 +3,15 @@
 package bloom
 
 import (
-	"bufio"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,12 +38,12 @@ func TestChild(t *testing.T) {
 	a, b := Must(LoadFile("a")), Must(LoadFile("b"))
 	switch what {
 	case "save for ever":
-		fmt.Println("ready")
 		for {
 			require.NoError(t, b.SaveFile("f"))
 			require.NoError(t, a.SaveFile("f"))
 		}
 	case "save once":
+		runtime.LockOSThread() // strace counts the calls of each thread
 		require.NoError(t, b.SaveFile("f"))
 	case "full disk":
 		signal.Ignore(syscall.SIGXFSZ)
@@ -86,35 +84,36 @@ func childDir(t testing.TB, m uint64) (dir string, a, b *Filter) {
 	return dir, a, b
 }
 
-// TestSaveFileKilled kills processes at random moments of saving.
+// TestSaveFileKilled kills processes that save, before each of the calls that may change a
+// file.
 func TestSaveFileKilled(t *testing.T) {
-	dir, a, b := childDir(t, 16<<20)
-	rnd := rand.New(rand.NewPCG(1, 1))
-	found := map[bool]int{}
-	left, rounds := 0, 0
-	for ; left < 4; rounds++ {
-		require.Less(t, rounds, 400, "too few kills hit a save")
-		cmd := child(t, "save for ever", dir)
-		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		_, err = bufio.NewReader(out).ReadString('\n')
-		require.NoError(t, err)
-		time.Sleep(time.Duration(rnd.IntN(20_000)) * time.Microsecond)
-		require.NoError(t, cmd.Process.Kill())
-		err = cmd.Wait()
-		require.ErrorContains(t, err, "killed")
-
-		f, err := LoadFile(filepath.Join(dir, "f"))
-		require.NoError(t, err)
-		isA := f.Equal(a)
-		require.True(t, isA || f.Equal(b), "neither the old filter nor the new one")
-		found[isA]++
-		temporary := len(names(t, dir)) - 3
-		require.LessOrEqual(t, temporary, 1, "temporary files pile up")
-		left += temporary
+	dir, a, b := childDir(t, 1<<20)
+	for _, calls := range []string{"write", "fsync", "rename|renameat"} {
+		left, kills := 0, 0
+		for ; ; kills++ {
+			require.NoError(t, a.SaveFile(filepath.Join(dir, "f")))
+			require.Equal(t, []string{"a", "b", "f"}, names(t, dir), "what a dead process has left")
+			cmd := child(t, "save once", dir)
+			testkit.Inject(t, cmd, calls, fmt.Sprintf("signal=KILL:when=%d", kills+1), "")
+			if err := cmd.Run(); err == nil {
+				break // it makes fewer calls
+			} else {
+				require.ErrorContains(t, err, "killed")
+			}
+			f, err := LoadFile(filepath.Join(dir, "f"))
+			require.NoError(t, err)
+			require.True(t, f.Equal(a) || f.Equal(b), "neither the old filter nor the new one")
+			if len(names(t, dir)) > 3 {
+				require.True(t, f.Equal(a), "not renamed yet")
+				left++
+			}
+		}
+		require.Positive(t, left, "%s: no kill hit a save", calls)
+		t.Logf("%s: %d kills, %d of them before the file was in place", calls, kills, left)
 	}
-	t.Logf("%d kills: old %d, new %d, while writing or syncing %d", rounds, found[true], found[false], left)
+	f, err := LoadFile(filepath.Join(dir, "f"))
+	require.NoError(t, err)
+	require.True(t, f.Equal(b))
 }
 
 func TestSaveFileTwoProcesses(t *testing.T) {

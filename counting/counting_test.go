@@ -8,13 +8,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -319,7 +319,17 @@ func TestConcurrent(t *testing.T) {
 				}
 			}()
 		}
-		time.Sleep(time.Millisecond)
+		for stacks := make([]byte, 1<<20); ; runtime.Gosched() {
+			waiting := 0
+			for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+				if strings.Contains(stack, "[sync.Mutex.Lock") && strings.Contains(stack, ".RemoveHash(") {
+					waiting++
+				}
+			}
+			if waiting == 2 {
+				break
+			}
+		}
 		f.unlock()
 		running.Wait()
 		require.EqualValues(t, 1, times.Load())

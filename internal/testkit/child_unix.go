@@ -51,8 +51,14 @@ func Strace(t testing.TB, cmd *exec.Cmd, options ...string) {
 // about the file there.
 func Fail(t testing.TB, cmd *exec.Cmd, calls, with, path string) {
 	t.Helper()
+	Inject(t, cmd, calls, "error="+with, path)
+}
+
+// Inject is Fail with whatever strace may do to a call; see its option inject.
+func Inject(t testing.TB, cmd *exec.Cmd, calls, what, path string) {
+	t.Helper()
 	calls = "/^(" + calls + ")(2|64)?$" // 32-bit machines have fstat64 and mmap2
-	options := []string{"-o", os.DevNull, "-e", "trace=" + calls, "-e", "inject=" + calls + ":error=" + with}
+	options := []string{"-o", os.DevNull, "-e", "trace=" + calls, "-e", "inject=" + calls + ":" + what}
 	if path != "" {
 		options = append(options, "-P", path)
 	}
