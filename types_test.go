@@ -2,12 +2,7 @@ package bloom_test
 
 import (
 	"bytes"
-	"encoding"
-	"encoding/base64"
-	"encoding/gob"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -23,81 +18,80 @@ import (
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/promises"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 	"github.com/seed79a3ff49/bloom/sieve"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// anyFilter is what every type that stores keys has.
-type anyFilter interface {
-	bloom.Set
-	Add(key []byte) bool
-	AddString(key string) bool
-	Contains(key []byte) bool
-	ContainsString(key string) bool
-	AddBatch(dst []bool, hs []bloom.Hash) []bool
-	ContainsBatch(dst []bool, hs []bloom.Hash) []bool
-	Reset()
-	FPR() float64
-	Stats() bloom.Stats
-	Info() bloom.Info
-	SetInfo(bloom.Info)
-	SizeBytes() int64
-	String() string
-	SaveFile(path string) error
-	encoding.BinaryMarshaler
-	encoding.BinaryAppender
-	encoding.BinaryUnmarshaler
-	encoding.TextMarshaler
-	encoding.TextAppender
-	encoding.TextUnmarshaler
-	io.WriterTo
-	io.ReaderFrom
-}
-
 // types are all of them, for some thousand keys at 1 % or less.
 var types = []struct {
 	name string
 	pkg  string
-	make func() anyFilter
-	zero func() anyFilter
+	make func() promises.Filter
+	zero func() promises.Filter
 	load func(path string) (any, error)
 }{
 	{"bloom.Filter", "bloom",
-		func() anyFilter { return bloom.Must(bloom.New(5000, 0.01)) },
-		func() anyFilter { return new(bloom.Filter) },
+		func() promises.Filter { return bloom.Must(bloom.New(5000, 0.01)) },
+		func() promises.Filter { return new(bloom.Filter) },
 		func(path string) (any, error) { return bloom.LoadFile(path) }},
 	{"bloom.SyncFilter", "bloom",
-		func() anyFilter { return bloom.Must(bloom.NewSync(5000, 0.01)) },
-		func() anyFilter { return new(bloom.SyncFilter) },
+		func() promises.Filter { return bloom.Must(bloom.NewSync(5000, 0.01)) },
+		func() promises.Filter { return new(bloom.SyncFilter) },
 		func(path string) (any, error) { return bloom.LoadFile(path) }},
 	{"blocked.Filter", "blocked",
-		func() anyFilter { return bloom.Must(blocked.New(5000, 0.01)) },
-		func() anyFilter { return new(blocked.Filter) },
+		func() promises.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
+		func() promises.Filter { return new(blocked.Filter) },
 		func(path string) (any, error) { return blocked.LoadFile(path) }},
 	{"blocked.SyncFilter", "blocked",
-		func() anyFilter { return bloom.Must(blocked.NewSync(5000, 1e-6)) },
-		func() anyFilter { return new(blocked.SyncFilter) },
+		func() promises.Filter { return bloom.Must(blocked.NewSync(5000, 1e-6)) },
+		func() promises.Filter { return new(blocked.SyncFilter) },
 		func(path string) (any, error) { return blocked.LoadFile(path) }},
 	{"counting.Filter", "counting",
-		func() anyFilter { return bloom.Must(counting.New(5000, 0.01)) },
-		func() anyFilter { return new(counting.Filter) },
+		func() promises.Filter { return bloom.Must(counting.New(5000, 0.01)) },
+		func() promises.Filter { return new(counting.Filter) },
 		func(path string) (any, error) { return counting.LoadFile(path) }},
 	{"growing.Filter", "growing",
-		func() anyFilter { return bloom.Must(growing.New(0, 0.01)) },
-		func() anyFilter { return new(growing.Filter) },
+		func() promises.Filter { return bloom.Must(growing.New(0, 0.01)) },
+		func() promises.Filter { return new(growing.Filter) },
 		func(path string) (any, error) { return growing.LoadFile(path) }},
 	{"window.Filter", "window",
-		func() anyFilter {
+		func() promises.Filter {
 			// With a clock of its own it would have a timer, which TestEncodings' copy would race with.
 			return bloom.Must(window.New(window.Config{Capacity: 5000, FPR: 0.01, Span: time.Hour, Now: time.Now}))
 		},
-		func() anyFilter { return new(window.Filter) },
+		func() promises.Filter { return new(window.Filter) },
 		func(path string) (any, error) { return window.LoadFile(path) }},
 	{"flower.Filter", "flower",
-		func() anyFilter { return bloom.Must(flower.New(flower.Config{Slots: 1 << 16, Ways: 4, Bits: 16})) },
-		func() anyFilter { return new(flower.Filter) },
+		func() promises.Filter {
+			return bloom.Must(flower.New(flower.Config{Slots: 1 << 16, Ways: 4, Bits: 16}))
+		},
+		func() promises.Filter { return new(flower.Filter) },
 		func(path string) (any, error) { return flower.LoadFile(path) }},
+}
+
+// TestPromises holds the types of package bloom to what all promise. The other packages do so
+// themselves.
+func TestPromises(t *testing.T) {
+	load := func(path string) (promises.Filter, error) { return bloom.LoadFile(path) }
+	for _, s := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
+		t.Run(s.String(), func(t *testing.T) {
+			plain := func() *bloom.Filter { return bloom.Must(bloom.NewWithStrategy(s, 5000, 0.01)) }
+			promises.Test(t, promises.Type{
+				Name: "bloom.Filter",
+				Make: func() promises.Filter { return plain() },
+				Zero: func() promises.Filter { return new(bloom.Filter) },
+				Load: load,
+			}, promises.Type{
+				Name: "bloom.SyncFilter",
+				Make: func() promises.Filter { return bloom.NewSyncFrom(plain()) },
+				Zero: func() promises.Filter { return new(bloom.SyncFilter) },
+				Load: load,
+			})
+			promises.TestSets(t, "bloom", plain, func() *bloom.Filter { return bloom.Must(bloom.New(5000, 0.001)) })
+		})
+	}
 }
 
 // TestVetSeesCopies: go vet reports copies of a struct that has a sync.Locker in it.
@@ -120,72 +114,6 @@ func TestVetSeesCopies(t *testing.T) {
 	for _, other := range []reflect.Type{reflect.TypeFor[bloom.File](), reflect.TypeFor[bloom.View](),
 		reflect.TypeFor[blocked.File](), reflect.TypeFor[sieve.Queue[int]]()} {
 		require.True(t, locked(other), other)
-	}
-}
-
-// TestInfoStays: what a filter says of itself goes through every form and file but Guava's
-// bare one, and survives a Reset.
-func TestInfoStays(t *testing.T) {
-	info := bloom.Info{N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test"}
-	path := filepath.Join(t.TempDir(), "f")
-	for _, typ := range types {
-		t.Run(typ.name, func(t *testing.T) {
-			f := typ.make()
-			f.AddString("a")
-			f.SetInfo(info)
-			require.NoError(t, f.SaveFile(path))
-			g, err := typ.load(path)
-			require.NoError(t, err)
-			require.Equal(t, info, g.(interface{ Info() bloom.Info }).Info())
-
-			data := bloom.Must(os.ReadFile(path))
-			h := typ.zero()
-			require.NoError(t, h.UnmarshalBinary(data))
-			require.Equal(t, info, h.Info())
-			require.True(t, h.ContainsString("a"))
-			h.Reset()
-			require.Equal(t, info, h.Info())
-			require.False(t, h.ContainsString("a"))
-			require.True(t, h.AddString("a"))
-
-			require.NoError(t, os.WriteFile(path, append(bytes.Clone(data), 0), 0o666))
-			_, err = typ.load(path)
-			require.ErrorIs(t, err, bloom.ErrFormat, "a byte more")
-			require.NoError(t, os.WriteFile(path, data, 0o666))
-
-			f.SetInfo(bloom.Info{Hash: strings.Repeat("x", 256)})
-			require.ErrorContains(t, f.SaveFile(path), typ.pkg+": Info.Hash has 256 bytes")
-			require.Equal(t, data, bloom.Must(os.ReadFile(path)), "the old file")
-		})
-	}
-}
-
-// TestBatches: every type's batches answer as single keys do, one after the other.
-func TestBatches(t *testing.T) {
-	for _, typ := range types {
-		t.Run(typ.name, func(t *testing.T) {
-			hs := testkit.Digests[bloom.Hash](1, 300)
-			hs = append(hs, hs[:150]...) // repeated
-			one, batch := typ.make(), typ.make()
-			dst := []bool{true, false}
-			want := []bool{true, false}
-			for _, h := range hs {
-				want = append(want, one.AddHash(h))
-			}
-			require.Equal(t, want, batch.AddBatch(dst, hs))
-			want = want[:0]
-			probes := append(hs, testkit.Digests[bloom.Hash](2, 300)...)
-			for _, h := range probes {
-				want = append(want, one.ContainsHash(h))
-			}
-			require.Equal(t, want, batch.ContainsBatch(nil, probes))
-			room := make([]bool, 0, len(probes))
-			require.Zero(t, testing.AllocsPerRun(10, func() {
-				batch.AddBatch(room, hs)
-				batch.ContainsBatch(room, probes)
-			}))
-			require.Equal(t, one.Stats(), batch.Stats())
-		})
 	}
 }
 
@@ -255,161 +183,6 @@ func TestNil(t *testing.T) {
 	require.PanicsWithValue(t, "blocked: NewSyncFrom a nil Filter", func() { blocked.NewSyncFrom(nil) })
 }
 
-func TestAllocations(t *testing.T) {
-	long := strings.Repeat("a long key, which goes to the murmur3 package ", 100)
-	for _, typ := range types {
-		t.Run(typ.name, func(t *testing.T) {
-			f := typ.make()
-			f.AddString("begin a layer")
-			for _, key := range []string{"", "key", long} {
-				bytes := []byte(key)
-				require.Zero(t, testing.AllocsPerRun(100, func() {
-					f.Add(bytes)
-					f.AddString(key)
-					f.AddHash(bloom.SumUTF16(key))
-					f.Contains(bytes)
-					f.ContainsString(key)
-					f.ContainsHash(bloom.SumUint32(7))
-				}), "%d bytes", len(key))
-			}
-		})
-	}
-}
-
-// TestZero: a zero value contains nothing, says who it is when it is added to, has no
-// binary form, is the empty text, and can be decoded into.
-func TestZero(t *testing.T) {
-	for _, typ := range types {
-		t.Run(typ.name, func(t *testing.T) {
-			z := typ.zero()
-			require.False(t, z.Contains(nil) || z.ContainsString("key") || z.ContainsHash(bloom.Hash{}))
-			require.Zero(t, z.FPR())
-			require.Zero(t, z.SizeBytes())
-			for _, add := range []func(){
-				func() { z.Add(nil) }, func() { z.AddString("key") }, func() { z.AddHash(bloom.Hash{}) },
-			} {
-				require.Regexp(t, "^"+typ.pkg+": ", panicOf(add))
-			}
-			_, err := z.MarshalBinary()
-			require.ErrorContains(t, err, typ.pkg+": ")
-			_, err = z.WriteTo(io.Discard)
-			require.ErrorContains(t, err, typ.pkg+": ")
-			require.ErrorContains(t, z.SaveFile(filepath.Join(t.TempDir(), "f")), typ.pkg+": ")
-			data, err := json.Marshal(z) // of a field that was never set
-			require.NoError(t, err)
-			require.Equal(t, `""`, string(data))
-			text, err := z.AppendText([]byte("text"))
-			require.NoError(t, err)
-			require.Equal(t, "text", string(text))
-			again := typ.make()
-			require.NoError(t, json.Unmarshal(data, again))
-			require.Zero(t, again.SizeBytes())
-			require.NoError(t, json.Unmarshal([]byte("null"), again))
-
-			f := typ.make()
-			f.AddString("key")
-			require.NoError(t, z.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-			require.True(t, z.ContainsString("key"))
-			z.AddString("another key")
-			require.True(t, z.ContainsString("another key"))
-		})
-	}
-}
-
-func panicOf(do func()) (value any) {
-	defer func() { value = recover() }()
-	do()
-	return nil
-}
-
-// TestEncodings: every form has the keys, SizeBytes is the length of the binary one, and
-// JSON has text or an error, never {}.
-func TestEncodings(t *testing.T) {
-	for _, typ := range types {
-		t.Run(typ.name, func(t *testing.T) {
-			f := typ.make()
-			keys := testkit.Digests[bloom.Hash](3, 1000)
-			for _, h := range keys {
-				f.AddHash(h)
-			}
-			data := bloom.Must(f.MarshalBinary())
-			require.EqualValues(t, len(data), f.SizeBytes())
-			text := bloom.Must(json.Marshal(map[string]any{"f": f}))
-			require.Greater(t, len(text), len(data))
-			require.Less(t, len(fmt.Sprint(f)), 200)
-			require.Contains(t, fmt.Sprint(f), typ.pkg+".")
-
-			var form strings.Builder
-			n, err := f.WriteTo(&form)
-			require.NoError(t, err)
-			require.EqualValues(t, len(data), n)
-			require.Equal(t, string(data), form.String())
-
-			viaText, viaStream := typ.zero(), typ.zero()
-			require.NoError(t, json.Unmarshal(text, &map[string]any{"f": viaText}))
-			require.NoError(t, viaText.UnmarshalText(bloom.Must(f.MarshalText())))
-			longer := append(bloom.Must(f.MarshalText()), '!')
-			require.ErrorIs(t, typ.zero().UnmarshalText(longer), bloom.ErrFormat)
-			shorter := base64.StdEncoding.AppendEncode(nil, data[:len(data)-1])
-			require.ErrorIs(t, typ.zero().UnmarshalText(shorter), bloom.ErrFormat)
-			_, err = viaStream.ReadFrom(strings.NewReader(form.String()))
-			require.NoError(t, err)
-			for _, g := range []anyFilter{viaText, viaStream} {
-				for _, h := range keys[900:] {
-					require.True(t, g.ContainsHash(h))
-				}
-			}
-
-			// Held by value, in a struct that has no address.
-			holder := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeOf(f).Elem()}})).Elem()
-			holder.Field(0).Set(reflect.ValueOf(f).Elem())
-			byValue, err := json.Marshal(holder.Interface())
-			require.NoError(t, err)
-			require.Greater(t, len(byValue), len(data))
-			var stream bytes.Buffer
-			require.NoError(t, gob.NewEncoder(&stream).Encode(holder.Interface()))
-			got := reflect.New(holder.Type())
-			require.NoError(t, gob.NewDecoder(&stream).Decode(got.Interface()))
-			require.True(t, got.Elem().Field(0).Addr().Interface().(anyFilter).ContainsHash(keys[999]))
-		})
-	}
-}
-
-// TestStats: one call returns what the methods do, on whatever has several figures.
-func TestStats(t *testing.T) {
-	type estimates interface {
-		FillRatio() float64
-		ApproxCount() uint64
-	}
-	for _, typ := range types {
-		t.Run(typ.name, func(t *testing.T) {
-			f := typ.make()
-			for _, h := range testkit.Digests[bloom.Hash](3, 1000) {
-				f.AddHash(h)
-			}
-			has, ok := f.(interface{ Stats() bloom.Stats })
-			require.True(t, ok)
-			s := has.Stats()
-			require.Equal(t, f.FPR(), s.FPR)
-			require.Equal(t, f.SizeBytes(), s.SizeBytes)
-			require.InDelta(t, 1000, s.ApproxCount, 50)
-			require.InDelta(t, 10_000, s.OnesCount, 7_000) // a key has 4 to 16
-			require.Equal(t, float64(s.OnesCount)/float64(s.M), s.FillRatio)
-			if f, ok := f.(estimates); ok {
-				require.Equal(t, f.ApproxCount(), s.ApproxCount)
-				require.Equal(t, f.FillRatio(), s.FillRatio)
-			}
-			if f, ok := f.(interface{ M() uint64 }); ok {
-				require.Equal(t, f.M(), s.M)
-			}
-			if f, ok := f.(interface{ K() int }); ok {
-				require.Equal(t, f.K(), s.K)
-			}
-			require.Zero(t, typ.zero().(interface{ Stats() bloom.Stats }).Stats())
-		})
-	}
-}
-
 // TestFiles: a saved file has the keys, any damage to it is noticed, and another type's
 // file is refused by name.
 func TestFiles(t *testing.T) {
@@ -421,7 +194,7 @@ func TestFiles(t *testing.T) {
 		require.NoError(t, f.SaveFile(path))
 		loaded, err := typ.load(path)
 		require.NoError(t, err)
-		require.True(t, loaded.(anyFilter).ContainsString("key"), typ.name)
+		require.True(t, loaded.(promises.Filter).ContainsString("key"), typ.name)
 
 		_, err = typ.load(dir)
 		require.Regexp(t, "^"+typ.pkg+": ", fmt.Sprint(err))

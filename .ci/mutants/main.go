@@ -1,6 +1,6 @@
 // Mutants breaks the code in every way that its lists name, one at a time, and runs the
 // test that must notice. It fails if a test passes all the same, or fails without the
-// breakage, or if a list no longer fits the code.
+// breakage, or if a list no longer fits the code and the tests' names.
 //
 //	go run ./.ci/mutants [-check] [-race=false] [-run REGEXP] [LIST...]
 //
@@ -45,7 +45,7 @@ func (m mutant) String() string {
 }
 
 func main() {
-	check := flag.Bool("check", false, "only check that every entry fits the code")
+	check := flag.Bool("check", false, "only check that every entry fits the code and names a test")
 	race := flag.Bool("race", true, "run entries that need the race detector, too")
 	run := flag.String("run", "", "only entries whose heading or lines match")
 	jobs := flag.Int("j", max(1, runtime.NumCPU()/2), "so many at a time")
@@ -71,7 +71,11 @@ func mutate(lists []string, check, race bool, run *regexp.Regexp, jobs int) (bad
 			return 0, err
 		}
 		for _, m := range found {
-			if _, err := m.broken(); err != nil {
+			_, err := m.broken()
+			if err == nil {
+				err = m.named()
+			}
+			if err != nil {
 				fmt.Println(err)
 				bad++
 			} else if run.MatchString(m.file+" "+m.test+"\n"+m.old+m.new) && (race || !slices.Contains(m.flags, "-race")) {
@@ -169,6 +173,33 @@ func (m mutant) broken() (string, error) {
 	}
 	return strings.Replace(lines, old, "\n"+m.new, 1)[1:], nil
 }
+
+// named returns an error unless each alternative of m's expression names a test of its folder.
+func (m mutant) named() error {
+	files, _ := filepath.Glob(filepath.Join(m.folder, "*_test.go"))
+	var tests []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, found := range testName.FindAllSubmatch(text, -1) {
+			tests = append(tests, string(found[1]))
+		}
+	}
+	for name := range strings.SplitSeq(m.test, "|") {
+		re, err := regexp.Compile(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.where, err)
+		}
+		if !slices.ContainsFunc(tests, re.MatchString) {
+			return fmt.Errorf("%s: %s has no test %s", m.where, m.folder, name)
+		}
+	}
+	return nil
+}
+
+var testName = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
 // try returns "" if the test notices m, or else why it does not count.
 func (m mutant) try(work string) string {

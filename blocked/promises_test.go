@@ -1,0 +1,31 @@
+package blocked_test
+
+import (
+	"testing"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/promises"
+)
+
+func TestPromises(t *testing.T) {
+	promises.Test(t, promises.Type{
+		Name: "blocked.Filter",
+		Make: func() promises.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
+		Zero: func() promises.Filter { return new(blocked.Filter) },
+		Load: func(path string) (promises.Filter, error) { return blocked.LoadFile(path) },
+	}, promises.Type{
+		Name: "blocked.SyncFilter",
+		Make: func() promises.Filter { return bloom.Must(blocked.NewSync(5000, 1e-6)) },
+		Zero: func() promises.Filter { return new(blocked.SyncFilter) },
+		Load: func(path string) (promises.Filter, error) {
+			f, err := blocked.LoadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			return blocked.NewSyncFrom(f), nil
+		},
+	})
+	promises.TestSets(t, "blocked", func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
+		func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.001)) })
+}

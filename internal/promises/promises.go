@@ -1,0 +1,606 @@
+// Package promises tests what all filters of the module promise. The tests of each package
+// hold its types to it.
+package promises
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/base64"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// Filter is what every type that stores keys has.
+type Filter interface {
+	bloom.Set
+	Add(key []byte) bool
+	AddString(key string) bool
+	Contains(key []byte) bool
+	ContainsString(key string) bool
+	AddBatch(dst []bool, hs []bloom.Hash) []bool
+	ContainsBatch(dst []bool, hs []bloom.Hash) []bool
+	Reset()
+	FPR() float64
+	Stats() bloom.Stats
+	Info() bloom.Info
+	SetInfo(bloom.Info)
+	SizeBytes() int64
+	String() string
+	SaveFile(path string) error
+	encoding.BinaryMarshaler
+	encoding.BinaryAppender
+	encoding.BinaryUnmarshaler
+	encoding.TextMarshaler
+	encoding.TextAppender
+	encoding.TextUnmarshaler
+	io.WriterTo
+	io.ReaderFrom
+}
+
+// Type is a type of Filter.
+type Type struct {
+	Name string // such as blocked.SyncFilter
+	// Make returns an empty filter for some thousand keys at 1 % or less. Two are equal.
+	Make func() Filter
+	// Zero returns a zero value.
+	Zero func() Filter
+	Load func(path string) (Filter, error)
+}
+
+func (typ Type) pkg() string { return typ.Name[:strings.IndexByte(typ.Name, '.')] }
+
+// filled returns a filter with keys.
+func (typ Type) filled() Filter {
+	f := typ.Make()
+	for _, h := range keys {
+		f.AddHash(h)
+	}
+	f.SetInfo(info)
+	return f
+}
+
+var (
+	keys   = testkit.Digests[bloom.Hash](3, 1000)
+	others = testkit.Digests[bloom.Hash](4, 1000)
+	info   = bloom.Info{N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test"}
+)
+
+// Test holds types to all promises.
+func Test(t *testing.T, types ...Type) {
+	for _, typ := range types {
+		for name, promise := range map[string]func(*testing.T, Type){
+			"Keys": testKeys, "Batches": testBatches, "Allocations": testAllocations, "Zero": testZero, "Reset": testReset,
+			"Stats": testStats, "Encodings": testEncodings, "Readers": testReaders, "Writers": testWriters,
+			"Damage": testDamage, "Info": testInfo, "Files": testFiles,
+		} {
+			t.Run(typ.Name+"/"+name, func(t *testing.T) { promise(t, typ) })
+		}
+	}
+}
+
+// same requires that f and g have one binary form.
+func same(t *testing.T, want, got Filter, args ...any) {
+	t.Helper()
+	require.True(t, bytes.Equal(bloom.Must(want.MarshalBinary()), bloom.Must(got.MarshalBinary())), args...)
+}
+
+// testKeys: a key is one key by its bytes, as a string and by its digest.
+func testKeys(t *testing.T, typ Type) {
+	byBytes, byString, byHash := typ.Make(), typ.Make(), typ.Make()
+	long := strings.Repeat("a key of some length ", 20)
+	for i := range 300 { // some of them again
+		key := fmt.Sprint(i%200, long[:i%200])
+		h := bloom.SumString(key)
+		isNew := byHash.AddHash(h)
+		require.True(t, i >= 200 || i > 0 || isNew)
+		require.False(t, i >= 200 && isNew)
+		require.Equal(t, isNew, byString.AddString(key))
+		require.Equal(t, isNew, byBytes.Add([]byte(key)))
+		require.True(t, byHash.ContainsHash(h) && byString.ContainsString(key) && byBytes.Contains([]byte(key)))
+		absent := "absent " + key
+		found := byHash.ContainsHash(bloom.SumString(absent))
+		require.Equal(t, found, byString.ContainsString(absent))
+		require.Equal(t, found, byBytes.Contains([]byte(absent)))
+	}
+	same(t, byHash, byString)
+	same(t, byHash, byBytes)
+	found := 0
+	for _, h := range others {
+		if byHash.ContainsHash(h) {
+			found++
+		}
+	}
+	require.Less(t, found, 40, "absent keys of 1000")
+}
+
+// testBatches: a batch answers as single keys do, one after the other, after what dst has.
+func testBatches(t *testing.T, typ Type) {
+	one, batch := typ.Make(), typ.Make()
+	hs := testkit.Digests[bloom.Hash](5, 2000)
+	from := 0
+	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 1000} {
+		some := slices.Concat(hs[from:from+n], hs[max(0, from-n/2):from]) // half of them again
+		from += n
+		dst := []bool{true, false, true, true, true}[:2:3]
+		want := []bool{true, false}
+		for _, h := range some {
+			want = append(want, one.AddHash(h))
+		}
+		require.Equal(t, want, batch.AddBatch(dst, some), "%d digests", n)
+		probes := slices.Concat(some, others[:min(n, len(others))])
+		want = want[:2]
+		for _, h := range probes {
+			want = append(want, one.ContainsHash(h))
+		}
+		room := make([]bool, len(want)+10)
+		room[0] = true
+		require.Equal(t, want, batch.ContainsBatch(room[:2], probes), "%d digests", n)
+		require.Equal(t, make([]bool, 10), room[len(want):], "beyond the result")
+		require.Equal(t, want, append([]bool{true, false}, batch.ContainsBatch(nil, probes)...))
+	}
+	same(t, one, batch)
+	require.Equal(t, one.Stats(), batch.Stats())
+	room := make([]bool, 0, len(hs))
+	require.Zero(t, testing.AllocsPerRun(10, func() {
+		batch.AddBatch(room, hs[:300])
+		batch.ContainsBatch(room, hs)
+	}))
+}
+
+func testAllocations(t *testing.T, typ Type) {
+	long := strings.Repeat("a long key, which goes to the murmur3 package ", 100)
+	f := typ.Make()
+	f.AddString("begin a layer")
+	for _, key := range []string{"", "key", long} {
+		bytes := []byte(key)
+		require.Zero(t, testing.AllocsPerRun(100, func() {
+			f.Add(bytes)
+			f.AddString(key)
+			f.AddHash(bloom.SumUTF16(key))
+			f.Contains(bytes)
+			f.ContainsString(key)
+			f.ContainsHash(bloom.SumUint32(7))
+		}), "%d bytes", len(key))
+	}
+}
+
+// testZero: a zero value contains nothing, says who it is when it is added to, has no
+// binary form, is the empty text, and can be decoded into.
+func testZero(t *testing.T, typ Type) {
+	z := typ.Zero()
+	require.False(t, z.Contains(nil) || z.ContainsString("key") || z.ContainsHash(bloom.Hash{}))
+	require.Equal(t, []bool{true, false, false}, z.ContainsBatch([]bool{true}, keys[:2]))
+	require.Equal(t, []bool{true}, z.AddBatch([]bool{true}, nil))
+	require.Zero(t, z.FPR())
+	require.Zero(t, z.SizeBytes())
+	require.Zero(t, z.Stats())
+	require.Zero(t, z.Info())
+	z.Reset()
+	require.NotEmpty(t, z.String())
+	for _, add := range []func(){
+		func() { z.Add(nil) }, func() { z.AddString("key") }, func() { z.AddHash(bloom.Hash{}) }, func() { z.AddBatch(nil, keys[:1]) },
+	} {
+		require.Regexp(t, "^"+typ.pkg()+": .*zero", panicOf(add))
+	}
+	_, err := z.MarshalBinary()
+	require.ErrorContains(t, err, typ.pkg()+": ")
+	data, err := z.AppendBinary([]byte("before"))
+	require.ErrorContains(t, err, typ.pkg()+": ")
+	require.Equal(t, "before", string(data))
+	n, err := z.WriteTo(io.Discard)
+	require.ErrorContains(t, err, typ.pkg()+": ")
+	require.Zero(t, n)
+	dir := t.TempDir()
+	require.ErrorContains(t, z.SaveFile(filepath.Join(dir, "f")), typ.pkg()+": ")
+	require.Empty(t, bloom.Must(os.ReadDir(dir)))
+
+	text, err := json.Marshal(z) // of a field that was never set
+	require.NoError(t, err)
+	require.Equal(t, `""`, string(text))
+	text, err = z.AppendText([]byte("before"))
+	require.NoError(t, err)
+	require.Equal(t, "before", string(text))
+	again := typ.filled()
+	require.NoError(t, json.Unmarshal([]byte("null"), again))
+	require.True(t, again.ContainsHash(keys[999]))
+	require.NoError(t, json.Unmarshal([]byte(`""`), again))
+	require.Zero(t, again.SizeBytes())
+	require.Zero(t, again.Stats())
+	require.Zero(t, again.Info())
+	require.False(t, again.ContainsHash(keys[999]))
+
+	f := typ.filled()
+	require.NoError(t, z.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+	same(t, f, z)
+	require.True(t, z.AddString("another key"))
+	require.True(t, z.ContainsString("another key"))
+}
+
+func panicOf(do func()) (value any) {
+	defer func() { value = recover() }()
+	do()
+	return nil
+}
+
+// testReset: an emptied filter is as a new one, but for the Info that it was given.
+func testReset(t *testing.T, typ Type) {
+	f, fresh := typ.filled(), typ.Make()
+	f.AddBatch(nil, testkit.Digests[bloom.Hash](6, 10_000))
+	f.Reset()
+	require.Equal(t, info, f.Info())
+	fresh.SetInfo(info)
+	require.Equal(t, fresh.Stats(), f.Stats())
+	same(t, fresh, f)
+	for _, g := range []Filter{f, fresh} {
+		require.False(t, g.ContainsHash(keys[0]))
+		require.True(t, g.AddHash(keys[0]))
+		g.AddBatch(nil, keys)
+	}
+	same(t, fresh, f)
+	require.Equal(t, fresh.Stats(), f.Stats())
+}
+
+// testStats: one call returns what the methods do.
+func testStats(t *testing.T, typ Type) {
+	empty := typ.Make().Stats()
+	require.Zero(t, empty.OnesCount)
+	require.Zero(t, empty.ApproxCount)
+	require.Zero(t, empty.FillRatio)
+	require.Zero(t, empty.FPR)
+	f := typ.filled()
+	s := f.Stats()
+	require.Equal(t, empty.K, s.K)
+	require.Equal(t, f.FPR(), s.FPR)
+	require.Positive(t, s.FPR)
+	require.LessOrEqual(t, s.FPR, 0.01)
+	require.Equal(t, f.SizeBytes(), s.SizeBytes)
+	require.InDelta(t, 1000, s.ApproxCount, 50)
+	require.InDelta(t, 10_000, s.OnesCount, 7_000) // a key has 4 to 16
+	require.Equal(t, float64(s.OnesCount)/float64(s.M), s.FillRatio)
+	if f, ok := f.(interface{ ApproxCount() uint64 }); ok {
+		require.Equal(t, f.ApproxCount(), s.ApproxCount)
+	}
+	if f, ok := f.(interface{ FillRatio() float64 }); ok {
+		require.Equal(t, f.FillRatio(), s.FillRatio)
+	}
+	if f, ok := f.(interface{ OnesCount() uint64 }); ok {
+		require.Equal(t, f.OnesCount(), s.OnesCount)
+	}
+	if f, ok := f.(interface{ M() uint64 }); ok {
+		require.Equal(t, f.M(), s.M)
+	}
+	if f, ok := f.(interface{ K() int }); ok {
+		require.Equal(t, f.K(), s.K)
+	}
+	decoded := typ.Zero()
+	require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+	decoded.SetInfo(info) // which counts in SizeBytes, and which Guava's form lacks
+	got := decoded.Stats()
+	require.InDelta(t, s.ApproxCount, got.ApproxCount, 20)
+	got.ApproxCount = s.ApproxCount
+	require.InEpsilon(t, s.FPR, got.FPR, 1e-9)
+	got.FPR = s.FPR
+	require.Equal(t, s, got)
+}
+
+// testEncodings: every form has the keys, SizeBytes is the length of the binary one, and
+// JSON has text or an error, never {}.
+func testEncodings(t *testing.T, typ Type) {
+	f := typ.filled()
+	data := bloom.Must(f.MarshalBinary())
+	require.EqualValues(t, len(data), f.SizeBytes())
+	require.Less(t, len(f.String()), 200)
+	require.Regexp(t, "^"+strings.Replace(typ.Name, ".", `\.`, 1)+`\(`, f.String())
+	require.Equal(t, f.String(), fmt.Sprint(f))
+
+	for _, before := range [][]byte{nil, []byte("before"), append(make([]byte, 0, 3*len(data)), "before"...)} {
+		got := bloom.Must(f.AppendBinary(before))
+		require.True(t, bytes.Equal(slices.Concat(before, data), got))
+		text := bloom.Must(f.AppendText(before))
+		require.Equal(t, string(before)+base64.StdEncoding.EncodeToString(data), string(text))
+	}
+	text := bloom.Must(f.MarshalText())
+	require.Equal(t, base64.StdEncoding.EncodeToString(data), string(text))
+	var stream bytes.Buffer
+	n, err := f.WriteTo(&stream)
+	require.NoError(t, err)
+	require.EqualValues(t, len(data), n)
+	require.True(t, bytes.Equal(data, stream.Bytes()))
+
+	stream.WriteString("after")
+	viaText, viaStream, viaJSON := typ.Zero(), typ.Zero(), typ.Zero()
+	require.NoError(t, viaText.UnmarshalText(text))
+	n, err = viaStream.ReadFrom(&stream)
+	require.NoError(t, err)
+	require.EqualValues(t, len(data), n)
+	require.Equal(t, "after", stream.String())
+	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(f)), viaJSON))
+	for _, g := range []Filter{viaText, viaStream, viaJSON} {
+		same(t, f, g)
+		require.True(t, g.ContainsHash(keys[999]))
+		require.False(t, g.AddHash(keys[999]))
+	}
+
+	// Held by value, in a struct that has no address.
+	holder := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeOf(f).Elem()}})).Elem()
+	holder.Field(0).Set(reflect.ValueOf(f).Elem())
+	byValue, err := json.Marshal(holder.Interface())
+	require.NoError(t, err)
+	require.Equal(t, `{"F":"`+string(text)+`"}`, string(byValue))
+	require.NoError(t, gob.NewEncoder(&stream).Encode(holder.Interface()))
+	stream.Next(len("after"))
+	got := reflect.New(holder.Type())
+	require.NoError(t, gob.NewDecoder(&stream).Decode(got.Interface()))
+	if typ.pkg() != "window" { // where the keys are older by the system's time
+		same(t, f, got.Elem().Field(0).Addr().Interface().(Filter))
+	}
+}
+
+// cuts are places in n bytes.
+func cuts(n int) (at []int) {
+	for i := range 48 {
+		at = append(at, i, n-1-i)
+	}
+	return append(at, n/3, n/2)
+}
+
+// kept requires that f still is what filled returns.
+func (typ Type) kept(t *testing.T, f Filter, args ...any) {
+	t.Helper()
+	require.Equal(t, info, f.Info(), args...)
+	require.True(t, f.ContainsHash(keys[999]), args...)
+	require.Equal(t, typ.filled().SizeBytes(), f.SizeBytes(), args...)
+}
+
+// testReaders: ReadFrom reads by any portions, counts what it reads, returns its reader's
+// own error, and takes an end for damage. On error the filter is what it was.
+func testReaders(t *testing.T, typ Type) {
+	f := typ.filled()
+	data := bloom.Must(f.MarshalBinary())
+	for name, reader := range map[string]io.Reader{
+		"half": iotest.HalfReader(bytes.NewReader(data)), "with EOF": iotest.DataErrReader(bytes.NewReader(data)),
+	} {
+		g := typ.Zero()
+		n, err := g.ReadFrom(reader)
+		require.NoError(t, err, name)
+		require.EqualValues(t, len(data), n)
+		same(t, f, g, name)
+	}
+	down := errors.New("down")
+	for _, i := range cuts(len(data)) {
+		n, err := f.ReadFrom(io.MultiReader(bytes.NewReader(data[:i]), iotest.ErrReader(down)))
+		require.ErrorIs(t, err, down)
+		require.NotErrorIs(t, err, bloom.ErrFormat)
+		require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
+		require.EqualValues(t, i, n, "error after %d bytes", i)
+		typ.kept(t, f, "error after %d bytes", i)
+
+		n, err = f.ReadFrom(iotest.DataErrReader(bytes.NewReader(data[:i])))
+		require.ErrorIs(t, err, bloom.ErrFormat)
+		require.Equal(t, i == 0, errors.Is(err, io.EOF), "ends after %d bytes", i)
+		require.Equal(t, i > 0, errors.Is(err, io.ErrUnexpectedEOF), "ends after %d bytes", i)
+		require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
+		require.EqualValues(t, i, n, "ends after %d bytes", i)
+		typ.kept(t, f, "ends after %d bytes", i)
+	}
+}
+
+type writer struct {
+	left int
+	err  error
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	n := min(len(p), w.left)
+	if w.left -= n; n < len(p) {
+		return n, w.err
+	}
+	return n, nil
+}
+
+// testWriters: WriteTo returns its writer's error, whichever write has it, and counts what
+// was written.
+func testWriters(t *testing.T, typ Type) {
+	f := typ.filled()
+	size := int(f.SizeBytes())
+	down := errors.New("down")
+	for _, i := range cuts(size) {
+		n, err := f.WriteTo(&writer{i, down})
+		require.ErrorIs(t, err, down, "after %d bytes of %d", i, size)
+		require.EqualValues(t, i, n)
+		n, err = f.WriteTo(&writer{i, nil})
+		require.ErrorIs(t, err, io.ErrShortWrite, "after %d bytes of %d", i, size)
+		require.EqualValues(t, i, n)
+	}
+	n, err := f.WriteTo(&writer{size, down})
+	require.NoError(t, err)
+	require.EqualValues(t, size, n)
+}
+
+// testDamage: damage to any byte of what SaveFile wrote is noticed, in every form. The
+// filter is what it was.
+func testDamage(t *testing.T, typ Type) {
+	f := typ.filled()
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, f.SaveFile(path))
+	data := bloom.Must(os.ReadFile(path))
+	refused := func(data []byte, what string, at int) {
+		for _, err := range []error{
+			f.UnmarshalBinary(data), f.UnmarshalText(base64.StdEncoding.AppendEncode(nil, data)),
+		} {
+			require.ErrorIs(t, err, bloom.ErrFormat, "%s %d", what, at)
+			require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
+			typ.kept(t, f, "%s %d", what, at)
+		}
+	}
+	bare := len(data) // without a trailer, Guava's form is whole
+	if typ.pkg() == "bloom" {
+		bare = int(f.SizeBytes())
+	}
+	for _, i := range cuts(len(data)) {
+		if i != bare && i > 0 {
+			refused(data[:i], "cut at", i)
+		}
+		bad := bytes.Clone(data)
+		bad[i] ^= 0x10
+		refused(bad, "byte", i)
+	}
+	require.ErrorIs(t, f.UnmarshalBinary(nil), bloom.ErrFormat)
+	refused(append(bytes.Clone(data), 0), "one more than", len(data))
+	for _, text := range []string{"!", "====", "AAAA\n", "AAA", string(bloom.Must(f.MarshalText())) + "A"} {
+		err := f.UnmarshalText([]byte(text))
+		require.ErrorIs(t, err, bloom.ErrFormat)
+		require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
+		typ.kept(t, f, text)
+	}
+}
+
+// testInfo: what a filter says of itself goes through every form and file but Guava's bare
+// one, and is replaced when the filter is.
+func testInfo(t *testing.T, typ Type) {
+	f := typ.filled()
+	require.Equal(t, info, f.Info())
+	require.Positive(t, typ.Make().Info().P)
+	path := filepath.Join(t.TempDir(), "f")
+	for _, info := range []bloom.Info{info, {}, {Hash: strings.Repeat("h", 255)}, {Comment: strings.Repeat("c", 4000)}, {N: 1<<64 - 1, P: 1e-300}} {
+		f.SetInfo(info)
+		require.NoError(t, f.SaveFile(path))
+		require.Equal(t, info, bloom.Must(typ.Load(path)).Info())
+		g := typ.filled()
+		g.SetInfo(bloom.Info{Comment: "to be replaced"})
+		require.NoError(t, g.UnmarshalBinary(bloom.Must(os.ReadFile(path))))
+		require.Equal(t, info, g.Info())
+
+		want := info
+		if typ.pkg() == "bloom" {
+			want = bloom.Info{}
+		} else {
+			require.EqualValues(t, len(bloom.Must(os.ReadFile(path))), f.SizeBytes())
+		}
+		g.SetInfo(bloom.Info{Comment: "to be replaced"})
+		require.NoError(t, g.UnmarshalText(bloom.Must(f.MarshalText())))
+		require.Equal(t, want, g.Info())
+		g.SetInfo(bloom.Info{Comment: "to be replaced"})
+		_, err := g.ReadFrom(bytes.NewReader(bloom.Must(f.MarshalBinary())))
+		require.NoError(t, err)
+		require.Equal(t, want, g.Info())
+	}
+	f.SetInfo(info)
+	require.NoError(t, f.SaveFile(path))
+	data := bloom.Must(os.ReadFile(path))
+	f.SetInfo(bloom.Info{Hash: strings.Repeat("x", 256)})
+	require.ErrorContains(t, f.SaveFile(path), typ.pkg()+": Info.Hash has 256 bytes, more than 255")
+	require.Equal(t, data, bloom.Must(os.ReadFile(path)), "the old file")
+	if typ.pkg() != "bloom" {
+		_, err := f.MarshalBinary()
+		require.EqualError(t, err, typ.pkg()+": Info.Hash has 256 bytes, more than 255")
+		_, err = f.MarshalText()
+		require.EqualError(t, err, typ.pkg()+": Info.Hash has 256 bytes, more than 255")
+		n, err := f.WriteTo(io.Discard)
+		require.EqualError(t, err, typ.pkg()+": Info.Hash has 256 bytes, more than 255")
+		require.Zero(t, n)
+	}
+}
+
+// testFiles: a saved file is the filter, and errors name their file once.
+func testFiles(t *testing.T, typ Type) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	f := typ.filled()
+	require.NoError(t, f.SaveFile(path))
+	require.Len(t, bloom.Must(os.ReadDir(dir)), 1)
+	same(t, f, bloom.Must(typ.Load(path)))
+	once := func(err error, path string, is error) {
+		t.Helper()
+		require.ErrorIs(t, err, is)
+		require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
+		require.Equal(t, 1, strings.Count(err.Error(), path), "%v", err)
+	}
+	data := bloom.Must(os.ReadFile(path))
+	for i, bad := range [][]byte{nil, data[:5], data[:len(data)-1], append(bytes.Clone(data), 0)} {
+		damaged := filepath.Join(dir, fmt.Sprint("damaged", i))
+		require.NoError(t, os.WriteFile(damaged, bad, 0o666))
+		_, err := typ.Load(damaged)
+		once(err, damaged, bloom.ErrFormat)
+	}
+	_, err := typ.Load(filepath.Join(dir, "missing"))
+	once(err, filepath.Join(dir, "missing"), fs.ErrNotExist)
+	_, err = typ.Load(dir)
+	require.Regexp(t, "^"+typ.pkg()+": ", fmt.Sprint(err))
+	require.Equal(t, 1, strings.Count(err.Error(), dir), "%v", err)
+	err = f.SaveFile(filepath.Join(dir, "missing", "f"))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.Regexp(t, "^"+typ.pkg()+": saving: ", err.Error())
+}
+
+// Set is a Filter that can be copied, compared and merged.
+type Set[F any] interface {
+	Filter
+	Clone() F
+	Equal(F) bool
+	Merge(F) error
+}
+
+// TestSets holds to their promises what make returns, which are equal, and what other
+// returns, which are of another size.
+func TestSets[F Set[F]](t *testing.T, pkg string, make, other func() F) {
+	f := make()
+	f.AddBatch(nil, keys)
+	f.SetInfo(info)
+	g := f.Clone()
+	require.Equal(t, info, g.Info())
+	require.Equal(t, f.Stats(), g.Stats())
+	require.True(t, f.Equal(g) && g.Equal(f) && f.Equal(f))
+	g.SetInfo(bloom.Info{})
+	require.True(t, f.Equal(g), "Infos do not count")
+	require.Equal(t, info, f.Info())
+	require.True(t, g.AddHash(others[0]))
+	require.False(t, f.Equal(g) || g.Equal(f))
+	require.False(t, f.ContainsHash(others[0]))
+	require.True(t, f.AddHash(others[1]))
+	require.False(t, g.ContainsHash(others[1]))
+	require.False(t, f.Equal(other()) || other().Equal(f))
+	require.False(t, make().Equal(other()))
+	var none F
+	require.Panics(t, func() { f.Equal(none) })
+	require.ErrorIs(t, f.Merge(none), bloom.ErrMismatch)
+	require.EqualError(t, f.Merge(none), pkg+": filters differ: one is nil")
+
+	a, b, both := make(), make(), make()
+	a.AddBatch(nil, keys)
+	b.AddBatch(nil, others)
+	both.AddBatch(both.AddBatch(nil, keys), others)
+	before := b.Clone()
+	require.NoError(t, a.Merge(b))
+	require.True(t, a.Equal(both))
+	require.Equal(t, both.Stats(), a.Stats())
+	require.True(t, b.Equal(before), "what is merged stays as it is")
+	require.NoError(t, b.Merge(make()))
+	require.True(t, b.Equal(before))
+
+	require.ErrorIs(t, b.Merge(other()), bloom.ErrMismatch)
+	require.Regexp(t, "^"+pkg+": filters differ in ", b.Merge(other()).Error())
+	a.SetInfo(bloom.Info{Hash: "one"})
+	require.NoError(t, a.Merge(b), "only one names a hash")
+	b.SetInfo(bloom.Info{Hash: "another"})
+	err := b.Merge(a)
+	require.ErrorIs(t, err, bloom.ErrMismatch)
+	require.EqualError(t, err, pkg+": filters differ in hash: another and one")
+	require.True(t, b.Equal(before), "after an error")
+}

@@ -1,0 +1,35 @@
+package window_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/promises"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+func TestPromises(t *testing.T) {
+	var clock testkit.Clock
+	config := window.Config{Capacity: 20_000, FPR: 0.01, Span: time.Hour, Now: clock.Now}
+	promises.Test(t, promises.Type{
+		Name: "window.Filter",
+		Make: func() promises.Filter { return bloom.Must(window.New(config)) },
+		Zero: func() promises.Filter {
+			f := bloom.Must(window.New(config))
+			bloom.Must(0, f.UnmarshalText(nil)) // keeps Now
+			return f
+		},
+		Load: func(path string) (promises.Filter, error) {
+			f, err := window.LoadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			require.Equal(t, config.Span, f.Config().Span)
+			return window.LoadOrNew(path, config)
+		},
+	})
+}
