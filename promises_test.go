@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -388,4 +389,35 @@ type decodedSet interface {
 	SaveFile(string) error
 	Info() bloom.Info
 	SetInfo(bloom.Info)
+}
+
+// TestSizesEverywhere computes what filters are made of, and what their Infos say, and compares
+// with what amd64 computes. A filter that another machine wrote would else not be the one that
+// LoadOrNew asks for, and Merge would refuse it.
+func TestSizesEverywhere(t *testing.T) {
+	sum := fnv.New64()
+	add := func(values ...any) { fmt.Fprintln(sum, values...) }
+	for _, n := range []uint64{1, 3, 10, 77, 1000, 4096, 123_456, 5e6, 3e8, 1e11} {
+		for _, p := range []float64{0.9, 0.3, 0.1, 0.01, 1e-3, 3e-5, 1e-7, 1e-9, 1e-12} {
+			add(bloom.OptimalM(n, p))
+			add(bloom.SizeFor(n, p))
+			add(blocked.Size(n, p))
+			for _, generations := range []int{1, 15, 63} {
+				add(window.Config{Capacity: n, FPR: p, Span: time.Hour, Generations: generations}.SizeBytes())
+			}
+			for _, recall := range []float64{0.5, 0.99} {
+				add(flower.Optimal(n, recall, p))
+			}
+			if f, err := growing.New(min(n, 1000), p); err == nil {
+				add(f.SizeBytes())
+			}
+			add(bloom.Must(bloom.NewSize(64*min(n, 100), 7)).Capacity(p))
+		}
+	}
+	for _, bits := range []int{8, 16, 32} {
+		for ways := 1; ways <= 64; ways++ {
+			add(bloom.Must(flower.New(flower.Config{Slots: 64, Ways: ways, Bits: bits})).Info().P)
+		}
+	}
+	require.Equal(t, uint64(0x54afd7eeb1070e50), sum.Sum64())
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/guava"
-	"github.com/seed79a3ff49/bloom/internal/ln"
+	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
 // OptimalM returns the number of bits that a filter of n keys needs for a
@@ -21,7 +21,7 @@ func OptimalM(n uint64, p float64) uint64 {
 		p = math.SmallestNonzeroFloat64
 	}
 	var ln2 = math.Ln2 // a variable: ln2*ln2 must round like Java's, not be exact
-	m := -float64(max(n, 1)) * ln.Ln(p) / (ln2 * ln2)
+	m := -float64(max(n, 1)) * portable.Ln(p) / (ln2 * ln2)
 	switch {
 	case m >= math.MaxInt64:
 		return math.MaxInt64
@@ -89,7 +89,7 @@ func capacity(m uint64, k int, p float64) uint64 {
 	case p >= 1:
 		return math.MaxUint64
 	}
-	if n := float64(m+1) * math.Ln2 * math.Ln2 / -math.Log(p); n < 1<<52 {
+	if n := float64(m+1) * math.Ln2 * math.Ln2 / -portable.Log(p); n < 1<<52 {
 		n := uint64(n)
 		for ; n > 0 && OptimalM(n, p) > m; n-- { // twice at most; OptimalM truncates
 		}
@@ -97,7 +97,7 @@ func capacity(m uint64, k int, p float64) uint64 {
 			return n
 		}
 	}
-	n := -float64(m) / float64(k) * math.Log1p(-math.Pow(p, 1/float64(k)))
+	n := -float64(m) / float64(k) * portable.LogOneMinus(portable.Exp(portable.Log(p)/float64(k)))
 	if !(n < math.MaxInt64) {
 		return math.MaxInt64
 	}

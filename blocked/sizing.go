@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
 // maxLines is the largest number of cache lines in which a key has bits.
@@ -51,11 +52,11 @@ func size(n uint64, p float64) (blocks uint64, lines int, err error) {
 
 // fewest returns the smallest number of blocks with which rate is at most p.
 func fewest(n uint64, p float64, lines int) uint64 {
-	excess := func(blocks uint64) float64 { return math.Log(rate(n, blocks, lines) / p) }
+	excess := func(blocks uint64) float64 { return portable.Log(rate(n, blocks, lines) / p) }
 	// With 2048 lines in every block, each bit is set, as far as a float64 knows.
 	few := n / 2048 * uint64(lines)
 	enough := max(1, 2*few)
-	over, under := -math.Log(p), excess(enough)
+	over, under := -portable.Log(p), excess(enough)
 	for under > 0 {
 		few, over = enough, under
 		if enough *= 2; enough > 1<<62 {
@@ -77,23 +78,42 @@ func fewest(n uint64, p float64, lines int) uint64 {
 
 // rate returns the false-positive rate of n keys with so many lines each in so
 // many blocks. An absent key picks its lines independently of each other, also
-// those that fall into the same block. The sum is over the ways in which they do.
+// those that fall into the same block.
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
-	q := 1 / float64(blocks)
-	e := blockRates(mean, lines)
-	switch lines {
-	case 1:
-		return e[1]
-	case 2:
-		return (1-q)*e[1]*e[1] + q*e[2]
-	case 3:
-		return (1-q)*(1-2*q)*e[1]*e[1]*e[1] + 3*q*(1-q)*e[2]*e[1] + q*q*e[3]
-	default:
-		return (1-q)*(1-2*q)*(1-3*q)*e[1]*e[1]*e[1]*e[1] + 6*q*(1-q)*(1-2*q)*e[2]*e[1]*e[1] +
-			3*q*q*(1-q)*e[2]*e[2] + 4*q*q*(1-q)*e[3]*e[1] + q*q*q*e[4]
+	e, q := blockRates(mean, lines), 1/float64(blocks)
+	// found returns the probability that the last left lines find their bits set, the
+	// others being in so many blocks of their own. The first of those left is in another
+	// block. It is there alone, or together with some of those after it.
+	var found func(left, others int) float64
+	found = func(left, others int) (sum float64) {
+		if left == 0 {
+			return 1
+		}
+		ways, fraction := 1.0, 1-float64(float64(others)*q)
+		for t := 1; t <= left; t++ {
+			sum += float64(ways * fraction * e[t] * found(left-t, others+1))
+			ways *= float64(left-t) / float64(t)
+			fraction *= q
+		}
+		return sum
 	}
+	return found(lines, 0)
 }
+
+// The probability that t bits of a word, picked independently, are all set is the sum over d
+// of all[t][d] times the probability that d given bits are clear. This is inclusion and
+// exclusion, one pick after the other: a pick is one of d given bits, or another bit.
+var all = func() (all [maxLines + 1][maxLines + 1]float64) {
+	all[0][0] = 1
+	for t := 1; t <= maxLines; t++ {
+		all[t][0] = 1
+		for d := 1; d <= t; d++ {
+			all[t][d] = (float64(32-d)*all[t-1][d] - float64(33-d)*all[t-1][d-1]) / 32 // exactly
+		}
+	}
+	return all
+}()
 
 // blockRates returns, for t from 1 to lines, the probability that t lines of an
 // absent key which fall into one block find their bits set there. A block holds a
@@ -102,36 +122,30 @@ func blockRates(mean float64, lines int) (e [maxLines + 1]float64) {
 	// Terms further than this from the mean add nothing that counts.
 	spread := 8*math.Sqrt(mean) + 20
 	j := math.Floor(max(0, mean-spread))
-	lgamma, _ := math.Lgamma(j + 1)
-	poisson := math.Exp(j*math.Log(mean) - mean - lgamma)
 	// clear[d] is the probability that j lines leave d given bits of a word clear.
 	var clear, step [maxLines + 1]float64
 	for d := range clear {
 		step[d] = 1 - float64(d)/32
-		clear[d] = math.Pow(step[d], j)
+		clear[d] = portable.Power(step[d], uint64(j))
 	}
+	poisson, total := 1.0, 0.0 // in proportion to the probabilities
 	for ; j <= mean+spread; j++ {
-		// t bits of a word, picked independently, are different ones or not.
-		// Inclusion and exclusion gives the probability that all are set.
-		set := [maxLines + 1]float64{
-			1: 1 - clear[1],
-			2: 1 - 2*clear[1] + (clear[1]+31*clear[2])/32,
-		}
-		if lines > 2 {
-			two := (clear[1] + 31*clear[2]) / 32
-			three := (clear[1] + 3*31*clear[2] + 31*30*clear[3]) / (32 * 32)
-			four := (clear[1] + 7*31*clear[2] + 6*31*30*clear[3] + 31*30*29*clear[4]) / (32 * 32 * 32)
-			set[3] = 1 - 3*clear[1] + 3*two - three
-			set[4] = 1 - 4*clear[1] + 6*two - 4*three + four
-		}
 		for t := 1; t <= lines; t++ {
-			square := set[t] * set[t]
-			e[t] += poisson * square * square * square * square
+			set := 1.0
+			for d := 1; d <= t; d++ {
+				set += float64(all[t][d] * clear[d])
+			}
+			square := set * set
+			e[t] += float64(poisson * square * square * square * square)
 		}
+		total += poisson
 		poisson *= mean / (j + 1)
-		for d := range clear {
+		for d := 1; d <= lines; d++ {
 			clear[d] *= step[d]
 		}
+	}
+	for t := range e {
+		e[t] /= total
 	}
 	// A line of an absent key may also have the 32 bits of hash of one that was
 	// added, from which all eight bits come.

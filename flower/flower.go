@@ -249,7 +249,7 @@ func (f *Filter) Stats() bloom.Stats {
 		OnesCount:   ones,
 		FillRatio:   fill,
 		ApproxCount: guava.ApproxCount(f.slots, int(f.ways), ones),
-		FPR:         -math.Expm1(float64(f.ways) * math.Log1p(-fill/float64(f.mask()))),
+		FPR:         anyOf(fill/float64(f.mask()), int(f.ways)),
 		SizeBytes:   f.SizeBytes(),
 	}
 }

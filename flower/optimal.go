@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
 // Optimal returns the configuration of the smallest filter that finds a key with
@@ -62,20 +63,29 @@ func (c Config) recall(t uint64) float64 {
 	if t == 0 {
 		return 1
 	}
-	missed := func(ways, n uint64) float64 { // logarithm of the probability
+	missed := func(ways, n uint64) float64 {
 		if ways == 0 {
-			return 0
+			return 1
 		}
-		overwritten := -math.Expm1(float64(t) * math.Log1p(-1/float64(n)))
-		return float64(ways) * (math.Log(overwritten) + c.unlike())
+		overwritten := portable.OneMinusExp(-float64(t) * portable.LogOneMinus(1/float64(n)))
+		return portable.Power(overwritten*(1-c.like()), ways)
 	}
 	ways := uint64(c.Ways)
 	n, longer := c.Slots/ways, c.Slots%ways
-	return -math.Expm1(missed(ways-longer, n) + missed(longer, n+1))
+	return 1 - float64(missed(ways-longer, n)*missed(longer, n+1))
 }
 
-// unlike returns the logarithm of the probability that two keys' fingerprints differ.
-func (c Config) unlike() float64 { return math.Log1p(-1 / (math.Ldexp(1, c.Bits) - 1)) }
+// like returns the probability that two keys' fingerprints are equal.
+func (c Config) like() float64 { return 1 / (math.Ldexp(1, c.Bits) - 1) }
 
 // fpr returns the rate of false positives when all slots are written.
-func (c Config) fpr() float64 { return -math.Expm1(float64(c.Ways) * c.unlike()) }
+func (c Config) fpr() float64 { return anyOf(c.like(), c.Ways) }
+
+// anyOf returns the probability that any of n events happens which happen with probability p
+// each, 1 - (1-p)^n.
+func anyOf(p float64, n int) (sum float64) {
+	for range n {
+		sum += float64(p * (1 - sum))
+	}
+	return sum
+}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
 const (
@@ -60,7 +61,7 @@ func (r *rates) rate(i int) float64 {
 			return p
 		}
 	}
-	return max(minRate, p/shares*math.Pow(decline, float64(max(0, i-evenLayers+1))))
+	return max(minRate, p/shares*portable.Power(decline, uint64(max(0, i-evenLayers+1))))
 }
 
 // first returns the size of the first layer of shard i.
@@ -69,7 +70,7 @@ func (r *rates) first(i int) float64 {
 		return firstBits * stagger(i)
 	}
 	keys := float64(r.n) / shards // one shard in a thousand has more than this and 3 sigma
-	return (keys + 3*math.Sqrt(keys)) * r.sizing(0).bits
+	return (keys + float64(3*math.Sqrt(keys))) * r.sizing(0).bits
 }
 
 // next returns the size of the layer that follows list in shard i: that of all layers
@@ -81,7 +82,7 @@ func (r *rates) next(i int, list []*layer) uint64 {
 		m += l.filter.M()
 	}
 	if r.n > 0 && len(list) == 1 {
-		return uint64(float64(m) * (math.Sqrt2*stagger(i) - 1))
+		return uint64(float64(m) * (float64(math.Sqrt2*stagger(i)) - 1))
 	}
 	return m
 }
@@ -89,7 +90,7 @@ func (r *rates) next(i int, list []*layer) uint64 {
 // stagger returns the relative size of shard i, from 1 to 2, so that the shards begin
 // their layers one after the other, evenly spread over the time in which the filter
 // doubles.
-func stagger(i int) float64 { return math.Exp2(float64(i) / shards) }
+func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 
 // sizing is how a layer of some rate keeps its keys.
 type sizing struct {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
 const (
@@ -92,7 +93,7 @@ func laneBits(generations uint64) uint { return uint(max(3, bits.Len64(generatio
 func size(n, p float64) (k int, blocks, lanes float64) {
 	// With the fewest hashes that need at most 5 % more memory than the best
 	// number, which makes a fifth less of them. They come in pairs.
-	ideal := -math.Log2(p)
+	ideal := -portable.Log(p) / math.Ln2
 	for k = 2; k < maxK && float64(k) < ideal && perKey(k, p) > 1.05*ideal/math.Ln2; {
 		k += 2
 	}
@@ -101,7 +102,8 @@ func size(n, p float64) (k int, blocks, lanes float64) {
 	// What few lanes need more: the share of them that a key of few keys hits varies,
 	// and its k-th power is larger on average than the average's.
 	const few = 8
-	for lanes = n*perKey(k, p) + few; n*perKey(k, apart(k, n, lanes, p))+few > lanes; {
+	need := func(p float64) float64 { return float64(n*perKey(k, p)) + few }
+	for lanes = need(p); need(apart(k, n, lanes, p)) > lanes; {
 		lanes++
 	}
 	if lanes >= 2*minLanes {
@@ -110,9 +112,9 @@ func size(n, p float64) (k int, blocks, lanes float64) {
 		// variance, relative to the mean, is one over the keys of a block.
 		// Where the rate grows as the e-th power of the load, its mean grows
 		// by e(e-1)/2 times that, to second order.
-		fill := math.Pow(p, 1/float64(k))
-		e := -float64(k) * math.Log1p(-fill) * (1 - fill) / fill
-		p /= math.Exp(max(0, e*(e-1)/2) * perKey(k, p) / minLanes)
+		fill := portable.Exp(portable.Log(p) / float64(k))
+		e := -float64(k) * portable.LogOneMinus(fill) * (1 - fill) / fill
+		p /= portable.Exp(max(0, e*(e-1)/2) * perKey(k, p) / minLanes)
 		lanes = n * perKey(k, p)
 		blocks = math.Floor(lanes / minLanes)
 	}
@@ -135,11 +137,11 @@ func apart(k int, n, lanes, p float64) float64 {
 // rest of its positions set by chance. The formula fits measurements for k from 16 to 40
 // and lanes with 0.28 to 0.5 of them set, and is at most 2.5 times too large.
 func alike(k int, n, lanes float64) float64 {
-	return 400 * n / (float64(k*k*k) * lanes * lanes) * math.Exp(5*float64(k)*n/lanes)
+	return 400 * n / (float64(k*k*k) * lanes * lanes) * portable.Exp(5*float64(k)*n/lanes)
 }
 
 // perKey returns how many bits a Bloom filter of k hashes has for each key when
 // its false-positive rate is p: (1 - e^(-k/perKey))^k = p.
 func perKey(k int, p float64) float64 {
-	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
+	return -float64(k) / portable.LogOneMinus(portable.Exp(portable.Log(p)/float64(k)))
 }

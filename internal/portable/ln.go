@@ -1,5 +1,4 @@
-// Package ln has a natural logarithm that rounds alike everywhere.
-package ln
+package portable
 
 import (
 	"math"
@@ -19,24 +18,19 @@ func Ln(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 1) {
 		return math.Log(x) // NaN or an infinity
 	}
-	// x = f 2^e with f in [sqrt(1/2), sqrt(2)), so that the two terms of
-	// ln f + e ln 2 cannot cancel: e is 0 for all x near 1.
-	f, e := math.Frexp(x)
-	if f < math.Sqrt2/2 {
-		f, e = 2*f, e-1
-	}
+	f, e := reduce(x)
 	bigF := newBig(f)
 	one := newBig(1)
-	sum := atanh2(newBig(0).Sub(bigF, one), newBig(0).Add(bigF, one))
-	ln2 := atanh2(one, newBig(3))
-	sum.Add(sum, ln2.Mul(ln2, newBig(float64(e))))
+	sum := bigAtanh2(newBig(0).Sub(bigF, one), newBig(0).Add(bigF, one))
+	ln2 := bigAtanh2(one, newBig(3))
+	sum.Add(sum, ln2.Mul(ln2, newBig(e)))
 	r, _ := sum.Float64()
 	return r
 }
 
-// atanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) for
+// bigAtanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) for
 // |num/den| < 0.2 by its power series.
-func atanh2(num, den *big.Float) *big.Float {
+func bigAtanh2(num, den *big.Float) *big.Float {
 	z := newBig(0).Quo(num, den)
 	z2 := newBig(0).Mul(z, z)
 	power := newBig(0).Add(z, z)
