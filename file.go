@@ -1,12 +1,8 @@
 package bloom
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -146,23 +142,16 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return nil, fmt.Errorf("bloom: %w", err)
+	return form.LoadOrNew("bloom", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+		if f.M() == (m+63)/64*64 && f.k == k && f.strategy == Mitz64 {
+			return nil
 		}
-		return New(n, p)
-	case err != nil:
-		return nil, err
-	case f.M() != (m+63)/64*64 || f.k != k || f.strategy != Mitz64:
 		made := ""
 		if f.info.N > 0 {
 			made = fmt.Sprintf(" made for n = %d, p = %v", f.info.N, f.info.P)
 		}
-		return nil, fmt.Errorf("%w: %s holds %v%s, not what New makes for n = %d, p = %v", ErrMismatch, path, f, made, n, p)
-	}
-	return f, nil
+		return fmt.Errorf("%w: it is %v%s, not what New makes for n = %d, p = %v", ErrMismatch, f, made, n, p)
+	})
 }
 
 // File looks keys up in a file. Unix and Windows map the file into memory: a look-up
@@ -279,13 +268,7 @@ func (f *File) Verify() error {
 // Close releases the map. No other method may run at the same time. Closing again
 // does nothing.
 func (f *File) Close() error {
-	if f.data == nil {
-		return nil
-	}
 	data := f.data
 	f.view, f.data = nil, nil
-	if err := files.Unmap(data); err != nil {
-		return fmt.Errorf("bloom: unmapping: %w", err)
-	}
-	return nil
+	return form.Unmap("bloom", data)
 }

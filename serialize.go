@@ -1,7 +1,6 @@
 package bloom
 
 import (
-	"errors"
 	"io"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -12,7 +11,7 @@ import (
 // read, in this package and in those beside it.
 var ErrFormat = form.ErrFormat
 
-var errNoForm = errors.New("bloom: the zero value has no binary form")
+const errNoForm = form.NoForm("bloom")
 
 // header returns the start of f's binary form; see package guava. It has no words
 // if f is zero.
@@ -104,13 +103,7 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 
 // AppendText appends the standard base64 encoding of f's binary form to b. The zero
 // value is the empty text.
-func (f filter) AppendText(b []byte) ([]byte, error) {
-	f.use()
-	if f.k == 0 {
-		return b, nil
-	}
-	return form.AppendText(b, &f)
-}
+func (f filter) AppendText(b []byte) ([]byte, error) { return form.AppendText(b, &f) }
 
 // MarshalText returns the standard base64 encoding of f's binary form. JSON, XML, flags
 // and cookies hold a filter in this way. The zero value is the empty text.
@@ -120,9 +113,5 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // value.
 func (f *filter) UnmarshalText(text []byte) error {
 	f.use()
-	if len(text) > 0 {
-		return form.UnmarshalText("bloom", text, f)
-	}
-	*f = filter{}
-	return nil
+	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
 }

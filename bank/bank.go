@@ -182,8 +182,9 @@ func (b *Bank) fit(f *bloom.Filter) ([]byte, error) {
 		return nil, form.Mismatch("bank", "k", b.k, f.K())
 	case f.M()%b.M() != 0:
 		return nil, form.Mismatch("bank", "m", b.M(), f.M())
-	case b.info.Hash != "" && f.Info().Hash != "" && b.info.Hash != f.Info().Hash:
-		return nil, form.Mismatch("bank", "hash", b.info.Hash, f.Info().Hash)
+	}
+	if err := form.Info(b.info).Fits("bank", form.Info(f.Info())); err != nil {
+		return nil, err
 	}
 	if f.M() != b.M() {
 		f = bloom.Must(f.Fold(int(f.M() / b.M())))

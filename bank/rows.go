@@ -2,6 +2,7 @@ package bank
 
 import (
 	"encoding/binary"
+	"maps"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -210,7 +211,8 @@ func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats
 			holding[ones]++
 		}
 	}
-	for ones, members := range holding {
+	for _, ones := range slices.Sorted(maps.Keys(holding)) { // a sum of floats depends on their order
+		members := holding[ones]
 		st.OnesCount += ones * uint64(members)
 		st.ApproxCount += guava.ApproxCount(st.M, s.k, ones) * uint64(members)
 		st.FPR += guava.FPR(st.M, s.k, ones) * float64(members) / float64(n)

@@ -2,21 +2,17 @@ package bank
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
 	"math/bits"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-var errZeroForm = errors.New("bank: the zero value has no binary form")
+const errNoForm = form.NoForm("bank")
 
 // The binary form is a frame; see package frame. Its parameters are the number of words in
 // a member, k, the number of members, and the number of bytes of names. Its words are:
@@ -295,7 +291,7 @@ func (b *Bank) SizeBytes() int64 {
 // had returned before the call, and every key whose Add had returned.
 func (b *Bank) WriteTo(w io.Writer) (int64, error) {
 	if b.k == 0 {
-		return 0, errZeroForm
+		return 0, errNoForm
 	}
 	e := b.encoder()
 	return form.Bank.WriteFunc(w, e.params(), e.words(), e.info, e.put)
@@ -306,7 +302,7 @@ func (b *Bank) WriteTo(w io.Writer) (int64, error) {
 func (e encoding) AppendBinary(dst []byte) ([]byte, error) {
 	b := e.of
 	if b == nil || b.k == 0 {
-		return dst, errZeroForm
+		return dst, errNoForm
 	}
 	a := form.Appender{Bytes: slices.Grow(dst, int(b.SizeBytes()))}
 	_, err := b.WriteTo(&a)
@@ -380,9 +376,6 @@ func (b *Bank) assign(s shape, n int, segments []segment, names []string, info b
 // AppendText appends the standard base64 encoding of b's binary form to dst, or nothing if
 // b is zero.
 func (e encoding) AppendText(dst []byte) ([]byte, error) {
-	if e.of == nil || e.of.k == 0 {
-		return dst, nil
-	}
 	return form.AppendText(dst, e)
 }
 
@@ -392,11 +385,7 @@ func (e encoding) MarshalText() ([]byte, error) { return e.AppendText(nil) }
 
 // UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
 func (b *Bank) UnmarshalText(text []byte) error {
-	if len(text) > 0 {
-		return form.UnmarshalText("bank", text, b)
-	}
-	b.assign(shape{}, 0, nil, nil, bloom.Info{})
-	return nil
+	return form.UnmarshalText("bank", text, b, func() { b.assign(shape{}, 0, nil, nil, bloom.Info{}) })
 }
 
 // SaveFile writes b's binary form to a file at path, for [LoadFile], [OpenFile] and
@@ -407,22 +396,11 @@ func (b *Bank) UnmarshalText(text []byte) error {
 // SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as
 // one for each day: only the last one changes, and a look-up asks all of them. The example
 // of [OpenFile] does that.
-func (b *Bank) SaveFile(path string) error {
-	if b.k == 0 {
-		return errZeroForm
-	}
-	return form.Bank.SaveFile(path, b)
-}
+func (b *Bank) SaveFile(path string) error { return form.Bank.SaveFile(path, b) }
 
 // LoadFile reads a Bank from a file that SaveFile wrote. It returns an error, which wraps
 // [bloom.ErrFormat], if the file has changed since.
-func LoadFile(path string) (*Bank, error) {
-	b := new(Bank)
-	if err := form.Bank.LoadFile(path, b); err != nil {
-		return nil, err
-	}
-	return b, nil
-}
+func LoadFile(path string) (*Bank, error) { return form.LoadFile(form.Bank, path, new(Bank)) }
 
 // LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file.
 // It returns an error, which wraps [bloom.ErrMismatch], if the file's members have another
@@ -433,19 +411,13 @@ func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := LoadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return nil, fmt.Errorf("bank: %w", err)
+	return form.LoadOrNew("bank", path, LoadFile, func() (*Bank, error) { return made, nil }, func(b *Bank) error {
+		switch {
+		case b.M() != made.M():
+			return form.Mismatch("bank", "m", b.M(), made.M())
+		case b.k != made.k:
+			return form.Mismatch("bank", "k", b.k, made.k)
 		}
-		return made, nil
-	case err != nil:
-		return nil, err
-	case b.M() != made.M():
-		return nil, form.In(path, form.Mismatch("bank", "m", b.M(), made.M()))
-	case b.k != made.k:
-		return nil, form.In(path, form.Mismatch("bank", "k", b.k, made.k))
-	}
-	return b, nil
+		return nil
+	})
 }

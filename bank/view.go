@@ -1,8 +1,6 @@
 package bank
 
 import (
-	"fmt"
-
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -142,8 +140,8 @@ func (v *View) String() string { return v.describe("bank.View", v.members) }
 // may be removed. The File still shows the old Bank then.
 //
 // Many goroutines may use a File at once. [File.Close] needs it to itself; see the example
-// of [bloom.OpenFile]. All methods but Close of a File that is zero or closed panic. A File
-// must not be copied.
+// of [bloom.OpenFile]. All methods but Close and String of a File that is zero or
+// closed panic. A File must not be copied.
 type File struct {
 	_    nocopy.Locker
 	view *View // nil if closed
@@ -209,8 +207,7 @@ func (f *File) SizeBytes() int64 { return f.opened().SizeBytes() }
 // Stats reads all members; see [Bank.Stats].
 func (f *File) Stats() bloom.Stats {
 	v := f.opened()
-	files.AdviseSequential(v.data)
-	defer files.AdviseRandom(v.data)
+	defer files.AdviseSequential(v.data)()
 	return v.Stats()
 }
 
@@ -218,14 +215,16 @@ func (f *File) Stats() bloom.Stats {
 // bytes are not the ones that SaveFile wrote.
 func (f *File) Verify() error {
 	v := f.opened()
-	files.AdviseSequential(v.data)
-	defer files.AdviseRandom(v.data)
+	defer files.AdviseSequential(v.data)()
 	return v.Verify()
 }
 
 // String describes f by its parameters.
 func (f *File) String() string {
-	return f.opened().describe("bank.File", f.Len())
+	if f.view == nil {
+		return "bank.File(closed)"
+	}
+	return f.view.describe("bank.File", f.Len())
 }
 
 // Close releases the map. No other method may run at the same time. Closing again does
@@ -236,8 +235,5 @@ func (f *File) Close() error {
 	}
 	data := f.view.data
 	f.view = nil
-	if err := files.Unmap(data); err != nil {
-		return fmt.Errorf("bank: unmapping: %w", err)
-	}
-	return nil
+	return form.Unmap("bank", data)
 }

@@ -168,7 +168,7 @@ func TestZero(t *testing.T) {
 	_, err := f.Fold(1)
 	require.Error(t, err)
 	_, err = f.MarshalBinary()
-	require.Equal(t, errZeroForm, err)
+	require.Equal(t, errNoForm, err)
 	require.NoError(t, f.UnmarshalBinary(bloom.Must(bloom.Must(New(10, 0.1)).MarshalBinary())))
 	require.True(t, f.AddString(""))
 	require.True(t, f.ContainsString(""))

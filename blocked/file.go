@@ -1,8 +1,6 @@
 package blocked
 
 import (
-	"fmt"
-
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -86,8 +84,7 @@ func (f *File) Info() bloom.Info { return f.opened().Info() }
 // Stats reads the whole filter; see [Filter.Stats].
 func (f *File) Stats() bloom.Stats {
 	v := f.opened()
-	files.AdviseSequential(v.data)
-	defer files.AdviseRandom(v.data)
+	defer files.AdviseSequential(v.data)()
 	return v.Stats()
 }
 
@@ -103,8 +100,7 @@ func (f *File) String() string {
 // its bytes are not the ones that SaveFile wrote.
 func (f *File) Verify() error {
 	v := f.opened()
-	files.AdviseSequential(v.data)
-	defer files.AdviseRandom(v.data)
+	defer files.AdviseSequential(v.data)()
 	return v.Verify()
 }
 
@@ -116,8 +112,5 @@ func (f *File) Close() error {
 	}
 	data := f.view.data
 	f.view = nil
-	if err := files.Unmap(data); err != nil {
-		return fmt.Errorf("blocked: unmapping: %w", err)
-	}
-	return nil
+	return form.Unmap("blocked", data)
 }

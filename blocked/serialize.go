@@ -1,7 +1,6 @@
 package blocked
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -9,7 +8,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-var errZeroForm = errors.New("blocked: the zero value has no binary form")
+const errNoForm = form.NoForm("blocked")
 
 // params are what the frame holds beside the words. A zero fills its header up to 32
 // bytes: then each block of a mapped file lies in one cache line.
@@ -60,7 +59,7 @@ func (f filter) SizeBytes() int64 {
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	f.use()
 	if f.lines == 0 {
-		return dst, errZeroForm
+		return dst, errNoForm
 	}
 	return form.Blocked.Append(dst, f.params(), f.words, form.Info(f.info))
 }
@@ -73,7 +72,7 @@ func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	f.use()
 	if f.lines == 0 {
-		return 0, errZeroForm
+		return 0, errNoForm
 	}
 	return form.Blocked.Write(w, f.params(), f.words, form.Info(f.info))
 }
@@ -108,10 +107,6 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 // AppendText appends the standard base64 encoding of f's binary form to dst, or
 // nothing if f is zero.
 func (f filter) AppendText(dst []byte) ([]byte, error) {
-	f.use()
-	if f.lines == 0 {
-		return dst, nil
-	}
 	return form.AppendText(dst, &f)
 }
 
@@ -122,32 +117,18 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
 func (f *filter) UnmarshalText(text []byte) error {
 	f.use()
-	if len(text) > 0 {
-		return form.UnmarshalText("blocked", text, f)
-	}
-	*f = filter{}
-	return nil
+	return form.UnmarshalText("blocked", text, f, func() { *f = filter{} })
 }
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile].
 // After a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *filter) SaveFile(path string) error {
-	f.use()
-	if f.lines == 0 {
-		return errZeroForm
-	}
-	return form.Blocked.SaveFile(path, f)
-}
+func (f *filter) SaveFile(path string) error { return form.Blocked.SaveFile(path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
-	f := new(Filter)
-	if err := form.Blocked.LoadFile(path, f); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadFile(form.Blocked, path, new(Filter))
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.

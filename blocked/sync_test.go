@@ -107,7 +107,7 @@ func TestSyncForms(t *testing.T) {
 	require.PanicsWithValue(t, errZero, func() { zero.AddString("") })
 	require.PanicsWithValue(t, errZero, func() { zero.AddBatch(nil, make([]bloom.Hash, 1)) })
 	_, err := zero.MarshalBinary()
-	require.Equal(t, errZeroForm, err)
+	require.Equal(t, errNoForm, err)
 	_, err = NewSync(1, 0)
 	require.Error(t, err)
 }

@@ -1,7 +1,6 @@
 package counting
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -9,7 +8,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-var errNoForm = errors.New("counting: the zero value has no binary form")
+const errNoForm = form.NoForm("counting")
 
 func (f *filter) params() []uint64 { return []uint64{f.m() / 64, uint64(f.k)} }
 
@@ -100,9 +99,6 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 // AppendText appends the standard base64 encoding of f's binary form to dst, or nothing
 // if f is zero.
 func (f filter) AppendText(dst []byte) ([]byte, error) {
-	if f.zero() {
-		return dst, nil
-	}
 	return form.AppendText(dst, f)
 }
 
@@ -113,30 +109,17 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
 func (f *filter) UnmarshalText(text []byte) error {
 	f.use()
-	if len(text) > 0 {
-		return form.UnmarshalText("counting", text, f)
-	}
-	*f = filter{}
-	return nil
+	return form.UnmarshalText("counting", text, f, func() { *f = filter{} })
 }
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
 // any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files. Whoever adds or
 // removes waits, as with [Filter.WriteTo].
-func (f *Filter) SaveFile(path string) error {
-	if f.zero() {
-		return errNoForm
-	}
-	return form.Counting.SaveFile(path, f)
-}
+func (f *Filter) SaveFile(path string) error { return form.Counting.SaveFile(path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which
 // wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
-	f := new(Filter)
-	if err := form.Counting.LoadFile(path, f); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadFile(form.Counting, path, new(Filter))
 }

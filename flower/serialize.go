@@ -1,19 +1,15 @@
 package flower
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-var errNoForm = errors.New("flower: the zero Filter has no binary form")
+const errNoForm = form.NoForm("flower")
 
 // The parameters of a frame. Its words are the filter's.
 const (
@@ -101,9 +97,6 @@ func config(p []uint64) Config {
 // AppendText appends the standard base64 encoding of f's binary form to b. The zero
 // Filter is the empty text.
 func (f filter) AppendText(b []byte) ([]byte, error) {
-	if f.ways == 0 {
-		return b, nil
-	}
 	return form.AppendText(b, f)
 }
 
@@ -114,31 +107,18 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the
 // zero Filter.
 func (f *Filter) UnmarshalText(text []byte) error {
-	if len(text) > 0 {
-		return form.UnmarshalText("flower", text, f)
-	}
-	f.filter = filter{}
-	return nil
+	return form.UnmarshalText("flower", text, f, func() { f.filter = filter{} })
 }
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash
 // at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error {
-	if f.ways == 0 {
-		return errNoForm
-	}
-	return form.Flower.SaveFile(path, f)
-}
+func (f *Filter) SaveFile(path string) error { return form.Flower.SaveFile(path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
-	f := new(Filter)
-	if err := form.Flower.LoadFile(path, f); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadFile(form.Flower, path, new(Filter))
 }
 
 // LoadOrNew returns the filter in the file at path, or New(c) if there is no such file.
@@ -149,17 +129,10 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return nil, fmt.Errorf("flower: %w", err)
+	return form.LoadOrNew("flower", path, LoadFile, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
+		if f.Config() != c {
+			return fmt.Errorf("flower: the filter has %+v, not %+v: %w", f.Config(), c, bloom.ErrMismatch)
 		}
-		return New(c)
-	case err != nil:
-		return nil, err
-	case f.Config() != c:
-		return nil, fmt.Errorf("flower: %s has %+v, not %+v: %w", path, f.Config(), c, bloom.ErrMismatch)
-	}
-	return f, nil
+		return nil
+	})
 }

@@ -75,7 +75,7 @@ func TestLoadOrNew(t *testing.T) {
 
 	_, err := LoadOrNew(path, Config{9, 3, 16})
 	require.ErrorIs(t, err, bloom.ErrMismatch)
-	require.ErrorContains(t, err, "flower: "+path+" has {Slots:9 Ways:2 Bits:16}, not {Slots:9 Ways:3 Bits:16}:")
+	require.ErrorContains(t, err, "flower: the filter has {Slots:9 Ways:2 Bits:16}, not {Slots:9 Ways:3 Bits:16}:")
 	_, err = LoadOrNew(path, Config{})
 	require.ErrorContains(t, err, "flower: Bits = 0 ")
 	_, err = LoadOrNew(filepath.Join(path+" missing", "flower"), c)

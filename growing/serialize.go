@@ -18,7 +18,7 @@ import (
 // is not in it: the bits say so, and in a filter that was added to meanwhile only they
 // are right.
 
-var errZeroForm = errors.New("growing: the zero value has no binary form")
+const errNoForm = form.NoForm("growing")
 
 // head returns the first frame's parameters and words, and the layers that follow.
 func (s *state) head() (params, counts []uint64, layers []*layer) {
@@ -89,7 +89,7 @@ func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 // [Filter.AppendBinary].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
-		return 0, errZeroForm
+		return 0, errNoForm
 	}
 	params, counts, layers := f.head()
 	total, err := form.Growing.Write(w, params, counts, form.Info(f.info))
@@ -179,9 +179,6 @@ func layerError(shard int, err error) error {
 // AppendText appends the standard base64 encoding of f's binary form to dst, or
 // nothing if f is zero.
 func (f filter) AppendText(dst []byte) ([]byte, error) {
-	if f.zero() {
-		return dst, nil
-	}
 	return form.AppendText(dst, f)
 }
 
@@ -191,29 +188,16 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
 func (f *filter) UnmarshalText(text []byte) error {
-	if len(text) > 0 {
-		return form.UnmarshalText("growing", text, f)
-	}
-	*f = filter{}
-	return nil
+	return form.UnmarshalText("growing", text, f, func() { *f = filter{} })
 }
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
 // any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error {
-	if f.zero() {
-		return errZeroForm
-	}
-	return form.Growing.SaveFile(path, f)
-}
+func (f *Filter) SaveFile(path string) error { return form.Growing.SaveFile(path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which
 // wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
-	f := new(Filter)
-	if err := form.Growing.LoadFile(path, f); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadFile(form.Growing, path, new(Filter))
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // FileSource loads the whole file at Path whenever it has been replaced.
@@ -38,21 +38,18 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 }
 
 func (s *FileSource) version() (string, error) {
-	info, err := os.Stat(s.Path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() { // to open a pipe would wait for a writer
-		return "", fmt.Errorf("%s is no regular file", s.Path)
-	}
-	file, err := os.Open(s.Path)
+	file, size, err := form.OpenRegular(s.Path)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
-	tail := make([]byte, min(16, info.Size()))
-	if _, err := file.ReadAt(tail, info.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+	info, err := file.Stat()
+	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x-%x-%x", info.ModTime().UnixNano(), info.Size(), tail), nil
+	tail := make([]byte, min(16, size))
+	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return fmt.Sprintf("%x-%x-%x", info.ModTime().UnixNano(), size, tail), nil
 }

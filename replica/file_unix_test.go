@@ -20,7 +20,7 @@ func TestPathOfPipe(t *testing.T) {
 	go func() { done <- New(&FileSource{path}, Config{}).Refresh(context.Background()) }()
 	select {
 	case err := <-done:
-		require.ErrorContains(t, err, "replica: "+path+" is no regular file")
+		require.ErrorContains(t, err, path+": not a regular file")
 	case <-time.After(time.Minute):
 		t.Fatal("Refresh waits for a writer")
 	}

@@ -61,13 +61,15 @@ type CountingPublisher struct {
 	c *counting.Filter
 }
 
+type set interface {
+	bloom.Set
+	Stats() bloom.Stats
+}
+
 // publisher is what both are made of.
 type publisher struct {
-	mu  sync.Mutex // held by whoever changes set
-	set interface {
-		bloom.Set
-		Stats() bloom.Stats
-	}
+	mu      sync.Mutex // held by whoever changes set
+	set     set
 	filter  func() *bloom.Filter // of set; not to be written to
 	pending []bloom.Hash         // that changed the filter since the last release
 	lost    bool                 // pending lacks something that changed
@@ -161,10 +163,7 @@ func (p *CountingPublisher) RemoveHash(h bloom.Hash) bool {
 }
 
 // init makes p ready, and publishes what filter returns.
-func (p *publisher) init(set interface {
-	bloom.Set
-	Stats() bloom.Stats
-}, filter func() *bloom.Filter, info bloom.Info) {
+func (p *publisher) init(set set, filter func() *bloom.Filter, info bloom.Info) {
 	p.set, p.filter, p.info = set, filter, info
 	p.name = rand.Text()
 	p.release()

@@ -1,13 +1,9 @@
 package window
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +12,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-var errNoForm = errors.New("window: the zero Filter has no binary form")
+const errNoForm = form.NoForm("window")
 
 // The parameters of a frame. Its words are the blocks', one after the other, as
 // they are in generation paramGen. The bounds are what New makes.
@@ -135,9 +131,6 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 // AppendText appends the standard base64 encoding of f's binary form to b. The zero
 // Filter is the empty text.
 func (f filter) AppendText(b []byte) ([]byte, error) {
-	if f.zero() {
-		return b, nil
-	}
 	return form.AppendText(b, f)
 }
 
@@ -148,22 +141,13 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the
 // zero Filter, which keeps its Now for what is decoded later.
 func (f *Filter) UnmarshalText(text []byte) error {
-	if len(text) > 0 {
-		return form.UnmarshalText("window", text, f)
-	}
-	f.filter = filter{now: f.now}
-	return nil
+	return form.UnmarshalText("window", text, f, func() { f.filter = filter{now: f.now} })
 }
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [LoadOrNew]. After
 // a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error {
-	if f.zero() {
-		return errNoForm
-	}
-	return form.Window.SaveFile(path, f)
-}
+func (f *Filter) SaveFile(path string) error { return form.Window.SaveFile(path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since. The filter has the
@@ -174,10 +158,7 @@ func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 func load(path string, now func() time.Time) (*Filter, error) {
 	f := new(Filter)
 	f.now = now
-	if err := form.Window.LoadFile(path, f); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadFile(form.Window, path, f)
 }
 
 // LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no
@@ -191,16 +172,14 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.layout(); err != nil {
 		return nil, err
 	}
-	f, err := load(path, c.Now)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return nil, fmt.Errorf("window: %w", err)
-		}
-		return New(c)
-	case err != nil:
-		return nil, err
-	}
+	load := func(path string) (*Filter, error) { return load(path, c.Now) }
+	return form.LoadOrNew("window", path, load, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
+		return f.fits(c)
+	})
+}
+
+// fits returns an error unless f has configuration c.
+func (f *Filter) fits(c Config) error {
 	var differ []string
 	has := f.Config()
 	for _, field := range []struct {
@@ -217,9 +196,9 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 		}
 	}
 	if differ != nil {
-		return nil, fmt.Errorf("window: %s has %s: %w", path, strings.Join(differ, ", "), bloom.ErrMismatch)
+		return fmt.Errorf("window: the filter has %s: %w", strings.Join(differ, ", "), bloom.ErrMismatch)
 	}
-	return f, nil
+	return nil
 }
 
 // checkParams returns how many words there should be.

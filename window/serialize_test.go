@@ -62,7 +62,7 @@ func TestEncoding(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "window")
 		require.NoError(t, f.SaveFile(path))
 		bloom.Must(LoadFile(path))
-		require.NoError(t, form.Window.LoadFile(path, copies["file"]))
+		bloom.Must(form.LoadFile(form.Window, path, copies["file"]))
 
 		for name, copied := range copies {
 			want, got := f.Config(), copied.Config()
@@ -209,7 +209,7 @@ func TestLoadOrNew(t *testing.T) {
 		test.change(&other)
 		_, err := LoadOrNew(path, other)
 		require.ErrorIs(t, err, bloom.ErrMismatch)
-		require.ErrorContains(t, err, "window: "+path+" has "+test.want)
+		require.ErrorContains(t, err, "window: the filter has "+test.want)
 	}
 	_, err = LoadOrNew(path, Config{})
 	require.ErrorContains(t, err, "window: Capacity = 0 ")

@@ -6,5 +6,9 @@ import "syscall"
 // pages that are asked for, and not 32 around each.
 func AdviseRandom(data []byte) { _ = syscall.Madvise(data, syscall.MADV_RANDOM) }
 
-// AdviseSequential tells the kernel that a map is read from start to end.
-func AdviseSequential(data []byte) { _ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL) }
+// AdviseSequential tells the kernel that a map is read from start to end, until the returned
+// function is called.
+func AdviseSequential(data []byte) (end func()) {
+	_ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL)
+	return func() { AdviseRandom(data) }
+}

@@ -6,4 +6,4 @@ package files
 
 func AdviseRandom([]byte) {}
 
-func AdviseSequential([]byte) {}
+func AdviseSequential([]byte) (end func()) { return func() {} }

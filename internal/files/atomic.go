@@ -1,5 +1,5 @@
-// Package atomicfile replaces a file as a whole: after a crash at any moment
-// the path holds the old content or all of the new.
+// Package files replaces a file as a whole: after a crash at any moment the path holds the
+// old content or all of the new. It also maps files.
 package files
 
 import (

@@ -1,5 +1,6 @@
-// Package format has the errors that several packages return: bytes are not what they
-// should be, or filters do not fit each other.
+// Package form has the binary forms of all types: Guava's (guava.go) and frames (frame.go),
+// the trailer of both (trailer.go), their text (text.go), files of them (file.go), and the
+// errors of decoders.
 package form
 
 import (
@@ -53,6 +54,12 @@ func In(path string, err error) error {
 	}
 	return fmt.Errorf("%w (in %s)", err, path)
 }
+
+// NoForm is the error for the zero value of a type, which has no binary form. It is the name
+// of the type's package.
+type NoForm string
+
+func (pkg NoForm) Error() string { return string(pkg) + ": the zero value has no binary form" }
 
 // ErrTruncated and ErrEmpty are the errors of ReadFull and ReadStart for a reader that
 // ended. They wrap io.ErrUnexpectedEOF and io.EOF.

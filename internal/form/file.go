@@ -13,8 +13,14 @@ import (
 )
 
 // SaveFile has a type's WriteTo write the file at path, atomically and durably; see
-// files.Write.
-func (k *Kind) SaveFile(path string, from io.WriterTo) error {
+// files.Write. The zero value has no file.
+func (k *Kind) SaveFile(path string, from interface {
+	io.WriterTo
+	SizeBytes() int64
+}) error {
+	if from.SizeBytes() == 0 {
+		return NoForm(k.Package)
+	}
 	err := files.Write(path, func(w io.Writer) error {
 		_, err := from.WriteTo(w)
 		return err
@@ -25,22 +31,22 @@ func (k *Kind) SaveFile(path string, from io.WriterTo) error {
 	return nil
 }
 
-// LoadFile has a type's ReadFrom read the file at path, to the last byte. Memory is
-// taken at once, after the file's length and its header agree.
-func (k *Kind) LoadFile(path string, into io.ReaderFrom) error {
+// LoadFile has the ReadFrom of f, which is new, read the file at path, to the last byte, and
+// returns f. Memory is taken at once, after the file's length and its header agree.
+func LoadFile[F io.ReaderFrom](k *Kind, path string, f F) (none F, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
-		return fmt.Errorf("%s: loading: %w", k.Package, err)
+		return none, fmt.Errorf("%s: loading: %w", k.Package, err)
 	}
 	defer file.Close()
 	r := NewFileReader(file, size)
-	if _, err := into.ReadFrom(r); err != nil {
-		return In(path, err)
+	if _, err := f.ReadFrom(r); err != nil {
+		return none, In(path, err)
 	}
 	if r.left > 0 {
-		return In(path, Errorf(k.Package, "%d bytes too many", r.left))
+		return none, In(path, Errorf(k.Package, "%d bytes too many", r.left))
 	}
-	return nil
+	return f, nil
 }
 
 // LoadOrNew returns what load loads from path if check has no error, or what fresh makes if
@@ -125,4 +131,15 @@ func MapFile(pkg, path string, parse func(data []byte) error) (data []byte, err 
 		return nil, In(path, err)
 	}
 	return data, nil
+}
+
+// Unmap releases what MapFile of package pkg returned. Nil is nothing to release.
+func Unmap(pkg string, data []byte) error {
+	if data == nil {
+		return nil
+	}
+	if err := files.Unmap(data); err != nil {
+		return fmt.Errorf("%s: unmapping: %w", pkg, err)
+	}
+	return nil
 }

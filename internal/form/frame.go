@@ -1,7 +1,15 @@
-// Package frame is the codec of every binary form that is neither Guava's nor
-// Parquet's.
-//
-// A frame is:
+package form
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A frame is every binary form that is neither Guava's nor Parquet's:
 //
 //	3 bytes  "BLM", which no form of Guava's begins with
 //	1 byte   kind: which type
@@ -13,16 +21,6 @@
 //	         the trailer; see trailer.go
 //
 // What comes before the words is the frame's head.
-package form
-
-import (
-	"bytes"
-	"encoding/binary"
-	"io"
-	"math"
-	"slices"
-	"strings"
-)
 
 // Kind is a type that has frames.
 type Kind struct {

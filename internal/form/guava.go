@@ -1,5 +1,3 @@
-// Package guava has the codec of Guava's header, and finds the bits of Guava's indexes.
-// It also has the arithmetic that package counting shares with package bloom.
 package form
 
 import (
@@ -9,7 +7,7 @@ import (
 	"math"
 )
 
-// Guava's binary form, all of it:
+// HeaderSize is the size of the header of Guava's binary form, which is, all of it:
 //
 //	1 byte   strategy
 //	1 byte   k, unsigned

@@ -1,4 +1,3 @@
-// Package words turns arrays of 64-bit words into bytes and back.
 package form
 
 import (
