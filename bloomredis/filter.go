@@ -26,6 +26,7 @@ var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 // ContextTimeoutEnabled. A server that refuses a call for now, as it is loading or
 // moving keys, is asked again for some four seconds.
 type Filter struct {
+	keyMethods
 	caller
 	stream string
 	ident  string // the key beside that holds id
@@ -132,6 +133,7 @@ func checkRate(name string, p float64) error {
 
 func newFilter(client redis.UniversalClient, key string, params header) (*Filter, error) {
 	f := &Filter{caller: caller{client, key}, params: params}
+	f.in = f
 	f.keep = max(1024, f.M()/512)
 	var err error
 	if f.stream, err = f.beside("adds"); err != nil {

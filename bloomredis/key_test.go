@@ -82,7 +82,9 @@ var kinds = map[string]struct {
 			return opened{}, err
 		}
 		_, err = w.AddString(ctx, "a")
-		return opened{w, &w.caller, nil}, err
+		return opened{w, &w.caller, map[string]func() error{
+			"Stats": func() error { _, err := w.Stats(ctx); return err },
+		}}, err
 	}, "it is gone or was created anew"},
 }
 

@@ -2,43 +2,33 @@ package bloomredis
 
 import (
 	"context"
-	"encoding/binary"
-	"iter"
-	"math"
-	"slices"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
 )
 
-const (
-	// chunk is how many keys a command or script takes, so that Redis serves others
-	// in between: at 256, they waited twice as long beside a batch, which took no less.
-	chunk = 128
-	// tripBits is how many bits of keys a round trip takes. They bound the memory for
-	// it, and its time, as the client's ReadTimeout is for all of it.
-	tripBits = 1 << 17
-)
+// keyMethods are the methods for keys, which are the same for all types.
+type keyMethods struct{ in store }
 
-// trips cuts hs into what a round trip takes.
-func trips(hs []bloom.Hash, k int) iter.Seq[[]bloom.Hash] {
-	return slices.Chunk(hs, tripBits/max(1, k)) // k is 0 where Open was forgotten
+// store is what a type does with keys.
+type store interface {
+	// add appends to dst for each of hs whether it was new. The token is empty where the
+	// caller gave none.
+	add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error)
+	// contains appends to dst for each of hs whether it may be there.
+	contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error)
 }
 
-// offsets appends the numbers that Redis gives the bits of h.
-func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
-	x, step := key.Words()
-	for range h.k {
-		dst = append(dst, headerSize*8+(x&math.MaxInt64%h.m()^63))
-		x += step
+func (k keyMethods) store() store {
+	if k.in == nil {
+		panic(errNotOpen)
 	}
-	return dst
+	return k.in
 }
 
-// Add adds key in one round trip. It reports whether the filter changed: true
-// means that key was certainly new, false that it was probably added before, by
-// whatever process.
+// Add adds key in one round trip. A Window renews a key that it remembers. Add reports
+// whether key was new: true means that it certainly was, false that it probably was
+// added before, by whatever process. (A Window answers for its Span.) Of all clients that
+// add a new key at once, at most one hears true.
 //
 // When Add returns an error, key may have been added or not, and nobody knows
 // whether it was new. Do not repeat the call: if the first one arrived, the second
@@ -46,172 +36,93 @@ func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
 // on as if key were new, which may do a job twice, or use [Filter.AddOnce], which
 // can be repeated. Add is never sent again once it may have arrived, whatever the
 // client's MaxRetries.
-func (f *Filter) Add(ctx context.Context, key []byte) (bool, error) {
-	return f.AddHash(ctx, bloom.Sum(key))
+func (k keyMethods) Add(ctx context.Context, key []byte) (bool, error) {
+	return k.AddHash(ctx, bloom.Sum(key))
 }
 
 // AddString is Add of key's bytes, without copying them.
-func (f *Filter) AddString(ctx context.Context, key string) (bool, error) {
-	return f.AddHash(ctx, bloom.SumString(key))
+func (k keyMethods) AddString(ctx context.Context, key string) (bool, error) {
+	return k.AddHash(ctx, bloom.SumString(key))
 }
 
 // AddHash is Add by digest.
-func (f *Filter) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	added, err := f.AddBatch(ctx, nil, []bloom.Hash{h})
+func (k keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
+	added, err := k.AddBatch(ctx, nil, []bloom.Hash{h})
 	return err == nil && added[0], err
 }
 
 // AddBatch adds hs in order and appends to dst for each what Add would return.
 // Those that the server refuses for now come last. It takes one round trip for up
-// to 131,072/K of them, which is 18,724 at a rate of 1 %. When it returns an error,
-// any of hs may have been added or not, and dst is returned as it was.
-func (f *Filter) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return f.add(ctx, "", dst, hs)
+// to 131,072/K of them, which is 18,724 at a rate of 1 %, and for up to 8,192 with a
+// Window. A Sharded asks all its shards at once. When AddBatch returns an error, any of hs
+// may have been added or not, and dst is returned as it was.
+func (k keyMethods) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return k.store().add(ctx, "", dst, hs)
 }
 
 // AddOnce is AddBatch that can be repeated. For five minutes, a call with the token
 // and the keys of an earlier one answers what that one did, and changes nothing. So
 // after an error a caller makes the same call again until it returns none. Nothing
 // else repeats it: AddOnce, too, is sent once, whatever the client's MaxRetries.
+// What is repeated later than that is answered as an AddBatch.
 //
 // A token belongs to one caller and one piece of its work: two callers with one token
 // both hear that a key is new. The name of a process and a number make one. Redis
 // keeps some 150 bytes for each token, or for each 128 keys of one. While a cluster
 // moves the key's slot, AddOnce is refused, and asked again like all that is refused.
-func (f *Filter) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
+func (k keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
+	in := k.store()
 	token, err := tokenOf(token, hs)
 	if err != nil {
 		return nil, err
 	}
-	return f.add(ctx, token, nil, hs)
-}
-
-func (f *Filter) add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	was, parts := len(dst), 0
-	for hs := range trips(hs, f.params.k) {
-		var calls []*call
-		for part := range slices.Chunk(hs, chunk) {
-			c, err := f.newAdd(part, token, parts)
-			if err != nil {
-				return dst[:was], err
-			}
-			calls = append(calls, c)
-			parts++
-		}
-		if err := f.run(ctx, addScript, calls...); err != nil {
-			return dst[:was], err
-		}
-		for _, c := range calls {
-			answers, err := f.answer(c.reply)
-			if err != nil {
-				return dst[:was], err
-			}
-			dst = appendAnswers(dst, answers)
-		}
-	}
-	return f.complete(dst, was, len(hs))
-}
-
-// newAdd returns a call of addScript for a part of a caller's keys.
-func (f *Filter) newAdd(hs []bloom.Hash, token string, part int) (*call, error) {
-	digests := make([]byte, 0, 16*len(hs))
-	args := make([]any, 5, 5+f.params.k*len(hs))
-	var at []uint64
-	for _, h := range hs {
-		h1, h2 := h.Words()
-		digests = binary.BigEndian.AppendUint64(digests, h1)
-		digests = binary.BigEndian.AppendUint64(digests, h2)
-		at = f.params.offsets(at[:0], h)
-		for _, offset := range at {
-			args = append(args, offset)
-		}
-	}
-	args[0], args[1], args[2], args[3], args[4] = f.params.bytes(), f.params.size(), f.id, f.keep, digests
-	c := &call{keys: f.keys(), args: args}
-	return c, f.addToken(c, token, part)
-}
-
-// answer returns the string that a script answers, or an error if the script
-// found the filter lost.
-func (f *Filter) answer(reply any) (string, error) {
-	if answer, ok := reply.(string); ok {
-		return answer, nil
-	}
-	var is found
-	if !scan(reply, &is.header, &is.size, &is.id) {
-		return "", f.errorf("unexpected reply %v", reply)
-	}
-	if err := f.lost(is.header, is.size, is.id); err != nil {
-		return "", err
-	}
-	return "", f.errorf("unexpected reply %v", reply)
-}
-
-// appendAnswers appends for each of a script's characters whether it is a '1'.
-func appendAnswers(dst []bool, answers string) []bool {
-	for _, c := range []byte(answers) {
-		dst = append(dst, c == '1')
-	}
-	return dst
-}
-
-// complete returns dst, or an error unless it has as many answers from was on.
-func (c caller) complete(dst []bool, was, want int) ([]bool, error) {
-	if got := len(dst) - was; got != want {
-		return dst[:was], c.errorf("%d answers in reply, want %d", got, want)
-	}
-	return dst, nil
+	return in.add(ctx, token, nil, hs)
 }
 
 // Contains reports, in one round trip, whether key may have been added, by
-// whatever process. False is certain, if there is no error.
-func (f *Filter) Contains(ctx context.Context, key []byte) (bool, error) {
-	return f.ContainsHash(ctx, bloom.Sum(key))
+// whatever process. False is certain, if there is no error. A Window answers for its
+// Span, and looking a key up does not renew it.
+func (k keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
+	return k.ContainsHash(ctx, bloom.Sum(key))
 }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (f *Filter) ContainsString(ctx context.Context, key string) (bool, error) {
-	return f.ContainsHash(ctx, bloom.SumString(key))
+func (k keyMethods) ContainsString(ctx context.Context, key string) (bool, error) {
+	return k.ContainsHash(ctx, bloom.SumString(key))
 }
 
 // ContainsHash is Contains by digest.
-func (f *Filter) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	found, err := f.ContainsBatch(ctx, nil, []bloom.Hash{h})
+func (k keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
+	found, err := k.ContainsBatch(ctx, nil, []bloom.Hash{h})
 	return err == nil && found[0], err
 }
 
 // ContainsBatch appends to dst Contains of each of hs, in as many round trips as
 // AddBatch. When it returns an error, dst is returned as it was.
-func (f *Filter) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	was, k := len(dst), f.params.k
-	var at []uint64
-	for hs := range trips(hs, k) {
-		var bits []*redis.IntSliceCmd
-		var cmds []redis.Cmder
-		for part := range slices.Chunk(hs, chunk) {
-			args := make([]any, 0, 2+3*k*len(part))
-			args = append(args, "BITFIELD_RO", f.key)
-			for _, h := range part {
-				at = f.params.offsets(at[:0], h)
-				for _, offset := range at {
-					args = append(args, "GET", "u1", offset)
-				}
-			}
-			cmd := redis.NewIntSliceCmd(ctx, args...)
-			bits, cmds = append(bits, cmd), append(cmds, cmd)
+func (k keyMethods) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return k.store().contains(ctx, dst, hs)
+}
+
+// part is some keys of a batch that belong to one place: a shard, or a string of a
+// window.
+type part struct {
+	of   int
+	hs   []bloom.Hash
+	at   []int // their places in the batch
+	call *call
+}
+
+// cut cuts hs into parts of at most so many keys, each of one place.
+func cut(hs []bloom.Hash, most int, place func(bloom.Hash) int) (parts []*part) {
+	open := make(map[int]*part)
+	for i, h := range hs {
+		of := place(h)
+		p := open[of]
+		if p == nil || len(p.hs) == most {
+			p = &part{of: of}
+			open[of], parts = p, append(parts, p)
 		}
-		s := f.newSeal(ctx)
-		if err := f.read(ctx, append(cmds, s.cmds()...)...); err != nil {
-			return dst[:was], err
-		}
-		if err := s.broken(); err != nil {
-			return dst[:was], err
-		}
-		for _, cmd := range bits {
-			for bits := range slices.Chunk(cmd.Val(), k) {
-				dst = append(dst, !slices.Contains(bits, 0))
-			}
-		}
+		p.hs, p.at = append(p.hs, h), append(p.at, i)
 	}
-	return f.complete(dst, was, len(hs))
+	return parts
 }

@@ -54,7 +54,9 @@ func roleCalls(role string, client *redis.Client) error {
 			func() error { _, err := f.Persistence(ctx); return err },
 			func() error { return roleCalls("filter-reader", client) })
 	case "window-reader":
-		return inOrder(openWindow, func() error { _, err := w.ContainsString(ctx, "a"); return err })
+		return inOrder(openWindow,
+			func() error { return firstError(w.ContainsString(ctx, "a")) },
+			func() error { return firstError(w.Stats(ctx)) })
 	case "window-writer":
 		return inOrder(openWindow,
 			func() error { return firstError(w.AddString(ctx, "b")) },

@@ -20,6 +20,7 @@ import (
 // [Filter]. They may be called by many goroutines at once. Batches ask all shards
 // at once.
 type Sharded struct {
+	keyMethods
 	key    string
 	shards []*Filter
 }
@@ -47,8 +48,8 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 	if strings.ContainsAny(key, "{}") {
 		return nil, fmt.Errorf("bloomredis: key %q of a Sharded has braces", key)
 	}
-	s := &Sharded{key: key, shards: make([]*Filter, shards)}
-	for i := range s.shards {
+	s := newSharded(key)
+	for i := range c.Shards {
 		f, err := Open(ctx, client, shardKey(key, i), c.N/shards+min(c.N%shards, 1), c.P)
 		if err != nil {
 			return nil, err
@@ -58,7 +59,7 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 				return nil, err
 			}
 		}
-		s.shards[i] = f
+		s.shards = append(s.shards, f)
 	}
 	return s, nil
 }
@@ -78,7 +79,7 @@ func OpenExistingSharded(ctx context.Context, client redis.UniversalClient, key 
 	if err != nil || shards < 1 || shards > maxShards {
 		return nil, first.errorf("%w: it has %q shards", bloom.ErrFormat, pinned)
 	}
-	s := &Sharded{key: key, shards: []*Filter{first}}
+	s := newSharded(key, first)
 	for i := 1; i < shards; i++ {
 		f, err := OpenExisting(ctx, client, shardKey(key, i))
 		if err != nil {
@@ -90,6 +91,12 @@ func OpenExistingSharded(ctx context.Context, client redis.UniversalClient, key 
 		s.shards = append(s.shards, f)
 	}
 	return s, nil
+}
+
+func newSharded(key string, shards ...*Filter) *Sharded {
+	s := &Sharded{key: key, shards: shards}
+	s.in = s
+	return s
 }
 
 func shardKey(key string, i int) string { return fmt.Sprintf("{%s:%d}", key, i) }
@@ -147,54 +154,12 @@ func (s *Sharded) route(h bloom.Hash) int {
 	return int(i)
 }
 
-// Add adds key; see [Filter.Add].
-func (s *Sharded) Add(ctx context.Context, key []byte) (bool, error) {
-	return s.AddHash(ctx, bloom.Sum(key))
+func (s *Sharded) add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return s.batch(dst, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.add(ctx, token, nil, hs) })
 }
 
-// AddString is Add of key's bytes, without copying them.
-func (s *Sharded) AddString(ctx context.Context, key string) (bool, error) {
-	return s.AddHash(ctx, bloom.SumString(key))
-}
-
-// AddHash is Add by digest.
-func (s *Sharded) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	return s.Shard(h).AddHash(ctx, h)
-}
-
-// AddBatch adds hs and appends to dst for each what Add would return; see
-// [Filter.AddBatch].
-func (s *Sharded) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return s.batch(dst, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.AddBatch(ctx, nil, hs) })
-}
-
-// AddOnce is AddBatch that can be repeated; see [Filter.AddOnce].
-func (s *Sharded) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
-	token, err := tokenOf(token, hs) // of the whole call
-	if err != nil {
-		return nil, err
-	}
-	return s.batch(nil, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.AddOnce(ctx, token, hs...) })
-}
-
-// Contains reports whether key may have been added; see [Filter.Contains].
-func (s *Sharded) Contains(ctx context.Context, key []byte) (bool, error) {
-	return s.ContainsHash(ctx, bloom.Sum(key))
-}
-
-// ContainsString is Contains of key's bytes, without copying them.
-func (s *Sharded) ContainsString(ctx context.Context, key string) (bool, error) {
-	return s.ContainsHash(ctx, bloom.SumString(key))
-}
-
-// ContainsHash is Contains by digest.
-func (s *Sharded) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	return s.Shard(h).ContainsHash(ctx, h)
-}
-
-// ContainsBatch appends to dst Contains of each of hs; see [Filter.ContainsBatch].
-func (s *Sharded) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return s.batch(dst, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.ContainsBatch(ctx, nil, hs) })
+func (s *Sharded) contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return s.batch(dst, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.contains(ctx, nil, hs) })
 }
 
 // SizeBytes returns the length of all strings together.
@@ -250,30 +215,16 @@ func (s *Sharded) Delete(ctx context.Context) error {
 // batch calls do for each shard with its part of hs, in order, and appends to dst
 // what it answers.
 func (s *Sharded) batch(dst []bool, hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error)) ([]bool, error) {
-	if len(s.shards) == 0 {
-		panic(errNotOpen)
-	}
-	type part struct {
-		hs []bloom.Hash
-		at []int // places in hs of the whole
-	}
-	parts := make([]part, len(s.shards))
-	for at, h := range hs {
-		p := &parts[s.route(h)]
-		p.hs, p.at = append(p.hs, h), append(p.at, at)
-	}
 	was := len(dst)
 	dst = append(dst, make([]bool, len(hs))...)
+	parts := cut(hs, len(hs), s.route)
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
 	for i, p := range parts {
-		if len(p.hs) == 0 {
-			continue
-		}
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			answers, err := do(s.shards[i], p.hs)
+			answers, err := do(s.shards[p.of], p.hs)
 			for j, answer := range answers {
 				dst[was+p.at[j]] = answer
 			}

@@ -39,6 +39,7 @@ import (
 // The methods of a Window may be called by many goroutines at once, and any
 // number of processes may share the key. Every call ends when its context does.
 type Window struct {
+	keyMethods
 	caller
 	config WindowConfig
 	layout
@@ -109,6 +110,7 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 		head:   fmt.Sprintf("%-160s", fmt.Sprintf("%s%s; %d", windowMagic, c.text(), l.strings)),
 		seen:   make([]sight, l.strings),
 	}
+	w.in = w
 	if w.names, err = w.windowNames(0, int(l.strings)); err != nil {
 		return nil, err
 	}
@@ -170,134 +172,70 @@ func (c WindowConfig) withDefaults() WindowConfig {
 	return c
 }
 
-// Add adds key now, or renews it, in one round trip. It reports whether key was
-// not remembered: true means that it was certainly not added within Span, false
-// that it probably was within Span + Span/Generations. Of all clients that add a
-// new key at once, one hears true.
-//
-// When Add returns an error, key may have been added or not, and nobody knows
-// whether it was new. Do not repeat the call: if the first one arrived, the second
-// returns false, and a job that is done only after true is done by nobody. Either go
-// on as if key were new, which may do a job twice, or use [Window.AddOnce], which
-// can be repeated. Add is never sent again once it may have arrived, whatever the
-// client's MaxRetries.
-func (w *Window) Add(ctx context.Context, key []byte) (bool, error) {
-	return w.AddHash(ctx, bloom.Sum(key))
+func (w *Window) add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	return w.batch(ctx, windowAddScript, token, dst, hs)
 }
 
-// AddString is Add of key's bytes, without copying them.
-func (w *Window) AddString(ctx context.Context, key string) (bool, error) {
-	return w.AddHash(ctx, bloom.SumString(key))
-}
-
-// AddHash is Add by digest.
-func (w *Window) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	added, err := w.AddBatch(ctx, nil, []bloom.Hash{h})
-	return err == nil && added[0], err
-}
-
-// AddBatch adds hs in order and appends to dst for each what Add would return.
-// Those that the server refuses for now come last. It takes one round trip for up
-// to 8,192 of them. When it returns an error, any of hs may have been added or not,
-// and dst is returned as it was.
-func (w *Window) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return w.batch(ctx, windowAddScript, "", dst, hs)
-}
-
-// AddOnce is AddBatch that can be repeated; see [Filter.AddOnce]. What was repeated
-// after more than five minutes is false for keys that were added before.
-func (w *Window) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
-	token, err := tokenOf(token, hs)
-	if err != nil {
-		return nil, err
-	}
-	return w.batch(ctx, windowAddScript, token, nil, hs)
-}
-
-// Contains reports whether key is remembered, in one round trip. It certainly is if
-// it was added within Span. If it was not added within Span + Span/Generations,
-// Contains reports true with probability FPR. Looking a key up does not renew it.
-func (w *Window) Contains(ctx context.Context, key []byte) (bool, error) {
-	return w.ContainsHash(ctx, bloom.Sum(key))
-}
-
-// ContainsString is Contains of key's bytes, without copying them.
-func (w *Window) ContainsString(ctx context.Context, key string) (bool, error) {
-	return w.ContainsHash(ctx, bloom.SumString(key))
-}
-
-// ContainsHash is Contains by digest.
-func (w *Window) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	found, err := w.ContainsBatch(ctx, nil, []bloom.Hash{h})
-	return err == nil && found[0], err
-}
-
-// ContainsBatch appends to dst Contains of each of hs, in as many round trips as
-// AddBatch. When it returns an error, dst is returned as it was.
-func (w *Window) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+func (w *Window) contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
 	return w.batch(ctx, windowContainsScript, "", dst, hs)
 }
 
 // windowTrip is how many keys a round trip takes.
 const windowTrip = 64 * chunk
 
-// part is some keys of a batch, all of one string.
-type part struct {
-	of   uint64 // the number of the string
-	keys []byte
-	at   []int // their places in the batch
-	call *call
-}
-
 func (w *Window) batch(ctx context.Context, s script, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	w.mustBeOpen()
 	was := len(dst)
 	dst = append(dst, make([]bool, len(hs))...)
-	answers := dst[was:]
-	parts := w.parts(hs)
-	for from := 0; from < len(parts); {
-		to, keys := from, 0
-		for ; to < len(parts) && (keys == 0 || keys+len(parts[to].at) <= windowTrip); to++ {
-			keys += len(parts[to].at)
+	parts := cut(hs, chunk, w.find)
+	for i, p := range parts {
+		var keys []byte
+		for _, h := range p.hs {
+			keys = w.appendKey(keys, h)
 		}
-		if err := w.trip(ctx, s, token, from, parts[from:to], answers); err != nil {
+		p.call = w.newCall(p.of, keys)
+		if err := w.addToken(p.call, token, i); err != nil {
 			return dst[:was], err
 		}
-		from = to
+	}
+	for len(parts) > 0 {
+		n, keys := 0, 0
+		for ; n < len(parts) && (n == 0 || keys+len(parts[n].hs) <= windowTrip); n++ {
+			keys += len(parts[n].hs)
+		}
+		err := w.trip(ctx, s, parts[:n], func(p *part, _ int64, answers string) error {
+			if len(answers) != len(p.at) {
+				return w.errorf("%d answers in reply, want %d", len(answers), len(p.at))
+			}
+			for i, at := range p.at {
+				dst[was+at] = answers[i] == '1'
+			}
+			return nil
+		})
+		if err != nil {
+			return dst[:was], err
+		}
+		parts = parts[n:]
 	}
 	return dst, nil
 }
 
-// parts cuts hs into parts.
-func (w *Window) parts(hs []bloom.Hash) (parts []*part) {
-	open := make(map[uint64]*part)
-	for i, h := range hs {
-		s := w.find(h)
-		p := open[s]
-		if p == nil || len(p.at) == chunk {
-			p = &part{of: s}
-			open[s], parts = p, append(parts, p)
-		}
-		p.keys, p.at = w.appendKey(p.keys, h), append(p.at, i)
+// newCall returns a call of a script for a string.
+func (w *Window) newCall(of int, keys []byte) *call {
+	return &call{
+		keys: []string{w.names[of]},
+		args: []any{w.head, w.length, w.config.Generations, w.size(), w.width, w.half, keys, nil, nil},
 	}
-	return parts
 }
 
-// trip runs a script for parts, the first of which has this number, in one round
-// trip, and copies the answers.
-func (w *Window) trip(ctx context.Context, s script, token string, number int, parts []*part, answers []bool) error {
-	for i, p := range parts {
-		p.call = &call{keys: []string{w.names[p.of]}}
-		if err := w.addToken(p.call, token, number+i); err != nil {
-			return err
-		}
-	}
+// trip runs a script for parts, in one round trip. It calls take with what the script
+// answers for each, and the generation that it took for the current one.
+func (w *Window) trip(ctx context.Context, s script, parts []*part, take func(p *part, current int64, answers string) error) error {
 	for len(parts) > 0 {
 		seen, deletes := w.sights(parts)
 		calls := make([]*call, len(parts))
 		for i, p := range parts {
 			saw := seen[p.of]
-			p.call.args = []any{w.head, w.length, w.config.Generations, w.size(), w.width, w.half, saw.id, saw.newest, p.keys}
+			p.call.args = append(p.call.args[:7], saw.id, saw.newest)
 			if s.sha == windowAddScript.sha {
 				p.call.args = append(p.call.args, nonce()) // the id of a new string
 			}
@@ -308,7 +246,7 @@ func (w *Window) trip(ctx context.Context, s script, token string, number int, p
 		}
 		var again []*part
 		for _, p := range parts {
-			saw, current, reply, err := w.answer(p.call.reply)
+			saw, current, answers, err := w.answer(p.call.reply)
 			before := seen[p.of]
 			switch gone := before.id != "" && before.id != saw.id && before.newest+int64(w.config.Generations) >= current; {
 			case errors.Is(err, ErrLost) && w.deletedSince(deletes):
@@ -318,15 +256,13 @@ func (w *Window) trip(ctx context.Context, s script, token string, number int, p
 				return err
 			case gone && !w.deletedSince(deletes): // the script knew only what was seen before the first of them
 				return w.errorf("%w: it is gone or was created anew", ErrLost)
-			case len(reply) != len(p.at):
-				return w.errorf("%d answers in reply, want %d", len(reply), len(p.at))
 			}
 			if saw.id != "" {
 				seen[p.of] = saw
 				w.see(p.of, saw, deletes)
 			}
-			for i, at := range p.at {
-				answers[at] = reply[i] == '1'
+			if err := take(p, current, answers); err != nil {
+				return err
 			}
 		}
 		parts = again
@@ -335,10 +271,10 @@ func (w *Window) trip(ctx context.Context, s script, token string, number int, p
 }
 
 // sights returns what was seen of the strings of parts, and what see wants to know.
-func (w *Window) sights(parts []*part) (seen map[uint64]sight, deletes int) {
+func (w *Window) sights(parts []*part) (seen map[int]sight, deletes int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	seen = make(map[uint64]sight)
+	seen = make(map[int]sight)
 	for _, p := range parts {
 		seen[p.of] = w.seen[p.of]
 	}
@@ -347,7 +283,7 @@ func (w *Window) sights(parts []*part) (seen map[uint64]sight, deletes int) {
 
 // see remembers the newest that was seen of a string. Calls may return out of order.
 // Those that began before Delete returned do not count.
-func (w *Window) see(i uint64, saw sight, deletes int) {
+func (w *Window) see(i int, saw sight, deletes int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if deletes == w.deletes && saw.newest >= w.seen[i].newest {
@@ -392,18 +328,11 @@ func (w *Window) other(head string, size int64) error {
 	return w.errorf("%w: %s", bloom.ErrFormat, unlike(head, size))
 }
 
-func (w *Window) mustBeOpen() {
-	if w.names == nil {
-		panic(errNotOpen)
-	}
-}
-
 // Delete deletes the window, for all processes. The calls of others that have
 // used it return errors that wrap [ErrLost], for as long as it would have had
 // keys. Later calls of this Window begin a new one. Calls beside Delete act before
 // or after it.
 func (w *Window) Delete(ctx context.Context) error {
-	w.mustBeOpen()
 	forget := func(deleting int) {
 		w.mu.Lock()
 		defer w.mu.Unlock()

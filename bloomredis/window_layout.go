@@ -109,10 +109,10 @@ func rate(half int, n, cells, bits float64) float64 {
 }
 
 // find returns the number of a key's string.
-func (l layout) find(h bloom.Hash) uint64 {
+func (l layout) find(h bloom.Hash) int {
 	h1, _ := h.Words()
 	i, _ := bits.Mul64(h1, l.strings)
-	return i
+	return int(i)
 }
 
 // appendKey appends what a script gets of a key, for each half the number of the cell

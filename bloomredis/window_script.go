@@ -5,15 +5,15 @@ package bloomredis
 // 16 digits. The cells follow; see layout. The string expires when its newest
 // generation is no longer live. ARGV begins with the configuration, the length of a
 // generation in microseconds, the number of generations in a Span, the string's size,
-// the bytes of a plane, the positions of a key in a cell, the id and newest generation
-// that the caller has seen, and the keys; see appendKey.
+// the bytes of a plane, the positions of a key in a cell, the keys (see appendKey), and the
+// id and newest generation that the caller has seen.
 //
 // Scripts return {id, newest generation, current generation, answers}, {'lost'}, or
 // {'other', what the string begins with, its size}.
 const windowScript = `
 local time = redis.call('TIME')
 local length, generations, size = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local width, half, keys = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[9]
+local width, half, keys = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local planes = generations + 1
 local now = time[1] * 1000000 + time[2]
 local current = (now - now % length) / length
@@ -25,7 +25,7 @@ if found then
 	id, newest = string.sub(head, 161, 176), tonumber(string.sub(head, 177))
 	current = math.max(current, newest)
 end
-if ARGV[7] ~= '' and ARGV[7] ~= id and ARGV[8] + generations >= current then
+if ARGV[8] ~= '' and ARGV[8] ~= id and ARGV[9] + generations >= current then
 	return {'lost'}
 end
 if is > 0 and not found then
@@ -88,6 +88,14 @@ var (
 	windowContainsScript = newScript(windowScript + `
 for at = 1, #keys, 2 * bytes do
 	answers[#answers + 1] = found and last(at) and '1' or '0'
+end
+return {id, newest, current, table.concat(answers)}`).repeatable()
+
+	// The keys are the numbers of cells, without positions. It answers with the cells.
+	windowStatsScript = newScript(windowScript + `
+for at = 1, found and #keys or 0, bytes do
+	read(at, one)
+	answers[#answers + 1] = one.cell
 end
 return {id, newest, current, table.concat(answers)}`).repeatable()
 

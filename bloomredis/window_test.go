@@ -27,9 +27,9 @@ func openWindow(t testing.TB, client redis.UniversalClient, c WindowConfig) *Win
 // setClock replaces the server's clock for windows, until the test ends, by one that
 // the function it returns sets. Redis still expires by its own.
 func setClock(t testing.TB, client *redis.Client) (set func(at time.Duration)) {
-	add, contains := windowAddScript, windowContainsScript
-	t.Cleanup(func() { windowAddScript, windowContainsScript = add, contains })
-	for _, s := range []*script{&windowAddScript, &windowContainsScript} {
+	for _, s := range []*script{&windowAddScript, &windowContainsScript, &windowStatsScript} {
+		before := *s
+		t.Cleanup(func() { *s = before })
 		source := strings.Replace(s.source, "redis.call('TIME')", "redis.call('LRANGE', 'clock', 0, 1)", 1)
 		require.NotEqual(t, s.source, source)
 		*s = script{source, newScript(source).sha, s.repeats}
@@ -392,6 +392,69 @@ func TestWindowSize(t *testing.T) {
 		}
 	}
 	t.Logf("at most %.3f", most)
+}
+
+// Stats says how many keys there are, in a window of one cell, of some, and of more than
+// Stats reads, and the rate that random keys find.
+func TestWindowStats(t *testing.T) {
+	client := startServer(t, "--appendonly", "no").client()
+	set := setClock(t, client)
+	for _, c := range []WindowConfig{
+		{Capacity: 100, FPR: 0.05, Span: 4 * time.Hour, Generations: 4},
+		{Capacity: 2000, FPR: 0.05, Span: 4 * time.Hour, Generations: 4},
+		{Capacity: 400_000, FPR: 0.01, Span: 4 * time.Hour, Generations: 4},
+	} {
+		now := 1000 * time.Hour
+		set(now)
+		require.NoError(t, DeleteWindow(ctx, client, "w"))
+		w := openWindow(t, client, c)
+		stats := func() bloom.Stats {
+			t.Helper()
+			s, err := w.Stats(ctx)
+			require.NoError(t, err)
+			size, err := c.SizeBytes()
+			require.NoError(t, err)
+			require.Equal(t, size, s.SizeBytes)
+			require.Equal(t, 2*w.half, s.K)
+			require.Equal(t, 8*uint64(w.width*w.planes)*w.cells*w.strings, s.M)
+			require.Equal(t, float64(s.OnesCount)/float64(s.M), s.FillRatio)
+			return s
+		}
+		zero := bloom.Stats{M: stats().M, K: stats().K, SizeBytes: stats().SizeBytes}
+		assert.Equal(t, zero, stats(), "before the first Add")
+		n := c.Capacity / 4
+		for i := range uint64(2) {
+			_, err := w.AddBatch(ctx, nil, hashes(i*n, (i+1)*n))
+			require.NoError(t, err)
+			now += time.Hour
+			set(now)
+		}
+		s := stats()
+		assert.InDelta(t, 2*n, s.ApproxCount, 0.05*float64(n)+3*math.Sqrt(float64(n)), c)
+		found, err := w.ContainsBatch(ctx, nil, hashes(1<<40, 1<<40+20_000))
+		require.NoError(t, err)
+		rate := 0.0
+		for _, found := range found {
+			if found {
+				rate += 1 / 20_000.0
+			}
+		}
+		assert.InDelta(t, rate, s.FPR, 0.35*rate, c) // sampling, and of one cell its fill
+		assert.InDelta(t, 2*c.FPR/5, s.FPR, 0.5*c.FPR)
+
+		now += 2 * time.Hour // the first generation is live for an hour more
+		set(now)
+		assert.InDelta(t, 2*n, stats().ApproxCount, 0.05*float64(n)+3*math.Sqrt(float64(n)), c)
+		now += time.Hour
+		set(now)
+		assert.InDelta(t, n, stats().ApproxCount, 0.05*float64(n)+3*math.Sqrt(float64(n)), c)
+		now += time.Hour
+		set(now)
+		assert.Equal(t, zero, stats(), "all are forgotten")
+		_, err = w.AddHash(ctx, hashes(0, 1)[0]) // clears no more than a cell or two
+		require.NoError(t, err)
+		assert.LessOrEqual(t, stats().ApproxCount, uint64(400))
+	}
 }
 
 // All live generations together keep the rate, and do not waste memory.

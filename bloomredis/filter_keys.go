@@ -1,0 +1,148 @@
+package bloomredis
+
+import (
+	"context"
+	"encoding/binary"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+const (
+	// chunk is how many keys a command or script takes, so that Redis serves others
+	// in between: at 256, they waited twice as long beside a batch, which took no less.
+	chunk = 128
+	// tripBits is how many bits of keys a round trip takes. They bound the memory for
+	// it, and its time, as the client's ReadTimeout is for all of it.
+	tripBits = 1 << 17
+)
+
+// trips cuts hs into what a round trip takes.
+func trips(hs []bloom.Hash, k int) iter.Seq[[]bloom.Hash] {
+	return slices.Chunk(hs, tripBits/max(1, k)) // k is 0 where Open was forgotten
+}
+
+// offsets appends the numbers that Redis gives the bits of h.
+func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
+	x, step := key.Words()
+	for range h.k {
+		dst = append(dst, headerSize*8+(x&math.MaxInt64%h.m()^63))
+		x += step
+	}
+	return dst
+}
+
+func (f *Filter) add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	was, parts := len(dst), 0
+	for hs := range trips(hs, f.params.k) {
+		var calls []*call
+		for part := range slices.Chunk(hs, chunk) {
+			c, err := f.newAdd(part, token, parts)
+			if err != nil {
+				return dst[:was], err
+			}
+			calls = append(calls, c)
+			parts++
+		}
+		if err := f.run(ctx, addScript, calls...); err != nil {
+			return dst[:was], err
+		}
+		for _, c := range calls {
+			answers, err := f.answer(c.reply)
+			if err != nil {
+				return dst[:was], err
+			}
+			dst = appendAnswers(dst, answers)
+		}
+	}
+	return f.complete(dst, was, len(hs))
+}
+
+// newAdd returns a call of addScript for a part of a caller's keys.
+func (f *Filter) newAdd(hs []bloom.Hash, token string, part int) (*call, error) {
+	digests := make([]byte, 0, 16*len(hs))
+	args := make([]any, 5, 5+f.params.k*len(hs))
+	var at []uint64
+	for _, h := range hs {
+		h1, h2 := h.Words()
+		digests = binary.BigEndian.AppendUint64(digests, h1)
+		digests = binary.BigEndian.AppendUint64(digests, h2)
+		at = f.params.offsets(at[:0], h)
+		for _, offset := range at {
+			args = append(args, offset)
+		}
+	}
+	args[0], args[1], args[2], args[3], args[4] = f.params.bytes(), f.params.size(), f.id, f.keep, digests
+	c := &call{keys: f.keys(), args: args}
+	return c, f.addToken(c, token, part)
+}
+
+// answer returns the string that a script answers, or an error if the script
+// found the filter lost.
+func (f *Filter) answer(reply any) (string, error) {
+	if answer, ok := reply.(string); ok {
+		return answer, nil
+	}
+	var is found
+	if !scan(reply, &is.header, &is.size, &is.id) {
+		return "", f.errorf("unexpected reply %v", reply)
+	}
+	if err := f.lost(is.header, is.size, is.id); err != nil {
+		return "", err
+	}
+	return "", f.errorf("unexpected reply %v", reply)
+}
+
+// appendAnswers appends for each of a script's characters whether it is a '1'.
+func appendAnswers(dst []bool, answers string) []bool {
+	for _, c := range []byte(answers) {
+		dst = append(dst, c == '1')
+	}
+	return dst
+}
+
+// complete returns dst, or an error unless it has as many answers from was on.
+func (c caller) complete(dst []bool, was, want int) ([]bool, error) {
+	if got := len(dst) - was; got != want {
+		return dst[:was], c.errorf("%d answers in reply, want %d", got, want)
+	}
+	return dst, nil
+}
+
+func (f *Filter) contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+	was, k := len(dst), f.params.k
+	var at []uint64
+	for hs := range trips(hs, k) {
+		var bits []*redis.IntSliceCmd
+		var cmds []redis.Cmder
+		for part := range slices.Chunk(hs, chunk) {
+			args := make([]any, 0, 2+3*k*len(part))
+			args = append(args, "BITFIELD_RO", f.key)
+			for _, h := range part {
+				at = f.params.offsets(at[:0], h)
+				for _, offset := range at {
+					args = append(args, "GET", "u1", offset)
+				}
+			}
+			cmd := redis.NewIntSliceCmd(ctx, args...)
+			bits, cmds = append(bits, cmd), append(cmds, cmd)
+		}
+		s := f.newSeal(ctx)
+		if err := f.read(ctx, append(cmds, s.cmds()...)...); err != nil {
+			return dst[:was], err
+		}
+		if err := s.broken(); err != nil {
+			return dst[:was], err
+		}
+		for _, cmd := range bits {
+			for bits := range slices.Chunk(cmd.Val(), k) {
+				dst = append(dst, !slices.Contains(bits, 0))
+			}
+		}
+	}
+	return f.complete(dst, was, len(hs))
+}
