@@ -17,21 +17,63 @@ type set interface {
 	// add reports whether id was new.
 	add(ctx context.Context, id string) (bool, error)
 	contains(ctx context.Context, id string) (bool, error)
-	// stats returns the fraction of bits set and the false-positive rate. ok is false if
-	// they are not known.
-	stats(ctx context.Context) (stats bloom.Stats, ok bool)
-	close(ctx context.Context) error
+	stats(ctx context.Context) (bloom.Stats, error)
+	save() error // where there is something to save
+	close() error
 }
 
-// cache makes a set the engine's cache.
+// cache makes a set the engine's cache. Every so often it saves the set and shows its figures.
 type cache struct {
 	set          set
+	log          *service.Logger
 	hits, misses *service.MetricCounter
-	closed       func() // called at the end, if not nil
+	fill, rate   *service.MetricGauge
+
+	closed func() // called at the end, if not nil
+	stop   func()
+	done   chan struct{}
 }
 
-func newCache(s set, metrics *service.Metrics) *cache {
-	return &cache{set: s, hits: metrics.NewCounter("bloom_hits"), misses: metrics.NewCounter("bloom_misses")}
+func newCache(s set, every time.Duration, res *service.Resources) *cache {
+	metrics := res.Metrics()
+	c := &cache{
+		set: s, log: res.Logger(),
+		hits: metrics.NewCounter("bloom_hits"), misses: metrics.NewCounter("bloom_misses"),
+		fill: metrics.NewGauge("bloom_fill"), rate: metrics.NewGauge("bloom_rate"),
+		done: make(chan struct{}),
+	}
+	var ctx context.Context
+	ctx, c.stop = context.WithCancel(context.Background())
+	c.show(ctx)
+	go c.run(ctx, every)
+	return c
+}
+
+func (c *cache) run(ctx context.Context, every time.Duration) {
+	defer close(c.done)
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		c.show(ctx)
+		if err := c.set.save(); err != nil {
+			c.log.Errorf("bloom: the ids are not on disk: %v", err)
+		}
+	}
+}
+
+// show shows the set's figures, if they are to be had.
+func (c *cache) show(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	if stats, err := c.set.stats(ctx); err == nil {
+		c.fill.SetFloat64(stats.FillRatio)
+		c.rate.SetFloat64(stats.FPR)
+	}
 }
 
 func (c *cache) count(present bool) {
@@ -73,23 +115,11 @@ func (c *cache) Set(ctx context.Context, key string, _ []byte, _ *time.Duration)
 
 func (c *cache) Delete(context.Context, string) error { return errDelete }
 
-func (c *cache) Close(ctx context.Context) error {
+func (c *cache) Close(context.Context) error {
 	if c.closed != nil {
 		defer c.closed()
 	}
-	return c.set.close(ctx)
-}
-
-// gauges shows a set's fill and rate.
-type gauges struct{ fill, rate *service.MetricGauge }
-
-func newGauges(metrics *service.Metrics) gauges {
-	return gauges{metrics.NewGauge("bloom_fill"), metrics.NewGauge("bloom_rate")}
-}
-
-func (g gauges) show(ctx context.Context, s set) {
-	if stats, ok := s.stats(ctx); ok {
-		g.fill.SetFloat64(stats.FillRatio)
-		g.rate.SetFloat64(stats.FPR)
-	}
+	c.stop()
+	<-c.done
+	return c.set.close()
 }

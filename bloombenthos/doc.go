@@ -19,7 +19,7 @@
 //   - Delete returns an error: a Bloom filter cannot remove a key.
 //
 // The engine opens a cache when a message first asks for it. So that a damaged file stops the
-// start, a program gives [OpenCaches] to the engine, as cmd/bloom-connect does.
+// start, a program gives [OpenCaches] to service.RunCLI, as cmd/bloom-connect does.
 //
 // Deduplication with any cache weakens delivery guarantees. An id is added before its message
 // leaves the pipeline. If the message fails downstream and comes again, it is dropped. Wrap

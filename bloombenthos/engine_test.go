@@ -3,8 +3,6 @@ package bloombenthos
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -14,7 +12,6 @@ import (
 	_ "github.com/redpanda-data/benthos/v4/public/components/io"
 	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
 	"github.com/redpanda-data/benthos/v4/public/service"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,7 +29,7 @@ func TestMain(m *testing.M) {
 
 func runChild(conf string) {
 	if conf == "bloom-connect" {
-		service.RunCLI(context.Background(), service.CLIOptOnConfigParse(OpenCaches))
+		service.RunCLI(context.Background(), OpenCaches)
 		return
 	}
 	b := service.NewStreamBuilder()
@@ -60,7 +57,7 @@ pipeline:
 output:
   drop: {}
 metrics:
-  json_api: {}
+  test_metrics: {}
 logger:
   level: OFF
 cache_resources:
@@ -72,7 +69,6 @@ type stream struct {
 	t      testing.TB
 	stream *service.Stream
 	handle service.MessageBatchHandlerFunc
-	http   *http.ServeMux
 	ended  chan error
 	mu     sync.Mutex
 	out    []string
@@ -80,9 +76,8 @@ type stream struct {
 
 // build makes a pipeline of conf with linting, or without.
 func build(t testing.TB, conf string, lint bool) (*stream, error) {
-	s := &stream{t: t, http: http.NewServeMux(), ended: make(chan error, 1)}
+	s := &stream{t: t, ended: make(chan error, 1)}
 	b := service.NewStreamBuilder()
-	b.SetHTTPMux(s.http)
 	if !lint {
 		b.DisableLinting()
 	}
@@ -113,6 +108,9 @@ func (s *stream) consume(_ context.Context, m *service.Message) error {
 // start runs a pipeline, until stop or the end of the test.
 func start(t testing.TB, conf string) *stream {
 	t.Helper()
+	theMetrics.Lock()
+	theMetrics.values = map[string]float64{}
+	theMetrics.Unlock()
 	s, err := build(t, conf, true)
 	require.NoError(t, err)
 	go func() { s.ended <- s.stream.Run(context.Background()) }()
@@ -148,12 +146,55 @@ func (s *stream) try(ids ...string) ([]string, error) {
 	return s.out, err
 }
 
-// metrics returns what the engine exports.
-func (s *stream) metrics() string {
-	w := httptest.NewRecorder()
-	s.http.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	assert.Equal(s.t, http.StatusOK, w.Code)
-	return w.Body.String()
+// metrics has what engines exported since the test began, by name and label.
+type metrics struct {
+	sync.Mutex
+	values map[string]float64
+}
+
+var theMetrics metrics
+
+func init() {
+	service.MustRegisterMetricsExporter("test_metrics", service.NewConfigSpec(),
+		func(*service.ParsedConfig, *service.Logger) (service.MetricsExporter, error) { return &theMetrics, nil })
+}
+
+type metric struct{ name string }
+
+func (m *metrics) NewCounterCtor(name string, _ ...string) service.MetricsExporterCounterCtor {
+	return func(labels ...string) service.MetricsExporterCounter { return metric{name + " " + labels[0]} }
+}
+
+func (m *metrics) NewGaugeCtor(name string, _ ...string) service.MetricsExporterGaugeCtor {
+	return func(labels ...string) service.MetricsExporterGauge { return metric{name + " " + labels[0]} }
+}
+
+func (m *metrics) NewTimerCtor(name string, _ ...string) service.MetricsExporterTimerCtor {
+	return func(...string) service.MetricsExporterTimer { return metric{} }
+}
+
+func (m *metrics) Close(context.Context) error { return nil }
+
+func (m *metrics) of(name string) float64 {
+	m.Lock()
+	defer m.Unlock()
+	return m.values[name+" seen"]
+}
+
+func (m metric) Timing(int64) {}
+
+func (m metric) Incr(by int64) {
+	theMetrics.Lock()
+	defer theMetrics.Unlock()
+	theMetrics.values[m.name] += float64(by)
+}
+
+func (m metric) Set(value int64) { m.SetFloat64(float64(value)) }
+
+func (m metric) SetFloat64(value float64) {
+	theMetrics.Lock()
+	defer theMetrics.Unlock()
+	theMetrics.values[m.name] = value
 }
 
 // open opens the cache, which the engine does for the first message.

@@ -3,7 +3,6 @@ package bloombenthos
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
@@ -47,7 +46,7 @@ func memorySpec() *service.ConfigSpec {
 				Description("How long an id is remembered, at least. Up to a fifteenth more. `0s` means for ever.").
 				Default("0s"),
 			service.NewStringField("path").
-				Description("The file that keeps the ids over restarts. It is loaded at the start, and saved every `save_every` and at the end. A file that is damaged, or that was made for another capacity, fpr or span, stops the start. Without a path, ids are lost with the process.").
+				Description("The file that keeps the ids over restarts. It is loaded when the cache is opened, and saved every `save_every` and at the end. A file that is damaged, or that was made for another capacity, fpr or span, is an error: bloom-connect then does not start, and other programs do not if they open their caches at the start, as it does. Without a path, ids are lost with the process.").
 				Default(""),
 			service.NewDurationField("save_every").
 				Description("How often the file at `path` is saved. After a crash, ids that were added since the last save are new again.").
@@ -66,10 +65,6 @@ type filter interface {
 type memory struct {
 	filter
 	path string
-	log  *service.Logger
-	once sync.Once // closes stop
-	stop chan struct{}
-	done chan struct{}
 }
 
 // newMemoryCache makes a cache. A test's now is the clock of a window.
@@ -113,11 +108,7 @@ func newMemoryCache(conf *service.ParsedConfig, res *service.Resources, now func
 		}
 		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
 	}
-	m := &memory{filter: f, path: path, log: res.Logger(), stop: make(chan struct{}), done: make(chan struct{})}
-	g := newGauges(res.Metrics())
-	g.show(context.Background(), m)
-	go m.run(every, g)
-	return newCache(m, res.Metrics()), nil
+	return newCache(memory{f, path}, every, res), nil
 }
 
 // openFilter makes a filter, or loads it from path.
@@ -142,43 +133,21 @@ func checked[F filter](f F, err error) (filter, error) {
 	return f, nil
 }
 
-// run saves the filter and shows its figures until close.
-func (m *memory) run(every time.Duration, g gauges) {
-	defer close(m.done)
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-m.stop:
-			return
-		case <-ticker.C:
-		}
-		g.show(context.Background(), m)
-		if err := m.save(); err != nil {
-			m.log.Errorf("bloom: the ids are not on disk: %v", err)
-		}
-	}
+func (m memory) add(_ context.Context, id string) (bool, error) {
+	return m.AddHash(bloom.SumString(id)), nil
 }
 
-func (m *memory) save() error {
+func (m memory) contains(_ context.Context, id string) (bool, error) {
+	return m.ContainsHash(bloom.SumString(id)), nil
+}
+
+func (m memory) stats(context.Context) (bloom.Stats, error) { return m.Stats(), nil }
+
+func (m memory) save() error {
 	if m.path == "" {
 		return nil
 	}
 	return m.SaveFile(m.path)
 }
 
-func (m *memory) add(_ context.Context, id string) (bool, error) {
-	return m.AddHash(bloom.SumString(id)), nil
-}
-
-func (m *memory) contains(_ context.Context, id string) (bool, error) {
-	return m.ContainsHash(bloom.SumString(id)), nil
-}
-
-func (m *memory) stats(context.Context) (bloom.Stats, bool) { return m.Stats(), true }
-
-func (m *memory) close(context.Context) error {
-	m.once.Do(func() { close(m.stop) })
-	<-m.done
-	return m.save()
-}
+func (m memory) close() error { return m.save() }

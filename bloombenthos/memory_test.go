@@ -157,35 +157,62 @@ func TestClose(t *testing.T) {
 	assert.Len(t, entries, 1, "no half file is left")
 
 	c := testCache(t, "path: "+filepath.Join(t.TempDir(), "ids"), nil)
-	c.set.(*memory).path = filepath.Join(t.TempDir(), "no folder", "ids")
+	f := c.set.(memory).filter
+	c.set = memory{f, filepath.Join(t.TempDir(), "no folder", "ids")}
 	assert.ErrorContains(t, c.Close(ctx), "no folder")
-	c.set.(*memory).path = ""
+	c.set = memory{filter: f}
 }
 
 func TestOpenCaches(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	run := func(conf string) (string, error) {
-		file := filepath.Join(t.TempDir(), "conf.yaml")
-		require.NoError(t, os.WriteFile(file, []byte(conf), 0o600))
-		child := exec.Command(self, "run", file)
-		child.Env = append(os.Environ(), childVariable+"=bloom-connect")
-		out, err := child.CombinedOutput()
-		return string(out), err
+	dir := t.TempDir()
+	write := func(name string, parts ...string) string {
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(strings.Join(parts, "")), 0o600))
+		return file
 	}
 	b, err := os.ReadFile("dedupe.yaml")
 	require.NoError(t, err)
-	out, err := run(string(b))
-	assert.NoError(t, err)
-	assert.Equal(t, 10, strings.Count(out, `{"id":`))
+	pipeline, caches, found := strings.Cut(string(b), "cache_resources:")
+	require.True(t, found)
+	caches = "cache_resources:" + caches
+	damaged := caches + "      path: " + write("damaged", "hello") + "\n"
+	whole, broken, rest := write("whole.yaml", pipeline, caches), write("broken.yaml", pipeline, damaged), write("rest.yaml", pipeline)
+	write("good/a/caches.yaml", caches)
+	write("bad/a/caches.yaml", damaged)
+	write("bad/other.yaml", "rate_limit_resources: []\n")
 
-	foreign := filepath.Join(t.TempDir(), "foreign")
-	require.NoError(t, os.WriteFile(foreign, []byte("hello"), 0o600))
-	out, err = run(string(b) + "      path: " + foreign + "\n")
-	assert.Error(t, err)
-	assert.Contains(t, out, `bloombenthos: cache "seen": `)
-	assert.Contains(t, out, foreign)
-	assert.NotContains(t, out, "Launching")
+	for _, test := range []struct {
+		args   string
+		starts bool
+	}{
+		{"run " + whole, true},
+		{"run " + broken, false},
+		{"run -r " + dir + "/good/a/caches.yaml " + rest, true},
+		{"run -r " + dir + "/bad/a/caches.yaml " + rest, false},
+		{"run -r " + dir + "/bad/other.yaml -r " + dir + "/bad/*/*.yaml " + rest, false},
+		{"run -r " + dir + "/bad/** " + rest, false},
+		{"run -r " + dir + "/good/**/caches.yaml " + rest, true},
+		{"-r " + dir + "/bad/a/caches.yaml run " + rest, false},
+		{"-r " + dir + "/bad/a/caches.yaml -c " + rest, false},
+		{"streams --no-api -r " + dir + "/bad/a/caches.yaml " + rest, false},
+	} {
+		child := exec.Command(self, strings.Fields(test.args)...)
+		child.Env = append(os.Environ(), childVariable+"=bloom-connect")
+		b, err := child.CombinedOutput()
+		out := string(b)
+		if test.starts {
+			assert.NoError(t, err, test.args)
+			assert.Equal(t, 10, strings.Count(out, `{"id":`), "%s: %s", test.args, out)
+			continue
+		}
+		assert.Error(t, err, test.args)
+		assert.Contains(t, out, `bloombenthos: cache "seen": `, test.args)
+		assert.Contains(t, out, dir+"/damaged", test.args)
+		assert.NotContains(t, out, "Launching", test.args)
+	}
 }
 
 // The engine makes a cache for each message that is among the first.
@@ -248,17 +275,37 @@ func TestTwelveHours(t *testing.T) {
 	assert.Less(t, stats.FPR, 2e-9)
 }
 
+// The counts are of this instance, and the gauges of the filter, which another instance may
+// have filled.
 func TestMetrics(t *testing.T) {
-	s := start(t, dedupe+"bloom: {capacity: 100, fpr: 0.01, span: 1h, save_every: 1ms}")
-	s.send("a", "b", "a", "c", "a")
-	all := s.metrics()
-	assert.Contains(t, all, `"bloom_hits{label=\"seen\",path=\"root.cache_resources\"}":2`)
-	assert.Contains(t, all, `"bloom_misses{label=\"seen\",path=\"root.cache_resources\"}":3`)
-	assert.Contains(t, all, `"bloom_fill{label=\"seen\",path=\"root.cache_resources\"}":0`, "it is no integer, and json_api shows integers")
-	for i := range 5000 { // until almost every answer is wrong
-		_, _ = s.try(fmt.Sprint(i))
+	url, _ := startRedis(t)
+	for _, conf := range []string{
+		"bloom: {capacity: 100, fpr: 0.01, span: 1h, save_every: 1ms}",
+		"bloom_redis: {url: '" + url + "', key: ids, capacity: 100, fpr: 0.01, span: 1h}",
+	} {
+		s := start(t, dedupe+conf)
+		shows := func(name string, least, most float64) {
+			t.Helper()
+			if strings.HasPrefix(conf, "bloom_redis") { // shown at the start, and then each minute
+				s.stop()
+				s = start(t, dedupe+conf)
+				require.NoError(t, s.open())
+			}
+			require.Eventually(t, func() bool {
+				is := theMetrics.of(name)
+				return least <= is && is <= most
+			}, time.Minute, time.Millisecond, "%s %s", conf, name)
+		}
+		s.send("a", "b", "a", "c", "a")
+		assert.Equal(t, 2.0, theMetrics.of("bloom_hits"), conf)
+		assert.Equal(t, 3.0, theMetrics.of("bloom_misses"), conf)
+		shows("bloom_fill", 0.0001, 0.01)
+		shows("bloom_rate", 1e-15, 1e-4)
+		for i := range 5000 { // until almost every answer is wrong
+			_, _ = s.try(fmt.Sprint(i))
+		}
+		shows("bloom_rate", 0.9, 1)
+		shows("bloom_fill", 0.03, 0.2) // one generation is full, of 8 or 16
+		s.stop()
 	}
-	assert.Eventually(t, func() bool {
-		return strings.Contains(s.metrics(), `"bloom_rate{label=\"seen\",path=\"root.cache_resources\"}":1`)
-	}, time.Minute, time.Millisecond)
 }

@@ -3,45 +3,100 @@ package bloombenthos
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
+	"github.com/urfave/cli/v2"
+	"gopkg.in/yaml.v3"
 )
 
-// OpenCaches opens the caches bloom and bloom_redis of a configuration. It returns the error
-// of the first that cannot be opened.
+// OpenCaches is an option of service.RunCLI. With it the program opens the caches bloom and
+// bloom_redis of its configuration, and of the files of its flag -r, before it starts a
+// stream. It does not start if one cannot be opened.
 //
 // The engine by itself opens a cache when a message first asks for it. If that fails, dedupe
-// logs the error and drops the message, unless drop_on_err is false. Programs that give
-// OpenCaches to service.CLIOptOnConfigParse do not start instead.
-func OpenCaches(conf *service.ParsedConfig) error {
-	const field = "cache_resources"
-	if !conf.Contains(field) {
-		return nil
-	}
-	resources, err := conf.FieldAny(field)
-	if err != nil {
-		return err
-	}
-	list, _ := resources.([]any)
-	for _, resource := range list {
-		fields, _ := resource.(map[string]any)
-		if node, ok := resource.(interface{ Decode(any) error }); ok { // of YAML
-			if err := node.Decode(&fields); err != nil {
-				return err
+// logs the error and drops the message, unless drop_on_err is false.
+//
+// Labels in the files of -r must be written out, without variables. OpenCaches is made of the
+// options CLIOptOnConfigParse and CLIOptCustomRunFlags. The engine keeps the last one of each
+// that a program gives.
+func OpenCaches(b *service.CLIOptBuilder) {
+	var files []string
+	service.CLIOptCustomRunFlags(nil, func(c *cli.Context) error {
+		for _, c := range c.Lineage() { // the flag may come before and after the word run
+			if patterns := c.StringSlice("resources"); len(patterns) > 0 {
+				files = match(patterns)
+				break
 			}
 		}
-		_, inMemory := fields["bloom"]
-		_, inRedis := fields["bloom_redis"]
-		if !inMemory && !inRedis {
-			continue
+		return nil
+	})(b)
+	service.CLIOptOnConfigParse(func(conf *service.ParsedConfig) error {
+		var labels []string
+		if conf.Contains("cache_resources") {
+			list, err := conf.FieldAny("cache_resources")
+			if err != nil {
+				return err
+			}
+			text, err := yaml.Marshal(map[string]any{"cache_resources": list})
+			if err != nil {
+				return err
+			}
+			labels = labelsIn(text)
 		}
-		label, _ := fields["label"].(string)
-		if err := conf.Resources().AccessCache(context.Background(), label, func(service.Cache) {}); err != nil {
-			return fmt.Errorf("bloombenthos: cache %q: %w", label, err)
+		for _, file := range files {
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() { // a pipe can be read once
+				text, _ := os.ReadFile(file)
+				labels = append(labels, labelsIn(text)...)
+			}
+		}
+		for _, label := range labels {
+			if !conf.Resources().HasCache(label) {
+				continue // of a file that the engine did not read
+			}
+			if err := conf.Resources().AccessCache(context.Background(), label, func(service.Cache) {}); err != nil {
+				return fmt.Errorf("bloombenthos: cache %q: %w", label, err)
+			}
+		}
+		return nil
+	})(b)
+}
+
+// match returns at least the files that the engine has read for patterns of its flag -r. In
+// those, ** is any folder.
+func match(patterns []string) (files []string) {
+	for _, pattern := range patterns {
+		before, _, _ := strings.Cut(pattern, "**")
+		found, _ := filepath.Glob(before)
+		for _, path := range found {
+			_ = filepath.WalkDir(path, func(path string, _ fs.DirEntry, _ error) error {
+				files = append(files, path)
+				return nil
+			})
 		}
 	}
-	return nil
+	return files
+}
+
+// labelsIn returns the labels of this package's caches in a configuration. Text that is none
+// has none.
+func labelsIn(text []byte) (labels []string) {
+	var conf struct {
+		Caches []map[string]any `yaml:"cache_resources"`
+	}
+	_ = yaml.Unmarshal(text, &conf)
+	for _, cache := range conf.Caches {
+		_, inMemory := cache["bloom"]
+		_, inRedis := cache["bloom_redis"]
+		if label, ok := cache["label"].(string); ok && (inMemory || inRedis) {
+			labels = append(labels, label)
+		}
+	}
+	return labels
 }
 
 // place is where the cache with a label is, while it is open.

@@ -43,8 +43,10 @@ type shared struct {
 	client redis.UniversalClient
 }
 
-// openTimeout is how long the start waits for a server.
-const openTimeout = 30 * time.Second
+const (
+	openTimeout = 30 * time.Second // how long the start waits for a server
+	showEvery   = time.Minute      // reads half a megabyte from the server
+)
 
 func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, error) {
 	url, err := conf.FieldString("url")
@@ -78,7 +80,7 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 	}
 	tls, enabled, err := conf.FieldTLSToggled("tls")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tls: %w", err)
 	}
 	if enabled {
 		options.TLSConfig = tls
@@ -92,7 +94,7 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 		client.Close()
 		return nil, fmt.Errorf("url, key: %s: %w", options.Addr, err)
 	}
-	return newCache(shared{w, client}, res.Metrics()), nil
+	return newCache(shared{w, client}, showEvery, res), nil
 }
 
 func (s shared) add(ctx context.Context, id string) (bool, error) { return s.AddString(ctx, id) }
@@ -101,6 +103,8 @@ func (s shared) contains(ctx context.Context, id string) (bool, error) {
 	return s.ContainsString(ctx, id)
 }
 
-func (shared) stats(context.Context) (bloom.Stats, bool) { return bloom.Stats{}, false }
+func (s shared) stats(ctx context.Context) (bloom.Stats, error) { return s.Stats(ctx) }
 
-func (s shared) close(context.Context) error { return s.client.Close() }
+func (shared) save() error { return nil }
+
+func (s shared) close() error { return s.client.Close() }

@@ -2,7 +2,15 @@ package bloombenthos
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"fmt"
+	"math/big"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,8 +24,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startRedis starts a server and returns its URL, and what kills it.
-func startRedis(t *testing.T) (url string, kill func()) {
+// startRedis starts a server, with more arguments, and returns its URL and what kills it.
+func startRedis(t *testing.T, args ...string) (url string, kill func()) {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil && os.Getenv("BLOOM_REQUIRE_REDIS") == "" {
@@ -28,7 +36,7 @@ func startRedis(t *testing.T) (url string, kill func()) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "socket")
-	server := exec.Command(program, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir)
+	server := exec.Command(program, append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir}, args...)...)
 	require.NoError(t, server.Start())
 	kill = func() {
 		_ = server.Process.Kill()
@@ -42,6 +50,59 @@ func startRedis(t *testing.T) (url string, kill func()) {
 	return "unix://" + socket, kill
 }
 
+// The server asks for a certificate, and has one that only this test's root vouches for.
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	certify := func(name string, ip ...net.IP) (cert, key string) {
+		secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(t, err)
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, IPAddresses: ip,
+			Subject: pkix.Name{CommonName: name},
+		}
+		public, err := x509.CreateCertificate(rand.Reader, template, template, &secret.PublicKey, secret)
+		require.NoError(t, err)
+		private, err := x509.MarshalPKCS8PrivateKey(secret)
+		require.NoError(t, err)
+		write := func(file, kind string, data []byte) string {
+			path := filepath.Join(dir, name+file)
+			require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600))
+			return path
+		}
+		return write("-cert.pem", "CERTIFICATE", public), write("-key.pem", "PRIVATE KEY", private)
+	}
+	cert, key := certify("ours", net.IPv4(127, 0, 0, 1))
+	theirCert, theirKey := certify("theirs", net.IPv4(127, 0, 0, 1))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	startRedis(t, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
+
+	for _, test := range []struct{ scheme, tls, want string }{
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", cert, cert, key), ""},
+		{"rediss", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", cert, cert, key), ""},
+		{"redis", fmt.Sprintf("{enabled: true, skip_cert_verify: true, client_certs: [{cert_file: %s, key_file: %s}]}", cert, key), ""},
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", theirCert, cert, key), "unknown authority"},
+		{"rediss", "{}", "unknown authority"},
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s}", cert), "certificate required"},
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", cert, theirCert, theirKey), "unknown certificate authority"},
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s/none}", dir), "tls: "},
+		{"redis", "{}", "url, key: 127.0.0.1:" + port},
+	} {
+		conf := fmt.Sprintf("%sbloom_redis: {url: '%s://127.0.0.1:%s', key: ids, capacity: 1000, span: 1h, tls: %s}", dedupe, test.scheme, port, test.tls)
+		s := start(t, conf)
+		if test.want != "" {
+			assert.ErrorContains(t, s.open(), test.want, test.tls)
+			continue
+		}
+		require.NoError(t, s.open(), test.tls)
+		id := test.scheme + test.tls
+		assert.Equal(t, []string{id}, s.send(id, id))
+	}
+}
+
 func TestRedis(t *testing.T) {
 	url, kill := startRedis(t)
 	conf := fmt.Sprintf("%sbloom_redis: {url: '%s', key: ids, capacity: 1000, span: 1h}", dedupe, url)
@@ -52,7 +113,6 @@ func TestRedis(t *testing.T) {
 	b.stop()
 	b = start(t, conf)
 	assert.Equal(t, []string{"4"}, b.send("3", "4"), "started again")
-	assert.Contains(t, a.metrics(), `"bloom_hits{label=\"seen\",path=\"root.cache_resources\"}":2`)
 
 	_, err := build(t, conf, true)
 	require.NoError(t, err)

@@ -13,5 +13,5 @@ import (
 )
 
 func main() {
-	service.RunCLI(context.Background(), service.CLIOptOnConfigParse(bloombenthos.OpenCaches))
+	service.RunCLI(context.Background(), bloombenthos.OpenCaches)
 }
