@@ -18,7 +18,7 @@ type store interface {
 	contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error)
 }
 
-func (k keyMethods) store() store {
+func (k *keyMethods) store() store {
 	if k.in == nil {
 		panic(errNotOpen)
 	}
@@ -36,17 +36,17 @@ func (k keyMethods) store() store {
 // on as if key were new, which may do a job twice, or use [Filter.AddOnce], which
 // can be repeated. Add is never sent again once it may have arrived, whatever the
 // client's MaxRetries.
-func (k keyMethods) Add(ctx context.Context, key []byte) (bool, error) {
+func (k *keyMethods) Add(ctx context.Context, key []byte) (bool, error) {
 	return k.AddHash(ctx, bloom.Sum(key))
 }
 
 // AddString is Add of key's bytes, without copying them.
-func (k keyMethods) AddString(ctx context.Context, key string) (bool, error) {
+func (k *keyMethods) AddString(ctx context.Context, key string) (bool, error) {
 	return k.AddHash(ctx, bloom.SumString(key))
 }
 
 // AddHash is Add by digest.
-func (k keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
+func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	added, err := k.AddBatch(ctx, nil, []bloom.Hash{h})
 	return err == nil && added[0], err
 }
@@ -56,7 +56,7 @@ func (k keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 // to 131,072/K of them, which is 18,724 at a rate of 1 %, and for up to 8,192 with a
 // Window. A Sharded asks all its shards at once. When AddBatch returns an error, any of hs
 // may have been added or not, and dst is returned as it was.
-func (k keyMethods) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+func (k *keyMethods) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
 	return k.store().add(ctx, "", dst, hs)
 }
 
@@ -70,7 +70,7 @@ func (k keyMethods) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) (
 // both hear that a key is new. The name of a process and a number make one. Redis
 // keeps some 150 bytes for each token, or for each 128 keys of one. While a cluster
 // moves the key's slot, AddOnce is refused, and asked again like all that is refused.
-func (k keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
+func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
 	in := k.store()
 	token, err := tokenOf(token, hs)
 	if err != nil {
@@ -82,24 +82,24 @@ func (k keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash)
 // Contains reports, in one round trip, whether key may have been added, by
 // whatever process. False is certain, if there is no error. A Window answers for its
 // Span, and looking a key up does not renew it.
-func (k keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
+func (k *keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
 	return k.ContainsHash(ctx, bloom.Sum(key))
 }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (k keyMethods) ContainsString(ctx context.Context, key string) (bool, error) {
+func (k *keyMethods) ContainsString(ctx context.Context, key string) (bool, error) {
 	return k.ContainsHash(ctx, bloom.SumString(key))
 }
 
 // ContainsHash is Contains by digest.
-func (k keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
+func (k *keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	found, err := k.ContainsBatch(ctx, nil, []bloom.Hash{h})
 	return err == nil && found[0], err
 }
 
 // ContainsBatch appends to dst Contains of each of hs, in as many round trips as
 // AddBatch. When it returns an error, dst is returned as it was.
-func (k keyMethods) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
+func (k *keyMethods) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
 	return k.store().contains(ctx, dst, hs)
 }
 
