@@ -86,8 +86,8 @@ func TestTLS(t *testing.T) {
 		{"redis", fmt.Sprintf("{enabled: true, skip_cert_verify: true, client_certs: [{cert_file: %s, key_file: %s}]}", cert, key), ""},
 		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", theirCert, cert, key), "unknown authority"},
 		{"rediss", "{}", "unknown authority"},
-		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s}", cert), "certificate required"},
-		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", cert, theirCert, theirKey), "unknown certificate authority"},
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s}", cert), "url, key: 127.0.0.1:" + port}, // the server says why, or hangs up,
+		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s, client_certs: [{cert_file: %s, key_file: %s}]}", cert, theirCert, theirKey), "url, key: 127.0.0.1:" + port},
 		{"redis", fmt.Sprintf("{enabled: true, root_cas_file: %s/none}", dir), "tls: "},
 		{"redis", "{}", "url, key: 127.0.0.1:" + port},
 	} {
