@@ -3,6 +3,7 @@ package bloom_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -83,6 +84,7 @@ func TestPromises(t *testing.T) {
 				Make: func() promises.Filter { return plain() },
 				Zero: func() promises.Filter { return new(bloom.Filter) },
 				Load: load,
+				Open: func(path string) (io.Closer, error) { return bloom.OpenFile(path) },
 			}, promises.Type{
 				Name: "bloom.SyncFilter",
 				Make: func() promises.Filter { return bloom.NewSyncFrom(plain()) },
@@ -230,4 +232,9 @@ func TestFiles(t *testing.T) {
 			require.Regexp(t, "it (is|seems to be) a "+typ.pkg+".Filter", err.Error(), "%s as a %s", typ.name, other.name)
 		}
 	}
+}
+
+// TestPortable does without assembly.
+func TestPortable(t *testing.T) {
+	testkit.Portable(t, "^Test(Promises|FilterPlain|Indexes|Sum|SumBatch|SumUTF16|Keys|Sync|SyncWhileWriting|Views?.*|Operations|EmptyKey)$")
 }

@@ -173,3 +173,8 @@ func TestZero(t *testing.T) {
 	require.True(t, f.AddString(""))
 	require.True(t, f.ContainsString(""))
 }
+
+// TestPortable does without assembly.
+func TestPortable(t *testing.T) {
+	testkit.Portable(t, "^Test(Promises|Plain|Block|Batches|Sync|SyncForms|SyncWriters|Forms|Operations|Views|Zero)$")
+}

@@ -1,6 +1,7 @@
 package blocked_test
 
 import (
+	"io"
 	"testing"
 
 	"github.com/seed79a3ff49/bloom"
@@ -14,6 +15,7 @@ func TestPromises(t *testing.T) {
 		Make: func() promises.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
 		Zero: func() promises.Filter { return new(blocked.Filter) },
 		Load: func(path string) (promises.Filter, error) { return blocked.LoadFile(path) },
+		Open: func(path string) (io.Closer, error) { return blocked.OpenFile(path) },
 	}, promises.Type{
 		Name: "blocked.SyncFilter",
 		Make: func() promises.Filter { return bloom.Must(blocked.NewSync(5000, 1e-6)) },

@@ -319,17 +319,7 @@ func TestConcurrent(t *testing.T) {
 				}
 			}()
 		}
-		for stacks := make([]byte, 1<<20); ; runtime.Gosched() {
-			waiting := 0
-			for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-				if strings.Contains(stack, "[sync.Mutex.Lock") && strings.Contains(stack, ".RemoveHash(") {
-					waiting++
-				}
-			}
-			if waiting == 2 {
-				break
-			}
-		}
+		waitFor(".RemoveHash(", 2, func() bool { return times.Load() > 0 })
 		f.unlock()
 		running.Wait()
 		require.EqualValues(t, 1, times.Load())
@@ -556,4 +546,52 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		}
 		require.Equal(t, f.FillRatio(), f.Snapshot().FillRatio())
 	})
+}
+
+// TestPortable does without assembly.
+func TestPortable(t *testing.T) {
+	testkit.Portable(t, "^Test(Promises|Walk|Operations|OneIndex|Counters)$")
+}
+
+// TestHold: whoever comes while somebody works alone waits, and from then on nobody works
+// alone.
+func TestHold(t *testing.T) {
+	f := bloom.Must(New(1000, 0.01))
+	one, alone := f.hold(bloom.NewHash(1, 2))
+	require.True(t, alone)
+	var entered atomic.Bool
+	var held *stripe
+	done := make(chan bool)
+	go func() {
+		var alone bool
+		held, alone = f.hold(bloom.NewHash(3, 4))
+		entered.Store(true)
+		done <- alone
+	}()
+	waitFor(".hold(", 1, entered.Load)
+	require.False(t, entered.Load(), "two at once")
+	one.Unlock()
+	require.False(t, <-done)
+	require.Same(t, f.stripe(bloom.NewHash(3, 4)), held)
+	held.Unlock()
+	one, alone = f.hold(bloom.NewHash(1, 2))
+	require.False(t, alone)
+	require.Same(t, f.stripe(bloom.NewHash(1, 2)), one)
+	one.Unlock()
+}
+
+// waitFor waits until so many goroutines wait for a mutex within a function, or something
+// else is so.
+func waitFor(function string, n int, or func() bool) {
+	for stacks := make([]byte, 1<<20); !or(); runtime.Gosched() {
+		waiting := 0
+		for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+			if strings.Contains(stack, "[sync.Mutex.Lock") && strings.Contains(stack, function) {
+				waiting++
+			}
+		}
+		if waiting == n {
+			return
+		}
+	}
 }

@@ -9,10 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func TestOptimal(t *testing.T) {
+	_, err := New(Config{4, 5, 8})
+	require.EqualError(t, err, fmt.Sprintf("flower: Slots = 4 is outside [5, %d] for 5 ways of 8 bits", uint64(8*form.MaxFrameWords)))
 	for _, test := range []struct {
 		t           uint64
 		recall, fpr float64

@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +63,8 @@ type Type struct {
 	// Zero returns a zero value.
 	Zero func() Filter
 	Load func(path string) (Filter, error)
+	// Open opens a file, or is nil.
+	Open func(path string) (io.Closer, error)
 }
 
 func (typ Type) pkg() string { return typ.Name[:strings.IndexByte(typ.Name, '.')] }
@@ -87,7 +91,7 @@ func Test(t *testing.T, types ...Type) {
 		for name, promise := range map[string]func(*testing.T, Type){
 			"Keys": testKeys, "Batches": testBatches, "Allocations": testAllocations, "Zero": testZero, "Reset": testReset,
 			"Stats": testStats, "Encodings": testEncodings, "Readers": testReaders, "Writers": testWriters,
-			"Damage": testDamage, "Info": testInfo, "Files": testFiles,
+			"Damage": testDamage, "Info": testInfo, "Files": testFiles, "NothingStaysOpen": testNothingStaysOpen,
 		} {
 			t.Run(typ.Name+"/"+name, func(t *testing.T) { promise(t, typ) })
 		}
@@ -224,12 +228,34 @@ func testZero(t *testing.T, typ Type) {
 	require.Zero(t, again.Stats())
 	require.Zero(t, again.Info())
 	require.False(t, again.ContainsHash(keys[999]))
+	require.Panics(t, func() { again.AddHash(keys[0]) })
+	testkit.Uncollected(t)
+	require.Equal(t, figures(typ.Zero()), figures(again))
 
 	f := typ.filled()
 	require.NoError(t, z.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
 	same(t, f, z)
 	require.True(t, z.AddString("another key"))
 	require.True(t, z.ContainsString("another key"))
+}
+
+// figures returns what the methods of x without parameters say of it.
+func figures(x any) map[string]string {
+	figures := map[string]string{}
+	v := reflect.ValueOf(x)
+	for i := range v.NumMethod() {
+		method := v.Method(i)
+		if t := method.Type(); t.NumIn() > 0 || t.NumOut() != 1 || t.Out(0).Kind() == reflect.Pointer || t.Out(0).Kind() == reflect.Interface {
+			continue
+		}
+		name := v.Type().Method(i).Name
+		if name == "Config" { // whose Now stays
+			figures[name] = fmt.Sprint(method.Call(nil)[0].Field(0), method.Call(nil)[0].Field(1))
+			continue
+		}
+		figures[name] = fmt.Sprint(method.Call(nil)[0])
+	}
+	return figures
 }
 
 func panicOf(do func()) (value any) {
@@ -549,6 +575,77 @@ func testFiles(t *testing.T, typ Type) {
 	require.Regexp(t, "^"+typ.pkg()+": saving: ", err.Error())
 }
 
+// testNothingStaysOpen: no descriptor and no map is left of a file that was closed, loaded, or
+// refused.
+func testNothingStaysOpen(t *testing.T, typ Type) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc/self")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close files
+	dir := t.TempDir()
+	open := func() (open []string) {
+		for _, e := range bloom.Must(os.ReadDir("/proc/self/fd")) {
+			if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && strings.HasPrefix(to, dir) {
+				open = append(open, "descriptor of "+to)
+			}
+		}
+		for line := range strings.Lines(string(bloom.Must(os.ReadFile("/proc/self/maps")))) {
+			if strings.Contains(line, dir) {
+				open = append(open, line)
+			}
+		}
+		return open
+	}
+	path := filepath.Join(dir, "f")
+	require.NoError(t, typ.filled().SaveFile(path))
+	good := bloom.Must(os.ReadFile(path))
+	require.Empty(t, open(), "saved")
+	for damaged, data := range [][]byte{good, good[:len(good)-1], append(bytes.Clone(good), 0), append(bytes.Clone(good[:len(good)-3]), 1, 2, 3), good[:5], {}} {
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		_, err := typ.Load(path)
+		require.Equal(t, damaged > 0, err != nil)
+		require.Empty(t, open(), "loaded, with damage %d", damaged)
+		if typ.Open == nil {
+			continue
+		}
+		if file, err := typ.Open(path); err == nil {
+			require.NotEmpty(t, open())
+			require.NoError(t, file.Close())
+			require.NoError(t, file.Close(), "again")
+			TestClosed(t, file)
+		}
+		require.Empty(t, open(), "opened, with damage %d", damaged)
+	}
+}
+
+// TestClosed: a closed File knows nothing of the filter whose memory it has given back.
+func TestClosed(t *testing.T, file any) {
+	testkit.Uncollected(t)
+	v, zero := reflect.ValueOf(file), reflect.New(reflect.TypeOf(file).Elem())
+	for i := range v.NumMethod() {
+		method := v.Type().Method(i)
+		if method.Type.IsVariadic() {
+			continue
+		}
+		call := func(v reflect.Value) (result string) {
+			defer func() {
+				if p := recover(); p != nil {
+					result = "panics"
+				}
+			}()
+			var in []reflect.Value
+			for j := range v.Method(i).Type().NumIn() {
+				in = append(in, reflect.Zero(v.Method(i).Type().In(j)))
+			}
+			for _, out := range v.Method(i).Call(in) {
+				result += fmt.Sprint(out) + " "
+			}
+			return result
+		}
+		require.Equal(t, call(zero), call(v), "%T.%s", file, method.Name)
+	}
+}
+
 // Set is a Filter that can be copied, compared and merged.
 type Set[F any] interface {
 	Filter
@@ -577,6 +674,14 @@ func TestSets[F Set[F]](t *testing.T, pkg string, make, other func() F) {
 	require.False(t, g.ContainsHash(others[1]))
 	require.False(t, f.Equal(other()) || other().Equal(f))
 	require.False(t, make().Equal(other()))
+	zero := reflect.New(reflect.TypeFor[F]().Elem()).Interface().(F)
+	require.True(t, zero.Equal(zero) && zero.Equal(zero.Clone()))
+	require.False(t, zero.Equal(f) || f.Equal(zero))
+	require.NoError(t, zero.Merge(zero.Clone()))
+	require.ErrorIs(t, zero.Merge(f), bloom.ErrMismatch)
+	require.ErrorIs(t, f.Merge(zero), bloom.ErrMismatch)
+	zero.SetInfo(info)
+	require.Equal(t, info, zero.Clone().Info())
 	var none F
 	require.Panics(t, func() { f.Equal(none) })
 	require.ErrorIs(t, f.Merge(none), bloom.ErrMismatch)
