@@ -40,8 +40,11 @@ var (
 	errLeft   = errors.New("left")
 )
 
-// consumeAll runs n consumers until all offsets are committed. One that is killed
-// is started again, as a service manager would; in the place of one that leaves comes another.
+// patience is how often a consumer may fail, for example as a broker is away.
+const patience = 50
+
+// consumeAll runs n consumers until all offsets are committed. One that is killed or fails is
+// started again, as a service manager would; in the place of one that leaves comes another.
 func (g *group) consumeAll(ctx context.Context, n int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -50,7 +53,7 @@ func (g *group) consumeAll(ctx context.Context, n int) error {
 		consumers.Add(1)
 		go func() {
 			defer consumers.Done()
-			for life := 0; ctx.Err() == nil; {
+			for life, failures := 0, 0; ctx.Err() == nil; {
 				err := g.consume(ctx, fmt.Sprintf("%s-%d-%d", g.name, i, life))
 				switch {
 				case g.done():
@@ -58,7 +61,9 @@ func (g *group) consumeAll(ctx context.Context, n int) error {
 				case err == errLeft:
 					life++
 				case err != errKilled && ctx.Err() == nil:
-					cancel(err)
+					if failures++; failures > patience {
+						cancel(err)
+					}
 				}
 			}
 		}()
