@@ -49,8 +49,11 @@ type SavedSet interface {
 // or colly itself. Without an answer, and with status 429 or 5xx, a page stays under way
 // until the next Resume. So it does if a callback aborts the request before it is sent.
 //
-// A page under way takes its URL and some hundred bytes of memory. Requests with a body are
-// not kept. Many goroutines may use a Crawl at once if they may use its set. A Crawl must
+// Of a page under way its URL and depth are kept, which take some hundred bytes more than the
+// URL. Resume asks for it with GET, the collector's headers and its OnRequest callbacks, and an
+// empty Context. What else the request had is lost, such as headers of its own and what a
+// callback had put into its Context: put into the URL what a callback must know. Requests with
+// a body, and with another method than GET, are not kept. Many goroutines may use a Crawl at once if they may use its set. A Crawl must
 // not be copied.
 type Crawl struct {
 	c       *colly.Collector
@@ -200,7 +203,8 @@ func refused(err error) bool {
 
 // begins is called when a request begins.
 func (w *Crawl) begins(r *colly.Request) {
-	if r.Method != http.MethodGet {
+	body, ok := r.Body.(interface{ Len() int })
+	if r.Method != http.MethodGet || r.Body != nil && (!ok || body.Len() > 0) { // Resume's body is empty
 		return
 	}
 	link := r.URL.String() // which a redirect changes

@@ -3,6 +3,7 @@ package collystore_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -161,6 +162,64 @@ func TestCrawlStops(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(data), "/busy")
 	}
+}
+
+// What Resume asks for: see Crawl.
+func TestResume(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	busy := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, fmt.Sprintf("%s %s %q %q %q %q", r.Method, r.URL, r.Header["Collectors"], r.Header["Callbacks"], r.Header["Own"], body))
+		if busy && r.URL.Path != "/" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		if r.URL.Path == "/" {
+			fmt.Fprint(w, `<a href="/child?page=2">`)
+		}
+	}))
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "visited.bloom")
+	crawl := func() (*colly.Collector, *collystore.Crawl) {
+		c := colly.NewCollector(colly.Headers(map[string]string{"Collectors": "1"}))
+		w := open(c, path)
+		c.OnRequest(func(r *colly.Request) { r.Headers.Set("Callbacks", fmt.Sprint(r.Depth, r.Ctx.Get("key"))) })
+		return c, w
+	}
+	c, w := crawl()
+	c.OnRequest(func(r *colly.Request) { r.Ctx.Put("key", "+key") })
+	require.NoError(t, w.Visit(nil, server.URL))
+	own := http.Header{"Own": {"1"}}
+	assert.Error(t, c.Request("GET", server.URL+"/own", nil, nil, own))
+	assert.Error(t, c.Request("GET", server.URL+"/body", strings.NewReader("body"), nil, nil))
+	assert.Error(t, c.Request("GET", server.URL+"/stream", io.MultiReader(strings.NewReader("body")), nil, nil))
+	assert.Error(t, c.Post(server.URL+"/post", map[string]string{"a": "b"}))
+	assert.Error(t, c.Head(server.URL+"/head"))
+	require.NoError(t, w.Save())
+	assert.Equal(t, []string{
+		`GET / ["1"] ["1"] [] ""`,
+		`GET /child?page=2 ["1"] ["2+key"] [] ""`,
+		`GET /own [] ["1"] ["1"] ""`,
+		`GET /body ["1"] ["1"] [] "body"`,
+		`GET /stream ["1"] ["1"] [] "body"`,
+		`POST /post ["1"] ["1"] [] "a=b"`,
+		`HEAD /head ["1"] ["1"] [] ""`,
+	}, asked)
+
+	for _, busy = range []bool{true, false} {
+		asked = nil
+		_, w = crawl()
+		assert.Equal(t, 2, w.Resume())
+		require.NoError(t, w.Save())
+		assert.Equal(t, []string{`GET /child?page=2 ["1"] ["2"] [] ""`, `GET /own ["1"] ["1"] [] ""`}, asked)
+	}
+	_, w = crawl()
+	assert.Zero(t, w.Resume())
 }
 
 func TestCrawlFile(t *testing.T) {
