@@ -2,6 +2,8 @@ package window
 
 import (
 	"bytes"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,10 +15,13 @@ import (
 
 // TestBatches: a batch does and answers what its keys do one by one.
 func TestBatches(t *testing.T) {
-	for _, n := range []uint64{10, 100000, 5e6} { // the last with fetching
-		c := Config{Capacity: n, FPR: 0.01, Span: time.Hour, Now: new(testkit.Clock).Now}
+	for _, test := range []struct {
+		n   uint64
+		fpr float64
+	}{{10, 0.01}, {100000, 0.01}, {5e6, 0.01}, {500000, 1e-12}} { // the last two with fetching
+		c := Config{Capacity: test.n, FPR: test.fpr, Span: time.Hour, Now: new(testkit.Clock).Now}
 		f, g := bloom.Must(New(c)), bloom.Must(New(c))
-		for seed, size := range []int{0, 1, ahead, ahead + 1, 1000} {
+		for seed, size := range []int{0, 1, chunk, chunk + 1, 1000} {
 			hs := testkit.Digests[bloom.Hash](uint64(seed), size)
 			hs = append(hs, hs[:size/2]...)
 			want, added := []bool{true}, []bool{true}
@@ -30,9 +35,43 @@ func TestBatches(t *testing.T) {
 			require.Equal(t, added, f.AddBatch([]bool{true}, hs))
 		}
 		require.True(t, bytes.Equal(bloom.Must(g.MarshalBinary()), bloom.Must(f.MarshalBinary())))
+
+		// Three of four bits set: many keys have positions set, but not in one generation.
+		r := rand.New(rand.NewPCG(test.n, 1))
+		for i := range f.array {
+			f.array[i] = r.Uint64() | r.Uint64()
+		}
+		hs, want := testkit.Digests[bloom.Hash](9, 1000), []bool(nil)
+		for _, h := range hs {
+			want = append(want, f.ContainsHash(h))
+		}
+		require.Equal(t, want, f.ContainsBatch(nil, hs))
 	}
 	var zero Filter
 	hs := testkit.Digests[bloom.Hash](1, 10)
 	require.Equal(t, make([]bool, 10), zero.ContainsBatch(nil, hs))
 	require.PanicsWithValue(t, errZero, func() { zero.AddBatch(nil, hs) })
+}
+
+// TestFindKeys finds the positions that keys have one by one, and writes nothing beside them.
+func TestFindKeys(t *testing.T) {
+	const mark = 1<<32 - 1
+	for k := 2; k <= maxK; k += 2 {
+		s := state{layout: layout{k: k, blockCount: 7, lanes: 8192 + uint64(k)*8, laneBits: 4}}
+		s.setArray(make([]uint64, s.blockCount*s.words()), 0)
+		for count := 1; count <= min(chunk, slots/k); count++ {
+			hs := testkit.Digests[bloom.Hash](uint64(count), count)
+			blocks, positions := slices.Repeat([]uint64{mark}, count+1), slices.Repeat([]uint32{mark}, count*k+1)
+			findKeys(&s, hs, 2+2*(count%(k/2)), blocks[:count], positions[:count*k])
+			for i, h := range hs {
+				at := s.find(h)
+				require.Equal(t, at.block, blocks[i])
+				for j := 0; j < k; j += 2 {
+					p, q := at.next(s.words() * 64)
+					require.Equal(t, []uint32{uint32(p), uint32(q)}, positions[i*k+j:][:2])
+				}
+			}
+			require.True(t, blocks[count] == mark && positions[count*k] == mark)
+		}
+	}
 }

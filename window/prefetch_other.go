@@ -2,5 +2,23 @@
 
 package window
 
-// prefetch does nothing: the memory is read when it is needed.
+import "github.com/seed79a3ff49/bloom"
+
+// findKeys sets blocks and positions to those of hs. Memory is read when it is needed.
+func findKeys(s *state, hs []bloom.Hash, firsts int, blocks []uint64, positions []uint32) {
+	width := s.words() * 64
+	for i, h := range hs {
+		at := s.find(h)
+		blocks[i] = at.block
+		for j := 0; j < s.k; j += 2 {
+			p, q := at.next(width)
+			positions[0], positions[1] = uint32(p), uint32(q)
+			positions = positions[2:]
+		}
+	}
+}
+
+// The others do nothing.
+
 func prefetch(words *uint64, x, step, curve, size uint64, pairs int) {}
+func fetch(words []uint64, positions []uint32)                       {}

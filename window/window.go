@@ -331,33 +331,6 @@ func (s *state) add(at positions) bool {
 	return seen<<(lane&63) == 0
 }
 
-// AddBatch adds hs in order and appends to dst for each whether it was new, as AddHash
-// returns it. It returns the extended slice and allocates only if dst lacks room. It is
-// faster than AddHash one by one where the filter is larger than the processor's caches.
-func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	if f.zero() && len(hs) > 0 {
-		panic(errZero)
-	}
-	return f.batch(dst, hs, (*state).add)
-}
-
-// ahead is how many keys of a batch are found before the first of them is done.
-const ahead = 8
-
-// batch does each of hs in turn. The memory of a key comes while others are done.
-func (s *state) batch(dst []bool, hs []bloom.Hash, do func(*state, positions) bool) []bool {
-	var found [ahead]positions
-	for i := range len(hs) + ahead {
-		if i >= ahead {
-			dst = append(dst, do(s, found[i%ahead]))
-		}
-		if i < len(hs) {
-			found[i%ahead] = s.find(hs[i])
-		}
-	}
-	return dst
-}
-
 // Contains reports whether key is remembered. It certainly is if it was added
 // within Span. If it was not added within Span + Span/Generations, Contains reports
 // true with the probability that [Filter.FPR] estimates. Contains does not renew key.
@@ -395,15 +368,6 @@ func (s *state) contains(at positions) bool {
 		seen &= atomic.LoadUint64(&words[q>>6]) >> (q & lane & 63)
 	}
 	return seen<<(lane&63) != 0
-}
-
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It is faster
-// where AddBatch is, and allocates only if dst lacks room.
-func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	if f.zero() {
-		return append(dst, make([]bool, len(hs))...)
-	}
-	return f.batch(dst, hs, (*state).contains)
 }
 
 // Reset forgets all keys. Of keys that others add meanwhile, some may be remembered
