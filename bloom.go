@@ -374,7 +374,12 @@ func (f *filter) Strategy() Strategy {
 func (f *filter) Capacity(p float64) uint64 { return capacity(f.M(), f.k, p) }
 
 // String describes f by its parameters, without its keys.
-func (f filter) String() string { return describe("bloom.Filter", f.M(), f.k, f.strategy) }
+func (f filter) String() string {
+	if f.taken != "" {
+		return "bloom.Filter(taken over)"
+	}
+	return describe("bloom.Filter", f.M(), f.k, f.strategy)
+}
 
 // OnesCount returns the number of bits set. It takes constant time.
 func (f *Filter) OnesCount() uint64 {

@@ -14,7 +14,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -573,30 +572,6 @@ func TestCapacity(t *testing.T) {
 	require.Equal(t, uint64(math.MaxInt64), capacity(1<<20, 10, almost))
 }
 
-// TestByValue: a filter is text in JSON also where it is held by value, and a field
-// that was never set is no error.
-func TestByValue(t *testing.T) {
-	type record struct {
-		F Filter
-		S SyncFilter
-		P *Filter
-		U Filter
-	}
-	f := Must(New(100, 0.01))
-	f.AddString("a")
-	var r record
-	r.F.filter, r.S.filter, r.P = f.filter, f.filter, f
-	for _, v := range []any{&r, reflect.ValueOf(&r).Elem().Interface()} {
-		data, err := json.Marshal(v)
-		require.NoError(t, err)
-		var got record
-		require.NoError(t, json.Unmarshal(data, &got))
-		require.True(t, got.F.Equal(f) && got.S.Snapshot().Equal(f) && got.P.Equal(f), "%s", data)
-		require.Zero(t, got.U.M())
-		require.Contains(t, fmt.Sprint(v), "{bloom.Filter(m=960, k=7, Mitz64) bloom.SyncFilter(m=960, k=7, Mitz64) ")
-	}
-}
-
 // TestString: what is printed names the type and no keys.
 func TestString(t *testing.T) {
 	f := Must(New(100, 0.01))
@@ -609,35 +584,6 @@ func TestString(t *testing.T) {
 	require.Equal(t, "bloom.SyncFilter(m=960, k=7, Mitz64)", fmt.Sprint(NewSyncFrom(f)))
 	require.NoError(t, file.Close())
 	require.Equal(t, "bloom.File(closed)", fmt.Sprint(file))
-}
-
-func TestZeroFilter(t *testing.T) {
-	var f Filter
-	var s SyncFilter
-	for _, set := range []keySet{&f, &s} {
-		require.False(t, set.ContainsHash(Hash{}))
-		require.PanicsWithValue(t, errZero, func() { set.AddHash(Hash{}) })
-	}
-	require.Equal(t, []bool{false}, f.ContainsBatch(nil, make([]Hash, 1)))
-	require.Equal(t, []bool{false}, s.ContainsBatch(nil, make([]Hash, 1)))
-	require.PanicsWithValue(t, errZero, func() { f.AddBatch(nil, make([]Hash, 1)) })
-	require.PanicsWithValue(t, errZero, func() { s.AddBatch(nil, make([]Hash, 1)) })
-	for _, v := range []any{f.M(), f.OnesCount(), f.ApproxCount(), f.Capacity(0.01), f.K(), f.FPR(), f.FillRatio(),
-		s.M(), s.OnesCount(), s.ApproxCount(), s.Capacity(0.01), s.K(), s.FPR(), s.FillRatio()} {
-		require.Zero(t, v)
-	}
-	f.Reset()
-	require.True(t, f.Equal(f.Clone()))
-	_, err := f.MarshalBinary()
-	require.Error(t, err)
-	_, err = f.WriteTo(io.Discard)
-	require.Error(t, err)
-
-	data := Must(Must(New(10, 0.01)).MarshalBinary())
-	require.NoError(t, f.UnmarshalBinary(data))
-	require.NoError(t, s.UnmarshalBinary(data))
-	require.True(t, f.AddString(""))
-	require.True(t, s.AddString(""))
 }
 
 // TestEmptyKey: "" is a key like any other.
@@ -749,52 +695,6 @@ func TestStreams(t *testing.T) {
 		_, err = new(Filter).ReadFrom(iotest.ErrReader(io.ErrClosedPipe))
 		require.ErrorIs(t, err, io.ErrClosedPipe)
 		require.NotErrorIs(t, err, ErrFormat)
-	}
-}
-
-// TestHeaderPromises: a header of 16 GiB takes no memory before data arrives.
-func TestHeaderPromises(t *testing.T) {
-	data := append([]byte{1, 7, 0x7f, 0xff, 0xff, 0xff}, make([]byte, 1<<20)...)
-	for _, size := range []int{6, 1000, len(data)} {
-		var f Filter
-		bytesTaken := testkit.Allocated(func() {
-			_, err := f.ReadFrom(bytes.NewReader(data[:size]))
-			require.ErrorIs(t, err, ErrFormat)
-			require.ErrorIs(t, f.UnmarshalBinary(data[:size]), ErrFormat)
-		})
-		assert.LessOrEqual(t, bytesTaken, uint64(6*size+4*form.ChunkBytes), "%d bytes", size)
-	}
-}
-
-func TestAllocs(t *testing.T) {
-	f := Must(New(1000, 0.01))
-	s := Must(NewSync(1000, 0.01))
-	long := strings.Repeat("a long key, which goes to the library ", 100)
-	hs := testkit.Digests[Hash](1, 500)
-	dst := make([]bool, 0, len(hs))
-	for _, set := range []interface {
-		keySet
-		Add([]byte) bool
-		AddString(string) bool
-		Contains([]byte) bool
-		ContainsString(string) bool
-		AddBatch([]bool, []Hash) []bool
-		ContainsBatch([]bool, []Hash) []bool
-	}{f, s} {
-		for _, key := range []string{"", "key", long} {
-			bytes := []byte(key)
-			assert.Zero(t, testing.AllocsPerRun(100, func() {
-				set.Add(bytes)
-				set.AddString(key)
-				set.AddHash(SumUTF16(key))
-				set.AddHash(SumUint64(7))
-				set.Contains(bytes)
-				set.ContainsString(key)
-				set.ContainsHash(SumUint32(7))
-				set.AddBatch(dst, hs)
-				set.ContainsBatch(dst, hs)
-			}), "%T", set)
-		}
 	}
 }
 

@@ -2,9 +2,7 @@ package bloom
 
 import (
 	"bytes"
-	"io"
 	"math"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -127,24 +125,7 @@ func TestSyncTakesOver(t *testing.T) {
 	require.Same(t, words, &s.bits.words[0], "no copy")
 	require.True(t, s.ContainsString("a"))
 
-	// Every use of f panics, also by those who still hold it.
-	const taken = "bloom: use of a Filter that was taken over by NewSyncFrom"
 	other := Must(New(100, 0.01))
-	var h Hash
-	for name, use := range map[string]func(){
-		"Add": func() { f.AddString("b") }, "AddHash": func() { f.AddHash(h) }, "AddBatch": func() { f.AddBatch(nil, nil) },
-		"Contains": func() { f.ContainsString("a") }, "ContainsHash": func() { f.ContainsHash(h) }, "ContainsBatch": func() { f.ContainsBatch(nil, nil) },
-		"Merge": func() { _ = f.Merge(other) }, "Merge into another": func() { _ = other.Merge(f) }, "Intersect": func() { _ = f.Intersect(other) },
-		"Clone": func() { f.Clone() }, "Reset": f.Reset, "Equal": func() { f.Equal(other) }, "Equal to another": func() { other.Equal(f) }, "Fold": func() { _, _ = f.Fold(1) },
-		"M": func() { f.M() }, "K": func() { f.K() }, "Strategy": func() { f.Strategy() }, "OnesCount": func() { f.OnesCount() }, "FillRatio": func() { f.FillRatio() },
-		"ApproxCount": func() { f.ApproxCount() }, "FPR": func() { f.FPR() }, "Capacity": func() { f.Capacity(0.01) }, "Stats": func() { f.Stats() }, "SizeBytes": func() { f.SizeBytes() },
-		"MarshalBinary": func() { _, _ = f.MarshalBinary() }, "WriteTo": func() { _, _ = f.WriteTo(io.Discard) }, "MarshalText": func() { _, _ = f.MarshalText() },
-		"UnmarshalBinary": func() { _ = f.UnmarshalBinary(nil) }, "ReadFrom": func() { _, _ = f.ReadFrom(strings.NewReader("")) }, "UnmarshalText": func() { _ = f.UnmarshalText(nil) },
-		"SaveFile": func() { _ = f.SaveFile("") }, "Info": func() { f.Info() }, "SetInfo": func() { f.SetInfo(Info{}) }, "String": func() { _ = f.String() }, "NewSyncFrom": func() { NewSyncFrom(f) },
-	} {
-		require.PanicsWithValue(t, taken, use, name)
-	}
-
 	g := s.Snapshot()
 	s.AddString("b")
 	require.False(t, g.ContainsString("b"), "a snapshot stands apart")

@@ -153,25 +153,13 @@ func TestBitset(t *testing.T) {
 
 func TestZero(t *testing.T) {
 	var f Filter
-	require.False(t, f.ContainsString(""))
-	require.Equal(t, []bool{false}, f.ContainsBatch(nil, make([]bloom.Hash, 1)))
-	require.Zero(t, f.FPR())
-	require.Zero(t, f.ApproxCount())
-	require.Zero(t, f.FillRatio())
 	require.Zero(t, f.Lines())
-	require.Zero(t, f.SizeBytes())
 	require.Empty(t, f.Bitset())
 	require.True(t, f.Clone().Equal(&f))
+	require.True(t, new(SyncFilter).Snapshot().Equal(&f))
 	require.NoError(t, f.Merge(new(Filter)))
-	require.PanicsWithValue(t, errZero, func() { f.AddString("") })
-	require.PanicsWithValue(t, errZero, func() { f.AddBatch(nil, make([]bloom.Hash, 1)) })
 	_, err := f.Fold(1)
 	require.Error(t, err)
-	_, err = f.MarshalBinary()
-	require.Equal(t, errNoForm, err)
-	require.NoError(t, f.UnmarshalBinary(bloom.Must(bloom.Must(New(10, 0.1)).MarshalBinary())))
-	require.True(t, f.AddString(""))
-	require.True(t, f.ContainsString(""))
 }
 
 // TestPortable does without assembly.

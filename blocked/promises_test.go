@@ -4,6 +4,8 @@ import (
 	"io"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/internal/promises"
@@ -11,11 +13,12 @@ import (
 
 func TestPromises(t *testing.T) {
 	promises.Test(t, promises.Type{
-		Name: "blocked.Filter",
-		Make: func() promises.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
-		Zero: func() promises.Filter { return new(blocked.Filter) },
-		Load: func(path string) (promises.Filter, error) { return blocked.LoadFile(path) },
-		Open: func(path string) (io.Closer, error) { return blocked.OpenFile(path) },
+		Name:      "blocked.Filter",
+		Make:      func() promises.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
+		Zero:      func() promises.Filter { return new(blocked.Filter) },
+		Load:      func(path string) (promises.Filter, error) { return blocked.LoadFile(path) },
+		Open:      func(path string) (io.Closer, error) { return blocked.OpenFile(path) },
+		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return blocked.LoadOrNew(path, 5000, p) },
 	}, promises.Type{
 		Name: "blocked.SyncFilter",
 		Make: func() promises.Filter { return bloom.Must(blocked.NewSync(5000, 1e-6)) },
@@ -27,7 +30,21 @@ func TestPromises(t *testing.T) {
 			}
 			return blocked.NewSyncFrom(f), nil
 		},
+		LoadOrNew: func(path string, p float64) (promises.Filter, error) {
+			if p == 0.01 {
+				p = 1e-6
+			}
+			f, err := blocked.LoadOrNew(path, 5000, p)
+			if err != nil {
+				return nil, err
+			}
+			return blocked.NewSyncFrom(f), nil
+		},
 	})
+	f, other := bloom.Must(blocked.New(10, 0.1)), bloom.Must(blocked.New(10, 0.1))
+	blocked.NewSyncFrom(f)
+	promises.TestTaken(t, "blocked", "NewSyncFrom", f, other)
+	require.Panics(t, func() { blocked.NewSyncFrom(f) })
 	promises.TestSets(t, "blocked", func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
 		func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.001)) })
 }

@@ -2,10 +2,6 @@ package blocked
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"io"
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -76,87 +72,6 @@ func TestSync(t *testing.T) {
 		s.Reset()
 		require.Zero(t, s.FillRatio())
 	}
-}
-
-// TestSyncForms writes what a Filter reads, and the other way round.
-func TestSyncForms(t *testing.T) {
-	f := bloom.Must(New(500, 1e-5))
-	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 500))
-	s := NewSyncFrom(f.Clone())
-	want := bloom.Must(f.MarshalBinary())
-	require.Equal(t, want, bloom.Must(s.MarshalBinary()))
-	require.EqualValues(t, len(want), s.SizeBytes())
-	var out bytes.Buffer
-	bloom.Must(s.WriteTo(&out))
-	require.Equal(t, want, out.Bytes())
-	var a, b, c SyncFilter
-	bloom.Must(a.ReadFrom(&out))
-	require.NoError(t, b.UnmarshalBinary(want))
-	require.NoError(t, json.Unmarshal(bloom.Must(json.Marshal(s)), &c))
-	path := filepath.Join(t.TempDir(), "filter")
-	require.NoError(t, s.SaveFile(path))
-	for _, got := range []*Filter{a.Snapshot(), b.Snapshot(), c.Snapshot(), bloom.Must(LoadFile(path))} {
-		require.True(t, f.Equal(got))
-	}
-
-	var zero SyncFilter
-	require.False(t, zero.ContainsString(""))
-	require.False(t, zero.ContainsHash(bloom.Hash{}))
-	require.Equal(t, []bool{false}, zero.ContainsBatch(nil, make([]bloom.Hash, 1)))
-	require.True(t, zero.Snapshot().Equal(new(Filter)))
-	require.PanicsWithValue(t, errZero, func() { zero.AddString("") })
-	require.PanicsWithValue(t, errZero, func() { zero.AddBatch(nil, make([]bloom.Hash, 1)) })
-	_, err := zero.MarshalBinary()
-	require.Equal(t, errNoForm, err)
-	_, err = NewSync(1, 0)
-	require.Error(t, err)
-}
-
-// TestTaken: whoever uses a filter that a SyncFilter took over hears of it.
-func TestTaken(t *testing.T) {
-	f := bloom.Must(New(10, 0.1))
-	f.AddString("key")
-	data, want := bloom.Must(f.MarshalBinary()), f.Clone()
-	s := NewSyncFrom(f)
-	require.True(t, s.Snapshot().Equal(want))
-	require.Equal(t, bloom.Info{N: 10, P: 0.1}, s.Info())
-	for name, use := range map[string]func(){
-		"Add":             func() { f.Add(nil) },
-		"AddString":       func() { f.AddString("key") },
-		"AddHash":         func() { f.AddHash(bloom.Hash{}) },
-		"Contains":        func() { f.Contains(nil) },
-		"ContainsString":  func() { f.ContainsString("key") },
-		"ContainsHash":    func() { f.ContainsHash(bloom.Hash{}) },
-		"AddBatch":        func() { f.AddBatch(nil, nil) },
-		"ContainsBatch":   func() { f.ContainsBatch(nil, nil) },
-		"Merge":           func() { _ = f.Merge(want) },
-		"Merge of it":     func() { _ = want.Merge(f) },
-		"Intersect":       func() { _ = f.Intersect(want) },
-		"Fold":            func() { _, _ = f.Fold(1) },
-		"Clone":           func() { f.Clone() },
-		"Equal":           func() { f.Equal(want) },
-		"Equal to it":     func() { want.Equal(f) },
-		"Reset":           func() { f.Reset() },
-		"Bitset":          func() { f.Bitset() },
-		"M":               func() { f.M() },
-		"Lines":           func() { f.Lines() },
-		"Stats":           func() { f.Stats() },
-		"Info":            func() { f.Info() },
-		"SetInfo":         func() { f.SetInfo(bloom.Info{}) },
-		"SizeBytes":       func() { f.SizeBytes() },
-		"MarshalBinary":   func() { _, _ = f.MarshalBinary() },
-		"MarshalText":     func() { _, _ = f.MarshalText() },
-		"WriteTo":         func() { _, _ = f.WriteTo(io.Discard) },
-		"UnmarshalBinary": func() { _ = f.UnmarshalBinary(data) },
-		"UnmarshalText":   func() { _ = f.UnmarshalText(nil) },
-		"ReadFrom":        func() { _, _ = f.ReadFrom(bytes.NewReader(data)) },
-		"SaveFile":        func() { _ = f.SaveFile(filepath.Join(t.TempDir(), "f")) },
-		"NewSyncFrom":     func() { NewSyncFrom(f) },
-	} {
-		require.PanicsWithValue(t, "blocked: use of a Filter that was taken over by NewSyncFrom", use, name)
-	}
-	require.Equal(t, "blocked.Filter(taken over)", fmt.Sprint(f))
-	require.Equal(t, "blocked.SyncFilter(m=256, lines=1)", fmt.Sprint(s))
 }
 
 // TestSyncWriters has goroutines set different bits of the same words.

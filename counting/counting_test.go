@@ -3,8 +3,6 @@ package counting
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -21,7 +19,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/takeover"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -346,96 +343,6 @@ func TestStripes(t *testing.T) {
 	}
 }
 
-// TestBatches: a batch is as one key after the other.
-func TestBatches(t *testing.T) {
-	one, batch := bloom.Must(New(100, 0.1)), bloom.Must(New(100, 0.1))
-	hs := testkit.Digests[bloom.Hash](4, 150)
-	hs = append(hs, hs[:50]...)
-	want, found := []bool{true}, []bool{false}
-	for _, h := range hs {
-		want = append(want, one.AddHash(h))
-	}
-	require.Equal(t, want, batch.AddBatch([]bool{true}, hs))
-	require.True(t, one.Equal(batch))
-	hs = testkit.Digests[bloom.Hash](4, 1000)
-	for _, h := range hs {
-		found = append(found, one.ContainsHash(h))
-	}
-	require.Equal(t, found, batch.ContainsBatch([]bool{false}, hs))
-	require.PanicsWithValue(t, errZero, func() { new(Filter).AddBatch(nil, hs) })
-}
-
-// TestTaken: whoever uses a filter that another took over hears of it. The keys would go
-// where nobody looks for them.
-func TestTaken(t *testing.T) {
-	f := bloom.Must(New(10, 0.1))
-	f.AddString("key")
-	data, want := bloom.Must(f.MarshalBinary()), f.Clone()
-	require.True(t, takeover.Counting(f, "Somebody").(*Filter).Equal(want))
-	for name, use := range map[string]func(){
-		"Add":             func() { f.AddString("key") },
-		"Remove":          func() { f.RemoveString("key") },
-		"Contains":        func() { f.ContainsString("key") },
-		"AddBatch":        func() { f.AddBatch(nil, nil) },
-		"ContainsBatch":   func() { f.ContainsBatch(nil, nil) },
-		"Merge":           func() { _ = f.Merge(want) },
-		"Merge of it":     func() { _ = want.Merge(f) },
-		"Clone":           func() { f.Clone() },
-		"Snapshot":        func() { f.Snapshot() },
-		"Equal":           func() { f.Equal(want) },
-		"Equal to it":     func() { want.Equal(f) },
-		"Reset":           func() { f.Reset() },
-		"M":               func() { f.M() },
-		"K":               func() { f.K() },
-		"Stats":           func() { f.Stats() },
-		"Info":            func() { f.Info() },
-		"SetInfo":         func() { f.SetInfo(bloom.Info{}) },
-		"SizeBytes":       func() { f.SizeBytes() },
-		"MarshalBinary":   func() { _, _ = f.MarshalBinary() },
-		"MarshalText":     func() { _, _ = f.MarshalText() },
-		"WriteTo":         func() { _, _ = f.WriteTo(io.Discard) },
-		"UnmarshalBinary": func() { _ = f.UnmarshalBinary(data) },
-		"UnmarshalText":   func() { _ = f.UnmarshalText(nil) },
-		"ReadFrom":        func() { _, _ = f.ReadFrom(bytes.NewReader(data)) },
-		"SaveFile":        func() { _ = f.SaveFile(filepath.Join(t.TempDir(), "f")) },
-		"take":            func() { takeover.Counting(f, "Another") },
-	} {
-		require.PanicsWithValue(t, "counting: use of a Filter that was taken over by Somebody", use, name)
-	}
-	require.Equal(t, "counting.Filter(taken over)", fmt.Sprint(f))
-	require.Equal(t, "counting.Filter(m=64, k=3)", fmt.Sprint(want))
-}
-
-// TestLoadOrNew: a file that is there is loaded, unless its parameters are others.
-func TestLoadOrNew(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	f, err := LoadOrNew(path, 100, 0.01)
-	require.NoError(t, err)
-	require.Equal(t, bloom.Info{N: 100, P: 0.01}, f.Info())
-	f.AddString("key")
-	f.SetInfo(bloom.Info{Hash: "SumString"})
-	require.NoError(t, f.SaveFile(path))
-	f, err = LoadOrNew(path, 100, 0.01)
-	require.NoError(t, err)
-	require.True(t, f.ContainsString("key"))
-	require.Equal(t, bloom.Info{Hash: "SumString"}, f.Info())
-	require.Equal(t, f.Info(), f.Snapshot().Info())
-
-	g := bloom.Must(New(100, 0.01))
-	g.SetInfo(bloom.Info{Hash: "HashFrom"})
-	require.EqualError(t, f.Merge(g), "counting: filters differ in hash: SumString and HashFrom")
-	g.SetInfo(bloom.Info{})
-	require.NoError(t, f.Merge(g))
-
-	_, err = LoadOrNew(path, 200, 0.01)
-	require.ErrorIs(t, err, bloom.ErrMismatch)
-	require.EqualError(t, err, "counting: filters differ in m: 960 and 1920 (in "+path+")")
-	_, err = LoadOrNew(filepath.Join(path+"-missing", "f"), 100, 0.01)
-	require.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = LoadOrNew(path, 100, 2)
-	require.EqualError(t, err, "counting: p = 2 is outside (0, 1)")
-}
-
 func TestParameters(t *testing.T) {
 	for _, n := range []uint64{0, 1, 100, 12345} {
 		for _, p := range []float64{0.5, 0.3, 1e-9, 1e-70} {
@@ -443,6 +350,7 @@ func TestParameters(t *testing.T) {
 			require.NoError(t, err)
 			g := bloom.Must(bloom.New(n, p))
 			require.True(t, f.Snapshot().Equal(g), "n = %d, p = %v", n, p)
+			require.Equal(t, g.Info(), f.Snapshot().Info())
 			require.Equal(t, g.M(), f.M())
 			require.Equal(t, g.K(), f.K())
 		}
@@ -467,27 +375,6 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-func TestZero(t *testing.T) {
-	f := new(Filter)
-	assert.False(t, f.ContainsString("key"))
-	assert.False(t, f.RemoveString("key"))
-	assert.PanicsWithValue(t, errZero, func() { f.AddString("key") })
-	assert.True(t, f.Snapshot().Equal(new(bloom.Filter)))
-	assert.True(t, f.Clone().Equal(f))
-	assert.Zero(t, f.SizeBytes()+int64(f.ApproxCount()+f.M())+int64(f.K()))
-	assert.Zero(t, f.FPR()+f.FillRatio())
-	f.Reset()
-	_, err := f.MarshalBinary()
-	assert.Equal(t, errNoForm, err)
-	_, err = f.WriteTo(io.Discard)
-	assert.Equal(t, errNoForm, err)
-	assert.Equal(t, errNoForm, f.SaveFile(filepath.Join(t.TempDir(), "f")))
-
-	g := bloom.Must(New(10, 0.1))
-	assert.NoError(t, g.UnmarshalText(bloom.Must(f.MarshalText())))
-	assert.True(t, g.Equal(f))
-}
-
 func TestReset(t *testing.T) {
 	f := bloom.Must(New(10, 0.1))
 	for range 20 {
@@ -496,24 +383,6 @@ func TestReset(t *testing.T) {
 	f.Reset()
 	require.True(t, f.Equal(bloom.Must(New(10, 0.1))))
 	require.Zero(t, f.FillRatio())
-}
-
-func TestDamage(t *testing.T) {
-	f := bloom.Must(New(10, 0.1))
-	f.AddString("key")
-	good := bloom.Must(f.MarshalBinary())
-	testkit.Damage(t, good, func(data []byte) error {
-		g := f.Clone()
-		err := g.UnmarshalBinary(data)
-		if err != nil {
-			assert.True(t, g.Equal(f), "receiver changed")
-		}
-		return err
-	})
-	for _, params := range [][]uint64{{0, 3}, {1, 0}, {1, 256}, {maxWords + 1, 3}, {math.MaxUint64, 3}, {1, 1 << 32}} {
-		err := new(Filter).UnmarshalBinary(bloom.Must(form.Counting.Append(nil, params, make([]uint64, perBits), form.Info{})))
-		assert.ErrorIs(t, err, bloom.ErrFormat, "%v", params)
-	}
 }
 
 func FuzzUnmarshalBinary(f *testing.F) {
@@ -594,4 +463,13 @@ func waitFor(function string, n int, or func() bool) {
 			return
 		}
 	}
+}
+
+func TestZero(t *testing.T) {
+	var f Filter
+	require.False(t, f.RemoveString("key"))
+	require.True(t, f.Snapshot().Equal(new(bloom.Filter)))
+	require.True(t, f.Clone().Equal(&f))
+	require.Zero(t, f.M())
+	require.Zero(t, f.K())
 }

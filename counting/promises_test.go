@@ -6,19 +6,27 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/internal/promises"
+	"github.com/seed79a3ff49/bloom/internal/takeover"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func TestPromises(t *testing.T) {
 	promises.Test(t, promises.Type{
-		Name: "counting.Filter",
-		Make: func() promises.Filter { return bloom.Must(counting.New(20_000, 0.01)) },
-		Zero: func() promises.Filter { return new(counting.Filter) },
-		Load: func(path string) (promises.Filter, error) { return counting.LoadFile(path) },
+		Name:      "counting.Filter",
+		Make:      func() promises.Filter { return bloom.Must(counting.New(20_000, 0.01)) },
+		Zero:      func() promises.Filter { return new(counting.Filter) },
+		Load:      func(path string) (promises.Filter, error) { return counting.LoadFile(path) },
+		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return counting.LoadOrNew(path, 20_000, p) },
 	})
+	f, other := bloom.Must(counting.New(10, 0.1)), bloom.Must(counting.New(10, 0.1))
+	takeover.Counting(f, "Somebody")
+	promises.TestTaken(t, "counting", "Somebody", f, other)
+	require.Panics(t, func() { takeover.Counting(f, "Another") })
 	promises.TestSets(t, "counting", func() *counting.Filter { return bloom.Must(counting.New(5000, 0.01)) },
 		func() *counting.Filter { return bloom.Must(counting.New(5000, 0.001)) })
 }

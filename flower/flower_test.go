@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // useful are the settings that Config calls useful.
@@ -160,34 +159,6 @@ func TestZero(t *testing.T) {
 	assert.Zero(t, f.Stats())
 	f.Reset()
 	require.NoError(t, small().UnmarshalText(nil))
-}
-
-// TestBatches adds and looks up in batches what a second filter does one by one.
-func TestBatches(t *testing.T) {
-	c := Config{Slots: 1000, Ways: 5, Bits: 16}
-	f, g := bloom.Must(New(c)), bloom.Must(New(c))
-	for _, n := range []int{0, 1, 300, 3000} {
-		hs := testkit.Digests[bloom.Hash](uint64(n), n)
-		hs = append(hs, hs[:n/2]...)
-		added, found := []bool{true}, []bool{true}
-		for _, h := range hs {
-			added = append(added, g.AddHash(h))
-		}
-		require.Equal(t, added, f.AddBatch([]bool{true}, hs))
-		for _, h := range hs {
-			found = append(found, g.ContainsHash(h))
-		}
-		require.Equal(t, found, f.ContainsBatch([]bool{true}, hs))
-	}
-	require.Equal(t, g.words, f.words)
-	require.PanicsWithValue(t, errZero, func() { new(Filter).AddBatch(nil, make([]bloom.Hash, 1)) })
-}
-
-// TestReset: a filter that was reset is as new.
-func TestReset(t *testing.T) {
-	f := small()
-	f.Reset()
-	require.Equal(t, bloom.Must(New(f.Config())), f)
 }
 
 // TestConcurrent has each writer write its own byte of every word, over and over: a lost

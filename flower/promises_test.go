@@ -16,5 +16,15 @@ func TestPromises(t *testing.T) {
 		},
 		Zero: func() promises.Filter { return new(flower.Filter) },
 		Load: func(path string) (promises.Filter, error) { return flower.LoadFile(path) },
+		LoadOrNew: func(path string, p float64) (promises.Filter, error) {
+			c, err := flower.Optimal(1000, 0.9, p)
+			if p == 0.01 {
+				c, err = flower.Config{Slots: 1 << 17, Ways: 4, Bits: 16}, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			return flower.LoadOrNew(path, c)
+		},
 	})
 }

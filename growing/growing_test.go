@@ -2,11 +2,8 @@ package growing
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -173,33 +170,5 @@ func TestLayersBegin(t *testing.T) {
 		for _, l := range list[:len(list)-1] {
 			require.Equal(t, max(1, l.capacity), l.count)
 		}
-	}
-}
-
-// TestLoadOrNew: a file that is there is loaded, unless it was made for something else.
-func TestLoadOrNew(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	f, err := LoadOrNew(path, 100, 0.01)
-	require.NoError(t, err)
-	f.AddString("key")
-	require.NoError(t, f.SaveFile(path))
-	f, err = LoadOrNew(path, 100, 0.01)
-	require.NoError(t, err)
-	require.True(t, f.ContainsString("key"))
-	for _, test := range []struct {
-		path string
-		n    uint64
-		p    float64
-		is   error
-		says string
-	}{
-		{path, 0, 0.01, bloom.ErrMismatch, "growing: filters differ in n: 100 and 0 (in " + path + ")"},
-		{path, 100, 0.02, bloom.ErrMismatch, "growing: filters differ in p: 0.01 and 0.02"},
-		{filepath.Join(path+"-missing", "f"), 100, 0.01, fs.ErrNotExist, "growing: "},
-		{path + "2", 100, 2, nil, "growing: p = 2 is outside [1e-09, 1)"},
-	} {
-		_, err := LoadOrNew(test.path, test.n, test.p)
-		require.ErrorContains(t, err, test.says)
-		require.True(t, test.is == nil || errors.Is(err, test.is))
 	}
 }

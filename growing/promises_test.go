@@ -12,10 +12,11 @@ func TestPromises(t *testing.T) {
 	for n, name := range map[uint64]string{0: "", 5000: "known"} {
 		t.Run(name, func(t *testing.T) {
 			promises.Test(t, promises.Type{
-				Name: "growing.Filter",
-				Make: func() promises.Filter { return bloom.Must(growing.New(n, 0.01)) },
-				Zero: func() promises.Filter { return new(growing.Filter) },
-				Load: func(path string) (promises.Filter, error) { return growing.LoadFile(path) },
+				Name:      "growing.Filter",
+				Make:      func() promises.Filter { return bloom.Must(growing.New(n, 0.01)) },
+				Zero:      func() promises.Filter { return new(growing.Filter) },
+				Load:      func(path string) (promises.Filter, error) { return growing.LoadFile(path) },
+				LoadOrNew: func(path string, p float64) (promises.Filter, error) { return growing.LoadOrNew(path, n, p) },
 			})
 		})
 	}

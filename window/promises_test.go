@@ -31,5 +31,10 @@ func TestPromises(t *testing.T) {
 			require.Equal(t, config.Span, f.Config().Span)
 			return window.LoadOrNew(path, config)
 		},
+		LoadOrNew: func(path string, p float64) (promises.Filter, error) {
+			config := config
+			config.FPR = p
+			return window.LoadOrNew(path, config)
+		},
 	})
 }

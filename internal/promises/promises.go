@@ -65,6 +65,9 @@ type Type struct {
 	Load func(path string) (Filter, error)
 	// Open opens a file, or is nil.
 	Open func(path string) (io.Closer, error)
+	// LoadOrNew is the package's, with Make's parameters where p is 0.01, or nil if it makes
+	// others.
+	LoadOrNew func(path string, p float64) (Filter, error)
 }
 
 func (typ Type) pkg() string { return typ.Name[:strings.IndexByte(typ.Name, '.')] }
@@ -91,7 +94,7 @@ func Test(t *testing.T, types ...Type) {
 		for name, promise := range map[string]func(*testing.T, Type){
 			"Keys": testKeys, "Batches": testBatches, "Allocations": testAllocations, "Zero": testZero, "Reset": testReset,
 			"Stats": testStats, "Encodings": testEncodings, "Readers": testReaders, "Writers": testWriters,
-			"Damage": testDamage, "Info": testInfo, "Files": testFiles, "NothingStaysOpen": testNothingStaysOpen,
+			"Damage": testDamage, "Info": testInfo, "Files": testFiles, "NothingStaysOpen": testNothingStaysOpen, "LoadOrNew": testLoadOrNew,
 		} {
 			t.Run(typ.Name+"/"+name, func(t *testing.T) { promise(t, typ) })
 		}
@@ -466,10 +469,14 @@ func testDamage(t *testing.T, typ Type) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, f.SaveFile(path))
 	data := bloom.Must(os.ReadFile(path))
+	whole := len(data)
 	refused := func(data []byte, what string, at int) {
-		for _, err := range []error{
-			f.UnmarshalBinary(data), f.UnmarshalText(base64.StdEncoding.AppendEncode(nil, data)),
-		} {
+		errs := []error{f.UnmarshalBinary(data), f.UnmarshalText(base64.StdEncoding.AppendEncode(nil, data))}
+		if typ.pkg() != "bloom" && at < whole { // what has no checksum, or follows, is not read
+			_, err := f.ReadFrom(bytes.NewReader(data))
+			errs = append(errs, err)
+		}
+		for _, err := range errs {
 			require.ErrorIs(t, err, bloom.ErrFormat, "%s %d", what, at)
 			require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
 			typ.kept(t, f, "%s %d", what, at)
@@ -646,6 +653,45 @@ func TestClosed(t *testing.T, file any) {
 	}
 }
 
+// testLoadOrNew: a file that is there is loaded, with its keys and Info, unless it is for other
+// parameters. If there is none, the filter is new, and no file is written.
+func testLoadOrNew(t *testing.T, typ Type) {
+	if typ.LoadOrNew == nil {
+		t.Skip("LoadOrNew makes no such filter")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	fresh := bloom.Must(typ.LoadOrNew(path, 0.01))
+	same(t, typ.Make(), fresh)
+	require.Equal(t, typ.Make().Info(), fresh.Info())
+	require.Empty(t, bloom.Must(os.ReadDir(dir)))
+	f := typ.filled()
+	require.NoError(t, f.SaveFile(path))
+	got := bloom.Must(typ.LoadOrNew(path, 0.01))
+	same(t, f, got)
+	require.Equal(t, info, got.Info())
+
+	for _, test := range []struct {
+		path string
+		p    float64
+		is   error
+		says string
+	}{
+		{path, 0.001, bloom.ErrMismatch, path},
+		{filepath.Join(dir, "missing", "f"), 0.01, fs.ErrNotExist, filepath.Join(dir, "missing")},
+		{filepath.Join(dir, "none"), 2, nil, " = 2 is outside "},
+		{path, 2, nil, " = 2 is outside "},
+	} {
+		_, err := typ.LoadOrNew(test.path, test.p)
+		require.ErrorContains(t, err, test.says)
+		require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
+		require.True(t, test.is == nil || errors.Is(err, test.is), "%v", err)
+	}
+	require.NoError(t, os.WriteFile(path, []byte("damaged"), 0o666))
+	_, err := typ.LoadOrNew(path, 0.01)
+	require.ErrorIs(t, err, bloom.ErrFormat)
+}
+
 // Set is a Filter that can be copied, compared and merged.
 type Set[F any] interface {
 	Filter
@@ -708,4 +754,30 @@ func TestSets[F Set[F]](t *testing.T, pkg string, make, other func() F) {
 	require.ErrorIs(t, err, bloom.ErrMismatch)
 	require.EqualError(t, err, pkg+": filters differ in hash: another and one")
 	require.True(t, b.Equal(before), "after an error")
+}
+
+// TestTaken: whoever uses a filter that another took over hears of it. The keys would go where
+// nobody looks for them.
+func TestTaken[F Set[F]](t *testing.T, pkg, by string, taken, other F) {
+	panics := func(name string, use func()) {
+		t.Helper()
+		require.PanicsWithValue(t, pkg+": use of a Filter that was taken over by "+by, use, name)
+	}
+	require.Equal(t, pkg+".Filter(taken over)", fmt.Sprint(taken))
+	v := reflect.ValueOf(taken)
+	for i := range v.NumMethod() {
+		if name := v.Type().Method(i).Name; name != "String" {
+			var in []reflect.Value
+			for j := range v.Method(i).Type().NumIn() {
+				if of := v.Method(i).Type().In(j); of == v.Type() {
+					in = append(in, reflect.ValueOf(other))
+				} else {
+					in = append(in, reflect.Zero(of))
+				}
+			}
+			panics(name, func() { v.Method(i).Call(in) })
+		}
+	}
+	panics("Merge", func() { _ = other.Merge(taken) })
+	panics("Equal", func() { other.Equal(taken) })
 }
