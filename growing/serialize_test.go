@@ -42,9 +42,15 @@ func TestForms(t *testing.T) {
 		}
 		return n
 	}
-	for i := uint64(0); making() == 0; i++ {
-		other.AddHash(bloom.SumUint64(i))
+	begin := func() {
+		for i := uint64(0); making() == 0; i++ {
+			other.AddHash(bloom.SumUint64(i))
+		}
 	}
+	begin()
+	other.Reset()
+	require.Zero(t, making())
+	begin()
 	require.NoError(t, other.UnmarshalBinary(data))
 	require.Zero(t, making())
 
