@@ -72,9 +72,7 @@ const batchNote = "512 keys at a time: SumUint64Batch for keys of 8 bytes, SumBa
 func makeLoop(int, float64) filter {
 	touch := func(ks keys) {
 		var x byte
-		w := ks.width
-		for b := ks.buf; len(b) >= w; b = b[w:] {
-			key := b[:w:w]
+		for key := range ks.all {
 			x ^= key[0]
 		}
 		runtime.KeepAlive(x)
@@ -92,15 +90,13 @@ func makeFilter(n int, p float64) filter {
 		bits:  f.M(),
 		reset: f.Reset,
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(b[:w:w])
+			for key := range ks.all {
+				f.Add(key)
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Contains(b[:w:w]) {
+			for key := range ks.all {
+				if f.Contains(key) {
 					c++
 				}
 			}
@@ -115,15 +111,13 @@ func makeSync(n int, p float64) filter {
 		bits:  f.M(),
 		reset: f.Reset,
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(b[:w:w])
+			for key := range ks.all {
+				f.Add(key)
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Contains(b[:w:w]) {
+			for key := range ks.all {
+				if f.Contains(key) {
 					c++
 				}
 			}
@@ -138,15 +132,13 @@ func makeBlockedSync(n int, p float64) filter {
 		bits:  f.M(),
 		reset: f.Reset,
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(b[:w:w])
+			for key := range ks.all {
+				f.Add(key)
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Contains(b[:w:w]) {
+			for key := range ks.all {
+				if f.Contains(key) {
 					c++
 				}
 			}
@@ -161,15 +153,13 @@ func makeBlocked(n int, p float64) filter {
 		bits:  f.M(),
 		reset: f.Reset,
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(b[:w:w])
+			for key := range ks.all {
+				f.Add(key)
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Contains(b[:w:w]) {
+			for key := range ks.all {
+				if f.Contains(key) {
 					c++
 				}
 			}
@@ -244,15 +234,13 @@ func makeBits(n int, p float64) filter {
 		bits:  uint64(f.Cap()),
 		reset: func() { f.ClearAll() },
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.TestOrAdd(b[:w:w])
+			for key := range ks.all {
+				f.TestOrAdd(key)
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Test(b[:w:w]) {
+			for key := range ks.all {
+				if f.Test(key) {
 					c++
 				}
 			}
@@ -267,9 +255,8 @@ func makeBitsAdd(n int, p float64) filter {
 		bits:  uint64(f.Cap()),
 		reset: func() { f.ClearAll() },
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(b[:w:w])
+			for key := range ks.all {
+				f.Add(key)
 			}
 		},
 	}
@@ -286,15 +273,13 @@ func makeHoliman(n int, p float64) filter {
 		bits:  f.M(),
 		reset: func() { clear(words) },
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.AddHash(xxhash.Sum64(b[:w:w]))
+			for key := range ks.all {
+				f.AddHash(xxhash.Sum64(key))
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.ContainsHash(xxhash.Sum64(b[:w:w])) {
+			for key := range ks.all {
+				if f.ContainsHash(xxhash.Sum64(key)) {
 					c++
 				}
 			}
@@ -309,15 +294,13 @@ func makeBlobloom(n int, p float64) filter {
 		bits:  f.NumBits(),
 		reset: f.Clear,
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(xxhash.Sum64(b[:w:w]))
+			for key := range ks.all {
+				f.Add(xxhash.Sum64(key))
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Has(xxhash.Sum64(b[:w:w])) {
+			for key := range ks.all {
+				if f.Has(xxhash.Sum64(key)) {
 					c++
 				}
 			}
@@ -333,15 +316,13 @@ func makeDatasketches(n int, p float64) filter {
 		bits:  f.Capacity(),
 		reset: func() { bloom.Must(0, f.Reset()) },
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.UpdateSlice(b[:w:w])
+			for key := range ks.all {
+				f.UpdateSlice(key)
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.QuerySlice(b[:w:w]) {
+			for key := range ks.all {
+				if f.QuerySlice(key) {
 					c++
 				}
 			}
@@ -356,15 +337,13 @@ func makeBoom(n int, p float64) filter {
 		bits:  uint64(f.Capacity()),
 		reset: func() { f.Reset() },
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(b[:w:w])
+			for key := range ks.all {
+				f.Add(key)
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Test(b[:w:w]) {
+			for key := range ks.all {
+				if f.Test(key) {
 					c++
 				}
 			}
@@ -379,15 +358,13 @@ func makeRistretto(n int, p float64) filter {
 		bits:  uint64(f.TotalSize()-5*8) * 8,
 		reset: f.Clear,
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(z.MemHash(b[:w:w]))
+			for key := range ks.all {
+				f.Add(z.MemHash(key))
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Has(z.MemHash(b[:w:w])) {
+			for key := range ks.all {
+				if f.Has(z.MemHash(key)) {
 					c++
 				}
 			}
@@ -403,15 +380,13 @@ func makeBbloom(n int, p float64) filter {
 		bits:  uint64(reflect.ValueOf(f).Elem().FieldByName("bitset").Len()) * 64,
 		reset: f.Clear,
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(b[:w:w])
+			for key := range ks.all {
+				f.Add(key)
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Has(b[:w:w]) {
+			for key := range ks.all {
+				if f.Has(key) {
 					c++
 				}
 			}
@@ -426,15 +401,13 @@ func makeParquet(n int, _ float64) filter {
 		bits:  uint64(len(f)) * parquet.BlockSize * 8,
 		reset: f.Reset,
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Insert(xxhash.Sum64(b[:w:w]))
+			for key := range ks.all {
+				f.Insert(xxhash.Sum64(key))
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Check(xxhash.Sum64(b[:w:w])) {
+			for key := range ks.all {
+				if f.Check(xxhash.Sum64(key)) {
 					c++
 				}
 			}
@@ -482,9 +455,8 @@ func makeXor(n int, _ float64) filter {
 		reset: func() {},
 		add:   build,
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Contains(xxhash.Sum64(b[:w:w])) {
+			for key := range ks.all {
+				if f.Contains(xxhash.Sum64(key)) {
 					c++
 				}
 			}

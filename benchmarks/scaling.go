@@ -86,15 +86,13 @@ func makeBlobloomSync(n int, p float64) filter {
 		bits:  uint64(len(words)) * 64,
 		reset: func() { clear(words) },
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				f.Add(xxhash.Sum64(b[:w:w]))
+			for key := range ks.all {
+				f.Add(xxhash.Sum64(key))
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				if f.Has(xxhash.Sum64(b[:w:w])) {
+			for key := range ks.all {
+				if f.Has(xxhash.Sum64(key)) {
 					c++
 				}
 			}
@@ -131,20 +129,18 @@ func makeLocked(n, shards int, p float64) filter {
 			}
 		},
 		add: func(ks keys) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				s := shard(b[:w:w])
+			for key := range ks.all {
+				s := shard(key)
 				s.mu.Lock()
-				s.f.TestOrAdd(b[:w:w])
+				s.f.TestOrAdd(key)
 				s.mu.Unlock()
 			}
 		},
 		count: func(ks keys) (c int) {
-			w := ks.width
-			for b := ks.buf; len(b) >= w; b = b[w:] {
-				s := shard(b[:w:w])
+			for key := range ks.all {
+				s := shard(key)
 				s.mu.RLock()
-				if s.f.Test(b[:w:w]) {
+				if s.f.Test(key) {
 					c++
 				}
 				s.mu.RUnlock()
