@@ -144,7 +144,8 @@ func (r *report) short(p func(string, ...any)) {
 	if !ok {
 		return
 	}
-	p("## In short\n\nNanoseconds a key: n = %s, p = 1 %%, keys of 8 bytes, one goroutine. The filters fit the processor's cache. The least of %d rounds.\n\n", power(t.n), len(t.results[0].times[add]))
+	p("## In short\n\nNanoseconds a key: n = %s, p = 1 %%, keys of 8 bytes, one goroutine. The filters fit the processor's cache. "+
+		"The least of %d rounds / their median; a star says that they [spread](#how-time-is-measured).\n\n", power(t.n), len(t.results[0].times[add]))
 	p("| | add | present | absent | bits a key |\n|---|---|---|---|---|\n")
 	for _, row := range [][2]string{
 		{"bloom.Filter", "`bloom.Filter`"},
@@ -167,13 +168,13 @@ func (r *report) short(p func(string, ...any)) {
 		}
 		p("| %s |", row[1])
 		for op := range ops {
-			ns := res.least(op)
+			ns := res.spread(op)
 			if row[0] == "bits-and-blooms.Add" && op != add { // the same code, measured in the other row
 				if other := t.find("bits-and-blooms.TestOrAdd"); other != nil {
-					ns = other.least(op)
+					ns = other.spread(op)
 				}
 			}
-			p(" %s |", number(ns, "%.1f"))
+			p(" %s |", ns)
 		}
 		p(" %.1f |\n", res.bitsPerKey)
 	}
@@ -220,15 +221,20 @@ func (t table) markdown(p func(string, ...any)) {
 func (r *result) spread(op int) string { return spread(r.times[op]) }
 
 func spread(times []float64) string {
-	least, median, most := quantile(times, 0), quantile(times, 0.5), quantile(times, 1)
 	switch {
-	case math.IsNaN(least):
+	case math.IsNaN(times[0]):
 		return ""
-	case most > 1.5*least:
-		return fmt.Sprintf("%.1f / %.1f *", least, median)
+	case spreads(times):
+		return fmt.Sprintf("%.1f / %.1f *", quantile(times, 0), quantile(times, 0.5))
 	}
-	return fmt.Sprintf("%.1f / %.1f", least, median)
+	return fmt.Sprintf("%.1f / %.1f", quantile(times, 0), quantile(times, 0.5))
 }
+
+// spreads reports whether the slowest round took more than 1.5 times as long as the
+// quickest.
+func (r *result) spreads(op int) bool { return spreads(r.times[op]) }
+
+func spreads(times []float64) bool { return quantile(times, 1) > 1.5*quantile(times, 0) }
 
 // percent writes the rate, unless p lets too few false positives happen to tell.
 func (r *result) percent(p float64) string {
@@ -265,7 +271,7 @@ func round(allocs float64) float64 { return math.Round(allocs*1000) / 1000 }
 
 // rates sets the classic and the blocked filter side by side at every rate.
 func (r *report) rates(p func(string, ...any)) {
-	p("## Classic and blocked, by rate\n\nThe least of the rounds, from the tables below, of keys of 8 bytes.\n\n")
+	p("## Classic and blocked, by rate\n\nFrom the tables below, of keys of 8 bytes.\n\n")
 	p("| n | p | | bits/key | add, ns | present, ns | absent, ns |\n|---|---|---|---|---|---|---|\n")
 	for _, t := range r.tables {
 		if t.kind.width != 8 {
@@ -276,7 +282,7 @@ func (r *report) rates(p func(string, ...any)) {
 		}
 		for _, name := range []string{"bloom.Filter", "bloom.Filter.Batch", "boost.classic", "boost.classic.bulk", "blocked.Filter", "blocked.Filter.Batch", "boost.blocked", "boost.blocked.bulk"} {
 			if res := t.find(name); res != nil {
-				p("| %s | %s | %s | %.2f | %.1f | %.1f | %.1f |\n", power(t.n), general(t.p), name, res.bitsPerKey, res.least(add), res.least(present), res.least(absent))
+				p("| %s | %s | %s | %.2f | %s | %s | %s |\n", power(t.n), general(t.p), name, res.bitsPerKey, res.spread(add), res.spread(present), res.spread(absent))
 			}
 		}
 	}
@@ -305,7 +311,7 @@ func (r *report) ratios(p func(string, ...any)) {
 		{"blocked.Filter.Batch", "parquet-go.InsertBulk"},
 		{"blocked.Filter.Batch", "parquet-go"},
 	}
-	p("## Ratios\n\nHow many times as fast the first is as the second, from the least of their rounds. Less than 1 means slower.\n\n")
+	p("## Ratios\n\nHow many times as fast the first is as the second, from the least of their rounds. Less than 1 means slower. A star says that rounds of one of them spread.\n\n")
 	p("| | against | n | p | keys | add | present | absent |\n|---|---|---|---|---|---|---|---|\n")
 	for _, pair := range pairs {
 		for _, t := range r.tables {
@@ -315,7 +321,11 @@ func (r *report) ratios(p func(string, ...any)) {
 			}
 			p("| %s | %s | %s | %s | %s |", pair[0], pair[1], power(t.n), general(t.p), t.kind.name)
 			for op := range ops {
-				p(" %s |", number(theirs.least(op)/ours.least(op), "%.2f"))
+				ratio := number(theirs.least(op)/ours.least(op), "%.2f")
+				if ratio != "" && (ours.spreads(op) || theirs.spreads(op)) {
+					ratio += " *"
+				}
+				p(" %s |", ratio)
 			}
 			p("\n")
 		}

@@ -48,6 +48,31 @@ func TestReport(t *testing.T) {
 	assertXML(t, path)
 }
 
+// TestReadme: each row of the README's table is in RESULTS.md, which a run made.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	require.NoError(t, err)
+	results, err := os.ReadFile("RESULTS.md")
+	require.NoError(t, err)
+	cells := func(row string) (all []string) {
+		for _, cell := range strings.Split(row, "|") {
+			cell, _, _ = strings.Cut(cell, " / ") // the least of the rounds
+			all = append(all, strings.TrimSpace(cell))
+		}
+		return all
+	}
+	var made [][]string
+	for row := range strings.Lines(string(results)) {
+		made = append(made, cells(row))
+	}
+	_, table, _ := strings.Cut(string(readme), "| | add | present | absent | bits a key |\n|---|---|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	require.Contains(t, table, "`blocked.Filter`")
+	for row := range strings.Lines(table) {
+		assert.Contains(t, made, cells(row))
+	}
+}
+
 // The pictures of the documentation are those that the libraries' functions give now.
 func TestPictures(t *testing.T) {
 	if testing.Short() || runtime.GOARCH != "amd64" {
@@ -77,6 +102,12 @@ func assertXML(t *testing.T, path string) {
 			require.NoError(t, err)
 		}
 	}
+}
+
+func TestSpread(t *testing.T) {
+	assert.Equal(t, "10.0 / 12.0", spread([]float64{15, 12, 10}))
+	assert.Equal(t, "10.0 / 12.0 *", spread([]float64{10, 15.1, 12}))
+	assert.Equal(t, "", spread([]float64{nan, nan}))
 }
 
 func TestQuantile(t *testing.T) {
