@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -316,7 +315,7 @@ func TestConcurrent(t *testing.T) {
 				}
 			}()
 		}
-		waitFor(".RemoveHash(", 2, func() bool { return times.Load() > 0 })
+		testkit.WaitFor(".RemoveHash", 2, func() bool { return times.Load() > 0 })
 		f.unlock()
 		running.Wait()
 		require.EqualValues(t, 1, times.Load())
@@ -437,8 +436,7 @@ func TestHold(t *testing.T) {
 		entered.Store(true)
 		done <- alone
 	}()
-	waitFor(".hold(", 1, entered.Load)
-	require.False(t, entered.Load(), "two at once")
+	require.True(t, testkit.WaitFor(".hold", 1, entered.Load), "two at once")
 	one.Unlock()
 	require.False(t, <-done)
 	require.Same(t, f.stripe(bloom.NewHash(3, 4)), held)
@@ -449,19 +447,15 @@ func TestHold(t *testing.T) {
 	one.Unlock()
 }
 
-// waitFor waits until so many goroutines wait for a mutex within a function, or something
-// else is so.
-func waitFor(function string, n int, or func() bool) {
-	for stacks := make([]byte, 1<<20); !or(); runtime.Gosched() {
-		waiting := 0
-		for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-			if strings.Contains(stack, "[sync.Mutex.Lock") && strings.Contains(stack, function) {
-				waiting++
-			}
-		}
-		if waiting == n {
-			return
-		}
+// TestLocks: what reads or writes all counters waits for whoever changes some.
+func TestLocks(t *testing.T) {
+	f, g := bloom.Must(New(1000, 0.01)), bloom.Must(New(1000, 0.01))
+	for _, i := range []int{0, stripes - 1} {
+		testkit.Waits(t, &f.stripes[i], map[string]func(){
+			"Clone": func() { f.Clone() }, "Snapshot": func() { f.Snapshot() }, "Equal": func() { f.Equal(g) },
+			"Merge": func() { _ = f.Merge(g) }, "Reset": f.Reset,
+			"MarshalBinary": func() { _, _ = f.MarshalBinary() }, "WriteTo": func() { _, _ = f.WriteTo(io.Discard) },
+		})
 	}
 }
 

@@ -192,7 +192,7 @@ func testAllocations(t *testing.T, typ Type) {
 func testZero(t *testing.T, typ Type) {
 	z := typ.Zero()
 	require.False(t, z.Contains(nil) || z.ContainsString("key") || z.ContainsHash(bloom.Hash{}))
-	require.Equal(t, []bool{true, false, false}, z.ContainsBatch([]bool{true}, keys[:2]))
+	require.Equal(t, []bool{true, false, false}, z.ContainsBatch([]bool{true, true, true, true}[:1], keys[:2]))
 	require.Equal(t, []bool{true}, z.AddBatch([]bool{true}, nil))
 	require.Zero(t, z.FPR())
 	require.Zero(t, z.SizeBytes())
@@ -316,6 +316,9 @@ func testStats(t *testing.T, typ Type) {
 	}
 	if f, ok := f.(interface{ K() int }); ok {
 		require.Equal(t, f.K(), s.K)
+	}
+	if f, ok := f.(interface{ Lines() int }); ok {
+		require.Equal(t, 8*f.Lines(), s.K)
 	}
 	decoded := typ.Zero()
 	require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))

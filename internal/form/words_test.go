@@ -1,0 +1,235 @@
+package form_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	. "github.com/seed79a3ff49/bloom/internal/form"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+type sized struct{ io.Reader }
+
+func (s sized) Left() Left { return Left(s.Reader.(*bytes.Reader).Len()) }
+
+// TestWords turns arrays into bytes and back, around the sizes at which buffers are full.
+func TestWords(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 100, 8191, 8192, 8193, 32769, 100_000} {
+		words := testkit.Words(n)
+		for order, as := range map[Order]binary.AppendByteOrder{LittleEndian: binary.LittleEndian, BigEndian: binary.BigEndian} {
+			data := []byte("start")
+			for _, w := range words {
+				data = as.AppendUint64(data, w)
+			}
+			require.True(t, bytes.Equal(data, AppendWords([]byte("start"), words, order)))
+			var out bytes.Buffer
+			total, err := WriteWords(&out, []byte("start"), words, order)
+			require.NoError(t, err)
+			require.EqualValues(t, len(data), total)
+			require.True(t, bytes.Equal(data, out.Bytes()))
+			data = data[len("start"):]
+			masked := make([]byte, 8*n)
+			PutWords(masked, words, 0xff00, order)
+			for i, w := range words {
+				require.Equal(t, w&0xff00, as.(binary.ByteOrder).Uint64(masked[8*i:]))
+			}
+
+			for name, reader := range map[string]func([]byte) io.Reader{
+				"Reader":        func(data []byte) io.Reader { return bytes.NewReader(data) },
+				"Buffer":        func(data []byte) io.Reader { return bytes.NewBuffer(data) },
+				"strings":       func(data []byte) io.Reader { return strings.NewReader(string(data)) },
+				"sized":         func(data []byte) io.Reader { return sized{bytes.NewReader(data)} },
+				"half":          func(data []byte) io.Reader { return iotest.HalfReader(bytes.NewReader(data)) },
+				"data with EOF": func(data []byte) io.Reader { return iotest.DataErrReader(bytes.NewReader(data)) },
+			} {
+				r := reader(append(bytes.Clone(data), "after"...))
+				var sum bytes.Buffer
+				got, total, err := ReadWords(r, &sum, n, order)
+				require.NoError(t, err)
+				require.EqualValues(t, 8*n, total)
+				require.Len(t, got, n)
+				for i := range got {
+					if got[i] != words[i] {
+						t.Fatalf("%s: word %d of %d", name, i, n)
+					}
+				}
+				require.True(t, bytes.Equal(data, sum.Bytes()))
+				rest, err := io.ReadAll(r)
+				require.NoError(t, err)
+				require.Equal(t, "after", string(rest))
+				if n == 0 {
+					continue
+				}
+				_, total, err = ReadWords(reader(data[:8*n-1]), nil, n, order)
+				require.ErrorIs(t, err, ErrTruncated)
+				if name == "half" || name == "data with EOF" {
+					require.EqualValues(t, 8*n-1, total)
+				} else {
+					require.Zero(t, total, "%s has too few, and is not read", name)
+				}
+			}
+		}
+	}
+}
+
+// requests is a reader that notes what it is asked for, and fails at one request.
+type requests struct {
+	data   []byte
+	fails  int
+	asked  []int
+	failed error
+}
+
+func (r *requests) ReadAt(p []byte, from int64) (int, error) {
+	if r.asked = append(r.asked, len(p)); len(r.asked) == r.fails {
+		return 0, r.failed
+	}
+	return bytes.NewReader(r.data).ReadAt(p, from)
+}
+
+func TestParseAt(t *testing.T) {
+	params := []uint64{100, 7}
+	data := framed(params, testkit.Words(100))
+	down := errors.New("down")
+	r := &requests{data: data}
+	got, info, err := two.ParseAt(r, int64(len(data)), count)
+	require.NoError(t, err)
+	require.Equal(t, params, got)
+	require.Equal(t, testInfo, info)
+	require.Equal(t, []int{two.HeadSize(), TrailerSize(testInfo)}, r.asked)
+	for fails := 1; fails <= 2; fails++ {
+		_, _, err := two.ParseAt(&requests{data: data, fails: fails, failed: down}, int64(len(data)), count)
+		require.ErrorIs(t, err, down)
+		require.EqualError(t, err, "test: reading: down")
+	}
+	for size := range len(data) + 2 {
+		if size == len(data) {
+			continue
+		}
+		_, _, err := two.ParseAt(bytes.NewReader(append(bytes.Clone(data), 0)[:size]), int64(size), count)
+		require.ErrorIs(t, err, ErrFormat, "%d bytes", size)
+		_, _, _, err = two.Parse(append(bytes.Clone(data), 0)[:size], count)
+		require.ErrorIs(t, err, ErrFormat, "%d bytes", size)
+	}
+	_, _, err = two.ParseAt(bytes.NewReader(data[:len(data)-5]), int64(len(data)), count)
+	require.ErrorIs(t, err, ErrFormat, "the size is wrong")
+}
+
+func TestNames(t *testing.T) {
+	for data, want := range map[string]string{
+		"": "", "B": "", "BLM": "", "BLMB": "blocked.Filter", "BLMK": "bank.Bank", "BLMC": "counting.Filter",
+		"BLMF": "flower.Filter", "BLMG": "growing.Filter", "BLMW": "window.Filter", "BLMX": "", "BLNB": "", "XXXB": "", "BLMBx": "blocked.Filter",
+	} {
+		require.Equal(t, want, Name([]byte(data)), "%q", data)
+	}
+}
+
+func TestParametersOutOfRange(t *testing.T) {
+	for _, p := range []float64{0, 1, -1, 2, math.NaN(), math.Inf(1), math.Inf(-1)} {
+		require.EqualError(t, CheckRate("test", "rate", p), fmt.Sprintf("test: rate = %v is outside (0, 1)", p))
+	}
+	for _, p := range []float64{math.SmallestNonzeroFloat64, 0.5, 1 - 1e-16} {
+		require.NoError(t, CheckRate("test", "rate", p))
+	}
+	for _, test := range []struct {
+		m     uint64
+		k     int
+		words int
+		err   string
+	}{
+		{1, 1, 1, ""}, {64, 255, 1, ""}, {65, 7, 2, ""}, {640, 7, 10, ""},
+		{0, 7, 0, "test: m = 0 is outside [1, 640]"}, {641, 7, 0, "test: m = 641 is outside [1, 640]"},
+		{math.MaxUint64, 7, 0, "test: m = 18446744073709551615 is outside [1, 640]"},
+		{64, 0, 0, "test: k = 0 is outside [1, 255]"}, {64, 256, 0, "test: k = 256 is outside [1, 255]"},
+		{64, -1, 0, "test: k = -1 is outside [1, 255]"},
+	} {
+		words, err := WordsFor("test", test.m, test.k, 10)
+		require.Equal(t, test.words, words)
+		if test.err == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, test.err)
+		}
+	}
+}
+
+func TestReadHeader(t *testing.T) {
+	want := Header{Strategy: 1, K: 7, Words: 300}
+	data := want.Append(nil)
+	h, n, err := ReadHeader("test", iotest.OneByteReader(strings.NewReader(string(data)+"after")))
+	require.NoError(t, err)
+	require.Equal(t, HeaderSize, n)
+	require.Equal(t, want, h)
+	require.Equal(t, "m = 19200, k = 7, strategy = Mitz64", h.String())
+	require.Equal(t, "m = 64, k = 255, strategy = Mitz32", Header{Strategy: 0, K: 255, Words: 1}.String())
+	for i := range data {
+		_, n, err := ReadHeader("test", bytes.NewReader(data[:i]))
+		require.ErrorIs(t, err, ErrFormat)
+		require.Equal(t, i, n)
+		require.Equal(t, i == 0, errors.Is(err, io.EOF))
+		require.Equal(t, i > 0, errors.Is(err, io.ErrUnexpectedEOF))
+		down := errors.New("down")
+		_, n, err = ReadHeader("test", io.MultiReader(bytes.NewReader(data[:i]), iotest.ErrReader(down)))
+		require.EqualError(t, err, "test: reading: down")
+		require.ErrorIs(t, err, down)
+		require.Equal(t, i, n)
+	}
+	data[1] = 0
+	_, n, err = ReadHeader("test", bytes.NewReader(data))
+	require.EqualError(t, err, "test: invalid format: k = 0")
+	require.Equal(t, HeaderSize, n)
+}
+
+// frame is a frame of kind two.
+type frame struct {
+	params, words []uint64
+	info          Info
+}
+
+func (f *frame) ReadFrom(r io.Reader) (n int64, err error) {
+	f.params, f.words, f.info, n, err = two.Read(r, count)
+	return n, err
+}
+
+func (f *frame) WriteTo(w io.Writer) (int64, error) { return two.Write(w, f.params, f.words, f.info) }
+
+func (f *frame) SizeBytes() int64 { return two.Size(len(f.words), f.info) }
+
+func TestFilesOfFrames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	want := &frame{[]uint64{20_000, 3}, testkit.Words(20_000), testInfo}
+	require.NoError(t, two.SaveFile(path, want))
+	got, err := LoadFile(two, path, new(frame))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, bad := range [][]byte{nil, data[:10], data[:len(data)-1], append(bytes.Clone(data), 0), append(bytes.Clone(data), 1, 2, 3, 4, 5, 6, 7)} {
+		require.NoError(t, os.WriteFile(path, bad, 0o666))
+		got, err := LoadFile(two, path, new(frame))
+		require.ErrorIs(t, err, ErrFormat)
+		require.Equal(t, 1, strings.Count(err.Error(), path))
+		require.Nil(t, got)
+		_, err = MapFile("test", path, func(data []byte) error {
+			_, _, _, err := two.Parse(data, count)
+			return err
+		})
+		require.ErrorIs(t, err, ErrFormat)
+		require.Equal(t, 1, strings.Count(err.Error(), path))
+	}
+	data[len(data)-1] ^= 1
+	_, _, _, err = two.Unmarshal(data, count)
+	require.EqualError(t, err, fmt.Sprintf("test: invalid format: checksum is %x, should be %x", data[len(data)-4:], append(bytes.Clone(data[len(data)-4:len(data)-1]), data[len(data)-1]^1)))
+}
