@@ -170,6 +170,19 @@ func TestStride(t *testing.T) {
 	require.Equal(t, pageWords, strideFor(segmentMembers))
 }
 
+// TestWidened: who has begun to look up goes on in rows that stay as they are.
+func TestWidened(t *testing.T) {
+	b := bloom.Must(NewSize(64, 3))
+	b.Append()
+	before := *b.segments.Load()
+	was := before[0].stride
+	for (*b.segments.Load())[0].stride == was {
+		b.Append()
+	}
+	require.Equal(t, was, before[0].stride)
+	require.Equal(t, fmt.Sprintf("bank.Bank(m=64, k=3, members=%d)", b.Len()), b.String())
+}
+
 // TestNew makes members of the size of bloom.New's filters.
 func TestNew(t *testing.T) {
 	for _, n := range []uint64{0, 1, 3, 50, 1e6} {

@@ -3,6 +3,7 @@ package counting
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"path/filepath"

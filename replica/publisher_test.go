@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -91,6 +92,43 @@ func TestPublisherForgetsLargeDeltas(t *testing.T) {
 	for _, v := range []string{first, second, third, fourth} {
 		assert.False(t, isDelta(v))
 	}
+	sixth := add(400, 30)
+	seventh := add(500, 60)
+	add(600, 60)
+	assert.False(t, isDelta(sixth))
+	assert.True(t, isDelta(seventh))
+}
+
+// TestFiveDeltas: five deltas serve all versions that are remembered, each with what was
+// added since.
+func TestFiveDeltas(t *testing.T) {
+	p := NewPublisher(bloom.Must(bloom.New(10_000, 1e-6)))
+	for i := range history + 3 {
+		p.AddHash(bloom.SumUint64(uint64(i)))
+		p.Publish()
+	}
+	r := p.current.Load()
+	require.Len(t, r.past, history)
+	made := map[*byte]bool{}
+	for i := range r.past {
+		pieces := r.deltas[i]()
+		made[&pieces[0][0]] = true
+		z, err := gzip.NewReader(bytes.NewReader(slices.Concat(pieces...)))
+		require.NoError(t, err)
+		f := new(bloom.Filter)
+		_, err = f.ReadFrom(z)
+		require.NoError(t, err)
+		for j := range uint64(history + 3) {
+			behind := history - i
+			switch added := history + 3 - int(j); { // so many versions ago
+			case added <= behind:
+				require.True(t, f.ContainsHash(bloom.SumUint64(j)))
+			case added > 2*behind:
+				require.False(t, f.ContainsHash(bloom.SumUint64(j)), "%d behind, and added %d ago", behind, added)
+			}
+		}
+	}
+	require.Len(t, made, 5)
 }
 
 // A version after a removal is one full filter to every replica; before and
@@ -154,6 +192,10 @@ func TestMistakes(t *testing.T) {
 		{"replica: Publisher of a nil Filter", func() { NewCountingPublisher(nil) }},
 		{zero, func() { new(Publisher).AddString("a") }},
 		{zero, func() { new(Publisher).Publish() }},
+		{zero, func() { new(Publisher).Stats() }},
+		{zero, func() { new(Publisher).Snapshot() }},
+		{zero, func() { new(CountingPublisher).Snapshot() }},
+		{zero, func() { new(CountingPublisher).RemoveString("a") }},
 		{zero, func() { _, _ = new(Publisher).Fetch(ctx, "") }},
 		{zero, func() { new(Publisher).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) }},
 		{"replica: New without a Source", func() { New(nil, Config{}) }},
@@ -166,6 +208,7 @@ func TestMistakes(t *testing.T) {
 func TestServeHTTP(t *testing.T) {
 	f, err := bloom.New(10_000, 0.01)
 	require.NoError(t, err)
+	f.AddString("before")
 	p := NewPublisher(f.Clone())
 	old := p.Publish()
 	p.AddString("new")
@@ -194,6 +237,7 @@ func TestServeHTTP(t *testing.T) {
 		{"gzip", "GET", headers{"Accept-Encoding": "br, gzip;q=0.5"}, 200, headers{"ETag": weak, "Content-Encoding": "gzip"}, full},
 		{"gzip refused", "GET", headers{"Accept-Encoding": "gzip;q=0"}, 200, headers{"ETag": weak, "Content-Encoding": ""}, full},
 		{"unchanged", "GET", headers{"If-None-Match": strong}, 304, headers{"ETag": weak}, nil},
+		{"unchanged, of several", "GET", headers{"If-None-Match": `"another", ` + strong + `, W/"third"`}, 304, headers{"ETag": weak}, nil},
 		{"unchanged, weak", "GET", headers{"If-None-Match": `"other", ` + weak}, 304, nil, nil},
 		{"unchanged, any", "GET", headers{"If-None-Match": "*"}, 304, nil, nil},
 		{"old, without A-IM", "GET", headers{"If-None-Match": `"` + old + `"`, "Accept-Encoding": "gzip"}, 200, headers{"IM": ""}, full},

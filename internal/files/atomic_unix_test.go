@@ -174,7 +174,7 @@ func TestIrregular(t *testing.T) {
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	for _, path := range []string{fifo, folder, os.DevNull} {
 		before := mode(t, path)
-		require.ErrorContains(t, Write(path, text("x")), "not a regular file", path)
+		require.ErrorContains(t, Write(path, text("x")), "replace "+path+": not a regular file but ")
 		require.Equal(t, before, mode(t, path))
 	}
 	require.NoError(t, os.Symlink("folder", link))
