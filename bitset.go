@@ -22,7 +22,7 @@ func bitsetOf(words []uint64) bitset {
 	return bitset{words, guava.Reciprocal(len(words))}
 }
 
-// set sets the bit that x stands for and returns what it was.
+// set sets the bit that x selects and returns what it was.
 func (b bitset) set(x uint64) uint64 {
 	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
 	w := b.words[i]
@@ -30,7 +30,7 @@ func (b bitset) set(x uint64) uint64 {
 	return w >> pos & 1
 }
 
-// get returns the bit that x stands for.
+// get returns the bit that x selects.
 func (b bitset) get(x uint64) uint64 {
 	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return b.words[i] >> pos & 1

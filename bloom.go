@@ -60,8 +60,9 @@ type filter struct {
 	taken    string // by what the filter was taken over
 }
 
-// ErrMismatch is wrapped by the errors of methods that take two filters which do not
-// fit each other, in this package and in those beside it.
+// ErrMismatch is wrapped by the errors of methods that take two filters, and of functions
+// like [LoadOrNew] that want a certain filter, where the filters do not fit each other. It
+// is wrapped so in this package and in those beside it.
 var ErrMismatch = form.ErrMismatch
 
 // New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key

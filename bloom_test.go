@@ -201,7 +201,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestKeys holds every way to pass a key to the key's digest, for all lengths and
+// TestKeys: every way to pass a key has the same digest, for all lengths and
 // alignments.
 func TestKeys(t *testing.T) {
 	type byKeySet interface {

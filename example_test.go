@@ -208,10 +208,10 @@ func ExampleSum_funnel() {
 }
 
 // A consumer of a message broker gets each message at least once, and handles it once. It
-// handles a message before it adds its key, and saves the filter before it tells the
-// broker how far it has come. After a crash the broker sends again what came after that.
-// Of these messages, those that were handled before the last save are dropped, and those
-// that were handled after it are handled twice. One in a million new ones is dropped as
+// handles a message before it adds its key, and saves the filter before it acknowledges
+// the message. After a crash the broker sends again what was not acknowledged. The consumer
+// drops the messages that it handled before the last save, and handles those again that it
+// handled after it. One in a million new ones is dropped as
 // if it had been handled.
 func ExampleLoadOrNew() {
 	dir := bloom.Must(os.MkdirTemp("", ""))

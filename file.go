@@ -21,7 +21,7 @@ import (
 // SaveFile writes and syncs a new file in the same directory, named
 // .NAME.bloom-tmp-*, and renames it to path. The directory must be readable, and
 // needs room for the old file and the new one. SaveFile removes the new file if it
-// fails. If the process is killed, the next SaveFile to path removes it.
+// fails. The next SaveFile to path removes what a killed process left.
 //
 // A file that replaces another keeps its permissions, and its owner and group where
 // the system permits that. It does not keep access-control lists and other
@@ -29,8 +29,8 @@ import (
 // permissions that os.Create gives. SaveFile replaces a symbolic link itself, not
 // the file that it leads to, and refuses to replace anything else that is no
 // regular file. If several SaveFiles write to one path at once, the filter of the
-// last one stays. Windows does not replace a file that is open, by [OpenFile] for
-// one.
+// last one stays. On Windows SaveFile fails while the file is open, for example by
+// [OpenFile].
 func (f *filter) SaveFile(path string) error {
 	f.use()
 	if f.k == 0 {
@@ -83,8 +83,8 @@ func (f *filter) SetInfo(i Info) {
 // misses other damage once in 2^32 times.
 //
 // LoadFile also reads a file that holds a binary form alone, as Java writes it. It
-// then checks only the header and the length. A file that lost exactly what follows
-// its binary form looks like Java's. All of the filter is in it.
+// then checks only the header and the length. SaveFile's file without its whole trailer
+// looks like Java's, so LoadFile accepts it. The filter is complete then.
 //
 // LoadFile takes as much memory as the file is long. It takes none before the
 // file's header and length agree.
@@ -188,7 +188,7 @@ func OpenFile(path string) (*File, error) {
 	return f, nil
 }
 
-// open returns a view of a file's bytes, all but the words of which it checks.
+// open returns a view of a file's bytes. It checks all of them but the words.
 func open(data []byte) (*View, error) {
 	h, err := form.ParseHeader("bloom", data)
 	if err != nil {

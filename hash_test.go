@@ -20,7 +20,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestSumBatch holds batches to the murmur3 package, for all lengths and
+// TestSumBatch compares batches with the murmur3 package, for all lengths and
 // alignments, among them batches with keys that are left to Sum, and without.
 func TestSumBatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -64,7 +64,7 @@ func TestSumBatch(t *testing.T) {
 	}
 }
 
-// FuzzSum holds all that hash a key to the murmur3 package.
+// FuzzSum compares all that hash a key with the murmur3 package.
 func FuzzSum(f *testing.F) {
 	for _, size := range []int{0, 1, 3, 4, 7, 8, 9, 12, 15, 16, 17, 24, 28, 31, 32, 36, directLen, directLen + 1} {
 		f.Add(bytes.Repeat([]byte{0xa5}, size), uint8(size))

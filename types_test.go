@@ -68,7 +68,7 @@ var types = []struct {
 		func(path string) (any, error) { return flower.LoadFile(path) }},
 }
 
-// TestPromises holds the types of package bloom to what all promise. The other packages do so
+// TestPromises tests what all types promise on those of package bloom. The other packages do so
 // themselves.
 func TestPromises(t *testing.T) {
 	load := func(path string) (promises.Filter, error) { return bloom.LoadFile(path) }

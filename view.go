@@ -104,7 +104,7 @@ func (v *View) ContainsBatch(dst []bool, hs []Hash) []bool {
 	return dst
 }
 
-// get returns the bit that x stands for; see bitset.get. Words are big-endian,
+// get returns the bit that x selects; see bitset.get. Words are big-endian,
 // so bit 0 is in the last of their bytes.
 func (v *View) get(x uint64) bool {
 	i, pos := guava.Locate(x, uint64(len(v.words)/8), v.reciprocal)

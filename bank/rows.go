@@ -106,7 +106,7 @@ func (s *shape) M() uint64 { return 64 * uint64(s.size) }
 // K returns the number of hashes, which is how many bits a key sets in a member.
 func (s *shape) K() int { return s.k }
 
-// row returns the row of the bit that x stands for.
+// row returns the row of the bit that x selects.
 func (s *shape) row(x uint64) uint64 {
 	word, pos := guava.Locate(x, uint64(s.size), s.reciprocal)
 	return 64*word + pos

@@ -297,8 +297,8 @@ func (b *Bank) WriteTo(w io.Writer) (int64, error) {
 	return form.Bank.WriteFunc(w, e.params(), e.words(), e.info, e.put)
 }
 
-// AppendBinary appends what [Bank.WriteTo] writes to dst. It returns an error only for the
-// zero Bank, which has no binary form, and for an Info that cannot be saved.
+// AppendBinary appends what [Bank.WriteTo] writes to dst. It returns an error for the zero
+// Bank, which has no binary form, and for an Info that cannot be saved.
 func (e encoding) AppendBinary(dst []byte) ([]byte, error) {
 	b := e.of
 	if b == nil || b.k == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHashHeader holds this package's copy of the hash macros equal to the root's.
+// TestHashHeader: this package's copy of the hash macros is the root's.
 // An include across folders would break vendoring and other build systems.
 func TestHashHeader(t *testing.T) {
 	ours, err := os.ReadFile("hash_amd64.h")

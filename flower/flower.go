@@ -220,7 +220,7 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 // one key would overwrite all slots of another too often. The factor is Knuth's, of MMIX.
 func next(x, step uint64) uint64 { return x*6364136223846793005 + step }
 
-// Reset forgets all keys. Of keys that others add meanwhile, some may be found afterwards.
+// Reset forgets all keys. A key that is being added meanwhile may be found afterwards.
 func (f *Filter) Reset() {
 	for i := range f.words {
 		atomic.StoreUint64(&f.words[i], 0)

@@ -63,8 +63,8 @@ func (f filter) SizeBytes() int64 {
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
-// whose Add returned before the call is in it. It returns an error only for
-// the zero Filter, which has none.
+// whose Add returned before the call is in it. AppendBinary returns an error for the zero
+// Filter, which has no binary form, and for an Info that cannot be saved.
 func (f filter) AppendBinary(b []byte) ([]byte, error) {
 	if f.zero() {
 		return b, errNoForm

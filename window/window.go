@@ -370,8 +370,7 @@ func (s *state) contains(at positions) bool {
 	return seen<<(lane&63) != 0
 }
 
-// Reset forgets all keys. Of keys that others add meanwhile, some may be remembered
-// afterwards.
+// Reset forgets all keys. A key that is being added meanwhile may be remembered afterwards.
 func (f *Filter) Reset() {
 	if f.zero() {
 		return

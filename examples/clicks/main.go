@@ -172,7 +172,7 @@ func (d *deduper) costOfMap() uint64 {
 	return with.HeapAlloc - min(with.HeapAlloc, without.HeapAlloc)
 }
 
-// click is what a line tells of who asked for what, and when.
+// click is who asked for what, and when, as a line has it.
 type click struct {
 	addr, path string
 	time       time.Time

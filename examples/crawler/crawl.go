@@ -110,8 +110,8 @@ func crawl(ctx context.Context, cfg config) (*report, error) {
 			r.duplicates++
 			return
 		}
-		// A new URL is admitted with probability 1-rate, so each one that is
-		// stands for rate/(1-rate) that are not.
+		// A new URL is admitted with probability 1-rate. So rate/(1-rate) are
+		// missed for each one that is admitted.
 		r.missed += rate / (1 - rate)
 		r.admitted++
 		r.urlBytes += uint64(len(link))

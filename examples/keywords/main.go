@@ -1,8 +1,8 @@
 // Keywords checks text against a list of forbidden words. It solves the problem
 // of an exact list that is too large or too slow to ask about every word of
-// every message: a Bloom filter of the list stands in front of it and answers
-// "certainly not on the list" for nearly all words of ordinary text, so that the
-// list itself is asked about the few that are left.
+// every message. A Bloom filter of the list answers "certainly not on the list" for
+// nearly all words of ordinary text. The list itself is asked about the few that are
+// left.
 //
 //	go run ./examples/keywords                          # an embedded sample
 //	go run ./examples/keywords -words list.txt *.txt    # files; "-" is standard input

@@ -1,6 +1,5 @@
-// Recurring finds the events in a stream that have occurred before, of which
-// the recent ones matter most: errors in a log, words of a feed, addresses that
-// come back. The stream never ends, and no exact set of it fits in memory.
+// Recurring finds the events in a stream that have occurred before. Recent events
+// matter most: errors in a log, words of a feed, addresses that come back. The stream never ends, and no exact set of it fits in memory.
 //
 // A flower.Filter holds it in one small array. Its user says how far back it must
 // remember, how surely, and how often it may cry wolf; it then remembers what

@@ -21,7 +21,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestRecall holds what is found to the formula, at every age.
+// TestRecall compares what is found with the formula, at every age.
 func TestRecall(t *testing.T) {
 	const memory, recall, fpr = 2000, 0.9, 0.01
 	config, err := flower.Optimal(memory, recall, fpr)

@@ -2,11 +2,11 @@ package files
 
 import "syscall"
 
-// AdviseRandom tells the kernel that a map is read here and there. It then reads the
-// pages that are asked for, and not 32 around each.
+// AdviseRandom advises the kernel that a map is read here and there. The kernel then reads
+// the pages that are asked for, and not 32 around each.
 func AdviseRandom(data []byte) { _ = syscall.Madvise(data, syscall.MADV_RANDOM) }
 
-// AdviseSequential tells the kernel that a map is read from start to end, until the returned
+// AdviseSequential advises the kernel that a map is read from start to end, until the returned
 // function is called.
 func AdviseSequential(data []byte) (end func()) {
 	_ = syscall.Madvise(data, syscall.MADV_SEQUENTIAL)

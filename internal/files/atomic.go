@@ -62,7 +62,7 @@ func Write(path string, write func(io.Writer) error) (err error) {
 	if err := file.Sync(); err != nil {
 		return err
 	}
-	// Elsewhere the file's lock tells others that it is in use until it has its
+	// Elsewhere the file's lock shows others that it is in use until it has its
 	// name.
 	if runtime.GOOS == "windows" {
 		if err := file.Close(); err != nil {

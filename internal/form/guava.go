@@ -23,8 +23,8 @@ const (
 	MaxWords = min(math.MaxInt32, math.MaxInt/8)
 )
 
-// WordsFor returns the number of words of a filter of m bits and k hashes, of which there
-// are maxWords at most. Its error is of package pkg and names the parameter out of range.
+// WordsFor returns the number of words of a filter of m bits and k hashes. Its error is of
+// package pkg. It names the parameter out of range: k, or m if it needs more than maxWords.
 func WordsFor(pkg string, m uint64, k int, maxWords uint64) (int, error) {
 	words := m/64 + min(m%64, 1)
 	switch {

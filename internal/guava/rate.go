@@ -7,8 +7,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
-// FPR returns the rate of a Mitz64 filter of m bits and k hashes of which so many bits
-// are set.
+// FPR returns the rate of a Mitz64 filter of m bits and k hashes that has so many bits set.
 func FPR(m uint64, k int, ones uint64) float64 {
 	fill := float64(ones) / float64(m)
 	return max(portable.Power(fill, uint64(k)), DoubleHashing(fill, m, k))

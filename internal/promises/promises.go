@@ -1,5 +1,5 @@
 // Package promises tests what all filters of the module promise. The tests of each package
-// hold its types to it.
+// call it with the package's types.
 package promises
 
 import (
@@ -88,7 +88,7 @@ var (
 	info   = bloom.Info{N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test"}
 )
 
-// Test holds types to all promises.
+// Test tests all promises of types.
 func Test(t *testing.T, types ...Type) {
 	for _, typ := range types {
 		for name, promise := range map[string]func(*testing.T, Type){
@@ -703,8 +703,8 @@ type Set[F any] interface {
 	Merge(F) error
 }
 
-// TestSets holds to their promises what make returns, which are equal, and what other
-// returns, which are of another size.
+// TestSets tests the promises of sets. Those that make returns are equal, and those that other
+// returns are of another size.
 func TestSets[F Set[F]](t *testing.T, pkg string, make, other func() F) {
 	f := make()
 	f.AddBatch(nil, keys)

@@ -2,5 +2,5 @@
 
 package testkit
 
-// Race tells whether the race detector runs.
+// Race reports whether the race detector runs.
 const Race = false
