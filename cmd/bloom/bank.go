@@ -73,15 +73,10 @@ is ten of them.`,
 			defer release()
 			each := func(name string, use func([]bloom.Hash)) error {
 				cfg := &lines.Config{Names: []string{name}, Delim: cfg.Delim, Key: cfg.Key, SkipBad: cfg.SkipBad, Window: cfg.Window}
-				err := lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, func(b *lines.Batch) error {
+				return scan(c.Context(), cfg, nil, func(b *lines.Batch) (int, error) {
 					use(b.Hashes)
-					return nil
+					return 0, nil
 				})
-				warnBad(cfg)
-				if err == nil && c.Context().Err() != nil {
-					return errInterrupted
-				}
-				return err
 			}
 			b, err := buildBank(args, uint64(size.n), size.p, each)
 			if err != nil {

@@ -44,7 +44,7 @@ explains.`,
 			if err != nil {
 				return err
 			}
-			b := &bench{set: f.filter, sum: sum(f), most: uint64(most)}
+			b := &bench{set: f.filter, sum: sum(f.filter), most: uint64(most)}
 			if b.sum == nil {
 				b.sum = bloom.Sum
 			}
@@ -53,7 +53,7 @@ explains.`,
 				if err != nil {
 					return err
 				}
-				warnKeys(c.Name(), args[0], f, input.key)
+				f.match(c.Name(), cfg)
 				if err := b.lines(c.Context(), cfg); err != nil {
 					return err
 				}
@@ -95,14 +95,9 @@ type bench struct {
 
 // lines looks all lines up, and keeps some.
 func (b *bench) lines(ctx context.Context, cfg *lines.Config) error {
-	cfg.Sum = sum(b.set)
-	cfg.Take = partOf(b.set).take()
-	progress := newProgress(cfg, "found", 0, 0)
-	defer progress.end()
 	var present []bool
-	return lines.Start(ctx, cfg).Each(ctx, nil, nil, func(batch *lines.Batch) error {
-		present = containsAll(b.set, present[:0], batch.Hashes)
-		found := 0
+	return scan(ctx, cfg, newProgress(cfg, "found", 0, 0), func(batch *lines.Batch) (found int, _ error) {
+		present = b.set.ContainsBatch(present[:0], batch.Hashes)
 		for i, ok := range present {
 			if ok {
 				found++
@@ -113,8 +108,7 @@ func (b *bench) lines(ctx context.Context, cfg *lines.Config) error {
 		}
 		b.found += uint64(found)
 		b.missing += uint64(len(present) - found)
-		progress.add(len(present), found, 0)
-		return nil
+		return found, nil
 	})
 }
 
@@ -136,7 +130,7 @@ func (b *bench) others(ctx context.Context) {
 			hs = append(hs, b.sum(strconv.AppendUint(key, n/uint64(len(b.keys)), 10)))
 		}
 		start := time.Now()
-		present = containsAll(b.set, present[:0], hs)
+		present = b.set.ContainsBatch(present[:0], hs)
 		b.took += time.Since(start)
 		for _, ok := range present {
 			if ok {

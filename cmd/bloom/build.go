@@ -31,7 +31,7 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
 	return func(n uint64, p float64) (filter, error) {
 		f, err := make(max(n, 1), p)
-		if f, ok := any(f).(informed); ok && err == nil {
+		if err == nil {
 			f.SetInfo(bloom.Info{N: max(n, 1), P: p})
 		}
 		return checked(f, err)
@@ -118,11 +118,9 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 			if err != nil {
 				return err
 			}
-			if f, ok := f.(informed); ok {
-				info := f.Info()
-				info.Comment = comment
-				f.SetInfo(info)
-			}
+			info := f.Info()
+			info.Comment = comment
+			f.SetInfo(info)
 			keys{input.key, part}.say(f)
 			return file.save(f)
 		},
@@ -141,50 +139,39 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 // errInterrupted says that nothing was written.
 var errInterrupted = errors.New("interrupted; no file was changed")
 
+// scan reads all lines and calls use with them. use returns how many it did with what p says.
+func scan(ctx context.Context, cfg *lines.Config, p *progress, use func(*lines.Batch) (some int, err error)) error {
+	err := lines.Start(ctx, cfg).Each(ctx, nil, nil, func(b *lines.Batch) error {
+		some, err := use(b)
+		p.add(len(b.Ends), some)
+		return err
+	})
+	p.end()
+	warnBad(cfg)
+	if err == nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
 // addLines adds all lines to f, which is made for room different ones, if room is
 // known.
 func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) error {
-	var held uint64
-	if e, ok := f.(estimator); ok {
-		held = e.ApproxCount()
-	}
-	progress := newProgress(cfg, "new", held, room)
+	held := f.Stats().ApproxCount
 	var isNew []bool
-	err := lines.Start(ctx, cfg).Each(ctx, nil, nil, func(b *lines.Batch) error {
-		isNew = addAll(f, isNew[:0], b.Hashes)
-		added := 0
+	err := scan(ctx, cfg, newProgress(cfg, "new", held, room), func(b *lines.Batch) (added int, _ error) {
+		isNew = f.AddBatch(isNew[:0], b.Hashes)
 		for _, ok := range isNew {
 			if ok {
 				added++
 			}
 		}
 		held += uint64(added)
-		progress.add(len(b.Ends), added, added)
-		return nil
+		return added, nil
 	})
-	progress.end()
-	warnBad(cfg)
-	if err == nil && ctx.Err() != nil {
-		return errInterrupted
-	}
 	// Few lines more than the estimate of a full filter are no news.
 	if err == nil && (room > 0 && held > room+room/100 || room == 0 && full(f)) {
-		rate := 1.0
-		if r, ok := f.(rater); ok {
-			rate = r.FPR()
-		}
-		fmt.Fprintf(os.Stderr, "bloom: warning: the filter has more lines than it is made for, about %d: other lines are reported at a rate of %.2g\n", held, rate)
+		fmt.Fprintf(os.Stderr, "bloom: warning: the filter has more lines than it is made for, about %d: other lines are reported at a rate of %.2g\n", held, f.Stats().FPR)
 	}
 	return err
-}
-
-// addAll adds hs, and appends to dst which of them were new.
-func addAll(f filter, dst []bool, hs []bloom.Hash) []bool {
-	if b, ok := f.(batcher); ok {
-		return b.AddBatch(dst, hs)
-	}
-	for _, h := range hs {
-		dst = append(dst, f.AddHash(h))
-	}
-	return dst
 }

@@ -39,8 +39,8 @@ The exit status is grep's: 0 if there was such a line, 1 if there was none, 2 af
 			if err != nil {
 				return err
 			}
-			warnKeys(c.Name(), args[0], f, input.key)
-			cfg.Sum = sum(f)
+			f.match(c.Name(), cfg)
+			cfg.Take = nil // the lines of all shards
 			verb := "found"
 			if invert {
 				verb = "not found"
@@ -51,9 +51,9 @@ The exit status is grep's: 0 if there was such a line, 1 if there was none, 2 af
 			var kept []int
 			var found uint64
 			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, func(b *lines.Batch) error {
-				present = all.contains(present[:0], b.Hashes)
+				present = all.ContainsBatch(present[:0], b.Hashes)
 				kept = where(kept[:0], present, !invert)
-				progress.add(len(b.Ends), len(kept), 0)
+				progress.add(len(b.Ends), len(kept))
 				found += uint64(len(kept))
 				switch {
 				case quiet && found > 0:

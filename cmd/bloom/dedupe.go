@@ -16,13 +16,20 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
+// dedupeFlags are those of dedupe.
+type dedupeFlags struct {
+	size       filterFlags
+	input      inputFlags
+	file       holder
+	part       shard
+	state, out string
+	span       time.Duration
+	every      time.Duration
+	sized      bool // by -n, -p or -span
+}
+
 func dedupeCommand() *cobra.Command {
-	var size filterFlags
-	var input inputFlags
-	var path, out string
-	var span, every time.Duration
-	var file holder
-	var part shard
+	var o dedupeFlags
 	c := &cobra.Command{
 		Use:   "dedupe [-n N] [-p P] [-state FILE] [file ...]",
 		Short: "write each line the first time",
@@ -59,139 +66,113 @@ run without -shard does. Each needs the n-th part of its memory.`,
   bloom dedupe -n 10M -p 1e-9 urls-*.txt.zst > urls.txt
   tail -f access.log | bloom dedupe -state seen.bloom
   bloom dedupe -shard 3/8 -state 3.seen -o 3.txt urls-*.txt.zst`,
-		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := input.config(args)
-			if err != nil {
-				return err
-			}
-			if out == lines.Stdin {
-				out = ""
-			}
-			switch {
-			case out != "" && path == "":
-				return usageError{errors.New("-o needs -state: else write > OUT")}
-			case span != 0 && size.n == 0:
-				return usageError{errors.New("-span needs -n, the number of lines that come in that time")}
-			}
-			d := &deduper{arrived: arrivals{total: totalSize(args), read: &cfg.Read, part: part}}
-			if path != "" {
-				release, err := file.hold(c.Context(), path)
-				if err != nil {
-					return err
-				}
-				defer release()
-				d.state = &state{path: file.path, every: every, saved: time.Now()}
-			}
-			wanted := settings{n: uint64(size.n), p: size.p, span: span, part: part}
-			wanted.strict = c.Flags().Changed("lines") || c.Flags().Changed("rate") || span != 0
-			wanted.anew = file.force && path != "" && (!replaceable(file.path) || empty(file.path))
-			if err := d.open(wanted, path); err != nil {
-				return err
-			}
-			if f := d.seen.filter(); f != nil {
-				warnKeys(c.Name(), path, f, input.key)
-				warnField(c.Name(), path, f, input.key.Field)
-				cfg.Sum = sum(f)
-				if which := (keys{input.key, part}); d.fresh {
-					which.say(f)
-				} else {
-					which.join(f)
-				}
-			}
-			cfg.Take = part.take()
-			d.out = &output{file: os.Stdout}
-			if out != "" {
-				file, err := goOn(out, cfg)
-				if err != nil {
-					return err
-				}
-				defer file.Close()
-				d.out.file = file
-			}
-			return d.run(c.Context(), cfg)
-		},
+		RunE: o.run,
 	}
-	size.add(c.Flags(), "different lines to expect, those in the state file included; without it the filter grows", "rate of new lines left out by mistake", 1e-6)
-	c.Flags().StringVar(&path, "state", "", "`FILE` that remembers lines from run to run; made if it is missing")
-	c.Flags().StringVarP(&out, "output", "o", "", "`OUT` to append lines to, with -state; else standard output")
-	c.Flags().DurationVar(&every, "save-every", time.Minute, "how long lines may wait until the state file is saved")
-	c.Flags().DurationVar(&span, "span", 0, "forget lines after that time, such as 24h")
-	part.add(c.Flags())
-	file.addForce(c.Flags())
-	input.add(c.Flags())
+	o.size.add(c.Flags(), "different lines to expect, those in the state file included; without it the filter grows", "rate of new lines left out by mistake", 1e-6)
+	c.Flags().StringVar(&o.state, "state", "", "`FILE` that remembers lines from run to run; made if it is missing")
+	c.Flags().StringVarP(&o.out, "output", "o", "", "`OUT` to append lines to, with -state; else standard output")
+	c.Flags().DurationVar(&o.every, "save-every", time.Minute, "how long lines may wait until the state file is saved")
+	c.Flags().DurationVar(&o.span, "span", 0, "forget lines after that time, such as 24h")
+	o.part.add(c.Flags())
+	o.file.addForce(c.Flags())
+	o.input.add(c.Flags())
 	return c
 }
 
-// settings say what filter is wanted.
-type settings struct {
-	n      uint64
-	p      float64
-	span   time.Duration
-	part   shard
-	strict bool // a filter with others is an error
-	anew   bool // whatever is in the file
-}
-
-// deduper is a run of dedupe.
-type deduper struct {
-	seen     memory
-	fresh    bool   // seen is new
-	state    *state // nil without -state
-	out      *output
-	arrived  arrivals
-	room     uint64 // lines that seen is made for, if known
-	held     uint64 // lines that seen has
-	warned   bool
-	kept     []int
-	progress *progress
-}
-
-// open makes or loads the filter.
-func (d *deduper) open(s settings, path string) error {
-	fresh, err := s.memory(d.state != nil, &d.arrived)
+func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
+	cfg, err := o.input.config(args)
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	d.seen, d.fresh = fresh, true
-	if s.span == 0 { // a window's number is that of a span
-		d.room = s.part.part(s.n)
+	if o.out == lines.Stdin {
+		o.out = ""
 	}
-	if d.state == nil || s.anew {
-		return nil
-	}
-	old, err := load(d.state.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	case o.out != "" && o.state == "":
+		return usageError{errors.New("-o needs -state: else write > OUT")}
+	case o.span != 0 && o.size.n == 0:
+		return usageError{errors.New("-span needs -n, the number of lines that come in that time")}
+	}
+	o.sized = c.Flags().Changed("lines") || c.Flags().Changed("rate") || o.span != 0
+	if o.state != "" {
+		release, err := o.file.hold(c.Context(), o.state)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	d := &deduper{arrived: arrivals{total: totalSize(args), read: &cfg.Read, part: o.part}}
+	d.open = func() (memory, error) { return o.open(cfg, &d.arrived) }
+	d.state = state{path: o.file.path, every: o.every, saved: time.Now()}
+	if d.seen, err = d.open(); err != nil {
 		return err
-	case old.compressed:
-		return fmt.Errorf("%s %w", path, errCompressed)
-	case s.strict && !sameSize(old.filter, fresh.filter()):
-		return fmt.Errorf("%s holds a %s of another size or rate than -n, -p and -span make; leave them out to go on with it", path, old.kind.name)
 	}
-	if err := s.part.check(path, old.filter); err != nil {
-		return err
+	if f := d.seen.filter(); f != nil {
+		d.held = f.Stats().ApproxCount
+		cfg.Sum = sum(f)
 	}
-	d.seen, d.fresh = memoryOf(old.filter), false
-	if e, ok := old.filter.(estimator); ok {
-		d.held = e.ApproxCount()
+	if o.span == 0 { // a window's number is that of a span
+		d.room = o.part.part(uint64(o.size.n))
 	}
-	return nil
+	cfg.Take = o.part.take()
+	d.out.file = os.Stdout
+	if o.out != "" {
+		file, err := goOn(o.out, cfg)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		d.out.file = file
+	}
+	return d.run(c.Context(), cfg)
 }
 
-// memory returns an empty one.
-func (s *settings) memory(saved bool, arrived *arrivals) (memory, error) {
-	n := s.part.part(s.n)
+// open loads the filter, or makes one.
+func (o *dedupeFlags) open(cfg *lines.Config, arrived *arrivals) (memory, error) {
+	which := keys{o.input.key, o.part}
+	fresh, err := o.fresh(arrived)
+	if err != nil {
+		return nil, usage(err)
+	}
+	var old *loaded
+	if o.state != "" && (!o.file.force || replaceable(o.file.path) && !empty(o.file.path)) {
+		old, err = load(o.file.path)
+	}
 	switch {
-	case s.span != 0:
-		f, err := checked(window.New(window.Config{Capacity: n, FPR: s.p, Span: s.span}))
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case err != nil || old == nil:
+		if f := fresh.filter(); f != nil {
+			which.say(f)
+		}
+		return fresh, nil
+	case old.compressed:
+		return nil, fmt.Errorf("%s %w", o.state, errCompressed)
+	case o.sized && !sameSize(old.filter, fresh.filter()):
+		return nil, fmt.Errorf("%s holds a %s of another size or rate than -n, -p and -span make; leave them out to go on with it", o.state, old.kind.name)
+	}
+	if err := o.part.check(o.state, old); err != nil {
+		return nil, err
+	}
+	old.path = o.state
+	warnKeys("dedupe", old, o.input.key)
+	warnField("dedupe", old, o.input.key.Field)
+	which.join(old)
+	return memoryOf(old.filter), nil
+}
+
+// fresh returns an empty memory.
+func (o *dedupeFlags) fresh(arrived *arrivals) (memory, error) {
+	n := o.part.part(uint64(o.size.n))
+	switch {
+	case o.span != 0:
+		f, err := checked(window.New(window.Config{Capacity: n, FPR: o.size.p, Span: o.span}))
 		return memoryOf(f), err
 	case n > 0:
-		f, err := fitting(maker(blocked.New), n, s.p)
+		f, err := fitting(maker(blocked.New), n, o.size.p)
 		return memoryOf(f), err
 	}
-	return newGrower(s.p, saved, arrived.left)
+	return newGrower(o.size.p, o.state != "", arrived.left)
 }
 
 // sameSize reports whether a and b were made alike.
@@ -210,54 +191,106 @@ func sameSize(a, b filter) bool {
 	return false
 }
 
+// deduper is a run of dedupe.
+type deduper struct {
+	open     func() (memory, error) // what was last saved, or an empty one
+	seen     memory
+	state    state
+	out      output
+	arrived  arrivals
+	room     uint64 // lines that seen is made for, if known
+	held     uint64 // lines that seen has
+	warned   bool   // that it is full
+	kept     []int
+	progress *progress
+}
+
 func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	d.progress = newProgress(cfg, "written", d.held, d.room)
 	d.out.progress = d.progress
-	cfg.Out = d.out
+	cfg.Out = &d.out
 	var ticks <-chan time.Time
-	if d.state != nil {
+	if d.state.path != "" {
 		ticker := time.NewTicker(min(time.Second, max(d.state.every, time.Millisecond)))
 		defer ticker.Stop()
 		ticks = ticker.C
 	}
-	err := lines.Start(ctx, cfg).Each(ctx, ticks, func() error { return d.state.autosave(d.seen, d.out) }, func(b *lines.Batch) error {
-		d.use(b)
-		return nil
-	})
-	// Lines that did not get out are in seen after errors of the output.
-	if d.state != nil && !d.out.failed && err != lines.ErrStuck && (d.state.dirty || err == nil) {
-		if serr := d.state.save(d.seen, d.out); err == nil {
+	err := lines.Start(ctx, cfg).Each(ctx, ticks, d.tick, d.use)
+	switch {
+	case err == lines.ErrStuck:
+		err = fmt.Errorf("%w: %w", err, d.salvage(uint64(cfg.Wrote.Load())))
+	case !d.out.failed && (d.state.lines > 0 || err == nil): // else lines that did not get out are in seen
+		if serr := d.state.save(d.seen, &d.out); err == nil {
 			err = serr
 		}
 	}
 	d.progress.end()
-	if f := d.seen.filter(); f != nil && !d.warned && full(f) {
-		fmt.Fprintln(os.Stderr, "bloom: warning: the filter is fuller than it was made for: new lines are left out by mistake more and more often")
+	if d.seen != nil {
+		d.warnFull()
 	}
 	warnBad(cfg)
-	if err == lines.ErrStuck && d.state != nil {
-		return fmt.Errorf("%w: %s is as it was last saved", err, d.state.path)
-	}
 	return err
 }
 
+// tick saves now and then.
+func (d *deduper) tick() error {
+	if !d.state.due() {
+		return nil
+	}
+	d.warnFull()
+	return d.state.save(d.seen, &d.out)
+}
+
 // use writes the new lines of b.
-func (d *deduper) use(b *lines.Batch) {
+func (d *deduper) use(b *lines.Batch) error {
 	d.arrived.add(b)
 	d.kept = d.seen.add(d.kept[:0], b.Hashes)
+	d.state.note(b.Hashes, d.kept)
 	kept := len(d.kept)
-	d.progress.add(len(b.Ends), kept, kept)
+	d.progress.add(len(b.Ends), kept)
 	d.held += uint64(kept)
-	if kept == 0 {
-		return
+	if d.room > 0 && d.held > d.room {
+		d.warn("more than %d different lines (-n)", d.room)
 	}
-	if d.state != nil {
-		d.state.dirty = true
+	if kept > 0 {
+		b.Keep(d.kept)
 	}
-	if d.room > 0 && d.held > d.room && !d.warned {
+	return nil
+}
+
+func (d *deduper) warnFull() {
+	if f := d.seen.filter(); f != nil && full(f) {
+		d.warn("the filter is fuller than it was made for")
+	}
+}
+
+func (d *deduper) warn(format string, args ...any) {
+	if !d.warned {
 		d.warned = true
 		d.progress.hide()
-		fmt.Fprintf(os.Stderr, "bloom: warning: more than %d different lines (-n): new ones are left out by mistake more and more often\n", d.room)
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s: new lines are left out by mistake more and more often\n", fmt.Sprintf(format, args...))
 	}
-	b.Keep(d.kept)
+}
+
+// salvage saves what was written of wrote lines that the output took, while it takes no
+// more. The filter has others, too, which cannot be taken out of it: so it is opened as it
+// was last saved, and gets those that were written since. salvage says how it went.
+func (d *deduper) salvage(wrote uint64) error {
+	if d.state.path == "" {
+		return errors.New("not all lines were written")
+	}
+	since, ok := d.state.wrote(wrote)
+	if !ok || d.out.regular() { // which cannot be synced while it is stuck
+		return fmt.Errorf("%s is as it was last saved", d.state.path)
+	}
+	d.seen = nil // two filters are not in memory at once
+	seen, err := d.open()
+	if err != nil {
+		return err
+	}
+	seen.add(nil, since)
+	if err := seen.filter().SaveFile(d.state.path); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s holds what was written", d.state.path)
 }

@@ -177,7 +177,7 @@ func TestGrower(t *testing.T) {
 			}
 		}
 		require.Less(t, float64(lost), p*keys+4*math.Sqrt(p*keys))
-		require.EqualValues(t, test.room, infoOf(g.f).N)
+		require.EqualValues(t, test.room, g.f.Info().N)
 		require.Equal(t, test.saved, g.filter() != nil)
 	}
 }

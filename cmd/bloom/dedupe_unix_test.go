@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -13,9 +14,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // TestSignals: tail -f has no end but a signal.
@@ -111,6 +114,61 @@ func TestClosedPipe(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(state))
 	require.NoError(t, err)
 	assert.Empty(t, entries)
+}
+
+// TestStuck: a signal ends a run whose output nobody takes, too. Its state has what was
+// written, and nothing else, but for the write that was under way.
+func TestStuck(t *testing.T) {
+	const oneWrite = 64 << 10
+	in := numbers(0, 30_000) // more than a pipe holds
+	for _, test := range []struct{ build, dedupe string }{
+		{"", ""}, {"", "-n 50k"}, {"", "-n 1M -span 24h"}, {"-type guava", ""}, {"-type counting", ""}, {"-type dcso", ""},
+	} {
+		state := filepath.Join(t.TempDir(), "state")
+		if test.build != "" {
+			good(t, "old\n", append(strings.Fields("build -n 50k -p 1e-9 "+test.build), "-o", state)...)
+		}
+		args := append([]string{"dedupe", "-p", "1e-9", "-state", state}, strings.Fields(test.dedupe)...)
+		if test.build != "" {
+			args = []string{"dedupe", "-state", state}
+		}
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		var stderr strings.Builder
+		cmd := command(t, args...)
+		cmd.Stdout, cmd.Stderr = w, &stderr
+		to, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = io.WriteString(to, "first\n")
+		require.NoError(t, err)
+		_, err = io.ReadFull(r, make([]byte, len("first\n")))
+		require.NoError(t, err)
+		go io.WriteString(to, in)
+		require.Eventually(t, func() bool { return isFull(w) }, time.Minute, time.Millisecond)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode())
+		requireError(t, stderr.String(), "nobody takes the output: "+state+" holds what was written")
+		require.NoError(t, w.Close())
+		wrote, err := io.ReadAll(r)
+		require.NoError(t, err)
+		wrote = wrote[:bytes.LastIndexByte(wrote, '\n')+1]
+		require.NotEmpty(t, wrote)
+
+		again := good(t, "old\nfirst\n"+in, args...)
+		require.NotContains(t, again, "first")
+		require.Equal(t, test.build == "", strings.HasPrefix(again, "old\n"))
+		again = strings.TrimPrefix(again, "old\n")
+		require.True(t, slices.Equal(sorted(in), slices.Compact(sorted(string(wrote), again))), "%v: no line is lost", args)
+		require.LessOrEqual(t, len(wrote)+len(again)-len(in), max(0, len(wrote)-oneWrite+len("line 12345\n")), "%v: none comes twice", args)
+	}
+}
+
+// isFull reports whether a write to the pipe would wait.
+func isFull(w *os.File) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(w.Fd()), Events: unix.POLLOUT}}, 0)
+	return n == 0 && err == nil
 }
 
 // TestKilledShards kills shards while they write, and starts them again: whatever the moment,

@@ -19,28 +19,16 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// set is what lines are added to and looked up in.
-type set interface {
-	bloom.Set
-	ContainsHash(bloom.Hash) bool
-}
-
 // filter is what all types of filter have.
 type filter interface {
-	set
+	bloom.Set
+	AddBatch([]bool, []bloom.Hash) []bool
+	ContainsBatch([]bool, []bloom.Hash) []bool
+	Stats() bloom.Stats
+	Info() bloom.Info
+	SetInfo(bloom.Info)
 	SaveFile(path string) error
 }
-
-// What only some types have.
-type (
-	batcher interface {
-		ContainsBatch([]bool, []bloom.Hash) []bool
-		AddBatch([]bool, []bloom.Hash) []bool
-	}
-	estimator interface{ ApproxCount() uint64 }
-	rater     interface{ FPR() float64 }
-	filler    interface{ FillRatio() float64 }
-)
 
 // kind is a type of filter as a file holds it.
 type kind struct {
@@ -113,6 +101,7 @@ const mostTrailer = 8192
 // loaded is a filter from a file.
 type loaded struct {
 	filter
+	path       string
 	kind       kind
 	size       int64 // of the file
 	compressed bool
@@ -147,7 +136,7 @@ func load(path string) (*loaded, error) {
 	}
 	if k, ok := kindOf(head); ok {
 		f, err := k.load(path)
-		return &loaded{f, k, info.Size(), false}, err
+		return &loaded{f, path, k, info.Size(), false}, err
 	}
 	f, err := decode(path, head, file)
 	if err == nil {
@@ -204,7 +193,7 @@ func decode(name string, head []byte, rest io.Reader) (*loaded, error) {
 	if n, err := io.Copy(io.Discard, io.LimitReader(in, 1)); err != nil || n > 0 {
 		return nil, errors.Join(fmt.Errorf("%s holds more than a filter", name), err)
 	}
-	return &loaded{f, k, size, compressed}, nil
+	return &loaded{f, name, k, size, compressed}, nil
 }
 
 // counted counts the bytes that are read.
@@ -267,41 +256,24 @@ func kindOf(head []byte) (kind, bool) {
 	return kind{}, false
 }
 
-// innermost returns f, or what was loaded.
-func innermost(f set) set {
-	if l, ok := f.(*loaded); ok {
-		return l.filter
-	}
-	return f
-}
-
 // sum returns the hash function of f's keys, nil for the one of package bloom.
-func sum(f set) func([]byte) bloom.Hash {
-	if _, ok := innermost(f).(*dcso.Filter); ok {
+func sum(f filter) func([]byte) bloom.Hash {
+	if _, ok := f.(*dcso.Filter); ok {
 		return dcso.Sum
 	}
 	return nil
 }
 
-// containsAll looks a batch up.
-func containsAll(f set, dst []bool, hs []bloom.Hash) []bool {
-	if b, ok := innermost(f).(batcher); ok {
-		return b.ContainsBatch(dst, hs)
-	}
-	for _, h := range hs {
-		dst = append(dst, f.ContainsHash(h))
-	}
-	return dst
-}
-
 // full reports whether f has more lines than it can hold at the rate it was made for,
 // as far as its bits tell: more than half of them are set.
-func full(f set) bool {
-	if w, ok := innermost(f).(*window.Filter); ok {
-		return w.FPR() > 2*w.Config().FPR
+func full(f filter) bool {
+	switch f := f.(type) {
+	case *window.Filter:
+		return f.FPR() > 2*f.Config().FPR
+	case *growing.Filter, *flower.Filter: // which never are
+		return false
 	}
-	filler, ok := innermost(f).(filler)
-	return ok && filler.FillRatio() > 0.55
+	return f.Stats().FillRatio > 0.55
 }
 
 var errCompressed = errors.New("is compressed; decompress it first")

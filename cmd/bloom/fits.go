@@ -53,11 +53,9 @@ func fitting(make func(n uint64, p float64) (filter, error), n uint64, p float64
 		if err != nil {
 			return nil, err
 		}
-		if sized, ok := f.(interface{ SizeBytes() int64 }); ok {
-			what := fmt.Sprintf("a filter of %s lines at a rate of %v", humanize.Comma(int64(min(n, 1<<63-1))), p)
-			if err := fits(what, float64(sized.SizeBytes())/few*float64(n)); err != nil {
-				return nil, err
-			}
+		what := fmt.Sprintf("a filter of %s lines at a rate of %v", humanize.Comma(int64(min(n, 1<<63-1))), p)
+		if err := fits(what, float64(f.Stats().SizeBytes)/few*float64(n)); err != nil {
+			return nil, err
 		}
 	}
 	return make(n, p)

@@ -59,7 +59,7 @@ rate is that of the old one's -p, or the new -p.`,
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			if small, ok := small.(*bloom.Filter); ok {
-				info := infoOf(f)
+				info := f.Info()
 				if byRate {
 					info.P = p
 				}
@@ -94,31 +94,27 @@ func fold(f *loaded, d int) (filter, error) {
 
 // foldToRate returns the smallest filter whose rate is at most p.
 func foldToRate(f *loaded, p float64) (filter, error) {
-	sized, ok := f.filter.(interface {
-		M() uint64
-		FillRatio() float64
-		FPR() float64
-	})
-	if !ok {
-		return fold(f, 2) // which says why not
+	if _, err := fold(f, 1); err != nil {
+		return nil, err
 	}
-	if rate := sized.FPR(); rate > p {
-		return nil, fmt.Errorf("its rate is %.3g already", rate)
+	now := f.Stats()
+	if now.FPR > p {
+		return nil, fmt.Errorf("its rate is %.3g already", now.FPR)
 	}
 	// About 1 - (1-fill)^d of the bits are set after folding by d. Where that is 99.9 %
 	// there is nothing to try.
-	most := int(min(sized.M()/64, math.MaxInt32))
-	if fill := sized.FillRatio(); fill > 0 {
-		most = int(min(float64(most), math.Ceil(math.Log(0.001)/math.Log1p(-min(fill, 0.9)))))
+	words := now.M / 64
+	most := int(min(words, math.MaxInt32))
+	if now.FillRatio > 0 {
+		most = int(min(float64(most), math.Ceil(math.Log(0.001)/math.Log1p(-min(now.FillRatio, 0.9)))))
 	}
 	for d := most; d > 1; d-- {
-		if (sized.M()/64)%uint64(d) != 0 {
+		if words%uint64(d) != 0 {
 			continue
 		}
-		small, err := fold(f, d)
-		if err == nil && small.(rater).FPR() <= p {
+		if small, err := fold(f, d); err == nil && small.Stats().FPR <= p {
 			return small, nil
 		}
 	}
-	return nil, fmt.Errorf("it does not fold: no divisor of its %d words leaves the rate at %v or below. A filter that is built with -foldable does", sized.M()/64, p)
+	return nil, fmt.Errorf("it does not fold: no divisor of its %d words leaves the rate at %v or below. A filter that is built with -foldable does", words, p)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
 )
 
@@ -88,11 +89,11 @@ func inspect(path string) (*report, error) {
 func (f *loaded) report(path string) *report {
 	r := describe(f.filter)
 	r.File, r.Type, r.Size, r.Checksum = path, f.kind.name, f.size, "CRC-32C"
-	switch g := f.filter.(type) {
+	switch f.filter.(type) {
 	case *dcso.Filter:
 		r.Checksum = "none"
 	case *bloom.Filter:
-		if f.size == g.SizeBytes() { // Java's, and what Go's MarshalBinary makes
+		if f.size == f.Stats().SizeBytes { // Java's, and what Go's MarshalBinary makes
 			r.Checksum = "none"
 		}
 	}
@@ -104,37 +105,16 @@ func (f *loaded) report(path string) *report {
 
 // describe reports what f itself knows.
 func describe(f filter) *report {
-	r := new(report)
-	if f, ok := f.(interface{ M() uint64 }); ok {
-		r.M = f.M()
+	s, info := f.Stats(), f.Info()
+	r := &report{
+		M: s.M, K: s.K, Fill: &s.FillRatio, Keys: &s.ApproxCount, Rate: &s.FPR,
+		MadeFor: info.N, MadeAt: info.P, Hash: info.Hash, Comment: info.Comment,
 	}
-	if f, ok := f.(interface{ K() int }); ok {
-		r.K = f.K()
-	}
-	if f, ok := f.(interface{ Lines() int }); ok {
-		r.Lines = f.Lines()
-	}
-	if f, ok := f.(interface{ Strategy() bloom.Strategy }); ok {
+	switch f := f.(type) {
+	case *bloom.Filter:
 		r.Strategy = fmt.Sprintf("Mitz%d", 32<<f.Strategy())
-	}
-	if f, ok := f.(filler); ok {
-		fill := f.FillRatio()
-		r.Fill = &fill
-	}
-	if f, ok := f.(estimator); ok {
-		keys := f.ApproxCount()
-		r.Keys = &keys
-	}
-	if f, ok := f.(rater); ok {
-		rate := f.FPR()
-		r.Rate = &rate
-	}
-	if f, ok := f.(*dcso.Filter); ok {
-		r.MadeFor, r.MadeAt = f.N(), f.P()
-	}
-	if f, ok := f.(informed); ok {
-		info := f.Info()
-		r.MadeFor, r.MadeAt, r.Hash, r.Comment = info.N, info.P, info.Hash, info.Comment
+	case *blocked.Filter:
+		r.Lines = f.Lines()
 	}
 	return r
 }
@@ -147,10 +127,14 @@ func (r *report) rows() (rows []row) {
 	add := func(name, format string, args ...any) {
 		rows = append(rows, row{name, fmt.Sprintf(format, args...)})
 	}
+	bits := "bits"
+	if r.Type == "flower.Filter" {
+		bits = "slots"
+	}
 	add("type", "%s", r.Type)
 	add("size", "%s (%s bytes)", humanize.Bytes(uint64(r.Size)), humanize.Comma(r.Size))
 	if r.M > 0 {
-		add("m", "%s bits", humanize.Comma(int64(r.M)))
+		add("m", "%s %s", humanize.Comma(int64(r.M)), bits)
 	}
 	if r.K > 0 {
 		add("k", "%d hashes a key", r.K)
@@ -162,7 +146,7 @@ func (r *report) rows() (rows []row) {
 		add("strategy", "%s", r.Strategy)
 	}
 	if r.Fill != nil {
-		add("fill", "%.3g %% of the bits are set", 100**r.Fill)
+		add("fill", "%.3g %% of the %s are set", 100**r.Fill, bits)
 	}
 	if r.Keys != nil {
 		add("keys", "about %s", humanize.Comma(int64(*r.Keys)))

@@ -4,27 +4,12 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// informed is a filter whose file says what it was made for and how its keys were hashed.
-type informed interface {
-	Info() bloom.Info
-	SetInfo(bloom.Info)
-}
-
-// infoOf returns what f's file says. It is zero where the type cannot say it.
-func infoOf(f set) (info bloom.Info) {
-	if f, ok := innermost(f).(informed); ok {
-		info = f.Info()
-	}
-	return info
-}
-
 // partOf returns the shard that f was made of.
-func partOf(f set) shard {
-	_, part := fromHash(infoOf(f).Hash)
+func partOf(f filter) shard {
+	_, part := fromHash(f.Info().Hash)
 	return part
 }
 
@@ -36,14 +21,12 @@ type keys struct {
 
 // say has the file of f, a new filter, say which keys it has.
 func (k keys) say(f filter) {
-	if f, ok := f.(informed); ok {
-		info := f.Info()
-		info.Hash = k.Hash() + k.part.suffix()
-		if info.Comment == "" && k.Field > 0 {
-			info.Comment = fmt.Sprintf(fieldComment, k.Field)
-		}
-		f.SetInfo(info)
+	info := f.Info()
+	info.Hash = k.Hash() + k.part.suffix()
+	if info.Comment == "" && k.Field > 0 {
+		info.Comment = fmt.Sprintf(fieldComment, k.Field)
 	}
+	f.SetInfo(info)
 }
 
 // fieldComment is what the file of a filter says that was made of one field. How that is
@@ -53,11 +36,17 @@ const fieldComment = "keys are field %d of the lines"
 // join has f's file go on to say how keys were hashed, if those to come are hashed as the
 // ones before. Otherwise nobody can say it.
 func (k keys) join(f filter) {
-	if f, ok := innermost(f).(informed); ok {
-		info := f.Info()
-		info.Hash = agreed(info.Hash, k.Hash()+k.part.suffix())
-		f.SetInfo(info)
-	}
+	info := f.Info()
+	info.Hash = agreed(info.Hash, k.Hash()+k.part.suffix())
+	f.SetInfo(info)
+}
+
+// match has cfg make the keys that f has, for command. It warns if f says that other flags
+// made them. What a program wrote there in its own words says nothing about flags.
+func (f *loaded) match(command string, cfg *lines.Config) {
+	cfg.Sum = sum(f.filter)
+	cfg.Take = partOf(f).take()
+	warnKeys(command, f, cfg.Key)
 }
 
 // keyFlags are the flags that make keys, by what a file that build made says of them.
@@ -69,26 +58,22 @@ var keyFlags = map[string]string{
 	(&lines.Key{Hex: true}).Hash():                    "-hex",
 }
 
-// warnKeys warns if f, which is the file at path, says that other flags made its keys than
-// make command's. What a program wrote there in its own words says nothing about flags.
-func warnKeys(command, path string, f set, key lines.Key) {
-	hash, _ := fromHash(infoOf(f).Hash)
-	made, known := keyFlags[hash]
-	if known {
-		warnOther(command, path, made, keyFlags[key.Hash()])
+func warnKeys(command string, f *loaded, key lines.Key) {
+	hash, _ := fromHash(f.Info().Hash)
+	if made, known := keyFlags[hash]; known {
+		warnOther(command, f.path, made, keyFlags[key.Hash()])
 	}
 }
 
-// warnField warns if the file at path was made of another field than a run that goes on with
-// it.
-func warnField(command, path string, f set, field int) {
+// warnField warns if f was made of another field than a run that goes on with it.
+func warnField(command string, f *loaded, field int) {
 	var made int
-	if _, err := fmt.Sscanf(infoOf(f).Comment, fieldComment, &made); err == nil {
+	if _, err := fmt.Sscanf(f.Info().Comment, fieldComment, &made); err == nil {
 		runs := ""
 		if field > 0 {
 			runs = fmt.Sprintf("-f %d", field)
 		}
-		warnOther(command, path, fmt.Sprintf("-f %d", made), runs)
+		warnOther(command, f.path, fmt.Sprintf("-f %d", made), runs)
 	}
 }
 

@@ -37,7 +37,7 @@ type plain struct {
 func (m *plain) filter() filter { return m.f }
 
 func (m *plain) add(dst []int, hs []bloom.Hash) []int {
-	m.added = addAll(m.f, m.added[:0], hs)
+	m.added = m.f.AddBatch(m.added[:0], hs)
 	return where(dst, m.added, true)
 }
 
@@ -148,8 +148,7 @@ func (g *grower) learn() {
 // anew makes the filter anew, for n lines.
 func (g *grower) anew(n uint64) {
 	f := bloom.Must(growing.New(n, g.p)) // whose p was checked
-	info := f.Info()
-	old := infoOf(g.f)
+	info, old := f.Info(), g.f.Info()
 	info.Hash, info.Comment = old.Hash, old.Comment
 	f.SetInfo(info)
 	f.AddBatch(nil, g.early)

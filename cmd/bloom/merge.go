@@ -64,7 +64,7 @@ func merge(a, b *loaded) error {
 	if a.kind.name != b.kind.name {
 		return fmt.Errorf("a %s and a %s do not merge", a.kind.name, b.kind.name)
 	}
-	if x, y := infoOf(a).Hash, infoOf(b).Hash; x != y && x != "" && y != "" {
+	if x, y := a.Info().Hash, b.Info().Hash; x != y && x != "" && y != "" {
 		return fmt.Errorf("keys of %s and keys of %s do not mix", printable(x), printable(y))
 	}
 	err := fmt.Errorf("filters of type %s do not merge", a.kind.name)
@@ -78,12 +78,10 @@ func merge(a, b *loaded) error {
 	case *dcso.Filter:
 		err = f.Merge(b.filter.(*dcso.Filter))
 	}
-	if m, n := describe(a.filter).M, describe(b.filter).M; err != nil && m != n {
-		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
+	if err != nil && a.Stats().M != b.Stats().M {
+		return fmt.Errorf("%w; build both with the same -type, -n and -p", err)
 	}
-	if f, ok := a.filter.(informed); ok && err == nil {
-		f.SetInfo(common(infoOf(a), infoOf(b)))
-	}
+	a.SetInfo(common(a.Info(), b.Info()))
 	return err
 }
 

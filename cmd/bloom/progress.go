@@ -56,16 +56,16 @@ func newProgress(cfg *lines.Config, verb string, held, room uint64) *progress {
 	return p
 }
 
-// add counts lines: those read, those that it happened to, and those that are new in
-// the filter.
-func (p *progress) add(read, some, added int) {
+// add counts lines: those read, and those that it happened to. Where the filter has a room,
+// they are new in it.
+func (p *progress) add(read, some int) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	p.read += uint64(read)
 	p.some += uint64(some)
-	p.held += uint64(added)
+	p.held += uint64(some)
 	p.mu.Unlock()
 }
 

@@ -60,7 +60,7 @@ and /filter, 32 are answered at once. Others get status 503 and are to come agai
 			if err := s.load(); err != nil {
 				return err
 			}
-			warnKeys(c.Name(), s.path, s.now.Load().filter, s.key)
+			warnKeys(c.Name(), s.now.Load().filter, s.key)
 			return s.run(c.Context(), addr)
 		},
 	}
@@ -100,7 +100,7 @@ func newServer(path string, key lines.Key) *server {
 
 // served is one content of the file. It is never changed.
 type served struct {
-	filter filter
+	filter *loaded
 	sum    func([]byte) bloom.Hash
 	report *report
 	loaded time.Time
@@ -121,7 +121,7 @@ func (s *server) load() error {
 	if part := partOf(f); part.n > 1 {
 		return fmt.Errorf("%s is one of %d shards: it lacks the lines of the others", s.path, part.n)
 	}
-	next := &served{filter: f.filter, sum: sum(f), loaded: time.Now()}
+	next := &served{filter: f, sum: sum(f.filter), loaded: time.Now()}
 	if next.sum == nil {
 		next.sum = bloom.Sum
 	}
@@ -333,50 +333,56 @@ func (s *server) send(now *served, w http.ResponseWriter, r *http.Request) {
 
 // check answers for the lines of the body, while it arrives.
 func (s *server) check(now *served, w http.ResponseWriter, r *http.Request) {
-	invert := r.URL.Query().Get("v") == "1"
 	http.NewResponseController(w).EnableFullDuplex()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	in := &lineReader{Reader: bufio.NewReaderSize(http.MaxBytesReader(w, r.Body, maxBody), 64<<10)}
-	to := &sender{ResponseWriter: w}
-	out := bufio.NewWriterSize(to, 64<<10)
-	var scratch []byte
-	err := func() error {
-		for n := 1; ; n++ {
-			line, err := in.next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("line %d: %w", n, err)
-			}
-			if n == 1 && !in.ended && isForm(r) {
-				return errStripped
-			}
-			found, err := s.has(now, line, &scratch)
-			if err != nil {
-				return fmt.Errorf("line %d: %w", n, err)
-			}
-			if found != invert {
-				out.Write(line)
-				out.WriteByte('\n')
-			}
-			if in.Buffered() == 0 && out.Buffered() > 0 { // who sends line by line gets answers so
-				if err := out.Flush(); err != nil {
-					return err
-				}
-				http.NewResponseController(w).Flush()
-			}
-		}
-		return out.Flush()
-	}()
+	to := newBacklog(w)
+	body := http.MaxBytesReader(nil, r.Body, maxBody) // nil, as w is in use beside it
+	began, err := to.end(s.answers(now, to, body, isForm(r), r.URL.Query().Get("v") == "1"))
 	switch {
 	case err == nil:
-	case to.began:
+	case began:
 		// So that no client takes the answer for whole. The rest of the body is not waited for.
 		http.NewResponseController(w).SetReadDeadline(time.Now())
 		panic(http.ErrAbortHandler)
 	default:
+		w.Header().Set("Connection", "close") // net/http panics where a next request follows an unread body
 		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+}
+
+// answers writes the answers for the lines of body to w.
+func (s *server) answers(now *served, w io.Writer, body io.Reader, form, invert bool) error {
+	in := bufio.NewReaderSize(body, maxLine+1)
+	out := bufio.NewWriterSize(w, 64<<10)
+	var scratch []byte
+	for n := 1; ; n++ {
+		line, err := in.ReadSlice('\n')
+		if err == io.EOF && len(line) == 0 {
+			return out.Flush()
+		}
+		if n == 1 && err == io.EOF && form {
+			return errStripped
+		}
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		found := false
+		switch {
+		case err == bufio.ErrBufferFull || len(line) > maxLine:
+			err = fmt.Errorf("it is longer than %d bytes", maxLine)
+		case err == nil || err == io.EOF: // the last line may end so
+			found, err = s.has(now, line, &scratch)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		if found != invert {
+			out.Write(line)
+			out.WriteByte('\n')
+		}
+		if in.Buffered() == 0 { // who sends line by line gets answers so
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
 	}
 }
 
@@ -384,49 +390,4 @@ var errStripped = errors.New("the body has no newline: curl -d strips them, curl
 
 func isForm(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
-}
-
-// sender notes whether anything was sent.
-type sender struct {
-	http.ResponseWriter
-	began bool
-}
-
-func (s *sender) Write(p []byte) (int, error) {
-	s.began = true
-	return s.ResponseWriter.Write(p)
-}
-
-// lineReader reads lines.
-type lineReader struct {
-	*bufio.Reader
-	ended bool // the last line, by a newline
-	long  []byte
-}
-
-var errLong = fmt.Errorf("it is longer than %d bytes", maxLine)
-
-// next returns the next line, which is valid until the next call, and io.EOF after the
-// last one.
-func (r *lineReader) next() ([]byte, error) {
-	r.long = r.long[:0]
-	for {
-		part, err := r.ReadSlice('\n')
-		if len(r.long)+len(bytes.TrimSuffix(part, []byte("\n"))) > maxLine {
-			return nil, errLong
-		}
-		if err == bufio.ErrBufferFull {
-			r.long = append(r.long, part...)
-			continue
-		}
-		if len(r.long) > 0 {
-			r.long = append(r.long, part...)
-			part = r.long
-		}
-		r.ended = bytes.HasSuffix(part, []byte("\n"))
-		if err != nil && (err != io.EOF || len(part) == 0) {
-			return nil, err
-		}
-		return bytes.TrimSuffix(part, []byte("\n")), nil
-	}
 }

@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -27,16 +30,7 @@ import (
 func TestServe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
 	good(t, "apple\n", "build", "-n", "1000", "-p", "1e-9", "-o", path)
-	cmd := command(t, "serve", "-addr", "127.0.0.1:0", path)
-	stderr, err := cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	log := bufio.NewReader(stderr)
-	line, err := log.ReadString('\n')
-	require.NoError(t, err)
-	url := regexp.MustCompile(`http://\S+`).FindString(line)
-	require.NotEmpty(t, url, line)
-
+	cmd, url, log := startServe(t, path)
 	ask := func(method, path, body string) (answer string, status int) {
 		t.Helper()
 		req, err := http.NewRequest(method, url+path, strings.NewReader(body))
@@ -83,18 +77,19 @@ func TestServe(t *testing.T) {
 	// More clients than it serves are not served, and leave no trace.
 	clients := make([]net.Conn, maxClients+1)
 	for i := range clients {
+		var err error
 		clients[i], err = net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		require.NoError(t, err)
 	}
 	io.WriteString(clients[maxClients], "GET /contains?key=apple HTTP/1.1\r\nHost: x\r\n\r\n")
-	_, err = clients[maxClients].Read(make([]byte, 1))
+	_, err := clients[maxClients].Read(make([]byte, 1))
 	require.Error(t, err)
 	for _, client := range clients {
 		client.Close()
 	}
 
 	write(t, path, "no filter")
-	line, err = log.ReadString('\n')
+	line, err := log.ReadString('\n')
 	require.NoError(t, err)
 	requireError(t, line, "going on with the old filter")
 	answer, _ = ask("GET", "/contains?key=pear", "")
@@ -102,6 +97,21 @@ func TestServe(t *testing.T) {
 
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait())
+}
+
+// startServe starts the command, and returns its address and what it says.
+func startServe(t *testing.T, path string) (cmd *exec.Cmd, url string, log *bufio.Reader) {
+	t.Helper()
+	cmd = command(t, "serve", "-addr", "127.0.0.1:0", path)
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	log = bufio.NewReader(stderr)
+	line, err := log.ReadString('\n')
+	require.NoError(t, err)
+	url = regexp.MustCompile(`http://\S+`).FindString(line)
+	require.NotEmpty(t, url, line)
+	return cmd, url, log
 }
 
 // serving returns a server of a file that was built with the given flags.
@@ -179,40 +189,83 @@ func TestServeAsTheyCome(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 }
 
-// TestServeSlowReader: what a client does not take is not read either.
+// TestServeSendsFirst: a client may send all of its lines before it reads an answer. The
+// answers do not wait in memory.
+func TestServeSendsFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list")
+	good(t, "apple\n", "build", "-o", path)
+	cmd, url, _ := startServe(t, path)
+	client, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer client.Close()
+	require.NoError(t, client.SetDeadline(time.Now().Add(time.Minute)))
+	body := strings.Repeat("apple\n", maxBody/len("apple\n"))
+	_, err = fmt.Fprintf(client, "POST /contains HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(body))
+	require.NoError(t, err)
+	_, err = io.WriteString(client, body)
+	require.NoError(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+	require.NoError(t, err)
+	answer, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.True(t, body == string(answer))
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) // which Linux has
+	if peak := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status); peak != nil {
+		require.Less(t, len(peak[1]), len("100000"), "it took %s kB", peak[1])
+	}
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, cmd.Wait())
+}
+
+// TestServeSlowReader: what a client does not take yet waits in a file, in order. An answer
+// that ends in an error ends at once, whatever the client takes.
 func TestServeSlowReader(t *testing.T) {
-	s, _ := serving(t, lines.Key{}, "apple\n")
-	body := &endless{line: "plum\n"}
-	w := &stuck{ResponseRecorder: httptest.NewRecorder(), body: body}
-	require.Panics(t, func() { // as a handler that ends an answer in its midst
-		s.handler().ServeHTTP(w, httptest.NewRequest("POST", "/contains?v=1", body))
-	})
-	require.Less(t, w.read, 1<<20)
-	require.Empty(t, s.long)
+	var want bytes.Buffer
+	taken := make(chan struct{})
+	w := &slow{ResponseRecorder: httptest.NewRecorder(), taken: taken}
+	b := newBacklog(w)
+	for i := range 50_000 {
+		if i == 40_000 {
+			close(taken) // it reads, while more comes
+		}
+		fmt.Fprintln(io.MultiWriter(&want, b), "line", i)
+	}
+	require.NotNil(t, b.file)
+	require.LessOrEqual(t, cap(b.memory), inMemory)
+	began, err := b.end(nil)
+	require.NoError(t, err)
+	require.True(t, began)
+	require.True(t, want.String() == w.Body.String())
+
+	broken := errors.New("broken")
+	b = newBacklog(&slow{ResponseRecorder: httptest.NewRecorder(), taken: taken, err: broken})
+	_, err = b.Write([]byte("x"))
+	require.NoError(t, err)
+	<-b.done
+	_, err = b.Write([]byte("x"))
+	require.ErrorIs(t, err, broken)
+	began, err = b.end(nil)
+	require.ErrorIs(t, err, broken)
+	require.True(t, began)
+
+	b = newBacklog(&slow{ResponseRecorder: httptest.NewRecorder()})
+	began, err = b.end(broken)
+	require.ErrorIs(t, err, broken)
+	require.False(t, began)
 }
 
-// endless is a body without an end.
-type endless struct {
-	line string
-	read int
-}
-
-func (e *endless) Read(p []byte) (int, error) {
-	n := copy(p, e.line)
-	e.read += n
-	return n, nil
-}
-
-// stuck is a client that takes nothing.
-type stuck struct {
+// slow is a client that takes nothing until it may.
+type slow struct {
 	*httptest.ResponseRecorder
-	body *endless
-	read int // of the body, before the first write
+	taken chan struct{}
+	err   error
 }
 
-func (s *stuck) Write([]byte) (int, error) {
-	s.read = s.body.read
-	return 0, io.ErrClosedPipe
+func (s *slow) FlushError() error { return s.err }
+
+func (s *slow) Write(p []byte) (int, error) {
+	<-s.taken
+	return s.ResponseRecorder.Write(p)
 }
 
 // TestServeLimit: so many long requests are answered at once, and short ones beside them.

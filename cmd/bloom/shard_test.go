@@ -93,7 +93,7 @@ func TestShardRate(t *testing.T) {
 					wrong++
 				}
 			}
-			promised := asks * f.(rater).FPR()
+			promised := asks * f.Stats().FPR
 			require.InDelta(t, promised, wrong, 4*math.Sqrt(promised)+0.02*promised, "%T %d", f, of)
 		}
 	}

@@ -8,12 +8,8 @@ import (
 
 // asker looks batches of keys up.
 type asker interface {
-	// contains appends to dst which of hs may be there.
-	contains(dst []bool, hs []bloom.Hash) []bool
+	ContainsBatch(dst []bool, hs []bloom.Hash) []bool
 }
-
-// contains looks a batch up.
-func (l *loaded) contains(dst []bool, hs []bloom.Hash) []bool { return containsAll(l, dst, hs) }
 
 // loadAll loads the filter that the first of args names. If it was made as a shard of n, the
 // first n of args name all of them. loadAll returns one of them, too, and the other args.
@@ -22,7 +18,7 @@ func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	hash, part := fromHash(infoOf(one).Hash)
+	hash, part := fromHash(one.Info().Hash)
 	if part.n <= 1 {
 		return one, one, args[1:], nil
 	}
@@ -36,7 +32,7 @@ func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("%w; the files of all shards come first: %w", err, s.missing(args[0]))
 		}
-		nextHash, nextPart := fromHash(infoOf(next).Hash)
+		nextHash, nextPart := fromHash(next.Info().Hash)
 		switch {
 		case nextPart.n != part.n:
 			return nil, nil, nil, fmt.Errorf("%s is no shard of %d: %w", args[n], part.n, s.missing(args[0]))
@@ -58,7 +54,7 @@ type sharded struct {
 	has []bool
 }
 
-func (s *sharded) contains(dst []bool, hs []bloom.Hash) []bool {
+func (s *sharded) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	for i := range s.of {
 		s.hs[i], s.is[i] = s.hs[i][:0], s.is[i][:0]
 	}
@@ -69,7 +65,7 @@ func (s *sharded) contains(dst []bool, hs []bloom.Hash) []bool {
 	n := len(dst)
 	dst = append(dst, make([]bool, len(hs))...)
 	for part, f := range s.of {
-		s.has = containsAll(f, s.has[:0], s.hs[part])
+		s.has = f.ContainsBatch(s.has[:0], s.hs[part])
 		for j, i := range s.is[part] {
 			dst[n+i] = s.has[j]
 		}

@@ -44,7 +44,7 @@ func foldable(f filter, d uint64) (filter, error) {
 		return nil, fmt.Errorf("-foldable needs -type guava or blocked: others do not fold")
 	}
 	if err == nil {
-		larger.(informed).SetInfo(infoOf(f))
+		larger.SetInfo(f.Info())
 	}
 	return larger, err
 }

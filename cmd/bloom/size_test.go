@@ -66,7 +66,7 @@ func TestFoldable(t *testing.T) {
 	f, err := foldable(plain, 12)
 	require.NoError(t, err)
 	require.InEpsilon(t, plain.(*bloom.Filter).M(), f.(*bloom.Filter).M(), 0.001)
-	require.Equal(t, infoOf(plain), infoOf(f))
+	require.Equal(t, plain.Info(), f.Info())
 	b, err := foldable(bloom.Must(blocked.New(1e6, 0.01)), 12)
 	require.NoError(t, err)
 	require.InEpsilon(t, bloom.Must(blocked.New(1e6, 0.01)).M(), b.(*blocked.Filter).M(), 0.001)

@@ -13,19 +13,14 @@ import (
 
 // measured returns a filter of all lines that mk made for as many as there are.
 func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter, error)) (filter, error) {
-	file, err := os.CreateTemp("", "bloom-build-*")
+	file, err := temporary("bloom-build-*")
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(file.Name()) // now, where the system permits that: whatever happens, nothing stays
-	defer os.Remove(file.Name())
-	defer file.Close()
-
+	defer discard(file)
 	spool := bufio.NewWriterSize(file, 1<<20)
 	var different sample
-	progress := newProgress(cfg, "read", 0, 0)
-	err = lines.Start(ctx, cfg).Each(ctx, nil, nil, func(b *lines.Batch) error {
-		var err error
+	err = scan(ctx, cfg, newProgress(cfg, "read", 0, 0), func(b *lines.Batch) (_ int, err error) {
 		for _, h := range b.Hashes {
 			different.add(h)
 			var raw [16]byte
@@ -34,14 +29,8 @@ func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter,
 			binary.LittleEndian.PutUint64(raw[8:], h2)
 			_, err = spool.Write(raw[:]) // keeps its first error
 		}
-		progress.add(len(b.Ends), len(b.Ends), 0)
-		return err
+		return len(b.Ends), err
 	})
-	progress.end()
-	warnBad(cfg)
-	if err == nil && ctx.Err() != nil {
-		err = errInterrupted
-	}
 	if err == nil {
 		err = spool.Flush()
 	}
@@ -58,6 +47,23 @@ func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter,
 	return f, addSpooled(ctx, f, file)
 }
 
+// temporary returns a file that nobody else sees.
+func temporary(pattern string) (*os.File, error) {
+	file, err := os.CreateTemp("", pattern)
+	if err == nil {
+		os.Remove(file.Name()) // now, where the system permits that: whatever happens, nothing stays
+	}
+	return file, err
+}
+
+// discard closes and removes what temporary returned, if it was called.
+func discard(file *os.File) {
+	if file != nil {
+		file.Close()
+		os.Remove(file.Name())
+	}
+}
+
 func addSpooled(ctx context.Context, f filter, file io.Reader) error {
 	raw := make([]byte, 64<<10)
 	var hs []bloom.Hash
@@ -67,7 +73,7 @@ func addSpooled(ctx context.Context, f filter, file io.Reader) error {
 		for i := 0; i+16 <= n; i += 16 {
 			hs = append(hs, bloom.NewHash(binary.LittleEndian.Uint64(raw[i:]), binary.LittleEndian.Uint64(raw[i+8:])))
 		}
-		addAll(f, nil, hs)
+		f.AddBatch(nil, hs)
 		switch {
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
 			return nil

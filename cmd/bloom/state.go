@@ -10,29 +10,59 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// state is the file that remembers from run to run what was written.
+// state is the file that remembers from run to run what was written. Without a path nothing
+// is saved.
 type state struct {
 	path  string
 	every time.Duration
 	saved time.Time     // when it last was what it should be
 	took  time.Duration // saving it
-	dirty bool          // it lacks lines that were written
+	held  uint64        // lines of this run that it has
+	lines uint64        // lines of this run that are to be written and that it lacks
+	since []bloom.Hash  // their digests; nil if they are more than mostSince
 }
 
-// autosave saves now and then, and spends at most a twentieth of the time on it.
-func (s *state) autosave(seen memory, out *output) error {
-	if !s.dirty || time.Since(s.saved) < max(s.every, 20*s.took) {
-		return nil
+// mostSince is so many lines that their digests, 16 MB, do not matter beside a filter.
+const mostSince = 1 << 20
+
+// note adds the lines of hs that are to be written.
+func (s *state) note(hs []bloom.Hash, kept []int) {
+	if s.path == "" {
+		return
 	}
-	return s.save(seen, out)
+	if s.lines += uint64(len(kept)); s.lines > mostSince {
+		s.since = nil
+		return
+	}
+	for _, i := range kept {
+		s.since = append(s.since, hs[i])
+	}
+}
+
+// wrote returns the digests of the lines that the file lacks, if so many of the run's lines
+// were written. It reports whether they are known.
+func (s *state) wrote(lines uint64) ([]bloom.Hash, bool) {
+	if s.lines > mostSince {
+		return nil, false
+	}
+	return s.since[:lines-s.held], true
+}
+
+// due reports whether to save. At most a twentieth of the time is spent on it.
+func (s *state) due() bool {
+	return s.lines > 0 && time.Since(s.saved) >= max(s.every, 20*s.took)
 }
 
 // save saves what was seen, once all of it that is in a file is on the disk. Otherwise lines
 // that a power cut took from the file would be in the state, and no run would write them.
 func (s *state) save(seen memory, out *output) error {
+	if s.path == "" {
+		return nil
+	}
 	start := time.Now()
 	if err := out.sync(); err != nil {
 		return err
@@ -40,7 +70,8 @@ func (s *state) save(seen memory, out *output) error {
 	if err := seen.filter().SaveFile(s.path); err != nil {
 		return err
 	}
-	s.dirty, s.saved, s.took = false, time.Now(), time.Since(start)
+	s.held, s.lines, s.since = s.held+s.lines, 0, s.since[:0]
+	s.saved, s.took = time.Now(), time.Since(start)
 	return nil
 }
 
@@ -62,10 +93,14 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sync returns once a regular file has what was written on the disk. Nothing else can.
-func (o *output) sync() error {
+func (o *output) regular() bool {
 	info, err := o.file.Stat()
-	if err == nil && info.Mode().IsRegular() {
+	return err == nil && info.Mode().IsRegular()
+}
+
+// sync returns once a regular file has what was written on the disk. Nothing else can.
+func (o *output) sync() (err error) {
+	if o.regular() {
 		err = o.file.Sync()
 	}
 	o.failed = o.failed || err != nil

@@ -18,32 +18,31 @@ import (
 	"github.com/seed79a3ff49/bloom/growing"
 )
 
-// synced is a regular file that looks around when it is synced.
-type synced struct {
+// looking is a regular file that looks around.
+type looking struct {
 	*os.File
-	sync func() error
+	sync, write func() error
 }
 
-func (s *synced) Sync() error { return s.sync() }
+func (l *looking) Sync() error               { return l.sync() }
+func (l *looking) Write([]byte) (int, error) { return 0, l.write() }
 
 // TestSyncBeforeState: a power cut after the state was saved takes no line from the output.
 func TestSyncBeforeState(t *testing.T) {
 	dir := t.TempDir()
-	s := &state{path: filepath.Join(dir, "state"), dirty: true}
+	s := &state{path: filepath.Join(dir, "state"), lines: 1}
 	file, err := os.Create(filepath.Join(dir, "out"))
 	require.NoError(t, err)
 	defer file.Close()
-	m, err := newGrower(0.01, true, func() uint64 { return 0 })
-	require.NoError(t, err)
-	m.add(nil, []bloom.Hash{bloom.SumString("a")})
+	m := memoryOf(bloom.Must(growing.New(0, 0.01)))
 
-	fails := &output{file: &synced{file, func() error { return os.ErrDeadlineExceeded }}}
+	fails := &output{file: &looking{File: file, sync: func() error { return os.ErrDeadlineExceeded }}}
 	require.ErrorIs(t, s.save(m, fails), os.ErrDeadlineExceeded)
 	require.True(t, fails.failed, "an error of the output")
 	require.NoFileExists(t, s.path)
 
 	syncs := 0
-	works := &output{file: &synced{file, func() error {
+	works := &output{file: &looking{File: file, sync: func() error {
 		require.NoFileExists(t, s.path)
 		syncs++
 		return nil
@@ -51,7 +50,7 @@ func TestSyncBeforeState(t *testing.T) {
 	require.NoError(t, s.save(m, works))
 	require.FileExists(t, s.path)
 	require.Equal(t, 1, syncs)
-	require.False(t, s.dirty)
+	require.Zero(t, s.lines)
 
 	// A pipe cannot be synced, and need not be.
 	_, pipe, err := os.Pipe()
@@ -59,35 +58,43 @@ func TestSyncBeforeState(t *testing.T) {
 	require.NoError(t, s.save(m, &output{file: pipe}))
 }
 
-// untaken is an output that takes nothing.
-type untaken struct {
-	*os.File
-	begun func()
-}
-
-func (s *untaken) Write([]byte) (int, error) {
-	s.begun()
-	select {}
-}
-
-// TestStuck: a run whose output nobody takes ends at a signal all the same, and its state has
-// no line that was not written.
-func TestStuck(t *testing.T) {
+// TestStuckFile: what a file that is stuck has on the disk nobody knows, so the state stays
+// as it was.
+func TestStuckFile(t *testing.T) {
 	defer func(old time.Duration) { lines.Patience = old }(lines.Patience)
 	lines.Patience = time.Millisecond
 	dir := t.TempDir()
+	file, err := os.Create(filepath.Join(dir, "out"))
+	require.NoError(t, err)
 	cfg := &lines.Config{Names: []string{write(t, filepath.Join(dir, "in"), numbers(0, 1000))}, Delim: '\n'}
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &deduper{
 		seen:    memoryOf(bloom.Must(growing.New(0, 0.01))),
-		state:   &state{path: filepath.Join(dir, "state"), every: time.Nanosecond},
-		out:     &output{file: &untaken{begun: cancel}},
+		state:   state{path: filepath.Join(dir, "state"), every: time.Nanosecond},
+		out:     output{file: &looking{File: file, write: func() error { cancel(); select {} }}},
 		arrived: arrivals{read: &cfg.Read},
 	}
-	err := d.run(ctx, cfg)
+	err = d.run(ctx, cfg)
 	require.ErrorIs(t, err, lines.ErrStuck)
 	require.ErrorContains(t, err, d.state.path+" is as it was last saved")
 	require.NoFileExists(t, d.state.path)
+}
+
+// TestSince: the digests of what was written are known while they are few.
+func TestSince(t *testing.T) {
+	s := &state{path: filepath.Join(t.TempDir(), "state")}
+	hs := []bloom.Hash{bloom.SumUint64(0), bloom.SumUint64(1), bloom.SumUint64(2)}
+	s.note(hs, []int{0, 2})
+	require.NoError(t, s.save(memoryOf(bloom.Must(growing.New(0, 0.01))), &output{file: os.Stderr}))
+	s.note(hs, []int{1, 2})
+	since, ok := s.wrote(3)
+	require.True(t, ok)
+	require.Equal(t, hs[1:2], since)
+	many := make([]int, mostSince)
+	s.note(hs, many)
+	_, ok = s.wrote(4)
+	require.False(t, ok)
+	require.Empty(t, s.since, "they take no memory")
 }
 
 // TestForce: nothing but a filter is replaced unless that is asked for.

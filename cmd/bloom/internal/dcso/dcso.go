@@ -85,6 +85,22 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return isNew
 }
 
+// AddBatch adds keys and appends to dst what AddHash returns for each.
+func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
+	for _, h := range hs {
+		dst = append(dst, f.AddHash(h))
+	}
+	return dst
+}
+
+// ContainsBatch appends to dst what ContainsHash returns for each key.
+func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+	for _, h := range hs {
+		dst = append(dst, f.ContainsHash(h))
+	}
+	return dst
+}
+
 // ContainsHash reports whether a key may have been added.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	x, _ := h.Words()
@@ -108,38 +124,30 @@ func (f *Filter) Merge(g *Filter) error {
 	for i, w := range g.bits {
 		f.bits[i] |= w
 	}
-	f.keys = f.ApproxCount()
+	f.keys = f.Stats().ApproxCount
 	return nil
 }
 
-// N returns the number of keys that f is made for, and P the rate with as many.
-func (f *Filter) N() uint64  { return f.n }
-func (f *Filter) P() float64 { return f.p }
+// Info returns what f is made for, all that its file says. So SetInfo does nothing.
+func (f *Filter) Info() bloom.Info   { return bloom.Info{N: f.n, P: f.p} }
+func (f *Filter) SetInfo(bloom.Info) {}
 
-// M returns the number of bits, K the number of hashes.
-func (f *Filter) M() uint64 { return f.m }
-func (f *Filter) K() int    { return int(f.k) }
-
-// SizeBytes returns the length of f's file.
-func (f *Filter) SizeBytes() int64 { return headerSize + 8*int64(len(f.bits)) + int64(len(f.data)) }
-
-// FillRatio returns the fraction of bits set, from 0 to 1.
-func (f *Filter) FillRatio() float64 {
+// Stats returns the figures of f.
+func (f *Filter) Stats() bloom.Stats {
 	ones := 0
 	for _, w := range f.bits {
 		ones += bits.OnesCount64(w)
 	}
-	return float64(ones) / float64(f.m)
+	m, k, fill := float64(f.m), float64(f.k), float64(ones)/float64(f.m)
+	return bloom.Stats{
+		M: f.m, K: int(f.k), OnesCount: uint64(ones), FillRatio: fill,
+		ApproxCount: uint64(math.Round(-m / k * math.Log1p(-min(fill, 1-0.5/m)))),
+		FPR:         math.Pow(fill, k), SizeBytes: f.size(),
+	}
 }
 
-// FPR returns the probability that a key which was not added is reported.
-func (f *Filter) FPR() float64 { return math.Pow(f.FillRatio(), float64(f.k)) }
-
-// ApproxCount estimates the number of keys from the bits that are set.
-func (f *Filter) ApproxCount() uint64 {
-	fill := min(f.FillRatio(), 1-0.5/float64(f.m))
-	return uint64(math.Round(-float64(f.m) / float64(f.k) * math.Log1p(-fill)))
-}
+// size returns the length of f's file.
+func (f *Filter) size() int64 { return headerSize + 8*int64(len(f.bits)) + int64(len(f.data)) }
 
 // WriteTo writes f's file to w.
 func (f *Filter) WriteTo(w io.Writer) (int64, error) {
@@ -153,7 +161,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 		out.Write(binary.LittleEndian.AppendUint64(buf[:0], x))
 	}
 	out.Write(f.data)
-	return f.SizeBytes(), out.Flush()
+	return f.size(), out.Flush()
 }
 
 // SaveFile replaces the file at path, atomically and durably.

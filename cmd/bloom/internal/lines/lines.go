@@ -34,6 +34,7 @@ type Config struct {
 	Take    func(bloom.Hash) bool // whether a line is wanted; nil means all are
 
 	Read     atomic.Int64 // bytes of files read so far
+	Wrote    atomic.Int64 // lines that Out has taken so far, of those that were kept
 	Bad      int          // lines left out so far by SkipBad
 	FirstBad error        // the first of them
 }
@@ -81,13 +82,14 @@ const pieceSize = 256 << 10
 // Reader yields batches. See Each.
 type Reader struct {
 	cfg   *Config
+	line  int         // of the present file, so far
 	queue chan *Batch // in the order of the lines
 	work  chan *Batch
 	free  chan *Batch
 
 	out      chan *Batch   // to write, in order; nil asks for an answer at flushed
 	flushed  chan struct{} // yields once all before are written
-	wrote    atomic.Int64  // bytes
+	pieces   atomic.Int64  // that Out has taken
 	failed   chan struct{} // closed once writeErr is set
 	writeErr error         // to read when failed, flushed or written has said so
 	written  chan struct{} // closed once out is, and all is written
@@ -319,9 +321,11 @@ func (r *Reader) write() {
 			n := min(len(left), writeSize)
 			if _, r.writeErr = r.cfg.Out.Write(left[:n]); r.writeErr != nil {
 				close(r.failed)
+				break
 			}
+			r.cfg.Wrote.Add(int64(bytes.Count(left[:n], []byte{r.cfg.Delim})))
+			r.pieces.Add(1)
 			left = left[n:]
-			r.wrote.Add(int64(n))
 		}
 		r.free <- b
 	}
@@ -358,50 +362,31 @@ func (r *Reader) finish(ctx context.Context) bool {
 	case <-ctx.Done():
 	}
 	for {
-		before := r.wrote.Load()
+		before := r.pieces.Load()
 		select {
 		case <-r.written:
 			return true
 		case <-time.After(Patience):
 		}
-		if r.wrote.Load() == before {
+		if r.pieces.Load() == before {
 			return false
 		}
 	}
 }
 
 func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() error, use func(*Batch) error) error {
-	line := 0 // of the present file
-	one := func(b *Batch) error {
-		<-b.ready
-		if b.first {
-			line = 0
-		}
-		if b.skipped > 0 {
-			if r.cfg.Bad == 0 {
-				r.cfg.FirstBad = fmt.Errorf("%s: line %d: %w", shown(b.name), line+b.skipAt+1, b.skip)
-			}
-			r.cfg.Bad += b.skipped
-		}
-		b.kept = nil
-		if err := use(b); err != nil {
-			return err
-		}
-		line += len(b.Ends) + b.skipped
-		err := b.err
-		if b.bad {
-			err = fmt.Errorf("%s: line %d: %w", shown(b.name), line+1, err)
-		}
-		r.out <- b
-		return err
-	}
+	ended := ctx.Done()
 	for {
+		var idle <-chan time.Time
+		if ended == nil { // what was read is still used, and what one read under way brings
+			idle = time.After(50 * time.Millisecond)
+		}
 		select {
 		case b, ok := <-r.queue:
 			if !ok {
 				return nil
 			}
-			if err := one(b); err != nil {
+			if err := r.deliver(b, use); err != nil {
 				return err
 			}
 		case <-r.failed:
@@ -410,8 +395,9 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 			r.out <- nil
 			select {
 			case <-r.flushed:
-			case <-ctx.Done(): // and somebody may take no output
-				return r.rest(one)
+			case <-ended: // and somebody may take no output
+				ended, tick = nil, nil
+				continue
 			}
 			if r.writeErr != nil {
 				return r.writeErr
@@ -419,27 +405,37 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 			if err := onTick(); err != nil {
 				return err
 			}
-		case <-ctx.Done():
-			return r.rest(one)
+		case <-ended:
+			ended, tick = nil, nil
+		case <-idle:
+			return nil // it waits for input
 		}
 	}
 }
 
-// rest delivers what was read, and what one read under way may still bring.
-func (r *Reader) rest(one func(*Batch) error) error {
-	for {
-		select {
-		case b, ok := <-r.queue:
-			if !ok {
-				return nil
-			}
-			if err := one(b); err != nil {
-				return err
-			}
-		case <-time.After(50 * time.Millisecond):
-			return nil // it waits for input
-		}
+// deliver has b used, once it is ready, and written.
+func (r *Reader) deliver(b *Batch, use func(*Batch) error) error {
+	<-b.ready
+	if b.first {
+		r.line = 0
 	}
+	if b.skipped > 0 {
+		if r.cfg.Bad == 0 {
+			r.cfg.FirstBad = fmt.Errorf("%s: line %d: %w", shown(b.name), r.line+b.skipAt+1, b.skip)
+		}
+		r.cfg.Bad += b.skipped
+	}
+	b.kept = nil
+	if err := use(b); err != nil {
+		return err
+	}
+	r.line += len(b.Ends) + b.skipped
+	err := b.err
+	if b.bad {
+		err = fmt.Errorf("%s: line %d: %w", shown(b.name), r.line+1, err)
+	}
+	r.out <- b
+	return err
 }
 
 // Keep has the lines of these digests, whose numbers ascend, written to Config.Out. It

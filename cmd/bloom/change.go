@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/counting"
+)
+
+func addCommand() *cobra.Command {
+	return changeCommand(&cobra.Command{
+		Use:   "add FILE [file ...]",
+		Short: "add lines to a filter",
+		Long: `add adds all lines of its input to the filter FILE, of any type. The file is replaced
+once all lines are in; before, and after an error, it is as it was. If another bloom
+changes the file, add waits for its end. A filter that was made as a shard gets the lines of
+its shard.`,
+		Example: `  printf 'apple\n' | bloom build -n 1000 -o fruit.bloom && printf 'banana\n' | bloom add fruit.bloom`,
+	}, func(ctx context.Context, cfg *lines.Config, f *loaded) error {
+		keys{cfg.Key, partOf(f)}.join(f)
+		return addLines(ctx, cfg, f.filter, 0)
+	})
+}
+
+func removeCommand() *cobra.Command {
+	return changeCommand(&cobra.Command{
+		Use:   "remove FILE [file ...]",
+		Short: "remove lines from a counting filter",
+		Long: `remove removes all lines of its input from the filter FILE, which must be of type
+counting. A line that was added more than once must be removed as often. Remove no line
+that was not added: where the filter takes it for one that was, others are lost. Lines that
+certainly are not there change nothing, and are counted in a warning. The file is replaced
+once all lines are gone; before, and after an error, it is as it was. If another bloom
+changes the file, remove waits for its end.`,
+		Example: `  printf 'apple\nbanana\n' | bloom build -type counting -o fruit.bloom && printf 'apple\n' | bloom remove fruit.bloom`,
+	}, removeLines)
+}
+
+func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
+	set, ok := f.filter.(*counting.Filter)
+	if !ok {
+		return fmt.Errorf("%s is a %s: lines can be removed from a counting.Filter only", f.path, f.kind.name)
+	}
+	absent := 0
+	err := scan(ctx, cfg, newProgress(cfg, "removed", 0, 0), func(b *lines.Batch) (removed int, _ error) {
+		for _, h := range b.Hashes {
+			if set.RemoveHash(h) {
+				removed++
+			}
+		}
+		absent += len(b.Hashes) - removed
+		return removed, nil
+	})
+	if err == nil && absent > 0 {
+		fmt.Fprintf(os.Stderr, "bloom: warning: %d lines were not in %s\n", absent, f.path)
+	}
+	return err
+}
+
+// changeCommand has c load a filter, change it with the lines of the input, and save it.
+func changeCommand(c *cobra.Command, change func(context.Context, *lines.Config, *loaded) error) *cobra.Command {
+	var input inputFlags
+	var file holder
+	c.Args = need(1, -1, "the filter's FILE")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		cfg, err := input.config(args[1:])
+		if err != nil {
+			return err
+		}
+		release, err := file.hold(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		defer release()
+		f, err := load(args[0])
+		if err != nil {
+			return err
+		}
+		if f.compressed {
+			return fmt.Errorf("%s %w", args[0], errCompressed)
+		}
+		f.match(c.Name(), cfg)
+		if err := change(c.Context(), cfg, f); err != nil {
+			return err
+		}
+		return f.SaveFile(file.path)
+	}
+	file.add(c.Flags())
+	input.add(c.Flags())
+	return c
+}
