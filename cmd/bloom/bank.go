@@ -66,11 +66,6 @@ is ten of them.`,
 			if _, _, err := bloom.SizeFor(1, size.p); err != nil {
 				return usage(err)
 			}
-			release, err := file.holdOutput(c)
-			if err != nil {
-				return err
-			}
-			defer release()
 			each := func(name string, use func([]bloom.Hash)) error {
 				cfg := &lines.Config{Names: []string{name}, Delim: cfg.Delim, Key: cfg.Key, SkipBad: cfg.SkipBad, Window: cfg.Window}
 				return scan(c.Context(), cfg, nil, func(b *lines.Batch) (int, error) {
@@ -78,17 +73,19 @@ is ten of them.`,
 					return 0, nil
 				})
 			}
-			b, err := buildBank(args, uint64(size.n), size.p, each)
-			if err != nil {
-				return err
-			}
-			info := b.Info()
-			info.Hash, info.Comment = input.key.Hash(), comment
-			if comment == "" && input.key.Field > 0 {
-				info.Comment = fmt.Sprintf(fieldComment, input.key.Field)
-			}
-			b.SetInfo(info)
-			return file.save(b)
+			return file.produce(c, false, func() (saver, error) {
+				b, err := buildBank(args, uint64(size.n), size.p, each)
+				if err != nil {
+					return nil, err
+				}
+				info := b.Info()
+				info.Hash, info.Comment = input.key.Hash(), comment
+				if comment == "" && input.key.Field > 0 {
+					info.Comment = fmt.Sprintf(fieldComment, input.key.Field)
+				}
+				b.SetInfo(info)
+				return b, nil
+			})
 		},
 	}
 	size.add(c.Flags(), "different lines to expect in a file, at most; else they are counted", "rate of files that are named and lack the line", 0.001)
@@ -232,12 +229,8 @@ a file was named, 1 if none was, 2 after an error.`,
 // hashLines hashes lines as build did, by what its file says. What a program wrote there in
 // its own words says nothing: it gets the lines as they are.
 func hashLines(hash string, args []string) (hs []bloom.Hash, err error) {
-	key := lines.Key{KeepCR: true}
-	for _, k := range []lines.Key{{}, {FoldCase: true}, {FoldCase: true, KeepCR: true}, {Hex: true}} {
-		if k.Hash() == hash {
-			key = k
-		}
-	}
+	key, _, known := keyOf(hash)
+	key.KeepCR = key.KeepCR || !known
 	for _, arg := range args {
 		line, _, err := key.Of([]byte(arg), 0, nil)
 		if err != nil {

@@ -103,26 +103,23 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 			if err != nil {
 				return usage(err)
 			}
-			release, err := file.holdOutput(c)
-			if err != nil {
-				return err
-			}
-			defer release()
-			cfg.Sum = sum(f)
-			cfg.Take = part.take()
-			if size.n > 0 || kind == "growing" {
-				err = addLines(c.Context(), cfg, f, n)
-			} else {
-				f, err = measured(c.Context(), cfg, func(n uint64) (filter, error) { return fitting(mk, n, size.p) })
-			}
-			if err != nil {
-				return err
-			}
-			info := f.Info()
-			info.Comment = comment
-			f.SetInfo(info)
-			keys{input.key, part}.say(f)
-			return file.save(f)
+			return file.produce(c, false, func() (saver, error) {
+				cfg.Sum = sum(f)
+				cfg.Take = part.take()
+				if size.n > 0 || kind == "growing" {
+					err = addLines(c.Context(), cfg, f, n)
+				} else {
+					f, err = measured(c.Context(), cfg, func(n uint64) (filter, error) { return fitting(mk, n, size.p) })
+				}
+				if err != nil {
+					return nil, err
+				}
+				info := f.Info()
+				info.Comment = comment
+				f.SetInfo(info)
+				keys{input.key, part}.say(f)
+				return f, nil
+			})
 		},
 	}
 	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)

@@ -45,9 +45,13 @@ With -state it also leaves out the lines that were written by earlier runs with 
 file. FILE holds exactly the lines that were written: it is saved at the end, now and then
 before, at Ctrl-C, SIGTERM, SIGHUP and SIGQUIT, and after an error in the input. A regular
 file of output is on the disk before FILE is. FILE may lack the lines that were written
-since it was last saved (-save-every) if the run is killed, or if the output fails or takes
-no more, as a full disk and head do. The next run writes these again. What the reader of a
-pipe loses is lost: dedupe cannot know.
+since it was last saved (-save-every) if the run is killed, or if the output fails, as a full
+disk and head do. The next run writes these again. What the reader of a pipe loses is lost:
+dedupe cannot know.
+
+If nobody takes the output, a signal ends the run after two seconds. FILE then holds what was
+written, but for the last 64 KiB. If more than a million lines were to be written since it
+was last saved, it stays as it is.
 
 FILE may be a filter of any type, such as one that build made. In a window or a flower
 lines are forgotten, and are written again. If another bloom changes FILE, dedupe waits for
@@ -55,9 +59,9 @@ its end. With -o lines are appended to OUT. If OUT ends with half a line, as a k
 it, that half is cut off first.
 
 With -span a line is left out only if it came within that time before, such as 24h,
-written or left out. -n is the number of different lines that come in it, if they always
-came as fast as in its busiest fifteenth. So it is 15 times their number for a file that is
-read at once.
+written or left out. -n is 15 times the number of different lines that come in the busiest
+fifteenth of that time. For a file that is read at once it is 15 times its lines. With
+more, new lines are left out more and more often, and dedupe warns.
 
 With -shard i/n, where i is 0 to n-1, all other lines than those of shard i are left out,
 and the filter has room for the n-th part of -n. n runs with the same input write what one

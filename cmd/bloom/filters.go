@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
@@ -184,28 +185,17 @@ func decode(name string, head []byte, rest io.Reader) (*loaded, error) {
 	case !ok:
 		return nil, fmt.Errorf("%s is no filter: it starts with %q", name, head)
 	}
-	in := &counted{rest, 0}
+	var read atomic.Int64
+	in := lines.Count(rest, &read)
 	f, err := k.read(in)
 	if err != nil {
 		return nil, fmt.Errorf("%w (in %s)", err, name)
 	}
-	size := in.n
+	size := read.Load()
 	if n, err := io.Copy(io.Discard, io.LimitReader(in, 1)); err != nil || n > 0 {
 		return nil, errors.Join(fmt.Errorf("%s holds more than a filter", name), err)
 	}
 	return &loaded{f, name, k, size, compressed}, nil
-}
-
-// counted counts the bytes that are read.
-type counted struct {
-	io.Reader
-	n int64
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // peek reads the first bytes of a file. kindOf needs no more.

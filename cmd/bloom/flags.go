@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -41,11 +40,9 @@ func (c *count) Set(s string) error {
 		return nil
 	}
 	unit := 1.0
-	if i := len(number) - 1; i > 0 {
-		if power := strings.IndexByte("KMGTkmgtBb", number[i]); power >= 0 {
-			unit = []float64{1e3, 1e6, 1e9, 1e12, 1e3, 1e6, 1e9, 1e12, 1e9, 1e9}[power]
-			number = number[:i]
-		}
+	if i := len(number) - 1; i > 0 && strings.ContainsRune("kmgtb", rune(number[i]|0x20)) {
+		unit = map[byte]float64{'k': 1e3, 'm': 1e6, 'g': 1e9, 'b': 1e9, 't': 1e12}[number[i]|0x20]
+		number = number[:i]
 	}
 	x, err := strconv.ParseFloat(number, 64)
 	x *= unit
@@ -162,14 +159,6 @@ func need(least, most int, what string) cobra.PositionalArgs {
 // addJSON adds -json.
 func addJSON(flags *pflag.FlagSet) *bool { return flags.Bool("json", false, "write JSON") }
 
-// oneStream returns an error if both the JSON and the filter would go to standard output.
-func oneStream(asJSON bool, file *holder) error {
-	if asJSON && file.out == lines.Stdin {
-		return usageError{errors.New("-json and -o - would both write to standard output")}
-	}
-	return nil
-}
-
 // writeJSON writes v and a newline to standard output.
 func writeJSON(v any) error {
 	data, err := json.Marshal(v)
@@ -178,14 +167,6 @@ func writeJSON(v any) error {
 	}
 	_, err = os.Stdout.Write(append(data, '\n'))
 	return err
-}
-
-// required returns an error unless the flag was given.
-func required(c *cobra.Command, flag, shown string) error {
-	if !c.Flags().Changed(flag) {
-		return usageError{fmt.Errorf("%s needs %s; see bloom help %s", c.Name(), shown, c.Name())}
-	}
-	return nil
 }
 
 // totalSize returns the size of all input, or 0 if that is not known.

@@ -30,9 +30,6 @@ rate is that of the old one's -p, or the new -p.`,
 		Example: `  printf 'apple\n' | bloom build -n 1M -o large.bloom && bloom fold -p 0.01 -o small.bloom large.bloom`,
 		Args:    need(1, 1, "one FILE to read"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneStream(*asJSON, &file); err != nil {
-				return err
-			}
 			byRate := c.Flags().Changed("rate")
 			if byRate == c.Flags().Changed("divisor") {
 				return usageError{fmt.Errorf("fold needs either -d or -p; see bloom help fold")}
@@ -40,38 +37,32 @@ rate is that of the old one's -p, or the new -p.`,
 			if byRate && !(p > 0 && p < 1) {
 				return usageError{fmt.Errorf("p = %v is outside (0, 1)", p)}
 			}
-			release, err := file.holdOutput(c)
-			if err != nil {
-				return err
-			}
-			defer release()
-			f, err := loadAny(args[0])
-			if err != nil {
-				return err
-			}
-			var small filter
-			if byRate {
-				small, err = foldToRate(f, p)
-			} else {
-				small, err = fold(f, d)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			if small, ok := small.(*bloom.Filter); ok {
-				info := f.Info()
+			return file.produce(c, *asJSON, func() (saver, error) {
+				f, err := loadAny(args[0])
+				if err != nil {
+					return nil, err
+				}
+				var small filter
 				if byRate {
-					info.P = p
+					small, err = foldToRate(f, p)
+				} else {
+					small, err = fold(f, d)
 				}
-				if info.P > 0 {
-					info.N = small.Capacity(info.P)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", args[0], err)
 				}
-				small.SetInfo(info)
-			}
-			if err := file.save(small); err != nil {
-				return err
-			}
-			return file.report(*asJSON)
+				if small, ok := small.(*bloom.Filter); ok {
+					info := f.Info()
+					if byRate {
+						info.P = p
+					}
+					if info.P > 0 {
+						info.N = small.Capacity(info.P)
+					}
+					small.SetInfo(info)
+				}
+				return small, nil
+			})
 		},
 	}
 	c.Flags().IntVarP(&d, "divisor", "d", 0, "how many times smaller")

@@ -46,41 +46,49 @@ func (h *holder) addOutput(flags *pflag.FlagSet) {
 	flags.StringVarP(&h.out, "output", "o", "", "`FILE` to write; - is standard output")
 }
 
-// holdOutput holds what -o says. Where that is standard output it is a temporary file.
-func (h *holder) holdOutput(c *cobra.Command) (release func(), err error) {
-	if err := required(c, "output", "-o FILE"); err != nil {
-		return nil, err
-	}
-	if h.out != lines.Stdin {
-		return h.hold(c.Context(), h.out)
-	}
-	if isatty.IsTerminal(os.Stdout.Fd()) {
-		return nil, usageError{errors.New("-o - would write a filter to the terminal")}
-	}
-	dir, err := os.MkdirTemp("", "bloom-*")
-	if err != nil {
-		return nil, err
-	}
-	h.path = filepath.Join(dir, "filter")
-	return func() { os.RemoveAll(dir) }, nil
-}
+// saver is a filter or a bank.
+type saver interface{ SaveFile(path string) error }
 
-// save saves f where -o says.
-func (h *holder) save(f interface{ SaveFile(path string) error }) error {
-	if err := f.SaveFile(h.path); err != nil || h.out != lines.Stdin {
+// produce holds what -o says, and saves there what make makes. With -json it writes what
+// info does of the file. Where -o is standard output the file is a temporary one.
+func (h *holder) produce(c *cobra.Command, asJSON bool, make func() (saver, error)) error {
+	switch {
+	case !c.Flags().Changed("output"):
+		return usageError{fmt.Errorf("%s needs -o FILE; see bloom help %s", c.Name(), c.Name())}
+	case h.out != lines.Stdin:
+		release, err := h.hold(c.Context(), h.out)
+		if err != nil {
+			return err
+		}
+		defer release()
+	case asJSON:
+		return usageError{errors.New("-json and -o - would both write to standard output")}
+	case isatty.IsTerminal(os.Stdout.Fd()):
+		return usageError{errors.New("-o - would write a filter to the terminal")}
+	default:
+		dir, err := os.MkdirTemp("", "bloom-*")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		h.path = filepath.Join(dir, "filter")
+	}
+	f, err := make()
+	if err != nil {
 		return err
 	}
-	file, err := os.Open(h.path)
-	if err != nil {
+	if err := f.SaveFile(h.path); err != nil {
 		return err
 	}
-	defer file.Close()
-	_, err = io.Copy(os.Stdout, file)
-	return err
-}
-
-// report writes, with -json, what info does of the file that was saved.
-func (h *holder) report(asJSON bool) error {
+	if h.out == lines.Stdin {
+		file, err := os.Open(h.path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		_, err = io.Copy(os.Stdout, file)
+		return err
+	}
 	if !asJSON {
 		return nil
 	}

@@ -41,27 +41,42 @@ func (k keys) join(f filter) {
 	f.SetInfo(info)
 }
 
-// match has cfg make the keys that f has, for command. It warns if f says that other flags
-// made them. What a program wrote there in its own words says nothing about flags.
+// keyFlags are the flags that say what of a line, or of a field of it, is the key.
+var keyFlags = []struct {
+	key   lines.Key
+	flags string
+}{
+	{lines.Key{}, ""},
+	{lines.Key{KeepCR: true}, "-keep-cr"},
+	{lines.Key{FoldCase: true}, "-fold-case"},
+	{lines.Key{FoldCase: true, KeepCR: true}, "-fold-case and -keep-cr"},
+	{lines.Key{Hex: true}, "-hex"},
+}
+
+// keyOf returns which flags made keys, by what a file that build made says of them.
+func keyOf(hash string) (key lines.Key, flags string, known bool) {
+	for _, k := range keyFlags {
+		if k.key.Hash() == hash {
+			return k.key, k.flags, true
+		}
+	}
+	return lines.Key{}, "", false
+}
+
+// match has cfg make the keys that f has, for command, and warns as warnKeys does.
 func (f *loaded) match(command string, cfg *lines.Config) {
 	cfg.Sum = sum(f.filter)
 	cfg.Take = partOf(f).take()
 	warnKeys(command, f, cfg.Key)
 }
 
-// keyFlags are the flags that make keys, by what a file that build made says of them.
-var keyFlags = map[string]string{
-	(&lines.Key{}).Hash():                             "",
-	(&lines.Key{KeepCR: true}).Hash():                 "-keep-cr",
-	(&lines.Key{FoldCase: true}).Hash():               "-fold-case",
-	(&lines.Key{FoldCase: true, KeepCR: true}).Hash(): "-fold-case and -keep-cr",
-	(&lines.Key{Hex: true}).Hash():                    "-hex",
-}
-
+// warnKeys warns if f says that other flags made its keys than make command's. What a
+// program wrote there in its own words says nothing about flags.
 func warnKeys(command string, f *loaded, key lines.Key) {
 	hash, _ := fromHash(f.Info().Hash)
-	if made, known := keyFlags[hash]; known {
-		warnOther(command, f.path, made, keyFlags[key.Hash()])
+	if _, made, known := keyOf(hash); known {
+		_, runs, _ := keyOf(key.Hash())
+		warnOther(command, f.path, made, runs)
 	}
 }
 

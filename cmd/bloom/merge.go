@@ -24,34 +24,15 @@ info -json would of the new file.`,
 		Example: `  for i in 1 2; do echo day $i | bloom build -n 1000 -o day$i.bloom; done; bloom merge -o days.bloom day1.bloom day2.bloom`,
 		Args:    need(1, -1, "at least one FILE to read"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneStream(*asJSON, &file); err != nil {
-				return err
-			}
-			release, err := file.holdOutput(c)
-			if err != nil {
-				return err
-			}
-			defer release()
-			union, err := loadAny(args[0])
-			if err != nil {
-				return err
-			}
-			for _, path := range args[1:] {
-				next, err := loadAny(path)
-				if err != nil {
-					return err
+			return file.produce(c, *asJSON, func() (saver, error) {
+				all, err := loadAny(args[0])
+				for i := 1; i < len(args) && err == nil; i++ {
+					if err = merge(all, args[i]); c.Context().Err() != nil {
+						err = errInterrupted
+					}
 				}
-				if err := merge(union, next); err != nil {
-					return fmt.Errorf("%s and %s: %w", args[0], path, err)
-				}
-				if c.Context().Err() != nil {
-					return errInterrupted
-				}
-			}
-			if err := file.save(union.filter); err != nil {
-				return err
-			}
-			return file.report(*asJSON)
+				return all, err
+			})
 		},
 	}
 	asJSON = addJSON(c.Flags())
@@ -59,13 +40,26 @@ info -json would of the new file.`,
 	return c
 }
 
-// merge adds to a what b has.
-func merge(a, b *loaded) error {
+// merge adds to a what the file at path has.
+func merge(a *loaded, path string) error {
+	b, err := loadAny(path)
+	if err != nil {
+		return err
+	}
+	if err := union(a, b); err != nil {
+		return fmt.Errorf("%s and %s: %w", a.path, path, err)
+	}
+	return nil
+}
+
+// union adds to a what b has.
+func union(a, b *loaded) error {
+	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {
 		return fmt.Errorf("a %s and a %s do not merge", a.kind.name, b.kind.name)
 	}
-	if x, y := a.Info().Hash, b.Info().Hash; x != y && x != "" && y != "" {
-		return fmt.Errorf("keys of %s and keys of %s do not mix", printable(x), printable(y))
+	if x.Hash != y.Hash && x.Hash != "" && y.Hash != "" {
+		return fmt.Errorf("keys of %s and keys of %s do not mix", printable(x.Hash), printable(y.Hash))
 	}
 	err := fmt.Errorf("filters of type %s do not merge", a.kind.name)
 	switch f := a.filter.(type) {
@@ -79,15 +73,10 @@ func merge(a, b *loaded) error {
 		err = f.Merge(b.filter.(*dcso.Filter))
 	}
 	if err != nil && a.Stats().M != b.Stats().M {
-		return fmt.Errorf("%w; build both with the same -type, -n and -p", err)
+		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
 	}
-	a.SetInfo(common(a.Info(), b.Info()))
+	a.SetInfo(bloom.Info{N: agreed(x.N, y.N), P: agreed(x.P, y.P), Hash: agreed(x.Hash, y.Hash), Comment: agreed(x.Comment, y.Comment)})
 	return err
-}
-
-// common returns what two files agree in.
-func common(a, b bloom.Info) bloom.Info {
-	return bloom.Info{N: agreed(a.N, b.N), P: agreed(a.P, b.P), Hash: agreed(a.Hash, b.Hash), Comment: agreed(a.Comment, b.Comment)}
 }
 
 func agreed[T comparable](a, b T) (v T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -18,115 +19,62 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// design is a type of filter, planned for n keys at the rate p.
+// design is a type of filter.
 type design struct {
-	name   string
-	bits   func(p float64) float64 // a key; NaN or 0 if there is no such filter
-	hashes func(p float64) int     // bits set a key
-	speed  func(p float64) string
-	note   string
+	name, note string
+	// at returns what it takes for keys at the rate p: bits a key, or NaN or 0 if there is no
+	// such filter, bits that a key sets, and what a look-up reads.
+	at func(p float64) (bits float64, k int, reads string)
 }
-
-var designs = []design{
-	{
-		name:   "bloom.Filter",
-		bits:   func(p float64) float64 { return -math.Log(p) / (math.Ln2 * math.Ln2) },
-		hashes: classicHashes,
-		speed:  func(p float64) string { return fmt.Sprintf("%d lines, 2 if absent", classicHashes(p)) },
-		note:   "Guava's: the smallest; Java reads it",
-	},
-	{
-		name:   "blocked.Filter",
-		bits:   func(p float64) float64 { return float64(blockedSample(p).M()) / sampleKeys },
-		hashes: func(p float64) int { return 8 * blockedSample(p).Lines() },
-		speed: func(p float64) string {
-			if n := blockedSample(p).Lines(); n > 1 {
-				return fmt.Sprintf("%d lines, 1 if absent", n)
-			}
-			return "1 line"
-		},
-		note: "the fastest",
-	},
-	{
-		name:   "growing.Filter",
-		bits:   growingBits,
-		hashes: func(p float64) int { return 8 * blockedSample(p/growingLayers).Lines() },
-		speed: func(p float64) string {
-			return fmt.Sprintf("%d lines in each of up to 16 filters", blockedSample(p/growingLayers).Lines())
-		},
-		note: "n need not be known",
-	},
-	{
-		name:   "counting.Filter",
-		bits:   func(p float64) float64 { return 4 * -math.Log(p) / (math.Ln2 * math.Ln2) },
-		hashes: classicHashes,
-		speed:  func(p float64) string { return fmt.Sprintf("%d lines, 2 if absent", classicHashes(p)) },
-		note:   "keys can be removed",
-	},
-	{
-		name:   "window.Filter",
-		bits:   func(p float64) float64 { return float64(8*windowSample(p).SizeBytes()) / sampleKeys },
-		hashes: func(p float64) int { return windowSample(p).Stats().K },
-		speed: func(p float64) string {
-			return fmt.Sprintf("up to %d lines of a kilobyte", min(16, windowSample(p).Stats().K))
-		},
-		note: "forgets a key after a time, in which n keys come",
-	},
-	{
-		name: "flower.Filter",
-		bits: func(p float64) float64 {
-			c := flowerSample(p)
-			return float64(c.Slots) * float64(c.Bits) / sampleKeys
-		},
-		hashes: func(p float64) int { return flowerSample(p).Ways },
-		speed:  func(p float64) string { return fmt.Sprintf("%d lines", flowerSample(p).Ways) },
-		note:   "holds 90 % of the last n keys, of which there is no end",
-	},
-}
-
-func classicHashes(p float64) int {
-	return bloom.OptimalK(bloom.OptimalM(sampleKeys, p), sampleKeys)
-}
-
-// growingLayers is into how many parts package growing cuts p for most of its filters.
-const growingLayers = 17
 
 // sampleKeys are as many as it takes for sizes to be in proportion.
 const sampleKeys = 100_000
 
-func blockedSample(p float64) *blocked.Filter {
-	f, err := blocked.New(sampleKeys, p)
-	if err != nil {
-		return new(blocked.Filter)
-	}
-	return f
+var designs = []design{
+	{"bloom.Filter", "Guava's: the smallest; Java reads it", classic(1)},
+	{"blocked.Filter", "the fastest", func(p float64) (float64, int, string) {
+		f, err := blocked.New(sampleKeys, p)
+		if err != nil {
+			return 0, 0, ""
+		}
+		reads := "1 line"
+		if n := f.Lines(); n > 1 {
+			reads = fmt.Sprintf("%d lines, 1 if absent", n)
+		}
+		return float64(f.M()) / sampleKeys, 8 * f.Lines(), reads
+	}},
+	{"growing.Filter", "n need not be known", func(p float64) (float64, int, string) {
+		f, err := growing.New(0, p)
+		layer, err2 := blocked.New(sampleKeys, p/17) // into so many parts it cuts p for most of its filters
+		if err != nil || err2 != nil {
+			return 0, 0, ""
+		}
+		const keys = 60_000 // more than the first 64 KB have room for; it needs about as much a key at every n
+		for i := range uint64(keys) {
+			f.AddHash(bloom.SumUint64(i))
+		}
+		return float64(f.SizeBytes()) * 8 / keys, 8 * layer.Lines(), fmt.Sprintf("%d lines in each of up to 16 filters", layer.Lines())
+	}},
+	{"counting.Filter", "keys can be removed", classic(4)},
+	{"window.Filter", "forgets a key after a time, in which n keys come", func(p float64) (float64, int, string) {
+		s := bloom.Must(window.New(window.Config{Capacity: sampleKeys, FPR: p, Span: time.Hour})).Stats()
+		return float64(8*s.SizeBytes) / sampleKeys, s.K, fmt.Sprintf("up to %d lines of a kilobyte", min(16, s.K))
+	}},
+	{"flower.Filter", "holds 90 % of the last n keys, of which there is no end", func(p float64) (float64, int, string) {
+		c, err := flower.Optimal(sampleKeys, 0.9, p)
+		if err != nil {
+			return 0, 0, ""
+		}
+		return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways, fmt.Sprintf("%d lines", c.Ways)
+	}},
 }
 
-// windowSample is a window with the default number of generations.
-func windowSample(p float64) *window.Filter {
-	return bloom.Must(window.New(window.Config{Capacity: sampleKeys, FPR: p, Span: time.Hour}))
-}
-
-// flowerSample is zero where there is no such flower.
-func flowerSample(p float64) flower.Config {
-	c, err := flower.Optimal(sampleKeys, 0.9, p)
-	if err != nil {
-		return flower.Config{}
+// classic is for types with Guava's indexes, and some bits for each position.
+func classic(bits float64) func(p float64) (float64, int, string) {
+	return func(p float64) (float64, int, string) {
+		k := bloom.OptimalK(bloom.OptimalM(sampleKeys, p), sampleKeys)
+		return bits * -math.Log(p) / (math.Ln2 * math.Ln2), k, fmt.Sprintf("%d lines, 2 if absent", k)
 	}
-	return c
-}
-
-// growingBits fills a filter: package growing needs about as much a key at every n.
-func growingBits(p float64) float64 {
-	f, err := growing.New(0, p)
-	if err != nil {
-		return math.NaN() // it has no rates below 1e-9
-	}
-	const keys = 60_000 // more than the first 64 KB have room for
-	for i := range uint64(keys) {
-		f.AddHash(bloom.SumUint64(i))
-	}
-	return float64(f.SizeBytes()) * 8 / keys
 }
 
 func planCommand() *cobra.Command {
@@ -143,9 +91,9 @@ writes an object a line. With -svg it also draws bits a key against the rate, re
 light and dark pages.`,
 		Example: `  bloom plan -n 1e9 -p 0.001`,
 		Args:    need(0, 0, "no arguments"),
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(_ *cobra.Command, _ []string) error {
 			if size.n == 0 {
-				return required(c, "lines", "-n N")
+				return usageError{errors.New("plan needs -n N; see bloom help plan")}
 			}
 			if !(size.p >= 1e-15 && size.p < 1) {
 				return usageError{fmt.Errorf("p = %v is outside [1e-15, 1)", size.p)}
@@ -157,7 +105,7 @@ light and dark pages.`,
 			}
 			if *asJSON {
 				for _, d := range designs {
-					if err := writeJSON(d.at(uint64(size.n), size.p)); err != nil {
+					if err := writeJSON(d.plan(uint64(size.n), size.p)); err != nil {
 						return err
 					}
 				}
@@ -185,11 +133,11 @@ type planned struct {
 	Note  string  `json:"note"`
 }
 
-// at returns what d takes for n keys at the rate p.
-func (d *design) at(n uint64, p float64) planned {
+// plan returns what d takes for n keys at the rate p.
+func (d *design) plan(n uint64, p float64) planned {
 	plan := planned{Type: d.name, Keys: n, Rate: p, Note: d.note}
-	if bits := d.bits(p); bits > 0 {
-		plan.Bits, plan.Size, plan.K, plan.Reads = bits, uint64(bits*float64(n)/8), d.hashes(p), d.speed(p)
+	if bits, k, reads := d.at(p); bits > 0 {
+		plan.Bits, plan.Size, plan.K, plan.Reads = bits, uint64(bits*float64(n)/8), k, reads
 	}
 	return plan
 }
@@ -200,7 +148,7 @@ func table(n uint64, p float64) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "type\tbits/key\tsize\thashes\ta look-up reads\t")
 	for _, d := range designs {
-		plan := d.at(n, p)
+		plan := d.plan(n, p)
 		if plan.Size == 0 {
 			fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\t%s\n", plan.Type, plan.Note)
 			continue

@@ -49,9 +49,10 @@ by bloom add, the answers are the new filter's within a second, or when the last
 answer of the filter before has ended. While FILE cannot be read they are the old one's.
 Ctrl-C and SIGTERM let requests end.
 
-A body has up to 64 MiB, and a line of it up to 1 MiB. A client has to read the answer while
-it sends, as curl does. It may take a minute, and a second more for each 128 KiB. Of POST
-and /filter, 32 are answered at once. Others get status 503 and are to come again.`,
+A body has up to 64 MiB, and a line of it up to 1 MiB. Answers that a client does not read
+while it sends wait in a temporary file (in $TMPDIR), as large as they are. It may take a
+minute, and a second more for each 128 KiB. Of POST and /filter, 32 are answered at once.
+Others get status 503 and are to come again.`,
 		Example: `  bloom serve -addr :8080 fruit.bloom & sleep 1; curl 'localhost:8080/contains?key=apple'
   curl --data-binary @lines.txt localhost:8080/contains`,
 		Args: need(1, 1, "the filter's FILE"),

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/durable"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
@@ -128,12 +127,8 @@ func goOn(path string, cfg *lines.Config) (*os.File, error) {
 		}
 		err = cut(file, info.Size(), cfg.Delim)
 	}
-	if err == nil && isNew && runtime.GOOS != "windows" { // its name must be there after a power cut, too
-		var dir *os.File
-		if dir, err = os.Open(filepath.Dir(path)); err == nil {
-			err = dir.Sync()
-			dir.Close()
-		}
+	if err == nil && isNew { // its name must be there after a power cut, too
+		err = durable.SyncDir(path)
 	}
 	if err != nil {
 		file.Close()

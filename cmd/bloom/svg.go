@@ -50,7 +50,7 @@ func picture(p float64) string {
 		path, y := "M", 0.0
 		for at := 4; at <= 4*decades; at++ {
 			rate := math.Pow(10, -float64(at)/4)
-			if bits := d.bits(rate); bits > 0 {
+			if bits, _, _ := d.at(rate); bits > 0 {
 				y = yOf(bits)
 				path += fmt.Sprintf("%.1f %.1f ", xOf(rate), y)
 			}

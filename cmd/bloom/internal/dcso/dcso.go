@@ -16,6 +16,7 @@ import (
 	"os"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/durable"
 )
 
 const (
@@ -166,7 +167,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 
 // SaveFile replaces the file at path, atomically and durably.
 func (f *Filter) SaveFile(path string) error {
-	err := save(path, func(w io.Writer) error {
+	err := durable.Save(path, func(w io.Writer) error {
 		_, err := f.WriteTo(w)
 		return err
 	})

@@ -2,6 +2,7 @@ package lines
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +46,7 @@ func open(name string, window uint64, read *atomic.Int64) (io.ReadCloser, error)
 			return nil, err
 		}
 	}
-	in, err := Decompress(&counter{file, read}, window)
+	in, err := Decompress(Count(file, read), window)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -117,7 +118,7 @@ func begin(r io.Reader) (whole io.Reader, name string, err error) {
 			head = head[len(b.magic):]
 		}
 	}
-	return &prefixed{head, r}, name, nil
+	return io.MultiReader(bytes.NewReader(head), r), name, nil
 }
 
 // undecided reports whether more bytes may make head one of begins.
@@ -128,21 +129,6 @@ func undecided(head string) bool {
 		}
 	}
 	return false
-}
-
-// prefixed reads head and then from r, to which it adds no other cost.
-type prefixed struct {
-	head []byte
-	r    io.Reader
-}
-
-func (p *prefixed) Read(b []byte) (int, error) {
-	if len(p.head) > 0 {
-		n := copy(b, p.head)
-		p.head = p.head[n:]
-		return n, nil
-	}
-	return p.r.Read(b)
 }
 
 // zstdReader says what to do about a window that is too large.
@@ -163,6 +149,9 @@ func (z *zstdReader) Close() error {
 	z.Decoder.Close()
 	return nil
 }
+
+// Count returns a reader of r that adds to n the bytes that are read.
+func Count(r io.Reader, n *atomic.Int64) io.Reader { return &counter{r, n} }
 
 type counter struct {
 	r io.Reader
