@@ -113,9 +113,7 @@ func TestGrowingState(t *testing.T) {
 		require.Equal(t, numbers(from, from+30000), numbers(from, from+10000*min(i, 1))+good(t, numbers(0, from+30000), "dedupe", "-p", "1e-9", "-state", state))
 	}
 	require.Contains(t, good(t, "", "info", state), "growing.Filter")
-	_, stderr, status := bloomRun(t, "", "dedupe", "-p", "1e-8", "-state", state)
-	require.Equal(t, 1, status)
-	requireError(t, stderr, "another size or rate")
+	saying(t, 1, "another size or rate", "", "dedupe", "-p", "1e-8", "-state", state)
 
 	// A file promises a number of lines, and the state has room for half of them.
 	state = filepath.Join(t.TempDir(), "state")
@@ -202,11 +200,8 @@ func TestWarning(t *testing.T) {
 	args := []string{"dedupe", "-n", "1000", "-p", "1e-9", "-state", state}
 	good(t, numbers(0, 900)+numbers(0, 900), args...)
 	good(t, numbers(0, 950), args...)
-	_, stderr, status := bloomRun(t, numbers(900, 1100), args...)
-	require.Zero(t, status)
-	requireError(t, stderr, warning)
-	_, stderr, _ = bloomRun(t, numbers(2000, 9000), "dedupe", "-state", state)
-	requireError(t, stderr, "fuller than it was made for")
+	saying(t, 0, warning, numbers(900, 1100), args...)
+	saying(t, 0, "fuller than it was made for", numbers(2000, 9000), "dedupe", "-state", state)
 }
 
 // TestErrors: what is wrong with the state is noticed before any input, and an error in

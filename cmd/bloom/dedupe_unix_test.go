@@ -21,13 +21,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSignals: tail -f has no end but a signal.
-func TestSignals(t *testing.T) {
-	// What these tests were started with, nohup perhaps, ignores signals for the command,
-	// too. A program that this one starts gets the defaults for what this one handles.
+// defaultSignals has the command handle signals. What these tests were started with, nohup
+// perhaps, ignores them for the command, too. A program that this one starts gets the
+// defaults for what this one handles.
+func defaultSignals(t *testing.T) {
 	handled := make(chan os.Signal, 4)
 	ossignal.Notify(handled, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	defer ossignal.Stop(handled)
+	t.Cleanup(func() { ossignal.Stop(handled) })
+}
+
+// TestSignals: tail -f has no end but a signal.
+func TestSignals(t *testing.T) {
+	defaultSignals(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		state := filepath.Join(t.TempDir(), "state")
 		cmd := command(t, "dedupe", "-state", state)
@@ -48,6 +53,30 @@ func TestSignals(t *testing.T) {
 		require.Error(t, cmd.Wait())
 		require.Equal(t, 128+int(signal), cmd.ProcessState.ExitCode())
 		require.Equal(t, "unfinished\nc\n", good(t, "a\nunfinished\nb\nc\n", "dedupe", "-state", state))
+	}
+}
+
+// TestInterrupted: a file that was to be changed is as it was, though lines were read.
+func TestInterrupted(t *testing.T) {
+	defaultSignals(t)
+	for _, change := range []string{"add", "remove", "build -n 1000 -o"} {
+		path := filepath.Join(t.TempDir(), "list")
+		good(t, "line\n", "build", "-type", "counting", "-n", "1000", "-o", path)
+		before := read(t, path)
+		cmd := command(t, append(strings.Fields(change), path)...)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = io.WriteString(in, strings.Repeat("line\nother\n", 1<<20)) // more than is read ahead
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 130, cmd.ProcessState.ExitCode())
+		requireError(t, stderr.String(), "interrupted; no file was changed")
+		require.Equal(t, before, read(t, path), change)
+		requireAlone(t, path)
 	}
 }
 
@@ -75,9 +104,7 @@ func TestIgnoredSignal(t *testing.T) {
 func TestPipeFilter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	_, stderr, status := bloomRun(t, "a\n", "check", path)
-	require.Equal(t, 2, status)
-	requireError(t, stderr, "cannot come through a pipe")
+	saying(t, 2, "cannot come through a pipe", "a\n", "check", path)
 }
 
 // TestLockMode: whoever made the lock file, others wait.
@@ -119,6 +146,7 @@ func TestClosedPipe(t *testing.T) {
 // TestStuck: a signal ends a run whose output nobody takes, too. Its state has what was
 // written, and nothing else, but for the write that was under way.
 func TestStuck(t *testing.T) {
+	defaultSignals(t)
 	const oneWrite = 64 << 10
 	in := numbers(0, 30_000) // more than a pipe holds
 	for _, test := range []struct{ build, dedupe string }{

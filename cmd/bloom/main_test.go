@@ -65,6 +65,14 @@ func good(t testing.TB, stdin string, args ...string) (stdout string) {
 	return stdout
 }
 
+// saying is a run that must end with the status, and with one line that says what is wrong.
+func saying(t testing.TB, want int, says, stdin string, args ...string) {
+	t.Helper()
+	_, stderr, status := bloomRun(t, stdin, args...)
+	require.Equal(t, want, status, "%v: %s", args, stderr)
+	requireError(t, stderr, says)
+}
+
 // requireError requires one line that says what is wrong.
 func requireError(t testing.TB, stderr, says string) {
 	t.Helper()

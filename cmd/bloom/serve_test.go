@@ -193,14 +193,15 @@ func TestServeAsTheyCome(t *testing.T) {
 // answers do not wait in memory.
 func TestServeSendsFirst(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
-	good(t, "apple\n", "build", "-o", path)
+	good(t, "pear\n", "build", "-p", "1e-9", "-o", path)
 	cmd, url, _ := startServe(t, path)
 	client, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	require.NoError(t, err)
 	defer client.Close()
 	require.NoError(t, client.SetDeadline(time.Now().Add(time.Minute)))
-	body := strings.Repeat("apple\n", maxBody/len("apple\n"))
-	_, err = fmt.Fprintf(client, "POST /contains HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(body))
+	line := strings.Repeat("apple", 12) + "\n"
+	body := strings.Repeat(line, maxBody/len(line))
+	_, err = fmt.Fprintf(client, "POST /contains?v=1 HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(body))
 	require.NoError(t, err)
 	_, err = io.WriteString(client, body)
 	require.NoError(t, err)
