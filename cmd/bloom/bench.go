@@ -44,25 +44,22 @@ explains.`,
 			if err != nil {
 				return err
 			}
-			b := &bench{set: f.filter, sum: sum(f.filter), most: uint64(most)}
-			if b.sum == nil {
-				b.sum = bloom.Sum
-			}
+			about := describe(f)
+			m := &measurement{File: args[0], Rate: about.Rate, MadeFor: about.MadeFor, MadeAt: about.MadeAt}
+			keys := [][]byte{[]byte("made-up key")}
 			if len(args) > 1 {
 				cfg, err := input.config(args[1:])
 				if err != nil {
 					return err
 				}
 				f.match(c.Name(), cfg)
-				if err := b.lines(c.Context(), cfg); err != nil {
+				if keys, err = m.lines(c.Context(), cfg, f); err != nil {
 					return err
 				}
 			}
-			b.others(c.Context())
-			if c.Context().Err() != nil {
-				return c.Context().Err()
+			if err := m.others(c.Context(), f, keys, uint64(most)); err != nil {
+				return err
 			}
-			m := b.measurement(args[0])
 			if *asJSON {
 				err = writeJSON(m)
 			} else {
@@ -80,103 +77,78 @@ explains.`,
 	return c
 }
 
-type bench struct {
-	set  filter
-	sum  func([]byte) bloom.Hash
-	most uint64
-
-	keys    [][]byte // some of the input's, to be changed
-	found   uint64   // of the input's lines
-	missing uint64
-	asked   uint64 // other keys
-	wrong   uint64 // of them, reported
-	took    time.Duration
+// measurement is what bench found out.
+type measurement struct {
+	File     string  `json:"file"`
+	Found    *uint64 `json:"found,omitempty"` // lines, if there were any
+	Missing  *uint64 `json:"missing,omitempty"`
+	Lookups  uint64  `json:"lookups"`  // of other keys
+	Reported uint64  `json:"reported"` // of them
+	Measured float64 `json:"measured"` // rate
+	Rate     float64 `json:"rate"`
+	Expected float64 `json:"expected"` // to be reported, if Rate is true
+	Most     float64 `json:"most"`     // that chance explains
+	True     bool    `json:"true"`
+	MadeFor  uint64  `json:"made_for,omitempty"`
+	MadeAt   float64 `json:"made_at,omitempty"`
+	Nanos    float64 `json:"nanoseconds"` // a look-up
 }
 
-// lines looks all lines up, and keeps some.
-func (b *bench) lines(ctx context.Context, cfg *lines.Config) error {
+// lines looks all lines up, and returns some of their keys.
+func (m *measurement) lines(ctx context.Context, cfg *lines.Config, f *loaded) (keys [][]byte, err error) {
+	m.Found, m.Missing = new(uint64), new(uint64)
 	var present []bool
-	return scan(ctx, cfg, newProgress(cfg, "found", 0, 0), func(batch *lines.Batch) (found int, _ error) {
-		present = b.set.ContainsBatch(present[:0], batch.Hashes)
-		for i, ok := range present {
-			if ok {
-				found++
-			}
-			if len(b.keys) < 1<<20 {
-				b.keys = append(b.keys, bytes.Clone(batch.Key(i)))
+	err = scan(ctx, cfg, newProgress(cfg, "found", 0, 0), func(b *lines.Batch) (int, error) {
+		present = f.ContainsBatch(present[:0], b.Hashes)
+		for i := range present {
+			if len(keys) < 1<<20 {
+				keys = append(keys, bytes.Clone(b.Key(i)))
 			}
 		}
-		b.found += uint64(found)
-		b.missing += uint64(len(present) - found)
+		found := trues(present)
+		*m.Found += uint64(found)
+		*m.Missing += uint64(len(present) - found)
 		return found, nil
 	})
+	if len(keys) == 0 {
+		m.Found, m.Missing = nil, nil
+		keys = [][]byte{[]byte("made-up key")}
+	}
+	return keys, err
 }
 
-// others looks up keys that are not in the filter. A key is changed by a tail that no
+// others looks up so many keys that are not in the filter. A key is changed by a tail that no
 // line has: bytes that are no text, and a number that makes many keys of one.
-func (b *bench) others(ctx context.Context) {
-	if len(b.keys) == 0 {
-		b.keys = [][]byte{[]byte("made-up key")}
-	}
+func (m *measurement) others(ctx context.Context, f *loaded, keys [][]byte, most uint64) error {
+	sum := hasher(f.filter)
 	var hs []bloom.Hash
 	var present []bool
 	var key []byte
-	for b.asked < b.most && ctx.Err() == nil {
+	var took time.Duration
+	for m.Lookups < most {
 		hs = hs[:0]
-		for range min(4096, b.most-b.asked) {
-			n := b.asked + uint64(len(hs))
-			key = append(key[:0], b.keys[n%uint64(len(b.keys))]...)
+		for range min(4096, most-m.Lookups) {
+			n := m.Lookups + uint64(len(hs))
+			key = append(key[:0], keys[n%uint64(len(keys))]...)
 			key = append(key, 0xff, 0xfe)
-			hs = append(hs, b.sum(strconv.AppendUint(key, n/uint64(len(b.keys)), 10)))
+			hs = append(hs, sum(strconv.AppendUint(key, n/uint64(len(keys)), 10)))
 		}
 		start := time.Now()
-		present = b.set.ContainsBatch(present[:0], hs)
-		b.took += time.Since(start)
-		for _, ok := range present {
-			if ok {
-				b.wrong++
-			}
+		present = f.ContainsBatch(present[:0], hs)
+		took += time.Since(start)
+		m.Reported += uint64(trues(present))
+		m.Lookups += uint64(len(hs))
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		b.asked += uint64(len(hs))
 	}
-}
-
-// measurement is what bench found out.
-type measurement struct {
-	File     string   `json:"file"`
-	Found    *uint64  `json:"found,omitempty"` // lines, if there were any
-	Missing  *uint64  `json:"missing,omitempty"`
-	Lookups  uint64   `json:"lookups"`  // of other keys
-	Reported uint64   `json:"reported"` // of them
-	Measured float64  `json:"measured"` // rate
-	Rate     *float64 `json:"rate,omitempty"`
-	Expected float64  `json:"expected,omitempty"` // to be reported, if Rate is true
-	Most     float64  `json:"most,omitempty"`     // that chance explains
-	True     *bool    `json:"true,omitempty"`
-	MadeFor  uint64   `json:"made_for,omitempty"`
-	MadeAt   float64  `json:"made_at,omitempty"`
-	Nanos    float64  `json:"nanoseconds"` // a look-up
-}
-
-func (b *bench) measurement(path string) *measurement {
-	about := describe(b.set)
-	m := &measurement{
-		File: path, Lookups: b.asked, Reported: b.wrong,
-		Measured: float64(b.wrong) / float64(b.asked), Rate: about.Rate,
-		MadeFor: about.MadeFor, MadeAt: about.MadeAt,
-		Nanos: float64(b.took.Nanoseconds()) / float64(b.asked),
-	}
-	if b.found+b.missing > 0 {
-		m.Found, m.Missing = &b.found, &b.missing
-	}
-	if m.Rate != nil {
-		m.Expected = *m.Rate * float64(b.asked)
-		// 3.1 standard deviations, and room for the few events of a small rate.
-		m.Most = m.Expected + 3.1*math.Sqrt(m.Expected) + 4
-		ok := float64(b.wrong) <= m.Most
-		m.True = &ok
-	}
-	return m
+	m.Measured = float64(m.Reported) / float64(m.Lookups)
+	m.Nanos = float64(took.Nanoseconds()) / float64(m.Lookups)
+	m.Expected = m.Rate * float64(m.Lookups)
+	// 3.1 standard deviations, and room for the few events of a small rate.
+	m.Most = m.Expected + 3.1*math.Sqrt(m.Expected) + 4
+	m.True = float64(m.Reported) <= m.Most
+	return nil
 }
 
 func (m *measurement) text() string {
@@ -185,14 +157,12 @@ func (m *measurement) text() string {
 		fmt.Fprintf(&b, "lines      %s found, %s missing\n", humanize.Comma(int64(*m.Found)), humanize.Comma(int64(*m.Missing)))
 	}
 	fmt.Fprintf(&b, "others     %s looked up, %s reported: a rate of %.3g\n", humanize.Comma(int64(m.Lookups)), humanize.Comma(int64(m.Reported)), m.Measured)
-	if m.Rate != nil {
-		fmt.Fprintf(&b, "promised   a rate of %.3g: %s reported, and by chance up to %s\n", *m.Rate, amount(m.Expected), amount(math.Floor(m.Most)))
-		verdict := "the promise is true: no more were reported than chance explains"
-		if !*m.True {
-			verdict = "the promise is not true: more were reported than chance explains"
-		}
-		fmt.Fprintf(&b, "verdict    %s\n", verdict)
+	fmt.Fprintf(&b, "promised   a rate of %.3g: %s reported, and by chance up to %s\n", m.Rate, amount(m.Expected), amount(math.Floor(m.Most)))
+	verdict := "the promise is true: no more were reported than chance explains"
+	if !m.True {
+		verdict = "the promise is not true: more were reported than chance explains"
 	}
+	fmt.Fprintf(&b, "verdict    %s\n", verdict)
 	if m.MadeFor > 0 {
 		fmt.Fprintf(&b, "made for   %s keys at a rate of %.3g\n", humanize.Comma(int64(m.MadeFor)), m.MadeAt)
 	}
@@ -205,7 +175,7 @@ func (m *measurement) verdict() error {
 	switch {
 	case m.Missing != nil && *m.Missing > 0:
 		return fmt.Errorf("%d lines are not in the filter", *m.Missing)
-	case m.True != nil && !*m.True:
+	case !m.True:
 		return errors.New("the filter reports more other keys than it promises")
 	}
 	return nil

@@ -156,13 +156,9 @@ func scan(ctx context.Context, cfg *lines.Config, p *progress, use func(*lines.B
 func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) error {
 	held := f.Stats().ApproxCount
 	var isNew []bool
-	err := scan(ctx, cfg, newProgress(cfg, "new", held, room), func(b *lines.Batch) (added int, _ error) {
+	err := scan(ctx, cfg, newProgress(cfg, "new", held, room), func(b *lines.Batch) (int, error) {
 		isNew = f.AddBatch(isNew[:0], b.Hashes)
-		for _, ok := range isNew {
-			if ok {
-				added++
-			}
-		}
+		added := trues(isNew)
 		held += uint64(added)
 		return added, nil
 	})

@@ -254,6 +254,14 @@ func sum(f filter) func([]byte) bloom.Hash {
 	return nil
 }
 
+// hasher is sum, without a nil.
+func hasher(f filter) func([]byte) bloom.Hash {
+	if sum := sum(f); sum != nil {
+		return sum
+	}
+	return bloom.Sum
+}
+
 // full reports whether f has more lines than it can hold at the rate it was made for,
 // as far as its bits tell: more than half of them are set.
 func full(f filter) bool {

@@ -17,21 +17,21 @@ import (
 
 // report is what info shows of a filter. What its type does not have is missing.
 type report struct {
-	File     string   `json:"file"`
-	Type     string   `json:"type"`
-	Size     int64    `json:"size"`
-	M        uint64   `json:"m,omitempty"`
-	K        int      `json:"k,omitempty"`
-	Lines    int      `json:"lines,omitempty"` // cache lines a key
-	Strategy string   `json:"strategy,omitempty"`
-	Fill     *float64 `json:"fill,omitempty"`
-	Keys     *uint64  `json:"keys,omitempty"`
-	MadeFor  uint64   `json:"made_for,omitempty"`
-	MadeAt   float64  `json:"made_at,omitempty"`
-	Rate     *float64 `json:"rate,omitempty"`
-	Hash     string   `json:"hash,omitempty"`
-	Comment  string   `json:"comment,omitempty"`
-	Checksum string   `json:"checksum"` // the one that was right: CRC-32C, compression or none
+	File     string  `json:"file"`
+	Type     string  `json:"type"`
+	Size     int64   `json:"size"`
+	M        uint64  `json:"m,omitempty"`
+	K        int     `json:"k,omitempty"`
+	Lines    int     `json:"lines,omitempty"` // cache lines a key
+	Strategy string  `json:"strategy,omitempty"`
+	Fill     float64 `json:"fill"`
+	Keys     uint64  `json:"keys"`
+	MadeFor  uint64  `json:"made_for,omitempty"`
+	MadeAt   float64 `json:"made_at,omitempty"`
+	Rate     float64 `json:"rate"`
+	Hash     string  `json:"hash,omitempty"`
+	Comment  string  `json:"comment,omitempty"`
+	Checksum string  `json:"checksum"` // the one that was right: CRC-32C, compression or none
 }
 
 func infoCommand() *cobra.Command {
@@ -107,7 +107,7 @@ func (f *loaded) report(path string) *report {
 func describe(f filter) *report {
 	s, info := f.Stats(), f.Info()
 	r := &report{
-		M: s.M, K: s.K, Fill: &s.FillRatio, Keys: &s.ApproxCount, Rate: &s.FPR,
+		M: s.M, K: s.K, Fill: s.FillRatio, Keys: s.ApproxCount, Rate: s.FPR,
 		MadeFor: info.N, MadeAt: info.P, Hash: info.Hash, Comment: info.Comment,
 	}
 	switch f := f.(type) {
@@ -145,18 +145,12 @@ func (r *report) rows() (rows []row) {
 	if r.Strategy != "" {
 		add("strategy", "%s", r.Strategy)
 	}
-	if r.Fill != nil {
-		add("fill", "%.3g %% of the %s are set", 100**r.Fill, bits)
-	}
-	if r.Keys != nil {
-		add("keys", "about %s", humanize.Comma(int64(*r.Keys)))
-	}
+	add("fill", "%.3g %% of the %s are set", 100*r.Fill, bits)
+	add("keys", "about %s", humanize.Comma(int64(r.Keys)))
 	if r.MadeFor > 0 {
 		add("made for", "%s keys at a rate of %.3g", humanize.Comma(int64(r.MadeFor)), r.MadeAt)
 	}
-	if r.Rate != nil {
-		add("rate", "%.3g of other keys are reported, now", *r.Rate)
-	}
+	add("rate", "%.3g of other keys are reported, now", r.Rate)
 	if r.Hash != "" {
 		add("hash", "%s", printable(r.Hash))
 	}

@@ -2,16 +2,20 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -100,6 +104,22 @@ func write(t testing.TB, path, data string) string {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte(data), 0o666))
 	return path
+}
+
+func gzipped(data string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, data)
+	w.Close()
+	return b.String()
+}
+
+func zstded(data string) string {
+	var b bytes.Buffer
+	w, _ := zstd.NewWriter(&b)
+	io.WriteString(w, data)
+	w.Close()
+	return b.String()
 }
 
 // numbers is the lines "line from" to "line to-1".
@@ -256,4 +276,39 @@ func TestHelp(t *testing.T) {
 	require.NotContains(t, flags, "`")
 	suggested, _, _ := bloomRun(t, "", "__complete", "che")
 	require.Contains(t, suggested, "check\t")
+}
+
+// TestReadme runs every line of the README's table of commands, in a folder with the files
+// that they name.
+func TestReadme(t *testing.T) {
+	readme := read(t, "README.md")
+	_, table, _ := strings.Cut(readme, "| command | |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	dir := t.TempDir()
+	in := numbers(0, 100) + numbers(50, 150)
+	const hash = "8846F7EAEE8FB117AD06BDD830B7586C"
+	for name, text := range map[string]string{"urls.txt": in, "urls-0.zst": zstded(in), "log": in, "a.log": in, "hashes.txt": hash + "\n", "pwned.txt.gz": gzipped(hash + ":7\n")} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	ran := 0
+	for _, code := range regexp.MustCompile("`((?:bloom|tail)[^`]*)`").FindAllStringSubmatch(table, -1) {
+		// What has no end gets one, and what takes gigabytes less.
+		line := strings.NewReplacer(`tail -f`, "cat", `\|`, "|", "1e10", "1e4").Replace(code[1])
+		switch {
+		case len(strings.Fields(line)) == 2 && !strings.Contains(line, "."):
+			continue // a name
+		case strings.Contains(line, "serve"):
+			continue // TestServe
+		case strings.Contains(line, "dedupe -span"):
+			line += " < log"
+		case strings.Contains(line, "which"):
+			line = strings.Replace(line, "LINE", "'line 7'", 1)
+		}
+		cmd := exec.Command("bash", "-c", "set -e -o pipefail; "+line)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", line, out)
+		ran++
+	}
+	require.Equal(t, 10, ran)
 }

@@ -194,3 +194,13 @@ func where(dst []int, has []bool, value bool) []int {
 	}
 	return dst[:n]
 }
+
+// trues returns how many elements of has are true.
+func trues(has []bool) (n int) {
+	for _, ok := range has {
+		if ok {
+			n++
+		}
+	}
+	return n
+}

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,11 +33,7 @@ func TestScale(t *testing.T) {
 		write(t, filepath.Join(dir, "words.txt"), "line 7\nother\nline 3999\n")
 		objects := ""
 		for i, text := range []string{a, b} {
-			var packed bytes.Buffer
-			w := gzip.NewWriter(&packed)
-			w.Write([]byte(text))
-			w.Close()
-			objects += "file://" + write(t, filepath.Join(dir, fmt.Sprintf("%d.gz", i)), packed.String()) + "\n"
+			objects += "file://" + write(t, filepath.Join(dir, fmt.Sprintf("%d.gz", i)), gzipped(text)) + "\n"
 		}
 		write(t, filepath.Join(dir, "objects.txt"), objects)
 

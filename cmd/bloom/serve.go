@@ -122,11 +122,7 @@ func (s *server) load() error {
 	if part := partOf(f); part.n > 1 {
 		return fmt.Errorf("%s is one of %d shards: it lacks the lines of the others", s.path, part.n)
 	}
-	next := &served{filter: f, sum: sum(f.filter), loaded: time.Now()}
-	if next.sum == nil {
-		next.sum = bloom.Sum
-	}
-	next.report = f.report(s.path)
+	next := &served{filter: f, sum: hasher(f.filter), loaded: time.Now(), report: f.report(s.path)}
 	tagged := func(f *bloom.Filter) (*bloom.Filter, string) {
 		digest := sha256.New()
 		f.WriteTo(digest)

@@ -58,7 +58,7 @@ func (s *server) page(now *served, w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return verdict{Key: key, Bad: err.Error()}
 		}
-		return verdict{Key: key, Found: found, Others: oneIn(now.report)}
+		return verdict{Key: key, Found: found, Others: oneIn(now.report.Rate)}
 	}
 	if query := r.URL.Query(); query.Has("key") {
 		p.Key = query.Get("key")
@@ -89,17 +89,15 @@ func (s *server) page(now *served, w http.ResponseWriter, r *http.Request) {
 	pageTemplate.Execute(w, p)
 }
 
-// oneIn says how many other keys a filter reports, "" if it does not know.
-func oneIn(r *report) string {
+// oneIn says how many other keys a filter of that rate reports.
+func oneIn(rate float64) string {
 	switch {
-	case r.Rate == nil:
-		return ""
-	case *r.Rate > 0.3:
+	case rate > 0.3:
 		return "most"
-	case *r.Rate <= 0:
+	case rate <= 0:
 		return "no"
 	}
-	n := 1 / *r.Rate
+	n := 1 / rate
 	unit := math.Pow(10, math.Floor(math.Log10(n))-1)
 	n = math.Round(n/unit) * unit
 	for _, word := range []struct {
