@@ -50,8 +50,8 @@ disk and head do. The next run writes these again. What the reader of a pipe los
 dedupe cannot know.
 
 If nobody takes the output, a signal ends the run after two seconds. FILE then holds what was
-written, but for the last 64 KiB. If more than a million lines were to be written since it
-was last saved, it stays as it is.
+written, but for the last 64 KiB. If more than 262,144 lines were to be written since it was
+last saved, it stays as it is.
 
 FILE may be a filter of any type, such as one that build made. In a window or a flower
 lines are forgotten, and are written again. If another bloom changes FILE, dedupe waits for

@@ -58,9 +58,13 @@ func TestBench(t *testing.T) {
 func TestJSON(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list")
 	good(t, numbers(0, 1000), "build", "-n", "1000", "-p", "1%", "-o", list)
+	readme := read(t, "README.md")
 	names := func(line string) []string {
 		var object map[string]any
 		require.NoError(t, json.Unmarshal([]byte(line), &object), line)
+		for name := range object {
+			require.Contains(t, readme, "`"+name+"`", "what version 1 keeps")
+		}
 		return slices.Sorted(maps.Keys(object))
 	}
 	plans := strings.Split(strings.TrimSuffix(good(t, "", "plan", "-n", "1,000,000", "-json"), "\n"), "\n")

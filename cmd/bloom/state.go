@@ -25,8 +25,8 @@ type state struct {
 	since []bloom.Hash  // their digests; nil if they are more than mostSince
 }
 
-// mostSince is so many lines that their digests, 16 MB, do not matter beside a filter.
-const mostSince = 1 << 20
+// mostSince is so many lines that their digests, 4 MB, do not matter beside a filter.
+const mostSince = 1 << 18
 
 // note adds the lines of hs that are to be written.
 func (s *state) note(hs []bloom.Hash, kept []int) {
