@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,13 +107,12 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 		defer release()
 	}
 	d := &deduper{arrived: arrivals{total: totalSize(args), read: &cfg.Read, part: o.part}}
-	d.open = func() (memory, error) { return o.open(cfg, &d.arrived) }
+	d.open = func() error { return o.open(d) }
 	d.state = state{path: o.file.path, every: o.every, saved: time.Now()}
-	if d.seen, err = d.open(); err != nil {
+	if err := d.open(); err != nil {
 		return err
 	}
 	if f := d.seen.filter(); f != nil {
-		d.held = f.Stats().ApproxCount
 		cfg.Sum = sum(f)
 	}
 	if o.span == 0 { // a window's number is that of a span
@@ -131,38 +131,41 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	return d.run(c.Context(), cfg)
 }
 
-// open loads the filter, or makes one.
-func (o *dedupeFlags) open(cfg *lines.Config, arrived *arrivals) (memory, error) {
+// open has d see by the filter that was last saved, or by a new one.
+func (o *dedupeFlags) open(d *deduper) error {
 	which := keys{o.input.key, o.part}
-	fresh, err := o.fresh(arrived)
+	fresh, err := o.fresh(&d.arrived)
 	if err != nil {
-		return nil, usage(err)
+		return usage(err)
 	}
+	err = fs.ErrNotExist
 	var old *loaded
 	if o.state != "" && (!o.file.force || replaceable(o.file.path) && !empty(o.file.path)) {
 		old, err = load(o.file.path)
 	}
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	case err != nil || old == nil:
+	case errors.Is(err, fs.ErrNotExist):
 		if f := fresh.filter(); f != nil {
 			which.say(f)
 		}
-		return fresh, nil
+		d.seen = fresh
+		return nil
+	case err != nil:
+		return err
 	case old.compressed:
-		return nil, fmt.Errorf("%s %w", o.state, errCompressed)
+		return fmt.Errorf("%s %w", o.state, errCompressed)
 	case o.sized && !sameSize(old.filter, fresh.filter()):
-		return nil, fmt.Errorf("%s holds a %s of another size or rate than -n, -p and -span make; leave them out to go on with it", o.state, old.kind.name)
+		return fmt.Errorf("%s holds a %s of another size or rate than -n, -p and -span make; leave them out to go on with it", o.state, old.kind.name)
 	}
 	if err := o.part.check(o.state, old); err != nil {
-		return nil, err
+		return err
 	}
 	old.path = o.state
 	warnKeys("dedupe", old, o.input.key)
 	warnField("dedupe", old, o.input.key.Field)
 	which.join(old)
-	return memoryOf(old.filter), nil
+	d.seen, d.held = memoryOf(old.filter), old.Stats().ApproxCount
+	return nil
 }
 
 // fresh returns an empty memory.
@@ -197,7 +200,7 @@ func sameSize(a, b filter) bool {
 
 // deduper is a run of dedupe.
 type deduper struct {
-	open     func() (memory, error) // what was last saved, or an empty one
+	open     func() error // sets seen to what was last saved, or to an empty one
 	seen     memory
 	state    state
 	out      output
@@ -220,19 +223,18 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 		ticks = ticker.C
 	}
 	err := lines.Start(ctx, cfg).Each(ctx, ticks, d.tick, d.use)
-	switch {
-	case err == lines.ErrStuck:
-		err = fmt.Errorf("%w: %w", err, d.salvage(uint64(cfg.Wrote.Load())))
-	case !d.out.failed && (d.state.lines > 0 || err == nil): // else lines that did not get out are in seen
+	d.progress.end()
+	warnBad(cfg)
+	if err == lines.ErrStuck {
+		return fmt.Errorf("%w: %w", err, d.salvage(uint64(cfg.Wrote.Load())))
+	}
+	d.warnFull()
+	// After an error of the output, lines that did not get out are in seen.
+	if !d.out.failed && (d.state.lines > 0 || err == nil) {
 		if serr := d.state.save(d.seen, &d.out); err == nil {
 			err = serr
 		}
 	}
-	d.progress.end()
-	if d.seen != nil {
-		d.warnFull()
-	}
-	warnBad(cfg)
 	return err
 }
 
@@ -287,13 +289,13 @@ func (d *deduper) salvage(wrote uint64) error {
 	if !ok || d.out.regular() { // which cannot be synced while it is stuck
 		return fmt.Errorf("%s is as it was last saved", d.state.path)
 	}
-	d.seen = nil // two filters are not in memory at once
-	seen, err := d.open()
-	if err != nil {
+	d.seen = nil
+	runtime.GC() // two filters may be more than there is memory
+	if err := d.open(); err != nil {
 		return err
 	}
-	seen.add(nil, since)
-	if err := seen.filter().SaveFile(d.state.path); err != nil {
+	d.seen.add(nil, since)
+	if err := d.seen.filter().SaveFile(d.state.path); err != nil {
 		return err
 	}
 	return fmt.Errorf("%s holds what was written", d.state.path)
