@@ -87,6 +87,14 @@ func TestServe(t *testing.T) {
 	for _, client := range clients {
 		client.Close()
 	}
+	anew := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	require.Eventually(t, func() bool {
+		resp, err := anew.Get(url + "/info")
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
 
 	write(t, path, "no filter")
 	line, err := log.ReadString('\n')
@@ -385,6 +393,18 @@ func TestServeFilter(t *testing.T) {
 			require.NotEmpty(t, version)
 			require.NoError(t, near.Refresh(context.Background()))
 			require.Equal(t, version, near.Version())
+
+			// Who has the version gets no filter, whatever else he has.
+			head, err := http.Get(web.URL + "/filter")
+			require.NoError(t, err)
+			head.Body.Close()
+			req, err := http.NewRequest("GET", web.URL+"/filter", nil)
+			require.NoError(t, err)
+			req.Header.Set("If-None-Match", `"other", `+head.Header.Get("ETag"))
+			again, err := http.DefaultClient.Do(req)
+			require.NoError(t, err)
+			again.Body.Close()
+			require.Equal(t, http.StatusNotModified, again.StatusCode)
 		}
 	}
 	_, web := serving(t, lines.Key{}, "hi\n", "-type", "blocked")
