@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
@@ -236,6 +237,29 @@ func TestPageForms(t *testing.T) {
 	require.NoError(t, err)
 	resp.Body.Close()
 	require.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-")
+}
+
+// TestPageCurl runs the lines that the page has to copy.
+func TestPageCurl(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip(err)
+	}
+	_, web := serving(t, lines.Key{}, "apple\nbanana\n", "-p", "1e-9")
+	resp, err := http.Get(web.URL)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	_, shell, _ := strings.Cut(html.UnescapeString(string(page)), "<pre>")
+	shell, _, _ = strings.Cut(shell, "</pre>")
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "lines.txt"), "plum\nbanana\n")
+	cmd := exec.Command("sh", "-ec", strings.ReplaceAll(shell, "curl ", "curl -sS "))
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Regexp(t, `^true\nbanana\nplum\n{"file":".*}\n$`, string(out))
+	require.Equal(t, "apple\n", good(t, "apple\nplum\n", "check", filepath.Join(dir, "copy.bloom")))
 }
 
 func TestOneIn(t *testing.T) {
