@@ -444,3 +444,20 @@ func FuzzBody(f *testing.F) {
 		}
 	})
 }
+
+// TestHTTPTriesBothWays: as long as every transfer is damaged, every other request is for
+// plain bytes.
+func TestHTTPTriesBothWays(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		asked = append(asked, req.Header.Get("Accept-Encoding"))
+		_, _ = w.Write([]byte("no filter"))
+	}))
+	defer server.Close()
+	src := &HTTPSource{URL: server.URL}
+	for range 6 {
+		_, err := src.Fetch(context.Background(), "")
+		require.ErrorIs(t, err, bloom.ErrFormat)
+	}
+	require.Equal(t, []string{"gzip", "identity", "gzip", "identity", "gzip", "identity"}, asked)
+}

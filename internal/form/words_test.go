@@ -122,6 +122,9 @@ func TestParseAt(t *testing.T) {
 		require.ErrorIs(t, err, ErrFormat, "%d bytes", size)
 		_, _, _, err = two.Parse(append(bytes.Clone(data), 0)[:size], count)
 		require.ErrorIs(t, err, ErrFormat, "%d bytes", size)
+		if size > len(data) {
+			require.EqualError(t, err, "test: invalid format: 1 bytes too many")
+		}
 	}
 	_, _, err = two.ParseAt(bytes.NewReader(data[:len(data)-5]), int64(len(data)), count)
 	require.ErrorIs(t, err, ErrFormat, "the size is wrong")
