@@ -243,7 +243,8 @@ func init() {
 }
 
 // day sends so many messages a second through an engine whose cache remembers for 800 seconds,
-// in simulated time, and expects each to pass once. It returns the engine's least and most memory.
+// in simulated time. Repetitions never pass, and of the others all do but a billionth. It
+// returns the engine's least and most memory.
 func day(t testing.TB, rate, seconds int) (least, most uint64) {
 	const span = 800
 	clock := time.Date(2024, 5, 17, 10, 0, 0, 0, time.UTC)
@@ -252,7 +253,7 @@ func day(t testing.TB, rate, seconds int) (least, most uint64) {
 	require.NoError(t, b.SetYAML(strings.ReplaceAll(fmt.Sprintf("%stest_bloom: {capacity: %d, span: %ds}", dedupe, rate*span, span), "test_metrics", "none")))
 	send, err := b.AddBatchProducerFunc()
 	require.NoError(t, err)
-	passed := 0
+	passed, lost := 0, 0
 	require.NoError(t, b.AddBatchConsumerFunc(func(_ context.Context, batch service.MessageBatch) error {
 		passed += len(batch)
 		return nil
@@ -283,7 +284,8 @@ func day(t testing.TB, rate, seconds int) (least, most uint64) {
 		}
 		passed = 0
 		require.NoError(t, send(context.Background(), batch))
-		require.Equal(t, want, passed, "second %d", second)
+		require.LessOrEqual(t, passed, want, "second %d", second)
+		lost += want - passed
 		if second >= span && second%300 == 0 {
 			var m runtime.MemStats
 			runtime.GC()
@@ -296,7 +298,8 @@ func day(t testing.TB, rate, seconds int) (least, most uint64) {
 	}
 	require.NoError(t, s.Stop(context.Background()))
 	require.NoError(t, <-ended)
-	t.Logf("heap: %d to %d bytes", least, most)
+	t.Logf("heap: %d to %d bytes; lost: %d of %d", least, most, lost, rate*seconds)
+	assert.LessOrEqual(t, lost, 3) // three more than expected, and 0.13 are of the largest
 	return least, most
 }
 
