@@ -52,31 +52,24 @@ func Open(ctx context.Context, client redis.UniversalClient, key string, n uint6
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFilter(client, key, params)
-	if err != nil {
-		return nil, err
-	}
-	found, err := f.look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if found.kind == "none" {
+	create := func(f *Filter) (found, error) {
+		var is found
 		c := &call{keys: f.keys(), args: []any{params.bytes(), params.size(), nonce()}}
 		if err := f.run(ctx, openScript, c); err != nil {
-			return nil, err
+			return is, err
 		}
-		if !scan(c.reply, &found.kind, &found.header, &found.size, &found.id) {
-			return nil, f.errorf("unexpected reply %v", c.reply)
+		if !scan(c.reply, &is.kind, &is.header, &is.size, &is.id) {
+			return is, f.errorf("unexpected reply %v", c.reply)
 		}
+		return is, nil
 	}
-	got, err := f.check(found)
+	f, err := open(ctx, client, key, create)
 	if err != nil {
 		return nil, err
 	}
-	if got != params {
-		return nil, f.errorf("%w: it holds a filter of %v, want %v", bloom.ErrMismatch, got, params)
+	if f.params != params {
+		return nil, f.errorf("%w: it holds a filter of %v, want %v", bloom.ErrMismatch, f.params, params)
 	}
-	f.id = found.id
 	return f, nil
 }
 
@@ -84,25 +77,33 @@ func Open(ctx context.Context, client redis.UniversalClient, key string, n uint6
 // error wraps [redis.Nil] if there is no such key, and [bloom.ErrFormat] if it
 // holds anything but a filter. OpenExisting only reads.
 func OpenExisting(ctx context.Context, client redis.UniversalClient, key string) (*Filter, error) {
-	f, err := newFilter(client, key, header{})
+	return open(ctx, client, key, func(f *Filter) (found, error) {
+		return found{}, f.errorf("there is no filter: %w", redis.Nil)
+	})
+}
+
+// open returns the filter under key. If there is nothing, it calls create.
+func open(ctx context.Context, client redis.UniversalClient, key string, create func(*Filter) (found, error)) (*Filter, error) {
+	f := &Filter{caller: caller{client, key}}
+	f.in = f
+	var err error
+	if f.stream, err = f.beside("adds"); err != nil {
+		return nil, err
+	}
+	if f.ident, err = f.beside("id"); err != nil {
+		return nil, err
+	}
+	is, err := f.look(ctx)
+	if err == nil && is.kind == "none" {
+		is, err = create(f)
+	}
 	if err != nil {
 		return nil, err
 	}
-	found, err := f.look(ctx)
-	if err != nil {
+	if f.params, err = f.check(is); err != nil {
 		return nil, err
 	}
-	if found.kind == "none" {
-		return nil, f.errorf("there is no filter: %w", redis.Nil)
-	}
-	params, err := f.check(found)
-	if err != nil {
-		return nil, err
-	}
-	if f, err = newFilter(client, key, params); err != nil {
-		return nil, err
-	}
-	f.id = found.id
+	f.id, f.keep = is.id, max(1024, f.M()/512)
 	return f, nil
 }
 
@@ -129,18 +130,6 @@ func checkRate(name string, p float64) error {
 		return fmt.Errorf("bloomredis: %s = %v is outside (0, 1)", name, p)
 	}
 	return nil
-}
-
-func newFilter(client redis.UniversalClient, key string, params header) (*Filter, error) {
-	f := &Filter{caller: caller{client, key}, params: params}
-	f.in = f
-	f.keep = max(1024, f.M()/512)
-	var err error
-	if f.stream, err = f.beside("adds"); err != nil {
-		return nil, err
-	}
-	f.ident, err = f.beside("id")
-	return f, err
 }
 
 // keys returns what scripts know as KEYS[1], KEYS[2] and KEYS[3].
