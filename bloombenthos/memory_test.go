@@ -50,7 +50,7 @@ func TestConfigErrors(t *testing.T) {
 	for conf, want := range map[string][]string{
 		"bloom: {capacity: -1}":                                                                      {"capacity"},
 		"bloom: {capacity: many}":                                                                    {"capacity"},
-		"bloom: {span: 1h}":                                                                          {"capacity"},
+		"bloom: {span: 1h}":                                                                          {"capacity: with a span it must be given"},
 		"bloom: {capacity: 10, fpr: 0}":                                                              {"fpr"},
 		"bloom: {capacity: 10, fpr: 1}":                                                              {"fpr"},
 		"bloom: {capacity: 10, fpr: .nan}":                                                           {"fpr"},
@@ -186,6 +186,8 @@ func TestOpenCaches(t *testing.T) {
 	write("bad/a/caches.yaml", damaged)
 	write("bad/other.yaml", "rate_limit_resources: []\n")
 
+	write("redis/caches.yaml", "cache_resources: [{label: seen, bloom_redis: {url: 'redis://127.0.0.1:1', key: ids, capacity: 10, span: 1h}}]\n")
+
 	for _, test := range []struct {
 		args   string
 		starts bool
@@ -199,6 +201,7 @@ func TestOpenCaches(t *testing.T) {
 		{"run -r " + dir + "/good/**/caches.yaml " + rest, true},
 		{"-r " + dir + "/bad/a/caches.yaml run " + rest, false},
 		{"-r " + dir + "/bad/a/caches.yaml -c " + rest, false},
+		{"run -r " + dir + "/redis/caches.yaml " + rest, false},
 		{"streams --no-api -r " + dir + "/bad/a/caches.yaml " + rest, false},
 	} {
 		child := exec.Command(self, strings.Fields(test.args)...)
@@ -212,7 +215,7 @@ func TestOpenCaches(t *testing.T) {
 		}
 		assert.Error(t, err, test.args)
 		assert.Contains(t, out, `bloombenthos: cache "seen": `, test.args)
-		assert.Contains(t, out, dir+"/damaged", test.args)
+		assert.Regexp(t, dir+"/damaged|url, key: 127.0.0.1:1: ", out, test.args)
 		assert.NotContains(t, out, "Launching", test.args)
 	}
 }

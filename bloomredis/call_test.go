@@ -156,23 +156,33 @@ func TestOneRoundTrip(t *testing.T) {
 func TestAnswersAreMissing(t *testing.T) {
 	client := startServer(t).client()
 	all := sets(t, client)
+	for _, s := range all { // a window has nothing to count before
+		_, err := s.AddHash(ctx, bloom.SumString("a"))
+		require.NoError(t, err)
+	}
 	client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
 		err := send(ctx, cmds)
 		switch cmd := cmds[0].(type) {
 		case *redis.IntSliceCmd:
 			cmd.SetVal(nil)
+		case *redis.StringCmd:
+			cmd.SetVal("")
 		case interface {
 			Val() any
 			SetVal(any)
 		}:
 			if reply, ok := cmd.Val().([]any); ok {
-				reply[len(reply)-1] = ""
+				reply[len(reply)-1] = "?"
 			} else {
 				cmd.SetVal("")
 			}
 		}
 		return err
 	}))
+	_, err := all["Filter"].(*Filter).Snapshot(ctx)
+	require.ErrorContains(t, err, "0 bytes in reply, want 1048576")
+	_, err = all["Window"].(*Window).Stats(ctx)
+	require.ErrorContains(t, err, "bytes in reply, want")
 	for name, s := range all {
 		for _, do := range []func(context.Context, []bool, []bloom.Hash) ([]bool, error){s.AddBatch, s.ContainsBatch} {
 			answers, err := do(ctx, []bool{true}, hashes(0, chunk+3))
@@ -337,6 +347,32 @@ func TestReplyIsLost(t *testing.T) {
 	for _, key := range client.Keys(ctx, "*once-*").Val() {
 		assert.Positive(t, client.PTTL(ctx, key).Val())
 		assert.LessOrEqual(t, client.PTTL(ctx, key).Val(), 5*time.Minute)
+	}
+}
+
+// Whoever chooses tokens and keys finds no two calls that are one.
+func TestTokens(t *testing.T) {
+	seen := make(map[string]int)
+	for i, call := range []struct {
+		token string
+		hs    []bloom.Hash
+	}{
+		{"a", hashes(0, 1)},
+		{"b", hashes(0, 1)},
+		{"a", hashes(0, 2)},
+		{"a", hashes(1, 2)},
+		{"a", nil},
+		{"a", []bloom.Hash{bloom.NewHash(7, 7), bloom.NewHash(1, 2)}},
+		{"\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x02a", []bloom.Hash{bloom.NewHash(7, 7)}},
+		{"\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00a", []bloom.Hash{bloom.NewHash(7, 7)}},
+	} {
+		token, err := tokenOf(call.token, call.hs)
+		require.NoError(t, err)
+		again, err := tokenOf(call.token, call.hs)
+		require.NoError(t, err)
+		assert.Equal(t, token, again)
+		assert.NotContains(t, seen, token, "calls %d and %d", i, seen[token])
+		seen[token] = i
 	}
 }
 

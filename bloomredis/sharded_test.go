@@ -129,6 +129,16 @@ func TestShardedNumber(t *testing.T) {
 	require.ErrorContains(t, err, "it has 2 shards, want 3")
 }
 
+// A number of keys that does not divide is rounded up.
+func TestShardsAreLargeEnough(t *testing.T) {
+	client := startServer(t).client()
+	for n, each := range map[uint64]uint64{99: 33, 100: 34, 101: 34, 102: 34} {
+		s, err := OpenSharded(ctx, client, fmt.Sprint(n), ShardedConfig{3, n, 1e-6})
+		require.NoError(t, err)
+		assert.Equal(t, bloom.Must(bloom.New(each, 1e-6)).M(), s.Shards()[2].M(), n)
+	}
+}
+
 // Where one shard is lost, or another by now, no batch is answered.
 func TestShardedLost(t *testing.T) {
 	client := startServer(t).client()

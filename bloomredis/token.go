@@ -19,13 +19,12 @@ func tokenOf(token string, hs []bloom.Hash) (string, error) {
 	if token == "" {
 		return "", errors.New("bloomredis: token is empty")
 	}
-	b := make([]byte, 0, 16*len(hs)+len(token))
+	b := binary.BigEndian.AppendUint64(nil, uint64(len(hs))) // first, or a token could go on with keys
 	for _, h := range hs {
 		h1, h2 := h.Words()
 		b = binary.BigEndian.AppendUint64(b, h1)
 		b = binary.BigEndian.AppendUint64(b, h2)
 	}
-	b = binary.BigEndian.AppendUint64(b, uint64(len(hs)))
 	sum := sha256.Sum256(append(b, token...)) // others may choose tokens
 	return fmt.Sprintf("%x", sum[:16]), nil
 }

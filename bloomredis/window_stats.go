@@ -43,8 +43,8 @@ func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 		if cells == "" { // the string is still to be made
 			return nil
 		}
-		if len(cells) != len(p.call.args[6].([]byte))/4*size {
-			return w.errorf("%d bytes in reply", len(cells))
+		if want := len(p.call.args[6].([]byte)) / 4 * size; len(cells) != want {
+			return w.errorf("%d bytes in reply, want %d", len(cells), want)
 		}
 		for ; len(cells) > 0; cells = cells[size:] {
 			newest, err := strconv.ParseInt(cells[:stampSize], 10, 64)

@@ -159,6 +159,12 @@ func TestWindowStrings(t *testing.T) {
 	found, err := openWindow(t, client, c).ContainsBatch(ctx, nil, hs)
 	require.NoError(t, err)
 	assert.NotContains(t, found, false)
+	asked := make(map[any]bool)
+	counts := clientOf(t, client.Options().Addr)
+	counts.AddHook(afterwards(func(args []any) { asked[args[3]] = true }))
+	_, err = openWindow(t, counts, c).Stats(ctx)
+	require.NoError(t, err)
+	assert.Len(t, asked, 3, "the sample is of all strings")
 	size, err := c.SizeBytes()
 	require.NoError(t, err)
 	sum := int64(0)
@@ -205,10 +211,12 @@ func TestWindowExpires(t *testing.T) {
 		assert.GreaterOrEqual(t, lasts, w.config.Span)
 		assert.LessOrEqual(t, lasts, w.config.Span+time.Duration(generations)*time.Microsecond)
 		for range 3 {
+			began := time.Now()
 			_, err = w.AddString(ctx, "a")
 			require.NoError(t, err)
-			want := (now/length+1)*length + lasts - now + time.Second
-			assert.InDelta(t, want, left(), float64(time.Minute))
+			want, is := (now/length+1)*length+lasts-now+time.Second, left()
+			assert.LessOrEqual(t, is, want+time.Millisecond)
+			assert.GreaterOrEqual(t, is, want-time.Millisecond-time.Since(began))
 			now += length
 			set(now)
 		}
@@ -268,6 +276,11 @@ func TestWindowGoesInItsTime(t *testing.T) {
 				}
 			}))
 			_, err := w.ContainsBatch(ctx, nil, hashes(0, 4*chunk))
+			if after < 2*time.Hour && !anew {
+				_, err := w.AddString(ctx, "b")
+				assert.ErrorIs(t, err, ErrLost)
+				assert.EqualValues(t, 1, admin.DBSize(ctx).Val(), "the clock alone")
+			}
 			if after < 2*time.Hour {
 				assert.ErrorIs(t, err, ErrLost, "anew: %v", anew)
 			} else {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gocolly/colly/v2"
 	"github.com/stretchr/testify/assert"
@@ -220,6 +221,48 @@ func TestResume(t *testing.T) {
 	}
 	_, w = crawl()
 	assert.Zero(t, w.Resume())
+}
+
+// savingSet is a set that is saved while a page is added to it.
+type savingSet struct {
+	*bloom.SyncFilter
+	save    func() error
+	adding  atomic.Bool
+	began   chan struct{} // SaveFile
+	between bool          // whether a page was being added when it began
+}
+
+func (s *savingSet) AddHash(h bloom.Hash) bool {
+	s.adding.Store(true)
+	go func() { _ = s.save() }()
+	select {
+	case <-s.began:
+		s.began <- struct{}{}
+	case <-time.After(50 * time.Millisecond): // time to begin too early
+	}
+	isNew := s.SyncFilter.AddHash(h)
+	s.adding.Store(false)
+	return isNew
+}
+
+func (s *savingSet) SaveFile(string) error {
+	s.between = s.adding.Load()
+	s.began <- struct{}{}
+	return nil
+}
+
+// TestSaveWaits: no page is in the set that is neither fetched nor in the list that Save
+// wrote before.
+func TestSaveWaits(t *testing.T) {
+	server := site(1, new(atomic.Int64))
+	defer server.Close()
+	set := &savingSet{SyncFilter: bloom.Must(bloom.NewSync(100, 0.01)), began: make(chan struct{}, 1)}
+	c := colly.NewCollector()
+	crawl := bloom.Must(collystore.NewCrawl(c, set, filepath.Join(t.TempDir(), "visited.bloom")))
+	set.save = crawl.Save
+	require.NoError(t, crawl.Visit(nil, server.URL+"/1"))
+	<-set.began
+	assert.False(t, set.between)
 }
 
 func TestCrawlFile(t *testing.T) {
