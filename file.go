@@ -176,16 +176,11 @@ type File struct {
 // takes as long as a small one. [File.Verify] notices damaged bits, OpenFile does not.
 // The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	f := new(File)
-	data, err := form.MapFile("bloom", path, func(data []byte) (err error) {
-		f.view, err = open(data)
-		return err
-	})
+	view, data, err := form.MapFile("bloom", path, open)
 	if err != nil {
 		return nil, err
 	}
-	f.data = data
-	return f, nil
+	return &File{view: view, data: data}, nil
 }
 
 // open returns a view of a file's bytes. It checks all of them but the words.

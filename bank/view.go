@@ -151,16 +151,12 @@ type File struct {
 // and the Info. So a large file takes as long as a small one, and as little memory.
 // [File.Verify] notices damaged members, OpenFile does not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	f := new(File)
-	data, err := form.MapFile("bank", path, func(data []byte) (err error) {
-		f.view, err = NewView(data)
-		return err
-	})
+	view, data, err := form.MapFile("bank", path, NewView)
 	if err != nil {
 		return nil, err
 	}
 	files.AdviseRandom(data)
-	return f, nil
+	return &File{view: view}, nil
 }
 
 // opened returns the View, which is there until f is closed.

@@ -32,16 +32,12 @@ type File struct {
 // the Info. So a large file takes as long as a small one. [File.Verify] notices damaged
 // bits, OpenFile does not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	f := new(File)
-	data, err := form.MapFile("blocked", path, func(data []byte) (err error) {
-		f.view, err = NewView(data)
-		return err
-	})
+	view, data, err := form.MapFile("blocked", path, NewView)
 	if err != nil {
 		return nil, err
 	}
 	files.AdviseRandom(data)
-	return f, nil
+	return &File{view: view}, nil
 }
 
 const errClosed = "blocked: use of a File that is closed or zero"

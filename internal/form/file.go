@@ -108,29 +108,30 @@ func (r *FileReader) Read(p []byte) (int, error) {
 func (r *FileReader) Left() Left { return Left(max(0, r.left)) }
 
 // MapFile maps the file at path for package pkg; see files.Map. The map is aligned for
-// words, and a frame's head is a multiple of 8 bytes. An error of parse, which looks at
-// the bytes, is returned with the path.
-func MapFile(pkg, path string, parse func(data []byte) error) (data []byte, err error) {
+// words, and a frame's head is a multiple of 8 bytes. MapFile also returns what open makes of
+// the bytes. An error of open is returned with the path.
+func MapFile[V any](pkg, path string, open func(data []byte) (V, error)) (view V, data []byte, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: opening: %w", pkg, err)
+		return view, nil, fmt.Errorf("%s: opening: %w", pkg, err)
 	}
 	defer file.Close() // a map outlives the descriptor
 	if size == 0 {
-		return nil, In(path, ReadError(pkg, ErrEmpty))
+		return view, nil, In(path, ReadError(pkg, ErrEmpty))
 	}
 	if size > math.MaxInt {
-		return nil, fmt.Errorf("%s: file of %d bytes is larger than the address space", pkg, size)
+		return view, nil, fmt.Errorf("%s: file of %d bytes is larger than the address space", pkg, size)
 	}
 	data, err = files.Map(file, int(size))
 	if err != nil {
-		return nil, fmt.Errorf("%s: mapping: %w", pkg, err)
+		return view, nil, fmt.Errorf("%s: mapping: %w", pkg, err)
 	}
-	if err := parse(data); err != nil {
+	view, err = open(data)
+	if err != nil {
 		_ = files.Unmap(data)
-		return nil, In(path, err)
+		return view, nil, In(path, err)
 	}
-	return data, nil
+	return view, data, nil
 }
 
 // Unmap releases what MapFile of package pkg returned. Nil is nothing to release.
