@@ -4,60 +4,22 @@ import (
 	"testing"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/promises"
 )
 
-// TestIndivisible: of two that write to the same words at once, neither takes a bit of the
-// other's back. The race detector does not see an atomic load that is followed by an atomic
-// store.
 func TestIndivisible(t *testing.T) {
-	const n = 10_000 // of each: enough for both to run at once, whoever starts first
-	hs := testkit.Digests[bloom.Hash](11, 2*n)
-	one, two := hs[:n], hs[n:]
-	each := func(add func(bloom.Hash) bool, hs []bloom.Hash) func() {
-		return func() {
-			for _, h := range hs {
-				add(h)
-			}
-		}
-	}
-	const parts = 100 // that are merged one after the other
-	plain := make([]*bloom.Filter, parts)
-	for i := range parts {
-		plain[i] = bloom.Must(bloom.NewSize(1<<15, 1))
-		plain[i].AddBatch(nil, one[i*n/parts:][:n/parts])
-	}
-	for _, test := range []struct {
-		name  string
-		start func() (bloom.Set, [2]func())
-	}{
-		{"SyncFilter.AddHash", func() (bloom.Set, [2]func()) {
-			s := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(1<<15, 1)))
-			return s, [2]func(){each(s.AddHash, one), each(s.AddHash, two)}
-		}},
-		{"SyncFilter.AddHash, Mitz32", func() (bloom.Set, [2]func()) {
-			s := bloom.NewSyncFrom(bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, n, 0.1)))
-			return s, [2]func(){each(s.AddHash, one), each(s.AddHash, two)}
-		}},
-		{"SyncFilter.Merge", func() (bloom.Set, [2]func()) {
-			s := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(1<<15, 1)))
-			return s, [2]func(){func() {
-				for _, g := range plain {
-					bloom.Must(0, s.Merge(g))
-				}
-			}, each(s.AddHash, two)}
-		}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			for round := range 50 {
-				set, functions := test.start()
-				testkit.Together(functions[:]...)
-				for _, h := range hs {
-					if !set.ContainsHash(h) {
-						t.Fatal("lost in round", round)
-					}
-				}
-			}
-		})
-	}
+	type hashes = []bloom.Hash
+	plain := func() *bloom.Filter { return bloom.Must(bloom.NewSize(1<<15, 1)) }
+	promises.TestIndivisible(t, "AddHash", func(one, two hashes) (bloom.Set, [2]func()) {
+		s := bloom.NewSyncFrom(plain())
+		return s, [2]func(){promises.Each(s, one), promises.Each(s, two)}
+	})
+	promises.TestIndivisible(t, "AddHash, Mitz32", func(one, two hashes) (bloom.Set, [2]func()) {
+		s := bloom.NewSyncFrom(bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10_000, 0.1)))
+		return s, [2]func(){promises.Each(s, one), promises.Each(s, two)}
+	})
+	promises.TestIndivisible(t, "Merge", func(one, two hashes) (bloom.Set, [2]func()) {
+		s := bloom.NewSyncFrom(plain())
+		return s, [2]func(){promises.Merges(s.Merge, plain, one), promises.Each(s, two)}
+	})
 }

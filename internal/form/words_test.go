@@ -225,9 +225,9 @@ func TestFilesOfFrames(t *testing.T) {
 		require.ErrorIs(t, err, ErrFormat)
 		require.Equal(t, 1, strings.Count(err.Error(), path))
 		require.Nil(t, got)
-		_, err = MapFile("test", path, func(data []byte) error {
-			_, _, _, err := two.Parse(data, count)
-			return err
+		_, _, err = MapFile("test", path, func(data []byte) ([]byte, error) {
+			_, body, _, err := two.Parse(data, count)
+			return body, err
 		})
 		require.ErrorIs(t, err, ErrFormat)
 		require.Equal(t, 1, strings.Count(err.Error(), path))

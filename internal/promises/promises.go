@@ -784,3 +784,49 @@ func TestTaken[F Set[F]](t *testing.T, pkg, by string, taken, other F) {
 	panics("Merge", func() { _ = other.Merge(taken) })
 	panics("Equal", func() { other.Equal(taken) })
 }
+
+// TestIndivisible: of two that write to the same words at once, neither takes a bit of the
+// other's back. The race detector does not see an atomic load that is followed by an atomic
+// store. start returns a set and two functions that add one and two to it.
+func TestIndivisible(t *testing.T, name string, start func(one, two []bloom.Hash) (bloom.Set, [2]func())) {
+	const n = 10_000 // of each: enough for both to run at once, whoever starts first
+	hs := testkit.Digests[bloom.Hash](11, 2*n)
+	t.Run(name, func(t *testing.T) {
+		for round := range 50 {
+			set, functions := start(hs[:n], hs[n:])
+			testkit.Together(functions[:]...)
+			for _, h := range hs {
+				if !set.ContainsHash(h) {
+					t.Fatal("lost in round", round)
+				}
+			}
+		}
+	})
+}
+
+// Each returns a function that adds hs, one after the other.
+func Each(set bloom.Set, hs []bloom.Hash) func() {
+	return func() {
+		for _, h := range hs {
+			set.AddHash(h)
+		}
+	}
+}
+
+// Merges returns a function that merges a hundred sets of make, which share hs, one after the
+// other.
+func Merges[F interface {
+	AddBatch([]bool, []bloom.Hash) []bool
+}](merge func(F) error, make func() F, hs []bloom.Hash) func() {
+	var parts []F
+	for part := range slices.Chunk(hs, len(hs)/100) {
+		f := make()
+		f.AddBatch(nil, part)
+		parts = append(parts, f)
+	}
+	return func() {
+		for _, f := range parts {
+			bloom.Must(0, merge(f))
+		}
+	}
+}
