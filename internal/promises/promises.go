@@ -95,6 +95,7 @@ func Test(t *testing.T, types ...Type) {
 			"Keys": testKeys, "Batches": testBatches, "Allocations": testAllocations, "Zero": testZero, "Reset": testReset,
 			"Stats": testStats, "Encodings": testEncodings, "Readers": testReaders, "Writers": testWriters,
 			"Damage": testDamage, "Info": testInfo, "Files": testFiles, "NothingStaysOpen": testNothingStaysOpen, "LoadOrNew": testLoadOrNew,
+			"Snapshot": testSnapshot, "Opened": testOpened,
 		} {
 			t.Run(typ.Name+"/"+name, func(t *testing.T) { promise(t, typ) })
 		}
@@ -248,7 +249,7 @@ func figures(x any) map[string]string {
 	v := reflect.ValueOf(x)
 	for i := range v.NumMethod() {
 		method := v.Method(i)
-		if t := method.Type(); t.NumIn() > 0 || t.NumOut() != 1 || t.Out(0).Kind() == reflect.Pointer || t.Out(0).Kind() == reflect.Interface {
+		if t := method.Type(); t.NumIn() > 0 || t.NumOut() != 1 || slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Slice}, t.Out(0).Kind()) {
 			continue
 		}
 		name := v.Type().Method(i).Name
@@ -585,6 +586,78 @@ func testFiles(t *testing.T, typ Type) {
 	require.Regexp(t, "^"+typ.pkg()+": saving: ", err.Error())
 }
 
+// alike requires that x and y say the same of themselves, apart from what they are.
+func alike(t *testing.T, x, y any) {
+	t.Helper()
+	testkit.Uncollected(t)
+	theirs := figures(y)
+	for name, figure := range figures(x) {
+		if other, ok := theirs[name]; ok && name != "String" && name != "Stats" && name != "SizeBytes" {
+			require.Equal(t, figure, other, name)
+		}
+	}
+}
+
+// testSnapshot: a snapshot has the keys and the Info, and shares nothing.
+func testSnapshot(t *testing.T, typ Type) {
+	f := typ.filled()
+	method := reflect.ValueOf(f).MethodByName("Snapshot")
+	if !method.IsValid() {
+		t.Skip("there is no such method")
+	}
+	testkit.Uncollected(t)
+	g := method.Call(nil)[0].Interface().(Filter)
+	require.Equal(t, info, g.Info())
+	alike(t, f, g)
+	for i, h := range others {
+		require.True(t, g.ContainsHash(keys[i]))
+		require.Equal(t, f.ContainsHash(h), g.ContainsHash(h))
+	}
+	require.True(t, g.AddHash(others[0]))
+	require.False(t, f.ContainsHash(others[0]))
+	require.True(t, f.AddHash(others[1]))
+	require.False(t, g.ContainsHash(others[1]))
+}
+
+// testOpened: a file answers as the filter does, and says the same of itself.
+func testOpened(t *testing.T, typ Type) {
+	if typ.Open == nil {
+		t.Skip("no file of it is opened")
+	}
+	f := typ.filled()
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, f.SaveFile(path))
+	file := bloom.Must(typ.Open(path))
+	defer file.Close()
+	alike(t, f, file)
+	v := file.(interface {
+		ContainsHash(bloom.Hash) bool
+		ContainsBatch(dst []bool, hs []bloom.Hash) []bool
+		Info() bloom.Info
+		Verify() error
+	})
+	require.Equal(t, info, v.Info())
+	require.NoError(t, v.Verify())
+	for _, hs := range [][]bloom.Hash{keys, others} {
+		require.Equal(t, f.ContainsBatch([]bool{true}, hs), v.ContainsBatch([]bool{true}, hs))
+		for _, h := range hs {
+			require.Equal(t, f.ContainsHash(h), v.ContainsHash(h))
+		}
+	}
+	_, err := typ.Open(path + "-missing")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
+	require.Equal(t, 1, strings.Count(err.Error(), path+"-missing"), "%v", err)
+
+	// What is read in passing is all that Open checks. Verify checks the rest.
+	data := bloom.Must(os.ReadFile(path))
+	data[len(data)/2] ^= 1
+	require.NoError(t, os.WriteFile(path, data, 0o666))
+	damaged := bloom.Must(typ.Open(path))
+	defer damaged.Close()
+	require.ErrorIs(t, damaged.(interface{ Verify() error }).Verify(), bloom.ErrFormat)
+}
+
 // testNothingStaysOpen: no descriptor and no map is left of a file that was closed, loaded, or
 // refused.
 func testNothingStaysOpen(t *testing.T, typ Type) {
@@ -716,6 +789,7 @@ func TestSets[F Set[F]](t *testing.T, pkg string, make, other func() F) {
 	g.SetInfo(bloom.Info{})
 	require.True(t, f.Equal(g), "Infos do not count")
 	require.Equal(t, info, f.Info())
+	alike(t, f.Clone(), f)
 	require.True(t, g.AddHash(others[0]))
 	require.False(t, f.Equal(g) || g.Equal(f))
 	require.False(t, f.ContainsHash(others[0]))
