@@ -61,7 +61,7 @@ type NoForm string
 
 func (pkg NoForm) Error() string { return string(pkg) + ": the zero value has no binary form" }
 
-// ErrTruncated and ErrEmpty are the errors of ReadFull and ReadStart for a reader that
+// ErrTruncated and ErrEmpty are the errors of ReadFull and readStart for a reader that
 // ended. They wrap io.ErrUnexpectedEOF and io.EOF.
 var (
 	ErrTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
@@ -85,8 +85,8 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// ReadStart is ReadFull of what comes first. If r is at its end, the error is ErrEmpty.
-func ReadStart(r io.Reader, p []byte) (int, error) {
+// readStart is ReadFull of what comes first. If r is at its end, the error is ErrEmpty.
+func readStart(r io.Reader, p []byte) (int, error) {
 	n, err := ReadFull(r, p)
 	if n == 0 && err == ErrTruncated {
 		err = ErrEmpty

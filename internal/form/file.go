@@ -89,23 +89,20 @@ func OpenRegular(path string) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// FileReader reads a file, and knows how much of it is left; see Sized.
+// FileReader reads a file, and knows how much of it is left.
 type FileReader struct {
-	file *os.File
+	file io.Reader
 	left int64
 }
 
 // NewFileReader returns a reader of a file that has so many bytes from here on.
-func NewFileReader(file *os.File, left int64) *FileReader { return &FileReader{file, left} }
+func NewFileReader(file io.Reader, left int64) *FileReader { return &FileReader{file, left} }
 
 func (r *FileReader) Read(p []byte) (int, error) {
 	n, err := r.file.Read(p)
 	r.left -= int64(n)
 	return n, err
 }
-
-// Left makes FileReader a Sized.
-func (r *FileReader) Left() Left { return Left(max(0, r.left)) }
 
 // MapFile maps the file at path for package pkg; see files.Map. The map is aligned for
 // words, and a frame's head is a multiple of 8 bytes. MapFile also returns what open makes of

@@ -152,7 +152,7 @@ type head struct {
 // byte more. Its errors are as ReadFrom of the types should return them.
 func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	h.bytes = make([]byte, k.HeadSize())
-	n, err := ReadStart(r, h.bytes[:start])
+	n, err := readStart(r, h.bytes[:start])
 	if err != nil {
 		h.bytes = h.bytes[:n]
 		return h, ReadError(k.Package, err)

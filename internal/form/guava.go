@@ -83,7 +83,7 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 // read.
 func ReadHeader(pkg string, r io.Reader) (h Header, n int, err error) {
 	var data [HeaderSize]byte
-	n, err = ReadStart(r, data[:])
+	n, err = readStart(r, data[:])
 	if err != nil {
 		return h, n, ReadError(pkg, err)
 	}

@@ -106,18 +106,11 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 	return n, err
 }
 
-// Left is a number of bytes that a reader still has.
-type Left int64
-
-// Sized is a reader of this module that knows how many bytes, at least, it still has.
-// Nobody outside the module can name Left, and so have the method by accident.
-type Sized interface{ Left() Left }
-
 // left returns how many bytes r still has, at least, if that is known.
 func left(r io.Reader) (n int64, known bool) {
 	switch r := r.(type) {
-	case Sized:
-		return int64(r.Left()), true
+	case *FileReader:
+		return r.left, true
 	case *bytes.Reader:
 		return int64(r.Len()), true
 	case *bytes.Buffer:

@@ -20,10 +20,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-type sized struct{ io.Reader }
-
-func (s sized) Left() Left { return Left(s.Reader.(*bytes.Reader).Len()) }
-
 // TestWords turns arrays into bytes and back, around the sizes at which buffers are full.
 func TestWords(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 100, 8191, 8192, 8193, 32769, 100_000} {
@@ -50,7 +46,7 @@ func TestWords(t *testing.T) {
 				"Reader":        func(data []byte) io.Reader { return bytes.NewReader(data) },
 				"Buffer":        func(data []byte) io.Reader { return bytes.NewBuffer(data) },
 				"strings":       func(data []byte) io.Reader { return strings.NewReader(string(data)) },
-				"sized":         func(data []byte) io.Reader { return sized{bytes.NewReader(data)} },
+				"file":          func(data []byte) io.Reader { return NewFileReader(bytes.NewReader(data), int64(len(data))) },
 				"half":          func(data []byte) io.Reader { return iotest.HalfReader(bytes.NewReader(data)) },
 				"data with EOF": func(data []byte) io.Reader { return iotest.DataErrReader(bytes.NewReader(data)) },
 			} {
