@@ -3,7 +3,9 @@ package testkit
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/binary"
+	"io"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -11,11 +13,9 @@ import (
 	"testing/iotest"
 	"unsafe"
 
-	"encoding"
-	"io"
+	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/stretchr/testify/require"
 )
 
 // Digests returns n random digests, the same ones for the same seed. H is
@@ -58,7 +58,7 @@ func Allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Damage holds decode to refuse, as a wrong format, good with any bit flipped,
+// Damage tests that decode refuses, as a wrong format, good with any bit flipped,
 // cut anywhere but at the given lengths, or with a byte more.
 func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	t.Helper()
@@ -86,7 +86,7 @@ type Decoder interface {
 	io.ReaderFrom
 }
 
-// Hostile holds a decoder to take no more memory than a small multiple of what it
+// Hostile tests that a decoder allocates no more memory than a small multiple of what it
 // is given, when good is cut short, and when the given number of bytes from at
 // on, which hold its parameters, promise what does not follow.
 func Hostile(t *testing.T, good []byte, at, size int, decoder Decoder) {
