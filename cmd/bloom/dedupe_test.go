@@ -198,6 +198,7 @@ func TestWarning(t *testing.T) {
 	const warning = "warning: more than 1000 different lines (-n)"
 	state := filepath.Join(t.TempDir(), "state")
 	args := []string{"dedupe", "-n", "1000", "-p", "1e-9", "-state", state}
+	good(t, numbers(0, 1000), "dedupe", "-n", "1000", "-p", "1e-9")
 	good(t, numbers(0, 900)+numbers(0, 900), args...)
 	good(t, numbers(0, 950), args...)
 	saying(t, 0, warning, numbers(900, 1100), args...)

@@ -261,18 +261,37 @@ func TestServeSlowReader(t *testing.T) {
 	began, err = b.end(broken)
 	require.ErrorIs(t, err, broken)
 	require.False(t, began)
+
+	w = &slow{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), taken: make(chan struct{})}
+	b = newBacklog(w)
+	_, err = b.Write([]byte("x"))
+	require.NoError(t, err)
+	<-w.begun
+	began, err = b.end(broken) // does not wait for who takes nothing
+	require.ErrorIs(t, err, broken)
+	require.True(t, began)
 }
 
 // slow is a client that takes nothing until it may.
 type slow struct {
 	*httptest.ResponseRecorder
-	taken chan struct{}
-	err   error
+	begun, taken chan struct{}
+	err          error
+}
+
+func (s *slow) SetWriteDeadline(time.Time) error {
+	if s.begun != nil {
+		close(s.taken)
+	}
+	return nil
 }
 
 func (s *slow) FlushError() error { return s.err }
 
 func (s *slow) Write(p []byte) (int, error) {
+	if s.begun != nil {
+		close(s.begun)
+	}
 	<-s.taken
 	return s.ResponseRecorder.Write(p)
 }

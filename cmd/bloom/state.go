@@ -22,7 +22,7 @@ type state struct {
 	took  time.Duration // saving it
 	held  uint64        // lines of this run that it has
 	lines uint64        // lines of this run that are to be written and that it lacks
-	since []bloom.Hash  // their digests; nil if they are more than mostSince
+	since []bloom.Hash  // their digests; none if they are more than mostSince
 }
 
 // mostSince is so many lines that their digests, 4 MB, do not matter beside a filter.
@@ -33,8 +33,11 @@ func (s *state) note(hs []bloom.Hash, kept []int) {
 	if s.path == "" {
 		return
 	}
+	if s.since == nil { // whole, as growing it leaves twice its memory behind
+		s.since = make([]bloom.Hash, 0, mostSince)
+	}
 	if s.lines += uint64(len(kept)); s.lines > mostSince {
-		s.since = nil
+		s.since = s.since[:0]
 		return
 	}
 	for _, i := range kept {

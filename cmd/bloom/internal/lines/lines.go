@@ -429,7 +429,7 @@ func (r *Reader) deliver(b *Batch, use func(*Batch) error) error {
 	if err := use(b); err != nil {
 		return err
 	}
-	r.line += len(b.Ends) + b.skipped
+	r.line += len(b.Ends) // of no use once lines were skipped: then no line is an error
 	err := b.err
 	if b.bad {
 		err = fmt.Errorf("%s: line %d: %w", shown(b.name), r.line+1, err)

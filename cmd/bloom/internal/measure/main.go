@@ -2,7 +2,7 @@
 
 // Measure runs commands in turns and writes a table of their times and memory.
 //
-//	go run ./internal/measure [-rounds N] 'bloom dedupe urls.txt' 'huniq < urls.txt' ...
+//	go run ./internal/measure [-rounds N] 'bloom dedupe urls.txt' 'wc -l urls.txt' ...
 //
 // A shell runs each, with its output thrown away. The times are medians; processor time
 // is that of all of a command's processes, memory that of its largest one, at most.
