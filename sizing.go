@@ -62,8 +62,8 @@ func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 }
 
 // SizeFor returns the least number of bits, a multiple of 64, and the number of hashes
-// with which a filter of n distinct keys has a false-positive rate of at most p, what
-// double hashing adds included; see [New]. [NewSize] takes both. n = 0 counts as 1. SizeFor
+// with which a filter of n distinct keys has a false-positive rate of at most p, including
+// what double hashing adds; see [New]. Pass both to [NewSize]. n = 0 counts as 1. SizeFor
 // returns an error as New does.
 func SizeFor(n uint64, p float64) (m uint64, k int, err error) {
 	_, k, err = optimal(n, p)

@@ -49,8 +49,8 @@ type encoding struct{ of *Bank }
 
 // New returns an empty Bank. Its members have the size of the filters that [bloom.New]
 // makes for n keys and p. A member that holds n keys is reported for a key that it does not
-// hold with probability p, or a little more: the comment of bloom.New says how much.
-// Members with few keys are better made with [NewSize]; see the package comment.
+// hold with a probability of at most about p + 3.5/(n*K*K). That is far more than p if n is
+// small and p is low: take [NewSize] then, as the package comment says.
 //
 // New returns an error in the cases in which bloom.New does. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {

@@ -115,9 +115,10 @@ func size(n uint64, p float64) (words, k int, err error) {
 	return words, k, nil
 }
 
-// New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key
-// that is not there as present with probability p. Its parameters are those of
-// [bloom.New]'s filter, and so is its rate. It takes four times the memory of that filter.
+// New returns an empty filter sized for n distinct keys. Its parameters are those of
+// [bloom.New]'s filter, and so is its rate: holding n keys, it reports a key that is not
+// there as present with a probability of at most about p + 3.5/(n*K*K). It takes four times
+// the memory of that filter. The filter's Info has n and p.
 //
 // It returns an error unless 0 < p < 1 and bloom.New makes a filter of n and p.
 func New(n uint64, p float64) (*Filter, error) {

@@ -92,7 +92,7 @@ const (
 // asks one layer. It asks up to a dozen layers in a filter that grew. With n = 0 a filter
 // starts with 64 KB.
 //
-// New returns an error unless n <= 2^40 and 1e-9 <= p < 1.
+// New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
 	s := &state{rates: rates{n: n, p: p}}
 	if err := s.rates.check(); err != nil {

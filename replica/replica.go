@@ -76,7 +76,7 @@ type Update struct {
 type Config struct {
 	// Interval is the mean time from the end of one refresh in Run to the start
 	// of the next. Each wait is up to a tenth longer or shorter, so that many
-	// replicas spread out. 0 means 10 seconds.
+	// replicas spread out. 0 and less mean 10 seconds.
 	Interval time.Duration
 	// FullEvery is how old the last full filter may become. After that time a
 	// refresh asks for another full filter and not for a delta. This picks up a
