@@ -418,19 +418,32 @@ stored:                                   \
 #define sum       AX // H1 + i*H2
 #define increment R10
 
+// ALL_KEYS goes back to the first key, whose slots are to be used.
+#define ALL_KEYS                         \
+	MOVQ hs+8(FP), hashes            \
+	MOVQ fours+16(FP), keysLeft      \
+	SHLQ $2, keysLeft                \
+	MOVQ dst+32(FP), result          \
+	MOVQ filter_k(filter), slotsSize \
+	SHLQ $5, slotsSize               \
+	SLOTS(slotsEnd)                  \
+	ADDQ slotsSize, slotsEnd         \
+	NEGQ slotsSize
+
+// NEXT_LANE goes on with the next key, unless that is another four's.
+#define NEXT_LANE(slots)    \
+	INCQ result         \
+	ADDQ $16, hashes    \
+	ADDQ $8, slots      \
+	DECQ keysLeft       \
+	TESTL $3, keysLeft  \
+	JNE key
+
 // func filterAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
 TEXT ·filterAddFours(SB), 0, $8224-40
 	NO_LOCAL_POINTERS
 	LOCATE_FOURS
-	MOVQ hs+8(FP), hashes
-	MOVQ fours+16(FP), keysLeft
-	SHLQ $2, keysLeft
-	MOVQ dst+32(FP), result
-	MOVQ filter_k(filter), slotsSize
-	SHLQ $5, slotsSize
-	SLOTS(slotsEnd)
-	ADDQ slotsSize, slotsEnd
-	NEGQ slotsSize
+	ALL_KEYS
 key:
 	MOVQ 0(hashes), sum
 	MOVQ 8(hashes), increment
@@ -448,12 +461,7 @@ set:
 	ADDQ clear, filter_ones(filter)
 	TESTQ clear, clear
 	SETNE (result)
-	INCQ result
-	ADDQ $16, hashes
-	ADDQ $8, slotsEnd // the next lane
-	DECQ keysLeft
-	TESTL $3, keysLeft
-	JNE key
+	NEXT_LANE(slotsEnd)
 	SUBQ slotsSize, slotsEnd
 	SUBQ $32, slotsEnd
 	TESTQ keysLeft, keysLeft
@@ -469,15 +477,7 @@ set:
 TEXT ·syncAddFours(SB), 0, $12320-40
 	NO_LOCAL_POINTERS
 	LOCATE_FOURS
-	MOVQ hs+8(FP), hashes
-	MOVQ fours+16(FP), keysLeft
-	SHLQ $2, keysLeft
-	MOVQ dst+32(FP), result
-	MOVQ filter_k(filter), slotsSize
-	SHLQ $5, slotsSize
-	SLOTS(slotsEnd)
-	ADDQ slotsSize, slotsEnd
-	NEGQ slotsSize
+	ALL_KEYS
 key:
 	MOVQ 0(hashes), sum
 	MOVQ 8(hashes), increment
@@ -510,12 +510,7 @@ write:
 	CMPQ R11, note
 	JNE write
 set:
-	INCQ result
-	ADDQ $16, hashes
-	ADDQ $8, slotsEnd // the next lane
-	DECQ keysLeft
-	TESTL $3, keysLeft
-	JNE key
+	NEXT_LANE(slotsEnd)
 	SUBQ slotsSize, slotsEnd
 	SUBQ $32, slotsEnd
 	TESTQ keysLeft, keysLeft
@@ -569,12 +564,7 @@ key:
 	SHLQ $5, answer
 	ADDQ answer, note
 tested:
-	INCQ result
-	ADDQ $16, hashes
-	ADDQ $8, lane
-	DECQ keysLeft
-	TESTL $3, keysLeft
-	JNE key
+	NEXT_LANE(lane)
 	MOVQ f+0(FP), R11
 	MOVQ filter_k(R11), R11
 	SHLQ $5, R11

@@ -67,7 +67,7 @@ var libraries = []library{
 	{name: "xorfilter", make: makeXor, static: true, fixed: true, note: "BinaryFuse8: static, add is building the whole; takes digests: xxhash"},
 }
 
-const batchNote = "512 keys at a time: SumUint64Batch for keys of 8 bytes, SumBatch for others, then AddBatch, ContainsBatch"
+const batchNote = "512 keys at a time: SumUint64Batch for keys of 8 bytes, SumBatch for others, whose slices are made in the loop, then AddBatch, ContainsBatch"
 
 func makeLoop(int, float64) filter {
 	touch := func(ks keys) {
