@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -163,6 +164,39 @@ func TestClose(t *testing.T) {
 	c.set = memory{f, filepath.Join(t.TempDir(), "no folder", "ids")}
 	assert.ErrorContains(t, c.Close(ctx), "no folder")
 	c.set = memory{filter: f}
+}
+
+// slowSet saves for as long as it is told.
+type slowSet struct {
+	memory
+	began, release, closing chan struct{}
+}
+
+func (s slowSet) save() error {
+	s.began <- struct{}{}
+	<-s.release
+	return nil
+}
+
+func (s slowSet) close() error {
+	close(s.closing)
+	return nil
+}
+
+// A save that is under way ends before Close does: the file is the next process's then.
+func TestCloseWaits(t *testing.T) {
+	s := slowSet{memory{filter: bloom.Must(growing.New(0, 0.01))}, make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	c := newCache(s, time.Millisecond, service.MockResources())
+	<-s.began
+	closed := make(chan error)
+	go func() { closed <- c.Close(context.Background()) }()
+	select {
+	case <-s.closing:
+		t.Error("closed beside a save")
+	case <-time.After(50 * time.Millisecond): // time to close too early
+	}
+	close(s.release)
+	assert.NoError(t, <-closed)
 }
 
 func TestOpenCaches(t *testing.T) {
