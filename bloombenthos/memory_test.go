@@ -352,6 +352,9 @@ func TestHour(t *testing.T) {
 
 // Twelve hours of 3,000 messages a second: 130 million messages.
 func BenchmarkTwelveHours(b *testing.B) {
+	if testing.Short() {
+		b.Skip("it takes a quarter of an hour")
+	}
 	for b.Loop() {
 		least, most := day(b, 3000, 12*3600)
 		assert.Less(b, float64(most), 1.05*float64(least))
