@@ -148,15 +148,16 @@ func TestClosedPipe(t *testing.T) {
 func TestStuck(t *testing.T) {
 	defaultSignals(t)
 	const oneWrite = 64 << 10
-	in := numbers(0, 30_000) // more than a pipe holds
+	in := numbers(0, 60_000) // more than a pipe holds, and than is read at once
+	list := write(t, filepath.Join(t.TempDir(), "list"), in)
 	for _, test := range []struct{ build, dedupe string }{
-		{"", ""}, {"", "-n 50k"}, {"", "-n 1M -span 24h"}, {"-type guava", ""}, {"-type counting", ""}, {"-type dcso", ""},
+		{"", ""}, {"", "-n 100k"}, {"", "-n 1M -span 24h"}, {"-type guava", ""}, {"-type counting", ""}, {"-type dcso", ""},
 	} {
 		t.Run(test.build+test.dedupe, func(t *testing.T) {
 			t.Parallel()
 			state := filepath.Join(t.TempDir(), "state")
 			if test.build != "" {
-				good(t, "old\n", append(strings.Fields("build -n 50k -p 1e-9 "+test.build), "-o", state)...)
+				good(t, "old\n", append(strings.Fields("build -n 100k -p 1e-9 "+test.build), "-o", state)...)
 			}
 			args := append([]string{"dedupe", "-p", "1e-9", "-state", state}, strings.Fields(test.dedupe)...)
 			if test.build != "" {
@@ -165,7 +166,7 @@ func TestStuck(t *testing.T) {
 			r, w, err := os.Pipe()
 			require.NoError(t, err)
 			var stderr strings.Builder
-			cmd := command(t, args...)
+			cmd := command(t, append(args, "-", list)...)
 			cmd.Stdout, cmd.Stderr = w, &stderr
 			to, err := cmd.StdinPipe()
 			require.NoError(t, err)
@@ -174,24 +175,27 @@ func TestStuck(t *testing.T) {
 			require.NoError(t, err)
 			_, err = io.ReadFull(r, make([]byte, len("first\n")))
 			require.NoError(t, err)
-			go io.WriteString(to, in)
+			require.NoError(t, to.Close())
+			wrote := make([]byte, 3*oneWrite)
+			_, err = io.ReadFull(r, wrote)
+			require.NoError(t, err)
 			require.Eventually(t, func() bool { return isFull(w) }, time.Minute, time.Millisecond)
 			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 			require.Error(t, cmd.Wait())
 			require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode())
 			requireError(t, stderr.String(), "nobody takes the output: "+state+" holds what was written")
 			require.NoError(t, w.Close())
-			wrote, err := io.ReadAll(r)
+			rest, err := io.ReadAll(r)
 			require.NoError(t, err)
+			wrote = append(wrote, rest...)
 			wrote = wrote[:bytes.LastIndexByte(wrote, '\n')+1]
-			require.NotEmpty(t, wrote)
 
 			again := good(t, "old\nfirst\n"+in, args...)
 			require.NotContains(t, again, "first")
 			require.Equal(t, test.build == "", strings.HasPrefix(again, "old\n"))
 			again = strings.TrimPrefix(again, "old\n")
 			require.True(t, slices.Equal(sorted(in), slices.Compact(sorted(string(wrote), again))), "%v: no line is lost", args)
-			require.LessOrEqual(t, len(wrote)+len(again)-len(in), max(0, len(wrote)-oneWrite+len("line 12345\n")), "%v: none comes twice", args)
+			require.LessOrEqual(t, len(wrote)+len(again)-len(in), oneWrite, "%v: no more comes twice", args)
 		})
 	}
 }
