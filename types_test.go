@@ -190,5 +190,5 @@ func TestOtherTypes(t *testing.T) {
 
 // TestPortable does without assembly.
 func TestPortable(t *testing.T) {
-	testkit.Portable(t, "^Test(Promises|FilterPlain|Indexes|Sum|SumBatch|SumUTF16|Keys|Sync|SyncWhileWriting|Views?.*|Operations|EmptyKey)$")
+	testkit.Portable(t, "^Test(Promises|Indivisible|FilterPlain|Indexes|Sum|SumBatch|SumUTF16|Keys|Sync|SyncWhileWriting|Views?.*|Operations|EmptyKey)$")
 }

@@ -170,6 +170,28 @@ func TestStride(t *testing.T) {
 	require.Equal(t, pageWords, strideFor(segmentMembers))
 }
 
+// TestKeys: a key is one key by its bytes, as a string and by its digest.
+func TestKeys(t *testing.T) {
+	b := bloom.Must(NewSize(6400, 7))
+	for range 3 {
+		b.Append()
+	}
+	for i := range 100 {
+		key := fmt.Sprint("key ", i%70)
+		isNew := b.AddHash(0, bloom.SumString(key))
+		require.True(t, i >= 70 || i > 0 || isNew)
+		require.False(t, i >= 70 && isNew)
+		require.Equal(t, isNew, b.AddString(1, key))
+		require.Equal(t, isNew, b.Add(2, []byte(key)))
+		for i := range 3 {
+			require.True(t, b.ContainsHash(i, bloom.SumString(key)))
+		}
+	}
+	for i := 1; i < 3; i++ {
+		require.True(t, b.Filter(0).Equal(b.Filter(i)))
+	}
+}
+
 // TestWidened: who has begun to look up goes on in rows that stay as they are.
 func TestWidened(t *testing.T) {
 	b := bloom.Must(NewSize(64, 3))

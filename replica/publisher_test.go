@@ -92,7 +92,7 @@ func TestPublisherForgetsLargeDeltas(t *testing.T) {
 	for _, v := range []string{first, second, third, fourth} {
 		assert.False(t, isDelta(v))
 	}
-	sixth := add(400, 30)
+	sixth := add(400, 1)
 	seventh := add(500, 60)
 	add(600, 60)
 	assert.False(t, isDelta(sixth))
