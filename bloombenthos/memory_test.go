@@ -173,7 +173,10 @@ type slowSet struct {
 }
 
 func (s slowSet) save() error {
-	s.began <- struct{}{}
+	select {
+	case s.began <- struct{}{}:
+	default: // once more, after Close has begun
+	}
 	<-s.release
 	return nil
 }
@@ -185,7 +188,7 @@ func (s slowSet) close() error {
 
 // A save that is under way ends before Close does: the file is the next process's then.
 func TestCloseWaits(t *testing.T) {
-	s := slowSet{memory{filter: bloom.Must(growing.New(0, 0.01))}, make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	s := slowSet{memory{filter: bloom.Must(growing.New(0, 0.01))}, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})}
 	c := newCache(s, time.Millisecond, service.MockResources())
 	<-s.began
 	closed := make(chan error)

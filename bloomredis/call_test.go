@@ -363,6 +363,7 @@ func TestTokens(t *testing.T) {
 		{"a", hashes(1, 2)},
 		{"a", nil},
 		{"a", []bloom.Hash{bloom.NewHash(7, 7), bloom.NewHash(1, 2)}},
+		{"\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02a", []bloom.Hash{bloom.NewHash(7, 7)}},
 		{"\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x02a", []bloom.Hash{bloom.NewHash(7, 7)}},
 		{"\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00a", []bloom.Hash{bloom.NewHash(7, 7)}},
 	} {
