@@ -468,3 +468,18 @@ func TestZero(t *testing.T) {
 	require.Zero(t, f.M())
 	require.Zero(t, f.K())
 }
+
+// TestRemove: a key is one key by its bytes, as a string and by its digest.
+func TestRemove(t *testing.T) {
+	f := bloom.Must(New(1000, 1e-6))
+	for _, remove := range []func(key string) bool{
+		f.RemoveString,
+		func(key string) bool { return f.Remove([]byte(key)) },
+		func(key string) bool { return f.RemoveHash(bloom.SumString(key)) },
+	} {
+		require.True(t, f.AddString("key"))
+		require.True(t, remove("key"))
+		require.False(t, remove("key"))
+		require.Zero(t, f.Stats().OnesCount)
+	}
+}

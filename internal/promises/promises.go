@@ -810,6 +810,9 @@ func TestSets[F Set[F]](t *testing.T, pkg string, make, other func() F) {
 	require.ErrorIs(t, f.Merge(none), bloom.ErrMismatch)
 	require.EqualError(t, f.Merge(none), pkg+": filters differ: one is nil")
 
+	if f, ok := any(f).(interface{ Fold(int) (F, error) }); ok {
+		require.Equal(t, bloom.Info{Hash: info.Hash, Comment: info.Comment}, bloom.Must(f.Fold(1)).Info(), "N and P are of the larger filter")
+	}
 	a, b, both := make(), make(), make()
 	a.AddBatch(nil, keys)
 	b.AddBatch(nil, others)
