@@ -18,7 +18,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestAssemblyIndexes holds the bits that assembly sets to division, in filters of
+// TestAssemblyIndexes compares the bits that assembly sets with division, in filters of
 // all sizes up to the largest.
 func TestAssemblyIndexes(t *testing.T) {
 	region := testkit.Mapping(t, form.MaxWords*8)

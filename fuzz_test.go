@@ -104,7 +104,7 @@ func popcount(data []byte) (ones uint64) {
 	return ones
 }
 
-// FuzzView holds View to Filter: the same bytes, the same answers.
+// FuzzView compares View with Filter: the same bytes, the same answers.
 func FuzzView(f *testing.F) {
 	for i, data := range seeds(f) {
 		f.Add(data, uint64(i))
@@ -132,7 +132,7 @@ func sameAnswers(t testing.TB, g *Filter, v *View, seed uint64) {
 	}
 }
 
-// FuzzLoadFile holds files to UnmarshalBinary: a file loads if and only if it
+// FuzzLoadFile compares files with UnmarshalBinary: a file loads if and only if it
 // is a binary form, alone or with the right trailer. With seal, data gets one,
 // so that not every mutation fails at the checksum.
 func FuzzLoadFile(f *testing.F) {

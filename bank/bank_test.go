@@ -125,7 +125,7 @@ func walk(t testing.TB, m uint64, k, members int, seed uint64) (*oracle, []bloom
 	return o, hs
 }
 
-// TestOracle holds a Bank to single filters, around the numbers of members at which rows
+// TestOracle compares a Bank with single filters, around the numbers of members at which rows
 // get wider and segments begin.
 func TestOracle(t *testing.T) {
 	for _, test := range []struct {

@@ -24,7 +24,7 @@ func hasher(t *testing.T, first byte) *Hasher {
 	return h
 }
 
-// TestReference holds digests to the first of the reference implementation's vectors for
+// TestReference compares digests with the first of the reference implementation's vectors for
 // 128 bits (vectors_sip128, key 00 to 0f, message 00, 01, ...).
 func TestReference(t *testing.T) {
 	h := hasher(t, 0)

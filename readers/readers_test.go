@@ -442,7 +442,7 @@ func load(t *testing.T) (v vectors) {
 	return v
 }
 
-// TestGo holds this module to the vectors.
+// TestGo reads the vectors with this module.
 func TestGo(t *testing.T) {
 	v := load(t)
 	positives := 0

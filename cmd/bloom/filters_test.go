@@ -36,7 +36,7 @@ func guava(t *testing.T, n uint64, p float64, from, to int) string {
 	return read(t, path)
 }
 
-// TestBuild holds what is built to the library's own filter. Without -n it is made for
+// TestBuild compares what is built with the library's own filter. Without -n it is made for
 // the number of different lines.
 func TestBuild(t *testing.T) {
 	dir := t.TempDir()
@@ -57,7 +57,7 @@ func TestBuild(t *testing.T) {
 	require.True(t, f.Equal(bloom.Must(blocked.LoadFile(out))))
 }
 
-// TestSample holds the estimate to its standard error, 1.2/sqrt(maxSample/2) at worst.
+// TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at worst.
 func TestSample(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, maxSample, maxSample + 1, 300_000, 2_000_000} {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMan holds the manual to the help it is made from. With BLOOM_MAN=1 it writes the
+// TestMan compares the manual with the help that it is made from. With BLOOM_MAN=1 it writes the
 // manual anew.
 func TestMan(t *testing.T) {
 	dir := t.TempDir()

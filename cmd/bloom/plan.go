@@ -60,7 +60,7 @@ var designs = []design{
 		s := bloom.Must(window.New(window.Config{Capacity: sampleKeys, FPR: p, Span: time.Hour})).Stats()
 		return float64(8*s.SizeBytes) / sampleKeys, s.K, fmt.Sprintf("up to %d lines of a kilobyte", min(16, s.K))
 	}},
-	{"flower.Filter", "holds 90 % of the last n keys, of which there is no end", func(p float64) (float64, int, string) {
+	{"flower.Filter", "remembers 90 % of the last n keys of an endless stream", func(p float64) (float64, int, string) {
 		c, err := flower.Optimal(sampleKeys, 0.9, p)
 		if err != nil {
 			return 0, 0, ""

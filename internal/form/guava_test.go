@@ -42,7 +42,7 @@ func TestParseHeaderErrors(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// TestFPR holds the model of double hashing to its derivation, term by term. A fraction
+// TestFPR compares the model of double hashing with its derivation, term by term. A fraction
 // 2.5 s/(k m) of all keys has indexes that come round after s of them. Such a key finds
 // its bits set with probability fill^s. Other keys have as many indexes as m has odd
 // parts, or twice as many.

@@ -29,7 +29,7 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestEstimates holds the rates and counts to their formulas.
+// TestEstimates compares the rates and counts with their formulas.
 func TestEstimates(t *testing.T) {
 	for _, m := range []uint64{64, 960, 1 << 20, 64 * 12345} {
 		for _, k := range []int{1, 2, 7, 10, 40, 255} {

@@ -16,7 +16,7 @@ import (
 
 func key(i int) []byte { return []byte(fmt.Sprintf("%040X", i*i+1)) }
 
-// TestTheirs holds files and answers to DCSO's own.
+// TestTheirs compares files and answers with DCSO's own.
 func TestTheirs(t *testing.T) {
 	for _, test := range []struct {
 		n    uint64
