@@ -512,6 +512,8 @@ func TestSizeFor(t *testing.T) {
 	require.EqualError(t, err, "bloom: p = 1 is outside (0, 1)")
 	_, _, err = SizeFor(1e6, 1e-30)
 	require.ErrorContains(t, err, "bloom: n = 1000000, p = 1e-30 need more than")
+	_, _, err = SizeFor(1, 1e-90)
+	require.ErrorContains(t, err, "bloom: n = 1, p = 1e-90 need more than")
 
 	const n, p, filters, probes = 100, 1e-3, 300, 20_000
 	falseAnswers := func(make func() *Filter) (count int) {

@@ -72,10 +72,11 @@ func SizeFor(n uint64, p float64) (m uint64, k int, err error) {
 	}
 	n = max(n, 1)
 	// Further hashes would not help: in a lightly filled filter, what double hashing adds
-	// is 2.5 n/m^2, whatever k is.
+	// is 2.5 n/m^2, whatever k is. So the largest filter is too small for a rate that wants
+	// more than MaxK hashes.
 	words := 1 + sort.Search(form.MaxWords, func(i int) bool { return guava.Most(64*uint64(i+1), k, n) <= p })
-	if words > form.MaxWords || k > form.MaxK {
-		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits or %d hashes; package blocked has larger and stricter filters", n, p, uint64(form.MaxWords)*64, form.MaxK)
+	if words > form.MaxWords {
+		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; package blocked has larger and stricter filters", n, p, uint64(form.MaxWords)*64)
 	}
 	return 64 * uint64(words), k, nil
 }

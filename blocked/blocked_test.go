@@ -164,5 +164,5 @@ func TestZero(t *testing.T) {
 
 // TestPortable does without assembly.
 func TestPortable(t *testing.T) {
-	testkit.Portable(t, "^Test(Promises|Indivisible|Plain|Block|Batches|Sync|SyncForms|SyncWriters|Forms|Operations|Views|Zero)$")
+	testkit.Without(t, "avx2", "^Test(Promises|Indivisible|Plain|Block|Batches|Sync|SyncForms|SyncWriters|Forms|Operations|Views|Zero)$")
 }

@@ -36,12 +36,15 @@ func TestOperations(t *testing.T) {
 			require.Equal(t, a.words[i]&b.words[i], w)
 		}
 
+		named := both.Clone()
+		named.SetInfo(bloom.Info{N: 600, P: 0.01, Hash: "SumUint64", Comment: "ids"})
 		for _, d := range []int{1, 2, 3, 5, 16, 80, 240} {
 			small := bloom.Must(NewSize(240*256/uint64(d), lines))
 			small.AddBatch(nil, keys)
-			folded, err := both.Fold(d)
+			folded, err := named.Fold(d)
 			require.NoError(t, err)
 			require.True(t, small.Equal(folded), "d = %d", d)
+			require.Equal(t, bloom.Info{Hash: "SumUint64", Comment: "ids"}, folded.Info())
 		}
 		for _, d := range []int{-1, 0, 7, 480} {
 			_, err := both.Fold(d)

@@ -419,7 +419,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 
 // TestPortable does without assembly.
 func TestPortable(t *testing.T) {
-	testkit.Portable(t, "^Test(Promises|Walk|Operations|OneIndex|Counters)$")
+	testkit.Without(t, "avx2", "^Test(Promises|Walk|Operations|OneIndex|Counters)$")
 }
 
 // TestHold: whoever comes while somebody works alone waits, and from then on nobody works

@@ -54,6 +54,19 @@ func TestBatches(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(10, func() { batch.ContainsBatch(dst, all) }))
 }
 
+// TestBatchesOfLines: a batch asks for a key's other lines where the first is there. One
+// absent key in a hundred has the first.
+func TestBatchesOfLines(t *testing.T) {
+	f := bloom.Must(New(20_000, 1e-4))
+	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 20_000))
+	hs := testkit.Digests[bloom.Hash](2, 20_000)
+	want := make([]bool, len(hs))
+	for i, h := range hs {
+		want[i] = f.ContainsHash(h)
+	}
+	require.Equal(t, want, f.ContainsBatch(nil, hs))
+}
+
 // TestBatchesAtOnce has goroutines add the same batches, in which layers begin.
 func TestBatchesAtOnce(t *testing.T) {
 	const size = 500

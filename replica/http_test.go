@@ -194,6 +194,9 @@ func TestHTTPAnswers(t *testing.T) {
 				assert.True(t, r.ContainsString("new"))
 				assert.Equal(t, "2", r.Version())
 				assert.Equal(t, test.status == 226, r.ContainsString("old"))
+				if strings.HasPrefix(test.name, "file with an Info") {
+					assert.Equal(t, info, r.Snapshot().Info())
+				}
 				return
 			}
 			require.Error(t, err)

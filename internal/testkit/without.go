@@ -1,0 +1,25 @@
+package testkit
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Without runs tests, a regular expression of their names, once more without a feature of
+// the amd64 processor, such as avx2, in a process of its own. So each form of what is there in
+// several is tested by every go test, and not only on a processor that has no better one.
+func Without(t *testing.T, feature, tests string) {
+	t.Helper()
+	if runtime.GOARCH != "amd64" || Race {
+		t.Skip("all code is portable")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run="+tests, "-test.short", "-test.v")
+	cmd.Env = append(os.Environ(), "GODEBUG=cpu."+feature+"=off,"+os.Getenv("GODEBUG"))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS", "no such tests")
+}
