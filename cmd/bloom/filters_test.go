@@ -125,6 +125,13 @@ func TestMerge(t *testing.T) {
 			require.Equal(t, read(t, a), read(t, out), kind)
 		}
 	}
+	for path, n := range map[string]uint64{a: 1000, b: 1001} { // of one size
+		f := bloom.Must(bloom.NewSize(1<<14, 7))
+		f.SetInfo(bloom.Info{N: n, P: 0.01})
+		require.NoError(t, f.SaveFile(path))
+	}
+	good(t, "", "merge", "-o", c, a, b)
+	require.Equal(t, bloom.Info{P: 0.01}, bloom.Must(bloom.LoadFile(c)).Info())
 	good(t, "", "build", "-n", "7", "-o", a)
 	for _, args := range [][]string{{a, b}, {b, filepath.Join(dir, "missing")}, {out, a}} {
 		before := read(t, out)
