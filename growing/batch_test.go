@@ -58,8 +58,11 @@ func TestBatches(t *testing.T) {
 // absent key in a hundred has the first.
 func TestBatchesOfLines(t *testing.T) {
 	f := bloom.Must(New(20_000, 1e-4))
-	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 20_000))
-	hs := testkit.Digests[bloom.Hash](2, 20_000)
+	added, hs := testkit.Digests[bloom.Hash](1, 20_000), testkit.Digests[bloom.Hash](2, 20_000)
+	f.AddBatch(nil, added)
+	for _, h := range added {
+		require.True(t, f.ContainsHash(h))
+	}
 	want := make([]bool, len(hs))
 	for i, h := range hs {
 		want[i] = f.ContainsHash(h)
