@@ -234,12 +234,14 @@ func TestServeSlowReader(t *testing.T) {
 	w := &slow{ResponseRecorder: httptest.NewRecorder(), taken: taken}
 	b := newBacklog(w)
 	for i := range 50_000 {
-		if i == 40_000 {
-			close(taken) // it reads, while more comes
+		if i == 40_000 { // it takes what was in memory, and more comes, which is to wait for the file
+			taken <- struct{}{}
+			taken <- struct{}{}
 		}
 		fmt.Fprintln(io.MultiWriter(&want, b), "line", i)
 	}
 	require.NotNil(t, b.file)
+	close(taken)
 	require.LessOrEqual(t, cap(b.memory), inMemory)
 	began, err := b.end(nil)
 	require.NoError(t, err)
