@@ -499,12 +499,12 @@ func TestSizeFor(t *testing.T) {
 	for _, test := range []struct {
 		n uint64
 		p float64
-	}{{1, 0.5}, {100, 0.01}, {100, 1e-6}, {1000, 1e-8}, {1e6, 0.01}, {1e6, 1e-7}} {
+	}{{1, 0.5}, {100, 0.01}, {100, 1e-6}, {1000, 1e-8}, {1e6, 0.01}, {1e6, 1e-7}, {5e6, 1e-12}} {
 		m, k, err := SizeFor(test.n, test.p)
 		require.NoError(t, err)
 		require.LessOrEqual(t, guava.Most(m, k, test.n), test.p)
-		if m > 64 {
-			require.Greater(t, guava.Most(m-64, k, test.n), test.p)
+		for less := uint64(64); less <= 256 && less < m; less += 64 { // some sizes are worse than smaller ones
+			require.Greater(t, guava.Most(m-less, k, test.n), test.p)
 		}
 		require.GreaterOrEqual(t, m, OptimalM(test.n, test.p))
 	}

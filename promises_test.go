@@ -397,7 +397,7 @@ type decodedSet interface {
 func TestSizesEverywhere(t *testing.T) {
 	sum := fnv.New64()
 	add := func(values ...any) { fmt.Fprintln(sum, values...) }
-	for _, n := range []uint64{1, 3, 10, 77, 1000, 4096, 123_456, 5e6, 3e8, 1e11} {
+	for _, n := range []uint64{1, 3, 10, 77, 1000, 4096, 123_456, 5e6} { // 32 bits refuse larger ones
 		for _, p := range []float64{0.9, 0.3, 0.1, 0.01, 1e-3, 3e-5, 1e-7, 1e-9, 1e-12} {
 			add(bloom.OptimalM(n, p))
 			add(bloom.SizeFor(n, p))
@@ -419,5 +419,5 @@ func TestSizesEverywhere(t *testing.T) {
 			add(bloom.Must(flower.New(flower.Config{Slots: 64, Ways: ways, Bits: bits})).Info().P)
 		}
 	}
-	require.Equal(t, uint64(0x5ddc20970d02760a), sum.Sum64())
+	require.Equal(t, uint64(0xef24a0ac25a3f609), sum.Sum64())
 }

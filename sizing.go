@@ -74,9 +74,15 @@ func SizeFor(n uint64, p float64) (m uint64, k int, err error) {
 	// Further hashes would not help: in a lightly filled filter, what double hashing adds
 	// is 2.5 n/m^2, whatever k is. So the largest filter is too small for a rate that wants
 	// more than MaxK hashes.
-	words := 1 + sort.Search(form.MaxWords, func(i int) bool { return guava.Most(64*uint64(i+1), k, n) <= p })
+	enough := func(words int) bool { return guava.Most(64*uint64(words), k, n) <= p }
+	// Among odd numbers of words, more are better. Of the even ones some are worse than
+	// smaller ones: powers of two, and three times these.
+	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
 		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; package blocked has larger and stricter filters", n, p, uint64(form.MaxWords)*64)
+	}
+	if words > 1 && enough(words-1) {
+		words--
 	}
 	return 64 * uint64(words), k, nil
 }
