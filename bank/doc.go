@@ -27,9 +27,9 @@
 // [bloom.SizeFor] returns. These are its bits for one member:
 //
 //	keys  p = 1e-2  p = 1e-4  p = 1e-6
-//	3          128       576     8,256
-//	50         576     4,160    32,832
-//	1000     9,664    20,096   131,136
+//	3          128       448     3,968
+//	50         576     2,112    16,576
+//	1000     9,664    20,096    84,544
 //
 // Memory and files take the members' bits and a thousandth more, in segments of 32,736
 // members, in which a row is a page of 4 KiB. The last segment takes at most twice its members'
