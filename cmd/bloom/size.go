@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
@@ -24,7 +23,11 @@ func roomFor(n uint64, p float64) uint64 {
 	if err != nil || m <= guava+max(guava/100, 63) {
 		return n
 	}
-	return uint64(math.Ceil(float64(n) * float64(m) / float64(guava)))
+	// Not more than m: some larger sizes are worse.
+	room := uint64(float64(n) * float64(m) / float64(guava))
+	for ; bloom.OptimalM(room, p) > m; room-- {
+	}
+	return room
 }
 
 // foldable returns a filter like f, which is empty, that folds by d and by its divisors.

@@ -46,6 +46,19 @@ func TestExactRate(t *testing.T) {
 	require.EqualValues(t, 1, roomFor(0, 0.5))
 }
 
+// TestRoom: Guava's formula makes the very size that few lines need. The next one may be worse.
+func TestRoom(t *testing.T) {
+	for n := uint64(1); n <= 3000; n += 1 + n/15 {
+		for _, p := range []float64{1e-3, 1e-4, 1e-5} {
+			m, _, err := bloom.SizeFor(n, p)
+			require.NoError(t, err)
+			if room := roomFor(n, p); room != n {
+				require.Equal(t, m, bloom.Must(bloom.New(room, p)).M(), "n = %d, p = %v", n, p)
+			}
+		}
+	}
+}
+
 // TestFoldable: a filter that was built to be folded folds.
 func TestFoldable(t *testing.T) {
 	dir := t.TempDir()
