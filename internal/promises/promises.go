@@ -233,8 +233,7 @@ func testZero(t *testing.T, typ Type) {
 	require.Zero(t, again.Info())
 	require.False(t, again.ContainsHash(keys[999]))
 	require.Panics(t, func() { again.AddHash(keys[0]) })
-	testkit.Uncollected(t)
-	require.Equal(t, figures(typ.Zero()), figures(again))
+	require.Equal(t, figures(t, typ.Zero()), figures(t, again))
 
 	f := typ.filled()
 	require.NoError(t, z.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
@@ -244,12 +243,13 @@ func testZero(t *testing.T, typ Type) {
 }
 
 // figures returns what the methods of x without parameters say of it.
-func figures(x any) map[string]string {
+func figures(t *testing.T, x any) map[string]string {
+	testkit.Uncollected(t)
 	figures := map[string]string{}
 	v := reflect.ValueOf(x)
 	for i := range v.NumMethod() {
 		method := v.Method(i)
-		if t := method.Type(); t.NumIn() > 0 || t.NumOut() != 1 || slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Slice}, t.Out(0).Kind()) {
+		if typ := method.Type(); typ.NumIn() > 0 || typ.NumOut() != 1 || slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Slice}, typ.Out(0).Kind()) {
 			continue
 		}
 		name := v.Type().Method(i).Name
@@ -589,9 +589,8 @@ func testFiles(t *testing.T, typ Type) {
 // alike requires that x and y say the same of themselves, apart from what they are.
 func alike(t *testing.T, x, y any) {
 	t.Helper()
-	testkit.Uncollected(t)
-	theirs := figures(y)
-	for name, figure := range figures(x) {
+	theirs := figures(t, y)
+	for name, figure := range figures(t, x) {
 		if other, ok := theirs[name]; ok && name != "String" && name != "Stats" && name != "SizeBytes" {
 			require.Equal(t, figure, other, name)
 		}
@@ -844,6 +843,7 @@ func TestTaken[F Set[F]](t *testing.T, pkg, by string, taken, other F) {
 		require.PanicsWithValue(t, pkg+": use of a Filter that was taken over by "+by, use, name)
 	}
 	require.Equal(t, pkg+".Filter(taken over)", fmt.Sprint(taken))
+	testkit.Uncollected(t)
 	v := reflect.ValueOf(taken)
 	for i := range v.NumMethod() {
 		if name := v.Type().Method(i).Name; name != "String" {
