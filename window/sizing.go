@@ -103,7 +103,7 @@ func size(n, p float64) (k int, blocks, lanes float64) {
 	// and its k-th power is larger on average than the average's.
 	const few = 8
 	need := func(p float64) float64 { return float64(n*perKey(k, p)) + few }
-	for lanes = need(p); need(apart(k, n, lanes, p)) > lanes; {
+	for lanes = need(p); lanes < 2*minLanes && need(apart(k, n, lanes, p)) > lanes; {
 		lanes++
 	}
 	if lanes >= 2*minLanes {

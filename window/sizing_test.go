@@ -29,6 +29,7 @@ func TestConfig(t *testing.T) {
 	}{
 		{func(c *Config) { c.Capacity = 0 }, "window: Capacity = 0 "},
 		{func(c *Config) { c.Capacity = math.MaxUint64 }, "window: Capacity = 18446744073709551615, "},
+		{func(c *Config) { c.Capacity, c.FPR = 1e16, 1e-9 }, "window: Capacity = 10000000000000000, "},
 		{func(c *Config) { c.FPR = 0 }, "window: FPR = 0 "},
 		{func(c *Config) { c.FPR = 1 }, "window: FPR = 1 "},
 		{func(c *Config) { c.FPR = -0.5 }, "window: FPR = -0.5 "},
