@@ -95,6 +95,8 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	switch {
 	case o.out != "" && o.state == "":
 		return usageError{errors.New("-o needs -state: else write > OUT")}
+	case c.Flags().Changed("span") && o.span <= 0:
+		return usageError{fmt.Errorf("-span %v is no time after which lines could be forgotten", o.span)}
 	case o.span != 0 && o.size.n == 0:
 		return usageError{errors.New("-span needs -n, the number of lines that come in that time")}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/durable"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
@@ -37,11 +40,7 @@ var designs = []design{
 		if err != nil {
 			return 0, 0, ""
 		}
-		reads := "1 line"
-		if n := f.Lines(); n > 1 {
-			reads = fmt.Sprintf("%d lines, 1 if absent", n)
-		}
-		return float64(f.M()) / sampleKeys, 8 * f.Lines(), reads
+		return float64(f.M()) / sampleKeys, 8 * f.Lines(), linesRead(f.Lines(), 1)
 	}},
 	{"growing.Filter", "n need not be known", func(p float64) (float64, int, string) {
 		f, err := growing.New(0, p)
@@ -53,7 +52,7 @@ var designs = []design{
 		for i := range uint64(keys) {
 			f.AddHash(bloom.SumUint64(i))
 		}
-		return float64(f.SizeBytes()) * 8 / keys, 8 * layer.Lines(), fmt.Sprintf("%d lines in each of up to 16 filters", layer.Lines())
+		return float64(f.SizeBytes()) * 8 / keys, 8 * layer.Lines(), linesRead(layer.Lines(), 0) + " in each of up to 16 filters"
 	}},
 	{"counting.Filter", "keys can be removed", classic(4)},
 	{"window.Filter", "forgets a key after a time, in which n keys come", func(p float64) (float64, int, string) {
@@ -65,7 +64,7 @@ var designs = []design{
 		if err != nil {
 			return 0, 0, ""
 		}
-		return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways, fmt.Sprintf("%d lines", c.Ways)
+		return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways, linesRead(c.Ways, 0)
 	}},
 }
 
@@ -73,8 +72,19 @@ var designs = []design{
 func classic(bits float64) func(p float64) (float64, int, string) {
 	return func(p float64) (float64, int, string) {
 		k := bloom.OptimalK(bloom.OptimalM(sampleKeys, p), sampleKeys)
-		return bits * -math.Log(p) / (math.Ln2 * math.Ln2), k, fmt.Sprintf("%d lines, 2 if absent", k)
+		return bits * -math.Log(p) / (math.Ln2 * math.Ln2), k, linesRead(k, 2)
 	}
+}
+
+// linesRead says that a look-up reads n lines, or fewer on average if the key is absent.
+func linesRead(n, ifAbsent int) string {
+	switch {
+	case n == 1:
+		return "1 line"
+	case ifAbsent == 0 || ifAbsent >= n:
+		return fmt.Sprintf("%d lines", n)
+	}
+	return fmt.Sprintf("%d lines, %d if absent", n, ifAbsent)
 }
 
 func planCommand() *cobra.Command {
@@ -98,8 +108,11 @@ light and dark pages.`,
 			if !(size.p >= 1e-15 && size.p < 1) {
 				return usageError{fmt.Errorf("p = %v is outside [1e-15, 1)", size.p)}
 			}
+			if svg == lines.Stdin {
+				return usageError{errors.New("-svg - would write to standard output, where the table is")}
+			}
 			if svg != "" {
-				if err := os.WriteFile(svg, []byte(picture(size.p)), 0o666); err != nil {
+				if err := writePicture(svg, picture(size.p)); err != nil {
 					return err
 				}
 			}
@@ -119,6 +132,21 @@ light and dark pages.`,
 	asJSON = addJSON(c.Flags())
 	c.Flags().StringVar(&svg, "svg", "", "`FILE` for a picture")
 	return c
+}
+
+// writePicture writes svg to the file at path, which stays as it is after an error.
+func writePicture(path, svg string) error {
+	path, err := target(path)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // such as a pipe
+		return os.WriteFile(path, []byte(svg), 0o666)
+	}
+	return durable.Save(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, svg)
+		return err
+	})
 }
 
 // planned is what a design takes. It has no size where there is no such filter.

@@ -32,7 +32,7 @@ func TestPlan(t *testing.T) {
 	}
 	require.Contains(t, picture, "prefers-color-scheme: dark")
 	for _, p := range []string{"0.5", "1e-15"} {
-		good(t, "", "plan", "-n", "1", "-p", p, "-svg", svg)
+		require.NotContains(t, good(t, "", "plan", "-n", "1", "-p", p, "-svg", svg), "1 lines")
 		require.NotContains(t, read(t, svg), "NaN")
 	}
 }
