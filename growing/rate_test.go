@@ -157,6 +157,23 @@ func TestCountOfManyLayers(t *testing.T) {
 	require.InEpsilon(t, n, f.ApproxCount(), 0.01)
 }
 
+// TestCountOfKnownN: the first layer has half of p, so of all layers it takes the most keys
+// for keys that it had.
+func TestCountOfKnownN(t *testing.T) {
+	for p, off := range map[float64]float64{0.1: 0.01, 0.5: 0.1} {
+		f := bloom.Must(New(100_000, p))
+		for i, h := range testkit.Digests[bloom.Hash](9, 200_000) {
+			if f.AddHash(h); (i+1)%50_000 != 0 {
+				continue
+			}
+			var decoded Filter
+			require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+			require.InEpsilon(t, i+1, f.ApproxCount(), off, "p = %v", p)
+			require.InEpsilon(t, i+1, decoded.ApproxCount(), off, "p = %v", p)
+		}
+	}
+}
+
 // TestRates: the sum of all layers' rates is p, for the numbers of keys that New names.
 func TestRates(t *testing.T) {
 	for _, n := range []uint64{0, 1, 1e6} {
