@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"math/bits"
 	"strconv"
 	"sync"
@@ -201,6 +202,28 @@ func (p *publisher) AddHash(h bloom.Hash) bool {
 		p.lost, p.pending = true, nil
 	}
 	return true
+}
+
+// AddBatch adds hs in order and appends to dst for each what AddHash returns. It returns
+// the extended slice. Others may add, and a version may be published, between two of hs.
+func (p *publisher) AddBatch(dst []bool, hs []bloom.Hash) []bool {
+	for _, h := range hs {
+		dst = append(dst, p.AddHash(h))
+	}
+	return dst
+}
+
+// String describes p by its last version, without its keys.
+func (p *Publisher) String() string { return p.describe("replica.Publisher") }
+
+// String describes p by its last version, without its keys.
+func (p *CountingPublisher) String() string { return p.describe("replica.CountingPublisher") }
+
+func (p *publisher) describe(name string) string {
+	if r := p.current.Load(); r != nil {
+		return fmt.Sprintf("%s(version %s, %d bytes)", name, r.version, len(r.data))
+	}
+	return name + "(zero)"
 }
 
 // made panics if p is the zero Publisher.

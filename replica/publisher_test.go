@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -203,6 +204,31 @@ func TestMistakes(t *testing.T) {
 	} {
 		assert.PanicsWithValue(t, test.want, test.do)
 	}
+}
+
+// TestString: what is logged is a line that needs no lock, and names no keys.
+func TestString(t *testing.T) {
+	p, c := NewPublisher(filterOf(t, 64, 1)), NewCountingPublisher(bloom.Must(counting.New(10, 0.01)))
+	r := New(p, Config{})
+	assert.Equal(t, "replica.Replica(nothing loaded)", fmt.Sprint(r))
+	require.NoError(t, r.Refresh(context.Background()))
+	assert.Equal(t, fmt.Sprintf("replica.Replica(version %q, 14 bytes)", p.Publish()), fmt.Sprint(r))
+	assert.Equal(t, "replica.Publisher(version "+p.Publish()+", 14 bytes)", fmt.Sprint(p))
+	assert.Equal(t, "replica.CountingPublisher(version "+c.Publish()+", 22 bytes)", fmt.Sprint(c))
+	assert.Equal(t, "replica.Publisher(zero)", fmt.Sprint(new(Publisher)))
+}
+
+// TestAddBatch: each of a batch is new once, and reaches replicas.
+func TestAddBatch(t *testing.T) {
+	p := NewPublisher(filterOf(t, 6400, 3))
+	r := New(p, Config{})
+	require.NoError(t, r.Refresh(context.Background()))
+	hs := []bloom.Hash{bloom.SumString("a"), bloom.SumString("b"), bloom.SumString("a")}
+	require.Equal(t, []bool{false, true, true, false}, p.AddBatch([]bool{false}, hs))
+	p.Publish()
+	require.NoError(t, r.Refresh(context.Background()))
+	require.Equal(t, []bool{true, true}, r.ContainsBatch(nil, hs[:2]))
+	require.Panics(t, func() { new(CountingPublisher).AddBatch(nil, hs) })
 }
 
 func TestServeHTTP(t *testing.T) {

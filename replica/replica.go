@@ -271,6 +271,14 @@ func (r *Replica) Version() string {
 	return ""
 }
 
+// String describes r by the version that it has, without its keys.
+func (r *Replica) String() string {
+	if cur := r.copy.Load(); cur != nil {
+		return fmt.Sprintf("replica.Replica(version %q, %d bytes)", cur.version, cur.filter.SizeBytes())
+	}
+	return "replica.Replica(nothing loaded)"
+}
+
 // Status is what a Replica knows about its copy.
 type Status struct {
 	// Version is the Replica's Version.

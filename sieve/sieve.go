@@ -28,6 +28,7 @@
 package sieve
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/seed79a3ff49/bloom"
@@ -129,6 +130,9 @@ func (q *Queue[T]) Pop() (T, bool) {
 
 // Len returns the number of values queued.
 func (q *Queue[T]) Len() int { return q.n }
+
+// String says how many values are queued, and none of them.
+func (q *Queue[T]) String() string { return fmt.Sprintf("sieve.Queue(%d values)", q.Len()) }
 
 // All yields the values queued, oldest first, and leaves them where they are. The
 // queue must not be changed meanwhile.

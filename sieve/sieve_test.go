@@ -282,6 +282,13 @@ func TestDistinctAllocatesNothing(t *testing.T) {
 	assert.Positive(t, n)
 }
 
+// TestString: a queue that is logged names none of its values.
+func TestString(t *testing.T) {
+	q := New(bloom.Must(bloom.New(100, 0.01)), bloom.SumString)
+	q.Push("secret")
+	require.Equal(t, "sieve.Queue(1 values)", fmt.Sprint(q))
+}
+
 func TestNeedsSetAndHash(t *testing.T) {
 	none := func(func(uint64) bool) {}
 	for _, test := range []struct {
