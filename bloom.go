@@ -29,7 +29,8 @@ func (s Strategy) String() string {
 	return [...]string{"Mitz32", "Mitz64"}[s]
 }
 
-// Set is every type that stores keys in memory, in this package and in those beside it.
+// Set is what every Filter and SyncFilter is, in this package and in those beside it: a
+// set of keys in memory.
 type Set interface {
 	// AddHash adds the key with the digest and reports whether the key was new. The
 	// comment of each type says what false means, and how long an added key is found.

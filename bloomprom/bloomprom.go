@@ -84,7 +84,7 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 	send(f.rate, s.FPR)
 }
 
-// Lookups counts what became of look-ups in a filter that stands before a database:
+// Lookups counts what became of look-ups in a filter in front of a database:
 //
 //	if !seen.ContainsString(key) {
 //		lookups.Miss()

@@ -43,7 +43,7 @@ type Filter struct {
 //
 // A Redis string holds 512 MB, which is the filter of some 448 million keys at
 // 1 %. For more see [Sharded]. Redis serves nobody else while it clears the
-// memory of a new filter, which takes the largest about a second.
+// memory of a new filter, which takes the longer the larger it is.
 //
 // On a cluster the part of key in braces, if any, decides its hash slot, as
 // always. A key with a closing brace but without such a part is an error.

@@ -13,7 +13,7 @@ import (
 const counted = 4 << 20
 
 // Stats counts the filter's bits in Redis, without downloading it. Redis serves
-// others in between. It takes somewhat less than a millisecond for each megabyte.
+// others in between. The time is in proportion to the filter's size.
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	var ones uint64
 	for at := int64(headerSize); at < f.params.size(); at += counted {

@@ -14,11 +14,11 @@ import (
 // sampled is how many bytes of cells Stats reads at most.
 const sampled = 1 << 19
 
-// Stats estimates the window's figures from half a megabyte of it, which is one round
-// trip and some milliseconds of Redis's time, however large the window is. It reads all of
-// a smaller window. M, OnesCount and FillRatio are of all Generations + 1 that
-// are remembered. ApproxCount estimates how many keys are remembered, and counts a key once in
-// each generation in which it was added. FPR is the rate to expect with so many keys.
+// Stats estimates the window's figures from half a megabyte of it, in one round trip,
+// however large the window is. It reads all of a smaller window. M, OnesCount and FillRatio
+// are of all Generations + 1 that are remembered. ApproxCount estimates how many keys are
+// remembered, and counts a key once in each generation in which it was added. FPR is the
+// rate to expect with so many keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	w.store() // panics if Open was forgotten
 	all := int(w.strings * w.cells)

@@ -68,7 +68,7 @@
 // More keys than Capacity raise the rate of false positives, which [Filter.FPR]
 // estimates. No key is forgotten early. Nothing sweeps the whole filter: the lanes are cut
 // into blocks of some 8,192, and a block clears what has expired when it is next
-// touched. That lasts for microseconds.
+// touched. Only calls for that block wait meanwhile.
 //
 // # Something else
 //
@@ -392,7 +392,7 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 // that are remembered. ApproxCount estimates how many keys are remembered, and counts a
 // key once in each generation in which it was added, as Capacity does. In a filter of more
 // than 64 blocks, which has half a million positions, Stats reads 64 of them and estimates
-// the rest. So it is done after some milliseconds at most.
+// the rest, so that its time does not grow with the filter.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}
