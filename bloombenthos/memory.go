@@ -2,7 +2,9 @@ package bloombenthos
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
@@ -103,7 +105,8 @@ func newMemoryCache(conf *service.ParsedConfig, res *service.Resources, now func
 	}
 	f, err := openFilter(path, uint64(capacity), fpr, span, now)
 	if err != nil {
-		if path != "" {
+		var file *fs.PathError
+		if errors.Is(err, bloom.ErrFormat) || errors.Is(err, bloom.ErrMismatch) || errors.As(err, &file) {
 			return nil, fmt.Errorf("path: %w", err)
 		}
 		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)

@@ -64,6 +64,8 @@ func TestConfigErrors(t *testing.T) {
 		"bloom: {capacity: 10, path: " + foreign + "}":                                               {"path", foreign},
 		"bloom: {capacity: 10, span: 1h, path: " + foreign + "}":                                     {"path", foreign},
 		"bloom: {capacity: 10, fpr: 0.01, span: 1h, path: " + damaged + "}":                          {"path", damaged},
+		"bloom: {capacity: 10, fpr: 1e-10, path: " + other + "2}":                                    {"capacity, fpr, span", "1e-10"},
+		"bloom: {capacity: 10, span: 1ms, path: " + other + "2}":                                     {"capacity, fpr, span", "1ms"},
 		"bloom: {capacity: 10, fpr: 0.01, span: 2h, path: " + other + "}":                            {"path", other, "Span"},
 		"bloom: {capacity: 10, fpr: 0.02, span: 1h, path: " + other + "}":                            {"path", other, "FPR"},
 		"bloom: {capacity: 11, fpr: 0.01, span: 1h, path: " + other + "}":                            {"path", other, "Capacity"},
