@@ -190,50 +190,6 @@ func TestDoesNotThrash(t *testing.T) {
 	}
 }
 
-func TestAllocatesNothing(t *testing.T) {
-	f := bloom.Must(bloom.New(100_000, 0.01))
-	q := New(f, bloom.SumString)
-	keys := make([]string, 30_000)
-	for i := range keys {
-		keys[i] = fmt.Sprint("https://example.com/", i)
-	}
-	next := 0
-	push := func() {
-		q.Push(keys[next])
-		next++
-	}
-	for range 1000 {
-		push()
-	}
-	assert.Zero(t, testing.AllocsPerRun(20_000, func() {
-		push()
-		q.Pop()
-		q.Push(keys[0])
-	}))
-}
-
-// Over a filter, new keys are lost at the filter's rate and no faster: of n
-// keys, the i-th finds i-1 before it.
-func TestLosesAtTheFiltersRate(t *testing.T) {
-	const n = 20_000
-	f := bloom.Must(bloom.New(n, 0.05))
-	q := New(f, bloom.SumUint64)
-	mean, variance, dropped := 0.0, 0.0, 0.0
-	for i := range uint64(n) {
-		p := f.FPR()
-		mean += p
-		variance += p * (1 - p)
-		if !q.Push(i) {
-			dropped++
-		}
-		if q.Push(i) {
-			t.Fatalf("%d admitted twice", i)
-		}
-	}
-	assert.InDelta(t, 0, (dropped-mean)*(dropped-mean)/variance, 4.5*4.5, "%v dropped, %v expected", dropped, mean)
-	assert.EqualValues(t, n-dropped, q.Len())
-}
-
 func TestDistinct(t *testing.T) {
 	set := exactSet{}
 	set.AddHash(bloom.SumString("known"))
@@ -251,18 +207,6 @@ func TestDistinct(t *testing.T) {
 	assert.Equal(t, []string{"c", "d"}, slices.Collect(distinct), "a second range goes on with the set")
 	assert.Empty(t, slices.Collect(distinct))
 	assert.Empty(t, slices.Collect(Distinct(slices.Values([]string(nil)), set, bloom.SumString)))
-}
-
-// Over a set that forgets, a key passes again once it is forgotten.
-func TestForgetful(t *testing.T) {
-	set := exactSet{}
-	q := New(set, bloom.SumString)
-	for range 3 {
-		assert.True(t, q.Push("key"))
-		assert.False(t, q.Push("key"))
-		clear(set)
-	}
-	assert.Equal(t, 3, q.Len())
 }
 
 func TestDistinctAllocatesNothing(t *testing.T) {
