@@ -12,8 +12,8 @@
 // The caller supplies an age, the probability of finding a key of that age, and the
 // rate of false positives. [Optimal] finds the smallest array for them. Its memory is
 // in proportion to the age: at 1 % false positives, an age of a million needs
-// 5.2 MB to find 90 % of the keys, and 18.9 MB to find 99 %. Younger keys are found
-// more surely, and older ones less.
+// 5.2 MB to find 90 % of the keys, and 18.9 MB to find 99 %. Younger keys are more
+// likely to be found, and older ones less likely.
 //
 // Take package window where keys must certainly be found, or where their age is
 // measured in time. A window needs about 2.1 MB for a million keys at 1 %. Its caller
@@ -67,7 +67,7 @@ type Config struct {
 	// Slots is how many fingerprints there is room for, at least Ways.
 	Slots uint64
 	// Ways is how many slots a key writes, from 1 to 64. With more ways, recent
-	// keys are found more surely, and old keys less.
+	// keys are more likely to be found, and old keys less likely.
 	Ways int
 	// Bits is the size of a fingerprint: 8, 16 or 32. Once all slots are
 	// written, a key that was never added is reported as present with
@@ -79,8 +79,8 @@ const maxWays = 64
 
 // New returns an empty filter of Slots*Bits/8 bytes. It returns an error that names the
 // field if one is out of range. Where the machine lacks the memory the process ends, as
-// with make. The filter's Info has the rate of false positives when all slots are written as
-// P, and no N.
+// with make. The filter's Info has no N. Its P is the rate of false positives once all slots
+// are written.
 func New(c Config) (*Filter, error) {
 	words, err := c.words()
 	if err != nil {
@@ -221,11 +221,7 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 func next(x, step uint64) uint64 { return x*6364136223846793005 + step }
 
 // Reset forgets all keys. A key that is being added meanwhile may be found afterwards.
-func (f *Filter) Reset() {
-	for i := range f.words {
-		atomic.StoreUint64(&f.words[i], 0)
-	}
-}
+func (f *Filter) Reset() { memory.ClearAtomic(f.words) }
 
 // Stats returns the figures of f from one reading of it. A slot counts as a bit: M is
 // Slots, K is Ways, and OnesCount is the number of slots that were written. ApproxCount

@@ -156,9 +156,6 @@ func TestZero(t *testing.T) {
 	var f Filter
 	assert.Zero(t, f.Recall(0))
 	assert.Equal(t, Config{}, f.Config())
-	assert.Zero(t, f.Stats())
-	f.Reset()
-	require.NoError(t, small().UnmarshalText(nil))
 }
 
 // TestConcurrent has each writer write its own byte of every word, over and over: a lost

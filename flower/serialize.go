@@ -11,13 +11,6 @@ import (
 
 const errNoForm = form.NoForm("flower")
 
-// The parameters of a frame. Its words are the filter's.
-const (
-	paramSlots = iota
-	paramWays
-	paramBits
-)
-
 // Info returns what New and SetInfo set, and what the filter's binary form held.
 func (f *Filter) Info() bloom.Info { return f.info }
 
@@ -57,8 +50,6 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return form.Flower.Write(w, f.params(), f.words, form.Info(f.info))
 }
 
-func (f filter) params() []uint64 { return []uint64{f.slots, f.ways, uint64(f.bits)} }
-
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
@@ -82,24 +73,19 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	return n, nil
 }
 
+// params returns the parameters of f's frame, whose words are f's.
+func (f filter) params() []uint64 { return []uint64{f.slots, f.ways, uint64(f.bits)} }
+
 // checkParams returns how many words there should be.
-func checkParams(p []uint64) (uint64, error) {
-	return config(p).words()
-}
+func checkParams(p []uint64) (uint64, error) { return config(p).words() }
 
 func config(p []uint64) Config {
-	return Config{
-		Slots: p[paramSlots],
-		Ways:  int(min(p[paramWays], math.MaxInt32)),
-		Bits:  int(min(p[paramBits], math.MaxInt32)),
-	}
+	return Config{Slots: p[0], Ways: int(min(p[1], math.MaxInt32)), Bits: int(min(p[2], math.MaxInt32))}
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to b. The zero
 // Filter is the empty text.
-func (f filter) AppendText(b []byte) ([]byte, error) {
-	return form.AppendText(b, f)
-}
+func (f filter) AppendText(b []byte) ([]byte, error) { return form.AppendText(b, f) }
 
 // MarshalText returns the standard base64 encoding of f's binary form. With it a
 // Filter is a string in JSON. The zero Filter is the empty text.
@@ -118,9 +104,7 @@ func (f *Filter) SaveFile(path string) error { return form.Flower.SaveFile(path,
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since.
-func LoadFile(path string) (*Filter, error) {
-	return form.LoadFile(form.Flower, path, new(Filter))
-}
+func LoadFile(path string) (*Filter, error) { return form.LoadFile(form.Flower, path, new(Filter)) }
 
 // LoadOrNew returns the filter in the file at path, or New(c) if there is no such file.
 // LoadOrNew writes no file. It returns an error at once if the file's directory does not
