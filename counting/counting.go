@@ -448,9 +448,7 @@ func (f *Filter) Reset() {
 }
 
 // M returns the number of counters, which is the number of bits of [Filter.Snapshot].
-func (f *Filter) M() uint64 { return f.filter.m() }
-
-func (f *filter) m() uint64 {
+func (f *filter) M() uint64 {
 	if f.zero() {
 		return 0
 	}
@@ -497,5 +495,5 @@ func (f filter) String() string {
 	case f.state == nil:
 		return "counting.Filter(zero)"
 	}
-	return fmt.Sprintf("counting.Filter(m=%d, k=%d)", f.m(), f.k)
+	return fmt.Sprintf("counting.Filter(m=%d, k=%d)", f.M(), f.k)
 }

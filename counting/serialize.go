@@ -10,7 +10,7 @@ import (
 
 const errNoForm = form.NoForm("counting")
 
-func (f *filter) params() []uint64 { return []uint64{f.m() / 64, uint64(f.k)} }
+func (f *filter) params() []uint64 { return []uint64{f.M() / 64, uint64(f.k)} }
 
 // checkParams returns how many words there should be.
 func checkParams(p []uint64) (uint64, error) {
@@ -98,9 +98,7 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 
 // AppendText appends the standard base64 encoding of f's binary form to dst, or nothing
 // if f is zero.
-func (f filter) AppendText(dst []byte) ([]byte, error) {
-	return form.AppendText(dst, f)
-}
+func (f filter) AppendText(dst []byte) ([]byte, error) { return form.AppendText(dst, f) }
 
 // MarshalText returns the standard base64 encoding of f's binary form, which is empty
 // if f is zero. With it a Filter is a string in JSON.
