@@ -47,10 +47,6 @@ func TestBatches(t *testing.T) {
 		}
 		require.Equal(t, want, f.ContainsBatch(nil, hs))
 	}
-	var zero Filter
-	hs := testkit.Digests[bloom.Hash](1, 10)
-	require.Equal(t, make([]bool, 10), zero.ContainsBatch(nil, hs))
-	require.PanicsWithValue(t, errZero, func() { zero.AddBatch(nil, hs) })
 }
 
 // TestFindKeys finds the positions that keys have one by one, and writes nothing beside them.

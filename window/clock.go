@@ -9,8 +9,8 @@ import (
 )
 
 // clock cuts time into generations and knows the current one. It never goes
-// back. All methods but set may be called by many goroutines at once. The zero clock
-// must be set.
+// back. All methods but set, which comes first and once, may be called by many goroutines
+// at once.
 //
 // A coarse clock does not read the time at each call, which would be slower than
 // a look-up. It reads the time at a call's request, and then trusts what it found
@@ -32,7 +32,7 @@ type clock struct {
 
 	fresh atomic.Bool // a coarse clock needs no reading
 	mu    sync.Mutex  // guards what tick uses and changes: fresh, epoch, gen, ends and due
-	due   time.Time   // when gen ends, on the monotonic clock; zero before the first reading
+	due   time.Time   // when gen ends, on the monotonic clock
 }
 
 const (
@@ -44,8 +44,6 @@ const (
 // began at epoch, and gen is the current one or an earlier one. A clock without a
 // function to read gets time.Now.
 func (c *clock) set(span, gens uint64, epoch time.Time, gen uint64) {
-	c.mu.Lock() // tick may be on its way
-	defer c.mu.Unlock()
 	if c.now == nil {
 		c.now = time.Now
 		c.wake = func(after time.Duration, call func()) { time.AfterFunc(after, call) }
@@ -53,9 +51,6 @@ func (c *clock) set(span, gens uint64, epoch time.Time, gen uint64) {
 	c.span, c.gens, c.epoch = span, gens, epoch.Round(0)
 	c.coarse = c.wake != nil && span >= gens*uint64(coarseFrom)
 	c.gen.Store(gen)
-	c.ends.Store(0)
-	c.fresh.Store(false)
-	c.due = time.Time{}
 }
 
 // generation returns the current generation.
@@ -95,9 +90,7 @@ func (c *clock) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fresh.Store(false)
-	if !c.due.IsZero() {
-		c.epoch = c.epoch.Add(max(0, c.now().Sub(c.due)))
-	}
+	c.epoch = c.epoch.Add(max(0, c.now().Sub(c.due)))
 }
 
 // advance moves on to the generation of now, unless it has been left, and

@@ -48,8 +48,6 @@ func TestTimeNeverGoesBack(t *testing.T) {
 		hand.Advance(step.move)
 		require.Equal(t, step.want, c.generation(), "at %d", hand.Elapsed())
 	}
-	c.advance(hand.Now()) // of a goroutine that read the time long ago
-	require.EqualValues(t, 1006, c.generation())
 }
 
 // TestAdvanceTogether: however many goroutines advance the clock, it is never before the time
@@ -171,21 +169,6 @@ func TestCoarseLate(t *testing.T) {
 	h.tick()
 	require.EqualValues(t, 2, h.generation())
 	require.Equal(t, late, h.began().Sub(new(testkit.Clock).Now()))
-}
-
-// TestSetOverTimer: where a timer runs when the clock is set anew, as decoding does, the
-// clock still reads the time at the next call, and the timer is not late for the new
-// generations.
-func TestSetOverTimer(t *testing.T) {
-	h := newHandCoarse(2*time.Hour, 2)
-	h.generation()
-	h.hand.Advance(3 * time.Hour)
-	epoch := h.hand.Now()
-	h.set(uint64(2*time.Hour), 2, epoch.Add(-5*time.Hour), 0)
-	require.EqualValues(t, 5, h.generation())
-	h.set(uint64(2*time.Hour), 2, epoch, 0)
-	h.tick()
-	require.True(t, h.began().Equal(epoch))
 }
 
 // TestEpochToCome: bytes may have an epoch that is further away than a Duration.

@@ -31,6 +31,5 @@ func TestLocks(t *testing.T) {
 	c := newHandCoarse(2*time.Hour, 2)
 	testkit.Waits(t, &c.mu, map[string]func(){
 		"generation": func() { c.fresh.Store(false); c.generation() }, "began": func() { c.began() }, "tick": c.tick,
-		"set": func() { c.set(uint64(2*time.Hour), 2, c.hand.Now(), 0) },
 	})
 }

@@ -109,8 +109,7 @@ func (f *Filter) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	f.restore(params, array)
-	f.info = bloom.Info(info)
+	f.restore(params, array, info)
 	return nil
 }
 
@@ -123,16 +122,13 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	if err != nil {
 		return n, err
 	}
-	f.restore(params, array)
-	f.info = bloom.Info(info)
+	f.restore(params, array, info)
 	return n, nil
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to b. The zero
 // Filter is the empty text.
-func (f filter) AppendText(b []byte) ([]byte, error) {
-	return form.AppendText(b, f)
-}
+func (f filter) AppendText(b []byte) ([]byte, error) { return form.AppendText(b, f) }
 
 // MarshalText returns the standard base64 encoding of f's binary form. With it a
 // Filter is a string in JSON. The zero Filter is the empty text.
@@ -228,7 +224,9 @@ func checkParams(p []uint64) (uint64, error) {
 	return blocks * (lanes / perWord), nil
 }
 
-func (f *Filter) restore(p, array []uint64) {
+// restore makes f what a frame holds, and keeps its Now.
+func (f *Filter) restore(p, array []uint64, info form.Info) {
+	f.info = bloom.Info(info)
 	f.state = &state{
 		layout:   layout{int(p[paramK]), p[paramBlocks], p[paramLanes], laneBits(p[paramGens])},
 		capacity: p[paramCapacity],

@@ -377,9 +377,7 @@ func (f *Filter) Reset() {
 	}
 	for i := range f.blocks {
 		f.blocks[i].Lock()
-		for j := range f.wordsOf(uint64(i)) {
-			memory.Store(&f.wordsOf(uint64(i))[j], 0)
-		}
+		memory.ClearAtomic(f.wordsOf(uint64(i)))
 		f.blocks[i].Unlock()
 	}
 }
@@ -388,8 +386,8 @@ func (f *Filter) Reset() {
 // present now; see [Filter.Stats].
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
-// Stats returns the figures of f. M, OnesCount and FillRatio are of all Generations + 1
-// that are remembered. ApproxCount estimates how many keys are remembered, and counts a
+// Stats returns the figures of f. M, OnesCount and FillRatio cover the Generations + 1
+// generations that are remembered. ApproxCount estimates how many keys are remembered, and counts a
 // key once in each generation in which it was added, as Capacity does. In a filter of more
 // than 64 blocks, which has half a million positions, Stats reads 64 of them and estimates
 // the rest, so that its time does not grow with the filter.
