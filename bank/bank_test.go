@@ -1,6 +1,7 @@
 package bank
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -74,6 +75,7 @@ func (o *oracle) requireSame(t testing.TB, a asker, hs []bloom.Hash) {
 	require.Len(t, a.WhichAll(nil, nil), len(o.filters))
 	for i := 0; i < len(o.filters); i += 1 + len(o.filters)/50 {
 		require.True(t, o.filters[i].Equal(a.Filter(i)), "member %d", i)
+		require.Equal(t, a.Info(), a.Filter(i).Info())
 		for _, h := range hs {
 			testkit.Equal(t, o.filters[i].ContainsHash(h), a.ContainsHash(i, h))
 		}
@@ -170,28 +172,6 @@ func TestStride(t *testing.T) {
 	require.Equal(t, pageWords, strideFor(segmentMembers))
 }
 
-// TestKeys: a key is one key by its bytes, as a string and by its digest.
-func TestKeys(t *testing.T) {
-	b := bloom.Must(NewSize(6400, 7))
-	for range 3 {
-		b.Append()
-	}
-	for i := range 100 {
-		key := fmt.Sprint("key ", i%70)
-		isNew := b.AddHash(0, bloom.SumString(key))
-		require.True(t, i >= 70 || i > 0 || isNew)
-		require.False(t, i >= 70 && isNew)
-		require.Equal(t, isNew, b.AddString(1, key))
-		require.Equal(t, isNew, b.Add(2, []byte(key)))
-		for i := range 3 {
-			require.True(t, b.ContainsHash(i, bloom.SumString(key)))
-		}
-	}
-	for i := 1; i < 3; i++ {
-		require.True(t, b.Filter(0).Equal(b.Filter(i)))
-	}
-}
-
 // TestWidened: who has begun to look up goes on in rows that stay as they are.
 func TestWidened(t *testing.T) {
 	b := bloom.Must(NewSize(64, 3))
@@ -258,36 +238,42 @@ func TestMismatch(t *testing.T) {
 func TestZero(t *testing.T) {
 	var b Bank
 	h := bloom.SumString("a")
-	require.Zero(t, b.Len())
-	require.Zero(t, b.M())
-	require.Zero(t, b.SizeBytes())
 	require.Empty(t, b.Which(nil, h))
 	require.Empty(t, b.WhichAll(nil, nil))
-	require.Equal(t, bloom.Stats{}, b.Stats())
-	require.PanicsWithValue(t, "bank: Append to a zero Bank: make it with a constructor, or decode into it", func() { b.Append() })
-	require.Panics(t, func() { _, _ = b.AppendFilter(new(bloom.Filter)) })
-	for name, do := range map[string]func(*Bank, int){
-		"Add":      func(b *Bank, i int) { b.AddString(i, "a") },
-		"Contains": func(b *Bank, i int) { b.ContainsHash(i, h) },
-		"Clear":    func(b *Bank, i int) { b.Clear(i) },
-		"Filter":   func(b *Bank, i int) { b.Filter(i) },
-		"Name":     func(b *Bank, i int) { b.Name(i) },
-		"SetName":  func(b *Bank, i int) { b.SetName(i, "") },
-	} {
-		require.PanicsWithValue(t, "bank: member 0 of a bank of 0", func() { do(&b, 0) }, name)
-		one := bloom.Must(NewSize(64, 1))
-		one.Append()
-		do(one, 0)
-		require.PanicsWithValue(t, "bank: member 1 of a bank of 1", func() { do(one, 1) }, name)
-		require.PanicsWithValue(t, "bank: member -1 of a bank of 1", func() { do(one, -1) }, name)
-	}
-	require.Panics(t, func() { bank := bloom.Must(NewSize(64, 1)); bank.SetName(bank.Append(), string(make([]byte, 1<<16))) })
+	require.PanicsWithValue(t, "bank: Append to a zero Bank: make it with a constructor, or decode into it", func() { _, _ = b.AppendFilter(new(bloom.Filter)) })
 
 	var v View
 	require.Zero(t, v.Len())
 	require.Empty(t, v.Which(nil, h))
 	require.NoError(t, v.Verify())
 	require.Equal(t, bloom.Stats{}, v.Stats())
+}
+
+// TestNoSuchMember: a row has room for more members than there are.
+func TestNoSuchMember(t *testing.T) {
+	h := bloom.SumString("a")
+	for members := range 2 {
+		b := bloom.Must(NewSize(64, 2))
+		for range members {
+			b.Append()
+		}
+		data := bloom.Must(b.MarshalBinary())
+		v, r := bloom.Must(NewView(data)), bloom.Must(NewReader(bytes.NewReader(data), int64(len(data))))
+		for name, do := range map[string]func(i int){
+			"AddHash": func(i int) { b.AddHash(i, h) }, "ContainsHash": func(i int) { b.ContainsHash(i, h) },
+			"Clear": b.Clear, "Filter": func(i int) { b.Filter(i) },
+			"Name": func(i int) { b.Name(i) }, "SetName": func(i int) { b.SetName(i, "") },
+			"View.ContainsHash": func(i int) { v.ContainsHash(i, h) }, "View.Filter": func(i int) { v.Filter(i) },
+			"View.Name": func(i int) { _, _ = v.Name(i) }, "Reader.Name": func(i int) { _, _ = r.Name(i) },
+		} {
+			for i := range members {
+				do(i)
+			}
+			for _, i := range []int{-1, members, 31, 32, 64} {
+				require.PanicsWithValue(t, fmt.Sprintf("bank: member %d of a bank of %d", i, members), func() { do(i) }, name)
+			}
+		}
+	}
 }
 
 func TestAllocs(t *testing.T) {
@@ -414,6 +400,7 @@ func TestNames(t *testing.T) {
 	b.Clear(2)
 	b.Clear(1)
 	require.Empty(t, b.Name(1))
+	require.Panics(t, func() { b.SetName(1, string(make([]byte, maxName+1))) })
 }
 
 // TestTable holds the table of the package comment.

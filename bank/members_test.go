@@ -46,11 +46,3 @@ func TestAppendFilterAtOnce(t *testing.T) {
 	}
 	looking.Wait()
 }
-
-// TestInfoOfMembers: a filter that is taken out of a bank says what the bank says.
-func TestInfoOfMembers(t *testing.T) {
-	o, _ := sample(t)
-	view := bloom.Must(NewView(bloom.Must(o.MarshalBinary())))
-	require.NotZero(t, o.Filter(1).Info())
-	require.Equal(t, o.Filter(1).Info(), view.Filter(1).Info())
-}

@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Reader asks a file of [Bank.SaveFile]'s in an object store, on a network file system, or
-// anywhere else that an [io.ReaderAt] reaches. It reads what a look-up needs, and checks
+// Reader asks a file that [Bank.SaveFile] wrote, in an object store, on a network file system,
+// or anywhere else that an [io.ReaderAt] reaches. It reads what a look-up needs, and checks
 // every byte that it uses: damage is an error, and so is a failure of the store. Neither
 // is ever taken for the answer that no member holds a key.
 //

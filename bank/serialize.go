@@ -14,7 +14,7 @@ import (
 
 const errNoForm = form.NoForm("bank")
 
-// The binary form is a frame; see package frame. Its parameters are the number of words in
+// The binary form is a frame; see package form. Its parameters are the number of words in
 // a member, k, the number of members, and the number of bytes of names. Its words are:
 //
 //	zeros, up to a multiple of the length of a row in the first segment

@@ -1,0 +1,110 @@
+package bank_test
+
+import (
+	"io"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
+	"github.com/seed79a3ff49/bloom/internal/promises"
+)
+
+// first is a Bank's first member as a filter.
+type first struct {
+	bank.Bank
+	Append struct{} // hides the method: a promise calls all methods without parameters
+}
+
+// member returns the member's number. It adds the member if there is none.
+func (f *first) member() int {
+	if f.Len() == 0 {
+		return f.Bank.Append()
+	}
+	return 0
+}
+
+func (f *first) Add(key []byte) bool            { return f.Bank.Add(f.member(), key) }
+func (f *first) AddString(key string) bool      { return f.Bank.AddString(f.member(), key) }
+func (f *first) AddHash(h bloom.Hash) bool      { return f.Bank.AddHash(f.member(), h) }
+func (f *first) Contains(key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
+func (f *first) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
+func (f *first) ContainsHash(h bloom.Hash) bool { return f.Len() > 0 && f.Bank.ContainsHash(0, h) }
+func (f *first) FPR() float64                   { return f.Stats().FPR }
+
+func (f *first) AddBatch(dst []bool, hs []bloom.Hash) []bool {
+	for _, h := range hs {
+		dst = append(dst, f.AddHash(h))
+	}
+	return dst
+}
+
+func (f *first) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+	for _, h := range hs {
+		dst = append(dst, f.ContainsHash(h))
+	}
+	return dst
+}
+
+func (f *first) Reset() {
+	if f.Len() > 0 {
+		f.Clear(0)
+	}
+}
+
+// firstOf returns the first member of a copy of b.
+func firstOf(b *bank.Bank, err error) (promises.Filter, error) {
+	if err != nil {
+		return nil, err
+	}
+	f := new(first)
+	err = f.UnmarshalBinary(bloom.Must(b.MarshalBinary()))
+	f.member()
+	return f, err
+}
+
+// opened is the first member of a File.
+type opened struct{ bank.File }
+
+func (o *opened) ContainsHash(h bloom.Hash) bool { return o.File.ContainsHash(0, h) }
+
+func (o *opened) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+	for _, h := range hs {
+		dst = append(dst, o.ContainsHash(h))
+	}
+	return dst
+}
+
+func open(path string) (io.Closer, error) {
+	f, err := bank.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	o := new(opened)
+	reflect.ValueOf(&o.File).Elem().Set(reflect.ValueOf(f).Elem()) // f is not used any more
+	return o, nil
+}
+
+// TestMismatchedFile: the file's members have New's K or size, but not both.
+func TestMismatchedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bank")
+	require.NoError(t, bloom.Must(bank.New(10, 0.01)).SaveFile(path))
+	_, err := bank.LoadOrNew(path, 10, 0.02)
+	require.EqualError(t, err, "bank: filters differ in k: 7 and 6 (in "+path+")")
+	_, err = bank.LoadOrNew(path, 1000, 0.01)
+	require.EqualError(t, err, "bank: filters differ in m: 128 and 9600 (in "+path+")")
+}
+
+func TestPromises(t *testing.T) {
+	promises.Test(t, promises.Type{
+		Name:      "bank.Bank",
+		Make:      func() promises.Filter { return bloom.Must(firstOf(bank.New(1500, 0.01))) },
+		Zero:      func() promises.Filter { return new(first) },
+		Open:      open,
+		Load:      func(path string) (promises.Filter, error) { return firstOf(bank.LoadFile(path)) },
+		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return firstOf(bank.LoadOrNew(path, 1500, p)) },
+	})
+}
