@@ -201,6 +201,9 @@ func addMany(f *Filter, dst []bool, hs []Hash) (done int) {
 
 func syncAddMany(s *SyncFilter, dst []bool, hs []Hash) (done int) {
 	f := s.plain()
+	if f.k > 64 {
+		return 0
+	}
 	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
 		syncAddFours(f, &hs[done], n/4, f.fetch(f.k), &dst[done])
 		done += n
@@ -250,7 +253,8 @@ func (f *Filter) fetch(bits int) int {
 //go:noescape
 func filterAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
 
-// syncAddFours is filterAddFours while others write. It does not count bits.
+// syncAddFours is filterAddFours while others write, for K of at most 64. It does not count
+// bits.
 //
 //go:noescape
 func syncAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)

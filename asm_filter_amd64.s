@@ -468,13 +468,15 @@ set:
 	JNE key
 	RET
 
-// Writing while others do costs most. So a key's clear bits are noted, without a branch for
-// each, and then set. A note has a word and the sum that stands for a bit in it.
-#define note DX
-#define word DI
+// Writing while others do costs most. So a key's bits are tested first, without a branch for
+// each, and then the clear ones are set. A bit of missing is a clear bit: its lowest bit is
+// the last of the key.
+#define missing DX
+#define word    DI
+#define back    R11 // how many bits before the key's end
 
 // func syncAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
-TEXT ·syncAddFours(SB), 0, $12320-40
+TEXT ·syncAddFours(SB), 0, $8224-40
 	NO_LOCAL_POINTERS
 	LOCATE_FOURS
 	ALL_KEYS
@@ -482,32 +484,35 @@ key:
 	MOVQ 0(hashes), sum
 	MOVQ 8(hashes), increment
 	MOVQ slotsSize, nextSlot
-	LEAQ notes-12320(SP), note
+	MOVQ $-1, missing
 test:
 	MOVL 4(slotsEnd)(nextSlot*1), word
-	MOVQ word, 0(note)
-	MOVQ sum, 8(note)
-	SHRXQ sum, (words)(word*8), R12
-	NOTQ R12
-	ANDL $1, R12
-	SHLQ $4, R12
-	ADDQ R12, note
+	MOVQ (words)(word*8), R12
+	BTQ sum, R12
+	ADCQ missing, missing // appends the bit
 	ADDQ increment, sum
 	ADDQ $32, nextSlot
 	JNE test
-	LEAQ notes-12320(SP), R11
-	CMPQ R11, note
+	NOTQ missing
+	TESTQ missing, missing
 	SETNE (result)
 	JEQ set
 write:
-	MOVQ 0(R11), word
-	MOVQ 8(R11), R12
-	MOVL $1, sum
-	SHLXQ R12, sum, sum
+	BSFQ missing, back
+	INCQ back
+	MOVQ back, R12
+	IMULQ increment, R12
+	MOVQ sum, R9
+	SUBQ R12, R9
+	SHLQ $5, back
+	NEGQ back
+	MOVL 4(slotsEnd)(back*1), word
+	MOVL $1, R12
+	SHLXQ R9, R12, R12
 	LOCK
-	ORQ sum, (words)(word*8)
-	ADDQ $16, R11
-	CMPQ R11, note
+	ORQ R12, (words)(word*8)
+	LEAQ -1(missing), R12
+	ANDQ R12, missing
 	JNE write
 set:
 	NEXT_LANE(slotsEnd)
@@ -519,6 +524,7 @@ set:
 
 // A key that has all its fetched bits is noted, and its other bits are fetched. Few absent
 // keys are. A note has the key's next slot, sum, increment and result.
+#define note      DX
 #define lane      R13 // where the slots of the present key begin
 #define bitsLeft  BX
 #define bitSlot   R12
