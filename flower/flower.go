@@ -55,6 +55,7 @@ type filter struct {
 	slots uint64
 	ways  uint64
 	bits  uint
+	mask  uint64 // of the bits of a slot
 
 	// Way w has slots w, w + ways, w + 2 ways and so on: perWay of them, and one more if
 	// w < longer.
@@ -110,7 +111,7 @@ func (c Config) words() (uint64, error) {
 // set makes f a filter of configuration c, which was checked, with words.
 func (f *filter) set(c Config, words []uint64, info bloom.Info) {
 	f.info, f.words, f.slots, f.ways, f.bits = info, words, c.Slots, uint64(c.Ways), uint(c.Bits)
-	f.perWay, f.longer = c.Slots/f.ways, c.Slots%f.ways
+	f.mask, f.perWay, f.longer = 1<<f.bits-1, c.Slots/f.ways, c.Slots%f.ways
 }
 
 // Config returns the configuration of f: what New was given, or what the bytes say
@@ -145,7 +146,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		for {
 			old := atomic.LoadUint64(word)
 			// The rest of the word is other slots, which others may be writing.
-			now := old&^(f.mask()<<shift) | fingerprint<<shift
+			now := old&^(f.mask<<shift) | fingerprint<<shift
 			if old == now || atomic.CompareAndSwapUint64(word, old, now) {
 				break
 			}
@@ -177,7 +178,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	for way := range f.ways {
 		word, shift, fingerprint := f.slot(way, x)
 		x = next(x, step)
-		if atomic.LoadUint64(word)>>shift&f.mask() == fingerprint {
+		if atomic.LoadUint64(word)>>shift&f.mask == fingerprint {
 			return true
 		}
 	}
@@ -195,8 +196,6 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 
 const errZero = "flower: Add to a zero Filter: make it with New, or decode into it"
 
-func (f *Filter) mask() uint64 { return 1<<f.bits - 1 }
-
 // slot returns the word with the slot that x selects in a way, where in the word it is,
 // and the fingerprint to write there, from 1 on. An empty slot has 0.
 //
@@ -210,7 +209,7 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 		n++
 	}
 	i, rest := bits.Mul64(x, n)
-	fingerprint, _ = bits.Mul64(rest, f.mask())
+	fingerprint, _ = bits.Mul64(rest, f.mask)
 	at := (i*f.ways + way) * uint64(f.bits)
 	return &f.words[at>>6], at & 63, fingerprint + 1
 }
@@ -236,7 +235,7 @@ func (f *Filter) Stats() bloom.Stats {
 		for shift := f.bits / 2; shift > 0; shift /= 2 {
 			word |= word >> shift // all of a slot's bits arrive at its lowest
 		}
-		ones += uint64(bits.OnesCount64(word & (math.MaxUint64 / f.mask())))
+		ones += uint64(bits.OnesCount64(word & (math.MaxUint64 / f.mask)))
 	}
 	fill := float64(ones) / float64(f.slots)
 	return bloom.Stats{
@@ -245,7 +244,7 @@ func (f *Filter) Stats() bloom.Stats {
 		OnesCount:   ones,
 		FillRatio:   fill,
 		ApproxCount: guava.ApproxCount(f.slots, int(f.ways), ones),
-		FPR:         anyOf(fill/float64(f.mask()), int(f.ways)),
+		FPR:         anyOf(fill/float64(f.mask), int(f.ways)),
 		SizeBytes:   f.SizeBytes(),
 	}
 }

@@ -139,7 +139,7 @@ func TestSlots(t *testing.T) {
 			}
 			for at := range slots {
 				bit := at * bits
-				require.Equal(t, model[at%ways][at/ways], f.words[bit/64]>>(bit%64)&f.mask(), "slot %d", at)
+				require.Equal(t, model[at%ways][at/ways], f.words[bit/64]>>(bit%64)&f.mask, "slot %d", at)
 			}
 		}
 	}
