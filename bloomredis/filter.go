@@ -165,11 +165,7 @@ func (f *Filter) look(ctx context.Context) (found, error) {
 	if kind.Val() != "string" {
 		return found{kind: kind.Val()}, nil
 	}
-	s := f.newSeal(ctx)
-	if err := f.read(ctx, s.cmds()...); err != nil {
-		return found{}, err
-	}
-	return found{"string", s.header.Val(), s.size.Val(), s.id.Val()}, nil
+	return f.sealed(ctx)
 }
 
 // check returns the parameters of a filter that was found, or an error if it is
@@ -200,43 +196,40 @@ func unlike(begins string, size int64) string {
 	return fmt.Sprintf("it holds neither a filter nor a window but %d bytes that start % x", size, begins)
 }
 
-// seal is the commands whose answers say whether the string is still the filter
-// that was opened, all of it. They are sent after those that read its bits: a
-// filter that is lost later has given right answers.
-type seal struct {
-	f      *Filter
-	header *redis.StringCmd
-	size   *redis.IntCmd
-	id     *redis.StringCmd
-}
-
-func (f *Filter) newSeal(ctx context.Context) seal {
-	return seal{
-		f,
-		redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1),
-		redis.NewIntCmd(ctx, "STRLEN", f.key),
-		redis.NewStringCmd(ctx, "GETRANGE", f.ident, 0, -1), // GET of no key is an error of the client
+// sealed sends commands that read the string, and behind them those whose answers say
+// what the string is: a filter that is lost later has given right answers.
+func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (found, error) {
+	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
+	size := redis.NewIntCmd(ctx, "STRLEN", f.key)
+	id := redis.NewStringCmd(ctx, "GETRANGE", f.ident, 0, -1) // GET of no key is an error of the client
+	if err := f.read(ctx, append(cmds, header, size, id)...); err != nil {
+		return found{}, err
 	}
+	return found{"string", header.Val(), size.Val(), id.Val()}, nil
 }
 
-func (s seal) cmds() []redis.Cmder { return []redis.Cmder{s.header, s.size, s.id} }
+// readWhole sends commands that read the string. It returns an error if the string is no
+// longer the filter that was opened, all of it.
+func (f *Filter) readWhole(ctx context.Context, cmds ...redis.Cmder) error {
+	is, err := f.sealed(ctx, cmds...)
+	if err != nil {
+		return err
+	}
+	return f.lost(is)
+}
 
-// broken returns an error if the filter is lost.
-func (s seal) broken() error { return s.f.lost(s.header.Val(), s.size.Val(), s.id.Val()) }
-
-// lost returns an error unless a string of size bytes that begins with these,
-// and id beside it, are the filter's.
-func (f *Filter) lost(begins string, size int64, id string) error {
-	same := begins == f.params.bytes()
+// lost returns an error unless what was found is the filter.
+func (f *Filter) lost(is found) error {
+	same, whole := is.header == f.params.bytes(), is.size == f.params.size()
 	switch {
-	case same && size == f.params.size() && id == f.id:
+	case same && whole && is.id == f.id:
 		return nil
-	case size == 0:
+	case is.size == 0:
 		return f.errorf("%w: it holds nothing", ErrLost)
-	case same && size == f.params.size():
+	case same && whole:
 		return f.errorf("%w: the filter was created anew", ErrLost)
 	case same:
-		return f.errorf("%w: it holds %d bytes of a filter of %d", ErrLost, size, f.params.size())
+		return f.errorf("%w: it holds %d bytes of a filter of %d", ErrLost, is.size, f.params.size())
 	}
-	return f.errorf("%w: %s, not the filter of %v", ErrLost, unlike(begins, size), f.params)
+	return f.errorf("%w: %s, not the filter of %v", ErrLost, unlike(is.header, is.size), f.params)
 }

@@ -88,11 +88,10 @@ func (f *Filter) answer(reply any) (string, error) {
 		return answer, nil
 	}
 	var is found
-	if !scan(reply, &is.header, &is.size, &is.id) {
-		return "", f.errorf("unexpected reply %v", reply)
-	}
-	if err := f.lost(is.header, is.size, is.id); err != nil {
-		return "", err
+	if scan(reply, &is.header, &is.size, &is.id) {
+		if err := f.lost(is); err != nil {
+			return "", err
+		}
 	}
 	return "", f.errorf("unexpected reply %v", reply)
 }
@@ -131,11 +130,7 @@ func (f *Filter) contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]b
 			cmd := redis.NewIntSliceCmd(ctx, args...)
 			bits, cmds = append(bits, cmd), append(cmds, cmd)
 		}
-		s := f.newSeal(ctx)
-		if err := f.read(ctx, append(cmds, s.cmds()...)...); err != nil {
-			return dst[:was], err
-		}
-		if err := s.broken(); err != nil {
+		if err := f.readWhole(ctx, cmds...); err != nil {
 			return dst[:was], err
 		}
 		for _, cmd := range bits {

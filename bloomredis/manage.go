@@ -17,11 +17,8 @@ const counted = 4 << 20
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	var ones uint64
 	for at := int64(headerSize); at < f.params.size(); at += counted {
-		cmd, s := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.size())-1), f.newSeal(ctx)
-		if err := f.read(ctx, append([]redis.Cmder{cmd}, s.cmds()...)...); err != nil {
-			return bloom.Stats{}, err
-		}
-		if err := s.broken(); err != nil {
+		cmd := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.size())-1)
+		if err := f.readWhole(ctx, cmd); err != nil {
 			return bloom.Stats{}, err
 		}
 		ones += uint64(cmd.Val())

@@ -49,11 +49,8 @@ func (d *download) next() error {
 	if want == 0 {
 		return io.EOF
 	}
-	cmd, s := redis.NewStringCmd(d.ctx, "GETRANGE", d.f.key, d.at, d.at+want-1), d.f.newSeal(d.ctx)
-	if err := d.f.read(d.ctx, append([]redis.Cmder{cmd}, s.cmds()...)...); err != nil {
-		return err
-	}
-	if err := s.broken(); err != nil {
+	cmd := redis.NewStringCmd(d.ctx, "GETRANGE", d.f.key, d.at, d.at+want-1)
+	if err := d.f.readWhole(d.ctx, cmd); err != nil {
 		return err
 	}
 	d.rest = cmd.Val()

@@ -37,8 +37,8 @@ func (f *Filter) Source() replica.Source { return source{f} }
 type source struct{ f *Filter }
 
 // entry is one of the stream's, and as a version the last one that a copy has.
-// Its value is part of the version because an id alone does not tell a stream
-// from another that took its place.
+// Its value is part of the version because another stream that took this one's place
+// may have the same id.
 type entry struct{ id, value string }
 
 func (e entry) String() string { return e.id + "/" + hex.EncodeToString([]byte(e.value)) }
@@ -62,18 +62,15 @@ func (s source) Fetch(ctx context.Context, have string) (replica.Update, error) 
 	return s.full(ctx)
 }
 
-// since returns what was added after an entry, or a zero Update if the stream
-// cannot tell.
+// since returns what was added after an entry, or a zero Update if the stream does not
+// say it.
 func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 	var u replica.Update
 	for {
 		// From the last entry on, not after it: if it is there and the same,
 		// nothing between is missing.
-		cmd, seal := redis.NewXMessageSliceCmd(ctx, "XRANGE", s.f.stream, last.id, "+", "COUNT", page), s.f.newSeal(ctx)
-		if err := s.f.read(ctx, append([]redis.Cmder{cmd}, seal.cmds()...)...); err != nil {
-			return replica.Update{}, err
-		}
-		if err := seal.broken(); err != nil {
+		cmd := redis.NewXMessageSliceCmd(ctx, "XRANGE", s.f.stream, last.id, "+", "COUNT", page)
+		if err := s.f.readWhole(ctx, cmd); err != nil {
 			return replica.Update{}, err
 		}
 		entries := cmd.Val()

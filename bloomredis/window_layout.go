@@ -118,8 +118,8 @@ func (l layout) find(h bloom.Hash) int {
 // appendKey appends what a script gets of a key, for each half the number of the cell
 // in four bytes, and the positions in two bytes each. They are numbers of a generator
 // (splitmix64) whose seed and step are the digest. In package window, which cannot spend
-// that time, they are sequences of which few are different, so that keys which look
-// alike raise low rates. Here no two digests look alike.
+// that time, they are sequences, and few sequences differ: keys that look alike raise low
+// rates. Here no two digests look alike.
 func (l layout) appendKey(b []byte, h bloom.Hash) []byte {
 	x, step := h.Words()
 	next := func(n uint64) uint64 {
