@@ -17,7 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// hook stands between a client and what it sends in a round trip.
+// hook gets what a client sends in a round trip, and sends it.
 type hook func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error
 
 func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -95,11 +95,38 @@ var (
 // false positives.
 func sets(t testing.TB, client redis.UniversalClient) map[string]set {
 	t.Helper()
-	f, err := Open(ctx, client, "f", 3_000_000, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, client, 3_000_000, 0.01)
 	s, err := OpenSharded(ctx, client, "s", ShardedConfig{Shards: 2, N: 3_000_000, P: 0.01})
 	require.NoError(t, err)
 	return map[string]set{"Filter": f, "Sharded": s, "Window": openWindow(t, client, bigWindow)}
+}
+
+// openFilter opens the filter under "f".
+func openFilter(t testing.TB, client redis.UniversalClient, n uint64, p float64) *Filter {
+	t.Helper()
+	f, err := Open(ctx, client, "f", n, p)
+	require.NoError(t, err)
+	return f
+}
+
+func mustAdd(t testing.TB, s set, hs ...bloom.Hash) {
+	t.Helper()
+	_, err := s.AddBatch(ctx, nil, hs)
+	require.NoError(t, err)
+}
+
+// requireAdded adds hs. All of them are new, or none is.
+func requireAdded(t testing.TB, s set, isNew bool, hs ...bloom.Hash) {
+	t.Helper()
+	answers, err := s.AddBatch(ctx, nil, hs)
+	requireAll(t, isNew, len(hs), answers, err)
+}
+
+// requireFound looks hs up. All of them are found, or none is.
+func requireFound(t testing.TB, s set, found bool, hs ...bloom.Hash) {
+	t.Helper()
+	answers, err := s.ContainsBatch(ctx, nil, hs)
+	requireAll(t, found, len(hs), answers, err)
 }
 
 // requireAll is for calls whose answers are all the same.
@@ -157,8 +184,7 @@ func TestAnswersAreMissing(t *testing.T) {
 	client := startServer(t).client()
 	all := sets(t, client)
 	for _, s := range all { // a window has nothing to count before
-		_, err := s.AddHash(ctx, bloom.SumString("a"))
-		require.NoError(t, err)
+		mustAdd(t, s, bloom.SumString("a"))
 	}
 	client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
 		err := send(ctx, cmds)
@@ -240,8 +266,7 @@ func TestBatchIsInterrupted(t *testing.T) {
 					return
 				}
 				requireAll(t, true, len(hs), added, err)
-				found, err := s.ContainsBatch(ctx, nil, hs)
-				requireAll(t, true, len(hs), found, err)
+				requireFound(t, s, true, hs...)
 			})
 		}
 	}
@@ -274,12 +299,11 @@ func (redisError) RedisError()     {}
 func TestRefusedForGood(t *testing.T) {
 	t.Parallel()
 	client := startServer(t).client()
-	f, err := Open(ctx, client, "f", 1000, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, client, 1000, 0.01)
 	require.NoError(t, client.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
 	sent := 0
 	client.AddHook(between(func() { sent++ }))
-	_, err = f.AddBatch(ctx, nil, hashes(0, 2*chunk))
+	_, err := f.AddBatch(ctx, nil, hashes(0, 2*chunk))
 	require.ErrorContains(t, err, "READONLY ")
 	assert.Equal(t, 2*(1+patience), sent)
 }
@@ -331,8 +355,7 @@ func TestReplyIsLost(t *testing.T) {
 		requireAll(t, false, len(hs), answers, err)
 		answers, err = direct.AddOnce(ctx, "token", hs[:chunk]...)
 		requireAll(t, false, chunk, answers, err)
-		answers, err = direct.AddBatch(ctx, nil, hs)
-		requireAll(t, false, len(hs), answers, err)
+		requireAdded(t, direct, false, hs...)
 		// Parts of one call are different calls, too.
 		twice := slices.Concat(hashes(1000, 1000+chunk), hashes(1000, 1000+chunk))
 		answers, err = direct.AddOnce(ctx, "token", twice...)
@@ -384,9 +407,7 @@ func TestTokenOfAnotherWindow(t *testing.T) {
 	for range 2 {
 		answers, err := w.AddOnce(ctx, "token", hashes(0, 1)...)
 		requireAll(t, true, 1, answers, err)
-		found, err := w.ContainsHash(ctx, hashes(0, 1)[0])
-		require.NoError(t, err)
-		require.True(t, found)
+		requireFound(t, w, true, hashes(0, 1)[0])
 		require.NoError(t, w.Delete(ctx))
 	}
 }

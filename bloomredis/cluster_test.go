@@ -49,9 +49,7 @@ func TestCluster(t *testing.T) {
 	for _, key := range []string{"plain", "{tag}", "tag{ged}", "open{"} {
 		f, err := Open(ctx, client, key, 100_000, 0.01)
 		require.NoError(t, err)
-		added, err := f.AddString(ctx, "a")
-		require.NoError(t, err)
-		assert.True(t, added)
+		requireAdded(t, f, true, bloom.SumString("a"))
 		require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01))))
 		assert.True(t, full(t, f).Full.ContainsString("a"))
 	}
@@ -61,9 +59,8 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, err)
 		require.Greater(t, len(w.names), 1)
 		hs := hashes(0, 3*chunk)
-		added, err := w.AddBatch(ctx, nil, hs)
-		requireAll(t, true, len(hs), added, err)
-		added, err = w.AddOnce(ctx, "token", hs...)
+		requireAdded(t, w, true, hs...)
+		added, err := w.AddOnce(ctx, "token", hs...)
 		requireAll(t, false, len(hs), added, err)
 		require.NoError(t, DeleteWindow(ctx, client, key))
 	}
@@ -89,9 +86,7 @@ func TestCluster(t *testing.T) {
 	defer as.Close()
 	f, err := OpenExisting(ctx, as, "plain")
 	require.NoError(t, err)
-	found, err := f.ContainsString(ctx, "a")
-	require.NoError(t, err)
-	assert.True(t, found)
+	requireFound(t, f, true, bloom.SumString("a"))
 
 	testRefused(t, servers)
 	testMoves(t, servers)
@@ -104,12 +99,10 @@ func TestRing(t *testing.T) {
 	defer client.Close()
 	for _, s := range sets(t, client) {
 		hs := hashes(0, 3*chunk)
-		added, err := s.AddBatch(ctx, nil, hs)
-		requireAll(t, true, len(hs), added, err)
-		added, err = s.AddOnce(ctx, "token", hs...)
+		requireAdded(t, s, true, hs...)
+		added, err := s.AddOnce(ctx, "token", hs...)
 		requireAll(t, false, len(hs), added, err)
-		found, err := s.ContainsBatch(ctx, nil, hs)
-		requireAll(t, true, len(hs), found, err)
+		requireFound(t, s, true, hs...)
 	}
 }
 
@@ -181,11 +174,9 @@ func testRefused(t *testing.T, servers []*server) {
 			mend()
 		}))
 		hs := hashes(uint64(i*3*chunk), uint64((i+1)*3*chunk))
-		added, err := f.AddBatch(ctx, nil, hs)
-		requireAll(t, true, len(hs), added, err)
+		requireAdded(t, f, true, hs...)
 		assert.True(t, refused)
-		found, err := f.ContainsBatch(ctx, nil, hs)
-		requireAll(t, true, len(hs), found, err)
+		requireFound(t, f, true, hs...)
 	}
 }
 
@@ -262,10 +253,8 @@ func TestLoading(t *testing.T) {
 	t.Parallel()
 	s := startServer(t, "--appendonly", "no", "--rdbcompression", "no")
 	client := s.client()
-	f, err := Open(ctx, client, "f", 1000, 0.01)
-	require.NoError(t, err)
-	_, err = f.AddString(ctx, "a")
-	require.NoError(t, err)
+	f := openFilter(t, client, 1000, 0.01)
+	mustAdd(t, f, bloom.SumString("a"))
 	for i := range 100 { // which take half a second to load, and not much of the client's patience
 		require.NoError(t, client.Set(ctx, strconv.Itoa(i), strings.Repeat("x", 100), 0).Err())
 	}
@@ -287,13 +276,9 @@ func TestLoading(t *testing.T) {
 		n, _ := conn.Read(reply)
 		return strings.HasPrefix(string(reply[:n]), "-LOADING ")
 	}, time.Minute, time.Millisecond)
-	added, err := f.AddString(ctx, "b")
-	require.NoError(t, err)
-	assert.True(t, added)
+	requireAdded(t, f, true, bloom.SumString("b"))
 	require.NoError(t, <-started)
-	found, err := f.ContainsString(ctx, "a")
-	require.NoError(t, err)
-	assert.True(t, found)
+	requireFound(t, f, true, bloom.SumString("a"))
 }
 
 // A server that is a replica for now, with or without a master, refuses, too.
@@ -301,8 +286,7 @@ func TestStandby(t *testing.T) {
 	s := startServer(t)
 	client := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1}) // leaves it to this package
 	defer client.Close()
-	f, err := Open(ctx, client, "f", 1000, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, client, 1000, 0.01)
 	for _, test := range []struct {
 		stale, refusal string
 		call           func() (bool, error)

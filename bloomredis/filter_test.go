@@ -122,8 +122,7 @@ func TestKeysAreHashed(t *testing.T) {
 // What they are is said without a server, and without raw bytes.
 func TestString(t *testing.T) {
 	client := startServer(t).client()
-	f, err := Open(ctx, client, "f", 1000, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, client, 1000, 0.01)
 	s, err := OpenSharded(ctx, client, "s", ShardedConfig{Shards: 2, N: 2000, P: 0.01})
 	require.NoError(t, err)
 	w := openWindow(t, client, visits)
@@ -136,8 +135,7 @@ func TestString(t *testing.T) {
 // Every bit is where the package comment says, for Redis's own commands.
 func TestBitNumbers(t *testing.T) {
 	client := startServer(t).client()
-	f, err := Open(ctx, client, "f", 100, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, client, 100, 0.01)
 	local, err := bloom.New(100, 0.01)
 	require.NoError(t, err)
 	for i := range local.M() {
@@ -168,8 +166,7 @@ func TestOpenRace(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-	f, err := Open(ctx, s.client(), "f", 1e6, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, s.client(), 1e6, 0.01)
 	found, err := f.ContainsBatch(ctx, nil, hashes(0, racers))
 	require.NoError(t, err)
 	assert.NotContains(t, append(found, added...), false)
@@ -243,10 +240,8 @@ func TestAddIsAllOrNothing(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			require.NoError(t, client.FlushAll(ctx).Err())
-			f, err := Open(ctx, client, "f", 10, 0.001)
-			require.NoError(t, err)
-			_, err = f.AddString(ctx, "a")
-			require.NoError(t, err)
+			f := openFilter(t, client, 10, 0.001)
+			mustAdd(t, f, bloom.SumString("a"))
 			have := full(t, f)
 			before := stored(t, f)
 
@@ -256,7 +251,7 @@ func TestAddIsAllOrNothing(t *testing.T) {
 				assert.ErrorContains(t, err, test.want)
 			}
 			for range 2 {
-				_, err = f.AddOnce(ctx, "token", hashes(0, 5)...)
+				_, err := f.AddOnce(ctx, "token", hashes(0, 5)...)
 				assert.ErrorContains(t, err, test.want)
 			}
 			assert.True(t, stored(t, f).Equal(before), "bits without their entry")
@@ -280,10 +275,8 @@ func TestOpenExisting(t *testing.T) {
 	client := startServer(t).client()
 	_, err := OpenExisting(ctx, client, "f")
 	require.ErrorIs(t, err, redis.Nil)
-	f, err := Open(ctx, client, "f", 1000, 0.001)
-	require.NoError(t, err)
-	_, err = f.AddString(ctx, "a")
-	require.NoError(t, err)
+	f := openFilter(t, client, 1000, 0.001)
+	mustAdd(t, f, bloom.SumString("a"))
 
 	before := dump(client)
 	g, err := OpenExisting(ctx, client, "f")
@@ -301,9 +294,7 @@ func TestOpenExisting(t *testing.T) {
 	g, err = OpenExisting(ctx, client, "java")
 	require.NoError(t, err)
 	assert.Empty(t, full(t, g).Version)
-	added, err := g.AddString(ctx, "a")
-	require.NoError(t, err)
-	assert.True(t, added)
+	requireAdded(t, g, true, bloom.SumString("a"))
 	assert.NotEmpty(t, full(t, g).Version)
 
 	data[0] = 0 // Mitz32
@@ -319,10 +310,8 @@ func TestStats(t *testing.T) {
 	client := startServer(t).client()
 	for _, test := range []struct{ n, keys uint64 }{{10, 0}, {10, 10}, {10, 1000}, {30_000_000, 10_000}} { // the last is counted in several steps
 		require.NoError(t, client.FlushAll(ctx).Err())
-		f, err := Open(ctx, client, "f", test.n, 0.01)
-		require.NoError(t, err)
-		_, err = f.AddBatch(ctx, nil, hashes(0, test.keys))
-		require.NoError(t, err)
+		f := openFilter(t, client, test.n, 0.01)
+		mustAdd(t, f, hashes(0, test.keys)...)
 		got, err := f.Stats(ctx)
 		require.NoError(t, err)
 		assert.Equal(t, stored(t, f).Stats(), got)
@@ -341,10 +330,8 @@ func TestStats(t *testing.T) {
 
 func TestResetAndDelete(t *testing.T) {
 	client := startServer(t).client()
-	f, err := Open(ctx, client, "f", 1000, 0.001)
-	require.NoError(t, err)
-	_, err = f.AddBatch(ctx, nil, hashes(0, 100))
-	require.NoError(t, err)
+	f := openFilter(t, client, 1000, 0.001)
+	mustAdd(t, f, hashes(0, 100)...)
 	before := stored(t, f)
 	for _, right := range []string{"xadd", "unlink", "setrange"} { // one refused, and nothing is lost
 		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "-"+right).Err())
@@ -354,33 +341,28 @@ func TestResetAndDelete(t *testing.T) {
 	}
 	require.NoError(t, f.Reset(ctx))
 	assert.True(t, stored(t, f).Equal(bloom.Must(bloom.New(1000, 0.001))))
-	added, err := f.AddHash(ctx, hashes(0, 1)[0])
-	require.NoError(t, err)
-	assert.True(t, added)
+	requireAdded(t, f, true, hashes(0, 1)[0])
 
 	require.NoError(t, f.Delete(ctx))
 	assert.Empty(t, dump(client))
 	require.NoError(t, f.Delete(ctx))
 
-	// What stood beside a string that somebody deleted goes, too.
-	f, err = Open(ctx, client, "f", 1000, 0.001)
-	require.NoError(t, err)
+	// What is left beside a string that somebody deleted goes, too.
+	f = openFilter(t, client, 1000, 0.001)
 	require.NoError(t, client.Del(ctx, "f").Err())
 	require.NoError(t, f.Delete(ctx))
 	assert.Empty(t, dump(client))
 }
 
-// Calls end with their context, whatever the client was told about time, and the
-// end of a connection is an error.
+// Calls end with their context, whatever the client's options are, and the end of a
+// connection is an error.
 func TestServerGoesAway(t *testing.T) {
 	s := startServer(t)
 	p := startProxy(t, s.addr)
 	client := redis.NewClient(&redis.Options{Addr: p.addr(), MaxRetries: 1, DialerRetries: 1})
 	defer client.Close()
-	f, err := Open(ctx, client, "f", 100_000, 0.01)
-	require.NoError(t, err)
-	_, err = f.AddString(ctx, "a")
-	require.NoError(t, err)
+	f := openFilter(t, client, 100_000, 0.01)
+	mustAdd(t, f, bloom.SumString("a"))
 	calls := map[string]func(context.Context) (any, error){
 		"Add":           func(ctx context.Context) (any, error) { return f.AddString(ctx, "a") },
 		"AddBatch":      func(ctx context.Context) (any, error) { return f.AddBatch(ctx, nil, hashes(0, 1000)) },

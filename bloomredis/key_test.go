@@ -137,8 +137,7 @@ func TestWhatHappensToTheKey(t *testing.T) {
 		{"window", func(key string, _ int64, _ func(bool)) {
 			w, err := OpenWindow(ctx, client, "visits", visits)
 			require.NoError(t, err)
-			_, err = w.AddString(ctx, "a")
-			require.NoError(t, err)
+			mustAdd(t, w, bloom.SumString("a"))
 			client.Rename(ctx, "visits", key)
 		}, nil, map[string]any{"Filter": "it holds a window, see OpenWindow", "Sharded": bloom.ErrFormat, "Window": bloom.ErrMismatch}},
 	} {
@@ -224,14 +223,12 @@ func TestLostToOthers(t *testing.T) {
 	client := s.client()
 	all := sets(t, client)
 	for _, set := range all {
-		_, err := set.AddHash(ctx, bloom.SumString("a"))
-		require.NoError(t, err)
+		mustAdd(t, set, bloom.SumString("a"))
 	}
 	other := openWindow(t, client, bigWindow)
 	require.NoError(t, other.Delete(ctx))
-	_, err := other.AddString(ctx, "b")
-	require.NoError(t, err)
-	_, err = all["Window"].ContainsHash(ctx, bloom.SumString("a"))
+	mustAdd(t, other, bloom.SumString("b"))
+	_, err := all["Window"].ContainsHash(ctx, bloom.SumString("a"))
 	require.ErrorIs(t, err, ErrLost)
 	s.kill()
 	require.NoError(t, s.start())

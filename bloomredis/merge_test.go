@@ -18,8 +18,7 @@ func TestMerge(t *testing.T) {
 	s := startServer(t)
 	client := s.client()
 	const n = 2_000_000 // more than two pieces
-	f, err := Open(ctx, client, "f", n, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, client, n, 0.01)
 	local := bloom.Must(bloom.New(n, 0.01))
 	for _, h := range hashes(0, 100_000) {
 		local.AddHash(h)
@@ -71,11 +70,10 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// A merge that cannot be told to replicas is none.
+// A merge that replicas cannot hear of is none.
 func TestMergeIsTold(t *testing.T) {
 	client := startServer(t).client()
-	f, err := Open(ctx, client, "f", 1000, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, client, 1000, 0.01)
 	g := bloom.Must(bloom.New(1000, 0.01))
 	g.AddString("a")
 	require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "-xadd").Err())
@@ -117,8 +115,7 @@ func TestUploadArrivesAgain(t *testing.T) {
 			_ = direct.Do(ctx, sent[i]...).Err() // may well be refused
 		}
 	}))
-	f, err := Open(ctx, client, "f", n, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, client, n, 0.01)
 	g := bloom.Must(bloom.New(n, 0.01))
 	g.AddBatch(nil, hashes(0, 100_000))
 	require.NoError(t, f.Merge(ctx, g))
@@ -176,8 +173,7 @@ func TestUploadExpires(t *testing.T) {
 				direct.PExpire(ctx, upload, uploadTime/2)
 			}
 		}))
-		f, err := Open(ctx, client, "f", n, 0.01)
-		require.NoError(t, err)
+		f := openFilter(t, client, n, 0.01)
 		g := bloom.Must(bloom.New(n, 0.01))
 		g.AddBatch(nil, hashes(0, 1000))
 		require.ErrorContains(t, f.Merge(ctx, g), "gone")

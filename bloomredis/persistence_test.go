@@ -34,20 +34,17 @@ func TestPersistence(t *testing.T) {
 			t.Parallel()
 			s := startServer(t, test.args...)
 			client := s.client()
-			f, err := Open(ctx, client, "f", 1000, 1e-6)
-			require.NoError(t, err)
+			f := openFilter(t, client, 1000, 1e-6)
 			got, err := f.Persistence(ctx)
 			require.NoError(t, err)
 			assert.Equal(t, test.want, got)
 			assert.Equal(t, test.says, got.String())
 
-			_, err = f.AddBatch(ctx, nil, hashes(0, 50))
-			require.NoError(t, err)
+			mustAdd(t, f, hashes(0, 50)...)
 			if test.want.Save != "" {
 				require.NoError(t, client.Save(ctx).Err())
 			}
-			_, err = f.AddBatch(ctx, nil, hashes(50, 100))
-			require.NoError(t, err)
+			mustAdd(t, f, hashes(50, 100)...)
 			if test.want.AppendOnly { // a server that syncs each second keeps the log for itself while the disk is busy
 				require.Eventually(t, func() bool {
 					return strings.Contains(client.Info(ctx, "persistence").Val(), "aof_buffer_length:0\r\n")

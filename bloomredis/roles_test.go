@@ -82,8 +82,7 @@ func TestRoles(t *testing.T) {
 		} else if role == "window-reader" {
 			w, err := OpenWindow(ctx, admin, "visits", visits)
 			require.NoError(t, err)
-			_, err = w.AddString(ctx, "a")
-			require.NoError(t, err)
+			mustAdd(t, w, bloom.SumString("a"))
 		}
 		require.NoError(t, admin.ScriptFlush(ctx).Err())
 		args := []any{"ACL", "SETUSER"}

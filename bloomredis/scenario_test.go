@@ -130,8 +130,7 @@ func TestScenario(t *testing.T) {
 			}
 		}()
 	}
-	f, err := Open(ctx, s.client(), "f", n, p)
-	require.NoError(t, err)
+	f := openFilter(t, s.client(), n, p)
 
 	done.wait(1000)
 	sources[0].gate.Lock()

@@ -122,7 +122,7 @@ func clientOf(t testing.TB, addr string) *redis.Client {
 	return c
 }
 
-// proxy passes connections on to addr, and cuts or holds them when told.
+// proxy passes connections on to addr, and cuts or holds them on demand.
 type proxy struct {
 	net.Listener
 	to   string

@@ -51,9 +51,7 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	}
 	assert.Contains(t, found[120:], false)
 
-	again, err := s.AddBatch(ctx, nil, keys[:120])
-	require.NoError(t, err)
-	assert.NotContains(t, again, true)
+	requireAdded(t, s, false, keys[:120]...)
 	// Shards are filters, which can be replicated and merged.
 	for _, f := range s.Shards() {
 		r := replica.New(f.Source(), replica.Config{})

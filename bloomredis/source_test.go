@@ -25,8 +25,7 @@ func TestSource(t *testing.T) {
 	client := startServer(t).client()
 	const n = 100_000
 	add := func(f *Filter, from, to uint64) {
-		_, err := f.AddBatch(ctx, nil, hashes(from, to))
-		require.NoError(t, err)
+		mustAdd(t, f, hashes(from, to)...)
 	}
 	for _, test := range []struct {
 		name string
@@ -73,14 +72,12 @@ func TestSource(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			client.FlushAll(ctx)
-			f, err := Open(ctx, client, "f", n, 0.01)
-			require.NoError(t, err)
+			f := openFilter(t, client, n, 0.01)
 			before := full(t, f)
 			for _, start := range []string{"empty", "with keys"} {
 				if start == "with keys" {
 					client.FlushAll(ctx)
-					f, err = Open(ctx, client, "f", n, 0.01)
-					require.NoError(t, err)
+					f = openFilter(t, client, n, 0.01)
 					add(f, 0, 100)
 					before = full(t, f)
 				} else if strings.Contains(test.name, "only old") {
@@ -111,8 +108,7 @@ func TestSource(t *testing.T) {
 }
 
 func TestSourceDoesNotKnowVersion(t *testing.T) {
-	f, err := Open(ctx, startServer(t).client(), "f", 1000, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, startServer(t).client(), 1000, 0.01)
 	for _, have := range []string{"x", "/", "1-1/", "1-1", "1-1/zz", "-/00", "99999999999999-0/00", "1-99999999999999999999/00"} {
 		u, err := f.Source().Fetch(ctx, have)
 		require.NoError(t, err, have)
@@ -126,11 +122,9 @@ func TestSourcePages(t *testing.T) {
 	const n = 1_000_000
 	for _, keys := range []uint64{page - 2, page - 1, page, 2*page - 2, 2*page - 1, 2 * page, 10_000} {
 		client.FlushAll(ctx)
-		f, err := Open(ctx, client, "f", n, 0.01)
-		require.NoError(t, err)
+		f := openFilter(t, client, n, 0.01)
 		before := full(t, f)
-		_, err = f.AddBatch(ctx, nil, hashes(0, keys))
-		require.NoError(t, err)
+		mustAdd(t, f, hashes(0, keys)...)
 		u, err := f.Source().Fetch(ctx, before.Version)
 		require.NoError(t, err)
 		require.NotNil(t, u.Delta)

@@ -55,18 +55,14 @@ func TestTLS(t *testing.T) {
 	}
 	const n = 1_000_000 // merged in two pieces
 	client := connect(&tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}})
-	f, err := Open(ctx, client, "f", n, 0.01)
-	require.NoError(t, err)
+	f := openFilter(t, client, n, 0.01)
 	g := bloom.Must(bloom.New(n, 0.01))
 	g.AddBatch(nil, hashes(0, 10_000))
 	require.NoError(t, f.Merge(ctx, g))
-	added, err := f.AddString(ctx, "a")
-	require.NoError(t, err)
-	assert.True(t, added)
+	requireAdded(t, f, true, bloom.SumString("a"))
 	g.AddString("a")
 	assert.True(t, full(t, f).Full.Equal(g))
-	_, err = openWindow(t, client, WindowConfig{Capacity: 100, FPR: 0.01, Span: time.Hour}).AddString(ctx, "a")
-	require.NoError(t, err)
+	mustAdd(t, openWindow(t, client, WindowConfig{Capacity: 100, FPR: 0.01, Span: time.Hour}), bloom.SumString("a"))
 
 	for _, config := range []*tls.Config{nil, {}, {RootCAs: roots}} {
 		_, err := Open(ctx, connect(config), "f", n, 0.01)

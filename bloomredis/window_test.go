@@ -51,14 +51,10 @@ type model struct {
 // names of the key's bits.
 func (m *model) find(h bloom.Hash, now time.Duration) (generation, current int64, names []string) {
 	current = max(m.newest, now.Microseconds()/m.w.length)
-	key := m.w.appendKey(nil, h)
-	bytes := 4 + 2*m.w.half
-	for i := range 2 {
-		half := key[i*bytes:][:bytes]
-		for at := 4; at < bytes; at += 2 {
-			names = append(names, fmt.Sprintf("%d %x %x", m.w.find(h), half[:4], half[at:at+2]))
-		}
-	}
+	m.w.each(m.w.appendKey(nil, h), func(cell, position int) bool {
+		names = append(names, fmt.Sprint(m.w.find(h), cell, position))
+		return true
+	})
 	for g := current; g >= current-int64(m.w.config.Generations); g-- {
 		all := true
 		for _, name := range names {
@@ -156,13 +152,11 @@ func TestWindowStrings(t *testing.T) {
 		assert.NotContains(t, added, !want)
 		assert.Len(t, added, 1+len(hs))
 	}
-	found, err := openWindow(t, client, c).ContainsBatch(ctx, nil, hs)
-	require.NoError(t, err)
-	assert.NotContains(t, found, false)
+	requireFound(t, openWindow(t, client, c), true, hs...)
 	asked := make(map[any]bool)
 	counts := clientOf(t, client.Options().Addr)
 	counts.AddHook(afterwards(func(args []any) { asked[args[3]] = true }))
-	_, err = openWindow(t, counts, c).Stats(ctx)
+	_, err := openWindow(t, counts, c).Stats(ctx)
 	require.NoError(t, err)
 	assert.Len(t, asked, 3, "the sample is of all strings")
 	size, err := c.SizeBytes()
@@ -175,8 +169,7 @@ func TestWindowStrings(t *testing.T) {
 	}
 	assert.Equal(t, size, sum)
 	for _, gone := range [][]string{nil, w.names[:1], w.names[1:2], w.names[:2]} {
-		_, err := openWindow(t, client, c).AddBatch(ctx, nil, hs[:100])
-		require.NoError(t, err)
+		mustAdd(t, openWindow(t, client, c), hs[:100]...)
 		client.Del(ctx, append(gone, "nothing")...)
 		require.NoError(t, DeleteWindow(ctx, client, "w"))
 		assert.Empty(t, dump(client))
@@ -212,8 +205,7 @@ func TestWindowExpires(t *testing.T) {
 		assert.LessOrEqual(t, lasts, w.config.Span+time.Duration(generations)*time.Microsecond)
 		for range 3 {
 			began := time.Now()
-			_, err = w.AddString(ctx, "a")
-			require.NoError(t, err)
+			mustAdd(t, w, bloom.SumString("a"))
 			want, is := (now/length+1)*length+lasts-now+time.Second, left()
 			assert.LessOrEqual(t, is, want+time.Millisecond)
 			assert.GreaterOrEqual(t, is, want-time.Millisecond-time.Since(began))
@@ -230,8 +222,7 @@ func TestWindowWithoutMemory(t *testing.T) {
 	set(1000 * time.Hour)
 	old, err := OpenWindow(ctx, client, "old", WindowConfig{Capacity: 100_000, FPR: 0.01, Span: time.Hour})
 	require.NoError(t, err)
-	_, err = old.AddString(ctx, "a")
-	require.NoError(t, err)
+	mustAdd(t, old, bloom.SumString("a"))
 	set(1000*time.Hour + 5*time.Minute)
 	before := dump(client)
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
@@ -243,9 +234,7 @@ func TestWindowWithoutMemory(t *testing.T) {
 	}
 	require.NoError(t, client.ConfigSet(ctx, "maxmemory", "0").Err())
 	assert.Equal(t, before, dump(client))
-	added, err := old.AddString(ctx, "b")
-	require.NoError(t, err)
-	assert.True(t, added)
+	requireAdded(t, old, true, bloom.SumString("b"))
 }
 
 // A window that is gone after its time is no error. Within it is, also within a
@@ -264,14 +253,12 @@ func TestWindowGoesInItsTime(t *testing.T) {
 			client.AddHook(between(func() {
 				switch sent++; sent {
 				case 2: // a window appears
-					_, err := other.AddString(ctx, "a")
-					require.NoError(t, err)
+					mustAdd(t, other, bloom.SumString("a"))
 				case 4: // it is gone, or another by now
 					require.NoError(t, admin.FlushAll(ctx).Err())
 					set(1000*time.Hour + after)
 					if anew {
-						_, err := openWindow(t, admin, c).AddString(ctx, "a")
-						require.NoError(t, err)
+						mustAdd(t, openWindow(t, admin, c), bloom.SumString("a"))
 					}
 				}
 			}))
@@ -316,8 +303,7 @@ func TestWindowDeletedBesideCalls(t *testing.T) {
 	}
 	for name, call := range calls {
 		for _, first := range []bool{true, false} {
-			_, err := w.AddString(ctx, "a")
-			require.NoError(t, err)
+			mustAdd(t, w, bloom.SumString("a"))
 			done := false
 			client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) (err error) {
 				mine := !done
@@ -437,8 +423,7 @@ func TestWindowStats(t *testing.T) {
 		assert.Equal(t, zero, stats(), "before the first Add")
 		n := c.Capacity / 4
 		for i := range uint64(2) {
-			_, err := w.AddBatch(ctx, nil, hashes(i*n, (i+1)*n))
-			require.NoError(t, err)
+			mustAdd(t, w, hashes(i*n, (i+1)*n)...)
 			now += time.Hour
 			set(now)
 		}
@@ -538,8 +523,8 @@ func newBits(l layout) *generationBits {
 }
 
 // each calls do with the positions of a key until it returns false.
-func (p *generationBits) each(key []byte, do func(cell, position int) bool) bool {
-	bytes := 4 + 2*p.half
+func (l layout) each(key []byte, do func(cell, position int) bool) bool {
+	bytes := 4 + 2*l.half
 	for ; len(key) > 0; key = key[bytes:] {
 		cell := int(key[0])<<24 | int(key[1])<<16 | int(key[2])<<8 | int(key[3])
 		for at := 4; at < bytes; at += 2 {

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The test binary is the program, if it is told so.
+// The test binary is the program where a test runs it as one.
 func TestMain(m *testing.M) {
 	if os.Getenv("GUARD_MAIN") != "" {
 		main()
