@@ -1,6 +1,7 @@
 package bloombenthos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,24 +72,12 @@ type memory struct {
 
 // newMemoryCache makes a cache. A test's now is the clock of a window.
 func newMemoryCache(conf *service.ParsedConfig, res *service.Resources, now func() time.Time) (*cache, error) {
-	capacity, err := conf.FieldInt(capacityField)
-	if err != nil {
-		return nil, err
-	}
-	fpr, err := conf.FieldFloat(fprField)
-	if err != nil {
-		return nil, err
-	}
-	span, err := conf.FieldDuration(spanField)
-	if err != nil {
-		return nil, err
-	}
-	path, err := conf.FieldString("path")
-	if err != nil {
-		return nil, err
-	}
-	every, err := conf.FieldDuration("save_every")
-	if err != nil {
+	capacity, err1 := conf.FieldInt(capacityField)
+	fpr, err2 := conf.FieldFloat(fprField)
+	span, err3 := conf.FieldDuration(spanField)
+	path, err4 := conf.FieldString("path")
+	every, err5 := conf.FieldDuration("save_every")
+	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
 		return nil, err
 	}
 	switch {

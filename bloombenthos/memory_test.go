@@ -168,7 +168,7 @@ func TestClose(t *testing.T) {
 	c.set = memory{filter: f}
 }
 
-// slowSet saves for as long as it is told.
+// slowSet saves until it is released.
 type slowSet struct {
 	memory
 	began, release, closing chan struct{}

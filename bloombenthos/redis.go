@@ -1,6 +1,7 @@
 package bloombenthos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -49,32 +50,22 @@ const (
 )
 
 func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, error) {
-	url, err := conf.FieldString("url")
-	if err != nil {
+	url, err1 := conf.FieldString("url")
+	key, err2 := conf.FieldString("key")
+	capacity, err3 := conf.FieldInt(capacityField)
+	fpr, err4 := conf.FieldFloat(fprField)
+	span, err5 := conf.FieldDuration(spanField)
+	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
 		return nil, err
 	}
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("url: %w", err)
 	}
-	key, err := conf.FieldString("key")
-	if err != nil {
-		return nil, err
-	}
-	capacity, err := conf.FieldInt(capacityField)
-	if err != nil {
-		return nil, err
-	}
 	if capacity < 1 {
 		return nil, fmt.Errorf("capacity: %d is not positive", capacity)
 	}
-	c := bloomredis.WindowConfig{Capacity: uint64(capacity)}
-	if c.FPR, err = conf.FieldFloat(fprField); err != nil {
-		return nil, err
-	}
-	if c.Span, err = conf.FieldDuration(spanField); err != nil {
-		return nil, err
-	}
+	c := bloomredis.WindowConfig{Capacity: uint64(capacity), FPR: fpr, Span: span}
 	if _, err := c.SizeBytes(); err != nil {
 		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
 	}
