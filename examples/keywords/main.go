@@ -17,7 +17,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/seed79a3ff49/bloom/examples/internal/cli"
@@ -39,7 +38,7 @@ func run(args []string, stdin io.Reader, stdout, _ io.Writer) error {
 		return err
 	}
 
-	list, err := loadList(*wordsFile, *fpr)
+	list, err := loadList(*wordsFile, stdin, *fpr)
 	if err != nil {
 		return err
 	}
@@ -51,15 +50,12 @@ func run(args []string, stdin io.Reader, stdout, _ io.Writer) error {
 			fmt.Fprintf(out, "%s:%d:%d: %s\n", name, m.line, m.column, m.word)
 		})
 		total.add(s)
-		return cli.Named(name, err)
+		return err
 	}
 	if flags.NArg() == 0 {
 		err = check("sample", strings.NewReader(sample))
-	}
-	for _, name := range flags.Args() {
-		if err = checkFile(name, stdin, check); err != nil {
-			break
-		}
+	} else {
+		err = cli.Each(flags.Args(), stdin, check)
 	}
 	if err != nil {
 		return err
@@ -72,27 +68,13 @@ func run(args []string, stdin io.Reader, stdout, _ io.Writer) error {
 	return out.Flush()
 }
 
-func loadList(name string, p float64) (*list, error) {
+func loadList(name string, stdin io.Reader, p float64) (l *list, err error) {
 	if name == "" {
 		return newList(strings.NewReader(defaultWords), p)
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	l, err := newList(f, p)
-	return l, cli.Named(name, err)
-}
-
-func checkFile(name string, stdin io.Reader, check func(string, io.Reader) error) error {
-	if name == "-" {
-		return check("standard input", stdin)
-	}
-	f, err := os.Open(name)
-	if err != nil {
+	err = cli.Each([]string{name}, stdin, func(_ string, r io.Reader) (err error) {
+		l, err = newList(r, p)
 		return err
-	}
-	defer f.Close()
-	return check(name, f)
+	})
+	return l, err
 }

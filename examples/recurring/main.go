@@ -1,9 +1,10 @@
 // Recurring finds the events in a stream that have occurred before. Recent events
-// matter most: errors in a log, words of a feed, addresses that come back. The stream never ends, and no exact set of it fits in memory.
+// matter most: errors in a log, words of a feed, addresses that come back. The stream
+// never ends, and no exact set of it fits in memory.
 //
-// A flower.Filter holds it in one small array. Its user says how far back it must
-// remember, how surely, and how often it may cry wolf; it then remembers what
-// is more recent better than that, and what is older worse.
+// A flower.Filter holds it in one small array. Its user chooses how far back it must
+// remember, with what probability, and how often it may take a new event for a
+// recurring one. It remembers more recent events better than that, and older ones worse.
 //
 //	recurring [-t 20000] [-recall 0.9] [-fpr 0.01] [-n 500000] [-svg FILE] [FILE...]
 //
@@ -51,10 +52,8 @@ func run(args []string, stdin io.Reader, stdout, _ io.Writer) error {
 	if flags.NArg() == 0 {
 		generate(*n, *t, d.event)
 	}
-	for _, name := range flags.Args() {
-		if err := readFile(name, stdin, d.event); err != nil {
-			return err
-		}
+	if err := cli.Each(flags.Args(), stdin, func(_ string, r io.Reader) error { return read(r, d.event) }); err != nil {
+		return err
 	}
 	fmt.Fprintf(stdout, "%d slots of %d bits, %d for each event: %.1f kB\n",
 		config.Slots, config.Bits, config.Ways, float64(config.Slots)*float64(config.Bits)/8e3)
@@ -65,26 +64,17 @@ func run(args []string, stdin io.Reader, stdout, _ io.Writer) error {
 	return nil
 }
 
-func readFile(name string, stdin io.Reader, event func(string)) error {
-	r := stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		r = file
-	}
+func read(r io.Reader, event func(string)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		event(lines.Text())
 	}
-	return cli.Named(name, lines.Err())
+	return lines.Err()
 }
 
-// generate makes n events, one in five of which occurred before: between 10 and
-// 10 t events ago, each order of magnitude as often as the others.
+// generate makes n events. One in five occurred before: between 10 and 10 t events
+// ago, each order of magnitude as often as the others.
 func generate(n, t uint64, event func(string)) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var ids []int
@@ -153,7 +143,7 @@ func (d *detector) event(name string) {
 }
 
 func (d *detector) report(w io.Writer) {
-	fmt.Fprintf(w, "%d events, %d of them new, of which %.3f %% were taken for recurring ones (the formula, in the end: %.3f %%)\n\n",
+	fmt.Fprintf(w, "%d events, %d of them new. %.3f %% of these were taken for recurring ones (the formula, in the end: %.3f %%)\n\n",
 		d.events, len(d.last), 100*float64(d.alarms)/float64(max(len(d.last), 1)), 100*d.flower.Recall(math.MaxUint64))
 	fmt.Fprintf(w, "%10s %10s %10s %10s\n", "age up to", "recurred", "found", "formula")
 	for i, n := range d.recurred {

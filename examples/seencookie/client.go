@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A visitor is a browser as far as the recommender can tell.
+// A visitor is a browser, as far as the recommender knows.
 type visitor struct {
 	client *http.Client
 	home   *url.URL

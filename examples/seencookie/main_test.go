@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/examples/internal/cli"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -315,8 +314,6 @@ func TestRun(t *testing.T) {
 		assert.NotContains(t, err.Error(), "\n")
 	}
 	full := errors.New("full")
-	for _, args := range [][]string{nil, {"-addr", "127.0.0.1:0"}} {
-		main := func(args []string, _ io.Reader, stdout, _ io.Writer) error { return run(t.Context(), args, "", stdout) }
-		assert.ErrorIs(t, cli.Run(main, args, nil, &testkit.LimitedWriter{N: 10, Err: full}, nil), full)
-	}
+	err := run(t.Context(), []string{"-addr", "127.0.0.1:0"}, "", &testkit.LimitedWriter{N: 10, Err: full})
+	assert.ErrorIs(t, err, full, "and it does not serve")
 }

@@ -88,10 +88,34 @@ func (c *count) Set(s string) error {
 	return nil
 }
 
-// Named puts name before err, unless err names a file itself.
-func Named(name string, err error) error {
+// Each calls do with each of the named files in turn; "-" is standard input. It returns the
+// first error, which names the file.
+func Each(names []string, stdin io.Reader, do func(name string, r io.Reader) error) error {
+	for _, name := range names {
+		if name == "-" {
+			name = "standard input"
+			if err := do(name, stdin); err != nil {
+				return named(name, err)
+			}
+			continue
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		err = do(name, file)
+		file.Close()
+		if err != nil {
+			return named(name, err)
+		}
+	}
+	return nil
+}
+
+// named puts name before err, unless err names a file itself.
+func named(name string, err error) error {
 	var path *fs.PathError
-	if err == nil || errors.As(err, &path) {
+	if errors.As(err, &path) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)

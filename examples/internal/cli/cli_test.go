@@ -6,8 +6,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,9 +51,22 @@ func TestCount(t *testing.T) {
 	require.Contains(t, out.String(), "usage: test [-n things]\n  -n ")
 }
 
-func TestNamed(t *testing.T) {
-	require.NoError(t, Named("name", nil))
-	require.EqualError(t, Named("name", io.ErrUnexpectedEOF), "name: unexpected EOF")
-	_, err := os.Open("none")
-	require.Equal(t, err, Named("none", err))
+func TestEach(t *testing.T) {
+	var got []string
+	read := func(name string, r io.Reader) error {
+		data, err := io.ReadAll(r)
+		got = append(got, name+": "+string(data))
+		return err
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, []byte("a file"), 0o600))
+	require.NoError(t, Each([]string{file, "-", file}, strings.NewReader("a pipe"), read))
+	require.Equal(t, []string{file + ": a file", "standard input: a pipe", file + ": a file"}, got)
+
+	// An error names the file once.
+	require.EqualError(t, Each([]string{"-"}, iotest.ErrReader(io.ErrUnexpectedEOF), read), "standard input: unexpected EOF")
+	require.EqualError(t, Each([]string{file}, nil, func(string, io.Reader) error { return io.ErrUnexpectedEOF }), file+": unexpected EOF")
+	require.EqualError(t, Each([]string{dir}, nil, read), "read "+dir+": is a directory")
+	require.ErrorIs(t, Each([]string{file + "2"}, nil, read), fs.ErrNotExist)
 }
