@@ -36,29 +36,11 @@ type banked struct {
 	most   func(keys int) int // members
 }
 
-// loopOf asks one filter after the other.
-func loopOf[F interface{ ContainsHash(bloom.Hash) bool }](filters []F) func([]int, []bloom.Hash) []int {
-	return func(dst []int, hs []bloom.Hash) []int {
-	members:
-		for i, f := range filters {
-			for _, h := range hs {
-				if !f.ContainsHash(h) {
-					continue members
-				}
-			}
-			dst = append(dst, i)
-		}
-		return dst
-	}
-}
-
 // memberKey is key j of member i.
 func memberKey(i, j, keys int) bloom.Hash { return bloom.SumUint64(uint64(i*keys + j)) }
 
-func singles[F interface {
-	bloom.Set
-	ContainsHash(bloom.Hash) bool
-}](new func() F) func(members, keys int) func([]int, []bloom.Hash) []int {
+// singles asks one filter after the other.
+func singles[F bloom.Set](new func() F) func(members, keys int) func([]int, []bloom.Hash) []int {
 	return func(members, keys int) func([]int, []bloom.Hash) []int {
 		filters := make([]F, members)
 		for i := range filters {
@@ -67,7 +49,18 @@ func singles[F interface {
 				filters[i].AddHash(memberKey(i, j, keys))
 			}
 		}
-		return loopOf(filters)
+		return func(dst []int, hs []bloom.Hash) []int {
+		members:
+			for i, f := range filters {
+				for _, h := range hs {
+					if !f.ContainsHash(h) {
+						continue members
+					}
+				}
+				dst = append(dst, i)
+			}
+			return dst
+		}
 	}
 }
 

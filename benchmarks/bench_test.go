@@ -22,7 +22,7 @@ func Benchmark(b *testing.B) {
 						continue
 					}
 					for op, name := range opNames {
-						b.Run(fmt.Sprintf("lib=%s/op=%s/n=%s/p=%g/key=%s", lib.name, name, power(n), p, k.name), func(b *testing.B) {
+						b.Run(fmt.Sprintf("lib=%s/op=%s/n=%s/p=%g/key=%s", lib.name, name, short(n), p, k.name), func(b *testing.B) {
 							f := lib.make(n, p)
 							if op != add && f.count == nil {
 								b.Skip("as another row")
@@ -46,7 +46,7 @@ func BenchmarkShared(b *testing.B) {
 	for _, s := range sharers {
 		for _, g := range goroutines() {
 			for op, name := range opNames {
-				b.Run(fmt.Sprintf("lib=%s/op=%s/n=%s/goroutines=%d", s.name, name, power(n), g), func(b *testing.B) {
+				b.Run(fmt.Sprintf("lib=%s/op=%s/n=%s/goroutines=%d", s.name, name, short(n), g), func(b *testing.B) {
 					benchmark(b, parallel(s.make(n, rate), g), op, w)
 				})
 			}

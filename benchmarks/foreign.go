@@ -228,7 +228,7 @@ func (p *peer) fail(err error) bool {
 	return true
 }
 
-// read returns the numbers of the next line, of which there must be n.
+// read returns the numbers of the next line. There must be n.
 func (p *peer) read(n int) ([]float64, error) {
 	deadline := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
 	defer deadline.Stop()

@@ -49,57 +49,24 @@ func growers() []*grower {
 	return []*grower{
 		{
 			name: "growing.Filter", note: "growing.New(0, 0.01)", colour: green,
-			make: func(uint64) { g = bloom.Must(growing.New(0, rate)) },
-			add: func(ks keys) {
-				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
-					g.Add(b[:w:w])
-				}
-			},
-			count: func(ks keys) (n int) {
-				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
-					if g.Contains(b[:w:w]) {
-						n++
-					}
-				}
-				return n
-			},
-			bits: func() uint64 { return 8 * uint64(g.SizeBytes()) },
+			make:  func(uint64) { g = bloom.Must(growing.New(0, rate)) },
+			add:   func(ks keys) { ks.each(func(key []byte) { g.Add(key) }) },
+			count: func(ks keys) int { return ks.count(func(key []byte) bool { return g.Contains(key) }) },
+			bits:  func() uint64 { return 8 * uint64(g.SizeBytes()) },
 		},
 		{
 			name: "bloom.Filter, made for n", note: "bloom.New(n, 0.01) for each n", colour: blue, again: true,
-			make: func(n uint64) { right = bloom.Must(bloom.New(n, rate)) },
-			add: func(ks keys) {
-				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
-					right.Add(b[:w:w])
-				}
-			},
-			count: func(ks keys) (n int) {
-				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
-					if right.Contains(b[:w:w]) {
-						n++
-					}
-				}
-				return n
-			},
-			bits: func() uint64 { return right.M() },
+			make:  func(n uint64) { right = bloom.Must(bloom.New(n, rate)) },
+			add:   func(ks keys) { ks.each(func(key []byte) { right.Add(key) }) },
+			count: func(ks keys) int { return ks.count(func(key []byte) bool { return right.Contains(key) }) },
+			bits:  func() uint64 { return right.M() },
 		},
 		{
 			name: "BoomFilters, scalable", note: "NewDefaultScalableBloomFilter(0.01), its Add, which reports nothing, and Test", foreign: true, colour: red,
-			make: func(uint64) { scalable = boom.NewDefaultScalableBloomFilter(rate) },
-			add: func(ks keys) {
-				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
-					scalable.Add(b[:w:w])
-				}
-			},
-			count: func(ks keys) (n int) {
-				for b, w := ks.buf, ks.width; len(b) >= w; b = b[w:] {
-					if scalable.Test(b[:w:w]) {
-						n++
-					}
-				}
-				return n
-			},
-			bits: func() uint64 { return 8 * uint64(bloom.Must(scalable.WriteTo(io.Discard))) },
+			make:  func(uint64) { scalable = boom.NewDefaultScalableBloomFilter(rate) },
+			add:   func(ks keys) { ks.each(func(key []byte) { scalable.Add(key) }) },
+			count: func(ks keys) int { return ks.count(func(key []byte) bool { return scalable.Test(key) }) },
+			bits:  func() uint64 { return 8 * uint64(bloom.Must(scalable.WriteTo(io.Discard))) },
 		},
 	}
 }

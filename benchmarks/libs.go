@@ -72,9 +72,7 @@ const batchNote = "512 keys at a time: SumUint64Batch for keys of 8 bytes, SumBa
 func makeLoop(int, float64) filter {
 	touch := func(ks keys) {
 		var x byte
-		for key := range ks.all {
-			x ^= key[0]
-		}
+		ks.each(func(key []byte) { x ^= key[0] })
 		runtime.KeepAlive(x)
 	}
 	return filter{
@@ -89,19 +87,8 @@ func makeFilter(n int, p float64) filter {
 	return filter{
 		bits:  f.M(),
 		reset: f.Reset,
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(key)
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Contains(key) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
 	}
 }
 
@@ -110,19 +97,8 @@ func makeSync(n int, p float64) filter {
 	return filter{
 		bits:  f.M(),
 		reset: f.Reset,
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(key)
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Contains(key) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
 	}
 }
 
@@ -131,19 +107,8 @@ func makeBlockedSync(n int, p float64) filter {
 	return filter{
 		bits:  f.M(),
 		reset: f.Reset,
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(key)
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Contains(key) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
 	}
 }
 
@@ -152,19 +117,8 @@ func makeBlocked(n int, p float64) filter {
 	return filter{
 		bits:  f.M(),
 		reset: f.Reset,
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(key)
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Contains(key) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
 	}
 }
 
@@ -233,19 +187,8 @@ func makeBits(n int, p float64) filter {
 	return filter{
 		bits:  uint64(f.Cap()),
 		reset: func() { f.ClearAll() },
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.TestOrAdd(key)
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Test(key) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.TestOrAdd(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) },
 	}
 }
 
@@ -254,11 +197,7 @@ func makeBitsAdd(n int, p float64) filter {
 	return filter{
 		bits:  uint64(f.Cap()),
 		reset: func() { f.ClearAll() },
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(key)
-			}
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
 	}
 }
 
@@ -272,19 +211,8 @@ func makeHoliman(n int, p float64) filter {
 	return filter{
 		bits:  f.M(),
 		reset: func() { clear(words) },
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.AddHash(xxhash.Sum64(key))
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.ContainsHash(xxhash.Sum64(key)) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.AddHash(xxhash.Sum64(key)) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.ContainsHash(xxhash.Sum64(key)) }) },
 	}
 }
 
@@ -293,19 +221,8 @@ func makeBlobloom(n int, p float64) filter {
 	return filter{
 		bits:  f.NumBits(),
 		reset: f.Clear,
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(xxhash.Sum64(key))
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Has(xxhash.Sum64(key)) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(xxhash.Sum64(key)) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Has(xxhash.Sum64(key)) }) },
 	}
 }
 
@@ -315,19 +232,8 @@ func makeDatasketches(n int, p float64) filter {
 	return filter{
 		bits:  f.Capacity(),
 		reset: func() { bloom.Must(0, f.Reset()) },
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.UpdateSlice(key)
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.QuerySlice(key) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.UpdateSlice(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.QuerySlice(key) }) },
 	}
 }
 
@@ -336,19 +242,8 @@ func makeBoom(n int, p float64) filter {
 	return filter{
 		bits:  uint64(f.Capacity()),
 		reset: func() { f.Reset() },
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(key)
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Test(key) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) },
 	}
 }
 
@@ -357,19 +252,8 @@ func makeRistretto(n int, p float64) filter {
 	return filter{
 		bits:  uint64(f.TotalSize()-5*8) * 8,
 		reset: f.Clear,
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(z.MemHash(key))
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Has(z.MemHash(key)) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(z.MemHash(key)) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Has(z.MemHash(key)) }) },
 	}
 }
 
@@ -379,19 +263,8 @@ func makeBbloom(n int, p float64) filter {
 	return filter{
 		bits:  uint64(reflect.ValueOf(f).Elem().FieldByName("bitset").Len()) * 64,
 		reset: f.Clear,
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(key)
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Has(key) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Has(key) }) },
 	}
 }
 
@@ -400,19 +273,8 @@ func makeParquet(n int, _ float64) filter {
 	return filter{
 		bits:  uint64(len(f)) * parquet.BlockSize * 8,
 		reset: f.Reset,
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Insert(xxhash.Sum64(key))
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Check(xxhash.Sum64(key)) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Insert(xxhash.Sum64(key)) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Check(xxhash.Sum64(key)) }) },
 	}
 }
 
@@ -439,28 +301,18 @@ func makeXor(n int, _ float64) filter {
 	hs := make([]uint64, n)
 	var f *xorfilter.BinaryFuse8
 	build := func(ks keys) {
-		w := ks.width
 		hs := hs[:0]
-		for b := ks.buf; len(b) >= w; b = b[w:] {
-			hs = append(hs, xxhash.Sum64(b[:w:w]))
-		}
+		ks.each(func(key []byte) { hs = append(hs, xxhash.Sum64(key)) })
 		var err error
 		f, err = xorfilter.PopulateBinaryFuse8(hs)
 		bloom.Must(f, err)
 	}
-	// Its size depends on n alone: any keys tell.
+	// Its size depends on n alone: any keys show it.
 	build(kinds[0].make(0, n))
 	return filter{
 		bits:  uint64(len(f.Fingerprints)) * 8,
 		reset: func() {},
 		add:   build,
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Contains(xxhash.Sum64(key)) {
-					c++
-				}
-			}
-			return c
-		},
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(xxhash.Sum64(key)) }) },
 	}
 }

@@ -24,12 +24,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -112,27 +110,27 @@ func record(quick, billion, others bool, boost, out, docs string) error {
 		failed = errors.Join(failed, r.write(out, docs))
 	}
 	for _, k := range kinds {
-		step(&r.tables, func() table { return compare(k, small, rate, libraries, r.foreign, lim) }, "n = %s, keys of %s", power(small), k.name)
+		step(&r.tables, func() table { return compare(k, small, rate, libraries, r.foreign, lim) }, "n = %s, keys of %s", short(small), k.name)
 	}
 	ours := only(func(l library) bool {
 		return strings.HasPrefix(l.name, "bloom.Filter") || strings.HasPrefix(l.name, "blocked.Filter")
 	})
 	fast := slices.DeleteFunc(slices.Clone(r.foreign), func(f foreign) bool { return f.slow })
 	besideBoost := func(p float64) {
-		step(&r.tables, func() table { return compare(kinds[0], large, p, ours, fast, lim) }, "n = %s, p = %g, beside Boost", power(large), p)
+		step(&r.tables, func() table { return compare(kinds[0], large, p, ours, fast, lim) }, "n = %s, p = %g, beside Boost", short(large), p)
 	}
 	besideBoost(rate)
 	adaptable := only(func(l library) bool { return !l.fixed })
 	for _, p := range []float64{1e-4, 1e-6} {
-		step(&r.tables, func() table { return compare(kinds[0], small, p, adaptable, r.foreign, lim) }, "n = %s, p = %g", power(small), p)
+		step(&r.tables, func() table { return compare(kinds[0], small, p, adaptable, r.foreign, lim) }, "n = %s, p = %g", short(small), p)
 	}
 	step(&r.shared, func() table { return compare(kinds[0], small, rate, shared(), nil, lim) }, "goroutines")
 	besideBoost(1e-6)
-	step(&r.tables, func() table { return compareLarge(large, rate, only(func(l library) bool { return !l.static })) }, "n = %s", power(large))
+	step(&r.tables, func() table { return compareLarge(large, rate, only(func(l library) bool { return !l.static })) }, "n = %s", short(large))
 	step(&r.tables, func() table {
 		return compareLarge(large, 1e-6, only(func(l library) bool { return l.big && !l.fixed }))
-	}, "n = %s, p = 1e-6", power(large))
-	step(&r.shared, func() table { return compareLarge(large, rate, shared()) }, "goroutines, n = %s", power(large))
+	}, "n = %s, p = 1e-6", short(large))
+	step(&r.shared, func() table { return compareLarge(large, rate, shared()) }, "goroutines, n = %s", short(large))
 	if billion {
 		step(&r.tables, func() table { return compareLarge(1e9, rate, only(func(l library) bool { return l.big })) }, "n = 1e9")
 	}
@@ -177,12 +175,4 @@ func only(wanted func(library) bool) (rows []library) {
 
 func progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
-}
-
-// power writes n as 1e5 where it is a power of ten.
-func power(n int) string {
-	if e := math.Round(math.Log10(float64(n))); n == int(math.Pow(10, e)) {
-		return fmt.Sprintf("1e%.0f", e)
-	}
-	return strconv.Itoa(n)
 }

@@ -33,8 +33,7 @@ type result struct {
 	err        error          // why a foreign program failed, if it did
 }
 
-func (r *result) least(op int) float64  { return quantile(r.times[op], 0) }
-func (r *result) median(op int) float64 { return quantile(r.times[op], 0.5) }
+func (r *result) least(op int) float64 { return quantile(r.times[op], 0) }
 
 // quantile interpolates nothing: it returns an element of v.
 func quantile(v []float64, q float64) float64 {
@@ -130,8 +129,8 @@ func mallocs(do func()) float64 {
 	return float64(after.Mallocs - before.Mallocs)
 }
 
-// limits bound a table: at most rounds, of which all but seven are dropped when
-// they take longer than budget. A timing covers at least so many keys.
+// limits bound a table. There are at most so many rounds, and seven where more of them take
+// longer than budget. A timing covers at least so many keys.
 type limits struct {
 	rounds int
 	budget time.Duration
@@ -181,7 +180,7 @@ func compare(k kind, n int, p float64, libraries []library, foreign []foreign, l
 	return table{n, p, k, results}
 }
 
-// enough is how many false positives there must be to tell a rate by.
+// enough is how many false positives there must be to know a rate.
 const enough = 10
 
 // countMore counts false positives over ten times as many keys.

@@ -17,7 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// drawPictures draws what the libraries' own functions tell, without measuring time.
+// drawPictures draws what the libraries' own functions return, without measuring time.
 func drawPictures(dir string) error {
 	for name, p := range map[string]chart{"bits.svg": bitsChart(), "rate.svg": rateChart(), "memory.svg": memoryChart()} {
 		if err := p.draw().write(filepath.Join(dir, name)); err != nil {
@@ -201,7 +201,7 @@ func (r *report) speed() *svg {
 	s := &svg{width: width, height: float64(top + bottom + row*len(rows))}
 	x := func(ns float64) float64 { return left + ns/most*(width-left-right) }
 	colours := [ops]string{blue, teal, orange}
-	s.text(8, 18, "start", ink, bold, fmt.Sprintf("Nanoseconds a key: n = %s, keys of %d bytes, %g %% false positives", power(t.n), t.kind.width, 100*t.p))
+	s.text(8, 18, "start", ink, bold, fmt.Sprintf("Nanoseconds a key: n = %s, keys of %d bytes, %g %% false positives", short(t.n), t.kind.width, 100*t.p))
 	legend := [ops]string{"adding a key", "finding one that was added", "not finding another"}
 	for op, at := range [ops]float64{left, left + 130, left + 340} {
 		s.bar(at, 30, 12, 12, colours[op])

@@ -84,7 +84,7 @@ func (r *report) markdown(pictures string) string {
 	slices.SortStableFunc(tables, func(a, b table) int { return a.n - b.n })
 	for i, t := range tables {
 		if i == 0 || t.n != tables[i-1].n {
-			p("## n = %s\n\n", power(t.n))
+			p("## n = %s\n\n", short(t.n))
 		}
 		t.markdown(p)
 	}
@@ -119,7 +119,7 @@ func command() string {
 	return s
 }
 
-// load says how busy the machine was in the last minute, where the system tells.
+// load says how busy the machine was in the last minute, where the system says it.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *report) short(p func(string, ...any)) {
 		return
 	}
 	p("## In short\n\nNanoseconds a key: n = %s, p = 1 %%, keys of 8 bytes, one goroutine. The filters fit the processor's cache. "+
-		"The least of %d rounds / their median; a star says that they [spread](#how-time-is-measured).\n\n", power(t.n), len(t.results[0].times[add]))
+		"The least of %d rounds / their median; a star says that they [spread](#how-time-is-measured).\n\n", short(t.n), len(t.results[0].times[add]))
 	p("| | add | present | absent | bits a key |\n|---|---|---|---|---|\n")
 	for _, row := range [][2]string{
 		{"bloom.Filter", "`bloom.Filter`"},
@@ -179,14 +179,6 @@ func (r *report) short(p func(string, ...any)) {
 		p(" %.1f |\n", res.bitsPerKey)
 	}
 	p("\n")
-}
-
-// number writes x, and nothing if it is unknown.
-func number(x float64, format string) string {
-	if math.IsNaN(x) {
-		return ""
-	}
-	return fmt.Sprintf(format, x)
 }
 
 func (t table) markdown(p func(string, ...any)) {
@@ -236,7 +228,7 @@ func (r *result) spreads(op int) bool { return spreads(r.times[op]) }
 
 func spreads(times []float64) bool { return quantile(times, 1) > 1.5*quantile(times, 0) }
 
-// percent writes the rate, unless p lets too few false positives happen to tell.
+// percent writes the rate, unless too few false positives happen at p to know it.
 func (r *result) percent(p float64) string {
 	if math.IsNaN(r.rate) || p*float64(r.probes) < enough {
 		return ""
@@ -282,7 +274,7 @@ func (r *report) rates(p func(string, ...any)) {
 		}
 		for _, name := range []string{"bloom.Filter", "bloom.Filter.Batch", "boost.classic", "boost.classic.bulk", "blocked.Filter", "blocked.Filter.Batch", "boost.blocked", "boost.blocked.bulk"} {
 			if res := t.find(name); res != nil {
-				p("| %s | %s | %s | %.2f | %s | %s | %s |\n", power(t.n), general(t.p), name, res.bitsPerKey, res.spread(add), res.spread(present), res.spread(absent))
+				p("| %s | %s | %s | %.2f | %s | %s | %s |\n", short(t.n), general(t.p), name, res.bitsPerKey, res.spread(add), res.spread(present), res.spread(absent))
 			}
 		}
 	}
@@ -319,13 +311,17 @@ func (r *report) ratios(p func(string, ...any)) {
 			if ours == nil || theirs == nil || t.kind.width > 36 || t.p == 1e-4 {
 				continue
 			}
-			p("| %s | %s | %s | %s | %s |", pair[0], pair[1], power(t.n), general(t.p), t.kind.name)
+			p("| %s | %s | %s | %s | %s |", pair[0], pair[1], short(t.n), general(t.p), t.kind.name)
 			for op := range ops {
-				ratio := number(theirs.least(op)/ours.least(op), "%.2f")
-				if ratio != "" && (ours.spreads(op) || theirs.spreads(op)) {
-					ratio += " *"
+				if ratio := theirs.least(op) / ours.least(op); !math.IsNaN(ratio) {
+					p(" %.2f", ratio)
+					if ours.spreads(op) || theirs.spreads(op) {
+						p(" *")
+					}
+				} else {
+					p(" ")
 				}
-				p(" %s |", ratio)
+				p(" |")
 			}
 			p("\n")
 		}
@@ -339,7 +335,7 @@ func (r *report) goroutines(p func(string, ...any)) {
 	}
 	p("## Goroutines that share a filter\n\nKeys of 8 bytes, p = 1 %%. Beside the time for a key, how many times as fast that is as with one goroutine.\n\n")
 	for _, t := range r.shared {
-		p("| n = %s | goroutines | add, ns | | present, ns | | bits/key |\n|---|---|---|---|---|---|---|\n", power(t.n))
+		p("| n = %s | goroutines | add, ns | | present, ns | | bits/key |\n|---|---|---|---|---|---|---|\n", short(t.n))
 		for _, s := range sharers {
 			one := t.find(sharedName(s, 1))
 			for _, g := range goroutines() {
@@ -380,7 +376,7 @@ func (r *report) raw() string {
 	for i, t := range slices.Concat(r.tables, r.shared) {
 		for _, res := range t.results {
 			for op, name := range opNames {
-				write(res.times[op], "lib=%s/op=%s/n=%s/p=%s/key=%s/table=%d", res.name, name, power(t.n), general(t.p), t.kind.name, i)
+				write(res.times[op], "lib=%s/op=%s/n=%s/p=%s/key=%s/table=%d", res.name, name, short(t.n), general(t.p), t.kind.name, i)
 			}
 		}
 	}

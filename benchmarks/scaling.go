@@ -47,8 +47,8 @@ func shared() (rows []library) {
 
 func sharedName(s sharer, goroutines int) string { return fmt.Sprintf("%s × %d", s.name, goroutines) }
 
-// parallel returns f with its keys cut into as many parts as there are goroutines, each
-// of which does one of them.
+// parallel returns f with its keys cut into as many parts as there are goroutines. Each
+// goroutine does one part.
 func parallel(f filter, goroutines int) filter {
 	each := func(ks keys, do func(part keys, goroutine int)) {
 		var done sync.WaitGroup
@@ -85,19 +85,8 @@ func makeBlobloomSync(n int, p float64) filter {
 	return filter{
 		bits:  uint64(len(words)) * 64,
 		reset: func() { clear(words) },
-		add: func(ks keys) {
-			for key := range ks.all {
-				f.Add(xxhash.Sum64(key))
-			}
-		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
-				if f.Has(xxhash.Sum64(key)) {
-					c++
-				}
-			}
-			return c
-		},
+		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(xxhash.Sum64(key)) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Has(xxhash.Sum64(key)) }) },
 	}
 }
 
@@ -129,23 +118,21 @@ func makeLocked(n, shards int, p float64) filter {
 			}
 		},
 		add: func(ks keys) {
-			for key := range ks.all {
+			ks.each(func(key []byte) {
 				s := shard(key)
 				s.mu.Lock()
 				s.f.TestOrAdd(key)
 				s.mu.Unlock()
-			}
+			})
 		},
-		count: func(ks keys) (c int) {
-			for key := range ks.all {
+		count: func(ks keys) int {
+			return ks.count(func(key []byte) bool {
 				s := shard(key)
 				s.mu.RLock()
-				if s.f.Test(key) {
-					c++
-				}
+				found := s.f.Test(key)
 				s.mu.RUnlock()
-			}
-			return c
+				return found
+			})
 		},
 	}
 }

@@ -33,7 +33,7 @@ func (s *svg) line(x1, y1, x2, y2 float64, colour string) {
 	fmt.Fprintf(&s.body, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"%s\"/>\n", x1, y1, x2, y2, colour)
 }
 
-// curve draws a line through points. Dashed ones are told apart without colours.
+// curve draws a line through points. Who sees no colours sees which are dashed.
 func (s *svg) curve(xs, ys []float64, colour string, dashed bool) {
 	dash := ""
 	if dashed {
