@@ -176,8 +176,6 @@ func list(pkg *types.Package) (lines []string) {
 						add("field %s.%s %s", name, field.Name(), write(field.Type()))
 					}
 				}
-			case *types.Interface:
-				add("type %s %s", name, write(under))
 			default:
 				add("type %s %s", name, write(under))
 			}
