@@ -81,13 +81,8 @@ func TestBank(t *testing.T) {
 		"is not an even number":             {"bank", "which", path("hex.bank"), "xyz"},
 	} {
 		good(t, "", "bank", "build", "-hex", "-o", path("hex.bank"), path("digests"))
-		out, stderr, status := bloomRun(t, "", args...)
-		require.Equal(t, 2, status, "%v: %s", args, stderr)
-		require.Empty(t, out)
-		requireError(t, stderr, says)
+		require.Empty(t, saying(t, 2, says, "", args...))
 	}
-	_, stderr, _ := bloomRun(t, "", "check", path("hex.bank"))
-	requireError(t, stderr, "is no filter but a bank; see bloom help bank")
-	_, stderr, _ = bloomRun(t, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank", "build", "-n", "3", "-o", b, "-")
-	require.Contains(t, stderr, "has about 10 different lines, and filters have room for 3")
+	saying(t, 2, "is no filter but a bank; see bloom help bank", "", "check", path("hex.bank"))
+	saying(t, 0, "has about 10 different lines, and filters have room for 3", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank", "build", "-n", "3", "-o", b, "-")
 }

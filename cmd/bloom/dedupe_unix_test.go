@@ -36,16 +36,10 @@ func TestSignals(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		state := filepath.Join(t.TempDir(), "state")
 		cmd := command(t, "dedupe", "-state", state)
-		in, err := cmd.StdinPipe()
-		require.NoError(t, err)
+		in, out := start(t, cmd)
 		defer in.Close()
-		out, err := cmd.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		_, err = io.WriteString(in, "a\nb\nunfinished")
-		require.NoError(t, err)
-		_, err = io.ReadFull(out, make([]byte, 4))
-		require.NoError(t, err)
+		send(t, in, "a\nb\nunfinished")
+		receive(t, out, "a\nb\n")
 		require.NoError(t, cmd.Process.Signal(signal))
 		rest, err := io.ReadAll(out)
 		require.NoError(t, err)
@@ -66,11 +60,8 @@ func TestInterrupted(t *testing.T) {
 		cmd := command(t, append(strings.Fields(change), path)...)
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
-		in, err := cmd.StdinPipe()
-		require.NoError(t, err)
-		require.NoError(t, cmd.Start())
-		_, err = io.WriteString(in, strings.Repeat("line\nother\n", 1<<20)) // more than is read ahead
-		require.NoError(t, err)
+		in, _ := start(t, cmd)
+		send(t, in, strings.Repeat("line\nother\n", 1<<20)) // more than is read ahead
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		require.Error(t, cmd.Wait())
 		require.Equal(t, 130, cmd.ProcessState.ExitCode())
@@ -84,16 +75,10 @@ func TestInterrupted(t *testing.T) {
 func TestIgnoredSignal(t *testing.T) {
 	cmd := command(t, "dedupe")
 	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `trap '' HUP; exec "$0" dedupe`, program}
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	in, out := start(t, cmd)
 	for _, line := range []string{"a\n", "b\n"} {
-		_, err = io.WriteString(in, line)
-		require.NoError(t, err)
-		_, err = io.ReadFull(out, make([]byte, 2))
-		require.NoError(t, err)
+		send(t, in, line)
+		receive(t, out, line)
 		require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
 	}
 	require.NoError(t, in.Close())
@@ -168,13 +153,9 @@ func TestStuck(t *testing.T) {
 			var stderr strings.Builder
 			cmd := command(t, append(args, "-", list)...)
 			cmd.Stdout, cmd.Stderr = w, &stderr
-			to, err := cmd.StdinPipe()
-			require.NoError(t, err)
-			require.NoError(t, cmd.Start())
-			_, err = io.WriteString(to, "first\n")
-			require.NoError(t, err)
-			_, err = io.ReadFull(r, make([]byte, len("first\n")))
-			require.NoError(t, err)
+			to, _ := start(t, cmd)
+			send(t, to, "first\n")
+			receive(t, r, "first\n")
 			require.NoError(t, to.Close())
 			wrote := make([]byte, 3*oneWrite)
 			_, err = io.ReadFull(r, wrote)

@@ -21,9 +21,7 @@ import (
 func holding(t *testing.T, path string, args ...string) (cmd *exec.Cmd, in io.WriteCloser) {
 	t.Helper()
 	cmd = command(t, args...)
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	in, _ = start(t, cmd)
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
 	require.Eventually(t, func() bool { return exists(beside(path, "bloom-lock")) }, time.Minute, time.Millisecond)
 	return cmd, in
@@ -45,8 +43,7 @@ func TestTwoWriters(t *testing.T) {
 		require.NoError(t, err)
 		requireError(t, says, "waiting for another bloom that changes "+list)
 
-		_, err = io.WriteString(in, "b\n")
-		require.NoError(t, err)
+		send(t, in, "b\n")
 		require.NoError(t, in.Close())
 		require.NoError(t, one.Wait(), first)
 		require.NoError(t, two.Wait(), first)
@@ -55,8 +52,8 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestInUse: whoever does not want to wait is told why, and changes nothing. A process
-// that was killed holds nothing.
+// TestInUse: a command that may not wait says why, and changes nothing. A process that was
+// killed holds nothing.
 func TestInUse(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "list")
 	good(t, "a\n", "build", "-n", "1000", "-o", list)

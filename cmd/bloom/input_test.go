@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,6 +28,12 @@ func TestKeys(t *testing.T) {
 		{"--fold-case -f 1", "A,1\na,2\n", "A,1\n"},
 		{"-hex", "ab\nAB\nabab\n cd \nCD\n\n", "ab\nabab\n cd \n\n"},
 		{"-hex -f 1 -sep :", "AB:7\nab:8\nac:9\n", "AB:7\nac:9\n"},
+		{"-fold-case", "\ufffd\n\xef\nA\na\n\ufffd\n", "\ufffd\n\xef\nA\n"}, // what is not UTF-8 is not U+FFFD
+		{"-f 2", "\tx\na\tx\n", "\tx\n"},
+		{`-f 1 -sep \t`, "1\ta\n1\tb\n", "1\ta\n"}, // a byte as Go and C write it
+		{`-f 1 -sep \x1f`, "1\x1fa\n1\x1fb\n", "1\x1fa\n"},
+		{`-f 1 -sep \`, "1\\a\n1\\b\n", "1\\a\n"},
+		{"-z", "a\x00b\x00a", "a\x00b\x00"},
 	} {
 		assert.Equal(t, test.out, good(t, test.in, append([]string{"dedupe"}, strings.Fields(test.flags)...)...), test.flags)
 	}
@@ -39,24 +44,13 @@ func TestKeys(t *testing.T) {
 		{"-f 1", "\"a\n", "", `closing " is missing`},
 		{"-f 1", "\"a\"b,c\n", "", `goes on after its closing "`},
 	} {
-		stdout, stderr, status := bloomRun(t, test.in, append([]string{"dedupe"}, strings.Fields(test.flags)...)...)
-		assert.Equal(t, 1, status, test.flags)
-		assert.Equal(t, test.out, stdout, test.flags)
-		requireError(t, stderr, test.says)
+		assert.Equal(t, test.out, saying(t, 1, test.says, test.in, append([]string{"dedupe"}, strings.Fields(test.flags)...)...), test.flags)
 	}
 	saying(t, 2, "-f 0: fields are counted from 1", "a\n", "dedupe", "-f", "0")
 
 	// The line's number is that in its file, however large.
 	long := strings.Repeat("00\n", 300_000)
 	saying(t, 1, "standard input: line 300001:", long+"0\n", "dedupe", "-hex", write(t, filepath.Join(t.TempDir(), "x"), long), "-")
-}
-
-func TestHexKeysAreBytes(t *testing.T) {
-	list := filepath.Join(t.TempDir(), "list")
-	good(t, "6869\n", "build", "-hex", "-o", list)
-	stdout, stderr, status := bloomRun(t, "hi\nho\n", "check", list)
-	require.Equal(t, "hi\n0", fmt.Sprint(stdout, status))
-	requireError(t, stderr, "warning: "+list+" was made with -hex")
 }
 
 func TestCompressed(t *testing.T) {
@@ -67,10 +61,7 @@ func TestCompressed(t *testing.T) {
 		file := write(t, filepath.Join(t.TempDir(), "packed"), packed)
 		require.True(t, want == good(t, "", "dedupe", "-p", "1e-9", file, file))
 
-		stdout, stderr, status := bloomRun(t, packed[:len(packed)-10], "dedupe", "-p", "1e-9")
-		assert.Equal(t, 1, status)
-		assert.True(t, strings.HasPrefix(want, stdout))
-		requireError(t, stderr, "standard input: ")
+		assert.True(t, strings.HasPrefix(want, saying(t, 1, "standard input: ", packed[:len(packed)-10], "dedupe", "-p", "1e-9")))
 	}
 	// What only begins like one is text.
 	for _, in := range []string{"\x28", "\x28\xb5\x2f", "\x1f", "\x28\xb5\x2f\n"} {
@@ -95,9 +86,7 @@ func TestLineEnds(t *testing.T) {
 	// A filter of lines with their carriage returns, such as a program makes, is asked for those.
 	good(t, dos, "build", "-keep-cr", "-n", "100", "-p", "1e-9", "-o", list)
 	require.Equal(t, dos, good(t, dos+unix, "check", "-keep-cr", list))
-	stdout, stderr, _ := bloomRun(t, dos, "check", list)
-	require.Empty(t, stdout)
-	requireError(t, stderr, "was made with -keep-cr, and check runs without it")
+	require.Empty(t, saying(t, 1, "was made with -keep-cr, and check runs without it", dos, "check", list))
 }
 
 // TestForeign: what no one can compare line by line is refused by its first bytes.
@@ -114,10 +103,7 @@ func TestForeign(t *testing.T) {
 		"\x28\xb5\x2f\xfd\x00\xa8\x01\x00\x00a": "-long", // whose window has 2 GiB
 	} {
 		for _, file := range []string{"-", write(t, filepath.Join(t.TempDir(), "f"), data)} {
-			stdout, stderr, status := bloomRun(t, data, "dedupe", file)
-			assert.Equal(t, 1, status, "%q", data)
-			assert.Empty(t, stdout)
-			requireError(t, stderr, says)
+			assert.Empty(t, saying(t, 1, says, data, "dedupe", file), "%q", data)
 		}
 	}
 	for in, out := range map[string]string{"\xef\xbb\xbfa\na\n": "a\n", "\xef\xbba\n": "\xef\xbba\n", "\xff\n": "\xff\n", "BZh\n": "BZh\n", "P": "P\n"} {
@@ -146,12 +132,10 @@ func TestSkipBad(t *testing.T) {
 	for _, args := range []string{"dedupe -p 1e-9", "check F"} {
 		filter := filepath.Join(t.TempDir(), "filter")
 		saying(t, 0, fmt.Sprintf("%d lines were left out", bad), "", "build", "-skip-bad", "-f", "2", "-o", filter, list)
-		stdout, stderr, status := bloomRun(t, "", append(strings.Fields(strings.ReplaceAll(args, "F", filter)), "-skip-bad", "-f", "2", list)...)
-		require.Zero(t, status)
-		require.True(t, want.String() == stdout, args)
-		requireError(t, stderr, fmt.Sprintf("%d lines were left out (-skip-bad), the first of them here: %s: line 4: it has only 1 of 2 fields", bad, list))
+		says := fmt.Sprintf("%d lines were left out (-skip-bad), the first of them here: %s: line 4: it has only 1 of 2 fields", bad, list)
+		require.True(t, want.String() == saying(t, 0, says, "", append(strings.Fields(strings.ReplaceAll(args, "F", filter)), "-skip-bad", "-f", "2", list)...), args)
 	}
-	require.Equal(t, "ff\n", func() string { out, _, _ := bloomRun(t, "x\nff\nxx\nff\ny", "dedupe", "-hex", "-skip-bad"); return out }())
+	require.Equal(t, "ff\n", saying(t, 0, "3 lines were left out", "x\nff\nxx\nff\ny", "dedupe", "-hex", "-skip-bad"))
 }
 
 // TestCheckCounts: check -c and -q are as grep's.
@@ -176,11 +160,8 @@ func TestCheckCounts(t *testing.T) {
 		require.Equal(t, test.want, out, test.args)
 	}
 	cmd := command(t, "check", "-q", list)
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	_, err = io.WriteString(in, "apple\n")
-	require.NoError(t, err)
+	in, _ := start(t, cmd)
+	send(t, in, "apple\n")
 	require.NoError(t, cmd.Wait(), "it ends at the first, whatever may come")
 }
 

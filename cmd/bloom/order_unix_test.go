@@ -57,16 +57,3 @@ func TestSpoolErrors(t *testing.T) {
 	require.Contains(t, string(out), "file too large")
 	require.NoFileExists(t, filepath.Join(dir, "filter"))
 }
-
-// TestFoldBytes: a byte that is not UTF-8 is another key than U+FFFD.
-func TestFoldBytes(t *testing.T) {
-	require.Equal(t, "\ufffd\n\xef\nA\n", good(t, "\ufffd\n\xef\nA\na\n\ufffd\n", "dedupe", "-fold-case"))
-}
-
-// TestFieldLineEnds: a carriage return at the end of a line is no part of its last field,
-// and a tab at the start of the first line separates fields as any other does.
-func TestFieldLineEnds(t *testing.T) {
-	require.Equal(t, "a,x\r\n", good(t, "a,x\r\nb,x\n", "dedupe", "-f", "2"))
-	require.Equal(t, "a,x\r\nb,x\n", good(t, "a,x\r\nb,x\n", "dedupe", "-f", "2", "-keep-cr"))
-	require.Equal(t, "\tx\n", good(t, "\tx\na\tx\n", "dedupe", "-f", "2"))
-}

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,7 +105,7 @@ func (b *browser) call(method string, params, result any) {
 	}
 }
 
-// until reads messages up to the wanted one, and notes what they tell on the way.
+// until reads messages up to the wanted one, and notes what the others say.
 func (b *browser) until(wanted func(message) bool) message {
 	b.t.Helper()
 	for {
@@ -226,16 +224,10 @@ func TestPageForms(t *testing.T) {
 		"lines=6":                             "is not an even number of hexadecimal digits",
 		"lines=" + strings.Repeat("6", 1<<20): "This is more than the page checks at once.",
 	} {
-		resp, err := http.Post(web.URL, "application/x-www-form-urlencoded", strings.NewReader(body))
-		require.NoError(t, err)
-		got, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
-		resp.Body.Close()
-		require.Contains(t, string(got), want)
+		got, _ := ask(t, "POST", web.URL, body, "Content-Type", "application/x-www-form-urlencoded")
+		require.Contains(t, got, want)
 	}
-	resp, err := http.Get(web.URL + "/?key=" + url.QueryEscape("6"))
-	require.NoError(t, err)
-	resp.Body.Close()
+	_, resp := ask(t, "GET", web.URL+"/?key=6", "")
 	require.Contains(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-")
 }
 
@@ -245,12 +237,8 @@ func TestPageCurl(t *testing.T) {
 		t.Skip(err)
 	}
 	_, web := serving(t, lines.Key{}, "apple\nbanana\n", "-p", "1e-9")
-	resp, err := http.Get(web.URL)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	page, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	_, shell, _ := strings.Cut(html.UnescapeString(string(page)), "<pre>")
+	page, _ := ask(t, "GET", web.URL, "")
+	_, shell, _ := strings.Cut(html.UnescapeString(page), "<pre>")
 	shell, _, _ = strings.Cut(shell, "</pre>")
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "lines.txt"), "plum\nbanana\n")

@@ -31,17 +31,6 @@ func TestServe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
 	good(t, "apple\n", "build", "-n", "1000", "-p", "1e-9", "-o", path)
 	cmd, url, log := startServe(t, path)
-	ask := func(method, path, body string) (answer string, status int) {
-		t.Helper()
-		req, err := http.NewRequest(method, url+path, strings.NewReader(body))
-		require.NoError(t, err)
-		resp, err := http.DefaultClient.Do(req)
-		require.NoError(t, err)
-		defer resp.Body.Close()
-		data, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
-		return string(data), resp.StatusCode
-	}
 	for _, test := range []struct{ request, body, want string }{
 		{"GET /contains?key=apple", "", "true\n 200"},
 		{"GET /contains?key=pear", "", "false\n 200"},
@@ -52,10 +41,10 @@ func TestServe(t *testing.T) {
 		{"GET /nothing", "", "404 page not found\n 404"},
 	} {
 		method, path, _ := strings.Cut(test.request, " ")
-		answer, status := ask(method, path, test.body)
-		require.Equal(t, test.want, fmt.Sprint(answer, " ", status), test.request)
+		answer, resp := ask(t, method, url+path, test.body)
+		require.Equal(t, test.want, fmt.Sprint(answer, " ", resp.StatusCode), test.request)
 	}
-	info, _ := ask("GET", "/info", "")
+	info, _ := ask(t, "GET", url+"/info", "")
 	require.Contains(t, info, `"type":"bloom.Filter"`)
 
 	near := replica.New(&replica.HTTPSource{URL: url + "/filter"}, replica.Config{})
@@ -71,7 +60,7 @@ func TestServe(t *testing.T) {
 		require.NoError(t, near.Refresh(context.Background()))
 		return near.Version() != before && near.ContainsString("pear")
 	}, time.Minute, 10*time.Millisecond)
-	answer, _ := ask("GET", "/contains?key=pear", "")
+	answer, _ := ask(t, "GET", url+"/contains?key=pear", "")
 	require.Equal(t, "true\n", answer)
 
 	// More clients than it serves are not served, and leave no trace.
@@ -100,11 +89,27 @@ func TestServe(t *testing.T) {
 	line, err := log.ReadString('\n')
 	require.NoError(t, err)
 	requireError(t, line, "going on with the old filter")
-	answer, _ = ask("GET", "/contains?key=pear", "")
+	answer, _ = ask(t, "GET", url+"/contains?key=pear", "")
 	require.Equal(t, "true\n", answer)
 
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait())
+}
+
+// ask returns the answer to a request whose header has these names and values.
+func ask(t testing.TB, method, url, body string, header ...string) (answer string, resp *http.Response) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	for ; len(header) > 0; header = header[2:] {
+		req.Header.Set(header[0], header[1])
+	}
+	resp, err = http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return string(data), resp
 }
 
 // startServe starts the command, and returns its address and what it says.
@@ -164,13 +169,9 @@ func TestServeBodies(t *testing.T) {
 		if !strings.Contains(test.url, "/contains") {
 			test.url += "/contains"
 		}
-		resp, err := http.Post(test.url, test.kind, strings.NewReader(test.body))
-		require.NoError(t, err)
-		got, err := io.ReadAll(resp.Body)
-		require.NoError(t, err)
-		resp.Body.Close()
+		got, resp := ask(t, "POST", test.url, test.body, "Content-Type", test.kind)
 		require.Equal(t, test.status, resp.StatusCode, "%.80q", test.body)
-		require.Equal(t, test.want, string(got), "%.80q", test.body)
+		require.Equal(t, test.want, got, "%.80q", test.body)
 	}
 }
 
@@ -315,9 +316,7 @@ func TestServeLimit(t *testing.T) {
 		})
 	}
 	for request, want := range map[string]int{"/filter": 503, "/contains?key=apple": 200, "/info": 200, "/": 200} {
-		resp, err := http.Get(web.URL + request)
-		require.NoError(t, err)
-		resp.Body.Close()
+		_, resp := ask(t, "GET", web.URL+request, "")
 		require.Equal(t, want, resp.StatusCode, request)
 	}
 	for _, end := range ends {
@@ -416,21 +415,12 @@ func TestServeFilter(t *testing.T) {
 			require.Equal(t, version, near.Version())
 
 			// Who has the version gets no filter, whatever else he has.
-			head, err := http.Get(web.URL + "/filter")
-			require.NoError(t, err)
-			head.Body.Close()
-			req, err := http.NewRequest("GET", web.URL+"/filter", nil)
-			require.NoError(t, err)
-			req.Header.Set("If-None-Match", `"other", `+head.Header.Get("ETag"))
-			again, err := http.DefaultClient.Do(req)
-			require.NoError(t, err)
-			again.Body.Close()
+			_, head := ask(t, "GET", web.URL+"/filter", "")
+			_, again := ask(t, "GET", web.URL+"/filter", "", "If-None-Match", `"other", `+head.Header.Get("ETag"))
 			require.Equal(t, http.StatusNotModified, again.StatusCode)
 		}
 	}
 	_, web := serving(t, lines.Key{}, "hi\n", "-type", "blocked")
-	resp, err := http.Get(web.URL + "/filter")
-	require.NoError(t, err)
-	resp.Body.Close()
+	_, resp := ask(t, "GET", web.URL+"/filter", "")
 	require.Equal(t, http.StatusNotFound, resp.StatusCode)
 }
