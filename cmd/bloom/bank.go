@@ -55,8 +55,8 @@ is ten of them.`,
 			if err != nil {
 				return err
 			}
-			if len(comment) > 4096 {
-				return usageError{fmt.Errorf("-comment has %d bytes, more than 4,096", len(comment))}
+			if err := checkComment(comment); err != nil {
+				return err
 			}
 			if size.n == 0 {
 				if err := rereadable(args); err != nil {
@@ -78,12 +78,7 @@ is ten of them.`,
 				if err != nil {
 					return nil, err
 				}
-				info := b.Info()
-				info.Hash, info.Comment = input.key.Hash(), comment
-				if comment == "" && input.key.Field > 0 {
-					info.Comment = fmt.Sprintf(fieldComment, input.key.Field)
-				}
-				b.SetInfo(info)
+				keys{Key: input.key}.say(b, comment)
 				return b, nil
 			})
 		},
@@ -99,18 +94,14 @@ is ten of them.`,
 func buildBank(names []string, n uint64, p float64, each func(name string, use func([]bloom.Hash)) error) (*bank.Bank, error) {
 	var news []bool
 	room := n
-	for _, name := range names {
-		if n > 0 {
-			break
+	if n == 0 {
+		for _, name := range names {
+			seen := bloom.Must(growing.New(0, 0.01))
+			if err := each(name, func(hs []bloom.Hash) { news = seen.AddBatch(news[:0], hs) }); err != nil {
+				return nil, err
+			}
+			room = max(room, seen.ApproxCount())
 		}
-		seen, err := growing.New(0, 0.01)
-		if err != nil {
-			return nil, err
-		}
-		if err := each(name, func(hs []bloom.Hash) { news = seen.AddBatch(news[:0], hs) }); err != nil {
-			return nil, err
-		}
-		room = max(room, seen.ApproxCount())
 	}
 	m, k, err := bloom.SizeFor(room, p)
 	if err != nil {

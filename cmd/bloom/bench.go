@@ -44,8 +44,8 @@ explains.`,
 			if err != nil {
 				return err
 			}
-			about := describe(f)
-			m := &measurement{File: args[0], Rate: about.Rate, MadeFor: about.MadeFor, MadeAt: about.MadeAt}
+			info := f.Info()
+			m := &measurement{File: args[0], Rate: f.Stats().FPR, MadeFor: info.N, MadeAt: info.P}
 			keys := [][]byte{[]byte("made-up key")}
 			if len(args) > 1 {
 				cfg, err := input.config(args[1:])

@@ -83,20 +83,19 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 			if (comment != "" || part.n > 1) && kind == "dcso" {
 				return usageError{fmt.Errorf("a file of type dcso holds neither -comment nor -shard")}
 			}
-			if len(comment) > 4096 || !utf8.ValidString(comment) {
-				return usageError{fmt.Errorf("-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes", len(comment))}
+			if err := checkComment(comment); err != nil {
+				return err
 			}
 			if folds > 1<<20 {
 				return usageError{fmt.Errorf("-foldable %d is more than %d", folds, 1<<20)}
 			}
-			if sized := mk; folds > 1 {
-				mk = func(n uint64, p float64) (filter, error) {
-					f, err := sized(n, p)
-					if err != nil {
-						return nil, err
-					}
-					return foldable(f, uint64(folds))
+			sized := mk
+			mk = func(n uint64, p float64) (filter, error) {
+				f, err := sized(n, p)
+				if err != nil {
+					return nil, err
 				}
+				return foldable(f, uint64(folds))
 			}
 			n := part.part(uint64(size.n))
 			f, err := fitting(mk, n, size.p)
@@ -114,10 +113,7 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 				if err != nil {
 					return nil, err
 				}
-				info := f.Info()
-				info.Comment = comment
-				f.SetInfo(info)
-				keys{input.key, part}.say(f)
+				keys{input.key, part}.say(f, comment)
 				return f, nil
 			})
 		},
@@ -131,6 +127,13 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 	c.Flags().StringVar(&comment, "comment", "", "`text` for the file to hold")
 	input.add(c.Flags())
 	return c
+}
+
+func checkComment(comment string) error {
+	if len(comment) > 4096 || !utf8.ValidString(comment) {
+		return usageError{fmt.Errorf("-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes", len(comment))}
+	}
+	return nil
 }
 
 // errInterrupted says that nothing was written.

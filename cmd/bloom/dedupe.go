@@ -114,9 +114,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	if f := d.seen.filter(); f != nil {
-		cfg.Sum = sum(f)
-	}
+	cfg.Sum = sum(d.seen.filter())
 	if o.span == 0 { // a window's number is that of a span
 		d.room = o.part.part(uint64(o.size.n))
 	}
@@ -147,9 +145,7 @@ func (o *dedupeFlags) open(d *deduper) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if f := fresh.filter(); f != nil {
-			which.say(f)
-		}
+		which.say(fresh.filter(), "")
 		d.seen = fresh
 		return nil
 	case err != nil:
@@ -267,7 +263,7 @@ func (d *deduper) use(b *lines.Batch) error {
 }
 
 func (d *deduper) warnFull() {
-	if f := d.seen.filter(); f != nil && full(f) {
+	if full(d.seen.filter()) {
 		d.warn("the filter is fuller than it was made for")
 	}
 }

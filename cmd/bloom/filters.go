@@ -26,9 +26,8 @@ type filter interface {
 	AddBatch([]bool, []bloom.Hash) []bool
 	ContainsBatch([]bool, []bloom.Hash) []bool
 	Stats() bloom.Stats
-	Info() bloom.Info
-	SetInfo(bloom.Info)
-	SaveFile(path string) error
+	informed
+	saver
 }
 
 // kind is a type of filter as a file holds it.
@@ -41,11 +40,11 @@ type kind struct {
 
 var kinds = []kind{
 	{"bloom.Filter", isGuava, loader(bloom.LoadFile), readGuava},
-	framed("BLMB", "blocked.Filter", blocked.LoadFile, reader[blocked.Filter]),
-	framed("BLMC", "counting.Filter", counting.LoadFile, reader[counting.Filter]),
-	framed("BLMG", "growing.Filter", growing.LoadFile, reader[growing.Filter]),
-	framed("BLMW", "window.Filter", window.LoadFile, reader[window.Filter]),
-	framed("BLMF", "flower.Filter", flower.LoadFile, reader[flower.Filter]),
+	framed("BLMB", "blocked.Filter", blocked.LoadFile),
+	framed("BLMC", "counting.Filter", counting.LoadFile),
+	framed("BLMG", "growing.Filter", growing.LoadFile),
+	framed("BLMW", "window.Filter", window.LoadFile),
+	framed("BLMF", "flower.Filter", flower.LoadFile),
 	{"DCSO bloom", dcso.Is, loader(dcso.LoadFile), func(r io.Reader) (filter, error) { return checked(dcso.Read(r)) }},
 }
 
@@ -53,8 +52,17 @@ var kinds = []kind{
 func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
 
 // framed is a type whose files begin with magic.
-func framed[F filter](magic, name string, load func(string) (F, error), read func(io.Reader) (filter, error)) kind {
-	return kind{name, func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }, loader(load), read}
+func framed[F any, P interface {
+	*F
+	filter
+	io.ReaderFrom
+}](magic, name string, load func(string) (P, error)) kind {
+	is := func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+	return kind{name, is, loader(load), func(r io.Reader) (filter, error) {
+		f := P(new(F))
+		_, err := f.ReadFrom(r)
+		return checked(f, err)
+	}}
 }
 
 func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
@@ -64,18 +72,6 @@ func loader[F filter](load func(string) (F, error)) func(string) (filter, error)
 // checked returns no typed nil.
 func checked[F filter](f F, err error) (filter, error) {
 	if err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-func reader[F any, P interface {
-	*F
-	filter
-	io.ReaderFrom
-}](r io.Reader) (filter, error) {
-	f := P(new(F))
-	if _, err := f.ReadFrom(r); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -262,8 +258,8 @@ func hasher(f filter) func([]byte) bloom.Hash {
 	return bloom.Sum
 }
 
-// full reports whether f has more lines than it can hold at the rate it was made for,
-// as far as its bits tell: more than half of them are set.
+// full reports whether f has more lines than it can hold at the rate it was made for:
+// more than half of its bits are set.
 func full(f filter) bool {
 	switch f := f.(type) {
 	case *window.Filter:

@@ -133,10 +133,10 @@ func (h *holder) hold(ctx context.Context, path string) (release func(), err err
 func (h *holder) lock(ctx context.Context, path string) (release func(), err error) {
 	beside := beside(path, "bloom-lock")
 	lock := flock.New(beside, flock.SetPermissions(0o666))
-	told := time.AfterFunc(time.Second, func() {
+	notice := time.AfterFunc(time.Second, func() {
 		fmt.Fprintf(os.Stderr, "bloom: waiting for another bloom that changes %s\n", path)
 	})
-	defer told.Stop()
+	defer notice.Stop()
 	for start := time.Now(); ; {
 		ok, err := lock.TryLock()
 		switch {

@@ -85,36 +85,27 @@ func inspect(path string) (*report, error) {
 	return f.report(path), nil
 }
 
-// report reports on what was loaded from a file.
+// report reports on what was loaded from the file at path.
 func (f *loaded) report(path string) *report {
-	r := describe(f.filter)
-	r.File, r.Type, r.Size, r.Checksum = path, f.kind.name, f.size, "CRC-32C"
-	switch f.filter.(type) {
-	case *dcso.Filter:
-		r.Checksum = "none"
-	case *bloom.Filter:
-		if f.size == f.Stats().SizeBytes { // Java's, and what Go's MarshalBinary makes
-			r.Checksum = "none"
-		}
-	}
-	if f.compressed {
-		r.Checksum = "compression"
-	}
-	return r
-}
-
-// describe reports what f itself knows.
-func describe(f filter) *report {
 	s, info := f.Stats(), f.Info()
 	r := &report{
+		File: path, Type: f.kind.name, Size: f.size, Checksum: "CRC-32C",
 		M: s.M, K: s.K, Fill: s.FillRatio, Keys: s.ApproxCount, Rate: s.FPR,
 		MadeFor: info.N, MadeAt: info.P, Hash: info.Hash, Comment: info.Comment,
 	}
-	switch f := f.(type) {
+	switch of := f.filter.(type) {
 	case *bloom.Filter:
-		r.Strategy = fmt.Sprintf("Mitz%d", 32<<f.Strategy())
+		r.Strategy = fmt.Sprintf("Mitz%d", 32<<of.Strategy())
+		if f.size == s.SizeBytes { // Java's, and what Go's MarshalBinary makes
+			r.Checksum = "none"
+		}
 	case *blocked.Filter:
-		r.Lines = f.Lines()
+		r.Lines = of.Lines()
+	case *dcso.Filter:
+		r.Checksum = "none"
+	}
+	if f.compressed {
+		r.Checksum = "compression"
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
@@ -19,11 +20,17 @@ type keys struct {
 	part shard
 }
 
-// say has the file of f, a new filter, say which keys it has.
-func (k keys) say(f filter) {
+// informed is a filter or a bank.
+type informed interface {
+	Info() bloom.Info
+	SetInfo(bloom.Info)
+}
+
+// say has the file of f, which is new, say which keys it has, and what -comment says.
+func (k keys) say(f informed, comment string) {
 	info := f.Info()
-	info.Hash = k.Hash() + k.part.suffix()
-	if info.Comment == "" && k.Field > 0 {
+	info.Hash, info.Comment = k.Hash()+k.part.suffix(), comment
+	if comment == "" && k.Field > 0 {
 		info.Comment = fmt.Sprintf(fieldComment, k.Field)
 	}
 	f.SetInfo(info)
@@ -35,7 +42,7 @@ const fieldComment = "keys are field %d of the lines"
 
 // join has f's file go on to say how keys were hashed, if those to come are hashed as the
 // ones before. Otherwise nobody can say it.
-func (k keys) join(f filter) {
+func (k keys) join(f informed) {
 	info := f.Info()
 	info.Hash = agreed(info.Hash, k.Hash()+k.part.suffix())
 	f.SetInfo(info)

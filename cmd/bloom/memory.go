@@ -16,7 +16,7 @@ type memory interface {
 	// add adds hs and appends to dst the numbers of those that were new. Of equal ones the
 	// first is new.
 	add(dst []int, hs []bloom.Hash) []int
-	// filter returns what to save, or nil if there is no such thing.
+	// filter returns what to save.
 	filter() filter
 }
 
@@ -89,14 +89,6 @@ func newGrower(p float64, saved bool, left func() uint64) (*grower, error) {
 		return nil, err
 	}
 	return &grower{plain: plain{f: f}, p: p, saved: saved, left: left}, nil
-}
-
-// filter returns nil for what is not to be saved.
-func (g *grower) filter() filter {
-	if !g.saved {
-		return nil
-	}
-	return g.f
 }
 
 func (g *grower) add(dst []int, hs []bloom.Hash) []int {

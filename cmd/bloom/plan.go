@@ -30,7 +30,7 @@ type design struct {
 	at func(p float64) (bits float64, k int, reads string)
 }
 
-// sampleKeys are as many as it takes for sizes to be in proportion.
+// With sampleKeys keys, sizes are in proportion to the number of keys.
 const sampleKeys = 100_000
 
 var designs = []design{

@@ -13,8 +13,8 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// progress is a line on the terminal, where there is one, that tells how far things
-// are. Its methods do nothing on a nil progress, which is the one without a terminal.
+// progress is a line on the terminal that says how far a command is. A nil progress is that
+// of a command without a terminal: its methods do nothing.
 type progress struct {
 	cfg   *lines.Config
 	total int64  // bytes to read, if known

@@ -273,7 +273,7 @@ func (s *server) contains(now *served, w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a key is missing: /contains?key=K", http.StatusBadRequest)
 		return
 	}
-	found, err := s.has(now, []byte(query.Get("key")), nil)
+	found, err := s.has(now, []byte(query.Get("key")), new([]byte))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -283,9 +283,6 @@ func (s *server) contains(now *served, w http.ResponseWriter, r *http.Request) {
 
 // has looks a line up. It uses scratch.
 func (s *server) has(now *served, line []byte, scratch *[]byte) (bool, error) {
-	if scratch == nil {
-		scratch = new([]byte)
-	}
 	key, next, err := s.key.Of(line, 0, (*scratch)[:0])
 	if err != nil {
 		return false, err

@@ -54,7 +54,7 @@ func (s *server) page(now *served, w http.ResponseWriter, r *http.Request) {
 	p.Rows = append([]row{{"file", now.report.File}}, now.report.rows()...)
 	p.Rows = append(p.Rows, row{"loaded", now.loaded.Format("2 January 2006, 15:04:05 MST")})
 	ask := func(key string) verdict {
-		found, err := s.has(now, []byte(key), nil)
+		found, err := s.has(now, []byte(key), new([]byte))
 		if err != nil {
 			return verdict{Key: key, Bad: err.Error()}
 		}

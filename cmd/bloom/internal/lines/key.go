@@ -101,7 +101,7 @@ func appendFolded(dst, key []byte) []byte {
 
 var errQuote = errors.New(`a field's closing " is missing`)
 
-// field returns field n of line. Where commas separate, a field may stand in quotes
+// field returns field n of line. Where commas separate fields, one may be in quotes
 // as in CSV.
 func field(line []byte, n int, sep byte, scratch []byte) (value, newScratch []byte, err error) {
 	for i := 1; ; i++ {
