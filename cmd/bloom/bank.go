@@ -44,9 +44,9 @@ func bankBuildCommand() *cobra.Command {
 whole; -o - writes it to standard output. The bank keeps the files' names, for bank which.
 
 All files get filters of one size: one for -n different lines at the rate -p. Without -n,
-build reads the files twice, and takes the size that the file with the most different lines
-needs. A file that lacks a line is named at the rate -p, so among 10,000 files at 0.001 that
-is ten of them.`,
+build reads the files twice, and makes filters of the size that the file with the most
+different lines needs. A file that lacks a line is named at the rate -p: ten of 10,000 files
+at 0.001.`,
 		Example: `  bloom bank build -f 3 -o logs.bank access-*.log.gz
   bloom bank which logs.bank 10.1.2.3`,
 		Args: need(1, -1, "at least one FILE"),
@@ -85,7 +85,7 @@ is ten of them.`,
 	}
 	size.add(c.Flags(), "different lines to expect in a file, at most; else they are counted", "rate of files that are named and lack the line", 0.001)
 	file.addOutput(c.Flags())
-	c.Flags().StringVar(&comment, "comment", "", "`text` that the file says")
+	c.Flags().StringVar(&comment, "comment", "", "`text` for the file to hold")
 	input.add(c.Flags())
 	return c
 }
@@ -157,8 +157,8 @@ func bankWhichCommand() *cobra.Command {
 		Short: "name the files that may have a line",
 		Long: `bank which names the files that may have one of the lines, as grep -l does: all files that
 have one, and others at the rate that the bank was built for. With -all it names those that
-may have all of the lines. Lines are compared as bank build compared them, so a line is the
-field's value if that had -f, and -fold-case and -hex need not be said again.
+may have all of the lines. Lines are compared as bank build compared them: a LINE is a field's
+value if build had -f, and -fold-case and -hex need not be given again.
 
 which reads some pages of BANK, and checks their checksums. The exit status is grep's: 0 if
 a file was named, 1 if none was, 2 after an error.`,

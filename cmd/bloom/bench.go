@@ -30,10 +30,11 @@ reports with the rate that it promises. The keys are the lines of the input, cha
 there is no input, they are made up. The lines themselves must be found, all of them: give
 the ones that the filter was built from.
 
-What is promised is the rate of the filter as full as it is now, as info shows it. The rate
-that the filter was made for is another while it has fewer lines, or more. Chance adds or
-takes some: bench says how many reported keys it explains, at which one true filter of a
-thousand is called untrue. With -json it writes an object.
+The promised rate is that of the filter as full as it is now, as info shows it. The rate that
+the filter was made for is higher while it has fewer lines, and lower when it has more.
+Chance makes the number of reported keys larger or smaller. bench says how many reported keys
+chance explains: of a thousand true filters, one is called untrue. With -json it writes an
+object.
 
 The exit status is 1 if a line is not found, or if more keys are reported than chance
 explains.`,

@@ -49,7 +49,8 @@ func buildCommand() *cobra.Command {
 		Use:   "build [-n N] [-p P] [-type T] -o FILE [file ...]",
 		Short: "make a filter of all lines",
 		Long: `build makes a filter of all lines of its input and writes it to FILE, which is replaced
-once the filter is whole; -o - writes it to standard output. A line that is not in the input is reported at the rate -p.
+once the filter is whole; -o - writes it to standard output. A line that is not in the input
+is reported at the rate -p.
 
 Without -n the filter is made to measure: build keeps 16 bytes a line in a temporary file
 (in $TMPDIR), estimates the number of different lines, and makes a filter of that size at
@@ -57,15 +58,15 @@ the end.
 
 The types are guava, which Java's Guava and Go's bloom.LoadFile read; blocked, which is
 faster; growing, to which any number of lines can be added later; counting, from which Go
-programs can remove keys; and dcso, for DCSO's bloom. A growing one is larger and slower.
-It grows after -n lines, and needs no -n.
+programs and bloom remove can remove keys; and dcso, for DCSO's bloom. A growing filter is
+larger and slower. It needs no -n, and grows after -n lines.
 
 Few lines at a low rate take more bits than Guava gives them, as their rate would be
 higher than -p: 1,000 lines at 1e-6 take 131 bits a line, where Guava takes 29 and reports
 nine lines in a million. -type blocked takes 34.
 
-The file also says -n, -p, how keys were made of lines, and -comment, but for dcso. bloom
-info shows them.
+The file also holds -n, -p, how keys were made of lines, and -comment. One of type dcso holds
+-n and -p only. bloom info shows them.
 
 With -shard i/n, where i is 0 to n-1, the filter gets the lines of shard i only, and has room
 for the n-th part of -n. check asks the files of all n shards together.`,

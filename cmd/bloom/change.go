@@ -17,8 +17,8 @@ func addCommand() *cobra.Command {
 		Short: "add lines to a filter",
 		Long: `add adds all lines of its input to the filter FILE, of any type. The file is replaced
 once all lines are in; before, and after an error, it is as it was. If another bloom
-changes the file, add waits for its end. A filter that was made as a shard gets the lines of
-its shard.`,
+changes the file, add waits for its end. A filter that was made with -shard gets the lines of
+its shard only.`,
 		Example: `  printf 'apple\n' | bloom build -n 1000 -o fruit.bloom && printf 'banana\n' | bloom add fruit.bloom`,
 	}, func(ctx context.Context, cfg *lines.Config, f *loaded) error {
 		keys{cfg.Key, partOf(f)}.join(f)
@@ -32,8 +32,8 @@ func removeCommand() *cobra.Command {
 		Short: "remove lines from a counting filter",
 		Long: `remove removes all lines of its input from the filter FILE, which must be of type
 counting. A line that was added more than once must be removed as often. Remove no line
-that was not added: where the filter takes it for one that was, others are lost. Lines that
-certainly are not there change nothing, and are counted in a warning. The file is replaced
+that was not added: if the filter takes it for one that was, other lines are lost. Lines that
+certainly are not in the filter change nothing; a warning says how many they were. The file is replaced
 once all lines are gone; before, and after an error, it is as it was. If another bloom
 changes the file, remove waits for its end.`,
 		Example: `  printf 'apple\nbanana\n' | bloom build -type counting -o fruit.bloom && printf 'apple\n' | bloom remove fruit.bloom`,

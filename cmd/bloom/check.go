@@ -16,9 +16,9 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [-v] [-c | -q] FILE ... [file ...]",
 		Short: "write the lines that may be in a filter",
-		Long: `check writes the lines of its input that may be in the filter FILE, in order: all that
-are, and others at the filter's rate. With -v it writes those that certainly are not. With -c
-it writes how many they are instead. With -q it writes nothing, and ends at the first.
+		Long: `check writes the lines of its input that may be in the filter FILE, in order: all that are
+in it, and others at the filter's rate. With -v it writes those that certainly are not in it.
+With -c it writes how many they are instead. With -q it writes nothing, and ends at the first.
 
 If FILE was made with -shard i/n, the files of the other shards follow it, in any order, and
 each line is looked up in its own.

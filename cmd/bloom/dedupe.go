@@ -37,36 +37,36 @@ func dedupeCommand() *cobra.Command {
 		Long: `dedupe writes each line of its input the first time it appears, in order. No line is
 written twice. A new line is taken for an old one, and left out, at a rate of -p or less.
 
-The filter has room for -n different lines, in 4.3 bytes a line at the default -p. With
-more, lines are left out more and more often. Without -n it has room for as many lines as
-the input seems to have, with -state for half of them, but for 20 million at most. With more
-it grows, by as much as it has.
+The filter has room for -n different lines, in 4.3 bytes a line at the default -p. If there
+are more, new lines are left out more and more often. Without -n the filter has room for as
+many lines as the input seems to have, or with -state for half as many, and for 20 million at
+most. When it is full it grows: it doubles each time.
 
-With -state it also leaves out the lines that were written by earlier runs with the same
-file. FILE holds exactly the lines that were written: it is saved at the end, now and then
-before, at Ctrl-C, SIGTERM, SIGHUP and SIGQUIT, and after an error in the input. A regular
-file of output is on the disk before FILE is. FILE may lack the lines that were written
-since it was last saved (-save-every) if the run is killed, or if the output fails, as a full
-disk and head do. The next run writes these again. What the reader of a pipe loses is lost:
-dedupe cannot know.
+With -state dedupe also leaves out the lines that earlier runs with the same file wrote.
+FILE holds exactly the lines that were written: it is saved at the end, now and then
+before, at Ctrl-C, SIGTERM, SIGHUP and SIGQUIT, and after an error in the input. If the output
+is a regular file, it is on the disk before FILE is. FILE may lack the lines that were written
+since it was last saved (-save-every) if the run is killed, or if the output fails because the
+disk is full or head has enough. The next run writes these again. What the reader of a pipe
+loses is lost: dedupe cannot know.
 
-If nobody takes the output, a signal ends the run after two seconds. FILE then holds what was
-written, but for the last 64 KiB. If more than 262,144 lines were to be written since it was
+If nobody reads the output, a signal ends the run after two seconds. FILE then holds what was
+written, except for the last 64 KiB. If more than 262,144 lines were to be written since it was
 last saved, it stays as it is.
 
-FILE may be a filter of any type, such as one that build made. In a window or a flower
-lines are forgotten, and are written again. If another bloom changes FILE, dedupe waits for
-its end. With -o lines are appended to OUT. If OUT ends with half a line, as a kill leaves
-it, that half is cut off first.
+FILE may be a filter of any type, such as one that build made. A window and a flower forget
+lines, which are then written again. If another bloom changes FILE, dedupe waits for its end.
+With -o lines are appended to OUT. If a kill left half a line at the end of OUT, that half is
+cut off first.
 
-With -span a line is left out only if it came within that time before, such as 24h,
-written or left out. -n is 15 times the number of different lines that come in the busiest
-fifteenth of that time. For a file that is read at once it is 15 times its lines. With
-more, new lines are left out more and more often, and dedupe warns.
+With -span, such as 24h, a line is left out only if it came within that time before, whether
+it was written then or left out. Choose -n as 15 times the number of different lines in the
+busiest fifteenth of that time, and as 15 times the lines of a file that is read at once. If
+there are more, new lines are left out more and more often, and dedupe warns.
 
-With -shard i/n, where i is 0 to n-1, all other lines than those of shard i are left out,
-and the filter has room for the n-th part of -n. n runs with the same input write what one
-run without -shard does. Each needs the n-th part of its memory.`,
+With -shard i/n, where i is 0 to n-1, only the lines of shard i are written, and the filter
+has room for the n-th part of -n. n runs with the same input write what one run without
+-shard does. Each needs the n-th part of its memory.`,
 		Example: `  printf 'b\na\nb\n' | bloom dedupe
   bloom dedupe -n 10M -p 1e-9 urls-*.txt.zst > urls.txt
   tail -f access.log | bloom dedupe -state seen.bloom

@@ -19,14 +19,14 @@ func foldCommand() *cobra.Command {
 		Use:   "fold [-d D | -p P] [-json] -o FILE FILE",
 		Short: "make a filter smaller, with the same lines",
 		Long: `fold writes the filter that is D times smaller and has the same lines: the one that would
-have been built at that size. It reports more other lines. D must divide the filter's size.
+have been built at that size. Its rate is higher. D must divide the filter's size.
 
 With -p, D is the largest that leaves the rate at P or below. It is an error if there is
 none.
 
-FILE may be - for standard output and standard input. With -json fold writes what info -json
-would of the new file. What the new file was made for is the number of lines with which its
-rate is that of the old one's -p, or the new -p.`,
+FILE may be - for standard output and standard input. With -json fold also writes what info
+-json does of the new file. The new file says that it was made for the rate -p, or without -p
+for the rate of the old file, and for the number of lines at which it has that rate.`,
 		Example: `  printf 'apple\n' | bloom build -n 1M -o large.bloom && bloom fold -p 0.01 -o small.bloom large.bloom`,
 		Args:    need(1, 1, "one FILE to read"),
 		RunE: func(c *cobra.Command, args []string) error {

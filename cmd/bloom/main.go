@@ -1,5 +1,5 @@
 // Bloom drops repeated lines, looks lines up in lists of any length, and makes and
-// inspects the filters that it does so with.
+// inspects the filters for that.
 package main
 
 import (
@@ -19,16 +19,16 @@ import (
 )
 
 const about = `bloom drops repeated lines, and looks lines up in lists of any length, with Bloom
-filters: about ten to thirty bits a line, whatever its length. A filter that says "not
+filters: about ten to forty bits a line, whatever its length. A filter that says "not
 here" is right. One that says "here" is wrong at a rate that you choose.
 
 Options may have one dash or two. Numbers of lines may be written 1000000, 1,000,000, 1e6
 or 1M, and rates 0.01 or 1%.
 
 The exit status is 0 after success, 1 after an error, and 2 if the command line is
-wrong. That of check and of bank which is grep's: 0 if it wrote a line, 1 if it wrote none,
-2 after any error. After Ctrl-C it is 130, after SIGTERM 143, after SIGHUP 129, after SIGQUIT 131. No
-command leaves a file half written, however it ends.`
+wrong. check and bank which have grep's: 0 if there was such a line, 1 if there was none,
+2 after any error. After Ctrl-C it is 130, after SIGTERM 143, after SIGHUP 129, after
+SIGQUIT 131. However a command ends, a filter's file is whole: the old one, or the new one.`
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -99,8 +99,8 @@ type named struct {
 
 func (n named) Type() string { return n.name }
 
-// strict makes cobra's own commands, help and completion, which take wrong arguments in
-// silence, return usage errors as the others do.
+// strict makes cobra's own commands, help and completion, return usage errors as the others
+// do. By themselves they accept wrong arguments in silence.
 func strict(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -298,7 +298,7 @@ func TestHelp(t *testing.T) {
 	require.Equal(t, "blocked\ncounting\ndcso\ngrowing\nguava\n:4\n", values)
 	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "-version"))
 	flags, _, _ := bloomRun(t, "", "__complete", "bank", "build", "-")
-	require.Contains(t, flags, "text that the file says")
+	require.Contains(t, flags, "text for the file to hold")
 	require.NotContains(t, flags, "`")
 	flags, _, _ = bloomRun(t, "", "__complete", "dedupe", "-")
 	require.Contains(t, flags, "FILE that remembers lines")

@@ -19,8 +19,8 @@ func mergeCommand() *cobra.Command {
 		Short: "make the union of filters",
 		Long: `merge writes a filter that has all lines of all the given ones, which must be of one type
 and size: made with the same -type, -n and -p. The output may be one of them, or - for
-standard output. A FILE to read may be - for standard input. With -json merge writes what
-info -json would of the new file.`,
+standard output. A FILE to read may be - for standard input. With -json merge also writes
+what info -json does of the new file.`,
 		Example: `  for i in 1 2; do echo day $i | bloom build -n 1000 -o day$i.bloom; done; bloom merge -o days.bloom day1.bloom day2.bloom`,
 		Args:    need(1, -1, "at least one FILE to read"),
 		RunE: func(c *cobra.Command, args []string) error {

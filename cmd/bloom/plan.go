@@ -96,9 +96,9 @@ func planCommand() *cobra.Command {
 		Short: "show how large filters would be",
 		Long: `plan shows what each type of filter takes for N keys at the rate P: bits a key, bytes, and
 hashes, which are the bits that a key sets. It also shows how many lines of the processor's
-cache a look-up reads. The speed of a filter that is larger than the cache depends on that. With -json it
-writes an object a line. With -svg it also draws bits a key against the rate, readable on
-light and dark pages.`,
+cache a look-up reads. The speed of a filter that is larger than the cache depends on that.
+With -json it writes an object a line. With -svg it also draws bits a key against the rate,
+readable on light and dark pages.`,
 		Example: `  bloom plan -n 1e9 -p 0.001`,
 		Args:    need(0, 0, "no arguments"),
 		RunE: func(_ *cobra.Command, _ []string) error {

@@ -45,14 +45,14 @@ func serveCommand() *cobra.Command {
   GET  /info             what bloom info -json writes
 
 /filter is there for the types bloom.Filter and counting.Filter. When FILE is replaced, as
-by bloom add, the answers are the new filter's within a second, or when the last long
-answer of the filter before has ended. While FILE cannot be read they are the old one's.
-Ctrl-C and SIGTERM let requests end.
+by bloom add, the new filter answers within a second, or when the last long answer of the
+filter before has ended. While FILE cannot be read the old filter answers. Ctrl-C and SIGTERM
+let requests end.
 
-A body has up to 64 MiB, and a line of it up to 1 MiB. Answers that a client does not read
-while it sends wait in a temporary file (in $TMPDIR), as large as they are. It may take a
-minute, and a second more for each 128 KiB. Of POST and /filter, 32 are answered at once.
-Others get status 503 and are to come again.`,
+A body has up to 64 MiB, and a line of it up to 1 MiB. If a client sends and does not read,
+its answers wait in a temporary file (in $TMPDIR), as large as they are. A request may take a
+minute, and a second more for each 128 KiB. At most 32 requests for POST or /filter are
+answered at once. Others get status 503 and should come again.`,
 		Example: `  bloom serve -addr :8080 fruit.bloom & sleep 1; curl 'localhost:8080/contains?key=apple'
   curl --data-binary @lines.txt localhost:8080/contains`,
 		Args: need(1, 1, "the filter's FILE"),
