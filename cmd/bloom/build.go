@@ -62,7 +62,7 @@ programs and bloom remove can remove keys; and dcso, for DCSO's bloom. A growing
 larger and slower. It needs no -n, and grows after -n lines.
 
 Few lines at a low rate take more bits than Guava gives them, as their rate would be
-higher than -p: 1,000 lines at 1e-6 take 131 bits a line, where Guava takes 29 and reports
+higher than -p: 1,000 lines at 1e-6 take 85 bits a line, where Guava takes 29 and reports
 nine lines in a million. -type blocked takes 34.
 
 The file also holds -n, -p, how keys were made of lines, and -comment. One of type dcso holds
