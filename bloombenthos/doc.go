@@ -1,5 +1,5 @@
 // Package bloombenthos has caches for the dedupe processor of Redpanda Connect and of every
-// other program built on Benthos. They keep ids in the bits of Bloom filters: 57 bits an id
+// other program built on Benthos. They keep ids in the bits of Bloom filters: 58 bits an id
 // at a rate of 1e-9, where a cache that keeps the ids takes hundreds of bytes each.
 //
 // Importing the package registers two caches. The cache bloom is a filter in memory: a

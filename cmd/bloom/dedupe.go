@@ -37,7 +37,7 @@ func dedupeCommand() *cobra.Command {
 		Long: `dedupe writes each line of its input the first time it appears, in order. No line is
 written twice. A new line is taken for an old one, and left out, at a rate of -p or less.
 
-The filter has room for -n different lines, in 4.3 bytes a line at the default -p. If there
+The filter has room for -n different lines, in 4.2 bytes a line at the default -p. If there
 are more, new lines are left out more and more often. Without -n the filter has room for as
 many lines as the input seems to have, or with -state for half as many, and for 20 million at
 most. When it is full it grows: it doubles each time.
