@@ -67,6 +67,8 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 		return h, Errorf(pkg, "it is a %s, not a bloom.Filter", Name(data))
 	case string(data[:2]) == "\x1f\x8b":
 		return h, Errorf(pkg, "it is compressed with gzip, as filters of holiman/bloomfilter are")
+	case data[0] == '{':
+		return h, Errorf(pkg, "it is JSON, as filters of bits-and-blooms/bloom and of ipfs/bbloom may be; in JSON, a bloom.Filter is a string")
 	case data[0] == 0 && data[1] == 0:
 		return h, Errorf(pkg, "k = 0: filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; they cannot be read, as they hash keys differently")
 	case data[0] > 1:

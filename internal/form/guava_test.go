@@ -30,6 +30,7 @@ func TestParseHeaderErrors(t *testing.T) {
 		{"\x01\x00\x00\x00\x00\x01", "bloom: invalid format: k = 0"},
 		{"\x00\x00\x00\x00\x00\x00\x03\xc0", "bits-and-blooms"},
 		{"\x1f\x8b\x08\x00\x00\x00", "gzip"},
+		{`{"m":9593,"k":7,"b":"AAAA"}`, "it is JSON, as filters of bits-and-blooms/bloom"},
 		{"\x01\x03\x00\x00\x00\x00", "bloom: invalid format: word count 0 is outside"},
 		{"\x01\x03\x80\x00\x00\x00", "bloom: invalid format: word count 2147483648 is outside"},
 		{"BLMW\x01\x00\x00\x00", "bloom: invalid format: it is a window.Filter, not a bloom.Filter"},
