@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"time"
 
@@ -148,13 +147,9 @@ func (d *deduper) report(w io.Writer) {
 
 // costOfMap drops the map and returns how much memory that sets free.
 func (d *deduper) costOfMap() uint64 {
-	var with, without runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&with)
+	with := cli.Heap()
 	d.exact = nil
-	runtime.GC()
-	runtime.ReadMemStats(&without)
-	return with.HeapAlloc - min(with.HeapAlloc, without.HeapAlloc)
+	return with - min(with, cli.Heap())
 }
 
 // click is who asked for what, and when, as a line has it.

@@ -124,22 +124,15 @@ func (r *report) write(w io.Writer) {
 // The crawler keeps no URLs to try it with, so these are others as long, and
 // enough maps of them that nothing else on the heap matters.
 func mapBytes(n, urlBytes uint64) uint64 {
-	heap := func() uint64 {
-		runtime.GC()
-		runtime.GC() // what pools hold survives one
-		var stats runtime.MemStats
-		runtime.ReadMemStats(&stats)
-		return stats.HeapAlloc
-	}
 	maps := make([]map[string]struct{}, 1+20_000/n)
-	before := heap()
+	before := cli.Heap()
 	for i := range maps {
 		maps[i] = map[string]struct{}{}
 		for j := range n {
 			maps[i][fmt.Sprintf("%0*d", int(urlBytes/n), j)] = struct{}{}
 		}
 	}
-	after := heap()
+	after := cli.Heap()
 	runtime.KeepAlive(maps)
 	return (after - min(before, after)) / uint64(len(maps))
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
 )
 
@@ -110,6 +111,15 @@ func Each(names []string, stdin io.Reader, do func(name string, r io.Reader) err
 		}
 	}
 	return nil
+}
+
+// Heap returns the bytes of what is in use on the heap.
+func Heap() uint64 {
+	runtime.GC()
+	runtime.GC() // what pools hold survives one
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
 }
 
 // named puts name before err, unless err names a file itself.
