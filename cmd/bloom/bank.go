@@ -11,7 +11,6 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
-	"github.com/seed79a3ff49/bloom/growing"
 )
 
 func bankCommand() *cobra.Command {
@@ -20,14 +19,8 @@ func bankCommand() *cobra.Command {
 		Short: "find out which of many files have a line",
 		Long: `bank build makes one filter for each of many files, and one file of all these filters.
 bank which then names the files that may have a line, without reading them.`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError{errors.New("bank needs build or which; see bloom help bank")}
-			}
-			return usageError{noCommand(c, args[0])}
-		},
-		Run: func(*cobra.Command, []string) {},
 	}
+	group(c, "bank needs build or which; see bloom help bank")
 	c.AddCommand(bankBuildCommand(), bankWhichCommand())
 	return c
 }
@@ -92,15 +85,14 @@ at 0.001.`,
 
 // buildBank returns a bank of files. each calls use with the digests of a file.
 func buildBank(names []string, n uint64, p float64, each func(name string, use func([]bloom.Hash)) error) (*bank.Bank, error) {
-	var news []bool
 	room := n
 	if n == 0 {
 		for _, name := range names {
-			seen := bloom.Must(growing.New(0, 0.01))
-			if err := each(name, func(hs []bloom.Hash) { news = seen.AddBatch(news[:0], hs) }); err != nil {
+			var different sample
+			if err := each(name, different.add); err != nil {
 				return nil, err
 			}
-			room = max(room, seen.ApproxCount())
+			room = max(room, different.count())
 		}
 	}
 	m, k, err := bloom.SizeFor(room, p)
@@ -112,10 +104,8 @@ func buildBank(names []string, n uint64, p float64, each func(name string, use f
 		return nil, usage(err)
 	}
 	b.SetInfo(bloom.Info{N: room, P: p})
-	f, err := bloom.NewSize(m, k)
-	if err != nil {
-		return nil, err
-	}
+	f := bloom.Must(bloom.NewSize(m, k))
+	var news []bool
 	for _, name := range names {
 		f.Reset()
 		if err := each(name, func(hs []bloom.Hash) { news = f.AddBatch(news[:0], hs) }); err != nil {

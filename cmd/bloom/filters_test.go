@@ -64,9 +64,9 @@ func TestSample(t *testing.T) {
 		var s sample
 		for range n {
 			h := bloom.NewHash(rnd.Uint64(), rnd.Uint64())
-			s.add(h)
+			s.add([]bloom.Hash{h})
 			if n < 1e6 {
-				s.add(h)
+				s.add([]bloom.Hash{h})
 			}
 		}
 		if n <= maxSample {

@@ -40,14 +40,8 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		// A command that there is not says so, whatever its options are.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError{errors.New("no command; see bloom help")}
-			}
-			return usageError{noCommand(c, args[0])}
-		},
-		Run: func(*cobra.Command, []string) {},
 	}
+	group(root, "no command; see bloom help")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(), mergeCommand(),
 		foldCommand(), infoCommand(), benchCommand(), planCommand(), serveCommand(), bankCommand())
@@ -76,12 +70,20 @@ var suggestions = map[string][]string{
 	"serve":  {"http", "server"},
 }
 
-func noCommand(root *cobra.Command, name string) error {
-	root.SuggestionsMinimumDistance = 2
-	if near := slices.Compact(root.SuggestionsFor(name)); len(near) > 0 {
-		return fmt.Errorf("%q is no command; is it %s that you want? See bloom help", name, strings.Join(near, " or "))
+// group makes c a command of commands. Without one of them it is an error: missing, or what
+// the wrong word may mean.
+func group(c *cobra.Command, missing string) {
+	c.SuggestionsMinimumDistance = 2
+	c.Run = func(*cobra.Command, []string) {}
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usageError{errors.New(missing)}
+		}
+		if near := slices.Compact(c.SuggestionsFor(args[0])); len(near) > 0 {
+			return usageError{fmt.Errorf("%q is no command; is it %s that you want? See bloom help", args[0], strings.Join(near, " or "))}
+		}
+		return usageError{fmt.Errorf("%q is no command; see bloom help", args[0])}
 	}
-	return fmt.Errorf("%q is no command; see bloom help", name)
 }
 
 // nameValue takes the quoted name of a flag's value out of its help, where completions and

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"strings"
@@ -143,10 +142,7 @@ func writePicture(path, svg string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // such as a pipe
 		return os.WriteFile(path, []byte(svg), 0o666)
 	}
-	return durable.Save(path, func(w io.Writer) error {
-		_, err := io.WriteString(w, svg)
-		return err
-	})
+	return durable.Save(path, strings.NewReader(svg))
 }
 
 // planned is what a design takes. It has no size where there is no such filter.

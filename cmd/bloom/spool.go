@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"maps"
 	"os"
 
 	"github.com/seed79a3ff49/bloom"
@@ -21,8 +22,8 @@ func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter,
 	spool := bufio.NewWriterSize(file, 1<<20)
 	var different sample
 	err = scan(ctx, cfg, newProgress(cfg, "read", 0, 0), func(b *lines.Batch) (_ int, err error) {
+		different.add(b.Hashes)
 		for _, h := range b.Hashes {
-			different.add(h)
 			var raw [16]byte
 			h1, h2 := h.Words()
 			binary.LittleEndian.PutUint64(raw[:], h1)
@@ -96,20 +97,17 @@ type sample struct {
 
 const maxSample = 1 << 16
 
-func (s *sample) add(h bloom.Hash) {
-	if !s.wants(h) {
-		return
-	}
+func (s *sample) add(hs []bloom.Hash) {
 	if s.kept == nil {
 		s.kept = map[bloom.Hash]struct{}{}
 	}
-	s.kept[h] = struct{}{}
-	for len(s.kept) > maxSample {
-		s.level++
-		for h := range s.kept {
-			if !s.wants(h) {
-				delete(s.kept, h)
-			}
+	for _, h := range hs {
+		if s.wants(h) {
+			s.kept[h] = struct{}{}
+		}
+		for len(s.kept) > maxSample {
+			s.level++
+			maps.DeleteFunc(s.kept, func(h bloom.Hash, _ struct{}) bool { return !s.wants(h) })
 		}
 	}
 }

@@ -167,11 +167,7 @@ func (f *Filter) WriteTo(w io.Writer) (int64, error) {
 
 // SaveFile replaces the file at path, atomically and durably.
 func (f *Filter) SaveFile(path string) error {
-	err := durable.Save(path, func(w io.Writer) error {
-		_, err := f.WriteTo(w)
-		return err
-	})
-	if err != nil {
+	if err := durable.Save(path, f); err != nil {
 		return fmt.Errorf("dcso: saving: %w", err)
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 )
 
 // Save replaces the file at path as a whole: after a crash at any moment there is what was
-// there before, or all that write writes. One process may save to a path at a time.
-func Save(path string, write func(io.Writer) error) error {
+// there before, or all that data writes. One process may save to a path at a time.
+func Save(path string, data io.WriterTo) error {
 	dir, name := filepath.Split(path)
 	temporary := filepath.Join(dir, "."+name[:min(len(name), 200)]+".bloom-tmp-dcso")
 	os.Remove(temporary) // that of a process that was killed
@@ -19,7 +19,7 @@ func Save(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = write(file)
+	_, err = data.WriteTo(file)
 	if old, statErr := os.Stat(path); err == nil && statErr == nil {
 		err = file.Chmod(old.Mode().Perm())
 	}
