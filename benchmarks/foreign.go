@@ -67,19 +67,17 @@ func buildForeign(dir, boost string) (found []foreign, versions, missing []strin
 	if program, err := buildBoost(dir, boost); err != nil {
 		missing = append(missing, "Boost.Bloom: "+err.Error())
 	} else {
-		for _, kind := range []string{"classic", "classic.bulk", "blocked", "blocked.bulk"} {
-			found = append(found, foreign{name: "boost." + kind, note: boostNotes[kind], args: []string{program, kind}})
+		for _, kind := range [][2]string{
+			{"classic", "Boost.Bloom in C++, -O3 -march=native; filter<K>, boost::hash"},
+			{"classic.bulk", "its functions that take many keys at once, here all of them"},
+			{"blocked", "fast_multiblock32<8>, one block a key at 1 %, two at lower rates"},
+			{"blocked.bulk", "the same, many keys at once"},
+		} {
+			found = append(found, foreign{name: "boost." + kind[0], note: kind[1], args: []string{program, kind[0]}})
 		}
 		versions = append(versions, firstLine("g++", "--version"))
 	}
 	return found, versions, missing
-}
-
-var boostNotes = map[string]string{
-	"classic":      "Boost.Bloom in C++, -O3 -march=native; filter<K>, boost::hash",
-	"classic.bulk": "its functions that take many keys at once, here all of them",
-	"blocked":      "fast_multiblock32<8>, one block a key at 1 %, two at lower rates",
-	"blocked.bulk": "the same, many keys at once",
 }
 
 // buildBoost compiles boost.cc with the headers of Boost in a folder.

@@ -47,13 +47,13 @@ const loop = "loop"
 var libraries = []library{
 	{name: loop, make: makeLoop, big: true},
 	{name: "bloom.Filter", make: makeFilter, big: true},
-	{name: "bloom.Filter.Batch", make: makeFilterBatch, big: true, note: batchNote},
+	{name: "bloom.Filter.Batch", make: batched(bloom.New), big: true, note: batchNote},
 	{name: "bloom.SyncFilter", make: makeSync, big: true},
-	{name: "bloom.SyncFilter.Batch", make: makeSyncBatch, big: true, note: batchNote},
+	{name: "bloom.SyncFilter.Batch", make: batched(bloom.NewSync), big: true, note: batchNote},
 	{name: "blocked.Filter", make: makeBlocked, big: true},
-	{name: "blocked.Filter.Batch", make: makeBlockedBatch, big: true, note: batchNote},
+	{name: "blocked.Filter.Batch", make: batched(blocked.New), big: true, note: batchNote},
 	{name: "blocked.SyncFilter", make: makeBlockedSync, big: true},
-	{name: "blocked.SyncFilter.Batch", make: makeBlockedSyncBatch, big: true, note: batchNote},
+	{name: "blocked.SyncFilter.Batch", make: batched(blocked.NewSync), big: true, note: batchNote},
 	{name: "bits-and-blooms.Add", make: makeBitsAdd, note: "Add, which reports nothing"},
 	{name: "bits-and-blooms.TestOrAdd", make: makeBits, big: true, note: "TestOrAdd, which reports what bloom's Add does; its look-ups are Test, as in the row above"},
 	{name: "holiman", make: makeHoliman, big: true, note: "takes digests: xxhash; Add reports nothing"},
@@ -122,63 +122,51 @@ func makeBlocked(n int, p float64) filter {
 	}
 }
 
-func makeFilterBatch(n int, p float64) filter {
-	f := bloom.Must(bloom.New(uint64(n), p))
-	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
-}
-
-func makeSyncBatch(n int, p float64) filter {
-	f := bloom.Must(bloom.NewSync(uint64(n), p))
-	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
-}
-
-func makeBlockedSyncBatch(n int, p float64) filter {
-	f := bloom.Must(blocked.NewSync(uint64(n), p))
-	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
-}
-
-func makeBlockedBatch(n int, p float64) filter {
-	f := bloom.Must(blocked.New(uint64(n), p))
-	return batched(f.M(), f.Reset, f.AddBatch, f.ContainsBatch)
-}
-
 const batchSize = 512
 
-// batched hashes up to batchSize keys at a time. Calls through function values cost
-// nothing here, being so few.
-func batched(m uint64, reset func(), add, contains func([]bool, []bloom.Hash) []bool) filter {
-	slices := make([][]byte, batchSize)
-	room, dst := make([]bloom.Hash, 0, batchSize), make([]bool, 0, batchSize)
-	each := func(ks keys, do func([]bloom.Hash)) {
-		for w, b := ks.width, ks.buf; len(b) >= w; {
-			n := min(len(b)/w, batchSize)
-			hs := room
-			if w == 8 {
-				hs = bloom.SumUint64Batch(hs, unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), n))
-			} else {
-				for i := range slices[:n] {
-					slices[i] = b[i*w:][:w:w]
-				}
-				hs = bloom.SumBatch(hs, slices[:n])
-			}
-			do(hs)
-			b = b[n*w:]
-		}
-	}
-	return filter{
-		bits:  m,
-		reset: reset,
-		add:   func(ks keys) { each(ks, func(hs []bloom.Hash) { add(dst, hs) }) },
-		count: func(ks keys) (c int) {
-			each(ks, func(hs []bloom.Hash) {
-				for _, found := range contains(dst, hs) {
-					if found {
-						c++
+// batched makes rows that hash up to batchSize keys at a time. Indirect calls cost nothing
+// here, being so few.
+func batched[F interface {
+	M() uint64
+	Reset()
+	AddBatch([]bool, []bloom.Hash) []bool
+	ContainsBatch([]bool, []bloom.Hash) []bool
+}](open func(n uint64, p float64) (F, error)) func(n int, p float64) filter {
+	return func(n int, p float64) filter {
+		f := bloom.Must(open(uint64(n), p))
+		slices := make([][]byte, batchSize)
+		room, dst := make([]bloom.Hash, 0, batchSize), make([]bool, 0, batchSize)
+		each := func(ks keys, do func([]bloom.Hash)) {
+			for w, b := ks.width, ks.buf; len(b) >= w; {
+				n := min(len(b)/w, batchSize)
+				hs := room
+				if w == 8 {
+					hs = bloom.SumUint64Batch(hs, unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), n))
+				} else {
+					for i := range slices[:n] {
+						slices[i] = b[i*w:][:w:w]
 					}
+					hs = bloom.SumBatch(hs, slices[:n])
 				}
-			})
-			return c
-		},
+				do(hs)
+				b = b[n*w:]
+			}
+		}
+		return filter{
+			bits:  f.M(),
+			reset: f.Reset,
+			add:   func(ks keys) { each(ks, func(hs []bloom.Hash) { f.AddBatch(dst, hs) }) },
+			count: func(ks keys) (c int) {
+				each(ks, func(hs []bloom.Hash) {
+					for _, found := range f.ContainsBatch(dst, hs) {
+						if found {
+							c++
+						}
+					}
+				})
+				return c
+			},
+		}
 	}
 }
 
