@@ -4,21 +4,27 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	ossignal "os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // defaultSignals has the command handle signals. What these tests were started with, nohup
@@ -103,6 +109,45 @@ func TestLockMode(t *testing.T) {
 	info, err := os.Stat(beside(path, "bloom-lock"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o666), info.Mode().Perm())
+}
+
+// TestHoldEnds: who gets the lock of a run that ends finds its file gone. A file that was
+// there and is removed a moment later would be locked by one, and made anew by another.
+func TestHoldEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for range 300 {
+		release, err := (&holder{wait: time.Minute}).hold(context.Background(), path)
+		require.NoError(t, err)
+		file, err := os.Open(beside(path, "bloom-lock"))
+		require.NoError(t, err)
+		there := make(chan bool)
+		go func() {
+			for syscall.Flock(int(file.Fd()), syscall.LOCK_EX) != nil {
+			}
+			there <- exists(beside(path, "bloom-lock"))
+		}()
+		release()
+		require.False(t, <-there)
+		require.NoError(t, file.Close())
+	}
+}
+
+// TestSpoolErrors: a build of lines that it cannot count beforehand fails if what it keeps
+// of them meanwhile cannot be written or read.
+func TestSpoolErrors(t *testing.T) {
+	broken := errors.New("broken disk")
+	f := bloom.Must(bloom.New(10, 0.01))
+	require.ErrorIs(t, addSpooled(context.Background(), f, iotest.ErrReader(broken)), broken)
+
+	dir := t.TempDir()
+	input := filepath.Join(dir, "input")
+	require.NoError(t, os.WriteFile(input, []byte(strings.Repeat("a line of the input\nanother\n", 1000)), 0o600))
+	// A file may have 4096 bytes: the hashes do not fit, the filter does.
+	cmd := exec.Command("sh", "-c", `ulimit -f 8; exec "$0" build -p 0.1 -o "$1" "$2"`, program, filepath.Join(dir, "filter"), input)
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "file too large")
+	require.NoFileExists(t, filepath.Join(dir, "filter"))
 }
 
 // TestClosedPipe: head ends dedupe in silence, by SIGPIPE, with no state of lines

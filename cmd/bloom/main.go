@@ -164,16 +164,11 @@ func main() {
 	root := newRoot()
 	root.SetArgs(longFlags(root, os.Args[1:]))
 	command, err := root.ExecuteContextC(ctx)
-	if errors.Is(err, syscall.EPIPE) {
-		endByPipe()
+	if errors.Is(err, syscall.EPIPE) { // ends the process as a write to a closed pipe does, where it does
+		signal.Reset(syscall.SIGPIPE)
+		os.Stdout.WriteString("\n")
 	}
 	os.Exit(status(command.Name(), err, int(caught.Load())))
-}
-
-// endByPipe ends the process as a write to a closed pipe does, where it does.
-func endByPipe() {
-	signal.Reset(syscall.SIGPIPE)
-	os.Stdout.WriteString("\n")
 }
 
 // status shows err and returns the exit status.
