@@ -9,8 +9,8 @@
 // it. Otherwise the answers are those of a [bloom.Filter] with the same keys. A
 // call that cannot know the answer returns an error and never "absent". That is
 // so if the server cannot be reached, and if the filter was deleted, cut or
-// created anew since it was opened; see [ErrLost]. What an error of an Add means,
-// and how to repeat one, is said at [Filter.Add] and [Filter.AddOnce].
+// created anew since it was opened; see [ErrLost]. [Filter.Add] and [Filter.AddOnce]
+// say what an error of an Add means, and how to repeat one.
 //
 // The caller supplies a client of go-redis and Redis 6.0 or later: a server, a
 // cluster, or servers behind Sentinel. A filter is as durable as its server. The
@@ -32,8 +32,8 @@
 // a Window. A filter that is too small is replaced by another under another key,
 // without an error for those who look keys up; see the example Rebuild.
 //
-// Take a [bloom.SyncFilter] for a single process, and a key of Redis for each of
-// yours (SET NX) where a false positive cannot be borne.
+// For a single process take a [bloom.SyncFilter]. Where a false positive must not
+// happen, take a key of Redis for each of yours (SET NX).
 //
 // Guava's bit i is Redis's bit 48 + (i XOR 63). The keys beside a filter "seen"
 // are "adds:{seen}" and "id:{seen}". They are in the same hash slot.

@@ -56,7 +56,9 @@ func (f *Filter) add(ctx context.Context, token string, dst []bool, hs []bloom.H
 			if err != nil {
 				return dst[:was], err
 			}
-			dst = appendAnswers(dst, answers)
+			for _, answer := range []byte(answers) {
+				dst = append(dst, answer == '1')
+			}
 		}
 	}
 	return f.complete(dst, was, len(hs))
@@ -94,14 +96,6 @@ func (f *Filter) answer(reply any) (string, error) {
 		}
 	}
 	return "", f.errorf("unexpected reply %v", reply)
-}
-
-// appendAnswers appends for each of a script's characters whether it is a '1'.
-func appendAnswers(dst []bool, answers string) []bool {
-	for _, c := range []byte(answers) {
-		dst = append(dst, c == '1')
-	}
-	return dst
 }
 
 // complete returns dst, or an error unless it has as many answers from was on.
