@@ -28,7 +28,7 @@ func small(hand *testkit.Clock) *Filter {
 
 // TestEncoding has decoded copies age with the original.
 func TestEncoding(t *testing.T) {
-	for _, n := range []uint64{100, 200000} {
+	for _, n := range []uint64{100, 60_000} {
 		var hand testkit.Clock
 		c := Config{Capacity: n, FPR: 0.01, Span: 24 * time.Hour, Generations: 24, Now: hand.Now}
 		f := bloom.Must(New(c))

@@ -102,6 +102,9 @@ func fill(f *Filter, hand *testkit.Clock, c Config) (unused uint64) {
 }
 
 func TestRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, and many under emulation")
+	}
 	for _, c := range []Config{
 		{Capacity: 2000, FPR: 0.3, Generations: 1},
 		{Capacity: 2000, FPR: 0.01, Generations: 63},
@@ -141,6 +144,9 @@ func TestRate(t *testing.T) {
 // TestRateOfSmall takes many small filters of different keys. Their own rates
 // differ widely; the mean's deviation is estimated from what they are.
 func TestRateOfSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, and many under emulation")
+	}
 	for _, c := range []Config{
 		{Capacity: 1, FPR: 0.01, Generations: 1},
 		{Capacity: 63, FPR: 1e-4, Generations: 63},
