@@ -60,24 +60,14 @@ type asker interface {
 	SizeBytes() int64
 }
 
-// requireSame requires the answers of single filters.
-func (o *oracle) requireSame(t testing.TB, a asker, hs []bloom.Hash) {
+// requireSame requires the answers of single filters from a Bank in each of some forms.
+func (o *oracle) requireSame(t testing.TB, hs []bloom.Hash, forms ...asker) {
 	t.Helper()
-	require.Equal(t, len(o.filters), a.Len())
-	require.Equal(t, o.M(), a.M())
-	require.Equal(t, o.K(), a.K())
-	require.Equal(t, o.Bank.Info(), a.Info())
-	require.Equal(t, o.SizeBytes(), a.SizeBytes())
 	for i := 1; i < len(hs); i++ {
-		require.Equal(t, append([]int{-1}, o.which(hs[i])...), a.Which([]int{-1}, hs[i]))
-		require.Equal(t, o.which(hs[i-1:i+1]...), a.WhichAll(nil, hs[i-1:i+1]))
-	}
-	require.Len(t, a.WhichAll(nil, nil), len(o.filters))
-	for i := 0; i < len(o.filters); i += 1 + len(o.filters)/50 {
-		require.True(t, o.filters[i].Equal(a.Filter(i)), "member %d", i)
-		require.Equal(t, a.Info(), a.Filter(i).Info())
-		for _, h := range hs {
-			testkit.Equal(t, o.filters[i].ContainsHash(h), a.ContainsHash(i, h))
+		one, both := o.which(hs[i]), o.which(hs[i-1:i+1]...)
+		for _, a := range forms {
+			require.Equal(t, append([]int{-1}, one...), a.Which([]int{-1}, hs[i]))
+			require.Equal(t, both, a.WhichAll(nil, hs[i-1:i+1]))
 		}
 	}
 	var want bloom.Stats
@@ -87,6 +77,26 @@ func (o *oracle) requireSame(t testing.TB, a asker, hs []bloom.Hash) {
 		want.ApproxCount += s.ApproxCount
 		want.FillRatio += s.FillRatio / float64(len(o.filters))
 		want.FPR += s.FPR / float64(len(o.filters))
+	}
+	for _, a := range forms {
+		o.requireSameMembers(t, hs, a, want)
+	}
+}
+
+func (o *oracle) requireSameMembers(t testing.TB, hs []bloom.Hash, a asker, want bloom.Stats) {
+	t.Helper()
+	require.Equal(t, len(o.filters), a.Len())
+	require.Equal(t, o.M(), a.M())
+	require.Equal(t, o.K(), a.K())
+	require.Equal(t, o.Bank.Info(), a.Info())
+	require.Equal(t, o.SizeBytes(), a.SizeBytes())
+	require.Len(t, a.WhichAll(nil, nil), len(o.filters))
+	for i := 0; i < len(o.filters); i += 1 + len(o.filters)/50 {
+		require.True(t, o.filters[i].Equal(a.Filter(i)), "member %d", i)
+		require.Equal(t, a.Info(), a.Filter(i).Info())
+		for _, h := range hs {
+			testkit.Equal(t, o.filters[i].ContainsHash(h), a.ContainsHash(i, h))
+		}
 	}
 	got := a.Stats()
 	require.Equal(t, want.OnesCount, got.OnesCount)
@@ -147,7 +157,7 @@ func TestOracle(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("m=%d/k=%d/members=%d", test.m, test.k, members), func(t *testing.T) {
 				o, hs := walk(t, test.m, test.k, members, uint64(members))
-				o.requireSame(t, o.Bank, hs)
+				o.requireSame(t, hs, o.Bank)
 				if last := len(*o.segmentsOf()) - 1; members > 0 {
 					rest := members - last*segmentMembers
 					require.Equal(t, strideFor(rest), (*o.segmentsOf())[last].stride)

@@ -11,6 +11,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/internal/promises"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // first is a Bank's first member as a filter.
@@ -99,12 +100,15 @@ func TestMismatchedFile(t *testing.T) {
 }
 
 func TestPromises(t *testing.T) {
+	if testkit.Race {
+		t.Skip("takes long, by one goroutine")
+	}
 	promises.Test(t, promises.Type{
 		Name:      "bank.Bank",
-		Make:      func() promises.Filter { return bloom.Must(firstOf(bank.New(1500, 0.01))) },
+		Make:      func() promises.Filter { return bloom.Must(firstOf(bank.New(1100, 0.01))) },
 		Zero:      func() promises.Filter { return new(first) },
 		Open:      open,
 		Load:      func(path string) (promises.Filter, error) { return firstOf(bank.LoadFile(path)) },
-		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return firstOf(bank.LoadOrNew(path, 1500, p)) },
+		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return firstOf(bank.LoadOrNew(path, 1100, p)) },
 	})
 }

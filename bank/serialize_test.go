@@ -30,6 +30,9 @@ func sample(t testing.TB) (*oracle, []bloom.Hash) {
 // TestForms passes Banks through every form.
 func TestForms(t *testing.T) {
 	for _, members := range []int{0, 1, 40, 1000, segmentMembers, segmentMembers + 500} {
+		if testing.Short() && members == segmentMembers {
+			continue
+		}
 		t.Run(fmt.Sprintf("members=%d", members), func(t *testing.T) {
 			o, hs := walk(t, 192, 3, members, uint64(members))
 			for i := 1; i < members; i += 1 + members/100 {
@@ -41,26 +44,23 @@ func TestForms(t *testing.T) {
 			require.NoError(t, o.SaveFile(path))
 			loaded, err := LoadFile(path)
 			require.NoError(t, err)
-			o.requireSame(t, loaded, hs)
 			require.Equal(t, data, bloom.Must(loaded.MarshalBinary()))
 
 			file, err := OpenFile(path)
 			require.NoError(t, err)
 			defer file.Close()
 			require.NoError(t, file.Verify())
-			o.requireSame(t, file, hs)
 			view := bloom.Must(NewView(data))
 			require.NoError(t, view.Verify())
-			o.requireSame(t, view, hs)
 			odd := bloom.Must(NewView(append([]byte{0}, data...)[1:]))
 			require.NoError(t, odd.Verify())
-			o.requireSame(t, odd, hs)
+			o.requireSame(t, hs, loaded, file, view, odd)
 			reader := bloom.Must(NewReader(bytes.NewReader(data), int64(len(data))))
 			require.Equal(t, o.Bank.Info(), reader.Info())
 			require.Equal(t, members, reader.Len())
 			for i := 1; i < len(hs); i++ {
-				require.Equal(t, append([]int{-1}, o.which(hs[i])...), bloom.Must(reader.Which([]int{-1}, hs[i])))
-				require.Equal(t, o.which(hs[i-1:i+1]...), bloom.Must(reader.WhichAll(nil, hs[i-1:i+1])))
+				require.Equal(t, view.Which([]int{-1}, hs[i]), bloom.Must(reader.Which([]int{-1}, hs[i])))
+				require.Equal(t, view.WhichAll(nil, hs[i-1:i+1]), bloom.Must(reader.WhichAll(nil, hs[i-1:i+1])))
 			}
 			for i := 0; i < members; i += 1 + members/300 {
 				for _, name := range []func(int) (string, error){view.Name, odd.Name, file.Name, reader.Name} {
@@ -122,7 +122,7 @@ func TestFrozen(t *testing.T) {
 	require.Equal(t, want, bloom.Must(o.MarshalBinary()))
 	var b Bank
 	require.NoError(t, b.UnmarshalBinary(want))
-	o.requireSame(t, &b, hs)
+	o.requireSame(t, hs, &b)
 }
 
 // TestDamage refuses a file with any bit flipped, cut anywhere, or with a byte more. What a

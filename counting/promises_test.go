@@ -18,10 +18,10 @@ import (
 func TestPromises(t *testing.T) {
 	promises.Test(t, promises.Type{
 		Name:      "counting.Filter",
-		Make:      func() promises.Filter { return bloom.Must(counting.New(20_000, 0.01)) },
+		Make:      func() promises.Filter { return bloom.Must(counting.New(14_000, 0.01)) },
 		Zero:      func() promises.Filter { return new(counting.Filter) },
 		Load:      func(path string) (promises.Filter, error) { return counting.LoadFile(path) },
-		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return counting.LoadOrNew(path, 20_000, p) },
+		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return counting.LoadOrNew(path, 14_000, p) },
 	})
 	f, other := bloom.Must(counting.New(10, 0.1)), bloom.Must(counting.New(10, 0.1))
 	takeover.Counting(f, "Somebody")
@@ -34,6 +34,10 @@ func TestPromises(t *testing.T) {
 // TestWholeCopies: what a counting filter gives away while others add and remove one key
 // has that key or has it not, and no part of it.
 func TestWholeCopies(t *testing.T) {
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
 	f := bloom.Must(counting.New(20_000, 1e-6))
 	full := f.Clone()
 	h := bloom.SumString("key")
@@ -64,7 +68,7 @@ func TestWholeCopies(t *testing.T) {
 				}
 			}, func() {
 				defer done.Store(true)
-				for range 100 {
+				for range rounds {
 					if ones := copied().Stats().OnesCount; ones != 0 && ones != k {
 						t.Errorf("a copy has %d of %d counters of a key", ones, k)
 						return

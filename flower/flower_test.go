@@ -24,6 +24,9 @@ var useful = []Config{
 
 // TestRecall compares the share of keys found with Recall, at every age.
 func TestRecall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second, and many under emulation")
+	}
 	for _, c := range useful {
 		t.Run(fmt.Sprintf("bits=%d/ways=%d", c.Bits, c.Ways), func(t *testing.T) {
 			c.Slots = 10007

@@ -71,7 +71,7 @@ func TestRecallOfFew(t *testing.T) {
 				require.GreaterOrEqual(t, f.Recall(age), recall)
 				trials := min(100_000, 2_000_000/int(age))
 				if testing.Short() {
-					trials /= 10
+					trials /= 40
 				}
 				missed := 0.0
 				for range trials {

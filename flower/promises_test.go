@@ -9,17 +9,16 @@ import (
 )
 
 func TestPromises(t *testing.T) {
+	config := flower.Config{Slots: 1 << 15, Ways: 4, Bits: 16}
 	promises.Test(t, promises.Type{
 		Name: "flower.Filter",
-		Make: func() promises.Filter {
-			return bloom.Must(flower.New(flower.Config{Slots: 1 << 17, Ways: 4, Bits: 16}))
-		},
+		Make: func() promises.Filter { return bloom.Must(flower.New(config)) },
 		Zero: func() promises.Filter { return new(flower.Filter) },
 		Load: func(path string) (promises.Filter, error) { return flower.LoadFile(path) },
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) {
 			c, err := flower.Optimal(1000, 0.9, p)
 			if p == 0.01 {
-				c, err = flower.Config{Slots: 1 << 17, Ways: 4, Bits: 16}, nil
+				c, err = config, nil
 			}
 			if err != nil {
 				return nil, err
