@@ -1,7 +1,6 @@
 package bloomredis
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,115 +9,42 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/spaolacci/murmur3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
 )
 
-// method is a way to keep a filter in Redis. Its add and contains take any
-// number of keys, in as few round trips as it can.
-type method struct {
-	name          string
-	add, contains func(keys [][]byte) error
-}
-
-// methods returns this package beside go-zero's core/bloom, which runs a script
-// with a SETBIT or GETBIT for each of 14 offsets, one call a key, and RedisBloom
-// if the server has it.
-func methods(b *testing.B, client *redis.Client) []method {
-	const n, p = 1_000_000, 0.01
-	f, err := Open(ctx, client, "bloomredis", n, p)
-	require.NoError(b, err)
-	set := redis.NewScript(`
-for _, offset in ipairs(ARGV) do
-	redis.call("setbit", KEYS[1], offset, 1)
-end`)
-	test := redis.NewScript(`
-for _, offset in ipairs(ARGV) do
-	if tonumber(redis.call("getbit", KEYS[1], offset)) == 0 then
-		return false
-	end
-end
-return true`)
-	script := func(s *redis.Script) func(keys [][]byte) error {
-		return func(keys [][]byte) error {
-			for _, key := range keys {
-				offsets := make([]any, 14)
-				for i := range offsets {
-					offsets[i] = murmur3.Sum64(append(key[:len(key):len(key)], byte(i))) % f.M()
-				}
-				if err := s.Run(ctx, client, []string{"go-zero"}, offsets...).Err(); err != nil && err != redis.Nil {
-					return err
-				}
-			}
-			return nil
-		}
-	}
-
-	redisBloom := func(one, many string) func(keys [][]byte) error {
-		return func(keys [][]byte) error {
-			args := []any{one, "redisbloom"}
-			if len(keys) > 1 {
-				args[0] = many
-			}
-			for _, key := range keys {
-				args = append(args, key)
-			}
-			return client.Do(ctx, args...).Err()
-		}
-	}
-	all := []method{
-		{"bloomredis",
-			func(keys [][]byte) error { _, err := f.AddBatch(ctx, nil, bloom.SumBatch(nil, keys)); return err },
-			func(keys [][]byte) error { _, err := f.ContainsBatch(ctx, nil, bloom.SumBatch(nil, keys)); return err }},
-		{"go-zero", script(set), script(test)},
-		{"RedisBloom", redisBloom("BF.ADD", "BF.MADD"), redisBloom("BF.EXISTS", "BF.MEXISTS")},
-	}
-	if err := client.Do(ctx, "BF.RESERVE", "redisbloom", p, n).Err(); err != nil {
-		require.True(b, strings.HasPrefix(err.Error(), "ERR unknown command"), err)
-		b.Log("the server does not have RedisBloom")
-		all = all[:2]
-	}
-	return all
-}
-
-// New keys, found keys and absent keys, alone and by the thousand; a filter that
-// is half full after a million of the first. Against a server that does not wait
-// for the disk.
-func BenchmarkRedis(b *testing.B) {
-	client := startServer(b, "--appendonly", "no").client()
-	all := methods(b, client)
+// taker returns a function that returns so many new keys.
+func taker() func(n int) []bloom.Hash {
 	next := uint64(0)
-	take := func(n int) [][]byte {
-		keys := make([][]byte, n)
-		for i := range keys {
-			keys[i] = binary.LittleEndian.AppendUint64(nil, next)
-			next++
-		}
-		return keys
+	return func(n int) []bloom.Hash {
+		next += uint64(n)
+		return hashes(next-uint64(n), next)
 	}
-	for _, size := range []struct {
-		name string
-		n    int
-	}{{"1", 1}, {"1000", 1000}} {
-		for _, m := range all {
-			b.Run("op=add/keys="+size.name+"/by="+m.name, func(b *testing.B) {
+}
+
+// New keys, found keys and absent keys, alone and by the thousand; a filter that is half
+// full after a million of the first. Against a server that does not wait for the disk.
+func BenchmarkFilter(b *testing.B) {
+	f := openFilter(b, startServer(b, "--appendonly", "no").client(), 1_000_000, 0.01)
+	take := taker()
+	for _, n := range []int{1, 1000} {
+		b.Run(fmt.Sprintf("op=add/keys=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				mustAdd(b, f, take(n)...)
+			}
+		})
+		for _, found := range []string{"yes", "no"} {
+			b.Run(fmt.Sprintf("op=contains/keys=%d/found=%s", n, found), func(b *testing.B) {
+				hs := take(n)
+				if found == "yes" {
+					mustAdd(b, f, hs...)
+				}
 				for b.Loop() {
-					require.NoError(b, m.add(take(size.n)))
+					_, err := f.ContainsBatch(ctx, nil, hs)
+					require.NoError(b, err)
 				}
 			})
-			for _, found := range []string{"yes", "no"} {
-				b.Run("op=contains/keys="+size.name+"/found="+found+"/by="+m.name, func(b *testing.B) {
-					keys := take(size.n)
-					if found == "yes" {
-						require.NoError(b, m.add(keys))
-					}
-					for b.Loop() {
-						require.NoError(b, m.contains(keys))
-					}
-				})
-			}
 		}
 	}
 }
@@ -127,11 +53,7 @@ func BenchmarkRedis(b *testing.B) {
 // is the way to do it without a filter.
 func BenchmarkWindow(b *testing.B) {
 	client := startServer(b, "--appendonly", "no").client()
-	next := uint64(0)
-	take := func(n int) []bloom.Hash {
-		next += uint64(n)
-		return hashes(next-uint64(n), next)
-	}
+	take := taker()
 	for _, p := range []float64{1e-2, 1e-9} {
 		for _, generations := range []int{7, 15, 63} {
 			require.NoError(b, client.FlushAll(ctx).Err())
