@@ -13,18 +13,13 @@ import (
 	boom "github.com/tylertreat/BoomFilters"
 )
 
-// grower is a filter that keys are added to from none to the last point. Its functions
-// loop over the keys themselves.
+// grower is a filter that keys are added to from none to the last point.
 type grower struct {
-	name, note string
-	colour     string
-	make       func(n uint64) // for n keys, if it needs to know
-	again      bool           // made anew for every point
-	foreign    bool
-	add        func(keys)
-	count      func(keys) int
-	bits       func() uint64
-	points     []point
+	name, note, colour string
+	make               func(n int) (f filter, bits func() uint64) // for n keys, if it needs to know
+	again              bool                                       // made anew for every point
+	foreign            bool
+	points             []point
 }
 
 // point is what is measured of a grower at n keys.
@@ -43,31 +38,25 @@ const growingBlock = 1000
 const growingBudget = 30 * time.Second
 
 func growers() []*grower {
-	var g *growing.Filter
-	var right *bloom.Filter
-	var scalable *boom.ScalableBloomFilter
 	return []*grower{
-		{
-			name: "growing.Filter", note: "growing.New(0, 0.01)", colour: green,
-			make:  func(uint64) { g = bloom.Must(growing.New(0, rate)) },
-			add:   func(ks keys) { ks.each(func(key []byte) { g.Add(key) }) },
-			count: func(ks keys) int { return ks.count(func(key []byte) bool { return g.Contains(key) }) },
-			bits:  func() uint64 { return 8 * uint64(g.SizeBytes()) },
-		},
-		{
-			name: "bloom.Filter, made for n", note: "bloom.New(n, 0.01) for each n", colour: blue, again: true,
-			make:  func(n uint64) { right = bloom.Must(bloom.New(n, rate)) },
-			add:   func(ks keys) { ks.each(func(key []byte) { right.Add(key) }) },
-			count: func(ks keys) int { return ks.count(func(key []byte) bool { return right.Contains(key) }) },
-			bits:  func() uint64 { return right.M() },
-		},
-		{
-			name: "BoomFilters, scalable", note: "NewDefaultScalableBloomFilter(0.01), its Add, which reports nothing, and Test", foreign: true, colour: red,
-			make:  func(uint64) { scalable = boom.NewDefaultScalableBloomFilter(rate) },
-			add:   func(ks keys) { ks.each(func(key []byte) { scalable.Add(key) }) },
-			count: func(ks keys) int { return ks.count(func(key []byte) bool { return scalable.Test(key) }) },
-			bits:  func() uint64 { return 8 * uint64(bloom.Must(scalable.WriteTo(io.Discard))) },
-		},
+		{name: "growing.Filter", note: "growing.New(0, 0.01)", colour: green, make: func(int) (filter, func() uint64) {
+			g := bloom.Must(growing.New(0, rate))
+			return filter{
+				add:   func(ks keys) { ks.each(func(key []byte) { g.Add(key) }) },
+				count: func(ks keys) int { return ks.count(func(key []byte) bool { return g.Contains(key) }) },
+			}, func() uint64 { return 8 * uint64(g.SizeBytes()) }
+		}},
+		{name: "bloom.Filter, made for n", note: "bloom.New(n, 0.01) for each n", colour: blue, again: true, make: func(n int) (filter, func() uint64) {
+			f := makeFilter(n, rate)
+			return f, func() uint64 { return f.bits }
+		}},
+		{name: "BoomFilters, scalable", note: "NewDefaultScalableBloomFilter(0.01), its Add, which reports nothing, and Test", colour: red, foreign: true, make: func(int) (filter, func() uint64) {
+			f := boom.NewDefaultScalableBloomFilter(rate)
+			return filter{
+				add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+				count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) },
+			}, func() uint64 { return 8 * uint64(bloom.Must(f.WriteTo(io.Discard))) }
+		}},
 	}
 }
 
@@ -77,13 +66,13 @@ func (g *grower) grow(ns []int) {
 	k := kinds[0]
 	ks := k.make(0, growingBlock)
 	from := 0
-	g.make(uint64(ns[0]))
+	f, bits := g.make(ns[0])
 	var last time.Duration
 	for i, n := range ns {
 		if g.again {
 			from = 0
 			debug.FreeOSMemory()
-			g.make(uint64(n))
+			f, bits = g.make(n)
 		}
 		if g.foreign && i > 0 && float64(last)*float64(n)/float64(ns[i-1]) > float64(growingBudget) {
 			progress("%s stops before %s keys", g.name, short(n))
@@ -104,15 +93,15 @@ func (g *grower) grow(ns []int) {
 		for first := from; first < n; first += growingBlock {
 			part := ks.part(0, min(growingBlock, n-first))
 			k.fill(part, uint64(first))
-			block(part, g.add)
+			block(part, f.add)
 		}
 		from = n
 		pt.add = median()
-		pt.bits = float64(g.bits()) / float64(n)
+		pt.bits = float64(bits()) / float64(n)
 
 		// Keys that are present are spread over all that were added.
 		looks, found := min(most, n), 0
-		count := func(ks keys) { found += g.count(ks) }
+		count := func(ks keys) { found += f.count(ks) }
 		for first := 0; first < looks; first += growingBlock {
 			for j := range growingBlock {
 				k.put(ks.buf[j*k.width:][:k.width], uint64(first+j)*uint64(n)/uint64(looks))
@@ -137,7 +126,6 @@ func (g *grower) grow(ns []int) {
 		last = time.Since(began)
 		progress("%s, %s keys: %.2f bits, %.3f %%, %.1f ns add, %.1f present, %.1f absent", g.name, short(n), pt.bits, 100*pt.rate, pt.add, pt.present, pt.absent)
 	}
-	*g = grower{name: g.name, note: g.note, colour: g.colour, points: g.points}
 	debug.FreeOSMemory()
 }
 
