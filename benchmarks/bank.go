@@ -64,18 +64,22 @@ func singles[F bloom.Set](new func() F) func(members, keys int) func([]int, []bl
 	}
 }
 
+func fullBank(members, keys int) *bank.Bank {
+	b := bloom.Must(bank.NewSize(bankBits, bankHashes))
+	for i := range members {
+		b.Append()
+		for j := range keys {
+			b.AddHash(i, memberKey(i, j, keys))
+		}
+	}
+	return b
+}
+
 func bankedOnes() []banked {
 	single := func(int) int { return singleMembers }
 	return []banked{
 		{"bank.Bank", blue, func(members, keys int) func([]int, []bloom.Hash) []int {
-			b := bloom.Must(bank.NewSize(bankBits, bankHashes))
-			for i := range members {
-				b.Append()
-				for j := range keys {
-					b.AddHash(i, memberKey(i, j, keys))
-				}
-			}
-			return b.WhichAll
+			return fullBank(members, keys).WhichAll
 		}, func(keys int) int { return 100_000_000 / keys }},
 		{"bloom.Filter, a loop", red, singles(func() *bloom.Filter { return bloom.Must(bloom.NewSize(bankBits, bankHashes)) }), single},
 		{"blocked.Filter, a loop", orange, singles(func() *blocked.Filter { return bloom.Must(blocked.NewSize(bankBits, 1)) }), single},
@@ -228,13 +232,7 @@ func micro(ns float64) string {
 func measureCold(path string) error {
 	const members, keys, looks = 7_500_000, 3, 200
 	defer os.Remove(path)
-	b := bloom.Must(bank.NewSize(bankBits, bankHashes))
-	for i := range members {
-		b.Append()
-		for j := range keys {
-			b.AddHash(i, memberKey(i, j, keys))
-		}
-	}
+	b := fullBank(members, keys)
 	if err := b.SaveFile(path); err != nil {
 		return err
 	}
