@@ -22,8 +22,7 @@ type oracle struct {
 }
 
 func newOracle(t testing.TB, m uint64, k int) *oracle {
-	b, err := NewSize(m, k)
-	require.NoError(t, err)
+	b := bloom.Must(NewSize(m, k))
 	return &oracle{Bank: b}
 }
 

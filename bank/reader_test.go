@@ -57,8 +57,7 @@ func TestReaderReads(t *testing.T) {
 	}
 	o.SetInfo(bloom.Info{Comment: string(bytes.Repeat([]byte("c"), 4096))})
 	s := &store{data: bloom.Must(o.MarshalBinary())}
-	r, err := NewReader(s, int64(len(s.data)))
-	require.NoError(t, err)
+	r := bloom.Must(NewReader(s, int64(len(s.data))))
 	require.LessOrEqual(t, s.bytes, 8<<10)
 	require.Equal(t, 2, s.requests)
 
@@ -93,8 +92,7 @@ func TestReaderConcurrent(t *testing.T) {
 	h := bloom.SumString("key")
 	o.AddHash(3, h)
 	s := &store{data: bloom.Must(o.MarshalBinary())}
-	r, err := NewReader(s, int64(len(s.data)))
-	require.NoError(t, err)
+	r := bloom.Must(NewReader(s, int64(len(s.data))))
 	s.gate, s.wait = make(chan struct{}), make(chan struct{})
 	done := make(chan []int)
 	go func() { done <- bloom.Must(r.Which(nil, h)) }()
@@ -109,8 +107,7 @@ func TestReaderConcurrent(t *testing.T) {
 func TestReaderErrors(t *testing.T) {
 	o, hs := sample(t)
 	s := &store{data: bloom.Must(o.MarshalBinary())}
-	r, err := NewReader(s, int64(len(s.data)))
-	require.NoError(t, err)
+	r := bloom.Must(NewReader(s, int64(len(s.data))))
 	s.err = errors.New("503")
 	got, err := r.Which([]int{7}, hs[0])
 	require.ErrorIs(t, err, s.err)

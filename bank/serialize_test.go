@@ -117,8 +117,7 @@ func TestEncodeBeside(t *testing.T) {
 // TestFrozen freezes the binary form.
 func TestFrozen(t *testing.T) {
 	o, hs := sample(t)
-	want, err := os.ReadFile(filepath.Join("testdata", "v1.bank"))
-	require.NoError(t, err)
+	want := bloom.Must(os.ReadFile(filepath.Join("testdata", "v1.bank")))
 	require.Equal(t, want, bloom.Must(o.MarshalBinary()))
 	var b Bank
 	require.NoError(t, b.UnmarshalBinary(want))

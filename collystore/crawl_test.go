@@ -148,8 +148,7 @@ func TestCrawlStops(t *testing.T) {
 		require.ErrorIs(t, crawl.Visit(nil, "http://example.org/"), colly.ErrForbiddenDomain)
 		require.Error(t, crawl.Visit(nil, "http://%/"))
 		require.NoError(t, crawl.Save())
-		data, err := os.ReadFile(path + ".pages")
-		require.NoError(t, err)
+		data := bloom.Must(os.ReadFile(path + ".pages"))
 		assert.ElementsMatch(t, []string{"1 " + server.URL + "/busy", "1 " + server.URL + "/slower", "1 " + server.URL + "/dead", ""},
 			strings.Split(string(data), "\n"))
 
@@ -159,8 +158,7 @@ func TestCrawlStops(t *testing.T) {
 		require.Equal(t, 3, crawl.Resume())
 		c.Wait()
 		require.NoError(t, crawl.Save())
-		data, err = os.ReadFile(path + ".pages")
-		require.NoError(t, err)
+		data = bloom.Must(os.ReadFile(path + ".pages"))
 		assert.NotContains(t, string(data), "/busy")
 	}
 }

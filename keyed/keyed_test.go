@@ -19,8 +19,7 @@ func hasher(t *testing.T, first byte) *Hasher {
 	for i := range secret {
 		secret[i] = first + byte(i)
 	}
-	h, err := New(secret)
-	require.NoError(t, err)
+	h := bloom.Must(New(secret))
 	return h
 }
 
@@ -64,8 +63,7 @@ func TestSecretStays(t *testing.T) {
 		}
 		text.Info("text", "h", v)
 		structured.Info("structured", "h", v)
-		data, err := json.Marshal(v)
-		require.NoError(t, err)
+		data := bloom.Must(json.Marshal(v))
 		out.Write(data)
 	}
 	require.Contains(t, out.String(), "h=keyed.Hasher")

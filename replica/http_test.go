@@ -77,8 +77,7 @@ func TestHTTPFollowsPlainFile(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	save := func(key string) {
-		data, err := filterOf(t, 1024, 5, key).MarshalBinary()
-		require.NoError(t, err)
+		data := bloom.Must(filterOf(t, 1024, 5, key).MarshalBinary())
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), data, 0o666))
 	}
 	server := httptest.NewServer(http.FileServer(http.Dir(dir))) // sends no ETag
@@ -104,21 +103,17 @@ func zip(t testing.TB, data []byte) []byte {
 
 // The replica has a filter of version "1" when the server gives these answers.
 func TestHTTPAnswers(t *testing.T) {
-	good, err := filterOf(t, 1024, 5, "new").MarshalBinary()
-	require.NoError(t, err)
-	other, err := filterOf(t, 2048, 5, "new").MarshalBinary()
-	require.NoError(t, err)
+	good := bloom.Must(filterOf(t, 1024, 5, "new").MarshalBinary())
+	other := bloom.Must(filterOf(t, 2048, 5, "new").MarshalBinary())
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, filterOf(t, 1024, 5, "new").SaveFile(path))
-	sealed, err := os.ReadFile(path)
-	require.NoError(t, err)
+	sealed := bloom.Must(os.ReadFile(path))
 	require.Greater(t, len(sealed), len(good))
 	info := bloom.Info{N: 100, P: 0.01, Comment: strings.Repeat("c", 4096), Hash: strings.Repeat("h", 255)}
 	withInfo := filterOf(t, 1024, 5, "new")
 	withInfo.SetInfo(info)
 	require.NoError(t, withInfo.SaveFile(path))
-	told, err := os.ReadFile(path)
-	require.NoError(t, err)
+	told := bloom.Must(os.ReadFile(path))
 	brokenInfo := bytes.Clone(told)
 	brokenInfo[len(good)+1000] ^= 1
 	broken := bytes.Clone(sealed)
@@ -222,8 +217,7 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 			_, _ = w.Write(body)
 		}
 	}
-	other, err := filterOf(t, 2048, 5, "new").MarshalBinary()
-	require.NoError(t, err)
+	other := bloom.Must(filterOf(t, 2048, 5, "new").MarshalBinary())
 	for _, test := range []struct {
 		name   string
 		fails  int // refreshes
@@ -395,8 +389,7 @@ func TestPath(t *testing.T) {
 	assert.Equal(t, Update{Version: r.Version()}, u)
 
 	// Another of the same size within the same tick of the clock.
-	info, err := os.Stat(path)
-	require.NoError(t, err)
+	info := bloom.Must(os.Stat(path))
 	save(filterOf(t, 1024, 5, "b"))
 	require.NoError(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 	require.NoError(t, r.Refresh(ctx))
@@ -415,8 +408,7 @@ func TestPath(t *testing.T) {
 func FuzzBody(f *testing.F) {
 	small := filterOf(f, 128, 5, "a")
 	want := headerOf(small)
-	good, err := small.MarshalBinary()
-	require.NoError(f, err)
+	good := bloom.Must(small.MarshalBinary())
 	f.Add(good, false, false)
 	f.Add(good, false, true)
 	f.Add(zip(f, good), true, true)
@@ -436,8 +428,7 @@ func FuzzBody(f *testing.F) {
 			require.Nil(t, g)
 			return
 		}
-		again, err := g.MarshalBinary()
-		require.NoError(t, err)
+		again := bloom.Must(g.MarshalBinary())
 		require.LessOrEqual(t, len(again), limit)
 		if delta {
 			require.Equal(t, want, headerOf(g))

@@ -28,8 +28,7 @@ func (s script) Fetch(_ context.Context, have string) (Update, error) { return s
 
 func filterOf(t testing.TB, m uint64, k int, keys ...string) *bloom.Filter {
 	t.Helper()
-	f, err := bloom.NewSize(m, k)
-	require.NoError(t, err)
+	f := bloom.Must(bloom.NewSize(m, k))
 	for _, key := range keys {
 		f.AddString(key)
 	}
@@ -270,8 +269,7 @@ func TestRefreshesTakeTurns(t *testing.T) {
 // Readers look up keys of published versions while deltas and full filters come
 // in; each key of a version that a reader has seen must be found.
 func TestReadersNeverLoseAKey(t *testing.T) {
-	f, err := bloom.New(20_000, 1e-6)
-	require.NoError(t, err)
+	f := bloom.Must(bloom.New(20_000, 1e-6))
 	p := NewPublisher(f.Clone())
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
@@ -320,8 +318,7 @@ func TestReadersNeverLoseAKey(t *testing.T) {
 // before a Publish must reach who has that version, even if another goroutine
 // was just adding the same key.
 func TestPublishHasEveryAddBeforeIt(t *testing.T) {
-	f, err := bloom.New(100_000, 1e-6)
-	require.NoError(t, err)
+	f := bloom.Must(bloom.New(100_000, 1e-6))
 	p := NewPublisher(f.Clone())
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
