@@ -86,15 +86,15 @@ func keys() (keys []string) {
 	for i := range 320 {
 		keys = append(keys, fmt.Sprint(i))
 	}
-	for n := range 40 { // every length around Murmur3's blocks
-		keys = append(keys, strings.Repeat("é", n)[:n]+"x")
+	for n := range 20 { // around the length of Murmur3's blocks
+		keys = append(keys, strings.Repeat("é", n)+"x")
 	}
-	return append(keys, "", "\x00", "\xff", "ключ", "鍵", "🔑", strings.Repeat("long ", 60))
+	return append(keys, "", "ключ", "鍵", "🔑", strings.Repeat("long ", 60))
 }
 
 // generate returns the vectors and the content of their files.
 func generate(t *testing.T) (v vectors, files map[string][]byte) {
-	v.Keys = slices.DeleteFunc(keys(), func(k string) bool { return !json.Valid([]byte(fmt.Sprintf("%q", k))) || !valid(k) })
+	v.Keys = keys()
 	files = map[string][]byte{}
 	const epoch = 1_700_000_000_123_456_789
 
@@ -223,12 +223,6 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 
 	damage(t, files, &v)
 	return v, files
-}
-
-// valid reports whether key is a JSON string as it is.
-func valid(key string) bool {
-	var back string
-	return json.Unmarshal(bloom.Must(json.Marshal(key)), &back) == nil && back == key
 }
 
 func digit(one bool) byte {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -254,7 +255,7 @@ func (p *publisher) Publish() (version string) {
 	for i := len(p.past) - 1; i >= 0; i-- {
 		total += len(p.past[i].added)
 		if total > p.maxHashes() || len(p.past)-i > history {
-			p.past = append([]step(nil), p.past[i+1:]...)
+			p.past = slices.Clone(p.past[i+1:])
 			break
 		}
 	}
@@ -273,7 +274,7 @@ func (p *publisher) release() {
 		version: p.name + "-" + strconv.FormatUint(p.seq, 10),
 		data:    data,
 		fill:    f.FillRatio(),
-		past:    append([]step(nil), p.past...),
+		past:    slices.Clone(p.past),
 		full:    make([][]byte, (len(data)+pieceSize-1)/pieceSize),
 	}
 	for i := range r.past {
@@ -296,12 +297,7 @@ func (p *publisher) release() {
 
 // find returns the index in r.past of version have, or -1.
 func (r *release) find(have string) int {
-	for i, s := range r.past {
-		if s.version == have {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(r.past, func(s step) bool { return s.version == have })
 }
 
 // since returns a filter of what was added after the version r.past[i].

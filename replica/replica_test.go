@@ -269,8 +269,7 @@ func TestRefreshesTakeTurns(t *testing.T) {
 // Readers look up keys of published versions while deltas and full filters come
 // in; each key of a version that a reader has seen must be found.
 func TestReadersNeverLoseAKey(t *testing.T) {
-	f := bloom.Must(bloom.New(20_000, 1e-6))
-	p := NewPublisher(f.Clone())
+	p := NewPublisher(bloom.Must(bloom.New(20_000, 1e-6)))
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 
@@ -318,8 +317,7 @@ func TestReadersNeverLoseAKey(t *testing.T) {
 // before a Publish must reach who has that version, even if another goroutine
 // was just adding the same key.
 func TestPublishHasEveryAddBeforeIt(t *testing.T) {
-	f := bloom.Must(bloom.New(100_000, 1e-6))
-	p := NewPublisher(f.Clone())
+	p := NewPublisher(bloom.Must(bloom.New(100_000, 1e-6)))
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 	var wg sync.WaitGroup

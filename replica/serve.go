@@ -3,6 +3,7 @@ package replica
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,11 +33,9 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h.Set("ETag", "W/"+strconv.Quote(r.version))
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache") // to be kept, but asked about before each use
-	for _, v := range have {
-		if v == r.version || v == "*" {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
+	if slices.Contains(have, r.version) || slices.Contains(have, "*") {
+		w.WriteHeader(http.StatusNotModified)
+		return
 	}
 
 	h.Set("Content-Type", "application/octet-stream")
