@@ -49,12 +49,13 @@ type SavedSet interface {
 // or colly itself. Without an answer, and with status 429 or 5xx, a page stays under way
 // until the next Resume. So it does if a callback aborts the request before it is sent.
 //
-// Of a page under way its URL and depth are kept, which take some hundred bytes more than the
-// URL. Resume asks for it with GET, the collector's headers and its OnRequest callbacks, and an
-// empty Context. What else the request had is lost, such as headers of its own and what a
-// callback had put into its Context: put into the URL what a callback must know. Requests with
-// a body, and with another method than GET, are not kept. Many goroutines may use a Crawl at once if they may use its set. A Crawl must
-// not be copied.
+// A Crawl keeps the URL and the depth of each page under way, in some hundred bytes more than
+// the URL has. Resume asks for the page with GET, the collector's headers and its OnRequest
+// callbacks, and an empty Context. The request's own headers are lost, and so is what a
+// callback had put into its Context: put into the URL what a callback must know. A Crawl keeps
+// no request that has a body or another method than GET.
+//
+// Many goroutines may use a Crawl at once if they may use its set. A Crawl must not be copied.
 type Crawl struct {
 	c       *colly.Collector
 	path    string
@@ -211,7 +212,7 @@ func (w *Crawl) begins(r *colly.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.pages[link]
-	if p == nil { // it was not Visit of w that was asked for it
+	if p == nil { // another Visit than w's was asked for it
 		p = &page{depth: r.Depth, wanted: 1}
 		w.pages[link] = p
 	}

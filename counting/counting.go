@@ -30,9 +30,9 @@ const errZero = "counting: Add to a zero Filter: make it with New, or decode int
 // where one key is added fifteen times, or where a filter holds many times its n.
 //
 // Any number of goroutines may use a Filter at once. Look-ups and estimates take no
-// lock. A goroutine that adds or removes takes one of several locks. What copies, encodes,
-// compares or resets the filter takes all of them: a copy holds each key as a whole or not
-// at all. SetInfo and decoding need the Filter to themselves.
+// lock. A goroutine that adds or removes takes one of several locks. Methods that copy,
+// encode, compare or reset the filter take all of them: a copy holds each key as a whole or
+// not at all. SetInfo and decoding need the Filter to themselves.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter
 // must not be copied; see [Filter.Clone].
@@ -405,8 +405,8 @@ func (f *Filter) Clone() *Filter {
 
 // Snapshot returns the filter of the keys that are there: a copy, byte for byte the one
 // that [bloom.New] makes for the same n and p, after an Add of each of those keys. Full
-// counters make an exception; see [Filter]. It has f's Info. Of the zero Filter it is the
-// zero one.
+// counters are an exception; see [Filter]. The copy has f's Info. The Snapshot of the zero
+// Filter is the zero bloom.Filter.
 func (f *Filter) Snapshot() *bloom.Filter {
 	g := new(bloom.Filter)
 	if !f.zero() {

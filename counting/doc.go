@@ -10,9 +10,9 @@
 // bits, which says how many keys set the bit: 38 bits a key at 1 %, where a bloom.Filter
 // takes 9.6.
 //
-// The caller must know what was added. Removing a key that never was damages other
-// keys; see [Filter.Remove]. Where keys only have to go after some time, take
-// package window, which needs no removals.
+// The caller must know what was added. Removing a key that was never added damages other
+// keys; see [Filter.Remove]. Take package window where keys only have to expire. It needs
+// no removals.
 //
 // The structure is that of Fan, Cao, Almeida and Broder, Summary Cache, 2000.
 package counting

@@ -164,9 +164,8 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	return dst
 }
 
-// Contains reports whether key is found. It finds a key that was added with the
-// probability that [Filter.Recall] returns for its age, and one that was never added
-// with the probability that [Filter.FPR] returns.
+// Contains reports whether key is found. For a key that was added, [Filter.Recall] of its
+// age is the probability of that. For one that was never added, it is [Filter.FPR].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.

@@ -129,8 +129,7 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		fill(f, odd)
 		name := fmt.Sprintf("guava-%d", strategy)
 		add(name+".bloom", "bloom", save(t, f), odd)
-		plain := bytes.Clone(bloom.Must(f.MarshalBinary()))
-		add(name+".guava", "bloom", plain, odd)
+		add(name+".guava", "bloom", bloom.Must(f.MarshalBinary()), odd)
 	}
 	f := bloom.Must(bloom.NewSize(64, 255))
 	f.SetInfo(bloom.Info{})

@@ -20,7 +20,7 @@ import (
 // A Publisher sends what is new. Any other server sends the whole filter whenever its ETag
 // has changed. The source's versions are the ETags without their quotes. From a server
 // that sends no ETag, or one longer than 1,024 bytes, every refresh loads the whole
-// filter, and Version is "". A replica behind a CDN trails also by the time for which the
+// filter, and Version is "". Behind a CDN, a replica also trails by the time for which the
 // CDN keeps its copy.
 //
 // The request that follows a failed transfer, or three failed requests, asks for

@@ -24,7 +24,7 @@
 // happen to a key that is pushed between the two. Each of the
 // files must be replaced as a whole, as the SaveFile methods do.
 //
-// To go on, load the set, make a queue with it, and [Queue.Requeue] the values.
+// To go on, load the set, make a queue with it, and pass the values to [Queue.Requeue].
 package sieve
 
 import (
