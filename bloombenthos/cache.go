@@ -29,7 +29,7 @@ type cache struct {
 	hits, misses *service.MetricCounter
 	fill, rate   *service.MetricGauge
 
-	closed func() // called at the end, if not nil
+	closed func() // called at the end
 	stop   func()
 	done   chan struct{}
 }
@@ -40,7 +40,7 @@ func newCache(s set, every time.Duration, res *service.Resources) *cache {
 		set: s, log: res.Logger(),
 		hits: metrics.NewCounter("bloom_hits"), misses: metrics.NewCounter("bloom_misses"),
 		fill: metrics.NewGauge("bloom_fill"), rate: metrics.NewGauge("bloom_rate"),
-		done: make(chan struct{}),
+		closed: func() {}, done: make(chan struct{}),
 	}
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(context.Background())
@@ -116,9 +116,7 @@ func (c *cache) Set(ctx context.Context, key string, _ []byte, _ *time.Duration)
 func (c *cache) Delete(context.Context, string) error { return errDelete }
 
 func (c *cache) Close(context.Context) error {
-	if c.closed != nil {
-		defer c.closed()
-	}
+	defer c.closed()
 	c.stop()
 	<-c.done
 	return c.set.close()
