@@ -79,6 +79,10 @@ func onRefusal(mend func(refusal error)) hook {
 
 // set is what all types have in common.
 type set interface {
+	Add(context.Context, []byte) (bool, error)
+	AddString(context.Context, string) (bool, error)
+	Contains(context.Context, []byte) (bool, error)
+	ContainsString(context.Context, string) (bool, error)
 	AddHash(context.Context, bloom.Hash) (bool, error)
 	AddBatch(context.Context, []bool, []bloom.Hash) ([]bool, error)
 	AddOnce(context.Context, string, ...bloom.Hash) ([]bool, error)

@@ -78,15 +78,7 @@ func TestFilterIsBloomFilter(t *testing.T) {
 // Keys are hashed alike by all methods of all types, and answers go behind those
 // that are there.
 func TestKeysAreHashed(t *testing.T) {
-	type strings interface {
-		set
-		Add(context.Context, []byte) (bool, error)
-		AddString(context.Context, string) (bool, error)
-		Contains(context.Context, []byte) (bool, error)
-		ContainsString(context.Context, string) (bool, error)
-	}
 	for name, s := range sets(t, startServer(t).client()) {
-		s := s.(strings)
 		for i, add := range []func(string) (bool, error){
 			func(key string) (bool, error) { return s.Add(ctx, []byte(key)) },
 			func(key string) (bool, error) { return s.AddString(ctx, key) },

@@ -223,7 +223,7 @@ func (w *Window) batch(ctx context.Context, s script, token string, dst []bool, 
 func (w *Window) newCall(of int, keys []byte) *call {
 	return &call{
 		keys: []string{w.names[of]},
-		args: []any{w.head, w.length, w.config.Generations, w.size(), w.width, w.half, keys, nil, nil},
+		args: []any{w.head, w.length, w.config.Generations, w.size(), w.width, w.half, keys},
 	}
 }
 
@@ -236,8 +236,8 @@ func (w *Window) trip(ctx context.Context, s script, parts []*part, take func(p 
 		for i, p := range parts {
 			saw := seen[p.of]
 			p.call.args = append(p.call.args[:7], saw.id, saw.newest)
-			if s.sha == windowAddScript.sha {
-				p.call.args = append(p.call.args, nonce()) // the id of a new string
+			if !s.repeats { // it may make a new string, which gets this id
+				p.call.args = append(p.call.args, nonce())
 			}
 			calls[i] = p.call
 		}
