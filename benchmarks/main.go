@@ -1,7 +1,7 @@
 // Command benchmarks measures this library beside its peers, and draws the pictures of
 // the documentation. It writes RESULTS.md, RESULTS.txt and ../docs/*.svg.
 //
-//	go run .                 about eight minutes, and 3 GB of memory
+//	go run .                 about five minutes, and 3 GB of memory
 //	go run . -quick          fewer rounds, and a million keys at most
 //	go run . -boost DIR      Boost.Bloom too: DIR is the folder that has boost/bloom.hpp
 //	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
