@@ -102,9 +102,10 @@ func (s *sample) add(hs []bloom.Hash) {
 		s.kept = map[bloom.Hash]struct{}{}
 	}
 	for _, h := range hs {
-		if s.wants(h) {
-			s.kept[h] = struct{}{}
+		if !s.wants(h) {
+			continue
 		}
+		s.kept[h] = struct{}{}
 		for len(s.kept) > maxSample {
 			s.level++
 			maps.DeleteFunc(s.kept, func(h bloom.Hash, _ struct{}) bool { return !s.wants(h) })
