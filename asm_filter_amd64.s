@@ -6,7 +6,7 @@
 #include "hash_amd64.h"
 
 // Four probes of a Mitz64 filter are located at once, in the four lanes of a
-// vector. That is not for the arithmetic, of which there is not much. Most of the
+// vector. That is not for the arithmetic: there is little of it. Most of the
 // time goes by while the probes wait for the hash. The processor hashes the next
 // key meanwhile, if it has room for all that waits, and vectors need less of it.
 //

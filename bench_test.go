@@ -155,7 +155,7 @@ func BenchmarkByBatch(b *testing.B) {
 		pool := min(n, 1e6) / batch * batch
 		for _, kind := range []struct {
 			name string
-			size int // in bytes, of which 8 differ; 0 for integers
+			size int // in bytes, 8 of them different; 0 for integers
 		}{{"uint64", 0}, {"8B", 8}, {"36B", 36}} {
 			f := Must(New(uint64(n), 0.01))
 			f.AddBatch(nil, testkit.Digests[Hash](1, n-pool))

@@ -177,7 +177,7 @@ func ExampleSyncFilter_Stats() {
 
 // A Funnel of several fields is Sum of the fields' bytes, one after the other: numbers
 // little-endian, strings in the Funnel's encoding and without a length, booleans as a
-// byte, enums as the Funnel puts them. In Java's strings a surrogate that stands alone
+// byte, enums as the Funnel puts them. In Java's strings a surrogate that has no partner
 // becomes a question mark. Java made the filter below, with
 //
 //	into.putLong(user).putString(page, UTF_8).putBoolean(mobile).putInt(kind.ordinal())

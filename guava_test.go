@@ -78,8 +78,8 @@ func startGuava(t *testing.T, jar, classes string, rnd *rand.Rand) *javaGuava {
 	return &javaGuava{t: t, w: bufio.NewWriter(stdin), r: bufio.NewReader(stdout), rnd: rnd}
 }
 
-// send appends vs to a request; a []byte comes after its length. reply tells of
-// errors, which g.w remembers.
+// send appends vs to a request; a []byte comes after its length. reply returns the
+// errors that g.w remembers.
 func (g *javaGuava) send(vs ...any) {
 	for _, v := range vs {
 		if b, ok := v.([]byte); ok {

@@ -109,7 +109,7 @@ func (o *oracle) requireSameMembers(t testing.TB, hs []bloom.Hash, a asker, want
 	require.Equal(t, o.SizeBytes(), got.SizeBytes)
 }
 
-// walk is a Bank after some steps of every kind, and keys of which some are in it.
+// walk is a Bank after some steps of every kind, and keys, some of them in it.
 func walk(t testing.TB, m uint64, k, members int, seed uint64) (*oracle, []bloom.Hash) {
 	o := newOracle(t, m, k)
 	hs := testkit.Digests[bloom.Hash](seed, 40)

@@ -35,7 +35,7 @@ func scrape(t testing.TB, registry *prometheus.Registry) string {
 	return string(body)
 }
 
-// figures is a filter of which nothing but its figures is asked.
+// figures is a filter that is asked for nothing but its figures.
 type figures bloom.Stats
 
 func (f *figures) Stats() bloom.Stats { return bloom.Stats(*f) }

@@ -67,9 +67,8 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkWorstAdd reports the time of Adds after a generation's end:
-// those that find a block to clear, half of which take less than the median,
-// and the slowest of all the others, which is the machine's doing.
+// BenchmarkWorstAdd reports the time of Adds after a generation's end: the median of those
+// that find a block to clear, and the slowest of all the others, which is the machine's doing.
 func BenchmarkWorstAdd(b *testing.B) {
 	for _, n := range []uint64{1e5, 1e7} {
 		b.Run(fmt.Sprintf("n=%.0e", float64(n)), func(b *testing.B) {

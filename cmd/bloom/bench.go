@@ -26,9 +26,9 @@ func benchCommand() *cobra.Command {
 		Use:   "bench [-json] FILE [file ...]",
 		Short: "measure whether the promised rate is true",
 		Long: `bench looks up keys that are not in the filter FILE, and compares how many of them it
-reports with the rate that it promises. The keys are the lines of the input, changed; if
-there is no input, they are made up. The lines themselves must be found, all of them: give
-the ones that the filter was built from.
+reports with the rate that it promises. The keys are the lines of the files (- is standard
+input), changed. Without a file they are made up. The lines themselves must be found, all of
+them: give the ones that the filter was built from.
 
 The promised rate is that of the filter as full as it is now, as info shows it. The rate that
 the filter was made for is higher while it has fewer lines, and lower when it has more.

@@ -40,8 +40,8 @@ func Count(answers []bool) (n int) {
 	return n
 }
 
-// Equal is require.Equal for loops of a million rounds, of which that one would take
-// most of the time, even where nothing fails.
+// Equal is require.Equal for loops of a million rounds. That one would take most of their
+// time, even where nothing fails.
 func Equal[T comparable](t testing.TB, want, got T, about ...any) {
 	if want != got {
 		t.Helper()
