@@ -49,7 +49,7 @@ func TestLargest(t *testing.T) {
 			var f Filter
 			f.set(memory.WordsOf(region, 0, blocks*blockWords), lines)
 			s := SyncFilter{}
-			s.f.set(f.words, lines)
+			s.set(f.words, lines)
 			hs := append(testkit.Digests[bloom.Hash](uint64(blocks), 200), edges...)
 			for i, h := range hs {
 				switch i % 4 {

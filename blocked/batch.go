@@ -12,9 +12,7 @@ import (
 // Batches are usually two to six times as fast as single keys; see benchmarks/RESULTS.md.
 // A garbage collection can begin in the middle of a batch.
 func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	if f.use(); f.lines == 0 && len(hs) > 0 {
-		panic(errZero)
-	}
+	f.use()
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
 	filterAddBatch(&f.filter, dst[n:], hs)
@@ -24,13 +22,9 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 // ContainsBatch appends ContainsHash of each of hs to dst and returns it. It allocates
 // only if dst lacks room.
 func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+	f.use()
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	if f.lines == 0 {
-		f.use()
-		clear(dst[n:])
-		return dst
-	}
 	filterContainsBatch(&f.filter, dst[n:], hs)
 	return dst
 }

@@ -12,7 +12,7 @@ import (
 // AddHash. Package growing calls it.
 func (s *SyncFilter) AddAlone(_ friend.Growing, h bloom.Hash) bool {
 	if useAVX2 { // this processor writes a block in aligned pieces of 8 bytes at least
-		return filterAddHash(&s.f, h)
+		return filterAddHash(&s.filter, h)
 	}
 	return s.add(h, true)
 }
@@ -22,7 +22,7 @@ func (s *SyncFilter) AddBatchAlone(_ friend.Growing, dst []bool, hs []bloom.Hash
 	n := len(dst)
 	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
 	if useAVX2 {
-		filterAddBatch(&s.f, dst[n:], hs)
+		filterAddBatch(&s.filter, dst[n:], hs)
 		return dst
 	}
 	for i, h := range hs {
@@ -36,6 +36,6 @@ func (s *SyncFilter) AddBatchAlone(_ friend.Growing, dst []bool, hs []bloom.Hash
 // Package growing calls it, for look-ups.
 func (s *SyncFilter) FirstLine(friend.Growing) *SyncFilter {
 	first := new(SyncFilter)
-	first.f.set(s.f.words, min(s.f.lines, 1))
+	first.set(s.words, min(s.lines, 1))
 	return first
 }

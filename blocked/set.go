@@ -50,8 +50,8 @@ func (f *filter) compatible(g *Filter) error {
 // fits returns an error unless f has these parameters.
 func (f *filter) fits(m uint64, lines int) error {
 	switch {
-	case f.m() != m:
-		return form.Mismatch("blocked", "m", f.m(), m)
+	case f.M() != m:
+		return form.Mismatch("blocked", "m", f.M(), m)
 	case f.lines != lines:
 		return form.Mismatch("blocked", "lines", f.lines, lines)
 	}
@@ -117,16 +117,14 @@ func (f *Filter) Equal(g *Filter) bool {
 }
 
 // M returns the number of bits, a multiple of 256.
-func (f *Filter) M() uint64 { return f.m() }
-
-func (f *filter) m() uint64 {
+func (f *filter) M() uint64 {
 	f.use()
 	return uint64(len(f.words)) * 64
 }
 
 // Lines returns the number of blocks, each in one cache line, in which a key has bits:
 // 1 to 4, or 0 for the zero Filter.
-func (f *Filter) Lines() int {
+func (f *filter) Lines() int {
 	f.use()
 	return f.lines
 }
@@ -139,7 +137,7 @@ func (f *filter) describe(name string) string {
 	if f.taken != "" {
 		return name + "(taken over)"
 	}
-	return describe(name, f.m(), f.lines)
+	return describe(name, f.M(), f.lines)
 }
 
 func describe(name string, m uint64, lines int) string {
@@ -147,27 +145,25 @@ func describe(name string, m uint64, lines int) string {
 }
 
 // FillRatio returns the fraction of bits set, from 0 to 1; see [Filter.Stats].
-func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
+func (f *filter) FillRatio() float64 { return f.Stats().FillRatio }
 
 // ApproxCount estimates the number of distinct keys added. For each block it takes the
 // number of lines for which the block's count of ones is likeliest, ln(1 - ones/256) /
 // ln(31/32). The sum over all blocks, divided by the lines of a key, is 0.1 % too high
 // at the number of keys that [New] was given, besides chance. A block with every bit
 // set counts as if half a bit were clear. See [Filter.Stats].
-func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
+func (f *filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the probability that a key which was not added is reported as
 // present, as things are now. For one line that is the mean over all blocks of the
 // product of the fills of its eight words. The lines of a key are independent. See
 // [Filter.Stats].
-func (f *Filter) FPR() float64 { return f.Stats().FPR }
+func (f *filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all figures of f at once, for metrics. It reads the whole filter once,
 // as each of FillRatio, ApproxCount and FPR does. K is the number of bits that a key
 // sets, which is 8*Lines.
-func (f *Filter) Stats() bloom.Stats { return f.stats() }
-
-func (f *filter) stats() bloom.Stats {
+func (f *filter) Stats() bloom.Stats {
 	f.use()
 	var c census
 	c.add(f.words)

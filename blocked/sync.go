@@ -1,7 +1,6 @@
 package blocked
 
 import (
-	"io"
 	"slices"
 	"sync/atomic"
 
@@ -20,7 +19,8 @@ import (
 //
 // If several goroutines add the same new key at once, Add reports true to at least one
 // of them, and maybe to several. A SyncFilter has only the operations that make sense
-// while others write; [SyncFilter.Snapshot] has the rest.
+// while others write; [SyncFilter.Snapshot] has the rest. Its encodings, like Snapshot, hold
+// every key whose Add had returned before the call.
 //
 // The zero SyncFilter contains nothing and can be decoded into. Adding to it
 // panics. Decoding needs the SyncFilter to itself. It must not be copied.
@@ -29,9 +29,9 @@ type SyncFilter struct {
 	syncFilter
 }
 
-// syncFilter is a filter that names itself. The methods that filter has by value load each
-// word atomically, once.
-type syncFilter struct{ f filter }
+// syncFilter is a filter that names itself. The exported methods of filter load each word
+// atomically, once.
+type syncFilter struct{ filter }
 
 // NewSync is [New] for a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
@@ -54,9 +54,7 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 // Snapshot returns a copy that holds every key whose Add had returned before
 // the call. It may also hold some of the bits of keys that are being added at
 // the same time.
-func (s *SyncFilter) Snapshot() *Filter {
-	return &Filter{filter: s.f.clone()}
-}
+func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
 // Add adds key and reports whether the filter changed; see [Filter.Add].
 func (s *SyncFilter) Add(key []byte) bool {
@@ -83,7 +81,7 @@ func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return syncContainsHash(s
 
 // add is AddHash in Go, and AddAlone if alone.
 func (s *SyncFilter) add(h bloom.Hash, alone bool) (changed bool) {
-	f := &s.f
+	f := &s.filter
 	if f.lines == 0 {
 		panic(errZero)
 	}
@@ -109,7 +107,7 @@ func (s *SyncFilter) add(h bloom.Hash, alone bool) (changed bool) {
 
 // contains is ContainsHash in Go.
 func (s *SyncFilter) contains(h bloom.Hash) bool {
-	f := &s.f
+	f := &s.filter
 	values := spread(h)
 	for l, value := range values[:f.lines] {
 		block := (*[blockWords]uint64)(f.words[block(&values, l, len(f.words)):])
@@ -152,77 +150,16 @@ func (s *SyncFilter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 // Merge adds every key that g contains. It returns an error as [Filter.Merge] does.
 // Nothing may write to g meanwhile.
 func (s *SyncFilter) Merge(g *Filter) error {
-	if err := s.f.compatible(g); err != nil {
+	if err := s.compatible(g); err != nil {
 		return err
 	}
-	memory.OrAtomic(s.f.words, g.words)
+	memory.OrAtomic(s.words, g.words)
 	return nil
 }
 
 // Reset removes every key whose Add had returned before the call. A key that is being
 // added meanwhile may be removed or not.
-func (s *SyncFilter) Reset() { memory.ClearAtomic(s.f.words) }
-
-// M returns the number of bits, a multiple of 256.
-func (s *SyncFilter) M() uint64 { return s.f.m() }
-
-// Lines returns the number of blocks in which a key has bits; see [Filter.Lines].
-func (s *SyncFilter) Lines() int { return s.f.lines }
+func (s *SyncFilter) Reset() { memory.ClearAtomic(s.words) }
 
 // String describes s by its parameters.
-func (s syncFilter) String() string { return s.f.describe("blocked.SyncFilter") }
-
-// Stats returns all figures of s at once; see [Filter.Stats].
-func (s *SyncFilter) Stats() bloom.Stats { return s.f.stats() }
-
-// FillRatio returns the fraction of bits set, from 0 to 1; see [SyncFilter.Stats].
-func (s *SyncFilter) FillRatio() float64 { return s.f.stats().FillRatio }
-
-// ApproxCount estimates the number of distinct keys added, as [Filter.ApproxCount]
-// does; see [SyncFilter.Stats].
-func (s *SyncFilter) ApproxCount() uint64 { return s.f.stats().ApproxCount }
-
-// FPR returns the probability that a key which was not added is reported as
-// present, as [Filter.FPR] does; see [SyncFilter.Stats].
-func (s *SyncFilter) FPR() float64 { return s.f.stats().FPR }
-
-// Info is [Filter.Info].
-func (s *SyncFilter) Info() bloom.Info { return s.f.Info() }
-
-// SetInfo is [Filter.SetInfo].
-func (s *SyncFilter) SetInfo(i bloom.Info) { s.f.SetInfo(i) }
-
-// The encodings load each word atomically, once. Like Snapshot, they hold every key
-// added before the call.
-
-// SizeBytes returns the length of the binary form; see [Filter.SizeBytes].
-func (s syncFilter) SizeBytes() int64 { return s.f.SizeBytes() }
-
-// AppendBinary appends a Filter's binary form to dst. Like [SyncFilter.Snapshot], it
-// holds every key added before the call.
-func (s syncFilter) AppendBinary(dst []byte) ([]byte, error) { return s.f.AppendBinary(dst) }
-
-// MarshalBinary returns a Filter's binary form; see [SyncFilter.AppendBinary].
-func (s syncFilter) MarshalBinary() ([]byte, error) { return s.f.MarshalBinary() }
-
-// WriteTo writes a Filter's binary form to w; see [SyncFilter.AppendBinary].
-func (s syncFilter) WriteTo(w io.Writer) (int64, error) { return s.f.WriteTo(w) }
-
-// SaveFile writes a file for [LoadFile] and [OpenFile]; see [Filter.SaveFile] and
-// [SyncFilter.AppendBinary].
-func (s *SyncFilter) SaveFile(path string) error { return s.f.SaveFile(path) }
-
-// UnmarshalBinary is [Filter.UnmarshalBinary].
-func (s *SyncFilter) UnmarshalBinary(data []byte) error { return s.f.UnmarshalBinary(data) }
-
-// ReadFrom is [Filter.ReadFrom].
-func (s *SyncFilter) ReadFrom(r io.Reader) (int64, error) { return s.f.ReadFrom(r) }
-
-// AppendText is [Filter.AppendText].
-func (s syncFilter) AppendText(dst []byte) ([]byte, error) { return s.f.AppendText(dst) }
-
-// MarshalText is [Filter.MarshalText].
-func (s syncFilter) MarshalText() ([]byte, error) { return s.f.MarshalText() }
-
-// UnmarshalText is [Filter.UnmarshalText].
-func (s *SyncFilter) UnmarshalText(text []byte) error { return s.f.UnmarshalText(text) }
+func (s syncFilter) String() string { return s.describe("blocked.SyncFilter") }
