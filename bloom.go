@@ -242,10 +242,9 @@ func (f *Filter) contains32(h Hash) bool {
 // [SumBatch] and its like hash batches.
 func (f *Filter) AddBatch(dst []bool, hs []Hash) []bool {
 	f.use()
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	for i := addMany(f, dst[n:], hs); i < len(hs); i++ {
-		dst[n+i] = f.AddHash(hs[i])
+	dst, more := memory.Extend(dst, len(hs))
+	for i := addMany(f, more, hs); i < len(hs); i++ {
+		more[i] = f.AddHash(hs[i])
 	}
 	return dst
 }
@@ -254,10 +253,9 @@ func (f *Filter) AddBatch(dst []bool, hs []Hash) []bool {
 // slice. It allocates only if dst lacks room.
 func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	f.use()
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	for i := containsMany(f, dst[n:], hs); i < len(hs); i++ {
-		dst[n+i] = f.ContainsHash(hs[i])
+	dst, more := memory.Extend(dst, len(hs))
+	for i := containsMany(f, more, hs); i < len(hs); i++ {
+		more[i] = f.ContainsHash(hs[i])
 	}
 	return dst
 }

@@ -88,21 +88,11 @@ func (f *filter) SetInfo(i Info) {
 //
 // LoadFile takes as much memory as the file is long. It takes none before the
 // file's header and length agree.
-func LoadFile(path string) (*Filter, error) {
-	file, size, err := form.OpenRegular(path)
-	if err != nil {
-		return nil, fmt.Errorf("bloom: loading: %w", err)
-	}
-	defer file.Close()
-	f, err := load(form.NewFileReader(file, size), size)
-	if err != nil {
-		return nil, form.In(path, err)
-	}
-	return f, nil
-}
+func LoadFile(path string) (*Filter, error) { return form.Load("bloom", path, load) }
 
-// load reads a file of so many bytes from r.
-func load(r *form.FileReader, size int64) (*Filter, error) {
+// load reads a whole file.
+func load(r *form.FileReader) (*Filter, error) {
+	size := r.Left
 	var sum form.Sum
 	h, _, err := form.ReadHeader("bloom", io.TeeReader(r, &sum))
 	if err != nil {
@@ -176,30 +166,11 @@ type File struct {
 // takes as long as a small one. [File.Verify] notices damaged bits, OpenFile does not.
 // The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	view, data, err := form.MapFile("bloom", path, open)
+	view, data, err := form.MapFile("bloom", path, func(data []byte) (*View, error) { return newView(data, false) })
 	if err != nil {
 		return nil, err
 	}
 	return &File{view: view, data: data}, nil
-}
-
-// open returns a view of a file's bytes. It checks all of them but the words.
-func open(data []byte) (*View, error) {
-	h, err := form.ParseHeader("bloom", data)
-	if err != nil {
-		return nil, err
-	}
-	trailer, err := h.CheckSize("bloom", int64(len(data)))
-	if err != nil {
-		return nil, err
-	}
-	var info form.Info
-	if trailer > 0 {
-		if info, err = form.ParseTrailer("bloom", data[:form.HeaderSize], data[h.Size():]); err != nil {
-			return nil, err
-		}
-	}
-	return newView(h, data[form.HeaderSize:h.Size()], Info(info)), nil
 }
 
 const errClosed = "bloom: use of a File that is closed or zero"
@@ -256,7 +227,7 @@ func (f *File) SizeBytes() int64 { return f.opened().SizeBytes() }
 // checksum, so Verify returns nil.
 func (f *File) Verify() error {
 	f.opened()
-	_, _, _, err := parse(f.data)
+	_, _, _, err := parse(f.data, true)
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"slices"
 	"unicode/utf16"
 
 	"github.com/spaolacci/murmur3"
@@ -148,20 +147,18 @@ func SumUint32(key uint32) Hash {
 // allocates only if dst lacks room. It is faster than Sum one by one where the processor
 // has AVX2.
 func SumBatch(dst []Hash, keys [][]byte) []Hash {
-	n := len(dst)
-	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
-	for i := sumMany(dst[n:], keys); i < len(keys); i++ {
-		dst[n+i] = Sum(keys[i])
+	dst, more := memory.Extend(dst, len(keys))
+	for i := sumMany(more, keys); i < len(keys); i++ {
+		more[i] = Sum(keys[i])
 	}
 	return dst
 }
 
 // SumStringBatch is [SumBatch] of strings.
 func SumStringBatch(dst []Hash, keys []string) []Hash {
-	n := len(dst)
-	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
-	for i := sumManyStrings(dst[n:], keys); i < len(keys); i++ {
-		dst[n+i] = SumString(keys[i])
+	dst, more := memory.Extend(dst, len(keys))
+	for i := sumManyStrings(more, keys); i < len(keys); i++ {
+		more[i] = SumString(keys[i])
 	}
 	return dst
 }
@@ -169,10 +166,9 @@ func SumStringBatch(dst []Hash, keys []string) []Hash {
 // SumUint64Batch appends the SumUint64 of each key to dst and returns the extended
 // slice. It allocates only if dst lacks room.
 func SumUint64Batch(dst []Hash, keys []uint64) []Hash {
-	n := len(dst)
-	dst = slices.Grow(dst, len(keys))[:n+len(keys)]
-	for i := sumManyUint64s(dst[n:], keys); i < len(keys); i++ {
-		dst[n+i] = SumUint64(keys[i])
+	dst, more := memory.Extend(dst, len(keys))
+	for i := sumManyUint64s(more, keys); i < len(keys); i++ {
+		more[i] = SumUint64(keys[i])
 	}
 	return dst
 }

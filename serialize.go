@@ -70,7 +70,7 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 // file has a checksum, which UnmarshalBinary checks.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	f.use()
-	h, body, info, err := parse(data)
+	h, body, info, err := parse(data, true)
 	if err != nil {
 		return err
 	}

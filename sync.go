@@ -1,8 +1,6 @@
 package bloom
 
 import (
-	"slices"
-
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/takeover"
@@ -185,10 +183,9 @@ func (s *SyncFilter) contains32(h Hash) bool {
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
 func (s *SyncFilter) AddBatch(dst []bool, hs []Hash) []bool {
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	for i := syncAddMany(s, dst[n:], hs); i < len(hs); i++ {
-		dst[n+i] = s.AddHash(hs[i])
+	dst, more := memory.Extend(dst, len(hs))
+	for i := syncAddMany(s, more, hs); i < len(hs); i++ {
+		more[i] = s.AddHash(hs[i])
 	}
 	return dst
 }
@@ -196,10 +193,9 @@ func (s *SyncFilter) AddBatch(dst []bool, hs []Hash) []bool {
 // ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
 // slice. It allocates only if dst lacks room.
 func (s *SyncFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	for i := syncContainsMany(s, dst[n:], hs); i < len(hs); i++ {
-		dst[n+i] = s.ContainsHash(hs[i])
+	dst, more := memory.Extend(dst, len(hs))
+	for i := syncContainsMany(s, more, hs); i < len(hs); i++ {
+		more[i] = s.ContainsHash(hs[i])
 	}
 	return dst
 }

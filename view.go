@@ -31,38 +31,35 @@ type View struct {
 // [Filter.UnmarshalBinary] does: a binary form, or the content of a file that
 // [Filter.SaveFile] wrote, and no byte more. Its errors wrap [ErrFormat]. It takes
 // constant time for a binary form. It reads all of a file, to check the checksum.
-func NewView(data []byte) (*View, error) {
-	h, body, info, err := parse(data)
+func NewView(data []byte) (*View, error) { return newView(data, true) }
+
+// newView is NewView, and reads the words only if whole.
+func newView(data []byte, whole bool) (*View, error) {
+	h, body, info, err := parse(data, whole)
 	if err != nil {
 		return nil, err
 	}
-	return newView(h, body, info), nil
+	return &View{words: body, reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: info}, nil
 }
 
-// parse returns the header of data, the bytes of its words and its Info, after
-// checking the trailer if there is one.
-func parse(data []byte) (h form.Header, body []byte, info Info, err error) {
+// parse returns the header of data, the bytes of its words and its Info, after checking
+// the trailer, if there is one. If whole, that includes the checksum of the words.
+func parse(data []byte, whole bool) (h form.Header, body []byte, info Info, err error) {
 	if h, err = form.ParseHeader("bloom", data); err != nil {
 		return h, nil, info, err
 	}
 	trailer, err := h.CheckSize("bloom", int64(len(data)))
-	if err != nil {
-		return h, nil, info, err
+	if err != nil || trailer == 0 {
+		return h, data[form.HeaderSize:], info, err
 	}
-	if trailer > 0 {
+	check := form.ParseTrailer
+	if whole {
 		var sum form.Sum
 		sum.Write(data[:h.Size()])
-		i, err := sum.CheckTrailer("bloom", data[:form.HeaderSize], data[h.Size():])
-		if err != nil {
-			return h, nil, info, err
-		}
-		info = Info(i)
+		check = sum.CheckTrailer
 	}
-	return h, data[form.HeaderSize:h.Size()], info, nil
-}
-
-func newView(h form.Header, body []byte, info Info) *View {
-	return &View{words: body, reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: info}
+	i, err := check("bloom", data[:form.HeaderSize], data[h.Size():])
+	return h, data[form.HeaderSize:h.Size()], Info(i), err
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].

@@ -1,9 +1,8 @@
 package blocked
 
 import (
-	"slices"
-
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // AddBatch adds hs in order and appends to dst for each whether it changed the filter, as
@@ -13,9 +12,8 @@ import (
 // A garbage collection can begin in the middle of a batch.
 func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	f.use()
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	filterAddBatch(&f.filter, dst[n:], hs)
+	dst, more := memory.Extend(dst, len(hs))
+	filterAddBatch(&f.filter, more, hs)
 	return dst
 }
 
@@ -23,9 +21,8 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 // only if dst lacks room.
 func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	f.use()
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	filterContainsBatch(&f.filter, dst[n:], hs)
+	dst, more := memory.Extend(dst, len(hs))
+	filterContainsBatch(&f.filter, more, hs)
 	return dst
 }
 

@@ -1,10 +1,9 @@
 package blocked
 
 import (
-	"slices"
-
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/friend"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // AddAlone is AddHash where nobody else adds to s, merges into it or resets it at the same
@@ -19,14 +18,13 @@ func (s *SyncFilter) AddAlone(_ friend.Growing, h bloom.Hash) bool {
 
 // AddBatchAlone is [SyncFilter.AddAlone] of each of hs; see [Filter.AddBatch].
 func (s *SyncFilter) AddBatchAlone(_ friend.Growing, dst []bool, hs []bloom.Hash) []bool {
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
+	dst, more := memory.Extend(dst, len(hs))
 	if useAVX2 {
-		filterAddBatch(&s.filter, dst[n:], hs)
+		filterAddBatch(&s.filter, more, hs)
 		return dst
 	}
 	for i, h := range hs {
-		dst[n+i] = s.add(h, true)
+		more[i] = s.add(h, true)
 	}
 	return dst
 }

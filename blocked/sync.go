@@ -1,7 +1,6 @@
 package blocked
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
@@ -125,9 +124,8 @@ func (s *SyncFilter) contains(h bloom.Hash) bool {
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
 func (s *SyncFilter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	syncAddBatch(s, dst[n:], hs)
+	dst, more := memory.Extend(dst, len(hs))
+	syncAddBatch(s, more, hs)
 	return dst
 }
 
@@ -141,9 +139,8 @@ func (s *SyncFilter) addBatch(dst []bool, hs []bloom.Hash) {
 // ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
 // allocates only if dst lacks room.
 func (s *SyncFilter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	syncContainsBatch(s, dst[n:], hs)
+	dst, more := memory.Extend(dst, len(hs))
+	syncContainsBatch(s, more, hs)
 	return dst
 }
 

@@ -1,11 +1,11 @@
 package growing
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/friend"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // AddBatch adds hs and appends to dst for each whether it changed the filter. The filter
@@ -23,9 +23,7 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)
 	}
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	added := dst[n:]
+	dst, added := memory.Extend(dst, len(hs))
 	clear(added)
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
@@ -44,9 +42,7 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 // only if dst lacks room. A digest that another goroutine adds meanwhile may be found or
 // not.
 func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	n := len(dst)
-	dst = slices.Grow(dst, len(hs))[:n+len(hs)]
-	found := dst[n:]
+	dst, found := memory.Extend(dst, len(hs))
 	if f.zero() {
 		clear(found)
 		return dst

@@ -13,9 +13,9 @@
 //	about    3.7     2.9     2.4    2.0    1.9
 //
 // A look-up of an absent key asks all layers of one shard: 3 layers at 1e5 keys, 10 at
-// 1e7, 16 at 1e9. A filter that was made for n keys has one layer until about n keys are
-// there, and takes 15 to 35 % more memory than a classic filter then. Take [bloom.New] or
-// [blocked.New] where there are never more than n keys.
+// 1e7, 16 at 1e9. A filter that was made for n keys has one layer in each shard until about
+// n keys are there, and takes 15 to 35 % more memory than a classic filter then. Take
+// [bloom.New] or [blocked.New] where there are never more than n keys.
 //
 // # How it grows
 //
@@ -96,7 +96,7 @@ const (
 func New(n uint64, p float64) (*Filter, error) {
 	s := &state{rates: rates{n: n, p: p}}
 	if err := s.rates.check(); err != nil {
-		return nil, fmt.Errorf("growing: %w", err)
+		return nil, err
 	}
 	s.reset()
 	return &Filter{filter: filter{s, bloom.Info{N: n, P: p}}}, nil
@@ -108,7 +108,7 @@ func New(n uint64, p float64) (*Filter, error) {
 // error wraps [bloom.ErrMismatch].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {
-		return nil, fmt.Errorf("growing: %w", err)
+		return nil, err
 	}
 	return form.LoadOrNew("growing", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
 		switch r := &f.rates; {

@@ -44,10 +44,10 @@ type rates struct {
 
 func (r *rates) check() error {
 	if !(r.p >= minP && r.p < 1) {
-		return fmt.Errorf("p = %v is outside [%v, 1)", r.p, minP)
+		return fmt.Errorf("growing: p = %v is outside [%v, 1)", r.p, minP)
 	}
 	if r.n > mostKeys {
-		return fmt.Errorf("n = %d is more than %d", r.n, uint64(mostKeys))
+		return fmt.Errorf("growing: n = %d is more than %d", r.n, uint64(mostKeys))
 	}
 	return nil
 }

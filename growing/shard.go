@@ -12,7 +12,7 @@ import (
 // shard is a list of layers. Layers are only ever appended, to a copy of the list, and
 // new keys go to the newest. Look-ups take no lock.
 type shard struct {
-	layers atomic.Pointer[[]*layer] // oldest first; nil in the zero Filter
+	layers atomic.Pointer[[]*layer] // oldest first
 	_      [56]byte                 // keeps look-ups off the cache line of the lock
 	mu     sync.Mutex               // held by whoever adds a key or a layer
 	next   chan *layer              // yields the next layer; nil until it is being made
@@ -51,12 +51,7 @@ func layerOf(r *rates, i int, f *blocked.SyncFilter) *layer {
 }
 
 // list returns the layers, oldest first.
-func (s *shard) list() []*layer {
-	if list := s.layers.Load(); list != nil {
-		return *list
-	}
-	return nil
-}
+func (s *shard) list() []*layer { return *s.layers.Load() }
 
 // set makes list the layers.
 func (s *shard) set(list ...*layer) {

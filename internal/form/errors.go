@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 )
 
 // ErrFormat is exported as bloom.ErrFormat.
 var ErrFormat = errors.New("bloom: invalid format")
 
 // Errorf returns an error that wraps ErrFormat, and whatever %w in format wraps.
-// Its message begins with the name of the decoding package.
+// Its message begins with the name of the decoding package, and has it once.
 func Errorf(pkg, format string, args ...any) error {
 	return &formatError{pkg, fmt.Errorf(format, args...)}
 }
@@ -24,7 +25,9 @@ type formatError struct {
 	cause error
 }
 
-func (e *formatError) Error() string { return e.pkg + ": invalid format: " + e.cause.Error() }
+func (e *formatError) Error() string {
+	return e.pkg + ": invalid format: " + strings.TrimPrefix(e.cause.Error(), e.pkg+": ")
+}
 
 func (e *formatError) Unwrap() []error { return []error{ErrFormat, e.cause} }
 

@@ -33,18 +33,26 @@ func (k *Kind) SaveFile(path string, from interface {
 
 // LoadFile has the ReadFrom of f, which is new, read the file at path, to the last byte, and
 // returns f. Memory is taken at once, after the file's length and its header agree.
-func LoadFile[F io.ReaderFrom](k *Kind, path string, f F) (none F, err error) {
+func LoadFile[F io.ReaderFrom](k *Kind, path string, f F) (F, error) {
+	return Load(k.Package, path, func(r *FileReader) (F, error) {
+		_, err := f.ReadFrom(r)
+		if err == nil && r.Left > 0 {
+			err = Errorf(k.Package, "%d bytes too many", r.Left)
+		}
+		return f, err
+	})
+}
+
+// Load returns what read reads of the file at path, for package pkg.
+func Load[F any](pkg, path string, read func(*FileReader) (F, error)) (none F, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
-		return none, fmt.Errorf("%s: loading: %w", k.Package, err)
+		return none, fmt.Errorf("%s: loading: %w", pkg, err)
 	}
 	defer file.Close()
-	r := NewFileReader(file, size)
-	if _, err := f.ReadFrom(r); err != nil {
+	f, err := read(&FileReader{file, size})
+	if err != nil {
 		return none, In(path, err)
-	}
-	if r.left > 0 {
-		return none, In(path, Errorf(k.Package, "%d bytes too many", r.left))
 	}
 	return f, nil
 }
@@ -89,18 +97,15 @@ func OpenRegular(path string) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// FileReader reads a file, and knows how much of it is left.
+// FileReader reads a file, and knows how many bytes of it are left.
 type FileReader struct {
-	file io.Reader
-	left int64
+	File io.Reader
+	Left int64
 }
 
-// NewFileReader returns a reader of a file that has so many bytes from here on.
-func NewFileReader(file io.Reader, left int64) *FileReader { return &FileReader{file, left} }
-
 func (r *FileReader) Read(p []byte) (int, error) {
-	n, err := r.file.Read(p)
-	r.left -= int64(n)
+	n, err := r.File.Read(p)
+	r.Left -= int64(n)
 	return n, err
 }
 

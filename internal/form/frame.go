@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 )
 
 // A frame is every binary form that is neither Guava's nor Parquet's:
@@ -171,7 +170,7 @@ func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	GetWords(h.params, h.bytes[start:], LittleEndian)
 	count, err := check(h.params)
 	if err != nil {
-		return h, Errorf(k.Package, "%s", strings.TrimPrefix(err.Error(), k.Package+": "))
+		return h, Errorf(k.Package, "%w", err)
 	}
 	if count > MaxFrameWords {
 		return h, Errorf(k.Package, "word count %d is outside [0, %d]", count, uint64(MaxFrameWords))
@@ -205,32 +204,26 @@ func (k *Kind) checkStart(b []byte) error {
 // Read reads the frame that r yields next, and no byte more. It returns how many
 // bytes it read. Its errors are as ReadFrom of the types should return them.
 func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, info Info, total int64, err error) {
-	fail := func(err error) ([]uint64, []uint64, Info, int64, error) {
-		return nil, nil, Info{}, total, err
-	}
 	h, err := k.readHead(r, check)
 	total = int64(len(h.bytes))
 	if err != nil {
-		return fail(err)
+		return nil, nil, info, total, err
 	}
 	var sum Sum
 	sum.Write(h.bytes)
 	array, m, err := ReadWords(r, &sum, h.words, LittleEndian)
 	total += m
 	if err != nil {
-		return fail(ReadError(k.Package, err))
+		return nil, nil, info, total, ReadError(k.Package, err)
 	}
 	trailer := make([]byte, h.trailer)
 	n, err := ReadFull(r, trailer)
 	total += int64(n)
 	if err != nil {
-		return fail(ReadError(k.Package, err))
+		return nil, nil, info, total, ReadError(k.Package, err)
 	}
 	info, err = sum.CheckTrailer(k.Package, h.bytes, trailer)
-	if err != nil {
-		return fail(err)
-	}
-	return h.params, array, info, total, nil
+	return h.params, array, info, total, err
 }
 
 // Unmarshal is Read of data, to the last byte.
@@ -238,7 +231,7 @@ func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info
 	r := bytes.NewReader(data)
 	params, array, info, _, err = k.Read(r, check)
 	if err == nil && r.Len() > 0 {
-		return nil, nil, Info{}, Errorf(k.Package, "%d bytes too many", r.Len())
+		err = Errorf(k.Package, "%d bytes too many", r.Len())
 	}
 	return params, array, info, err
 }

@@ -149,7 +149,7 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 		Comment: string(text[hash:][:comment]),
 	}
 	if err := i.Check(pkg); err != nil {
-		return Info{}, Errorf(pkg, "%s", strings.TrimPrefix(err.Error(), pkg+": "))
+		return Info{}, Errorf(pkg, "%w", err)
 	}
 	return i, nil
 }

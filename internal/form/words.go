@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"math/bits"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -73,9 +72,8 @@ func GetWords(words []uint64, data []byte, order Order) {
 
 // AppendWords appends the bytes of words to dst.
 func AppendWords(dst []byte, words []uint64, order Order) []byte {
-	n := len(dst)
-	dst = slices.Grow(dst, len(words)*8)[:n+len(words)*8]
-	PutWords(dst[n:], words, ^uint64(0), order)
+	dst, more := memory.Extend(dst, len(words)*8)
+	PutWords(more, words, ^uint64(0), order)
 	return dst
 }
 
@@ -110,7 +108,7 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 func left(r io.Reader) (n int64, known bool) {
 	switch r := r.(type) {
 	case *FileReader:
-		return r.left, true
+		return r.Left, true
 	case *bytes.Reader:
 		return int64(r.Len()), true
 	case *bytes.Buffer:

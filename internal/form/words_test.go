@@ -46,7 +46,7 @@ func TestWords(t *testing.T) {
 				"Reader":        func(data []byte) io.Reader { return bytes.NewReader(data) },
 				"Buffer":        func(data []byte) io.Reader { return bytes.NewBuffer(data) },
 				"strings":       func(data []byte) io.Reader { return strings.NewReader(string(data)) },
-				"file":          func(data []byte) io.Reader { return NewFileReader(bytes.NewReader(data), int64(len(data))) },
+				"file":          func(data []byte) io.Reader { return &FileReader{bytes.NewReader(data), int64(len(data))} },
 				"half":          func(data []byte) io.Reader { return iotest.HalfReader(bytes.NewReader(data)) },
 				"data with EOF": func(data []byte) io.Reader { return iotest.DataErrReader(bytes.NewReader(data)) },
 			} {

@@ -1,5 +1,8 @@
-// Package memory allocates the arrays of filters and maps their files.
+// Package memory has the arrays that filters are made of: it allocates, counts and combines
+// words, plainly or atomically, and converts strings and bytes where they lie.
 package memory
+
+import "slices"
 
 // Words returns n zero words. Large arrays ask the kernel for huge pages; where
 // it refuses, they have ordinary ones. It panics or exits as make does where there
@@ -16,6 +19,12 @@ func Words(n int) []uint64 {
 // and is past what the second-level TLB of many processors reaches: beyond that, a random
 // access walks the page table.
 const hugeBytes = 4 << 20
+
+// Extend returns dst with n more elements, and these on their own.
+func Extend[T any](dst []T, n int) (all, more []T) {
+	all = slices.Grow(dst, n)[:len(dst)+n]
+	return all, all[len(dst):]
+}
 
 // Clear zeroes words. A garbage collection can begin meanwhile: Go's clear and copy
 // are assembly, which nothing interrupts, and take a second for ten gigabytes.
