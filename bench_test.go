@@ -15,7 +15,7 @@ import (
 
 // benchSet is what the benchmarks need of a filter.
 type benchSet interface {
-	keySet
+	Set
 	AddBatch([]bool, []Hash) []bool
 	ContainsBatch([]bool, []Hash) []bool
 }

@@ -41,37 +41,3 @@ func TestOpenFileLarge(t *testing.T) {
 	// The system reads ahead around each page, by some hundred KiB.
 	require.Less(t, read, len(pages)/20)
 }
-
-// TestFileSystemCalls: LoadFile, OpenFile and Close return the errors of the system.
-func TestFileSystemCalls(t *testing.T) {
-	const path = "testdata/v1.bloom"
-	t.Run("fstat", func(t *testing.T) {
-		testkit.Failing(t, "fstat", "EIO", path, func() {
-			_, err := LoadFile(path)
-			require.ErrorIs(t, err, syscall.EIO)
-			require.ErrorContains(t, err, "bloom: ")
-			_, err = OpenFile(path)
-			require.ErrorIs(t, err, syscall.EIO)
-			require.ErrorContains(t, err, "bloom: ")
-		})
-	})
-	t.Run("mmap", func(t *testing.T) {
-		testkit.Failing(t, "mmap", "ENODEV", path, func() {
-			_, err := OpenFile(path)
-			require.ErrorIs(t, err, syscall.ENODEV)
-			require.ErrorContains(t, err, "bloom: mapping: ")
-		})
-	})
-	t.Run("munmap", func(t *testing.T) {
-		if testkit.Race {
-			t.Skip("the race detector's own calls would fail, too")
-		}
-		testkit.Failing(t, "munmap", "EINVAL", "", func() {
-			file := Must(OpenFile(path))
-			err := file.Close()
-			require.ErrorIs(t, err, syscall.EINVAL)
-			require.ErrorContains(t, err, "bloom: unmapping: ")
-			require.PanicsWithValue(t, errClosed, func() { file.ContainsString("key") })
-		})
-	})
-}

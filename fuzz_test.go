@@ -125,6 +125,7 @@ func sameAnswers(t testing.TB, g *Filter, v *View, seed uint64) {
 	require.Equal(t, g.M(), v.M())
 	require.Equal(t, g.K(), v.K())
 	require.Equal(t, g.Strategy(), v.Strategy())
+	require.Equal(t, g.SizeBytes(), v.SizeBytes())
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for range 32 {
 		h := NewHash(rnd.Uint64(), rnd.Uint64())

@@ -214,15 +214,8 @@ func TestHashText(t *testing.T) {
 	}
 }
 
-// TestSumReaderCut: a body that was cut is no digest.
-func TestSumReaderCut(t *testing.T) {
-	for _, err := range []error{io.ErrUnexpectedEOF, io.ErrClosedPipe} {
-		for _, n := range []int{0, 1, 15, 16, 17, 40_000} {
-			got, gotErr := SumReader(io.MultiReader(bytes.NewReader(make([]byte, n)), iotest.ErrReader(err)))
-			require.Equal(t, err, gotErr)
-			require.Zero(t, got)
-		}
-	}
+// TestSumReader: all that a reader yields is a key, and a body that was cut is no digest.
+func TestSumReader(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 17, 32<<10 - 1, 32 << 10, 32<<10 + 1, 100_000} {
 		data := make([]byte, n)
 		for i := range data {
@@ -232,6 +225,11 @@ func TestSumReaderCut(t *testing.T) {
 			got, err := SumReader(r)
 			require.NoError(t, err)
 			require.Equal(t, Sum(data), got)
+		}
+		for _, err := range []error{io.ErrUnexpectedEOF, io.ErrClosedPipe} {
+			got, gotErr := SumReader(io.MultiReader(bytes.NewReader(data), iotest.ErrReader(err)))
+			require.Equal(t, err, gotErr)
+			require.Zero(t, got)
 		}
 	}
 }

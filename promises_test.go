@@ -26,19 +26,13 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// The tests in this file hold every type, in this package and in those beside
-// it, to what all of them promise.
-
-type keySet interface {
-	AddHash(bloom.Hash) bool
-	ContainsHash(bloom.Hash) bool
-}
+// The tests in this file are of every type, in this package and in those beside it.
 
 // decoded returns what encode writes, decoded into set.
 func decoded[T interface {
-	keySet
+	bloom.Set
 	encoding.BinaryUnmarshaler
-}](encode encoding.BinaryMarshaler, set T) keySet {
+}](encode encoding.BinaryMarshaler, set T) bloom.Set {
 	if err := set.UnmarshalBinary(bloom.Must(encode.MarshalBinary())); err != nil {
 		panic(err)
 	}
@@ -47,9 +41,9 @@ func decoded[T interface {
 
 // streamed is decoded by way of WriteTo and ReadFrom.
 func streamed[T interface {
-	keySet
+	bloom.Set
 	io.ReaderFrom
-}](encode io.WriterTo, set T) keySet {
+}](encode io.WriterTo, set T) bloom.Set {
 	var out bytes.Buffer
 	bloom.Must(encode.WriteTo(&out))
 	bloom.Must(set.ReadFrom(&out))
@@ -65,30 +59,30 @@ func TestRaces(t *testing.T) {
 		name string
 		// start returns a set, functions that copy it with every key that was
 		// added before the call, and what else is called meanwhile.
-		start func() (set keySet, copies []func() keySet, calls []func())
+		start func() (set bloom.Set, copies []func() bloom.Set, calls []func())
 	}{
-		{"SyncFilter", func() (keySet, []func() keySet, []func()) {
+		{"SyncFilter", func() (bloom.Set, []func() bloom.Set, []func()) {
 			s := bloom.Must(bloom.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(bloom.New(writers*perWriter, 1e-4))
 			other.AddBatch(nil, testkit.Digests[bloom.Hash](10, perWriter))
-			return s, []func() keySet{
-					func() keySet { return s.Snapshot() },
-					func() keySet { return decoded(s, new(bloom.SyncFilter)) },
-					func() keySet { return streamed(s, new(bloom.Filter)) },
+			return s, []func() bloom.Set{
+					func() bloom.Set { return s.Snapshot() },
+					func() bloom.Set { return decoded(s, new(bloom.SyncFilter)) },
+					func() bloom.Set { return streamed(s, new(bloom.Filter)) },
 				}, []func(){
 					func() { s.OnesCount(); s.FillRatio(); s.FPR(); s.ApproxCount() },
 					func() { bloom.Must(0, s.Merge(other)) },
 					func() { s.AddBatch(nil, testkit.Digests[bloom.Hash](9, 100)) },
 				}
 		}},
-		{"blocked.SyncFilter", func() (keySet, []func() keySet, []func()) {
+		{"blocked.SyncFilter", func() (bloom.Set, []func() bloom.Set, []func()) {
 			s := bloom.Must(blocked.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(blocked.New(writers*perWriter, 1e-4))
 			other.AddBatch(nil, testkit.Digests[bloom.Hash](10, perWriter))
-			return s, []func() keySet{
-					func() keySet { return s.Snapshot() },
-					func() keySet { return decoded(s, new(blocked.SyncFilter)) },
-					func() keySet { return streamed(s, new(blocked.Filter)) },
+			return s, []func() bloom.Set{
+					func() bloom.Set { return s.Snapshot() },
+					func() bloom.Set { return decoded(s, new(blocked.SyncFilter)) },
+					func() bloom.Set { return streamed(s, new(blocked.Filter)) },
 				}, []func(){
 					func() { s.FillRatio(); s.FPR(); s.ApproxCount() },
 					func() { bloom.Must(0, s.Merge(other)) },
@@ -96,17 +90,17 @@ func TestRaces(t *testing.T) {
 					func() { s.ContainsBatch(nil, testkit.Digests[bloom.Hash](9, 100)) },
 				}
 		}},
-		{"growing.Filter", func() (keySet, []func() keySet, []func()) {
+		{"growing.Filter", func() (bloom.Set, []func() bloom.Set, []func()) {
 			f := bloom.Must(growing.New(0, 1e-6))
 			for _, h := range testkit.Digests[bloom.Hash](8, 10_000) { // all but fill its first layers
 				f.AddHash(h)
 			}
-			return f, []func() keySet{
-				func() keySet { return decoded(f, new(growing.Filter)) },
-				func() keySet { return streamed(f, new(growing.Filter)) },
+			return f, []func() bloom.Set{
+				func() bloom.Set { return decoded(f, new(growing.Filter)) },
+				func() bloom.Set { return streamed(f, new(growing.Filter)) },
 			}, []func(){func() { f.FPR(); f.ApproxCount(); f.SizeBytes() }}
 		}},
-		{"counting.Filter", func() (keySet, []func() keySet, []func()) {
+		{"counting.Filter", func() (bloom.Set, []func() bloom.Set, []func()) {
 			f := bloom.Must(counting.New(writers*perWriter, 0.1))
 			other := bloom.Must(counting.New(writers*perWriter, 0.1))
 			other.AddString("other")
@@ -118,25 +112,25 @@ func TestRaces(t *testing.T) {
 					}
 				}
 			}
-			return f, []func() keySet{
-					func() keySet { return f.Snapshot() },
-					func() keySet { return f.Clone() },
-					func() keySet { return decoded(f, new(counting.Filter)) },
-					func() keySet { return streamed(f, new(counting.Filter)) },
+			return f, []func() bloom.Set{
+					func() bloom.Set { return f.Snapshot() },
+					func() bloom.Set { return f.Clone() },
+					func() bloom.Set { return decoded(f, new(counting.Filter)) },
+					func() bloom.Set { return streamed(f, new(counting.Filter)) },
 				}, []func(){
 					func() { f.FillRatio(); f.FPR(); f.ApproxCount() },
 					func() { bloom.Must(0, f.Merge(other)); f.Equal(other) },
 					churn, churn,
 				}
 		}},
-		{"Window", func() (keySet, []func() keySet, []func()) {
+		{"Window", func() (bloom.Set, []func() bloom.Set, []func()) {
 			const span = 63 * time.Hour
 			var clock testkit.Clock
 			config := window.Config{Capacity: writers * perWriter, FPR: 1e-4, Span: span, Generations: 63, Now: clock.Now}
 			w := bloom.Must(window.New(config))
-			return w, []func() keySet{
-					func() keySet { return decoded(w, bloom.Must(window.New(config))) },
-					func() keySet { return streamed(w, bloom.Must(window.New(config))) },
+			return w, []func() bloom.Set{
+					func() bloom.Set { return decoded(w, bloom.Must(window.New(config))) },
+					func() bloom.Set { return streamed(w, bloom.Must(window.New(config))) },
 				}, []func(){
 					func() { w.FPR() },
 					func() { // through the generations as keys come, but forgetting none
@@ -147,12 +141,12 @@ func TestRaces(t *testing.T) {
 					},
 				}
 		}},
-		{"Flower", func() (keySet, []func() keySet, []func()) {
+		{"Flower", func() (bloom.Set, []func() bloom.Set, []func()) {
 			// A key loses all its slots to others with a probability of 5e-10.
 			f := bloom.Must(flower.New(flower.Config{Slots: 1 << 20, Ways: 16, Bits: 16}))
-			return f, []func() keySet{
-				func() keySet { return decoded(f, new(flower.Filter)) },
-				func() keySet { return streamed(f, new(flower.Filter)) },
+			return f, []func() bloom.Set{
+				func() bloom.Set { return decoded(f, new(flower.Filter)) },
+				func() bloom.Set { return streamed(f, new(flower.Filter)) },
 			}, nil
 		}},
 	} {
@@ -160,7 +154,7 @@ func TestRaces(t *testing.T) {
 			set, copies, calls := test.start()
 			keys := testkit.Digests[bloom.Hash](7, writers*perWriter)
 			var added [writers]atomic.Int64 // of each writer's keys
-			found := func(set keySet, n [writers]int64) bool {
+			found := func(set bloom.Set, n [writers]int64) bool {
 				for w, n := range n {
 					for _, h := range keys[w*perWriter:][:n] {
 						if !set.ContainsHash(h) {
@@ -238,25 +232,19 @@ func TestRaces(t *testing.T) {
 func TestRacesOfReset(t *testing.T) {
 	keys := testkit.Digests[bloom.Hash](7, 2000)
 	for _, s := range []interface {
-		keySet
+		bloom.Set
 		Reset()
 		Stats() bloom.Stats
 	}{
 		bloom.Must(bloom.NewSync(2000, 0.01)), bloom.Must(blocked.NewSync(2000, 0.01)), bloom.Must(counting.New(2000, 0.01)),
 	} {
-		var working sync.WaitGroup
-		for range 3 {
-			working.Add(1)
-			go func() {
-				defer working.Done()
-				for _, h := range keys {
-					s.AddHash(h)
-					s.ContainsHash(h)
-				}
-				s.Reset()
-			}()
-		}
-		working.Wait()
+		testkit.AtOnce(3, func(int) {
+			for _, h := range keys {
+				s.AddHash(h)
+				s.ContainsHash(h)
+			}
+			s.Reset()
+		})
 		s.Reset()
 		require.Zero(t, s.Stats().FillRatio, "%T", s)
 	}
@@ -270,28 +258,22 @@ func TestRacesOfReaders(t *testing.T) {
 	f.AddBatch(nil, keys)
 	b.AddBatch(nil, keys)
 	v := bloom.Must(bloom.NewView(bloom.Must(f.MarshalBinary())))
-	var reading sync.WaitGroup
-	for range 4 {
-		reading.Add(1)
-		go func() {
-			defer reading.Done()
-			for _, h := range keys {
-				if !f.ContainsHash(h) || !b.ContainsHash(h) || !v.ContainsHash(h) {
-					t.Error("a key is missing")
-				}
+	testkit.AtOnce(4, func(int) {
+		for _, h := range keys {
+			if !f.ContainsHash(h) || !b.ContainsHash(h) || !v.ContainsHash(h) {
+				t.Error("a key is missing")
 			}
-			for _, set := range []keySet{f.Clone(), b.Clone(), decoded(f, new(bloom.Filter)), decoded(b, new(blocked.Filter))} {
-				if !set.ContainsHash(keys[0]) {
-					t.Error("a key is missing from a copy")
-				}
+		}
+		for _, set := range []bloom.Set{f.Clone(), b.Clone(), decoded(f, new(bloom.Filter)), decoded(b, new(blocked.Filter))} {
+			if !set.ContainsHash(keys[0]) {
+				t.Error("a key is missing from a copy")
 			}
-			f.ContainsBatch(nil, keys)
-			b.ContainsBatch(nil, keys)
-			_, _, _ = f.FPR(), f.ApproxCount(), f.Equal(f.Clone())
-			_, _, _ = b.FPR(), b.ApproxCount(), b.Equal(b.Clone())
-		}()
-	}
-	reading.Wait()
+		}
+		f.ContainsBatch(nil, keys)
+		b.ContainsBatch(nil, keys)
+		_, _, _ = f.FPR(), f.ApproxCount(), f.Equal(f.Clone())
+		_, _, _ = b.FPR(), b.ApproxCount(), b.Equal(b.Clone())
+	})
 }
 
 // TestHostile cuts every type's encoding short, and has its header promise what
@@ -383,7 +365,7 @@ func TestFrozen(t *testing.T) {
 }
 
 type decodedSet interface {
-	keySet
+	bloom.Set
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
 	SaveFile(string) error

@@ -195,8 +195,11 @@ func (v *filterVector) check(t *testing.T, f *Filter) {
 	} else {
 		require.InEpsilon(t, max(v.FPR, guava.DoubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12)
 	}
+	view := Must(NewView(data))
+	sameAnswers(t, f, view, 1)
 	for i, h := range v.hashAll(t, v.Probes) {
 		require.Equal(t, v.MightContain[i], f.ContainsHash(h), v.Probes[i])
+		require.Equal(t, v.MightContain[i], view.ContainsHash(h), v.Probes[i])
 	}
 }
 
@@ -338,6 +341,8 @@ func TestGuavaHostile(t *testing.T) {
 
 			f = before.Clone()
 			err = f.UnmarshalBinary(input)
+			_, viewErr := NewView(input)
+			require.Equal(t, err, viewErr)
 			if accepted && v.Consumed == int64(len(input)) {
 				require.NoError(t, err)
 				v.check(t, f)

@@ -149,20 +149,10 @@ func TestBitset(t *testing.T) {
 		require.ErrorIs(t, err, bloom.ErrFormat)
 	}
 	require.Panics(t, func() { bloom.Must(NewSize(256, 2)).Bitset() })
-}
-
-func TestZero(t *testing.T) {
-	var f Filter
-	require.Zero(t, f.Lines())
-	require.Empty(t, f.Bitset())
-	require.True(t, f.Clone().Equal(&f))
-	require.True(t, new(SyncFilter).Snapshot().Equal(&f))
-	require.NoError(t, f.Merge(new(Filter)))
-	_, err := f.Fold(1)
-	require.Error(t, err)
+	require.Empty(t, new(Filter).Bitset())
 }
 
 // TestPortable does without assembly.
 func TestPortable(t *testing.T) {
-	testkit.Without(t, "avx2", "^Test(Promises|Indivisible|Plain|Block|Batches|Sync|SyncForms|SyncWriters|Forms|Operations|Views|Zero)$")
+	testkit.Without(t, "avx2", "^Test(Promises|Indivisible|Plain|Block|Batches|Sync|Operations|Views)$")
 }

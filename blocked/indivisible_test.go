@@ -9,18 +9,5 @@ import (
 )
 
 func TestIndivisible(t *testing.T) {
-	type hashes = []bloom.Hash
-	plain := func() *blocked.Filter { return bloom.Must(blocked.NewSize(1<<17, 1)) }
-	promises.TestIndivisible(t, "AddHash", func(one, two hashes) (bloom.Set, [2]func()) {
-		s := blocked.NewSyncFrom(plain())
-		return s, [2]func(){promises.Each(s, one), promises.Each(s, two)}
-	})
-	promises.TestIndivisible(t, "AddBatch", func(one, two hashes) (bloom.Set, [2]func()) {
-		s := blocked.NewSyncFrom(bloom.Must(blocked.NewSize(1<<17, 2)))
-		return s, [2]func(){func() { s.AddBatch(nil, one) }, func() { s.AddBatch(nil, two) }}
-	})
-	promises.TestIndivisible(t, "Merge", func(one, two hashes) (bloom.Set, [2]func()) {
-		s := blocked.NewSyncFrom(plain())
-		return s, [2]func(){promises.Merges(s.Merge, plain, one), promises.Each(s, two)}
-	})
+	promises.TestIndivisible(t, func() *blocked.Filter { return bloom.Must(blocked.NewSize(1<<17, 2)) }, blocked.NewSyncFrom)
 }

@@ -45,6 +45,7 @@ func TestPromises(t *testing.T) {
 	blocked.NewSyncFrom(f)
 	promises.TestTaken(t, "blocked", "NewSyncFrom", f, other)
 	require.Panics(t, func() { blocked.NewSyncFrom(f) })
+	require.PanicsWithValue(t, "blocked: NewSyncFrom a nil Filter", func() { blocked.NewSyncFrom(nil) })
 	promises.TestSets(t, "blocked", func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
 		func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.001)) })
 }

@@ -2,7 +2,6 @@ package blocked
 
 import (
 	"bytes"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,28 +71,4 @@ func TestSync(t *testing.T) {
 		s.Reset()
 		require.Zero(t, s.FillRatio())
 	}
-}
-
-// TestSyncWriters has goroutines set different bits of the same words.
-func TestSyncWriters(t *testing.T) {
-	const writers, perWriter = 4, 5000
-	hs := testkit.Digests[bloom.Hash](1, writers*perWriter)
-	want := bloom.Must(NewSize(512*256, 2))
-	s := NewSyncFrom(want.Clone())
-	want.AddBatch(nil, hs)
-	var writing sync.WaitGroup
-	for w := range writers {
-		writing.Add(1)
-		go func() {
-			defer writing.Done()
-			for _, h := range hs[w*perWriter:][:perWriter] {
-				s.AddHash(h)
-				if !s.ContainsHash(h) {
-					t.Error("a key is missing")
-				}
-			}
-		}()
-	}
-	writing.Wait()
-	require.True(t, want.Equal(s.Snapshot()))
 }

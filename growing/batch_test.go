@@ -2,7 +2,6 @@ package growing
 
 import (
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,18 +44,6 @@ func TestBatches(t *testing.T) {
 	require.Greater(t, batch.layers(), 6*shards)
 	require.Equal(t, bloom.Must(one.MarshalBinary()), bloom.Must(batch.MarshalBinary()))
 	require.Equal(t, one.ApproxCount(), batch.ApproxCount())
-
-	var zero Filter
-	require.Equal(t, []bool{true, false, false}, zero.ContainsBatch([]bool{true}, all[:2]))
-	require.Empty(t, zero.AddBatch(nil, nil))
-	require.PanicsWithValue(t, errZeroAdd, func() { zero.AddBatch(nil, all[:1]) })
-	for i := range batch.shards {
-		if next := batch.shards[i].next; next != nil { // whoever makes a layer allocates meanwhile
-			next <- <-next
-		}
-	}
-	dst := make([]bool, 0, len(all))
-	require.Zero(t, testing.AllocsPerRun(10, func() { batch.ContainsBatch(dst, all) }))
 }
 
 // TestBatchesOfLines: a batch asks for a key's other lines where the first is there. One
@@ -80,20 +67,14 @@ func TestBatchesAtOnce(t *testing.T) {
 	const size = 500
 	keys := testkit.Digests[bloom.Hash](5, 40*size)
 	f := tiny()
-	var done sync.WaitGroup
-	for range 4 {
-		done.Add(1)
-		go func() {
-			defer done.Done()
-			for i := 0; i < len(keys); i += size {
-				f.AddBatch(nil, keys[i:i+size])
-				for j, ok := range f.ContainsBatch(nil, keys[:i+size]) {
-					if !ok {
-						t.Errorf("key %d is missing", j)
-					}
+	testkit.AtOnce(4, func(int) {
+		for i := 0; i < len(keys); i += size {
+			f.AddBatch(nil, keys[i:i+size])
+			for j, ok := range f.ContainsBatch(nil, keys[:i+size]) {
+				if !ok {
+					t.Errorf("key %d is missing", j)
 				}
 			}
-		}()
-	}
-	done.Wait()
+		}
+	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -193,13 +192,4 @@ func TestRates(t *testing.T) {
 			assert.Less(t, layers, maxLayers)
 		}
 	}
-}
-
-// TestLayersDiffer: a layer with another number of lines than its rate wants, which no
-// filter writes, gets one more key. Its rate would be too high.
-func TestLayersDiffer(t *testing.T) {
-	r := rates{p: 1e-6}
-	require.Equal(t, 3, r.sizing(0).lines)
-	require.Zero(t, layerOf(&r, 0, bloom.Must(blocked.NewSync(1000, 0.01))).capacity)
-	require.NotZero(t, layerOf(&r, 0, bloom.Must(blocked.NewSync(1000, 5e-8))).capacity)
 }

@@ -149,21 +149,23 @@ func TestChild(t *testing.T) {
 }
 
 // TestUnreadableDirectory: a directory that cannot be opened cannot be synced, so
-// Write refuses before it has changed anything.
+// Write refuses before it has changed anything. It does so, too, where it may not create files.
 func TestUnreadableDirectory(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "f")
-	require.NoError(t, os.WriteFile(path, []byte("old"), 0o666))
-	require.NoError(t, os.Chmod(dir, 0o333))
-	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
-	defer os.Chmod(dir, 0o755)
-	out, err := asNobody(t, "refused", path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.NoError(t, os.Chmod(dir, 0o755))
-	require.Equal(t, []string{"f"}, names(t, dir))
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, "old", string(data))
+	for _, perm := range []fs.FileMode{0o333, 0o555} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "f")
+		require.NoError(t, os.WriteFile(path, []byte("old"), 0o666))
+		require.NoError(t, os.Chmod(dir, perm))
+		require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+		defer os.Chmod(dir, 0o755)
+		out, err := asNobody(t, "refused", path).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		require.NoError(t, os.Chmod(dir, 0o755))
+		require.Equal(t, []string{"f"}, names(t, dir))
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, "old", string(data))
+	}
 }
 
 // TestIrregular: what is no regular file is not replaced, except a link.

@@ -5,12 +5,13 @@ package files_test
 import (
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	. "github.com/seed79a3ff49/bloom/internal/files"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestWritersOfOnePath: none takes another's new file for a dead one's, whose rename would
@@ -18,20 +19,14 @@ import (
 func TestWritersOfOnePath(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	var writing sync.WaitGroup
 	errs := make([]error, 8)
-	for i := range errs {
-		writing.Add(1)
-		go func() {
-			defer writing.Done()
-			for range 100 {
-				if errs[i] == nil {
-					errs[i] = Write(path, text("content"))
-				}
+	testkit.AtOnce(len(errs), func(i int) {
+		for range 100 {
+			if errs[i] == nil {
+				errs[i] = Write(path, text("content"))
 			}
-		}()
-	}
-	writing.Wait()
+		}
+	})
 	for _, err := range errs {
 		require.NoError(t, err)
 	}

@@ -38,15 +38,23 @@ var (
 	kinds    = []*Kind{Bank, Blocked, Counting, Flower, Growing, Window}
 )
 
-// Name returns what the frame that data begins with holds, such as
-// "window.Filter", or "" if data begins with no frame.
-func Name(data []byte) string {
+// KindOf returns the kind of the frame that data begins with, or nil if it begins with none.
+func KindOf(data []byte) *Kind {
 	if len(data) > len(magic) && string(data[:len(magic)]) == magic {
 		for _, k := range kinds {
 			if k.letter == data[len(magic)] {
-				return k.name()
+				return k
 			}
 		}
+	}
+	return nil
+}
+
+// Name returns what the frame that data begins with holds, such as
+// "window.Filter", or "" if data begins with no frame.
+func Name(data []byte) string {
+	if k := KindOf(data); k != nil {
+		return k.name()
 	}
 	return ""
 }

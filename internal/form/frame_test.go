@@ -107,6 +107,9 @@ func TestFrameDamage(t *testing.T) {
 		err := decode(good[:i])
 		require.True(t, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF), "%d bytes: %v", i, err)
 	}
+	sum := good[len(good)-4:]
+	bad := append(bytes.Clone(good[:len(good)-1]), sum[3]^1)
+	require.EqualError(t, decode(bad), fmt.Sprintf("test: invalid format: checksum is %x, should be %x", bad[len(bad)-4:], sum))
 }
 
 // TestOtherKinds names what was found.

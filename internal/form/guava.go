@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// HeaderSize is the size of the header of Guava's binary form, which is, all of it:
+// HeaderSize is the size of the header in Guava's binary form. The whole form is:
 //
 //	1 byte   strategy
 //	1 byte   k, unsigned

@@ -43,10 +43,7 @@ func TestParseHeaderErrors(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// TestFPR compares the model of double hashing with its derivation, term by term. A fraction
-// 2.5 s/(k m) of all keys has indexes that come round after s of them. Such a key finds
-// its bits set with probability fill^s. Other keys have as many indexes as m has odd
-// parts, or twice as many.
+// TestCheckSize: a file has the length of a binary form, or of that and a trailer.
 func TestCheckSize(t *testing.T) {
 	h := Header{1, 3, 2}
 	allowed := map[int64]bool{0: true}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -35,6 +33,13 @@ func TestWords(t *testing.T) {
 			require.NoError(t, err)
 			require.EqualValues(t, len(data), total)
 			require.True(t, bytes.Equal(data, out.Bytes()))
+			for _, room := range []int{0, 4, len(data) / 2, len(data) - 1} {
+				for err, want := range map[error]error{io.ErrClosedPipe: io.ErrClosedPipe, nil: io.ErrShortWrite} {
+					total, got := WriteWords(&testkit.LimitedWriter{N: int64(room), Err: err}, []byte("start"), words, order)
+					require.ErrorIs(t, got, want)
+					require.EqualValues(t, room, total)
+				}
+			}
 			data = data[len("start"):]
 			masked := make([]byte, 8*n)
 			PutWords(masked, words, 0xff00, order)
@@ -173,62 +178,8 @@ func TestReadHeader(t *testing.T) {
 	require.Equal(t, want, h)
 	require.Equal(t, "m = 19200, k = 7, strategy = Mitz64", h.String())
 	require.Equal(t, "m = 64, k = 255, strategy = Mitz32", Header{Strategy: 0, K: 255, Words: 1}.String())
-	for i := range data {
-		_, n, err := ReadHeader("test", bytes.NewReader(data[:i]))
-		require.ErrorIs(t, err, ErrFormat)
-		require.Equal(t, i, n)
-		require.Equal(t, i == 0, errors.Is(err, io.EOF))
-		require.Equal(t, i > 0, errors.Is(err, io.ErrUnexpectedEOF))
-		down := errors.New("down")
-		_, n, err = ReadHeader("test", io.MultiReader(bytes.NewReader(data[:i]), iotest.ErrReader(down)))
-		require.EqualError(t, err, "test: reading: down")
-		require.ErrorIs(t, err, down)
-		require.Equal(t, i, n)
-	}
 	data[1] = 0
 	_, n, err = ReadHeader("test", bytes.NewReader(data))
 	require.EqualError(t, err, "test: invalid format: k = 0")
 	require.Equal(t, HeaderSize, n)
-}
-
-// frame is a frame of kind two.
-type frame struct {
-	params, words []uint64
-	info          Info
-}
-
-func (f *frame) ReadFrom(r io.Reader) (n int64, err error) {
-	f.params, f.words, f.info, n, err = two.Read(r, count)
-	return n, err
-}
-
-func (f *frame) WriteTo(w io.Writer) (int64, error) { return two.Write(w, f.params, f.words, f.info) }
-
-func (f *frame) SizeBytes() int64 { return two.Size(len(f.words), f.info) }
-
-func TestFilesOfFrames(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	want := &frame{[]uint64{20_000, 3}, testkit.Words(20_000), testInfo}
-	require.NoError(t, two.SaveFile(path, want))
-	got, err := LoadFile(two, path, new(frame))
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	for _, bad := range [][]byte{nil, data[:10], data[:len(data)-1], append(bytes.Clone(data), 0), append(bytes.Clone(data), 1, 2, 3, 4, 5, 6, 7)} {
-		require.NoError(t, os.WriteFile(path, bad, 0o666))
-		got, err := LoadFile(two, path, new(frame))
-		require.ErrorIs(t, err, ErrFormat)
-		require.Equal(t, 1, strings.Count(err.Error(), path))
-		require.Nil(t, got)
-		_, _, err = MapFile("test", path, func(data []byte) ([]byte, error) {
-			_, body, _, err := two.Parse(data, count)
-			return body, err
-		})
-		require.ErrorIs(t, err, ErrFormat)
-		require.Equal(t, 1, strings.Count(err.Error(), path))
-	}
-	data[len(data)-1] ^= 1
-	_, _, _, err = two.Unmarshal(data, count)
-	require.EqualError(t, err, fmt.Sprintf("test: invalid format: checksum is %x, should be %x", data[len(data)-4:], append(bytes.Clone(data[len(data)-4:len(data)-1]), data[len(data)-1]^1)))
 }

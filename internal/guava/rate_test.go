@@ -7,6 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// TestFPR compares the model of double hashing with its derivation, term by term. A fraction
+// 2.5 s/(k m) of all keys has indexes that come round after s of them. Such a key finds
+// its bits set with probability fill^s. Other keys have as many indexes as m has odd
+// parts, or twice as many.
 func TestFPR(t *testing.T) {
 	for _, test := range []struct {
 		m    uint64

@@ -19,12 +19,14 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -95,7 +97,7 @@ func Test(t *testing.T, types ...Type) {
 			"Keys": testKeys, "Batches": testBatches, "Allocations": testAllocations, "Zero": testZero, "Reset": testReset,
 			"Stats": testStats, "Encodings": testEncodings, "Readers": testReaders, "Writers": testWriters,
 			"Damage": testDamage, "Info": testInfo, "Files": testFiles, "NothingStaysOpen": testNothingStaysOpen, "LoadOrNew": testLoadOrNew,
-			"Snapshot": testSnapshot, "Opened": testOpened,
+			"Snapshot": testSnapshot, "Opened": testOpened, "Copies": testCopies, "SystemCalls": testSystemCalls,
 		} {
 			t.Run(typ.Name+"/"+name, func(t *testing.T) { promise(t, typ) })
 		}
@@ -113,14 +115,15 @@ func testKeys(t *testing.T, typ Type) {
 	byBytes, byString, byHash := typ.Make(), typ.Make(), typ.Make()
 	long := strings.Repeat("a key of some length ", 20)
 	for i := range 300 { // some of them again
-		key := fmt.Sprint(i%200, long[:i%200])
+		n := i % 200
+		key := long[n%16:][:n] // of every length, at every place in a word
 		h := bloom.SumString(key)
 		isNew := byHash.AddHash(h)
 		require.True(t, i >= 200 || i > 0 || isNew)
 		require.False(t, i >= 200 && isNew)
 		require.Equal(t, isNew, byString.AddString(key))
-		require.Equal(t, isNew, byBytes.Add([]byte(key)))
-		require.True(t, byHash.ContainsHash(h) && byString.ContainsString(key) && byBytes.Contains([]byte(key)))
+		require.Equal(t, isNew, byBytes.Add(memory.BytesOf(key)))
+		require.True(t, byHash.ContainsHash(h) && byString.ContainsString(key) && byBytes.Contains(memory.BytesOf(key)))
 		absent := "absent " + key
 		found := byHash.ContainsHash(bloom.SumString(absent))
 		require.Equal(t, found, byString.ContainsString(absent))
@@ -434,19 +437,6 @@ func testReaders(t *testing.T, typ Type) {
 	}
 }
 
-type writer struct {
-	left int
-	err  error
-}
-
-func (w *writer) Write(p []byte) (int, error) {
-	n := min(len(p), w.left)
-	if w.left -= n; n < len(p) {
-		return n, w.err
-	}
-	return n, nil
-}
-
 // testWriters: WriteTo returns its writer's error, whichever write has it, and counts what
 // was written.
 func testWriters(t *testing.T, typ Type) {
@@ -454,14 +444,14 @@ func testWriters(t *testing.T, typ Type) {
 	size := int(f.SizeBytes())
 	down := errors.New("down")
 	for _, i := range cuts(size) {
-		n, err := f.WriteTo(&writer{i, down})
+		n, err := f.WriteTo(&testkit.LimitedWriter{N: int64(i), Err: down})
 		require.ErrorIs(t, err, down, "after %d bytes of %d", i, size)
 		require.EqualValues(t, i, n)
-		n, err = f.WriteTo(&writer{i, nil})
+		n, err = f.WriteTo(&testkit.LimitedWriter{N: int64(i)})
 		require.ErrorIs(t, err, io.ErrShortWrite, "after %d bytes of %d", i, size)
 		require.EqualValues(t, i, n)
 	}
-	n, err := f.WriteTo(&writer{size, down})
+	n, err := f.WriteTo(&testkit.LimitedWriter{N: int64(size), Err: down})
 	require.NoError(t, err)
 	require.EqualValues(t, size, n)
 }
@@ -575,6 +565,10 @@ func testFiles(t *testing.T, typ Type) {
 		require.NoError(t, os.WriteFile(damaged, bad, 0o666))
 		_, err := typ.Load(damaged)
 		once(err, damaged, bloom.ErrFormat)
+		if typ.Open != nil {
+			_, err = typ.Open(damaged)
+			once(err, damaged, bloom.ErrFormat)
+		}
 	}
 	_, err := typ.Load(filepath.Join(dir, "missing"))
 	once(err, filepath.Join(dir, "missing"), fs.ErrNotExist)
@@ -584,6 +578,28 @@ func testFiles(t *testing.T, typ Type) {
 	err = f.SaveFile(filepath.Join(dir, "missing", "f"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.Regexp(t, "^"+typ.pkg()+": saving: ", err.Error())
+}
+
+func testCopies(t *testing.T, typ Type) { TestCopies(t, typ.Zero()) }
+
+// TestCopies: go vet reports copies of what values point to. It does so for a struct that has a
+// sync.Locker in it.
+func TestCopies(t *testing.T, values ...any) {
+	var locked func(reflect.Type) bool
+	locked = func(r reflect.Type) bool {
+		if r.Kind() != reflect.Struct {
+			return false
+		}
+		for i := range r.NumField() {
+			if locked(r.Field(i).Type) {
+				return true
+			}
+		}
+		return reflect.PointerTo(r).Implements(reflect.TypeFor[sync.Locker]())
+	}
+	for _, v := range values {
+		require.True(t, locked(reflect.TypeOf(v).Elem()), "%T", v)
+	}
 }
 
 // alike requires that x and y say the same of themselves, apart from what they are.
@@ -624,19 +640,36 @@ func testOpened(t *testing.T, typ Type) {
 		t.Skip("no file of it is opened")
 	}
 	f := typ.filled()
+	for i := range 100 {
+		f.AddString(fmt.Sprint(i))
+	}
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, f.SaveFile(path))
 	file := bloom.Must(typ.Open(path))
 	defer file.Close()
 	alike(t, f, file)
 	v := file.(interface {
+		Contains(key []byte) bool
+		ContainsString(key string) bool
 		ContainsHash(bloom.Hash) bool
 		ContainsBatch(dst []bool, hs []bloom.Hash) []bool
 		Info() bloom.Info
+		Stats() bloom.Stats
+		SizeBytes() int64
 		Verify() error
 	})
 	require.Equal(t, info, v.Info())
+	require.Equal(t, f.Stats(), v.Stats())
+	require.Equal(t, f.SizeBytes(), v.SizeBytes())
+	require.Regexp(t, "^"+typ.pkg()+`\.File\(`, fmt.Sprint(file))
 	require.NoError(t, v.Verify())
+	for i := range 500 {
+		key := fmt.Sprint(i)
+		want := f.ContainsString(key)
+		require.True(t, want == v.ContainsString(key) && want == v.Contains([]byte(key)), key)
+	}
+	key := []byte("key")
+	require.Zero(t, testing.AllocsPerRun(100, func() { v.Contains(key); v.ContainsString("key"); v.ContainsHash(keys[0]) }))
 	for _, hs := range [][]bloom.Hash{keys, others} {
 		require.Equal(t, f.ContainsBatch([]bool{true}, hs), v.ContainsBatch([]bool{true}, hs))
 		for _, h := range hs {
@@ -693,39 +726,39 @@ func testNothingStaysOpen(t *testing.T, typ Type) {
 		if file, err := typ.Open(path); err == nil {
 			require.NotEmpty(t, open())
 			require.NoError(t, file.Close())
-			require.NoError(t, file.Close(), "again")
-			TestClosed(t, file)
+			TestClosed(t, typ.pkg(), file)
 		}
 		require.Empty(t, open(), "opened, with damage %d", damaged)
 	}
 }
 
-// TestClosed: a closed File knows nothing of the filter whose memory it has given back.
-func TestClosed(t *testing.T, file any) {
+// TestClosed: a closed File, and a zero one, panics when it is asked. It knows nothing of the
+// filter whose memory it has given back.
+func TestClosed(t *testing.T, pkg string, file io.Closer) {
 	testkit.Uncollected(t)
-	v, zero := reflect.ValueOf(file), reflect.New(reflect.TypeOf(file).Elem())
-	for i := range v.NumMethod() {
-		method := v.Type().Method(i)
-		if method.Type.IsVariadic() {
-			continue
-		}
-		call := func(v reflect.Value) (result string) {
-			defer func() {
-				if p := recover(); p != nil {
-					result = "panics"
-				}
-			}()
-			var in []reflect.Value
-			for j := range v.Method(i).Type().NumIn() {
-				in = append(in, reflect.Zero(v.Method(i).Type().In(j)))
+	for _, closed := range []any{file, reflect.New(reflect.TypeOf(file).Elem()).Interface()} {
+		require.NoError(t, closed.(io.Closer).Close())
+		require.Equal(t, pkg+".File(closed)", fmt.Sprint(closed))
+		v := reflect.ValueOf(closed)
+		for i := range v.NumMethod() {
+			if name := v.Type().Method(i).Name; name != "Close" && name != "String" {
+				require.PanicsWithValue(t, pkg+": use of a File that is closed or zero", func() { call(v.Method(i), nil) }, name)
 			}
-			for _, out := range v.Method(i).Call(in) {
-				result += fmt.Sprint(out) + " "
-			}
-			return result
 		}
-		require.Equal(t, call(zero), call(v), "%T.%s", file, method.Name)
 	}
+}
+
+// call calls a method with zeros, and with other where it takes such a value.
+func call(method reflect.Value, other any) {
+	var in []reflect.Value
+	for i := range method.Type().NumIn() {
+		if of := method.Type().In(i); of == reflect.TypeOf(other) {
+			in = append(in, reflect.ValueOf(other))
+		} else {
+			in = append(in, reflect.Zero(of))
+		}
+	}
+	method.Call(in)
 }
 
 // testLoadOrNew: a file that is there is loaded, with its keys and Info, unless it is for other
@@ -847,15 +880,7 @@ func TestTaken[F Set[F]](t *testing.T, pkg, by string, taken, other F) {
 	v := reflect.ValueOf(taken)
 	for i := range v.NumMethod() {
 		if name := v.Type().Method(i).Name; name != "String" {
-			var in []reflect.Value
-			for j := range v.Method(i).Type().NumIn() {
-				if of := v.Method(i).Type().In(j); of == v.Type() {
-					in = append(in, reflect.ValueOf(other))
-				} else {
-					in = append(in, reflect.Zero(of))
-				}
-			}
-			panics(name, func() { v.Method(i).Call(in) })
+			panics(name, func() { call(v.Method(i), other) })
 		}
 	}
 	panics("Merge", func() { _ = other.Merge(taken) })
@@ -864,46 +889,44 @@ func TestTaken[F Set[F]](t *testing.T, pkg, by string, taken, other F) {
 
 // TestIndivisible: of two that write to the same words at once, neither takes a bit of the
 // other's back. The race detector does not see an atomic load that is followed by an atomic
-// store. start returns a set and two functions that add one and two to it.
-func TestIndivisible(t *testing.T, name string, start func(one, two []bloom.Hash) (bloom.Set, [2]func())) {
+// store. sync makes a set that many may add to of one that make returns.
+func TestIndivisible[F Set[F], S interface {
+	bloom.Set
+	AddBatch(dst []bool, hs []bloom.Hash) []bool
+	Merge(F) error
+}](t *testing.T, make func() F, sync func(F) S) {
 	const n = 10_000 // of each: enough for both to run at once, whoever starts first
 	hs := testkit.Digests[bloom.Hash](11, 2*n)
-	t.Run(name, func(t *testing.T) {
-		for round := range 50 {
-			set, functions := start(hs[:n], hs[n:])
-			testkit.Together(functions[:]...)
-			for _, h := range hs {
-				if !set.ContainsHash(h) {
-					t.Fatal("lost in round", round)
-				}
-			}
-		}
-	})
-}
-
-// Each returns a function that adds hs, one after the other.
-func Each(set bloom.Set, hs []bloom.Hash) func() {
-	return func() {
-		for _, h := range hs {
-			set.AddHash(h)
-		}
-	}
-}
-
-// Merges returns a function that merges a hundred sets of make, which share hs, one after the
-// other.
-func Merges[F interface {
-	AddBatch([]bool, []bloom.Hash) []bool
-}](merge func(F) error, make func() F, hs []bloom.Hash) func() {
 	var parts []F
-	for part := range slices.Chunk(hs, len(hs)/100) {
+	for part := range slices.Chunk(hs[:n], 100) {
 		f := make()
 		f.AddBatch(nil, part)
 		parts = append(parts, f)
 	}
-	return func() {
-		for _, f := range parts {
-			bloom.Must(0, merge(f))
+	add := func(s S, hs []bloom.Hash) {
+		for _, h := range hs {
+			s.AddHash(h)
 		}
+	}
+	for name, writers := range map[string][2]func(s S){
+		"AddHash":  {func(s S) { add(s, hs[:n]) }, func(s S) { add(s, hs[n:]) }},
+		"AddBatch": {func(s S) { s.AddBatch(nil, hs[:n]) }, func(s S) { s.AddBatch(nil, hs[n:]) }},
+		"Merge": {func(s S) {
+			for _, f := range parts {
+				bloom.Must(0, s.Merge(f))
+			}
+		}, func(s S) { add(s, hs[n:]) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for round := range 50 {
+				s := sync(make())
+				testkit.Together(func() { writers[0](s) }, func() { writers[1](s) })
+				for _, h := range hs {
+					if !s.ContainsHash(h) {
+						t.Fatal("lost in round", round)
+					}
+				}
+			}
+		})
 	}
 }

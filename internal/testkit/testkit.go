@@ -121,11 +121,11 @@ func Sealed(data []byte) []byte {
 		return data
 	}
 	data = bytes.Clone(data)
-	params, ok := map[byte]int{'B': 3, 'F': 3, 'W': 10, 'C': 2, 'G': 2, 'K': 4}[data[3]]
-	if !ok {
-		params = 2 // a test's own
+	size := 24 // of the head of a test's own kind
+	if kind := form.KindOf(data); kind != nil {
+		size = kind.HeadSize()
 	}
-	head := data[:min(8+8*params, len(data)-16)]
+	head := data[:min(size, len(data)-16)]
 	trailer := data[max(len(head), len(data)-int(binary.LittleEndian.Uint16(data[6:]))):]
 	if len(trailer) < 16 {
 		return data

@@ -22,3 +22,12 @@ func Together(functions ...func()) {
 	}
 	done.Wait()
 }
+
+// AtOnce runs do n times from one start, with the numbers from 0 on.
+func AtOnce(n int, do func(i int)) {
+	functions := make([]func(), n)
+	for i := range functions {
+		functions[i] = func() { do(i) }
+	}
+	Together(functions...)
+}
