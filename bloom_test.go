@@ -401,6 +401,7 @@ func TestSizeFor(t *testing.T) {
 		require.LessOrEqual(t, guava.Most(m, k, test.n), test.p)
 		require.GreaterOrEqual(t, m, OptimalM(test.n, test.p))
 	}
+	require.Equal(t, fmt.Sprint(SizeFor(1, 1e-6)), fmt.Sprint(SizeFor(0, 1e-6)))
 	_, _, err := SizeFor(100, 1)
 	require.EqualError(t, err, "bloom: p = 1 is outside (0, 1)")
 	_, _, err = SizeFor(1e6, 1e-30)

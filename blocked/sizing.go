@@ -53,8 +53,13 @@ func size(n uint64, p float64) (blocks uint64, lines int, err error) {
 // fewest returns the smallest number of blocks with which rate is at most p.
 func fewest(n uint64, p float64, lines int) uint64 {
 	excess := func(blocks uint64) float64 { return portable.Log(rate(n, blocks, lines) / p) }
-	// With 2048 lines in every block, each bit is set, as far as a float64 knows.
-	few := n / 2048 * uint64(lines)
+	// With 2048 lines in every block, each bit is set, as far as a float64 knows. With 160, a
+	// line is found with a probability of at least 1 - 8 e^(-160/32), and four with 0.8.
+	many := uint64(2048)
+	if p < 0.5 {
+		many = 160
+	}
+	few := n / many * uint64(lines)
 	enough := max(1, 2*few)
 	over, under := -portable.Log(p), excess(enough)
 	for under > 0 {

@@ -148,14 +148,9 @@ func TestRate(t *testing.T) {
 
 				// Each block is a sample of the rate that a line of an absent key meets.
 				rates := f.blockRates()
-				mean, square := 0.0, 0.0
-				for _, r := range rates {
-					mean += r / float64(len(rates))
-					square += r * r / float64(len(rates))
-				}
+				mean, deviation := meanOf(rates)
 				lines := float64(f.Lines())
 				assert.InEpsilon(t, math.Pow(mean, lines), f.FPR(), 1e-9)
-				deviation := math.Sqrt((square - mean*mean) / float64(len(rates)))
 				assert.InDelta(t, math.Pow(p, 1/lines), mean, 4.5*deviation)
 
 				const probes = 100_000.0
@@ -214,7 +209,7 @@ func TestModel(t *testing.T) {
 		for _, blocks := range []int{1, 2, 3, 5} {
 			const filters, n = 20_000, 20
 			f := bloom.Must(NewSize(uint64(blocks)*256, lines))
-			mean, square := 0.0, 0.0
+			var rates []float64
 			for range filters {
 				f.Reset()
 				for b := range blocks {
@@ -225,11 +220,9 @@ func TestModel(t *testing.T) {
 						}
 					}
 				}
-				r := f.FPR()
-				mean += r / filters
-				square += r * r / filters
+				rates = append(rates, f.FPR())
 			}
-			deviation := math.Sqrt((square - mean*mean) / filters)
+			mean, deviation := meanOf(rates)
 			assert.InDelta(t, mean, rate(n, uint64(blocks), lines), 4.5*deviation, "%d lines, %d blocks", lines, blocks)
 		}
 	}
@@ -248,22 +241,27 @@ func poisson(rnd *rand.Rand, mean float64) (n int) {
 func TestSmallRate(t *testing.T) {
 	for _, n := range []uint64{1, 3, 10, 30, 100} {
 		for _, p := range []float64{0.1, 1e-2, 1e-4, 1e-6, 1e-9} {
-			filters := 300.0
 			f := bloom.Must(New(n, p))
-			mean, square := 0.0, 0.0
-			for i := range uint64(filters) {
+			var rates []float64
+			for i := range uint64(300) {
 				f.Reset()
-				for _, h := range testkit.Digests[bloom.Hash](i*1000+n, int(n)) {
-					f.AddHash(h)
-				}
-				r := f.FPR()
-				mean += r / filters
-				square += r * r / filters
+				f.AddBatch(nil, testkit.Digests[bloom.Hash](i*1000+n, int(n)))
+				rates = append(rates, f.FPR())
 			}
-			deviation := math.Sqrt((square - mean*mean) / filters)
+			mean, deviation := meanOf(rates)
 			assert.LessOrEqual(t, mean, p+4.5*deviation, "n = %d, p = %v, %v", n, p, f)
 		}
 	}
+}
+
+// meanOf returns the mean of samples and its standard deviation.
+func meanOf(samples []float64) (mean, deviation float64) {
+	n, square := float64(len(samples)), 0.0
+	for _, x := range samples {
+		mean += x / n
+		square += x * x / n
+	}
+	return mean, math.Sqrt((square - mean*mean) / n)
 }
 
 // containsLine is contains of one line.

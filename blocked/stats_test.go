@@ -21,13 +21,8 @@ func TestStatistics(t *testing.T) { testkit.Statistics(t, bloom.Sum, stat) }
 // lines.
 func blockedDeviation(s testkit.StatSet[bloom.Hash], _ float64) float64 {
 	f := s.(*Filter)
-	rates := f.blockRates()
-	var mean, square float64
-	for _, r := range rates {
-		mean += r / float64(len(rates))
-		square += r * r / float64(len(rates))
-	}
-	return float64(f.lines) * math.Sqrt((square-mean*mean)/float64(len(rates))) / mean
+	mean, deviation := meanOf(f.blockRates())
+	return float64(f.lines) * deviation / mean
 }
 
 // blockedCount is classicCount for each block, of 8 times 32 bins, with
