@@ -81,7 +81,12 @@ func filterAddBatch(f *filter, dst []bool, hs []bloom.Hash) {
 		f.addBatch(dst, hs)
 		return
 	}
-	f.inChunks(adds, dst, hs)
+	fetch := f.startFetching(hs)
+	for len(hs) > 0 {
+		n := min(len(hs), batchChunk)
+		addChunk(f, dst, hs, n, fetch)
+		dst, hs = dst[n:], hs[n:]
+	}
 }
 
 func syncAddBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
@@ -89,7 +94,12 @@ func syncAddBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
 		s.addBatch(dst, hs)
 		return
 	}
-	s.inChunks(syncAdds, dst, hs)
+	fetch := s.startFetching(hs)
+	for len(hs) > 0 {
+		n := min(len(hs), batchChunk)
+		syncAddChunk(&s.filter, dst, hs, n, fetch)
+		dst, hs = dst[n:], hs[n:]
+	}
 }
 
 func filterContainsBatch(f *filter, dst []bool, hs []bloom.Hash) {
@@ -97,46 +107,49 @@ func filterContainsBatch(f *filter, dst []bool, hs []bloom.Hash) {
 		f.containsBatch(dst, hs)
 		return
 	}
-	f.inChunks(asks, dst, hs)
-}
-
-// What assembly does with a chunk of digests. (As a variable, the function would have
-// digests and answers allocated that could lie on a stack.)
-const (
-	adds = iota
-	syncAdds
-	asks
-)
-
-// inChunks has assembly do a batch. If f is so large that it pays, blocks are fetched ahead.
-func (f *filter) inChunks(what int, dst []bool, hs []bloom.Hash) {
-	fetch := len(f.words) >= fetchWords
-	if fetch && len(hs) > 0 {
-		fetchBlocks(f, &hs[0], min(len(hs), fetchAhead))
-	}
+	fetch := f.startFetching(hs)
 	for len(hs) > 0 {
-		n, further := min(len(hs), batchChunk), 0
-		if fetch {
-			further = max(0, min(n, len(hs)-fetchAhead))
-		}
-		f.chunk(what, dst, hs[:n], further)
+		n := min(len(hs), batchChunk)
+		containsChunk(f, dst, hs, n, fetch)
 		dst, hs = dst[n:], hs[n:]
 	}
 }
 
-// chunk does all of hs. A call of a Go function that is not inlined can be interrupted. A
-// loop with nothing but assembly in it cannot.
-//
-//go:noinline
-func (f *filter) chunk(what int, dst []bool, hs []bloom.Hash, further int) {
-	switch what {
-	case adds:
-		addBlocks(f, &hs[0], len(hs), further, &dst[0])
-	case syncAdds:
-		syncAddBlocks(f, &hs[0], len(hs), further, &dst[0])
-	case asks:
-		containBlocks(f, &hs[0], len(hs), further, &dst[0])
+// startFetching fetches the blocks of the first digests, if f is so large that fetching
+// pays. It reports whether it is.
+func (f *filter) startFetching(hs []bloom.Hash) bool {
+	if len(f.words) < fetchWords || len(hs) == 0 {
+		return false
 	}
+	fetchBlocks(f, &hs[0], min(len(hs), fetchAhead))
+	return true
+}
+
+// further returns for how many of the first n digests there is one fetchAhead digests
+// later.
+func further(hs []bloom.Hash, n int, fetch bool) int {
+	if !fetch {
+		return 0
+	}
+	return max(0, min(n, len(hs)-fetchAhead))
+}
+
+// A call of a Go function that is not inlined can be interrupted. A loop with nothing but
+// assembly in it cannot.
+
+//go:noinline
+func addChunk(f *filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
+	addBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
+}
+
+//go:noinline
+func syncAddChunk(f *filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
+	syncAddBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
+}
+
+//go:noinline
+func containsChunk(f *filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
+	containBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
 }
 
 // The following take count digests, count > 0, for a filter that fast says they are
