@@ -330,6 +330,7 @@ func (p *publisher) Fetch(_ context.Context, have string) (Update, error) {
 		u.Delta = r.since(i)
 	} else {
 		u.Full = r.filter()
+		u.Full.SetInfo(p.info)
 	}
 	return u, nil
 }

@@ -215,6 +215,18 @@ func TestString(t *testing.T) {
 	assert.Equal(t, "replica.Publisher(zero)", fmt.Sprint(new(Publisher)))
 }
 
+// TestInfo: a replica in the same process has the filter's Info, as one over HTTP has.
+func TestInfo(t *testing.T) {
+	f, c := bloom.Must(bloom.New(10, 0.01)), bloom.Must(counting.New(10, 0.01))
+	f.SetInfo(bloom.Info{N: 10, P: 0.01, Hash: "SumString"})
+	c.SetInfo(f.Info())
+	for _, src := range []Source{NewPublisher(f.Clone()), NewCountingPublisher(c)} {
+		r := New(src, Config{})
+		require.NoError(t, r.Refresh(context.Background()))
+		require.Equal(t, f.Info(), r.Snapshot().Info())
+	}
+}
+
 // TestAddBatch: each of a batch is new once, and reaches replicas.
 func TestAddBatch(t *testing.T) {
 	p := NewPublisher(filterOf(t, 6400, 3))
