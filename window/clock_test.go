@@ -100,18 +100,13 @@ type handCoarse struct {
 
 func newHandCoarse(span time.Duration, gens uint64) *handCoarse {
 	h := new(handCoarse)
-	h.use(&h.clock)
-	h.set(uint64(span), gens, h.hand.Now(), 0)
-	return h
-}
-
-// use makes c read h's time.
-func (h *handCoarse) use(c *clock) {
-	c.now = func() time.Time {
+	h.now = func() time.Time {
 		h.reads++
 		return h.hand.Now()
 	}
-	c.wake = func(after time.Duration, _ func()) { h.after = append(h.after, after) }
+	h.wake = func(after time.Duration, _ func()) { h.after = append(h.after, after) }
+	h.set(uint64(span), gens, h.hand.Now(), 0)
+	return h
 }
 
 // TestCoarseReads: one reading serves until the timer, which is set to a tenth of a

@@ -147,29 +147,6 @@ func TestNow(t *testing.T) {
 	})
 }
 
-// TestLateTimer adds a key after its generation's end, before the timer has gone
-// off. The key stays for Span after that.
-func TestLateTimer(t *testing.T) {
-	const span, late = time.Hour, 10 * time.Minute
-	f := bloom.Must(New(Config{Capacity: 1000, FPR: 1e-6, Span: span, Generations: 1}))
-	h := new(handCoarse)
-	h.use(&f.clock)
-	f.clock.set(uint64(span), 1, h.hand.Now(), 0)
-	pass := func(d time.Duration) {
-		h.hand.Advance(d)
-		f.clock.tick()
-	}
-	f.AddString("first")
-	h.hand.Advance(span + late)
-	f.AddString("key")
-	f.clock.tick()
-	require.True(t, f.ContainsString("first"), "the generation lasted longer")
-	pass(span - time.Minute)
-	require.True(t, f.ContainsString("key"), "added 59 minutes ago")
-	pass(time.Minute)
-	require.False(t, f.ContainsString("key"), "added an hour ago, at the end of a generation")
-}
-
 // TestOneIsNew has many goroutines add the same keys: of each key, one is told that
 // it is new.
 func TestOneIsNew(t *testing.T) {
