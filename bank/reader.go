@@ -34,12 +34,12 @@ const requests = 64
 // requests. An error wraps [bloom.ErrFormat] if the bytes are no file of a Bank's, and is
 // r's own if r failed.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
-	params, info, err := form.Bank.ParseAt(r, size, checkParams)
+	var l layout
+	_, info, err := form.Bank.ParseAt(r, size, l.set)
 	if err != nil {
 		return nil, err
 	}
-	l, _, err := newLayout(params)
-	return &Reader{l, r, bloom.Info(info)}, err
+	return &Reader{l, r, bloom.Info(info)}, nil
 }
 
 // read returns n bytes of the frame's words, from the given byte on.

@@ -33,15 +33,15 @@ type layout struct {
 
 const entryBytes = 12 // of a member in the table of names
 
-// newLayout is a form.Check that also returns the layout.
-func newLayout(params []uint64) (l layout, total uint64, err error) {
+// set is a form.Check that sets l, too.
+func (l *layout) set(params []uint64) (total uint64, err error) {
 	size, k, members, names := params[0], params[1], params[2], params[3]
 	full, rest := members/segmentMembers, members%segmentMembers
 	switch {
 	case size < 1 || size > form.MaxWords:
-		return l, 0, fmt.Errorf("bank: word count %d of a member is outside [1, %d]", size, form.MaxWords)
+		return 0, fmt.Errorf("bank: word count %d of a member is outside [1, %d]", size, form.MaxWords)
 	case k < 1 || k > form.MaxK:
-		return l, 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
+		return 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
 	}
 	over, total := bits.Mul64(full, 64*size*pageWords)
 	if rest > 0 {
@@ -49,17 +49,12 @@ func newLayout(params []uint64) (l layout, total uint64, err error) {
 	}
 	switch {
 	case over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords:
-		return l, 0, fmt.Errorf("bank: %d members of %d words are more than %d words", members, size, uint64(form.MaxFrameWords))
+		return 0, fmt.Errorf("bank: %d members of %d words are more than %d words", members, size, uint64(form.MaxFrameWords))
 	case names > 0 && (names < members*entryBytes || names > form.MaxFrameWords || members == 0):
-		return l, 0, fmt.Errorf("bank: %d bytes of names for %d members", names, members)
+		return 0, fmt.Errorf("bank: %d bytes of names for %d members", names, members)
 	}
-	l = layout{shapeOf(int(size), int(k)), int(members), int(names)}
-	return l, uint64(l.padding()) + total + (names+7)/8, nil
-}
-
-func checkParams(params []uint64) (uint64, error) {
-	_, total, err := newLayout(params)
-	return total, err
+	*l = layout{shapeOf(int(size), int(k)), int(members), int(names)}
+	return uint64(l.padding()) + total + (names+7)/8, nil
 }
 
 // Everything below is in words behind the frame's head.
@@ -315,30 +310,28 @@ func (e encoding) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
 // UnmarshalBinary decodes data into b. data is a binary form, and no byte more. On error,
 // which wraps [bloom.ErrFormat], b is unchanged. It does not retain data.
 func (b *Bank) UnmarshalBinary(data []byte) error {
-	params, array, info, err := form.Bank.Unmarshal(data, checkParams)
+	var l layout
+	_, array, info, err := form.Bank.Unmarshal(data, l.set)
 	if err != nil {
 		return err
 	}
-	return b.decode(params, array, info)
+	return b.decode(l, array, info)
 }
 
 // ReadFrom decodes the binary form that r yields next into b, and reads no byte more. It
 // allocates as data arrives. On error b is unchanged. The error is r's own, or wraps
 // [bloom.ErrFormat] if r ends too early or holds anything else.
 func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
-	params, array, info, n, err := form.Bank.Read(r, checkParams)
+	var l layout
+	_, array, info, n, err := form.Bank.Read(r, l.set)
 	if err != nil {
 		return n, err
 	}
-	return n, b.decode(params, array, info)
+	return n, b.decode(l, array, info)
 }
 
 // decode sets b from the words of a frame. It keeps them.
-func (b *Bank) decode(params, array []uint64, info form.Info) error {
-	l, _, err := newLayout(params)
-	if err != nil {
-		return err
-	}
+func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	if err := checkZeros(form.AppendWords(nil, array[:l.padding()], form.LittleEndian)); err != nil {
 		return err
 	}
@@ -375,9 +368,7 @@ func (b *Bank) assign(s shape, n int, segments []segment, names []string, info b
 
 // AppendText appends the standard base64 encoding of b's binary form to dst, or nothing if
 // b is zero.
-func (e encoding) AppendText(dst []byte) ([]byte, error) {
-	return form.AppendText(dst, e)
-}
+func (e encoding) AppendText(dst []byte) ([]byte, error) { return form.AppendText(dst, e) }
 
 // MarshalText returns the standard base64 encoding of b's binary form, which is empty if b
 // is zero.

@@ -27,12 +27,12 @@ type View struct {
 // constant time. [View.Verify] notices damaged members. Its errors wrap
 // [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) {
-	params, body, info, err := form.Bank.Parse(data, checkParams)
+	var l layout
+	_, body, info, err := form.Bank.Parse(data, l.set)
 	if err != nil {
 		return nil, err
 	}
-	l, _, err := newLayout(params)
-	return &View{l, data, body, bloom.Info(info)}, err
+	return &View{l, data, body, bloom.Info(info)}, nil
 }
 
 // in returns segment s, its first member's number and how many members it has.
