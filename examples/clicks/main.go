@@ -1,17 +1,17 @@
-// Clicks counts the clicks in a web server's access log, leaving out those that
+// Clicks counts the clicks in a web server's access log. It leaves out those that
 // repeat a click on the same path from the same address within a span of time.
 //
 // An exact answer needs every pair of the last day in memory: at ten thousand
 // clicks a second that is 864 million, in tens of gigabytes. A window.Filter
-// answers in a fixed few bytes for each, forgets them by itself when their
-// time has come, and errs only in the rare click that it takes for a repeat.
+// answers in a few bytes for each, forgets a pair by itself when its time has come,
+// and errs only where it takes a new click for a repeat.
 //
 //	clicks [-span 24h] [-n 500000] [-p 0.001] [FILE...]
 //
-// reads logs in combined format, - being the standard input, and goes by their
-// own time. Without files it generates a day of n clicks, some of them doubled.
-// An exact map runs beside the window to show what it would have cost, and how
-// often the window was wrong.
+// It reads logs in combined format; - is standard input. Its clock is the logs' own
+// time. Without files it generates a day of n clicks, some of them doubled. An exact
+// map runs beside the window, and shows what it costs and how often the window was
+// wrong.
 package main
 
 import (

@@ -8,9 +8,9 @@
 //
 //	logsearch [-files 10000] [-ids 60] [-p 0.001] [-requests 200]
 //
-// generates the files, in which a request leaves lines in up to five, and asks for some
-// requests. It prints what the bank found, what is true, and how long the bank
-// and a loop over single filters took.
+// It generates the files. A request leaves lines in up to five of them. Then it asks for
+// some requests, and prints what the bank found, what is true, and how long the bank and a
+// loop over single filters took.
 package main
 
 import (

@@ -8,9 +8,9 @@
 //
 //	recurring [-t 20000] [-recall 0.9] [-fpr 0.01] [-n 500000] [-svg FILE] [FILE...]
 //
-// reads events, one a line, - being the standard input; without files it
-// generates n of them. It prints how many of the recurring ones were found, by
-// their age, beside the formula, and draws both to an SVG file.
+// It reads events, one a line; - is standard input. Without files it generates n
+// events. It prints how many of the recurring ones were found, by their age, beside
+// the formula, and draws both to an SVG file.
 package main
 
 import (
