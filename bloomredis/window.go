@@ -192,7 +192,7 @@ func (w *Window) batch(ctx context.Context, s script, token string, dst []bool, 
 		for _, h := range p.hs {
 			keys = w.appendKey(keys, h)
 		}
-		p.call = w.newCall(p.of, keys)
+		p.call = w.newCall(p.of, w.half, keys)
 		if err := w.addToken(p.call, token, i); err != nil {
 			return dst[:was], err
 		}
@@ -219,11 +219,12 @@ func (w *Window) batch(ctx context.Context, s script, token string, dst []bool, 
 	return dst, nil
 }
 
-// newCall returns a call of a script for a string.
-func (w *Window) newCall(of int, keys []byte) *call {
+// newCall returns a call of a script for a string, and for keys with half positions in a
+// cell.
+func (w *Window) newCall(of, half int, keys []byte) *call {
 	return &call{
 		keys: []string{w.names[of]},
-		args: []any{w.head, w.length, w.config.Generations, w.size(), w.width, w.half, keys},
+		args: []any{w.head, w.length, w.config.Generations, w.size(), w.width, half, keys},
 	}
 }
 

@@ -24,26 +24,24 @@ func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	all := int(w.strings * w.cells)
 	size := stampSize + w.planes*w.width
 	sample := min(all, sampled/size)
-	cells := make(map[int][]byte) // by string; what the script takes for keys, without positions
+	asked := make(map[int][]byte) // by string: keys without positions, which are numbers of cells
 	for cell := range sample {
 		if sample < all {
 			cell = rand.IntN(all)
 		}
 		of := cell / int(w.cells)
-		cells[of] = binary.BigEndian.AppendUint32(cells[of], uint32(cell%int(w.cells)))
+		asked[of] = binary.BigEndian.AppendUint32(asked[of], uint32(cell%int(w.cells)))
 	}
 	var parts []*part
-	for of, keys := range cells {
-		p := &part{of: of, call: w.newCall(of, keys)}
-		p.call.args[5] = 0 // positions
-		parts = append(parts, p)
+	for of, keys := range asked {
+		parts = append(parts, &part{of: of, call: w.newCall(of, 0, keys)})
 	}
 	ones := make([]int, w.planes) // by age
 	err := w.trip(ctx, windowStatsScript, parts, func(p *part, current int64, cells string) error {
 		if cells == "" { // the string is still to be made
 			return nil
 		}
-		if want := len(p.call.args[6].([]byte)) / 4 * size; len(cells) != want {
+		if want := len(asked[p.of]) / 4 * size; len(cells) != want {
 			return w.errorf("%d bytes in reply, want %d", len(cells), want)
 		}
 		for ; len(cells) > 0; cells = cells[size:] {
