@@ -1,7 +1,6 @@
 package bank
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,20 +28,16 @@ func TestAppendFilterAtOnce(t *testing.T) {
 	f := bloom.Must(bloom.NewSize(512, 4))
 	hs := testkit.Digests[bloom.Hash](1, 30)
 	f.AddBatch(nil, hs)
-	var looking sync.WaitGroup
-	looking.Add(1)
-	go func() {
-		defer looking.Done()
+	testkit.Together(func() {
 		for n := 0; n < 5000; {
 			if n = b.Len(); n > 0 && !b.ContainsHash(n-1, hs[n%len(hs)]) {
 				t.Errorf("member %d has not its keys yet", n-1)
 				return
 			}
 		}
-	}()
-	for range 5000 {
-		_, err := b.AppendFilter(f)
-		require.NoError(t, err)
-	}
-	looking.Wait()
+	}, func() {
+		for range 5000 {
+			bloom.Must(b.AppendFilter(f))
+		}
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,25 +60,20 @@ func TestAdvanceTogether(t *testing.T) {
 	c := clock{now: hand.Now}
 	c.set(1, 1, hand.Now(), 0)
 	var next atomic.Uint64 // keeps their times close to each other
-	var advancing sync.WaitGroup
-	for range 4 {
-		advancing.Add(1)
-		go func() {
-			defer advancing.Done()
-			last := uint64(0)
-			for range rounds {
-				d := next.Add(1)
-				c.advance(hand.Now().Add(time.Duration(d)))
-				now := c.gen.Load()
-				if now < max(d, last) {
-					t.Errorf("generation %d at %d, after %d", now, d, last)
-					return
-				}
-				last = now
+	advance := func() {
+		last := uint64(0)
+		for range rounds {
+			d := next.Add(1)
+			c.advance(hand.Now().Add(time.Duration(d)))
+			now := c.gen.Load()
+			if now < max(d, last) {
+				t.Errorf("generation %d at %d, after %d", now, d, last)
+				return
 			}
-		}()
+			last = now
+		}
 	}
-	advancing.Wait()
+	testkit.Together(advance, advance, advance, advance)
 }
 
 // TestWallClock: a machine that is suspended stops the monotonic clock. So the epoch has no

@@ -8,7 +8,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
-	"sync"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -232,26 +232,21 @@ func TestDo(t *testing.T) {
 		f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-9, Span: time.Hour}))
 		var calls, errs atomic.Int64
 		var inside atomic.Bool
-		var doing sync.WaitGroup
-		for range 10 {
-			doing.Add(1)
-			go func() {
-				defer doing.Done()
-				err := f.Do(bloom.SumString("id"), func() error {
-					assert.False(t, inside.Swap(true), "two handlers at once")
-					runtime.Gosched()
-					defer inside.Store(false)
-					if calls.Add(1) <= fails {
-						return errors.New("failed")
-					}
-					return nil
-				})
-				if err != nil {
-					errs.Add(1)
+		do := func() {
+			err := f.Do(bloom.SumString("id"), func() error {
+				assert.False(t, inside.Swap(true), "two handlers at once")
+				runtime.Gosched()
+				defer inside.Store(false)
+				if calls.Add(1) <= fails {
+					return errors.New("failed")
 				}
-			}()
+				return nil
+			})
+			if err != nil {
+				errs.Add(1)
+			}
 		}
-		doing.Wait()
+		testkit.Together(slices.Repeat([]func(){do}, 10)...)
 		require.Equal(t, fails+1, calls.Load())
 		require.Equal(t, fails, errs.Load())
 		require.True(t, f.ContainsString("id"))
@@ -277,32 +272,28 @@ func TestLookUpsMeanwhile(t *testing.T) {
 	f := bloom.Must(New(Config{Capacity: 15000, FPR: 1e-9, Span: span, Generations: generations, Now: hand.Now}))
 	require.Len(t, f.blocks, 1)
 	var added atomic.Uint64 // keys below are there
-	var looking sync.WaitGroup
-	for range 2 {
-		looking.Add(1)
-		go func() {
-			defer looking.Done()
-			for n := uint64(0); n < rounds; n = added.Load() {
-				// A key lives for 63 rounds at least, of which some may pass meanwhile.
-				if n > 0 && !f.ContainsHash(bloom.SumUint64(n-1)) && added.Load() < n+generations {
-					t.Errorf("key %d is missing", n-1)
-				}
+	look := func() {
+		for n := uint64(0); n < rounds; n = added.Load() {
+			// A key lives for 63 rounds at least. Some of them may pass meanwhile.
+			if n > 0 && !f.ContainsHash(bloom.SumUint64(n-1)) && added.Load() < n+generations {
+				t.Errorf("key %d is missing", n-1)
 			}
-		}()
+		}
 	}
-	for i := range uint64(rounds) {
-		f.AddHash(bloom.SumUint64(i))
-		added.Store(i + 1)
-		hand.Advance(span/generations + 1)
-	}
-	looking.Wait()
+	testkit.Together(look, look, func() {
+		for i := range uint64(rounds) {
+			f.AddHash(bloom.SumUint64(i))
+			added.Store(i + 1)
+			hand.Advance(span/generations + 1)
+		}
+	})
 
 	// Goroutines that find a key's end together all find it.
 	ends := 5000
 	if testing.Short() {
 		ends = 200
 	}
-	look := func() {
+	look = func() {
 		if f.ContainsString("key") {
 			t.Error("the key has expired")
 		}
