@@ -3,7 +3,6 @@ package bloomredis
 import (
 	"context"
 	"encoding/binary"
-	"iter"
 	"math"
 	"slices"
 
@@ -21,11 +20,6 @@ const (
 	tripBits = 1 << 17
 )
 
-// trips cuts hs into what a round trip takes.
-func trips(hs []bloom.Hash, k int) iter.Seq[[]bloom.Hash] {
-	return slices.Chunk(hs, tripBits/max(1, k)) // k is 0 where Open was forgotten
-}
-
 // offsets appends the numbers that Redis gives the bits of h.
 func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
 	x, step := key.Words()
@@ -38,7 +32,7 @@ func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
 
 func (f *Filter) add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
 	was, parts := len(dst), 0
-	for hs := range trips(hs, f.params.k) {
+	for hs := range slices.Chunk(hs, tripBits/f.params.k) {
 		var calls []*call
 		for part := range slices.Chunk(hs, chunk) {
 			c, err := f.newAdd(part, token, parts)
@@ -109,7 +103,7 @@ func (c caller) complete(dst []bool, was, want int) ([]bool, error) {
 func (f *Filter) contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
 	was, k := len(dst), f.params.k
 	var at []uint64
-	for hs := range trips(hs, k) {
+	for hs := range slices.Chunk(hs, tripBits/k) {
 		var bits []*redis.IntSliceCmd
 		var cmds []redis.Cmder
 		for part := range slices.Chunk(hs, chunk) {
