@@ -83,7 +83,7 @@ var ErrMismatch = form.ErrMismatch
 // has 1 to 2^31-1 words (16 GiB) and at most 255 hashes. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
-// NewWithStrategy is [New] with a strategy of the caller's choice. New takes [Mitz64].
+// NewWithStrategy is [New] with a strategy of the caller's choice. New uses [Mitz64].
 func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	m, k, err := optimal(n, p)
 	if err != nil {
@@ -235,11 +235,11 @@ func (f *Filter) contains32(h Hash) bool {
 	return f.k != 0 || f.zero()
 }
 
-// AddBatch adds hs in order and appends to dst for each whether it changed the filter, as
-// AddHash returns it. It returns the extended slice and allocates only if dst lacks room.
+// AddBatch adds hs in order. For each it appends to dst what AddHash would return. It
+// returns the extended slice and allocates only if dst lacks room.
 //
 // Batches are usually 1.5 to 2.5 times as fast as single keys; see benchmarks/RESULTS.md.
-// [SumBatch] and its like hash batches.
+// [SumBatch], [SumStringBatch] and [SumUint64Batch] hash batches.
 func (f *Filter) AddBatch(dst []bool, hs []Hash) []bool {
 	f.use()
 	dst, more := memory.Extend(dst, len(hs))

@@ -86,8 +86,8 @@ func (f *filter) SetInfo(i Info) {
 // then checks only the header and the length. SaveFile's file without its whole trailer
 // looks like Java's, so LoadFile accepts it. The filter is complete then.
 //
-// LoadFile takes as much memory as the file is long. It takes none before the
-// file's header and length agree.
+// LoadFile allocates as much memory as the file is long, and none before the file's header
+// and length agree.
 func LoadFile(path string) (*Filter, error) { return form.Load("bloom", path, load) }
 
 // load reads a whole file.
@@ -173,12 +173,10 @@ func OpenFile(path string) (*File, error) {
 	return &File{view: view, data: data}, nil
 }
 
-const errClosed = "bloom: use of a File that is closed or zero"
-
 // opened returns the View, which is there until f is closed.
 func (f *File) opened() *View {
 	if f.data == nil {
-		panic(errClosed)
+		panic("bloom: use of a File that is closed or zero")
 	}
 	return f.view
 }

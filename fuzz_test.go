@@ -3,6 +3,7 @@ package bloom
 import (
 	"bytes"
 	"encoding/base64"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,9 +27,8 @@ func seeds(f *testing.F) (all [][]byte) {
 	return all
 }
 
-// FuzzFilter holds Filter's decoders to each other: they accept the same bytes,
-// make the same filter of them, write the same bytes again, and leave the
-// receiver alone when they refuse.
+// FuzzFilter compares Filter's decoders: they accept the same bytes, make the same filter of
+// them, write the same bytes again, and leave the receiver alone when they refuse.
 func FuzzFilter(f *testing.F) {
 	before := Must(NewSize(128, 3))
 	before.AddString("before")
@@ -80,7 +80,11 @@ func FuzzFilter(f *testing.F) {
 			require.True(t, whole64.Equal(whole))
 		}
 		require.True(t, read.Equal(whole))
-		require.Equal(t, popcount(data[form.HeaderSize:n]), read.OnesCount())
+		ones := 0
+		for _, b := range data[form.HeaderSize:n] {
+			ones += bits.OnesCount8(b)
+		}
+		require.EqualValues(t, ones, read.OnesCount())
 		require.LessOrEqual(t, read.FPR(), 1.0)
 		read.ApproxCount()
 
@@ -93,15 +97,6 @@ func FuzzFilter(f *testing.F) {
 		require.Equal(t, n, written)
 		require.Equal(t, out, w.Bytes())
 	})
-}
-
-func popcount(data []byte) (ones uint64) {
-	for _, b := range data {
-		for ; b != 0; b &= b - 1 {
-			ones++
-		}
-	}
-	return ones
 }
 
 // FuzzView compares View with Filter: the same bytes, the same answers.

@@ -38,7 +38,7 @@ func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
 // Words returns the two words that NewHash takes.
 func (h Hash) Words() (h1, h2 uint64) { return h.h1, h.h2 }
 
-// String returns the digest's 16 bytes, as [HashFrom] takes them, in hexadecimal. It is
+// String returns the digest's 16 bytes, as [HashFrom] reads them, in hexadecimal. It is
 // what Guava's HashCode.toString and other Murmur3 libraries print.
 func (h Hash) String() string {
 	digest := binary.LittleEndian.AppendUint64(nil, h.h1)
@@ -62,9 +62,9 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// HashFrom returns the first 16 bytes of digest as they are, two little-endian words. It is for the digests of cryptographic and
-// keyed hash functions, whose bytes are as good as random. It panics if digest is
-// shorter than 16 bytes.
+// HashFrom returns the Hash of the first 16 bytes of digest, two little-endian words. It is
+// for the digests of cryptographic and keyed hash functions, whose bytes are as good as
+// random. It panics if digest is shorter than 16 bytes.
 func HashFrom(digest []byte) Hash {
 	if len(digest) < 16 {
 		panic(fmt.Sprintf("bloom: HashFrom needs 16 bytes or more, not %d", len(digest)))

@@ -36,9 +36,9 @@ func OptimalM(n uint64, p float64) uint64 {
 // fewest false positives: m/n ln 2, rounded, and at least 1. m is what OptimalM
 // returns. n = 0 counts as 1.
 //
-// It is Guava's up to version 33.3. From 33.4 on Guava takes round(log2(1/p)). That
-// is one more for a few n: at p = 1 % for n = 1 and 3, and at 10 %, 5 %, 2 % and 0.1 %
-// for no n. A filter that was read back has the k of its bytes.
+// It is Guava's up to version 33.3. From 33.4 on Guava has round(log2(1/p)) hashes, which is
+// one more for a few n: for n = 1 and 3 at p = 1 %, and for no n at 10 %, 5 %, 2 % and
+// 0.1 %. A filter that was read back has the k of its bytes.
 func OptimalK(m, n uint64) int {
 	// The two differ exactly where log2(1/p) > 1.5 exceeds a half-integer by less
 	// than t ln 2/n, t < 1 being the fraction of a bit that OptimalM truncates.

@@ -103,8 +103,8 @@ func TestDoubleHashing(t *testing.T) {
 	}
 }
 
-// TestNewRate holds New's comment to measurements: at capacity, double hashing adds
-// about 3.5/(n k^2).
+// TestNewRate: New's comment has the rates that the model gives. At capacity, double hashing
+// adds about 3.5/(n k^2).
 func TestNewRate(t *testing.T) {
 	for _, c := range []struct {
 		n     uint64

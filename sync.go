@@ -14,7 +14,8 @@ import (
 // at once, Add reports true to at least one of them, and maybe to several. OnesCount
 // and the estimates read the whole filter: goroutines that add would fight over a
 // counter of the bits set. A SyncFilter has only the operations that make sense while
-// others write. [SyncFilter.Snapshot] returns a Filter for the others.
+// others write. [SyncFilter.Snapshot] returns a Filter for the others. Encodings, like
+// Snapshot, hold every key whose Add had returned before the call.
 //
 // Looking up scales with the number of processors, and so does adding keys that
 // are there. Adding new keys scales where the filter is much larger than the

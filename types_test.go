@@ -68,21 +68,6 @@ func TestNotEqual(t *testing.T) {
 	require.False(t, c.Equal(d))
 }
 
-// TestResetGrowsAlike: a growing filter that was emptied grows as a new one does.
-func TestResetGrowsAlike(t *testing.T) {
-	for _, before := range []int{10_000, 14_000, 19_000, 25_000} {
-		f, fresh := bloom.Must(growing.New(0, 0.01)), bloom.Must(growing.New(0, 0.01))
-		f.AddBatch(nil, testkit.Digests[bloom.Hash](1, before))
-		f.Reset()
-		for i := range uint64(10) {
-			hs := testkit.Digests[bloom.Hash](2+i, 3000)
-			f.AddBatch(nil, hs)
-			fresh.AddBatch(nil, hs)
-			require.Equal(t, fresh.SizeBytes(), f.SizeBytes(), "%d keys before, %d after", before, 3000*(i+1))
-		}
-	}
-}
-
 // TestOtherTypes: another type's file is refused by name.
 func TestOtherTypes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestViewAnswersAsFilter takes filters about half full, so that about every
-// other probed bit tells a wrong index from the right one.
+// TestViewAnswersAsFilter has filters that are about half full, so that about every other
+// probed bit shows a wrong index.
 func TestViewAnswersAsFilter(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for _, strategy := range []Strategy{Mitz32, Mitz64} {

@@ -5,8 +5,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
-// AddBatch adds hs in order and appends to dst for each whether it changed the filter, as
-// AddHash returns it. It returns the extended slice and allocates only if dst lacks room.
+// AddBatch adds hs in order. For each it appends to dst what AddHash would return. It
+// returns the extended slice and allocates only if dst lacks room.
 //
 // Batches are usually two to six times as fast as single keys; see benchmarks/RESULTS.md.
 // A garbage collection can begin in the middle of a batch.
@@ -17,8 +17,8 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	return dst
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It allocates
-// only if dst lacks room.
+// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended slice.
+// It allocates only if dst lacks room.
 func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	f.use()
 	dst, more := memory.Extend(dst, len(hs))

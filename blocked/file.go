@@ -40,12 +40,10 @@ func OpenFile(path string) (*File, error) {
 	return &File{view: view}, nil
 }
 
-const errClosed = "blocked: use of a File that is closed or zero"
-
 // opened returns the View, which is there until f is closed.
 func (f *File) opened() *View {
 	if f.view == nil {
-		panic(errClosed)
+		panic("blocked: use of a File that is closed or zero")
 	}
 	return f.view
 }

@@ -30,7 +30,8 @@ func (s *SyncFilter) AddBatchAlone(_ friend.Growing, dst []bool, hs []bloom.Hash
 }
 
 // FirstLine returns s as a filter of one line, with the bits of s. It contains all keys
-// that s contains, and few others. A batch reads one line of each key there, and in s all.
+// that s contains, and few others. A batch of look-ups reads one line of each key in it, and
+// all lines in s.
 // Package growing calls it, for look-ups.
 func (s *SyncFilter) FirstLine(friend.Growing) *SyncFilter {
 	first := new(SyncFilter)

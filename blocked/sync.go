@@ -136,8 +136,8 @@ func (s *SyncFilter) addBatch(dst []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
-// allocates only if dst lacks room.
+// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended slice.
+// It allocates only if dst lacks room.
 func (s *SyncFilter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	dst, more := memory.Extend(dst, len(hs))
 	syncContainsBatch(s, more, hs)

@@ -38,8 +38,8 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	return dst
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It allocates
-// only if dst lacks room. A digest that another goroutine adds meanwhile may be found or
+// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended slice. It
+// allocates only if dst lacks room. A digest that another goroutine adds meanwhile may be found or
 // not.
 func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	dst, found := memory.Extend(dst, len(hs))

@@ -88,9 +88,8 @@ const (
 // with a probability of at most p, for any number of added keys up to 2^40, which take
 // more than a terabyte. For p below 1e-8 that is true up to 1e10 keys.
 //
-// A filter for n keys takes the memory for them at once. Until they are there, a look-up
-// asks one layer. It asks up to a dozen layers in a filter that grew. With n = 0 a filter
-// starts with 64 KB.
+// A filter for n keys takes the memory for them at once. While it holds no more, a look-up
+// asks one layer. With n = 0 a filter starts with 64 KB.
 //
 // New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
