@@ -899,6 +899,9 @@ func TestIndivisible[F Set[F], S interface {
 	AddBatch(dst []bool, hs []bloom.Hash) []bool
 	Merge(F) error
 }](t *testing.T, make func() F, sync func(F) S) {
+	if testkit.Race {
+		t.Skip("go test -tags purego has the same code, and is faster")
+	}
 	const n = 10_000 // of each: enough for both to run at once, whoever starts first
 	hs := testkit.Digests[bloom.Hash](11, 2*n)
 	var parts []F
