@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -160,51 +161,59 @@ a file was named, 1 if none was, 2 after an error.`,
 				return err
 			}
 			defer file.Close()
-			info, err := file.Stat()
-			if err != nil {
-				return err
-			}
-			r, err := bank.NewReader(file, info.Size())
-			if err != nil {
+			names, err := filesWith(args[1:], file, all)
+			switch {
+			case err != nil:
 				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			hs, err := hashLines(r.Info().Hash, args[1:])
-			if err != nil {
-				return usageError{err}
-			}
-			var found []int
-			if all {
-				found, err = r.WhichAll(nil, hs)
-			}
-			for _, h := range hs {
-				if !all && err == nil {
-					found, err = r.Which(found, h)
-				}
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", args[0], err)
-			}
-			slices.Sort(found)
-			for _, i := range slices.Compact(found) {
-				name, err := r.Name(i)
-				if err != nil {
-					return fmt.Errorf("%s: %w", args[0], err)
-				}
-				if name == "" {
-					name = fmt.Sprintf("member %d", i) // of a bank that a program made
-				}
-				if _, err := fmt.Println(name); err != nil {
-					return err
-				}
-			}
-			if len(found) == 0 {
+			case len(names) == 0:
 				return errNothing
 			}
-			return nil
+			_, err = fmt.Println(strings.Join(names, "\n"))
+			return err
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "name the files that may have all of the lines")
 	return c
+}
+
+// filesWith returns the files that the bank in a file names for one of the lines of args, or
+// for all of them.
+func filesWith(args []string, file *os.File, all bool) (names []string, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r, err := bank.NewReader(file, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	hs, err := hashLines(r.Info().Hash, args)
+	if err != nil {
+		return nil, err
+	}
+	var found []int
+	if all {
+		found, err = r.WhichAll(nil, hs)
+	} else {
+		for i := 0; i < len(hs) && err == nil; i++ {
+			found, err = r.Which(found, hs[i])
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(found)
+	for _, i := range slices.Compact(found) {
+		name, err := r.Name(i)
+		if err != nil {
+			return nil, err
+		}
+		if name == "" {
+			name = fmt.Sprintf("member %d", i) // of a bank that a program made
+		}
+		names = append(names, name)
+	}
+	return names, nil
 }
 
 // hashLines hashes lines as build did, by what its file says. What a program wrote there in

@@ -99,12 +99,17 @@ func (f *inputFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.null, "null-data", "z", false, "the same, as grep and sort call it")
 	flags.IntVarP(&f.key.Field, "field", "f", 0, "compare field `N` only, of lines that are TSV or CSV")
 	flags.StringVar(&f.key.Separator, "sep", "", "the byte between fields, such as : or \\t; else a tab if the first line has one, and a comma if not")
-	flags.BoolVar(&f.key.FoldCase, "fold-case", false, "capital and small letters are the same")
-	flags.BoolVar(&f.key.Hex, "hex", false, "compare the bytes that lines give in hexadecimal, as lists of hashes do")
-	flags.BoolVar(&f.key.KeepCR, "keep-cr", false, "compare the carriage return at a line's end, too, which lines from Windows have")
+	addKey(flags, &f.key)
 	flags.BoolVar(&f.skipBad, "skip-bad", false, "leave out lines that lack the field or are not hexadecimal, and count them")
 	flags.IntVar(&f.long, "long", 27, "unpack zstd that needs 2^`N` bytes of memory, as zstd --long=N does")
 	f.flags = flags
+}
+
+// addKey adds the flags that say how lines are compared.
+func addKey(flags *pflag.FlagSet, key *lines.Key) {
+	flags.BoolVar(&key.FoldCase, "fold-case", false, "capital and small letters are the same")
+	flags.BoolVar(&key.Hex, "hex", false, "compare the bytes that lines give in hexadecimal, as lists of hashes do")
+	flags.BoolVar(&key.KeepCR, "keep-cr", false, "compare the carriage return at a line's end, too, which lines from Windows have")
 }
 
 // config returns what to read.

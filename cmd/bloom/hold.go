@@ -92,12 +92,11 @@ func (h *holder) produce(c *cobra.Command, asJSON bool, make func() (saver, erro
 	if !asJSON {
 		return nil
 	}
-	r, err := inspect(h.path)
+	saved, err := load(h.path)
 	if err != nil {
 		return err
 	}
-	r.File = h.out
-	return writeJSON(r)
+	return writeJSON(saved.report(h.out))
 }
 
 // hold makes this process the only bloom that changes the file at path, until it calls

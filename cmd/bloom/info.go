@@ -49,7 +49,7 @@ info writes an object a line.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var failed error
 			for i, path := range args {
-				r, err := inspect(path)
+				f, err := loadAny(path)
 				if err != nil {
 					if failed != nil {
 						fmt.Fprintln(os.Stderr, "bloom:", strings.TrimPrefix(failed.Error(), "bloom: "))
@@ -57,6 +57,7 @@ info writes an object a line.`,
 					failed = err
 					continue
 				}
+				r := f.report(path)
 				switch text := r.text(); {
 				case *asJSON:
 					err = writeJSON(r)
@@ -74,15 +75,6 @@ info writes an object a line.`,
 	}
 	asJSON = addJSON(c.Flags())
 	return c
-}
-
-// inspect reports on a file.
-func inspect(path string) (*report, error) {
-	f, err := loadAny(path)
-	if err != nil {
-		return nil, err
-	}
-	return f.report(path), nil
 }
 
 // report reports on what was loaded from the file at path.

@@ -31,7 +31,7 @@ import (
 
 func serveCommand() *cobra.Command {
 	var addr string
-	var input inputFlags
+	var key lines.Key
 	c := &cobra.Command{
 		Use:   "serve [-addr A] FILE",
 		Short: "answer look-ups over HTTP",
@@ -57,7 +57,7 @@ answered at once. Others get status 503 and should come again.`,
   curl --data-binary @lines.txt localhost:8080/contains`,
 		Args: need(1, 1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			s := newServer(args[0], input.key)
+			s := newServer(args[0], key)
 			if err := s.load(); err != nil {
 				return err
 			}
@@ -66,9 +66,7 @@ answered at once. Others get status 503 and should come again.`,
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "localhost:8080", "`address` to listen on")
-	c.Flags().BoolVar(&input.key.FoldCase, "fold-case", false, "capital and small letters are the same")
-	c.Flags().BoolVar(&input.key.Hex, "hex", false, "keys are given in hexadecimal")
-	c.Flags().BoolVar(&input.key.KeepCR, "keep-cr", false, "a carriage return at a line's end is part of the key")
+	addKey(c.Flags(), &key)
 	return c
 }
 
