@@ -8,7 +8,8 @@ import (
 // AddBatch adds hs in order. For each it appends to dst what AddHash would return. It
 // returns the extended slice and allocates only if dst lacks room.
 //
-// Batches are usually two to six times as fast as single keys; see benchmarks/RESULTS.md.
+// Batches are usually two to three times as fast as single keys, and more in filters larger
+// than the processor's cache; see benchmarks/RESULTS.md.
 // A garbage collection can begin in the middle of a batch.
 func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	f.use()

@@ -8,8 +8,9 @@
 // A classic filter, [bloom.Filter], touches up to 7 cache lines for a key at a rate
 // of 1 %, and up to 20 at 1e-6. A blocked filter touches one or two. In filters larger
 // than the processor's cache that is usually twice as fast at 1 %, and more at lower rates.
-// Batches are usually two to four times as fast again; see benchmarks/RESULTS.md. The
-// price is memory. New takes this much more than a classic filter of the same rate:
+// Batches are usually two to three times as fast again, and more in such filters; see
+// benchmarks/RESULTS.md. The price is memory. New takes this much more than a classic filter
+// of the same rate:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
