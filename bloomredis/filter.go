@@ -120,7 +120,7 @@ func paramsFor(n uint64, p float64) (header, error) {
 	case k > 255:
 		return header{}, fmt.Errorf("bloomredis: k = %d is outside [1, 255] (for n = %d, p = %v)", k, n, p)
 	case m > (maxSize-headerSize)/8*64:
-		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string holds %d bytes: use OpenSharded", n, p, m, maxSize)
+		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string holds %d bytes: use OpenSharded, or more shards", n, p, m, maxSize)
 	}
 	return header{bloom.Mitz64, k, (m + 63) / 64}, nil
 }

@@ -44,6 +44,9 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 	if c.Shards < 1 || c.Shards > maxShards {
 		return nil, fmt.Errorf("bloomredis: Shards = %d is outside [1, %d]", c.Shards, maxShards)
 	}
+	if err := checkRate("P", c.P); err != nil {
+		return nil, err
+	}
 	shards := uint64(c.Shards)
 	if strings.ContainsAny(key, "{}") {
 		return nil, fmt.Errorf("bloomredis: key %q of a Sharded has braces", key)
