@@ -209,16 +209,17 @@ func testZero(t *testing.T, typ Type) {
 	} {
 		require.Regexp(t, "^"+typ.pkg()+": .*zero", panicOf(add))
 	}
+	none := typ.pkg() + ": the zero value has no binary form"
 	_, err := z.MarshalBinary()
-	require.ErrorContains(t, err, typ.pkg()+": ")
+	require.EqualError(t, err, none)
 	data, err := z.AppendBinary([]byte("before"))
-	require.ErrorContains(t, err, typ.pkg()+": ")
+	require.EqualError(t, err, none)
 	require.Equal(t, "before", string(data))
 	n, err := z.WriteTo(io.Discard)
-	require.ErrorContains(t, err, typ.pkg()+": ")
+	require.EqualError(t, err, none)
 	require.Zero(t, n)
 	dir := t.TempDir()
-	require.ErrorContains(t, z.SaveFile(filepath.Join(dir, "f")), typ.pkg()+": ")
+	require.EqualError(t, z.SaveFile(filepath.Join(dir, "f")), none)
 	require.Empty(t, bloom.Must(os.ReadDir(dir)))
 
 	text, err := json.Marshal(z) // of a field that was never set
