@@ -17,8 +17,8 @@ func classicStat(name string, make func(n uint64, p float64) statSet) testkit.St
 	return testkit.Stat[Hash]{Name: name, Make: make, Excess: classicExcess, Deviation: classicDeviation, Count: classicCount}
 }
 
-// TestStatistics takes no SyncFilter, which has the same bits and estimates: see
-// TestFilterPlain and TestSyncWhileWriting.
+// TestStatistics measures no SyncFilter, which has the same bits and estimates: see
+// TestFilterPlain and TestPromises.
 func TestStatistics(t *testing.T) {
 	testkit.Statistics(t, Sum,
 		classicStat("Filter", func(n uint64, p float64) statSet { return Must(New(n, p)) }),

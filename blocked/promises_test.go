@@ -12,34 +12,19 @@ import (
 )
 
 func TestPromises(t *testing.T) {
+	load := func(path string) (promises.Filter, error) { return blocked.LoadFile(path) }
 	promises.Test(t, promises.Type{
 		Name:      "blocked.Filter",
 		Make:      func() promises.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
 		Zero:      func() promises.Filter { return new(blocked.Filter) },
-		Load:      func(path string) (promises.Filter, error) { return blocked.LoadFile(path) },
+		Load:      load,
 		Open:      func(path string) (io.Closer, error) { return blocked.OpenFile(path) },
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return blocked.LoadOrNew(path, 5000, p) },
 	}, promises.Type{
 		Name: "blocked.SyncFilter",
 		Make: func() promises.Filter { return bloom.Must(blocked.NewSync(5000, 1e-6)) },
 		Zero: func() promises.Filter { return new(blocked.SyncFilter) },
-		Load: func(path string) (promises.Filter, error) {
-			f, err := blocked.LoadFile(path)
-			if err != nil {
-				return nil, err
-			}
-			return blocked.NewSyncFrom(f), nil
-		},
-		LoadOrNew: func(path string, p float64) (promises.Filter, error) {
-			if p == 0.01 {
-				p = 1e-6
-			}
-			f, err := blocked.LoadOrNew(path, 5000, p)
-			if err != nil {
-				return nil, err
-			}
-			return blocked.NewSyncFrom(f), nil
-		},
+		Load: load,
 	})
 	f, other := bloom.Must(blocked.New(10, 0.1)), bloom.Must(blocked.New(10, 0.1))
 	blocked.NewSyncFrom(f)

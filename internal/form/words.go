@@ -94,8 +94,7 @@ func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total i
 	}
 }
 
-// WriteFull is w.Write(p), but does not believe a writer that takes less than p
-// and reports no error.
+// WriteFull is w.Write(p), but returns an error where w wrote less than p and returned none.
 func WriteFull(w io.Writer, p []byte) (int, error) {
 	n, err := w.Write(p)
 	if n < len(p) && err == nil {

@@ -8,5 +8,5 @@ package memory
 // atomic.StoreUint64 would also order it among all other stores, which on amd64 takes as
 // long as a lock. By Go's memory model a load finds what some store left there, in each
 // machine word: on machines of 32 bits, the halves may be of two stores. With the race
-// detector, which takes no plain store beside a load, Store is atomic.
+// detector, which reports a plain store beside a load, Store is atomic.
 func Store(word *uint64, w uint64) { *word = w }

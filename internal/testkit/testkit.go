@@ -141,8 +141,8 @@ func Sealed(data []byte) []byte {
 	return data
 }
 
-// LimitedWriter takes N bytes and then fails with Err; if that is nil it takes
-// less than it is given without an error. It panics if it is written to once more.
+// LimitedWriter accepts N bytes and then fails with Err. If Err is nil it accepts less than
+// it is given without an error. It panics if it is written to once more.
 type LimitedWriter struct {
 	N   int64
 	Err error
