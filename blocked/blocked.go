@@ -25,7 +25,6 @@
 package blocked
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 
@@ -142,9 +141,7 @@ func NewBitset(bitset []byte) (*Filter, error) {
 		return nil, form.Errorf("blocked", "a bitset of %d bytes is not 1 to %d blocks of %d", len(bitset), narrowBlocks, blockBytes)
 	}
 	f := newFilter(uint64(len(bitset)/blockBytes), 1)
-	for i := range f.words {
-		f.words[i] = binary.LittleEndian.Uint64(bitset[8*i:])
-	}
+	form.GetWords(f.words, bitset, form.LittleEndian)
 	return f, nil
 }
 
@@ -156,11 +153,7 @@ func (f *Filter) Bitset() []byte {
 	if f.lines > 1 || len(f.words)/blockWords > narrowBlocks {
 		panic(fmt.Sprintf("blocked: Bitset of %v", f))
 	}
-	data := make([]byte, len(f.words)*8)
-	for i, w := range f.words {
-		binary.LittleEndian.PutUint64(data[8*i:], w)
-	}
-	return data
+	return form.AppendWords(nil, f.words, form.LittleEndian)
 }
 
 func newFilter(blocks uint64, lines int) *Filter {
