@@ -106,7 +106,7 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 			return file.produce(c, false, func() (saver, error) {
 				cfg.Sum = sum(f)
 				cfg.Take = part.take()
-				if size.n > 0 || kind == "growing" {
+				if size.n > 0 {
 					err = addLines(c.Context(), cfg, f, n)
 				} else {
 					f, err = measured(c.Context(), cfg, func(n uint64) (filter, error) { return fitting(mk, n, size.p) })

@@ -187,6 +187,7 @@ func TestInfo(t *testing.T) {
 		info()
 		assert.Equal(t, name, r.Type)
 		assert.InEpsilon(t, 1000, r.Keys, 0.1, kind)
+		assert.InEpsilon(t, 1000, r.MadeFor, 0.02, kind)
 		if kind != "growing" {
 			assert.InDelta(t, 0.01, r.Rate, 0.003, kind)
 			assert.Greater(t, r.Fill, 0.3, kind)

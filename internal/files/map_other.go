@@ -5,12 +5,13 @@ package files
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 )
 
 // maxRead is the largest file that Map reads. Memory that a system does not grant ends
 // the process, and WebAssembly has 4 GiB at most.
-const maxRead = 1 << 31
+const maxRead = math.MaxInt32
 
 // Map is described in map_unix.go. There being no maps, it reads.
 func Map(file *os.File, size int) ([]byte, error) {
