@@ -15,6 +15,7 @@ const counted = 4 << 20
 // Stats counts the filter's bits in Redis, without downloading it. Redis serves
 // others in between. The time is in proportion to the filter's size.
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
+	f.store() // panics if Open was forgotten
 	var ones uint64
 	for at := int64(headerSize); at < f.params.size(); at += counted {
 		cmd := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.size())-1)

@@ -175,6 +175,7 @@ func (s *Sharded) SizeBytes() (size int64) {
 
 // Stats counts the bits of all shards; see [Filter.Stats]. K is that of each.
 func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
+	s.store() // panics if OpenSharded was forgotten
 	var all bloom.Stats
 	for _, f := range s.shards {
 		one, err := f.Stats(ctx)
@@ -195,6 +196,7 @@ func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
 
 // Reset removes all keys; see [Filter.Reset].
 func (s *Sharded) Reset(ctx context.Context) error {
+	s.store() // panics if OpenSharded was forgotten
 	for _, f := range s.shards {
 		if err := f.Reset(ctx); err != nil {
 			return err
@@ -206,6 +208,7 @@ func (s *Sharded) Reset(ctx context.Context) error {
 // Delete deletes all shards and what is beside them; see [Filter.Delete]. If
 // it returns an error, it can be called again.
 func (s *Sharded) Delete(ctx context.Context) error {
+	s.store() // panics if OpenSharded was forgotten
 	for _, f := range s.shards {
 		if err := f.Delete(ctx); err != nil {
 			return err
