@@ -13,7 +13,7 @@ const (
 
 	// farWords is from how many words on that pays: such filters are in no cache near
 	// the processor.
-	farWords = 1 << 18
+	farWords = 1 << 19
 )
 
 // found are keys of a batch in a filter so large that their memory is asked for before it is
