@@ -49,6 +49,27 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// TestBatchesExpire: a batch that is the first to touch a block forgets what has expired
+// there, as a single key does, and nothing else.
+func TestBatchesExpire(t *testing.T) {
+	var clock testkit.Clock
+	c := Config{Capacity: 5e6, FPR: 1e-6, Span: time.Hour, Generations: 3, Now: clock.Now}
+	f, g := bloom.Must(New(c)), bloom.Must(New(c))
+	for step := range 12 {
+		for seed := range step {
+			hs, want := testkit.Digests[bloom.Hash](uint64(seed), 100), []bool(nil)
+			for _, h := range hs {
+				want = append(want, g.ContainsHash(h))
+			}
+			require.Equal(t, want, f.ContainsBatch(nil, hs), "step %d, added in %d", step, seed)
+		}
+		hs := testkit.Digests[bloom.Hash](uint64(step), 100)
+		require.NotContains(t, f.AddBatch(nil, hs), false)
+		require.NotContains(t, g.AddBatch(nil, hs), false)
+		clock.Advance(c.Span / 3)
+	}
+}
+
 // TestFindKeys finds the positions that keys have one by one, and writes nothing beside them.
 func TestFindKeys(t *testing.T) {
 	const mark = 1<<32 - 1
