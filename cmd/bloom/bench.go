@@ -165,7 +165,7 @@ func (m *measurement) text() string {
 	}
 	fmt.Fprintf(&b, "verdict    %s\n", verdict)
 	if m.MadeFor > 0 {
-		fmt.Fprintf(&b, "made for   %s keys at a rate of %.3g\n", humanize.Comma(int64(m.MadeFor)), m.MadeAt)
+		fmt.Fprintf(&b, "made for   %s at a rate of %.3g\n", counted(m.MadeFor, "key"), m.MadeAt)
 	}
 	fmt.Fprintf(&b, "look-ups   %.1f ns each, hashing not included\n", m.Nanos)
 	return b.String()
@@ -175,7 +175,7 @@ func (m *measurement) text() string {
 func (m *measurement) verdict() error {
 	switch {
 	case m.Missing != nil && *m.Missing > 0:
-		return fmt.Errorf("%d lines are not in the filter", *m.Missing)
+		return fmt.Errorf("the filter lacks %s", counted(*m.Missing, "line"))
 	case !m.True:
 		return errors.New("the filter reports more other keys than it promises")
 	}

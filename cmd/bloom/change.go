@@ -45,18 +45,18 @@ func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	if !ok {
 		return fmt.Errorf("%s is a %s: lines can be removed from a counting.Filter only", f.path, f.kind.name)
 	}
-	absent := 0
+	var absent uint64
 	err := scan(ctx, cfg, newProgress(cfg, "removed", 0, 0), func(b *lines.Batch) (removed int, _ error) {
 		for _, h := range b.Hashes {
 			if set.RemoveHash(h) {
 				removed++
 			}
 		}
-		absent += len(b.Hashes) - removed
+		absent += uint64(len(b.Hashes) - removed)
 		return removed, nil
 	})
 	if err == nil && absent > 0 {
-		fmt.Fprintf(os.Stderr, "bloom: warning: %d lines were not in %s\n", absent, f.path)
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s did not occur in %s\n", counted(absent, "line"), f.path)
 	}
 	return err
 }

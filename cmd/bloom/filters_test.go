@@ -181,6 +181,7 @@ func TestInfo(t *testing.T) {
 		text := good(t, "", "info", path)
 		require.Contains(t, text, r.Type)
 		require.Contains(t, text, r.Checksum)
+		require.NotContains(t, text, " 1 cache lines")
 	}
 	for kind, name := range map[string]string{"guava": "bloom.Filter", "blocked": "blocked.Filter", "growing": "growing.Filter", "counting": "counting.Filter", "dcso": "DCSO bloom"} {
 		good(t, numbers(0, 1000), "build", "-p", "0.01", "-type", kind, "-o", path)

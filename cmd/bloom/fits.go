@@ -53,7 +53,7 @@ func fitting(make func(n uint64, p float64) (filter, error), n uint64, p float64
 		if err != nil {
 			return nil, err
 		}
-		what := fmt.Sprintf("a filter of %s lines at a rate of %v", humanize.Comma(int64(min(n, 1<<63-1))), p)
+		what := fmt.Sprintf("a filter of %s at a rate of %v", counted(n, "line"), p)
 		if err := fits(what, float64(f.Stats().SizeBytes)/few*float64(n)); err != nil {
 			return nil, err
 		}

@@ -146,7 +146,7 @@ func unescaped(s string) string {
 // warnBad says how many lines were left out.
 func warnBad(cfg *lines.Config) {
 	if cfg.Bad > 0 {
-		fmt.Fprintf(os.Stderr, "bloom: warning: %d lines were left out (-skip-bad), the first of them here: %v\n", cfg.Bad, cfg.FirstBad)
+		fmt.Fprintf(os.Stderr, "bloom: warning: left out %s (-skip-bad), the first of them here: %v\n", counted(uint64(cfg.Bad), "line"), cfg.FirstBad)
 	}
 }
 

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
@@ -115,15 +117,15 @@ func (r *report) rows() (rows []row) {
 		bits = "slots"
 	}
 	add("type", "%s", r.Type)
-	add("size", "%s (%s bytes)", humanize.Bytes(uint64(r.Size)), humanize.Comma(r.Size))
+	add("size", "%s (%s)", humanize.Bytes(uint64(r.Size)), counted(uint64(r.Size), "byte"))
 	if r.M > 0 {
 		add("m", "%s %s", humanize.Comma(int64(r.M)), bits)
 	}
 	if r.K > 0 {
-		add("k", "%d hashes a key", r.K)
+		add("k", "%s a key", counted(uint64(r.K), "hash"))
 	}
 	if r.Lines > 0 {
-		add("lines", "%d cache lines a key", r.Lines)
+		add("lines", "%s a key", counted(uint64(r.Lines), "cache line"))
 	}
 	if r.Strategy != "" {
 		add("strategy", "%s", r.Strategy)
@@ -131,7 +133,7 @@ func (r *report) rows() (rows []row) {
 	add("fill", "%.3g %% of the %s are set", 100*r.Fill, bits)
 	add("keys", "about %s", humanize.Comma(int64(r.Keys)))
 	if r.MadeFor > 0 {
-		add("made for", "%s keys at a rate of %.3g", humanize.Comma(int64(r.MadeFor)), r.MadeAt)
+		add("made for", "%s at a rate of %.3g", counted(r.MadeFor, "key"), r.MadeAt)
 	}
 	add("rate", "%.3g of other keys are reported, now", r.Rate)
 	if r.Hash != "" {
@@ -158,6 +160,11 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "  %-9s %s\n", row.Name, row.Value)
 	}
 	return b.String()
+}
+
+// counted returns n and what it counts.
+func counted(n uint64, noun string) string {
+	return humanize.Comma(int64(min(n, math.MaxInt64))) + " " + english.PluralWord(int(min(n, 2)), noun, "")
 }
 
 // printable quotes text that would move the cursor, or worse.

@@ -56,7 +56,7 @@ var designs = []design{
 	{"counting.Filter", "keys can be removed", classic(4)},
 	{"window.Filter", "forgets a key after a time, in which n keys come", func(p float64) (float64, int, string) {
 		s := bloom.Must(window.New(window.Config{Capacity: sampleKeys, FPR: p, Span: time.Hour})).Stats()
-		return float64(8*s.SizeBytes) / sampleKeys, s.K, fmt.Sprintf("up to %d lines of a kilobyte", min(16, s.K))
+		return float64(8*s.SizeBytes) / sampleKeys, s.K, fmt.Sprintf("up to %s of a kilobyte", linesRead(min(16, s.K), 0))
 	}},
 	{"flower.Filter", "remembers 90 % of the last n keys of an endless stream", func(p float64) (float64, int, string) {
 		c, err := flower.Optimal(sampleKeys, 0.9, p)
@@ -77,13 +77,11 @@ func classic(bits float64) func(p float64) (float64, int, string) {
 
 // linesRead says that a look-up reads n lines, or fewer on average if the key is absent.
 func linesRead(n, ifAbsent int) string {
-	switch {
-	case n == 1:
-		return "1 line"
-	case ifAbsent == 0 || ifAbsent >= n:
-		return fmt.Sprintf("%d lines", n)
+	lines := counted(uint64(n), "line")
+	if ifAbsent == 0 || ifAbsent >= n {
+		return lines
 	}
-	return fmt.Sprintf("%d lines, %d if absent", n, ifAbsent)
+	return fmt.Sprintf("%s, %d if absent", lines, ifAbsent)
 }
 
 func planCommand() *cobra.Command {
@@ -168,7 +166,7 @@ func (d *design) plan(n uint64, p float64) planned {
 
 func table(n uint64, p float64) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s keys, %g of others reported:\n\n", humanize.Comma(int64(n)), p)
+	fmt.Fprintf(&b, "%s, %g of others reported:\n\n", counted(n, "key"), p)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "type\tbits/key\tsize\thashes\ta look-up reads\t")
 	for _, d := range designs {

@@ -48,7 +48,7 @@ func TestBench(t *testing.T) {
 		require.NotContains(t, good(t, "", "bench", "-n", "100k", list), "found")
 	}
 	write(t, in, numbers(19000, 21000))
-	require.Regexp(t, `lines +1,0\d\d found, 9\d\d missing`, saying(t, 1, "lines are not in the filter", "", "bench", "-n", "100k", list, in))
+	require.Regexp(t, `lines +1,0\d\d found, 9\d\d missing`, saying(t, 1, "the filter lacks ", "", "bench", "-n", "100k", list, in))
 }
 
 // TestJSON holds the names that programs read.

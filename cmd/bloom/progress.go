@@ -98,7 +98,7 @@ func (p *progress) end() {
 	p.hide()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(os.Stderr, "bloom: %s lines, %s %s, in %v\n", humanize.Comma(int64(p.read)),
+	fmt.Fprintf(os.Stderr, "bloom: %s, %s %s, in %v\n", counted(p.read, "line"),
 		humanize.Comma(int64(p.some)), p.verb, time.Since(p.start).Round(time.Millisecond))
 	p.shown = false
 }
