@@ -28,7 +28,7 @@ import (
 
 func main() { cli.Main("logsearch", run) }
 
-func run(args []string, _ io.Reader, stdout, _ io.Writer) error {
+func run(args []string, stdout, _ io.Writer) error {
 	flags := flag.NewFlagSet("logsearch", flag.ContinueOnError)
 	files := cli.Count(flags, "files", 10_000, "number of `files`")
 	ids := cli.Count(flags, "ids", 60, "`number` of requests that a file mentions")

@@ -38,7 +38,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	cli.Main("seencookie", func(args []string, _ io.Reader, stdout, _ io.Writer) error {
+	cli.Main("seencookie", func(args []string, stdout, _ io.Writer) error {
 		return run(ctx, args, os.Getenv("SEENCOOKIE_KEY"), stdout)
 	})
 }

@@ -6,28 +6,25 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
-	"runtime"
 	"strconv"
 )
 
 // Main calls run with the process's arguments and files, and exits: with status 0,
 // or with status 1 after printing an error behind the program's name. Output that
 // could not be written is an error, so run need not check.
-func Main(name string, run func(args []string, stdin io.Reader, stdout, stderr io.Writer) error) {
-	if err := Run(run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+func Main(name string, run func(args []string, stdout, stderr io.Writer) error) {
+	if err := Run(run, os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
 }
 
 // Run is Main without the process.
-func Run(run func(args []string, stdin io.Reader, stdout, stderr io.Writer) error,
-	args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func Run(run func(args []string, stdout, stderr io.Writer) error, args []string, stdout, stderr io.Writer) error {
 	out := &output{Writer: stdout}
-	err := run(args, stdin, out, stderr)
+	err := run(args, out, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return out.err
@@ -87,46 +84,4 @@ func (c *count) Set(s string) error {
 	}
 	*c = count(n)
 	return nil
-}
-
-// Each calls do with each of the named files in turn; "-" is standard input. It returns the
-// first error, which names the file.
-func Each(names []string, stdin io.Reader, do func(name string, r io.Reader) error) error {
-	for _, name := range names {
-		if name == "-" {
-			name = "standard input"
-			if err := do(name, stdin); err != nil {
-				return named(name, err)
-			}
-			continue
-		}
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		err = do(name, file)
-		file.Close()
-		if err != nil {
-			return named(name, err)
-		}
-	}
-	return nil
-}
-
-// Heap returns the bytes of what is in use on the heap.
-func Heap() uint64 {
-	runtime.GC()
-	runtime.GC() // what pools hold survives one
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
-}
-
-// named puts name before err, unless err names a file itself.
-func named(name string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", name, err)
 }

@@ -6,12 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,12 +19,12 @@ func TestRun(t *testing.T) {
 		room      int64
 		err, want error
 	}{{100, nil, nil}, {3, nil, full}, {3, failed, failed}, {100, flag.ErrHelp, nil}, {3, flag.ErrHelp, full}} {
-		err := Run(func(_ []string, _ io.Reader, stdout, _ io.Writer) error {
+		err := Run(func(_ []string, stdout, _ io.Writer) error {
 			for range 3 {
 				fmt.Fprint(stdout, "ab")
 			}
 			return test.err
-		}, nil, nil, &testkit.LimitedWriter{N: test.room, Err: full}, nil)
+		}, nil, &testkit.LimitedWriter{N: test.room, Err: full}, nil)
 		require.ErrorIs(t, err, test.want)
 	}
 }
@@ -49,24 +44,4 @@ func TestCount(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorIs(t, Parse(flags, "[-n things]", []string{"-h"}, &out), flag.ErrHelp)
 	require.Contains(t, out.String(), "usage: test [-n things]\n  -n ")
-}
-
-func TestEach(t *testing.T) {
-	var got []string
-	read := func(name string, r io.Reader) error {
-		data, err := io.ReadAll(r)
-		got = append(got, name+": "+string(data))
-		return err
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	require.NoError(t, os.WriteFile(file, []byte("a file"), 0o600))
-	require.NoError(t, Each([]string{file, "-", file}, strings.NewReader("a pipe"), read))
-	require.Equal(t, []string{file + ": a file", "standard input: a pipe", file + ": a file"}, got)
-
-	// An error names the file once.
-	require.EqualError(t, Each([]string{"-"}, iotest.ErrReader(io.ErrUnexpectedEOF), read), "standard input: unexpected EOF")
-	require.EqualError(t, Each([]string{file}, nil, func(string, io.Reader) error { return io.ErrUnexpectedEOF }), file+": unexpected EOF")
-	require.EqualError(t, Each([]string{dir}, nil, read), "read "+dir+": is a directory")
-	require.ErrorIs(t, Each([]string{file + "2"}, nil, read), fs.ErrNotExist)
 }
