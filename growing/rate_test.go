@@ -45,11 +45,10 @@ func TestWhileGrowing(t *testing.T) {
 	}
 	for _, p := range []float64{0.1, 0.01, 0.001} {
 		t.Run(fmt.Sprint("p=", p), func(t *testing.T) {
-			probes := min(100_000, int(2000/p))
 			keys, absent := rand.New(rand.NewPCG(1, 2)), rand.New(rand.NewPCG(3, 4))
 			f := bloom.Must(New(0, p))
 			check := func(n int) {
-				found := 0
+				found, probes := 0, min(n, 100_000, int(2000/p))
 				for range probes {
 					if f.ContainsHash(bloom.NewHash(absent.Uint64(), absent.Uint64())) {
 						found++
