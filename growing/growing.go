@@ -177,7 +177,7 @@ func pick(h bloom.Hash) uint64 {
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
 }
 
-func (f filter) zero() bool { return f.state == nil }
+func (s *state) zero() bool { return s == nil }
 
 // P returns the p that New was given, or 0 for the zero Filter. [Filter.FPR] is the rate
 // as it is now.

@@ -38,7 +38,7 @@ func (f *found) add(s *state, i int) bool {
 	b, words := &s.blocks[f.blocks[i]], s.wordsOf(f.blocks[i])
 	b.Lock()
 	s.expire(b, words, f.gen)
-	lane := uint32(64) - 1<<s.laneBits
+	lane := uint32(64) - 1<<(s.laneBits&63)
 	bit := uint64(1) << (b.gen.Load() &^ uint64(lane) & 63)
 	seen := ^uint64(0)
 	for _, p := range f.positions[i*s.k:][:s.k] {
@@ -62,7 +62,7 @@ func (f *found) refresh(s *state, i int) {
 // seen returns the bits of the generations in which positions from to to of key i are all
 // set.
 func (f *found) seen(s *state, i, from, to int) uint64 {
-	words, lane := s.wordsOf(f.blocks[i]), uint32(64)-1<<s.laneBits
+	words, lane := s.wordsOf(f.blocks[i]), uint32(64)-1<<(s.laneBits&63)
 	seen := ^uint64(0)
 	for _, p := range f.positions[i*s.k:][from:to] {
 		seen &= atomic.LoadUint64(&words[p>>6]) >> (p & lane & 63)

@@ -83,10 +83,11 @@ func TestFindKeys(t *testing.T) {
 			blocks, positions := slices.Repeat([]uint64{mark}, count+1), slices.Repeat([]uint32{mark}, count*k+1)
 			findKeys(&s, hs, 2+2*(count%(k/2)), blocks[:count], positions[:count*k])
 			for i, h := range hs {
-				at := s.find(h)
-				require.Equal(t, at.block, blocks[i])
+				block, x, step := s.find(h)
+				require.Equal(t, block, blocks[i])
 				for j := 0; j < k; j += 2 {
-					p, q := at.next(s.words() * 64)
+					var p, q uint64
+					p, q, x, step = next(x, step, s.words()*64)
 					require.Equal(t, []uint32{uint32(p), uint32(q)}, positions[i*k+j:][:2])
 				}
 			}

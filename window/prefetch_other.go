@@ -8,10 +8,11 @@ import "github.com/seed79a3ff49/bloom"
 func findKeys(s *state, hs []bloom.Hash, firsts int, blocks []uint64, positions []uint32) {
 	width := s.words() * 64
 	for i, h := range hs {
-		at := s.find(h)
-		blocks[i] = at.block
+		block, x, step := s.find(h)
+		blocks[i] = block
 		for j := 0; j < s.k; j += 2 {
-			p, q := at.next(width)
+			var p, q uint64
+			p, q, x, step = next(x, step, width)
 			positions[0], positions[1] = uint32(p), uint32(q)
 			positions = positions[2:]
 		}

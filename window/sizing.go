@@ -31,7 +31,7 @@ type layout struct {
 }
 
 // words returns the number of words in a block.
-func (l *layout) words() uint64 { return l.lanes >> (6 - l.laneBits) }
+func (l *layout) words() uint64 { return l.lanes >> ((6 - l.laneBits) & 63) }
 
 func (c Config) withDefaults() Config {
 	if c.Generations == 0 {

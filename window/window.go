@@ -125,7 +125,7 @@ type state struct {
 	underWay map[bloom.Hash]chan struct{} // keys in Do, closed at their end
 }
 
-func (f filter) zero() bool { return f.state == nil }
+func (s *state) zero() bool { return s == nil }
 
 // block is the state of a block's words. Bits of generations that are not live in gen
 // are zero. Whoever writes gen or words holds the lock. A look-up holds none, and loads
@@ -219,41 +219,35 @@ func (s *state) setArray(array []uint64, g uint64) {
 	}
 }
 
-// positions are those of a key's bits in a block. They come in pairs.
-type positions struct{ block, x, step uint64 }
-
-// find returns the positions of h. Where the filter is larger than the processor's caches, it
-// asks for the memory of all of them at once. The processor reads some ahead by itself, but
-// not past a lock, and not as many as the memory can bring.
-func (s *state) find(h bloom.Hash) positions {
-	x, step := h.Words()
-	block, x := bits.Mul64(x, s.blockCount)
-	if len(s.array) >= large {
-		words := s.wordsOf(block)
-		prefetch(&words[0], x, step, curve, uint64(len(words))*64, s.k/2)
-	}
-	return positions{block, x, step}
+// find returns the number of h's block, and what next makes the positions in it of.
+func (s *state) find(h bloom.Hash) (block, x, step uint64) {
+	x, step = h.Words()
+	block, x = bits.Mul64(x, s.blockCount)
+	return block, x, step
 }
-
-// large is from how many words on it pays to ask.
-const large = 1 << 20
 
 // curve bends the sequences of positions: in its halves are the first 32 bits of
 // the golden ratio's fraction and of the square root of two's.
 const curve = 0x9e3779b9_6a09e667
 
-// next returns the next pair of positions in a block of width bits.
+// next returns a pair of positions in a block of width bits, and what makes the next pair.
 //
 // The halves of x are two sequences of positions. One alone has so few different ones in
 // a block that pairs of keys which share all their positions would make false positives
 // of their own. A step that always is the same would have keys whose step is almost zero
 // set one position k times. So it grows by curve each time. (Dillinger and Manolios,
 // Bloom Filters in Probabilistic Verification, 2004: enhanced double hashing.)
-func (s *positions) next(width uint64) (p, q uint64) {
-	p, q = uint64(uint32(s.x))*width>>32, s.x>>32*width>>32
-	s.x += s.step
-	s.step += curve
-	return p, q
+func next(x, step, width uint64) (p, q, nextX, nextStep uint64) {
+	return uint64(uint32(x)) * width >> 32, x >> 32 * width >> 32, x + step, step + curve
+}
+
+// large reports whether it pays to ask for the memory of all positions of a key at once: where
+// the filter is larger than the processor's caches. The processor reads some ahead by
+// itself, but not past a lock, and not as many as the memory can bring.
+func (s *state) large() bool { return len(s.array) >= 1<<20 }
+
+func (s *state) prefetch(words []uint64, x, step uint64) {
+	prefetch(&words[0], x, step, curve, uint64(len(words))*64, s.k/2)
 }
 
 // wordsOf returns the words of block i.
@@ -305,21 +299,23 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZero)
 	}
-	return f.add(f.find(h))
-}
-
-func (s *state) add(at positions) bool {
+	s := f.state
 	g := s.clock.generation()
-	b, words := &s.blocks[at.block], s.wordsOf(at.block)
+	block, x, step := s.find(h)
+	b, words := &s.blocks[block], s.wordsOf(block)
+	if s.large() {
+		s.prefetch(words, x, step)
+	}
 	b.Lock()
 	s.expire(b, words, g)
 	// A block has width bits. Those of a bit's place in its word that lane selects are
 	// where the bit's lane begins.
-	width, lane := uint64(len(words))*64, uint64(64)-1<<s.laneBits
+	width, lane := uint64(len(words))*64, uint64(64)-1<<(s.laneBits&63)
 	bit := uint64(1) << (b.gen.Load() &^ lane & 63)
 	seen := ^uint64(0)
 	for i := s.k; i > 0; i -= 2 {
-		p, q := at.next(width)
+		var p, q uint64
+		p, q, x, step = next(x, step, width)
 		word := &words[p>>6]
 		seen &= *word >> (p & lane & 63)
 		memory.Store(word, *word|bit<<(p&lane&63))
@@ -344,18 +340,19 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	if f.zero() {
 		return false
 	}
-	return f.contains(f.find(h))
-}
-
-func (s *state) contains(at positions) bool {
+	s := f.state
 	g := s.clock.generation()
-	b, words := &s.blocks[at.block], s.wordsOf(at.block)
+	block, x, step := s.find(h)
+	b, words := &s.blocks[block], s.wordsOf(block)
+	if s.large() {
+		s.prefetch(words, x, step)
+	}
 	if b.gen.Load() < g {
 		b.Lock()
 		s.expire(b, words, g)
 		b.Unlock()
 	}
-	width, lane := uint64(len(words))*64, uint64(64)-1<<s.laneBits
+	width, lane := uint64(len(words))*64, uint64(64)-1<<(s.laneBits&63)
 	seen := ^uint64(0)
 	for i := s.k; i > 0; i -= 2 {
 		// By half time, most absent keys are known to be absent. Asking each time
@@ -363,7 +360,8 @@ func (s *state) contains(at positions) bool {
 		if 2*i <= s.k && seen<<(lane&63) == 0 {
 			return false
 		}
-		p, q := at.next(width)
+		var p, q uint64
+		p, q, x, step = next(x, step, width)
 		seen &= atomic.LoadUint64(&words[p>>6]) >> (p & lane & 63)
 		seen &= atomic.LoadUint64(&words[q>>6]) >> (q & lane & 63)
 	}
