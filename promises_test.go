@@ -144,18 +144,8 @@ func TestRaces(t *testing.T) {
 				return n
 			}
 
-			var writing, meanwhile sync.WaitGroup
+			var meanwhile sync.WaitGroup
 			var done atomic.Bool
-			for w := range writers {
-				writing.Add(1)
-				go func() {
-					defer writing.Done()
-					for _, h := range keys[w*perWriter:][:perWriter] {
-						set.AddHash(h)
-						added[w].Add(1)
-					}
-				}()
-			}
 			loop := func(do func()) {
 				meanwhile.Add(1)
 				go func() {
@@ -188,7 +178,12 @@ func TestRaces(t *testing.T) {
 			for _, call := range calls {
 				loop(call)
 			}
-			writing.Wait()
+			testkit.AtOnce(writers, func(w int) {
+				for _, h := range keys[w*perWriter:][:perWriter] {
+					set.AddHash(h)
+					added[w].Add(1)
+				}
+			})
 			done.Store(true)
 			meanwhile.Wait()
 

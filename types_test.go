@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
@@ -75,7 +76,7 @@ func TestOtherTypes(t *testing.T) {
 		"bloom": bloom.Must(bloom.New(10, 0.1)), "blocked": bloom.Must(blocked.New(10, 0.1)),
 		"counting": bloom.Must(counting.New(10, 0.1)), "growing": bloom.Must(growing.New(0, 0.1)),
 		"window": bloom.Must(window.New(window.Config{Capacity: 10, FPR: 0.1, Span: time.Hour})),
-		"flower": bloom.Must(flower.New(flower.Config{Slots: 10, Ways: 2, Bits: 8})),
+		"flower": bloom.Must(flower.New(flower.Config{Slots: 10, Ways: 2, Bits: 8})), "bank": bloom.Must(bank.New(10, 0.1)),
 	} {
 		require.NoError(t, f.SaveFile(path))
 		for other, load := range map[string]func() error{
@@ -85,10 +86,11 @@ func TestOtherTypes(t *testing.T) {
 			"growing":  func() error { _, err := growing.LoadFile(path); return err },
 			"window":   func() error { _, err := window.LoadFile(path); return err },
 			"flower":   func() error { _, err := flower.LoadFile(path); return err },
+			"bank":     func() error { _, err := bank.LoadFile(path); return err },
 		} {
 			if err := load(); other != pkg {
 				require.ErrorIs(t, err, bloom.ErrFormat)
-				require.Regexp(t, "^"+other+": .*it (is|seems to be) a "+pkg+".Filter", err.Error())
+				require.Regexp(t, "^"+other+": .*it (is|seems to be) a "+pkg+`\.(Filter|Bank)`, err.Error())
 			}
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func TestPublisherDeltas(t *testing.T) {
@@ -407,15 +408,7 @@ func TestDeltasTakeLittleMemory(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	var done sync.WaitGroup
-	for _, version := range versions[:history] {
-		done.Add(1)
-		go func() {
-			defer done.Done()
-			delta(t, p, version)
-		}()
-	}
-	done.Wait()
+	testkit.AtOnce(history, func(i int) { delta(t, p, versions[i]) })
 	runtime.ReadMemStats(&after)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*size))
 }

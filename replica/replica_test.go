@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // script is a Source that answers as told.
@@ -323,27 +324,21 @@ func TestPublishHasEveryAddBeforeIt(t *testing.T) {
 	p := NewPublisher(bloom.Must(bloom.New(100_000, 1e-6)))
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
-	var wg sync.WaitGroup
-	for g := range 8 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for i := range 400 {
-				key := strconv.Itoa(i*8 + g/2) // two goroutines add the same keys
-				p.AddString(key)
-				if i%20 == 0 {
-					p.Publish()
-					if err := r.Refresh(context.Background()); err != nil {
-						t.Error(err)
-					}
-					if !r.ContainsString(key) {
-						t.Errorf("key %s is missing", key)
-					}
+	testkit.AtOnce(8, func(g int) {
+		for i := range 400 {
+			key := strconv.Itoa(i*8 + g/2) // two goroutines add the same keys
+			p.AddString(key)
+			if i%20 == 0 {
+				p.Publish()
+				if err := r.Refresh(context.Background()); err != nil {
+					t.Error(err)
+				}
+				if !r.ContainsString(key) {
+					t.Errorf("key %s is missing", key)
 				}
 			}
-		}()
-	}
-	wg.Wait()
+		}
+	})
 	p.Publish()
 	require.NoError(t, r.Refresh(context.Background()))
 	assert.True(t, r.Snapshot().Equal(p.filter()))
