@@ -55,7 +55,8 @@ func TestPromises(t *testing.T) {
 
 // TestCopies: go vet reports copies of what is no promises.Filter, too.
 func TestCopies(t *testing.T) {
-	promises.TestCopies(t, new(bloom.File), new(bloom.View), new(blocked.File), new(blocked.View), new(sieve.Queue[int]))
+	promises.TestCopies(t, new(bloom.File), new(bloom.View), new(blocked.File), new(blocked.View),
+		new(bank.Bank), new(bank.File), new(bank.View), new(bank.Reader), new(sieve.Queue[int]))
 }
 
 // TestNotEqual: parameters count, also where all bits are clear.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
 // Reader asks a file that [Bank.SaveFile] wrote, in an object store, on a network file system,
@@ -20,8 +21,10 @@ import (
 // an object it reads, such as with the HTTP header If-Match, let it.
 //
 // Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must.
-// Methods that take a member's number panic if there is no such member.
+// Methods that take a member's number panic if there is no such member. A Reader must not be
+// copied.
 type Reader struct {
+	_ nocopy.Locker
 	layout
 	r    io.ReaderAt
 	info bloom.Info
@@ -39,7 +42,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{l, r, bloom.Info(info)}, nil
+	return &Reader{layout: l, r: r, info: bloom.Info(info)}, nil
 }
 
 // read returns n bytes of the frame's words, from the given byte on.

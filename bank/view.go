@@ -13,8 +13,9 @@ import (
 //
 // The bytes must stay unchanged for as long as the View is used. Many goroutines may use
 // a View at once. The zero View has no members. Methods that take a member's number panic
-// if there is no such member.
+// if there is no such member. A View must not be copied.
 type View struct {
+	_ nocopy.Locker
 	layout
 	data []byte // the whole form
 	body []byte // its words
@@ -32,7 +33,7 @@ func NewView(data []byte) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{l, data, body, bloom.Info(info)}, nil
+	return &View{layout: l, data: data, body: body, info: bloom.Info(info)}, nil
 }
 
 // in returns segment s, its first member's number and how many members it has.
