@@ -25,17 +25,22 @@ import (
 // without a lock.
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
-//go:noescape
-func filterAdd(f *Filter, key []byte) bool
+// assembly reports whether there is assembly. It looks keys up in a SyncFilter as in a Filter:
+// it reads each word at once, as an atomic load does on this processor, and Go's portable code
+// does too.
+const assembly = true
 
 //go:noescape
-func filterAddHash(f *Filter, h Hash) bool
+func filterAdd(f *filter, key []byte) bool
 
 //go:noescape
-func filterContains(f *Filter, key []byte) bool
+func filterAddHash(f *filter, h Hash) bool
 
 //go:noescape
-func filterContainsHash(f *Filter, h Hash) bool
+func filterContains(f *filter, key []byte) bool
+
+//go:noescape
+func filterContainsHash(f *filter, h Hash) bool
 
 // chunk is how many keys assembly is given at once. It cannot be stopped, for the
 // garbage collector or for another goroutine, before it returns. Go checks as a function
@@ -47,104 +52,67 @@ const chunk = 64
 // of 64 bits that are multiplied and rotated, and loads of some bytes of a vector.
 var useAVX512 = useAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW
 
-// The functions for batches, here and below, do as many keys as they like to, from the
-// first on, and return how many.
+// The functions for batches do as many keys as they like to, from the first on, and return
+// how many.
 
-// sumMany hashes keys.
-func sumMany(dst []Hash, keys [][]byte) (done int) {
-	for useAVX2 && done < len(keys) {
-		n := sumSlicesChunk(dst[done:], keys[done:min(len(keys), done+chunk)])
-		if n == 0 {
-			dst[done], n = Sum(keys[done]), 1
-		}
-		done += n
+// sumMany hashes integers by eights, and all other keys.
+func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
+	size, all := unsafe.Sizeof(keys[0]), len(keys)
+	if size == 8 {
+		all &^= 7
+	}
+	for useAVX2 && done < all {
+		done += sumChunk(&dst[done], unsafe.Pointer(&keys[done]), min(chunk, all-done), size)
 	}
 	return done
 }
 
+// sumChunk is sumMany of up to count keys, which are integers of eight bytes, or strings or
+// slices with headers of size bytes.
+//
 //go:noinline
-func sumSlicesChunk(dst []Hash, keys [][]byte) int {
-	count := len(keys)
-	if useAVX512 && count >= 4 {
-		if n := sumSlices512(&dst[0], &keys[0], count/4); n > 0 {
+func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
+	switch key := (*string)(keys); { // a slice begins like a string
+	case size == 8 && useAVX512:
+		sumUint64s512(dst, keys, count/8)
+		return count
+	case size == 8:
+		sumUint64s(dst, keys, count/8)
+		return count
+	case len(*key) > directLen:
+		*dst = SumString(*key)
+		return 1
+	case useAVX512 && count >= 4:
+		if n := sumKeys512(dst, keys, count/4, size); n > 0 {
 			return n
 		}
 		count = 4 // one of them is long
 	}
-	return sumSlices(&dst[0], &keys[0], count)
+	return sumKeys(dst, keys, count, size)
 }
 
-// sumManyStrings is sumMany of strings.
-func sumManyStrings(dst []Hash, keys []string) (done int) {
-	for useAVX2 && done < len(keys) {
-		n := sumStringsChunk(dst[done:], keys[done:min(len(keys), done+chunk)])
-		if n == 0 {
-			dst[done], n = SumString(keys[done]), 1
-		}
-		done += n
-	}
-	return done
-}
-
-//go:noinline
-func sumStringsChunk(dst []Hash, keys []string) int {
-	count := len(keys)
-	if useAVX512 && count >= 4 {
-		if n := sumStrings512(&dst[0], &keys[0], count/4); n > 0 {
-			return n
-		}
-		count = 4 // one of them is long
-	}
-	return sumStrings(&dst[0], &keys[0], count)
-}
-
-// sumManyUint64s is sumMany of integers.
-func sumManyUint64s(dst []Hash, keys []uint64) (done int) {
-	for useAVX2 && len(keys)-done >= 8 {
-		done += sumUint64Chunk(dst[done:], keys[done:min(len(keys), done+chunk)])
-	}
-	return done
-}
-
-//go:noinline
-func sumUint64Chunk(dst []Hash, keys []uint64) int {
-	eights := len(keys) / 8
-	if useAVX512 {
-		sumUint64s512(&dst[0], &keys[0], eights)
-	} else {
-		sumUint64s(&dst[0], &keys[0], eights)
-	}
-	return eights * 8
-}
-
-// sumSlices hashes count keys, count > 0, and returns how many it did: it stops at
-// a key longer than directLen.
+// sumKeys hashes count strings or slices, count > 0, with headers of size bytes. It returns
+// how many it did: it stops at a key longer than directLen.
 //
 //go:noescape
-func sumSlices(dst *Hash, keys *[]byte, count int) int
+func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 
-// sumStrings is sumSlices of strings.
+// sumKeys512 is sumKeys of so many times four keys, fours > 0, with AVX-512.
 //
 //go:noescape
-func sumStrings(dst *Hash, keys *string, count int) int
+func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
-// sumUint64s hashes so many times eight keys, eights > 0.
+// sumUint64s hashes so many times eight integers, eights > 0.
 //
 //go:noescape
-func sumUint64s(dst *Hash, keys *uint64, eights int)
+func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)
 
-// The same with AVX-512. Slices and strings are hashed four at a time, fours > 0.
-
+// sumUint64s512 is sumUint64s with AVX-512.
+//
 //go:noescape
-func sumSlices512(dst *Hash, keys *[]byte, fours int) int
+func sumUint64s512(dst *Hash, keys unsafe.Pointer, eights int)
 
-//go:noescape
-func sumStrings512(dst *Hash, keys *string, fours int) int
-
-//go:noescape
-func sumUint64s512(dst *Hash, keys *uint64, eights int)
-
-func filterAddPortable(f *Filter, key []byte) bool {
+func filterAddPortable(f *filter, key []byte) bool {
 	if h := Sum(key); inAssembly(f) {
 		return filterAddHash(f, h)
 	} else {
@@ -152,7 +120,7 @@ func filterAddPortable(f *Filter, key []byte) bool {
 	}
 }
 
-func filterContainsPortable(f *Filter, key []byte) bool {
+func filterContainsPortable(f *filter, key []byte) bool {
 	if h := Sum(key); inAssembly(f) {
 		return filterContainsHash(f, h)
 	} else {
@@ -160,23 +128,11 @@ func filterContainsPortable(f *Filter, key []byte) bool {
 	}
 }
 
-func filterAddHashPortable(f *Filter, h Hash) bool      { return f.add(h) }
-func filterContainsHashPortable(f *Filter, h Hash) bool { return f.contains(h) }
-
-// A SyncFilter is looked up like a Filter. Assembly reads each word at once, as an
-// atomic load does on this processor, and Go's portable code does too.
-
-// plain returns s as a Filter. The two have the same fields.
-func (s *SyncFilter) plain() *Filter { return (*Filter)(unsafe.Pointer(s)) }
-
-func syncContains(s *SyncFilter, key []byte) bool { return filterContains(s.plain(), key) }
-func syncContainsHash(s *SyncFilter, h Hash) bool { return filterContainsHash(s.plain(), h) }
-func syncContainsMany(s *SyncFilter, dst []bool, hs []Hash) int {
-	return containsMany(s.plain(), dst, hs)
-}
+func filterAddHashPortable(f *filter, h Hash) bool      { return f.add(h) }
+func filterContainsHashPortable(f *filter, h Hash) bool { return f.contains(h) }
 
 // inAssembly reports whether assembly is for f.
-func inAssembly(f *Filter) bool {
+func inAssembly(f *filter) bool {
 	return useAVX2 && f.strategy == Mitz64 && f.k > 0 && len(f.bits.words) >= 2
 }
 
@@ -191,27 +147,23 @@ const (
 	slots = 256
 )
 
-func addMany(f *Filter, dst []bool, hs []Hash) (done int) {
-	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
-		filterAddFours(f, &hs[done], n/4, f.fetch(f.k), &dst[done])
-		done += n
-	}
-	return done
-}
-
-func syncAddMany(s *SyncFilter, dst []bool, hs []Hash) (done int) {
-	f := s.plain()
-	if f.k > 64 {
+// addMany is AddBatch, and that of a SyncFilter if shared.
+func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
+	if shared && f.k > 64 {
 		return 0
 	}
 	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
-		syncAddFours(f, &hs[done], n/4, f.fetch(f.k), &dst[done])
+		if fetch := f.fetch(f.k); shared {
+			syncAddFours(f, &hs[done], n/4, fetch, &dst[done])
+		} else {
+			filterAddFours(f, &hs[done], n/4, fetch, &dst[done])
+		}
 		done += n
 	}
 	return done
 }
 
-func containsMany(f *Filter, dst []bool, hs []Hash) (done int) {
+func containsMany(f *filter, dst []bool, hs []Hash) (done int) {
 	for n := f.next(hs); n > 0; n = f.next(hs[done:]) {
 		containsChunk(f, dst[done:], hs[done:done+n])
 		done += n
@@ -220,7 +172,7 @@ func containsMany(f *Filter, dst []bool, hs []Hash) (done int) {
 }
 
 //go:noinline
-func containsChunk(f *Filter, dst []bool, hs []Hash) {
+func containsChunk(f *filter, dst []bool, hs []Hash) {
 	if fetch := f.fetch(min(f.k, firstBits)); fetch > 0 {
 		filterContainsFetched(f, &hs[0], len(hs)/4, fetch, &dst[0])
 	} else {
@@ -229,7 +181,7 @@ func containsChunk(f *Filter, dst []bool, hs []Hash) {
 }
 
 // next returns how many digests assembly does at once, a multiple of four.
-func (f *Filter) next(hs []Hash) int {
+func (f *filter) next(hs []Hash) int {
 	if !inAssembly(f) {
 		return 0
 	}
@@ -237,7 +189,7 @@ func (f *Filter) next(hs []Hash) int {
 }
 
 // fetch returns bits, or 0 where it does not pay to fetch bits ahead of their use.
-func (f *Filter) fetch(bits int) int {
+func (f *filter) fetch(bits int) int {
 	if len(f.bits.words) < fetchWords {
 		return 0
 	}
@@ -251,21 +203,21 @@ func (f *Filter) fetch(bits int) int {
 // each before it uses them.
 //
 //go:noescape
-func filterAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
 // syncAddFours is filterAddFours while others write, for K of at most 64. It does not count
 // bits.
 //
 //go:noescape
-func syncAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
 // filterContainsFours sets dst to whether the filter has each.
 //
 //go:noescape
-func filterContainsFours(f *Filter, hs *Hash, fours int, dst *bool)
+func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
 // filterContainsFetched is filterContainsFours that fetches so many bits of each at first,
 // fetch > 0, and the others of those that have them.
 //
 //go:noescape
-func filterContainsFetched(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

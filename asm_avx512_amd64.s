@@ -65,6 +65,8 @@
 #define keyC     R10
 #define keyD     R11
 #define at       R12 // of the block in the keys
+#define stride   R13 // from a key's header to the next
+#define stride3  R15
 #define lengths  Y5
 #define bytes    Y6 // that are left
 #define sixteen  Y20
@@ -75,109 +77,104 @@
 #define zero     Y25
 #define whole    K1
 
-#define SUMS512(headerSize)                              \
-	MOVQ dst+0(FP), DI                               \
-	MOVQ keys+8(FP), header                          \
-	MOVQ fours+16(FP), CX                            \
-	CONSTANTS                                        \
-	CONSTANT($16, sixteen)                           \
-	CONSTANT($1, ones)                               \
-	CONSTANT($0x52dce729, add1)                      \
-	CONSTANT($0x38495ab5, add2)                      \
-	CONSTANT($const_directLen, limit)                \
-	VPXORQ zero, zero, zero                          \
-four:                                                    \
-	VMOVQ 8(header), half1X                          \
-	VPINSRQ $1, (headerSize+8)(header), half1X, half1X     \
-	VMOVQ (2*headerSize+8)(header), half2X           \
-	VPINSRQ $1, (3*headerSize+8)(header), half2X, half2X   \
-	VINSERTI128 $1, half2X, half1, lengths           \
-	VPCMPUQ $6, limit, lengths, K2                   \
-	KORTESTB K2, K2                                  \
-	JNE done                                         \
-	MOVQ (header), keyA                              \
-	MOVQ (headerSize)(header), keyB                  \
-	MOVQ (2*headerSize)(header), keyC                \
-	MOVQ (3*headerSize)(header), keyD                \
-	VMOVDQA lengths, bytes                           \
-	VPXOR hash1, hash1, hash1                        \
-	VPXOR hash2, hash2, hash2                        \
-	XORL at, at                                      \
-block:                                                   \
-	VPCMPQ $5, sixteen, bytes, whole                 \
-	KMOVB whole, AX                                  \
-	CMPL AX, $15                                     \
-	JNE parts                                        \
-	VMOVDQU (keyA)(at*1), half1X                     \
-	VMOVDQU (keyB)(at*1), half2X                     \
-	VINSERTI128 $1, (keyC)(at*1), half1, half1       \
-	VINSERTI128 $1, (keyD)(at*1), half2, half2       \
-mix:                                                     \
-	VPUNPCKLQDQ half2, half1, temp                   \
-	VPUNPCKHQDQ half2, half1, half2                  \
-	VPMULLQ mul1, temp, half1                        \
-	VPMULLQ mul2, half2, half2                       \
-	VPROLQ $31, half1, half1                         \
-	VPROLQ $33, half2, half2                         \
-	VPMULLQ mul2, half1, half1                       \
-	VPMULLQ mul1, half2, half2                       \
-	VPXOR half1, hash1, hash1                        \
-	VPROLQ $27, hash1, whole, hash1                  \
-	VPADDQ hash2, hash1, whole, hash1                \
-	VPSLLQ $2, hash1, temp                           \
-	VPADDQ temp, hash1, whole, hash1                 \
-	VPADDQ add1, hash1, whole, hash1                 \
-	VPXOR half2, hash2, hash2                        \
-	VPROLQ $31, hash2, whole, hash2                  \
-	VPADDQ hash1, hash2, whole, hash2                \
-	VPSLLQ $2, hash2, temp                           \
-	VPADDQ temp, hash2, whole, hash2                 \
-	VPADDQ add2, hash2, whole, hash2                 \
-	VPSUBQ sixteen, bytes, bytes                     \
-	ADDQ $16, at                                     \
-	VPCMPQ $6, zero, bytes, K2                       \
-	KORTESTB K2, K2                                  \
-	JNE block                                        \
-	VPXOR lengths, hash1, hash1                      \
-	VPXOR lengths, hash2, hash2                      \
-	FINISH(hash1, hash2, half1, half2, 0)            \
-	ADDQ $(4*headerSize), header                     \
-	ADDQ $64, DI                                     \
-	DECQ CX                                          \
-	JNE four                                         \
-done:                                                    \
-	VZEROUPPER                                       \
-	SUBQ dst+0(FP), DI                               \
-	SHRQ $4, DI                                      \
-	MOVQ DI, ret+24(FP)                              \
-	RET                                              \
-parts:                                                   \
-	VPMINSQ sixteen, bytes, temp                     \
-	VPMAXSQ zero, temp, temp                         \
-	VPSLLVQ temp, ones, temp                         \
-	VPSUBQ ones, temp, temp                          \
-	VMOVDQU temp, masks-32(SP)                       \
-	KMOVW masks-32(SP), K2                           \
-	KMOVW masks-24(SP), K3                           \
-	KMOVW masks-16(SP), K4                           \
-	KMOVW masks-8(SP), K5                            \
-	VMOVDQU8.Z (keyA)(at*1), K2, half1X              \
-	VMOVDQU8.Z (keyB)(at*1), K3, half2X              \
-	VMOVDQU8.Z (keyC)(at*1), K4, tempX               \
-	VINSERTI128 $1, tempX, half1, half1              \
-	VMOVDQU8.Z (keyD)(at*1), K5, tempX               \
-	VINSERTI128 $1, tempX, half2, half2              \
+// func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
+TEXT ·sumKeys512(SB), NOSPLIT, $32-40
+	MOVQ dst+0(FP), DI
+	MOVQ keys+8(FP), header
+	MOVQ fours+16(FP), CX
+	MOVQ size+24(FP), stride
+	LEAQ (stride)(stride*2), stride3
+	CONSTANTS
+	CONSTANT($16, sixteen)
+	CONSTANT($1, ones)
+	CONSTANT($0x52dce729, add1)
+	CONSTANT($0x38495ab5, add2)
+	CONSTANT($const_directLen, limit)
+	VPXORQ zero, zero, zero
+four:
+	VMOVQ 8(header), half1X
+	VPINSRQ $1, 8(header)(stride*1), half1X, half1X
+	VMOVQ 8(header)(stride*2), half2X
+	VPINSRQ $1, 8(header)(stride3*1), half2X, half2X
+	VINSERTI128 $1, half2X, half1, lengths
+	VPCMPUQ $6, limit, lengths, K2
+	KORTESTB K2, K2
+	JNE done
+	MOVQ (header), keyA
+	MOVQ (header)(stride*1), keyB
+	MOVQ (header)(stride*2), keyC
+	MOVQ (header)(stride3*1), keyD
+	VMOVDQA lengths, bytes
+	VPXOR hash1, hash1, hash1
+	VPXOR hash2, hash2, hash2
+	XORL at, at
+block:
+	VPCMPQ $5, sixteen, bytes, whole
+	KMOVB whole, AX
+	CMPL AX, $15
+	JNE parts
+	VMOVDQU (keyA)(at*1), half1X
+	VMOVDQU (keyB)(at*1), half2X
+	VINSERTI128 $1, (keyC)(at*1), half1, half1
+	VINSERTI128 $1, (keyD)(at*1), half2, half2
+mix:
+	VPUNPCKLQDQ half2, half1, temp
+	VPUNPCKHQDQ half2, half1, half2
+	VPMULLQ mul1, temp, half1
+	VPMULLQ mul2, half2, half2
+	VPROLQ $31, half1, half1
+	VPROLQ $33, half2, half2
+	VPMULLQ mul2, half1, half1
+	VPMULLQ mul1, half2, half2
+	VPXOR half1, hash1, hash1
+	VPROLQ $27, hash1, whole, hash1
+	VPADDQ hash2, hash1, whole, hash1
+	VPSLLQ $2, hash1, temp
+	VPADDQ temp, hash1, whole, hash1
+	VPADDQ add1, hash1, whole, hash1
+	VPXOR half2, hash2, hash2
+	VPROLQ $31, hash2, whole, hash2
+	VPADDQ hash1, hash2, whole, hash2
+	VPSLLQ $2, hash2, temp
+	VPADDQ temp, hash2, whole, hash2
+	VPADDQ add2, hash2, whole, hash2
+	VPSUBQ sixteen, bytes, bytes
+	ADDQ $16, at
+	VPCMPQ $6, zero, bytes, K2
+	KORTESTB K2, K2
+	JNE block
+	VPXOR lengths, hash1, hash1
+	VPXOR lengths, hash2, hash2
+	FINISH(hash1, hash2, half1, half2, 0)
+	LEAQ (header)(stride*4), header
+	ADDQ $64, DI
+	DECQ CX
+	JNE four
+done:
+	VZEROUPPER
+	SUBQ dst+0(FP), DI
+	SHRQ $4, DI
+	MOVQ DI, ret+32(FP)
+	RET
+parts:
+	VPMINSQ sixteen, bytes, temp
+	VPMAXSQ zero, temp, temp
+	VPSLLVQ temp, ones, temp
+	VPSUBQ ones, temp, temp
+	VMOVDQU temp, masks-32(SP)
+	KMOVW masks-32(SP), K2
+	KMOVW masks-24(SP), K3
+	KMOVW masks-16(SP), K4
+	KMOVW masks-8(SP), K5
+	VMOVDQU8.Z (keyA)(at*1), K2, half1X
+	VMOVDQU8.Z (keyB)(at*1), K3, half2X
+	VMOVDQU8.Z (keyC)(at*1), K4, tempX
+	VINSERTI128 $1, tempX, half1, half1
+	VMOVDQU8.Z (keyD)(at*1), K5, tempX
+	VINSERTI128 $1, tempX, half2, half2
 	JMP mix
 
-// func sumSlices512(dst *Hash, keys *[]byte, fours int) int
-TEXT ·sumSlices512(SB), NOSPLIT, $32-32
-	SUMS512(24)
-
-// func sumStrings512(dst *Hash, keys *string, fours int) int
-TEXT ·sumStrings512(SB), NOSPLIT, $32-32
-	SUMS512(16)
-
-// func sumUint64s512(dst *Hash, keys *uint64, eights int)
+// func sumUint64s512(dst *Hash, keys unsafe.Pointer, eights int)
 //
 // Two vectors side by side, as in sumUint64s.
 TEXT ·sumUint64s512(SB), NOSPLIT, $0-24

@@ -222,7 +222,7 @@ done:                                    \
 	MOVQ h_h1+8(FP), hash1 \
 	MOVQ h_h2+16(FP), hash2
 
-// func filterAdd(f *Filter, key []byte) bool
+// func filterAdd(f *filter, key []byte) bool
 TEXT ·filterAdd(SB), NOFRAME, $0-33
 	NO_LOCAL_POINTERS
 	FILTER
@@ -232,7 +232,7 @@ TEXT ·filterAdd(SB), NOFRAME, $0-33
 	RET
 	PORTABLE(·filterAddPortable)
 
-// func filterAddHash(f *Filter, h Hash) bool
+// func filterAddHash(f *filter, h Hash) bool
 TEXT ·filterAddHash(SB), NOFRAME, $0-25
 	NO_LOCAL_POINTERS
 	FILTER
@@ -242,7 +242,7 @@ TEXT ·filterAddHash(SB), NOFRAME, $0-25
 	RET
 	PORTABLE(·filterAddHashPortable)
 
-// func filterContains(f *Filter, key []byte) bool
+// func filterContains(f *filter, key []byte) bool
 TEXT ·filterContains(SB), NOFRAME, $0-33
 	NO_LOCAL_POINTERS
 	FILTER
@@ -252,7 +252,7 @@ TEXT ·filterContains(SB), NOFRAME, $0-33
 	RET
 	PORTABLE(·filterContainsPortable)
 
-// func filterContainsHash(f *Filter, h Hash) bool
+// func filterContainsHash(f *filter, h Hash) bool
 TEXT ·filterContainsHash(SB), NOFRAME, $0-25
 	NO_LOCAL_POINTERS
 	FILTER
@@ -439,7 +439,7 @@ stored:                                   \
 	TESTL $3, keysLeft  \
 	JNE key
 
-// func filterAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+// func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 TEXT ·filterAddFours(SB), 0, $8224-40
 	NO_LOCAL_POINTERS
 	LOCATE_FOURS
@@ -475,7 +475,7 @@ set:
 #define word    DI
 #define back    R11 // how many bits before the key's end
 
-// func syncAddFours(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+// func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 TEXT ·syncAddFours(SB), 0, $8224-40
 	NO_LOCAL_POINTERS
 	LOCATE_FOURS
@@ -543,7 +543,7 @@ again:                                       \
 	JNE again                            \
 	MOVB answer, (result)
 
-// func filterContainsFetched(f *Filter, hs *Hash, fours, fetch int, dst *bool)
+// func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)
 TEXT ·filterContainsFetched(SB), 0, $10272-40
 	NO_LOCAL_POINTERS
 	LOCATE_FOURS
@@ -612,7 +612,7 @@ moreTests:
 // Look-ups go on for ROUND bits at a time, until all four keys are absent.
 #define ROUND 4
 
-// func filterContainsFours(f *Filter, hs *Hash, fours int, dst *bool)
+// func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 TEXT ·filterContainsFours(SB), NOSPLIT, $64-32
 	NO_LOCAL_POINTERS
 	SETUP_FOURS

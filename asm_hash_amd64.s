@@ -4,45 +4,35 @@
 #include "textflag.h"
 #include "hash_amd64.h"
 
-// SUMS hashes keys until there are no more, or one is too long. The headers of
-// the keys, whose size is given, begin with a pointer and a length.
 #define header R12
 #define digest R15
 #define end    headers_end-8(SP)
 
-#define SUMS(headerSize)                          \
-	MOVQ dst+0(FP), digest                    \
-	MOVQ keys+8(FP), header                   \
-	IMUL3Q $headerSize, count+16(FP), scratch \
-	ADDQ header, scratch                      \
-	MOVQ scratch, end                         \
-	MULTIPLIERS                               \
-key:                                              \
-	MOVQ 8(header), keyLen                    \
-	CMPQ keyLen, $const_directLen             \
-	JHI done                                  \
-	MOVQ 0(header), keyPtr                    \
-	HASH                                      \
-	MOVQ hash1, 0(digest)                     \
-	MOVQ hash2, 8(digest)                     \
-	ADDQ $Hash__size, digest                  \
-	ADDQ $headerSize, header                  \
-	CMPQ header, end                          \
-	JNE key                                   \
-done:                                             \
-	SUBQ dst+0(FP), digest                    \
+// func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
+TEXT ·sumKeys(SB), NOSPLIT, $8-40
+	MOVQ dst+0(FP), digest
+	MOVQ keys+8(FP), header
+	MOVQ count+16(FP), scratch
+	IMULQ size+24(FP), scratch
+	ADDQ header, scratch
+	MOVQ scratch, end
+	MULTIPLIERS
+key:
+	MOVQ 8(header), keyLen
+	CMPQ keyLen, $const_directLen
+	JHI done
+	MOVQ 0(header), keyPtr
+	HASH
+	MOVQ hash1, 0(digest)
+	MOVQ hash2, 8(digest)
+	ADDQ $Hash__size, digest
+	ADDQ size+24(FP), header
+	CMPQ header, end
+	JNE key
+done:
+	SUBQ dst+0(FP), digest
 	SHRQ $4, digest
-
-// func sumSlices(dst *Hash, keys *[]byte, count int) int
-TEXT ·sumSlices(SB), NOSPLIT, $8-32
-	SUMS(24)
-	MOVQ digest, ret+24(FP)
-	RET
-
-// func sumStrings(dst *Hash, keys *string, count int) int
-TEXT ·sumStrings(SB), NOSPLIT, $8-32
-	SUMS(16)
-	MOVQ digest, ret+24(FP)
+	MOVQ digest, ret+32(FP)
 	RET
 
 // Integers are hashed eight at a time, in the lanes of two vectors. Two chains of
@@ -113,7 +103,7 @@ GLOBL eights<>(SB), RODATA|NOPTR, $32
 	VMOVDQU x, at(DI)                 \
 	VMOVDQU y, at+32(DI)
 
-// func sumUint64s(dst *Hash, keys *uint64, eights int)
+// func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)
 TEXT ·sumUint64s(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ keys+8(FP), SI

@@ -157,17 +157,17 @@ func Must[T any](v T, err error) T {
 // Add adds key. It reports whether the filter changed: true means that key was
 // certainly new, false that it was probably added before. It does not retain
 // key.
-func (f *Filter) Add(key []byte) bool { return filterAdd(f, key) }
+func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
 // AddString is Add of key's bytes, without copying them.
 func (f *Filter) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
 
 // AddHash is Add by digest; see [Hash].
-func (f *Filter) AddHash(h Hash) bool { return filterAddHash(f, h) }
+func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 
 // add is AddHash in Go, and Add is add of Sum. Assembly, where there is any,
 // does the same; see asm_amd64.go.
-func (f *Filter) add(h Hash) bool {
+func (f *filter) add(h Hash) bool {
 	if f.k == 0 {
 		f.use()
 		panic(errZero)
@@ -191,16 +191,16 @@ const errZero = "bloom: Add to a zero filter: make it with a constructor, or dec
 
 // Contains reports whether key may have been added. False is certain. A key that was
 // not added gets true with probability [Filter.FPR].
-func (f *Filter) Contains(key []byte) bool { return filterContains(f, key) }
+func (f *Filter) Contains(key []byte) bool { return filterContains(&f.filter, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
 func (f *Filter) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
-func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(f, h) }
+func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(&f.filter, h) }
 
 // contains is ContainsHash in Go; see add.
-func (f *Filter) contains(h Hash) bool {
+func (f *filter) contains(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)
 	}
@@ -226,7 +226,7 @@ func (f *Filter) contains(h Hash) bool {
 	return f.k != 0 || f.zero()
 }
 
-func (f *Filter) contains32(h Hash) bool {
+func (f *filter) contains32(h Hash) bool {
 	for x, i := newMitz32(h), f.k; i > 0; i-- {
 		if f.bits.get(x.next()) == 0 {
 			return false
@@ -244,7 +244,7 @@ func (f *Filter) contains32(h Hash) bool {
 func (f *Filter) AddBatch(dst []bool, hs []Hash) []bool {
 	f.use()
 	dst, more := memory.Extend(dst, len(hs))
-	for i := addMany(f, more, hs); i < len(hs); i++ {
+	for i := addMany(&f.filter, false, more, hs); i < len(hs); i++ {
 		more[i] = f.AddHash(hs[i])
 	}
 	return dst
@@ -255,7 +255,7 @@ func (f *Filter) AddBatch(dst []bool, hs []Hash) []bool {
 func (f *Filter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	f.use()
 	dst, more := memory.Extend(dst, len(hs))
-	for i := containsMany(f, more, hs); i < len(hs); i++ {
+	for i := containsMany(&f.filter, more, hs); i < len(hs); i++ {
 		more[i] = f.ContainsHash(hs[i])
 	}
 	return dst

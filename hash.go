@@ -157,7 +157,7 @@ func SumBatch(dst []Hash, keys [][]byte) []Hash {
 // SumStringBatch is [SumBatch] of strings.
 func SumStringBatch(dst []Hash, keys []string) []Hash {
 	dst, more := memory.Extend(dst, len(keys))
-	for i := sumManyStrings(more, keys); i < len(keys); i++ {
+	for i := sumMany(more, keys); i < len(keys); i++ {
 		more[i] = SumString(keys[i])
 	}
 	return dst
@@ -167,7 +167,7 @@ func SumStringBatch(dst []Hash, keys []string) []Hash {
 // slice. It allocates only if dst lacks room.
 func SumUint64Batch(dst []Hash, keys []uint64) []Hash {
 	dst, more := memory.Extend(dst, len(keys))
-	for i := sumManyUint64s(more, keys); i < len(keys); i++ {
+	for i := sumMany(more, keys); i < len(keys); i++ {
 		more[i] = SumUint64(keys[i])
 	}
 	return dst

@@ -136,13 +136,23 @@ func (s *SyncFilter) add32(h Hash) bool {
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
-func (s *SyncFilter) Contains(key []byte) bool { return syncContains(s, key) }
+func (s *SyncFilter) Contains(key []byte) bool {
+	if assembly {
+		return filterContains(&s.filter, key)
+	}
+	return s.contains(Sum(key))
+}
 
 // ContainsString is Contains of key's bytes, without copying them.
 func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(memory.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
-func (s *SyncFilter) ContainsHash(h Hash) bool { return syncContainsHash(s, h) }
+func (s *SyncFilter) ContainsHash(h Hash) bool {
+	if assembly {
+		return filterContainsHash(&s.filter, h)
+	}
+	return s.contains(h)
+}
 
 // contains is ContainsHash in Go.
 func (s *SyncFilter) contains(h Hash) bool {
@@ -185,7 +195,7 @@ func (s *SyncFilter) contains32(h Hash) bool {
 // new to both.
 func (s *SyncFilter) AddBatch(dst []bool, hs []Hash) []bool {
 	dst, more := memory.Extend(dst, len(hs))
-	for i := syncAddMany(s, more, hs); i < len(hs); i++ {
+	for i := addMany(&s.filter, true, more, hs); i < len(hs); i++ {
 		more[i] = s.AddHash(hs[i])
 	}
 	return dst
@@ -195,7 +205,7 @@ func (s *SyncFilter) AddBatch(dst []bool, hs []Hash) []bool {
 // slice. It allocates only if dst lacks room.
 func (s *SyncFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
 	dst, more := memory.Extend(dst, len(hs))
-	for i := syncContainsMany(s, more, hs); i < len(hs); i++ {
+	for i := containsMany(&s.filter, more, hs); i < len(hs); i++ {
 		more[i] = s.ContainsHash(hs[i])
 	}
 	return dst
