@@ -1,9 +1,9 @@
 package bloom
 
 import (
+	"github.com/seed79a3ff49/bloom/internal/friend"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
-	"github.com/seed79a3ff49/bloom/internal/takeover"
 )
 
 // SyncFilter is a Filter for any number of goroutines that add, look up,
@@ -69,7 +69,7 @@ func (f *filter) take(by string) filter {
 }
 
 func init() {
-	takeover.Filter = func(f any, by string) any { return &Filter{filter: f.(*Filter).take(by)} }
+	friend.TakeFilter = func(f *Filter, by string) *Filter { return &Filter{filter: f.take(by)} }
 }
 
 // zero returns false, the answer of a look-up in the zero filter.

@@ -6,18 +6,24 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
-// AddAlone is AddHash where nobody else adds to s, merges into it or resets it at the same
+func init() {
+	friend.AddAlone = (*SyncFilter).addAlone
+	friend.AddBatchAlone = (*SyncFilter).addBatchAlone
+	friend.FirstLine = (*SyncFilter).firstLine
+}
+
+// addAlone is AddHash where nobody else adds to s, merges into it or resets it at the same
 // time. Others may look keys up. It needs no locked writes, which take most of the time of
-// AddHash. Package growing calls it.
-func (s *SyncFilter) AddAlone(_ friend.Growing, h bloom.Hash) bool {
+// AddHash.
+func (s *SyncFilter) addAlone(h bloom.Hash) bool {
 	if useAVX2 { // this processor writes a block in aligned pieces of 8 bytes at least
 		return filterAddHash(&s.filter, h)
 	}
 	return s.add(h, true)
 }
 
-// AddBatchAlone is [SyncFilter.AddAlone] of each of hs; see [Filter.AddBatch].
-func (s *SyncFilter) AddBatchAlone(_ friend.Growing, dst []bool, hs []bloom.Hash) []bool {
+// addBatchAlone is addAlone of each of hs; see [Filter.AddBatch].
+func (s *SyncFilter) addBatchAlone(dst []bool, hs []bloom.Hash) []bool {
 	dst, more := memory.Extend(dst, len(hs))
 	if useAVX2 {
 		filterAddBatch(&s.filter, more, hs)
@@ -29,11 +35,10 @@ func (s *SyncFilter) AddBatchAlone(_ friend.Growing, dst []bool, hs []bloom.Hash
 	return dst
 }
 
-// FirstLine returns s as a filter of one line, with the bits of s. It contains all keys
+// firstLine returns s as a filter of one line, with the bits of s. It contains all keys
 // that s contains, and few others. A batch of look-ups reads one line of each key in it, and
 // all lines in s.
-// Package growing calls it, for look-ups.
-func (s *SyncFilter) FirstLine(friend.Growing) *SyncFilter {
+func (s *SyncFilter) firstLine() *SyncFilter {
 	first := new(SyncFilter)
 	first.set(s.words, min(s.lines, 1))
 	return first

@@ -78,7 +78,7 @@ func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(memory.
 // ContainsHash is Contains by digest.
 func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return syncContainsHash(s, h) }
 
-// add is AddHash in Go, and AddAlone if alone.
+// add is AddHash in Go, and addAlone if alone.
 func (s *SyncFilter) add(h bloom.Hash, alone bool) (changed bool) {
 	f := &s.filter
 	if f.lines == 0 {

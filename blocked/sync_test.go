@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/friend"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -24,20 +23,20 @@ func TestSync(t *testing.T) {
 			changed := f.AddHash(h)
 			require.Equal(t, changed, s.AddHash(h))
 			require.Equal(t, changed, portable.add(h, false))
-			require.Equal(t, changed, alone.AddAlone(friend.Growing{}, h))
+			require.Equal(t, changed, alone.addAlone(h))
 			require.Equal(t, changed, portableAlone.add(h, true))
 			if changed {
 				added++
 			}
 		}
 		require.Equal(t, added, testkit.Count(batch.AddBatch(nil, keys)))
-		require.Equal(t, added, testkit.Count(batchAlone.AddBatchAlone(friend.Growing{}, nil, keys)))
+		require.Equal(t, added, testkit.Count(batchAlone.addBatchAlone(nil, keys)))
 		for _, s := range []*SyncFilter{s, portable, batch, alone, portableAlone, batchAlone} {
 			require.True(t, f.Equal(s.Snapshot()))
 		}
 		probes := append(keys, testkit.Digests[bloom.Hash](2, 2000)...)
 		got := s.ContainsBatch([]bool{true}, probes)
-		first, found := s.FirstLine(friend.Growing{}), 0
+		first, found := s.firstLine(), 0
 		require.True(t, got[0])
 		for i, h := range probes {
 			want := f.ContainsHash(h)

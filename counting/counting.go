@@ -8,10 +8,10 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/friend"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
-	"github.com/seed79a3ff49/bloom/internal/takeover"
 )
 
 // maxWords is the largest number of words of bits.
@@ -75,7 +75,7 @@ const (
 )
 
 func init() {
-	takeover.Counting = func(f any, by string) any { return f.(*Filter).take(by) }
+	friend.TakeCounting = (*Filter).take
 }
 
 // take returns what f is, and leaves f taken over.

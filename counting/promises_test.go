@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/internal/friend"
 	"github.com/seed79a3ff49/bloom/internal/promises"
-	"github.com/seed79a3ff49/bloom/internal/takeover"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -24,9 +24,10 @@ func TestPromises(t *testing.T) {
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return counting.LoadOrNew(path, 14_000, p) },
 	})
 	f, other := bloom.Must(counting.New(10, 0.1)), bloom.Must(counting.New(10, 0.1))
-	takeover.Counting(f, "Somebody")
+	take := friend.TakeCounting.(func(*counting.Filter, string) *counting.Filter)
+	take(f, "Somebody")
 	promises.TestTaken(t, "counting", "Somebody", f, other)
-	require.Panics(t, func() { takeover.Counting(f, "Another") })
+	require.Panics(t, func() { take(f, "Another") })
 	promises.TestSets(t, "counting", func() *counting.Filter { return bloom.Must(counting.New(5000, 0.01)) },
 		func() *counting.Filter { return bloom.Must(counting.New(5000, 0.001)) })
 }

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/friend"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
@@ -150,7 +149,7 @@ func (b *batch) add(r *rates, s *shard, i int, added []bool) {
 		}
 		l, n := newest[0], 0
 		room := min(uint64(len(hs)), max(l.capacity, l.count+1)-l.count)
-		for j, isNew := range l.filter.AddBatchAlone(friend.Growing{}, b.there[:0], hs[:room]) {
+		for j, isNew := range addBatchAlone(l.filter, b.there[:0], hs[:room]) {
 			added[at[j]] = isNew
 			if isNew {
 				n++

@@ -29,6 +29,12 @@ type layer struct {
 	count    uint64              // of the keys that were new; guarded by the shard's mu
 }
 
+var (
+	addAlone      = friend.AddAlone.(func(*blocked.SyncFilter, bloom.Hash) bool)
+	addBatchAlone = friend.AddBatchAlone.(func(*blocked.SyncFilter, []bool, []bloom.Hash) []bool)
+	firstLine     = friend.FirstLine.(func(*blocked.SyncFilter) *blocked.SyncFilter)
+)
+
 // lead is the part of a layer's keys, its last, that arrive while the next layer is made
 // beside.
 const lead = 32
@@ -42,7 +48,7 @@ func newLayer(r *rates, i int, m uint64) *layer {
 
 // layerOf returns layer i with a filter that may hold keys, but does not count them.
 func layerOf(r *rates, i int, f *blocked.SyncFilter) *layer {
-	l := &layer{filter: f, first: f.FirstLine(friend.Growing{})}
+	l := &layer{filter: f, first: firstLine(f)}
 	if s := r.sizing(i); f.Lines() == s.lines { // else the next new key is its last
 		l.capacity = uint64(float64(f.M()) / s.bits)
 	}
@@ -85,7 +91,7 @@ func (s *shard) add(r *rates, i int, h bloom.Hash) bool {
 		}
 	}
 	newest := (*list)[len(*list)-1]
-	if !newest.filter.AddAlone(friend.Growing{}, h) { // h came meanwhile
+	if !addAlone(newest.filter, h) { // h came meanwhile
 		return false
 	}
 	s.added(r, i, newest, 1)

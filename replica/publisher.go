@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/internal/takeover"
+	"github.com/seed79a3ff49/bloom/internal/friend"
 )
 
 const (
@@ -21,6 +21,11 @@ const (
 	// hashSize is the memory of a bloom.Hash. The hashes kept to make deltas
 	// from take no more of it than the filter itself.
 	hashSize = 16
+)
+
+var (
+	takeFilter   = friend.TakeFilter.(func(*bloom.Filter, string) *bloom.Filter)
+	takeCounting = friend.TakeCounting.(func(*counting.Filter, string) *counting.Filter)
 )
 
 // Publisher is a filter that serves versions of itself: to a Replica in the
@@ -111,7 +116,7 @@ func NewPublisher(f *bloom.Filter) *Publisher {
 	if f.K() == 0 {
 		panic("replica: Publisher of a zero Filter")
 	}
-	p := &Publisher{f: takeover.Filter(f, "NewPublisher").(*bloom.Filter)}
+	p := &Publisher{f: takeFilter(f, "NewPublisher")}
 	p.init(p.f, func() *bloom.Filter { return p.f }, p.f.Info())
 	return p
 }
@@ -133,7 +138,7 @@ func NewCountingPublisher(c *counting.Filter) *CountingPublisher {
 	if c.K() == 0 {
 		panic("replica: Publisher of a zero Filter")
 	}
-	p := &CountingPublisher{c: takeover.Counting(c, "NewCountingPublisher").(*counting.Filter)}
+	p := &CountingPublisher{c: takeCounting(c, "NewCountingPublisher")}
 	p.init(p.c, p.c.Snapshot, p.c.Info())
 	return p
 }

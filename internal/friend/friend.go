@@ -1,6 +1,18 @@
-// Package friend names packages for which others have methods that nobody else can call.
+// Package friend has what one package of this module may do with another's types, and nobody
+// else may. Each variable is a function, which the package of the type sets. What uses it
+// asserts the function's type, so that no call needs to.
 package friend
 
-// Growing is a parameter of what package blocked has for package growing. Its field keeps
-// others from passing a struct{}{} for it.
-type Growing struct{ _ struct{} }
+var (
+	// TakeFilter takes over a *bloom.Filter: the filter that the caller has then panics at every
+	// use, and the result is the same filter under a new address. by is the function that takes
+	// it over, for the message of the panic.
+	TakeFilter any // func(f *bloom.Filter, by string) *bloom.Filter
+	// TakeCounting is TakeFilter for a *counting.Filter.
+	TakeCounting any // func(f *counting.Filter, by string) *counting.Filter
+
+	// What package blocked has for package growing.
+	AddAlone      any // func(*blocked.SyncFilter, bloom.Hash) bool
+	AddBatchAlone any // func(s *blocked.SyncFilter, dst []bool, hs []bloom.Hash) []bool
+	FirstLine     any // func(*blocked.SyncFilter) *blocked.SyncFilter
+)
