@@ -57,15 +57,14 @@ type filter struct {
 	bits  uint
 	mask  uint64 // of the bits of a slot
 
-	// Way w has slots w, w + ways, w + 2 ways and so on: perWay of them, and one more if
-	// w < longer.
-	perWay, longer uint64
+	perWay uint64 // slots. Way w has those from w*perWay on.
 }
 
 // Config configures a Filter. The useful settings are 8 bits with 1 to 3 ways, and
 // 16 bits with 4 to 32 ways.
 type Config struct {
-	// Slots is how many fingerprints there is room for, at least Ways.
+	// Slots is how many fingerprints there is room for, at least Ways. Where it is no
+	// multiple of Ways, the rest of the division is not used.
 	Slots uint64
 	// Ways is how many slots a key writes, from 1 to 64. With more ways, recent
 	// keys are more likely to be found, and old keys less likely.
@@ -111,7 +110,7 @@ func (c Config) words() (uint64, error) {
 // set makes f a filter of configuration c, which was checked, with words.
 func (f *filter) set(c Config, words []uint64, info bloom.Info) {
 	f.info, f.words, f.slots, f.ways, f.bits = info, words, c.Slots, uint64(c.Ways), uint(c.Bits)
-	f.mask, f.perWay, f.longer = 1<<f.bits-1, c.Slots/f.ways, c.Slots%f.ways
+	f.mask, f.perWay = 1<<f.bits-1, c.Slots/f.ways
 }
 
 // Config returns the configuration of f: what New was given, or what the bytes say
@@ -140,8 +139,9 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	// Looking first has the reads, which may miss the cache, overlap. Writes do not.
 	seen := f.ContainsHash(h)
 	x, step := h.Words()
+	fingerprint := f.fingerprint(step)
 	for way := range f.ways {
-		word, shift, fingerprint := f.slot(way, x)
+		word, shift := f.slot(way, x)
 		x = next(x, step)
 		for {
 			old := atomic.LoadUint64(word)
@@ -174,8 +174,9 @@ func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	x, step := h.Words()
+	fingerprint := f.fingerprint(step)
 	for way := range f.ways {
-		word, shift, fingerprint := f.slot(way, x)
+		word, shift := f.slot(way, x)
 		x = next(x, step)
 		if atomic.LoadUint64(word)>>shift&f.mask == fingerprint {
 			return true
@@ -195,34 +196,32 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 
 const errZero = "flower: Add to a zero Filter: make it with New, or decode into it"
 
-// slot returns the word with the slot that x selects in a way, where in the word it is,
-// and the fingerprint to write there, from 1 on. An empty slot has 0.
+// fingerprint returns what a key writes into its slots, from 1 on. An empty slot has 0. It
+// is made of the half of step that has no say in the slot of any of the first ways.
+func (f *Filter) fingerprint(step uint64) uint64 { return uint64(uint32(step))*f.mask>>32 + 1 }
+
+// slot returns the word with the slot that x selects in a way, and where in the word it is.
 //
 // Each way has slots of its own, and a key has one of them. So a key's slots differ, and
-// each is overwritten, and holds another key's equal fingerprint, independently of the
-// key's other slots. That makes the formula of Recall exact for few slots too. The
-// fingerprint is made of what is left of x after the slot was chosen.
-func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
-	n := f.perWay
-	if way < f.longer {
-		n++
-	}
-	i, rest := bits.Mul64(x, n)
-	fingerprint, _ = bits.Mul64(rest, f.mask)
-	at := (i*f.ways + way) * uint64(f.bits)
-	return &f.words[at>>6], at & 63, fingerprint + 1
+// each is overwritten independently of the key's other slots, which makes the formula of
+// Recall true for few slots too.
+func (f *Filter) slot(way, x uint64) (word *uint64, shift uint64) {
+	i, _ := bits.Mul64(x, f.perWay)
+	at := (way*f.perWay + i) * uint64(f.bits)
+	return &f.words[at>>6], at & 63
 }
 
-// next returns what selects the slot of the next way. Two keys with almost the same x in
-// two ways have unlike ones in a third. With x + step they would have almost the same in all:
-// one key would overwrite all slots of another too often. The factor is Knuth's, of MMIX.
-func next(x, step uint64) uint64 { return x*6364136223846793005 + step }
+// next returns what selects the slot of the next way. It makes other bits of x the highest,
+// which select. Two keys with almost the same x in two ways have unlike ones in a third.
+// With x + step they would have almost the same in all: one key would overwrite all slots of
+// another too often.
+func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
 // Reset forgets all keys. A key that is being added meanwhile may be found afterwards.
 func (f *Filter) Reset() { memory.ClearAtomic(f.words) }
 
 // Stats returns the figures of f from one reading of it. A slot counts as a bit: M is
-// Slots, K is Ways, and OnesCount is the number of slots that were written. ApproxCount
+// Slots, rounded down to a multiple of Ways, K is Ways, and OnesCount is the number of slots that were written. ApproxCount
 // estimates how many keys were ever added. It stops growing when all slots are written.
 func (f *Filter) Stats() bloom.Stats {
 	if f.ways == 0 {
@@ -236,13 +235,15 @@ func (f *Filter) Stats() bloom.Stats {
 		}
 		ones += uint64(bits.OnesCount64(word & (math.MaxUint64 / f.mask)))
 	}
-	fill := float64(ones) / float64(f.slots)
+	m := f.perWay * f.ways
+	ones = min(ones, m) // bytes from outside may have written to slots that are not used
+	fill := float64(ones) / float64(m)
 	return bloom.Stats{
-		M:           f.slots,
+		M:           m,
 		K:           int(f.ways),
 		OnesCount:   ones,
 		FillRatio:   fill,
-		ApproxCount: guava.ApproxCount(f.slots, int(f.ways), ones),
+		ApproxCount: guava.ApproxCount(m, int(f.ways), ones),
 		FPR:         anyOf(fill/float64(f.mask), int(f.ways)),
 		SizeBytes:   f.SizeBytes(),
 	}

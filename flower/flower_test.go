@@ -82,17 +82,21 @@ func TestFPR(t *testing.T) {
 func TestFPRFilling(t *testing.T) {
 	for _, c := range []Config{{Slots: 37, Ways: 1, Bits: 8}, {Slots: 37, Ways: 4, Bits: 16}, {Slots: 37, Ways: 2, Bits: 32}} {
 		f := bloom.Must(New(c))
-		for written := range c.Slots {
-			kinds := math.Ldexp(1, c.Bits) - 1
-			want := 1 - math.Pow(1-float64(written)/float64(c.Slots)/kinds, float64(c.Ways))
+		m := c.Slots - c.Slots%uint64(c.Ways)
+		for written := range m + 1 {
+			fill, kinds := float64(written)/float64(m), math.Ldexp(1, c.Bits)-1
+			want := 1 - math.Pow(1-fill/kinds, float64(c.Ways))
 			require.InDelta(t, want, f.FPR(), 1e-12, "%d written", written)
 			s := f.Stats()
-			require.Equal(t, bloom.Stats{M: 37, K: c.Ways, OnesCount: written, FillRatio: float64(written) / 37,
+			require.Equal(t, bloom.Stats{M: m, K: c.Ways, OnesCount: written, FillRatio: fill,
 				ApproxCount: s.ApproxCount, FPR: f.FPR(), SizeBytes: f.SizeBytes()}, s)
-			require.InDelta(t, -37/float64(c.Ways)*math.Log1p(-float64(written)/37), s.ApproxCount, 0.5)
+			if written < m {
+				require.InDelta(t, -float64(m)/float64(c.Ways)*math.Log1p(-fill), s.ApproxCount, 0.5)
+			}
 			bit := written * uint64(c.Bits)
 			f.words[bit/64] |= 1 << (bit%64 + written%uint64(c.Bits))
 		}
+		require.Equal(t, 1.0, f.Stats().FillRatio, "with a slot written that is not used")
 	}
 }
 
@@ -102,9 +106,9 @@ func TestEmpty(t *testing.T) {
 		f := bloom.Must(New(Config{Slots: 100, Ways: 1, Bits: bits}))
 		least, most := uint64(math.MaxUint64), uint64(0)
 		for i := range uint64(1 << 16) {
-			for _, x := range []uint64{i << 48, ^(i << 48)} {
-				require.False(t, f.ContainsHash(bloom.NewHash(x, 0)))
-				_, _, fingerprint := f.slot(0, x)
+			for _, step := range []uint64{i << 16, ^(i << 16)} {
+				require.False(t, f.ContainsHash(bloom.NewHash(0, step)))
+				fingerprint := f.fingerprint(step)
 				least, most = min(least, fingerprint), max(most, fingerprint)
 			}
 		}
@@ -113,46 +117,42 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// TestSlots compares the slots with a model, in which each way is an array of its own: of
-// 13, 12 and 12 slots.
+// TestSlots compares the slots with a model, in which each way is an array of its own. The
+// last of the slots is not used.
 func TestSlots(t *testing.T) {
-	for _, bits := range []int{8, 16, 32} {
+	for _, size := range []int{8, 16, 32} {
 		const slots, ways = 37, 3
-		f := bloom.Must(New(Config{Slots: slots, Ways: ways, Bits: bits}))
-		var model [ways][13]uint64
+		f := bloom.Must(New(Config{Slots: slots, Ways: ways, Bits: size}))
+		var model [ways][slots / ways]uint64
 		for i := range uint64(1000) {
 			h := bloom.SumUint64(i)
 			seen := false
-			written := map[*uint64]uint64{}
 			x, step := h.Words()
+			fingerprint := 1 + part(step%(1<<32), 32, 1<<size-1)
+			var written [ways]uint64
 			for way := range model {
-				// x, as a fraction of 1, chooses a slot. What remains chooses a fingerprint.
-				fraction := new(big.Rat).SetFrac(new(big.Int).SetUint64(x), new(big.Int).Lsh(big.NewInt(1), 64))
-				at, rest := divide(fraction, int64([]int{13, 12, 12}[way]))
-				fingerprint, _ := divide(rest, int64(1)<<bits-1)
-				seen = seen || model[way][at] == fingerprint+1
-				written[&model[way][at]] = fingerprint + 1
-				x = x*6364136223846793005 + step
+				written[way] = part(x, 64, slots/ways)
+				seen = seen || model[way][written[way]] == fingerprint
+				x = (x<<21 | x>>43) + step
 			}
 			require.Equal(t, seen, f.ContainsHash(h))
 			require.Equal(t, !seen, f.AddHash(h))
 			require.True(t, f.ContainsHash(h))
-			for at, fingerprint := range written {
-				*at = fingerprint
+			for way, at := range written {
+				model[way][at] = fingerprint
 			}
-			for at := range slots {
-				bit := at * bits
-				require.Equal(t, model[at%ways][at/ways], f.words[bit/64]>>(bit%64)&f.mask, "slot %d", at)
+			for at := range slots - 1 {
+				bit := at * size
+				require.Equal(t, model[at/(slots/ways)][at%(slots/ways)], f.words[bit/64]>>(bit%64)&f.mask, "slot %d", at)
 			}
 		}
 	}
 }
 
-// divide returns which of n parts of [0, 1) has x, and where in the part x lies.
-func divide(x *big.Rat, n int64) (part uint64, rest *big.Rat) {
-	x = new(big.Rat).Mul(x, big.NewRat(n, 1))
-	whole := new(big.Int).Div(x.Num(), x.Denom())
-	return whole.Uint64(), x.Sub(x, new(big.Rat).SetInt(whole))
+// part returns which of n parts of [0, 2^width) has x.
+func part(x uint64, width uint, n int64) uint64 {
+	product := new(big.Int).Mul(new(big.Int).SetUint64(x), big.NewInt(n))
+	return product.Rsh(product, width).Uint64()
 }
 
 func TestZero(t *testing.T) {
@@ -180,9 +180,8 @@ func TestConcurrent(t *testing.T) {
 			defer wg.Done()
 			for j := uint64(0); j < words || j < most && seen.Load() < overlaps; j++ {
 				slot := j%words*8 + i
-				random, _ := bloom.SumUint64(i*most + j).Words()
-				x := slot<<(64-4) | random>>4
-				h := bloom.NewHash(x, 0)
+				_, step := bloom.SumUint64(i*most + j).Words()
+				h := bloom.NewHash(slot<<(64-4), step)
 				neighbours := func() uint64 { return atomic.LoadUint64(&f.words[j%words]) &^ (0xff << (8 * i)) }
 				before := neighbours()
 				f.AddHash(h)
@@ -193,7 +192,7 @@ func TestConcurrent(t *testing.T) {
 					t.Errorf("slot %d lost its fingerprint", slot)
 					return
 				}
-				_, _, want[slot] = f.slot(0, x)
+				want[slot] = f.fingerprint(step)
 			}
 		}()
 	}

@@ -63,16 +63,9 @@ func (c Config) recall(t uint64) float64 {
 	if t == 0 {
 		return 1
 	}
-	missed := func(ways, n uint64) float64 {
-		if ways == 0 {
-			return 1
-		}
-		overwritten := portable.OneMinusExp(-float64(t) * portable.LogOneMinus(1/float64(n)))
-		return portable.Power(overwritten*(1-c.like()), ways)
-	}
-	ways := uint64(c.Ways)
-	n, longer := c.Slots/ways, c.Slots%ways
-	return 1 - float64(missed(ways-longer, n)*missed(longer, n+1))
+	n := c.Slots / uint64(c.Ways)
+	overwritten := portable.OneMinusExp(-float64(t) * portable.LogOneMinus(1/float64(n)))
+	return 1 - portable.Power(overwritten*(1-c.like()), uint64(c.Ways))
 }
 
 // like returns the probability that two keys' fingerprints are equal.

@@ -200,12 +200,11 @@ class Flower(Filter):
         self.slots, self.ways, self.bits, self.size = slots, ways, bits, -(-slots * bits // 64)
 
     def contains_digest(self, x, step):
+        n, value = self.slots // self.ways, ((step & M32) * (2**self.bits - 1) >> 32) + 1
         for w in range(self.ways):
-            n = self.slots // self.ways + (w < self.slots % self.ways)
-            value = ((x * n & M64) * (2**self.bits - 1) >> 64) + 1
-            if number(self.words, (x * n >> 64) * self.ways + w, self.bits) == value:
+            if number(self.words, w * n + (x * n >> 64), self.bits) == value:
                 return True
-            x = x * 0x5851F42D4C957F2D + step & M64
+            x = (x << 21 & M64 | x >> 43) + step & M64
         return False
 
 class Bank(Filter):
