@@ -3,7 +3,6 @@ package bank
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math/bits"
 	"slices"
@@ -81,8 +80,6 @@ func (l *layout) table() int {
 	return from + 64*l.size*stride
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // sum returns the checksum of numbers and data. The numbers say what data is, so that data
 // which belongs elsewhere is noticed.
 func sum(data []byte, numbers ...uint64) uint32 {
@@ -90,7 +87,10 @@ func sum(data []byte, numbers ...uint64) uint32 {
 	for i, x := range numbers {
 		binary.LittleEndian.PutUint64(start[8*i:], x)
 	}
-	return crc32.Update(crc32.Checksum(start[:8*len(numbers)], castagnoli), castagnoli, data)
+	var sum form.Sum
+	sum.Write(start[:8*len(numbers)])
+	sum.Write(data)
+	return uint32(sum)
 }
 
 // rowSum returns the checksum of row r of a segment, whose bytes these are.
@@ -295,13 +295,10 @@ func (b *Bank) WriteTo(w io.Writer) (int64, error) {
 // AppendBinary appends what [Bank.WriteTo] writes to dst. It returns an error for the zero
 // Bank, which has no binary form, and for an Info that cannot be saved.
 func (e encoding) AppendBinary(dst []byte) ([]byte, error) {
-	b := e.of
-	if b == nil || b.k == 0 {
+	if e.of == nil {
 		return dst, errNoForm
 	}
-	a := form.Appender{Bytes: slices.Grow(dst, int(b.SizeBytes()))}
-	_, err := b.WriteTo(&a)
-	return a.Bytes, err
+	return form.AppendBinary(dst, e.of)
 }
 
 // MarshalBinary returns what [Bank.WriteTo] writes.

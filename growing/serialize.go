@@ -72,14 +72,7 @@ func (f filter) SizeBytes() int64 {
 // keys that were added before the call, and some or none of those that are added
 // meanwhile. AppendBinary returns an error for the zero Filter, which has no binary form,
 // and for an Info that cannot be saved.
-func (f filter) AppendBinary(dst []byte) ([]byte, error) {
-	out := bytes.NewBuffer(dst)
-	out.Grow(int(f.SizeBytes()))
-	if _, err := f.WriteTo(out); err != nil {
-		return dst, err
-	}
-	return out.Bytes(), nil
-}
+func (f filter) AppendBinary(dst []byte) ([]byte, error) { return form.AppendBinary(dst, f) }
 
 // MarshalBinary returns f's binary form, which carries checksums; see
 // [Filter.AppendBinary].

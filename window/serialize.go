@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -65,14 +64,7 @@ func (f filter) SizeBytes() int64 {
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
 // whose Add returned before the call is in it. AppendBinary returns an error for the zero
 // Filter, which has no binary form, and for an Info that cannot be saved.
-func (f filter) AppendBinary(b []byte) ([]byte, error) {
-	if f.zero() {
-		return b, errNoForm
-	}
-	a := form.Appender{Bytes: slices.Grow(b, int(f.SizeBytes()))}
-	_, err := f.WriteTo(&a)
-	return a.Bytes, err
-}
+func (f filter) AppendBinary(b []byte) ([]byte, error) { return form.AppendBinary(b, f) }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }

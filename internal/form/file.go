@@ -8,16 +8,27 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
-// SaveFile has a type's WriteTo write the file at path, atomically and durably; see
-// files.Write. The zero value has no file.
-func (k *Kind) SaveFile(path string, from interface {
+// Form is what every type that has a binary form of this module's is.
+type Form interface {
 	io.WriterTo
 	SizeBytes() int64
-}) error {
+}
+
+// AppendBinary appends what from's WriteTo writes to dst.
+func AppendBinary(dst []byte, from Form) ([]byte, error) {
+	a := appender(slices.Grow(dst, int(from.SizeBytes())))
+	_, err := from.WriteTo(&a)
+	return a, err
+}
+
+// SaveFile has a type's WriteTo write the file at path, atomically and durably; see
+// files.Write. The zero value has no file.
+func (k *Kind) SaveFile(path string, from Form) error {
 	if from.SizeBytes() == 0 {
 		return NoForm(k.Package)
 	}

@@ -130,16 +130,16 @@ func (k *Kind) WriteFunc(w io.Writer, params []uint64, n int, info Info, put fun
 
 // Append appends to b what Write writes.
 func (k *Kind) Append(b []byte, params, array []uint64, info Info) ([]byte, error) {
-	a := Appender{slices.Grow(b, int(k.Size(len(array), info)))}
+	a := appender(slices.Grow(b, int(k.Size(len(array), info))))
 	_, err := k.Write(&a, params, array, info)
-	return a.Bytes, err
+	return a, err
 }
 
-// Appender is a writer that never fails.
-type Appender struct{ Bytes []byte }
+// appender is a writer that never fails.
+type appender []byte
 
-func (a *Appender) Write(p []byte) (int, error) {
-	a.Bytes = append(a.Bytes, p...)
+func (a *appender) Write(p []byte) (int, error) {
+	*a = append(*a, p...)
 	return len(p), nil
 }
 
