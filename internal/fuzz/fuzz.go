@@ -67,33 +67,22 @@ func check(data []byte, f, g filter) int {
 	if err != nil {
 		return 0
 	}
-	again, err := f.MarshalBinary()
-	must(err)
-	must(f.UnmarshalBinary(again))
-	n, err := g.ReadFrom(bytes.NewReader(again))
-	must(err)
+	again := bloom.Must(f.MarshalBinary())
+	bloom.Must(0, f.UnmarshalBinary(again))
+	n := bloom.Must(g.ReadFrom(bytes.NewReader(again)))
 	if n != int64(len(again)) {
 		panic(fmt.Sprintf("%d of %d bytes read", n, len(again)))
 	}
 	var out bytes.Buffer
-	_, err = g.WriteTo(&out)
-	must(err)
+	bloom.Must(g.WriteTo(&out))
 	if !slices.Equal(out.Bytes(), again) {
 		panic(fmt.Sprintf("%T: WriteTo and MarshalBinary differ", f))
 	}
-	text, err := g.MarshalText()
-	must(err)
-	must(f.UnmarshalText(text))
+	bloom.Must(0, f.UnmarshalText(bloom.Must(g.MarshalText())))
 	if h := bloom.SumUint64(1); f.ContainsHash(h) != g.ContainsHash(h) {
 		panic(fmt.Sprintf("%T: text and bytes differ", f))
 	}
 	return 1 // libFuzzer: worth more variations
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
 }
 
 // refused panics unless err is nil or wraps ErrFormat.
