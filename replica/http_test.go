@@ -105,15 +105,12 @@ func zip(t testing.TB, data []byte) []byte {
 func TestHTTPAnswers(t *testing.T) {
 	good := bloom.Must(filterOf(t, 1024, 5, "new").MarshalBinary())
 	other := bloom.Must(filterOf(t, 2048, 5, "new").MarshalBinary())
-	path := filepath.Join(t.TempDir(), "f")
-	require.NoError(t, filterOf(t, 1024, 5, "new").SaveFile(path))
-	sealed := bloom.Must(os.ReadFile(path))
+	sealed := fileOf(t, filterOf(t, 1024, 5, "new"))
 	require.Greater(t, len(sealed), len(good))
 	info := bloom.Info{N: 100, P: 0.01, Comment: strings.Repeat("c", 4096), Hash: strings.Repeat("h", 255)}
 	withInfo := filterOf(t, 1024, 5, "new")
 	withInfo.SetInfo(info)
-	require.NoError(t, withInfo.SaveFile(path))
-	told := bloom.Must(os.ReadFile(path))
+	told := fileOf(t, withInfo)
 	brokenInfo := bytes.Clone(told)
 	brokenInfo[len(good)+1000] ^= 1
 	broken := bytes.Clone(sealed)

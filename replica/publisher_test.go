@@ -241,6 +241,13 @@ func TestAddBatch(t *testing.T) {
 	require.Panics(t, func() { new(CountingPublisher).AddBatch(nil, hs) })
 }
 
+// fileOf returns the content of a file of f.
+func fileOf(t *testing.T, f *bloom.Filter) []byte {
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, f.SaveFile(path))
+	return bloom.Must(os.ReadFile(path))
+}
+
 func TestServeHTTP(t *testing.T) {
 	f := bloom.Must(bloom.New(10_000, 0.01))
 	f.AddString("before")
@@ -249,13 +256,7 @@ func TestServeHTTP(t *testing.T) {
 	p.AddString("new")
 	version := p.Publish()
 	strong, weak := `"`+version+`"`, `W/"`+version+`"`
-	file := func(f *bloom.Filter) []byte {
-		path := filepath.Join(t.TempDir(), "f")
-		require.NoError(t, f.SaveFile(path))
-		data := bloom.Must(os.ReadFile(path))
-		return data
-	}
-	full, part := file(p.filter()), bloom.Must(filterOf(t, f.M(), f.K(), "new").MarshalBinary())
+	full, part := fileOf(t, p.filter()), bloom.Must(filterOf(t, f.M(), f.K(), "new").MarshalBinary())
 
 	type headers = map[string]string
 	for _, test := range []struct {
@@ -406,11 +407,8 @@ func TestDeltasTakeLittleMemory(t *testing.T) {
 		p.AddString(strconv.Itoa(i))
 		versions = append(versions, p.Publish())
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	testkit.AtOnce(history, func(i int) { delta(t, p, versions[i]) })
-	runtime.ReadMemStats(&after)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*size))
+	taken := testkit.Allocated(func() { testkit.AtOnce(history, func(i int) { delta(t, p, versions[i]) }) })
+	assert.Less(t, taken, uint64(8*size))
 }
 
 // delta returns what p sends a client that has version.
