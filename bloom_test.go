@@ -249,7 +249,6 @@ func TestParameters(t *testing.T) {
 }
 
 func TestSizing(t *testing.T) {
-	// The figures that the README's table gives.
 	for _, test := range []struct {
 		n uint64
 		p float64
@@ -318,21 +317,8 @@ func TestEstimates(t *testing.T) {
 }
 
 func TestOperations(t *testing.T) {
-	a, b := Must(New(1000, 0.01)), Must(New(1000, 0.01))
-	keys := testkit.Digests[Hash](1, 1000)
-	a.AddBatch(nil, keys[:600])
-	b.AddBatch(nil, keys[400:])
-
-	common := a.Clone()
-	require.NoError(t, common.Intersect(b))
-	require.NotContains(t, common.ContainsBatch(nil, keys[400:600]), false)
-	ones := uint64(0)
-	for i, w := range common.bits.words {
-		require.Equal(t, a.bits.words[i]&b.bits.words[i], w)
-		ones += uint64(bits.OnesCount64(w))
-	}
-	require.Equal(t, ones, common.OnesCount())
-
+	a := Must(New(1000, 0.01))
+	a.AddBatch(nil, testkit.Digests[Hash](1, 600))
 	for _, test := range []struct {
 		g    *Filter
 		want string
@@ -350,7 +336,6 @@ func TestOperations(t *testing.T) {
 		require.True(t, a.Equal(before))
 	}
 	require.ErrorIs(t, a.Intersect(nil), ErrMismatch)
-	require.PanicsWithValue(t, "bloom: Equal to a nil Filter", func() { a.Equal(nil) })
 }
 
 // TestFalsePositiveRateBits: the same bits on every architecture, near the exact value.

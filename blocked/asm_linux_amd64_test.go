@@ -4,7 +4,6 @@ package blocked
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"os"
 	"syscall"
 	"testing"
@@ -16,29 +15,6 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
-
-// at is a bit in the words of a filter.
-type at struct {
-	word int
-	bit  uint64
-}
-
-// specified returns the bits of a digest.
-func specified(h bloom.Hash, lines int, blocks uint64) (all []at) {
-	h1, h2 := h.Words()
-	values := []uint64{h1, h2, h1 + h2, h1<<32 + h1>>32 + h2}
-	for l := range lines {
-		fraction := values[l] >> 32 << 32
-		if blocks > 1<<30 {
-			fraction += values[l^1] >> 32
-		}
-		block, _ := bits.Mul64(fraction, blocks)
-		for w, salt := range salts {
-			all = append(all, at{4*int(block) + w/2, 1 << (uint32(values[l])*salt>>27 + 32*uint32(w%2))})
-		}
-	}
-	return all
-}
 
 // TestLargest: in filters of up to a tebibyte, a key has the bits that the specification
 // says, and no others.

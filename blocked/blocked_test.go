@@ -1,11 +1,11 @@
 package blocked
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
+	"math/bits"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,51 +15,48 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// plain is the Parquet specification's pseudo-code, word by word, for each line.
-type plain struct {
-	blocks [][8]uint32
-	lines  int
+// at is a bit in the words of a filter.
+type at struct {
+	word int
+	bit  uint64
 }
 
-func (p plain) line(h bloom.Hash, l int) (block *[8]uint32, mask [8]uint32) {
+// specified returns the bits of a digest by the Parquet specification's pseudo-code, for each
+// line. For more than 2^30 blocks, docs/format.md has another fraction.
+func specified(h bloom.Hash, lines int, blocks uint64) (all []at) {
 	h1, h2 := h.Words()
-	value := []uint64{h1, h2, h1 + h2, h1<<32 + h1>>32 + h2}[l]
-	i := (value >> 32) * uint64(len(p.blocks)) >> 32
-	for w, salt := range []uint32{
-		0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
-	} {
-		mask[w] = 1 << (uint32(value) * salt >> 27)
+	values := []uint64{h1, h2, h1 + h2, h1<<32 + h1>>32 + h2}
+	for l := range lines {
+		fraction := values[l] >> 32 << 32
+		if blocks > 1<<30 {
+			fraction += values[l^1] >> 32
+		}
+		block, _ := bits.Mul64(fraction, blocks)
+		for w, salt := range []uint32{
+			0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31,
+		} {
+			all = append(all, at{4*int(block) + w/2, 1 << (uint32(values[l])*salt>>27 + 32*uint32(w%2))})
+		}
 	}
-	return &p.blocks[i], mask
+	return all
+}
+
+// plain is a filter with these bits.
+type plain struct {
+	words []uint64
+	lines int
 }
 
 func (p plain) add(h bloom.Hash) (changed bool) {
-	for l := range p.lines {
-		block, mask := p.line(h, l)
-		for w := range block {
-			changed = changed || block[w]&mask[w] == 0
-			block[w] |= mask[w]
-		}
+	for _, at := range specified(h, p.lines, uint64(len(p.words)/4)) {
+		changed = changed || p.words[at.word]&at.bit == 0
+		p.words[at.word] |= at.bit
 	}
 	return changed
 }
 
 func (p plain) contains(h bloom.Hash) bool {
-	for l := range p.lines {
-		block, mask := p.line(h, l)
-		for w := range block {
-			if block[w]&mask[w] == 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func (p plain) bitset() []byte {
-	var out bytes.Buffer
-	_ = binary.Write(&out, binary.LittleEndian, p.blocks)
-	return out.Bytes()
+	return !slices.ContainsFunc(specified(h, p.lines, uint64(len(p.words)/4)), func(at at) bool { return p.words[at.word]&at.bit == 0 })
 }
 
 // edges are digests at the ends of what picks a block.
@@ -75,7 +72,7 @@ func TestPlain(t *testing.T) {
 			t.Run(fmt.Sprintf("blocks=%d/lines=%d", blocks, lines), func(t *testing.T) {
 				f := bloom.Must(NewSize(blocks*256, lines))
 				portable, batch := f.Clone(), f.Clone()
-				want := plain{make([][8]uint32, blocks), lines}
+				want := plain{make([]uint64, 4*blocks), lines}
 
 				added := 0
 				// So many that a quarter of all lines have their bits: then each line of a
@@ -91,7 +88,7 @@ func TestPlain(t *testing.T) {
 					}
 				}
 				require.Equal(t, added, testkit.Count(batch.AddBatch(nil, keys)))
-				require.Equal(t, want.bitset(), bytesOf(f))
+				require.Equal(t, form.AppendWords(nil, want.words, form.LittleEndian), bytesOf(f))
 				require.True(t, f.Equal(portable))
 				require.True(t, f.Equal(batch))
 

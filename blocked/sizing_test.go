@@ -304,11 +304,7 @@ func TestMeasuredRates(t *testing.T) {
 			for j := range ints {
 				ints[j] = i + uint64(j)
 			}
-			for _, yes := range f.ContainsBatch(dst, bloom.SumUint64Batch(hs, ints)) {
-				if yes {
-					found++
-				}
-			}
+			found += testkit.Count(f.ContainsBatch(dst, bloom.SumUint64Batch(hs, ints)))
 		}
 		// Both p and FPR hold: FPR exactly, and p up to what chance does to a filter.
 		bound := func(rate float64) float64 { return 4.5*math.Sqrt(probes*rate) + 2 }
