@@ -18,6 +18,11 @@ import (
 // assembly first, and assembly jumps to Go where it must.
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
+// assembly reports whether there is assembly. It looks keys up in a SyncFilter as in a Filter:
+// it loads a block at once. This processor does that in aligned pieces of 8 bytes at least,
+// and its atomic loads of words are plain ones.
+const assembly = true
+
 // directLen is the longest key that assembly hashes, in bytes.
 const directLen = 128
 
@@ -33,7 +38,8 @@ func filterContains(f *filter, key []byte) bool
 //go:noescape
 func filterContainsHash(f *filter, h bloom.Hash) bool
 
-// filterFind returns the digest of key, and what filterContains does.
+// filterFind returns the digest of key, and what filterContains does. In portable builds found
+// is false: they leave looking to SyncFilter.add, which does so anyway.
 //
 //go:noescape
 func filterFind(f *filter, key []byte) (h bloom.Hash, found bool)
@@ -46,21 +52,6 @@ func filterContainsHashPortable(f *filter, h bloom.Hash) bool { return f.contain
 func filterFindPortable(f *filter, key []byte) (h bloom.Hash, found bool) {
 	h = bloom.Sum(key)
 	return h, filterContainsHash(f, h)
-}
-
-// A SyncFilter is read as a Filter. Assembly loads a block at once. This processor does
-// that in aligned pieces of 8 bytes at least, and its atomic loads of words are plain
-// ones.
-
-func syncContains(s *SyncFilter, key []byte) bool       { return filterContains(&s.filter, key) }
-func syncContainsHash(s *SyncFilter, h bloom.Hash) bool { return filterContainsHash(&s.filter, h) }
-
-func syncFind(s *SyncFilter, key []byte) (h bloom.Hash, found bool) {
-	return filterFind(&s.filter, key)
-}
-
-func syncContainsBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
-	filterContainsBatch(&s.filter, dst, hs)
 }
 
 const (
@@ -76,43 +67,30 @@ const (
 	batchChunk = 64
 )
 
-func filterAddBatch(f *filter, dst []bool, hs []bloom.Hash) {
+// The functions for batches do as many digests as they like to, from the first on, and
+// return how many.
+
+// addMany is AddBatch, and that of a SyncFilter if shared.
+func addMany(f *filter, shared bool, dst []bool, hs []bloom.Hash) (done int) {
 	if f.fast == 0 {
-		f.addBatch(dst, hs)
-		return
+		return 0
 	}
 	fetch := f.startFetching(hs)
-	for len(hs) > 0 {
-		n := min(len(hs), batchChunk)
-		addChunk(f, dst, hs, n, fetch)
-		dst, hs = dst[n:], hs[n:]
+	for done < len(hs) {
+		done += addChunk(f, shared, dst[done:], hs[done:], fetch)
 	}
+	return done
 }
 
-func syncAddBatch(s *SyncFilter, dst []bool, hs []bloom.Hash) {
-	if s.fast == 0 {
-		s.addBatch(dst, hs)
-		return
-	}
-	fetch := s.startFetching(hs)
-	for len(hs) > 0 {
-		n := min(len(hs), batchChunk)
-		syncAddChunk(&s.filter, dst, hs, n, fetch)
-		dst, hs = dst[n:], hs[n:]
-	}
-}
-
-func filterContainsBatch(f *filter, dst []bool, hs []bloom.Hash) {
+func containsMany(f *filter, dst []bool, hs []bloom.Hash) (done int) {
 	if f.fast == 0 {
-		f.containsBatch(dst, hs)
-		return
+		return 0
 	}
 	fetch := f.startFetching(hs)
-	for len(hs) > 0 {
-		n := min(len(hs), batchChunk)
-		containsChunk(f, dst, hs, n, fetch)
-		dst, hs = dst[n:], hs[n:]
+	for done < len(hs) {
+		done += containsChunk(f, dst[done:], hs[done:], fetch)
 	}
+	return done
 }
 
 // startFetching fetches the blocks of the first digests, if f is so large that fetching
@@ -125,31 +103,35 @@ func (f *filter) startFetching(hs []bloom.Hash) bool {
 	return true
 }
 
-// further returns for how many of the first n digests there is one fetchAhead digests
-// later.
-func further(hs []bloom.Hash, n int, fetch bool) int {
-	if !fetch {
-		return 0
+// next returns how many of hs assembly does at once, and for how many of them there is one
+// fetchAhead digests later.
+func next(hs []bloom.Hash, fetch bool) (n, further int) {
+	n = min(len(hs), batchChunk)
+	if fetch {
+		further = max(0, min(n, len(hs)-fetchAhead))
 	}
-	return max(0, min(n, len(hs)-fetchAhead))
+	return n, further
 }
 
 // A call of a Go function that is not inlined can be interrupted. A loop with nothing but
 // assembly in it cannot.
 
 //go:noinline
-func addChunk(f *filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
-	addBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
+func addChunk(f *filter, shared bool, dst []bool, hs []bloom.Hash, fetch bool) int {
+	n, further := next(hs, fetch)
+	if shared {
+		syncAddBlocks(f, &hs[0], n, further, &dst[0])
+	} else {
+		addBlocks(f, &hs[0], n, further, &dst[0])
+	}
+	return n
 }
 
 //go:noinline
-func syncAddChunk(f *filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
-	syncAddBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
-}
-
-//go:noinline
-func containsChunk(f *filter, dst []bool, hs []bloom.Hash, n int, fetch bool) {
-	containBlocks(f, &hs[0], n, further(hs, n, fetch), &dst[0])
+func containsChunk(f *filter, dst []bool, hs []bloom.Hash, fetch bool) int {
+	n, further := next(hs, fetch)
+	containBlocks(f, &hs[0], n, further, &dst[0])
+	return n
 }
 
 // The following take count digests, count > 0, for a filter that fast says they are

@@ -14,7 +14,12 @@ import (
 func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	f.use()
 	dst, more := memory.Extend(dst, len(hs))
-	filterAddBatch(&f.filter, more, hs)
+	for i := addMany(&f.filter, false, more, hs); i < len(hs); i++ {
+		if i%touchAhead == 0 {
+			f.touch(hs[i:])
+		}
+		more[i] = f.add(hs[i])
+	}
 	return dst
 }
 
@@ -23,7 +28,12 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	f.use()
 	dst, more := memory.Extend(dst, len(hs))
-	filterContainsBatch(&f.filter, more, hs)
+	for i := containsMany(&f.filter, more, hs); i < len(hs); i++ {
+		if i%touchAhead == 0 {
+			f.touch(hs[i:])
+		}
+		more[i] = f.contains(hs[i])
+	}
 	return dst
 }
 
@@ -31,35 +41,15 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 // them: few enough to stay in the cache meanwhile.
 const touchAhead = 64
 
-// addBatch is AddBatch in Go.
-func (f *filter) addBatch(dst []bool, hs []bloom.Hash) {
-	for i, h := range hs {
-		if i%touchAhead == 0 {
-			f.touch(hs[i:min(len(hs), i+touchAhead)])
-		}
-		dst[i] = f.add(h)
-	}
-}
-
-// containsBatch is ContainsBatch in Go, of as many digests as dst is long.
-func (f *filter) containsBatch(dst []bool, hs []bloom.Hash) {
-	for i, h := range hs {
-		if i%touchAhead == 0 {
-			f.touch(hs[i:min(len(hs), i+touchAhead)])
-		}
-		dst[i] = f.contains(h)
-	}
-}
-
-// touch reads a word of each block of hs. Nothing waits for these reads, so
-// their cache misses overlap, which those of a loop full of arithmetic hardly
-// do. It is not inlined because then the reads, whose values nobody uses, would
-// go.
+// touch reads a word of each block of the first touchAhead digests. Nothing waits for these
+// reads, so their cache misses overlap, which those of a loop full of arithmetic hardly
+// do. A SyncFilter's words are read so only where there is assembly; see there. It is not
+// inlined because then the reads, whose values nobody uses, would go.
 //
 //go:noinline
 func (f *filter) touch(hs []bloom.Hash) (sum uint64) {
-	for i := range hs {
-		values := spread(hs[i])
+	for _, h := range hs[:min(len(hs), touchAhead)] {
+		values := spread(h)
 		for l := range f.lines {
 			sum += f.words[block(&values, l, len(f.words))]
 		}

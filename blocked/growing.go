@@ -25,12 +25,11 @@ func (s *SyncFilter) addAlone(h bloom.Hash) bool {
 // addBatchAlone is addAlone of each of hs; see [Filter.AddBatch].
 func (s *SyncFilter) addBatchAlone(dst []bool, hs []bloom.Hash) []bool {
 	dst, more := memory.Extend(dst, len(hs))
-	if useAVX2 {
-		filterAddBatch(&s.filter, more, hs)
-		return dst
-	}
-	for i, h := range hs {
-		more[i] = s.add(h, true)
+	for i := addMany(&s.filter, false, more, hs); i < len(hs); i++ {
+		if assembly && i%touchAhead == 0 {
+			s.touch(hs[i:])
+		}
+		more[i] = s.addAlone(hs[i])
 	}
 	return dst
 }

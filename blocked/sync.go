@@ -57,7 +57,7 @@ func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
 // Add adds key and reports whether the filter changed; see [Filter.Add].
 func (s *SyncFilter) Add(key []byte) bool {
-	h, found := syncFind(s, key)
+	h, found := filterFind(&s.filter, key)
 	return !found && s.add(h, false)
 }
 
@@ -66,17 +66,28 @@ func (s *SyncFilter) AddString(key string) bool { return s.Add(memory.BytesOf(ke
 
 // AddHash is Add by digest.
 func (s *SyncFilter) AddHash(h bloom.Hash) bool {
-	return !syncContainsHash(s, h) && s.add(h, false)
+	// Without assembly, looking first gains nothing: add looks, too.
+	return !(assembly && filterContainsHash(&s.filter, h)) && s.add(h, false)
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
-func (s *SyncFilter) Contains(key []byte) bool { return syncContains(s, key) }
+func (s *SyncFilter) Contains(key []byte) bool {
+	if assembly {
+		return filterContains(&s.filter, key)
+	}
+	return s.contains(bloom.Sum(key))
+}
 
 // ContainsString is Contains of key's bytes, without copying them.
 func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(memory.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
-func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return syncContainsHash(s, h) }
+func (s *SyncFilter) ContainsHash(h bloom.Hash) bool {
+	if assembly {
+		return filterContainsHash(&s.filter, h)
+	}
+	return s.contains(h)
+}
 
 // add is AddHash in Go, and addAlone if alone.
 func (s *SyncFilter) add(h bloom.Hash, alone bool) (changed bool) {
@@ -125,22 +136,22 @@ func (s *SyncFilter) contains(h bloom.Hash) bool {
 // new to both.
 func (s *SyncFilter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 	dst, more := memory.Extend(dst, len(hs))
-	syncAddBatch(s, more, hs)
-	return dst
-}
-
-// addBatch is AddBatch in Go.
-func (s *SyncFilter) addBatch(dst []bool, hs []bloom.Hash) {
-	for i, h := range hs {
-		dst[i] = s.add(h, false)
+	for i := addMany(&s.filter, true, more, hs); i < len(hs); i++ {
+		more[i] = s.add(hs[i], false)
 	}
+	return dst
 }
 
 // ContainsBatch appends ContainsHash of each of hs to dst and returns the extended slice.
 // It allocates only if dst lacks room.
 func (s *SyncFilter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	dst, more := memory.Extend(dst, len(hs))
-	syncContainsBatch(s, more, hs)
+	for i := containsMany(&s.filter, more, hs); i < len(hs); i++ {
+		if assembly && i%touchAhead == 0 {
+			s.touch(hs[i:])
+		}
+		more[i] = s.ContainsHash(hs[i])
+	}
 	return dst
 }
 
