@@ -31,17 +31,6 @@ func writeFile(t testing.TB, path string, data []byte) {
 	require.NoError(t, os.WriteFile(path, data, 0o666))
 }
 
-// names returns what is in dir, temporary files included.
-func names(t testing.TB, dir string) (names []string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
 // TestFileFormat freezes the bytes: a binary form, and a trailer whose checksum
 // another program computed.
 func TestFileFormat(t *testing.T) {

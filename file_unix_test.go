@@ -86,7 +86,7 @@ func TestSaveFileKilled(t *testing.T) {
 		left, kills := 0, 0
 		for ; ; kills++ {
 			require.NoError(t, a.SaveFile(filepath.Join(dir, "f")))
-			require.Equal(t, []string{"a", "b", "f"}, names(t, dir), "what a dead process has left")
+			require.Equal(t, []string{"a", "b", "f"}, testkit.Names(t, dir), "what a dead process has left")
 			cmd := child(t, "save once", dir)
 			testkit.Inject(t, cmd, calls, fmt.Sprintf("signal=KILL:when=%d", kills+1), "")
 			if err := cmd.Run(); err == nil {
@@ -97,7 +97,7 @@ func TestSaveFileKilled(t *testing.T) {
 			f, err := LoadFile(filepath.Join(dir, "f"))
 			require.NoError(t, err)
 			require.True(t, f.Equal(a) || f.Equal(b), "neither the old filter nor the new one")
-			if len(names(t, dir)) > 3 {
+			if len(testkit.Names(t, dir)) > 3 {
 				require.True(t, f.Equal(a), "not renamed yet")
 				left++
 			}
@@ -132,7 +132,7 @@ func TestSaveFileFullDisk(t *testing.T) {
 	dir, a, _ := childDir(t, 1<<20)
 	out, err := child(t, "full disk", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.Equal(t, []string{"a", "b", "f"}, names(t, dir))
+	require.Equal(t, []string{"a", "b", "f"}, testkit.Names(t, dir))
 	require.True(t, Must(LoadFile(filepath.Join(dir, "f"))).Equal(a))
 }
 

@@ -28,15 +28,6 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-func names(t *testing.T, dir string) (names []string) {
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
 func mode(t *testing.T, path string) fs.FileMode {
 	info, err := os.Lstat(path)
 	require.NoError(t, err)
@@ -56,7 +47,7 @@ func TestPermissions(t *testing.T) {
 		require.NoError(t, Write(path, text("newer")))
 		require.Equal(t, perm, mode(t, path))
 	}
-	require.Equal(t, []string{"f", "model"}, names(t, dir))
+	require.Equal(t, []string{"f", "model"}, testkit.Names(t, dir))
 }
 
 // TestPrivateUntilWhole looks at the temporary file while it is written: whoever may
@@ -161,7 +152,7 @@ func TestUnreadableDirectory(t *testing.T) {
 		out, err := asNobody(t, "refused", path).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.NoError(t, os.Chmod(dir, 0o755))
-		require.Equal(t, []string{"f"}, names(t, dir))
+		require.Equal(t, []string{"f"}, testkit.Names(t, dir))
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, "old", string(data))
@@ -182,7 +173,7 @@ func TestIrregular(t *testing.T) {
 	require.NoError(t, os.Symlink("folder", link))
 	require.NoError(t, Write(link, text("x")))
 	require.True(t, mode(t, link).IsRegular())
-	require.Equal(t, []string{"fifo", "folder", "link"}, names(t, dir))
+	require.Equal(t, []string{"fifo", "folder", "link"}, testkit.Names(t, dir))
 
 	require.ErrorContains(t, Write("", text("x")), "lstat : no such file") // and none is begun
 }
@@ -197,7 +188,7 @@ func TestFails(t *testing.T) {
 		_ = text("half")(w)
 		return broken
 	}), broken)
-	require.Equal(t, []string{"f"}, names(t, dir))
+	require.Equal(t, []string{"f"}, testkit.Names(t, dir))
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "old", string(data))
@@ -229,7 +220,7 @@ func TestSystemCallFails(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, test.after, string(data), test)
-		require.Equal(t, []string{"f"}, names(t, dir), test)
+		require.Equal(t, []string{"f"}, testkit.Names(t, dir), test)
 	}
 }
 
@@ -244,16 +235,16 @@ func TestDeadFiles(t *testing.T) {
 		require.Error(t, asNobody(t, "killed", p).Run())
 	}
 	// The second one has removed what the first one left.
-	left := names(t, dir)
+	left := testkit.Names(t, dir)
 	require.Len(t, left, 2)
-	before := len(names(t, "/dev/fd"))
+	before := len(testkit.Names(t, "/dev/fd"))
 	require.NoError(t, Write(path, func(io.Writer) error {
 		require.NoError(t, Write(path, text("inner")))
-		require.Len(t, names(t, dir), 3, "f, one being written, and g's")
+		require.Len(t, testkit.Names(t, dir), 3, "f, one being written, and g's")
 		return nil
 	}))
-	require.Len(t, names(t, "/dev/fd"), before, "every file is closed")
-	left = names(t, dir)
+	require.Len(t, testkit.Names(t, "/dev/fd"), before, "every file is closed")
+	left = testkit.Names(t, dir)
 	require.Len(t, left, 2)
 	require.True(t, strings.HasPrefix(left[0], ".g.bloom-tmp-"))
 	require.Equal(t, "f", left[1])
@@ -279,7 +270,7 @@ func TestDeadFileOfMany(t *testing.T) {
 		})
 	}
 	require.NoError(t, inner(0))
-	require.Equal(t, []string{"f"}, names(t, dir))
+	require.Equal(t, []string{"f"}, testkit.Names(t, dir))
 }
 
 func TestLongName(t *testing.T) {

@@ -33,5 +33,5 @@ func TestWritersOfOnePath(t *testing.T) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "content", string(data))
-	require.Equal(t, []string{"f"}, names(t, dir))
+	require.Equal(t, []string{"f"}, testkit.Names(t, dir))
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"testing"
 	"testing/iotest"
@@ -47,6 +48,17 @@ func Equal[T comparable](t testing.TB, want, got T, about ...any) {
 		t.Helper()
 		require.Equal(t, want, got, about...)
 	}
+}
+
+// Names returns what is in dir, temporary files included.
+func Names(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // Allocated returns the bytes that do allocates.
