@@ -3,6 +3,7 @@ package portable
 import (
 	"math"
 	"math/big"
+	"sync/atomic"
 )
 
 // precision is the working precision of Ln in bits. The hardest float64 arguments
@@ -18,6 +19,9 @@ func Ln(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 1) {
 		return math.Log(x) // NaN or an infinity
 	}
+	if known := latest.Load(); known != nil && known.x == x {
+		return known.ln
+	}
 	f, e := reduce(x)
 	bigF := newBig(f)
 	one := newBig(1)
@@ -25,8 +29,15 @@ func Ln(x float64) float64 {
 	ln2 := bigAtanh2(one, newBig(3))
 	sum.Add(sum, ln2.Mul(ln2, newBig(e)))
 	r, _ := sum.Float64()
+	latest.Store(&logarithm{x, r})
 	return r
 }
+
+type logarithm struct{ x, ln float64 }
+
+// latest is the last one that Ln computed. Programs make many filters for one rate, and a
+// small filter takes far less time than a logarithm.
+var latest atomic.Pointer[logarithm]
 
 // bigAtanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) for
 // |num/den| < 0.2 by its power series.

@@ -21,6 +21,7 @@ func TestLn(t *testing.T) {
 	}
 	for _, x := range xs {
 		y := Ln(x)
+		require.Equal(t, y, Ln(x))
 		if x == 1 {
 			require.Zero(t, y)
 			continue
