@@ -42,8 +42,11 @@ func TestAssemblyIndexes(t *testing.T) {
 		s := &SyncFilter{syncFilter: syncFilter{f.filter}}
 		for range rounds {
 			f.k = 1 + r.IntN(9)
-			if r.IntN(64) == 0 {
+			switch r.IntN(64) {
+			case 0:
 				f.k = 1 + r.IntN(form.MaxK)
+			case 1:
+				f.k = 64 + r.IntN(2) // the most that syncAddFours can do, and one more
 			}
 			f.ones = 0
 			hs := make([]Hash, 1+r.IntN(14))
