@@ -1,7 +1,6 @@
 package window
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -189,14 +188,6 @@ func TestZero(t *testing.T) {
 }
 
 // TestReset empties many blocks.
-func TestReset(t *testing.T) {
-	f := bloom.Must(New(Config{Capacity: 1e6, FPR: 0.01, Span: time.Hour, Now: new(testkit.Clock).Now}))
-	empty := bloom.Must(f.MarshalBinary())
-	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 1000))
-	f.Reset()
-	require.True(t, bytes.Equal(empty, bloom.Must(f.MarshalBinary())))
-}
-
 // TestStats fills windows. One has many more blocks than Stats reads.
 func TestStats(t *testing.T) {
 	for _, c := range []Config{
