@@ -944,3 +944,38 @@ func TestIndivisible[F Set[F], S interface {
 		})
 	}
 }
+
+// Fuzz decodes bytes, and frames with the right checksums. What is refused is a wrong format
+// and leaves a zero value. What is not is encoded to the same bytes, keeps its promises, and
+// is given to more.
+func Fuzz[F Filter](f *testing.F, zero func() F, more func(t *testing.T, g F), seeds ...[]byte) {
+	for _, data := range seeds {
+		f.Add(data)
+		f.Add(data[:len(data)-1])
+	}
+	f.Add([]byte{})
+	pkg, _, _ := strings.Cut(fmt.Sprintf("%T", zero())[1:], ".")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := zero().UnmarshalBinary(data); err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+		}
+		data = testkit.Sealed(data)
+		g, read := zero(), zero()
+		err := g.UnmarshalBinary(data)
+		n, errFrom := read.ReadFrom(bytes.NewReader(data))
+		if err != nil {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.Regexp(t, "^"+pkg+": ", err)
+			require.Equal(t, zero(), g)
+			require.True(t, errFrom != nil || n < int64(len(data)))
+			return
+		}
+		require.NoError(t, errFrom)
+		require.Equal(t, data, bloom.Must(g.MarshalBinary()))
+		require.Equal(t, data, bloom.Must(read.MarshalBinary()))
+		g.AddString("key")
+		require.True(t, g.ContainsString("key"))
+		g.Stats()
+		more(t, g)
+	})
+}
