@@ -2,6 +2,7 @@ package bloomredis
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -159,9 +160,7 @@ func TestWhatHappensToTheKey(t *testing.T) {
 					"Contains":      func() error { return firstError(is.ContainsHash(ctx, keyOf(is))) },
 					"ContainsBatch": func() error { return firstError(is.ContainsBatch(ctx, nil, hashes(0, 200))) },
 				}
-				for name, call := range is.more {
-					calls[name] = call
-				}
+				maps.Copy(calls, is.more)
 				for name, call := range calls {
 					err := call()
 					assert.ErrorIs(t, err, ErrLost, name)

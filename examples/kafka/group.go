@@ -50,9 +50,7 @@ func (g *group) consumeAll(ctx context.Context, n int) error {
 	defer cancel(nil)
 	var consumers sync.WaitGroup
 	for i := range n {
-		consumers.Add(1)
-		go func() {
-			defer consumers.Done()
+		consumers.Go(func() {
 			for life, failures := 0, 0; ctx.Err() == nil; {
 				err := g.consume(ctx, fmt.Sprintf("%s-%d-%d", g.name, i, life))
 				switch {
@@ -66,7 +64,7 @@ func (g *group) consumeAll(ctx context.Context, n int) error {
 					}
 				}
 			}
-		}()
+		})
 	}
 	consumers.Wait()
 	if err := context.Cause(ctx); err != errDone {
