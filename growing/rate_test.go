@@ -136,6 +136,16 @@ func TestMemory(t *testing.T) {
 				check(n, bits)
 			}
 			require.LessOrEqual(t, layers[0], 19)
+
+			most := 1.45 // of a filter that is made for n keys
+			if test.p == 0.1 {
+				most = 1.65
+			}
+			for n := 50_000.0; n < 1e6; n *= 1.1 {
+				made := 8 * float64(bloom.Must(New(uint64(n), test.p)).SizeBytes())
+				ratio := made / float64(bloom.OptimalM(uint64(n), test.p))
+				testkit.Equal(t, true, 1.15 < ratio && ratio < most, "for %.0f keys: %.3f", n, ratio)
+			}
 		})
 	}
 }
