@@ -74,10 +74,10 @@ var ErrMismatch = form.ErrMismatch
 // Choose n as the largest number of distinct keys you expect. With a fifth more, p = 1 %
 // becomes 2.3 %, and with twice as many 16 %. Twice the n takes twice the memory.
 //
-// Guava's indexes, h1 + i*h2, cause the second term, which is two to three times as large
-// where M is a power of two. For n = 100 it is 7 % of p = 1 %, but 86 times p = 1e-6. For
-// n = 1000 it is 480 times p = 1e-8, and for n = 1e6 again 7 % of p = 1e-7. [SizeFor]
-// returns the size of a filter that keeps p. Package blocked keeps p for small n, too.
+// Guava's indexes, h1 + i*h2, cause the second term. It is up to 1 + K/6 times as large
+// where M is a power of two, or three times one. For n = 100 it is 7 % of p = 1 %, but 88
+// times p = 1e-6. For n = 1e6 it is 7 % of p = 1e-7. [SizeFor] returns the size of a filter
+// that keeps p. Package blocked keeps p for small n, too.
 //
 // New returns an error unless 0 < p < 1 and the filter that Guava makes of n and p
 // has 1 to 2^31-1 words (16 GiB) and at most 255 hashes. The filter's Info has n and p.
@@ -402,7 +402,7 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 // present, as things are now. It is the larger of two figures. The first is Guava's
 // expectedFpp, (ones/m)^k. The second is what double hashing adds, because some keys
 // have fewer than k different indexes. In a lightly filled filter only the second one
-// matters. The true rate is at most about their sum.
+// matters. The true rate is at most the first plus twice the second.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all figures of f at once, for metrics.

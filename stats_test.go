@@ -104,17 +104,19 @@ func TestDoubleHashing(t *testing.T) {
 }
 
 // TestNewRate: New's comment has the rates that the model gives. At capacity, double hashing
-// adds about 3.5/(n k^2).
+// adds about 3.5/(n k^2), and 1 + k/6 times that where m is a power of two.
 func TestNewRate(t *testing.T) {
 	for _, c := range []struct {
 		n     uint64
 		p     float64
 		times float64 // the rate, in p
-	}{{100, 0.01, 1.07}, {100, 1e-6, 86}, {1000, 1e-8, 480}, {1e6, 1e-7, 1.07}} {
+	}{{100, 0.01, 1.07}, {100, 1e-6, 88.5}, {1e6, 1e-7, 1.07}} {
 		m := OptimalM(c.n, c.p)
 		k := float64(OptimalK(m, c.n))
-		require.InEpsilon(t, c.times, 1+3.5/(float64(c.n)*k*k)/c.p, 0.03)
+		require.InEpsilon(t, c.times, 1+3.5/(float64(c.n)*k*k)/c.p, 0.01)
 		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), guava.DoubleHashing(0.5, m+64, int(k)), 0.05)
+		n := 1 << 20 * math.Ln2 / k
+		require.InEpsilon(t, (1+k/6)*3.5/(n*k*k), guava.DoubleHashing(0.5, 1<<20, int(k)), 0.15)
 	}
 	m := OptimalM(1e6, 0.01)
 	require.InDelta(t, 0.023, FalsePositiveRate(m, 7, 1.2e6), 0.0005)
