@@ -28,7 +28,7 @@
 // Filter has a stream of the last keys added, about one in fifty of its capacity, as
 // digests. The stream takes up to half as much memory as the string.
 //
-// No filter in Redis grows: choose n as the largest number of keys you expect, or
+// No filter of this package grows: choose n as the largest number of keys you expect, or
 // a Window. A filter that is too small is replaced by another under another key,
 // without an error for those who look keys up; see the example Rebuild.
 //
