@@ -1,6 +1,7 @@
 // Package bloombenthos has caches for the dedupe processor of Redpanda Connect and of every
-// other program built on Benthos. They keep ids in the bits of Bloom filters: 58 bits an id
-// at a rate of 1e-9, where a cache that keeps the ids takes hundreds of bytes each.
+// other program built on Benthos. They keep ids in the bits of Bloom filters: at a rate of
+// 1e-9 an id takes 58 bits where ids are forgotten after a span, and about 80 where they are
+// not. A cache that keeps the ids takes hundreds of bytes each.
 //
 // Importing the package registers two caches. The cache bloom is a filter in memory: a
 // window.Filter, which forgets ids after a span of time, or a growing.Filter where no span

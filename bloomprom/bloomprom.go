@@ -43,7 +43,7 @@ type FilterCollector struct {
 
 // NewFilterCollector returns a collector of the figures of what filter returns. Each scrape
 // calls filter once, and Stats of the result once, while the filter is in use. So a
-// filter that took another one's place is seen, too. Any type of this module that has a
+// filter that took another one's place is seen, too. Any type of module bloom that has a
 // method Stats will do, such as [bloom.SyncFilter] or replica.Replica. A [bloom.Filter] must not
 // be read while it is written to.
 //

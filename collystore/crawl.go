@@ -21,7 +21,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// SavedSet is a set that can be saved, as every filter of this module can.
+// SavedSet is a set that can be saved, as every Filter and SyncFilter of module bloom can.
 type SavedSet interface {
 	bloom.Set
 	SaveFile(path string) error

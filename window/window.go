@@ -14,12 +14,12 @@
 //
 // A window cannot take a key back. A program that adds an event's id, and then fails to
 // handle the event, drops the sender's repetition for a Span: the event is lost. So ask
-// with Contains, handle, and then Add. Of two equal ids at once, both are then handled, as
+// with Contains, handle, and then Add. If two equal ids come at once, both are handled:
 // neither is there yet. [Filter.Do] keeps the right order and has the second wait for the
 // first. Its example answers a webhook. The example program [kafka] reads a topic.
 //
 // Add first where a lost event does less harm than one that is handled twice. Of several
-// goroutines that Add a new id at once, exactly one handles it.
+// goroutines that Add a new id at once, at most one gets true.
 //
 // # Restarts
 //
