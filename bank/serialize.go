@@ -292,7 +292,7 @@ func (b *Bank) WriteTo(w io.Writer) (int64, error) {
 	return form.Bank.WriteFunc(w, e.params(), e.words(), e.info, e.put)
 }
 
-// AppendBinary appends what [Bank.WriteTo] writes to dst. It returns an error for the zero
+// AppendBinary appends to dst what [Bank.WriteTo] writes. It returns an error for the zero
 // Bank, which has no binary form, and for an Info that cannot be saved.
 func (e encoding) AppendBinary(dst []byte) ([]byte, error) {
 	if e.of == nil {

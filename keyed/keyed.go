@@ -5,7 +5,7 @@
 // make millions of keys a second that have the same digest. Anybody can also make keys
 // that set few bits. Filters report such keys as present far more often than others. A
 // [Hasher] computes SipHash-2-4 with a 128-bit digest (Aumasson and Bernstein, SipHash: a
-// fast short-input PRF, 2012). Who does not know the secret can only try keys at random.
+// fast short-input PRF, 2012). Without the secret one can only try keys at random.
 //
 // The caller supplies 16 secret bytes, and passes the digests to AddHash and
 // ContainsHash of any filter. A key of several fields needs the length of each; see the
