@@ -43,8 +43,8 @@ type Bank struct {
 	info  bloom.Info
 }
 
-// encoding has the methods that encode a Bank, by value: packages json and gob find them
-// where a Bank is held by value. It is nil in the zero Bank.
+// encoding has String and the methods that encode a Bank, by value: packages fmt, json and gob
+// find them where a Bank is held by value. It is nil in the zero Bank.
 type encoding struct{ of *Bank }
 
 // New returns an empty Bank. Its members have the size of the filters that [bloom.New]
@@ -336,7 +336,13 @@ func (b *Bank) Stats() bloom.Stats {
 }
 
 // String describes b by its parameters.
-func (b *Bank) String() string { return b.describe("bank.Bank", b.Len()) }
+func (e encoding) String() string {
+	b := e.of
+	if b == nil {
+		b = new(Bank)
+	}
+	return b.describe("bank.Bank", b.Len())
+}
 
 func (s *shape) describe(name string, n int) string {
 	return fmt.Sprintf("%s(m=%d, k=%d, members=%d)", name, s.M(), s.k, n)

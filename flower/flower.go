@@ -47,8 +47,8 @@ type Filter struct {
 	filter
 }
 
-// filter is what a Filter is. The methods that encode it have it by value: packages json
-// and gob find them where a Filter is held by value.
+// filter is what a Filter is. String and the methods that encode it have it by value: packages
+// fmt, json and gob find them where a Filter is held by value.
 type filter struct {
 	info  bloom.Info
 	words []uint64 // of slots, from the least significant bits of the first word on
@@ -118,7 +118,7 @@ func (f *filter) set(c Config, words []uint64, info bloom.Info) {
 func (f *Filter) Config() Config { return Config{f.slots, int(f.ways), int(f.bits)} }
 
 // String describes f in a few words. It does not list keys.
-func (f *Filter) String() string {
+func (f filter) String() string {
 	return fmt.Sprintf("flower.Filter(%d slots of %d bits, %d ways)", f.slots, f.bits, f.ways)
 }
 

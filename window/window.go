@@ -105,8 +105,8 @@ type Filter struct {
 	filter
 }
 
-// filter is what a Filter is. It is small, so that the methods that encode it have it by
-// value: packages json and gob find them where a Filter is held by value.
+// filter is what a Filter is. It is small, so that String and the methods that encode it have
+// it by value: packages fmt, json and gob find them where a Filter is held by value.
 type filter struct {
 	*state // nil in the zero Filter
 	info   bloom.Info
@@ -191,7 +191,7 @@ func New(c Config) (*Filter, error) {
 // Config returns the configuration of f: what New was given, or what the bytes say
 // that f was decoded from. Generations is not zero where the default was taken. The
 // zero Filter has the zero Config.
-func (f *Filter) Config() Config {
+func (f *filter) Config() Config {
 	if f.zero() {
 		return Config{}
 	}
@@ -205,7 +205,7 @@ func (f *Filter) Config() Config {
 }
 
 // String describes f in a few words. It does not list keys.
-func (f *Filter) String() string {
+func (f filter) String() string {
 	c := f.Config()
 	return fmt.Sprintf("window.Filter(span %v, %d generations, %d bytes)", c.Span, c.Generations, f.SizeBytes())
 }

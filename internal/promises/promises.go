@@ -374,6 +374,7 @@ func testEncodings(t *testing.T, typ Type) {
 	byValue, err := json.Marshal(holder.Interface())
 	require.NoError(t, err)
 	require.Equal(t, `{"F":"`+string(text)+`"}`, string(byValue))
+	require.Equal(t, "{"+f.String()+"}", fmt.Sprint(holder.Interface()))
 	require.NoError(t, gob.NewEncoder(&stream).Encode(holder.Interface()))
 	stream.Next(len("after"))
 	got := reflect.New(holder.Type())
