@@ -129,6 +129,26 @@ func ExampleFilter_Fold() {
 	// true
 }
 
+// New's filter of few keys at a low rate has more false positives than it was made for.
+// SizeFor returns the size of a filter that keeps the rate.
+func ExampleSizeFor() {
+	const n, p = 100, 1e-6
+	m, k, err := bloom.SizeFor(n, p)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range []*bloom.Filter{bloom.Must(bloom.New(n, p)), bloom.Must(bloom.NewSize(m, k))} {
+		for i := range uint64(n) {
+			f.AddHash(bloom.SumUint64(i))
+		}
+		fmt.Printf("%d bytes at %.1g\n", f.SizeBytes(), f.FPR())
+	}
+	// Output:
+	// 366 bytes at 8e-05
+	// 2990 bytes at 5e-07
+}
+
 func ExampleFilter_FPR() {
 	f := bloom.Must(bloom.New(1000, 0.01))
 	for i := range uint64(1000) {

@@ -60,8 +60,7 @@ type filter struct {
 	perWay uint64 // slots. Way w has those from w*perWay on.
 }
 
-// Config configures a Filter. The useful settings are 8 bits with 1 to 3 ways, and
-// 16 bits with 4 to 32 ways.
+// Config configures a Filter. [Optimal] returns the smallest one for a purpose.
 type Config struct {
 	// Slots is how many fingerprints there is room for, at least Ways. Where it is no
 	// multiple of Ways, the rest of the division is not used.

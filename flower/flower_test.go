@@ -15,7 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// useful are the settings that Config calls useful.
+// useful are settings such as Optimal returns.
 var useful = []Config{
 	{Ways: 1, Bits: 8}, {Ways: 2, Bits: 8}, {Ways: 3, Bits: 8},
 	{Ways: 4, Bits: 16}, {Ways: 8, Bits: 16}, {Ways: 16, Bits: 16}, {Ways: 32, Bits: 16},
