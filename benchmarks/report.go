@@ -182,7 +182,11 @@ func (r *report) short(p func(string, ...any)) {
 }
 
 func (t table) markdown(p func(string, ...any)) {
-	p("p = %s, keys of %s:\n\n", general(t.p), strings.Replace(t.kind.name, "B", " bytes", 1))
+	beside := ""
+	if t.find("holiman") == nil && t.find("boost.classic") != nil {
+		beside = ", beside Boost"
+	}
+	p("p = %s, keys of %s%s:\n\n", general(t.p), strings.Replace(t.kind.name, "B", " bytes", 1), beside)
 	p("| | add, ns | present, ns | absent, ns | bits/key | false positives | allocs |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range t.results {
 		if r.err != nil {
@@ -306,10 +310,15 @@ func (r *report) ratios(p func(string, ...any)) {
 	p("## Ratios\n\nHow many times as fast the first is as the second, from the least of their rounds. Less than 1 means slower. A star says that rounds of one of them spread.\n\n")
 	p("| | against | n | p | keys | add | present | absent |\n|---|---|---|---|---|---|---|---|\n")
 	for _, pair := range pairs {
-		for _, t := range r.tables {
+		for i, t := range r.tables {
 			ours, theirs := t.find(pair[0]), t.find(pair[1])
 			if ours == nil || theirs == nil || t.kind.width > 36 || t.p == 1e-4 {
 				continue
+			}
+			if slices.ContainsFunc(r.tables[i+1:], func(later table) bool {
+				return later.n == t.n && later.p == t.p && later.kind.name == t.kind.name && later.find(pair[1]) != nil
+			}) {
+				continue // that table has the Go rows
 			}
 			p("| %s | %s | %s | %s | %s |", pair[0], pair[1], short(t.n), general(t.p), t.kind.name)
 			for op := range ops {
