@@ -227,12 +227,11 @@ func ExampleSum_funnel() {
 	// false
 }
 
-// A consumer of a message broker gets each message at least once, and handles it once. It
+// A consumer gets each message of a broker at least once, and drops repetitions. It
 // handles a message before it adds its key, and saves the filter before it acknowledges
 // the message. After a crash the broker sends again what was not acknowledged. The consumer
 // drops the messages that it handled before the last save, and handles those again that it
-// handled after it. One in a million new ones is dropped as
-// if it had been handled.
+// handled after it. One in a million new messages is dropped as if it had been handled.
 func ExampleLoadOrNew() {
 	dir := bloom.Must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
@@ -265,8 +264,8 @@ func ExampleLoadOrNew() {
 	// <nil>
 }
 
-// The Info says what a filter was made for and how its keys are hashed. Files keep it. Who
-// loads one can check that before a look-up that would find nothing.
+// The Info says what a filter was made for and how its keys are hashed. Files keep it. A
+// program that loads one checks it before look-ups that would find nothing.
 func ExampleFilter_SetInfo() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

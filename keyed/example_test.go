@@ -58,7 +58,7 @@ func ExampleHasher_Check() {
 }
 
 // A key of several strings has the length of each before it. Without the lengths
-// ("ab", "c") and ("a", "bc") are one key, and who chooses keys finds such pairs.
+// ("ab", "c") and ("a", "bc") are one key, and people who choose keys find such pairs.
 func ExampleHasher_Sum_fields() {
 	h := bloom.Must(keyed.New([]byte("0123456789abcdef")))
 	sum := func(tenant, user string) bloom.Hash {
