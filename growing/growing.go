@@ -191,7 +191,7 @@ func (f *Filter) P() float64 {
 
 // ApproxCount estimates the number of distinct keys that were added. It is cheap: it
 // adds up the layers' counters. A key that was taken for one that was there is not
-// counted. The estimate allows for most of that: from 10,000 keys on it is within 1 % of
+// counted. The estimate allows for most of that: from 10,000 keys on it is within 2 % of
 // the number for p <= 0.1, and up to 10 % too low for p <= 0.5.
 func (f *Filter) ApproxCount() uint64 {
 	if f.zero() {
