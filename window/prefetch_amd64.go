@@ -8,7 +8,7 @@ import "github.com/seed79a3ff49/bloom"
 // bits.
 //
 //go:noescape
-func prefetch(words *uint64, x, step, curve, size uint64, pairs int)
+func prefetch(words *uint64, x, step, size uint64, pairs int)
 
 // findKeys sets blocks and positions to those of hs, one or more. It asks for the
 // memory of the first so many positions of each, at least two.

@@ -3,14 +3,14 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-#define sum  AX // x of positions.next
+#define sum  AX // x of next
 #define grow BX // its step
 #define bend R12 // curve
 #define bits R11 // of a block
 #define p    DX // two positions
 #define q    R15
 
-// PAIR makes the next two positions, as positions.next does.
+// PAIR makes the next two positions, as next does.
 #define PAIR           \
 	MOVL sum, p    \
 	MOVQ sum, q    \
@@ -22,14 +22,14 @@
 	ADDQ grow, sum \
 	ADDQ bend, grow
 
-// func prefetch(words *uint64, x, step, curve, size uint64, pairs int)
-TEXT ·prefetch(SB), NOSPLIT, $0-48
+// func prefetch(words *uint64, x, step, size uint64, pairs int)
+TEXT ·prefetch(SB), NOSPLIT, $0-40
 	MOVQ words+0(FP), DI
 	MOVQ x+8(FP), sum
 	MOVQ step+16(FP), grow
-	MOVQ curve+24(FP), bend
-	MOVQ size+32(FP), bits
-	MOVQ pairs+40(FP), CX
+	MOVQ $const_curve, bend
+	MOVQ size+24(FP), bits
+	MOVQ pairs+32(FP), CX
 next:
 	PAIR
 	SHRL $6, p

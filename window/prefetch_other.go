@@ -21,5 +21,5 @@ func findKeys(s *state, hs []bloom.Hash, firsts int, blocks []uint64, positions 
 
 // The others do nothing.
 
-func prefetch(words *uint64, x, step, curve, size uint64, pairs int) {}
-func fetch(words []uint64, positions []uint32)                       {}
+func prefetch(words *uint64, x, step, size uint64, pairs int) {}
+func fetch(words []uint64, positions []uint32)                {}

@@ -247,7 +247,7 @@ func next(x, step, width uint64) (p, q, nextX, nextStep uint64) {
 func (s *state) large() bool { return len(s.array) >= 1<<20 }
 
 func (s *state) prefetch(words []uint64, x, step uint64) {
-	prefetch(&words[0], x, step, curve, uint64(len(words))*64, s.k/2)
+	prefetch(&words[0], x, step, uint64(len(words))*64, s.k/2)
 }
 
 // wordsOf returns the words of block i.
