@@ -51,9 +51,13 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 	if strings.ContainsAny(key, "{}") {
 		return nil, fmt.Errorf("bloomredis: key %q of a Sharded has braces", key)
 	}
+	n := c.N/shards + min(c.N%shards, 1)
+	if _, err := paramsFor(n, c.P); err != nil {
+		return nil, fmt.Errorf("%w (for a shard of N = %d, Shards = %d)", err, c.N, shards)
+	}
 	s := newSharded(key)
 	for i := range c.Shards {
-		f, err := Open(ctx, client, shardKey(key, i), c.N/shards+min(c.N%shards, 1), c.P)
+		f, err := Open(ctx, client, shardKey(key, i), n, c.P)
 		if err != nil {
 			return nil, err
 		}
