@@ -241,6 +241,17 @@ func (b *Bank) Clear(i int) {
 	}
 }
 
+// Reset clears all members, as Clear does one. It keeps the members, the memory and the Info.
+func (b *Bank) Reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, segments := b.load()
+	for i := range segments {
+		memory.ClearAtomic(segments[i].words)
+	}
+	b.names = nil
+}
+
 // ContainsHash reports whether member i may hold the key with digest h. It is
 // [bloom.Filter.ContainsHash] of the member.
 func (b *Bank) ContainsHash(i int, h bloom.Hash) bool {

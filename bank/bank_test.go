@@ -398,7 +398,7 @@ func TestMemory(t *testing.T) {
 	require.Less(t, float64(b.SizeBytes()), 1.01*32768*size)
 }
 
-// TestNames has Clear remove a member's name.
+// TestNames has Clear remove a member's name, and Reset all.
 func TestNames(t *testing.T) {
 	b := bloom.Must(NewSize(64, 1))
 	for range 3 {
@@ -409,6 +409,10 @@ func TestNames(t *testing.T) {
 	b.Clear(2)
 	b.Clear(1)
 	require.Empty(t, b.Name(1))
+	b.SetName(2, "two")
+	b.Reset()
+	require.Equal(t, 3, b.Len())
+	require.Empty(t, b.Name(2))
 	require.Panics(t, func() { b.SetName(1, string(make([]byte, maxName+1))) })
 }
 

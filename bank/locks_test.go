@@ -16,7 +16,7 @@ func TestLocks(t *testing.T) {
 	data := bloom.Must(b.MarshalBinary())
 	testkit.Waits(t, &b.mu, map[string]func(){
 		"Append": func() { b.Append() }, "AppendFilter": func() { _, _ = b.AppendFilter(f) },
-		"AddHash": func() { b.AddHash(0, bloom.Hash{}) }, "Clear": func() { b.Clear(0) },
+		"AddHash": func() { b.AddHash(0, bloom.Hash{}) }, "Clear": func() { b.Clear(0) }, "Reset": b.Reset,
 		"Name": func() { b.Name(0) }, "SetName": func() { b.SetName(0, "another") },
 		"Info": func() { b.Info() }, "SetInfo": func() { b.SetInfo(bloom.Info{}) },
 		"MarshalBinary": func() { _, _ = b.MarshalBinary() }, "UnmarshalBinary": func() { _ = b.UnmarshalBinary(data) },

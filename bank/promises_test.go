@@ -50,12 +50,6 @@ func (f *first) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 	return dst
 }
 
-func (f *first) Reset() {
-	if f.Len() > 0 {
-		f.Clear(0)
-	}
-}
-
 // firstOf returns the first member of a copy of b.
 func firstOf(b *bank.Bank, err error) (promises.Filter, error) {
 	if err != nil {

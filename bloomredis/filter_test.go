@@ -430,6 +430,7 @@ func TestNoClient(t *testing.T) {
 			func() { _, _ = new(Window).AddString(ctx, "a") },
 			func() { _, _ = new(Window).Stats(ctx) },
 			func() { _, _ = new(Window).Persistence(ctx) },
+			func() { _ = new(Window).Reset(ctx) },
 			func() { _ = new(Window).Delete(ctx) },
 		} {
 			assert.PanicsWithValue(t, errNotOpen, call)

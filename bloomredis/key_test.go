@@ -85,6 +85,7 @@ var kinds = map[string]struct {
 		_, err = w.AddString(ctx, "a")
 		return opened{w, &w.caller, map[string]func() error{
 			"Stats": func() error { _, err := w.Stats(ctx); return err },
+			"Reset": func() error { return w.Reset(ctx) },
 		}}, err
 	}, "it is gone or was created anew"},
 }

@@ -61,6 +61,7 @@ func roleCalls(role string, client *redis.Client) error {
 		return inOrder(openWindow,
 			func() error { return firstError(w.AddString(ctx, "b")) },
 			func() error { return firstError(w.AddOnce(ctx, "token", bloom.SumString("b"))) },
+			func() error { return w.Reset(ctx) },
 			func() error { return w.Delete(ctx) },
 			func() error { return DeleteWindow(ctx, client, "visits") })
 	}

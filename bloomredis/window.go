@@ -329,6 +329,16 @@ func (w *Window) other(head string, size int64) error {
 	return w.errorf("%w: %s", bloom.ErrFormat, unlike(head, size))
 }
 
+// Reset removes all keys, for all processes. Calls beside Reset act before or after it.
+func (w *Window) Reset(ctx context.Context) error {
+	w.store() // panics if Open was forgotten
+	parts := make([]*part, len(w.names))
+	for i := range parts {
+		parts[i] = &part{of: i, call: w.newCall(i, 0, nil)}
+	}
+	return w.trip(ctx, windowResetScript, parts, func(*part, int64, string) error { return nil })
+}
+
 // Delete deletes the window, for all processes. The calls of others that have
 // used it return errors that wrap [ErrLost], for as long as it would have had
 // keys. Later calls of this Window begin a new one. Calls beside Delete act before

@@ -169,6 +169,19 @@ if KEYS[2] then
 end
 return {id, newest, current, answers}`)
 
+	// There are no keys. For the first writes see windowAddScript.
+	windowResetScript = newScript(windowScript + `
+if found then
+	local expiry = string.format('%.0f', math.max(1, math.ceil(((newest + planes) * length - now) / 1000) + 1000))
+	redis.call('SETRANGE', KEYS[1], 0, '')
+	redis.call('PEXPIRE', KEYS[1], expiry)
+	redis.call('UNLINK', KEYS[1])
+	redis.call('SETRANGE', KEYS[1], size - 1, '\0')
+	redis.call('PEXPIRE', KEYS[1], expiry)
+	redis.call('SETRANGE', KEYS[1], 0, head)
+end
+return {id, newest, current, ''}`)
+
 	// ARGV = what the string begins with. It returns what it began with, if it was
 	// there.
 	windowDeleteScript = newScript(`
