@@ -94,7 +94,7 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	case err == nil:
 		f.info = Info{N: n, P: p}
 	case s <= Mitz64:
-		err = fmt.Errorf("%w (for n = %d, p = %v; package blocked has larger and stricter filters)", err, n, p)
+		err = fmt.Errorf("%w (for n = %d, p = %v; package blocked has larger filters)", err, n, p)
 	}
 	return f, err
 }

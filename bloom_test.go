@@ -206,7 +206,7 @@ func TestParameters(t *testing.T) {
 		{10, math.Inf(1), "bloom: p = +Inf is outside (0, 1)"},
 		{10, math.Inf(-1), "bloom: p = -Inf is outside (0, 1)"},
 		{1, 0.99, "bloom: n = 1, p = 0.99 need no bits at all"},
-		{10, 1e-300, "bloom: k = 997 is outside [1, 255] (for n = 10, p = 1e-300; package blocked has larger and stricter filters)"},
+		{10, 1e-300, "bloom: k = 997 is outside [1, 255] (for n = 10, p = 1e-300; package blocked has larger filters)"},
 		{math.MaxUint64, 0.01, "bloom: m = 9223372036854775807 is outside [1, "},
 		{14_340_000_000, 0.01, "bloom: m = 137449737131 is outside [1, "},
 	} {

@@ -79,7 +79,7 @@ func SizeFor(n uint64, p float64) (m uint64, k int, err error) {
 	// smaller ones: powers of two, and three times these.
 	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
-		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; package blocked has larger and stricter filters", n, p, uint64(form.MaxWords)*64)
+		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; package blocked has larger filters", n, p, uint64(form.MaxWords)*64)
 	}
 	if words > 1 && enough(words-1) {
 		words--
