@@ -7,7 +7,7 @@
 // found until all its slots are overwritten. Only the newest key is certain. A key's age
 // is the number of other keys that were added after it. The older a key is, the less
 // likely it is found. [Filter.Recall] is the probability for each age. A key that was
-// never added is reported as present with the probability that [Filter.FPR] returns.
+// never added is reported as present with at most the probability that [Filter.FPR] returns.
 //
 // The caller supplies an age, the probability of finding a key of that age, and the
 // rate of false positives. [Optimal] finds the smallest array for them. Its memory is
@@ -69,8 +69,9 @@ type Config struct {
 	// keys are more likely to be found, and old keys less likely.
 	Ways int
 	// Bits is the size of a fingerprint: 8, 16 or 32. Once all slots are
-	// written, a key that was never added is reported as present with
-	// probability 1 - (1 - 1/(2^Bits - 1))^Ways.
+	// written, a key that was never added is reported as present with a
+	// probability of at most 1 - (1 - 1/(2^Bits - 1))^Ways. A key has one fingerprint in
+	// all ways. So the probability is lower where few keys fill the slots of many ways.
 	Bits int
 }
 
@@ -164,7 +165,7 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 }
 
 // Contains reports whether key is found. For a key that was added, [Filter.Recall] of its
-// age is the probability of that. For one that was never added, it is [Filter.FPR].
+// age is the probability of that. For one that was never added, it is at most [Filter.FPR].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -249,13 +250,15 @@ func (f *Filter) Stats() bloom.Stats {
 }
 
 // FPR returns the probability that a key which was never added is reported as
-// present now: 1 - (1 - w/(2^Bits - 1))^Ways, where w is the share of slots that
-// were written. It reads the whole filter.
+// present now, or an upper bound of it where few keys fill the slots of many ways; see
+// [Config]. It is 1 - (1 - w/(2^Bits - 1))^Ways, where w is the share of slots that were
+// written. It reads the whole filter.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Recall returns the probability that Contains finds a key after t other keys were
 // added. As t grows, it falls to the rate of false positives of a filter whose slots are
-// all written.
+// all written. Where few keys fill the slots of many ways, Recall is too high by up to that
+// rate; see [Config].
 func (f *Filter) Recall(t uint64) float64 {
 	if f.ways == 0 {
 		return 0
