@@ -7,7 +7,7 @@
 // found until all its slots are overwritten. Only the newest key is certain. A key's age
 // is the number of other keys that were added after it. The older a key is, the less
 // likely it is found. [Filter.Recall] is the probability for each age. A key that was
-// never added is reported as present with at most the probability that [Filter.FPR] returns.
+// never added is reported as present with the probability that [Filter.FPR] returns.
 //
 // The caller supplies an age, the probability of finding a key of that age, and the
 // rate of false positives. [Optimal] finds the smallest array for them. Its memory is
@@ -69,9 +69,8 @@ type Config struct {
 	// keys are more likely to be found, and old keys less likely.
 	Ways int
 	// Bits is the size of a fingerprint: 8, 16 or 32. Once all slots are
-	// written, a key that was never added is reported as present with a
-	// probability of at most 1 - (1 - 1/(2^Bits - 1))^Ways. A key has one fingerprint in
-	// all ways. So the probability is lower where few keys fill the slots of many ways.
+	// written, a key that was never added is reported as present with
+	// probability 1 - (1 - 1/(2^Bits - 1))^Ways.
 	Bits int
 }
 
@@ -139,9 +138,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	// Looking first has the reads, which may miss the cache, overlap. Writes do not.
 	seen := f.ContainsHash(h)
 	x, step := h.Words()
-	fingerprint := f.fingerprint(step)
 	for way := range f.ways {
-		word, shift := f.slot(way, x)
+		word, shift, fingerprint := f.slot(way, x)
 		x = next(x, step)
 		for {
 			old := atomic.LoadUint64(word)
@@ -165,7 +163,7 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 }
 
 // Contains reports whether key is found. For a key that was added, [Filter.Recall] of its
-// age is the probability of that. For one that was never added, it is at most [Filter.FPR].
+// age is the probability of that. For one that was never added, it is [Filter.FPR].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -174,9 +172,8 @@ func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	x, step := h.Words()
-	fingerprint := f.fingerprint(step)
 	for way := range f.ways {
-		word, shift := f.slot(way, x)
+		word, shift, fingerprint := f.slot(way, x)
 		x = next(x, step)
 		if atomic.LoadUint64(word)>>shift&f.mask == fingerprint {
 			return true
@@ -196,23 +193,19 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 
 const errZero = "flower: Add to a zero Filter: make it with New, or decode into it"
 
-// fingerprint returns what a key writes into its slots, from 1 on. An empty slot has 0. It
-// is made of the half of step that has no say in the slot of any of the first ways.
-func (f *Filter) fingerprint(step uint64) uint64 { return uint64(uint32(step))*f.mask>>32 + 1 }
-
-// slot returns the word with the slot that x selects in a way, and where in the word it is.
+// slot returns the word with the slot that x selects in a way, where in the word it is, and
+// the fingerprint to write there, from 1 on. An empty slot has 0.
 //
-// Each way has slots of its own, and a key has one of them. So a key's slots differ, and
-// each is overwritten independently of the key's other slots, which makes the formula of
-// Recall true for few slots too.
-func (f *Filter) slot(way, x uint64) (word *uint64, shift uint64) {
-	i, _ := bits.Mul64(x, f.perWay)
+// Each way has slots and fingerprints of its own, and a key has one of them. So a key's slots
+// differ, and each is overwritten, and holds another key's equal fingerprint, independently of
+// the key's other slots. That makes the formulas of FPR and Recall true for few slots too.
+func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
+	i, _ := bits.Mul64(x, f.perWay) // by the highest bits of x
 	at := (way*f.perWay + i) * uint64(f.bits)
-	return &f.words[at>>6], at & 63
+	return &f.words[at>>6], at & 63, uint64(uint32(x))*f.mask>>32 + 1
 }
 
-// next returns what selects the slot of the next way. It makes other bits of x the highest,
-// which select. Two keys with almost the same x in two ways have unlike ones in a third.
+// next returns what selects the slot of the next way. It makes other bits of x the highest. Two keys with almost the same x in two ways have unlike ones in a third.
 // With x + step they would have almost the same in all: one key would overwrite all slots of
 // another too often.
 func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
@@ -250,15 +243,13 @@ func (f *Filter) Stats() bloom.Stats {
 }
 
 // FPR returns the probability that a key which was never added is reported as
-// present now, or an upper bound of it where few keys fill the slots of many ways; see
-// [Config]. It is 1 - (1 - w/(2^Bits - 1))^Ways, where w is the share of slots that were
-// written. It reads the whole filter.
+// present now: 1 - (1 - w/(2^Bits - 1))^Ways, where w is the share of slots that
+// were written. It reads the whole filter.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Recall returns the probability that Contains finds a key after t other keys were
 // added. As t grows, it falls to the rate of false positives of a filter whose slots are
-// all written. Where few keys fill the slots of many ways, Recall is too high by up to that
-// rate; see [Config].
+// all written.
 func (f *Filter) Recall(t uint64) float64 {
 	if f.ways == 0 {
 		return 0

@@ -59,7 +59,7 @@ func TestRecall(t *testing.T) {
 
 // TestFPR looks up keys that were never added, in a full array.
 func TestFPR(t *testing.T) {
-	for _, c := range useful[:5] {
+	for _, c := range append(useful[:5:5], Config{Ways: 64, Bits: 8}) {
 		c.Slots = 5000
 		f := bloom.Must(New(c))
 		for i := range 15 * c.Slots / uint64(c.Ways) {
@@ -106,9 +106,9 @@ func TestEmpty(t *testing.T) {
 		f := bloom.Must(New(Config{Slots: 100, Ways: 1, Bits: bits}))
 		least, most := uint64(math.MaxUint64), uint64(0)
 		for i := range uint64(1 << 16) {
-			for _, step := range []uint64{i << 16, ^(i << 16)} {
-				require.False(t, f.ContainsHash(bloom.NewHash(0, step)))
-				fingerprint := f.fingerprint(step)
+			for _, x := range []uint64{i << 16, ^(i << 16)} {
+				require.False(t, f.ContainsHash(bloom.NewHash(x, 0)))
+				_, _, fingerprint := f.slot(0, x)
 				least, most = min(least, fingerprint), max(most, fingerprint)
 			}
 		}
@@ -128,18 +128,18 @@ func TestSlots(t *testing.T) {
 			h := bloom.SumUint64(i)
 			seen := false
 			x, step := h.Words()
-			fingerprint := 1 + part(step%(1<<32), 32, 1<<size-1)
-			var written [ways]uint64
+			var written, fingerprints [ways]uint64
 			for way := range model {
 				written[way] = part(x, 64, slots/ways)
-				seen = seen || model[way][written[way]] == fingerprint
+				fingerprints[way] = 1 + part(x%(1<<32), 32, 1<<size-1)
+				seen = seen || model[way][written[way]] == fingerprints[way]
 				x = (x<<21 | x>>43) + step
 			}
 			require.Equal(t, seen, f.ContainsHash(h))
 			require.Equal(t, !seen, f.AddHash(h))
 			require.True(t, f.ContainsHash(h))
 			for way, at := range written {
-				model[way][at] = fingerprint
+				model[way][at] = fingerprints[way]
 			}
 			for at := range slots - 1 {
 				bit := at * size
@@ -180,8 +180,9 @@ func TestConcurrent(t *testing.T) {
 			defer wg.Done()
 			for j := uint64(0); j < words || j < most && seen.Load() < overlaps; j++ {
 				slot := j%words*8 + i
-				_, step := bloom.SumUint64(i*most + j).Words()
-				h := bloom.NewHash(slot<<(64-4), step)
+				random, _ := bloom.SumUint64(i*most + j).Words()
+				x := slot<<(64-4) | random>>4
+				h := bloom.NewHash(x, 0)
 				neighbours := func() uint64 { return atomic.LoadUint64(&f.words[j%words]) &^ (0xff << (8 * i)) }
 				before := neighbours()
 				f.AddHash(h)
@@ -192,7 +193,7 @@ func TestConcurrent(t *testing.T) {
 					t.Errorf("slot %d lost its fingerprint", slot)
 					return
 				}
-				want[slot] = f.fingerprint(step)
+				_, _, want[slot] = f.slot(0, x)
 			}
 		}()
 	}

@@ -200,8 +200,9 @@ class Flower(Filter):
         self.slots, self.ways, self.bits, self.size = slots, ways, bits, -(-slots * bits // 64)
 
     def contains_digest(self, x, step):
-        n, value = self.slots // self.ways, ((step & M32) * (2**self.bits - 1) >> 32) + 1
+        n = self.slots // self.ways
         for w in range(self.ways):
+            value = ((x & M32) * (2**self.bits - 1) >> 32) + 1
             if number(self.words, w * n + (x * n >> 64), self.bits) == value:
                 return True
             x = (x << 21 & M64 | x >> 43) + step & M64
