@@ -77,7 +77,8 @@ func benchmarkBatches(b *testing.B, hs []Hash, do func(batch []Hash)) {
 
 func BenchmarkAddBatch(b *testing.B) {
 	benchmarkSets(b, func(b *testing.B, set benchSet, hs []Hash) {
-		benchmarkBatches(b, hs, func(batch []Hash) { set.AddBatch(nil, batch) })
+		dst := make([]bool, 0, 1000)
+		benchmarkBatches(b, hs, func(batch []Hash) { set.AddBatch(dst, batch) })
 	})
 }
 
@@ -207,7 +208,7 @@ func BenchmarkByBatch(b *testing.B) {
 						hs = SumUint64Batch(hs[:0], integers[i:i+batch])
 					}
 					if op == "add" {
-						f.AddBatch(nil, hs)
+						dst = f.AddBatch(dst[:0], hs)
 					} else {
 						dst = f.ContainsBatch(dst[:0], hs)
 					}

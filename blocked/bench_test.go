@@ -95,7 +95,8 @@ func benchBatches(b *testing.B, n int, do func([]bloom.Hash)) {
 
 func BenchmarkAddBatch(b *testing.B) {
 	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
-		benchBatches(b, len(keys)/8, func(hs []bloom.Hash) { f.AddBatch(nil, hs) })
+		dst := make([]bool, 0, benchBatch)
+		benchBatches(b, len(keys)/8, func(hs []bloom.Hash) { f.AddBatch(dst, hs) })
 	})
 }
 

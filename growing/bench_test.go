@@ -96,12 +96,12 @@ func BenchmarkBatch(b *testing.B) {
 					case "absent":
 						key += n
 					}
+					hs = append(hs, bloom.SumUint64(key))
 					if i++; len(hs) < size {
-						hs = append(hs, bloom.SumUint64(key))
 						continue
 					}
 					if op == "add" {
-						f.AddBatch(nil, hs)
+						found = f.AddBatch(found[:0], hs)
 					} else {
 						found = full.ContainsBatch(found[:0], hs)
 					}

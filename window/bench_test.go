@@ -44,7 +44,7 @@ func BenchmarkFilter(b *testing.B) {
 						s.AddHash(h)
 					}
 				}},
-				{"op=add/batch=256", func() { s.AddBatch(nil, hs) }},
+				{"op=add/batch=256", func() { s.AddBatch(dst, hs) }},
 				{"op=contains/batch=1", func() {
 					for _, h := range hs {
 						s.ContainsHash(h)
