@@ -46,22 +46,29 @@ func (c counters) get(x uint64) uint64 {
 }
 
 // change adds by, which is 1 or -1, to a counter. Others may change counters of the same
-// word meanwhile, unless alone. It returns what the counter was, or full if it leaves the
-// counter as it is: full, or zero where by is -1.
-func (c counters) change(word, shift uint64, by int64, alone bool) uint64 {
+// word meanwhile. It returns what the counter was, or full if it leaves the counter as it
+// is: full, or zero where by is -1.
+func (c counters) change(word, shift uint64, by int64) uint64 {
 	for {
 		w := atomic.LoadUint64(&c.words[word])
 		was := w >> shift & full
 		if was == full || was == 0 && by < 0 {
 			return full
 		}
-		if now := w + uint64(by)<<shift; alone {
-			memory.Store(&c.words[word], now)
-			return was
-		} else if atomic.CompareAndSwapUint64(&c.words[word], w, now) {
+		if atomic.CompareAndSwapUint64(&c.words[word], w, w+uint64(by)<<shift) {
 			return was
 		}
 	}
+}
+
+// changeAlone is change while nobody else does, of a counter that is not zero where by is -1.
+func (c counters) changeAlone(word, shift uint64, by int64) uint64 {
+	w := c.words[word]
+	was := w >> shift & full
+	if was != full {
+		memory.Store(&c.words[word], w+uint64(by)<<shift)
+	}
+	return was
 }
 
 // toBits returns the word of bits of four words of counters: a bit is set where its

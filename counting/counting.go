@@ -339,7 +339,13 @@ func (s *state) change(h bloom.Hash, by int64, from uint64, alone bool) (n int64
 			continue
 		}
 		seen |= low
-		if s.counters.change(word, shift, by, alone) == from {
+		was := uint64(full)
+		if alone {
+			was = s.counters.changeAlone(word, shift, by)
+		} else {
+			was = s.counters.change(word, shift, by)
+		}
+		if was == from {
 			n++
 		}
 	}
