@@ -63,10 +63,10 @@ func (c counters) change(word, shift uint64, by int64) uint64 {
 
 // changeAlone is change while nobody else does, of a counter that is not zero where by is -1.
 func (c counters) changeAlone(word, shift uint64, by int64) uint64 {
-	w := c.words[word]
-	was := w >> shift & full
+	p := &c.words[word]
+	was := *p >> shift & full
 	if was != full {
-		memory.Store(&c.words[word], w+uint64(by)<<shift)
+		memory.Store(p, *p+uint64(by)<<shift)
 	}
 	return was
 }

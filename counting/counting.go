@@ -278,9 +278,10 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	if f.zero() {
 		return false
 	}
+	c := f.counters
 	x, step := h.Words()
 	for range f.k {
-		if f.counters.get(x) == 0 {
+		if c.get(x) == 0 {
 			return false
 		}
 		x += step
