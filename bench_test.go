@@ -348,6 +348,7 @@ func BenchmarkCode(b *testing.B) {
 	}
 }
 
+// BenchmarkNew makes filters of one rate, whose logarithm is computed once.
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
 		Must(New(100, 0.01))

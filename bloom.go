@@ -74,8 +74,8 @@ var ErrMismatch = form.ErrMismatch
 // Choose n as the largest number of distinct keys you expect. With a fifth more, p = 1 %
 // becomes 2.3 %, and with twice as many 16 %. Twice the n takes twice the memory.
 //
-// Guava's indexes, h1 + i*h2, cause the second term. It is up to 1 + K/6 times as large
-// where M is a power of two, or three times one. For n = 100 it is 7 % of p = 1 %, but 88
+// Guava's indexes, h1 + i*h2, cause the second term. It is up to about 1 + K/6 times as
+// large where M is a power of two, or three times one. For n = 100 it is 7 % of p = 1 %, but 88
 // times p = 1e-6. For n = 1e6 it is 7 % of p = 1e-7. [SizeFor] returns the size of a filter
 // that keeps p. Package blocked keeps p for small n, too.
 //

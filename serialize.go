@@ -13,8 +13,7 @@ var ErrFormat = form.ErrFormat
 
 const errNoForm = form.NoForm("bloom")
 
-// header returns the start of f's binary form. It has no words
-// if f is zero.
+// header returns the start of f's binary form. It has no words if f is zero.
 func (f *filter) header() form.Header {
 	return form.Header{Strategy: uint8(f.strategy), K: f.k, Words: len(f.bits.words)}
 }

@@ -22,8 +22,8 @@ import (
 // every key whose Add had returned before the look-up began, in every member whose Append
 // had returned. It may find a key that is being added meanwhile, in any of the members
 // that it is being added to, or miss it. WhichAll may find one of its keys and miss another
-// one that was added before it, if both were added meanwhile. A look-up beside Clear may
-// find the member's old keys or miss them. If keys are added to the member again
+// one that was added before it, if both were added meanwhile. A look-up beside Clear or
+// Reset may find the member's old keys or miss them. If keys are added to the member again
 // meanwhile, it may report that member for a key that it never had.
 //
 // Decoding needs the Bank to itself.

@@ -6,9 +6,9 @@
 // probability, and keys or their digests.
 //
 // A classic filter, [bloom.Filter], touches up to 7 cache lines for a key at a rate
-// of 1 %, and up to 20 at 1e-6. A blocked filter touches one and two. In filters larger
-// than the processor's cache that is usually 1.5 to 2 times as fast at 1 %, and more at
-// lower rates.
+// of 1 %, and up to 20 at 1e-6. A blocked filter touches one at 1 % and two at
+// 1e-6. In filters larger than the processor's cache that is usually 1.5 to 2 times as fast at
+// 1 %, and more at lower rates.
 // Batches are usually two to three times as fast again, and more in such filters; see
 // benchmarks/RESULTS.md. The price is memory. New takes this much more than a classic filter
 // of the same rate:

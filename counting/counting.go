@@ -340,7 +340,7 @@ func (s *state) change(h bloom.Hash, by int64, from uint64, alone bool) (n int64
 			continue
 		}
 		seen |= low
-		was := uint64(full)
+		var was uint64
 		if alone {
 			was = s.counters.changeAlone(word, shift, by)
 		} else {

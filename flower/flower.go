@@ -205,17 +205,18 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	return &f.words[at>>6], at & 63, uint64(uint32(x))*f.mask>>32 + 1
 }
 
-// next returns what selects the slot of the next way. It makes other bits of x the highest. Two keys with almost the same x in two ways have unlike ones in a third.
-// With x + step they would have almost the same in all: one key would overwrite all slots of
-// another too often.
+// next returns what selects the slot of the next way. It makes other bits of x the highest.
+// Two keys with almost the same x in two ways have unlike ones in a third. With x + step they
+// would have almost the same in all: one key would overwrite all slots of another too often.
 func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
 // Reset forgets all keys. A key that is being added meanwhile may be found afterwards.
 func (f *Filter) Reset() { memory.ClearAtomic(f.words) }
 
 // Stats returns the figures of f from one reading of it. A slot counts as a bit: M is
-// Slots, rounded down to a multiple of Ways, K is Ways, and OnesCount is the number of slots that were written. ApproxCount
-// estimates how many keys were ever added. It stops growing when all slots are written.
+// Slots, rounded down to a multiple of Ways, K is Ways, and OnesCount is the number of slots
+// that were written. ApproxCount estimates how many keys were ever added. It stops growing
+// when all slots are written.
 func (f *Filter) Stats() bloom.Stats {
 	if f.ways == 0 {
 		return bloom.Stats{}
