@@ -76,16 +76,16 @@ func TestAssemblyIndexes(t *testing.T) {
 			var got []bool
 			switch s.k = f.k; {
 			case r.IntN(3) == 0:
-				got, f.ones = s.AddBatch(nil, hs), uint64(len(set)) // it does not count
+				got, f.ones = testkit.Added(s, hs), uint64(len(set)) // it does not count
 			case len(hs) == 1:
 				got = []bool{f.AddHash(hs[0])}
 			default:
-				got = f.AddBatch(nil, hs)
+				got = testkit.Added(f, hs)
 			}
 			if !slices.Equal(got, want) || f.ones != uint64(len(set)) {
 				t.Fatalf("%d words, k = %d: adding %#x sets %d bits, says %t, want %d, %t", w, f.k, hs, f.ones, got, len(set), want)
 			}
-			for i, found := range f.ContainsBatch(nil, hs) {
+			for i, found := range testkit.Found(f, hs) {
 				if !found || !f.ContainsHash(hs[i]) {
 					t.Fatalf("%d words, k = %d: %#x is not found", w, f.k, hs[i])
 				}
@@ -94,7 +94,7 @@ func TestAssemblyIndexes(t *testing.T) {
 			h := hs[r.IntN(len(hs))]
 			taken := index(h, r.Uint64N(uint64(f.k)))
 			words[taken/64] ^= 1 << (taken % 64)
-			for i, found := range f.ContainsBatch(nil, hs) {
+			for i, found := range testkit.Found(f, hs) {
 				if want := f.contains(hs[i]); found != want || f.ContainsHash(hs[i]) != want {
 					t.Fatalf("%d words, k = %d: %#x, want %t", w, f.k, hs[i], want)
 				}
@@ -133,7 +133,7 @@ func TestAssemblyReads(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(9, 10))
 	for most := range 2 * directLen {
-		keys, texts, want := make([][]byte, 3*most%20), []string(nil), []Hash(nil)
+		keys, texts, want := make([][]byte, 3*most%20), []string(nil), []Hash{}
 		for i := range keys {
 			n := r.IntN(most + 1)
 			if keys[i] = page[size-n:]; r.IntN(2) == 0 {
@@ -141,8 +141,8 @@ func TestAssemblyReads(t *testing.T) {
 			}
 			texts, want = append(texts, unsafe.String(unsafe.SliceData(keys[i]), n)), append(want, Sum(keys[i]))
 		}
-		require.Equal(t, want, SumBatch(nil, keys), "up to %d bytes", most)
-		require.Equal(t, want, SumStringBatch(nil, texts), "up to %d bytes", most)
+		require.Equal(t, want, sumBatch(SumBatch, keys), "up to %d bytes", most)
+		require.Equal(t, want, sumBatch(SumStringBatch, texts), "up to %d bytes", most)
 	}
 	for n := 1; n < 100; n++ {
 		for _, atEnd := range []bool{false, true} {
@@ -156,17 +156,20 @@ func TestAssemblyReads(t *testing.T) {
 			for i := range keys {
 				keys[i] = r.Uint64()
 			}
-			hs := SumUint64Batch(nil, keys)
+			hs := sumBatch(SumUint64Batch, keys)
 			for i, h := range hs {
 				require.Equal(t, SumUint64(keys[i]), h)
 			}
 			beside := unsafe.Slice((*Hash)(at(16*n)), n)
-			require.Equal(t, hs, SumUint64Batch(beside[:0], slices.Clone(keys)))
+			SumUint64Batch(beside, slices.Clone(keys))
+			require.Equal(t, hs, beside)
 			for _, f := range []*Filter{f, large} {
 				f.AddBatch(nil, beside)
 				answers := unsafe.Slice((*bool)(at(n)), n)
-				require.NotContains(t, f.ContainsBatch(answers[:0], hs), false, "%d keys", n)
-				require.NotContains(t, f.AddBatch(answers[:0], hs), true, "%d keys", n)
+				f.ContainsBatch(answers, hs)
+				require.NotContains(t, answers, false, "%d keys", n)
+				f.AddBatch(answers, hs)
+				require.NotContains(t, answers, true, "%d keys", n)
 				copy(beside, hs)
 			}
 		}
@@ -202,8 +205,8 @@ func TestAssemblyStops(t *testing.T) {
 	}{
 		{"Filter.AddBatch", f.Reset, func() { f.AddBatch(nil, hs) }, added(f)},
 		{"SyncFilter.AddBatch", sync.Reset, func() { sync.AddBatch(nil, hs) }, added(sync)},
-		{"Filter.ContainsBatch", fill, func() { f.ContainsBatch(found[:0], hs) }, answered},
-		{"SyncFilter.ContainsBatch", fill, func() { sync.ContainsBatch(found[:0], hs) }, answered},
+		{"Filter.ContainsBatch", fill, func() { f.ContainsBatch(found, hs) }, answered},
+		{"SyncFilter.ContainsBatch", fill, func() { sync.ContainsBatch(found, hs) }, answered},
 		{"Filter.Add", f.Reset, func() {
 			for i, key := range keys {
 				found[i] = f.Add(key)
@@ -239,9 +242,9 @@ func TestAssemblyStops(t *testing.T) {
 				found[i] = sync.ContainsHash(h)
 			}
 		}, answered},
-		{"SumBatch", func() { clear(dst) }, func() { SumBatch(dst[:0], keys) }, hashed},
-		{"SumStringBatch", func() { clear(dst) }, func() { SumStringBatch(dst[:0], texts) }, hashed},
-		{"SumUint64Batch", func() { clear(dst) }, func() { SumUint64Batch(dst[:0], integers) }, hashed},
+		{"SumBatch", func() { clear(dst) }, func() { SumBatch(dst, keys) }, hashed},
+		{"SumStringBatch", func() { clear(dst) }, func() { SumStringBatch(dst, texts) }, hashed},
+		{"SumUint64Batch", func() { clear(dst) }, func() { SumUint64Batch(dst, integers) }, hashed},
 	} {
 		t.Run(test.name, func(t *testing.T) { testkit.Stops(t, test.prepare, test.call, test.half) })
 	}

@@ -16,8 +16,8 @@ import (
 // benchSet is what the benchmarks need of a filter.
 type benchSet interface {
 	Set
-	AddBatch([]bool, []Hash) []bool
-	ContainsBatch([]bool, []Hash) []bool
+	AddBatch([]bool, []Hash)
+	ContainsBatch([]bool, []Hash)
 }
 
 // benchSizes are numbers of keys at p = 1 %: in the first-level cache, in the
@@ -77,7 +77,7 @@ func benchmarkBatches(b *testing.B, hs []Hash, do func(batch []Hash)) {
 
 func BenchmarkAddBatch(b *testing.B) {
 	benchmarkSets(b, func(b *testing.B, set benchSet, hs []Hash) {
-		dst := make([]bool, 0, 1000)
+		dst := make([]bool, 1000)
 		benchmarkBatches(b, hs, func(batch []Hash) { set.AddBatch(dst, batch) })
 	})
 }
@@ -85,7 +85,7 @@ func BenchmarkAddBatch(b *testing.B) {
 func BenchmarkContainsBatch(b *testing.B) {
 	benchmarkSets(b, func(b *testing.B, set benchSet, hs []Hash) {
 		set.AddBatch(nil, hs[:len(hs)/2])
-		dst := make([]bool, 0, 1000)
+		dst := make([]bool, 1000)
 		benchmarkBatches(b, hs, func(batch []Hash) { set.ContainsBatch(dst, batch) })
 	})
 }
@@ -110,7 +110,7 @@ func BenchmarkSum(b *testing.B) {
 // BenchmarkSumBatch hashes stored keys, by ones and in batches.
 func BenchmarkSumBatch(b *testing.B) {
 	const batch = 1000
-	dst := make([]Hash, 0, batch)
+	dst := make([]Hash, batch)
 	run := func(name string, do func()) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -126,22 +126,20 @@ func BenchmarkSumBatch(b *testing.B) {
 			texts[i] = string(keys[i])
 		}
 		run(fmt.Sprintf("key=%dB/by=one", size), func() {
-			dst = dst[:0]
-			for _, key := range keys {
-				dst = append(dst, Sum(key))
+			for i, key := range keys {
+				dst[i] = Sum(key)
 			}
 		})
-		run(fmt.Sprintf("key=%dB/by=batch", size), func() { SumBatch(dst[:0], keys) })
-		run(fmt.Sprintf("key=%dB/by=strings", size), func() { SumStringBatch(dst[:0], texts) })
+		run(fmt.Sprintf("key=%dB/by=batch", size), func() { SumBatch(dst, keys) })
+		run(fmt.Sprintf("key=%dB/by=strings", size), func() { SumStringBatch(dst, texts) })
 	}
 	integers := make([]uint64, batch)
 	run("key=uint64/by=one", func() {
-		dst = dst[:0]
-		for _, key := range integers {
-			dst = append(dst, SumUint64(key))
+		for i, key := range integers {
+			dst[i] = SumUint64(key)
 		}
 	})
-	run("key=uint64/by=batch", func() { SumUint64Batch(dst[:0], integers) })
+	run("key=uint64/by=batch", func() { SumUint64Batch(dst, integers) })
 }
 
 // BenchmarkByBatch adds and looks up stored keys, hashing included, one by one and
@@ -203,14 +201,14 @@ func BenchmarkByBatch(b *testing.B) {
 				})
 				run("batch", func(i int) {
 					if kind.size > 0 {
-						hs = SumBatch(hs[:0], keys[i:i+batch])
+						SumBatch(hs, keys[i:i+batch])
 					} else {
-						hs = SumUint64Batch(hs[:0], integers[i:i+batch])
+						SumUint64Batch(hs, integers[i:i+batch])
 					}
 					if op == "add" {
-						dst = f.AddBatch(dst[:0], hs)
+						f.AddBatch(dst, hs)
 					} else {
-						dst = f.ContainsBatch(dst[:0], hs)
+						f.ContainsBatch(dst, hs)
 					}
 				})
 			}

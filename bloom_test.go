@@ -114,23 +114,22 @@ func TestFilterPlain(t *testing.T) {
 				plain.check(t, f)
 				plain.check(t, portable)
 				require.True(t, f.Equal(sync.Snapshot()))
-				require.Equal(t, added, testkit.Count(batch.AddBatch(nil, hs)))
+				require.Equal(t, added, testkit.Count(testkit.Added(batch, hs)))
 				require.True(t, f.Equal(batch))
-				require.Equal(t, added, testkit.Count(batchSync.AddBatch(nil, hs)))
+				require.Equal(t, added, testkit.Count(testkit.Added(batchSync, hs)))
 				require.True(t, f.Equal(batchSync.Snapshot()))
 
 				probes := append(testkit.Digests[Hash](words+1, 500), hs...)
-				got := f.ContainsBatch([]bool{true}, probes)
-				gotSync := sync.ContainsBatch([]bool{true}, probes)
-				require.True(t, got[0])
+				got := testkit.Found(f, probes)
+				gotSync := testkit.Found(sync, probes)
 				for i, h := range probes {
 					want := plain.contains(h)
 					testkit.Equal(t, want, f.ContainsHash(h))
 					testkit.Equal(t, want, f.contains(h))
 					testkit.Equal(t, want, sync.ContainsHash(h))
 					testkit.Equal(t, want, sync.contains(h))
-					testkit.Equal(t, want, got[1+i])
-					testkit.Equal(t, want, gotSync[1+i])
+					testkit.Equal(t, want, got[i])
+					testkit.Equal(t, want, gotSync[i])
 				}
 			}
 		}

@@ -1,7 +1,6 @@
 package bloom_test
 
 import (
-	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
 	"encoding/json"
@@ -410,11 +409,10 @@ func ExampleSumUint64() {
 // Batches are faster than single keys. The slices are used again for the next one.
 func ExampleFilter_AddBatch() {
 	seen := bloom.Must(bloom.New(1000, 0.01))
-	var hashes []bloom.Hash
-	var isNew []bool
+	hashes, isNew := make([]bloom.Hash, 3), make([]bool, 3)
 	for _, batch := range [][]string{{"a", "b", "a"}, {"b", "c"}} {
-		hashes = bloom.SumStringBatch(hashes[:0], batch)
-		isNew = seen.AddBatch(isNew[:0], hashes)
+		bloom.SumStringBatch(hashes, batch)
+		seen.AddBatch(isNew, hashes[:len(batch)])
 		for i, key := range batch {
 			if isNew[i] {
 				fmt.Println("new:", key)
@@ -425,18 +423,6 @@ func ExampleFilter_AddBatch() {
 	// new: a
 	// new: b
 	// new: c
-}
-
-// The digests of a cryptographic hash, such as names in a content-addressed store, need
-// no second hash.
-func ExampleHashFrom() {
-	stored := bloom.Must(bloom.New(1000, 0.01))
-	digest := sha256.Sum256([]byte("content"))
-	stored.AddHash(bloom.HashFrom(digest[:]))
-
-	other := sha256.Sum256([]byte("other content"))
-	fmt.Println(stored.ContainsHash(bloom.HashFrom(digest[:])), stored.ContainsHash(bloom.HashFrom(other[:])))
-	// Output: true false
 }
 
 // Two filters in a chain: the second one sees what passed the first one in error. With

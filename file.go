@@ -190,9 +190,9 @@ func (f *File) ContainsString(key string) bool { return f.opened().ContainsStrin
 // ContainsHash is Contains by digest.
 func (f *File) ContainsHash(h Hash) bool { return f.opened().ContainsHash(h) }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
-// slice. It allocates only if dst lacks room.
-func (f *File) ContainsBatch(dst []bool, hs []Hash) []bool { return f.opened().ContainsBatch(dst, hs) }
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs.
+func (f *File) ContainsBatch(found []bool, hs []Hash) { f.opened().ContainsBatch(found, hs) }
 
 // M returns the number of bits, a multiple of 64.
 func (f *File) M() uint64 { return f.opened().M() }

@@ -193,22 +193,20 @@ func (s *SyncFilter) contains32(h Hash) bool {
 
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
-func (s *SyncFilter) AddBatch(dst []bool, hs []Hash) []bool {
-	dst, more := memory.Extend(dst, len(hs))
-	for i := addMany(&s.filter, true, more, hs); i < len(hs); i++ {
-		more[i] = s.AddHash(hs[i])
+func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
+	added = memory.Answers("bloom", added, len(hs))
+	for i := addMany(&s.filter, true, added, hs); i < len(hs); i++ {
+		added[i] = s.AddHash(hs[i])
 	}
-	return dst
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
-// slice. It allocates only if dst lacks room.
-func (s *SyncFilter) ContainsBatch(dst []bool, hs []Hash) []bool {
-	dst, more := memory.Extend(dst, len(hs))
-	for i := containsMany(&s.filter, more, hs); i < len(hs); i++ {
-		more[i] = s.ContainsHash(hs[i])
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs.
+func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
+	found = memory.Fill("bloom", found, len(hs))
+	for i := containsMany(&s.filter, found, hs); i < len(hs); i++ {
+		found[i] = s.ContainsHash(hs[i])
 	}
-	return dst
 }
 
 // Merge adds the keys of g. It returns an error as [Filter.Merge] does. Nothing may

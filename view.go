@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"slices"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -45,15 +45,12 @@ func newView(data []byte, whole bool) (*View, error) {
 // parse returns the header of data, the bytes of its words and its Info, after checking
 // the trailer, if there is one. If whole, that includes the checksum of the words.
 func parse(data []byte, whole bool) (h form.Header, body []byte, info Info, err error) {
-	trailer := 0
-	if h, err = form.ParseHeader("bloom", data); err == nil {
-		trailer, err = h.CheckSize("bloom", int64(len(data)))
+	if h, err = form.ParseHeader("bloom", data); err != nil {
+		return h, nil, info, err
 	}
-	if err != nil {
-		return h, nil, info, form.Refused("bloom", data, err)
-	}
-	if trailer == 0 {
-		return h, data[form.HeaderSize:], info, nil
+	trailer, err := h.CheckSize("bloom", int64(len(data)))
+	if err != nil || trailer == 0 {
+		return h, data[form.HeaderSize:], info, err
 	}
 	check := form.ParseTrailer
 	if whole {
@@ -94,14 +91,13 @@ func (v *View) contains32(h Hash) bool {
 	return v.k != 0
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended
-// slice. It allocates only if dst lacks room.
-func (v *View) ContainsBatch(dst []bool, hs []Hash) []bool {
-	dst = slices.Grow(dst, len(hs))
-	for _, h := range hs {
-		dst = append(dst, v.ContainsHash(h))
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs.
+func (v *View) ContainsBatch(found []bool, hs []Hash) {
+	found = memory.Fill("bloom", found, len(hs))
+	for i, h := range hs {
+		found[i] = v.ContainsHash(h)
 	}
-	return dst
 }
 
 // get returns the bit that x selects; see bitset.get. Words are big-endian,

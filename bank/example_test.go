@@ -58,7 +58,7 @@ func ExampleBank_WhichAll() {
 			documents.AddString(i, word)
 		}
 	}
-	query := bloom.SumStringBatch(nil, []string{"old", "mill"})
+	query := []bloom.Hash{bloom.SumString("old"), bloom.SumString("mill")}
 	fmt.Println(documents.WhichAll(nil, query))
 	// Output: [0]
 }

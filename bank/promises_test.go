@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/promises"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -36,18 +37,18 @@ func (f *first) ContainsString(key string) bool { return f.ContainsHash(bloom.Su
 func (f *first) ContainsHash(h bloom.Hash) bool { return f.Len() > 0 && f.Bank.ContainsHash(0, h) }
 func (f *first) FPR() float64                   { return f.Stats().FPR }
 
-func (f *first) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, f.AddHash(h))
+func (f *first) AddBatch(added []bool, hs []bloom.Hash) {
+	added = memory.Answers("bank", added, len(hs))
+	for i, h := range hs {
+		added[i] = f.AddHash(h)
 	}
-	return dst
 }
 
-func (f *first) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, f.ContainsHash(h))
+func (f *first) ContainsBatch(found []bool, hs []bloom.Hash) {
+	found = memory.Fill("bank", found, len(hs))
+	for i, h := range hs {
+		found[i] = f.ContainsHash(h)
 	}
-	return dst
 }
 
 // firstOf returns the first member of a copy of b.
@@ -66,11 +67,10 @@ type opened struct{ bank.File }
 
 func (o *opened) ContainsHash(h bloom.Hash) bool { return o.File.ContainsHash(0, h) }
 
-func (o *opened) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, o.ContainsHash(h))
+func (o *opened) ContainsBatch(found []bool, hs []bloom.Hash) {
+	for i, h := range hs {
+		found[i] = o.ContainsHash(h)
 	}
-	return dst
 }
 
 func open(path string) (io.Closer, error) {

@@ -129,24 +129,24 @@ const batchSize = 512
 func batched[F interface {
 	M() uint64
 	Reset()
-	AddBatch([]bool, []bloom.Hash) []bool
-	ContainsBatch([]bool, []bloom.Hash) []bool
+	AddBatch([]bool, []bloom.Hash)
+	ContainsBatch([]bool, []bloom.Hash)
 }](open func(n uint64, p float64) (F, error)) func(n int, p float64) filter {
 	return func(n int, p float64) filter {
 		f := bloom.Must(open(uint64(n), p))
 		slices := make([][]byte, batchSize)
-		room, dst := make([]bloom.Hash, 0, batchSize), make([]bool, 0, batchSize)
+		room, dst := make([]bloom.Hash, batchSize), make([]bool, batchSize)
 		each := func(ks keys, do func([]bloom.Hash)) {
 			for w, b := ks.width, ks.buf; len(b) >= w; {
 				n := min(len(b)/w, batchSize)
-				hs := room
+				hs := room[:n]
 				if w == 8 {
-					hs = bloom.SumUint64Batch(hs, unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), n))
+					bloom.SumUint64Batch(hs, unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), n))
 				} else {
 					for i := range slices[:n] {
 						slices[i] = b[i*w:][:w:w]
 					}
-					hs = bloom.SumBatch(hs, slices[:n])
+					bloom.SumBatch(hs, slices[:n])
 				}
 				do(hs)
 				b = b[n*w:]
@@ -158,7 +158,8 @@ func batched[F interface {
 			add:   func(ks keys) { each(ks, func(hs []bloom.Hash) { f.AddBatch(dst, hs) }) },
 			count: func(ks keys) (c int) {
 				each(ks, func(hs []bloom.Hash) {
-					for _, found := range f.ContainsBatch(dst, hs) {
+					f.ContainsBatch(dst, hs)
+					for _, found := range dst[:len(hs)] {
 						if found {
 							c++
 						}
@@ -275,7 +276,7 @@ func makeParquetBulk(n int, _ float64) filter {
 		add: func(ks keys) {
 			w := ks.width
 			for b := ks.buf; len(b) >= w; {
-				hs := room
+				hs := room[:n]
 				for ; len(b) >= w && len(hs) < batchSize; b = b[w:] {
 					hs = append(hs, xxhash.Sum64(b[:w:w]))
 				}

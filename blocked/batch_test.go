@@ -27,15 +27,15 @@ func TestBatches(t *testing.T) {
 						want++
 					}
 				}
-				require.Equal(t, want, testkit.Count(batch.AddBatch(nil, hs)))
-				require.Equal(t, want, testkit.Count(s.AddBatch(nil, hs)))
+				require.Equal(t, want, testkit.Count(testkit.Added(batch, hs)))
+				require.Equal(t, want, testkit.Count(testkit.Added(s, hs)))
 				probes := append(hs[:n/2:n/2], absent[:n]...)
-				found := []bool{true}
+				found := []bool{}
 				for _, h := range probes {
 					found = append(found, one.ContainsHash(h))
 				}
-				require.Equal(t, found, batch.ContainsBatch([]bool{true}, probes))
-				require.Equal(t, found, s.ContainsBatch([]bool{true}, probes))
+				require.Equal(t, found, testkit.Found(batch, probes))
+				require.Equal(t, found, testkit.Found(s, probes))
 			}
 			require.True(t, one.Equal(batch))
 			require.True(t, one.Equal(s.Snapshot()))

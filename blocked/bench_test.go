@@ -83,25 +83,26 @@ func BenchmarkContains(b *testing.B) {
 const benchBatch = 512
 
 func benchBatches(b *testing.B, n int, do func([]bloom.Hash)) {
-	ints, hs := make([]uint64, benchBatch), make([]bloom.Hash, 0, benchBatch)
+	ints, hs := make([]uint64, benchBatch), make([]bloom.Hash, benchBatch)
 	for i := uint64(0); b.Loop(); i += benchBatch {
 		for j := range ints {
 			ints[j] = (i + uint64(j)) % uint64(n)
 		}
-		do(bloom.SumUint64Batch(hs, ints))
+		bloom.SumUint64Batch(hs, ints)
+		do(hs)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchBatch, "ns/key")
 }
 
 func BenchmarkAddBatch(b *testing.B) {
 	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
-		dst := make([]bool, 0, benchBatch)
+		dst := make([]bool, benchBatch)
 		benchBatches(b, len(keys)/8, func(hs []bloom.Hash) { f.AddBatch(dst, hs) })
 	})
 }
 
 func BenchmarkContainsBatch(b *testing.B) {
-	dst := make([]bool, 0, benchBatch)
+	dst := make([]bool, benchBatch)
 	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
 		benchBatches(b, len(keys)/8, func(hs []bloom.Hash) { f.ContainsBatch(dst, hs) })
 	})

@@ -87,17 +87,16 @@ func TestPlain(t *testing.T) {
 						added++
 					}
 				}
-				require.Equal(t, added, testkit.Count(batch.AddBatch(nil, keys)))
+				require.Equal(t, added, testkit.Count(testkit.Added(batch, keys)))
 				require.Equal(t, form.AppendWords(nil, want.words, form.LittleEndian), bytesOf(f))
 				require.True(t, f.Equal(portable))
 				require.True(t, f.Equal(batch))
 
 				probes := append(keys[:len(keys):len(keys)], testkit.Digests[bloom.Hash](blocks+1, 1000)...)
-				got := f.ContainsBatch([]bool{true}, probes)
-				require.True(t, got[0])
+				got := testkit.Found(f, probes)
 				for i, h := range probes {
 					present := want.contains(h)
-					if f.ContainsHash(h) != present || f.contains(h) != present || got[1+i] != present {
+					if f.ContainsHash(h) != present || f.contains(h) != present || got[i] != present {
 						t.Fatalf("%#x: present is %v", h, present)
 					}
 				}

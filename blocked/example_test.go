@@ -34,8 +34,10 @@ func ExampleFilter_ContainsBatch() {
 	f.AddString("a")
 	f.AddString("b")
 
-	hashes := bloom.SumStringBatch(nil, []string{"a", "x", "b"})
-	fmt.Println(f.ContainsBatch(nil, hashes))
+	hashes, found := make([]bloom.Hash, 3), make([]bool, 3)
+	bloom.SumStringBatch(hashes, []string{"a", "x", "b"})
+	f.ContainsBatch(found, hashes)
+	fmt.Println(found)
 	// Output: [true false true]
 }
 

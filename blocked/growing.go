@@ -3,7 +3,6 @@ package blocked
 import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/friend"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 func init() {
@@ -23,15 +22,13 @@ func (s *SyncFilter) addAlone(h bloom.Hash) bool {
 }
 
 // addBatchAlone is addAlone of each of hs; see [Filter.AddBatch].
-func (s *SyncFilter) addBatchAlone(dst []bool, hs []bloom.Hash) []bool {
-	dst, more := memory.Extend(dst, len(hs))
-	for i := addMany(&s.filter, false, more, hs); i < len(hs); i++ {
+func (s *SyncFilter) addBatchAlone(added []bool, hs []bloom.Hash) {
+	for i := addMany(&s.filter, false, added, hs); i < len(hs); i++ {
 		if assembly && i%touchAhead == 0 {
 			s.touch(hs[i:])
 		}
-		more[i] = s.addAlone(hs[i])
+		added[i] = s.addAlone(hs[i])
 	}
-	return dst
 }
 
 // firstLine returns s as a filter of one line, with the bits of s. It contains all keys

@@ -293,7 +293,7 @@ func TestMeasuredRates(t *testing.T) {
 		t.Skip("BLOOM_RATES is not set")
 	}
 	const n, probes, batch = 1_000_000, 1e8, 1000
-	ints, hs, dst := make([]uint64, batch), make([]bloom.Hash, 0, batch), make([]bool, 0, batch)
+	ints, hs, dst := make([]uint64, batch), make([]bloom.Hash, batch), make([]bool, batch)
 	for _, p := range []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9} {
 		f := bloom.Must(New(n, p))
 		for i := range uint64(n) {
@@ -304,7 +304,9 @@ func TestMeasuredRates(t *testing.T) {
 			for j := range ints {
 				ints[j] = i + uint64(j)
 			}
-			found += testkit.Count(f.ContainsBatch(dst, bloom.SumUint64Batch(hs, ints)))
+			bloom.SumUint64Batch(hs, ints)
+			f.ContainsBatch(dst, hs)
+			found += testkit.Count(dst)
 		}
 		// Both p and FPR hold: FPR exactly, and p up to what chance does to a filter.
 		bound := func(rate float64) float64 { return 4.5*math.Sqrt(probes*rate) + 2 }

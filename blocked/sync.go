@@ -134,25 +134,23 @@ func (s *SyncFilter) contains(h bloom.Hash) bool {
 
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
-func (s *SyncFilter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	dst, more := memory.Extend(dst, len(hs))
-	for i := addMany(&s.filter, true, more, hs); i < len(hs); i++ {
-		more[i] = s.add(hs[i], false)
+func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
+	added = memory.Answers("blocked", added, len(hs))
+	for i := addMany(&s.filter, true, added, hs); i < len(hs); i++ {
+		added[i] = s.add(hs[i], false)
 	}
-	return dst
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended slice.
-// It allocates only if dst lacks room.
-func (s *SyncFilter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	dst, more := memory.Extend(dst, len(hs))
-	for i := containsMany(&s.filter, more, hs); i < len(hs); i++ {
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs.
+func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
+	found = memory.Fill("blocked", found, len(hs))
+	for i := containsMany(&s.filter, found, hs); i < len(hs); i++ {
 		if assembly && i%touchAhead == 0 {
 			s.touch(hs[i:])
 		}
-		more[i] = s.ContainsHash(hs[i])
+		found[i] = s.ContainsHash(hs[i])
 	}
-	return dst
 }
 
 // Merge adds every key that g contains. It returns an error as [Filter.Merge] does.

@@ -29,20 +29,21 @@ func TestSync(t *testing.T) {
 				added++
 			}
 		}
-		require.Equal(t, added, testkit.Count(batch.AddBatch(nil, keys)))
-		require.Equal(t, added, testkit.Count(batchAlone.addBatchAlone(nil, keys)))
+		require.Equal(t, added, testkit.Count(testkit.Added(batch, keys)))
+		isNew := make([]bool, len(keys))
+		batchAlone.addBatchAlone(isNew, keys)
+		require.Equal(t, added, testkit.Count(isNew))
 		for _, s := range []*SyncFilter{s, portable, batch, alone, portableAlone, batchAlone} {
 			require.True(t, f.Equal(s.Snapshot()))
 		}
 		probes := append(keys, testkit.Digests[bloom.Hash](2, 2000)...)
-		got := s.ContainsBatch([]bool{true}, probes)
+		got := testkit.Found(s, probes)
 		first, found := s.firstLine(), 0
-		require.True(t, got[0])
 		for i, h := range probes {
 			want := f.ContainsHash(h)
 			require.Equal(t, want, s.ContainsHash(h))
 			require.Equal(t, want, s.contains(h))
-			require.Equal(t, want, got[1+i])
+			require.Equal(t, want, got[i])
 			require.True(t, !want || first.ContainsHash(h))
 			found += testkit.Count([]bool{first.ContainsHash(h)})
 		}

@@ -2,7 +2,6 @@ package blocked
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -62,17 +61,17 @@ func (v *View) ContainsHash(h bloom.Hash) bool {
 	return v.contains(h)
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended slice.
-// It allocates only if dst lacks room.
-func (v *View) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs.
+func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 	if v.inPlace() {
-		return v.f.ContainsBatch(dst, hs)
+		v.f.ContainsBatch(found, hs)
+		return
 	}
-	dst = slices.Grow(dst, len(hs))
-	for _, h := range hs {
-		dst = append(dst, v.contains(h))
+	found = memory.Fill("blocked", found, len(hs))
+	for i, h := range hs {
+		found[i] = v.contains(h)
 	}
-	return dst
 }
 
 // contains is ContainsHash of words as they are in a binary form, wherever they lie.

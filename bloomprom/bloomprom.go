@@ -5,9 +5,9 @@
 // what became of look-ups in front of a database:
 //
 //	lookups := bloomprom.NewLookups("users")
-//	registry.MustRegister(bloomprom.NewFilterCollector("users", seen.Load), lookups)
+//	registry.MustRegister(bloomprom.NewFilterCollector("users", seen.Stats), lookups)
 //
-// Here seen is an atomic.Pointer to a filter. All metrics have the label filter, which
+// Here seen is a bloom.SyncFilter. All metrics have the label filter, which
 // holds the name, so that one program can register several filters:
 //
 //	bloom_filter_size_bytes            size of the filter
@@ -41,15 +41,13 @@ type FilterCollector struct {
 	size, fill, keys, rate *prometheus.Desc
 }
 
-// NewFilterCollector returns a collector of the figures of what filter returns. Each scrape
-// calls filter once, and Stats of the result once, while the filter is in use. So a
-// filter that took another one's place is seen, too. Any type of module bloom that has a
-// method Stats will do, such as [bloom.SyncFilter] or replica.Replica. A [bloom.Filter] must not
-// be read while it is written to.
+// NewFilterCollector returns a collector of the figures that stats returns, such as the method
+// Stats of a [bloom.SyncFilter] or of a replica.Replica. Each scrape calls stats once, while the
+// filter is in use. A [bloom.Filter] must not be read while it is written to.
 //
-// It panics if filter is nil.
-func NewFilterCollector[F interface{ Stats() bloom.Stats }](name string, filter func() F) *FilterCollector {
-	if filter == nil {
+// It panics if stats is nil.
+func NewFilterCollector(name string, stats func() bloom.Stats) *FilterCollector {
+	if stats == nil {
 		panic("bloomprom: NewFilterCollector without a function")
 	}
 	label := prometheus.Labels{"filter": name}
@@ -57,7 +55,7 @@ func NewFilterCollector[F interface{ Stats() bloom.Stats }](name string, filter 
 		return prometheus.NewDesc("bloom_filter_"+name, help, nil, label)
 	}
 	return &FilterCollector{
-		stats: func() bloom.Stats { return filter().Stats() },
+		stats: stats,
 		size:  gauge("size_bytes", "Size of the filter."),
 		fill:  gauge("fill_ratio", "Fraction of bits set."),
 		keys:  gauge("keys", "Estimated number of distinct keys."),

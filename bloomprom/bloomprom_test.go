@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,18 +34,13 @@ func scrape(t testing.TB, registry *prometheus.Registry) string {
 	return string(body)
 }
 
-// figures is a filter that is asked for nothing but its figures.
-type figures bloom.Stats
-
-func (f *figures) Stats() bloom.Stats { return bloom.Stats(*f) }
-
 func TestFilterCollector(t *testing.T) {
 	var calls int
-	now := &figures{SizeBytes: 16, FillRatio: 0.25, ApproxCount: 7, FPR: 0.0625}
+	now := bloom.Stats{SizeBytes: 16, FillRatio: 0.25, ApproxCount: 7, FPR: 0.0625}
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(
-		bloomprom.NewFilterCollector("users", func() *figures { calls++; return now }),
-		bloomprom.NewFilterCollector("words", func() *bloom.Filter { return new(bloom.Filter) }),
+		bloomprom.NewFilterCollector("users", func() bloom.Stats { calls++; return now }),
+		bloomprom.NewFilterCollector("words", new(bloom.Filter).Stats),
 	)
 	calls = 0
 	got := scrape(t, registry)
@@ -63,9 +57,9 @@ func TestFilterCollector(t *testing.T) {
 	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
 	assert.Empty(t, problems)
-	assert.Error(t, registry.Register(bloomprom.NewFilterCollector("users", func() *figures { return now })), "a name is taken once")
+	assert.Error(t, registry.Register(bloomprom.NewFilterCollector("users", func() bloom.Stats { return now })), "a name is taken once")
 
-	now = &figures{ApproxCount: 8} // another filter takes its place
+	now = bloom.Stats{ApproxCount: 8} // another filter takes its place
 	assert.Contains(t, scrape(t, registry), `bloom_filter_keys{filter="users"} 8`+"\n")
 }
 
@@ -107,20 +101,19 @@ bloom_lookups_total{filter="words",result="miss"} 0
 }
 
 func TestPanics(t *testing.T) {
-	assert.PanicsWithValue(t, "bloomprom: NewFilterCollector without a function", func() { bloomprom.NewFilterCollector[*bloom.Filter]("x", nil) })
+	assert.PanicsWithValue(t, "bloomprom: NewFilterCollector without a function", func() { bloomprom.NewFilterCollector("x", nil) })
 	assert.PanicsWithValue(t, "bloomprom: registering a zero Lookups: make it with NewLookups", func() { new(bloomprom.Lookups).Describe(nil) })
 }
 
 func Example() {
 	users := map[string]string{"ada": "Lovelace", "alan": "Turing"}
-	var seen atomic.Pointer[bloom.SyncFilter] // so that a filter made anew can take its place
-	seen.Store(bloom.Must(bloom.NewSync(1000, 0.01)))
+	seen := bloom.Must(bloom.NewSync(1000, 0.01))
 	for name := range users {
-		seen.Load().AddString(name)
+		seen.AddString(name)
 	}
 	lookups := bloomprom.NewLookups("users")
 	find := func(name string) (string, bool) {
-		if !seen.Load().ContainsString(name) {
+		if !seen.ContainsString(name) {
 			lookups.Miss()
 			return "", false
 		}
@@ -134,7 +127,7 @@ func Example() {
 	}
 
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(bloomprom.NewFilterCollector("users", seen.Load), lookups)
+	registry.MustRegister(bloomprom.NewFilterCollector("users", seen.Stats), lookups)
 	expvar.Publish("users", lookups) // the same counts, by the standard library
 	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 

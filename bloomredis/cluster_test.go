@@ -196,8 +196,8 @@ func testMoves(t *testing.T, servers []*server) {
 			defer close(calls)
 			for next := uint64(0); ; next += 100 {
 				hs := hashes(next, next+100)
-				added, err := s.AddBatch(ctx, nil, hs)
-				found, err2 := s.ContainsBatch(ctx, nil, hashes(0, next+100))
+				added, err := addBatch(ctx, s, hs)
+				found, err2 := containsBatch(ctx, s, hashes(0, next+100))
 				if !assert.NoError(t, errors.Join(err, err2), key) {
 					return
 				}

@@ -150,7 +150,9 @@ func Example_rebuild() {
 		if err != nil {
 			return err
 		}
-		if _, err := next.AddBatch(ctx, nil, bloom.SumStringBatch(nil, keys)); err != nil { // 2
+		hs := make([]bloom.Hash, len(keys))
+		bloom.SumStringBatch(hs, keys)
+		if err := next.AddBatch(ctx, nil, hs); err != nil { // 2
 			return err
 		}
 		return client.Set(ctx, "seen", "seen:2", 0).Err() // 3

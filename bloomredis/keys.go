@@ -2,6 +2,7 @@ package bloomredis
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/seed79a3ff49/bloom"
 )
@@ -47,17 +48,30 @@ func (k *keyMethods) AddString(ctx context.Context, key string) (bool, error) {
 
 // AddHash is Add by digest.
 func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	added, err := k.AddBatch(ctx, nil, []bloom.Hash{h})
-	return err == nil && added[0], err
+	var added [1]bool
+	err := k.AddBatch(ctx, added[:], []bloom.Hash{h})
+	return added[0], err
 }
 
-// AddBatch adds hs in order and appends to dst for each what Add would return.
-// Those that the server refuses for now come last. It takes one round trip for up
+// AddBatch adds hs in order and sets added[i] to what Add of hs[i] would return. It panics if
+// added is shorter than hs, unless added is nil: nobody wants to know then. Those that the server refuses for now come last. It takes one round trip for up
 // to 131,072/K of them, which is 18,724 at a rate of 1 %, and for up to 8,192 with a
 // Window. A Sharded asks all its shards at once. When AddBatch returns an error, any of hs
-// may have been added or not, and dst is returned as it was.
-func (k *keyMethods) AddBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return k.store().add(ctx, "", dst, hs)
+// may have been added or not, and added is as it was.
+func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash) error {
+	if added != nil {
+		checkRoom(added, hs)
+	}
+	answers, err := k.store().add(ctx, "", nil, hs)
+	copy(added, answers)
+	return err
+}
+
+// checkRoom panics unless dst has room for the answers of hs.
+func checkRoom(dst []bool, hs []bloom.Hash) {
+	if len(dst) < len(hs) {
+		panic(fmt.Sprintf("bloomredis: batch of %d with room for %d results", len(hs), len(dst)))
+	}
 }
 
 // AddOnce is AddBatch that can be repeated. For five minutes, a call with the token
@@ -93,14 +107,18 @@ func (k *keyMethods) ContainsString(ctx context.Context, key string) (bool, erro
 
 // ContainsHash is Contains by digest.
 func (k *keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, error) {
-	found, err := k.ContainsBatch(ctx, nil, []bloom.Hash{h})
-	return err == nil && found[0], err
+	var found [1]bool
+	err := k.ContainsBatch(ctx, found[:], []bloom.Hash{h})
+	return found[0], err
 }
 
-// ContainsBatch appends to dst Contains of each of hs, in as many round trips as
-// AddBatch. When it returns an error, dst is returned as it was.
-func (k *keyMethods) ContainsBatch(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return k.store().contains(ctx, dst, hs)
+// ContainsBatch sets found[i] to Contains of hs[i], in as many round trips as AddBatch. It
+// panics if found is shorter than hs. When it returns an error, found is as it was.
+func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom.Hash) error {
+	checkRoom(found, hs)
+	answers, err := k.store().contains(ctx, nil, hs)
+	copy(found, answers)
+	return err
 }
 
 // part is some keys of a batch that belong to one place: a shard, or a string of a

@@ -36,7 +36,7 @@ func TestMerge(t *testing.T) {
 			default:
 			}
 			from := 1_000_000 + added
-			if _, err := f.AddBatch(ctx, nil, hashes(from, from+50)); err != nil {
+			if _, err := addBatch(ctx, f, hashes(from, from+50)); err != nil {
 				t.Error(err)
 				return
 			}

@@ -98,7 +98,7 @@ func TestScenario(t *testing.T) {
 				size := 1 + rng.Uint64N(3*chunk/2) // up to two scripts
 				hs := hashes(next, next+size)
 				next += size
-				if _, err := f.AddBatch(ctx, nil, hs); err == nil {
+				if _, err := addBatch(ctx, f, hs); err == nil {
 					done.add(hs)
 				} else { // some may be in
 					failed.Add(1)

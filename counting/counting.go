@@ -293,32 +293,30 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 // enough to stay in the cache meanwhile.
 const batchAhead = 16
 
-// AddBatch adds hs in order and appends to dst for each what AddHash returns. It returns
-// the extended slice and allocates only if dst lacks room. In a filter larger than the
-// processor's cache it is faster than one by one.
-func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
+// added is shorter than hs, unless added is nil: nobody wants to know then. In a filter larger
+// than the processor's cache it is faster than one by one.
+func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	f.use()
-	dst = slices.Grow(dst, len(hs))
+	added = memory.Answers("counting", added, len(hs))
 	for i, h := range hs {
 		if i%batchAhead == 0 && !f.zero() {
 			for _, h := range hs[i:min(len(hs), i+batchAhead)] {
 				f.touch(h)
 			}
 		}
-		dst = append(dst, f.AddHash(h))
+		added[i] = f.AddHash(h)
 	}
-	return dst
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended slice.
-// It allocates only if dst lacks room.
-func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs.
+func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	f.use()
-	dst = slices.Grow(dst, len(hs))
-	for _, h := range hs {
-		dst = append(dst, f.ContainsHash(h))
+	found = memory.Fill("counting", found, len(hs))
+	for i, h := range hs {
+		found[i] = f.ContainsHash(h)
 	}
-	return dst
 }
 
 // change adds by, which is 1 or -1, to the counters of h that are not full. It returns

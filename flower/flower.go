@@ -153,13 +153,13 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return !seen
 }
 
-// AddBatch adds hs in order and appends to dst for each what AddHash returns. It returns
-// the extended slice and allocates only if dst lacks room.
-func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, f.AddHash(h))
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
+// added is shorter than hs, unless added is nil: nobody wants to know then.
+func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
+	added = memory.Answers("flower", added, len(hs))
+	for i, h := range hs {
+		added[i] = f.AddHash(h)
 	}
-	return dst
 }
 
 // Contains reports whether key is found. For a key that was added, [Filter.Recall] of its
@@ -182,13 +182,13 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return false
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It allocates
-// only if dst lacks room.
-func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, f.ContainsHash(h))
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs.
+func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
+	found = memory.Fill("flower", found, len(hs))
+	for i, h := range hs {
+		found[i] = f.ContainsHash(h)
 	}
-	return dst
 }
 
 const errZero = "flower: Add to a zero Filter: make it with New, or decode into it"

@@ -7,9 +7,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
-// AddBatch adds hs and appends to dst for each whether it changed the filter. The filter
-// and the result are those of calls of [Filter.AddHash], one for each digest in order. It
-// returns the extended slice and allocates only if dst lacks room, or a layer begins.
+// AddBatch adds hs and sets added[i] to whether hs[i] changed the filter. The filter
+// and the answers are those of calls of [Filter.AddHash], one for each digest in order.
+// AddBatch panics if added is shorter than hs, unless added is nil: nobody wants to know then.
 //
 // Batches are usually two to three times as fast as single keys; benchmarks/GROWING.md
 // names the benchmark. Batches of some thousand digests are faster than batches of some
@@ -18,11 +18,11 @@ import (
 // Many goroutines may add, one by one or in batches, and look keys up at once. A key of
 // hs is found by every look-up that begins after AddBatch has returned. One that begins
 // before may find it or not.
-func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
+func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)
 	}
-	dst, added := memory.Extend(dst, len(hs))
+	added = memory.Answers("growing", added, len(hs))
 	clear(added)
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
@@ -34,17 +34,15 @@ func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
 		}
 		hs, added = hs[n:], added[n:]
 	}
-	return dst
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns the extended slice. It
-// allocates only if dst lacks room. A digest that another goroutine adds meanwhile may be found or
-// not.
-func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	dst, found := memory.Extend(dst, len(hs))
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs. A digest that another goroutine adds at the same time may be found or not.
+func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
+	found = memory.Fill("growing", found, len(hs))
 	if f.zero() {
 		clear(found)
-		return dst
+		return
 	}
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
@@ -63,7 +61,6 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 		}
 		hs, found = hs[n:], found[n:]
 	}
-	return dst
 }
 
 // batchSize is how many digests are sorted at once.
@@ -113,7 +110,9 @@ func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
 func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Hash, []uint16) {
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
-		for j, ok := range list[l].first.ContainsBatch(b.there[:0], hs) {
+		there := b.there[:len(hs)]
+		list[l].first.ContainsBatch(there, hs)
+		for j, ok := range there {
 			if ok {
 				ok = list[l].filter.ContainsHash(hs[j])
 			}
@@ -149,7 +148,9 @@ func (b *batch) add(r *rates, s *shard, i int, added []bool) {
 		}
 		l, n := newest[0], 0
 		room := min(uint64(len(hs)), max(l.capacity, l.count+1)-l.count)
-		for j, isNew := range addBatchAlone(l.filter, b.there[:0], hs[:room]) {
+		isNew := b.there[:room]
+		addBatchAlone(l.filter, isNew, hs[:room])
+		for j, isNew := range isNew {
 			added[at[j]] = isNew
 			if isNew {
 				n++

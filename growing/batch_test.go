@@ -28,18 +28,18 @@ func TestBatches(t *testing.T) {
 				hs[i] = all[rnd.IntN(len(all))]
 			}
 		}
-		found := []bool{true}
+		found := []bool{}
 		for _, h := range hs {
 			found = append(found, one.ContainsHash(h))
 		}
-		require.Equal(t, found, batch.ContainsBatch([]bool{true}, hs))
+		require.Equal(t, found, testkit.Found(batch, hs))
 		want := 0
 		for _, h := range hs {
 			if one.AddHash(h) {
 				want++
 			}
 		}
-		require.Equal(t, want, testkit.Count(batch.AddBatch(nil, hs)))
+		require.Equal(t, want, testkit.Count(testkit.Added(batch, hs)))
 	}
 	require.Greater(t, batch.layers(), 6*shards)
 	require.Equal(t, bloom.Must(one.MarshalBinary()), bloom.Must(batch.MarshalBinary()))
@@ -59,7 +59,7 @@ func TestBatchesOfLines(t *testing.T) {
 	for i, h := range hs {
 		want[i] = f.ContainsHash(h)
 	}
-	require.Equal(t, want, f.ContainsBatch(nil, hs))
+	require.Equal(t, want, testkit.Found(f, hs))
 }
 
 // TestBatchesAtOnce has goroutines add the same batches, in which layers begin.
@@ -70,7 +70,7 @@ func TestBatchesAtOnce(t *testing.T) {
 	testkit.AtOnce(4, func(int) {
 		for i := 0; i < len(keys); i += size {
 			f.AddBatch(nil, keys[i:i+size])
-			for j, ok := range f.ContainsBatch(nil, keys[:i+size]) {
+			for j, ok := range testkit.Found(f, keys[:i+size]) {
 				if !ok {
 					t.Errorf("key %d is missing", j)
 				}

@@ -82,7 +82,7 @@ func BenchmarkBatch(b *testing.B) {
 		for _, op := range []string{"add", "present", "absent"} {
 			b.Run(fmt.Sprintf("op=%s/n=%.0e/p=0.01", op, float64(n)), func(b *testing.B) {
 				var hs []bloom.Hash
-				var found []bool
+				found := make([]bool, size)
 				var f *Filter
 				i := uint64(0)
 				for b.Loop() {
@@ -101,9 +101,9 @@ func BenchmarkBatch(b *testing.B) {
 						continue
 					}
 					if op == "add" {
-						found = f.AddBatch(found[:0], hs)
+						f.AddBatch(found, hs)
 					} else {
-						found = full.ContainsBatch(found[:0], hs)
+						full.ContainsBatch(found, hs)
 					}
 					hs = hs[:0]
 				}

@@ -30,7 +30,7 @@ func TestAddedMeanwhile(t *testing.T) {
 		add   func(*Filter) bool
 	}{
 		"AddHash":  {"growing.(*shard).add", func(f *Filter) bool { return f.AddHash(h) }},
-		"AddBatch": {"growing.(*batch).add", func(f *Filter) bool { return f.AddBatch(nil, []bloom.Hash{h})[0] }},
+		"AddBatch": {"growing.(*batch).add", func(f *Filter) bool { return testkit.Added(f, []bloom.Hash{h})[0] }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := bloom.Must(New(0, 0.01))

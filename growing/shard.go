@@ -31,7 +31,7 @@ type layer struct {
 
 var (
 	addAlone      = friend.AddAlone.(func(*blocked.SyncFilter, bloom.Hash) bool)
-	addBatchAlone = friend.AddBatchAlone.(func(*blocked.SyncFilter, []bool, []bloom.Hash) []bool)
+	addBatchAlone = friend.AddBatchAlone.(func(*blocked.SyncFilter, []bool, []bloom.Hash))
 	firstLine     = friend.FirstLine.(func(*blocked.SyncFilter) *blocked.SyncFilter)
 )
 

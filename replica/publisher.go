@@ -13,6 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/internal/friend"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 const (
@@ -210,13 +211,14 @@ func (p *publisher) AddHash(h bloom.Hash) bool {
 	return true
 }
 
-// AddBatch adds hs in order and appends to dst for each what AddHash returns. It returns
-// the extended slice. Others may add, and a version may be published, between two of hs.
-func (p *publisher) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, p.AddHash(h))
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
+// added is shorter than hs, unless added is nil: nobody wants to know then. Others may add, and
+// a version may be published, between two of hs.
+func (p *publisher) AddBatch(added []bool, hs []bloom.Hash) {
+	added = memory.Answers("replica", added, len(hs))
+	for i, h := range hs {
+		added[i] = p.AddHash(h)
 	}
-	return dst
 }
 
 // String describes p by its last version, without its keys.

@@ -46,6 +46,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // Source is where a Replica gets its filter.
@@ -250,16 +251,17 @@ func (r *Replica) ContainsHash(h bloom.Hash) bool {
 	return cur == nil || cur.filter.ContainsHash(h)
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It
-// allocates only if dst lacks room.
-func (r *Replica) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs.
+func (r *Replica) ContainsBatch(found []bool, hs []bloom.Hash) {
+	found = memory.Fill("replica", found, len(hs))
 	if cur := r.copy.Load(); cur != nil {
-		return cur.filter.ContainsBatch(dst, hs)
+		cur.filter.ContainsBatch(found, hs)
+		return
 	}
-	for range hs {
-		dst = append(dst, true)
+	for i := range found {
+		found[i] = true
 	}
-	return dst
 }
 
 // Version returns the version of the source that the replica has. It is ""

@@ -70,42 +70,43 @@ func (f *found) seen(s *state, i, from, to int) uint64 {
 	return seen << (lane & 63)
 }
 
-// AddBatch adds hs in order and appends to dst for each whether it was new, as AddHash
-// returns it. It returns the extended slice and allocates only if dst lacks room. It is
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
+// added is shorter than hs, unless added is nil: nobody wants to know then. It is
 // faster than AddHash one by one where the filter is larger than the processor's caches.
-func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
+func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZero)
 	}
+	added = memory.Answers("window", added, len(hs))
 	if f.zero() || len(f.array) < farWords {
-		for _, h := range hs {
-			dst = append(dst, f.AddHash(h))
+		for i, h := range hs {
+			added[i] = f.AddHash(h)
 		}
-		return dst
+		return
 	}
-	for c := (found{}); len(hs) > 0; hs = hs[c.n:] {
+	for c := (found{}); len(hs) > 0; hs, added = hs[c.n:], added[c.n:] {
 		c.find(f.state, hs, f.k)
 		for i := range c.n {
-			dst = append(dst, c.add(f.state, i))
+			added[i] = c.add(f.state, i)
 		}
 	}
-	return dst
 }
 
-// ContainsBatch appends ContainsHash of each of hs to dst and returns it. It is faster
-// where AddBatch is, and allocates only if dst lacks room.
-func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+// ContainsBatch sets answers[i] to ContainsHash of hs[i]. It panics if answers is shorter than
+// hs. It is faster where AddBatch is.
+func (f *Filter) ContainsBatch(answers []bool, hs []bloom.Hash) {
+	answers = memory.Fill("window", answers, len(hs))
 	if f.zero() || len(f.array) < farWords {
-		for _, h := range hs {
-			dst = append(dst, f.ContainsHash(h))
+		for i, h := range hs {
+			answers[i] = f.ContainsHash(h)
 		}
-		return dst
+		return
 	}
 	// By half of their positions, most absent keys are known to be absent. The memory of
 	// the others' other positions is asked for then.
 	half := (f.k/2 + 1) &^ 1
 	var seen [chunk]uint64
-	for c := (found{}); len(hs) > 0; hs = hs[c.n:] {
+	for c := (found{}); len(hs) > 0; hs, answers = hs[c.n:], answers[c.n:] {
 		c.find(f.state, hs, half)
 		for i, block := range c.blocks[:c.n] {
 			c.refresh(f.state, i)
@@ -117,8 +118,7 @@ func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 			if seen[i] != 0 {
 				seen[i] &= c.seen(f.state, i, half, f.k)
 			}
-			dst = append(dst, seen[i] != 0)
+			answers[i] = seen[i] != 0
 		}
 	}
-	return dst
 }

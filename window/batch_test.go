@@ -24,15 +24,15 @@ func TestBatches(t *testing.T) {
 		for seed, size := range []int{0, 1, chunk, chunk + 1, 1000} {
 			hs := testkit.Digests[bloom.Hash](uint64(seed), size)
 			hs = append(hs, hs[:size/2]...)
-			want, added := []bool{true}, []bool{true}
+			want, added := make([]bool, 0, size), make([]bool, 0, len(hs))
 			for _, h := range hs[:size] {
 				want = append(want, g.ContainsHash(h))
 			}
-			require.Equal(t, want, f.ContainsBatch([]bool{true}, hs[:size]))
+			require.Equal(t, want, testkit.Found(f, hs[:size]))
 			for _, h := range hs {
 				added = append(added, g.AddHash(h))
 			}
-			require.Equal(t, added, f.AddBatch([]bool{true}, hs))
+			require.Equal(t, added, testkit.Added(f, hs))
 		}
 		require.True(t, bytes.Equal(bloom.Must(g.MarshalBinary()), bloom.Must(f.MarshalBinary())))
 
@@ -45,7 +45,7 @@ func TestBatches(t *testing.T) {
 		for _, h := range hs {
 			want = append(want, f.ContainsHash(h))
 		}
-		require.Equal(t, want, f.ContainsBatch(nil, hs))
+		require.Equal(t, want, testkit.Found(f, hs))
 	}
 }
 
@@ -62,10 +62,10 @@ func TestBatchesExpire(t *testing.T) {
 			for _, h := range hs {
 				want = append(want, g.ContainsHash(h))
 			}
-			require.Equal(t, want, f.ContainsBatch(nil, hs), "step %d, added in %d", step, seed)
+			require.Equal(t, want, testkit.Found(f, hs), "step %d, added in %d", step, seed)
 		}
 		hs := testkit.Digests[bloom.Hash](uint64(step), 100)
-		require.NotContains(t, f.AddBatch(nil, hs), false)
+		require.NotContains(t, testkit.Added(f, hs), false)
 		for _, h := range hs {
 			require.True(t, g.AddHash(h))
 		}

@@ -16,8 +16,8 @@ func BenchmarkFilter(b *testing.B) {
 	type set interface {
 		AddHash(bloom.Hash) bool
 		ContainsHash(bloom.Hash) bool
-		AddBatch([]bool, []bloom.Hash) []bool
-		ContainsBatch([]bool, []bloom.Hash) []bool
+		AddBatch([]bool, []bloom.Hash)
+		ContainsBatch([]bool, []bloom.Hash)
 	}
 	for _, n := range []uint64{1e4, 1e6, 1e8} {
 		if testing.Short() && n > 1e6 {
@@ -30,7 +30,7 @@ func BenchmarkFilter(b *testing.B) {
 			sync.AddHash(bloom.SumUint64(i))
 		}
 		key := n
-		hs, dst := make([]bloom.Hash, 256), make([]bool, 0, 256)
+		hs, dst := make([]bloom.Hash, 256), make([]bool, 256)
 		for _, s := range []struct {
 			name string
 			set

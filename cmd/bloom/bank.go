@@ -106,10 +106,9 @@ func buildBank(names []string, n uint64, p float64, each func(name string, use f
 	}
 	b.SetInfo(bloom.Info{N: room, P: p})
 	f := bloom.Must(bloom.NewSize(m, k))
-	var news []bool
 	for _, name := range names {
 		f.Reset()
-		if err := each(name, func(hs []bloom.Hash) { news = f.AddBatch(news[:0], hs) }); err != nil {
+		if err := each(name, func(hs []bloom.Hash) { f.AddBatch(nil, hs) }); err != nil {
 			return nil, err
 		}
 		i, err := b.AppendFilter(f)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
@@ -20,11 +21,14 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
+// answers returns dst with room for those of n keys.
+func answers(dst []bool, n int) []bool { return slices.Grow(dst[:0], n)[:n] }
+
 // filter is what all types of filter have.
 type filter interface {
 	bloom.Set
-	AddBatch([]bool, []bloom.Hash) []bool
-	ContainsBatch([]bool, []bloom.Hash) []bool
+	AddBatch([]bool, []bloom.Hash)
+	ContainsBatch([]bool, []bloom.Hash)
 	Stats() bloom.Stats
 	informed
 	saver

@@ -37,7 +37,8 @@ type plain struct {
 func (m *plain) filter() filter { return m.f }
 
 func (m *plain) add(dst []int, hs []bloom.Hash) []int {
-	m.added = m.f.AddBatch(m.added[:0], hs)
+	m.added = answers(m.added, len(hs))
+	m.f.AddBatch(m.added, hs)
 	return where(dst, m.added, true)
 }
 

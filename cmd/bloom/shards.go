@@ -8,7 +8,7 @@ import (
 
 // asker looks batches of keys up.
 type asker interface {
-	ContainsBatch(dst []bool, hs []bloom.Hash) []bool
+	ContainsBatch(dst []bool, hs []bloom.Hash)
 }
 
 // loadAll loads the filter that the first of args names. If it was made as a shard of n, the
@@ -54,7 +54,7 @@ type sharded struct {
 	has []bool
 }
 
-func (s *sharded) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
+func (s *sharded) ContainsBatch(dst []bool, hs []bloom.Hash) {
 	for i := range s.of {
 		s.hs[i], s.is[i] = s.hs[i][:0], s.is[i][:0]
 	}
@@ -62,15 +62,13 @@ func (s *sharded) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
 		part := shardOf(h, uint64(len(s.of)))
 		s.hs[part], s.is[part] = append(s.hs[part], h), append(s.is[part], i)
 	}
-	n := len(dst)
-	dst = append(dst, make([]bool, len(hs))...)
 	for part, f := range s.of {
-		s.has = f.ContainsBatch(s.has[:0], s.hs[part])
+		s.has = answers(s.has, len(s.hs[part]))
+		f.ContainsBatch(s.has, s.hs[part])
 		for j, i := range s.is[part] {
-			dst[n+i] = s.has[j]
+			dst[i] = s.has[j]
 		}
 	}
-	return dst
 }
 
 // missing is the error of a command line without the files of all shards.

@@ -60,7 +60,8 @@ func run(args []string, stdout, _ io.Writer) error {
 			asked[i] = "request-" + fmt.Sprint(rnd.Uint64()) // which no file mentions
 		}
 	}
-	hs := bloom.SumStringBatch(nil, asked)
+	hs := make([]bloom.Hash, len(asked))
+	bloom.SumStringBatch(hs, asked)
 	start = time.Now()
 	answers := make([][]int, len(asked))
 	for i, h := range hs {

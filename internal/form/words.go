@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -72,7 +73,8 @@ func GetWords(words []uint64, data []byte, order Order) {
 
 // AppendWords appends the bytes of words to dst.
 func AppendWords(dst []byte, words []uint64, order Order) []byte {
-	dst, more := memory.Extend(dst, len(words)*8)
+	dst = slices.Grow(dst, len(words)*8)
+	dst, more := dst[:len(dst)+len(words)*8], dst[len(dst):len(dst)+len(words)*8]
 	PutWords(more, words, ^uint64(0), order)
 	return dst
 }

@@ -13,6 +13,6 @@ var (
 
 	// What package blocked has for package growing.
 	AddAlone      any // func(*blocked.SyncFilter, bloom.Hash) bool
-	AddBatchAlone any // func(s *blocked.SyncFilter, dst []bool, hs []bloom.Hash) []bool
+	AddBatchAlone any // func(s *blocked.SyncFilter, added []bool, hs []bloom.Hash)
 	FirstLine     any // func(*blocked.SyncFilter) *blocked.SyncFilter
 )

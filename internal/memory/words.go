@@ -2,7 +2,7 @@
 // words, plainly or atomically, and converts strings and bytes where they lie.
 package memory
 
-import "slices"
+import "fmt"
 
 // Words returns n zero words. Large arrays ask the kernel for huge pages; where
 // it refuses, they have ordinary ones. It panics or exits as make does where there
@@ -20,10 +20,21 @@ func Words(n int) []uint64 {
 // access walks the page table.
 const hugeBytes = 4 << 20
 
-// Extend returns dst with n more elements, and these on their own.
-func Extend[T any](dst []T, n int) (all, more []T) {
-	all = slices.Grow(dst, n)[:len(dst)+n]
-	return all, all[len(dst):]
+// Fill returns the n elements of dst that a batch of package pkg fills. It panics where dst is
+// shorter.
+func Fill[T any](pkg string, dst []T, n int) []T {
+	if len(dst) < n {
+		panic(fmt.Sprintf("%s: batch of %d with room for %d results", pkg, n, len(dst)))
+	}
+	return dst[:n]
+}
+
+// Answers is Fill of what AddBatch answers: nil where nobody wants to know.
+func Answers(pkg string, added []bool, n int) []bool {
+	if added == nil {
+		return make([]bool, n)
+	}
+	return Fill(pkg, added, n)
 }
 
 // Clear zeroes words. A garbage collection can begin meanwhile: Go's clear and copy

@@ -187,3 +187,17 @@ func Words(n int) []uint64 {
 func RateBound(n int, p float64) float64 {
 	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
 }
+
+// Added returns what a batch of hs that is added to f answers.
+func Added[F interface{ AddBatch([]bool, []H) }, H any](f F, hs []H) []bool {
+	added := make([]bool, len(hs))
+	f.AddBatch(added, hs)
+	return added
+}
+
+// Found returns what a batch of hs that is looked up in f answers.
+func Found[F interface{ ContainsBatch([]bool, []H) }, H any](f F, hs []H) []bool {
+	found := make([]bool, len(hs))
+	f.ContainsBatch(found, hs)
+	return found
+}

@@ -179,7 +179,7 @@ func run(ctx context.Context, w io.Writer, cfg config) (stores [2]*Store, err er
 func serveMetrics(w io.Writer, addr string, seen *replica.Replica, lookups *bloomprom.Lookups) (stop func(), err error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		bloomprom.NewFilterCollector("items", seen.Snapshot),
+		bloomprom.NewFilterCollector("items", seen.Stats),
 		lookups,
 	)
 	expvar.Publish("items", lookups)

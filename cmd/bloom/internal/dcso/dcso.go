@@ -86,20 +86,21 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return isNew
 }
 
-// AddBatch adds keys and appends to dst what AddHash returns for each.
-func (f *Filter) AddBatch(dst []bool, hs []bloom.Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, f.AddHash(h))
+// AddBatch adds keys and sets added, if it is not nil, to what AddHash returns for each.
+func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
+	for i, h := range hs {
+		isNew := f.AddHash(h)
+		if added != nil {
+			added[i] = isNew
+		}
 	}
-	return dst
 }
 
-// ContainsBatch appends to dst what ContainsHash returns for each key.
-func (f *Filter) ContainsBatch(dst []bool, hs []bloom.Hash) []bool {
-	for _, h := range hs {
-		dst = append(dst, f.ContainsHash(h))
+// ContainsBatch sets found to what ContainsHash returns for each key.
+func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
+	for i, h := range hs {
+		found[i] = f.ContainsHash(h)
 	}
-	return dst
 }
 
 // ContainsHash reports whether a key may have been added.

@@ -228,7 +228,9 @@ func (r *Reader) hash(b *Batch, keys [][]byte, scratch []byte) []byte {
 	}
 	for keys = cut(b, keys); len(keys) > 0; keys = cut(b, keys[:0]) {
 		if r.cfg.Sum == nil {
-			b.Hashes = bloom.SumBatch(b.Hashes, keys)
+			n := len(b.Hashes)
+			b.Hashes = slices.Grow(b.Hashes, len(keys))[:n+len(keys)]
+			bloom.SumBatch(b.Hashes[n:], keys)
 			continue
 		}
 		for _, key := range keys {
