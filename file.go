@@ -121,8 +121,9 @@ func load(r *form.FileReader) (*Filter, error) {
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such
 // file. A new filter is empty: its OnesCount is 0. [NewSyncFrom] makes a SyncFilter of
-// either. LoadOrNew writes no file. It returns an error at once if the file's directory
-// does not exist, as SaveFile would later.
+// either. LoadOrNew writes no file. It returns an error at once, and no new filter, if
+// SaveFile could not write to path later because path is empty or has no directory, if path
+// is a link to nothing, and if the file cannot be read for any other reason.
 //
 // If the filter in the file has other parameters than New(n, p), LoadOrNew returns an
 // error that wraps [ErrMismatch]. Its message has N and P of the file's Info, if there
@@ -132,16 +133,48 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return form.LoadOrNew("bloom", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
-		if f.M() == (m+63)/64*64 && f.k == k && f.strategy == Mitz64 {
-			return nil
-		}
-		made := ""
-		if f.info.N > 0 {
-			made = fmt.Sprintf(" made for n = %d, p = %v", f.info.N, f.info.P)
-		}
-		return fmt.Errorf("%w: it is %v%s, not what New makes for n = %d, p = %v", ErrMismatch, f, made, n, p)
-	})
+	f, err := LoadFile(path)
+	if form.Missing(path, err) {
+		return New(n, p)
+	}
+	if err == nil {
+		err = form.In(path, f.fits(m, k, fmt.Sprintf("New makes for n = %d, p = %v", n, p)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// LoadOrNewSize is [LoadOrNew] with the parameters of [NewSize], for filters of other sizes than
+// New's, such as [StrictSize].
+func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
+	if _, err := wordsOf(Mitz64, m, k); err != nil {
+		return nil, err
+	}
+	f, err := LoadFile(path)
+	if form.Missing(path, err) {
+		return NewSize(m, k)
+	}
+	if err == nil {
+		err = form.In(path, f.fits(m, k, fmt.Sprintf("NewSize makes for m = %d, k = %d", m, k)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// fits returns an error unless f has the parameters of a filter that maker describes.
+func (f *Filter) fits(m uint64, k int, maker string) error {
+	if f.M() == (m+63)/64*64 && f.k == k && f.strategy == Mitz64 {
+		return nil
+	}
+	made := ""
+	if f.info.N > 0 {
+		made = fmt.Sprintf(" made for n = %d, p = %v", f.info.N, f.info.P)
+	}
+	return fmt.Errorf("%w: it is %v%s, not what %s", ErrMismatch, f, made, maker)
 }
 
 // File looks keys up in a file. Unix and Windows map the file into memory: a look-up

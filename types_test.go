@@ -36,17 +36,23 @@ func TestPromises(t *testing.T) {
 			if s == bloom.Mitz64 {
 				loadOrNew = func(path string, p float64) (promises.Filter, error) { return bloom.LoadOrNew(path, 5000, p) }
 			}
+			others := map[string]func(string) (promises.Filter, error){
+				"n": func(path string) (promises.Filter, error) { return bloom.LoadOrNew(path, 6000, 0.01) },
+				"p": func(path string) (promises.Filter, error) { return bloom.LoadOrNew(path, 5000, 0.0099) },
+				"m": func(path string) (promises.Filter, error) { return bloom.LoadOrNewSize(path, 48000, 7) },
+				"k": func(path string) (promises.Filter, error) { return bloom.LoadOrNewSize(path, 47936, 8) },
+			}
 			promises.Test(t, promises.Type{
 				Name: "bloom.Filter",
 				Make: func() promises.Filter { return plain() },
 				Zero: func() promises.Filter { return new(bloom.Filter) },
-				Load: load, LoadOrNew: loadOrNew,
+				Load: load, LoadOrNew: loadOrNew, Others: others,
 				Open: func(path string) (io.Closer, error) { return bloom.OpenFile(path) },
 			}, promises.Type{
 				Name: "bloom.SyncFilter",
 				Make: func() promises.Filter { return bloom.NewSyncFrom(plain()) },
 				Zero: func() promises.Filter { return new(bloom.SyncFilter) },
-				Load: load, LoadOrNew: loadOrNew,
+				Load: load, LoadOrNew: loadOrNew, Others: others,
 			})
 			promises.TestSets(t, "bloom", plain, func() *bloom.Filter { return bloom.Must(bloom.New(5000, 0.001)) })
 		})

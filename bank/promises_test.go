@@ -104,5 +104,9 @@ func TestPromises(t *testing.T) {
 		Open:      open,
 		Load:      func(path string) (promises.Filter, error) { return firstOf(bank.LoadFile(path)) },
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return firstOf(bank.LoadOrNew(path, 1100, p)) },
+		Others: map[string]func(string) (promises.Filter, error){
+			"n": func(path string) (promises.Filter, error) { return firstOf(bank.LoadOrNew(path, 1200, 0.01)) },
+			"p": func(path string) (promises.Filter, error) { return firstOf(bank.LoadOrNew(path, 1100, 0.005)) },
+		},
 	})
 }

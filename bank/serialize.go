@@ -399,13 +399,17 @@ func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	if err != nil {
 		return nil, err
 	}
-	return form.LoadOrNew("bank", path, LoadFile, func() (*Bank, error) { return made, nil }, func(b *Bank) error {
-		switch {
-		case b.M() != made.M():
-			return form.Mismatch("bank", "m", b.M(), made.M())
-		case b.k != made.k:
-			return form.Mismatch("bank", "k", b.k, made.k)
-		}
-		return nil
-	})
+	b, err := LoadFile(path)
+	switch {
+	case form.Missing(path, err):
+		return made, nil
+	case err == nil && b.M() != made.M():
+		err = form.In(path, form.Mismatch("bank", "m", b.M(), made.M()))
+	case err == nil && b.k != made.k:
+		err = form.In(path, form.Mismatch("bank", "k", b.k, made.k))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }

@@ -20,6 +20,10 @@ func TestPromises(t *testing.T) {
 		Load:      load,
 		Open:      func(path string) (io.Closer, error) { return blocked.OpenFile(path) },
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return blocked.LoadOrNew(path, 5000, p) },
+		Others: map[string]func(string) (promises.Filter, error){
+			"n": func(path string) (promises.Filter, error) { return blocked.LoadOrNew(path, 6000, 0.01) },
+			"p": func(path string) (promises.Filter, error) { return blocked.LoadOrNew(path, 5000, 0.005) },
+		},
 	}, promises.Type{
 		Name: "blocked.SyncFilter",
 		Make: func() promises.Filter { return bloom.Must(blocked.NewSync(5000, 1e-6)) },

@@ -140,7 +140,15 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return form.LoadOrNew("blocked", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
-		return f.fits(m, lines)
-	})
+	f, err := LoadFile(path)
+	if form.Missing(path, err) {
+		return New(n, p)
+	}
+	if err == nil {
+		err = form.In(path, f.fits(m, lines))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }

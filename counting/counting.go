@@ -147,9 +147,17 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return form.LoadOrNew("counting", path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
-		return f.fits(64*uint64(words), k)
-	})
+	f, err := LoadFile(path)
+	if form.Missing(path, err) {
+		return New(n, p)
+	}
+	if err == nil {
+		err = form.In(path, f.fits(64*uint64(words), k))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // fits returns an error unless f has these parameters.

@@ -22,6 +22,10 @@ func TestPromises(t *testing.T) {
 		Zero:      func() promises.Filter { return new(counting.Filter) },
 		Load:      func(path string) (promises.Filter, error) { return counting.LoadFile(path) },
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return counting.LoadOrNew(path, 14_000, p) },
+		Others: map[string]func(string) (promises.Filter, error){
+			"n": func(path string) (promises.Filter, error) { return counting.LoadOrNew(path, 15_000, 0.01) },
+			"p": func(path string) (promises.Filter, error) { return counting.LoadOrNew(path, 14_000, 0.0099) },
+		},
 	})
 	f, other := bloom.Must(counting.New(10, 0.1)), bloom.Must(counting.New(10, 0.1))
 	take := friend.TakeCounting.(func(*counting.Filter, string) *counting.Filter)

@@ -10,6 +10,11 @@ import (
 
 func TestPromises(t *testing.T) {
 	config := flower.Config{Slots: 1 << 15, Ways: 4, Bits: 16}
+	other := func(change func(*flower.Config)) func(string) (promises.Filter, error) {
+		config := config
+		change(&config)
+		return func(path string) (promises.Filter, error) { return flower.LoadOrNew(path, config) }
+	}
 	promises.Test(t, promises.Type{
 		Name: "flower.Filter",
 		Make: func() promises.Filter { return bloom.Must(flower.New(config)) },
@@ -24,6 +29,11 @@ func TestPromises(t *testing.T) {
 				return nil, err
 			}
 			return flower.LoadOrNew(path, c)
+		},
+		Others: map[string]func(string) (promises.Filter, error){
+			"Slots": other(func(c *flower.Config) { c.Slots++ }),
+			"Ways":  other(func(c *flower.Config) { c.Ways++ }),
+			"Bits":  other(func(c *flower.Config) { c.Bits = 8 }),
 		},
 	})
 }

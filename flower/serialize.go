@@ -114,10 +114,15 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {
 		return nil, err
 	}
-	return form.LoadOrNew("flower", path, LoadFile, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
-		if f.Config() != c {
-			return fmt.Errorf("flower: the filter has %+v, not %+v: %w", f.Config(), c, bloom.ErrMismatch)
-		}
-		return nil
-	})
+	f, err := LoadFile(path)
+	if form.Missing(path, err) {
+		return New(c)
+	}
+	if err == nil && f.Config() != c {
+		err = form.In(path, fmt.Errorf("flower: the filter has %+v, not %+v: %w", f.Config(), c, bloom.ErrMismatch))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }

@@ -17,6 +17,10 @@ func TestPromises(t *testing.T) {
 				Zero:      func() promises.Filter { return new(growing.Filter) },
 				Load:      func(path string) (promises.Filter, error) { return growing.LoadFile(path) },
 				LoadOrNew: func(path string, p float64) (promises.Filter, error) { return growing.LoadOrNew(path, n, p) },
+				Others: map[string]func(string) (promises.Filter, error){
+					"n": func(path string) (promises.Filter, error) { return growing.LoadOrNew(path, n+1, 0.01) },
+					"p": func(path string) (promises.Filter, error) { return growing.LoadOrNew(path, n, 0.0101) },
+				},
 			})
 		})
 	}

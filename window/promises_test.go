@@ -15,6 +15,11 @@ import (
 func TestPromises(t *testing.T) {
 	var clock testkit.Clock
 	config := window.Config{Capacity: 20_000, FPR: 0.01, Span: time.Hour, Now: clock.Now}
+	other := func(change func(*window.Config)) func(string) (promises.Filter, error) {
+		config := config
+		change(&config)
+		return func(path string) (promises.Filter, error) { return window.LoadOrNew(path, config) }
+	}
 	promises.Test(t, promises.Type{
 		Name: "window.Filter",
 		Make: func() promises.Filter { return bloom.Must(window.New(config)) },
@@ -35,6 +40,12 @@ func TestPromises(t *testing.T) {
 			config := config
 			config.FPR = p
 			return window.LoadOrNew(path, config)
+		},
+		Others: map[string]func(string) (promises.Filter, error){
+			"Capacity":    other(func(c *window.Config) { c.Capacity++ }),
+			"FPR":         other(func(c *window.Config) { c.FPR = 0.0101 }),
+			"Span":        other(func(c *window.Config) { c.Span++ }),
+			"Generations": other(func(c *window.Config) { c.Generations = 8 }),
 		},
 	})
 }

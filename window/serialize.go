@@ -160,10 +160,17 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.layout(); err != nil {
 		return nil, err
 	}
-	load := func(path string) (*Filter, error) { return load(path, c.Now) }
-	return form.LoadOrNew("window", path, load, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
-		return f.fits(c)
-	})
+	f, err := load(path, c.Now)
+	if form.Missing(path, err) {
+		return New(c)
+	}
+	if err == nil {
+		err = form.In(path, f.fits(c))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // fits returns an error unless f has configuration c.

@@ -49,10 +49,10 @@ func (e mismatchError) Error() string { return string(e) }
 
 func (e mismatchError) Unwrap() error { return ErrMismatch }
 
-// In returns err with the path of the file that it is about, unless err names it.
+// In returns err with the path of the file that it is about, unless err is nil or names it.
 func In(path string, err error) error {
 	var names *fs.PathError
-	if errors.As(err, &names) {
+	if err == nil || errors.As(err, &names) {
 		return err
 	}
 	return fmt.Errorf("%w (in %s)", err, path)

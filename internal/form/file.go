@@ -68,23 +68,16 @@ func Load[F any](pkg, path string, read func(*FileReader) (F, error)) (none F, e
 	return f, nil
 }
 
-// LoadOrNew returns what load loads from path if check has no error, or what fresh makes if
-// there is no file there.
-func LoadOrNew[F any](pkg, path string, load func(path string) (F, error), fresh func() (F, error), check func(F) error) (none F, err error) {
-	f, err := load(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return none, fmt.Errorf("%s: %w", pkg, err)
-		}
-		return fresh()
-	case err != nil:
-		return none, err
+// Missing reports whether err, of loading path, says that there is nothing, where SaveFile can
+// write a file later. A path that is empty, a missing directory and a link to nothing are
+// mistakes.
+func Missing(path string, err error) bool {
+	if path == "" || !errors.Is(err, fs.ErrNotExist) {
+		return false
 	}
-	if err := check(f); err != nil {
-		return none, In(path, err)
-	}
-	return f, nil
+	_, link := os.Lstat(path)
+	dir, err := os.Stat(filepath.Dir(path))
+	return errors.Is(link, fs.ErrNotExist) && err == nil && dir.IsDir()
 }
 
 // OpenRegular opens the file at path and returns its size. It refuses what is no regular

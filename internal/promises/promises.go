@@ -70,6 +70,8 @@ type Type struct {
 	// LoadOrNew is the package's, with Make's parameters where p is 0.01, or nil if it makes
 	// others.
 	LoadOrNew func(path string, p float64) (Filter, error)
+	// Others are LoadOrNew with another value of one parameter each.
+	Others map[string]func(path string) (Filter, error)
 }
 
 func (typ Type) pkg() string { return typ.Name[:strings.IndexByte(typ.Name, '.')] }
@@ -789,25 +791,43 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	same(t, f, got)
 	require.Equal(t, info, got.Info())
 
-	for _, test := range []struct {
-		path string
-		p    float64
-		is   error
-		says string
-	}{
-		{path, 0.001, bloom.ErrMismatch, path},
-		{filepath.Join(dir, "missing", "f"), 0.01, fs.ErrNotExist, filepath.Join(dir, "missing")},
-		{filepath.Join(dir, "none"), 2, nil, " = 2 is outside "},
-		{path, 2, nil, " = 2 is outside "},
-	} {
-		_, err := typ.LoadOrNew(test.path, test.p)
-		require.ErrorContains(t, err, test.says)
+	fails := func(path string, p float64, is error, says string) {
+		t.Helper()
+		_, err := typ.LoadOrNew(path, p)
+		require.ErrorContains(t, err, says)
 		require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
-		require.True(t, test.is == nil || errors.Is(err, test.is), "%v", err)
+		require.True(t, is == nil || errors.Is(err, is), "%v", err)
+	}
+	fails(path, 0.001, bloom.ErrMismatch, path)
+	fails(path, 2, nil, " = 2 is outside ")
+	fails(filepath.Join(dir, "none"), 2, nil, " = 2 is outside ")
+	require.NotEmpty(t, typ.Others)
+	for parameter, loadOrNew := range typ.Others {
+		_, err := loadOrNew(path)
+		require.ErrorIs(t, err, bloom.ErrMismatch, parameter)
+		_, err = loadOrNew(filepath.Join(dir, "none"))
+		require.NoError(t, err, parameter)
 	}
 	require.NoError(t, os.WriteFile(path, []byte("damaged"), 0o666))
-	_, err := typ.LoadOrNew(path, 0.01)
-	require.ErrorIs(t, err, bloom.ErrFormat)
+	fails(path, 0.01, bloom.ErrFormat, path)
+
+	// Where nothing can be read, and SaveFile would fail later or replace what is there.
+	in := func(name string) string { return filepath.Join(dir, name) }
+	fails("", 0.01, fs.ErrNotExist, "no such file")
+	fails(in("missing/f"), 0.01, fs.ErrNotExist, in("missing"))
+	fails(in("f/f"), 0.01, nil, in("f"))
+	fails(dir, 0.01, nil, dir)
+	if os.Symlink("nowhere", in("dangling")) == nil && os.Symlink("circle", in("circle")) == nil {
+		fails(in("dangling"), 0.01, fs.ErrNotExist, in("dangling"))
+		fails(in("circle"), 0.01, nil, in("circle"))
+	}
+	require.NoError(t, f.SaveFile(path))
+	require.NoError(t, os.Chmod(path, 0))
+	if _, err := os.ReadFile(path); err == nil {
+		t.Log("not shown: this user may read a file without permissions")
+	} else {
+		fails(path, 0.01, fs.ErrPermission, path)
+	}
 }
 
 // Set is a Filter that can be copied, compared and merged.
