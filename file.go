@@ -27,8 +27,8 @@ import (
 // the system permits that. It does not keep access-control lists and other
 // attributes. It is private until it is whole. A file that replaces none has the
 // permissions that os.Create gives. SaveFile replaces a symbolic link itself, not
-// the file that it leads to, and refuses to replace anything else that is no
-// regular file. If several SaveFiles write to one path at once, the filter of the
+// the file that it leads to, by a file with that file's permissions. It refuses to
+// replace anything else that is no regular file. If several SaveFiles write to one path at once, the filter of the
 // last one stays. On Windows SaveFile fails while the file is open, for example by
 // [OpenFile].
 func (f *filter) SaveFile(path string) error {

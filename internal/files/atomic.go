@@ -25,9 +25,9 @@ import (
 // has the old one's permissions, which Write reads first; until it is whole,
 // only its owner may read it. It has the old one's owner and group where the
 // system permits that. Where it does not keep the group, the group may do what
-// others may. A symbolic link is replaced itself. Write refuses to replace
-// anything else that is no regular file. It also refuses if it may not read the
-// directory, which it must open to sync it.
+// others may. A symbolic link is replaced itself, by a file that has the permissions and
+// the owner of the file that it leads to. Write refuses to replace anything else that is no
+// regular file. It also refuses if it may not read the directory, which it must open to sync it.
 func Write(path string, write func(io.Writer) error) (err error) {
 	old, err := regular(path)
 	if err != nil {
@@ -80,8 +80,8 @@ func Write(path string, write func(io.Writer) error) (err error) {
 	return dir.sync()
 }
 
-// regular returns what is at path: a regular file, or nil if it is a symbolic
-// link or nothing.
+// regular returns the regular file at path, or the one that a symbolic link there leads to.
+// It returns nil if there is none.
 func regular(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -92,7 +92,9 @@ func regular(path string) (fs.FileInfo, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode()&fs.ModeSymlink != 0:
-		return nil, nil
+		if info, err = os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return nil, nil
+		}
 	case !info.Mode().IsRegular():
 		return nil, &fs.PathError{Op: "replace", Path: path, Err: fmt.Errorf("not a regular file but %v", info.Mode())}
 	}

@@ -175,6 +175,18 @@ func TestIrregular(t *testing.T) {
 	require.True(t, mode(t, link).IsRegular())
 	require.Equal(t, []string{"fifo", "folder", "link"}, testkit.Names(t, dir))
 
+	// It takes the place of a link, with the permissions of what that led to.
+	private := filepath.Join(dir, "private")
+	require.NoError(t, os.WriteFile(private, []byte("old"), 0o600))
+	require.NoError(t, os.Chmod(private, 0o640))
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Symlink("private", link))
+	require.NoError(t, Write(link, text("new")))
+	require.Equal(t, fs.FileMode(0o640), mode(t, link))
+	data, err := os.ReadFile(private)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(data))
+
 	require.ErrorContains(t, Write("", text("x")), "lstat : no such file") // and none is begun
 }
 
