@@ -71,6 +71,11 @@ func changeCommand(c *cobra.Command, change func(context.Context, *lines.Config,
 		if err != nil {
 			return err
 		}
+		if info, err := os.Stat(args[0]); err == nil {
+			if err := apart(args[0], info, args[1:]); err != nil {
+				return err
+			}
+		}
 		release, err := file.hold(c.Context(), args[0])
 		if err != nil {
 			return err

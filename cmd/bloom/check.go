@@ -36,6 +36,9 @@ The exit status is grep's: 0 if there was such a line, 1 if there was none, 2 af
 				return err
 			}
 			cfg, err := input.config(files)
+			if err == nil {
+				err = stdoutApart(inputs(files)...)
+			}
 			if err != nil {
 				return err
 			}

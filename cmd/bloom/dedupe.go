@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -56,8 +57,10 @@ last saved, it stays as it is.
 
 FILE may be a filter of any type, such as one that build made. A window and a flower forget
 lines, which are then written again. If another bloom changes FILE, dedupe waits for its end.
-With -o lines are appended to OUT. If a kill left half a line at the end of OUT, that half is
-cut off first.
+With -o lines are appended to OUT, which no other bloom may write at the same time: dedupe waits
+for its end. FILE says how much of OUT its runs wrote. Half a line behind that, which a kill left
+there, is cut off first. Nothing else is ever cut off: an OUT of others must be lines, the last
+one whole, or dedupe refuses it.
 
 With -span, such as 24h, a line is left out only if it came within that time before, whether
 it was written then or left out. Choose -n as 15 times the number of different lines in the
@@ -119,14 +122,45 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 		d.room = o.part.part(uint64(o.size.n))
 	}
 	cfg.Take = o.part.take()
-	d.out.file = os.Stdout
-	if o.out != "" {
-		file, err := goOn(o.out, cfg)
-		if err != nil {
+	if o.out == "" {
+		d.out.file = os.Stdout
+		if o.state != "" && stdoutClosed() {
+			return errClosed
+		}
+		if err := stdoutApart(append(inputs(args), d.state.path)...); err != nil {
 			return err
 		}
-		defer file.Close()
-		d.out.file = file
+		return d.run(c.Context(), cfg)
+	}
+	path, err := target(o.out)
+	if err != nil {
+		return err
+	}
+	path, err = filepath.Abs(path)
+	if state, err2 := filepath.Abs(d.state.path); err == nil && err2 == nil && path == state {
+		return usageError{fmt.Errorf("-o %s is the state, too", o.out)}
+	}
+	if info, err := os.Stat(o.out); err == nil {
+		if err := apart("-o "+o.out, info, append(inputs(args), d.state.path)); err != nil {
+			return err
+		}
+	}
+	out := holder{wait: o.file.wait}
+	release, err := out.hold(c.Context(), o.out)
+	if err != nil {
+		return err
+	}
+	defer release()
+	file, opened, known, err := openOut(out.path, d.seen.filter(), cfg)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	d.out = opened
+	if !known { // from now on it is: whenever this run is killed, the next one knows what it left
+		if err := d.state.save(d.seen, &d.out); err != nil {
+			return err
+		}
 	}
 	return d.run(c.Context(), cfg)
 }

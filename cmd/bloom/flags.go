@@ -176,18 +176,27 @@ func writeJSON(v any) error {
 
 // totalSize returns the size of all input, or 0 if that is not known.
 func totalSize(names []string) (total int64) {
-	if len(names) == 0 {
-		names = []string{lines.Stdin}
-	}
-	for _, name := range names {
-		info, err := os.Stdin.Stat()
-		if name != lines.Stdin {
-			info, err = os.Stat(name)
-		}
+	for _, name := range inputs(names) {
+		info, err := stat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			return 0
 		}
 		total += info.Size()
 	}
 	return total
+}
+
+// inputs are the files of these names; without any it is standard input.
+func inputs(names []string) []string {
+	if len(names) == 0 {
+		return []string{lines.Stdin}
+	}
+	return names
+}
+
+func stat(name string) (os.FileInfo, error) {
+	if name == lines.Stdin {
+		return os.Stdin.Stat()
+	}
+	return os.Stat(name)
 }

@@ -66,6 +66,9 @@ func (h *holder) produce(c *cobra.Command, asJSON bool, make func() (saver, erro
 	case isatty.IsTerminal(os.Stdout.Fd()):
 		return usageError{errors.New("-o - would write a filter to the terminal")}
 	default:
+		if err := stdoutApart(c.Flags().Args()...); err != nil {
+			return err
+		}
 		dir, err := os.MkdirTemp("", "bloom-*")
 		if err != nil {
 			return err
@@ -193,8 +196,8 @@ func unlock(lock *flock.Flock, path string) {
 func target(path string) (string, error) {
 	for range 40 {
 		to, err := os.Readlink(path)
-		if err != nil {
-			return path, nil // no link
+		if err != nil { // no link
+			return filepath.Clean(path), nil
 		}
 		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,6 +81,26 @@ func TestInUse(t *testing.T) {
 		assert.Zero(t, status, "%s: %s", args, stderr)
 		requireAlone(t, list)
 	}
+}
+
+// TestTwoRunsOneOut: runs with states of their own append to one OUT one after the other.
+func TestTwoRunsOneOut(t *testing.T) {
+	dir := t.TempDir()
+	in, out := numbers(0, 200_000), filepath.Join(dir, "out")
+	list := write(t, filepath.Join(dir, "list"), in)
+	var cmds []*exec.Cmd
+	for i := range 3 {
+		cmd := command(t, "dedupe", "-p", "1e-9", "-shard", fmt.Sprintf("%d/3", i), "-state", filepath.Join(dir, fmt.Sprint(i)), "-o", out, list)
+		require.NoError(t, cmd.Start())
+		cmds = append(cmds, cmd)
+	}
+	for _, cmd := range cmds {
+		require.NoError(t, cmd.Wait())
+	}
+	require.True(t, slices.Equal(sorted(in), sorted(read(t, out))))
+
+	holding(t, out, "dedupe", "-state", filepath.Join(dir, "a"), "-o", out)
+	saying(t, 1, out+" is in use", "", "dedupe", "-wait", "0s", "-state", filepath.Join(dir, "b"), "-o", out)
 }
 
 // TestManyWriters starts and ends at once.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
@@ -169,38 +169,110 @@ func TestCountingState(t *testing.T) {
 	}
 }
 
-// TestGoOn: the output of a run that was killed goes on behind its last whole line.
-func TestGoOn(t *testing.T) {
+// TestOut: -o appends behind whole lines. What a run that was killed left of a line is cut off, and
+// nothing else of any file.
+func TestOut(t *testing.T) {
 	dir := t.TempDir()
 	state, out := filepath.Join(dir, "state"), filepath.Join(dir, "out")
 	run := func(in string, flags ...string) string {
+		t.Helper()
 		_, stderr, status := bloomRun(t, in, append([]string{"dedupe", "-state", state, "-o", out}, flags...)...)
 		require.Zero(t, status, stderr)
 		return stderr
 	}
 	require.Empty(t, run("a\nb\n"))
-	require.Equal(t, "a\nb\n", read(t, out))
 	require.Empty(t, run("b\nc\n"))
 	require.Equal(t, "a\nb\nc\n", read(t, out))
-	for _, whole := range []string{"", "a\nb\n", strings.Repeat("x", 64<<10) + "\n"} {
-		for _, half := range []string{"h", strings.Repeat("h", 64<<10), strings.Repeat("h", 200_000)} {
-			os.Remove(state)
-			write(t, out, whole+half)
-			require.Contains(t, run("new\n"), fmt.Sprintf("ended with half a line, of %d bytes", len(half)))
-			require.True(t, whole+"new\n" == read(t, out))
-		}
+	for i, left := range []string{"h", "whole\nh", strings.Repeat("h", pieceOfOut), strings.Repeat("h", pieceOfOut-1) + "\n" + strings.Repeat("h", 2*pieceOfOut)} {
+		whole := left[:strings.LastIndexByte(left, '\n')+1]
+		before := read(t, out)
+		write(t, out, before+left)
+		line := fmt.Sprintln("new", i)
+		require.Contains(t, run(line), fmt.Sprintf("ended with half a line, of %d bytes", len(left)-len(whole)))
+		require.True(t, before+whole+line == read(t, out))
 	}
+	// A run that was killed before it saved anything left half a line, too.
 	os.Remove(state)
-	write(t, out, "a\x00b\n")
-	run("c\x00", "-0")
-	require.Equal(t, "a\x00c\x00", read(t, out))
+	os.Remove(out)
+	run("")
+	write(t, out, "a\nha")
+	require.Contains(t, run("half\n"), "ended with half a line, of 2 bytes")
+	require.Equal(t, "a\nhalf\n", read(t, out))
 
-	for args, says := range map[string]string{"-o OUT": "-o needs -state", "-state S -o OUT OUT": "is a file of the input", "-state S -o /dev/null": "no regular file"} {
-		args = strings.NewReplacer("OUT", out, "S", state).Replace(args)
-		_, stderr, status := bloomRun(t, "x\n", append([]string{"dedupe"}, strings.Fields(args)...)...)
-		assert.NotZero(t, status, args)
-		requireError(t, stderr, says)
-		require.Equal(t, "a\x00c\x00", read(t, out))
+	// Lines of others are appended to.
+	os.Remove(state)
+	write(t, out, "theirs\n")
+	require.Empty(t, run("ours\n"))
+	require.Equal(t, "theirs\nours\n", read(t, out))
+	require.Contains(t, good(t, "", "info", state), "dedupe -o: 12 bytes, lines end with 0x0a")
+}
+
+// TestOutOfOthers: a file that no run with this state wrote is left as it is.
+func TestOutOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	state, out, filter := filepath.Join(dir, "state"), filepath.Join(dir, "out"), filepath.Join(dir, "filter")
+	good(t, "x\n", "build", "-o", filter)
+	for _, test := range []struct{ name, made, now, flags, says string }{
+		{"half a line", "", "a\nhalf", "", "complete that line"},
+		{"a photo", "", "\xff\xd8\x00\n photo", "", "is no list of lines"},
+		{"a photo that ends well", "", "\xff\xd8\x00\n", "", "is no list of lines"},
+		{"a filter", "", read(t, filter) + "\n", "", "is no list of lines"},
+		{"-z on lines", "", "a\nb\n", "-z", "complete that line"},
+		{"-z on our lines", "a\nb\n", "a\nb\n", "-z", "lines that end with the byte 0x0a"},
+		{"edited", "a\nb\n", "a\nB\nha", "", "complete that line"},
+		{"shorter", "a\nb\n", "a", "", "complete that line"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			os.Remove(state)
+			os.Remove(out)
+			args := append([]string{"dedupe", "-state", state, "-o", out}, strings.Fields(test.flags)...)
+			if test.made != "" {
+				good(t, test.made, "dedupe", "-state", state, "-o", out)
+			}
+			write(t, out, test.now)
+			_, stderr, status := bloomRun(t, "new\nnew\x00", args...)
+			require.Equal(t, 1, status)
+			requireError(t, stderr, test.says)
+			require.Equal(t, test.now, read(t, out))
+			if test.made == "" {
+				require.NoFileExists(t, state)
+			}
+		})
+	}
+}
+
+// TestSecondRole: a file that a command is given in two roles is not written.
+func TestSecondRole(t *testing.T) {
+	dir := t.TempDir()
+	filter, list, link := filepath.Join(dir, "filter"), filepath.Join(dir, "list"), filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(filter, link))
+	for _, test := range []struct{ line, says string }{
+		{"dedupe -state filter -o ./filter", "-o ./filter is "},
+		{"dedupe -state filter -o link", "-o link is "},
+		{"dedupe -state new -o ./new", "-o ./new is the state"},
+		{"dedupe -state filter >> filter", "standard output is "},
+		{"dedupe -state filter -o list list", "-o list is list, too"},
+		{"dedupe -state filter -o list < list", "-o list is -, too"},
+		{"dedupe -state filter list >> list", "standard output is list, too"},
+		{"dedupe < list >> list", "standard output is -, too"},
+		{"check filter list >> list", "standard output is list, too"},
+		{"merge -o - filter >> filter", "standard output is filter, too"},
+		{"build -o - list >> list", "standard output is list, too"},
+		{"add filter filter", "filter is filter, too"},
+		{"remove filter filter", "filter is filter, too"},
+		{"dedupe -o list", "-o needs -state"},
+		{"dedupe -state filter -o /dev/null", "no regular file"},
+	} {
+		good(t, "a\n", "build", "-type", "counting", "-n", "100", "-o", filter)
+		write(t, list, "b\na\n")
+		before := read(t, filter)
+		var stderr strings.Builder
+		cmd := exec.Command("sh", "-c", "bloom "+test.line)
+		cmd.Dir, cmd.Stdin, cmd.Stderr = dir, strings.NewReader("b\n"), &stderr
+		require.Error(t, cmd.Run(), test.line)
+		requireError(t, stderr.String(), test.says)
+		require.Equal(t, before, read(t, filter), test.line)
+		require.Equal(t, "b\na\n", read(t, list), test.line)
 	}
 }
 

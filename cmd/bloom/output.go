@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+// output is where lines go, and where the progress makes room for them.
+type output struct {
+	file interface {
+		io.Writer
+		io.ReaderAt
+		Stat() (os.FileInfo, error)
+		Sync() error
+	}
+	path     string // of OUT, where -o names one
+	delim    byte   // ends OUT's lines
+	progress *progress
+	failed   bool
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.progress.hide()
+	n, err := o.file.Write(p)
+	o.failed = o.failed || err != nil
+	return n, err
+}
+
+func (o *output) regular() bool {
+	info, err := o.file.Stat()
+	return err == nil && info.Mode().IsRegular()
+}
+
+// sync returns once a regular file has what was written on the disk. Nothing else can.
+func (o *output) sync() (err error) {
+	if o.regular() {
+		err = o.file.Sync()
+	}
+	o.failed = o.failed || err != nil
+	return err
+}
+
+// written is what a state says of the OUT that its runs wrote. It is part of the comment in the
+// state's file, so it is saved together with the filter.
+type written struct {
+	size  int64
+	delim byte
+	end   uint64 // digest of the last bytes, or of OUT's path while there are none
+}
+
+const writtenText = "dedupe -o: %d bytes, lines end with 0x%02x, digest %016x"
+
+func (w written) String() string { return fmt.Sprintf(writtenText, w.size, w.delim, w.end) }
+
+// fromComment cuts off what a comment says of OUT.
+func fromComment(comment string) (rest string, w written, ok bool) {
+	if i := strings.LastIndex(comment, "dedupe -o: "); i >= 0 {
+		if n, _ := fmt.Sscanf(comment[i:], writtenText, &w.size, &w.delim, &w.end); n == 3 {
+			return strings.TrimSuffix(comment[:i], "; "), w, true
+		}
+	}
+	return comment, written{}, false
+}
+
+// describe has the file of f say what OUT is now.
+func (o *output) describe(f informed) error {
+	if o.path == "" {
+		return nil
+	}
+	stat, err := o.file.Stat()
+	if err != nil {
+		return err
+	}
+	w := written{size: stat.Size(), delim: o.delim}
+	if w.end, err = o.end(w.size); err != nil {
+		return err
+	}
+	info := f.Info()
+	rest, _, _ := fromComment(info.Comment)
+	if rest != "" {
+		rest = strings.ToValidUTF8(rest[:min(len(rest), 3900)], "") + "; "
+	}
+	info.Comment = rest + w.String()
+	f.SetInfo(info)
+	return nil
+}
+
+// pieceOfOut is how much of OUT is read at a time.
+const pieceOfOut = 64 << 10
+
+// end returns the digest of the last bytes before size.
+func (o *output) end(size int64) (uint64, error) {
+	last := []byte(o.path)
+	if size > 0 {
+		last = make([]byte, min(size, pieceOfOut))
+		if _, err := o.file.ReadAt(last, size-int64(len(last))); err != nil {
+			return 0, err
+		}
+	}
+	digest := sha256.Sum256(last)
+	return binary.BigEndian.Uint64(digest[:]), nil
+}
+
+// openOut opens the file at path to append lines to, and makes it if it is missing. Its end is cut
+// off only if it is half a line behind what seen's file says that earlier runs wrote. openOut
+// reports whether it is the OUT of these runs.
+func openOut(path string, seen informed, cfg *lines.Config) (out *os.File, o output, known bool, err error) {
+	isNew := !exists(path)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, output{}, false, err
+	}
+	o = output{file: file, delim: cfg.Delim}
+	if o.path, err = filepath.Abs(path); err == nil {
+		known, err = o.goOn(file, seen)
+	}
+	if err == nil && isNew { // its name must be there after a power cut, too
+		err = syncDir(path)
+	}
+	if err != nil {
+		file.Close()
+		return nil, output{}, false, err
+	}
+	return file, o, known, nil
+}
+
+// goOn has file, which is OUT, end with a whole line, or returns an error.
+func (o *output) goOn(file *os.File, seen informed) (known bool, err error) {
+	stat, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	size := stat.Size()
+	_, w, known := fromComment(seen.Info().Comment)
+	if known = known && w.size <= size; known {
+		end, err := o.end(w.size)
+		if err != nil {
+			return false, err
+		}
+		known = end == w.end
+	}
+	switch {
+	case known && w.delim != o.delim:
+		return false, fmt.Errorf("%s has lines that end with the byte 0x%02x, and -0 (-z) makes them end otherwise: go on as before, or name another OUT", file.Name(), w.delim)
+	case !known && size > 0:
+		return false, o.foreign(file, size)
+	case size == w.size:
+		return known, nil
+	}
+	end, err := o.lastLine(w.size, size)
+	if err != nil || end == size {
+		return known, err
+	}
+	fmt.Fprintf(os.Stderr, "bloom: %s ended with half a line, of %d bytes, which was cut off\n", file.Name(), size-end)
+	return known, file.Truncate(end)
+}
+
+// lastLine returns where the last whole line ends that OUT has between from and to, or from.
+func (o *output) lastLine(from, to int64) (int64, error) {
+	buf := make([]byte, pieceOfOut)
+	for to > from {
+		start := max(from, to-int64(len(buf)))
+		piece := buf[:to-start]
+		if _, err := o.file.ReadAt(piece, start); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(piece, o.delim); i >= 0 {
+			return start + int64(i) + 1, nil
+		}
+		to = start
+	}
+	return from, nil
+}
+
+// foreign returns an error unless a file that somebody else wrote is one of whole lines, to which
+// lines can be appended.
+func (o *output) foreign(file *os.File, size int64) error {
+	head, tail := make([]byte, min(size, pieceOfOut)), make([]byte, 1)
+	if _, err := file.ReadAt(head, 0); err != nil {
+		return err
+	}
+	if _, err := file.ReadAt(tail, size-1); err != nil {
+		return err
+	}
+	if _, filter := kindOf(head); filter || o.delim != 0 && bytes.IndexByte(head, 0) >= 0 {
+		return fmt.Errorf("%s is no list of lines, and is left as it is: name another OUT", file.Name())
+	}
+	if tail[0] != o.delim {
+		return fmt.Errorf("%s ends with half a line (no byte 0x%02x) that no run with this state wrote, and is left as it is: complete that line, or name another OUT", file.Name(), o.delim)
+	}
+	return nil
+}
+
+// apart returns an error if the file that is written, which it calls what, is one of names.
+func apart(what string, written os.FileInfo, names []string) error {
+	for _, name := range names {
+		if info, err := stat(name); err == nil && os.SameFile(info, written) {
+			return usageError{fmt.Errorf("%s is %s, too", what, name)}
+		}
+	}
+	return nil
+}
+
+// stdoutApart returns an error if standard output appends to one of the files of these names.
+func stdoutApart(names ...string) error {
+	if info, err := os.Stdout.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		return apart("standard output", info, names)
+	}
+	return nil
+}
+
+var errClosed = errors.New("standard output is closed, and lines would be lost: > /dev/null drops them, -o keeps them")
+
+// syncDir returns once the name of the file at path is on the disk.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" { // which syncs no directories
+		return nil
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
