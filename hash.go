@@ -4,11 +4,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
-	"math/bits"
 	"unicode/utf16"
 
 	"github.com/spaolacci/murmur3"
 
+	"github.com/seed79a3ff49/bloom/internal/digest"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
@@ -70,8 +70,8 @@ func (h *Hash) UnmarshalText(text []byte) error {
 // whose two words start at seed. It is the same on every
 // platform and in every version of this package.
 func (h Hash) Salt(seed uint64) Hash {
-	h1, h2 := mix(seed, seed, h.h1, h.h2)
-	return avalanche(last(h1, h2, 0, 0, 16))
+	h1, h2 := digest.Mix(seed, seed, h.h1, h.h2)
+	return NewHash(digest.Finish(digest.Last(h1, h2, 0, 0, 16)))
 }
 
 // directLen is the longest key, in bytes, that Sum hashes without the murmur3 package.
@@ -95,7 +95,7 @@ func Sum(key []byte) Hash {
 		k1 = binary.LittleEndian.Uint64(key)
 	case n > 8:
 		for rest := key; len(rest) >= 16; rest = rest[16:] {
-			h1, h2 = mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
+			h1, h2 = digest.Mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
 		}
 		// The last block is little-endian and padded with zeros. Its last bytes, up to
 		// seven of them, are the last 8 of the key but for those that are in a half
@@ -113,7 +113,7 @@ func Sum(key []byte) Hash {
 	case n > 0:
 		k1 = uint64(key[0]) | uint64(key[n/2])<<(8*(n/2)&63) | uint64(key[n-1])<<(8*(n-1)&63)
 	}
-	return avalanche(last(h1, h2, k1, k2, uint64(n)))
+	return NewHash(digest.Finish(digest.Last(h1, h2, k1, k2, uint64(n))))
 }
 
 // SumString returns Sum of key's bytes without copying them. It agrees with
@@ -123,13 +123,13 @@ func SumString(key string) Hash { return Sum(memory.BytesOf(key)) }
 // SumUint64 returns the digest of key as 8 little-endian bytes, as Guava's
 // Funnels.longFunnel does.
 func SumUint64(key uint64) Hash {
-	return avalanche(last(0, 0, key, 0, 8))
+	return NewHash(digest.Finish(digest.Last(0, 0, key, 0, 8)))
 }
 
 // SumUint32 returns the digest of key as 4 little-endian bytes, as Guava's
 // Funnels.integerFunnel does.
 func SumUint32(key uint32) Hash {
-	return avalanche(last(0, 0, uint64(key), 0, 4))
+	return NewHash(digest.Finish(digest.Last(0, 0, uint64(key), 0, 4)))
 }
 
 // SumBatch sets dst[i] to the Sum of keys[i]. It panics if dst is shorter than keys. It is
@@ -175,12 +175,12 @@ func SumUTF16(key string) Hash {
 			block[n>>3&1] |= (units & 0xffff) << (n & 7 * 8)
 			units >>= 16
 			if n += 2; n&15 == 0 {
-				h1, h2 = mix(h1, h2, block[0], block[1])
+				h1, h2 = digest.Mix(h1, h2, block[0], block[1])
 				block = [2]uint64{}
 			}
 		}
 	}
-	return avalanche(last(h1, h2, block[0], block[1], n))
+	return NewHash(digest.Finish(digest.Last(h1, h2, block[0], block[1], n)))
 }
 
 // SumReader returns Sum of everything r yields until io.EOF, reading through a
@@ -195,58 +195,17 @@ func SumReader(r io.Reader) (Hash, error) {
 		n += uint64(m)
 		rest := buf[:had+m]
 		for ; len(rest) >= 16; rest = rest[16:] {
-			h1, h2 = mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
+			h1, h2 = digest.Mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
 		}
 		had = copy(buf, rest)
 		if err == io.EOF {
 			clear(buf[had:16])
-			return avalanche(last(h1, h2, binary.LittleEndian.Uint64(buf), binary.LittleEndian.Uint64(buf[8:]), n)), nil
+			return NewHash(digest.Finish(digest.Last(h1, h2, binary.LittleEndian.Uint64(buf), binary.LittleEndian.Uint64(buf[8:]), n))), nil
 		}
 		if err != nil {
 			return Hash{}, err
 		}
 	}
-}
-
-// MurmurHash3_x64_128 (Appleby, smhasher), for seed 0: its state, two words that
-// start at 0, goes through mix for each block of 16 bytes, once through last, and
-// through avalanche. Values, not a struct with methods, stay in registers.
-
-const (
-	c1 = 0x87c37b91114253d5
-	c2 = 0x4cf5ad432745937f
-)
-
-func mix(h1, h2, k1, k2 uint64) (uint64, uint64) {
-	h1 ^= bits.RotateLeft64(k1*c1, 31) * c2
-	h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
-	h2 ^= bits.RotateLeft64(k2*c2, 33) * c1
-	h2 = (bits.RotateLeft64(h2, 31)+h1)*5 + 0x38495ab5
-	return h1, h2
-}
-
-// last mixes in the zero-padded last block of a key of n bytes in all; an empty
-// block changes nothing.
-func last(h1, h2, k1, k2, n uint64) (uint64, uint64) {
-	h1 ^= bits.RotateLeft64(k1*c1, 31)*c2 ^ n
-	h2 ^= bits.RotateLeft64(k2*c2, 33)*c1 ^ n
-	return h1, h2
-}
-
-func avalanche(h1, h2 uint64) Hash {
-	h1 += h2
-	h2 = fmix(h2 + h1)
-	h1 = fmix(h1) + h2
-	return Hash{h1, h1 + h2}
-}
-
-func fmix(k uint64) uint64 {
-	k ^= k >> 33
-	k *= 0xff51afd7ed558ccd
-	k ^= k >> 33
-	k *= 0xc4ceb9fe1a85ec53
-	k ^= k >> 33
-	return k
 }
 
 // Bit indexes are made as Kirsch and Mitzenmacher, Less Hashing, Same

@@ -16,6 +16,7 @@ import (
 	"github.com/spaolacci/murmur3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom/internal/digest"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -132,8 +133,8 @@ func unsalted(h Hash, seed uint64) Hash {
 	k2 := bits.RotateLeft64((h2-0x38495ab5)*inverse(5)-h1, -31) ^ seed
 	k1 := bits.RotateLeft64((h1-0x52dce729)*inverse(5)-seed, -27) ^ seed
 	return Hash{
-		bits.RotateLeft64(k1*inverse(c2), -31) * inverse(c1),
-		bits.RotateLeft64(k2*inverse(c1), -33) * inverse(c2),
+		bits.RotateLeft64(k1*inverse(digest.C2), -31) * inverse(digest.C1),
+		bits.RotateLeft64(k2*inverse(digest.C1), -33) * inverse(digest.C2),
 	}
 }
 

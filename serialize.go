@@ -11,6 +11,12 @@ import (
 // read, in this package and in those beside it.
 var ErrFormat = form.ErrFormat
 
+// ErrVersion is wrapped, beside [ErrFormat], where a newer version of this module may have
+// written the bytes: they have a version, a kind, a strategy or a flag that this version does
+// not know. Damage can look like that, too. Programs that replace what they cannot read should
+// keep a file that gives this error.
+var ErrVersion = form.ErrVersion
+
 const errNoForm = form.NoForm("bloom")
 
 // header returns the start of f's binary form. It has no words if f is zero.

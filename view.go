@@ -45,12 +45,15 @@ func newView(data []byte, whole bool) (*View, error) {
 // parse returns the header of data, the bytes of its words and its Info, after checking
 // the trailer, if there is one. If whole, that includes the checksum of the words.
 func parse(data []byte, whole bool) (h form.Header, body []byte, info Info, err error) {
-	if h, err = form.ParseHeader("bloom", data); err != nil {
-		return h, nil, info, err
+	trailer := 0
+	if h, err = form.ParseHeader("bloom", data); err == nil {
+		trailer, err = h.CheckSize("bloom", int64(len(data)))
 	}
-	trailer, err := h.CheckSize("bloom", int64(len(data)))
-	if err != nil || trailer == 0 {
-		return h, data[form.HeaderSize:], info, err
+	if err != nil {
+		return h, nil, info, form.Refused("bloom", data, err)
+	}
+	if trailer == 0 {
+		return h, data[form.HeaderSize:], info, nil
 	}
 	check := form.ParseTrailer
 	if whole {

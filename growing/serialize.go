@@ -103,11 +103,11 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 func (f *filter) UnmarshalBinary(data []byte) error {
 	r := bytes.NewReader(data)
 	g, _, err := read(r)
-	if err != nil {
-		return err
+	if err == nil && r.Len() > 0 {
+		err = form.Errorf("growing", "%d bytes too many", r.Len())
 	}
-	if r.Len() > 0 {
-		return form.Errorf("growing", "%d bytes too many", r.Len())
+	if err != nil {
+		return form.Refused("growing", data, err)
 	}
 	*f = g
 	return nil

@@ -75,16 +75,18 @@ function* places([h1, h2], k, m) {
 
 function trailer(bytes, head, at) {
 	const view = viewOf(bytes), end = bytes.length, size = end - at
-	need(size >= 36 && size <= 4388 && size % 8 === 4, `no trailer has ${size} bytes`)
 	const magic = String.fromCharCode(...bytes.subarray(end - 10, end - 4))
+	need(!/^bloom[^\0\x01]/.test(magic), "a newer version wrote the trailer")
+	need(size >= 36 && size <= 65532 && size % 8 === 4, `no trailer has ${size} bytes`)
 	need(magic === "bloom\x01" && view.getUint16(end - 12) === size, "the filter is followed by no trailer")
 	need(view.getUint32(end - 16) === crc(bytes.subarray(at, end - 16), crc(bytes.subarray(0, head))),
 		"the checksum of header and info is wrong")
 	need(view.getUint32(end - 4) === crc(bytes.subarray(0, end - 4)), "the checksum is wrong")
-	const p = view.getFloat64(at + 8), hash = view.getUint16(at + 16), comment = view.getUint16(at + 18)
-	const text = bytes.subarray(at + 20, end - 16)
-	need(hash <= 255 && comment <= 4096 && Math.ceil((hash + comment) / 8) * 8 === text.length, "texts of wrong lengths")
-	need(p >= 0 && p < 1 && text.subarray(hash + comment).every(x => x === 0), "P or the end of the info is wrong")
+	need(bytes[at + 16] < 16, "a newer version wrote the trailer")
+	const p = view.getFloat64(at + 8), hash = bytes[at + 17], comment = view.getUint16(at + 18)
+	const text = bytes.subarray(at + 20, end - 16), rest = Math.ceil((hash + comment) / 8) * 8
+	need(comment <= 4096 && rest <= text.length, "texts of wrong lengths")
+	need(p >= 0 && p < 1 && text.subarray(hash + comment, rest).every(x => x === 0), "P or the end of the info is wrong")
 	return {n: view.getBigUint64(at), p, hash: utf8(text.subarray(0, hash)), comment: utf8(text.subarray(hash, hash + comment))}
 }
 

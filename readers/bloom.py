@@ -101,11 +101,15 @@ def strategy_1(h1, h2, k, m):
 def read_trailer(data, head, start):
     """The Info of data whose head has so many bytes, and whose trailer is all from start on."""
     size, end = len(data) - start, len(data) - 16
-    require(36 <= size <= 4388 and size % 8 == 4, "a trailer has another length")
-    n, p, hash_length, comment_length = struct.unpack_from(">QdHH", data, start)
-    require(0 <= p < 1 and hash_length <= 255 and comment_length <= 4096, "an Info is out of range")
+    require(data[-10:-5] == b"bloom", "the end is no trailer")
+    require(data[-5] <= 1, "a newer version wrote the trailer")
+    require(36 <= size <= 65532 and size % 8 == 4, "a trailer has another length")
+    n, p, flags, hash_length, comment_length = struct.unpack_from(">QdBBH", data, start)
+    require(flags < 16, "a newer version wrote the trailer")
+    require(0 <= p < 1 and comment_length <= 4096, "an Info is out of range")
     texts, zeros = data[start + 20:end], hash_length + comment_length
-    require(0 <= len(texts) - zeros < 8 and not any(texts[zeros:]), "a trailer has wrong zeros")
+    rest = zeros + 7 & -8
+    require(rest <= len(texts) and not any(texts[zeros:rest]), "a trailer has wrong zeros")
     head_crc, length, version, whole_crc = struct.unpack_from(">IH6sI", data, end)
     require(length == size and version == b"bloom\1", "a trailer has another end")
     require(head_crc == crc(data[:head], data[start:end]) and whole_crc == crc(data[:-4]), "bytes are damaged")

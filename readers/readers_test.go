@@ -220,6 +220,21 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		v.Filters = append(v.Filters, test)
 	}
 
+	// What a later version may add, and this one skips: flags, and bytes behind the texts.
+	for _, name := range []string{"guava-1", "blocked-2"} {
+		kind, data := "blocked", files[name+".bloom"]
+		trailer, end := len(data)-int(binary.BigEndian.Uint16(data[len(data)-12:])), len(data)-16
+		data = slices.Concat(data[:end], []byte("laterlaterlater!"), data[end:])
+		data[trailer+16] = 0x0f
+		size := uint16(len(data) - trailer)
+		binary.BigEndian.PutUint16(data[len(data)-12:], size)
+		if name == "guava-1" {
+			kind = "bloom"
+		} else {
+			binary.LittleEndian.PutUint16(data[6:], size)
+		}
+		add(name+"-later.bloom", kind, sealed(data), odd)
+	}
 	damage(t, files, &v)
 	return v, files
 }
@@ -238,6 +253,24 @@ func save(t *testing.T, f interface{ SaveFile(string) error }) []byte {
 	return bloom.Must(os.ReadFile(path))
 }
 
+// head returns the length of the head of data.
+func head(data []byte) int {
+	if data[0] <= 1 {
+		return 6
+	}
+	return 8 + 8*map[byte]int{'B': 3, 'G': 3, 'C': 2, 'W': 10, 'F': 3, 'K': 4}[data[3]]
+}
+
+// sealed makes both checksums of data right.
+func sealed(data []byte) []byte {
+	castagnoli, end := crc32.MakeTable(crc32.Castagnoli), len(data)
+	trailer := end - int(binary.BigEndian.Uint16(data[end-12:]))
+	sum := crc32.Update(crc32.Checksum(data[:head(data)], castagnoli), castagnoli, data[trailer:end-16])
+	binary.BigEndian.PutUint32(data[end-16:], sum)
+	binary.BigEndian.PutUint32(data[end-4:], crc32.Checksum(data[:end-4], castagnoli))
+	return data
+}
+
 // damage adds files that a reader refuses, each in one way.
 func damage(t *testing.T, files map[string][]byte, v *vectors) {
 	add := func(name string, data []byte) {
@@ -245,22 +278,10 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		v.Refused = append(v.Refused, "refused-"+name)
 	}
 	// edited returns data with what edit made of it, and both checksums right again.
-	head := func(data []byte) int {
-		if data[0] <= 1 {
-			return 6
-		}
-		return 8 + 8*map[byte]int{'B': 3, 'G': 3, 'C': 2, 'W': 10, 'F': 3, 'K': 4}[data[3]]
-	}
 	edited := func(data []byte, edit func([]byte)) []byte {
 		data = bytes.Clone(data)
-		trailer := len(data) - int(binary.BigEndian.Uint16(data[len(data)-12:]))
 		edit(data)
-		castagnoli := crc32.MakeTable(crc32.Castagnoli)
-		end := len(data)
-		sum := crc32.Update(crc32.Checksum(data[:head(data)], castagnoli), castagnoli, data[trailer:end-16])
-		binary.BigEndian.PutUint32(data[end-16:], sum)
-		binary.BigEndian.PutUint32(data[end-4:], crc32.Checksum(data[:end-4], castagnoli))
-		return data
+		return sealed(data)
 	}
 	// sized is edited, with so many words.
 	sized := func(data []byte, words int, edit func([]byte)) []byte {
@@ -315,11 +336,15 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 	add("info-p", edited(good, set(at+8, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0)))
 	add("info-p-negative", edited(good, set(at+8, 0xbf)))
 	add("info-p-nan", edited(good, set(at+8, 0x7f, 0xf8)))
-	add("info-hash-length", edited(good, set(at+16, 0, 200)))
+	add("info-hash-length", edited(good, set(at+17, 200)))
+	for bit := range 4 {
+		add(fmt.Sprint("trailer-flag-", 4+bit), edited(good, set(at+16, 0x10<<bit)))
+	}
 	add("info-comment-length", edited(good, set(at+18, 0x7f)))
 	add("info-utf8", edited(good, set(at+20, 0xff)))
 	add("trailer-magic", edited(good, set(len(good)-10, 'B')))
 	add("trailer-version", edited(good, set(len(good)-5, 2)))
+	add("trailer-version-longer", slices.Concat(good[:at], make([]byte, 8000), []byte("bloom\x02crc.")))
 	add("trailer-length", edited(good, func(data []byte) { data[len(data)-11] += 8 }))
 	zeros := files["blocked-1.bloom"] // has a comment of one byte
 	add("info-zeros", edited(zeros, set(len(zeros)-17, 1)))

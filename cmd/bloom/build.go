@@ -44,7 +44,6 @@ func buildCommand() *cobra.Command {
 	var kind, comment string
 	var file holder
 	var part shard
-	var folds count
 	c := &cobra.Command{
 		Use:   "build [-n N] [-p P] [-type T] -o FILE [file ...]",
 		Short: "make a filter of all lines",
@@ -87,17 +86,6 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 			if err := checkComment(comment); err != nil {
 				return err
 			}
-			if folds > 1<<20 {
-				return usageError{fmt.Errorf("-foldable %d is more than %d", folds, 1<<20)}
-			}
-			sized := mk
-			mk = func(n uint64, p float64) (filter, error) {
-				f, err := sized(n, p)
-				if err != nil {
-					return nil, err
-				}
-				return foldable(f, uint64(folds))
-			}
 			n := part.part(uint64(size.n))
 			f, err := fitting(mk, n, size.p)
 			if err != nil {
@@ -121,7 +109,6 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 	}
 	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)
 	part.add(c.Flags())
-	c.Flags().Var(&folds, "foldable", "make a filter that bloom fold makes `D` times smaller, or as many times as divides D")
 	file.addOutput(c.Flags())
 	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))

@@ -24,7 +24,7 @@ If FILE was made with -shard i/n, the files of the other shards follow it, in an
 each line is looked up in its own.
 
 A file that build made says whether -hex or -fold-case made its keys. check does what its
-own flags say, and warns if the file says otherwise. So do add, bench, dedupe and serve.
+own flags say, and warns if the file says otherwise. So do add, dedupe and serve.
 
 The exit status is grep's: 0 if there was such a line, 1 if there was none, 2 after an error.`,
 		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom && printf 'banana\ncherry\n' | bloom check fruit.bloom

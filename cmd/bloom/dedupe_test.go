@@ -239,7 +239,7 @@ func TestOutputErrors(t *testing.T) {
 	defer full.Close()
 	dir := t.TempDir()
 	good(t, "a\n", "build", "-o", filepath.Join(dir, "filter"))
-	for _, args := range []string{"dedupe -state state", "check filter", "info filter", "info -json filter", "bench -n 1000 filter", "plan -n 10 -p 0.1"} {
+	for _, args := range []string{"dedupe -state state", "check filter", "info filter", "info -json filter", "plan -n 10 -p 0.1"} {
 		cmd := command(t, strings.Fields(args)...)
 		var stderr strings.Builder
 		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader("a\n"), full, &stderr

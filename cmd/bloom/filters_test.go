@@ -140,33 +140,6 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func TestFold(t *testing.T) {
-	dir := t.TempDir()
-	large, small := filepath.Join(dir, "large"), filepath.Join(dir, "small")
-	f := bloom.Must(bloom.NewSize(64*3*5*7*1024, 7))
-	addNumbers(f, 0, 5000)
-	require.NoError(t, f.SaveFile(large))
-	good(t, "", "fold", "-d", "15", "-o", small, large)
-	require.True(t, bloom.Must(f.Fold(15)).Equal(bloom.Must(bloom.LoadFile(small))))
-
-	good(t, "", "fold", "-p", "0.001", "-o", small, large)
-	got := bloom.Must(bloom.LoadFile(small))
-	require.LessOrEqual(t, got.FPR(), 0.001)
-	for d := int(f.M()/got.M()) + 1; d < int(f.M()/64); d++ { // nothing smaller would do
-		if g, err := f.Fold(d); err == nil {
-			require.Greater(t, g.FPR(), 0.001, d)
-		}
-	}
-	for _, flags := range []string{"-d 11", "-p 1e-30", "-d 0"} {
-		saying(t, 1, large, "", append(strings.Fields("fold "+flags), "-o", small, large)...)
-	}
-	require.True(t, got.Equal(bloom.Must(bloom.LoadFile(small))))
-	f = bloom.Must(bloom.NewSize(64*1021, 7)) // a prime number of words
-	addNumbers(f, 0, 1000)
-	require.NoError(t, f.SaveFile(large))
-	saying(t, 1, "no divisor of its 1021 words", "", "fold", "-p", "1e-6", "-o", small, large)
-}
-
 // TestInfo: every type is recognised by its bytes.
 func TestInfo(t *testing.T) {
 	dir := t.TempDir()
@@ -241,11 +214,6 @@ func TestFileInfo(t *testing.T) {
 	good(t, numbers(0, 1000), "build", "-n", "6500", "-p", "0.01", "-comment", "others", "-o", other)
 	good(t, "", "merge", "-o", out, path, other)
 	require.Equal(t, bloom.Info{N: 6500, P: 0.01, Hash: "SumString"}, said(out))
-	good(t, "", "fold", "-d", "2", "-o", out, path)
-	folded := said(out)
-	require.InDelta(t, 3250, folded.N, 400) // for which there is room at that rate
-	folded.N = want.N
-	require.Equal(t, want, folded)
 	for _, args := range [][]string{{"add", "-hex", path}, {"dedupe", "-hex", "-state", path}} {
 		good(t, numbers(0, 1), "build", "-o", path)
 		saying(t, 0, "warning: "+path+" was made without -hex, and "+args[0]+" runs with it", "ff\n", args...)
@@ -287,7 +255,7 @@ func TestWarnKeys(t *testing.T) {
 		requireError(t, stderr, "warning: "+path+" "+test.says)
 	}
 	require.Equal(t, "ff\n", saying(t, 0, "warning", "ff\n", "check", path), "a warning changes nothing else")
-	for _, command := range []string{"bench", "add", "dedupe -state"} {
+	for _, command := range []string{"add", "dedupe -state"} {
 		good(t, "ff\n", "build", "-n", "100", "-fold-case", "-o", path)
 		_, stderr, _ := bloomRun(t, "xx\n", append(strings.Fields(command), path, "-")...)
 		require.Contains(t, stderr, "bloom: warning: "+path+" was made with -fold-case, and "+strings.Fields(command)[0]+" runs without it\n")
@@ -312,7 +280,7 @@ func TestDamage(t *testing.T) {
 		bad := bytes.Clone(whole)
 		bad[i] ^= 0x10
 		require.NoError(t, os.WriteFile(path, bad, 0o666))
-		for _, args := range []string{"check", "info", "add", "bench", "serve", "fold -d 1 -o " + path} {
+		for _, args := range []string{"check", "info", "add", "serve"} {
 			_, stderr, status := bloomRun(t, "a\n", append(strings.Fields(args), path)...)
 			require.NotZero(t, status, "byte %d, %s", i, args)
 			requireError(t, stderr, path)

@@ -60,7 +60,7 @@ func TestInUse(t *testing.T) {
 	good(t, "a\n", "build", "-n", "1000", "-o", list)
 	before := read(t, list)
 	cmd, _ := holding(t, list, "dedupe", "-state", list)
-	commands := []string{"add L", "dedupe -state L", "build -o L", "merge -o L L", "fold -d 1 -o L L"}
+	commands := []string{"add L", "dedupe -state L", "build -o L", "merge -o L L"}
 	run := func(args string) (stderr string, status int) {
 		args = strings.ReplaceAll(args+" -wait 0s", "L", list)
 		_, stderr, status = bloomRun(t, "", strings.Fields(args)...)

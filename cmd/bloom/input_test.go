@@ -175,13 +175,10 @@ func TestStreams(t *testing.T) {
 	require.Equal(t, "apple\npear\n", good(t, "apple\nplum\npear\n", "check", "both"))
 	require.Contains(t, good(t, both, "info", "-"), "keys      about 2\n")
 	require.Contains(t, good(t, both, "info", "-json", "-"), `{"file":"-","type":"bloom.Filter","size":`)
-	small := good(t, both, "fold", "-d", "1", "-o", "-", "-")
-	require.Contains(t, good(t, small, "info", "-"), "keys      about 2\n")
 	require.Equal(t, "apple\nplum\n", good(t, "apple\nplum\napple\n", "dedupe", "-state", "seen", "-o", "-"))
 	saying(t, 1, "standard input is no filter: it is empty", "", "info", "-")
 	saying(t, 2, "the filter must be in a file", "", "check", "-")
 	require.Contains(t, good(t, "", "merge", "-json", "-o", "three", "one", "two"), `{"file":"three","type":"bloom.Filter",`)
-	require.Contains(t, good(t, "", "fold", "-json", "-d", "1", "-o", "four", "one"), `"made_for":`)
 	require.NoFileExists(t, "-")
 }
 

@@ -44,7 +44,7 @@ func newRoot() *cobra.Command {
 	group(root, "no command; see bloom help")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(), mergeCommand(),
-		foldCommand(), infoCommand(), benchCommand(), planCommand(), serveCommand(), bankCommand())
+		infoCommand(), planCommand(), serveCommand(), bankCommand())
 	for _, c := range root.Commands() {
 		c.SuggestFor = suggestions[c.Name()]
 		for _, c := range append(c.Commands(), c) {
@@ -62,7 +62,6 @@ var suggestions = map[string][]string{
 	"build":  {"create", "make", "new"},
 	"check":  {"contains", "grep", "has", "lookup", "query", "test"},
 	"dedupe": {"dedup", "distinct", "uniq", "unique"},
-	"fold":   {"shrink"},
 	"info":   {"show", "stat", "stats"},
 	"merge":  {"join", "union"},
 	"plan":   {"size"},

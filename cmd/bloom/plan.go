@@ -14,8 +14,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/durable"
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
@@ -86,16 +84,14 @@ func linesRead(n, ifAbsent int) string {
 
 func planCommand() *cobra.Command {
 	var size filterFlags
-	var svg string
 	var asJSON *bool
 	c := &cobra.Command{
-		Use:   "plan -n N [-p P] [-json] [-svg FILE]",
+		Use:   "plan -n N [-p P] [-json]",
 		Short: "show how large filters would be",
 		Long: `plan shows what each type of filter takes for N keys at the rate P: bits a key, bytes, and
 hashes, which are the bits that a key sets. It also shows how many lines of the processor's
 cache a look-up reads. The speed of a filter that is larger than the cache depends on that.
-With -json it writes an object a line. With -svg it also draws bits a key against the rate,
-readable on light and dark pages.`,
+With -json it writes an object a line.`,
 		Example: `  bloom plan -n 1e9 -p 0.001`,
 		Args:    need(0, 0, "no arguments"),
 		RunE: func(_ *cobra.Command, _ []string) error {
@@ -104,14 +100,6 @@ readable on light and dark pages.`,
 			}
 			if !(size.p >= 1e-15 && size.p < 1) {
 				return usageError{fmt.Errorf("p = %v is outside [1e-15, 1)", size.p)}
-			}
-			if svg == lines.Stdin {
-				return usageError{errors.New("-svg - would write to standard output, where the table is")}
-			}
-			if svg != "" {
-				if err := writePicture(svg, picture(size.p)); err != nil {
-					return err
-				}
 			}
 			if *asJSON {
 				for _, d := range designs {
@@ -127,20 +115,7 @@ readable on light and dark pages.`,
 	}
 	size.add(c.Flags(), "keys", "rate of other keys that are reported", 0.001)
 	asJSON = addJSON(c.Flags())
-	c.Flags().StringVar(&svg, "svg", "", "`FILE` for a picture")
 	return c
-}
-
-// writePicture writes svg to the file at path, which stays as it is after an error.
-func writePicture(path, svg string) error {
-	path, err := target(path)
-	if err != nil {
-		return err
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // such as a pipe
-		return os.WriteFile(path, []byte(svg), 0o666)
-	}
-	return durable.Save(path, strings.NewReader(svg))
 }
 
 // planned is what a design takes. It has no size where there is no such filter.

@@ -129,7 +129,6 @@ func TestShardFiles(t *testing.T) {
 	}
 	saying(t, 1, "is one of 3 shards", "", "serve", filepath.Join(dir, "list0"))
 	good(t, in, "build", "-n", "20k", "-shard", "0/3", "-o", filepath.Join(dir, "list0"))
-	require.Contains(t, good(t, in, "bench", "-n", "1000", filepath.Join(dir, "list0"), "-"), " 0 missing")
 	for _, test := range []struct{ flags, says string }{
 		{"-shard 1/4", "is no shard of 3"},
 		{"-hex -shard 1/3", "differ in type or keys"},

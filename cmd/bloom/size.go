@@ -1,11 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
-)
+import "github.com/seed79a3ff49/bloom"
 
 // exact is make, for types with Guava's indexes, but that a filter of few keys is so large
 // that its rate is p. Guava's formula knows nothing of double hashing.
@@ -28,26 +23,4 @@ func roomFor(n uint64, p float64) uint64 {
 	for ; bloom.OptimalM(room, p) > m; room-- {
 	}
 	return room
-}
-
-// foldable returns a filter like f, which is empty, that folds by d and by its divisors.
-func foldable(f filter, d uint64) (filter, error) {
-	if d <= 1 {
-		return f, nil
-	}
-	up := func(m, unit uint64) uint64 { return (m + unit*d - 1) / (unit * d) * (unit * d) }
-	var larger filter
-	var err error
-	switch f := f.(type) {
-	case *bloom.Filter:
-		larger, err = checked(bloom.NewSize(up(f.M(), 64), f.K()))
-	case *blocked.Filter:
-		larger, err = checked(blocked.NewSize(up(f.M(), 512), f.Lines()))
-	default:
-		return nil, fmt.Errorf("-foldable needs -type guava or blocked: others do not fold")
-	}
-	if err == nil {
-		larger.SetInfo(f.Info())
-	}
-	return larger, err
 }

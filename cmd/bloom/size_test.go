@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,35 +63,5 @@ func TestRoom(t *testing.T) {
 				require.Equal(t, m, bloom.Must(bloom.New(room, p)).M(), "n = %d, p = %v", n, p)
 			}
 		}
-	}
-}
-
-// TestFoldable: a filter that was built to be folded folds.
-func TestFoldable(t *testing.T) {
-	dir := t.TempDir()
-	path, small := filepath.Join(dir, "large"), filepath.Join(dir, "small")
-	for _, kind := range []string{"guava", "blocked"} {
-		for _, d := range []int{1, 7, 12, 64} {
-			good(t, numbers(0, 1000), "build", "-type", kind, "-foldable", fmt.Sprint(d), "-n", "1000", "-p", "0.01", "-o", path)
-			for by := 1; by <= d; by++ {
-				if d%by == 0 {
-					good(t, "", "fold", "-d", fmt.Sprint(by), "-o", small, path)
-					require.Equal(t, numbers(0, 1000), good(t, numbers(0, 1000), "check", small))
-				}
-			}
-		}
-	}
-	plain, err := makers["guava"](1e6, 0.01)
-	require.NoError(t, err)
-	f, err := foldable(plain, 12)
-	require.NoError(t, err)
-	require.InEpsilon(t, plain.(*bloom.Filter).M(), f.(*bloom.Filter).M(), 0.001)
-	require.Equal(t, plain.Info(), f.Info())
-	b, err := foldable(bloom.Must(blocked.New(1e6, 0.01)), 12)
-	require.NoError(t, err)
-	require.InEpsilon(t, bloom.Must(blocked.New(1e6, 0.01)).M(), b.(*blocked.Filter).M(), 0.001)
-
-	for _, kind := range []string{"growing", "counting", "dcso"} {
-		saying(t, 2, "-foldable needs -type guava or blocked", "a\n", "build", "-type", kind, "-foldable", "2", "-n", "10", "-o", filepath.Join(dir, "x"))
 	}
 }

@@ -102,7 +102,7 @@ func TestForce(t *testing.T) {
 	dir := t.TempDir()
 	list := filepath.Join(dir, "list")
 	for _, text := range []string{"apple\nbanana\n", "\x00\x01\x00\x00\x00 a font", "BZ"} {
-		for _, args := range []string{"build -o L L", "build -o L", "fold -d 1 -o L F", "merge -o L F", "dedupe -state L", "add L"} {
+		for _, args := range []string{"build -o L L", "build -o L", "merge -o L F", "dedupe -state L", "add L"} {
 			good(t, "x\n", "build", "-o", filepath.Join(dir, "filter"))
 			write(t, list, text)
 			args := strings.Fields(strings.NewReplacer("L", list, "F", filepath.Join(dir, "filter")).Replace(args))

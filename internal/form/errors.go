@@ -17,19 +17,31 @@ var ErrFormat = errors.New("bloom: invalid format")
 // Errorf returns an error that wraps ErrFormat, and whatever %w in format wraps.
 // Its message begins with the name of the decoding package, and has it once.
 func Errorf(pkg, format string, args ...any) error {
-	return &formatError{pkg, fmt.Errorf(format, args...)}
+	return &formatError{pkg, fmt.Errorf(format, args...), nil}
+}
+
+// ErrVersion is exported as bloom.ErrVersion.
+var ErrVersion = errors.New("bloom: written by a newer version")
+
+// newer is Errorf for what a later version of this module may have written. The error wraps
+// ErrVersion, too.
+func newer(pkg, format string, args ...any) error {
+	return &formatError{pkg, fmt.Errorf(format+": a newer version may have written it", args...), ErrVersion}
 }
 
 type formatError struct {
-	pkg   string
-	cause error
+	pkg     string
+	cause   error
+	version error // ErrVersion or nil
 }
 
 func (e *formatError) Error() string {
 	return e.pkg + ": invalid format: " + strings.TrimPrefix(e.cause.Error(), e.pkg+": ")
 }
 
-func (e *formatError) Unwrap() []error { return []error{ErrFormat, e.cause} }
+func (e *formatError) Is(err error) bool { return err == ErrFormat || err == e.version }
+
+func (e *formatError) Unwrap() error { return e.cause }
 
 // ErrMismatch is exported as bloom.ErrMismatch.
 var ErrMismatch = errors.New("bloom: filters differ")

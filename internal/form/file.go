@@ -63,7 +63,7 @@ func Load[F any](pkg, path string, read func(*FileReader) (F, error)) (none F, e
 	defer file.Close()
 	f, err := read(&FileReader{file, size})
 	if err != nil {
-		return none, In(path, err)
+		return none, In(path, RefusedAt(pkg, file, size, err))
 	}
 	return f, nil
 }

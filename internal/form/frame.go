@@ -197,8 +197,12 @@ func (k *Kind) checkStart(b []byte) error {
 		return fail("it starts with % x, not with %q", b[:3], magic)
 	case b[3] != k.letter && Name(b) != "":
 		return fail("it is a %s, not a %s", Name(b), k.name())
+	case b[3] != k.letter && b[3] >= 'A' && b[3] <= 'Z':
+		return newer(k.Package, "kind = %q is unknown", b[3])
 	case b[3] != k.letter:
 		return fail("kind = %q is unknown", b[3])
+	case b[4] > version:
+		return newer(k.Package, "version = %d is not %d", b[4], version)
 	case b[4] != version:
 		return fail("version = %d is not %d", b[4], version)
 	case b[5] != 0:
@@ -241,18 +245,18 @@ func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info
 	if err == nil && r.Len() > 0 {
 		err = Errorf(k.Package, "%d bytes too many", r.Len())
 	}
-	return params, array, info, err
+	return params, array, info, Refused(k.Package, data, err)
 }
 
 // Parse is Unmarshal where the words stay where they lie: body has their bytes. It checks
 // the head and the trailer, but not the checksum of the words; see Verify.
 func (k *Kind) Parse(data []byte, check Check) (params []uint64, body []byte, info Info, err error) {
 	h, err := k.readHead(bytes.NewReader(data), check)
-	if err != nil {
-		return nil, nil, info, err
+	if err == nil {
+		err = k.checkSize(h, int64(len(data)))
 	}
-	if err := k.checkSize(h, int64(len(data))); err != nil {
-		return nil, nil, info, err
+	if err != nil {
+		return nil, nil, info, Refused(k.Package, data, err)
 	}
 	end := len(data) - h.trailer
 	if info, err = ParseTrailer(k.Package, h.bytes, data[end:]); err != nil {
@@ -269,11 +273,11 @@ func (k *Kind) ParseAt(r io.ReaderAt, size int64, check Check) (params []uint64,
 		return nil, info, err
 	}
 	h, err := k.readHead(bytes.NewReader(data), check)
-	if err != nil {
-		return nil, info, err
+	if err == nil {
+		err = k.checkSize(h, size)
 	}
-	if err := k.checkSize(h, size); err != nil {
-		return nil, info, err
+	if err != nil {
+		return nil, info, RefusedAt(k.Package, r, size, err)
 	}
 	trailer, err := k.ReadAt(r, size-int64(h.trailer), int64(h.trailer))
 	if err != nil {

@@ -71,6 +71,8 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 		return h, Errorf(pkg, "it is JSON, as filters of bits-and-blooms/bloom and of ipfs/bbloom may be; in JSON, a bloom.Filter is a string")
 	case data[0] == 0 && data[1] == 0:
 		return h, Errorf(pkg, "k = 0: filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; they cannot be read, as they hash keys differently")
+	case data[0] > 1 && data[0] < 8 && data[1] > 0 && n > 0 && n <= MaxWords:
+		return h, newer(pkg, "strategy = %d is unknown", data[0])
 	case data[0] > 1:
 		return h, Errorf(pkg, "it starts with % x; a bloom.Filter starts with strategy 0 or 1", data[:4])
 	case data[1] == 0:

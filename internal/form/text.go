@@ -1,6 +1,7 @@
 package form
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/base64"
 )
@@ -24,6 +25,9 @@ func UnmarshalText(pkg string, text []byte, into encoding.BinaryUnmarshaler, zer
 	if len(text) == 0 {
 		zero()
 		return nil
+	}
+	if i := bytes.IndexAny(text, "\r\n"); i >= 0 { // which package base64 skips
+		return Errorf(pkg, "base64 with the end of a line, at byte %d", i)
 	}
 	data, err := base64.StdEncoding.Strict().AppendDecode(nil, text)
 	if err != nil {

@@ -2,8 +2,10 @@ package form
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -13,9 +15,11 @@ import (
 //
 //	8 bytes  N
 //	8 bytes  P, the bits of a float64
-//	2 bytes  length of Hash
+//	1 byte   flags, 0; this version refuses the upper four and ignores the lower four
+//	1 byte   length of Hash
 //	2 bytes  length of Comment
 //	         Hash, Comment, and up to 7 zeros, to a multiple of 8 bytes
+//	         nothing; this version skips what is here
 //	4 bytes  CRC-32C of the head and of the trailer so far
 //	2 bytes  length of the trailer
 //	5 bytes  "bloom"
@@ -25,17 +29,21 @@ import (
 // The head is what comes before the filter's words. Its CRC serves those who do not read
 // the words. A trailer's length is 4 modulo 8, and that of Guava's form is 6: so a file's
 // length alone shows whether it has a trailer, and no damaged word count can make words
-// of a trailer or a trailer of words.
+// of a trailer or a trailer of words. That holds for later versions, too: their trailers have
+// such a length, and end with the version and a checksum.
 const (
-	trailerMagic  = "bloom\x01"
-	infoStart     = 8 + 8 + 2 + 2
-	infoEnd       = crc32.Size + 2 + len(trailerMagic) + crc32.Size
-	maxHashLen    = 255
-	maxCommentLen = 4096
+	trailerMagic   = "bloom"
+	trailerVersion = 1
+	infoStart      = 8 + 8 + 1 + 1 + 2
+	infoEnd        = crc32.Size + 2 + versionEnd
+	versionEnd     = len(trailerMagic) + 1 + crc32.Size
+	maxHashLen     = 255
+	maxCommentLen  = 4096
 
-	// The lengths of the shortest trailer, that of the zero Info, and of the longest.
+	// The lengths of the shortest trailer, that of the zero Info, and of the longest that
+	// later versions may write.
 	MinTrailer = infoStart + infoEnd
-	MaxTrailer = MinTrailer + (maxHashLen+maxCommentLen+7)/8*8
+	MaxTrailer = math.MaxUint16 - 3
 )
 
 // Info is bloom.Info.
@@ -97,14 +105,14 @@ func (s Sum) Trailer(head []byte, i Info) []byte {
 	b := make([]byte, 0, TrailerSize(i))
 	b = binary.BigEndian.AppendUint64(b, i.N)
 	b = binary.BigEndian.AppendUint64(b, math.Float64bits(i.P))
-	b = binary.BigEndian.AppendUint16(b, uint16(len(i.Hash)))
+	b = append(b, 0, byte(len(i.Hash)))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(i.Comment)))
 	b = append(b, i.Hash...)
 	b = append(b, i.Comment...)
 	b = b[:cap(b)-infoEnd] // zeros
 	b = binary.BigEndian.AppendUint32(b, uint32(infoSum(head, b)))
 	b = binary.BigEndian.AppendUint16(b, uint16(cap(b)))
-	b = append(b, trailerMagic...)
+	b = append(append(b, trailerMagic...), trailerVersion)
 	return s.end(b)
 }
 
@@ -121,25 +129,58 @@ func (s Sum) end(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(s))
 }
 
+// versionOf returns the version of the trailer that data ends with, or 0 if there is none.
+func versionOf(data []byte) byte {
+	if end := len(data) - versionEnd; end >= 0 && string(data[end:][:len(trailerMagic)]) == trailerMagic {
+		return data[end+len(trailerMagic)]
+	}
+	return 0
+}
+
+// Refused returns the error for bytes that were refused with err, the last of which are given.
+// If they have a trailer of a newer version, that is the reason, whatever err says.
+func Refused(pkg string, data []byte, err error) error {
+	if v := versionOf(data); v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {
+		return newer(pkg, "the trailer has version %d, not %d", v, trailerVersion)
+	}
+	return err
+}
+
+// RefusedAt is Refused for size bytes that r has.
+func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
+	end := make([]byte, versionEnd)
+	if n := size - int64(versionEnd); n < 0 {
+		return err
+	} else if _, failed := r.ReadAt(end, n); failed != nil && failed != io.EOF {
+		return err
+	}
+	return Refused(pkg, end, err)
+}
+
 // ParseTrailer returns the Info of a trailer that follows what head begins. It returns an
 // error unless trailer is right, as far as that can be known without the words.
 func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
+	version := versionOf(trailer)
+	if version > trailerVersion {
+		return i, newer(pkg, "the trailer has version %d, not %d", version, trailerVersion)
+	}
 	at := len(trailer) - infoEnd
-	if !IsTrailerSize(int64(len(trailer))) || string(trailer[at+6:][:len(trailerMagic)]) != trailerMagic ||
-		int(binary.BigEndian.Uint16(trailer[at+4:])) != len(trailer) {
+	if version != trailerVersion || !IsTrailerSize(int64(len(trailer))) || int(binary.BigEndian.Uint16(trailer[at+4:])) != len(trailer) {
 		return i, Errorf(pkg, "the filter is followed by %x, which is no trailer", trailer[max(0, len(trailer)-16):])
 	}
 	info := trailer[:at]
 	if got, want := Sum(binary.BigEndian.Uint32(trailer[at:])), infoSum(head, info); got != want {
 		return i, Errorf(pkg, "checksum of header and info is %08x, should be %08x", got, want)
 	}
-	hash := int(binary.BigEndian.Uint16(info[16:]))
-	comment := int(binary.BigEndian.Uint16(info[18:]))
-	text := info[infoStart:]
-	if (hash+comment+7)/8*8 != len(text) {
+	if flags := info[16]; flags > 0x0f {
+		return i, newer(pkg, "the trailer has the flags %#02x", flags)
+	}
+	hash, comment := int(info[17]), int(binary.BigEndian.Uint16(info[18:]))
+	text, end := info[infoStart:], (hash+comment+7)/8*8
+	if end > len(text) {
 		return i, Errorf(pkg, "info of %d bytes has a Hash of %d and a Comment of %d", len(info), hash, comment)
 	}
-	if zeros := text[hash+comment:]; strings.Trim(string(zeros), "\x00") != "" {
+	if zeros := text[hash+comment : end]; strings.Trim(string(zeros), "\x00") != "" {
 		return i, Errorf(pkg, "info ends with % x", zeros)
 	}
 	i = Info{

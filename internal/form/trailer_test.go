@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,17 +37,75 @@ func TestTrailer(t *testing.T) {
 			trailer := sum.Trailer(head, i)
 			require.Equal(t, 4, len(trailer)%8)
 			require.Len(t, trailer, form.TrailerSize(i))
-			require.True(t, form.IsTrailerSize(int64(len(trailer))))
-			got, err := sum.CheckTrailer("bloom", head, trailer)
-			require.NoError(t, err)
-			require.Equal(t, i, got)
-			again, err := form.ParseTrailer("bloom", head, trailer)
-			require.NoError(t, err)
-			require.Equal(t, i, again)
+			for _, trailer := range [][]byte{trailer, later(sum, trailer, 0x0f, 8), later(sum, trailer, 0, form.MaxTrailer-len(trailer))} {
+				require.True(t, form.IsTrailerSize(int64(len(trailer))))
+				got, err := sum.CheckTrailer("bloom", head, trailer)
+				require.NoError(t, err)
+				require.Equal(t, i, got)
+				again, err := form.ParseTrailer("bloom", head, trailer)
+				require.NoError(t, err)
+				require.Equal(t, i, again)
+			}
 		}
 	}
 	require.Equal(t, form.MinTrailer, form.TrailerSize(form.Info{}))
-	require.Equal(t, form.MaxTrailer, form.TrailerSize(infos[5]))
+}
+
+// later returns a trailer as a later version may write it, with flags and bytes that this
+// version does not know.
+func later(sum form.Sum, trailer []byte, flags byte, more int) []byte {
+	end := len(trailer) - 16
+	trailer = slices.Concat(trailer[:end], bytes.Repeat([]byte{0xee}, more), trailer[end:])
+	trailer[16] = flags
+	return sealed(sum, trailer)
+}
+
+// sealed returns a trailer with the checksums and the length that it must have.
+func sealed(all form.Sum, trailer []byte) []byte {
+	at := len(trailer) - 16
+	var sum form.Sum
+	sum.Write(head)
+	sum.Write(trailer[:at])
+	binary.BigEndian.PutUint32(trailer[at:], uint32(sum))
+	binary.BigEndian.PutUint16(trailer[at+4:], uint16(len(trailer)))
+	all.Write(trailer[:at+12])
+	binary.BigEndian.PutUint32(trailer[at+12:], uint32(all))
+	return trailer
+}
+
+// TestLaterTrailer: a trailer of a later version, and one with a flag that must not be ignored,
+// is refused as what a newer version wrote.
+func TestLaterTrailer(t *testing.T) {
+	trailer := form.Sum(7).Trailer(head, infos[0])
+	newer := func(trailer []byte, says string) {
+		t.Helper()
+		_, err := form.Sum(7).CheckTrailer("bloom", head, trailer)
+		require.ErrorIs(t, err, form.ErrVersion)
+		require.ErrorIs(t, err, form.ErrFormat)
+		require.EqualError(t, err, "bloom: invalid format: the trailer has "+says+": a newer version may have written it")
+	}
+	for bit := 4; bit < 8; bit++ {
+		newer(later(7, trailer, 1<<bit, 0), fmt.Sprintf("the flags %#x", 1<<bit))
+	}
+	trailer[len(trailer)-5] = 2
+	for n := range len(trailer) - 9 { // whatever else it has
+		newer(trailer[n:], "version 2, not 1")
+	}
+	trailer[len(trailer)-5] = 0
+	_, err := form.ParseTrailer("bloom", head, trailer)
+	require.NotErrorIs(t, err, form.ErrVersion)
+
+	damaged := form.Errorf("bloom", "damaged")
+	trailer[len(trailer)-5] = 3
+	require.ErrorIs(t, form.Refused("bloom", trailer, damaged), form.ErrVersion)
+	require.ErrorIs(t, form.RefusedAt("bloom", bytes.NewReader(trailer), int64(len(trailer)), damaged), form.ErrVersion)
+	down := errors.New("down")
+	require.Equal(t, down, form.Refused("bloom", trailer, down))
+	require.NoError(t, form.Refused("bloom", trailer, nil))
+	for _, data := range [][]byte{nil, trailer[:9], trailer[:20], trailer[len(trailer)-9:]} {
+		require.Equal(t, damaged, form.Refused("bloom", data, damaged))
+		require.Equal(t, damaged, form.RefusedAt("bloom", bytes.NewReader(data), int64(len(data)), damaged))
+	}
 }
 
 // TestTrailerBytes freezes them. A program in Python computed the sums, bit by bit.
@@ -79,6 +138,7 @@ func TestTrailerDamage(t *testing.T) {
 }
 
 func TestInfoErrors(t *testing.T) {
+	require.EqualError(t, form.Info{Hash: strings.Repeat("x", 256)}.Check("bloom"), "bloom: Info.Hash has 256 bytes, more than 255")
 	for _, test := range []struct {
 		i    form.Info
 		want string
@@ -87,7 +147,6 @@ func TestInfoErrors(t *testing.T) {
 		{form.Info{P: -0.5}, "Info.P = -0.5 is outside"},
 		{form.Info{P: math.NaN()}, "Info.P = NaN is outside"},
 		{form.Info{P: math.Inf(1)}, "Info.P = +Inf is outside"},
-		{form.Info{Hash: strings.Repeat("x", 257)}, "Info.Hash has 257 bytes, more than 255"},
 		{form.Info{Comment: strings.Repeat("x", 4097)}, "Info.Comment has 4097 bytes, more than 4096"},
 		{form.Info{Hash: "\xff"}, "Info.Hash = \"\\xff\" is not UTF-8"},
 		{form.Info{Comment: "a\xc3"}, "Info.Comment = \"a\\xc3\" is not UTF-8"},
@@ -101,8 +160,8 @@ func TestInfoErrors(t *testing.T) {
 	}
 }
 
-// FuzzTrailer: bytes that are a trailer, once their checksums are right, say one Info,
-// which makes the same bytes.
+// FuzzTrailer: bytes that are a trailer, once their checksums are right, say one Info, and
+// its trailer says the same.
 func FuzzTrailer(f *testing.F) {
 	for _, i := range infos {
 		f.Add(form.Sum(0).Trailer(head, i))
@@ -116,15 +175,8 @@ func FuzzTrailer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if at := len(data) - 16; at >= 0 {
 			data = bytes.Clone(data)
-			var sum form.Sum
-			sum.Write(head)
-			sum.Write(data[:at])
-			binary.BigEndian.PutUint32(data[at:], uint32(sum))
-			binary.BigEndian.PutUint16(data[at+4:], uint16(len(data)))
 			copy(data[at+6:], "bloom\x01")
-			sum = 0
-			sum.Write(data[:at+12])
-			binary.BigEndian.PutUint32(data[at+12:], uint32(sum))
+			sealed(0, data)
 		}
 		i, err := form.Sum(0).CheckTrailer("bloom", head, data)
 		if err != nil {
@@ -132,9 +184,9 @@ func FuzzTrailer(f *testing.F) {
 			return
 		}
 		require.NoError(t, i.Check("bloom"))
-		if !math.Signbit(i.P) {
-			require.Equal(t, data, form.Sum(0).Trailer(head, i), fmt.Sprint(i))
-		}
+		again, err := form.Sum(0).CheckTrailer("bloom", head, form.Sum(0).Trailer(head, i))
+		require.NoError(t, err)
+		require.Equal(t, i, again)
 	})
 }
 

@@ -98,7 +98,7 @@ func Test(t *testing.T, types ...Type) {
 		for name, promise := range map[string]func(*testing.T, Type){
 			"Keys": testKeys, "Batches": testBatches, "Allocations": testAllocations, "Zero": testZero, "Reset": testReset,
 			"Stats": testStats, "Encodings": testEncodings, "Readers": testReaders, "Writers": testWriters,
-			"Damage": testDamage, "Info": testInfo, "Files": testFiles, "NothingStaysOpen": testNothingStaysOpen, "LoadOrNew": testLoadOrNew,
+			"Damage": testDamage, "Newer": testNewer, "Info": testInfo, "Files": testFiles, "NothingStaysOpen": testNothingStaysOpen, "LoadOrNew": testLoadOrNew,
 			"Snapshot": testSnapshot, "Opened": testOpened, "Copies": testCopies, "SystemCalls": testSystemCalls,
 		} {
 			t.Run(typ.Name+"/"+name, func(t *testing.T) { promise(t, typ) })
@@ -498,11 +498,53 @@ func testDamage(t *testing.T, typ Type) {
 	}
 	require.ErrorIs(t, f.UnmarshalBinary(nil), bloom.ErrFormat)
 	refused(append(bytes.Clone(data), 0), "one more than", len(data))
-	for _, text := range []string{"!", "====", "AAAA\n", "AAA", string(bloom.Must(f.MarshalText())) + "A"} {
+	good := string(bloom.Must(f.MarshalText()))
+	for _, text := range []string{"!", "====", "AAA", "\n", good + "\n", good[:76] + "\r\n" + good[76:], good + "A"} {
 		err := f.UnmarshalText([]byte(text))
 		require.ErrorIs(t, err, bloom.ErrFormat)
 		require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
 		kept(t, f, size, text)
+	}
+}
+
+// testNewer: what a newer version may have written is told from damage, by every decoder.
+func testNewer(t *testing.T, typ Type) {
+	f := typ.filled()
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, f.SaveFile(path))
+	data, size := bloom.Must(os.ReadFile(path)), f.SizeBytes()
+	at := func(i int, b byte) []byte {
+		data := bytes.Clone(data)
+		data[(i+len(data))%len(data)] = b
+		return data
+	}
+	later := map[string][]byte{
+		"trailer":               at(-5, 2),
+		"trailer of any length": append(bytes.Clone(data), "another trailer of bloom\x09crc."...),
+	}
+	if typ.pkg() == "bloom" {
+		later["strategy"] = at(0, 2)
+	} else {
+		later["version"], later["kind"] = at(4, 2), at(3, 'X')
+	}
+	for what, data := range later {
+		require.NoError(t, os.WriteFile(path, data, 0o666))
+		_, err := typ.Load(path)
+		errs := []error{err, f.UnmarshalBinary(data), f.UnmarshalText(base64.StdEncoding.AppendEncode(nil, data))}
+		if typ.Open != nil {
+			_, err := typ.Open(path)
+			errs = append(errs, err)
+		}
+		if what == "strategy" || what == "version" || what == "kind" {
+			_, err := f.ReadFrom(bytes.NewReader(data))
+			errs = append(errs, err)
+		}
+		for i, err := range errs {
+			require.ErrorIs(t, err, bloom.ErrVersion, "%s, decoder %d", what, i)
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.Regexp(t, "^"+typ.pkg()+": ", err.Error())
+			kept(t, f, size, what)
+		}
 	}
 }
 

@@ -1,0 +1,46 @@
+// Package digest has the steps of MurmurHash3_x64_128 (Appleby, smhasher). Its state, two
+// words that start at the seed, goes through Mix for each block of 16 bytes, once through
+// Last, and through Finish. Values, not a struct with methods, stay in registers.
+package digest
+
+import "math/bits"
+
+// C1 and C2 multiply blocks.
+const (
+	C1 = 0x87c37b91114253d5
+	C2 = 0x4cf5ad432745937f
+)
+
+// Mix takes a block, two little-endian words, into the state h1, h2.
+func Mix(h1, h2, k1, k2 uint64) (uint64, uint64) {
+	h1 ^= bits.RotateLeft64(k1*C1, 31) * C2
+	h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
+	h2 ^= bits.RotateLeft64(k2*C2, 33) * C1
+	h2 = (bits.RotateLeft64(h2, 31)+h1)*5 + 0x38495ab5
+	return h1, h2
+}
+
+// Last mixes in the zero-padded last block of a key of n bytes in all; an empty
+// block changes nothing.
+func Last(h1, h2, k1, k2, n uint64) (uint64, uint64) {
+	h1 ^= bits.RotateLeft64(k1*C1, 31)*C2 ^ n
+	h2 ^= bits.RotateLeft64(k2*C2, 33)*C1 ^ n
+	return h1, h2
+}
+
+// Finish returns the digest.
+func Finish(h1, h2 uint64) (uint64, uint64) {
+	h1 += h2
+	h2 = fmix(h2 + h1)
+	h1 = fmix(h1) + h2
+	return h1, h1 + h2
+}
+
+func fmix(k uint64) uint64 {
+	k ^= k >> 33
+	k *= 0xff51afd7ed558ccd
+	k ^= k >> 33
+	k *= 0xc4ceb9fe1a85ec53
+	k ^= k >> 33
+	return k
+}
