@@ -1,0 +1,493 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// background ends long before go test gives up, so that what hangs fails by its name.
+var background context.Context
+
+func TestMain(m *testing.M) {
+	var cancel func()
+	background, cancel = context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	m.Run()
+}
+
+// nothing is the Load of an empty store: what is found beside it comes from the Guard.
+func nothing(context.Context, func(bloom.Hash)) error { return nil }
+
+// loadOf is the Load of a store with keys 0 to n-1.
+func loadOf(n uint64) func(context.Context, func(bloom.Hash)) error {
+	return func(_ context.Context, add func(bloom.Hash)) error {
+		for i := range n {
+			add(bloom.SumUint64(i))
+		}
+		return nil
+	}
+}
+
+func newGuard(t testing.TB, cfg Config) *Guard {
+	if cfg.P == 0 {
+		cfg.P = 1e-6
+	}
+	g, err := New(cfg)
+	require.NoError(t, err)
+	return g
+}
+
+// TestRowBesideLoad inserts a row whose commit a load does not see. The load begins and ends
+// before, in, or after the insert, which ends in one way or another.
+func TestRowBesideLoad(t *testing.T) {
+	h, other := bloom.SumString("ada"), bloom.SumString("bob")
+	failed := errors.New("time-out")
+	inserts := map[string]func(g *Guard, inside func()){
+		"Insert": func(g *Guard, inside func()) {
+			require.NoError(t, g.Insert(h, func() error { inside(); return nil }))
+		},
+		"InsertBatch": func(g *Guard, inside func()) {
+			hs := []bloom.Hash{other, h}
+			require.NoError(t, g.InsertBatch(hs, func() error { clear(hs); inside(); return nil }))
+		},
+		"error": func(g *Guard, inside func()) {
+			require.Equal(t, failed, g.Insert(h, func() error { inside(); return failed }))
+		},
+		"panic": func(g *Guard, inside func()) {
+			require.PanicsWithValue(t, 7, func() { _ = g.Insert(h, func() error { inside(); panic(7) }) })
+		},
+		"exit": func(g *Guard, inside func()) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_ = g.Insert(h, func() error { inside(); runtime.Goexit(); return nil })
+			}()
+			<-done
+		},
+		"Add": func(g *Guard, inside func()) { inside(); g.AddHash(h) },
+	}
+	for name, insert := range inserts {
+		for when, at := range map[string]struct{ begin, end int }{
+			"load begins before and ends in the insert":  {0, 1},
+			"load begins before and ends after":          {0, 2},
+			"load begins and ends in the insert":         {1, 1},
+			"load begins in the insert, and ends after":  {1, 2},
+			"load begins after the insert, within a Lag": {2, 2},
+		} {
+			if name == "Add" && at.begin == 1 {
+				continue // the row was there when the load began
+			}
+			t.Run(name+"/"+when, func(t *testing.T) {
+				entered, leave, loaded := make(chan struct{}), make(chan struct{}), make(chan error)
+				first := true
+				g := newGuard(t, Config{Lag: time.Hour, Load: func(context.Context, func(bloom.Hash)) error {
+					if first {
+						first = false
+						return nil
+					}
+					close(entered)
+					<-leave
+					return nil
+				}})
+				require.NoError(t, g.Rebuild(background))
+				if at.begin < 2 {
+					g.cfg.Lag = 0 // the load knows the insert itself
+				}
+				step := func(i int) {
+					if i == at.begin {
+						go func() { loaded <- g.Rebuild(background) }()
+						select {
+						case <-entered:
+						case err := <-loaded:
+							t.Fatalf("no load: %v", err)
+						}
+					}
+					if i == at.end {
+						if i == 2 {
+							require.True(t, g.ContainsHash(h), "while the load runs")
+						}
+						close(leave)
+						require.NoError(t, <-loaded)
+					}
+				}
+				step(0)
+				insert(g, func() { step(1) })
+				require.True(t, g.ContainsHash(h), "when the insert has returned")
+				step(2)
+				require.True(t, g.ContainsHash(h), "when the load has ended")
+				require.Empty(t, g.begun)
+				g.cfg.Lag, g.cfg.Load = 0, nothing
+				require.NoError(t, g.Rebuild(background))
+				require.False(t, g.ContainsHash(h), "kept for longer than needed")
+				require.Empty(t, g.ended)
+			})
+		}
+	}
+}
+
+// store is a table. A load reads what was committed lag before it began.
+type store struct {
+	mu   sync.Mutex
+	lag  time.Duration
+	rows []bloom.Hash
+	at   []time.Time
+}
+
+func (s *store) commit(h bloom.Hash) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rows, s.at = append(s.rows, h), append(s.at, time.Now())
+}
+
+func (s *store) load(_ context.Context, add func(bloom.Hash)) error {
+	s.mu.Lock()
+	n, before := len(s.rows), time.Now().Add(-s.lag)
+	for n > 0 && s.lag > 0 && !s.at[n-1].Before(before) {
+		n--
+	}
+	rows := s.rows[:n:n]
+	s.mu.Unlock()
+	for _, h := range rows {
+		add(h)
+	}
+	return nil
+}
+
+// TestNeverWrong inserts from 8 goroutines, which ask for their last keys all the time, beside
+// one load after the other.
+func TestNeverWrong(t *testing.T) {
+	const writers, last = 8, 64
+	each := 5000
+	if testing.Short() || testkit.Race {
+		each = 1000
+	}
+	for name, lag := range map[string]time.Duration{"store": 0, "standby": 5 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			s := &store{lag: lag}
+			g := newGuard(t, Config{Load: s.load, Lag: lag})
+			require.NoError(t, g.Rebuild(background))
+			var wrong, loads atomic.Int64
+			var wg sync.WaitGroup
+			for w := range writers {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					rnd := rand.New(rand.NewPCG(1, uint64(w)))
+					key := func(i int) bloom.Hash { return bloom.SumUint64(uint64(i*writers + w)) }
+					for i := range each {
+						h := key(i)
+						insert := func() error {
+							if rnd.IntN(4) == 0 {
+								runtime.Gosched()
+							}
+							s.commit(h)
+							if rnd.IntN(4) == 0 {
+								runtime.Gosched()
+							}
+							return nil
+						}
+						if i%8 == 0 { // somebody else inserts
+							_ = insert()
+							g.AddHash(h)
+						} else {
+							_ = g.Insert(h, insert)
+						}
+						for j := max(0, i-last); j <= i; j++ {
+							if !g.ContainsHash(key(j)) {
+								wrong.Add(1)
+							}
+						}
+					}
+				}()
+			}
+			ctx, stop := context.WithCancel(background)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for ; ctx.Err() == nil; loads.Add(1) {
+					assert.NoError(t, g.Rebuild(background))
+				}
+			}()
+			wg.Wait()
+			stop()
+			<-ended
+			for _, h := range s.rows {
+				if !g.ContainsHash(h) {
+					wrong.Add(1)
+				}
+			}
+			require.Zero(t, wrong.Load(), "wrong answers beside %d loads", loads.Load())
+			require.Greater(t, loads.Load(), int64(20))
+		})
+	}
+}
+
+func TestBeforeTheFirstLoad(t *testing.T) {
+	g := newGuard(t, Config{Load: loadOf(3)})
+	require.False(t, g.Ready())
+	require.True(t, g.Contains([]byte("a")))
+	require.True(t, g.ContainsString("a"))
+	require.True(t, g.ContainsHash(bloom.SumString("a")))
+	require.False(t, g.AddString("b"), "nobody knows whether it is new")
+	require.Zero(t, g.Stats())
+	at, took := g.Loaded()
+	require.Zero(t, at)
+	require.Zero(t, took)
+
+	before := time.Now()
+	require.NoError(t, g.Rebuild(background))
+	require.True(t, g.Ready())
+	require.True(t, g.ContainsHash(bloom.SumUint64(2)))
+	require.False(t, g.ContainsString("a"))
+	at, took = g.Loaded()
+	require.WithinRange(t, at, before, time.Now())
+	require.Greater(t, took, time.Duration(0))
+	require.LessOrEqual(t, took, time.Since(before))
+	require.EqualValues(t, 3, g.Stats().ApproxCount)
+	require.True(t, g.AddString("b"))
+	require.False(t, g.Add([]byte("b")))
+	require.True(t, g.Contains([]byte("b")))
+}
+
+// TestLoadThatFails leaves the filter as it is, and does not stand in the way of the next load.
+func TestLoadThatFails(t *testing.T) {
+	failed := errors.New("connection refused")
+	for name, c := range map[string]struct {
+		load func(ctx context.Context, cancel func()) error
+		want error
+	}{
+		"error":   {func(context.Context, func()) error { return failed }, failed},
+		"panic":   {func(context.Context, func()) error { panic("no such table") }, nil},
+		"context": {func(_ context.Context, cancel func()) error { cancel(); return nil }, context.Canceled},
+		"exit":    {func(context.Context, func()) error { runtime.Goexit(); return nil }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := false
+			ctx, cancel := context.WithCancel(background)
+			g := newGuard(t, Config{Load: func(ctx context.Context, add func(bloom.Hash)) error {
+				if bad {
+					add(bloom.SumString("half"))
+					return c.load(ctx, cancel)
+				}
+				return loadOf(3)(ctx, add)
+			}})
+			require.NoError(t, g.Rebuild(ctx))
+			at, _ := g.Loaded()
+			bad = true
+			done, err := make(chan struct{}), error(nil)
+			go func() {
+				defer close(done)
+				err = g.Rebuild(ctx)
+			}()
+			<-done
+			switch name {
+			case "panic":
+				require.ErrorContains(t, err, "guard: loading: panic: no such table\ngoroutine ")
+			case "exit":
+			default:
+				require.ErrorIs(t, err, c.want)
+			}
+			again, _ := g.Loaded()
+			require.Equal(t, at, again)
+			require.True(t, g.ContainsHash(bloom.SumUint64(2)))
+			require.False(t, g.ContainsString("half"))
+			require.Nil(t, g.next, "the filter that was begun is still in memory")
+			require.True(t, g.AddString("one more"))
+			bad = false
+			require.NoError(t, g.Rebuild(background))
+			require.False(t, g.ContainsString("one more"), "the next load did not take place")
+		})
+	}
+}
+
+func TestOneLoadAtATime(t *testing.T) {
+	var running atomic.Int32
+	entered := make(chan struct{}, 2)
+	leave := make(chan struct{})
+	g := newGuard(t, Config{Load: func(context.Context, func(bloom.Hash)) error {
+		assert.EqualValues(t, 1, running.Add(1))
+		defer running.Add(-1)
+		entered <- struct{}{}
+		<-leave
+		return nil
+	}})
+	results := make(chan error, 2)
+	for range 2 {
+		go func() { results <- g.Rebuild(background) }()
+	}
+	<-entered
+	ctx, cancel := context.WithTimeout(background, time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, g.Rebuild(ctx), context.DeadlineExceeded)
+	close(leave)
+	require.NoError(t, <-results)
+	require.NoError(t, <-results)
+	require.Len(t, entered, 1)
+}
+
+func TestRun(t *testing.T) {
+	failed := errors.New("down")
+	var mu sync.Mutex
+	var began []time.Time
+	var errs []error
+	fails := map[int]bool{1: true, 2: true, 3: true, 6: true}
+	g := newGuard(t, Config{
+		Every: 10 * time.Millisecond,
+		Load: func(_ context.Context, add func(bloom.Hash)) error {
+			mu.Lock()
+			defer mu.Unlock()
+			began = append(began, time.Now())
+			if fails[len(began)] {
+				return failed
+			}
+			return nil
+		},
+		OnError: func(err error) { errs = append(errs, err) },
+	})
+	ctx, cancel := context.WithCancel(background)
+	done := make(chan error)
+	go func() { done <- g.Run(ctx) }()
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(began) >= 7
+	}, 20*time.Second, time.Millisecond)
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	require.Len(t, errs, len(fails), "the end of Run's context is no error")
+	require.ErrorIs(t, errs[0], failed)
+	for i, least := range []time.Duration{90, 180, 360, 9, 9, 90} {
+		require.GreaterOrEqual(t, began[i+1].Sub(began[i]), least*time.Millisecond, "pause %d", i)
+	}
+
+	require.Less(t, began[6].Sub(began[5]), 700*time.Millisecond, "a load that ended well makes the pauses short again")
+
+	began, fails = nil, map[int]bool{1: true}
+	g.cfg.Every = 0
+	require.NoError(t, g.Run(background))
+	require.Len(t, began, 2, "one load that ended well")
+}
+
+// TestRate has a store of more and more keys than the first load expected.
+func TestRate(t *testing.T) {
+	if testkit.Race {
+		t.Skip("takes long, by one goroutine")
+	}
+	const p, probes = 0.01, 200_000
+	n := uint64(100)
+	g := newGuard(t, Config{P: p, N: 1000, Load: func(ctx context.Context, add func(bloom.Hash)) error { return loadOf(n)(ctx, add) }})
+	for _, n = range []uint64{100, 300_000, 1_000_000, 200_000, 0, 50} {
+		require.NoError(t, g.Rebuild(background))
+		found := 0.0
+		for i := range uint64(probes) {
+			if g.ContainsHash(bloom.SumUint64(1<<32 + i)) {
+				found++
+			}
+		}
+		require.LessOrEqual(t, found/probes, p+4*math.Sqrt(p*(1-p)/probes), "n = %d", n)
+		require.LessOrEqual(t, g.Stats().FPR, p*1.02)
+	}
+}
+
+// TestMemory is that of the second load, and while keys are inserted after it.
+func TestMemory(t *testing.T) {
+	if testkit.Race {
+		t.Skip("takes long, by one goroutine")
+	}
+	for _, n := range []uint64{50_000, 70_000, 150_000, 600_000, 2_000_000} {
+		if n > 1e6 && testing.Short() {
+			continue
+		}
+		g := newGuard(t, Config{P: 0.01, Load: loadOf(n)})
+		require.NoError(t, g.Rebuild(background))
+		for _, part := range []float64{1, 1.01, 0.99} {
+			g.cfg.Load = loadOf(uint64(float64(n) * part))
+			require.NoError(t, g.Rebuild(background))
+			require.LessOrEqual(t, float64(8*g.Stats().SizeBytes), 13.5*part*float64(n), "n = %d, times %v", n, part)
+			g.cfg.Load = loadOf(n)
+			require.NoError(t, g.Rebuild(background))
+		}
+		for i := range n / 100 {
+			g.AddHash(bloom.SumUint64(n + i))
+		}
+		require.LessOrEqual(t, float64(8*g.Stats().SizeBytes), 13.5*float64(n), "n = %d, and 1 %% more", n)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	for want, cfg := range map[string]Config{
+		"guard: Load is nil":                                  {P: 0.01},
+		"guard: P = 0 is outside [1e-09, 1)":                  {Load: nothing},
+		"guard: P = 1 is outside [1e-09, 1)":                  {Load: nothing, P: 1},
+		"guard: P = NaN is outside [1e-09, 1)":                {Load: nothing, P: math.NaN()},
+		"guard: P = 1e-10 is outside [1e-09, 1)":              {Load: nothing, P: 1e-10},
+		"guard: N = 1099511627777 is more than 1099511627776": {Load: nothing, P: 0.01, N: 1<<40 + 1},
+		"guard: Every = -1ns is negative":                     {Load: nothing, P: 0.01, Every: -1},
+		"guard: Lag = -1s is negative":                        {Load: nothing, P: 0.01, Lag: -time.Second},
+	} {
+		g, err := New(cfg)
+		require.EqualError(t, err, want)
+		require.Nil(t, g)
+	}
+}
+
+func TestZeroGuard(t *testing.T) {
+	g := new(Guard)
+	require.True(t, g.ContainsString("a"))
+	require.False(t, g.Ready())
+	const zero = " of a zero Guard: make it with New"
+	require.PanicsWithValue(t, "guard: Insert"+zero, func() { g.AddString("a") })
+	require.PanicsWithValue(t, "guard: Rebuild"+zero, func() { _ = g.Run(background) })
+}
+
+func TestLookUpsAllocateNothing(t *testing.T) {
+	g := newGuard(t, Config{Load: loadOf(1000)})
+	require.NoError(t, g.Rebuild(background))
+	key := []byte("a key of more than thirty-two bytes, which no compiler keeps on the stack")
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		g.Contains(key)
+		g.ContainsString("ada")
+		g.ContainsHash(bloom.SumUint64(5))
+	}))
+}
+
+// BenchmarkContains compares a look-up with one of the filter inside.
+func BenchmarkContains(b *testing.B) {
+	const n = 100_000
+	g := newGuard(b, Config{P: 0.01, Load: loadOf(n)})
+	require.NoError(b, g.Rebuild(background))
+	require.NoError(b, g.Rebuild(background))
+	for name, from := range map[string]uint64{"present": 0, "absent": 1 << 32} {
+		for _, c := range []struct {
+			of  string
+			set interface{ ContainsHash(bloom.Hash) bool }
+		}{{"guard", g}, {"growing", g.now.Load()}} {
+			b.Run("key="+name+"/of="+c.of, func(b *testing.B) {
+				switch set := c.set.(type) {
+				case *Guard:
+					for i := uint64(0); b.Loop(); i++ {
+						set.ContainsHash(bloom.SumUint64(from + i%n))
+					}
+				case *growing.Filter:
+					for i := uint64(0); b.Loop(); i++ {
+						set.ContainsHash(bloom.SumUint64(from + i%n))
+					}
+				}
+			})
+		}
+	}
+}
