@@ -65,18 +65,6 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, DeleteWindow(ctx, client, key))
 	}
 
-	// The settings are those of the server that has the key.
-	for i, s := range servers {
-		require.NoError(t, s.client().ConfigSet(ctx, "save", strconv.Itoa(1000+i)+" 1").Err())
-	}
-	for _, key := range []string{"plain", "{tag}", "tag{ged}", "open{"} {
-		f, err := OpenExisting(ctx, client, key)
-		require.NoError(t, err)
-		got, err := f.Persistence(ctx)
-		require.NoError(t, err)
-		assert.Equal(t, strconv.Itoa(1000+int(client.ClusterKeySlot(ctx, key).Val())*3/slots)+" 1", got.Save)
-	}
-
 	// A user of a cluster needs one right more; see the README.
 	for _, s := range servers {
 		require.NoError(t, s.client().Do(ctx, "ACL", "SETUSER", "reader", "on", ">secret", "%R~plain", "%R~*:{plain}",

@@ -16,7 +16,7 @@ import (
 )
 
 // Many processes add to one filter in Redis, and each looks up keys in a copy of
-// its own that follows.
+// its own that follows. If Redis comes back without the filter, one of them makes it anew.
 func Example() {
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
@@ -24,18 +24,27 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if keeps, err := seen.Persistence(ctx); err == nil {
-		log.Print(keeps) // "a crash loses everything after the last snapshot"
-	}
-
 	near := replica.New(seen.Source(), replica.Config{
 		Interval:  10 * time.Millisecond,
 		FullEvery: time.Hour,
-		OnError:   func(err error) { log.Print(err) },
+		OnError:   func(err error) { log.Print(err) }, // while Redis is away, or the filter lost
 	})
 	go near.Run(ctx)
 
 	isNew, err := seen.AddString(ctx, "https://example.com/") // a round trip
+	if errors.Is(err, bloomredis.ErrLost) {
+		// All calls fail until Reopen. A new filter has no keys: add those that you know from
+		// elsewhere again, here the pages that are stored. Copies follow by themselves.
+		stored := []string{"https://example.com/about"}
+		hs := make([]bloom.Hash, len(stored))
+		bloom.SumStringBatch(hs, stored)
+		if err = seen.Reopen(ctx); err == nil {
+			err = seen.AddBatch(ctx, nil, hs)
+		}
+		if err == nil {
+			isNew, err = seen.AddString(ctx, "https://example.com/")
+		}
+	}
 	if err != nil {
 		isNew = true // nobody knows: fetch it, perhaps twice
 	}
@@ -163,20 +172,4 @@ func Example_rebuild() {
 	}
 	found, err := current.Load().ContainsString(ctx, "https://example.com/")
 	fmt.Println(found, err)
-}
-
-// What a crash of the server loses depends on its settings. Persistence of a [Filter]
-// asks for them.
-func ExamplePersistence() {
-	for _, keeps := range []bloomredis.Persistence{
-		{Save: "3600 1 300 100 60 10000"}, // the default
-		{AppendOnly: true, AppendFsync: "everysec"},
-		{},
-	} {
-		fmt.Println(keeps)
-	}
-	// Output:
-	// a crash loses everything after the last snapshot
-	// a crash loses up to two seconds
-	// a crash loses everything
 }

@@ -30,36 +30,36 @@ func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
 	return dst
 }
 
-func (f *Filter) add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	was, parts := len(dst), 0
+func (f *Filter) add(ctx context.Context, token string, hs []bloom.Hash) (added []bool, err error) {
+	id, parts := f.opened(), 0
 	for hs := range slices.Chunk(hs, tripBits/f.params.k) {
 		var calls []*call
 		for part := range slices.Chunk(hs, chunk) {
-			c, err := f.newAdd(part, token, parts)
+			c, err := f.newAdd(part, id, token, parts)
 			if err != nil {
-				return dst[:was], err
+				return nil, err
 			}
 			calls = append(calls, c)
 			parts++
 		}
 		if err := f.run(ctx, addScript, calls...); err != nil {
-			return dst[:was], err
+			return nil, err
 		}
 		for _, c := range calls {
-			answers, err := f.answer(c.reply)
+			answers, err := f.answer(c.reply, id)
 			if err != nil {
-				return dst[:was], err
+				return nil, err
 			}
 			for _, answer := range []byte(answers) {
-				dst = append(dst, answer == '1')
+				added = append(added, answer == '1')
 			}
 		}
 	}
-	return f.complete(dst, was, len(hs))
+	return added, f.complete(added, hs)
 }
 
 // newAdd returns a call of addScript for a part of a caller's keys.
-func (f *Filter) newAdd(hs []bloom.Hash, token string, part int) (*call, error) {
+func (f *Filter) newAdd(hs []bloom.Hash, id, token string, part int) (*call, error) {
 	digests := make([]byte, 0, 16*len(hs))
 	args := make([]any, 5, 5+f.params.k*len(hs))
 	var at []uint64
@@ -72,36 +72,36 @@ func (f *Filter) newAdd(hs []bloom.Hash, token string, part int) (*call, error) 
 			args = append(args, offset)
 		}
 	}
-	args[0], args[1], args[2], args[3], args[4] = f.params.bytes(), f.params.size(), f.id, f.keep, digests
+	args[0], args[1], args[2], args[3], args[4] = f.params.bytes(), f.params.size(), id, f.keep, digests
 	c := &call{keys: f.keys(), args: args}
 	return c, f.addToken(c, token, part)
 }
 
-// answer returns the string that a script answers, or an error if the script
-// found the filter lost.
-func (f *Filter) answer(reply any) (string, error) {
+// answer returns the string that a script answers, or an error if the script did not find
+// the filter with an id.
+func (f *Filter) answer(reply any, id string) (string, error) {
 	if answer, ok := reply.(string); ok {
 		return answer, nil
 	}
 	var is found
-	if scan(reply, &is.header, &is.size, &is.id) {
-		if err := f.lost(is); err != nil {
+	if scan(reply, &is.header, &is.size, &is.identity) {
+		if err := f.lost(is, id); err != nil {
 			return "", err
 		}
 	}
 	return "", f.errorf("unexpected reply %v", reply)
 }
 
-// complete returns dst, or an error unless it has as many answers from was on.
-func (c caller) complete(dst []bool, was, want int) ([]bool, error) {
-	if got := len(dst) - was; got != want {
-		return dst[:was], c.errorf("%d answers in reply, want %d", got, want)
+// complete returns an error unless there is an answer for each of hs.
+func (c caller) complete(answers []bool, hs []bloom.Hash) error {
+	if len(answers) != len(hs) {
+		return c.errorf("%d answers in reply, want %d", len(answers), len(hs))
 	}
-	return dst, nil
+	return nil
 }
 
-func (f *Filter) contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	was, k := len(dst), f.params.k
+func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) (found []bool, err error) {
+	id, k := f.opened(), f.params.k
 	var at []uint64
 	for hs := range slices.Chunk(hs, tripBits/k) {
 		var bits []*redis.IntSliceCmd
@@ -118,14 +118,14 @@ func (f *Filter) contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]b
 			cmd := redis.NewIntSliceCmd(ctx, args...)
 			bits, cmds = append(bits, cmd), append(cmds, cmd)
 		}
-		if err := f.readWhole(ctx, cmds...); err != nil {
-			return dst[:was], err
+		if _, err := f.readWhole(ctx, id, cmds...); err != nil {
+			return nil, err
 		}
 		for _, cmd := range bits {
 			for bits := range slices.Chunk(cmd.Val(), k) {
-				dst = append(dst, !slices.Contains(bits, 0))
+				found = append(found, !slices.Contains(bits, 0))
 			}
 		}
 	}
-	return f.complete(dst, was, len(hs))
+	return found, f.complete(found, hs)
 }

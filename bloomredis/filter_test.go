@@ -177,6 +177,7 @@ func TestOpenParameters(t *testing.T) {
 		p    float64
 		want string
 	}{
+		{"f", 0, 0.01, "bloomredis: n = 0 is not at least 1"},
 		{"f", 100, 0, "bloomredis: p = 0 is outside"},
 		{"f", 100, 1, "bloomredis: p = 1 is outside"},
 		{"f", 100, math.NaN(), "bloomredis: p = NaN is outside"},
@@ -277,7 +278,7 @@ func TestOpenExisting(t *testing.T) {
 	before := dump(client)
 	g, err := OpenExisting(ctx, client, "f")
 	require.NoError(t, err)
-	assert.Equal(t, *f, *g)
+	assert.Equal(t, f.opened(), g.opened())
 	assert.EqualValues(t, 14400, g.M())
 	assert.Equal(t, 10, g.K())
 	assert.EqualValues(t, client.StrLen(ctx, "f").Val(), g.SizeBytes())
@@ -423,17 +424,19 @@ func TestNoClient(t *testing.T) {
 			func() { _, _ = new(Filter).AddString(ctx, "a") },
 			func() { _, _ = new(Filter).Stats(ctx) },
 			func() { _, _ = new(Filter).Snapshot(ctx) },
-			func() { _, _ = new(Filter).Persistence(ctx) },
 			func() { _, _ = new(Filter).Source().Fetch(ctx, "") },
+			func() { _ = new(Filter).Reopen(ctx) },
+			func() { _, _ = new(Filter).Info(ctx) },
+			func() { _ = new(Filter).SetInfo(ctx, bloom.Info{}) },
 			func() { _ = new(Filter).Reset(ctx) },
 			func() { _ = new(Filter).Delete(ctx) },
 			func() { _, _ = addBatch(ctx, new(Sharded), nil) },
 			func() { _, _ = new(Sharded).Stats(ctx) },
 			func() { _ = new(Sharded).Reset(ctx) },
+			func() { _ = new(Sharded).Reopen(ctx) },
 			func() { _ = new(Sharded).Delete(ctx) },
 			func() { _, _ = new(Window).AddString(ctx, "a") },
 			func() { _, _ = new(Window).Stats(ctx) },
-			func() { _, _ = new(Window).Persistence(ctx) },
 			func() { _ = new(Window).Reset(ctx) },
 			func() { _ = new(Window).Delete(ctx) },
 		} {

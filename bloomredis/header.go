@@ -1,10 +1,13 @@
 package bloomredis
 
 import (
+	"cmp"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 
 	"github.com/seed79a3ff49/bloom"
 )
@@ -55,4 +58,59 @@ func (h header) stats(ones uint64) bloom.Stats {
 	few := min(odd, 2) * (math.Pow(half, odd) + math.Pow(half, 2*odd))
 	s.FPR = max(math.Pow(fill, k), (2.5*half/((1-half)*(1-half)*k)+few)/m)
 	return s
+}
+
+// identity is what the key beside a filter's string holds: a name and version, an id of 8
+// bytes that the filter got when it was created, 8 bytes that Reset changes, and what
+// goes with the filter, as JSON. A string that others created has none.
+type identity struct {
+	id, life string
+	kept
+}
+
+type kept struct {
+	bloom.Info
+	Shards int `json:",omitempty"` // of the Sharded that the filter is a part of
+}
+
+const (
+	identityName = "bloomredis.Filter "
+	identityMark = identityName + "1: "
+	noID         = "\x00\x00\x00\x00\x00\x00\x00\x00"
+)
+
+func (k kept) text() string {
+	text, _ := json.Marshal(k) // never fails
+	return string(text)
+}
+
+// idIn returns the id in an identity.
+func idIn(identity string) string {
+	if identity == "" {
+		return noID
+	}
+	i, _ := caller{}.parseIdentity(identity)
+	return cmp.Or(i.id, "?") // no filter's
+}
+
+// parseIdentity returns the identity that s is.
+func (c caller) parseIdentity(s string) (i identity, err error) {
+	if s == "" {
+		return identity{id: noID, life: noID}, nil
+	}
+	text, ok := strings.CutPrefix(s, identityMark)
+	switch {
+	case !ok && strings.HasPrefix(s, identityName):
+		return i, c.errorf("%w: beside it is %.24q, want %q", bloom.ErrFormat, s, identityMark)
+	case !ok || len(text) < 16:
+		return i, c.errorf("%w: beside it is %.24q, which names no filter", bloom.ErrFormat, s)
+	}
+	i.id, i.life, text = text[:8], text[8:16], text[16:]
+	if text == "" { // others created the filter, and Reset gave it a name
+		return i, nil
+	}
+	if err := json.Unmarshal([]byte(text), &i.kept); err != nil {
+		return identity{}, c.errorf("%w: beside it is %.40q: %w", bloom.ErrFormat, text, err)
+	}
+	return i, nil
 }

@@ -49,13 +49,12 @@ var kinds = map[string]struct {
 		if err != nil {
 			return opened{}, err
 		}
-		before, err := f.Source().Fetch(ctx, "")
 		return opened{f, &f.caller, map[string]func() error{
-			"Snapshot":   func() error { _, err := f.Snapshot(ctx); return err },
-			"Stats":      func() error { _, err := f.Stats(ctx); return err },
-			"Reset":      func() error { return f.Reset(ctx) },
-			"Fetch":      func() error { _, err := f.Source().Fetch(ctx, ""); return err },
-			"Fetch more": func() error { _, err := f.Source().Fetch(ctx, before.Version); return err },
+			"Snapshot": func() error { _, err := f.Snapshot(ctx); return err },
+			"Stats":    func() error { _, err := f.Stats(ctx); return err },
+			"Info":     func() error { _, err := f.Info(ctx); return err },
+			"SetInfo":  func() error { return f.SetInfo(ctx, bloom.Info{Hash: "x"}) },
+			"Reset":    func() error { return f.Reset(ctx) },
 		}}, err
 	}, "it holds nothing"},
 	"Sharded": {"{s:0}", func(client *redis.Client, small bool) (opened, error) {

@@ -12,11 +12,11 @@ type keyMethods struct{ in store }
 
 // store is what a type does with keys.
 type store interface {
-	// add appends to dst for each of hs whether it was new. The token is empty where the
+	// add returns for each of hs whether it was new. The token is empty where the
 	// caller gave none.
-	add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error)
-	// contains appends to dst for each of hs whether it may be there.
-	contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error)
+	add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error)
+	// contains returns for each of hs whether it may be there.
+	contains(ctx context.Context, hs []bloom.Hash) ([]bool, error)
 }
 
 func (k *keyMethods) store() store {
@@ -62,7 +62,7 @@ func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash
 	if added != nil {
 		checkRoom(added, hs)
 	}
-	answers, err := k.store().add(ctx, "", nil, hs)
+	answers, err := k.store().add(ctx, "", hs)
 	copy(added, answers)
 	return err
 }
@@ -90,7 +90,7 @@ func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash
 	if err != nil {
 		return nil, err
 	}
-	return in.add(ctx, token, nil, hs)
+	return in.add(ctx, token, hs)
 }
 
 // Contains reports, in one round trip, whether key may have been added, by
@@ -116,7 +116,7 @@ func (k *keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, erro
 // panics if found is shorter than hs. When it returns an error, found is as it was.
 func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom.Hash) error {
 	checkRoom(found, hs)
-	answers, err := k.store().contains(ctx, nil, hs)
+	answers, err := k.store().contains(ctx, hs)
 	copy(found, answers)
 	return err
 }

@@ -14,7 +14,8 @@ const uploadTime = 10 * time.Minute
 
 // Merge adds everything that g contains, in one step, and loses nothing that
 // others add meanwhile. It returns an error that wraps [bloom.ErrMismatch]
-// unless the two agree in m, k and strategy. Nothing may write to g meanwhile.
+// unless the two agree in m, k and strategy, and in Info's Hash where both name one. The filter
+// takes over g's Hash if it has none. Nothing may write to g while Merge runs.
 // When Merge returns an error, g may have been merged or not, and what was
 // uploaded expires within ten minutes.
 //
@@ -28,6 +29,11 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	if params != f.params {
 		return f.errorf("%w: cannot merge a filter of %v into one of %v", bloom.ErrMismatch, params, f.params)
 	}
+	if hash := g.Info().Hash; hash != "" {
+		if err := f.SetInfo(ctx, bloom.Info{Hash: hash}); err != nil {
+			return err
+		}
+	}
 	key, err := f.beside(fmt.Sprintf("merge-%x", nonce()))
 	if err != nil {
 		return err
@@ -39,17 +45,18 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	if err := u.flush(); err != nil {
 		return err
 	}
-	return f.change(ctx, mergeScript, append(f.keys(), key), nonce())
+	_, err = f.change(ctx, mergeScript, append(f.keys(), key), nonce())
+	return err
 }
 
-// change runs a script that returns OK.
-func (f *Filter) change(ctx context.Context, s script, keys []string, args ...any) error {
-	c := &call{keys: keys, args: append([]any{f.params.bytes(), f.params.size(), f.id}, args...)}
+// change runs a script that changes the filter, and returns what the script answers.
+func (f *Filter) change(ctx context.Context, s script, keys []string, args ...any) (string, error) {
+	id := f.opened()
+	c := &call{keys: keys, args: append([]any{f.params.bytes(), f.params.size(), id}, args...)}
 	if err := f.run(ctx, s, c); err != nil {
-		return err
+		return "", err
 	}
-	_, err := f.answer(c.reply)
-	return err
+	return f.answer(c.reply, id)
 }
 
 // upload writes a string of a key of its own, one piece after the other. The

@@ -51,7 +51,6 @@ func roleCalls(role string, client *redis.Client) error {
 			open, write,
 			func() error { return f.Merge(ctx, bloom.Must(bloom.New(n, p))) },
 			func() error { return f.Reset(ctx) },
-			func() error { _, err := f.Persistence(ctx); return err },
 			func() error { return roleCalls("filter-reader", client) })
 	case "window-reader":
 		return inOrder(openWindow,

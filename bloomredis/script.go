@@ -1,8 +1,8 @@
 package bloomredis
 
-// Scripts run on KEYS = string, stream, id: atomic, in one round trip. Those of
+// Scripts run on KEYS = string, stream, identity: atomic, in one round trip. Those of
 // a filter that is open begin with ARGV = header, size of the string, id. If
-// what they find is another, they return {header, size, id} of that, and change
+// what they find is another, they return {header, size, identity} of that, and change
 // nothing.
 //
 // The stream has an entry for each change of the string: "h" with the digest of
@@ -13,19 +13,25 @@ package bloomredis
 // A script that fails is not rolled back. So what is refused or of the wrong
 // type must fail before anything is written, or be undone: bits without their
 // entry would never reach a replica.
-const ifLost = `
-local header, size, id = redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)
+const ifLost = findIt + `
 if header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or id ~= ARGV[3] then
-	return {header, size, id}
+	return {header, size, identity}
 end`
 
+const findIt = `
+local header, size, identity = redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)
+if identity == '' then
+	identity = '` + identityMark + `' .. string.rep('\0', 16)
+end
+local id, life = string.sub(identity, 22, 29), string.sub(identity, 30, 37)`
+
 var (
-	// ARGV = header, size of the string, random bytes. It returns the string's
-	// type, header, size and id.
+	// ARGV = header, size of the string, identity, random bytes. It returns the string's
+	// type, header, size and identity.
 	openScript = newScript(`
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind == 'none' then
-	redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[3])
+	redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
 	redis.call('SET', KEYS[3], ARGV[3])
 	redis.call('SETRANGE', KEYS[1], ARGV[2] - 1, '\0')
 	redis.call('SETRANGE', KEYS[1], 0, ARGV[1])
@@ -42,8 +48,8 @@ return {kind, redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1
 	addScript = newScript(ifLost + `
 if KEYS[4] then
 	local before = redis.call('GETRANGE', KEYS[4], 0, -1)
-	if before ~= '' then
-		return before
+	if #before > 8 and string.sub(before, 1, 8) == life then
+		return string.sub(before, 9)
 	end
 	redis.call('SET', KEYS[4], '', ` + rememberFor + `)
 end
@@ -79,7 +85,7 @@ for i = 1, n do
 end
 local answers = table.concat(added)
 if KEYS[4] then
-	redis.call('SET', KEYS[4], answers, ` + rememberFor + `)
+	redis.call('SET', KEYS[4], life .. answers, ` + rememberFor + `)
 end
 return answers`)
 
@@ -110,20 +116,32 @@ else
 end
 return 'OK'`).repeatable()
 
+	// ARGV = ..., what is kept with the filter, and what is to be. It returns OK, or the
+	// identity if something else is kept by now.
+	infoScript = newScript(ifLost + `
+if string.sub(identity, 38) ~= ARGV[4] then
+	return identity
+end
+redis.call('SET', KEYS[3], string.sub(identity, 1, 37) .. ARGV[5])
+return 'OK'`)
+
 	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing, but
 	// fails if the others would.
 	resetScript = newScript(ifLost + `
 redis.call('SETRANGE', KEYS[1], 0, header)
 redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
+redis.call('SET', KEYS[3], string.sub(identity, 1, 29) .. string.sub(ARGV[4], 1, 8) .. string.sub(identity, 38))
 redis.call('UNLINK', KEYS[1])
 redis.call('SETRANGE', KEYS[1], size - 1, '\0')
 redis.call('SETRANGE', KEYS[1], 0, header)
 return 'OK'`)
 
-	// ARGV = .... It returns OK. If the string is gone, its stream and id go too.
-	deleteScript = newScript(`
-local id = redis.call('GETRANGE', KEYS[3], 0, -1)
-if redis.call('EXISTS', KEYS[1]) == 1 or id ~= '' and id ~= ARGV[3] then` + ifLost + `
+	// ARGV = .... It returns OK. If the string is gone, its stream and identity go too.
+	deleteScript = newScript(findIt + `
+if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('EXISTS', KEYS[3]) == 1 and id ~= ARGV[3] then
+	if header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or id ~= ARGV[3] then
+		return {header, size, identity}
+	end
 end
 redis.call('UNLINK', unpack(KEYS))
 return 'OK'`)

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 
@@ -38,7 +38,7 @@ const maxShards = 16384
 // OpenSharded opens or creates c.Shards filters under the keys {key:0}, {key:1} and
 // so on, each as [Open] does for its part of c.N. Each has its own hash slot, which
 // the braces decide. The key itself must have no braces. The number of shards is
-// kept beside the first. Another number is an error that wraps [bloom.ErrMismatch],
+// kept with each. Another number is an error that wraps [bloom.ErrMismatch],
 // as keys would be looked up where they are not.
 func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig) (*Sharded, error) {
 	if c.Shards < 1 || c.Shards > maxShards {
@@ -57,14 +57,9 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 	}
 	s := newSharded(key)
 	for i := range c.Shards {
-		f, err := Open(ctx, client, shardKey(key, i), n, c.P)
+		f, err := openShard(ctx, client, shardKey(key, i), n, c.P, c.Shards)
 		if err != nil {
 			return nil, err
-		}
-		if i == 0 {
-			if err := f.pin(ctx, c.Shards); err != nil {
-				return nil, err
-			}
 		}
 		s.shards = append(s.shards, f)
 	}
@@ -74,28 +69,18 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 // OpenExistingSharded returns the sharded filter under key, whatever its
 // parameters and the number of its shards are; see [OpenExisting].
 func OpenExistingSharded(ctx context.Context, client redis.UniversalClient, key string) (*Sharded, error) {
-	first, err := OpenExisting(ctx, client, shardKey(key, 0))
-	if err != nil {
-		return nil, err
-	}
-	pinned, err := first.pinned(ctx)
-	if err != nil {
-		return nil, err
-	}
-	shards, err := strconv.Atoi(pinned)
-	if err != nil || shards < 1 || shards > maxShards {
-		return nil, first.errorf("%w: it has %q shards", bloom.ErrFormat, pinned)
-	}
-	s := newSharded(key, first)
-	for i := 1; i < shards; i++ {
+	s := newSharded(key)
+	for i, shards := 0, 1; i < shards; i++ {
 		f, err := OpenExisting(ctx, client, shardKey(key, i))
 		if err != nil {
 			return nil, err
 		}
-		if f.params != first.params {
-			return nil, f.errorf("%w: it holds a filter of %v, others of %v", bloom.ErrMismatch, f.params, first.params)
+		if i == 0 {
+			shards = f.shards
 		}
-		s.shards = append(s.shards, f)
+		if s.shards = append(s.shards, f); shards < 1 || shards > maxShards || f.shards != shards || f.params != s.shards[0].params {
+			return nil, f.errorf("%w: it holds a filter of %v, one of %d shards, the first one of %v, one of %d", bloom.ErrMismatch, f.params, f.shards, s.shards[0].params, shards)
+		}
 	}
 	return s, nil
 }
@@ -108,33 +93,6 @@ func newSharded(key string, shards ...*Filter) *Sharded {
 
 func shardKey(key string, i int) string { return fmt.Sprintf("{%s:%d}", key, i) }
 
-// pin keeps the number of shards beside f, or checks it.
-func (f *Filter) pin(ctx context.Context, shards int) error {
-	found, err := f.pinned(ctx)
-	if err == nil && found == "" {
-		if err := f.do(ctx, func() error { return f.client.SetNX(ctx, f.pinKey(), shards, 0).Err() }); err != nil {
-			return err
-		}
-		found, err = f.pinned(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	if found != strconv.Itoa(shards) {
-		return f.errorf("%w: it has %s shards, want %d", bloom.ErrMismatch, found, shards)
-	}
-	return nil
-}
-
-// pinned returns the number of shards that is kept beside f.
-func (f *Filter) pinned(ctx context.Context) (string, error) {
-	cmd := redis.NewStringCmd(ctx, "GETRANGE", f.pinKey(), 0, -1)
-	err := f.read(ctx, cmd)
-	return cmd.Val(), err
-}
-
-func (f *Filter) pinKey() string { return f.key + ":shards" }
-
 // String names the key and the parameters. It asks no server.
 func (s *Sharded) String() string {
 	var each header
@@ -144,9 +102,8 @@ func (s *Sharded) String() string {
 	return fmt.Sprintf("bloomredis.Sharded(%q, %d shards of %v)", s.key, len(s.shards), each)
 }
 
-// Shards returns the shards, to merge, snapshot and replicate one by one. The
-// caller must not change the slice.
-func (s *Sharded) Shards() []*Filter { return s.shards }
+// Shards returns the shards, to merge, snapshot and replicate one by one.
+func (s *Sharded) Shards() []*Filter { return slices.Clone(s.shards) }
 
 // Shard returns the shard of a digest. It is the same in all versions of this
 // package.
@@ -161,12 +118,12 @@ func (s *Sharded) route(h bloom.Hash) int {
 	return int(i)
 }
 
-func (s *Sharded) add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return s.batch(dst, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.add(ctx, token, nil, hs) })
+func (s *Sharded) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
+	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.add(ctx, token, hs) })
 }
 
-func (s *Sharded) contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return s.batch(dst, hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.contains(ctx, nil, hs) })
+func (s *Sharded) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
+	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.contains(ctx, hs) })
 }
 
 // SizeBytes returns the length of all strings together.
@@ -179,13 +136,9 @@ func (s *Sharded) SizeBytes() (size int64) {
 
 // Stats counts the bits of all shards; see [Filter.Stats]. K is that of each.
 func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
-	s.store() // panics if OpenSharded was forgotten
 	var all bloom.Stats
-	for _, f := range s.shards {
+	err := s.each(func(f *Filter) error {
 		one, err := f.Stats(ctx)
-		if err != nil {
-			return bloom.Stats{}, err
-		}
 		all.M += one.M
 		all.K = one.K
 		all.OnesCount += one.OnesCount
@@ -194,39 +147,42 @@ func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
 		// Shards are equally large, and get equally many of the keys.
 		all.FillRatio += one.FillRatio / float64(len(s.shards))
 		all.FPR += one.FPR / float64(len(s.shards))
-	}
-	return all, nil
+		return err
+	})
+	return all, err
 }
 
 // Reset removes all keys; see [Filter.Reset].
 func (s *Sharded) Reset(ctx context.Context) error {
+	return s.each(func(f *Filter) error { return f.Reset(ctx) })
+}
+
+// Reopen goes on with what is under the keys of all shards; see [Filter.Reopen]. If it returns
+// an error, it can be called again.
+func (s *Sharded) Reopen(ctx context.Context) error {
+	return s.each(func(f *Filter) error { return f.Reopen(ctx) })
+}
+
+// Delete deletes all shards and what is beside them; see [Filter.Delete]. If
+// it returns an error, it can be called again.
+func (s *Sharded) Delete(ctx context.Context) error {
+	return s.each(func(f *Filter) error { return f.Delete(ctx) })
+}
+
+// each calls do for all shards, up to the first error.
+func (s *Sharded) each(do func(*Filter) error) error {
 	s.store() // panics if OpenSharded was forgotten
 	for _, f := range s.shards {
-		if err := f.Reset(ctx); err != nil {
+		if err := do(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Delete deletes all shards and what is beside them; see [Filter.Delete]. If
-// it returns an error, it can be called again.
-func (s *Sharded) Delete(ctx context.Context) error {
-	s.store() // panics if OpenSharded was forgotten
-	for _, f := range s.shards {
-		if err := f.Delete(ctx); err != nil {
-			return err
-		}
-	}
-	first := s.shards[0]
-	return first.do(ctx, func() error { return first.client.Unlink(ctx, first.pinKey()).Err() })
-}
-
-// batch calls do for each shard with its part of hs, in order, and appends to dst
-// what it answers.
-func (s *Sharded) batch(dst []bool, hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error)) ([]bool, error) {
-	was := len(dst)
-	dst = append(dst, make([]bool, len(hs))...)
+// batch calls do for each shard with its part of hs, in order, and returns what it answers.
+func (s *Sharded) batch(hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error)) ([]bool, error) {
+	all := make([]bool, len(hs))
 	parts := cut(hs, len(hs), s.route)
 	errs := make([]error, len(parts))
 	var wg sync.WaitGroup
@@ -236,14 +192,14 @@ func (s *Sharded) batch(dst []bool, hs []bloom.Hash, do func(*Filter, []bloom.Ha
 			defer wg.Done()
 			answers, err := do(s.shards[p.of], p.hs)
 			for j, answer := range answers {
-				dst[was+p.at[j]] = answer
+				all[p.at[j]] = answer
 			}
 			errs[i] = err
 		}()
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return dst[:was], err
+		return nil, err
 	}
-	return dst, nil
+	return all, nil
 }

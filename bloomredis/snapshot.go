@@ -14,13 +14,19 @@ import (
 // others in between.
 const piece = 1 << 20
 
-// Snapshot downloads the filter. The copy has every key whose Add had returned
+// Snapshot downloads the filter, with its Info. The copy has every key whose Add had returned
 // before the call, and may have bits of keys that are being added.
 func (f *Filter) Snapshot(ctx context.Context) (*bloom.Filter, error) {
-	g, d := new(bloom.Filter), &download{ctx: ctx, f: f}
+	return f.snapshot(ctx, f.opened())
+}
+
+// snapshot downloads the filter with an id, or whichever is there if that is empty.
+func (f *Filter) snapshot(ctx context.Context, id string) (*bloom.Filter, error) {
+	g, d := new(bloom.Filter), &download{ctx: ctx, f: f, id: id}
 	if _, err := g.ReadFrom(d); err != nil {
 		return nil, cmp.Or(d.err, err)
 	}
+	g.SetInfo(d.info)
 	return g, nil
 }
 
@@ -28,6 +34,8 @@ func (f *Filter) Snapshot(ctx context.Context) (*bloom.Filter, error) {
 type download struct {
 	ctx  context.Context
 	f    *Filter
+	id   string
+	info bloom.Info
 	at   int64 // where rest ends in the string
 	rest string
 	err  error // without what ReadFrom puts before it
@@ -50,9 +58,15 @@ func (d *download) next() error {
 		return io.EOF
 	}
 	cmd := redis.NewStringCmd(d.ctx, "GETRANGE", d.f.key, d.at, d.at+want-1)
-	if err := d.f.readWhole(d.ctx, cmd); err != nil {
+	is, err := d.f.readWhole(d.ctx, d.id, cmd)
+	if err != nil {
 		return err
 	}
+	i, err := d.f.parseIdentity(is.identity)
+	if err != nil {
+		return err
+	}
+	d.id, d.info = i.id, i.Info // all pieces are of one filter
 	d.rest = cmd.Val()
 	if int64(len(d.rest)) != want {
 		return d.f.errorf("%d bytes in reply, want %d", len(d.rest), want)

@@ -22,7 +22,8 @@ const page = 4096
 // filter again if it fell behind the end of the stream, after [Filter.Merge] and
 // [Filter.Reset], and whenever the stream does not go on from where the replica
 // is. If the filter is lost, fetching returns an error, and replicas keep what they
-// have.
+// have, until somebody makes a filter of the same parameters under the key. Then they get
+// that, also while f itself is lost.
 //
 // Keys that others write into the string, without this package, reach replicas
 // only with the whole filter; see FullEvery in [replica.Config]. A filter that
@@ -32,7 +33,10 @@ const page = 4096
 // Fetching only reads. When nothing is new it is one round trip of some hundred
 // bytes. A delta takes memory and time for M bits on this machine, however few
 // keys it has.
-func (f *Filter) Source() replica.Source { return source{f} }
+func (f *Filter) Source() replica.Source {
+	f.store() // panics if Open was forgotten
+	return source{f}
+}
 
 type source struct{ f *Filter }
 
@@ -70,7 +74,7 @@ func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 		// From the last entry on, not after it: if it is there and the same,
 		// nothing between is missing.
 		cmd := redis.NewXMessageSliceCmd(ctx, "XRANGE", s.f.stream, last.id, "+", "COUNT", page)
-		if err := s.f.readWhole(ctx, cmd); err != nil {
+		if _, err := s.f.readWhole(ctx, "", cmd); err != nil {
 			return replica.Update{}, err
 		}
 		entries := cmd.Val()
@@ -122,7 +126,7 @@ func (s source) full(ctx context.Context) (replica.Update, error) {
 		u.Version = entry{entries[0].ID, value(entries[0])}.String()
 	}
 	var err error
-	u.Full, err = s.f.Snapshot(ctx)
+	u.Full, err = s.f.snapshot(ctx, "")
 	if err != nil {
 		return replica.Update{}, err
 	}

@@ -172,20 +172,19 @@ func (c WindowConfig) withDefaults() WindowConfig {
 	return c
 }
 
-func (w *Window) add(ctx context.Context, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return w.batch(ctx, windowAddScript, token, dst, hs)
+func (w *Window) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
+	return w.batch(ctx, windowAddScript, token, hs)
 }
 
-func (w *Window) contains(ctx context.Context, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	return w.batch(ctx, windowContainsScript, "", dst, hs)
+func (w *Window) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
+	return w.batch(ctx, windowContainsScript, "", hs)
 }
 
 // windowTrip is how many keys a round trip takes.
 const windowTrip = 64 * chunk
 
-func (w *Window) batch(ctx context.Context, s script, token string, dst []bool, hs []bloom.Hash) ([]bool, error) {
-	was := len(dst)
-	dst = append(dst, make([]bool, len(hs))...)
+func (w *Window) batch(ctx context.Context, s script, token string, hs []bloom.Hash) ([]bool, error) {
+	all := make([]bool, len(hs))
 	parts := cut(hs, chunk, w.find)
 	for i, p := range parts {
 		var keys []byte
@@ -194,7 +193,7 @@ func (w *Window) batch(ctx context.Context, s script, token string, dst []bool, 
 		}
 		p.call = w.newCall(p.of, w.half, keys)
 		if err := w.addToken(p.call, token, i); err != nil {
-			return dst[:was], err
+			return nil, err
 		}
 	}
 	for len(parts) > 0 {
@@ -207,16 +206,16 @@ func (w *Window) batch(ctx context.Context, s script, token string, dst []bool, 
 				return w.errorf("%d answers in reply, want %d", len(answers), len(p.at))
 			}
 			for i, at := range p.at {
-				dst[was+at] = answers[i] == '1'
+				all[at] = answers[i] == '1'
 			}
 			return nil
 		})
 		if err != nil {
-			return dst[:was], err
+			return nil, err
 		}
 		parts = parts[n:]
 	}
-	return dst, nil
+	return all, nil
 }
 
 // newCall returns a call of a script for a string, and for keys with half positions in a
