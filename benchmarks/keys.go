@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 )
 
-// keys are keys of one width, back to back.
+// keys are keys of one width, back to back. Where there is a scratch, each key is put together in
+// it just before it is used, as a program does that has no keys ready.
 type keys struct {
-	buf   []byte
-	width int
+	buf     []byte
+	width   int
+	scratch []byte
 }
 
 func (k keys) len() int { return len(k.buf) / k.width }
@@ -17,14 +19,24 @@ func (k keys) len() int { return len(k.buf) / k.width }
 // literal: the loop has no other calls than do has.
 func (k keys) each(do func(key []byte)) {
 	for b, w := k.buf, k.width; len(b) >= w; b = b[w:] {
-		do(b[:w:w])
+		key := b[:w:w]
+		if k.scratch != nil {
+			copy(k.scratch, key)
+			key = k.scratch
+		}
+		do(key)
 	}
 }
 
 // count returns how many keys it has. The compiler inlines it, as each.
 func (k keys) count(has func(key []byte) bool) (n int) {
 	for b, w := k.buf, k.width; len(b) >= w; b = b[w:] {
-		if has(b[:w:w]) {
+		key := b[:w:w]
+		if k.scratch != nil {
+			copy(k.scratch, key)
+			key = k.scratch
+		}
+		if has(key) {
 			n++
 		}
 	}
@@ -33,37 +45,33 @@ func (k keys) count(has func(key []byte) bool) (n int) {
 
 // part returns n keys from the i-th on.
 func (k keys) part(i, n int) keys {
-	return keys{k.buf[i*k.width : (i+n)*k.width], k.width}
+	k.buf = k.buf[i*k.width : (i+n)*k.width]
+	return k
 }
 
 // kind is what keys look like. put writes one key that is unique to id.
 type kind struct {
 	name  string
 	width int
+	built bool
 	put   func(key []byte, id uint64)
 }
 
-var kinds = []kind{
-	{"8B", 8, func(key []byte, id uint64) {
-		binary.LittleEndian.PutUint64(key, mix(id))
-	}},
-	{"36B", 36, func(key []byte, id uint64) {
-		var raw [16]byte
-		binary.BigEndian.PutUint64(raw[:], mix(id))
-		binary.BigEndian.PutUint64(raw[8:], mix(^id))
-		hex.Encode(key, raw[:4])
-		for _, part := range []struct{ at, from, to int }{{9, 4, 6}, {14, 6, 8}, {19, 8, 10}, {24, 10, 16}} {
-			key[part.at-1] = '-'
-			hex.Encode(key[part.at:], raw[part.from:part.to])
-		}
-	}},
-	{"80B", 80, func(key []byte, id uint64) {
-		var raw [8]byte
-		copy(key, "https://www.example.com/catalogue/items/________________/reviews?lang=en&page=__")
-		binary.BigEndian.PutUint64(raw[:], mix(id))
-		hex.Encode(key[40:], raw[:])
-		hex.Encode(key[78:], raw[:1])
-	}},
+var (
+	integers = kind{"8 bytes", 8, false, func(key []byte, id uint64) { binary.LittleEndian.PutUint64(key, mix(id)) }}
+	uuids    = kind{"36 bytes", 36, false, putUUID}
+	built    = kind{"36 bytes, each put together just before it is used", 36, true, putUUID}
+)
+
+func putUUID(key []byte, id uint64) {
+	var raw [16]byte
+	binary.BigEndian.PutUint64(raw[:], mix(id))
+	binary.BigEndian.PutUint64(raw[8:], mix(^id))
+	hex.Encode(key, raw[:4])
+	for _, part := range []struct{ at, from, to int }{{9, 4, 6}, {14, 6, 8}, {19, 8, 10}, {24, 10, 16}} {
+		key[part.at-1] = '-'
+		hex.Encode(key[part.at:], raw[part.from:part.to])
+	}
 }
 
 // absentIDs is where the ids of keys that are never added begin.
@@ -71,16 +79,14 @@ const absentIDs = 1 << 62
 
 // make returns n keys with ids from first on.
 func (k kind) make(first uint64, n int) keys {
-	ks := keys{make([]byte, n*k.width), k.width}
-	k.fill(ks, first)
-	return ks
-}
-
-// fill overwrites ks by keys with ids from first on.
-func (k kind) fill(ks keys, first uint64) {
-	for i := range ks.len() {
+	ks := keys{buf: make([]byte, n*k.width), width: k.width}
+	if k.built {
+		ks.scratch = make([]byte, k.width)
+	}
+	for i := range n {
 		k.put(ks.buf[i*k.width:][:k.width], first+uint64(i))
 	}
+	return ks
 }
 
 // mix is the output function of SplitMix64 (Steele, Lea and Flood, Fast

@@ -1,23 +1,14 @@
-// Command benchmarks measures this library beside its peers, and draws the pictures of
-// the documentation. It writes RESULTS.md, RESULTS.txt and ../docs/*.svg.
+// Command benchmarks measures this library beside its peers, and draws the pictures of the
+// documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 about five minutes, and 3 GB of memory
+//	go run .                 some ten minutes, and 2 GB of memory
 //	go run . -quick          fewer rounds, and a million keys at most
-//	go run . -boost DIR      Boost.Bloom too: DIR is the folder that has boost/bloom.hpp
-//	go run . -billion        also n = 1e9: half an hour more, and 12 GB of memory
-//	go run . -pictures       only the pictures that need no measuring: some seconds
-//	go run . -growing        filters that grow, instead: the tables of GROWING.md
-//	go run . -bank 1e6       banks of up to so many members, instead: the tables of BANK.md
+//	go run . -boost DIR      Boost.Bloom, too: DIR is the folder that has boost/bloom.hpp
+//	go run . -pictures       only the pictures that need no measuring
 //
-// Guava is measured where javac and a guava.jar are found, Rust's fastbloom
-// where cargo is; the rest needs Go alone. RESULTS.txt has every round, for benchstat:
-//
-//	benchstat -filter '/n:1e5 /op:add' -col /lib RESULTS.txt
-//
-// The Go rows are go benchmarks, too:
-//
-//	go test -bench '/lib=bloom.*/op=add/n=1e5' -count 10 | tee new.txt
-//	benchstat -col /lib new.txt
+// Guava is measured where javac and its jar are found ($GUAVA_JAR, or Debian's), fastbloom where
+// cargo is. The rest needs Go alone. On a processor that RESULTS.md does not have, such as one of
+// arm64, run it and paste the file into an issue.
 package main
 
 import (
@@ -28,151 +19,117 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 )
 
-// table is one n, one rate and one kind of key.
-type table struct {
-	n       int
-	p       float64
-	kind    kind
-	results []*result
+// workloads are the tables. found are the processes that could be built.
+func workloads(large int, found map[string][]process) []workload {
+	all := append(slices.Clone(ours), bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters, ristretto, ipfsBbloom, parquetGo, xorFilter)
+	few := append(slices.Clone(ours), bitsAndBlooms, holimanBloom, blobBloom)
+	cpp, everything := slices.Concat(pure(found), found["Boost.Bloom"]), slices.Concat(pure(found), found["Boost.Bloom"], found["fastbloom"], found["Guava"])
+	return []workload{
+		{title: "In the cache", kind: integers, n: 1e5, p: 0.01, rows: all, processes: everything},
+		{title: "In the cache, longer keys", kind: uuids, n: 1e5, p: 0.01, rows: few, processes: everything},
+		{title: "In the cache, keys that are not ready", kind: built, n: 1e5, p: 0.01, rows: few[:3]},
+		{title: "In the cache, one in a million", kind: integers, n: 1e5, p: 1e-6, rows: few, processes: cpp},
+		{title: "Beyond the cache", kind: integers, n: large, p: 0.01, rows: append(few, parquetGo), processes: cpp},
+		{title: "Beyond the cache, one in a million", kind: integers, n: large, p: 1e-6, rows: few, processes: cpp},
+		{title: "Goroutines that share a filter, in the cache", kind: integers, n: 1e5, p: 0.01, rows: shared()},
+		{title: "Goroutines that share a filter, beyond the cache", kind: integers, n: large, p: 0.01, rows: shared()},
+		{title: "Filters that grow and forget, beside one of known size", kind: integers, n: 1e6, p: 0.01, rows: append(append([]row{ours[0]}, others...), boomScalable)},
+		{title: "Filters with removal", kind: integers, n: 1e6, p: 0.01, rows: removers},
+		{title: "Many filters of 512 bits and three keys each, asked at once; n is filters", kind: integers, n: 1e5, p: 0.01, rows: banks, lookups: 500},
+	}
 }
 
-func (t table) find(name string) *result {
-	for _, r := range t.results {
-		if r.name == name && r.err == nil {
-			return r
+// pure returns our rows as processes of a build without assembly.
+func pure(found map[string][]process) (processes []process) {
+	for _, program := range found["purego"] {
+		for _, row := range ours {
+			processes = append(processes, process{name: purego + row.name, args: append(slices.Clone(program.args), row.name)})
 		}
 	}
-	return nil
+	return processes
+}
+
+const purego = "purego: "
+
+// shared returns rows whose keys are cut into as many parts as there are goroutines.
+func shared() (rows []row) {
+	for _, r := range append(slices.Clone(syncs), blobBloomSync, bitsAndBloomsLocked) {
+		for _, goroutines := range []int{1, 2} {
+			rows = append(rows, row{fmt.Sprintf("%s, %d", r.name, goroutines), r.note, func(n int, p float64) filter {
+				f := r.make(n, p)
+				counts := make([]int, goroutines)
+				each := func(ks keys, do func(part keys, i int)) {
+					var wait sync.WaitGroup
+					for i := range goroutines {
+						from, to := i*ks.len()/goroutines, (i+1)*ks.len()/goroutines
+						wait.Add(1)
+						go func() {
+							defer wait.Done()
+							do(ks.part(from, to-from), i)
+						}()
+					}
+					wait.Wait()
+				}
+				return filter{bits: f.bits, reset: f.reset,
+					add: func(ks keys) { each(ks, func(part keys, _ int) { f.add(part) }) },
+					count: func(ks keys) (sum int) {
+						each(ks, func(part keys, i int) { counts[i] = f.count(part) })
+						for _, n := range counts {
+							sum += n
+						}
+						return sum
+					}}
+			}})
+		}
+	}
+	return rows
 }
 
 func main() {
 	quick := flag.Bool("quick", false, "measure fewer rounds, and a million keys at most")
-	billion := flag.Bool("billion", false, "measure n = 1e9 too, with keys of 8 bytes")
-	others := flag.Bool("foreign", true, "measure libraries in other languages too")
-	pictures := flag.Bool("pictures", false, "draw the pictures that need no measuring, and nothing else")
-	growing := flag.Bool("growing", false, "measure filters that grow, and nothing else")
-	most := flag.Float64("most", 1e8, "the largest number of keys for -growing")
+	onlyPictures := flag.Bool("pictures", false, "draw the pictures that need no measuring, and nothing else")
 	boost := flag.String("boost", "", "folder of Boost's headers")
-	members := flag.Float64("bank", 0, "measure banks of up to so many members, and nothing else")
-	cold := flag.String("cold", "", "for -bank: a folder for a file of 480 MB, to be asked from disk")
+	serving := flag.Bool("serve", false, "measure a row for another process; see process.go")
 	out := flag.String("o", ".", "directory of RESULTS.md")
 	docs := flag.String("docs", filepath.Join("..", "docs"), "directory of the pictures")
 	flag.Parse()
-	do := func() error { return record(*quick, *billion, *others, *boost, *out, *docs) }
+	debug.SetGCPercent(-1) // garbage is collected between rounds only
+	var err error
 	switch {
-	case *growing:
-		do = func() error { return measureGrowing(int(*most), *docs) }
-	case *members > 0:
-		do = func() error { return measureBank(int(*members), *docs, *cold) }
-	case *pictures:
-		do = func() error { return drawPictures(*docs) }
+	case *serving:
+		err = serve(flag.Args())
+	case *onlyPictures:
+		err = drawPictures(*docs)
+	default:
+		err = errors.Join(record(*quick, *boost, *out, *docs), drawPictures(*docs))
 	}
-	if err := do(); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // record measures everything and writes it down.
-func record(quick, billion, others bool, boost, out, docs string) error {
-	// Garbage is collected between rounds only.
-	debug.SetGCPercent(-1)
-
-	r := report{load: load()}
-	if others {
-		dir, err := os.MkdirTemp("", "benchmarks-*")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		progress("building foreign programs")
-		r.foreign, r.versions, r.missing = buildForeign(dir, boost)
-		for _, m := range r.missing {
-			progress("%s", m)
-		}
-	}
-	start := time.Now()
-	lim, small, large := limits{25, 15 * time.Second, minKeys}, int(1e5), int(1e7)
-	if quick {
-		lim, large = limits{fewest, time.Second, minKeys}, 1e6
-	}
-	var failed error
-	// step measures a table and writes all there are, so that a run that is interrupted
-	// leaves what it measured.
-	step := func(to *[]table, measure func() table, format string, args ...any) {
-		progress(format, args...)
-		*to = append(*to, measure())
-		r.elapsed = time.Since(start)
-		failed = errors.Join(failed, r.write(out, docs))
-	}
-	for _, k := range kinds {
-		step(&r.tables, func() table { return compare(k, small, rate, libraries, r.foreign, lim) }, "n = %s, keys of %s", short(small), k.name)
-	}
-	ours := only(func(l library) bool {
-		return strings.HasPrefix(l.name, "bloom.Filter") || strings.HasPrefix(l.name, "blocked.Filter")
-	})
-	fast := slices.DeleteFunc(slices.Clone(r.foreign), func(f foreign) bool { return f.slow })
-	besideBoost := func(p float64) {
-		step(&r.tables, func() table { return compare(kinds[0], large, p, ours, fast, lim) }, "n = %s, p = %g, beside Boost", short(large), p)
-	}
-	besideBoost(rate)
-	adaptable := only(func(l library) bool { return !l.fixed })
-	for _, p := range []float64{1e-4, 1e-6} {
-		step(&r.tables, func() table { return compare(kinds[0], small, p, adaptable, r.foreign, lim) }, "n = %s, p = %g", short(small), p)
-	}
-	step(&r.shared, func() table { return compare(kinds[0], small, rate, shared(), nil, lim) }, "goroutines")
-	besideBoost(1e-6)
-	step(&r.tables, func() table { return compareLarge(large, rate, only(func(l library) bool { return !l.static })) }, "n = %s", short(large))
-	step(&r.tables, func() table {
-		return compareLarge(large, 1e-6, only(func(l library) bool { return l.big && !l.fixed }))
-	}, "n = %s, p = 1e-6", short(large))
-	step(&r.shared, func() table { return compareLarge(large, rate, shared()) }, "goroutines, n = %s", short(large))
-	if billion {
-		step(&r.tables, func() table { return compareLarge(1e9, rate, only(func(l library) bool { return l.big })) }, "n = 1e9")
-	}
-	progress("keys that were just built")
-	r.built = compareBuilt(lim.rounds)
-	r.elapsed = time.Since(start)
-	return errors.Join(failed, r.write(out, docs), drawPictures(docs))
-}
-
-// write writes RESULTS.md and what belongs to it.
-func (r *report) write(out, docs string) error {
-	if err := os.MkdirAll(out, 0o777); err != nil {
+func record(quick bool, boost, out, docs string) error {
+	dir, err := os.MkdirTemp("", "benchmarks-*")
+	if err != nil {
 		return err
 	}
-	pictures, err := relative(out, docs)
-	return errors.Join(err,
-		r.speed().write(filepath.Join(docs, "speed.svg")),
-		os.WriteFile(filepath.Join(out, "RESULTS.txt"), []byte(r.raw()), 0o644),
-		os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown(pictures)), 0o644))
-}
-
-// relative returns how one directory is reached from another, for a link.
-func relative(from, to string) (string, error) {
-	from, err1 := filepath.Abs(from)
-	to, err2 := filepath.Abs(to)
-	if err1 != nil || err2 != nil {
-		return "", fmt.Errorf("%v, %v", err1, err2)
+	defer os.RemoveAll(dir)
+	r := report{rounds: 15, load: load(), began: time.Now()}
+	large := int(1e7)
+	if quick {
+		r.rounds, large = 5, 1e6
 	}
-	path, err := filepath.Rel(from, to)
-	return filepath.ToSlash(path), err
-}
-
-// only returns the loop and the other libraries that are wanted.
-func only(wanted func(library) bool) (rows []library) {
-	for _, lib := range libraries {
-		if lib.name == loop || wanted(lib) {
-			rows = append(rows, lib)
-		}
+	var found map[string][]process
+	found, r.missing = builds(dir, boost)
+	for _, w := range workloads(large, found) {
+		fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), w.title)
+		r.add(w, w.measure(r.rounds))
 	}
-	return rows
-}
-
-func progress(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
+	return errors.Join(os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown()), 0o644), drawSpeed(filepath.Join(docs, "speed.svg"), r.tables[0]))
 }

@@ -2,227 +2,249 @@ package main
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/bloomredis"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
+var (
+	blue   = color.RGBA{0x1f, 0x77, 0xb4, 0xff}
+	orange = color.RGBA{0xff, 0x7f, 0x0e, 0xff}
+	green  = color.RGBA{0x2c, 0xa0, 0x2c, 0xff}
+	red    = color.RGBA{0xd6, 0x27, 0x28, 0xff}
+	purple = color.RGBA{0x94, 0x67, 0xbd, 0xff}
+	teal   = color.RGBA{0x17, 0xa2, 0xb8, 0xff}
+)
+
+// curve is a line of a picture.
+type curve struct {
+	name   string
+	colour color.Color
+	dashed bool
+	y      func(x float64) float64 // NaN where there is nothing to draw
+}
+
+// picture is a picture of curves over xs.
+type picture struct {
+	title, x, y string
+	logX, logY  bool // a logarithmic axis of x runs from large to small
+	legendLeft  bool
+	curves      []curve
+	xs          []float64
+}
+
+// short writes large round numbers as 1e5.
+func short(n int) string {
+	if n >= 1e5 {
+		return strings.Replace(strconv.FormatFloat(float64(n), 'g', -1, 32), "e+0", "e", 1)
+	}
+	return strconv.Itoa(n)
+}
+
+// general writes small numbers as 1e-6.
+func general(x float64) string {
+	return strings.Replace(strconv.FormatFloat(x, 'g', 4, 64), "e-0", "e-", 1)
+}
+
+// powers are ticks at powers of ten.
+type powers struct{}
+
+func (powers) Ticks(from, to float64) (ticks []plot.Tick) {
+	for x := math.Pow(10, math.Ceil(math.Log10(from)-1e-9)); x <= to*1.000001; x *= 10 {
+		ticks = append(ticks, plot.Tick{Value: x, Label: general(x)})
+	}
+	return ticks
+}
+
+func (pic picture) draw(path string) error {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = pic.title, pic.x, pic.y
+	p.Title.Padding, p.Legend.Padding = vg.Points(8), vg.Points(2)
+	p.Legend.Top, p.Legend.Left, p.Legend.XOffs, p.Legend.YOffs = true, pic.legendLeft, vg.Points(8), vg.Points(-16)
+	if !pic.legendLeft {
+		p.Legend.XOffs = vg.Points(-8)
+	}
+	p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "0.5"}, {Value: 1, Label: "1"}, {Value: 1.5, Label: "1.5"},
+		{Value: 2, Label: "2"}, {Value: 2.5, Label: "2.5"}, {Value: 3, Label: "3"}}
+	if pic.logX {
+		p.X.Scale, p.X.Tick.Marker = plot.InvertedScale{Normalizer: plot.LogScale{}}, powers{}
+	}
+	if pic.logY {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, powers{}
+	}
+	p.Add(plotter.NewGrid())
+	for _, c := range pic.curves {
+		var points plotter.XYs
+		for _, x := range pic.xs {
+			if y := c.y(x); !math.IsNaN(y) {
+				points = append(points, plotter.XY{X: x, Y: y})
+			}
+		}
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			return err
+		}
+		line.Color, line.Width = c.colour, vg.Points(1.5)
+		if c.dashed {
+			line.Dashes = []vg.Length{vg.Points(6), vg.Points(4)}
+		}
+		p.Add(line)
+		p.Legend.Add(c.name, line)
+	}
+	return p.Save(7*vg.Inch, 4*vg.Inch, path)
+}
+
 // drawPictures draws what the libraries' own functions return, without measuring time.
 func drawPictures(dir string) error {
-	for name, p := range map[string]chart{"bits.svg": bitsChart(), "rate.svg": rateChart(), "memory.svg": memoryChart()} {
-		if err := p.draw().write(filepath.Join(dir, name)); err != nil {
-			return err
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
+	for name, p := range map[string]func() picture{"bits.svg": bitsAKey, "rate.svg": rate, "memory.svg": memory} {
+		if err := p().draw(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// general writes small numbers as 1e-6.
-func general(x float64) string {
-	return strings.Replace(strconv.FormatFloat(x, 'g', -1, 64), "e-0", "e-", 1)
-}
-
-func percent(x float64) string { return strconv.FormatFloat(math.Round(1e8*x)/1e6, 'f', -1, 64) + " %" }
-
-// bitsChart shows what memory a key takes at each rate, in filters of a million keys.
-func bitsChart() chart {
+// bits shows what memory a key takes at each rate, in filters of a million keys.
+func bitsAKey() picture {
 	const n = 1_000_000
-	bits := func(size int64) float64 { return 8 * float64(size) / n }
-	kinds := []struct {
-		curve
-		bits func(p float64) float64
-	}{
-		{curve{name: "bloom.Filter", colour: blue}, func(p float64) float64 { return float64(bloom.OptimalM(n, p)) / n }},
-		{curve{name: "blocked.Filter, 1 to 4 lines", colour: orange}, func(p float64) float64 { return float64(bloom.Must(blocked.New(n, p)).M()) / n }},
-		{curve{name: "growing.Filter, mean", colour: green}, growingBits},
-		{curve{name: "window.Filter", colour: purple}, func(p float64) float64 {
-			return bits(bloom.Must(window.New(window.Config{Capacity: n, FPR: p, Span: time.Hour, Now: func() time.Time { return time.Unix(0, 0) }})).SizeBytes())
+	size := func(bytes int64) float64 { return 8 * float64(bytes) / n }
+	p := picture{title: "Bits a key, by the rate of false positives", x: "rate of false positives", y: "bits a key", logX: true, legendLeft: true, curves: []curve{
+		{"bloom.Filter", blue, false, func(p float64) float64 { return float64(bloom.OptimalM(n, p)) / n }},
+		{"blocked.Filter, 1 to 4 lines", orange, false, func(p float64) float64 { return float64(bloom.Must(blocked.New(n, p)).M()) / n }},
+		{"window.Filter", purple, false, func(p float64) float64 {
+			return size(bloom.Must(window.Config{Capacity: n, FPR: p, Span: time.Hour}.SizeBytes()))
 		}},
-		{curve{name: "bloomredis.Window", colour: teal, dashed: true}, func(p float64) float64 {
-			return bits(bloom.Must(bloomredis.WindowConfig{Capacity: n, FPR: p, Span: time.Hour}.SizeBytes()))
-		}},
-		{curve{name: "counting.Filter", colour: red}, func(p float64) float64 { return bits(bloom.Must(counting.New(n, p)).SizeBytes()) }},
-	}
-	p := chart{
-		title: "Bits a key, by the rate of false positives",
-		x:     axis{title: "rate of false positives", from: 0.1, to: 1e-9, log: true, label: general},
-		y:     axis{title: "bits a key", from: 4, to: 1024, log: true, ticks: []float64{4, 8, 16, 32, 64, 128, 256, 512, 1024}, label: general},
-	}
-	for e := 1; e <= 9; e++ {
-		p.x.ticks = append(p.x.ticks, math.Pow10(-e))
-	}
-	for _, k := range kinds {
-		for _, rate := range p.x.ticks {
-			k.xs, k.ys = append(k.xs, rate), append(k.ys, k.bits(rate))
-		}
-		p.curves = append(p.curves, k.curve)
+		{"counting.Filter", red, false, func(p float64) float64 { return size(bloom.Must(counting.New(n, p)).SizeBytes()) }},
+	}}
+	for e := -36; e <= -4; e++ {
+		p.xs = append(p.xs, math.Pow(10, float64(e)/4))
 	}
 	return p
 }
 
-// growingBits returns the mean of a growing filter's bits for each key, from 50,000
-// keys to ten times as many.
-func growingBits(p float64) float64 {
-	f := bloom.Must(growing.New(0, p))
-	sum, n := 0.0, 0
-	for added := uint64(1); added <= 500_000; added++ {
-		f.AddHash(bloom.SumUint64(added))
-		if added >= 50_000 && added%5_000 == 0 {
-			sum += 8 * float64(f.SizeBytes()) / float64(added)
-			n++
-		}
+// rate shows what becomes of the rate when more keys come than a filter was made for.
+func rate() picture {
+	const n, steps = 100_000, 60
+	p := picture{title: "Rate of false positives, by the keys that a filter holds", logY: true, legendLeft: true,
+		x: "keys, as a multiple of those that bloom and blocked were made for", y: "rate of false positives"}
+	for i := range steps {
+		p.xs = append(p.xs, 3*float64(i+1)/steps)
 	}
-	return sum / float64(n)
-}
-
-// rateChart shows what becomes of the rate when more keys come than a filter was made for.
-func rateChart() chart {
-	const n = 200_000
-	type filter interface {
+	filled := func(f interface {
 		AddHash(bloom.Hash) bool
 		FPR() float64
-	}
-	kinds := []struct {
-		curve
-		filter
-	}{
-		{curve{name: "bloom.Filter, 1 %", colour: blue}, bloom.Must(bloom.New(n, 1e-2))},
-		{curve{name: "blocked.Filter, 1 %", colour: orange}, bloom.Must(blocked.New(n, 1e-2))},
-		{curve{name: "growing.Filter, at most 1 %", colour: green}, bloom.Must(growing.New(0, 1e-2))},
-		{curve{name: "bloom.Filter, 0.01 %", colour: blue, dashed: true}, bloom.Must(bloom.New(n, 1e-4))},
-		{curve{name: "blocked.Filter, 0.01 %", colour: orange, dashed: true}, bloom.Must(blocked.New(n, 1e-4))},
-		{curve{name: "growing.Filter, at most 0.01 %", colour: green, dashed: true}, bloom.Must(growing.New(0, 1e-4))},
-	}
-	p := chart{
-		title: "Rate of false positives, by the keys that a filter holds",
-		x: axis{title: "keys, as a share of those that bloom and blocked were made for", from: 0, to: 3,
-			ticks: []float64{0, 0.5, 1, 1.5, 2, 2.5, 3}, label: percent},
-		y: axis{title: "rate of false positives", from: 1e-6, to: 1, log: true,
-			ticks: []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}, label: percent},
-	}
-	const step = 0.05
-	for _, k := range kinds {
+	}) func(float64) float64 {
 		key := uint64(0)
-		for load := step; load < p.x.to+step/2; load += step {
+		return func(load float64) float64 {
 			for ; float64(key) < load*n; key++ {
-				k.AddHash(bloom.SumUint64(key))
+				f.AddHash(bloom.SumUint64(key))
 			}
-			if rate := k.FPR(); rate >= p.y.from {
-				k.xs, k.ys = append(k.xs, load), append(k.ys, rate)
+			if rate := f.FPR(); rate >= 1e-6 {
+				return rate
 			}
+			return nan
 		}
-		p.curves = append(p.curves, k.curve)
+	}
+	p.curves = []curve{
+		{"bloom.Filter, 1 %", blue, false, filled(bloom.Must(bloom.New(n, 1e-2)))},
+		{"blocked.Filter, 1 %", orange, false, filled(bloom.Must(blocked.New(n, 1e-2)))},
+		{"growing.Filter, at most 1 %", green, false, filled(bloom.Must(growing.New(0, 1e-2)))},
+		{"bloom.Filter, 0.01 %", blue, true, filled(bloom.Must(bloom.New(n, 1e-4)))},
+		{"blocked.Filter, 0.01 %", orange, true, filled(bloom.Must(blocked.New(n, 1e-4)))},
+		{"growing.Filter, at most 0.01 %", green, true, filled(bloom.Must(growing.New(0, 1e-4)))},
 	}
 	return p
 }
 
-// memoryChart shows what share of the keys filters of one size remember. Keys come
-// evenly, a key's age being the keys that came after it.
-func memoryChart() chart {
-	const capacity = 200_000 // keys that come within the window's span
-	p := chart{
-		title: "Share of keys remembered, by age, in equally large filters",
-		x: axis{title: "keys that came since, as a share of the window's Capacity", from: 0, to: 3,
-			ticks: []float64{0, 0.5, 1, 1.5, 2, 2.5, 3}, label: percent},
-		y: axis{title: "remembered", from: 0, to: 1, ticks: []float64{0, 0.25, 0.5, 0.75, 1}, label: percent},
+// memory shows what share of the keys filters of one size remember. Keys come evenly. A key's
+// age is the number of keys that came after it.
+func memory() picture {
+	const n, steps = 100_000, 120
+	p := picture{title: "Share of keys remembered, by age, in equally large filters",
+		x: "keys that came since, as a multiple of the window's N", y: "remembered"}
+	for i := range steps {
+		p.xs = append(p.xs, 3*float64(i)/steps)
 	}
-
-	// The window's keys are added at the pace of one a microsecond, for longer than
-	// any age that is asked for.
-	const keys = 4 * capacity
-	now := time.UnixMicro(0)
-	w := bloom.Must(window.New(window.Config{Capacity: capacity, FPR: 0.01, Span: capacity * time.Microsecond, Now: func() time.Time { return now }}))
-	for id := range uint64(keys) {
-		now = time.UnixMicro(int64(id))
-		w.AddHash(bloom.SumUint64(id))
-	}
-	const step = capacity / 100
-	c := curve{name: "window.Filter, 1 %", colour: purple}
-	for age := 0; age < 3*capacity; age += step {
-		found := 0
-		for i := range step {
-			if w.ContainsHash(bloom.SumUint64(uint64(keys - 1 - age - i))) {
-				found++
-			}
+	var size int64
+	windowed := func(perSpan int) func(float64) float64 { // keys that come in a Span
+		const keys = 4 * n
+		now := time.Unix(0, 0)
+		w := bloom.Must(window.New(window.Config{Capacity: n, FPR: 0.01, Span: time.Duration(perSpan) * time.Microsecond, Now: func() time.Time { return now }}))
+		size = w.SizeBytes()
+		for id := range uint64(keys) {
+			now = now.Add(time.Microsecond)
+			w.AddHash(bloom.SumUint64(id))
 		}
-		c.xs, c.ys = append(c.xs, (float64(age)+step/2)/capacity), append(c.ys, float64(found)/step)
-	}
-	p.curves = append(p.curves, c)
-
-	for _, f := range []struct {
-		bits, ways int
-		colour     string
-		dashed     bool
-	}{{8, 1, teal, false}, {8, 3, green, false}, {16, 4, orange, true}} {
-		ways := fmt.Sprintf("%d ways", f.ways)
-		if f.ways == 1 {
-			ways = "1 way"
-		}
-		filter := bloom.Must(flower.New(flower.Config{Slots: uint64(8 * w.SizeBytes() / int64(f.bits)), Ways: f.ways, Bits: f.bits}))
-		c := curve{name: fmt.Sprintf("flower, %d bits, %s", f.bits, ways), colour: f.colour, dashed: f.dashed}
-		for age := 0; age <= 3*capacity; age += step {
-			c.xs, c.ys = append(c.xs, float64(age)/capacity), append(c.ys, filter.Recall(uint64(age)))
-		}
-		p.curves = append(p.curves, c)
-	}
-	return p
-}
-
-// speed draws the times of n = 1e5 with keys of 8 bytes at a rate of 1 %, or those of
-// the first table.
-func (r *report) speed() *svg {
-	t, ok := r.in(1e5, rate)
-	if !ok {
-		t = r.tables[0]
-	}
-	const left, right, top, bottom, width, row, bar = 200, 24, 58, 40, 770, 26, 7
-	var rows []*result
-	most := 0.0
-	for _, res := range t.results[1:] {
-		if res.err == nil && res.name != "xorfilter" { // which is built, not added to
-			rows = append(rows, res)
-			for op := range ops {
-				if ns := res.least(op); ns > most {
-					most = ns
+		return func(x float64) float64 {
+			const sample = 500
+			found := 0
+			for i := range sample {
+				if w.ContainsHash(bloom.SumUint64(uint64(keys - 1 - i - int(x*n)))) {
+					found++
 				}
 			}
+			return float64(found) / sample
 		}
 	}
-	s := &svg{width: width, height: float64(top + bottom + row*len(rows))}
-	x := func(ns float64) float64 { return left + ns/most*(width-left-right) }
-	colours := [ops]string{blue, teal, orange}
-	s.text(8, 18, "start", ink, bold, fmt.Sprintf("Nanoseconds a key: n = %s, keys of %d bytes, %g %% false positives", short(t.n), t.kind.width, 100*t.p))
-	legend := [ops]string{"adding a key", "finding one that was added", "not finding another"}
-	for op, at := range [ops]float64{left, left + 130, left + 340} {
-		s.bar(at, 30, 12, 12, colours[op])
-		s.text(at+18, 41, "start", ink, plain, legend[op])
+	p.curves = []curve{
+		{"window.Filter, 1 %, N keys in a Span", purple, false, windowed(n)},
+		{"the same, 3 N keys in a Span", purple, true, windowed(3 * n)},
 	}
-	for ns := 0.0; ns <= most; ns += 20 {
-		s.line(x(ns), top, x(ns), s.height-bottom+4, faint)
-		s.text(x(ns), s.height-bottom+20, "middle", ink, plain, general(ns))
+	for _, f := range []struct {
+		bits, ways int
+		colour     color.Color
+	}{{8, 1, teal}, {8, 3, green}, {16, 4, orange}} {
+		filter := bloom.Must(flower.New(flower.Config{Slots: uint64(8 * size / int64(f.bits)), Ways: f.ways, Bits: f.bits}))
+		p.curves = append(p.curves, curve{fmt.Sprintf("flower.Filter, %d bits, ways: %d", f.bits, f.ways), f.colour, false,
+			func(x float64) float64 { return filter.Recall(uint64(x * n)) }})
 	}
-	for i, res := range rows {
-		y := float64(top + row*i)
-		style := plain
-		if strings.HasPrefix(res.name, "bloom.") || strings.HasPrefix(res.name, "blocked.") {
-			style = bold
+	return p
+}
+
+// drawSpeed draws the times of a table.
+func drawSpeed(path string, t table) error {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
+	p := plot.New()
+	p.Title.Text = fmt.Sprintf("Nanoseconds a key: n = %s, keys of %s, p = %s", short(t.n), t.kind.name, general(t.p))
+	p.X.Label.Text, p.Title.Padding, p.Legend.Top = "ns a key", vg.Points(8), true
+	var names []string
+	var values [remove]plotter.Values
+	for _, r := range t.results {
+		if r.err != nil || strings.HasPrefix(r.name, purego) || r.name == xorFilter.name || math.IsNaN(r.least(absent)) {
+			continue
 		}
-		s.text(left-8, y+row/2+4.5, "end", ink, style, res.name)
-		for op := range ops {
-			if ns := res.least(op); !math.IsNaN(ns) {
-				s.bar(left, y+2.5+float64(op)*bar, x(ns)-left, bar-0.5, colours[op])
-			}
+		names = append([]string{r.name}, names...) // from below
+		for op := range values {
+			values[op] = append(plotter.Values{r.least(op)}, values[op]...)
 		}
 	}
-	return s
+	width := vg.Points(5)
+	for op, name := range []string{"adding a key", "finding one that was added", "not finding another"} {
+		bars, err := plotter.NewBarChart(values[op], width)
+		if err != nil {
+			return err
+		}
+		bars.Horizontal, bars.LineStyle.Width = true, 0
+		bars.Color, bars.Offset = []color.Color{blue, teal, orange}[op], vg.Length(1-op)*width
+		p.Add(bars)
+		p.Legend.Add(name, bars)
+	}
+	p.NominalY(names...)
+	return p.Save(8*vg.Inch, vg.Length(len(names))*vg.Points(22)+vg.Inch, path)
 }

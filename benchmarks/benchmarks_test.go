@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Every row finds what was added and others at about the rate that it was asked for: none is fast
+// by being wrong. What the tables are made of is written whole.
+func TestWorkloads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures")
+	}
+	// Of a million keys 1 % are 10,000 with a standard deviation of 100, and sizes vary.
+	rates := map[string][2]int{
+		"ristretto.z": {0, 10_500}, "bbloom": {0, 10_500}, "parquet-go": {11_300, 13_700}, "blobloom": {5500, 7500},
+		"blobloom.SyncFilter, 1": {5500, 7500}, "blobloom.SyncFilter, 2": {5500, 7500}, "xorfilter": {3200, 4600},
+		"growing.Filter": {100, 11_000}, "BoomFilters, scalable": {500, 20_000},
+	}
+	r := report{rounds: 1}
+	for _, w := range workloads(20_000, nil) {
+		w.n, w.lookups = min(w.n, 20_000), min(w.lookups, 10)
+		if w.lookups > 0 {
+			w.n = 1000
+		}
+		r.add(w, w.measure(1))
+		for _, res := range r.tables[len(r.tables)-1].results {
+			if w.p != 0.01 || w.lookups > 0 || res.falses == 0 || strings.HasPrefix(res.name, "window.") {
+				continue
+			}
+			limits, ok := rates[res.name]
+			if !ok {
+				limits = [2]int{500, 11_000}
+			}
+			assert.GreaterOrEqual(t, res.falses, limits[0], "%s: %s", w.title, res.name)
+			assert.LessOrEqual(t, res.falses, limits[1], "%s: %s", w.title, res.name)
+		}
+	}
+	dir := t.TempDir()
+	require.NoError(t, drawSpeed(filepath.Join(dir, "speed.svg"), r.tables[0]))
+	require.NoError(t, drawPictures(dir))
+	for _, name := range []string{"speed", "bits", "rate", "memory"} {
+		file, err := os.Open(filepath.Join(dir, name+".svg"))
+		require.NoError(t, err)
+		tags := 0
+		decoder := xml.NewDecoder(file)
+		for token, err := decoder.Token(); !errors.Is(err, io.EOF); token, err = decoder.Token() {
+			require.NoError(t, err, name)
+			if _, ok := token.(xml.StartElement); ok {
+				tags++
+			}
+		}
+		assert.Greater(t, tags, 20, name)
+		file.Close()
+	}
+	assert.Contains(t, r.markdown(), "\n## The rows\n")
+}
+
+// A process is measured by what it writes, and one that fails is not measured.
+func TestProcesses(t *testing.T) {
+	good := process{name: "good", args: []string{"sh", "-c", `echo ready 2000 250; while read round; do echo 10 20 30; done`, "sh"}}
+	bad := process{name: "bad", args: []string{"sh", "-c", "echo no", "sh"}}
+	missing := process{name: "missing", args: []string{filepath.Join(t.TempDir(), "none")}}
+	w := workload{kind: integers, n: 100, p: 1e-4, processes: []process{good, bad, missing}}
+	results := w.measure(3)
+	require.Len(t, results, 3)
+	assert.Equal(t, 20.0, results[0].bitsPerKey)
+	assert.Equal(t, 250, results[0].falses)
+	assert.Equal(t, []float64{10, 10, 10}, results[0].times[add])
+	assert.Equal(t, 30.0, results[0].least(absent))
+	assert.ErrorContains(t, results[1].err, `answered "no"`)
+	assert.Error(t, results[2].err)
+}
+
+// A build without assembly speaks the protocol and answers as this one.
+func TestServe(t *testing.T) {
+	found, _ := builds(t.TempDir(), "")
+	processes := pure(found)
+	require.Len(t, processes, len(ours))
+	w := workload{kind: uuids, n: 1000, p: 0.01, rows: slices.Clone(ours), processes: processes}
+	for i, res := range w.measure(1) {
+		require.NoError(t, res.err, res.name)
+		if i >= len(ours) {
+			break
+		}
+		assert.Positive(t, res.least(add))
+	}
+}
+
+// The first output of SplitMix64 from seed 0 is e220a8397b1dcdaf.
+func TestKeys(t *testing.T) {
+	assert.Equal(t, "e220a839-7b1d-cdaf-61bc-8ea8124999d4", string(uuids.make(1, 1).buf))
+	seen := 0
+	built.make(1, 5).each(func(key []byte) {
+		assert.Equal(t, string(uuids.make(uint64(1+seen), 1).buf), string(key))
+		seen++
+	})
+	assert.Equal(t, 5, seen)
+}

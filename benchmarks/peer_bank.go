@@ -1,0 +1,91 @@
+package main
+
+import (
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
+)
+
+// Members of a bank have 512 bits and seven hashes, and hold memberKeys keys: those that follow
+// one that is looked up.
+const (
+	bankBits   = 512
+	bankHashes = 7
+	memberKeys = 3
+)
+
+// banks answer which of n filters may hold a key.
+var banks = []row{
+	{"bank.Bank", "", func(n int, _ float64) filter {
+		b := bloom.Must(bank.NewSize(bankBits, bankHashes))
+		for range n {
+			b.Append()
+		}
+		var members []int
+		return filter{bits: 8 * uint64(b.SizeBytes()), reset: b.Reset,
+			add: func(ks keys) {
+				for b.Len() < n {
+					b.Append()
+				}
+				eachMember(ks, func(i int, h bloom.Hash) { b.AddHash(i, h) })
+			},
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool {
+					members = b.Which(members[:0], bloom.Sum(key))
+					return len(members) > 0
+				})
+			}}
+	}},
+	{"bloom.Filter, one after the other", "", func(n int, _ float64) filter {
+		filters := make([]*bloom.Filter, n)
+		for i := range filters {
+			filters[i] = bloom.Must(bloom.NewSize(bankBits, bankHashes))
+		}
+		var members []int
+		return filter{bits: uint64(n) * bankBits,
+			reset: func() {
+				for _, f := range filters {
+					f.Reset()
+				}
+			},
+			add: func(ks keys) { eachMember(ks, func(i int, h bloom.Hash) { filters[i].AddHash(h) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool {
+					h := bloom.Sum(key)
+					members = members[:0]
+					for i, f := range filters {
+						if f.ContainsHash(h) {
+							members = append(members, i)
+						}
+					}
+					return len(members) > 0
+				})
+			}}
+	}},
+	{"a map of keys to members", "", func(n int, _ float64) filter {
+		var members map[bloom.Hash][]int32
+		return filter{
+			reset: func() { members = make(map[bloom.Hash][]int32, n) },
+			add: func(ks keys) {
+				if members == nil {
+					members = make(map[bloom.Hash][]int32, n)
+				}
+				eachMember(ks, func(i int, h bloom.Hash) { members[h] = append(members[h], int32(i)) })
+			},
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return len(members[bloom.Sum(key)]) > 0 })
+			}}
+	}},
+}
+
+// eachMember calls do with the keys of each member.
+func eachMember(ks keys, do func(i int, h bloom.Hash)) {
+	i := 0
+	ks.each(func(key []byte) {
+		h := bloom.Sum(key)
+		for seed := range uint64(memberKeys - 1) {
+			do(i, h.Salt(seed))
+		}
+		do(i, h)
+		i++
+	})
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"sync"
+
+	bitsbloom "github.com/bits-and-blooms/bloom/v3"
+	"github.com/cespare/xxhash/v2"
+)
+
+var bitsAndBlooms = row{"bits-and-blooms", "TestOrAdd, which reports what bloom's Add does", func(n int, p float64) filter {
+	f := bitsbloom.NewWithEstimates(uint(n), p)
+	return filter{bits: uint64(f.Cap()), reset: func() { f.ClearAll() },
+		add:   func(ks keys) { ks.each(func(key []byte) { f.TestOrAdd(key) }) },
+		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) }}
+}}
+
+var bitsAndBloomsAdd = row{"bits-and-blooms, Add", "reports nothing", func(n int, p float64) filter {
+	f := bitsbloom.NewWithEstimates(uint(n), p)
+	return filter{bits: uint64(f.Cap()), reset: func() { f.ClearAll() },
+		add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) }}
+}}
+
+// locked is a filter of bits-and-blooms behind a lock, in cache lines of its own.
+type locked struct {
+	mu sync.RWMutex
+	f  *bitsbloom.BloomFilter
+	_  [128]byte
+}
+
+var bitsAndBloomsLocked = row{"bits-and-blooms, 64 locks", "64 filters, each with a sync.RWMutex, picked by xxHash", func(n int, p float64) filter {
+	var all [64]locked
+	bits := uint64(0)
+	for i := range all {
+		all[i].f = bitsbloom.NewWithEstimates(uint(n/len(all)), p)
+		bits += uint64(all[i].f.Cap())
+	}
+	shard := func(key []byte) *locked { return &all[xxhash.Sum64(key)%uint64(len(all))] }
+	return filter{bits: bits,
+		reset: func() {
+			for i := range all {
+				all[i].f.ClearAll()
+			}
+		},
+		add: func(ks keys) {
+			ks.each(func(key []byte) {
+				s := shard(key)
+				s.mu.Lock()
+				s.f.TestOrAdd(key)
+				s.mu.Unlock()
+			})
+		},
+		count: func(ks keys) int {
+			return ks.count(func(key []byte) bool {
+				s := shard(key)
+				s.mu.RLock()
+				found := s.f.Test(key)
+				s.mu.RUnlock()
+				return found
+			})
+		}}
+}}

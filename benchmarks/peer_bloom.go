@@ -1,0 +1,124 @@
+package main
+
+import (
+	"time"
+	"unsafe"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// ours are this library's rows, which are measured without assembly, too.
+var ours = []row{
+	{"bloom.Filter", "", func(n int, p float64) filter {
+		f := bloom.Must(bloom.New(uint64(n), p))
+		return filter{bits: f.M(), reset: f.Reset,
+			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+	}},
+	{"bloom.Filter, batches", "of 512 keys, hashed by SumUint64Batch or SumBatch", func(n int, p float64) filter {
+		f := bloom.Must(bloom.New(uint64(n), p))
+		return batched(f, f.M())
+	}},
+	{"blocked.Filter", "", func(n int, p float64) filter {
+		f := bloom.Must(blocked.New(uint64(n), p))
+		return filter{bits: f.M(), reset: f.Reset,
+			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+	}},
+	{"blocked.Filter, batches", "", func(n int, p float64) filter {
+		f := bloom.Must(blocked.New(uint64(n), p))
+		return batched(f, f.M())
+	}},
+}
+
+var syncs = []row{
+	{"bloom.SyncFilter", "", func(n int, p float64) filter {
+		f := bloom.Must(bloom.NewSync(uint64(n), p))
+		return filter{bits: f.M(), reset: f.Reset,
+			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+	}},
+	{"blocked.SyncFilter", "", func(n int, p float64) filter {
+		f := bloom.Must(blocked.NewSync(uint64(n), p))
+		return filter{bits: f.M(), reset: f.Reset,
+			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+	}},
+}
+
+// others are this library's filters for what a classic one cannot do.
+var others = []row{
+	{"growing.Filter", "made for nobody knows how many keys", func(_ int, p float64) filter {
+		var f *growing.Filter
+		empty := func() { f = bloom.Must(growing.New(0, p)) }
+		empty()
+		return filter{reset: empty,
+			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+	}},
+	{"window.Filter", "remembers the keys of a day", func(n int, p float64) filter {
+		f := bloom.Must(window.New(window.Config{Capacity: uint64(n), FPR: p, Span: 24 * time.Hour}))
+		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
+			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+	}},
+	{"window.Filter, batches", "", func(n int, p float64) filter {
+		f := bloom.Must(window.New(window.Config{Capacity: uint64(n), FPR: p, Span: 24 * time.Hour}))
+		return batched(f, 8*uint64(f.SizeBytes()))
+	}},
+}
+
+// removers are this library's filters from which keys can be removed.
+var removers = []row{
+	{"counting.Filter", "", func(n int, p float64) filter {
+		f := bloom.Must(counting.New(uint64(n), p))
+		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
+			add:    func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count:  func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
+			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}
+	}},
+}
+
+const batchSize = 512
+
+// batched is a filter that takes up to batchSize keys at a time. Calls through an interface
+// cost nothing here, being so few.
+func batched(f interface {
+	Reset()
+	AddBatch([]bool, []bloom.Hash)
+	ContainsBatch([]bool, []bloom.Hash)
+}, bits uint64) filter {
+	slices, hs, answers := make([][]byte, batchSize), make([]bloom.Hash, batchSize), make([]bool, batchSize)
+	each := func(ks keys, do func([]bloom.Hash)) {
+		for w, b := ks.width, ks.buf; len(b) >= w; {
+			n := min(len(b)/w, batchSize)
+			if w == 8 {
+				bloom.SumUint64Batch(hs, unsafe.Slice((*uint64)(unsafe.Pointer(&b[0])), n))
+			} else {
+				for i := range slices[:n] {
+					slices[i] = b[i*w:][:w:w]
+				}
+				bloom.SumBatch(hs, slices[:n])
+			}
+			do(hs[:n])
+			b = b[n*w:]
+		}
+	}
+	return filter{bits: bits, reset: f.Reset,
+		add: func(ks keys) { each(ks, func(hs []bloom.Hash) { f.AddBatch(answers, hs) }) },
+		count: func(ks keys) (found int) {
+			each(ks, func(hs []bloom.Hash) {
+				f.ContainsBatch(answers, hs)
+				for _, ok := range answers[:len(hs)] {
+					if ok {
+						found++
+					}
+				}
+			})
+			return found
+		}}
+}
