@@ -1,97 +1,189 @@
-// Seencookie is a recommender that never shows a visitor the same page twice and
-// stores nothing about anyone. It solves the problem of where to remember what
-// each visitor has seen: in the visitor's own cookie, as a Bloom filter. A
-// hundred URLs fit in 168 characters, where their MD5 digests in hexadecimal take
-// 3,200 of the 4,096 that a browser keeps.
+// Seencookie recommends pages, shows a visitor none twice, and stores nothing about anyone. What
+// each visitor has seen is a Bloom filter in the visitor's own cookie. A hundred URLs fit in 168
+// characters, where their MD5 digests in hexadecimal take 3,200 of the 4,096 that a browser keeps.
 //
 //	go run ./examples/seencookie                       # a server, and a client that visits it
 //	go run ./examples/seencookie -addr 127.0.0.1:8080  # a server for a browser
 //
-// The cookie is signed, so that what a visitor sends back is a filter that this
-// server made; anything else counts as no cookie. The key is random, and cookies
-// are worth nothing after a restart, unless SEENCOOKIE_KEY holds a secret of at
-// least 16 bytes.
+// The cookie is signed, so that what a visitor sends back is a filter that this server made.
+// Anything that is not counts as no cookie. The key is made anew at each start, and cookies are
+// worth nothing after it.
 //
-// A false positive hides a page that the visitor has not seen. A visitor who
-// sends an older cookie, or none, chooses to be forgotten, and two visits at the
-// same moment count as one of them. The cookie is not encrypted: whoever has it
-// can ask it whether a page was shown. The page /all does: its script asks the filter in
-// the browser, with readers/bloom.mjs.
+// A false positive hides a page that the visitor has not seen. Two visits at the same moment
+// count as one of them. The cookie is not encrypted: whoever has it can ask it whether a page was
+// shown. A page's script can, with readers/bloom.mjs.
 package main
 
 import (
 	"cmp"
-	"context"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"flag"
 	"fmt"
+	"html/template"
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
-	"os/signal"
+	"regexp"
+	"strings"
 	"time"
 
-	"github.com/seed79a3ff49/bloom/examples/internal/cli"
+	"github.com/seed79a3ff49/bloom"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	cli.Main("seencookie", func(args []string, stdout, _ io.Writer) error {
-		return run(ctx, args, os.Getenv("SEENCOOKIE_KEY"), stdout)
-	})
+const (
+	perVisit = 10        // pages that a visitor is shown at a time
+	n, p     = 100, 0.01 // pages that a cookie is made for, and its rate of false positives
+	maxValue = 512       // characters of a cookie that this server made, at most
+)
+
+// cookies turns filters into cookies and back. A value is the filter's text, a point, and the
+// HMAC-SHA256 of the text with the cookie's name.
+type cookies struct{ key []byte }
+
+func (c cookies) sign(text string) string {
+	mac := hmac.New(sha256.New, c.key)
+	mac.Write([]byte("seen=" + text))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func run(ctx context.Context, args []string, key string, stdout io.Writer) error {
-	flags := flag.NewFlagSet("seencookie", flag.ContinueOnError)
-	addr := flags.String("addr", "", "serve on this `address` until interrupted (default: serve a built-in client, then exit)")
-	n := cli.Count(flags, "n", 100, "`pages` that a cookie is sized for")
-	p := flags.Float64("p", 0.01, "false-positive `rate` of a cookie after n pages")
-	if err := cli.Parse(flags, "[-addr address] [-n pages] [-p rate]", args, stdout); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
+func (c cookies) seal(f *bloom.Filter, secure bool) (*http.Cookie, error) {
+	text, err := f.MarshalText()
+	return &http.Cookie{
+		Name: "seen", Value: string(text) + "." + c.sign(string(text)), Path: "/",
+		MaxAge: int(30 * 24 * time.Hour / time.Second), HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
+	}, err
+}
 
-	secret := []byte(key)
-	if key == "" {
-		secret = make([]byte, 32)
-		rand.Read(secret)
-	} else if len(key) < 16 {
-		return fmt.Errorf("SEENCOOKIE_KEY has %d bytes, fewer than 16", len(key))
+// open returns the filter in r's cookie, or an empty one if r has no cookie that seal made.
+func (c cookies) open(r *http.Request) (*bloom.Filter, error) {
+	for _, cookie := range r.CookiesNamed("seen") {
+		text, signature, _ := strings.Cut(cookie.Value, ".")
+		if len(text) > maxValue || !hmac.Equal([]byte(signature), []byte(c.sign(text))) {
+			continue
+		}
+		f := new(bloom.Filter)
+		return f, f.UnmarshalText([]byte(text))
 	}
-	cookies, err := newCookies(secret, *n, *p)
+	return bloom.New(n, p)
+}
+
+// recommend returns the first perVisit pages that seen does not contain, and adds them to it.
+func recommend(pages []string, seen *bloom.Filter) (shown []string) {
+	for _, page := range pages {
+		if len(shown) < perVisit && seen.AddString(page) {
+			shown = append(shown, page)
+		}
+	}
+	return shown
+}
+
+var front = template.Must(template.New("").Parse(`<!DOCTYPE html>
+<html lang="en"><title>Not seen yet</title>
+<ul>
+{{range .Shown}}<li><a href="{{.}}">{{.}}</a></li>
+{{else}}<li>You have seen everything.</li>
+{{end}}</ul>
+<p>Your cookie remembers about {{.Count}} pages in {{.Size}} characters. It takes {{printf "%.2g" .Percent}} % of new pages for
+seen ones.</p></html>
+`))
+
+// newServer returns a handler that shows each visitor pages that it has not shown to the same
+// visitor before.
+func newServer(c cookies, pages []string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			return // it shows nothing, so nothing counts as shown
+		}
+		seen, err := c.open(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		shown := recommend(pages, seen)
+		cookie, err := c.seal(seen, r.TLS != nil)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		http.SetCookie(w, cookie)
+		w.Header().Set("Cache-Control", "no-store")
+		front.Execute(w, map[string]any{"Shown": shown, "Count": seen.ApproxCount(), "Size": len(cookie.Value), "Percent": 100 * seen.FPR()})
+	})
+	return mux
+}
+
+// catalogue returns the URLs to recommend, best first.
+func catalogue() []string {
+	pages := make([]string, 120)
+	for i := range pages {
+		pages[i] = fmt.Sprintf("https://news.example/story/%03d", i+1)
+	}
+	return pages
+}
+
+// visitAll visits home until there is nothing new to see, and writes what each visit showed.
+func visitAll(home string, w io.Writer) error {
+	jar, err := cookiejar.New(nil)
 	if err != nil {
 		return err
 	}
-	pages := catalogue(120)
-	listener, err := net.Listen("tcp", cmp.Or(*addr, "127.0.0.1:0"))
+	client := &http.Client{Jar: jar, Timeout: 10 * time.Second}
+	link := regexp.MustCompile(`<li><a href="([^"]*)">`)
+	seen := map[string]bool{}
+	for visit := 1; ; visit++ {
+		response, err := client.Get(home)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil {
+			return err
+		}
+		shown := link.FindAllStringSubmatch(string(body), -1)
+		fmt.Fprintf(w, "visit %2d: %2d pages\n", visit, len(shown))
+		if len(shown) == 0 {
+			fmt.Fprintf(w, "%d of %d pages shown, none twice. False positives hid %d.\n", len(seen), len(catalogue()), len(catalogue())-len(seen))
+			return nil
+		}
+		for _, m := range shown {
+			if seen[m[1]] {
+				return fmt.Errorf("visit %d showed %s again", visit, m[1])
+			}
+			seen[m[1]] = true
+		}
+	}
+}
+
+func main() {
+	addr := flag.String("addr", "", "serve at this `address` (by default: serve a client that is built in, and exit)")
+	flag.Parse()
+	if err := run(*addr, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "seencookie:", err)
+		os.Exit(1)
+	}
+}
+
+func run(addr string, w io.Writer) error {
+	key := make([]byte, 32)
+	rand.Read(key)
+	listener, err := net.Listen("tcp", cmp.Or(addr, "127.0.0.1:0"))
 	if err != nil {
 		return err
 	}
-	server := &http.Server{
-		Handler:           newRecommender(cookies, pages),
-		ReadHeaderTimeout: 5 * time.Second,
-		MaxHeaderBytes:    64 << 10,
+	server := &http.Server{Handler: newServer(cookies{key}, catalogue()), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
+	home := "http://" + listener.Addr().String() + "/"
+	if addr != "" {
+		fmt.Fprintln(w, "serving on", home)
+		return server.Serve(listener)
 	}
 	defer server.Close()
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	home := "http://" + listener.Addr().String() + "/"
-	if *addr == "" {
-		return visitAll(ctx, home, len(pages), stdout)
-	}
-	if _, err := fmt.Fprintf(stdout, "serving on %s\n", home); err != nil {
-		return err
-	}
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		return server.Shutdown(ctx)
-	}
+	go server.Serve(listener)
+	return visitAll(home, w)
 }
