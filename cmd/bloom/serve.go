@@ -1,27 +1,21 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
@@ -31,9 +25,10 @@ import (
 
 func serveCommand() *cobra.Command {
 	var addr string
+	var hosts []string
 	var key lines.Key
 	c := &cobra.Command{
-		Use:   "serve [-addr A] FILE",
+		Use:   "serve [-addr A] [-host NAME] FILE",
 		Short: "answer look-ups over HTTP",
 		Long: `serve answers over HTTP:
 
@@ -49,10 +44,16 @@ by bloom add, the new filter answers within a second, or when the last long answ
 filter before has ended. While FILE cannot be read the old filter answers. Ctrl-C and SIGTERM
 let requests end.
 
-A body has up to 64 MiB, and a line of it up to 1 MiB. If a client sends and does not read,
-its answers wait in a temporary file (in $TMPDIR), as large as they are. A request may take a
-minute, and a second more for each 128 KiB. At most 32 requests for POST or /filter are
-answered at once. Others get status 503 and should come again.`,
+A body has up to 64 MiB, and a line of it up to 64 KiB. A compressed one gets status 415. If a
+client sends and does not read, its answers wait in a temporary file (in $TMPDIR), as large as
+they are. A request may take a minute, and a second more for each 128 KiB. With 1,024
+connections a new one takes the place of the one that was idle for the longest time. At most
+32 answers wait in files, and 32 requests for /filter are answered at once. Others get status
+503 and should come again.
+
+On a loopback address, such as the default one, only requests for localhost or for a loopback
+address are answered: a page in a browser cannot ask under a name of its own. A proxy on the
+same machine that keeps the name which it was asked for needs -host NAME.`,
 		Example: `  bloom serve -addr :8080 fruit.bloom & sleep 1; curl 'localhost:8080/contains?key=apple'
   curl --data-binary @lines.txt localhost:8080/contains`,
 		Args: need(1, 1, "the filter's FILE"),
@@ -62,20 +63,25 @@ answered at once. Others get status 503 and should come again.`,
 				return err
 			}
 			warnKeys(c.Name(), s.now.Load().filter, s.key)
+			if _, _, err := net.SplitHostPort(addr); err != nil {
+				return usageError{fmt.Errorf("-addr %q is no address, such as :8080 or localhost:8080", addr)}
+			}
+			s.hosts = hosts
 			return s.run(c.Context(), addr)
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "localhost:8080", "`address` to listen on")
+	c.Flags().StringArrayVar(&hosts, "host", nil, "answer requests for this `NAME`, too, on a loopback address; may be repeated")
 	addKey(c.Flags(), &key)
 	return c
 }
 
-// What a client gets at most.
+// What clients get at most.
 const (
 	maxBody    = 64 << 20 // bytes of a request
-	maxLine    = 1 << 20  // bytes of a line in it
+	maxLine    = 64 << 10 // bytes of a line in it
 	maxPasted  = 256 << 10
-	maxLong    = 32   // requests at once that may take long
+	maxLong    = 32   // answers at once that wait in files, and filters under way
 	maxClients = 1024 // connections
 )
 
@@ -84,17 +90,20 @@ func patience(size int64) time.Duration { return time.Minute + time.Duration(siz
 
 // server serves a file's filter.
 type server struct {
-	path string
-	key  lines.Key
-	open func(path string) (*loaded, error)
-	long chan struct{} // holds one for each long answer under way
-	info fs.FileInfo   // of the file that was loaded
-	now  atomic.Pointer[served]
-	old  *served // what now was before, while it may be in use
+	path    string
+	key     lines.Key
+	open    func(path string) (*loaded, error)
+	hosts   []string      // names that are answered on a loopback address
+	local   bool          // it listens on one
+	filters chan struct{} // holds one for each filter that is sent
+	files   chan struct{} // holds one for each answer that waits in a file
+	info    fs.FileInfo   // of the file that was loaded
+	now     atomic.Pointer[served]
+	old     *served // what now was before, while it may be in use
 }
 
 func newServer(path string, key lines.Key) *server {
-	return &server{path: path, key: key, open: load, long: make(chan struct{}, maxLong)}
+	return &server{path: path, key: key, open: load, filters: make(chan struct{}, maxLong), files: make(chan struct{}, maxLong)}
 }
 
 // served is one content of the file. It is never changed.
@@ -191,7 +200,9 @@ func (s *server) run(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	var clients atomic.Int64
+	if at, ok := listener.Addr().(*net.TCPAddr); ok {
+		s.local = at.IP.IsLoopback()
+	}
 	web := &http.Server{
 		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -199,14 +210,6 @@ func (s *server) run(ctx context.Context, addr string) error {
 		WriteTimeout:      patience(maxBody),
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		ConnState: func(conn net.Conn, state http.ConnState) {
-			switch {
-			case state == http.StateNew && clients.Add(1) > maxClients:
-				conn.Close()
-			case state == http.StateClosed:
-				clients.Add(-1)
-			}
-		},
 	}
 	fmt.Fprintf(os.Stderr, "bloom: serving %s at http://%s\n", s.path, listener.Addr())
 	go s.watch(ctx)
@@ -217,169 +220,8 @@ func (s *server) run(ctx context.Context, addr string) error {
 		defer cancel()
 		done <- web.Shutdown(grace)
 	}()
-	if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := web.Serve(&places{Listener: listener, taken: map[*client]struct{}{}}); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return <-done
-}
-
-// handler answers all requests.
-func (s *server) handler() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /{$}", s.answer(s.page))
-	mux.Handle("POST /{$}", s.limited(s.answer(s.page)))
-	mux.Handle("GET /contains", s.answer(s.contains))
-	mux.Handle("POST /contains", s.limited(s.answer(s.check)))
-	mux.Handle("GET /filter", s.limited(s.answer(s.send)))
-	mux.Handle("GET /info", s.answer(func(now *served, w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(now.report)
-	}))
-	return mux
-}
-
-// answer has one filter answer all of a request.
-func (s *server) answer(f func(*served, http.ResponseWriter, *http.Request)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		now := s.now.Load()
-		for !now.using.TryRLock() { // it was forgotten since
-			now = s.now.Load()
-		}
-		defer now.using.RUnlock()
-		f(now, w, r)
-	})
-}
-
-// limited answers so many requests at once.
-func (s *server) limited(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case s.long <- struct{}{}:
-			defer func() { <-s.long }()
-			h.ServeHTTP(w, r)
-		default:
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
-		}
-	})
-}
-
-// contains answers for one key.
-func (s *server) contains(now *served, w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	if !query.Has("key") {
-		http.Error(w, "a key is missing: /contains?key=K", http.StatusBadRequest)
-		return
-	}
-	found, err := s.has(now, []byte(query.Get("key")), new([]byte))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	fmt.Fprintln(w, found)
-}
-
-// has looks a line up. It uses scratch.
-func (s *server) has(now *served, line []byte, scratch *[]byte) (bool, error) {
-	key, next, err := s.key.Of(line, 0, (*scratch)[:0])
-	if err != nil {
-		return false, err
-	}
-	*scratch = next
-	return now.filter.ContainsHash(now.sum(key)), nil
-}
-
-// send sends the filter.
-func (s *server) send(now *served, w http.ResponseWriter, r *http.Request) {
-	if now.plain == nil {
-		http.Error(w, fmt.Sprintf("a %s has no bytes of Guava's", now.report.Type), http.StatusNotFound)
-		return
-	}
-	f, tag := now.plain()
-	h := w.Header()
-	h.Set("ETag", "W/"+tag) // a weak one: gzip changes the bytes
-	h.Set("Vary", "Accept-Encoding")
-	h.Set("Cache-Control", "no-cache")
-	if strings.Contains(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	h.Set("Content-Type", "application/octet-stream")
-	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(f.SizeBytes())))
-	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Length", strconv.FormatInt(f.SizeBytes(), 10))
-		f.WriteTo(w)
-		return
-	}
-	// Guava's bytes have no checksum, gzip's have. A full filter does not get smaller.
-	h.Set("Content-Encoding", "gzip")
-	level := gzip.BestSpeed
-	if f.FillRatio() > 0.2 {
-		level = gzip.NoCompression
-	}
-	z := bloom.Must(gzip.NewWriterLevel(w, level))
-	if _, err := f.WriteTo(z); err == nil {
-		z.Close()
-	}
-}
-
-// check answers for the lines of the body, while it arrives.
-func (s *server) check(now *served, w http.ResponseWriter, r *http.Request) {
-	http.NewResponseController(w).EnableFullDuplex()
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	to := newBacklog(w)
-	body := http.MaxBytesReader(nil, r.Body, maxBody) // nil, as w is in use beside it
-	began, err := to.end(s.answers(now, to, body, isForm(r), r.URL.Query().Get("v") == "1"))
-	switch {
-	case err == nil:
-	case began:
-		// So that no client takes the answer for whole. The rest of the body is not waited for.
-		http.NewResponseController(w).SetReadDeadline(time.Now())
-		panic(http.ErrAbortHandler)
-	default:
-		w.Header().Set("Connection", "close") // net/http panics where a next request follows an unread body
-		http.Error(w, err.Error(), http.StatusBadRequest)
-	}
-}
-
-// answers writes the answers for the lines of body to w.
-func (s *server) answers(now *served, w io.Writer, body io.Reader, form, invert bool) error {
-	in := bufio.NewReaderSize(body, maxLine+1)
-	out := bufio.NewWriterSize(w, 64<<10)
-	var scratch []byte
-	for n := 1; ; n++ {
-		line, err := in.ReadSlice('\n')
-		if err == io.EOF && len(line) == 0 {
-			return out.Flush()
-		}
-		if n == 1 && err == io.EOF && form {
-			return errStripped
-		}
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		found := false
-		switch {
-		case err == bufio.ErrBufferFull || len(line) > maxLine:
-			err = fmt.Errorf("it is longer than %d bytes", maxLine)
-		case err == nil || err == io.EOF: // the last line may end so
-			found, err = s.has(now, line, &scratch)
-		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-		if found != invert {
-			out.Write(line)
-			out.WriteByte('\n')
-		}
-		if in.Buffered() == 0 { // who sends line by line gets answers so
-			if err := out.Flush(); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-var errStripped = errors.New("the body has no newline: curl -d strips them, curl --data-binary @FILE keeps them")
-
-func isForm(r *http.Request) bool {
-	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
 }

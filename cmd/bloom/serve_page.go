@@ -4,10 +4,11 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -83,7 +84,6 @@ func (s *server) page(now *served, w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", pagePolicy)
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	pageTemplate.Execute(w, p)
@@ -94,25 +94,9 @@ func oneIn(rate float64) string {
 	switch {
 	case rate > 0.3:
 		return "most"
-	case rate <= 0:
-		return "no"
+	case rate < 1e-15:
+		return "hardly any"
 	}
-	n := 1 / rate
-	unit := math.Pow(10, math.Floor(math.Log10(n))-1)
-	n = math.Round(n/unit) * unit
-	for _, word := range []struct {
-		size float64
-		name string
-	}{{1e15, ""}, {1e9, "billion"}, {1e6, "million"}} {
-		switch x := humanize.FtoaWithDigits(n/word.size, 1); {
-		case n < word.size:
-		case word.name == "":
-			return "hardly any"
-		case x == "1":
-			return "one in a " + word.name
-		default:
-			return "one in " + x + " " + word.name
-		}
-	}
-	return "one in " + humanize.Comma(int64(math.Round(n)))
+	n, _ := strconv.ParseFloat(fmt.Sprintf("%.1e", 1/rate), 64) // two digits are enough
+	return "one in " + humanize.Comma(int64(n))
 }

@@ -59,28 +59,6 @@ func TestServe(t *testing.T) {
 	answer, _ := ask(t, "GET", url+"/contains?key=pear", "")
 	require.Equal(t, "true\n", answer)
 
-	// More clients than it serves are not served, and leave no trace.
-	clients := make([]net.Conn, maxClients+1)
-	for i := range clients {
-		var err error
-		clients[i], err = net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-		require.NoError(t, err)
-	}
-	io.WriteString(clients[maxClients], "GET /contains?key=apple HTTP/1.1\r\nHost: x\r\n\r\n")
-	_, err := clients[maxClients].Read(make([]byte, 1))
-	require.Error(t, err)
-	for _, client := range clients {
-		client.Close()
-	}
-	anew := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	require.Eventually(t, func() bool {
-		resp, err := anew.Get(url + "/info")
-		if err == nil {
-			resp.Body.Close()
-		}
-		return err == nil
-	}, time.Minute, 10*time.Millisecond)
-
 	write(t, path, "no filter")
 	line, err := log.ReadString('\n')
 	require.NoError(t, err)
@@ -158,7 +136,7 @@ func TestServeBodies(t *testing.T) {
 		{plain.URL, form, "applepear", 400, errStripped.Error() + "\n"},
 		{plain.URL, "text/plain", "apple", 200, "apple\n"},
 		{plain.URL + "/contains?v=1", "", long + "\n", 200, long + "\n"},
-		{plain.URL + "/contains?v=1", "", long + "x\n", 400, "line 1: it is longer than 1048576 bytes\n"},
+		{plain.URL + "/contains?v=1", "", long + "x\n", 400, "line 1: it is longer than 65536 bytes\n"},
 		{hex.URL, "", "6869\n6870\n", 200, "6869\n"},
 		{hex.URL, "", "6869\n6\n", 400, "line 2: \"6\" is not an even number of hexadecimal digits\n"},
 	} {
@@ -206,7 +184,7 @@ func TestServeSendsFirst(t *testing.T) {
 	require.NoError(t, client.SetDeadline(time.Now().Add(time.Minute)))
 	line := strings.Repeat("apple", 12) + "\n"
 	body := strings.Repeat(line, maxBody/len(line))
-	_, err = fmt.Fprintf(client, "POST /contains?v=1 HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(body))
+	_, err = fmt.Fprintf(client, "POST /contains?v=1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", len(body))
 	require.NoError(t, err)
 	_, err = io.WriteString(client, body)
 	require.NoError(t, err)
@@ -229,7 +207,8 @@ func TestServeSlowReader(t *testing.T) {
 	var want bytes.Buffer
 	taken := make(chan struct{})
 	w := &slow{ResponseRecorder: httptest.NewRecorder(), taken: taken}
-	b := newBacklog(w)
+	files := make(chan struct{}, 1)
+	b := newBacklog(w, files)
 	for i := range 50_000 {
 		if i == 40_000 { // it takes what was in memory, and more comes, which is to wait for the file
 			taken <- struct{}{}
@@ -244,9 +223,12 @@ func TestServeSlowReader(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, began)
 	require.True(t, want.String() == w.Body.String())
+	require.ErrorIs(t, b.file.Close(), os.ErrClosed, "the descriptor is given back")
+	require.NoFileExists(t, b.file.Name())
+	require.Empty(t, files, "and the place")
 
 	broken := errors.New("broken")
-	b = newBacklog(&slow{ResponseRecorder: httptest.NewRecorder(), taken: taken, err: broken})
+	b = newBacklog(&slow{ResponseRecorder: httptest.NewRecorder(), taken: taken, err: broken}, files)
 	_, err = b.Write([]byte("x"))
 	require.NoError(t, err)
 	<-b.done
@@ -256,13 +238,13 @@ func TestServeSlowReader(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	require.True(t, began)
 
-	b = newBacklog(&slow{ResponseRecorder: httptest.NewRecorder()})
+	b = newBacklog(&slow{ResponseRecorder: httptest.NewRecorder()}, files)
 	began, err = b.end(broken)
 	require.ErrorIs(t, err, broken)
 	require.False(t, began)
 
 	w = &slow{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), taken: make(chan struct{})}
-	b = newBacklog(w)
+	b = newBacklog(w, files)
 	_, err = b.Write([]byte("x"))
 	require.NoError(t, err)
 	<-w.begun
@@ -295,30 +277,106 @@ func (s *slow) Write(p []byte) (int, error) {
 	return s.ResponseRecorder.Write(p)
 }
 
-// TestServeLimit: so many long requests are answered at once, and short ones beside them.
-func TestServeLimit(t *testing.T) {
-	s, web := serving(t, lines.Key{}, "apple\n")
-	var ends []func()
-	for range maxLong {
-		body, send := io.Pipe()
-		go io.WriteString(send, "apple\n")
-		resp, err := http.Post(web.URL+"/contains", "text/plain", body)
+// TestServeSlowClients: quick requests are answered beside any number of slow ones. Of these the one
+// that was idle for the longest time gives its place away.
+func TestServeSlowClients(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list")
+	good(t, "apple\n", "build", "-o", path)
+	cmd, url, _ := startServe(t, path)
+	slow := make([]net.Conn, maxClients+10)
+	for i := range slow {
+		var err error
+		slow[i], err = net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		require.NoError(t, err)
-		ends = append(ends, func() {
-			send.Close()
-			_, err := io.Copy(io.Discard, resp.Body)
-			require.NoError(t, err)
-			resp.Body.Close()
-		})
+		defer slow[i].Close()
+		fmt.Fprintf(slow[i], "POST /contains HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nap")
 	}
-	for request, want := range map[string]int{"/filter": 503, "/contains?key=apple": 200, "/info": 200, "/": 200} {
-		_, resp := ask(t, "GET", web.URL+request, "")
-		require.Equal(t, want, resp.StatusCode, request)
+	quick := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	for range 20 {
+		resp, err := quick.Post(url+"/contains", "text/plain", strings.NewReader("pear\napple\n"))
+		require.NoError(t, err)
+		answer, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, "apple\n", string(answer))
 	}
-	for _, end := range ends {
-		end()
+	slow[0].SetReadDeadline(time.Now().Add(20 * time.Second))
+	_, err := slow[0].Read(make([]byte, 1))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it was closed")
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
+}
+
+// TestServeFiles: so many answers wait in files, and no more. Those that wait in memory need no place.
+func TestServeFiles(t *testing.T) {
+	s, web := serving(t, lines.Key{}, "apple\n")
+	for range maxLong {
+		s.files <- struct{}{}
+		s.filters <- struct{}{}
 	}
-	s.long <- struct{}{} // once one has gone
+	_, resp := ask(t, "GET", web.URL+"/filter", "")
+	require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	require.NotEmpty(t, resp.Header.Get("Retry-After"))
+	got, _ := ask(t, "POST", web.URL+"/contains", "pear\napple\n")
+	require.Equal(t, "apple\n", got)
+	b := newBacklog(&slow{ResponseRecorder: httptest.NewRecorder(), taken: make(chan struct{})}, s.files)
+	_, err := b.Write(make([]byte, 2*inMemory))
+	require.ErrorIs(t, err, errBusy)
+}
+
+// TestServeRefuses: a compressed body is not looked up as if it were lines, and no page of another
+// name gets answers from a loopback address.
+func TestServeRefuses(t *testing.T) {
+	s, web := serving(t, lines.Key{}, "apple\n")
+	s.local, s.hosts = true, []string{"fruit.example", "other.example:8443"}
+	for _, test := range []struct {
+		method, path, host, coding, body string
+		status                           int
+	}{
+		{"POST", "/contains", "", "", "apple\n", 200},
+		{"POST", "/contains", "", "identity", "apple\n", 200},
+		{"POST", "/contains", "", "gzip", gzipped("apple\n"), 415},
+		{"POST", "/contains", "", "br", "apple\n", 415},
+		{"POST", "/contains", "", "", gzipped("apple\n"), 415},
+		{"POST", "/contains", "", "", zstded("apple\n"), 415},
+		{"POST", "/contains", "", "", "BZh91AY&SY\x10", 415},
+		{"POST", "/", "", "gzip", gzipped("lines=apple"), 415},
+		{"GET", "/", "localhost", "", "", 200},
+		{"GET", "/info", "LOCALHOST.:8080", "", "", 200},
+		{"GET", "/filter", "127.0.0.1:1", "", "", 200},
+		{"GET", "/contains?key=apple", "[::1]:8080", "", "", 200},
+		{"GET", "/info", "::1", "", "", 200},
+		{"GET", "/info", "Fruit.Example:8080", "", "", 200},
+		{"GET", "/info", "other.example:8443", "", "", 200},
+		{"GET", "/info", "other.example:1", "", "", 403},
+		{"GET", "/info", "evil.example", "", "", 403},
+		{"GET", "/", "localhost.evil.example:8080", "", "", 403},
+		{"POST", "/contains", "10.0.0.1", "", "apple\n", 403},
+	} {
+		req, err := http.NewRequest(test.method, web.URL+test.path, strings.NewReader(test.body))
+		require.NoError(t, err)
+		req.Host = test.host
+		req.Header.Set("Content-Encoding", test.coding)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		answer, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		resp.Body.Close()
+		require.Equal(t, test.status, resp.StatusCode, "%+v: %s", test, answer)
+		require.Equal(t, "nosniff", resp.Header.Get("X-Content-Type-Options"))
+		if test.status == 403 {
+			require.Contains(t, string(answer), "serve -host")
+		}
+	}
+	s.local = false
+	req, err := http.NewRequest("GET", web.URL+"/info", nil)
+	require.NoError(t, err)
+	req.Host = "any.example"
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	resp.Body.Close()
+	require.Equal(t, 200, resp.StatusCode)
 }
 
 // TestServeHoldsTwo: a filter that an answer uses stays, and the file is not loaded a

@@ -59,7 +59,7 @@ func open(name string, window uint64, read *atomic.Int64) (io.ReadCloser, error)
 // first bytes say that there are no lines of bytes. It waits for those bytes, but for no more
 // of them than it takes to know. A zstd window of more than window bytes is an error of Read.
 func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
-	r, name, err := begin(r)
+	r, name, err := Begin(r)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, twice, err := begin(unpacked)
+	inner, twice, err := Begin(unpacked)
 	if err == nil && (twice == "gzip" || twice == "zstd") {
 		err = errors.New("it is compressed twice")
 	}
@@ -91,9 +91,10 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	}{inner, unpacked}, nil
 }
 
-// begin looks at the first bytes of r. It returns a reader of all, and the name of what it
-// begins like, or "".
-func begin(r io.Reader) (whole io.Reader, name string, err error) {
+// Begin looks at the first bytes of r. It returns a reader of all, but for the mark of UTF-8, and
+// the name of what it begins like, or "". It returns an error if these are no lines of bytes. It waits
+// for no more bytes than it takes to know.
+func Begin(r io.Reader) (whole io.Reader, name string, err error) {
 	var buf [10]byte
 	n := 0
 	for n < len(buf) && undecided(string(buf[:n])) {
@@ -112,7 +113,7 @@ func begin(r io.Reader) (whole io.Reader, name string, err error) {
 			continue
 		}
 		if b.refused != "" {
-			return nil, "", errors.New(b.refused)
+			return nil, b.name, errors.New(b.refused)
 		}
 		if name = b.name; name == "UTF-8" {
 			head = head[len(b.magic):]

@@ -2,18 +2,77 @@ package main
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
+
+// places is a listener with room for maxClients. A new client takes the place of the one that was
+// idle for the longest time. So those who send and take little by little hold nobody off.
+type places struct {
+	net.Listener
+	mu    sync.Mutex
+	taken map[*client]struct{}
+}
+
+// client is a connection that knows when it last sent or took something.
+type client struct {
+	net.Conn
+	of   *places
+	last atomic.Int64
+}
+
+func (p *places) Accept() (net.Conn, error) {
+	conn, err := p.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &client{Conn: conn, of: p}
+	c.last.Store(time.Now().UnixNano())
+	p.mu.Lock()
+	var idle *client
+	if len(p.taken) >= maxClients {
+		for other := range p.taken {
+			if idle == nil || other.last.Load() < idle.last.Load() {
+				idle = other
+			}
+		}
+	}
+	p.taken[c] = struct{}{}
+	p.mu.Unlock()
+	if idle != nil {
+		idle.Close()
+	}
+	return c, nil
+}
+
+func (c *client) Read(b []byte) (int, error)  { return c.moved(c.Conn.Read(b)) }
+func (c *client) Write(b []byte) (int, error) { return c.moved(c.Conn.Write(b)) }
+
+func (c *client) moved(n int, err error) (int, error) {
+	if n > 0 {
+		c.last.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
+
+func (c *client) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.taken, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
 
 // backlog sends what is written to it, while more is written. A client may send all of its
 // lines before it reads an answer. What it does not take yet waits: a little in memory, and
 // the rest in a temporary file.
 type backlog struct {
-	w    http.ResponseWriter
-	done chan struct{} // closed once nothing more is sent
+	w     http.ResponseWriter
+	files chan struct{} // holds one for each backlog that has a file
+	done  chan struct{} // closed once nothing more is sent
 
 	mu       sync.Mutex
 	changed  sync.Cond // of any change of what follows
@@ -26,10 +85,18 @@ type backlog struct {
 }
 
 // inMemory is how much of an answer waits in memory.
-const inMemory = 128 << 10
+const inMemory = 32 << 10
 
-func newBacklog(w http.ResponseWriter) *backlog {
-	b := &backlog{w: w, memory: make([]byte, 0, inMemory), done: make(chan struct{})}
+// errBusy says that too many answers wait in files.
+var errBusy = errors.New("too many requests at once")
+
+func busy(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, errBusy.Error(), http.StatusServiceUnavailable)
+}
+
+func newBacklog(w http.ResponseWriter, files chan struct{}) *backlog {
+	b := &backlog{w: w, files: files, memory: make([]byte, 0, inMemory), done: make(chan struct{})}
 	b.changed.L = &b.mu
 	go func() {
 		defer close(b.done)
@@ -57,7 +124,13 @@ func (b *backlog) Write(p []byte) (n int, err error) {
 		return len(p), nil
 	}
 	if b.file == nil {
+		select {
+		case b.files <- struct{}{}:
+		default:
+			return 0, errBusy
+		}
 		if b.file, err = temporary("bloom-serve-*"); err != nil {
+			<-b.files
 			return 0, err
 		}
 	}
@@ -106,6 +179,9 @@ func (b *backlog) end(err error) (began bool, _ error) {
 	b.changed.Signal()
 	b.mu.Unlock()
 	<-b.done
-	discard(b.file)
+	if b.file != nil {
+		discard(b.file)
+		<-b.files
+	}
 	return b.began, b.err
 }
