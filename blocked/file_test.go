@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestViews: a View answers as the Filter does whose bytes it has, wherever the bytes lie.
 func TestViews(t *testing.T) {
-	for lines := 1; lines <= maxLines; lines++ {
+	for lines := 1; lines <= blocks.MaxLines; lines++ {
 		f := bloom.Must(NewSize(1000*256, lines))
 		f.SetInfo(bloom.Info{N: 7, Hash: "SumString"})
 		keys := testkit.Digests[bloom.Hash](1, 5000)
@@ -52,16 +53,16 @@ func TestViews(t *testing.T) {
 // TestFileUnread opens a file whose words nobody can have read: it is 64 GiB long, and
 // has no blocks on disk.
 func TestFileUnread(t *testing.T) {
-	if maxBlocks < 1<<31 {
+	if blocks.Max < 1<<31 {
 		t.Skip("larger than the address space")
 	}
 	path := filepath.Join(t.TempDir(), "filter")
-	const blocks = 1<<31 + 1
-	form := bloom.Must(form.Blocked.Append(nil, []uint64{blocks, 2, 0}, nil, form.Info{}))
+	const n = 1<<31 + 1
+	form := bloom.Must(form.Blocked.Append(nil, []uint64{n, 2, 0}, nil, form.Info{}))
 	sparse, err := os.Create(path)
 	require.NoError(t, err)
 	bloom.Must(sparse.Write(form[:32]))
-	bloom.Must(sparse.WriteAt(form[32:], 32+32*blocks))
+	bloom.Must(sparse.WriteAt(form[32:], 32+32*n))
 	require.NoError(t, sparse.Close())
 	var file *File
 	taken := testkit.Allocated(func() { file, err = OpenFile(path) })
@@ -72,5 +73,5 @@ func TestFileUnread(t *testing.T) {
 	require.Less(t, taken, uint64(64<<10))
 	defer file.Close()
 	require.False(t, file.ContainsString("key"))
-	require.EqualValues(t, uint64(256*blocks), file.M())
+	require.EqualValues(t, uint64(256*n), file.M())
 }

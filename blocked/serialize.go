@@ -1,107 +1,55 @@
 package blocked
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-const errNoForm = form.NoForm("blocked")
-
-// params are what the frame holds beside the words. A zero fills its header up to 32
-// bytes: then each block of a mapped file lies in one cache line.
-func (f *filter) params() []uint64 {
-	return []uint64{uint64(len(f.words) / blockWords), uint64(f.lines), 0}
-}
-
-// checkParams is the frame's check of parameters.
-func checkParams(params []uint64) (uint64, error) {
-	blocks, lines := params[0], params[1]
-	switch {
-	case blocks < 1 || blocks > maxBlocks:
-		return 0, fmt.Errorf("blocked: block count %d is outside [1, %d]", blocks, uint64(maxBlocks))
-	case lines < 1 || lines > maxLines:
-		return 0, fmt.Errorf("blocked: lines = %d is outside [1, %d]", lines, maxLines)
-	case params[2] != 0:
-		return 0, fmt.Errorf("blocked: reserved parameter %d is not zero", params[2])
-	}
-	return blocks * blockWords, nil
-}
-
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *filter) Info() bloom.Info {
-	f.use()
-	return f.info
-}
+func (f *filter) Info() bloom.Info { return f.info }
 
 // SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding
 // returns an error if a field is out of its range; see [bloom.Info].
-func (f *filter) SetInfo(i bloom.Info) {
-	f.use()
-	f.info = i
-}
+func (f *filter) SetInfo(i bloom.Info) { f.info = i }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for
 // the zero Filter.
-func (f filter) SizeBytes() int64 {
-	f.use()
-	if f.lines == 0 {
-		return 0
-	}
-	return form.Blocked.Size(len(f.words), form.Info(f.info))
-}
+func (f filter) SizeBytes() int64 { return f.b.Size(form.Info(f.info)) }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
 // error for the zero Filter, which has no binary form, and for an Info that cannot be
 // saved.
-func (f filter) AppendBinary(dst []byte) ([]byte, error) {
-	f.use()
-	if f.lines == 0 {
-		return dst, errNoForm
-	}
-	return form.Blocked.Append(dst, f.params(), f.words, form.Info(f.info))
-}
+func (f filter) AppendBinary(dst []byte) ([]byte, error) { return form.AppendBinary(dst, f) }
 
 // MarshalBinary returns f's binary form, which carries a checksum. It is SizeBytes
 // long.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer.
-func (f filter) WriteTo(w io.Writer) (int64, error) {
-	f.use()
-	if f.lines == 0 {
-		return 0, errNoForm
-	}
-	return form.Blocked.Write(w, f.params(), f.words, form.Info(f.info))
-}
+func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, form.Info(f.info)) }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
-	f.use()
-	params, words, info, err := form.Blocked.Unmarshal(data, checkParams)
-	if err != nil {
-		return err
+	params, words, info, err := form.Blocked.Unmarshal(data, blocks.CheckParams)
+	if err == nil {
+		*f = filter{blocks.Of(words, int(params[1])), bloom.Info(info)}
 	}
-	f.set(words, int(params[1]))
-	f.info = bloom.Info(info)
-	return nil
+	return err
 }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte
 // more. It allocates as data arrives. On error f is unchanged. The error is r's
 // own, or wraps [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
-	f.use()
-	params, words, info, n, err := form.Blocked.Read(r, checkParams)
-	if err != nil {
-		return n, err
+	b, info, n, err := blocks.Read(r)
+	if err == nil {
+		*f = filter{b, bloom.Info(info)}
 	}
-	f.set(words, int(params[1]))
-	f.info = bloom.Info(info)
-	return n, nil
+	return n, err
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to dst, or
@@ -116,7 +64,6 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
 func (f *filter) UnmarshalText(text []byte) error {
-	f.use()
 	return form.UnmarshalText("blocked", text, f, func() { *f = filter{} })
 }
 

@@ -7,20 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/promises"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
-
-// TestDecodedIsFast: assembly looks keys up in a decoded filter where it did in the encoded one.
-func TestDecodedIsFast(t *testing.T) {
-	for lines := 1; lines <= maxLines; lines++ {
-		f, g := bloom.Must(NewSize(100*256, lines)), new(Filter)
-		require.NoError(t, g.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-		require.Equal(t, f.fast, g.fast)
-		require.Equal(t, f.fast, f.Clone().fast)
-	}
-}
 
 // TestReserved refuses what a later version may give a meaning.
 func TestReserved(t *testing.T) {
@@ -37,9 +28,9 @@ func TestReserved(t *testing.T) {
 			require.EqualError(t, err, want)
 		}
 	}
-	words, err := checkParams([]uint64{maxBlocks, 1, 0})
+	words, err := blocks.CheckParams([]uint64{blocks.Max, 1, 0})
 	require.NoError(t, err)
-	require.EqualValues(t, uint64(maxBlocks*blockWords), words)
+	require.EqualValues(t, uint64(blocks.Max*blockWords), words)
 }
 
 func FuzzFilter(f *testing.F) {
@@ -48,5 +39,5 @@ func FuzzFilter(f *testing.F) {
 	three.AddString("key")
 	promises.Fuzz(f, func() *Filter { return new(Filter) }, func(*testing.T, *Filter) {},
 		bloom.Must(one.MarshalBinary()), bloom.Must(three.MarshalBinary()),
-		bloom.Must(form.Blocked.Append(nil, []uint64{maxBlocks}, testkit.Words(4), form.Info{})))
+		bloom.Must(form.Blocked.Append(nil, []uint64{blocks.Max}, testkit.Words(4), form.Info{})))
 }

@@ -2,12 +2,10 @@ package blocked
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 	"slices"
-	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
@@ -20,7 +18,7 @@ func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	memory.Or(f.words, g.words)
+	memory.Or(f.b.Words, g.b.Words)
 	return nil
 }
 
@@ -31,17 +29,16 @@ func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	memory.And(f.words, g.words)
+	memory.And(f.b.Words, g.b.Words)
 	return nil
 }
 
 // compatible returns an error unless f and g have the same parameters.
 func (f *filter) compatible(g *Filter) error {
-	f.use()
 	if g == nil {
 		return form.MismatchNil("blocked")
 	}
-	if err := f.fits(g.M(), g.lines); err != nil {
+	if err := f.fits(g.M(), g.b.Lines); err != nil {
 		return err
 	}
 	return form.Info(f.info).Fits("blocked", form.Info(g.info))
@@ -52,8 +49,8 @@ func (f *filter) fits(m uint64, lines int) error {
 	switch {
 	case f.M() != m:
 		return form.Mismatch("blocked", "m", f.M(), m)
-	case f.lines != lines:
-		return form.Mismatch("blocked", "lines", f.lines, lines)
+	case f.b.Lines != lines:
+		return form.Mismatch("blocked", "lines", f.b.Lines, lines)
 	}
 	return nil
 }
@@ -67,22 +64,22 @@ func (f *filter) fits(m uint64, lines int) error {
 // than 2^30 blocks, which picks blocks by more bits of the digest, folds only to one
 // that still has more.
 func (f *Filter) Fold(d int) (*Filter, error) {
-	f.use()
-	blocks := len(f.words) / blockWords
-	if d < 1 || d > blocks || blocks%d != 0 {
-		return nil, fmt.Errorf("blocked: d = %d does not divide the filter's %d blocks", d, blocks)
+	n := int(f.M() / blocks.Bits)
+	if d < 1 || d > n || n%d != 0 {
+		return nil, fmt.Errorf("blocked: d = %d does not divide the filter's %d blocks", d, n)
 	}
-	if blocks > narrowBlocks && blocks/d <= narrowBlocks {
-		return nil, fmt.Errorf("blocked: d = %d takes the filter's %d blocks to %d or fewer", d, blocks, narrowBlocks)
+	if n > blocks.Narrow && n/d <= blocks.Narrow {
+		return nil, fmt.Errorf("blocked: d = %d takes the filter's %d blocks to %d or fewer", d, n, blocks.Narrow)
 	}
 	// A block's number is a fraction of the number of blocks, rounded down. So blocks
 	// d*i to d*i+d-1 become block i.
-	g := newFilter(uint64(blocks/d), f.lines)
+	g := newFilter(uint64(n/d), f.b.Lines)
 	g.info = bloom.Info{Hash: f.info.Hash, Comment: f.info.Comment}
-	for i := range g.words {
-		from := i/blockWords*blockWords*d + i%blockWords
+	const each = blocks.Bits / 64
+	for i := range g.b.Words {
+		from := i/each*each*d + i%each
 		for j := range d {
-			g.words[i] |= f.words[from+j*blockWords]
+			g.b.Words[i] |= f.b.Words[from+j*each]
 		}
 	}
 	return g, nil
@@ -91,18 +88,12 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone copies f, which others may write to atomically meanwhile.
-func (f *filter) clone() filter {
-	f.use()
-	g := *f
-	g.words = memory.Clone(f.words)
-	return g
-}
+// clone copies f, while others may write to it.
+func (f *filter) clone() filter { return filter{f.b.Clone(), f.info} }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.
 func (f *Filter) Reset() {
-	f.use()
-	memory.Clear(f.words)
+	memory.Clear(f.b.Words)
 }
 
 // Equal reports whether f and g have the same parameters and the same bits. Their Infos
@@ -111,34 +102,18 @@ func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("blocked: Equal to a nil Filter")
 	}
-	f.use()
-	g.use()
-	return f.lines == g.lines && slices.Equal(f.words, g.words)
+	return f.b.Lines == g.b.Lines && slices.Equal(f.b.Words, g.b.Words)
 }
 
 // M returns the number of bits, a multiple of 256.
-func (f *filter) M() uint64 {
-	f.use()
-	return uint64(len(f.words)) * 64
-}
+func (f *filter) M() uint64 { return uint64(len(f.b.Words)) * 64 }
 
 // Lines returns the number of blocks, each in one cache line, in which a key has bits:
 // 1 to 4, or 0 for the zero Filter.
-func (f *filter) Lines() int {
-	f.use()
-	return f.lines
-}
+func (f *filter) Lines() int { return f.b.Lines }
 
 // String describes f by its parameters.
-func (f filter) String() string { return f.describe("blocked.Filter") }
-
-// describe returns the text of a type with f's parameters.
-func (f *filter) describe(name string) string {
-	if f.taken != "" {
-		return name + "(taken over)"
-	}
-	return describe(name, f.M(), f.lines)
-}
+func (f filter) String() string { return describe("blocked.Filter", f.M(), f.b.Lines) }
 
 func describe(name string, m uint64, lines int) string {
 	return fmt.Sprintf("%s(m=%d, lines=%d)", name, m, lines)
@@ -163,54 +138,4 @@ func (f *filter) FPR() float64 { return f.Stats().FPR }
 // Stats returns all figures of f at once, for metrics. It reads the whole filter once,
 // as each of FillRatio, ApproxCount and FPR does. K is the number of bits that a key
 // sets, which is 8*Lines.
-func (f *filter) Stats() bloom.Stats {
-	f.use()
-	var c census
-	c.add(f.words)
-	return c.stats(f.lines, f.SizeBytes())
-}
-
-// census is what Stats gathers of a filter's blocks.
-type census struct {
-	blocks   [blockBits + 1]uint64 // by ones
-	products float64               // of the fills of words, times 2^40
-}
-
-// add adds blocks, which others may write to atomically meanwhile.
-func (c *census) add(words []uint64) {
-	for i := 0; i < len(words); i += blockWords {
-		ones, product := 0, 1.0
-		for j := range blockWords {
-			w := atomic.LoadUint64(&words[i+j])
-			low, high := bits.OnesCount32(uint32(w)), bits.OnesCount32(uint32(w>>32))
-			ones += low + high
-			product *= float64(low * high)
-		}
-		c.blocks[ones]++
-		c.products += product
-	}
-}
-
-// stats returns the figures of a filter with these blocks.
-func (c *census) stats(lines int, size int64) bloom.Stats {
-	s := bloom.Stats{K: 8 * lines, SizeBytes: size}
-	if lines == 0 {
-		return s
-	}
-	var blocks uint64
-	var sum float64 // of the lines that seem to be in the blocks
-	for ones, n := range c.blocks {
-		if n == 0 {
-			continue
-		}
-		blocks += n
-		s.OnesCount += uint64(ones) * n
-		fill := min(float64(ones), blockBits-0.5) / blockBits
-		sum += float64(n) * math.Log1p(-fill) / math.Log1p(-1.0/32)
-	}
-	s.M = blocks * blockBits
-	s.FillRatio = float64(s.OnesCount) / float64(s.M)
-	s.ApproxCount = uint64(math.Round(sum / float64(lines)))
-	s.FPR = math.Pow(c.products/(1<<40)/float64(blocks), float64(lines)) // 32^8 = 2^40
-	return s
-}
+func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.SizeBytes()) }

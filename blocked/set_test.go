@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func TestOperations(t *testing.T) {
 	keys := testkit.Digests[bloom.Hash](1, 1000)
-	for lines := 1; lines <= maxLines; lines++ {
+	for lines := 1; lines <= blocks.MaxLines; lines++ {
 		filled := func(blocks int, hs []bloom.Hash) *Filter {
 			f := bloom.Must(NewSize(256*uint64(blocks), lines))
 			f.AddBatch(nil, hs)
@@ -46,7 +47,7 @@ func TestMismatch(t *testing.T) {
 		"blocked: filters differ in m: 512 and 0":   new(Filter),
 		"blocked: filters differ: one is nil":       nil,
 	} {
-		if g != nil && g.lines > 0 {
+		if g != nil && g.Lines() > 0 {
 			g.AddString("key")
 		}
 		for _, err := range []error{f.Merge(g), f.Intersect(g), s.Merge(g)} {

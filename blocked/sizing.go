@@ -1,53 +1,45 @@
 package blocked
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
+	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
-// maxLines is the largest number of cache lines in which a key has bits.
-const maxLines = 4
-
-const (
-	// minRate is what four lines reach with 18 % more memory than a classic filter.
-	// Each further factor of ten costs more than the one before.
-	minRate = 1e-12
-
-	// maxBlocks is a tebibyte, the largest array in a frame.
-	maxBlocks = min(1<<35, math.MaxInt/blockBytes)
-)
+// minRate is what four lines reach with 18 % more memory than a classic filter. Each further
+// factor of ten costs more than the one before.
+const minRate = 1e-12
 
 // Size returns the parameters of New's filter for n keys at rate p, without making it. It
 // returns an error where New does.
 func Size(n uint64, p float64) (m uint64, lines int, err error) {
-	blocks, lines, err := size(max(n, 1), p)
-	return blocks * blockBits, lines, err
-}
-
-// size returns the number of blocks and of lines for n keys at rate p: the fewest
-// lines that take at most 10 % more blocks than the best number of lines.
-func size(n uint64, p float64) (blocks uint64, lines int, err error) {
+	if n == 0 {
+		return 0, 0, errors.New("blocked: n = 0: name the number of keys, or take package growing")
+	}
 	if err := form.CheckRate("blocked", "p", p); err != nil {
 		return 0, 0, err
 	}
 	if p < minRate {
-		return 0, 0, fmt.Errorf("blocked: p = %v is below %v: use bloom.New", p, minRate)
+		return 0, 0, fmt.Errorf("blocked: p = %v is below %v, the least rate that four lines are for", p, minRate)
 	}
-	var need [maxLines + 1]uint64
+	var need [blocks.MaxLines + 1]uint64
 	least := uint64(math.MaxUint64)
-	for l := 1; l <= maxLines; l++ {
+	for l := 1; l <= blocks.MaxLines; l++ {
 		need[l] = fewest(n, p, l)
 		least = min(least, need[l])
 	}
-	for lines = 1; float64(need[lines]) > 1.1*float64(least); lines++ {
+	lines = 1
+	for float64(need[lines]) > 1.1*float64(least) {
+		lines++
 	}
-	if need[lines] > maxBlocks {
-		return 0, 0, fmt.Errorf("blocked: n = %d, p = %v need %d blocks of %d bytes, more than %d", n, p, need[lines], blockBytes, uint64(maxBlocks))
+	if need[lines] > blocks.Max {
+		return 0, 0, fmt.Errorf("blocked: n = %d, p = %v need %d blocks of %d bytes, more than %d", n, p, need[lines], blocks.Bytes, uint64(blocks.Max))
 	}
-	return need[lines], lines, nil
+	return need[lines] * blocks.Bits, lines, nil
 }
 
 // fewest returns the smallest number of blocks with which rate is at most p.
@@ -109,9 +101,9 @@ func rate(n, blocks uint64, lines int) float64 {
 // The probability that t bits of a word, picked independently, are all set is the sum over d
 // of all[t][d] times the probability that d given bits are clear. This is inclusion and
 // exclusion, one pick after the other: a pick is one of d given bits, or another bit.
-var all = func() (all [maxLines + 1][maxLines + 1]float64) {
+var all = func() (all [blocks.MaxLines + 1][blocks.MaxLines + 1]float64) {
 	all[0][0] = 1
-	for t := 1; t <= maxLines; t++ {
+	for t := 1; t <= blocks.MaxLines; t++ {
 		all[t][0] = 1
 		for d := 1; d <= t; d++ {
 			all[t][d] = (float64(32-d)*all[t-1][d] - float64(33-d)*all[t-1][d-1]) / 32 // exactly
@@ -123,12 +115,12 @@ var all = func() (all [maxLines + 1][maxLines + 1]float64) {
 // blockRates returns, for t from 1 to lines, the probability that t lines of an
 // absent key which fall into one block find their bits set there. A block holds a
 // Poisson-distributed number j of lines (Putze, Sanders and Singler, equation 3).
-func blockRates(mean float64, lines int) (e [maxLines + 1]float64) {
+func blockRates(mean float64, lines int) (e [blocks.MaxLines + 1]float64) {
 	// Terms further than this from the mean add nothing that counts.
 	spread := 8*math.Sqrt(mean) + 20
 	j := math.Floor(max(0, mean-spread))
 	// clear[d] is the probability that j lines leave d given bits of a word clear.
-	var clear, step [maxLines + 1]float64
+	var clear, step [blocks.MaxLines + 1]float64
 	for d := range clear {
 		step[d] = 1 - float64(d)/32
 		clear[d] = portable.Power(step[d], uint64(j))

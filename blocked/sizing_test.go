@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -43,12 +45,13 @@ func TestMemory(t *testing.T) {
 func TestSmallest(t *testing.T) {
 	for _, n := range []uint64{1, 2, 10, 1000, 1e6, 1e9, 3e11} {
 		for _, p := range []float64{1 - 1e-16, 0.9, 0.1, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
-			blocks, lines, err := size(n, p)
+			m, lines, err := Size(n, p)
 			if err != nil {
-				require.ErrorContains(t, err, fmt.Sprintf("more than %d", uint64(maxBlocks)))
-				require.Greater(t, fewest(n, p, maxLines), uint64(maxBlocks/2))
+				require.ErrorContains(t, err, fmt.Sprintf("more than %d", uint64(blocks.Max)))
+				require.Greater(t, fewest(n, p, blocks.MaxLines), uint64(blocks.Max/2))
 				continue
 			}
+			blocks := m / 256
 			require.LessOrEqual(t, rate(n, blocks, lines), p)
 			require.True(t, blocks == 1 || rate(n, blocks-1, lines) > p)
 			for l := range lines {
@@ -63,7 +66,7 @@ func TestSmallest(t *testing.T) {
 // the power of t.
 func TestBlockRates(t *testing.T) {
 	for _, mean := range []float64{1e-15, 0.5, 10, 40} {
-		var want [maxLines + 1]float64
+		var want [blocks.MaxLines + 1]float64
 		want[1] = mean / (1 << 32) // of digests that are equal in half
 		set := [33]float64{1}      // probabilities, after j lines
 		poisson := math.Exp(-mean)
@@ -75,7 +78,7 @@ func TestBlockRates(t *testing.T) {
 				}
 			}
 			poisson *= mean / j
-			for lines := 1; lines <= maxLines; lines++ {
+			for lines := 1; lines <= blocks.MaxLines; lines++ {
 				word := 0.0
 				for s, p := range set {
 					word += p * math.Pow(float64(s)/32, float64(lines))
@@ -83,7 +86,7 @@ func TestBlockRates(t *testing.T) {
 				want[lines] += poisson * math.Pow(word, 8)
 			}
 		}
-		for lines := 1; lines <= maxLines; lines++ {
+		for lines := 1; lines <= blocks.MaxLines; lines++ {
 			got := blockRates(mean, lines)
 			require.InEpsilonSlice(t, want[1:lines+1], got[1:lines+1], 1e-6, "mean %v, %d lines", mean, lines)
 		}
@@ -92,13 +95,13 @@ func TestBlockRates(t *testing.T) {
 
 // TestMostKeys finds the most keys for which there is a filter, without its memory.
 func TestMostKeys(t *testing.T) {
-	most := sort.Search(min(1<<40, math.MaxInt), func(n int) bool { return fewest(uint64(n), 0.01, 1) > maxBlocks }) - 1
-	blocks, lines, err := size(uint64(most), 0.01)
+	most := sort.Search(min(1<<40, math.MaxInt), func(n int) bool { return fewest(uint64(n), 0.01, 1) > blocks.Max }) - 1
+	m, lines, err := Size(uint64(most), 0.01)
 	require.NoError(t, err)
 	require.Equal(t, 1, lines)
-	require.EqualValues(t, uint64(maxBlocks), blocks)
-	_, _, err = size(uint64(most+1), 0.01)
-	require.ErrorContains(t, err, fmt.Sprintf("need %d blocks of 32 bytes, more than %d", uint64(maxBlocks+1), uint64(maxBlocks)))
+	require.EqualValues(t, uint64(blocks.Max*blocks.Bits), m)
+	_, _, err = Size(uint64(most+1), 0.01)
+	require.ErrorContains(t, err, fmt.Sprintf("need %d blocks of 32 bytes, more than %d", uint64(blocks.Max+1), uint64(blocks.Max)))
 }
 
 func TestParameters(t *testing.T) {
@@ -110,14 +113,15 @@ func TestParameters(t *testing.T) {
 		{10, 0, "blocked: p = 0 is outside (0, 1)"},
 		{10, 1, "blocked: p = 1 is outside (0, 1)"},
 		{10, math.NaN(), "blocked: p = NaN is outside (0, 1)"},
-		{10, 9e-13, "blocked: p = 9e-13 is below 1e-12: use bloom.New"},
+		{10, 9e-13, "blocked: p = 9e-13 is below 1e-12, the least rate"},
+		{0, 0.01, "blocked: n = 0"},
 		{math.MaxUint64, 0.01, "blocked: n = 18446744073709551615, p = 0.01 need"},
 		{math.MaxUint64, 1e-12, "blocked: n = 18446744073709551615, p = 1e-12 need"},
 	} {
 		_, err := New(test.n, test.p)
 		require.ErrorContains(t, err, test.want)
 	}
-	for _, m := range []uint64{0, maxBlocks*256 + 1, math.MaxUint64} {
+	for _, m := range []uint64{0, blocks.Max*256 + 1, math.MaxUint64} {
 		_, err := NewSize(m, 1)
 		require.ErrorContains(t, err, fmt.Sprintf("blocked: m = %d is outside [1, ", m))
 	}
@@ -128,7 +132,6 @@ func TestParameters(t *testing.T) {
 	require.EqualValues(t, 256, bloom.Must(NewSize(1, 1)).M())
 	require.EqualValues(t, 256, bloom.Must(NewSize(256, 1)).M())
 	require.EqualValues(t, 512, bloom.Must(NewSize(257, 4)).M())
-	require.EqualValues(t, bloom.Must(New(1, 0.01)).M(), bloom.Must(New(0, 0.01)).M())
 	require.EqualValues(t, 256, bloom.Must(New(1, 0.01)).M())
 }
 
@@ -155,21 +158,20 @@ func TestRate(t *testing.T) {
 
 				const probes = 100_000.0
 				found := 0
-				var foundLines [maxLines]int
+				var foundLines [blocks.MaxLines]int
 				for i := range uint64(probes) {
 					h := bloom.SumUint64(1<<40 + i)
 					if f.ContainsHash(h) {
 						found++
 					}
-					values := spread(h)
-					for l := range f.lines {
-						if f.containsLine(&values, l) {
+					for l := range f.Lines() {
+						if f.containsLine(h, l) {
 							foundLines[l]++
 						}
 					}
 				}
 				assert.InDelta(t, probes*f.FPR(), found, 4.5*math.Sqrt(probes*f.FPR())+2)
-				for l := range f.lines {
+				for l := range f.Lines() {
 					assert.InDelta(t, probes*mean, foundLines[l], 4.5*math.Sqrt(probes*mean)+2)
 				}
 
@@ -205,25 +207,23 @@ func TestFormula(t *testing.T) {
 // often share one.
 func TestModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for lines := 1; lines <= maxLines; lines++ {
-		for _, blocks := range []int{1, 2, 3, 5} {
+	for lines := 1; lines <= blocks.MaxLines; lines++ {
+		for _, size := range []int{1, 2, 3, 5} {
 			const filters, n = 20_000, 20
-			f := bloom.Must(NewSize(uint64(blocks)*256, lines))
+			f := bloom.Must(NewSize(uint64(size)*256, lines))
 			var rates []float64
 			for range filters {
 				f.Reset()
-				for b := range blocks {
-					for range poisson(rnd, float64(n*lines)/float64(blocks)) {
-						value := rnd.Uint64()
-						for i := range blockWords {
-							f.words[b*blockWords+i] |= mask(value, i)
-						}
+				for b := range size {
+					for range poisson(rnd, float64(n*lines)/float64(size)) {
+						line := blocks.Of(f.b.Words[b*blockWords:][:blockWords], 1)
+						line.Add(bloom.NewHash(rnd.Uint64(), 0))
 					}
 				}
 				rates = append(rates, f.FPR())
 			}
 			mean, deviation := meanOf(rates)
-			assert.InDelta(t, mean, rate(n, uint64(blocks), lines), 4.5*deviation, "%d lines, %d blocks", lines, blocks)
+			assert.InDelta(t, mean, rate(n, uint64(size), lines), 4.5*deviation, "%d lines, %d blocks", lines, size)
 		}
 	}
 }
@@ -254,6 +254,8 @@ func TestSmallRate(t *testing.T) {
 	}
 }
 
+const blockWords = blocks.Bits / 64
+
 // meanOf returns the mean of samples and its standard deviation.
 func meanOf(samples []float64) (mean, deviation float64) {
 	n, square := float64(len(samples)), 0.0
@@ -265,20 +267,17 @@ func meanOf(samples []float64) (mean, deviation float64) {
 }
 
 // containsLine is contains of one line.
-func (f *Filter) containsLine(values *[maxLines]uint64, l int) bool {
-	var clear uint64
-	for i, w := range f.words[block(values, l, len(f.words)):][:blockWords] {
-		clear |= mask(values[l], i) &^ w
-	}
-	return clear == 0
+func (f *Filter) containsLine(h bloom.Hash, l int) bool {
+	words := f.b.Words[blockWords*blocks.Block(h, l, len(f.b.Words)/blockWords):][:blockWords]
+	return blocks.HasLine(form.AppendWords(nil, words, form.LittleEndian), h, l)
 }
 
 // blockRates returns, for each block, the share of lines of absent keys that fall on
 // it and find all their bits set.
 func (f *Filter) blockRates() (rates []float64) {
-	for i := 0; i < len(f.words); i += blockWords {
+	for i := 0; i < len(f.b.Words); i += blockWords {
 		rate := 1.0
-		for _, w := range f.words[i:][:blockWords] {
+		for _, w := range f.b.Words[i:][:blockWords] {
 			rate *= float64(bits.OnesCount32(uint32(w))) / 32 * float64(bits.OnesCount32(uint32(w>>32))) / 32
 		}
 		rates = append(rates, rate)

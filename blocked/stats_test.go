@@ -22,7 +22,7 @@ func TestStatistics(t *testing.T) { testkit.Statistics(t, bloom.Sum, stat) }
 func blockedDeviation(s testkit.StatSet[bloom.Hash], _ float64) float64 {
 	f := s.(*Filter)
 	mean, deviation := meanOf(f.blockRates())
-	return float64(f.lines) * deviation / mean
+	return float64(f.Lines()) * deviation / mean
 }
 
 // blockedCount is classicCount for each block, of 8 times 32 bins, with
@@ -30,13 +30,13 @@ func blockedDeviation(s testkit.StatSet[bloom.Hash], _ float64) float64 {
 // of lines in each.
 func blockedCount(s testkit.StatSet[bloom.Hash], n float64) (bias, sigma float64) {
 	f := s.(*Filter)
-	blocks, lines := float64(f.M())/blockBits, float64(f.lines)
+	blocks, lines := float64(f.M())/256, float64(f.Lines())
 	mean := n * lines / blocks
 	for j := 0.0; j < mean+12*math.Sqrt(mean)+40; j++ {
 		lgamma, _ := math.Lgamma(j + 1)
 		share := blocks * math.Exp(j*math.Log(mean)-mean-lgamma)
 		fill, variance := testkit.OnesVariance(-math.Log1p(-1.0/32) * j)
-		variance /= blockBits
+		variance /= 256
 		slope := -1 / math.Log1p(-1.0/32) / (1 - fill)
 		bias += share * slope / (1 - fill) * variance / 2
 		sigma += share * slope * slope * variance

@@ -1,8 +1,6 @@
 package blocked
 
 import (
-	"sync/atomic"
-
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
@@ -38,16 +36,16 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewSyncFrom(f), nil
+	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
 }
 
-// NewSyncFrom returns a SyncFilter that takes f over, without a copy of its bits. Every
-// later use of f panics. NewSyncFrom panics if f is nil or was taken over before.
+// NewSyncFrom returns a SyncFilter that begins with a copy of f. Who has no memory for two
+// decodes into a SyncFilter. NewSyncFrom panics if f is nil.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("blocked: NewSyncFrom a nil Filter")
 	}
-	return &SyncFilter{syncFilter: syncFilter{f.take("NewSyncFrom")}}
+	return &SyncFilter{syncFilter: syncFilter{f.clone()}}
 }
 
 // Snapshot returns a copy that holds every key whose Add had returned before
@@ -56,101 +54,33 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
 // Add adds key and reports whether the filter changed; see [Filter.Add].
-func (s *SyncFilter) Add(key []byte) bool {
-	h, found := filterFind(&s.filter, key)
-	return !found && s.add(h, false)
-}
+func (s *SyncFilter) Add(key []byte) bool { return s.b.AddKeyShared(key) }
 
 // AddString is Add of key's bytes, without copying them.
 func (s *SyncFilter) AddString(key string) bool { return s.Add(memory.BytesOf(key)) }
 
 // AddHash is Add by digest.
-func (s *SyncFilter) AddHash(h bloom.Hash) bool {
-	// Without assembly, looking first gains nothing: add looks, too.
-	return !(assembly && filterContainsHash(&s.filter, h)) && s.add(h, false)
-}
+func (s *SyncFilter) AddHash(h bloom.Hash) bool { return s.b.AddShared(h) }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
-func (s *SyncFilter) Contains(key []byte) bool {
-	if assembly {
-		return filterContains(&s.filter, key)
-	}
-	return s.contains(bloom.Sum(key))
-}
+func (s *SyncFilter) Contains(key []byte) bool { return s.b.ContainsKeyShared(key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
 func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(memory.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
-func (s *SyncFilter) ContainsHash(h bloom.Hash) bool {
-	if assembly {
-		return filterContainsHash(&s.filter, h)
-	}
-	return s.contains(h)
-}
-
-// add is AddHash in Go, and addAlone if alone.
-func (s *SyncFilter) add(h bloom.Hash, alone bool) (changed bool) {
-	f := &s.filter
-	if f.lines == 0 {
-		panic(errZero)
-	}
-	values := spread(h)
-	for l, value := range values[:f.lines] {
-		block := (*[blockWords]uint64)(f.words[block(&values, l, len(f.words)):])
-		for i := range block {
-			// A line of cache that is not written stays with every processor that
-			// reads it.
-			bits, w := mask(value, i), atomic.LoadUint64(&block[i])
-			if bits&^w == 0 {
-				continue
-			}
-			if changed = true; alone {
-				atomic.StoreUint64(&block[i], w|bits)
-			} else {
-				atomic.OrUint64(&block[i], bits)
-			}
-		}
-	}
-	return changed
-}
-
-// contains is ContainsHash in Go.
-func (s *SyncFilter) contains(h bloom.Hash) bool {
-	f := &s.filter
-	values := spread(h)
-	for l, value := range values[:f.lines] {
-		block := (*[blockWords]uint64)(f.words[block(&values, l, len(f.words)):])
-		var clear uint64
-		for i := range block {
-			clear |= mask(value, i) &^ atomic.LoadUint64(&block[i])
-		}
-		if clear != 0 {
-			return false
-		}
-	}
-	return f.lines != 0
-}
+func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return s.b.ContainsShared(h) }
 
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
 func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
-	added = memory.Answers("blocked", added, len(hs))
-	for i := addMany(&s.filter, true, added, hs); i < len(hs); i++ {
-		added[i] = s.add(hs[i], false)
-	}
+	s.b.AddBatchShared(memory.Answers("blocked", added, len(hs)), hs)
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
-	found = memory.Fill("blocked", found, len(hs))
-	for i := containsMany(&s.filter, found, hs); i < len(hs); i++ {
-		if assembly && i%touchAhead == 0 {
-			s.touch(hs[i:])
-		}
-		found[i] = s.ContainsHash(hs[i])
-	}
+	s.b.ContainsBatchShared(memory.Fill("blocked", found, len(hs)), hs)
 }
 
 // Merge adds every key that g contains. It returns an error as [Filter.Merge] does.
@@ -159,13 +89,13 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
 	}
-	memory.OrAtomic(s.words, g.words)
+	memory.OrAtomic(s.b.Words, g.b.Words)
 	return nil
 }
 
 // Reset removes every key whose Add had returned before the call. A key that is being
 // added meanwhile may be removed or not.
-func (s *SyncFilter) Reset() { memory.ClearAtomic(s.words) }
+func (s *SyncFilter) Reset() { memory.ClearAtomic(s.b.Words) }
 
 // String describes s by its parameters.
-func (s syncFilter) String() string { return s.describe("blocked.SyncFilter") }
+func (s syncFilter) String() string { return describe("blocked.SyncFilter", s.M(), s.b.Lines) }

@@ -111,10 +111,10 @@ func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Has
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
 		there := b.there[:len(hs)]
-		list[l].first.ContainsBatch(there, hs)
+		list[l].first.ContainsBatchShared(there, hs)
 		for j, ok := range there {
 			if ok {
-				ok = list[l].filter.ContainsHash(hs[j])
+				ok = list[l].blocks.ContainsShared(hs[j])
 			}
 			hs[left], at[left] = hs[j], at[j]
 			if !ok {
@@ -149,7 +149,7 @@ func (b *batch) add(r *rates, s *shard, i int, added []bool) {
 		l, n := newest[0], 0
 		room := min(uint64(len(hs)), max(l.capacity, l.count+1)-l.count)
 		isNew := b.there[:room]
-		addBatchAlone(l.filter, isNew, hs[:room])
+		l.blocks.AddBatchAlone(isNew, hs[:room])
 		for j, isNew := range isNew {
 			added[at[j]] = isNew
 			if isNew {

@@ -224,7 +224,7 @@ func (f *Filter) Stats() (s bloom.Stats) {
 	for i := range f.shards {
 		none := 1.0
 		for _, l := range f.shards[i].list() {
-			layer := l.filter.Stats()
+			layer := l.blocks.Stats(0)
 			s.M += layer.M
 			s.OnesCount += layer.OnesCount
 			none *= 1 - layer.FPR

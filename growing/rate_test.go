@@ -19,7 +19,7 @@ func (f *Filter) allocated() (m uint64) {
 		s := &f.shards[i]
 		list := s.list()
 		for _, l := range list {
-			m += l.filter.M()
+			m += l.bits()
 		}
 		if s.next != nil {
 			m += f.rates.next(i, list)
@@ -82,7 +82,7 @@ func TestWhileGrowing(t *testing.T) {
 			for i := range f.shards {
 				list := f.shards[i].list()
 				for j, l := range list[:len(list)-1] {
-					sum += l.filter.FPR() / f.rates.rate(j)
+					sum += l.blocks.Stats(0).FPR / f.rates.rate(j)
 					full++
 				}
 			}

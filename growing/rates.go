@@ -79,7 +79,7 @@ func (r *rates) first(i int) float64 {
 func (r *rates) next(i int, list []*layer) uint64 {
 	m := uint64(0)
 	for _, l := range list {
-		m += l.filter.M()
+		m += l.bits()
 	}
 	if r.n > 0 && len(list) == 1 {
 		return uint64(float64(m) * (float64(math.Sqrt2*stagger(i)) - 1))

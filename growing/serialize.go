@@ -8,7 +8,7 @@ import (
 	"math"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
@@ -63,7 +63,7 @@ func (f filter) SizeBytes() int64 {
 	_, counts, layers := f.head()
 	n := form.Growing.Size(len(counts), form.Info(f.info))
 	for _, l := range layers {
-		n += l.filter.SizeBytes()
+		n += l.blocks.Size(l.info)
 	}
 	return n
 }
@@ -91,7 +91,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 			return total, err
 		}
 		var n int64
-		n, err = l.filter.WriteTo(w)
+		n, err = l.blocks.Write(w, l.info)
 		total += n
 	}
 	return total, err
@@ -130,27 +130,20 @@ func read(r io.Reader) (f filter, total int64, err error) {
 	if err != nil {
 		return filter{}, total, err
 	}
-	var layers [shards][]*blocked.SyncFilter
-	for i := range layers {
+	s := &state{rates: ratesOf(params)}
+	for i := range s.shards {
 		if counts[i] < 1 || counts[i] > maxLayers {
 			return filter{}, total, form.Errorf("growing", "layer count %d of shard %d is outside [1, %d]", counts[i], i, maxLayers)
 		}
-		for range counts[i] {
-			layer := new(blocked.SyncFilter)
-			n, err := layer.ReadFrom(r)
+		var list []*layer
+		for j := range int(counts[i]) {
+			b, info, n, err := blocks.Read(r)
 			total += n
 			if err != nil {
 				return filter{}, total, layerError(i, err)
 			}
-			layers[i] = append(layers[i], layer)
-		}
-	}
-	s := &state{rates: ratesOf(params)}
-	for i := range s.shards {
-		var list []*layer
-		for j, f := range layers[i] {
-			list = append(list, layerOf(&s.rates, j, f))
-			list[j].count = f.ApproxCount()
+			list = append(list, layerOf(&s.rates, j, b))
+			list[j].info, list[j].count = info, b.Stats(0).ApproxCount
 		}
 		s.shards[i].set(list...)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -74,7 +75,7 @@ func TestForms(t *testing.T) {
 		require.LessOrEqual(t, g.FPR(), 0.01)
 	}
 	for i, l := range other.shards[0].list() {
-		require.Equal(t, uint64(float64(l.filter.M())/newSizing(f.rates.rate(i)).bits), l.capacity)
+		require.Equal(t, uint64(float64(l.bits())/newSizing(f.rates.rate(i)).bits), l.capacity)
 	}
 }
 
@@ -103,10 +104,36 @@ func TestManyLayers(t *testing.T) {
 		require.Greater(t, len(list), many)
 		for j, l := range list {
 			s := r.sizing(j)
-			require.Equal(t, s.lines, l.filter.Lines())
-			require.Equal(t, uint64(float64(l.filter.M())/s.bits), l.capacity)
+			require.Equal(t, s.lines, l.blocks.Lines)
+			require.Equal(t, uint64(float64(l.bits())/s.bits), l.capacity)
 		}
 	}
+}
+
+// TestMostLayers: a filter of as many layers as are accepted writes bytes that are accepted,
+// whatever is added to it.
+func TestMostLayers(t *testing.T) {
+	counts := make([]uint64, shards)
+	var rest []byte
+	for i := range counts {
+		counts[i] = maxLayers
+		for range maxLayers {
+			rest = append(rest, bloom.Must(bloom.Must(blocked.NewSize(256, 1)).MarshalBinary())...)
+		}
+	}
+	var f, g, batch Filter
+	data := append(bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards}, counts, form.Info{})), rest...)
+	require.NoError(t, f.UnmarshalBinary(data))
+	require.NoError(t, batch.UnmarshalBinary(data))
+	hs := testkit.Digests[bloom.Hash](1, 3000)
+	for _, h := range hs {
+		f.AddHash(h)
+	}
+	batch.AddBatch(nil, hs)
+	require.NotContains(t, testkit.Found(&f, hs), false)
+	require.Equal(t, bloom.Must(f.MarshalBinary()), bloom.Must(batch.MarshalBinary()))
+	require.NoError(t, g.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+	require.NotContains(t, testkit.Found(&g, hs), false)
 }
 
 // TestRefused refuses what no filter writes.
@@ -168,5 +195,17 @@ func FuzzFilter(f *testing.F) {
 		}
 		require.LessOrEqual(t, g.FPR(), 1.0)
 		g.ApproxCount()
+		require.NoError(t, h.UnmarshalBinary(bloom.Must(g.MarshalBinary())))
 	})
+}
+
+// TestLayersOfAnotherSizing: a layer whose lines are not those that its rate wants has no
+// room for keys, as its rate would be another.
+func TestLayersOfAnotherSizing(t *testing.T) {
+	r := &rates{p: 1e-6}
+	want := r.sizing(0).lines
+	for lines := 1; lines <= 4; lines++ {
+		l := layerOf(r, 0, blocks.New(1<<8, lines))
+		require.Equal(t, lines == want, l.capacity > 0, "%d lines, not %d", lines, want)
+	}
 }

@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/internal/friend"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // shard is a list of layers. Layers are only ever appended, to a copy of the list, and
@@ -21,19 +22,14 @@ type shard struct {
 
 // layer is one filter of a shard.
 type layer struct {
-	filter   *blocked.SyncFilter
-	first    *blocked.SyncFilter // the first line of filter
-	capacity uint64              // the keys with which its rate is what it may be
-	soon     uint64              // the keys from which on the next layer is being made
-	_        [32]byte            // keeps look-ups off the cache line of count
-	count    uint64              // of the keys that were new; guarded by the shard's mu
+	blocks   blocks.Blocks
+	first    blocks.Blocks // their first lines
+	info     form.Info     // of a decoded layer; New's have none
+	capacity uint64        // the keys with which its rate is what it may be
+	soon     uint64        // the keys from which on the next layer is being made
+	_        [64]byte      // keeps look-ups off the cache line of count
+	count    uint64        // of the keys that were new; guarded by the shard's mu
 }
-
-var (
-	addAlone      = friend.AddAlone.(func(*blocked.SyncFilter, bloom.Hash) bool)
-	addBatchAlone = friend.AddBatchAlone.(func(*blocked.SyncFilter, []bool, []bloom.Hash))
-	firstLine     = friend.FirstLine.(func(*blocked.SyncFilter) *blocked.SyncFilter)
-)
 
 // lead is the part of a layer's keys, its last, that arrive while the next layer is made
 // beside.
@@ -41,20 +37,23 @@ const lead = 32
 
 // newLayer returns layer i with m bits or some more.
 func newLayer(r *rates, i int, m uint64) *layer {
-	f := bloom.Must(blocked.NewSize(m, r.sizing(i).lines))
-	f.Reset() // writes to all its pages, for the system to provide them
-	return layerOf(r, i, blocked.NewSyncFrom(f))
+	b := blocks.New(min(m/blocks.Bits+min(m%blocks.Bits, 1), blocks.Max), r.sizing(i).lines)
+	memory.Clear(b.Words) // writes to all their pages, for the system to provide them
+	return layerOf(r, i, b)
 }
 
-// layerOf returns layer i with a filter that may hold keys, but does not count them.
-func layerOf(r *rates, i int, f *blocked.SyncFilter) *layer {
-	l := &layer{filter: f, first: firstLine(f)}
-	if s := r.sizing(i); f.Lines() == s.lines { // else the next new key is its last
-		l.capacity = uint64(float64(f.M()) / s.bits)
+// layerOf returns layer i of blocks that may hold keys, but does not count them.
+func layerOf(r *rates, i int, b blocks.Blocks) *layer {
+	l := &layer{blocks: b, first: b.First()}
+	if s := r.sizing(i); b.Lines == s.lines { // of other lines the next new key is the last
+		l.capacity = uint64(float64(l.bits()) / s.bits)
 	}
 	l.soon = l.capacity - l.capacity/lead
 	return l
 }
+
+// bits returns the size of a layer.
+func (l *layer) bits() uint64 { return uint64(len(l.blocks.Words)) * 64 }
 
 // list returns the layers, oldest first.
 func (s *shard) list() []*layer { return *s.layers.Load() }
@@ -70,7 +69,7 @@ func (s *shard) set(list ...*layer) {
 // contains reports whether one of list contains h.
 func contains(list []*layer, h bloom.Hash) bool {
 	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].filter.ContainsHash(h) {
+		if list[i].blocks.ContainsShared(h) {
 			return true
 		}
 	}
@@ -91,7 +90,7 @@ func (s *shard) add(r *rates, i int, h bloom.Hash) bool {
 		}
 	}
 	newest := (*list)[len(*list)-1]
-	if !addAlone(newest.filter, h) { // h came meanwhile
+	if !newest.blocks.AddAlone(h) { // h came meanwhile
 		return false
 	}
 	s.added(r, i, newest, 1)
@@ -99,19 +98,23 @@ func (s *shard) add(r *rates, i int, h bloom.Hash) bool {
 }
 
 // added counts n new keys of the newest layer, and begins the next layer in time. s.mu is
-// held.
+// held. Only a decoded filter that no keys led to can have maxLayers. It goes on with these.
 func (s *shard) added(r *rates, i int, newest *layer, n uint64) {
 	if newest.count += n; newest.count < newest.soon {
 		return
 	}
 	list := s.list()
+	number := len(list)
+	if number == maxLayers {
+		return
+	}
 	if s.next == nil {
 		next, m := make(chan *layer, 1), r.next(i, list)
-		go func() { next <- newLayer(r, len(list), m) }()
+		go func() { next <- newLayer(r, number, m) }()
 		s.next = next
 	}
 	if newest.count >= newest.capacity {
-		list = append(list[:len(list):len(list)], <-s.next)
+		list = append(list[:number:number], <-s.next)
 		s.layers.Store(&list)
 		s.next = nil
 	}

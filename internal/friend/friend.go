@@ -10,9 +10,4 @@ var (
 	TakeFilter any // func(f *bloom.Filter, by string) *bloom.Filter
 	// TakeCounting is TakeFilter for a *counting.Filter.
 	TakeCounting any // func(f *counting.Filter, by string) *counting.Filter
-
-	// What package blocked has for package growing.
-	AddAlone      any // func(*blocked.SyncFilter, bloom.Hash) bool
-	AddBatchAlone any // func(s *blocked.SyncFilter, added []bool, hs []bloom.Hash)
-	FirstLine     any // func(*blocked.SyncFilter) *blocked.SyncFilter
 )

@@ -31,15 +31,15 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 // FILTER loads a filter and its lines, and leaves what assembly does not do to portable
 // code.
 #define FILTER                     \
-	MOVQ f+0(FP), DX           \
-	MOVQ filter_fast(DX), lines \
+	MOVQ b+0(FP), DX           \
+	MOVQ Blocks_fast(DX), lines \
 	TESTQ lines, lines         \
 	JEQ portable
 
 // OPEN loads what LOCATE needs of the filter at DX.
 #define OPEN                            \
-	MOVQ filter_words+0(DX), words  \
-	MOVQ filter_words+8(DX), length \
+	MOVQ Blocks_Words+0(DX), words  \
+	MOVQ Blocks_Words+8(DX), length \
 	VMOVDQU lineSalts<>(SB), salts  \
 	VMOVDQU lineOnes<>(SB), ones
 
@@ -83,7 +83,7 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 	VPANDN mask, held, held            \
 	VPOR held, missing, missing
 
-// LINE1 to LINE4 make the values of a key's lines, as spread does.
+// LINE1 to LINE4 make the values of a key's lines, as line does.
 #define LINE1 MOVQ hash1, value
 #define LINE2 MOVQ hash2, value
 #define LINE3 LEAQ (hash1)(hash2*1), value
@@ -158,8 +158,8 @@ one:                                 \
 #define KEY_OF_FILTER    \
 	FILTER           \
 	KEY    \
-	MOVQ f+0(FP), DX \
-	MOVQ filter_fast(DX), lines
+	MOVQ b+0(FP), DX \
+	MOVQ Blocks_fast(DX), lines
 
 #define DIGEST_OF_FILTER       \
 	FILTER                 \
@@ -167,52 +167,52 @@ one:                                 \
 	MOVQ h_h2+16(FP), hash2
 
 #define BATCH                       \
-	MOVQ f+0(FP), DX            \
-	MOVQ filter_fast(DX), lines \
+	MOVQ b+0(FP), DX            \
+	MOVQ Blocks_fast(DX), lines \
 	OPEN                        \
 	MOVQ hs+8(FP), next         \
 	MOVQ count+16(FP), left     \
 	MOVQ further+24(FP), toFetch
 
-// func filterAdd(f *filter, key []byte) bool
-TEXT ·filterAdd(SB), NOFRAME, $0-33
+// func addKey(b *Blocks, key []byte) bool
+TEXT ·addKey(SB), NOFRAME, $0-33
 	NO_LOCAL_POINTERS
 	KEY_OF_FILTER
 	INSERT(ret+32(FP))
-	PORTABLE(·filterAddPortable)
+	PORTABLE(·addKeyPortable)
 
-// func filterAddHash(f *filter, h bloom.Hash) bool
-TEXT ·filterAddHash(SB), NOFRAME, $0-25
+// func addHash(b *Blocks, h bloom.Hash) bool
+TEXT ·addHash(SB), NOFRAME, $0-25
 	NO_LOCAL_POINTERS
 	DIGEST_OF_FILTER
 	INSERT(ret+24(FP))
-	PORTABLE(·filterAddHashPortable)
+	PORTABLE(·addHashPortable)
 
-// func filterContains(f *filter, key []byte) bool
-TEXT ·filterContains(SB), NOFRAME, $0-33
+// func containsKey(b *Blocks, key []byte) bool
+TEXT ·containsKey(SB), NOFRAME, $0-33
 	NO_LOCAL_POINTERS
 	KEY_OF_FILTER
 	CONTAINS(ret+32(FP))
 	RET
-	PORTABLE(·filterContainsPortable)
+	PORTABLE(·containsKeyPortable)
 
-// func filterContainsHash(f *filter, h bloom.Hash) bool
-TEXT ·filterContainsHash(SB), NOFRAME, $0-25
+// func containsHash(b *Blocks, h bloom.Hash) bool
+TEXT ·containsHash(SB), NOFRAME, $0-25
 	NO_LOCAL_POINTERS
 	DIGEST_OF_FILTER
 	CONTAINS(ret+24(FP))
 	RET
-	PORTABLE(·filterContainsHashPortable)
+	PORTABLE(·containsHashPortable)
 
-// func filterFind(f *filter, key []byte) (h bloom.Hash, found bool)
-TEXT ·filterFind(SB), NOFRAME, $0-49
+// func findKey(b *Blocks, key []byte) (h bloom.Hash, found bool)
+TEXT ·findKey(SB), NOFRAME, $0-49
 	NO_LOCAL_POINTERS
 	KEY_OF_FILTER
 	MOVQ hash1, h_h1+32(FP)
 	MOVQ hash2, h_h2+40(FP)
 	CONTAINS(found+48(FP))
 	RET
-	PORTABLE(·filterFindPortable)
+	PORTABLE(·findKeyPortable)
 
 // The batches.
 
@@ -248,10 +248,10 @@ TEXT ·filterFind(SB), NOFRAME, $0-49
 	LINE4                     \
 	FETCH_LINE
 
-// func fetchBlocks(f *filter, hs *bloom.Hash, count int)
-TEXT ·fetchBlocks(SB), NOSPLIT, $0-24
-	MOVQ f+0(FP), DX
-	MOVQ filter_fast(DX), lines
+// func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
+TEXT ·prefetchBlocks(SB), NOSPLIT, $0-24
+	MOVQ b+0(FP), DX
+	MOVQ Blocks_fast(DX), lines
 	OPEN
 	MOVQ hs+8(FP), next
 	MOVQ count+16(FP), left
@@ -272,7 +272,7 @@ fetched:
 	OFFSET                    \
 	BITS
 
-// func addBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
+// func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·addBlocks(SB), NOSPLIT, $0-40
 	BATCH
 	MOVQ dst+32(FP), R12
@@ -347,7 +347,7 @@ fetch1:
 	ORQ R13, at(value)                 \
 same:
 
-// func syncAddBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
+// func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·syncAddBlocks(SB), NOSPLIT, $32-40
 	BATCH
 	MOVQ dst+32(FP), R12
@@ -382,7 +382,7 @@ added:
 	VZEROUPPER
 	RET
 
-// func containBlocks(f *filter, hs *bloom.Hash, count, further int, dst *bool)
+// func containBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·containBlocks(SB), NOSPLIT, $0-40
 	BATCH
 	MOVQ dst+32(FP), DX

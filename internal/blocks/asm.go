@@ -1,0 +1,95 @@
+//go:build (amd64 || arm64) && !purego && !race && !msan && !asan
+
+package blocks
+
+//lint:file-ignore U1000 Assembly jumps to the portable forms.
+
+import "github.com/seed79a3ff49/bloom"
+
+// See batch.go for the contract.
+//
+// A call goes into assembly first, and assembly jumps to Go where it must. Go could decide first,
+// as hash/crc32 does, but then each call would be two: Go already calls assembly through a stub
+// that it makes itself. A look-up in a small filter takes only a few times as long as a call.
+const assembly, plainLoads = true, true
+
+//go:noescape
+func addHash(b *Blocks, h bloom.Hash) bool
+
+//go:noescape
+func containsHash(b *Blocks, h bloom.Hash) bool
+
+func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.add(h, exclusive) }
+func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, exclusive) }
+
+// fetchAhead is how many digests ahead of its use a block is fetched, so that many cache misses
+// overlap.
+const fetchAhead = 128
+
+func addMany(b *Blocks, added []bool, hs []bloom.Hash, with sharing) {
+	if with == shared {
+		b.many(syncAdd, added, hs)
+	} else {
+		b.many(add, added, hs)
+	}
+}
+
+func containsMany(b *Blocks, found []bool, hs []bloom.Hash) { b.many(contain, found, hs) }
+
+// operation is what a batch does.
+type operation uint8
+
+const (
+	add operation = iota
+	syncAdd
+	contain
+)
+
+// many does a batch in chunks. If there are many blocks it fetches them ahead.
+func (b *Blocks) many(do operation, dst []bool, hs []bloom.Hash) {
+	fetch := len(b.blocks) >= fetchBlocks && len(hs) > 0
+	if fetch {
+		prefetchBlocks(b, &hs[0], min(len(hs), fetchAhead))
+	}
+	for n := 0; len(hs) > 0; dst, hs = dst[n:], hs[n:] {
+		n = min(len(hs), chunk)
+		further := 0
+		if fetch {
+			further = max(0, min(n, len(hs)-fetchAhead))
+		}
+		b.doChunk(do, dst, hs, n, further)
+	}
+}
+
+// doChunk is not inlined: a call of such a Go function can be interrupted, and a loop with
+// nothing but assembly in it cannot.
+//
+//go:noinline
+func (b *Blocks) doChunk(do operation, dst []bool, hs []bloom.Hash, count, further int) {
+	switch do {
+	case add:
+		addBlocks(b, &hs[0], count, further, &dst[0])
+	case syncAdd:
+		syncAddBlocks(b, &hs[0], count, further, &dst[0])
+	default:
+		containBlocks(b, &hs[0], count, further, &dst[0])
+	}
+}
+
+// The following take count digests, count > 0, for Blocks whose fast is not 0.
+
+// prefetchBlocks fetches the blocks of digests.
+//
+//go:noescape
+func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
+
+// addBlocks adds digests and sets count elements of dst to whether each changed b. It fetches
+// the blocks of as many digests as further says, which begin fetchAhead after the first.
+//
+//go:noescape
+func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
+
+// containBlocks sets count elements of dst. It fetches as addBlocks does.
+//
+//go:noescape
+func containBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

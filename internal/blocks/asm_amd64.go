@@ -1,0 +1,56 @@
+//go:build !purego && !race && !msan && !asan
+
+package blocks
+
+//lint:file-ignore U1000 Assembly jumps to the portable forms.
+
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// accelerated reports a processor with AVX2 and BMI2.
+var accelerated = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
+
+// directLen is the longest key that assembly hashes, in bytes.
+const directLen = 128
+
+// AddKey is Add of a key's digest.
+func (b *Blocks) AddKey(key []byte) bool { return addKey(b, key) }
+
+// AddKeyShared is AddShared of a key's digest.
+func (b *Blocks) AddKeyShared(key []byte) bool {
+	h, found := findKey(b, key)
+	return !found && b.add(h, shared)
+}
+
+// ContainsKey is Contains of a key's digest.
+func (b *Blocks) ContainsKey(key []byte) bool { return containsKey(b, key) }
+
+// ContainsKeyShared is ContainsShared of a key's digest.
+func (b *Blocks) ContainsKeyShared(key []byte) bool { return containsKey(b, key) }
+
+//go:noescape
+func addKey(b *Blocks, key []byte) bool
+
+//go:noescape
+func containsKey(b *Blocks, key []byte) bool
+
+// findKey returns the digest of key, and what containsKey does.
+//
+//go:noescape
+func findKey(b *Blocks, key []byte) (h bloom.Hash, found bool)
+
+func addKeyPortable(b *Blocks, key []byte) bool      { return addHash(b, bloom.Sum(key)) }
+func containsKeyPortable(b *Blocks, key []byte) bool { return containsHash(b, bloom.Sum(key)) }
+
+func findKeyPortable(b *Blocks, key []byte) (h bloom.Hash, found bool) {
+	h = bloom.Sum(key)
+	return h, containsHash(b, h)
+}
+
+// syncAddBlocks is addBlocks while others write.
+//
+//go:noescape
+func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

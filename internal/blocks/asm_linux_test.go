@@ -1,0 +1,150 @@
+//go:build linux && (amd64 || arm64) && !purego && !race && !msan && !asan
+
+package blocks
+
+import (
+	"encoding/binary"
+	"os"
+	"syscall"
+	"testing"
+	"unsafe" // a mapping's bytes as digests
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestLargest: in up to a tebibyte, a key has the bits that the specification says, and no
+// others.
+func TestLargest(t *testing.T) {
+	region := testkit.Mapping(t, Max*Bytes)
+	for _, n := range []int{1, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1, 3 << 30, Max - 1, Max} {
+		for lines := 1; lines <= MaxLines; lines++ {
+			b := Of(memory.WordsOf(region, 0, n*each), lines)
+			answer := make([]bool, 1)
+			for _, h := range append(testkit.Digests[bloom.Hash](uint64(n), 40), edges...) {
+				hs, bits := []bloom.Hash{h}, specified(h, lines, uint64(n))
+				for name, add := range adds {
+					add(&b, answer, hs)
+					require.True(t, answer[0], "%s is new to %d blocks", name, n)
+					for name, look := range looks {
+						if look(&b, answer, hs); name != "HasLine" {
+							require.True(t, answer[0], "%s finds it in %d blocks", name, n)
+						}
+					}
+					for _, at := range bits {
+						require.NotZero(t, b.Words[at.word]&at.bit)
+					}
+					for _, at := range bits {
+						b.Words[at.word] &^= at.bit
+					}
+					for _, at := range bits { // no other was set beside them
+						require.Zero(t, b.Words[at.word])
+					}
+				}
+			}
+		}
+		require.NoError(t, syscall.Madvise(region, syscall.MADV_DONTNEED))
+	}
+}
+
+// TestReads lays keys, digests, answers and blocks beside pages that may not be touched.
+func TestReads(t *testing.T) {
+	size := os.Getpagesize()
+	guarded := func() []byte {
+		pages := testkit.Mapping(t, 3*size)
+		require.NoError(t, syscall.Mprotect(pages[:size], syscall.PROT_NONE))
+		require.NoError(t, syscall.Mprotect(pages[2*size:], syscall.PROT_NONE))
+		return pages[size : 2*size]
+	}
+	page, words, answers := guarded(), memory.WordsOf(guarded(), 0, size/8), guarded()
+	for lines := 1; lines <= MaxLines; lines++ {
+		clear(words)
+		b := Of(words, lines)
+		for n := range 200 {
+			for _, key := range [][]byte{page[:n], page[size-n:]} {
+				b.AddKey(key)
+				require.True(t, b.ContainsKey(key) && b.Contains(bloom.Sum(key)), "%d bytes", n)
+			}
+		}
+		all := unsafe.Slice((*bloom.Hash)(unsafe.Pointer(&page[0])), size/16)
+		copy(all, testkit.Digests[bloom.Hash](1, len(all)))
+		large := New(fetchBlocks, lines)
+		for n := range all {
+			for _, hs := range [][]bloom.Hash{all[:n], all[len(all)-n:]} {
+				for _, found := range [][]byte{answers[:n], answers[size-n:]} {
+					found := unsafe.Slice((*bool)(unsafe.Pointer(unsafe.SliceData(found))), n)
+					for _, b := range []*Blocks{&b, &large} {
+						b.AddBatch(found, hs)
+						b.AddBatchShared(found, hs)
+						b.ContainsBatch(found, hs)
+						require.NotContains(t, found, false)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestStops stops all goroutines while a batch or a loop of single calls is at work. The loops
+// are written out: a Go function in between would ask whether to stop.
+func TestStops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 150 MB")
+	}
+	b := New(1<<22, 2)
+	keys, hs := make([][]byte, 1<<20), make([]bloom.Hash, 1<<20)
+	for i := range hs {
+		keys[i] = binary.LittleEndian.AppendUint64(nil, uint64(i))
+		hs[i] = bloom.Sum(keys[i])
+	}
+	dst := make([]bool, len(hs))
+	end := len(hs) - 1
+	added := func() bool { return b.Contains(hs[0]) && !b.Contains(hs[end]) }
+	answered := func() bool { return dst[0] && !dst[end] }
+	reset := func() { memory.Clear(b.Words) }
+	fill := func() { b.AddBatch(dst, hs); clear(dst) }
+	for _, test := range []struct {
+		name          string
+		prepare, call func()
+		half          func() bool
+	}{
+		{"AddBatch", reset, func() { b.AddBatch(dst, hs) }, added},
+		{"AddBatchShared", reset, func() { b.AddBatchShared(dst, hs) }, added},
+		{"ContainsBatch", fill, func() { b.ContainsBatch(dst, hs) }, answered},
+		{"AddKey", reset, func() {
+			for i, key := range keys {
+				dst[i] = b.AddKey(key)
+			}
+		}, added},
+		{"Add", reset, func() {
+			for i, h := range hs {
+				dst[i] = b.Add(h)
+			}
+		}, added},
+		{"ContainsKey", fill, func() {
+			for i, key := range keys {
+				dst[i] = b.ContainsKey(key)
+			}
+		}, answered},
+		{"Contains", fill, func() {
+			for i, h := range hs {
+				dst[i] = b.Contains(h)
+			}
+		}, answered},
+		{"AddKeyShared", reset, func() {
+			for i, key := range keys {
+				dst[i] = b.AddKeyShared(key)
+			}
+		}, added},
+		{"AddShared", reset, func() {
+			for i, h := range hs {
+				dst[i] = b.AddShared(h)
+			}
+		}, added},
+	} {
+		t.Run(test.name, func(t *testing.T) { testkit.Stops(t, test.prepare, test.call, test.half) })
+	}
+}

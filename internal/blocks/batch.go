@@ -1,0 +1,145 @@
+package blocks
+
+import (
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+)
+
+// The contract of assembly, where there is any; other builds have asm_portable.go.
+//
+//	accelerated               whether this processor has what assembly needs
+//	addHash, containsHash     add and contains, for all Blocks
+//	addKey, containsKey,      the same of a key's digest, which findKey returns, too
+//	findKey
+//	addMany, containsMany     do a batch, for Blocks whose fast is not 0
+//
+// Assembly loads and stores whole blocks. It may do so while others read, or write, since its
+// processors do that in pieces of at least 8 bytes at multiples of 8. Race detectors and
+// sanitizers are not told which block it was: with them all code is portable.
+
+const (
+	// chunk is how many digests are done at once. Nothing interrupts assembly. So a garbage
+	// collection waits for the end of a chunk, and for each of its blocks a page may have to
+	// be made. In Go the blocks of a chunk are touched before they are used, and stay in the
+	// cache until then.
+	chunk = 64
+
+	// fetchBlocks is the least number of blocks that are touched, or fetched, ahead of their
+	// use. Fewer are in a cache that is near enough.
+	fetchBlocks = 1 << 20 / Bytes
+)
+
+// AddBatch adds hs in order and sets added[i] to what Add of hs[i] returns. added is as long as
+// hs.
+func (b *Blocks) AddBatch(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, exclusive) }
+
+// AddBatchAlone is AddBatch while others look keys up.
+func (b *Blocks) AddBatchAlone(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, alone) }
+
+// AddBatchShared is AddBatch while others write.
+func (b *Blocks) AddBatchShared(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, shared) }
+
+// ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs.
+func (b *Blocks) ContainsBatch(found []bool, hs []bloom.Hash) { b.containsBatch(found, hs, exclusive) }
+
+// ContainsBatchShared is ContainsBatch while others write.
+func (b *Blocks) ContainsBatchShared(found []bool, hs []bloom.Hash) {
+	b.containsBatch(found, hs, shared)
+}
+
+func (b *Blocks) addBatch(added []bool, hs []bloom.Hash, with sharing) {
+	if b.fast > 0 {
+		addMany(b, added, hs, with)
+		return
+	}
+	for n := 0; len(hs) > 0; added, hs = added[n:], hs[n:] {
+		n = min(len(hs), chunk)
+		for l := 0; l < b.Lines && len(b.blocks) >= fetchBlocks; l++ {
+			b.touch(nil, hs[:n], l, with)
+		}
+		if b.Lines == 1 && len(b.blocks) <= Narrow && (with == exclusive || with == alone && !memory.Race) {
+			addOneLine(b.blocks, added[:n], hs[:n])
+			continue
+		}
+		for i, h := range hs[:n] {
+			added[i] = b.add(h, with)
+		}
+	}
+}
+
+// containsBatch looks at a further line only of keys that have all lines before it. Few absent
+// keys have even one.
+func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
+	if b.fast > 0 {
+		containsMany(b, found, hs)
+		return
+	}
+	if b.Lines == 0 {
+		clear(found)
+		return
+	}
+	for n := 0; len(hs) > 0; found, hs = found[n:], hs[n:] {
+		n = min(len(hs), chunk)
+		for i := range n {
+			found[i] = true
+		}
+		for l := range b.Lines {
+			if len(b.blocks) >= fetchBlocks {
+				b.touch(found, hs[:n], l, with)
+			}
+			b.haveLine(found[:n], hs[:n], l, with)
+		}
+	}
+}
+
+// touch reads a word of the block of each digest's line, of those that were found so far unless
+// found is nil. Nothing waits for these reads, so their cache misses overlap, which those of a
+// loop full of arithmetic hardly do. It is not inlined because then the reads, whose values
+// nobody uses, would go.
+//
+//go:noinline
+func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, with sharing) (sum uint64) {
+	for i, h := range hs {
+		if found == nil || found[i] {
+			sum += load(&b.blocks[Block(h, l, len(b.blocks))][0], with)
+		}
+	}
+	return sum
+}
+
+// addOneLine is AddBatch for one line. A loop of its own, with nothing else in it, takes three
+// quarters of the time.
+//
+//go:noinline
+func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {
+	added = added[:len(hs)]
+	for i := range hs {
+		value, _ := hs[i].Words()
+		block := &blocks[narrow(value, len(blocks))]
+		m0, m1, m2, m3 := masks(value)
+		w0, w1, w2, w3 := block[0], block[1], block[2], block[3]
+		block[0], block[1], block[2], block[3] = w0|m0, w1|m1, w2|m2, w3|m3
+		added[i] = m0&^w0|m1&^w1|m2&^w2|m3&^w3 != 0
+	}
+}
+
+// haveLine clears found of the digests whose line b lacks.
+func (b *Blocks) haveLine(found []bool, hs []bloom.Hash, l int, with sharing) {
+	blocks := b.blocks
+	found = found[:len(hs)]
+	wide := len(blocks) > Narrow
+	for i := range hs {
+		if !found[i] {
+			continue
+		}
+		h1, h2 := hs[i].Words()
+		value := line(h1, h2, l)
+		at := narrow(value, len(blocks))
+		if wide {
+			at = Block(hs[i], l, len(blocks))
+		}
+		block := &blocks[at]
+		m0, m1, m2, m3 := masks(value)
+		found[i] = m0&^load(&block[0], with)|m1&^load(&block[1], with)|m2&^load(&block[2], with)|m3&^load(&block[3], with) == 0
+	}
+}

@@ -1,0 +1,233 @@
+// Package blocks has the arrays of blocks that packages blocked and growing are made of: it adds
+// keys and looks them up, one by one and in batches, counts, encodes and decodes.
+package blocks
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+)
+
+// Blocks are blocks of 32 bytes, eight words of 32 bits. Each of a key's lines picks a block,
+// and sets one bit in each of its words. Zero Blocks contain nothing. Adding to them panics.
+//
+// Methods whose names say nothing else need the Blocks to themselves if they write, and may run
+// beside others that read if they read. Alone means that nobody else writes at the same time,
+// but others may read. Shared means that others may write.
+type Blocks struct {
+	Words  []uint64       // words 2i and 2i+1 of the format, the first in the low half
+	Lines  int            // of a key; 0 in zero Blocks
+	blocks [][each]uint64 // Words; the number of a block is checked once for four of them
+	fast   int            // Lines if assembly does these Blocks, or 0
+}
+
+const (
+	each = 4 // words in a block
+
+	Bytes = 8 * each  // of a block
+	Bits  = 64 * each // of a block
+
+	// MaxLines is the largest number of lines of a key.
+	MaxLines = 4
+	// Max is a tebibyte, the largest array in a frame.
+	Max = min(1<<35, math.MaxInt/Bytes)
+	// Narrow is the largest number of blocks for which half of a digest picks evenly enough.
+	Narrow = 1 << 30
+)
+
+// New returns n empty blocks.
+func New(n uint64, lines int) Blocks { return Of(memory.Words(int(n)*each), lines) }
+
+// Of returns the blocks that have these words.
+func Of(words []uint64, lines int) Blocks {
+	b := Blocks{Words: words, Lines: lines}
+	b.blocks = unsafe.Slice((*[each]uint64)(unsafe.Pointer(unsafe.SliceData(words))), len(words)/each)
+	if accelerated && len(b.blocks) <= Narrow {
+		b.fast = lines
+	}
+	return b
+}
+
+// Clone returns a copy, while others may write to b.
+func (b *Blocks) Clone() Blocks { return Of(memory.Clone(b.Words), b.Lines) }
+
+// First returns b with the first line of each key alone. It contains all keys that b contains,
+// and few others. A batch of look-ups reads one line of each key in it, and all lines in b.
+func (b *Blocks) First() Blocks { return Of(b.Words, min(b.Lines, 1)) }
+
+// Add adds a key and reports whether that changed b.
+func (b *Blocks) Add(h bloom.Hash) bool {
+	if assembly {
+		return addHash(b, h)
+	}
+	return b.add(h, exclusive)
+}
+
+// AddAlone is Add while others look keys up. It needs no locked writes, which take most of the
+// time of AddShared.
+func (b *Blocks) AddAlone(h bloom.Hash) bool {
+	if assembly {
+		return addHash(b, h)
+	}
+	return b.add(h, alone)
+}
+
+// AddShared is Add while others write.
+func (b *Blocks) AddShared(h bloom.Hash) bool {
+	// Without assembly, looking first gains nothing: add looks, too.
+	return !(assembly && containsHash(b, h)) && b.add(h, shared)
+}
+
+// Contains reports whether b has all bits of a key.
+func (b *Blocks) Contains(h bloom.Hash) bool {
+	if assembly {
+		return containsHash(b, h)
+	}
+	return b.contains(h, exclusive)
+}
+
+// ContainsShared is Contains while others write.
+func (b *Blocks) ContainsShared(h bloom.Hash) bool {
+	if assembly {
+		return containsHash(b, h)
+	}
+	return b.contains(h, shared)
+}
+
+// sharing says what others may do during a call.
+type sharing uint8
+
+const (
+	exclusive sharing = iota // read, if the call does not write
+	alone                    // read
+	shared                   // read and write
+)
+
+// load returns a word. A processor whose atomic loads of words are plain ones does not take the
+// other path.
+func load(word *uint64, with sharing) uint64 {
+	if with == exclusive || plainLoads {
+		return *word
+	}
+	return atomic.LoadUint64(word)
+}
+
+// or sets bits in a word that was old while others write. A line of cache that is not written
+// stays with every processor that reads it.
+func or(word *uint64, old, bits uint64) {
+	if bits&^old != 0 {
+		atomic.OrUint64(word, bits)
+	}
+}
+
+// masks returns the bits of a line in the words of its block. The low half of the line's value
+// times a salt of the format picks, by the product's top five bits, the bit in each 32-bit word.
+// It is written out so that it can be inlined, and so that nothing loops or loads in it.
+func masks(value uint64) (m0, m1, m2, m3 uint64) {
+	x := uint32(value)
+	return 1<<(x*0x47b6137b>>27) | 1<<(x*0x44974d91>>27|32), 1<<(x*0x8824ad5b>>27) | 1<<(x*0xa2b7289d>>27|32),
+		1<<(x*0x705495c7>>27) | 1<<(x*0x2df1424b>>27|32), 1<<(x*0x9efc4947>>27) | 1<<(x*0x5c6bfb31>>27|32)
+}
+
+// line returns the value of one of a key's lines. The high half picks the line's block, the low
+// half its bits.
+func line(h1, h2 uint64, i int) uint64 {
+	switch i {
+	case 0:
+		return h1
+	case 1:
+		return h2
+	case 2:
+		return h1 + h2
+	default:
+		return bits.RotateLeft64(h1, 32) + h2
+	}
+}
+
+// narrow returns the number of a line's block, of at most Narrow: the high half of the line's
+// value, as a fraction of 2^32, picks it by multiplication.
+func narrow(value uint64, blocks int) int { return int(value >> 32 * uint64(blocks) >> 32) }
+
+// Block returns the number of the block of a key's line. For more than Narrow blocks half a value
+// is too coarse. There the half of a neighbour's value follows it, and the fraction is one of
+// 2^64.
+func Block(h bloom.Hash, i, blocks int) int {
+	h1, h2 := h.Words()
+	if blocks <= Narrow {
+		return narrow(line(h1, h2, i), blocks)
+	}
+	high, _ := bits.Mul64(line(h1, h2, i)>>32<<32|line(h1, h2, i^1)>>32, uint64(blocks))
+	return int(high)
+}
+
+// HasLine reports whether a block, as it is in a binary form, has all bits of a key's line.
+func HasLine(block []byte, h bloom.Hash, i int) bool {
+	h1, h2 := h.Words()
+	m0, m1, m2, m3 := masks(line(h1, h2, i))
+	word := binary.LittleEndian.Uint64
+	return m0&^word(block)|m1&^word(block[8:])|m2&^word(block[16:])|m3&^word(block[24:]) == 0
+}
+
+// add is Add in Go.
+func (b *Blocks) add(h bloom.Hash, with sharing) bool {
+	if b.Lines == 0 {
+		panic("blocked: Add to a zero Filter: make it with a constructor, or decode into it")
+	}
+	h1, h2 := h.Words()
+	missing, value := uint64(0), h1
+	for l := 0; ; {
+		at := narrow(value, len(b.blocks))
+		if len(b.blocks) > Narrow {
+			at = Block(h, l, len(b.blocks))
+		}
+		block := &b.blocks[at]
+		m0, m1, m2, m3 := masks(value)
+		w0, w1, w2, w3 := load(&block[0], with), load(&block[1], with), load(&block[2], with), load(&block[3], with)
+		missing |= m0&^w0 | m1&^w1 | m2&^w2 | m3&^w3
+		switch {
+		case with == shared:
+			or(&block[0], w0, m0)
+			or(&block[1], w1, m1)
+			or(&block[2], w2, m2)
+			or(&block[3], w3, m3)
+		case memory.Race && with == alone:
+			memory.Store(&block[0], w0|m0)
+			memory.Store(&block[1], w1|m1)
+			memory.Store(&block[2], w2|m2)
+			memory.Store(&block[3], w3|m3)
+		default:
+			block[0], block[1], block[2], block[3] = w0|m0, w1|m1, w2|m2, w3|m3
+		}
+		if l++; l == b.Lines {
+			return missing != 0
+		}
+		value = line(h1, h2, l)
+	}
+}
+
+// contains is Contains in Go. Few absent keys have even one line.
+func (b *Blocks) contains(h bloom.Hash, with sharing) bool {
+	if b.Lines == 0 {
+		return false
+	}
+	h1, h2 := h.Words()
+	value := h1
+	for l := 0; ; {
+		at := narrow(value, len(b.blocks))
+		if len(b.blocks) > Narrow {
+			at = Block(h, l, len(b.blocks))
+		}
+		block := &b.blocks[at]
+		m0, m1, m2, m3 := masks(value)
+		missing := m0&^load(&block[0], with) | m1&^load(&block[1], with) | m2&^load(&block[2], with) | m3&^load(&block[3], with)
+		if l++; missing != 0 || l == b.Lines {
+			return missing == 0
+		}
+		value = line(h1, h2, l)
+	}
+}

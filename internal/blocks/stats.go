@@ -1,0 +1,62 @@
+package blocks
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// Stats returns the figures of b, whose binary form has size bytes, while others may write.
+// blocked.Filter says what they are.
+func (b *Blocks) Stats(size int64) bloom.Stats {
+	var c Census
+	c.Add(b.Words)
+	return c.Stats(b.Lines, size)
+}
+
+// Census is what Stats gathers of blocks.
+type Census struct {
+	blocks   [Bits + 1]uint64 // by ones
+	products float64          // of the fills of words, times 2^40
+}
+
+// Add adds blocks, which others may write to atomically at the same time.
+func (c *Census) Add(words []uint64) {
+	for i := 0; i < len(words); i += each {
+		ones, product := 0, 1.0
+		for j := range each {
+			w := atomic.LoadUint64(&words[i+j])
+			low, high := bits.OnesCount32(uint32(w)), bits.OnesCount32(uint32(w>>32))
+			ones += low + high
+			product *= float64(low * high)
+		}
+		c.blocks[ones]++
+		c.products += product
+	}
+}
+
+// Stats returns the figures of a filter with these blocks.
+func (c *Census) Stats(lines int, size int64) bloom.Stats {
+	s := bloom.Stats{K: 8 * lines, SizeBytes: size}
+	if lines == 0 {
+		return s
+	}
+	var blocks uint64
+	var sum float64 // of the lines that seem to be in the blocks
+	for ones, n := range c.blocks {
+		if n == 0 {
+			continue
+		}
+		blocks += n
+		s.OnesCount += uint64(ones) * n
+		fill := min(float64(ones), Bits-0.5) / Bits
+		sum += float64(n) * math.Log1p(-fill) / math.Log1p(-1.0/32)
+	}
+	s.M = blocks * Bits
+	s.FillRatio = float64(s.OnesCount) / float64(s.M)
+	s.ApproxCount = uint64(math.Round(sum / float64(lines)))
+	s.FPR = math.Pow(c.products/(1<<40)/float64(blocks), float64(lines)) // 32^8 = 2^40
+	return s
+}
