@@ -13,6 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/promises"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
@@ -62,7 +63,8 @@ func TestPromises(t *testing.T) {
 // TestCopies: go vet reports copies of what is no promises.Filter, too.
 func TestCopies(t *testing.T) {
 	promises.TestCopies(t, new(bloom.File), new(bloom.View), new(blocked.File), new(blocked.View),
-		new(bank.Bank), new(bank.File), new(bank.View), new(bank.Reader), new(sieve.Queue[int]))
+		new(bank.Bank), new(bank.File), new(bank.View), new(bank.Reader), new(sieve.Queue[int]),
+		new(foreign.BitsAndBlooms), new(foreign.Holiman), new(foreign.DCSO))
 }
 
 // TestNotEqual: parameters count, also where all bits are clear.

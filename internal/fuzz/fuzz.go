@@ -15,6 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -56,6 +57,17 @@ func View(data []byte) int {
 	if err == nil {
 		many.Which(nil, bloom.SumUint64(1))
 	}
+	return 0
+}
+
+// Foreign reads the bytes of other libraries.
+func Foreign(data []byte) int {
+	_, err := foreign.NewBitsAndBlooms(data)
+	refused(err)
+	_, err = foreign.NewHoliman(data)
+	refused(err)
+	_, err = foreign.NewDCSO(data)
+	refused(err)
 	return 0
 }
 

@@ -1,0 +1,310 @@
+package foreign
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// filter is what the types have, with keys instead of Holiman's hashes.
+type filter interface {
+	Contains(key []byte) bool
+	Add(key []byte) bool
+	Stats() bloom.Stats
+	M() uint64
+	K() int
+	io.WriterTo
+}
+
+// fnvHoliman makes 64-bit hashes as the samples' keys have them.
+type fnvHoliman struct{ *Holiman }
+
+func (f fnvHoliman) Contains(key []byte) bool { return f.ContainsHash64(sum64(key)) }
+func (f fnvHoliman) Add(key []byte) bool      { return f.AddHash64(sum64(key)) }
+
+func sum64(key []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(key)
+	return h.Sum64()
+}
+
+// readers are the constructors, by what the samples' names begin with.
+var readers = map[string]func(data []byte) (filter, error){
+	"bits":    func(data []byte) (filter, error) { return NewBitsAndBlooms(data) },
+	"willf":   func(data []byte) (filter, error) { return NewBitsAndBlooms(data) },
+	"holiman": func(data []byte) (filter, error) { f, err := NewHoliman(data); return fnvHoliman{f}, err },
+	"dcso":    func(data []byte) (filter, error) { return NewDCSO(data) },
+}
+
+func reader(sample string) func([]byte) (filter, error) {
+	return readers[sample[:strings.IndexAny(sample, "-.")]]
+}
+
+func sample(t testing.TB, name string) []byte {
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return data
+}
+
+func samples(t testing.TB) (answers map[string]string) {
+	require.NoError(t, json.Unmarshal(sample(t, "answers.json"), &answers))
+	return answers
+}
+
+func sampleKey(i int) []byte { return []byte(strings.Repeat("bloom", i%13) + strconv.Itoa(i)) }
+
+func written(t testing.TB, f io.WriterTo) []byte {
+	var out bytes.Buffer
+	n, err := f.WriteTo(&out)
+	require.NoError(t, err)
+	require.EqualValues(t, out.Len(), n)
+	return out.Bytes()
+}
+
+// plain undoes gzip, whose bytes depend on Go's version.
+func plain(t testing.TB, data []byte) []byte {
+	if in, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
+		data, err = io.ReadAll(in)
+		require.NoError(t, err)
+	}
+	return data
+}
+
+// TestSamples: filters that the originals wrote answer as there, take further keys as there,
+// and are written as there.
+func TestSamples(t *testing.T) {
+	for name, answers := range samples(t) {
+		t.Run(name, func(t *testing.T) {
+			data, half := sample(t, name), len(answers)/2
+			f, err := reader(name)(data)
+			require.NoError(t, err)
+			clear(data) // of which f keeps nothing
+			for i, answer := range answers {
+				require.Equal(t, answer == '1', f.Contains(sampleKey(i)), i)
+			}
+			require.Equal(t, plain(t, sample(t, name)), plain(t, written(t, f)))
+			s := f.Stats()
+			require.Equal(t, f.M(), s.M)
+			require.Equal(t, f.K(), s.K)
+			require.InDelta(t, half, s.ApproxCount, 15)
+			require.InDelta(t, float64(strings.Count(answers[half:], "1"))/float64(half), s.FPR, testkit.RateBound(half, s.FPR))
+			if strings.HasSuffix(name, ".bin") {
+				require.EqualValues(t, len(data), s.SizeBytes)
+			}
+			for i := half; i < len(answers); i++ {
+				had := f.Contains(sampleKey(i))
+				require.Equal(t, !had, f.Add(sampleKey(i)))
+				require.True(t, f.Contains(sampleKey(i)))
+			}
+			require.Equal(t, plain(t, sample(t, "all-"+name)), plain(t, written(t, f)))
+		})
+	}
+}
+
+// TestStrings: a string is its bytes, and a DCSO's hash is FNV-1.
+func TestStrings(t *testing.T) {
+	b, d := bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), bloom.Must(NewDCSO(sample(t, "dcso.bin")))
+	for i := range 1000 {
+		key := sampleKey(i)
+		require.Equal(t, b.Contains(key), b.ContainsString(string(key)))
+		require.Equal(t, d.Contains(key), d.ContainsString(string(key)))
+		h := fnv.New64()
+		h.Write(key)
+		require.Equal(t, d.Contains(key), d.ContainsHash64(h.Sum64()))
+	}
+	for _, key := range []string{"", "x", "of the string"} {
+		b.AddString(key)
+		d.AddString(key)
+		require.True(t, b.Contains([]byte(key)) && d.Contains([]byte(key)))
+	}
+}
+
+// TestLocate: remainders are exact, for every number of bits.
+func TestLocate(t *testing.T) {
+	for _, m := range []uint64{1, 2, 3, 63, 64, 65, 1000, 12345, 1<<20 - 1, 1 << 20, 1<<20 + 1} {
+		var f table
+		require.NoError(t, f.init(make([]uint64, wordsFor(m)), m, m, 1, 0))
+		for _, x := range append(testkit.Words(1000), 0, 1, m-1, m, m+1, 2*m-1, math.MaxUint64, math.MaxUint64/m*m, math.MaxUint64/m*m-1) {
+			word, bit := f.locate(x)
+			require.Same(t, &f.words[x%m/64], word)
+			require.Equal(t, uint64(1)<<(x%m%64), bit)
+		}
+	}
+}
+
+func TestZero(t *testing.T) {
+	for name, f := range map[string]filter{"bits": new(BitsAndBlooms), "holiman": fnvHoliman{new(Holiman)}, "dcso": new(DCSO)} {
+		require.False(t, f.Contains(nil), name)
+		require.Equal(t, bloom.Stats{}, f.Stats())
+		_, err := f.WriteTo(io.Discard)
+		require.EqualError(t, err, "foreign: the zero value has no binary form")
+		require.PanicsWithValue(t, "foreign: Add to a zero filter: make it with a constructor", func() { f.Add(nil) })
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	b, d := bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), bloom.Must(NewDCSO(sample(t, "dcso.bin")))
+	h := bloom.Must(NewHoliman(sample(t, "holiman.bin")))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		var key [40]byte
+		b.Contains(key[:])
+		b.Add(key[:])
+		d.Contains(key[:])
+		d.Add(key[:])
+		h.ContainsHash64(1)
+		h.AddHash64(1)
+	}))
+}
+
+// TestWriteFails: WriteTo returns the writer's error and what it took.
+func TestWriteFails(t *testing.T) {
+	for name := range samples(t) {
+		f := bloom.Must(reader(name)(sample(t, name)))
+		for room := range len(written(t, f)) {
+			n, err := f.WriteTo(&testkit.LimitedWriter{N: int64(room), Err: io.ErrClosedPipe})
+			require.ErrorIs(t, err, io.ErrClosedPipe)
+			require.EqualValues(t, room, n, name)
+		}
+	}
+}
+
+// refused checks that data is, without much memory.
+func refused(t *testing.T, name string, data []byte) {
+	var err error
+	took := testkit.Allocated(func() { _, err = reader(name)(data) })
+	require.ErrorIs(t, err, bloom.ErrFormat, name)
+	require.Regexp(t, "^foreign: invalid format: [^:]", err.Error())
+	require.Less(t, took, uint64(1<<20), name)
+}
+
+// TestRefused: what an original does not write is an error, and takes little memory,
+// whatever it claims.
+func TestRefused(t *testing.T) {
+	for name := range samples(t) {
+		data := sample(t, name)
+		end := len(data)
+		if name == "dcso.bin" {
+			end -= len(`{"user": 1}`)
+		} else {
+			refused(t, name, append(bytes.Clone(data), 'x'))
+		}
+		for i := range end {
+			refused(t, name, data[:i])
+		}
+		if name == "holiman.bin" {
+			testkit.Damage(t, data, func(data []byte) error { _, err := NewHoliman(data); return err })
+		}
+	}
+	big, little := binary.BigEndian, binary.LittleEndian
+	with := func(name string, order binary.ByteOrder, at int, x uint64) []byte {
+		data := sample(t, name)
+		order.PutUint64(data[at:], x)
+		return data
+	}
+	words := uint64(len(sample(t, "bits.bin"))-24) / 8
+	for _, x := range []uint64{0, 1 << 42, 1 << 43, 1<<43 + 1, math.MaxUint64, 1 << 63} {
+		refused(t, "bits.bin", with("bits.bin", big, 0, x))                                // m
+		refused(t, "bits.bin", with("bits.bin", big, 8, max(x, 2000)&^(1<<63)))            // k
+		refused(t, "bits.bin", with("bits.bin", big, 16, x))                               // length
+		refused(t, "dcso.bin", with("dcso.bin", little, 32, x))                            // m
+		refused(t, "dcso.bin", with("dcso.bin", little, 24, x))                            // k
+		refused(t, "holiman.bin", with("holiman.bin", little, 12, x))                      // k
+		refused(t, "holiman.bin", with("holiman.bin", little, 28, x))                      // m
+		refused(t, "dcso.bin", with("dcso.bin", little, 16, math.Float64bits(float64(x)))) // p
+	}
+	refused(t, "bits.bin", with("bits.bin", big, 0, 64*words+1))
+	refused(t, "bits.bin", with("bits.bin", big, 8*2+8*int(words), math.MaxUint64)) // bits beyond the length
+	refused(t, "dcso.bin", with("dcso.bin", little, 0, 2))
+	refused(t, "dcso.bin", with("dcso.bin", little, 16, math.Float64bits(math.NaN())))
+	for _, text := range []string{`{}`, `{"m":1,"k":1}`, `{"m":1,"k":1,"b":"!"}`, `{"m":-1}`, `[]`, `{"m":8,"k":1,"b":"AAAAAAAAAAg="}`, `{"version":"v02\n"}`} {
+		refused(t, "bits.json", []byte(text))
+	}
+}
+
+// TestGzipBomb: gzip may undo to 100 times its length, or 64 MiB.
+func TestGzipBomb(t *testing.T) {
+	zipped := func(m uint64) []byte {
+		f := Holiman{keys: []uint64{1}, zipped: true}
+		require.NoError(t, f.init(make([]uint64, wordsFor(m)), m, m, 1, 0))
+		return written(t, &f)
+	}
+	data := zipped(1 << 28) // 32 MiB
+	require.Less(t, len(data), 40_000)
+	f, err := NewHoliman(data)
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<28, f.M())
+	data = zipped(1<<29 + 1) // 64 MiB, and the rest
+	refused(t, "holiman.gz", data)
+	_, err = NewHoliman(data)
+	require.EqualError(t, err, "foreign: invalid format: gzip has made it less than a hundredth: undo the gzip first")
+	_, err = NewHoliman(plain(t, data))
+	require.NoError(t, err)
+}
+
+func TestDCSOMerge(t *testing.T) {
+	make := func(from, to int) *DCSO {
+		f := bloom.Must(EmptyDCSO(1000, 0.001))
+		for i := from; i < to; i++ {
+			f.Add(sampleKey(i))
+		}
+		return f
+	}
+	f := make(0, 500)
+	require.Equal(t, bloom.Info{N: 1000, P: 0.001}, f.Info())
+	require.NoError(t, f.Merge(make(300, 800)))
+	require.Equal(t, make(0, 800).words, f.words)
+	require.InDelta(t, 800, f.added, 20)
+	before := written(t, f)
+	require.ErrorIs(t, f.Merge(bloom.Must(EmptyDCSO(1001, 0.001))), bloom.ErrMismatch)
+	require.Equal(t, before, written(t, f))
+	for _, p := range []float64{0, 1, -1, math.NaN()} {
+		_, err := EmptyDCSO(10, p)
+		require.ErrorContains(t, err, "p = ")
+	}
+	for _, n := range []uint64{0, math.MaxUint64} {
+		_, err := EmptyDCSO(n, 0.01)
+		require.ErrorContains(t, err, fmt.Sprintf("foreign: n = %d", n))
+	}
+}
+
+// FuzzRead: bytes that a constructor takes are written as bytes that it takes, before a key is
+// added and after, and the second time they are the same.
+func FuzzRead(f *testing.F) {
+	for name := range samples(f) {
+		f.Add(sample(f, name))
+		f.Add(plain(f, sample(f, name)))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for name, read := range readers {
+			f, err := read(data)
+			if err != nil {
+				require.ErrorIs(t, err, bloom.ErrFormat)
+				continue
+			}
+			f.Contains(data)
+			first := written(t, f)
+			f.Add(data)
+			for _, want := range [][]byte{first, written(t, f)} {
+				again, err := read(want)
+				require.NoError(t, err, name)
+				require.Equal(t, want, written(t, again), name)
+			}
+			require.True(t, f.Contains(data))
+		}
+	})
+}
