@@ -1,0 +1,184 @@
+// Guard is a server of user names in an SQLite database. A filter in front of the database
+// answers for names that nobody has taken, which are most of the names that a form for signing up
+// asks for. It is rebuilt while it is in use, and after a crash it lacks no name.
+//
+//	go run . -addr 127.0.0.1:8080 -db users.db
+//
+//	curl -X PUT  127.0.0.1:8080/users/ada    # 201: taken now; 409: it was taken
+//	curl         127.0.0.1:8080/users/ada    # 200: taken; 404: free
+//	curl         127.0.0.1:8080/metrics      # size and rate of the filter, and what it spared
+//
+// Three things are needed, and all are in this file: load returns every error, inserts go through
+// Guard.Insert, and nothing is saved.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "modernc.org/sqlite"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bloomprom"
+	"github.com/seed79a3ff49/bloom/guard"
+)
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:8080", "`address` to serve on")
+	path := flag.String("db", "users.db", "`file` of the database")
+	every := flag.Duration("every", time.Second, "`time` between two loads")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *addr, *path, *every); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run serves until ctx ends.
+func run(ctx context.Context, addr, path string, every time.Duration) error {
+	s, err := open(path, every)
+	if err != nil {
+		return err
+	}
+	defer s.db.Close()
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.guard.Run(ctx) // ctx's error
+	}()
+	defer func() { stop(); <-ended }()
+
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s/\n", listener.Addr())
+	unhook := context.AfterFunc(ctx, func() { server.Close() })
+	defer unhook()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// users is a table of names and the filter in front of it.
+type users struct {
+	db      *sql.DB
+	guard   *guard.Guard
+	lookups *bloomprom.Lookups
+}
+
+func open(path string, every time.Duration) (*users, error) {
+	// With a write-ahead log, a load reads what was committed when it began, and stops nobody. What
+	// is not synchronous outlives the process, but not a loss of power.
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)")
+	if err != nil {
+		return nil, err
+	}
+	s := &users{db: db, lookups: bloomprom.NewLookups("users")}
+	if _, err = db.Exec("CREATE TABLE IF NOT EXISTS users (name TEXT PRIMARY KEY) WITHOUT ROWID"); err == nil {
+		s.guard, err = guard.New(guard.Config{Load: s.load, P: 0.01, Every: every})
+	}
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// load adds all names.
+func (s *users) load(ctx context.Context, add func(bloom.Hash)) error {
+	rows, err := s.db.QueryContext(ctx, "SELECT name FROM users")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name sql.RawBytes
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		add(bloom.Sum(name))
+	}
+	return rows.Err() // else rows that could not be read would be taken for free names
+}
+
+// take inserts a name, and reports whether nobody had it.
+func (s *users) take(name string) (free bool, err error) {
+	err = s.guard.Insert(bloom.SumString(name), func() error {
+		// Without the request's context: a client that goes away leaves no commit behind that
+		// lands after Insert has returned.
+		result, err := s.db.Exec("INSERT INTO users (name) VALUES (?) ON CONFLICT DO NOTHING", name)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		free = n > 0
+		return err
+	})
+	return free, err
+}
+
+// taken reports whether somebody has name, without a query if certainly nobody has.
+func (s *users) taken(ctx context.Context, name string) (bool, error) {
+	if !s.guard.ContainsString(name) {
+		s.lookups.Miss()
+		return false, nil
+	}
+	err := s.db.QueryRowContext(ctx, "SELECT name FROM users WHERE name = ?", name).Scan(new(string))
+	switch {
+	case err == nil:
+		s.lookups.Hit()
+		return true, nil
+	case errors.Is(err, sql.ErrNoRows):
+		s.lookups.FalsePositive()
+		return false, nil
+	}
+	return false, err
+}
+
+func (s *users) handler() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(s.lookups, bloomprom.NewFilterCollector("users", s.guard.Stats),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "users_load_seconds", Help: "Time of the last load."}, func() float64 {
+			_, took := s.guard.Loaded()
+			return took.Seconds()
+		}))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("PUT /users/{name}", func(w http.ResponseWriter, r *http.Request) {
+		free, err := s.take(r.PathValue("name"))
+		reply(w, err, free, http.StatusCreated, http.StatusConflict)
+	})
+	mux.HandleFunc("GET /users/{name}", func(w http.ResponseWriter, r *http.Request) {
+		taken, err := s.taken(r.Context(), r.PathValue("name"))
+		reply(w, err, taken, http.StatusOK, http.StatusNotFound)
+	})
+	return mux
+}
+
+// reply sends the status for yes or for no.
+func reply(w http.ResponseWriter, err error, answer bool, yes, no int) {
+	switch {
+	case err != nil:
+		log.Print(err)
+		no = http.StatusInternalServerError
+	case answer:
+		no = yes
+	}
+	w.WriteHeader(no)
+}
