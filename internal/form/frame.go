@@ -34,8 +34,9 @@ var (
 	Flower   = &Kind{"flower", 'F', 3}
 	Window   = &Kind{"window", 'W', 10}
 	Counting = &Kind{"counting", 'C', 2}
+	Cuckoo   = &Kind{"cuckoo", 'U', 3}
 	Growing  = &Kind{"growing", 'G', 3}
-	kinds    = []*Kind{Bank, Blocked, Counting, Flower, Growing, Window}
+	kinds    = []*Kind{Bank, Blocked, Counting, Cuckoo, Flower, Growing, Window}
 )
 
 // KindOf returns the kind of the frame that data begins with, or nil if it begins with none.

@@ -1,0 +1,194 @@
+package cuckoo
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/form"
+)
+
+const errNoForm = form.NoForm("cuckoo")
+
+// checkParams returns how many words there should be: the buckets, the number of keys, and the list.
+func checkParams(params []uint64) (uint64, error) {
+	buckets, bits, entries := params[0], params[1], params[2]
+	if err := checkSize(buckets, bits); err != nil {
+		return 0, err
+	}
+	if entries > room {
+		return 0, fmt.Errorf("cuckoo: a list of %d keys is longer than %d", entries, room)
+	}
+	return wordsFor(buckets, bits) + 1 + 3*entries, nil
+}
+
+// tableOf returns a table with the list in the given words, and without buckets.
+func tableOf(params, list []uint64) (*table, error) {
+	t := &table{list: make([]uint64, listWords)}
+	t.shape(params[0], params[1])
+	copy(t.list[1:], list)
+	t.mark()
+	if !slices.Equal(t.flat(), list) {
+		return nil, form.Errorf("cuckoo", "the list is out of order, or has a key that is in 0 times")
+	}
+	entries := t.entries()
+	for i, e := range entries {
+		if e[2] > maxTimes || i > 0 && slices.Equal(e[:2], entries[i-1][:2]) {
+			return nil, form.Errorf("cuckoo", "the list has a key twice, or more than %d times", uint64(maxTimes))
+		}
+	}
+	return t, nil
+}
+
+// flat returns the words of the sorted list.
+func (t *table) flat() (words []uint64) {
+	for _, e := range t.entries() {
+		words = append(words, e[:]...)
+	}
+	return words
+}
+
+// check reads all of t, and returns an error unless it can have become so.
+func (t *table) check() error {
+	n := t.tags()
+	for _, e := range t.entries() {
+		n += e[2]
+	}
+	end := t.buckets * t.width
+	switch {
+	case n != t.len():
+		return form.Errorf("cuckoo", "the number of keys is %d, but %d are in", t.len(), n)
+	case end%64 != 0 && t.word(end/64)>>(end%64) != 0:
+		return form.Errorf("cuckoo", "there are bits behind the last bucket")
+	}
+	return nil
+}
+
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. It grows by
+// 24 for each key in the list; see [Filter.Insert].
+func (f filter) SizeBytes() int64 { return f.Stats().SizeBytes }
+
+// AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an error for the zero
+// Filter, which has no binary form, and for an Info that cannot be saved.
+func (f filter) AppendBinary(dst []byte) ([]byte, error) { return form.AppendBinary(dst, f) }
+
+// MarshalBinary returns f's binary form; see [Filter.AppendBinary].
+func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
+
+// WriteTo writes f's binary form to w through a small buffer. Whoever inserts into a SyncFilter or removes
+// from it waits for that. Where w is slow, write a [SyncFilter.Snapshot].
+func (f filter) WriteTo(w io.Writer) (int64, error) {
+	if f.table == nil {
+		return 0, errNoForm
+	}
+	f.lock()
+	defer f.unlock()
+	list := f.flat()
+	params := []uint64{f.buckets, f.bits, uint64(len(list) / 3)}
+	return form.Cuckoo.WriteFunc(w, params, len(f.words)+len(list), form.Info(f.info), func(out []byte, from int) {
+		words := f.words[min(from, len(f.words)):min(from+len(out)/8, len(f.words))]
+		form.PutWords(out, words, ^uint64(0), form.LittleEndian)
+		out = out[8*len(words):]
+		form.PutWords(out, list[max(0, from-len(f.words)):][:len(out)/8], ^uint64(0), form.LittleEndian)
+	})
+}
+
+// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On error, which
+// wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
+func (f *filter) UnmarshalBinary(data []byte) error {
+	params, array, info, err := form.Cuckoo.Unmarshal(data, checkParams)
+	if err != nil {
+		return err
+	}
+	return f.become(params, array, info)
+}
+
+// ReadFrom decodes the binary form that r yields next into f, and reads no byte more. It allocates as data
+// arrives. On error f is unchanged. The error is r's own or, if r ends too early or holds anything
+// else, wraps [bloom.ErrFormat].
+func (f *filter) ReadFrom(r io.Reader) (int64, error) {
+	params, array, info, n, err := form.Cuckoo.Read(r, checkParams)
+	if err != nil {
+		return n, err
+	}
+	return n, f.become(params, array, info)
+}
+
+func (f *filter) become(params, array []uint64, info form.Info) error {
+	end := wordsFor(params[0], params[1]) + 1
+	t, err := tableOf(params, array[end:])
+	if err != nil {
+		return err
+	}
+	t.words = array[:end:end]
+	if err := t.check(); err != nil {
+		return err
+	}
+	*f = filter{lookups{t, bloom.Info(info)}}
+	return nil
+}
+
+// AppendText appends the standard base64 encoding of f's binary form to dst, or nothing if f is zero.
+func (f filter) AppendText(dst []byte) ([]byte, error) { return form.AppendText(dst, f) }
+
+// MarshalText returns the standard base64 encoding of f's binary form, which is empty if f is zero. With
+// it a Filter is a string in JSON.
+func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
+func (f *filter) UnmarshalText(text []byte) error {
+	return form.UnmarshalText("cuckoo", text, f, func() { *f = filter{} })
+}
+
+// A SyncFilter shares what it decodes.
+
+// UnmarshalBinary is [Filter.UnmarshalBinary].
+func (s *syncFilter) UnmarshalBinary(data []byte) error {
+	return s.share(s.filter.UnmarshalBinary(data))
+}
+
+// ReadFrom is [Filter.ReadFrom].
+func (s *syncFilter) ReadFrom(r io.Reader) (int64, error) {
+	n, err := s.filter.ReadFrom(r)
+	return n, s.share(err)
+}
+
+// UnmarshalText is [Filter.UnmarshalText].
+func (s *syncFilter) UnmarshalText(text []byte) error { return s.share(s.filter.UnmarshalText(text)) }
+
+// SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile]. After a crash at any
+// moment, path holds what it held before, or all of f. See [bloom.Filter.SaveFile] for permissions,
+// links and temporary files. Whoever inserts into a SyncFilter or removes from it waits.
+func (f *filter) SaveFile(path string) error { return form.Cuckoo.SaveFile(path, f) }
+
+// LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
+// [bloom.ErrFormat], if the file has changed since.
+func LoadFile(path string) (*Filter, error) {
+	return form.LoadFile(form.Cuckoo, path, new(Filter))
+}
+
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It writes no
+// file. It returns an error at once if the file's directory does not exist, as SaveFile would
+// later. If the filter in the file has other parameters than New(n, p), the error wraps
+// [bloom.ErrMismatch].
+func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
+	buckets, bits, err := size(n, p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := LoadFile(path)
+	if form.Missing(path, err) {
+		return New(n, p)
+	}
+	if err == nil && f.buckets != buckets {
+		err = form.In(path, form.Mismatch("cuckoo", "buckets", f.buckets, buckets))
+	}
+	if err == nil && f.bits != uint64(bits) {
+		err = form.In(path, form.Mismatch("cuckoo", "bits", f.bits, bits))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
