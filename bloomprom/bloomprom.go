@@ -5,15 +5,16 @@
 // what became of look-ups in front of a database:
 //
 //	lookups := bloomprom.NewLookups("users")
-//	registry.MustRegister(bloomprom.NewFilterCollector("users", seen.Stats), lookups)
+//	registry.MustRegister(bloomprom.NewFilterCollector("users", users.Stats), lookups)
 //
-// Here seen is a bloom.SyncFilter. All metrics have the label filter, which
+// Here users is a guard.Guard, or a bloom.SyncFilter. All metrics have the label filter, which
 // holds the name, so that one program can register several filters:
 //
 //	bloom_filter_size_bytes            size of the filter
 //	bloom_filter_fill_ratio            fraction of bits set
 //	bloom_filter_keys                  estimated number of keys
 //	bloom_filter_false_positive_rate   expected, as things are now
+//	bloom_filter_reach_seconds         of a window; see [NewReachCollector]
 //	bloom_lookups_total{result="..."}  hit, miss or false_positive
 //
 // The rate that was observed is the part of absent keys that the filter let through:
@@ -28,6 +29,7 @@ package bloomprom
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -42,8 +44,10 @@ type FilterCollector struct {
 }
 
 // NewFilterCollector returns a collector of the figures that stats returns, such as the method
-// Stats of a [bloom.SyncFilter] or of a replica.Replica. Each scrape calls stats once, while the
-// filter is in use. A [bloom.Filter] must not be read while it is written to.
+// Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats once,
+// while the filter is in use. A [bloom.Filter] must not be read while it is written to. If the
+// filter can be another one later, or none yet, pass a function that finds it, and returns a
+// zero Stats if there is none.
 //
 // It panics if stats is nil.
 func NewFilterCollector(name string, stats func() bloom.Stats) *FilterCollector {
@@ -82,9 +86,25 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 	send(f.rate, s.FPR)
 }
 
+// NewReachCollector returns a collector of how far back a window remembers every key. Each scrape
+// calls reach once, such as the method Reach of a window.Filter. If that is less than the
+// window's Span, more keys came than the window was made for.
+//
+// It panics if reach is nil.
+func NewReachCollector(name string, reach func() time.Duration) prometheus.Collector {
+	if reach == nil {
+		panic("bloomprom: NewReachCollector without a function")
+	}
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "bloom_filter_reach_seconds",
+		Help:        "How far back every key is remembered.",
+		ConstLabels: prometheus.Labels{"filter": name},
+	}, func() float64 { return reach().Seconds() })
+}
+
 // Lookups counts what became of look-ups in a filter in front of a database:
 //
-//	if !seen.ContainsString(key) {
+//	if !users.ContainsString(key) {
 //		lookups.Miss()
 //		return nil, ErrNotFound
 //	}

@@ -1,6 +1,7 @@
 package bloomprom_test
 
 import (
+	"context"
 	"encoding/json"
 	"expvar"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bloomprom"
+	"github.com/seed79a3ff49/bloom/guard"
 )
 
 func scrape(t testing.TB, registry *prometheus.Registry) string {
@@ -61,6 +64,37 @@ func TestFilterCollector(t *testing.T) {
 
 	now = bloom.Stats{ApproxCount: 8} // another filter takes its place
 	assert.Contains(t, scrape(t, registry), `bloom_filter_keys{filter="users"} 8`+"\n")
+}
+
+func TestReachCollector(t *testing.T) {
+	reach := 90 * time.Second
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(
+		bloomprom.NewReachCollector("ids", func() time.Duration { return reach }),
+		bloomprom.NewReachCollector("links", func() time.Duration { return time.Hour }),
+	)
+	assert.Contains(t, scrape(t, registry), `bloom_filter_reach_seconds{filter="ids"} 90`+"\n")
+	reach = 1500 * time.Millisecond
+	got := scrape(t, registry)
+	assert.Contains(t, got, `bloom_filter_reach_seconds{filter="ids"} 1.5`+"\n")
+	assert.Contains(t, got, `bloom_filter_reach_seconds{filter="links"} 3600`+"\n")
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+	assert.Panics(t, func() { bloomprom.NewReachCollector("ids", nil) })
+}
+
+// TestGuard is the set-up of the package comment, scraped before the first load and after it.
+func TestGuard(t *testing.T) {
+	g := bloom.Must(guard.New(guard.Config{P: 0.01, Load: func(_ context.Context, add func(bloom.Hash)) error {
+		add(bloom.SumString("ada"))
+		return nil
+	}}))
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(bloomprom.NewFilterCollector("users", g.Stats), bloomprom.NewLookups("users"))
+	assert.Contains(t, scrape(t, registry), `bloom_filter_keys{filter="users"} 0`+"\n")
+	require.NoError(t, g.Rebuild(context.Background()))
+	assert.Contains(t, scrape(t, registry), `bloom_filter_keys{filter="users"} 1`+"\n")
 }
 
 func TestLookups(t *testing.T) {
