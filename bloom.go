@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -55,10 +56,9 @@ type Filter struct {
 type filter struct {
 	bits     bitset
 	ones     uint64 // set in bits; a SyncFilter does not keep it
-	k        int    // 0 if the filter is zero or was taken over
+	k        int    // 0 if the filter is zero
 	strategy Strategy
 	info     Info
-	taken    string // by what the filter was taken over
 }
 
 // ErrMismatch is wrapped by the errors of methods that take two filters, and of functions
@@ -66,81 +66,54 @@ type filter struct {
 // is wrapped so in this package and in those beside it.
 var ErrMismatch = form.ErrMismatch
 
-// New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key
-// that was not added as present with a probability of at most about p + 3.5/(n*K*K), K
-// being the number of hashes. With fewer keys it does so less often; see [Filter.FPR].
-// n = 0 counts as 1.
-//
-// Choose n as the largest number of distinct keys you expect. With a fifth more, p = 1 %
-// becomes 2.3 %, and with twice as many 16 %. Twice the n takes twice the memory.
-//
-// Guava's indexes, h1 + i*h2, cause the second term. It is up to about 1 + K/6 times as
-// large where M is a power of two, or three times one. For n = 100 it is 7 % of p = 1 %, but 88
-// times p = 1e-6. For n = 1e6 it is 7 % of p = 1e-7. [SizeFor] returns the size of a filter
-// that keeps p. Package blocked keeps p for small n, too.
-//
-// New returns an error unless 0 < p < 1 and the filter that Guava makes of n and p
-// has 1 to 2^31-1 words (16 GiB) and at most 255 hashes. The filter's Info has n and p.
+// New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key that
+// was not added as present with a probability of about p; docs/sizes.md says where it is more,
+// and [StrictSize] returns sizes that keep p. With a fifth more keys than n, p = 1 % becomes
+// 2.3 %, and with twice as many 16 %. New returns an error unless n > 0, 0 < p < 1, and the
+// size is one that [NewSize] takes. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
 // NewWithStrategy is [New] with a strategy of the caller's choice. New uses [Mitz64].
 func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
-	m, k, err := optimal(n, p)
+	if s > Mitz64 {
+		return nil, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
+	}
+	m, k, err := Size(n, p)
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFilter(s, m, k)
-	switch {
-	case err == nil:
-		f.info = Info{N: n, P: p}
-	case s <= Mitz64:
-		err = fmt.Errorf("%w (for n = %d, p = %v; package blocked has larger filters)", err, n, p)
-	}
-	return f, err
-}
-
-// optimal returns the parameters of New's filter, m before rounding.
-func optimal(n uint64, p float64) (m uint64, k int, err error) {
-	if err := form.CheckRate("bloom", "p", p); err != nil {
-		return 0, 0, err
-	}
-	if m = OptimalM(n, p); m == 0 {
-		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need no bits at all", n, p)
-	}
-	return m, OptimalK(m, n), nil
+	f := newFilter(s, int(m/64), k)
+	f.info = Info{N: n, P: p}
+	return f, nil
 }
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 64, and k hashes.
-// Its Info is zero. It returns an error unless 1 <= k <= 255 and m rounds up to 1 to
-// 2^31-1 words.
-func NewSize(m uint64, k int) (*Filter, error) { return newFilter(Mitz64, m, k) }
-
-// NewWords returns a filter of k hashes that has the given words as they are: bit i is bit
-// i%64 of words[i/64]. It takes words over, which must not be used afterwards. Its
-// Strategy is [Mitz64], and its Info is zero. It returns an error unless 1 <= k <= 255 and
-// there are 1 to 2^31-1 words.
-func NewWords(words []uint64, k int) (*Filter, error) {
-	if _, err := wordsOf(Mitz64, 64*uint64(len(words)), k); err != nil {
-		return nil, err
-	}
-	return &Filter{filter: filterOf(form.Header{Strategy: uint8(Mitz64), K: k}, words, Info{})}, nil
-}
-
-func newFilter(s Strategy, m uint64, k int) (*Filter, error) {
-	words, err := wordsOf(s, m, k)
+// Its Info is zero. It returns an error unless 1 <= k <= 255, k <= m, and m rounds up to 1 to
+// 2^31-1 words of 64 bits, which are 16 GiB.
+func NewSize(m uint64, k int) (*Filter, error) {
+	words, err := form.WordsFor("bloom", m, k, form.MaxWords)
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{filter: filter{bits: newBitset(words), k: k, strategy: s}}, nil
+	return newFilter(Mitz64, words, k), nil
 }
 
-// wordsOf returns the number of words of a filter that newFilter makes, or an error
-// that names the parameter out of range.
-func wordsOf(s Strategy, m uint64, k int) (int, error) {
-	if s > Mitz64 {
-		return 0, fmt.Errorf("bloom: strategy = %d is neither Mitz32 nor Mitz64", s)
+func newFilter(s Strategy, words, k int) *Filter {
+	return &Filter{filter: filter{bits: newBitset(words), k: k, strategy: s}}
+}
+
+// NewWords returns a filter of k hashes with a copy of the given words: bit i is bit i%64 of
+// words[i/64]. Its Strategy is [Mitz64], and its Info is zero. It returns an error unless
+// 1 <= k <= 255 and there are 1 to 2^31-1 words.
+func NewWords(words []uint64, k int) (*Filter, error) {
+	if err := form.CheckK("bloom", k); err != nil {
+		return nil, err
 	}
-	return form.WordsFor("bloom", m, k, form.MaxWords)
+	if n := len(words); n < 1 || n > form.MaxWords {
+		return nil, fmt.Errorf("bloom: %d words are outside [1, %d]", n, form.MaxWords)
+	}
+	h := form.Header{Strategy: uint8(Mitz64), K: k}
+	return &Filter{filter: filterOf(h, memory.Clone(words), Info{})}, nil
 }
 
 // Must returns v, and panics if err is not nil. It is for constructors whose
@@ -169,7 +142,6 @@ func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 // does the same; see asm_amd64.go.
 func (f *filter) add(h Hash) bool {
 	if f.k == 0 {
-		f.use()
 		panic(errZero)
 	}
 	b, added := f.bits, uint64(f.k)
@@ -223,7 +195,7 @@ func (f *filter) contains(h Hash) bool {
 		}
 		x += h.h2
 	}
-	return f.k != 0 || f.zero()
+	return f.k != 0
 }
 
 func (f *filter) contains32(h Hash) bool {
@@ -232,7 +204,7 @@ func (f *filter) contains32(h Hash) bool {
 			return false
 		}
 	}
-	return f.k != 0 || f.zero()
+	return f.k != 0
 }
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
@@ -242,7 +214,6 @@ func (f *filter) contains32(h Hash) bool {
 // the processor's cache; see benchmarks/RESULTS.md. [SumBatch], [SumStringBatch] and
 // [SumUint64Batch] hash batches.
 func (f *Filter) AddBatch(added []bool, hs []Hash) {
-	f.use()
 	added = memory.Answers("bloom", added, len(hs))
 	for i := addMany(&f.filter, false, added, hs); i < len(hs); i++ {
 		added[i] = f.AddHash(hs[i])
@@ -252,7 +223,6 @@ func (f *Filter) AddBatch(added []bool, hs []Hash) {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (f *Filter) ContainsBatch(found []bool, hs []Hash) {
-	f.use()
 	found = memory.Fill("bloom", found, len(hs))
 	for i := containsMany(&f.filter, found, hs); i < len(hs); i++ {
 		found[i] = f.ContainsHash(hs[i])
@@ -287,11 +257,9 @@ func (f *Filter) Intersect(g *Filter) error {
 }
 
 func (f *filter) compatible(g *Filter) error {
-	f.use()
 	if g == nil {
 		return form.MismatchNil("bloom")
 	}
-	g.use()
 	switch {
 	case f.M() != g.M():
 		return form.Mismatch("bloom", "m", f.M(), g.M())
@@ -312,7 +280,6 @@ func (f *filter) compatible(g *Filter) error {
 // [New] picks have useful divisors. To fold by d later, choose m as a multiple of 64*d
 // and make the filter with [NewSize].
 func (f *Filter) Fold(d int) (*Filter, error) {
-	f.use()
 	if d < 1 || len(f.bits.words) < d || len(f.bits.words)%d != 0 {
 		return nil, fmt.Errorf("bloom: d = %d does not divide the filter's %d words", d, len(f.bits.words))
 	}
@@ -323,16 +290,17 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 }
 
 // Clone returns an independent copy, with its Info.
-func (f *Filter) Clone() *Filter {
-	f.use()
-	g := &Filter{filter: f.filter}
+func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
+
+// clone returns a copy of f. Others may write to a SyncFilter's bits at the same time.
+func (f *filter) clone() filter {
+	g := *f
 	g.bits.words = memory.Clone(f.bits.words)
 	return g
 }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.
 func (f *Filter) Reset() {
-	f.use()
 	memory.Clear(f.bits.words)
 	f.ones = 0
 }
@@ -343,26 +311,21 @@ func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("bloom: Equal to a nil Filter")
 	}
-	f.use()
-	g.use()
 	return f.k == g.k && f.strategy == g.strategy && f.ones == g.ones && slices.Equal(f.bits.words, g.bits.words)
 }
 
 // M returns the number of bits, a multiple of 64.
 func (f *filter) M() uint64 {
-	f.use()
 	return uint64(len(f.bits.words)) * 64
 }
 
 // K returns the number of hashes, which is how many bits a key sets.
 func (f *filter) K() int {
-	f.use()
 	return f.k
 }
 
 // Strategy returns how indexes are made.
 func (f *filter) Strategy() Strategy {
-	f.use()
 	return f.strategy
 }
 
@@ -374,15 +337,11 @@ func (f *filter) Capacity(p float64) uint64 { return capacity(f.M(), f.k, p) }
 
 // String describes f by its parameters, without its keys.
 func (f filter) String() string {
-	if f.taken != "" {
-		return "bloom.Filter(taken over)"
-	}
 	return describe("bloom.Filter", f.M(), f.k, f.strategy)
 }
 
 // OnesCount returns the number of bits set. It takes constant time.
 func (f *Filter) OnesCount() uint64 {
-	f.use()
 	return f.ones
 }
 
@@ -404,4 +363,7 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all figures of f at once, for metrics.
-func (f *Filter) Stats() Stats { return newStats(f.M(), f.k, f.ones) }
+func (f *Filter) Stats() Stats { return StatsOf(f.M(), f.k, f.ones) }
+
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }

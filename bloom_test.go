@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -95,8 +94,7 @@ func TestFilterPlain(t *testing.T) {
 	for _, s := range []Strategy{Mitz32, Mitz64} {
 		for _, words := range []uint64{1, 2, 3, 5, 64, 100, 127, 128, 129, 1023, 1024} {
 			for _, k := range []int{1, 2, 3, 4, 5, 6, 7, 8, 13, 255} {
-				f, err := newFilter(s, words*64, k)
-				require.NoError(t, err)
+				f := newFilter(s, int(words), k)
 				portable, sync := f.Clone(), NewSyncFrom(f.Clone())
 				batch, batchSync := f.Clone(), NewSyncFrom(f.Clone())
 				plain := &plainFilter{s, k, make([]bool, words*64)}
@@ -204,10 +202,11 @@ func TestParameters(t *testing.T) {
 		{10, math.NaN(), "bloom: p = NaN is outside (0, 1)"},
 		{10, math.Inf(1), "bloom: p = +Inf is outside (0, 1)"},
 		{10, math.Inf(-1), "bloom: p = -Inf is outside (0, 1)"},
-		{1, 0.99, "bloom: n = 1, p = 0.99 need no bits at all"},
-		{10, 1e-300, "bloom: k = 997 is outside [1, 255] (for n = 10, p = 1e-300; package blocked has larger filters)"},
-		{math.MaxUint64, 0.01, "bloom: m = 9223372036854775807 is outside [1, "},
-		{14_340_000_000, 0.01, "bloom: m = 137449737131 is outside [1, "},
+		{1, 0.99, "bloom: p = 0.99 is too close to 1: a filter of n = 1 has no bits"},
+		{10, 1e-300, "bloom: p = 1e-300 is too low: it takes k = 997 hashes, and 255 is the most"},
+		{0, 0.01, "bloom: n = 0: name the number of keys, or take package growing"},
+		{math.MaxUint64, 0.01, "p = 0.01 take m = 9223372036854775807 bits, and "},
+		{14_340_000_000, 0.01, "bloom: n = 14340000000, p = 0.01 take m = 137449737131 bits, and "},
 	} {
 		for _, s := range []Strategy{Mitz32, Mitz64} {
 			f, err := NewWithStrategy(s, test.n, test.p)
@@ -240,10 +239,12 @@ func TestParameters(t *testing.T) {
 	for _, test := range []struct{ m, want uint64 }{{1, 64}, {63, 64}, {64, 64}, {65, 128}} {
 		require.Equal(t, test.want, Must(NewSize(test.m, 1)).M())
 	}
-	words, err := wordsOf(Mitz64, form.MaxWords*64, 255) // which NewSize would take memory for
+	words, err := form.WordsFor("bloom", form.MaxWords*64, 255, form.MaxWords) // which NewSize would take memory for
 	require.NoError(t, err)
 	require.EqualValues(t, form.MaxWords, words)
-	require.True(t, Must(New(0, 0.01)).Equal(Must(New(1, 0.01))))
+	_, err = NewSize(7, 200)
+	require.EqualError(t, err, "bloom: k = 200 is more than m = 7: are the two swapped?")
+	require.Equal(t, 7, Must(NewSize(7, 7)).K())
 	require.Panics(t, func() { Must(New(1, 2)) })
 }
 
@@ -358,14 +359,14 @@ func TestFalsePositiveRateBits(t *testing.T) {
 	}
 }
 
-// TestSizeForIsLeast tries all smaller sizes. Some are better than larger ones.
-func TestSizeForIsLeast(t *testing.T) {
+// TestStrictSizeIsLeast tries all smaller sizes. Some are better than larger ones.
+func TestStrictSizeIsLeast(t *testing.T) {
 	for n := uint64(1); n <= 3000; n += 1 + n/15 {
 		for _, p := range []float64{0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5} {
-			m, k, err := SizeFor(n, p)
+			m, k, err := StrictSize(n, p)
 			require.NoError(t, err)
 			least := uint64(64)
-			for guava.Most(least, k, n) > p {
+			for strictRate(least, k, n) > p {
 				least += 64
 			}
 			require.Equal(t, least, m, "n = %d, p = %v", n, p)
@@ -373,24 +374,23 @@ func TestSizeForIsLeast(t *testing.T) {
 	}
 }
 
-// TestSizeFor: the rate is kept where New's is not, by no more memory than it takes.
-func TestSizeFor(t *testing.T) {
+// TestStrictSize: the rate is kept where New's is not, by no more memory than it takes.
+func TestStrictSize(t *testing.T) {
 	for _, test := range []struct {
 		n uint64
 		p float64
 	}{{1, 0.5}, {100, 0.01}, {100, 1e-6}, {1000, 1e-8}, {1e6, 0.01}, {1e6, 1e-7}} {
-		m, k, err := SizeFor(test.n, test.p)
+		m, k, err := StrictSize(test.n, test.p)
 		require.NoError(t, err)
-		require.LessOrEqual(t, guava.Most(m, k, test.n), test.p)
+		require.LessOrEqual(t, strictRate(m, k, test.n), test.p)
 		require.GreaterOrEqual(t, m, OptimalM(test.n, test.p))
 	}
-	require.Equal(t, fmt.Sprint(SizeFor(1, 1e-6)), fmt.Sprint(SizeFor(0, 1e-6)))
-	_, _, err := SizeFor(100, 1)
+	_, _, err := StrictSize(100, 1)
 	require.EqualError(t, err, "bloom: p = 1 is outside (0, 1)")
-	_, _, err = SizeFor(1e6, 1e-30)
+	_, _, err = StrictSize(1e6, 1e-30)
 	require.ErrorContains(t, err, "bloom: n = 1000000, p = 1e-30 need more than")
-	_, _, err = SizeFor(1, 1e-90)
-	require.ErrorContains(t, err, "bloom: n = 1, p = 1e-90 need more than")
+	_, _, err = StrictSize(1, 1e-90)
+	require.ErrorContains(t, err, "bloom: p = 1e-90 is too low: ")
 
 	const n, p, filters, probes = 100, 1e-3, 300, 20_000
 	falseAnswers := func(make func() *Filter) (count int) {
@@ -407,7 +407,7 @@ func TestSizeFor(t *testing.T) {
 		}
 		return count
 	}
-	m, k, err := SizeFor(n, p)
+	m, k, err := StrictSize(n, p)
 	require.NoError(t, err)
 	most := p*filters*probes + 6*math.Sqrt(p*filters*probes)*math.Sqrt(n*p+1) // filters differ
 	require.Less(t, float64(falseAnswers(func() *Filter { return Must(NewSize(m, k)) })), most)

@@ -129,10 +129,10 @@ func ExampleFilter_Fold() {
 }
 
 // New's filter of few keys at a low rate has more false positives than it was made for.
-// SizeFor returns the size of a filter that keeps the rate.
-func ExampleSizeFor() {
+// StrictSize returns the size of a filter that keeps the rate.
+func ExampleStrictSize() {
 	const n, p = 100, 1e-6
-	m, k, err := bloom.SizeFor(n, p)
+	m, k, err := bloom.StrictSize(n, p)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -376,20 +376,17 @@ func ExampleSyncFilter() {
 	// 4 keys
 }
 
-// A filter that was built or loaded by one goroutine goes to many. The old variable must
-// not be used afterwards: every use of it panics.
+// A filter that was built or loaded by one goroutine goes to many.
 func ExampleNewSyncFrom() {
 	f := bloom.Must(bloom.New(1000, 0.01))
 	f.AddString("loaded at the start")
 
 	seen := bloom.NewSyncFrom(f)
 	fmt.Println(seen.AddString("loaded at the start"), seen.AddString("new"))
-
-	defer func() { fmt.Println(recover()) }()
-	f.AddString("by the old name")
+	fmt.Println(f.ContainsString("new"))
 	// Output:
 	// false true
-	// bloom: use of a Filter that was taken over by NewSyncFrom
+	// false
 }
 
 // Integers are keys. Java's Funnels.longFunnel makes the same digests.

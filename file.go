@@ -32,7 +32,6 @@ import (
 // last one stays. On Windows SaveFile fails while the file is open, for example by
 // [OpenFile].
 func (f *filter) SaveFile(path string) error {
-	f.use()
 	if f.k == 0 {
 		return errNoForm
 	}
@@ -52,29 +51,6 @@ func (f *filter) SaveFile(path string) error {
 		return fmt.Errorf("bloom: saving: %w", err)
 	}
 	return nil
-}
-
-// Info says what a filter was made for and how its keys are hashed. The bits do not show
-// it. Any field may be zero. Look-ups do not depend on an Info. Files keep it.
-type Info struct {
-	N       uint64  // number of keys that the filter was made for
-	P       float64 // rate that it was made for, at N keys; 0 <= P < 1
-	Hash    string  // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
-	Comment string  // UTF-8, up to 4,096 bytes
-}
-
-// Info returns what [New] and SetInfo set. A filter that was decoded from Guava's binary
-// form has the zero Info: that form has no room for it. [Filter.SaveFile] keeps it.
-func (f *filter) Info() Info {
-	f.use()
-	return f.info
-}
-
-// SetInfo replaces the Info. Nothing else may use the filter at the same time. SaveFile
-// returns an error if a field is out of its range.
-func (f *filter) SetInfo(i Info) {
-	f.use()
-	f.info = i
 }
 
 // LoadFile reads a filter from a file. If the file has changed since
@@ -129,7 +105,7 @@ func load(r *form.FileReader) (*Filter, error) {
 // error that wraps [ErrMismatch]. Its message has N and P of the file's Info, if there
 // is one.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
-	m, k, err := optimal(n, p)
+	m, k, err := Size(n, p)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +125,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 // LoadOrNewSize is [LoadOrNew] with the parameters of [NewSize], for filters of other sizes than
 // New's, such as [StrictSize].
 func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
-	if _, err := wordsOf(Mitz64, m, k); err != nil {
+	if _, err := form.WordsFor("bloom", m, k, form.MaxWords); err != nil {
 		return nil, err
 	}
 	f, err := LoadFile(path)

@@ -16,7 +16,7 @@ func TestFold(t *testing.T) {
 		for _, words := range []uint64{1, 12, 97, 360, 3 * 2100} { // the last by 1 and 3: more than a block of fold
 			k := int(words%10) + 1
 			hs := append(testkit.Digests[Hash](words, min(int(words)*64/k, 3000)), extremes...)
-			f := Must(newFilter(s, words*64, k))
+			f := newFilter(s, int(words), k)
 			f.AddBatch(nil, hs)
 			before := f.Clone()
 			for d := uint64(1); d <= words; d++ {
@@ -25,7 +25,7 @@ func TestFold(t *testing.T) {
 				}
 				g, err := f.Fold(int(d))
 				require.NoError(t, err)
-				small := Must(newFilter(s, words/d*64, k))
+				small := newFilter(s, int(words/d), k)
 				small.AddBatch(nil, hs)
 				require.Equal(t, Must(small.MarshalBinary()), Must(g.MarshalBinary()), "%v, %d words, d = %d", s, words, d)
 				require.Equal(t, small.OnesCount(), g.OnesCount())

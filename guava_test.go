@@ -14,8 +14,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // guavaJars returns the Guavas to test against: BLOOM_GUAVA_JARS, a list of
@@ -124,7 +122,7 @@ func (g *javaGuava) agree(answer io.Reader, f *Filter, probes []funnelKey) []byt
 	} else {
 		require.Equal(g.t, f.M(), f.OnesCount())
 	}
-	require.InDelta(g.t, max(receive[float64](g.t, answer), guava.DoubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12*f.FPR())
+	require.InDelta(g.t, max(receive[float64](g.t, answer), doubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12*f.FPR())
 	form := make([]byte, receive[uint32](g.t, answer))
 	_, err := io.ReadFull(answer, form)
 	require.NoError(g.t, err)
@@ -250,9 +248,9 @@ func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
 	f := Must(NewWithStrategy(strategy, n, p))
 	if k := int(receive[uint8](t, answer)); k != f.K() {
 		require.True(t, g.byP, "%s: k = %d and %d", where, k, f.K())
-		f = Must(newFilter(strategy, f.M(), k))
+		f = newFilter(strategy, int(f.M()/64), k)
 	}
-	other := Must(newFilter(strategy, f.M(), f.K()))
+	other := newFilter(strategy, int(f.M()/64), f.K())
 	for _, key := range javas {
 		if put := receive[bool](t, answer); put != f.AddHash(key.hash) {
 			t.Fatalf("%s: put %q: Guava answers %v", where, key.bytes, put)
@@ -307,7 +305,7 @@ func (g *javaGuava) fold(strategy Strategy, funnel int) {
 	}
 	probes = append(probes, keys...)
 	words, d, k := 1+g.rnd.Uint64N(30), 1+g.rnd.Uint64N(12), 1+g.rnd.IntN(20)
-	f, small := Must(newFilter(strategy, 64*words*d, k)), Must(newFilter(strategy, 64*words, k))
+	f, small := newFilter(strategy, int(words*d), k), newFilter(strategy, int(words), k)
 	put := func(f *Filter, form []byte, keys []funnelKey) []byte {
 		g.send(byte('p'), byte(funnel), form)
 		g.sendKeys(keys)

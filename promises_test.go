@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -270,7 +269,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-var freeze = flag.Bool("freeze", false, "write the samples that TestFrozen reads")
+var freeze = flag.Bool("freeze", false, "write the samples and the sizes")
 
 // TestFrozen reads samples of every binary form, with the keys 0 to 999 in decimal. From
 // the first release on they never change: a later form gets samples of its own.
@@ -324,32 +323,39 @@ func TestFrozen(t *testing.T) {
 }
 
 // TestSizesEverywhere computes what filters are made of, and what their Infos say, and compares
-// with what amd64 computes. A filter that another machine wrote would else not be the one that
-// LoadOrNew asks for, and Merge would refuse it.
+// with what amd64 computes. A filter that another machine wrote would otherwise not be the one
+// that LoadOrNew asks for, and Merge would refuse it.
 func TestSizesEverywhere(t *testing.T) {
-	sum := fnv.New64()
-	add := func(values ...any) { fmt.Fprintln(sum, values...) }
+	var out bytes.Buffer
+	add := func(what string, values ...any) { fmt.Fprintln(&out, append([]any{what}, values...)...) }
 	for _, n := range []uint64{1, 3, 10, 77, 1000, 4096, 123_456, 5e6} { // 32 bits refuse larger ones
 		for _, p := range []float64{0.9, 0.3, 0.1, 0.01, 1e-3, 3e-5, 1e-7, 1e-9, 1e-12} {
-			add(bloom.OptimalM(n, p))
-			add(bloom.SizeFor(n, p))
-			add(blocked.Size(n, p))
+			add("# n, p =", n, p)
+			m, k, err := bloom.StrictSize(n, p)
+			add("bloom", bloom.OptimalM(n, p), m, k, err, bloom.Must(bloom.NewSize(64*min(n, 100), 7)).Capacity(p))
+			m, k, err = blocked.Size(n, p)
+			add("blocked", m, k, err)
 			for _, generations := range []int{1, 15, 63} {
-				add(window.Config{Capacity: n, FPR: p, Span: time.Hour, Generations: generations}.SizeBytes())
+				size, err := window.Config{Capacity: n, FPR: p, Span: time.Hour, Generations: generations}.SizeBytes()
+				add("window", generations, size, err)
 			}
 			for _, recall := range []float64{0.5, 0.99} {
-				add(flower.Optimal(n, recall, p))
+				c, err := flower.Optimal(n, recall, p)
+				add("flower", recall, c, err)
 			}
 			if f, err := growing.New(min(n, 1000), p); err == nil {
-				add(f.SizeBytes())
+				add("growing", f.SizeBytes())
 			}
-			add(bloom.Must(bloom.NewSize(64*min(n, 100), 7)).Capacity(p))
 		}
 	}
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= 64; ways++ {
-			add(bloom.Must(flower.New(flower.Config{Slots: 64, Ways: ways, Bits: bits})).Info().P)
+			add("flower", bits, ways, bloom.Must(flower.New(flower.Config{Slots: 64, Ways: ways, Bits: bits})).Info().P)
 		}
 	}
-	require.Equal(t, uint64(0x67a8bad22f291860), sum.Sum64())
+	const golden = "testdata/sizes.txt"
+	if *freeze {
+		require.NoError(t, os.WriteFile(golden, out.Bytes(), 0o666))
+	}
+	require.Equal(t, string(bloom.Must(os.ReadFile(golden))), out.String(), "go test -run TestSizesEverywhere -freeze")
 }

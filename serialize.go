@@ -34,7 +34,6 @@ func filterOf(h form.Header, array []uint64, info Info) filter {
 // SizeBytes returns the length of the binary form in bytes: 6 + M()/8. It is 0 for
 // the zero value.
 func (f *filter) SizeBytes() int64 {
-	f.use()
 	if f.k == 0 {
 		return 0
 	}
@@ -44,7 +43,6 @@ func (f *filter) SizeBytes() int64 {
 // AppendBinary appends Guava's binary form of f to b. It returns an error only
 // for the zero value, which has no binary form.
 func (f filter) AppendBinary(b []byte) ([]byte, error) {
-	f.use()
 	if f.k == 0 {
 		return b, errNoForm
 	}
@@ -59,7 +57,6 @@ func (f filter) MarshalBinary() ([]byte, error) {
 
 // WriteTo writes Guava's binary form of f to w through a small buffer.
 func (f *filter) WriteTo(w io.Writer) (int64, error) {
-	f.use()
 	if f.k == 0 {
 		return 0, errNoForm
 	}
@@ -74,7 +71,6 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 // Guava's binary form has no checksum, so a damaged word in it goes unnoticed. A
 // file has a checksum, which UnmarshalBinary checks.
 func (f *filter) UnmarshalBinary(data []byte) error {
-	f.use()
 	h, body, info, err := parse(data, true)
 	if err != nil {
 		return err
@@ -93,7 +89,6 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // whatever the header claims. f's Info becomes zero. On error f is unchanged. The error is
 // r's own, or wraps [ErrFormat] if r ends too early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
-	f.use()
 	h, n, err := form.ReadHeader("bloom", r)
 	if err != nil {
 		return int64(n), err
@@ -117,6 +112,5 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero
 // value.
 func (f *filter) UnmarshalText(text []byte) error {
-	f.use()
 	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
 }

@@ -3,10 +3,10 @@ package bloom
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"sort"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
@@ -34,16 +34,63 @@ func OptimalM(n uint64, p float64) uint64 {
 
 // OptimalK returns the number of hashes with which m bits and n keys give the
 // fewest false positives: m/n ln 2, rounded, and at least 1. m is what OptimalM
-// returns. n = 0 counts as 1.
-//
-// It is Guava's up to version 33.3. From 33.4 on Guava has round(log2(1/p)) hashes, which is
-// one more for a few n: for n = 1 and 3 at p = 1 %, and for no n at 10 %, 5 %, 2 % and
-// 0.1 %. A filter that was read back has the k of its bytes.
+// returns. n = 0 counts as 1. It is Guava's up to version 33.3; see docs/java.md.
 func OptimalK(m, n uint64) int {
-	// The two differ exactly where log2(1/p) > 1.5 exceeds a half-integer by less
-	// than t ln 2/n, t < 1 being the fraction of a bit that OptimalM truncates.
 	k := math.Round(float64(m) / float64(max(n, 1)) * math.Ln2)
 	return int(min(max(k, 1), math.MaxInt32))
+}
+
+// Size returns the number of bits and of hashes of the filter that [New] makes for n keys and
+// p. It returns an error as New does.
+func Size(n uint64, p float64) (m uint64, k int, err error) {
+	if err := form.CheckRate("bloom", "p", p); err != nil {
+		return 0, 0, err
+	}
+	if err := form.CheckKeys("bloom", n); err != nil {
+		return 0, 0, err
+	}
+	m = OptimalM(n, p)
+	k = OptimalK(m, n)
+	switch {
+	case m == 0:
+		return 0, 0, fmt.Errorf("bloom: p = %v is too close to 1: a filter of n = %d has no bits", p, n)
+	case k > form.MaxK:
+		return 0, 0, fmt.Errorf("bloom: p = %v is too low: it takes k = %d hashes, and %d is the most", p, k, form.MaxK)
+	case m > 64*form.MaxWords:
+		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v take m = %d bits, and %d is the most; package blocked has larger filters", n, p, m, uint64(64*form.MaxWords))
+	}
+	return (m + 63) &^ 63, k, nil
+}
+
+// StrictSize returns the least number of bits, a multiple of 64, and the number of hashes
+// with which a filter of n distinct keys has a false-positive rate of at most p, including
+// what double hashing adds; see [New]. Pass both to [NewSize]. It returns an error as New does.
+func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
+	_, k, err = Size(n, p)
+	if err != nil {
+		return 0, 0, err
+	}
+	// Further hashes would not help: in a lightly filled filter, what double hashing adds
+	// is 2.5 n/m^2, whatever k is. So the largest filter is too small for a rate that wants
+	// more than MaxK hashes.
+	enough := func(words int) bool { return strictRate(64*uint64(words), k, n) <= p }
+	// Among odd numbers of words, more are better. Of the even ones some are worse than
+	// smaller ones: powers of two, and three times these.
+	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
+	if words > form.MaxWords {
+		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; package blocked has larger filters", n, p, uint64(form.MaxWords)*64)
+	}
+	if words > 1 && enough(words-1) {
+		words--
+	}
+	return 64 * uint64(words), k, nil
+}
+
+// strictRate returns what the rate of a Mitz64 filter is at most: FalsePositiveRate, and twice
+// doubleHashing, which is within a factor of two.
+func strictRate(m uint64, k int, n uint64) float64 {
+	fill := fillRatio(m, k, n)
+	return portable.Power(fill, uint64(k)) + 2*doubleHashing(fill, m, k)
 }
 
 // FalsePositiveRate returns the probability that a filter of m bits and k
@@ -58,33 +105,45 @@ func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	case n == 0:
 		return 0
 	}
-	return guava.Rate(m, k, n)
+	return portable.Power(fillRatio(m, k, n), uint64(k))
 }
 
-// SizeFor returns the least number of bits, a multiple of 64, and the number of hashes
-// with which a filter of n distinct keys has a false-positive rate of at most p, including
-// what double hashing adds; see [New]. Pass both to [NewSize]. n = 0 counts as 1. SizeFor
-// returns an error as New does.
-func SizeFor(n uint64, p float64) (m uint64, k int, err error) {
-	_, k, err = optimal(n, p)
-	if err != nil {
-		return 0, 0, err
+// fillRatio returns 1 - e^(-kn/m), the expected fraction of bits set.
+func fillRatio(m uint64, k int, n uint64) float64 {
+	return portable.OneMinusExp(float64(k) * float64(n) / float64(m))
+}
+
+// currentRate returns the rate of a Mitz64 filter of m bits and k hashes of which the given
+// fraction of bits are set.
+func currentRate(m uint64, k int, fill float64) float64 {
+	return max(portable.Power(fill, uint64(k)), doubleHashing(fill, m, k))
+}
+
+// doubleHashing returns, within a factor of about two, by how much a Mitz64 filter's
+// rate exceeds fill^k. (A Mitz32 filter's exceeds it by a sixth of that to all of
+// it.) Indexes are not independent. If a small multiple s of H2 is a multiple of m,
+// there are only s different ones, except that each overflow of 63 bits shifts those
+// that follow by a constant. All numbers of overflows are about equally likely, so
+// the chance of such keys to find the few bits that they ask for adds up to about
+// 2.5 f/((1-f)^2 k m). Shifts come round after as many as m has odd parts: then there
+// are no more different indexes, however many overflows, which matters where m is a
+// power of two, or three times that. TestDoubleHashing measures all this.
+func doubleHashing(fill float64, m uint64, k int) float64 {
+	fill = min(fill, 0.5) // above, fill^k is all that matters
+	odd := m >> bits.TrailingZeros64(m)
+	residues := float64(min(odd, 2)) // of H2: 0 and the constant, which are one if m is a power of two
+	few := residues * (portable.Power(fill, odd) + portable.Power(fill, 2*odd))
+	return (2.5*fill/((1-fill)*(1-fill)*float64(k)) + few) / float64(m)
+}
+
+// approxCount inverts the expected number of ones: it is the number of keys that a
+// filter of m bits and k hashes seems to hold.
+func approxCount(m uint64, k int, ones uint64) uint64 {
+	fill := float64(ones) / float64(m)
+	if ones == m {
+		fill = (float64(m) - 0.5) / float64(m)
 	}
-	n = max(n, 1)
-	// Further hashes would not help: in a lightly filled filter, what double hashing adds
-	// is 2.5 n/m^2, whatever k is. So the largest filter is too small for a rate that wants
-	// more than MaxK hashes.
-	enough := func(words int) bool { return guava.Most(64*uint64(words), k, n) <= p }
-	// Among odd numbers of words, more are better. Of the even ones some are worse than
-	// smaller ones: powers of two, and three times these.
-	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
-	if words > form.MaxWords {
-		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; package blocked has larger filters", n, p, uint64(form.MaxWords)*64)
-	}
-	if words > 1 && enough(words-1) {
-		words--
-	}
-	return 64 * uint64(words), k, nil
+	return uint64(math.Round(-math.Log1p(-fill) * float64(m) / float64(k)))
 }
 
 // capacity inverts OptimalM where k is the number of hashes that New takes for the

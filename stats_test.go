@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -79,7 +78,7 @@ func TestDoubleHashing(t *testing.T) {
 			const filters, probes = 50, 40_000
 			var model, plain, found float64
 			for range filters {
-				f := Must(newFilter(s, c.m, c.k))
+				f := newFilter(s, int(c.m/64), c.k)
 				for range c.n {
 					f.AddHash(NewHash(rnd.Uint64(), rnd.Uint64()))
 				}
@@ -88,7 +87,7 @@ func TestDoubleHashing(t *testing.T) {
 						found++
 					}
 				}
-				model += probes * guava.DoubleHashing(f.FillRatio(), c.m, c.k)
+				model += probes * doubleHashing(f.FillRatio(), c.m, c.k)
 				plain += probes * math.Pow(f.FillRatio(), float64(c.k))
 			}
 			noise := testkit.StatZ * math.Sqrt(found+1)
@@ -114,9 +113,9 @@ func TestNewRate(t *testing.T) {
 		m := OptimalM(c.n, c.p)
 		k := float64(OptimalK(m, c.n))
 		require.InEpsilon(t, c.times, 1+3.5/(float64(c.n)*k*k)/c.p, 0.01)
-		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), guava.DoubleHashing(0.5, m+64, int(k)), 0.05)
+		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), doubleHashing(0.5, m+64, int(k)), 0.05)
 		n := 1 << 20 * math.Ln2 / k
-		require.InEpsilon(t, (1+k/6)*3.5/(n*k*k), guava.DoubleHashing(0.5, 1<<20, int(k)), 0.15)
+		require.InEpsilon(t, (1+k/6)*3.5/(n*k*k), doubleHashing(0.5, 1<<20, int(k)), 0.15)
 	}
 	m := OptimalM(1e6, 0.01)
 	require.InDelta(t, 0.023, FalsePositiveRate(m, 7, 1.2e6), 0.0005)

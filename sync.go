@@ -1,7 +1,8 @@
 package bloom
 
 import (
-	"github.com/seed79a3ff49/bloom/internal/friend"
+	"log/slog"
+
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -43,47 +44,21 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return NewSyncFrom(f), nil
 }
 
-// NewSyncFrom returns a SyncFilter that takes f over, without a copy of its bits. Every
-// later use of f panics. NewSyncFrom panics if f is nil or was taken over before.
+// NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f. It copies
+// f's bits. To have a large filter in memory once only, decode it into a SyncFilter. It panics
+// if f is nil.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("bloom: NewSyncFrom a nil Filter")
 	}
-	return &SyncFilter{syncFilter: syncFilter{f.take("NewSyncFrom")}}
-}
-
-// use panics if f was taken over. Its bits are another's then: to answer by them, or to
-// answer that nothing was added, would be wrong without a sign.
-func (f *filter) use() {
-	if f.taken != "" {
-		panic("bloom: use of a Filter that was taken over by " + f.taken)
-	}
-}
-
-// take returns what f is, and leaves f taken over.
-func (f *filter) take(by string) filter {
-	f.use()
-	g := *f
-	*f = filter{taken: by}
-	return g
-}
-
-func init() {
-	friend.TakeFilter = func(f *Filter, by string) *Filter { return &Filter{filter: f.take(by)} }
-}
-
-// zero returns false, the answer of a look-up in the zero filter.
-func (f *filter) zero() bool {
-	f.use()
-	return false
+	return &SyncFilter{syncFilter: syncFilter{f.clone()}}
 }
 
 // Snapshot returns a copy that holds every key whose Add had returned before
 // the call. It may also hold some of the bits of keys that are being added at the
 // same time.
 func (s *SyncFilter) Snapshot() *Filter {
-	f := &Filter{filter: s.filter}
-	f.bits.words = memory.Clone(s.bits.words)
+	f := &Filter{filter: s.clone()}
 	f.ones = memory.OnesCount(f.bits.words)
 	return f
 }
@@ -226,7 +201,10 @@ func (s *SyncFilter) Reset() { memory.ClearAtomic(s.bits.words) }
 
 // Stats counts the bits set, which reads all of them, and returns all figures from
 // that one count.
-func (s *SyncFilter) Stats() Stats { return newStats(s.M(), s.k, s.OnesCount()) }
+func (s *SyncFilter) Stats() Stats { return StatsOf(s.M(), s.k, s.OnesCount()) }
+
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (s *SyncFilter) LogValue() slog.Value { return slog.AnyValue(s.Stats()) }
 
 // OnesCount counts the bits set, which reads all of them.
 func (s *SyncFilter) OnesCount() uint64 { return memory.OnesCount(s.bits.words) }

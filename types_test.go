@@ -26,9 +26,10 @@ import (
 func TestPromises(t *testing.T) {
 	load := func(path string) (promises.Filter, error) { return bloom.LoadFile(path) }
 	f := bloom.Must(bloom.New(10, 0.1))
-	bloom.NewSyncFrom(f)
-	promises.TestTaken(t, "bloom", "NewSyncFrom", f, bloom.Must(bloom.New(10, 0.1)))
-	require.Panics(t, func() { bloom.NewSyncFrom(f) })
+	sync := bloom.NewSyncFrom(f)
+	sync.AddString("of the copy")
+	f.AddString("of the original")
+	require.False(t, f.ContainsString("of the copy") || sync.ContainsString("of the original"))
 	require.PanicsWithValue(t, "bloom: NewSyncFrom a nil Filter", func() { bloom.NewSyncFrom(nil) })
 	for _, s := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
 		t.Run(s.String(), func(t *testing.T) {

@@ -18,8 +18,6 @@ import (
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
 // vectors returns a file that Guava wrote; testdata/README.md says how.
@@ -193,7 +191,7 @@ func (v *filterVector) check(t *testing.T, f *Filter) {
 	if v.BitCount == 0 {
 		require.Zero(t, f.FPR())
 	} else {
-		require.InEpsilon(t, max(v.FPR, guava.DoubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12)
+		require.InEpsilon(t, max(v.FPR, doubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12)
 	}
 	view := Must(NewView(data))
 	sameAnswers(t, f, view, 1)
@@ -248,7 +246,7 @@ func TestGuavaCreate(t *testing.T) {
 		p, err := strconv.ParseFloat(v.P, 64)
 		require.NoError(t, err)
 		f, err := NewWithStrategy(v.Strategy, n, p)
-		if v.Outcome != "ok" {
+		if v.Outcome != "ok" || n == 0 { // for which Guava makes a filter that is full at once
 			require.Error(t, err, "%+v", v)
 			require.Regexp(t, "^bloom: .*", err.Error())
 			continue
@@ -264,7 +262,7 @@ func TestGuavaFilters(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			p, err := v.P.Float64()
 			require.NoError(t, err)
-			f, err := NewWithStrategy(v.Strategy, v.N, p)
+			f, err := NewWithStrategy(v.Strategy, max(v.N, 1), p)
 			require.NoError(t, err)
 			for i, h := range v.hashes(t) {
 				changed := f.AddHash(h)

@@ -140,35 +140,7 @@ func (v *View) Stats() Stats {
 	for i := 0; i < len(v.words); i += 8 {
 		ones += uint64(bits.OnesCount64(binary.NativeEndian.Uint64(v.words[i:])))
 	}
-	return newStats(v.M(), v.k, ones)
-}
-
-// Stats describes a filter at one moment. Its fields are what the methods of
-// [Filter] with the same names return. A type that has no such figure leaves it 0. Every
-// type that stores keys has Stats.
-//
-// To publish it, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any { return
-// f.Stats() })). A filter itself has a String method and so satisfies expvar.Var, but its
-// text is not JSON: publishing it makes all of /debug/vars unreadable.
-type Stats struct {
-	M           uint64  `json:"m,omitempty"`    // bits
-	K           int     `json:"k,omitempty"`    // bits that a key sets
-	OnesCount   uint64  `json:"ones,omitempty"` // bits set
-	FillRatio   float64 `json:"fill"`           // fraction of bits set
-	ApproxCount uint64  `json:"keys"`           // estimated number of distinct keys
-	FPR         float64 `json:"rate"`           // false-positive rate now
-	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes
-}
-
-func newStats(m uint64, k int, ones uint64) Stats {
-	s := Stats{M: m, K: k, OnesCount: ones}
-	if k > 0 {
-		s.SizeBytes = form.HeaderSize + int64(m/8)
-		s.FillRatio = float64(ones) / float64(m)
-		s.ApproxCount = guava.ApproxCount(m, k, ones)
-		s.FPR = guava.FPR(m, k, ones)
-	}
-	return s
+	return StatsOf(v.M(), v.k, ones)
 }
 
 func describe(name string, m uint64, k int, s Strategy) string {

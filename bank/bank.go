@@ -54,20 +54,20 @@ type encoding struct{ of *Bank }
 //
 // New returns an error in the cases in which bloom.New does. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
-	if err := form.CheckRate("bank", "p", p); err != nil {
-		return nil, err
-	}
-	m := bloom.OptimalM(n, p)
-	b, err := NewSize(m, bloom.OptimalK(m, n))
+	m, k, err := bloom.Size(n, p)
 	if err != nil {
-		return nil, fmt.Errorf("%w (for n = %d, p = %v)", err, n, p)
+		return nil, form.As("bank", err)
+	}
+	b, err := NewSize(m, k)
+	if err != nil {
+		return nil, err
 	}
 	b.info = bloom.Info{N: n, P: p}
 	return b, nil
 }
 
 // NewSize returns an empty Bank. Its members have m bits, rounded up to a multiple of 64,
-// and k hashes. It returns an error unless 1 <= k <= 255 and m rounds up to 1 to 2^31-1
+// and k hashes. It returns an error unless 1 <= k <= 255, k <= m, and m rounds up to 1 to 2^31-1
 // words.
 func NewSize(m uint64, k int) (*Bank, error) {
 	size, err := form.WordsFor("bank", m, k, form.MaxWords)

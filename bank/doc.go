@@ -24,7 +24,7 @@
 // They are not spread evenly. All members keep a key in the same rows. So most keys have fewer
 // false members than that, and a few keys have many. Members with few keys need more bits than
 // [New] takes to reach a low rate; see [bloom.New]. Take [NewSize] with what
-// [bloom.SizeFor] returns. These are its bits for one member:
+// [bloom.StrictSize] returns. These are its bits for one member:
 //
 //	keys  p = 1e-2  p = 1e-4  p = 1e-6
 //	3          128       448     3,968

@@ -214,8 +214,9 @@ func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats
 	for _, ones := range slices.Sorted(maps.Keys(holding)) { // a sum of floats depends on their order
 		members := holding[ones]
 		st.OnesCount += ones * uint64(members)
-		st.ApproxCount += guava.ApproxCount(st.M, s.k, ones) * uint64(members)
-		st.FPR += guava.FPR(st.M, s.k, ones) * float64(members) / float64(n)
+		member := bloom.StatsOf(st.M, s.k, ones)
+		st.ApproxCount += member.ApproxCount * uint64(members)
+		st.FPR += member.FPR * float64(members) / float64(n)
 	}
 	if n > 0 {
 		st.FillRatio = float64(st.OnesCount) / (float64(st.M) * float64(n))

@@ -1,7 +1,6 @@
 package blocked
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -17,8 +16,8 @@ const minRate = 1e-12
 // Size returns the parameters of New's filter for n keys at rate p, without making it. It
 // returns an error where New does.
 func Size(n uint64, p float64) (m uint64, lines int, err error) {
-	if n == 0 {
-		return 0, 0, errors.New("blocked: n = 0: name the number of keys, or take package growing")
+	if err := form.CheckKeys("blocked", n); err != nil {
+		return 0, 0, err
 	}
 	if err := form.CheckRate("blocked", "p", p); err != nil {
 		return 0, 0, err

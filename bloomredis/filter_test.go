@@ -316,7 +316,7 @@ func TestStats(t *testing.T) {
 	for _, size := range []struct {
 		m uint64
 		k int
-	}{{64, 1}, {64, 255}, {192, 3}, {1024, 7}, {6400, 20}} {
+	}{{64, 1}, {256, 255}, {192, 3}, {1024, 7}, {6400, 20}} {
 		g := bloom.Must(bloom.NewSize(size.m, size.k))
 		for i := range uint64(300) {
 			require.Equal(t, g.Stats(), header{bloom.Mitz64, size.k, size.m / 64}.stats(g.OnesCount()))

@@ -8,8 +8,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/friend"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -44,9 +42,8 @@ type Filter struct {
 // filter is what a Filter is. It is small, so that the methods that encode it have it by
 // value: packages json and gob find them where a Filter is held by value.
 type filter struct {
-	*state // nil in the zero Filter, and in one that was taken over
+	*state // nil in the zero Filter
 	info   bloom.Info
-	taken  string // by what it was taken over
 }
 
 type state struct {
@@ -74,45 +71,17 @@ const (
 	stripeShift = 64 - stripeBits
 )
 
-func init() {
-	friend.TakeCounting = (*Filter).take
-}
-
-// take returns what f is, and leaves f taken over.
-func (f *Filter) take(by string) *Filter {
-	f.use()
-	g := &Filter{filter: f.filter}
-	f.filter = filter{taken: by}
-	return g
-}
-
-// zero reports whether f is zero. It panics if f was taken over.
-func (f *filter) zero() bool {
-	if f.state != nil {
-		return false
-	}
-	f.use()
-	return true
-}
-
-// use panics if f was taken over. Its counters are another's then.
-func (f *filter) use() {
-	if f.taken != "" {
-		panic("counting: use of a Filter that was taken over by " + f.taken)
-	}
-}
+// zero reports whether f is zero.
+func (f *filter) zero() bool { return f.state == nil }
 
 // size returns the parameters of New's filter.
 func size(n uint64, p float64) (words, k int, err error) {
-	if err := form.CheckRate("counting", "p", p); err != nil {
-		return 0, 0, err
+	m, k, err := bloom.Size(n, p)
+	if err != nil {
+		return 0, 0, form.As("counting", err)
 	}
-	m := bloom.OptimalM(n, p)
-	k = bloom.OptimalK(m, n)
-	if words, err = form.WordsFor("counting", m, k, maxWords); err != nil {
-		return 0, 0, fmt.Errorf("%w (for n = %d, p = %v)", err, n, p)
-	}
-	return words, k, nil
+	words, err = form.WordsFor("counting", m, k, maxWords)
+	return words, k, err
 }
 
 // New returns an empty filter sized for n distinct keys. Its parameters are those of
@@ -305,7 +274,6 @@ const batchAhead = 16
 // added is shorter than hs, unless added is nil: nobody wants to know then. In a filter larger
 // than the processor's cache it is faster than one by one.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	f.use()
 	added = memory.Answers("counting", added, len(hs))
 	for i, h := range hs {
 		if i%batchAhead == 0 && !f.zero() {
@@ -320,7 +288,6 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
-	f.use()
 	found = memory.Fill("counting", found, len(hs))
 	for i, h := range hs {
 		found[i] = f.ContainsHash(h)
@@ -390,7 +357,6 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 // [bloom.ErrMismatch], and leaves f as it was, unless the two agree in M and K, and in
 // Info's Hash where both name one. Nothing may write to g meanwhile.
 func (f *Filter) Merge(g *Filter) error {
-	f.use()
 	if g == nil {
 		return form.MismatchNil("counting")
 	}
@@ -439,7 +405,6 @@ func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")
 	}
-	g.use()
 	if f.zero() || g.zero() {
 		return f.state == g.state
 	}
@@ -493,19 +458,14 @@ func (f *Filter) Stats() (s bloom.Stats) {
 	if f.zero() {
 		return s
 	}
-	s = bloom.Stats{M: f.M(), K: f.k, OnesCount: f.onesCount(), SizeBytes: f.SizeBytes()}
-	s.FillRatio = float64(s.OnesCount) / float64(s.M)
-	s.ApproxCount = guava.ApproxCount(s.M, s.K, s.OnesCount)
-	s.FPR = guava.FPR(s.M, s.K, s.OnesCount)
+	s = bloom.StatsOf(f.M(), f.k, f.onesCount())
+	s.SizeBytes = f.SizeBytes()
 	return s
 }
 
 // String describes f by its parameters, without its keys.
 func (f filter) String() string {
-	switch {
-	case f.taken != "":
-		return "counting.Filter(taken over)"
-	case f.state == nil:
+	if f.zero() {
 		return "counting.Filter(zero)"
 	}
 	return fmt.Sprintf("counting.Filter(m=%d, k=%d)", f.M(), f.k)

@@ -6,11 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/internal/friend"
 	"github.com/seed79a3ff49/bloom/internal/promises"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -27,11 +24,6 @@ func TestPromises(t *testing.T) {
 			"p": func(path string) (promises.Filter, error) { return counting.LoadOrNew(path, 14_000, 0.0099) },
 		},
 	})
-	f, other := bloom.Must(counting.New(10, 0.1)), bloom.Must(counting.New(10, 0.1))
-	take := friend.TakeCounting.(func(*counting.Filter, string) *counting.Filter)
-	take(f, "Somebody")
-	promises.TestTaken(t, "counting", "Somebody", f, other)
-	require.Panics(t, func() { take(f, "Another") })
 	promises.TestSets(t, "counting", func() *counting.Filter { return bloom.Must(counting.New(5000, 0.01)) },
 		func() *counting.Filter { return bloom.Must(counting.New(5000, 0.001)) })
 }

@@ -25,14 +25,12 @@ func checkParams(p []uint64) (uint64, error) {
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info {
-	f.use()
 	return f.info
 }
 
 // SetInfo replaces the Info. Nothing else may use f at the same time. Encoding returns an
 // error if a field is out of its range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) {
-	f.use()
 	f.info = i
 }
 
@@ -74,7 +72,6 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
-	f.use()
 	params, array, info, err := form.Counting.Unmarshal(data, checkParams)
 	if err != nil {
 		return err
@@ -87,7 +84,6 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // It allocates as data arrives. On error f is unchanged. The error is r's own or, if r
 // ends too early or holds anything else, wraps [bloom.ErrFormat].
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
-	f.use()
 	params, array, info, n, err := form.Counting.Read(r, checkParams)
 	if err != nil {
 		return n, err
@@ -106,7 +102,6 @@ func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
 func (f *filter) UnmarshalText(text []byte) error {
-	f.use()
 	return form.UnmarshalText("counting", text, f, func() { *f = filter{} })
 }
 

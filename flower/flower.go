@@ -31,7 +31,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -237,7 +236,7 @@ func (f *Filter) Stats() bloom.Stats {
 		K:           int(f.ways),
 		OnesCount:   ones,
 		FillRatio:   fill,
-		ApproxCount: guava.ApproxCount(m, int(f.ways), ones),
+		ApproxCount: bloom.StatsOf(m, int(f.ways), ones).ApproxCount,
 		FPR:         anyOf(fill/float64(f.mask), int(f.ways)),
 		SizeBytes:   f.SizeBytes(),
 	}

@@ -23,7 +23,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/portable"
@@ -122,7 +121,7 @@ func (t *table) Stats() bloom.Stats {
 		s.OnesCount = memory.OnesCount(t.words)
 		ones := min(t.m, s.OnesCount) // a bit set that is longer than m may have more
 		s.FillRatio = float64(ones) / float64(t.m)
-		s.ApproxCount = guava.ApproxCount(t.m, t.k, ones)
+		s.ApproxCount = bloom.StatsOf(t.m, t.k, ones).ApproxCount
 		s.FPR = portable.Power(s.FillRatio, uint64(t.k))
 	}
 	return s

@@ -131,7 +131,7 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		add(name+".bloom", "bloom", save(t, f), odd)
 		add(name+".guava", "bloom", bloom.Must(f.MarshalBinary()), odd)
 	}
-	f := bloom.Must(bloom.NewSize(64, 255))
+	f := bloom.Must(bloom.NewWords(make([]uint64, 1), 255))
 	f.SetInfo(bloom.Info{})
 	fill(f, func(i int) bool { return i == 3 })
 	add("guava-k255.bloom", "bloom", save(t, f), func(i int) bool { return i == 3 })

@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/internal/friend"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
@@ -22,11 +21,6 @@ const (
 	// hashSize is the memory of a bloom.Hash. The hashes kept to make deltas
 	// from take no more of it than the filter itself.
 	hashSize = 16
-)
-
-var (
-	takeFilter   = friend.TakeFilter.(func(*bloom.Filter, string) *bloom.Filter)
-	takeCounting = friend.TakeCounting.(func(*counting.Filter, string) *counting.Filter)
 )
 
 // Publisher is a filter that serves versions of itself: to a Replica in the
@@ -108,8 +102,8 @@ type release struct {
 	full [][]byte   // the pieces of data that were asked for
 }
 
-// NewPublisher returns a Publisher that has published f as it is. It takes f over: every
-// later use of f panics. It panics if f is nil or the zero Filter.
+// NewPublisher returns a Publisher that begins with a copy of f, and has published it. It
+// panics if f is nil or the zero Filter.
 func NewPublisher(f *bloom.Filter) *Publisher {
 	if f == nil {
 		panic("replica: Publisher of a nil Filter")
@@ -117,7 +111,7 @@ func NewPublisher(f *bloom.Filter) *Publisher {
 	if f.K() == 0 {
 		panic("replica: Publisher of a zero Filter")
 	}
-	p := &Publisher{f: takeFilter(f, "NewPublisher")}
+	p := &Publisher{f: f.Clone()}
 	p.init(p.f, func() *bloom.Filter { return p.f }, p.f.Info())
 	return p
 }
@@ -130,8 +124,8 @@ func (p *Publisher) Snapshot() *bloom.Filter {
 	return p.f.Clone()
 }
 
-// NewCountingPublisher returns a CountingPublisher that has published c's keys. It takes c
-// over: every later use of c panics. It panics if c is nil or the zero Filter.
+// NewCountingPublisher returns a CountingPublisher that begins with a copy of c, and has
+// published its keys. It panics if c is nil or the zero Filter.
 func NewCountingPublisher(c *counting.Filter) *CountingPublisher {
 	if c == nil {
 		panic("replica: Publisher of a nil Filter")
@@ -139,7 +133,7 @@ func NewCountingPublisher(c *counting.Filter) *CountingPublisher {
 	if c.K() == 0 {
 		panic("replica: Publisher of a zero Filter")
 	}
-	p := &CountingPublisher{c: takeCounting(c, "NewCountingPublisher")}
+	p := &CountingPublisher{c: c.Clone()}
 	p.init(p.c, p.c.Snapshot, p.c.Info())
 	return p
 }

@@ -89,7 +89,6 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -419,7 +418,7 @@ func (f *Filter) Stats() bloom.Stats {
 	scale := float64(n) / float64(sample)
 	for _, ones := range ones[:gens] {
 		s.OnesCount += uint64(float64(ones) * scale)
-		s.ApproxCount += uint64(float64(guava.ApproxCount(sample*f.lanes, f.k, ones)) * scale)
+		s.ApproxCount += uint64(float64(bloom.StatsOf(sample*f.lanes, f.k, ones).ApproxCount) * scale)
 	}
 	s.FillRatio = float64(s.OnesCount) / float64(s.M)
 	return s

@@ -57,7 +57,7 @@ at 0.001.`,
 					return err
 				}
 			}
-			if _, _, err := bloom.SizeFor(1, size.p); err != nil {
+			if _, _, err := bloom.StrictSize(1, size.p); err != nil {
 				return usage(err)
 			}
 			each := func(name string, use func([]bloom.Hash)) error {
@@ -96,7 +96,7 @@ func buildBank(names []string, n uint64, p float64, each func(name string, use f
 			room = max(room, different.count())
 		}
 	}
-	m, k, err := bloom.SizeFor(room, p)
+	m, k, err := bloom.StrictSize(room, p)
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -14,7 +14,7 @@ func exact[F filter](make func(uint64, float64) (F, error)) func(uint64, float64
 func roomFor(n uint64, p float64) uint64 {
 	n = max(n, 1)
 	guava := bloom.OptimalM(n, p)
-	m, _, err := bloom.SizeFor(n, p)
+	m, _, err := bloom.StrictSize(n, p)
 	if err != nil || m <= guava+max(guava/100, 63) {
 		return n
 	}

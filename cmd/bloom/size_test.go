@@ -57,7 +57,7 @@ func TestHelpOfSizes(t *testing.T) {
 func TestRoom(t *testing.T) {
 	for n := uint64(1); n <= 3000; n += 1 + n/15 {
 		for _, p := range []float64{1e-3, 1e-4, 1e-5} {
-			m, _, err := bloom.SizeFor(n, p)
+			m, _, err := bloom.StrictSize(n, p)
 			require.NoError(t, err)
 			if room := roomFor(n, p); room != n {
 				require.Equal(t, m, bloom.Must(bloom.New(room, p)).M(), "n = %d, p = %v", n, p)

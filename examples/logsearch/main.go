@@ -136,7 +136,7 @@ func generate(files int) []log {
 // build makes a bank with a member for each file. They are small, so the size is one that keeps
 // p in small filters, too.
 func build(logs []log, p float64) (*bank.Bank, error) {
-	m, k, err := bloom.SizeFor(perFile, p)
+	m, k, err := bloom.StrictSize(perFile, p)
 	if err != nil {
 		return nil, err
 	}

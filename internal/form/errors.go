@@ -125,3 +125,20 @@ func CheckRate(pkg, name string, p float64) error {
 	}
 	return nil
 }
+
+// CheckKeys returns an error of package pkg if n, the number of keys of a filter, is 0.
+func CheckKeys(pkg string, n uint64) error {
+	if n == 0 {
+		return fmt.Errorf("%s: n = 0: name the number of keys, or take package growing", pkg)
+	}
+	return nil
+}
+
+// As returns err, of a parameter out of range, as an error of another package.
+func As(pkg string, err error) error {
+	if err == nil {
+		return nil
+	}
+	_, says, _ := strings.Cut(err.Error(), ": ")
+	return errors.New(pkg + ": " + says)
+}

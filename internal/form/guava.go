@@ -27,13 +27,24 @@ const (
 // package pkg. It names the parameter out of range: k, or m if it needs more than maxWords.
 func WordsFor(pkg string, m uint64, k int, maxWords uint64) (int, error) {
 	words := m/64 + min(m%64, 1)
+	err := CheckK(pkg, k)
 	switch {
-	case k < 1 || k > MaxK:
-		return 0, fmt.Errorf("%s: k = %d is outside [1, %d]", pkg, k, MaxK)
+	case err != nil:
+		return 0, err
 	case words < 1 || words > maxWords:
 		return 0, fmt.Errorf("%s: m = %d is outside [1, %d]", pkg, m, 64*maxWords)
+	case uint64(k) > m:
+		return 0, fmt.Errorf("%s: k = %d is more than m = %d: are the two swapped?", pkg, k, m)
 	}
 	return int(words), nil
+}
+
+// CheckK returns an error of package pkg unless a filter can have k hashes.
+func CheckK(pkg string, k int) error {
+	if k < 1 || k > MaxK {
+		return fmt.Errorf("%s: k = %d is outside [1, %d]", pkg, k, MaxK)
+	}
+	return nil
 }
 
 // Header is the start of Guava's binary form.

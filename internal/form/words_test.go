@@ -153,11 +153,12 @@ func TestParametersOutOfRange(t *testing.T) {
 		words int
 		err   string
 	}{
-		{1, 1, 1, ""}, {64, 255, 1, ""}, {65, 7, 2, ""}, {640, 7, 10, ""},
+		{1, 1, 1, ""}, {64, 64, 1, ""}, {65, 7, 2, ""}, {640, 7, 10, ""},
 		{0, 7, 0, "test: m = 0 is outside [1, 640]"}, {641, 7, 0, "test: m = 641 is outside [1, 640]"},
 		{math.MaxUint64, 7, 0, "test: m = 18446744073709551615 is outside [1, 640]"},
 		{64, 0, 0, "test: k = 0 is outside [1, 255]"}, {64, 256, 0, "test: k = 256 is outside [1, 255]"},
 		{64, -1, 0, "test: k = -1 is outside [1, 255]"},
+		{7, 200, 0, "test: k = 200 is more than m = 7: are the two swapped?"},
 	} {
 		words, err := WordsFor("test", test.m, test.k, 10)
 		require.Equal(t, test.words, words)

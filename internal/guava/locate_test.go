@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -31,32 +29,6 @@ func TestLocate(t *testing.T) {
 			word, pos := Locate(x, words, Reciprocal(int(words)))
 			testkit.Equal(t, x<<1>>1%bits, 64*word+pos, "%#x modulo 64*%d", x, words)
 			testkit.Equal(t, x%64, pos, "%#x", x)
-		}
-	}
-}
-
-// TestEstimates compares the rates and counts with their formulas.
-func TestEstimates(t *testing.T) {
-	for _, m := range []uint64{64, 960, 1 << 20, 64 * 12345} {
-		for _, k := range []int{1, 2, 7, 10, 40, 255} {
-			require.Zero(t, ApproxCount(m, k, 0))
-			require.Zero(t, Rate(m, k, 0))
-			for _, load := range []float64{0.01, 0.3, 1, 3} {
-				n := uint64(math.Ceil(load * float64(m) / float64(k)))
-				fill := -math.Expm1(-float64(k) * float64(n) / float64(m))
-				rate := math.Pow(fill, float64(k))
-				if rate < math.SmallestNonzeroFloat64*1e20 {
-					continue
-				}
-				require.InEpsilon(t, rate, Rate(m, k, n), 1e-11, "%d %d %d", m, k, n)
-				require.InEpsilon(t, rate+2*DoubleHashing(fill, m, k), Most(m, k, n), 1e-11)
-
-				ones := uint64(fill * float64(m))
-				count := -math.Log1p(-float64(ones)/float64(m)) * float64(m) / float64(k)
-				require.InDelta(t, count, ApproxCount(m, k, ones), 0.51)
-			}
-			full := math.Log(2*float64(m)) * float64(m) / float64(k) // as if half a bit were clear
-			require.InDelta(t, full, ApproxCount(m, k, m), 0.51+1e-9*full)
 		}
 	}
 }

@@ -1,0 +1,52 @@
+package bloom
+
+import (
+	"github.com/seed79a3ff49/bloom/internal/form"
+)
+
+// Stats describes a filter at one moment. Its fields are what the methods of [Filter] with the
+// same names return. Fields that do not apply to a type are zero.
+//
+// To publish it, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any { return
+// f.Stats() })). A filter itself has a String method and so satisfies expvar.Var, but its
+// text is not JSON: publishing it makes all of /debug/vars unreadable.
+type Stats struct {
+	M           uint64  `json:"m,omitempty"`    // bits
+	K           int     `json:"k,omitempty"`    // bits that a key sets
+	OnesCount   uint64  `json:"ones,omitempty"` // bits set
+	FillRatio   float64 `json:"fill"`           // fraction of bits set
+	ApproxCount uint64  `json:"keys"`           // estimated number of distinct keys
+	FPR         float64 `json:"rate"`           // false-positive rate now
+	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes
+}
+
+// StatsOf returns the Stats of a [Filter] of m bits and k hashes of which the given number of
+// bits are set. SizeBytes is the length of Guava's binary form. The result is zero if m or k is.
+func StatsOf(m uint64, k int, ones uint64) Stats {
+	if m == 0 || k < 1 {
+		return Stats{}
+	}
+	fill := float64(ones) / float64(m)
+	return Stats{m, k, ones, fill, approxCount(m, k, ones), currentRate(m, k, fill), form.HeaderSize + int64(m/8)}
+}
+
+// Info says what a filter was made for and how its keys are hashed. The bits do not show
+// it. Any field may be zero. Look-ups do not depend on an Info. Files keep it.
+type Info struct {
+	N       uint64  // number of keys that the filter was made for
+	P       float64 // rate that it was made for, at N keys; 0 <= P < 1
+	Hash    string  // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
+	Comment string  // UTF-8, up to 4,096 bytes
+}
+
+// Info returns what [New] and SetInfo set. A filter that was decoded from Guava's binary
+// form has the zero Info: that form has no room for it. [Filter.SaveFile] keeps it.
+func (f *filter) Info() Info {
+	return f.info
+}
+
+// SetInfo replaces the Info. Nothing else may use the filter at the same time. SaveFile
+// returns an error if a field is out of its range.
+func (f *filter) SetInfo(i Info) {
+	f.info = i
+}
