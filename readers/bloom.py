@@ -176,6 +176,35 @@ class Counting(Filter):
         bits = strategy_1(h1, h2, self.k, self.m)
         return all(number(self.words, 16 * (4 * (b // 64) + b % 4) + b % 64 // 4, 4) for b in bits)
 
+class Cuckoo(Filter):
+    def __init__(self, m, b, entries):
+        require(m >= 1 and 7 <= b <= 33 and entries <= 32)
+        self.m, self.b, self.buckets = m, b, -(-4 * b * m // 64)
+        self.size, self.list = self.buckets + 1 + 3 * entries, {}
+
+    def read_rest(self, rest):
+        """Reads the list, and checks it and the buckets."""
+        count, *words = struct.unpack("<%dQ" % (self.size - self.buckets), self.words[8 * self.buckets:])
+        digests = list(zip(words[::3], words[1::3]))
+        self.list = dict(zip(digests, words[2::3]))
+        require(digests == sorted(self.list) and all(1 <= times <= M32 for times in self.list.values()), "a list is wrong")
+        tags = sum(self.slot(i) != 0 for i in range(4 * self.m))
+        require(count == tags + sum(self.list.values()), "the number of keys is wrong")
+        end = 4 * self.b * self.m
+        require(end % 64 == 0 or number(self.words, end // 64, 64) >> end % 64 == 0, "bits behind the last bucket")
+        return rest
+
+    def slot(self, i):
+        byte, bit = divmod(i * self.b, 8)
+        return int.from_bytes(self.words[byte:byte + 8], "little") >> bit & 2**self.b - 1
+
+    def contains_digest(self, h1, h2):
+        tag, i = (h2 * (2**self.b - 1) >> 64) + 1, h1 * self.m >> 64
+        x = tag * 0x9E3779B97F4A7C15 & M64
+        d = ((x ^ x >> 32) * 0xD6E8FEB86659FD93 & M64) * self.m >> 64
+        slots = [4 * bucket + s for bucket in (i, (d - i) % self.m) for s in range(4)]
+        return any(self.slot(slot) == tag for slot in slots) or (h1, h2) in self.list
+
 class Window(Filter):
     now = staticmethod(time.time_ns)
 
@@ -267,7 +296,7 @@ def row_words(members):
     return min(s for s in (2**e for e in range(10)) if 64 * s - 32 >= members)
 
 # All forms
-KINDS = {b"B": (Blocked, "<3Q"), b"G": (Growing, "<QdQ"), b"C": (Counting, "<2Q"), b"W": (Window, "<5Qq3Qd"),
+KINDS = {b"B": (Blocked, "<3Q"), b"G": (Growing, "<QdQ"), b"C": (Counting, "<2Q"), b"U": (Cuckoo, "<3Q"), b"W": (Window, "<5Qq3Qd"),
          b"F": (Flower, "<3Q"), b"K": (Bank, "<4Q")}
 
 def loads(data):
@@ -275,7 +304,7 @@ def loads(data):
     if data[:1] in (b"\0", b"\1"):
         return Guava(data)
     f, rest = read_frame(data)
-    if isinstance(f, (Growing, Bank)):
+    if isinstance(f, (Growing, Bank, Cuckoo)):
         rest = f.read_rest(rest)
     require(len(rest) == 0, "bytes behind the filter")
     return f

@@ -22,6 +22,7 @@ import (
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
@@ -72,6 +73,8 @@ func decoder(kind string, now int64) filter {
 		return new(growing.Filter)
 	case "counting":
 		return new(counting.Filter)
+	case "cuckoo":
+		return new(cuckoo.Filter)
 	case "flower":
 		return new(flower.Filter)
 	case "window":
@@ -164,6 +167,27 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		c.AddString(v.Keys[1])
 	}
 	add("counting.bloom", "counting", save(t, c), odd)
+
+	for _, bits := range []int{7, 16, 17, 32, 33} { // a bucket in one window of 64 bits, two and four
+		k := bloom.Must(cuckoo.NewSize(47, bits)) // 188 places for 172 keys
+		for i := range 10 {
+			k.InsertString(v.Keys[2*i])
+		}
+		for i, key := range v.Keys {
+			if odd(i) {
+				k.InsertString(key)
+			}
+		}
+		for i := range 10 {
+			k.RemoveString(v.Keys[2*i])
+		}
+		for range 12 { // for the list
+			k.InsertString(v.Keys[1])
+			k.InsertString(v.Keys[3])
+		}
+		k.SetInfo(bloom.Info{N: 172, Hash: "SumString"})
+		add(fmt.Sprintf("cuckoo-%d.bloom", bits), "cuckoo", save(t, k), odd)
+	}
 
 	for _, generations := range []int{1, 7, 8, 15, 63} {
 		span := time.Duration(generations) * time.Second
@@ -258,7 +282,7 @@ func head(data []byte) int {
 	if data[0] <= 1 {
 		return 6
 	}
-	return 8 + 8*map[byte]int{'B': 3, 'G': 3, 'C': 2, 'W': 10, 'F': 3, 'K': 4}[data[3]]
+	return 8 + 8*map[byte]int{'B': 3, 'G': 3, 'C': 2, 'U': 3, 'W': 10, 'F': 3, 'K': 4}[data[3]]
 }
 
 // sealed makes both checksums of data right.
@@ -312,7 +336,7 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 	add("guava-words-many", append([]byte{1, 1, 0x7f, 0xff, 0xff, 0xff}, make([]byte, 64)...))
 	add("guava-cut", plain[:len(plain)-1])
 	add("guava-longer", append(bytes.Clone(plain), 0))
-	for _, name := range []string{"guava-1", "blocked-2", "counting", "window-7", "flower-16", "bank-33"} {
+	for _, name := range []string{"guava-1", "blocked-2", "counting", "cuckoo-17", "window-7", "flower-16", "bank-33"} {
 		good := files[name+".bloom"]
 		h, end := head(good), len(good)
 		trailer := end - int(binary.BigEndian.Uint16(good[end-12:]))
@@ -362,6 +386,9 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		{"blocked-lines-0", "blocked-2", 1, 0}, {"blocked-lines-5", "blocked-2", 1, 5}, {"blocked-reserved-parameter", "blocked-2", 2, 1},
 		{"counting-none", "counting", 0, 0}, {"counting-many", "counting", 0, 1 << 31}, {"counting-wrapping", "counting", 0, 1 << 62},
 		{"counting-k-0", "counting", 1, 0}, {"counting-k-256", "counting", 1, 256},
+		{"cuckoo-none", "cuckoo-17", 0, 0}, {"cuckoo-many", "cuckoo-17", 0, 1 << 58}, {"cuckoo-wrapping", "cuckoo-17", 0, 1<<60 + 47},
+		{"cuckoo-bits-6", "cuckoo-17", 1, 6}, {"cuckoo-bits-34", "cuckoo-17", 1, 34}, {"cuckoo-list", "cuckoo-17", 2, 1},
+		{"cuckoo-list-33", "cuckoo-17", 2, 33},
 		{"window-span", "window-7", 0, 6_999_999}, {"window-span-negative", "window-7", 0, 1 << 63},
 		{"window-generations-0", "window-7", 1, 0}, {"window-generations-64", "window-7", 1, 64},
 		{"window-k-0", "window-7", 2, 0}, {"window-k-odd", "window-7", 2, 3}, {"window-k-256", "window-7", 2, 256},
@@ -377,6 +404,23 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		{"bank-names", "bank-33", 3, 12*33 - 1}, {"bank-names-many", "bank-33", 3, 1 << 63}, {"bank-names-of-none", "bank-0", 3, 8},
 	} {
 		add("parameter-"+test.name, edited(files[test.base+".bloom"], param(test.at, test.value)))
+	}
+
+	listed := files["cuckoo-17.bloom"] // 50 words of buckets, the number of keys, and two keys of a list
+	word := func(i int) int { return head(listed) + 8*i }
+	for _, test := range []struct {
+		name string
+		edit func(data []byte)
+	}{
+		{"behind", func(data []byte) { data[word(50)-1] |= 0x80 }},
+		{"count", func(data []byte) { data[word(50)]++ }},
+		{"order", func(data []byte) {
+			copy(data[word(51):word(57)], slices.Concat(data[word(54):word(57)], data[word(51):word(54)]))
+		}},
+		{"twice", func(data []byte) { copy(data[word(54):word(56)], data[word(51):word(53)]) }},
+		{"never", func(data []byte) { data[word(56)] += data[word(53)]; data[word(53)] = 0 }},
+	} {
+		add("cuckoo-"+test.name, edited(listed, test.edit))
 	}
 
 	// Where the length would be right.
@@ -490,7 +534,7 @@ func TestGo(t *testing.T) {
 	require.Greater(t, positives, 500) // a reader that takes wrong bits answers otherwise
 	for _, name := range v.Refused {
 		data := bloom.Must(os.ReadFile(filepath.Join(*folder, name)))
-		for _, kind := range []string{"bloom", "blocked", "growing", "counting", "window", "flower"} {
+		for _, kind := range []string{"bloom", "blocked", "growing", "counting", "cuckoo", "window", "flower"} {
 			require.ErrorIs(t, decoder(kind, 0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", name, kind)
 		}
 		require.ErrorIs(t, new(bank.Bank).UnmarshalBinary(data), bloom.ErrFormat, "%s as bank", name)
@@ -512,7 +556,7 @@ func TestReaders(t *testing.T) {
 		command, file string
 		types         []string
 	}{
-		{"python3", "bloom.py", []string{"bloom", "blocked", "growing", "counting", "flower"}},
+		{"python3", "bloom.py", []string{"bloom", "blocked", "growing", "counting", "cuckoo", "flower"}},
 		{"node", "bloom.mjs", []string{"bloom", "blocked"}},
 	} {
 		t.Run(reader.file, func(t *testing.T) {
