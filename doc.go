@@ -19,7 +19,7 @@
 // has no secret. Module keyed has a hash for keys that an adversary chooses.
 //
 // Other packages do what the classic filter cannot: blocked is faster and keeps low
-// rates, growing takes any number of keys, counting removes keys, bank asks many filters
+// rates, growing takes any number of keys, counting and cuckoo remove keys, bank asks many filters
 // at once, window and flower forget, sieve queues, replica and bloomredis share a filter
 // between machines. Take a map to list keys or to be always right.
 package bloom

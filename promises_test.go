@@ -17,6 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/promises"
@@ -261,6 +262,7 @@ func TestHostile(t *testing.T) {
 		{new(growing.Filter), encoded(bloom.Must(growing.New(0, 0.01))), frameStart, 8 * (2 + 16)},
 		{new(counting.Filter), encoded(bloom.Must(counting.New(5e4, 0.01))), frameStart, 8 * 2},
 		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 2e4, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 10},
+		{new(cuckoo.SyncFilter), bloom.Must(bloom.Must(cuckoo.NewSync(4e5, 0.01)).MarshalBinary()), frameStart, 8 * 3},
 		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 2.5e5, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
 	} {
 		t.Run(fmt.Sprintf("%T", test.decoder), func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
@@ -85,6 +86,7 @@ func TestOtherTypes(t *testing.T) {
 	for pkg, f := range map[string]interface{ SaveFile(path string) error }{
 		"bloom": bloom.Must(bloom.New(10, 0.1)), "blocked": bloom.Must(blocked.New(10, 0.1)),
 		"counting": bloom.Must(counting.New(10, 0.1)), "growing": bloom.Must(growing.New(0, 0.1)),
+		"cuckoo": bloom.Must(cuckoo.New(10, 0.1)),
 		"window": bloom.Must(window.New(window.Config{Capacity: 10, FPR: 0.1, Span: time.Hour})),
 		"flower": bloom.Must(flower.New(flower.Config{Slots: 10, Ways: 2, Bits: 8})), "bank": bloom.Must(bank.New(10, 0.1)),
 	} {
@@ -93,6 +95,7 @@ func TestOtherTypes(t *testing.T) {
 			"bloom":    func() error { _, err := bloom.LoadFile(path); return err },
 			"blocked":  func() error { _, err := blocked.LoadFile(path); return err },
 			"counting": func() error { _, err := counting.LoadFile(path); return err },
+			"cuckoo":   func() error { _, err := cuckoo.LoadFile(path); return err },
 			"growing":  func() error { _, err := growing.LoadFile(path); return err },
 			"window":   func() error { _, err := window.LoadFile(path); return err },
 			"flower":   func() error { _, err := flower.LoadFile(path); return err },

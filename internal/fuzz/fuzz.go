@@ -14,6 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
@@ -36,6 +37,7 @@ func Sync(data []byte) int     { return check(data, new(bloom.SyncFilter), new(b
 func Blocked(data []byte) int  { return check(data, new(blocked.Filter), new(blocked.Filter)) }
 func Growing(data []byte) int  { return check(data, new(growing.Filter), new(growing.Filter)) }
 func Counting(data []byte) int { return check(data, new(counting.Filter), new(counting.Filter)) }
+func Cuckoo(data []byte) int   { return check(data, new(cuckoo.Filter), new(cuckoo.SyncFilter)) }
 func Window(data []byte) int   { return check(data, new(window.Filter), new(window.Filter)) }
 func Bank(data []byte) int     { return check(data, new(bankSet), new(bankSet)) }
 func Flower(data []byte) int   { return check(data, new(flower.Filter), new(flower.Filter)) }

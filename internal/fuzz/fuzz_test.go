@@ -16,7 +16,7 @@ func TestVectors(t *testing.T) {
 	for _, name := range files {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
-		for _, f := range []func([]byte) int{Bloom, Sync, Blocked, Growing, Counting, Window, Flower, Bank, View, Foreign} {
+		for _, f := range []func([]byte) int{Bloom, Sync, Blocked, Growing, Counting, Cuckoo, Window, Flower, Bank, View, Foreign} {
 			f(data)
 		}
 	}
