@@ -6,6 +6,8 @@ import (
 
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/guava"
+	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -244,4 +246,80 @@ func (f *File) Close() error {
 	data := f.data
 	f.view, f.data = nil, nil
 	return form.Unmap("bloom", data)
+}
+
+// Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web
+// server, or anywhere else that an [io.ReaderAt] reaches. It asks for the bytes that a
+// look-up needs. An absent key takes two or three requests of one byte in a filter that
+// holds the keys it was made for, and a present key takes one for each hash, some of them at the
+// same time. A Reader of package blocked needs one for most absent keys.
+//
+// A failure of the io.ReaderAt is an error, and never the answer that a key is absent. So
+// is damage to the header and to the Info. Damaged bits go unnoticed: the checksum is one of
+// the whole file. The file must stay as it is while a Reader uses it. If the store can say which
+// version of an object it reads, such as with the HTTP header If-Match, let it.
+//
+// Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must.
+// The zero Reader contains nothing. A Reader must not be copied.
+type Reader struct {
+	_          nocopy.Locker
+	r          io.ReaderAt
+	words      uint64
+	reciprocal uint64
+	k          int
+	strategy   Strategy
+	info       Info
+}
+
+// NewReader returns a Reader of the size bytes of r, which [LoadFile] could load. It reads the
+// header and the Info, in two requests. An error wraps [ErrFormat] if the bytes are no
+// filter, and is r's own if r failed.
+func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
+	h, info, err := form.ParseAt("bloom", r, size)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{r: r, words: uint64(h.Words), reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: Info(info)}, nil
+}
+
+// Info returns the filter's Info.
+func (r *Reader) Info() Info { return r.info }
+
+// Contains reports whether key may have been added; see [Filter.Contains]. The answer means
+// nothing if there is an error.
+func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(Sum(key)) }
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (r *Reader) ContainsString(key string) (bool, error) { return r.ContainsHash(SumString(key)) }
+
+// ContainsHash is Contains by digest.
+func (r *Reader) ContainsHash(h Hash) (bool, error) {
+	found := []bool{false}
+	err := r.ContainsBatch(found, []Hash{h})
+	return found[0], err
+}
+
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It asks for near bytes in one request of
+// up to 256 KiB, and makes up to 64 requests at the same time. On error found is as it was.
+// ContainsBatch panics if found is shorter than hs.
+func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
+	locate := func(key, step int) (word, pos uint64) {
+		h, i := hs[key], uint64(step)
+		x := h.h1 + i*h.h2
+		if r.strategy == Mitz32 {
+			m := newMitz32(h)
+			m.sum += uint32(i) * m.step
+			x = m.next()
+		}
+		return guava.Locate(x, r.words, r.reciprocal)
+	}
+	at := func(key, step int) int64 {
+		word, pos := locate(key, step)
+		return form.HeaderSize + 8*int64(word) + 7 - int64(pos/8)
+	}
+	has := func(key, step int, data []byte) bool {
+		_, pos := locate(key, step)
+		return data[0]>>(pos%8)&1 != 0
+	}
+	return form.Ranges("bloom", r.r, memory.Fill("bloom", found, len(hs)), r.k, 1, at, has)
 }

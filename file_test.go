@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -221,4 +222,72 @@ func TestOpenFileInfo(t *testing.T) {
 		_, err := OpenFile(path)
 		require.ErrorIs(t, err, ErrFormat, "byte %d", i)
 	}
+}
+
+// TestReader: a Reader answers as the filter does, for keys of both strategies, and makes as many
+// requests as it says.
+func TestReader(t *testing.T) {
+	const n = 1_000_000
+	hs := testkit.Digests[Hash](1, 2*n)
+	for _, strategy := range []Strategy{Mitz32, Mitz64} {
+		f := Must(NewWithStrategy(strategy, n, 0.01))
+		f.AddBatch(nil, hs[:n])
+		path := filepath.Join(t.TempDir(), "f")
+		require.NoError(t, f.SaveFile(path))
+		s := &testkit.Store{Data: Must(os.ReadFile(path))}
+		r, err := NewReader(s, int64(len(s.Data)))
+		require.NoError(t, err)
+		require.Len(t, s.Asked(), 2)
+		require.Equal(t, f.Info(), r.Info())
+
+		want, got := make([]bool, 2*n), make([]bool, 2*n)
+		f.ContainsBatch(want, hs)
+		for i := n - 500; i < n+500; i++ {
+			found, err := r.ContainsHash(hs[i])
+			require.NoError(t, err)
+			require.Equal(t, want[i], found)
+			if i == n-1 {
+				require.InDelta(t, 0.9*500*7, len(s.Asked()), 0.1*500*7, "for 500 present keys, some with near bits")
+			}
+		}
+		require.Less(t, len(s.Asked()), 500*3, "for 500 absent keys")
+		require.NoError(t, r.ContainsBatch(got[n-10_000:], hs[n-10_000:][:20_000]))
+		require.True(t, slices.Equal(want[n-10_000:][:20_000], got[n-10_000:][:20_000]))
+		require.LessOrEqual(t, len(s.Asked()), 3*(len(s.Data)>>18+1), "all ranges are near, in three rounds")
+
+		for _, form := range [][]byte{Must(f.MarshalBinary()), s.Data} { // Java's, too
+			r := Must(NewReader(bytes.NewReader(form), int64(len(form))))
+			for _, key := range []string{"", "a", "b"} {
+				require.Equal(t, f.ContainsString(key), Must(r.ContainsString(key)))
+				require.Equal(t, f.ContainsString(key), Must(r.Contains([]byte(key))))
+			}
+		}
+	}
+}
+
+// TestReaderErrors: what fails is an error, and no answer.
+func TestReaderErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, smallFilter("a").SaveFile(path))
+	data := Must(os.ReadFile(path))
+	for fails := 1; fails <= 2; fails++ {
+		_, err := NewReader(&testkit.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: fails}, int64(len(data)))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.NotErrorIs(t, err, ErrFormat)
+	}
+	r := Must(NewReader(&testkit.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: 3}, int64(len(data))))
+	found := []bool{true, false}
+	require.ErrorIs(t, r.ContainsBatch(found, []Hash{SumString("b"), SumString("a")}), os.ErrDeadlineExceeded)
+	require.Equal(t, []bool{true, false}, found)
+	require.Panics(t, func() { r.ContainsBatch(nil, make([]Hash, 1)) })
+	for size := range data {
+		if size == form.HeaderSize+16 { // Java's form has no trailer
+			continue
+		}
+		_, err := NewReader(&testkit.Store{Data: data}, int64(size))
+		require.ErrorIs(t, err, ErrFormat)
+	}
+	answer, err := new(Reader).ContainsString("a")
+	require.NoError(t, err)
+	require.False(t, answer)
 }

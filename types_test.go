@@ -64,7 +64,7 @@ func TestPromises(t *testing.T) {
 
 // TestCopies: go vet reports copies of what is no promises.Filter, too.
 func TestCopies(t *testing.T) {
-	promises.TestCopies(t, new(bloom.File), new(bloom.View), new(blocked.File), new(blocked.View),
+	promises.TestCopies(t, new(bloom.File), new(bloom.View), new(bloom.Reader), new(blocked.File), new(blocked.View), new(blocked.Reader),
 		new(bank.Bank), new(bank.File), new(bank.View), new(bank.Reader), new(sieve.Queue[int]),
 		new(foreign.BitsAndBlooms), new(foreign.Holiman), new(foreign.DCSO))
 }

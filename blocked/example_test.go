@@ -3,7 +3,12 @@ package blocked_test
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math/bits"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
@@ -105,4 +110,68 @@ func xxHash64(key []byte) uint64 {
 	h = (h ^ h>>33) * p2
 	h = (h ^ h>>29) * p3
 	return h ^ h>>32
+}
+
+// rangesOf reads a file of a web server by ranges.
+type rangesOf struct{ url, modified string }
+
+func (r rangesOf) ReadAt(p []byte, from int64) (int, error) {
+	req, err := http.NewRequest(http.MethodGet, r.url, nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from+int64(len(p))-1))
+	req.Header.Set("If-Unmodified-Since", r.modified) // else a later version's bytes would be mixed in
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusPartialContent {
+		return 0, fmt.Errorf("GET %s: %s", r.url, resp.Status)
+	}
+	return io.ReadFull(resp.Body, p)
+}
+
+// A filter on a web server, here that of package net/http, or in an object store, is asked
+// where it lies.
+func ExampleNewReader() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	f := bloom.Must(blocked.New(1_000_000, 0.001))
+	f.AddString("in the list")
+	if err := f.SaveFile(filepath.Join(dir, "list.blocked")); err != nil {
+		fmt.Println(err)
+		return
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+
+	url := server.URL + "/list.blocked"
+	head, err := http.Head(url)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	head.Body.Close()
+	r, err := blocked.NewReader(rangesOf{url, head.Header.Get("Last-Modified")}, head.ContentLength)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, key := range []string{"in the list", "not in it"} {
+		found, err := r.ContainsString(key)
+		if err != nil {
+			fmt.Println("nobody knows:", err) // not: absent
+			return
+		}
+		fmt.Println(key, found)
+	}
+	// Output:
+	// in the list true
+	// not in it false
 }

@@ -290,9 +290,14 @@ func (k *Kind) ParseAt(r io.ReaderAt, size int64, check Check) (params []uint64,
 
 // ReadAt returns n bytes of r, in one request.
 func (k *Kind) ReadAt(r io.ReaderAt, from, n int64) ([]byte, error) {
+	return ReadAt(k.Package, r, from, n)
+}
+
+// ReadAt returns n bytes of r, in one request, for package pkg.
+func ReadAt(pkg string, r io.ReaderAt, from, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	if _, err := ReadFull(io.NewSectionReader(r, from, n), data); err != nil {
-		return nil, ReadError(k.Package, err)
+		return nil, ReadError(pkg, err)
 	}
 	return data, nil
 }

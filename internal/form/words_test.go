@@ -85,33 +85,18 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// requests is a reader that notes what it is asked for, and fails at one request.
-type requests struct {
-	data   []byte
-	fails  int
-	asked  []int
-	failed error
-}
-
-func (r *requests) ReadAt(p []byte, from int64) (int, error) {
-	if r.asked = append(r.asked, len(p)); len(r.asked) == r.fails {
-		return 0, r.failed
-	}
-	return bytes.NewReader(r.data).ReadAt(p, from)
-}
-
 func TestParseAt(t *testing.T) {
 	params := []uint64{100, 7}
 	data := framed(params, testkit.Words(100))
 	down := errors.New("down")
-	r := &requests{data: data}
+	r := &testkit.Store{Data: data}
 	got, info, err := two.ParseAt(r, int64(len(data)), count)
 	require.NoError(t, err)
 	require.Equal(t, params, got)
 	require.Equal(t, testInfo, info)
-	require.Equal(t, []int{two.HeadSize(), TrailerSize(testInfo)}, r.asked)
+	require.Equal(t, []int{two.HeadSize(), TrailerSize(testInfo)}, r.Asked())
 	for fails := 1; fails <= 2; fails++ {
-		_, _, err := two.ParseAt(&requests{data: data, fails: fails, failed: down}, int64(len(data)), count)
+		_, _, err := two.ParseAt(&testkit.Store{Data: data, Fails: fails, Err: down}, int64(len(data)), count)
 		require.ErrorIs(t, err, down)
 		require.EqualError(t, err, "test: reading: down")
 	}

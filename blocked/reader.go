@@ -1,0 +1,72 @@
+package blocked
+
+import (
+	"io"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/blocks"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
+)
+
+// Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web
+// server, or anywhere else that an [io.ReaderAt] reaches. Most absent keys take one request of
+// 32 bytes. A present key takes one for each of the filter's [Filter.Lines], some of them at the
+// same time.
+//
+// A failure of the io.ReaderAt is an error, and never the answer that a key is absent. So
+// is damage to the header and to the Info. Damaged bits go unnoticed: the checksum is one of
+// the whole file. The file must stay as it is while a Reader uses it. If the store can say which
+// version of an object it reads, such as with the HTTP header If-Match, let it.
+//
+// Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must.
+// The zero Reader contains nothing. A Reader must not be copied.
+type Reader struct {
+	_      nocopy.Locker
+	r      io.ReaderAt
+	blocks int
+	lines  int
+	info   bloom.Info
+}
+
+// NewReader returns a Reader of the size bytes of r. It reads the header and the Info, in two
+// requests. An error wraps [bloom.ErrFormat] if the bytes are no file of a Filter's, and is
+// r's own if r failed.
+func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
+	params, info, err := form.Blocked.ParseAt(r, size, blocks.CheckParams)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{r: r, blocks: int(params[0]), lines: int(params[1]), info: bloom.Info(info)}, nil
+}
+
+// Info returns the filter's Info.
+func (r *Reader) Info() bloom.Info { return r.info }
+
+// Contains reports whether key may have been added; see [Filter.Contains]. The answer means
+// nothing if there is an error.
+func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(bloom.Sum(key)) }
+
+// ContainsString is Contains of key's bytes, without copying them.
+func (r *Reader) ContainsString(key string) (bool, error) {
+	return r.ContainsHash(bloom.SumString(key))
+}
+
+// ContainsHash is Contains by digest.
+func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
+	found := []bool{false}
+	err := r.ContainsBatch(found, []bloom.Hash{h})
+	return found[0], err
+}
+
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It asks for near lines in one request of
+// up to 256 KiB, and makes up to 64 requests at the same time. On error found is as it was.
+// ContainsBatch panics if found is shorter than hs.
+func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {
+	at := func(key, line int) int64 {
+		return int64(form.Blocked.HeadSize()) + blocks.Bytes*int64(blocks.Block(hs[key], line, r.blocks))
+	}
+	has := func(key, line int, data []byte) bool { return blocks.HasLine(data, hs[key], line) }
+	return form.Ranges("blocked", r.r, memory.Fill("blocked", found, len(hs)), r.lines, blocks.Bytes, at, has)
+}

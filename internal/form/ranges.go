@@ -1,0 +1,108 @@
+package form
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"sync"
+)
+
+const (
+	// maxRequests is how many requests of one look-up run at the same time, at most.
+	maxRequests = 64
+	// maxGap is how many bytes between two ranges are read with them, rather than not asked for.
+	maxGap = 16 << 10
+	// maxRange is how many bytes one request asks for, at most.
+	maxRange = 256 << 10
+)
+
+// Ranges asks for keys in the bytes of r, for package pkg. A key is found if has reports so of
+// each of its steps, given the size bytes that begin at at(key, step). No two calls of has
+// run at once.
+//
+// Ranges takes 1, 2, 4 and so on of a key's steps together, and no more steps of a key of which
+// one has failed. It sorts the ranges of all keys and joins those that are near. On error
+// found is as it was.
+func Ranges(pkg string, r io.ReaderAt, found []bool, steps int, size int64, at func(key, step int) int64, has func(key, step int, data []byte) bool) error {
+	type piece struct {
+		at        int64
+		key, step int
+	}
+	all := make([]bool, len(found))
+	for key := range all {
+		all[key] = steps > 0
+	}
+	var mu sync.Mutex
+	var failure error
+	var pieces []piece
+	for done, next := 0, 1; done < steps && failure == nil; done, next = next, min(2*next+1, steps) {
+		pieces = pieces[:0]
+		for key, alive := range all {
+			for step := done; step < next && alive; step++ {
+				pieces = append(pieces, piece{at(key, step), key, step})
+			}
+		}
+		slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
+		var wg sync.WaitGroup
+		tokens := make(chan struct{}, maxRequests)
+		for rest := pieces; len(rest) > 0; {
+			from, n := rest[0].at, 1
+			for n < len(rest) && rest[n].at-rest[n-1].at <= size+maxGap && rest[n].at+size-from <= maxRange {
+				n++
+			}
+			group := rest[:n]
+			rest = rest[n:]
+			tokens <- struct{}{}
+			wg.Add(1)
+			go func() {
+				defer func() { <-tokens; wg.Done() }()
+				mu.Lock()
+				failed := failure != nil
+				mu.Unlock()
+				if failed {
+					return
+				}
+				data, err := ReadAt(pkg, r, from, group[n-1].at+size-from)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					if failure == nil {
+						failure = err
+					}
+					return
+				}
+				for _, p := range group {
+					all[p.key] = all[p.key] && has(p.key, p.step, data[p.at-from:][:size])
+				}
+			}()
+		}
+		wg.Wait()
+	}
+	if failure == nil {
+		copy(found, all)
+	}
+	return failure
+}
+
+// ParseAt returns the header and the Info of the size bytes of r in Guava's form, with a
+// trailer or without. It makes two requests, for these.
+func ParseAt(pkg string, r io.ReaderAt, size int64) (h Header, info Info, err error) {
+	data, err := ReadAt(pkg, r, 0, max(0, min(size, HeaderSize)))
+	if err != nil {
+		return h, info, err
+	}
+	trailer := 0
+	if h, err = ParseHeader(pkg, data); err == nil {
+		trailer, err = h.CheckSize(pkg, size)
+	}
+	if err != nil {
+		return h, info, RefusedAt(pkg, r, size, err)
+	}
+	if trailer > 0 {
+		var end []byte
+		if end, err = ReadAt(pkg, r, h.Size(), int64(trailer)); err == nil {
+			info, err = ParseTrailer(pkg, data, end)
+		}
+	}
+	return h, info, err
+}

@@ -1,0 +1,83 @@
+package form_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	. "github.com/seed79a3ff49/bloom/internal/form"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestRanges: a key's steps are asked for 1, 2, 4 at a time, until one fails.
+func TestRanges(t *testing.T) {
+	const steps, apart = 10, 100_000
+	data := make([]byte, (steps+1)*apart)
+	for good := range steps + 1 {
+		clear(data)
+		for step := range good {
+			data[step*apart] = 1
+		}
+		s := &testkit.Store{Data: data}
+		found := []bool{good%2 == 0}
+		require.NoError(t, Ranges("test", s, found, steps, 2, func(_, step int) int64 { return int64(step) * apart },
+			func(_, _ int, data []byte) bool { return data[0] == 1 }))
+		require.Equal(t, good == steps, found[0])
+		asked := s.Asked()
+		require.Len(t, asked, []int{1, 3, 3, 7, 7, 7, 7, 10, 10, 10, 10}[good])
+		for _, n := range asked {
+			require.Equal(t, 2, n)
+		}
+	}
+	found := []bool{true}
+	require.NoError(t, Ranges("test", nil, found, 0, 1, nil, nil))
+	require.False(t, found[0], "of no steps none is found")
+}
+
+// TestRangesJoin: near ranges are one request, which is no longer than 256 KiB.
+func TestRangesJoin(t *testing.T) {
+	for _, test := range []struct{ keys, apart, requests int }{
+		{1, 0, 1}, {1000, 0, 1}, {1000, 200, 1}, {10, 32 + 16<<10, 1}, {10, 33 + 16<<10, 10}, {20, 16 << 10, 2}, {3, 256 << 10, 3}, {300, 20 << 10, 300},
+	} {
+		s := &testkit.Store{Data: make([]byte, test.keys*test.apart+32)}
+		for i := range test.keys {
+			s.Data[i*test.apart+31] = byte(i % 2)
+		}
+		found := make([]bool, test.keys)
+		require.NoError(t, Ranges("test", s, found, 1, 32, func(key, _ int) int64 { return int64((test.keys - 1 - key) * test.apart) },
+			func(_, _ int, data []byte) bool { return len(data) == 32 && data[31] == 1 }))
+		if test.apart > 0 {
+			for key := range found {
+				require.Equal(t, (test.keys-1-key)%2 == 1, found[key])
+			}
+		}
+		asked := s.Asked()
+		require.Len(t, asked, test.requests, "%+v", test)
+		for _, n := range asked {
+			require.LessOrEqual(t, n, 256<<10)
+		}
+	}
+}
+
+// TestRangesFail: the answers stay as they were where one request of many fails, and soon no more
+// are made.
+func TestRangesFail(t *testing.T) {
+	const keys, apart = 1000, 32 << 10
+	down := errors.New("down")
+	s := &testkit.Store{Data: make([]byte, keys*apart), Err: down}
+	for _, s.Fails = range []int{1, 2, 500} {
+		found := make([]bool, keys)
+		found[3], found[999] = true, true
+		err := Ranges("test", s, found, 3, 1, func(key, _ int) int64 { return int64(key) * apart }, func(int, int, []byte) bool { return false })
+		require.ErrorIs(t, err, down)
+		require.NotErrorIs(t, err, ErrFormat)
+		require.Equal(t, 2, testkit.Count(found))
+		require.True(t, found[3] && found[999])
+		require.Less(t, len(s.Asked()), s.Fails+2*64)
+	}
+	short := &testkit.Store{Data: make([]byte, 10)}
+	err := Ranges("test", short, make([]bool, 1), 1, 8, func(int, int) int64 { return 5 }, nil)
+	require.ErrorIs(t, err, ErrFormat, "what is not there is no answer")
+}
