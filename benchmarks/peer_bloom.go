@@ -7,6 +7,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -74,6 +75,20 @@ var others = []row{
 
 // removers are this library's filters from which keys can be removed.
 var removers = []row{
+	{"cuckoo.Filter", "", func(n int, p float64) filter {
+		f := bloom.Must(cuckoo.New(uint64(n), p))
+		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
+			add:    func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
+			count:  func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
+			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}
+	}},
+	{"cuckoo.SyncFilter", "", func(n int, p float64) filter {
+		f := bloom.Must(cuckoo.NewSync(uint64(n), p))
+		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
+			add:    func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
+			count:  func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
+			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}
+	}},
 	{"counting.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(counting.New(uint64(n), p))
 		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,

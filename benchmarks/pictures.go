@@ -17,6 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
@@ -131,6 +132,7 @@ func bitsAKey() picture {
 			return size(bloom.Must(window.Config{Capacity: n, FPR: p, Span: time.Hour}.SizeBytes()))
 		}},
 		{"counting.Filter", red, false, func(p float64) float64 { return size(bloom.Must(counting.New(n, p)).SizeBytes()) }},
+		{"cuckoo.Filter", green, false, func(p float64) float64 { return size(bloom.Must(cuckoo.New(n, p)).SizeBytes()) }},
 	}}
 	for e := -36; e <= -4; e++ {
 		p.xs = append(p.xs, math.Pow(10, float64(e)/4))
