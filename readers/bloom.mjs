@@ -7,6 +7,7 @@
 //	f.contains("https://go.dev/")      // a string (its UTF-8) or a Uint8Array
 //	f.info                             // {n, p, hash, comment}: what it was made for
 //	f.which("key")                     // of a bank: the numbers of the members that may hold the key
+//	f.names[i]                         // of a bank's member: a Uint8Array, as a name need not be UTF-8
 //
 //	node bloom.mjs FILE < keys         # writes true or false for each line, which LF ends
 //
@@ -242,7 +243,7 @@ class Bank extends Frame {
 			need(to >= end && to <= Math.min(end + 65535, size - table), `name ${i} has no place`)
 			const name = bytes.subarray(table + end, table + to)
 			need(view.getUint32(12 * i + 8, true) === crc(name, crc(numbers(i, end, to))), `the checksum of name ${i} is wrong`)
-			names.push(new TextDecoder().decode(name))
+			names.push(name)
 			end = to
 		}
 		need(table + end === size && bytes.subarray(size).every(x => x === 0), "the names do not fill their place")

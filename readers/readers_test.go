@@ -1,3 +1,5 @@
+// Package readers holds the readers of this library's formats in other languages to the
+// library: bloom.py, and bloom.mjs for browsers and Node. docs/format.md describes the formats.
 package readers
 
 import (
@@ -39,13 +41,14 @@ type vectors struct {
 }
 
 type vector struct {
-	File    string  `json:"file"`
-	Type    string  `json:"type"`
-	Info    info    `json:"info"`
-	Added   string  `json:"added"`             // and not removed, forgotten or overwritten
-	Now     int64   `json:"now,omitempty"`     // in nanoseconds since 1970, for a window
-	Answers string  `json:"answers,omitempty"` // what a reader answers
-	Members [][]int `json:"members,omitempty"` // of a bank, that a reader reports for each key
+	File    string   `json:"file"`
+	Type    string   `json:"type"`
+	Info    info     `json:"info"`
+	Added   string   `json:"added"`             // and not removed, forgotten or overwritten
+	Now     int64    `json:"now,omitempty"`     // in nanoseconds since 1970, for a window
+	Answers string   `json:"answers,omitempty"` // what a reader answers
+	Members [][]int  `json:"members,omitempty"` // of a bank, that a reader reports for each key
+	Names   [][]byte `json:"names,omitempty"`   // of a bank's members, in base64
 }
 
 type info struct {
@@ -114,7 +117,7 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 			for i, key := range v.Keys {
 				added[i], answers[i] = digit(in(i)), digit(f.ContainsString(key))
 			}
-			v.Filters = append(v.Filters, vector{name, kind, info(f.Info()), string(added), now, string(answers), nil})
+			v.Filters = append(v.Filters, vector{name, kind, info(f.Info()), string(added), now, string(answers), nil, nil})
 		}
 	}
 	odd := func(i int) bool { return i%2 == 1 }
@@ -226,7 +229,11 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		for i := range members {
 			b.Append()
 			if members == 33 {
-				b.SetName(i, strings.Repeat("ñ", i))
+				name := strings.Repeat("ñ", i)
+				if i < 3 { // what is not UTF-8, and what begins with a byte order mark
+					name = []string{"", "\xff\xfe", "\ufeffb"}[i]
+				}
+				b.SetName(i, name)
 			}
 		}
 		for i, key := range v.Keys {
@@ -238,6 +245,11 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		name := fmt.Sprintf("bank-%d.bloom", members)
 		files[name] = save(t, b)
 		test := vector{File: name, Type: "bank", Info: info(b.Info()), Added: string(added)}
+		for i := range b.Len() {
+			if members == 33 {
+				test.Names = append(test.Names, []byte(b.Name(i)))
+			}
+		}
 		for _, key := range v.Keys {
 			test.Members = append(test.Members, b.Which([]int{}, bloom.SumString(key)))
 		}

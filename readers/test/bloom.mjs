@@ -16,6 +16,12 @@ for (const test of vectors.filters) {
 		wrong++
 		console.log(test.file, f.info, "want", test.info)
 	}
+	test.names?.forEach((name, i) => {
+		if (Buffer.from(f.names[i]).toString("base64") !== name) {
+			wrong++
+			console.log(test.file, "name", i, "is", f.names[i])
+		}
+	})
 	vectors.keys.forEach((key, i) => {
 		asked++
 		const got = test.members ? f.which(key) : f.contains(key)
