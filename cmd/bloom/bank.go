@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,10 +20,11 @@ func bankCommand() *cobra.Command {
 		Use:   "bank",
 		Short: "find out which of many files have a line",
 		Long: `bank build makes one filter for each of many files, and one file of all these filters.
-bank which then names the files that may have a line, without reading them.`,
+bank which then names the files that may have a line, without reading them. bank info shows
+how many files a bank has, and how full their filters are.`,
 	}
-	group(c, "bank needs build or which; see bloom help bank")
-	c.AddCommand(bankBuildCommand(), bankWhichCommand())
+	group(c, "bank needs build, info or which; see bloom help bank")
+	c.AddCommand(bankBuildCommand(), bankInfoCommand(), bankWhichCommand())
 	return c
 }
 
@@ -57,22 +59,16 @@ at 0.001.`,
 					return err
 				}
 			}
-			if _, _, err := bloom.StrictSize(1, size.p); err != nil {
-				return usage(err)
+			if err := size.check(0, ""); err != nil {
+				return err
 			}
-			each := func(name string, use func([]bloom.Hash)) error {
-				cfg := &lines.Config{Names: []string{name}, Delim: cfg.Delim, Key: cfg.Key, SkipBad: cfg.SkipBad, Window: cfg.Window}
-				return scan(c.Context(), cfg, nil, func(b *lines.Batch) (int, error) {
-					use(b.Hashes)
-					return 0, nil
-				})
-			}
+			cfg.Names = args
 			return file.produce(c, false, func() (saver, error) {
-				b, err := buildBank(args, uint64(size.n), size.p, each)
+				b, err := buildBank(c.Context(), cfg, uint64(size.n), min(size.p, 0.5))
 				if err != nil {
 					return nil, err
 				}
-				keys{Key: input.key}.say(b, comment)
+				keys{Key: input.key}.say(b, comment, false)
 				return b, nil
 			})
 		},
@@ -81,22 +77,26 @@ at 0.001.`,
 	file.addOutput(c.Flags())
 	c.Flags().StringVar(&comment, "comment", "", "`text` for the file to hold")
 	input.add(c.Flags())
+	input.addBlank(c.Flags())
 	return c
 }
 
-// buildBank returns a bank of files. each calls use with the digests of a file.
-func buildBank(names []string, n uint64, p float64, each func(name string, use func([]bloom.Hash)) error) (*bank.Bank, error) {
+// buildBank returns a bank of the files of cfg.
+func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
 	room := n
 	if n == 0 {
-		for _, name := range names {
-			var different sample
-			if err := each(name, different.add); err != nil {
-				return nil, err
-			}
+		first := lines.Config{Names: cfg.Names, Delim: cfg.Delim, Key: cfg.Key, SkipBad: cfg.SkipBad, Blank: cfg.Blank, Window: cfg.Window}
+		var different sample
+		err := eachFile(ctx, &first, different.add, func(string) error {
 			room = max(room, different.count())
+			different = sample{}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	m, k, err := bloom.StrictSize(room, p)
+	m, k, err := bloom.StrictSize(max(room, 1), p)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -104,23 +104,36 @@ func buildBank(names []string, n uint64, p float64, each func(name string, use f
 	if err != nil {
 		return nil, usage(err)
 	}
-	b.SetInfo(bloom.Info{N: room, P: p})
+	b.SetInfo(bloom.Info{N: max(room, 1), P: p})
 	f := bloom.Must(bloom.NewSize(m, k))
-	for _, name := range names {
-		f.Reset()
-		if err := each(name, func(hs []bloom.Hash) { f.AddBatch(nil, hs) }); err != nil {
-			return nil, err
-		}
+	return b, eachFile(ctx, cfg, func(hs []bloom.Hash) { f.AddBatch(nil, hs) }, func(name string) error {
 		i, err := b.AppendFilter(f)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		b.SetName(i, name)
 		if held := f.ApproxCount(); held > room+room/20+1 { // few more are no news
 			fmt.Fprintf(os.Stderr, "bloom: warning: %s has about %d different lines, and filters have room for %d: it is named for other lines at a rate of %.2g\n", name, held, room, f.FPR())
 		}
+		f.Reset()
+		return nil
+	})
+}
+
+// eachFile calls use with the digests of each file, and then end with its name.
+func eachFile(ctx context.Context, cfg *lines.Config, use func([]bloom.Hash), end func(name string) error) error {
+	at := 0
+	err := scan(ctx, cfg, newProgress(cfg, "read", 0, 0), func(b *lines.Batch) (_ int, err error) {
+		for ; at < b.File && err == nil; at++ {
+			err = end(cfg.Names[at])
+		}
+		use(b.Hashes)
+		return len(b.Ends), err
+	})
+	for ; at < len(cfg.Names) && err == nil; at++ {
+		err = end(cfg.Names[at])
 	}
-	return b, nil
+	return err
 }
 
 // rereadable returns an error if a file cannot be read twice.
@@ -140,6 +153,50 @@ func rereadable(names []string) error {
 	return nil
 }
 
+func bankInfoCommand() *cobra.Command {
+	var asJSON *bool
+	c := &cobra.Command{
+		Use:   "info [-json] BANK ...",
+		Short: "show what banks hold",
+		Long: `bank info shows how many files a bank has, the size of their filters (m bits, k hashes a key),
+how full they are on average, and what they were made for. It reads all of the bank, and checks
+its checksums. With -json it writes an object a line.`,
+		Example: `  printf 'apple\n' > a.txt; bloom bank build -o fruit.bank a.txt && bloom bank info fruit.bank`,
+		Args:    need(1, -1, "at least one BANK"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return writeReports(args, *asJSON, func(path string) (*report, error) {
+				r, err := bankReport(path)
+				if err != nil && !strings.Contains(err.Error(), path) {
+					err = fmt.Errorf("%w (in %s)", err, path)
+				}
+				return r, err
+			})
+		},
+	}
+	asJSON = addJSON(c.Flags())
+	return c
+}
+
+// bankReport reports on the bank at path.
+func bankReport(path string) (*report, error) {
+	file, err := bank.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if err := file.Verify(); err != nil {
+		return nil, err
+	}
+	info, s := file.Info(), file.Stats()
+	r := newReport(path, "bank.Bank", s, info)
+	r.Files, r.M, r.K = file.Len(), file.M(), file.K()
+	stat, err := os.Stat(path)
+	if err == nil {
+		r.Size = stat.Size()
+	}
+	return r, err
+}
+
 func bankWhichCommand() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
@@ -148,7 +205,8 @@ func bankWhichCommand() *cobra.Command {
 		Long: `bank which names the files that may have one of the lines, as grep -l does: all files that
 have one, and others at the rate that the bank was built for. With -all it names those that
 may have all of the lines. Lines are compared as bank build compared them: a LINE is a field's
-value if build had -f, and -fold-case and -hex need not be given again.
+value if build had -f, and -fold-case and -hex need not be given again. An empty LINE is an
+error: build leaves blank lines out, and half of all files would be named for one.
 
 which reads some pages of BANK, and checks their checksums. The exit status is grep's: 0 if
 a file was named, 1 if none was, 2 after an error.`,
@@ -222,6 +280,9 @@ func hashLines(hash string, args []string) (hs []bloom.Hash, err error) {
 	key.KeepCR = key.KeepCR || !known
 	for _, arg := range args {
 		line, _, err := key.Of([]byte(arg), 0, nil)
+		if err == nil && len(line) == 0 {
+			err = errors.New("a LINE is empty, and blank lines are in no bank")
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -68,21 +69,57 @@ func TestBank(t *testing.T) {
 	damaged[8] ^= 1
 	write(t, path("damaged.bank"), string(damaged))
 	for says, args := range map[string][]string{
-		"bank needs build or which":         {"bank"},
+		"bank needs build, info or which":   {"bank"},
 		`"wich" is no command; is it which`: {"bank", "wich"},
 		"bank build needs at least one":     {"bank", "build", "-o", b},
 		"build needs -o FILE":               {"bank", "build", path("a.log")},
 		"- can be read once only: say -n":   {"bank", "build", "-o", b, "-"},
-		"p = 2 is outside (0, 1)":           {"bank", "build", "-p", "2", "-o", b, path("a.log")},
+		"-p 2 is outside (0, 1)":            {"bank", "build", "-p", "2", "-o", b, path("a.log")},
 		"bank which needs the BANK":         {"bank", "which", b},
 		"no such file":                      {"bank", "which", path("none"), "x"},
 		"it starts with 31 30 2e":           {"bank", "which", path("a.log"), "x"},
 		"invalid format":                    {"bank", "which", path("damaged.bank"), "x"},
 		"is not an even number":             {"bank", "which", path("hex.bank"), "xyz"},
+		"a LINE is empty":                   {"bank", "which", b, ""},
 	} {
 		good(t, "", "bank", "build", "-hex", "-o", path("hex.bank"), path("digests"))
 		require.Empty(t, saying(t, 2, says, "", args...))
 	}
+	write(t, path("blank"), "\n\nx\n\r\n")
+	good(t, "", "bank", "build", "-o", b, path("a.log"), path("blank"))
+	require.Regexp(t, `(?s)bank.Bank\n.*files     2\n.*keys      about 3\n  made for  2 keys at a rate of 0.001\n.*checksum  right`, good(t, "", "bank", "info", b))
+	require.Contains(t, good(t, "", "bank", "info", "-json", b), `"type":"bank.Bank","size":`)
+	data = read(t, b)
+	write(t, path("damaged.bank"), data[:len(data)-1]+string(data[len(data)-1]^1))
+	saying(t, 1, "damaged.bank", "", "bank", "info", path("damaged.bank"))
+	saying(t, 1, "a.log", "", "bank", "info", path("a.log"))
 	saying(t, 2, "is no filter but a bank; see bloom help bank", "", "check", path("hex.bank"))
 	saying(t, 0, "has about 10 different lines, and filters have room for 3", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank", "build", "-n", "3", "-o", b, "-")
+}
+
+// TestBankOfManyFiles: a small file costs what its lines cost.
+func TestBankOfManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	files := make([]string, 10_000)
+	for i := range files {
+		files[i] = filepath.Join(dir, fmt.Sprint(i))
+		if i%100 > 0 { // some are empty
+			write(t, files[i], fmt.Sprintf("line %d\nboth\n", i))
+		}
+	}
+	for i := range files {
+		if i%100 == 0 {
+			write(t, files[i], "")
+		}
+	}
+	t.Chdir(dir)
+	took := func(args ...string) time.Duration { // of a processor, however busy the machine is
+		cmd := command(t, append(args, files...)...)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	require.Less(t, took("bank", "build", "-p", "1e-9", "-o", "b"), min(10*took("dedupe"), 3*time.Second))
+	require.Equal(t, files[4321]+"\n", good(t, "", "bank", "which", "b", "line 4321"))
+	require.Equal(t, 9_900, strings.Count(good(t, "", "bank", "which", "b", "both"), "\n"))
 }

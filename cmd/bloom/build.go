@@ -30,7 +30,7 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 
 func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
 	return func(n uint64, p float64) (filter, error) {
-		f, err := make(max(n, 1), p)
+		f, err := make(max(n, 1), min(p, 0.5)) // a higher rate would take no bits for few lines
 		if err == nil {
 			f.SetInfo(bloom.Info{N: max(n, 1), P: p})
 		}
@@ -64,6 +64,8 @@ Few lines at a low rate take more bits than Guava gives them, as their rate woul
 higher than -p: 1,000 lines at 1e-6 take 85 bits a line, where Guava takes 29 and reports
 nine lines in a million. -type blocked takes 34.
 
+Blank lines, whose key is empty, are left out, except with -blank.
+
 The file also holds -n, -p, how keys were made of lines, and -comment. One of type dcso holds
 -n and -p only. bloom info shows them.
 
@@ -86,6 +88,9 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 			if err := checkComment(comment); err != nil {
 				return err
 			}
+			if err := size.check(0, ""); err != nil {
+				return err
+			}
 			n := part.part(uint64(size.n))
 			f, err := fitting(mk, n, size.p)
 			if err != nil {
@@ -102,7 +107,7 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 				if err != nil {
 					return nil, err
 				}
-				keys{input.key, part}.say(f, comment)
+				keys{input.key, part}.say(f, comment, cfg.Blanks > 0 && cfg.Blank)
 				return f, nil
 			})
 		},
@@ -114,6 +119,7 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().StringVar(&comment, "comment", "", "`text` for the file to hold")
 	input.add(c.Flags())
+	input.addBlank(c.Flags())
 	return c
 }
 

@@ -22,7 +22,11 @@ its shard only.`,
 		Example: `  printf 'apple\n' | bloom build -n 1000 -o fruit.bloom && printf 'banana\n' | bloom add fruit.bloom`,
 	}, func(ctx context.Context, cfg *lines.Config, f *loaded) error {
 		keys{cfg.Key, partOf(f)}.join(f)
-		return addLines(ctx, cfg, f.filter, 0)
+		err := addLines(ctx, cfg, f.filter, 0)
+		if cfg.Blank && cfg.Blanks > 0 {
+			sayBlank(f)
+		}
+		return err
 	})
 }
 
@@ -88,7 +92,9 @@ func changeCommand(c *cobra.Command, change func(context.Context, *lines.Config,
 		if f.compressed {
 			return fmt.Errorf("%s %w", args[0], errCompressed)
 		}
-		f.match(c.Name(), cfg)
+		if err := f.match(cfg, c.Flags()); err != nil {
+			return err
+		}
 		if err := change(c.Context(), cfg, f); err != nil {
 			return err
 		}
@@ -96,5 +102,6 @@ func changeCommand(c *cobra.Command, change func(context.Context, *lines.Config,
 	}
 	file.add(c.Flags())
 	input.add(c.Flags())
+	input.addBlank(c.Flags())
 	return c
 }

@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/growing"
@@ -103,6 +105,17 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	case o.span != 0 && o.size.n == 0:
 		return usageError{errors.New("-span needs -n, the number of lines that come in that time")}
 	}
+	switch {
+	case o.span != 0:
+		err = o.size.check(0, "")
+	case o.size.n == 0:
+		err = o.size.check(1e-9, "; with -n it is 1e-12")
+	default:
+		err = o.size.check(1e-12, "")
+	}
+	if err != nil {
+		return err
+	}
 	o.sized = c.Flags().Changed("lines") || c.Flags().Changed("rate") || o.span != 0
 	if o.state != "" {
 		release, err := o.file.hold(c.Context(), o.state)
@@ -117,7 +130,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	cfg.Sum = sum(d.seen.filter())
+	cfg.Sum, cfg.Key, cfg.Blank = sum(d.seen.filter()), o.input.key, true
 	if o.span == 0 { // a window's number is that of a span
 		d.room = o.part.part(uint64(o.size.n))
 	}
@@ -167,7 +180,6 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 
 // open has d see by the filter that was last saved, or by a new one.
 func (o *dedupeFlags) open(d *deduper) error {
-	which := keys{o.input.key, o.part}
 	fresh, err := o.fresh(&d.arrived)
 	if err != nil {
 		return usage(err)
@@ -179,7 +191,7 @@ func (o *dedupeFlags) open(d *deduper) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		which.say(fresh.filter(), "")
+		keys{o.input.key, o.part}.say(fresh.filter(), "", false)
 		d.seen = fresh
 		return nil
 	case err != nil:
@@ -193,9 +205,12 @@ func (o *dedupeFlags) open(d *deduper) error {
 		return err
 	}
 	old.path = o.state
-	warnKeys("dedupe", old, o.input.key)
+	if err := old.follow(&o.input.key, o.input.flags); err != nil {
+		return err
+	}
 	warnField("dedupe", old, o.input.key.Field)
-	which.join(old)
+	keys{o.input.key, o.part}.join(old)
+	d.blank = saysBlank(old)
 	d.seen, d.held = memoryOf(old.filter), old.Stats().ApproxCount
 	return nil
 }
@@ -239,6 +254,7 @@ type deduper struct {
 	arrived  arrivals
 	room     uint64 // lines that seen is made for, if known
 	held     uint64 // lines that seen has
+	blank    bool   // the empty line came
 	warned   bool   // that it is full
 	kept     []int
 	progress *progress
@@ -282,7 +298,7 @@ func (d *deduper) tick() error {
 // use writes the new lines of b.
 func (d *deduper) use(b *lines.Batch) error {
 	d.arrived.add(b)
-	d.kept = d.seen.add(d.kept[:0], b.Hashes)
+	d.kept = d.exact(b.Hashes, d.seen.add(d.kept[:0], b.Hashes))
 	d.state.note(b.Hashes, d.kept)
 	kept := len(d.kept)
 	d.progress.add(len(b.Ends), kept)
@@ -294,6 +310,24 @@ func (d *deduper) use(b *lines.Batch) error {
 		b.Keep(d.kept)
 	}
 	return nil
+}
+
+// exact returns kept with the number of the first empty line, if none came before, and without those
+// of other empty lines. A filter may take that line for an old one as often as not. Those that forget
+// lines are asked.
+func (d *deduper) exact(hs []bloom.Hash, kept []int) []int {
+	first := slices.IndexFunc(hs, lines.IsBlank)
+	if first < 0 || forgets(d.seen.filter()) {
+		return kept
+	}
+	kept = slices.DeleteFunc(kept, func(i int) bool { return lines.IsBlank(hs[i]) })
+	if !d.blank {
+		d.blank = true
+		sayBlank(d.seen.filter())
+		i, _ := slices.BinarySearch(kept, first)
+		kept = slices.Insert(kept, i, first)
+	}
+	return kept
 }
 
 func (d *deduper) warnFull() {
@@ -327,6 +361,9 @@ func (d *deduper) salvage(wrote uint64) error {
 		return err
 	}
 	d.seen.add(nil, since)
+	if slices.ContainsFunc(since, lines.IsBlank) {
+		sayBlank(d.seen.filter())
+	}
 	if err := d.seen.filter().SaveFile(d.state.path); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	ossignal "os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -53,6 +54,39 @@ func TestSignals(t *testing.T) {
 		require.Error(t, cmd.Wait())
 		require.Equal(t, 128+int(signal), cmd.ProcessState.ExitCode())
 		require.Equal(t, "unfinished\nc\n", good(t, "a\nunfinished\nb\nc\n", "dedupe", "-state", state))
+	}
+}
+
+// TestInterruptedCheck: a number that is not that of all lines is not written.
+func TestInterruptedCheck(t *testing.T) {
+	defaultSignals(t)
+	path := filepath.Join(t.TempDir(), "list")
+	good(t, "a\n", "build", "-o", path)
+	for flags, want := range map[string]string{"-c": "", "-q -v": "", "-v": ""} {
+		cmd := command(t, append(append([]string{"check"}, strings.Fields(flags)...), path)...)
+		in, out := start(t, cmd)
+		defer in.Close()
+		send(t, in, "a\na\n")
+		time.Sleep(200 * time.Millisecond)
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		rest, err := io.ReadAll(out)
+		require.NoError(t, err)
+		require.Error(t, cmd.Wait())
+		require.Equal(t, 130, cmd.ProcessState.ExitCode(), flags)
+		require.Equal(t, want, string(rest), flags)
+	}
+}
+
+// TestLongLine: a line takes at most four times its length.
+func TestLongLine(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("whose unit of memory is a kilobyte")
+	}
+	list := write(t, filepath.Join(t.TempDir(), "list"), strings.Repeat("x", 100_000_000))
+	for _, flags := range []string{"", "-fold-case", "-f 1"} {
+		cmd := command(t, append(append([]string{"dedupe"}, strings.Fields(flags)...), list)...)
+		require.NoError(t, cmd.Run())
+		require.Less(t, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss, int64(400_000), flags)
 	}
 }
 

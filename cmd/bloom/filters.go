@@ -262,6 +262,15 @@ func hasher(f filter) func([]byte) bloom.Hash {
 	return bloom.Sum
 }
 
+// forgets reports whether f forgets keys.
+func forgets(f filter) bool {
+	switch f.(type) {
+	case *window.Filter, *flower.Filter:
+		return true
+	}
+	return false
+}
+
 // full reports whether f has more lines than it can hold at the rate it was made for:
 // more than half of its bits are set.
 func full(f filter) bool {

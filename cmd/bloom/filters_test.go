@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -214,13 +215,6 @@ func TestFileInfo(t *testing.T) {
 	good(t, numbers(0, 1000), "build", "-n", "6500", "-p", "0.01", "-comment", "others", "-o", other)
 	good(t, "", "merge", "-o", out, path, other)
 	require.Equal(t, bloom.Info{N: 6500, P: 0.01, Hash: "SumString"}, said(out))
-	for _, args := range [][]string{{"add", "-hex", path}, {"dedupe", "-hex", "-state", path}} {
-		good(t, numbers(0, 1), "build", "-o", path)
-		saying(t, 0, "warning: "+path+" was made without -hex, and "+args[0]+" runs with it", "ff\n", args...)
-		require.Empty(t, said(path).Hash, "keys of two kinds")
-		good(t, "ff\n", args...)
-	}
-
 	good(t, "00ff\n", "build", "-hex", "-o", path)
 	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"}, said(path))
 	good(t, "Ab\n", "build", "-fold-case", "-o", path)
@@ -231,36 +225,44 @@ func TestFileInfo(t *testing.T) {
 	saying(t, 2, "it must be UTF-8", "", "bank", "build", "-comment", "\xff", "-o", path, path)
 }
 
-// TestWarnKeys: nobody looks for hexadecimal digits in a list of bytes and wonders why
-// nothing is there.
-func TestWarnKeys(t *testing.T) {
+// TestFollow: keys are made of lines as the file says, and nobody looks for hexadecimal digits in a
+// list of bytes and wonders why nothing is there.
+func TestFollow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
-	for _, test := range []struct{ made, run, says string }{
-		{"", "", ""},
-		{"-hex", "-hex -0", ""},
-		{"-hex", "-hex -f 1", ""},
-		{"-fold-case", "-fold-case", ""},
-		{"-hex", "", "was made with -hex, and check runs without it"},
-		{"-fold-case", "", "was made with -fold-case, and check runs without it"},
-		{"", "-hex", "was made without -hex, and check runs with it"},
-		{"", "-fold-case", "was made without -fold-case, and check runs with it"},
-		{"-fold-case", "-hex", "was made with -fold-case, and check runs with -hex"},
+	for _, test := range []struct{ made, in, found string }{
+		{"", "ff\nFF\nff\r\n", "ff\nff\r\n"},
+		{"-hex", "FF\n0f\nff\r\n", "FF\nff\r\n"},
+		{"-fold-case", "FF\n0f\nff\r\n", "FF\nff\r\n"},
+		{"-keep-cr", "ff\nff\r\n", "ff\n"},
+		{"-fold-case -keep-cr", "FF\nff\r\n", "FF\n"},
 	} {
-		good(t, "ff\n", append([]string{"build", "-o", path}, strings.Fields(test.made)...)...)
-		_, stderr, _ := bloomRun(t, "ff\n", append([]string{"check", path}, strings.Fields(test.run)...)...)
-		if test.says == "" {
-			require.Empty(t, stderr, test)
-			continue
+		build := append(strings.Fields("build -type counting -n 100 -p 1e-9 "+test.made), "-o", path)
+		good(t, "ff\n", build...)
+		made := strings.Fields(test.made)
+		require.Equal(t, test.found, good(t, test.in, "check", path))
+		require.Equal(t, test.found, good(t, test.in, append(append([]string{"check"}, made...), path)...))
+		good(t, strings.SplitAfter(test.found, "\n")[0], "remove", path)
+		good(t, "", build...)
+		good(t, test.found, "add", path)
+		require.Equal(t, test.found, good(t, test.in, "check", path))
+		s := newServer(path, lines.Key{})
+		s.flags = serveCommand().Flags()
+		require.NoError(t, s.load())
+		found, err := s.has(s.now.Load(), []byte(strings.TrimSuffix(test.found[:3], "\n")), new([]byte))
+		require.NoError(t, err)
+		require.True(t, found)
+		require.Empty(t, good(t, test.found, "dedupe", "-state", path))
+		for _, runs := range []string{"-hex", "-fold-case", "-keep-cr", "-hex=false"} {
+			if strings.Contains(test.made+" "+runs, "-fold-case -keep-cr") || runs == test.made || test.made == "" && runs == "-hex=false" || strings.HasPrefix(test.made, "-fold") && runs == "-hex=false" || test.made == "-keep-cr" && runs == "-hex=false" {
+				continue
+			}
+			before := read(t, path)
+			for _, command := range []string{"check", "add", "remove", "dedupe -state", "serve"} {
+				saying(t, 2, path+" was made with", "ff\n", append(strings.Fields(command), path, runs)...)
+			}
+			require.Equal(t, before, read(t, path))
 		}
-		requireError(t, stderr, "warning: "+path+" "+test.says)
 	}
-	require.Equal(t, "ff\n", saying(t, 0, "warning", "ff\n", "check", path), "a warning changes nothing else")
-	for _, command := range []string{"add", "dedupe -state"} {
-		good(t, "ff\n", "build", "-n", "100", "-fold-case", "-o", path)
-		_, stderr, _ := bloomRun(t, "xx\n", append(strings.Fields(command), path, "-")...)
-		require.Contains(t, stderr, "bloom: warning: "+path+" was made with -fold-case, and "+strings.Fields(command)[0]+" runs without it\n")
-	}
-
 	// What a program says in its own words is not about flags.
 	f := bloom.Must(bloom.New(1, 0.01))
 	f.AddString("ff")
@@ -268,6 +270,38 @@ func TestWarnKeys(t *testing.T) {
 	require.NoError(t, f.SaveFile(path))
 	good(t, "ff\n", "check", path)
 	good(t, "ff\n", "check", "-fold-case", path)
+}
+
+// TestBlankLines: they are left out, as their key is found in half of the full filters. With -blank
+// they are lines as others. dedupe knows exactly whether one came.
+func TestBlankLines(t *testing.T) {
+	dir := t.TempDir()
+	path, state := filepath.Join(dir, "list"), filepath.Join(dir, "state")
+	found := 0
+	for i := range 12 {
+		in := numbers(200*i, 200*i+200)
+		good(t, "\n"+in+"\r\n\n", "build", "-o", path)
+		require.EqualValues(t, 200, bloom.Must(bloom.LoadFile(path)).Info().N)
+		require.Empty(t, saying0(t, 1, "\n\r\n", "check", path))
+		require.Empty(t, saying0(t, 1, "\n\r\n", "check", "-v", path))
+		if out, _, _ := bloomRun(t, "\n", "check", "-blank", path); out != "" {
+			found++
+		}
+		require.Equal(t, "\nx\n", good(t, "\nx\n\r\n"+in, "dedupe", "-state", path), "the first empty line is new")
+		require.Empty(t, good(t, in+"\nx\n", "dedupe", "-state", path))
+		require.Contains(t, good(t, "", "info", path), blankText)
+	}
+	require.Greater(t, found, 0, "what the rule is for")
+	require.Less(t, found, 12)
+	good(t, "a\n\n", "build", "-blank", "-o", path)
+	require.Equal(t, "\na\n", good(t, "\na\nb\n", "check", "-blank", path))
+	require.Equal(t, "c\n", good(t, "\na\nc\n", "dedupe", "-state", path))
+	for _, flags := range []string{"", "-n 100", "-n 100 -span 1h"} {
+		os.Remove(state)
+		args := append([]string{"dedupe", "-state", state}, strings.Fields(flags)...)
+		require.Equal(t, "a\n\nb\n", good(t, "a\n\n\nb\n\n", args...))
+		require.Equal(t, "c\n", good(t, "\nc\n", args...))
+	}
 }
 
 // TestDamage: whatever bit of a file is wrong, no command answers from it.

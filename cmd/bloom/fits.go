@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -35,14 +36,16 @@ func fits(what string, bytes float64) error {
 // memoryError is that of something that does not fit into memory.
 type memoryError struct{ error }
 
-// usage returns err, of a size that was asked for, as one of the command line. Elsewhere it
-// may fit.
+// usage returns err, of a size that was asked for, as one of the command line, without the names of
+// Go. Elsewhere it may fit.
 func usage(err error) error {
 	if _, ok := err.(memoryError); ok || err == nil {
 		return err
 	}
-	return usageError{err}
+	return usageError{errors.New(inShell.Replace(err.Error()))}
 }
+
+var inShell = strings.NewReplacer("use bloom.New", "use -type guava", "package ", "-type ", "bloom.New", "-type guava", "blocked.New", "-type blocked")
 
 // fitting is make, which makes a filter for n lines, with an error if that takes more memory
 // than there is.

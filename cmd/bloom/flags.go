@@ -85,13 +85,30 @@ func (f *filterFlags) add(flags *pflag.FlagSet, n, p string, ordinary float64) {
 	flags.VarP((*rate)(&f.p), "rate", "p", p)
 }
 
+// check returns an error unless there are filters with a rate of p, which is least at the lowest.
+func (f *filterFlags) check(least float64, unless string) error {
+	switch {
+	case !(f.p > 0 && f.p < 1):
+		return usageError{fmt.Errorf("-p %v is outside (0, 1)", f.p)}
+	case f.p < least:
+		return usageError{fmt.Errorf("-p %v is below %v, the lowest rate here%s", f.p, least, unless)}
+	}
+	return nil
+}
+
 // inputFlags say how to read lines.
 type inputFlags struct {
 	flags   *pflag.FlagSet
 	null    bool
 	key     lines.Key
 	skipBad bool
+	blank   bool
 	long    int
+}
+
+// addBlank is for commands that do not decide exactly whether the empty line is in a filter.
+func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.blank, "blank", false, "blank lines, whose key is empty, are lines as others; else they are left out")
 }
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
@@ -125,7 +142,7 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 		return nil, usageError{fmt.Errorf("-sep needs -f")}
 	}
 	f.key.Separator = unescaped(f.key.Separator)
-	cfg := &lines.Config{Names: names, Delim: '\n', Key: f.key, SkipBad: f.skipBad, Window: 1 << f.long}
+	cfg := &lines.Config{Names: names, Delim: '\n', Key: f.key, SkipBad: f.skipBad, Blank: f.blank, Window: 1 << f.long}
 	if f.null {
 		cfg.Delim = 0
 	}

@@ -148,7 +148,7 @@ func (h *holder) lock(ctx context.Context, path string) (release func(), err err
 		case err != nil && runtime.GOOS == "windows": // where a file that is being removed cannot be opened
 		case errors.Is(err, fs.ErrPermission) && exists(beside): // another user's, who may be about to permit it
 		case err != nil:
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", path, cause(err))
 		case ok && isAt(lock, beside):
 			os.Chmod(beside, 0o666) // whatever the umask: other users of the directory wait, too
 			return func() { unlock(lock, beside) }, nil
@@ -167,6 +167,14 @@ func (h *holder) lock(ctx context.Context, path string) (release func(), err err
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// cause is err without the name of a temporary file.
+func cause(err error) error {
+	if of := (*fs.PathError)(nil); errors.As(err, &of) {
+		return of.Err
+	}
+	return err
 }
 
 // isAt reports whether the locked file is the one at path.
@@ -231,7 +239,7 @@ func writable(path string) error {
 	temporary := beside(path, "bloom-tmp-*")
 	file, err := os.CreateTemp(filepath.Dir(temporary), filepath.Base(temporary))
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, cause(err))
 	}
 	file.Close()
 	// Another bloom that saves to path takes it for a dead one's, and may remove it first.

@@ -22,6 +22,7 @@ type report struct {
 	File     string  `json:"file"`
 	Type     string  `json:"type"`
 	Size     int64   `json:"size"`
+	Files    int     `json:"files,omitempty"` // of a bank
 	M        uint64  `json:"m,omitempty"`
 	K        int     `json:"k,omitempty"`
 	Lines    int     `json:"lines,omitempty"` // cache lines a key
@@ -49,44 +50,55 @@ info writes an object a line.`,
 		Example: `  printf 'apple\n' | bloom build -o fruit.bloom && bloom info fruit.bloom`,
 		Args:    need(1, -1, "at least one FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			var failed error
-			for i, path := range args {
+			return writeReports(args, *asJSON, func(path string) (*report, error) {
 				f, err := loadAny(path)
 				if err != nil {
-					if failed != nil {
-						fmt.Fprintln(os.Stderr, "bloom:", strings.TrimPrefix(failed.Error(), "bloom: "))
-					}
-					failed = err
-					continue
+					return nil, err
 				}
-				r := f.report(path)
-				switch text := r.text(); {
-				case *asJSON:
-					err = writeJSON(r)
-				case i > 0:
-					_, err = io.WriteString(os.Stdout, "\n"+text)
-				default:
-					_, err = io.WriteString(os.Stdout, text)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return failed
+				return f.report(path), nil
+			})
 		},
 	}
 	asJSON = addJSON(c.Flags())
 	return c
 }
 
-// report reports on what was loaded from the file at path.
-func (f *loaded) report(path string) *report {
-	s, info := f.Stats(), f.Info()
-	r := &report{
-		File: path, Type: f.kind.name, Size: f.size, Checksum: "CRC-32C",
+// writeReports writes what of returns for all paths, and returns the last error.
+func writeReports(paths []string, asJSON bool, of func(path string) (*report, error)) (failed error) {
+	for i, path := range paths {
+		r, err := of(path)
+		switch {
+		case err != nil:
+			if failed != nil {
+				fmt.Fprintln(os.Stderr, "bloom:", strings.TrimPrefix(failed.Error(), "bloom: "))
+			}
+			failed = err
+			continue
+		case asJSON:
+			err = writeJSON(r)
+		default:
+			_, err = io.WriteString(os.Stdout, strings.Repeat("\n", min(i, 1))+r.text())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+func newReport(path, kind string, s bloom.Stats, info bloom.Info) *report {
+	return &report{
+		File: path, Type: kind, Checksum: "CRC-32C",
 		M: s.M, K: s.K, Fill: s.FillRatio, Keys: s.ApproxCount, Rate: s.FPR,
 		MadeFor: info.N, MadeAt: info.P, Hash: info.Hash, Comment: info.Comment,
 	}
+}
+
+// report reports on what was loaded from the file at path.
+func (f *loaded) report(path string) *report {
+	s := f.Stats()
+	r := newReport(path, f.kind.name, s, f.Info())
+	r.Size = f.size
 	switch of := f.filter.(type) {
 	case *bloom.Filter:
 		r.Strategy = fmt.Sprintf("Mitz%d", 32<<of.Strategy())
@@ -118,6 +130,9 @@ func (r *report) rows() (rows []row) {
 	}
 	add("type", "%s", r.Type)
 	add("size", "%s (%s)", humanize.Bytes(uint64(r.Size)), counted(uint64(r.Size), "byte"))
+	if r.Files > 0 {
+		add("files", "%s", humanize.Comma(int64(r.Files)))
+	}
 	if r.M > 0 {
 		add("m", "%s %s", humanize.Comma(int64(r.M)), bits)
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/spf13/pflag"
 )
 
 // partOf returns the shard that f was made of.
@@ -27,13 +29,41 @@ type informed interface {
 }
 
 // say has the file of f, which is new, say which keys it has, and what -comment says.
-func (k keys) say(f informed, comment string) {
+func (k keys) say(f informed, comment string, blank bool) {
 	info := f.Info()
 	info.Hash, info.Comment = k.Hash()+k.part.suffix(), comment
 	if comment == "" && k.Field > 0 {
 		info.Comment = fmt.Sprintf(fieldComment, k.Field)
 	}
 	f.SetInfo(info)
+	if blank {
+		sayBlank(f)
+	}
+}
+
+// blankText is what the comment of a file ends with that has the empty line. Guava's indexes of that
+// line are all 0, so a filter with them cannot say it.
+const blankText = "has the empty line"
+
+// sayBlank has f's file say that it has the empty line.
+func sayBlank(f informed) {
+	if info := f.Info(); !saysBlank(f) {
+		info.Comment = joined(info.Comment, blankText)
+		f.SetInfo(info)
+	}
+}
+
+func saysBlank(f informed) bool {
+	rest, _, _ := fromComment(f.Info().Comment)
+	return strings.HasSuffix(rest, blankText)
+}
+
+// joined is a comment and what a command adds to it.
+func joined(comment, more string) string {
+	if comment == "" {
+		return more
+	}
+	return strings.ToValidUTF8(comment[:min(len(comment), 3900)], "") + "; " + more
 }
 
 // fieldComment is what the file of a filter says that was made of one field. How that is
@@ -70,43 +100,40 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	return lines.Key{}, "", false
 }
 
-// match has cfg make the keys that f has, for command, and warns as warnKeys does.
-func (f *loaded) match(command string, cfg *lines.Config) {
+// match has cfg make the keys that f has, as follow says.
+func (f *loaded) match(cfg *lines.Config, flags *pflag.FlagSet) error {
 	cfg.Sum = sum(f.filter)
 	cfg.Take = partOf(f).take()
-	warnKeys(command, f, cfg.Key)
+	return f.follow(&cfg.Key, flags)
 }
 
-// warnKeys warns if f says that other flags made its keys than make command's. What a
-// program wrote there in its own words says nothing about flags.
-func warnKeys(command string, f *loaded, key lines.Key) {
+// follow has key be as f's file says that keys were made of lines. It returns an error if flags, of
+// the command that key is of, say otherwise. What a program wrote there in its own words says nothing.
+func (f *loaded) follow(key *lines.Key, flags *pflag.FlagSet) error {
 	hash, _ := fromHash(f.Info().Hash)
-	if _, made, known := keyOf(hash); known {
-		_, runs, _ := keyOf(key.Hash())
-		warnOther(command, f.path, made, runs)
+	made, with, known := keyOf(hash)
+	switch {
+	case !known:
+	case !flags.Changed("hex") && !flags.Changed("fold-case") && !flags.Changed("keep-cr"):
+		key.Hex, key.FoldCase, key.KeepCR = made.Hex, made.FoldCase, made.KeepCR
+	case key.Hash() != hash && with == "":
+		return usageError{fmt.Errorf("%s was made without -hex, -fold-case and -keep-cr: leave them out", f.path)}
+	case key.Hash() != hash:
+		return usageError{fmt.Errorf("%s was made with %s: say that, or nothing", f.path, with)}
 	}
+	return nil
 }
 
 // warnField warns if f was made of another field than a run that goes on with it.
 func warnField(command string, f *loaded, field int) {
 	var made int
 	if _, err := fmt.Sscanf(f.Info().Comment, fieldComment, &made); err == nil {
-		runs := ""
+		runs := "without it"
 		if field > 0 {
-			runs = fmt.Sprintf("-f %d", field)
+			runs = fmt.Sprintf("with -f %d", field)
 		}
-		warnOther(command, f.path, fmt.Sprintf("-f %d", made), runs)
-	}
-}
-
-func warnOther(command, path, made, runs string) {
-	switch {
-	case made == runs:
-	case runs == "":
-		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with %s, and %s runs without it\n", path, made, command)
-	case made == "":
-		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made without %s, and %s runs with it\n", path, runs, command)
-	default:
-		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with %s, and %s runs with %s\n", path, made, command, runs)
+		if made != field {
+			fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with -f %d, and %s runs %s\n", f.path, made, command, runs)
+		}
 	}
 }

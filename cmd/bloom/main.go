@@ -42,7 +42,15 @@ func newRoot() *cobra.Command {
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
 	group(root, "no command; see bloom help")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		text := err.Error()
+		for says, meaning := range map[string]string{": strconv.ParseInt": "a whole number", ": strconv.ParseBool": "true or false", ": time:": "a time, such as 90s, 10m or 24h"} {
+			if what, _, ok := strings.Cut(text, says); ok {
+				text = what + ": it is not " + meaning
+			}
+		}
+		return usageError{fmt.Errorf("%s; see %s", text, strings.Replace(c.CommandPath(), "bloom", "bloom help", 1))}
+	})
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(), mergeCommand(),
 		infoCommand(), planCommand(), serveCommand(), bankCommand())
 	for _, c := range root.Commands() {
@@ -161,7 +169,11 @@ func main() {
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	root := newRoot()
-	root.SetArgs(longFlags(root, os.Args[1:]))
+	args := longFlags(root, os.Args[1:])
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !slices.Contains([]string{"-h", "--help", "-v", "--version"}, args[0]) {
+		os.Exit(status("", usageError{fmt.Errorf("unknown flag %s: the command comes first; see bloom help", os.Args[1])}, 0))
+	}
+	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
 	if errors.Is(err, syscall.EPIPE) { // ends the process as a write to a closed pipe does, where it does
 		signal.Reset(syscall.SIGPIPE)

@@ -83,6 +83,15 @@ func saying(t testing.TB, want int, says, stdin string, args ...string) (stdout 
 	return stdout
 }
 
+// saying0 is a run that must end with the status, in silence.
+func saying0(t testing.TB, want int, stdin string, args ...string) (stdout string) {
+	t.Helper()
+	stdout, stderr, status := bloomRun(t, stdin, args...)
+	require.Equal(t, want, status, "%v: %s", args, stderr)
+	require.Empty(t, stderr)
+	return stdout
+}
+
 // start starts cmd, and returns the other ends of the pipes that it gets where it has no
 // input or output yet.
 func start(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser) {
@@ -211,26 +220,36 @@ func TestUsage(t *testing.T) {
 		{"show f", "is it info that you want?"},
 		{"has f", "is it check that you want?"},
 		{"dedup", "is it dedupe that you want?"},
-		{"-x", "no command"},
+		{"-x", "unknown flag -x: the command comes first"},
+		{"-check F list", "unknown flag -check: the command comes first"},
+		{"-V", "unknown flag -V"},
+		{"sort -x", `"sort" is no command`},
 		{"dedupe -n 1,0000", "is no number of lines"},
 		{"dedupe -p one", `"one" is no rate, such as 0.001, 1e-6 or 1%`},
-		{"dedupe -p 100%", "p = 1 is outside"},
+		{"dedupe -p 100%", "-p 1 is outside"},
 		{"dedupe -f 1 -sep ab", `-sep "ab" is not one byte`},
 		{"dedupe -state -", "- is no file"},
 		{"add - x", "- is no file"},
 		{"merge -json -o - x", "-json and -o - would both write to standard output"},
-		{"dedupe -x", "unknown shorthand flag: 'x'"},
-		{"dedupe --frobnicate", "unknown flag: --frobnicate"},
+		{"dedupe -x", "unknown shorthand flag: 'x' in -x; see bloom help dedupe"},
+		{"bank build --frobnicate", "unknown flag: --frobnicate; see bloom help bank build"},
+		{"check -f abc", `invalid argument "abc" for "-f, --field" flag: it is not a whole number; see bloom help check`},
+		{"dedupe -span 1x", "it is not a time, such as 90s, 10m or 24h; see"},
+		{"check -v=x", "it is not true or false"},
+		{"dedupe -p 1e-20", "-p 1e-20 is below 1e-09, the lowest rate here; with -n it is 1e-12"},
+		{"dedupe -n 10 -p 1e-20", "-p 1e-20 is below 1e-12"},
+		{"build -type blocked -p 1e-13 -o x", "use -type guava"},
+		{"serve -addr 99999 x", `-addr "99999" is no address, such as :8080`},
 		{"dedupe -n 0", "is no number of lines"},
 		{"dedupe -n 1.5", "is no number of lines"},
 		{"dedupe -n -1", "is no number of lines"},
 		{"dedupe -n 10X", "is no number of lines"},
-		{"dedupe -p 1", "p = 1 is outside [1e-09, 1)"},
+		{"dedupe -p 1", "-p 1 is outside (0, 1)"},
 		{"dedupe -f -1", "counted from 1"},
 		{"dedupe -sep ,", "-sep needs -f"},
 		{"build x", "build needs -o FILE"},
 		{"build -o x -type y", `-type "y" is none of`},
-		{"build -o x -p 0", "p = 0 is outside (0, 1)"},
+		{"build -o x -p 0", "-p 0 is outside (0, 1)"},
 		{"check", "check needs the filter's FILE"},
 		{"merge -o x", "at least one FILE"},
 		{"info", "at least one FILE"},
@@ -336,5 +355,5 @@ func TestReadme(t *testing.T) {
 		require.NoError(t, err, "%s: %s", line, out)
 		ran++
 	}
-	require.Equal(t, 10, ran)
+	require.Equal(t, 11, ran)
 }

@@ -87,10 +87,7 @@ func (o *output) describe(f informed) error {
 	}
 	info := f.Info()
 	rest, _, _ := fromComment(info.Comment)
-	if rest != "" {
-		rest = strings.ToValidUTF8(rest[:min(len(rest), 3900)], "") + "; "
-	}
-	info.Comment = rest + w.String()
+	info.Comment = joined(rest, w.String())
 	f.SetInfo(info)
 	return nil
 }

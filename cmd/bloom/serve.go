@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
@@ -27,6 +28,7 @@ func serveCommand() *cobra.Command {
 	var addr string
 	var hosts []string
 	var key lines.Key
+	var blank bool
 	c := &cobra.Command{
 		Use:   "serve [-addr A] [-host NAME] FILE",
 		Short: "answer look-ups over HTTP",
@@ -58,21 +60,22 @@ same machine that keeps the name which it was asked for needs -host NAME.`,
   curl --data-binary @lines.txt localhost:8080/contains`,
 		Args: need(1, 1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			s := newServer(args[0], key)
-			if err := s.load(); err != nil {
-				return err
-			}
-			warnKeys(c.Name(), s.now.Load().filter, s.key)
 			if _, _, err := net.SplitHostPort(addr); err != nil {
 				return usageError{fmt.Errorf("-addr %q is no address, such as :8080 or localhost:8080", addr)}
 			}
-			s.hosts = hosts
+			s := newServer(args[0], key)
+			s.flags = c.Flags()
+			if err := s.load(); err != nil {
+				return err
+			}
+			s.hosts, s.blank = hosts, blank
 			return s.run(c.Context(), addr)
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", "localhost:8080", "`address` to listen on")
 	c.Flags().StringArrayVar(&hosts, "host", nil, "answer requests for this `NAME`, too, on a loopback address; may be repeated")
 	addKey(c.Flags(), &key)
+	c.Flags().BoolVar(&blank, "blank", false, "blank lines, whose key is empty, are lines as others; else they are left out")
 	return c
 }
 
@@ -92,6 +95,8 @@ func patience(size int64) time.Duration { return time.Minute + time.Duration(siz
 type server struct {
 	path    string
 	key     lines.Key
+	flags   *pflag.FlagSet // which key is of; the file says the rest
+	blank   bool           // the empty key is looked up
 	open    func(path string) (*loaded, error)
 	hosts   []string      // names that are answered on a loopback address
 	local   bool          // it listens on one
@@ -109,6 +114,7 @@ func newServer(path string, key lines.Key) *server {
 // served is one content of the file. It is never changed.
 type served struct {
 	filter *loaded
+	key    lines.Key
 	sum    func([]byte) bloom.Hash
 	report *report
 	loaded time.Time
@@ -129,7 +135,13 @@ func (s *server) load() error {
 	if part := partOf(f); part.n > 1 {
 		return fmt.Errorf("%s is one of %d shards: it lacks the lines of the others", s.path, part.n)
 	}
-	next := &served{filter: f, sum: hasher(f.filter), loaded: time.Now(), report: f.report(s.path)}
+	key := s.key
+	if s.flags != nil {
+		if err := f.follow(&key, s.flags); err != nil {
+			return err
+		}
+	}
+	next := &served{filter: f, key: key, sum: hasher(f.filter), loaded: time.Now(), report: f.report(s.path)}
 	tagged := func(f *bloom.Filter) (*bloom.Filter, string) {
 		digest := sha256.New()
 		f.WriteTo(digest)

@@ -87,11 +87,14 @@ func (s *server) contains(now *served, w http.ResponseWriter, r *http.Request) {
 
 // has looks a line up. It uses scratch.
 func (s *server) has(now *served, line []byte, scratch *[]byte) (bool, error) {
-	key, next, err := s.key.Of(line, 0, (*scratch)[:0])
+	key, next, err := now.key.Of(line, 0, (*scratch)[:0])
 	if err != nil {
 		return false, err
 	}
 	*scratch = next
+	if len(key) == 0 && !s.blank {
+		return false, errBlank
+	}
 	return now.filter.ContainsHash(now.sum(key)), nil
 }
 
@@ -191,6 +194,9 @@ func (s *server) answers(now *served, w io.Writer, body io.Reader, form, invert 
 		case err == nil || err == io.EOF: // the last line may end so
 			found, err = s.has(now, line, &scratch)
 		}
+		if err == errBlank {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
@@ -205,6 +211,8 @@ func (s *server) answers(now *served, w io.Writer, body io.Reader, form, invert 
 		}
 	}
 }
+
+var errBlank = errors.New("the key is empty, and blank lines are in no list")
 
 var errPacked = errors.New("the body is compressed, and bloom does not unpack it here")
 

@@ -51,7 +51,7 @@ type verdict struct {
 
 // page answers with the page for people.
 func (s *server) page(now *served, w http.ResponseWriter, r *http.Request) {
-	p := page{Name: filepath.Base(now.report.File), Host: r.Host, Hex: s.key.Hex, Plain: now.plain != nil}
+	p := page{Name: filepath.Base(now.report.File), Host: r.Host, Hex: now.key.Hex, Plain: now.plain != nil}
 	p.Rows = append([]row{{"file", now.report.File}}, now.report.rows()...)
 	p.Rows = append(p.Rows, row{"loaded", now.loaded.Format("2 January 2006, 15:04:05 MST")})
 	ask := func(key string) verdict {

@@ -126,7 +126,8 @@ func TestServeBodies(t *testing.T) {
 		status          int
 		want            string
 	}{
-		{plain.URL, "", "apple\n\nplum\npear", 200, "apple\n\npear\n"},
+		{plain.URL, "", "apple\n\nplum\npear", 200, "apple\npear\n"},
+		{plain.URL + "/contains?v=1", "", "apple\n\nplum\npear", 200, "plum\n"},
 		{plain.URL, "", "apple\r\nplum\r\n", 200, "apple\r\n"},
 		{windows.URL, "", "apple\r\npear\n", 200, "apple\r\npear\n"},
 		{windows.URL + "/contains?v=1", "", "apple\r\npear\n", 200, ""},
@@ -300,10 +301,15 @@ func TestServeSlowClients(t *testing.T) {
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, "apple\n", string(answer))
 	}
-	slow[0].SetReadDeadline(time.Now().Add(20 * time.Second))
-	_, err := slow[0].Read(make([]byte, 1))
-	require.Error(t, err)
-	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it was closed")
+	closed := 0
+	for _, client := range slow {
+		client.SetReadDeadline(time.Now().Add(time.Millisecond))
+		if _, err := client.Read(make([]byte, 1)); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			closed++
+		}
+	}
+	require.GreaterOrEqual(t, closed, 10)
+	require.Less(t, closed, 100)
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
 }

@@ -182,8 +182,8 @@ func TestShardState(t *testing.T) {
 // TestStateKeys: a state of any type knows which keys it has.
 func TestStateKeys(t *testing.T) {
 	for _, test := range []struct{ made, runs, says string }{
-		{"-hex -f 1", "", "was made with -hex, and dedupe runs without it"},
-		{"-fold-case", "-hex -f 1", "was made with -fold-case, and dedupe runs with -hex"},
+		{"-hex -f 1", "-f 1", ""},
+		{"-hex -f 1", "-skip-bad", "was made with -f 1, and dedupe runs without it"},
 		{"-f 2", "", "was made with -f 2, and dedupe runs without it"},
 		{"-f 2", "-f 1", "was made with -f 2, and dedupe runs with -f 1"},
 		{"-f 1 -hex", "-f 1 -hex", ""},

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -79,6 +80,7 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 // appendFolded appends key with small letters for capital ones. Bytes that are not
 // UTF-8 stay: unicode/bytes would make all of them the same.
 func appendFolded(dst, key []byte) []byte {
+	dst = slices.Grow(dst, len(key))
 	for i := 0; i < len(key); {
 		if c := key[i]; c < utf8.RuneSelf {
 			if 'A' <= c && c <= 'Z' {
@@ -136,7 +138,7 @@ func field(line []byte, n int, sep byte, scratch []byte) (value, newScratch []by
 			return value, scratch, nil
 		}
 		if !more {
-			return nil, scratch, fmt.Errorf("it has only %d of %d fields", i, n)
+			return nil, scratch, fmt.Errorf("it has only %d of %d fields, with %q between them (-sep)", i, n, sep)
 		}
 		line = rest
 	}

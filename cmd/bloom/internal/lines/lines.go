@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -32,11 +33,13 @@ type Config struct {
 	Window  uint64                // of zstd, at most, in bytes; 0 means DefaultWindow
 	SkipBad bool                  // lines without a key are left out, and are no error
 	Take    func(bloom.Hash) bool // whether a line is wanted; nil means all are
+	Blank   bool                  // lines with an empty key are lines; else they are left out
 
 	Read     atomic.Int64 // bytes of files read so far
 	Wrote    atomic.Int64 // lines that Out has taken so far, of those that were kept
 	Bad      int          // lines left out so far by SkipBad
 	FirstBad error        // the first of them
+	Blanks   int          // lines with an empty key so far
 }
 
 // Batch is some lines of one file.
@@ -44,7 +47,10 @@ type Batch struct {
 	Data   []byte // the lines, each with its delimiter, one after the other
 	Ends   []int  // where in Data each line ends, behind its delimiter
 	Hashes []bloom.Hash
-	taken  []int // the numbers of the lines of Hashes, where Config.Take chose
+	File   int   // the number of its file in Config.Names
+	picked bool  // Hashes are not those of all lines
+	taken  []int // the numbers of their lines then
+	blanks int
 
 	kept    []byte // to write
 	cfg     *Config
@@ -69,7 +75,7 @@ func (b *Batch) Key(i int) []byte {
 
 // line returns the number of the line of Hashes[i].
 func (b *Batch) line(i int) int {
-	if b.cfg.Take == nil {
+	if !b.picked {
 		return i
 	}
 	return b.taken[i]
@@ -78,6 +84,9 @@ func (b *Batch) line(i int) int {
 // pieceSize is how much is read at a time, if there is as much: what a core's cache
 // has room for, with the hashes.
 const pieceSize = 256 << 10
+
+// longLine is the length of a line, in bytes, whose copies matter beside other memory.
+const longLine = 8 << 20
 
 // Reader yields batches. See Each.
 type Reader struct {
@@ -129,8 +138,8 @@ func Start(ctx context.Context, cfg *Config) *Reader {
 		if len(names) == 0 {
 			names = []string{Stdin}
 		}
-		for _, name := range names {
-			if !r.file(ctx, name) {
+		for i, name := range names {
+			if !r.file(ctx, i, name) {
 				return
 			}
 		}
@@ -139,7 +148,7 @@ func Start(ctx context.Context, cfg *Config) *Reader {
 }
 
 // file reads one file. It reports whether to go on with the next.
-func (r *Reader) file(ctx context.Context, name string) bool {
+func (r *Reader) file(ctx context.Context, number int, name string) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -164,6 +173,9 @@ func (r *Reader) file(ctx context.Context, name string) bool {
 			}
 			if cap(b.Data)-len(b.Data) < pieceSize/2 {
 				b.Data = slices.Grow(b.Data, max(pieceSize, len(b.Data)))
+				if len(b.Data) > longLine {
+					debug.FreeOSMemory() // of what was copied, which would wait as long for a collection
+				}
 			}
 			old, n := len(b.Data), 0
 			n, err = in.Read(b.Data[old:cap(b.Data)])
@@ -181,7 +193,7 @@ func (r *Reader) file(ctx context.Context, name string) bool {
 		if first && end > 0 {
 			sep = r.cfg.Key.separator(b.Data[:bytes.IndexByte(b.Data, r.cfg.Delim)])
 		}
-		b.name, b.first, b.sep, b.err, b.bad = name, first, sep, nil, false
+		b.File, b.name, b.first, b.sep, b.err, b.bad = number, name, first, sep, nil, false
 		if err != nil && err != io.EOF {
 			b.err = named(name, err)
 		}
@@ -237,18 +249,29 @@ func (r *Reader) hash(b *Batch, keys [][]byte, scratch []byte) []byte {
 			b.Hashes = append(b.Hashes, r.cfg.Sum(key))
 		}
 	}
-	if r.cfg.Take != nil {
-		b.take(r.cfg.Take)
-	}
+	b.pick()
 	return scratch
 }
 
-// take leaves only those digests that are wanted.
-func (b *Batch) take(wanted func(bloom.Hash) bool) {
+// IsBlank reports whether h is the digest of the empty key, which is no other key's.
+func IsBlank(h bloom.Hash) bool { return h == bloom.Hash{} }
+
+// pick leaves only those digests that are wanted, and counts blank lines.
+func (b *Batch) pick() {
+	b.blanks = 0
+	for _, h := range b.Hashes {
+		if IsBlank(h) {
+			b.blanks++
+		}
+	}
+	take, dropBlanks := b.cfg.Take, b.blanks > 0 && !b.cfg.Blank
+	if b.picked = take != nil || dropBlanks; !b.picked {
+		return
+	}
 	b.taken = slices.Grow(b.taken, len(b.Hashes))
 	n := 0
 	for i, h := range b.Hashes {
-		if wanted(h) {
+		if (take == nil || take(h)) && !(dropBlanks && IsBlank(h)) {
 			b.Hashes[n] = h
 			b.taken = append(b.taken, i)
 			n++
@@ -427,6 +450,7 @@ func (r *Reader) deliver(b *Batch, use func(*Batch) error) error {
 		}
 		r.cfg.Bad += b.skipped
 	}
+	r.cfg.Blanks += b.blanks
 	b.kept = nil
 	if err := use(b); err != nil {
 		return err
