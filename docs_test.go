@@ -1,0 +1,125 @@
+package bloom_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/foreign"
+	"github.com/seed79a3ff49/bloom/growing"
+)
+
+func use(...any) {}
+
+// calls has every call that the tables of docs/migrate.md name on the side of this module. It
+// needs only to compile.
+func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, lines int, key, data []byte, s, path, comment string, words []uint64, maxBits uint64) {
+	use(foreign.NewBitsAndBlooms(data))
+	use(foreign.NewHoliman(data))
+	use(foreign.NewDCSO(data))
+	use(foreign.EmptyDCSO(n, p))
+	use(bloom.New(n, p))
+	use(bloom.NewSize(m, k))
+	use(bloom.NewSize(m, int(k)))
+	use(bloom.NewSync(n, p))
+	use(bloom.NewWords(words, k))
+	use(bloom.NewView(data))
+	use(bloom.LoadFile(path))
+	use(bloom.Size(n, p))
+	use(bloom.OptimalM(n, p), bloom.OptimalK(m, n), bloom.FalsePositiveRate(m, k, n))
+	use(f.Add(key), f.AddString(s), !f.Add(key), !f.AddString(s), f.Contains(key), f.ContainsString(s))
+	use(f.AddHash(bloom.SumUint64(u)), f.ContainsHash(bloom.SumUint64(u)))
+	h := bloom.Sum(key)
+	use(f.AddHash(h), f.ContainsHash(h))
+	use(f.M(), f.K(), f.ApproxCount(), f.FillRatio(), f.FPR(), f.Capacity(p), f.OnesCount(), f.Stats().OnesCount == 0)
+	use(f.Merge(g), f.Intersect(g), f.Equal(g), f.Clone(), f.Info().N, f.Info().P, f.Info().Comment)
+	use(f.MarshalBinary())
+	use(f.UnmarshalBinary(data), f.SaveFile(path))
+	f.Reset()
+	f.SetInfo(bloom.Info{Comment: comment})
+	use(growing.New(n, p))
+	use(counting.New(n, p))
+	use(cuckoo.New(n, p))
+	use(cuckoo.NewView(data))
+	use(c.Insert(key), c.Contains(key), c.Remove(key), c.Len(), c.InsertHash(h), c.ContainsHash(h), c.RemoveHash(h))
+	use(c.MarshalBinary())
+	use(c.UnmarshalBinary(data))
+	c.Reset()
+	use(blocked.New(n, p))
+	use(blocked.NewSize(m, lines))
+	use(blocked.NewSync(n, p))
+	use(blocked.LoadFile(path))
+	{
+		use(blocked.Size(n, p))
+		m, lines, err := blocked.Size(n, p)
+		use(blocked.NewSize(min(m, maxBits), lines))
+		f, _ := blocked.NewSize(m, lines)
+		use(blocked.NewSyncFrom(f), err)
+	}
+}
+
+// TestMigrate: what the tables of docs/migrate.md call here compiles.
+func TestMigrate(t *testing.T) {
+	source := string(bloom.Must(os.ReadFile("docs_test.go")))
+	call := regexp.MustCompile("`([^`…]*\\([^`…]*)`")
+	found, here := 0, false
+	for line := range strings.Lines(string(bloom.Must(os.ReadFile("docs/migrate.md")))) {
+		cells := strings.Split(line, "|")
+		if here = len(cells) > 2 && (here || strings.TrimSpace(cells[len(cells)-2]) == "here"); here {
+			for _, span := range call.FindAllStringSubmatch(cells[len(cells)-2], -1) {
+				found++
+				require.True(t, strings.Contains(source, span[1]), span[1])
+			}
+		}
+	}
+	require.Greater(t, found, 90)
+}
+
+// TestFragments: what the pages in docs show of Go compiles, where these variables are.
+func TestFragments(t *testing.T) {
+	const start = `package main
+
+import (
+	"os"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/foreign"
+)
+
+var _, _, _ = os.ReadFile, bloom.New, foreign.NewDCSO
+
+func main() {}
+`
+	given := map[string]string{
+		"migrate.md":   "func _(key []byte) (bool, error) {\n%s}\n",
+		"questions.md": "func _(a, b *bloom.Filter) (any, error) {\n%s\nreturn common, err}\n",
+	}
+	var program bytes.Buffer
+	program.WriteString(start)
+	pages := bloom.Must(filepath.Glob("docs/*.md"))
+	for _, page := range pages {
+		for _, block := range strings.Split(string(bloom.Must(os.ReadFile(page))), "```go\n")[1:] {
+			require.Contains(t, given, filepath.Base(page))
+			block, _, _ = strings.Cut(block, "```")
+			fmt.Fprintf(&program, given[filepath.Base(page)], block)
+		}
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip(err)
+	}
+	path := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(path, program.Bytes(), 0o600))
+	out, err := exec.Command("go", "vet", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
