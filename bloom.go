@@ -58,7 +58,7 @@ type filter struct {
 	ones     uint64 // set in bits; a SyncFilter does not keep it
 	k        int    // 0 if the filter is zero
 	strategy Strategy
-	info     Info
+	info     *form.SharedInfo // nil if the filter is zero and was given none
 }
 
 // ErrMismatch is wrapped by the errors of methods that take two filters, and of functions
@@ -83,7 +83,7 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	f := newFilter(s, int(m/64), k)
-	f.info = Info{N: n, P: p}
+	f.info = form.Share(form.Info{N: n, P: p})
 	return f, nil
 }
 
@@ -99,7 +99,7 @@ func NewSize(m uint64, k int) (*Filter, error) {
 }
 
 func newFilter(s Strategy, words, k int) *Filter {
-	return &Filter{filter: filter{bits: newBitset(words), k: k, strategy: s}}
+	return &Filter{filter: filter{bits: newBitset(words), k: k, strategy: s, info: form.Share(form.Info{})}}
 }
 
 // NewWords returns a filter of k hashes with a copy of the given words: bit i is bit i%64 of
@@ -113,7 +113,7 @@ func NewWords(words []uint64, k int) (*Filter, error) {
 		return nil, fmt.Errorf("bloom: %d words are outside [1, %d]", n, form.MaxWords)
 	}
 	h := form.Header{Strategy: uint8(Mitz64), K: k}
-	return &Filter{filter: filterOf(h, memory.Clone(words), Info{})}, nil
+	return &Filter{filter: filterOf(h, memory.Clone(words), form.Info{})}, nil
 }
 
 // Must returns v, and panics if err is not nil. It is for constructors whose
@@ -233,8 +233,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []Hash) {
 // holds the keys of both: two full filters of 1 % and different keys make one of 15.8 %.
 //
 // Merge returns an error, which wraps [ErrMismatch], and leaves f as it was, unless the two
-// agree in M, K and Strategy, and in Info's Hash where both name one. If g's size is a
-// multiple of f's, fold g first; see [Filter.Fold].
+// agree in M, K and Strategy, and in Info's Hash where both name one. If f names none, it takes
+// over g's. If g's size is a multiple of f's, fold g first; see [Filter.Fold].
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -268,7 +268,7 @@ func (f *filter) compatible(g *Filter) error {
 	case f.strategy != g.strategy:
 		return form.Mismatch("bloom", "strategy", f.strategy, g.strategy)
 	}
-	return form.Info(f.info).Fits("bloom", form.Info(g.info))
+	return f.info.Join("bloom", g.info.Info())
 }
 
 // Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
@@ -283,8 +283,8 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	if d < 1 || len(f.bits.words) < d || len(f.bits.words)%d != 0 {
 		return nil, fmt.Errorf("bloom: d = %d does not divide the filter's %d words", d, len(f.bits.words))
 	}
-	g := &Filter{filter: filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy, info: f.info}}
-	g.info.N, g.info.P = 0, 0
+	i := f.info.Info()
+	g := &Filter{filter: filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy, info: form.Share(form.Info{Hash: i.Hash, Comment: i.Comment})}}
 	g.ones = memory.OnesCount(g.bits.words)
 	return g, nil
 }
@@ -295,7 +295,7 @@ func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 // clone returns a copy of f. Others may write to a SyncFilter's bits at the same time.
 func (f *filter) clone() filter {
 	g := *f
-	g.bits.words = memory.Clone(f.bits.words)
+	g.bits.words, g.info = memory.Clone(f.bits.words), form.Share(f.info.Info())
 	return g
 }
 

@@ -37,7 +37,7 @@ func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
 	}
-	info := form.Info(f.info)
+	info := f.info.Info()
 	if err := info.Check("bloom"); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func load(r *form.FileReader) (*Filter, error) {
 			return nil, err
 		}
 	}
-	return &Filter{filter: filterOf(h, array, Info(info))}, nil
+	return &Filter{filter: filterOf(h, array, info)}, nil
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such
@@ -149,8 +149,8 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 		return nil
 	}
 	made := ""
-	if f.info.N > 0 {
-		made = fmt.Sprintf(" made for n = %d, p = %v", f.info.N, f.info.P)
+	if i := f.Info(); i.N > 0 {
+		made = fmt.Sprintf(" made for n = %d, p = %v", i.N, i.P)
 	}
 	return fmt.Errorf("%w: it is %v%s, not what %s", ErrMismatch, f, made, maker)
 }

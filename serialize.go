@@ -25,8 +25,8 @@ func (f *filter) header() form.Header {
 }
 
 // filterOf returns the filter that has the words that follow h.
-func filterOf(h form.Header, array []uint64, info Info) filter {
-	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: info}
+func filterOf(h form.Header, array []uint64, info form.Info) filter {
+	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: form.Share(info)}
 	f.ones = memory.OnesCount(f.bits.words)
 	return f
 }
@@ -97,7 +97,7 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	if err != nil {
 		return int64(n) + m, form.ReadError("bloom", err)
 	}
-	*f = filterOf(h, array, Info{})
+	*f = filterOf(h, array, form.Info{})
 	return int64(n) + m, nil
 }
 

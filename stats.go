@@ -42,11 +42,11 @@ type Info struct {
 // Info returns what [New] and SetInfo set. A filter that was decoded from Guava's binary
 // form has the zero Info: that form has no room for it. [Filter.SaveFile] keeps it.
 func (f *filter) Info() Info {
-	return f.info
+	return Info(f.info.Info())
 }
 
-// SetInfo replaces the Info. Nothing else may use the filter at the same time. SaveFile
-// returns an error if a field is out of its range.
+// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use the
+// filter at the same time. SaveFile returns an error if a field is out of its range.
 func (f *filter) SetInfo(i Info) {
-	f.info = i
+	f.info = form.Share(f.info.Info().With(form.Info(i)))
 }

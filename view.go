@@ -39,12 +39,12 @@ func newView(data []byte, whole bool) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{words: body, reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: info}, nil
+	return &View{words: body, reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: Info(info)}, nil
 }
 
 // parse returns the header of data, the bytes of its words and its Info, after checking
 // the trailer, if there is one. If whole, that includes the checksum of the words.
-func parse(data []byte, whole bool) (h form.Header, body []byte, info Info, err error) {
+func parse(data []byte, whole bool) (h form.Header, body []byte, info form.Info, err error) {
 	trailer := 0
 	if h, err = form.ParseHeader("bloom", data); err == nil {
 		trailer, err = h.CheckSize("bloom", int64(len(data)))
@@ -61,8 +61,8 @@ func parse(data []byte, whole bool) (h form.Header, body []byte, info Info, err 
 		sum.Write(data[:h.Size()])
 		check = sum.CheckTrailer
 	}
-	i, err := check("bloom", data[:form.HeaderSize], data[h.Size():])
-	return h, data[form.HeaderSize:h.Size()], Info(i), err
+	info, err = check("bloom", data[:form.HeaderSize], data[h.Size():])
+	return h, data[form.HeaderSize:h.Size()], info, err
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].

@@ -1,8 +1,10 @@
 package bank
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"math/bits"
 	"slices"
 	"sync"
@@ -152,7 +154,7 @@ func widen(s *segment, stride int) segment {
 //
 // It returns an error, which wraps [bloom.ErrMismatch], and changes nothing unless f has
 // [bloom.Mitz64], the same K and a multiple of M, and its Info names no other Hash than
-// the Bank's.
+// the Bank's. A Bank whose Info names none takes over f's.
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,6 +168,7 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 			b.set(seg, uint64(8*j+bits.TrailingZeros64(w)), i)
 		}
 	}
+	b.info.Hash = cmp.Or(b.info.Hash, f.Info().Hash)
 	b.n.Store(int64(n + 1))
 	return n, nil
 }
@@ -328,12 +331,12 @@ func (b *Bank) Info() bloom.Info {
 	return b.info
 }
 
-// SetInfo replaces the Info. Encoding returns an error if a field is out of its range; see
-// [bloom.Info].
+// SetInfo replaces the Info. If N or P of i is 0, the Bank's own stays. Encoding returns an error
+// if a field is out of its range; see [bloom.Info].
 func (b *Bank) SetInfo(i bloom.Info) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.info = i
+	b.info = bloom.Info(form.Info(b.info).With(form.Info(i)))
 }
 
 // Stats reads the whole Bank. M and K are those of a member. OnesCount and ApproxCount are
@@ -345,6 +348,9 @@ func (b *Bank) Stats() bloom.Stats {
 	n, segments := b.load()
 	return b.stats(func(s int) segment { return segments[s] }, n, size)
 }
+
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (b *Bank) LogValue() slog.Value { return slog.AnyValue(b.Stats()) }
 
 // String describes b by its parameters.
 func (e encoding) String() string {

@@ -54,7 +54,7 @@ type Filter struct {
 // and gob find them where a Filter is held by value.
 type filter struct {
 	b    blocks.Blocks
-	info bloom.Info
+	info *form.SharedInfo // nil if the filter is zero and was given none
 }
 
 // New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key that
@@ -70,7 +70,7 @@ func New(n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	f := newFilter(m/blocks.Bits, lines)
-	f.info = bloom.Info{N: n, P: p}
+	f.info = form.Share(form.Info{N: n, P: p})
 	return f, nil
 }
 
@@ -116,7 +116,7 @@ func (f *Filter) Bitset() []byte {
 }
 
 func newFilter(n uint64, lines int) *Filter {
-	return &Filter{filter: filter{b: blocks.New(n, lines)}}
+	return &Filter{filter: filter{b: blocks.New(n, lines), info: form.Share(form.Info{})}}
 }
 
 // Add adds key and reports whether the filter changed: true means that key was

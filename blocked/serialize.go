@@ -9,15 +9,16 @@ import (
 )
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *filter) Info() bloom.Info { return f.info }
+func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Info()) }
 
-// SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding
-// returns an error if a field is out of its range; see [bloom.Info].
-func (f *filter) SetInfo(i bloom.Info) { f.info = i }
+// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use
+// the filter at the same time. Encoding returns an error if a field is out of its range; see
+// [bloom.Info].
+func (f *filter) SetInfo(i bloom.Info) { f.info = form.Share(f.info.Info().With(form.Info(i))) }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for
 // the zero Filter.
-func (f filter) SizeBytes() int64 { return f.b.Size(form.Info(f.info)) }
+func (f filter) SizeBytes() int64 { return f.b.Size(f.info.Info()) }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
 // error for the zero Filter, which has no binary form, and for an Info that cannot be
@@ -29,14 +30,14 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) { return form.AppendBin
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer.
-func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, form.Info(f.info)) }
+func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, f.info.Info()) }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	params, words, info, err := form.Blocked.Unmarshal(data, blocks.CheckParams)
 	if err == nil {
-		*f = filter{blocks.Of(words, int(params[1])), bloom.Info(info)}
+		*f = filter{blocks.Of(words, int(params[1])), form.Share(info)}
 	}
 	return err
 }
@@ -47,7 +48,7 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	b, info, n, err := blocks.Read(r)
 	if err == nil {
-		*f = filter{b, bloom.Info(info)}
+		*f = filter{b, form.Share(info)}
 	}
 	return n, err
 }

@@ -2,6 +2,7 @@ package blocked
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/seed79a3ff49/bloom"
@@ -33,7 +34,8 @@ func (f *Filter) Intersect(g *Filter) error {
 	return nil
 }
 
-// compatible returns an error unless f and g have the same parameters.
+// compatible returns an error unless f and g have the same parameters. If it returns none, f has
+// the Hash of g if it had none.
 func (f *filter) compatible(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("blocked")
@@ -41,7 +43,7 @@ func (f *filter) compatible(g *Filter) error {
 	if err := f.fits(g.M(), g.b.Lines); err != nil {
 		return err
 	}
-	return form.Info(f.info).Fits("blocked", form.Info(g.info))
+	return f.info.Join("blocked", g.info.Info())
 }
 
 // fits returns an error unless f has these parameters.
@@ -74,7 +76,8 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	// A block's number is a fraction of the number of blocks, rounded down. So blocks
 	// d*i to d*i+d-1 become block i.
 	g := newFilter(uint64(n/d), f.b.Lines)
-	g.info = bloom.Info{Hash: f.info.Hash, Comment: f.info.Comment}
+	i := f.info.Info()
+	g.info = form.Share(form.Info{Hash: i.Hash, Comment: i.Comment})
 	const each = blocks.Bits / 64
 	for i := range g.b.Words {
 		from := i/each*each*d + i%each
@@ -89,7 +92,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
 // clone copies f, while others may write to it.
-func (f *filter) clone() filter { return filter{f.b.Clone(), f.info} }
+func (f *filter) clone() filter { return filter{f.b.Clone(), form.Share(f.info.Info())} }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.
 func (f *Filter) Reset() {
@@ -139,3 +142,6 @@ func (f *filter) FPR() float64 { return f.Stats().FPR }
 // as each of FillRatio, ApproxCount and FPR does. K is the number of bits that a key
 // sets, which is 8*Lines.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.SizeBytes()) }
+
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (f *filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }

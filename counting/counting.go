@@ -2,6 +2,7 @@ package counting
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -42,8 +43,8 @@ type Filter struct {
 // filter is what a Filter is. It is small, so that the methods that encode it have it by
 // value: packages json and gob find them where a Filter is held by value.
 type filter struct {
-	*state // nil in the zero Filter
-	info   bloom.Info
+	*state                  // nil in the zero Filter
+	info   *form.SharedInfo // nil if the filter is zero and was given none
 }
 
 type state struct {
@@ -97,7 +98,7 @@ func New(n uint64, p float64) (*Filter, error) {
 	}
 	// Its counters are not read: untouched memory takes none.
 	s := &state{counters: countersOf(memory.Words(words * perBits)), k: k}
-	return &Filter{filter: filter{state: s, info: bloom.Info{N: n, P: p}}}, nil
+	return &Filter{filter: filter{state: s, info: form.Share(form.Info{N: n, P: p})}}, nil
 }
 
 // stateOf returns the state of words of counters.
@@ -355,7 +356,8 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 // Merge adds the counters of g to those of f. A key then counts as often in f as it did
 // in both together. A sum of 15 or more is full. Merge returns an error, which wraps
 // [bloom.ErrMismatch], and leaves f as it was, unless the two agree in M and K, and in
-// Info's Hash where both name one. Nothing may write to g meanwhile.
+// Info's Hash where both name one. If f names none, it takes over g's. Nothing may write to g
+// at the same time.
 func (f *Filter) Merge(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("counting")
@@ -363,7 +365,7 @@ func (f *Filter) Merge(g *Filter) error {
 	if err := f.fits(g.M(), g.K()); err != nil {
 		return err
 	}
-	if err := form.Info(f.info).Fits("counting", form.Info(g.info)); err != nil || f.zero() {
+	if err := f.info.Join("counting", g.info.Info()); err != nil || f.zero() {
 		return err
 	}
 	f.lock()
@@ -375,11 +377,11 @@ func (f *Filter) Merge(g *Filter) error {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter {
 	if f.zero() {
-		return &Filter{filter: filter{info: f.info}}
+		return &Filter{filter: filter{info: form.Share(f.info.Info())}}
 	}
 	f.lock()
 	defer f.unlock()
-	return &Filter{filter: filter{state: stateOf(memory.Clone(f.counters.words), f.k), info: f.info}}
+	return &Filter{filter: filter{state: stateOf(memory.Clone(f.counters.words), f.k), info: form.Share(f.info.Info())}}
 }
 
 // Snapshot returns the filter of the keys that are there: a copy, byte for byte the one
@@ -395,7 +397,7 @@ func (f *Filter) Snapshot() *bloom.Filter {
 		f.unlock()
 		g = bloom.Must(bloom.NewWords(words, f.k))
 	}
-	g.SetInfo(f.info)
+	g.SetInfo(f.Info())
 	return g
 }
 
@@ -462,6 +464,9 @@ func (f *Filter) Stats() (s bloom.Stats) {
 	s.SizeBytes = f.SizeBytes()
 	return s
 }
+
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
 
 // String describes f by its parameters, without its keys.
 func (f filter) String() string {

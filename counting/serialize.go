@@ -24,15 +24,11 @@ func checkParams(p []uint64) (uint64, error) {
 }
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *Filter) Info() bloom.Info {
-	return f.info
-}
+func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Info()) }
 
-// SetInfo replaces the Info. Nothing else may use f at the same time. Encoding returns an
-// error if a field is out of its range; see [bloom.Info].
-func (f *Filter) SetInfo(i bloom.Info) {
-	f.info = i
-}
+// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use f
+// at the same time. Encoding returns an error if a field is out of its range; see [bloom.Info].
+func (f *Filter) SetInfo(i bloom.Info) { f.info = form.Share(f.info.Info().With(form.Info(i))) }
 
 // SizeBytes returns the length of the binary form in bytes, about M()/2. It is 0 for the
 // zero Filter.
@@ -40,7 +36,7 @@ func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
 	}
-	return form.Counting.Size(len(f.counters.words), form.Info(f.info))
+	return form.Counting.Size(len(f.counters.words), f.info.Info())
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
@@ -52,7 +48,7 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	f.lock()
 	defer f.unlock()
-	return form.Counting.Append(dst, f.params(), f.counters.words, form.Info(f.info))
+	return form.Counting.Append(dst, f.params(), f.counters.words, f.info.Info())
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
@@ -66,7 +62,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	}
 	f.lock()
 	defer f.unlock()
-	return form.Counting.Write(w, f.params(), f.counters.words, form.Info(f.info))
+	return form.Counting.Write(w, f.params(), f.counters.words, f.info.Info())
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
@@ -76,7 +72,7 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return err
 	}
-	*f = filter{state: stateOf(array, int(params[1])), info: bloom.Info(info)}
+	*f = filter{state: stateOf(array, int(params[1])), info: form.Share(info)}
 	return nil
 }
 
@@ -88,7 +84,7 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	if err != nil {
 		return n, err
 	}
-	*f = filter{state: stateOf(array, int(params[1])), info: bloom.Info(info)}
+	*f = filter{state: stateOf(array, int(params[1])), info: form.Share(info)}
 	return n, nil
 }
 

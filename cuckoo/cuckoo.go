@@ -24,6 +24,7 @@ package cuckoo
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/seed79a3ff49/bloom"
@@ -278,6 +279,9 @@ func (f *lookups) Stats() bloom.Stats {
 	return s
 }
 
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (f *lookups) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
+
 func (f *lookups) sizeBytes(entries int) int64 {
 	words := int(wordsFor(f.buckets, f.bits)) + 1 + 3*entries
 	return form.Cuckoo.Size(words, form.Info(f.info))
@@ -286,9 +290,9 @@ func (f *lookups) sizeBytes(entries int) int64 {
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *lookups) Info() bloom.Info { return f.info }
 
-// SetInfo replaces the Info. Nothing else may use the filter at the same time. Encoding returns an
+// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use the filter at the same time. Encoding returns an
 // error if a field is out of its range; see [bloom.Info].
-func (f *filter) SetInfo(i bloom.Info) { f.info = i }
+func (f *filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
 func (f *lookups) describe(name string) string {
 	if f.table == nil {

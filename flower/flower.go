@@ -25,6 +25,7 @@ package flower
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -241,6 +242,9 @@ func (f *Filter) Stats() bloom.Stats {
 		SizeBytes:   f.SizeBytes(),
 	}
 }
+
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
 
 // FPR returns the probability that a key which was never added is reported as
 // present now: 1 - (1 - w/(2^Bits - 1))^Ways, where w is the share of slots that

@@ -46,6 +46,7 @@ package growing
 
 import (
 	"fmt"
+	"log/slog"
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom"
@@ -234,6 +235,9 @@ func (f *Filter) Stats() (s bloom.Stats) {
 	s.FillRatio = float64(s.OnesCount) / float64(s.M)
 	return s
 }
+
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
 
 // String describes f by what it was made for and its size.
 func (f filter) String() string {

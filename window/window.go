@@ -82,6 +82,7 @@ package window
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"math/bits"
 	"sync"
@@ -423,6 +424,9 @@ func (f *Filter) Stats() bloom.Stats {
 	s.FillRatio = float64(s.OnesCount) / float64(s.M)
 	return s
 }
+
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
 
 // lockAt locks block i and returns the columns that are live in it and were in
 // generation g: other goroutines may have moved on from it.

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -76,6 +78,45 @@ func (i Info) Check(pkg string) error {
 func (i Info) Fits(pkg string, j Info) error {
 	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
 		return Mismatch(pkg, "hash", i.Hash, j.Hash)
+	}
+	return nil
+}
+
+// With returns what SetInfo of j makes of i: j, with the N and P of i where it has none.
+func (i Info) With(j Info) Info {
+	j.N, j.P = cmp.Or(j.N, i.N), cmp.Or(j.P, i.P)
+	return j
+}
+
+// SharedInfo is an Info that many goroutines may read and join at once. Nil is the zero Info.
+type SharedInfo struct{ now atomic.Pointer[Info] }
+
+// Share returns a SharedInfo that is i.
+func Share(i Info) *SharedInfo {
+	s := new(SharedInfo)
+	s.now.Store(&i)
+	return s
+}
+
+// Info returns what s is now.
+func (s *SharedInfo) Info() Info {
+	if s == nil {
+		return Info{}
+	}
+	return *s.now.Load()
+}
+
+// Join returns an error unless j Fits s, and gives s the Hash of j if it has none.
+func (s *SharedInfo) Join(pkg string, j Info) error {
+	for s != nil {
+		old := s.now.Load()
+		joined, err := *old, old.Fits(pkg, j)
+		if err != nil || old.Hash != "" || j.Hash == "" {
+			return err
+		}
+		if joined.Hash = j.Hash; s.now.CompareAndSwap(old, &joined) {
+			return nil
+		}
 	}
 	return nil
 }

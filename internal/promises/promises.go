@@ -4,6 +4,7 @@ package promises
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/base64"
 	"encoding/gob"
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -46,6 +48,7 @@ type Filter interface {
 	SetInfo(bloom.Info)
 	SizeBytes() int64
 	String() string
+	LogValue() slog.Value
 	SaveFile(path string) error
 	encoding.BinaryMarshaler
 	encoding.BinaryAppender
@@ -351,6 +354,10 @@ func testEncodings(t *testing.T, typ Type) {
 	require.Less(t, len(f.String()), 200)
 	require.Regexp(t, "^"+strings.Replace(typ.Name, ".", `\.`, 1)+`\(`, f.String())
 	require.Equal(t, f.String(), fmt.Sprint(f))
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("loaded", "filter", f)
+	require.Less(t, log.Len(), 500)
+	require.Regexp(t, `"filter":{("m":\d+,)?.*"rate":`, log.String())
 
 	for _, before := range [][]byte{nil, []byte("before"), append(make([]byte, 0, 3*len(data)), "before"...)} {
 		got := bloom.Must(f.AppendBinary(before))
@@ -555,8 +562,11 @@ func testInfo(t *testing.T, typ Type) {
 	require.Equal(t, info, f.Info())
 	require.Positive(t, typ.Make().Info().P)
 	path := filepath.Join(t.TempDir(), "f")
-	for _, info := range []bloom.Info{info, {}, {Hash: strings.Repeat("h", 255)}, {Comment: strings.Repeat("c", 4000)}, {N: 1<<64 - 1, P: 1e-300}} {
+	for _, info := range []bloom.Info{info, {}, {Hash: strings.Repeat("h", 255)}, {Comment: strings.Repeat("c", 4000)}, {N: 1<<64 - 1, P: 1e-300}, {N: 7}} {
+		before := f.Info()
 		f.SetInfo(info)
+		info.N, info.P = cmp.Or(info.N, before.N), cmp.Or(info.P, before.P) // which stay where there are none
+		require.Equal(t, info, f.Info())
 		require.NoError(t, f.SaveFile(path))
 		require.Equal(t, info, bloom.Must(typ.Load(path)).Info())
 		g := typ.filled()
@@ -657,7 +667,7 @@ func alike(t *testing.T, x, y any) {
 	t.Helper()
 	theirs := figures(t, y)
 	for name, figure := range figures(t, x) {
-		if other, ok := theirs[name]; ok && name != "String" && name != "Stats" && name != "SizeBytes" {
+		if other, ok := theirs[name]; ok && name != "String" && name != "Stats" && name != "LogValue" && name != "SizeBytes" {
 			require.Equal(t, figure, other, name)
 		}
 	}
@@ -946,6 +956,10 @@ func TestSets[F Set[F]](t *testing.T, pkg string, make, other func() F) {
 	}
 	a.SetInfo(bloom.Info{Hash: "one"})
 	require.NoError(t, a.Merge(b), "only one names a hash")
+	require.Equal(t, "one", a.Info().Hash)
+	require.NoError(t, b.Merge(a))
+	require.Equal(t, "one", b.Info().Hash, "it travels")
+	b = before.Clone()
 	b.SetInfo(bloom.Info{Hash: "another"})
 	err := b.Merge(a)
 	require.ErrorIs(t, err, bloom.ErrMismatch)
