@@ -1,0 +1,334 @@
+//go:build !purego && !race && !msan && !asan
+
+#include "go_asm.h"
+#include "textflag.h"
+
+#define words   R0
+#define blocks  R1 // their number
+#define lines   R2 // of a key
+#define hash1   R3
+#define hash2   R4
+#define value   R5 // of a line
+#define at      R6 // the line's block
+#define scratch R7
+#define each    V0 // the value's low half in each lane
+#define maskA   V1 // of the first half of a block
+#define maskB   V2 // of the second half
+#define heldA   V3 // a block
+#define heldB   V4
+#define clearA  V5 // the bits of the mask that were not set
+#define clearB  V6
+#define missing V7 // those of all lines
+#define saltsA  V16
+#define saltsB  V17
+#define ones    V18 // in each lane
+
+DATA lineSalts<>+0(SB)/8, $0x44974d9147b6137b
+DATA lineSalts<>+8(SB)/8, $0xa2b7289d8824ad5b
+DATA lineSalts<>+16(SB)/8, $0x2df1424b705495c7
+DATA lineSalts<>+24(SB)/8, $0x5c6bfb319efc4947
+GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
+
+// What Go's assembler lacks. TestEncodings assembles the comments.
+#define MUL_MASK_A     WORD $0x4eb09c01 // mul v1.4s, v0.4s, v16.4s
+#define MUL_MASK_B     WORD $0x4eb19c02 // mul v2.4s, v0.4s, v17.4s
+#define USHL_MASK_A    WORD $0x6ea14641 // ushl v1.4s, v18.4s, v1.4s
+#define USHL_MASK_B    WORD $0x6ea24642 // ushl v2.4s, v18.4s, v2.4s
+#define BIC_CLEAR_A    WORD $0x4e631c25 // bic v5.16b, v1.16b, v3.16b
+#define BIC_CLEAR_B    WORD $0x4e641c46 // bic v6.16b, v2.16b, v4.16b
+#define UMAXP_CLEAR_A  WORD $0x6ea5a4a5 // umaxp v5.4s, v5.4s, v5.4s
+
+// OPEN loads what the macros below need of the Blocks at R0.
+#define OPEN                                   \
+	MOVD Blocks_blocks+8(R0), blocks       \
+	MOVD Blocks_blocks+0(R0), words        \
+	MOVD $lineSalts<>(SB), scratch         \
+	VLD1 (scratch), [saltsA.S4, saltsB.S4] \
+	MOVD $1, scratch                       \
+	VDUP scratch, ones.S4
+
+// BLOCK sets at to the line's block: high half of its value * number of blocks >> 32.
+#define BLOCK                \
+	LSR $32, value, at   \
+	MUL blocks, at, at   \
+	LSR $32, at, at      \
+	ADD at<<5, words, at
+
+// BITS loads the line's block, makes its mask of each, and sets clearA and clearB. A lane times
+// its salt picks, by its five high bits, a bit. Elements of 64 bits are loaded and stored at once.
+#define BITS                          \
+	MUL_MASK_A                    \
+	MUL_MASK_B                    \
+	VLD1 (at), [heldA.D2, heldB.D2] \
+	VUSHR $27, maskA.S4, maskA.S4 \
+	VUSHR $27, maskB.S4, maskB.S4 \
+	USHL_MASK_A                   \
+	USHL_MASK_B                   \
+	BIC_CLEAR_A                   \
+	BIC_CLEAR_B
+
+#define LOCATE             \
+	VDUP value, each.S4 \
+	BLOCK              \
+	BITS
+
+// STORE sets the line's bits.
+#define STORE                                \
+	VORR maskA.B16, heldA.B16, heldA.B16 \
+	VORR maskB.B16, heldB.B16, heldB.B16 \
+	VST1 [heldA.D2, heldB.D2], (at)
+
+// ANY sets scratch to 0 if clearA and clearB are 0.
+#define ANY                                     \
+	VORR clearA.B16, clearB.B16, clearA.B16 \
+	UMAXP_CLEAR_A                           \
+	VMOV clearA.D[0], scratch
+
+// TEST goes to no if the block lacks a bit of the line. SET sets the line's bits, and adds to
+// missing those that were not set.
+#define TEST(no)         \
+	LOCATE           \
+	ANY              \
+	CBNZ scratch, no
+
+#define SET                                        \
+	LOCATE                                     \
+	VORR clearA.B16, missing.B16, missing.B16 \
+	VORR clearB.B16, missing.B16, missing.B16 \
+	STORE
+
+// CHANGED sets scratch to whether any bit was missing.
+#define CHANGED                             \
+	VORR missing.B16, missing.B16, clearA.B16 \
+	UMAXP_CLEAR_A                       \
+	VMOV clearA.D[0], scratch           \
+	CMP $0, scratch                     \
+	CSET NE, scratch
+
+// LINE1 to LINE4 make the values of a key's lines, as line does.
+#define LINE1 MOVD hash1, value
+#define LINE2 MOVD hash2, value
+#define LINE3 ADD hash2, hash1, value
+#define LINE4                 \
+	ROR $32, hash1, value \
+	ADD hash2, value, value
+
+// KEY loads a digest, and leaves what assembly does not do to portable code.
+#define KEY                              \
+	MOVD b+0(FP), R0                 \
+	MOVD Blocks_fast(R0), lines      \
+	CBZ lines, portable              \
+	LDP h_h1+8(FP), (hash1, hash2)   \
+	OPEN
+
+// PORTABLE ends a function of one key, which goes on here in its portable form. A function
+// without a frame does not ask here whether to stop, as it does on amd64: signals stop a loop of
+// its calls.
+#define PORTABLE(function) \
+portable:                  \
+	JMP function(SB)
+
+#define next    R8  // the digest to do
+#define left    R9  // digests to do
+#define toFetch R10 // digests to fetch the blocks of
+#define answer  R11
+#define ahead   R12 // the digest to fetch the blocks of
+
+#define BATCH                            \
+	MOVD b+0(FP), R0                 \
+	MOVD Blocks_fast(R0), lines      \
+	OPEN                             \
+	MOVD hs+8(FP), next              \
+	MOVD count+16(FP), left
+
+#define BATCH_AHEAD                                  \
+	BATCH                                        \
+	MOVD further+24(FP), toFetch                 \
+	MOVD dst+32(FP), answer                      \
+	ADD $(16*const_fetchAhead), next, ahead
+
+// FETCH has the processor load the blocks of the digest at ahead.
+#define FETCH_LINE           \
+	BLOCK                \
+	PRFM (at), PLDL2KEEP
+
+#define FETCH(done)                      \
+	LDP.P 16(ahead), (hash1, hash2)  \
+	LINE1                            \
+	FETCH_LINE                       \
+	CMP $2, lines                    \
+	BLT done                         \
+	LINE2                            \
+	FETCH_LINE                       \
+	CMP $3, lines                    \
+	BLT done                         \
+	LINE3                            \
+	FETCH_LINE                       \
+	CMP $4, lines                    \
+	BLT done                         \
+	LINE4                            \
+	FETCH_LINE
+
+// func containsHash(b *Blocks, h bloom.Hash) bool
+TEXT ·containsHash(SB), NOFRAME, $0-25
+	KEY
+	LINE1
+	TEST(no)
+	CMP $2, lines
+	BLT yes
+	LINE2
+	TEST(no)
+	CMP $3, lines
+	BLT yes
+	LINE3
+	TEST(no)
+	CMP $4, lines
+	BLT yes
+	LINE4
+	TEST(no)
+yes:
+	MOVD $1, scratch
+	MOVB scratch, ret+24(FP)
+	RET
+no:
+	MOVB ZR, ret+24(FP)
+	RET
+	PORTABLE(·containsHashPortable)
+
+// func addHash(b *Blocks, h bloom.Hash) bool
+TEXT ·addHash(SB), NOFRAME, $0-25
+	KEY
+	VEOR missing.B16, missing.B16, missing.B16
+	LINE1
+	SET
+	CMP $2, lines
+	BLT done
+	LINE2
+	SET
+	CMP $3, lines
+	BLT done
+	LINE3
+	SET
+	CMP $4, lines
+	BLT done
+	LINE4
+	SET
+done:
+	CHANGED
+	MOVB scratch, ret+24(FP)
+	RET
+	PORTABLE(·addHashPortable)
+
+// func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
+TEXT ·prefetchBlocks(SB), NOSPLIT, $0-24
+	BATCH
+	MOVD next, ahead
+fetch:
+	FETCH(fetched)
+fetched:
+	SUB $1, left
+	CBNZ left, fetch
+	RET
+
+// A loop of its own for one line has fewer instructions. LOCATE1 loads the value's low half
+// into each lane.
+#define LOCATE1                   \
+	VLD1R (next), [each.S4]   \
+	MOVD.P 16(next), value    \
+	BLOCK                     \
+	BITS
+
+// func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
+TEXT ·addBlocks(SB), NOSPLIT, $0-40
+	BATCH_AHEAD
+	CMP $1, lines
+	BEQ add1
+add:
+	CBZ toFetch, fetched
+	SUB $1, toFetch
+	FETCH(fetched)
+fetched:
+	LDP.P 16(next), (hash1, hash2)
+	VEOR missing.B16, missing.B16, missing.B16
+	LINE1
+	SET
+	LINE2
+	SET
+	CMP $3, lines
+	BLT added
+	LINE3
+	SET
+	CMP $4, lines
+	BLT added
+	LINE4
+	SET
+added:
+	CHANGED
+	MOVB.P scratch, 1(answer)
+	SUB $1, left
+	CBNZ left, add
+	RET
+add1:
+	CBZ toFetch, fetched1
+	SUB $1, toFetch
+	MOVD.P 16(ahead), value
+	FETCH_LINE
+fetched1:
+	LOCATE1
+	STORE
+	ANY
+	CMP $0, scratch
+	CSET NE, scratch
+	MOVB.P scratch, 1(answer)
+	SUB $1, left
+	CBNZ left, add1
+	RET
+
+// func containBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
+TEXT ·containBlocks(SB), NOSPLIT, $0-40
+	BATCH_AHEAD
+	CMP $1, lines
+	BEQ test1
+test:
+	CBZ toFetch, fetched
+	SUB $1, toFetch
+	FETCH(fetched)
+fetched:
+	LDP.P 16(next), (hash1, hash2)
+	LINE1
+	TEST(no)
+	LINE2
+	TEST(no)
+	CMP $3, lines
+	BLT yes
+	LINE3
+	TEST(no)
+	CMP $4, lines
+	BLT yes
+	LINE4
+	TEST(no)
+yes:
+	MOVD $1, scratch
+	MOVB.P scratch, 1(answer)
+	SUB $1, left
+	CBNZ left, test
+	RET
+no:
+	MOVB.P ZR, 1(answer)
+	SUB $1, left
+	CBNZ left, test
+	RET
+test1:
+	CBZ toFetch, fetched1
+	SUB $1, toFetch
+	MOVD.P 16(ahead), value
+	FETCH_LINE
+fetched1:
+	LOCATE1
+	ANY
+	CMP $0, scratch
+	CSET EQ, scratch
+	MOVB.P scratch, 1(answer)
+	SUB $1, left
+	CBNZ left, test1
+	RET
