@@ -123,3 +123,15 @@ func main() {}
 	out, err := exec.Command("go", "vet", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
+
+// TestAboveThePlan: what docs/questions.md says of twice the keys.
+func TestAboveThePlan(t *testing.T) {
+	for p, want := range map[float64]float64{0.01: 0.16, 0.001: 0.06} {
+		m, k, err := bloom.Size(1_000_000, p)
+		require.NoError(t, err)
+		require.InEpsilon(t, want, bloom.FalsePositiveRate(m, k, 2_000_000), 0.05)
+	}
+	m, _, err := bloom.Size(1e9, 1e-6)
+	require.NoError(t, err)
+	require.InEpsilon(t, 3.6e9, float64(m/8), 0.01)
+}

@@ -1,14 +1,17 @@
 package bloom_test
 
 import (
+	"crypto/sha1"
 	_ "embed"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"expvar"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
@@ -354,6 +357,54 @@ func ExampleOpenFile() {
 	// Output:
 	// <nil> true false
 	// <nil> true true
+}
+
+// A list of breached passwords, here of two. The command makes the same file of the published
+// hashes: bloom build -p 1e-6 -hex -f 1 -sep : -o pwned.bloom pwned-passwords.txt.
+func ExampleOpenFile_passwords() {
+	dir := bloom.Must(os.MkdirTemp("", ""))
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "pwned.bloom")
+	f := bloom.Must(bloom.New(1000, 1e-6)) // a good password in a million is refused, too
+	for _, line := range []string{"5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9545824", "B1B3773A05C0ED0176787A4F1574FF0075F7521E:3912816"} {
+		digits, _, _ := strings.Cut(line, ":")
+		f.Add(bloom.Must(hex.DecodeString(digits))) // -hex -f 1 -sep :
+	}
+	if err := f.SaveFile(path); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	list := bloom.Must(bloom.OpenFile(path)) // at once, also if it has a billion keys
+	defer list.Close()
+	breached := func(password string) bool {
+		digest := sha1.Sum([]byte(password))
+		return list.Contains(digest[:])
+	}
+	fmt.Println(breached("password"), breached("correct horse battery staple"))
+	// Output:
+	// true false
+}
+
+// A list of domains that blocks their subdomains, too. A name of four labels is four
+// look-ups, so its rate is up to four times that of the filter.
+func ExampleFilter_domains() {
+	list := bloom.Must(bloom.New(1_000_000, 1e-6))
+	normal := func(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
+	for _, name := range []string{"ads.example", "Tracker.example.net."} {
+		list.AddString(normal(name))
+	}
+	blocks := func(name string) bool {
+		for rest, more := normal(name), true; more; _, rest, more = strings.Cut(rest, ".") {
+			if list.ContainsString(rest) {
+				return true
+			}
+		}
+		return false
+	}
+	fmt.Println(blocks("x.y.ADS.example"), blocks("tracker.example.net"), blocks("example.net"), blocks("badads.example"))
+	// Output:
+	// true true false false
 }
 
 // Many goroutines use one SyncFilter without a lock. Of those that add the same key at the
