@@ -65,7 +65,7 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 	if capacity < 1 {
 		return nil, fmt.Errorf("capacity: %d is not positive", capacity)
 	}
-	c := bloomredis.WindowConfig{Capacity: uint64(capacity), FPR: fpr, Span: span}
+	c := bloomredis.WindowConfig{N: uint64(capacity), P: fpr, Span: span}
 	if _, err := c.SizeBytes(); err != nil {
 		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
 	}

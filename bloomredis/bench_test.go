@@ -57,7 +57,7 @@ func BenchmarkWindow(b *testing.B) {
 	for _, p := range []float64{1e-2, 1e-9} {
 		for _, generations := range []int{7, 15, 63} {
 			require.NoError(b, client.FlushAll(ctx).Err())
-			w := openWindow(b, client, WindowConfig{Capacity: 1_000_000, FPR: p, Span: time.Hour, Generations: generations})
+			w := openWindow(b, client, WindowConfig{N: 1_000_000, P: p, Span: time.Hour, Generations: generations})
 			for _, n := range []int{1, 256} {
 				name := fmt.Sprintf("/keys=%d/p=%v/generations=%d", n, p, generations)
 				b.Run("op=add"+name, func(b *testing.B) {
@@ -131,7 +131,7 @@ func BenchmarkMillion(b *testing.B) {
 		run(fmt.Sprintf("by=Window/p=%v", p), func(i int, hs []bloom.Hash) error {
 			set(1000*time.Hour + time.Duration(i)*15*time.Hour/n)
 			if i == 0 {
-				w = openWindow(b, client, WindowConfig{Capacity: n, FPR: p, Span: 15 * time.Hour})
+				w = openWindow(b, client, WindowConfig{N: n, P: p, Span: 15 * time.Hour})
 			}
 			_, err := addBatch(ctx, w, hs)
 			return err

@@ -113,8 +113,8 @@ func containsBatch(ctx context.Context, s interface {
 }
 
 var (
-	visits    = WindowConfig{Capacity: 100, FPR: 0.01, Span: time.Hour}
-	bigWindow = WindowConfig{Capacity: 3_000_000, FPR: 0.01, Span: 1000 * time.Hour}
+	visits    = WindowConfig{N: 100, P: 0.01, Span: time.Hour}
+	bigWindow = WindowConfig{N: 3_000_000, P: 0.01, Span: 1000 * time.Hour}
 )
 
 // sets returns a set of each type, large enough that the keys of a test find no
@@ -160,7 +160,7 @@ func requireAll(t testing.TB, want bool, n int, answers []bool, err error) {
 	t.Helper()
 	require.NoError(t, err)
 	require.Len(t, answers, n)
-	require.NotContains(t, answers, !want)
+	require.False(t, slices.Contains(answers, !want), "not all of %d are %v", n, want)
 }
 
 // A batch is one round trip for as many keys as the comments say. That is so also

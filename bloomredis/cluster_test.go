@@ -55,7 +55,7 @@ func TestCluster(t *testing.T) {
 	}
 	// So are the strings of a window, and the keys for tokens.
 	for _, key := range []string{"visits", "{tag}visits", "other"} {
-		w, err := OpenWindow(ctx, client, key, WindowConfig{Capacity: 40_000_000, FPR: 0.01, Span: time.Hour})
+		w, err := OpenWindow(ctx, client, key, WindowConfig{N: 40_000_000, P: 0.01, Span: time.Hour})
 		require.NoError(t, err)
 		require.Greater(t, len(w.names), 1)
 		hs := hashes(0, 3*chunk)
@@ -173,7 +173,7 @@ func testRefused(t *testing.T, servers []*server) {
 func testMoves(t *testing.T, servers []*server) {
 	f, err := Open(ctx, clusterClient(t, servers), "moving", 1_000_000, 1e-6)
 	require.NoError(t, err)
-	w, err := OpenWindow(ctx, clusterClient(t, servers), "moving window", WindowConfig{Capacity: 20_000_000, FPR: 1e-6, Span: time.Hour})
+	w, err := OpenWindow(ctx, clusterClient(t, servers), "moving window", WindowConfig{N: 20_000_000, P: 1e-6, Span: time.Hour})
 	require.NoError(t, err)
 	require.Greater(t, len(w.names), 1)
 	for key, s := range map[string]set{"moving": f, "moving window": w} {

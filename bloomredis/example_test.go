@@ -56,9 +56,9 @@ func ExampleWindow() {
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 	day := bloomredis.WindowConfig{
-		Capacity: 5_000_000, // a day
-		FPR:      0.001,
-		Span:     24 * time.Hour,
+		N:    5_000_000, // a day
+		P:    0.001,
+		Span: 24 * time.Hour,
 	}
 	visits, err := bloomredis.OpenWindow(ctx, client, "visits", day)
 	if err != nil {
@@ -89,9 +89,9 @@ func ExampleWindow_AddOnce() {
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 	jobs, err := bloomredis.OpenWindow(ctx, client, "jobs", bloomredis.WindowConfig{
-		Capacity: 100_000,
-		FPR:      1e-9, // a false positive is a job that is done by nobody
-		Span:     time.Hour,
+		N:    100_000,
+		P:    1e-9, // a false positive is a job that is done by nobody
+		Span: time.Hour,
 	})
 	if err != nil {
 		log.Fatal(err)

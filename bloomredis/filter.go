@@ -267,7 +267,7 @@ func unlike(begins string, size int64) string {
 	switch h, ok := parseHeader(header); {
 	case ok && h.size() == size:
 		return fmt.Sprintf("it holds a filter of %v", h)
-	case header == windowMagic[:headerSize]:
+	case header == windowName[:headerSize]:
 		return "it holds a window, see OpenWindow and DeleteWindow"
 	}
 	return fmt.Sprintf("it holds neither a filter nor a window but %d bytes that start % x", size, header)

@@ -124,7 +124,7 @@ func TestString(t *testing.T) {
 	w := openWindow(t, client, visits)
 	assert.Equal(t, `bloomredis.Filter("f", m = 9600, k = 7, strategy = Mitz64)`, fmt.Sprint(f))
 	assert.Equal(t, `bloomredis.Sharded("s", 2 shards of m = 9600, k = 7, strategy = Mitz64)`, fmt.Sprint(s))
-	assert.Equal(t, `bloomredis.Window("w", Capacity = 100, FPR = 0.01, Span = 1h0m0s, Generations = 15)`, fmt.Sprint(w))
+	assert.Equal(t, `bloomredis.Window("w", N = 100, FPR = 0.01, Span = 1h0m0s, Generations = 15)`, fmt.Sprint(w))
 	assert.Contains(t, fmt.Sprint(new(Filter), new(Sharded), new(Window)), "bloomredis.Filter")
 }
 

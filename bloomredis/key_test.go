@@ -73,9 +73,9 @@ var kinds = map[string]struct {
 		}}, err
 	}, "it holds nothing"},
 	"Window": {"w", func(client *redis.Client, small bool) (opened, error) {
-		c := WindowConfig{Capacity: 2000, FPR: 0.01, Span: 1000 * time.Hour}
+		c := WindowConfig{N: 2000, P: 0.01, Span: 1000 * time.Hour}
 		if small {
-			c.Capacity = 1000
+			c.N = 1000
 		}
 		w, err := OpenWindow(ctx, client, "w", c)
 		if err != nil {
@@ -110,7 +110,7 @@ func TestWhatHappensToTheKey(t *testing.T) {
 		{"another configuration", func(_ string, _ int64, open func(bool)) { client.FlushAll(ctx); open(false) }, bloom.ErrMismatch, map[string]any{
 			"Filter":  "it holds a filter of m = 19200, k = 7, strategy = Mitz64, want m = 9600, k = 7, strategy = Mitz64",
 			"Sharded": "it holds a filter of m = 19200",
-			"Window":  "it holds a window of Capacity = 2000, FPR = 0.01, Span = 1000h0m0s, Generations = 15, want Capacity = 1000, FPR = ",
+			"Window":  "it holds a window of N = 2000, FPR = 0.01, Span = 1000h0m0s, Generations = 15, want N = 1000, FPR = ",
 		}},
 		{"cut by a byte", func(key string, size int64, _ func(bool)) {
 			client.Set(ctx, key, client.GetRange(ctx, key, 0, size-2).Val(), 0)

@@ -37,7 +37,7 @@ func TestSentinel(t *testing.T) {
 	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{sentinel.addr}})
 	defer client.Close()
 	f := openFilter(t, client, 10_000, 1e-6)
-	w := openWindow(t, client, WindowConfig{Capacity: 10_000, FPR: 1e-6, Span: time.Hour})
+	w := openWindow(t, client, WindowConfig{N: 10_000, P: 1e-6, Span: time.Hour})
 	mustAdd(t, f, hashes(0, 1000)...)
 	mustAdd(t, w, hashes(0, 1000)...)
 	have := full(t, f)

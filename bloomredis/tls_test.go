@@ -62,7 +62,7 @@ func TestTLS(t *testing.T) {
 	requireAdded(t, f, true, bloom.SumString("a"))
 	g.AddString("a")
 	assert.True(t, full(t, f).Full.Equal(g))
-	mustAdd(t, openWindow(t, client, WindowConfig{Capacity: 100, FPR: 0.01, Span: time.Hour}), bloom.SumString("a"))
+	mustAdd(t, openWindow(t, client, WindowConfig{N: 100, P: 0.01, Span: time.Hour}), bloom.SumString("a"))
 
 	for _, config := range []*tls.Config{nil, {}, {RootCAs: roots}} {
 		_, err := Open(ctx, connect(config), "f", n, 0.01)

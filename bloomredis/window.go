@@ -3,8 +3,10 @@ package bloomredis
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,22 +17,24 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Window is a filter in Redis that forgets. A key is remembered for at least
-// Span after it was last added, by whatever process, and for at most
-// Span + Span/Generations. Adding a key again renews it. The clock is the
-// server's. The clocks of clients do not matter.
+// Window is a filter in Redis that forgets, for all processes that share its key. The clock is
+// the server's. The clocks of clients do not matter.
 //
-// Time is cut into generations of Span/Generations. The current generation and
-// the Generations before it are live. A Window is one Redis string under its key, or
-// several of about 32 MB, the others beside the key. A string is made by the first
-// Add to it, in its full size. It expires by itself when all its keys are forgotten.
+// A key that is not remembered is reported as present with a probability of at most P,
+// whatever comes. If at most N new keys come within any Span, however unevenly, each key that Add
+// called new is found for at least Span, and for at most Span + Span/Generations. Where more
+// come, the newest N are found, and [Window.Reach] says how far back everything is remembered.
 //
-// Where the server's clock steps back, as it may when a replica takes over, nothing
-// is forgotten until the clock has caught up. Where it steps forward, keys are
-// forgotten early by as much.
+// Where the server's clock leaps ahead, the keys that it passes over are forgotten. Where it steps
+// back, as it may when a replica takes over, keys are remembered for longer by as much.
 //
-// The memory is about that of a window.Filter, and some fiftieth of a key of Redis for
-// each of yours. The README has figures.
+// A Window that Redis lost goes on with none of its keys. The call that notices the loss returns
+// an error that wraps [ErrLost], and OnLost is called.
+//
+// A Window is one Redis string under its key, or several of about 32 MB, the others beside
+// the key, each with its part of N and some room for an uneven split. A string is
+// made by the first Add to it, in its full size. It expires by itself when all its keys
+// are forgotten. The memory is at most 1.2 times that of a window.Filter. The README has figures.
 //
 // A key is in the Window from its Add on, whatever becomes of the work that it is for.
 // A worker that must not lose work looks a key up, works, and then adds it; of two that
@@ -43,56 +47,62 @@ type Window struct {
 	caller
 	config WindowConfig
 	layout
-	length int64    // of a generation, in microseconds
-	head   string   // what the strings begin with: what all that share the key must agree in
-	names  []string // of the strings
+	head  string   // what the strings begin with: what all that share the key must agree in
+	args  []any    // of all scripts
+	names []string // of the strings
 
 	mu       sync.Mutex
-	deletes  int // begun and ended ones
-	deleting int // under way
+	epoch    int       // counts times from which on a string may be another
+	deleting int       // calls of Delete under way
+	reopened time.Time // after a loss
 	seen     []sight
 }
 
-// sight is what was seen of a string: its id, if there was one, and its newest
-// generation.
+// sight is what was seen of a string: its id, if there was one, and when all its keys are
+// forgotten, in microseconds of the server's clock.
 type sight struct {
-	id     string
-	newest int64
+	id   string
+	over int64
 }
 
 // WindowConfig configures a [Window]. All processes that share a key must agree
-// in it.
+// in it, but for OnLost.
 type WindowConfig struct {
-	// Capacity is the number of distinct keys expected within a Span, evenly
-	// spread over it: each generation is sized for Capacity/Generations. More
-	// keys raise the rate of false positives; none is ever lost.
-	Capacity uint64
-	// FPR is the probability, between 0 and 1, that a key is reported as present
-	// that was not added within Span + Span/Generations, when each generation
-	// holds what it is sized for. It is shared by Generations + 1 generations. A share
-	// of less than 1e-12 counts as 1e-12. See SizeBytes for the memory.
-	FPR float64
-	// Span is how long, at least, a key is remembered after it was last added.
-	// It is at least a millisecond for each generation.
+	// N is the largest number of new keys within a Span, however uneven they come.
+	N uint64
+	// P is the probability, between 0 and 1, that a key is reported as present that is not
+	// remembered. See SizeBytes for the memory. Less than 3.2e-17 counts as that.
+	P float64
+	// Span is how long, at least, a key is remembered. It is at least a millisecond for each
+	// generation. 0 means by count alone: the newest N keys, however old.
 	Span time.Duration
-	// Generations is the number of parts of a Span, 1 to 63. With more of them a key
-	// is forgotten more exactly, and calls take longer. 0 means 15.
+	// Renew says that each Add of a key makes it new again. With false a key is remembered from
+	// when it was new, so one that comes all the time is new once a Span. A key that Add took
+	// for seen by mistake is then not stored, so take true if somebody asks with Contains
+	// later and must find all keys. With true a key counts up to Generations + 1 times a Span
+	// towards N, and is found for up to Span + 2 Span/Generations.
+	Renew bool
+	// Generations is the number of parts of a Span, 1 to 15. With more of them a key
+	// is forgotten more exactly, and takes more memory. 0 means 7.
 	Generations int
+	// OnLost, if not nil, is called once for each loss, by the call that notices it.
+	OnLost func(error)
 }
 
 const (
-	maxGenerations     = 63
-	defaultGenerations = 15
+	maxGenerations     = 15
+	defaultGenerations = 7
+	forever            = 1 << 60 // microseconds
 )
 
 // OpenWindow returns the window under key. Nothing is written before the first
 // Add. If there is a window of another configuration, the error wraps
 // [bloom.ErrMismatch]. If the key holds any other value, the error wraps
 // [bloom.ErrFormat]. OpenWindow returns an error that names the field if one is out
-// of range: unless Capacity >= 1, 0 < FPR < 1, Generations is in [0, 63], Span is at
+// of range: unless N >= 1, 0 < P < 1, Generations is in [0, 15], Span is 0 or at
 // least a millisecond for each generation and the window takes at most a tebibyte.
 //
-// To go on with another Capacity or FPR without forgetting, open a second Window under
+// To go on with another N or P without forgetting, open a second Window under
 // another key. For a Span, look keys up in both and add them to both. Then delete the
 // first one.
 func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c WindowConfig) (*Window, error) {
@@ -101,16 +111,20 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 	if err != nil {
 		return nil, err
 	}
-	us := (c.Span.Nanoseconds() + 999) / 1000
-	w := &Window{
-		caller: caller{client, key},
-		config: c,
-		layout: l,
-		length: (us + int64(c.Generations) - 1) / int64(c.Generations),
-		head:   fmt.Sprintf("%-160s", fmt.Sprintf("%s%s; %d", windowMagic, c.text(), l.strings)),
-		seen:   make([]sight, l.strings),
+	span, step := int64(forever), int64(forever)
+	if c.Span > 0 {
+		span = (c.Span.Nanoseconds() + 999) / 1000
+		step = (span + int64(c.Generations) - 1) / int64(c.Generations)
 	}
+	renew := 0
+	if c.Renew {
+		renew = 1
+	}
+	w := &Window{caller: caller{client, key}, config: c, layout: l, seen: make([]sight, l.strings)}
 	w.in = w
+	w.head = fmt.Sprintf("%s%s; %d\n", windowMark, c.text(), l.strings)
+	w.headSize = int64(len(w.head)) + 16 + stateSize
+	w.args = []any{w.head, w.size(), span, step, l.slack, l.full, l.share, l.k, l.lanes, renew}
 	if w.names, err = w.windowNames(0, int(l.strings)); err != nil {
 		return nil, err
 	}
@@ -123,7 +137,10 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 	return w, nil
 }
 
-const windowMagic = "bloomredis.Window 1: "
+const (
+	windowName = "bloomredis.Window "
+	windowMark = windowName + "1: "
+)
 
 // windowNames returns the names of strings from and up to to.
 func (c caller) windowNames(from, to int) (names []string, err error) {
@@ -157,13 +174,15 @@ func (w *Window) String() string {
 }
 
 func (c WindowConfig) text() string {
-	return fmt.Sprintf("Capacity = %d, FPR = %v, Span = %v, Generations = %d", c.Capacity, c.FPR, c.Span, c.Generations)
+	return fmt.Sprintf("N = %d, P = %v, Span = %v, Generations = %d, Renew = %v", c.N, c.P, c.Span, c.Generations, c.Renew)
 }
 
 // SizeBytes returns the length of all strings of a Window of this configuration. It
 // asks no server. It returns the errors of OpenWindow for fields that are out of range.
 func (c WindowConfig) SizeBytes() (int64, error) {
-	l, err := c.withDefaults().layout()
+	c = c.withDefaults()
+	l, err := c.layout()
+	l.headSize = int64(len(fmt.Sprintf("%s%s; %d\n", windowMark, c.text(), l.strings))) + 16 + stateSize
 	return int64(l.strings) * l.size(), err
 }
 
@@ -187,11 +206,7 @@ func (w *Window) batch(ctx context.Context, s script, token string, hs []bloom.H
 	all := make([]bool, len(hs))
 	parts := cut(hs, chunk, w.find)
 	for i, p := range parts {
-		var keys []byte
-		for _, h := range p.hs {
-			keys = w.appendKey(keys, h)
-		}
-		p.call = w.newCall(p.of, w.half, keys)
+		p.call = &call{keys: []string{w.names[p.of]}}
 		if err := w.addToken(p.call, token, i); err != nil {
 			return nil, err
 		}
@@ -218,27 +233,19 @@ func (w *Window) batch(ctx context.Context, s script, token string, hs []bloom.H
 	return all, nil
 }
 
-// newCall returns a call of a script for a string, and for keys with half positions in a
-// cell.
-func (w *Window) newCall(of, half int, keys []byte) *call {
-	return &call{
-		keys: []string{w.names[of]},
-		args: []any{w.head, w.length, w.config.Generations, w.size(), w.width, half, keys},
-	}
-}
-
 // trip runs a script for parts, in one round trip. It calls take with what the script
-// answers for each, and the generation that it took for the current one.
-func (w *Window) trip(ctx context.Context, s script, parts []*part, take func(p *part, current int64, answers string) error) error {
+// answers for each, and the server's time.
+func (w *Window) trip(ctx context.Context, s script, parts []*part, take func(p *part, now int64, answers string) error) error {
 	for len(parts) > 0 {
-		seen, deletes := w.sights(parts)
+		seen, epoch := w.sights(parts)
 		calls := make([]*call, len(parts))
 		for i, p := range parts {
-			saw := seen[p.of]
-			p.call.args = append(p.call.args[:7], saw.id, saw.newest)
-			if !s.repeats { // it may make a new string, which gets this id
-				p.call.args = append(p.call.args, nonce())
+			args := make([]any, 0, len(w.args)+3+(w.k+1)*len(p.hs))
+			args = append(append(args, w.args...), seen[p.of].id, seen[p.of].over, nonce())
+			for _, h := range p.hs {
+				args = w.appendKey(args, h)
 			}
+			p.call.args = args
 			calls[i] = p.call
 		}
 		if err := w.run(ctx, s, calls...); err != nil {
@@ -246,22 +253,23 @@ func (w *Window) trip(ctx context.Context, s script, parts []*part, take func(p 
 		}
 		var again []*part
 		for _, p := range parts {
-			saw, current, answers, err := w.answer(p.call.reply)
+			saw, now, answers, err := w.answer(p.call.reply)
 			before := seen[p.of]
-			switch gone := before.id != "" && before.id != saw.id && before.newest+int64(w.config.Generations) >= current; {
-			case errors.Is(err, ErrLost) && w.deletedSince(deletes):
+			gone := before.id != "" && before.id != saw.id && now <= before.over
+			switch lost := errors.Is(err, ErrLost); {
+			case lost && w.changed(epoch):
 				again = append(again, p) // the script did nothing
 				continue
+			case lost || err == nil && gone && !w.changed(epoch): // the script knew only what was seen before the first of them
+				return w.lost(epoch)
 			case err != nil:
 				return err
-			case gone && !w.deletedSince(deletes): // the script knew only what was seen before the first of them
-				return w.errorf("%w: it is gone or was created anew", ErrLost)
 			}
 			if saw.id != "" {
 				seen[p.of] = saw
-				w.see(p.of, saw, deletes)
+				w.see(p.of, saw, epoch)
 			}
-			if err := take(p, current, answers); err != nil {
+			if err := take(p, now, answers); err != nil {
 				return err
 			}
 		}
@@ -271,42 +279,61 @@ func (w *Window) trip(ctx context.Context, s script, parts []*part, take func(p 
 }
 
 // sights returns what was seen of the strings of parts, and what see wants to know.
-func (w *Window) sights(parts []*part) (seen map[int]sight, deletes int) {
+func (w *Window) sights(parts []*part) (seen map[int]sight, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	seen = make(map[int]sight)
 	for _, p := range parts {
 		seen[p.of] = w.seen[p.of]
 	}
-	return seen, w.deletes
+	return seen, w.epoch
 }
 
-// see remembers the newest that was seen of a string. Calls may return out of order.
-// Those that began before Delete returned do not count.
-func (w *Window) see(i int, saw sight, deletes int) {
+// see remembers what was seen last of a string. Calls may return out of order.
+// Those that began in another epoch do not count.
+func (w *Window) see(i int, saw sight, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if deletes == w.deletes && saw.newest >= w.seen[i].newest {
+	if epoch == w.epoch && (saw.id == w.seen[i].id || saw.over >= w.seen[i].over) {
 		w.seen[i] = saw
 	}
 }
 
-// deletedSince reports whether Delete has run since sights, in part at least.
-func (w *Window) deletedSince(deletes int) bool {
+// changed reports whether strings may be others by now, because of a Delete or a loss.
+func (w *Window) changed(epoch int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return deletes != w.deletes || w.deleting > 0
+	return epoch != w.epoch || w.deleting > 0
 }
 
-// answer returns what a script saw and answers.
-func (w *Window) answer(reply any) (saw sight, current int64, answers string, err error) {
+// lost returns the error for a loss. Once a second at most it forgets what was seen, so that later
+// calls go on with what there is.
+func (w *Window) lost(epoch int) error {
+	err := w.errorf("%w: it is gone or was created anew", ErrLost)
+	w.mu.Lock()
+	first := epoch == w.epoch && time.Since(w.reopened) >= time.Second
+	if first {
+		w.reopened = time.Now()
+		w.epoch++
+		clear(w.seen)
+	}
+	w.mu.Unlock()
+	if first && w.config.OnLost != nil {
+		w.config.OnLost(err)
+	}
+	return err
+}
+
+// answer returns what a script saw, the server's time, and what the script answers.
+func (w *Window) answer(reply any) (saw sight, now int64, answers string, err error) {
 	var head string
 	var size int64
 	switch {
-	case scan(reply, &saw.id, &saw.newest, &current, &answers):
-		return saw, current, answers, nil
+	case scan(reply, &saw.id, &saw.over, &now, &answers):
+		saw.id = saw.id[:min(8, len(saw.id))] // without what Reset changes
+		return saw, now, answers, nil
 	case scan(reply, &head): // {'lost'}
-		err = w.errorf("%w: it is gone or was created anew", ErrLost)
+		err = ErrLost
 	case scan(reply, new(string), &head, &size):
 		err = w.other(head, size)
 	default:
@@ -317,36 +344,97 @@ func (w *Window) answer(reply any) (saw sight, current int64, answers string, er
 
 // other returns an error for a string that is not of w.
 func (w *Window) other(head string, size int64) error {
-	config, ok := strings.CutPrefix(head, windowMagic)
+	config, ok := strings.CutPrefix(head, windowMark)
 	config, _, whole := strings.Cut(config, "; ")
 	switch {
 	case ok && whole && config != w.config.text():
 		return w.errorf("%w: it holds a window of %s, want %s", bloom.ErrMismatch, config, w.config.text())
 	case ok:
 		return w.errorf("%w: it holds %d bytes of a window of %d: DeleteWindow removes it", bloom.ErrFormat, size, w.size())
+	case strings.HasPrefix(head, windowName):
+		return w.errorf("%w: it begins with %.24q, want %q", bloom.ErrFormat, head, windowMark)
 	}
 	return w.errorf("%w: %s", bloom.ErrFormat, unlike(head, size))
 }
 
-// Reset removes all keys, for all processes. Calls beside Reset act before or after it.
-func (w *Window) Reset(ctx context.Context) error {
-	w.store() // panics if Open was forgotten
-	parts := make([]*part, len(w.names))
-	for i := range parts {
-		parts[i] = &part{of: i, call: w.newCall(i, 0, nil)}
-	}
-	return w.trip(ctx, windowResetScript, parts, func(*part, int64, string) error { return nil })
+// state is what a string's head says, while it has keys.
+type state struct {
+	Seq, Tail, Lost float64
+	Planes          [planes]struct{ Ends, Count float64 }
 }
 
-// Delete deletes the window, for all processes. The calls of others that have
-// used it return errors that wrap [ErrLost], for as long as it would have had
-// keys. Later calls of this Window begin a new one. Calls beside Delete act before
+// each calls do with the state of each string that there is, and the server's time. If s is
+// windowResetScript, the states are zero.
+func (w *Window) each(ctx context.Context, s script, do func(st state, now int64)) error {
+	w.store() // panics if OpenWindow was forgotten
+	parts := make([]*part, len(w.names))
+	for i, name := range w.names {
+		parts[i] = &part{of: i, call: &call{keys: []string{name}}}
+	}
+	return w.trip(ctx, s, parts, func(_ *part, now int64, answers string) error {
+		var st state
+		if answers == "" {
+			return nil
+		}
+		if _, err := binary.Decode([]byte(answers), binary.LittleEndian, &st); err != nil {
+			return w.errorf("%d bytes in reply, want %d", len(answers), stateSize)
+		}
+		do(st, now)
+		return nil
+	})
+}
+
+// Reach returns how far back every key is remembered now: the time since the newest key that was
+// given up, because more than N came, before its Span was over. It is at most Span, Span
+// where none was, and 0 where Span is 0. It takes one round trip.
+func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
+	reach := w.config.Span
+	err := w.each(ctx, windowStateScript, func(st state, now int64) {
+		if st.Lost >= 0 {
+			reach = min(reach, time.Duration(max(0, now-int64(st.Lost)))*time.Microsecond)
+		}
+	})
+	return reach, err
+}
+
+// Stats returns the window's figures, in one round trip. ApproxCount is the number of
+// keys that are remembered; one that was renewed can count several times. M counts the bits of
+// all planes, K those that a key sets in one of them. OnesCount, FillRatio and FPR are what
+// so many keys lead to.
+func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
+	m := float64(w.pages * w.lanes) // of a plane
+	s := bloom.Stats{K: w.k, M: planes * w.pages * w.lanes * w.strings, SizeBytes: int64(w.strings) * w.size()}
+	err := w.each(ctx, windowStateScript, func(st state, _ int64) {
+		none := 1.0 // the probability that an absent key is in no plane
+		for number := st.Tail; number <= st.Seq; number++ {
+			n := math.Abs(st.Planes[int(number)%planes].Count)
+			s.ApproxCount += uint64(n)
+			s.OnesCount += uint64(-m * math.Expm1(-n*float64(w.k)/m))
+			none *= 1 - rate(w.k, n, float64(w.pages), float64(w.lanes))
+		}
+		s.FPR += (1 - none) / float64(w.strings)
+	})
+	if err != nil {
+		return bloom.Stats{}, err
+	}
+	s.FillRatio = float64(s.OnesCount) / float64(s.M)
+	return s, nil
+}
+
+// Reset removes all keys, for all processes. Calls beside Reset act before or after it. A token of
+// AddOnce that was used before Reset is a new one after it.
+func (w *Window) Reset(ctx context.Context) error {
+	return w.each(ctx, windowResetScript, func(state, int64) {})
+}
+
+// Delete deletes the window, for all processes. Others that have used it notice a loss.
+// Later calls of this Window begin a new one. Calls beside Delete act before
 // or after it.
 func (w *Window) Delete(ctx context.Context) error {
 	forget := func(deleting int) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.deletes++
+		w.epoch++
 		w.deleting += deleting
 		clear(w.seen)
 	}
@@ -356,7 +444,7 @@ func (w *Window) Delete(ctx context.Context) error {
 	return err
 }
 
-// DeleteWindow deletes whatever is left of a window under key, of any configuration,
+// DeleteWindow deletes whatever is left of a window under key, of any configuration and version,
 // for all processes; see [Window.Delete]. It returns no error if there is nothing. If
 // the key holds any other value, the error wraps [bloom.ErrFormat].
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
@@ -367,14 +455,14 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 		if err != nil {
 			return err
 		}
-		heads, err := c.deleteStrings(ctx, windowMagic, names, other)
+		heads, err := c.deleteStrings(ctx, windowName, names, other)
 		if err != nil {
 			return c.notWindow(err)
 		}
 		next := to
 		for _, head := range heads {
 			_, rest, _ := strings.Cut(head, "; ")
-			number, _, _ := strings.Cut(rest, " ")
+			number, _, _ := strings.Cut(rest, "\n")
 			n, _ := strconv.Atoi(number)
 			next = max(next, n)
 		}

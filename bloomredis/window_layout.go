@@ -1,7 +1,6 @@
 package bloomredis
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
@@ -12,66 +11,87 @@ import (
 
 // layout is where a window's bits lie.
 //
-// A key has two cells, and as many positions in either. A cell has a plane of a bit
-// for each position, for each of Generations + 1 generations: generation g has plane g
-// modulo their number. A cell's planes lie side by side, after the newest generation
-// that has bits in it: all that is known of a key is two short pieces of a string. What
-// is older than that generation is cleared with the first bit of a newer one. Cells lie
-// in strings of at most maxString bytes, each after a head; see windowScript.
+// A window has 32 planes, each of which is a Bloom filter for share keys. Bit p of every
+// lane of 32 bits is plane p's: one look at a key's lanes asks all planes. All lanes of a key
+// are in one page. Pages lie in strings of at most maxString bytes, each after a head.
+// A string is a window of its own, for its part of the keys.
 type layout struct {
-	half    int // positions of a key in a cell
-	planes  int
-	width   int    // bytes of a plane
-	cells   uint64 // in a string
-	strings uint64
+	k        int    // lanes of a key
+	share    uint64 // keys of a plane
+	full     int    // planes that have room for N keys; see windowScript
+	slack    int    // planes that may end by time
+	lanes    uint64 // of a page
+	pages    uint64 // of a string
+	strings  uint64
+	headSize int64 // bytes before the pages
 }
 
 const (
-	headSize  = 192
-	stampSize = 16       // of the generation that a cell begins with
-	cellBits  = 1024     // of a plane, if there are several cells
-	maxString = 32 << 20 // bytes of cells, if there are several strings
-	leastRate = 1e-12    // of a generation
+	planes    = 32
+	stateSize = 24 + 16*planes // of a head, behind the configuration and the id
+	stampSize = 8              // of a page
+	maxString = 32 << 20       // bytes of pages, if there are several strings
+	leastRate = 1e-18          // of a plane
 )
 
-// size returns the length of a string.
-func (l layout) size() int64 { return headSize + int64(l.cells)*int64(stampSize+l.planes*l.width) }
+func (l layout) pageSize() uint64 { return stampSize + 4*l.lanes }
 
+// size returns the length of a string.
+func (l layout) size() int64 { return l.headSize + int64(l.pages*l.pageSize()) }
+
+// layout returns the layout of a window, all but the size of its head.
 func (c WindowConfig) layout() (l layout, err error) {
 	switch {
-	case c.Capacity == 0:
-		return l, fmt.Errorf("bloomredis: Capacity = 0 is not at least 1")
+	case c.N == 0:
+		return l, fmt.Errorf("bloomredis: N = 0 is not at least 1")
 	case c.Generations < 1 || c.Generations > maxGenerations:
 		return l, fmt.Errorf("bloomredis: Generations = %d is outside [0, %d]", c.Generations, maxGenerations)
-	case c.Span < time.Duration(c.Generations)*time.Millisecond:
+	case c.Span != 0 && c.Span < time.Duration(c.Generations)*time.Millisecond:
 		return l, fmt.Errorf("bloomredis: Span = %v is too short for %d generations of a millisecond", c.Span, c.Generations)
 	}
-	if err := checkRate("FPR", c.FPR); err != nil {
+	if err := checkRate("P", c.P); err != nil {
 		return l, err
 	}
-	// A false positive of the window is one of any live generation.
-	n := math.Ceil(float64(c.Capacity) / float64(c.Generations))
-	half, cells, width := plane(n, max(c.FPR/float64(c.Generations+1), leastRate))
-	cell := stampSize + float64(c.Generations+1)*width
-	if !(cells*cell <= 1<<40) {
-		return l, fmt.Errorf("bloomredis: Capacity = %d, FPR = %v need %.3g bytes, more than a tebibyte", c.Capacity, c.FPR, cells*cell)
+	l.slack = c.Generations
+	if c.Renew {
+		l.slack++
 	}
-	strings := math.Ceil(cells * cell / maxString)
-	return layout{half, c.Generations + 1, int(width), uint64(math.Ceil(cells / strings)), uint64(strings)}, nil
+	l.full = planes - 1 - l.slack
+	q := max(c.P/planes, leastRate) // a false positive is one of any plane
+	for n := 1.0; ; n++ {           // a Bloom filter is smallest with more positions, and slower
+		if l.k = int(n); perKey(l.k, q) <= 1.08*-math.Log2(q)/math.Ln2 {
+			break
+		}
+	}
+	bytes := 4 * float64(c.N) / float64(l.full) * perKey(l.k, q)
+	if !(bytes <= 1<<40) {
+		return l, fmt.Errorf("bloomredis: N = %d, P = %v need %.3g bytes, more than a tebibyte", c.N, c.P, bytes)
+	}
+	n := float64(c.N)
+	strings := math.Ceil(1.04 * bytes / maxString)
+	if strings > 1 {
+		n = n/strings + 7*math.Sqrt(n/strings) // some strings get more keys than others
+	}
+	l.strings, l.share = uint64(strings), uint64(math.Ceil(n/float64(l.full)))
+	l.pages, l.lanes = pagesFor(l.k, float64(l.share), q)
+	return l, nil
 }
 
-// plane returns how many positions a key has in each of two cells, and how many cells
-// with planes of how many bytes hold the n keys of a generation, so that its
-// false-positive rate is p.
-func plane(n, p float64) (half int, cells, width float64) {
-	// A Bloom filter is smallest with -log2(p) positions. A fifth less of them take
-	// a fifth less time and little more memory.
-	half = int(math.Ceil(-0.4 * math.Log2(p)))
-	for bits := n * perKey(2*half, p); ; bits *= 1.005 {
-		cells = max(1, math.Floor(bits/cellBits))
-		width = max(8, math.Ceil(bits/cells/8))
-		if rate(half, n, cells, 8*width) <= p {
-			return half, cells, width
+// pagesFor returns how many pages of how many lanes hold n keys of a plane at a rate of q.
+// Smaller pages are cleared sooner, and more lanes make up for those that get more keys.
+func pagesFor(k int, n, q float64) (pages, lanes uint64) {
+	per := perKey(k, q)
+	x := float64(k) / per
+	grows := float64(k) * x / math.Expm1(x) // with this power of a page's keys its rate grows
+	page := 4096.0
+	for (grows-1)/2*per/page > 0.03 {
+		page *= 2
+	}
+	for all := n * per; ; all *= 1.005 {
+		number := max(1, math.Floor(all/page))
+		each := max(8, math.Ceil(all/number))
+		if rate(k, n, number, each) <= q {
+			return uint64(number), uint64(each)
 		}
 	}
 }
@@ -82,30 +102,28 @@ func perKey(k int, p float64) float64 {
 	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
 }
 
-// rate returns the false-positive rate of cells of so many bits that hold n keys.
-func rate(half int, n, cells, bits float64) float64 {
-	// The probability that so many positions are set in a cell in which i halves of
-	// keys are. The fill varies, and a power of it is larger on average than the
-	// average's.
-	found := func(i float64, positions int) float64 {
-		k, load := float64(positions), float64(half)*i/bits
-		empty := math.Exp(float64(half) * i * math.Log1p(-1/bits))
+// rate returns the false-positive rate of a plane of n keys in pages of so many lanes.
+func rate(k int, n, pages, lanes float64) float64 {
+	// The probability that all positions are set in a page with i keys. The fill varies, and a
+	// power of it is larger on average than the average's.
+	positions := float64(k)
+	found := func(i float64) float64 {
+		load := positions * i / lanes
+		empty := math.Exp(positions * i * math.Log1p(-1/lanes))
 		fill := 1 - empty
-		variance := empty * (1 - (1+load)*empty) / bits
-		return min(1, math.Pow(fill, k)*math.Exp(k*(k-1)/2*variance/(fill*fill)))
+		variance := empty * (1 - (1+load)*empty) / lanes
+		return min(1, math.Pow(fill, positions)*math.Exp(positions*(positions-1)/2*variance/(fill*fill)))
 	}
-	if cells == 1 {
-		return found(2*n, 2*half)
+	if n == 0 || pages == 1 {
+		return min(n, 1) * found(max(n, 1))
 	}
-	// Poisson's distribution of the halves in a cell, as far as it matters.
-	mean, one, both := 2*n/cells, 0.0, 0.0
+	// Poisson's distribution of the keys of a page, as far as it matters.
+	mean, sum := n/pages, 0.0
 	for i := max(1, math.Floor(mean-12*math.Sqrt(mean))); i <= mean+12*math.Sqrt(mean)+12; i++ {
 		gamma, _ := math.Lgamma(i + 1)
-		likely := math.Exp(i*math.Log(mean) - mean - gamma)
-		one += likely * found(i, half)
-		both += likely * found(i, 2*half)
+		sum += math.Exp(i*math.Log(mean)-mean-gamma) * found(i)
 	}
-	return one*one*(1-1/cells) + both/cells // a key's cells may be the same
+	return sum
 }
 
 // find returns the number of a key's string.
@@ -115,12 +133,9 @@ func (l layout) find(h bloom.Hash) int {
 	return int(i)
 }
 
-// appendKey appends what a script gets of a key, for each half the number of the cell
-// in four bytes, and the positions in two bytes each. They are numbers of a generator
-// (splitmix64) whose seed and step are the digest. In package window, which cannot spend
-// that time, they are sequences, and few sequences differ: keys that look alike raise low
-// rates. Here no two digests look alike.
-func (l layout) appendKey(b []byte, h bloom.Hash) []byte {
+// appendKey appends what a script gets of a key: the offsets in bits of its page and of
+// its lanes. They are numbers of a generator (splitmix64) whose seed and step are the digest.
+func (l layout) appendKey(args []any, h bloom.Hash) []any {
 	x, step := h.Words()
 	next := func(n uint64) uint64 {
 		x += step | 1
@@ -130,11 +145,10 @@ func (l layout) appendKey(b []byte, h bloom.Hash) []byte {
 		z, _ = bits.Mul64(z^z>>31, n)
 		return z
 	}
-	for range 2 {
-		b = binary.BigEndian.AppendUint32(b, uint32(next(l.cells)))
-		for range l.half {
-			b = binary.BigEndian.AppendUint16(b, uint16(next(uint64(8*l.width))))
-		}
+	page := 8 * (uint64(l.headSize) + next(l.pages)*l.pageSize())
+	args = append(args, page)
+	for range l.k {
+		args = append(args, page+8*stampSize+32*next(l.lanes))
 	}
-	return b
+	return args
 }

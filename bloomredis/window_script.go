@@ -1,106 +1,112 @@
 package bloomredis
 
-// KEYS[1] is a string of a window. It begins with a head of 192 bytes: the
-// configuration, padded to 160, an id of 16 bytes, and the newest generation in
-// 16 digits. The cells follow; see layout. The string expires when its newest
-// generation is no longer live. ARGV begins with the configuration, the length of a
-// generation in microseconds, the number of generations in a Span, the string's size,
-// the bytes of a plane, the positions of a key in a cell, the keys (see appendKey), and the
-// id and newest generation that the caller has seen.
+// KEYS[1] is a string of a window. It begins with a head: the configuration, an id of 8
+// bytes, 8 bytes that Reset changes, and a state. The pages follow, each a stamp of 8 bytes
+// and its lanes; see layout. ARGV begins with the configuration, the string's size, the
+// microseconds of a Span and of a generation, the numbers of planes that may end by time and
+// that have room for N keys, the keys of a plane, the lanes of a key and of a page, whether
+// repeats renew, the id and the time that the caller has seen, and an id for a new string.
+// The keys follow; see appendKey.
 //
-// Scripts return {id, newest generation, current generation, answers}, {'lost'}, or
+// The planes are a ring. Number seq is the newest one, and those from number tail on are
+// live. The state has seq, tail, lost, and for each plane the time at which it ends, and how
+// many keys it has, which is negative if it lives for a generation longer, as keys in it were
+// renewed. All times are the server's, in microseconds.
+//
+//   - A plane begins with a new key that finds the newest one ended. It ends when it has its
+//     share of keys, or a generation after it began. It dies a Span after it ended.
+//   - Of the live planes that have not their share, only a few may end by time. More come up
+//     only where the clock jumps to and fro, and must not push out the newest N keys.
+//   - Where no plane is free, the oldest is given up, and more of them while planes
+//     with room for N keys remain. lost is when the newest of them ended.
+//   - No plane ends later than a generation from now, and none that has ended later than
+//     now: where the clock steps back, these times follow it.
+//   - A plane's bits are cleared late. A page's stamp plus 32 is the number of the last plane
+//     for which it was cleared. Who writes clears all planes that are not live.
+//
+// Scripts return {id, when all is forgotten, now, answers}, {'lost'}, or
 // {'other', what the string begins with, its size}.
 const windowScript = `
 local time = redis.call('TIME')
-local length, generations, size = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local width, half, keys = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
-local planes = generations + 1
 local now = time[1] * 1000000 + time[2]
-local current = (now - now % length) / length
-local id, newest = '', -1
+local text, size, span, step = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local slack, full, share, k = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local lanes, renew = tonumber(ARGV[9]), ARGV[10] == '1'
+local floor = #text + 16
+local id, seq, tail, lost, ring = '', 0, 1, -1, {}
+local band = bit.band
 
-local head, is = redis.call('GETRANGE', KEYS[1], 0, 191), redis.call('STRLEN', KEYS[1])
-local found = is == size and string.sub(head, 1, 160) == ARGV[1]
+local head, is = redis.call('GETRANGE', KEYS[1], 0, floor + 535), redis.call('STRLEN', KEYS[1])
+local found = is == size and string.sub(head, 1, #text) == text
 if found then
-	id, newest = string.sub(head, 161, 176), tonumber(string.sub(head, 177))
-	current = math.max(current, newest)
+	id, ring = string.sub(head, #text + 1, floor), {struct.unpack('<' .. string.rep('d', 67), head, floor + 1)}
+	seq, tail, lost = ring[1], ring[2], ring[3]
 end
-if ARGV[8] ~= '' and ARGV[8] ~= id and ARGV[9] + generations >= current then
+local function ends(number) return ring[4 + number % 32 * 2] end
+local function count(number) return math.abs(ring[5 + number % 32 * 2]) end
+local function leaned(number) return ring[5 + number % 32 * 2] < 0 and step or 0 end
+
+local over = seq > 0 and ends(seq) + span + (renew and step or 0) or 0
+if ARGV[11] ~= '' and ARGV[11] ~= string.sub(id, 1, 8) and now <= tonumber(ARGV[12]) then
 	return {'lost'}
 end
 if is > 0 and not found then
 	return {'other', head, is}
 end
-
-local byte, band = string.byte, bit.band
-local masks = {[0] = 128, 64, 32, 16, 8, 4, 2, 1}
-
--- The half of a key at keys[at]: where its cell begins, the cell, its newest
--- generation, and where the positions are.
-local function read(at, into)
-	local b1, b2, b3, b4 = byte(keys, at, at + 3)
-	local start = 192 + (((b1 * 256 + b2) * 256 + b3) * 256 + b4) * (16 + planes * width)
-	local cell = redis.call('GETRANGE', KEYS[1], start, start + 15 + planes * width)
-	into.start, into.cell, into.newest = start, cell, tonumber(string.sub(cell, 1, 16)) or -1
-	for i = 1, half do
-		local high, low = byte(keys, at + 2 + 2 * i, at + 3 + 2 * i)
-		into[i] = high * 256 + low
-	end
+local first = tail
+while tail <= seq and now - ends(tail) >= span + leaned(tail) do
+	tail = tail + 1
 end
 
--- Whether generation has all positions of a half.
-local function has(it, generation)
-	local plane = 17 + generation % planes * width
-	for i = 1, half do
-		local position = it[i]
-		local low = position % 8
-		if band(byte(it.cell, plane + (position - low) / 8), masks[low]) == 0 then
-			return false
-		end
+-- The bits of planes from one number to another.
+local function mask(from, to)
+	if to - from >= 31 then
+		return -1
 	end
-	return true
+	return to < from and 0 or bit.rol(bit.lshift(1, to - from + 1) - 1, from % 32)
 end
+local live, cleared = mask(tail, seq), 0
 
--- The newest live generation of the key at keys[at], or nil. If it is not the
--- current one, both halves have been read.
-local one, two, bytes = {}, {}, 4 + 2 * half
-local function last(at, both)
-	read(at, one)
-	local whole = both
-	if both then
-		read(at + bytes, two)
+-- Returns a function that reads some lanes of the key at ARGV[at]. Lane 0 is its page's stamp.
+local function reader(from, to)
+	local get = {'BITFIELD_RO', KEYS[1]}
+	for i = 1, to - from + 1 do
+		get[3 * i], get[3 * i + 1] = 'GET', from + i == 1 and 'i64' or 'i32'
 	end
-	for generation = one.newest, current - generations, -1 do
-		if has(one, generation) then
-			if not whole then
-				read(at + bytes, two)
-				whole = true
-			end
-			if generation <= two.newest and has(two, generation) then
-				return generation
-			end
+	return function(at)
+		for i = from, to do
+			get[3 * (i - from) + 5] = ARGV[at + i]
 		end
+		return redis.call(unpack(get))
 	end
+end
+-- The live planes that have all of the first lanes, which are changed to them.
+local function having(it)
+	cleared = it[1] + 32
+	it[1] = cleared < seq and band(live, mask(tail, cleared)) or live
+	return band(unpack(it))
 end
 local answers = {}`
 
 var (
 	windowContainsScript = newScript(windowScript + `
-for at = 1, #keys, 2 * bytes do
-	answers[#answers + 1] = found and last(at) and '1' or '0'
+local few = k < 12 and k or 8 -- absent keys end here
+local look, more = reader(0, few), reader(few + 1, k)
+for at = 14, #ARGV, k + 1 do
+	local has = found and having(look(at)) or 0
+	if has ~= 0 and few < k then
+		has = band(has, unpack(more(at)))
+	end
+	answers[#answers + 1] = has == 0 and '0' or '1'
 end
-return {id, newest, current, table.concat(answers)}`).repeatable()
+return {id, over, now, table.concat(answers)}`).repeatable()
 
-	// The keys are the numbers of cells, without positions. It answers with the cells.
-	windowStatsScript = newScript(windowScript + `
-for at = 1, found and #keys or 0, bytes do
-	read(at, one)
-	answers[#answers + 1] = one.cell
-end
-return {id, newest, current, table.concat(answers)}`).repeatable()
+	// There are no keys. It answers with the state.
+	windowStateScript = newScript(windowScript + `
+ring[1], ring[2], ring[3] = seq, tail, lost
+return {id, over, now, found and struct.pack('<' .. string.rep('d', 67), unpack(ring, 1, 67)) or ''}`).repeatable()
 
-	// ARGV = ..., an id for a new string. KEYS = ..., and where there is a token its
-	// key.
+	// KEYS = ..., and where there is a token its key.
 	//
 	// What is refused must fail before anything is written. So the first SETRANGE and
 	// the first PEXPIRE change nothing that matters, but fail if the others would.
@@ -111,81 +117,177 @@ return {id, newest, current, table.concat(answers)}`).repeatable()
 if KEYS[2] then
 	local before = redis.call('GETRANGE', KEYS[2], 0, -1)
 	if #before > 16 and string.sub(before, 1, 16) == id then
-		return {id, newest, current, string.sub(before, 17)}
+		return {id, over, now, string.sub(before, 17)}
 	end
 	redis.call('SET', KEYS[2], '', ` + rememberFor + `)
 end
-local stamp = string.format('%016.0f', current)
-if newest < current then
-	local expiry = string.format('%.0f', math.ceil(((current + planes) * length - now) / 1000) + 1000)
-	redis.call('SETRANGE', KEYS[1], 0, '')
-	redis.call('PEXPIRE', KEYS[1], expiry)
-	if not found then
-		id = ARGV[10]
-		redis.call('SETRANGE', KEYS[1], size - 1, '\0')
-		redis.call('PEXPIRE', KEYS[1], expiry)
-		redis.call('SETRANGE', KEYS[1], 0, ARGV[1] .. id)
+
+-- Whatever is written, this is before it. It returns true the first time.
+local begun, whole = false, tail ~= first
+local function write()
+	if begun then
+		return
 	end
-	redis.call('SETRANGE', KEYS[1], 176, stamp)
-	newest = current
+	begun = true
+	local expiry = string.format('%.0f', math.ceil((span + 2 * step) / 1000) + 1000)
+	redis.call('SETRANGE', KEYS[1], 0, '')
+	if span < 2 ^ 60 then
+		redis.call('PEXPIRE', KEYS[1], expiry)
+	end
+	if not found then
+		found, id = true, ARGV[13]
+		redis.call('SETRANGE', KEYS[1], size - 1, '\0')
+		if span < 2 ^ 60 then
+			redis.call('PEXPIRE', KEYS[1], expiry)
+		end
+		redis.call('SETRANGE', KEYS[1], 0, text .. id)
+		for i = 4, 67 do
+			ring[i] = 0
+		end
+	end
+	-- The clock has stepped back.
+	if tail <= seq and (ends(seq) > now + step or tail < seq and ends(seq - 1) > now + 1) or lost > now then
+		for number = tail, seq do
+			local at = 4 + number % 32 * 2
+			ring[at] = math.min(ring[at], now + (number == seq and step or 1))
+		end
+		lost, whole = math.min(lost, now), true
+	end
+end
+
+-- Makes the newest plane one that a key can be added to.
+local function begin()
+	if tail <= seq and count(seq) < share then
+		if now < ends(seq) then
+			return
+		end
+		local few = 0
+		for number = tail, seq do
+			few = few + (count(number) < share and 1 or 0)
+		end
+		if few > slack then
+			ring[4 + seq % 32 * 2], whole = now + step, true
+			return
+		end
+	end
+	if seq - tail >= 31 then
+		local left = 0
+		for number = tail, seq do
+			left = left + (count(number) < share and 0 or 1)
+		end
+		repeat
+			lost = math.max(lost, math.min(now, ends(tail) + leaned(tail)))
+			left = left - (count(tail) < share and 0 or 1)
+			tail = tail + 1
+		until left - (count(tail) < share and 0 or 1) < full
+	end
+	seq, whole = seq + 1, true
+	ring[4 + seq % 32 * 2], ring[5 + seq % 32 * 2] = now + step, 0
+	live = mask(tail, seq)
+end
+
+-- Clears a page of all planes but those in keep.
+local function clear(page, keep)
+	local parts, start = {struct.pack('>i8', tail - 1)}, page / 8 + 8
+	if keep == 0 then
+		parts[2] = string.rep('\0', 4 * lanes)
+	else
+		for at = 0, lanes - 1, 256 do
+			local n = math.min(256, lanes - at)
+			local form = '>' .. string.rep('i4', n)
+			local old = {struct.unpack(form, redis.call('GETRANGE', KEYS[1], start + 4 * at, start + 4 * (at + n) - 1))}
+			for i = 1, n do
+				old[i] = band(old[i], keep)
+			end
+			parts[#parts + 1] = struct.pack(form, unpack(old, 1, n))
+		end
+	end
+	redis.call('SETRANGE', KEYS[1], page / 8, table.concat(parts))
 end
 
 local set = {'BITFIELD', KEYS[1]}
-for i = 1, 2 * half do
-	set[4 * i - 1], set[4 * i], set[4 * i + 2] = 'SET', 'u1', '1'
+for i = 1, k do
+	set[4 * i - 1], set[4 * i] = 'SET', 'i32'
 end
--- Puts the positions of a half into set, in a cell that has no bits of
--- generations that are not live.
-local function put(it, at)
-	if it.newest >= 0 and it.newest < current then
-		-- The planes of the generations since, in a ring.
-		local new, first = math.min(current - it.newest, planes), (it.newest + 1) % planes
-		local high = math.min(new, planes - first)
-		redis.call('SETRANGE', KEYS[1], it.start + 16 + first * width, string.rep('\0', high * width))
-		if new > high then
-			redis.call('SETRANGE', KEYS[1], it.start + 16, string.rep('\0', (new - high) * width))
+local function put(at, it)
+	write()
+	begin()
+	local keep, plane, n = -1, bit.lshift(1, seq % 32), 2
+	if cleared < seq then
+		keep = mask(tail, cleared)
+		clear(tonumber(ARGV[at]), keep)
+	end
+	for i = 1, k do
+		local lane = band(it[i + 1], keep)
+		if band(lane, plane) == 0 then
+			set[n + 3], set[n + 4] = ARGV[at + i], bit.bor(lane, plane)
+			n = n + 4
 		end
 	end
-	if it.newest < current then
-		redis.call('SETRANGE', KEYS[1], it.start, stamp)
+	if n > 2 then
+		redis.call(unpack(set, 1, n))
 	end
-	local plane = (it.start + 16 + current % planes * width) * 8
-	for i = 1, half do
-		set[4 * (at + i) + 1] = plane + it[i]
+	local slot = 5 + seq % 32 * 2
+	ring[slot] = ring[slot] < 0 and ring[slot] - 1 or ring[slot] + 1
+	if count(seq) >= share then
+		ring[slot - 1], whole = math.min(ring[slot - 1], now + 1), true
 	end
 end
-for at = 1, #keys, 2 * bytes do
-	local generation = last(at, true)
-	if generation ~= current then
-		put(one, 0)
-		put(two, half) -- perhaps the same cell: no bit is set before
-		redis.call(unpack(set))
+
+-- Whether the newest plane with a key that is found remembers it for a Span from now, or can.
+local function lasts(has)
+	local number = seq
+	while band(has, bit.lshift(1, number % 32)) == 0 do
+		number = number - 1
 	end
-	answers[#answers + 1] = generation and '0' or '1'
+	if now - ends(number) >= step or span >= 2 ^ 60 and seq - number >= slack then
+		return false
+	end
+	local slot = 5 + number % 32 * 2
+	if now >= ends(number) and ring[slot] > 0 then
+		write()
+		ring[slot], whole = -ring[slot], true
+	end
+	return true
+end
+
+local look = reader(0, k)
+for at = 14, #ARGV, k + 1 do
+	if not found then
+		write()
+	end
+	local it = look(at)
+	local has = having(it)
+	if has == 0 or renew and not lasts(has) then
+		put(at, it)
+	end
+	answers[#answers + 1] = has == 0 and '1' or '0'
+end
+if whole then
+	write()
+	ring[1], ring[2], ring[3] = seq, tail, lost
+	redis.call('SETRANGE', KEYS[1], floor, struct.pack('<' .. string.rep('d', 67), unpack(ring, 1, 67)))
+elseif begun then
+	redis.call('SETRANGE', KEYS[1], floor + 32 + seq % 32 * 16, struct.pack('<d', ring[5 + seq % 32 * 2]))
 end
 answers = table.concat(answers)
 if KEYS[2] then
 	redis.call('SET', KEYS[2], id .. answers, ` + rememberFor + `)
 end
-return {id, newest, current, answers}`)
+return {id, seq > 0 and ends(seq) + span + (renew and step or 0) or 0, now, answers}`)
 
-	// There are no keys. For the first writes see windowAddScript.
+	// There are no keys.
 	windowResetScript = newScript(windowScript + `
 if found then
-	local expiry = string.format('%.0f', math.max(1, math.ceil(((newest + planes) * length - now) / 1000) + 1000))
-	redis.call('SETRANGE', KEYS[1], 0, '')
-	redis.call('PEXPIRE', KEYS[1], expiry)
-	redis.call('UNLINK', KEYS[1])
-	redis.call('SETRANGE', KEYS[1], size - 1, '\0')
-	redis.call('PEXPIRE', KEYS[1], expiry)
-	redis.call('SETRANGE', KEYS[1], 0, head)
+	id = string.sub(id, 1, 8) .. string.sub(ARGV[13], 9)
+	redis.call('SETRANGE', KEYS[1], #text, id .. struct.pack('<ddd', seq, seq + 1, -1))
 end
-return {id, newest, current, ''}`)
+return {id, over, now, ''}`)
 
 	// ARGV = what the string begins with. It returns what it began with, if it was
 	// there.
 	windowDeleteScript = newScript(`
-local head = redis.call('GETRANGE', KEYS[1], 0, 191)
+local head = redis.call('GETRANGE', KEYS[1], 0, 255)
 if string.sub(head, 1, #ARGV[1]) == ARGV[1] then
 	redis.call('UNLINK', KEYS[1])
 elseif head ~= '' then
