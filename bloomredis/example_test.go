@@ -55,22 +55,16 @@ func Example() {
 func ExampleWindow() {
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
-	day := bloomredis.WindowConfig{
-		N:    5_000_000, // a day
-		P:    0.001,
-		Span: 24 * time.Hour,
-	}
-	visits, err := bloomredis.OpenWindow(ctx, client, "visits", day)
+	visits, err := bloomredis.OpenWindow(ctx, client, "visits", bloomredis.WindowConfig{
+		N:      5_000_000, // new ones within a day, at most
+		P:      0.001,
+		Span:   24 * time.Hour,
+		OnLost: func(err error) { log.Print("Redis has forgotten today's visits: ", err) },
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	first, err := visits.AddString(ctx, "visitor-17 /index.html")
-	if errors.Is(err, bloomredis.ErrLost) {
-		log.Print("Redis has forgotten today's visits: ", err)
-		if visits, err = bloomredis.OpenWindow(ctx, client, "visits", day); err == nil { // goes on with none
-			first, err = visits.AddString(ctx, "visitor-17 /index.html")
-		}
-	}
 	if err != nil {
 		// The visit may have been added or not. Adding it again would return false if it
 		// was, and nobody would count it. So it is counted now, perhaps twice. Where once
@@ -81,32 +75,34 @@ func ExampleWindow() {
 	if first {
 		fmt.Println("count it")
 	}
+	if reach, err := visits.Reach(ctx); err == nil && reach < 24*time.Hour {
+		log.Printf("more than N visits came: those of the last %v are remembered", reach)
+	}
 }
 
 // Of several workers that get the same job, one does it, also if Redis restarts while
-// they ask.
+// they ask. If Redis loses the window, they end, and somebody looks which jobs are done.
 func ExampleWindow_AddOnce() {
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
 	jobs, err := bloomredis.OpenWindow(ctx, client, "jobs", bloomredis.WindowConfig{
-		N:    100_000,
-		P:    1e-9, // a false positive is a job that is done by nobody
-		Span: time.Hour,
+		N:      100_000,
+		P:      1e-9, // a false positive is a job that is done by nobody
+		Span:   time.Hour,
+		OnLost: func(err error) { log.Fatal(err) },
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	job := "job-1234"
 	token := "worker-7 " + job // no other worker has it, and each repetition has the same
-	for {
+	for ctx.Err() == nil {
 		mine, err := jobs.AddOnce(ctx, token, bloom.SumString(job))
-		switch {
-		case errors.Is(err, bloomredis.ErrLost), ctx.Err() != nil:
-			log.Fatal(err)
-		case err != nil:
+		if err != nil {
 			time.Sleep(time.Second) // and ask the same again, within five minutes
 			continue
-		case mine[0]:
+		}
+		if mine[0] {
 			fmt.Println("do it")
 		}
 		return

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
@@ -148,23 +149,16 @@ func (f *Filter) create(ctx context.Context) (is found, err error) {
 
 // paramsFor returns the parameters of the filter that bloom.New makes of n and p.
 func paramsFor(n uint64, p float64) (header, error) {
-	if n == 0 {
-		return header{}, errors.New("bloomredis: n = 0 is not at least 1")
-	}
-	if err := checkRate("p", p); err != nil {
-		return header{}, err
-	}
-	m := bloom.OptimalM(n, p)
-	k := bloom.OptimalK(m, n)
+	m, k, err := bloom.Size(n, p)
 	switch {
-	case m == 0:
-		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need no bits at all", n, p)
-	case k > 255:
-		return header{}, fmt.Errorf("bloomredis: k = %d is outside [1, 255] (for n = %d, p = %v)", k, n, p)
+	case n == 0:
+		return header{}, errors.New("bloomredis: n = 0 is not at least 1")
+	case err != nil:
+		return header{}, fmt.Errorf("bloomredis: %s", strings.TrimPrefix(err.Error(), "bloom: "))
 	case m > (maxSize-headerSize)/8*64:
 		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string holds %d bytes: use OpenSharded, or more shards", n, p, m, maxSize)
 	}
-	return header{bloom.Mitz64, k, (m + 63) / 64}, nil
+	return header{bloom.Mitz64, k, m / 64}, nil
 }
 
 func checkRate(name string, p float64) error {

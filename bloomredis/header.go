@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/bits"
 	"strings"
 
 	"github.com/seed79a3ff49/bloom"
@@ -42,22 +41,6 @@ func (h header) size() int64 { return headerSize + 8*int64(h.words) }
 
 func (h header) String() string {
 	return fmt.Sprintf("m = %d, k = %d, strategy = %v", h.m(), h.k, h.strategy)
-}
-
-// stats returns what [bloom.Filter.Stats] returns of a Mitz64 filter in which so
-// many bits are set. TestStats compares the two.
-func (h header) stats(ones uint64) bloom.Stats {
-	m, k := float64(h.m()), float64(h.k)
-	fill := float64(ones) / m
-	s := bloom.Stats{M: h.m(), K: h.k, OnesCount: ones, FillRatio: fill, SizeBytes: h.size()}
-	s.ApproxCount = uint64(math.Round(-math.Log1p(-min(fill, (m-0.5)/m)) * m / k))
-
-	// Double hashing makes false positives of its own: see [bloom.Filter.FPR].
-	half := min(fill, 0.5)
-	odd := float64(h.m() >> bits.TrailingZeros64(h.m()))
-	few := min(odd, 2) * (math.Pow(half, odd) + math.Pow(half, 2*odd))
-	s.FPR = max(math.Pow(fill, k), (2.5*half/((1-half)*(1-half)*k)+few)/m)
-	return s
 }
 
 // identity is what the key beside a filter's string holds: a name and version, an id of 8
@@ -101,7 +84,7 @@ func (c caller) parseIdentity(s string) (i identity, err error) {
 	text, ok := strings.CutPrefix(s, identityMark)
 	switch {
 	case !ok && strings.HasPrefix(s, identityName):
-		return i, c.errorf("%w: beside it is %.24q, want %q", bloom.ErrFormat, s, identityMark)
+		return i, c.errorf("%w: %w: beside it is %.24q, want %q", bloom.ErrFormat, bloom.ErrVersion, s, identityMark)
 	case !ok || len(text) < 16:
 		return i, c.errorf("%w: beside it is %.24q, which names no filter", bloom.ErrFormat, s)
 	}

@@ -23,7 +23,7 @@ func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 		}
 		ones += uint64(cmd.Val())
 	}
-	return f.params.stats(ones), nil
+	return bloom.StatsOf(f.M(), f.K(), ones), nil
 }
 
 // Reset removes all keys, for all processes. Replicas follow. A token of [Filter.AddOnce] that was used

@@ -130,9 +130,6 @@ func TestTokensEndWithTheirFilter(t *testing.T) {
 			"Delete":  func(is opened) error { return is.set.(interface{ Delete(context.Context) error }).Delete(ctx) },
 			"deleted": func(opened) error { return client.Del(ctx, kinds[name].key).Err() },
 		} {
-			if name == "Window" && what == "Reset" {
-				continue
-			}
 			t.Run(name+"/"+what, func(t *testing.T) {
 				require.NoError(t, client.FlushAll(ctx).Err())
 				is, err := kinds[name].open(client, true)

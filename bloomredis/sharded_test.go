@@ -161,9 +161,9 @@ func TestOpenShardedParameters(t *testing.T) {
 	_, err := OpenSharded(ctx, nil, "{s}", ShardedConfig{2, 100, 0.01})
 	require.ErrorContains(t, err, `bloomredis: key "{s}" of a Sharded has braces`)
 	_, err = OpenSharded(ctx, nil, "s", ShardedConfig{2, math.MaxUint64, 0.01})
-	require.ErrorContains(t, err, "use OpenSharded, or more shards (for a shard of N = 18446744073709551615, Shards = 2)")
+	require.ErrorContains(t, err, "(for a shard of N = 18446744073709551615, Shards = 2)")
 	_, err = OpenSharded(ctx, nil, "s", ShardedConfig{Shards: 2, P: 0.01})
-	require.ErrorContains(t, err, "bloomredis: n = 0 is not at least 1 (for a shard of N = 0, Shards = 2)")
+	require.ErrorContains(t, err, "n = 0 ")
 	_, err = OpenSharded(ctx, nil, "s", ShardedConfig{2, 100, 1})
 	require.ErrorContains(t, err, "bloomredis: P = 1 is outside (0, 1)")
 }

@@ -352,7 +352,7 @@ func (w *Window) other(head string, size int64) error {
 	case ok:
 		return w.errorf("%w: it holds %d bytes of a window of %d: DeleteWindow removes it", bloom.ErrFormat, size, w.size())
 	case strings.HasPrefix(head, windowName):
-		return w.errorf("%w: it begins with %.24q, want %q", bloom.ErrFormat, head, windowMark)
+		return w.errorf("%w: %w: it begins with %.24q, want %q", bloom.ErrFormat, bloom.ErrVersion, head, windowMark)
 	}
 	return w.errorf("%w: %s", bloom.ErrFormat, unlike(head, size))
 }
