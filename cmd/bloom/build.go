@@ -13,9 +13,10 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
 )
 
@@ -24,8 +25,15 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 	"guava":    maker(exact(bloom.New)),
 	"blocked":  maker(blocked.New),
 	"counting": maker(exact(counting.New)),
-	"dcso":     maker(dcso.New),
-	"growing":  maker(growing.New),
+	"cuckoo": func(n uint64, p float64) (filter, error) {
+		f, err := cuckoo.New(max(n, 1), min(p, 0.1))
+		return checked(cuckooFilter{f}, err)
+	},
+	"dcso": func(n uint64, p float64) (filter, error) {
+		f, err := foreign.EmptyDCSO(max(n, 1), p)
+		return theirKeys{theirs{f}}, err
+	},
+	"growing": maker(growing.New),
 }
 
 func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
@@ -56,9 +64,11 @@ Without -n the filter is made to measure: build keeps 16 bytes a line in a tempo
 the end.
 
 The types are guava, which Java's Guava and Go's bloom.LoadFile read; blocked, which is
-faster; growing, to which any number of lines can be added later; counting, from which Go
-programs and bloom remove can remove keys; and dcso, for DCSO's bloom. A growing filter is
-larger and slower. It needs no -n, and grows after -n lines.
+faster; growing, to which any number of lines can be added later; counting and cuckoo, from
+which bloom remove can remove lines; and dcso, for DCSO's bloom, which needs -n. A growing filter
+is larger and slower. It needs no -n, and grows after -n lines. A cuckoo filter takes a quarter of a
+counting one's memory. It refuses lines when it is full, and each line counts as often as it comes.
+A counting filter can be merged, and Go programs make a plain filter of it.
 
 Few lines at a low rate take more bits than Guava gives them, as their rate would be
 higher than -p: 1,000 lines at 1e-6 take 85 bits a line, where Guava takes 29 and reports
@@ -80,15 +90,18 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 			}
 			mk, ok := makers[kind]
 			if !ok {
-				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting and dcso", kind)}
+				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting, cuckoo and dcso", kind)}
 			}
 			if (comment != "" || part.n > 1) && kind == "dcso" {
 				return usageError{fmt.Errorf("a file of type dcso holds neither -comment nor -shard")}
 			}
+			if size.n == 0 && kind == "dcso" {
+				return usageError{errors.New("-type dcso needs -n: its keys cannot be kept as 16 bytes")}
+			}
 			if err := checkComment(comment); err != nil {
 				return err
 			}
-			if err := size.check(map[string]float64{"blocked": 1e-12, "growing": 1e-9}[kind], "; -type guava has lower ones"); err != nil {
+			if err := size.check(map[string]float64{"blocked": 1e-12, "growing": 1e-9, "cuckoo": 1e-9}[kind], "; -type guava has lower ones"); err != nil {
 				return err
 			}
 			n := part.part(uint64(size.n))
@@ -97,12 +110,11 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 				return usage(err)
 			}
 			return file.produce(c, false, func() (saver, error) {
-				cfg.Sum = sum(f)
 				cfg.Take = part.take()
 				if size.n > 0 {
 					err = addLines(c.Context(), cfg, f, n)
 				} else {
-					f, err = measured(c.Context(), cfg, func(n uint64) (filter, error) { return fitting(mk, n, size.p) })
+					f, err = measured(c.Context(), cfg, kind == "cuckoo", func(n uint64) (filter, error) { return fitting(mk, n, size.p) })
 				}
 				if err != nil {
 					return nil, err
@@ -115,7 +127,7 @@ for the n-th part of -n. check asks the files of all n shards together.`,
 	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)
 	part.add(c.Flags())
 	file.addOutput(c.Flags())
-	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or dcso")
+	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting, cuckoo or dcso")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().StringVar(&comment, "comment", "", "`text` for the file to hold")
 	input.add(c.Flags())
@@ -155,13 +167,16 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	var isNew []bool
 	err := scan(ctx, cfg, newProgress(cfg, "new", held, room), func(b *lines.Batch) (int, error) {
 		isNew = answers(isNew, len(b.Hashes))
-		f.AddBatch(isNew, b.Hashes)
+		add(f, isNew, b)
 		added := trues(isNew)
 		held += uint64(added)
+		if _, ok := f.(cuckooFilter); ok && added < len(isNew) {
+			return added, fmt.Errorf("the filter is full with %s; no file was changed", counted(held, "line"))
+		}
 		return added, nil
 	})
 	// Few lines more than the estimate of a full filter are no news.
-	if err == nil && (room > 0 && held > room+room/100 || room == 0 && full(f)) {
+	if _, ok := f.(cuckooFilter); err == nil && !ok && (room > 0 && held > room+room/100 || room == 0 && full(f)) {
 		fmt.Fprintf(os.Stderr, "bloom: warning: the filter has more lines than it is made for, about %d: other lines are reported at a rate of %.2g\n", held, f.Stats().FPR)
 	}
 	return err

@@ -7,15 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
-	"github.com/seed79a3ff49/bloom/counting"
 )
 
 func addCommand() *cobra.Command {
 	return changeCommand(&cobra.Command{
 		Use:   "add FILE [file ...]",
 		Short: "add lines to a filter",
-		Long: `add adds all lines of its input to the filter FILE, of any type. The file is replaced
+		Long: `add adds all lines of its input to the filter FILE, of any type, also of other libraries'. The file is replaced
 once all lines are in; before, and after an error, it is as it was. If another bloom
 changes the file, add waits for its end. A filter that was made with -shard gets the lines of
 its shard only.`,
@@ -33,9 +33,9 @@ its shard only.`,
 func removeCommand() *cobra.Command {
 	return changeCommand(&cobra.Command{
 		Use:   "remove FILE [file ...]",
-		Short: "remove lines from a counting filter",
+		Short: "remove lines from a counting or a cuckoo filter",
 		Long: `remove removes all lines of its input from the filter FILE, which must be of type
-counting. A line that was added more than once must be removed as often. Remove no line
+counting or cuckoo. A line that was added more than once must be removed as often. Remove no line
 that was not added: if the filter takes it for one that was, other lines are lost. Lines that
 certainly are not in the filter change nothing; a warning says how many they were. The file is replaced
 once all lines are gone; before, and after an error, it is as it was. If another bloom
@@ -45,9 +45,9 @@ changes the file, remove waits for its end.`,
 }
 
 func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
-	set, ok := f.filter.(*counting.Filter)
+	set, ok := f.filter.(interface{ RemoveHash(bloom.Hash) bool })
 	if !ok {
-		return fmt.Errorf("%s is a %s: lines can be removed from a counting.Filter only", f.path, f.kind.name)
+		return fmt.Errorf("%s is a %s: lines can be removed from a counting.Filter or a cuckoo.Filter only", f.path, f.kind.name)
 	}
 	var absent uint64
 	err := scan(ctx, cfg, newProgress(cfg, "removed", 0, 0), func(b *lines.Batch) (removed int, _ error) {
@@ -87,6 +87,9 @@ func changeCommand(c *cobra.Command, change func(context.Context, *lines.Config,
 		defer release()
 		f, err := load(args[0])
 		if err != nil {
+			return err
+		}
+		if err := f.askable(); err != nil {
 			return err
 		}
 		if f.compressed {

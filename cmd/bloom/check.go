@@ -61,7 +61,7 @@ The exit status is grep's: 0 if there was such a line, 1 if there was none, 2 af
 			var found uint64
 			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, func(b *lines.Batch) error {
 				present = answers(present, len(b.Hashes))
-				all.ContainsBatch(present, b.Hashes)
+				all(present, b)
 				kept = where(kept[:0], present, !invert)
 				progress.add(len(b.Ends), len(kept))
 				found += uint64(len(kept))

@@ -57,8 +57,8 @@ If nobody reads the output, a signal ends the run after two seconds. FILE then h
 written, except for the last 64 KiB. If more than 262,144 lines were to be written since it was
 last saved, it stays as it is.
 
-FILE may be a filter of any type, such as one that build made. A window and a flower forget
-lines, which are then written again. If another bloom changes FILE, dedupe waits for its end.
+FILE may be a filter of any type but cuckoo, such as one that build made. A window and a flower
+forget lines, which are then written again. If another bloom changes FILE, dedupe waits for its end.
 With -o lines are appended to OUT, which no other bloom may write at the same time: dedupe waits
 for its end. FILE says how much of OUT its runs wrote. Half a line behind that, which a kill left
 there, is cut off first. Nothing else is ever cut off: an OUT of others must be lines, the last
@@ -130,7 +130,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	cfg.Sum, cfg.Key, cfg.Blank = sum(d.seen.filter()), o.input.key, true
+	cfg.Key, cfg.Blank = o.input.key, true
 	if o.span == 0 { // a window's number is that of a span
 		d.room = o.part.part(uint64(o.size.n))
 	}
@@ -164,7 +164,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	defer release()
-	file, opened, known, err := openOut(out.path, d.seen.filter(), cfg)
+	file, opened, known, err := openOut(out.path, d.seen.f, cfg)
 	if err != nil {
 		return err
 	}
@@ -191,14 +191,14 @@ func (o *dedupeFlags) open(d *deduper) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		keys{o.input.key, o.part}.say(fresh.filter(), "", false)
+		keys{o.input.key, o.part}.say(fresh.f, "", false)
 		d.seen = fresh
 		return nil
 	case err != nil:
 		return err
 	case old.compressed:
 		return fmt.Errorf("%s %w", o.state, errCompressed)
-	case o.sized && !sameSize(old.filter, fresh.filter()):
+	case o.sized && !sameSize(old.filter, fresh.f):
 		return fmt.Errorf("%s holds a %s of another size or rate than -n, -p and -span make; leave them out to go on with it", o.state, old.kind.name)
 	}
 	if err := o.part.check(o.state, old); err != nil {
@@ -211,20 +211,27 @@ func (o *dedupeFlags) open(d *deduper) error {
 	warnField("dedupe", old, o.input.key.Field)
 	keys{o.input.key, o.part}.join(old)
 	d.blank = saysBlank(old)
-	d.seen, d.held = memoryOf(old.filter), old.Stats().ApproxCount
+	f, ok := old.filter.(hashed)
+	if _, full := f.(cuckooFilter); !ok || full {
+		return fmt.Errorf("%s is a %s, which cannot remember what comes: a filter of another type can", o.state, old.kind.name)
+	}
+	d.seen, d.held = memoryOf(f), old.Stats().ApproxCount
 	return nil
 }
 
 // fresh returns an empty memory.
-func (o *dedupeFlags) fresh(arrived *arrivals) (memory, error) {
+func (o *dedupeFlags) fresh(arrived *arrivals) (*memory, error) {
 	n := o.part.part(uint64(o.size.n))
 	switch {
 	case o.span != 0:
-		f, err := checked(window.New(window.Config{Capacity: n, FPR: o.size.p, Span: o.span}))
+		f, err := window.New(window.Config{Capacity: n, FPR: o.size.p, Span: o.span})
 		return memoryOf(f), err
 	case n > 0:
 		f, err := fitting(maker(blocked.New), n, o.size.p)
-		return memoryOf(f), err
+		if err != nil {
+			return nil, err
+		}
+		return memoryOf(f.(hashed)), nil
 	}
 	return newGrower(o.size.p, o.state != "", arrived.left)
 }
@@ -248,7 +255,7 @@ func sameSize(a, b filter) bool {
 // deduper is a run of dedupe.
 type deduper struct {
 	open     func() error // sets seen to what was last saved, or to an empty one
-	seen     memory
+	seen     *memory
 	state    state
 	out      output
 	arrived  arrivals
@@ -317,13 +324,13 @@ func (d *deduper) use(b *lines.Batch) error {
 // lines are asked.
 func (d *deduper) exact(hs []bloom.Hash, kept []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
-	if first < 0 || forgets(d.seen.filter()) {
+	if first < 0 || forgets(d.seen.f) {
 		return kept
 	}
 	kept = slices.DeleteFunc(kept, func(i int) bool { return lines.IsBlank(hs[i]) })
 	if !d.blank {
 		d.blank = true
-		sayBlank(d.seen.filter())
+		sayBlank(d.seen.f)
 		i, _ := slices.BinarySearch(kept, first)
 		kept = slices.Insert(kept, i, first)
 	}
@@ -331,7 +338,7 @@ func (d *deduper) exact(hs []bloom.Hash, kept []int) []int {
 }
 
 func (d *deduper) warnFull() {
-	if full(d.seen.filter()) {
+	if full(d.seen.f) {
 		d.warn("the filter is fuller than it was made for")
 	}
 }
@@ -362,9 +369,9 @@ func (d *deduper) salvage(wrote uint64) error {
 	}
 	d.seen.add(nil, since)
 	if slices.ContainsFunc(since, lines.IsBlank) {
-		sayBlank(d.seen.filter())
+		sayBlank(d.seen.f)
 	}
-	if err := d.seen.filter().SaveFile(d.state.path); err != nil {
+	if err := d.seen.f.SaveFile(d.state.path); err != nil {
 		return err
 	}
 	return fmt.Errorf("%s holds what was written", d.state.path)

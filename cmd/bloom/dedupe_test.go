@@ -86,7 +86,7 @@ func TestState(t *testing.T) {
 	require.Equal(t, before, read(t, state))
 
 	// A list that build made, of any type, is a state too.
-	for _, kind := range []string{"guava", "blocked", "growing", "counting", "dcso"} {
+	for _, kind := range []string{"guava", "blocked", "growing", "counting"} {
 		list := filepath.Join(t.TempDir(), kind)
 		good(t, "a\nb\n", "build", "-type", kind, "-n", "100", "-o", list)
 		require.Equal(t, "c\n", good(t, "a\nc\nb\n", "dedupe", "-state", list))
@@ -113,18 +113,6 @@ func TestGrowingState(t *testing.T) {
 	require.Less(t, f.SizeBytes(), bloom.Must(growing.New(210_000, 1e-6)).SizeBytes())
 }
 
-// TestGrowingPipe: the state of an input whose size nobody knows is made anew, for four
-// times the lines that came, and forgets none.
-func TestGrowingPipe(t *testing.T) {
-	for n, room := range map[int]uint64{5_000: 0, 20_000: 1 << 16, 1_100_000: 1 << 22} {
-		state := filepath.Join(t.TempDir(), "state")
-		in := numbers(0, n)
-		require.True(t, in == good(t, in, "dedupe", "-p", "1e-9", "-state", state), n)
-		require.Equal(t, bloom.Must(growing.New(room, 1e-9)).Stats().M, bloom.Must(growing.LoadFile(state)).Stats().M, n)
-		require.Empty(t, good(t, in, "dedupe", "-state", state), n)
-	}
-}
-
 // near has repeats so near that they are looked up together.
 func near() string {
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -144,7 +132,7 @@ func TestGrower(t *testing.T) {
 		left  uint64
 		room  uint64
 	}{
-		{false, known, known}, {true, known, known / 2}, {false, 1 << 40, mostRoom}, {false, 0, pipeRoom}, {true, 0, pipeRoom},
+		{false, known, known}, {true, known, known / 2}, {false, 1 << 40, mostRoom}, {false, 0, pipeRoom}, {true, 0, savedRoom},
 	} {
 		lost := 0
 		g, err := newGrower(p, test.saved, func() uint64 { return test.left })

@@ -13,9 +13,9 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
@@ -24,14 +24,19 @@ import (
 // answers returns dst with room for those of n keys.
 func answers(dst []bool, n int) []bool { return slices.Grow(dst[:0], n)[:n] }
 
-// filter is what all types of filter have.
+// filter is what a file holds.
 type filter interface {
-	bloom.Set
-	AddBatch([]bool, []bloom.Hash)
-	ContainsBatch([]bool, []bloom.Hash)
 	Stats() bloom.Stats
 	informed
 	saver
+}
+
+// hashed is a filter of this module. Its keys are digests.
+type hashed interface {
+	filter
+	ContainsHash(bloom.Hash) bool
+	AddBatch([]bool, []bloom.Hash)
+	ContainsBatch([]bool, []bloom.Hash)
 }
 
 // kind is a type of filter as a file holds it.
@@ -49,7 +54,50 @@ var kinds = []kind{
 	framed("BLMG", "growing.Filter", growing.LoadFile),
 	framed("BLMW", "window.Filter", window.LoadFile),
 	framed("BLMF", "flower.Filter", flower.LoadFile),
-	{"DCSO bloom", dcso.Is, loader(dcso.LoadFile), func(r io.Reader) (filter, error) { return checked(dcso.Read(r)) }},
+	{"cuckoo.Filter", begins("BLMU"), func(path string) (filter, error) {
+		f, err := cuckoo.LoadFile(path)
+		return checked(cuckooFilter{f}, err)
+	}, func(r io.Reader) (filter, error) {
+		f := cuckooFilter{new(cuckoo.Filter)}
+		_, err := f.ReadFrom(r)
+		return checked(f, err)
+	}},
+}
+
+// cuckooFilter has the names of other filters. What is added is inserted once more each time, and
+// certainly not if it is full.
+type cuckooFilter struct{ *cuckoo.Filter }
+
+func (f cuckooFilter) AddBatch(added []bool, hs []bloom.Hash) {
+	f.InsertBatch(answers(added, len(hs)), hs)
+}
+
+func begins(magic string) func(head []byte) bool {
+	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+}
+
+// contains sets found[i] to whether f may have the key of b.Hashes[i].
+func contains(f filter, found []bool, b *lines.Batch) {
+	switch f := f.(type) {
+	case hashed:
+		f.ContainsBatch(found, b.Hashes)
+	case keyed:
+		for i := range found {
+			found[i] = f.Contains(b.Key(i))
+		}
+	}
+}
+
+// add adds the keys of b to f, and sets added[i] to whether that of b.Hashes[i] was new.
+func add(f filter, added []bool, b *lines.Batch) {
+	switch f := f.(type) {
+	case hashed:
+		f.AddBatch(added, b.Hashes)
+	case keyed:
+		for i := range added {
+			added[i] = f.Add(b.Key(i))
+		}
+	}
 }
 
 // isGuava reports whether head begins with a strategy and a number of hashes.
@@ -61,8 +109,7 @@ func framed[F any, P interface {
 	filter
 	io.ReaderFrom
 }](magic, name string, load func(string) (P, error)) kind {
-	is := func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
-	return kind{name, is, loader(load), func(r io.Reader) (filter, error) {
+	return kind{name, begins(magic), loader(load), func(r io.Reader) (filter, error) {
 		f := P(new(F))
 		_, err := f.ReadFrom(r)
 		return checked(f, err)
@@ -135,7 +182,11 @@ func load(path string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k, ok := kindOf(head); ok {
+	k, ok := kindOf(head)
+	if !ok && !lines.Compressed(head) {
+		k, ok = foreignKind(head)
+	}
+	if ok {
 		f, err := k.load(path)
 		return &loaded{f, path, k, info.Size(), false}, err
 	}
@@ -164,10 +215,8 @@ func loadAny(path string) (*loaded, error) {
 // decode reads a filter that begins with head, and goes on in rest.
 func decode(name string, head []byte, rest io.Reader) (*loaded, error) {
 	rest = io.MultiReader(bytes.NewReader(head), rest)
-	k, ok := kindOf(head)
 	compressed := lines.Compressed(head)
-	switch {
-	case compressed:
+	if compressed {
 		r, err := lines.Decompress(rest, lines.DefaultWindow)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -176,14 +225,17 @@ func decode(name string, head []byte, rest io.Reader) (*loaded, error) {
 		if head, err = peek(r); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if k, ok = kindOf(head); !ok {
-			return nil, fmt.Errorf("%s holds no filter: decompressed, it starts with %q", name, head)
-		}
 		rest = io.MultiReader(bytes.NewReader(head), r)
-	case bytes.HasPrefix(head, []byte("BLMK")):
+	}
+	k, ok := kindOf(head)
+	if !ok {
+		k, ok = foreignKind(head)
+	}
+	switch {
+	case begins("BLMK")(head):
 		return nil, fmt.Errorf("%s is no filter but a bank; see bloom help bank", name)
 	case !ok:
-		return nil, fmt.Errorf("%s is no filter: it starts with %q", name, head)
+		return nil, fmt.Errorf("%s holds no filter that bloom knows: it starts with %q", name, head[:min(len(head), 8)])
 	}
 	var read atomic.Int64
 	in := lines.Count(rest, &read)
@@ -200,7 +252,7 @@ func decode(name string, head []byte, rest io.Reader) (*loaded, error) {
 
 // peek reads the first bytes of a file. kindOf needs no more.
 func peek(r io.Reader) ([]byte, error) {
-	head := make([]byte, 8)
+	head := make([]byte, 12)
 	n, err := io.ReadFull(r, head)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = nil
@@ -232,8 +284,10 @@ func replaceable(path string) bool {
 		rest := info.Size() - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
 		return rest >= 0 && rest < mostTrailer
 	}
-	_, ok := kindOf(head)
-	return ok || string(head[:min(len(head), 3)]) == "BLM"
+	if k, ok := foreignKind(head); ok && k.name != "bits-and-blooms" { // which any JSON may be
+		return true
+	}
+	return begins("BLM")(head) && len(head) > 4 && head[4] < ' ' // a version, and no text
 }
 
 // kindOf returns the type of a file by its first bytes.
@@ -244,22 +298,6 @@ func kindOf(head []byte) (kind, bool) {
 		}
 	}
 	return kind{}, false
-}
-
-// sum returns the hash function of f's keys, nil for the one of package bloom.
-func sum(f filter) func([]byte) bloom.Hash {
-	if _, ok := f.(*dcso.Filter); ok {
-		return dcso.Sum
-	}
-	return nil
-}
-
-// hasher is sum, without a nil.
-func hasher(f filter) func([]byte) bloom.Hash {
-	if sum := sum(f); sum != nil {
-		return sum
-	}
-	return bloom.Sum
 }
 
 // forgets reports whether f forgets keys.
@@ -277,7 +315,7 @@ func full(f filter) bool {
 	switch f := f.(type) {
 	case *window.Filter:
 		return f.FPR() > 2*f.Config().FPR
-	case *growing.Filter, *flower.Filter: // which never are
+	case *growing.Filter, *flower.Filter, cuckooFilter: // which never are
 		return false
 	}
 	return f.Stats().FillRatio > 0.55

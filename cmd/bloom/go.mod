@@ -3,7 +3,6 @@ module github.com/seed79a3ff49/bloom/cmd/bloom
 go 1.24.0
 
 require (
-	github.com/DCSO/bloom v0.2.3
 	github.com/creack/pty v1.1.24
 	github.com/dustin/go-humanize v1.0.1
 	github.com/gofrs/flock v0.13.0

@@ -14,7 +14,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
 )
 
 // report is what info shows of a filter. What its type does not have is missing.
@@ -42,9 +41,9 @@ func infoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "info [-json] FILE ...",
 		Short: "show what filters hold",
-		Long: `info shows a filter's type, its size (m bits, k hashes a key), how full it is, about how
-many different keys it has, and its rate now: how often it reports a key that was not
-added. A file may also say what it was made for, how its keys were hashed, and a comment. info
+		Long: `info shows the type of a filter, of this module, of Guava, bits-and-blooms, DCSO or holiman,
+its size (m bits, k hashes a key), how full it is, about how many different keys it has, and
+its rate now: how often it reports a key that was not added. A file may also say what it was made for, how its keys were hashed, and a comment. info
 reads all of the file, and checks its checksum. FILE may be - for standard input. With -json
 info writes an object a line.`,
 		Example: `  printf 'apple\n' | bloom build -o fruit.bloom && bloom info fruit.bloom`,
@@ -107,8 +106,10 @@ func (f *loaded) report(path string) *report {
 		}
 	case *blocked.Filter:
 		r.Lines = of.Lines()
-	case *dcso.Filter:
+	case theirKeys:
 		r.Checksum = "none"
+	case theirs:
+		r.Checksum = "SHA-384"
 	}
 	if f.compressed {
 		r.Checksum = "compression"
@@ -145,7 +146,11 @@ func (r *report) rows() (rows []row) {
 	if r.Strategy != "" {
 		add("strategy", "%s", r.Strategy)
 	}
-	add("fill", "%.3g %% of the %s are set", 100*r.Fill, bits)
+	if r.Type == "cuckoo.Filter" {
+		add("fill", "%.3g %% of the places are taken", 100*r.Fill)
+	} else {
+		add("fill", "%.3g %% of the %s are set", 100*r.Fill, bits)
+	}
 	add("keys", "about %s", humanize.Comma(int64(r.Keys)))
 	if r.MadeFor > 0 {
 		add("made for", "%s at a rate of %.3g", counted(r.MadeFor, "key"), r.MadeAt)

@@ -102,7 +102,6 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 
 // match has cfg make the keys that f has, as follow says.
 func (f *loaded) match(cfg *lines.Config, flags *pflag.FlagSet) error {
-	cfg.Sum = sum(f.filter)
 	cfg.Take = partOf(f).take()
 	return f.follow(&cfg.Key, flags)
 }

@@ -311,7 +311,7 @@ func TestHelp(t *testing.T) {
 	require.Contains(t, good(t, "", "completion", "bash", "-no-descriptions"), "__completeNoDesc")
 	require.Contains(t, good(t, "", "help", "completion", "zsh"), "zsh")
 	values, _, _ := bloomRun(t, "", "__complete", "build", "-type", "")
-	require.Equal(t, "blocked\ncounting\ndcso\ngrowing\nguava\n:4\n", values)
+	require.Equal(t, "blocked\ncounting\ncuckoo\ndcso\ngrowing\nguava\n:4\n", values)
 	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "-version"))
 	flags, _, _ := bloomRun(t, "", "__complete", "bank", "build", "-")
 	require.Contains(t, flags, "text for the file to hold")

@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/dcso"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/foreign"
 )
 
 func mergeCommand() *cobra.Command {
@@ -69,8 +69,10 @@ func union(a, b *loaded) error {
 		err = f.Merge(b.filter.(*blocked.Filter))
 	case *counting.Filter:
 		err = f.Merge(b.filter.(*counting.Filter))
-	case *dcso.Filter:
-		err = f.Merge(b.filter.(*dcso.Filter))
+	case theirKeys:
+		if dcso, ok := f.of.(*foreign.DCSO); ok {
+			err = dcso.Merge(b.filter.(theirKeys).of.(*foreign.DCSO))
+		}
 	}
 	if err != nil && a.Stats().M != b.Stats().M {
 		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)

@@ -115,7 +115,6 @@ func newServer(path string, key lines.Key) *server {
 type served struct {
 	filter *loaded
 	key    lines.Key
-	sum    func([]byte) bloom.Hash
 	report *report
 	loaded time.Time
 	plain  func() (*bloom.Filter, string) // the filter for /filter and its ETag; nil if there is none
@@ -132,6 +131,9 @@ func (s *server) load() error {
 	if err != nil {
 		return err
 	}
+	if err := f.askable(); err != nil {
+		return err
+	}
 	if part := partOf(f); part.n > 1 {
 		return fmt.Errorf("%s is one of %d shards: it lacks the lines of the others", s.path, part.n)
 	}
@@ -141,7 +143,7 @@ func (s *server) load() error {
 			return err
 		}
 	}
-	next := &served{filter: f, key: key, sum: hasher(f.filter), loaded: time.Now(), report: f.report(s.path)}
+	next := &served{filter: f, key: key, loaded: time.Now(), report: f.report(s.path)}
 	tagged := func(f *bloom.Filter) (*bloom.Filter, string) {
 		digest := sha256.New()
 		f.WriteTo(digest)

@@ -95,7 +95,10 @@ func (s *server) has(now *served, line []byte, scratch *[]byte) (bool, error) {
 	if len(key) == 0 && !s.blank {
 		return false, errBlank
 	}
-	return now.filter.ContainsHash(now.sum(key)), nil
+	if f, ok := now.filter.filter.(hashed); ok {
+		return f.ContainsHash(bloom.Sum(key)), nil
+	}
+	return now.filter.filter.(keyed).Contains(key), nil
 }
 
 // send sends the filter.

@@ -82,7 +82,10 @@ func TestShardRate(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range []filter{bloom.Must(bloom.New(n, p)), bloom.Must(blocked.New(n, p)), bloom.Must(counting.New(n, p)), bloom.Must(growing.New(0, p))} {
+	for _, f := range []interface {
+		bloom.Set
+		Stats() bloom.Stats
+	}{bloom.Must(bloom.New(n, p)), bloom.Must(blocked.New(n, p)), bloom.Must(counting.New(n, p)), bloom.Must(growing.New(0, p))} {
 		for range n {
 			f.AddHash(random(8))
 		}
@@ -176,7 +179,7 @@ func TestShardState(t *testing.T) {
 	for _, bad := range []string{"8/8", "-1/8", "1", "1/0", "a/b", "1/8/2", "1/2000000"} {
 		saying(t, 2, "is no shard, such as", "", "dedupe", "-shard", bad)
 	}
-	saying(t, 2, "dcso", "", "build", "-type", "dcso", "-shard", "1/2", "-o", filepath.Join(t.TempDir(), "x"))
+	saying(t, 2, "dcso", "", "build", "-type", "dcso", "-n", "9", "-shard", "1/2", "-o", filepath.Join(t.TempDir(), "x"))
 }
 
 // TestStateKeys: a state of any type knows which keys it has.
@@ -213,19 +216,32 @@ func TestStateKeys(t *testing.T) {
 	}
 }
 
+// TestRemove: what was added as often as it is removed is gone, and nothing else is.
 func TestRemove(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
-	good(t, "a\na\nb\r\n", "build", "-type", "counting", "-n", "1000", "-o", path)
-	good(t, "a\nb\n", "remove", path)
-	require.Equal(t, "a\n", good(t, "a\nb\n", "check", path))
-	saying(t, 0, "2 lines did not occur in "+path, "a\nx\ny\n", "remove", path)
-	saying(t, 0, "1 line did not occur in "+path, "a\n", "remove", path)
-	_, _, status := bloomRun(t, "a\n", "check", path)
-	require.Equal(t, 1, status)
-	requireAlone(t, path)
+	for _, kind := range []string{"counting", "cuckoo"} {
+		for _, n := range []string{"", "-n 1000"} {
+			good(t, "a\na\nb\r\n", append(strings.Fields("build -p 1e-6 -type "+kind+" "+n), "-o", path)...)
+			good(t, "a\nb\n", "remove", path)
+			require.Equal(t, "a\n", good(t, "a\nb\n", "check", path))
+			saying(t, 0, "2 lines did not occur in "+path, "a\nx\ny\n", "remove", path)
+			saying(t, 0, "1 line did not occur in "+path, "a\n", "remove", path)
+			saying0(t, 1, "a\n", "check", path)
+			requireAlone(t, path)
+			good(t, "b\n", "add", path)
+			require.Equal(t, "b\n", good(t, "a\nb\n", "check", path))
+		}
+	}
+	// A full one says so, and stays as it was.
+	before := read(t, path)
+	saying(t, 1, "the filter is full with", numbers(0, 2000), "add", path)
+	require.Equal(t, before, read(t, path))
+	saying(t, 1, "the filter is full with", numbers(0, 2000), "build", "-type", "cuckoo", "-n", "100", "-o", path)
+	require.Equal(t, before, read(t, path))
+	saying(t, 1, "cannot remember what comes", "a\n", "dedupe", "-state", path)
 
 	good(t, "a\n", "build", "-o", path)
-	before := read(t, path)
-	saying(t, 1, "is a bloom.Filter: lines can be removed from a counting.Filter only", "a\n", "remove", path)
+	before = read(t, path)
+	saying(t, 1, "is a bloom.Filter: lines can be removed from a counting.Filter or a cuckoo.Filter only", "a\n", "remove", path)
 	require.Equal(t, before, read(t, path))
 }

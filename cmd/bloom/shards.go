@@ -4,12 +4,11 @@ import (
 	"fmt"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// asker looks batches of keys up.
-type asker interface {
-	ContainsBatch(dst []bool, hs []bloom.Hash)
-}
+// asker looks the keys of a batch up; see contains.
+type asker func(found []bool, b *lines.Batch)
 
 // loadAll loads the filter that the first of args names. If it was made as a shard of n, the
 // first n of args name all of them. loadAll returns one of them, too, and the other args.
@@ -18,9 +17,12 @@ func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if err := one.askable(); err != nil {
+		return nil, nil, nil, err
+	}
 	hash, part := fromHash(one.Info().Hash)
 	if part.n <= 1 {
-		return one, one, args[1:], nil
+		return func(found []bool, b *lines.Batch) { contains(one.filter, found, b) }, one, args[1:], nil
 	}
 	s := &sharded{of: make([]*loaded, part.n), hs: make([][]bloom.Hash, part.n), is: make([][]int, part.n)}
 	s.of[part.i] = one
@@ -43,7 +45,7 @@ func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
 		}
 		s.of[nextPart.i] = next
 	}
-	return s, one, args[part.n:], nil
+	return func(found []bool, b *lines.Batch) { s.ContainsBatch(found, b.Hashes) }, one, args[part.n:], nil
 }
 
 // sharded is the filters of all shards, each of which is asked for its own keys.
@@ -64,7 +66,7 @@ func (s *sharded) ContainsBatch(dst []bool, hs []bloom.Hash) {
 	}
 	for part, f := range s.of {
 		s.has = answers(s.has, len(s.hs[part]))
-		f.ContainsBatch(s.has, s.hs[part])
+		f.filter.(hashed).ContainsBatch(s.has, s.hs[part])
 		for j, i := range s.is[part] {
 			dst[i] = s.has[j]
 		}

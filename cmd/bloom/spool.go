@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"maps"
 	"os"
@@ -12,8 +13,8 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// measured returns a filter of all lines that mk made for as many as there are.
-func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter, error)) (filter, error) {
+// measured returns a filter of all lines that mk made for as many as there are, or as come with repeats.
+func measured(ctx context.Context, cfg *lines.Config, repeats bool, mk func(n uint64) (filter, error)) (filter, error) {
 	file, err := temporary("bloom-build-*")
 	if err != nil {
 		return nil, err
@@ -21,8 +22,10 @@ func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter,
 	defer discard(file)
 	spool := bufio.NewWriterSize(file, 1<<20)
 	var different sample
+	var all uint64
 	err = scan(ctx, cfg, newProgress(cfg, "read", 0, 0), func(b *lines.Batch) (_ int, err error) {
 		different.add(b.Hashes)
+		all += uint64(len(b.Hashes))
 		for _, h := range b.Hashes {
 			var raw [16]byte
 			h1, h2 := h.Words()
@@ -38,14 +41,18 @@ func measured(ctx context.Context, cfg *lines.Config, mk func(n uint64) (filter,
 	if err != nil {
 		return nil, err
 	}
-	f, err := mk(different.count())
+	n := different.count()
+	if repeats {
+		n = all
+	}
+	f, err := mk(n)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	return f, addSpooled(ctx, f, file)
+	return f, addSpooled(ctx, f.(hashed), file)
 }
 
 // temporary returns a file that nobody else sees.
@@ -65,16 +72,21 @@ func discard(file *os.File) {
 	}
 }
 
-func addSpooled(ctx context.Context, f filter, file io.Reader) error {
+func addSpooled(ctx context.Context, f hashed, file io.Reader) error {
 	raw := make([]byte, 64<<10)
 	var hs []bloom.Hash
+	var added []bool
 	for {
 		n, err := io.ReadFull(file, raw)
 		hs = hs[:0]
 		for i := 0; i+16 <= n; i += 16 {
 			hs = append(hs, bloom.NewHash(binary.LittleEndian.Uint64(raw[i:]), binary.LittleEndian.Uint64(raw[i+8:])))
 		}
-		f.AddBatch(nil, hs)
+		added = answers(added, len(hs))
+		f.AddBatch(added, hs)
+		if _, ok := f.(cuckooFilter); ok && trues(added) < len(hs) {
+			return errors.New("the filter is full; no file was changed")
+		}
 		switch {
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
 			return nil

@@ -54,7 +54,7 @@ func (s *state) due() bool {
 
 // save saves what was seen, once all of it that is in a file is on the disk. Otherwise lines
 // that a power cut took from the file would be in the state, and no run would write them.
-func (s *state) save(seen memory, out *output) error {
+func (s *state) save(seen *memory, out *output) error {
 	if s.path == "" {
 		return nil
 	}
@@ -62,10 +62,10 @@ func (s *state) save(seen memory, out *output) error {
 	if err := out.sync(); err != nil {
 		return err
 	}
-	if err := out.describe(seen.filter()); err != nil {
+	if err := out.describe(seen.f); err != nil {
 		return err
 	}
-	if err := seen.filter().SaveFile(s.path); err != nil {
+	if err := seen.f.SaveFile(s.path); err != nil {
 		return err
 	}
 	s.held, s.lines, s.since = s.held+s.lines, 0, s.since[:0]

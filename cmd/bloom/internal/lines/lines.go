@@ -24,11 +24,10 @@ import (
 
 // Config says what to read.
 type Config struct {
-	Names []string                // of files; none means standard input
-	Delim byte                    // ends each line
-	Key   Key                     // what of a line is hashed
-	Sum   func([]byte) bloom.Hash // nil means bloom.Sum
-	Out   io.Writer               // gets what Batch.Keep keeps; nil if nothing is kept
+	Names []string  // of files; none means standard input
+	Delim byte      // ends each line
+	Key   Key       // what of a line is hashed
+	Out   io.Writer // gets what Batch.Keep keeps; nil if nothing is kept
 
 	Window  uint64                // of zstd, at most, in bytes; 0 means DefaultWindow
 	SkipBad bool                  // lines without a key are left out, and are no error
@@ -239,15 +238,9 @@ func (r *Reader) hash(b *Batch, keys [][]byte, scratch []byte) []byte {
 		}
 	}
 	for keys = cut(b, keys); len(keys) > 0; keys = cut(b, keys[:0]) {
-		if r.cfg.Sum == nil {
-			n := len(b.Hashes)
-			b.Hashes = slices.Grow(b.Hashes, len(keys))[:n+len(keys)]
-			bloom.SumBatch(b.Hashes[n:], keys)
-			continue
-		}
-		for _, key := range keys {
-			b.Hashes = append(b.Hashes, r.cfg.Sum(key))
-		}
+		n := len(b.Hashes)
+		b.Hashes = slices.Grow(b.Hashes, len(keys))[:n+len(keys)]
+		bloom.SumBatch(b.Hashes[n:], keys)
 	}
 	b.pick()
 	return scratch
