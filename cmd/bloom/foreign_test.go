@@ -26,7 +26,9 @@ func TestTheirs(t *testing.T) {
 		whole := read(t, "../../foreign/testdata/"+name)
 		write(t, path, whole)
 		require.NotContains(t, good(t, "", "info", path), ".Filter", name)
-		require.Equal(t, strings.Replace(good(t, "", "info", path), path, "-", 1), good(t, whole, "info", "-"), name)
+		if name != "holiman.gz" { // whose size is known of files only
+			require.Equal(t, strings.Replace(good(t, "", "info", path), path, "-", 1), good(t, whole, "info", "-"), name)
+		}
 		if strings.HasPrefix(name, "holiman") {
 			for _, command := range []string{"check", "add", "serve"} {
 				_, stderr, _ := bloomRun(t, "a\n", command, path)
@@ -60,7 +62,7 @@ func TestTheirs(t *testing.T) {
 		if strings.HasSuffix(name, ".json") {
 			continue
 		}
-		saying(t, 1, path, "a\n", "add", write(t, path, whole[:len(whole)-9]))
+		saying(t, 1, path, "a\n", "add", write(t, path, whole[:len(whole)/2]))
 	}
 	for _, text := range []string{`{"a":1}`, "\x00\x00\x00"} {
 		saying(t, 2, path, "a\n", "check", write(t, path, text))
