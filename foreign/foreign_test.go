@@ -127,6 +127,8 @@ func TestStrings(t *testing.T) {
 		h.Write(key)
 		require.Equal(t, d.Contains(key), d.ContainsHash64(h.Sum64()))
 	}
+	d.AddHash64(math.MaxUint64) // hashes are taken modulo a prime
+	require.True(t, d.ContainsHash64(math.MaxUint64-dcsoPrime))
 	for _, key := range []string{"", "x", "of the string"} {
 		b.AddString(key)
 		d.AddString(key)
@@ -307,4 +309,15 @@ func FuzzRead(f *testing.F) {
 			require.True(t, f.Contains(data))
 		}
 	})
+}
+
+// TestDigests: keys of all lengths have the digests that bloom.Sum makes.
+func TestDigests(t *testing.T) {
+	key := make([]byte, 0, 101)
+	for i := range 100 {
+		h1, h2 := bloom.Sum(key).Words()
+		h3, h4 := bloom.Sum(append(key, 1)).Words()
+		require.Equal(t, [4]uint64{h1, h2, h3, h4}, digests(key), "%d bytes", i)
+		key = append(key, byte(0xff-i))
+	}
 }
