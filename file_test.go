@@ -280,6 +280,9 @@ func TestReaderErrors(t *testing.T) {
 	found := []bool{true, false}
 	require.ErrorIs(t, r.ContainsBatch(found, []Hash{SumString("b"), SumString("a")}), os.ErrDeadlineExceeded)
 	require.Equal(t, []bool{true, false}, found)
+	answer, err := r.ContainsString("b")
+	require.Error(t, err)
+	require.True(t, answer)
 	require.Panics(t, func() { r.ContainsBatch(nil, make([]Hash, 1)) })
 	for size := range data {
 		if size == form.HeaderSize+16 { // Java's form has no trailer
@@ -288,7 +291,7 @@ func TestReaderErrors(t *testing.T) {
 		_, err := NewReader(&testkit.Store{Data: data}, int64(size))
 		require.ErrorIs(t, err, ErrFormat)
 	}
-	answer, err := new(Reader).ContainsString("a")
+	answer, err = new(Reader).ContainsString("a")
 	require.NoError(t, err)
 	require.False(t, answer)
 }

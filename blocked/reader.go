@@ -44,8 +44,8 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 // Info returns the filter's Info.
 func (r *Reader) Info() bloom.Info { return r.info }
 
-// Contains reports whether key may have been added; see [Filter.Contains]. The answer means
-// nothing if there is an error.
+// Contains reports whether key may have been added; see [Filter.Contains]. On error it
+// returns true, as nobody knows.
 func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -55,7 +55,7 @@ func (r *Reader) ContainsString(key string) (bool, error) {
 
 // ContainsHash is Contains by digest.
 func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
-	found := []bool{false}
+	found := []bool{true}
 	err := r.ContainsBatch(found, []bloom.Hash{h})
 	return found[0], err
 }

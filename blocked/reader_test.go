@@ -72,12 +72,15 @@ func TestReaderErrors(t *testing.T) {
 	found := []bool{true, false}
 	require.ErrorIs(t, r.ContainsBatch(found, []bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), down)
 	require.Equal(t, []bool{true, false}, found)
+	answer, err := r.ContainsString("b")
+	require.Error(t, err)
+	require.True(t, answer)
 	require.Panics(t, func() { r.ContainsBatch(nil, make([]bloom.Hash, 1)) })
 	for size := range data {
 		_, err := blocked.NewReader(&testkit.Store{Data: data}, int64(size))
 		require.ErrorIs(t, err, bloom.ErrFormat)
 	}
-	answer, err := new(blocked.Reader).ContainsString("a")
+	answer, err = new(blocked.Reader).ContainsString("a")
 	require.NoError(t, err)
 	require.False(t, answer)
 }
