@@ -290,8 +290,8 @@ func (f *lookups) sizeBytes(entries int) int64 {
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *lookups) Info() bloom.Info { return f.info }
 
-// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use the filter at the same time. Encoding returns an
-// error if a field is out of its range; see [bloom.Info].
+// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use the
+// filter at the same time. Encoding returns an error if a field is out of its range; see [bloom.Info].
 func (f *filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
 func (f *lookups) describe(name string) string {

@@ -24,17 +24,17 @@ type table struct {
 	step              uint64 // of one, two or four tags, as many as fit into 64 bits
 	mask, ones, highs uint64 // of a tag; and the lowest and the highest bits of a step's tags
 
-	list   []uint64 // see list.go
+	list   []uint64 // of keys that found no slot; see room
 	shared *shared  // nil, but in a SyncFilter
 }
 
 // shared is what a SyncFilter has for many goroutines. One of them writes at a time. Others
 // read meanwhile, and take no lock.
 //
-// A tag that is moved is copied first. So it is in one of its places at any time. But who looks
-// at the new place before the copy, and at the old place after its end, does not see it. Therefore,
-// before a tag is cleared or overwritten, its counter goes up. Whoever has not found a tag looks
-// again if the counter has changed since.
+// A tag that is moved is copied first. So it is in one of its places at any time. But a look-up that reads
+// the new place before the copy, and the old place after it was cleared, does not see it. Therefore a
+// counter goes up before a tag is cleared or overwritten. A look-up that has not found its tag starts again
+// if the counter has changed.
 type shared struct {
 	sync.Mutex
 	moves [256]atomic.Uint32 // one for each low byte of a tag
@@ -151,7 +151,9 @@ func (t *table) find(p, q, tag uint64) (at uint64, ok bool) {
 // set puts tag, or 0, into a slot.
 func (t *table) set(at, tag uint64) {
 	if t.shared != nil {
-		t.leaves(t.get(at))
+		if old := t.get(at); old != 0 {
+			t.leaves(old)
+		}
 	}
 	i, shift := at/64, at%64
 	t.store(&t.words[i], t.words[i]&^(t.mask<<shift)|tag<<shift)
@@ -239,11 +241,11 @@ func (t *table) remove(h bloom.Hash) bool {
 	return true
 }
 
-// node is a full bucket of a search. It would have room if the tag that is to come left again.
+// node is a full bucket that a search found. A tag can come to it once one of its own has left.
 type node struct {
 	i      uint64 // its number
-	tag    uint64 // that is to come
-	from   uint64 // the slot that this tag is in
+	tag    uint64 // that can come
+	from   uint64 // the slot where this tag is now
 	parent int    // index of the node that has that slot, or -1 for a key's own bucket
 }
 
@@ -272,7 +274,7 @@ func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 			from := bucket.i*t.width + s*t.bits
 			x := window(t.words, from) & t.mask
 			if x == bucket.tag {
-				continue // it would go where the one that is to come is from
+				continue // its other bucket is where bucket.tag is now
 			}
 			j := t.other(bucket.i, x)
 			looked++
