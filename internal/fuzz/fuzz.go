@@ -47,7 +47,7 @@ type bankSet struct{ bank.Bank }
 
 func (b *bankSet) ContainsHash(h bloom.Hash) bool { return len(b.Which(nil, h)) > 0 }
 
-// View asks views of data.
+// View asks views and readers of data.
 func View(data []byte) int {
 	b, err := bloom.NewView(data)
 	refused(err)
@@ -58,6 +58,16 @@ func View(data []byte) int {
 	refused(err)
 	if err == nil {
 		many.Which(nil, bloom.SumUint64(1))
+	}
+	r, err := bloom.NewReader(bytes.NewReader(data), int64(len(data)))
+	refused(err)
+	if err == nil {
+		bloom.Must(r.ContainsString("1"))
+	}
+	lines, err := blocked.NewReader(bytes.NewReader(data), int64(len(data)))
+	refused(err)
+	if err == nil {
+		bloom.Must(lines.ContainsString("1"))
 	}
 	return 0
 }
