@@ -149,27 +149,18 @@ func (f *BitsAndBlooms) Add(key []byte) (isNew bool) {
 // AddString is Add of key's bytes, without copying them.
 func (f *BitsAndBlooms) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
 
-// WriteTo writes f as it was read: in binary, or as JSON. It returns an error if f is zero.
+// WriteTo writes f as it was read: in binary, or as JSON, which it makes in memory. It returns an
+// error if f is zero.
 func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, form.NoForm("foreign")
 	}
 	length := form.AppendWords(nil, []uint64{f.length}, f.order)
-	if f.text == nil {
-		head := form.AppendWords(nil, []uint64{f.m, uint64(f.k)}, form.BigEndian)
-		return form.WriteWords(w, append(head, length...), f.words, f.order)
+	if f.text != nil {
+		set := f.text.EncodeToString(form.AppendWords(length, f.words, f.order))
+		n, err := form.WriteFull(w, fmt.Appendf(nil, `{"m":%d,"k":%d,"b":"%s"}`, f.m, f.k, set))
+		return int64(n), err
 	}
-	c := &counter{w: w}
-	if _, err := fmt.Fprintf(c, `{"m":%d,"k":%d,"b":"`, f.m, f.k); err != nil {
-		return c.n, err
-	}
-	out := base64.NewEncoder(f.text, c)
-	if _, err := form.WriteWords(out, length, f.words, f.order); err != nil {
-		return c.n, err
-	}
-	if err := out.Close(); err != nil {
-		return c.n, err
-	}
-	_, err := io.WriteString(c, `"}`)
-	return c.n, err
+	head := form.AppendWords(nil, []uint64{f.m, uint64(f.k)}, form.BigEndian)
+	return form.WriteWords(w, append(head, length...), f.words, f.order)
 }

@@ -17,7 +17,6 @@ package foreign
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"math/bits"
 
@@ -125,16 +124,4 @@ func (t *table) Stats() bloom.Stats {
 		s.FPR = portable.Power(s.FillRatio, uint64(t.k))
 	}
 	return s
-}
-
-// counter counts the bytes that w has taken.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := form.WriteFull(c.w, p)
-	c.n += int64(n)
-	return n, err
 }

@@ -145,3 +145,15 @@ func (f *Holiman) write(w io.Writer) (int64, error) {
 	more, err := form.WriteFull(w, sum.Sum(nil))
 	return n + int64(more), err
 }
+
+// counter counts the bytes that w has taken.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := form.WriteFull(c.w, p)
+	c.n += int64(n)
+	return n, err
+}
