@@ -51,8 +51,8 @@ type encoding struct{ of *Bank }
 
 // New returns an empty Bank. Its members have the size of the filters that [bloom.New]
 // makes for n keys and p. A member that holds n keys is reported for a key that it does not
-// hold with a probability of at most about p + 3.5/(n*K*K). That is far more than p if n is
-// small and p is low: take [NewSize] then, as the package comment says.
+// hold with a probability of about p. It is more where n is small: take [NewSize] with what
+// [bloom.StrictSize] returns then.
 //
 // New returns an error in the cases in which bloom.New does. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
@@ -264,7 +264,9 @@ func (b *Bank) ContainsHash(i int, h bloom.Hash) bool {
 
 // Which appends to dst the numbers of the members that may hold the key with digest h, in
 // ascending order, and returns the extended slice. These are the members for which
-// [Bank.ContainsHash] is true. It allocates only if dst lacks room.
+// [Bank.ContainsHash] is true. It allocates only if dst lacks room. All bits of the empty key are
+// bit 0 of a member, as in Guava. So the rate for it is not p but the FillRatio of [Bank.Stats],
+// which is about a half where members of New's size are full.
 func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 	return b.WhichAll(dst, []bloom.Hash{h})
 }
@@ -312,15 +314,16 @@ func (b *Bank) SetName(i int, name string) {
 	}
 }
 
-// Name returns the name of member i. It is empty if the member has none.
-func (b *Bank) Name(i int) string {
+// Name returns the name of member i. It is empty if the member has none. The error is nil: a
+// [View], a [File] and a [Reader] have the same method, and can meet damage.
+func (b *Bank) Name(i int) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	check(i, b.Len())
 	if i < len(b.names) {
-		return b.names[i]
+		return b.names[i], nil
 	}
-	return ""
+	return "", nil
 }
 
 // Info returns what New and SetInfo set, and what the Bank's binary form held. N and P are

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
@@ -272,7 +274,7 @@ func TestNoSuchMember(t *testing.T) {
 		for name, do := range map[string]func(i int){
 			"AddHash": func(i int) { b.AddHash(i, h) }, "ContainsHash": func(i int) { b.ContainsHash(i, h) },
 			"Clear": b.Clear, "Filter": func(i int) { b.Filter(i) },
-			"Name": func(i int) { b.Name(i) }, "SetName": func(i int) { b.SetName(i, "") },
+			"Name": func(i int) { _, _ = b.Name(i) }, "SetName": func(i int) { b.SetName(i, "") },
 			"View.ContainsHash": func(i int) { v.ContainsHash(i, h) }, "View.Filter": func(i int) { v.Filter(i) },
 			"View.Name": func(i int) { _, _ = v.Name(i) }, "Reader.Name": func(i int) { _, _ = r.Name(i) },
 		} {
@@ -406,14 +408,15 @@ func TestNames(t *testing.T) {
 		b.Append()
 	}
 	b.SetName(1, "one")
-	require.Equal(t, []string{"", "one", ""}, []string{b.Name(0), b.Name(1), b.Name(2)})
+	name := func(i int) string { return bloom.Must(b.Name(i)) }
+	require.Equal(t, []string{"", "one", ""}, []string{name(0), name(1), name(2)})
 	b.Clear(2)
 	b.Clear(1)
-	require.Empty(t, b.Name(1))
+	require.Empty(t, name(1))
 	b.SetName(2, "two")
 	b.Reset()
 	require.Equal(t, 3, b.Len())
-	require.Empty(t, b.Name(2))
+	require.Empty(t, name(2))
 	require.Panics(t, func() { b.SetName(1, string(make([]byte, maxName+1))) })
 }
 
@@ -426,4 +429,70 @@ func TestTable(t *testing.T) {
 			require.Equal(t, want[i], m)
 		}
 	}
+}
+
+// TestFalseMembersAreCorrelated holds the figures of the package comment.
+func TestFalseMembersAreCorrelated(t *testing.T) {
+	if testing.Short() || testkit.Race {
+		t.Skip("takes a second")
+	}
+	const members, keys, probes = 100_000, 20, 20_000
+	m, k, err := bloom.StrictSize(keys, 1e-4)
+	require.NoError(t, err)
+	b, f := bloom.Must(NewSize(m, k)), bloom.Must(bloom.NewSize(m, k))
+	for i := range uint64(members) {
+		f.Reset()
+		for j := range uint64(keys) {
+			f.AddHash(bloom.SumUint64(keys*i + j))
+		}
+		bloom.Must(b.AppendFilter(f))
+	}
+	var dst, counts []int
+	sum := 0
+	for i := range uint64(probes) {
+		dst = b.Which(dst[:0], bloom.SumUint64(1<<40+i))
+		counts, sum = append(counts, len(dst)), sum+len(dst)
+	}
+	slices.Sort(counts)
+	require.InDelta(t, 5, float64(sum)/probes, 0.5)
+	require.InDelta(t, 0.9, float64(sort.SearchInts(counts, 1))/probes, 0.01)
+	require.Equal(t, 7, counts[probes*99/100])
+	require.InDelta(t, 19_000, counts[probes-1], 500)
+	empty := len(b.Which(nil, bloom.SumString("")))
+	require.InDelta(t, b.Stats().FillRatio, float64(empty)/members, 0.01)
+}
+
+// TestWriters has everything that writes run at once, on members whose bits share words.
+func TestWriters(t *testing.T) {
+	const each, goroutines = 200, 4
+	b := bloom.Must(NewSize(640, 3))
+	f := bloom.Must(bloom.NewSize(640, 3))
+	f.AddString("of the filter")
+	for range goroutines {
+		b.Append()
+	}
+	testkit.AtOnce(goroutines, func(own int) {
+		for i := range each {
+			b.AddString(own, fmt.Sprint(i))
+			b.SetName(b.Append(), fmt.Sprint(own, i))
+			n, err := b.AppendFilter(f)
+			assert.NoError(t, err)
+			assert.True(t, b.ContainsHash(n, bloom.SumString("of the filter")))
+			b.Clear(n)
+			b.SetInfo(bloom.Info{N: uint64(own)})
+			_, _, _ = b.Info(), b.SizeBytes(), bloom.Must(b.Name(own))
+			if i%50 == 0 {
+				assert.NoError(t, new(Bank).UnmarshalBinary(bloom.Must(b.MarshalBinary())))
+			}
+		}
+	})
+	require.Equal(t, goroutines+2*each*goroutines, b.Len())
+	names := map[string]bool{}
+	for i := range b.Len() {
+		names[bloom.Must(b.Name(i))] = true
+		for key := range each {
+			require.True(t, i >= goroutines || b.ContainsHash(i, bloom.SumString(fmt.Sprint(key))))
+		}
+	}
+	require.Len(t, names, 1+each*goroutines)
 }

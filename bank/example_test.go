@@ -39,7 +39,8 @@ func Example() {
 	for _, id := range []string{"r17", "r18", "r20"} {
 		fmt.Print(id)
 		for _, i := range logs.Which(nil, bloom.SumString(id)) {
-			fmt.Print(" ", logs.Name(i))
+			name, _ := logs.Name(i)
+			fmt.Print(" ", name)
 		}
 		fmt.Println()
 	}
@@ -79,7 +80,8 @@ func ExampleBank_Clear() {
 		}
 	}
 	for _, i := range seen.Which(nil, bloom.SumString("ann")) {
-		fmt.Println(seen.Name(i))
+		name, _ := seen.Name(i)
+		fmt.Println(name)
 	}
 	// Output: day 3
 }

@@ -91,6 +91,19 @@ func TestMismatchedFile(t *testing.T) {
 	require.EqualError(t, err, "bank: filters differ in k: 7 and 6 (in "+path+")")
 	_, err = bank.LoadOrNew(path, 1000, 0.01)
 	require.EqualError(t, err, "bank: filters differ in m: 128 and 9600 (in "+path+")")
+
+	_, err = bank.LoadOrNewSize(path, 128, 6)
+	require.EqualError(t, err, "bank: filters differ in k: 7 and 6 (in "+path+")")
+	_, err = bank.LoadOrNewSize(path, 129, 7)
+	require.EqualError(t, err, "bank: filters differ in m: 128 and 192 (in "+path+")")
+	b, err := bank.LoadOrNewSize(path, 65, 7)
+	require.NoError(t, err)
+	require.Equal(t, bloom.Info{N: 10, P: 0.01}, b.Info())
+	b, err = bank.LoadOrNewSize(path+"2", 129, 6)
+	require.NoError(t, err)
+	require.Equal(t, []any{uint64(192), 6}, []any{b.M(), b.K()})
+	_, err = bank.LoadOrNewSize(path, 64, 0)
+	require.EqualError(t, err, "bank: k = 0 is outside [1, 255]")
 }
 
 func TestPromises(t *testing.T) {

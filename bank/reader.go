@@ -3,6 +3,7 @@ package bank
 import (
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -53,8 +54,9 @@ func (r *Reader) read(from, n int64) ([]byte, error) {
 // Which appends to dst the numbers of the members that may hold the key with digest h; see
 // [Bank.Which]. It reads K rows of each 32,736 members: a row is 4 KiB, or less of the last
 // members. It makes a request for each row, and up to 64 of them at the same time. It makes
-// none for the further rows of members that the rows before have ruled out. On error dst is
-// unchanged.
+// none for the further rows of members that the rows before have ruled out, nor after one has
+// failed. It takes 4 KiB of memory for each of the 64 segments that it asks at a time. On error
+// dst is unchanged.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }
@@ -62,51 +64,57 @@ func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 // WhichAll appends to dst the numbers of the members that may hold every key of hs; see
 // [Bank.WhichAll] and [Reader.Which].
 func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
-	left := make([]remains, r.segments())
-	for s := range left {
-		_, _, members := r.segment(s)
-		left[s].acc = left[s].found.all(members)
+	all := dst
+	for s := 0; s < r.segments(); s += requests {
+		left, err := r.askSome(s, min(requests, r.segments()-s), hs)
+		if err != nil {
+			return dst, err
+		}
+		for i := range left {
+			all = appendBits(all, (s+i)*segmentMembers, left[i].acc)
+		}
+	}
+	return all, nil
+}
+
+// askSome returns what is left of n segments from the given one on.
+func (r *Reader) askSome(from, n int, hs []bloom.Hash) ([]remains, error) {
+	left := make([]remains, n)
+	for i := range left {
+		_, _, members := r.segment(from + i)
+		left[i].acc = left[i].found.all(members)
 	}
 	var wg sync.WaitGroup
-	var failure sync.Once
-	var err error
-	failed := make(chan struct{})
+	var failed atomic.Pointer[error] // the first
 	tokens := make(chan struct{}, requests)
-	ask := func(s int, row uint64) {
-		if !left[s].any() {
-			return
-		}
-		select {
-		case <-failed:
-			return
-		case tokens <- struct{}{}:
-		}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			if e := r.ask(&left[s], s, row); e != nil {
-				failure.Do(func() { err = e; close(failed) })
+rows:
+	for i := range len(hs) * r.k {
+		x, step := hs[i/r.k].Words()
+		row := r.row(x + uint64(i%r.k)*step)
+		for s := range left {
+			tokens <- struct{}{}
+			if failed.Load() != nil {
+				break rows
 			}
-			<-tokens
-		}()
-	}
-	for _, h := range hs {
-		x, step := h.Words()
-		for range r.k {
-			for s := range left {
-				ask(s, r.row(x))
+			if !left[s].any() {
+				<-tokens
+				continue
 			}
-			x += step
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				if err := r.ask(&left[s], from+s, row); err != nil {
+					failed.CompareAndSwap(nil, &err)
+				}
+				<-tokens
+			}()
 		}
 	}
 	wg.Wait()
-	if err != nil {
-		return dst, err
+	if err := failed.Load(); err != nil {
+		return nil, *err
 	}
-	for s := range left {
-		dst = appendBits(dst, s*segmentMembers, left[s].acc)
-	}
-	return dst, nil
+	return left, nil
 }
 
 // remains are the members of a segment that the rows so far have not ruled out.

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // store counts what is read.
@@ -126,4 +129,54 @@ func TestReaderErrors(t *testing.T) {
 		_, err = NewReader(s, size)
 		require.ErrorIs(t, err, bloom.ErrFormat, "size %d", size)
 	}
+}
+
+// large is a store with a Bank of many segments without keys, of which it keeps the ends alone. A
+// row has no checksum.
+type large struct {
+	head, tail []byte
+	size       int64
+	requests   atomic.Int64
+}
+
+func (l *large) Write(p []byte) (int, error) {
+	if len(l.head) == 0 {
+		l.head = bytes.Clone(p[:64])
+	}
+	l.size += int64(len(p))
+	l.tail = append(l.tail, p...)
+	l.tail = bytes.Clone(l.tail[max(0, len(l.tail)-8192):])
+	return len(p), nil
+}
+
+func (l *large) ReadAt(p []byte, at int64) (int, error) {
+	l.requests.Add(1)
+	clear(p)
+	if at < int64(len(l.head)) {
+		copy(p, l.head[at:])
+	}
+	if tail := l.size - int64(len(l.tail)); at >= tail {
+		return copy(p, l.tail[at-tail:]), nil
+	}
+	return len(p), nil
+}
+
+// TestReaderEnds: after a request that failed a Reader makes no more, and a look-up takes memory for
+// the segments that it asks, not for all.
+func TestReaderEnds(t *testing.T) {
+	const segments = 500
+	params := []uint64{1, 255, segments * segmentMembers, 0}
+	var l layout
+	words, err := l.set(params)
+	require.NoError(t, err)
+	store := new(large)
+	_, err = form.Bank.WriteFunc(store, params, int(words), form.Info{}, func(out []byte, _ int) { clear(out) })
+	require.NoError(t, err)
+	r, err := NewReader(store, store.size)
+	require.NoError(t, err)
+	store.requests.Store(0)
+	memory := testkit.Allocated(func() { _, err = r.Which(nil, bloom.SumString("key")) })
+	require.ErrorIs(t, err, bloom.ErrFormat)
+	require.LessOrEqual(t, store.requests.Load(), int64(2*requests))
+	require.Less(t, memory, uint64(1<<20))
 }

@@ -42,12 +42,14 @@ func (l *layout) set(params []uint64) (total uint64, err error) {
 	case k < 1 || k > form.MaxK:
 		return 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
 	}
+	// With this bound no sum below overflows: a segment has at most 2^46 words.
 	over, total := bits.Mul64(full, 64*size*pageWords)
+	tooMany := over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords
 	if rest > 0 {
 		total += 64 * size * uint64(strideFor(int(rest)))
 	}
 	switch {
-	case over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords:
+	case tooMany || total > form.MaxFrameWords:
 		return 0, fmt.Errorf("bank: %d members of %d words are more than %d words", members, size, uint64(form.MaxFrameWords))
 	case names > 0 && (names < members*entryBytes || names > form.MaxFrameWords || members == 0):
 		return 0, fmt.Errorf("bank: %d bytes of names for %d members", names, members)
@@ -204,18 +206,25 @@ type encoder struct {
 func (b *Bank) encoder() *encoder {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := &encoder{names: slices.Clone(b.names), info: form.Info(b.info)}
-	e.shape = b.shape
-	e.members, e.from = b.load()
-	for _, name := range e.names {
-		e.layout.names += len(name)
-	}
+	e := &encoder{layout: b.layout(), names: slices.Clone(b.names), info: form.Info(b.info)}
+	_, e.from = b.load()
 	if e.layout.names > 0 {
-		e.layout.names += entryBytes * e.members
 		e.names = append(e.names, make([]string, e.members-len(e.names))...)
 	}
 	e.piece = make([]byte, 8*e.padding())
 	return e
+}
+
+// layout returns the layout of b's binary form as it is now. The caller has locked b.mu.
+func (b *Bank) layout() layout {
+	l := layout{shape: b.shape, members: b.Len()}
+	for _, name := range b.names {
+		l.names += len(name)
+	}
+	if l.names > 0 {
+		l.names += entryBytes * l.members
+	}
+	return l
 }
 
 func (e *encoder) params() []uint64 {
@@ -223,7 +232,7 @@ func (e *encoder) params() []uint64 {
 }
 
 // words returns how many there are.
-func (e *encoder) words() int { return e.table() + (e.layout.names+7)/8 }
+func (l *layout) words() int { return l.table() + (l.names+7)/8 }
 
 // put is the put of form.WriteFunc, which asks for one chunk after the other.
 func (e *encoder) put(out []byte, _ int) {
@@ -277,8 +286,10 @@ func (b *Bank) SizeBytes() int64 {
 	if b.k == 0 {
 		return 0
 	}
-	e := b.encoder()
-	return form.Bank.Size(e.words(), e.info)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.layout()
+	return form.Bank.Size(l.words(), form.Info(b.info))
 }
 
 // WriteTo writes b's binary form, which carries checksums, to w through a small buffer. It
@@ -399,6 +410,20 @@ func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	if err != nil {
 		return nil, err
 	}
+	return loadOr(path, made)
+}
+
+// LoadOrNewSize is [LoadOrNew] with NewSize(m, k) in place of New.
+func LoadOrNewSize(path string, m uint64, k int) (*Bank, error) {
+	made, err := NewSize(m, k)
+	if err != nil {
+		return nil, err
+	}
+	return loadOr(path, made)
+}
+
+// loadOr returns the Bank in the file at path, or made if there is none.
+func loadOr(path string, made *Bank) (*Bank, error) {
 	b, err := LoadFile(path)
 	switch {
 	case form.Missing(path, err):

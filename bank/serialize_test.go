@@ -63,12 +63,11 @@ func TestForms(t *testing.T) {
 				require.Equal(t, view.WhichAll(nil, hs[i-1:i+1]), bloom.Must(reader.WhichAll(nil, hs[i-1:i+1])))
 			}
 			for i := 0; i < members; i += 1 + members/300 {
-				for _, name := range []func(int) (string, error){view.Name, odd.Name, file.Name, reader.Name} {
-					require.Equal(t, o.Name(i), bloom.Must(name(i)))
+				for _, name := range []func(int) (string, error){o.Name, view.Name, odd.Name, file.Name, reader.Name} {
+					require.Equal(t, bloom.Must(o.Name(i)), bloom.Must(name(i)))
 				}
 			}
 			require.NoError(t, file.Close())
-			require.PanicsWithValue(t, "bank: use of a File that is closed or zero", func() { file.Which(nil, hs[0]) })
 		})
 	}
 }
@@ -159,7 +158,7 @@ func TestDamage(t *testing.T) {
 			for i := range o.Len() {
 				name, e := r.Name(i)
 				if e == nil {
-					require.Equal(t, o.Name(i), name)
+					require.Equal(t, bloom.Must(o.Name(i)), name)
 				}
 				err = errors.Join(err, e)
 			}
@@ -217,16 +216,95 @@ func TestWrong(t *testing.T) {
 		"k = 256 is outside [1, 255]":             {1, 256, 0, 0},
 		"18446744073709551615 members of 1 words": {1, 1, 1<<64 - 1, 0},
 		"1099511627776 members of 2147483647":     {1<<31 - 1, 1, 1 << 40, 0},
+		"17163091958 members of 1073741824 words": {1 << 30, 7, 1<<19*segmentMembers - 10, 0}, // 2^64 words
+		"68652367862 members of 268435456 words":  {1 << 28, 7, 1<<21*segmentMembers - 10, 0},
 		"1 bytes of names for 0 members":          {1, 1, 0, 1},
 		"11 bytes of names for 1 members":         {1, 1, 1, 11},
 		"18446744073709551615 bytes of names":     {1, 1, 1, 1<<64 - 1},
 	} {
-		err := new(Bank).UnmarshalBinary(form(params, nil))
-		require.ErrorIs(t, err, bloom.ErrFormat)
-		if bits.UintSize == 64 { // smaller machines have smaller limits
-			require.ErrorContains(t, err, want)
+		data := form(params, make([]uint64, pageWords-5)) // zeros before the rows
+		_, ofView := NewView(data)
+		_, ofReader := NewReader(bytes.NewReader(data), int64(len(data)))
+		for _, err := range []error{new(Bank).UnmarshalBinary(data), ofView, ofReader} {
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			if bits.UintSize == 64 { // smaller machines have smaller limits
+				require.ErrorContains(t, err, want)
+			}
 		}
 	}
+}
+
+// TestWrongName has names that end where no name can. A View and a Reader read the table of names
+// only when a name is asked for.
+func TestWrongName(t *testing.T) {
+	b := bloom.Must(NewSize(64, 1))
+	for range 2 {
+		b.Append()
+	}
+	b.SetName(0, "zero")
+	b.SetName(1, strings.Repeat("1", maxName))
+	good := bloom.Must(b.MarshalBinary())
+	table := form.Bank.HeadSize() + 8*bloom.Must(NewView(good)).table()
+	for name, test := range map[string]struct {
+		member      int
+		zero1, one1 uint64 // where the names end
+	}{
+		"behind all names":           {0, 4 + maxName + 1, 0},
+		"far behind":                 {0, 1 << 63, 0},
+		"behind all names, the last": {1, 4, 4 + maxName + 1},
+		"longer than a name can be":  {1, 3, 4 + maxName},
+		"before it begins":           {1, 4, 3},
+		"begins behind all names":    {1, 1 << 62, 1<<62 + 1},
+	} {
+		bad := bytes.Clone(good)
+		binary.LittleEndian.PutUint64(bad[table:], test.zero1)
+		binary.LittleEndian.PutUint64(bad[table+entryBytes:], test.one1)
+		_, err := bloom.Must(NewView(bad)).Name(test.member)
+		require.ErrorIs(t, err, bloom.ErrFormat, name)
+		_, err = bloom.Must(NewReader(bytes.NewReader(bad), int64(len(bad)))).Name(test.member)
+		require.ErrorIs(t, err, bloom.ErrFormat, name)
+	}
+}
+
+// TestClosed: a File that is closed, the View in it, and a zero File say no member's "certainly not".
+func TestClosed(t *testing.T) {
+	o, hs := sample(t)
+	path := filepath.Join(t.TempDir(), "bank")
+	require.NoError(t, o.SaveFile(path))
+	closed := bloom.Must(OpenFile(path))
+	view := closed.View
+	require.NoError(t, closed.Close())
+	require.NoError(t, closed.Close())
+	require.NoError(t, new(File).Close())
+	require.Equal(t, "bank.File(closed)", closed.String())
+	require.Equal(t, "bank.File(closed)", new(File).String())
+	require.Equal(t, "bank.View(closed)", view.String())
+	for name, f := range map[string]asked{"closed": closed, "its View": view, "zero": new(File)} {
+		for method, call := range map[string]func(){
+			"ContainsHash": func() { f.ContainsHash(0, hs[0]) }, "Which": func() { f.Which(nil, hs[0]) },
+			"WhichAll": func() { f.WhichAll(nil, nil) }, "Filter": func() { f.Filter(0) }, "Name": func() { _, _ = f.Name(0) },
+			"Len": func() { f.Len() }, "M": func() { f.M() }, "K": func() { f.K() }, "Info": func() { f.Info() },
+			"SizeBytes": func() { f.SizeBytes() }, "Stats": func() { f.Stats() }, "Verify": func() { _ = f.Verify() },
+		} {
+			require.PanicsWithValue(t, "bank: use of a File that is closed or zero", call, "%s: %s", name, method)
+		}
+	}
+}
+
+// asked is a View or a File.
+type asked interface {
+	ContainsHash(i int, h bloom.Hash) bool
+	Which(dst []int, h bloom.Hash) []int
+	WhichAll(dst []int, hs []bloom.Hash) []int
+	Filter(i int) *bloom.Filter
+	Name(i int) (string, error)
+	Len() int
+	M() uint64
+	K() int
+	Info() bloom.Info
+	SizeBytes() int64
+	Stats() bloom.Stats
+	Verify() error
 }
 
 // reseal gives row r of the first segment its checksum.

@@ -20,6 +20,8 @@ type View struct {
 	data []byte // the whole form
 	body []byte // its words
 	info bloom.Info
+
+	closed bool // with its File
 }
 
 // NewView returns a View of data, which it retains. data is a binary form, or the content
@@ -34,6 +36,14 @@ func NewView(data []byte) (*View, error) {
 		return nil, err
 	}
 	return &View{layout: l, data: data, body: body, info: bloom.Info(info)}, nil
+}
+
+// use returns v, which is nil in a zero File.
+func (v *View) use() *View {
+	if v == nil || v.closed {
+		panic("bank: use of a File that is closed or zero")
+	}
+	return v
 }
 
 // in returns segment s, its first member's number and how many members it has.
@@ -52,7 +62,7 @@ func (v *View) in(s int) (seg segment, first, members int) {
 // ContainsHash reports whether member i may hold the key with digest h; see
 // [Bank.ContainsHash].
 func (v *View) ContainsHash(i int, h bloom.Hash) bool {
-	check(i, v.members)
+	check(i, v.use().members)
 	seg, first, _ := v.in(i / segmentMembers)
 	return v.contains(&seg, i-first, h)
 }
@@ -64,7 +74,7 @@ func (v *View) Which(dst []int, h bloom.Hash) []int { return v.WhichAll(dst, []b
 // WhichAll appends to dst the numbers of the members that may hold every key of hs; see
 // [Bank.WhichAll].
 func (v *View) WhichAll(dst []int, hs []bloom.Hash) []int {
-	for s := range v.segments() {
+	for s := range v.use().segments() {
 		seg, first, members := v.in(s)
 		dst = v.which(dst, &seg, first, members, hs)
 	}
@@ -73,7 +83,7 @@ func (v *View) WhichAll(dst []int, hs []bloom.Hash) []int {
 
 // Filter returns a copy of member i; see [Bank.Filter].
 func (v *View) Filter(i int) *bloom.Filter {
-	check(i, v.members)
+	check(i, v.use().members)
 	seg, first, _ := v.in(i / segmentMembers)
 	f := v.filter(&seg, i-first)
 	f.SetInfo(v.info)
@@ -83,18 +93,24 @@ func (v *View) Filter(i int) *bloom.Filter {
 // Name returns the name of member i, which is empty if the member has none. It returns an
 // error, which wraps [bloom.ErrFormat], if the name has changed since it was written.
 func (v *View) Name(i int) (string, error) {
-	check(i, v.members)
+	check(i, v.use().members)
 	return v.name(v.body[8*v.table():], i)
 }
 
 // Len returns the number of members.
-func (v *View) Len() int { return v.members }
+func (v *View) Len() int { return v.use().members }
+
+// M returns the number of bits of a member, a multiple of 64.
+func (v *View) M() uint64 { return v.use().layout.M() }
+
+// K returns the number of hashes, which is how many bits a key sets in a member.
+func (v *View) K() int { return v.use().layout.K() }
 
 // Info returns the Bank's Info.
-func (v *View) Info() bloom.Info { return v.info }
+func (v *View) Info() bloom.Info { return v.use().info }
 
 // SizeBytes returns the length of the binary form in bytes.
-func (v *View) SizeBytes() int64 { return int64(len(v.data)) }
+func (v *View) SizeBytes() int64 { return int64(len(v.use().data)) }
 
 // Stats reads all members; see [Bank.Stats].
 func (v *View) Stats() bloom.Stats {
@@ -104,7 +120,7 @@ func (v *View) Stats() bloom.Stats {
 // Verify reads all of the binary form. It returns an error, which wraps
 // [bloom.ErrFormat], if the bytes are not those of a Bank.
 func (v *View) Verify() error {
-	if v.data == nil {
+	if v.use().data == nil {
 		return nil
 	}
 	if err := form.Bank.Verify(v.data); err != nil {
@@ -126,7 +142,12 @@ func (v *View) Verify() error {
 }
 
 // String describes v by its parameters.
-func (v *View) String() string { return v.describe("bank.View", v.members) }
+func (v *View) String() string {
+	if v.closed {
+		return "bank.View(closed)"
+	}
+	return v.describe("bank.View", v.members)
+}
 
 // File asks a file. Unix and Windows map the file into memory: a look-up of one key reads
 // K pages for each 32,736 members, and processes share them. So the file may be larger than
@@ -141,11 +162,11 @@ func (v *View) String() string { return v.describe("bank.View", v.members) }
 // may be removed. The File still shows the old Bank then.
 //
 // Many goroutines may use a File at once. [File.Close] needs it to itself; see the example
-// of [bloom.OpenFile]. All methods but Close and String of a File that is zero or
-// closed panic. A File must not be copied.
+// of [bloom.OpenFile]. All methods but Close and String of a File that is zero or closed panic, and
+// so do those of its View. A File must not be copied.
 type File struct {
-	_    nocopy.Locker
-	view *View // nil if closed
+	_ nocopy.Locker
+	*View
 }
 
 // OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters
@@ -157,80 +178,36 @@ func OpenFile(path string) (*File, error) {
 		return nil, err
 	}
 	files.AdviseRandom(data)
-	return &File{view: view}, nil
+	return &File{View: view}, nil
 }
-
-// opened returns the View, which is there until f is closed.
-func (f *File) opened() *View {
-	if f.view == nil {
-		panic("bank: use of a File that is closed or zero")
-	}
-	return f.view
-}
-
-// ContainsHash reports whether member i may hold the key with digest h; see
-// [Bank.ContainsHash].
-func (f *File) ContainsHash(i int, h bloom.Hash) bool { return f.opened().ContainsHash(i, h) }
-
-// Which appends to dst the numbers of the members that may hold the key with digest h; see
-// [Bank.Which].
-func (f *File) Which(dst []int, h bloom.Hash) []int { return f.opened().Which(dst, h) }
-
-// WhichAll appends to dst the numbers of the members that may hold every key of hs; see
-// [Bank.WhichAll].
-func (f *File) WhichAll(dst []int, hs []bloom.Hash) []int { return f.opened().WhichAll(dst, hs) }
-
-// Filter returns a copy of member i; see [Bank.Filter].
-func (f *File) Filter(i int) *bloom.Filter { return f.opened().Filter(i) }
-
-// Name returns the name of member i; see [View.Name].
-func (f *File) Name(i int) (string, error) { return f.opened().Name(i) }
-
-// Len returns the number of members.
-func (f *File) Len() int { return f.opened().Len() }
-
-// M returns the number of bits of a member, a multiple of 64.
-func (f *File) M() uint64 { return f.opened().M() }
-
-// K returns the number of hashes.
-func (f *File) K() int { return f.opened().K() }
-
-// Info returns the Bank's Info.
-func (f *File) Info() bloom.Info { return f.opened().Info() }
-
-// SizeBytes returns the length of the file.
-func (f *File) SizeBytes() int64 { return f.opened().SizeBytes() }
 
 // Stats reads all members; see [Bank.Stats].
 func (f *File) Stats() bloom.Stats {
-	v := f.opened()
-	defer files.AdviseSequential(v.data)()
-	return v.Stats()
+	defer files.AdviseSequential(f.use().data)()
+	return f.View.Stats()
 }
 
 // Verify reads all of the file. It returns an error, which wraps [bloom.ErrFormat], if its
 // bytes are not the ones that SaveFile wrote.
 func (f *File) Verify() error {
-	v := f.opened()
-	defer files.AdviseSequential(v.data)()
-	return v.Verify()
+	defer files.AdviseSequential(f.use().data)()
+	return f.View.Verify()
 }
 
 // String describes f by its parameters.
 func (f *File) String() string {
-	if f.view == nil {
+	if f.View == nil || f.closed {
 		return "bank.File(closed)"
 	}
-	return f.view.describe("bank.File", f.Len())
+	return f.describe("bank.File", f.members)
 }
 
 // Close releases the map. No other method may run at the same time. Closing again does
 // nothing.
 func (f *File) Close() error {
-	if f.view == nil {
+	if f.View == nil || f.closed {
 		return nil
 	}
-	data := f.view.data
-	f.view = nil
-	return form.Unmap("bank", data)
+	f.closed = true
+	return form.Unmap("bank", f.data)
 }

@@ -245,7 +245,7 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		test := vector{File: name, Type: "bank", Info: info(b.Info()), Added: string(added)}
 		for i := range b.Len() {
 			if members == 33 {
-				test.Names = append(test.Names, []byte(b.Name(i)))
+				test.Names = append(test.Names, []byte(bloom.Must(b.Name(i))))
 			}
 		}
 		for _, key := range v.Keys {
