@@ -180,3 +180,19 @@ func TestReaderEnds(t *testing.T) {
 	require.LessOrEqual(t, store.requests.Load(), int64(2*requests))
 	require.Less(t, memory, uint64(1<<20))
 }
+
+// TestReaderManySegments asks more segments than there are requests at a time.
+func TestReaderManySegments(t *testing.T) {
+	if testing.Short() || testkit.Race {
+		t.Skip("takes 17 MB")
+	}
+	b, h := bloom.Must(NewSize(64, 2)), bloom.SumString("key")
+	for range (requests + 1) * segmentMembers {
+		b.Append()
+	}
+	for _, i := range []int{0, (requests - 1) * segmentMembers, requests*segmentMembers - 1, requests * segmentMembers, b.Len() - 1} {
+		b.AddHash(i, h)
+	}
+	data := bloom.Must(b.MarshalBinary())
+	require.Equal(t, b.Which([]int{7}, h), bloom.Must(bloom.Must(NewReader(bytes.NewReader(data), int64(len(data)))).Which([]int{7}, h)))
+}

@@ -132,7 +132,7 @@ func (l *layout) entry(table []byte, i int) (from, to int, sum uint32, err error
 	}
 	table = table[entryBytes*i:]
 	end := binary.LittleEndian.Uint64(table)
-	if start > end || end-start > maxName || end > uint64(l.names-entryBytes*l.members) {
+	if end-start > maxName || end > uint64(l.names-entryBytes*l.members) { // or start > end
 		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", start, end)
 	}
 	return int(start), int(end), binary.LittleEndian.Uint32(table[8:]), nil
