@@ -30,7 +30,8 @@ const (
 )
 
 // NewDCSO returns the filter that data holds. The bytes behind it are the user's: the form
-// has room for them. WriteTo writes them again.
+// has room for them. WriteTo writes them again. Undo the gzip first that DCSO's WriteFilter adds
+// if it is asked to.
 func NewDCSO(data []byte) (*DCSO, error) { return decoded(readDCSO(data)) }
 
 func readDCSO(data []byte) (*DCSO, error) {

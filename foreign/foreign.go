@@ -7,9 +7,9 @@
 // import and keep its files, and peers can change one after the other.
 //
 // A constructor copies the bytes that it gets. It refuses what the other library does not
-// write. Its errors wrap [bloom.ErrFormat]. It takes no more memory than a small multiple of
-// the bytes, or what [NewHoliman] says of gzip. Only Holiman's form has a checksum: a flipped
-// bit in the others goes unnoticed.
+// write, and filters of more than 1,024 hashes or 2^43 bits. Its errors wrap [bloom.ErrFormat].
+// It takes no more memory than a small multiple of the bytes, or what [NewHoliman] says of
+// gzip. Only Holiman's form has a checksum: a flipped bit in the others goes unnoticed.
 //
 // For new filters take package bloom or blocked. They need less time for a key, and
 // their files have checksums.

@@ -30,7 +30,7 @@ type Holiman struct {
 const holimanMagic = "\x00\x00\x00\x00\x00\x00\x00\x00v02\n"
 
 // NewHoliman returns the filter that data holds, and no byte more: what WriteTo or WriteFile
-// wrote, with gzip, or MarshalBinary, without.
+// wrote, with gzip, or MarshalBinary, without. It takes no JSON.
 //
 // The filter takes up to 64 MiB, or 100 times the length of data, where that is more. Only a
 // filter that is nearly empty is larger once gzip is undone. NewHoliman refuses it, against
