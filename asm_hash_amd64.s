@@ -1,4 +1,4 @@
-//go:build !purego && !race && !msan && !asan
+//go:build !purego && !msan && !asan
 
 #include "go_asm.h"
 #include "textflag.h"

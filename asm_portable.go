@@ -11,4 +11,3 @@ func filterContainsHash(f *filter, h Hash) bool { return f.contains(h) }
 
 func addMany(f *filter, shared bool, dst []bool, hs []Hash) int { return 0 }
 func containsMany(f *filter, dst []bool, hs []Hash) int         { return 0 }
-func sumMany[K any](dst []Hash, keys []K) int                   { return 0 }

@@ -207,28 +207,6 @@ func (f *filter) contains32(h Hash) bool {
 	return f.k != 0
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
-// added is shorter than hs, unless added is nil: nobody wants to know then.
-//
-// Batches are usually 1.5 to 2 times as fast as single keys, and more in filters larger than
-// the processor's cache; see benchmarks/RESULTS.md. [SumBatch], [SumStringBatch] and
-// [SumUint64Batch] hash batches.
-func (f *Filter) AddBatch(added []bool, hs []Hash) {
-	added = memory.Answers("bloom", added, len(hs))
-	for i := addMany(&f.filter, false, added, hs); i < len(hs); i++ {
-		added[i] = f.AddHash(hs[i])
-	}
-}
-
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs.
-func (f *Filter) ContainsBatch(found []bool, hs []Hash) {
-	found = memory.Fill("bloom", found, len(hs))
-	for i := containsMany(&f.filter, found, hs); i < len(hs); i++ {
-		found[i] = f.ContainsHash(hs[i])
-	}
-}
-
 // Merge adds the keys of g to f. The false-positive rate becomes that of a filter which
 // holds the keys of both: two full filters of 1 % and different keys make one of 15.8 %.
 //

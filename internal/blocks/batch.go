@@ -100,9 +100,15 @@ func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, with sharing) (sum uint64) {
 	for i, h := range hs {
-		if found == nil || found[i] {
-			sum += load(&b.blocks[Block(h, l, len(b.blocks))][0], with)
+		if found != nil && !found[i] {
+			continue
 		}
+		h1, h2 := h.Words()
+		at := narrow(line(h1, h2, l), len(b.blocks))
+		if len(b.blocks) > Narrow {
+			at = Block(h, l, len(b.blocks))
+		}
+		sum += load(&b.blocks[at][0], with)
 	}
 	return sum
 }

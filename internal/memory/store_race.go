@@ -2,10 +2,28 @@
 
 package memory
 
-import "sync/atomic"
+import (
+	"runtime"
+	"sync/atomic"
+	"unsafe"
+)
 
 // Store is described in store.go.
 func Store(word *uint64, w uint64) { atomic.StoreUint64(word, w) }
 
 // Race reports the race detector.
 const Race = true
+
+// RaceRead tells the race detector what assembly reads.
+func RaceRead(at unsafe.Pointer, bytes int) {
+	if bytes > 0 {
+		runtime.RaceReadRange(at, bytes)
+	}
+}
+
+// RaceWrite tells the race detector what assembly writes.
+func RaceWrite(at unsafe.Pointer, bytes int) {
+	if bytes > 0 {
+		runtime.RaceWriteRange(at, bytes)
+	}
+}
