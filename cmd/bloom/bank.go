@@ -17,11 +17,7 @@ import (
 
 func bankCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "bank",
-		Short: "find out which of many files have a line",
-		Long: `bank build makes one filter for each of many files, and one file of all these filters.
-bank which then names the files that may have a line, without reading them. bank info shows
-how many files a bank has, and how full their filters are.`,
+		Use: "bank",
 	}
 	group(c, "bank needs build, info or which; see bloom help bank")
 	c.AddCommand(bankBuildCommand(), bankInfoCommand(), bankWhichCommand())
@@ -34,17 +30,7 @@ func bankBuildCommand() *cobra.Command {
 	var comment string
 	var file holder
 	c := &cobra.Command{
-		Use:   "build [-n N] [-p P] -o BANK FILE ...",
-		Short: "make a bank of files",
-		Long: `bank build makes a bank of files and writes it to BANK, which is replaced once it is
-whole; -o - writes it to standard output. The bank keeps the files' names, for bank which.
-
-All files get filters of one size: one for -n different lines at the rate -p. Without -n,
-build reads the files twice, and makes filters of the size that the file with the most
-different lines needs. A file that lacks a line is named at the rate -p: ten of 10,000 files
-at 0.001.`,
-		Example: `  bloom bank build -f 3 -o logs.bank access-*.log.gz
-  bloom bank which logs.bank 10.1.2.3`,
+		Use:  "build [-n N] [-p P] -o BANK FILE ...",
 		Args: need(1, -1, "at least one FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := input.config(args)
@@ -156,13 +142,8 @@ func rereadable(names []string) error {
 func bankInfoCommand() *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
-		Use:   "info [-json] BANK ...",
-		Short: "show what banks hold",
-		Long: `bank info shows how many files a bank has, the size of their filters (m bits, k hashes a key),
-how full they are on average, and what they were made for. It reads all of the bank, and checks
-its checksums. With -json it writes an object a line.`,
-		Example: `  printf 'apple\n' > a.txt; bloom bank build -o fruit.bank a.txt && bloom bank info fruit.bank`,
-		Args:    need(1, -1, "at least one BANK"),
+		Use:  "info [-json] BANK ...",
+		Args: need(1, -1, "at least one BANK"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return writeReports(args, *asJSON, func(path string) (*report, error) {
 				r, err := bankReport(path)
@@ -200,18 +181,8 @@ func bankReport(path string) (*report, error) {
 func bankWhichCommand() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use:   "which [-all] BANK LINE ...",
-		Short: "name the files that may have a line",
-		Long: `bank which names the files that may have one of the lines, as grep -l does: all files that
-have one, and others at the rate that the bank was built for. With -all it names those that
-may have all of the lines. Lines are compared as bank build compared them: a LINE is a field's
-value if build had -f, and -fold-case and -hex need not be given again. An empty LINE is an
-error: build leaves blank lines out, and half of all files would be named for one.
-
-which reads some pages of BANK, and checks their checksums. The exit status is grep's: 0 if
-a file was named, 1 if none was, 2 after an error.`,
-		Example: `  bloom bank which logs.bank 10.1.2.3 | xargs zgrep -F 10.1.2.3`,
-		Args:    need(2, -1, "the BANK and at least one LINE"),
+		Use:  "which [-all] BANK LINE ...",
+		Args: need(2, -1, "the BANK and at least one LINE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			file, err := os.Open(args[0])
 			if err != nil {

@@ -53,36 +53,7 @@ func buildCommand() *cobra.Command {
 	var file holder
 	var part shard
 	c := &cobra.Command{
-		Use:   "build [-n N] [-p P] [-type T] -o FILE [file ...]",
-		Short: "make a filter of all lines",
-		Long: `build makes a filter of all lines of its input and writes it to FILE, which is replaced
-once the filter is whole; -o - writes it to standard output. A line that is not in the input
-is reported at the rate -p.
-
-Without -n the filter is made to measure: build keeps 16 bytes a line in a temporary file
-(in $TMPDIR), estimates the number of different lines, and makes a filter of that size at
-the end.
-
-The types are guava, which Java's Guava and Go's bloom.LoadFile read; blocked, which is
-faster; growing, to which any number of lines can be added later; counting and cuckoo, from
-which bloom remove can remove lines; and dcso, for DCSO's bloom, which needs -n. A growing filter
-is larger and slower. It needs no -n, and grows after -n lines. A cuckoo filter takes a quarter of a
-counting one's memory. It refuses lines when it is full, and each line counts as often as it comes.
-A counting filter can be merged, and Go programs make a plain filter of it.
-
-Few lines at a low rate take more bits than Guava gives them, as their rate would be
-higher than -p: 1,000 lines at 1e-6 take 85 bits a line, where Guava takes 29 and reports
-nine lines in a million. -type blocked takes 34.
-
-Blank lines, whose key is empty, are left out, except with -blank.
-
-The file also holds -n, -p, how keys were made of lines, and -comment. One of type dcso holds
--n and -p only. bloom info shows them.
-
-With -shard i/n, where i is 0 to n-1, the filter gets the lines of shard i only, and has room
-for the n-th part of -n. check asks the files of all n shards together.`,
-		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom
-  bloom build -n 1e9 -p 1e-6 -hex -f 1 -sep : -o ntlm.bloom pwned-*.txt.gz`,
+		Use: "build [-n N] [-p P] [-type T] -o FILE [file ...]",
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := input.config(args)
 			if err != nil {

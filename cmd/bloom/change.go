@@ -13,13 +13,7 @@ import (
 
 func addCommand() *cobra.Command {
 	return changeCommand(&cobra.Command{
-		Use:   "add FILE [file ...]",
-		Short: "add lines to a filter",
-		Long: `add adds all lines of its input to the filter FILE, of any type, also of other libraries'. The file is replaced
-once all lines are in; before, and after an error, it is as it was. If another bloom
-changes the file, add waits for its end. A filter that was made with -shard gets the lines of
-its shard only.`,
-		Example: `  printf 'apple\n' | bloom build -n 1000 -o fruit.bloom && printf 'banana\n' | bloom add fruit.bloom`,
+		Use: "add FILE [file ...]",
 	}, func(ctx context.Context, cfg *lines.Config, f *loaded) error {
 		keys{cfg.Key, partOf(f)}.join(f)
 		err := addLines(ctx, cfg, f.filter, 0)
@@ -32,15 +26,7 @@ its shard only.`,
 
 func removeCommand() *cobra.Command {
 	return changeCommand(&cobra.Command{
-		Use:   "remove FILE [file ...]",
-		Short: "remove lines from a counting or a cuckoo filter",
-		Long: `remove removes all lines of its input from the filter FILE, which must be of type
-counting or cuckoo. A line that was added more than once must be removed as often. Remove no line
-that was not added: if the filter takes it for one that was, other lines are lost. Lines that
-certainly are not in the filter change nothing; a warning says how many they were. The file is replaced
-once all lines are gone; before, and after an error, it is as it was. If another bloom
-changes the file, remove waits for its end.`,
-		Example: `  printf 'apple\nbanana\n' | bloom build -type counting -o fruit.bloom && printf 'apple\n' | bloom remove fruit.bloom`,
+		Use: "remove FILE [file ...]",
 	}, removeLines)
 }
 

@@ -14,25 +14,7 @@ func checkCommand() *cobra.Command {
 	var input inputFlags
 	var invert, count, quiet bool
 	c := &cobra.Command{
-		Use:   "check [-v] [-c | -q] FILE ... [file ...]",
-		Short: "write the lines that may be in a filter",
-		Long: `check writes the lines of its input that may be in the filter FILE, in order: all that are
-in it, and others at the filter's rate. With -v it writes those that certainly are not in it.
-With -c it writes how many they are instead. With -q it writes nothing, and ends at the first.
-
-If FILE was made with -shard i/n, the files of the other shards follow it, in any order, and
-each line is looked up in its own.
-
-A file that build made says whether -hex, -fold-case or -keep-cr made its keys. They need not be
-given again, and it is an error if others are. So it is with add, remove, dedupe and serve.
-
-Blank lines, whose key is empty, are left out: with -v they are not written either. With -blank
-they are looked up. In a full filter of type guava or counting the empty line is then found with
-a probability of a half, though it is not in the list: all bits of its key are the first one.
-
-The exit status is grep's: 0 if there was such a line, 1 if there was none, 2 after an error.`,
-		Example: `  printf 'apple\nbanana\n' | bloom build -o fruit.bloom && printf 'banana\ncherry\n' | bloom check fruit.bloom
-  sha1sum * | cut -c 1-40 | tr a-f A-F | bloom check hashlookup-full.bloom`,
+		Use:  "check [-v] [-c | -q] FILE ... [file ...]",
 		Args: need(1, -1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			all, f, files, err := loadAll(args)

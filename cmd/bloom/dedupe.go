@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -35,47 +34,7 @@ type dedupeFlags struct {
 func dedupeCommand() *cobra.Command {
 	var o dedupeFlags
 	c := &cobra.Command{
-		Use:   "dedupe [-n N] [-p P] [-state FILE] [file ...]",
-		Short: "write each line the first time",
-		Long: `dedupe writes each line of its input the first time it appears, in order. No line is
-written twice. A new line is taken for an old one, and left out, at a rate of -p or less.
-
-The filter has room for -n different lines, in 4.2 bytes a line at the default -p. If there
-are more, new lines are left out more and more often. Without -n the filter has room for as
-many lines as the input seems to have, or with -state for half as many, and for 20 million at
-most. When it is full it grows: it doubles each time.
-
-With -state dedupe also leaves out the lines that earlier runs with the same file wrote.
-FILE holds exactly the lines that were written: it is saved at the end, now and then
-before, at Ctrl-C, SIGTERM, SIGHUP and SIGQUIT, and after an error in the input. If the output
-is a regular file, it is on the disk before FILE is. FILE may lack the lines that were written
-since it was last saved (-save-every) if the run is killed, or if the output fails because the
-disk is full or head has enough. The next run writes these again. What the reader of a pipe
-loses is lost: dedupe cannot know.
-
-If nobody reads the output, a signal ends the run after two seconds. FILE then holds what was
-written, except for the last 64 KiB. If more than 262,144 lines were to be written since it was
-last saved, it stays as it is.
-
-FILE may be a filter of any type but cuckoo, such as one that build made. A window and a flower
-forget lines, which are then written again. If another bloom changes FILE, dedupe waits for its end.
-With -o lines are appended to OUT, which no other bloom may write at the same time: dedupe waits
-for its end. FILE says how much of OUT its runs wrote. Half a line behind that, which a kill left
-there, is cut off first. Nothing else is ever cut off: an OUT of others must be lines, the last
-one whole, or dedupe refuses it.
-
-With -span, such as 24h, a line is left out only if it came within that time before, whether
-it was written then or left out. Choose -n as 15 times the number of different lines in the
-busiest fifteenth of that time, and as 15 times the lines of a file that is read at once. If
-there are more, new lines are left out more and more often, and dedupe warns.
-
-With -shard i/n, where i is 0 to n-1, only the lines of shard i are written, and the filter
-has room for the n-th part of -n. n runs with the same input write what one run without
--shard does. Each needs the n-th part of its memory.`,
-		Example: `  printf 'b\na\nb\n' | bloom dedupe
-  bloom dedupe -n 10M -p 1e-9 urls-*.txt.zst > urls.txt
-  tail -f access.log | bloom dedupe -state seen.bloom
-  bloom dedupe -shard 3/8 -state 3.seen -o 3.txt urls-*.txt.zst`,
+		Use:  "dedupe [-n N] [-p P] [-state FILE] [file ...]",
 		RunE: o.run,
 	}
 	o.size.add(c.Flags(), "different lines to expect, those in the state file included; without it the filter grows", "rate of new lines left out by mistake", 1e-6)
@@ -125,9 +84,8 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 		defer release()
 	}
 	d := &deduper{arrived: arrivals{total: totalSize(args), read: &cfg.Read, part: o.part}}
-	d.open = func() error { return o.open(d) }
 	d.state = state{path: o.file.path, every: o.every, saved: time.Now()}
-	if err := d.open(); err != nil {
+	if err := o.open(d); err != nil {
 		return err
 	}
 	cfg.Key, cfg.Blank = o.input.key, true
@@ -254,7 +212,6 @@ func sameSize(a, b filter) bool {
 
 // deduper is a run of dedupe.
 type deduper struct {
-	open     func() error // sets seen to what was last saved, or to an empty one
 	seen     *memory
 	state    state
 	out      output
@@ -281,7 +238,10 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 	d.progress.end()
 	warnBad(cfg)
 	if err == lines.ErrStuck {
-		return fmt.Errorf("%w: %w", err, d.salvage(uint64(cfg.Wrote.Load())))
+		if d.state.path != "" {
+			err = fmt.Errorf("%w, and %s is as it was last saved", err, d.state.path)
+		}
+		return err
 	}
 	d.warnFull()
 	// After an error of the output, lines that did not get out are in seen.
@@ -306,8 +266,8 @@ func (d *deduper) tick() error {
 func (d *deduper) use(b *lines.Batch) error {
 	d.arrived.add(b)
 	d.kept = d.exact(b.Hashes, d.seen.add(d.kept[:0], b.Hashes))
-	d.state.note(b.Hashes, d.kept)
 	kept := len(d.kept)
+	d.state.lines += uint64(kept)
 	d.progress.add(len(b.Ends), kept)
 	d.held += uint64(kept)
 	if d.room > 0 && d.held > d.room {
@@ -349,30 +309,4 @@ func (d *deduper) warn(format string, args ...any) {
 		d.progress.hide()
 		fmt.Fprintf(os.Stderr, "bloom: warning: %s: new lines are left out by mistake more and more often\n", fmt.Sprintf(format, args...))
 	}
-}
-
-// salvage saves what was written of wrote lines that the output took, while it takes no
-// more. The filter has others, too, which cannot be taken out of it: so it is opened as it
-// was last saved, and gets those that were written since. salvage says how it went.
-func (d *deduper) salvage(wrote uint64) error {
-	if d.state.path == "" {
-		return errors.New("not all lines were written")
-	}
-	since, ok := d.state.wrote(wrote)
-	if !ok || d.out.regular() { // which cannot be synced while it is stuck
-		return fmt.Errorf("%s is as it was last saved", d.state.path)
-	}
-	d.seen = nil
-	runtime.GC() // two filters may be more than there is memory
-	if err := d.open(); err != nil {
-		return err
-	}
-	d.seen.add(nil, since)
-	if slices.ContainsFunc(since, lines.IsBlank) {
-		sayBlank(d.seen.f)
-	}
-	if err := d.seen.f.SaveFile(d.state.path); err != nil {
-		return err
-	}
-	return fmt.Errorf("%s holds what was written", d.state.path)
 }

@@ -133,7 +133,7 @@ func TestMerge(t *testing.T) {
 		require.NoError(t, f.SaveFile(path))
 	}
 	good(t, "", "merge", "-o", c, a, b)
-	require.Equal(t, bloom.Info{P: 0.01}, bloom.Must(bloom.LoadFile(c)).Info())
+	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, bloom.Must(bloom.LoadFile(c)).Info(), "the first one's")
 	good(t, "", "build", "-n", "7", "-o", a)
 	for _, args := range [][]string{{a, b}, {b, filepath.Join(dir, "missing")}, {out, a}} {
 		before := read(t, out)

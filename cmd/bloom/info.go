@@ -39,15 +39,8 @@ type report struct {
 func infoCommand() *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
-		Use:   "info [-json] FILE ...",
-		Short: "show what filters hold",
-		Long: `info shows the type of a filter, of this module, of Guava, bits-and-blooms, DCSO or holiman,
-its size (m bits, k hashes a key), how full it is, about how many different keys it has, and
-its rate now: how often it reports a key that was not added. A file may also say what it was made for, how its keys were hashed, and a comment. info
-reads all of the file, and checks its checksum. FILE may be - for standard input. With -json
-info writes an object a line.`,
-		Example: `  printf 'apple\n' | bloom build -o fruit.bloom && bloom info fruit.bloom`,
-		Args:    need(1, -1, "at least one FILE"),
+		Use:  "info [-json] FILE ...",
+		Args: need(1, -1, "at least one FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return writeReports(args, *asJSON, func(path string) (*report, error) {
 				f, err := loadAny(path)

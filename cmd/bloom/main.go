@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"os"
@@ -18,23 +19,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const about = `bloom drops repeated lines, and looks lines up in lists of any length, with Bloom
-filters: about ten to forty bits a line, whatever its length. A filter that says "not
-here" is right. One that says "here" is wrong at a rate that you choose.
+//go:embed help
+var help embed.FS
 
-Options may have one dash or two. Numbers of lines may be written 1000000, 1,000,000, 1e6
-or 1M, and rates 0.01 or 1%.
-
-The exit status is 0 after success, 1 after an error, and 2 if the command line is
-wrong. check and bank which have grep's: 0 if there was such a line, 1 if there was none,
-2 after any error. After Ctrl-C it is 130, after SIGTERM 143, after SIGHUP 129, after
-SIGQUIT 131. However a command ends, a filter's file is whole: the old one, or the new one.`
+// explain gives c its help: a line, a text, and examples.
+func explain(c *cobra.Command) {
+	text, err := help.ReadFile("help/" + strings.ReplaceAll(strings.Replace(c.CommandPath(), "bloom ", "", 1), " ", "-") + ".txt")
+	if err == nil { // cobra's own commands have theirs
+		c.Short, c.Long, _ = strings.Cut(string(text), "\n\n")
+		c.Long, c.Example, _ = strings.Cut(c.Long, "\nExamples:\n")
+		c.Long, c.Example = strings.TrimSpace(c.Long), strings.TrimRight(c.Example, "\n")
+	}
+}
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "bloom",
-		Short:         "drop repeated lines, and look lines up in lists of any length",
-		Long:          about,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -53,11 +53,12 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(), mergeCommand(),
 		infoCommand(), planCommand(), serveCommand(), bankCommand())
+	explain(root)
 	for _, c := range root.Commands() {
 		c.SuggestFor = suggestions[c.Name()]
 		for _, c := range append(c.Commands(), c) {
 			c.DisableFlagsInUseLine = true
-			c.Flags().VisitAll(nameValue)
+			explain(c)
 		}
 	}
 	strict(root)
@@ -92,21 +93,6 @@ func group(c *cobra.Command, missing string) {
 		return usageError{fmt.Errorf("%q is no command; see bloom help", args[0])}
 	}
 }
-
-// nameValue takes the quoted name of a flag's value out of its help, where completions and
-// the manual would show the quotes.
-func nameValue(f *pflag.Flag) {
-	if name, usage := pflag.UnquoteUsage(f); usage != f.Usage {
-		f.Usage, f.Value = usage, named{f.Value, name}
-	}
-}
-
-type named struct {
-	pflag.Value
-	name string
-}
-
-func (n named) Type() string { return n.name }
 
 // strict makes cobra's own commands, help and completion, return usage errors as the others
 // do. By themselves they accept wrong arguments in silence.

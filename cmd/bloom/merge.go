@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,14 +16,8 @@ func mergeCommand() *cobra.Command {
 	var file holder
 	var asJSON *bool
 	c := &cobra.Command{
-		Use:   "merge [-json] -o FILE FILE ...",
-		Short: "make the union of filters",
-		Long: `merge writes a filter that has all lines of all the given ones, which must be of one type
-and size: made with the same -type, -n and -p. The output may be one of them, or - for
-standard output. A FILE to read may be - for standard input. With -json merge also writes
-what info -json does of the new file.`,
-		Example: `  for i in 1 2; do echo day $i | bloom build -n 1000 -o day$i.bloom; done; bloom merge -o days.bloom day1.bloom day2.bloom`,
-		Args:    need(1, -1, "at least one FILE to read"),
+		Use:  "merge [-json] -o FILE FILE ...",
+		Args: need(1, -1, "at least one FILE to read"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return file.produce(c, *asJSON, func() (saver, error) {
 				all, err := loadAny(args[0])
@@ -77,7 +72,7 @@ func union(a, b *loaded) error {
 	if err != nil && a.Stats().M != b.Stats().M {
 		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
 	}
-	a.SetInfo(bloom.Info{N: agreed(x.N, y.N), P: agreed(x.P, y.P), Hash: agreed(x.Hash, y.Hash), Comment: agreed(x.Comment, y.Comment)})
+	a.SetInfo(bloom.Info{Hash: cmp.Or(x.Hash, y.Hash), Comment: agreed(x.Comment, y.Comment)}) // N and P stay
 	return err
 }
 

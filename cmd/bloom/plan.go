@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
@@ -22,84 +23,74 @@ import (
 // design is a type of filter.
 type design struct {
 	name, note string
-	// at returns what it takes for keys at the rate p: bits a key, or NaN or 0 if there is no
-	// such filter, bits that a key sets, and what a look-up reads.
-	at func(p float64) (bits float64, k int, reads string)
+	// at returns what it takes for keys at the rate p: bits a key, or 0 if there is no such filter, and
+	// bits that a key sets.
+	at func(p float64) (bits float64, k int)
 }
 
 // With sampleKeys keys, sizes are in proportion to the number of keys.
 const sampleKeys = 100_000
 
 var designs = []design{
-	{"bloom.Filter", "Guava's: the smallest; Java reads it", classic(1)},
-	{"blocked.Filter", "the fastest", func(p float64) (float64, int, string) {
-		f, err := blocked.New(sampleKeys, p)
-		if err != nil {
-			return 0, 0, ""
-		}
-		return float64(f.M()) / sampleKeys, 8 * f.Lines(), linesRead(f.Lines(), 1)
-	}},
-	{"growing.Filter", "n need not be known", func(p float64) (float64, int, string) {
+	{"bloom.Filter", "Guava's: Java reads it", classic(1)},
+	{"blocked.Filter", "the fastest", made(blocked.New)},
+	{"growing.Filter", "n need not be known", func(p float64) (float64, int) {
 		f, err := growing.New(0, p)
 		layer, err2 := blocked.New(sampleKeys, p/17) // into so many parts it cuts p for most of its filters
 		if err != nil || err2 != nil {
-			return 0, 0, ""
+			return 0, 0
 		}
 		const keys = 60_000 // more than the first 64 KB have room for; it needs about as much a key at every n
 		for i := range uint64(keys) {
 			f.AddHash(bloom.SumUint64(i))
 		}
-		return float64(f.SizeBytes()) * 8 / keys, 8 * layer.Lines(), linesRead(layer.Lines(), 0) + " in each of up to 16 filters"
+		return float64(f.SizeBytes()) * 8 / keys, layer.Stats().K
 	}},
-	{"counting.Filter", "keys can be removed", classic(4)},
-	{"window.Filter", "forgets a key after a time, in which n keys come", func(p float64) (float64, int, string) {
-		s := bloom.Must(window.New(window.Config{Capacity: sampleKeys, FPR: p, Span: time.Hour})).Stats()
-		return float64(8*s.SizeBytes) / sampleKeys, s.K, fmt.Sprintf("up to %s of a kilobyte", linesRead(min(16, s.K), 0))
-	}},
-	{"flower.Filter", "remembers 90 % of the last n keys of an endless stream", func(p float64) (float64, int, string) {
+	{"counting.Filter", "keys can be removed; gives a bloom.Filter", classic(4)},
+	{"cuckoo.Filter", "keys can be removed; refuses when full", made(cuckoo.New)},
+	{"window.Filter", "forgets a key after a time, in which n keys come", made(func(n uint64, p float64) (*window.Filter, error) {
+		return window.New(window.Config{Capacity: n, FPR: p, Span: time.Hour})
+	})},
+	{"flower.Filter", "remembers 90 % of the last n keys of an endless stream", func(p float64) (float64, int) {
 		c, err := flower.Optimal(sampleKeys, 0.9, p)
 		if err != nil {
-			return 0, 0, ""
+			return 0, 0
 		}
-		return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways, linesRead(c.Ways, 0)
+		return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways
 	}},
 }
 
 // classic is for types with Guava's indexes, and some bits for each position.
-func classic(bits float64) func(p float64) (float64, int, string) {
-	return func(p float64) (float64, int, string) {
-		k := bloom.OptimalK(bloom.OptimalM(sampleKeys, p), sampleKeys)
-		return bits * -math.Log(p) / (math.Ln2 * math.Ln2), k, linesRead(k, 2)
+func classic(bits float64) func(p float64) (float64, int) {
+	return func(p float64) (float64, int) {
+		return bits * -math.Log(p) / (math.Ln2 * math.Ln2), bloom.OptimalK(bloom.OptimalM(sampleKeys, p), sampleKeys)
 	}
 }
 
-// linesRead says that a look-up reads n lines, or fewer on average if the key is absent.
-func linesRead(n, ifAbsent int) string {
-	lines := counted(uint64(n), "line")
-	if ifAbsent == 0 || ifAbsent >= n {
-		return lines
+// made is for types of which one can be made to see what it takes.
+func made[F interface{ Stats() bloom.Stats }](make func(uint64, float64) (F, error)) func(p float64) (float64, int) {
+	return func(p float64) (float64, int) {
+		f, err := make(sampleKeys, p)
+		if err != nil {
+			return 0, 0
+		}
+		s := f.Stats()
+		return float64(8*s.SizeBytes) / sampleKeys, s.K
 	}
-	return fmt.Sprintf("%s, %d if absent", lines, ifAbsent)
 }
 
 func planCommand() *cobra.Command {
 	var size filterFlags
 	var asJSON *bool
 	c := &cobra.Command{
-		Use:   "plan -n N [-p P] [-json]",
-		Short: "show how large filters would be",
-		Long: `plan shows what each type of filter takes for N keys at the rate P: bits a key, bytes, and
-hashes, which are the bits that a key sets. It also shows how many lines of the processor's
-cache a look-up reads. The speed of a filter that is larger than the cache depends on that.
-With -json it writes an object a line.`,
-		Example: `  bloom plan -n 1e9 -p 0.001`,
-		Args:    need(0, 0, "no arguments"),
+		Use:  "plan -n N [-p P] [-json]",
+		Args: need(0, 0, "no arguments"),
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if size.n == 0 {
 				return usageError{errors.New("plan needs -n N; see bloom help plan")}
 			}
-			if !(size.p >= 1e-15 && size.p < 1) {
-				return usageError{fmt.Errorf("p = %v is outside [1e-15, 1)", size.p)}
+			if err := size.check(1e-15, ""); err != nil {
+				return err
 			}
 			if *asJSON {
 				for _, d := range designs {
@@ -120,37 +111,32 @@ With -json it writes an object a line.`,
 
 // planned is what a design takes. It has no size where there is no such filter.
 type planned struct {
-	Type  string  `json:"type"`
-	Keys  uint64  `json:"keys"`
-	Rate  float64 `json:"rate"`
-	Bits  float64 `json:"bits_per_key,omitempty"`
-	Size  uint64  `json:"size,omitempty"`
-	K     int     `json:"k,omitempty"`
-	Reads string  `json:"reads,omitempty"`
-	Note  string  `json:"note"`
+	Type string  `json:"type"`
+	Keys uint64  `json:"keys"`
+	Rate float64 `json:"rate"`
+	Bits float64 `json:"bits_per_key,omitempty"`
+	Size uint64  `json:"size,omitempty"`
+	K    int     `json:"k,omitempty"`
+	Note string  `json:"note"`
 }
 
 // plan returns what d takes for n keys at the rate p.
 func (d *design) plan(n uint64, p float64) planned {
-	plan := planned{Type: d.name, Keys: n, Rate: p, Note: d.note}
-	if bits, k, reads := d.at(p); bits > 0 {
-		plan.Bits, plan.Size, plan.K, plan.Reads = bits, uint64(bits*float64(n)/8), k, reads
-	}
-	return plan
+	bits, k := d.at(p)
+	return planned{d.name, n, p, bits, uint64(bits * float64(n) / 8), k, d.note}
 }
 
 func table(n uint64, p float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %g of others reported:\n\n", counted(n, "key"), p)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "type\tbits/key\tsize\thashes\ta look-up reads\t")
+	fmt.Fprintln(w, "type\tbits/key\tsize\tbits a key sets\t")
 	for _, d := range designs {
-		plan := d.plan(n, p)
-		if plan.Size == 0 {
-			fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\t%s\n", plan.Type, plan.Note)
-			continue
+		if plan := d.plan(n, p); plan.Size > 0 {
+			fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\n", plan.Type, plan.Bits, humanize.Bytes(plan.Size), plan.K, plan.Note)
+		} else {
+			fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\n", plan.Type)
 		}
-		fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\t%s\n", plan.Type, plan.Bits, humanize.Bytes(plan.Size), plan.K, plan.Reads, plan.Note)
 	}
 	w.Flush()
 	return b.String()

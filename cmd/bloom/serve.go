@@ -30,34 +30,7 @@ func serveCommand() *cobra.Command {
 	var key lines.Key
 	var blank bool
 	c := &cobra.Command{
-		Use:   "serve [-addr A] [-host NAME] FILE",
-		Short: "answer look-ups over HTTP",
-		Long: `serve answers over HTTP:
-
-  GET  /                 a page for people
-  GET  /contains?key=K   true if K may be in the filter, else false
-  POST /contains         the body's lines that may be in the filter, as they come; with
-                         ?v=1 those that certainly are not
-  GET  /filter           the filter in Guava's bytes, by version, for Go's package replica
-  GET  /info             what bloom info -json writes
-
-/filter is there for the types bloom.Filter and counting.Filter. When FILE is replaced, as
-by bloom add, the new filter answers within a second, or when the last long answer of the
-filter before has ended. While FILE cannot be read the old filter answers. Ctrl-C and SIGTERM
-let requests end.
-
-A body has up to 64 MiB, and a line of it up to 64 KiB. A compressed one gets status 415. If a
-client sends and does not read, its answers wait in a temporary file (in $TMPDIR), as large as
-they are. A request may take a minute, and a second more for each 128 KiB. With 1,024
-connections a new one takes the place of the one that was idle for the longest time. At most
-32 answers wait in files, and 32 requests for /filter are answered at once. Others get status
-503 and should come again.
-
-On a loopback address, such as the default one, only requests for localhost or for a loopback
-address are answered: a page in a browser cannot ask under a name of its own. A proxy on the
-same machine that keeps the name which it was asked for needs -host NAME.`,
-		Example: `  bloom serve -addr :8080 fruit.bloom & sleep 1; curl 'localhost:8080/contains?key=apple'
-  curl --data-binary @lines.txt localhost:8080/contains`,
+		Use:  "serve [-addr A] [-host NAME] FILE",
 		Args: need(1, 1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, _, err := net.SplitHostPort(addr); err != nil {

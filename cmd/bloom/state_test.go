@@ -80,23 +80,6 @@ func TestStuckFile(t *testing.T) {
 	require.NoFileExists(t, d.state.path)
 }
 
-// TestSince: the digests of what was written are known while they are few.
-func TestSince(t *testing.T) {
-	s := &state{path: filepath.Join(t.TempDir(), "state")}
-	hs := []bloom.Hash{bloom.SumUint64(0), bloom.SumUint64(1), bloom.SumUint64(2)}
-	s.note(hs, []int{0, 2})
-	require.NoError(t, s.save(memoryOf(bloom.Must(growing.New(0, 0.01))), &output{file: os.Stderr}))
-	s.note(hs, []int{1, 2})
-	since, ok := s.wrote(3)
-	require.True(t, ok)
-	require.Equal(t, hs[1:2], since)
-	many := make([]int, mostSince)
-	s.note(hs, many)
-	_, ok = s.wrote(4)
-	require.False(t, ok)
-	require.LessOrEqual(t, cap(s.since), mostSince)
-}
-
 // TestForce: nothing but a filter is replaced unless that is asked for.
 func TestForce(t *testing.T) {
 	dir := t.TempDir()

@@ -35,7 +35,6 @@ type Config struct {
 	Blank   bool                  // lines with an empty key are lines; else they are left out
 
 	Read     atomic.Int64 // bytes of files read so far
-	Wrote    atomic.Int64 // lines that Out has taken so far, of those that were kept
 	Bad      int          // lines left out so far by SkipBad
 	FirstBad error        // the first of them
 	Blanks   int          // lines with an empty key so far
@@ -341,7 +340,6 @@ func (r *Reader) write() {
 				close(r.failed)
 				break
 			}
-			r.cfg.Wrote.Add(int64(bytes.Count(left[:n], []byte{r.cfg.Delim})))
 			r.pieces.Add(1)
 			left = left[n:]
 		}
