@@ -114,7 +114,7 @@ func names(folder string) (lines []string, err error) {
 		f := strings.Split(strings.TrimSpace(line), "\t")
 		exports[f[0]] = f[1]
 		rest, ok := strings.CutPrefix(f[0]+"/", module+"/")
-		if ok && len(f) == 4 && f[2] == "true" && f[3] != "main" &&
+		if ok && len(f) == 4 && f[1] != "" && f[2] == "true" && f[3] != "main" && // "": it has tests only
 			!strings.HasPrefix(rest, "examples/") && !strings.Contains("/"+rest, "/internal/") {
 			paths = append(paths, f[0])
 		}
