@@ -22,6 +22,8 @@ type View struct {
 	lines int
 	info  bloom.Info
 	b     blocks.Blocks // where they lie, or zero if they cannot be used so
+
+	closed bool // with its File
 }
 
 // NewView returns a View of data, which it retains. data is a binary form, which is also
@@ -39,9 +41,17 @@ func NewView(data []byte) (*View, error) {
 	return v, nil
 }
 
+// use returns v, which is nil in a zero File.
+func (v *View) use() *View {
+	if v == nil || v.closed {
+		panic("blocked: use of a File that is closed or zero")
+	}
+	return v
+}
+
 // Contains reports whether key may have been added; see [Filter.Contains].
 func (v *View) Contains(key []byte) bool {
-	if v.b.Lines > 0 {
+	if v.use().b.Lines > 0 {
 		return v.b.ContainsKey(key)
 	}
 	return v.contains(bloom.Sum(key))
@@ -52,7 +62,7 @@ func (v *View) ContainsString(key string) bool { return v.Contains(memory.BytesO
 
 // ContainsHash is Contains by digest.
 func (v *View) ContainsHash(h bloom.Hash) bool {
-	if v.b.Lines > 0 {
+	if v.use().b.Lines > 0 {
 		return v.b.Contains(h)
 	}
 	return v.contains(h)
@@ -61,6 +71,7 @@ func (v *View) ContainsHash(h bloom.Hash) bool {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
+	v.use()
 	found = memory.Fill("blocked", found, len(hs))
 	if v.b.Lines > 0 {
 		v.b.ContainsBatch(found, hs)
@@ -83,19 +94,20 @@ func (v *View) contains(h bloom.Hash) bool {
 }
 
 // M returns the number of bits, a multiple of 256.
-func (v *View) M() uint64 { return uint64(len(v.body)) * 8 }
+func (v *View) M() uint64 { return uint64(len(v.use().body)) * 8 }
 
 // Lines returns the number of blocks in which a key has bits; see [Filter.Lines].
-func (v *View) Lines() int { return v.lines }
+func (v *View) Lines() int { return v.use().lines }
 
 // Info returns the filter's Info.
-func (v *View) Info() bloom.Info { return v.info }
+func (v *View) Info() bloom.Info { return v.use().info }
 
 // SizeBytes returns the length of the binary form in bytes.
-func (v *View) SizeBytes() int64 { return int64(len(v.data)) }
+func (v *View) SizeBytes() int64 { return int64(len(v.use().data)) }
 
 // Stats reads the whole filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats {
+	v.use()
 	var c blocks.Census
 	var buf [512]uint64
 	for from := 0; from < len(v.body); from += 8 * len(buf) {
@@ -109,11 +121,16 @@ func (v *View) Stats() bloom.Stats {
 // Verify reads all of the bytes and returns an error, which wraps [bloom.ErrFormat], if
 // they are not the ones that a filter wrote.
 func (v *View) Verify() error {
-	if v.lines == 0 {
+	if v.use().lines == 0 {
 		return nil
 	}
 	return form.Blocked.Verify(v.data)
 }
 
 // String describes v by its parameters.
-func (v *View) String() string { return describe("blocked.View", v.M(), v.lines) }
+func (v *View) String() string {
+	if v.closed {
+		return "blocked.View(closed)"
+	}
+	return describe("blocked.View", v.M(), v.lines)
+}
