@@ -5,18 +5,22 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // counter is a handler that counts answers by status.
@@ -451,4 +455,86 @@ func TestHTTPTriesBothWays(t *testing.T) {
 		require.ErrorIs(t, err, bloom.ErrFormat)
 	}
 	require.Equal(t, []string{"gzip", "identity", "gzip", "identity", "gzip", "identity"}, asked)
+}
+
+// TestHTTPUnchangedWithoutTag: an answer of 304 that names no version leaves the replica what it knows.
+func TestHTTPUnchangedWithoutTag(t *testing.T) {
+	var asked [][2]string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		asked = append(asked, [2]string{req.Header.Get("If-None-Match"), req.Header.Get("A-IM")})
+		if len(asked) > 1 {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("ETag", `"a"`)
+		_, _ = filterOf(t, 64, 1).WriteTo(w)
+	}))
+	defer server.Close()
+	r := New(&HTTPSource{URL: server.URL}, Config{})
+	for range 3 {
+		require.NoError(t, r.Refresh(context.Background()))
+	}
+	require.Equal(t, [][2]string{{"", ""}, {`"a"`, deltaIM}, {`"a"`, deltaIM}}, asked)
+}
+
+// TestHTTPClosesConnections: answers that are refused before their end leave no connection open.
+func TestHTTPClosesConnections(t *testing.T) {
+	var mu sync.Mutex
+	open := map[net.Conn]bool{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write(make([]byte, 1<<20))
+	}))
+	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		if open[c] = true; state == http.StateClosed {
+			delete(open, c)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	r := New(&HTTPSource{URL: server.URL}, Config{OnError: func(error) {}})
+	for range 20 {
+		require.ErrorContains(t, r.Refresh(context.Background()), "status 503")
+	}
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(open) <= 2
+	}, 10*time.Second, time.Millisecond)
+}
+
+// zeros yields n bytes, and counts those that are left.
+type zeros struct{ n int }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	if z.n == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), z.n)
+	clear(p[:n])
+	z.n -= n
+	return n, nil
+}
+
+// TestHTTPEndlessTrailer: what follows a filter is read no further than a trailer can be long.
+func TestHTTPEndlessTrailer(t *testing.T) {
+	const endless = 64 << 20
+	good := bloom.Must(filterOf(t, 1024, 5).MarshalBinary())
+	for _, encoding := range []string{"identity", "gzip"} {
+		rest := &zeros{endless}
+		body := io.MultiReader(bytes.NewReader(good), rest)
+		if encoding == "gzip" {
+			body = bytes.NewReader(zip(t, bloom.Must(io.ReadAll(body))))
+		}
+		resp := &http.Response{Header: http.Header{"Content-Encoding": {encoding}}, Body: io.NopCloser(body)}
+		var err error
+		memory := testkit.Allocated(func() { _, err = readBody(resp, nil, 1<<20) })
+		require.ErrorContains(t, err, "followed by", encoding)
+		require.Less(t, memory, uint64(1<<20), encoding)
+		if encoding == "identity" {
+			require.Greater(t, rest.n, endless-64<<10)
+		}
+	}
 }

@@ -28,28 +28,17 @@ const (
 // [HTTPSource]. Its methods may be called by many goroutines at once. Make it with
 // [NewPublisher]: the zero Publisher panics.
 //
+// As a handler it answers GET and HEAD of any path with the current version, or with what a
+// client lacks that has one of the 16 versions before. docs/format.md describes the protocol.
+// Slow clients keep no old version in memory: they get the rest of a newer one.
+//
 // A Publisher that begins anew names its versions anew, so every replica then loads the
-// full filter once. To survive a restart, save a Snapshot and publish it again; see the
-// example.
+// full filter once. To survive a crash, save a Snapshot first, and publish then; see the
+// example. In the other order a crash takes back from all replicas what was not saved yet.
 //
-// As a handler it answers GET and HEAD of any path with the last published
-// version, as bloom.Filter.SaveFile would write it: Guava's binary form and a
-// checksum. The version is the ETag, and a client that has it gets status 304.
-// A client that has one of the 16 versions before, names it in If-None-Match
-// and says "A-IM: bloom-delta" and "Accept-Encoding: gzip" gets status 226 (RFC
-// 3229). The body is then a filter with the same parameters that has at least
-// the keys added since. Gzip makes it small.
-//
-// A slow client does not hold on to the version that it began with. If another
-// is published meanwhile, the rest of the answer comes from that one. The client
-// gets all keys of the version that the ETag names, and some newer ones.
-//
-// Beside the filter that it was made of, a Publisher keeps the last version, which is
-// a copy. It also keeps digests of what was added lately, to make deltas from. They
-// take up to the memory of two more copies. Making a delta for HTTP takes the memory of
-// another filter, one delta at a time. What was compressed for a client is kept
-// for others until the next version: at most five deltas, and the filter itself while
-// less than a fifth of its bits are set. A client adds up to 64 KiB while it is served.
+// Beside its filter, a Publisher keeps a copy of the last version, and digests and packed
+// deltas, which take up to the memory of three more copies. A client adds up to 64 KiB while it
+// is served.
 type Publisher struct {
 	publisher
 	f *bloom.Filter
@@ -108,9 +97,6 @@ func NewPublisher(f *bloom.Filter) *Publisher {
 	if f == nil {
 		panic("replica: Publisher of a nil Filter")
 	}
-	if f.K() == 0 {
-		panic("replica: Publisher of a zero Filter")
-	}
 	p := &Publisher{f: f.Clone()}
 	p.init(p.f, func() *bloom.Filter { return p.f }, p.f.Info())
 	return p
@@ -130,17 +116,20 @@ func NewCountingPublisher(c *counting.Filter) *CountingPublisher {
 	if c == nil {
 		panic("replica: Publisher of a nil Filter")
 	}
-	if c.K() == 0 {
-		panic("replica: Publisher of a zero Filter")
-	}
 	p := &CountingPublisher{c: c.Clone()}
 	p.init(p.c, p.c.Snapshot, p.c.Info())
 	return p
 }
 
-// Snapshot returns a copy of the counting filter with all keys that it holds now,
-// published or not.
-func (p *CountingPublisher) Snapshot() *counting.Filter {
+// Snapshot returns a copy, as a bloom.Filter, of all keys that are there now, published or not.
+func (p *CountingPublisher) Snapshot() *bloom.Filter {
+	p.made()
+	return p.c.Snapshot()
+}
+
+// Counting returns a copy of the counting filter as it is now, published or not. Save it before
+// Publish, to begin with it after a crash.
+func (p *CountingPublisher) Counting() *counting.Filter {
 	p.made()
 	return p.c.Clone()
 }
@@ -166,6 +155,9 @@ func (p *CountingPublisher) RemoveHash(h bloom.Hash) bool {
 
 // init makes p ready, and publishes what filter returns.
 func (p *publisher) init(set set, filter func() *bloom.Filter, info bloom.Info) {
+	if filter().K() == 0 {
+		panic("replica: Publisher of a zero Filter")
+	}
 	p.set, p.filter, p.info = set, filter, info
 	p.name = rand.Text()
 	p.release()

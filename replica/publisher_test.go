@@ -194,6 +194,7 @@ func TestMistakes(t *testing.T) {
 		{zero, func() { new(Publisher).Stats() }},
 		{zero, func() { new(Publisher).Snapshot() }},
 		{zero, func() { new(CountingPublisher).Snapshot() }},
+		{zero, func() { new(CountingPublisher).Counting() }},
 		{zero, func() { new(CountingPublisher).RemoveString("a") }},
 		{zero, func() { _, _ = new(Publisher).Fetch(ctx, "") }},
 		{zero, func() { new(Publisher).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)) }},
@@ -221,11 +222,31 @@ func TestInfo(t *testing.T) {
 	f, c := bloom.Must(bloom.New(10, 0.01)), bloom.Must(counting.New(10, 0.01))
 	f.SetInfo(bloom.Info{N: 10, P: 0.01, Hash: "SumString"})
 	c.SetInfo(f.Info())
-	for _, src := range []Source{NewPublisher(f.Clone()), NewCountingPublisher(c)} {
+	published, counted := NewPublisher(f), NewCountingPublisher(c)
+	server := httptest.NewServer(published)
+	defer server.Close()
+	for _, src := range []Source{published, counted, &HTTPSource{URL: server.URL}} {
 		r := New(src, Config{})
+		require.Zero(t, r.Info())
 		require.NoError(t, r.Refresh(context.Background()))
+		require.Equal(t, f.Info(), r.Info())
 		require.Equal(t, f.Info(), r.Snapshot().Info())
+		published.AddString("a delta brings none")
+		counted.AddString("a delta brings none")
+		published.Publish()
+		counted.Publish()
+		require.NoError(t, r.Refresh(context.Background()))
+		require.True(t, r.ContainsString("a delta brings none"))
+		require.Equal(t, f.Info(), r.Info())
 	}
+	for _, snapshot := range []*bloom.Filter{published.Snapshot(), counted.Snapshot()} {
+		require.Equal(t, f.Info(), snapshot.Info())
+		require.True(t, snapshot.ContainsString("a delta brings none"))
+	}
+	require.False(t, f.ContainsString("a delta brings none"), "the Publisher has a copy")
+	require.False(t, c.ContainsString("a delta brings none"), "the CountingPublisher has a copy")
+	require.True(t, counted.Counting().RemoveString("a delta brings none"))
+	require.True(t, counted.Snapshot().ContainsString("a delta brings none"))
 }
 
 // TestAddBatch: each of a batch is new once, and reaches replicas.
@@ -302,6 +323,71 @@ func TestServeHTTP(t *testing.T) {
 			assert.True(t, bytes.Equal(test.body, data))
 		})
 	}
+}
+
+// TestHeaders compares all of them.
+func TestHeaders(t *testing.T) {
+	p := NewPublisher(filterOf(t, 6400, 3, "before"))
+	old := p.Publish()
+	p.AddString("new")
+	now := p.Publish()
+	get := func(send http.Header) (int, http.Header) {
+		req := httptest.NewRequest("GET", "/", nil)
+		req.Header = send
+		rec := httptest.NewRecorder()
+		p.ServeHTTP(rec, req)
+		return rec.Code, rec.Header()
+	}
+	for _, test := range []struct {
+		send http.Header
+		code int
+		want http.Header
+	}{
+		{nil, 200, http.Header{"Etag": {`W/"` + now + `"`}, "Vary": {"Accept-Encoding"}, "Cache-Control": {"no-cache"},
+			"Content-Type": {"application/octet-stream"}, "Content-Length": {"842"}}},
+		{http.Header{"Accept-Encoding": {"gzip"}}, 200, http.Header{"Etag": {`W/"` + now + `"`}, "Vary": {"Accept-Encoding"},
+			"Cache-Control": {"no-cache"}, "Content-Type": {"application/octet-stream"}, "Content-Encoding": {"gzip"}}},
+		{http.Header{"If-None-Match": {`"` + now + `"`}}, 304,
+			http.Header{"Etag": {`W/"` + now + `"`}, "Vary": {"Accept-Encoding"}, "Cache-Control": {"no-cache"}}},
+		{http.Header{"If-None-Match": {`"` + old + `"`}, "A-Im": {"bloom-delta1"}, "Accept-Encoding": {"gzip"}}, 226,
+			http.Header{"Etag": {`W/"` + now + `"`}, "Vary": {"Accept-Encoding"}, "Cache-Control": {"no-store"}, "Im": {"bloom-delta1"},
+				"Delta-Base": {`"` + old + `"`}, "Content-Type": {"application/octet-stream"}, "Content-Encoding": {"gzip"}}},
+	} {
+		code, header := get(test.send)
+		assert.Equal(t, test.code, code)
+		assert.Equal(t, test.want, header)
+	}
+}
+
+// TestPublishersAtOnce has all methods run at once. A copy that is refreshed in the end has each key.
+func TestPublishersAtOnce(t *testing.T) {
+	const goroutines, each = 4, 50
+	p := NewPublisher(bloom.Must(bloom.New(1000, 1e-6)))
+	c := NewCountingPublisher(bloom.Must(counting.New(1000, 1e-6)))
+	testkit.AtOnce(goroutines, func(own int) {
+		r, rc := New(p, Config{}), New(c, Config{})
+		for i := range each {
+			key := fmt.Sprint(own, i)
+			p.AddString(key)
+			c.AddString(key)
+			c.AddString("not " + key)
+			assert.True(t, c.RemoveString("not "+key))
+			p.Publish()
+			c.Publish()
+			_, _, _, _ = p.Stats(), c.Stats(), p.Snapshot(), c.Counting()
+			p.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+			assert.NoError(t, r.Refresh(context.Background()))
+			assert.NoError(t, rc.Refresh(context.Background()))
+			assert.True(t, r.ContainsString(key) && rc.ContainsString(key))
+			assert.NoError(t, r.Status().Err)
+		}
+	})
+	for own := range goroutines {
+		for i := range each {
+			assert.True(t, p.Snapshot().ContainsString(fmt.Sprint(own, i)) && c.Snapshot().ContainsString(fmt.Sprint(own, i)))
+		}
+	}
+	assert.InDelta(t, goroutines*each, c.Stats().ApproxCount, 10)
 }
 
 // slowWriter is a ResponseWriter whose second Write waits.

@@ -19,7 +19,7 @@
 //     send the whole filter.
 //
 // The price is memory and traffic: every machine holds the filter, 1.2 MB for a
-// million keys at 1 %, and twice that while another arrives. A refresh without
+// million keys at 1 %, and three times that while another arrives. A refresh without
 // news is one request. A delta of a thousand keys takes 24 KB for that filter.
 //
 // A delta never takes a key away, and a filter does not grow. When keys must go
@@ -27,8 +27,9 @@
 // must go, or more keys came than the filter was made for, build another filter
 // and put it in the old one's place: a file by bloom.Filter.SaveFile, or a
 // Publisher by another Publisher (see its example). Replicas then load it whole,
-// also if its size is another. Keys that are added while it is built belong in
-// both.
+// also if its size is another. Add a key that comes while it is built to both, after the
+// store has it: whoever lists the store's keys for the new filter may just miss it. Package
+// guard does that for the filter of one process.
 //
 // Take something else if every answer must know the newest keys: a
 // bloomredis.Filter asks Redis each time. Processes of one machine share one
@@ -271,6 +272,15 @@ func (r *Replica) Version() string {
 		return cur.version
 	}
 	return ""
+}
+
+// Info returns the Info of the source's filter, such as how its keys are hashed. It is zero
+// until the first load, and if the source sends none.
+func (r *Replica) Info() bloom.Info {
+	if cur := r.copy.Load(); cur != nil {
+		return cur.filter.Info()
+	}
+	return bloom.Info{}
 }
 
 // String describes r by the version that it has, without its keys.

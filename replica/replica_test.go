@@ -364,3 +364,23 @@ func TestNothingLoaded(t *testing.T) {
 	require.EqualValues(t, 1, r.Stats().ApproxCount)
 	require.Empty(t, out.String())
 }
+
+// TestVersionAfterItsKeys: whoever sees a version has its keys. A delta that does not fit never brings one.
+func TestVersionAfterItsKeys(t *testing.T) {
+	var r *Replica
+	r = New(script(func(have string) (Update, error) {
+		switch have {
+		case "1":
+			return Update{Version: "2", Delta: filterOf(t, 128, 1, "new")}, nil
+		case "":
+			if r.Version() != "" {
+				assert.Equal(t, "1", r.Version(), "after a delta that did not fit")
+				return Update{}, errors.New("down")
+			}
+		}
+		return Update{Version: "1", Full: filterOf(t, 64, 1)}, nil
+	}), Config{})
+	require.NoError(t, r.Refresh(context.Background()))
+	require.EqualError(t, r.Refresh(context.Background()), "down")
+	require.Equal(t, "1", r.Version())
+}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	deltaIM = "bloom-delta" // instance manipulation, RFC 3229
+	deltaIM = "bloom-delta1" // instance manipulation, RFC 3229; see docs/format.md
 	// sparse is the fill ratio below which gzip takes a quarter or more off a
 	// full filter: 0.2 carries 0.72 bits of information per bit.
 	sparse = 0.2
