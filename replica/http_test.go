@@ -520,7 +520,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 
 // TestHTTPEndlessTrailer: what follows a filter is read no further than a trailer can be long.
 func TestHTTPEndlessTrailer(t *testing.T) {
-	const endless = 64 << 20
+	const endless = 8 << 20
 	good := bloom.Must(filterOf(t, 1024, 5).MarshalBinary())
 	for _, encoding := range []string{"identity", "gzip"} {
 		rest := &zeros{endless}
