@@ -49,7 +49,7 @@ func bankBuildCommand() *cobra.Command {
 				return err
 			}
 			cfg.Names = args
-			return file.produce(c, false, func() (saver, error) {
+			return file.produce(c, func() (saver, error) {
 				b, err := buildBank(c.Context(), cfg, uint64(size.n), min(size.p, 0.5))
 				if err != nil {
 					return nil, err

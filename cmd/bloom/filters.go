@@ -8,8 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
-	"sync/atomic"
+	"strings"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
@@ -44,23 +45,18 @@ type kind struct {
 	name string // of the type in Go
 	is   func(head []byte) bool
 	load func(path string) (filter, error)
-	read func(io.Reader) (filter, error) // to the end, or a little further
 }
 
 var kinds = []kind{
-	{"bloom.Filter", isGuava, loader(bloom.LoadFile), readGuava},
-	framed("BLMB", "blocked.Filter", blocked.LoadFile),
-	framed("BLMC", "counting.Filter", counting.LoadFile),
-	framed("BLMG", "growing.Filter", growing.LoadFile),
-	framed("BLMW", "window.Filter", window.LoadFile),
-	framed("BLMF", "flower.Filter", flower.LoadFile),
+	{"bloom.Filter", isGuava, loader(bloom.LoadFile)},
+	{"blocked.Filter", begins("BLMB"), loader(blocked.LoadFile)},
+	{"counting.Filter", begins("BLMC"), loader(counting.LoadFile)},
+	{"growing.Filter", begins("BLMG"), loader(growing.LoadFile)},
+	{"window.Filter", begins("BLMW"), loader(window.LoadFile)},
+	{"flower.Filter", begins("BLMF"), loader(flower.LoadFile)},
 	{"cuckoo.Filter", begins("BLMU"), func(path string) (filter, error) {
 		f, err := cuckoo.LoadFile(path)
 		return checked(cuckooFilter{f}, err)
-	}, func(r io.Reader) (filter, error) {
-		f := cuckooFilter{new(cuckoo.Filter)}
-		_, err := f.ReadFrom(r)
-		return checked(f, err)
 	}},
 }
 
@@ -103,19 +99,6 @@ func add(f filter, added []bool, b *lines.Batch) {
 // isGuava reports whether head begins with a strategy and a number of hashes.
 func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
 
-// framed is a type whose files begin with magic.
-func framed[F any, P interface {
-	*F
-	filter
-	io.ReaderFrom
-}](magic, name string, load func(string) (P, error)) kind {
-	return kind{name, begins(magic), loader(load), func(r io.Reader) (filter, error) {
-		f := P(new(F))
-		_, err := f.ReadFrom(r)
-		return checked(f, err)
-	}}
-}
-
 func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
 	return func(path string) (filter, error) { return checked(load(path)) }
 }
@@ -126,21 +109,6 @@ func checked[F filter](f F, err error) (filter, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// readGuava reads no more than a header and an Info may need, whatever follows.
-func readGuava(r io.Reader) (filter, error) {
-	header := make([]byte, 6)
-	n, err := io.ReadFull(r, header)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, err
-	}
-	data := bytes.NewBuffer(header[:n])
-	if _, err := data.ReadFrom(io.LimitReader(r, 8*int64(binary.BigEndian.Uint32(header[2:]))+mostTrailer)); err != nil {
-		return nil, err
-	}
-	f := new(bloom.Filter)
-	return checked(f, f.UnmarshalBinary(data.Bytes()))
 }
 
 // mostTrailer is more than what follows the words of a filter, with the longest Info.
@@ -183,14 +151,19 @@ func load(path string) (*loaded, error) {
 		return nil, err
 	}
 	k, ok := kindOf(head)
-	if !ok && !lines.Compressed(head) {
+	if !ok {
 		k, ok = foreignKind(head)
 	}
-	if ok {
+	switch {
+	case ok:
 		f, err := k.load(path)
 		return &loaded{f, path, k, info.Size(), false}, err
+	case begins("BLMK")(head):
+		return nil, fmt.Errorf("%s is no filter but a bank; see bloom help bank", path)
+	case !lines.Compressed(head):
+		return nil, fmt.Errorf("%s holds no filter that bloom knows: it starts with %q", path, head[:min(len(head), 8)])
 	}
-	f, err := decode(path, head, file)
+	f, err := unpacked(path, io.MultiReader(bytes.NewReader(head), file))
 	if err == nil {
 		f.size = info.Size()
 	}
@@ -202,52 +175,50 @@ func loadAny(path string) (*loaded, error) {
 	if path != lines.Stdin {
 		return load(path)
 	}
-	head, err := peek(os.Stdin)
+	return unpacked("standard input", os.Stdin)
+}
+
+// unpacked loads a filter that may be compressed from a reader, by a temporary file.
+func unpacked(name string, r io.Reader) (*loaded, error) {
+	head, err := peek(r)
 	if err != nil {
 		return nil, err
 	}
-	if len(head) == 0 {
-		return nil, errors.New("standard input is no filter: it is empty")
-	}
-	return decode("standard input", head, os.Stdin)
-}
-
-// decode reads a filter that begins with head, and goes on in rest.
-func decode(name string, head []byte, rest io.Reader) (*loaded, error) {
-	rest = io.MultiReader(bytes.NewReader(head), rest)
+	in := io.NopCloser(io.MultiReader(bytes.NewReader(head), r))
 	compressed := lines.Compressed(head)
 	if compressed {
-		r, err := lines.Decompress(rest, lines.DefaultWindow)
-		if err != nil {
+		if in, err = lines.Decompress(in, lines.DefaultWindow); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		defer r.Close()
-		if head, err = peek(r); err != nil {
+		defer in.Close()
+		if head, err = peek(in); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		rest = io.MultiReader(bytes.NewReader(head), r)
+		if _, ok := foreignKind(head); !ok && !begins("BLM")(head) && !isGuava(head) { // which may have any length
+			return nil, fmt.Errorf("%s holds no filter: decompressed, it starts with %q", name, head)
+		}
+		in = io.NopCloser(io.MultiReader(bytes.NewReader(head), in))
 	}
-	k, ok := kindOf(head)
-	if !ok {
-		k, ok = foreignKind(head)
-	}
-	switch {
-	case begins("BLMK")(head):
-		return nil, fmt.Errorf("%s is no filter but a bank; see bloom help bank", name)
-	case !ok:
-		return nil, fmt.Errorf("%s holds no filter that bloom knows: it starts with %q", name, head[:min(len(head), 8)])
-	}
-	var read atomic.Int64
-	in := lines.Count(rest, &read)
-	f, err := k.read(in)
+	dir, err := os.MkdirTemp("", "bloom-*")
 	if err != nil {
-		return nil, fmt.Errorf("%w (in %s)", err, name)
+		return nil, err
 	}
-	size := read.Load()
-	if n, err := io.Copy(io.Discard, io.LimitReader(in, 1)); err != nil || n > 0 {
-		return nil, errors.Join(fmt.Errorf("%s holds more than a filter", name), err)
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "filter")
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
 	}
-	return &loaded{f, name, k, size, compressed}, nil
+	_, err = io.Copy(file, io.LimitReader(in, max(1<<32, int64(machine))))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	f, err := load(path)
+	if err != nil {
+		return nil, errors.New(strings.ReplaceAll(err.Error(), path, name))
+	}
+	f.path, f.compressed = name, compressed
+	return f, nil
 }
 
 // peek reads the first bytes of a file. kindOf needs no more.

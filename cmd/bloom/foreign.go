@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/seed79a3ff49/bloom"
@@ -66,28 +65,19 @@ func foreignKindOf[F interface {
 	Stats() bloom.Stats
 	io.WriterTo
 }](name string, decode func([]byte) (F, error)) kind {
-	of := func(data []byte, err error) (filter, error) {
+	return kind{name: name, load: func(path string) (filter, error) {
+		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
 		f, err := decode(data)
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, fmt.Errorf("%w (in %s)", err, path)
 		case name == "holiman bloomfilter":
 			return theirs{f}, nil
 		}
 		return theirKeys{theirs{f}}, nil
-	}
-	return kind{name: name, load: func(path string) (filter, error) {
-		f, err := of(os.ReadFile(path))
-		if err != nil {
-			return nil, fmt.Errorf("%w (in %s)", err, path)
-		}
-		return f, nil
-	}, read: func(r io.Reader) (filter, error) {
-		data, err := io.ReadAll(io.LimitReader(r, max(1<<32, int64(machine/4)))) // whatever it may unpack to
-		return of(data, err)
 	}}
 }
 
@@ -97,38 +87,4 @@ func (f *loaded) askable() error {
 		return fmt.Errorf("%s is a filter of hashes that its program made in a way of its own: a Go program can ask it with foreign.NewHoliman", f.path)
 	}
 	return nil
-}
-
-// fsync is for tests, too.
-var fsync = (*os.File).Sync
-
-// replaceFile replaces the file at path as a whole: after a crash at any moment there is what was there
-// before, or all that data writes.
-func replaceFile(path string, data io.WriterTo) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(beside(path, "bloom-tmp-*")))
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, cause(err))
-	}
-	defer os.Remove(file.Name()) // which is gone after success
-	mode := os.FileMode(0o644)
-	if old, err := os.Stat(path); err == nil {
-		mode = old.Mode().Perm()
-	}
-	err = file.Chmod(mode)
-	if err == nil {
-		_, err = data.WriteTo(file)
-	}
-	if err == nil {
-		err = fsync(file)
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, cause(err))
-	}
-	return syncDir(path)
 }

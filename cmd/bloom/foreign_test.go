@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
 // TestTheirs: files of other libraries answer as there, take lines, and are written as there.

@@ -230,7 +230,6 @@ func TestUsage(t *testing.T) {
 		{"dedupe -f 1 -sep ab", `-sep "ab" is not one byte`},
 		{"dedupe -state -", "- is no file"},
 		{"add - x", "- is no file"},
-		{"merge -json -o - x", "-json and -o - would both write to standard output"},
 		{"dedupe -x", "unknown shorthand flag: 'x' in -x; see bloom help dedupe"},
 		{"bank build --frobnicate", "unknown flag: --frobnicate; see bloom help bank build"},
 		{"check -f abc", `invalid argument "abc" for "-f, --field" flag: it is not a whole number; see bloom help check`},

@@ -14,12 +14,11 @@ import (
 
 func mergeCommand() *cobra.Command {
 	var file holder
-	var asJSON *bool
 	c := &cobra.Command{
-		Use:  "merge [-json] -o FILE FILE ...",
+		Use:  "merge -o FILE FILE ...",
 		Args: need(1, -1, "at least one FILE to read"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return file.produce(c, *asJSON, func() (saver, error) {
+			return file.produce(c, func() (saver, error) {
 				all, err := loadAny(args[0])
 				for i := 1; i < len(args) && err == nil; i++ {
 					if err = merge(all, args[i]); c.Context().Err() != nil {
@@ -30,7 +29,6 @@ func mergeCommand() *cobra.Command {
 			})
 		},
 	}
-	asJSON = addJSON(c.Flags())
 	file.addOutput(c.Flags())
 	return c
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
@@ -217,16 +216,3 @@ func stdoutApart(names ...string) error {
 }
 
 var errClosed = errors.New("standard output is closed, and lines would be lost: > /dev/null drops them, -o keeps them")
-
-// syncDir returns once the name of the file at path is on the disk.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" { // which syncs no directories
-		return nil
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
-}

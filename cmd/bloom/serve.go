@@ -10,11 +10,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -77,7 +79,7 @@ type server struct {
 	files   chan struct{} // holds one for each answer that waits in a file
 	info    fs.FileInfo   // of the file that was loaded
 	now     atomic.Pointer[served]
-	old     *served // what now was before, while it may be in use
+	old     weak.Pointer[served] // what now was before, while it is in use
 }
 
 func newServer(path string, key lines.Key) *server {
@@ -91,7 +93,6 @@ type served struct {
 	report *report
 	loaded time.Time
 	plain  func() (*bloom.Filter, string) // the filter for /filter and its ETag; nil if there is none
-	using  sync.RWMutex                   // read-locked by answers
 }
 
 // load loads the file.
@@ -129,7 +130,8 @@ func (s *server) load() error {
 		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Snapshot()) })
 	}
 	s.info = info
-	s.old = s.now.Swap(next)
+	s.old = weak.Make(s.now.Swap(next))
+	debug.FreeOSMemory() // of what was there before
 	return nil
 }
 
@@ -143,23 +145,12 @@ func (s *server) reload() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.forget()
-	if s.old != nil {
-		return false, nil
+	if s.old.Value() != nil {
+		if runtime.GC(); s.old.Value() != nil {
+			return false, nil
+		}
 	}
-	if err := s.load(); err != nil {
-		return false, err
-	}
-	s.forget()
-	return true, nil
-}
-
-// forget frees the old filter if nobody uses it.
-func (s *server) forget() {
-	if s.old != nil && s.old.using.TryLock() {
-		s.old = nil
-		debug.FreeOSMemory()
-	}
+	return true, s.load()
 }
 
 // watch loads the file when it has been replaced.

@@ -49,9 +49,8 @@ func (h *holder) addOutput(flags *pflag.FlagSet) {
 // saver is a filter or a bank.
 type saver interface{ SaveFile(path string) error }
 
-// produce holds what -o says, and saves there what make makes. With -json it writes what
-// info does of the file. Where -o is standard output the file is a temporary one.
-func (h *holder) produce(c *cobra.Command, asJSON bool, make func() (saver, error)) error {
+// produce holds what -o says, and saves there what make makes. Where -o is standard output the file is a temporary one.
+func (h *holder) produce(c *cobra.Command, make func() (saver, error)) error {
 	switch {
 	case !c.Flags().Changed("output"):
 		return usageError{fmt.Errorf("%s needs -o FILE; see bloom help %s", c.Name(), c.Name())}
@@ -61,8 +60,6 @@ func (h *holder) produce(c *cobra.Command, asJSON bool, make func() (saver, erro
 			return err
 		}
 		defer release()
-	case asJSON:
-		return usageError{errors.New("-json and -o - would both write to standard output")}
 	case isatty.IsTerminal(os.Stdout.Fd()):
 		return usageError{errors.New("-o - would write a filter to the terminal")}
 	default:
@@ -92,14 +89,7 @@ func (h *holder) produce(c *cobra.Command, asJSON bool, make func() (saver, erro
 		_, err = io.Copy(os.Stdout, file)
 		return err
 	}
-	if !asJSON {
-		return nil
-	}
-	saved, err := load(h.path)
-	if err != nil {
-		return err
-	}
-	return writeJSON(saved.report(h.out))
+	return nil
 }
 
 // hold makes this process the only bloom that changes the file at path, until it calls
@@ -118,8 +108,8 @@ func (h *holder) hold(ctx context.Context, path string) (release func(), err err
 		return nil, err
 	}
 	h.path = path
-	if err := writable(path); err != nil {
-		return nil, err
+	if info, err := os.Lstat(path); err == nil && info.Mode()&(fs.ModeType&^fs.ModeSymlink) != 0 {
+		return nil, fmt.Errorf("%s is no regular file", path)
 	}
 	release, err = h.lock(ctx, path)
 	if err != nil {
@@ -229,22 +219,49 @@ func beside(path, suffix string) string {
 	return filepath.Join(dir, "."+base[:min(len(base), 200)]+"."+suffix)
 }
 
-// writable returns an error unless a file can be saved at path. It is better known
-// now than when all input has been read.
-func writable(path string) error {
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode()&(fs.ModeType&^fs.ModeSymlink) != 0 {
-		return fmt.Errorf("%s is no regular file", path)
-	}
-	temporary := beside(path, "bloom-tmp-*")
-	file, err := os.CreateTemp(filepath.Dir(temporary), filepath.Base(temporary))
+// fsync is for tests, too.
+var fsync = (*os.File).Sync
+
+// replaceFile replaces the file at path as a whole: after a crash at any moment there is what was there
+// before, or all that data writes.
+func replaceFile(path string, data io.WriterTo) error {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(beside(path, "bloom-tmp-*")))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, cause(err))
 	}
-	file.Close()
-	// Another bloom that saves to path takes it for a dead one's, and may remove it first.
-	if err := os.Remove(file.Name()); !errors.Is(err, fs.ErrNotExist) {
+	defer os.Remove(file.Name()) // which is gone after success
+	mode := os.FileMode(0o644)
+	if old, err := os.Stat(path); err == nil {
+		mode = old.Mode().Perm()
+	}
+	err = file.Chmod(mode)
+	if err == nil {
+		_, err = data.WriteTo(file)
+	}
+	if err == nil {
+		err = fsync(file)
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, cause(err))
+	}
+	return syncDir(path)
+}
+
+// syncDir returns once the name of the file at path is on the disk.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" { // which syncs no directories
+		return nil
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
 		return err
 	}
-	return nil
+	defer dir.Close()
+	return dir.Sync()
 }
