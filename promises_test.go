@@ -102,7 +102,7 @@ func TestRaces(t *testing.T) {
 		{"Window", func() (promises.Filter, func() promises.Filter, []func() bloom.Set, []func()) {
 			const span = 63 * time.Hour
 			var clock testkit.Clock
-			config := window.Config{Capacity: writers * perWriter, FPR: 1e-4, Span: span, Generations: 63, Now: clock.Now}
+			config := window.Config{N: writers * perWriter, P: 1e-4, Span: span, Generations: 31, Now: clock.Now}
 			w := bloom.Must(window.New(config))
 			return w, func() promises.Filter { return bloom.Must(window.New(config)) }, nil, []func(){
 				func() { // through the generations as keys come, but forgetting none
@@ -261,7 +261,7 @@ func TestHostile(t *testing.T) {
 		{new(blocked.SyncFilter), encoded(bloom.Must(blocked.NewSync(1e5, 1e-4))), frameStart, 8 * 3},
 		{new(growing.Filter), encoded(bloom.Must(growing.New(0, 0.01))), frameStart, 8 * (2 + 16)},
 		{new(counting.Filter), encoded(bloom.Must(counting.New(5e4, 0.01))), frameStart, 8 * 2},
-		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{Capacity: 2e4, FPR: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 10},
+		{new(window.Filter), encoded(bloom.Must(window.New(window.Config{N: 2e4, P: 0.01, Span: time.Hour, Generations: 7}))), frameStart, 8 * 79},
 		{new(cuckoo.SyncFilter), bloom.Must(bloom.Must(cuckoo.NewSync(4e5, 0.01)).MarshalBinary()), frameStart, 8 * 3},
 		{new(flower.Filter), encoded(bloom.Must(flower.New(flower.Config{Slots: 2.5e5, Ways: 4, Bits: 8}))), frameStart, 8 * 3},
 	} {
@@ -279,7 +279,7 @@ func TestFrozen(t *testing.T) {
 	info := bloom.Info{N: 1000, P: 0.01, Hash: "SumString", Comment: "0 to 999, in decimal"}
 	now := time.Unix(1_700_000_000, 0)
 	windowNow := func() *window.Filter {
-		return bloom.Must(window.New(window.Config{Capacity: 1000, FPR: 0.01, Span: 24 * time.Hour, Now: func() time.Time { return now }}))
+		return bloom.Must(window.New(window.Config{N: 1000, P: 0.01, Span: 24 * time.Hour, Now: func() time.Time { return now }}))
 	}
 	for _, test := range []struct {
 		path  string
@@ -337,8 +337,8 @@ func TestSizesEverywhere(t *testing.T) {
 			add("bloom", bloom.OptimalM(n, p), m, k, err, bloom.Must(bloom.NewSize(64*min(n, 100), 7)).Capacity(p))
 			m, k, err = blocked.Size(n, p)
 			add("blocked", m, k, err)
-			for _, generations := range []int{1, 15, 63} {
-				size, err := window.Config{Capacity: n, FPR: p, Span: time.Hour, Generations: generations}.SizeBytes()
+			for _, generations := range []int{1, 7, 31} {
+				size, err := window.Config{N: n, P: p, Span: time.Hour, Generations: generations}.SizeBytes()
 				add("window", generations, size, err)
 			}
 			for _, recall := range []float64{0.5, 0.99} {

@@ -87,7 +87,7 @@ func TestOtherTypes(t *testing.T) {
 		"bloom": bloom.Must(bloom.New(10, 0.1)), "blocked": bloom.Must(blocked.New(10, 0.1)),
 		"counting": bloom.Must(counting.New(10, 0.1)), "growing": bloom.Must(growing.New(0, 0.1)),
 		"cuckoo": bloom.Must(cuckoo.New(10, 0.1)),
-		"window": bloom.Must(window.New(window.Config{Capacity: 10, FPR: 0.1, Span: time.Hour})),
+		"window": bloom.Must(window.New(window.Config{N: 10, P: 0.1, Span: time.Hour})),
 		"flower": bloom.Must(flower.New(flower.Config{Slots: 10, Ways: 2, Bits: 8})), "bank": bloom.Must(bank.New(10, 0.1)),
 	} {
 		require.NoError(t, f.SaveFile(path))

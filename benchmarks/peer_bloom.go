@@ -62,13 +62,13 @@ var others = []row{
 			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
 	}},
 	{"window.Filter", "remembers the keys of a day", func(n int, p float64) filter {
-		f := bloom.Must(window.New(window.Config{Capacity: uint64(n), FPR: p, Span: 24 * time.Hour}))
+		f := bloom.Must(window.New(window.Config{N: uint64(n), P: p, Span: 24 * time.Hour}))
 		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
 			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
 	}},
 	{"window.Filter, batches", "", func(n int, p float64) filter {
-		f := bloom.Must(window.New(window.Config{Capacity: uint64(n), FPR: p, Span: 24 * time.Hour}))
+		f := bloom.Must(window.New(window.Config{N: uint64(n), P: p, Span: 24 * time.Hour}))
 		return batched(f, 8*uint64(f.SizeBytes()))
 	}},
 }

@@ -129,7 +129,7 @@ func bitsAKey() picture {
 		{"bloom.Filter", blue, false, func(p float64) float64 { return float64(bloom.OptimalM(n, p)) / n }},
 		{"blocked.Filter, 1 to 4 lines", orange, false, func(p float64) float64 { return float64(bloom.Must(blocked.New(n, p)).M()) / n }},
 		{"window.Filter", purple, false, func(p float64) float64 {
-			return size(bloom.Must(window.Config{Capacity: n, FPR: p, Span: time.Hour}.SizeBytes()))
+			return size(bloom.Must(window.Config{N: n, P: p, Span: time.Hour}.SizeBytes()))
 		}},
 		{"counting.Filter", red, false, func(p float64) float64 { return size(bloom.Must(counting.New(n, p)).SizeBytes()) }},
 		{"cuckoo.Filter", green, false, func(p float64) float64 { return size(bloom.Must(cuckoo.New(n, p)).SizeBytes()) }},
@@ -187,7 +187,7 @@ func memory() picture {
 	windowed := func(perSpan int) func(float64) float64 { // keys that come in a Span
 		const keys = 4 * n
 		now := time.Unix(0, 0)
-		w := bloom.Must(window.New(window.Config{Capacity: n, FPR: 0.01, Span: time.Duration(perSpan) * time.Microsecond, Now: func() time.Time { return now }}))
+		w := bloom.Must(window.New(window.Config{N: n, P: 0.01, Span: time.Duration(perSpan) * time.Microsecond, Now: func() time.Time { return now }}))
 		size = w.SizeBytes()
 		for id := range uint64(keys) {
 			now = now.Add(time.Microsecond)

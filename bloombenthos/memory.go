@@ -105,7 +105,7 @@ func newMemoryCache(conf *service.ParsedConfig, res *service.Resources, now func
 
 // openFilter makes a filter, or loads it from path.
 func openFilter(path string, capacity uint64, fpr float64, span time.Duration, now func() time.Time) (filter, error) {
-	c := window.Config{Capacity: capacity, FPR: fpr, Span: span, Now: now}
+	c := window.Config{N: capacity, P: fpr, Span: span, Now: now}
 	switch {
 	case span > 0 && path == "":
 		return checked(window.New(c))

@@ -39,7 +39,7 @@ func TestConfigErrors(t *testing.T) {
 	foreign := filepath.Join(dir, "foreign")
 	require.NoError(t, bloom.Must(bloom.New(10, 0.01)).SaveFile(foreign))
 	damaged := filepath.Join(dir, "damaged")
-	w := bloom.Must(window.New(window.Config{Capacity: 10, FPR: 0.01, Span: time.Hour}))
+	w := bloom.Must(window.New(window.Config{N: 10, P: 0.01, Span: time.Hour}))
 	require.NoError(t, w.SaveFile(damaged))
 	b, err := os.ReadFile(damaged)
 	require.NoError(t, err)
@@ -67,8 +67,8 @@ func TestConfigErrors(t *testing.T) {
 		"bloom: {capacity: 10, fpr: 1e-10, path: " + other + "2}":                                    {"capacity, fpr, span", "1e-10"},
 		"bloom: {capacity: 10, span: 1ms, path: " + other + "2}":                                     {"capacity, fpr, span", "1ms"},
 		"bloom: {capacity: 10, fpr: 0.01, span: 2h, path: " + other + "}":                            {"path", other, "Span"},
-		"bloom: {capacity: 10, fpr: 0.02, span: 1h, path: " + other + "}":                            {"path", other, "FPR"},
-		"bloom: {capacity: 11, fpr: 0.01, span: 1h, path: " + other + "}":                            {"path", other, "Capacity"},
+		"bloom: {capacity: 10, fpr: 0.02, span: 1h, path: " + other + "}":                            {"path", other, "P = 0.02"},
+		"bloom: {capacity: 11, fpr: 0.01, span: 1h, path: " + other + "}":                            {"path", other, "N = 11"},
 		"bloom_redis: {key: a, capacity: 10, span: 1h}":                                              {"url"},
 		"bloom_redis: {url: 'http://127.0.0.1:1', key: a, capacity: 10, span: 1h}":                   {"url"},
 		"bloom_redis: {url: 'redis://127.0.0.1:1', capacity: 10, span: 1h}":                          {"key"},
@@ -393,11 +393,11 @@ func TestMetrics(t *testing.T) {
 		assert.Equal(t, 3.0, theMetrics.of("bloom_misses"), conf)
 		shows("bloom_fill", 0.001, 0.02)
 		shows("bloom_rate", 1e-15, 1e-4)
-		for i := range 5000 { // until almost every answer is wrong
+		for i := range 5000 { // far more than the capacity
 			_, _ = s.try(fmt.Sprint(i))
 		}
-		shows("bloom_rate", 0.9, 1)
-		shows("bloom_fill", 0.03, 0.2) // one generation of many is full
+		shows("bloom_rate", 0.002, 0.02)
+		shows("bloom_fill", 0.2, 0.5)
 		s.stop()
 	}
 }

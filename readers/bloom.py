@@ -208,23 +208,43 @@ class Cuckoo(Filter):
 class Window(Filter):
     now = staticmethod(time.time_ns)
 
-    def __init__(self, span, generations, k, blocks, lanes, seconds, nanoseconds, generation, capacity, rate):
-        require(1 <= generations <= 63 and generations * 10**6 <= span < 2**63 and 2 <= k <= 254 and k % 2 == 0)
-        require(nanoseconds < 10**9 and generation < 2**63 and capacity >= 1 and 0 < rate < 1)
-        self.width = min(width for width in (8, 16, 32, 64) if width > generations)
-        require(1 <= lanes <= 16384 and lanes * self.width % 64 == 0 and blocks >= 1 and (blocks == 1 or lanes >= 8192))
-        self.span, self.generations, self.k, self.blocks, self.lanes = span, generations, k, blocks, lanes
-        self.begin, self.generation = seconds * 10**9 + nanoseconds, generation
-        self.size = blocks * lanes * self.width // 64
+    def __init__(self, n, p, span, generations, renew, k, pages, lanes, live, newest, count, full, leaned, lost, began, *ends):
+        require(n >= 1 and 0 < p < 1 and 1 <= generations <= 31 and renew <= 1)
+        require(span == 0 or generations * 10**6 <= span < 2**61)
+        require(2 <= k <= 64 and k % 2 == 0 and pages >= 1 and 1 <= lanes < 2**32 and (pages == 1 or lanes >= 4096))
+        self.span, self.part = span, -(-span // generations) if span else 2**63 - 1
+        self.k, self.pages, self.lanes, self.leaned, self.began, self.size = k, pages, lanes, leaned, began, pages * lanes
+        require(live <= 64 and newest <= 63)
+        require(live > 0 or not any((newest, count, full, leaned, lost, began) + ends))
+        self.planes = [(newest - age) % 64 for age in reversed(range(live))]
+        self.ends = {plane: end for plane, end in enumerate(ends) if plane in self.planes}
+        dead = [end for plane, end in enumerate(ends) if plane not in self.planes]
+        require(not any(dead) and (full | leaned) & ~sum(1 << plane for plane in self.planes) == 0)
+        require(abs(began) <= (2**62 if span else 0) and lost <= began)
+        stamps = [self.ends[plane] for plane in self.planes]
+        self.open = newest if live and not full >> newest & 1 else None  # the plane that has not ended by count
+        require(stamps == sorted(stamps) and all(end >= -2**62 for end in stamps))
+        require(all(self.ends[plane] <= began + (self.part if plane == self.open else 1) for plane in self.planes))
+
+    def found_in(self):
+        """The bits of the planes that are not dead."""
+        now, bits = self.now(), 0
+        for plane in self.planes:  # the oldest first: none dies before those before it
+            end = self.ends[plane]
+            if now < self.began:
+                end = min(end, now + (self.part if plane == self.open else 1))
+            death = end + self.span + (self.part if self.leaned >> plane & 1 else 0)
+            if bits or not self.span or now < death:
+                bits |= 1 << plane
+        return bits
 
     def contains_digest(self, h1, h2):
-        now = max(self.generation, (self.now() - self.begin) * self.generations // self.span)
-        found = sum(1 << g % self.width for g in range(max(0, now - self.generations), self.generation + 1))
-        block, x, step = h1 * self.blocks >> 64, h1 * self.blocks & M64, h2
+        found = self.found_in()
+        page, x = h1 * self.pages >> 64, h1 * self.pages & M64
         for _ in range(self.k // 2):
             for half in x & M32, x >> 32:
-                found &= number(self.words, block * self.lanes + (half * self.lanes >> 32), self.width)
-            x, step = x + step & M64, step + 0x9E3779B96A09E667 & M64
+                found &= number(self.words, page * self.lanes + (half * self.lanes >> 32), 64)
+            x = x * 0x9E3779B97F4A7C15 + h2 & M64
         return found > 0
 
 class Flower(Filter):
@@ -296,7 +316,7 @@ def row_words(members):
     return min(s for s in (2**e for e in range(10)) if 64 * s - 32 >= members)
 
 # All forms
-KINDS = {b"B": (Blocked, "<3Q"), b"G": (Growing, "<QdQ"), b"C": (Counting, "<2Q"), b"U": (Cuckoo, "<3Q"), b"W": (Window, "<5Qq3Qd"),
+KINDS = {b"B": (Blocked, "<3Q"), b"G": (Growing, "<QdQ"), b"C": (Counting, "<2Q"), b"U": (Cuckoo, "<3Q"), b"W": (Window, "<Qd11Q66q"),
          b"F": (Flower, "<3Q"), b"K": (Bank, "<4Q")}
 
 def loads(data):

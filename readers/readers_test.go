@@ -82,7 +82,7 @@ func decoder(kind string, now int64) filter {
 		return new(flower.Filter)
 	case "window":
 		clock := func() time.Time { return time.Unix(0, now) }
-		return bloom.Must(window.New(window.Config{Capacity: 1, FPR: 0.5, Span: time.Hour, Now: clock}))
+		return bloom.Must(window.New(window.Config{N: 1, P: 0.5, Span: time.Hour, Now: clock}))
 	}
 	panic(kind)
 }
@@ -191,27 +191,35 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		add(fmt.Sprintf("cuckoo-%d.bloom", bits), "cuckoo", save(t, k), odd)
 	}
 
-	for _, generations := range []int{1, 7, 8, 15, 63} {
-		span := time.Duration(generations) * time.Second
+	for _, generations := range []int{1, 7, 31} {
 		now := time.Unix(0, epoch)
-		w := bloom.Must(window.New(window.Config{Capacity: uint64(len(v.Keys)), FPR: 0.2, Span: span, Generations: generations,
-			Now: func() time.Time { return now }}))
+		w := bloom.Must(window.New(window.Config{N: uint64(len(v.Keys)), P: map[int]float64{1: 1e-3, 7: 1e-3, 31: 0.2}[generations], Span: time.Duration(generations) * time.Second,
+			Renew: generations == 31, Generations: generations, Now: func() time.Time { return now }}))
 		began := []int{1: 70, 3: 71} // in which a key i is added, by i%4
 		for _, second := range []int{70, 71} {
 			now = time.Unix(0, epoch).Add(time.Duration(second)*time.Second + 1)
 			fill(w, func(i int) bool { return odd(i) && began[i%4] == second })
 		}
+		if generations == 31 { // in the planes where they are
+			now = now.Add(time.Second / 2)
+			fill(w, odd)
+			began[1] = 71
+		}
 		data := save(t, w)
-		for _, second := range []int{0, 72, 70 + generations, 71 + generations, 72 + generations, 5000} {
+		for _, second := range []int{0, 72, 69 + generations, 70 + generations, 71 + generations, 72 + generations, 5000} {
 			add(fmt.Sprintf("window-%d.bloom", generations), "window", data, func(i int) bool {
-				return odd(i) && began[i%4] >= max(second, 71)-generations
+				return odd(i) && began[i%4]+generations > second
 			}, epoch+int64(second)*1e9+999_999_999)
 		}
 	}
-	w := bloom.Must(window.New(window.Config{Capacity: 40_000, FPR: 0.3, Span: time.Hour, Generations: 7,
-		Now: func() time.Time { return time.Unix(0, -epoch) }})) // before 1970, of several blocks
+	w := bloom.Must(window.New(window.Config{N: 40_000, P: 0.3, Span: time.Hour, Generations: 7,
+		Now: func() time.Time { return time.Unix(0, -epoch) }})) // before 1970, of several pages
 	fill(w, odd)
-	add("window-blocks.bloom", "window", save(t, w), odd, -epoch)
+	add("window-pages.bloom", "window", save(t, w), odd, -epoch)
+	w = bloom.Must(window.New(window.Config{N: 20, P: 0.2})) // by count
+	fill(w, odd)
+	add("window-count.bloom", "window", save(t, w), func(i int) bool { return odd(i) && i >= len(v.Keys)-20 }, epoch)
+	add("window-empty.bloom", "window", save(t, bloom.Must(window.New(window.Config{N: 20, P: 0.2}))), func(int) bool { return false }, epoch)
 
 	for _, bits := range []int{8, 16, 32} {
 		slots := map[int]uint64{8: 101, 16: 104, 32: 103}[bits] // those of 16 bits fill whole words
@@ -399,14 +407,16 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		{"cuckoo-none", "cuckoo-17", 0, 0}, {"cuckoo-many", "cuckoo-17", 0, 1 << 58}, {"cuckoo-wrapping", "cuckoo-17", 0, 1<<60 + 47},
 		{"cuckoo-bits-6", "cuckoo-17", 1, 6}, {"cuckoo-bits-34", "cuckoo-17", 1, 34}, {"cuckoo-list", "cuckoo-17", 2, 1},
 		{"cuckoo-list-33", "cuckoo-17", 2, 33},
-		{"window-span", "window-7", 0, 6_999_999}, {"window-span-negative", "window-7", 0, 1 << 63},
-		{"window-generations-0", "window-7", 1, 0}, {"window-generations-64", "window-7", 1, 64},
-		{"window-k-0", "window-7", 2, 0}, {"window-k-odd", "window-7", 2, 3}, {"window-k-256", "window-7", 2, 256},
-		{"window-blocks-0", "window-7", 3, 0}, {"window-blocks-many", "window-7", 3, 1 << 61}, {"window-blocks-small", "window-7", 3, 2},
-		{"window-lanes-0", "window-7", 4, 0}, {"window-lanes-many", "window-7", 4, 16384 + 8}, {"window-lanes-odd", "window-7", 4, 1025},
-		{"window-nanoseconds", "window-7", 6, 1e9}, {"window-generation", "window-7", 7, 1 << 63},
-		{"window-capacity", "window-7", 8, 0}, {"window-rate-0", "window-7", 9, 0}, {"window-rate-1", "window-7", 9, f(1)},
-		{"window-rate-nan", "window-7", 9, f(math.NaN())},
+		{"window-n", "window-7", 0, 0}, {"window-rate-0", "window-7", 1, 0}, {"window-rate-1", "window-7", 1, f(1)},
+		{"window-rate-nan", "window-7", 1, f(math.NaN())}, {"window-span", "window-7", 2, 6_999_999}, {"window-span-long", "window-7", 2, 1 << 61},
+		{"window-span-negative", "window-7", 2, 1 << 63}, {"window-generations-0", "window-7", 3, 0}, {"window-generations-32", "window-7", 3, 32},
+		{"window-renew", "window-7", 4, 2}, {"window-k-0", "window-7", 5, 0}, {"window-k-odd", "window-7", 5, 3}, {"window-k-66", "window-7", 5, 66},
+		{"window-pages-0", "window-7", 6, 0}, {"window-pages-many", "window-7", 6, 1 << 61}, {"window-pages-small", "window-7", 6, 2},
+		{"window-lanes-0", "window-7", 7, 0}, {"window-lanes-many", "window-7", 7, 1 << 32}, {"window-live-65", "window-7", 8, 65},
+		{"window-live-none", "window-7", 8, 0}, {"window-newest", "window-7", 9, 64}, {"window-full", "window-7", 11, 1 << 60},
+		{"window-leaned", "window-7", 12, 1 << 60}, {"window-lost", "window-7", 13, 1 << 62}, {"window-stamp", "window-7", 14, 0},
+		{"window-stamp-late", "window-7", 14, 1<<62 + 1}, {"window-stamp-counted", "window-count", 14, 1}, {"window-end-late", "window-7", 16, 1 << 62},
+		{"window-end-early", "window-7", 17, 0}, {"window-end-dead", "window-7", 15 + 60, 1}, {"window-end-first", "window-count", 15 + 1, 1<<62 - 1},
 		{"flower-few", "flower-16", 0, 2}, {"flower-many", "flower-16", 0, 1 << 63}, {"flower-ways-0", "flower-16", 1, 0},
 		{"flower-ways-65", "flower-16", 1, 65}, {"flower-bits-0", "flower-16", 2, 0}, {"flower-bits-64", "flower-16", 2, 64},
 		{"bank-size-0", "bank-3", 0, 0}, {"bank-size-many", "bank-3", 0, 1 << 31}, {"bank-k-0", "bank-3", 1, 0}, {"bank-k-256", "bank-3", 1, 256},
@@ -440,14 +450,13 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 		value      uint64
 	}{
 		{"blocked-none", "blocked-2", 0, 0, 0}, {"counting-none", "counting", 0, 0, 0}, {"bank-none", "bank-3", 0, 0, 0},
-		{"window-lanes-many", "window-7", (16384 + 8) / 8, 4, 16384 + 8}, {"window-lanes-odd", "window-7", 128, 4, 1025},
-		{"window-blocks-none", "window-7", 0, 3, 0}, {"window-lanes-none", "window-7", 0, 4, 0},
+		{"window-pages-none", "window-7", 0, 6, 0}, {"window-lanes-none", "window-7", 0, 7, 0},
 		{"flower-few", "flower-16", 1, 0, 2}, {"bank-names-of-none", "bank-0", 1, 3, 8},
 		{"bank-names-few", "bank-33", 1 + 64*2 + 50, 3, 12*33 - 1},
 	} {
 		add("sized-"+test.name, sized(files[test.base+".bloom"], test.words, param(test.at, test.value)))
 	}
-	add("sized-window-small-blocks", sized(files["window-7.bloom"], 2*64/8, func(data []byte) { param(3, 2)(data); param(4, 64)(data) }))
+	add("sized-window-small-pages", sized(files["window-7.bloom"], 2*4095, func(data []byte) { param(6, 2)(data); param(7, 4095)(data) }))
 
 	grown := files["growing.bloom"]
 	frame := grown[:8+24+8*16+int(binary.LittleEndian.Uint16(grown[6:]))]

@@ -89,7 +89,7 @@ func ExampleQueue_Peek() {
 func ExampleDistinct_window() {
 	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
 	seen := bloom.Must(window.New(window.Config{
-		Capacity: 1000, FPR: 1e-6, Span: time.Hour, Now: func() time.Time { return now },
+		N: 1000, P: 1e-6, Span: time.Hour, Renew: true, Now: func() time.Time { return now },
 	}))
 	clicks := func(yield func(string) bool) {
 		for range 3 {

@@ -1,6 +1,7 @@
 package window_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,17 +20,16 @@ import (
 func Example() {
 	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
 	recent, err := window.New(window.Config{
-		Capacity:    1_000_000, // clicks in an hour, each once
-		FPR:         0.001,
-		Span:        time.Hour,
-		Generations: 15,                              // forgotten after 64 minutes at the latest
-		Now:         func() time.Time { return now }, // for a live stream, leave it out
+		N:    1_000_000, // different clicks in an hour
+		P:    0.001,
+		Span: time.Hour,
+		Now:  func() time.Time { return now }, // for a live stream, leave it out
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, minutes := range []time.Duration{0, 1, 59, 65} {
+	for _, minutes := range []time.Duration{0, 1, 59, 10} {
 		now = now.Add(minutes * time.Minute)
 		fmt.Println(now.Format(time.TimeOnly), recent.AddString("10.0.0.1 /index.html"))
 	}
@@ -37,13 +37,13 @@ func Example() {
 	// 10:00:00 true
 	// 10:01:00 false
 	// 11:00:00 false
-	// 12:05:00 true
+	// 11:10:00 true
 }
 
 // A webhook. Its sender repeats an event until the answer is 200, and may send it twice at
 // once. The first attempt to handle this one fails.
 func ExampleFilter_Do() {
-	handled := bloom.Must(window.New(window.Config{Capacity: 100_000, FPR: 1e-9, Span: 24 * time.Hour}))
+	handled := bloom.Must(window.New(window.Config{N: 100_000, P: 1e-9, Span: 24 * time.Hour}))
 	attempts := 0
 	handle := func(event string) error {
 		if attempts++; attempts == 1 {
@@ -59,7 +59,7 @@ func ExampleFilter_Do() {
 			return
 		}
 		id := bloom.SumString(r.Header.Get("Webhook-Id"))
-		err = handled.Do(id, func() error { return handle(string(event)) })
+		_, err = handled.Do(r.Context(), id, func(context.Context) error { return handle(string(event)) })
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
@@ -104,7 +104,7 @@ func ExampleLoadOrNew() {
 	read := func(events ...event) error {
 		var newest time.Time // of the events so far
 		recent, err := window.LoadOrNew(filepath.Join(dir, "recent"), window.Config{
-			Capacity: 100_000, FPR: 0.001, Span: 30 * 24 * time.Hour,
+			N: 100_000, P: 0.001, Span: 30 * 24 * time.Hour, Renew: true,
 			Now: func() time.Time { return newest },
 		})
 		if err != nil {
@@ -133,7 +133,7 @@ func ExampleLoadOrNew() {
 
 // Traffic has grown: a window for a thousand ids is followed by one for a million, in a file
 // of its own. For one Span, both are asked. Then the old one has forgotten all its ids.
-func ExampleLoadOrNew_capacity() {
+func ExampleLoadOrNew_larger() {
 	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -142,7 +142,7 @@ func ExampleLoadOrNew_capacity() {
 	}
 	defer os.RemoveAll(dir)
 	config := window.Config{
-		Capacity: 1000, FPR: 0.001, Span: time.Hour, Now: func() time.Time { return now },
+		N: 1000, P: 0.001, Span: time.Hour, Now: func() time.Time { return now },
 	}
 	before := bloom.Must(window.LoadOrNew(filepath.Join(dir, "thousand"), config))
 	before.AddString("a")
@@ -153,7 +153,7 @@ func ExampleLoadOrNew_capacity() {
 
 	// The next version of the program.
 	before = bloom.Must(window.LoadOrNew(filepath.Join(dir, "thousand"), config))
-	config.Capacity = 1_000_000
+	config.N = 1_000_000
 	recent := bloom.Must(window.LoadOrNew(filepath.Join(dir, "million"), config))
 	isNew := func(id string) bool {
 		// Of two equal ids at once, one is new to recent. Nothing is added to before.
@@ -166,4 +166,21 @@ func ExampleLoadOrNew_capacity() {
 	// Output:
 	// false true
 	// false false 0
+}
+
+// Ten times the plan: the newest N keys are found, and Reach says how far back that is.
+func ExampleFilter_Reach() {
+	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
+	recent := bloom.Must(window.New(window.Config{
+		N: 10_000, P: 1e-6, Span: 24 * time.Hour, Now: func() time.Time { return now },
+	}))
+	for i := range uint64(100_000) {
+		now = now.Add(864 * time.Millisecond)
+		recent.AddHash(bloom.SumUint64(i))
+	}
+	fmt.Println(recent.Reach().Round(10*time.Minute), recent.Config().Span)
+	fmt.Println(recent.ContainsHash(bloom.SumUint64(90_000)), recent.ContainsHash(bloom.SumUint64(80_000)))
+	// Output:
+	// 2h40m0s 24h0m0s
+	// true false
 }

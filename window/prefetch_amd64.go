@@ -4,27 +4,30 @@ package window
 
 import "github.com/seed79a3ff49/bloom"
 
-// prefetch asks for the words of pairs of positions made from x and step, in a block of size
-// bits.
-//
-//go:noescape
-func prefetch(words *uint64, x, step, size uint64, pairs int)
-
-// findKeys sets blocks and positions to those of hs, one or more. It asks for the
-// memory of the first so many positions of each, at least two.
-func findKeys(s *state, hs []bloom.Hash, firsts int, blocks []uint64, positions []uint32) {
-	findPositions(&hs[0], len(hs), &s.blocks[0], &s.array[0], s.blockCount, s.words(), firsts, s.k-firsts, &blocks[0], &positions[0])
+// find is locate. In a large filter, it asks for the memory of the positions.
+func (s *state) find(h bloom.Hash, positions []uint32) (page uint64) {
+	if !s.far() {
+		return s.locate(h, positions)
+	}
+	findPositions(&h, 1, &s.parts[0], &s.array[0], s.pages, s.lanes, s.k, 0, &page, &positions[0])
+	return page
 }
 
-// fetch asks for the memory of positions in a block.
-func fetch(words []uint64, positions []uint32) {
+// findKeys sets pages and positions to those of hs, one or more. It asks for the
+// memory of the first so many positions of each, at least two.
+func findKeys(s *state, hs []bloom.Hash, firsts int, pages []uint64, positions []uint32) {
+	findPositions(&hs[0], len(hs), &s.parts[0], &s.array[0], s.pages, s.lanes, firsts, s.k-firsts, &pages[0], &positions[0])
+}
+
+// fetch asks for the memory of positions in a page.
+func fetch(lanes []uint64, positions []uint32) {
 	if len(positions) > 0 {
-		fetchWords(&words[0], &positions[0], len(positions))
+		fetchLanes(&lanes[0], &positions[0], len(positions))
 	}
 }
 
 //go:noescape
-func findPositions(hs *bloom.Hash, count int, states *block, array *uint64, blockCount, words uint64, firsts, others int, blocks *uint64, positions *uint32)
+func findPositions(hs *bloom.Hash, count int, parts *page, array *uint64, pageCount, lanes uint64, firsts, others int, pages *uint64, positions *uint32)
 
 //go:noescape
-func fetchWords(words *uint64, positions *uint32, count int)
+func fetchLanes(lanes *uint64, positions *uint32, count int)

@@ -4,22 +4,14 @@ package window
 
 import "github.com/seed79a3ff49/bloom"
 
-// findKeys sets blocks and positions to those of hs. Memory is read when it is needed.
-func findKeys(s *state, hs []bloom.Hash, firsts int, blocks []uint64, positions []uint32) {
-	width := s.words() * 64
+func (s *state) find(h bloom.Hash, positions []uint32) (page uint64) { return s.locate(h, positions) }
+
+// findKeys sets pages and positions to those of hs. Memory is read when it is needed.
+func findKeys(s *state, hs []bloom.Hash, firsts int, pages []uint64, positions []uint32) {
 	for i, h := range hs {
-		block, x, step := s.find(h)
-		blocks[i] = block
-		for j := 0; j < s.k; j += 2 {
-			var p, q uint64
-			p, q, x, step = next(x, step, width)
-			positions[0], positions[1] = uint32(p), uint32(q)
-			positions = positions[2:]
-		}
+		pages[i] = s.locate(h, positions[i*s.k:][:s.k])
 	}
 }
 
-// The others do nothing.
-
-func prefetch(words *uint64, x, step, size uint64, pairs int) {}
-func fetch(words []uint64, positions []uint32)                {}
+// fetch does nothing.
+func fetch(lanes []uint64, positions []uint32) {}

@@ -14,7 +14,7 @@ import (
 
 func TestPromises(t *testing.T) {
 	var clock testkit.Clock
-	config := window.Config{Capacity: 20_000, FPR: 0.01, Span: time.Hour, Now: clock.Now}
+	config := window.Config{N: 20_000, P: 0.01, Span: time.Hour, Now: clock.Now}
 	other := func(change func(*window.Config)) func(string) (promises.Filter, error) {
 		config := config
 		change(&config)
@@ -38,12 +38,13 @@ func TestPromises(t *testing.T) {
 		},
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) {
 			config := config
-			config.FPR = p
+			config.P = p
 			return window.LoadOrNew(path, config)
 		},
 		Others: map[string]func(string) (promises.Filter, error){
-			"Capacity":    other(func(c *window.Config) { c.Capacity++ }),
-			"FPR":         other(func(c *window.Config) { c.FPR = 0.0101 }),
+			"N":           other(func(c *window.Config) { c.N++ }),
+			"P":           other(func(c *window.Config) { c.P = 0.0101 }),
+			"Renew":       other(func(c *window.Config) { c.Renew = true }),
 			"Span":        other(func(c *window.Config) { c.Span++ }),
 			"Generations": other(func(c *window.Config) { c.Generations = 8 }),
 		},

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
@@ -13,36 +13,52 @@ import (
 
 const errNoForm = form.NoForm("window")
 
-// The parameters of a frame. Its words are the blocks', one after the other, as
-// they are in generation paramGen. The bounds are what New makes.
+// The parameters of a frame. Its words are the lanes.
 const (
-	paramSpan = iota
-	paramGens
+	paramN = iota
+	paramP // as math.Float64bits has it
+	paramSpan
+	paramGenerations
+	paramRenew // 0 or 1
 	paramK
-	paramBlocks
+	paramPages
 	paramLanes
-	paramEpoch     // seconds since 1970, two's complement
-	paramEpochNano // and nanoseconds
-	paramGen
-	paramCapacity
-	paramFPR // as math.Float64bits has it
+	paramLive   // how many planes are live; if none is, all that follow are 0
+	paramNewest // the newest plane's place
+	paramCount  // keys in it
+	paramFull
+	paramLeaned
+	paramLost // two's complement, as all stamps
+	paramFrom
+	paramEnds // of the planes by their places, 0 if they are not live
 )
 
-// params returns the parameters of f's frame in generation g.
-func (s *state) params(g uint64) []uint64 {
-	epoch := s.clock.began()
-	return []uint64{
-		paramSpan:      s.clock.span,
-		paramGens:      s.clock.gens,
-		paramK:         uint64(s.k),
-		paramBlocks:    s.blockCount,
-		paramLanes:     s.lanes,
-		paramEpoch:     uint64(epoch.Unix()),
-		paramEpochNano: uint64(epoch.Nanosecond()),
-		paramGen:       g,
-		paramCapacity:  s.capacity,
-		paramFPR:       math.Float64bits(s.fpr),
+// params returns the parameters of f's frame, and the live planes.
+func (s *state) params() (p []uint64, live run) {
+	p = make([]uint64, paramEnds+planes)
+	c, r := s.config, &s.ring
+	p[paramN], p[paramP], p[paramSpan], p[paramGenerations] = c.N, math.Float64bits(c.P), uint64(c.Span), uint64(c.Generations)
+	if c.Renew {
+		p[paramRenew] = 1
 	}
+	p[paramK], p[paramPages], p[paramLanes] = uint64(s.k), s.pages, s.lanes
+	r.Lock()
+	defer r.Unlock()
+	live = r.planes()
+	if live.len() == 0 {
+		return p, live
+	}
+	p[paramLive], p[paramNewest] = live.len(), live.newest()%planes
+	count := r.count.Load()
+	for i := range s.parts {
+		count += atomic.LoadUint64(&s.parts[i].pending)
+	}
+	p[paramCount], p[paramFull], p[paramLeaned] = min(count, r.share), r.full&live.columns(), r.leaned.Load()&live.columns()
+	p[paramLost], p[paramFrom] = uint64(r.lost), uint64(r.from.Load())
+	for plane := live.oldest(); plane <= live.newest(); plane++ {
+		p[paramEnds+plane%planes] = uint64(r.end(plane).Load())
+	}
+	return p, live
 }
 
 // Info returns what New and SetInfo set, and what the filter's binary form held.
@@ -70,22 +86,27 @@ func (f filter) AppendBinary(b []byte) ([]byte, error) { return form.AppendBinar
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer; see
-// [Filter.AppendBinary]. Others that add or look up meanwhile wait for a block to
-// be copied, at most.
+// [Filter.AppendBinary]. Others that add meanwhile wait for a page to be copied, at most.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
 	}
-	g := f.clock.generation()
-	n := int(f.words())
-	return form.Window.WriteFunc(w, f.params(g), len(f.array), form.Info(f.info), func(out []byte, from int) {
+	params, live := f.params()
+	n := int(f.lanes)
+	return form.Window.WriteFunc(w, params, len(f.array), form.Info(f.info), func(out []byte, from int) {
 		for len(out) > 0 {
-			i := uint64(from / n)
-			live := f.lockAt(i, g)
-			part := f.wordsOf(i)[from%n:]
+			page := uint64(from / n)
+			p := &f.parts[page]
+			p.Lock()
+			// Of the planes, later ones may have taken the places by now, and some may not
+			// have begun in this page.
+			clean := p.clean.Load()
+			first := max(live.oldest(), clean+1-planes)
+			mask := columns(first, max(first, min(live.newest(), clean)+1)-first)
+			part := f.lanesOf(page)[from%n:]
 			part = part[:min(len(part), len(out)/8)]
-			form.PutWords(out, part, live, form.LittleEndian)
-			f.blocks[i].Unlock()
+			form.PutWords(out, part, mask, form.LittleEndian)
+			p.Unlock()
 			out = out[8*len(part):]
 			from += len(part)
 		}
@@ -153,8 +174,8 @@ func load(path string, now func() time.Time) (*Filter, error) {
 // such file. LoadOrNew writes no file. It returns an error at once if the file's directory
 // does not exist, as SaveFile would later.
 //
-// If the filter in the file has another Capacity, FPR, Span or Generations than New(c),
-// LoadOrNew returns an error that wraps [bloom.ErrMismatch] and names the fields.
+// If the filter in the file has another N, P, Span, Renew or Generations than New(c),
+// LoadOrNew returns an error that wraps [bloom.ErrMismatch] and names them.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	c = c.withDefaults()
 	if _, err := c.layout(); err != nil {
@@ -164,74 +185,111 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	if form.Missing(path, err) {
 		return New(c)
 	}
-	if err == nil {
-		err = form.In(path, f.fits(c))
-	}
 	if err != nil {
 		return nil, err
+	}
+	if has, want := f.Config().text(), c.text(); has != want {
+		return nil, form.In(path, fmt.Errorf("window: the filter has %s, not %s: %w", has, want, bloom.ErrMismatch))
 	}
 	return f, nil
 }
 
-// fits returns an error unless f has configuration c.
-func (f *Filter) fits(c Config) error {
-	var differ []string
-	has := f.Config()
-	for _, field := range []struct {
-		name      string
-		has, want any
-	}{
-		{"Capacity", has.Capacity, c.Capacity},
-		{"FPR", has.FPR, c.FPR},
-		{"Span", has.Span, c.Span},
-		{"Generations", has.Generations, c.Generations},
-	} {
-		if field.has != field.want {
-			differ = append(differ, fmt.Sprintf("%s = %v, not %v", field.name, field.has, field.want))
-		}
+// checkParams returns how many words there should be.
+func checkParams(p []uint64) (uint64, error) {
+	if p[paramGenerations] > maxParts || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
+		return 0, fmt.Errorf("span of %d ns, %d generations, renew = %d", p[paramSpan], p[paramGenerations], p[paramRenew])
 	}
-	if differ != nil {
-		return fmt.Errorf("window: the filter has %s: %w", strings.Join(differ, ", "), bloom.ErrMismatch)
+	c := configOf(p)
+	if err := c.check(); err != nil {
+		return 0, err
+	}
+	k, pages, lanes := p[paramK], p[paramPages], p[paramLanes]
+	switch {
+	case k < 2 || k > maxK || k%2 != 0:
+		return 0, fmt.Errorf("k = %d", k)
+	case lanes == 0 || lanes > math.MaxUint32 || pages > 1 && lanes < leastPage:
+		return 0, fmt.Errorf("%d pages of %d lanes", pages, lanes)
+	case pages == 0 || pages > form.MaxFrameWords/lanes:
+		return 0, fmt.Errorf("page count %d", pages)
+	}
+	return pages * lanes, checkRing(c, p)
+}
+
+// checkRing checks what a ring says of its planes.
+func checkRing(c Config, p []uint64) error {
+	if p[paramLive] == 0 {
+		for _, value := range p[paramNewest:] {
+			if value != 0 {
+				return fmt.Errorf("stamps without planes")
+			}
+		}
+		return nil
+	}
+	if p[paramLive] > planes || p[paramNewest] >= planes {
+		return fmt.Errorf("%d planes, the newest one at %d", p[paramLive], p[paramNewest])
+	}
+	live := liveOf(p)
+	if (p[paramFull]|p[paramLeaned])&^live.columns() != 0 {
+		return fmt.Errorf("planes %#x and %#x of %#x", p[paramFull], p[paramLeaned], live.columns())
+	}
+	from, last := int64(p[paramFrom]), int64(math.MinInt64)
+	if from < -farthest || from > farthest || int64(p[paramLost]) > from || c.Span == 0 && from != 0 {
+		return fmt.Errorf("stamps %d and %d", from, int64(p[paramLost]))
+	}
+	for plane := live.newest() - planes + 1; plane <= live.newest(); plane++ {
+		end, latest := int64(p[paramEnds+plane%planes]), from+1
+		switch newest := columns(plane, 1); {
+		case plane < live.oldest():
+			if end != 0 {
+				return fmt.Errorf("a dead plane ended at %d", end)
+			}
+			continue
+		case plane == live.newest() && p[paramFull]&newest == 0:
+			latest = from + c.part()
+		}
+		if end < last || end > latest || end < -farthest {
+			return fmt.Errorf("a plane ended at %d", end)
+		}
+		last = end
 	}
 	return nil
 }
 
-// checkParams returns how many words there should be.
-func checkParams(p []uint64) (uint64, error) {
-	if p[paramGens] > maxGenerations || p[paramSpan] > math.MaxInt64 {
-		return 0, fmt.Errorf("span of %d ns, %d generations", p[paramSpan], p[paramGens])
-	}
-	c := Config{Capacity: p[paramCapacity], FPR: math.Float64frombits(p[paramFPR]),
-		Span: time.Duration(p[paramSpan]), Generations: int(p[paramGens])}
-	if err := c.check(); err != nil {
-		return 0, err
-	}
-	perWord := uint64(64) >> laneBits(p[paramGens])
-	k, blocks, lanes := p[paramK], p[paramBlocks], p[paramLanes]
-	switch {
-	case k < 2 || k > maxK || k%2 != 0:
-		return 0, fmt.Errorf("k = %d", k)
-	case lanes < minLanes && blocks != 1 || lanes > 2*minLanes || lanes == 0 || lanes%perWord != 0:
-		return 0, fmt.Errorf("%d blocks of %d positions", blocks, lanes)
-	case blocks < 1 || blocks > form.MaxFrameWords/(lanes/perWord):
-		return 0, fmt.Errorf("block count %d", blocks)
-	case p[paramEpochNano] >= uint64(time.Second):
-		return 0, fmt.Errorf("epoch with %d ns", p[paramEpochNano])
-	case p[paramGen] > math.MaxInt64:
-		return 0, fmt.Errorf("generation = %d", p[paramGen])
-	}
-	return blocks * (lanes / perWord), nil
+func configOf(p []uint64) Config {
+	return Config{N: p[paramN], P: math.Float64frombits(p[paramP]), Span: time.Duration(p[paramSpan]),
+		Renew: p[paramRenew] == 1, Generations: int(p[paramGenerations])}
 }
+
+func liveOf(p []uint64) run { return run((p[paramNewest]+planes)<<7 | p[paramLive]) }
 
 // restore makes f what a frame holds, and keeps its Now.
 func (f *Filter) restore(p, array []uint64, info form.Info) {
 	f.info = bloom.Info(info)
-	f.state = &state{
-		layout:   layout{int(p[paramK]), p[paramBlocks], p[paramLanes], laneBits(p[paramGens])},
-		capacity: p[paramCapacity],
-		fpr:      math.Float64frombits(p[paramFPR]),
+	s := newState(configOf(p), layout{int(p[paramK]), p[paramPages], p[paramLanes]}, array)
+	f.state = s
+	r, live := &s.ring, liveOf(p)
+	if live.len() == 0 {
+		s.begin(f.now, live, stale, live.newest())
+		return
 	}
-	f.clock.now = f.now
-	f.clock.set(p[paramSpan], p[paramGens], time.Unix(int64(p[paramEpoch]), int64(p[paramEpochNano])), p[paramGen])
-	f.setArray(array, p[paramGen])
+	for i := range r.ends {
+		r.ends[i].Store(int64(p[paramEnds+i]))
+	}
+	r.full, r.lost = p[paramFull], int64(p[paramLost])
+	r.leaned.Store(p[paramLeaned])
+	// Keys may have been added while the words were written. They count, but for three
+	// deviations of the estimate or more.
+	ones := uint64(0)
+	for _, lane := range array {
+		ones += lane >> p[paramNewest] & 1
+	}
+	estimate := float64(bloom.StatsOf(uint64(len(array)), s.k, ones).ApproxCount) - math.Sqrt(float64(r.share))/2
+	count := min(max(p[paramCount], uint64(max(0, estimate))), r.share)
+	if s.pages == 1 && count < r.share {
+		s.parts[0].pending = count
+	} else {
+		r.count.Store(count)
+	}
+	s.begin(f.now, live, int64(p[paramFrom]), live.newest())
+	r.add(0)
 }

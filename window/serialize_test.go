@@ -1,11 +1,8 @@
 package window
 
 import (
-	"bytes"
-	"fmt"
+	"io"
 	"math"
-	"math/bits"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,107 +13,33 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// small returns a filter of two live generations with a key in each.
-func small(hand *testkit.Clock) *Filter {
-	f := bloom.Must(New(Config{Capacity: 4, FPR: 0.01, Span: time.Hour, Generations: 2, Now: hand.Now}))
-	hand.Advance(5 * time.Hour)
-	f.AddString("old")
-	hand.Advance(30 * time.Minute)
-	f.AddString("new")
-	return f
+// slowly is a reader of a filter's form that calls each before each piece that is written.
+type slowly struct {
+	f    *Filter
+	each func()
 }
 
-// TestEncoding has decoded copies age with the original.
-func TestEncoding(t *testing.T) {
-	for _, n := range []uint64{100, 60_000} {
-		var hand testkit.Clock
-		c := Config{Capacity: n, FPR: 0.01, Span: 24 * time.Hour, Generations: 24, Now: hand.Now}
-		f := bloom.Must(New(c))
-		unused := fill(f, &hand, c)
-		for i := range n / 4 {
-			f.AddHash(bloom.SumUint64(unused + i))
-		}
-		data := bloom.Must(f.MarshalBinary())
-		path := filepath.Join(t.TempDir(), "window")
-		require.NoError(t, f.SaveFile(path))
-		copies := map[string]*Filter{}
-		for _, name := range []string{"binary", "file"} {
-			copies[name] = bloom.Must(New(Config{Capacity: 7, FPR: 0.5, Span: time.Second, Generations: 1, Now: hand.Now}))
-		}
-		require.NoError(t, copies["binary"].UnmarshalBinary(data))
-		bloom.Must(form.LoadFile(form.Window, path, copies["file"]))
-
-		for name, copied := range copies {
-			want, got := f.Config(), copied.Config()
-			want.Now, got.Now = nil, nil
-			require.Equal(t, want, got, name)
-		}
-		for range 27 {
-			want := bloom.Must(f.MarshalBinary())
-			for name, copied := range copies {
-				require.True(t, bytes.Equal(want, bloom.Must(copied.MarshalBinary())), name)
-			}
-			for i := uint64(0); i < unused+n; i += n / 100 {
-				h := bloom.SumUint64(i)
-				require.Equal(t, f.ContainsHash(h), copies["binary"].ContainsHash(h))
-			}
-			hand.Advance(time.Hour)
-		}
-		require.Zero(t, copies["binary"].FPR())
-	}
-}
-
-// TestEncodingMoves encodes while keys are added in later generations. The older
-// generation's form must not show them in its own columns.
-func TestEncodingMoves(t *testing.T) {
-	for _, test := range []struct {
-		generations int
-		step        time.Duration // of time, at each piece written
-	}{{15, 24 * time.Hour / 15}, {24, time.Hour}, {15, 7 * 24 * time.Hour}, {24, 25*time.Hour + 1}} {
-		t.Run(fmt.Sprintf("generations=%d/step=%v", test.generations, test.step), func(t *testing.T) {
-			var hand testkit.Clock
-			c := Config{Capacity: 100000, FPR: 0.01, Span: 24 * time.Hour, Generations: test.generations, Now: hand.Now}
-			f := bloom.Must(New(c))
-			unused := fill(f, &hand, c)
-			before := bloom.Must(f.MarshalBinary())
-			var out bytes.Buffer
-			pieces := 0
-			_, err := f.WriteTo(writerFunc(func(p []byte) (int, error) {
-				pieces++
-				hand.Advance(test.step)
-				for range 2000 {
-					f.AddHash(bloom.SumUint64(unused))
-					unused++
-				}
-				return out.Write(p)
-			}))
-			require.NoError(t, err)
-			require.Greater(t, pieces, 3)
-			require.NoError(t, new(Filter).UnmarshalBinary(out.Bytes()))
-			const start = 8 + 8*10
-			require.Equal(t, before[:start], out.Bytes()[:start])
-			kept := 0
-			for i := start; i < len(before)-form.MinTrailer; i++ {
-				if out.Bytes()[i]&^before[i] != 0 {
-					t.Fatalf("byte %d has bits of a later generation", i)
-				}
-				kept += bits.OnesCount8(out.Bytes()[i])
-			}
-			require.NotZero(t, kept)
-		})
-	}
+func (s *slowly) of(t *testing.T) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := s.f.WriteTo(writerFunc(func(p []byte) (int, error) {
+			s.each()
+			return w.Write(p)
+		}))
+		w.CloseWithError(err)
+	}()
+	return r
 }
 
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestRestored restores on the system's time what was encoded an hour ago.
+// TestRestored restores on the system's time what was encoded an hour ago. A receiver keeps its Now.
 func TestRestored(t *testing.T) {
 	start := time.Now().Add(-3 * time.Hour)
 	now := start
-	f := bloom.Must(New(Config{Capacity: 1000, FPR: 1e-9, Span: 90 * time.Minute,
-		Now: func() time.Time { return now }}))
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: 90 * time.Minute, Now: func() time.Time { return now }}))
 	now = start.Add(time.Hour)
 	f.AddString("two hours ago")
 	now = start.Add(2 * time.Hour)
@@ -131,100 +54,112 @@ func TestRestored(t *testing.T) {
 	require.True(t, restored.AddString("now"))
 	require.Nil(t, restored.Config().Now)
 
-	// A receiver keeps its own Now.
 	now = start.Add(4 * time.Hour)
 	require.NoError(t, f.UnmarshalBinary(data))
 	require.False(t, f.ContainsString("an hour ago"))
+	want, got := f.Config(), restored.Config()
+	want.Now = nil
+	require.Equal(t, want, got)
 }
 
-// TestLoadOrNew finds a window with the same Config only. Its keys are as old as the Now of the
-// Config says.
-func TestLoadOrNew(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "window")
-	var hand testkit.Clock
-	c := Config{Capacity: 1000, FPR: 0.01, Span: time.Hour, Now: hand.Now}
-	f := bloom.Must(New(c))
-	f.AddString("key")
-	require.NoError(t, f.SaveFile(path))
-	c.Generations = defaultGenerations
-	f = bloom.Must(LoadOrNew(path, c))
-	require.True(t, f.ContainsString("key"))
-	hand.Advance(2 * time.Hour)
-	require.False(t, f.ContainsString("key"))
-
-	for _, test := range []struct {
-		change func(*Config)
-		want   string
-	}{
-		{func(c *Config) { c.Capacity = 2000 }, "Capacity = 1000, not 2000:"},
-		{func(c *Config) { c.FPR = 0.001 }, "FPR = 0.01, not 0.001:"},
-		{func(c *Config) { c.Span = 24 * time.Hour }, "Span = 1h0m0s, not 24h0m0s:"},
-		{func(c *Config) { c.Generations = 7 }, "Generations = 15, not 7:"},
-		{func(c *Config) { c.Capacity, c.Span = 1, time.Minute }, "Capacity = 1000, not 1, Span = 1h0m0s, not 1m0s:"},
-	} {
-		other := c
-		test.change(&other)
-		_, err := LoadOrNew(path, other)
-		require.ErrorIs(t, err, bloom.ErrMismatch)
-		require.ErrorContains(t, err, "window: the filter has "+test.want)
-	}
-	_, err := LoadOrNew(path, Config{})
-	require.ErrorContains(t, err, "window: Capacity = 0 ")
-}
-
-// TestParams changes one parameter at a time, under a valid checksum.
-func TestParams(t *testing.T) {
-	good := [10]uint64{uint64(time.Hour), 24, 8, 2, 8192, 1e9, 5, 7, 1000, math.Float64bits(0.01)}
-	words, err := checkParams(good[:])
-	require.NoError(t, err)
-	require.EqualValues(t, 8192, words)
-	for i, values := range [10][]uint64{
-		paramSpan:      {0, uint64(24*time.Millisecond) - 1, 1 << 63, math.MaxUint64},
-		paramGens:      {0, 64, 1 << 63, math.MaxUint64},
-		paramK:         {0, 1, 9, 256, 1 << 63},
-		paramBlocks:    {0, form.MaxFrameWords/4096 + 1, 1 << 63, math.MaxUint64},
-		paramLanes:     {0, 1, 8190, 8193, 16386, 1 << 32, math.MaxUint64},
-		paramEpochNano: {1e9, math.MaxUint64},
-		paramGen:       {1 << 63, math.MaxUint64},
-		paramCapacity:  {0},
-		paramFPR:       {0, math.Float64bits(1), math.Float64bits(math.NaN()), math.MaxUint64},
-	} {
-		for _, value := range values {
-			bad := good
-			bad[i] = value
-			var f Filter
-			for _, n := range []int{0, 8192, 16386} {
-				err := f.UnmarshalBinary(bloom.Must(form.Window.Append(nil, bad[:], testkit.Words(n), form.Info{})))
-				require.ErrorIs(t, err, bloom.ErrFormat, "parameter %d = %d", i, value)
-				require.False(t, f.ContainsString("key"))
+// TestPlanesMoveOn encodes while keys are added and planes end, die, and give their places to others.
+// The form holds what was there when it began, and no more.
+func TestPlanesMoveOn(t *testing.T) {
+	for _, step := range []time.Duration{time.Minute, time.Hour, 30 * time.Hour} {
+		var hand testkit.Clock
+		f := bloom.Must(New(Config{N: 100_000, P: 0.01, Span: 24 * time.Hour, Now: hand.Now}))
+		key := uint64(0)
+		add := func(n int) {
+			for range n {
+				f.AddHash(bloom.SumUint64(key))
+				key++
 			}
 		}
+		for range 30 {
+			add(2000)
+			hand.Advance(40 * time.Minute)
+		}
+		before := f.ring.planes()
+		var g Filter
+		g.now = hand.Now
+		_, err := g.ReadFrom((&slowly{f, func() { hand.Advance(step); add(20_000) }}).of(t))
+		require.NoError(t, err)
+		require.Equal(t, before.len(), g.ring.planes().len())
+		for plane := before.oldest(); plane <= before.newest(); plane++ {
+			ones := uint64(0)
+			for _, lane := range g.array {
+				ones += lane >> (plane % planes) & 1
+			}
+			require.LessOrEqual(t, bloom.StatsOf(uint64(len(g.array)), g.k, ones).ApproxCount, g.ring.share*103/100, "plane %d", plane)
+		}
 	}
-	good[paramBlocks] = form.MaxFrameWords / 4096
-	words, err = checkParams(good[:])
-	require.NoError(t, err)
-	require.EqualValues(t, form.MaxFrameWords/4096*4096, words)
+}
+
+// TestParams changes one parameter at a time, under a valid checksum: what is accepted can be added to, and
+// what is encoded then can be decoded.
+func TestParams(t *testing.T) {
+	for _, span := range []time.Duration{0, time.Hour} {
+		hand := new(testkit.Clock)
+		c := Config{N: 100, P: 0.01, Span: span, Renew: true, Now: hand.Now}
+		f := bloom.Must(New(c))
+		for i := range uint64(90) {
+			hand.Advance(2 * time.Minute)
+			f.AddHash(bloom.SumUint64(i))
+			f.AddHash(bloom.SumUint64(i / 2))
+		}
+		good, _ := f.params()
+		accepted := 0
+		for i := range good {
+			for _, value := range []uint64{0, 1, 2, 3, 63, 64, 65, 255, 4096, 1 << 31, 1 << 32, 1 << 61, 1 << 62, 1<<62 + 1, 1 << 63, math.MaxUint64,
+				good[i] + 1, good[i] - 1, math.Float64bits(0.5), math.Float64bits(math.NaN())} {
+				bad := append([]uint64(nil), good...)
+				bad[i] = value
+				g := &Filter{filter: filter{now: hand.Now}}
+				err := g.UnmarshalBinary(bloom.Must(form.Window.Append(nil, bad, f.array, form.Info{})))
+				if err != nil {
+					require.ErrorIs(t, err, bloom.ErrFormat)
+					require.True(t, g.zero())
+					continue
+				}
+				accepted++
+				for range 2 {
+					for j := range uint64(40) {
+						g.AddHash(bloom.SumUint64(j))
+						if c.Renew || g.ring.span > 0 {
+							require.True(t, g.ContainsHash(bloom.SumUint64(j)), "parameter %d = %d", i, value)
+						}
+					}
+					g.Reach()
+					require.NoError(t, g.UnmarshalBinary(bloom.Must(g.MarshalBinary())), "parameter %d = %d", i, value)
+				}
+			}
+		}
+		require.Less(t, accepted, 400)
+		require.Greater(t, accepted, 50)
+	}
 }
 
 func FuzzFilter(f *testing.F) {
-	var hand testkit.Clock
-	good := bloom.Must(small(&hand).MarshalBinary())
+	hand := new(testkit.Clock)
+	w := bloom.Must(New(Config{N: 4, P: 0.01, Span: time.Hour, Generations: 2, Now: hand.Now}))
+	for _, key := range []string{"old", "new"} {
+		hand.Advance(30 * time.Minute)
+		w.AddString(key)
+	}
+	good := bloom.Must(w.MarshalBinary())
 	f.Add(good)
 	f.Add(good[:len(good)-1])
 	f.Add([]byte{})
-	f.Add(bloom.Must(form.Window.Append(nil, []uint64{1, 1, 2, 1, 8, math.MaxUint64, 0, math.MaxInt64, 1000, math.Float64bits(0.01)}, testkit.Words(1), form.Info{})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := new(Filter).UnmarshalBinary(data); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)
 		}
-		data = testkit.Sealed(data)
-		var w Filter
-		if err := w.UnmarshalBinary(data); err != nil {
+		w := &Filter{filter: filter{now: hand.Now}}
+		if err := w.UnmarshalBinary(testkit.Sealed(data)); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)
 			require.True(t, w.zero())
 			return
 		}
-		w.clock.now, w.clock.coarse = hand.Now, false
 		w.AddString("key")
 		require.True(t, w.ContainsString("key"))
 		require.NoError(t, new(Filter).UnmarshalBinary(bloom.Must(w.MarshalBinary())))

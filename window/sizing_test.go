@@ -2,9 +2,7 @@ package window
 
 import (
 	"fmt"
-	"iter"
 	"math"
-	"sort"
 	"testing"
 	"time"
 
@@ -17,29 +15,28 @@ import (
 )
 
 func TestConfig(t *testing.T) {
-	good := Config{Capacity: 1000, FPR: 0.01, Span: time.Hour}
+	good := Config{N: 1000, P: 0.01, Span: time.Hour}
 	f, err := New(good)
 	require.NoError(t, err)
 	want := good
-	want.Generations = 15
+	want.Generations = 7
 	require.Equal(t, want, f.Config())
 	for _, test := range []struct {
 		change func(*Config)
 		want   string
 	}{
-		{func(c *Config) { c.Capacity = 0 }, "window: Capacity = 0 "},
-		{func(c *Config) { c.Capacity = math.MaxUint64 }, "window: Capacity = 18446744073709551615, "},
-		{func(c *Config) { c.Capacity, c.FPR = 1e16, 1e-9 }, "window: Capacity = 10000000000000000, "},
-		{func(c *Config) { c.FPR = 0 }, "window: FPR = 0 "},
-		{func(c *Config) { c.FPR = 1 }, "window: FPR = 1 "},
-		{func(c *Config) { c.FPR = -0.5 }, "window: FPR = -0.5 "},
-		{func(c *Config) { c.FPR = math.NaN() }, "window: FPR = NaN "},
-		{func(c *Config) { c.Span = 0 }, "window: Span = 0s "},
+		{func(c *Config) { c.N = 0 }, "window: N = 0 "},
+		{func(c *Config) { c.N = math.MaxUint64 }, "window: N = 18446744073709551615, "},
+		{func(c *Config) { c.N, c.P = 1e16, 1e-9 }, "window: N = 10000000000000000, "},
+		{func(c *Config) { c.P = 0 }, "window: P = 0 "},
+		{func(c *Config) { c.P = 1 }, "window: P = 1 "},
+		{func(c *Config) { c.P = -0.5 }, "window: P = -0.5 "},
+		{func(c *Config) { c.P = math.NaN() }, "window: P = NaN "},
 		{func(c *Config) { c.Span = -time.Hour }, "window: Span = -1h0m0s "},
-		{func(c *Config) { c.Span = 3600 }, "window: Span = 3.6µs is less than a millisecond for each of 15 generations"},
-		{func(c *Config) { c.Span = 15*time.Millisecond - 1 }, "window: Span = 14.999999ms "},
-		{func(c *Config) { c.Generations = -1 }, "window: Generations = -1 is outside [0, 63]"},
-		{func(c *Config) { c.Generations = 64 }, "window: Generations = 64 is outside [0, 63]"},
+		{func(c *Config) { c.Span = 7*time.Millisecond - 1 }, "window: Span = 6.999999ms is neither 0 nor from a millisecond for each of 7 generations"},
+		{func(c *Config) { c.Span = math.MaxInt64 }, "window: Span = 2562047h47m16.854775807s "},
+		{func(c *Config) { c.Generations = -1 }, "window: Generations = -1 is outside [0, 31]"},
+		{func(c *Config) { c.Generations = 32 }, "window: Generations = 32 is outside [0, 31]"},
 		{func(c *Config) { c.Generations = math.MinInt }, fmt.Sprintf("window: Generations = %d ", math.MinInt)},
 	} {
 		c := good
@@ -51,272 +48,146 @@ func TestConfig(t *testing.T) {
 		require.ErrorContains(t, err, test.want)
 	}
 	require.Equal(t, f.SizeBytes(), bloom.Must(good.SizeBytes()))
-	good.Span = 15 * time.Millisecond
-	bloom.Must(New(good))
+	for _, span := range []time.Duration{0, 7 * time.Millisecond, maxSpan - 1} {
+		good.Span = span
+		bloom.Must(New(good)).AddString("key")
+	}
 }
 
-// TestLargest finds the largest capacity that is laid out, without its memory.
+// TestPrice has the bits of a key that the package comment and Config name.
+func TestPrice(t *testing.T) {
+	bits := func(c Config) float64 {
+		c.Span = time.Hour
+		return 8 * float64(bloom.Must(c.SizeBytes())) / float64(c.N)
+	}
+	for p, most := range map[float64]float64{1e-2: 23, 1e-3: 28, 1e-6: 46, 1e-9: 64} {
+		for _, n := range []uint64{1e5, 123_456, 3e5, 1e6, 77e5} {
+			got := bits(Config{N: n, P: p})
+			assert.LessOrEqual(t, got, most, "N = %d, P = %v", n, p)
+			assert.GreaterOrEqual(t, got, most-1, "N = %d, P = %v", n, p)
+			assert.InDelta(t, 1.02, bits(Config{N: n, P: p, Renew: true})/got, 0.005)
+		}
+		for generations, ratio := range map[int]float64{3: 0.93, 15: 1.17, 31: 1.75} {
+			assert.InDelta(t, ratio, bits(Config{N: 1e6, P: p, Generations: generations})/bits(Config{N: 1e6, P: p}), 0.01)
+		}
+	}
+}
+
+// TestLargest finds the largest N that is laid out, without its memory.
 func TestLargest(t *testing.T) {
-	words := func(capacity int) uint64 {
-		c := Config{Capacity: uint64(capacity), FPR: 0.01, Span: time.Hour, Generations: 7}
-		l, err := c.layout()
+	lanes := func(n uint64) uint64 {
+		l, err := Config{N: n, P: 0.01, Generations: 7}.layout()
 		if err != nil {
-			require.ErrorContains(t, err, fmt.Sprintf("window: Capacity = %d, FPR = 0.01 need ", capacity))
-			return form.MaxFrameWords + 1
+			require.ErrorContains(t, err, fmt.Sprintf("window: N = %d, P = 0.01 need ", n))
+			return 0
 		}
-		require.LessOrEqual(t, l.blockCount*l.words(), uint64(form.MaxFrameWords))
-		return l.blockCount * l.words()
+		require.LessOrEqual(t, l.pages*l.lanes, uint64(form.MaxFrameWords))
+		return l.pages * l.lanes
 	}
-	first := sort.Search(math.MaxInt, func(n int) bool { return words(n) > form.MaxFrameWords })
-	require.Greater(t, words(first-1), uint64(form.MaxFrameWords)*99/100)
-}
-
-// TestSizes has the table of the package comment, which is for a million keys.
-func TestSizes(t *testing.T) {
-	for _, row := range []struct {
-		p    float64
-		bits map[int]float64
-	}{
-		{0.01, map[int]float64{1: 90.2, 3: 34.9, 7: 16.2, 15: 16.9, 31: 17.6, 63: 19.0}},
-		{0.001, map[int]float64{1: 131.7, 3: 46.8, 7: 22.0, 15: 22.5, 31: 22.9, 63: 24.3}},
-	} {
-		for generations, want := range row.bits {
-			const n = 1e6
-			f := bloom.Must(New(Config{Capacity: n, FPR: row.p, Span: time.Hour, Generations: generations}))
-			assert.InDelta(t, want, 8*float64(f.SizeBytes())/n, 0.05, "p = %v, %d generations", row.p, generations)
+	least, most := uint64(1), uint64(math.MaxUint64)
+	for least+1 < most {
+		if middle := least + (most-least)/2; lanes(middle) > 0 {
+			least = middle
+		} else {
+			most = middle
 		}
 	}
+	require.Greater(t, lanes(least), uint64(form.MaxFrameWords/100*98))
 }
 
-// fill fills every generation, and returns keys that are not in f from then on.
-func fill(f *Filter, hand *testkit.Clock, c Config) (unused uint64) {
-	for g := range uint64(c.Generations) + 1 {
-		for ; unused < (g+1)*c.Capacity/uint64(c.Generations); unused++ {
-			f.AddHash(bloom.SumUint64(unused))
-		}
-		if g < uint64(c.Generations) {
-			hand.Advance(c.Span / time.Duration(c.Generations))
-		}
-	}
-	return unused
-}
-
-func TestRate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second, and many under emulation")
-	}
-	for _, c := range []Config{
-		{Capacity: 2000, FPR: 0.3, Generations: 1},
-		{Capacity: 2000, FPR: 0.01, Generations: 63},
-		{Capacity: 2000, FPR: 0.01, Generations: 7},
-		{Capacity: 100000, FPR: 0.01, Generations: 24},
-		{Capacity: 300000, FPR: 0.001, Generations: 15},
-		{Capacity: 100000, FPR: 0.02, Generations: 63},
-	} {
-		t.Run(fmt.Sprintf("n=%d/p=%v/generations=%d", c.Capacity, c.FPR, c.Generations), func(t *testing.T) {
-			var hand testkit.Clock
-			c.Span, c.Now = 63*24*time.Hour, hand.Now
-			f := bloom.Must(New(c))
-			unused := fill(f, &hand, c)
-			const trials = 200000
-			hits := 0
-			for i := range uint64(trials) {
-				if f.ContainsHash(bloom.SumUint64(unused + i)) {
-					hits++
-				}
-			}
-			assert.LessOrEqual(t, float64(hits), testkit.RateBound(trials, c.FPR))
-			// Not much under it either, or memory is wasted: 31 keys, the fewest of a
-			// generation here, have a little more than they need.
-			assert.GreaterOrEqual(t, float64(hits), trials*0.8*c.FPR-4.75*math.Sqrt(trials*c.FPR))
-			assert.InEpsilon(t, float64(hits)/trials, f.FPR(), 0.05+4.75/math.Sqrt(float64(hits)))
-		})
-	}
-	// A rate too low to be counted, by the bits set: here the blocks' shares of
-	// the keys matter.
-	var hand testkit.Clock
-	c := Config{Capacity: 300000, FPR: 1e-6, Span: 24 * time.Hour, Generations: 15, Now: hand.Now}
-	f := bloom.Must(New(c))
-	fill(f, &hand, c)
-	assert.InEpsilon(t, 1e-6, f.FPR(), 0.15)
-}
-
-// TestRateOfSmall takes many small filters of different keys. Their own rates
-// differ widely; the mean's deviation is estimated from what they are.
-func TestRateOfSmall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second, and many under emulation")
-	}
-	for _, c := range []Config{
-		{Capacity: 1, FPR: 0.01, Generations: 1},
-		{Capacity: 63, FPR: 1e-4, Generations: 63},
-		{Capacity: 2 * 63, FPR: 1e-4, Generations: 63},
-		{Capacity: 3 * 31, FPR: 1e-4, Generations: 31},
-		{Capacity: 5 * 15, FPR: 1e-4, Generations: 15},
-		{Capacity: 10 * 63, FPR: 1e-4, Generations: 63},
-		{Capacity: 4 * 7, FPR: 1e-3, Generations: 7},
-		{Capacity: 10, FPR: 1e-4, Generations: 1},
-		{Capacity: 5 * 63, FPR: 1e-3, Generations: 63},
-		{Capacity: 20 * 3, FPR: 0.1, Generations: 3},
-	} {
-		t.Run(fmt.Sprintf("n=%d/p=%v/generations=%d", c.Capacity, c.FPR, c.Generations), func(t *testing.T) {
-			const filters, probes = 300, 4000
-			var sum, squares float64
-			var hand testkit.Clock
-			c.Span, c.Now = time.Duration(c.Generations)*time.Hour, hand.Now
-			for seed := range uint64(filters) {
-				f := bloom.Must(New(c))
-				keys := testkit.Digests[bloom.Hash](seed, int(c.Capacity)*2+probes)
-				for range c.Generations + 1 {
-					hand.Advance(time.Hour)
-					for range c.Capacity / uint64(c.Generations) {
-						f.AddHash(keys[0])
-						keys = keys[1:]
-					}
-				}
-				hits := 0.0
-				for _, h := range keys[:probes] {
-					if f.ContainsHash(h) {
-						hits++
-					}
-				}
-				sum += hits
-				squares += hits * hits
-			}
-			mean := sum / filters
-			deviation := math.Sqrt(max(squares/filters-mean*mean, probes*c.FPR) / filters)
-			assert.LessOrEqual(t, mean, probes*c.FPR+4.75*deviation, "%.2f times the rate", mean/probes/c.FPR)
-			t.Logf("%.2f times the rate, bound %.2f", mean/probes/c.FPR, 1+4.75*deviation/probes/c.FPR)
-		})
-	}
-}
-
-// sequence returns one of the two sequences of positions that h has among lanes.
-func sequence(h bloom.Hash, half, k int, lanes uint64) iter.Seq[uint64] {
-	return func(yield func(uint64) bool) {
-		h1, h2 := h.Words()
-		x, step := uint32(h1>>(32*half)), uint32(h2>>(32*half))
-		for i := 0; i < k/2 && yield(uint64(x)*lanes>>32); i++ {
-			x += step
-			step += uint32(uint64(curve) >> (32 * half))
-		}
-	}
-}
-
-// TestAlike counts sequences that are found, less those that chance explains.
-func TestAlike(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second, and ten under emulation")
-	}
-	const filters, probes = 1500, 10_000
-	absent := testkit.Digests[bloom.Hash](1<<32, probes)
-	for _, test := range []struct {
-		k        int
-		n, lanes uint64
-	}{{16, 1, 32}, {24, 1, 72}, {32, 4, 256}} {
-		var found, chance, squares float64
-		for seed := range uint64(filters) {
-			set := make([]bool, test.lanes)
-			ones := 0.0
-			for _, h := range testkit.Digests[bloom.Hash](seed, int(test.n)) {
-				for half := range 2 {
-					for i := range sequence(h, half, test.k, test.lanes) {
-						if !set[i] {
-							ones++
-						}
-						set[i] = true
-					}
-				}
-			}
-			hits := 0.0
-			for i, h := range absent {
-				hit := true
-				for i := range sequence(h, i%2, test.k, test.lanes) {
-					if hit = set[i]; !hit {
-						break
-					}
-				}
-				if hit {
-					hits++
-				}
-			}
-			found += hits
-			squares += hits * hits
-			chance += probes * math.Pow(ones/float64(test.lanes), float64(test.k/2))
-		}
-		deviation := math.Sqrt(squares - found*found/filters)
-		want := filters * probes * alike(test.k, float64(test.n), float64(test.lanes))
-		t.Logf("%+v: %.0f, %.0f expected, deviation %.0f", test, found-chance, want, deviation)
-		assert.LessOrEqual(t, found-chance, want+4.75*deviation, "%+v", test)
-		assert.GreaterOrEqual(t, found-chance, want/2.5-4.75*deviation, "%+v", test)
-	}
-}
-
-// TestRateOfBlocks adds up what chance and look-alikes make of a block with each number of
-// keys, by Poisson's distribution.
-func TestRateOfBlocks(t *testing.T) {
-	for _, p := range []float64{1e-3, 1e-6, 1e-9, 1e-10, 1e-11, 1e-12} {
-		const n = 1e7
-		k, blocks, lanes := size(n, p)
-		mean, rate := n/blocks, 0.0
+// TestRateOfPages adds up the rates of a page with each number of keys, by Poisson's distribution.
+func TestRateOfPages(t *testing.T) {
+	for _, p := range []float64{1e-2, 1e-3, 1e-6, 1e-9, 1e-12} {
+		c := Config{N: 1e7, P: p, Generations: 7}
+		l, err := c.layout()
+		require.NoError(t, err)
+		mean, rate := float64(c.share(l.pages))/float64(l.pages), 0.0
 		for keys := 1.0; keys < 4*mean; keys++ {
 			logGamma, _ := math.Lgamma(keys + 1)
-			chance := math.Pow(-math.Expm1(-float64(k)*keys/lanes), float64(k)/2)
-			rate += math.Exp(keys*math.Log(mean)-mean-logGamma) * math.Pow(chance+alike(k, keys, lanes), 2)
+			chance := math.Pow(-math.Expm1(-float64(l.k)*keys/float64(l.lanes)), float64(l.k))
+			rate += math.Exp(keys*math.Log(mean)-mean-logGamma) * chance
 		}
-		assert.LessOrEqual(t, rate, 1.01*p)
-		assert.GreaterOrEqual(t, rate, 0.7*p)
+		assert.LessOrEqual(t, rate*planes, 1.002*p)
+		assert.GreaterOrEqual(t, rate*planes, 0.95*p)
 	}
 }
 
-// TestLeastRate makes windows for rates that nothing holds.
-func TestLeastRate(t *testing.T) {
-	for _, capacity := range []uint64{1, 100, 1e5} {
-		c := Config{Capacity: capacity, FPR: 2 * leastRate, Span: time.Hour, Generations: 1}
-		least := bloom.Must(New(c)).SizeBytes()
-		for _, c.FPR = range []float64{1e-13, 1e-84, 5e-324} {
-			require.Equal(t, least, bloom.Must(New(c)).SizeBytes(), "%v", c)
-		}
-		c.FPR = 3 * leastRate
-		require.LessOrEqual(t, bloom.Must(New(c)).SizeBytes(), least)
-	}
-}
-
-// TestRateOfFew is for rates too low to be counted. An absent key's two sequences do not
-// depend on each other, so each is counted by itself.
+// TestRateOfFew has windows of few keys, which hit varying numbers of few lanes, and would be
+// mistaken for each other if few sequences of positions were to be had.
 func TestRateOfFew(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second, and ten under emulation")
-	}
-	const rate, probes, filters = 1e-10, 30_000, 500 // a sequence is found once in 1e5 times
-	const n = 5
-	absent := testkit.Digests[bloom.Hash](1<<32, probes)
-	var sum, squares float64
-	for seed := range uint64(filters) {
-		f := bloom.Must(New(Config{Capacity: n, FPR: 2 * rate, Span: time.Hour, Generations: 1}))
-		for _, h := range testkit.Digests[bloom.Hash](seed, n) {
-			f.AddHash(h)
+	for _, test := range []struct {
+		n uint64
+		p float64
+	}{{1, 0.3}, {1, 1e-3}, {10, 0.01}, {60, 1e-4}, {150, 1e-4}, {500, 0.01}, {2000, 1e-5}} {
+		const probes = 5000
+		filters := 40
+		if !testing.Short() {
+			filters = 400
 		}
-		var found [2]float64
-		for half := range found {
-			for _, h := range absent {
-				hit := true
-				for i := range sequence(h, half, f.k, f.lanes) {
-					if hit = f.array[i/8]>>(i%8*8)&1 == 1; !hit {
-						break
-					}
-				}
-				if hit {
-					found[half]++
-				}
+		var sum, squares float64
+		for seed := range uint64(filters) {
+			f := bloom.Must(New(Config{N: test.n, P: test.p}))
+			keys := testkit.Digests[bloom.Hash](seed, int(f.ring.share)*planes+probes)
+			for _, h := range keys[probes:] {
+				f.AddHash(h)
+			}
+			hits := float64(testkit.Count(testkit.Found(f, keys[:probes])))
+			sum += hits
+			squares += hits * hits
+		}
+		mean, n := sum/float64(filters), float64(filters)
+		deviation := math.Sqrt(max(squares/n-mean*mean, probes*test.p) / n)
+		t.Logf("N = %d: %.2f p, bound %.2f", test.n, mean/probes/test.p, 1+4.75*deviation/probes/test.p)
+		assert.LessOrEqual(t, mean, probes*test.p+4.75*deviation, "%v", test)
+	}
+}
+
+// TestPositions: each lane is as likely as another, and no two positions of a key depend on each other.
+func TestPositions(t *testing.T) {
+	const lanes, keys = 64, 200_000
+	for _, step := range []func(i uint64) (uint64, uint64){
+		func(i uint64) (uint64, uint64) { h1, h2 := bloom.SumUint64(i).Words(); return h1, h2 },
+		func(i uint64) (uint64, uint64) { h1, _ := bloom.SumUint64(i).Words(); return h1, 0 },
+		func(i uint64) (uint64, uint64) { h1, h2 := bloom.SumUint64(i).Words(); return h1 << 20, h2 },
+	} {
+		var pairs [6][lanes * lanes]float64
+		for i := range uint64(keys) {
+			x, step := step(i)
+			var at [6]uint32
+			for j := 0; j < 6; j += 2 {
+				at[j], at[j+1], x = next(x, step, lanes)
+			}
+			for j := range at {
+				pairs[j][at[j]*lanes+at[(j+1)%6]]++
 			}
 		}
-		times := found[0] * found[1] / (rate * probes * probes)
-		sum += times
-		squares += times * times
+		for j := 2; j < 5; j++ {
+			square := 0.0
+			for _, n := range pairs[j] {
+				square += (n - keys/lanes/lanes) * (n - keys/lanes/lanes) / (keys / lanes / lanes)
+			}
+			cells := float64(lanes*lanes - 1)
+			assert.InDelta(t, 0, (square-cells)/math.Sqrt(2*cells), 6, "positions %d", j)
+		}
 	}
-	mean := sum / filters
-	deviation := math.Sqrt((squares/filters - mean*mean) / filters)
-	t.Logf("%.2f times the rate, bound %.2f", mean, 1+4.75*deviation)
-	assert.LessOrEqual(t, mean, 1+4.75*deviation, "times the rate")
+}
+
+// TestStats fills windows, one of more pages than Stats reads.
+func TestStats(t *testing.T) {
+	for _, n := range []uint64{10_000, 1_000_000} {
+		f := bloom.Must(New(Config{N: n, P: 0.01}))
+		require.Equal(t, n > 1e5, f.pages > 64)
+		added := 0
+		for f.ring.planes().len() < planes {
+			f.AddHash(bloom.SumUint64(uint64(added)))
+			added++
+		}
+		s := f.Stats()
+		require.Equal(t, f.pages*f.lanes*planes, s.M)
+		require.Equal(t, f.k, s.K)
+		require.Equal(t, float64(s.OnesCount)/float64(s.M), s.FillRatio)
+		require.InEpsilon(t, added, s.ApproxCount, 0.02)
+		require.InEpsilon(t, 0.01, s.FPR, 0.05)
+		require.Equal(t, f.SizeBytes(), s.SizeBytes)
+	}
 }

@@ -1,80 +1,24 @@
-// Package window provides a filter that remembers a key for a span of time, and
-// then forgets it by itself.
+// Package window provides a filter that remembers a key for a span of time, and then forgets it.
 //
-// A [Filter] answers whether a key was added lately: within the last hour, or day.
-// Programs drop repeated clicks and events with it. Its memory is fixed from the
-// start, whatever the keys' size. An added key is certainly found for Span. Soon
-// after, it is a key like any other that was not added: it is reported as present
-// with a probability of FPR.
+// A [Filter] answers whether a key was added within the last hour, or day. Whatever comes (a
+// hundred times the plan, a day's keys in a minute, repeats, a clock that leaps), a key that is not
+// remembered is reported as present with a probability of at most P. If at most N new keys come
+// within any Span, however unevenly, each key that Add called new is found for Span at least, and
+// for Span + Span/Generations at most, while the clock goes on evenly. If more come, the newest N
+// keys are found, and [Filter.Reach] says how far back everything is.
 //
-// The caller supplies the number of keys in a Span, the rate, and the Span; see
-// [Config].
+// A repeat writes nothing, unless [Config] has Renew. So a key that Add takes for seen by mistake,
+// one in 1/P, can be absent a moment later. Whoever must find every key needs Renew.
 //
-// # Handle first, then add
+// A window cannot take a key back. Who adds an event's id and then fails to handle it drops the
+// sender's repetition: the event is lost. [Filter.Do] handles first and then adds. The example
+// program [kafka] reads a topic. [LoadOrNew] loads what [Filter.SaveFile] saved. After a crash,
+// ids that were added since the last save are new again, and Reach does not know of them.
 //
-// A window cannot take a key back. A program that adds an event's id, and then fails to
-// handle the event, drops the sender's repetition for a Span: the event is lost. So ask
-// with Contains, handle, and then Add. If two equal ids come at once, both are handled:
-// neither is there yet. [Filter.Do] keeps the right order and has the second wait for the
-// first. Its example answers a webhook. The example program [kafka] reads a topic.
-//
-// Add first where a lost event does less harm than one that is handled twice. Of several
-// goroutines that Add a new id at once, at most one gets true.
-//
-// # Restarts
-//
-// [LoadOrNew] loads what [Filter.SaveFile] saved, or makes a new window. Save when the
-// program ends, and every minute or so. After a crash, ids that were added since the last
-// save are new again. Time goes on while no program runs: what has expired meanwhile is
-// forgotten.
-//
-// A window's Capacity and Span are fixed. To change them without forgetting, make a second
-// window, and ask both for one Span; see the second example of LoadOrNew.
-//
-// # How long a key is remembered
-//
-// Time is cut into generations. There are Generations of them in a Span. A key belongs to
-// the generation in which it was last added. The filter holds the current
-// generation and the Generations before it. So a key stays for Span at least, and
-// for Span + Span/Generations at most. With 4 generations:
-//
-//	generation     0       1       2       3       4       5       6
-//	           |-------|-------|-------|-------|-------|-------|-------|
-//	added early x......................................|                    5/4 of Span
-//	added late        x................................|                    Span
-//	added again x.................x....................................|
-//
-// [Filter.Add] renews a key that is there. [Filter.Contains] does not.
-//
-// The filter reads the time from Config.Now. Without Now, generations of a second or more
-// end by a timer. A late timer keeps keys longer, never shorter. To deduplicate a log by
-// its own time instead, let Now return the time of the newest event.
-//
-// # Price
-//
-// Each generation may err, so a window is larger than a [bloom.Filter], which
-// has 9.6 bits a key at 1 % and 14.4 at 0.1 %. The table shows a window's bits for
-// each key of Capacity. Its last line is the longest time that a key is remembered, in
-// Spans:
-//
-//	Generations     1      3      7     15     31     63
-//	FPR = 1 %    90.2   34.9   16.2   16.9   17.6   19.0
-//	FPR = 0.1 % 131.7   46.8   22.0   22.5   22.9   24.3
-//	Spans           2   1.33   1.14   1.07   1.03   1.02
-//
-// The default is 15. Each generation has a bit in a lane of 8, 16, 32 or 64 bits.
-// Numbers other than 7, 15, 31 and 63 waste some of the bits.
-//
-// More keys than Capacity raise the rate of false positives, which [Filter.FPR]
-// estimates. No key is forgotten early. Nothing sweeps the whole filter: the lanes are cut
-// into blocks of some 8,192, and a block clears what has expired when it is next
-// touched. Only calls for that block wait meanwhile.
-//
-// # Something else
-//
-// Take package flower where memory is short, and recent keys matter more than a
-// certain answer. A [picture] shows how windows and flowers of one size forget. Take a
-// map where every answer must be right.
+// The memory is fixed: at N >= 100,000 and 7 Generations 23 bits for each of N keys at 1 %, 28 at
+// 0.1 %, 46 at 1e-6, 64 at 1e-9. Renew needs 2 % more. A [bloom.Filter], which forgets nothing, has 9.6, 14.4, 28.8
+// and 43.1. Take package flower where memory is short and recent keys matter more than a certain
+// answer; a [picture] compares them. Take a map where every answer must be right.
 //
 // [kafka]: https://github.com/seed79a3ff49/bloom/tree/main/examples/kafka
 // [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
@@ -94,9 +38,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Filter remembers keys for a span of time. It is safe for use by many goroutines
-// at once, except for decoding and SetInfo, which need the Filter to themselves. Look-ups take
-// no lock, but for the first in a block after a generation's end. Add takes its block's lock.
+// Filter remembers keys for a span of time. It is safe for use by many goroutines at once, except
+// for decoding and SetInfo, which need the Filter to themselves. Look-ups take no lock and wait
+// for nobody. Add takes the lock of the key's page, one of many parts of the memory.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
@@ -115,11 +59,11 @@ type filter struct {
 
 type state struct {
 	layout
-	clock    clock
-	capacity uint64
-	fpr      float64
-	blocks   []block
-	array    []uint64 // the blocks' words, one block after the other
+	ring   ring
+	config Config // with defaults, without Now
+	feed   uint64 // how many keys of a page are counted together: of the only page, a plane's share
+	parts  []page
+	array  []uint64 // the pages' lanes, one page after the other
 
 	doing    sync.Mutex
 	underWay map[bloom.Hash]chan struct{} // keys in Do, closed at their end
@@ -127,65 +71,81 @@ type state struct {
 
 func (s *state) zero() bool { return s == nil }
 
-// block is the state of a block's words. Bits of generations that are not live in gen
-// are zero. Whoever writes gen or words holds the lock. A look-up holds none, and loads
-// them atomically, gen first. gen changes after the words were cleared for it: who finds
-// the new gen finds nothing that has expired.
-type block struct {
+// page is the state of a page's lanes. Who writes there holds the lock. A look-up holds none. It
+// loads the live planes first, then clean, then lanes: planes are cleared before clean says so.
+type page struct {
 	sync.Mutex
-	gen atomic.Uint64
+	clean   atomic.Uint64 // planes up to this number have no bits of those that had their place before
+	pending uint64        // keys of the newest plane that ring.count lacks; written as memory.Store does
 }
 
 // Config configures a Filter.
 type Config struct {
-	// Capacity is the number of keys that are expected within a Span, evenly
-	// spread over it. A key counts once in each generation in which it is added.
-	// If all keys come back all the time, Capacity is the number of keys in a
-	// generation, times Generations. More keys raise the rate of false positives.
-	Capacity uint64
-	// FPR is the probability, between 0 and 1, that Contains reports a key that
-	// was not added within Span + Span/Generations, when every generation holds
-	// its part of Capacity. Generations + 1 generations share it. A share of
-	// less than 1e-12 counts as 1e-12.
-	FPR float64
-	// Span is how long, at least, a key is remembered after it was last added. It is
-	// at least a millisecond for each generation.
+	// N is the largest number of new keys within any Span, however uneven, of which all are
+	// remembered for a Span. If more come, the newest N are.
+	N uint64
+	// P is the probability, between 0 and 1, that a key which is not remembered is reported as
+	// present. It holds whatever comes. Less than 6.4e-17 counts as that.
+	P float64
+	// Span is how long a key is remembered after Add called it new. It is at least a
+	// millisecond for each generation, and less than 73 years. 0 means by count alone: the newest N keys are
+	// remembered, and there is no clock.
 	Span time.Duration
-	// Generations is the number of parts of a Span, from 1 to 63. Zero means 15.
-	// The package comment shows what the number costs.
-	Generations int
-	// Now returns the time. It is called at each call, and must be safe for concurrent use.
-	// Nil means the system's time.
+	// Renew has each Add of a key that is there remember it for a Span from then on, and so is
+	// right for whoever asks with Contains and must find every key that was added, such as a
+	// list of revoked tokens. A key then counts Generations + 1 times a Span towards N
+	// at most, and is found for Span + 2 Span/Generations at most.
 	//
-	// If Now does not advance, or goes back, nothing expires until it catches up. If it
-	// leaps ahead, all that has expired is forgotten at once. Time further than 292 years
-	// from the making of the Filter does not advance. The zero Time, which Now may return
-	// before a first event, counts as the beginning of 1970 when the Filter is made.
+	// Without Renew, a key is remembered from when it was new. A repeat costs no room, and an
+	// event that never stops passes once a Span.
+	Renew bool
+	// Generations is how finely time is cut, from 1 to 31. 0 means 7. With 3, a window takes 7 %
+	// less memory, with 15, 17 % more, and with 31, 75 % more.
+	Generations int
+	// Now returns the time. Nil means the system's time, which is read every tenth of a second
+	// where Span/Generations is a second or more. Now is called at each call, and must be safe
+	// for concurrent use. To deduplicate a log by its own time, let it return the time
+	// of the newest event. It may return the zero Time before the first one.
+	//
+	// A leap ahead forgets what it passes over, and nothing else. A step back, or a file that
+	// was saved while the clock was ahead, stops nothing: what is added afterwards is found for a
+	// Span, and goes when it should. Time further than 146 years from 1970 does not advance.
 	Now func() time.Time
 }
 
-// New returns an empty filter. Its Info has Capacity as N and FPR as P. New returns an
-// error that names the field unless Capacity >= 1, 0 < FPR < 1, 0 <= Generations <= 63,
-// Span is at least a millisecond for each generation, and the filter has at most a
-// tebibyte. Where the machine lacks that memory the process ends, as with make.
+// New returns an empty filter. Its Info has N and P. New returns an error that names the field
+// unless N >= 1, 0 < P < 1, Span is 0 or from a millisecond for each generation to 73 years,
+// 0 <= Generations <= 31, and the filter has at most a tebibyte. Where the machine lacks that
+// memory the process ends, as with make.
 func New(c Config) (*Filter, error) {
 	c = c.withDefaults()
 	l, err := c.layout()
 	if err != nil {
 		return nil, err
 	}
-	epoch := time.Now()
-	if c.Now != nil {
-		epoch = c.Now()
+	s := newState(c, l, memory.Words(int(l.pages*l.lanes)))
+	s.begin(c.Now, planes<<7, stale, 2*planes)
+	return &Filter{filter: filter{s, bloom.Info{N: c.N, P: c.P}, c.Now}}, nil
+}
+
+// newState returns a state that begin has yet to begin.
+func newState(c Config, l layout, array []uint64) *state {
+	s := &state{layout: l, config: c, feed: feed(l.pages), parts: make([]page, l.pages), array: array}
+	if l.pages == 1 {
+		s.feed = c.share(1)
 	}
-	if epoch.IsZero() { // from which today is too far
-		epoch = time.Unix(0, 0)
+	s.config.Now = nil
+	s.ring.span, s.ring.renew, s.ring.share = int64(c.Span), c.Renew, c.share(l.pages)
+	s.ring.part, s.ring.fulls, s.ring.spare, s.ring.lost = c.part(), c.fulls(), c.spare(), never
+	return s
+}
+
+func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) {
+	s.ring.setClock(now)
+	s.ring.start(live, from)
+	for i := range s.parts {
+		s.parts[i].clean.Store(clean)
 	}
-	s := &state{layout: l, capacity: c.Capacity, fpr: c.FPR}
-	s.clock.now = c.Now
-	s.clock.set(uint64(c.Span), uint64(c.Generations), epoch, 0)
-	s.setArray(memory.Words(int(l.blockCount*l.words())), 0)
-	return &Filter{filter: filter{s, bloom.Info{N: c.Capacity, P: c.FPR}, c.Now}}, nil
 }
 
 // Config returns the configuration of f: what New was given, or what the bytes say
@@ -195,100 +155,134 @@ func (f *filter) Config() Config {
 	if f.zero() {
 		return Config{}
 	}
-	return Config{
-		Capacity:    f.capacity,
-		FPR:         f.fpr,
-		Span:        time.Duration(f.clock.span),
-		Generations: int(f.clock.gens),
-		Now:         f.now,
-	}
+	c := f.config
+	c.Now = f.now
+	return c
 }
 
 // String describes f in a few words. It does not list keys.
 func (f filter) String() string {
-	c := f.Config()
-	return fmt.Sprintf("window.Filter(span %v, %d generations, %d bytes)", c.Span, c.Generations, f.SizeBytes())
+	return fmt.Sprintf("window.Filter(%s, %d bytes)", f.Config().text(), f.SizeBytes())
 }
 
-// setArray makes array, as it is in generation g, the words of f.
-func (s *state) setArray(array []uint64, g uint64) {
-	s.array = array
-	s.blocks = make([]block, s.blockCount)
-	for i := range s.blocks {
-		s.blocks[i].gen.Store(g)
-	}
-}
+// multiplier makes the next pair of positions: its 32-bit halves are odd or random enough.
+const multiplier = 0x9e3779b97f4a7c15
 
-// find returns the number of h's block, and what next makes the positions in it of.
-func (s *state) find(h bloom.Hash) (block, x, step uint64) {
-	x, step = h.Words()
-	block, x = bits.Mul64(x, s.blockCount)
-	return block, x, step
-}
-
-// curve bends the sequences of positions: in its halves are the first 32 bits of
-// the golden ratio's fraction and of the square root of two's.
-const curve = 0x9e3779b9_6a09e667
-
-// next returns a pair of positions in a block of width bits, and what makes the next pair.
+// next returns two of a key's positions in a page of lanes, and x for the next two. First, x is
+// what is left of H1 when the page is chosen, and step is H2.
 //
-// The halves of x are two sequences of positions. One alone has so few different ones in
-// a block that pairs of keys which share all their positions would make false positives
-// of their own. A step that always is the same would have keys whose step is almost zero
-// set one position k times. So it grows by curve each time. (Dillinger and Manolios,
-// Bloom Filters in Probabilistic Verification, 2004: enhanced double hashing.)
-func next(x, step, width uint64) (p, q, nextX, nextStep uint64) {
-	return uint64(uint32(x)) * width >> 32, x >> 32 * width >> 32, x + step, step + curve
+// Each half of x makes a sequence of positions. To add a step alone, as double hashing does, has so
+// few different sequences in a page that keys which share all positions make false positives.
+func next(x, step, lanes uint64) (p, q uint32, nextX uint64) {
+	return uint32(uint64(uint32(x)) * lanes >> 32), uint32(x >> 32 * lanes >> 32), x*multiplier + step
 }
 
-// large reports whether it pays to ask for the memory of all positions of a key at once: where
+// locate returns the number of h's page, and sets positions to those in it.
+func (s *state) locate(h bloom.Hash, positions []uint32) (page uint64) {
+	x, step := h.Words()
+	page, x = bits.Mul64(x, s.pages)
+	for ; len(positions) >= 2; positions = positions[2:] {
+		positions[0], positions[1], x = next(x, step, s.lanes)
+	}
+	return page
+}
+
+// far reports whether it pays to ask for the memory of all positions of a key at once: where
 // the filter is larger than the processor's caches. The processor reads some ahead by
 // itself, but not past a lock, and not as many as the memory can bring.
-func (s *state) large() bool { return len(s.array) >= 1<<20 }
+func (s *state) far() bool { return len(s.array) >= farLanes }
 
-func (s *state) prefetch(words []uint64, x, step uint64) {
-	prefetch(&words[0], x, step, uint64(len(words))*64, s.k/2)
+// lanesOf returns the lanes of a page.
+func (s *state) lanesOf(page uint64) []uint64 { return s.array[page*s.lanes:][:s.lanes] }
+
+// clear clears the planes of a locked page that are live or free by now, and were not when it was
+// last cleared.
+func (s *state) clear(page uint64, live run) {
+	p := &s.parts[page]
+	clean, free := p.clean.Load(), live.oldest()+planes-1
+	keep := ^columns(clean+1, min(free-clean, planes))
+	lanes := s.lanesOf(page)
+	for i, lane := range lanes {
+		memory.Store(&lanes[i], lane&keep)
+	}
+	p.clean.Store(free)
 }
 
-// wordsOf returns the words of block i.
-func (s *state) wordsOf(i uint64) []uint64 {
-	n := s.words()
-	return s.array[i*n:][:n]
+// addAt adds a key that comes now, whose positions were found.
+func (s *state) addAt(page uint64, positions []uint32, now int64) bool {
+	p, lanes := &s.parts[page], s.lanesOf(page)
+	p.Lock()
+	live := s.ring.planes()
+	seen := live.upTo(p.clean.Load())
+	for _, at := range positions {
+		seen &= lanes[at]
+	}
+	if seen == 0 || s.ring.renew && s.ring.renews(seen, live, now) {
+		live = s.ready(page, live, now)
+		bit := uint64(1) << (live.newest() % planes)
+		for _, at := range positions {
+			memory.Store(&lanes[at], lanes[at]|bit)
+		}
+		s.count(p, p.pending+1)
+	}
+	p.Unlock()
+	return seen == 0
 }
 
-// expire moves a locked block on to generation g, if it is in an earlier one.
-func (s *state) expire(b *block, words []uint64, g uint64) {
-	gen := b.gen.Load()
-	if gen >= g {
-		return
+// ready returns the live planes, of which the newest one has not ended and is clean in a locked page.
+func (s *state) ready(page uint64, live run, now int64) run {
+	p := &s.parts[page]
+	if now >= s.ring.until.Load() {
+		s.ring.begin()
+		before := live.newest()
+		if live = s.ring.planes(); s.pages == 1 && live.newest() != before {
+			memory.Store(&p.pending, 0)
+		}
 	}
-	var live uint64
-	if g-gen <= s.clock.gens {
-		live = s.columns(g-s.clock.gens, gen)
+	if p.clean.Load() < live.newest() {
+		s.clear(page, live)
 	}
-	for i, word := range words {
-		memory.Store(&words[i], word&live)
-	}
-	b.gen.Store(g)
+	return live
 }
 
-// columns returns a word with the bits of generations from to to, at most
-// 64, set in every lane.
-func (s *state) columns(from, to uint64) (mask uint64) {
-	width := uint64(1) << s.laneBits
-	for g := from; g != to+1; g++ {
-		mask |= 1 << (g & (width - 1))
+// count counts pending keys of a locked page.
+func (s *state) count(p *page, pending uint64) {
+	if pending >= s.feed {
+		s.ring.add(pending)
+		pending = 0
 	}
-	for ; width < 64; width *= 2 {
-		mask |= mask << width
-	}
-	return mask
+	memory.Store(&p.pending, pending)
 }
 
-// Add adds key, or renews it if it is there. It reports whether key was new: true
-// means that it was certainly not added within Span, false that it probably was
-// added within Span + Span/Generations. Of several goroutines that add a new key at
-// once, at most one gets true. Add does not retain key.
+// time returns the time, at which all planes that are due have died.
+func (s *state) time(lookUp bool) int64 {
+	now := s.ring.reading.Load()
+	if !s.ring.current(now) {
+		now = s.tend(lookUp)
+	}
+	return now
+}
+
+// tend reads the time, and has planes die. A look-up does not wait for that: who holds the lock
+// sees to it.
+func (s *state) tend(lookUp bool) int64 {
+	now := s.ring.read()
+	if s.ring.current(now) || lookUp && !s.ring.TryLock() {
+		return now
+	}
+	if !lookUp {
+		s.ring.Lock()
+	}
+	now = s.ring.read()
+	s.ring.age(now)
+	s.ring.Unlock()
+	return now
+}
+
+// Add adds key unless it is remembered, and reports whether it was new. True means that it was
+// certainly not added within Reach. False means that it is probably remembered; with Renew it is
+// remembered from now on. Of several goroutines that add a new key at once, at most one gets true.
+// Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -300,36 +294,42 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		panic(errZero)
 	}
 	s := f.state
-	g := s.clock.generation()
-	block, x, step := s.find(h)
-	b, words := &s.blocks[block], s.wordsOf(block)
-	if s.large() {
-		s.prefetch(words, x, step)
+	now := s.time(false)
+	if s.far() {
+		var room [maxK]uint32
+		return s.addAt(s.find(h, room[:s.k]), room[:s.k], now)
 	}
-	b.Lock()
-	s.expire(b, words, g)
-	// A block has width bits. Those of a bit's place in its word that lane selects are
-	// where the bit's lane begins.
-	width, lane := uint64(len(words))*64, uint64(64)-1<<(s.laneBits&63)
-	bit := uint64(1) << (b.gen.Load() &^ lane & 63)
-	seen := ^uint64(0)
+	start, step := h.Words()
+	page, start := bits.Mul64(start, s.pages)
+	p, lanes := &s.parts[page], s.lanesOf(page)
+	p.Lock()
+	live := s.ring.planes()
+	seen := live.upTo(p.clean.Load())
+	x := start
 	for i := s.k; i > 0; i -= 2 {
-		var p, q uint64
-		p, q, x, step = next(x, step, width)
-		word := &words[p>>6]
-		seen &= *word >> (p & lane & 63)
-		memory.Store(word, *word|bit<<(p&lane&63))
-		word = &words[q>>6]
-		seen &= *word >> (q & lane & 63)
-		memory.Store(word, *word|bit<<(q&lane&63))
+		var a, b uint32
+		a, b, x = next(x, step, s.lanes)
+		seen &= lanes[a] & lanes[b]
 	}
-	b.Unlock()
-	return seen<<(lane&63) == 0
+	if seen == 0 || s.ring.renew && s.ring.renews(seen, live, now) {
+		if now >= s.ring.until.Load() || p.clean.Load() < live.newest() {
+			live = s.ready(page, live, now)
+		}
+		bit := uint64(1) << (live.newest() % planes)
+		x := start
+		for i := s.k; i > 0; i -= 2 {
+			var a, b uint32
+			a, b, x = next(x, step, s.lanes)
+			memory.Store(&lanes[a], lanes[a]|bit)
+			memory.Store(&lanes[b], lanes[b]|bit)
+		}
+		s.count(p, p.pending+1)
+	}
+	p.Unlock()
+	return seen == 0
 }
 
-// Contains reports whether key is remembered. It certainly is if it was added
-// within Span. If it was not added within Span + Span/Generations, Contains reports
-// true with the probability that [Filter.FPR] estimates. Contains does not renew key.
+// Contains reports whether key is remembered. Contains does not renew key.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -341,42 +341,60 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 		return false
 	}
 	s := f.state
-	g := s.clock.generation()
-	block, x, step := s.find(h)
-	b, words := &s.blocks[block], s.wordsOf(block)
-	if s.large() {
-		s.prefetch(words, x, step)
+	s.time(true)
+	// By half time, most absent keys are known to be absent. Asking each time
+	// would keep the processor from reading ahead.
+	if s.far() {
+		var room [maxK]uint32
+		page := s.find(h, room[:s.k])
+		seen := s.seen(page, room[:s.k/2], s.live(page))
+		return seen != 0 && s.seen(page, room[s.k/2:s.k], seen) != 0
 	}
-	if b.gen.Load() < g {
-		b.Lock()
-		s.expire(b, words, g)
-		b.Unlock()
-	}
-	width, lane := uint64(len(words))*64, uint64(64)-1<<(s.laneBits&63)
-	seen := ^uint64(0)
+	x, step := h.Words()
+	page, x := bits.Mul64(x, s.pages)
+	seen, lanes := s.live(page), s.lanesOf(page)
 	for i := s.k; i > 0; i -= 2 {
-		// By half time, most absent keys are known to be absent. Asking each time
-		// would keep the processor from reading ahead.
-		if 2*i <= s.k && seen<<(lane&63) == 0 {
+		if 2*i <= s.k && seen == 0 {
 			return false
 		}
-		var p, q uint64
-		p, q, x, step = next(x, step, width)
-		seen &= atomic.LoadUint64(&words[p>>6]) >> (p & lane & 63)
-		seen &= atomic.LoadUint64(&words[q>>6]) >> (q & lane & 63)
+		var a, b uint32
+		a, b, x = next(x, step, s.lanes)
+		seen &= atomic.LoadUint64(&lanes[a]) & atomic.LoadUint64(&lanes[b])
 	}
-	return seen<<(lane&63) != 0
+	return seen != 0
+}
+
+// live returns the columns of the live planes in a page.
+func (s *state) live(page uint64) uint64 {
+	live := s.ring.planes()
+	return live.upTo(s.parts[page].clean.Load())
+}
+
+// seen returns which of planes have all positions set.
+func (s *state) seen(page uint64, positions []uint32, planes uint64) uint64 {
+	lanes := s.lanesOf(page)
+	for _, at := range positions {
+		planes &= atomic.LoadUint64(&lanes[at])
+	}
+	return planes
+}
+
+// Reach returns how far back everything that was added is remembered now: the time since the
+// newest key that was given up before its Span was over, because more than N keys came. It is Span
+// where none was, and 0 where Span is 0 and in the zero Filter. It is at most Span/Generations
+// (with Renew, twice that) less than the truth. It knows nothing of keys that were added after the
+// last save.
+func (f *Filter) Reach() time.Duration {
+	if f.zero() {
+		return 0
+	}
+	return f.ring.reach()
 }
 
 // Reset forgets all keys. A key that is being added meanwhile may be remembered afterwards.
 func (f *Filter) Reset() {
-	if f.zero() {
-		return
-	}
-	for i := range f.blocks {
-		f.blocks[i].Lock()
-		memory.ClearAtomic(f.wordsOf(uint64(i)))
-		f.blocks[i].Unlock()
+	if !f.zero() {
+		f.ring.reset()
 	}
 }
 
@@ -384,42 +402,31 @@ func (f *Filter) Reset() {
 // present now; see [Filter.Stats].
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
-// Stats returns the figures of f. M, OnesCount and FillRatio cover the Generations + 1
-// generations that are remembered. ApproxCount estimates how many keys are remembered, and counts a
-// key once in each generation in which it was added, as Capacity does. In a filter of more
-// than 64 blocks, which has half a million positions, Stats reads 64 of them and estimates
-// the rest, so that its time does not grow with the filter.
+// Stats returns the figures of f. M, OnesCount and FillRatio cover all planes; see the package
+// comment. ApproxCount estimates how many keys are remembered. With Renew it counts a key once
+// for each plane that has it. In a filter of more than 64 pages, which has 26,000 keys or
+// more, Stats reads 64 of them and estimates the rest, so that its time does not grow with the filter.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}
 	}
-	g := f.clock.generation()
-	n, gens := f.blockCount, f.clock.gens+1
-	sample := min(n, 64)
-	words := make([]uint64, f.words())
-	var ones [maxGenerations + 1]uint64 // by age
+	f.time(false)
+	sample := min(f.pages, 64)
+	var ones [planes]uint64
 	var rates float64
 	for i := range sample {
-		at := i * n / sample
-		live := f.lockAt(at, g)
-		copy(words, f.wordsOf(at))
-		f.blocks[at].Unlock()
-		none := 1.0 // probability that a key is in no generation
-		for age := range gens {
-			count, mask := 0, f.columns(g-age, g-age)&live
-			for _, word := range words {
-				count += bits.OnesCount64(word & mask)
-			}
-			ones[age] += uint64(count)
-			none *= 1 - math.Pow(float64(count)/float64(f.lanes), float64(f.k))
+		absent := 1.0 // probability that a key is in no plane
+		for plane, n := range f.ones(i * f.pages / sample) {
+			ones[plane] += n
+			absent *= 1 - math.Pow(float64(n)/float64(f.lanes), float64(f.k))
 		}
-		rates += 1 - none
+		rates += 1 - absent
 	}
-	s := bloom.Stats{M: n * f.lanes * gens, K: f.k, FPR: rates / float64(sample), SizeBytes: f.SizeBytes()}
-	scale := float64(n) / float64(sample)
-	for _, ones := range ones[:gens] {
-		s.OnesCount += uint64(float64(ones) * scale)
-		s.ApproxCount += uint64(float64(bloom.StatsOf(sample*f.lanes, f.k, ones).ApproxCount) * scale)
+	s := bloom.Stats{M: f.pages * f.lanes * planes, K: f.k, FPR: rates / float64(sample), SizeBytes: f.SizeBytes()}
+	scale := float64(f.pages) / float64(sample)
+	for _, n := range ones {
+		s.OnesCount += uint64(float64(n) * scale)
+		s.ApproxCount += uint64(float64(bloom.StatsOf(sample*f.lanes, f.k, n).ApproxCount) * scale)
 	}
 	s.FillRatio = float64(s.OnesCount) / float64(s.M)
 	return s
@@ -428,16 +435,24 @@ func (f *Filter) Stats() bloom.Stats {
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
 func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
 
-// lockAt locks block i and returns the columns that are live in it and were in
-// generation g: other goroutines may have moved on from it.
-func (s *state) lockAt(i, g uint64) (live uint64) {
-	b := &s.blocks[i]
-	b.Lock()
-	s.expire(b, s.wordsOf(i), g)
-	if gen := b.gen.Load(); gen-g <= s.clock.gens {
-		live = s.columns(gen-s.clock.gens, g)
+// ones returns how many bits of each live plane are set in a page.
+func (s *state) ones(page uint64) (ones [planes]uint64) {
+	live := s.live(page)
+	// Bit i of sums[j] is bit j of a number: how many bits i were set.
+	var sums [64]uint64
+	lanes := s.lanesOf(page)
+	for i := range lanes {
+		carry := atomic.LoadUint64(&lanes[i]) & live
+		for j := 0; carry != 0; j++ {
+			sums[j], carry = sums[j]^carry, sums[j]&carry
+		}
 	}
-	return live
+	for j, sum := range sums {
+		for ; sum != 0; sum &= sum - 1 {
+			ones[bits.TrailingZeros64(sum)] += 1 << j
+		}
+	}
+	return ones
 }
 
 const errZero = "window: Add to a zero Filter: make it with New, or decode into it"

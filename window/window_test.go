@@ -1,10 +1,9 @@
 package window
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -21,210 +20,272 @@ import (
 
 // TestSpan walks at random. Every key lives for its least time and no longer than its longest.
 func TestSpan(t *testing.T) {
-	for _, generations := range []int{1, 2, 7, 8, 24, 31, 63} {
-		t.Run(fmt.Sprintf("generations=%d", generations), func(t *testing.T) {
-			const span = time.Hour
-			longest := span + span/time.Duration(generations)
-			var hand testkit.Clock
-			f := bloom.Must(New(Config{
-				Capacity: 2000, FPR: 1e-6, Span: span, Generations: generations, Now: hand.Now,
-			}))
-			rnd := rand.New(rand.NewPCG(1, uint64(generations)))
-			added := map[uint64]time.Duration{} // when last
-			early, late := false, false
-			for now := time.Duration(0); now < 10*span; {
-				key := rnd.Uint64N(2000)
-				last, ok := added[key]
-				age := now - last
-				isLive, isGone := ok && age < span, !ok || age > longest
-				early, late = early || ok && age > span && age < longest, late || ok && age > longest
-				got := f.ContainsHash(bloom.SumUint64(key))
-				if isLive {
-					require.True(t, got, "key %d is forgotten after %v", key, age)
+	for _, generations := range []int{1, 2, 7, 31} {
+		for _, renew := range []bool{false, true} {
+			t.Run(fmt.Sprintf("generations=%d/renew=%v", generations, renew), func(t *testing.T) {
+				const span = time.Hour
+				longest := span + span/time.Duration(generations)
+				if renew {
+					longest += span / time.Duration(generations)
 				}
-				if isGone {
-					require.False(t, got, "key %d is remembered after %v", key, age)
-				}
-				if rnd.IntN(2) == 0 {
-					require.Equal(t, !got, f.AddHash(bloom.SumUint64(key)), "Add and Contains disagree")
-					added[key] = now
-				}
-				step := time.Duration(rnd.ExpFloat64() * float64(span) / 1000)
-				if rnd.IntN(3000) == 0 {
-					step = time.Duration(rnd.Float64() * 1.2 * float64(span))
-				}
-				now += step
-				hand.Advance(step)
-			}
-			require.True(t, early && late, "the walk met no key between the bounds, or none beyond")
-		})
-	}
-}
-
-// TestBounds finds a key's end to the nanosecond, where Span is not a multiple of
-// Generations.
-func TestBounds(t *testing.T) {
-	const span, generations = 10*time.Millisecond + 3, 7
-	for added := time.Duration(0); added < 3*span; added += span / 101 {
-		for life := span; ; life++ {
-			// The generation of added is gone once generations more have passed after it.
-			if (added+life)*generations/span-added*generations/span <= generations {
-				life = ((added*generations/span+generations+1)*span+generations-1)/generations - added - 1
-				continue
-			}
-			require.LessOrEqual(t, life, span+span/generations+1) // +1: Span/Generations is a fraction
-			for _, age := range []time.Duration{span, life - 1, life} {
 				var hand testkit.Clock
-				f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-9, Span: span, Generations: generations, Now: hand.Now}))
-				hand.Advance(added)
-				f.AddString("key")
-				hand.Advance(age)
-				require.Equal(t, age < life, f.ContainsString("key"), "added at %d, %d later", added, age)
-			}
-			break
+				f := bloom.Must(New(Config{N: 10_000, P: 1e-9, Span: span, Renew: renew, Generations: generations, Now: hand.Now}))
+				rnd := rand.New(rand.NewPCG(1, uint64(generations)))
+				added := map[uint64]time.Duration{}
+				early, late := false, false
+				for now := time.Duration(0); now < 30*span; {
+					key := rnd.Uint64N(2000)
+					last, ok := added[key]
+					age := now - last
+					early, late = early || ok && age > span && age < longest, late || ok && age > longest
+					got := f.ContainsHash(bloom.SumUint64(key))
+					require.False(t, ok && age <= span && !got, "key %d is forgotten after %v", key, age)
+					require.False(t, (!ok || age > longest) && got, "key %d is remembered after %v", key, age)
+					if rnd.IntN(2) == 0 {
+						isNew := f.AddHash(bloom.SumUint64(key))
+						require.Equal(t, !got, isNew, "Add and Contains disagree")
+						if isNew || renew {
+							added[key] = now
+						}
+					}
+					step := time.Duration(rnd.ExpFloat64() * float64(span) / 1000)
+					if rnd.IntN(3000) == 0 {
+						step = time.Duration(rnd.Float64() * 1.2 * float64(span))
+					}
+					now += step
+					hand.Advance(step)
+				}
+				require.True(t, early && late, "the walk met no key between the bounds, or none beyond")
+				require.Equal(t, span, f.Reach())
+			})
 		}
 	}
 }
 
-// TestNow has what Config says of a Now that does not advance, goes back, leaps or goes
-// too far.
-func TestNow(t *testing.T) {
-	config := Config{Capacity: 1000, FPR: 1e-6, Span: time.Hour, Generations: 7}
-	t.Run("still", func(t *testing.T) {
-		config.Now = func() time.Time { return time.Time{} }
-		f := bloom.Must(New(config))
-		keys := testkit.Digests[bloom.Hash](1, 1000)
-		for _, h := range keys {
-			f.AddHash(h)
+// TestEnds finds the ends of keys to the nanosecond: of one that came at a plane's beginning, one
+// that came at its end, and one of a plane that ended by count.
+func TestEnds(t *testing.T) {
+	const span, part = 10*time.Second + 3, (10*time.Second + 3 + 6) / 7
+	for _, test := range []struct{ first, key, lives time.Duration }{
+		{0, 0, span + part - 1}, {0, part - 1, span}, {5, 5 + part/2, span + part - part/2 - 1}, {0, part, span + part - 1},
+	} {
+		var hand testkit.Clock
+		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: span, Now: hand.Now}))
+		hand.Advance(test.first)
+		f.AddString("first")
+		hand.Advance(test.key - hand.Elapsed())
+		f.AddString("key")
+		hand.Advance(test.lives)
+		require.True(t, f.ContainsString("key"), "%v", test)
+		hand.Advance(1)
+		require.False(t, f.ContainsString("key"), "%v", test)
+	}
+	var hand testkit.Clock
+	f := bloom.Must(New(Config{N: 56, P: 1e-9, Span: span, Now: hand.Now})) // a key a plane
+	f.AddString("key")
+	hand.Advance(span)
+	require.True(t, f.ContainsString("key"))
+	hand.Advance(1)
+	require.False(t, f.ContainsString("key"))
+}
+
+// TestClock has what Config says of a Now that does not advance, goes back, leaps, goes too far, or
+// knows no time yet.
+func TestClock(t *testing.T) {
+	config := Config{N: 1000, P: 1e-9, Span: time.Hour}
+	start := func() (*Filter, *testkit.Clock) {
+		hand := new(testkit.Clock)
+		config.Now = hand.Now
+		return bloom.Must(New(config)), hand
+	}
+	// lives requires that a key which is added now is found for a Span and goes when it should.
+	lives := func(f *Filter, hand *testkit.Clock, key string) {
+		t.Helper()
+		require.True(t, f.AddString(key))
+		for range 8 {
+			require.True(t, f.ContainsString(key))
+			hand.Advance(config.Span / 8)
 		}
-		for _, h := range keys {
-			require.True(t, f.ContainsHash(h))
+		require.True(t, f.ContainsString(key))
+		hand.Advance(config.Span/7 + 1)
+		require.False(t, f.ContainsString(key))
+	}
+	t.Run("back", func(t *testing.T) {
+		for _, back := range []time.Duration{1, time.Minute, time.Hour, 240 * time.Hour} {
+			f, hand := start()
+			f.AddString("a")
+			hand.Advance(-back)
+			require.True(t, f.ContainsString("a"))
+			lives(f, hand, "b")
+			require.False(t, f.ContainsString("a"))
 		}
 	})
-	t.Run("back", func(t *testing.T) {
-		var hand testkit.Clock
-		config.Now = hand.Now
-		f := bloom.Must(New(config))
-		hand.Advance(-time.Hour) // before it was made
+	t.Run("saved by a clock ahead", func(t *testing.T) {
+		f, hand := start()
 		f.AddString("a")
-		hand.Advance(2 * time.Hour)
-		f.AddString("b") // an hour after a, by the clock's furthest
-		hand.Advance(-90 * time.Minute)
-		require.True(t, f.ContainsString("a"))
-		require.True(t, f.AddString("c")) // counts as added with b
-		hand.Advance(90*time.Minute + 30*time.Minute)
-		require.False(t, f.ContainsString("a"))
+		hand.Advance(240 * time.Hour)
+		f.AddString("b")
+		data := bloom.Must(f.MarshalBinary())
+		hand.Advance(-240 * time.Hour)
+		require.NoError(t, f.UnmarshalBinary(data))
 		require.True(t, f.ContainsString("b"))
-		require.True(t, f.ContainsString("c"))
-		hand.Advance(time.Hour)
+		lives(f, hand, "c")
 		require.False(t, f.ContainsString("b"))
-		require.False(t, f.ContainsString("c"))
 	})
 	t.Run("ahead", func(t *testing.T) {
-		for _, leap := range []time.Duration{2 * time.Hour, 1e5 * time.Hour, math.MaxInt64 / 3} {
-			var hand testkit.Clock
-			config.Now = hand.Now
-			f := bloom.Must(New(config))
-			for range 3 {
-				require.True(t, f.AddString("key"))
-				require.True(t, f.ContainsString("key"))
-				hand.Advance(leap)
+		f, hand := start()
+		f.AddString("a")
+		hand.Advance(50 * time.Minute)
+		f.AddString("b")
+		hand.Advance(40 * time.Minute) // a leap, of which the clock knows nothing
+		require.False(t, f.ContainsString("a"))
+		require.True(t, f.ContainsString("b"))
+		hand.Advance(1e5 * time.Hour)
+		lives(f, hand, "a")
+	})
+	t.Run("jumping", func(t *testing.T) {
+		// Each jump ends a plane of one key. The newest N keys stay.
+		f, hand := start()
+		for i := range uint64(3000) {
+			step := 10 * time.Minute
+			hand.Advance(step - time.Duration(i%2)*2*step)
+			require.True(t, f.AddHash(bloom.SumUint64(i)))
+			if i > 1000 {
+				require.True(t, f.ContainsHash(bloom.SumUint64(i-rand.Uint64N(1000))))
 			}
-			require.False(t, f.ContainsString("key"))
-			require.Zero(t, f.FPR())
 		}
 	})
 	t.Run("beyond", func(t *testing.T) {
 		now := time.Time{}
 		config.Now = func() time.Time { return now }
 		f := bloom.Must(New(config))
-		for _, year := range []int{1, 1000, 1e6, 1e9, -1e9} {
+		for _, year := range []int{1, 1000, 1e6, 1e9, -1e9, 2024} {
 			now = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 			f.AddString("key")
 			require.True(t, f.ContainsString("key"))
+			require.NoError(t, f.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+			require.True(t, f.ContainsString("key"))
 		}
+		now = now.Add(2 * time.Hour)
+		require.False(t, f.ContainsString("key"))
 	})
 }
 
-// TestOneIsNew has many goroutines add the same keys: of each key, one is told that
-// it is new.
-func TestOneIsNew(t *testing.T) {
-	f := bloom.Must(New(Config{Capacity: 50000, FPR: 1e-9, Span: time.Hour, Generations: 7}))
-	var added atomic.Int64
-	keys := testkit.Digests[bloom.Hash](1, 5000)
-	add := func() {
-		for _, h := range keys {
-			if f.AddHash(h) {
-				added.Add(1)
+// TestByCount: without a Span, the newest N keys are found, and more are not kept for long.
+func TestByCount(t *testing.T) {
+	for _, renew := range []bool{false, true} {
+		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Renew: renew, Now: func() time.Time { panic("asked for the time") }}))
+		for i := range uint64(20_000) {
+			require.True(t, f.AddHash(bloom.SumUint64(i)))
+			if i >= 1000 {
+				require.True(t, f.ContainsHash(bloom.SumUint64(i-990)))
+			}
+			if i >= 1300 {
+				require.False(t, f.ContainsHash(bloom.SumUint64(i-1300)))
+			}
+			if isNew := f.AddString("always"); renew || i < 900 {
+				require.Equal(t, i == 0, isNew)
+			}
+			if i%3000 == 0 {
+				require.NoError(t, f.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
 			}
 		}
-	}
-	testkit.Together(add, add)
-	require.EqualValues(t, len(keys), added.Load())
-}
-
-// TestNoEventYet: a Now of the caller's returns the zero Time until there is an event, and
-// the time of the newest event then.
-func TestNoEventYet(t *testing.T) {
-	var newest time.Time
-	f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-6, Span: time.Hour, Now: func() time.Time { return newest }}))
-	require.False(t, f.ContainsString("key"))
-	for _, at := range []string{"1999-12-31T23:59:00Z", "2026-05-01T10:00:00Z"} {
-		newest = bloom.Must(time.Parse(time.RFC3339, at))
-		require.True(t, f.AddString("key"), at)
-		newest = newest.Add(time.Hour)
-		require.False(t, f.AddString("key"), at)
-		newest = newest.Add(time.Hour + time.Hour/15)
-		require.False(t, f.ContainsString("key"), at)
+		require.Zero(t, f.Reach())
 	}
 }
 
-func TestZero(t *testing.T) {
-	var f Filter
-	assert.Equal(t, Config{}, f.Config())
-	assert.PanicsWithValue(t, errZero, func() { f.Do(bloom.Hash{}, func() error { panic("handled") }) })
-	require.NoError(t, f.UnmarshalText(nil))
-	assert.Equal(t, Config{}, f.Config())
-}
-
-// TestReset empties many blocks.
-// TestStats fills windows. One has many more blocks than Stats reads.
-func TestStats(t *testing.T) {
-	for _, c := range []Config{
-		{Capacity: 10_000, FPR: 0.01, Generations: 7}, {Capacity: 90_000, FPR: 0.001, Generations: 2},
-	} {
+// TestTogether has eight goroutines add the same and other keys while time passes and a ninth saves
+// and resets nothing. Of each key one is told that it is new, and all are found.
+func TestTogether(t *testing.T) {
+	for _, n := range []uint64{2000, 60_000} { // a page, and several
 		var hand testkit.Clock
-		c.Span, c.Now = 63*24*time.Hour, hand.Now
-		f := bloom.Must(New(c))
-		added := fill(f, &hand, c)
-		ones := uint64(0)
-		for _, word := range f.array {
-			ones += uint64(bits.OnesCount64(word))
-		}
-		s := f.Stats()
-		require.Equal(t, f.blockCount*f.lanes*uint64(c.Generations+1), s.M)
-		require.Equal(t, f.k, s.K)
-		require.InEpsilon(t, ones, s.OnesCount, 0.01)
-		require.Equal(t, float64(s.OnesCount)/float64(s.M), s.FillRatio)
-		require.InEpsilon(t, added, s.ApproxCount, 0.02)
-		require.InEpsilon(t, c.FPR, s.FPR, 0.1)
-		require.Equal(t, f.SizeBytes(), s.SizeBytes)
-		hand.Advance(2 * c.Span)
-		s = f.Stats()
-		require.Zero(t, s.OnesCount+s.ApproxCount)
-		require.Equal(t, c.Capacity > 10_000, f.blockCount > 64)
+		f := bloom.Must(New(Config{N: n, P: 1e-9, Span: time.Hour, Now: hand.Now}))
+		var fresh, left atomic.Int64
+		shared := testkit.Digests[bloom.Hash](1, int(n/2))
+		left.Store(8)
+		testkit.AtOnce(9, func(worker int) {
+			if worker == 8 {
+				for left.Load() > 0 {
+					f.Stats()
+					assert.NoError(t, new(Filter).UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+				}
+				return
+			}
+			defer left.Add(-1)
+			own := testkit.Digests[bloom.Hash](uint64(worker+2), int(n/16))
+			for i, h := range shared {
+				if f.AddHash(h) {
+					fresh.Add(1)
+				}
+				if i%8 == 0 {
+					assert.True(t, f.AddHash(own[i/8]))
+					assert.True(t, f.ContainsHash(own[i/8]) && f.ContainsHash(own[i/16]))
+				}
+				if i%100 == 0 {
+					hand.Advance(time.Hour / time.Duration(n))
+				}
+			}
+		})
+		require.EqualValues(t, len(shared), fresh.Load())
+		require.NotContains(t, testkit.Found(f, shared), false)
+		require.Equal(t, time.Hour, f.Reach())
 	}
+}
+
+// TestSavedWhileAdding: what is loaded keeps its rate, although planes filled up while they were
+// written.
+func TestSavedWhileAdding(t *testing.T) {
+	const n, p = 100_000, 0.01
+	var hand testkit.Clock
+	f := bloom.Must(New(Config{N: n, P: p, Now: hand.Now}))
+	key := uint64(0)
+	add := func(f *Filter, keys int) (refused int) {
+		for range keys {
+			if !f.AddHash(bloom.SumUint64(key)) {
+				refused++
+			}
+			key++
+		}
+		return refused
+	}
+	for range 60 {
+		add(f, 2000)
+		g := new(Filter)
+		_, err := g.ReadFrom((&slowly{f, func() { add(f, 40) }}).of(t))
+		require.NoError(t, err)
+		f = g
+	}
+	require.LessOrEqual(t, float64(add(f, n)), testkit.RateBound(n, p))
+}
+
+// TestLookUpsDoNotWait: nobody holds a look-up up, whatever lock is held and whatever is due.
+func TestLookUpsDoNotWait(t *testing.T) {
+	var hand testkit.Clock
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: hand.Now}))
+	f.AddString("key")
+	f.parts[0].Lock()
+	f.ring.Lock()
+	require.True(t, f.ContainsString("key"))
+	hand.Advance(3 * time.Hour)
+	f.ContainsString("key")
+	f.ContainsBatch(make([]bool, 1), []bloom.Hash{{}})
+	f.ring.Unlock()
+	require.False(t, f.ContainsString("key"))
+	f.parts[0].Unlock()
+	require.True(t, f.AddString("key"))
 }
 
 // TestDo has goroutines handle one key at once, whose first few handlers fail: one more
 // succeeds, and no other is called.
 func TestDo(t *testing.T) {
+	ctx := context.Background()
+	config := Config{N: 100, P: 1e-9, Span: time.Hour}
 	for _, fails := range []int64{0, 1, 3} {
-		f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-9, Span: time.Hour}))
-		var calls, errs atomic.Int64
+		f := bloom.Must(New(config))
+		var calls, errs, done atomic.Int64
 		var inside atomic.Bool
 		do := func() {
-			err := f.Do(bloom.SumString("id"), func() error {
+			handled, err := f.Do(ctx, bloom.SumString("id"), func(context.Context) error {
 				assert.False(t, inside.Swap(true), "two handlers at once")
 				runtime.Gosched()
 				defer inside.Store(false)
@@ -233,65 +294,98 @@ func TestDo(t *testing.T) {
 				}
 				return nil
 			})
+			if handled {
+				done.Add(1)
+			}
 			if err != nil {
 				errs.Add(1)
+				assert.False(t, handled)
 			}
 		}
 		testkit.Together(slices.Repeat([]func(){do}, 10)...)
-		require.Equal(t, fails+1, calls.Load())
-		require.Equal(t, fails, errs.Load())
+		require.Equal(t, [3]int64{fails + 1, fails, 1}, [3]int64{calls.Load(), errs.Load(), done.Load()})
 		require.True(t, f.ContainsString("id"))
 		require.Empty(t, f.underWay)
 	}
 
-	// A panic lets the next one handle it. Other keys do not wait.
-	f := bloom.Must(New(Config{Capacity: 100, FPR: 1e-9, Span: time.Hour}))
+	// A panic lets the next one handle it. Other keys do not wait. Who waits ends with its context.
+	f := bloom.Must(New(config))
 	h := bloom.SumString("id")
-	require.Panics(t, func() { f.Do(h, func() error { panic("in the handler") }) })
+	require.Panics(t, func() { f.Do(ctx, h, func(context.Context) error { panic("in the handler") }) })
 	require.Empty(t, f.underWay, "the next one would wait for ever")
 	require.False(t, f.ContainsHash(h))
-	require.NoError(t, f.Do(h, func() error {
-		return f.Do(bloom.SumString("another"), func() error { return nil })
-	}))
+	handled, err := f.Do(ctx, h, func(got context.Context) error {
+		require.Equal(t, ctx, got)
+		_, err := f.Do(ctx, bloom.SumString("another"), func(context.Context) error { return nil })
+		require.NoError(t, err)
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		handled, err := f.Do(ended, h, func(context.Context) error { panic("called") })
+		require.ErrorIs(t, err, context.Canceled)
+		require.False(t, handled)
+		return nil
+	})
+	require.True(t, handled && err == nil)
 	require.True(t, f.ContainsHash(h))
+	handled, err = f.Do(ctx, h, func(context.Context) error { panic("called") })
+	require.True(t, !handled && err == nil)
+
+	var zero Filter
+	require.PanicsWithValue(t, errZero, func() { zero.Do(ctx, h, func(context.Context) error { return nil }) })
+	require.Zero(t, zero.Config())
+	require.Zero(t, zero.Reach())
 }
 
-// TestLookUpsMeanwhile looks keys up while others are added and generations end.
-func TestLookUpsMeanwhile(t *testing.T) {
-	const span, generations, rounds = time.Hour, 63, 500
+// TestCoarse: a reading of the system's time serves until a timer goes off, a tenth of a second
+// later or when a plane ends. If the timer is late, the plane ends so much later.
+func TestCoarse(t *testing.T) {
 	var hand testkit.Clock
-	f := bloom.Must(New(Config{Capacity: 15000, FPR: 1e-9, Span: span, Generations: generations, Now: hand.Now}))
-	require.Len(t, f.blocks, 1)
-	var added atomic.Uint64 // keys below are there
-	look := func() {
-		for n := uint64(0); n < rounds; n = added.Load() {
-			// A key lives for 63 rounds at least. Some of them may pass meanwhile.
-			if n > 0 && !f.ContainsHash(bloom.SumUint64(n-1)) && added.Load() < n+generations {
-				t.Errorf("key %d is missing", n-1)
-			}
-		}
-	}
-	testkit.Together(look, look, func() {
-		for i := range uint64(rounds) {
-			f.AddHash(bloom.SumUint64(i))
-			added.Store(i + 1)
-			hand.Advance(span/generations + 1)
-		}
-	})
-
-	// Goroutines that find a key's end together all find it.
-	ends := 5000
-	if testing.Short() {
-		ends = 200
-	}
-	look = func() {
-		if f.ContainsString("key") {
-			t.Error("the key has expired")
-		}
-	}
-	for range ends {
+	reads, timers := 0, []time.Duration(nil)
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: 7 * time.Second}))
+	require.NotNil(t, f.ring.wake)
+	f.ring.source = func() time.Time { reads++; return hand.Now() }
+	f.ring.wake = func(after time.Duration, _ func()) { timers = append(timers, after) }
+	f.AddString("key")
+	reads = 0
+	for range 100 {
+		f.ContainsString("key")
 		f.AddString("key")
-		hand.Advance(span + span/generations + 2)
-		testkit.Together(look, look)
+	}
+	require.Zero(t, reads)
+	require.Equal(t, []time.Duration{coarsePrecision}, timers)
+	hand.Advance(950 * time.Millisecond)
+	f.ring.tick()
+	f.AddString("key")
+	require.Equal(t, 50*time.Millisecond, timers[1])
+	hand.Advance(10 * time.Minute)
+	require.True(t, f.AddString("late"), "in the old plane")
+	f.ring.tick()
+	hand.Advance(7 * time.Second)
+	require.True(t, f.ContainsString("late"))
+	f.ring.tick()
+	hand.Advance(1)
+	require.False(t, f.ContainsString("late"))
+	f.AddString("next")
+	f.ring.tick()
+	hand.Advance(time.Minute) // nobody came
+	require.False(t, f.ContainsString("next"))
+
+	exact := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: 7*time.Second - 7}))
+	require.Nil(t, exact.ring.wake, "a plane lasts for less than a second")
+	exact = bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: hand.Now}))
+	require.Nil(t, exact.ring.wake, "another's time is read at each call")
+}
+
+// TestSystemTime runs on time.Now and its timers.
+func TestSystemTime(t *testing.T) {
+	t.Parallel() // it waits for two seconds
+	for _, span := range []time.Duration{60 * time.Millisecond, time.Second} {
+		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: span, Generations: 1}))
+		start := time.Now()
+		require.True(t, f.AddString("key"))
+		for f.ContainsString("key") {
+			time.Sleep(time.Millisecond)
+		}
+		require.GreaterOrEqual(t, time.Since(start), span)
 	}
 }

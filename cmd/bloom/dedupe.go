@@ -182,7 +182,7 @@ func (o *dedupeFlags) fresh(arrived *arrivals) (*memory, error) {
 	n := o.part.part(uint64(o.size.n))
 	switch {
 	case o.span != 0:
-		f, err := window.New(window.Config{Capacity: n, FPR: o.size.p, Span: o.span})
+		f, err := window.New(window.Config{N: n, P: o.size.p, Span: o.span, Renew: true})
 		return memoryOf(f), err
 	case n > 0:
 		f, err := fitting(maker(blocked.New), n, o.size.p)
@@ -205,7 +205,7 @@ func sameSize(a, b filter) bool {
 		return ok && a.P() == b.P()
 	case *window.Filter:
 		b, ok := b.(*window.Filter)
-		return ok && a.Config().Capacity == b.Config().Capacity && a.Config().FPR == b.Config().FPR && a.Config().Span == b.Config().Span
+		return ok && a.Config().N == b.Config().N && a.Config().P == b.Config().P && a.Config().Span == b.Config().Span
 	}
 	return false
 }

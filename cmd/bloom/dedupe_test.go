@@ -159,7 +159,7 @@ func TestGrower(t *testing.T) {
 // TestWindow: a line that is left out is renewed.
 func TestWindow(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	w, err := window.New(window.Config{Capacity: 100, FPR: 1e-6, Span: time.Hour, Generations: 4, Now: func() time.Time { return now }})
+	w, err := window.New(window.Config{N: 100, P: 1e-6, Span: time.Hour, Renew: true, Generations: 4, Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	d := memoryOf(w)
 	a, b := bloom.SumString("a"), bloom.SumString("b")

@@ -283,10 +283,8 @@ func forgets(f filter) bool {
 // full reports whether f has more lines than it can hold at the rate it was made for:
 // more than half of its bits are set.
 func full(f filter) bool {
-	switch f := f.(type) {
-	case *window.Filter:
-		return f.FPR() > 2*f.Config().FPR
-	case *growing.Filter, *flower.Filter, cuckooFilter: // which never are
+	switch f.(type) {
+	case *window.Filter, *growing.Filter, *flower.Filter, cuckooFilter: // which never are
 		return false
 	}
 	return f.Stats().FillRatio > 0.55

@@ -178,7 +178,7 @@ func TestInfo(t *testing.T) {
 	info()
 	assert.Equal(t, "bloom.Filter Mitz32 7 none", fmt.Sprint(r.Type, " ", r.Strategy, " ", r.K, " ", r.Checksum))
 
-	require.NoError(t, bloom.Must(window.New(window.Config{Capacity: 100, FPR: 0.01, Span: 1e15, Generations: 3})).SaveFile(path))
+	require.NoError(t, bloom.Must(window.New(window.Config{N: 100, P: 0.01, Span: 1e15, Generations: 3})).SaveFile(path))
 	info()
 	assert.Equal(t, "window.Filter", r.Type)
 	require.NoError(t, bloom.Must(flower.New(flower.Config{Slots: 64, Ways: 4, Bits: 8})).SaveFile(path))

@@ -49,7 +49,7 @@ var designs = []design{
 	{"counting.Filter", "keys can be removed; gives a bloom.Filter", classic(4)},
 	{"cuckoo.Filter", "keys can be removed; refuses when full", made(cuckoo.New)},
 	{"window.Filter", "forgets a key after a time, in which n keys come", made(func(n uint64, p float64) (*window.Filter, error) {
-		return window.New(window.Config{Capacity: n, FPR: p, Span: time.Hour})
+		return window.New(window.Config{N: n, P: p, Span: time.Hour})
 	})},
 	{"flower.Filter", "remembers 90 % of the last n keys of an endless stream", func(p float64) (float64, int) {
 		c, err := flower.Optimal(sampleKeys, 0.9, p)

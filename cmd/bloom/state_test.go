@@ -276,7 +276,6 @@ func TestSpan(t *testing.T) {
 		requireError(t, stderr, says)
 	}
 	require.Equal(t, "a\nb\n", good(t, "a\nb\na\n", "dedupe", "-span", "1h", "-n", "100"))
-	saying(t, 0, "fuller than it was made for", numbers(0, 10_000), "dedupe", "-span", "1h", "-n", "10k")
 }
 
 // TestMemory: what cannot fit is refused in a sentence, before anything is read.

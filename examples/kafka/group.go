@@ -165,14 +165,14 @@ func (g *group) work(ctx context.Context, client *kgo.Client, windows map[int32]
 		}
 		w := windows[r.Partition]
 		if w == nil {
-			w, err = window.LoadOrNew(g.file(r.Partition), window.Config{Capacity: g.capacity, FPR: 1e-9, Span: 24 * time.Hour})
+			w, err = window.LoadOrNew(g.file(r.Partition), window.Config{N: g.capacity, P: 1e-9, Span: 24 * time.Hour})
 			if err != nil {
 				return err
 			}
 			windows[r.Partition] = w
 		}
 		touched[r.Partition] = w
-		err := w.Do(bloom.Sum(r.Key), func() error { // Do adds the id after this has returned nil
+		_, err := w.Do(ctx, bloom.Sum(r.Key), func(context.Context) error { // Do adds the id after this has returned nil
 			unsaved = append(unsaved, string(r.Key))
 			return g.handle(string(r.Key))
 		})

@@ -1,0 +1,302 @@
+package window
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ring says which planes are live, and when they end and die.
+//
+// Planes have numbers, which only grow. Plane i is bit i mod 64 of the lanes. New keys are
+// written into the newest plane. It begins with its first key, and ends when it holds its share
+// of N, which is by count, or a part of a Span later. A plane dies a Span after its end. The
+// live planes are the newest one and those before it, without a gap.
+//
+// Look-ups load what they need without the lock. Who holds it stores live last, but for expires.
+type ring struct {
+	clock
+	span, part int64  // nanoseconds: Span, and Span/Generations rounded up
+	fulls      int    // that hold N keys
+	spare      int    // the most live planes that do not hold their share
+	share      uint64 // keys of a plane
+	renew      bool
+
+	live    atomic.Uint64 // a span of planes
+	from    atomic.Int64  // the time of the newest stamp
+	until   atomic.Int64  // when the newest plane ends by time, or ended
+	expires atomic.Int64  // when the oldest plane dies, or earlier
+	count   atomic.Uint64 // keys in the newest plane that were counted
+
+	sync.Mutex
+	ends   [planes]atomic.Int64 // stamps: when planes end or have ended; loaded without the lock by Renew
+	full   uint64               // planes that hold their share
+	leaned atomic.Uint64        // planes that a renewal relied on after they ended; they live a part longer
+	lost   int64                // stamp of the newest plane that was given up before it died, or never
+}
+
+const (
+	ended = math.MinInt64 // in until
+	never = math.MinInt64 // in lost
+)
+
+// run is a run of planes: the number of the newest one, times 128, and how many they are.
+type run uint64
+
+func (r run) newest() uint64 { return uint64(r) >> 7 }
+func (r run) len() uint64    { return uint64(r) & 127 }
+func (r run) oldest() uint64 { return r.newest() + 1 - r.len() }
+
+// columns returns the bits of planes in a lane: of n planes, at most 64, from first on.
+func columns(first, n uint64) uint64 {
+	return bits.RotateLeft64(1<<n-1, int(first%planes))
+}
+
+func (r run) columns() uint64 { return columns(r.oldest(), r.len()) }
+
+// upTo returns the columns of those planes whose numbers are at most last.
+func (r run) upTo(last uint64) uint64 {
+	if last >= r.newest() {
+		return r.columns()
+	}
+	return columns(r.oldest(), max(last+1, r.oldest())-r.oldest())
+}
+
+func (r *ring) planes() run { return run(r.live.Load()) }
+
+func (r *ring) end(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
+
+// start begins a ring whose planes are live, with all its stamps set.
+func (r *ring) start(live run, from int64) {
+	if r.span == 0 { // no clock
+		r.reading.Store(0)
+	}
+	r.from.Store(max(from, stale+1))
+	r.until.Store(ended)
+	if newest := live.newest(); live.len() > 0 && r.full&columns(newest, 1) == 0 {
+		r.until.Store(r.end(newest).Load())
+	}
+	r.publish(live)
+}
+
+// publish makes planes the live ones.
+func (r *ring) publish(live run) {
+	expires := int64(math.MaxInt64)
+	if live.len() == 0 {
+		r.until.Store(ended)
+	} else if r.span > 0 {
+		expires = r.death(live.oldest())
+	}
+	r.live.Store(uint64(live))
+	r.expires.Store(expires)
+}
+
+// death returns when a plane dies.
+func (r *ring) death(plane uint64) int64 {
+	t := r.end(plane).Load() + r.span
+	if r.leaned.Load()&columns(plane, 1) != 0 {
+		t += r.part
+	}
+	return t
+}
+
+// current reports whether nothing is to do but to end the newest plane.
+func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.expires.Load() }
+
+// age has planes die. No stamp is later than now: where the clock was put back, or was ahead when
+// the filter was saved, all are lowered, or nothing would die until it catches up. The lock is held.
+func (r *ring) age(now int64) {
+	live := r.planes()
+	if now < r.from.Load() {
+		for plane := live.oldest(); plane != live.newest()+1; plane++ {
+			latest := now + 1
+			if plane == live.newest() && r.until.Load() != ended {
+				latest = now + r.part
+				r.until.Store(min(r.until.Load(), latest))
+			}
+			r.end(plane).Store(min(r.end(plane).Load(), latest))
+		}
+		r.lost = min(r.lost, now)
+		r.from.Store(now)
+	}
+	for r.span > 0 && live.len() > 0 && now >= r.death(live.oldest()) {
+		live--
+	}
+	r.publish(live)
+}
+
+// begin begins a plane for a key that comes now, unless the newest one has not ended.
+func (r *ring) begin() {
+	r.Lock()
+	defer r.Unlock()
+	now := r.read()
+	r.age(now)
+	if now < r.until.Load() {
+		return
+	}
+	live := r.planes()
+	partial := func() int { return bits.OnesCount64(live.columns() &^ r.full) }
+	if r.until.Load() != ended && partial() > r.spare {
+		// The clock jumps: evenly, so many parts of a Span take a Span. Planes of a few keys must
+		// not take the place of those that hold N.
+		r.stamp(live.newest(), now, now+r.part)
+		return
+	}
+	if live.len() == planes {
+		// Some planes are given up, as many as N keys can spare: a page then clears them together.
+		for first := true; first || bits.OnesCount64((live-1).columns()&r.full) >= r.fulls; first = false {
+			oldest := live.oldest()
+			end := r.end(oldest).Load()
+			if r.leaned.Load()&columns(oldest, 1) != 0 {
+				end = min(end+r.part, r.end(oldest+r.soon()+1).Load())
+			}
+			r.lost = max(r.lost, min(end-1, now))
+			live--
+		}
+	}
+	live += 1<<7 + 1
+	r.full &^= columns(live.newest(), 1)
+	r.leaned.And(^columns(live.newest(), 1))
+	r.count.Store(0)
+	r.stamp(live.newest(), now, now+r.part)
+	r.publish(live)
+}
+
+// stamp sets now when the newest plane ends by time.
+func (r *ring) stamp(newest uint64, now, end int64) {
+	r.from.Store(now)
+	r.end(newest).Store(end)
+	r.until.Store(end)
+}
+
+// add counts n keys of the newest plane, and ends it if it holds its share.
+func (r *ring) add(n uint64) {
+	if r.count.Add(n) < r.share {
+		return
+	}
+	r.Lock()
+	defer r.Unlock()
+	now := r.read()
+	r.age(now)
+	if until := r.until.Load(); until != ended && r.count.Load() >= r.share {
+		live := r.planes()
+		r.full |= columns(live.newest(), 1)
+		r.stamp(live.newest(), now, min(until, now+1))
+		r.until.Store(ended)
+		r.publish(live)
+	}
+}
+
+// renews reports whether a key that is in the planes of seen is to be written again, so that it
+// stays for a Span. It is not if a plane that has it ended less than a part of a Span ago and has
+// only some planes after it: that plane lives a part longer then.
+func (r *ring) renews(seen uint64, live run, now int64) bool {
+	age := uint64(bits.LeadingZeros64(bits.RotateLeft64(seen, int(planes-1-live.newest()%planes))))
+	plane := live.newest() - age
+	end := r.end(plane).Load()
+	if now >= end && now-end >= r.part || age > r.soon() {
+		return true
+	}
+	if bit := columns(plane, 1); now >= end && r.leaned.Load()&bit == 0 {
+		r.leaned.Or(bit)
+	}
+	return false
+}
+
+// soon returns how many planes may come after a plane that renewals rely on: half of those that
+// come before it is given up.
+func (r *ring) soon() uint64 { return uint64(r.fulls) / 2 }
+
+// reach is Filter.Reach.
+func (r *ring) reach() time.Duration {
+	r.Lock()
+	defer r.Unlock()
+	now := r.read()
+	r.age(now)
+	if r.lost == never {
+		return time.Duration(r.span)
+	}
+	return time.Duration(min(max(0, now-r.lost), r.span))
+}
+
+// reset gives up all planes. The next one has the place that the first one had.
+func (r *ring) reset() {
+	r.Lock()
+	defer r.Unlock()
+	r.full, r.lost = 0, never
+	r.count.Store(0)
+	r.publish(run((r.planes().newest() + planes - 1) / planes * planes << 7))
+}
+
+// clock reads the time, as nanoseconds since 1970. Time beyond 146 years from then does not advance.
+//
+// A coarse clock does not read the time at each call, which would be slower than a look-up. It
+// trusts what it has read until a timer goes off. If the timer is late, keys came after the end of
+// their plane: the plane then ends so much later. So no key is forgotten early.
+type clock struct {
+	source  func() time.Time
+	wake    func(time.Duration, func()) // nil unless the clock is coarse
+	reading atomic.Int64                // of a coarse clock, or stale
+	timing  atomic.Bool                 // the timer is set
+}
+
+const (
+	stale           = math.MinInt64
+	farthest        = 1 << 62
+	coarsePrecision = 100 * time.Millisecond
+	coarseFrom      = int64(time.Second) // the shortest part of a Span that a coarse clock serves
+)
+
+func (r *ring) setClock(now func() time.Time) {
+	r.reading.Store(stale)
+	r.source = now
+	if now == nil {
+		r.source = time.Now
+		if r.part >= coarseFrom {
+			r.wake = func(after time.Duration, call func()) { time.AfterFunc(after, call) }
+		}
+	}
+}
+
+func nanoseconds(t time.Time) int64 {
+	switch s := t.Unix(); {
+	case s <= -farthest/int64(time.Second):
+		return -farthest
+	case s >= farthest/int64(time.Second):
+		return farthest
+	}
+	return t.UnixNano()
+}
+
+// read reads the time. A coarse clock serves it to others then.
+func (r *ring) read() int64 {
+	if r.span == 0 {
+		return 0
+	}
+	t := nanoseconds(r.source())
+	if r.wake != nil {
+		r.reading.Store(t)
+		if r.timing.CompareAndSwap(false, true) {
+			after := coarsePrecision
+			if left := r.until.Load() - t; left > 0 {
+				after = min(after, time.Duration(left))
+			}
+			r.wake(after, r.tick)
+		}
+	}
+	return t
+}
+
+// tick has the time read at the next call.
+func (r *ring) tick() {
+	r.timing.Store(false)
+	trusted := r.reading.Swap(stale)
+	r.Lock()
+	defer r.Unlock()
+	now := nanoseconds(r.source())
+	if until := r.until.Load(); until != ended && trusted != stale && trusted < until && now >= until {
+		r.stamp(r.planes().newest(), now, now+1)
+	}
+}
