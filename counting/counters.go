@@ -61,16 +61,6 @@ func (c counters) change(word, shift uint64, by int64) uint64 {
 	}
 }
 
-// changeAlone is change while nobody else does, of a counter that is not zero where by is -1.
-func (c counters) changeAlone(word, shift uint64, by int64) uint64 {
-	p := &c.words[word]
-	was := *p >> shift & full
-	if was != full {
-		memory.Store(p, *p+uint64(by)<<shift)
-	}
-	return was
-}
-
 // toBits returns the word of bits of four words of counters: a bit is set where its
 // counter is not zero.
 func toBits(c0, c1, c2, c3 uint64) uint64 {

@@ -50,16 +50,12 @@ type filter struct {
 type state struct {
 	counters counters
 	k        int
-	met      atomic.Bool // whether two goroutines met; stored by who holds the first stripe
 	stripes  [stripes]stripe
 }
 
 // stripe is held by whoever adds or removes one of its keys. Two Removes of a key that was
 // added once take the same stripe, so that one of them finds the key gone. Different keys
 // may share counters, which are changed one at a time, by locked writes.
-//
-// Until two goroutines meet, the first stripe has all keys: whoever holds it is alone, and
-// needs no locked writes, which take a fifth of the time.
 type stripe struct {
 	sync.Mutex
 	ones atomic.Int64 // counters that left 0, less those that came back to it
@@ -75,24 +71,16 @@ const (
 // zero reports whether f is zero.
 func (f *filter) zero() bool { return f.state == nil }
 
-// size returns the parameters of New's filter.
-func size(n uint64, p float64) (words, k int, err error) {
+// New returns an empty filter sized for n distinct keys. It is the filter of [bloom.New] with four
+// bits for each of its bits: holding n keys, it reports a key that is not there as present with a
+// probability of about p, and more where n is small; see [bloom.StrictSize]. The filter's Info has
+// n and p. New returns an error in the cases in which bloom.New does.
+func New(n uint64, p float64) (*Filter, error) {
 	m, k, err := bloom.Size(n, p)
 	if err != nil {
-		return 0, 0, form.As("counting", err)
+		return nil, form.As("counting", err)
 	}
-	words, err = form.WordsFor("counting", m, k, maxWords)
-	return words, k, err
-}
-
-// New returns an empty filter sized for n distinct keys. Its parameters are those of
-// [bloom.New]'s filter, and so is its rate: holding n keys, it reports a key that is not
-// there as present with a probability of at most about p + 3.5/(n*K*K). It takes four times
-// the memory of that filter. The filter's Info has n and p.
-//
-// It returns an error unless 0 < p < 1 and bloom.New makes a filter of n and p.
-func New(n uint64, p float64) (*Filter, error) {
-	words, k, err := size(n, p)
+	words, err := form.WordsFor("counting", m, k, maxWords)
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +101,16 @@ func stateOf(words []uint64, k int) *state {
 // as SaveFile would later. If the filter in the file has other parameters than New(n, p),
 // the error wraps [bloom.ErrMismatch].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
-	words, k, err := size(n, p)
+	made, err := New(n, p)
 	if err != nil {
 		return nil, err
 	}
 	f, err := LoadFile(path)
 	if form.Missing(path, err) {
-		return New(n, p)
+		return made, nil
 	}
 	if err == nil {
-		err = form.In(path, f.fits(64*uint64(words), k))
+		err = form.In(path, f.fits(made))
 	}
 	if err != nil {
 		return nil, err
@@ -130,13 +118,13 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	return f, nil
 }
 
-// fits returns an error unless f has these parameters.
-func (f *Filter) fits(m uint64, k int) error {
+// fits returns an error unless f has the parameters of g.
+func (f *Filter) fits(g *Filter) error {
 	switch {
-	case f.M() != m:
-		return form.Mismatch("counting", "m", f.M(), m)
-	case f.K() != k:
-		return form.Mismatch("counting", "k", f.K(), k)
+	case f.M() != g.M():
+		return form.Mismatch("counting", "m", f.M(), g.M())
+	case f.K() != g.K():
+		return form.Mismatch("counting", "k", f.K(), g.K())
 	}
 	return nil
 }
@@ -145,23 +133,6 @@ func (f *Filter) fits(m uint64, k int) error {
 func (s *state) stripe(h bloom.Hash) *stripe {
 	h1, h2 := h.Words()
 	return &s.stripes[(h1^h2)*0x9e3779b97f4a7c15>>stripeShift] // 2^64 over the golden ratio
-}
-
-// hold takes h's stripe. It reports whether whoever holds it is alone.
-func (s *state) hold(h bloom.Hash) (held *stripe, alone bool) {
-	if first := &s.stripes[0]; !s.met.Load() {
-		if met := !first.TryLock(); met {
-			first.Lock()
-			s.met.Store(true)
-		}
-		if !s.met.Load() {
-			return first, true
-		}
-		first.Unlock()
-	}
-	held = s.stripe(h)
-	held.Lock()
-	return held, false
 }
 
 // lock takes all stripes.
@@ -208,9 +179,10 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		panic(errZero)
 	}
 	f.touch(h)
-	s, alone := f.hold(h)
+	s := f.stripe(h)
+	s.Lock()
 	defer s.Unlock()
-	ones := f.change(h, 1, 0, alone)
+	ones := f.change(h, 1, 0)
 	if ones > 0 {
 		s.ones.Store(s.ones.Load() + ones)
 	}
@@ -221,8 +193,9 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 // removed as often since. It returns false, and changes nothing, if key is certainly not
 // there.
 //
-// A key that was never added may be reported as present. Remove then takes away what other
-// keys count on: Contains may report keys as absent that were added, old ones and new ones.
+// A key that was never added may be reported as present. Remove then corrupts other keys: they
+// may be reported as absent, old ones and new ones. For the empty key that probability is not
+// FPR but FillRatio, about a half in a full filter: all its bits are bit 0, as in Guava.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is Remove of key's bytes, without copying them.
@@ -233,12 +206,13 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	if !f.ContainsHash(h) {
 		return false
 	}
-	s, alone := f.hold(h)
+	s := f.stripe(h)
+	s.Lock()
 	defer s.Unlock()
 	if !f.ContainsHash(h) { // any more
 		return false
 	}
-	if ones := f.change(h, -1, 1, alone); ones > 0 {
+	if ones := f.change(h, -1, 1); ones > 0 {
 		s.ones.Store(s.ones.Load() - ones)
 	}
 	return true
@@ -304,7 +278,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 //
 // A counter of a key that is there is not zero. Where Remove is called for a key that is
 // not, another Remove may have brought one to zero meanwhile: it stays.
-func (s *state) change(h bloom.Hash, by int64, from uint64, alone bool) (n int64) {
+func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
 	var seen uint64 // the low six bits of the indexes
 	x, step := h.Words()
 	for i := 0; i < s.k; x, i = x+step, i+1 {
@@ -314,13 +288,7 @@ func (s *state) change(h bloom.Hash, by int64, from uint64, alone bool) (n int64
 			continue
 		}
 		seen |= low
-		var was uint64
-		if alone {
-			was = s.counters.changeAlone(word, shift, by)
-		} else {
-			was = s.counters.change(word, shift, by)
-		}
-		if was == from {
+		if s.counters.change(word, shift, by) == from {
 			n++
 		}
 	}
@@ -362,7 +330,7 @@ func (f *Filter) Merge(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("counting")
 	}
-	if err := f.fits(g.M(), g.K()); err != nil {
+	if err := f.fits(g); err != nil {
 		return err
 	}
 	if err := f.info.Join("counting", g.info.Info()); err != nil || f.zero() {

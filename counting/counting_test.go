@@ -1,8 +1,8 @@
 package counting
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -243,20 +243,98 @@ func TestConcurrent(t *testing.T) {
 	require.Equal(t, want.Stats(), f.Stats())
 
 	// If two remove what was added once, one does.
-	f.AddHash(hs[0])
-	var times atomic.Int64
-	remove := func() {
-		if f.RemoveHash(hs[0]) {
-			times.Add(1)
+	for range 10 * rounds {
+		f.AddHash(hs[0])
+		var times atomic.Int64
+		testkit.AtOnce(2, func(int) {
+			if f.RemoveHash(hs[0]) {
+				times.Add(1)
+			}
+		})
+		require.EqualValues(t, 1, times.Load())
+	}
+	require.True(t, f.Equal(want))
+}
+
+// TestWholeKeys: whatever reads or writes all counters finds a key as a whole, or not at all, while
+// another goroutine adds and removes it.
+func TestWholeKeys(t *testing.T) {
+	f, other := bloom.Must(New(10, 1e-60)), bloom.Must(New(10, 1e-60))
+	h := bloom.SumString("key")
+	other.AddHash(h)
+	k := other.Stats().OnesCount // nearly K: some of its positions can be one
+	whole := func(ones uint64) { assert.True(t, ones == 0 || ones == k, "%d of %d", ones, k) }
+	decoded := func(data []byte, err error) {
+		g := new(Filter)
+		if assert.NoError(t, err) && assert.NoError(t, g.UnmarshalBinary(data)) {
+			whole(g.Stats().OnesCount)
 		}
 	}
-	f.lock() // both find the key, and wait
-	testkit.Together(remove, remove, func() {
-		testkit.WaitFor(".RemoveHash", 2, func() bool { return times.Load() > 0 })
-		f.unlock()
+	var stop atomic.Bool
+	testkit.Together(func() {
+		for !stop.Load() {
+			f.AddHash(h)
+			f.RemoveHash(h)
+		}
+	}, func() {
+		defer stop.Store(true)
+		for range 2000 {
+			whole(f.Snapshot().OnesCount())
+			whole(f.Clone().Stats().OnesCount)
+			decoded(f.MarshalBinary())
+			var out bytes.Buffer
+			_, err := f.WriteTo(&out)
+			decoded(out.Bytes(), err)
+		}
 	})
-	require.EqualValues(t, 1, times.Load())
-	require.True(t, f.Equal(want))
+	// Merge and Reset leave no part of a key that is added beside them.
+	for range 200 {
+		f.Reset()
+		testkit.Together(func() { f.AddHash(h) }, func() { assert.NoError(t, f.Merge(other)) })
+		require.True(t, f.RemoveHash(h) && f.RemoveHash(h))
+		require.Zero(t, f.Stats().OnesCount)
+		testkit.Together(func() { f.AddHash(h) }, f.Reset)
+		whole(f.Stats().OnesCount)
+		require.Equal(t, f.Snapshot().OnesCount(), f.Stats().OnesCount)
+	}
+}
+
+// TestEmptyCounter: a counter that another Remove has brought to 0 stays there, and its neighbours too.
+func TestEmptyCounter(t *testing.T) {
+	c := countersOf(make([]uint64, perBits))
+	c.words[0] = 0x30
+	require.EqualValues(t, full, c.change(0, 0, -1))
+	require.EqualValues(t, 0x30, c.words[0])
+	require.EqualValues(t, 3, c.change(0, 4, -1))
+	require.EqualValues(t, 0x20, c.words[0])
+}
+
+// TestReset: the estimates begin anew, whichever goroutines added keys before, and whatever is merged then.
+func TestReset(t *testing.T) {
+	f, g := bloom.Must(New(1000, 0.01)), bloom.Must(New(1000, 0.01))
+	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 100))
+	g.AddBatch(nil, testkit.Digests[bloom.Hash](2, 100))
+	require.NoError(t, f.Merge(g))
+	require.Equal(t, f.Snapshot().OnesCount(), f.Stats().OnesCount)
+	f.Reset()
+	require.Zero(t, f.Stats().OnesCount)
+	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 100))
+	require.Equal(t, f.Snapshot().OnesCount(), f.Stats().OnesCount)
+	require.NoError(t, f.Merge(g))
+	require.Equal(t, f.Snapshot().OnesCount(), f.Stats().OnesCount)
+}
+
+// TestEmptyKey: as Filter's comment says, it is there with the probability of the fill.
+func TestEmptyKey(t *testing.T) {
+	there := 0
+	for i := range 400 {
+		f := bloom.Must(New(100, 1e-6))
+		f.AddBatch(nil, testkit.Digests[bloom.Hash](uint64(i), 100))
+		if f.RemoveString("") {
+			there++
+		}
+	}
+	require.InDelta(t, 200, there, 50) // five standard deviations
 }
 
 // TestStripes: keys are spread over the stripes, whichever part of a digest varies.
@@ -329,44 +407,6 @@ func FuzzUnmarshalBinary(f *testing.F) {
 // TestPortable does without assembly.
 func TestPortable(t *testing.T) {
 	testkit.Without(t, "avx2", "^Test(Promises|Walk|OneIndex|Counters)$")
-}
-
-// TestHold: whoever comes while somebody works alone waits, and from then on nobody works
-// alone.
-func TestHold(t *testing.T) {
-	f := bloom.Must(New(1000, 0.01))
-	one, alone := f.hold(bloom.NewHash(1, 2))
-	require.True(t, alone)
-	var entered atomic.Bool
-	var held *stripe
-	done := make(chan bool)
-	go func() {
-		var alone bool
-		held, alone = f.hold(bloom.NewHash(3, 4))
-		entered.Store(true)
-		done <- alone
-	}()
-	require.True(t, testkit.WaitFor(".hold", 1, entered.Load), "two at once")
-	one.Unlock()
-	require.False(t, <-done)
-	require.Same(t, f.stripe(bloom.NewHash(3, 4)), held)
-	held.Unlock()
-	one, alone = f.hold(bloom.NewHash(1, 2))
-	require.False(t, alone)
-	require.Same(t, f.stripe(bloom.NewHash(1, 2)), one)
-	one.Unlock()
-}
-
-// TestLocks: what reads or writes all counters waits for whoever changes some.
-func TestLocks(t *testing.T) {
-	f, g := bloom.Must(New(1000, 0.01)), bloom.Must(New(1000, 0.01))
-	for _, i := range []int{0, stripes - 1} {
-		testkit.Waits(t, &f.stripes[i], map[string]func(){
-			"Clone": func() { f.Clone() }, "Snapshot": func() { f.Snapshot() }, "Equal": func() { f.Equal(g) },
-			"Merge": func() { _ = f.Merge(g) }, "Reset": f.Reset,
-			"MarshalBinary": func() { _, _ = f.MarshalBinary() }, "WriteTo": func() { _, _ = f.WriteTo(io.Discard) },
-		})
-	}
 }
 
 // TestRemove: a key is one key by its bytes, as a string and by its digest. The zero Filter
