@@ -65,32 +65,53 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 // StrictSize returns the least number of bits, a multiple of 64, and the number of hashes
 // with which a filter of n distinct keys has a false-positive rate of at most p, including
 // what double hashing adds; see [New]. Pass both to [NewSize]. It returns an error as New does.
+//
+// What double hashing adds is known to a tenth, and StrictSize is on the safe side by as much.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
-	_, k, err = Size(n, p)
+	_, most, err := Size(n, p)
 	if err != nil {
 		return 0, 0, err
 	}
-	// Further hashes would not help: in a lightly filled filter, what double hashing adds
-	// is 2.5 n/m^2, whatever k is. So the largest filter is too small for a rate that wants
-	// more than MaxK hashes.
-	enough := func(words int) bool { return strictRate(64*uint64(words), k, n) <= p }
-	// Among odd numbers of words, more are better. Of the even ones some are worse than
-	// smaller ones: powers of two, and three times these.
+	enough := func(words int) bool {
+		_, rate := strictK(64*uint64(words), n, most)
+		return rate <= p
+	}
+	// Among odd numbers of words, more are better. Even ones can be worse than smaller ones,
+	// if they are powers of two or few times that.
 	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
 		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; package blocked has larger filters", n, p, uint64(form.MaxWords)*64)
 	}
-	if words > 1 && enough(words-1) {
-		words--
+	for less := max(1, words-8); less < words; less++ {
+		if enough(less) {
+			words = less
+		}
 	}
-	return 64 * uint64(words), k, nil
+	m = 64 * uint64(words)
+	k, _ = strictK(m, n, most)
+	return m, k, nil
 }
 
-// strictRate returns what the rate of a Mitz64 filter is at most: FalsePositiveRate, and twice
-// doubleHashing, which is within a factor of two.
+// strictK returns the number of hashes, most or fewer, with the least rate of a filter of m
+// bits that holds n keys, and that rate.
+func strictK(m, n uint64, most int) (k int, rate float64) {
+	rate = 1
+	for i := 1; i <= most; i++ {
+		if r := strictRate(m, i, n); r < rate {
+			k, rate = i, r
+		}
+	}
+	return k, rate
+}
+
+// strictRate returns the mean rate of Mitz64 filters of m bits and k hashes that hold n keys.
+// Filters differ in how full they are, and the fuller ones have more of the false positives.
 func strictRate(m uint64, k int, n uint64) float64 {
 	fill := fillRatio(m, k, n)
-	return portable.Power(fill, uint64(k)) + 2*doubleHashing(fill, m, k)
+	clear, load := 1-fill, float64(k)*float64(n)/float64(m)
+	variance := max(0, clear*(1-float64((1+load)*clear))/float64(m))
+	spread := 1 + float64(float64(k)*float64(k-1)/2*variance)/(fill*fill)
+	return float64(portable.Power(fill, uint64(k))*spread) + float64(1.1*doubleHashing(fill, m, k))
 }
 
 // FalsePositiveRate returns the probability that a filter of m bits and k
@@ -119,21 +140,42 @@ func currentRate(m uint64, k int, fill float64) float64 {
 	return max(portable.Power(fill, uint64(k)), doubleHashing(fill, m, k))
 }
 
-// doubleHashing returns, within a factor of about two, by how much a Mitz64 filter's
-// rate exceeds fill^k. (A Mitz32 filter's exceeds it by a sixth of that to all of
-// it.) Indexes are not independent. If a small multiple s of H2 is a multiple of m,
-// there are only s different ones, except that each overflow of 63 bits shifts those
-// that follow by a constant. All numbers of overflows are about equally likely, so
-// the chance of such keys to find the few bits that they ask for adds up to about
-// 2.5 f/((1-f)^2 k m). Shifts come round after as many as m has odd parts: then there
-// are no more different indexes, however many overflows, which matters where m is a
-// power of two, or three times that. TestDoubleHashing measures all this.
+// doubleHashing returns, to about a tenth, by how much a Mitz64 filter's rate exceeds fill^k.
+// (A Mitz32 filter's exceeds it by a sixth of that to all of it.) Indexes are not independent.
+//
+// Where m is a power of two, H2 has order d, a power of two, modulo m with probability
+// d/2m, and such a key has only d different indexes. And one of n keys has the H2 of the key
+// that is looked up, or -H2, with probability 2/m: it has o of its indexes, each o below k in two of m
+// cases, and all k in one. A single common index is no more likely than by chance.
+//
+// Where m is another number, each overflow of 63 bits shifts the indexes that follow by a
+// constant, which breaks these cycles, and makes others. The sum of all cases was measured.
+// Shifts come round after as many as m has odd parts: then there are no more different
+// indexes. TestDoubleHashing and TestStrictSize measure all this.
 func doubleHashing(fill float64, m uint64, k int) float64 {
 	fill = min(fill, 0.5) // above, fill^k is all that matters
+	clear, all := 1-fill, portable.Power(fill, uint64(k))
 	odd := m >> bits.TrailingZeros64(m)
-	residues := float64(min(odd, 2)) // of H2: 0 and the constant, which are one if m is a power of two
-	few := residues * (portable.Power(fill, odd) + portable.Power(fill, 2*odd))
-	return (2.5*fill/((1-fill)*(1-fill)*float64(k)) + few) / float64(m)
+	if odd > 1 {
+		few := 2 * (portable.Power(fill, odd) + portable.Power(fill, 2*odd))
+		cycles := (1.3 + float64(2.6*fill)) * fill / (clear * clear * float64(k))
+		return (cycles + few) * (1 - portable.Power(fill, uint64(k-1))) / float64(m)
+	}
+	cycles := fill - all
+	for d := uint64(2); d < uint64(k); d *= 2 {
+		cycles += float64(float64(d/2) * (portable.Power(fill, d) - all))
+	}
+	same, rest := 0.0, 1.0 // rest is fill^(k-o)
+	for o := k; o > 1; o, rest = o-1, rest*fill {
+		chance := portable.Power(fill, uint64(o)) + float64(float64(o)*clear*portable.Power(fill, uint64(o-1)))
+		cases := 2.0
+		if o == k {
+			cases = 1
+		}
+		same += float64(cases * rest * (1 - chance))
+	}
+	n := -portable.LogOneMinus(fill) / float64(k) // over m
+	return (cycles + float64(2*n*same)) / float64(m)
 }
 
 // approxCount inverts the expected number of ones: it is the number of keys that a

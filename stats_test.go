@@ -92,9 +92,9 @@ func TestDoubleHashing(t *testing.T) {
 			}
 			noise := testkit.StatZ * math.Sqrt(found+1)
 			t.Logf("%+v %v: %.0f found, %.1f by fill^k, %.1f more by the model", c, s, found, plain, model)
-			least, most := model/2, 2*model
+			least, most := model/1.4, 1.4*model
 			if s == Mitz32 {
-				least, most = model/6, model
+				least, most = model/6, 1.1*model
 			}
 			require.Greater(t, found-plain, least-noise, "%+v %v", c, s)
 			require.Less(t, found-plain, most+noise, "%+v %v", c, s)

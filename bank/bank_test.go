@@ -422,7 +422,7 @@ func TestNames(t *testing.T) {
 
 // TestTable holds the table of the package comment.
 func TestTable(t *testing.T) {
-	for n, want := range map[uint64][3]uint64{3: {128, 448, 3968}, 50: {576, 2112, 16576}, 1000: {9664, 20096, 84544}} {
+	for n, want := range map[uint64][3]uint64{3: {64, 320, 2112}, 50: {576, 1408, 8960}, 1000: {9664, 19712, 51456}} {
 		for i, p := range []float64{1e-2, 1e-4, 1e-6} {
 			m, _, err := bloom.StrictSize(n, p)
 			require.NoError(t, err)

@@ -30,9 +30,9 @@
 // what [bloom.StrictSize] returns. These are its bits for one member:
 //
 //	keys  p = 1e-2  p = 1e-4  p = 1e-6
-//	3          128       448     3,968
-//	50         576     2,112    16,576
-//	1000     9,664    20,096    84,544
+//	3           64       320     2,112
+//	50         576     1,408     8,960
+//	1000     9,664    19,712    51,456
 //
 // Memory and files take the members' bits and a thousandth more, in segments of 32,736
 // members, in which a row is a page of 4 KiB. The last segment takes at most twice its members'
