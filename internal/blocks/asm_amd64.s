@@ -45,10 +45,7 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 
 // OFFSET turns the high half of a line's value into its block's offset in words, in
 // bytes: high half * number of blocks >> 32 * 32.
-#define OFFSET              \
-	IMULQ length, value \
-	SHRQ $34, value     \
-	SHLQ $5, value
+#define OFFSET IMULQ length, value; SHRQ $34, value; SHLQ $5, value
 
 // BITS loads a line's block and its mask. The mask's words are all the value's low half
 // before. Each times its salt picks, by its five high bits, a bit.
@@ -58,17 +55,10 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 	VPSLLVD mask, ones, mask   \
 	VMOVDQU (words)(value*1), held
 
-#define LOCATE                \
-	VMOVQ value, X0       \
-	SHRQ $32, value       \
-	OFFSET                \
-	VPBROADCASTD X0, mask \
-	BITS
+#define LOCATE VMOVQ value, X0; SHRQ $32, value; OFFSET; VPBROADCASTD X0, mask; BITS
 
 // FIND sets the carry flag if the line has all its bits.
-#define FIND   \
-	LOCATE \
-	VPTEST mask, held
+#define FIND LOCATE; VPTEST mask, held
 
 // TEST and SET note the bits that were not set. SET sets them.
 #define TEST                     \
@@ -87,9 +77,7 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 #define LINE1 MOVQ hash1, value
 #define LINE2 MOVQ hash2, value
 #define LINE3 LEAQ (hash1)(hash2*1), value
-#define LINE4                   \
-	RORXQ $32, hash1, value \
-	ADDQ hash2, value
+#define LINE4 RORXQ $32, hash1, value; ADDQ hash2, value
 
 // CONTAINS sets result to whether the filter at DX has all bits of a digest. It
 // stops at the first line that lacks one. Few absent keys have even one line, so that
@@ -216,21 +204,13 @@ TEXT ·findKey(SB), NOFRAME, $0-49
 
 // The batches.
 
-#define LOAD(at)               \
-	MOVQ (at)(next), hash1 \
-	MOVQ (at+8)(next), hash2
+#define LOAD(at) MOVQ (at)(next), hash1; MOVQ (at+8)(next), hash2
 
 // FETCH1 has the processor load the first block of the digest that is const_fetchAhead
 // digests ahead, FETCH all of them.
-#define FETCH1                                    \
-	MOVL (16*const_fetchAhead+4)(next), value \
-	OFFSET                                    \
-	PREFETCHT1 (words)(value*1)
+#define FETCH1 MOVL (16*const_fetchAhead+4)(next), value; OFFSET; PREFETCHT1 (words)(value*1)
 
-#define FETCH_LINE      \
-	SHRQ $32, value \
-	OFFSET          \
-	PREFETCHT1 (words)(value*1)
+#define FETCH_LINE SHRQ $32, value; OFFSET; PREFETCHT1 (words)(value*1)
 
 #define FETCH(done)               \
 	FETCH1                    \

@@ -38,95 +38,80 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 #define BIC_CLEAR_B    WORD $0x4e641c46 // bic v6.16b, v2.16b, v4.16b
 #define UMAXP_CLEAR_A  WORD $0x6ea5a4a5 // umaxp v5.4s, v5.4s, v5.4s
 
-// OPEN loads what the macros below need of the Blocks at R0.
-#define OPEN                                   \
-	MOVD Blocks_blocks+8(R0), blocks       \
-	MOVD Blocks_blocks+0(R0), words        \
-	MOVD $lineSalts<>(SB), scratch         \
-	VLD1 (scratch), [saltsA.S4, saltsB.S4] \
-	MOVD $1, scratch                       \
+// OPEN loads what the macros below need of the Blocks at b.
+#define OPEN                                                   \
+	MOVD b+0(FP), R0                                       \
+	MOVD Blocks_fast(R0), lines                            \
+	MOVD Blocks_blocks+8(R0), blocks                       \
+	MOVD Blocks_blocks+0(R0), words                        \
+	MOVD $lineSalts<>(SB), scratch                         \
+	VLD1 (scratch), [saltsA.S4, saltsB.S4]                 \
+	MOVD $1, scratch                                       \
 	VDUP scratch, ones.S4
 
 // BLOCK sets at to the line's block: high half of its value * number of blocks >> 32.
-#define BLOCK                \
-	LSR $32, value, at   \
-	MUL blocks, at, at   \
-	LSR $32, at, at      \
-	ADD at<<5, words, at
+#define BLOCK LSR $32, value, at; MUL blocks, at, at; LSR $32, at, at; ADD at<<5, words, at
 
-// BITS loads the line's block, makes its mask of each, and sets clearA and clearB. A lane times
-// its salt picks, by its five high bits, a bit. Elements of 64 bits are loaded and stored at once.
-#define BITS                          \
-	MUL_MASK_A                    \
-	MUL_MASK_B                    \
+// LOCATE loads the line's block, makes its mask, and sets clearA and clearB. The value's low half
+// times a lane's salt picks, by its five high bits, a bit. Elements of 64 bits are loaded and
+// stored at once.
+#define LOCATE                          \
+	VDUP value, each.S4             \
+	BLOCK                           \
+	MUL_MASK_A                      \
+	MUL_MASK_B                      \
 	VLD1 (at), [heldA.D2, heldB.D2] \
-	VUSHR $27, maskA.S4, maskA.S4 \
-	VUSHR $27, maskB.S4, maskB.S4 \
-	USHL_MASK_A                   \
-	USHL_MASK_B                   \
-	BIC_CLEAR_A                   \
-	BIC_CLEAR_B
+	VUSHR $27, maskA.S4, maskA.S4   \
+	VUSHR $27, maskB.S4, maskB.S4   \
+	USHL_MASK_A                     \
+	USHL_MASK_B                     \
+	BIC_CLEAR_A                     \
+	BIC_CLEAR_B                     \
+	VORR clearA.B16, clearB.B16, clearA.B16
 
-#define LOCATE             \
-	VDUP value, each.S4 \
-	BLOCK              \
-	BITS
+// TEST goes to no if the block lacks a bit of the line. LOOK adds to missing the bits that it
+// lacks, and SET sets them, too. FETCH has the processor load the block.
+#define TEST(no)                  \
+	LOCATE                    \
+	UMAXP_CLEAR_A             \
+	VMOV clearA.D[0], scratch \
+	CBNZ scratch, no
 
-// STORE sets the line's bits.
-#define STORE                                \
+#define LOOK                                      \
+	LOCATE                                    \
+	VORR clearA.B16, missing.B16, missing.B16
+
+#define SET                                  \
+	LOOK                                 \
 	VORR maskA.B16, heldA.B16, heldA.B16 \
 	VORR maskB.B16, heldB.B16, heldB.B16 \
 	VST1 [heldA.D2, heldB.D2], (at)
 
-// ANY sets scratch to 0 if clearA and clearB are 0.
-#define ANY                                     \
-	VORR clearA.B16, clearB.B16, clearA.B16 \
-	UMAXP_CLEAR_A                           \
-	VMOV clearA.D[0], scratch
+#define FETCH BLOCK; PRFM (at), PLDL2KEEP
 
-// TEST goes to no if the block lacks a bit of the line. SET sets the line's bits, and adds to
-// missing those that were not set.
-#define TEST(no)         \
-	LOCATE           \
-	ANY              \
-	CBNZ scratch, no
+// MISSING does the same for all lines of a key, and sets the flags NE if any bit was missing.
+#define MISSING(DO, done)                          \
+	VMOVI $0, missing.B16                      \
+	LINES(DO, done)                            \
+done:                                              \
+	VORR missing.B16, missing.B16, clearA.B16  \
+	UMAXP_CLEAR_A                              \
+	VMOV clearA.D[0], scratch                  \
+	CMP $0, scratch
 
-#define SET                                        \
-	LOCATE                                     \
-	VORR clearA.B16, missing.B16, missing.B16 \
-	VORR clearB.B16, missing.B16, missing.B16 \
-	STORE
+// LINES does the same for the value of each of a key's lines, as function line makes them.
+#define LINES(DO, done)                                              \
+	MOVD hash1, value; DO; CMP $2, lines; BLT done               \
+	MOVD hash2, value; DO; CMP $3, lines; BLT done               \
+	ADD hash2, hash1, value; DO; CMP $4, lines; BLT done         \
+	ROR $32, hash1, value; ADD hash2, value, value; DO
 
-// CHANGED sets scratch to whether any bit was missing.
-#define CHANGED                             \
-	VORR missing.B16, missing.B16, clearA.B16 \
-	UMAXP_CLEAR_A                       \
-	VMOV clearA.D[0], scratch           \
-	CMP $0, scratch                     \
-	CSET NE, scratch
-
-// LINE1 to LINE4 make the values of a key's lines, as line does.
-#define LINE1 MOVD hash1, value
-#define LINE2 MOVD hash2, value
-#define LINE3 ADD hash2, hash1, value
-#define LINE4                 \
-	ROR $32, hash1, value \
-	ADD hash2, value, value
-
-// KEY loads a digest, and leaves what assembly does not do to portable code.
-#define KEY                              \
-	MOVD b+0(FP), R0                 \
-	MOVD Blocks_fast(R0), lines      \
-	CBZ lines, portable              \
-	LDP h_h1+8(FP), (hash1, hash2)   \
-	OPEN
-
-// PORTABLE ends a function of one key, which goes on here in its portable form. A function
-// without a frame does not ask here whether to stop, as it does on amd64: signals stop a loop of
-// its calls.
-#define PORTABLE(function) \
-portable:                  \
-	JMP function(SB)
+// KEY loads a digest, and leaves what assembly does not do to portable code. A function without a
+// frame does not ask there whether to stop, as it does on amd64: signals stop a loop of its calls.
+#define KEY                            \
+	OPEN                           \
+	CBZ lines, portable            \
+	LDP h_h1+8(FP), (hash1, hash2)
 
 #define next    R8  // the digest to do
 #define left    R9  // digests to do
@@ -134,58 +119,32 @@ portable:                  \
 #define answer  R11
 #define ahead   R12 // the digest to fetch the blocks of
 
-#define BATCH                            \
-	MOVD b+0(FP), R0                 \
-	MOVD Blocks_fast(R0), lines      \
-	OPEN                             \
-	MOVD hs+8(FP), next              \
+#define BATCH                   \
+	OPEN                    \
+	MOVD hs+8(FP), next     \
 	MOVD count+16(FP), left
 
-#define BATCH_AHEAD                                  \
-	BATCH                                        \
-	MOVD further+24(FP), toFetch                 \
-	MOVD dst+32(FP), answer                      \
-	ADD $(16*const_fetchAhead), next, ahead
+// BATCH_LOOP begins the loop of a batch: it fetches a digest's blocks, and loads another.
+#define BATCH_LOOP(loop, fetched)                   \
+	BATCH                                       \
+	MOVD further+24(FP), toFetch                \
+	MOVD dst+32(FP), answer                     \
+	ADD $(16*const_fetchAhead), next, ahead     \
+loop:                                               \
+	CBZ toFetch, fetched                        \
+	SUB $1, toFetch                             \
+	LDP.P 16(ahead), (hash1, hash2)             \
+	LINES(FETCH, fetched)                       \
+fetched:                                            \
+	LDP.P 16(next), (hash1, hash2)
 
-// FETCH has the processor load the blocks of the digest at ahead.
-#define FETCH_LINE           \
-	BLOCK                \
-	PRFM (at), PLDL2KEEP
-
-#define FETCH(done)                      \
-	LDP.P 16(ahead), (hash1, hash2)  \
-	LINE1                            \
-	FETCH_LINE                       \
-	CMP $2, lines                    \
-	BLT done                         \
-	LINE2                            \
-	FETCH_LINE                       \
-	CMP $3, lines                    \
-	BLT done                         \
-	LINE3                            \
-	FETCH_LINE                       \
-	CMP $4, lines                    \
-	BLT done                         \
-	LINE4                            \
-	FETCH_LINE
+// ANSWER ends it.
+#define ANSWER(loop) MOVB.P scratch, 1(answer); SUB $1, left; CBNZ left, loop; RET
 
 // func containsHash(b *Blocks, h bloom.Hash) bool
 TEXT ·containsHash(SB), NOFRAME, $0-25
 	KEY
-	LINE1
-	TEST(no)
-	CMP $2, lines
-	BLT yes
-	LINE2
-	TEST(no)
-	CMP $3, lines
-	BLT yes
-	LINE3
-	TEST(no)
-	CMP $4, lines
-	BLT yes
-	LINE4
-	TEST(no)
+	LINES(TEST(no), yes)
 yes:
 	MOVD $1, scratch
 	MOVB scratch, ret+24(FP)
@@ -193,142 +152,42 @@ yes:
 no:
 	MOVB ZR, ret+24(FP)
 	RET
-	PORTABLE(·containsHashPortable)
+portable:
+	JMP ·containsHashPortable(SB)
 
 // func addHash(b *Blocks, h bloom.Hash) bool
 TEXT ·addHash(SB), NOFRAME, $0-25
 	KEY
-	VEOR missing.B16, missing.B16, missing.B16
-	LINE1
-	SET
-	CMP $2, lines
-	BLT done
-	LINE2
-	SET
-	CMP $3, lines
-	BLT done
-	LINE3
-	SET
-	CMP $4, lines
-	BLT done
-	LINE4
-	SET
-done:
-	CHANGED
+	MISSING(SET, done)
+	CSET NE, scratch
 	MOVB scratch, ret+24(FP)
 	RET
-	PORTABLE(·addHashPortable)
+portable:
+	JMP ·addHashPortable(SB)
 
 // func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 TEXT ·prefetchBlocks(SB), NOSPLIT, $0-24
 	BATCH
-	MOVD next, ahead
 fetch:
-	FETCH(fetched)
+	LDP.P 16(next), (hash1, hash2)
+	LINES(FETCH, fetched)
 fetched:
 	SUB $1, left
 	CBNZ left, fetch
 	RET
 
-// A loop of its own for one line has fewer instructions. LOCATE1 loads the value's low half
-// into each lane.
-#define LOCATE1                   \
-	VLD1R (next), [each.S4]   \
-	MOVD.P 16(next), value    \
-	BLOCK                     \
-	BITS
-
 // func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·addBlocks(SB), NOSPLIT, $0-40
-	BATCH_AHEAD
-	CMP $1, lines
-	BEQ add1
-add:
-	CBZ toFetch, fetched
-	SUB $1, toFetch
-	FETCH(fetched)
-fetched:
-	LDP.P 16(next), (hash1, hash2)
-	VEOR missing.B16, missing.B16, missing.B16
-	LINE1
-	SET
-	LINE2
-	SET
-	CMP $3, lines
-	BLT added
-	LINE3
-	SET
-	CMP $4, lines
-	BLT added
-	LINE4
-	SET
-added:
-	CHANGED
-	MOVB.P scratch, 1(answer)
-	SUB $1, left
-	CBNZ left, add
-	RET
-add1:
-	CBZ toFetch, fetched1
-	SUB $1, toFetch
-	MOVD.P 16(ahead), value
-	FETCH_LINE
-fetched1:
-	LOCATE1
-	STORE
-	ANY
-	CMP $0, scratch
+	BATCH_LOOP(add, fetched)
+	MISSING(SET, done)
 	CSET NE, scratch
-	MOVB.P scratch, 1(answer)
-	SUB $1, left
-	CBNZ left, add1
-	RET
+	ANSWER(add)
 
 // func containBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
+//
+// Where present and absent keys come in no order, a branch for each would be mispredicted.
 TEXT ·containBlocks(SB), NOSPLIT, $0-40
-	BATCH_AHEAD
-	CMP $1, lines
-	BEQ test1
-test:
-	CBZ toFetch, fetched
-	SUB $1, toFetch
-	FETCH(fetched)
-fetched:
-	LDP.P 16(next), (hash1, hash2)
-	LINE1
-	TEST(no)
-	LINE2
-	TEST(no)
-	CMP $3, lines
-	BLT yes
-	LINE3
-	TEST(no)
-	CMP $4, lines
-	BLT yes
-	LINE4
-	TEST(no)
-yes:
-	MOVD $1, scratch
-	MOVB.P scratch, 1(answer)
-	SUB $1, left
-	CBNZ left, test
-	RET
-no:
-	MOVB.P ZR, 1(answer)
-	SUB $1, left
-	CBNZ left, test
-	RET
-test1:
-	CBZ toFetch, fetched1
-	SUB $1, toFetch
-	MOVD.P 16(ahead), value
-	FETCH_LINE
-fetched1:
-	LOCATE1
-	ANY
-	CMP $0, scratch
+	BATCH_LOOP(test, fetched)
+	MISSING(LOOK, done)
 	CSET EQ, scratch
-	MOVB.P scratch, 1(answer)
-	SUB $1, left
-	CBNZ left, test1
-	RET
+	ANSWER(test)
