@@ -128,11 +128,9 @@ func rereadable(names []string) error {
 		if name == lines.Stdin {
 			return usageError{errors.New("- can be read once only: say -n")}
 		}
-		info, err := os.Stat(name)
-		switch {
-		case err != nil:
+		if info, err := os.Stat(name); err != nil {
 			return err
-		case !info.Mode().IsRegular():
+		} else if !info.Mode().IsRegular() {
 			return fmt.Errorf("%s is no regular file and can be read once only: say -n", name)
 		}
 	}

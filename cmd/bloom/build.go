@@ -66,11 +66,8 @@ func buildCommand() *cobra.Command {
 			if !ok {
 				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting, cuckoo and dcso", kind)}
 			}
-			if (comment != "" || part.n > 1) && kind == "dcso" {
-				return usageError{fmt.Errorf("a file of type dcso holds neither -comment nor -shard")}
-			}
-			if size.n == 0 && kind == "dcso" {
-				return usageError{errors.New("-type dcso needs -n: its keys cannot be kept as 16 bytes")}
+			if kind == "dcso" && (comment != "" || part.n > 1 || size.n == 0) {
+				return usageError{errors.New("-type dcso needs -n, and its file holds neither -comment nor -shard")}
 			}
 			if err := checkComment(comment); err != nil {
 				return err
@@ -144,16 +141,21 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 		add(f, isNew, b)
 		added := trues(isNew)
 		held += uint64(added)
-		if _, ok := f.(cuckooFilter); ok && added < len(isNew) {
-			return added, fmt.Errorf("the filter is full with %s; no file was changed", counted(held, "line"))
-		}
-		return added, nil
+		return added, refused(f, added, len(isNew))
 	})
 	// Few lines more than the estimate of a full filter are no news.
 	if _, ok := f.(cuckooFilter); err == nil && !ok && (room > 0 && held > room+room/100 || room == 0 && full(f)) {
 		fmt.Fprintf(os.Stderr, "bloom: warning: the filter has more lines than it is made for, about %d: other lines are reported at a rate of %.2g\n", held, f.Stats().FPR)
 	}
 	return err
+}
+
+// refused returns an error if f added fewer keys than came because it is full.
+func refused(f filter, added, came int) error {
+	if of, ok := f.(cuckooFilter); ok && added < came {
+		return fmt.Errorf("the filter is full with %s; no file was changed", counted(of.Len(), "line"))
+	}
+	return nil
 }
 
 // measured returns a filter of all lines that mk made for as many as there are, or as come with repeats.
@@ -227,8 +229,8 @@ func addSpooled(ctx context.Context, f hashed, file io.Reader) error {
 		}
 		added = answers(added, len(hs))
 		f.AddBatch(added, hs)
-		if _, ok := f.(cuckooFilter); ok && trues(added) < len(hs) {
-			return errors.New("the filter is full; no file was changed")
+		if err := refused(f, trues(added), len(hs)); err != nil {
+			return err
 		}
 		switch {
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
@@ -268,11 +270,9 @@ func (s *sample) add(hs []bloom.Hash) {
 	}
 }
 
-// wants mixes the hash: FNV's first bits are not as random as Murmur3's.
 func (s *sample) wants(h bloom.Hash) bool {
-	const golden = 0x9e3779b97f4a7c15
 	h1, _ := h.Words()
-	return (h1^h1>>32)*golden>>(64-s.level) == 0
+	return h1>>(64-s.level) == 0
 }
 
 // count returns the number of different hashes, or, if there were many, an estimate

@@ -110,13 +110,8 @@ func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
 			return nil, nil, nil, fmt.Errorf("%w; the files of all shards come first: %w", err, s.missing(args[0]))
 		}
 		nextHash, nextPart := fromHash(next.Info().Hash)
-		switch {
-		case nextPart.n != part.n:
-			return nil, nil, nil, fmt.Errorf("%s is no shard of %d: %w", args[n], part.n, s.missing(args[0]))
-		case s.of[nextPart.i] != nil:
-			return nil, nil, nil, fmt.Errorf("%s is shard %v, as a file before it is", args[n], &nextPart)
-		case nextHash != hash || next.kind.name != one.kind.name:
-			return nil, nil, nil, fmt.Errorf("%s and %s are not shards of one list: they differ in type or keys", args[0], args[n])
+		if nextPart.n != part.n || s.of[nextPart.i] != nil || nextHash != hash || next.kind.name != one.kind.name {
+			return nil, nil, nil, fmt.Errorf("%s (shard %q of %s) is no other shard of the list that %s is of: %w", args[n], &nextPart, next.kind.name, args[0], s.missing(args[0]))
 		}
 		s.of[nextPart.i] = next
 	}

@@ -166,7 +166,7 @@ func (o *dedupeFlags) open(d *deduper) error {
 	if err := old.follow(&o.input.key, o.input.flags); err != nil {
 		return err
 	}
-	warnField("dedupe", old, o.input.key.Field)
+	warnField(old, o.input.key.Field)
 	keys{o.input.key, o.part}.join(old)
 	d.blank = saysBlank(old)
 	f, ok := old.filter.(hashed)

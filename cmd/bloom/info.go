@@ -105,7 +105,7 @@ func (f *loaded) report(path string) *report {
 		r.Checksum = "SHA-384"
 	}
 	if f.compressed {
-		r.Checksum = "compression"
+		r.Checksum = "that of the compression"
 	}
 	return r
 }
@@ -115,54 +115,33 @@ type row struct{ Name, Value string }
 
 // rows is the report for people.
 func (r *report) rows() (rows []row) {
-	add := func(name, format string, args ...any) {
-		rows = append(rows, row{name, fmt.Sprintf(format, args...)})
+	add := func(known bool, name, format string, args ...any) {
+		if known {
+			rows = append(rows, row{name, fmt.Sprintf(format, args...)})
+		}
 	}
-	bits := "bits"
-	if r.Type == "flower.Filter" {
+	bits, are := "bits", "set"
+	switch r.Type {
+	case "flower.Filter":
 		bits = "slots"
+	case "cuckoo.Filter":
+		are = "those of tags"
 	}
-	add("type", "%s", r.Type)
-	add("size", "%s (%s)", humanize.Bytes(uint64(r.Size)), counted(uint64(r.Size), "byte"))
-	if r.Files > 0 {
-		add("files", "%s", humanize.Comma(int64(r.Files)))
-	}
-	if r.M > 0 {
-		add("m", "%s %s", humanize.Comma(int64(r.M)), bits)
-	}
-	if r.K > 0 {
-		add("k", "%s a key", counted(uint64(r.K), "hash"))
-	}
-	if r.Lines > 0 {
-		add("lines", "%s a key", counted(uint64(r.Lines), "cache line"))
-	}
-	if r.Strategy != "" {
-		add("strategy", "%s", r.Strategy)
-	}
-	if r.Type == "cuckoo.Filter" {
-		add("fill", "%.3g %% of the places are taken", 100*r.Fill)
-	} else {
-		add("fill", "%.3g %% of the %s are set", 100*r.Fill, bits)
-	}
-	add("keys", "about %s", humanize.Comma(int64(r.Keys)))
-	if r.MadeFor > 0 {
-		add("made for", "%s at a rate of %.3g", counted(r.MadeFor, "key"), r.MadeAt)
-	}
-	add("rate", "%.3g of other keys are reported, now", r.Rate)
-	if r.Hash != "" {
-		add("hash", "%s", printable(r.Hash))
-	}
-	if r.Comment != "" {
-		add("comment", "%s", printable(r.Comment))
-	}
-	switch r.Checksum {
-	case "none":
-		add("checksum", "none")
-	case "compression":
-		add("checksum", "right, that of the compression")
-	default:
-		add("checksum", "right, %s", r.Checksum)
-	}
+	add(true, "type", "%s", r.Type)
+	add(true, "size", "%s (%s)", humanize.Bytes(uint64(r.Size)), counted(uint64(r.Size), "byte"))
+	add(r.Files > 0, "files", "%s", humanize.Comma(int64(r.Files)))
+	add(r.M > 0, "m", "%s %s", humanize.Comma(int64(r.M)), bits)
+	add(r.K > 0, "k", "%s a key", counted(uint64(r.K), "hash"))
+	add(r.Lines > 0, "lines", "%s a key", counted(uint64(r.Lines), "cache line"))
+	add(r.Strategy != "", "strategy", "%s", r.Strategy)
+	add(true, "fill", "%.3g %% of the %s are %s", 100*r.Fill, bits, are)
+	add(true, "keys", "about %s", humanize.Comma(int64(r.Keys)))
+	add(r.MadeFor > 0, "made for", "%s at a rate of %.3g", counted(r.MadeFor, "key"), r.MadeAt)
+	add(true, "rate", "%.3g of other keys are reported, now", r.Rate)
+	add(r.Hash != "", "hash", "%s", printable(r.Hash))
+	add(r.Comment != "", "comment", "%s", printable(r.Comment))
+	add(r.Checksum == "none", "checksum", "none")
+	add(r.Checksum != "none", "checksum", "right, %s", r.Checksum)
 	return rows
 }
 

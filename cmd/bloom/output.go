@@ -10,6 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/mattn/go-isatty"
 
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
@@ -216,3 +221,94 @@ func stdoutApart(names ...string) error {
 }
 
 var errClosed = errors.New("standard output is closed, and lines would be lost: > /dev/null drops them, -o keeps them")
+
+// progress is a line on the terminal that says how far a command is. A nil progress is that
+// of a command without a terminal: its methods do nothing.
+type progress struct {
+	cfg   *lines.Config
+	total int64  // bytes to read, if known
+	room  uint64 // lines that the filter is made for, if known
+	verb  string // what happened to some lines: "written"
+	start time.Time
+	stop  chan struct{}
+
+	mu    sync.Mutex
+	read  uint64 // lines
+	some  uint64 // lines to which it happened
+	held  uint64 // lines in the filter before
+	shown bool
+}
+
+func terminal(f *os.File) bool {
+	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
+}
+
+// newProgress starts showing progress.
+func newProgress(cfg *lines.Config, verb string, held, room uint64) *progress {
+	if !terminal(os.Stderr) {
+		return nil
+	}
+	p := &progress{cfg: cfg, total: totalSize(cfg.Names), room: room, held: held, verb: verb,
+		start: time.Now(), stop: make(chan struct{})}
+	go func() {
+		for {
+			select {
+			case <-time.After(time.Second / 4):
+				p.show("\r"+p.text()+"\x1b[K", true)
+			case <-p.stop:
+				return
+			}
+		}
+	}()
+	return p
+}
+
+// add counts lines: those read, and those that it happened to.
+func (p *progress) add(read, some int) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.read, p.some = p.read+uint64(read), p.some+uint64(some)
+	}
+}
+
+func (p *progress) show(text string, shown bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if shown || p.shown {
+		fmt.Fprint(os.Stderr, text)
+	}
+	p.shown = shown
+}
+
+// hide removes the line until it is due again.
+func (p *progress) hide() {
+	if p != nil {
+		p.show("\r\x1b[K", false)
+	}
+}
+
+// end removes the line and says how it went.
+func (p *progress) end() {
+	if p != nil {
+		close(p.stop)
+		p.hide()
+		fmt.Fprintf(os.Stderr, "bloom: %s, %s %s, in %v\n", counted(p.read, "line"), humanize.Comma(int64(p.some)), p.verb, time.Since(p.start).Round(time.Millisecond))
+	}
+}
+
+// text is short enough for 80 columns.
+func (p *progress) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	short := func(n float64) string { return strings.TrimSpace(humanize.SIWithDigits(n, 1, "")) }
+	took := time.Since(p.start)
+	text := fmt.Sprintf("%s lines, %s %s, %s lines/s", short(float64(p.read)), short(float64(p.some)), p.verb, short(float64(p.read)/took.Seconds()))
+	if p.room > 0 {
+		text += fmt.Sprintf(", filter %.0f%% full", 100*float64(p.held+p.some)/float64(p.room))
+	}
+	if read := p.cfg.Read.Load(); p.total > 0 && read > 0 && took > time.Second {
+		text += fmt.Sprintf(", %v left", time.Duration(float64(took)/float64(read)*float64(max(0, p.total-read))).Round(time.Second))
+	}
+	return text
+}

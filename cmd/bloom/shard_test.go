@@ -124,7 +124,7 @@ func TestShardFiles(t *testing.T) {
 			says  string
 		}{
 			{files[:2], "shard 0/3 is missing"},
-			{[]string{files[0], files[0], files[1]}, "as a file before it is"},
+			{[]string{files[0], files[0], files[1]}, "is no other shard of the list"},
 			{[]string{files[0], words, files[1]}, "the files of all shards come first"},
 		} {
 			saying(t, 2, test.says, asked, append([]string{"check"}, test.files...)...)
@@ -133,10 +133,10 @@ func TestShardFiles(t *testing.T) {
 	saying(t, 1, "is one of 3 shards", "", "serve", filepath.Join(dir, "list0"))
 	good(t, in, "build", "-n", "20k", "-shard", "0/3", "-o", filepath.Join(dir, "list0"))
 	for _, test := range []struct{ flags, says string }{
-		{"-shard 1/4", "is no shard of 3"},
-		{"-hex -shard 1/3", "differ in type or keys"},
-		{"-type blocked -shard 1/3", "differ in type or keys"},
-		{"", "is no shard of 3"},
+		{"-shard 1/4", "is no other shard of the list"},
+		{"-hex -shard 1/3", "is no other shard of the list"},
+		{"-type blocked -shard 1/3", "is no other shard of the list"},
+		{"", "is no other shard of the list"},
 	} {
 		other := filepath.Join(dir, "other")
 		good(t, "", append([]string{"build", "-type", "guava", "-o", other}, strings.Fields(test.flags)...)...)
@@ -157,10 +157,10 @@ func TestShardState(t *testing.T) {
 		for _, test := range []struct{ made, runs, says string }{
 			{"-shard 1/4", "-shard 1/4", ""},
 			{"-shard 0/1", "", ""},
-			{"-shard 1/4", "-shard 2/4", "was made with -shard 1/4, and -shard is 2/4 now"},
-			{"-shard 1/4", "-shard 1/8", "was made with -shard 1/4, and -shard is 1/8 now"},
-			{"-shard 1/4", "", "was made with -shard 1/4, which is missing now"},
-			{"", "-shard 1/4", "was not made as a shard, and -shard is 1/4"},
+			{"-shard 1/4", "-shard 2/4", "was made with -shard \"1/4\", and -shard is \"2/4\" now"},
+			{"-shard 1/4", "-shard 1/8", "was made with -shard \"1/4\", and -shard is \"1/8\" now"},
+			{"-shard 1/4", "", "was made with -shard \"1/4\", and -shard is \"\" now"},
+			{"", "-shard 1/4", "was made with -shard \"\", and -shard is \"1/4\" now"},
 		} {
 			os.Remove(state)
 			_, status := run(test.made + " " + size)
@@ -186,9 +186,9 @@ func TestShardState(t *testing.T) {
 func TestStateKeys(t *testing.T) {
 	for _, test := range []struct{ made, runs, says string }{
 		{"-hex -f 1", "-f 1", ""},
-		{"-hex -f 1", "-skip-bad", "was made with -f 1, and dedupe runs without it"},
-		{"-f 2", "", "was made with -f 2, and dedupe runs without it"},
-		{"-f 2", "-f 1", "was made with -f 2, and dedupe runs with -f 1"},
+		{"-hex -f 1", "-skip-bad", "was made with -f 1, and -f is 0 now (0: it is missing)"},
+		{"-f 2", "", "was made with -f 2, and -f is 0 now (0: it is missing)"},
+		{"-f 2", "-f 1", "was made with -f 2, and -f is 1 now (0: it is missing)"},
 		{"-f 1 -hex", "-f 1 -hex", ""},
 		{"", "", ""},
 	} {
