@@ -7,13 +7,15 @@
 // [New] returns a storage for Collector.SetStorage, without that. The filter is the
 // caller's to load and to save:
 //
-//	visited := bloom.Must(bloom.LoadOrNew(path, 10_000_000, 1e-6))
-//	shared := bloom.NewSyncFrom(visited)
+//	visited, err := growing.LoadOrNew(path, 0, 1e-6)
+//	if err != nil {
+//		return err
+//	}
 //	c := colly.NewCollector()
-//	c.SetStorage(collystore.New(shared))
+//	c.SetStorage(collystore.New(visited))
 //	c.Visit(start)
 //	c.Wait()
-//	shared.SaveFile(path)
+//	return visited.SaveFile(path)
 //
 // A filter reports a few new pages as visited, and a crawl leaves them out: one page in a
 // million above. A page that is in the filter is not fetched again.

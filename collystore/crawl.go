@@ -31,15 +31,21 @@ type SavedSet interface {
 // the pages that are under way: those that [Crawl.Visit] was asked for and that were not
 // fetched yet. Save writes both, and the next process goes on with Resume:
 //
-//	visited := bloom.Must(growing.LoadOrNew(path, 0, 1e-6))
+//	visited, err := growing.LoadOrNew(path, 0, 1e-6)
+//	if err != nil {
+//		return err
+//	}
 //	c := colly.NewCollector(colly.Async(true))
 //	crawl, err := collystore.NewCrawl(c, visited, path)
+//	if err != nil {
+//		return err
+//	}
 //	c.OnHTML("a[href]", func(e *colly.HTMLElement) { crawl.Visit(e.Request, e.Attr("href")) })
 //	if crawl.Resume() == 0 {
 //		crawl.Visit(nil, start)
 //	}
 //	c.Wait()
-//	crawl.Save()
+//	return crawl.Save()
 //
 // A crawl that is killed at any moment and begun again as often as it takes fetches every
 // page, except for those that the set reports as visited by mistake. It fetches again what
@@ -78,7 +84,7 @@ type page struct {
 // NewCrawl returns the crawl of c whose set of visited pages is in the file at path, and
 // whose pages under way are in the file of that name with .pages at its end. That one is made
 // by Save. NewCrawl calls c.SetStorage. It loads the pages, but not the set, and returns an
-// error if it cannot. It panics if visited is nil.
+// error if it cannot, or if the directory of path does not exist. It panics if visited is nil.
 //
 // Give c all its callbacks before the first Visit and Resume. A collector has one Crawl, and
 // a clone of it has none.
@@ -282,7 +288,11 @@ func (w *Crawl) savePages() error {
 func (w *Crawl) load() error {
 	data, err := os.ReadFile(w.path + ".pages")
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		if w.path == "" {
+			return errors.New("the path is empty")
+		}
+		_, err = os.ReadDir(filepath.Dir(w.path)) // or Save would fail, after the crawl
+		return err
 	}
 	if err != nil {
 		return err

@@ -270,6 +270,11 @@ func TestCrawlFile(t *testing.T) {
 		_, err := collystore.NewCrawl(colly.NewCollector(), bloom.Must(growing.New(0, 0.01)), path)
 		require.ErrorContains(t, err, "collystore: loading: "+path+".pages: line 1 is no page")
 	}
+	// Where Save would fail, after the crawl.
+	for _, bad := range []string{"", filepath.Join(t.TempDir(), "missing", "visited.bloom"), filepath.Join(path+".pages", "visited.bloom")} {
+		_, err := collystore.NewCrawl(colly.NewCollector(), bloom.Must(growing.New(0, 0.01)), bad)
+		require.ErrorContains(t, err, "collystore: loading: ", "%q", bad)
+	}
 }
 
 // A crawl of 100 pages is interrupted after 40, and goes on in another process, which a

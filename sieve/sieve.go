@@ -50,6 +50,7 @@ type Queue[T any] struct {
 	// are zero. len(buf) is 0 or a power of two.
 	buf     []T
 	head, n int
+	changes uint // counts calls of Requeue and Pop that changed the queue
 }
 
 // minBuf is the least capacity of a queue that ever held a value.
@@ -96,6 +97,7 @@ func (q *Queue[T]) Requeue(v T) {
 	}
 	q.buf[(q.head+q.n)&(len(q.buf)-1)] = v
 	q.n++
+	q.changes++
 }
 
 // Peek returns the oldest value and leaves it in the queue, or reports false if the
@@ -120,6 +122,7 @@ func (q *Queue[T]) Pop() (T, bool) {
 	q.buf[q.head] = zero
 	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.n--
+	q.changes++
 	// At a quarter, not at half: after either resize, at least half as many calls
 	// as it copied values lead to the next, whichever way the length goes.
 	if q.n <= len(q.buf)/4 && len(q.buf) > minBuf {
@@ -134,13 +137,17 @@ func (q *Queue[T]) Len() int { return q.n }
 // String says how many values are queued, and none of them.
 func (q *Queue[T]) String() string { return fmt.Sprintf("sieve.Queue(%d values)", q.Len()) }
 
-// All yields the values queued, oldest first, and leaves them where they are. The
-// queue must not be changed meanwhile.
+// All yields the values queued, oldest first, and leaves them where they are. It panics if
+// the loop goes on after it has changed the queue: to visit what is pushed, loop over Pop.
 func (q *Queue[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
+		changes := q.changes
 		for i := range q.n {
 			if !yield(q.buf[(q.head+i)&(len(q.buf)-1)]) {
 				return
+			}
+			if q.changes != changes {
+				panic("sieve: the Queue changed while All was ranged over: loop over Pop")
 			}
 		}
 	}

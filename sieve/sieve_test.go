@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"weak"
 
@@ -263,5 +264,30 @@ func BenchmarkQueue(b *testing.B) {
 				q.Push(v)
 			}
 		})
+	}
+}
+
+// TestAllOfChanged: a work-list loop over All would leave values unvisited.
+func TestAllOfChanged(t *testing.T) {
+	q := New(bloom.Must(bloom.New(100, 1e-6)), bloom.SumString)
+	for name, change := range map[string]func(){
+		"Push": func() { q.Push("new") }, "Requeue": func() { q.Requeue("again") }, "Pop": func() { q.Pop() },
+	} {
+		for i := range 3 {
+			q.Requeue(strconv.Itoa(i))
+		}
+		require.PanicsWithValue(t, "sieve: the Queue changed while All was ranged over: loop over Pop", func() {
+			for range q.All() {
+				change()
+			}
+		}, name)
+		for range q.All() { // a change before the end of the loop is none beside it
+			change()
+			break
+		}
+	}
+	q.Push("new") // dropped: nothing changes
+	for range q.All() {
+		q.Push("new")
 	}
 }
