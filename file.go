@@ -165,11 +165,10 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 //
 // Many goroutines may use a File at once. [File.Close] needs it to itself; see the
 // example of [OpenFile]. All methods but Close and String of a File that is zero or
-// closed panic. A File must not be copied.
+// closed panic, and so do those of its View. A File must not be copied.
 type File struct {
-	_    nocopy.Locker
-	view *View
-	data []byte // the whole file, nil if closed
+	_ nocopy.Locker
+	*View
 }
 
 // OpenFile opens a file that [LoadFile] can load. It checks the length, the header and
@@ -177,75 +176,37 @@ type File struct {
 // takes as long as a small one. [File.Verify] notices damaged bits, OpenFile does not.
 // The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	view, data, err := form.MapFile("bloom", path, func(data []byte) (*View, error) { return newView(data, false) })
+	view, _, err := form.MapFile("bloom", path, func(data []byte) (*View, error) { return newView(data, false) })
 	if err != nil {
 		return nil, err
 	}
-	return &File{view: view, data: data}, nil
+	return &File{View: view}, nil
 }
-
-// opened returns the View, which is there until f is closed.
-func (f *File) opened() *View {
-	if f.data == nil {
-		panic("bloom: use of a File that is closed or zero")
-	}
-	return f.view
-}
-
-// Contains reports whether key may have been added; see [Filter.Contains].
-func (f *File) Contains(key []byte) bool { return f.opened().Contains(key) }
-
-// ContainsString is Contains of key's bytes, without copying them.
-func (f *File) ContainsString(key string) bool { return f.opened().ContainsString(key) }
-
-// ContainsHash is Contains by digest.
-func (f *File) ContainsHash(h Hash) bool { return f.opened().ContainsHash(h) }
-
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs.
-func (f *File) ContainsBatch(found []bool, hs []Hash) { f.opened().ContainsBatch(found, hs) }
-
-// M returns the number of bits, a multiple of 64.
-func (f *File) M() uint64 { return f.opened().M() }
-
-// K returns the number of hashes.
-func (f *File) K() int { return f.opened().K() }
-
-// Strategy returns how indexes are made.
-func (f *File) Strategy() Strategy { return f.opened().Strategy() }
-
-// String describes f by its parameters, without its keys.
-func (f *File) String() string {
-	if f.data == nil {
-		return "bloom.File(closed)"
-	}
-	return describe("bloom.File", f.M(), f.K(), f.Strategy())
-}
-
-// Info returns the filter's Info. A file from Java has the zero Info.
-func (f *File) Info() Info { return f.opened().Info() }
-
-// Stats reads the whole filter, to count the bits set.
-func (f *File) Stats() Stats { return f.opened().Stats() }
-
-// SizeBytes returns the length of the binary form in bytes, without the trailer.
-func (f *File) SizeBytes() int64 { return f.opened().SizeBytes() }
 
 // Verify reads all of the file. It returns an error, which wraps [ErrFormat], if the
 // bytes are not the ones that [Filter.SaveFile] wrote. A file from Java has no
 // checksum, so Verify returns nil.
 func (f *File) Verify() error {
-	f.opened()
-	_, _, _, err := parse(f.data, true)
+	_, _, _, err := parse(f.opened().data, true)
 	return err
+}
+
+// String describes f by its parameters, without its keys.
+func (f *File) String() string {
+	if f.View == nil || f.closed {
+		return "bloom.File(closed)"
+	}
+	return describe("bloom.File", f.M(), f.k, f.strategy)
 }
 
 // Close releases the map. No other method may run at the same time. Closing again
 // does nothing.
 func (f *File) Close() error {
-	data := f.data
-	f.view, f.data = nil, nil
-	return form.Unmap("bloom", data)
+	if f.View == nil || f.closed {
+		return nil
+	}
+	f.closed = true
+	return form.Unmap("bloom", f.data)
 }
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web

@@ -108,7 +108,7 @@ func TestFileOfJava(t *testing.T) {
 		file, err := OpenFile(path)
 		require.NoError(t, err)
 		require.NoError(t, file.Verify())
-		sameAnswers(t, f, file.view, 1)
+		sameAnswers(t, f, file.View, 1)
 		require.NoError(t, file.Close())
 	}
 }
@@ -194,7 +194,7 @@ func TestFileInfo(t *testing.T) {
 			file := Must(OpenFile(path))
 			require.Equal(t, info, file.Info())
 			require.NoError(t, file.Verify())
-			sameAnswers(t, f, file.view, 1)
+			sameAnswers(t, f, file.View, 1)
 			require.NoError(t, file.Close())
 		}
 		writeFile(t, path, Must(f.MarshalBinary()))
@@ -294,4 +294,22 @@ func TestReaderErrors(t *testing.T) {
 	answer, err = new(Reader).ContainsString("a")
 	require.NoError(t, err)
 	require.False(t, answer)
+}
+
+// TestKeptView: a View that was kept from a File is closed with it.
+func TestKeptView(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, smallFilter("a").SaveFile(path))
+	file := Must(OpenFile(path))
+	kept := file.View
+	require.True(t, kept.ContainsString("a"))
+	require.NoError(t, file.Close())
+	for _, ask := range []func(){
+		func() { kept.ContainsString("a") }, func() { kept.Contains(nil) }, func() { kept.ContainsBatch(make([]bool, 1), make([]Hash, 1)) },
+		func() { kept.Stats() }, func() { kept.Info() }, func() { kept.M() }, func() { kept.K() }, func() { kept.SizeBytes() }, func() { new(File).Contains(nil) },
+	} {
+		require.PanicsWithValue(t, "bloom: use of a File that is closed or zero", ask)
+	}
+	require.Equal(t, "bloom.View(closed)", kept.String())
+	require.Equal(t, "bloom.File(closed)", file.String())
 }

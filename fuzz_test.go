@@ -164,6 +164,6 @@ func FuzzLoadFile(f *testing.F) {
 		require.NoError(t, err)
 		require.NoError(t, openErr)
 		require.True(t, want.Equal(g))
-		sameAnswers(t, g, file.view, uint64(len(data)))
+		sameAnswers(t, g, file.View, uint64(len(data)))
 	})
 }

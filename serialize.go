@@ -63,6 +63,29 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, f.header().Append(nil), f.bits.words, form.BigEndian)
 }
 
+// parse returns the header of data, the bytes of its words and its Info, after checking
+// the trailer, if there is one. If whole, that includes the checksum of the words.
+func parse(data []byte, whole bool) (h form.Header, body []byte, info form.Info, err error) {
+	trailer := 0
+	if h, err = form.ParseHeader("bloom", data); err == nil {
+		trailer, err = h.CheckSize("bloom", int64(len(data)))
+	}
+	if err != nil {
+		return h, nil, info, form.Refused("bloom", data, err)
+	}
+	if trailer == 0 {
+		return h, data[form.HeaderSize:], info, nil
+	}
+	check := form.ParseTrailer
+	if whole {
+		var sum form.Sum
+		sum.Write(data[:h.Size()])
+		check = sum.CheckTrailer
+	}
+	info, err = check("bloom", data[:form.HeaderSize], data[h.Size():])
+	return h, data[form.HeaderSize:h.Size()], info, err
+}
+
 // UnmarshalBinary decodes data into f. data is a binary form, or the content of a
 // file that [Filter.SaveFile] wrote, and no byte more. Only a file has an Info; without
 // it, f's Info becomes zero. On error, which wraps [ErrFormat], f is unchanged.

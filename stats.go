@@ -1,6 +1,8 @@
 package bloom
 
 import (
+	"fmt"
+
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
@@ -49,4 +51,9 @@ func (f *filter) Info() Info {
 // filter at the same time. SaveFile returns an error if a field is out of its range.
 func (f *filter) SetInfo(i Info) {
 	f.info = form.Share(f.info.Info().With(form.Info(i)))
+}
+
+// describe returns the String of a type.
+func describe(name string, m uint64, k int, s Strategy) string {
+	return fmt.Sprintf("%s(m=%d, k=%d, %v)", name, m, k, s)
 }

@@ -2,7 +2,6 @@ package bloom
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -25,6 +24,8 @@ type View struct {
 	k          int
 	strategy   Strategy
 	info       Info
+	data       []byte // all that NewView was given
+	closed     bool   // with its File
 }
 
 // NewView returns a View of data, which it retains. It accepts what
@@ -39,30 +40,15 @@ func newView(data []byte, whole bool) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{words: body, reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: Info(info)}, nil
+	return &View{words: body, reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: Info(info), data: data}, nil
 }
 
-// parse returns the header of data, the bytes of its words and its Info, after checking
-// the trailer, if there is one. If whole, that includes the checksum of the words.
-func parse(data []byte, whole bool) (h form.Header, body []byte, info form.Info, err error) {
-	trailer := 0
-	if h, err = form.ParseHeader("bloom", data); err == nil {
-		trailer, err = h.CheckSize("bloom", int64(len(data)))
+// opened returns v, whose bytes are there. v is nil in a zero File.
+func (v *View) opened() *View {
+	if v == nil || v.closed {
+		panic("bloom: use of a File that is closed or zero")
 	}
-	if err != nil {
-		return h, nil, info, form.Refused("bloom", data, err)
-	}
-	if trailer == 0 {
-		return h, data[form.HeaderSize:], info, nil
-	}
-	check := form.ParseTrailer
-	if whole {
-		var sum form.Sum
-		sum.Write(data[:h.Size()])
-		check = sum.CheckTrailer
-	}
-	info, err = check("bloom", data[:form.HeaderSize], data[h.Size():])
-	return h, data[form.HeaderSize:h.Size()], info, err
+	return v
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
@@ -73,7 +59,7 @@ func (v *View) ContainsString(key string) bool { return v.ContainsHash(SumString
 
 // ContainsHash is Contains by digest.
 func (v *View) ContainsHash(h Hash) bool {
-	if v.strategy == Mitz32 {
+	if v.opened().strategy == Mitz32 {
 		return v.contains32(h)
 	}
 	for x, i := h.h1, v.k; i > 0; i-- {
@@ -97,6 +83,7 @@ func (v *View) contains32(h Hash) bool {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (v *View) ContainsBatch(found []bool, hs []Hash) {
+	v.opened()
 	found = memory.Fill("bloom", found, len(hs))
 	for i, h := range hs {
 		found[i] = v.ContainsHash(h)
@@ -111,38 +98,39 @@ func (v *View) get(x uint64) bool {
 }
 
 // M returns the number of bits, a multiple of 64.
-func (v *View) M() uint64 { return uint64(len(v.words)) * 8 }
+func (v *View) M() uint64 { return uint64(len(v.opened().words)) * 8 }
 
 // K returns the number of hashes.
-func (v *View) K() int { return v.k }
+func (v *View) K() int { return v.opened().k }
 
 // Strategy returns how indexes are made.
-func (v *View) Strategy() Strategy { return v.strategy }
+func (v *View) Strategy() Strategy { return v.opened().strategy }
 
 // Info returns the filter's Info, if data was the content of a file, and else the zero
 // Info.
-func (v *View) Info() Info { return v.info }
+func (v *View) Info() Info { return v.opened().info }
 
 // SizeBytes returns the length of the binary form in bytes.
 func (v *View) SizeBytes() int64 {
-	if v.k == 0 {
+	if v.opened().k == 0 {
 		return 0
 	}
 	return form.HeaderSize + int64(len(v.words))
 }
 
 // String describes v by its parameters, without its keys.
-func (v *View) String() string { return describe("bloom.View", v.M(), v.k, v.strategy) }
+func (v *View) String() string {
+	if v.closed {
+		return "bloom.View(closed)"
+	}
+	return describe("bloom.View", v.M(), v.k, v.strategy)
+}
 
 // Stats reads the whole filter, to count the bits set.
 func (v *View) Stats() Stats {
-	ones := uint64(0)
-	for i := 0; i < len(v.words); i += 8 {
-		ones += uint64(bits.OnesCount64(binary.NativeEndian.Uint64(v.words[i:])))
+	words, ones := v.opened().words, uint64(0)
+	for i := 0; i < len(words); i += 8 {
+		ones += uint64(bits.OnesCount64(binary.NativeEndian.Uint64(words[i:])))
 	}
 	return StatsOf(v.M(), v.k, ones)
-}
-
-func describe(name string, m uint64, k int, s Strategy) string {
-	return fmt.Sprintf("%s(m=%d, k=%d, %v)", name, m, k, s)
 }
