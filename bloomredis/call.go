@@ -144,7 +144,7 @@ func replied(err error, word string) bool {
 // now: it has not run, and sending it again cannot run it twice. A server refuses a
 // script's first write, if any.
 func refused(err error) bool {
-	for _, word := range []string{"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "MOVED", "ASK"} {
+	for _, word := range []string{"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "MOVED", "ASK", "BUSY"} {
 		if replied(err, word) {
 			return true
 		}

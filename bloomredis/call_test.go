@@ -507,3 +507,19 @@ func TestEachJobIsDoneOnce(t *testing.T) {
 		})
 	}
 }
+
+// A server that is busy with a script of somebody refuses all calls, until that is killed.
+func TestScriptKill(t *testing.T) {
+	client := startServer(t, "--busy-reply-threshold", "10").client()
+	all := sets(t, client)
+	busy := make(chan error)
+	go func() { busy <- clientOf(t, client.Options().Addr).Eval(ctx, "while true do end", nil).Err() }()
+	require.Eventually(t, func() bool { return redis.HasErrorPrefix(client.Ping(ctx).Err(), "BUSY ") }, time.Minute, time.Millisecond)
+	time.AfterFunc(100*time.Millisecond, func() { client.ScriptKill(ctx) })
+	for _, s := range all {
+		added, err := s.AddOnce(ctx, "token", hashes(0, 200)...)
+		requireAll(t, true, 200, added, err)
+		requireFound(t, s, true, hashes(0, 200)...)
+	}
+	require.ErrorContains(t, <-busy, "killed")
+}

@@ -28,7 +28,7 @@ var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 //
 // Every call ends when its context does, even if the client was made without
 // ContextTimeoutEnabled. A server that refuses a call for now, as it is loading or
-// moving keys, is asked again for some four seconds.
+// moving keys, or busy with somebody's script, is asked again for some four seconds.
 type Filter struct {
 	keyMethods
 	caller

@@ -105,6 +105,17 @@ func TestWhatHappensToTheKey(t *testing.T) {
 	}{
 		{"deleted", func(key string, _ int64, _ func(bool)) { client.Del(ctx, key) }, nil, nil},
 		{"all deleted", func(string, int64, func(bool)) { client.FlushAll(ctx) }, nil, nil},
+		{"evicted", func(key string, _ int64, _ func(bool)) {
+			client.ConfigSet(ctx, "maxmemory-policy", "allkeys-random")
+			client.ConfigSet(ctx, "maxmemory", "1")
+			require.Eventually(t, func() bool { return client.Exists(ctx, key).Val() == 0 }, time.Minute, time.Millisecond)
+			client.ConfigSet(ctx, "maxmemory", "0")
+		}, nil, nil},
+		{"of a newer version", func(key string, _ int64, _ func(bool)) {
+			client.SetRange(ctx, key, 18, "2")
+			client.SetRange(ctx, "id:{f}", 18, "2")
+			client.SetRange(ctx, "{s:0}:id", 18, "2")
+		}, bloom.ErrVersion, nil},
 		{"created anew", func(_ string, _ int64, open func(bool)) { client.FlushAll(ctx); open(true) }, nil, nil},
 		{"created anew beside what is left", func(key string, _ int64, open func(bool)) { client.Del(ctx, key); open(true) }, nil, nil},
 		{"another configuration", func(_ string, _ int64, open func(bool)) { client.FlushAll(ctx); open(false) }, bloom.ErrMismatch, map[string]any{

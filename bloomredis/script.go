@@ -23,7 +23,10 @@ local header, size, identity = redis.call('GETRANGE', KEYS[1], 0, 5), redis.call
 if identity == '' then
 	identity = '` + identityMark + `' .. string.rep('\0', 16)
 end
-local id, life = string.sub(identity, 22, 29), string.sub(identity, 30, 37)`
+local id, life = string.sub(identity, 22, 29), string.sub(identity, 30, 37)
+if string.sub(identity, 1, 21) ~= '` + identityMark + `' then
+	id = '' -- of another version
+end`
 
 var (
 	// ARGV = header, size of the string, identity, random bytes. It returns the string's

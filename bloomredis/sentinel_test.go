@@ -40,6 +40,12 @@ func TestSentinel(t *testing.T) {
 	w := openWindow(t, client, WindowConfig{N: 10_000, P: 1e-6, Span: time.Hour})
 	mustAdd(t, f, hashes(0, 1000)...)
 	mustAdd(t, w, hashes(0, 1000)...)
+	once := map[string]set{"Filter": f, "Window": w}
+	for name, s := range once {
+		answers, err := s.AddOnce(ctx, "token", hashes(5000, 5300)...)
+		require.NoError(t, err, name)
+		require.NotContains(t, answers, false, name)
+	}
 	have := full(t, f)
 	require.Eventually(t, func() bool { // replicated, and Sentinel knows to where
 		replicated := master.client().Wait(ctx, 1, time.Second).Val()
@@ -52,6 +58,11 @@ func TestSentinel(t *testing.T) {
 		2*time.Minute, 50*time.Millisecond)
 	requireFound(t, f, true, hashes(0, 1001)...)
 	requireFound(t, w, true, hashes(0, 1000)...)
+	for name, s := range once { // the answer went over with the keys
+		answers, err := s.AddOnce(ctx, "token", hashes(5000, 5300)...)
+		require.NoError(t, err, name)
+		require.NotContains(t, answers, false, name)
+	}
 	u, err := f.Source().Fetch(ctx, have.Version)
 	require.NoError(t, err)
 	require.NotNil(t, u.Delta, "the stream goes on")
