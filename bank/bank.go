@@ -20,13 +20,9 @@ import (
 // on.
 //
 // Any number of goroutines may use a Bank at once. Those that write take turns. Look-ups,
-// which are Which, WhichAll, ContainsHash and Filter, wait for nobody. A look-up finds
-// every key whose Add had returned before the look-up began, in every member whose Append
-// had returned. It may find a key that is being added meanwhile, in any of the members
-// that it is being added to, or miss it. WhichAll may find one of its keys and miss another
-// one that was added before it, if both were added meanwhile. A look-up beside Clear or
-// Reset may find the member's old keys or miss them. If keys are added to the member again
-// meanwhile, it may report that member for a key that it never had.
+// which are Which, WhichAll, ContainsHash and Filter, wait for nobody. A look-up sees every write
+// that had ended before it began, and any part of the writes that run beside it. Beside a Clear and
+// an Add to the same member, it may report that member for a key that it never had.
 //
 // Decoding needs the Bank to itself.
 //

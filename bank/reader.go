@@ -96,7 +96,7 @@ rows:
 			if failed.Load() != nil {
 				break rows
 			}
-			if !left[s].any() {
+			if left[s].none.Load() {
 				<-tokens
 				continue
 			}
@@ -122,13 +122,7 @@ type remains struct {
 	mu    sync.Mutex
 	found found
 	acc   []uint64
-	none  bool
-}
-
-func (l *remains) any() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.none
+	none  atomic.Bool
 }
 
 // ask rules out the members of segment s that have no bit in a row.
@@ -143,7 +137,7 @@ func (r *Reader) ask(left *remains, s int, row uint64) error {
 	}
 	left.mu.Lock()
 	defer left.mu.Unlock()
-	left.none = !andBytes(left.acc, data, data, data, data)
+	left.none.Store(!andBytes(left.acc, data, data, data, data))
 	return nil
 }
 

@@ -22,7 +22,7 @@ const (
 	segmentMembers = 8 * (pageBytes - checkBytes)
 )
 
-// strideFor returns the number of words in a row with room for so many members: the least
+// strideFor returns the number of words in a row with room for the given number of members: the least
 // power of two.
 func strideFor(members int) int {
 	return 1 << bits.Len(uint((members+8*checkBytes-1)/64))
@@ -62,7 +62,7 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	return andBytes(acc, row(0), row(1), row(2), row(3))
 }
 
-// andWords is and. Others may write to the rows meanwhile. Four rows at a time are four
+// andWords is and. Others may write to the rows at the same time. Four rows at a time are four
 // streams from memory. Where few bits are left, few words are read.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a, b, c, d = a[:len(acc)], b[:len(acc)], c[:len(acc)], d[:len(acc)]
@@ -91,7 +91,7 @@ func andBytes(acc []uint64, a, b, c, d []byte) bool {
 	return left != 0
 }
 
-// shape is what all members have in common.
+// shape has what all members have in common.
 type shape struct {
 	size       int    // of a member, in words: a segment has 64 rows for each
 	reciprocal uint64 // of size; see guava.Locate
@@ -127,7 +127,7 @@ func (s *shape) contains(seg *segment, i int, h bloom.Hash) bool {
 // found has a bit for each member of a segment that may hold all keys.
 type found [pageWords]uint64
 
-// all sets the bits of so many members, and returns their words.
+// all sets the bits of the given number of members, and returns their words.
 func (f *found) all(members int) []uint64 {
 	acc := f[:(members+63)/64]
 	for i := range acc {

@@ -189,7 +189,7 @@ func checkZeros(data []byte) error {
 }
 
 // encoder yields the words of a Bank's frame, as bytes, a piece after the other. Others may
-// write to the Bank meanwhile.
+// write to the Bank at the same time.
 type encoder struct {
 	layout
 	from  []segment
@@ -390,7 +390,7 @@ func (b *Bank) UnmarshalText(text []byte) error {
 // SaveFile writes b's binary form to a file at path, for [LoadFile], [OpenFile] and
 // [NewReader]. After a crash at any moment, path holds what it held before, or all of b.
 // See [bloom.Filter.SaveFile] for permissions, links and temporary files, and
-// [Bank.WriteTo] for what others may do meanwhile.
+// [Bank.WriteTo] for what others may do at the same time.
 //
 // SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as
 // one for each day: only the last one changes, and a look-up asks all of them. The example
@@ -407,34 +407,30 @@ func LoadFile(path string) (*Bank, error) { return form.LoadFile(form.Bank, path
 // file's directory does not exist, as SaveFile would later.
 func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	made, err := New(n, p)
-	if err != nil {
-		return nil, err
-	}
-	return loadOr(path, made)
+	return loadOr(path, made, err)
 }
 
 // LoadOrNewSize is [LoadOrNew] with NewSize(m, k) in place of New.
 func LoadOrNewSize(path string, m uint64, k int) (*Bank, error) {
 	made, err := NewSize(m, k)
-	if err != nil {
-		return nil, err
-	}
-	return loadOr(path, made)
+	return loadOr(path, made, err)
 }
 
 // loadOr returns the Bank in the file at path, or made if there is none.
-func loadOr(path string, made *Bank) (*Bank, error) {
+func loadOr(path string, made *Bank, err error) (*Bank, error) {
+	if err != nil {
+		return nil, err
+	}
 	b, err := LoadFile(path)
 	switch {
 	case form.Missing(path, err):
 		return made, nil
-	case err == nil && b.M() != made.M():
-		err = form.In(path, form.Mismatch("bank", "m", b.M(), made.M()))
-	case err == nil && b.k != made.k:
-		err = form.In(path, form.Mismatch("bank", "k", b.k, made.k))
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
+	case b.M() != made.M():
+		return nil, form.In(path, form.Mismatch("bank", "m", b.M(), made.M()))
+	case b.k != made.k:
+		return nil, form.In(path, form.Mismatch("bank", "k", b.k, made.k))
 	}
 	return b, nil
 }

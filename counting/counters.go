@@ -46,7 +46,7 @@ func (c counters) get(x uint64) uint64 {
 }
 
 // change adds by, which is 1 or -1, to a counter. Others may change counters of the same
-// word meanwhile. It returns what the counter was, or full if it leaves the counter as it
+// word at the same time. It returns what the counter was, or full if it leaves the counter as it
 // is: full, or zero where by is -1.
 func (c counters) change(word, shift uint64, by int64) uint64 {
 	for {

@@ -40,7 +40,7 @@ type Filter struct {
 	filter
 }
 
-// filter is what a Filter is. It is small, so that the methods that encode it have it by
+// filter holds all of a Filter. It is small, so that the methods that encode it have it by
 // value: packages json and gob find them where a Filter is held by value.
 type filter struct {
 	*state                  // nil in the zero Filter
@@ -242,7 +242,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 }
 
 // batchAhead is how many digests' counters AddBatch reads before it changes them: few
-// enough to stay in the cache meanwhile.
+// enough to stay in the cache until then.
 const batchAhead = 16
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
@@ -277,7 +277,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // not zero, and yet too small to give back two.
 //
 // A counter of a key that is there is not zero. Where Remove is called for a key that is
-// not, another Remove may have brought one to zero meanwhile: it stays.
+// not, another Remove may have brought one to zero by then: it stays.
 func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
 	var seen uint64 // the low six bits of the indexes
 	x, step := h.Words()
@@ -370,7 +370,7 @@ func (f *Filter) Snapshot() *bloom.Filter {
 }
 
 // Equal reports whether f and g have the same parameters and the same counters. Their
-// Infos do not count. It panics if g is nil. Nothing may write to g meanwhile.
+// Infos do not count. It panics if g is nil. Nothing may write to g at the same time.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")

@@ -285,6 +285,7 @@ func TestWholeKeys(t *testing.T) {
 		for range 2000 {
 			whole(f.Snapshot().OnesCount())
 			whole(f.Clone().Stats().OnesCount)
+			f.Equal(other) // for the race detector
 			decoded(f.MarshalBinary())
 			var out bytes.Buffer
 			_, err := f.WriteTo(&out)

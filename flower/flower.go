@@ -3,7 +3,7 @@
 // stream recur.
 //
 // A [Filter] is an array of slots. Each slot is empty or holds a fingerprint of a few
-// bits. A key writes its fingerprint into several slots, over whatever is there. A key is
+// bits. A key writes its fingerprint into several slots, over what the slots hold. A key is
 // found until all its slots are overwritten. Only the newest key is certain. A key's age
 // is the number of other keys that were added after it. The older a key is, the less
 // likely it is found. [Filter.Recall] is the probability for each age. A key that was
@@ -47,7 +47,7 @@ type Filter struct {
 	filter
 }
 
-// filter is what a Filter is. String and the methods that encode it have it by value: packages
+// filter holds all of a Filter. String and the methods that encode it have it by value: packages
 // fmt, json and gob find them where a Filter is held by value.
 type filter struct {
 	info  bloom.Info
@@ -210,7 +210,7 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 // would have almost the same in all: one key would overwrite all slots of another too often.
 func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
-// Reset forgets all keys. A key that is being added meanwhile may be found afterwards.
+// Reset forgets all keys. A key that is added at the same time may be found afterwards.
 func (f *Filter) Reset() { memory.ClearAtomic(f.words) }
 
 // Stats returns the figures of f from one reading of it. A slot counts as a bit: M is

@@ -57,7 +57,7 @@ type set interface {
 	Stats() bloom.Stats
 }
 
-// publisher is what both are made of.
+// publisher is the part that both share.
 type publisher struct {
 	mu      sync.Mutex // held by whoever changes set
 	set     set
@@ -231,7 +231,7 @@ func (p *publisher) maxHashes() int { return len(p.current.Load().data) / hashSi
 
 // Publish makes a version of all keys whose Add has returned, without those whose
 // Remove has, and returns its name. If nothing has changed, that is the last
-// version's. Publish copies the filter. Add and Remove wait meanwhile.
+// version's. Publish copies the filter. Add and Remove wait for it.
 func (p *publisher) Publish() (version string) {
 	p.made()
 	p.mu.Lock()

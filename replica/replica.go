@@ -65,7 +65,7 @@ type Source interface {
 // Update is the answer of a Source. It has one of Full and Delta, or neither if
 // nothing is new.
 type Update struct {
-	// Version is what the caller has once it has applied the update. It is
+	// Version names what the caller has once it has applied the update. It is
 	// opaque, and "" if the source cannot name it.
 	Version string
 	// Full replaces the caller's filter. It is the caller's to keep.
@@ -291,7 +291,7 @@ func (r *Replica) String() string {
 	return "replica.Replica(nothing loaded)"
 }
 
-// Status is what a Replica knows about its copy.
+// Status says what a Replica knows about its copy.
 type Status struct {
 	// Version is the Replica's Version.
 	Version string

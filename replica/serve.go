@@ -29,7 +29,7 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	have := tags(req.Header.Values("If-None-Match"))
 	h := w.Header()
 	// The tag is a weak one: gzip changes the bytes, and so does a version that is
-	// published meanwhile.
+	// published at the same time.
 	h.Set("ETag", "W/"+strconv.Quote(r.version))
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache") // to be kept, but asked about before each use
