@@ -16,7 +16,7 @@
 // likely to be found, and older ones less likely.
 //
 // Take package window where keys must certainly be found, or where their age is
-// measured in time. A window needs about 2.1 MB for a million keys at 1 %. Its caller
+// measured in time. A window needs about 2.9 MB for a million keys at 1 %. Its caller
 // must know how many keys there will be. A [picture] shows how windows and flowers of
 // one size forget.
 //
