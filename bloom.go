@@ -30,8 +30,8 @@ func (s Strategy) String() string {
 	return [...]string{"Mitz32", "Mitz64"}[s]
 }
 
-// Set is what every Filter and SyncFilter is, in this package and in those beside it: a
-// set of keys in memory.
+// Set is a set of keys in memory. Every type of this module that has an AddHash without an
+// error implements it.
 type Set interface {
 	// AddHash adds the key with the digest and reports whether the key was new. The
 	// comment of each type says what false means, and how long an added key is found.
@@ -46,6 +46,9 @@ type Set interface {
 // The zero Filter contains nothing and can be decoded into. Adding to it panics.
 // Many goroutines may read a Filter at once while none writes. A [SyncFilter] needs
 // no such care. A Filter must not be copied; see [Filter.Clone].
+//
+// A struct that embeds a filter gets its MarshalText, so package encoding/json writes that
+// struct as one string, without its other fields. Give the filter a field name.
 type Filter struct {
 	_ nocopy.Locker
 	filter
@@ -61,15 +64,15 @@ type filter struct {
 	info     *form.SharedInfo // nil if the filter is zero and was given none
 }
 
-// ErrMismatch is wrapped by the errors of methods that take two filters, and of functions
-// like [LoadOrNew] that want a certain filter, where the filters do not fit each other. It
-// is wrapped so in this package and in those beside it.
+// ErrMismatch is returned, wrapped, where two filters do not fit each other, and where a file
+// does not fit the parameters that [LoadOrNew] was given. The other packages of this module
+// wrap it, too.
 var ErrMismatch = form.ErrMismatch
 
 // New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key that
 // was not added as present with a probability of about p; docs/sizes.md says where it is more,
 // and [StrictSize] returns sizes that keep p. With a fifth more keys than n, p = 1 % becomes
-// 2.3 %, and with twice as many 16 %. New returns an error unless n > 0, 0 < p < 1, and the
+// 2.3 %, and with twice as many 16 %. The empty key is found more often; see [Sum]. New returns an error unless n > 0, 0 < p < 1, and the
 // size is one that [NewSize] takes. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
@@ -139,7 +142,7 @@ func (f *Filter) AddString(key string) bool { return f.Add(memory.BytesOf(key)) 
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 
 // add is AddHash in Go, and Add is add of Sum. Assembly, where there is any,
-// does the same; see asm_amd64.go.
+// does the same; see batch.go.
 func (f *filter) add(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
@@ -162,7 +165,8 @@ func (f *filter) add(h Hash) bool {
 const errZero = "bloom: Add to a zero filter: make it with a constructor, or decode into it"
 
 // Contains reports whether key may have been added. False is certain. A key that was
-// not added gets true with probability [Filter.FPR].
+// not added gets true with probability [Filter.FPR], and the empty key with probability
+// [Filter.FillRatio]; see [Sum].
 func (f *Filter) Contains(key []byte) bool { return filterContains(&f.filter, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.

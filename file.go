@@ -30,9 +30,9 @@ import (
 // attributes. It is private until it is whole. A file that replaces none has the
 // permissions that os.Create gives. SaveFile replaces a symbolic link itself, not
 // the file that it leads to, by a file with that file's permissions. It refuses to
-// replace anything else that is no regular file. If several SaveFiles write to one path at once, the filter of the
-// last one stays. On Windows SaveFile fails while the file is open, for example by
-// [OpenFile].
+// replace anything else that is no regular file. If several SaveFiles write to one
+// path at once, the filter of the last one stays. On Windows SaveFile fails while the
+// file is open, for example by [OpenFile].
 func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
@@ -58,7 +58,7 @@ func (f *filter) SaveFile(path string) error {
 // LoadFile reads a filter from a file. If the file has changed since
 // [Filter.SaveFile] wrote it, LoadFile returns an error that wraps [ErrFormat]. A
 // changed bit, a missing byte and an added byte are always noticed. The checksum
-// misses other damage once in 2^32 times.
+// misses other damage with probability 2^-32.
 //
 // LoadFile also reads a file that holds a binary form alone, as Java writes it. It
 // then checks only the header and the length. SaveFile's file without its whole trailer

@@ -23,13 +23,13 @@ import (
 // adversary chooses the keys, take the digests of module keyed, and pass them to
 // AddHash and ContainsHash.
 //
-// A Hash needs 128 good bits. Use [SumUint64] for digests of 64 bits, [SumUint32] for
+// All 128 bits of a Hash must be uniformly distributed. Use [SumUint64] for digests of 64 bits, [SumUint32] for
 // digests of 32 bits, and [HashFrom] for digests of 128 bits and more.
 //
-// Hashes are equal, by ==, if all 128 bits are. A Hash is text in hexadecimal: 32 digits.
+// A Hash is comparable with ==. Its text is 32 hexadecimal digits.
 type Hash struct{ h1, h2 uint64 }
 
-// NewHash returns the Hash of two words. Both must be good: with h2 = 0 a key sets the
+// NewHash returns the Hash of two words. Both must be uniformly distributed: with h2 = 0 a key sets the
 // same bit K times, and [Filter.FPR] does not notice. The index rules use h1 as the first
 // index and h2 as the step. Guava calls them hash1 and hash2.
 func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
@@ -61,14 +61,13 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Salt returns another digest of the same key. A filter that takes salted digests has
-// other false positives than a filter that takes h itself, or h with another seed.
-// Each seed, 0 among them, gives a digest of its own. Digests that differ
-// still differ when they are salted with the same seed.
+// Salt returns another digest of the same key. Filters with different seeds, or with a seed
+// and without one, have independent false positives. Each seed, 0 among them, gives a digest
+// of its own. Digests that differ still differ when they are salted with the same seed.
 //
 // The result is the Murmur3 x64 128-bit digest of h's two words, little-endian, from a state
-// whose two words start at seed. It is the same on every
-// platform and in every version of this package.
+// whose two words start at seed. It is the same on every platform and in every version of
+// this package.
 func (h Hash) Salt(seed uint64) Hash {
 	h1, h2 := digest.Mix(seed, seed, h.h1, h.h2)
 	return NewHash(digest.Finish(digest.Last(h1, h2, 0, 0, 16)))
@@ -83,6 +82,10 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // Sum returns the Murmur3 x64 128-bit digest of key with seed 0, which is what
 // Guava's Funnels.byteArrayFunnel feeds its filters. It does not retain key.
+//
+// The digest of the empty key is 0, 0, in Guava as well. All its K bits are bit 0. So a
+// [Filter] that is as full as it was made to be reports the empty key in about half of all
+// cases, whatever p is. Treat the empty key apart, or salt all digests; see [Hash.Salt].
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian {
 		h1, h2 := murmur3.Sum128(memory.NoEscape(key))

@@ -121,3 +121,24 @@ func TestNewRate(t *testing.T) {
 	require.InDelta(t, 0.023, FalsePositiveRate(m, 7, 1.2e6), 0.0005)
 	require.InDelta(t, 0.16, FalsePositiveRate(m, 7, 2e6), 0.005)
 }
+
+// TestEmptyKey: the digest of no bytes is 0, 0, so a full filter reports it as often as its
+// first bit is set. Salted, it is a key like others.
+func TestEmptyKey(t *testing.T) {
+	require.Equal(t, NewHash(0, 0), Sum(nil))
+	r, found, salted := rand.New(rand.NewPCG(3, 4)), 0, 0
+	for range 400 {
+		f := Must(New(100, 0.001))
+		for range 100 {
+			f.AddHash(NewHash(r.Uint64(), r.Uint64()))
+		}
+		if f.Contains(nil) {
+			found++
+		}
+		if f.ContainsHash(Sum(nil).Salt(1)) {
+			salted++
+		}
+	}
+	require.InDelta(t, 200, found, 50)
+	require.Less(t, salted, 10)
+}

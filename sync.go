@@ -13,8 +13,8 @@ import (
 //
 // It differs from a Filter in three ways. If several goroutines add the same new key
 // at once, Add reports true to at least one of them, and maybe to several. OnesCount
-// and the estimates read the whole filter: goroutines that add would fight over a
-// counter of the bits set. A SyncFilter has only the operations that make sense while
+// and the estimates read the whole filter, because counting the bits set in every Add would
+// not scale. A SyncFilter has only the operations that make sense while
 // others write. [SyncFilter.Snapshot] returns a Filter for the others. Encodings, like
 // Snapshot, hold every key whose Add had returned before the call.
 //
@@ -185,7 +185,7 @@ func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
 }
 
 // Merge adds the keys of g. It returns an error as [Filter.Merge] does. Nothing may
-// write to g meanwhile.
+// write to g at the same time.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err

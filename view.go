@@ -106,8 +106,7 @@ func (v *View) K() int { return v.opened().k }
 // Strategy returns how indexes are made.
 func (v *View) Strategy() Strategy { return v.opened().strategy }
 
-// Info returns the filter's Info, if data was the content of a file, and else the zero
-// Info.
+// Info returns the filter's Info. It is zero if data was not the content of a file.
 func (v *View) Info() Info { return v.opened().info }
 
 // SizeBytes returns the length of the binary form in bytes.

@@ -15,7 +15,7 @@ import (
 var ErrFormat = errors.New("bloom: invalid format")
 
 // Errorf returns an error that wraps ErrFormat, and whatever %w in format wraps.
-// Its message begins with the name of the decoding package, and has it once.
+// Its message begins with the name of the decoding package, which occurs once.
 func Errorf(pkg, format string, args ...any) error {
 	return &formatError{pkg, fmt.Errorf(format, args...), nil}
 }

@@ -87,7 +87,7 @@ func (k *Kind) Size(words int, info Info) int64 {
 }
 
 // Write writes a frame to w through a small buffer. Each word is loaded
-// atomically, once: others may change them meanwhile, and the frame has
+// atomically, once: others may change them at the same time, and the frame has
 // whatever each was at some time during the call. Its error is w's, or that of an info
 // which cannot be saved.
 func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, error) {

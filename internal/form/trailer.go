@@ -135,7 +135,7 @@ func (s *Sum) Write(p []byte) (int, error) {
 // TrailerSize returns the length of the trailer with i.
 func TrailerSize(i Info) int { return MinTrailer + (len(i.Hash)+len(i.Comment)+7)/8*8 }
 
-// IsTrailerSize reports whether a trailer can have so many bytes.
+// IsTrailerSize reports whether a trailer can have n bytes.
 func IsTrailerSize(n int64) bool {
 	return n >= int64(MinTrailer) && n <= int64(MaxTrailer) && (n-int64(MinTrailer))%8 == 0
 }

@@ -26,7 +26,7 @@ const ChunkBytes = 64 << 10
 
 // PutWords writes the bytes of each word, less the bits that are not in mask, to out,
 // which has 8 bytes for each. It loads each word atomically, once: others may
-// change them meanwhile. Four at a time take half the time of one by one.
+// change them at the same time. Four at a time take half the time of one by one.
 func PutWords(out []byte, words []uint64, mask uint64, order Order) {
 	for ; len(words) >= 4 && len(out) >= 32; words, out = words[4:], out[32:] {
 		w0 := atomic.LoadUint64(&words[0]) & mask

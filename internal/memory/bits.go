@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Clone returns a copy of words, which others may write to atomically meanwhile.
+// Clone returns a copy of words, while others may write to them atomically.
 func Clone(words []uint64) []uint64 {
 	c := Words(len(words))
 	for i := range c {
@@ -14,8 +14,8 @@ func Clone(words []uint64) []uint64 {
 	return c
 }
 
-// OnesCount returns the number of bits set in words, which others may write to
-// atomically meanwhile.
+// OnesCount returns the number of bits set in words, while others may write to
+// them atomically.
 func OnesCount(words []uint64) (ones uint64) {
 	for i := range words {
 		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&words[i])))

@@ -4,7 +4,7 @@ package memory
 
 import "unsafe"
 
-// Store sets *word to w. Others may load it with atomic.LoadUint64 meanwhile, and none
+// Store sets *word to w. Others may load it with atomic.LoadUint64 at the same time, and none
 // may store to it.
 //
 // atomic.StoreUint64 would also order it among all other stores, which on amd64 takes as

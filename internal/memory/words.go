@@ -37,7 +37,7 @@ func Answers(pkg string, added []bool, n int) []bool {
 	return Fill(pkg, added, n)
 }
 
-// Clear zeroes words. A garbage collection can begin meanwhile: Go's clear and copy
+// Clear zeroes words. A garbage collection can begin in between: Go's clear and copy
 // are assembly, which nothing interrupts, and take a second for ten gigabytes.
 func Clear(words []uint64) {
 	for ; len(words) > 0; words = words[min(len(words), chunk):] {
