@@ -3,6 +3,7 @@ package bloombenthos
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/redpanda-data/benthos/v4/public/service"
@@ -17,30 +18,37 @@ type set interface {
 	// add reports whether id was new.
 	add(ctx context.Context, id string) (bool, error)
 	contains(ctx context.Context, id string) (bool, error)
-	stats(ctx context.Context) (bloom.Stats, error)
+	// figures returns the filter's, and how far back every id is remembered.
+	figures(ctx context.Context) (s bloom.Stats, reach time.Duration, err error)
 	save() error // where there is something to save
 	close() error
 }
 
 // cache makes a set the engine's cache. Every so often it saves the set and shows its figures.
 type cache struct {
-	set          set
-	log          *service.Logger
-	hits, misses *service.MetricCounter
-	fill, rate   *service.MetricGauge
+	set               set
+	span              time.Duration // 0 for ever
+	log               *service.Logger
+	hits, misses      *service.MetricCounter
+	fill, rate, reach *service.MetricGauge
+	short             bool // whether the log says that ids are forgotten early
 
 	closed func() // called at the end
 	stop   func()
 	done   chan struct{}
 }
 
-func newCache(s set, every time.Duration, res *service.Resources) *cache {
+func newCache(s set, span, every time.Duration, res *service.Resources) *cache {
 	metrics := res.Metrics()
 	c := &cache{
-		set: s, log: res.Logger(),
+		set: s, span: span, log: res.Logger(),
 		hits: metrics.NewCounter("bloom_hits"), misses: metrics.NewCounter("bloom_misses"),
-		fill: metrics.NewGauge("bloom_fill"), rate: metrics.NewGauge("bloom_rate"),
+		// Whole numbers, as some exporters show no others.
+		fill: metrics.NewGauge("bloom_fill_per_million"), rate: metrics.NewGauge("bloom_rate_per_trillion"),
 		closed: func() {}, done: make(chan struct{}),
+	}
+	if span > 0 {
+		c.reach = metrics.NewGauge("bloom_reach_seconds")
 	}
 	var ctx context.Context
 	ctx, c.stop = context.WithCancel(context.Background())
@@ -70,9 +78,23 @@ func (c *cache) run(ctx context.Context, every time.Duration) {
 func (c *cache) show(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if stats, err := c.set.stats(ctx); err == nil {
-		c.fill.SetFloat64(stats.FillRatio)
-		c.rate.SetFloat64(stats.FPR)
+	stats, reach, err := c.set.figures(ctx)
+	if err != nil {
+		return
+	}
+	c.fill.Set(int64(math.Ceil(1e6 * stats.FillRatio)))
+	c.rate.Set(int64(math.Ceil(1e12 * stats.FPR)))
+	if c.span == 0 {
+		return
+	}
+	c.reach.Set(int64(reach.Seconds()))
+	if short := reach < c.span; short != c.short {
+		c.short = short
+		if short {
+			c.log.Warnf("bloom: more ids came than capacity: those of the last %v are remembered, not of %v", reach.Round(time.Second), c.span)
+		} else {
+			c.log.Infof("bloom: the ids of the last %v are remembered again", c.span)
+		}
 	}
 }
 

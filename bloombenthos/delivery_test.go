@@ -64,7 +64,8 @@ func TestDelivery(t *testing.T) {
 			require.True(t, found)
 			conf := strings.ReplaceAll(before+after, "stdout:", "test_sink:")
 			conf = strings.ReplaceAll(conf, "path: seen.window", "")
-			conf += "      path: " + filepath.Join(t.TempDir(), "ids") + "\nlogger: {level: OFF}\n"
+			dir := t.TempDir()
+			conf += "      path: " + filepath.Join(dir, "ids") + "\nlogger: {level: OFF}\n"
 
 			theSink = &sink{fails: true, attempts: make(chan string, 1)}
 			s := start(t, conf)
@@ -77,6 +78,7 @@ func TestDelivery(t *testing.T) {
 			_ = s.stream.StopWithin(2 * time.Second)
 			cancel()
 			assert.Error(t, <-sent, "not acknowledged")
+			_ = os.Remove(filepath.Join(dir, ".ids.bloom-lock")) // as the end of a process does
 
 			theSink = &sink{}
 			s = start(t, conf)

@@ -1,6 +1,6 @@
 // Package bloombenthos has caches for the dedupe processor of Redpanda Connect and of every
 // other program built on Benthos. They keep ids in the bits of Bloom filters: at a rate of
-// 1e-9 an id takes 58 bits where ids are forgotten after a span, and about 80 where they are
+// 1e-9 an id takes 64 bits where ids are forgotten after a span, and about 80 where they are
 // not. A cache that keeps the ids takes hundreds of bytes each.
 //
 // Importing the package registers two caches. The cache bloom is a filter in memory: a
@@ -9,8 +9,8 @@
 // bloomredis.Window, which several instances share.
 //
 // A cache answers as Bloom filters do. An id that was added is found, certainly. An id that
-// was not added is reported as present with probability fpr: dedupe then drops a message
-// that is no repetition. At the default of 1e-9 that is one message in a billion.
+// was not added is reported as present with probability fpr at most, whatever comes: dedupe then drops a
+// message that is no repetition. At the default of 1e-9 that is one message in a billion.
 //
 //   - Add returns the engine's ErrKeyAlreadyExists where the id is present. Values and the
 //     ttl of a call are not kept: span is the same for all ids.

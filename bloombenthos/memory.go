@@ -6,8 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/gofrs/flock"
+	"github.com/redpanda-data/benthos/v4/public/bloblang"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"github.com/seed79a3ff49/bloom"
@@ -26,11 +31,23 @@ const (
 	capacityField = "capacity"
 	fprField      = "fpr"
 	spanField     = "span"
+	renewField    = "renew"
 )
+
+func spanSpec() *service.ConfigField {
+	return service.NewDurationField(spanField).
+		Description("How long an id is remembered, at least, if no more than `capacity` new ids come within a span. Up to a seventh longer. If more come, the newest `capacity` ids are remembered, and the metric `bloom_reach_seconds` falls below the span.")
+}
+
+func renewSpec() *service.ConfigField {
+	return service.NewBoolField(renewField).
+		Description("Whether an id that comes again is remembered for another span from then on. It then counts up to eight times a span towards `capacity`. By default an id that comes again and again passes once a span.").
+		Default(false)
+}
 
 func fprSpec() *service.ConfigField {
 	return service.NewFloatField(fprField).
-		Description("The fraction of ids that are reported as present though they were never added, when the filter holds its capacity. A message with such an id is lost. Each factor of ten takes some 5 bits an id.").
+		Description("The largest fraction of new ids that are reported as present. A message with such an id is lost. With a `span` it is never exceeded, however many ids come. Without one it is exceeded by none either, as the filter grows. Each factor of ten takes 5 to 7 bits an id.").
 		Default(1e-9).
 		LintRule(`root = if this <= 0 || this >= 1 { [ "fpr must be above 0 and below 1" ] }`)
 }
@@ -41,15 +58,19 @@ func memorySpec() *service.ConfigSpec {
 		Description("Made for the `dedupe` processor. With a `span` the memory is fixed and ids are forgotten after the span; without one the filter grows and keeps every id. Values and ttls are not kept, and keys cannot be deleted.").
 		Fields(
 			service.NewIntField(capacityField).
-				Description("The largest number of different ids within a span. Required with a `span`. Without one it is the expected number of ids, and 0 means that nobody knows.").
+				Description("The largest number of new ids within a span, however unevenly they come. Required with a `span`. Without one it is the expected number of ids, and 0 means that nobody knows.").
 				Default(0).
 				LintRule(`root = if this < 0 { [ "capacity must not be negative" ] }`),
 			fprSpec(),
-			service.NewDurationField(spanField).
-				Description("How long an id is remembered, at least. Up to a fifteenth more. `0s` means for ever.").
-				Default("0s"),
+			spanSpec().Default("0s").
+				Description("How long an id is remembered, at least, if no more than `capacity` new ids come within a span. Up to a seventh longer. If more come, the newest `capacity` ids are remembered, and the metric `bloom_reach_seconds` falls below the span. `0s` means for ever."),
+			renewSpec(),
+			service.NewBloblangField("time").
+				Description("A mapping from an id to the time of its message, as a number of seconds since 1970 or a text such as `2024-05-17T10:00:00Z`. Spans are then of the newest time so far, so that what waited during an outage is remembered as it came. A time of the future counts as now. Without the field, spans are of the machine's clock.").
+				Example(`root = this.split("@").index(1)`).
+				Optional(),
 			service.NewStringField("path").
-				Description("The file that keeps the ids over restarts. It is loaded when the cache is opened, and saved every `save_every` and at the end. A file that is damaged, or that was made for another capacity, fpr or span, is an error: bloom-connect then does not start, and other programs do not if they open their caches at the start, as it does. Without a path, ids are lost with the process.").
+				Description("The file that keeps the ids over restarts, of one cache: another one with the same path does not start. It is loaded when the cache is opened, and saved every `save_every` and at the end. A file that is damaged, or that was made for another capacity, fpr, span or renew, is an error: bloom-connect then does not start, and other programs do not if they open their caches at the start, as it does. Without a path, ids are lost with the process.").
 				Default(""),
 			service.NewDurationField("save_every").
 				Description("How often the file at `path` is saved. After a crash, ids that were added since the last save are new again.").
@@ -67,7 +88,56 @@ type filter interface {
 // memory is a set in memory.
 type memory struct {
 	filter
-	path string
+	path  string
+	lock  *flock.Flock // of path
+	times *times       // nil for the machine's clock
+}
+
+// times is a clock that shows the newest time of a message.
+type times struct {
+	of     *bloblang.Executor // an id
+	newest atomic.Int64       // nanoseconds since 1970
+	log    *service.Logger
+	warned sync.Once
+}
+
+var errNoTime = errors.New("bloom: no message has come")
+
+var nanoseconds = func() *bloblang.Executor {
+	e, err := bloblang.Parse("root = this.ts_unix_nano()")
+	if err != nil {
+		panic(err)
+	}
+	return e
+}()
+
+// see sets the clock forward to the time of a message. An id without a time is as new as
+// the newest.
+func (t *times) see(id string) {
+	v, err := t.of.Query(id)
+	if err == nil {
+		v, err = nanoseconds.Query(v)
+	}
+	at, ok := v.(int64)
+	if err != nil || !ok {
+		t.warned.Do(func() { t.log.Warnf("bloom: time: id %q has none, as perhaps others: %v", id, err) })
+		return
+	}
+	at = min(at, time.Now().UnixNano())
+	for {
+		newest := t.newest.Load()
+		if at <= newest || t.newest.CompareAndSwap(newest, at) {
+			return
+		}
+	}
+}
+
+// now is the machine's time if no message had one.
+func (t *times) now() time.Time {
+	if newest := t.newest.Load(); newest != 0 {
+		return time.Unix(0, newest)
+	}
+	return time.Now()
 }
 
 // newMemoryCache makes a cache. A test's now is the clock of a window.
@@ -77,8 +147,18 @@ func newMemoryCache(conf *service.ParsedConfig, res *service.Resources, now func
 	span, err3 := conf.FieldDuration(spanField)
 	path, err4 := conf.FieldString("path")
 	every, err5 := conf.FieldDuration("save_every")
-	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
+	renew, err6 := conf.FieldBool(renewField)
+	if err := cmp.Or(err1, err2, err3, err4, err5, err6); err != nil {
 		return nil, err
+	}
+	m := memory{path: path}
+	if conf.Contains("time") {
+		of, err := conf.FieldBloblang("time")
+		if err != nil {
+			return nil, fmt.Errorf("time: %w", err)
+		}
+		m.times = &times{of: of, log: res.Logger()}
+		now = m.times.now
 	}
 	switch {
 	case capacity < 0:
@@ -89,32 +169,58 @@ func newMemoryCache(conf *service.ParsedConfig, res *service.Resources, now func
 		return nil, fmt.Errorf("fpr: %v is not above 0 and below 1", fpr)
 	case span < 0:
 		return nil, fmt.Errorf("span: %v is negative", span)
+	case span == 0 && (renew || m.times != nil):
+		return nil, fmt.Errorf("span: with renew or time it must be given")
 	case every <= 0:
 		return nil, fmt.Errorf("save_every: %v is not positive", every)
 	}
-	f, err := openFilter(path, uint64(capacity), fpr, span, now)
+	var err error
+	if m.lock, err = hold(path); err != nil {
+		return nil, fmt.Errorf("path: %w", err)
+	}
+	m.filter, err = openFilter(path, window.Config{N: uint64(capacity), P: fpr, Span: span, Renew: renew, Now: now})
 	if err != nil {
+		_ = m.lock.Close()
 		var file *fs.PathError
 		if errors.Is(err, bloom.ErrFormat) || errors.Is(err, bloom.ErrMismatch) || errors.As(err, &file) {
 			return nil, fmt.Errorf("path: %w", err)
 		}
 		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
 	}
-	return newCache(memory{f, path}, every, res), nil
+	return newCache(m, span, every, res), nil
+}
+
+// hold locks a file against other caches and against the command bloom, until the lock is closed.
+func hold(path string) (*flock.Flock, error) {
+	if file, err := filepath.EvalSymlinks(path); err == nil && path != "" {
+		path = file
+	}
+	dir, base := filepath.Split(path)
+	lock := flock.New(filepath.Join(dir, "."+base+".bloom-lock"))
+	if path == "" {
+		return lock, nil
+	}
+	ok, err := lock.TryLock()
+	if errors.Is(err, errors.ErrUnsupported) { // as on some network file systems
+		return lock, nil
+	}
+	if err == nil && !ok {
+		err = fmt.Errorf("%s is in use by another cache or program", path)
+	}
+	return lock, err
 }
 
 // openFilter makes a filter, or loads it from path.
-func openFilter(path string, capacity uint64, fpr float64, span time.Duration, now func() time.Time) (filter, error) {
-	c := window.Config{N: capacity, P: fpr, Span: span, Now: now}
+func openFilter(path string, c window.Config) (filter, error) {
 	switch {
-	case span > 0 && path == "":
+	case c.Span > 0 && path == "":
 		return checked(window.New(c))
-	case span > 0:
+	case c.Span > 0:
 		return checked(window.LoadOrNew(path, c))
 	case path == "":
-		return checked(growing.New(capacity, fpr))
+		return checked(growing.New(c.N, c.P))
 	}
-	return checked(growing.LoadOrNew(path, capacity, fpr))
+	return checked(growing.LoadOrNew(path, c.N, c.P))
 }
 
 // checked makes no filter of a nil pointer.
@@ -126,14 +232,28 @@ func checked[F filter](f F, err error) (filter, error) {
 }
 
 func (m memory) add(_ context.Context, id string) (bool, error) {
+	if m.times != nil {
+		m.times.see(id)
+	}
 	return m.AddHash(bloom.SumString(id)), nil
 }
 
 func (m memory) contains(_ context.Context, id string) (bool, error) {
+	if m.times != nil {
+		m.times.see(id)
+	}
 	return m.ContainsHash(bloom.SumString(id)), nil
 }
 
-func (m memory) stats(context.Context) (bloom.Stats, error) { return m.Stats(), nil }
+func (m memory) figures(context.Context) (s bloom.Stats, reach time.Duration, err error) {
+	if m.times != nil && m.times.newest.Load() == 0 {
+		return s, 0, errNoTime
+	}
+	if w, ok := m.filter.(*window.Filter); ok {
+		reach = w.Reach()
+	}
+	return m.Stats(), reach, nil
+}
 
 func (m memory) save() error {
 	if m.path == "" {
@@ -142,4 +262,4 @@ func (m memory) save() error {
 	return m.SaveFile(m.path)
 }
 
-func (m memory) close() error { return m.save() }
+func (m memory) close() error { return errors.Join(m.save(), m.lock.Close()) }

@@ -3,6 +3,7 @@ package bloombenthos
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,6 +68,10 @@ func TestConfigErrors(t *testing.T) {
 		"bloom: {capacity: 10, fpr: 1e-10, path: " + other + "2}":                                    {"capacity, fpr, span", "1e-10"},
 		"bloom: {capacity: 10, span: 1ms, path: " + other + "2}":                                     {"capacity, fpr, span", "1ms"},
 		"bloom: {capacity: 10, fpr: 0.01, span: 2h, path: " + other + "}":                            {"path", other, "Span"},
+		"bloom: {renew: true}":                                                                       {"span"},
+		"bloom: {time: 'root = this'}":                                                               {"span"},
+		"bloom: {capacity: 10, span: 1h, time: '='}":                                                 {"expected"},
+		"bloom: {capacity: 10, fpr: 0.01, span: 1h, renew: true, path: " + other + "}":               {"path", other, "Renew"},
 		"bloom: {capacity: 10, fpr: 0.02, span: 1h, path: " + other + "}":                            {"path", other, "P = 0.02"},
 		"bloom: {capacity: 11, fpr: 0.01, span: 1h, path: " + other + "}":                            {"path", other, "N = 11"},
 		"bloom_redis: {key: a, capacity: 10, span: 1h}":                                              {"url"},
@@ -159,13 +164,15 @@ func TestClose(t *testing.T) {
 	assert.NoError(t, err)
 	entries, err := os.ReadDir(filepath.Dir(path))
 	assert.NoError(t, err)
-	assert.Len(t, entries, 1, "no half file is left")
+	assert.Len(t, entries, 2, "no half file is left beside the file and its lock")
 
 	c := testCache(t, "path: "+filepath.Join(t.TempDir(), "ids"), nil)
 	f := c.set.(memory).filter
-	c.set = memory{f, filepath.Join(t.TempDir(), "no folder", "ids")}
+	unlocked, err := hold("")
+	require.NoError(t, err)
+	c.set = memory{filter: f, path: filepath.Join(t.TempDir(), "no folder", "ids"), lock: unlocked}
 	assert.ErrorContains(t, c.Close(ctx), "no folder")
-	c.set = memory{filter: f}
+	c.set = memory{filter: f, lock: unlocked}
 }
 
 // slowSet saves until it is released.
@@ -191,7 +198,7 @@ func (s slowSet) close() error {
 // A save that is under way ends before Close does: the file is the next process's then.
 func TestCloseWaits(t *testing.T) {
 	s := slowSet{memory{filter: bloom.Must(growing.New(0, 0.01))}, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})}
-	c := newCache(s, time.Millisecond, service.MockResources())
+	c := newCache(s, 0, time.Millisecond, service.MockResources())
 	<-s.began
 	closed := make(chan error)
 	go func() { closed <- c.Close(context.Background()) }()
@@ -320,7 +327,7 @@ func day(t testing.TB, rate, seconds int) (least, most uint64) {
 		if second >= span {
 			batch = append(batch, id(second-span, 1))
 		}
-		if forgotten := span + span/15 + 1; second >= forgotten {
+		if forgotten := span + span/7 + 2; second >= forgotten {
 			batch = append(batch, id(second-forgotten, 2))
 			want++
 		}
@@ -368,36 +375,91 @@ func BenchmarkTwelveHours(b *testing.B) {
 }
 
 // The counts are of this instance, and the gauges of the filter, which another instance may
-// have filled.
+// have filled. All are whole numbers, and none is 0 for one in a billion.
 func TestMetrics(t *testing.T) {
 	url, _ := startRedis(t)
 	for _, conf := range []string{
-		"bloom: {capacity: 100, fpr: 0.01, span: 1h, save_every: 1ms}",
-		"bloom_redis: {url: '" + url + "', key: ids, capacity: 100, fpr: 0.01, span: 1h}",
+		"bloom: {capacity: 1000, span: 1h, save_every: 1ms}",
+		"bloom_redis: {url: '" + url + "', key: ids, capacity: 1000, span: 1h}",
 	} {
-		s := start(t, dedupe+conf)
+		log := filepath.Join(t.TempDir(), "log")
+		conf := strings.Replace(dedupe, "level: OFF", "level: WARN\n  file: {path: "+log+"}", 1) + conf
+		s := start(t, conf)
 		shows := func(name string, least, most float64) {
 			t.Helper()
-			if strings.HasPrefix(conf, "bloom_redis") { // shown at the start, and then each minute
+			if strings.Contains(conf, "bloom_redis") { // shown at the start, and then each minute
 				s.stop()
-				s = start(t, dedupe+conf)
+				s = start(t, conf)
 				require.NoError(t, s.open())
 			}
 			require.Eventually(t, func() bool {
 				is := theMetrics.of(name)
-				return least <= is && is <= most
+				return least <= is && is <= most && is == math.Trunc(is)
 			}, time.Minute, time.Millisecond, "%s %s", conf, name)
 		}
 		s.send("a", "b", "a", "c", "a")
 		assert.Equal(t, 2.0, theMetrics.of("bloom_hits"), conf)
 		assert.Equal(t, 3.0, theMetrics.of("bloom_misses"), conf)
-		shows("bloom_fill", 0.001, 0.02)
-		shows("bloom_rate", 1e-15, 1e-4)
-		for i := range 5000 { // far more than the capacity
-			_, _ = s.try(fmt.Sprint(i))
+		shows("bloom_rate_per_trillion", 0, 100)
+		shows("bloom_fill_per_million", 1, 5000)
+		shows("bloom_reach_seconds", 3600, 3600)
+		for i := range 3000 { // three times the capacity
+			s.send(fmt.Sprint(i))
 		}
-		shows("bloom_rate", 0.002, 0.02)
-		shows("bloom_fill", 0.2, 0.5)
+		shows("bloom_rate_per_trillion", 100, 1000) // never above fpr
+		shows("bloom_reach_seconds", 0, 3599)
 		s.stop()
+		said, err := os.ReadFile(log)
+		require.NoError(t, err)
+		assert.Contains(t, string(said), "more ids came than capacity: those of the last ")
 	}
+}
+
+// Of two caches with one file, one starts. After its end, and after a crash, the next one does.
+func TestOneCacheAFile(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "ids"), filepath.Join(dir, "link")
+	first := testCache(t, "path: "+path, nil)
+	require.NoError(t, first.set.save())
+	require.NoError(t, os.Symlink(path, link))
+	for _, path := range []string{path, link} {
+		parsed, err := memorySpec().ParseYAML("path: "+path, nil)
+		require.NoError(t, err)
+		_, err = newMemoryCache(parsed, service.MockResources(), nil)
+		require.ErrorContains(t, err, "ids is in use by another cache or program")
+	}
+	require.NoError(t, first.Close(context.Background()))
+	testCache(t, "path: "+path, nil)
+}
+
+// With the messages' own time, what waited during an outage is remembered as it came: the newest
+// messages alone decide what is forgotten.
+func TestTime(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "ids")
+	conf := `{capacity: 110, fpr: 1e-6, span: 1h, path: ` + path + `, time: 'root = this.split("@").index(1)'}`
+	c := testCache(t, conf, nil)
+	id := func(i int, at time.Time) string { return fmt.Sprintf("%d@%s", i, at.Format(time.RFC3339)) }
+	began := time.Now().Add(-100 * time.Hour).Truncate(time.Second)
+	for i := range 2000 { // 100 in each hour, all at once
+		at := began.Add(time.Duration(i) * 36 * time.Second)
+		require.NoError(t, c.Add(ctx, id(i, at), nil, nil))
+		if i >= 99 { // what came within an hour
+			old := i - 99
+			require.Equal(t, service.ErrKeyAlreadyExists, c.Add(ctx, id(old, began.Add(time.Duration(old)*36*time.Second)), nil, nil), i)
+		}
+		if i == 1000 {
+			require.NoError(t, c.Close(ctx))
+			c = testCache(t, conf, nil)
+		}
+		if i == 1100 {
+			require.NoError(t, c.Add(ctx, "none", nil, nil))
+		}
+	}
+	_, reach, err := c.set.figures(ctx)
+	require.NoError(t, err)
+	require.Equal(t, time.Hour, reach)
+	require.NoError(t, c.Add(ctx, id(0, began), nil, nil), "forgotten")
+	require.NoError(t, c.Add(ctx, id(7, time.Now().Add(1000*time.Hour)), nil, nil))
+	require.WithinDuration(t, time.Now(), c.set.(memory).times.now(), time.Minute)
 }

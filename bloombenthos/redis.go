@@ -3,6 +3,7 @@ package bloombenthos
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,18 +23,18 @@ func init() {
 func redisSpec() *service.ConfigSpec {
 	return service.NewConfigSpec().
 		Summary("Remembers ids in the bits of a Bloom filter in Redis, for all instances.").
-		Description("Made for the `dedupe` processor. Ids are forgotten after the span. Values and ttls are not kept, and keys cannot be deleted. The server's maxmemory policy must be `noeviction`. Set the processor's `drop_on_err` to `false`: then a message passes, perhaps for the second time, while Redis cannot be reached; by default it is lost.").
+		Description("Made for the `dedupe` processor. Ids are forgotten after the span. Values and ttls are not kept, and keys cannot be deleted. The server's maxmemory policy must be `noeviction`. Set the processor's `drop_on_err` to `false`: then a message passes, perhaps for the second time, while Redis cannot be reached; by default it is lost. Where Redis comes back without the ids, the log says so once, and messages pass as if their ids were new.").
 		Fields(
 			service.NewStringField("url").
 				Description("The server, as `redis://user:password@host:6379/0` or `rediss://` for TLS."),
 			service.NewStringField("key").
 				Description("The key of the filter. Instances with the same key share it."),
 			service.NewIntField(capacityField).
-				Description("The largest number of different ids within a span, of all instances together.").
+				Description("The largest number of new ids within a span, however unevenly they come, of all instances together.").
 				LintRule(`root = if this < 1 { [ "capacity must be positive" ] }`),
 			fprSpec(),
-			service.NewDurationField(spanField).
-				Description("How long an id is remembered, at least. Up to a fifteenth more."),
+			spanSpec(),
+			renewSpec(),
 			service.NewTLSToggledField("tls"),
 		)
 }
@@ -46,7 +47,7 @@ type shared struct {
 
 const (
 	openTimeout = 30 * time.Second // how long the start waits for a server
-	showEvery   = time.Minute      // reads half a megabyte from the server
+	showEvery   = time.Minute
 )
 
 func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, error) {
@@ -55,7 +56,8 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 	capacity, err3 := conf.FieldInt(capacityField)
 	fpr, err4 := conf.FieldFloat(fprField)
 	span, err5 := conf.FieldDuration(spanField)
-	if err := cmp.Or(err1, err2, err3, err4, err5); err != nil {
+	renew, err6 := conf.FieldBool(renewField)
+	if err := cmp.Or(err1, err2, err3, err4, err5, err6); err != nil {
 		return nil, err
 	}
 	options, err := redis.ParseURL(url)
@@ -65,7 +67,13 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 	if capacity < 1 {
 		return nil, fmt.Errorf("capacity: %d is not positive", capacity)
 	}
-	c := bloomredis.WindowConfig{N: uint64(capacity), P: fpr, Span: span}
+	log := res.Logger()
+	c := bloomredis.WindowConfig{N: uint64(capacity), P: fpr, Span: span, Renew: renew, OnLost: func(err error) {
+		log.Errorf("bloom: Redis has forgotten all ids, and messages pass as if theirs were new: %v", err)
+	}}
+	if span == 0 {
+		return nil, fmt.Errorf("%s: it must be given", spanField)
+	}
 	if _, err := c.SizeBytes(); err != nil {
 		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
 	}
@@ -85,16 +93,39 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 		client.Close()
 		return nil, fmt.Errorf("url, key: %s: %w", options.Addr, err)
 	}
-	return newCache(shared{w, client}, showEvery, res), nil
+	return newCache(shared{w, client}, span, showEvery, res), nil
 }
 
-func (s shared) add(ctx context.Context, id string) (bool, error) { return s.AddString(ctx, id) }
-
-func (s shared) contains(ctx context.Context, id string) (bool, error) {
-	return s.ContainsString(ctx, id)
+func (s shared) add(ctx context.Context, id string) (isNew bool, err error) {
+	err = untilOpen(func() error { isNew, err = s.AddString(ctx, id); return err })
+	return isNew, err
 }
 
-func (s shared) stats(ctx context.Context) (bloom.Stats, error) { return s.Stats(ctx) }
+func (s shared) contains(ctx context.Context, id string) (present bool, err error) {
+	err = untilOpen(func() error { present, err = s.ContainsString(ctx, id); return err })
+	return present, err
+}
+
+// untilOpen makes a call of a window again that found it lost, and did nothing. The window goes
+// on by itself, within a second: no message is to fail for that.
+func untilOpen(call func() error) (err error) {
+	for try := range 10 {
+		if try > 1 {
+			time.Sleep(200 * time.Millisecond)
+		}
+		if err = call(); !errors.Is(err, bloomredis.ErrLost) {
+			break
+		}
+	}
+	return err
+}
+
+func (s shared) figures(ctx context.Context) (st bloom.Stats, reach time.Duration, err error) {
+	if st, err = s.Stats(ctx); err == nil {
+		reach, err = s.Reach(ctx)
+	}
+	return st, reach, err
+}
 
 func (shared) save() error { return nil }
 

@@ -22,12 +22,14 @@ import (
 	"github.com/redpanda-data/benthos/v4/public/service/integration"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // startRedis starts a server, with more arguments, and returns its URL and what kills it.
 func startRedis(t *testing.T, args ...string) (url string, kill func()) {
 	t.Helper()
-	program, err := exec.LookPath("redis-server")
+	_, err := exec.LookPath("redis-server")
 	if err != nil && os.Getenv("BLOOM_REQUIRE_REDIS") == "" {
 		t.Skip("there is no redis-server: Debian has it in package redis-server")
 	}
@@ -36,7 +38,15 @@ func startRedis(t *testing.T, args ...string) (url string, kill func()) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "socket")
-	server := exec.Command(program, append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir}, args...)...)
+	url = "unix://" + socket
+	return url, restartRedis(t, url, args...)
+}
+
+// restartRedis starts the server with a URL.
+func restartRedis(t *testing.T, url string, args ...string) (kill func()) {
+	t.Helper()
+	socket := strings.TrimPrefix(url, "unix://")
+	server := exec.Command("redis-server", append([]string{"--port", "0", "--unixsocket", socket, "--save", "", "--dir", filepath.Dir(socket)}, args...)...)
 	require.NoError(t, server.Start())
 	kill = func() {
 		_ = server.Process.Kill()
@@ -47,7 +57,7 @@ func startRedis(t *testing.T, args ...string) (url string, kill func()) {
 	defer client.Close()
 	require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil },
 		time.Minute, 10*time.Millisecond)
-	return "unix://" + socket, kill
+	return kill
 }
 
 // The server asks for a certificate, and has one that only this test's root vouches for.
@@ -127,6 +137,36 @@ func TestRedis(t *testing.T) {
 	kill()
 	assert.Equal(t, []string{"6"}, a.send("6"), "drop_on_err: false")
 	assert.Empty(t, drop.send("7"), "drop_on_err: true")
+}
+
+// Where Redis comes back without the ids, no message is lost that comes from then on, also
+// where dedupe drops messages on errors. The log says once what happened.
+func TestRedisComesBackEmpty(t *testing.T) {
+	url, kill := startRedis(t)
+	log := filepath.Join(t.TempDir(), "log")
+	conf := strings.Replace(dedupe, "drop_on_err: false", "drop_on_err: true", 1)
+	conf = strings.Replace(conf, "level: OFF", "level: WARN\n  file: {path: "+log+"}", 1)
+	s := start(t, conf+"bloom_redis: {url: '"+url+"', key: ids, capacity: 1000, span: 1h}")
+	ids := func(from, to int) (ids []string) {
+		for i := from; i < to; i++ {
+			ids = append(ids, fmt.Sprint(i))
+		}
+		return ids
+	}
+	require.Equal(t, ids(0, 100), s.send(ids(0, 100)...))
+	client := redis.NewClient(bloom.Must(redis.ParseURL(url)))
+	defer client.Close()
+	for i, lose := range []func(){
+		func() { kill(); kill = restartRedis(t, url) },
+		func() { require.NoError(t, client.FlushAll(context.Background()).Err()) },
+	} {
+		lose()
+		require.Equal(t, ids(0, 200), s.send(ids(0, 200)...), "%d: new again", i)
+		require.Empty(t, s.send(ids(0, 200)...))
+		said, err := os.ReadFile(log)
+		require.NoError(t, err)
+		require.Equal(t, i+1, strings.Count(string(said), "Redis has forgotten all ids"), "%s", said)
+	}
 }
 
 func TestRedisEngineSuite(t *testing.T) {
