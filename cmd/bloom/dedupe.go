@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
-	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -194,20 +194,18 @@ func (o *dedupeFlags) fresh(arrived *arrivals) (*memory, error) {
 	return newGrower(o.size.p, o.state != "", arrived.left)
 }
 
-// sameSize reports whether a and b were made alike.
-func sameSize(a, b filter) bool {
-	switch a := a.(type) {
-	case *blocked.Filter:
-		b, ok := b.(*blocked.Filter)
-		return ok && a.M() == b.M() && a.Lines() == b.Lines()
-	case *growing.Filter:
-		b, ok := b.(*growing.Filter)
-		return ok && a.P() == b.P()
-	case *window.Filter:
-		b, ok := b.(*window.Filter)
-		return ok && a.Config().N == b.Config().N && a.Config().P == b.Config().P && a.Config().Span == b.Config().Span
+// sameSize reports whether old is what fresh was made like, for any number of lines if none was said.
+func sameSize(old filter, fresh hashed) bool {
+	is, want := old.Info(), fresh.Info()
+	return reflect.TypeOf(old) == reflect.TypeOf(fresh) && is.P == want.P && (want.N == 0 || is.N == want.N) && spanOf(old) == spanOf(fresh)
+}
+
+// spanOf returns how long f remembers lines, 0 if it forgets none.
+func spanOf(f filter) time.Duration {
+	if f, ok := f.(*window.Filter); ok {
+		return f.Config().Span
 	}
-	return false
+	return 0
 }
 
 // deduper is a run of dedupe.
@@ -271,7 +269,7 @@ func (d *deduper) use(b *lines.Batch) error {
 	d.progress.add(len(b.Ends), kept)
 	d.held += uint64(kept)
 	if d.room > 0 && d.held > d.room {
-		d.warn("more than %d different lines (-n)", d.room)
+		d.warn("more than %d different lines (-n)"+leftOut, d.room)
 	}
 	if kept > 0 {
 		b.Keep(d.kept)
@@ -298,15 +296,20 @@ func (d *deduper) exact(hs []bloom.Hash, kept []int) []int {
 }
 
 func (d *deduper) warnFull() {
+	if w, ok := d.seen.f.(*window.Filter); ok && w.Reach() < w.Config().Span {
+		d.warn("more than %d lines came within %v (-n, -span): lines are remembered for %v only", w.Config().N, w.Config().Span, w.Reach().Round(time.Second))
+	}
 	if full(d.seen.f) {
-		d.warn("the filter is fuller than it was made for")
+		d.warn("the filter is fuller than it was made for" + leftOut)
 	}
 }
+
+const leftOut = ": new lines are left out by mistake more and more often"
 
 func (d *deduper) warn(format string, args ...any) {
 	if !d.warned {
 		d.warned = true
 		d.progress.hide()
-		fmt.Fprintf(os.Stderr, "bloom: warning: %s: new lines are left out by mistake more and more often\n", fmt.Sprintf(format, args...))
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s\n", fmt.Sprintf(format, args...))
 	}
 }

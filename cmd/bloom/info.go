@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
@@ -14,26 +15,29 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 // report is what info shows of a filter. What its type does not have is missing.
 type report struct {
-	File     string  `json:"file"`
-	Type     string  `json:"type"`
-	Size     int64   `json:"size"`
-	Files    int     `json:"files,omitempty"` // of a bank
-	M        uint64  `json:"m,omitempty"`
-	K        int     `json:"k,omitempty"`
-	Lines    int     `json:"lines,omitempty"` // cache lines a key
-	Strategy string  `json:"strategy,omitempty"`
-	Fill     float64 `json:"fill"`
-	Keys     uint64  `json:"keys"`
-	MadeFor  uint64  `json:"made_for,omitempty"`
-	MadeAt   float64 `json:"made_at,omitempty"`
-	Rate     float64 `json:"rate"`
-	Hash     string  `json:"hash,omitempty"`
-	Comment  string  `json:"comment,omitempty"`
-	Checksum string  `json:"checksum"` // the one that was right: CRC-32C, compression or none
+	File     string   `json:"file"`
+	Type     string   `json:"type"`
+	Size     int64    `json:"size"`
+	Files    int      `json:"files,omitempty"` // of a bank
+	M        uint64   `json:"m,omitempty"`
+	K        int      `json:"k,omitempty"`
+	Lines    int      `json:"lines,omitempty"` // cache lines a key
+	Strategy string   `json:"strategy,omitempty"`
+	Fill     float64  `json:"fill"`
+	Keys     uint64   `json:"keys"`
+	MadeFor  uint64   `json:"made_for,omitempty"`
+	MadeAt   float64  `json:"made_at,omitempty"`
+	Rate     float64  `json:"rate"`
+	Span     float64  `json:"span,omitempty"`  // of a window, in seconds
+	Reach    *float64 `json:"reach,omitempty"` // how far back it remembers every key, in seconds
+	Hash     string   `json:"hash,omitempty"`
+	Comment  string   `json:"comment,omitempty"`
+	Checksum string   `json:"checksum"` // the one that was right: CRC-32C, compression or none
 }
 
 func infoCommand() *cobra.Command {
@@ -99,6 +103,9 @@ func (f *loaded) report(path string) *report {
 		}
 	case *blocked.Filter:
 		r.Lines = of.Lines()
+	case *window.Filter:
+		reach := of.Reach().Seconds()
+		r.Span, r.Reach = of.Config().Span.Seconds(), &reach
 	case theirKeys:
 		r.Checksum = "none"
 	case theirs:
@@ -138,6 +145,10 @@ func (r *report) rows() (rows []row) {
 	add(true, "keys", "about %s", humanize.Comma(int64(r.Keys)))
 	add(r.MadeFor > 0, "made for", "%s at a rate of %.3g", counted(r.MadeFor, "key"), r.MadeAt)
 	add(true, "rate", "%.3g of other keys are reported, now", r.Rate)
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)).Round(time.Second) }
+	if r.Span > 0 {
+		add(true, "reach", "%v of %v: every key of that time is remembered", seconds(*r.Reach), seconds(r.Span))
+	}
 	add(r.Hash != "", "hash", "%s", printable(r.Hash))
 	add(r.Comment != "", "comment", "%s", printable(r.Comment))
 	add(r.Checksum == "none", "checksum", "none")

@@ -276,6 +276,12 @@ func TestSpan(t *testing.T) {
 		requireError(t, stderr, says)
 	}
 	require.Equal(t, "a\nb\n", good(t, "a\nb\na\n", "dedupe", "-span", "1h", "-n", "100"))
+	require.Contains(t, good(t, "", "info", state), "reach     24h0m0s of 24h0m0s")
+	require.Contains(t, good(t, "", "info", "-json", state), `"span":86400,"reach":86400,`)
+	// A burst of all lines at once is no reason to leave one out. More than -n are, for a shorter time.
+	require.True(t, numbers(0, 10_000) == good(t, numbers(0, 10_000), "dedupe", "-span", "1h", "-n", "10k", "-p", "1e-9"))
+	burst := saying(t, 0, "more than 1000 lines came within 1h0m0s (-n, -span): lines are remembered for", numbers(0, 50_000), "dedupe", "-span", "1h", "-n", "1000", "-p", "1e-9", "-state", filepath.Join(t.TempDir(), "state"))
+	require.True(t, numbers(0, 50_000) == burst)
 }
 
 // TestMemory: what cannot fit is refused in a sentence, before anything is read.
