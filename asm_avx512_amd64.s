@@ -19,9 +19,7 @@
 #define temp     Y4
 #define tempX    X4
 
-#define CONSTANT(value, vector) \
-	MOVQ value, AX          \
-	VPBROADCASTQ AX, vector
+#define CONSTANT(value, vector) MOVQ value, AX; VPBROADCASTQ AX, vector
 
 #define CONSTANTS                             \
 	CONSTANT($0x87c37b91114253d5, mul1)   \
@@ -29,9 +27,7 @@
 	CONSTANT($0xff51afd7ed558ccd, final1) \
 	CONSTANT($0xc4ceb9fe1a85ec53, final2)
 
-#define XORSHIFT(x, temp)    \
-	VPSRLQ $33, x, temp  \
-	VPXORQ temp, x, x
+#define XORSHIFT(x, temp) VPSRLQ $33, x, temp; VPXORQ temp, x, x
 
 #define FMIX(x, temp)         \
 	XORSHIFT(x, temp)     \

@@ -11,8 +11,8 @@ import (
 // and the answers are those of calls of [Filter.AddHash], one for each digest in order.
 // AddBatch panics if added is shorter than hs, unless added is nil: nobody wants to know then.
 //
-// Batches are usually two to three times as fast as single keys; benchmarks/GROWING.md
-// names the benchmark. Batches of some thousand digests are faster than batches of some
+// Batches are usually two to three times as fast as single keys; see
+// benchmarks/RESULTS.md. Batches of some thousand digests are faster than batches of some
 // hundred.
 //
 // Many goroutines may add, one by one or in batches, and look keys up at once. A key of

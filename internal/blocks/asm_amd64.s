@@ -30,11 +30,7 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 
 // FILTER loads a filter and its lines, and leaves what assembly does not do to portable
 // code.
-#define FILTER                     \
-	MOVQ b+0(FP), DX           \
-	MOVQ Blocks_fast(DX), lines \
-	TESTQ lines, lines         \
-	JEQ portable
+#define FILTER MOVQ b+0(FP), DX; MOVQ Blocks_fast(DX), lines; TESTQ lines, lines; JEQ portable
 
 // OPEN loads what LOCATE needs of the filter at DX.
 #define OPEN                            \
@@ -61,10 +57,7 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 #define FIND LOCATE; VPTEST mask, held
 
 // TEST and SET note the bits that were not set. SET sets them.
-#define TEST                     \
-	LOCATE                   \
-	VPANDN mask, held, held  \
-	VPOR held, missing, missing
+#define TEST LOCATE; VPANDN mask, held, held; VPOR held, missing, missing
 
 #define SET                                \
 	LOCATE                             \
@@ -106,53 +99,30 @@ found:                   \
 	VZEROUPPER       \
 	SETCS result
 
-// INSERT sets all bits of a digest, and result to whether that changed the filter. For one
-// line, VPTEST clears the carry flag if the block lacked a bit of the mask.
-#define INSERT(result)               \
-	OPEN                         \
-	LINE1                        \
-	LOCATE                       \
-	VPOR mask, held, Y2          \
-	VMOVDQU Y2, (words)(value*1) \
-	DECQ lines                   \
-	JEQ one                      \
-	VPANDN mask, held, missing   \
-	LINE2                        \
-	SET                          \
-	DECQ lines                   \
-	JEQ several                  \
-	LINE3                        \
-	SET                          \
-	DECQ lines                   \
-	JEQ several                  \
-	LINE4                        \
-	SET                          \
-several:                             \
-	VPTEST missing, missing      \
-	VZEROUPPER                   \
-	SETNE result                 \
-	RET                          \
-one:                                 \
-	VPTEST mask, held            \
-	VZEROUPPER                   \
-	SETCC result                 \
-	RET
+// MISSING does the same for all lines of a digest, and clears the zero flag if any bit was not set.
+#define MISSING(DO, done)               \
+	VPXOR missing, missing, missing \
+	LINES(DO, done)                 \
+done:                                   \
+	VPTEST missing, missing
+
+#define LINES(DO, done)               \
+	LINE1; DO; CMPQ lines, $2; JCS done \
+	LINE2; DO; CMPQ lines, $3; JCS done \
+	LINE3; DO; CMPQ lines, $4; JCS done \
+	LINE4; DO
+
+// INSERT sets all bits of a digest, and result to whether that changed the filter.
+#define INSERT(result) OPEN; MISSING(SET, done); VZEROUPPER; SETNE result; RET
 
 // KEY_OF_FILTER, DIGEST_OF_FILTER and BATCH load arguments, the last of them but dst.
 #define next    DI // the digest to do
 #define left    R10 // digests to do
 #define toFetch R11 // digests to fetch the blocks of
 
-#define KEY_OF_FILTER    \
-	FILTER           \
-	KEY    \
-	MOVQ b+0(FP), DX \
-	MOVQ Blocks_fast(DX), lines
+#define KEY_OF_FILTER FILTER; KEY; MOVQ b+0(FP), DX; MOVQ Blocks_fast(DX), lines
 
-#define DIGEST_OF_FILTER       \
-	FILTER                 \
-	MOVQ h_h1+8(FP), hash1 \
-	MOVQ h_h2+16(FP), hash2
+#define DIGEST_OF_FILTER FILTER; MOVQ h_h1+8(FP), hash1; MOVQ h_h2+16(FP), hash2
 
 #define BATCH                       \
 	MOVQ b+0(FP), DX            \
@@ -212,21 +182,7 @@ TEXT ·findKey(SB), NOFRAME, $0-49
 
 #define FETCH_LINE SHRQ $32, value; OFFSET; PREFETCHT1 (words)(value*1)
 
-#define FETCH(done)               \
-	FETCH1                    \
-	CMPQ lines, $2            \
-	JCS done                  \
-	LOAD(16*const_fetchAhead) \
-	LINE2                     \
-	FETCH_LINE                \
-	CMPQ lines, $3            \
-	JCS done                  \
-	LINE3                     \
-	FETCH_LINE                \
-	CMPQ lines, $4            \
-	JCS done                  \
-	LINE4                     \
-	FETCH_LINE
+#define FETCH(done) LOAD(16*const_fetchAhead); LINES(FETCH_LINE, done)
 
 // func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 TEXT ·prefetchBlocks(SB), NOSPLIT, $0-24
@@ -246,11 +202,7 @@ fetched:
 	RET
 
 // A loop of its own for one line takes two thirds of the time.
-#define LOCATE1                   \
-	VPBROADCASTD (next), mask \
-	MOVL 4(next), value       \
-	OFFSET                    \
-	BITS
+#define LOCATE1 VPBROADCASTD (next), mask; MOVL 4(next), value; OFFSET; BITS
 
 // func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·addBlocks(SB), NOSPLIT, $0-40
@@ -264,21 +216,7 @@ add:
 	FETCH(fetched)
 fetched:
 	LOAD(0)
-	VPXOR missing, missing, missing
-	LINE1
-	SET
-	LINE2
-	SET
-	CMPQ lines, $3
-	JCS added
-	LINE3
-	SET
-	CMPQ lines, $4
-	JCS added
-	LINE4
-	SET
-added:
-	VPTEST missing, missing
+	MISSING(SET, added)
 	SETNE (R12)
 	INCQ R12
 	ADDQ $16, next
@@ -374,28 +312,14 @@ test:
 	FETCH(fetched)
 fetched:
 	LOAD(0)
-	VPXOR missing, missing, missing
-	LINE1
-	TEST
-	LINE2
-	TEST
-	CMPQ lines, $3
-	JCS tested
-	LINE3
-	TEST
-	CMPQ lines, $4
-	JCS tested
-	LINE4
-	TEST
-tested:
-	VPTEST missing, missing
+	MISSING(TEST, tested)
 	SETEQ (DX)
 	INCQ DX
 	ADDQ $16, next
 	DECQ left
 	JNE test
-	VZEROUPPER
-	RET
+	JMP end
+	PCALIGN $32 // as in addBlocks
 test1:
 	DECQ toFetch
 	JLT fetched1
@@ -408,5 +332,6 @@ fetched1:
 	ADDQ $16, next
 	DECQ left
 	JNE test1
+end:
 	VZEROUPPER
 	RET

@@ -71,15 +71,9 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 
 // TEST goes to no if the block lacks a bit of the line. LOOK adds to missing the bits that it
 // lacks, and SET sets them, too. FETCH has the processor load the block.
-#define TEST(no)                  \
-	LOCATE                    \
-	UMAXP_CLEAR_A             \
-	VMOV clearA.D[0], scratch \
-	CBNZ scratch, no
+#define TEST(no) LOCATE; UMAXP_CLEAR_A; VMOV clearA.D[0], scratch; CBNZ scratch, no
 
-#define LOOK                                      \
-	LOCATE                                    \
-	VORR clearA.B16, missing.B16, missing.B16
+#define LOOK LOCATE; VORR clearA.B16, missing.B16, missing.B16
 
 #define SET                                  \
 	LOOK                                 \
@@ -108,10 +102,7 @@ done:                                              \
 
 // KEY loads a digest, and leaves what assembly does not do to portable code. A function without a
 // frame does not ask there whether to stop, as it does on amd64: signals stop a loop of its calls.
-#define KEY                            \
-	OPEN                           \
-	CBZ lines, portable            \
-	LDP h_h1+8(FP), (hash1, hash2)
+#define KEY OPEN; CBZ lines, portable; LDP h_h1+8(FP), (hash1, hash2)
 
 #define next    R8  // the digest to do
 #define left    R9  // digests to do
@@ -119,10 +110,7 @@ done:                                              \
 #define answer  R11
 #define ahead   R12 // the digest to fetch the blocks of
 
-#define BATCH                   \
-	OPEN                    \
-	MOVD hs+8(FP), next     \
-	MOVD count+16(FP), left
+#define BATCH OPEN; MOVD hs+8(FP), next; MOVD count+16(FP), left
 
 // BATCH_LOOP begins the loop of a batch: it fetches a digest's blocks, and loads another.
 #define BATCH_LOOP(loop, fetched)                   \

@@ -26,3 +26,13 @@ func TestEncodings(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("0x%08x", base|m<<16|n<<5|d), string(word[1]), "%s", word[0])
 	}
 }
+
+// TestHashHeader: this package's copy of the macros for hashing is the root's. An include across
+// folders would break vendoring and other build systems.
+func TestHashHeader(t *testing.T) {
+	ours, err := os.ReadFile("hash_amd64.h")
+	require.NoError(t, err)
+	roots, err := os.ReadFile("../../hash_amd64.h")
+	require.NoError(t, err)
+	require.Equal(t, string(roots), string(ours))
+}
