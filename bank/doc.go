@@ -22,9 +22,9 @@
 //	1e-6         0.01            1           10
 //
 // False members are correlated, because all members keep a key in the same rows: most keys have
-// few, and some keys have many. In 100,000 members of 20 keys at 1e-4, nine of ten keys that no
-// member holds had no false member, one of a hundred had more than 7, and one of 20,000 had
-// 19,000; the mean was 5. The empty key has more false members than any other; see [Bank.Which].
+// few, and some keys have many. In 100,000 members of 20 keys at 1e-4, half of the keys that no
+// member holds had at most 2 false members, one of a hundred had more than 15, and one of 20,000
+// had 14,600; the mean was 11. The empty key has many; see [Bank.Which].
 //
 // Members with few keys need more bits than [New] takes to reach a low rate. Take [NewSize] with
 // what [bloom.StrictSize] returns. These are its bits for one member:
