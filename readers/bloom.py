@@ -215,11 +215,8 @@ class Window(Filter):
         self.span, self.part = span, -(-span // generations) if span else 2**63 - 1
         self.k, self.pages, self.lanes, self.leaned, self.began, self.size = k, pages, lanes, leaned, began, pages * lanes
         require(live <= 64 and newest <= 63)
-        require(live > 0 or not any((newest, count, full, leaned, lost, began) + ends))
         self.planes = [(newest - age) % 64 for age in reversed(range(live))]
         self.ends = {plane: end for plane, end in enumerate(ends) if plane in self.planes}
-        dead = [end for plane, end in enumerate(ends) if plane not in self.planes]
-        require(not any(dead) and (full | leaned) & ~sum(1 << plane for plane in self.planes) == 0)
         require(abs(began) <= (2**62 if span else 0) and lost <= began)
         stamps = [self.ends[plane] for plane in self.planes]
         self.open = newest if live and not full >> newest & 1 else None  # the plane that has not ended by count

@@ -1,59 +1,55 @@
 package window
 
 import (
+	"math/bits"
+	"sync/atomic"
+
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 const (
-	chunk = 64   // the most keys of a batch that are found before the first of them is done
-	slots = 1024 // the most positions of these keys
-
-	farLanes = 1 << 20 // see state.far
-	// batchLanes is from how many lanes on batches find keys first: such filters are in no cache
-	// near the processor.
-	batchLanes = 1 << 19
+	chunk = 64 // the most keys of a batch whose memory is read before the first of them is done
+	// farLanes is from how many lanes on that pays: such filters are in no cache near the processor.
+	farLanes = 1 << 19
 )
 
-// found are keys of a batch in a filter so large that their memory is asked for before it is
-// used. Their positions are found once for both.
-type found struct {
-	n         int // keys
-	now       int64
-	pages     [chunk]uint64
-	positions [slots]uint32 // k of each key
+// ahead has the lanes of keys read before the first of them is done, so that they are near then. The
+// processor reads ahead by itself, but not past a lock, and not as many as the memory can bring.
+func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
+	if s == nil || i%chunk != 0 || len(s.array) < farLanes {
+		return
+	}
+	k := s.k
+	if lookUp {
+		k /= 2 // by which most absent keys are known to be absent
+	}
+	for _, h := range hs[i:min(i+chunk, len(hs))] {
+		s.touch(h, k)
+	}
 }
 
-// find finds as many of hs as there is room for. It asks for the memory of the first so many
-// positions of each.
-func (f *found) find(s *state, hs []bloom.Hash, firsts int, lookUp bool) {
-	f.n = min(len(hs), chunk, slots/s.k)
-	f.now = s.time(lookUp)
-	findKeys(s, hs[:f.n], firsts, f.pages[:f.n], f.positions[:f.n*s.k])
+// touch reads lanes of h.
+func (s *state) touch(h bloom.Hash, k int) {
+	x, step := h.Words()
+	page, x := bits.Mul64(x, s.pages)
+	lanes := s.lanesOf(page)
+	for ; k > 0; k -= 2 {
+		var a, b uint32
+		a, b, x = next(x, step, s.lanes)
+		atomic.LoadUint64(&lanes[a])
+		atomic.LoadUint64(&lanes[b])
+	}
 }
-
-// of returns positions from to to of key i.
-func (f *found) of(s *state, i, from, to int) []uint32 { return f.positions[i*s.k:][from:to] }
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
 // added is shorter than hs, unless added is nil: nobody wants to know then. It is
 // faster than AddHash one by one where the filter is larger than the processor's caches.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	if f.zero() && len(hs) > 0 {
-		panic(errZero)
-	}
 	added = memory.Answers("window", added, len(hs))
-	if f.zero() || len(f.array) < batchLanes {
-		for i, h := range hs {
-			added[i] = f.AddHash(h)
-		}
-		return
-	}
-	for c := (found{}); len(hs) > 0; hs, added = hs[c.n:], added[c.n:] {
-		c.find(f.state, hs, f.k, false)
-		for i, page := range c.pages[:c.n] {
-			added[i] = f.addAt(page, c.of(f.state, i, 0, f.k), c.now)
-		}
+	for i, h := range hs {
+		f.ahead(hs, i, false)
+		added[i] = f.AddHash(h)
 	}
 }
 
@@ -61,25 +57,8 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 // hs. It is faster where AddBatch is.
 func (f *Filter) ContainsBatch(answers []bool, hs []bloom.Hash) {
 	answers = memory.Fill("window", answers, len(hs))
-	if f.zero() || len(f.array) < batchLanes {
-		for i, h := range hs {
-			answers[i] = f.ContainsHash(h)
-		}
-		return
-	}
-	// By half of their positions, most absent keys are known to be absent. The memory of
-	// the others' other positions is asked for then.
-	half := (f.k/2 + 1) &^ 1
-	var seen [chunk]uint64
-	for c := (found{}); len(hs) > 0; hs, answers = hs[c.n:], answers[c.n:] {
-		c.find(f.state, hs, half, true)
-		for i, page := range c.pages[:c.n] {
-			if seen[i] = f.seen(page, c.of(f.state, i, 0, half), f.live(page)); seen[i] != 0 {
-				fetch(f.lanesOf(page), c.of(f.state, i, half, f.k))
-			}
-		}
-		for i, page := range c.pages[:c.n] {
-			answers[i] = seen[i] != 0 && f.seen(page, c.of(f.state, i, half, f.k), seen[i]) != 0
-		}
+	for i, h := range hs {
+		f.ahead(hs, i, true)
+		answers[i] = f.ContainsHash(h)
 	}
 }

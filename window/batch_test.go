@@ -39,23 +39,3 @@ func TestBatches(t *testing.T) {
 		require.True(t, bytes.Equal(bloom.Must(g.MarshalBinary()), bloom.Must(f.MarshalBinary())))
 	}
 }
-
-// TestFindKeys finds the positions that keys have one by one, and writes nothing beside them.
-func TestFindKeys(t *testing.T) {
-	const mark = 1<<32 - 1
-	for k := 2; k <= maxK; k += 2 {
-		s := state{layout: layout{k: k, pages: 7, lanes: 4096 + uint64(k)*8}, parts: make([]page, 7)}
-		s.array = make([]uint64, s.pages*s.lanes)
-		for count := 1; count <= min(chunk, slots/k); count++ {
-			hs := testkit.Digests[bloom.Hash](uint64(count), count)
-			pages, positions := slices.Repeat([]uint64{mark}, count+1), slices.Repeat([]uint32{mark}, count*k+1)
-			findKeys(&s, hs, 2+2*(count%(k/2)), pages[:count], positions[:count*k])
-			want := make([]uint32, k)
-			for i, h := range hs {
-				require.Equal(t, s.locate(h, want), pages[i])
-				require.Equal(t, want, positions[i*k:][:k])
-			}
-			require.True(t, pages[count] == mark && positions[count*k] == mark)
-		}
-	}
-}

@@ -22,47 +22,38 @@ func (f *Filter) Do(ctx context.Context, h bloom.Hash, handle func(context.Conte
 	if f.zero() {
 		panic(errZero)
 	}
-	for {
-		ended, mine := f.claim(h)
-		switch {
-		case ended == nil:
-			return false, nil
-		case mine:
-			defer func() { // also if handle panics
-				f.doing.Lock()
-				delete(f.underWay, h)
+	ended := make(chan struct{})
+	for mine := false; !mine; {
+		f.doing.Lock()
+		other := f.underWay[h]
+		if mine = other == nil; mine {
+			if f.ContainsHash(h) {
 				f.doing.Unlock()
-				close(ended)
-			}()
-			if err := handle(ctx); err != nil {
-				return false, err
+				return false, nil
 			}
-			f.AddHash(h)
-			return true, nil
+			if f.underWay == nil {
+				f.underWay = map[bloom.Hash]chan struct{}{}
+			}
+			f.underWay[h] = ended
 		}
-		select {
-		case <-ended:
-		case <-ctx.Done():
-			return false, ctx.Err()
+		f.doing.Unlock()
+		if !mine {
+			select {
+			case <-other:
+			case <-ctx.Done():
+				return false, ctx.Err()
+			}
 		}
 	}
-}
-
-// claim returns nil if h is remembered. Otherwise h is under way until ended is closed, by
-// the caller if it is mine.
-func (f *Filter) claim(h bloom.Hash) (ended chan struct{}, mine bool) {
-	f.doing.Lock()
-	defer f.doing.Unlock()
-	if ended := f.underWay[h]; ended != nil {
-		return ended, false
+	defer func() { // also if handle panics
+		f.doing.Lock()
+		delete(f.underWay, h)
+		f.doing.Unlock()
+		close(ended)
+	}()
+	if err := handle(ctx); err != nil {
+		return false, err
 	}
-	if f.ContainsHash(h) {
-		return nil, false
-	}
-	if f.underWay == nil {
-		f.underWay = map[bloom.Hash]chan struct{}{}
-	}
-	ended = make(chan struct{})
-	f.underWay[h] = ended
-	return ended, true
+	f.AddHash(h)
+	return true, nil
 }

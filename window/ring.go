@@ -40,6 +40,7 @@ type ring struct {
 const (
 	ended = math.MinInt64 // in until
 	never = math.MinInt64 // in lost
+	soon  = planes / 4    // the most planes after one that a renewal relies on, long before it is given up
 )
 
 // run is a run of planes: the number of the newest one, times 128, and how many they are.
@@ -150,7 +151,7 @@ func (r *ring) begin() {
 			oldest := live.oldest()
 			end := r.end(oldest).Load()
 			if r.leaned.Load()&columns(oldest, 1) != 0 {
-				end = min(end+r.part, r.end(oldest+r.soon()+1).Load())
+				end = min(end+r.part, r.end(oldest+soon+1).Load())
 			}
 			r.lost = max(r.lost, min(end-1, now))
 			live--
@@ -196,7 +197,7 @@ func (r *ring) renews(seen uint64, live run, now int64) bool {
 	age := uint64(bits.LeadingZeros64(bits.RotateLeft64(seen, int(planes-1-live.newest()%planes))))
 	plane := live.newest() - age
 	end := r.end(plane).Load()
-	if now >= end && now-end >= r.part || age > r.soon() {
+	if now >= end && now-end >= r.part || age > soon {
 		return true
 	}
 	if bit := columns(plane, 1); now >= end && r.leaned.Load()&bit == 0 {
@@ -204,10 +205,6 @@ func (r *ring) renews(seen uint64, live run, now int64) bool {
 	}
 	return false
 }
-
-// soon returns how many planes may come after a plane that renewals rely on: half of those that
-// come before it is given up.
-func (r *ring) soon() uint64 { return uint64(r.fulls) / 2 }
 
 // reach is Filter.Reach.
 func (r *ring) reach() time.Duration {

@@ -13,24 +13,10 @@ import (
 
 const errNoForm = form.NoForm("window")
 
-// The parameters of a frame. Its words are the lanes.
+// The parameters of a frame, as docs/format.md has them. Its words are the lanes.
 const (
-	paramN = iota
-	paramP // as math.Float64bits has it
-	paramSpan
-	paramGenerations
-	paramRenew // 0 or 1
-	paramK
-	paramPages
-	paramLanes
-	paramLive   // how many planes are live; if none is, all that follow are 0
-	paramNewest // the newest plane's place
-	paramCount  // keys in it
-	paramFull
-	paramLeaned
-	paramLost // two's complement, as all stamps
-	paramFrom
-	paramEnds // of the planes by their places, 0 if they are not live
+	paramN, paramP, paramSpan, paramGenerations, paramRenew, paramK, paramPages, paramLanes     = 0, 1, 2, 3, 4, 5, 6, 7
+	paramLive, paramNewest, paramCount, paramFull, paramLeaned, paramLost, paramFrom, paramEnds = 8, 9, 10, 11, 12, 13, 14, 15
 )
 
 // params returns the parameters of f's frame, and the live planes.
@@ -203,56 +189,29 @@ func checkParams(p []uint64) (uint64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
 	}
-	k, pages, lanes := p[paramK], p[paramPages], p[paramLanes]
+	k, pages, lanes, live := p[paramK], p[paramPages], p[paramLanes], liveOf(p)
 	switch {
 	case k < 2 || k > maxK || k%2 != 0:
 		return 0, fmt.Errorf("k = %d", k)
-	case lanes == 0 || lanes > math.MaxUint32 || pages > 1 && lanes < leastPage:
+	case lanes == 0 || lanes > math.MaxUint32 || pages > 1 && lanes < leastPage || pages == 0 || pages > form.MaxFrameWords/lanes:
 		return 0, fmt.Errorf("%d pages of %d lanes", pages, lanes)
-	case pages == 0 || pages > form.MaxFrameWords/lanes:
-		return 0, fmt.Errorf("page count %d", pages)
+	case p[paramLive] > planes || p[paramNewest] >= planes:
+		return 0, fmt.Errorf("%d planes, the newest one at %d", p[paramLive], p[paramNewest])
 	}
-	return pages * lanes, checkRing(c, p)
-}
-
-// checkRing checks what a ring says of its planes.
-func checkRing(c Config, p []uint64) error {
-	if p[paramLive] == 0 {
-		for _, value := range p[paramNewest:] {
-			if value != 0 {
-				return fmt.Errorf("stamps without planes")
-			}
-		}
-		return nil
-	}
-	if p[paramLive] > planes || p[paramNewest] >= planes {
-		return fmt.Errorf("%d planes, the newest one at %d", p[paramLive], p[paramNewest])
-	}
-	live := liveOf(p)
-	if (p[paramFull]|p[paramLeaned])&^live.columns() != 0 {
-		return fmt.Errorf("planes %#x and %#x of %#x", p[paramFull], p[paramLeaned], live.columns())
-	}
-	from, last := int64(p[paramFrom]), int64(math.MinInt64)
-	if from < -farthest || from > farthest || int64(p[paramLost]) > from || c.Span == 0 && from != 0 {
-		return fmt.Errorf("stamps %d and %d", from, int64(p[paramLost]))
-	}
-	for plane := live.newest() - planes + 1; plane <= live.newest(); plane++ {
+	from, last := int64(p[paramFrom]), int64(-farthest)
+	bad := from < -farthest || from > farthest || int64(p[paramLost]) > from || c.Span == 0 && from != 0
+	for plane := live.oldest(); plane <= live.newest() && !bad; plane++ {
 		end, latest := int64(p[paramEnds+plane%planes]), from+1
-		switch newest := columns(plane, 1); {
-		case plane < live.oldest():
-			if end != 0 {
-				return fmt.Errorf("a dead plane ended at %d", end)
-			}
-			continue
-		case plane == live.newest() && p[paramFull]&newest == 0:
+		if plane == live.newest() && p[paramFull]&columns(plane, 1) == 0 {
 			latest = from + c.part()
 		}
-		if end < last || end > latest || end < -farthest {
-			return fmt.Errorf("a plane ended at %d", end)
-		}
+		bad = end < last || end > latest
 		last = end
 	}
-	return nil
+	if bad {
+		return 0, fmt.Errorf("stamps that no clock makes")
+	}
+	return pages * lanes, nil
 }
 
 func configOf(p []uint64) Config {

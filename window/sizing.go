@@ -75,31 +75,27 @@ func (c Config) part() int64 {
 	return (int64(c.Span) + int64(c.Generations) - 1) / int64(c.Generations)
 }
 
-// spare returns how many planes that do not hold their share may be live at once. Those end
-// by time, Span/Generations after each other. With Renew they may live that much longer.
-func (c Config) spare() int {
+// planes returns how many live planes may not hold their share: those end by time,
+// Span/Generations after each other, and with Renew they may live that much longer. It also returns
+// how many planes that do hold their share have room for N keys.
+func (c Config) planes() (spare, fulls int) {
+	spare = c.Generations
 	if c.Renew {
-		return c.Generations + 1
+		spare++
 	}
-	return c.Generations
+	return spare, planes - 1 - spare
 }
 
-// fulls returns how many planes that hold their share have room for N keys.
-func (c Config) fulls() int { return planes - 1 - c.spare() }
-
-// share returns how many keys a plane holds. The keys that pages have yet to count when a plane
-// ends count in the next one. So that fulls planes hold N keys, there is room for them once.
-func (c Config) share(pages uint64) uint64 {
-	feed := feed(pages)
-	n := math.Ceil((float64(c.N) + float64((feed-1)*pages)) / float64(c.fulls()))
-	return uint64(math.Ceil(n/float64(feed))) * feed
-}
-
-func feed(pages uint64) uint64 {
+// share returns how many keys a plane holds, and how many keys of a page are counted together. What
+// pages have yet to count when a plane ends counts in the next one. So that fulls planes hold N keys,
+// there is room for that once. The only page counts exactly.
+func (c Config) share(pages uint64) (share, feed uint64) {
+	_, fulls := c.planes()
 	if pages == 1 {
-		return 1
+		share = uint64(math.Ceil(float64(c.N) / float64(fulls)))
+		return share, share
 	}
-	return feeding
+	return feeding * uint64(math.Ceil((float64(c.N)+float64((feeding-1)*pages))/float64(feeding*fulls))), feeding
 }
 
 // layout returns the layout for c, or an error if c is out of range or that is too large.
@@ -127,20 +123,18 @@ func (c Config) layout() (l layout, err error) {
 	// What few lanes need more: the share of them that a key of few keys hits varies, and its
 	// k-th power is larger on average than the average's.
 	const few = 8
-	lanes := math.Ceil(float64(c.share(1))*perKey(l.k, p)) + few
-	l.pages = 1
+	share, _ := c.share(1)
+	pages, lanes := 1.0, math.Ceil(float64(share)*perKey(l.k, p))+few
 	if lanes >= 2*size {
 		p /= portable.Exp(max(0, e*(e-1)/2) * perKey(l.k, p) / size)
-		pages := math.Floor(lanes / size)
-		if !(pages*size <= form.MaxFrameWords) {
-			return l, fmt.Errorf("window: N = %d, P = %v need %.3g bytes, more than %d", c.N, c.P, 8*lanes, uint64(8*form.MaxFrameWords))
-		}
-		l.pages = uint64(pages)
-		lanes = math.Ceil(float64(c.share(l.pages)) * perKey(l.k, p) / pages)
+		pages = math.Floor(lanes / size)
+		share, _ = c.share(uint64(pages))
+		lanes = math.Ceil(float64(share) * perKey(l.k, p) / pages)
 	}
-	if l.lanes = uint64(lanes); l.lanes > form.MaxFrameWords/l.pages {
-		return l, fmt.Errorf("window: N = %d, P = %v need %.3g bytes, more than %d", c.N, c.P, 8*lanes*float64(l.pages), uint64(8*form.MaxFrameWords))
+	if !(pages*lanes <= form.MaxFrameWords) {
+		return l, fmt.Errorf("window: N = %d, P = %v need %.3g bytes, more than %d", c.N, c.P, 8*lanes*pages, uint64(8*form.MaxFrameWords))
 	}
+	l.pages, l.lanes = uint64(pages), uint64(lanes)
 	return l, nil
 }
 

@@ -19,7 +19,7 @@ import (
 
 const (
 	day = 24 * time.Hour
-	n   = 20_000 // N
+	n   = 10_000 // N
 )
 
 // traffic yields times since the start, in order or with leaps, and keys.
@@ -148,8 +148,8 @@ func TestTraffic(t *testing.T) {
 	} {
 		for _, p := range []float64{1e-2, 1e-3, 1e-6} {
 			t.Run(fmt.Sprintf("%s/p=%v", test.name, p), func(t *testing.T) {
-				if testing.Short() && p != 1e-3 {
-					t.Skip("-short")
+				if testing.Short() && p != 1e-3 || testkit.Race {
+					t.Skip("one goroutine, at other rates")
 				}
 				t.Parallel()
 				w := &watched{t: t, path: filepath.Join(t.TempDir(), "window"), last: map[uint64]time.Time{}, taken: map[uint64]bool{}, over: test.over, jumps: test.jumps}
@@ -256,7 +256,7 @@ func (w *watched) check() {
 			}
 		}
 	}
-	require.LessOrEqual(w.t, float64(found), testkit.RateBound(max(old, 1), w.config.P)+1, "of %d that should be forgotten", old)
+	require.LessOrEqual(w.t, float64(found), testkit.RateBound(max(old, 1), w.config.P)+3, "of %d that should be forgotten", old)
 	if newest < day {
 		require.GreaterOrEqual(w.t, reach, newest-day/7*2, "reach is too modest")
 	}

@@ -130,13 +130,12 @@ func New(c Config) (*Filter, error) {
 
 // newState returns a state that begin has yet to begin.
 func newState(c Config, l layout, array []uint64) *state {
-	s := &state{layout: l, config: c, feed: feed(l.pages), parts: make([]page, l.pages), array: array}
-	if l.pages == 1 {
-		s.feed = c.share(1)
-	}
+	s := &state{layout: l, config: c, parts: make([]page, l.pages), array: array}
+	r := &s.ring
 	s.config.Now = nil
-	s.ring.span, s.ring.renew, s.ring.share = int64(c.Span), c.Renew, c.share(l.pages)
-	s.ring.part, s.ring.fulls, s.ring.spare, s.ring.lost = c.part(), c.fulls(), c.spare(), never
+	r.share, s.feed = c.share(l.pages)
+	r.spare, r.fulls = c.planes()
+	r.span, r.part, r.renew, r.lost = int64(c.Span), c.part(), c.Renew, never
 	return s
 }
 
@@ -177,21 +176,6 @@ func next(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 	return uint32(uint64(uint32(x)) * lanes >> 32), uint32(x >> 32 * lanes >> 32), x*multiplier + step
 }
 
-// locate returns the number of h's page, and sets positions to those in it.
-func (s *state) locate(h bloom.Hash, positions []uint32) (page uint64) {
-	x, step := h.Words()
-	page, x = bits.Mul64(x, s.pages)
-	for ; len(positions) >= 2; positions = positions[2:] {
-		positions[0], positions[1], x = next(x, step, s.lanes)
-	}
-	return page
-}
-
-// far reports whether it pays to ask for the memory of all positions of a key at once: where
-// the filter is larger than the processor's caches. The processor reads some ahead by
-// itself, but not past a lock, and not as many as the memory can bring.
-func (s *state) far() bool { return len(s.array) >= farLanes }
-
 // lanesOf returns the lanes of a page.
 func (s *state) lanesOf(page uint64) []uint64 { return s.array[page*s.lanes:][:s.lanes] }
 
@@ -206,27 +190,6 @@ func (s *state) clear(page uint64, live run) {
 		memory.Store(&lanes[i], lane&keep)
 	}
 	p.clean.Store(free)
-}
-
-// addAt adds a key that comes now, whose positions were found.
-func (s *state) addAt(page uint64, positions []uint32, now int64) bool {
-	p, lanes := &s.parts[page], s.lanesOf(page)
-	p.Lock()
-	live := s.ring.planes()
-	seen := live.upTo(p.clean.Load())
-	for _, at := range positions {
-		seen &= lanes[at]
-	}
-	if seen == 0 || s.ring.renew && s.ring.renews(seen, live, now) {
-		live = s.ready(page, live, now)
-		bit := uint64(1) << (live.newest() % planes)
-		for _, at := range positions {
-			memory.Store(&lanes[at], lanes[at]|bit)
-		}
-		s.count(p, p.pending+1)
-	}
-	p.Unlock()
-	return seen == 0
 }
 
 // ready returns the live planes, of which the newest one has not ended and is clean in a locked page.
@@ -273,8 +236,7 @@ func (s *state) tend(lookUp bool) int64 {
 	if !lookUp {
 		s.ring.Lock()
 	}
-	now = s.ring.read()
-	s.ring.age(now)
+	s.ring.age(s.ring.read())
 	s.ring.Unlock()
 	return now
 }
@@ -295,20 +257,19 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	}
 	s := f.state
 	now := s.time(false)
-	if s.far() {
-		var room [maxK]uint32
-		return s.addAt(s.find(h, room[:s.k]), room[:s.k], now)
+	if s.k > 16 && len(s.array) >= farLanes {
+		s.touch(h, s.k)
 	}
 	start, step := h.Words()
 	page, start := bits.Mul64(start, s.pages)
 	p, lanes := &s.parts[page], s.lanesOf(page)
+	k, width, x := s.k, uint64(len(lanes)), start
 	p.Lock()
 	live := s.ring.planes()
 	seen := live.upTo(p.clean.Load())
-	x := start
-	for i := s.k; i > 0; i -= 2 {
+	for i := k; i > 0; i -= 2 {
 		var a, b uint32
-		a, b, x = next(x, step, s.lanes)
+		a, b, x = next(x, step, width)
 		seen &= lanes[a] & lanes[b]
 	}
 	if seen == 0 || s.ring.renew && s.ring.renews(seen, live, now) {
@@ -316,10 +277,10 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 			live = s.ready(page, live, now)
 		}
 		bit := uint64(1) << (live.newest() % planes)
-		x := start
-		for i := s.k; i > 0; i -= 2 {
+		x = start
+		for i := k; i > 0; i -= 2 {
 			var a, b uint32
-			a, b, x = next(x, step, s.lanes)
+			a, b, x = next(x, step, width)
 			memory.Store(&lanes[a], lanes[a]|bit)
 			memory.Store(&lanes[b], lanes[b]|bit)
 		}
@@ -342,23 +303,17 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	}
 	s := f.state
 	s.time(true)
-	// By half time, most absent keys are known to be absent. Asking each time
-	// would keep the processor from reading ahead.
-	if s.far() {
-		var room [maxK]uint32
-		page := s.find(h, room[:s.k])
-		seen := s.seen(page, room[:s.k/2], s.live(page))
-		return seen != 0 && s.seen(page, room[s.k/2:s.k], seen) != 0
-	}
 	x, step := h.Words()
 	page, x := bits.Mul64(x, s.pages)
-	seen, lanes := s.live(page), s.lanesOf(page)
+	seen, lanes, width := s.live(page), s.lanesOf(page), s.lanes
 	for i := s.k; i > 0; i -= 2 {
+		// By half time, most absent keys are known to be absent. Asking each time
+		// would keep the processor from reading ahead.
 		if 2*i <= s.k && seen == 0 {
 			return false
 		}
 		var a, b uint32
-		a, b, x = next(x, step, s.lanes)
+		a, b, x = next(x, step, width)
 		seen &= atomic.LoadUint64(&lanes[a]) & atomic.LoadUint64(&lanes[b])
 	}
 	return seen != 0
@@ -368,15 +323,6 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 func (s *state) live(page uint64) uint64 {
 	live := s.ring.planes()
 	return live.upTo(s.parts[page].clean.Load())
-}
-
-// seen returns which of planes have all positions set.
-func (s *state) seen(page uint64, positions []uint32, planes uint64) uint64 {
-	lanes := s.lanesOf(page)
-	for _, at := range positions {
-		planes &= atomic.LoadUint64(&lanes[at])
-	}
-	return planes
 }
 
 // Reach returns how far back everything that was added is remembered now: the time since the
@@ -404,14 +350,14 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns the figures of f. M, OnesCount and FillRatio cover all planes; see the package
 // comment. ApproxCount estimates how many keys are remembered. With Renew it counts a key once
-// for each plane that has it. In a filter of more than 64 pages, which has 26,000 keys or
-// more, Stats reads 64 of them and estimates the rest, so that its time does not grow with the filter.
+// for each plane that has it. In a filter of more than 16 pages, which are for 190,000
+// keys or more, Stats reads 16 of them and estimates the rest, so that its time does not grow with the filter.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}
 	}
 	f.time(false)
-	sample := min(f.pages, 64)
+	sample := min(f.pages, 16)
 	var ones [planes]uint64
 	var rates float64
 	for i := range sample {
@@ -438,18 +384,10 @@ func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
 // ones returns how many bits of each live plane are set in a page.
 func (s *state) ones(page uint64) (ones [planes]uint64) {
 	live := s.live(page)
-	// Bit i of sums[j] is bit j of a number: how many bits i were set.
-	var sums [64]uint64
 	lanes := s.lanesOf(page)
 	for i := range lanes {
-		carry := atomic.LoadUint64(&lanes[i]) & live
-		for j := 0; carry != 0; j++ {
-			sums[j], carry = sums[j]^carry, sums[j]&carry
-		}
-	}
-	for j, sum := range sums {
-		for ; sum != 0; sum &= sum - 1 {
-			ones[bits.TrailingZeros64(sum)] += 1 << j
+		for lane := atomic.LoadUint64(&lanes[i]) & live; lane != 0; lane &= lane - 1 {
+			ones[bits.TrailingZeros64(lane)]++
 		}
 	}
 	return ones
