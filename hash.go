@@ -23,8 +23,8 @@ import (
 // adversary chooses the keys, take the digests of module keyed, and pass them to
 // AddHash and ContainsHash.
 //
-// All 128 bits of a Hash must be uniformly distributed. Use [SumUint64] for digests of 64 bits, [SumUint32] for
-// digests of 32 bits, and [HashFrom] for digests of 128 bits and more.
+// All 128 bits of a Hash must be uniformly distributed. Use [SumUint64] for digests of 64
+// bits, [SumUint32] for digests of 32 bits, and [Sum] for any others.
 //
 // A Hash is comparable with ==. Its text is 32 hexadecimal digits.
 type Hash struct{ h1, h2 uint64 }
@@ -37,7 +37,7 @@ func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
 // Words returns the two words that NewHash takes.
 func (h Hash) Words() (h1, h2 uint64) { return h.h1, h.h2 }
 
-// String returns the digest's 16 bytes, as [HashFrom] reads them, in hexadecimal. It is
+// String returns the digest's 16 bytes, two little-endian words, in hexadecimal. It is
 // what Guava's HashCode.toString and other Murmur3 libraries print.
 func (h Hash) String() string {
 	digest := binary.LittleEndian.AppendUint64(nil, h.h1)

@@ -41,7 +41,7 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewSyncFrom(f), nil
+	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
 }
 
 // NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f. It copies

@@ -63,3 +63,17 @@ func TestSyncMerge(t *testing.T) {
 	want.AddString("c")
 	require.True(t, want.Equal(s.Snapshot()))
 }
+
+// TestOwnership: what a filter begins with is copied, and nothing is allocated twice.
+func TestOwnership(t *testing.T) {
+	words := make([]uint64, 4)
+	f := Must(NewWords(words, 3))
+	words[0] = 1
+	require.Zero(t, Must(NewSize(256, 3)).OnesCount()+f.Stats().OnesCount)
+	require.False(t, f.ContainsHash(NewHash(0, 0)))
+	require.Less(t, testkit.Allocated(func() { _ = Must(NewSync(1e6, 0.01)) }), uint64(1.3e6))
+	_, err := NewWords(nil, 3)
+	require.ErrorContains(t, err, "bloom: 0 words are outside [1, ")
+	_, err = NewWords(words, 0)
+	require.EqualError(t, err, "bloom: k = 0 is outside [1, 255]")
+}

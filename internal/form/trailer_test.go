@@ -190,6 +190,25 @@ func FuzzTrailer(f *testing.F) {
 	})
 }
 
+// TestSharedInfo: of many that join an Info at once, with different hashes, one does.
+func TestSharedInfo(t *testing.T) {
+	for range 100 {
+		s, joined := form.Share(form.Info{N: 1, P: math.NaN(), Comment: "c"}), make([]bool, 4)
+		testkit.AtOnce(len(joined), func(i int) {
+			joined[i] = s.Join("test", form.Info{N: 2, Hash: fmt.Sprint(i)}) == nil
+		})
+		require.Equal(t, 1, testkit.Count(joined))
+		got := s.Info()
+		require.True(t, joined[got.Hash[0]-'0'])
+		require.Equal(t, []any{uint64(1), "c"}, []any{got.N, got.Comment})
+		require.NoError(t, s.Join("test", form.Info{}))
+	}
+	var none *form.SharedInfo
+	require.NoError(t, none.Join("test", form.Info{Hash: "a"}))
+	require.Zero(t, none.Info())
+	require.Equal(t, form.Info{N: 3, P: 0.5, Hash: "b"}, form.Info{N: 3, P: 0.1, Hash: "a"}.With(form.Info{P: 0.5, Hash: "b"}))
+}
+
 func TestFits(t *testing.T) {
 	for _, test := range []struct{ f, g, err string }{
 		{"", "", ""}, {"a", "", ""}, {"", "a", ""}, {"a", "a", ""}, {"a", "b", "test: filters differ in hash: a and b"},
