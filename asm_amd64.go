@@ -115,11 +115,11 @@ func (f *filter) fetch(bits int) int {
 	return bits
 }
 
-// The following are for a filter that is inAssembly, and so many times four digests,
+// The following are for a filter that is inAssembly, and fours times four digests,
 // fours > 0. fours*K is at most slots.
 
-// filterAddFours sets dst to whether each changed the filter. It fetches so many bits of
-// each before it uses them.
+// filterAddFours sets dst to whether each changed the filter. It fetches as many bits of
+// each as fetch says before it uses them.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
@@ -135,7 +135,7 @@ func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
-// filterContainsFetched is filterContainsFours that fetches so many bits of each at first,
+// filterContainsFetched is filterContainsFours that fetches as many bits of each as fetch says at first,
 // fetch > 0, and the others of those that have them.
 //
 //go:noescape

@@ -8,7 +8,7 @@
 // Four probes of a Mitz64 filter are located at once, in the four lanes of a
 // vector. That is not for the arithmetic: there is little of it. Most of the
 // time goes by while the probes wait for the hash. The processor hashes the next
-// key meanwhile, if it has room for all that waits, and vectors need less of it.
+// key at the same time, if it has room for all that waits, and vectors need less of it.
 //
 // The word of a bit is v mod W, with x' = x mod 2^63, v = x' >> 6 < 2^57 and W
 // words; see guava.Locate. With the reciprocal r,

@@ -82,12 +82,12 @@ func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
 //go:noescape
 func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 
-// sumKeys512 is sumKeys of so many times four keys, fours > 0, with AVX-512.
+// sumKeys512 is sumKeys of fours times four keys, fours > 0, with AVX-512.
 //
 //go:noescape
 func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
-// sumUint64s hashes so many times eight integers, eights > 0.
+// sumUint64s hashes eights times eight integers, eights > 0.
 //
 //go:noescape
 func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)

@@ -72,14 +72,14 @@ func fewest(n uint64, p float64, lines int) uint64 {
 	return enough
 }
 
-// rate returns the false-positive rate of n keys with so many lines each in so
-// many blocks. An absent key picks its lines independently of each other, also
+// rate returns the false-positive rate of n keys with this number of lines each in this
+// number of blocks. An absent key picks its lines independently of each other, also
 // those that fall into the same block.
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
 	// found returns the probability that the last left lines find their bits set, the
-	// others being in so many blocks of their own. The first of those left is in another
+	// lines before them being in others blocks of their own. The first of those left is in another
 	// block. It is there alone, or together with some of those after it.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {

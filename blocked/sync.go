@@ -84,7 +84,7 @@ func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
 }
 
 // Merge adds every key that g contains. It returns an error as [Filter.Merge] does.
-// Nothing may write to g meanwhile.
+// Nothing may write to g at the same time.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *SyncFilter) Merge(g *Filter) error {
 }
 
 // Reset removes every key whose Add had returned before the call. A key that is being
-// added meanwhile may be removed or not.
+// added at the same time may be removed or not.
 func (s *SyncFilter) Reset() { memory.ClearAtomic(s.b.Words) }
 
 // String describes s by its parameters.

@@ -11,7 +11,7 @@ import (
 // View looks keys up in a filter's binary form where it lies: in a cache's value, a part of
 // a larger file, a file embedded in the program. It copies nothing. It answers exactly as
 // the [Filter] decoded from the same bytes does. It is as fast if the bytes begin at a
-// multiple of 8 in memory, on a little-endian machine, and else somewhat slower.
+// multiple of 8 in memory, on a little-endian machine, and otherwise somewhat slower.
 //
 // The bytes must stay unchanged for as long as the View is used. A View may be used by
 // many goroutines at once. The zero View contains nothing. A View must not be copied.

@@ -142,7 +142,7 @@ func (b *batch) add(r *rates, s *shard, i int, added []bool) {
 			s.mu.Unlock()
 			return
 		}
-		if s.layers.Load() != list { // a layer began meanwhile
+		if s.layers.Load() != list { // a layer began since
 			s.mu.Unlock()
 			continue
 		}

@@ -18,30 +18,9 @@
 // of n keys for p <= 1 %, and up to 65 % more at 10 %. Take [bloom.New] or [blocked.New]
 // where there are never more than n keys.
 //
-// # How it grows
-//
-// A key's digest picks one of 16 shards. A shard is a list of layers, which are
-// blocked filters (see [blocked.Filter]) of one to four lines a key. New keys go to the
-// newest layer. When that layer is full the shard begins another, which is as large as
-// all layers that the shard has. The shards begin their layers one after the other. A
-// goroutine makes and clears the next layer while the last 3 % of a layer's keys come.
-//
-// Each layer has a share of p, and is full when its own rate reaches that share. The first
-// 14 layers of a shard have p/17 each, and each later one has 3/4 of the share of the one
-// before (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters, 2007). A key
-// that was not added is reported as present if any layer of its shard reports it. So its
-// rate is at most the sum of the shares, p/17 * (14 + 3/4 + (3/4)^2 + ...) = p. In a
-// filter that was made for n keys the first layer has p/2, and the others share the rest.
-//
-// # Why it takes so much memory
-//
-// The layers share p. A rate of p/17 takes 5.9 bits a key more than p does. The newest
-// layer is not full: that takes 44 % more, on average. A blocked filter takes 10 to 18 %
-// more than a classic one. Smaller layers would leave less unused, but more of them would
-// share p, and a look-up would ask more of them. No other structure is free of this: a
-// filter that does not know the number of keys n needs a number of bits more for each key
-// that grows as log log n does (Pagh, Segev and Wieder, How to Approximate a Set Without
-// Knowing Its Size in Advance, 2013).
+// A filter is a list of blocked filters, each as large as all before it together, which share
+// p (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters, 2007). docs/sizes.md says
+// how, and where the memory goes.
 package growing
 
 import (
@@ -126,8 +105,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	return f, nil
 }
 
-// Reset removes all keys, and makes f as large as New made it. A key that is being added
-// meanwhile may be removed or not.
+// Reset removes all keys, and makes f as large as New made it. A key that is being added at the
+// same time may be removed or not.
 func (f *Filter) Reset() {
 	if !f.zero() {
 		f.reset()

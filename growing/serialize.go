@@ -15,7 +15,7 @@ import (
 // The binary form is a frame with the parameters n, p as the bits of a float64, and the
 // number of shards. Its words are the number of layers of each shard. After it come the
 // layers' own binary forms, shard by shard, oldest first. How many keys a layer holds
-// is not in it: the bits say so, and in a filter that was added to meanwhile only they
+// is not in it: the bits say so, and in a filter that is added to at the same time only they
 // are right.
 
 const errNoForm = form.NoForm("growing")
@@ -70,7 +70,7 @@ func (f filter) SizeBytes() int64 {
 
 // AppendBinary appends f's binary form, which carries checksums, to dst. It holds all
 // keys that were added before the call, and some or none of those that are added
-// meanwhile. AppendBinary returns an error for the zero Filter, which has no binary form,
+// at the same time. AppendBinary returns an error for the zero Filter, which has no binary form,
 // and for an Info that cannot be saved.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) { return form.AppendBinary(dst, f) }
 

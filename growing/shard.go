@@ -84,13 +84,13 @@ func (s *shard) add(r *rates, i int, h bloom.Hash) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.layers.Load(); now != list { // a layer began meanwhile
+	if now := s.layers.Load(); now != list { // a layer began since
 		if list = now; contains(*list, h) {
 			return false
 		}
 	}
 	newest := (*list)[len(*list)-1]
-	if !newest.blocks.AddAlone(h) { // h came meanwhile
+	if !newest.blocks.AddAlone(h) { // h came since
 		return false
 	}
 	s.added(r, i, newest, 1)
