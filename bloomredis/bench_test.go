@@ -49,8 +49,7 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// New keys, alone and in batches, into a window and as keys of Redis that expire, which
-// is the way to do it without a filter.
+// New keys, alone and in batches, into a window.
 func BenchmarkWindow(b *testing.B) {
 	client := startServer(b, "--appendonly", "no").client()
 	take := taker()
@@ -74,13 +73,6 @@ func BenchmarkWindow(b *testing.B) {
 				})
 			}
 		}
-	}
-	for _, n := range []int{1, 256} {
-		b.Run(fmt.Sprintf("op=setnx/keys=%d", n), func(b *testing.B) {
-			for b.Loop() {
-				require.NoError(b, setNX(client, take(n)))
-			}
-		})
 	}
 }
 

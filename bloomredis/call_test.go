@@ -3,8 +3,6 @@ package bloomredis
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -434,77 +432,6 @@ func TestTokenOfAnotherWindow(t *testing.T) {
 		requireAll(t, true, 1, answers, err)
 		requireFound(t, w, true, hashes(0, 1)[0])
 		require.NoError(t, w.Delete(ctx))
-	}
-}
-
-// Workers claim jobs with AddOnce, and repeat it until it returns no error, while
-// their connections are cut and the server is killed. Each job is done by exactly
-// one of them.
-func TestEachJobIsDoneOnce(t *testing.T) {
-	s := startServer(t)
-	for name := range sets(t, s.client()) {
-		t.Run(name, func(t *testing.T) {
-			p := startProxy(t, s.addr)
-			const workers, jobs = 4, 400
-			var mu sync.Mutex
-			done, errs := make([]int, jobs), 0
-			claimed := sync.NewCond(&mu)
-			var wg sync.WaitGroup
-			for worker := range uint64(workers) {
-				set := sets(t, clientOf(t, s.addr))[name]
-				cut := redis.NewClient(&redis.Options{Addr: p.addr(), MaxRetries: -1})
-				t.Cleanup(func() { cut.Close() })
-				faulty := sets(t, cut)[name]
-				wg.Add(1)
-				go func() {
-					defer wg.Done()
-					rng := rand.New(rand.NewPCG(worker, 0))
-					for _, job := range rng.Perm(jobs) {
-						for try := 0; ; try++ {
-							by := faulty
-							if try > 20 {
-								by = set
-							}
-							answers, err := by.AddOnce(ctx, fmt.Sprint(worker, " ", job), bloom.SumUint64(uint64(job)))
-							mu.Lock()
-							if err != nil {
-								errs++
-							} else if answers[0] {
-								done[job]++
-							}
-							claimed.Broadcast()
-							mu.Unlock()
-							if err == nil {
-								break
-							}
-						}
-					}
-				}()
-			}
-			claims := func() (n int) {
-				for _, times := range done {
-					n += times
-				}
-				return n
-			}
-			for i := range 8 { // a break after every 40 jobs
-				mu.Lock()
-				for claims() < 40*(i+1) {
-					claimed.Wait()
-				}
-				mu.Unlock()
-				p.cut()
-				if i%4 == 3 {
-					s.kill()
-					require.NoError(t, s.start())
-				}
-			}
-			wg.Wait()
-			for job, times := range done {
-				assert.Equal(t, 1, times, "job %d", job)
-			}
-			assert.NotZero(t, errs)
-		})
 	}
 }
 

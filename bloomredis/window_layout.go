@@ -59,7 +59,7 @@ func (c WindowConfig) layout() (l layout, err error) {
 	l.full = planes - 1 - l.slack
 	q := max(c.P/planes, leastRate) // a false positive is one of any plane
 	for n := 1.0; ; n++ {           // a Bloom filter is smallest with more positions, and slower
-		if l.k = int(n); perKey(l.k, q) <= 1.08*-math.Log2(q)/math.Ln2 {
+		if l.k = int(n); perKey(l.k, q) <= 1.07*-math.Log2(q)/math.Ln2 {
 			break
 		}
 	}
@@ -84,7 +84,7 @@ func pagesFor(k int, n, q float64) (pages, lanes uint64) {
 	x := float64(k) / per
 	grows := float64(k) * x / math.Expm1(x) // with this power of a page's keys its rate grows
 	page := 4096.0
-	for (grows-1)/2*per/page > 0.03 {
+	for (grows-1)/2*per/page > 0.02 {
 		page *= 2
 	}
 	for all := n * per; ; all *= 1.005 {

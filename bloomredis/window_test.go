@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 func openWindow(t testing.TB, client redis.UniversalClient, c WindowConfig) *Window {
@@ -294,17 +295,6 @@ func TestWindowByCount(t *testing.T) {
 	}
 }
 
-// Two processes with the same bytes answer alike: the state is the server's.
-func TestWindowIsShared(t *testing.T) {
-	client := startServer(t).client()
-	ws := []*Window{openWindow(t, client, bigWindow), openWindow(t, client, bigWindow)}
-	for i := range uint64(20) {
-		requireAdded(t, ws[i%2], true, hashes(100*i, 100*i+100)...)
-		requireAdded(t, ws[(i+1)%2], false, hashes(100*i, 100*i+100)...)
-		requireFound(t, ws[(i+1)%2], true, hashes(0, 100*i+100)...)
-	}
-}
-
 // A window of several strings is one, and all of it is deleted.
 func TestWindowStrings(t *testing.T) {
 	client := startServer(t, "--appendonly", "no").client()
@@ -562,6 +552,20 @@ func TestWindowConfig(t *testing.T) {
 	}
 	_, err := OpenWindow(ctx, nil, "a}b", good)
 	require.ErrorContains(t, err, "it has a closing brace but no hash tag")
+}
+
+// A Window takes at most 1.2 times the memory of a window.Filter.
+func TestWindowSize(t *testing.T) {
+	for p := 1e-2; p > 0.9e-9; p /= 10 {
+		for _, n := range []uint64{1000, 3000, 10_000, 30_000, 100_000, 1_000_000, 10_000_000} {
+			for _, renew := range []bool{false, true} {
+				size, err := WindowConfig{N: n, P: p, Span: time.Hour, Renew: renew}.SizeBytes()
+				require.NoError(t, err)
+				f := bloom.Must(window.New(window.Config{N: n, P: p, Span: time.Hour, Renew: renew}))
+				require.LessOrEqual(t, float64(size), 1.2*float64(f.SizeBytes()), "N = %d, P = %v, Renew = %v", n, p, renew)
+			}
+		}
+	}
 }
 
 // A plane with its share of keys keeps its part of P, and does not waste memory.
