@@ -35,7 +35,7 @@ const method = `
 Each row adds n keys to an empty filter, looks up keys that were added (present) and keys that were not (absent). The keys lie
 ready in one array. All Go rows run in one process and on one goroutine, but for those of goroutines. In each round every row has
 a turn, programs in other languages and the build without assembly among them, and another row begins. A timing covers at least 100,000
-keys, in the table of banks 500 look-ups. Times are nanoseconds a key, the least of %d rounds. A star says that the median was more than a quarter
+keys, in the table of banks 500 look-ups. Times are nanoseconds a key, the least of %d rounds, of %d where n is 1e7. A star says that the median was more than a quarter
 above it: a busy machine. Making filters, emptying them, touching their memory for the first time and collecting garbage do not
 count. False positives are counted over a million absent keys, and left out where fewer than ten are expected. The column purego is add / present / absent of
 Go code without assembly, which is what all processors but amd64 with AVX2 and arm64 run.
@@ -45,7 +45,7 @@ func (r *report) markdown() string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
 	p("# Results\n\nMade by `cd benchmarks && go run .` in %v on %s%s, with %s.\n", time.Since(r.began).Round(time.Second), machine(), r.load, runtime.Version())
-	p(method, r.rounds)
+	p(method, r.rounds, min(r.rounds, fewRounds))
 	for _, m := range r.missing {
 		p("\nNot measured: %s\n", strings.TrimSpace(m))
 	}
