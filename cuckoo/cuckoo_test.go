@@ -514,6 +514,43 @@ func TestWriters(t *testing.T) {
 	require.Zero(t, f.Len())
 }
 
+// TestCounters: whenever a tag leaves a slot of a SyncFilter, or a key the list, the tag's counter goes up.
+func TestCounters(t *testing.T) {
+	s := NewSyncFrom(bloom.Must(NewSize(20, 17)))
+	hs := testkit.Digests[bloom.Hash](1, 180)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	in := map[int]bool{}
+	var left, delisted int
+	for range 5_000 {
+		before := s.Snapshot()
+		var moves [256]uint32
+		for i := range moves {
+			moves[i] = s.shared.moves[i].Load()
+		}
+		if i := rnd.IntN(len(hs)); in[i] {
+			require.True(t, s.RemoveHash(hs[i]))
+			delete(in, i)
+		} else if s.InsertHash(hs[i]) {
+			in[i] = true
+		}
+		for at := uint64(0); at < s.buckets*s.width; at += s.bits {
+			if tag := before.get(at); tag != 0 && tag != s.get(at) {
+				left++
+				require.Greater(t, s.shared.moves[tag%256].Load(), moves[tag%256])
+			}
+		}
+		for i := range room {
+			if e := before.entry(i); e[2] > s.entry(i)[2] {
+				delisted++
+				tag := s.place(bloom.NewHash(e[0], e[1])).tag
+				require.Greater(t, s.shared.moves[tag%256].Load(), moves[tag%256])
+			}
+		}
+	}
+	require.Greater(t, left, 2_000)
+	require.Greater(t, delisted, 100)
+}
+
 // TestLookUpsMeanwhile: keys that are in are found in a full filter whose tags are moved all the time.
 func TestLookUpsMeanwhile(t *testing.T) {
 	for _, n := range []uint64{200, 3000} {
