@@ -96,10 +96,13 @@ func FuzzFilter(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, n, written)
 		require.Equal(t, out, w.Bytes())
+		read.AddString("key")
+		require.NoError(t, whole.UnmarshalBinary(Must(read.MarshalBinary())))
+		require.True(t, whole.ContainsString("key"))
 	})
 }
 
-// FuzzView compares View with Filter: the same bytes, the same answers.
+// FuzzView compares View and Reader with Filter: the same bytes, the same answers.
 func FuzzView(f *testing.F) {
 	for i, data := range seeds(f) {
 		f.Add(data, uint64(i))
@@ -109,9 +112,18 @@ func FuzzView(f *testing.F) {
 		err := g.UnmarshalBinary(data)
 		v, viewErr := NewView(data)
 		require.Equal(t, err, viewErr)
+		r, readerErr := NewReader(bytes.NewReader(data), int64(len(data)))
+		if readerErr != nil { // a Reader checks less
+			require.ErrorIs(t, readerErr, ErrFormat)
+			require.Error(t, err)
+			return
+		}
+		found, readerErr := r.ContainsString("key")
+		require.NoError(t, readerErr)
 		if err != nil {
 			return
 		}
+		require.Equal(t, g.ContainsString("key"), found)
 		sameAnswers(t, &g, v, seed)
 	})
 }

@@ -316,11 +316,6 @@ func reseal(row []uint64, r uint64) {
 	row[len(row)-1] = row[len(row)-1]&(1<<32-1) | uint64(rowSum(data, 0, r))<<32
 }
 
-func TestHostile(t *testing.T) {
-	o, _ := walk(t, 192, 3, 4000, 1)
-	testkit.Hostile(t, bloom.Must(o.MarshalBinary()), 8, 32, new(Bank))
-}
-
 // TestNotABank names what a file is instead.
 func TestNotABank(t *testing.T) {
 	err := new(Bank).UnmarshalBinary(bloom.Must(bloom.Must(bloom.NewSize(640, 3)).MarshalBinary()))
@@ -393,6 +388,7 @@ func FuzzBank(f *testing.F) {
 			i := b.Append()
 			b.AddHash(i, h)
 			require.True(t, b.ContainsHash(i, h))
+			require.NoError(t, new(Bank).UnmarshalBinary(bloom.Must(b.MarshalBinary())))
 		}
 	})
 }

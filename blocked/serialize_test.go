@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"bytes"
 	"math/bits"
 	"testing"
 
@@ -40,4 +41,31 @@ func FuzzFilter(f *testing.F) {
 	promises.Fuzz(f, func() *Filter { return new(Filter) }, func(*testing.T, *Filter) {},
 		bloom.Must(one.MarshalBinary()), bloom.Must(three.MarshalBinary()),
 		bloom.Must(form.Blocked.Append(nil, []uint64{blocks.Max}, testkit.Words(4), form.Info{})))
+}
+
+// FuzzReader: whatever bytes NewReader and NewView take, they answer, and as the Filter does if there is one.
+func FuzzReader(f *testing.F) {
+	g := bloom.Must(NewSize(512, 2))
+	g.AddString("key")
+	f.Add(bloom.Must(g.MarshalBinary()))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		data = testkit.Sealed(data)
+		err := g.UnmarshalBinary(data)
+		r, readerErr := NewReader(bytes.NewReader(data), int64(len(data)))
+		v, viewErr := NewView(data)
+		for _, err := range []error{readerErr, viewErr} {
+			if err != nil {
+				require.ErrorIs(t, err, bloom.ErrFormat)
+			}
+		}
+		if readerErr == nil {
+			found, readerErr := r.ContainsString("key")
+			require.NoError(t, readerErr)
+			require.True(t, err != nil || found == g.ContainsString("key"))
+		}
+		if viewErr == nil {
+			require.True(t, v.ContainsString("key") == g.ContainsString("key") || err != nil)
+		}
+		require.True(t, err != nil || readerErr == nil && viewErr == nil)
+	})
 }
