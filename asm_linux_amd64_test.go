@@ -3,7 +3,6 @@
 package bloom
 
 import (
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -174,84 +173,4 @@ func TestAssemblyReads(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestAssemblyStops stops all goroutines while a batch is under way, or a loop of single
-// calls. Assembly cannot be stopped; Go between two chunks can, and a function that asks as
-// it begins whether to stop. The loops are written out: a Go function in between would ask.
-func TestAssemblyStops(t *testing.T) {
-	if !useAVX2 {
-		t.Skip("without AVX2 there is no assembly")
-	}
-	const n = 1 << 20
-	hs, integers := make([]Hash, n), make([]uint64, n)
-	texts, keys := make([]string, n), make([][]byte, n)
-	for i := range n {
-		keys[i] = binary.LittleEndian.AppendUint64(nil, uint64(i))
-		texts[i], hs[i] = string(keys[i]), Sum(keys[i])
-	}
-	f, sync := Must(New(n, 0.01)), Must(NewSync(n, 0.01))
-	dst, found := make([]Hash, n), make([]bool, n)
-	hashed := func() bool { return dst[0].h1 != 0 && dst[n-1].h1 == 0 }
-	added := func(set Set) func() bool {
-		return func() bool { return set.ContainsHash(hs[0]) && !set.ContainsHash(hs[n-1]) }
-	}
-	answered := func() bool { return found[0] && !found[n-1] }
-	fill := func() { f.AddBatch(nil, hs); sync.AddBatch(nil, hs); clear(found) }
-	for _, test := range []struct {
-		name          string
-		prepare, call func()
-		half          func() bool
-	}{
-		{"Filter.AddBatch", f.Reset, func() { f.AddBatch(nil, hs) }, added(f)},
-		{"SyncFilter.AddBatch", sync.Reset, func() { sync.AddBatch(nil, hs) }, added(sync)},
-		{"Filter.ContainsBatch", fill, func() { f.ContainsBatch(found, hs) }, answered},
-		{"SyncFilter.ContainsBatch", fill, func() { sync.ContainsBatch(found, hs) }, answered},
-		{"Filter.Add", f.Reset, func() {
-			for i, key := range keys {
-				found[i] = f.Add(key)
-			}
-		}, added(f)},
-		{"Filter.AddHash", f.Reset, func() {
-			for i, h := range hs {
-				found[i] = f.AddHash(h)
-			}
-		}, added(f)},
-		{"Filter.Contains", fill, func() {
-			for i, key := range keys {
-				found[i] = f.Contains(key)
-			}
-		}, answered},
-		{"Filter.ContainsHash", fill, func() {
-			for i, h := range hs {
-				found[i] = f.ContainsHash(h)
-			}
-		}, answered},
-		{"SyncFilter.AddHash", sync.Reset, func() {
-			for i, h := range hs {
-				found[i] = sync.AddHash(h)
-			}
-		}, added(sync)},
-		{"SyncFilter.Contains", fill, func() {
-			for i, key := range keys {
-				found[i] = sync.Contains(key)
-			}
-		}, answered},
-		{"SyncFilter.ContainsHash", fill, func() {
-			for i, h := range hs {
-				found[i] = sync.ContainsHash(h)
-			}
-		}, answered},
-		{"SumBatch", func() { clear(dst) }, func() { SumBatch(dst, keys) }, hashed},
-		{"SumStringBatch", func() { clear(dst) }, func() { SumStringBatch(dst, texts) }, hashed},
-		{"SumUint64Batch", func() { clear(dst) }, func() { SumUint64Batch(dst, integers) }, hashed},
-	} {
-		t.Run(test.name, func(t *testing.T) { testkit.Stops(t, test.prepare, test.call, test.half) })
-	}
-	t.Run("Filter.Reset", func(t *testing.T) {
-		f := Must(NewSize(1<<30, 7))
-		words, end := f.bits.words, len(f.bits.words)-1
-		testkit.Stops(t, func() { words[0], words[end] = 1, 1 }, f.Reset,
-			func() bool { return words[0] == 0 && words[end] == 1 })
-	})
 }

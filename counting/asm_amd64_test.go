@@ -29,15 +29,3 @@ func TestManyToBits(t *testing.T) {
 		}
 	}
 }
-
-// TestStops stops all goroutines while counters become bits.
-func TestStops(t *testing.T) {
-	if !useAVX2 || testing.Short() {
-		t.Skip("takes 40 MB")
-	}
-	c := countersOf(make([]uint64, 4<<20))
-	c.words[0], c.words[len(c.words)-1] = 1, 1
-	dst := make([]uint64, len(c.words)/perBits)
-	testkit.Stops(t, func() { clear(dst) }, func() { c.toBits(dst) },
-		func() bool { return dst[0] != 0 && dst[len(dst)-1] == 0 })
-}

@@ -3,10 +3,8 @@
 package blocks
 
 import (
-	"encoding/binary"
 	"os"
 	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 	"unsafe" // a mapping's bytes as digests
@@ -90,69 +88,5 @@ func TestReads(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestStops stops all goroutines while a batch or a loop of single calls is at work. The loops
-// are written out: a Go function in between would ask whether to stop.
-func TestStops(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 150 MB")
-	}
-	b := New(1<<22, 2)
-	keys, hs := make([][]byte, 1<<20), make([]bloom.Hash, 1<<20)
-	for i := range hs {
-		keys[i] = binary.LittleEndian.AppendUint64(nil, uint64(i))
-		hs[i] = bloom.Sum(keys[i])
-	}
-	dst := make([]bool, len(hs))
-	end := len(hs) - 1
-	added := func() bool { return b.Contains(hs[0]) && !b.Contains(hs[end]) }
-	answered := func() bool { return dst[0] && !dst[end] }
-	reset := func() { memory.Clear(b.Words) }
-	fill := func() { b.AddBatch(dst, hs); clear(dst) }
-	for _, test := range []struct {
-		name          string
-		prepare, call func()
-		half          func() bool
-	}{
-		{"AddBatch", reset, func() { b.AddBatch(dst, hs) }, added},
-		{"AddBatchShared", reset, func() { b.AddBatchShared(dst, hs) }, added},
-		{"ContainsBatch", fill, func() { b.ContainsBatch(dst, hs) }, answered},
-		{"AddKey", reset, func() {
-			for i, key := range keys {
-				dst[i] = b.AddKey(key)
-			}
-		}, added},
-		{"Add", reset, func() {
-			for i, h := range hs {
-				dst[i] = b.Add(h)
-			}
-		}, added},
-		{"ContainsKey", fill, func() {
-			for i, key := range keys {
-				dst[i] = b.ContainsKey(key)
-			}
-		}, answered},
-		{"Contains", fill, func() {
-			for i, h := range hs {
-				dst[i] = b.Contains(h)
-			}
-		}, answered},
-		{"AddKeyShared", reset, func() {
-			for i, key := range keys {
-				dst[i] = b.AddKeyShared(key)
-			}
-		}, added},
-		{"AddShared", reset, func() {
-			for i, h := range hs {
-				dst[i] = b.AddShared(h)
-			}
-		}, added},
-	} {
-		if runtime.GOARCH == "arm64" && !strings.Contains(test.name, "Batch") {
-			continue // see PORTABLE in asm_arm64.s
-		}
-		t.Run(test.name, func(t *testing.T) { testkit.Stops(t, test.prepare, test.call, test.half) })
 	}
 }
