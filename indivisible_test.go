@@ -1,17 +1,88 @@
 package bloom_test
 
 import (
+	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/promises"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
+// TestIndivisible: of two that write to the same words at once, neither takes a bit of the
+// other's back. The race detector does not see an atomic load that is followed by an atomic
+// store.
 func TestIndivisible(t *testing.T) {
-	for name, make := range map[string]func() *bloom.Filter{
-		"Mitz64": func() *bloom.Filter { return bloom.Must(bloom.NewSize(1<<15, 1)) },
-		"Mitz32": func() *bloom.Filter { return bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10_000, 0.1)) },
-	} {
-		t.Run(name, func(t *testing.T) { promises.TestIndivisible(t, make, bloom.NewSyncFrom) })
+	if testkit.Race {
+		t.Skip("go test -tags purego has the same code, and is faster")
+	}
+	t.Run("Mitz64", func(t *testing.T) {
+		indivisible(t, func() *bloom.Filter { return bloom.Must(bloom.NewSize(1<<15, 1)) }, bloom.NewSyncFrom)
+	})
+	t.Run("Mitz32", func(t *testing.T) {
+		indivisible(t, func() *bloom.Filter { return bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 10_000, 0.1)) }, bloom.NewSyncFrom)
+	})
+	t.Run("blocked", func(t *testing.T) {
+		indivisible(t, func() *blocked.Filter { return bloom.Must(blocked.NewSize(1<<17, 2)) }, blocked.NewSyncFrom)
+	})
+}
+
+type batches interface {
+	bloom.Set
+	AddBatch(dst []bool, hs []bloom.Hash)
+}
+
+func indivisible[F batches, S interface {
+	batches
+	Merge(F) error
+}](t *testing.T, make func() F, sync func(F) S) {
+	const n, chunk = 10_000, 100 // keys of each writer
+	hs := testkit.Digests[bloom.Hash](11, 2*n)
+	parts := map[*bloom.Hash]F{}
+	for part := range slices.Chunk(hs[:n], chunk) {
+		parts[&part[0]] = make()
+		parts[&part[0]].AddBatch(nil, part)
+	}
+	one := func(s S, hs []bloom.Hash) {
+		for _, h := range hs {
+			s.AddHash(h)
+		}
+	}
+	batch := func(s S, hs []bloom.Hash) { s.AddBatch(nil, hs) }
+	merge := func(s S, hs []bloom.Hash) { require.NoError(t, s.Merge(parts[&hs[0]])) }
+	for name, writers := range map[string][2]func(S, []bloom.Hash){"AddHash": {one, one}, "AddBatch": {batch, batch}, "Merge": {merge, one}} {
+		t.Run(name, func(t *testing.T) {
+			// A round counts if each writer saw the other move during a quarter of its chunks.
+			atOnce, begun := 0, time.Now()
+			for atOnce < 5 && time.Since(begun) < 2*time.Second {
+				s := sync(make())
+				var done, seen [2]atomic.Int64 // chunks
+				testkit.AtOnce(2, func(i int) {
+					for part := range slices.Chunk(hs[i*n:(i+1)*n], chunk) {
+						before := done[1-i].Load()
+						writers[i](s, part)
+						done[i].Add(1)
+						if done[1-i].Load() > before {
+							seen[i].Add(1)
+						}
+					}
+				})
+				if min(seen[0].Load(), seen[1].Load()) > n/chunk/4 {
+					atOnce++
+				}
+				for _, h := range hs {
+					if !s.ContainsHash(h) {
+						t.Fatalf("a key is lost, after %d rounds of both at once", atOnce)
+					}
+				}
+			}
+			if atOnce == 0 {
+				t.Log("not shown: both never ran at once")
+			}
+		})
 	}
 }

@@ -1,7 +1,6 @@
 package bloom_test
 
 import (
-	"io"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,11 +13,9 @@ import (
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
-	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/promises"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
-	"github.com/seed79a3ff49/bloom/sieve"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -50,23 +47,16 @@ func TestPromises(t *testing.T) {
 				Make: func() promises.Filter { return plain() },
 				Zero: func() promises.Filter { return new(bloom.Filter) },
 				Load: load, LoadOrNew: loadOrNew, Others: others,
-				Open: func(path string) (io.Closer, error) { return bloom.OpenFile(path) },
+				Open: func(path string) (promises.File, error) { return bloom.OpenFile(path) },
 			}, promises.Type{
 				Name: "bloom.SyncFilter",
 				Make: func() promises.Filter { return bloom.NewSyncFrom(plain()) },
 				Zero: func() promises.Filter { return new(bloom.SyncFilter) },
 				Load: load, LoadOrNew: loadOrNew, Others: others,
+				Snapshot: func(f promises.Filter) promises.Filter { return f.(*bloom.SyncFilter).Snapshot() },
 			})
-			promises.TestSets(t, "bloom", plain, func() *bloom.Filter { return bloom.Must(bloom.New(5000, 0.001)) })
 		})
 	}
-}
-
-// TestCopies: go vet reports copies of what is no promises.Filter, too.
-func TestCopies(t *testing.T) {
-	promises.TestCopies(t, new(bloom.File), new(bloom.View), new(bloom.Reader), new(blocked.File), new(blocked.View), new(blocked.Reader),
-		new(bank.Bank), new(bank.File), new(bank.View), new(bank.Reader), new(sieve.Queue[int]),
-		new(foreign.BitsAndBlooms), new(foreign.Holiman), new(foreign.DCSO))
 }
 
 // TestNotEqual: parameters count, also where all bits are clear.

@@ -1,7 +1,6 @@
 package bank_test
 
 import (
-	"io"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -18,7 +17,6 @@ import (
 // first is a Bank's first member as a filter.
 type first struct {
 	bank.Bank
-	Append struct{} // hides the method: a promise calls all methods without parameters
 }
 
 // member returns the member's number. It adds the member if there is none.
@@ -65,6 +63,8 @@ func firstOf(b *bank.Bank, err error) (promises.Filter, error) {
 // opened is the first member of a File.
 type opened struct{ bank.File }
 
+func (o *opened) Contains(key []byte) bool       { return o.ContainsHash(bloom.Sum(key)) }
+func (o *opened) ContainsString(key string) bool { return o.ContainsHash(bloom.SumString(key)) }
 func (o *opened) ContainsHash(h bloom.Hash) bool { return o.File.ContainsHash(0, h) }
 
 func (o *opened) ContainsBatch(found []bool, hs []bloom.Hash) {
@@ -73,7 +73,7 @@ func (o *opened) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-func open(path string) (io.Closer, error) {
+func open(path string) (promises.File, error) {
 	f, err := bank.OpenFile(path)
 	if err != nil {
 		return nil, err

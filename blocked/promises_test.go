@@ -1,7 +1,6 @@
 package blocked_test
 
 import (
-	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,7 +17,7 @@ func TestPromises(t *testing.T) {
 		Make:      func() promises.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
 		Zero:      func() promises.Filter { return new(blocked.Filter) },
 		Load:      load,
-		Open:      func(path string) (io.Closer, error) { return blocked.OpenFile(path) },
+		Open:      func(path string) (promises.File, error) { return blocked.OpenFile(path) },
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return blocked.LoadOrNew(path, 5000, p) },
 		Others: map[string]func(string) (promises.Filter, error){
 			"n": func(path string) (promises.Filter, error) { return blocked.LoadOrNew(path, 6000, 0.01) },
@@ -29,11 +28,11 @@ func TestPromises(t *testing.T) {
 		Make: func() promises.Filter { return bloom.Must(blocked.NewSync(5000, 1e-6)) },
 		Zero: func() promises.Filter { return new(blocked.SyncFilter) },
 		Load: load,
+
+		Snapshot: func(f promises.Filter) promises.Filter { return f.(*blocked.SyncFilter).Snapshot() },
 	})
 	f := bloom.Must(blocked.New(10, 0.1))
 	blocked.NewSyncFrom(f).AddString("key")
 	require.False(t, f.ContainsString("key"), "NewSyncFrom copies")
 	require.PanicsWithValue(t, "blocked: NewSyncFrom a nil Filter", func() { blocked.NewSyncFrom(nil) })
-	promises.TestSets(t, "blocked", func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
-		func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.001)) })
 }

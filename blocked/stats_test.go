@@ -11,6 +11,7 @@ import (
 var stat = testkit.Stat[bloom.Hash]{
 	Name:      "Filter",
 	Make:      func(n uint64, p float64) testkit.StatSet[bloom.Hash] { return bloom.Must(New(n, p)) },
+	Excess:    func(testkit.StatSet[bloom.Hash]) float64 { return 0 },
 	Deviation: blockedDeviation,
 	Count:     blockedCount,
 }

@@ -19,7 +19,6 @@ func TestPromises(t *testing.T) {
 			"n": func(path string) (promises.Filter, error) { return counting.LoadOrNew(path, 15_000, 0.01) },
 			"p": func(path string) (promises.Filter, error) { return counting.LoadOrNew(path, 14_000, 0.0099) },
 		},
+		Snapshot: func(f promises.Filter) promises.Filter { return f.(*counting.Filter).Snapshot() },
 	})
-	promises.TestSets(t, "counting", func() *counting.Filter { return bloom.Must(counting.New(5000, 0.01)) },
-		func() *counting.Filter { return bloom.Must(counting.New(5000, 0.001)) })
 }

@@ -3,7 +3,6 @@ package cuckoo
 import (
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"testing"
 
@@ -73,7 +72,7 @@ func TestPromises(t *testing.T) {
 		Make:      func() promises.Filter { return decoded(new(set), bloom.Must(New(5000, 0.01))) },
 		Zero:      func() promises.Filter { return new(set) },
 		Load:      load,
-		Open:      func(path string) (io.Closer, error) { return OpenFile(path) },
+		Open:      func(path string) (promises.File, error) { return OpenFile(path) },
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return as(LoadOrNew(path, 5000, p)) },
 		Others: map[string]func(string) (promises.Filter, error){
 			"n": func(path string) (promises.Filter, error) { return as(LoadOrNew(path, 5004, 0.01)) },
@@ -84,8 +83,9 @@ func TestPromises(t *testing.T) {
 		Make: func() promises.Filter { return decoded(new(syncSet), bloom.Must(New(5000, 0.001))) },
 		Zero: func() promises.Filter { return new(syncSet) },
 		Load: load,
+
+		Snapshot: func(f promises.Filter) promises.Filter { return f.(*syncSet).Snapshot() },
 	})
-	promises.TestCopies(t, new(Filter), new(SyncFilter), new(View), new(File))
 	require.PanicsWithValue(t, "cuckoo: NewSyncFrom a nil Filter", func() { NewSyncFrom(nil) })
 }
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,7 +120,6 @@ func child(t *testing.T, what, path string) *exec.Cmd {
 }
 
 func TestChild(t *testing.T) {
-	runtime.LockOSThread() // strace counts the calls of each thread
 	what, path, _ := strings.Cut(os.Getenv(childEnv), " ")
 	switch what {
 	case "":
@@ -130,8 +128,6 @@ func TestChild(t *testing.T) {
 		require.NoError(t, Write(path, text("by a child")))
 	case "refused":
 		require.ErrorIs(t, Write(path, text("by a child")), fs.ErrPermission)
-	case "broken":
-		require.ErrorIs(t, Write(path, text("by a child")), syscall.EIO)
 	case "killed":
 		_ = Write(path, func(io.Writer) error {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -204,36 +200,6 @@ func TestFails(t *testing.T) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "old", string(data))
-}
-
-// TestSystemCallFails: Write reports it if the permissions of the old file cannot be
-// read, if the new file cannot get them, reach the disk, get its name or be closed, and if
-// the name cannot reach the disk. It does without locks and without syncs of directories
-// where a file system has none.
-func TestSystemCallFails(t *testing.T) {
-	for _, test := range []struct{ calls, with, only, child, after string }{
-		{"lstat|newfstatat|fstatat|statx", "EIO", "f", "broken", "old"}, // its mode is not known
-		{"fchmod", "EIO", "", "broken", "old"},
-		{"fsync", "EIO:when=1", "", "broken", "old"},
-		{"rename|renameat", "EIO", "", "broken", "old"},
-		{"fsync", "EIO:when=2", "", "broken", "by a child"}, // of the directory
-		{"close", "EIO", "f", "broken", "by a child"},       // of the new file, which is there then
-		{"fsync", "EINVAL:when=2", "", "write", "by a child"},
-		{"flock", "ENOLCK", "", "write", "by a child"},
-	} {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "f")
-		require.NoError(t, Write(path, text("old")))
-		cmd := child(t, test.child, path)
-		cmd.Dir = dir
-		testkit.Fail(t, cmd, test.calls, test.with, test.only)
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s: %s", test, out)
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.Equal(t, test.after, string(data), test)
-		require.Equal(t, []string{"f"}, testkit.Names(t, dir), test)
-	}
 }
 
 // TestDeadFiles: what killed processes left to this path is removed, what living ones

@@ -3,15 +3,12 @@ package testkit
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/binary"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"testing"
-	"testing/iotest"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -90,40 +87,6 @@ func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 		}
 	}
 	require.ErrorIs(t, decode(append(bytes.Clone(good), 0)), form.ErrFormat, "a byte more")
-}
-
-// Decoder is what every type that has a binary form is.
-type Decoder interface {
-	encoding.BinaryUnmarshaler
-	io.ReaderFrom
-}
-
-// Hostile tests that a decoder allocates no more memory than a small multiple of what it
-// is given, when good is cut short, and when the given number of bytes from at
-// on, which hold its parameters, promise what does not follow.
-func Hostile(t *testing.T, good []byte, at, size int, decoder Decoder) {
-	t.Helper()
-	bounded := func(data []byte, msg string, args ...any) {
-		t.Helper()
-		bound := uint64(6*len(data) + 4*form.ChunkBytes)
-		require.LessOrEqual(t, Allocated(func() { _ = decoder.UnmarshalBinary(data) }), bound, msg, args)
-		require.LessOrEqual(t, Allocated(func() { _, _ = decoder.ReadFrom(bytes.NewReader(data)) }), bound, msg, args)
-		require.LessOrEqual(t, Allocated(func() { _, _ = decoder.ReadFrom(iotest.HalfReader(bytes.NewReader(data))) }), bound, msg, args)
-	}
-	require.NoError(t, decoder.UnmarshalBinary(good))
-	bounded(good, "whole")
-	for n := 1; n < len(good); n = n*3/2 + 1 {
-		bounded(good[:n], "%d bytes", n)
-	}
-	for i := range size {
-		for _, b := range []byte{1, 0x10, 0x7f, 0xff} {
-			for _, n := range []int{1000, len(good) - 1} {
-				data := bytes.Clone(good[:min(n, len(good))])
-				data[at+i] = b
-				bounded(data, "byte %d of the parameters is %#x", i, b)
-			}
-		}
-	}
 }
 
 // Sealed returns data with the checksums that make it a frame, if it is long enough, so

@@ -1,0 +1,71 @@
+package files_test
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	. "github.com/seed79a3ff49/bloom/internal/files"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// become makes the descriptor of what is open at path another one.
+func become(t *testing.T, path string, other *os.File) {
+	for _, name := range testkit.Names(t, "/proc/self/fd") {
+		if to, err := os.Readlink("/proc/self/fd/" + name); err == nil && to == path {
+			fd, err := strconv.Atoi(name)
+			require.NoError(t, err)
+			require.NoError(t, syscall.Dup3(int(other.Fd()), fd, syscall.O_CLOEXEC))
+			return
+		}
+	}
+	t.Fatal("not open: ", path)
+}
+
+// TestNotSynced: Write reports it if the new file does not reach the disk or get its name, and
+// leaves the old one. It reports it, too, if the name does not reach the disk, and does without
+// syncs of directories where a file system has none. In place of the file or the directory it
+// has a pipe, which cannot be synced, or a path, of which fsync knows nothing.
+func TestNotSynced(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	path := filepath.Join(dir, "f")
+	pipe, other, err := os.Pipe()
+	require.NoError(t, err)
+	defer pipe.Close()
+	defer other.Close()
+	const openPath = 0x200000 // O_PATH
+	only, err := os.OpenFile("/", openPath, 0)
+	require.NoError(t, err)
+	defer only.Close()
+	for _, test := range []struct {
+		what  string
+		do    func(file string)
+		is    error
+		after string
+	}{
+		{"file", func(file string) { become(t, file, other) }, syscall.EINVAL, "old"},
+		{"name", func(file string) { require.NoError(t, os.Remove(file)) }, fs.ErrNotExist, "old"},
+		{"directory", func(string) { become(t, dir, only) }, syscall.EBADF, "new"},
+		{"directory without syncs", func(string) { become(t, dir, pipe) }, nil, "new"},
+	} {
+		require.NoError(t, Write(path, text("old")))
+		err := Write(path, func(w io.Writer) error {
+			test.do(w.(*os.File).Name())
+			return text("new")(w)
+		})
+		require.True(t, errors.Is(err, test.is), "%s: %v", test.what, err)
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, test.after, string(data), test.what)
+		require.Equal(t, []string{"f"}, testkit.Names(t, dir), test.what)
+	}
+}
