@@ -131,6 +131,9 @@ func New(cfg Config) (*Guard, error) {
 	case cfg.Lag < 0:
 		return nil, fmt.Errorf("guard: Lag = %v is negative", cfg.Lag)
 	}
+	if cfg.OnError == nil {
+		cfg.OnError = func(err error) { slog.Error("the filter could not be rebuilt", "error", err) }
+	}
 	return &Guard{cfg: cfg, busy: make(chan struct{}, 1), begun: make(map[*inserted]struct{})}, nil
 }
 
@@ -237,7 +240,7 @@ func (g *Guard) Stats() (s bloom.Stats) {
 // panics, or ctx has ended when it returns, Rebuild returns an error, and look-ups go on with
 // the filter as it is. One load runs at a time: a second Rebuild waits for the first, or for the
 // end of ctx.
-func (g *Guard) Rebuild(ctx context.Context) error {
+func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	g.must("Rebuild")
 	select {
 	case g.busy <- struct{}{}:
@@ -248,7 +251,10 @@ func (g *Guard) Rebuild(ctx context.Context) error {
 	began, done := time.Now(), false
 	next := bloom.Must(growing.New(g.expected(), g.cfg.P)) // N and P are in its range
 	g.begin(next)
-	defer func() { // also if Load ends the goroutine
+	defer func() { // also if Load panics, or ends the goroutine
+		if v := recover(); v != nil {
+			err = fmt.Errorf("guard: loading: panic: %v\n%s", v, debug.Stack())
+		}
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.next = nil; done {
@@ -256,11 +262,13 @@ func (g *Guard) Rebuild(ctx context.Context) error {
 			g.loaded, g.took = time.Now(), time.Since(began)
 		}
 	}()
-	if err := g.load(ctx, next); err != nil {
-		return fmt.Errorf("guard: loading: %w", err)
+	if err = g.cfg.Load(ctx, func(h bloom.Hash) { next.AddHash(h) }); err == nil {
+		err = ctx.Err() // a Load that was cut off may not have noticed
 	}
-	done = true
-	return nil
+	if done = err == nil; !done {
+		err = fmt.Errorf("guard: loading: %w", err)
+	}
+	return err
 }
 
 // expected returns the number of keys to make the next filter for. A filter of package growing
@@ -290,19 +298,6 @@ func (g *Guard) begin(next *growing.Filter) {
 	}
 }
 
-// load calls Load and turns a panic into an error.
-func (g *Guard) load(ctx context.Context, next *growing.Filter) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-		}
-	}()
-	if err := g.cfg.Load(ctx, func(h bloom.Hash) { next.AddHash(h) }); err != nil {
-		return err
-	}
-	return ctx.Err() // a Load that was cut off may not have noticed
-}
-
 const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = time.Minute
@@ -319,7 +314,7 @@ func (g *Guard) Run(ctx context.Context) error {
 			return ctx.Err()
 		case err != nil:
 			wait, pause = pause, min(2*pause, longestPause)
-			g.report(err)
+			g.cfg.OnError(err)
 		case wait == 0:
 			return nil
 		default:
@@ -331,14 +326,6 @@ func (g *Guard) Run(ctx context.Context) error {
 		case <-time.After(time.Duration(float64(wait) * (0.9 + 0.2*rand.Float64()))):
 		}
 	}
-}
-
-func (g *Guard) report(err error) {
-	if g.cfg.OnError != nil {
-		g.cfg.OnError(err)
-		return
-	}
-	slog.Error("the filter could not be rebuilt", "error", err)
 }
 
 // must panics if g is zero.
