@@ -69,10 +69,17 @@ func (r *ring) planes() run { return run(r.live.Load()) }
 
 func (r *ring) end(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
 
-// start begins a ring whose planes are live, with all its stamps set.
-func (r *ring) start(live run, from int64) {
-	if r.span == 0 { // no clock
-		r.reading.Store(0)
+// start begins a ring whose planes are live, with all their stamps set. It reads the time by now.
+func (r *ring) start(now func() time.Time, live run, from int64) {
+	r.source = now
+	if now == nil {
+		r.source = time.Now
+		if r.part >= coarseFrom {
+			r.wake = func(after time.Duration, call func()) { time.AfterFunc(after, call) }
+		}
+	}
+	if r.span > 0 { // without a Span it is always 0
+		r.reading.Store(stale)
 	}
 	r.from.Store(max(from, stale+1))
 	r.until.Store(ended)
@@ -174,7 +181,7 @@ func (r *ring) stamp(newest uint64, now, end int64) {
 
 // add counts n keys of the newest plane, and ends it if it holds its share.
 func (r *ring) add(n uint64) {
-	if r.count.Add(n) < r.share {
+	if r.count.Add(n) < r.share || r.until.Load() == ended {
 		return
 	}
 	r.Lock()
@@ -245,17 +252,6 @@ const (
 	coarsePrecision = 100 * time.Millisecond
 	coarseFrom      = int64(time.Second) // the shortest part of a Span that a coarse clock serves
 )
-
-func (r *ring) setClock(now func() time.Time) {
-	r.reading.Store(stale)
-	r.source = now
-	if now == nil {
-		r.source = time.Now
-		if r.part >= coarseFrom {
-			r.wake = func(after time.Duration, call func()) { time.AfterFunc(after, call) }
-		}
-	}
-}
 
 func nanoseconds(t time.Time) int64 {
 	switch s := t.Unix(); {

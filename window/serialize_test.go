@@ -3,6 +3,7 @@ package window
 import (
 	"io"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -79,7 +80,7 @@ func TestPlanesMoveOn(t *testing.T) {
 			add(2000)
 			hand.Advance(40 * time.Minute)
 		}
-		before := f.ring.planes()
+		before, array := f.ring.planes(), slices.Clone(f.array)
 		var g Filter
 		g.now = hand.Now
 		_, err := g.ReadFrom((&slowly{f, func() { hand.Advance(step); add(20_000) }}).of(t))
@@ -87,8 +88,11 @@ func TestPlanesMoveOn(t *testing.T) {
 		require.Equal(t, before.len(), g.ring.planes().len())
 		for plane := before.oldest(); plane <= before.newest(); plane++ {
 			ones := uint64(0)
-			for _, lane := range g.array {
+			for i, lane := range g.array {
 				ones += lane >> (plane % planes) & 1
+				if bit := columns(plane, 1); plane < before.newest() && lane&^array[i]&bit != 0 {
+					t.Fatalf("plane %d has a bit of a later one", plane)
+				}
 			}
 			require.LessOrEqual(t, bloom.StatsOf(uint64(len(g.array)), g.k, ones).ApproxCount, g.ring.share*103/100, "plane %d", plane)
 		}

@@ -140,8 +140,7 @@ func newState(c Config, l layout, array []uint64) *state {
 }
 
 func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) {
-	s.ring.setClock(now)
-	s.ring.start(live, from)
+	s.ring.start(now, live, from)
 	for i := range s.parts {
 		s.parts[i].clean.Store(clean)
 	}

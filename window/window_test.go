@@ -118,6 +118,13 @@ func TestClock(t *testing.T) {
 			require.True(t, f.ContainsString("a"))
 			lives(f, hand, "b")
 			require.False(t, f.ContainsString("a"))
+			for i := range uint64(3000) {
+				f.AddHash(bloom.SumUint64(i))
+			}
+			hand.Advance(-back)
+			require.Zero(t, f.Reach())
+			hand.Advance(time.Minute)
+			require.Equal(t, time.Minute, f.Reach())
 		}
 	})
 	t.Run("saved by a clock ahead", func(t *testing.T) {
@@ -251,7 +258,7 @@ func TestSavedWhileAdding(t *testing.T) {
 	for range 60 {
 		add(f, 2000)
 		g := new(Filter)
-		_, err := g.ReadFrom((&slowly{f, func() { add(f, 40) }}).of(t))
+		_, err := g.ReadFrom((&slowly{f, func() { add(f, 150) }}).of(t))
 		require.NoError(t, err)
 		f = g
 	}
