@@ -296,7 +296,8 @@ func TestWholeKeys(t *testing.T) {
 	for range 200 {
 		f.Reset()
 		testkit.Together(func() { f.AddHash(h) }, func() { assert.NoError(t, f.Merge(other)) })
-		require.True(t, f.RemoveHash(h) && f.RemoveHash(h))
+		require.True(t, f.RemoveHash(h), "once for Add")
+		require.True(t, f.RemoveHash(h), "once for Merge")
 		require.Zero(t, f.Stats().OnesCount)
 		testkit.Together(func() { f.AddHash(h) }, f.Reset)
 		whole(f.Stats().OnesCount)
