@@ -267,6 +267,39 @@ func outage(f *traffic, hours int) {
 	}
 }
 
+// Planes are used again before all pages are cleared of what they had. Nothing of that is found.
+func TestWindowForgetsWhereNobodyWrites(t *testing.T) {
+	client := startServer(t, "--appendonly", "no").client()
+	set := setClock(t, client)
+	set(1000 * time.Hour)
+	w := openWindow(t, client, WindowConfig{N: 100_000, P: 1e-6, Span: windowT * time.Hour})
+	require.Greater(t, w.pages, uint64(5))
+	mustAdd(t, w, hashes(0, 500)...)
+	for i := range uint64(40) {
+		set(time.Duration(1001+i) * time.Hour)
+		mustAdd(t, w, bloom.SumUint64(1000+i))
+		if i > windowT {
+			requireFound(t, w, false, hashes(0, 500)...)
+		}
+	}
+}
+
+// A clock that jumps to and fro ends no planes that push out the newest N keys.
+func TestWindowClockJumps(t *testing.T) {
+	client := startServer(t, "--appendonly", "no").client()
+	set := setClock(t, client)
+	set(1000 * time.Hour)
+	w := openWindow(t, client, WindowConfig{N: windowN, P: 1e-6, Span: windowT * time.Hour})
+	mustAdd(t, w, hashes(0, windowN-80)...)
+	for i := range uint64(40) {
+		set(1000*time.Hour + 61*time.Minute)
+		mustAdd(t, w, bloom.SumUint64(1e6+2*i))
+		set(1000 * time.Hour)
+		mustAdd(t, w, bloom.SumUint64(1e6+2*i+1))
+		requireFound(t, w, true, append(hashes(0, windowN-80), hashes(1e6, 1e6+2*i+2)...)...)
+	}
+}
+
 // Without a Span the newest N keys are found, whenever they came, and nothing expires.
 func TestWindowByCount(t *testing.T) {
 	client := startServer(t, "--appendonly", "no").client()
