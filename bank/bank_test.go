@@ -419,8 +419,8 @@ func TestNames(t *testing.T) {
 	require.Panics(t, func() { b.SetName(1, string(make([]byte, maxName+1))) })
 }
 
-// TestTable holds the table of the package comment.
-func TestTable(t *testing.T) {
+// TestTableOfPackageComment holds the table of the package comment.
+func TestTableOfPackageComment(t *testing.T) {
 	for n, want := range map[uint64][3]uint64{3: {64, 320, 2112}, 50: {576, 1408, 8960}, 1000: {9664, 19712, 51456}} {
 		for i, p := range []float64{1e-2, 1e-4, 1e-6} {
 			m, _, err := bloom.StrictSize(n, p)

@@ -27,8 +27,8 @@ func sample(t testing.TB) (*oracle, []bloom.Hash) {
 	return o, hs
 }
 
-// TestForms passes Banks through every form.
-func TestForms(t *testing.T) {
+// TestEveryFormKeepsABank passes Banks through every form.
+func TestEveryFormKeepsABank(t *testing.T) {
 	for _, members := range []int{0, 1, 40, 1000, segmentMembers, segmentMembers + 500} {
 		if testing.Short() && members == segmentMembers {
 			continue
@@ -172,8 +172,8 @@ func TestDamage(t *testing.T) {
 	require.Greater(t, noticed, len(data)/3) // the rest is what nobody asked for
 }
 
-// TestWrong refuses bytes with right checksums and a wrong content.
-func TestWrong(t *testing.T) {
+// TestWrongContentIsRefused refuses bytes with right checksums and a wrong content.
+func TestWrongContentIsRefused(t *testing.T) {
 	o, _ := sample(t)
 	e := o.encoder()
 	array := make([]uint64, e.words())

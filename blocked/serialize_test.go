@@ -14,8 +14,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestReserved refuses what a later version may give a meaning.
-func TestReserved(t *testing.T) {
+// TestReservedValuesAreRefused refuses what a later version may give a meaning.
+func TestReservedValuesAreRefused(t *testing.T) {
 	for want, params := range map[string][]uint64{
 		"blocked: invalid format: block count 0 is outside [1, 34359738368]":           {0, 1, 0},
 		"blocked: invalid format: block count 34359738369 is outside [1, 34359738368]": {1<<35 + 1, 1, 0},

@@ -61,8 +61,8 @@ func TestMismatch(t *testing.T) {
 	require.EqualError(t, err, "blocked: d = 1 does not divide the filter's 0 blocks")
 }
 
-// TestFull has estimates of a filter with every bit set.
-func TestFull(t *testing.T) {
+// TestEstimatesOfFullFilter has estimates of a filter with every bit set.
+func TestEstimatesOfFullFilter(t *testing.T) {
 	f, err := NewBitset(bytes.Repeat([]byte{255}, 64))
 	require.NoError(t, err)
 	require.Equal(t, 1.0, f.FPR())

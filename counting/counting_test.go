@@ -20,9 +20,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestWalk adds and removes keys at random. After each step the projection is, byte for
+// TestSnapshotIsFilterOfRemainingKeys adds and removes keys at random. After each step the projection is, byte for
 // byte, the filter of the keys that remain, built afresh.
-func TestWalk(t *testing.T) {
+func TestSnapshotIsFilterOfRemainingKeys(t *testing.T) {
 	for _, test := range []struct {
 		n     uint64
 		p     float64
@@ -80,9 +80,9 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestFull fills counters: they stay until Reset, and neither lose keys nor spill into
+// TestFullCountersStay fills counters: they stay until Reset, and neither lose keys nor spill into
 // their neighbours.
-func TestFull(t *testing.T) {
+func TestFullCountersStay(t *testing.T) {
 	f, other := bloom.Must(New(10, 0.1)), bloom.SumString("other")
 	f.AddHash(other)
 	h := bloom.SumString("key")
@@ -152,8 +152,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestParams: a frame that announces more than can be is refused before memory is taken.
-func TestParams(t *testing.T) {
+// TestImpossibleSizesTakeNoMemory: a frame that announces more than can be is refused before memory is taken.
+func TestImpossibleSizesTakeNoMemory(t *testing.T) {
 	for _, params := range [][]uint64{{0, 1}, {maxWords + 1, 1}, {1, 0}, {1, 256}} {
 		err := new(Filter).UnmarshalBinary(bloom.Must(form.Counting.Append(nil, params, nil, form.Info{})))
 		require.ErrorIs(t, err, bloom.ErrFormat)
@@ -412,7 +412,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 
 // TestPortable does without assembly.
 func TestPortable(t *testing.T) {
-	testkit.Without(t, "avx2", "^Test(Promises|Walk|OneIndex|Counters)$")
+	testkit.Without(t, "avx2", "^Test(Promises|SnapshotIsFilterOfRemainingKeys|OneIndex|Counters)$")
 }
 
 // TestRemove: a key is one key by its bytes, as a string and by its digest. The zero Filter

@@ -33,8 +33,8 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestParams refuses what New does.
-func TestParams(t *testing.T) {
+// TestImpossibleSizesAreRefused refuses what New does.
+func TestImpossibleSizesAreRefused(t *testing.T) {
 	f := small()
 	for _, params := range [][]uint64{
 		{0, 2, 16}, {math.MaxUint64, 2, 16}, {1 << 40, 2, 16}, {13, 2, 16}, {9, 0, 16}, {9, 65, 16},

@@ -54,9 +54,9 @@ func TestNew(t *testing.T) {
 	require.Zero(t, zero.P())
 }
 
-// TestKnown: a filter for n keys has one layer in each shard while there are n keys, and
+// TestKnownNumberTakesOneLayer: a filter for n keys has one layer in each shard while there are n keys, and
 // takes little more memory than a blocked filter. Then it grows, and finds all keys.
-func TestKnown(t *testing.T) {
+func TestKnownNumberTakesOneLayer(t *testing.T) {
 	for _, p := range []float64{0.01, 1e-6} {
 		for _, n := range []uint64{1, 100, 4000} {
 			f := bloom.Must(New(n, p))

@@ -24,8 +24,8 @@ func filled(n int) *Filter {
 	return f
 }
 
-// TestForms: decoded copies go on growing as the filter does.
-func TestForms(t *testing.T) {
+// TestDecodedGoesOnGrowing: decoded copies go on growing as the filter does.
+func TestDecodedGoesOnGrowing(t *testing.T) {
 	f := filled(1000)
 	data := bloom.Must(f.MarshalBinary())
 	var copies [2]Filter

@@ -16,9 +16,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// TestLargest: in up to a tebibyte, a key has the bits that the specification says, and no
+// TestBitsAsSpecified: in up to a tebibyte, a key has the bits that the specification says, and no
 // others.
-func TestLargest(t *testing.T) {
+func TestBitsAsSpecified(t *testing.T) {
 	if testing.Short() && runtime.GOARCH != "amd64" {
 		t.Skip("an emulator takes minutes for a tebibyte")
 	}
@@ -53,8 +53,8 @@ func TestLargest(t *testing.T) {
 	}
 }
 
-// TestReads lays keys, digests, answers and blocks beside pages that may not be touched.
-func TestReads(t *testing.T) {
+// TestReadsNothingBeside lays keys, digests, answers and blocks beside pages that may not be touched.
+func TestReadsNothingBeside(t *testing.T) {
 	size := os.Getpagesize()
 	guarded := func() []byte {
 		pages := testkit.Mapping(t, 3*size)
