@@ -121,6 +121,7 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 // The zero Lookups counts, and panics when it is registered as a collector. Many
 // goroutines may use a Lookups at once. It must not be copied.
 type Lookups struct {
+	_                            [0]func() // not comparable
 	hits, misses, falsePositives atomic.Uint64
 	desc                         *prometheus.Desc
 }

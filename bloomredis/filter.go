@@ -30,6 +30,7 @@ var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 // ContextTimeoutEnabled. A server that refuses a call for now, as it is loading or
 // moving keys, or busy with somebody's script, is asked again for some four seconds.
 type Filter struct {
+	_ [0]func() // not comparable
 	keyMethods
 	caller
 	stream string

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
 // HTTPSource gets a filter from URL. The server is a [Publisher], or any that serves a
@@ -29,6 +30,8 @@ import (
 // The fields are set before the first use. Many goroutines may use an HTTPSource at once.
 // It must not be copied.
 type HTTPSource struct {
+	_ nocopy.Locker
+
 	// URL is where the filter is.
 	URL string
 	// Client makes the requests. Its Transport may add what a server asks for, such as
