@@ -21,7 +21,7 @@
 // client).
 //
 // The price is a round trip a call, or two for the first Add after a server started.
-// A batch of thousands of keys is one call, and Redis serves others meanwhile; see
+// A batch of thousands of keys is one call, and Redis serves others in between; see
 // [Filter.AddBatch]. The client's ReadTimeout must leave time for all of it.
 // Processes that look up far more than they add keep a copy in memory that follows
 // within milliseconds; see [Filter.Source] and package replica. Beside its string a

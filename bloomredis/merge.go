@@ -13,7 +13,7 @@ import (
 const uploadTime = 10 * time.Minute
 
 // Merge adds everything that g contains, in one step, and loses nothing that
-// others add meanwhile. It returns an error that wraps [bloom.ErrMismatch]
+// others add at the same time. It returns an error that wraps [bloom.ErrMismatch]
 // unless the two agree in m, k and strategy, and in Info's Hash where both name one. The filter
 // takes over g's Hash if it has none. Nothing may write to g while Merge runs.
 // When Merge returns an error, g may have been merged or not, and what was

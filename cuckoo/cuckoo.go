@@ -350,7 +350,7 @@ func (f filter) String() string { return f.describe("cuckoo.Filter") }
 // SyncFilter is a [Filter] for any number of goroutines that insert, remove, look up and encode at
 // once. Look-ups take no lock: a key whose Insert has returned is found by every later look-up until it is
 // removed, and while others insert and remove, too. A look-up starts again if a tag that it looked for
-// was moved meanwhile, which is rare.
+// was moved at that moment, which is rare.
 //
 // Methods that insert or remove wait for each other, and for those that copy or encode. SetInfo and
 // decoding need the SyncFilter to themselves. The zero SyncFilter contains nothing and can be decoded into.

@@ -29,7 +29,7 @@ type table struct {
 }
 
 // shared is what a SyncFilter has for many goroutines. One of them writes at a time. Others
-// read meanwhile, and take no lock.
+// read at the same time, and take no lock.
 //
 // A tag that is moved is copied first. So it is in one of its places at any time. But a look-up that reads
 // the new place before the copy, and the old place after it was cleared, does not see it. Therefore a

@@ -72,7 +72,7 @@ func (f filter) AppendBinary(b []byte) ([]byte, error) { return form.AppendBinar
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer; see
-// [Filter.AppendBinary]. Others that add meanwhile wait for a page to be copied, at most.
+// [Filter.AppendBinary]. Others that add at the same time wait for a page to be copied, at most.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm

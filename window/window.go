@@ -336,7 +336,7 @@ func (f *Filter) Reach() time.Duration {
 	return f.ring.reach()
 }
 
-// Reset forgets all keys. A key that is being added meanwhile may be remembered afterwards.
+// Reset forgets all keys. A key that is being added at the same time may be remembered afterwards.
 func (f *Filter) Reset() {
 	if !f.zero() {
 		f.ring.reset()
