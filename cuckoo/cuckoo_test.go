@@ -513,6 +513,30 @@ func TestWriters(t *testing.T) {
 	require.Zero(t, f.Len())
 }
 
+// TestDecodedTogether: however a SyncFilter came by its keys, two may write to it at once.
+func TestDecodedTogether(t *testing.T) {
+	data := bloom.Must(bloom.Must(NewSize(1<<15, 16)).MarshalBinary())
+	text := bloom.Must(bloom.Must(NewSize(1<<15, 16)).MarshalText())
+	for name, decode := range map[string]func(*SyncFilter) error{
+		"UnmarshalBinary": func(s *SyncFilter) error { return s.UnmarshalBinary(data) },
+		"UnmarshalText":   func(s *SyncFilter) error { return s.UnmarshalText(text) },
+		"ReadFrom":        func(s *SyncFilter) error { _, err := s.ReadFrom(bytes.NewReader(data)); return err },
+	} {
+		for _, s := range []*SyncFilter{new(SyncFilter), bloom.Must(NewSync(10, 0.01))} {
+			require.NoError(t, decode(s))
+			require.NotNil(t, s.shared, name) // the lock
+			hs := testkit.Digests[bloom.Hash](1, 1<<14)
+			testkit.AtOnce(2, func(i int) {
+				for _, h := range hs[i<<13:][:1<<13] {
+					s.InsertHash(h)
+				}
+			})
+			require.EqualValues(t, len(hs), s.Len(), name)
+			require.NotContains(t, testkit.Found(s, hs), false, name)
+		}
+	}
+}
+
 // TestCounters: whenever a tag leaves a slot of a SyncFilter, or a key the list, the tag's counter goes up.
 func TestCounters(t *testing.T) {
 	s := NewSyncFrom(bloom.Must(NewSize(20, 17)))
