@@ -231,6 +231,15 @@ func TestRefused(t *testing.T) {
 	}
 	refused(t, "bits.bin", with("bits.bin", big, 0, 64*words+1))
 	refused(t, "bits.bin", with("bits.bin", big, 8*2+8*int(words), math.MaxUint64)) // bits beyond the length
+	for _, head := range [][]byte{
+		big.AppendUint64(big.AppendUint64(big.AppendUint64(nil, 1), 1), 1), big.AppendUint64(big.AppendUint64(big.AppendUint64(nil, 63), 1), 63),
+	} {
+		one := big.AppendUint64(bytes.Clone(head), 1)
+		_, err := NewBitsAndBlooms(one)
+		require.NoError(t, err)
+		one[24] = 0x80
+		refused(t, "bits.bin", one)
+	}
 	refused(t, "dcso.bin", with("dcso.bin", little, 0, 2))
 	refused(t, "dcso.bin", with("dcso.bin", little, 16, math.Float64bits(math.NaN())))
 	for _, text := range []string{`{}`, `{"m":1,"k":1}`, `{"m":1,"k":1,"b":"!"}`, `{"m":-1}`, `[]`, `{"m":8,"k":1,"b":"AAAAAAAAAAg="}`, `{"version":"v02\n"}`} {
