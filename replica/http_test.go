@@ -475,6 +475,8 @@ func TestHTTPUnchangedWithoutTag(t *testing.T) {
 		require.NoError(t, r.Refresh(context.Background()))
 	}
 	require.Equal(t, [][2]string{{"", ""}, {`"a"`, deltaIM}, {`"a"`, deltaIM}}, asked)
+	_, err := r.src.Fetch(context.Background(), "")
+	require.ErrorContains(t, err, "status 304", "there is nothing that could be unchanged")
 }
 
 // TestHTTPClosesConnections: answers that are refused before their end leave no connection open.
