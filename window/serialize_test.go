@@ -63,6 +63,18 @@ func TestRestored(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// TestSavedAfterEachKey: a plane takes its share of keys and no more, however often it is saved and loaded.
+func TestSavedAfterEachKey(t *testing.T) {
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9}))
+	share := int(f.ring.share)
+	require.Greater(t, share, 10)
+	for i := range 20 * share {
+		require.True(t, f.AddHash(bloom.SumUint64(uint64(i))))
+		require.NoError(t, f.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+	}
+	require.EqualValues(t, 20, f.ring.planes().len())
+}
+
 // TestPlanesMoveOn encodes while keys are added and planes end, die, and give their places to others.
 // The form holds what was there when it began, and no more.
 func TestPlanesMoveOn(t *testing.T) {
@@ -112,6 +124,13 @@ func TestParams(t *testing.T) {
 			f.AddHash(bloom.SumUint64(i / 2))
 		}
 		good, _ := f.params()
+		if live := liveOf(good); span > 0 {
+			swapped := append([]uint64(nil), good...)
+			a, b := &swapped[paramEnds+live.oldest()%planes], &swapped[paramEnds+(live.oldest()+1)%planes]
+			require.Less(t, *a, *b)
+			*a, *b = *b, *a
+			require.ErrorIs(t, new(Filter).UnmarshalBinary(bloom.Must(form.Window.Append(nil, swapped, f.array, form.Info{}))), bloom.ErrFormat)
+		}
 		accepted := 0
 		for i := range good {
 			for _, value := range []uint64{0, 1, 2, 3, 63, 64, 65, 255, 4096, 1 << 31, 1 << 32, 1 << 61, 1 << 62, 1<<62 + 1, 1 << 63, math.MaxUint64,

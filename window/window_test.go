@@ -89,6 +89,26 @@ func TestEnds(t *testing.T) {
 	require.False(t, f.ContainsString("key"))
 }
 
+// TestEndsOfLater: a renewal lets a plane live longer. The planes that take its place later live no longer for that.
+func TestEndsOfLater(t *testing.T) {
+	const span, part = 7 * time.Hour, time.Hour
+	var hand testkit.Clock
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: span, Renew: true, Now: hand.Now}))
+	for range 3 * planes * 2 {
+		f.AddString("renewed")
+		hand.Advance(part / 2)
+	}
+	require.NotZero(t, f.ring.leaned.Load())
+	for range 2 * planes {
+		hand.Advance(span + 2*part)
+		require.True(t, f.AddString("key"))
+		hand.Advance(span + part - 1)
+		require.True(t, f.ContainsString("key"))
+		hand.Advance(1)
+		require.False(t, f.ContainsString("key"))
+	}
+}
+
 // TestClock has what Config says of a Now that does not advance, goes back, leaps, goes too far, or
 // knows no time yet.
 func TestClock(t *testing.T) {
@@ -138,6 +158,21 @@ func TestClock(t *testing.T) {
 		require.True(t, f.ContainsString("b"))
 		lives(f, hand, "c")
 		require.False(t, f.ContainsString("b"))
+	})
+	t.Run("back after a loss", func(t *testing.T) {
+		// What the newest keys pushed out was lost by then; nothing that comes afterwards is.
+		f, hand := start()
+		for i := range uint64(5000) {
+			hand.Advance(time.Millisecond)
+			f.AddHash(bloom.SumUint64(i))
+		}
+		require.Less(t, f.Reach(), 5*time.Second)
+		hand.Advance(-240 * time.Hour)
+		f.AddString("a")
+		require.NoError(t, f.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+		hand.Advance(time.Minute)
+		require.Equal(t, time.Minute, f.Reach())
+		require.True(t, f.ContainsString("a"))
 	})
 	t.Run("ahead", func(t *testing.T) {
 		f, hand := start()
