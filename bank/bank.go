@@ -272,19 +272,14 @@ func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 // allocates only if dst lacks room.
 func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	n, segments := b.load()
-	for from := 0; from < n; from += segmentMembers {
-		dst = b.which(dst, &segments[from/segmentMembers], from, min(n-from, segmentMembers), hs)
-	}
-	return dst
+	return b.whichAll(dst, func(s int) segment { return segments[s] }, n, hs)
 }
 
 // Filter returns a copy of member i. It has the bits that [bloom.NewSize] with M and K has
 // after an Add of each of the member's keys, and the Bank's Info.
 func (b *Bank) Filter(i int) *bloom.Filter {
 	seg, i := b.member(i)
-	f := b.filter(seg, i)
-	f.SetInfo(b.Info())
-	return f
+	return b.filter(seg, i, b.Info())
 }
 
 // Len returns the number of members.

@@ -46,9 +46,12 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	return &Reader{layout: l, r: r, info: bloom.Info(info)}, nil
 }
 
-// read returns n bytes of the frame's words, from the given byte on.
-func (r *Reader) read(from, n int64) ([]byte, error) {
-	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+from, n)
+// read is a source. It makes no request for nothing.
+func (r *Reader) read(from, n int) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	return form.Bank.ReadAt(r.r, int64(form.Bank.HeadSize())+int64(from), int64(n))
 }
 
 // Which appends to dst the numbers of the members that may hold the key with digest h; see
@@ -127,12 +130,8 @@ type remains struct {
 
 // ask rules out the members of segment s that have no bit in a row.
 func (r *Reader) ask(left *remains, s int, row uint64) error {
-	from, stride, members := r.segment(s)
-	data, err := r.read(8*(int64(from)+int64(row)*int64(stride)), 8*int64(stride))
+	data, err := r.readRow(r.read, s, row)
 	if err != nil {
-		return err
-	}
-	if err := checkRow(data, s, row, members); err != nil {
 		return err
 	}
 	left.mu.Lock()
@@ -145,26 +144,7 @@ func (r *Reader) ask(left *remains, s int, row uint64) error {
 // requests if there are names: for some bytes of a table, and for the name.
 func (r *Reader) Name(i int) (string, error) {
 	check(i, r.members)
-	if r.names == 0 {
-		return "", nil
-	}
-	before := min(i, 1)
-	table := 8 * int64(r.table())
-	entries, err := r.read(table+entryBytes*int64(i-before), entryBytes*int64(1+before))
-	if err != nil {
-		return "", err
-	}
-	from, to, sum, err := r.entry(entries, before)
-	if err != nil {
-		return "", err
-	}
-	var name []byte
-	if from < to {
-		if name, err = r.read(table+entryBytes*int64(r.members)+int64(from), int64(to-from)); err != nil {
-			return "", err
-		}
-	}
-	return string(name), checkName(name, i, from, sum)
+	return r.readName(r.read, i)
 }
 
 // Len returns the number of members.

@@ -137,8 +137,16 @@ func (f *found) all(members int) []uint64 {
 	return acc
 }
 
-// which appends to dst the numbers of those members of a segment that have all bits of all
-// keys. The segment's first member has number from.
+// whichAll appends to dst the numbers of those of n members that have all bits of all keys.
+func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloom.Hash) []int {
+	for from := 0; from < n; from += segmentMembers {
+		seg := segments(from / segmentMembers)
+		dst = s.which(dst, &seg, from, min(n-from, segmentMembers), hs)
+	}
+	return dst
+}
+
+// which is whichAll of a segment. The segment's first member has number from.
 func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Hash) []int {
 	var f found
 	acc := f.all(members)
@@ -177,14 +185,16 @@ func appendBits(dst []int, from int, acc []uint64) []int {
 }
 
 // filter returns member i of a segment.
-func (s *shape) filter(seg *segment, i int) *bloom.Filter {
+func (s *shape) filter(seg *segment, i int, info bloom.Info) *bloom.Filter {
 	words := make([]uint64, s.size)
 	for r := range s.M() {
 		if seg.get(r, i) {
 			words[r/64] |= 1 << (r % 64)
 		}
 	}
-	return bloom.Must(bloom.NewWords(words, s.k))
+	f := bloom.Must(bloom.NewWords(words, s.k))
+	f.SetInfo(info)
+	return f
 }
 
 // stats returns the figures of n members in all, which are in segments.

@@ -100,23 +100,31 @@ func rowSum(row []byte, s int, r uint64) uint32 {
 	return sum(row[:len(row)-checkBytes], uint64(s), r)
 }
 
-// checkRow returns an error unless row has its checksum, and no bits of members that the
-// segment does not have.
-func checkRow(row []byte, s int, r uint64, members int) error {
+// source returns n bytes of the frame's words, from the given byte on. They are valid until
+// the next call.
+type source func(from, n int) ([]byte, error)
+
+// readRow reads row r of segment s. It returns an error unless the row has its checksum, and no
+// bits of members that the segment does not have.
+func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
+	from, stride, members := l.segment(s)
+	row, err := read(8*(from+int(r)*stride), 8*stride)
+	if err != nil {
+		return nil, err
+	}
 	end := len(row) - checkBytes
 	if got, want := binary.LittleEndian.Uint32(row[end:]), rowSum(row, s, r); got != want {
-		return form.Errorf("bank", "checksum of row %d of segment %d is %08x, should be %08x", r, s, got, want)
+		return nil, form.Errorf("bank", "checksum of row %d of segment %d is %08x, should be %08x", r, s, got, want)
 	}
-	rest := row[members/8 : end]
-	for i, b := range rest {
+	for i, b := range row[members/8 : end] {
 		if i == 0 {
 			b >>= members % 8
 		}
 		if b != 0 {
-			return form.Errorf("bank", "row %d of segment %d has bits of members beyond %d", r, s, members)
+			return nil, form.Errorf("bank", "row %d of segment %d has bits of members beyond %d", r, s, members)
 		}
 	}
-	return nil
+	return row, nil
 }
 
 // nameSum returns the checksum of the name of member i, which lies there in the names.
@@ -124,65 +132,82 @@ func nameSum(name []byte, i, from int) uint32 {
 	return sum(name, uint64(i), uint64(from), uint64(from+len(name)))
 }
 
-// entry returns where the name of member i lies, from the table up to that member.
-func (l *layout) entry(table []byte, i int) (from, to int, sum uint32, err error) {
-	var start uint64
-	if i > 0 {
-		start = binary.LittleEndian.Uint64(table[entryBytes*(i-1):])
+// entry reads where the name of member i lies: where the name before ends, and its own entry in
+// the table.
+func (l *layout) entry(read source, i int) (from, to int, sum uint32, err error) {
+	before := min(i, 1)
+	data, err := read(8*l.table()+entryBytes*(i-before), entryBytes*(1+before))
+	if err != nil {
+		return 0, 0, 0, err
 	}
-	table = table[entryBytes*i:]
-	end := binary.LittleEndian.Uint64(table)
+	var start uint64
+	if before > 0 {
+		start, data = binary.LittleEndian.Uint64(data), data[entryBytes:]
+	}
+	end := binary.LittleEndian.Uint64(data)
 	if end-start > maxName || end > uint64(l.names-entryBytes*l.members) { // or start > end
 		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", start, end)
 	}
-	return int(start), int(end), binary.LittleEndian.Uint32(table[8:]), nil
+	return int(start), int(end), binary.LittleEndian.Uint32(data[8:]), nil
 }
 
-func checkName(name []byte, i, from int, sum uint32) error {
-	if want := nameSum(name, i, from); sum != want {
-		return form.Errorf("bank", "checksum of name %d is %08x, should be %08x", i, sum, want)
-	}
-	return nil
-}
-
-// name returns the name of member i from the bytes of all names.
-func (l *layout) name(names []byte, i int) (string, error) {
+// readName reads the name of member i.
+func (l *layout) readName(read source, i int) (string, error) {
 	if l.names == 0 {
 		return "", nil
 	}
-	from, to, sum, err := l.entry(names, i)
+	from, to, sum, err := l.entry(read, i)
 	if err != nil {
 		return "", err
 	}
-	name := names[entryBytes*l.members:][from:to]
-	return string(name), checkName(name, i, from, sum)
+	name, err := read(8*l.table()+entryBytes*l.members+from, to-from)
+	if err != nil {
+		return "", err
+	}
+	if want := nameSum(name, i, from); sum != want {
+		return "", form.Errorf("bank", "checksum of name %d is %08x, should be %08x", i, sum, want)
+	}
+	return string(name), nil
 }
 
-// allNames returns all names, or an error unless the names fill their place.
-func (l *layout) allNames(names []byte) ([]string, error) {
+// readAll checks everything, and returns all names.
+func (l *layout) readAll(read source) (names []string, err error) {
+	if err := readZeros(read, 0, 8*l.padding()); err != nil {
+		return nil, err
+	}
+	for s := range l.segments() {
+		for r := range l.M() {
+			if _, err := l.readRow(read, s, r); err != nil {
+				return nil, err
+			}
+		}
+	}
 	if l.names == 0 {
 		return nil, nil
 	}
-	all := make([]string, l.members)
+	names = make([]string, l.members)
 	end := entryBytes * l.members
-	for i := range all {
-		name, err := l.name(names, i)
-		if err != nil {
+	for i := range names {
+		if names[i], err = l.readName(read, i); err != nil {
 			return nil, err
 		}
-		all[i] = name
-		end += len(name)
+		end += len(names[i])
 	}
 	if end != l.names {
 		return nil, form.Errorf("bank", "names end at %d, not at %d", end, l.names)
 	}
-	return all, checkZeros(names[l.names:])
+	end += 8 * l.table()
+	return names, readZeros(read, end, 8*l.words()-end)
 }
 
-func checkZeros(data []byte) error {
+func readZeros(read source, from, n int) error {
+	data, err := read(from, n)
+	if err != nil {
+		return err
+	}
 	for _, b := range data {
 		if b != 0 {
-			return form.Errorf("bank", "%d bytes between its parts are not all zero", len(data))
+			return form.Errorf("bank", "%d bytes between its parts are not all zero", n)
 		}
 	}
 	return nil
@@ -340,27 +365,22 @@ func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 
 // decode sets b from the words of a frame. It keeps them.
 func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
-	if err := checkZeros(form.AppendWords(nil, array[:l.padding()], form.LittleEndian)); err != nil {
+	var buf []byte
+	names, err := l.readAll(func(from, n int) ([]byte, error) {
+		buf = form.AppendWords(buf[:0], array[from/8:(from+n+7)/8], form.LittleEndian)
+		return buf[from%8:][:n], nil
+	})
+	if err != nil {
 		return err
 	}
 	segments := make([]segment, l.segments())
-	var row [pageBytes]byte
 	for s := range segments {
-		from, stride, members := l.segment(s)
-		seg := array[from:][: 64*l.size*stride : 64*l.size*stride]
-		for r := range l.M() {
-			in := seg[int(r)*stride:][:stride]
-			form.PutWords(row[:], in, ^uint64(0), form.LittleEndian)
-			if err := checkRow(row[:8*stride], s, r, members); err != nil {
-				return err
-			}
-			in[stride-1] &= 1<<(64-8*checkBytes) - 1
+		from, stride, _ := l.segment(s)
+		end := from + 64*l.size*stride
+		segments[s] = segment{words: array[from:end:end], stride: stride}
+		for last := from + stride - 1; last < end; last += stride {
+			array[last] &= 1<<(64-8*checkBytes) - 1
 		}
-		segments[s] = segment{words: seg, stride: stride}
-	}
-	names, err := l.allNames(form.AppendWords(nil, array[l.table():], form.LittleEndian))
-	if err != nil {
-		return err
 	}
 	b.assign(l.shape, l.members, segments, names, bloom.Info(info))
 	return nil
@@ -421,16 +441,13 @@ func loadOr(path string, made *Bank, err error) (*Bank, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := LoadFile(path)
-	switch {
-	case form.Missing(path, err):
-		return made, nil
-	case err != nil:
-		return nil, err
-	case b.M() != made.M():
-		return nil, form.In(path, form.Mismatch("bank", "m", b.M(), made.M()))
-	case b.k != made.k:
-		return nil, form.In(path, form.Mismatch("bank", "k", b.k, made.k))
-	}
-	return b, nil
+	return form.LoadOr(path, LoadFile, func() (*Bank, error) { return made, nil }, func(b *Bank) error {
+		switch {
+		case b.M() != made.M():
+			return form.Mismatch("bank", "m", b.M(), made.M())
+		case b.k != made.k:
+			return form.Mismatch("bank", "k", b.k, made.k)
+		}
+		return nil
+	})
 }

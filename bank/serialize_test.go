@@ -82,12 +82,17 @@ func TestLayout(t *testing.T) {
 	data := bloom.Must(b.MarshalBinary())
 	require.EqualValues(t, len(data), pageBytes+64*pageBytes+64*8+form.MinTrailer)
 	require.EqualValues(t, 2, b.Filter(5).OnesCount())
+	v := bloom.Must(NewView(data))
 	for r := range 64 {
 		row := data[(1+r)*pageBytes:][:pageBytes]
 		require.Equal(t, b.get(uint64(r), 5), row[0]>>5&1 != 0)
-		require.NoError(t, checkRow(row, 0, uint64(r), segmentMembers))
-		require.ErrorIs(t, checkRow(row, 0, uint64(r+1), segmentMembers), bloom.ErrFormat, "another row")
-		require.ErrorIs(t, checkRow(row, 1, uint64(r), segmentMembers), bloom.ErrFormat, "another segment")
+		check := func(s, r int) error {
+			_, err := v.readRow(func(int, int) ([]byte, error) { return row, nil }, s, uint64(r))
+			return err
+		}
+		require.NoError(t, check(0, r))
+		require.ErrorIs(t, check(0, r+1), bloom.ErrFormat, "another row")
+		require.ErrorIs(t, check(1, r), bloom.ErrFormat, "another segment")
 	}
 }
 
@@ -341,7 +346,7 @@ func sealed(data []byte) []byte {
 	if v.names > 0 {
 		names := v.body[8*v.table():]
 		for i := range v.members {
-			if from, to, _, err := v.entry(names, i); err == nil {
+			if from, to, _, err := v.entry(v.read, i); err == nil {
 				name := names[entryBytes*v.members:][from:to]
 				binary.LittleEndian.PutUint32(names[entryBytes*i+8:], nameSum(name, i, from))
 			}

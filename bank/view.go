@@ -46,25 +46,30 @@ func (v *View) use() *View {
 	return v
 }
 
-// in returns segment s, its first member's number and how many members it has.
-func (v *View) in(s int) (seg segment, first, members int) {
-	from, stride, members := v.segment(s)
+// in returns segment s.
+func (v *View) in(s int) segment {
+	from, stride, _ := v.segment(s)
 	n := 64 * v.size * stride
-	seg = segment{stride: stride}
 	if memory.Aligned(v.body) {
-		seg.words = memory.WordsOf(v.body, 8*from, n)
-	} else {
-		seg.data = v.body[8*from:][:8*n]
+		return segment{words: memory.WordsOf(v.body, 8*from, n), stride: stride}
 	}
-	return seg, s * segmentMembers, members
+	return segment{data: v.body[8*from:][:8*n], stride: stride}
 }
+
+// member returns where member i is: its segment, and its number there.
+func (v *View) member(i int) (segment, int) {
+	check(i, v.use().members)
+	return v.in(i / segmentMembers), i % segmentMembers
+}
+
+// read is a source.
+func (v *View) read(from, n int) ([]byte, error) { return v.body[from:][:n], nil }
 
 // ContainsHash reports whether member i may hold the key with digest h; see
 // [Bank.ContainsHash].
 func (v *View) ContainsHash(i int, h bloom.Hash) bool {
-	check(i, v.use().members)
-	seg, first, _ := v.in(i / segmentMembers)
-	return v.contains(&seg, i-first, h)
+	seg, i := v.member(i)
+	return v.contains(&seg, i, h)
 }
 
 // Which appends to dst the numbers of the members that may hold the key with digest h; see
@@ -74,27 +79,20 @@ func (v *View) Which(dst []int, h bloom.Hash) []int { return v.WhichAll(dst, []b
 // WhichAll appends to dst the numbers of the members that may hold every key of hs; see
 // [Bank.WhichAll].
 func (v *View) WhichAll(dst []int, hs []bloom.Hash) []int {
-	for s := range v.use().segments() {
-		seg, first, members := v.in(s)
-		dst = v.which(dst, &seg, first, members, hs)
-	}
-	return dst
+	return v.whichAll(dst, v.use().in, v.members, hs)
 }
 
 // Filter returns a copy of member i; see [Bank.Filter].
 func (v *View) Filter(i int) *bloom.Filter {
-	check(i, v.use().members)
-	seg, first, _ := v.in(i / segmentMembers)
-	f := v.filter(&seg, i-first)
-	f.SetInfo(v.info)
-	return f
+	seg, i := v.member(i)
+	return v.filter(&seg, i, v.info)
 }
 
 // Name returns the name of member i, which is empty if the member has none. It returns an
 // error, which wraps [bloom.ErrFormat], if the name has changed since it was written.
 func (v *View) Name(i int) (string, error) {
 	check(i, v.use().members)
-	return v.name(v.body[8*v.table():], i)
+	return v.readName(v.read, i)
 }
 
 // Len returns the number of members.
@@ -114,7 +112,7 @@ func (v *View) SizeBytes() int64 { return int64(len(v.use().data)) }
 
 // Stats reads all members; see [Bank.Stats].
 func (v *View) Stats() bloom.Stats {
-	return v.stats(func(s int) segment { seg, _, _ := v.in(s); return seg }, v.members, v.SizeBytes())
+	return v.stats(v.in, v.members, v.SizeBytes())
 }
 
 // Verify reads all of the binary form. It returns an error, which wraps
@@ -126,18 +124,7 @@ func (v *View) Verify() error {
 	if err := form.Bank.Verify(v.data); err != nil {
 		return err
 	}
-	if err := checkZeros(v.body[:8*v.padding()]); err != nil {
-		return err
-	}
-	for s := range v.segments() {
-		from, stride, members := v.segment(s)
-		for r := range v.M() {
-			if err := checkRow(v.body[8*(from+int(r)*stride):][:8*stride], s, r, members); err != nil {
-				return err
-			}
-		}
-	}
-	_, err := v.allNames(v.body[8*v.table():])
+	_, err := v.readAll(v.read)
 	return err
 }
 

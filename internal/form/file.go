@@ -80,6 +80,22 @@ func Missing(path string, err error) bool {
 	return errors.Is(link, fs.ErrNotExist) && err == nil && dir.IsDir()
 }
 
+// LoadOr returns what load loads of the file at path, unless fits refuses it. If the file is
+// Missing, LoadOr returns what create returns.
+func LoadOr[F any](path string, load func(path string) (*F, error), create func() (*F, error), fits func(*F) error) (*F, error) {
+	f, err := load(path)
+	if Missing(path, err) {
+		return create()
+	}
+	if err == nil {
+		err = In(path, fits(f))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
 // OpenRegular opens the file at path and returns its size. It refuses what is no regular
 // file: opening a pipe would wait for somebody to write to it.
 func OpenRegular(path string) (*os.File, int64, error) {
