@@ -90,19 +90,15 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
-	switch {
-	case form.Missing(path, err):
-		return New(n, p)
-	case err == nil && f.rates.n != n:
-		err = form.In(path, form.Mismatch("growing", "n", f.rates.n, n))
-	case err == nil && f.rates.p != p:
-		err = form.In(path, form.Mismatch("growing", "p", f.rates.p, p))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+		switch {
+		case f.rates.n != n:
+			return form.Mismatch("growing", "n", f.rates.n, n)
+		case f.rates.p != p:
+			return form.Mismatch("growing", "p", f.rates.p, p)
+		}
+		return nil
+	})
 }
 
 // Reset removes all keys, and makes f as large as New made it. A key that is being added at the
