@@ -32,10 +32,7 @@ func (f filter) SizeBytes() int64 {
 // AppendBinary returns an error for the zero Filter, which has no binary form, and for an
 // Info that cannot be saved.
 func (f filter) AppendBinary(b []byte) ([]byte, error) {
-	if f.ways == 0 {
-		return b, errNoForm
-	}
-	return form.Flower.Append(b, f.params(), f.words, form.Info(f.info))
+	return form.AppendBinary(b, f)
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
@@ -47,7 +44,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.ways == 0 {
 		return 0, errNoForm
 	}
-	return form.Flower.Write(w, f.params(), f.words, form.Info(f.info))
+	return form.Flower.Write(w, []uint64{f.slots, f.ways, uint64(f.bits)}, f.words, form.Info(f.info))
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
@@ -72,9 +69,6 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 	f.set(config(params), words, bloom.Info(info))
 	return n, nil
 }
-
-// params returns the parameters of f's frame, whose words are f's.
-func (f filter) params() []uint64 { return []uint64{f.slots, f.ways, uint64(f.bits)} }
 
 // checkParams returns how many words there should be.
 func checkParams(p []uint64) (uint64, error) { return config(p).words() }
@@ -114,15 +108,10 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
-	if form.Missing(path, err) {
-		return New(c)
-	}
-	if err == nil && f.Config() != c {
-		err = form.In(path, fmt.Errorf("flower: the filter has %+v, not %+v: %w", f.Config(), c, bloom.ErrMismatch))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
+		if f.Config() != c {
+			return fmt.Errorf("flower: the filter has %+v, not %+v: %w", f.Config(), c, bloom.ErrMismatch)
+		}
+		return nil
+	})
 }
