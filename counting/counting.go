@@ -105,17 +105,9 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
-	if form.Missing(path, err) {
-		return made, nil
-	}
-	if err == nil {
-		err = form.In(path, f.fits(made))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return made, nil }, func(f *Filter) error {
+		return f.fits(made)
+	})
 }
 
 // fits returns an error unless f has the parameters of g.

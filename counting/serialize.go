@@ -10,8 +10,6 @@ import (
 
 const errNoForm = form.NoForm("counting")
 
-func (f *filter) params() []uint64 { return []uint64{f.M() / 64, uint64(f.k)} }
-
 // checkParams returns how many words there should be.
 func checkParams(p []uint64) (uint64, error) {
 	switch {
@@ -43,12 +41,7 @@ func (f filter) SizeBytes() int64 {
 // error for the zero Filter, which has no binary form, and for an Info that cannot be
 // saved.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
-	if f.zero() {
-		return dst, errNoForm
-	}
-	f.lock()
-	defer f.unlock()
-	return form.Counting.Append(dst, f.params(), f.counters.words, f.info.Info())
+	return form.AppendBinary(dst, f)
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
@@ -62,7 +55,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	}
 	f.lock()
 	defer f.unlock()
-	return form.Counting.Write(w, f.params(), f.counters.words, f.info.Info())
+	return form.Counting.Write(w, []uint64{f.M() / 64, uint64(f.k)}, f.counters.words, f.info.Info())
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
