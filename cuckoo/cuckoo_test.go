@@ -222,6 +222,14 @@ func TestRoom(t *testing.T) {
 }
 
 // TestWork: the last of New's n keys take bounded work.
+func TestListHoldsKeysBeyondCap(t *testing.T) {
+	f := bloom.Must(NewSize(5, 32))
+	for i := range f.Cap() + 1 {
+		require.True(t, f.InsertHash(bloom.SumUint64(i)))
+	}
+	require.Greater(t, f.Len(), f.Cap())
+}
+
 func TestWork(t *testing.T) {
 	const n = 200_000
 	f := bloom.Must(New(n, 0.01))

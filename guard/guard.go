@@ -92,8 +92,8 @@ type Config struct {
 	OnError func(error)
 }
 
-// Guard is a filter in front of a store. Make it with [New]: the zero Guard reports that every
-// key may be there, and its other methods panic. Any number of goroutines may use it at once.
+// Guard is a filter in front of a store. Make it with [New]. The zero Guard has loaded nothing and
+// reports that every key may be there. Inserting, adding and rebuilding panic in it. Any number of goroutines may use it at once.
 // Look-ups take no lock and allocate nothing. Neither look-ups nor inserts wait for a load. A
 // Guard must not be copied.
 type Guard struct {

@@ -449,6 +449,9 @@ func TestZeroGuard(t *testing.T) {
 	g := new(Guard)
 	require.True(t, g.ContainsString("a"))
 	require.False(t, g.Ready())
+	require.Zero(t, g.Stats())
+	at, took := g.Loaded()
+	require.True(t, at.IsZero() && took == 0)
 	const zero = " of a zero Guard: make it with New"
 	require.PanicsWithValue(t, "guard: Insert"+zero, func() { g.AddString("a") })
 	require.PanicsWithValue(t, "guard: Rebuild"+zero, func() { _ = g.Run(background) })

@@ -31,8 +31,8 @@
 // store has it: whoever lists the store's keys for the new filter may just miss it. Package
 // guard does that for the filter of one process.
 //
-// Take something else if every answer must know the newest keys: a
-// bloomredis.Filter asks Redis each time. Processes of one machine share one
+// If every answer must know the newest keys, take a bloomredis.Filter, which asks Redis
+// each time. Processes of one machine share one
 // file's memory by bloom.OpenFile.
 package replica
 

@@ -100,8 +100,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. Its
-// keys have aged since it was encoded, by the Now that f was made with, or else by
-// the system's time. f gets the configuration from data, and keeps its Now. On
+// keys have aged since it was encoded, by the Now that f was made with, or by
+// the system's time if there is none. f gets the configuration from data, and keeps its Now. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)

@@ -349,7 +349,7 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns the figures of f. M, OnesCount and FillRatio cover all planes; see the package
 // comment. ApproxCount estimates how many keys are remembered. With Renew it counts a key once
-// for each plane that has it. In a filter of more than 16 pages, which are for 190,000
+// for each plane that the key is in. In a filter of more than 16 pages, which are for 190,000
 // keys or more, Stats reads 16 of them and estimates the rest, so that its time does not grow with the filter.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
