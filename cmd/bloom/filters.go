@@ -160,13 +160,18 @@ func load(path string) (*loaded, error) {
 	case begins("BLMK")(head):
 		return nil, fmt.Errorf("%s is no filter but a bank; see bloom help bank", path)
 	case !lines.Compressed(head):
-		return nil, fmt.Errorf("%s holds no filter that bloom knows: it starts with %q", path, head[:min(len(head), 8)])
+		return nil, noFilter(path, head)
 	}
 	f, err := unpacked(path, io.MultiReader(bytes.NewReader(head), file))
 	if err == nil {
 		f.size = info.Size()
 	}
 	return f, err
+}
+
+// noFilter is the error of a file that begins with head, which is no filter's.
+func noFilter(name string, head []byte) error {
+	return fmt.Errorf("%s holds no filter that bloom knows: it starts with %q; package foreign reads other libraries' filters, with NewBitsAndBlooms, NewHoliman or NewDCSO", name, head[:min(len(head), 8)])
 }
 
 // loadAny is load, and reads standard input where path is "-".
@@ -194,7 +199,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if _, ok := foreignKind(head); !ok && !begins("BLM")(head) && !isGuava(head) { // which may have any length
-			return nil, fmt.Errorf("%s holds no filter: decompressed, it starts with %q", name, head)
+			return nil, noFilter(name, head)
 		}
 		in = io.NopCloser(io.MultiReader(bytes.NewReader(head), in))
 	}
@@ -333,11 +338,11 @@ func foreignKind(head []byte) (kind, bool) {
 	first := string(head)
 	switch {
 	case strings.HasPrefix(first, "\x01\x00\x00\x00\x00\x00\x00\x00"):
-		return foreignKindOf("DCSO bloom", foreign.NewDCSO), true
+		return foreignKindOf("DCSO bloom", "foreign.NewDCSO", foreign.NewDCSO), true
 	case strings.HasPrefix(first, "\x00\x00\x00\x00\x00\x00\x00\x00v02\n"):
-		return foreignKindOf("holiman bloomfilter", foreign.NewHoliman), true
+		return foreignKindOf("holiman bloomfilter", "foreign.NewHoliman", foreign.NewHoliman), true
 	case strings.HasPrefix(first, "\x00\x00"), strings.HasPrefix(strings.TrimLeft(first, " \t\r\n"), "{"):
-		return foreignKindOf("bits-and-blooms", foreign.NewBitsAndBlooms), true
+		return foreignKindOf("bits-and-blooms", "foreign.NewBitsAndBlooms", foreign.NewBitsAndBlooms), true
 	}
 	return kind{}, false
 }
@@ -345,7 +350,7 @@ func foreignKind(head []byte) (kind, bool) {
 func foreignKindOf[F interface {
 	Stats() bloom.Stats
 	io.WriterTo
-}](name string, decode func([]byte) (F, error)) kind {
+}](name, constructor string, decode func([]byte) (F, error)) kind {
 	return kind{name: name, load: func(path string) (filter, error) {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -354,7 +359,7 @@ func foreignKindOf[F interface {
 		f, err := decode(data)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("%w (in %s)", err, path)
+			return nil, fmt.Errorf("%s begins like a filter that %s reads: %w", path, constructor, err)
 		case name == "holiman bloomfilter":
 			return theirs{f}, nil
 		}

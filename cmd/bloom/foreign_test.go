@@ -71,6 +71,21 @@ func TestTheirs(t *testing.T) {
 	}
 }
 
+// TestNoFilter: the error of bytes that begin like no filter, or are none, names what may read them.
+func TestNoFilter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "filter")
+	for data, names := range map[string]string{
+		"PAR1 and more":          "NewBitsAndBlooms, NewHoliman or NewDCSO",
+		gzipped("PAR1 and more"): "NewBitsAndBlooms, NewHoliman or NewDCSO",
+		`{"a":1}`:                "NewBitsAndBlooms",
+	} {
+		write(t, path, data)
+		for command, status := range map[string]int{"info": 1, "check": 2, "add": 1, "serve": 1} {
+			saying(t, status, names, "a\n", command, path)
+		}
+	}
+}
+
 // TestReplaceFile: a file is on the disk before it has its name, and stays as it was after an error.
 func TestReplaceFile(t *testing.T) {
 	defer func(old func(*os.File) error) { fsync = old }(fsync)
