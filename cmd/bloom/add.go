@@ -71,11 +71,8 @@ func changeCommand(c *cobra.Command, change func(context.Context, *lines.Config,
 			return err
 		}
 		defer release()
-		f, err := load(args[0])
+		f, err := loadKeys(args[0])
 		if err != nil {
-			return err
-		}
-		if err := f.askable(); err != nil {
 			return err
 		}
 		if f.compressed {

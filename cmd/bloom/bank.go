@@ -138,22 +138,13 @@ func rereadable(names []string) error {
 }
 
 func bankInfoCommand() *cobra.Command {
-	var asJSON *bool
-	c := &cobra.Command{
-		Use:  "info [-json] BANK ...",
-		Args: need(1, -1, "at least one BANK"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return writeReports(args, *asJSON, func(path string) (*report, error) {
-				r, err := bankReport(path)
-				if err != nil && !strings.Contains(err.Error(), path) {
-					err = fmt.Errorf("%w (in %s)", err, path)
-				}
-				return r, err
-			})
-		},
-	}
-	asJSON = addJSON(c.Flags())
-	return c
+	return reportCommand("info [-json] BANK ...", "at least one BANK", func(path string) (*report, error) {
+		r, err := bankReport(path)
+		if err != nil && !strings.Contains(err.Error(), path) {
+			err = fmt.Errorf("%w (in %s)", err, path)
+		}
+		return r, err
+	})
 }
 
 // bankReport reports on the bank at path.

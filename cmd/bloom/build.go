@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -34,7 +33,7 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 	},
 	"dcso": func(n uint64, p float64) (filter, error) {
 		f, err := foreign.EmptyDCSO(max(n, 1), p)
-		return theirKeys{theirs{f}}, err
+		return theirKeys{theirs{f}, f}, err
 	},
 	"growing": maker(growing.New),
 }
@@ -165,24 +164,21 @@ func measured(ctx context.Context, cfg *lines.Config, repeats bool, mk func(n ui
 		return nil, err
 	}
 	defer discard(file)
-	spool := bufio.NewWriterSize(file, 1<<20)
 	var different sample
 	var all uint64
+	var raw []byte
 	err = scan(ctx, cfg, newProgress(cfg, "read", 0, 0), func(b *lines.Batch) (_ int, err error) {
 		different.add(b.Hashes)
 		all += uint64(len(b.Hashes))
+		raw = raw[:0]
 		for _, h := range b.Hashes {
-			var raw [16]byte
 			h1, h2 := h.Words()
-			binary.LittleEndian.PutUint64(raw[:], h1)
-			binary.LittleEndian.PutUint64(raw[8:], h2)
-			_, err = spool.Write(raw[:]) // keeps its first error
+			raw = binary.LittleEndian.AppendUint64(raw, h1)
+			raw = binary.LittleEndian.AppendUint64(raw, h2)
 		}
+		_, err = file.Write(raw)
 		return len(b.Ends), err
 	})
-	if err == nil {
-		err = spool.Flush()
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
@@ -88,19 +87,16 @@ type asker func(found []bool, b *lines.Batch)
 // loadAll loads the filter that the first of args names. If it was made as a shard of n, the
 // first n of args name all of them. loadAll returns one of them, too, and the other args.
 func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
-	one, err = load(args[0])
+	one, err = loadKeys(args[0])
 	if err != nil {
-		return nil, nil, nil, err
-	}
-	if err := one.askable(); err != nil {
 		return nil, nil, nil, err
 	}
 	hash, part := fromHash(one.Info().Hash)
 	if part.n <= 1 {
 		return func(found []bool, b *lines.Batch) { contains(one.filter, found, b) }, one, args[1:], nil
 	}
-	s := &sharded{of: make([]*loaded, part.n), hs: make([][]bloom.Hash, part.n), is: make([][]int, part.n)}
-	s.of[part.i] = one
+	s := make(sharded, part.n)
+	s[part.i] = one
 	for n := 1; n < int(part.n); n++ {
 		if n == len(args) {
 			return nil, nil, nil, s.missing(args[0])
@@ -110,44 +106,29 @@ func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
 			return nil, nil, nil, fmt.Errorf("%w; the files of all shards come first: %w", err, s.missing(args[0]))
 		}
 		nextHash, nextPart := fromHash(next.Info().Hash)
-		if nextPart.n != part.n || s.of[nextPart.i] != nil || nextHash != hash || next.kind.name != one.kind.name {
+		if nextPart.n != part.n || s[nextPart.i] != nil || nextHash != hash || next.kind.name != one.kind.name {
 			return nil, nil, nil, fmt.Errorf("%s (shard %q of %s) is no other shard of the list that %s is of: %w", args[n], &nextPart, next.kind.name, args[0], s.missing(args[0]))
 		}
-		s.of[nextPart.i] = next
+		s[nextPart.i] = next
 	}
-	return func(found []bool, b *lines.Batch) { s.ContainsBatch(found, b.Hashes) }, one, args[part.n:], nil
+	return s.contains, one, args[part.n:], nil
 }
 
-// sharded is the filters of all shards, each of which is asked for its own keys.
-type sharded struct {
-	of  []*loaded
-	hs  [][]bloom.Hash // of a batch, by shard
-	is  [][]int        // their numbers in the batch
-	has []bool
-}
+// sharded is the filters of all shards.
+type sharded []*loaded
 
-func (s *sharded) ContainsBatch(dst []bool, hs []bloom.Hash) {
-	for i := range s.of {
-		s.hs[i], s.is[i] = s.hs[i][:0], s.is[i][:0]
-	}
-	for i, h := range hs {
-		part := shardOf(h, uint64(len(s.of)))
-		s.hs[part], s.is[part] = append(s.hs[part], h), append(s.is[part], i)
-	}
-	for part, f := range s.of {
-		s.has = answers(s.has, len(s.hs[part]))
-		f.filter.(hashed).ContainsBatch(s.has, s.hs[part])
-		for j, i := range s.is[part] {
-			dst[i] = s.has[j]
-		}
+// contains asks for each key the filter of its shard.
+func (s sharded) contains(found []bool, b *lines.Batch) {
+	for i, h := range b.Hashes {
+		found[i] = s[shardOf(h, uint64(len(s)))].filter.(hashed).ContainsHash(h)
 	}
 }
 
 // missing is the error of a command line without the files of all shards.
-func (s *sharded) missing(path string) error {
-	for i, f := range s.of {
+func (s sharded) missing(path string) error {
+	for i, f := range s {
 		if f == nil {
-			return usageError{fmt.Errorf("%s is one of %d shards, and shard %d/%d is missing", path, len(s.of), i, len(s.of))}
+			return usageError{fmt.Errorf("%s is one of %d shards, and shard %d/%d is missing", path, len(s), i, len(s))}
 		}
 	}
 	return nil

@@ -234,17 +234,8 @@ func replaceFile(path string, data io.WriterTo) error {
 	if old, err := os.Stat(path); err == nil {
 		mode = old.Mode().Perm()
 	}
-	err = file.Chmod(mode)
-	if err == nil {
-		_, err = data.WriteTo(file)
-	}
-	if err == nil {
-		err = fsync(file)
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
+	_, err = data.WriteTo(file)
+	if err = errors.Join(err, file.Chmod(mode), fsync(file), file.Close()); err == nil {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {

@@ -59,7 +59,15 @@ var kinds = []kind{
 		f, err := cuckoo.LoadFile(path)
 		return checked(cuckooFilter{f}, err)
 	}},
+	{"DCSO bloom", begins("\x01\x00\x00\x00\x00\x00\x00\x00"), foreignLoader("foreign.NewDCSO", foreign.NewDCSO)},
+	{"holiman bloomfilter", begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"), foreignLoader("foreign.NewHoliman", foreign.NewHoliman)},
+	{bitsAndBlooms, func(head []byte) bool {
+		return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
+	}, foreignLoader("foreign.NewBitsAndBlooms", foreign.NewBitsAndBlooms)},
 }
+
+// bitsAndBlooms is the kind of files that begin as any JSON does.
+const bitsAndBlooms = "bits-and-blooms"
 
 // cuckooFilter has the names of other filters. What is added is inserted once more each time, and
 // certainly not if it is full.
@@ -78,7 +86,7 @@ func contains(f filter, found []bool, b *lines.Batch) {
 	switch f := f.(type) {
 	case hashed:
 		f.ContainsBatch(found, b.Hashes)
-	case keyed:
+	case keyedFilter:
 		for i := range found {
 			found[i] = f.Contains(b.Key(i))
 		}
@@ -90,7 +98,7 @@ func add(f filter, added []bool, b *lines.Batch) {
 	switch f := f.(type) {
 	case hashed:
 		f.AddBatch(added, b.Hashes)
-	case keyed:
+	case keyedFilter:
 		for i := range added {
 			added[i] = f.Add(b.Key(i))
 		}
@@ -150,9 +158,6 @@ func load(path string) (*loaded, error) {
 		return nil, err
 	}
 	k, ok := kindOf(head)
-	if !ok {
-		k, ok = foreignKind(head)
-	}
 	switch {
 	case ok:
 		f, err := k.load(path)
@@ -198,7 +203,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 		if head, err = peek(in); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if _, ok := foreignKind(head); !ok && !begins("BLM")(head) && !isGuava(head) { // which may have any length
+		if _, ok := kindOf(head); !ok && !begins("BLM")(head) { // which may have any length
 			return nil, noFilter(name, head)
 		}
 		in = io.NopCloser(io.MultiReader(bytes.NewReader(head), in))
@@ -227,12 +232,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 
 // peek reads the first bytes of a file. kindOf needs no more.
 func peek(r io.Reader) ([]byte, error) {
-	head := make([]byte, 12)
-	n, err := io.ReadFull(r, head)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		err = nil
-	}
-	return head[:n], err
+	return io.ReadAll(io.LimitReader(r, 12))
 }
 
 func empty(path string) bool {
@@ -255,14 +255,15 @@ func replaceable(path string) bool {
 	if err != nil || info.Size() == 0 {
 		return err == nil
 	}
-	if isGuava(head) { // as files of other programs may begin
+	switch {
+	case isGuava(head): // as files of other programs may begin
 		rest := info.Size() - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
 		return rest >= 0 && rest < mostTrailer
+	case begins("BLM")(head):
+		return len(head) > 4 && head[4] < ' ' // a version, and no text
 	}
-	if k, ok := foreignKind(head); ok && k.name != "bits-and-blooms" { // which any JSON may be
-		return true
-	}
-	return begins("BLM")(head) && len(head) > 4 && head[4] < ' ' // a version, and no text
+	k, ok := kindOf(head)
+	return ok && k.name != bitsAndBlooms
 }
 
 // kindOf returns the type of a file by its first bytes.
@@ -297,24 +298,18 @@ func full(f filter) bool {
 var errCompressed = errors.New("is compressed; decompress it first")
 
 // theirs is a filter in another library's bytes.
-type theirs struct {
-	of interface {
-		Stats() bloom.Stats
-		io.WriterTo
-	}
+type theirs struct{ theirFilter }
+
+type theirFilter interface {
+	Stats() bloom.Stats
+	io.WriterTo
 }
 
-// keyed is one whose keys are bytes, which its own library hashes.
-type keyed interface {
-	filter
-	Add(key []byte) bool
-	Contains(key []byte) bool
+// theirKeys is one whose keys are bytes, which its own library hashes.
+type theirKeys struct {
+	theirs
+	keyedFilter
 }
-
-type theirKeys struct{ theirs }
-
-func (f theirKeys) Add(key []byte) bool      { return f.of.(keyedFilter).Add(key) }
-func (f theirKeys) Contains(key []byte) bool { return f.of.(keyedFilter).Contains(key) }
 
 type keyedFilter interface {
 	Add(key []byte) bool
@@ -323,54 +318,41 @@ type keyedFilter interface {
 
 // Info is what the file says: no more than DCSO's n and p.
 func (f theirs) Info() (info bloom.Info) {
-	if of, ok := f.of.(*foreign.DCSO); ok {
+	if of, ok := f.theirFilter.(*foreign.DCSO); ok {
 		info = of.Info()
 	}
 	return info
 }
 
 func (f theirs) SetInfo(bloom.Info)         {}
-func (f theirs) Stats() bloom.Stats         { return f.of.Stats() }
-func (f theirs) SaveFile(path string) error { return replaceFile(path, f.of) }
+func (f theirs) SaveFile(path string) error { return replaceFile(path, f.theirFilter) }
 
-// foreignKind returns the library that a file's first bytes look like.
-func foreignKind(head []byte) (kind, bool) {
-	first := string(head)
-	switch {
-	case strings.HasPrefix(first, "\x01\x00\x00\x00\x00\x00\x00\x00"):
-		return foreignKindOf("DCSO bloom", "foreign.NewDCSO", foreign.NewDCSO), true
-	case strings.HasPrefix(first, "\x00\x00\x00\x00\x00\x00\x00\x00v02\n"):
-		return foreignKindOf("holiman bloomfilter", "foreign.NewHoliman", foreign.NewHoliman), true
-	case strings.HasPrefix(first, "\x00\x00"), strings.HasPrefix(strings.TrimLeft(first, " \t\r\n"), "{"):
-		return foreignKindOf("bits-and-blooms", "foreign.NewBitsAndBlooms", foreign.NewBitsAndBlooms), true
-	}
-	return kind{}, false
-}
-
-func foreignKindOf[F interface {
-	Stats() bloom.Stats
-	io.WriterTo
-}](name, constructor string, decode func([]byte) (F, error)) kind {
-	return kind{name: name, load: func(path string) (filter, error) {
+// foreignLoader loads files that constructor decodes.
+func foreignLoader[F theirFilter](constructor string, decode func([]byte) (F, error)) func(path string) (filter, error) {
+	return func(path string) (filter, error) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil, err
 		}
 		f, err := decode(data)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, fmt.Errorf("%s begins like a filter that %s reads: %w", path, constructor, err)
-		case name == "holiman bloomfilter":
-			return theirs{f}, nil
 		}
-		return theirKeys{theirs{f}}, nil
-	}}
+		if of, ok := any(f).(keyedFilter); ok {
+			return theirKeys{theirs{f}, of}, nil
+		}
+		return theirs{f}, nil
+	}
 }
 
-// askable returns an error if lines are no keys of f.
-func (f *loaded) askable() error {
-	if _, ok := f.filter.(theirs); ok {
-		return fmt.Errorf("%s is a filter of hashes that its program made in a way of its own: a Go program can ask it with foreign.NewHoliman", f.path)
+// loadKeys is load for filters that have keys of lines.
+func loadKeys(path string) (*loaded, error) {
+	f, err := load(path)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if _, ok := f.filter.(theirs); ok {
+		return nil, fmt.Errorf("%s is a filter of hashes that its program made in a way of its own: a Go program can ask it with foreign.NewHoliman", path)
+	}
+	return f, nil
 }

@@ -41,21 +41,20 @@ type report struct {
 }
 
 func infoCommand() *cobra.Command {
-	var asJSON *bool
-	c := &cobra.Command{
-		Use:  "info [-json] FILE ...",
-		Args: need(1, -1, "at least one FILE"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return writeReports(args, *asJSON, func(path string) (*report, error) {
-				f, err := loadAny(path)
-				if err != nil {
-					return nil, err
-				}
-				return f.report(path), nil
-			})
-		},
-	}
-	asJSON = addJSON(c.Flags())
+	return reportCommand("info [-json] FILE ...", "at least one FILE", func(path string) (*report, error) {
+		f, err := loadAny(path)
+		if err != nil {
+			return nil, err
+		}
+		return f.report(path), nil
+	})
+}
+
+// reportCommand returns a command that writes what of returns for its arguments.
+func reportCommand(use, needs string, of func(path string) (*report, error)) *cobra.Command {
+	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
+	asJSON := addJSON(c.Flags())
+	c.RunE = func(_ *cobra.Command, args []string) error { return writeReports(args, *asJSON, of) }
 	return c
 }
 

@@ -21,8 +21,15 @@ func mergeCommand() *cobra.Command {
 			return file.produce(c, func() (saver, error) {
 				all, err := loadAny(args[0])
 				for i := 1; i < len(args) && err == nil; i++ {
-					if err = merge(all, args[i]); c.Context().Err() != nil {
-						err = errInterrupted
+					if c.Context().Err() != nil {
+						return nil, errInterrupted
+					}
+					next, err := loadAny(args[i])
+					if err != nil {
+						return nil, err
+					}
+					if err := union(all, next); err != nil {
+						return nil, fmt.Errorf("%s and %s: %w", all.path, args[i], err)
 					}
 				}
 				return all, err
@@ -31,18 +38,6 @@ func mergeCommand() *cobra.Command {
 	}
 	file.addOutput(c.Flags())
 	return c
-}
-
-// merge adds to a what the file at path has.
-func merge(a *loaded, path string) error {
-	b, err := loadAny(path)
-	if err != nil {
-		return err
-	}
-	if err := union(a, b); err != nil {
-		return fmt.Errorf("%s and %s: %w", a.path, path, err)
-	}
-	return nil
 }
 
 // union adds to a what b has.
@@ -63,8 +58,8 @@ func union(a, b *loaded) error {
 	case *counting.Filter:
 		err = f.Merge(b.filter.(*counting.Filter))
 	case theirKeys:
-		if dcso, ok := f.of.(*foreign.DCSO); ok {
-			err = dcso.Merge(b.filter.(theirKeys).of.(*foreign.DCSO))
+		if dcso, ok := f.theirFilter.(*foreign.DCSO); ok {
+			err = dcso.Merge(b.filter.(theirKeys).theirFilter.(*foreign.DCSO))
 		}
 	}
 	if err != nil && a.Stats().M != b.Stats().M {

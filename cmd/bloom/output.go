@@ -193,7 +193,7 @@ func (o *output) foreign(file *os.File, size int64) error {
 	if _, err := file.ReadAt(tail, size-1); err != nil {
 		return err
 	}
-	if _, filter := kindOf(head); filter || o.delim != 0 && bytes.IndexByte(head, 0) >= 0 {
+	if k, filter := kindOf(head); filter && k.name != bitsAndBlooms || o.delim != 0 && bytes.IndexByte(head, 0) >= 0 {
 		return fmt.Errorf("%s is no list of lines, and is left as it is: name another OUT", file.Name())
 	}
 	if tail[0] != o.delim {
@@ -239,13 +239,9 @@ type progress struct {
 	shown bool
 }
 
-func terminal(f *os.File) bool {
-	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
-}
-
 // newProgress starts showing progress.
 func newProgress(cfg *lines.Config, verb string, held, room uint64) *progress {
-	if !terminal(os.Stderr) {
+	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
 		return nil
 	}
 	p := &progress{cfg: cfg, total: totalSize(cfg.Names), room: room, held: held, verb: verb,

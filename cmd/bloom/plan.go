@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
@@ -32,7 +32,7 @@ type design struct {
 const sampleKeys = 100_000
 
 var designs = []design{
-	{"bloom.Filter", "Guava's: Java reads it", classic(1)},
+	{"bloom.Filter", "Guava's: Java reads it", made(bloom.New)},
 	{"blocked.Filter", "the fastest", made(blocked.New)},
 	{"growing.Filter", "n need not be known", func(p float64) (float64, int) {
 		f, err := growing.New(0, p)
@@ -45,7 +45,7 @@ var designs = []design{
 		}
 		return float64(f.SizeBytes()) * 8 / keys, 8 // or 16, in each of up to 16 filters
 	}},
-	{"counting.Filter", "keys can be removed; gives a bloom.Filter", classic(4)},
+	{"counting.Filter", "keys can be removed; gives a bloom.Filter", made(counting.New)},
 	{"cuckoo.Filter", "keys can be removed; refuses when full", made(cuckoo.New)},
 	{"window.Filter", "forgets a key after a time, in which n keys come", made(func(n uint64, p float64) (*window.Filter, error) {
 		return window.New(window.Config{N: n, P: p, Span: time.Hour})
@@ -57,13 +57,6 @@ var designs = []design{
 		}
 		return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways
 	}},
-}
-
-// classic is for types with Guava's indexes, and some bits for each position.
-func classic(bits float64) func(p float64) (float64, int) {
-	return func(p float64) (float64, int) {
-		return bits * -math.Log(p) / (math.Ln2 * math.Ln2), bloom.OptimalK(bloom.OptimalM(sampleKeys, p), sampleKeys)
-	}
 }
 
 // made is for types of which one can be made to see what it takes.

@@ -83,7 +83,7 @@ type server struct {
 }
 
 func newServer(path string, key lines.Key) *server {
-	return &server{path: path, key: key, open: load, filters: make(chan struct{}, maxLong), files: make(chan struct{}, maxLong)}
+	return &server{path: path, key: key, open: loadKeys, filters: make(chan struct{}, maxLong), files: make(chan struct{}, maxLong)}
 }
 
 // served is one content of the file. It is never changed.
@@ -103,9 +103,6 @@ func (s *server) load() error {
 	}
 	f, err := s.open(s.path)
 	if err != nil {
-		return err
-	}
-	if err := f.askable(); err != nil {
 		return err
 	}
 	if part := partOf(f); part.n > 1 {

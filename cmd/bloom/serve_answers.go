@@ -97,7 +97,7 @@ func (s *server) has(now *served, line []byte, scratch *[]byte) (bool, error) {
 	if f, ok := now.filter.filter.(hashed); ok {
 		return f.ContainsHash(bloom.Sum(key)), nil
 	}
-	return now.filter.filter.(keyed).Contains(key), nil
+	return now.filter.filter.(keyedFilter).Contains(key), nil
 }
 
 // send sends the filter.
@@ -147,7 +147,8 @@ func (s *server) check(now *served, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	to := newBacklog(w, s.files)
 	body := http.MaxBytesReader(nil, r.Body, maxBody) // nil, as w is in use beside it
-	began, err := to.end(s.answers(now, to, body, isForm(r), r.URL.Query().Get("v") == "1"))
+	form := strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
+	began, err := to.end(s.answers(now, to, body, form, r.URL.Query().Get("v") == "1"))
 	if err != nil {
 		w.Header().Set("Connection", "close") // net/http panics where a next request follows an unread body
 	}
@@ -219,10 +220,6 @@ var errBlank = errors.New("the key is empty, and blank lines are in no list")
 var errPacked = errors.New("the body is compressed, and bloom does not unpack it here")
 
 var errStripped = errors.New("the body has no newline: curl -d strips them, curl --data-binary @FILE keeps them")
-
-func isForm(r *http.Request) bool {
-	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/x-www-form-urlencoded")
-}
 
 //go:embed serve.html
 var pageSource string

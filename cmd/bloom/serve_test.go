@@ -431,7 +431,7 @@ func TestServeReplacedMeanwhile(t *testing.T) {
 	s, _ := serving(t, lines.Key{}, "apple\n", "-n", "1000")
 	s.open = func(path string) (*loaded, error) {
 		f, err := load(path)
-		s.open = load
+		s.open = loadKeys
 		good(t, "pear\n", "add", path)
 		return f, err
 	}

@@ -46,7 +46,7 @@ func open(name string, window uint64, read *atomic.Int64) (io.ReadCloser, error)
 			return nil, err
 		}
 	}
-	in, err := Decompress(Count(file, read), window)
+	in, err := Decompress(&counter{file, read}, window)
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -70,7 +70,7 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	case "zstd":
 		var z *zstd.Decoder
 		z, err = zstd.NewReader(r, zstd.WithDecoderMaxWindow(window))
-		unpacked = &zstdReader{z, window}
+		unpacked = &zstdReader{z.IOReadCloser(), window}
 	default:
 		return unpacked, nil
 	}
@@ -134,26 +134,19 @@ func undecided(head string) bool {
 
 // zstdReader says what to do about a window that is too large.
 type zstdReader struct {
-	*zstd.Decoder
+	io.ReadCloser
 	window uint64
 }
 
 func (z *zstdReader) Read(p []byte) (int, error) {
-	n, err := z.Decoder.Read(p)
+	n, err := z.ReadCloser.Read(p)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		err = fmt.Errorf("unpacking it takes more than %d MiB at a time: see -long, or unpack it with zstd -dc --long=31", z.window>>20)
 	}
 	return n, err
 }
 
-func (z *zstdReader) Close() error {
-	z.Decoder.Close()
-	return nil
-}
-
-// Count returns a reader of r that adds to n the bytes that are read.
-func Count(r io.Reader, n *atomic.Int64) io.Reader { return &counter{r, n} }
-
+// counter adds to n the bytes that are read.
 type counter struct {
 	r io.Reader
 	n *atomic.Int64
