@@ -14,7 +14,7 @@ import (
 // Merge adds the keys of g to f. The false-positive rate becomes that of a filter which
 // holds the keys of both. Merge returns an error, which wraps [bloom.ErrMismatch], and
 // leaves f as it was, unless the two agree in M and Lines, and in Info's Hash where both
-// name one.
+// name one. If f names none, it takes over g's.
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err

@@ -431,3 +431,27 @@ func TestSystemTime(t *testing.T) {
 		require.GreaterOrEqual(t, time.Since(start), span)
 	}
 }
+
+func TestRenewKeepsFalsePositives(t *testing.T) {
+	// No key comes twice. n keys come in a Span, and N covers Span + Span/Generations.
+	const n, steps = 20_000, 100
+	for _, generations := range []int{1, 7} {
+		now := time.Unix(1e9, 0)
+		f := bloom.Must(New(Config{N: n + n/uint64(generations) + 1, P: 0.01, Span: time.Hour, Renew: true,
+			Generations: generations, Now: func() time.Time { return now }}))
+		for step := range uint64(4 * steps) {
+			for i := range uint64(n / steps) {
+				f.AddHash(bloom.SumUint64(step*n/steps + i))
+			}
+			now = now.Add(time.Hour/steps + 1)
+			require.Equal(t, time.Hour, f.Reach())
+			lost := 0
+			for key := max(n-n/steps, (step+1)*n/steps) - (n - n/steps); key < (step+1)*n/steps; key++ {
+				if !f.ContainsHash(bloom.SumUint64(key)) {
+					lost++
+				}
+			}
+			require.Zero(t, lost)
+		}
+	}
+}
