@@ -400,8 +400,8 @@ func TestView(t *testing.T) {
 // TestBatches: batches do what single calls do, one after the other, also where keys are refused or absent.
 func TestBatches(t *testing.T) {
 	for _, n := range []int{0, 1, 63, 64, 65, 700} {
-		one, batch := bloom.Must(NewSize(100, 10)), bloom.Must(NewSync(1, 0.01))
-		batch = NewSyncFrom(one)
+		one := bloom.Must(NewSize(100, 10))
+		batch := NewSyncFrom(one)
 		hs := testkit.Digests[bloom.Hash](uint64(n), n)
 		for _, change := range []struct {
 			one   func(bloom.Hash) bool
