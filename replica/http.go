@@ -2,6 +2,7 @@ package replica
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -98,12 +99,12 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 	if err != nil {
 		return u, next, err
 	}
+	// Set here, it is not net/http that unpacks, which would not say how much.
+	encoding := "gzip"
 	if plain {
-		req.Header.Set("Accept-Encoding", "identity")
-	} else {
-		// Set here, it is not net/http that unpacks, which would not say how much.
-		req.Header.Set("Accept-Encoding", "gzip")
+		encoding = "identity"
 	}
+	req.Header.Set("Accept-Encoding", encoding)
 	// Who does not know the filter's parameters cannot judge a delta.
 	wantDelta := !plain && have != "" && have == last.version
 	if wantDelta {
@@ -116,16 +117,13 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 	default:
 		req.Header.Set("If-None-Match", `"`+have+`"`)
 	}
-	client := s.Client
-	if client == nil {
-		client = defaultClient
-	}
-	resp, err := client.Do(req)
+	resp, err := cmp.Or(s.Client, defaultClient).Do(req)
 	if err != nil {
 		return u, next, err
 	}
 	defer resp.Body.Close()
 
+	limit := cmp.Or(s.Limit, 1<<30)
 	next = known{header: last.header}
 	if etag := resp.Header.Get("ETag"); len(etag) <= maxTag {
 		next.etag, next.version = etag, untag(etag)
@@ -138,7 +136,7 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 		}
 		return Update{Version: have}, last, nil
 	case http.StatusOK:
-		if u.Full, err = readBody(resp, nil, s.limit()); err == nil {
+		if u.Full, err = readBody(resp, nil, limit); err == nil {
 			next.header = headerOf(u.Full)
 		}
 	case http.StatusIMUsed:
@@ -149,7 +147,7 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 		case base != have:
 			err = fmt.Errorf("%w: delta to version %.40q, not %q", bloom.ErrMismatch, base, have)
 		default:
-			u.Delta, err = readBody(resp, &last.header, s.limit())
+			u.Delta, err = readBody(resp, &last.header, limit)
 		}
 	default:
 		return u, next, fmt.Errorf("status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
@@ -158,13 +156,6 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 		err = fmt.Errorf("%w: %w", errTransfer, err)
 	}
 	return u, next, err
-}
-
-func (s *HTTPSource) limit() int64 {
-	if s.Limit == 0 {
-		return 1 << 30
-	}
-	return s.Limit
 }
 
 // readBody reads a filter of up to limit bytes and nothing more. If want is not

@@ -37,6 +37,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,6 +120,11 @@ type state struct {
 	filter  *bloom.SyncFilter
 	version string
 }
+
+// nothing is the state before the first load, but for look-ups and Snapshot.
+var nothing = &state{filter: new(bloom.SyncFilter)}
+
+func (r *Replica) state() *state { return cmp.Or(r.copy.Load(), nothing) }
 
 // New returns a Replica of src that has not loaded anything yet; see Run. It panics if
 // src is nil.
@@ -267,21 +273,11 @@ func (r *Replica) ContainsBatch(found []bool, hs []bloom.Hash) {
 
 // Version returns the version of the source that the replica has. It is ""
 // until the first load, and if the source cannot name its versions.
-func (r *Replica) Version() string {
-	if cur := r.copy.Load(); cur != nil {
-		return cur.version
-	}
-	return ""
-}
+func (r *Replica) Version() string { return r.state().version }
 
 // Info returns the Info of the source's filter, such as how its keys are hashed. It is zero
 // until the first load, and if the source sends none.
-func (r *Replica) Info() bloom.Info {
-	if cur := r.copy.Load(); cur != nil {
-		return cur.filter.Info()
-	}
-	return bloom.Info{}
-}
+func (r *Replica) Info() bloom.Info { return r.state().filter.Info() }
 
 // String describes r by the version that it has, without its keys.
 func (r *Replica) String() string {
@@ -311,22 +307,13 @@ type Status struct {
 func (r *Replica) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Status{Refreshed: r.refreshed, Err: r.err}
-	if cur := r.copy.Load(); cur != nil {
-		s.Version = cur.version
-		s.SizeBytes = cur.filter.SizeBytes()
-	}
-	return s
+	cur := r.state()
+	return Status{Version: cur.version, SizeBytes: cur.filter.SizeBytes(), Refreshed: r.refreshed, Err: r.err}
 }
 
 // Stats describes the copy without copying it; see [bloom.SyncFilter.Stats]. It is zero
 // until the first load.
-func (r *Replica) Stats() bloom.Stats {
-	if cur := r.copy.Load(); cur != nil {
-		return cur.filter.Stats()
-	}
-	return bloom.Stats{}
-}
+func (r *Replica) Stats() bloom.Stats { return r.state().filter.Stats() }
 
 // Snapshot returns a copy of the filter, the caller's to keep, or nil before the
 // first load.
