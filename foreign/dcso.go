@@ -132,13 +132,9 @@ func (f *DCSO) AddHash64(hash uint64) (isNew bool) {
 // Merge returns an error, which wraps [bloom.ErrMismatch], and leaves f as it was, unless the two
 // were made for the same n and p.
 func (f *DCSO) Merge(g *DCSO) error {
-	type made struct {
-		n    uint64
-		p    float64
-		m, k uint64
-	}
-	if a, b := (made{f.n, f.p, f.m, uint64(f.k)}), (made{g.n, g.p, g.m, uint64(g.k)}); a != b {
-		return form.Mismatch("foreign", "n, p, m or k", a, b)
+	made := fmt.Sprint(f.n, f.p, f.m, f.k)
+	if other := fmt.Sprint(g.n, g.p, g.m, g.k); other != made {
+		return form.Mismatch("foreign", "n, p, m or k", made, other)
 	}
 	memory.Or(f.words, g.words)
 	f.added = f.Stats().ApproxCount
