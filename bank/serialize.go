@@ -279,7 +279,15 @@ func (e *encoder) advance() {
 		s, r := i/(64*e.size), uint64(i%(64*e.size))
 		_, stride, members := e.segment(s)
 		e.piece = e.row[:8*stride]
-		e.putRow(s, r, members)
+		// The segment may have got members, and wider rows, since.
+		seg, full := &e.from[s], (members+63)/64
+		form.PutWords(e.piece, seg.words[int(r)*seg.stride:][:full], ^uint64(0), form.LittleEndian)
+		clear(e.piece[8*full:])
+		if members%64 > 0 {
+			last := e.piece[8*(full-1):]
+			binary.LittleEndian.PutUint64(last, binary.LittleEndian.Uint64(last)&(1<<(members%64)-1))
+		}
+		binary.LittleEndian.PutUint32(e.piece[len(e.piece)-checkBytes:], rowSum(e.piece, s, r))
 	case i < rows+e.members:
 		name := e.names[i-rows]
 		e.piece = binary.LittleEndian.AppendUint64(e.row[:0], uint64(e.end+len(name)))
@@ -290,20 +298,6 @@ func (e *encoder) advance() {
 	default:
 		e.piece = make([]byte, 7)
 	}
-}
-
-// putRow sets e.piece to row r of segment s. The segment may have got members, and wider
-// rows, since.
-func (e *encoder) putRow(s int, r uint64, members int) {
-	seg := &e.from[s]
-	full := (members + 63) / 64
-	form.PutWords(e.piece, seg.words[int(r)*seg.stride:][:full], ^uint64(0), form.LittleEndian)
-	clear(e.piece[8*full:])
-	if members%64 > 0 {
-		last := e.piece[8*(full-1):]
-		binary.LittleEndian.PutUint64(last, binary.LittleEndian.Uint64(last)&(1<<(members%64)-1))
-	}
-	binary.LittleEndian.PutUint32(e.piece[len(e.piece)-checkBytes:], rowSum(e.piece, s, r))
 }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Bank.

@@ -56,20 +56,15 @@ func (v *View) in(s int) segment {
 	return segment{data: v.body[8*from:][:8*n], stride: stride}
 }
 
-// member returns where member i is: its segment, and its number there.
-func (v *View) member(i int) (segment, int) {
-	check(i, v.use().members)
-	return v.in(i / segmentMembers), i % segmentMembers
-}
-
 // read is a source.
 func (v *View) read(from, n int) ([]byte, error) { return v.body[from:][:n], nil }
 
 // ContainsHash reports whether member i may hold the key with digest h; see
 // [Bank.ContainsHash].
 func (v *View) ContainsHash(i int, h bloom.Hash) bool {
-	seg, i := v.member(i)
-	return v.contains(&seg, i, h)
+	check(i, v.use().members)
+	seg := v.in(i / segmentMembers)
+	return v.contains(&seg, i%segmentMembers, h)
 }
 
 // Which appends to dst the numbers of the members that may hold the key with digest h; see
@@ -84,8 +79,9 @@ func (v *View) WhichAll(dst []int, hs []bloom.Hash) []int {
 
 // Filter returns a copy of member i; see [Bank.Filter].
 func (v *View) Filter(i int) *bloom.Filter {
-	seg, i := v.member(i)
-	return v.filter(&seg, i, v.info)
+	check(i, v.use().members)
+	seg := v.in(i / segmentMembers)
+	return v.filter(&seg, i%segmentMembers, v.info)
 }
 
 // Name returns the name of member i, which is empty if the member has none. It returns an
