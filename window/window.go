@@ -94,8 +94,9 @@ type Config struct {
 	// Renew has each Add of a key that is there remember it for a Span from then on, and so is
 	// right for whoever asks with Contains and must find every key that was added, such as a
 	// list of revoked tokens. N must then cover the keys of Span + Span/Generations, because a
-	// renewal, or a new key that Add takes for seen, can keep keys around it for longer. A key then counts Generations + 1 times a Span towards N
-	// at most, and is found for Span + 2 Span/Generations at most.
+	// renewal, or a new key that Add takes for seen, can keep keys around it for longer. A key
+	// counts Generations + 1 times a Span towards N at most, and is found for
+	// Span + 2 Span/Generations at most.
 	//
 	// Without Renew, a key is remembered from when it was new. A repeat costs no room, and an
 	// event that never stops passes once a Span.
