@@ -42,14 +42,11 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	status, base := http.StatusOK, ""
 	gzipped := lists(req.Header.Values("Accept-Encoding"), "gzip")
 	if gzipped && lists(req.Header.Values("A-IM"), deltaIM) {
-		for _, v := range have {
-			if r.find(v) >= 0 {
-				status, base = http.StatusIMUsed, v
-				h.Set("IM", deltaIM)
-				h.Set("Delta-Base", strconv.Quote(v))
-				h.Set("Cache-Control", "no-store") // a cache might not know 226
-				break
-			}
+		if i := slices.IndexFunc(have, func(v string) bool { return r.find(v) >= 0 }); i >= 0 {
+			status, base = http.StatusIMUsed, have[i]
+			h.Set("IM", deltaIM)
+			h.Set("Delta-Base", strconv.Quote(base))
+			h.Set("Cache-Control", "no-store") // a cache might not know 226
 		}
 	}
 	gzipped = gzipped && (base != "" || r.fill < sparse)
