@@ -133,7 +133,7 @@ func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(k
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.ways == 0 {
-		panic(errZero)
+		panic("flower: Add to a zero Filter: make it with New, or decode into it")
 	}
 	// Looking first has the reads, which may miss the cache, overlap. Writes do not.
 	seen := f.ContainsHash(h)
@@ -190,8 +190,6 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 		found[i] = f.ContainsHash(h)
 	}
 }
-
-const errZero = "flower: Add to a zero Filter: make it with New, or decode into it"
 
 // slot returns the word with the slot that x selects in a way, where in the word it is, and
 // the fingerprint to write there, from 1 on. An empty slot has 0.
