@@ -16,8 +16,6 @@ import (
 // maxWords is the largest number of words of bits.
 const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 
-const errZero = "counting: Add to a zero Filter: make it with New, or decode into it"
-
 // Filter is a Bloom filter that keys can be removed from. It counts: a key that was
 // added twice is there until it is removed twice.
 //
@@ -168,7 +166,7 @@ func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(k
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
-		panic(errZero)
+		panic("counting: Add to a zero Filter: make it with New, or decode into it")
 	}
 	f.touch(h)
 	s := f.stripe(h)
