@@ -16,54 +16,42 @@ import (
 )
 
 func bankCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "bank",
-	}
+	c := &cobra.Command{Use: "bank"}
 	group(c, "bank needs build, info or which; see bloom help bank")
 	c.AddCommand(bankBuildCommand(), bankInfoCommand(), bankWhichCommand())
 	return c
 }
 
 func bankBuildCommand() *cobra.Command {
-	var size filterFlags
-	var input inputFlags
-	var comment string
-	var file holder
+	var o makeFlags
 	c := &cobra.Command{
 		Use:  "build [-n N] [-p P] -o BANK FILE ...",
 		Args: need(1, -1, "at least one FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := input.config(args)
+			cfg, err := o.config(args)
 			if err != nil {
 				return err
 			}
-			if err := checkComment(comment); err != nil {
-				return err
-			}
-			if size.n == 0 {
+			if o.size.n == 0 {
 				if err := rereadable(args); err != nil {
 					return err
 				}
 			}
-			if err := size.check(0, ""); err != nil {
+			if err := o.size.check(0, ""); err != nil {
 				return err
 			}
 			cfg.Names = args
-			return file.produce(c, func() (saver, error) {
-				b, err := buildBank(c.Context(), cfg, uint64(size.n), min(size.p, 0.5))
+			return o.file.produce(c, func() (saver, error) {
+				b, err := buildBank(c.Context(), cfg, uint64(o.size.n), min(o.size.p, 0.5))
 				if err != nil {
 					return nil, err
 				}
-				keys{Key: input.key}.say(b, comment, false)
+				keys{Key: o.input.key}.say(b, o.comment, false)
 				return b, nil
 			})
 		},
 	}
-	size.add(c.Flags(), "different lines to expect in a file, at most; else they are counted", "rate of files that are named and lack the line", 0.001)
-	file.addOutput(c.Flags())
-	c.Flags().StringVar(&comment, "comment", "", "`text` for the file to hold")
-	input.add(c.Flags())
-	input.addBlank(c.Flags())
+	o.add(c.Flags(), "different lines to expect in a file, at most; else they are counted", "rate of files that are named and lack the line")
 	return c
 }
 
@@ -109,7 +97,7 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 // eachFile calls use with the digests of each file, and then end with its name.
 func eachFile(ctx context.Context, cfg *lines.Config, use func([]bloom.Hash), end func(name string) error) error {
 	at := 0
-	err := scan(ctx, cfg, newProgress(cfg, "read", 0, 0), func(b *lines.Batch) (_ int, err error) {
+	err := scan(ctx, cfg, newProgress(cfg, "read"), func(b *lines.Batch) (_ int, err error) {
 		for ; at < b.File && err == nil; at++ {
 			err = end(cfg.Names[at])
 		}
@@ -125,13 +113,8 @@ func eachFile(ctx context.Context, cfg *lines.Config, use func([]bloom.Hash), en
 // rereadable returns an error if a file cannot be read twice.
 func rereadable(names []string) error {
 	for _, name := range names {
-		if name == lines.Stdin {
-			return usageError{errors.New("- can be read once only: say -n")}
-		}
-		if info, err := os.Stat(name); err != nil {
-			return err
-		} else if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is no regular file and can be read once only: say -n", name)
+		if info, err := os.Stat(name); name == lines.Stdin || err == nil && !info.Mode().IsRegular() {
+			return usageError{fmt.Errorf("%s can be read once only: say -n", name)}
 		}
 	}
 	return nil

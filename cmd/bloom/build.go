@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -49,15 +48,13 @@ func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64
 }
 
 func buildCommand() *cobra.Command {
-	var size filterFlags
-	var input inputFlags
-	var kind, comment string
-	var file holder
+	var o makeFlags
+	var kind string
 	var part shard
 	c := &cobra.Command{
 		Use: "build [-n N] [-p P] [-type T] -o FILE [file ...]",
 		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := input.config(args)
+			cfg, err := o.config(args)
 			if err != nil {
 				return err
 			}
@@ -65,51 +62,37 @@ func buildCommand() *cobra.Command {
 			if !ok {
 				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting, cuckoo and dcso", kind)}
 			}
-			if kind == "dcso" && (comment != "" || part.n > 1 || size.n == 0) {
+			if kind == "dcso" && (o.comment != "" || part.n > 1 || o.size.n == 0) {
 				return usageError{errors.New("-type dcso needs -n, and its file holds neither -comment nor -shard")}
 			}
-			if err := checkComment(comment); err != nil {
+			if err := o.size.check(map[string]float64{"blocked": 1e-12, "growing": 1e-9, "cuckoo": 1e-9}[kind], "; -type guava has lower ones"); err != nil {
 				return err
 			}
-			if err := size.check(map[string]float64{"blocked": 1e-12, "growing": 1e-9, "cuckoo": 1e-9}[kind], "; -type guava has lower ones"); err != nil {
-				return err
-			}
-			n := part.part(uint64(size.n))
-			f, err := fitting(mk, n, size.p)
+			n := part.part(uint64(o.size.n))
+			f, err := fitting(mk, n, o.size.p)
 			if err != nil {
 				return usage(err)
 			}
-			return file.produce(c, func() (saver, error) {
+			return o.file.produce(c, func() (saver, error) {
 				cfg.Take = part.take()
-				if size.n > 0 {
+				if o.size.n > 0 {
 					err = addLines(c.Context(), cfg, f, n)
 				} else {
-					f, err = measured(c.Context(), cfg, kind == "cuckoo", func(n uint64) (filter, error) { return fitting(mk, n, size.p) })
+					f, err = measured(c.Context(), cfg, kind == "cuckoo", func(n uint64) (filter, error) { return fitting(mk, n, o.size.p) })
 				}
 				if err != nil {
 					return nil, err
 				}
-				keys{input.key, part}.say(f, comment, cfg.Blanks > 0 && cfg.Blank)
+				keys{o.input.key, part}.say(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
 				return f, nil
 			})
 		},
 	}
-	size.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported", 0.001)
+	o.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported")
 	part.add(c.Flags())
-	file.addOutput(c.Flags())
 	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting, cuckoo or dcso")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().StringVar(&comment, "comment", "", "`text` for the file to hold")
-	input.add(c.Flags())
-	input.addBlank(c.Flags())
 	return c
-}
-
-func checkComment(comment string) error {
-	if len(comment) > 4096 || !utf8.ValidString(comment) {
-		return usageError{fmt.Errorf("-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes", len(comment))}
-	}
-	return nil
 }
 
 // errInterrupted says that nothing was written.
@@ -135,7 +118,7 @@ func scan(ctx context.Context, cfg *lines.Config, p *progress, use func(*lines.B
 func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) error {
 	held := f.Stats().ApproxCount
 	var isNew []bool
-	err := scan(ctx, cfg, newProgress(cfg, "new", held, room), func(b *lines.Batch) (int, error) {
+	err := scan(ctx, cfg, newProgress(cfg, "new"), func(b *lines.Batch) (int, error) {
 		isNew = answers(isNew, len(b.Hashes))
 		add(f, isNew, b)
 		added := trues(isNew)
@@ -167,7 +150,7 @@ func measured(ctx context.Context, cfg *lines.Config, repeats bool, mk func(n ui
 	var different sample
 	var all uint64
 	var raw []byte
-	err = scan(ctx, cfg, newProgress(cfg, "read", 0, 0), func(b *lines.Batch) (_ int, err error) {
+	err = scan(ctx, cfg, newProgress(cfg, "read"), func(b *lines.Batch) (_ int, err error) {
 		different.add(b.Hashes)
 		all += uint64(len(b.Hashes))
 		raw = raw[:0]

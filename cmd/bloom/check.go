@@ -36,7 +36,7 @@ func checkCommand() *cobra.Command {
 			if invert {
 				verb = "not found"
 			}
-			progress := newProgress(cfg, verb, 0, 0)
+			progress := newProgress(cfg, verb)
 			cfg.Out = &output{file: os.Stdout, progress: progress}
 			var present []bool
 			var kept []int

@@ -193,20 +193,17 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := io.NopCloser(io.MultiReader(bytes.NewReader(head), r))
-	compressed := lines.Compressed(head)
-	if compressed {
-		if in, err = lines.Decompress(in, lines.DefaultWindow); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		defer in.Close()
-		if head, err = peek(in); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if _, ok := kindOf(head); !ok && !begins("BLM")(head) { // which may have any length
-			return nil, noFilter(name, head)
-		}
-		in = io.NopCloser(io.MultiReader(bytes.NewReader(head), in))
+	in, err := lines.Decompress(io.MultiReader(bytes.NewReader(head), r), lines.DefaultWindow)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer in.Close()
+	inner, err := peek(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if _, ok := kindOf(inner); !ok && len(inner) > 0 && !begins("BLM")(inner) { // which may have any length
+		return nil, noFilter(name, inner)
 	}
 	dir, err := os.MkdirTemp("", "bloom-*")
 	if err != nil {
@@ -218,7 +215,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(file, io.LimitReader(in, max(1<<32, int64(machine))))
+	_, err = io.Copy(file, io.LimitReader(io.MultiReader(bytes.NewReader(inner), in), max(1<<32, int64(machine))))
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -226,18 +223,13 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), path, name))
 	}
-	f.path, f.compressed = name, compressed
+	f.path, f.compressed = name, lines.Compressed(head)
 	return f, nil
 }
 
 // peek reads the first bytes of a file. kindOf needs no more.
 func peek(r io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, 12))
-}
-
-func empty(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Size() == 0
 }
 
 // replaceable reports whether nothing but a filter is lost if the file at path is replaced.

@@ -55,7 +55,6 @@ func newRoot() *cobra.Command {
 		infoCommand(), planCommand(), serveCommand(), bankCommand())
 	explain(root)
 	for _, c := range root.Commands() {
-		c.SuggestFor = suggestions[c.Name()]
 		for _, c := range append(c.Commands(), c) {
 			c.DisableFlagsInUseLine = true
 			explain(c)
@@ -63,19 +62,6 @@ func newRoot() *cobra.Command {
 	}
 	strict(root)
 	return root
-}
-
-// suggestions are the words of other programs for commands.
-var suggestions = map[string][]string{
-	"add":    {"insert"},
-	"build":  {"create", "make", "new"},
-	"check":  {"contains", "grep", "has", "lookup", "query", "test"},
-	"dedupe": {"dedup", "distinct", "uniq", "unique"},
-	"info":   {"show", "stat", "stats"},
-	"merge":  {"join", "union"},
-	"plan":   {"size"},
-	"remove": {"delete", "rm"},
-	"serve":  {"http", "server"},
 }
 
 // group makes c a command of commands. Without one of them it is an error: missing, or what

@@ -222,12 +222,23 @@ func stdoutApart(names ...string) error {
 
 var errClosed = errors.New("standard output is closed, and lines would be lost: > /dev/null drops them, -o keeps them")
 
+// stdoutClosed reports whether the program was started without a standard output. Go then puts
+// /dev/null in its place, opened for reading, too. Nobody who writes > /dev/null opens it so.
+func stdoutClosed() bool {
+	null, err := os.Stat(os.DevNull)
+	out, err2 := os.Stdout.Stat()
+	if err != nil || err2 != nil || !os.SameFile(null, out) {
+		return err2 != nil
+	}
+	_, err = os.Stdout.Read(make([]byte, 1))
+	return err == io.EOF
+}
+
 // progress is a line on the terminal that says how far a command is. A nil progress is that
 // of a command without a terminal: its methods do nothing.
 type progress struct {
 	cfg   *lines.Config
 	total int64  // bytes to read, if known
-	room  uint64 // lines that the filter is made for, if known
 	verb  string // what happened to some lines: "written"
 	start time.Time
 	stop  chan struct{}
@@ -235,16 +246,15 @@ type progress struct {
 	mu    sync.Mutex
 	read  uint64 // lines
 	some  uint64 // lines to which it happened
-	held  uint64 // lines in the filter before
 	shown bool
 }
 
 // newProgress starts showing progress.
-func newProgress(cfg *lines.Config, verb string, held, room uint64) *progress {
+func newProgress(cfg *lines.Config, verb string) *progress {
 	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
 		return nil
 	}
-	p := &progress{cfg: cfg, total: totalSize(cfg.Names), room: room, held: held, verb: verb,
+	p := &progress{cfg: cfg, total: totalSize(cfg.Names), verb: verb,
 		start: time.Now(), stop: make(chan struct{})}
 	go func() {
 		for {
@@ -300,9 +310,6 @@ func (p *progress) text() string {
 	short := func(n float64) string { return strings.TrimSpace(humanize.SIWithDigits(n, 1, "")) }
 	took := time.Since(p.start)
 	text := fmt.Sprintf("%s lines, %s %s, %s lines/s", short(float64(p.read)), short(float64(p.some)), p.verb, short(float64(p.read)/took.Seconds()))
-	if p.room > 0 {
-		text += fmt.Sprintf(", filter %.0f%% full", 100*float64(p.held+p.some)/float64(p.room))
-	}
 	if read := p.cfg.Read.Load(); p.total > 0 && read > 0 && took > time.Second {
 		text += fmt.Sprintf(", %v left", time.Duration(float64(took)/float64(read)*float64(max(0, p.total-read))).Round(time.Second))
 	}

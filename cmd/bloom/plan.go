@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/dustin/go-humanize"
+	system "github.com/pbnjay/memory"
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
@@ -84,16 +86,7 @@ func planCommand() *cobra.Command {
 			if err := size.check(1e-15, ""); err != nil {
 				return err
 			}
-			if *asJSON {
-				for _, d := range designs {
-					if err := writeJSON(d.plan(uint64(size.n), size.p)); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
-			_, err := os.Stdout.WriteString(table(uint64(size.n), size.p))
-			return err
+			return writePlans(uint64(size.n), size.p, *asJSON)
 		},
 	}
 	size.add(c.Flags(), "keys", "rate of other keys that are reported", 0.001)
@@ -112,24 +105,102 @@ type planned struct {
 	Note string  `json:"note"`
 }
 
-// plan returns what d takes for n keys at the rate p.
-func (d *design) plan(n uint64, p float64) planned {
-	bits, k := d.at(p)
-	return planned{d.name, n, p, bits, uint64(bits * float64(n) / 8), k, d.note}
-}
-
-func table(n uint64, p float64) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %g of others reported:\n\n", counted(n, "key"), p)
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "type\tbits/key\tsize\tbits a key sets\t")
+// writePlans writes what each design takes for n keys at the rate p.
+func writePlans(n uint64, p float64, asJSON bool) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	if !asJSON {
+		fmt.Fprintf(w, "%s, %g of others reported:\n\n", counted(n, "key"), p)
+		fmt.Fprintln(w, "type\tbits/key\tsize\tbits a key sets\t")
+	}
 	for _, d := range designs {
-		if plan := d.plan(n, p); plan.Size > 0 {
+		bits, k := d.at(p)
+		plan := planned{d.name, n, p, bits, uint64(bits * float64(n) / 8), k, d.note}
+		switch {
+		case asJSON:
+			if err := writeJSON(plan); err != nil {
+				return err
+			}
+		case plan.Size > 0:
 			fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\n", plan.Type, plan.Bits, humanize.Bytes(plan.Size), plan.K, plan.Note)
-		} else {
+		default:
 			fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\n", plan.Type)
 		}
 	}
-	w.Flush()
-	return b.String()
+	return w.Flush()
+}
+
+// exact is make, for types with Guava's indexes, but that a filter of few keys is so large
+// that its rate is p. Guava's formula knows nothing of double hashing.
+func exact[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
+	return func(n uint64, p float64) (F, error) { return make(roomFor(n, p), p) }
+}
+
+// roomFor returns the number of keys for which Guava makes a filter of the size that n keys
+// need. That is n where the sizes differ by a hundredth or less, so that the filter merges
+// with Guava's.
+func roomFor(n uint64, p float64) uint64 {
+	n = max(n, 1)
+	guava := bloom.OptimalM(n, p)
+	m, _, err := bloom.StrictSize(n, p)
+	if err != nil || m <= guava+max(guava/100, 63) {
+		return n
+	}
+	// Not more than m: some larger sizes are worse.
+	room := uint64(float64(n) * float64(m) / float64(guava))
+	for ; bloom.OptimalM(room, p) > m; room-- {
+	}
+	return room
+}
+
+// machine is how much memory there is, in bytes: the machine's, or what its control group
+// may use. 0 means that it is not known.
+var machine = func() uint64 {
+	total := system.TotalMemory()
+	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		data, _ := os.ReadFile(path)
+		if limit, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64); err == nil && limit > 0 {
+			total = min(total, limit)
+		}
+	}
+	return total
+}()
+
+// fits returns an error if something that takes so many bytes does not fit into memory.
+// Go would end with all its stacks.
+func fits(what string, bytes float64) error {
+	if machine == 0 || bytes <= float64(machine) {
+		return nil
+	}
+	return memoryError{fmt.Errorf("%s takes %s of memory, and there are %s", what, humanize.Bytes(uint64(min(bytes, 1<<63))), humanize.Bytes(machine))}
+}
+
+// memoryError is that of something that does not fit into memory.
+type memoryError struct{ error }
+
+// usage returns err, of a size that was asked for, as one of the command line, without the names of
+// Go. Elsewhere it may fit.
+func usage(err error) error {
+	if _, ok := err.(memoryError); ok || err == nil {
+		return err
+	}
+	return usageError{errors.New(inShell.Replace(err.Error()))}
+}
+
+var inShell = strings.NewReplacer("use bloom.New", "use -type guava", "package ", "-type ", "bloom.New", "-type guava", "blocked.New", "-type blocked")
+
+// fitting is make, which makes a filter for n lines, with an error if that takes more memory
+// than there is.
+func fitting(make func(n uint64, p float64) (filter, error), n uint64, p float64) (filter, error) {
+	const few = 1 << 16 // with which bytes are in proportion to lines
+	if n > few {
+		f, err := make(few, p)
+		if err != nil {
+			return nil, err
+		}
+		what := fmt.Sprintf("a filter of %s at a rate of %v", counted(n, "line"), p)
+		if err := fits(what, float64(f.Stats().SizeBytes)/few*float64(n)); err != nil {
+			return nil, err
+		}
+	}
+	return make(n, p)
 }

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/foreign"
+)
+
+func addCommand() *cobra.Command {
+	return changeCommand("add FILE [file ...]", func(ctx context.Context, cfg *lines.Config, f *loaded) error {
+		keys{cfg.Key, partOf(f)}.join(f)
+		err := addLines(ctx, cfg, f.filter, 0)
+		if cfg.Blank && cfg.Blanks > 0 {
+			sayBlank(f)
+		}
+		return err
+	})
+}
+
+func removeCommand() *cobra.Command {
+	return changeCommand("remove FILE [file ...]", removeLines)
+}
+
+func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
+	set, ok := f.filter.(interface{ RemoveHash(bloom.Hash) bool })
+	if !ok {
+		return fmt.Errorf("%s is a %s: lines can be removed from a counting.Filter or a cuckoo.Filter only", f.path, f.kind.name)
+	}
+	var absent uint64
+	err := scan(ctx, cfg, newProgress(cfg, "removed"), func(b *lines.Batch) (removed int, _ error) {
+		for _, h := range b.Hashes {
+			if set.RemoveHash(h) {
+				removed++
+			}
+		}
+		absent += uint64(len(b.Hashes) - removed)
+		return removed, nil
+	})
+	if err == nil && absent > 0 {
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s did not occur in %s\n", counted(absent, "line"), f.path)
+	}
+	return err
+}
+
+// changeCommand returns a command that loads a filter, changes it with the lines of the input, and saves it.
+func changeCommand(use string, change func(context.Context, *lines.Config, *loaded) error) *cobra.Command {
+	var input inputFlags
+	var file holder
+	c := &cobra.Command{Use: use, Args: need(1, -1, "the filter's FILE")}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		cfg, err := input.config(args[1:])
+		if err != nil {
+			return err
+		}
+		if info, err := os.Stat(args[0]); err == nil {
+			if err := apart(args[0], info, args[1:]); err != nil {
+				return err
+			}
+		}
+		release, err := file.hold(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		defer release()
+		f, err := loadKeys(args[0])
+		if err != nil {
+			return err
+		}
+		if f.compressed {
+			return fmt.Errorf("%s %w", args[0], errCompressed)
+		}
+		if err := f.match(cfg, c.Flags()); err != nil {
+			return err
+		}
+		if err := change(c.Context(), cfg, f); err != nil {
+			return err
+		}
+		return f.SaveFile(file.path)
+	}
+	file.add(c.Flags())
+	input.add(c.Flags())
+	input.addBlank(c.Flags())
+	return c
+}
+
+func mergeCommand() *cobra.Command {
+	var file holder
+	c := &cobra.Command{
+		Use:  "merge -o FILE FILE ...",
+		Args: need(1, -1, "at least one FILE to read"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return file.produce(c, func() (saver, error) {
+				all, err := loadAny(args[0])
+				for i := 1; i < len(args) && err == nil; i++ {
+					if c.Context().Err() != nil {
+						return nil, errInterrupted
+					}
+					next, err := loadAny(args[i])
+					if err != nil {
+						return nil, err
+					}
+					if err := union(all, next); err != nil {
+						return nil, fmt.Errorf("%s and %s: %w", all.path, args[i], err)
+					}
+				}
+				return all, err
+			})
+		},
+	}
+	file.addOutput(c.Flags())
+	return c
+}
+
+// union adds to a what b has.
+func union(a, b *loaded) error {
+	x, y := a.Info(), b.Info()
+	if a.kind.name != b.kind.name {
+		return fmt.Errorf("a %s and a %s do not merge", a.kind.name, b.kind.name)
+	}
+	if x.Hash != y.Hash && x.Hash != "" && y.Hash != "" {
+		return fmt.Errorf("keys of %s and keys of %s do not mix", printable(x.Hash), printable(y.Hash))
+	}
+	err := fmt.Errorf("filters of type %s do not merge", a.kind.name)
+	switch f := a.filter.(type) {
+	case *bloom.Filter:
+		err = f.Merge(b.filter.(*bloom.Filter))
+	case *blocked.Filter:
+		err = f.Merge(b.filter.(*blocked.Filter))
+	case *counting.Filter:
+		err = f.Merge(b.filter.(*counting.Filter))
+	case theirKeys:
+		if dcso, ok := f.theirFilter.(*foreign.DCSO); ok {
+			err = dcso.Merge(b.filter.(theirKeys).theirFilter.(*foreign.DCSO))
+		}
+	}
+	if err != nil && a.Stats().M != b.Stats().M {
+		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
+	}
+	a.SetInfo(bloom.Info{Hash: cmp.Or(x.Hash, y.Hash), Comment: agreed(x.Comment, y.Comment)}) // N and P stay
+	return err
+}
+
+func agreed[T comparable](a, b T) (v T) {
+	if a == b {
+		v = a
+	}
+	return v
+}
