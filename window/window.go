@@ -5,7 +5,7 @@
 // remembered is reported as present with a probability of at most P. If at most N new keys come
 // within any Span, however unevenly, each key that Add called new is found for Span at least, and
 // for Span + Span/Generations at most, while the clock goes on evenly. If more come, the newest N
-// keys are found, and [Filter.Reach] says how far back everything is.
+// keys are found, with Renew somewhat fewer, and [Filter.Reach] says how far back everything is.
 //
 // A repeat writes nothing, unless [Config] has Renew. So a key that Add takes for seen by mistake,
 // one in 1/P, can be absent a moment later. Whoever must find every key needs Renew.
@@ -82,7 +82,7 @@ type page struct {
 // Config configures a Filter.
 type Config struct {
 	// N is the largest number of new keys within any Span, however uneven, of which all are
-	// remembered for a Span. If more come, the newest N are.
+	// remembered for a Span. If more come, the newest N are, or somewhat fewer with Renew.
 	N uint64
 	// P is the probability, between 0 and 1, that a key which is not remembered is reported as
 	// present. It holds whatever comes. Less than 6.4e-17 counts as that.
