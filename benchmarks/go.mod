@@ -4,7 +4,6 @@ go 1.24.11
 
 replace github.com/seed79a3ff49/bloom => ../
 
-
 require (
 	github.com/FastFilter/xorfilter v0.4.2-0.20260120015552-4e5a4d9df65a
 	github.com/apache/datasketches-go v0.2.0

@@ -46,6 +46,7 @@ func (r *report) markdown() string {
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
 	p("# Results\n\nMade by `cd benchmarks && go run .` in %v on %s%s, with %s.\n", time.Since(r.began).Round(time.Second), machine(), r.load, runtime.Version())
 	p(method, r.rounds, min(r.rounds, fewRounds))
+	p("\n![Nanoseconds a key beside the peers](../docs/speed.svg)\n")
 	for _, m := range r.missing {
 		p("\nNot measured: %s\n", strings.TrimSpace(m))
 	}
