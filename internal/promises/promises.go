@@ -742,7 +742,7 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	fails(path, 0.01, bloom.ErrFormat, path)
 
 	// Where nothing can be read, and SaveFile would fail later or replace what is there.
-	fails("", 0.01, fs.ErrNotExist, "no such file")
+	fails("", 0.01, nil, "loading") // each system has words of its own
 	fails(in("missing/f"), 0.01, fs.ErrNotExist, in("missing"))
 	fails(in("f/f"), 0.01, nil, in("f"))
 	fails(in(""), 0.01, nil, in(""))
