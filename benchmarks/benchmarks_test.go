@@ -24,7 +24,7 @@ func TestWorkloads(t *testing.T) {
 	rates := map[string][2]int{
 		"ristretto.z": {0, 10_500}, "bbloom": {0, 10_500}, "parquet-go": {11_300, 13_700}, "blobloom": {5500, 7500},
 		"blobloom.SyncFilter, 1": {5500, 7500}, "blobloom.SyncFilter, 2": {5500, 7500}, "xorfilter": {3200, 4600},
-		"growing.Filter": {100, 11_000}, "seiflotfy/cuckoofilter": {1000, 30_000}, "BoomFilters, scalable": {500, 20_000},
+		"growing.Filter": {100, 11_000}, "seiflotfy/cuckoofilter": {1000, 30_000},
 	}
 	r := report{rounds: 1}
 	for _, w := range workloads(20_000, nil) {

@@ -37,7 +37,7 @@ func workloads(large int, found map[string][]process) []workload {
 		{title: "Beyond the cache, one in a million", kind: integers, n: large, p: 1e-6, rows: few, processes: cpp},
 		{title: "Goroutines that share a filter, in the cache", kind: integers, n: 1e5, p: 0.01, rows: shared()},
 		{title: "Goroutines that share a filter, beyond the cache", kind: integers, n: large, p: 0.01, rows: shared()},
-		{title: "Filters that grow and forget, beside one of known size", kind: integers, n: 1e6, p: 0.01, rows: append(append([]row{ours[0]}, others...), boomScalable)},
+		{title: "Filters that grow and forget, beside one of known size", kind: integers, n: 1e6, p: 0.01, rows: append([]row{ours[0]}, others...)},
 		{title: "Filters with removal, in the cache", kind: integers, n: 1e5, p: 0.01, rows: append(removers, seiflotfy)},
 		{title: "Filters with removal, beyond the cache", kind: integers, n: large, p: 0.01, rows: append(removers, seiflotfy)},
 		{title: "Many filters of 512 bits and three keys each, asked at once; n is filters", kind: integers, n: 1e5, p: 0.01, rows: banks, lookups: 500},

@@ -8,12 +8,3 @@ var boomFilters = row{"BoomFilters", "Add reports nothing", func(n int, p float6
 		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
 		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) }}
 }}
-
-var boomScalable = row{"BoomFilters, scalable", "Add reports nothing", func(_ int, p float64) filter {
-	var f *boom.ScalableBloomFilter
-	empty := func() { f = boom.NewDefaultScalableBloomFilter(p) }
-	empty()
-	return filter{reset: empty,
-		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
-		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) }}
-}}
