@@ -220,6 +220,7 @@ func TestNeverWrong(t *testing.T) {
 				defer close(ended)
 				for ; ctx.Err() == nil; loads.Add(1) {
 					assert.NoError(t, g.Rebuild(background))
+					runtime.Gosched() // where there is one thread
 				}
 			}()
 			wg.Wait()

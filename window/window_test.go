@@ -250,6 +250,7 @@ func TestTogether(t *testing.T) {
 				for left.Load() > 0 {
 					f.Stats()
 					assert.NoError(t, new(Filter).UnmarshalBinary(bloom.Must(f.MarshalBinary())))
+					runtime.Gosched() // where there is one thread
 				}
 				return
 			}
