@@ -2,8 +2,7 @@
 // each visitor has seen is a Bloom filter in the visitor's own cookie. A hundred URLs fit in 168
 // characters, where their MD5 digests in hexadecimal take 3,200 of the 4,096 that a browser keeps.
 //
-//	go run ./examples/seencookie                       # a server, and a client that visits it
-//	go run ./examples/seencookie -addr 127.0.0.1:8080  # a server for a browser
+//	go run ./examples/seencookie    # and open http://127.0.0.1:8080/ again and again
 //
 // The cookie is signed, so that what a visitor sends back is a filter that this server made.
 // Anything that is not counts as no cookie. The key is made anew at each start, and cookies are
@@ -15,7 +14,6 @@
 package main
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -23,12 +21,8 @@ import (
 	"flag"
 	"fmt"
 	"html/template"
-	"io"
-	"net"
+	"log"
 	"net/http"
-	"net/http/cookiejar"
-	"os"
-	"regexp"
 	"strings"
 	"time"
 
@@ -127,63 +121,12 @@ func catalogue() []string {
 	return pages
 }
 
-// visitAll visits home until there is nothing new to see, and writes what each visit showed.
-func visitAll(home string, w io.Writer) error {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		return err
-	}
-	client := &http.Client{Jar: jar, Timeout: 10 * time.Second}
-	link := regexp.MustCompile(`<li><a href="([^"]*)">`)
-	seen := map[string]bool{}
-	for visit := 1; ; visit++ {
-		response, err := client.Get(home)
-		if err != nil {
-			return err
-		}
-		body, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		if err != nil {
-			return err
-		}
-		shown := link.FindAllStringSubmatch(string(body), -1)
-		fmt.Fprintf(w, "visit %2d: %2d pages\n", visit, len(shown))
-		if len(shown) == 0 {
-			fmt.Fprintf(w, "%d of %d pages shown, none twice. False positives hid %d.\n", len(seen), len(catalogue()), len(catalogue())-len(seen))
-			return nil
-		}
-		for _, m := range shown {
-			if seen[m[1]] {
-				return fmt.Errorf("visit %d showed %s again", visit, m[1])
-			}
-			seen[m[1]] = true
-		}
-	}
-}
-
 func main() {
-	addr := flag.String("addr", "", "serve at this `address` (by default: serve a client that is built in, and exit)")
+	addr := flag.String("addr", "127.0.0.1:8080", "serve at this `address`")
 	flag.Parse()
-	if err := run(*addr, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "seencookie:", err)
-		os.Exit(1)
-	}
-}
-
-func run(addr string, w io.Writer) error {
 	key := make([]byte, 32)
 	rand.Read(key)
-	listener, err := net.Listen("tcp", cmp.Or(addr, "127.0.0.1:0"))
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: newServer(cookies{key}, catalogue()), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
-	home := "http://" + listener.Addr().String() + "/"
-	if addr != "" {
-		fmt.Fprintln(w, "serving on", home)
-		return server.Serve(listener)
-	}
-	defer server.Close()
-	go server.Serve(listener)
-	return visitAll(home, w)
+	server := &http.Server{Addr: *addr, Handler: newServer(cookies{key}, catalogue()), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
+	fmt.Printf("serving on http://%s/\n", *addr)
+	log.Fatal(server.ListenAndServe())
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
-	"bytes"
+	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,12 +15,29 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// What the built-in visitor sees.
-func TestRun(t *testing.T) {
-	var out bytes.Buffer
-	require.NoError(t, run("", &out))
-	assert.Contains(t, out.String(), "visit  1: 10 pages\n")
-	assert.Regexp(t, `1[12]\d of 120 pages shown, none twice\.`, out.String())
+// A visitor that keeps its cookie is shown nearly all pages, and none twice.
+func TestNoPageTwice(t *testing.T) {
+	server := httptest.NewServer(newServer(cookies{[]byte("a key for nothing but these tests")}, catalogue()))
+	defer server.Close()
+	client := &http.Client{Jar: bloom.Must(cookiejar.New(nil))}
+	seen := map[string]bool{}
+	for visit := 0; ; visit++ {
+		response, err := client.Get(server.URL)
+		require.NoError(t, err)
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		require.NoError(t, err)
+		shown := regexp.MustCompile(`<li><a href="([^"]*)">`).FindAllStringSubmatch(string(body), -1)
+		if len(shown) == 0 {
+			break
+		}
+		require.True(t, visit > 0 || len(shown) == perVisit)
+		for _, m := range shown {
+			require.False(t, seen[m[1]], "%s again", m[1])
+			seen[m[1]] = true
+		}
+	}
+	assert.Greater(t, len(seen), 110, "of 120")
 }
 
 // A visitor without a cookie of this server's is new, whatever it sends.
