@@ -5,90 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"strconv"
 	"sync/atomic"
 	"testing"
 
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
-
-// benchSet is what the benchmarks need of a filter.
-type benchSet interface {
-	Set
-	AddBatch([]bool, []Hash)
-	ContainsBatch([]bool, []Hash)
-}
-
-// benchSizes are numbers of keys at p = 1 %: in the first-level cache, in the
-// second, in the third or none.
-var benchSizes = []int{1e4, 1e5, 1e7}
-
-func benchmarkSets(b *testing.B, bench func(b *testing.B, set benchSet, hs []Hash)) {
-	for _, n := range benchSizes {
-		hs := testkit.Digests[Hash](1, n)
-		for _, set := range []struct {
-			name string
-			new  func() benchSet
-		}{
-			{"Filter", func() benchSet { return Must(New(uint64(n), 0.01)) }},
-			{"SyncFilter", func() benchSet { return Must(NewSync(uint64(n), 0.01)) }},
-		} {
-			b.Run(fmt.Sprintf("type=%s/n=%.0e", set.name, float64(n)), func(b *testing.B) {
-				bench(b, set.new(), hs)
-			})
-		}
-	}
-}
-
-func BenchmarkAddHash(b *testing.B) {
-	benchmarkSets(b, func(b *testing.B, set benchSet, hs []Hash) {
-		for i := 0; b.Loop(); i++ {
-			set.AddHash(hs[i%len(hs)])
-		}
-	})
-}
-
-func BenchmarkContainsHash(b *testing.B) {
-	benchmarkSets(b, func(b *testing.B, set benchSet, hs []Hash) {
-		set.AddBatch(nil, hs)
-		b.Run("key=present", func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				set.ContainsHash(hs[i%len(hs)])
-			}
-		})
-		b.Run("key=absent", func(b *testing.B) {
-			for i := 0; b.Loop(); i++ {
-				h := hs[i%len(hs)]
-				set.ContainsHash(NewHash(h.h2, h.h1))
-			}
-		})
-	})
-}
-
-// benchmarkBatches measures do for batches of hs, one after the other.
-func benchmarkBatches(b *testing.B, hs []Hash, do func(batch []Hash)) {
-	const batch = 1000
-	for i := 0; b.Loop(); i = (i + batch) % len(hs) {
-		do(hs[i : i+batch])
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
-}
-
-func BenchmarkAddBatch(b *testing.B) {
-	benchmarkSets(b, func(b *testing.B, set benchSet, hs []Hash) {
-		dst := make([]bool, 1000)
-		benchmarkBatches(b, hs, func(batch []Hash) { set.AddBatch(dst, batch) })
-	})
-}
-
-func BenchmarkContainsBatch(b *testing.B) {
-	benchmarkSets(b, func(b *testing.B, set benchSet, hs []Hash) {
-		set.AddBatch(nil, hs[:len(hs)/2])
-		dst := make([]bool, 1000)
-		benchmarkBatches(b, hs, func(batch []Hash) { set.ContainsBatch(dst, batch) })
-	})
-}
 
 func BenchmarkSum(b *testing.B) {
 	for _, size := range []int{4, 8, 16, 36, 80, 120, 200, 1000} {
@@ -216,96 +137,9 @@ func BenchmarkByBatch(b *testing.B) {
 	}
 }
 
-// keyMakers return the i-th key, which is stored, or made in buf just before.
-// What was just written is on its way to the cache, and can be read only as it
-// was written: a read across two writes waits.
-func keyMakers() (names []string, makers []func(buf []byte, i uint64) []byte) {
-	add := func(name string, maker func(buf []byte, i uint64) []byte) {
-		names, makers = append(names, name), append(makers, maker)
-	}
-	const stored = 1024 // in the first-level cache, or near it
-	rnd := rand.New(rand.NewPCG(3, 4))
-	random := make([]byte, stored+64)
-	for i := range random {
-		random[i] = byte(rnd.Uint32())
-	}
-	le := binary.LittleEndian
-	for _, size := range []int{8, 16, 20, 36, 40} {
-		keys := make([]byte, stored*size)
-		for i := range uint64(stored) {
-			le.PutUint64(keys[int(i)*size:], i)
-		}
-		add(fmt.Sprintf("key=%dB/from=store", size), func(_ []byte, i uint64) []byte {
-			return keys[int(i%stored)*size:][:size]
-		})
-		add(fmt.Sprintf("key=%dB/from=integers", size), func(buf []byte, i uint64) []byte {
-			buf = buf[:size]
-			le.PutUint64(buf, i%stored)
-			n := 8
-			for ; n+8 <= size; n += 8 {
-				le.PutUint64(buf[n:], i)
-			}
-			if n < size {
-				le.PutUint32(buf[n:], uint32(i))
-			}
-			return buf
-		})
-	}
-	add("key=varint", func(buf []byte, i uint64) []byte { return binary.AppendUvarint(buf, i%stored<<24) })
-	add("key=decimal", func(buf []byte, i uint64) []byte { return strconv.AppendUint(buf, i%stored*1e9, 10) })
-	add("key=path", func(buf []byte, i uint64) []byte {
-		buf = append(buf, "/var/lib/"...)
-		buf = strconv.AppendUint(buf, i%stored, 36)
-		return append(buf, "/index.html"...)
-	})
-	lengths := make([]byte, stored)
-	for i := range lengths {
-		lengths[i] = byte(1 + rnd.UintN(50))
-	}
-	add("key=1-50B/from=store", func(_ []byte, i uint64) []byte {
-		return random[i%stored:][:lengths[i%stored]]
-	})
-	add("key=1-50B/from=copy", func(buf []byte, i uint64) []byte {
-		return append(buf, random[i%stored:][:lengths[i%stored]]...)
-	})
-	return names, makers
-}
-
-func BenchmarkAdd(b *testing.B) {
-	f := Must(New(1e5, 0.01))
-	names, makers := keyMakers()
-	for i, key := range makers {
-		b.Run("n=1e5/"+names[i], func(b *testing.B) {
-			buf := make([]byte, 0, 64)
-			for i := uint64(0); b.Loop(); i++ {
-				f.Add(key(buf, i))
-			}
-		})
-	}
-}
-
-func BenchmarkContains(b *testing.B) {
-	names, makers := keyMakers()
-	for i, key := range makers {
-		for _, present := range []bool{true, false} {
-			b.Run(fmt.Sprintf("n=1e5/%s/present=%t", names[i], present), func(b *testing.B) {
-				f := Must(New(1e5, 0.01))
-				f.AddBatch(nil, testkit.Digests[Hash](1, 1e5))
-				buf := make([]byte, 0, 64)
-				for i := uint64(0); present && i < 1024; i++ {
-					f.Add(key(buf, i))
-				}
-				for i := uint64(0); b.Loop(); i++ {
-					f.Contains(key(buf, i))
-				}
-			})
-		}
-	}
-}
-
 // BenchmarkSyncAdd adds new keys from as many goroutines as -cpu says.
 func BenchmarkSyncAdd(b *testing.B) {
-	for _, n := range benchSizes {
+	for _, n := range []int{1e4, 1e5, 1e7} {
 		hs := testkit.Digests[Hash](1, n)
 		b.Run(fmt.Sprintf("n=%.0e", float64(n)), func(b *testing.B) {
 			s := Must(NewSync(uint64(n), 0.01))
@@ -343,12 +177,5 @@ func BenchmarkCode(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkNew makes filters of one rate, whose logarithm is computed once.
-func BenchmarkNew(b *testing.B) {
-	for b.Loop() {
-		Must(New(100, 0.01))
 	}
 }

@@ -71,18 +71,3 @@ func TestGuavaFolds(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkFold(b *testing.B) {
-	for _, words := range []uint64{1 << 17, 1 << 21, 1 << 25} {
-		f := Must(NewSize(64*words, 7))
-		f.AddBatch(nil, testkit.Digests[Hash](1, 1000))
-		for _, d := range []int{2, 16} {
-			b.Run(fmt.Sprintf("MB=%d/d=%d", words>>17, d), func(b *testing.B) {
-				b.SetBytes(int64(8 * words))
-				for b.Loop() {
-					f.Fold(d)
-				}
-			})
-		}
-	}
-}

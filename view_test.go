@@ -1,7 +1,6 @@
 package bloom
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -41,28 +40,4 @@ func TestZeroView(t *testing.T) {
 	assert.Zero(t, v.M())
 	assert.Zero(t, v.K())
 	assert.Zero(t, v.SizeBytes())
-}
-
-func BenchmarkViewContains(b *testing.B) {
-	f := Must(New(1e5, 0.01))
-	for i := range uint64(1e5) {
-		f.AddHash(SumUint64(i))
-	}
-	data, err := f.MarshalBinary()
-	require.NoError(b, err)
-	v, err := NewView(data)
-	require.NoError(b, err)
-	for _, hit := range []bool{true, false} {
-		b.Run(fmt.Sprintf("n=1e5/p=0.01/hit=%v", hit), func(b *testing.B) {
-			var i uint64
-			for b.Loop() {
-				h := SumUint64(i % 1e5)
-				if !hit {
-					h = SumUint64(i + 1e6)
-				}
-				v.ContainsHash(h)
-				i++
-			}
-		})
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"github.com/seed79a3ff49/bloom"
@@ -106,38 +105,4 @@ func BenchmarkContainsBatch(b *testing.B) {
 	benchmark(b, func(b *testing.B, f *Filter, keys []byte) {
 		benchBatches(b, len(keys)/8, func(hs []bloom.Hash) { f.ContainsBatch(dst, hs) })
 	})
-}
-
-// BenchmarkSync adds and looks up from as many goroutines as -cpu says.
-func BenchmarkSync(b *testing.B) {
-	for _, n := range []int{1e5, 1e7} {
-		for _, p := range []float64{1e-2, 1e-6} {
-			fresh := func() *SyncFilter { return bloom.Must(NewSync(uint64(n), p)) }
-			full := fresh()
-			for i := range n {
-				full.AddHash(bloom.SumUint64(uint64(i)))
-			}
-			for _, op := range []struct {
-				name string
-				s    *SyncFilter
-				do   func(s *SyncFilter, h bloom.Hash) bool
-			}{
-				{"add=new", fresh(), (*SyncFilter).AddHash}, // for as many keys as the filter is for
-				{"add=present", full, (*SyncFilter).AddHash},
-				{"contains=present", full, (*SyncFilter).ContainsHash},
-			} {
-				b.Run(fmt.Sprintf("n=%.0e/p=%v/%s", float64(n), p, op.name), func(b *testing.B) {
-					if op.name == "add=new" {
-						op.s.Reset()
-					}
-					var goroutine atomic.Uint64
-					b.RunParallel(func(pb *testing.PB) {
-						for i := goroutine.Add(1) << 24; pb.Next(); i++ {
-							op.do(op.s, bloom.SumUint64(i%uint64(n)))
-						}
-					})
-				})
-			}
-		}
-	}
 }

@@ -3,7 +3,6 @@ package counting
 import (
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 
 	"github.com/seed79a3ff49/bloom"
@@ -44,42 +43,5 @@ func BenchmarkWhole(b *testing.B) {
 			})
 		}
 		_ = sum
-	}
-}
-
-// BenchmarkParallel takes n random keys of a full filter, by as many goroutines as -cpu
-// says. A tenth of the operations of "mixed" add a key, and a tenth remove it again.
-func BenchmarkParallel(b *testing.B) {
-	for _, n := range []uint64{1e6, 3e7} {
-		if testing.Short() && n > 1e6 {
-			continue
-		}
-		f := bloom.Must(New(n, 0.01))
-		for i := range n {
-			f.AddHash(bloom.SumUint64(i))
-		}
-		var goroutines atomic.Uint64
-		for _, op := range []struct {
-			name   string
-			writes uint64 // of 10
-		}{{"contains", 0}, {"mixed", 2}, {"add+remove", 10}} {
-			b.Run(fmt.Sprintf("n=%.0e/op=%s", float64(n), op.name), func(b *testing.B) {
-				b.RunParallel(func(pb *testing.PB) {
-					next := n * goroutines.Add(1) // this goroutine's own keys
-					for i := uint64(0); pb.Next(); i++ {
-						switch {
-						case i%10 >= op.writes:
-							next++
-							f.ContainsHash(bloom.SumUint64(next * 48271 % (2 * n))) // half of them absent
-						case i%2 == 0:
-							next++
-							f.AddHash(bloom.SumUint64(next << 8))
-						default:
-							f.RemoveHash(bloom.SumUint64(next << 8))
-						}
-					}
-				})
-			})
-		}
 	}
 }

@@ -2,7 +2,6 @@ package flower
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"math/big"
 	"sync"
@@ -212,31 +211,5 @@ func TestConcurrent(t *testing.T) {
 	t.Logf("%d overlaps", seen.Load())
 	for slot := range want {
 		require.Equal(t, want[slot], f.words[slot/8]>>(slot%8*8)&0xff, "slot %d", slot)
-	}
-}
-
-func BenchmarkFilter(b *testing.B) {
-	for _, c := range []Config{{1e5, 3, 8}, {1e7, 3, 8}, {1e6, 8, 16}} {
-		f := bloom.Must(New(c))
-		for i := range 4 * c.Slots / uint64(c.Ways) {
-			f.AddHash(bloom.SumUint64(i))
-		}
-		name := fmt.Sprintf("slots=%.0e/ways=%d/bits=%d", float64(c.Slots), c.Ways, c.Bits)
-		b.Run(name+"/op=add", func(b *testing.B) {
-			for i := uint64(0); b.Loop(); i++ {
-				f.AddHash(bloom.SumUint64(i))
-			}
-		})
-		b.Run(name+"/op=contains", func(b *testing.B) {
-			for i := uint64(0); b.Loop(); i++ {
-				f.ContainsHash(bloom.SumUint64(i))
-			}
-		})
-		b.Run(name+"/op=encode", func(b *testing.B) {
-			b.SetBytes(int64(8 * len(f.words)))
-			for b.Loop() {
-				f.WriteTo(io.Discard)
-			}
-		})
 	}
 }

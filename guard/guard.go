@@ -199,16 +199,10 @@ func (g *Guard) AddHash(h bloom.Hash) bool {
 // Contains reports whether the store may have key. False is certain, as the package comment
 // says. True is wrong with a probability of at most P for a key that is not there. Before the
 // first load has ended it is true for every key.
-func (g *Guard) Contains(key []byte) bool {
-	f := g.now.Load()
-	return f == nil || f.Contains(key)
-}
+func (g *Guard) Contains(key []byte) bool { return g.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (g *Guard) ContainsString(key string) bool {
-	f := g.now.Load()
-	return f == nil || f.ContainsString(key)
-}
+func (g *Guard) ContainsString(key string) bool { return g.ContainsHash(bloom.SumString(key)) }
 
 // ContainsHash is Contains by digest.
 func (g *Guard) ContainsHash(h bloom.Hash) bool {

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -467,31 +466,4 @@ func TestLookUpsAllocateNothing(t *testing.T) {
 		g.ContainsString("ada")
 		g.ContainsHash(bloom.SumUint64(5))
 	}))
-}
-
-// BenchmarkContains compares a look-up with one of the filter inside.
-func BenchmarkContains(b *testing.B) {
-	const n = 100_000
-	g := newGuard(b, Config{P: 0.01, Load: loadOf(n)})
-	require.NoError(b, g.Rebuild(background))
-	require.NoError(b, g.Rebuild(background))
-	for name, from := range map[string]uint64{"present": 0, "absent": 1 << 32} {
-		for _, c := range []struct {
-			of  string
-			set interface{ ContainsHash(bloom.Hash) bool }
-		}{{"guard", g}, {"growing", g.now.Load()}} {
-			b.Run("key="+name+"/of="+c.of, func(b *testing.B) {
-				switch set := c.set.(type) {
-				case *Guard:
-					for i := uint64(0); b.Loop(); i++ {
-						set.ContainsHash(bloom.SumUint64(from + i%n))
-					}
-				case *growing.Filter:
-					for i := uint64(0); b.Loop(); i++ {
-						set.ContainsHash(bloom.SumUint64(from + i%n))
-					}
-				}
-			})
-		}
-	}
 }

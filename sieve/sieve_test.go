@@ -251,22 +251,6 @@ func TestNeedsSetAndHash(t *testing.T) {
 	}
 }
 
-func BenchmarkQueue(b *testing.B) {
-	for _, n := range []int{10, 100_000} {
-		b.Run(fmt.Sprintf("len=%d", n), func(b *testing.B) {
-			q := New[uint64](everything{}, bloom.SumUint64)
-			for i := range uint64(n) {
-				q.Push(i)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				v, _ := q.Pop()
-				q.Push(v)
-			}
-		})
-	}
-}
-
 // TestAllOfChanged: a work-list loop over All would leave values unvisited.
 func TestAllOfChanged(t *testing.T) {
 	q := New(bloom.Must(bloom.New(100, 1e-6)), bloom.SumString)

@@ -212,32 +212,3 @@ func TestFrameIOErrors(t *testing.T) {
 		require.ErrorIs(t, err, io.ErrShortWrite)
 	}
 }
-
-func BenchmarkFrame(b *testing.B) {
-	params, array := []uint64{1 << 20, 0}, testkit.Words(1<<20)
-	data := framed(params, array)
-	b.Run("op=write", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			two.Write(io.Discard, params, array, testInfo)
-		}
-	})
-	b.Run("op=append", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			framed(params, array)
-		}
-	})
-	b.Run("op=unmarshal", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			two.Unmarshal(data, count)
-		}
-	})
-	b.Run("op=read", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			two.Read(iotest.DataErrReader(bytes.NewReader(data)), count)
-		}
-	})
-}
