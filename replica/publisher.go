@@ -259,10 +259,7 @@ func (p *publisher) Publish() (version string) {
 func (p *publisher) release() {
 	p.seq++
 	f := p.filter()
-	data, err := f.MarshalBinary()
-	if err != nil {
-		panic(err) // only the zero Filter has no form
-	}
+	data := bloom.Must(f.MarshalBinary()) // only the zero Filter has no form
 	r := &release{
 		version: p.name + "-" + strconv.FormatUint(p.seq, 10),
 		data:    data,
