@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/guava"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -111,17 +110,9 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
-	if form.Missing(path, err) {
-		return New(n, p)
-	}
-	if err == nil {
-		err = form.In(path, f.fits(m, k, fmt.Sprintf("New makes for n = %d, p = %v", n, p)))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+		return f.fits(m, k, fmt.Sprintf("New makes for n = %d, p = %v", n, p))
+	})
 }
 
 // LoadOrNewSize is [LoadOrNew] with the parameters of [NewSize], for filters of other sizes than
@@ -130,17 +121,9 @@ func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	if _, err := form.WordsFor("bloom", m, k, form.MaxWords); err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
-	if form.Missing(path, err) {
-		return NewSize(m, k)
-	}
-	if err == nil {
-		err = form.In(path, f.fits(m, k, fmt.Sprintf("NewSize makes for m = %d, k = %d", m, k)))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return NewSize(m, k) }, func(f *Filter) error {
+		return f.fits(m, k, fmt.Sprintf("NewSize makes for m = %d, k = %d", m, k))
+	})
 }
 
 // fits returns an error unless f has the parameters of a filter that maker describes.
@@ -180,6 +163,7 @@ func OpenFile(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	view.isFile = true
 	return &File{View: view}, nil
 }
 
@@ -189,14 +173,6 @@ func OpenFile(path string) (*File, error) {
 func (f *File) Verify() error {
 	_, _, _, err := parse(f.opened().data, true)
 	return err
-}
-
-// String describes f by its parameters, without its keys.
-func (f *File) String() string {
-	if f.View == nil || f.closed {
-		return "bloom.File(closed)"
-	}
-	return describe("bloom.File", f.M(), f.k, f.strategy)
 }
 
 // Close releases the map. No other method may run at the same time. Closing again
@@ -223,13 +199,9 @@ func (f *File) Close() error {
 // Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must.
 // The zero Reader contains nothing. A Reader must not be copied.
 type Reader struct {
-	_          nocopy.Locker
-	r          io.ReaderAt
-	words      uint64
-	reciprocal uint64
-	k          int
-	strategy   Strategy
-	info       Info
+	_ nocopy.Locker
+	layout
+	r io.ReaderAt
 }
 
 // NewReader returns a Reader of the size bytes of r, which [LoadFile] could load. It reads the
@@ -240,7 +212,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{r: r, words: uint64(h.Words), reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: Info(info)}, nil
+	return &Reader{layout: layoutOf(h, info), r: r}, nil
 }
 
 // Info returns the filter's Info.
@@ -264,23 +236,23 @@ func (r *Reader) ContainsHash(h Hash) (bool, error) {
 // up to 256 KiB, and makes up to 64 requests at the same time. On error found is as it was.
 // ContainsBatch panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
-	locate := func(key, step int) (word, pos uint64) {
+	locate := func(key, step int) (at int64, pos uint64) {
 		h, i := hs[key], uint64(step)
 		x := h.h1 + i*h.h2
 		if r.strategy == Mitz32 {
-			m := newMitz32(h)
-			m.sum += uint32(i) * m.step
-			x = m.next()
+			x32 := newMitz32(h)
+			x32.sum += uint32(i) * x32.step
+			x = x32.next()
 		}
-		return guava.Locate(x, r.words, r.reciprocal)
+		return r.locate(x)
 	}
 	at := func(key, step int) int64 {
-		word, pos := locate(key, step)
-		return form.HeaderSize + 8*int64(word) + 7 - int64(pos/8)
+		at, _ := locate(key, step)
+		return form.HeaderSize + at
 	}
 	has := func(key, step int, data []byte) bool {
 		_, pos := locate(key, step)
-		return data[0]>>(pos%8)&1 != 0
+		return data[0]>>pos&1 != 0
 	}
 	return form.Ranges("bloom", r.r, memory.Fill("bloom", found, len(hs)), r.k, 1, at, has)
 }

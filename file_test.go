@@ -295,21 +295,3 @@ func TestReaderErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, answer)
 }
-
-// TestKeptView: a View that was kept from a File is closed with it.
-func TestKeptView(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	require.NoError(t, smallFilter("a").SaveFile(path))
-	file := Must(OpenFile(path))
-	kept := file.View
-	require.True(t, kept.ContainsString("a"))
-	require.NoError(t, file.Close())
-	for _, ask := range []func(){
-		func() { kept.ContainsString("a") }, func() { kept.Contains(nil) }, func() { kept.ContainsBatch(make([]bool, 1), make([]Hash, 1)) },
-		func() { kept.Stats() }, func() { kept.Info() }, func() { kept.M() }, func() { kept.K() }, func() { kept.SizeBytes() }, func() { new(File).Contains(nil) },
-	} {
-		require.PanicsWithValue(t, "bloom: use of a File that is closed or zero", ask)
-	}
-	require.Equal(t, "bloom.View(closed)", kept.String())
-	require.Equal(t, "bloom.File(closed)", file.String())
-}

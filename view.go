@@ -18,14 +18,32 @@ import (
 // used by many goroutines at once. The zero View contains nothing. A View must not be
 // copied.
 type View struct {
-	_          nocopy.Locker
-	words      []byte // 8 bytes each, big-endian
-	reciprocal uint64 // of the number of words; see guava.Locate
+	_ nocopy.Locker
+	layout
+	body   []byte // the bytes of its words
+	data   []byte // all that NewView was given
+	isFile bool
+	closed bool // with its File
+}
+
+// layout says where the bits of a key lie in Guava's binary form, behind the header.
+type layout struct {
+	words      uint64
+	reciprocal uint64 // of words; see guava.Locate
 	k          int
 	strategy   Strategy
 	info       Info
-	data       []byte // all that NewView was given
-	closed     bool   // with its File
+}
+
+func layoutOf(h form.Header, info form.Info) layout {
+	return layout{uint64(h.Words), guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy), Info(info)}
+}
+
+// locate returns the byte, and the position in it, of the bit that x selects. Words are
+// big-endian, so bit 0 is in the last of their bytes.
+func (l *layout) locate(x uint64) (at int64, pos uint64) {
+	word, pos := guava.Locate(x, l.words, l.reciprocal)
+	return 8*int64(word) + 7 - int64(pos/8), pos % 8
 }
 
 // NewView returns a View of data, which it retains. It accepts what
@@ -40,7 +58,7 @@ func newView(data []byte, whole bool) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{words: body, reciprocal: guava.Reciprocal(h.Words), k: h.K, strategy: Strategy(h.Strategy), info: Info(info), data: data}, nil
+	return &View{layout: layoutOf(h, info), body: body, data: data}, nil
 }
 
 // opened returns v, whose bytes are there. v is nil in a zero File.
@@ -59,23 +77,15 @@ func (v *View) ContainsString(key string) bool { return v.ContainsHash(SumString
 
 // ContainsHash is Contains by digest.
 func (v *View) ContainsHash(h Hash) bool {
-	if v.opened().strategy == Mitz32 {
-		return v.contains32(h)
-	}
-	for x, i := h.h1, v.k; i > 0; i-- {
-		if !v.get(x) {
+	x, x32 := h.h1, newMitz32(h)
+	for range v.opened().k {
+		if v.strategy == Mitz32 {
+			x = x32.next()
+		}
+		if at, pos := v.locate(x); v.body[at]>>pos&1 == 0 {
 			return false
 		}
 		x += h.h2
-	}
-	return v.k != 0
-}
-
-func (v *View) contains32(h Hash) bool {
-	for x, i := newMitz32(h), v.k; i > 0; i-- {
-		if !v.get(x.next()) {
-			return false
-		}
 	}
 	return v.k != 0
 }
@@ -90,15 +100,8 @@ func (v *View) ContainsBatch(found []bool, hs []Hash) {
 	}
 }
 
-// get returns the bit that x selects; see bitset.get. Words are big-endian,
-// so bit 0 is in the last of their bytes.
-func (v *View) get(x uint64) bool {
-	i, pos := guava.Locate(x, uint64(len(v.words)/8), v.reciprocal)
-	return v.words[8*i+(7-pos/8)]>>(pos%8)&1 != 0
-}
-
 // M returns the number of bits, a multiple of 64.
-func (v *View) M() uint64 { return uint64(len(v.opened().words)) * 8 }
+func (v *View) M() uint64 { return 64 * v.opened().words }
 
 // K returns the number of hashes.
 func (v *View) K() int { return v.opened().k }
@@ -114,22 +117,22 @@ func (v *View) SizeBytes() int64 {
 	if v.opened().k == 0 {
 		return 0
 	}
-	return form.HeaderSize + int64(len(v.words))
+	return form.HeaderSize + int64(len(v.body))
 }
 
 // String describes v by its parameters, without its keys.
 func (v *View) String() string {
-	if v.closed {
-		return "bloom.View(closed)"
+	if v == nil || v.closed {
+		return "bloom.File(closed)"
 	}
-	return describe("bloom.View", v.M(), v.k, v.strategy)
+	return describe(form.ViewName("bloom", v.isFile), v.M(), v.k, v.strategy)
 }
 
 // Stats reads the whole filter, to count the bits set.
 func (v *View) Stats() Stats {
-	words, ones := v.opened().words, uint64(0)
-	for i := 0; i < len(words); i += 8 {
-		ones += uint64(bits.OnesCount64(binary.NativeEndian.Uint64(words[i:])))
+	body, ones := v.opened().body, uint64(0)
+	for i := 0; i < len(body); i += 8 {
+		ones += uint64(bits.OnesCount64(binary.NativeEndian.Uint64(body[i:])))
 	}
 	return StatsOf(v.M(), v.k, ones)
 }

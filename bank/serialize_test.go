@@ -271,47 +271,6 @@ func TestWrongName(t *testing.T) {
 	}
 }
 
-// TestClosed: a File that is closed, the View in it, and a zero File say no member's "certainly not".
-func TestClosed(t *testing.T) {
-	o, hs := sample(t)
-	path := filepath.Join(t.TempDir(), "bank")
-	require.NoError(t, o.SaveFile(path))
-	closed := bloom.Must(OpenFile(path))
-	view := closed.View
-	require.NoError(t, closed.Close())
-	require.NoError(t, closed.Close())
-	require.NoError(t, new(File).Close())
-	require.Equal(t, "bank.File(closed)", closed.String())
-	require.Equal(t, "bank.File(closed)", new(File).String())
-	require.Equal(t, "bank.View(closed)", view.String())
-	for name, f := range map[string]asked{"closed": closed, "its View": view, "zero": new(File)} {
-		for method, call := range map[string]func(){
-			"ContainsHash": func() { f.ContainsHash(0, hs[0]) }, "Which": func() { f.Which(nil, hs[0]) },
-			"WhichAll": func() { f.WhichAll(nil, nil) }, "Filter": func() { f.Filter(0) }, "Name": func() { _, _ = f.Name(0) },
-			"Len": func() { f.Len() }, "M": func() { f.M() }, "K": func() { f.K() }, "Info": func() { f.Info() },
-			"SizeBytes": func() { f.SizeBytes() }, "Stats": func() { f.Stats() }, "Verify": func() { _ = f.Verify() },
-		} {
-			require.PanicsWithValue(t, "bank: use of a File that is closed or zero", call, "%s: %s", name, method)
-		}
-	}
-}
-
-// asked is a View or a File.
-type asked interface {
-	ContainsHash(i int, h bloom.Hash) bool
-	Which(dst []int, h bloom.Hash) []int
-	WhichAll(dst []int, hs []bloom.Hash) []int
-	Filter(i int) *bloom.Filter
-	Name(i int) (string, error)
-	Len() int
-	M() uint64
-	K() int
-	Info() bloom.Info
-	SizeBytes() int64
-	Stats() bloom.Stats
-	Verify() error
-}
-
 // reseal gives row r of the first segment its checksum.
 func reseal(row []uint64, r uint64) {
 	data := make([]byte, 8*len(row))

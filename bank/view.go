@@ -21,6 +21,7 @@ type View struct {
 	body []byte // its words
 	info bloom.Info
 
+	isFile bool
 	closed bool // with its File
 }
 
@@ -108,6 +109,7 @@ func (v *View) SizeBytes() int64 { return int64(len(v.use().data)) }
 
 // Stats reads all members; see [Bank.Stats].
 func (v *View) Stats() bloom.Stats {
+	defer files.AdviseSequential(v.use().data, v.isFile)()
 	return v.stats(v.in, v.members, v.SizeBytes())
 }
 
@@ -117,6 +119,7 @@ func (v *View) Verify() error {
 	if v.use().data == nil {
 		return nil
 	}
+	defer files.AdviseSequential(v.data, v.isFile)()
 	if err := form.Bank.Verify(v.data); err != nil {
 		return err
 	}
@@ -126,10 +129,10 @@ func (v *View) Verify() error {
 
 // String describes v by its parameters.
 func (v *View) String() string {
-	if v.closed {
-		return "bank.View(closed)"
+	if v == nil || v.closed {
+		return "bank.File(closed)"
 	}
-	return v.describe("bank.View", v.members)
+	return v.describe(form.ViewName("bank", v.isFile), v.members)
 }
 
 // File asks a file. Unix and Windows map the file into memory: a look-up of one key reads
@@ -161,28 +164,8 @@ func OpenFile(path string) (*File, error) {
 		return nil, err
 	}
 	files.AdviseRandom(data)
+	view.isFile = true
 	return &File{View: view}, nil
-}
-
-// Stats reads all members; see [Bank.Stats].
-func (f *File) Stats() bloom.Stats {
-	defer files.AdviseSequential(f.use().data)()
-	return f.View.Stats()
-}
-
-// Verify reads all of the file. It returns an error, which wraps [bloom.ErrFormat], if its
-// bytes are not the ones that SaveFile wrote.
-func (f *File) Verify() error {
-	defer files.AdviseSequential(f.use().data)()
-	return f.View.Verify()
-}
-
-// String describes f by its parameters.
-func (f *File) String() string {
-	if f.View == nil || f.closed {
-		return "bank.File(closed)"
-	}
-	return f.describe("bank.File", f.members)
 }
 
 // Close releases the map. No other method may run at the same time. Closing again does

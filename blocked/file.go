@@ -1,7 +1,6 @@
 package blocked
 
 import (
-	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
@@ -37,28 +36,8 @@ func OpenFile(path string) (*File, error) {
 		return nil, err
 	}
 	files.AdviseRandom(data)
+	view.isFile = true
 	return &File{View: view}, nil
-}
-
-// Stats reads the whole filter; see [Filter.Stats].
-func (f *File) Stats() bloom.Stats {
-	defer files.AdviseSequential(f.use().data)()
-	return f.View.Stats()
-}
-
-// Verify reads all of the file and returns an error, which wraps [bloom.ErrFormat], if
-// its bytes are not the ones that SaveFile wrote.
-func (f *File) Verify() error {
-	defer files.AdviseSequential(f.use().data)()
-	return f.View.Verify()
-}
-
-// String describes f by its parameters.
-func (f *File) String() string {
-	if f.View == nil || f.closed {
-		return "blocked.File(closed)"
-	}
-	return describe("blocked.File", f.M(), f.lines)
 }
 
 // Close releases the map. No other method may run at the same time. Closing again

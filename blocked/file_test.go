@@ -75,15 +75,3 @@ func TestFileUnread(t *testing.T) {
 	require.False(t, file.ContainsString("key"))
 	require.EqualValues(t, uint64(256*n), file.M())
 }
-
-// TestClosedView: a View that was kept from a File panics once that is closed.
-func TestClosedView(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "filter")
-	require.NoError(t, bloom.Must(NewSize(1000, 1)).SaveFile(path))
-	f := bloom.Must(OpenFile(path))
-	v := f.View
-	require.False(t, v.ContainsString("key"))
-	require.NoError(t, f.Close())
-	require.PanicsWithValue(t, "blocked: use of a File that is closed or zero", func() { v.ContainsString("key") })
-	require.Equal(t, "blocked.View(closed)", v.String())
-}

@@ -34,23 +34,17 @@ func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, f.info
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
-func (f *filter) UnmarshalBinary(data []byte) error {
-	params, words, info, err := form.Blocked.Unmarshal(data, blocks.CheckParams)
-	if err == nil {
-		*f = filter{blocks.Of(words, int(params[1])), form.Share(info)}
-	}
-	return err
-}
+func (f *filter) UnmarshalBinary(data []byte) error { return form.Unmarshal("blocked", data, f, read) }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte
 // more. It allocates as data arrives. On error f is unchanged. The error is r's
 // own, or wraps [bloom.ErrFormat] if r ends too early or holds anything else.
-func (f *filter) ReadFrom(r io.Reader) (int64, error) {
+func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
+
+// read reads what WriteTo writes.
+func read(r io.Reader) (filter, int64, error) {
 	b, info, n, err := blocks.Read(r)
-	if err == nil {
-		*f = filter{b, form.Share(info)}
-	}
-	return n, err
+	return filter{b, form.Share(info)}, n, err
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to dst, or
@@ -88,15 +82,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
-	if form.Missing(path, err) {
-		return New(n, p)
-	}
-	if err == nil {
-		err = form.In(path, f.fits(m, lines))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+		return f.fits(m, lines)
+	})
 }

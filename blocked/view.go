@@ -3,6 +3,7 @@ package blocked
 import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/blocks"
+	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
@@ -23,6 +24,7 @@ type View struct {
 	info  bloom.Info
 	b     blocks.Blocks // where they lie, or zero if they cannot be used so
 
+	isFile bool
 	closed bool // with its File
 }
 
@@ -107,7 +109,7 @@ func (v *View) SizeBytes() int64 { return int64(len(v.use().data)) }
 
 // Stats reads the whole filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats {
-	v.use()
+	defer files.AdviseSequential(v.use().data, v.isFile)()
 	var c blocks.Census
 	var buf [512]uint64
 	for from := 0; from < len(v.body); from += 8 * len(buf) {
@@ -124,13 +126,14 @@ func (v *View) Verify() error {
 	if v.use().lines == 0 {
 		return nil
 	}
+	defer files.AdviseSequential(v.data, v.isFile)()
 	return form.Blocked.Verify(v.data)
 }
 
 // String describes v by its parameters.
 func (v *View) String() string {
-	if v.closed {
-		return "blocked.View(closed)"
+	if v == nil || v.closed {
+		return "blocked.File(closed)"
 	}
-	return describe("blocked.View", v.M(), v.lines)
+	return describe(form.ViewName("blocked", v.isFile), v.M(), v.lines)
 }

@@ -60,25 +60,20 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
-func (f *filter) UnmarshalBinary(data []byte) error {
-	params, array, info, err := form.Counting.Unmarshal(data, checkParams)
-	if err != nil {
-		return err
-	}
-	*f = filter{state: stateOf(array, int(params[1])), info: form.Share(info)}
-	return nil
-}
+func (f *filter) UnmarshalBinary(data []byte) error { return form.Unmarshal("counting", data, f, read) }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
 // It allocates as data arrives. On error f is unchanged. The error is r's own or, if r
 // ends too early or holds anything else, wraps [bloom.ErrFormat].
-func (f *filter) ReadFrom(r io.Reader) (int64, error) {
+func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
+
+// read reads what WriteTo writes.
+func read(r io.Reader) (filter, int64, error) {
 	params, array, info, n, err := form.Counting.Read(r, checkParams)
 	if err != nil {
-		return n, err
+		return filter{}, n, err
 	}
-	*f = filter{state: stateOf(array, int(params[1])), info: form.Share(info)}
-	return n, nil
+	return filter{state: stateOf(array, int(params[1])), info: form.Share(info)}, n, nil
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to dst, or nothing

@@ -389,13 +389,6 @@ func TestView(t *testing.T) {
 	require.False(t, new(View).ContainsString("key"))
 	require.NoError(t, new(View).Verify())
 	require.Equal(t, "cuckoo.View(buckets=0)", new(View).String())
-	path := t.TempDir() + "/f"
-	require.NoError(t, bloom.Must(New(10, 0.1)).SaveFile(path))
-	file := bloom.Must(OpenFile(path))
-	view := file.View
-	require.NoError(t, file.Close())
-	require.PanicsWithValue(t, "cuckoo: use of a File that is closed or zero", func() { view.ContainsString("key") })
-	require.Equal(t, "cuckoo.View(closed)", view.String())
 }
 
 // TestBatches: batches do what single calls do, one after the other, also where keys are refused or absent.

@@ -96,37 +96,26 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On error, which
 // wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
-func (f *filter) UnmarshalBinary(data []byte) error {
-	params, array, info, err := form.Cuckoo.Unmarshal(data, checkParams)
-	if err != nil {
-		return err
-	}
-	return f.become(params, array, info)
-}
+func (f *filter) UnmarshalBinary(data []byte) error { return form.Unmarshal("cuckoo", data, f, read) }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more. It allocates as data
 // arrives. On error f is unchanged. The error is r's own or, if r ends too early or holds anything
 // else, wraps [bloom.ErrFormat].
-func (f *filter) ReadFrom(r io.Reader) (int64, error) {
+func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
+
+// read reads what WriteTo writes.
+func read(r io.Reader) (f filter, n int64, err error) {
 	params, array, info, n, err := form.Cuckoo.Read(r, checkParams)
 	if err != nil {
-		return n, err
+		return f, n, err
 	}
-	return n, f.become(params, array, info)
-}
-
-func (f *filter) become(params, array []uint64, info form.Info) error {
 	end := wordsFor(params[0], params[1]) + 1
 	t, err := tableOf(params, array[end:])
 	if err != nil {
-		return err
+		return f, n, err
 	}
 	t.words = array[:end:end]
-	if err := t.check(); err != nil {
-		return err
-	}
-	*f = filter{lookups{t, bloom.Info(info)}}
-	return nil
+	return filter{lookups{t, bloom.Info(info)}}, n, t.check()
 }
 
 // AppendText appends the standard base64 encoding of f's binary form to dst, or nothing if f is zero.
@@ -177,18 +166,13 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := LoadFile(path)
-	if form.Missing(path, err) {
-		return New(n, p)
-	}
-	if err == nil && f.buckets != buckets {
-		err = form.In(path, form.Mismatch("cuckoo", "buckets", f.buckets, buckets))
-	}
-	if err == nil && f.bits != uint64(bits) {
-		err = form.In(path, form.Mismatch("cuckoo", "bits", f.bits, bits))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+		switch {
+		case f.buckets != buckets:
+			return form.Mismatch("cuckoo", "buckets", f.buckets, buckets)
+		case f.bits != uint64(bits):
+			return form.Mismatch("cuckoo", "bits", f.bits, bits)
+		}
+		return nil
+	})
 }

@@ -19,7 +19,8 @@ type View struct {
 	_      nocopy.Locker
 	f      lookups
 	data   []byte // the binary form
-	closed bool   // with its File
+	isFile bool
+	closed bool // with its File
 }
 
 // NewView returns a View of data, which it retains. data is a binary form, which is also the content of a
@@ -92,6 +93,7 @@ func (v *View) Verify() error {
 	if v.use().table == nil {
 		return nil
 	}
+	defer files.AdviseSequential(v.data, v.isFile)()
 	if err := form.Cuckoo.Verify(v.data); err != nil {
 		return err
 	}
@@ -100,10 +102,10 @@ func (v *View) Verify() error {
 
 // String describes v by its parameters.
 func (v *View) String() string {
-	if v.closed {
-		return "cuckoo.View(closed)"
+	if v == nil || v.closed {
+		return "cuckoo.File(closed)"
 	}
-	return v.f.describe("cuckoo.View")
+	return v.f.describe(form.ViewName("cuckoo", v.isFile))
 }
 
 // File looks keys up in a file. Unix and Windows map the file into memory: a look-up reads the one or two
@@ -132,23 +134,8 @@ func OpenFile(path string) (*File, error) {
 		return nil, err
 	}
 	files.AdviseRandom(data)
+	view.isFile = true
 	return &File{View: view}, nil
-}
-
-// Verify reads all of the file and returns an error, which wraps [bloom.ErrFormat], if its bytes are not the
-// ones that SaveFile wrote.
-func (f *File) Verify() error {
-	f.use()
-	defer files.AdviseSequential(f.data)()
-	return f.View.Verify()
-}
-
-// String describes f by its parameters.
-func (f *File) String() string {
-	if f.View == nil || f.closed {
-		return "cuckoo.File(closed)"
-	}
-	return f.f.describe("cuckoo.File")
 }
 
 // Close releases the map. No other method may run at the same time. Closing again does nothing.

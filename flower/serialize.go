@@ -50,24 +50,21 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
-	params, words, info, err := form.Flower.Unmarshal(data, checkParams)
-	if err != nil {
-		return err
-	}
-	f.set(config(params), words, bloom.Info(info))
-	return nil
+	return form.Unmarshal("flower", data, &f.filter, read)
 }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte
 // more. It allocates as data arrives. On error f is unchanged. The error is r's own,
 // or it wraps [bloom.ErrFormat] if r ends too early or holds anything else.
-func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
+func (f *Filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, &f.filter, read) }
+
+// read reads what WriteTo writes.
+func read(r io.Reader) (f filter, n int64, err error) {
 	params, words, info, n, err := form.Flower.Read(r, checkParams)
-	if err != nil {
-		return n, err
+	if err == nil {
+		f.set(config(params), words, bloom.Info(info))
 	}
-	f.set(config(params), words, bloom.Info(info))
-	return n, nil
+	return f, n, err
 }
 
 // checkParams returns how many words there should be.

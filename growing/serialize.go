@@ -1,7 +1,6 @@
 package growing
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -100,29 +99,12 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. The
 // filter goes on growing as the encoded one would have. On error, which wraps
 // [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
-func (f *filter) UnmarshalBinary(data []byte) error {
-	r := bytes.NewReader(data)
-	g, _, err := read(r)
-	if err == nil && r.Len() > 0 {
-		err = form.Errorf("growing", "%d bytes too many", r.Len())
-	}
-	if err != nil {
-		return form.Refused("growing", data, err)
-	}
-	*f = g
-	return nil
-}
+func (f *filter) UnmarshalBinary(data []byte) error { return form.Unmarshal("growing", data, f, read) }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
 // It allocates as data arrives. On error f is unchanged. The error is r's own, or
 // wraps [bloom.ErrFormat] if r ends too early or holds anything else.
-func (f *filter) ReadFrom(r io.Reader) (int64, error) {
-	g, n, err := read(r)
-	if err == nil {
-		*f = g
-	}
-	return n, err
-}
+func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
 func read(r io.Reader) (f filter, total int64, err error) {

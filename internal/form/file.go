@@ -1,6 +1,7 @@
 package form
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,28 @@ func AppendBinary(dst []byte, from Form) ([]byte, error) {
 	a := appender(slices.Grow(dst, int(from.SizeBytes())))
 	_, err := from.WriteTo(&a)
 	return a, err
+}
+
+// Unmarshal sets f to what read, for package pkg, reads of data, to the last byte.
+func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, int64, error)) error {
+	r := bytes.NewReader(data)
+	g, _, err := read(r)
+	if err == nil && r.Len() > 0 {
+		err = Errorf(pkg, "%d bytes too many", r.Len())
+	}
+	if err == nil {
+		*f = g
+	}
+	return Refused(pkg, data, err)
+}
+
+// ReadFrom sets f to what read reads of r, unless that is an error.
+func ReadFrom[F any](r io.Reader, f *F, read func(io.Reader) (F, int64, error)) (int64, error) {
+	g, n, err := read(r)
+	if err == nil {
+		*f = g
+	}
+	return n, err
 }
 
 // SaveFile has a type's WriteTo write the file at path, atomically and durably; see
@@ -154,6 +177,14 @@ func MapFile[V any](pkg, path string, open func(data []byte) (V, error)) (view V
 		return view, nil, In(path, err)
 	}
 	return view, data, nil
+}
+
+// ViewName returns the name of a package's File, or of its View.
+func ViewName(pkg string, isFile bool) string {
+	if isFile {
+		return pkg + ".File"
+	}
+	return pkg + ".View"
 }
 
 // Unmap releases what MapFile of package pkg returned. Nil is nothing to release.
