@@ -182,7 +182,7 @@ func TestSaltedFalsePositives(t *testing.T) {
 				expected := as * bs / probes
 				// Given as and bs, both is hypergeometric.
 				deviation := math.Sqrt(expected * (1 - as/probes) * (1 - bs/probes))
-				require.InDelta(t, expected, both, testkit.StatZ*deviation, "%v, %s and %s", strategy, a, b)
+				require.InDelta(t, expected, both, statZ*deviation, "%v, %s and %s", strategy, a, b)
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package bloom
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -10,54 +12,105 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-type statSet = testkit.StatSet[Hash]
+const (
+	statKeys   = 150_000
+	statProbes = 100_000
+	// statZ: about 400 comparisons are made, each of which would fail by chance once in
+	// 150,000 times.
+	statZ = 4.5
+)
 
-func classicStat(name string, make func(n uint64, p float64) statSet) testkit.Stat[Hash] {
-	return testkit.Stat[Hash]{Name: name, Make: make, Excess: classicExcess, Deviation: classicDeviation, Count: classicCount}
+// statKinds are digests of different keys of each kind.
+func statKinds() map[string][]Hash {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	kinds := map[string][]Hash{}
+	for i := range uint64(statKeys + statProbes) {
+		random := make([]byte, 8+rnd.IntN(40))
+		for i := range random {
+			random[i] = byte(rnd.Uint32())
+		}
+		for kind, key := range map[string][]byte{
+			"integers": binary.LittleEndian.AppendUint64(nil, i),
+			"random":   random,
+			// Long common prefixes, and numbers that differ in a digit.
+			"URLs": fmt.Appendf(nil, "https://en.example.org/%d/%02d/search?q=bloom+filter&page=%d", i%25, i%12, i),
+		} {
+			kinds[kind] = append(kinds[kind], Sum(key))
+		}
+	}
+	return kinds
 }
 
-// TestStatistics measures no SyncFilter, which has the same bits and estimates: see
-// TestFilterPlain and TestPromises.
+// TestStatistics measures false positives and ApproxCount at half, full and one and a half times
+// the capacity. A SyncFilter has the same bits and estimates: see TestFilterPlain and
+// TestPromises.
 func TestStatistics(t *testing.T) {
-	testkit.Statistics(t, Sum,
-		classicStat("Filter", func(n uint64, p float64) statSet { return Must(New(n, p)) }),
-		classicStat("Filter/Mitz32", func(n uint64, p float64) statSet { return Must(NewWithStrategy(Mitz32, n, p)) }))
+	if testing.Short() {
+		t.Skip("takes seconds, and minutes in an emulator")
+	}
+	for kind, hs := range statKinds() {
+		for _, strategy := range []Strategy{Mitz32, Mitz64} {
+			for _, n := range []int{1000, 10_000, 100_000} {
+				for _, p := range []float64{0.1, 0.01, 0.001} {
+					for _, load := range []float64{0.5, 1, 1.5} {
+						for what, z := range measured(t, strategy, hs, n, p, load) {
+							if math.Abs(z) > statZ {
+								t.Errorf("%s, %s, n = %d, p = %v, filled to %v: %.1f standard deviations off: %s", strategy, kind, n, p, load, z, what)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
 }
 
-// classic returns the number of bits and of hashes.
-func classic(s statSet) (m, k float64) {
-	f := s.(interface {
-		M() uint64
-		K() int
-	})
-	return float64(f.M()), float64(f.K())
-}
-
-// classicExcess is what double hashing adds at most. A probe whose H2 is 0 or m
-// over a small number comes back to bits it has tested, and one whose H2 is a
-// key's, or its negative, falls in with that key's bits; either happens to about
-// one probe in m. See TestDoubleHashing.
-func classicExcess(s statSet) float64 {
-	m, _ := classic(s)
-	return 2 / m
-}
-
-// classicDeviation: FPR = fill^k, so its relative deviation is k times fill's.
-func classicDeviation(s statSet, n float64) float64 {
-	m, k := classic(s)
-	fill, variance := testkit.OnesVariance(k * n / m)
-	return k * math.Sqrt(variance/m) / fill
-}
-
-// classicCount follows the ones through the estimate, g(fill) = -m/k ln(1-fill).
-// Its first derivative times the deviation of fill is the deviation of the
-// estimate, sqrt(m (e^c-1-c))/k where c = kn/m; half its second derivative times
-// the variance of fill is the bias, (e^c-1-c)/2k.
-func classicCount(s statSet, n float64) (bias, sigma float64) {
-	m, k := classic(s)
-	fill, variance := testkit.OnesVariance(k * n / m)
+// measured returns how many standard deviations each figure is off. Given the bits, an absent
+// key is a false positive with probability FPR, so that their number is binomial, and its
+// square root has a standard deviation of at most 1/2.
+func measured(t *testing.T, strategy Strategy, hs []Hash, n int, p, load float64) map[string]float64 {
+	f, keys := Must(NewWithStrategy(strategy, uint64(n), p)), hs[:int(load*float64(n))]
+	f.AddBatch(nil, keys)
+	m, k := float64(f.M()), float64(f.K())
+	count := func(hs []Hash) float64 { return float64(testkit.Count(testkit.Found(f, hs))) }
+	require.EqualValues(t, len(keys), count(keys), "a key is missing")
+	probes := hs[max(len(keys), len(hs)-statProbes):]
+	num, found := float64(len(probes)), count(probes)
+	// Double hashing adds this at most. A probe whose H2 is 0 or m over a small number comes
+	// back to bits it has tested, and one whose H2 is a key's, or its negative, falls in with
+	// that key's bits; either happens to about one probe in m. See TestDoubleHashing.
+	excess := 2 / m
+	root := func(x float64) float64 { return 2 * math.Sqrt(x+3.0/8) } // Anscombe
+	off := map[string]float64{
+		"fewer found than by FPR": min(0, root(found)-root(num*f.FPR())),
+		"more found than by FPR":  max(0, root(found)-root(num*(f.FPR()+excess))),
+	}
+	fill, variance := onesVariance(k * float64(len(keys)) / m)
+	if load == 1 {
+		// A whole number of hashes costs up to 1 % at these p. FPR = fill^k, so its relative
+		// deviation is k times fill's.
+		asked := num * (1.01*p + excess)
+		deviation := math.Hypot(math.Sqrt(asked), asked*k*math.Sqrt(variance/m)/fill)
+		off["more found than asked for"] = max(0, (found-asked)/deviation)
+	}
+	// The ones go through the estimate, g(fill) = -m/k ln(1-fill). Its first derivative times
+	// the deviation of fill is the deviation of the estimate, sqrt(m (e^c-1-c))/k where c =
+	// kn/m; half its second derivative times the variance of fill is the bias, (e^c-1-c)/2k.
 	slope := m / k / (1 - fill)
-	return slope / (1 - fill) * variance / m / 2, slope * math.Sqrt(variance/m)
+	bias, sigma := slope/(1-fill)*variance/m/2, slope*math.Sqrt(variance/m)
+	// One key for rounding, and for bits that double hashing sets twice.
+	off["ApproxCount"] = max(0, math.Abs(float64(f.ApproxCount())-bias-float64(len(keys)))-1) / sigma
+	return off
+}
+
+// onesVariance returns the mean and the variance of the share of bins that are hit by so
+// many balls a bin, the variance times the number of bins m. A bin is clear with
+// probability (1-1/m)^(load m) = e^-load, two bins both are with (1-2/m)^(load m) =
+// e^(-2 load) (1 - load/m), to first order in 1/m. (A key's k balls hit different bins,
+// which matters no more than that.)
+func onesVariance(load float64) (mean, variance float64) {
+	clear := math.Exp(-load)
+	return 1 - clear, clear * (1 - (1+load)*clear)
 }
 
 // TestDoubleHashing measures by how much small filters exceed fill^k, empty and full,
@@ -90,7 +143,7 @@ func TestDoubleHashing(t *testing.T) {
 				model += probes * doubleHashing(f.FillRatio(), c.m, c.k)
 				plain += probes * math.Pow(f.FillRatio(), float64(c.k))
 			}
-			noise := testkit.StatZ * math.Sqrt(found+1)
+			noise := statZ * math.Sqrt(found+1)
 			t.Logf("%+v %v: %.0f found, %.1f by fill^k, %.1f more by the model", c, s, found, plain, model)
 			least, most := model/1.4, 1.4*model
 			if s == Mitz32 {

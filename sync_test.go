@@ -51,19 +51,6 @@ func TestSyncAdders(t *testing.T) {
 	}
 }
 
-func TestSyncMerge(t *testing.T) {
-	f := Must(New(100, 0.01))
-	f.AddString("a")
-	s := NewSyncFrom(f)
-	require.True(t, s.ContainsString("a"))
-
-	other, want := Must(New(100, 0.01)), s.Snapshot()
-	other.AddString("c")
-	require.NoError(t, s.Merge(other))
-	want.AddString("c")
-	require.True(t, want.Equal(s.Snapshot()))
-}
-
 // TestOwnership: what a filter begins with is copied, and nothing is allocated twice.
 func TestOwnership(t *testing.T) {
 	words := make([]uint64, 4)

@@ -222,7 +222,6 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestWork: the last of New's n keys take bounded work.
 func TestListHoldsKeysBeyondCap(t *testing.T) {
 	f := bloom.Must(NewSize(5, 32))
 	for i := range f.Cap() + 1 {
@@ -231,6 +230,7 @@ func TestListHoldsKeysBeyondCap(t *testing.T) {
 	require.Greater(t, f.Len(), f.Cap())
 }
 
+// TestWork: the last of New's n keys take bounded work.
 func TestWork(t *testing.T) {
 	const n = 200_000
 	f := bloom.Must(New(n, 0.01))

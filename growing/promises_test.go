@@ -1,10 +1,7 @@
 package growing_test
 
 import (
-	"path/filepath"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/growing"
@@ -26,19 +23,5 @@ func TestPromises(t *testing.T) {
 				},
 			})
 		})
-	}
-}
-
-// TestLoadOrNew: a file is refused where either parameter is another.
-func TestLoadOrNew(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "filter")
-	require.NoError(t, bloom.Must(growing.New(1000, 0.01)).SaveFile(path))
-	for _, test := range []struct {
-		n    uint64
-		p    float64
-		want error
-	}{{1000, 0.01, nil}, {2000, 0.01, bloom.ErrMismatch}, {0, 0.01, bloom.ErrMismatch}, {1000, 0.02, bloom.ErrMismatch}} {
-		_, err := growing.LoadOrNew(path, test.n, test.p)
-		require.ErrorIs(t, err, test.want, "n = %d, p = %v", test.n, test.p)
 	}
 }

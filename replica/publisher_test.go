@@ -531,26 +531,3 @@ func TestFullFilterIsNotGzipped(t *testing.T) {
 	NewPublisher(f).ServeHTTP(rec, req)
 	assert.Empty(t, rec.Header().Get("Content-Encoding"))
 }
-
-// What a replica a thousand keys behind transfers, in bytes, beside the whole.
-func BenchmarkDelta(b *testing.B) {
-	for _, n := range []uint64{1e5, 1e6, 1e7} {
-		b.Run("n="+strconv.FormatUint(n, 10), func(b *testing.B) {
-			p := NewPublisher(bloom.Must(bloom.New(n, 0.01)))
-			old := p.Publish()
-			for i := range uint64(1000) {
-				p.AddHash(bloom.SumUint64(i))
-			}
-			p.Publish()
-			r, size := p.current.Load(), 0
-			for b.Loop() {
-				size = 0
-				for _, piece := range packFilter(r.since(r.find(old))) {
-					size += len(piece)
-				}
-			}
-			b.ReportMetric(float64(size), "B/delta")
-			b.ReportMetric(float64(6+p.filter().M()/8), "B/full")
-		})
-	}
-}
