@@ -178,33 +178,6 @@ func TestLoadOrNew(t *testing.T) {
 	}
 }
 
-// TestFileInfo has files of one chunk and of several, with Infos short and long.
-func TestFileInfo(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	long := Info{Hash: strings.Repeat("h", 255), Comment: strings.Repeat("c", 4096)}
-	for _, f := range []*Filter{smallFilter("a"), Must(New(1e5, 0.01))} {
-		f.AddString("b")
-		for _, info := range []Info{{}, testInfo, {N: 1}, long} {
-			f.SetInfo(info)
-			info = f.Info() // N and P may stay
-			require.NoError(t, f.SaveFile(path))
-			g := Must(LoadFile(path))
-			require.Equal(t, info, g.Info())
-			require.True(t, f.Equal(g))
-			file := Must(OpenFile(path))
-			require.Equal(t, info, file.Info())
-			require.NoError(t, file.Verify())
-			sameAnswers(t, f, file.View, 1)
-			require.NoError(t, file.Close())
-		}
-		writeFile(t, path, Must(f.MarshalBinary()))
-		require.Zero(t, Must(LoadFile(path)).Info(), "a bare form")
-	}
-	f := smallFilter()
-	f.SetInfo(Info{P: 1})
-	require.EqualError(t, f.SaveFile(path), "bloom: Info.P = 1 is outside [0, 1)")
-}
-
 // TestOpenFileInfo: OpenFile reads no words, and notices damage to the Info all the
 // same, or to the header.
 func TestOpenFileInfo(t *testing.T) {

@@ -172,16 +172,6 @@ func (b *Bank) segmentsOf() *[]segment {
 	return &segments
 }
 
-// TestStride requires rows that have room, and at most half too much.
-func TestStride(t *testing.T) {
-	for members := 1; members <= segmentMembers; members++ {
-		stride := strideFor(members)
-		testkit.Equal(t, true, 64*stride-32 >= members)
-		testkit.Equal(t, true, stride == 1 || 64*(stride/2)-32 < members)
-	}
-	require.Equal(t, pageWords, strideFor(segmentMembers))
-}
-
 // TestWidened: who has begun to look up goes on in rows that stay as they are.
 func TestWidened(t *testing.T) {
 	b := bloom.Must(NewSize(64, 3))

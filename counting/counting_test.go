@@ -315,21 +315,6 @@ func TestEmptyCounter(t *testing.T) {
 	require.EqualValues(t, 0x20, c.words[0])
 }
 
-// TestReset: the estimates begin anew, whichever goroutines added keys before, and whatever is merged then.
-func TestReset(t *testing.T) {
-	f, g := bloom.Must(New(1000, 0.01)), bloom.Must(New(1000, 0.01))
-	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 100))
-	g.AddBatch(nil, testkit.Digests[bloom.Hash](2, 100))
-	require.NoError(t, f.Merge(g))
-	require.Equal(t, f.Snapshot().OnesCount(), f.Stats().OnesCount)
-	f.Reset()
-	require.Zero(t, f.Stats().OnesCount)
-	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 100))
-	require.Equal(t, f.Snapshot().OnesCount(), f.Stats().OnesCount)
-	require.NoError(t, f.Merge(g))
-	require.Equal(t, f.Snapshot().OnesCount(), f.Stats().OnesCount)
-}
-
 // TestEmptyKey: as Filter's comment says, it is there with the probability of the fill.
 func TestEmptyKey(t *testing.T) {
 	there := 0

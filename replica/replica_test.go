@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -320,33 +319,6 @@ func TestReadersNeverLoseAKey(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	assert.True(t, r.Snapshot().Equal(p.filter()))
-}
-
-// Eight goroutines add, each publishing now and then. A key whose Add returned
-// before a Publish must reach who has that version, even if another goroutine
-// was just adding the same key.
-func TestPublishHasEveryAddBeforeIt(t *testing.T) {
-	p := NewPublisher(bloom.Must(bloom.New(100_000, 1e-6)))
-	r := New(p, Config{})
-	require.NoError(t, r.Refresh(context.Background()))
-	testkit.AtOnce(8, func(g int) {
-		for i := range 400 {
-			key := strconv.Itoa(i*8 + g/2) // two goroutines add the same keys
-			p.AddString(key)
-			if i%20 == 0 {
-				p.Publish()
-				if err := r.Refresh(context.Background()); err != nil {
-					t.Error(err)
-				}
-				if !r.ContainsString(key) {
-					t.Errorf("key %s is missing", key)
-				}
-			}
-		}
-	})
-	p.Publish()
-	require.NoError(t, r.Refresh(context.Background()))
 	assert.True(t, r.Snapshot().Equal(p.filter()))
 }
 

@@ -208,19 +208,3 @@ func TestSharedInfo(t *testing.T) {
 	require.Zero(t, none.Info())
 	require.Equal(t, form.Info{N: 3, P: 0.5, Hash: "b"}, form.Info{N: 3, P: 0.1, Hash: "a"}.With(form.Info{P: 0.5, Hash: "b"}))
 }
-
-func TestFits(t *testing.T) {
-	for _, test := range []struct{ f, g, err string }{
-		{"", "", ""}, {"a", "", ""}, {"", "a", ""}, {"a", "a", ""}, {"a", "b", "test: filters differ in hash: a and b"},
-	} {
-		err := form.Info{N: 1, P: 0.1, Hash: test.f, Comment: "x"}.Fits("test", form.Info{N: 2, P: 0.2, Hash: test.g, Comment: "y"})
-		if test.err == "" {
-			require.NoError(t, err)
-			continue
-		}
-		require.EqualError(t, err, test.err)
-		require.ErrorIs(t, err, form.ErrMismatch)
-	}
-	require.EqualError(t, form.MismatchNil("test"), "test: filters differ: one is nil")
-	require.ErrorIs(t, form.MismatchNil("test"), form.ErrMismatch)
-}

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-	"math"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -114,58 +112,4 @@ func TestParseAt(t *testing.T) {
 	}
 	_, _, err = two.ParseAt(bytes.NewReader(data[:len(data)-5]), int64(len(data)), count)
 	require.ErrorIs(t, err, ErrFormat, "the size is wrong")
-}
-
-func TestNames(t *testing.T) {
-	for data, want := range map[string]string{
-		"": "", "B": "", "BLM": "", "BLMB": "blocked.Filter", "BLMK": "bank.Bank", "BLMC": "counting.Filter",
-		"BLMF": "flower.Filter", "BLMG": "growing.Filter", "BLMW": "window.Filter", "BLMX": "", "BLNB": "", "XXXB": "", "BLMBx": "blocked.Filter",
-	} {
-		require.Equal(t, want, Name([]byte(data)), "%q", data)
-	}
-}
-
-func TestParametersOutOfRange(t *testing.T) {
-	for _, p := range []float64{0, 1, -1, 2, math.NaN(), math.Inf(1), math.Inf(-1)} {
-		require.EqualError(t, CheckRate("test", "rate", p), fmt.Sprintf("test: rate = %v is outside (0, 1)", p))
-	}
-	for _, p := range []float64{math.SmallestNonzeroFloat64, 0.5, 1 - 1e-16} {
-		require.NoError(t, CheckRate("test", "rate", p))
-	}
-	for _, test := range []struct {
-		m     uint64
-		k     int
-		words int
-		err   string
-	}{
-		{1, 1, 1, ""}, {64, 64, 1, ""}, {65, 7, 2, ""}, {640, 7, 10, ""},
-		{0, 7, 0, "test: m = 0 is outside [1, 640]"}, {641, 7, 0, "test: m = 641 is outside [1, 640]"},
-		{math.MaxUint64, 7, 0, "test: m = 18446744073709551615 is outside [1, 640]"},
-		{64, 0, 0, "test: k = 0 is outside [1, 255]"}, {64, 256, 0, "test: k = 256 is outside [1, 255]"},
-		{64, -1, 0, "test: k = -1 is outside [1, 255]"},
-		{7, 200, 0, "test: k = 200 is more than m = 7: are the two swapped?"},
-	} {
-		words, err := WordsFor("test", test.m, test.k, 10)
-		require.Equal(t, test.words, words)
-		if test.err == "" {
-			require.NoError(t, err)
-		} else {
-			require.EqualError(t, err, test.err)
-		}
-	}
-}
-
-func TestReadHeader(t *testing.T) {
-	want := Header{Strategy: 1, K: 7, Words: 300}
-	data := want.Append(nil)
-	h, n, err := ReadHeader("test", iotest.OneByteReader(strings.NewReader(string(data)+"after")))
-	require.NoError(t, err)
-	require.Equal(t, HeaderSize, n)
-	require.Equal(t, want, h)
-	require.Equal(t, "m = 19200, k = 7, strategy = Mitz64", h.String())
-	require.Equal(t, "m = 64, k = 255, strategy = Mitz32", Header{Strategy: 0, K: 255, Words: 1}.String())
-	data[1] = 0
-	_, n, err = ReadHeader("test", bytes.NewReader(data))
-	require.EqualError(t, err, "test: invalid format: k = 0")
-	require.Equal(t, HeaderSize, n)
 }
