@@ -32,9 +32,9 @@ func bankBuildCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.size.n == 0 {
-				if err := rereadable(args); err != nil {
-					return err
+			for _, name := range args {
+				if info, err := os.Stat(name); o.size.n == 0 && (name == lines.Stdin || err == nil && !info.Mode().IsRegular()) {
+					return usageError{fmt.Errorf("%s can be read once only: say -n", name)}
 				}
 			}
 			if err := o.size.check(0, ""); err != nil {
@@ -110,44 +110,20 @@ func eachFile(ctx context.Context, cfg *lines.Config, use func([]bloom.Hash), en
 	return err
 }
 
-// rereadable returns an error if a file cannot be read twice.
-func rereadable(names []string) error {
-	for _, name := range names {
-		if info, err := os.Stat(name); name == lines.Stdin || err == nil && !info.Mode().IsRegular() {
-			return usageError{fmt.Errorf("%s can be read once only: say -n", name)}
-		}
-	}
-	return nil
-}
-
 func bankInfoCommand() *cobra.Command {
 	return reportCommand("info [-json] BANK ...", "at least one BANK", func(path string) (*report, error) {
-		r, err := bankReport(path)
-		if err != nil && !strings.Contains(err.Error(), path) {
-			err = fmt.Errorf("%w (in %s)", err, path)
+		file, err := bank.OpenFile(path)
+		if err != nil {
+			return nil, err
 		}
-		return r, err
+		defer file.Close()
+		if err := file.Verify(); err != nil {
+			return nil, fmt.Errorf("%w (in %s)", err, path)
+		}
+		r := newReport(path, "bank.Bank", file.Stats(), file.Info())
+		r.Files, r.M, r.K, r.Size = file.Len(), file.M(), file.K(), file.SizeBytes()
+		return r, nil
 	})
-}
-
-// bankReport reports on the bank at path.
-func bankReport(path string) (*report, error) {
-	file, err := bank.OpenFile(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if err := file.Verify(); err != nil {
-		return nil, err
-	}
-	info, s := file.Info(), file.Stats()
-	r := newReport(path, "bank.Bank", s, info)
-	r.Files, r.M, r.K = file.Len(), file.M(), file.K()
-	stat, err := os.Stat(path)
-	if err == nil {
-		r.Size = stat.Size()
-	}
-	return r, err
 }
 
 func bankWhichCommand() *cobra.Command {

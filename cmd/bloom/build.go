@@ -188,12 +188,10 @@ func temporary(pattern string) (*os.File, error) {
 	return file, err
 }
 
-// discard closes and removes what temporary returned, if it was called.
+// discard closes and removes what temporary returned.
 func discard(file *os.File) {
-	if file != nil {
-		file.Close()
-		os.Remove(file.Name())
-	}
+	file.Close()
+	os.Remove(file.Name())
 }
 
 func addSpooled(ctx context.Context, f hashed, file io.Reader) error {

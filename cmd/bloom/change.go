@@ -61,12 +61,7 @@ func changeCommand(use string, change func(context.Context, *lines.Config, *load
 		if err != nil {
 			return err
 		}
-		if info, err := os.Stat(args[0]); err == nil {
-			if err := apart(args[0], info, args[1:]); err != nil {
-				return err
-			}
-		}
-		release, err := file.hold(c.Context(), args[0])
+		release, err := file.hold(c.Context(), args[0], cfg.Names...)
 		if err != nil {
 			return err
 		}
@@ -78,7 +73,8 @@ func changeCommand(use string, change func(context.Context, *lines.Config, *load
 		if f.compressed {
 			return fmt.Errorf("%s %w", args[0], errCompressed)
 		}
-		if err := f.match(cfg, c.Flags()); err != nil {
+		cfg.Take = partOf(f).take()
+		if err := f.follow(&cfg.Key, c.Flags()); err != nil {
 			return err
 		}
 		if err := change(c.Context(), cfg, f); err != nil {

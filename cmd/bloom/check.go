@@ -23,15 +23,14 @@ func checkCommand() *cobra.Command {
 			}
 			cfg, err := input.config(files)
 			if err == nil {
-				err = stdoutApart(inputs(files)...)
+				err = stdoutApart(cfg.Names...)
 			}
 			if err != nil {
 				return err
 			}
-			if err := f.match(cfg, c.Flags()); err != nil {
+			if err := f.follow(&cfg.Key, c.Flags()); err != nil {
 				return err
 			}
-			cfg.Take = nil // the lines of all shards
 			verb := "found"
 			if invert {
 				verb = "not found"

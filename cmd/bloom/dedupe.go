@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"sync/atomic"
@@ -67,26 +66,24 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	case o.span != 0 && o.size.n == 0:
 		return usageError{errors.New("-span needs -n, the number of lines that come in that time")}
 	}
-	switch {
-	case o.span != 0:
-		err = o.size.check(0, "")
-	case o.size.n == 0:
-		err = o.size.check(1e-9, "; with -n it is 1e-12")
-	default:
-		err = o.size.check(1e-12, "")
+	least, unless := 1e-12, ""
+	if o.span != 0 {
+		least = 0
+	} else if o.size.n == 0 {
+		least, unless = 1e-9, "; with -n it is 1e-12"
 	}
-	if err != nil {
+	if err := o.size.check(least, unless); err != nil {
 		return err
 	}
 	o.sized = c.Flags().Changed("lines") || c.Flags().Changed("rate") || o.span != 0
 	if o.state != "" {
-		release, err := o.file.hold(c.Context(), o.state)
+		release, err := o.file.hold(c.Context(), o.state, cfg.Names...)
 		if err != nil {
 			return err
 		}
 		defer release()
 	}
-	d := &deduper{arrived: arrivals{total: totalSize(args), read: &cfg.Read, part: o.part}}
+	d := &deduper{arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read, part: o.part}}
 	d.state = state{path: o.file.path, every: o.every, saved: time.Now()}
 	if err := o.open(d); err != nil {
 		return err
@@ -101,40 +98,23 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 		if o.state != "" && stdoutClosed() {
 			return errClosed
 		}
-		if err := stdoutApart(append(inputs(args), d.state.path)...); err != nil {
+		if err := stdoutApart(append(cfg.Names, d.state.path)...); err != nil {
 			return err
 		}
 		return d.run(c.Context(), cfg)
 	}
-	path, err := target(o.out)
-	if err != nil {
-		return err
-	}
-	path, err = filepath.Abs(path)
-	if state, err2 := filepath.Abs(d.state.path); err == nil && err2 == nil && path == state {
-		return usageError{fmt.Errorf("-o %s is the state, too", o.out)}
-	}
-	if info, err := os.Stat(o.out); err == nil {
-		if err := apart("-o "+o.out, info, append(inputs(args), d.state.path)); err != nil {
-			return err
-		}
-	}
 	out := holder{wait: o.file.wait}
-	release, err := out.hold(c.Context(), o.out)
+	release, err := out.hold(c.Context(), o.out, append(cfg.Names, d.state.path)...)
 	if err != nil {
 		return err
 	}
 	defer release()
-	file, opened, known, err := openOut(out.path, d.seen.f, cfg)
+	known, err := d.out.open(out.path, o.state, d.seen.f, cfg.Delim)
+	if err == nil && !known { // from now on it is: whenever this run is killed, the next one knows what it left
+		err = d.state.save(d.seen, &d.out)
+	}
 	if err != nil {
 		return err
-	}
-	defer file.Close()
-	d.out = opened
-	if !known { // from now on it is: whenever this run is killed, the next one knows what it left
-		if err := d.state.save(d.seen, &d.out); err != nil {
-			return err
-		}
 	}
 	return d.run(c.Context(), cfg)
 }
@@ -162,14 +142,18 @@ func (o *dedupeFlags) open(d *deduper) error {
 	case o.sized && !sameSize(old.filter, fresh.f):
 		return fmt.Errorf("%s holds a %s of another size or rate than -n, -p and -span make; leave them out to go on with it", o.state, old.kind.name)
 	}
-	if err := o.part.check(o.state, old); err != nil {
-		return err
+	if made := partOf(old); made != o.part && max(made.n, o.part.n) > 1 {
+		return fmt.Errorf("%s was made with -shard %q, and -shard is %q now", o.state, &made, &o.part)
 	}
 	old.path = o.state
 	if err := old.follow(&o.input.key, o.input.flags); err != nil {
 		return err
 	}
-	warnField(old, o.input.key.Field)
+	field := o.input.key.Field
+	var made int
+	if _, err := fmt.Sscanf(old.Info().Comment, fieldComment, &made); err == nil && made != field {
+		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with -f %d, and -f is %d now (0: it is missing)\n", o.state, made, field)
+	}
 	keys{o.input.key, o.part}.join(old)
 	d.blank = saysBlank(old)
 	f, ok := old.filter.(hashed)
@@ -265,7 +249,8 @@ func (d *deduper) tick() error {
 
 // use writes the new lines of b.
 func (d *deduper) use(b *lines.Batch) error {
-	d.arrived.add(b)
+	d.arrived.used += int64(len(b.Data))
+	d.arrived.lines += uint64(len(b.Ends))
 	d.kept = d.exact(b.Hashes, d.seen.add(d.kept[:0], b.Hashes))
 	kept := len(d.kept)
 	d.state.lines += uint64(kept)
@@ -339,10 +324,7 @@ func (s *state) save(seen *memory, out *output) error {
 		return nil
 	}
 	start := time.Now()
-	if err := out.sync(); err != nil {
-		return err
-	}
-	if err := out.describe(seen.f); err != nil {
+	if err := out.settle(seen.f); err != nil {
 		return err
 	}
 	if err := seen.f.SaveFile(s.path); err != nil {
@@ -427,11 +409,6 @@ type arrivals struct {
 	used  int64         // bytes in use, decompressed
 	lines uint64        // in use
 	part  shard         // to which only a part of the lines belongs
-}
-
-func (a *arrivals) add(b *lines.Batch) {
-	a.used += int64(len(b.Data))
-	a.lines += uint64(len(b.Ends))
 }
 
 // left estimates how many lines are still to come, at least 1. It returns 0 where nobody

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,18 +34,14 @@ func TestDedupe(t *testing.T) {
 	for name, in := range map[string]string{
 		"lengths":  lengths(),
 		"many":     numbers(0, 200000) + numbers(100000, 250000) + numbers(0, 1000),
-		"near":     near(),
 		"one line": strings.Repeat("0123456789", 1<<20),
 	} {
-		require.True(t, distinct(in) == good(t, in, "dedupe", "-p", "1e-9"), name)
+		require.True(t, distinct(in) == good(t, in, "dedupe -p 1e-9"), name)
 	}
-}
-
-func TestFiles(t *testing.T) {
-	dir := t.TempDir()
-	a := write(t, filepath.Join(dir, "a"), "1\n2\n3")
-	b := write(t, filepath.Join(dir, "b"), "3\n2\n4\n")
-	require.Equal(t, "1\n2\n3\n4\n5\n", good(t, "4\n5\n", "dedupe", a, b, "-", a))
+	t.Chdir(t.TempDir())
+	write(t, "a", "1\n2\n3")
+	write(t, "b", "3\n2\n4\n")
+	require.Equal(t, "1\n2\n3\n4\n5\n", good(t, "4\n5\n", "dedupe a b - a"))
 }
 
 // TestStreaming: a line comes out while its writer still waits to write the next.
@@ -68,59 +61,46 @@ func TestStreaming(t *testing.T) {
 }
 
 func TestState(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "state")
-	run := func(in, out string, flags ...string) {
-		t.Helper()
-		require.Equal(t, out, good(t, in, append([]string{"dedupe", "-state", state}, flags...)...))
-		requireAlone(t, state)
+	t.Chdir(t.TempDir())
+	for _, run := range []struct{ flags, in, out string }{
+		{"-n 1000 -p 0.001", "a\nb\n", "a\nb\n"},
+		{"", "b\nc\na\nd\n", "c\nd\n"}, // the file's own parameters
+		{"-n 1000 -p 0.001", "d\ne\n", "e\n"},
+		{"", "a\nb\nc\nd\ne\nf\n", "f\n"}, // nothing was forgotten
+	} {
+		require.Equal(t, run.out, good(t, run.in, "dedupe -state state "+run.flags))
+		requireAlone(t, "state")
 	}
-	run("a\nb\n", "a\nb\n", "-n", "1000", "-p", "0.001")
-	run("b\nc\na\nd\n", "c\nd\n")                     // the file's own parameters
-	run("d\ne\n", "e\n", "-n", "1000", "-p", "0.001") // the same
-	run("a\nb\nc\nd\ne\nf\n", "f\n")                  // nothing was forgotten
-
-	before := read(t, state)
+	before := read(t, "state")
 	for _, flags := range []string{"-n 1M", "-p 0.01", "-n 20k -p 0.001"} {
-		require.Empty(t, saying(t, 1, "another size or rate", "g\n", append([]string{"dedupe", "-state", state}, strings.Fields(flags)...)...))
+		require.Empty(t, saying(t, 1, "another size or rate", "g\n", "dedupe -state state "+flags))
 	}
-	require.Equal(t, before, read(t, state))
+	require.Equal(t, before, read(t, "state"))
 
 	// A list that build made, of any type, is a state too.
 	for _, kind := range []string{"guava", "blocked", "growing", "counting"} {
-		list := filepath.Join(t.TempDir(), kind)
-		good(t, "a\nb\n", "build", "-type", kind, "-n", "100", "-o", list)
-		require.Equal(t, "c\n", good(t, "a\nc\nb\n", "dedupe", "-state", list))
-		require.Equal(t, "d\n", good(t, "c\nd\n", "dedupe", "-state", list))
+		good(t, "a\nb\n", "build -n 100 -o list -type", kind)
+		require.Equal(t, "c\n", good(t, "a\nc\nb\n", "dedupe -state list"))
+		require.Equal(t, "d\n", good(t, "c\nd\n", "dedupe -state list"))
 	}
 }
 
 // TestGrowingState: without -n the state grows.
 func TestGrowingState(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "state")
+	t.Chdir(t.TempDir())
 	for i := range 4 {
 		from := 20000 * i
-		require.Equal(t, numbers(from, from+30000), numbers(from, from+10000*min(i, 1))+good(t, numbers(0, from+30000), "dedupe", "-p", "1e-9", "-state", state))
+		require.Equal(t, numbers(from, from+30000), numbers(from, from+10000*min(i, 1))+good(t, numbers(0, from+30000), "dedupe -p 1e-9 -state state"))
 	}
-	require.Contains(t, good(t, "", "info", state), "growing.Filter")
-	saying(t, 1, "another size or rate", "", "dedupe", "-p", "1e-8", "-state", state)
+	require.Contains(t, good(t, "", "info state"), "growing.Filter")
+	saying(t, 1, "another size or rate", "", "dedupe -p 1e-8 -state state")
 
 	// A file promises a number of lines, and the state has room for half of them.
-	state = filepath.Join(t.TempDir(), "state")
-	good(t, "", "dedupe", "-state", state, write(t, filepath.Join(t.TempDir(), "in"), strings.Repeat("all lines are the same\n", 400_000)))
-	f := bloom.Must(growing.LoadFile(state))
+	good(t, "", "dedupe -state other", write(t, "in", strings.Repeat("all lines are the same\n", 400_000)))
+	f := bloom.Must(growing.LoadFile("other"))
 	require.EqualValues(t, 1, f.ApproxCount())
 	require.Greater(t, f.SizeBytes(), bloom.Must(growing.New(150_000, 1e-6)).SizeBytes())
 	require.Less(t, f.SizeBytes(), bloom.Must(growing.New(210_000, 1e-6)).SizeBytes())
-}
-
-// near has repeats so near that they are looked up together.
-func near() string {
-	rnd := rand.New(rand.NewPCG(3, 4))
-	var b strings.Builder
-	for i := range 50_000 {
-		fmt.Fprintln(&b, max(0, i-rnd.IntN(1000)))
-	}
-	return b.String()
 }
 
 // TestGrower: without -n no line is new twice, few are lost, and the filter has the room that
@@ -172,50 +152,45 @@ func TestWindow(t *testing.T) {
 
 func TestWarning(t *testing.T) {
 	const warning = "warning: more than 1000 different lines (-n)"
-	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"dedupe", "-n", "1000", "-p", "1e-9", "-state", state}
-	good(t, numbers(0, 1000), "dedupe", "-n", "1000", "-p", "1e-9")
-	good(t, numbers(0, 900)+numbers(0, 900), args...)
-	good(t, numbers(0, 950), args...)
-	saying(t, 0, warning, numbers(900, 1100), args...)
-	saying(t, 0, "fuller than it was made for", numbers(2000, 9000), "dedupe", "-state", state)
+	t.Chdir(t.TempDir())
+	const line = "dedupe -n 1000 -p 1e-9 -state state"
+	good(t, numbers(0, 900)+numbers(0, 900), line)
+	good(t, numbers(0, 1000), line)
+	saying(t, 0, warning, numbers(900, 1100), line)
+	saying(t, 0, "fuller than it was made for", numbers(2000, 9000), "dedupe -state state")
 }
 
 // TestErrors: what is wrong with the state is noticed before any input, and an error in
 // the input keeps what was written.
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
-	missing := filepath.Join(dir, "missing")
-	for _, test := range []struct {
-		name string
-		args []string
-		says string
-	}{
-		{"missing file", []string{missing}, missing},
-		{"directory", []string{dir}, dir},
-		{"state in no directory", []string{"-state", filepath.Join(missing, "state")}, missing},
-		{"state is a directory", []string{"-state", dir}, dir},
-		{"state is no filter", []string{"-state", write(t, filepath.Join(dir, "text"), "https://example.org/\n")}, "is no filter"},
-		{"state is a device", []string{"-state", "/dev/null"}, "/dev/null"},
-		{"state where not even root may write", []string{"-state", "/proc/state"}, "/proc"},
+	t.Chdir(dir)
+	for line, says := range map[string]string{
+		"missing":              "missing",
+		dir:                    dir,
+		"-state missing/state": "missing",
+		"-state " + dir:        dir,
+		"-state " + write(t, "text", "https://example.org/\n"): "is no filter",
+		"-state /dev/null":   "/dev/null",
+		"-state /proc/state": "/proc", // where not even root may write
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			require.Empty(t, saying(t, 1, test.says, "new\n", append([]string{"dedupe"}, test.args...)...))
-		})
+		require.Empty(t, saying(t, 1, says, "new\n", "dedupe "+line), line)
 	}
-	state := filepath.Join(t.TempDir(), "state")
-	assert.Equal(t, "a\nb\n", saying(t, 1, missing, "a\nb\n", "dedupe", "-state", state, "-", missing))
-	assert.Equal(t, "c\n", good(t, "a\nb\nc\n", "dedupe", "-state", state))
+	t.Chdir(t.TempDir())
+	assert.Equal(t, "a\nb\n", saying(t, 1, "missing", "a\nb\n", "dedupe -state state - missing"))
+	assert.Equal(t, "c\n", good(t, "a\nb\nc\n", "dedupe -state state"))
 
-	whole := read(t, state)
+	whole := read(t, "state")
 	for name, data := range map[string]string{
 		"truncated": whole[:len(whole)-1], "too long": whole + "\x00", "empty": "",
 		"one bit": whole[:20] + string([]byte{whole[20] ^ 1}) + whole[21:],
 	} {
-		write(t, state, data)
-		assert.Empty(t, saying(t, 1, state, "new\n", "dedupe", "-state", state), name)
-		assert.Equal(t, data, read(t, state), name)
-		requireAlone(t, state)
+		write(t, "state", data)
+		for line, status := range map[string]int{"dedupe -state": 1, "check": 2, "info": 1, "add": 1, "serve": 1} {
+			assert.Empty(t, saying(t, status, "state", "new\n", line, "state"), name)
+		}
+		assert.Equal(t, data, read(t, "state"), name)
+		requireAlone(t, "state")
 	}
 }
 
@@ -225,36 +200,36 @@ func TestOutputErrors(t *testing.T) {
 		t.Skip("no /dev/full")
 	}
 	defer full.Close()
-	dir := t.TempDir()
-	good(t, "a\n", "build", "-o", filepath.Join(dir, "filter"))
-	for _, args := range []string{"dedupe -state state", "check filter", "info filter", "info -json filter", "plan -n 10 -p 0.1"} {
-		cmd := command(t, strings.Fields(args)...)
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -o filter")
+	for _, line := range []string{"dedupe -state state", "check filter", "info filter", "info -json filter", "plan -n 10 -p 0.1"} {
+		cmd := command(t, line)
 		var stderr strings.Builder
-		cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader("a\n"), full, &stderr
-		require.Error(t, cmd.Run(), args)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("a\n"), full, &stderr
+		require.Error(t, cmd.Run(), line)
 		requireError(t, stderr.String(), "no space left")
 	}
-	require.NoFileExists(t, filepath.Join(dir, "state"), "its line was not written")
+	require.NoFileExists(t, "state", "its line was not written")
 }
 
 // TestAutosave kills a run: what it saved meanwhile is there.
 func TestAutosave(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "state")
-	cmd := command(t, "dedupe", "-n", "1000", "-state", state, "-save-every", "1ms")
+	t.Chdir(t.TempDir())
+	cmd := command(t, "dedupe -n 1000 -state state -save-every 1ms")
 	in, _ := start(t, cmd)
 	defer in.Close()
 	send(t, in, "a\n")
-	require.Eventually(t, func() bool { _, err := os.Stat(state); return err == nil }, time.Minute, time.Millisecond)
+	becomes(t, func() bool { return exists("state") })
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
-	require.Equal(t, "b\n", good(t, "a\nb\n", "dedupe", "-state", state))
+	require.Equal(t, "b\n", good(t, "a\nb\n", "dedupe -state state"))
 }
 
 // TestAutosaveWritten kills a run whose output nobody takes: what it saved meanwhile is
 // nothing but what it wrote.
 func TestAutosaveWritten(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "state")
-	cmd := command(t, "dedupe", "-p", "1e-9", "-state", state, "-save-every", "1ms")
+	t.Chdir(t.TempDir())
+	cmd := command(t, "dedupe -p 1e-9 -state state -save-every 1ms")
 	in := numbers(0, 30_000) // more than a pipe holds
 	cmd.Stdin = strings.NewReader(in)
 	_, out := start(t, cmd)
@@ -266,5 +241,5 @@ func TestAutosaveWritten(t *testing.T) {
 	cmd.Wait()
 	wrote := in[:1+strings.LastIndexByte(in[:1+len(rest)], '\n')]
 	require.Equal(t, "l"+string(rest), in[:1+len(rest)])
-	require.Contains(t, good(t, in, "dedupe", "-p", "1e-9", "-state", state), in[len(wrote):])
+	require.Contains(t, good(t, in, "dedupe -p 1e-9 -state state"), in[len(wrote):])
 }

@@ -51,11 +51,15 @@ type saver interface{ SaveFile(path string) error }
 
 // produce holds what -o says, and saves there what make makes. Where -o is standard output the file is a temporary one.
 func (h *holder) produce(c *cobra.Command, make func() (saver, error)) error {
+	read := inputs(c.Flags().Args())
 	switch {
 	case !c.Flags().Changed("output"):
 		return usageError{fmt.Errorf("%s needs -o FILE; see bloom help %s", c.Name(), c.Name())}
 	case h.out != lines.Stdin:
-		release, err := h.hold(c.Context(), h.out)
+		if c.Name() == "merge" { // which loses nothing
+			read = nil
+		}
+		release, err := h.hold(c.Context(), h.out, read...)
 		if err != nil {
 			return err
 		}
@@ -63,7 +67,7 @@ func (h *holder) produce(c *cobra.Command, make func() (saver, error)) error {
 	case isatty.IsTerminal(os.Stdout.Fd()):
 		return usageError{errors.New("-o - would write a filter to the terminal")}
 	default:
-		if err := stdoutApart(c.Flags().Args()...); err != nil {
+		if err := stdoutApart(read...); err != nil {
 			return err
 		}
 		dir, err := os.MkdirTemp("", "bloom-*")
@@ -94,16 +98,18 @@ func (h *holder) produce(c *cobra.Command, make func() (saver, error)) error {
 
 // hold makes this process the only bloom that changes the file at path, until it calls
 // release. It waits for another one, and says so. It returns an error if the other one
-// takes too long, if no file can be saved at path, or if something else than a filter would
-// be lost. The file that it holds, and that is to be saved, is at h.path.
+// takes too long, if no file can be saved at path, if something else than a filter would
+// be lost, or if the file is one of those that the command reads as something else, unless -force
+// permits it. The file that it holds, and that is to be saved, is at h.path.
 //
 // The file itself cannot be locked, because each save replaces it. So an empty file
 // beside it is. The system unlocks that file when a process ends in any way. One that
 // was killed leaves the file behind, for the next one to take and remove.
-func (h *holder) hold(ctx context.Context, path string) (release func(), err error) {
+func (h *holder) hold(ctx context.Context, path string, read ...string) (release func(), err error) {
 	if path == lines.Stdin {
 		return nil, usageError{errors.New("- is no file: what bloom changes must be one")}
 	}
+	given := path
 	if path, err = target(path); err != nil {
 		return nil, err
 	}
@@ -111,15 +117,29 @@ func (h *holder) hold(ctx context.Context, path string) (release func(), err err
 	if info, err := os.Lstat(path); err == nil && info.Mode()&(fs.ModeType&^fs.ModeSymlink) != 0 {
 		return nil, fmt.Errorf("%s is no regular file", path)
 	}
-	release, err = h.lock(ctx, path)
-	if err != nil {
-		return nil, err
+	if !h.force {
+		if h.makes && !replaceable(path) {
+			return nil, fmt.Errorf("%s is no filter, and is left as it is; -force replaces it", path)
+		}
+		for _, other := range read {
+			if same(path, other) {
+				return nil, usageError{fmt.Errorf("%s is %s, too", given, other)}
+			}
+		}
 	}
-	if h.makes && !h.force && !replaceable(path) {
-		release()
-		return nil, fmt.Errorf("%s is no filter, and is left as it is; -force replaces it", path)
+	return h.lock(ctx, path)
+}
+
+// same reports whether two paths lead to one file, be it there or not.
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	y, err2 := stat(b)
+	if err == nil || err2 == nil {
+		return err == nil && err2 == nil && os.SameFile(x, y)
 	}
-	return release, nil
+	a, err = filepath.Abs(a)
+	b, err2 = filepath.Abs(b)
+	return err == nil && err2 == nil && a == b
 }
 
 func (h *holder) lock(ctx context.Context, path string) (release func(), err error) {
@@ -139,11 +159,20 @@ func (h *holder) lock(ctx context.Context, path string) (release func(), err err
 		case errors.Is(err, fs.ErrPermission) && exists(beside): // another user's, who may be about to permit it
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w", path, cause(err))
-		case ok && isAt(lock, beside):
-			os.Chmod(beside, 0o666) // whatever the umask: other users of the directory wait, too
-			return func() { unlock(lock, beside) }, nil
-		case ok: // it has been removed since it was opened
-			lock.Unlock()
+		case ok:
+			mine, err := lock.Stat()
+			there, err2 := os.Lstat(beside)
+			if err == nil && err2 == nil && os.SameFile(mine, there) {
+				os.Chmod(beside, 0o666) // whatever the umask: other users of the directory wait, too
+				return func() {
+					os.Remove(beside) // while it is locked, so that nobody else's is removed
+					lock.Unlock()
+					if runtime.GOOS == "windows" { // which removes no open file, and so no one else's either
+						os.Remove(beside)
+					}
+				}, nil
+			}
+			lock.Unlock() // it has been removed since it was opened
 		}
 		if time.Since(start) >= h.wait {
 			if err != nil {
@@ -165,28 +194,6 @@ func cause(err error) error {
 		return of.Err
 	}
 	return err
-}
-
-// isAt reports whether the locked file is the one at path.
-func isAt(lock *flock.Flock, path string) bool {
-	mine, err := lock.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Lstat(path)
-	return err == nil && os.SameFile(mine, there)
-}
-
-// unlock removes the file while it is locked, so that nobody else's is removed. Windows
-// removes no open file, and so no one else's either.
-func unlock(lock *flock.Flock, path string) {
-	if runtime.GOOS == "windows" {
-		lock.Unlock()
-		os.Remove(path)
-		return
-	}
-	os.Remove(path)
-	lock.Unlock()
 }
 
 // target returns the path of what is to be replaced when path is saved: where a symbolic

@@ -7,121 +7,93 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // holding starts a run that reads a pipe, and returns once it holds the file.
-func holding(t *testing.T, path string, args ...string) (cmd *exec.Cmd, in io.WriteCloser) {
+func holding(t *testing.T, path, line string) (cmd *exec.Cmd, in io.WriteCloser) {
 	t.Helper()
-	cmd = command(t, args...)
+	cmd = command(t, line)
 	in, _ = start(t, cmd)
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	require.Eventually(t, func() bool { return exists(beside(path, "bloom-lock")) }, time.Minute, time.Millisecond)
+	becomes(t, func() bool { return exists(beside(path, "bloom-lock")) })
 	return cmd, in
 }
 
 // TestTwoWriters: the second waits for the first, and no line is lost.
 func TestTwoWriters(t *testing.T) {
-	for _, first := range []string{"add", "dedupe -state"} {
-		list := filepath.Join(t.TempDir(), "list")
-		good(t, "a\n", "build", "-n", "1000", "-p", "1e-9", "-o", list)
-		one, in := holding(t, list, append(strings.Fields(first), list)...)
+	for _, first := range []string{"add list", "dedupe -state list"} {
+		t.Chdir(t.TempDir())
+		good(t, "a\n", "build -n 1000 -p 1e-9 -o list")
+		one, in := holding(t, "list", first)
 
-		two := command(t, "add", list)
+		two := command(t, "add list")
 		two.Stdin = strings.NewReader("c\n")
 		stderr, err := two.StderrPipe()
 		require.NoError(t, err)
 		require.NoError(t, two.Start())
 		says, err := bufio.NewReader(stderr).ReadString('\n')
 		require.NoError(t, err)
-		requireError(t, says, "waiting for another bloom that changes "+list)
+		requireError(t, says, "waiting for another bloom that changes list")
 
 		send(t, in, "b\n")
 		require.NoError(t, in.Close())
 		require.NoError(t, one.Wait(), first)
 		require.NoError(t, two.Wait(), first)
-		require.Equal(t, "a\nb\nc\n", good(t, "a\nb\nc\nd\n", "check", list), first)
-		requireAlone(t, list)
+		require.Equal(t, "a\nb\nc\n", good(t, "a\nb\nc\nd\n", "check list"), first)
+		requireAlone(t, "list")
 	}
 }
 
 // TestInUse: a command that may not wait says why, and changes nothing. A process that was
 // killed holds nothing.
 func TestInUse(t *testing.T) {
-	list := filepath.Join(t.TempDir(), "list")
-	good(t, "a\n", "build", "-n", "1000", "-o", list)
-	before := read(t, list)
-	cmd, _ := holding(t, list, "dedupe", "-state", list)
-	commands := []string{"add L", "dedupe -state L", "build -o L", "merge -o L L"}
-	run := func(args string) (stderr string, status int) {
-		args = strings.ReplaceAll(args+" -wait 0s", "L", list)
-		_, stderr, status = bloomRun(t, "", strings.Fields(args)...)
-		return stderr, status
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 1000 -o list")
+	before := read(t, "list")
+	cmd, _ := holding(t, "list", "dedupe -state list")
+	commands := []string{"add list", "dedupe -state list", "build -o list", "merge -o list list"}
+	for _, line := range commands {
+		saying(t, 1, "list is in use: another bloom changes it", "", line, "-wait", "0s")
 	}
-	for _, args := range commands {
-		stderr, status := run(args)
-		assert.Equal(t, 1, status, args)
-		requireError(t, stderr, list+" is in use: another bloom changes it")
-	}
-	require.Equal(t, before, read(t, list))
-	require.Equal(t, "a\n", good(t, "a\nb\n", "check", list), "who only reads need not wait")
+	require.Equal(t, before, read(t, "list"))
+	require.Equal(t, "a\n", good(t, "a\nb\n", "check list"), "who only reads need not wait")
 
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
-	for _, args := range commands {
-		stderr, status := run(args)
-		assert.Zero(t, status, "%s: %s", args, stderr)
-		requireAlone(t, list)
+	for _, line := range commands {
+		good(t, "", line, "-wait", "0s")
+		requireAlone(t, "list")
 	}
 }
 
-// TestTwoRunsOneOut: runs with states of their own append to one OUT one after the other.
+// TestTwoRunsOneOut: one run writes an OUT at a time, and one whose state does not know it is refused:
+// no line is torn.
 func TestTwoRunsOneOut(t *testing.T) {
-	dir := t.TempDir()
-	in, out := numbers(0, 200_000), filepath.Join(dir, "out")
-	list := write(t, filepath.Join(dir, "list"), in)
+	t.Chdir(t.TempDir())
+	in := write(t, "list", numbers(0, 200_000))
 	var cmds []*exec.Cmd
 	for i := range 3 {
-		cmd := command(t, "dedupe", "-p", "1e-9", "-shard", fmt.Sprintf("%d/3", i), "-state", filepath.Join(dir, fmt.Sprint(i)), "-o", out, list)
-		require.NoError(t, cmd.Start())
-		cmds = append(cmds, cmd)
+		cmds = append(cmds, command(t, fmt.Sprintf("dedupe -p 1e-9 -state %d -o out list", i)))
+		require.NoError(t, cmds[i].Start())
 	}
+	wrote := 0
 	for _, cmd := range cmds {
-		require.NoError(t, cmd.Wait())
+		if cmd.Wait() == nil {
+			wrote++
+		}
 	}
-	require.True(t, slices.Equal(sorted(in), sorted(read(t, out))))
+	require.Equal(t, 1, wrote)
+	require.True(t, read(t, in) == read(t, "out"))
 
-	holding(t, out, "dedupe", "-state", filepath.Join(dir, "a"), "-o", out)
-	saying(t, 1, out+" is in use", "", "dedupe", "-wait", "0s", "-state", filepath.Join(dir, "b"), "-o", out)
-}
-
-// TestManyWriters starts and ends at once.
-func TestManyWriters(t *testing.T) {
-	list := filepath.Join(t.TempDir(), "list")
-	good(t, "", "build", "-n", "1000", "-p", "1e-9", "-o", list)
-	var cmds []*exec.Cmd
-	var all strings.Builder
-	for i := range 24 {
-		line := fmt.Sprintln("line", i)
-		all.WriteString(line)
-		cmd := command(t, "add", list)
-		cmd.Stdin = strings.NewReader(line)
-		require.NoError(t, cmd.Start())
-		cmds = append(cmds, cmd)
-	}
-	for _, cmd := range cmds {
-		require.NoError(t, cmd.Wait())
-	}
-	require.Equal(t, all.String(), good(t, all.String(), "check", list))
-	requireAlone(t, list)
+	holding(t, "other", "dedupe -state a -o other")
+	saying(t, 1, "other is in use", "", "dedupe -wait 0s -state b -o other")
 }
 
 // TestHold: the file that is locked is the one that is there, however often it is removed.
@@ -134,7 +106,7 @@ func TestHold(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for range 150 {
-				release, err := (&holder{wait: time.Minute}).hold(context.Background(), path)
+				release, err := (&holder{wait: watchdog}).hold(context.Background(), path)
 				if assert.NoError(t, err) {
 					assert.EqualValues(t, 1, holders.Add(1))
 					holders.Add(-1)
@@ -143,6 +115,6 @@ func TestHold(t *testing.T) {
 			}
 		}()
 	}
-	wg.Wait()
+	ends(t, wg.Wait)
 	require.False(t, exists(beside(path, "bloom-lock")))
 }

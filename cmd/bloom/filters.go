@@ -83,25 +83,23 @@ func begins(magic string) func(head []byte) bool {
 
 // contains sets found[i] to whether f may have the key of b.Hashes[i].
 func contains(f filter, found []bool, b *lines.Batch) {
-	switch f := f.(type) {
-	case hashed:
+	if f, ok := f.(hashed); ok {
 		f.ContainsBatch(found, b.Hashes)
-	case keyedFilter:
-		for i := range found {
-			found[i] = f.Contains(b.Key(i))
-		}
+		return
+	}
+	for i := range found {
+		found[i] = f.(keyedFilter).Contains(b.Key(i))
 	}
 }
 
 // add adds the keys of b to f, and sets added[i] to whether that of b.Hashes[i] was new.
 func add(f filter, added []bool, b *lines.Batch) {
-	switch f := f.(type) {
-	case hashed:
+	if f, ok := f.(hashed); ok {
 		f.AddBatch(added, b.Hashes)
-	case keyedFilter:
-		for i := range added {
-			added[i] = f.Add(b.Key(i))
-		}
+		return
+	}
+	for i := range added {
+		added[i] = f.(keyedFilter).Add(b.Key(i))
 	}
 }
 

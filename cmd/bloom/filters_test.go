@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/window"
 )
@@ -40,22 +37,21 @@ func guava(t *testing.T, n uint64, p float64, from, to int) string {
 // TestBuild compares what is built with the library's own filter. Without -n it is made for
 // the number of different lines.
 func TestBuild(t *testing.T) {
-	dir := t.TempDir()
-	out := filepath.Join(dir, "out")
+	t.Chdir(t.TempDir())
 	in := numbers(0, 3000) + numbers(1000, 5000)
-	good(t, in, "build", "-n", "5k", "-p", "0.01", "-o", out)
-	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, out))
-	good(t, in, "build", "-p", "0.01", "-o", out)
-	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, out))
-	good(t, "", "build", "-o", out)
-	require.Equal(t, guava(t, 1, 0.001, 0, 0), read(t, out))
-	saying(t, 0, "warning: the filter has more lines than it is made for", in, "build", "-n", "1000", "-o", out)
-	requireAlone(t, out)
+	good(t, in, "build -n 5k -p 0.01 -o out")
+	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, "out"))
+	good(t, in, "build -p 0.01 -o out")
+	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, "out"))
+	good(t, "", "build -o out")
+	require.Equal(t, guava(t, 1, 0.001, 0, 0), read(t, "out"))
+	saying(t, 0, "warning: the filter has more lines than it is made for", in, "build -n 1000 -o out")
+	requireAlone(t, "out")
 
-	good(t, in, "build", "-n", "5k", "-p", "1e-6", "-type", "blocked", "-o", out)
+	good(t, in, "build -n 5k -p 1e-6 -type blocked -o out")
 	f := bloom.Must(blocked.New(5000, 1e-6))
 	addNumbers(f, 0, 5000)
-	require.True(t, f.Equal(bloom.Must(blocked.LoadFile(out))))
+	require.True(t, f.Equal(bloom.Must(blocked.LoadFile("out"))))
 }
 
 // TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at worst.
@@ -81,85 +77,78 @@ func TestSample(t *testing.T) {
 // TestCheck: every line is in one of check and check -v, in order, all types alike.
 func TestCheck(t *testing.T) {
 	dir := t.TempDir()
-	list := filepath.Join(dir, "list")
+	t.Chdir(dir)
 	for _, kind := range []string{"guava", "blocked", "growing", "counting", "cuckoo", "dcso"} {
-		good(t, numbers(0, 20000), "build", "-n", "21k", "-p", "1e-9", "-type", kind, "-o", list)
+		good(t, numbers(0, 20000), "build -n 21k -p 1e-9 -o list -type", kind)
 		in := numbers(19000, 21000)
-		require.Equal(t, numbers(19000, 20000), good(t, in, "check", list), kind)
-		require.Equal(t, numbers(20000, 21000), good(t, in, "check", "-v", list), kind)
+		require.Equal(t, numbers(19000, 20000), good(t, in, "check list"), kind)
+		require.Equal(t, numbers(20000, 21000), good(t, in, "check -v list"), kind)
 
-		good(t, numbers(20000, 20100), "add", list)
-		require.Equal(t, numbers(19000, 20100), good(t, in, "check", list), kind)
+		good(t, numbers(20000, 20100), "add list")
+		require.Equal(t, numbers(19000, 20100), good(t, in, "check list"), kind)
 	}
-	requireAlone(t, list)
-
-	_, stderr, status := bloomRun(t, "other\n", "check", list)
-	assert.Equal(t, 1, status)
-	assert.Empty(t, stderr)
-	for _, args := range []string{list + " missing", "missing", dir, "-x " + list, "/dev/null"} {
-		saying(t, 2, "", "", append([]string{"check"}, strings.Fields(args)...)...)
+	requireAlone(t, "list")
+	saying(t, 1, "", "other\n", "check list")
+	for _, args := range []string{"list missing", "missing", dir, "-x list", "/dev/null"} {
+		saying(t, 2, "bloom: ", "", "check "+args)
 	}
 
 	// A filter may be compressed, but nothing is added to it then.
-	for _, data := range []string{gzipped(read(t, list)), zstded(read(t, list))} {
-		packed := write(t, filepath.Join(t.TempDir(), "packed"), data)
-		require.Equal(t, "line 7\n", good(t, "line 7\nline x\n", "check", packed))
-		saying(t, 1, "is compressed", "x\n", "add", packed)
-		assert.Equal(t, data, read(t, packed))
+	for _, data := range []string{gzipped(read(t, "list")), zstded(read(t, "list"))} {
+		write(t, "packed", data)
+		require.Equal(t, "line 7\n", good(t, "line 7\nline x\n", "check packed"))
+		saying(t, 1, "is compressed", "x\n", "add packed")
+		require.Equal(t, data, read(t, "packed"))
 	}
 }
 
 func TestMerge(t *testing.T) {
-	dir := t.TempDir()
-	a, b, c, out := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c"), filepath.Join(dir, "out")
+	t.Chdir(t.TempDir())
 	for _, kind := range []string{"guava", "blocked", "counting", "dcso"} {
-		build := func(in, out string) {
-			good(t, in, "build", "-type", kind, "-n", "3000", "-p", "0.0001", "-o", out)
-		}
-		build(numbers(0, 1000), a)
-		build(numbers(1000, 2000), b)
-		build(numbers(2000, 2500), c)
-		good(t, "", "merge", "-o", out, a, b, c)
-		require.Equal(t, numbers(0, 2500), good(t, numbers(0, 2500), "check", out), kind)
+		build := func(in, out string) { good(t, in, "build -n 3000 -p 0.0001 -type "+kind+" -o", out) }
+		build(numbers(0, 1000), "a")
+		build(numbers(1000, 2000), "b")
+		build(numbers(2000, 2500), "c")
+		good(t, "", "merge -o out a b c")
+		require.Equal(t, numbers(0, 2500), good(t, numbers(0, 2500), "check out"), kind)
 		if kind != "dcso" { // whose number of lines becomes an estimate
-			build(numbers(0, 2500), a)
-			require.Equal(t, read(t, a), read(t, out), kind)
+			build(numbers(0, 2500), "a")
+			require.Equal(t, read(t, "a"), read(t, "out"), kind)
 		}
 	}
-	require.NoError(t, os.Remove(c))                           // another library's, which only -force replaces
-	for path, n := range map[string]uint64{a: 1000, b: 1001} { // of one size
+	for path, n := range map[string]uint64{"a": 1000, "b": 1001} { // of one size
 		f := bloom.Must(bloom.NewSize(1<<14, 7))
 		f.SetInfo(bloom.Info{N: n, P: 0.01})
 		require.NoError(t, f.SaveFile(path))
 	}
-	good(t, "", "merge", "-o", c, a, b)
-	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, bloom.Must(bloom.LoadFile(c)).Info(), "the first one's")
-	good(t, "", "build", "-n", "7", "-o", a)
-	for _, args := range [][]string{{a, b}, {b, filepath.Join(dir, "missing")}, {out, a}} {
-		before := read(t, out)
-		saying(t, 1, "", "", append([]string{"merge", "-o", out}, args...)...)
-		assert.Equal(t, before, read(t, out))
+	good(t, "", "merge -o d a b")
+	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, bloom.Must(bloom.LoadFile("d")).Info(), "the first one's")
+	good(t, "", "build -n 7 -o a")
+	for _, args := range []string{"a b", "b missing", "out a"} {
+		before := read(t, "out")
+		saying(t, 1, "bloom: ", "", "merge -o out "+args)
+		require.Equal(t, before, read(t, "out"))
 	}
 }
 
 // TestInfo: every type is recognised by its bytes.
 func TestInfo(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "filter")
+	const path = "filter"
+	t.Chdir(t.TempDir())
 	var r report
 	info := func() {
 		t.Helper()
 		r = report{}
-		require.NoError(t, json.Unmarshal([]byte(good(t, "", "info", "-json", path)), &r))
+		require.NoError(t, json.Unmarshal([]byte(good(t, "", "info -json filter")), &r))
 		require.Equal(t, path, r.File)
 		require.EqualValues(t, len(read(t, path)), r.Size)
-		text := good(t, "", "info", path)
+		text := good(t, "", "info filter")
 		require.Contains(t, text, r.Type)
 		require.Contains(t, text, r.Checksum)
 		require.NotContains(t, text, " 1 cache lines")
 	}
 	for kind, name := range map[string]string{"guava": "bloom.Filter", "blocked": "blocked.Filter", "growing": "growing.Filter", "counting": "counting.Filter", "cuckoo": "cuckoo.Filter", "dcso": "DCSO bloom"} {
-		good(t, numbers(0, 1000), "build", "-n", "1000", "-p", "0.01", "-type", kind, "-o", path)
+		good(t, numbers(0, 1000), "build -n 1000 -p 0.01 -o filter -type", kind)
 		info()
 		assert.Equal(t, name, r.Type)
 		assert.InEpsilon(t, 1000, r.Keys, 0.1, kind)
@@ -186,50 +175,44 @@ func TestInfo(t *testing.T) {
 	assert.Equal(t, "flower.Filter", r.Type)
 
 	// Of several, the good ones are shown.
-	bad := write(t, filepath.Join(dir, "bad"), "BLMX")
-	assert.Contains(t, saying(t, 1, bad, "", "info", bad, path), "flower.Filter")
+	write(t, "bad", "BLMX")
+	assert.Contains(t, saying(t, 1, "bad", "", "info bad filter"), "flower.Filter")
 }
 
 // TestFileInfo: what build says of a file stays with it.
 func TestFileInfo(t *testing.T) {
-	dir := t.TempDir()
-	path, other, out := filepath.Join(dir, "filter"), filepath.Join(dir, "other"), filepath.Join(dir, "out")
-	said := func(path string) bloom.Info {
-		t.Helper()
-		loaded, err := bloom.LoadFile(path)
-		require.NoError(t, err)
-		return loaded.Info()
-	}
+	t.Chdir(t.TempDir())
+	said := func(path string) bloom.Info { return bloom.Must(bloom.LoadFile(path)).Info() }
 	want := bloom.Info{N: 6500, P: 0.01, Hash: "SumString", Comment: "numbers\tof 2026"}
-	good(t, numbers(0, 1000), "build", "-n", "6500", "-p", "0.01", "-comment", want.Comment, "-o", path)
-	require.Equal(t, want, said(path))
-	text := good(t, "", "info", path)
+	good(t, numbers(0, 1000), "build -n 6500 -p 0.01 -o filter -comment", want.Comment)
+	require.Equal(t, want, said("filter"))
+	text := good(t, "", "info filter")
 	require.Contains(t, text, "made for  6,500 keys at a rate of 0.01\n")
 	require.Contains(t, text, "hash      SumString\n")
 	require.Contains(t, text, `comment   "numbers\tof 2026"`+"\n")
-	require.Contains(t, good(t, "", "info", "-json", path), `"hash":"SumString","comment":"numbers\tof 2026"`)
+	require.Contains(t, good(t, "", "info -json filter"), `"hash":"SumString","comment":"numbers\tof 2026"`)
 
-	good(t, numbers(1000, 2000), "add", path)
-	require.Equal(t, want, said(path))
-	good(t, numbers(2000, 2010), "dedupe", "-state", path)
-	require.Equal(t, want, said(path))
-	good(t, numbers(0, 1000), "build", "-n", "6500", "-p", "0.01", "-comment", "others", "-o", other)
-	good(t, "", "merge", "-o", out, path, other)
-	require.Equal(t, bloom.Info{N: 6500, P: 0.01, Hash: "SumString"}, said(out))
-	good(t, "00ff\n", "build", "-hex", "-o", path)
-	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"}, said(path))
-	good(t, "Ab\n", "build", "-fold-case", "-o", path)
-	require.Equal(t, "SumString, in small letters", said(path).Hash)
-	for _, args := range [][]string{{"-comment", "c", "-type", "dcso", "-n", "9"}, {"-comment", strings.Repeat("c", 4097)}} {
-		saying(t, 2, "-comment", "a\n", append([]string{"build", "-o", path}, args...)...)
+	good(t, numbers(1000, 2000), "add filter")
+	require.Equal(t, want, said("filter"))
+	good(t, numbers(2000, 2010), "dedupe -state filter")
+	require.Equal(t, want, said("filter"))
+	good(t, numbers(0, 1000), "build -n 6500 -p 0.01 -comment others -o other")
+	good(t, "", "merge -o out filter other")
+	require.Equal(t, bloom.Info{N: 6500, P: 0.01, Hash: "SumString"}, said("out"))
+	good(t, "00ff\n", "build -hex -o filter")
+	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"}, said("filter"))
+	good(t, "Ab\n", "build -fold-case -o filter")
+	require.Equal(t, "SumString, in small letters", said("filter").Hash)
+	for _, line := range []string{"build -comment c -type dcso -n 9 -o filter", "build -o filter -comment " + strings.Repeat("c", 4097), "bank build -comment \xff -o filter filter"} {
+		saying(t, 2, "-comment", "a\n", line)
 	}
-	saying(t, 2, "it must be UTF-8", "", "bank", "build", "-comment", "\xff", "-o", path, path)
 }
 
 // TestFollow: keys are made of lines as the file says, and nobody looks for hexadecimal digits in a
 // list of bytes and wonders why nothing is there.
 func TestFollow(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "list")
+	t.Chdir(t.TempDir())
+	const path = "list"
 	for _, test := range []struct{ made, in, found string }{
 		{"", "ff\nFF\nff\r\n", "ff\nff\r\n"},
 		{"-hex", "FF\n0f\nff\r\n", "FF\nff\r\n"},
@@ -237,27 +220,23 @@ func TestFollow(t *testing.T) {
 		{"-keep-cr", "ff\nff\r\n", "ff\n"},
 		{"-fold-case -keep-cr", "FF\nff\r\n", "FF\n"},
 	} {
-		build := append(strings.Fields("build -type counting -n 100 -p 1e-9 "+test.made), "-o", path)
-		good(t, "ff\n", build...)
-		made := strings.Fields(test.made)
-		require.Equal(t, test.found, good(t, test.in, "check", path))
-		require.Equal(t, test.found, good(t, test.in, append(append([]string{"check"}, made...), path)...))
-		good(t, strings.SplitAfter(test.found, "\n")[0], "remove", path)
-		good(t, "", build...)
-		good(t, test.found, "add", path)
-		require.Equal(t, test.found, good(t, test.in, "check", path))
-		s := newServer(path, lines.Key{})
-		s.flags = serveCommand().Flags()
-		require.NoError(t, s.load())
-		require.True(t, has(t, s, test.found[:2]))
-		require.Empty(t, good(t, test.found, "dedupe", "-state", path))
+		build := "build -type counting -n 100 -p 1e-9 -o list " + test.made
+		good(t, "ff\n", build)
+		require.Equal(t, test.found, good(t, test.in, "check list"))
+		require.Equal(t, test.found, good(t, test.in, "check list "+test.made))
+		good(t, strings.SplitAfter(test.found, "\n")[0], "remove list")
+		good(t, "", build)
+		good(t, test.found, "add list")
+		require.Equal(t, test.found, good(t, test.in, "check list"))
+		require.True(t, has(t, serverOf(t, path), test.found[:2]))
+		require.Empty(t, good(t, test.found, "dedupe -state list"))
 		for _, runs := range []string{"-hex", "-fold-case", "-keep-cr", "-hex=false"} {
 			if strings.Contains(test.made+" "+runs, "-fold-case -keep-cr") || runs == test.made || test.made == "" && runs == "-hex=false" || strings.HasPrefix(test.made, "-fold") && runs == "-hex=false" || test.made == "-keep-cr" && runs == "-hex=false" {
 				continue
 			}
 			before := read(t, path)
 			for _, command := range []string{"check", "add", "remove", "dedupe -state", "serve"} {
-				saying(t, 2, path+" was made with", "ff\n", append(strings.Fields(command), path, runs)...)
+				saying(t, 2, "list was made with", "ff\n", command, path, runs)
 			}
 			require.Equal(t, before, read(t, path))
 		}
@@ -267,57 +246,36 @@ func TestFollow(t *testing.T) {
 	f.AddString("ff")
 	f.SetInfo(bloom.Info{Hash: "SumString of the host"})
 	require.NoError(t, f.SaveFile(path))
-	good(t, "ff\n", "check", path)
-	good(t, "ff\n", "check", "-fold-case", path)
+	good(t, "ff\n", "check list")
+	good(t, "ff\n", "check -fold-case list")
 }
 
 // TestBlankLines: they are left out, as their key is found in half of the full filters. With -blank
 // they are lines as others. dedupe knows exactly whether one came.
 func TestBlankLines(t *testing.T) {
-	dir := t.TempDir()
-	path, state := filepath.Join(dir, "list"), filepath.Join(dir, "state")
+	t.Chdir(t.TempDir())
 	found := 0
 	for i := range 12 {
 		in := numbers(200*i, 200*i+200)
-		good(t, "\n"+in+"\r\n\n", "build", "-o", path)
-		require.EqualValues(t, 200, bloom.Must(bloom.LoadFile(path)).Info().N)
-		require.Empty(t, saying0(t, 1, "\n\r\n", "check", path))
-		require.Empty(t, saying0(t, 1, "\n\r\n", "check", "-v", path))
-		if out, _, _ := bloomRun(t, "\n", "check", "-blank", path); out != "" {
+		good(t, "\n"+in+"\r\n\n", "build -o list")
+		require.EqualValues(t, 200, bloom.Must(bloom.LoadFile("list")).Info().N)
+		require.Empty(t, saying(t, 1, "", "\n\r\n", "check list"))
+		require.Empty(t, saying(t, 1, "", "\n\r\n", "check -v list"))
+		if out, _, _ := bloomRun(t, "\n", "check -blank list"); out != "" {
 			found++
 		}
-		require.Equal(t, "\nx\n", good(t, "\nx\n\r\n"+in, "dedupe", "-state", path), "the first empty line is new")
-		require.Empty(t, good(t, in+"\nx\n", "dedupe", "-state", path))
-		require.Contains(t, good(t, "", "info", path), blankText)
+		require.Equal(t, "\nx\n", good(t, "\nx\n\r\n"+in, "dedupe -state list"), "the first empty line is new")
+		require.Empty(t, good(t, in+"\nx\n", "dedupe -state list"))
+		require.Contains(t, good(t, "", "info list"), blankText)
 	}
 	require.Greater(t, found, 0, "what the rule is for")
 	require.Less(t, found, 12)
-	good(t, "a\n\n", "build", "-blank", "-o", path)
-	require.Equal(t, "\na\n", good(t, "\na\nb\n", "check", "-blank", path))
-	require.Equal(t, "c\n", good(t, "\na\nc\n", "dedupe", "-state", path))
-	for _, flags := range []string{"", "-n 100", "-n 100 -span 1h"} {
-		os.Remove(state)
-		args := append([]string{"dedupe", "-state", state}, strings.Fields(flags)...)
-		require.Equal(t, "a\n\nb\n", good(t, "a\n\n\nb\n\n", args...))
-		require.Equal(t, "c\n", good(t, "\nc\n", args...))
-	}
-}
-
-// TestDamage: whatever bit of a file is wrong, no command answers from it.
-func TestDamage(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "filter")
-	good(t, "a\n", "build", "-n", "2", "-o", path)
-	whole := []byte(read(t, path))
-	for _, i := range []int{0, 1, 3, 7, len(whole) - 1} {
-		bad := bytes.Clone(whole)
-		bad[i] ^= 0x10
-		require.NoError(t, os.WriteFile(path, bad, 0o666))
-		for _, args := range []string{"check", "info", "add", "serve"} {
-			_, stderr, status := bloomRun(t, "a\n", append(strings.Fields(args), path)...)
-			require.NotZero(t, status, "byte %d, %s", i, args)
-			requireError(t, stderr, path)
-		}
-		require.Equal(t, string(bad), read(t, path))
+	good(t, "a\n\n", "build -blank -o list")
+	require.Equal(t, "\na\n", good(t, "\na\nb\n", "check -blank list"))
+	require.Equal(t, "c\n", good(t, "\na\nc\n", "dedupe -state list"))
+	for i, flags := range []string{"", "-n 100", "-n 100 -span 1h"} {
+		line := fmt.Sprint("dedupe ", flags, " -state ", i)
+		require.Equal(t, "a\n\nb\n", good(t, "a\n\n\nb\n\n", line))
+		require.Equal(t, "c\n", good(t, "\nc\n", line))
 	}
 }

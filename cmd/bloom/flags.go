@@ -170,7 +170,7 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 		return nil, usageError{fmt.Errorf("-sep needs -f")}
 	}
 	f.key.Separator = unescaped(f.key.Separator)
-	cfg := &lines.Config{Names: names, Delim: '\n', Key: f.key, SkipBad: f.skipBad, Blank: f.blank, Window: 1 << f.long}
+	cfg := &lines.Config{Names: inputs(names), Delim: '\n', Key: f.key, SkipBad: f.skipBad, Blank: f.blank, Window: 1 << f.long}
 	if f.null {
 		cfg.Delim = 0
 	}
@@ -210,18 +210,11 @@ func need(least, most int, what string) cobra.PositionalArgs {
 func addJSON(flags *pflag.FlagSet) *bool { return flags.Bool("json", false, "write JSON") }
 
 // writeJSON writes v and a newline to standard output.
-func writeJSON(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = os.Stdout.Write(append(data, '\n'))
-	return err
-}
+func writeJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
 
-// totalSize returns the size of all input, or 0 if that is not known.
+// totalSize returns the size of all files, or 0 if that is not known.
 func totalSize(names []string) (total int64) {
-	for _, name := range inputs(names) {
+	for _, name := range names {
 		info, err := stat(name)
 		if err != nil || !info.Mode().IsRegular() {
 			return 0
@@ -336,12 +329,6 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	return lines.Key{}, "", false
 }
 
-// match has cfg make the keys that f has, as follow says.
-func (f *loaded) match(cfg *lines.Config, flags *pflag.FlagSet) error {
-	cfg.Take = partOf(f).take()
-	return f.follow(&cfg.Key, flags)
-}
-
 // follow has key be as f's file says that keys were made of lines. It returns an error if flags, of
 // the command that key is of, say otherwise. What a program wrote there in its own words says nothing.
 func (f *loaded) follow(key *lines.Key, flags *pflag.FlagSet) error {
@@ -355,14 +342,6 @@ func (f *loaded) follow(key *lines.Key, flags *pflag.FlagSet) error {
 		return usageError{fmt.Errorf("%s was made with %s: say that, or nothing", f.path, cmp.Or(with, "none of -hex, -fold-case and -keep-cr"))}
 	}
 	return nil
-}
-
-// warnField warns if f was made of another field than a run that goes on with it.
-func warnField(f *loaded, field int) {
-	var made int
-	if _, err := fmt.Sscanf(f.Info().Comment, fieldComment, &made); err == nil && made != field {
-		fmt.Fprintf(os.Stderr, "bloom: warning: %s was made with -f %d, and -f is %d now (0: it is missing)\n", f.path, made, field)
-	}
 }
 
 // shard is one of n parts of all lines, which their digests pick. The zero shard is all of
@@ -434,14 +413,6 @@ func (s shard) suffix() string {
 		return ""
 	}
 	return separator + s.String()
-}
-
-// check returns an error unless f, which is the file at path, was made of s.
-func (s shard) check(path string, f filter) error {
-	if made := partOf(f); made != s && max(made.n, s.n) > 1 {
-		return fmt.Errorf("%s was made with -shard %q, and -shard is %q now", path, &made, &s)
-	}
-	return nil
 }
 
 // fromHash cuts off the suffix of s from what a file's Info says.

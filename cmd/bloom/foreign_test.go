@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
 // TestTheirs: files of other libraries answer as there, take lines, and are written as there.
@@ -46,12 +44,10 @@ func TestTheirs(t *testing.T) {
 			}
 		}
 		require.Equal(t, want.String(), good(t, in.String(), "check", path), name)
-		_, _, status := bloomRun(t, "a\n", "dedupe", "-state", path)
+		_, _, status := bloomRun(t, "a\n", "dedupe -state", path)
 		require.Equal(t, 1, status, "it is no state")
-		s := newServer(path, lines.Key{})
-		require.NoError(t, s.load())
 		first, _, _ := strings.Cut(want.String(), "\n")
-		require.True(t, has(t, s, first))
+		require.True(t, has(t, serverOf(t, path), first))
 
 		require.Equal(t, whole, read(t, path))
 		bloomRun(t, "", "add", path)
@@ -67,7 +63,7 @@ func TestTheirs(t *testing.T) {
 	}
 	for _, text := range []string{`{"a":1}`, "\x00\x00\x00"} {
 		saying(t, 2, path, "a\n", "check", write(t, path, text))
-		saying(t, 1, "is left as it is", "a\n", "build", "-o", path)
+		saying(t, 1, "is left as it is", "a\n", "build -o", path)
 	}
 }
 

@@ -50,35 +50,37 @@ func infoCommand() *cobra.Command {
 	})
 }
 
-// reportCommand returns a command that writes what of returns for its arguments.
+// reportCommand returns a command that writes what of returns for each of its arguments, and returns
+// the last error.
 func reportCommand(use, needs string, of func(path string) (*report, error)) *cobra.Command {
 	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
 	asJSON := addJSON(c.Flags())
-	c.RunE = func(_ *cobra.Command, args []string) error { return writeReports(args, *asJSON, of) }
-	return c
-}
-
-// writeReports writes what of returns for all paths, and returns the last error.
-func writeReports(paths []string, asJSON bool, of func(path string) (*report, error)) (failed error) {
-	for i, path := range paths {
-		r, err := of(path)
-		switch {
-		case err != nil:
-			if failed != nil {
-				fmt.Fprintln(os.Stderr, "bloom:", strings.TrimPrefix(failed.Error(), "bloom: "))
+	c.RunE = func(_ *cobra.Command, args []string) (failed error) {
+		for i, path := range args {
+			r, err := of(path)
+			switch {
+			case err != nil:
+				if failed != nil {
+					fmt.Fprintln(os.Stderr, "bloom:", strings.TrimPrefix(failed.Error(), "bloom: "))
+				}
+				failed = err
+				continue
+			case *asJSON:
+				err = writeJSON(r)
+			default:
+				text := strings.Repeat("\n", min(i, 1)) + r.File + "\n"
+				for _, row := range r.rows() {
+					text += fmt.Sprintf("  %-9s %s\n", row.Name, row.Value)
+				}
+				_, err = io.WriteString(os.Stdout, text)
 			}
-			failed = err
-			continue
-		case asJSON:
-			err = writeJSON(r)
-		default:
-			_, err = io.WriteString(os.Stdout, strings.Repeat("\n", min(i, 1))+r.text())
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
+		return failed
 	}
-	return failed
+	return c
 }
 
 func newReport(path, kind string, s bloom.Stats, info bloom.Info) *report {
@@ -155,15 +157,6 @@ func (r *report) rows() (rows []row) {
 	return rows
 }
 
-func (r *report) text() string {
-	var b strings.Builder
-	fmt.Fprintln(&b, r.File)
-	for _, row := range r.rows() {
-		fmt.Fprintf(&b, "  %-9s %s\n", row.Name, row.Value)
-	}
-	return b.String()
-}
-
 // counted returns n and what it counts.
 func counted(n uint64, noun string) string {
 	return humanize.Comma(int64(min(n, math.MaxInt64))) + " " + english.PluralWord(int(min(n, 2)), noun, "")
@@ -171,10 +164,8 @@ func counted(n uint64, noun string) string {
 
 // printable quotes text that would move the cursor, or worse.
 func printable(text string) string {
-	for _, r := range text {
-		if !strconv.IsPrint(r) {
-			return strconv.Quote(text)
-		}
+	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(text)
 	}
 	return text
 }

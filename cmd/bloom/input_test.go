@@ -35,7 +35,7 @@ func TestKeys(t *testing.T) {
 		{`-f 1 -sep \`, "1\\a\n1\\b\n", "1\\a\n"},
 		{"-z", "a\x00b\x00a", "a\x00b\x00"},
 	} {
-		assert.Equal(t, test.out, good(t, test.in, append([]string{"dedupe"}, strings.Fields(test.flags)...)...), test.flags)
+		assert.Equal(t, test.out, good(t, test.in, "dedupe "+test.flags), test.flags)
 	}
 	for _, test := range []struct{ flags, in, out, says string }{
 		{"-hex", "ab\nxy\ncd\n", "ab\n", `line 2: "xy" is not`},
@@ -44,24 +44,24 @@ func TestKeys(t *testing.T) {
 		{"-f 1", "\"a\n", "", `closing " is missing`},
 		{"-f 1", "\"a\"b,c\n", "", `goes on after its closing "`},
 	} {
-		assert.Equal(t, test.out, saying(t, 1, test.says, test.in, append([]string{"dedupe"}, strings.Fields(test.flags)...)...), test.flags)
+		assert.Equal(t, test.out, saying(t, 1, test.says, test.in, "dedupe "+test.flags), test.flags)
 	}
-	saying(t, 2, "-f 0: fields are counted from 1", "a\n", "dedupe", "-f", "0")
+	saying(t, 2, "-f 0: fields are counted from 1", "a\n", "dedupe -f 0")
 
 	// The line's number is that in its file, however large.
 	long := strings.Repeat("00\n", 300_000)
-	saying(t, 1, "standard input: line 300001:", long+"0\n", "dedupe", "-hex", write(t, filepath.Join(t.TempDir(), "x"), long), "-")
+	saying(t, 1, "standard input: line 300001:", long+"0\n", "dedupe -hex", write(t, filepath.Join(t.TempDir(), "x"), long), "-")
 }
 
 func TestCompressed(t *testing.T) {
 	in := numbers(0, 100_000) + numbers(0, 10)
 	want := numbers(0, 100_000)
 	for _, packed := range []string{gzipped(in[:1000]) + gzipped(in[1000:]), zstded(in)} { // members follow each other
-		require.True(t, want == good(t, packed, "dedupe", "-p", "1e-9"))
+		require.True(t, want == good(t, packed, "dedupe -p 1e-9"))
 		file := write(t, filepath.Join(t.TempDir(), "packed"), packed)
-		require.True(t, want == good(t, "", "dedupe", "-p", "1e-9", file, file))
+		require.True(t, want == good(t, "", "dedupe -p 1e-9", file, file))
 
-		assert.True(t, strings.HasPrefix(want, saying(t, 1, "standard input: ", packed[:len(packed)-10], "dedupe", "-p", "1e-9")))
+		assert.True(t, strings.HasPrefix(want, saying(t, 1, "standard input: ", packed[:len(packed)-10], "dedupe -p 1e-9")))
 	}
 	// What only begins like one is text.
 	for _, in := range []string{"\x28", "\x28\xb5\x2f", "\x1f", "\x28\xb5\x2f\n"} {
@@ -71,22 +71,17 @@ func TestCompressed(t *testing.T) {
 
 // TestLineEnds: a list from Windows is the list.
 func TestLineEnds(t *testing.T) {
-	dir := t.TempDir()
-	list := filepath.Join(dir, "list")
+	t.Chdir(t.TempDir())
 	const dos, unix = "apple\r\nbanana\r\n", "apple\nbanana\n"
 	for _, made := range []string{dos, unix, strings.TrimSuffix(dos, "\r\n"), "\xef\xbb\xbf" + dos} {
-		good(t, made, "build", "-n", "100", "-p", "1e-9", "-o", list)
+		good(t, made, "build -n 100 -p 1e-9 -o list")
 		for _, asked := range []string{dos, unix} {
-			require.Equal(t, asked, good(t, asked, "check", list))
-			require.Empty(t, good(t, asked, "dedupe", "-state", list))
+			require.Equal(t, asked, good(t, asked, "check list"))
+			require.Empty(t, good(t, asked, "dedupe -state list"))
 		}
-		good(t, "x\r\n", "add", list)
-		require.Equal(t, "x\n", good(t, "x\ny\n", "check", list))
+		good(t, "x\r\n", "add list")
+		require.Equal(t, "x\n", good(t, "x\ny\n", "check list"))
 	}
-	// A filter of lines with their carriage returns, such as a program makes, is asked for those.
-	good(t, dos, "build", "-keep-cr", "-n", "100", "-p", "1e-9", "-o", list)
-	require.Equal(t, dos, good(t, dos+unix, "check", "-keep-cr", list))
-	require.Equal(t, dos, good(t, dos+unix, "check", list), "the file says so")
 }
 
 // TestForeign: what no one can compare line by line is refused by its first bytes.
@@ -127,20 +122,20 @@ func TestSkipBad(t *testing.T) {
 		fmt.Fprintf(&in, "x,%d\n", i)
 		fmt.Fprintf(&want, "x,%d\n", i)
 	}
-	list := write(t, filepath.Join(t.TempDir(), "list"), in.String())
-	for _, args := range []string{"dedupe -p 1e-9", "check F"} {
-		filter := filepath.Join(t.TempDir(), "filter")
-		saying(t, 0, "left out 29,428 lines (", "", "build", "-skip-bad", "-f", "2", "-o", filter, list)
-		says := "left out 29,428 lines (-skip-bad), the first of them here: " + list + ": line 4: it has only 1 of 2 fields"
-		require.True(t, want.String() == saying(t, 0, says, "", append(strings.Fields(strings.ReplaceAll(args, "F", filter)), "-skip-bad", "-f", "2", list)...), args)
+	t.Chdir(t.TempDir())
+	write(t, "list", in.String())
+	saying(t, 0, "left out 29,428 lines (", "", "build -skip-bad -f 2 -o filter list")
+	for _, line := range []string{"dedupe -p 1e-9", "check filter"} {
+		const says = "left out 29,428 lines (-skip-bad), the first of them here: list: line 4: it has only 1 of 2 fields"
+		require.True(t, want.String() == saying(t, 0, says, "", line+" -skip-bad -f 2 list"), line)
 	}
-	require.Equal(t, "ff\n", saying(t, 0, "left out 3 lines", "x\nff\nxx\nff\ny", "dedupe", "-hex", "-skip-bad"))
+	require.Equal(t, "ff\n", saying(t, 0, "left out 3 lines", "x\nff\nxx\nff\ny", "dedupe -hex -skip-bad"))
 }
 
 // TestCheckCounts: check -c and -q are as grep's.
 func TestCheckCounts(t *testing.T) {
-	list := filepath.Join(t.TempDir(), "list")
-	good(t, "apple\npear\n", "build", "-o", list)
+	t.Chdir(t.TempDir())
+	good(t, "apple\npear\n", "build -o list")
 	for _, test := range []struct {
 		args, in, want string
 		status         int
@@ -154,11 +149,11 @@ func TestCheckCounts(t *testing.T) {
 		{"-q -f 2", "1,apple\n2\n", "", 0},
 		{"-c -f 2", "1,apple\n2\n", "", 2},
 	} {
-		out, _, status := bloomRun(t, test.in, append(append([]string{"check"}, strings.Fields(test.args)...), list)...)
+		out, _, status := bloomRun(t, test.in, "check list "+test.args)
 		require.Equal(t, test.status, status, test.args)
 		require.Equal(t, test.want, out, test.args)
 	}
-	cmd := command(t, "check", "-q", list)
+	cmd := command(t, "check -q list")
 	in, _ := start(t, cmd)
 	send(t, in, "apple\n")
 	require.NoError(t, cmd.Wait(), "it ends at the first, whatever may come")
@@ -167,37 +162,35 @@ func TestCheckCounts(t *testing.T) {
 // TestStreams: - is standard output and input, and never a file of that name.
 func TestStreams(t *testing.T) {
 	t.Chdir(t.TempDir())
-	good(t, "apple\n", "build", "-n", "64", "-comment", "one", "-o", "one")
-	require.Equal(t, read(t, "one"), good(t, "apple\n", "build", "-n", "64", "-comment", "one", "-o", "-"))
-	good(t, "pear\n", "build", "-n", "64", "-o", "two")
-	both := good(t, read(t, "one"), "merge", "-o", "-", "-", "two")
+	good(t, "apple\n", "build -n 64 -comment one -o one")
+	require.Equal(t, read(t, "one"), good(t, "apple\n", "build -n 64 -comment one -o -"))
+	good(t, "pear\n", "build -n 64 -o two")
+	both := good(t, read(t, "one"), "merge -o - - two")
 	write(t, "both", both)
-	require.Equal(t, "apple\npear\n", good(t, "apple\nplum\npear\n", "check", "both"))
-	require.Contains(t, good(t, both, "info", "-"), "keys      about 2\n")
-	require.Contains(t, good(t, both, "info", "-json", "-"), `{"file":"-","type":"bloom.Filter","size":`)
-	require.Equal(t, "apple\nplum\n", good(t, "apple\nplum\napple\n", "dedupe", "-state", "seen", "-o", "-"))
-	saying(t, 1, "standard input is no filter: it is empty", "", "info", "-")
-	saying(t, 2, "the filter must be in a file", "", "check", "-")
+	require.Equal(t, "apple\npear\n", good(t, "apple\nplum\npear\n", "check both"))
+	require.Contains(t, good(t, both, "info -"), "keys      about 2\n")
+	require.Contains(t, good(t, both, "info -json -"), `{"file":"-","type":"bloom.Filter","size":`)
+	require.Equal(t, "apple\nplum\n", good(t, "apple\nplum\napple\n", "dedupe -state seen -o -"))
+	saying(t, 1, "standard input is no filter: it is empty", "", "info -")
+	saying(t, 2, "the filter must be in a file", "", "check -")
 	require.NoFileExists(t, "-")
 }
 
 // TestPackedFilter: a compressed filter is read, and no more than it: a small file may unpack
 // to any size.
 func TestPackedFilter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "packed")
+	t.Chdir(t.TempDir())
 	for _, kind := range []string{"guava", "blocked", "growing", "counting", "dcso"} {
-		good(t, "a\n", "build", "-force", "-type", kind, "-n", "100", "-o", path)
-		whole := read(t, path)
-		for _, tail := range []string{"", "x", strings.Repeat("\x00", 64<<20)} {
-			if kind == "dcso" && tail != "" {
-				continue // whose users may append what they like
-			}
-			write(t, path, gzipped(whole+tail))
-			if tail == "" {
-				require.Equal(t, "a\n", good(t, "a\nb\n", "check", path), kind)
-				continue
-			}
-			saying(t, 2, path, "a\n", "check", path)
+		good(t, "a\n", "build -force -n 100 -o packed -type", kind)
+		whole := read(t, "packed")
+		write(t, "packed", gzipped(whole))
+		require.Equal(t, "a\n", good(t, "a\nb\n", "check packed"), kind)
+		if kind == "dcso" {
+			continue // whose users may append what they like
+		}
+		for _, tail := range []string{"x", strings.Repeat("\x00", 64<<20)} {
+			write(t, "packed", gzipped(whole+tail))
+			saying(t, 2, "packed", "a\n", "check packed")
 		}
 	}
 }

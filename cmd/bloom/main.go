@@ -33,9 +33,13 @@ func explain(c *cobra.Command) {
 }
 
 func newRoot() *cobra.Command {
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" { // which go install knows
+		version = info.Main.Version
+	}
 	root := &cobra.Command{
 		Use:           "bloom",
-		Version:       version(),
+		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		// A command that there is not says so, whatever its options are.
@@ -102,14 +106,6 @@ func strict(root *cobra.Command) {
 			}
 		}
 	}
-}
-
-// version is that of the module, where go install knows it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // usageError is one of the command line.

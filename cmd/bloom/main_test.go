@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,10 +23,14 @@ import (
 // program is the command: the binary of these tests, by another name.
 var program string
 
+// watchdog is how long these tests wait for anything: a process, an answer, or what ends shows.
+const watchdog = 20 * time.Second
+
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "bloom" {
 		main()
 	}
+	http.DefaultClient.Timeout = watchdog
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "bloom-test-*")
 		if err != nil {
@@ -45,19 +50,46 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// command prepares a run of the program in a minute at most.
-func command(t testing.TB, args ...string) *exec.Cmd {
+// ends requires that do ends.
+func ends(t testing.TB, do func()) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	t.Cleanup(cancel)
-	return exec.CommandContext(ctx, program, args...)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		do()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(watchdog):
+		t.Fatal("it hangs")
+	}
 }
 
-// bloom runs the program to its end.
-func bloomRun(t testing.TB, stdin string, args ...string) (stdout, stderr string, status int) {
+// becomes requires that what is asked becomes true.
+func becomes(t testing.TB, asked func() bool) {
+	t.Helper()
+	require.Eventually(t, asked, watchdog, time.Millisecond)
+}
+
+// child prepares a process that is killed when it hangs.
+func child(t testing.TB, name string, args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second // for the processes that it started
+	return cmd
+}
+
+// command prepares a run of the program with the words of line and more.
+func command(t testing.TB, line string, more ...string) *exec.Cmd {
+	return child(t, program, append(strings.Fields(line), more...)...)
+}
+
+// bloomRun runs the program to its end.
+func bloomRun(t testing.TB, stdin, line string, more ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	cmd := command(t, args...)
+	cmd := command(t, line, more...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
 	if err := cmd.Run(); err != nil {
 		require.IsType(t, &exec.ExitError{}, err)
@@ -66,29 +98,21 @@ func bloomRun(t testing.TB, stdin string, args ...string) (stdout, stderr string
 }
 
 // good is a run that must succeed, in silence.
-func good(t testing.TB, stdin string, args ...string) (stdout string) {
+func good(t testing.TB, stdin, line string, more ...string) (stdout string) {
 	t.Helper()
-	stdout, stderr, status := bloomRun(t, stdin, args...)
-	require.Zero(t, status, "%v: %s", args, stderr)
-	require.Empty(t, stderr, "%v", args)
-	return stdout
+	return saying(t, 0, "", stdin, line, more...)
 }
 
-// saying is a run that must end with the status, and with one line that says what is wrong.
-func saying(t testing.TB, want int, says, stdin string, args ...string) (stdout string) {
+// saying is a run that must end with the status, and with one line that says so, or in silence.
+func saying(t testing.TB, want int, says, stdin, line string, more ...string) (stdout string) {
 	t.Helper()
-	stdout, stderr, status := bloomRun(t, stdin, args...)
-	require.Equal(t, want, status, "%v: %s", args, stderr)
-	requireError(t, stderr, says)
-	return stdout
-}
-
-// saying0 is a run that must end with the status, in silence.
-func saying0(t testing.TB, want int, stdin string, args ...string) (stdout string) {
-	t.Helper()
-	stdout, stderr, status := bloomRun(t, stdin, args...)
-	require.Equal(t, want, status, "%v: %s", args, stderr)
-	require.Empty(t, stderr)
+	stdout, stderr, status := bloomRun(t, stdin, line, more...)
+	require.Equal(t, want, status, "%s %q: %s", line, more, stderr)
+	if says == "" {
+		require.Empty(t, stderr, "%s %q", line, more)
+	} else {
+		requireError(t, stderr, says)
+	}
 	return stdout
 }
 
@@ -122,6 +146,19 @@ func receive(t testing.TB, out io.Reader, text string) {
 	_, err := io.ReadFull(out, got)
 	require.NoError(t, err)
 	require.Equal(t, text, string(got))
+}
+
+// peak returns how much memory cmd, which runs, has taken, in kilobytes.
+func peak(t *testing.T, cmd *exec.Cmd) (kilobytes int) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	if err != nil {
+		t.Skip("only Linux says how much memory a process takes")
+	}
+	_, status, _ = bytes.Cut(status, []byte("VmHWM:"))
+	_, err = fmt.Sscan(string(status), &kilobytes)
+	require.NoError(t, err)
+	return kilobytes
 }
 
 // requireError requires one line that says what is wrong.
@@ -258,19 +295,17 @@ func TestUsage(t *testing.T) {
 		{"completion csh", "one of bash, fish, powershell and zsh"},
 		{"completion bash now", "completion bash needs no arguments; see bloom help completion bash"},
 	} {
-		require.Empty(t, saying(t, 2, test.says, "a\n", strings.Fields(test.args)...), test.args)
+		require.Empty(t, saying(t, 2, test.says, "a\n", test.args), test.args)
 	}
 }
 
+// TestNumbers: how numbers of lines, and rates, may be written.
 func TestNumbers(t *testing.T) {
 	for s, want := range map[string]count{"1": 1, "1000000": 1e6, "1e6": 1e6, "10M": 1e7, "2.5k": 2500, "1G": 1e9, "1b": 1e9, "3T": 3e12, "1_000": 1000, "1,000,000": 1e6, "12,345": 12345} {
 		var c count
 		require.NoError(t, c.Set(s), s)
 		require.Equal(t, want, c, s)
 	}
-}
-
-func TestRates(t *testing.T) {
 	for s, want := range map[string]rate{"0.01": 0.01, "1e-6": 1e-6, "1%": 0.01, "0.7 %": 0.007, "0.0001%": 1e-6} {
 		var r rate
 		require.NoError(t, r.Set(s), s)
@@ -291,7 +326,7 @@ func TestHelp(t *testing.T) {
 			if c.Name() == "serve" {
 				return // TestServe does; this one would stay
 			}
-			sh := exec.Command("sh", "-ec", example)
+			sh := child(t, "sh", "-ec", example)
 			sh.Dir = t.TempDir()
 			out, err := sh.CombinedOutput()
 			require.NoError(t, err, "%s", out)
@@ -305,15 +340,11 @@ func TestHelp(t *testing.T) {
 	}
 	require.Contains(t, good(t, "", "completion", "bash", "-no-descriptions"), "__completeNoDesc")
 	require.Contains(t, good(t, "", "help", "completion", "zsh"), "zsh")
-	values, _, _ := bloomRun(t, "", "__complete", "build", "-type", "")
-	require.Equal(t, "blocked\ncounting\ncuckoo\ndcso\ngrowing\nguava\n:4\n", values)
 	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "-version"))
-	flags, _, _ := bloomRun(t, "", "__complete", "bank", "build", "-")
-	require.Contains(t, flags, "for the file to hold")
-	flags, _, _ = bloomRun(t, "", "__complete", "dedupe", "-")
-	require.Contains(t, flags, "that remembers lines")
-	suggested, _, _ := bloomRun(t, "", "__complete", "che")
-	require.Contains(t, suggested, "check\t")
+	for typed, suggests := range map[string]string{"bank build -": "for the file to hold", "dedupe -": "that remembers lines", "che": "check\t", "build -type ": "blocked\ncounting\ncuckoo\ndcso\ngrowing\nguava\n:4\n"} {
+		suggested, _, _ := bloomRun(t, "", "__complete", strings.Split(typed, " ")...)
+		require.Contains(t, suggested, suggests)
+	}
 }
 
 // TestReadme runs every line of the README's table of commands, in a folder with the files
@@ -342,7 +373,7 @@ func TestReadme(t *testing.T) {
 		case strings.Contains(line, "which"):
 			line = strings.Replace(line, "LINE", "'line 7'", 1)
 		}
-		cmd := exec.Command("bash", "-c", "set -e -o pipefail; "+line)
+		cmd := child(t, "bash", "-c", "set -e -o pipefail; "+line)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s: %s", line, out)

@@ -40,20 +40,6 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (o *output) regular() bool {
-	info, err := o.file.Stat()
-	return err == nil && info.Mode().IsRegular()
-}
-
-// sync returns once a regular file has what was written on the disk. Nothing else can.
-func (o *output) sync() (err error) {
-	if o.regular() {
-		err = o.file.Sync()
-	}
-	o.failed = o.failed || err != nil
-	return err
-}
-
 // written is what a state says of the OUT that its runs wrote. It is part of the comment in the
 // state's file, so it is saved together with the filter.
 type written struct {
@@ -76,14 +62,19 @@ func fromComment(comment string) (rest string, w written, ok bool) {
 	return comment, written{}, false
 }
 
-// describe has the file of f say what OUT is now.
-func (o *output) describe(f informed) error {
-	if o.path == "" {
+// settle returns once a regular file has what was written on the disk. Nothing else can. It has the
+// file of f say what OUT is now.
+func (o *output) settle(f informed) error {
+	stat, err := o.file.Stat()
+	if err != nil || !stat.Mode().IsRegular() {
 		return nil
 	}
-	stat, err := o.file.Stat()
-	if err != nil {
+	if err := o.file.Sync(); err != nil {
+		o.failed = true
 		return err
+	}
+	if o.path == "" {
+		return nil
 	}
 	w := written{size: stat.Size(), delim: o.delim}
 	if w.end, err = o.end(w.size); err != nil {
@@ -112,31 +103,22 @@ func (o *output) end(size int64) (uint64, error) {
 	return binary.BigEndian.Uint64(digest[:]), nil
 }
 
-// openOut opens the file at path to append lines to, and makes it if it is missing. Its end is cut
-// off only if it is half a line behind what seen's file says that earlier runs wrote. openOut
-// reports whether it is the OUT of these runs.
-func openOut(path string, seen informed, cfg *lines.Config) (out *os.File, o output, known bool, err error) {
+// open opens OUT at path to append lines to it, and makes it if it is missing. It refuses one that
+// the state, whose filter is seen, does not know. What earlier runs left there since they saved the state
+// stays, but for half a line at its end. open reports whether the state knows OUT.
+func (o *output) open(path, state string, seen informed, delim byte) (known bool, err error) {
 	isNew := !exists(path)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
-		return nil, output{}, false, err
+		return false, err
 	}
-	o = output{file: file, delim: cfg.Delim}
-	if o.path, err = filepath.Abs(path); err == nil {
-		known, err = o.goOn(file, seen)
-	}
-	if err == nil && isNew { // its name must be there after a power cut, too
+	o.file, o.delim = file, delim
+	if o.path, err = filepath.Abs(path); err == nil && isNew { // its name must be there after a power cut, too
 		err = syncDir(path)
 	}
 	if err != nil {
-		file.Close()
-		return nil, output{}, false, err
+		return false, err
 	}
-	return file, o, known, nil
-}
-
-// goOn has file, which is OUT, end with a whole line, or returns an error.
-func (o *output) goOn(file *os.File, seen informed) (known bool, err error) {
 	stat, err := file.Stat()
 	if err != nil {
 		return false, err
@@ -151,19 +133,19 @@ func (o *output) goOn(file *os.File, seen informed) (known bool, err error) {
 		known = end == w.end
 	}
 	switch {
-	case known && w.delim != o.delim:
-		return false, fmt.Errorf("%s has lines that end with the byte 0x%02x, and -0 (-z) makes them end otherwise: go on as before, or name another OUT", file.Name(), w.delim)
+	case known && w.delim != delim:
+		return false, fmt.Errorf("%s has lines that end with the byte 0x%02x, and -0 (-z) makes them end otherwise: go on as before, or name another OUT", path, w.delim)
 	case !known && size > 0:
-		return false, o.foreign(file, size)
-	case size == w.size:
+		return false, fmt.Errorf("%s is not as a run with -state %s left it, and stays as it is: append to it with >> in place of -o, name another OUT, or remove it", path, state)
+	case !known || size == w.size:
 		return known, nil
 	}
 	end, err := o.lastLine(w.size, size)
 	if err != nil || end == size {
-		return known, err
+		return true, err
 	}
-	fmt.Fprintf(os.Stderr, "bloom: %s ended with half a line, of %d bytes, which was cut off\n", file.Name(), size-end)
-	return known, file.Truncate(end)
+	fmt.Fprintf(os.Stderr, "bloom: %s ended with half a line, of %d bytes, which was cut off\n", path, size-end)
+	return true, file.Truncate(end)
 }
 
 // lastLine returns where the last whole line ends that OUT has between from and to, or from.
@@ -183,39 +165,16 @@ func (o *output) lastLine(from, to int64) (int64, error) {
 	return from, nil
 }
 
-// foreign returns an error unless a file that somebody else wrote is one of whole lines, to which
-// lines can be appended.
-func (o *output) foreign(file *os.File, size int64) error {
-	head, tail := make([]byte, min(size, pieceOfOut)), make([]byte, 1)
-	if _, err := file.ReadAt(head, 0); err != nil {
-		return err
-	}
-	if _, err := file.ReadAt(tail, size-1); err != nil {
-		return err
-	}
-	if k, filter := kindOf(head); filter && k.name != bitsAndBlooms || o.delim != 0 && bytes.IndexByte(head, 0) >= 0 {
-		return fmt.Errorf("%s is no list of lines, and is left as it is: name another OUT", file.Name())
-	}
-	if tail[0] != o.delim {
-		return fmt.Errorf("%s ends with half a line (no byte 0x%02x) that no run with this state wrote, and is left as it is: complete that line, or name another OUT", file.Name(), o.delim)
-	}
-	return nil
-}
-
-// apart returns an error if the file that is written, which it calls what, is one of names.
-func apart(what string, written os.FileInfo, names []string) error {
-	for _, name := range names {
-		if info, err := stat(name); err == nil && os.SameFile(info, written) {
-			return usageError{fmt.Errorf("%s is %s, too", what, name)}
-		}
-	}
-	return nil
-}
-
 // stdoutApart returns an error if standard output appends to one of the files of these names.
 func stdoutApart(names ...string) error {
-	if info, err := os.Stdout.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
-		return apart("standard output", info, names)
+	info, err := os.Stdout.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil
+	}
+	for _, name := range names {
+		if read, err := stat(name); err == nil && os.SameFile(info, read) {
+			return usageError{fmt.Errorf("standard output is %s, too", name)}
+		}
 	}
 	return nil
 }

@@ -86,7 +86,26 @@ func planCommand() *cobra.Command {
 			if err := size.check(1e-15, ""); err != nil {
 				return err
 			}
-			return writePlans(uint64(size.n), size.p, *asJSON)
+			w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+			if !*asJSON {
+				fmt.Fprintf(w, "%s, %g of others reported:\n\n", counted(uint64(size.n), "key"), size.p)
+				fmt.Fprintln(w, "type\tbits/key\tsize\tbits a key sets\t")
+			}
+			for _, d := range designs {
+				bits, k := d.at(size.p)
+				plan := planned{d.name, uint64(size.n), size.p, bits, uint64(bits * float64(size.n) / 8), k, d.note}
+				switch {
+				case *asJSON:
+					if err := writeJSON(plan); err != nil {
+						return err
+					}
+				case plan.Size > 0:
+					fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\n", plan.Type, plan.Bits, humanize.Bytes(plan.Size), plan.K, plan.Note)
+				default:
+					fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\n", plan.Type)
+				}
+			}
+			return w.Flush()
 		},
 	}
 	size.add(c.Flags(), "keys", "rate of other keys that are reported", 0.001)
@@ -103,30 +122,6 @@ type planned struct {
 	Size uint64  `json:"size,omitempty"`
 	K    int     `json:"k,omitempty"`
 	Note string  `json:"note"`
-}
-
-// writePlans writes what each design takes for n keys at the rate p.
-func writePlans(n uint64, p float64, asJSON bool) error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	if !asJSON {
-		fmt.Fprintf(w, "%s, %g of others reported:\n\n", counted(n, "key"), p)
-		fmt.Fprintln(w, "type\tbits/key\tsize\tbits a key sets\t")
-	}
-	for _, d := range designs {
-		bits, k := d.at(p)
-		plan := planned{d.name, n, p, bits, uint64(bits * float64(n) / 8), k, d.note}
-		switch {
-		case asJSON:
-			if err := writeJSON(plan); err != nil {
-				return err
-			}
-		case plan.Size > 0:
-			fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\n", plan.Type, plan.Bits, humanize.Bytes(plan.Size), plan.K, plan.Note)
-		default:
-			fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\n", plan.Type)
-		}
-	}
-	return w.Flush()
 }
 
 // exact is make, for types with Guava's indexes, but that a filter of few keys is so large

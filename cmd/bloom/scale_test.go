@@ -45,7 +45,7 @@ func TestScale(t *testing.T) {
 		}
 		first := strings.Fields(script)[0]
 		run := func(t *testing.T, index int) {
-			cmd := exec.Command("bash", "-c", script)
+			cmd := child(t, "bash", "-c", script)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", each, index))
 			out, err := cmd.CombinedOutput()

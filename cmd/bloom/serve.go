@@ -38,8 +38,7 @@ func serveCommand() *cobra.Command {
 			if _, _, err := net.SplitHostPort(addr); err != nil {
 				return usageError{fmt.Errorf("-addr %q is no address, such as :8080 or localhost:8080", addr)}
 			}
-			s := newServer(args[0], key)
-			s.flags = c.Flags()
+			s := newServer(args[0], key, c.Flags())
 			if err := s.load(); err != nil {
 				return err
 			}
@@ -82,8 +81,8 @@ type server struct {
 	old     weak.Pointer[served] // what now was before, while it is in use
 }
 
-func newServer(path string, key lines.Key) *server {
-	return &server{path: path, key: key, open: loadKeys, filters: make(chan struct{}, maxLong), files: make(chan struct{}, maxLong)}
+func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
+	return &server{path: path, key: key, flags: flags, open: loadKeys, filters: make(chan struct{}, maxLong), files: make(chan struct{}, maxLong)}
 }
 
 // served is one content of the file. It is never changed.
@@ -109,10 +108,8 @@ func (s *server) load() error {
 		return fmt.Errorf("%s is one of %d shards: it lacks the lines of the others", s.path, part.n)
 	}
 	key := s.key
-	if s.flags != nil {
-		if err := f.follow(&key, s.flags); err != nil {
-			return err
-		}
+	if err := f.follow(&key, s.flags); err != nil {
+		return err
 	}
 	next := &served{filter: f, key: key, loaded: time.Now(), report: f.report(s.path)}
 	tagged := func(f *bloom.Filter) (*bloom.Filter, string) {
@@ -297,7 +294,9 @@ func newBacklog(w http.ResponseWriter, files chan struct{}) *backlog {
 			if err == nil {
 				err = http.NewResponseController(w).Flush()
 			}
-			b.fail(err)
+			b.mu.Lock()
+			b.err = errors.Join(b.err, err)
+			b.mu.Unlock()
 		}
 	}()
 	return b
@@ -351,12 +350,6 @@ func (b *backlog) next(piece *[]byte) bool {
 	}
 	b.began = b.began || b.err == nil
 	return b.err == nil
-}
-
-func (b *backlog) fail(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.err = errors.Join(b.err, err)
 }
 
 // end returns once all is sent or, after an error, nothing more is. It reports whether

@@ -51,16 +51,3 @@ func TestHelpOfSizes(t *testing.T) {
 	require.Contains(t, read(t, "help/build.txt"), fmt.Sprintf("take %v bits a line, where Guava takes %v and reports", bits(exact.M()), bits(guava.M())))
 	require.Contains(t, read(t, "help/build.txt"), fmt.Sprintf("-type blocked takes %v.", bits(fast.M())))
 }
-
-// TestRoom: Guava's formula makes the very size that few lines need. The next one may be worse.
-func TestRoom(t *testing.T) {
-	for n := uint64(1); n <= 3000; n += 1 + n/15 {
-		for _, p := range []float64{1e-3, 1e-4, 1e-5} {
-			m, _, err := bloom.StrictSize(n, p)
-			require.NoError(t, err)
-			if room := roomFor(n, p); room != n {
-				require.Equal(t, m, bloom.Must(bloom.New(room, p)).M(), "n = %d, p = %v", n, p)
-			}
-		}
-	}
-}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
@@ -48,21 +47,21 @@ func newTerminal(t *testing.T) (*os.File, *screen) {
 func TestProgress(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		args []string
-		out  bool // standard output is the terminal too
 		line string
+		out  bool // standard output is the terminal too
+		text string
 		end  string
 	}{
-		{"dedupe", []string{"dedupe", "-n", "100"}, false, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
-		{"mixed", []string{"dedupe", "-n", "100"}, true, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
-		{"build", []string{"build", "-o", os.DevNull + "/x"}, false, "", "bloom: "},
-		{"check", []string{"check", "list"}, false, "\r3 lines, 2 found, ", "bloom: 4 lines, 3 found, in "},
+		{"dedupe", "dedupe -n 100", false, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
+		{"mixed", "dedupe -n 100", true, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
+		{"build", "build -o " + os.DevNull + "/x", false, "", "bloom: "},
+		{"check", "check list", false, "\r3 lines, 2 found, ", "bloom: 4 lines, 3 found, in "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			terminal, s := newTerminal(t)
-			cmd := command(t, test.args...)
+			cmd := command(t, test.line)
 			cmd.Dir = t.TempDir()
-			good(t, "a\na\nc\n", "build", "-p", "1e-9", "-o", cmd.Dir+"/list")
+			good(t, "a\na\nc\n", "build -p 1e-9 -o", cmd.Dir+"/list")
 			cmd.Stderr = terminal
 			var out bytes.Buffer
 			cmd.Stdout = &out
@@ -74,10 +73,10 @@ func TestProgress(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			shows := func(text string) {
 				t.Helper()
-				require.Eventually(t, func() bool { return strings.Contains(s.String(), text) }, time.Minute, time.Millisecond, "%q", text)
+				becomes(t, func() bool { return strings.Contains(s.String(), text) })
 			}
 			io.WriteString(in, "a\nb\na\n")
-			shows(test.line)
+			shows(test.text)
 			io.WriteString(in, "c\n")
 			if test.out {
 				shows("\r\x1b[Kc\r\n") // the progress makes room
@@ -88,7 +87,7 @@ func TestProgress(t *testing.T) {
 			if !test.out {
 				require.NotContains(t, out.String(), "\r")
 			}
-			if test.line != "" {
+			if test.text != "" {
 				require.Contains(t, s.String(), "lines/s")
 			}
 		})

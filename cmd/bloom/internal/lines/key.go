@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -55,9 +54,9 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 	if !k.KeepCR {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 	}
-	key = line
+	key, doubled := line, false
 	if k.Field > 0 {
-		if key, scratch, err = field(line, k.Field, sep, scratch); err != nil {
+		if key, doubled, err = field(line, k.Field, sep); err != nil {
 			return nil, scratch, err
 		}
 	}
@@ -67,20 +66,37 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 		key = bytes.TrimSpace(key)
 		scratch, err = hex.AppendDecode(scratch, key)
 		if err != nil {
-			return nil, scratch[:start], fmt.Errorf("%.80q is not an even number of hexadecimal digits", key)
+			return nil, scratch[:start], fmt.Errorf("%.80q is not an even number of hexadecimal digits", key[:min(len(key), 400)])
 		}
-		return scratch[start:], scratch, nil
 	case k.FoldCase:
 		scratch = appendFolded(scratch, key)
-		return scratch[start:], scratch, nil
+	case doubled:
+		scratch = append(grown(scratch, len(key)), key...)
+	default:
+		return key, scratch, nil
 	}
-	return key, scratch, nil
+	if doubled { // where they are: one more copy of a long line would be felt
+		scratch = scratch[:start+undouble(scratch[start:])]
+	}
+	return scratch[start:], scratch, nil
+}
+
+// undouble leaves one quote of two, and returns the length of what is left.
+func undouble(key []byte) (n int) {
+	for i := 0; i < len(key); i++ {
+		key[n] = key[i]
+		n++
+		if key[i] == '"' {
+			i++
+		}
+	}
+	return n
 }
 
 // appendFolded appends key with small letters for capital ones. Bytes that are not
 // UTF-8 stay: unicode/bytes would make all of them the same.
 func appendFolded(dst, key []byte) []byte {
-	dst = slices.Grow(dst, len(key))
+	dst = grown(dst, len(key)+len(key)/2) // no small letter takes more: ⱥ has three bytes, Ⱥ two
 	for i := 0; i < len(key); {
 		if c := key[i]; c < utf8.RuneSelf {
 			if 'A' <= c && c <= 'Z' {
@@ -104,41 +120,35 @@ func appendFolded(dst, key []byte) []byte {
 var errQuote = errors.New(`a field's closing " is missing`)
 
 // field returns field n of line. Where commas separate fields, one may be in quotes
-// as in CSV.
-func field(line []byte, n int, sep byte, scratch []byte) (value, newScratch []byte, err error) {
+// as in CSV, and doubled says that quotes in it are still doubled.
+func field(line []byte, n int, sep byte) (_ []byte, doubled bool, _ error) {
 	for i := 1; ; i++ {
-		var rest []byte
-		more := false
+		end := 0 // of the value, where quotes may be around it
+		doubled = false
 		if sep == ',' && len(line) > 0 && line[0] == '"' {
-			start := len(scratch)
-			value, rest = nil, line[1:]
-			for {
-				end := bytes.IndexByte(rest, '"')
-				if end < 0 {
-					return nil, scratch[:start], errQuote
+			for end = 1; ; end++ {
+				quote := bytes.IndexByte(line[end:], '"')
+				if quote < 0 {
+					return nil, false, errQuote
 				}
-				scratch = append(scratch, rest[:end]...)
-				if rest = rest[end+1:]; len(rest) == 0 || rest[0] != '"' {
+				if end += quote + 1; end == len(line) || line[end] != '"' {
 					break
 				}
-				scratch = append(scratch, '"')
-				rest = rest[1:]
+				doubled = true
 			}
-			if len(rest) > 0 && rest[0] != ',' {
-				return nil, scratch[:start], errors.New(`a field goes on after its closing "`)
+		}
+		value, rest, more := bytes.Cut(line[end:], []byte{sep})
+		if end > 0 {
+			if len(value) > 0 {
+				return nil, false, errors.New(`a field goes on after its closing "`)
 			}
-			value = scratch[start:]
-			if more = len(rest) > 0; more {
-				rest = rest[1:]
-			}
-		} else {
-			value, rest, more = bytes.Cut(line, []byte{sep})
+			value = line[1 : end-1]
 		}
 		if i == n {
-			return value, scratch, nil
+			return value, doubled, nil
 		}
 		if !more {
-			return nil, scratch, fmt.Errorf("it has only %d of %d fields, with %q between them (-sep)", i, n, sep)
+			return nil, false, fmt.Errorf("it has only %d of %d fields, with %q between them (-sep)", i, n, sep)
 		}
 		line = rest
 	}

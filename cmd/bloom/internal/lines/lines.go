@@ -24,7 +24,7 @@ import (
 
 // Config says what to read.
 type Config struct {
-	Names []string  // of files; none means standard input
+	Names []string  // of files
 	Delim byte      // ends each line
 	Key   Key       // what of a line is hashed
 	Out   io.Writer // gets what Batch.Keep keeps; nil if nothing is kept
@@ -59,6 +59,7 @@ type Batch struct {
 	skipped int   // lines without a key
 	skip    error // of the first of them
 	skipAt  int   // the number of lines before it
+	long    bool  // it holds a place in Reader.long
 	err     error // of the line behind the last one, or of reading
 	bad     bool  // err is a line's
 	ready   chan struct{}
@@ -83,8 +84,18 @@ func (b *Batch) line(i int) int {
 // has room for, with the hashes.
 const pieceSize = 256 << 10
 
-// longLine is the length of a line, in bytes, whose copies matter beside other memory.
+// longLine is the length of a line, in bytes, whose copies matter beside other memory. There is one
+// batch at a time with such a line, and one copy of it where a key is no part of its line.
 const longLine = 8 << 20
+
+// grown returns b with room for n bytes more. It does not touch that room, as slices.Grow does, so
+// that it takes no memory before it is used.
+func grown(b []byte, n int) []byte {
+	if cap(b)-len(b) < n {
+		b = append(make([]byte, 0, len(b)+max(n, len(b))), b...)
+	}
+	return b
+}
 
 // Reader yields batches. See Each.
 type Reader struct {
@@ -93,6 +104,7 @@ type Reader struct {
 	queue chan *Batch // in the order of the lines
 	work  chan *Batch
 	free  chan *Batch
+	long  chan struct{} // holds one for the batch with a long line
 
 	out      chan *Batch   // to write, in order; nil asks for an answer at flushed
 	flushed  chan struct{} // yields once all before are written
@@ -113,7 +125,7 @@ func Start(ctx context.Context, cfg *Config) *Reader {
 	}
 	workers := max(1, min(runtime.GOMAXPROCS(0)-1, 8))
 	n := 2*workers + 2
-	r := &Reader{cfg: cfg, queue: make(chan *Batch, n), work: make(chan *Batch, n), free: make(chan *Batch, n),
+	r := &Reader{cfg: cfg, queue: make(chan *Batch, n), work: make(chan *Batch, n), free: make(chan *Batch, n), long: make(chan struct{}, 1),
 		out: make(chan *Batch, n+1), flushed: make(chan struct{}, 1), failed: make(chan struct{}), written: make(chan struct{})}
 	for range n {
 		r.free <- &Batch{cfg: cfg, ready: make(chan struct{}, 1)}
@@ -123,7 +135,10 @@ func Start(ctx context.Context, cfg *Config) *Reader {
 			var keys [hashChunk][]byte
 			var scratch []byte
 			for b := range r.work {
-				scratch = r.hash(b, keys[:0], scratch)
+				if scratch = r.hash(b, keys[:0], scratch); b.long { // nothing of it stays
+					scratch = nil
+					clear(keys[:])
+				}
 				b.ready <- struct{}{}
 			}
 		}()
@@ -132,11 +147,7 @@ func Start(ctx context.Context, cfg *Config) *Reader {
 	go func() {
 		defer close(r.queue)
 		defer close(r.work)
-		names := cfg.Names
-		if len(names) == 0 {
-			names = []string{Stdin}
-		}
-		for i, name := range names {
+		for i, name := range cfg.Names {
 			if !r.file(ctx, i, name) {
 				return
 			}
@@ -150,7 +161,7 @@ func (r *Reader) file(ctx context.Context, number int, name string) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	in, err := open(name, r.cfg.Window, &r.cfg.Read)
+	in, shut, err := open(name, r.cfg.Window, &r.cfg.Read)
 	if err != nil {
 		b := <-r.free
 		b.Data, b.err, b.bad = b.Data[:0], named(name, err), false
@@ -158,7 +169,7 @@ func (r *Reader) file(ctx context.Context, number int, name string) bool {
 		r.work <- b
 		return false
 	}
-	defer in.Close()
+	defer shut()
 	var rest []byte // the start of a line whose end has not been read
 	sep := byte(0)
 	for first := true; ; first = false {
@@ -170,13 +181,17 @@ func (r *Reader) file(ctx context.Context, number int, name string) bool {
 				return false
 			}
 			if cap(b.Data)-len(b.Data) < pieceSize/2 {
-				b.Data = slices.Grow(b.Data, max(pieceSize, len(b.Data)))
-				if len(b.Data) > longLine {
+				if len(b.Data) > longLine && !b.long {
+					b.long = true
+					r.long <- struct{}{}
+				}
+				b.Data = grown(b.Data, max(pieceSize, len(b.Data)))
+				if b.long {
 					debug.FreeOSMemory() // of what was copied, which would wait as long for a collection
 				}
 			}
 			old, n := len(b.Data), 0
-			n, err = in.Read(b.Data[old:cap(b.Data)])
+			n, err = in.Read(b.Data[old:min(cap(b.Data), old+pieceSize)])
 			b.Data = b.Data[:old+n]
 			if i := bytes.LastIndexByte(b.Data[old:], r.cfg.Delim); i >= 0 {
 				end = old + i + 1
@@ -294,7 +309,7 @@ func cutLines(b *Batch, keys [][]byte) [][]byte {
 // not lie in a line as it is. Lines move to the place of those that were left out.
 func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 	to := b.start(len(b.Ends))
-	for b.at < len(b.Data) && len(keys) < cap(keys) {
+	for b.at < len(b.Data) && len(keys) < cap(keys) && len(scratch) < longLine {
 		end := b.at + bytes.IndexByte(b.Data[b.at:], b.cfg.Delim) + 1
 		if to < b.at {
 			copy(b.Data[to:], b.Data[b.at:end])
@@ -342,6 +357,10 @@ func (r *Reader) write() {
 			}
 			r.pieces.Add(1)
 			left = left[n:]
+		}
+		if b.long {
+			b.Data, b.kept, b.long = nil, nil, false
+			<-r.long
 		}
 		r.free <- b
 	}

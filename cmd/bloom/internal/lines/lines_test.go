@@ -15,6 +15,7 @@ import (
 // from a pipe.
 func TestEnded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "in")
+	defer time.AfterFunc(20*time.Second, func() { panic("it hangs") }).Stop()
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("a line\n", 8*pieceSize/7)), 0o666))
 	for range 30 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -22,7 +23,7 @@ func TestEnded(t *testing.T) {
 		batches := 0
 		require.NoError(t, Start(ctx, cfg).Each(ctx, nil, nil, func(*Batch) error {
 			if batches++; batches == 1 {
-				require.Eventually(t, func() bool { return cfg.Read.Load() > 3*pieceSize }, time.Minute, time.Microsecond)
+				require.Eventually(t, func() bool { return cfg.Read.Load() > 3*pieceSize }, 20*time.Second, time.Microsecond)
 				cancel()
 			}
 			return nil

@@ -38,20 +38,21 @@ const DefaultWindow = 128 << 20
 
 // open opens a file, or standard input, and decompresses it if it begins like gzip or
 // zstd. It counts the bytes of the file that were read, before decompression.
-func open(name string, window uint64, read *atomic.Int64) (io.ReadCloser, error) {
-	file := os.Stdin
-	if name != Stdin {
-		var err error
-		if file, err = os.Open(name); err != nil {
-			return nil, err
-		}
+func open(name string, window uint64, read *atomic.Int64) (in io.Reader, shut func(), err error) {
+	if name == Stdin {
+		in, err := Decompress(&counter{os.Stdin, read}, window)
+		return in, func() {}, err
 	}
-	in, err := Decompress(&counter{file, read}, window)
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	unpacked, err := Decompress(&counter{file, read}, window)
 	if err != nil {
 		file.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return &input{in, file}, nil
+	return unpacked, func() { unpacked.Close(); file.Close() }, nil
 }
 
 // Decompress returns a reader of what r holds, decompressed if it begins like gzip or
@@ -156,20 +157,6 @@ func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n.Add(int64(n))
 	return n, err
-}
-
-// input is what to read, and the file to close.
-type input struct {
-	io.ReadCloser
-	file *os.File
-}
-
-func (in *input) Close() error {
-	in.ReadCloser.Close()
-	if in.file == os.Stdin {
-		return nil
-	}
-	return in.file.Close()
 }
 
 // Compressed reports whether a file that begins with head is compressed.
