@@ -208,12 +208,13 @@ class Cuckoo(Filter):
 class Window(Filter):
     now = staticmethod(time.time_ns)
 
-    def __init__(self, n, p, span, generations, renew, k, pages, lanes, live, newest, count, full, leaned, lost, began, *ends):
+    def __init__(self, n, p, span, generations, renew, k, pages, lanes, live, newest, count, full, lost, began, *ends):
         require(n >= 1 and 0 < p < 1 and 1 <= generations <= 31 and renew <= 1)
-        require(span == 0 or generations * 10**6 <= span < 2**61)
+        require(span == 0 or generations * 10**6 <= span < 2**60)
         require(2 <= k <= 64 and k % 2 == 0 and pages >= 1 and 1 <= lanes < 2**32 and (pages == 1 or lanes >= 4096))
-        self.span, self.part = span, -(-span // generations) if span else 2**63 - 1
-        self.k, self.pages, self.lanes, self.leaned, self.began, self.size = k, pages, lanes, leaned, began, pages * lanes
+        self.span, self.part = span, -(-span // generations) if span else 2**62
+        self.k, self.pages, self.lanes, self.began, self.size = k, pages, lanes, began, pages * lanes
+        self.life = span + (self.part if renew else 0)
         require(live <= 64 and newest <= 63)
         self.planes = [(newest - age) % 64 for age in reversed(range(live))]
         self.ends = {plane: end for plane, end in enumerate(ends) if plane in self.planes}
@@ -230,8 +231,7 @@ class Window(Filter):
             end = self.ends[plane]
             if now < self.began:
                 end = min(end, now + (self.part if plane == self.open else 1))
-            death = end + self.span + (self.part if self.leaned >> plane & 1 else 0)
-            if bits or not self.span or now < death:
+            if bits or not self.span or now < end + self.life:
                 bits |= 1 << plane
         return bits
 
@@ -313,7 +313,7 @@ def row_words(members):
     return min(s for s in (2**e for e in range(10)) if 64 * s - 32 >= members)
 
 # All forms
-KINDS = {b"B": (Blocked, "<3Q"), b"G": (Growing, "<QdQ"), b"C": (Counting, "<2Q"), b"U": (Cuckoo, "<3Q"), b"W": (Window, "<Qd11Q66q"),
+KINDS = {b"B": (Blocked, "<3Q"), b"G": (Growing, "<QdQ"), b"C": (Counting, "<2Q"), b"U": (Cuckoo, "<3Q"), b"W": (Window, "<Qd10Q66q"),
          b"F": (Flower, "<3Q"), b"K": (Bank, "<4Q")}
 
 def loads(data):

@@ -15,14 +15,16 @@ import (
 // of N, which is by count, or a part of a Span later. A plane dies a Span after its end. The
 // live planes are the newest one and those before it, without a gap.
 //
+// With Renew it dies a part later, and a renewal is not written while a young plane that has the key
+// lives for a Span: see renews.
+//
 // Look-ups load what they need without the lock. Who holds it stores live last, but for expires.
 type ring struct {
 	clock
 	span, part int64  // nanoseconds: Span, and Span/Generations rounded up
-	fulls      int    // that hold N keys
-	spare      int    // the most live planes that do not hold their share
+	life       int64  // of a plane after its end, in nanoseconds
+	counts            // of planes
 	share      uint64 // keys of a plane
-	renew      bool
 
 	live    atomic.Uint64 // a span of planes
 	from    atomic.Int64  // the time of the newest stamp
@@ -31,16 +33,14 @@ type ring struct {
 	count   atomic.Uint64 // keys in the newest plane that were counted
 
 	sync.Mutex
-	ends   [planes]atomic.Int64 // stamps: when planes end or have ended; loaded without the lock by Renew
-	full   uint64               // planes that hold their share
-	leaned atomic.Uint64        // planes that a renewal relied on after they ended; they live a part longer
-	lost   int64                // stamp of the newest plane that was given up before it died, or never
+	ends [planes]atomic.Int64 // stamps: when planes end or have ended; loaded without the lock by Renew
+	full uint64               // planes that hold their share
+	lost int64                // the latest time at which a plane that was given up could be relied on, or never
 }
 
 const (
 	ended = math.MinInt64 // in until
 	never = math.MinInt64 // in lost
-	soon  = planes / 4    // the most planes after one that a renewal relies on, long before it is given up
 )
 
 // run is a run of planes: the number of the newest one, times 128, and how many they are.
@@ -102,13 +102,7 @@ func (r *ring) publish(live run) {
 }
 
 // death returns when a plane dies.
-func (r *ring) death(plane uint64) int64 {
-	t := r.end(plane).Load() + r.span
-	if r.leaned.Load()&columns(plane, 1) != 0 {
-		t += r.part
-	}
-	return t
-}
+func (r *ring) death(plane uint64) int64 { return r.end(plane).Load() + r.life }
 
 // current reports whether nothing is to do but to end the newest plane.
 func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.expires.Load() }
@@ -155,18 +149,16 @@ func (r *ring) begin() {
 	if live.len() == planes {
 		// Some planes are given up, as many as N keys can spare: a page then clears them together.
 		for first := true; first || bits.OnesCount64((live-1).columns()&r.full) >= r.fulls; first = false {
-			oldest := live.oldest()
-			end := r.end(oldest).Load()
-			if r.leaned.Load()&columns(oldest, 1) != 0 {
-				end = min(end+r.part, r.end(oldest+soon+1).Load())
+			until := r.end(live.oldest()).Load()
+			if r.lean > 0 {
+				until = min(until+r.part, r.end(live.oldest()+r.lean).Load())
 			}
-			r.lost = max(r.lost, min(end-1, now))
+			r.lost = max(r.lost, min(until-1, now))
 			live--
 		}
 	}
 	live += 1<<7 + 1
 	r.full &^= columns(live.newest(), 1)
-	r.leaned.And(^columns(live.newest(), 1))
 	r.count.Store(0)
 	r.stamp(live.newest(), now, now+r.part)
 	r.publish(live)
@@ -198,19 +190,20 @@ func (r *ring) add(n uint64) {
 }
 
 // renews reports whether a key that is in the planes of seen is to be written again, so that it
-// stays for a Span. It is not if a plane that has it ended less than a part of a Span ago and has
-// only some planes after it: that plane lives a part longer then.
+// stays for a Span. It is not if a plane that has the key has not ended, or ended less than a part of
+// a Span ago and has at most lean planes after it, the one that the next write begins included. It is
+// given up after fulls of them hold their shares. So N keys come before that.
 func (r *ring) renews(seen uint64, live run, now int64) bool {
-	age := uint64(bits.LeadingZeros64(bits.RotateLeft64(seen, int(planes-1-live.newest()%planes))))
-	plane := live.newest() - age
+	plane := live.newest() - uint64(bits.LeadingZeros64(bits.RotateLeft64(seen, int(planes-1-live.newest()%planes))))
 	end := r.end(plane).Load()
-	if now >= end && now-end >= r.part || age > soon {
-		return true
+	if now >= end && r.wake != nil {
+		now = r.read() // the coarse clock's is late
 	}
-	if bit := columns(plane, 1); now >= end && r.leaned.Load()&bit == 0 {
-		r.leaned.Or(bit)
+	age := r.planes().newest() - plane
+	if now >= r.until.Load() {
+		age++
 	}
-	return false
+	return age > r.lean || now-r.part >= end
 }
 
 // reach is Filter.Reach.

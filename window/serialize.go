@@ -15,8 +15,8 @@ const errNoForm = form.NoForm("window")
 
 // The parameters of a frame, as docs/format.md has them. Its words are the lanes.
 const (
-	paramN, paramP, paramSpan, paramGenerations, paramRenew, paramK, paramPages, paramLanes     = 0, 1, 2, 3, 4, 5, 6, 7
-	paramLive, paramNewest, paramCount, paramFull, paramLeaned, paramLost, paramFrom, paramEnds = 8, 9, 10, 11, 12, 13, 14, 15
+	paramN, paramP, paramSpan, paramGenerations, paramRenew, paramK, paramPages, paramLanes = 0, 1, 2, 3, 4, 5, 6, 7
+	paramLive, paramNewest, paramCount, paramFull, paramLost, paramFrom, paramEnds          = 8, 9, 10, 11, 12, 13, 14
 )
 
 // params returns the parameters of f's frame, and the live planes.
@@ -39,7 +39,7 @@ func (s *state) params() (p []uint64, live run) {
 	for i := range s.parts {
 		count += atomic.LoadUint64(&s.parts[i].pending)
 	}
-	p[paramCount], p[paramFull], p[paramLeaned] = min(count, r.share), r.full&live.columns(), r.leaned.Load()&live.columns()
+	p[paramCount], p[paramFull] = min(count, r.share), r.full&live.columns()
 	p[paramLost], p[paramFrom] = uint64(r.lost), uint64(r.from.Load())
 	for plane := live.oldest(); plane <= live.newest(); plane++ {
 		p[paramEnds+plane%planes] = uint64(r.end(plane).Load())
@@ -235,7 +235,6 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 		r.ends[i].Store(int64(p[paramEnds+i]))
 	}
 	r.full, r.lost = p[paramFull], int64(p[paramLost])
-	r.leaned.Store(p[paramLeaned])
 	// Keys may have been added while the words were written. They count, but for three
 	// deviations of the estimate or more.
 	ones := uint64(0)

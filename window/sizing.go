@@ -12,11 +12,11 @@ import (
 const (
 	planes    = 64
 	maxParts  = 31 // Generations
-	maxSpan   = 1 << 61
+	maxSpan   = 1 << 60
 	maxK      = 64
 	leastRate = 1e-18 // of a plane, which has 40 positions then
 	leastPage = 4096  // lanes of one of several pages
-	feeding   = 16    // keys of a page that are counted together where there are several pages
+	feeding   = 8     // keys of a page that are counted together where there are several pages
 )
 
 // layout is where a window's bits lie.
@@ -52,7 +52,7 @@ func (c Config) check() error {
 		return fmt.Errorf("window: Generations = %d is outside [0, %d]", c.Generations, maxParts)
 	}
 	if c.Span != 0 && (c.Span < time.Duration(c.Generations)*time.Millisecond || c.Span >= maxSpan) {
-		return fmt.Errorf("window: Span = %v is neither 0 nor from a millisecond for each of %d generations to 73 years", c.Span, c.Generations)
+		return fmt.Errorf("window: Span = %v is neither 0 nor from a millisecond for each of %d generations to 36 years", c.Span, c.Generations)
 	}
 	return nil
 }
@@ -70,27 +70,36 @@ func (c Config) SizeBytes() (int64, error) {
 // part returns Span/Generations, rounded up: as many parts as Generations are a Span at least.
 func (c Config) part() int64 {
 	if c.Span == 0 { // there is no clock
-		return math.MaxInt64
+		return farthest
 	}
 	return (int64(c.Span) + int64(c.Generations) - 1) / int64(c.Generations)
 }
 
-// planes returns how many live planes may not hold their share: those end by time,
-// Span/Generations after each other, and with Renew they may live that much longer. It also returns
-// how many planes that do hold their share have room for N keys.
-func (c Config) planes() (spare, fulls int) {
-	spare = c.Generations
-	if c.Renew {
-		spare++
-	}
-	return spare, planes - 1 - spare
+// counts are numbers of planes.
+type counts struct {
+	spare int    // the most live planes that do not hold their share
+	fulls int    // a plane is given up when so many after it hold their share
+	lean  uint64 // the most planes after one that a renewal relies on; 0 without Renew
 }
 
-// share returns how many keys a plane holds, and how many keys of a page are counted together. What
-// pages have yet to count when a plane ends counts in the next one. So that fulls planes hold N keys,
-// there is room for that once. The only page counts exactly.
+// counts returns how many live planes may not hold their share: those that end by time,
+// Span/Generations after each other. With Renew they live that much longer. The others are fulls and
+// the newest one. lean planes hold more than N/(Generations+1) keys: if all keys are so few, none is
+// written again before a plane that has it ended Span/Generations ago.
+func (c Config) counts() counts {
+	spare, lean := c.Generations, 0
+	if c.Renew {
+		spare, lean = c.Generations+1, planes/(c.Generations+2)
+	}
+	return counts{spare, planes - 1 - spare, uint64(lean)}
+}
+
+// share returns how many keys a plane holds, and how many keys of a page are counted together. N keys
+// fill at most those of the fulls planes that no renewal relied on. What pages have yet to count when
+// a plane ends counts in the next one. There is room for that once. The only page counts exactly.
 func (c Config) share(pages uint64) (share, feed uint64) {
-	_, fulls := c.planes()
+	counts := c.counts()
+	fulls := counts.fulls - int(counts.lean)
 	if pages == 1 {
 		share = uint64(math.Ceil(float64(c.N) / float64(fulls)))
 		return share, share

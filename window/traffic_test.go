@@ -1,11 +1,11 @@
-package window_test
+package window
 
 import (
 	"fmt"
 	"iter"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,255 +14,321 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
-	"github.com/seed79a3ff49/bloom/window"
 )
 
-const (
-	day = 24 * time.Hour
-	n   = 10_000 // N
-)
+const day = 24 * time.Hour
 
 // traffic yields times since the start, in order or with leaps, and keys.
 type traffic = iter.Seq2[time.Duration, uint64]
 
-// daily yields perDay new keys in the first open hours of each of days.
-func daily(days, perDay int, open time.Duration) traffic {
-	return func(yield func(time.Duration, uint64) bool) {
-		for d := range days {
-			for i := range perDay {
-				if !yield(time.Duration(d)*day+time.Duration(float64(open)*float64(i)/float64(perDay)), uint64(d*perDay+i)) {
+type pattern struct {
+	name  string
+	keys  traffic
+	jumps bool // the clock does
+	most  int  // keys that count in a day; 0: not known
+}
+
+// patterns are the traffic of windows for n keys a day.
+func patterns(n, generations int) []pattern {
+	// A day more than n keys come in one day and the next, but never within a Span.
+	daily := func(days, perDay int, open time.Duration) traffic {
+		return func(yield func(time.Duration, uint64) bool) {
+			for i := range days * perDay {
+				of := time.Duration(float64(open) * float64(i%perDay) / float64(perDay))
+				if !yield(time.Duration(i/perDay)*(day+1)+of, uint64(i)) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// outage yields n keys a day. Those of the hours before noon of the second day come at noon.
-func outage(hours time.Duration) traffic {
-	return func(yield func(time.Duration, uint64) bool) {
-		for at, key := range daily(4, n, day) {
-			if from := 36*time.Hour - hours; at > from && at < 36*time.Hour {
+	// changed is even traffic with other times and keys.
+	changed := func(days, perDay int, change func(at time.Duration, key uint64) (time.Duration, uint64)) traffic {
+		return func(yield func(time.Duration, uint64) bool) {
+			for at, key := range daily(days, perDay, day) {
+				if !yield(change(at, key)) {
+					return
+				}
+			}
+		}
+	}
+	// outage has the keys of the hours before noon of the second day come at noon.
+	outage := func(hours time.Duration) traffic {
+		return changed(4, n, func(at time.Duration, key uint64) (time.Duration, uint64) {
+			if at > (36-hours)*time.Hour && at < 36*time.Hour {
 				at = 36 * time.Hour
 			}
-			if !yield(at, key) {
-				return
-			}
-		}
+			return at, key
+		})
 	}
-}
-
-// repeats yields as many keys a day, a share of which came some minutes before.
-func repeats(perDay int, share float64) traffic {
-	return func(yield func(time.Duration, uint64) bool) {
-		r := rand.New(rand.NewPCG(1, 2))
-		recent, fresh := uint64(perDay/500), uint64(0)
-		for at, _ := range daily(3, perDay, day) {
-			key := fresh
+	// repeats has a share of the keys repeat others of the last minutes.
+	repeats := func(perDay int, share float64) traffic {
+		r, recent, fresh := rand.New(rand.NewPCG(1, 2)), uint64(perDay/500+1), uint64(0)
+		return changed(3, perDay, func(at time.Duration, _ uint64) (time.Duration, uint64) {
 			if fresh > recent && r.Float64() < share {
-				key -= 1 + r.Uint64N(recent)
-			} else {
-				fresh++
+				return at, fresh - 1 - r.Uint64N(recent)
 			}
-			if !yield(at, key) {
-				return
-			}
-		}
+			fresh++
+			return at, fresh
+		})
 	}
-}
-
-// returning yields the same keys every five minutes.
-func returning(keys int) traffic {
-	return func(yield func(time.Duration, uint64) bool) {
-		for at := time.Duration(0); at < 5*day/2; at += 5 * time.Minute {
-			for i := range keys {
-				if !yield(at, uint64(i)) {
-					return
+	// returning has the same keys every five minutes, and others that come once.
+	returning := func(keys, once int) traffic {
+		return func(yield func(time.Duration, uint64) bool) {
+			for i := range 2 * 288 {
+				for key := range keys + once/288 {
+					if key >= keys {
+						key += i * once
+					}
+					if !yield(time.Duration(i)*5*time.Minute, uint64(key)) {
+						return
+					}
 				}
 			}
 		}
 	}
-}
-
-func zipf(perDay int) traffic {
-	return func(yield func(time.Duration, uint64) bool) {
-		z := rand.NewZipf(rand.New(rand.NewPCG(3, 4)), 1.1, 1, 1<<40)
-		for at, _ := range daily(3, perDay, day) {
-			if !yield(at, z.Uint64()) {
-				return
-			}
-		}
-	}
-}
-
-// leaping is daily with a clock that is off by step every other four hours.
-func leaping(step time.Duration) traffic {
-	return func(yield func(time.Duration, uint64) bool) {
-		for at, key := range daily(3, n, day) {
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(3, 4)), 1.1, 1, 1<<40)
+	// leaping is off by step every other four hours.
+	leaping := func(step time.Duration) traffic {
+		return changed(3, n, func(at time.Duration, key uint64) (time.Duration, uint64) {
 			if at%(8*time.Hour) > 4*time.Hour {
 				at += step
 			}
-			if !yield(at, key) {
-				return
+			return at, key
+		})
+	}
+	few := n / (generations + 1)
+	all := []pattern{
+		{name: "even", keys: daily(3, n, day)},
+		{name: "12 of 24 hours", keys: daily(3, n, 12*time.Hour)},
+		{name: "6 of 24 hours", keys: daily(3, n, 6*time.Hour)},
+		{name: "1.6 of 24 hours", keys: daily(3, n, 96*time.Minute)},
+		{name: "at once", keys: daily(4, n, 0)},
+		{name: "outage of 3 hours", keys: outage(3)},
+		{name: "outage of 12 hours", keys: outage(12)},
+		{name: "outage of 24 hours", keys: outage(24)},
+		{name: "2 N", keys: daily(3, 2*n, day)},
+		{name: "10 N", keys: daily(2, 10*n, day)},
+		{name: "30 N at once", keys: daily(1, 30*n, 0)},
+		{name: "half repeated", keys: repeats(2*n, 0.5)},
+		{name: "90 % repeated", keys: repeats(5*n, 0.9)},
+		{name: "few keys every five minutes", keys: returning(few, 0), most: generations * few},
+		{name: "few keys every five minutes, and others", keys: returning(few/2, few/2), most: (generations + 1) * few / 2},
+		{name: "Zipf", keys: changed(3, 3*n, func(at time.Duration, _ uint64) (time.Duration, uint64) { return at, zipf.Uint64() })},
+		{name: "clock ahead by a minute", keys: leaping(time.Minute), jumps: true},
+		{name: "clock back by an hour", keys: leaping(-time.Hour), jumps: true},
+		{name: "clock ahead by ten days", keys: leaping(10 * day), jumps: true},
+	}
+	for seed := range uint64(6) {
+		all = append(all, pattern{name: fmt.Sprintf("mixed/seed=%d", seed), keys: mixed(seed, n)})
+	}
+	return all
+}
+
+// mixed yields runs of new keys, of repeats, or of both, at once or over hours, with and without pauses.
+func mixed(seed uint64, n int) traffic {
+	return func(yield func(time.Duration, uint64) bool) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		at, fresh := time.Duration(0), uint64(0)
+		for total := 0; total < 12*n; {
+			keys, recent := 1+r.IntN([]int{10, n / 8, n}[r.IntN(3)]), uint64(1+r.IntN([]int{10, n, 3 * n}[r.IntN(3)]))
+			share := []float64{0, r.Float64(), 1}[r.IntN(3)]
+			pace := []float64{0, 0.1, 1, 3}[r.IntN(4)] * float64(day) / float64(n)
+			for range keys {
+				key := fresh
+				if fresh > 0 && r.Float64() < share {
+					key -= 1 + r.Uint64N(min(fresh, recent))
+				} else {
+					fresh++
+				}
+				if !yield(at, key) {
+					return
+				}
+				at += time.Duration(r.ExpFloat64() * pace)
 			}
+			total += keys
+			at += []time.Duration{0, 1, day / 100, time.Duration(r.Float64() * float64(day)), day + 1}[r.IntN(5)]
 		}
 	}
 }
 
-// TestTraffic compares a window with a map. Where no more than N keys come in a Span,
-// every key is found for a Span. Where more come, the newest N are, and all that Reach says. Of the
-// keys that are not remembered, Add takes no more than P for seen. Nothing lasts longer than it should. Now and then the
-// window is saved and loaded.
+// TestTraffic compares windows with maps. Each key that was added is found for a Span, unless more than N
+// were counted after it. None is found for longer than it should, and of the keys that are not
+// remembered, Add takes no more than P for seen. Reach is true, and a Span where nothing was lost. Now
+// and then the window is saved and loaded.
 func TestTraffic(t *testing.T) {
 	for _, test := range []struct {
-		name  string
-		keys  traffic
-		renew bool
-		over  bool // more than N keys come
-		jumps bool // the clock does
+		n           int // N
+		several     bool
+		generations []int
+		rates       []float64
 	}{
-		{name: "even", keys: daily(4, n, day)},
-		{name: "even, renewed", keys: daily(4, n, day), renew: true},
-		{name: "12 of 24 hours", keys: daily(4, n, 12*time.Hour)},
-		{name: "6 of 24 hours", keys: daily(4, n, 6*time.Hour)},
-		{name: "1.6 of 24 hours", keys: daily(4, n, 96*time.Minute)},
-		{name: "at once", keys: daily(4, n, 0)},
-		{name: "outage of 3 hours", keys: outage(3), over: true},
-		{name: "outage of 12 hours", keys: outage(12), over: true},
-		{name: "outage of 24 hours", keys: outage(24), over: true},
-		{name: "2 N", keys: daily(3, 2*n, day), over: true},
-		{name: "10 N", keys: daily(2, 10*n, day), over: true},
-		{name: "10 N, renewed", keys: daily(2, 10*n, day), renew: true, over: true},
-		{name: "100 N at once", keys: daily(1, 100*n, 0), over: true},
-		{name: "half repeated", keys: repeats(2*n, 0.5)},
-		{name: "half repeated and renewed", keys: repeats(n, 0.5), renew: true},
-		{name: "90 % repeated", keys: repeats(10*n, 0.9)},
-		{name: "90 % repeated and renewed", keys: repeats(2*n, 0.9), renew: true},
-		{name: "N/8 every five minutes", keys: returning(n / 8)},
-		{name: "N/8 every five minutes, renewed", keys: returning(n / 8), renew: true},
-		{name: "Zipf", keys: zipf(3 * n), over: true},
-		{name: "Zipf, renewed", keys: zipf(3 * n), renew: true, over: true},
-		{name: "clock ahead by a minute", keys: leaping(time.Minute), jumps: true},
-		{name: "clock back by an hour", keys: leaping(-time.Hour), jumps: true},
-		{name: "clock ahead by ten days", keys: leaping(10 * day), jumps: true},
+		{48, false, []int{1, 7}, []float64{1e-2}},
+		{480, false, []int{1, 2, 3, 7, 15, 31}, []float64{1e-2, 1e-3}},
+		{24_000, true, []int{7}, []float64{1e-2}},
+		{5000, false, []int{7}, []float64{1e-6}},
 	} {
-		for _, p := range []float64{1e-2, 1e-3, 1e-6} {
-			t.Run(fmt.Sprintf("%s/p=%v", test.name, p), func(t *testing.T) {
-				if testing.Short() && p != 1e-3 || testkit.Race {
-					t.Skip("one goroutine, at other rates")
-				}
-				t.Parallel()
-				w := &watched{t: t, path: filepath.Join(t.TempDir(), "window"), last: map[uint64]time.Time{}, taken: map[uint64]bool{}, over: test.over, jumps: test.jumps}
-				w.config = window.Config{N: n, P: p, Span: day, Renew: test.renew, Now: w.clock.Now}
-				w.Filter = bloom.Must(window.New(w.config))
-				adds, next := 0, 5*time.Hour
-				for at, key := range test.keys {
-					if at-w.clock.Elapsed() > day {
-						w.leapt = len(w.order)
+		for _, p := range test.rates {
+			var refused, asked atomic.Int64
+			t.Run(fmt.Sprintf("n=%d/p=%v", test.n, p), func(t *testing.T) {
+				for _, generations := range test.generations {
+					if testing.Short() && (generations != 7 || p != 1e-2 || test.several) || testkit.Race {
+						t.Skip("one goroutine, with other parameters")
 					}
-					w.clock.Advance(at - w.clock.Elapsed())
-					w.add(key)
-					if adds++; at > next || adds%(10*n) == 0 {
-						w.check()
-						next = at + 5*time.Hour
+					for _, renew := range []bool{false, true} {
+						for _, pattern := range patterns(test.n, generations) {
+							t.Run(fmt.Sprintf("T=%d/renew=%v/%s", generations, renew, pattern.name), func(t *testing.T) {
+								t.Parallel()
+								w := watch(t, Config{N: uint64(test.n), P: p, Span: day, Renew: renew, Generations: generations}, pattern)
+								require.Equal(t, test.several, w.pages > 1)
+								w.run()
+								refused.Add(int64(w.refused))
+								asked.Add(int64(w.asked))
+							})
+						}
 					}
 				}
-				w.check()
-				bound := testkit.RateBound(w.asked, p)
-				assert.LessOrEqual(t, float64(w.refused), bound, "of %d new keys", w.asked)
-				t.Logf("%d of %d refused, %.2f p; least reach %v", w.refused, w.asked, float64(w.refused)/float64(w.asked)/p, w.least)
 			})
+			t.Logf("n = %d: %d of %d refused, %.2f p", test.n, refused.Load(), asked.Load(), float64(refused.Load())/float64(asked.Load())/p)
+			assert.LessOrEqual(t, float64(refused.Load()), testkit.RateBound(int(asked.Load()), p))
 		}
 	}
 }
 
 // watched is a window beside a map.
 type watched struct {
-	*window.Filter
-	t           *testing.T
-	config      window.Config
-	clock       testkit.Clock
-	path        string
-	over, jumps bool
-	last        map[uint64]time.Time // when a key was added, and not refused
-	order       []uint64             // keys, as they were added
-	taken       map[uint64]bool      // keys that were refused: they will be again
-	asked       int                  // adds of other keys that are surely not remembered
-	refused     int
-	leapt       int // len(order) when the clock leapt ahead
-	least       time.Duration
+	*Filter
+	pattern
+	t       *testing.T
+	config  Config
+	clock   testkit.Clock
+	added   []added         // as they came
+	last    map[uint64]int  // the last one of a key
+	counted []time.Time     // keys that counted towards N
+	once    map[uint64]int  // the last one of them, of a key
+	taken   map[uint64]bool // keys that were taken for seen, without Renew, and may be again by mistake
+	over    bool            // more than N counted within a Span
+	asked   int             // adds of other keys that are surely not remembered
+	refused int
+	leapt   int // len(added) when the clock leapt ahead
 }
 
-// longest returns how long a key may be found.
+type added struct {
+	key     uint64
+	at      time.Time
+	counted int // len(counted) then
+}
+
+func watch(t *testing.T, config Config, pattern pattern) *watched {
+	w := &watched{t: t, pattern: pattern, config: config,
+		last: map[uint64]int{}, once: map[uint64]int{}, taken: map[uint64]bool{}}
+	w.config.Now = w.clock.Now
+	w.Filter = bloom.Must(New(w.config))
+	return w
+}
+
+func (w *watched) run() {
+	adds, next := 0, 5*time.Hour
+	for at, key := range w.keys {
+		if at-w.clock.Elapsed() > day {
+			w.leapt = len(w.added)
+		}
+		w.clock.Advance(at - w.clock.Elapsed())
+		w.add(key)
+		if adds++; at > next || adds%int(2*w.config.N) == 0 {
+			w.check()
+			next = at + 5*time.Hour
+		}
+	}
+	w.check()
+}
+
+// span and part are the window's. longest is how long a key may be found.
+func (w *watched) part() time.Duration { return time.Duration(w.ring.part) }
+
 func (w *watched) longest() time.Duration {
 	if w.config.Renew {
-		return day + 2*day/7
+		return day + 2*w.part()
 	}
-	return day + day/7
+	return day + w.part()
+}
+
+// kept reports whether a must be found now.
+func (w *watched) kept(a added) bool {
+	return !w.jumps && w.clock.Now().Sub(a.at) <= day && len(w.counted)-a.counted <= int(w.config.N)
+}
+
+// state changes with each key that counts.
+func (w *watched) state() [3]uint64 {
+	s := [3]uint64{w.ring.planes().newest(), w.ring.count.Load()}
+	for i := range w.parts {
+		s[2] += w.parts[i].pending
+	}
+	return s
 }
 
 func (w *watched) add(key uint64) {
-	now, h := w.clock.Now(), bloom.SumUint64(key)
-	last, known := w.last[key]
-	isNew := w.AddHash(h)
-	age := now.Sub(last)
-	switch {
-	case w.taken[key]:
-	case !known || age > w.longest() && !w.jumps:
+	now, n, before := w.clock.Now(), int(w.config.N), w.state()
+	i, known := w.last[key]
+	isNew := w.AddHash(bloom.SumUint64(key))
+	if known && w.kept(w.added[i]) {
+		require.False(w.t, isNew, "key %d is forgotten after %v", key, now.Sub(w.added[i].at))
+	}
+	if (!known || now.Sub(w.added[i].at) > w.longest()) && !w.taken[key] && !w.jumps {
 		w.asked++
 		if !isNew {
 			w.refused++
-			w.taken[key] = true
 		}
-	case age <= day && !w.over && !w.jumps && isNew:
-		require.Fail(w.t, "forgotten", "key %d after %v", key, age)
+	}
+	w.taken[key] = !isNew && !w.config.Renew
+	if w.state() != before {
+		if once, ok := w.once[key]; ok && w.config.Renew && !isNew && !w.jumps {
+			require.True(w.t, now.Sub(w.counted[once]) > w.part() || len(w.counted)-1-once > n/(w.config.Generations+1), "key %d counts too often", key)
+		}
+		w.once[key] = len(w.counted)
+		w.counted = append(w.counted, now)
+		within := func(most int) bool {
+			return most > 0 && len(w.counted) > most && now.Sub(w.counted[len(w.counted)-1-most]) <= day
+		}
+		w.over = w.over || within(n)
+		require.False(w.t, within(w.most), "more than %d counted within a Span", w.most)
 	}
 	if isNew || w.config.Renew {
-		w.last[key] = now
-		w.order = append(w.order, key)
+		w.last[key] = len(w.added)
+		w.added = append(w.added, added{key, now, len(w.counted)})
 	}
 }
 
 func (w *watched) check() {
 	if w.asked%2 == 0 {
-		require.NoError(w.t, w.SaveFile(w.path))
-		w.Filter = bloom.Must(window.LoadOrNew(w.path, w.config))
+		require.NoError(w.t, w.UnmarshalBinary(bloom.Must(w.MarshalBinary())))
 	}
 	now, reach := w.clock.Now(), w.Reach()
 	if !w.over && !w.jumps {
 		require.Equal(w.t, day, reach)
 	}
-	if w.least == 0 || reach < w.least {
-		w.least = reach
-	}
-	newest, distinct, old, found := time.Duration(math.MaxInt64), map[uint64]bool{}, 0, 0
-	for i := len(w.order) - 1; i >= 0 && len(distinct) < 2*n; i-- {
-		key := w.order[i]
-		if distinct[key] {
+	newest, old, found := time.Duration(math.MaxInt64), 0, 0
+	for i := len(w.added) - 1; i >= max(0, w.leapt, len(w.added)-3*int(w.config.N)); i-- {
+		a := w.added[i]
+		if w.last[a.key] != i {
 			continue
 		}
-		distinct[key] = true
-		age := now.Sub(w.last[key])
-		is := w.ContainsHash(bloom.SumUint64(key))
+		age, is := now.Sub(a.at), w.ContainsHash(bloom.SumUint64(a.key))
 		switch {
-		case !is && age <= day && !w.jumps:
+		case w.jumps:
+			require.True(w.t, is || len(w.added)-i > int(w.config.N)*3/4, "key %d is forgotten since the clock leapt", a.key)
+		case !is && age <= day:
 			newest = min(newest, age)
-			require.GreaterOrEqual(w.t, age, reach, "key %d is forgotten within the reach", key)
-			require.True(w.t, w.config.Renew || len(distinct) > n, "one of the newest keys is forgotten: the %dth", len(distinct))
-		case age > w.longest() && !w.jumps:
+			require.False(w.t, w.kept(a), "key %d is forgotten after %v and %d keys", a.key, age, len(w.counted)-a.counted)
+			require.GreaterOrEqual(w.t, age, reach, "key %d is forgotten within the reach", a.key)
+		case age > w.longest() && !w.taken[a.key]:
 			old++
 			if is {
 				found++
 			}
 		}
 	}
-	require.LessOrEqual(w.t, float64(found), testkit.RateBound(max(old, 1), w.config.P)+3, "of %d that should be forgotten", old)
-	if newest < day {
-		require.GreaterOrEqual(w.t, reach, newest-day/7*2, "reach is too modest")
-	}
-	if w.jumps {
-		for _, key := range w.order[max(w.leapt, len(w.order)-n*3/4):] {
-			require.True(w.t, w.ContainsHash(bloom.SumUint64(key)), "key %d is forgotten since the clock leapt", key)
-		}
+	require.LessOrEqual(w.t, float64(found), testkit.RateBound(old, w.config.P)+3, "of %d that should be forgotten", old)
+	if newest < day && !w.config.Renew {
+		require.GreaterOrEqual(w.t, reach, newest-w.part(), "reach is too modest")
 	}
 }

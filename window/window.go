@@ -5,10 +5,11 @@
 // remembered is reported as present with a probability of at most P. If at most N new keys come
 // within any Span, however unevenly, each key that Add called new is found for Span at least, and
 // for Span + Span/Generations at most, while the clock goes on evenly. If more come, the newest N
-// keys are found, with Renew somewhat fewer, and [Filter.Reach] says how far back everything is.
+// keys are found, and [Filter.Reach] says how far back everything is.
 //
 // A repeat writes nothing, unless [Config] has Renew. So a key that Add takes for seen by mistake,
-// one in 1/P, can be absent a moment later. Whoever must find every key needs Renew.
+// one in 1/P, can be absent a moment later. Whoever must find every key needs Renew: then all this
+// is true of each key that Add was called with, new or not.
 //
 // A window cannot take a key back. Who adds an event's id and then fails to handle it drops the
 // sender's repetition: the event is lost. [Filter.Do] handles first and then adds. The example
@@ -16,8 +17,8 @@
 // ids that were added since the last save are new again, and Reach does not know of them.
 //
 // The memory is fixed: at N >= 100,000 and 7 Generations 23 bits for each of N keys at 1 %, 28 at
-// 0.1 %, 46 at 1e-6, 64 at 1e-9. Renew needs 2 % more. A [bloom.Filter], which forgets nothing, has 9.6, 14.4, 28.8
-// and 43.1. Take package flower where memory is short and recent keys matter more than a certain
+// 0.1 %, 46 at 1e-6, 64 at 1e-9; with Renew 27, 32.1, 53.3 and 74.6. A [bloom.Filter], which forgets
+// nothing, has 9.6, 14.4, 28.8 and 43.1. Take package flower where memory is short and recent keys matter more than a certain
 // answer; a [picture] compares them. Take a map where every answer must be right.
 //
 // [kafka]: https://github.com/seed79a3ff49/bloom/tree/main/examples/kafka
@@ -82,27 +83,30 @@ type page struct {
 // Config configures a Filter.
 type Config struct {
 	// N is the largest number of new keys within any Span, however uneven, of which all are
-	// remembered for a Span. If more come, the newest N are, or somewhat fewer with Renew.
+	// remembered for a Span. If more come, the newest N are. With Renew, some repeats count.
 	N uint64
 	// P is the probability, between 0 and 1, that a key which is not remembered is reported as
 	// present. It holds whatever comes. Less than 6.4e-17 counts as that.
 	P float64
 	// Span is how long a key is remembered after Add called it new. It is at least a
-	// millisecond for each generation, and less than 73 years. 0 means by count alone: the newest N keys are
-	// remembered, and there is no clock.
+	// millisecond for each generation, and less than 36 years. 0 means by count alone: the
+	// newest N keys are remembered, and there is no clock.
 	Span time.Duration
 	// Renew has each Add of a key that is there remember it for a Span from then on, and so is
 	// right for whoever asks with Contains and must find every key that was added, such as a
-	// list of revoked tokens. N must then cover the keys of Span + Span/Generations, because a
-	// renewal, or a new key that Add takes for seen, can keep keys around it for longer. A key
-	// counts Generations + 1 times a Span towards N at most, and is found for
-	// Span + 2 Span/Generations at most.
+	// list of revoked tokens. It is found for Span + 2 Span/Generations at most.
+	//
+	// A repeat counts towards N as well, unless Span/Generations or less has passed since the key
+	// last counted, and no more than N/(Generations+1) other keys have counted since. So N is always
+	// large enough if it is Generations + 1 times the different keys of a Span, however often they
+	// come: none of them counts more often.
 	//
 	// Without Renew, a key is remembered from when it was new. A repeat costs no room, and an
 	// event that never stops passes once a Span.
 	Renew bool
 	// Generations is how finely time is cut, from 1 to 31. 0 means 7. With 3, a window takes 7 %
-	// less memory, with 15, 17 % more, and with 31, 75 % more.
+	// less memory, with 15, 17 % more, and with 31, 75 % more. With Renew, 7 is near the least: 3
+	// takes 2 % more, 15 9 % more, and 31 60 % more.
 	Generations int
 	// Now returns the time. Nil means the system's time, which is read every tenth of a second
 	// where Span/Generations is a second or more. Now is called at each call, and must be safe
@@ -116,7 +120,7 @@ type Config struct {
 }
 
 // New returns an empty filter. Its Info has N and P. New returns an error that names the field
-// unless N >= 1, 0 < P < 1, Span is 0 or from a millisecond for each generation to 73 years,
+// unless N >= 1, 0 < P < 1, Span is 0 or from a millisecond for each generation to 36 years,
 // 0 <= Generations <= 31, and the filter has at most a tebibyte. Where the machine lacks that
 // memory the process ends, as with make.
 func New(c Config) (*Filter, error) {
@@ -136,8 +140,11 @@ func newState(c Config, l layout, array []uint64) *state {
 	r := &s.ring
 	s.config.Now = nil
 	r.share, s.feed = c.share(l.pages)
-	r.spare, r.fulls = c.planes()
-	r.span, r.part, r.renew, r.lost = int64(c.Span), c.part(), c.Renew, never
+	r.counts, r.lost = c.counts(), never
+	r.span, r.part, r.life = int64(c.Span), c.part(), int64(c.Span)
+	if c.Renew {
+		r.life += r.part
+	}
 	return s
 }
 
@@ -273,7 +280,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		a, b, x = next(x, step, width)
 		seen &= lanes[a] & lanes[b]
 	}
-	if seen == 0 || s.ring.renew && s.ring.renews(seen, live, now) {
+	if seen == 0 || s.ring.lean > 0 && s.ring.renews(seen, live, now) {
 		if now >= s.ring.until.Load() || p.clean.Load() < live.newest() {
 			live = s.ready(page, live, now)
 		}
@@ -328,9 +335,9 @@ func (s *state) live(page uint64) uint64 {
 
 // Reach returns how far back everything that was added is remembered now: the time since the
 // newest key that was given up before its Span was over, because more than N keys came. It is Span
-// where none was, and 0 where Span is 0 and in the zero Filter. It is at most Span/Generations
-// (with Renew, twice that) less than the truth. It knows nothing of keys that were added after the
-// last save.
+// where none was, and 0 where Span is 0 and in the zero Filter. It is at most Span/Generations less
+// than the truth. With Renew it can be less: it does not know which of the keys that were given up
+// were written again. It knows nothing of keys that were added after the last save.
 func (f *Filter) Reach() time.Duration {
 	if f.zero() {
 		return 0

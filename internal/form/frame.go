@@ -32,7 +32,7 @@ var (
 	Bank     = &Kind{"bank", 'K', 4}
 	Blocked  = &Kind{"blocked", 'B', 3}
 	Flower   = &Kind{"flower", 'F', 3}
-	Window   = &Kind{"window", 'W', 79}
+	Window   = &Kind{"window", 'W', 78}
 	Counting = &Kind{"counting", 'C', 2}
 	Cuckoo   = &Kind{"cuckoo", 'U', 3}
 	Growing  = &Kind{"growing", 'G', 3}

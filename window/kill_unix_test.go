@@ -1,0 +1,106 @@
+//go:build unix
+
+package window
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/testkit"
+)
+
+// TestKilled kills processes that add keys and save now and then. What was saved last is found, and
+// the rate is kept. The next process goes on from there.
+func TestKilled(t *testing.T) {
+	const n, child = 2000, "BLOOM_TEST_KILLED"
+	if testing.Short() || testkit.Race {
+		t.Skip("one goroutine in each process")
+	}
+	checked := 0
+	for i, pattern := range patterns(n, 7) {
+		config := Config{N: n, P: 1e-9, Span: day}
+		if i%2 == 0 {
+			config.P, config.Renew = 1e-2, true
+		}
+		// load also returns how many keys had been added when the window was saved.
+		load := func(path string, clock *testkit.Clock) (f *Filter, saved int) {
+			config.Now = clock.Now
+			f = bloom.Must(LoadOrNew(path, config))
+			saved, _ = strconv.Atoi(f.Info().Comment)
+			return f, saved
+		}
+		var times []time.Duration
+		var keys []uint64
+		for at, key := range pattern.keys {
+			times, keys = append(times, at), append(keys, key)
+		}
+		if path := os.Getenv(child); path != "" {
+			if filepath.Base(path) == strconv.Itoa(i) {
+				var clock testkit.Clock
+				f, saved := load(path, &clock)
+				fmt.Println(saved)
+				for count := saved + 1; count <= len(keys); count++ {
+					clock.Advance(times[count-1] - clock.Elapsed())
+					f.AddHash(bloom.SumUint64(keys[count-1]))
+					if count%(n/4) == 0 {
+						f.SetInfo(bloom.Info{Comment: strconv.Itoa(count)})
+						require.NoError(t, f.SaveFile(path))
+						fmt.Println(count)
+					}
+				}
+				time.Sleep(time.Minute)
+			}
+			continue
+		}
+		if pattern.jumps {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), strconv.Itoa(i))
+		for range 2 {
+			cmd := testkit.Child(t, "TestKilled", child+"="+path)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			lines, reported := bufio.NewScanner(out), 0
+			require.True(t, lines.Scan())
+			time.AfterFunc(rand.N(50*time.Millisecond), func() { cmd.Process.Kill() })
+			for more := true; more; more = lines.Scan() {
+				reported, err = strconv.Atoi(lines.Text())
+				require.NoError(t, err)
+			}
+			require.Error(t, cmd.Wait())
+
+			var clock testkit.Clock
+			f, saved := load(path, &clock)
+			require.GreaterOrEqual(t, saved, reported)
+			if saved == 0 {
+				continue
+			}
+			clock.Advance(times[saved-1])
+			added := map[uint64]int{}
+			for i, key := range keys[:saved] {
+				if _, known := added[key]; config.Renew || !known {
+					added[key] = i
+				}
+			}
+			for key, i := range added {
+				if clock.Elapsed()-times[i] <= day && saved-i <= n {
+					require.True(t, f.ContainsHash(bloom.SumUint64(key)), "%s: key %d is lost", pattern.name, key)
+					checked++
+				}
+			}
+			others := testkit.Digests[bloom.Hash](99, 20_000)
+			require.LessOrEqual(t, float64(testkit.Count(testkit.Found(f, others))), testkit.RateBound(len(others), config.P), pattern.name)
+		}
+	}
+	require.True(t, checked > 1000 || os.Getenv(child) != "")
+}
