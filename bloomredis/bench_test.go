@@ -8,82 +8,48 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
 )
 
-// taker returns a function that returns so many new keys.
-func taker() func(n int) []bloom.Hash {
-	next := uint64(0)
-	return func(n int) []bloom.Hash {
-		next += uint64(n)
-		return hashes(next-uint64(n), next)
-	}
-}
-
-// New keys, found keys and absent keys, alone and by the thousand; a filter that is half
-// full after a million of the first. Against a server that does not wait for the disk.
-func BenchmarkFilter(b *testing.B) {
-	f := openFilter(b, startServer(b, "--appendonly", "no").client(), 1_000_000, 0.01)
-	take := taker()
-	for _, n := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("op=add/keys=%d", n), func(b *testing.B) {
-			for b.Loop() {
-				mustAdd(b, f, take(n)...)
-			}
-		})
-		for _, found := range []string{"yes", "no"} {
-			b.Run(fmt.Sprintf("op=contains/keys=%d/found=%s", n, found), func(b *testing.B) {
-				hs := take(n)
-				if found == "yes" {
-					mustAdd(b, f, hs...)
-				}
-				for b.Loop() {
-					_, err := containsBatch(ctx, f, hs)
-					require.NoError(b, err)
-				}
-			})
-		}
-	}
-}
-
-// New keys, alone and in batches, into a window.
-func BenchmarkWindow(b *testing.B) {
+// New keys, found keys and absent keys, alone and in batches: a filter that is half
+// full after a million of the first, and windows. Against a server that does not wait for the disk.
+func Benchmark(b *testing.B) {
 	client := startServer(b, "--appendonly", "no").client()
-	take := taker()
+	next := uint64(0)
+	take := func(n uint64) []bloom.Hash {
+		next += n
+		return hashes(next-n, next)
+	}
+	of := map[string]set{"Filter": openFilter(b, client, 1_000_000, 0.01)}
 	for _, p := range []float64{1e-2, 1e-9} {
 		for _, generations := range []int{7, 15} {
-			require.NoError(b, client.FlushAll(ctx).Err())
-			w := openWindow(b, client, WindowConfig{N: 1_000_000, P: p, Span: time.Hour, Generations: generations})
-			for _, n := range []int{1, 256} {
-				name := fmt.Sprintf("/keys=%d/p=%v/generations=%d", n, p, generations)
-				b.Run("op=add"+name, func(b *testing.B) {
-					for b.Loop() {
-						_, err := addBatch(ctx, w, take(n))
-						require.NoError(b, err)
+			name := fmt.Sprintf("Window/p=%v/generations=%d", p, generations)
+			of[name] = bloom.Must(OpenWindow(ctx, client, name, WindowConfig{N: 1_000_000, P: p, Span: time.Hour, Generations: generations}))
+		}
+	}
+	for name, s := range of {
+		for _, n := range []uint64{1, 256} {
+			name := fmt.Sprintf("of=%s/keys=%d", name, n)
+			b.Run("op=add/"+name, func(b *testing.B) {
+				for b.Loop() {
+					mustAdd(b, s, take(n)...)
+				}
+			})
+			for _, found := range []bool{true, false} {
+				b.Run(fmt.Sprintf("op=contains/%s/found=%v", name, found), func(b *testing.B) {
+					hs := take(n)
+					if found {
+						mustAdd(b, s, hs...)
 					}
-				})
-				b.Run("op=contains"+name, func(b *testing.B) {
 					for b.Loop() {
-						_, err := containsBatch(ctx, w, take(n))
-						require.NoError(b, err)
+						require.NoError(b, firstError(containsBatch(ctx, s, hs)))
 					}
 				})
 			}
 		}
 	}
-}
-
-func setNX(client *redis.Client, hs []bloom.Hash) error {
-	pipe := client.Pipeline()
-	for _, h := range hs {
-		h1, _ := h.Words()
-		pipe.SetNX(ctx, fmt.Sprintf("visit:%016x", h1), 1, time.Hour)
-	}
-	_, err := pipe.Exec(ctx)
-	return err
 }
 
 // A million new keys in batches of 250, evenly over the Span of a window of that N,
@@ -129,5 +95,12 @@ func BenchmarkMillion(b *testing.B) {
 			return err
 		})
 	}
-	run("by=SETNX", func(_ int, hs []bloom.Hash) error { return setNX(client, hs) })
+	run("by=SETNX", func(_ int, hs []bloom.Hash) error {
+		pipe := client.Pipeline()
+		for _, h := range hs {
+			h1, _ := h.Words()
+			pipe.SetNX(ctx, fmt.Sprintf("visit:%016x", h1), 1, time.Hour)
+		}
+		return firstError(pipe.Exec(ctx))
+	})
 }

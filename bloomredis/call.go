@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // caller sends commands about a key and the keys beside it.
@@ -19,6 +21,14 @@ type caller struct {
 // errorf returns an error that names the key.
 func (c caller) errorf(format string, args ...any) error {
 	return fmt.Errorf("bloomredis: key %q: "+format, append([]any{c.key}, args...)...)
+}
+
+// noString returns err, or a better one if a key that is being opened holds another type.
+func (c caller) noString(err error) error {
+	if replied(err, "WRONGTYPE") {
+		return c.errorf("%w: it holds no string", bloom.ErrFormat)
+	}
+	return err
 }
 
 // beside returns the name of another key of the same hash slot. Names of
@@ -71,6 +81,13 @@ type call struct {
 	keys  []string
 	args  []any
 	reply any
+
+	// Of some keys of a batch; see there.
+	number  int // of the call in the batch
+	of      int // the place of all these keys: a shard, or a string of a window
+	hs      []bloom.Hash
+	at      []int // their places in the batch
+	answers []bool
 }
 
 // run runs a script once for each of calls, in their order and in one round trip.

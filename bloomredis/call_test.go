@@ -3,8 +3,10 @@ package bloomredis
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
-	"sync"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,152 +16,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 )
-
-// hook gets what a client sends in a round trip, and sends it.
-type hook func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error
-
-func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	one := h.ProcessPipelineHook(func(ctx context.Context, cmds []redis.Cmder) error { return next(ctx, cmds[0]) })
-	return func(ctx context.Context, cmd redis.Cmder) error { return one(ctx, []redis.Cmder{cmd}) }
-}
-
-func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if name := cmds[0].Name(); name == "client" || name == "hello" { // of a new connection
-			return next(ctx, cmds)
-		}
-		return h(ctx, cmds, next)
-	}
-}
-
-// afterwards calls then after each command that succeeds.
-func afterwards(then func(args []any)) hook {
-	return func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
-		err := send(ctx, cmds)
-		for _, cmd := range cmds {
-			if cmd.Err() == nil {
-				then(cmd.Args())
-			}
-		}
-		return err
-	}
-}
-
-// between sends the commands of a round trip one by one, and calls a function
-// before each.
-func between(before func()) hook {
-	return func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) (first error) {
-		for _, cmd := range cmds {
-			before()
-			if err := send(ctx, []redis.Cmder{cmd}); first == nil {
-				first = err
-			}
-		}
-		return first
-	}
-}
-
-// onRefusal calls mend once, after the first command that is refused.
-func onRefusal(mend func(refusal error)) hook {
-	var once sync.Once
-	return func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
-		err := send(ctx, cmds)
-		for _, cmd := range cmds {
-			if refused(cmd.Err()) {
-				once.Do(func() { mend(cmd.Err()) })
-			}
-		}
-		return err
-	}
-}
-
-// set is what all types have in common.
-type set interface {
-	Add(context.Context, []byte) (bool, error)
-	AddString(context.Context, string) (bool, error)
-	Contains(context.Context, []byte) (bool, error)
-	ContainsString(context.Context, string) (bool, error)
-	AddHash(context.Context, bloom.Hash) (bool, error)
-	AddBatch(context.Context, []bool, []bloom.Hash) error
-	AddOnce(context.Context, string, ...bloom.Hash) ([]bool, error)
-	ContainsHash(context.Context, bloom.Hash) (bool, error)
-	ContainsBatch(context.Context, []bool, []bloom.Hash) error
-}
-
-// addBatch returns what AddBatch of s answers, or an error and nothing.
-func addBatch(ctx context.Context, s interface {
-	AddBatch(context.Context, []bool, []bloom.Hash) error
-}, hs []bloom.Hash) ([]bool, error) {
-	added := make([]bool, len(hs))
-	if err := s.AddBatch(ctx, added, hs); err != nil {
-		return nil, err
-	}
-	return added, nil
-}
-
-// containsBatch is addBatch of look-ups.
-func containsBatch(ctx context.Context, s interface {
-	ContainsBatch(context.Context, []bool, []bloom.Hash) error
-}, hs []bloom.Hash) ([]bool, error) {
-	found := make([]bool, len(hs))
-	if err := s.ContainsBatch(ctx, found, hs); err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
-var (
-	visits    = WindowConfig{N: 100, P: 0.01, Span: time.Hour}
-	bigWindow = WindowConfig{N: 3_000_000, P: 0.01, Span: 1000 * time.Hour}
-)
-
-// sets returns a set of each type, large enough that the keys of a test find no
-// false positives.
-func sets(t testing.TB, client redis.UniversalClient) map[string]set {
-	t.Helper()
-	f := openFilter(t, client, 3_000_000, 0.01)
-	s, err := OpenSharded(ctx, client, "s", ShardedConfig{Shards: 2, N: 3_000_000, P: 0.01})
-	require.NoError(t, err)
-	return map[string]set{"Filter": f, "Sharded": s, "Window": openWindow(t, client, bigWindow)}
-}
-
-// openFilter opens the filter under "f".
-func openFilter(t testing.TB, client redis.UniversalClient, n uint64, p float64) *Filter {
-	t.Helper()
-	f, err := Open(ctx, client, "f", n, p)
-	require.NoError(t, err)
-	return f
-}
-
-func mustAdd(t testing.TB, s set, hs ...bloom.Hash) {
-	t.Helper()
-	_, err := addBatch(ctx, s, hs)
-	require.NoError(t, err)
-}
-
-// requireAdded adds hs. All of them are new, or none is.
-func requireAdded(t testing.TB, s set, isNew bool, hs ...bloom.Hash) {
-	t.Helper()
-	answers, err := addBatch(ctx, s, hs)
-	requireAll(t, isNew, len(hs), answers, err)
-}
-
-// requireFound looks hs up. All of them are found, or none is.
-func requireFound(t testing.TB, s set, found bool, hs ...bloom.Hash) {
-	t.Helper()
-	answers, err := containsBatch(ctx, s, hs)
-	requireAll(t, found, len(hs), answers, err)
-}
-
-// requireAll is for calls whose answers are all the same.
-func requireAll(t testing.TB, want bool, n int, answers []bool, err error) {
-	t.Helper()
-	require.NoError(t, err)
-	require.Len(t, answers, n)
-	require.False(t, slices.Contains(answers, !want), "not all of %d are %v", n, want)
-}
 
 // A batch is one round trip for as many keys as the comments say. That is so also
 // where the server has forgotten the scripts.
@@ -177,9 +33,8 @@ func TestOneRoundTrip(t *testing.T) {
 		check := func(do func(context.Context, []bool, []bloom.Hash) error, hs []bloom.Hash, want bool, round int) {
 			t.Helper()
 			trips, commands = 0, 0
-			got := make([]bool, len(hs))
-			require.NoError(t, do(ctx, got, hs))
-			assert.False(t, slices.Contains(got, !want), "%s: %d", name, len(hs))
+			got, err := answers(ctx, do, hs)
+			requireAll(t, want, len(hs), got, err)
 			assert.Equal(t, round, trips, "%s: %d", name, len(hs))
 			assert.GreaterOrEqual(t, commands, (len(hs)+chunk-1)/chunk, "%s: %d", name, len(hs))
 		}
@@ -229,7 +84,7 @@ func TestAnswersAreMissing(t *testing.T) {
 	}))
 	_, err := all["Filter"].(*Filter).Snapshot(ctx)
 	require.ErrorContains(t, err, "0 bytes in reply, want 1048576")
-	_, err = all["Window"].(*Window).Stats(ctx)
+	_, err = all["Window"].Stats(ctx)
 	require.ErrorContains(t, err, "bytes in reply, want")
 	for name, s := range all {
 		for _, do := range []func(context.Context, []bool, []bloom.Hash) error{s.AddBatch, s.ContainsBatch} {
@@ -279,17 +134,16 @@ func TestBatchIsInterrupted(t *testing.T) {
 				added, err := addBatch(ctx, s, hs)
 				do("ACL", "SETUSER", "default", "+@all")()
 				assert.Equal(t, test.sent, sent)
-				if test.want != "" {
-					require.ErrorContains(t, err, test.want)
-					if test.name == "lost" {
-						if _, err = containsBatch(ctx, s, hs); name == "Filter" { // a Window goes on
-							require.ErrorIs(t, err, ErrLost)
-						}
-					}
+				if test.want == "" {
+					requireAll(t, true, len(hs), added, err)
+					requireFound(t, s, true, hs...)
 					return
 				}
-				requireAll(t, true, len(hs), added, err)
-				requireFound(t, s, true, hs...)
+				require.ErrorContains(t, err, test.want)
+				if test.name == "lost" && name == "Filter" { // a Window goes on
+					_, err = containsBatch(ctx, s, hs)
+					require.ErrorIs(t, err, ErrLost)
+				}
 			})
 		}
 	}
@@ -317,18 +171,96 @@ type redisError string
 func (e redisError) Error() string { return string(e) }
 func (redisError) RedisError()     {}
 
-// A server that refuses for good is asked a dozen times more, and then it is an
-// error.
-func TestRefusedForGood(t *testing.T) {
-	t.Parallel()
-	client := startServer(t).client()
-	f := openFilter(t, client, 1000, 0.01)
-	require.NoError(t, client.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
+// A server that is a replica for now, with or without a master, or busy with a script of somebody,
+// refuses, and is asked again. One that refuses for good is asked a dozen times more, and then it
+// is an error.
+func TestServerRefuses(t *testing.T) {
+	s := startServer(t, "--busy-reply-threshold", "10")
+	admin := s.client()
+	do := func(args ...any) { require.NoError(t, admin.Do(ctx, args...).Err(), args) }
+	standby, master := func() { do("REPLICAOF", "127.0.0.1", "1") }, func() { do("REPLICAOF", "NO", "ONE") }
+	sets(t, admin)
+	keys := uint64(0)
+	for refusal, test := range map[string]struct{ begin, end func() }{
+		"READONLY ":   {standby, master},
+		"MASTERDOWN ": {func() { do("CONFIG", "SET", "replica-serve-stale-data", "no"); standby() }, master},
+		"BUSY ": {
+			func() {
+				busy := clientOf(t, s.addr)
+				go busy.Eval(ctx, "while true do end", nil)
+				soon(t, func() bool { return redis.HasErrorPrefix(admin.Ping(ctx).Err(), "BUSY ") })
+			},
+			func() { assert.Equal(t, "OK", admin.ScriptKill(ctx).Val()) },
+		},
+	} {
+		for name := range kinds {
+			for _, call := range []func(set, ...bloom.Hash){
+				func(s set, hs ...bloom.Hash) { requireOnce(t, s, true, "token", hs...) },
+				func(s set, hs ...bloom.Hash) { requireAdded(t, s, true, hs...) },
+				func(s set, hs ...bloom.Hash) { requireFound(t, s, false, hs...) },
+			} {
+				client := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1}) // leaves it to this package
+				mended := make(chan bool, 1)
+				client.AddHook(onRefusal(func(err error) {
+					assert.ErrorContains(t, err, refusal)
+					test.end()
+					mended <- true
+				}))
+				there := sets(t, client)[name]
+				test.begin()
+				call(there, hashes(keys, keys+200)...)
+				select {
+				case <-mended:
+				default: // a replica answers look-ups
+					assert.Equal(t, "READONLY ", refusal, name)
+					test.end()
+				}
+				keys += 200
+				client.Close()
+			}
+		}
+		do("CONFIG", "SET", "replica-serve-stale-data", "yes")
+	}
+	client := s.client()
+	f := openFilter(t, client, many, 0.01)
+	standby()
 	sent := 0
 	client.AddHook(between(func() { sent++ }))
 	_, err := addBatch(ctx, f, hashes(0, 2*chunk))
 	require.ErrorContains(t, err, "READONLY ")
 	assert.Equal(t, 2*(1+patience), sent)
+}
+
+// A server that is loading what it has refuses commands.
+func TestLoading(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, "--appendonly", "no", "--rdbcompression", "no")
+	client := s.client()
+	f := openFilter(t, client, 1000, 0.01)
+	mustAdd(t, f, bloom.SumString("a"))
+	for i := range 100 { // which take half a second to load, and not much of the client's patience
+		require.NoError(t, client.Set(ctx, strconv.Itoa(i), strings.Repeat("x", 100), 0).Err())
+	}
+	require.NoError(t, client.Save(ctx).Err())
+	s.kill()
+	started := during(t, func() {
+		assert.NoError(t, s.start("--key-load-delay", "5000", "--loading-process-events-interval-bytes", "1024"))
+	})
+	soon(t, func() bool {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			return false
+		}
+		defer conn.Close()
+		_, _ = conn.Write([]byte("GET x\r\n"))
+		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
+		reply := make([]byte, 100)
+		n, _ := conn.Read(reply)
+		return strings.HasPrefix(string(reply[:n]), "-LOADING ")
+	})
+	requireAdded(t, f, true, bloom.SumString("b"))
+	started()
+	requireFound(t, f, true, bloom.SumString("a"))
 }
 
 // An Add whose reply is lost is not sent again: it would find its own key. AddOnce
@@ -337,54 +269,41 @@ func TestReplyIsLost(t *testing.T) {
 	s := startServer(t)
 	for name, direct := range sets(t, s.client()) {
 		p := startProxy(t, s.addr)
-		client := redis.NewClient(&redis.Options{Addr: p.addr()})
-		defer client.Close()
-		there := sets(t, client)[name]
-		requireAll(t, true, 1, bloom.Must(there.AddOnce(ctx, "loads the script", bloom.SumString(name))), nil)
+		there := sets(t, clientOf(t, p.addr()))[name]
+		requireOnce(t, there, true, "loads the script", bloom.SumString(name))
 		// lose drops the replies to a call until the keys have arrived, and then the
 		// connections.
-		lose := func(hs []bloom.Hash, call func() ([]bool, error)) ([]bool, error) {
+		lose := func(hs []bloom.Hash, call func() error) {
 			_, err := containsBatch(ctx, there, hs) // connects
 			require.NoError(t, err)
 			p.hold(true)
-			arrived := make(chan struct{})
-			go func() {
-				defer close(arrived)
-				for found := []bool{false}; slices.Contains(found, false) && !t.Failed(); {
-					var err error
-					found, err = containsBatch(ctx, direct, hs)
-					assert.NoError(t, err)
-				}
+			arrived := during(t, func() {
+				assert.Eventually(t, func() bool {
+					found, err := containsBatch(ctx, direct, hs)
+					return err == nil && !slices.Contains(found, false)
+				}, limit, time.Millisecond)
 				p.hold(false)
 				p.cut()
-			}()
-			answers, err := call()
-			<-arrived
-			return answers, err
+			})
+			require.Error(t, call(), name)
+			arrived()
 		}
 		hs := hashes(0, 1)
-		_, err := lose(hs, func() ([]bool, error) { return addBatch(ctx, there, hs) })
-		require.Error(t, err, name)
+		lose(hs, func() error { return firstError(addBatch(ctx, there, hs)) })
 		hs = hashes(1, 3*chunk)
-		_, err = lose(hs, func() ([]bool, error) { return there.AddOnce(ctx, "token", hs...) })
-		require.Error(t, err, name)
+		lose(hs, func() error { return firstError(there.AddOnce(ctx, "token", hs...)) })
 		for range 2 { // from wherever it comes
-			answers, err := direct.AddOnce(ctx, "token", hs...)
-			requireAll(t, true, len(hs), answers, err)
+			requireOnce(t, direct, true, "token", hs...)
 		}
 
 		// Another token, or other keys, are another call.
-		answers, err := direct.AddOnce(ctx, "another token", hs...)
-		requireAll(t, false, len(hs), answers, err)
-		answers, err = direct.AddOnce(ctx, "token", hs[:chunk]...)
-		requireAll(t, false, chunk, answers, err)
+		requireOnce(t, direct, false, "another token", hs...)
+		requireOnce(t, direct, false, "token", hs[:chunk]...)
 		requireAdded(t, direct, false, hs...)
 		// Parts of one call are different calls, too.
-		twice := slices.Concat(hashes(1000, 1000+chunk), hashes(1000, 1000+chunk))
-		answers, err = direct.AddOnce(ctx, "token", twice...)
+		answers, err := direct.AddOnce(ctx, "token", slices.Concat(hashes(1000, 1000+chunk), hashes(1000, 1000+chunk))...)
 		require.NoError(t, err)
-		assert.NotContains(t, answers[:chunk], false, name)
-		assert.NotContains(t, answers[chunk:], true, name)
+		assert.Equal(t, slices.Concat(slices.Repeat([]bool{true}, chunk), make([]bool, chunk)), answers, name)
 		_, err = direct.AddOnce(ctx, "", hs...)
 		require.ErrorContains(t, err, "token is empty")
 	}
@@ -415,38 +334,7 @@ func TestTokens(t *testing.T) {
 	} {
 		token, err := tokenOf(call.token, call.hs)
 		require.NoError(t, err)
-		again, err := tokenOf(call.token, call.hs)
-		require.NoError(t, err)
-		assert.Equal(t, token, again)
 		assert.NotContains(t, seen, token, "calls %d and %d", i, seen[token])
 		seen[token] = i
 	}
-}
-
-// A token does not outlive what it was for.
-func TestTokenOfAnotherWindow(t *testing.T) {
-	client := startServer(t).client()
-	w := openWindow(t, client, visits)
-	for range 2 {
-		answers, err := w.AddOnce(ctx, "token", hashes(0, 1)...)
-		requireAll(t, true, 1, answers, err)
-		requireFound(t, w, true, hashes(0, 1)[0])
-		require.NoError(t, w.Delete(ctx))
-	}
-}
-
-// A server that is busy with a script of somebody refuses all calls, until that is killed.
-func TestScriptKill(t *testing.T) {
-	client := startServer(t, "--busy-reply-threshold", "10").client()
-	all := sets(t, client)
-	busy := make(chan error)
-	go func() { busy <- clientOf(t, client.Options().Addr).Eval(ctx, "while true do end", nil).Err() }()
-	require.Eventually(t, func() bool { return redis.HasErrorPrefix(client.Ping(ctx).Err(), "BUSY ") }, time.Minute, time.Millisecond)
-	time.AfterFunc(100*time.Millisecond, func() { client.ScriptKill(ctx) })
-	for _, s := range all {
-		added, err := s.AddOnce(ctx, "token", hashes(0, 200)...)
-		requireAll(t, true, 200, added, err)
-		requireFound(t, s, true, hashes(0, 200)...)
-	}
-	require.ErrorContains(t, <-busy, "killed")
 }

@@ -2,8 +2,10 @@ package bloomredis
 
 import (
 	"errors"
+	"fmt"
 	"net"
-	"strconv"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,20 +21,18 @@ import (
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	var servers []*server
-	var addrs []string
 	for range 3 {
-		s := startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no")
-		servers, addrs = append(servers, s), append(addrs, s.addr)
+		servers = append(servers, startServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no"))
 	}
 	const slots = 16384
 	for i, s := range servers {
 		c := s.client()
 		require.NoError(t, c.ClusterAddSlotsRange(ctx, i*slots/3, (i+1)*slots/3-1).Err())
-		host, port, err := net.SplitHostPort(addrs[(i+1)%3])
+		host, port, err := net.SplitHostPort(servers[(i+1)%3].addr)
 		require.NoError(t, err)
 		require.NoError(t, c.ClusterMeet(ctx, host, port).Err())
 	}
-	require.Eventually(t, func() bool {
+	soon(t, func() bool {
 		for _, s := range servers {
 			info := s.client().ClusterInfo(ctx).Val()
 			if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_known_nodes:3") {
@@ -40,28 +40,25 @@ func TestCluster(t *testing.T) {
 			}
 		}
 		return true
-	}, time.Minute, 50*time.Millisecond)
+	})
 
-	client := clusterClient(t, servers)
+	client := clusterClient(t, servers, redis.ClusterOptions{})
 	testSharded(t, client)
 
 	// Stream and uploads are in their string's slot, or the server would refuse.
 	for _, key := range []string{"plain", "{tag}", "tag{ged}", "open{"} {
-		f, err := Open(ctx, client, key, 100_000, 0.01)
-		require.NoError(t, err)
+		f := bloom.Must(Open(ctx, client, key, 100_000, 0.01))
 		requireAdded(t, f, true, bloom.SumString("a"))
 		require.NoError(t, f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01))))
 		assert.True(t, full(t, f).Full.ContainsString("a"))
 	}
 	// So are the strings of a window, and the keys for tokens.
 	for _, key := range []string{"visits", "{tag}visits", "other"} {
-		w, err := OpenWindow(ctx, client, key, WindowConfig{N: 40_000_000, P: 0.01, Span: time.Hour})
-		require.NoError(t, err)
+		w := bloom.Must(OpenWindow(ctx, client, key, WindowConfig{N: 40_000_000, P: 0.01, Span: time.Hour}))
 		require.Greater(t, len(w.names), 1)
 		hs := hashes(0, 3*chunk)
 		requireAdded(t, w, true, hs...)
-		added, err := w.AddOnce(ctx, "token", hs...)
-		requireAll(t, false, len(hs), added, err)
+		requireOnce(t, w, false, "token", hs...)
 		require.NoError(t, DeleteWindow(ctx, client, key))
 	}
 
@@ -70,10 +67,8 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, s.client().Do(ctx, "ACL", "SETUSER", "reader", "on", ">secret", "%R~plain", "%R~*:{plain}",
 			"+cluster|slots", "+type", "+strlen", "+getrange", "+bitfield_ro").Err())
 	}
-	as := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Username: "reader", Password: "secret"})
-	defer as.Close()
-	f, err := OpenExisting(ctx, as, "plain")
-	require.NoError(t, err)
+	as := clusterClient(t, servers, redis.ClusterOptions{Username: "reader", Password: "secret"})
+	f := bloom.Must(OpenExisting(ctx, as, "plain"))
 	requireFound(t, f, true, bloom.SumString("a"))
 
 	testRefused(t, servers)
@@ -88,8 +83,7 @@ func TestRing(t *testing.T) {
 	for _, s := range sets(t, client) {
 		hs := hashes(0, 3*chunk)
 		requireAdded(t, s, true, hs...)
-		added, err := s.AddOnce(ctx, "token", hs...)
-		requireAll(t, false, len(hs), added, err)
+		requireOnce(t, s, false, "token", hs...)
 		requireFound(t, s, true, hs...)
 	}
 }
@@ -143,9 +137,8 @@ func (m *mover) end() {
 // keys are new to them then.
 func testRefused(t *testing.T, servers []*server) {
 	for i, refusal := range []string{"CLUSTERDOWN ", "TRYAGAIN "} {
-		client := clusterClient(t, servers)
-		f, err := OpenExisting(ctx, client, "plain")
-		require.NoError(t, err)
+		client := clusterClient(t, servers, redis.ClusterOptions{})
+		f := bloom.Must(OpenExisting(ctx, client, "plain"))
 		m := newMover(t, client, servers, "plain")
 		mend := func() { m.do(m.from, "CLUSTER", "ADDSLOTS", m.slot) }
 		if refusal == "TRYAGAIN " {
@@ -171,125 +164,104 @@ func testRefused(t *testing.T, servers []*server) {
 // Slots move, there and back, key by key, under a Filter and a Window that are used.
 // No call fails, no key is lost, and each is new once.
 func testMoves(t *testing.T, servers []*server) {
-	f, err := Open(ctx, clusterClient(t, servers), "moving", 1_000_000, 1e-6)
-	require.NoError(t, err)
-	w, err := OpenWindow(ctx, clusterClient(t, servers), "moving window", WindowConfig{N: 20_000_000, P: 1e-6, Span: time.Hour})
-	require.NoError(t, err)
+	client := func() *redis.ClusterClient { return clusterClient(t, servers, redis.ClusterOptions{}) }
+	w := bloom.Must(OpenWindow(ctx, client(), "moving window", WindowConfig{N: 20_000_000, P: 1e-6, Span: time.Hour}))
 	require.Greater(t, len(w.names), 1)
-	for key, s := range map[string]set{"moving": f, "moving window": w} {
-		m := newMover(t, clusterClient(t, servers), servers, key)
-		calls := make(chan uint64)
-		stop := make(chan struct{})
-		go func() {
-			defer close(calls)
+	for key, s := range map[string]set{"moving": bloom.Must(Open(ctx, client(), "moving", 1_000_000, 1e-6)), "moving window": w} {
+		m := newMover(t, client(), servers, key)
+		calls, stop := make(chan error), make(chan struct{})
+		ended := during(t, func() {
 			for next := uint64(0); ; next += 100 {
-				hs := hashes(next, next+100)
-				added, err := addBatch(ctx, s, hs)
+				added, err := addBatch(ctx, s, hashes(next, next+100))
 				found, err2 := containsBatch(ctx, s, hashes(0, next+100))
-				if !assert.NoError(t, errors.Join(err, err2), key) {
-					return
-				}
 				assert.NotContains(t, append(found, added...), false, key)
 				select {
-				case calls <- next:
+				case calls <- errors.Join(err, err2):
 				case <-stop:
 					return
 				}
 			}
-		}()
+		})
+		call := func() { require.NoError(t, from(t, calls), key) }
 		for range 2 { // there and back
 			m.begin()
 			keys := m.keys()
 			require.Greater(t, len(keys), 1)
 			for i, key := range keys {
-				<-calls
+				call()
 				m.move(key)
 				if i > 0 || len(keys) == 3 {
 					break // of a Filter's keys, some are here and some there: it is refused until the move ends
 				}
 			}
 			if key == "moving window" {
-				for range 3 {
-					<-calls
-				}
+				call()
+				call()
 			}
-			once := make(chan error)
-			go func() { once <- firstError(s.AddOnce(ctx, nonce(), hashes(1<<40, 1<<40+1000)...)) }()
+			once := during(t, func() { assert.NoError(t, firstError(s.AddOnce(ctx, nonce(), hashes(1<<40, 1<<40+1000)...))) })
 			m.end()
-			assert.NoError(t, <-once)
-			<-calls
-			<-calls
+			once()
+			call()
+			call()
 		}
 		close(stop)
-		for range calls {
-		}
+		ended()
 	}
 }
 
-func clusterClient(t testing.TB, servers []*server) *redis.ClusterClient {
-	var addrs []string
+func clusterClient(t testing.TB, servers []*server, o redis.ClusterOptions) *redis.ClusterClient {
 	for _, s := range servers {
-		addrs = append(addrs, s.addr)
+		o.Addrs = append(o.Addrs, s.addr)
 	}
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs})
+	client := redis.NewClusterClient(&o)
 	t.Cleanup(func() { client.Close() })
 	return client
 }
 
-// A server that is loading what it has refuses commands.
-func TestLoading(t *testing.T) {
+// A replica takes over from a server that was killed. What it had is found under
+// the handles that were open before, and they go on.
+func TestSentinel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
-	s := startServer(t, "--appendonly", "no", "--rdbcompression", "no")
-	client := s.client()
-	f := openFilter(t, client, 1000, 0.01)
-	mustAdd(t, f, bloom.SumString("a"))
-	for i := range 100 { // which take half a second to load, and not much of the client's patience
-		require.NoError(t, client.Set(ctx, strconv.Itoa(i), strings.Repeat("x", 100), 0).Err())
-	}
-	require.NoError(t, client.Save(ctx).Err())
-	s.kill()
-	started := make(chan error)
-	go func() {
-		started <- s.start("--key-load-delay", "5000", "--loading-process-events-interval-bytes", "1024")
-	}()
-	require.Eventually(t, func() bool {
-		conn, err := net.Dial("tcp", s.addr)
-		if err != nil {
-			return false
-		}
-		defer conn.Close()
-		_, _ = conn.Write([]byte("GET x\r\n"))
-		_ = conn.SetReadDeadline(time.Now().Add(time.Second))
-		reply := make([]byte, 100)
-		n, _ := conn.Read(reply)
-		return strings.HasPrefix(string(reply[:n]), "-LOADING ")
-	}, time.Minute, time.Millisecond)
-	requireAdded(t, f, true, bloom.SumString("b"))
-	require.NoError(t, <-started)
-	requireFound(t, f, true, bloom.SumString("a"))
-}
+	master := startServer(t)
+	host, port, err := net.SplitHostPort(master.addr)
+	require.NoError(t, err)
+	startServer(t, "--replicaof", host+" "+port)
 
-// A server that is a replica for now, with or without a master, refuses, too.
-func TestStandby(t *testing.T) {
-	s := startServer(t)
-	client := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1}) // leaves it to this package
+	conf := filepath.Join(t.TempDir(), "sentinel.conf")
+	require.NoError(t, os.WriteFile(conf, []byte(fmt.Sprintf(
+		"sentinel monitor m %s %s 1\nsentinel down-after-milliseconds m 300\nsentinel failover-timeout m 3000\n", host, port)), 0o600))
+	sentinelPort := freePort(t)
+	sentinel := &server{t: t, addr: net.JoinHostPort("127.0.0.1", sentinelPort), args: []string{
+		"redis-server", conf, "--sentinel", "--port", sentinelPort, "--bind", "127.0.0.1"}}
+	require.NoError(t, sentinel.start())
+	t.Cleanup(sentinel.kill)
+
+	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{sentinel.addr}})
 	defer client.Close()
-	f := openFilter(t, client, 1000, 0.01)
-	for _, test := range []struct {
-		stale, refusal string
-		call           func() (bool, error)
-	}{
-		{"yes", "READONLY ", func() (bool, error) { return f.AddString(ctx, "a") }},
-		{"no", "MASTERDOWN ", func() (bool, error) { return f.ContainsString(ctx, "a") }},
-	} {
-		require.NoError(t, client.ConfigSet(ctx, "replica-serve-stale-data", test.stale).Err())
-		require.NoError(t, client.Do(ctx, "REPLICAOF", "127.0.0.1", "1").Err())
-		client.AddHook(onRefusal(func(refusal error) {
-			assert.ErrorContains(t, refusal, test.refusal)
-			assert.NoError(t, s.client().Do(ctx, "REPLICAOF", "NO", "ONE").Err())
-		}))
-		yes, err := test.call()
-		require.NoError(t, err)
-		assert.True(t, yes)
+	all := sets(t, client)
+	for _, s := range all {
+		mustAdd(t, s, hashes(0, 1000)...)
+		requireOnce(t, s, true, "token", hashes(5000, 5300)...)
 	}
+	f := all["Filter"].(*Filter)
+	have := full(t, f)
+	soon(t, func() bool { // replicated, and Sentinel knows to where
+		replicated := master.client().Wait(ctx, 1, time.Second).Val()
+		known := sentinel.client().Do(ctx, "SENTINEL", "REPLICAS", "m").Val()
+		return replicated == 1 && len(known.([]any)) == 1
+	})
+
+	master.kill()
+	soon(t, func() bool { return firstError(f.AddHash(ctx, hashes(1000, 1001)[0])) == nil })
+	for _, s := range all {
+		requireFound(t, s, true, hashes(0, 1000)...)
+		requireOnce(t, s, true, "token", hashes(5000, 5300)...) // the answer went over with the keys
+	}
+	u, err := f.Source().Fetch(ctx, have.Version)
+	require.NoError(t, err)
+	require.NotNil(t, u.Delta, "the stream goes on")
+	assert.True(t, u.Delta.ContainsHash(hashes(1000, 1001)[0]))
 }

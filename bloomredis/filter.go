@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -13,7 +15,18 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-const maxSize = 512 << 20 // bytes in a Redis string
+const (
+	maxSize = 512 << 20 // bytes in a Redis string
+	// chunk is how many keys a command or script takes, so that Redis serves others
+	// in between: at 256, they waited twice as long beside a batch, which took no less.
+	chunk = 128
+	// tripBits is how many bits of keys a round trip takes. They bound the memory for
+	// it, and its time, as the client's ReadTimeout is for all of it.
+	tripBits = 1 << 17
+	// counted is how many bytes Redis counts at a time, so that it serves others in
+	// between.
+	counted = 4 << 20
+)
 
 // ErrLost is wrapped by every error that means that a key no longer holds what
 // was opened: it was deleted, evicted, cut, overwritten or created anew, or the
@@ -100,17 +113,16 @@ func open(ctx context.Context, client redis.UniversalClient, key string, params 
 // lost. If f is of [OpenExisting], Reopen makes no filter, and its error wraps [redis.Nil]
 // where there is none.
 func (f *Filter) Reopen(ctx context.Context) error {
-	is, err := f.look(ctx)
-	if err == nil && is.kind == "none" {
+	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
+	is, err := f.sealed(ctx, kind)
+	if err == nil && kind.Val() == "none" {
 		is, err = f.create(ctx)
 	}
 	if err != nil {
-		return err
+		return f.noString(err)
 	}
 	h, ok := parseHeader(is.header)
 	switch {
-	case is.kind != "string":
-		return f.errorf("%w: it holds a %s", bloom.ErrFormat, is.kind)
 	case !ok || h.size() != is.size:
 		return f.errorf("%w: %s", bloom.ErrFormat, unlike(is.header, is.size))
 	case h.strategy != bloom.Mitz64:
@@ -142,7 +154,7 @@ func (f *Filter) create(ctx context.Context) (is found, err error) {
 	if err := f.run(ctx, openScript, c); err != nil {
 		return is, err
 	}
-	if !scan(c.reply, &is.kind, &is.header, &is.size, &is.identity) {
+	if !scan(c.reply, &is.header, &is.size, &is.identity) {
 		return is, f.errorf("unexpected reply %v", c.reply)
 	}
 	return is, nil
@@ -162,9 +174,9 @@ func paramsFor(n uint64, p float64) (header, error) {
 	return header{bloom.Mitz64, k, m / 64}, nil
 }
 
-func checkRate(name string, p float64) error {
+func checkRate(p float64) error {
 	if !(p > 0 && p < 1) {
-		return fmt.Errorf("bloomredis: %s = %v is outside (0, 1)", name, p)
+		return fmt.Errorf("bloomredis: P = %v is outside (0, 1)", p)
 	}
 	return nil
 }
@@ -194,11 +206,7 @@ func (f *Filter) String() string { return fmt.Sprintf("bloomredis.Filter(%q, %v)
 // Info returns what the filter was made for, as Redis keeps it: n and p of the [Open] that
 // created it, and what SetInfo and Merge added. It is zero for a filter that others created.
 func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
-	is, err := f.readWhole(ctx, f.opened())
-	if err != nil {
-		return bloom.Info{}, err
-	}
-	i, err := f.parseIdentity(is.identity)
+	i, err := f.readWhole(ctx, f.opened())
 	return i.Info, err
 }
 
@@ -211,20 +219,15 @@ func (f *Filter) SetInfo(ctx context.Context, info bloom.Info) error {
 		return f.errorf("P = %v is outside [0, 1)", info.P)
 	}
 	for {
-		is, err := f.readWhole(ctx, f.opened())
+		i, err := f.readWhole(ctx, f.opened())
 		if err != nil {
 			return err
 		}
-		i, err := f.parseIdentity(is.identity)
-		if err != nil {
-			return err
-		}
-		old := is.identity[min(len(is.identity), len(identityMark)+16):]
 		if !fits(&i.N, info.N) || !fits(&i.P, info.P) || !fits(&i.Hash, info.Hash) {
 			return f.errorf("%w: its Info is %+v, want %+v", bloom.ErrMismatch, i.Info, info)
 		}
 		i.Comment = cmp.Or(info.Comment, i.Comment)
-		if answer, err := f.change(ctx, infoScript, f.keys(), old, i.text()); err != nil || answer == "OK" {
+		if answer, err := f.change(ctx, infoScript, f.keys(), i.json, i.text()); err != nil || answer == "OK" {
 			return err
 		}
 	}
@@ -238,22 +241,9 @@ func fits[T comparable](has *T, wants T) bool {
 
 // found is what is under a key.
 type found struct {
-	kind     string
 	header   string // the first bytes
 	size     int64
 	identity string // what the key beside it holds
-}
-
-// look returns what is under the key.
-func (f *Filter) look(ctx context.Context) (found, error) {
-	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
-	if err := f.read(ctx, kind); err != nil {
-		return found{}, err
-	}
-	if kind.Val() != "string" {
-		return found{kind: kind.Val()}, nil
-	}
-	return f.sealed(ctx)
 }
 
 // unlike says what a string of size bytes is that is not what was expected.
@@ -277,31 +267,155 @@ func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (found, error)
 	if err := f.read(ctx, append(cmds, header, size, name)...); err != nil {
 		return found{}, err
 	}
-	return found{"string", header.Val(), size.Val(), name.Val()}, nil
+	return found{header.Val(), size.Val(), name.Val()}, nil
 }
 
 // readWhole sends commands that read the string. It returns an error if the string is no
 // longer the filter with an id, or with any id if that is empty, all of it.
-func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (found, error) {
+func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (identity, error) {
 	is, err := f.sealed(ctx, cmds...)
 	if err != nil {
-		return is, err
+		return identity{}, err
 	}
-	return is, f.lost(is, id)
+	return f.check(is, id)
 }
 
-// lost returns an error unless what was found is the filter with an id, or with any.
-func (f *Filter) lost(is found, id string) error {
+// check returns the identity of what was found, or an error unless that is the filter with an
+// id, or with any.
+func (f *Filter) check(is found, id string) (identity, error) {
+	i, err := f.parseIdentity(is.identity)
 	same, whole := is.header == f.params.bytes(), is.size == f.params.size()
 	switch {
-	case same && whole && (id == "" || id == idIn(is.identity)):
-		return nil
+	case same && whole && (id == "" || id == i.id):
+		return i, err
 	case is.size == 0:
-		return f.errorf("%w: it holds nothing", ErrLost)
+		return i, f.errorf("%w: it holds nothing", ErrLost)
 	case same && whole:
-		return f.errorf("%w: the filter was created anew", ErrLost)
+		return i, f.errorf("%w: the filter was created anew", ErrLost)
 	case same:
-		return f.errorf("%w: it holds %d bytes of a filter of %d", ErrLost, is.size, f.params.size())
+		return i, f.errorf("%w: it holds %d bytes of a filter of %d", ErrLost, is.size, f.params.size())
 	}
-	return f.errorf("%w: %s, not the filter of %v", ErrLost, unlike(is.header, is.size), f.params)
+	return i, f.errorf("%w: %s, not the filter of %v", ErrLost, unlike(is.header, is.size), f.params)
+}
+
+// change runs a script that changes the filter, and returns what the script answers.
+func (f *Filter) change(ctx context.Context, s script, keys []string, args ...any) (string, error) {
+	id := f.opened()
+	c := &call{keys: keys, args: append([]any{f.params.bytes(), f.params.size(), id}, args...)}
+	if err := f.run(ctx, s, c); err != nil {
+		return "", err
+	}
+	return f.answer(c.reply, id)
+}
+
+// answer returns the string that a script answers, or an error if the script did not find
+// the filter with an id.
+func (f *Filter) answer(reply any, id string) (string, error) {
+	if answer, ok := reply.(string); ok {
+		return answer, nil
+	}
+	var is found
+	if scan(reply, &is.header, &is.size, &is.identity) {
+		if _, err := f.check(is, id); err != nil {
+			return "", err
+		}
+	}
+	return "", f.errorf("unexpected reply %v", reply)
+}
+
+// offsets appends the numbers that Redis gives the bits of h.
+func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
+	x, step := key.Words()
+	for range h.k {
+		dst = append(dst, headerSize*8+(x&math.MaxInt64%h.m()^63))
+		x += step
+	}
+	return dst
+}
+
+func (f *Filter) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
+	id := f.opened()
+	return batch(hs, tripBits/f.params.k, chunk, here, func(calls []*call) (err error) {
+		for _, c := range calls {
+			if c.keys, err = f.keysFor(f.keys(), token, c.number); err != nil {
+				return err
+			}
+			var digests []byte
+			var at []uint64
+			for _, h := range c.hs {
+				digests, at = appendDigest(digests, h), f.params.offsets(at, h)
+			}
+			c.args = []any{f.params.bytes(), f.params.size(), id, f.keep, digests}
+			for _, offset := range at {
+				c.args = append(c.args, offset)
+			}
+		}
+		if err := f.run(ctx, addScript, calls...); err != nil {
+			return err
+		}
+		for _, c := range calls {
+			answers, err := f.answer(c.reply, id)
+			if err != nil {
+				return err
+			}
+			c.answers = yes(answers)
+		}
+		return nil
+	})
+}
+
+func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
+	id, k := f.opened(), f.params.k
+	return batch(hs, tripBits/k, chunk, here, func(calls []*call) error {
+		bits := make([]*redis.IntSliceCmd, len(calls))
+		cmds := make([]redis.Cmder, len(calls))
+		for i, c := range calls {
+			args := []any{"BITFIELD_RO", f.key}
+			for _, h := range c.hs {
+				for _, offset := range f.params.offsets(nil, h) {
+					args = append(args, "GET", "u1", offset)
+				}
+			}
+			bits[i] = redis.NewIntSliceCmd(ctx, args...)
+			cmds[i] = bits[i]
+		}
+		if _, err := f.readWhole(ctx, id, cmds...); err != nil {
+			return err
+		}
+		for i, c := range calls {
+			for bits := range slices.Chunk(bits[i].Val(), k) {
+				c.answers = append(c.answers, !slices.Contains(bits, 0))
+			}
+		}
+		return nil
+	})
+}
+
+// Stats counts the filter's bits in Redis, without downloading it. Redis serves
+// others in between. The time is in proportion to the filter's size.
+func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
+	id, ones := f.opened(), uint64(0)
+	for at := int64(headerSize); at < f.params.size(); at += counted {
+		cmd := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.size())-1)
+		if _, err := f.readWhole(ctx, id, cmd); err != nil {
+			return bloom.Stats{}, err
+		}
+		ones += uint64(cmd.Val())
+	}
+	return bloom.StatsOf(f.M(), f.K(), ones), nil
+}
+
+// Reset removes all keys, for all processes. Replicas follow. A token of [Filter.AddOnce] that was used
+// before Reset is a new one after it.
+func (f *Filter) Reset(ctx context.Context) error {
+	_, err := f.change(ctx, resetScript, f.keys(), nonce())
+	return err
+}
+
+// Delete deletes the filter and all that is beside it in Redis, for all
+// processes: their calls return errors that wrap [ErrLost]. It returns no error
+// if the filter was deleted before. Uploads of a Merge expire by themselves.
+func (f *Filter) Delete(ctx context.Context) error {
+	_, err := f.change(ctx, deleteScript, f.keys())
+	return err
 }

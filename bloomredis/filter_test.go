@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,25 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-var ctx = context.Background()
-
-func hashes(from, to uint64) (hs []bloom.Hash) {
-	for i := from; i < to; i++ {
-		hs = append(hs, bloom.SumUint64(i))
-	}
-	return hs
-}
-
-// stored returns what GET of the key reads as a filter.
-func stored(t testing.TB, f *Filter) *bloom.Filter {
-	t.Helper()
-	data, err := f.client.Get(ctx, f.key).Bytes()
-	require.NoError(t, err)
-	g := new(bloom.Filter)
-	require.NoError(t, g.UnmarshalBinary(data))
-	return g
-}
-
+// A Filter answers as a bloom.Filter with the same keys, and its string is that filter's bytes.
 func TestFilterIsBloomFilter(t *testing.T) {
 	client := startServer(t).client()
 	for _, test := range []struct {
@@ -43,17 +24,15 @@ func TestFilterIsBloomFilter(t *testing.T) {
 	}{{1, 0.5}, {100, 0.01}, {10_000, 1e-9}, {100_000, 0.03}, {20, 1e-70}} {
 		f, err := Open(ctx, client, "f-"+strconv.FormatUint(test.n, 10), test.n, test.p)
 		require.NoError(t, err)
-		local, err := bloom.New(test.n, test.p)
-		require.NoError(t, err)
+		local := bloom.Must(bloom.New(test.n, test.p))
 		require.True(t, stored(t, f).Equal(local))
 
 		// One by one and in batches, with repetitions in and across batches.
 		keys := append(hashes(0, 300), hashes(200, 500)...)
 		for _, h := range keys[:20] {
-			want := local.AddHash(h)
 			got, err := f.AddHash(ctx, h)
 			require.NoError(t, err)
-			require.Equal(t, want, got)
+			require.Equal(t, local.AddHash(h), got)
 		}
 		got, err := addBatch(ctx, f, keys)
 		require.NoError(t, err)
@@ -68,21 +47,40 @@ func TestFilterIsBloomFilter(t *testing.T) {
 		want = make([]bool, len(keys))
 		local.ContainsBatch(want, keys)
 		require.Equal(t, want, got)
-		for _, h := range keys[490:510] {
+		for i, h := range keys[490:510] {
 			got, err := f.ContainsHash(ctx, h)
 			require.NoError(t, err)
-			require.Equal(t, local.ContainsHash(h), got)
+			require.Equal(t, want[490+i], got)
 		}
 		snapshot, err := f.Snapshot(ctx)
 		require.NoError(t, err)
 		require.True(t, snapshot.Equal(local))
+		stats, err := f.Stats(ctx)
+		require.NoError(t, err)
+		require.Equal(t, local.Stats(), stats)
 	}
+
+	// Every bit is where the package comment says, for Redis's own commands.
+	f, local := openFilter(t, client, 100, 0.01), bloom.Must(bloom.New(100, 0.01))
+	for i := uint64(0); i < local.M(); i += 3 {
+		local.AddHash(bloom.NewHash(i, 0)) // bit i
+		require.NoError(t, client.SetBit(ctx, "f", 48+int64(i^63), 1).Err())
+	}
+	assert.True(t, stored(t, f).Equal(local))
+
+	// A large one is counted in several steps.
+	require.NoError(t, client.Del(ctx, "f").Err())
+	f = openFilter(t, client, 30_000_000, 0.01)
+	mustAdd(t, f, hashes(0, 10_000)...)
+	stats, err := f.Stats(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, stored(t, f).Stats(), stats)
 }
 
-// Keys are hashed alike by all methods of all types, and answers go behind those
-// that are there.
+// Keys are hashed alike by all methods of all types, and what they are is said without a server.
 func TestKeysAreHashed(t *testing.T) {
-	for name, s := range sets(t, startServer(t).client()) {
+	all := sets(t, startServer(t).client())
+	for name, s := range all {
 		for i, add := range []func(string) (bool, error){
 			func(key string) (bool, error) { return s.Add(ctx, []byte(key)) },
 			func(key string) (bool, error) { return s.AddString(ctx, key) },
@@ -106,89 +104,84 @@ func TestKeysAreHashed(t *testing.T) {
 				}
 			}
 		}
-		got, err := addBatch(ctx, s, nil)
-		require.NoError(t, err)
-		assert.Empty(t, got, name)
-		got, err = containsBatch(ctx, s, []bloom.Hash{bloom.SumString("absent")})
-		require.NoError(t, err)
-		assert.Equal(t, []bool{false}, got, name)
+		requireAdded(t, s, true)
+		requireFound(t, s, false, bloom.SumString("absent"))
 	}
-}
-
-// What they are is said without a server, and without raw bytes.
-func TestString(t *testing.T) {
-	client := startServer(t).client()
-	f := openFilter(t, client, 1000, 0.01)
-	s, err := OpenSharded(ctx, client, "s", ShardedConfig{Shards: 2, N: 2000, P: 0.01})
-	require.NoError(t, err)
-	w := openWindow(t, client, visits)
-	assert.Equal(t, `bloomredis.Filter("f", m = 9600, k = 7, strategy = Mitz64)`, fmt.Sprint(f))
-	assert.Equal(t, `bloomredis.Sharded("s", 2 shards of m = 9600, k = 7, strategy = Mitz64)`, fmt.Sprint(s))
-	assert.Equal(t, `bloomredis.Window("w", N = 100, P = 0.01, Span = 1h0m0s, Generations = 7, Renew = false)`, fmt.Sprint(w))
+	assert.Equal(t, `bloomredis.Filter("f", m = 28755200, k = 7, strategy = Mitz64)`, fmt.Sprint(all["Filter"]))
+	assert.Equal(t, `bloomredis.Sharded("s", 2 shards of m = 28755200, k = 7, strategy = Mitz64)`, fmt.Sprint(all["Sharded"]))
+	assert.Equal(t, `bloomredis.Window("w", N = 3000000, P = 0.01, Span = 1000h0m0s, Generations = 7, Renew = false)`, fmt.Sprint(all["Window"]))
 	assert.Contains(t, fmt.Sprint(new(Filter), new(Sharded), new(Window)), "bloomredis.Filter")
 }
 
-// Every bit is where the package comment says, for Redis's own commands.
-func TestBitNumbers(t *testing.T) {
-	client := startServer(t).client()
-	f := openFilter(t, client, 100, 0.01)
-	local, err := bloom.New(100, 0.01)
-	require.NoError(t, err)
-	for i := range local.M() {
-		if i%3 == 0 {
-			local.AddHash(bloom.NewHash(i, 0)) // bit i
-			require.NoError(t, client.SetBit(ctx, "f", 48+int64(i^63), 1).Err())
-		}
-	}
-	assert.True(t, stored(t, f).Equal(local))
-}
-
+// Of many that open a filter at once, one makes it, and all use it.
 func TestOpenRace(t *testing.T) {
 	s := startServer(t)
 	const racers = 16
-	added := make([]bool, racers)
-	var wg sync.WaitGroup
+	added := make(chan error, racers)
 	for i := range racers {
-		wg.Add(1)
 		go func() {
-			defer wg.Done()
 			f, err := Open(ctx, s.client(), "f", 1e6, 0.01)
 			if err == nil {
-				added[i], err = f.AddHash(ctx, bloom.SumUint64(uint64(i)))
+				var isNew bool
+				if isNew, err = f.AddHash(ctx, bloom.SumUint64(uint64(i))); err == nil && !isNew {
+					err = fmt.Errorf("%d was there", i)
+				}
 			}
-			if err != nil {
-				t.Error(err)
-			}
+			added <- err
 		}()
 	}
-	wg.Wait()
-	f := openFilter(t, s.client(), 1e6, 0.01)
-	found, err := containsBatch(ctx, f, hashes(0, racers))
-	require.NoError(t, err)
-	assert.NotContains(t, append(found, added...), false)
+	for range racers {
+		require.NoError(t, from(t, added))
+	}
+	requireFound(t, openFilter(t, s.client(), 1e6, 0.01), true, hashes(0, racers)...)
 }
 
-func TestOpenParameters(t *testing.T) {
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}) // nobody's; not reached
-	defer client.Close()
+// Parameters that are out of range are errors that name them, and reach no server.
+func TestParameters(t *testing.T) {
+	client := clientOf(t, "127.0.0.1:1") // nobody's
+	filter := func(key string, n uint64, p float64) error { return firstError(Open(ctx, client, key, n, p)) }
+	sharded := func(key string, c ShardedConfig) error { return firstError(OpenSharded(ctx, client, key, c)) }
+	window := func(change func(*WindowConfig)) error {
+		c := WindowConfig{N: 1000, P: 0.01, Span: time.Hour}
+		change(&c)
+		_, err := OpenWindow(ctx, client, "w", c)
+		size, err2 := c.SizeBytes()
+		assert.Equal(t, err, err2)
+		assert.Zero(t, size)
+		return err
+	}
 	for _, test := range []struct {
-		key  string
-		n    uint64
-		p    float64
+		err  error
 		want string
 	}{
-		{"f", 0, 0.01, "bloomredis: n = 0 "},
-		{"f", 100, 0, "bloomredis: p = 0 is outside"},
-		{"f", 100, 1, "bloomredis: p = 1 is outside"},
-		{"f", 100, math.NaN(), "bloomredis: p = NaN is outside"},
-		{"f", 100, -1, "bloomredis: p = -1 is outside"},
-		{"f", 1, 1e-100, "k = 332 hashes"},
-		{"f", 500e6, 0.01, "bloomredis: n = 500000000, p = 0.01 need m = 4792529216 bits, but a Redis string holds 536870912 bytes: use OpenSharded"},
-		{"f", math.MaxUint64, 0.01, "bloomredis: n = 18446744073709551615, p = 0.01 take m = "},
-		{"a}b", 100, 0.01, `bloomredis: key "a}b": it has a closing brace but no hash tag`},
+		{filter("f", 0, 0.01), "bloomredis: n = 0 "},
+		{filter("f", 100, 0), "bloomredis: p = 0 is outside"},
+		{filter("f", 100, 1), "bloomredis: p = 1 is outside"},
+		{filter("f", 100, math.NaN()), "bloomredis: p = NaN is outside"},
+		{filter("f", 100, -1), "bloomredis: p = -1 is outside"},
+		{filter("f", 1, 1e-100), "k = 332 hashes"},
+		{filter("f", 500e6, 0.01), "bloomredis: n = 500000000, p = 0.01 need m = 4792529216 bits, but a Redis string holds 536870912 bytes: use OpenSharded"},
+		{filter("f", math.MaxUint64, 0.01), "bloomredis: n = 18446744073709551615, p = 0.01 take m = "},
+		{filter("a}b", 100, 0.01), `bloomredis: key "a}b": it has a closing brace but no hash tag`},
+		{sharded("s", ShardedConfig{-1, 100, 0.01}), "bloomredis: Shards = -1 is outside [1, 16384]"},
+		{sharded("s", ShardedConfig{0, 100, 0.01}), "bloomredis: Shards = 0 is outside [1, 16384]"},
+		{sharded("s", ShardedConfig{maxShards + 1, 100, 0.01}), "bloomredis: Shards = 16385 is outside [1, 16384]"},
+		{sharded("{s}", ShardedConfig{2, 100, 0.01}), `bloomredis: key "{s}" of a Sharded has braces`},
+		{sharded("s", ShardedConfig{2, math.MaxUint64, 0.01}), "(for a shard of N = 18446744073709551615, Shards = 2)"},
+		{sharded("s", ShardedConfig{2, 0, 0.01}), "n = 0 "},
+		{sharded("s", ShardedConfig{2, 100, 1}), "bloomredis: P = 1 is outside (0, 1)"},
+		{window(func(c *WindowConfig) { c.N = 0 }), "bloomredis: N = 0 is not at least 1"},
+		{window(func(c *WindowConfig) { c.N = math.MaxUint64 }), "bloomredis: N = 18446744073709551615, P = 0.01 need "},
+		{window(func(c *WindowConfig) { c.P = 0 }), "bloomredis: P = 0 is outside"},
+		{window(func(c *WindowConfig) { c.P = 1 }), "bloomredis: P = 1 is outside"},
+		{window(func(c *WindowConfig) { c.P = math.NaN() }), "bloomredis: P = NaN is outside"},
+		{window(func(c *WindowConfig) { c.Span = -1 }), "bloomredis: Span = -1ns is too short"},
+		{window(func(c *WindowConfig) { c.Span = 7*time.Millisecond - 1 }), "is too short for 7 generations of a millisecond"},
+		{window(func(c *WindowConfig) { c.Generations = -1 }), "bloomredis: Generations = -1 is outside [0, 15]"},
+		{window(func(c *WindowConfig) { c.Generations = 16 }), "bloomredis: Generations = 16 is outside [0, 15]"},
+		{firstError(OpenWindow(ctx, client, "a}b", visits)), "it has a closing brace but no hash tag"},
 	} {
-		_, err := Open(ctx, client, test.key, test.n, test.p)
-		require.ErrorContains(t, err, test.want)
+		assert.ErrorContains(t, test.err, test.want)
 	}
 }
 
@@ -254,9 +247,7 @@ func TestAddIsAllOrNothing(t *testing.T) {
 			assert.True(t, stored(t, f).Equal(before), "bits without their entry")
 
 			test.mend(f)
-			added, err := f.AddOnce(ctx, "token", hashes(0, 5)...)
-			require.NoError(t, err)
-			assert.Equal(t, []bool{true, true, true, true, true}, added)
+			requireOnce(t, f, true, "token", hashes(0, 5)...)
 			more, err := f.Source().Fetch(ctx, have.Version)
 			require.NoError(t, err)
 			if more.Full == nil {
@@ -265,6 +256,48 @@ func TestAddIsAllOrNothing(t *testing.T) {
 			}
 			assert.True(t, more.Full.Equal(stored(t, f)))
 		})
+	}
+}
+
+// A write that the server refuses, for want of a right or of memory, changes nothing. It can be
+// made again.
+func TestRefusedWritesChangeNothing(t *testing.T) {
+	client := startServer(t).client()
+	f, w := openFilter(t, client, 1000, 0.001), openWindow(t, client, visits)
+	mustAdd(t, f, hashes(0, 100)...)
+	mustAdd(t, w, hashes(0, 10)...)
+	g := bloom.Must(bloom.New(1000, 0.001))
+	g.AddString("merged")
+	add := func(s set) func() error { return func() error { return firstError(s.AddString(ctx, "b")) } }
+	for _, test := range []struct {
+		name   string
+		rights []string
+		call   func() error
+	}{
+		{"Filter.Add", []string{"bitfield", "xadd", ""}, add(f)},
+		{"Filter.AddOnce", []string{"set", "xadd", ""}, func() error { return firstError(f.AddOnce(ctx, "token", bloom.SumString("c"))) }},
+		{"Merge", []string{"xadd", ""}, func() error { return f.Merge(ctx, g) }},
+		{"Reset", []string{"xadd", "unlink", "setrange", ""}, func() error { return f.Reset(ctx) }},
+		{"Window.Add", []string{"setrange", "pexpire", ""}, add(w)},
+		{"Window.AddOnce", []string{"set", ""}, func() error { return firstError(w.AddOnce(ctx, "token", bloom.SumString("c"))) }},
+		{"Add to a new Window", []string{"setrange", "pexpire", ""}, func() error {
+			return firstError(bloom.Must(OpenWindow(ctx, client, "new", visits)).AddString(ctx, "a"))
+		}},
+	} {
+		before := []string{client.Dump(ctx, "f").Val(), client.Dump(ctx, "w").Val()}
+		for _, right := range test.rights {
+			want, allow := "OOM ", func() { require.NoError(t, client.ConfigSet(ctx, "maxmemory", "0").Err()) }
+			if right != "" {
+				want, allow = "can't run", forbid(t, client, right)
+			} else {
+				require.NoError(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
+			}
+			assert.ErrorContains(t, test.call(), want, "%s without %q", test.name, right)
+			allow()
+			assert.Equal(t, before, []string{client.Dump(ctx, "f").Val(), client.Dump(ctx, "w").Val()}, "%s without %q", test.name, right)
+			assert.Zero(t, client.Exists(ctx, "new").Val())
+		}
+		require.NoError(t, test.call(), test.name)
 	}
 }
 
@@ -303,39 +336,24 @@ func TestOpenExisting(t *testing.T) {
 	}
 }
 
-func TestStats(t *testing.T) {
-	client := startServer(t).client()
-	for _, test := range []struct{ n, keys uint64 }{{10, 0}, {10, 10}, {10, 1000}, {30_000_000, 10_000}} { // the last is counted in several steps
-		require.NoError(t, client.FlushAll(ctx).Err())
-		f := openFilter(t, client, test.n, 0.01)
-		mustAdd(t, f, hashes(0, test.keys)...)
-		got, err := f.Stats(ctx)
-		require.NoError(t, err)
-		assert.Equal(t, stored(t, f).Stats(), got)
-	}
-}
-
 func TestResetAndDelete(t *testing.T) {
 	client := startServer(t).client()
-	f := openFilter(t, client, 1000, 0.001)
-	mustAdd(t, f, hashes(0, 100)...)
-	before := stored(t, f)
-	for _, right := range []string{"xadd", "unlink", "setrange"} { // one refused, and nothing is lost
-		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "-"+right).Err())
-		require.Error(t, f.Reset(ctx))
-		require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "+"+right).Err())
-		assert.True(t, stored(t, f).Equal(before), right)
+	for name, kind := range kinds {
+		s, err := kind.open(client, 1000)
+		require.NoError(t, err)
+		mustAdd(t, s, hashes(0, 100)...)
+		require.NoError(t, s.Reset(ctx))
+		stats, err := s.Stats(ctx)
+		require.NoError(t, err)
+		assert.Zero(t, stats.OnesCount, name)
+		requireAdded(t, s, true, hashes(0, 1)...)
+		for range 2 {
+			require.NoError(t, s.Delete(ctx))
+			assert.Empty(t, dump(client), name)
+		}
 	}
-	require.NoError(t, f.Reset(ctx))
-	assert.True(t, stored(t, f).Equal(bloom.Must(bloom.New(1000, 0.001))))
-	requireAdded(t, f, true, hashes(0, 1)[0])
-
-	require.NoError(t, f.Delete(ctx))
-	assert.Empty(t, dump(client))
-	require.NoError(t, f.Delete(ctx))
-
 	// What is left beside a string that somebody deleted goes, too.
-	f = openFilter(t, client, 1000, 0.001)
+	f := openFilter(t, client, 1000, 0.001)
 	require.NoError(t, client.Del(ctx, "f").Err())
 	require.NoError(t, f.Delete(ctx))
 	assert.Empty(t, dump(client))
@@ -350,58 +368,50 @@ func TestServerGoesAway(t *testing.T) {
 	defer client.Close()
 	f := openFilter(t, client, 100_000, 0.01)
 	mustAdd(t, f, bloom.SumString("a"))
-	calls := map[string]func(context.Context) (any, error){
-		"Add":           func(ctx context.Context) (any, error) { return f.AddString(ctx, "a") },
-		"AddBatch":      func(ctx context.Context) (any, error) { return addBatch(ctx, f, hashes(0, 1000)) },
-		"AddOnce":       func(ctx context.Context) (any, error) { return f.AddOnce(ctx, "token", hashes(0, 1000)...) },
-		"Contains":      func(ctx context.Context) (any, error) { return f.ContainsString(ctx, "a") },
-		"ContainsBatch": func(ctx context.Context) (any, error) { return containsBatch(ctx, f, hashes(0, 1000)) },
-		"Snapshot":      func(ctx context.Context) (any, error) { return f.Snapshot(ctx) },
-		"Fetch":         func(ctx context.Context) (any, error) { return f.Source().Fetch(ctx, "") },
-		"Merge": func(ctx context.Context) (any, error) {
-			return nil, f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01)))
-		},
-		"Open":       func(ctx context.Context) (any, error) { return Open(ctx, f.client, "f", 100_000, 0.01) },
-		"OpenWindow": func(ctx context.Context) (any, error) { return OpenWindow(ctx, f.client, "w", visits) },
+	calls := map[string]func(context.Context) error{
+		"Add":           func(ctx context.Context) error { return firstError(f.AddString(ctx, "a")) },
+		"AddBatch":      func(ctx context.Context) error { return f.AddBatch(ctx, nil, hashes(0, 1000)) },
+		"AddOnce":       func(ctx context.Context) error { return firstError(f.AddOnce(ctx, "token", hashes(0, 1000)...)) },
+		"Contains":      func(ctx context.Context) error { return firstError(f.ContainsString(ctx, "a")) },
+		"ContainsBatch": func(ctx context.Context) error { return f.ContainsBatch(ctx, make([]bool, 1000), hashes(0, 1000)) },
+		"Snapshot":      func(ctx context.Context) error { return firstError(f.Snapshot(ctx)) },
+		"Fetch":         func(ctx context.Context) error { return firstError(f.Source().Fetch(ctx, "")) },
+		"Merge":         func(ctx context.Context) error { return f.Merge(ctx, bloom.Must(bloom.New(100_000, 0.01))) },
+		"Open":          func(ctx context.Context) error { return firstError(Open(ctx, f.client, "f", 100_000, 0.01)) },
+		"OpenWindow":    func(ctx context.Context) error { return firstError(OpenWindow(ctx, f.client, "w", visits)) },
 	}
-	t.Run("silent", func(t *testing.T) {
-		p.hold(true)
-		defer p.hold(false)
+	check := func(ctx func() context.Context, want error) {
 		for name, call := range calls {
-			for _, end := range []error{context.DeadlineExceeded, context.Canceled} {
-				ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-				if end == context.Canceled {
-					ctx, cancel = context.WithCancel(context.Background())
-					time.AfterFunc(20*time.Millisecond, cancel)
-				}
-				_, err := call(ctx)
-				cancel()
-				assert.ErrorIs(t, err, end, name) // the client's own time-out is another error
-			}
+			ended := make(chan error, 1)
+			go func() { ended <- call(ctx()) }()
+			require.ErrorIs(t, from(t, ended), want, name) // the client's own time-out is another error
 		}
-	})
-	t.Run("ended", func(t *testing.T) {
+	}
+	p.hold(true)
+	check(func() context.Context {
+		ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}, context.DeadlineExceeded)
+	check(func() context.Context {
+		ctx, cancel := context.WithCancel(ctx)
+		time.AfterFunc(20*time.Millisecond, cancel)
+		return ctx
+	}, context.Canceled)
+	p.hold(false)
+	check(func() context.Context {
 		ctx, cancel := context.WithCancel(ctx)
 		cancel()
-		for name, call := range calls {
-			_, err := call(ctx)
-			assert.ErrorIs(t, err, context.Canceled, name)
-		}
-	})
+		return ctx
+	}, context.Canceled)
 	p.cut()
-	t.Run("back", func(t *testing.T) {
-		for name, call := range calls {
-			_, err := call(ctx)
-			assert.NoError(t, err, name)
-		}
-	})
+	for name, call := range calls {
+		assert.NoError(t, call(ctx), name)
+	}
 	s.kill()
-	t.Run("dead", func(t *testing.T) {
-		for name, call := range calls {
-			_, err := call(ctx)
-			assert.Error(t, err, name)
-		}
-	})
+	for name, call := range calls {
+		assert.Error(t, call(ctx), name)
+	}
 }
 
 // TestNoClient: a forgotten client is named, and by the goroutine that forgot it.
@@ -433,4 +443,69 @@ func TestNoClient(t *testing.T) {
 			assert.PanicsWithValue(t, errNotOpen, call)
 		}
 	}
+}
+
+// Redis keeps with the filter what it was made for and how its keys are hashed, for all who
+// open, copy and merge it.
+func TestInfoTravels(t *testing.T) {
+	client := startServer(t, "--appendonly", "no").client()
+	f, other := openFilter(t, client, 1000, 0.01), openFilter(t, client, 1000, 0.01)
+	info := func() bloom.Info {
+		t.Helper()
+		for _, f := range []*Filter{f, bloom.Must(OpenExisting(ctx, client, "f"))} {
+			i, err := f.Info(ctx)
+			require.NoError(t, err)
+			g, err := f.Snapshot(ctx)
+			require.NoError(t, err)
+			require.Equal(t, i, g.Info())
+			require.Equal(t, i, full(t, f).Full.Info())
+		}
+		i, err := f.Info(ctx)
+		require.NoError(t, err)
+		return i
+	}
+	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, info())
+
+	g := bloom.Must(bloom.New(1000, 0.01))
+	require.NoError(t, f.Merge(ctx, g))
+	g.SetInfo(bloom.Info{Hash: "sha1"})
+	require.NoError(t, f.Merge(ctx, g))
+	require.Equal(t, bloom.Info{N: 1000, P: 0.01, Hash: "sha1"}, info(), "taken over")
+	require.NoError(t, other.SetInfo(ctx, bloom.Info{Hash: "sha1", Comment: "<é>"}))
+	want := bloom.Info{N: 1000, P: 0.01, Hash: "sha1", Comment: "<é>"}
+	require.Equal(t, want, info())
+	g.SetInfo(bloom.Info{Hash: "SumString"})
+	g.AddString("a")
+	require.ErrorIs(t, f.Merge(ctx, g), bloom.ErrMismatch)
+	for _, wrong := range []bloom.Info{{N: 1001}, {P: 0.02}, {Hash: "SumString"}} {
+		require.ErrorIs(t, other.SetInfo(ctx, wrong), bloom.ErrMismatch)
+	}
+	require.ErrorContains(t, f.SetInfo(ctx, bloom.Info{P: 1}), "P = 1 is outside")
+	require.Zero(t, stored(t, f).OnesCount())
+	require.NoError(t, f.Reset(ctx))
+	require.Equal(t, want, info(), "Reset keeps it")
+
+	// Of two that set another Hash at once, one hears of it.
+	require.NoError(t, f.Delete(ctx))
+	require.NoError(t, f.Reopen(ctx))
+	late := clientOf(t, client.Options().Addr)
+	l := bloom.Must(OpenExisting(ctx, late, "f"))
+	first := true
+	late.AddHook(afterwards(func(args []any) {
+		if args[0] == "GETRANGE" && args[1] == l.ident && first {
+			first = false
+			require.NoError(t, f.SetInfo(ctx, bloom.Info{Hash: "sha1"}))
+		}
+	}))
+	require.ErrorIs(t, l.SetInfo(ctx, bloom.Info{Hash: "SumString"}), bloom.ErrMismatch)
+	require.Equal(t, "sha1", info().Hash)
+
+	// A filter that others created has none, until somebody says it.
+	client.FlushAll(ctx)
+	require.NoError(t, client.Set(ctx, "f", bloom.Must(g.MarshalBinary()), 0).Err())
+	f = bloom.Must(OpenExisting(ctx, client, "f"))
+	require.Zero(t, info())
+	require.NoError(t, f.SetInfo(ctx, bloom.Info{N: 7, Hash: "sha1"}))
+	require.Equal(t, bloom.Info{N: 7, Hash: "sha1"}, info())
+	requireFound(t, f, true, bloom.SumString("a"))
 }

@@ -1,7 +1,6 @@
 package bloomredis
 
 import (
-	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -47,7 +46,7 @@ func (h header) String() string {
 // bytes that the filter got when it was created, 8 bytes that Reset changes, and what
 // goes with the filter, as JSON. A string that others created has none.
 type identity struct {
-	id, life string
+	id, life, json string
 	kept
 }
 
@@ -67,15 +66,6 @@ func (k kept) text() string {
 	return string(text)
 }
 
-// idIn returns the id in an identity.
-func idIn(identity string) string {
-	if identity == "" {
-		return noID
-	}
-	i, _ := caller{}.parseIdentity(identity)
-	return cmp.Or(i.id, "?") // no filter's
-}
-
 // parseIdentity returns the identity that s is.
 func (c caller) parseIdentity(s string) (i identity, err error) {
 	if s == "" {
@@ -88,12 +78,12 @@ func (c caller) parseIdentity(s string) (i identity, err error) {
 	case !ok || len(text) < 16:
 		return i, c.errorf("%w: beside it is %.24q, which names no filter", bloom.ErrFormat, s)
 	}
-	i.id, i.life, text = text[:8], text[8:16], text[16:]
-	if text == "" { // others created the filter, and Reset gave it a name
+	i.id, i.life, i.json = text[:8], text[8:16], text[16:]
+	if i.json == "" { // others created the filter, and Reset gave it a name
 		return i, nil
 	}
-	if err := json.Unmarshal([]byte(text), &i.kept); err != nil {
-		return identity{}, c.errorf("%w: beside it is %.40q: %w", bloom.ErrFormat, text, err)
+	if err := json.Unmarshal([]byte(i.json), &i.kept); err != nil {
+		return identity{}, c.errorf("%w: beside it is %.40q: %w", bloom.ErrFormat, i.json, err)
 	}
 	return i, nil
 }

@@ -2,6 +2,9 @@ package bloomredis
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/seed79a3ff49/bloom"
@@ -54,7 +57,8 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 }
 
 // AddBatch adds hs in order and sets added[i] to what Add of hs[i] would return. It panics if
-// added is shorter than hs, unless added is nil: nobody wants to know then. Those that the server refuses for now come last. It takes one round trip for up
+// added is shorter than hs, unless added is nil: nobody wants to know then. Keys that the server
+// refuses for now come last. It takes one round trip for up
 // to 131,072/K of them, which is 18,724 at a rate of 1 %, and for up to 8,192 with a
 // Window. A Sharded asks all its shards at once. When AddBatch returns an error, any of hs
 // may have been added or not, and added is as it was.
@@ -121,26 +125,78 @@ func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom
 	return err
 }
 
-// part is some keys of a batch that belong to one place: a shard, or a string of a
-// window.
-type part struct {
-	of   int
-	hs   []bloom.Hash
-	at   []int // their places in the batch
-	call *call
+// batch cuts hs into trips of at most so many keys, and these into calls of at most chunk keys of
+// one place each. It has do set the answers of a trip's calls, and returns all in the order of hs.
+func batch(hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, do func([]*call) error) ([]bool, error) {
+	all, number := make([]bool, len(hs)), 0
+	for from := 0; from < len(hs); from += trip {
+		var calls []*call
+		open := make(map[int]*call)
+		for at := from; at < min(from+trip, len(hs)); at++ {
+			of := place(hs[at])
+			c := open[of]
+			if c == nil || len(c.hs) == chunk {
+				c = &call{of: of, number: number}
+				open[of], calls = c, append(calls, c)
+				number++
+			}
+			c.hs, c.at = append(c.hs, hs[at]), append(c.at, at)
+		}
+		if err := do(calls); err != nil {
+			return nil, err
+		}
+		for _, c := range calls {
+			if len(c.answers) != len(c.at) {
+				return nil, fmt.Errorf("bloomredis: %d answers in reply, want %d", len(c.answers), len(c.at))
+			}
+			for i, at := range c.at {
+				all[at] = c.answers[i]
+			}
+		}
+	}
+	return all, nil
 }
 
-// cut cuts hs into parts of at most so many keys, each of one place.
-func cut(hs []bloom.Hash, most int, place func(bloom.Hash) int) (parts []*part) {
-	open := make(map[int]*part)
-	for i, h := range hs {
-		of := place(h)
-		p := open[of]
-		if p == nil || len(p.hs) == most {
-			p = &part{of: of}
-			open[of], parts = p, append(parts, p)
-		}
-		p.hs, p.at = append(p.hs, h), append(p.at, i)
+// here is the place of all keys of a filter.
+func here(bloom.Hash) int { return 0 }
+
+// yes returns for each digit of what a script answers whether it is 1.
+func yes(answers string) []bool {
+	is := make([]bool, len(answers))
+	for i := range is {
+		is[i] = answers[i] == '1'
 	}
-	return parts
+	return is
+}
+
+// rememberFor is how long the last key of a script holds what the script answered, where its
+// caller gave a token. It is the script's first write, so that nothing has changed where it is
+// refused.
+const rememberFor = `'PX', 300000`
+
+// tokenOf returns what is the same for calls with the same token and keys only.
+func tokenOf(token string, hs []bloom.Hash) (string, error) {
+	if token == "" {
+		return "", errors.New("bloomredis: token is empty")
+	}
+	b := binary.BigEndian.AppendUint64(nil, uint64(len(hs))) // first, or a token could go on with keys
+	for _, h := range hs {
+		b = appendDigest(b, h)
+	}
+	sum := sha256.Sum256(append(b, token...)) // others may choose tokens
+	return fmt.Sprintf("%x", sum[:16]), nil
+}
+
+func appendDigest(b []byte, h bloom.Hash) []byte {
+	h1, h2 := h.Words()
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h1), h2)
+}
+
+// keysFor returns names, and the key for the answers of c where there is a token.
+func (c caller) keysFor(names []string, token string, number int) ([]string, error) {
+	if token == "" {
+		return names, nil
+	}
+	name, err := c.beside(fmt.Sprintf("once-%s-%d", token, number))
+	return append(names, name), err
 }

@@ -1,6 +1,8 @@
 package bloomredis
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -39,24 +41,15 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 		return err
 	}
 	u := &upload{ctx: ctx, f: f, key: key}
-	if _, err := g.WriteTo(u); err != nil {
+	pieces := bufio.NewWriterSize(u, piece)
+	if _, err := g.WriteTo(pieces); err != nil {
 		return cmp.Or(u.err, err)
 	}
-	if err := u.flush(); err != nil {
+	if err := pieces.Flush(); err != nil {
 		return err
 	}
 	_, err = f.change(ctx, mergeScript, append(f.keys(), key), nonce())
 	return err
-}
-
-// change runs a script that changes the filter, and returns what the script answers.
-func (f *Filter) change(ctx context.Context, s script, keys []string, args ...any) (string, error) {
-	id := f.opened()
-	c := &call{keys: keys, args: append([]any{f.params.bytes(), f.params.size(), id}, args...)}
-	if err := f.run(ctx, s, c); err != nil {
-		return "", err
-	}
-	return f.answer(c.reply, id)
 }
 
 // upload writes a string of a key of its own, one piece after the other. The
@@ -66,29 +59,15 @@ type upload struct {
 	f   *Filter
 	key string
 	at  int64
-	buf []byte
 	err error // without what WriteTo puts before it
 }
 
 func (u *upload) Write(p []byte) (int, error) {
-	u.buf = append(u.buf, p...)
-	if len(u.buf) >= piece {
-		if u.err = u.flush(); u.err != nil {
-			return 0, u.err
-		}
+	// The command may have its piece for longer than this call takes.
+	c := &call{keys: []string{u.key}, args: []any{u.at, bytes.Clone(p), uploadTime.Milliseconds()}}
+	if u.err = u.f.run(u.ctx, appendScript, c); u.err != nil {
+		return 0, u.err
 	}
+	u.at += int64(len(p))
 	return len(p), nil
-}
-
-func (u *upload) flush() error {
-	if len(u.buf) == 0 {
-		return nil
-	}
-	piece := &call{keys: []string{u.key}, args: []any{u.at, u.buf, uploadTime.Milliseconds()}}
-	if err := u.f.run(u.ctx, appendScript, piece); err != nil {
-		return err
-	}
-	u.at += int64(len(u.buf))
-	u.buf = nil // the command may still have it
-	return nil
 }

@@ -3,7 +3,6 @@ package bloomredis
 import (
 	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,42 +13,34 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
+// A merge loses nothing that others add at the same time, and leaves nothing behind.
 func TestMerge(t *testing.T) {
 	s := startServer(t)
 	client := s.client()
 	const n = 2_000_000 // more than two pieces
 	f := openFilter(t, client, n, 0.01)
 	local := bloom.Must(bloom.New(n, 0.01))
-	for _, h := range hashes(0, 100_000) {
-		local.AddHash(h)
-	}
-	stop := make(chan struct{})
-	var added uint64
-	var wg sync.WaitGroup
-	wg.Add(1)
-	go func() {
-		defer wg.Done()
-		for {
+	local.AddBatch(nil, hashes(0, 100_000))
+	stop, added := make(chan struct{}), uint64(0)
+	adds := during(t, func() {
+		for stopped := false; !stopped; added += 50 {
+			from := 1_000_000 + added
+			if !assert.NoError(t, firstError(addBatch(ctx, f, hashes(from, from+50)))) {
+				return
+			}
 			select {
 			case <-stop:
-				return
+				stopped = true
 			default:
 			}
-			from := 1_000_000 + added
-			if _, err := addBatch(ctx, f, hashes(from, from+50)); err != nil {
-				t.Error(err)
-				return
-			}
-			added += 50
 		}
-	}()
+	})
 	for range 3 {
 		require.NoError(t, f.Merge(ctx, local))
 	}
 	require.ErrorIs(t, f.Merge(ctx, nil), bloom.ErrMismatch)
 	close(stop)
-	wg.Wait()
-	require.NotZero(t, added)
+	adds()
 	for _, h := range hashes(1_000_000, 1_000_000+added) {
 		local.AddHash(h)
 	}
@@ -68,19 +59,6 @@ func TestMerge(t *testing.T) {
 		require.ErrorIs(t, err, bloom.ErrMismatch)
 		require.ErrorContains(t, err, `bloomredis: key "f": `)
 	}
-}
-
-// A merge that replicas cannot hear of is none.
-func TestMergeIsTold(t *testing.T) {
-	client := startServer(t).client()
-	f := openFilter(t, client, 1000, 0.01)
-	g := bloom.Must(bloom.New(1000, 0.01))
-	g.AddString("a")
-	require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "-xadd").Err())
-	require.ErrorContains(t, f.Merge(ctx, g), "can't run")
-	require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", "+xadd").Err())
-	assert.Zero(t, stored(t, f).OnesCount())
-	assertNothingStays(t, client, f)
 }
 
 // uploadOf returns the key of the upload that a command names, if any.

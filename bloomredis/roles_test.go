@@ -13,16 +13,6 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// inOrder makes calls until one fails.
-func inOrder(calls ...func() error) error {
-	for _, call := range calls {
-		if err := call(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // roleCalls does what the README says that a role may do.
 func roleCalls(role string, client *redis.Client) error {
 	const n, p = 1_000_000, 0.01 // uploaded in two pieces
@@ -31,40 +21,45 @@ func roleCalls(role string, client *redis.Client) error {
 	var version string
 	open := func() (err error) { f, err = Open(ctx, client, "seen", n, p); return err }
 	write := func() error { return firstError(f.AddOnce(ctx, "token", bloom.SumString("b"))) }
-	openWindow := func() (err error) {
-		w, err = OpenWindow(ctx, client, "visits", visits)
-		return err
-	}
-	switch role {
-	case "filter-reader":
-		return inOrder(open,
+	read := func() error { return roleCalls("filter-reader", client) }
+	visit := func() (err error) { w, err = OpenWindow(ctx, client, "visits", visits); return err }
+	for _, call := range map[string][]func() error{
+		"filter-reader": {
+			open,
 			func() (err error) { f, err = OpenExisting(ctx, client, "seen"); return err },
-			func() error { _, err := f.ContainsString(ctx, "a"); return err },
-			func() error { _, err := f.Stats(ctx); return err },
+			func() error { return firstError(f.ContainsString(ctx, "a")) },
+			func() error { return firstError(f.Stats(ctx)) },
 			func() error { u, err := f.Source().Fetch(ctx, ""); version = u.Version; return err },
-			func() error { _, err := f.Source().Fetch(ctx, version); return err })
-	case "filter-writer":
-		return inOrder(open, write, func() error { return roleCalls("filter-reader", client) })
-	case "filter-owner":
-		return inOrder(open,
+			func() error { return firstError(f.Source().Fetch(ctx, version)) },
+		},
+		"filter-writer": {open, write, read},
+		"filter-owner": {
+			open,
 			func() error { return f.Delete(ctx) },
 			open, write,
 			func() error { return f.Merge(ctx, bloom.Must(bloom.New(n, p))) },
 			func() error { return f.Reset(ctx) },
-			func() error { return roleCalls("filter-reader", client) })
-	case "window-reader":
-		return inOrder(openWindow,
+			read,
+		},
+		"window-reader": {
+			visit,
 			func() error { return firstError(w.ContainsString(ctx, "a")) },
-			func() error { return firstError(w.Stats(ctx)) })
-	case "window-writer":
-		return inOrder(openWindow,
+			func() error { return firstError(w.Stats(ctx)) },
+		},
+		"window-writer": {
+			visit,
 			func() error { return firstError(w.AddString(ctx, "b")) },
 			func() error { return firstError(w.AddOnce(ctx, "token", bloom.SumString("b"))) },
 			func() error { return w.Reset(ctx) },
 			func() error { return w.Delete(ctx) },
-			func() error { return DeleteWindow(ctx, client, "visits") })
+			func() error { return DeleteWindow(ctx, client, "visits") },
+		},
+	}[role] {
+		if err := call(); err != nil {
+			return err
+		}
 	}
-	panic(role)
+	return nil
 }
 
 // The README's users can do what they are for, nothing that only the next role

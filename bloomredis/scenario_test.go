@@ -17,22 +17,15 @@ import (
 
 // acked collects the keys whose Add returned without an error.
 type acked struct {
+	t    testing.TB
 	mu   sync.Mutex
-	more sync.Cond
 	keys []bloom.Hash
-}
-
-func newAcked() *acked {
-	a := new(acked)
-	a.more.L = &a.mu
-	return a
 }
 
 func (a *acked) add(hs []bloom.Hash) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.keys = append(a.keys, hs...)
-	a.mu.Unlock()
-	a.more.Broadcast()
 }
 
 func (a *acked) all() []bloom.Hash {
@@ -43,11 +36,9 @@ func (a *acked) all() []bloom.Hash {
 
 // wait returns when so many more keys are there.
 func (a *acked) wait(more int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for want := len(a.keys) + more; len(a.keys) < want; {
-		a.more.Wait()
-	}
+	a.t.Helper()
+	want := len(a.all()) + more
+	soon(a.t, func() bool { return len(a.all()) >= want }, "%d keys", want)
 }
 
 // watched is a source that counts its answers and can be paused.
@@ -82,17 +73,14 @@ func TestScenario(t *testing.T) {
 	run, stop := context.WithTimeout(ctx, 5*time.Minute)
 	defer stop()
 
-	done := newAcked()
-	var writers, replicas sync.WaitGroup
+	done := &acked{t: t}
+	var ends []func()
 	var failed atomic.Int64
 	writing, stopWriting := context.WithCancel(run)
 	front, back := startProxy(t, s.addr), startProxy(t, s.addr)
 	for i := range uint64(4) {
-		f, err := Open(ctx, clientOf(t, front.addr()), "f", n, p)
-		require.NoError(t, err)
-		writers.Add(1)
-		go func() {
-			defer writers.Done()
+		f := openFilter(t, clientOf(t, front.addr()), n, p)
+		ends = append(ends, during(t, func() {
 			rng := rand.New(rand.NewPCG(i, 0))
 			for next := i << 32; writing.Err() == nil; {
 				size := 1 + rng.Uint64N(3*chunk/2) // up to two scripts
@@ -104,18 +92,14 @@ func TestScenario(t *testing.T) {
 					failed.Add(1)
 				}
 			}
-		}()
+		}))
 	}
 	sources := make([]*watched, 2)
 	copies := make([]*replica.Replica, 2)
 	for i := range sources {
-		f, err := Open(ctx, clientOf(t, back.addr()), "f", n, p)
-		require.NoError(t, err)
-		sources[i] = &watched{Source: f.Source()}
+		sources[i] = &watched{Source: openFilter(t, clientOf(t, back.addr()), n, p).Source()}
 		copies[i] = replica.New(sources[i], replica.Config{})
-		replicas.Add(1)
-		go func() {
-			defer replicas.Done()
+		ends = append(ends, during(t, func() {
 			for writing.Err() == nil {
 				before := done.all()
 				if copies[i].Refresh(run) != nil {
@@ -128,7 +112,7 @@ func TestScenario(t *testing.T) {
 					}
 				}
 			}
-		}()
+		}))
 	}
 	f := openFilter(t, s.client(), n, p)
 
@@ -151,21 +135,19 @@ func TestScenario(t *testing.T) {
 	done.add(merged)
 	done.wait(500)
 	stopWriting()
-	writers.Wait()
-	replicas.Wait()
+	for _, end := range ends {
+		end()
+	}
 
 	for i, r := range copies {
-		for r.Refresh(run) != nil { // its connections were cut
-			require.NoError(t, run.Err())
-		}
+		soon(t, func() bool { return r.Refresh(run) == nil }) // its connections were cut
 		_, err := f.AddHash(run, bloom.SumUint64(2<<40+uint64(i)))
 		require.NoError(t, err)
 		for _, h := range done.all() {
 			require.True(t, r.ContainsHash(h), "replica %d", i)
 		}
 		// The server may be about to run what came over connections cut since.
-		assert.Eventually(t, func() bool { return r.Refresh(run) == nil && r.Snapshot().Equal(stored(t, f)) },
-			time.Minute, 10*time.Millisecond, "replica %d differs", i)
+		soon(t, func() bool { return r.Refresh(run) == nil && r.Snapshot().Equal(stored(t, f)) }, "replica %d differs", i)
 		assert.NotZero(t, sources[i].deltas.Load())
 		assert.Greater(t, sources[i].fulls.Load(), int64(1))
 	}

@@ -29,21 +29,16 @@ if string.sub(identity, 1, 21) ~= '` + identityMark + `' then
 end`
 
 var (
-	// ARGV = header, size of the string, identity, random bytes. It returns the string's
-	// type, header, size and identity.
+	// ARGV = header, size of the string, identity, random bytes. It returns the header, size and
+	// identity that are there afterwards.
 	openScript = newScript(`
-local kind = redis.call('TYPE', KEYS[1]).ok
-if kind == 'none' then
+if redis.call('EXISTS', KEYS[1]) == 0 then
 	redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
 	redis.call('SET', KEYS[3], ARGV[3])
 	redis.call('SETRANGE', KEYS[1], ARGV[2] - 1, '\0')
 	redis.call('SETRANGE', KEYS[1], 0, ARGV[1])
-	kind = 'string'
 end
-if kind ~= 'string' then
-	return {kind, '', 0, ''}
-end
-return {kind, redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)}`)
+return {redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)}`)
 
 	// ARGV = ..., length of the stream, digests of 16 bytes, and the offsets of the
 	// bits of each of them. KEYS = ..., and where there is a token its key. It returns

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -16,16 +17,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
-// server is a redis-server of the test's own, on loopback. It is durable to the
-// last acknowledged write.
-type server struct {
-	t    testing.TB
-	addr string
-	args []string
-	cmd  *exec.Cmd
-}
+var ctx = context.Background()
 
 // Without Redis there is nothing to test. Of what a package prints that passes,
 // the go command shows but one thing: after the last line here, it says "[no
@@ -62,13 +58,49 @@ func TestWithoutRedis(t *testing.T) {
 	assert.Error(t, cmd.Run())
 }
 
+// limit is how long a test waits for anything.
+const limit = 20 * time.Second
+
+// soon waits until is returns true.
+func soon(t testing.TB, is func() bool, msg ...any) {
+	t.Helper()
+	require.Eventually(t, is, limit, 5*time.Millisecond, msg...)
+}
+
+// from waits for a value of c, or its end.
+func from[T any](t testing.TB, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(limit):
+		require.Fail(t, "nothing came")
+	}
+	return v
+}
+
+// during runs do in another goroutine, and returns what waits for its end.
+func during(t testing.TB, do func()) (wait func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); do() }()
+	return func() { t.Helper(); from(t, done) }
+}
+
+// server is a redis-server of the test's own, on loopback. It is durable to the
+// last acknowledged write.
+type server struct {
+	t    testing.TB
+	addr string
+	args []string
+	cmd  *exec.Cmd
+}
+
 func startServer(t testing.TB, args ...string) *server {
 	t.Helper()
 	dir := t.TempDir()
 	for try := 0; ; try++ {
 		port := freePort(t)
-		s := &server{t: t, addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), args: append([]string{
-			"redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"),
+		s := &server{t: t, addr: net.JoinHostPort("127.0.0.1", port), args: append([]string{
+			"redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", dir, "--logfile", filepath.Join(dir, "log"),
 			"--save", "", "--appendonly", "yes", "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0",
 		}, args...)}
 		err := s.start()
@@ -81,12 +113,12 @@ func startServer(t testing.TB, args ...string) *server {
 	}
 }
 
-func freePort(t testing.TB) int {
+func freePort(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // start starts the server, with more arguments, and waits until it answers.
@@ -98,11 +130,10 @@ func (s *server) start(args ...string) error {
 	c := redis.NewClient(&redis.Options{Addr: s.addr, MaxRetries: -1})
 	defer c.Close()
 	var err error
-	for range 6000 { // a minute, on a machine with much else to do
-		if err = c.Ping(context.Background()).Err(); err == nil {
+	for began := time.Now(); time.Since(began) < limit; time.Sleep(10 * time.Millisecond) {
+		if err = c.Ping(ctx).Err(); err == nil {
 			return nil
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	s.kill()
 	return fmt.Errorf("%s does not answer: %w", s.addr, err)
@@ -120,6 +151,22 @@ func clientOf(t testing.TB, addr string) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: addr})
 	t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// forbid takes a right from all clients, until the function it returns is called.
+func forbid(t testing.TB, client *redis.Client, right string) (allow func()) {
+	set := func(rule string) { require.NoError(t, client.Do(ctx, "ACL", "SETUSER", "default", rule).Err()) }
+	set("-" + right)
+	return func() { set("+" + right) }
+}
+
+// dump returns all that the server has.
+func dump(client *redis.Client) map[string]string {
+	all := make(map[string]string)
+	for _, key := range client.Keys(ctx, "*").Val() {
+		all[key] = client.Dump(ctx, key).Val()
+	}
+	return all
 }
 
 // proxy passes connections on to addr, and cuts or holds them on demand.
@@ -164,19 +211,16 @@ func (p *proxy) serve(c net.Conn) {
 		up.Close()
 	}()
 	buf := make([]byte, 64<<10)
-	for {
-		n, err := up.Read(buf)
-		if err != nil {
+	for err == nil {
+		var n int
+		if n, err = up.Read(buf); err != nil {
 			break
 		}
 		p.mu.Lock()
 		held := p.held
 		p.mu.Unlock()
-		if held {
-			continue
-		}
-		if _, err := c.Write(buf[:n]); err != nil {
-			break
+		if !held {
+			_, err = c.Write(buf[:n])
 		}
 	}
 	p.mu.Lock()
@@ -203,3 +247,200 @@ func (p *proxy) hold(held bool) {
 }
 
 func (p *proxy) addr() string { return p.Addr().String() }
+
+// hook gets what a client sends in a round trip, and sends it.
+type hook func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error
+
+func (h hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	one := h.ProcessPipelineHook(func(ctx context.Context, cmds []redis.Cmder) error { return next(ctx, cmds[0]) })
+	return func(ctx context.Context, cmd redis.Cmder) error { return one(ctx, []redis.Cmder{cmd}) }
+}
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if name := cmds[0].Name(); name == "client" || name == "hello" { // of a new connection
+			return next(ctx, cmds)
+		}
+		return h(ctx, cmds, next)
+	}
+}
+
+// afterwards calls then after each command that succeeds.
+func afterwards(then func(args []any)) hook {
+	return func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
+		err := send(ctx, cmds)
+		for _, cmd := range cmds {
+			if cmd.Err() == nil {
+				then(cmd.Args())
+			}
+		}
+		return err
+	}
+}
+
+// between sends the commands of a round trip one by one, and calls a function
+// before each.
+func between(before func()) hook {
+	return func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) (first error) {
+		for _, cmd := range cmds {
+			before()
+			if err := send(ctx, []redis.Cmder{cmd}); first == nil {
+				first = err
+			}
+		}
+		return first
+	}
+}
+
+// onRefusal calls mend once, after the first command that is refused.
+func onRefusal(mend func(refusal error)) hook {
+	var once sync.Once
+	return func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
+		err := send(ctx, cmds)
+		for _, cmd := range cmds {
+			if refused(cmd.Err()) {
+				once.Do(func() { mend(cmd.Err()) })
+			}
+		}
+		return err
+	}
+}
+
+// set is what all types have in common.
+type set interface {
+	fmt.Stringer
+	Add(context.Context, []byte) (bool, error)
+	AddString(context.Context, string) (bool, error)
+	Contains(context.Context, []byte) (bool, error)
+	ContainsString(context.Context, string) (bool, error)
+	AddHash(context.Context, bloom.Hash) (bool, error)
+	AddBatch(context.Context, []bool, []bloom.Hash) error
+	AddOnce(context.Context, string, ...bloom.Hash) ([]bool, error)
+	ContainsHash(context.Context, bloom.Hash) (bool, error)
+	ContainsBatch(context.Context, []bool, []bloom.Hash) error
+	Stats(context.Context) (bloom.Stats, error)
+	Reset(context.Context) error
+	Delete(context.Context) error
+}
+
+// kinds are the types: how one is opened for n keys, and the key of its (first) string.
+var kinds = map[string]struct {
+	key  string
+	open func(client redis.UniversalClient, n uint64) (set, error)
+}{
+	"Filter": {"f", func(c redis.UniversalClient, n uint64) (set, error) { return Open(ctx, c, "f", n, 0.01) }},
+	"Sharded": {"{s:0}", func(c redis.UniversalClient, n uint64) (set, error) {
+		return OpenSharded(ctx, c, "s", ShardedConfig{2, 2 * n, 0.01})
+	}},
+	"Window": {"w", func(c redis.UniversalClient, n uint64) (set, error) {
+		return OpenWindow(ctx, c, "w", WindowConfig{N: n, P: 0.01, Span: 1000 * time.Hour})
+	}},
+}
+
+// many is a number of keys for which those of a test find no false positives.
+const many = 3_000_000
+
+// sets returns an empty set of each type.
+func sets(t testing.TB, client redis.UniversalClient) map[string]set {
+	t.Helper()
+	all := make(map[string]set)
+	for name, kind := range kinds {
+		s, err := kind.open(client, many)
+		require.NoError(t, err)
+		all[name] = s
+	}
+	return all
+}
+
+// openFilter opens the filter under "f".
+func openFilter(t testing.TB, client redis.UniversalClient, n uint64, p float64) *Filter {
+	t.Helper()
+	f, err := Open(ctx, client, "f", n, p)
+	require.NoError(t, err)
+	return f
+}
+
+// openWindow opens the window under "w".
+func openWindow(t testing.TB, client redis.UniversalClient, c WindowConfig) *Window {
+	t.Helper()
+	w, err := OpenWindow(ctx, client, "w", c)
+	require.NoError(t, err)
+	return w
+}
+
+var visits = WindowConfig{N: 100, P: 0.01, Span: time.Hour}
+
+func hashes(from, to uint64) (hs []bloom.Hash) {
+	for i := from; i < to; i++ {
+		hs = append(hs, bloom.SumUint64(i))
+	}
+	return hs
+}
+
+// addBatch returns what AddBatch of s answers, or an error and nothing.
+func addBatch(ctx context.Context, s set, hs []bloom.Hash) ([]bool, error) {
+	return answers(ctx, s.AddBatch, hs)
+}
+
+// containsBatch is addBatch of look-ups.
+func containsBatch(ctx context.Context, s set, hs []bloom.Hash) ([]bool, error) {
+	return answers(ctx, s.ContainsBatch, hs)
+}
+
+func answers(ctx context.Context, call func(context.Context, []bool, []bloom.Hash) error, hs []bloom.Hash) ([]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answers := make([]bool, len(hs))
+	if err := call(ctx, answers, hs); err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+func mustAdd(t testing.TB, s set, hs ...bloom.Hash) {
+	t.Helper()
+	_, err := addBatch(ctx, s, hs)
+	require.NoError(t, err)
+}
+
+// requireAdded adds hs. All of them are new, or none is.
+func requireAdded(t testing.TB, s set, isNew bool, hs ...bloom.Hash) {
+	t.Helper()
+	answers, err := addBatch(ctx, s, hs)
+	requireAll(t, isNew, len(hs), answers, err)
+}
+
+// requireOnce is requireAdded by AddOnce.
+func requireOnce(t testing.TB, s set, isNew bool, token string, hs ...bloom.Hash) {
+	t.Helper()
+	answers, err := s.AddOnce(ctx, token, hs...)
+	requireAll(t, isNew, len(hs), answers, err)
+}
+
+// requireFound looks hs up. All of them are found, or none is.
+func requireFound(t testing.TB, s set, found bool, hs ...bloom.Hash) {
+	t.Helper()
+	answers, err := containsBatch(ctx, s, hs)
+	requireAll(t, found, len(hs), answers, err)
+}
+
+func requireAll(t testing.TB, want bool, n int, answers []bool, err error) {
+	t.Helper()
+	require.NoError(t, err)
+	require.Len(t, answers, n)
+	require.False(t, slices.Contains(answers, !want), "not all of %d are %v", n, want)
+}
+
+func firstError[T any](_ T, err error) error { return err }
+
+// stored returns what GET of the key reads as a filter.
+func stored(t testing.TB, f *Filter) *bloom.Filter {
+	t.Helper()
+	data, err := f.client.Get(ctx, f.key).Bytes()
+	require.NoError(t, err)
+	g := new(bloom.Filter)
+	require.NoError(t, g.UnmarshalBinary(data))
+	return g
+}

@@ -44,7 +44,7 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 	if c.Shards < 1 || c.Shards > maxShards {
 		return nil, fmt.Errorf("bloomredis: Shards = %d is outside [1, %d]", c.Shards, maxShards)
 	}
-	if err := checkRate("P", c.P); err != nil {
+	if err := checkRate(c.P); err != nil {
 		return nil, err
 	}
 	shards := uint64(c.Shards)
@@ -182,24 +182,17 @@ func (s *Sharded) each(do func(*Filter) error) error {
 
 // batch calls do for each shard with its part of hs, in order, and returns what it answers.
 func (s *Sharded) batch(hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error)) ([]bool, error) {
-	all := make([]bool, len(hs))
-	parts := cut(hs, len(hs), s.route)
-	errs := make([]error, len(parts))
-	var wg sync.WaitGroup
-	for i, p := range parts {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			answers, err := do(s.shards[p.of], p.hs)
-			for j, answer := range answers {
-				all[p.at[j]] = answer
-			}
-			errs[i] = err
-		}()
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return all, nil
+	return batch(hs, len(hs), len(hs), s.route, func(calls []*call) error {
+		errs := make([]error, len(calls))
+		var wg sync.WaitGroup
+		for i, c := range calls {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				c.answers, errs[i] = do(s.shards[c.of], c.hs)
+			}()
+		}
+		wg.Wait()
+		return errors.Join(errs...)
+	})
 }

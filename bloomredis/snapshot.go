@@ -1,6 +1,7 @@
 package bloomredis
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"io"
@@ -23,54 +24,37 @@ func (f *Filter) Snapshot(ctx context.Context) (*bloom.Filter, error) {
 // snapshot downloads the filter with an id, or whichever is there if that is empty.
 func (f *Filter) snapshot(ctx context.Context, id string) (*bloom.Filter, error) {
 	g, d := new(bloom.Filter), &download{ctx: ctx, f: f, id: id}
-	if _, err := g.ReadFrom(d); err != nil {
+	if _, err := g.ReadFrom(bufio.NewReaderSize(d, piece)); err != nil {
 		return nil, cmp.Or(d.err, err)
 	}
 	g.SetInfo(d.info)
 	return g, nil
 }
 
-// download reads the string under the key.
+// download reads the string under the key, in pieces.
 type download struct {
 	ctx  context.Context
 	f    *Filter
 	id   string
 	info bloom.Info
-	at   int64 // where rest ends in the string
-	rest string
+	at   int64
 	err  error // without what ReadFrom puts before it
 }
 
-func (d *download) Read(p []byte) (int, error) {
-	if d.rest == "" {
-		if d.err = d.next(); d.err != nil {
-			return 0, d.err
-		}
-	}
-	n := copy(p, d.rest)
-	d.rest = d.rest[n:]
-	return n, nil
-}
-
-func (d *download) next() error {
-	want := min(piece, d.f.params.size()-d.at)
+func (d *download) Read(p []byte) (n int, err error) {
+	want := min(int64(len(p)), piece, d.f.params.size()-d.at)
 	if want == 0 {
-		return io.EOF
+		return 0, io.EOF
 	}
 	cmd := redis.NewStringCmd(d.ctx, "GETRANGE", d.f.key, d.at, d.at+want-1)
-	is, err := d.f.readWhole(d.ctx, d.id, cmd)
-	if err != nil {
-		return err
+	var i identity
+	if i, d.err = d.f.readWhole(d.ctx, d.id, cmd); d.err != nil {
+		return 0, d.err
 	}
-	i, err := d.f.parseIdentity(is.identity)
-	if err != nil {
-		return err
+	if n = copy(p, cmd.Val()); int64(n) != want {
+		d.err = d.f.errorf("%d bytes in reply, want %d", n, want)
 	}
 	d.id, d.info = i.id, i.Info // all pieces are of one filter
-	d.rest = cmd.Val()
-	if int64(len(d.rest)) != want {
-		return d.f.errorf("%d bytes in reply, want %d", len(d.rest), want)
-	}
 	d.at += want
-	return nil
+	return n, d.err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +48,6 @@ type Window struct {
 	caller
 	config WindowConfig
 	layout
-	head  string   // what the strings begin with: what all that share the key must agree in
 	args  []any    // of all scripts
 	names []string // of the strings
 
@@ -80,7 +80,7 @@ type WindowConfig struct {
 	// when it was new, so one that comes all the time is new once a Span. A key that Add took
 	// for seen by mistake is then not stored, so take true if somebody asks with Contains
 	// later and must find all keys. With true a key counts up to Generations + 1 times a Span
-	// towards N, and is found for up to Span + 2 Span/Generations.
+	// towards N, and is found for up to Span + 2 Span/Generations. The memory is a seventh larger.
 	Renew bool
 	// Generations is the number of parts of a Span, 1 to 15. With more of them a key
 	// is forgotten more exactly, and takes more memory. 0 means 7.
@@ -111,28 +111,22 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 	if err != nil {
 		return nil, err
 	}
-	span, step := int64(forever), int64(forever)
+	life, step := int64(forever), int64(forever)
 	if c.Span > 0 {
-		span = (c.Span.Nanoseconds() + 999) / 1000
-		step = (span + int64(c.Generations) - 1) / int64(c.Generations)
+		life = (c.Span.Nanoseconds() + 999) / 1000
+		step = (life + int64(c.Generations) - 1) / int64(c.Generations)
 	}
-	renew := 0
 	if c.Renew {
-		renew = 1
+		life += step
 	}
 	w := &Window{caller: caller{client, key}, config: c, layout: l, seen: make([]sight, l.strings)}
 	w.in = w
-	w.head = fmt.Sprintf("%s%s; %d\n", windowMark, c.text(), l.strings)
-	w.headSize = int64(len(w.head)) + 16 + stateSize
-	w.args = []any{w.head, w.size(), span, step, l.slack, l.full, l.share, l.k, l.lanes, renew}
+	w.args = []any{l.head, l.size(), life, step, l.slack, l.full, l.share, l.k, l.lanes, l.lean}
 	if w.names, err = w.windowNames(0, int(l.strings)); err != nil {
 		return nil, err
 	}
-	if _, err = w.beside("once"); err != nil {
-		return nil, err
-	}
 	if _, err = w.ContainsHash(ctx, bloom.Hash{}); err != nil { // to compare configurations
-		return nil, w.notWindow(err)
+		return nil, w.noString(err)
 	}
 	return w, nil
 }
@@ -145,23 +139,16 @@ const (
 // windowNames returns the names of strings from and up to to.
 func (c caller) windowNames(from, to int) (names []string, err error) {
 	for i := from; i < to; i++ {
-		name := c.key
-		if i > 0 {
-			if name, err = c.beside(fmt.Sprintf("window-%d", i)); err != nil {
-				return nil, err
-			}
+		name, err := c.beside(fmt.Sprintf("window-%d", i))
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			name = c.key
 		}
 		names = append(names, name)
 	}
 	return names, nil
-}
-
-// notWindow returns err, or a better one if the key holds another type.
-func (c caller) notWindow(err error) error {
-	if replied(err, "WRONGTYPE") {
-		return c.errorf("%w: it holds no string", bloom.ErrFormat)
-	}
-	return err
 }
 
 // Config returns what OpenWindow was given. Generations is not zero where the
@@ -180,9 +167,7 @@ func (c WindowConfig) text() string {
 // SizeBytes returns the length of all strings of a Window of this configuration. It
 // asks no server. It returns the errors of OpenWindow for fields that are out of range.
 func (c WindowConfig) SizeBytes() (int64, error) {
-	c = c.withDefaults()
-	l, err := c.layout()
-	l.headSize = int64(len(fmt.Sprintf("%s%s; %d\n", windowMark, c.text(), l.strings))) + 16 + stateSize
+	l, err := c.withDefaults().layout()
 	return int64(l.strings) * l.size(), err
 }
 
@@ -203,62 +188,43 @@ func (w *Window) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 const windowTrip = 64 * chunk
 
 func (w *Window) batch(ctx context.Context, s script, token string, hs []bloom.Hash) ([]bool, error) {
-	all := make([]bool, len(hs))
-	parts := cut(hs, chunk, w.find)
-	for i, p := range parts {
-		p.call = &call{keys: []string{w.names[p.of]}}
-		if err := w.addToken(p.call, token, i); err != nil {
-			return nil, err
-		}
-	}
-	for len(parts) > 0 {
-		n, keys := 0, 0
-		for ; n < len(parts) && (n == 0 || keys+len(parts[n].hs) <= windowTrip); n++ {
-			keys += len(parts[n].hs)
-		}
-		err := w.trip(ctx, s, parts[:n], func(p *part, _ int64, answers string) error {
-			if len(answers) != len(p.at) {
-				return w.errorf("%d answers in reply, want %d", len(answers), len(p.at))
+	return batch(hs, windowTrip, chunk, w.find, func(calls []*call) (err error) {
+		for _, c := range calls {
+			if c.keys, err = w.keysFor([]string{w.names[c.of]}, token, c.number); err != nil {
+				return err
 			}
-			for i, at := range p.at {
-				all[at] = answers[i] == '1'
-			}
+		}
+		return w.trip(ctx, s, calls, func(c *call, _ int64, answers string) error {
+			c.answers = yes(answers)
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		parts = parts[n:]
-	}
-	return all, nil
+	})
 }
 
-// trip runs a script for parts, in one round trip. It calls take with what the script
+// trip runs a script for calls, in one round trip. It calls take with what the script
 // answers for each, and the server's time.
-func (w *Window) trip(ctx context.Context, s script, parts []*part, take func(p *part, now int64, answers string) error) error {
-	for len(parts) > 0 {
-		seen, epoch := w.sights(parts)
-		calls := make([]*call, len(parts))
-		for i, p := range parts {
-			args := make([]any, 0, len(w.args)+3+(w.k+1)*len(p.hs))
-			args = append(append(args, w.args...), seen[p.of].id, seen[p.of].over, nonce())
-			for _, h := range p.hs {
-				args = w.appendKey(args, h)
+func (w *Window) trip(ctx context.Context, s script, calls []*call, take func(c *call, now int64, answers string) error) error {
+	for len(calls) > 0 {
+		w.mu.Lock()
+		seen, epoch := slices.Clone(w.seen), w.epoch
+		w.mu.Unlock()
+		for _, c := range calls {
+			c.args = append(slices.Clip(w.args), seen[c.of].id, seen[c.of].over, nonce())
+			for _, h := range c.hs {
+				c.args = w.appendKey(c.args, h)
 			}
-			p.call.args = args
-			calls[i] = p.call
 		}
 		if err := w.run(ctx, s, calls...); err != nil {
 			return err
 		}
-		var again []*part
-		for _, p := range parts {
-			saw, now, answers, err := w.answer(p.call.reply)
-			before := seen[p.of]
+		var again []*call
+		for _, c := range calls {
+			saw, now, answers, err := w.answer(c.reply)
+			before := seen[c.of]
 			gone := before.id != "" && before.id != saw.id && now <= before.over
 			switch lost := errors.Is(err, ErrLost); {
 			case lost && w.changed(epoch):
-				again = append(again, p) // the script did nothing
+				again = append(again, c) // the script did nothing
 				continue
 			case lost || err == nil && gone && !w.changed(epoch): // the script knew only what was seen before the first of them
 				return w.lost(epoch)
@@ -266,27 +232,16 @@ func (w *Window) trip(ctx context.Context, s script, parts []*part, take func(p 
 				return err
 			}
 			if saw.id != "" {
-				seen[p.of] = saw
-				w.see(p.of, saw, epoch)
+				seen[c.of] = saw
+				w.see(c.of, saw, epoch)
 			}
-			if err := take(p, now, answers); err != nil {
+			if err := take(c, now, answers); err != nil {
 				return err
 			}
 		}
-		parts = again
+		calls = again
 	}
 	return nil
-}
-
-// sights returns what was seen of the strings of parts, and what see wants to know.
-func (w *Window) sights(parts []*part) (seen map[int]sight, epoch int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	seen = make(map[int]sight)
-	for _, p := range parts {
-		seen[p.of] = w.seen[p.of]
-	}
-	return seen, w.epoch
 }
 
 // see remembers what was seen last of a string. Calls may return out of order.
@@ -367,11 +322,11 @@ type state struct {
 // windowResetScript, the states are zero.
 func (w *Window) each(ctx context.Context, s script, do func(st state, now int64)) error {
 	w.store() // panics if OpenWindow was forgotten
-	parts := make([]*part, len(w.names))
+	calls := make([]*call, len(w.names))
 	for i, name := range w.names {
-		parts[i] = &part{of: i, call: &call{keys: []string{name}}}
+		calls[i] = &call{of: i, keys: []string{name}}
 	}
-	return w.trip(ctx, s, parts, func(_ *part, now int64, answers string) error {
+	return w.trip(ctx, s, calls, func(_ *call, now int64, answers string) error {
 		var st state
 		if answers == "" {
 			return nil
@@ -407,7 +362,7 @@ func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	err := w.each(ctx, windowStateScript, func(st state, _ int64) {
 		none := 1.0 // the probability that an absent key is in no plane
 		for number := st.Tail; number <= st.Seq; number++ {
-			n := math.Abs(st.Planes[int(number)%planes].Count)
+			n := st.Planes[int(number)%planes].Count
 			s.ApproxCount += uint64(n)
 			s.OnesCount += uint64(-m * math.Expm1(-n*float64(w.k)/m))
 			none *= 1 - rate(w.k, n, float64(w.pages), float64(w.lanes))
@@ -450,26 +405,22 @@ func (w *Window) Delete(ctx context.Context) error {
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
 	c := caller{client, key}
 	other := func(head string, size int64) error { return c.errorf("%w: %v", bloom.ErrFormat, unlike(head, size)) }
-	for from, to := 0, 1; from < to; {
+	for from, to := 0, 16; from < to; { // any of the strings may be gone, and each knows their number
 		names, err := c.windowNames(from, to)
 		if err != nil {
 			return err
 		}
 		heads, err := c.deleteStrings(ctx, windowName, names, other)
 		if err != nil {
-			return c.notWindow(err)
+			return c.noString(err)
 		}
-		next := to
+		from = to
 		for _, head := range heads {
 			_, rest, _ := strings.Cut(head, "; ")
 			number, _, _ := strings.Cut(rest, "\n")
 			n, _ := strconv.Atoi(number)
-			next = max(next, n)
+			to = max(to, n)
 		}
-		if from == 0 && heads[0] == "" {
-			next = 16 // the first string may be gone alone
-		}
-		from, to = to, next
 	}
 	return nil
 }
@@ -485,14 +436,16 @@ func (c caller) deleteStrings(ctx context.Context, begins string, names []string
 		return nil, err
 	}
 	for _, call := range calls {
-		head, ok := call.reply.(string)
+		var head string
 		var size int64
-		if !ok && scan(call.reply, new(string), &head, &size) {
+		switch {
+		case scan(call.reply, &head):
+			heads = append(heads, head)
+		case scan(call.reply, new(string), &head, &size):
 			return nil, other(head, size)
-		} else if !ok {
+		default:
 			return nil, c.errorf("unexpected reply %v", call.reply)
 		}
-		heads = append(heads, head)
 	}
 	return heads, nil
 }

@@ -16,14 +16,15 @@ import (
 // are in one page. Pages lie in strings of at most maxString bytes, each after a head.
 // A string is a window of its own, for its part of the keys.
 type layout struct {
-	k        int    // lanes of a key
-	share    uint64 // keys of a plane
-	full     int    // planes that have room for N keys; see windowScript
-	slack    int    // planes that may end by time
-	lanes    uint64 // of a page
-	pages    uint64 // of a string
-	strings  uint64
-	headSize int64 // bytes before the pages
+	head    string // what a string begins with: what all that share the key must agree in
+	k       int    // lanes of a key
+	share   uint64 // keys of a plane
+	full    int    // planes with their share that are kept where no plane is free; see windowScript
+	slack   int    // planes that may end by time
+	lean    int    // how many planes a renewal can be spared for; 0 without Renew
+	lanes   uint64 // of a page
+	pages   uint64 // of a string
+	strings uint64
 }
 
 const (
@@ -36,10 +37,13 @@ const (
 
 func (l layout) pageSize() uint64 { return stampSize + 4*l.lanes }
 
-// size returns the length of a string.
-func (l layout) size() int64 { return l.headSize + int64(l.pages*l.pageSize()) }
+// start returns where the pages begin.
+func (l layout) start() uint64 { return uint64(len(l.head)) + 16 + stateSize }
 
-// layout returns the layout of a window, all but the size of its head.
+// size returns the length of a string.
+func (l layout) size() int64 { return int64(l.start() + l.pages*l.pageSize()) }
+
+// layout returns the layout of a window.
 func (c WindowConfig) layout() (l layout, err error) {
 	switch {
 	case c.N == 0:
@@ -49,21 +53,25 @@ func (c WindowConfig) layout() (l layout, err error) {
 	case c.Span != 0 && c.Span < time.Duration(c.Generations)*time.Millisecond:
 		return l, fmt.Errorf("bloomredis: Span = %v is too short for %d generations of a millisecond", c.Span, c.Generations)
 	}
-	if err := checkRate("P", c.P); err != nil {
+	if err := checkRate(c.P); err != nil {
 		return l, err
 	}
 	l.slack = c.Generations
 	if c.Renew {
+		// With lean shares there are more than N/(Generations + 1) keys between two times at which a
+		// key is written that comes all the time, unless they are a generation apart.
+		l.lean = planes / (l.slack + 2)
 		l.slack++
 	}
 	l.full = planes - 1 - l.slack
-	q := max(c.P/planes, leastRate) // a false positive is one of any plane
-	for n := 1.0; ; n++ {           // a Bloom filter is smallest with more positions, and slower
+	shares := float64(l.full - l.lean) // N keys, and those that came before a renewal that was spared
+	q := max(c.P/planes, leastRate)    // a false positive is one of any plane
+	for n := 1.0; ; n++ {              // a Bloom filter is smallest with more positions, and slower
 		if l.k = int(n); perKey(l.k, q) <= 1.07*-math.Log2(q)/math.Ln2 {
 			break
 		}
 	}
-	bytes := 4 * float64(c.N) / float64(l.full) * perKey(l.k, q)
+	bytes := 4 * float64(c.N) / shares * perKey(l.k, q)
 	if !(bytes <= 1<<40) {
 		return l, fmt.Errorf("bloomredis: N = %d, P = %v need %.3g bytes, more than a tebibyte", c.N, c.P, bytes)
 	}
@@ -72,8 +80,9 @@ func (c WindowConfig) layout() (l layout, err error) {
 	if strings > 1 {
 		n = n/strings + 7*math.Sqrt(n/strings) // some strings get more keys than others
 	}
-	l.strings, l.share = uint64(strings), uint64(math.Ceil(n/float64(l.full)))
+	l.strings, l.share = uint64(strings), uint64(math.Ceil(n/shares))
 	l.pages, l.lanes = pagesFor(l.k, float64(l.share), q)
+	l.head = fmt.Sprintf("%s%s; %d\n", windowMark, c.text(), l.strings)
 	return l, nil
 }
 
@@ -145,7 +154,7 @@ func (l layout) appendKey(args []any, h bloom.Hash) []any {
 		z, _ = bits.Mul64(z^z>>31, n)
 		return z
 	}
-	page := 8 * (uint64(l.headSize) + next(l.pages)*l.pageSize())
+	page := 8 * (l.start() + next(l.pages)*l.pageSize())
 	args = append(args, page)
 	for range l.k {
 		args = append(args, page+8*stampSize+32*next(l.lanes))

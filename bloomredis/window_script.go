@@ -3,22 +3,24 @@ package bloomredis
 // KEYS[1] is a string of a window. It begins with a head: the configuration, an id of 8
 // bytes, 8 bytes that Reset changes, and a state. The pages follow, each a stamp of 8 bytes
 // and its lanes; see layout. ARGV begins with the configuration, the string's size, the
-// microseconds of a Span and of a generation, the numbers of planes that may end by time and
-// that have room for N keys, the keys of a plane, the lanes of a key and of a page, whether
-// repeats renew, the id and the time that the caller has seen, and an id for a new string.
-// The keys follow; see appendKey.
+// microseconds that a plane lives after its end and those of a generation, slack, full, share, k,
+// lanes and lean of the layout, the id and the time that the caller has seen, and an id for a new
+// string. The keys follow; see appendKey.
 //
 // The planes are a ring. Number seq is the newest one, and those from number tail on are
 // live. The state has seq, tail, lost, and for each plane the time at which it ends, and how
-// many keys it has, which is negative if it lives for a generation longer, as keys in it were
-// renewed. All times are the server's, in microseconds.
+// many keys it has. All times are the server's, in microseconds.
 //
-//   - A plane begins with a new key that finds the newest one ended. It ends when it has its
-//     share of keys, or a generation after it began. It dies a Span after it ended.
+//   - A plane begins with a key to write that finds the newest one ended. It ends when it has its
+//     share of keys, or a generation after it began. It dies a Span after it ended, with Renew a
+//     generation later.
+//   - With Renew, a key that is found is written again unless a plane that has it is open, or ended
+//     less than a generation ago with at most lean planes ended since, itself included.
 //   - Of the live planes that have not their share, only a few may end by time. More come up
 //     only where the clock jumps to and fro, and must not push out the newest N keys.
-//   - Where no plane is free, the oldest is given up, and more of them while planes
-//     with room for N keys remain. lost is when the newest of them ended.
+//   - Where no plane is free, the oldest is given up, and more of them while full planes that
+//     have their share remain. lost is the last time at which a key came, or was found and not
+//     written again, that was in one of them.
 //   - No plane ends later than a generation from now, and none that has ended later than
 //     now: where the clock steps back, these times follow it.
 //   - A plane's bits are cleared late. A page's stamp plus 32 is the number of the last plane
@@ -29,9 +31,9 @@ package bloomredis
 const windowScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local text, size, span, step = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local text, size, life, step = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local slack, full, share, k = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local lanes, renew = tonumber(ARGV[9]), ARGV[10] == '1'
+local lanes, lean = tonumber(ARGV[9]), tonumber(ARGV[10])
 local floor = #text + 16
 local id, seq, tail, lost, ring = '', 0, 1, -1, {}
 local band = bit.band
@@ -43,10 +45,9 @@ if found then
 	seq, tail, lost = ring[1], ring[2], ring[3]
 end
 local function ends(number) return ring[4 + number % 32 * 2] end
-local function count(number) return math.abs(ring[5 + number % 32 * 2]) end
-local function leaned(number) return ring[5 + number % 32 * 2] < 0 and step or 0 end
+local function count(number) return ring[5 + number % 32 * 2] end
 
-local over = seq > 0 and ends(seq) + span + (renew and step or 0) or 0
+local over = seq > 0 and ends(seq) + life or 0
 if ARGV[11] ~= '' and ARGV[11] ~= string.sub(id, 1, 8) and now <= tonumber(ARGV[12]) then
 	return {'lost'}
 end
@@ -54,7 +55,7 @@ if is > 0 and not found then
 	return {'other', head, is}
 end
 local first = tail
-while tail <= seq and now - ends(tail) >= span + leaned(tail) do
+while tail <= seq and now - ends(tail) >= life do
 	tail = tail + 1
 end
 
@@ -129,17 +130,17 @@ local function write()
 		return
 	end
 	begun = true
-	local expiry = string.format('%.0f', math.ceil((span + 2 * step) / 1000) + 1000)
-	redis.call('SETRANGE', KEYS[1], 0, '')
-	if span < 2 ^ 60 then
-		redis.call('PEXPIRE', KEYS[1], expiry)
+	local function expire()
+		if step < 2 ^ 60 then
+			redis.call('PEXPIRE', KEYS[1], string.format('%.0f', math.ceil((life + step) / 1000) + 1000))
+		end
 	end
+	redis.call('SETRANGE', KEYS[1], 0, '')
+	expire()
 	if not found then
 		found, id = true, ARGV[13]
 		redis.call('SETRANGE', KEYS[1], size - 1, '\0')
-		if span < 2 ^ 60 then
-			redis.call('PEXPIRE', KEYS[1], expiry)
-		end
+		expire()
 		redis.call('SETRANGE', KEYS[1], 0, text .. id)
 		for i = 4, 67 do
 			ring[i] = 0
@@ -176,7 +177,7 @@ local function begin()
 			left = left + (count(number) < share and 0 or 1)
 		end
 		repeat
-			lost = math.max(lost, math.min(now, ends(tail) + leaned(tail)))
+			lost = math.max(lost, math.min(now, ends(tail) + step - 1, ends(tail + lean) - 1))
 			left = left - (count(tail) < share and 0 or 1)
 			tail = tail + 1
 		until left - (count(tail) < share and 0 or 1) < full
@@ -228,27 +229,19 @@ local function put(at, it)
 		redis.call(unpack(set, 1, n))
 	end
 	local slot = 5 + seq % 32 * 2
-	ring[slot] = ring[slot] < 0 and ring[slot] - 1 or ring[slot] + 1
-	if count(seq) >= share then
+	ring[slot] = ring[slot] + 1
+	if ring[slot] >= share then
 		ring[slot - 1], whole = math.min(ring[slot - 1], now + 1), true
 	end
 end
 
--- Whether the newest plane with a key that is found remembers it for a Span from now, or can.
-local function lasts(has)
-	local number = seq
+-- Whether a key that is found stays for a Span without being written again.
+local function stays(has)
+	local number, age = seq, (count(seq) >= share or now >= ends(seq)) and 1 or 0
 	while band(has, bit.lshift(1, number % 32)) == 0 do
-		number = number - 1
+		number, age = number - 1, age + 1
 	end
-	if now - ends(number) >= step or span >= 2 ^ 60 and seq - number >= slack then
-		return false
-	end
-	local slot = 5 + number % 32 * 2
-	if now >= ends(number) and ring[slot] > 0 then
-		write()
-		ring[slot], whole = -ring[slot], true
-	end
-	return true
+	return age <= lean and now < ends(number) + step
 end
 
 local look = reader(0, k)
@@ -258,7 +251,7 @@ for at = 14, #ARGV, k + 1 do
 	end
 	local it = look(at)
 	local has = having(it)
-	if has == 0 or renew and not lasts(has) then
+	if has == 0 or lean > 0 and not stays(has) then
 		put(at, it)
 	end
 	answers[#answers + 1] = has == 0 and '1' or '0'
@@ -274,7 +267,7 @@ answers = table.concat(answers)
 if KEYS[2] then
 	redis.call('SET', KEYS[2], id .. answers, ` + rememberFor + `)
 end
-return {id, seq > 0 and ends(seq) + span + (renew and step or 0) or 0, now, answers}`)
+return {id, seq > 0 and ends(seq) + life or 0, now, answers}`)
 
 	// There are no keys.
 	windowResetScript = newScript(windowScript + `
@@ -293,5 +286,5 @@ if string.sub(head, 1, #ARGV[1]) == ARGV[1] then
 elseif head ~= '' then
 	return {'other', head, redis.call('STRLEN', KEYS[1])}
 end
-return head`).repeatable()
+return {head}`).repeatable()
 )
