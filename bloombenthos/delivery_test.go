@@ -74,10 +74,10 @@ func TestDelivery(t *testing.T) {
 			go func() {
 				sent <- s.handle(ctx, service.MessageBatch{service.NewMessage([]byte(`{"id":1}`))})
 			}()
-			assert.Equal(t, `{"id":1}`, <-theSink.attempts)
+			assert.Equal(t, `{"id":1}`, from(t, theSink.attempts))
 			_ = s.stream.StopWithin(2 * time.Second)
 			cancel()
-			assert.Error(t, <-sent, "not acknowledged")
+			assert.Error(t, from(t, sent), "not acknowledged")
 			_ = os.Remove(filepath.Join(dir, ".ids.bloom-lock")) // as the end of a process does
 
 			theSink = &sink{}
@@ -128,6 +128,7 @@ cache_resources:
 		out, err := child.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, child.Start())
+		watchdog := time.AfterFunc(limit, func() { _ = child.Process.Kill() })
 		lines := bufio.NewScanner(out)
 		read := func() string {
 			require.True(t, lines.Scan(), "the child ended: %v", lines.Err())
@@ -141,7 +142,7 @@ cache_resources:
 		accepted = append(accepted, id)
 		for range 2 { // the second of two saves began after id was accepted
 			before := saved(path)
-			require.Eventually(t, func() bool { return saved(path).After(before) }, time.Minute, time.Millisecond)
+			soon(t, func() bool { return saved(path).After(before) })
 		}
 		for i := range 200 { // which may be lost
 			_, err = fmt.Fprintln(in, "in flight", round, i)
@@ -150,6 +151,7 @@ cache_resources:
 		for range r.IntN(200) {
 			read()
 		}
+		watchdog.Stop()
 		require.NoError(t, child.Process.Kill())
 		assert.Error(t, child.Wait())
 	}

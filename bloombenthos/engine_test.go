@@ -15,6 +15,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// limit is how long a test waits for anything.
+const limit = 20 * time.Second
+
+// soon waits until is returns true.
+func soon(t testing.TB, is func() bool, msg ...any) {
+	t.Helper()
+	require.Eventually(t, is, limit, time.Millisecond, msg...)
+}
+
+// from waits for a value of c.
+func from[T any](t testing.TB, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(limit):
+		require.Fail(t, "nothing came")
+	}
+	return v
+}
+
 // childVariable has the configuration that a child of the tests runs, or makes it
 // bloom-connect.
 const childVariable = "BLOOMBENTHOS_TEST_CHILD"
@@ -120,8 +140,8 @@ func start(t testing.TB, conf string) *stream {
 
 func (s *stream) stop() {
 	s.t.Helper()
-	require.NoError(s.t, s.stream.Stop(context.Background()))
-	require.NoError(s.t, <-s.ended)
+	require.NoError(s.t, s.stream.StopWithin(limit))
+	require.NoError(s.t, from(s.t, s.ended))
 }
 
 // send sends a batch, waits for its acknowledgement and returns what passed.
@@ -140,7 +160,9 @@ func (s *stream) try(ids ...string) ([]string, error) {
 	s.mu.Lock()
 	s.out = nil
 	s.mu.Unlock()
-	err := s.handle(context.Background(), batch)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	err := s.handle(ctx, batch)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.out, err

@@ -199,7 +199,7 @@ func (s slowSet) close() error {
 func TestCloseWaits(t *testing.T) {
 	s := slowSet{memory{filter: bloom.Must(growing.New(0, 0.01))}, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})}
 	c := newCache(s, 0, time.Millisecond, service.MockResources())
-	<-s.began
+	from(t, s.began)
 	closed := make(chan error)
 	go func() { closed <- c.Close(context.Background()) }()
 	select {
@@ -208,7 +208,7 @@ func TestCloseWaits(t *testing.T) {
 	case <-time.After(50 * time.Millisecond): // time to close too early
 	}
 	close(s.release)
-	assert.NoError(t, <-closed)
+	assert.NoError(t, from(t, closed))
 }
 
 func TestOpenCaches(t *testing.T) {
@@ -345,8 +345,8 @@ func day(t testing.TB, rate, seconds int) (least, most uint64) {
 			least, most = min(least, m.HeapAlloc), max(most, m.HeapAlloc)
 		}
 	}
-	require.NoError(t, s.Stop(context.Background()))
-	require.NoError(t, <-ended)
+	require.NoError(t, s.StopWithin(limit))
+	require.NoError(t, from(t, ended))
 	t.Logf("heap: %d to %d bytes; lost: %d of %d", least, most, lost, rate*seconds)
 	assert.LessOrEqual(t, lost, 3) // three more than expected, and 0.13 are of the largest
 	return least, most
@@ -392,10 +392,10 @@ func TestMetrics(t *testing.T) {
 				s = start(t, conf)
 				require.NoError(t, s.open())
 			}
-			require.Eventually(t, func() bool {
+			soon(t, func() bool {
 				is := theMetrics.of(name)
 				return least <= is && is <= most && is == math.Trunc(is)
-			}, time.Minute, time.Millisecond, "%s %s", conf, name)
+			}, "%s %s", conf, name)
 		}
 		s.send("a", "b", "a", "c", "a")
 		assert.Equal(t, 2.0, theMetrics.of("bloom_hits"), conf)
@@ -430,6 +430,39 @@ func TestOneCacheAFile(t *testing.T) {
 	}
 	require.NoError(t, first.Close(context.Background()))
 	testCache(t, "path: "+path, nil)
+}
+
+// What waits during an outage comes at once. All of it passes, and no repetition does that is not older
+// than the span: in messages' own time where capacity is what comes in a span, and otherwise where it
+// has room for what waited, too.
+func TestOutage(t *testing.T) {
+	const hourly, span = 100, 24
+	for _, hours := range []int{3, 12, 24} {
+		for conf, capacity := range map[string]int{
+			`bloom: {span: 24h, time: 'root = this.split("@").index(1)', capacity: %d}`: hourly * span,
+			`test_bloom: {span: 24h, capacity: %d}`:                                     2 * hourly * span,
+		} {
+			s := start(t, dedupe+fmt.Sprintf(conf, capacity))
+			began := time.Now().Add(-100 * time.Hour).Truncate(time.Hour)
+			var sent []string
+			for hour := 1; hour <= 3*span; hour++ {
+				if hour > span && hour < span+hours { // nothing arrives
+					continue
+				}
+				clock := began.Add(time.Duration(hour) * time.Hour)
+				now.Store(&clock)
+				again := sent[max(0, len(sent)-hourly*(span-hours)):] // of the last span, whatever waited
+				fresh := []string{}
+				for i := len(sent); i < hourly*hour; i++ {
+					fresh = append(fresh, fmt.Sprintf("%d@%s", i, began.Add(time.Duration(i)*time.Hour/hourly).Format(time.RFC3339)))
+				}
+				require.Equal(t, fresh, s.send(fresh...), "hour %d", hour)
+				require.Empty(t, s.send(append(again, fresh...)...), "hour %d", hour)
+				sent = append(sent, fresh...)
+			}
+			s.stop()
+		}
+	}
 }
 
 // With the messages' own time, what waited during an outage is remembered as it came: the newest

@@ -55,8 +55,7 @@ func restartRedis(t *testing.T, url string, args ...string) (kill func()) {
 	t.Cleanup(kill)
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: socket})
 	defer client.Close()
-	require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil },
-		time.Minute, 10*time.Millisecond)
+	soon(t, func() bool { return client.Ping(context.Background()).Err() == nil })
 	return kill
 }
 
