@@ -13,45 +13,6 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// New keys, found keys and absent keys, alone and in batches: a filter that is half
-// full after a million of the first, and windows. Against a server that does not wait for the disk.
-func Benchmark(b *testing.B) {
-	client := startServer(b, "--appendonly", "no").client()
-	next := uint64(0)
-	take := func(n uint64) []bloom.Hash {
-		next += n
-		return hashes(next-n, next)
-	}
-	of := map[string]set{"Filter": openFilter(b, client, 1_000_000, 0.01)}
-	for _, p := range []float64{1e-2, 1e-9} {
-		for _, generations := range []int{7, 15} {
-			name := fmt.Sprintf("Window/p=%v/generations=%d", p, generations)
-			of[name] = bloom.Must(OpenWindow(ctx, client, name, WindowConfig{N: 1_000_000, P: p, Span: time.Hour, Generations: generations}))
-		}
-	}
-	for name, s := range of {
-		for _, n := range []uint64{1, 256} {
-			name := fmt.Sprintf("of=%s/keys=%d", name, n)
-			b.Run("op=add/"+name, func(b *testing.B) {
-				for b.Loop() {
-					mustAdd(b, s, take(n)...)
-				}
-			})
-			for _, found := range []bool{true, false} {
-				b.Run(fmt.Sprintf("op=contains/%s/found=%v", name, found), func(b *testing.B) {
-					hs := take(n)
-					if found {
-						mustAdd(b, s, hs...)
-					}
-					for b.Loop() {
-						require.NoError(b, firstError(containsBatch(ctx, s, hs)))
-					}
-				})
-			}
-		}
-	}
-}
-
 // A million new keys in batches of 250, evenly over the Span of a window of that N,
 // and as keys of Redis: the server's processor time, and its memory. Run it
 // with -benchtime=1x.

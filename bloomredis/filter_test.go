@@ -1,9 +1,12 @@
 package bloomredis
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/replica"
 )
 
 // A Filter answers as a bloom.Filter with the same keys, and its string is that filter's bytes.
@@ -22,41 +26,34 @@ func TestFilterIsBloomFilter(t *testing.T) {
 		n uint64
 		p float64
 	}{{1, 0.5}, {100, 0.01}, {10_000, 1e-9}, {100_000, 0.03}, {20, 1e-70}} {
-		f, err := Open(ctx, client, "f-"+strconv.FormatUint(test.n, 10), test.n, test.p)
-		require.NoError(t, err)
+		f := bloom.Must(Open(ctx, client, "f-"+strconv.FormatUint(test.n, 10), test.n, test.p))
 		local := bloom.Must(bloom.New(test.n, test.p))
 		require.True(t, stored(t, f).Equal(local))
 
 		// One by one and in batches, with repetitions in and across batches.
 		keys := append(hashes(0, 300), hashes(200, 500)...)
 		for _, h := range keys[:20] {
-			got, err := f.AddHash(ctx, h)
-			require.NoError(t, err)
+			got := bloom.Must(f.AddHash(ctx, h))
 			require.Equal(t, local.AddHash(h), got)
 		}
-		got, err := addBatch(ctx, f, keys)
-		require.NoError(t, err)
+		got := bloom.Must(addBatch(ctx, f, keys))
 		want := make([]bool, len(keys))
 		local.AddBatch(want, keys)
 		require.Equal(t, want, got)
 		require.True(t, stored(t, f).Equal(local))
 
 		keys = hashes(0, 1500)
-		got, err = containsBatch(ctx, f, keys)
-		require.NoError(t, err)
+		got = bloom.Must(containsBatch(ctx, f, keys))
 		want = make([]bool, len(keys))
 		local.ContainsBatch(want, keys)
 		require.Equal(t, want, got)
 		for i, h := range keys[490:510] {
-			got, err := f.ContainsHash(ctx, h)
-			require.NoError(t, err)
+			got := bloom.Must(f.ContainsHash(ctx, h))
 			require.Equal(t, want[490+i], got)
 		}
-		snapshot, err := f.Snapshot(ctx)
-		require.NoError(t, err)
+		snapshot := bloom.Must(f.Snapshot(ctx))
 		require.True(t, snapshot.Equal(local))
-		stats, err := f.Stats(ctx)
-		require.NoError(t, err)
+		stats := bloom.Must(f.Stats(ctx))
 		require.Equal(t, local.Stats(), stats)
 	}
 
@@ -72,8 +69,7 @@ func TestFilterIsBloomFilter(t *testing.T) {
 	require.NoError(t, client.Del(ctx, "f").Err())
 	f = openFilter(t, client, 30_000_000, 0.01)
 	mustAdd(t, f, hashes(0, 10_000)...)
-	stats, err := f.Stats(ctx)
-	require.NoError(t, err)
+	stats := bloom.Must(f.Stats(ctx))
 	assert.Equal(t, stored(t, f).Stats(), stats)
 }
 
@@ -81,27 +77,23 @@ func TestFilterIsBloomFilter(t *testing.T) {
 func TestKeysAreHashed(t *testing.T) {
 	all := sets(t, startServer(t).client())
 	for name, s := range all {
-		for i, add := range []func(string) (bool, error){
+		adds := []func(string) (bool, error){
 			func(key string) (bool, error) { return s.Add(ctx, []byte(key)) },
 			func(key string) (bool, error) { return s.AddString(ctx, key) },
 			func(key string) (bool, error) { return s.AddHash(ctx, bloom.SumString(key)) },
-		} {
+		}
+		asks := []func(string) (bool, error){
+			func(key string) (bool, error) { return s.Contains(ctx, []byte(key)) },
+			func(key string) (bool, error) { return s.ContainsString(ctx, key) },
+			func(key string) (bool, error) { return s.ContainsHash(ctx, bloom.SumString(key)) },
+		}
+		for i, add := range adds {
 			key := fmt.Sprint("key ", i)
-			for _, want := range []bool{true, false} {
-				added, err := add(key)
-				require.NoError(t, err, name)
-				assert.Equal(t, want, added, name)
-			}
-			for _, key := range []string{key, "absent"} {
-				for _, contains := range []func() (bool, error){
-					func() (bool, error) { return s.Contains(ctx, []byte(key)) },
-					func() (bool, error) { return s.ContainsString(ctx, key) },
-					func() (bool, error) { return s.ContainsHash(ctx, bloom.SumString(key)) },
-				} {
-					found, err := contains()
-					require.NoError(t, err, name)
-					assert.Equal(t, key != "absent", found, name)
-				}
+			assert.True(t, bloom.Must(add(key)), name)
+			assert.False(t, bloom.Must(add(key)), name)
+			for _, ask := range asks {
+				assert.True(t, bloom.Must(ask(key)), name)
+				assert.False(t, bloom.Must(ask("absent")), name)
 			}
 		}
 		requireAdded(t, s, true)
@@ -188,24 +180,21 @@ func TestParameters(t *testing.T) {
 func TestSlots(t *testing.T) {
 	client := startServer(t, "--cluster-enabled", "yes").client()
 	slot := func(key string) int64 {
-		slot, err := client.ClusterKeySlot(ctx, key).Result()
-		require.NoError(t, err)
+		slot := bloom.Must(client.ClusterKeySlot(ctx, key).Result())
 		return slot
 	}
 	require.NotEqual(t, slot("a"), slot("b"))
 	seen := make(map[string]string)
 	for _, key := range []string{"a", "{a}", "a{b}c", "{", "a{b", "x{y}{z}", "{a}:adds", "adds:{a}", "adds:{{a}"} {
 		for _, name := range []string{"adds", "merge-1"} {
-			other, err := (caller{key: key}).beside(name)
-			require.NoError(t, err)
+			other := bloom.Must((caller{key: key}).beside(name))
 			assert.Equal(t, slot(key), slot(other), "%s %s", key, other)
 			assert.Empty(t, seen[other], "%s also belongs to %s", other, key)
 			seen[other] = key
 		}
 	}
 	for _, key := range []string{"}", "a{}b", "a}b{c"} {
-		_, err := (caller{key: key}).beside("adds")
-		assert.Error(t, err, key)
+		assert.Error(t, firstError((caller{key: key}).beside("adds")), key)
 	}
 }
 
@@ -237,19 +226,16 @@ func TestAddIsAllOrNothing(t *testing.T) {
 
 			test.fail(f)
 			for _, h := range hashes(0, 5) {
-				_, err := f.AddHash(ctx, h)
-				assert.ErrorContains(t, err, test.want)
+				assert.ErrorContains(t, firstError(f.AddHash(ctx, h)), test.want)
 			}
 			for range 2 {
-				_, err := f.AddOnce(ctx, "token", hashes(0, 5)...)
-				assert.ErrorContains(t, err, test.want)
+				assert.ErrorContains(t, firstError(f.AddOnce(ctx, "token", hashes(0, 5)...)), test.want)
 			}
 			assert.True(t, stored(t, f).Equal(before), "bits without their entry")
 
 			test.mend(f)
 			requireOnce(t, f, true, "token", hashes(0, 5)...)
-			more, err := f.Source().Fetch(ctx, have.Version)
-			require.NoError(t, err)
+			more := bloom.Must(f.Source().Fetch(ctx, have.Version))
 			if more.Full == nil {
 				require.NoError(t, have.Full.Merge(more.Delta))
 				more.Full = have.Full
@@ -303,14 +289,12 @@ func TestRefusedWritesChangeNothing(t *testing.T) {
 
 func TestOpenExisting(t *testing.T) {
 	client := startServer(t).client()
-	_, err := OpenExisting(ctx, client, "f")
-	require.ErrorIs(t, err, redis.Nil)
+	require.ErrorIs(t, firstError(OpenExisting(ctx, client, "f")), redis.Nil)
 	f := openFilter(t, client, 1000, 0.001)
 	mustAdd(t, f, bloom.SumString("a"))
 
 	before := dump(client)
-	g, err := OpenExisting(ctx, client, "f")
-	require.NoError(t, err)
+	g := bloom.Must(OpenExisting(ctx, client, "f"))
 	assert.Equal(t, f.opened(), g.opened())
 	assert.EqualValues(t, 14400, g.M())
 	assert.Equal(t, 10, g.K())
@@ -318,11 +302,9 @@ func TestOpenExisting(t *testing.T) {
 	assert.Equal(t, before, dump(client))
 
 	// One that Guava wrote, which has nothing beside it.
-	data, err := bloom.Must(bloom.NewSize(640, 3)).MarshalBinary()
-	require.NoError(t, err)
+	data := bloom.Must(bloom.Must(bloom.NewSize(640, 3)).MarshalBinary())
 	require.NoError(t, client.Set(ctx, "java", data, 0).Err())
-	g, err = OpenExisting(ctx, client, "java")
-	require.NoError(t, err)
+	g = bloom.Must(OpenExisting(ctx, client, "java"))
 	assert.Empty(t, full(t, g).Version)
 	requireAdded(t, g, true, bloom.SumString("a"))
 	assert.NotEmpty(t, full(t, g).Version)
@@ -330,21 +312,18 @@ func TestOpenExisting(t *testing.T) {
 	data[0] = 0 // Mitz32
 	for _, other := range []string{string(data), "", "x", string(data[:80])} {
 		require.NoError(t, client.Set(ctx, "f", other, 0).Err())
-		_, err := OpenExisting(ctx, client, "f")
-		assert.Error(t, err, "%q", other)
-		assert.NotErrorIs(t, err, redis.Nil)
+		require.ErrorContains(t, firstError(OpenExisting(ctx, client, "f")), "bloomredis: key", "%q", other)
+		require.NotErrorIs(t, firstError(OpenExisting(ctx, client, "f")), redis.Nil)
 	}
 }
 
 func TestResetAndDelete(t *testing.T) {
 	client := startServer(t).client()
 	for name, kind := range kinds {
-		s, err := kind.open(client, 1000)
-		require.NoError(t, err)
+		s := bloom.Must(kind.open(client, 1000))
 		mustAdd(t, s, hashes(0, 100)...)
 		require.NoError(t, s.Reset(ctx))
-		stats, err := s.Stats(ctx)
-		require.NoError(t, err)
+		stats := bloom.Must(s.Stats(ctx))
 		assert.Zero(t, stats.OnesCount, name)
 		requireAdded(t, s, true, hashes(0, 1)...)
 		for range 2 {
@@ -380,30 +359,28 @@ func TestServerGoesAway(t *testing.T) {
 		"Open":          func(ctx context.Context) error { return firstError(Open(ctx, f.client, "f", 100_000, 0.01)) },
 		"OpenWindow":    func(ctx context.Context) error { return firstError(OpenWindow(ctx, f.client, "w", visits)) },
 	}
-	check := func(ctx func() context.Context, want error) {
+	check := func(begin func() (context.Context, context.CancelFunc), want error) {
 		for name, call := range calls {
+			ctx, cancel := begin()
 			ended := make(chan error, 1)
-			go func() { ended <- call(ctx()) }()
+			go func() { ended <- call(ctx) }()
 			require.ErrorIs(t, from(t, ended), want, name) // the client's own time-out is another error
+			cancel()
 		}
 	}
+	canceled := func(ctx context.Context, cancel context.CancelFunc) (context.Context, context.CancelFunc) {
+		cancel()
+		return ctx, cancel
+	}
 	p.hold(true)
-	check(func() context.Context {
-		ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-		t.Cleanup(cancel)
-		return ctx
-	}, context.DeadlineExceeded)
-	check(func() context.Context {
+	check(func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, 20*time.Millisecond) }, context.DeadlineExceeded)
+	check(func() (context.Context, context.CancelFunc) {
 		ctx, cancel := context.WithCancel(ctx)
 		time.AfterFunc(20*time.Millisecond, cancel)
-		return ctx
+		return ctx, cancel
 	}, context.Canceled)
 	p.hold(false)
-	check(func() context.Context {
-		ctx, cancel := context.WithCancel(ctx)
-		cancel()
-		return ctx
-	}, context.Canceled)
+	check(func() (context.Context, context.CancelFunc) { return canceled(context.WithCancel(ctx)) }, context.Canceled)
 	p.cut()
 	for name, call := range calls {
 		assert.NoError(t, call(ctx), name)
@@ -416,30 +393,24 @@ func TestServerGoesAway(t *testing.T) {
 
 // TestNoClient: a forgotten client is named, and by the goroutine that forgot it.
 func TestNoClient(t *testing.T) {
-	for _, ctx := range []context.Context{context.Background(), t.Context()} {
-		for _, call := range []func(){
+	for _, ctx := range []context.Context{ctx, t.Context()} {
+		calls := []func(){
 			func() { _, _ = Open(ctx, nil, "f", 100, 0.01) },
 			func() { _, _ = OpenWindow(ctx, nil, "w", visits) },
 			func() { _ = DeleteWindow(ctx, nil, "w") },
-			func() { _, _ = new(Filter).AddString(ctx, "a") },
-			func() { _, _ = new(Filter).Stats(ctx) },
 			func() { _, _ = new(Filter).Snapshot(ctx) },
 			func() { _, _ = new(Filter).Source().Fetch(ctx, "") },
 			func() { _ = new(Filter).Reopen(ctx) },
+			func() { _ = new(Sharded).Reopen(ctx) },
 			func() { _, _ = new(Filter).Info(ctx) },
 			func() { _ = new(Filter).SetInfo(ctx, bloom.Info{}) },
-			func() { _ = new(Filter).Reset(ctx) },
-			func() { _ = new(Filter).Delete(ctx) },
-			func() { _, _ = addBatch(ctx, new(Sharded), nil) },
-			func() { _, _ = new(Sharded).Stats(ctx) },
-			func() { _ = new(Sharded).Reset(ctx) },
-			func() { _ = new(Sharded).Reopen(ctx) },
-			func() { _ = new(Sharded).Delete(ctx) },
-			func() { _, _ = new(Window).AddString(ctx, "a") },
-			func() { _, _ = new(Window).Stats(ctx) },
-			func() { _ = new(Window).Reset(ctx) },
-			func() { _ = new(Window).Delete(ctx) },
-		} {
+			func() { _, _ = new(Window).Reach(ctx) },
+		}
+		for _, s := range []set{new(Filter), new(Sharded), new(Window)} {
+			calls = append(calls, func() { _, _ = s.AddString(ctx, "a") }, func() { _, _ = s.Stats(ctx) },
+				func() { _ = s.Reset(ctx) }, func() { _ = s.Delete(ctx) })
+		}
+		for _, call := range calls {
 			assert.PanicsWithValue(t, errNotOpen, call)
 		}
 	}
@@ -453,15 +424,12 @@ func TestInfoTravels(t *testing.T) {
 	info := func() bloom.Info {
 		t.Helper()
 		for _, f := range []*Filter{f, bloom.Must(OpenExisting(ctx, client, "f"))} {
-			i, err := f.Info(ctx)
-			require.NoError(t, err)
-			g, err := f.Snapshot(ctx)
-			require.NoError(t, err)
+			i := bloom.Must(f.Info(ctx))
+			g := bloom.Must(f.Snapshot(ctx))
 			require.Equal(t, i, g.Info())
 			require.Equal(t, i, full(t, f).Full.Info())
 		}
-		i, err := f.Info(ctx)
-		require.NoError(t, err)
+		i := bloom.Must(f.Info(ctx))
 		return i
 	}
 	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, info())
@@ -508,4 +476,150 @@ func TestInfoTravels(t *testing.T) {
 	require.NoError(t, f.SetInfo(ctx, bloom.Info{N: 7, Hash: "sha1"}))
 	require.Equal(t, bloom.Info{N: 7, Hash: "sha1"}, info())
 	requireFound(t, f, true, bloom.SumString("a"))
+}
+
+// Guava reads the string under the key, and this package what Guava writes there.
+func TestGuavaReadsTheKey(t *testing.T) {
+	const jar = "/usr/share/java/guava.jar"
+	java, err := exec.LookPath("java")
+	if err == nil {
+		_, err = os.Stat(jar)
+	}
+	if err != nil {
+		if os.Getenv("BLOOM_REQUIRE_JAVA") != "" {
+			t.Fatal("BLOOM_REQUIRE_JAVA is set, and: ", err)
+		}
+		t.Skip("there is no Java with Guava, which Debian has in packages default-jdk-headless and libguava-java: ", err)
+	}
+	client := startServer(t).client()
+	f := openFilter(t, client, 10_000, 1e-4)
+	for i := range 1000 {
+		mustAdd(t, f, bloom.SumString("key"+strconv.Itoa(i)))
+	}
+
+	cmd := exec.Command(java, "-cp", jar, "testdata/Guava.java")
+	data := bloom.Must(client.Get(ctx, "f").Bytes())
+	cmd.Stdin = bytes.NewReader(data)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	written, err := cmd.Output()
+	require.NoError(t, err, "%s", &said)
+	assert.Equal(t, "1000 of 1000, "+strconv.FormatUint(stored(t, f).ApproxCount(), 10)+" in all\n", said.String())
+
+	requireFound(t, f, false, bloom.SumString("from Java"))
+	require.NoError(t, client.Set(ctx, "f", written, 0).Err())
+	requireFound(t, f, true, bloom.SumString("from Java"))
+}
+
+func TestSharded(t *testing.T) { testSharded(t, startServer(t).client()) }
+
+func testSharded(t *testing.T, client redis.UniversalClient) {
+	const n, p, shards = 10_000, 0.01, 7
+	s := bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{shards, n, p}))
+	added := bloom.Must(addBatch(ctx, s, hashes(0, n/2)))
+	news := 0
+	for _, isNew := range added {
+		if isNew {
+			news++
+		}
+	}
+	assert.Greater(t, news, n/2*99/100)
+
+	// Another process finds the same, one by one and in a batch that keeps order.
+	s = bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{shards, n, p}))
+	keys := append(hashes(n/2-100, n/2), hashes(1<<40, 1<<40+100)...)
+	found := bloom.Must(containsBatch(ctx, s, keys))
+	for i, h := range keys {
+		one := bloom.Must(s.ContainsHash(ctx, h))
+		assert.Equal(t, one, found[i])
+	}
+	assert.NotContains(t, found[:100], false)
+	assert.Contains(t, found[100:], false)
+	requireAdded(t, s, false, keys[:100]...)
+	// Shards are filters, which can be replicated and merged.
+	for _, f := range s.Shards() {
+		r := replica.New(f.Source(), replica.Config{})
+		require.NoError(t, r.Refresh(ctx))
+		g := r.Snapshot()
+		g.AddString("merged")
+		require.NoError(t, f.Merge(ctx, g))
+		require.NoError(t, r.Refresh(ctx))
+		assert.True(t, r.ContainsString("merged"))
+	}
+
+	same := bloom.Must(OpenExistingSharded(ctx, client, "s"))
+	assert.Equal(t, s.String(), same.String())
+	var ones, count uint64
+	var fpr float64
+	for _, f := range s.Shards() {
+		g := stored(t, f)
+		ones += g.OnesCount()
+		count += g.ApproxCount()
+		fpr += g.FPR() / shards
+	}
+	stats := bloom.Must(same.Stats(ctx))
+	first := s.Shards()[0]
+	assert.Equal(t, bloom.Stats{M: shards * first.M(), K: first.K(), OnesCount: ones, FillRatio: stats.FillRatio, ApproxCount: count, FPR: stats.FPR, SizeBytes: s.SizeBytes()}, stats)
+	assert.InEpsilon(t, fpr, stats.FPR, 1e-9)
+	assert.InEpsilon(t, float64(ones)/float64(shards*first.M()), stats.FillRatio, 1e-9)
+	assert.EqualValues(t, shards*(6+first.M()/8), s.SizeBytes())
+
+	require.ErrorIs(t, firstError(OpenSharded(ctx, client, "s", ShardedConfig{shards, 2 * n, p})), bloom.ErrMismatch)
+
+	require.NoError(t, s.Delete(ctx))
+	for i := range shards {
+		assert.Zero(t, client.Exists(ctx, fmt.Sprintf("{s:%d}", i), fmt.Sprintf("adds:{s:%d}", i), fmt.Sprintf("id:{s:%d}", i)).Val())
+	}
+	require.ErrorIs(t, firstError(OpenExistingSharded(ctx, client, "s")), redis.Nil)
+}
+
+// The number of shards is what the first OpenSharded said, or nobody knows it. All are alike.
+func TestShardedNumber(t *testing.T) {
+	client := startServer(t).client()
+	s := bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{3, 1000, 0.01}))
+	for _, shards := range []int{2, 4} {
+		_, err := OpenSharded(ctx, client, "s", ShardedConfig{shards, uint64(shards) * 334, 0.01})
+		require.ErrorIs(t, err, bloom.ErrMismatch)
+		require.ErrorContains(t, err, fmt.Sprintf("it is one of 3 shards, want %d", shards))
+	}
+	for shard, shards := range map[int]string{0: "0", 1: "2", 2: "-1"} {
+		f := s.shards[shard]
+		require.NoError(t, client.Set(ctx, f.ident, identityMark+nonce()+`{"Shards":`+shards+`}`, 0).Err())
+		require.ErrorIs(t, firstError(OpenExistingSharded(ctx, client, "s")), bloom.ErrMismatch)
+		require.NoError(t, client.Set(ctx, f.ident, identityMark+nonce()+`{"Shards":3}`, 0).Err())
+
+		require.NoError(t, client.Rename(ctx, f.key, "saved").Err())
+		require.NoError(t, client.Set(ctx, f.key, bloom.Must(bloom.Must(bloom.New(1000, 0.01)).MarshalBinary()), 0).Err())
+		require.ErrorIs(t, firstError(OpenExistingSharded(ctx, client, "s")), bloom.ErrMismatch)
+		require.NoError(t, client.Rename(ctx, "saved", f.key).Err())
+	}
+	require.NoError(t, firstError(OpenExistingSharded(ctx, client, "s")))
+	// A number of keys that does not divide is rounded up.
+	for n, each := range map[uint64]uint64{99: 33, 100: 34, 101: 34, 102: 34} {
+		s := bloom.Must(OpenSharded(ctx, client, fmt.Sprint(n), ShardedConfig{3, n, 1e-6}))
+		assert.Equal(t, bloom.Must(bloom.New(each, 1e-6)).M(), s.Shards()[2].M(), n)
+	}
+}
+
+// Routing spreads keys evenly, says nothing about indexes, and stays as it is.
+func TestRoute(t *testing.T) {
+	const shards, n = 8, 80_000
+	s := &Sharded{shards: make([]*Filter, shards)}
+	var count, odd [shards]int
+	for _, h := range hashes(0, n) {
+		count[s.route(h)]++
+		h1, _ := h.Words()
+		odd[s.route(h)] += int(h1 & 1)
+	}
+	for i := range shards {
+		sigma := math.Sqrt(n / shards * (1 - 1.0/shards))
+		assert.InDelta(t, n/shards, count[i], 5*sigma)
+		assert.InDelta(t, count[i]/2, odd[i], 5*math.Sqrt(float64(count[i]))/2)
+	}
+	s = &Sharded{shards: make([]*Filter, 1000)}
+	var routes []int
+	for _, h := range hashes(0, 8) {
+		routes = append(routes, s.route(h))
+	}
+	assert.Equal(t, []int{604, 848, 674, 355, 261, 841, 701, 152}, routes)
 }

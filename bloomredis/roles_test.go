@@ -65,8 +65,7 @@ func roleCalls(role string, client *redis.Client) error {
 // The README's users can do what they are for, nothing that only the next role
 // may, and need each of their commands.
 func TestRoles(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
+	readme := bloom.Must(os.ReadFile("README.md"))
 	s := startServer(t)
 	admin := s.client()
 	// as makes the calls of a role with the rights of a user, but for one.
@@ -75,8 +74,7 @@ func TestRoles(t *testing.T) {
 		if strings.HasPrefix(role, "filter") {
 			require.NoError(t, roleCalls("filter-reader", admin))
 		} else if role == "window-reader" {
-			w, err := OpenWindow(ctx, admin, "visits", visits)
-			require.NoError(t, err)
+			w := bloom.Must(OpenWindow(ctx, admin, "visits", visits))
 			mustAdd(t, w, bloom.SumString("a"))
 		}
 		require.NoError(t, admin.ScriptFlush(ctx).Err())

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
@@ -42,21 +41,6 @@ func TestMain(m *testing.M) {
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
-
-func TestWithoutRedis(t *testing.T) {
-	program, err := os.Executable()
-	require.NoError(t, err)
-	cmd := exec.Command(program)
-	cmd.Env = []string{"PATH=/nowhere"}
-	said, err := cmd.Output()
-	require.NoError(t, err)
-	assert.Contains(t, string(said), "all tests need redis-server")
-	assert.Contains(t, string(said), "\ntesting: warning: no tests to run\n")
-
-	cmd = exec.Command(program)
-	cmd.Env = []string{"PATH=/nowhere", "BLOOM_REQUIRE_REDIS=1"}
-	assert.Error(t, cmd.Run())
-}
 
 // limit is how long a test waits for anything.
 const limit = 20 * time.Second
@@ -115,8 +99,7 @@ func startServer(t testing.TB, args ...string) *server {
 
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := bloom.Must(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
@@ -180,8 +163,7 @@ type proxy struct {
 
 func startProxy(t testing.TB, to string) *proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	l := bloom.Must(net.Listen("tcp", "127.0.0.1:0"))
 	p := &proxy{Listener: l, to: to, open: make(map[net.Conn]bool)}
 	t.Cleanup(func() { l.Close(); p.cut() })
 	go func() {
@@ -347,8 +329,7 @@ func sets(t testing.TB, client redis.UniversalClient) map[string]set {
 	t.Helper()
 	all := make(map[string]set)
 	for name, kind := range kinds {
-		s, err := kind.open(client, many)
-		require.NoError(t, err)
+		s := bloom.Must(kind.open(client, many))
 		all[name] = s
 	}
 	return all
@@ -357,16 +338,14 @@ func sets(t testing.TB, client redis.UniversalClient) map[string]set {
 // openFilter opens the filter under "f".
 func openFilter(t testing.TB, client redis.UniversalClient, n uint64, p float64) *Filter {
 	t.Helper()
-	f, err := Open(ctx, client, "f", n, p)
-	require.NoError(t, err)
+	f := bloom.Must(Open(ctx, client, "f", n, p))
 	return f
 }
 
 // openWindow opens the window under "w".
 func openWindow(t testing.TB, client redis.UniversalClient, c WindowConfig) *Window {
 	t.Helper()
-	w, err := OpenWindow(ctx, client, "w", c)
-	require.NoError(t, err)
+	w := bloom.Must(OpenWindow(ctx, client, "w", c))
 	return w
 }
 
@@ -401,8 +380,7 @@ func answers(ctx context.Context, call func(context.Context, []bool, []bloom.Has
 
 func mustAdd(t testing.TB, s set, hs ...bloom.Hash) {
 	t.Helper()
-	_, err := addBatch(ctx, s, hs)
-	require.NoError(t, err)
+	require.NoError(t, firstError(addBatch(ctx, s, hs)))
 }
 
 // requireAdded adds hs. All of them are new, or none is.
@@ -438,8 +416,7 @@ func firstError[T any](_ T, err error) error { return err }
 // stored returns what GET of the key reads as a filter.
 func stored(t testing.TB, f *Filter) *bloom.Filter {
 	t.Helper()
-	data, err := f.client.Get(ctx, f.key).Bytes()
-	require.NoError(t, err)
+	data := bloom.Must(f.client.Get(ctx, f.key).Bytes())
 	g := new(bloom.Filter)
 	require.NoError(t, g.UnmarshalBinary(data))
 	return g

@@ -32,8 +32,7 @@ func setClock(t testing.TB, client *redis.Client) (set func(at time.Duration)) {
 		pipe := client.TxPipeline()
 		pipe.Del(ctx, "clock")
 		pipe.RPush(ctx, "clock", int64(at/time.Second), (at % time.Second).Microseconds())
-		_, err := pipe.Exec(ctx)
-		require.NoError(t, err)
+		require.NoError(t, firstError(pipe.Exec(ctx)))
 	}
 }
 
@@ -80,8 +79,7 @@ func (f *traffic) add(after time.Duration, fresh int, back ...uint64) {
 	for i, key := range keys {
 		hs[i] = bloom.SumUint64(key)
 	}
-	added, err := addBatch(ctx, f.w, hs)
-	require.NoError(f.t, err)
+	added := bloom.Must(addBatch(ctx, f.w, hs))
 	for i, key := range keys {
 		at, known := f.stored[key]
 		if (!known || f.now-at > f.longest()) && !f.taken[key] {
@@ -106,8 +104,7 @@ func (f *traffic) check(whole bool) {
 	if f.checks++; f.checks%4 != 1 && !whole { // it takes its time
 		return
 	}
-	reach, err := f.w.Reach(ctx)
-	require.NoError(f.t, err)
+	reach := bloom.Must(f.w.Reach(ctx))
 	if whole {
 		require.Equal(f.t, length, reach, "at %v", f.now)
 	}
@@ -123,8 +120,7 @@ func (f *traffic) check(whole bool) {
 			newest = len(keys)
 		}
 	}
-	found, err := containsBatch(ctx, f.w, hs)
-	require.NoError(f.t, err)
+	found := bloom.Must(containsBatch(ctx, f.w, hs))
 	forgotten := length
 	for i, key := range keys {
 		if age := f.now - f.stored[key]; !found[i] {
@@ -162,8 +158,7 @@ func sparse(every time.Duration) func(*traffic) {
 			f.add(every, 1)
 			f.check(true)
 		}
-		found, err := containsBatch(ctx, f.w, hashes(0, 60))
-		require.NoError(f.t, err)
+		found := bloom.Must(containsBatch(ctx, f.w, hashes(0, 60)))
 		assert.NotContains(f.t, found, true, "forgotten")
 	}
 }
@@ -234,8 +229,7 @@ func TestWindowKeepsItsWord(t *testing.T) {
 				f.add(length/50, 2*windowN/50)
 				f.check(false)
 			}
-			reach, err := f.w.Reach(ctx)
-			require.NoError(f.t, err)
+			reach := bloom.Must(f.w.Reach(ctx))
 			assert.Greater(f.t, reach, length*2/5)
 			for range 80 { // back to what it is for
 				f.add(length/50, windowN/50)
@@ -329,8 +323,7 @@ func TestWindowReachAfterAStepBack(t *testing.T) {
 			now += test.step
 			set(now)
 			mustAdd(t, w, bloom.SumUint64(1e6+uint64(now)))
-			reach, err := w.Reach(ctx)
-			require.NoError(t, err)
+			reach := bloom.Must(w.Reach(ctx))
 			require.Equal(t, test.want, reach, "at %v", now)
 		}
 	}
@@ -422,8 +415,7 @@ func TestWindowByCount(t *testing.T) {
 				newest = windowN * 9 / 10
 			}
 			requireFound(t, w, true, hashes(max(100*i+100, newest)-newest, 100*i+100)...)
-			reach, err := w.Reach(ctx)
-			require.NoError(t, err)
+			reach := bloom.Must(w.Reach(ctx))
 			require.Zero(t, reach)
 		}
 		requireFound(t, w, false, hashes(0, 1000)...)
@@ -441,8 +433,7 @@ func TestWindowStrings(t *testing.T) {
 	requireAdded(t, w, true, hs...)
 	requireAdded(t, w, false, hs...)
 	requireFound(t, openWindow(t, client, c), true, hs...)
-	s, err := w.Stats(ctx)
-	require.NoError(t, err)
+	s := bloom.Must(w.Stats(ctx))
 	assert.EqualValues(t, len(hs), s.ApproxCount, "of all strings")
 	other, left := openWindow(t, client, c), client.PTTL(ctx, w.names[2]).Val()
 	requireFound(t, other, true, hs...)
@@ -451,8 +442,7 @@ func TestWindowStrings(t *testing.T) {
 	assert.InDelta(t, left, client.PTTL(ctx, w.names[2]).Val(), float64(time.Minute))
 	mustAdd(t, other, hs[:100]...)
 	requireFound(t, w, true, hs[:100]...)
-	size, err := c.SizeBytes()
-	require.NoError(t, err)
+	size := bloom.Must(c.SizeBytes())
 	sum := int64(0)
 	for _, name := range w.names {
 		sum += client.StrLen(ctx, name).Val()
@@ -498,15 +488,13 @@ func TestWindowExpires(t *testing.T) {
 // A Window takes at most 1.2 times the memory of a window.Filter, in strings of some 32 MB.
 func TestWindowSize(t *testing.T) {
 	for _, c := range []WindowConfig{{N: 1, P: 1e-300, Span: time.Hour, Generations: 1}, {N: 1, P: 0.999, Span: time.Hour, Renew: true}, {N: 1e9, P: 1e-9, Span: math.MaxInt64, Generations: 15}} {
-		l, err := c.withDefaults().layout()
-		require.NoError(t, err)
+		l := bloom.Must(c.withDefaults().layout())
 		assert.LessOrEqual(t, l.size(), int64(maxString+maxString/50))
 	}
 	for p := 1e-2; p > 0.9e-9; p /= 10 {
 		for _, n := range []uint64{1000, 3000, 10_000, 30_000, 100_000, 1_000_000, 10_000_000} {
 			for _, renew := range []bool{false, true} {
-				size, err := WindowConfig{N: n, P: p, Span: time.Hour, Renew: renew}.SizeBytes()
-				require.NoError(t, err)
+				size := bloom.Must(WindowConfig{N: n, P: p, Span: time.Hour, Renew: renew}.SizeBytes())
 				f := bloom.Must(window.New(window.Config{N: n, P: p, Span: time.Hour, Renew: renew}))
 				require.LessOrEqual(t, float64(size), 1.2*float64(f.SizeBytes()), "N = %d, P = %v, Renew = %v", n, p, renew)
 			}
@@ -520,8 +508,7 @@ func TestWindowRate(t *testing.T) {
 		{N: 1, P: 0.01}, {N: 100, P: 0.01}, {N: 100, P: 0.3, Generations: 15}, {N: 1000, P: 0.01}, {N: 1000, P: 1e-3, Renew: true},
 		{N: 10_000, P: 1e-4}, {N: 300_000, P: 0.01}, {N: 1_000_000, P: 1e-3},
 	} {
-		l, err := c.withDefaults().layout()
-		require.NoError(t, err)
+		l := bloom.Must(c.withDefaults().layout())
 		n := int(l.share)
 		rng := rand.New(rand.NewPCG(c.N, 0))
 		random := func() []any { return l.appendKey(nil, bloom.NewHash(rng.Uint64(), rng.Uint64())) }
@@ -569,10 +556,8 @@ func TestWindowStats(t *testing.T) {
 		w := openWindow(t, client, c)
 		stats := func(keys uint64) bloom.Stats {
 			t.Helper()
-			s, err := w.Stats(ctx)
-			require.NoError(t, err)
-			size, err := c.SizeBytes()
-			require.NoError(t, err)
+			s := bloom.Must(w.Stats(ctx))
+			size := bloom.Must(c.SizeBytes())
 			require.Equal(t, size, s.SizeBytes)
 			require.EqualValues(t, w.k, s.K)
 			require.EqualValues(t, 32*w.lanes*w.pages, s.M)
@@ -583,8 +568,7 @@ func TestWindowStats(t *testing.T) {
 		stats(0)
 		added := uint64(0)
 		for i := range uint64(8) {
-			answers, err := addBatch(ctx, w, hashes(i*c.N/8, (i+1)*c.N/8))
-			require.NoError(t, err)
+			answers := bloom.Must(addBatch(ctx, w, hashes(i*c.N/8, (i+1)*c.N/8)))
 			for _, isNew := range answers {
 				if isNew {
 					added++
@@ -596,8 +580,7 @@ func TestWindowStats(t *testing.T) {
 		}
 		s := stats(added)
 		const asked = 20_000
-		found, err := containsBatch(ctx, w, hashes(1<<40, 1<<40+asked))
-		require.NoError(t, err)
+		found := bloom.Must(containsBatch(ctx, w, hashes(1<<40, 1<<40+asked)))
 		rate := 0.0
 		for _, found := range found {
 			if found {
