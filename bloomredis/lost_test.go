@@ -320,8 +320,7 @@ func TestTokensEndWithTheirFilter(t *testing.T) {
 // A window that is gone after its time is no error. Within it is, also within a
 // batch.
 func TestWindowGoesInItsTime(t *testing.T) {
-	admin := startServer(t).client()
-	set := setClock(t, admin)
+	admin, set := startClock(t)
 	c := WindowConfig{N: 1000, P: 1e-6, Span: time.Hour, Generations: 1}
 	for _, after := range []time.Duration{time.Hour, 2*time.Hour + time.Second} {
 		for _, anew := range []bool{false, true} {
@@ -354,8 +353,7 @@ func TestWindowGoesInItsTime(t *testing.T) {
 
 // A Window that was lost says so once, and goes on by itself, once a second at most.
 func TestWindowGoesOnAfterALoss(t *testing.T) {
-	client := startServer(t, "--appendonly", "no").client()
-	set := setClock(t, client)
+	client, set := startClock(t)
 	for name, call := range map[string]func(*Window) error{
 		"Add":      func(w *Window) error { return firstError(w.AddString(ctx, "a")) },
 		"AddOnce":  func(w *Window) error { return firstError(w.AddOnce(ctx, nonce(), hashes(0, 300)...)) },

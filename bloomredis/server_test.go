@@ -411,6 +411,16 @@ func requireAll(t testing.TB, want bool, n int, answers []bool, err error) {
 	require.False(t, slices.Contains(answers, !want), "not all of %d are %v", n, want)
 }
 
+// count returns how many answers are yes.
+func count(answers []bool) (n int) {
+	for _, yes := range answers {
+		if yes {
+			n++
+		}
+	}
+	return n
+}
+
 func firstError[T any](_ T, err error) error { return err }
 
 // stored returns what GET of the key reads as a filter.
