@@ -54,8 +54,7 @@ type Filter struct {
 	filter
 }
 
-// filter is what Filter and SyncFilter are made of. Its exported methods are
-// methods of both.
+// A Filter and a SyncFilter are made of a filter. Its exported methods are methods of both.
 type filter struct {
 	bits     bitset
 	ones     uint64 // set in bits; a SyncFilter does not keep it
@@ -72,8 +71,9 @@ var ErrMismatch = form.ErrMismatch
 // New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key that
 // was not added as present with a probability of about p; docs/sizes.md says where it is more,
 // and [StrictSize] returns sizes that keep p. With a fifth more keys than n, p = 1 % becomes
-// 2.3 %, and with twice as many 16 %. The empty key is found more often; see [Sum]. New returns an error unless n > 0, 0 < p < 1, and the
-// size is one that [NewSize] takes. The filter's Info has n and p.
+// 2.3 %, and with twice as many 16 %. The empty key is found more often; see [Sum]. New returns
+// an error unless n > 0, 0 < p < 1, and the size is one that [NewSize] takes. The filter's Info
+// has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
 // NewWithStrategy is [New] with a strategy of the caller's choice. New uses [Mitz64].

@@ -17,7 +17,7 @@ import (
 )
 
 // guavaJars returns the Guavas to test against: BLOOM_GUAVA_JARS, a list of
-// paths, or else Debian's. Without one, or without Java, the test is skipped
+// paths, or Debian's. Without one, or without Java, the test is skipped
 // unless BLOOM_REQUIRE_JAVA is set.
 func guavaJars(t *testing.T) (jars []string) {
 	skip := t.Skipf

@@ -57,7 +57,7 @@ func TestRaces(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		// start returns a set, what decodes copies of it, other functions that copy it with
-		// every key that was added before the call, and what else is called meanwhile.
+		// every key that was added before the call, and calls that run beside all of these.
 		start func() (set promises.Filter, empty func() promises.Filter, copies []func() bloom.Set, calls []func())
 	}{
 		{"SyncFilter", func() (promises.Filter, func() promises.Filter, []func() bloom.Set, []func()) {

@@ -79,7 +79,7 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 		return s.add32(h)
 	}
 	// Look at up to eight bits at once, without a branch for each, then set
-	// those that were clear. Locked writes are what this costs, and a cache line
+	// those that were clear. Locked writes take most of the time, and a cache line
 	// that is not written stays with every processor that reads it.
 	changed := false
 	for b, x, k := f.bits, h.h1, f.k; k > 0; k -= 8 {

@@ -46,7 +46,7 @@ func (o *oracle) which(hs ...bloom.Hash) (found []int) {
 	return found
 }
 
-// asker is what asks a Bank in one of its forms.
+// asker has the methods that every form of a Bank has.
 type asker interface {
 	Which(dst []int, h bloom.Hash) []int
 	WhichAll(dst []int, hs []bloom.Hash) []int

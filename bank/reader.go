@@ -31,7 +31,7 @@ type Reader struct {
 	info bloom.Info
 }
 
-// requests is how many reads of one look-up run at the same time, at most.
+// requests is the largest number of reads of one look-up that run at the same time.
 const requests = 64
 
 // NewReader returns a Reader of the size bytes of r. It reads at most 8 KiB, in two

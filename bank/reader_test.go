@@ -131,8 +131,8 @@ func TestReaderErrors(t *testing.T) {
 	}
 }
 
-// large is a store with a Bank of many segments without keys, of which it keeps the ends alone. A
-// row has no checksum.
+// large is a store with a Bank of many segments without keys. It keeps the ends of the Bank alone.
+// A row has no checksum.
 type large struct {
 	head, tail []byte
 	size       int64

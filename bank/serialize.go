@@ -60,7 +60,7 @@ func (l *layout) set(params []uint64) (total uint64, err error) {
 
 // Everything below is in words behind the frame's head.
 
-// padding is where the rows begin.
+// padding returns the word at which the rows begin.
 func (l *layout) padding() int {
 	return -(form.Bank.HeadSize() / 8) & (strideFor(min(l.members, segmentMembers)) - 1)
 }
@@ -73,7 +73,7 @@ func (l *layout) segment(s int) (from, stride, members int) {
 
 func (l *layout) segments() int { return (l.members + segmentMembers - 1) / segmentMembers }
 
-// table is where the table of names begins.
+// table returns the word at which the table of names begins.
 func (l *layout) table() int {
 	if l.members == 0 {
 		return l.padding()

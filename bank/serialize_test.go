@@ -102,7 +102,7 @@ func (b *Bank) get(r uint64, i int) bool {
 }
 
 // TestEncodeBeside encodes what the Bank was when the encoding began. Members that come
-// meanwhile, and widen the rows, are not in it.
+// after that, and widen the rows, are not in it.
 func TestEncodeBeside(t *testing.T) {
 	o, hs := walk(t, 64, 2, 30, 1)
 	want := bloom.Must(o.MarshalBinary())

@@ -50,8 +50,8 @@ type Filter struct {
 	filter
 }
 
-// filter is what a Filter is. The methods that encode it have it by value: packages json
-// and gob find them where a Filter is held by value.
+// filter holds all of a Filter. The methods that encode it have value receivers: packages json
+// and gob find those where a Filter is held by value.
 type filter struct {
 	b    blocks.Blocks
 	info *form.SharedInfo // nil if the filter is zero and was given none

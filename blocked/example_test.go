@@ -121,7 +121,7 @@ func (r rangesOf) ReadAt(p []byte, from int64) (int, error) {
 		return 0, err
 	}
 	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from+int64(len(p))-1))
-	req.Header.Set("If-Unmodified-Since", r.modified) // else a later version's bytes would be mixed in
+	req.Header.Set("If-Unmodified-Since", r.modified) // without it, a later version's bytes would be mixed in
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, err

@@ -9,7 +9,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
-// minRate is what four lines reach with 18 % more memory than a classic filter. Each further
+// minRate is the rate that four lines reach with 18 % more memory than a classic filter. Each further
 // factor of ten costs more than the one before.
 const minRate = 1e-12
 

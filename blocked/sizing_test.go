@@ -25,7 +25,7 @@ func TestMemory(t *testing.T) {
 		p     float64
 		lines int
 		most  float64
-		more  float64 // percent, as the comment has it
+		more  float64 // percent, as the comment says
 	}{
 		{1e-2, 1, 1.11, 10}, {1e-3, 1, 1.18, 18}, {1e-4, 2, 1.11, 10}, {1e-5, 2, 1.13, 12}, {1e-6, 2, 1.18, 18},
 		{1e-7, 3, 1.12, 11}, {1e-8, 3, 1.14, 14}, {1e-9, 3, 1.18, 18}, {1e-12, 4, 1.18, 18},

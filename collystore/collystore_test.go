@@ -17,7 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom/growing"
 )
 
-// site serves so many pages. Page i links to pages 2i and 2i+1, to its parent and to
+// site serves the given number of pages. Page i links to pages 2i and 2i+1, to its parent and to
 // itself. The start page is page 1.
 func site(pages int, fetched *atomic.Int64) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -38,8 +38,8 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. It is small, so that the methods that encode it have it by
-// value: packages json and gob find them where a Filter is held by value.
+// filter holds all of a Filter. It is small because the methods that encode it have value
+// receivers: packages json and gob find those where a Filter is held by value.
 type filter struct {
 	*state                  // nil in the zero Filter
 	info   *form.SharedInfo // nil if the filter is zero and was given none
@@ -231,7 +231,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return true
 }
 
-// batchAhead is how many digests' counters AddBatch reads before it changes them: few
+// batchAhead is the number of digests whose counters AddBatch reads before it changes them: few
 // enough to stay in the cache until then.
 const batchAhead = 16
 

@@ -47,11 +47,11 @@ type Filter struct {
 	filter
 }
 
-// filter is what a Filter and a SyncFilter are. It is small, so that the methods that encode it have it
-// by value: packages json and gob find them where a Filter is held by value.
+// filter holds all of a Filter, and of a SyncFilter. It is small because the methods that encode it
+// have value receivers: packages json and gob find those where a Filter is held by value.
 type filter struct{ lookups }
 
-// lookups is what they and a View have.
+// lookups has the fields and the methods that these two share with a View.
 type lookups struct {
 	*table // nil if it is zero
 	info   bloom.Info

@@ -28,7 +28,7 @@ type table struct {
 	shared *shared  // nil, but in a SyncFilter
 }
 
-// shared is what a SyncFilter has for many goroutines. One of them writes at a time. Others
+// shared is the part of a SyncFilter that serves many goroutines. One of them writes at a time. Others
 // read at the same time, and take no lock.
 //
 // A tag that is moved is copied first. So it is in one of its places at any time. But a look-up that reads
@@ -53,7 +53,7 @@ func (t *table) shape(buckets, width uint64) {
 	t.highs = t.ones << (width - 1)
 }
 
-// wordsFor returns how many words have so many buckets.
+// wordsFor returns the number of words that the buckets take.
 func wordsFor(buckets, width uint64) uint64 { return (buckets*width + 15) / 16 }
 
 // place is a key's tag and its two buckets, which may be the same.
@@ -66,8 +66,8 @@ func (t *table) place(h bloom.Hash) place {
 	return place{tag + 1, i * t.width, t.other(i, tag+1) * t.width}
 }
 
-// ahead is how many keys' buckets a batch touches before it uses them: few enough to stay in the cache
-// until then.
+// ahead is the number of keys whose buckets a batch touches before it uses them: few enough to stay
+// in the cache until then.
 const ahead = 64
 
 // touch sets the places of the first keys, and reads a word of each of their buckets. Nothing waits for

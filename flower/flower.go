@@ -47,8 +47,8 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. String and the methods that encode it have it by value: packages
-// fmt, json and gob find them where a Filter is held by value.
+// filter holds all of a Filter. String and the methods that encode it have value receivers:
+// packages fmt, json and gob find those where a Filter is held by value.
 type filter struct {
 	info  bloom.Info
 	words []uint64 // of slots, from the least significant bits of the first word on
@@ -62,10 +62,10 @@ type filter struct {
 
 // Config configures a Filter. [Optimal] returns the smallest one for a purpose.
 type Config struct {
-	// Slots is how many fingerprints there is room for, at least Ways. Where it is no
+	// Slots is the number of fingerprints that have room, at least Ways. Where it is no
 	// multiple of Ways, the rest of the division is not used.
 	Slots uint64
-	// Ways is how many slots a key writes, from 1 to 64. With more ways, recent
+	// Ways is the number of slots that a key writes, from 1 to 64. With more ways, recent
 	// keys are more likely to be found, and old keys less likely.
 	Ways int
 	// Bits is the size of a fingerprint: 8, 16 or 32. Once all slots are

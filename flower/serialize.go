@@ -14,8 +14,9 @@ const errNoForm = form.NoForm("flower")
 // Info returns what New and SetInfo set, and what the filter's binary form held.
 func (f *Filter) Info() bloom.Info { return f.info }
 
-// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use the filter at the same time. Encoding
-// returns an error if a field is out of its range; see [bloom.Info].
+// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use
+// the filter at the same time. Encoding returns an error if a field is out of its range; see
+// [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
 // SizeBytes returns the length of the binary form in bytes. f needs hardly more memory. It

@@ -61,10 +61,10 @@ func checkSizes(m, k uint64) error {
 	return nil
 }
 
-// wordsFor returns how many words have so many bits.
+// wordsFor returns the number of words that the bits take.
 func wordsFor(bits uint64) uint64 { return bits/64 + (bits%64+63)/64 }
 
-// init sets t to words that have so many bits, of which t uses the first m. It
+// init sets t to words, which have the given number of bits. t uses the first m of them. It
 // returns an error if words have bits beyond.
 func (t *table) init(words []uint64, bits, m, k uint64, size int64) error {
 	if rest := bits % 64; rest != 0 && words[bits/64]>>rest != 0 {

@@ -93,7 +93,7 @@ func TestSamples(t *testing.T) {
 			data, half := sample(t, name), len(answers)/2
 			f, err := reader(name)(data)
 			require.NoError(t, err)
-			clear(data) // of which f keeps nothing
+			clear(data) // f keeps nothing of it
 			for i, answer := range answers {
 				require.Equal(t, answer == '1', f.Contains(sampleKey(i)), i)
 			}

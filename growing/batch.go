@@ -63,7 +63,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// batchSize is how many digests are sorted at once.
+// batchSize is the number of digests that are sorted at once.
 const batchSize = 4096
 
 // batch sorts digests by their shards. Then each layer gets all digests that it is asked

@@ -46,8 +46,8 @@ type Filter struct {
 	filter
 }
 
-// filter is what a Filter is. It is small, so that the methods that encode it have it by
-// value: packages json and gob find them where a Filter is held by value.
+// filter holds all of a Filter. It is small because the methods that encode it have value
+// receivers: packages json and gob find those where a Filter is held by value.
 type filter struct {
 	*state // nil in the zero Filter
 	info   bloom.Info

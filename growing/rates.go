@@ -33,7 +33,7 @@ const (
 	firstBits = 88 * 256
 )
 
-// rates are what layers share: their rates and sizings.
+// rates has the rates and the sizings of all layers.
 type rates struct {
 	p float64
 	n uint64 // of keys that come, or 0 if nobody knows
@@ -92,7 +92,7 @@ func (r *rates) next(i int, list []*layer) uint64 {
 // doubles.
 func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 
-// sizing is how a layer of some rate keeps its keys.
+// sizing says how a layer of some rate keeps its keys.
 type sizing struct {
 	lines int
 	bits  float64 // a key

@@ -49,8 +49,9 @@ func checkParams(params []uint64) (uint64, error) {
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return f.info }
 
-// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use f at the same time. Encoding returns an
-// error if a field is out of its range; see [bloom.Info].
+// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use
+// f at the same time. Encoding returns an error if a field is out of its range; see
+// [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
 // SizeBytes returns the length of the binary form in bytes: 0 for the zero Filter. The

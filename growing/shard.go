@@ -25,7 +25,7 @@ type layer struct {
 	blocks   blocks.Blocks
 	first    blocks.Blocks // their first lines
 	info     form.Info     // of a decoded layer; New's have none
-	capacity uint64        // the keys with which its rate is what it may be
+	capacity uint64        // the most keys with which it keeps its rate
 	soon     uint64        // the keys from which on the next layer is being made
 	_        [64]byte      // keeps look-ups off the cache line of count
 	count    uint64        // of the keys that were new; guarded by the shard's mu

@@ -27,7 +27,7 @@
 // # Several processes
 //
 // A Guard knows what its own process inserts. Where several processes write, take one of three
-// designs. This is what each of them costs:
+// designs. Each of them has a price:
 //
 //	                a Guard in each process,   one process writes and    one bloomredis.Filter
 //	                others' rows by Add        publishes (see replica)   that all ask
@@ -81,8 +81,8 @@ type Config struct {
 	// pause is up to a tenth longer or shorter, so that many processes spread out. 0 means
 	// that Run loads once.
 	Every time.Duration
-	// Lag is how far behind the store's newest row Load may be, because it reads a copy
-	// such as a standby server. A key is kept for so long after its insert, with 24 bytes or
+	// Lag is the longest time that Load may be behind the store's newest row, because it reads a
+	// copy such as a standby server. A key is kept for that time after its insert, with 24 bytes or
 	// more. Lag must also cover the time from an insert that returned an error, such as a
 	// time-out, to the commit that may follow all the same.
 	Lag time.Duration
@@ -92,10 +92,10 @@ type Config struct {
 	OnError func(error)
 }
 
-// Guard is a filter in front of a store. Make it with [New]. The zero Guard has loaded nothing and
-// reports that every key may be there. Inserting, adding and rebuilding panic in it. Any number of goroutines may use it at once.
-// Look-ups take no lock and allocate nothing. Neither look-ups nor inserts wait for a load. A
-// Guard must not be copied.
+// Guard is a filter in front of a store. Make it with [New]. The zero Guard has loaded nothing
+// and reports that every key may be there. Inserting, adding and rebuilding panic in it. Any
+// number of goroutines may use it at once. Look-ups take no lock and allocate nothing. Neither
+// look-ups nor inserts wait for a load. A Guard must not be copied.
 type Guard struct {
 	_    nocopy.Locker
 	cfg  Config
@@ -174,7 +174,7 @@ func (g *Guard) end(ins *inserted) {
 	g.forget(ins.at)
 }
 
-// forget drops the inserts of which a load that begins at now finds the rows. g.mu is held.
+// forget drops the inserts whose rows a load that begins at now finds. g.mu is held.
 func (g *Guard) forget(now time.Time) {
 	for len(g.ended) > 0 && now.Sub(g.ended[0].at) >= g.cfg.Lag {
 		g.ended[0], g.ended = nil, g.ended[1:]

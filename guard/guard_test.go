@@ -263,7 +263,7 @@ func TestBeforeTheFirstLoad(t *testing.T) {
 	require.True(t, g.Contains([]byte("b")))
 }
 
-// TestLoadThatFails leaves the filter as it is, and does not stand in the way of the next load.
+// TestLoadThatFails leaves the filter as it is, and does not prevent the next load.
 func TestLoadThatFails(t *testing.T) {
 	failed := errors.New("connection refused")
 	for name, c := range map[string]struct {

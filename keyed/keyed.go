@@ -74,7 +74,7 @@ func (h *Hasher) SumString(key string) bloom.Hash {
 	return h.Sum(unsafe.Slice(unsafe.StringData(key), len(key)))
 }
 
-// marks is how many keys Mark adds. A filter with a false-positive rate of p passes
+// marks is the number of keys that Mark adds. A filter with a false-positive rate of p passes
 // Check of a wrong secret with a probability of p^marks.
 const marks = 8
 

@@ -17,7 +17,7 @@ import (
 // right because all versions have the same parameters, and a newer one has the
 // bits of all keys that an older one has, but for removed keys.
 
-// pieceSize is how much of a filter's binary form is in a piece.
+// pieceSize is the number of bytes of a filter's binary form in a piece.
 const pieceSize = 64 << 10
 
 // send writes the file form of the current version, whose binary form has size bytes. If

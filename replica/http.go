@@ -33,7 +33,7 @@ import (
 type HTTPSource struct {
 	_ nocopy.Locker
 
-	// URL is where the filter is.
+	// URL is the filter's address.
 	URL string
 	// Client makes the requests. Its Transport may add what a server asks for, such as
 	// an Authorization; see the example. If Client is nil, a request is given up after
@@ -51,7 +51,7 @@ type HTTPSource struct {
 
 var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 
-// plainAfter is how many failed requests in a row make the next one, and from
+// plainAfter is the number of failed requests in a row that make the next one, and from
 // then on every other one, ask for the whole filter without compression. A
 // transfer that began and was not good counts as many: what is damaged where it
 // is kept would fail for ever.

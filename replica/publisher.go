@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// history is how many versions behind a replica may be and get a delta.
+	// history is the largest number of versions that a replica may be behind and get a delta.
 	history = 16
 	// hashSize is the memory of a bloom.Hash. The hashes kept to make deltas
 	// from take no more of it than the filter itself.

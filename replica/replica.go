@@ -28,7 +28,7 @@
 // and put it in the old one's place: a file by bloom.Filter.SaveFile, or a
 // Publisher by another Publisher (see its example). Replicas then load it whole,
 // also if its size is another. Add a key that comes while it is built to both, after the
-// store has it: whoever lists the store's keys for the new filter may just miss it. Package
+// store has it: a listing of the store's keys for the new filter may just miss it. Package
 // guard does that for the filter of one process.
 //
 // If every answer must know the newest keys, take a bloomredis.Filter, which asks Redis
@@ -51,7 +51,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
-// Source is where a Replica gets its filter.
+// Source provides the filter of a Replica.
 type Source interface {
 	// Fetch returns what is new since version have, which an earlier Fetch
 	// returned. If have is "", the caller needs a full filter. A source that
@@ -81,7 +81,7 @@ type Config struct {
 	// of the next. Each wait is up to a tenth longer or shorter, so that many
 	// replicas spread out. 0 and less mean 10 seconds.
 	Interval time.Duration
-	// FullEvery is how old the last full filter may become. After that time a
+	// FullEvery is the largest age of the last full filter. After that time a
 	// refresh asks for another full filter and not for a delta. This picks up a
 	// source that was rebuilt without its old keys, and it repairs a copy that
 	// went wrong. 0 means never.

@@ -114,7 +114,7 @@ func (s *users) load(ctx context.Context, add func(bloom.Hash)) error {
 		}
 		add(bloom.Sum(name))
 	}
-	return rows.Err() // else rows that could not be read would be taken for free names
+	return rows.Err() // or rows that could not be read would be taken for free names
 }
 
 // take inserts a name, and reports whether nobody had it.

@@ -18,7 +18,7 @@ import (
 // sanitizers are not told which block it was: with them all code is portable.
 
 const (
-	// chunk is how many digests are done at once. Nothing interrupts assembly. So a garbage
+	// chunk is the number of digests that are done at once. Nothing interrupts assembly. So a garbage
 	// collection waits for the end of a chunk, and for each of its blocks a page may have to
 	// be made. In Go the blocks of a chunk are touched before they are used, and stay in the
 	// cache until then.

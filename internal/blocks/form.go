@@ -7,7 +7,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Params are what the frame holds beside the words. A zero fills its head up to 32
+// Params returns the parameters of the frame. A zero fills its head up to 32
 // bytes: then each block of a mapped file lies in one cache line.
 func (b *Blocks) Params() []uint64 { return []uint64{uint64(len(b.blocks)), uint64(b.Lines), 0} }
 

@@ -16,7 +16,7 @@ func (b *Blocks) Stats(size int64) bloom.Stats {
 	return c.Stats(b.Lines, size)
 }
 
-// Census is what Stats gathers of blocks.
+// Census counts what Stats needs to know of blocks.
 type Census struct {
 	blocks   [Bits + 1]uint64 // by ones
 	products float64          // of the fills of words, times 2^40

@@ -131,7 +131,7 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 // are found without listing the directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
-// cleaned is how many temporary files clean looks for. There are more only while more
+// cleaned is the number of temporary files that clean looks for. There are more only while more
 // Writes to one path run at once.
 const cleaned = 16
 

@@ -33,7 +33,7 @@ func become(t *testing.T, path string, other *os.File) {
 // TestNotSynced: Write reports it if the new file does not reach the disk or get its name, and
 // leaves the old one. It reports it, too, if the name does not reach the disk, and does without
 // syncs of directories where a file system has none. In place of the file or the directory it
-// has a pipe, which cannot be synced, or a path, of which fsync knows nothing.
+// has a pipe, which cannot be synced, or a descriptor of a path alone, which fsync refuses.
 func TestNotSynced(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
-// Form is what every type that has a binary form of this module's is.
+// Form is implemented by every type that has a binary form of this module's.
 type Form interface {
 	io.WriterTo
 	SizeBytes() int64

@@ -148,7 +148,7 @@ func (a *appender) Write(p []byte) (int, error) {
 // memory is taken.
 type Check func(params []uint64) (words uint64, err error)
 
-// head is what comes before the words of a frame.
+// head holds the bytes before the words of a frame.
 type head struct {
 	bytes   []byte // as many as were read, also with an error
 	params  []uint64

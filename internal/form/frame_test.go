@@ -21,7 +21,7 @@ import (
 // count is a check that takes the word count from the first parameter.
 func count(params []uint64) (uint64, error) { return params[0], nil }
 
-// two is a kind with so many parameters.
+// two is a kind with two parameters.
 var two = NewKind("test", 't', 2)
 
 var testInfo = Info{N: 1000, P: 0.5, Hash: "SumString"}

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// maxRequests is how many requests of one look-up run at the same time, at most.
+	// maxRequests is the largest number of requests of one look-up that run at the same time.
 	maxRequests = 64
-	// maxGap is how many bytes between two ranges are read with them, rather than not asked for.
+	// maxGap is the largest number of bytes between two ranges that are read with them.
 	maxGap = 16 << 10
-	// maxRange is how many bytes one request asks for, at most.
+	// maxRange is the largest number of bytes that one request asks for.
 	maxRange = 256 << 10
 )
 
@@ -20,8 +20,8 @@ const (
 // each of its steps, given the size bytes that begin at at(key, step). No two calls of has
 // run at once.
 //
-// Ranges takes 1, 2, 4 and so on of a key's steps together, and no more steps of a key of which
-// one has failed. It sorts the ranges of all keys and joins those that are near. On error
+// Ranges takes 1, 2, 4 and so on of a key's steps together, and no more steps of a key once
+// one of them has failed. It sorts the ranges of all keys and joins those that are near. On error
 // found is as it was.
 func Ranges(pkg string, r io.ReaderAt, found []bool, steps int, size int64, at func(key, step int) int64, has func(key, step int, data []byte) bool) error {
 	type piece struct {

@@ -28,7 +28,7 @@ import (
 //	1 byte   version, 1
 //	4 bytes  CRC-32C of everything before
 //
-// The head is what comes before the filter's words. Its CRC serves those who do not read
+// The head is all bytes before the filter's words. Its CRC serves those who do not read
 // the words. A trailer's length is 4 modulo 8, and that of Guava's form is 6: so a file's
 // length alone shows whether it has a trailer, and no damaged word count can make words
 // of a trailer or a trailer of words. That holds for later versions, too: their trailers have
@@ -178,7 +178,7 @@ func versionOf(data []byte) byte {
 	return 0
 }
 
-// Refused returns the error for bytes that were refused with err, the last of which are given.
+// Refused returns the error for bytes that were refused with err. data has the last of them.
 // If they have a trailer of a newer version, that is the reason, whatever err says.
 func Refused(pkg string, data []byte, err error) error {
 	if v := versionOf(data); v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {

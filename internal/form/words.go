@@ -20,7 +20,7 @@ const (
 	BigEndian    Order = true
 )
 
-// ChunkBytes is how much of an array's bytes is held besides its words while it
+// ChunkBytes is the number of an array's bytes that are held besides its words while it
 // is written or read.
 const ChunkBytes = 64 << 10
 

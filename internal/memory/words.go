@@ -45,7 +45,7 @@ func Clear(words []uint64) {
 	}
 }
 
-// chunk is how many words are handled without interruption, in some 50 microseconds
+// chunk is the number of words that are handled without interruption, in some 50 microseconds
 // if their pages are fresh.
 const chunk = 32 << 10
 

@@ -31,7 +31,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
-// answers are what filters and files have.
+// answers has the methods that filters and files share.
 type answers interface {
 	Contains(key []byte) bool
 	ContainsString(key string) bool
