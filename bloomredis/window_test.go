@@ -65,12 +65,16 @@ const (
 	length  = 24 * time.Hour
 )
 
+func (f *traffic) part() time.Duration {
+	return length/time.Duration(f.w.config.Generations) + time.Second
+}
+
 // longest is how long a key may be remembered.
 func (f *traffic) longest() time.Duration {
 	if f.w.config.Renew {
-		return length + 2*length/windowT + 2*time.Second
+		return length + 2*f.part()
 	}
-	return length + length/windowT + time.Second
+	return length + f.part()
 }
 
 // add adds so many new keys, and again those in back, after some time.
@@ -138,7 +142,7 @@ func (f *traffic) check(whole bool) {
 		}
 	}
 	if forgotten < length {
-		require.GreaterOrEqual(f.t, reach, forgotten-2*length/windowT-time.Second, "at %v: too modest", f.now)
+		require.GreaterOrEqual(f.t, reach, forgotten-2*f.part(), "at %v: too modest", f.now)
 	}
 }
 
@@ -297,7 +301,7 @@ func TestWindowKeepsItsWord(t *testing.T) {
 			}
 		},
 	} {
-		for _, c := range []WindowConfig{{P: 1e-2}, {P: 1e-3, Renew: true}, {P: 1e-6}, {P: 1e-6, Renew: true}} {
+		for _, c := range []WindowConfig{{P: 1e-2}, {P: 1e-3, Renew: true}, {P: 1e-6, Generations: 15}, {P: 1e-6, Renew: true, Generations: 3}} {
 			t.Run(fmt.Sprintf("%s/p=%v/renew=%v", name, c.P, c.Renew), func(t *testing.T) {
 				if testing.Short() && (c.P == 1e-6 || strings.HasPrefix(name, "a hundred")) {
 					t.Skip("the other rates are not short either")
@@ -486,7 +490,7 @@ func TestWindowSize(t *testing.T) {
 	}
 	for p := 1e-2; p > 0.9e-9; p /= 10 {
 		for _, n := range []uint64{1000, 3000, 10_000, 30_000, 100_000, 1_000_000, 10_000_000} {
-			for _, renew := range []bool{false} {
+			for _, renew := range []bool{false, true} {
 				size := bloom.Must(WindowConfig{N: n, P: p, Span: time.Hour, Renew: renew}.SizeBytes())
 				f := bloom.Must(window.New(window.Config{N: n, P: p, Span: time.Hour, Renew: renew}))
 				require.LessOrEqual(t, float64(size), 1.2*float64(f.SizeBytes()), "N = %d, P = %v, Renew = %v", n, p, renew)
