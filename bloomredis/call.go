@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -81,6 +82,10 @@ type call struct {
 	keys  []string
 	args  []any
 	reply any
+
+	// Of a window's script: what it answers, and the server's time.
+	answer string
+	now    int64
 
 	// Of some keys of a batch; see there.
 	number  int // of the call in the batch
@@ -228,16 +233,11 @@ func scan(reply any, dst ...any) bool {
 		return false
 	}
 	for i := range dst {
-		ok := false
-		switch d := dst[i].(type) {
-		case *string:
-			*d, ok = values[i].(string)
-		case *int64:
-			*d, ok = values[i].(int64)
-		}
-		if !ok {
+		v, d := reflect.ValueOf(values[i]), reflect.ValueOf(dst[i]).Elem()
+		if !v.IsValid() || v.Type() != d.Type() {
 			return false
 		}
+		d.Set(v)
 	}
 	return true
 }

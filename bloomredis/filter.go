@@ -69,16 +69,11 @@ type Filter struct {
 // On a cluster the part of key in braces, if any, decides its hash slot, as
 // always. A key with a closing brace but without such a part is an error.
 func Open(ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64) (*Filter, error) {
-	return openShard(ctx, client, key, n, p, 0)
-}
-
-// openShard is Open of a shard of so many, or of a filter that is none.
-func openShard(ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64, shards int) (*Filter, error) {
 	params, err := paramsFor(n, p)
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, client, key, params, &kept{bloom.Info{N: n, P: p}, shards})
+	return open(ctx, client, key, params, &kept{bloom.Info{N: n, P: p}, 0})
 }
 
 // OpenExisting returns the filter under key, whatever its parameters are. The

@@ -52,12 +52,14 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 		return nil, fmt.Errorf("bloomredis: key %q of a Sharded has braces", key)
 	}
 	n := c.N/shards + min(c.N%shards, 1)
-	if _, err := paramsFor(n, c.P); err != nil {
+	params, err := paramsFor(n, c.P)
+	if err != nil {
 		return nil, fmt.Errorf("%w (for a shard of N = %d, Shards = %d)", err, c.N, shards)
 	}
-	s := newSharded(key)
+	s := &Sharded{key: key}
+	s.in = s
 	for i := range c.Shards {
-		f, err := openShard(ctx, client, shardKey(key, i), n, c.P, c.Shards)
+		f, err := open(ctx, client, shardKey(key, i), params, &kept{bloom.Info{N: n, P: c.P}, c.Shards})
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +71,8 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 // OpenExistingSharded returns the sharded filter under key, whatever its
 // parameters and the number of its shards are; see [OpenExisting].
 func OpenExistingSharded(ctx context.Context, client redis.UniversalClient, key string) (*Sharded, error) {
-	s := newSharded(key)
+	s := &Sharded{key: key}
+	s.in = s
 	for i, shards := 0, 1; i < shards; i++ {
 		f, err := OpenExisting(ctx, client, shardKey(key, i))
 		if err != nil {
@@ -83,12 +86,6 @@ func OpenExistingSharded(ctx context.Context, client redis.UniversalClient, key 
 		}
 	}
 	return s, nil
-}
-
-func newSharded(key string, shards ...*Filter) *Sharded {
-	s := &Sharded{key: key, shards: shards}
-	s.in = s
-	return s
 }
 
 func shardKey(key string, i int) string { return fmt.Sprintf("{%s:%d}", key, i) }

@@ -199,16 +199,16 @@ func (w *Window) batch(ctx context.Context, s script, token string, hs []bloom.H
 				return err
 			}
 		}
-		return w.trip(ctx, s, calls, func(c *call, _ int64, answers string) error {
-			c.answers = yes(answers)
-			return nil
-		})
+		err = w.trip(ctx, s, calls)
+		for _, c := range calls {
+			c.answers = yes(c.answer)
+		}
+		return err
 	})
 }
 
-// trip runs a script for calls, in one round trip. It calls take with what the script
-// answers for each, and the server's time.
-func (w *Window) trip(ctx context.Context, s script, calls []*call, take func(c *call, now int64, answers string) error) error {
+// trip runs a script for calls, in one round trip.
+func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	for len(calls) > 0 {
 		w.mu.Lock()
 		seen, epoch := slices.Clone(w.seen), w.epoch
@@ -224,9 +224,9 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call, take func(c 
 		}
 		var again []*call
 		for _, c := range calls {
-			saw, now, answers, err := w.answer(c.reply)
+			saw, err := w.answer(c)
 			before := seen[c.of]
-			gone := before.id != "" && before.id != saw.id && now <= before.over
+			gone := before.id != "" && before.id != saw.id && c.now <= before.over
 			switch lost := errors.Is(err, ErrLost); {
 			case lost && w.changed(epoch):
 				again = append(again, c) // the script did nothing
@@ -239,9 +239,6 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call, take func(c 
 			if saw.id != "" {
 				seen[c.of] = saw
 				w.see(c.of, saw, epoch)
-			}
-			if err := take(c, now, answers); err != nil {
-				return err
 			}
 		}
 		calls = again
@@ -284,22 +281,20 @@ func (w *Window) lost(epoch int) error {
 	return err
 }
 
-// answer returns what a script saw, the server's time, and what the script answers.
-func (w *Window) answer(reply any) (saw sight, now int64, answers string, err error) {
+// answer reads the reply to a call, and returns what the script saw.
+func (w *Window) answer(c *call) (saw sight, err error) {
 	var head string
 	var size int64
 	switch {
-	case scan(reply, &saw.id, &saw.over, &now, &answers):
+	case scan(c.reply, &saw.id, &saw.over, &c.now, &c.answer):
 		saw.id = saw.id[:min(8, len(saw.id))] // without what Reset changes
-		return saw, now, answers, nil
-	case scan(reply, &head): // {'lost'}
-		err = ErrLost
-	case scan(reply, new(string), &head, &size):
-		err = w.other(head, size)
-	default:
-		err = w.errorf("unexpected reply %v", reply)
+		return saw, nil
+	case scan(c.reply, &head): // {'lost'}
+		return saw, ErrLost
+	case scan(c.reply, new(string), &head, &size):
+		return saw, w.other(head, size)
 	}
-	return sight{}, 0, "", err
+	return sight{}, w.errorf("unexpected reply %v", c.reply)
 }
 
 // other returns an error for a string that is not of w.
@@ -331,17 +326,20 @@ func (w *Window) each(ctx context.Context, s script, do func(st state, now int64
 	for i, name := range w.names {
 		calls[i] = &call{of: i, keys: []string{name}}
 	}
-	return w.trip(ctx, s, calls, func(_ *call, now int64, answers string) error {
+	if err := w.trip(ctx, s, calls); err != nil {
+		return err
+	}
+	for _, c := range calls {
 		var st state
-		if answers == "" {
-			return nil
+		if c.answer == "" {
+			continue
 		}
-		if _, err := binary.Decode([]byte(answers), binary.LittleEndian, &st); err != nil {
-			return w.errorf("%d bytes in reply, want %d", len(answers), stateSize)
+		if _, err := binary.Decode([]byte(c.answer), binary.LittleEndian, &st); err != nil {
+			return w.errorf("%d bytes in reply, want %d", len(c.answer), stateSize)
 		}
-		do(st, now)
-		return nil
-	})
+		do(st, c.now)
+	}
+	return nil
 }
 
 // Reach returns how far back every key is remembered now: the time since the newest key that was

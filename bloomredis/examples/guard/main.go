@@ -93,10 +93,7 @@ func (t *Table) Put(ctx context.Context, key, value string) error {
 		// Redis came back without the filter. Copies keep what they have until there is a new one.
 		// That has no keys until fill has ended: rows look missing for so long. Where
 		// that must not be, take package guard, whose filter is of one process.
-		if err = t.shared.Reopen(ctx); err == nil {
-			err = t.fill(ctx)
-		}
-		if err == nil {
+		if err = errors.Join(t.shared.Reopen(ctx), t.fill(ctx)); err == nil {
 			_, err = t.shared.AddString(ctx, key)
 		}
 	}
@@ -108,18 +105,16 @@ func (t *Table) Put(ctx context.Context, key, value string) error {
 
 func main() {
 	addr := flag.String("redis", "localhost:6379", "address of a Redis server; what is written there is deleted at the end")
-	rows := flag.Int("rows", 50_000, "rows in the database")
-	requests := flag.Int("requests", 50_000, "keys to look up, four of five of which do not exist")
+	rows := flag.Int("rows", 50_000, "rows in the database, and keys to look up, four of five of which do not exist")
 	flag.Parse()
-	log.SetFlags(0)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *addr, *rows, *requests); err != nil {
+	if err := run(ctx, os.Stdout, *addr, *rows); err != nil {
 		log.Fatal("guard: ", err)
 	}
 }
 
-func run(ctx context.Context, w io.Writer, addr string, rows, requests int) (err error) {
+func run(ctx context.Context, w io.Writer, addr string, rows int) (err error) {
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
 	dir, err := os.MkdirTemp("", "guard")
@@ -153,7 +148,7 @@ func run(ctx context.Context, w io.Writer, addr string, rows, requests int) (err
 	go t.near.Run(running)
 
 	absent, began := 0, time.Now()
-	for range requests {
+	for range rows {
 		i := rand.IntN(5 * rows)
 		value, err := t.Get(key(i))
 		if err = errors.Join(err, ctx.Err()); err != nil {
@@ -166,7 +161,7 @@ func run(ctx context.Context, w io.Writer, addr string, rows, requests int) (err
 			return fmt.Errorf("%s: %q", key(i), value)
 		}
 	}
-	fmt.Fprintf(w, "%d requests, %d of them for keys that do not exist: %d queries in %v\n", requests, absent, t.queries, time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(w, "%d requests, %d of them for keys that do not exist: %d queries in %v\n", rows, absent, t.queries, time.Since(began).Round(time.Millisecond))
 
 	if err := t.Put(ctx, "new", "value"); err != nil {
 		return err
