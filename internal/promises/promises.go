@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -23,6 +24,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -742,6 +744,11 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	require.NoError(t, os.WriteFile(path, []byte("damaged"), 0o666))
 	fails(path, 0.01, bloom.ErrFormat, path)
 	fails(in("missing/f"), 0.01, fs.ErrNotExist, in("missing"))
+	if exec.Command("mkfifo", in("pipe")).Run() == nil { // as on every Unix
+		waits := time.AfterFunc(20*time.Second, func() { panic("LoadOrNew waits for somebody to write to a pipe") })
+		fails(in("pipe"), 0.01, nil, in("pipe"))
+		waits.Stop()
+	}
 }
 
 // Fuzz decodes bytes, and frames with the right checksums. What is refused is a wrong format
