@@ -84,6 +84,11 @@ var packers = sync.Pool{New: func() any { return bloom.Must(gzip.NewWriterLevel(
 func pack(data []byte) []byte {
 	w := packers.Get().(*gzip.Writer)
 	defer packers.Put(w)
+	return packBy(w, data)
+}
+
+// packBy is pack by w.
+func packBy(w *gzip.Writer, data []byte) []byte {
 	var buf bytes.Buffer
 	w.Reset(&buf)
 	_, err := w.Write(data)
@@ -95,13 +100,15 @@ func pack(data []byte) []byte {
 
 // packFilter packs all of f's binary form, in pieces.
 func packFilter(f *bloom.Filter) [][]byte {
-	var w packWriter
+	w := packWriter{packer: packers.Get().(*gzip.Writer)}
+	defer packers.Put(w.packer)
 	bloom.Must(f.WriteTo(&w)) // f is not zero, and w has no error
-	return append(w.pieces, pack(w.buf))
+	return append(w.pieces, packBy(w.packer, w.buf))
 }
 
 // packWriter packs what is written to it, all but the last piece.
 type packWriter struct {
+	packer *gzip.Writer // one for all pieces
 	pieces [][]byte
 	buf    []byte
 }
@@ -109,7 +116,7 @@ type packWriter struct {
 func (w *packWriter) Write(p []byte) (int, error) {
 	w.buf = append(w.buf, p...)
 	for len(w.buf) > pieceSize {
-		w.pieces = append(w.pieces, pack(w.buf[:pieceSize]))
+		w.pieces = append(w.pieces, packBy(w.packer, w.buf[:pieceSize]))
 		w.buf = append(w.buf[:0], w.buf[pieceSize:]...)
 	}
 	return len(p), nil
