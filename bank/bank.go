@@ -20,7 +20,7 @@ import (
 // on.
 //
 // Any number of goroutines may use a Bank at once. Those that write take turns. Look-ups,
-// which are Which, WhichAll, ContainsHash and Filter, wait for nobody. A look-up sees every write
+// which are Which, WhichAll and ContainsHash, wait for nobody. A look-up sees every write
 // that had ended before it began, and any part of the writes that run beside it. Beside a Clear and
 // an Add to the same member, it may report that member for a key that it never had.
 //

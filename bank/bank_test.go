@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
@@ -91,7 +90,7 @@ func (o *oracle) requireSameMembers(t testing.TB, hs []bloom.Hash, a asker, want
 	require.Equal(t, o.Bank.Info(), a.Info())
 	require.Equal(t, o.SizeBytes(), a.SizeBytes())
 	require.Len(t, a.WhichAll(nil, nil), len(o.filters))
-	for i := 0; i < len(o.filters); i += 1 + len(o.filters)/50 {
+	for i := len(o.filters) - 1; i >= 0; i -= 1 + len(o.filters)/50 {
 		require.True(t, o.filters[i].Equal(a.Filter(i)), "member %d", i)
 		require.Equal(t, a.Info(), a.Filter(i).Info())
 		for _, h := range hs {
@@ -161,7 +160,15 @@ func TestOracle(t *testing.T) {
 				if last := len(*o.segmentsOf()) - 1; members > 0 {
 					rest := members - last*segmentMembers
 					require.Equal(t, strideFor(rest), (*o.segmentsOf())[last].stride)
+					o.SetName(members-1, "the last")
+					o.AddHash(members-1, hs[0])
+					o.Clear(members - 1)
+					require.Empty(t, bloom.Must(o.Name(members-1)))
+					require.Zero(t, o.Filter(members-1).OnesCount())
+					o.AddHash(members-1, hs[0])
 				}
+				o.Reset()
+				require.Zero(t, o.Stats().OnesCount)
 			})
 		}
 	}
@@ -349,7 +356,11 @@ func TestConcurrent(t *testing.T) {
 		}
 	})
 	look(func(n int) { b.AddHash(n%spare, hs[n%members]); b.SetName(n%spare, "name") })
-	look(func(n int) { b.Clear(n % spare); b.Name(n % spare) })
+	look(func(n int) {
+		b.Clear(n % spare)
+		_ = bloom.Must(b.Name(n % spare))
+		b.SetInfo(bloom.Info{N: uint64(n)})
+	})
 	for i, h := range hs {
 		if i%2 == 0 {
 			b.AddHash(b.Append(), h)
@@ -451,37 +462,25 @@ func TestFalseMembersAreCorrelated(t *testing.T) {
 	require.InDelta(t, b.Stats().FillRatio, float64(empty)/members, 0.01)
 }
 
-// TestWriters has everything that writes run at once, on members whose bits share words.
-func TestWriters(t *testing.T) {
-	const each, goroutines = 200, 4
-	b := bloom.Must(NewSize(640, 3))
-	f := bloom.Must(bloom.NewSize(640, 3))
-	f.AddString("of the filter")
-	for range goroutines {
-		b.Append()
-	}
-	testkit.AtOnce(goroutines, func(own int) {
-		for i := range each {
-			b.AddString(own, fmt.Sprint(i))
-			b.SetName(b.Append(), fmt.Sprint(own, i))
-			n, err := b.AppendFilter(f)
-			assert.NoError(t, err)
-			assert.True(t, b.ContainsHash(n, bloom.SumString("of the filter")))
-			b.Clear(n)
-			b.SetInfo(bloom.Info{N: uint64(own)})
-			_, _, _ = b.Info(), b.SizeBytes(), bloom.Must(b.Name(own))
-			if i%50 == 0 {
-				assert.NoError(t, new(Bank).UnmarshalBinary(bloom.Must(b.MarshalBinary())))
-			}
-		}
-	})
-	require.Equal(t, goroutines+2*each*goroutines, b.Len())
-	names := map[string]bool{}
-	for i := range b.Len() {
-		names[bloom.Must(b.Name(i))] = true
-		for key := range each {
-			require.True(t, i >= goroutines || b.ContainsHash(i, bloom.SumString(fmt.Sprint(key))))
+// TestTurns: those who write take turns. Look-ups wait for nobody.
+func TestTurns(t *testing.T) {
+	b, h := bloom.Must(NewSize(64, 1)), bloom.SumString("key")
+	f := b.Filter(b.Append())
+	for waits, calls := range map[bool]map[string]func(){
+		true: {
+			"Append": func() { b.Append() }, "AppendFilter": func() { bloom.Must(b.AppendFilter(f)) },
+			"AddHash": func() { b.AddHash(0, h) }, "Clear": func() { b.Clear(0) }, "Reset": b.Reset,
+			"SetName": func() { b.SetName(0, "name") }, "Name": func() { _, _ = b.Name(0) },
+			"SetInfo": func() { b.SetInfo(bloom.Info{}) }, "Info": func() { b.Info() },
+			"SizeBytes": func() { b.SizeBytes() }, "encoder": func() { b.encoder() },
+		},
+		false: {
+			"Which": func() { b.Which(nil, h) }, "WhichAll": func() { b.WhichAll(nil, nil) },
+			"ContainsHash": func() { b.ContainsHash(0, h) }, "Len": func() { b.Len() },
+		},
+	} {
+		for name, call := range calls {
+			require.Equal(t, waits, testkit.Waits(&b.mu, waits, call), name)
 		}
 	}
-	require.Len(t, names, 1+each*goroutines)
 }

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -214,6 +215,9 @@ func TestWrongContentIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorIs(t, v.Verify(), bloom.ErrFormat)
 	}
+	longer := slices.Clone(good)
+	longer[3] += 8
+	require.ErrorContains(t, new(Bank).UnmarshalBinary(form(longer, append(slices.Clone(array), 0))), "names end at ")
 	for want, params := range map[string][]uint64{
 		"word count 0 of a member":                {0, 1, 0, 0},
 		"word count 4294967296 of a member":       {1 << 32, 1, 0, 0},

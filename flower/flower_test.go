@@ -73,6 +73,7 @@ func TestFPR(t *testing.T) {
 		}
 		p := 1 - math.Pow(1-1/(math.Ldexp(1, c.Bits)-1), float64(c.Ways))
 		assert.InEpsilon(t, p, f.FPR(), 1e-3)
+		assert.InEpsilon(t, p, f.Info().P, 1e-9)
 		assert.InDelta(t, trials*p, hits, 4.75*math.Sqrt(trials*p), "bits = %d, ways = %d", c.Bits, c.Ways)
 	}
 }

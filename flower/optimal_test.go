@@ -114,6 +114,7 @@ func TestErrors(t *testing.T) {
 		{Config{0, 2, 8}, "flower: Slots = 0 "},
 		{Config{math.MaxUint64, 2, 8}, "flower: Slots = 18446744073709551615 "},
 		{Config{1 << 60, 2, 8}, "flower: Slots = 1152921504606846976 "},
+		{Config{2*form.MaxFrameWords + 1, 2, 32}, fmt.Sprintf("flower: Slots = %d is outside ", uint64(2*form.MaxFrameWords+1))},
 		{Config{4, 5, 8}, fmt.Sprintf("flower: Slots = 4 is outside [5, %d] for 5 ways of 8 bits", uint64(8*form.MaxFrameWords))},
 		{Config{100, 0, 8}, "flower: Ways = 0 "},
 		{Config{100, -1, 8}, "flower: Ways = -1 "},

@@ -2,6 +2,7 @@ package growing
 
 import (
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,14 +63,22 @@ func TestBatchesOfLines(t *testing.T) {
 	require.Equal(t, want, testkit.Found(f, hs))
 }
 
-// TestBatchesAtOnce has goroutines add the same batches, in which layers begin.
+// TestBatchesAtOnce has goroutines add the same batches, in which layers begin. One of them hears that
+// a key was new.
 func TestBatchesAtOnce(t *testing.T) {
 	const size = 500
 	keys := testkit.Digests[bloom.Hash](5, 40*size)
 	f := tiny()
+	var heard [40 * size]atomic.Int32
 	testkit.AtOnce(4, func(int) {
+		added := make([]bool, size)
 		for i := 0; i < len(keys); i += size {
-			f.AddBatch(nil, keys[i:i+size])
+			f.AddBatch(added, keys[i:i+size])
+			for j, isNew := range added {
+				if isNew && heard[i+j].Add(1) > 1 {
+					t.Errorf("key %d was new twice", i+j)
+				}
+			}
 			for j, ok := range testkit.Found(f, keys[:i+size]) {
 				if !ok {
 					t.Errorf("key %d is missing", j)

@@ -1,8 +1,10 @@
 package guard
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -380,6 +382,26 @@ func TestRun(t *testing.T) {
 	g.cfg.Every = 0
 	require.NoError(t, g.Run(background))
 	require.Len(t, began, 2, "one load that ended well")
+}
+
+// TestRunEnds: the end of its context ends a pause of Run. An error that nobody asked for is logged.
+func TestRunEnds(t *testing.T) {
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	ctx, cancel := context.WithCancel(background)
+	fails := true
+	g := newGuard(t, Config{Every: time.Hour, Load: func(context.Context, func(bloom.Hash)) error {
+		if fails {
+			fails = false
+			return errors.New("down")
+		}
+		time.AfterFunc(20*time.Millisecond, cancel)
+		return nil
+	}})
+	require.ErrorIs(t, g.Run(ctx), context.Canceled)
+	require.Contains(t, log.String(), "down")
+	require.True(t, g.Ready())
 }
 
 // TestRate has a store of more and more keys than the first load expected.

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Together runs all functions from one start.
@@ -24,4 +25,26 @@ func AtOnce(n int, do func(i int)) {
 		}()
 	}
 	done.Wait()
+}
+
+// Waits reports whether do waits while lock is held. A do that should not wait gets long to end.
+func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
+	patience := 20 * time.Second
+	if should {
+		patience = 5 * time.Millisecond
+	}
+	done := make(chan struct{})
+	lock.Lock()
+	go func() {
+		defer close(done)
+		do()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		waited = true
+	}
+	lock.Unlock()
+	<-done
+	return waited
 }
