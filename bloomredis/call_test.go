@@ -237,13 +237,13 @@ func TestReplyIsLost(t *testing.T) {
 		// connections.
 		lose := func(hs []bloom.Hash, call func() error) {
 			require.NoError(t, firstError(containsBatch(ctx, there, hs))) // connects
-			p.hold(true)
+			p.held.Store(true)
 			arrived := during(t, func() {
 				assert.Eventually(t, func() bool {
 					found, err := containsBatch(ctx, direct, hs)
 					return err == nil && !slices.Contains(found, false)
 				}, limit, time.Millisecond)
-				p.hold(false)
+				p.held.Store(false)
 				p.cut()
 			})
 			require.Error(t, call(), name)

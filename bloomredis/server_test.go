@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -152,19 +153,19 @@ func dump(client *redis.Client) map[string]string {
 	return all
 }
 
-// proxy passes connections on to addr, and cuts or holds them on demand.
+// proxy passes connections on to a server, and cuts or holds them on demand.
 type proxy struct {
 	net.Listener
-	to   string
 	mu   sync.Mutex
-	open map[net.Conn]bool
-	held bool // replies are read and dropped
+	open []net.Conn
+	held atomic.Bool // replies are read and dropped
 }
 
 func startProxy(t testing.TB, to string) *proxy {
 	t.Helper()
-	l := bloom.Must(net.Listen("tcp", "127.0.0.1:0"))
-	p := &proxy{Listener: l, to: to, open: make(map[net.Conn]bool)}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p := &proxy{Listener: l}
 	t.Cleanup(func() { l.Close(); p.cut() })
 	go func() {
 		for {
@@ -172,43 +173,36 @@ func startProxy(t testing.TB, to string) *proxy {
 			if err != nil {
 				return
 			}
-			go p.serve(c)
+			go p.serve(c, to)
 		}
 	}()
 	return p
 }
 
-func (p *proxy) serve(c net.Conn) {
+func (p *proxy) serve(c net.Conn, to string) {
 	defer c.Close()
-	up, err := net.Dial("tcp", p.to)
+	up, err := net.Dial("tcp", to)
 	if err != nil {
 		return
 	}
 	defer up.Close()
 	p.mu.Lock()
-	p.open[c], p.open[up] = true, true
+	p.open = append(p.open, c, up)
 	p.mu.Unlock()
 	go func() {
 		_, _ = io.Copy(up, c)
 		up.Close()
 	}()
 	buf := make([]byte, 64<<10)
-	for err == nil {
-		var n int
-		if n, err = up.Read(buf); err != nil {
-			break
-		}
-		p.mu.Lock()
-		held := p.held
-		p.mu.Unlock()
-		if !held {
+	for {
+		n, err := up.Read(buf)
+		if err == nil && !p.held.Load() {
 			_, err = c.Write(buf[:n])
 		}
+		if err != nil {
+			return
+		}
 	}
-	p.mu.Lock()
-	delete(p.open, c)
-	delete(p.open, up)
-	p.mu.Unlock()
 }
 
 // cut resets all connections: what was on its way is lost, on one side or the
@@ -216,16 +210,11 @@ func (p *proxy) serve(c net.Conn) {
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for c := range p.open {
+	for _, c := range p.open {
 		_ = c.(*net.TCPConn).SetLinger(0)
 		c.Close()
 	}
-}
-
-func (p *proxy) hold(held bool) {
-	p.mu.Lock()
-	p.held = held
-	p.mu.Unlock()
+	p.open = nil
 }
 
 func (p *proxy) addr() string { return p.Addr().String() }

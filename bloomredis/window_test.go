@@ -53,6 +53,7 @@ type traffic struct {
 	next   uint64
 	stored map[uint64]time.Duration // when a key was stored or renewed last
 	order  []uint64                 // of these
+	place  map[uint64]int           // in the order
 	taken  map[uint64]bool          // keys that were refused: they may be again
 	checks int
 
@@ -94,6 +95,7 @@ func (f *traffic) add(after time.Duration, fresh int, back ...uint64) {
 	added := bloom.Must(addBatch(ctx, f.w, hs))
 	for i, key := range keys {
 		at, known := f.stored[key]
+		require.False(f.t, added[i] && known && f.now-at < length && len(f.order)-f.place[key] <= windowN, "at %v: forgotten after %v", f.now, f.now-at)
 		if (!known || f.now-at > f.longest()) && !f.taken[key] {
 			f.absent++
 			if !added[i] {
@@ -103,6 +105,7 @@ func (f *traffic) add(after time.Duration, fresh int, back ...uint64) {
 		}
 		if added[i] || f.w.config.Renew {
 			f.stored[key] = f.now
+			f.place[key] = len(f.order)
 			f.order = append(f.order, key)
 		}
 	}
@@ -234,6 +237,7 @@ func TestWindowKeepsItsWord(t *testing.T) {
 		"an eighth of N every quarter hour":  again(length/96, 8),
 		"an eighth of N each generation":     again(length/windowT+time.Second, 8),
 		"an eighth of N in half generations": again(length/windowT/2, 8),
+		"a few every quarter hour":           again(length/96, 100),
 		"twice": func(f *traffic) {
 			for range 100 {
 				f.add(length/50, 2*windowN/50)
@@ -259,6 +263,16 @@ func TestWindowKeepsItsWord(t *testing.T) {
 					f.check(!f.w.config.Renew)
 				}
 			}
+		},
+		"renewed after its plane ended": func(f *traffic) { // and that is the last one given up
+			share := int(f.w.share)
+			f.add(0, (planes-f.w.full-1)*share)
+			key := f.next
+			f.add(0, 1)
+			f.add(0, (f.w.lean+1)*share-1)
+			f.add(time.Hour, 0, key)
+			f.add(time.Hour, windowN+share)
+			f.check(false)
 		},
 		"Zipf": func(f *traffic) {
 			z := rand.NewZipf(rand.New(rand.NewPCG(5, 6)), 1.1, 1, 1<<40)
@@ -307,7 +321,7 @@ func TestWindowKeepsItsWord(t *testing.T) {
 					t.Skip("the other rates are not short either")
 				}
 				require.NoError(t, DeleteWindow(ctx, client, "w"))
-				f := &traffic{t: t, set: set, now: 1_700_000_000 * time.Second, stored: make(map[uint64]time.Duration), taken: make(map[uint64]bool)}
+				f := &traffic{t: t, set: set, now: 1_700_000_000 * time.Second, stored: make(map[uint64]time.Duration), place: make(map[uint64]int), taken: make(map[uint64]bool)}
 				set(f.now)
 				c.N, c.Span = windowN, length
 				f.w = openWindow(t, client, c)
@@ -337,7 +351,8 @@ func TestWindowReachAfterAStepBack(t *testing.T) {
 	}
 }
 
-// Of many that add a key at once, one hears that it is new, and all find it.
+// Of many that open a filter at once and add the same keys, one makes it, one hears that a key is new, and
+// all find it.
 func TestWriters(t *testing.T) {
 	s := startServer(t, "--appendonly", "no")
 	for name, kind := range kinds {
