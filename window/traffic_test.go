@@ -164,7 +164,7 @@ func TestTraffic(t *testing.T) {
 	}{
 		{48, false, []int{1, 7}, []float64{1e-2}},
 		{480, false, []int{1, 2, 3, 7, 15, 31}, []float64{1e-2, 1e-3}},
-		{24_000, true, []int{7}, []float64{1e-2}},
+		{23_808, true, []int{7}, []float64{1e-2}},
 		{5000, false, []int{7}, []float64{1e-6}},
 	} {
 		for _, p := range test.rates {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestEnds finds the ends of keys to the nanosecond: of one that came at a plane's beginning, one
-// that came at its end, and one of a plane that ended by count.
+// that came at its end, one of a plane that ended by count, and those that are renewed.
 func TestEnds(t *testing.T) {
 	const span, part = 10*time.Second + 3, (10*time.Second + 3 + 6) / 7
 	for _, test := range []struct{ first, key, lives time.Duration }{
@@ -42,6 +42,19 @@ func TestEnds(t *testing.T) {
 	require.True(t, f.ContainsString("key"))
 	hand.Advance(1)
 	require.False(t, f.ContainsString("key"))
+
+	// A renewal relies on a plane until a part after its end, and then writes.
+	for after, lives := range map[time.Duration]time.Duration{part - 1: span, part: span + 2*part - 1} {
+		hand = testkit.Clock{}
+		f = bloom.Must(New(Config{N: 1000, P: 1e-9, Span: span, Renew: true, Now: hand.Now}))
+		f.AddString("key")
+		hand.Advance(part + after)
+		f.AddString("key")
+		hand.Advance(lives)
+		require.True(t, f.ContainsString("key"))
+		hand.Advance(1)
+		require.False(t, f.ContainsString("key"))
+	}
 }
 
 // TestClock has what Config says of a Now that does not advance, goes back, leaps, goes too far, or
