@@ -289,6 +289,7 @@ func TestSizing(t *testing.T) {
 	require.Equal(t, 1.0, FalsePositiveRate(100, 0, 0))
 	require.Equal(t, 1.0, FalsePositiveRate(100, -1, 5))
 	require.Equal(t, 1.0, FalsePositiveRate(64, 3, math.MaxUint64))
+	require.Equal(t, [2]Stats{}, [2]Stats{StatsOf(0, 3, 0), StatsOf(64, 0, 0)})
 }
 
 func TestEstimates(t *testing.T) {
@@ -489,6 +490,7 @@ func TestString(t *testing.T) {
 	view := Must(NewView(Must(f.MarshalBinary())))
 	require.Equal(t, "bloom.View(m=960, k=7, Mitz64)", view.String())
 	require.Equal(t, "bloom.SyncFilter(m=960, k=7, Mitz64)", NewSyncFrom(f).String())
+	require.Equal(t, "Strategy(2)", Strategy(2).String())
 }
 
 // TestLargeFilter sets and finds bits beyond bit 2^32. The pages in between are

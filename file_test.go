@@ -168,7 +168,10 @@ func TestLoadOrNew(t *testing.T) {
 	f.SetInfo(Info{N: 1001, P: 0.01})
 	require.NoError(t, f.SaveFile(path))
 	require.True(t, Must(LoadOrNew(path, 1000, 0.01)).ContainsString("a"))
-	_, err := LoadOrNew(path, 2000, 0.01)
+	require.True(t, Must(LoadOrNewSize(path, 9537, 7)).ContainsString("a"), "of as many words")
+	_, err := LoadOrNewSize(path, 9600, 0)
+	require.EqualError(t, err, "bloom: k = 0 is outside [1, 255]")
+	_, err = LoadOrNew(path, 2000, 0.01)
 	require.ErrorContains(t, err, "bloom.Filter(m=9600, k=7, Mitz64) made for n = 1001, p = 0.01, not what New makes for n = 2000, p = 0.01")
 	for _, other := range []*Filter{Must(NewSize(9600, 8)), Must(NewWithStrategy(Mitz32, 1000, 0.01))} {
 		require.Equal(t, f.M(), other.M())

@@ -112,6 +112,16 @@ func TestSaveFileFullDisk(t *testing.T) {
 	require.True(t, Must(LoadFile(filepath.Join(dir, "f"))).Equal(a))
 }
 
+// TestPipe: what is no regular file is refused. Nobody may ever write to it.
+func TestPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	_, err := LoadFile(path)
+	require.EqualError(t, err, "bloom: loading: open "+path+": not a regular file")
+	_, err = OpenFile(path)
+	require.EqualError(t, err, "bloom: opening: open "+path+": not a regular file")
+}
+
 func TestOpenFileOutlivesPath(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, smallFilter("a").SaveFile(path))

@@ -1,6 +1,7 @@
 package bloom_test
 
 import (
+	"encoding/binary"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -33,6 +34,7 @@ func TestIndivisible(t *testing.T) {
 
 type batches interface {
 	bloom.Set
+	Add(key []byte) bool
 	AddBatch(dst []bool, hs []bloom.Hash)
 }
 
@@ -41,8 +43,15 @@ func indivisible[F batches, S interface {
 	Merge(F) error
 }](t *testing.T, make func() F, sync func(F) S) {
 	const n, chunk = 10_000, 100 // keys of each writer
-	hs := testkit.Digests[bloom.Hash](11, 2*n)
-	parts := map[*bloom.Hash]F{}
+	hs := testkit.Digests[bloom.Hash](11, n)
+	parts, keys := map[*bloom.Hash]F{}, map[*bloom.Hash][][]byte{}
+	for i := range uint64(n) {
+		hs = append(hs, bloom.SumUint64(i))
+	}
+	for i := range uint64(n) {
+		first := &hs[n+i/chunk*chunk]
+		keys[first] = append(keys[first], binary.LittleEndian.AppendUint64(nil, i))
+	}
 	for part := range slices.Chunk(hs[:n], chunk) {
 		parts[&part[0]] = make()
 		parts[&part[0]].AddBatch(nil, part)
@@ -52,9 +61,14 @@ func indivisible[F batches, S interface {
 			s.AddHash(h)
 		}
 	}
+	key := func(s S, hs []bloom.Hash) {
+		for _, key := range keys[&hs[0]] {
+			s.Add(key)
+		}
+	}
 	batch := func(s S, hs []bloom.Hash) { s.AddBatch(nil, hs) }
 	merge := func(s S, hs []bloom.Hash) { require.NoError(t, s.Merge(parts[&hs[0]])) }
-	for name, writers := range map[string][2]func(S, []bloom.Hash){"AddHash": {one, one}, "AddBatch": {batch, batch}, "Merge": {merge, one}} {
+	for name, writers := range map[string][2]func(S, []bloom.Hash){"Add": {one, key}, "AddBatch": {batch, batch}, "Merge": {merge, one}} {
 		t.Run(name, func(t *testing.T) {
 			// A round counts if each writer saw the other move during a quarter of its chunks.
 			atOnce, begun := 0, time.Now()

@@ -110,6 +110,7 @@ func testSets[F set[F]](t *testing.T, pkg string, make, other func() F) {
 	require.Equal(t, "one", a.Info().Hash)
 	require.NoError(t, b.Merge(a))
 	require.Equal(t, "one", b.Info().Hash, "it travels")
+	require.Empty(t, before.Info().Hash, "a copy has an Info of its own")
 	b = before.Clone()
 	b.SetInfo(bloom.Info{Hash: "another"})
 	err := b.Merge(a)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -122,7 +123,7 @@ func TestKilled(t *testing.T) {
 
 // TestCrawlStops: what has no answer stays under way, and what was refused does not.
 func TestCrawlStops(t *testing.T) {
-	statuses := map[string]int{"/ok": 200, "/gone": 404, "/slower": 429, "/away": 302, "/dead": 0}
+	statuses := map[string]int{"/ok": 200, "/gone": 404, "/slower": 429, "/away": 302, "/dead": 0, "/headers": 200}
 	var busy atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "/ok")
@@ -131,6 +132,8 @@ func TestCrawlStops(t *testing.T) {
 			w.WriteHeader(status)
 		case r.URL.Path == "/busy" && busy.Load():
 			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path == "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nDisallow: /robots")
 		case r.URL.Path != "/busy":
 			panic(http.ErrAbortHandler)
 		}
@@ -138,14 +141,37 @@ func TestCrawlStops(t *testing.T) {
 	defer server.Close()
 	for _, async := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "visited.bloom")
-		c := colly.NewCollector(colly.Async(async), colly.DisallowedDomains("example.org"))
+		c := colly.NewCollector(colly.Async(async), colly.MaxDepth(1), colly.DisallowedDomains("example.org"),
+			colly.URLFilters(regexp.MustCompile("^[^?]*$")), colly.DisallowedURLFilters(regexp.MustCompile("/no$")))
+		c.IgnoreRobotsTxt = false
 		crawl := open(c, path)
+		var tooDeep error
+		var saved []byte
+		c.OnScraped(func(r *colly.Response) {
+			if tooDeep = crawl.Visit(r.Request, "/deep"); saved == nil {
+				assert.NoError(t, crawl.Save())
+				saved = bloom.Must(os.ReadFile(path + ".pages"))
+			}
+		})
+		c.OnResponseHeaders(func(r *colly.Response) {
+			if r.Request.URL.Path == "/headers" {
+				r.Request.Abort()
+			}
+		})
 		busy.Store(true)
-		for _, page := range []string{"/ok", "/gone", "/busy", "/slower", "/away", "/dead", "/ok", "/busy"} {
+		for _, page := range []string{"/ok", "/gone", "/busy", "/slower", "/away", "/dead", "/ok", "/busy", "/headers"} {
 			_ = crawl.Visit(nil, server.URL+page)
 			c.Wait()
 		}
-		require.ErrorIs(t, crawl.Visit(nil, "http://example.org/"), colly.ErrForbiddenDomain)
+		require.Contains(t, string(saved), "/ok", "as long as its callbacks run")
+		require.ErrorIs(t, tooDeep, colly.ErrMaxDepth)
+		for link, refusal := range map[string]error{"http://example.org/": colly.ErrForbiddenDomain, "/no": colly.ErrForbiddenURL,
+			"/?query": colly.ErrNoURLFiltersMatch, "/robots": colly.ErrRobotsTxtBlocked, "": colly.ErrMissingURL} {
+			if strings.HasPrefix(link, "/") {
+				link = server.URL + link
+			}
+			require.ErrorIs(t, crawl.Visit(nil, link), refusal)
+		}
 		require.Error(t, crawl.Visit(nil, "http://%/"))
 		require.NoError(t, crawl.Save())
 		data := bloom.Must(os.ReadFile(path + ".pages"))

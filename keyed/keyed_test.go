@@ -88,11 +88,13 @@ func TestCheck(t *testing.T) {
 	f := bloom.Must(bloom.New(1000, 0.01))
 	require.ErrorIs(t, ours.Check(f), ErrSecret, "not marked")
 	ours.Mark(f)
+	require.EqualValues(t, 8, f.ApproxCount())
 	for i := range uint64(1000) {
 		f.AddHash(ours.Sum(binary.LittleEndian.AppendUint64(nil, i)))
 	}
 	require.NoError(t, ours.Check(f))
 	require.ErrorIs(t, theirs.Check(f), ErrSecret)
+	require.Equal(t, "92e2014d74d348a9a99574df5942bfda", ours.mark(7).String(), "marks of older versions stay known")
 
 	var read bloom.Filter
 	require.NoError(t, read.UnmarshalBinary(bloom.Must(f.MarshalBinary())))

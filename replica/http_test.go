@@ -371,6 +371,7 @@ func TestHTTPHeedsContext(t *testing.T) {
 	defer close(hang)
 	r := New(&HTTPSource{URL: server.URL}, Config{OnError: func(error) { t.Error("reported") }})
 	require.ErrorIs(t, r.Refresh(ctx), context.Canceled)
+	require.Equal(t, 5*time.Minute, defaultClient.Timeout)
 }
 
 func TestPath(t *testing.T) {
@@ -395,6 +396,16 @@ func TestPath(t *testing.T) {
 	require.NoError(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 	require.NoError(t, r.Refresh(ctx))
 	assert.True(t, r.Snapshot().Equal(filterOf(t, 1024, 5, "b")))
+	for i := range 2 { // Java's files have no checksum, but a time
+		f := filterOf(t, 1024, 1)
+		f.AddHash(bloom.NewHash(uint64(i), 0))
+		require.NoError(t, os.WriteFile(path, bloom.Must(f.MarshalBinary()), 0o666))
+		require.NoError(t, os.Chtimes(path, time.Time{}, info.ModTime().Add(time.Duration(i)*time.Hour)))
+		require.NoError(t, r.Refresh(ctx))
+		require.True(t, r.Snapshot().Equal(f))
+	}
+	save(filterOf(t, 1024, 5, "b"))
+	require.NoError(t, r.Refresh(ctx))
 
 	require.NoError(t, os.WriteFile(path, []byte("no filter"), 0o666))
 	require.ErrorIs(t, r.Refresh(ctx), bloom.ErrFormat)

@@ -250,6 +250,8 @@ func TestRun(t *testing.T) {
 		return Update{Version: have}, nil
 	}), Config{Interval: 10 * time.Millisecond, OnError: func(error) { errs.Add(1) }})
 	require.ErrorIs(t, r.Run(ctx), context.Canceled)
+	require.Equal(t, 10*time.Second, New(r.src, Config{}).cfg.Interval)
+	require.Equal(t, 10*time.Second, New(r.src, Config{Interval: -1}).cfg.Interval)
 	assert.Equal(t, "1", r.Version())
 	assert.True(t, r.ContainsString("a"))
 	assert.False(t, r.ContainsString("b"))

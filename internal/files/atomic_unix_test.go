@@ -166,16 +166,18 @@ func TestIrregular(t *testing.T) {
 		require.ErrorContains(t, Write(path, text("x")), "replace "+path+": not a regular file but ")
 		require.Equal(t, before, mode(t, path))
 	}
-	require.NoError(t, os.Symlink("folder", link))
-	require.NoError(t, Write(link, text("x")))
-	require.True(t, mode(t, link).IsRegular())
-	require.Equal(t, []string{"fifo", "folder", "link"}, testkit.Names(t, dir))
+	for _, to := range []string{"nowhere", "folder"} {
+		require.NoError(t, os.Symlink(to, link))
+		require.NoError(t, Write(link, text("x")))
+		require.True(t, mode(t, link).IsRegular())
+		require.Equal(t, []string{"fifo", "folder", "link"}, testkit.Names(t, dir))
+		require.NoError(t, os.Remove(link))
+	}
 
 	// It takes the place of a link, with the permissions of what that led to.
 	private := filepath.Join(dir, "private")
 	require.NoError(t, os.WriteFile(private, []byte("old"), 0o600))
 	require.NoError(t, os.Chmod(private, 0o640))
-	require.NoError(t, os.Remove(link))
 	require.NoError(t, os.Symlink("private", link))
 	require.NoError(t, Write(link, text("new")))
 	require.Equal(t, fs.FileMode(0o640), mode(t, link))
