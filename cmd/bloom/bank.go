@@ -40,7 +40,6 @@ func bankBuildCommand() *cobra.Command {
 			if err := o.size.check(0, ""); err != nil {
 				return err
 			}
-			cfg.Names = args
 			return o.file.produce(c, func() (saver, error) {
 				b, err := buildBank(c.Context(), cfg, uint64(o.size.n), min(o.size.p, 0.5))
 				if err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/window"
 )
 
 func TestDedupe(t *testing.T) {
@@ -42,22 +41,6 @@ func TestDedupe(t *testing.T) {
 	write(t, "a", "1\n2\n3")
 	write(t, "b", "3\n2\n4\n")
 	require.Equal(t, "1\n2\n3\n4\n5\n", good(t, "4\n5\n", "dedupe a b - a"))
-}
-
-// TestStreaming: a line comes out while its writer still waits to write the next.
-func TestStreaming(t *testing.T) {
-	cmd := command(t, "dedupe")
-	in, out := start(t, cmd)
-	for _, step := range []struct{ in, out string }{
-		{"a\nb\n", "a\nb\n"},
-		{"c\nun", "c\n"},
-		{"finished\n", "unfinished\n"},
-	} {
-		send(t, in, step.in)
-		receive(t, out, step.out)
-	}
-	require.NoError(t, in.Close())
-	require.NoError(t, cmd.Wait())
 }
 
 func TestState(t *testing.T) {
@@ -134,20 +117,6 @@ func TestGrower(t *testing.T) {
 		require.Less(t, float64(lost), p*keys+4*math.Sqrt(p*keys))
 		require.EqualValues(t, test.room, g.f.Info().N)
 	}
-}
-
-// TestWindow: a line that is left out is renewed.
-func TestWindow(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	w, err := window.New(window.Config{N: 100, P: 1e-6, Span: time.Hour, Renew: true, Generations: 4, Now: func() time.Time { return now }})
-	require.NoError(t, err)
-	d := memoryOf(w)
-	a, b := bloom.SumString("a"), bloom.SumString("b")
-	require.Equal(t, []int{0, 1}, d.add(nil, []bloom.Hash{a, b, a}))
-	now = now.Add(50 * time.Minute)
-	require.Empty(t, d.add(nil, []bloom.Hash{a}))
-	now = now.Add(50 * time.Minute)
-	require.Equal(t, []int{1}, d.add(nil, []bloom.Hash{a, b}))
 }
 
 func TestWarning(t *testing.T) {

@@ -461,7 +461,7 @@ func TestServeMemory(t *testing.T) {
 func TestServeFilter(t *testing.T) {
 	for _, kind := range []string{"guava", "counting"} {
 		for _, n := range []string{"10", "10000"} { // a full one and a sparse one
-			_, web := serving(t, numbers(0, 10), "-n "+n+" -type "+kind)
+			s, web := serving(t, numbers(0, 10), "-n "+n+" -type "+kind)
 			near := replica.New(&replica.HTTPSource{URL: web.URL + "/filter", Client: http.DefaultClient}, replica.Config{})
 			require.NoError(t, near.Refresh(t.Context()))
 			require.True(t, near.ContainsString("line 9"))
@@ -475,6 +475,7 @@ func TestServeFilter(t *testing.T) {
 			_, head := ask(t, "GET", web.URL+"/filter", "")
 			_, again := ask(t, "GET", web.URL+"/filter", "", "If-None-Match", `"other", `+head.Header.Get("ETag"))
 			require.Equal(t, http.StatusNotModified, again.StatusCode)
+			becomes(t, func() bool { return len(s.filters) == 0 }) // the places are given back
 		}
 	}
 	_, web := serving(t, "hi\n", "-type blocked")

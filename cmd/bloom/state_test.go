@@ -12,6 +12,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 // looking is a regular file that looks around.
@@ -230,6 +231,7 @@ func TestSpan(t *testing.T) {
 		require.NotZero(t, status, flags)
 		requireError(t, stderr, says)
 	}
+	require.True(t, bloom.Must(window.LoadFile("state")).Config().Renew, "a line that is left out stays")
 	require.Contains(t, good(t, "", "info state"), "reach     24h0m0s of 24h0m0s")
 	require.Contains(t, good(t, "", "info -json state"), `"span":86400,"reach":86400,`)
 	// A burst of all lines at once is no reason to leave one out. More than -n are, for a shorter time.

@@ -46,18 +46,17 @@ func newTerminal(t *testing.T) (*os.File, *screen) {
 // that standard output has lines only.
 func TestProgress(t *testing.T) {
 	for _, test := range []struct {
-		name string
 		line string
 		out  bool // standard output is the terminal too
 		text string
 		end  string
 	}{
-		{"dedupe", "dedupe -n 100", false, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
-		{"mixed", "dedupe -n 100", true, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
-		{"build", "build -o " + os.DevNull + "/x", false, "", "bloom: "},
-		{"check", "check list", false, "\r3 lines, 2 found, ", "bloom: 4 lines, 3 found, in "},
+		{"dedupe -n 100", false, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
+		{"dedupe -n 100", true, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
+		{"build -o " + os.DevNull + "/x", false, "", "bloom: "},
+		{"check list", false, "\r3 lines, 2 found, ", "bloom: 4 lines, 3 found, in "},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(test.line, func(t *testing.T) {
 			terminal, s := newTerminal(t)
 			cmd := command(t, test.line)
 			cmd.Dir = t.TempDir()
