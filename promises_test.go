@@ -342,7 +342,7 @@ func TestFrozen(t *testing.T) {
 		{"blocked/testdata/v1.frame", bloom.Must(blocked.New(1000, 1e-5)), new(blocked.Filter), 0},
 		{"counting/testdata/v1.frame", bloom.Must(counting.New(1000, 0.01)), new(counting.Filter), 0},
 		{"flower/testdata/v1.frame", bloom.Must(flower.New(flower.Config{Slots: 1000, Ways: 4, Bits: 16})), new(flower.Filter), 999},
-		{"growing/testdata/v1.frame", bloom.Must(growing.New(0, 0.01)), new(growing.Filter), 0},
+		{"growing/testdata/v1.frame", bloom.Must(growing.New(1000, 0.01)), new(growing.Filter), 0},
 		{"window/testdata/v1.frame", windowNow(), windowNow(), 0},
 	} {
 		if *freeze {
