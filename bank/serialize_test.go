@@ -106,12 +106,13 @@ func (b *Bank) get(r uint64, i int) bool {
 // after that, and widen the rows, are not in it.
 func TestEncodeBeside(t *testing.T) {
 	o, hs := walk(t, 64, 2, 30, 1)
+	o.SetName(29, "old")
 	want := bloom.Must(o.MarshalBinary())
 	e := o.encoder()
 	for range 70 {
 		o.AddHash(o.Append(), hs[0])
 	}
-	o.SetName(0, "new")
+	o.SetName(29, "new")
 	var out bytes.Buffer
 	_, err := form.Bank.WriteFunc(&out, e.params(), e.words(), e.info, e.put)
 	require.NoError(t, err)
