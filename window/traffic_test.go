@@ -107,10 +107,10 @@ func patterns(n, generations int) []pattern {
 		{name: "outage of 12 hours", keys: outage(12)},
 		{name: "outage of 24 hours", keys: outage(24)},
 		{name: "2 N", keys: daily(3, 2*n, day)},
-		{name: "10 N", keys: daily(2, 10*n, day)},
-		{name: "30 N at once", keys: daily(1, 30*n, 0)},
+		{name: "10 N", keys: daily(1, 10*n, day)},
+		{name: "much at once", keys: daily(1, 60_000+2*n, 0)}, // 100 N, if N is small
 		{name: "half repeated", keys: repeats(2*n, 0.5)},
-		{name: "90 % repeated", keys: repeats(5*n, 0.9)},
+		{name: "90 % repeated", keys: repeats(3*n, 0.9)},
 		{name: "few keys every five minutes", keys: returning(few, 0), most: generations * few},
 		{name: "few keys every five minutes, and others", keys: returning(few/2, few/2), most: (generations + 1) * few / 2},
 		{name: "Zipf", keys: changed(3, 3*n, func(at time.Duration, _ uint64) (time.Duration, uint64) { return at, zipf.Uint64() })},
@@ -118,7 +118,7 @@ func patterns(n, generations int) []pattern {
 		{name: "clock back by an hour", keys: leaping(-time.Hour), jumps: true},
 		{name: "clock ahead by ten days", keys: leaping(10 * day), jumps: true},
 	}
-	for seed := range uint64(6) {
+	for seed := range uint64(4) {
 		all = append(all, pattern{name: fmt.Sprintf("mixed/seed=%d", seed), keys: mixed(seed, n)})
 	}
 	return all
