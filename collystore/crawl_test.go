@@ -301,6 +301,14 @@ func TestCrawlFile(t *testing.T) {
 		_, err := collystore.NewCrawl(colly.NewCollector(), bloom.Must(growing.New(0, 0.01)), bad)
 		require.ErrorContains(t, err, "collystore: loading: ", "%q", bad)
 	}
+	path = filepath.Join(t.TempDir(), "visited.bloom")
+	crawl := open(colly.NewCollector(), path)
+	for _, taken := range []string{path + ".pages-new", path + ".pages"} {
+		require.NoError(t, os.Mkdir(taken, 0o777))
+		require.ErrorContains(t, crawl.Save(), "collystore: saving: ")
+		require.NoFileExists(t, path, "a set without its pages would lose them")
+		require.NoError(t, os.Remove(taken))
+	}
 }
 
 // A crawl of 100 pages is interrupted after 40, and goes on in another process, which a

@@ -372,6 +372,8 @@ func TestHTTPHeedsContext(t *testing.T) {
 	r := New(&HTTPSource{URL: server.URL}, Config{OnError: func(error) { t.Error("reported") }})
 	require.ErrorIs(t, r.Refresh(ctx), context.Canceled)
 	require.Equal(t, 5*time.Minute, defaultClient.Timeout)
+	_, err := (&HTTPSource{URL: "%"}).Fetch(ctx, "")
+	require.ErrorContains(t, err, "replica: GET %: ")
 }
 
 func TestPath(t *testing.T) {
@@ -413,7 +415,8 @@ func TestPath(t *testing.T) {
 
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	require.ErrorIs(t, r.Refresh(cancelled), context.Canceled)
+	_, err = src.Fetch(cancelled, "")
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 // Whatever a server sends, it is a whole filter or an error.
@@ -485,8 +488,11 @@ func TestHTTPUnchangedWithoutTag(t *testing.T) {
 	for range 3 {
 		require.NoError(t, r.Refresh(context.Background()))
 	}
-	require.Equal(t, [][2]string{{"", ""}, {`"a"`, deltaIM}, {`"a"`, deltaIM}}, asked)
-	_, err := r.src.Fetch(context.Background(), "")
+	u, err := r.src.Fetch(context.Background(), "another's")
+	require.Equal(t, Update{Version: "another's"}, u)
+	require.NoError(t, err)
+	require.Equal(t, [][2]string{{"", ""}, {`"a"`, deltaIM}, {`"a"`, deltaIM}, {`"another's"`, ""}}, asked)
+	_, err = r.src.Fetch(context.Background(), "")
 	require.ErrorContains(t, err, "status 304", "there is nothing that could be unchanged")
 }
 

@@ -312,7 +312,7 @@ func TestPublishersAtOnce(t *testing.T) {
 		r, rc := New(p, Config{}), New(c, Config{})
 		for i := range each {
 			key := fmt.Sprint(own, i)
-			p.AddString(key)
+			p.Add([]byte(key))
 			c.AddString(key)
 			c.AddString("not " + key)
 			assert.True(t, c.RemoveString("not "+key))
@@ -409,6 +409,11 @@ func TestSlowClientsPinNothing(t *testing.T) {
 	assert.Less(t, heap()-before, 3*size+clients*2*pieceSize)
 	close(release)
 	done.Wait()
+	for _, send := range []func(io.Writer) error{ // to a client that went away
+		func(w io.Writer) error { return p.send(w, size, false) }, func(w io.Writer) error { return p.sendDelta(w, "", size) },
+	} {
+		require.ErrorIs(t, send(&testkit.LimitedWriter{Err: io.ErrClosedPipe}), io.ErrClosedPipe)
+	}
 	for i := range all {
 		c := all[i]
 		resp := c.Result()
