@@ -27,7 +27,7 @@ func TestWorkloads(t *testing.T) {
 		"growing.Filter": {100, 11_000}, "seiflotfy/cuckoofilter": {1000, 30_000},
 	}
 	r := report{rounds: 1}
-	for _, w := range workloads(20_000, nil) {
+	for _, w := range workloads(nil) {
 		w.n, w.lookups = min(w.n, 20_000), min(w.lookups, 10)
 		if w.lookups > 0 {
 			w.n = 1000
@@ -83,7 +83,7 @@ func TestProcesses(t *testing.T) {
 
 // A build without assembly speaks the protocol and answers as this one.
 func TestServe(t *testing.T) {
-	found, _ := builds(t.TempDir(), "")
+	found, _ := builds(t.TempDir(), "", true)
 	processes := pure(found)
 	require.Len(t, processes, len(ours))
 	w := workload{kind: uuids, n: 1000, p: 0.01, rows: slices.Clone(ours), processes: processes}

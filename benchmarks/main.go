@@ -2,13 +2,13 @@
 // documentation. It writes RESULTS.md and ../docs/*.svg.
 //
 //	go run .                 some eight minutes, and 3 GB of memory
-//	go run . -quick          fewer rounds, and a million keys at most
+//	go run . -quick          two minutes: the tables by which processors differ, of Go alone, printed
 //	go run . -boost DIR      Boost.Bloom, too: DIR is the folder that has boost/bloom.hpp
 //	go run . -pictures       only the pictures that need no measuring
 //
 // Guava is measured where javac and its jar are found ($GUAVA_JAR, or Debian's), fastbloom where
 // cargo is. The rest needs Go alone. On a processor that RESULTS.md does not have, such as one of
-// arm64, run it and paste the file into an issue.
+// arm64, run it with -quick and paste what it prints into an issue.
 package main
 
 import (
@@ -24,22 +24,22 @@ import (
 )
 
 // workloads are the tables. found are the processes that could be built.
-func workloads(large int, found map[string][]process) []workload {
+func workloads(found map[string][]process) []workload {
 	all := append(slices.Clone(ours), bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters, ristretto, ipfsBbloom, parquetGo, xorFilter)
 	few := append(slices.Clone(ours), bitsAndBlooms, holimanBloom, blobBloom)
 	cpp, everything := slices.Concat(pure(found), found["Boost.Bloom"]), slices.Concat(pure(found), found["Boost.Bloom"], found["fastbloom"], found["Guava"])
 	return []workload{
-		{title: "In the cache", kind: integers, n: 1e5, p: 0.01, rows: all, processes: everything},
-		{title: "In the cache, longer keys", kind: uuids, n: 1e5, p: 0.01, rows: few, processes: everything},
+		{title: "In the cache", kind: integers, n: 1e5, p: 0.01, quick: true, rows: all, processes: everything},
+		{title: "In the cache, longer keys", kind: uuids, n: 1e5, p: 0.01, quick: true, rows: few, processes: everything},
 		{title: "In the cache, keys that are not ready", kind: built, n: 1e5, p: 0.01, rows: few[:3]},
-		{title: "In the cache, one in a million", kind: integers, n: 1e5, p: 1e-6, rows: few, processes: cpp},
-		{title: "Beyond the cache", kind: integers, n: large, p: 0.01, rows: append(few, parquetGo), processes: cpp},
-		{title: "Beyond the cache, one in a million", kind: integers, n: large, p: 1e-6, rows: few, processes: cpp},
+		{title: "In the cache, one in a million", kind: integers, n: 1e5, p: 1e-6, quick: true, rows: few, processes: cpp},
+		{title: "Beyond the cache", kind: integers, n: 1e7, p: 0.01, quick: true, rows: append(few, parquetGo), processes: cpp},
+		{title: "Beyond the cache, one in a million", kind: integers, n: 1e7, p: 1e-6, rows: few, processes: cpp},
 		{title: "Goroutines that share a filter, in the cache", kind: integers, n: 1e5, p: 0.01, rows: shared()},
-		{title: "Goroutines that share a filter, beyond the cache", kind: integers, n: large, p: 0.01, rows: shared()},
+		{title: "Goroutines that share a filter, beyond the cache", kind: integers, n: 1e7, p: 0.01, rows: shared()},
 		{title: "Filters that grow and forget, beside one of known size", kind: integers, n: 1e6, p: 0.01, rows: append([]row{ours[0]}, others...)},
 		{title: "Filters with removal, in the cache", kind: integers, n: 1e5, p: 0.01, rows: append(removers, seiflotfy)},
-		{title: "Filters with removal, beyond the cache", kind: integers, n: large, p: 0.01, rows: append(removers, seiflotfy)},
+		{title: "Filters with removal, beyond the cache", kind: integers, n: 1e7, p: 0.01, rows: append(removers, seiflotfy)},
 		{title: "Many filters of 512 bits and three keys each, asked at once; n is filters", kind: integers, n: 1e5, p: 0.01, rows: banks, lookups: 500},
 	}
 }
@@ -91,7 +91,7 @@ func shared() (rows []row) {
 }
 
 func main() {
-	quick := flag.Bool("quick", false, "measure fewer rounds, and a million keys at most")
+	quick := flag.Bool("quick", false, "print a few tables, of Go alone and of fewer rounds, and write nothing")
 	onlyPictures := flag.Bool("pictures", false, "draw the pictures that need no measuring, and nothing else")
 	boost := flag.String("boost", "", "folder of Boost's headers")
 	serving := flag.Bool("serve", false, "measure a row for another process; see process.go")
@@ -106,7 +106,7 @@ func main() {
 	case *onlyPictures:
 		err = drawPictures(*docs)
 	default:
-		err = errors.Join(record(*quick, *boost, *out, *docs), drawPictures(*docs))
+		err = record(*quick, *boost, *out, *docs)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -117,21 +117,23 @@ func main() {
 // fewRounds is how many rounds large filters get, whose rounds take seconds.
 const fewRounds = 5
 
-// record measures everything and writes it down.
+// record measures everything and writes it down. If quick it measures a few tables and prints them.
 func record(quick bool, boost, out, docs string) error {
 	dir, err := os.MkdirTemp("", "benchmarks-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r := report{rounds: 15, load: load(), began: time.Now()}
-	large := int(1e7)
+	r := report{quick: quick, rounds: 15, load: load(), began: time.Now()}
 	if quick {
-		r.rounds, large = fewRounds, 1e6
+		r.rounds = fewRounds
 	}
 	var found map[string][]process
-	found, r.missing = builds(dir, boost)
-	for _, w := range workloads(large, found) {
+	found, r.missing = builds(dir, boost, quick)
+	for _, w := range workloads(found) {
+		if quick && !w.quick {
+			continue
+		}
 		fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), w.title)
 		rounds := r.rounds
 		if w.n >= 1e7 {
@@ -139,5 +141,10 @@ func record(quick bool, boost, out, docs string) error {
 		}
 		r.add(w, w.measure(rounds))
 	}
-	return errors.Join(os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown()), 0o644), drawSpeed(filepath.Join(docs, "speed.svg"), r.tables[0]))
+	if quick {
+		_, err = fmt.Print(r.markdown())
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown()), 0o644),
+		drawSpeed(filepath.Join(docs, "speed.svg"), r.tables[0]), drawPictures(docs))
 }

@@ -45,6 +45,7 @@ type workload struct {
 	kind  kind
 	n     int     // keys
 	p     float64 // the rate asked of every filter that takes one
+	quick bool    // whether it is one of those that -quick measures
 	rows  []row
 	// processes are programs that are measured beside the rows; see process.go.
 	processes []process
