@@ -3,13 +3,109 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// Hashing with AVX-512, which multiplies and rotates lanes of 64 bits. All vectors have
-// 256 bits: some processors lower their clock for longer ones.
+// Hashing with AVX-512, which multiplies and rotates lanes of 64 bits. Vectors have 256 bits
+// (Y), and 512 (Z) where useWide says so.
+//
+// Unpacking stores the digests of even lanes first, and then those of odd ones. So even lanes
+// have the keys of a vector's first half in order, and odd lanes those of its second half.
 
-#define mul1     Y16 // Murmur3's constants
+#define CONSTANT(value, vector) MOVQ value, AX; VPBROADCASTQ AX, vector
+
+// CONSTANTS are Murmur3's.
+#define CONSTANTS(mul1, mul2, final1, final2) \
+	CONSTANT($0x87c37b91114253d5, mul1)   \
+	CONSTANT($0x4cf5ad432745937f, mul2)   \
+	CONSTANT($0xff51afd7ed558ccd, final1) \
+	CONSTANT($0xc4ceb9fe1a85ec53, final2)
+
+// SCRAMBLE makes of the blocks of two halves of the keys what their states take in.
+#define SCRAMBLE(half1, half2, temp, mul1, mul2) \
+	VPUNPCKLQDQ half2, half1, temp           \
+	VPUNPCKHQDQ half2, half1, half2          \
+	VPMULLQ mul1, temp, half1                \
+	VPMULLQ mul2, half2, half2               \
+	VPROLQ $31, half1, half1                 \
+	VPROLQ $33, half2, half2                 \
+	VPMULLQ mul2, half1, half1               \
+	VPMULLQ mul1, half2, half2
+
+// TURN takes a block into the states of the keys that have the whole block, and the rest of a
+// key, padded with zeros, into others.
+#define TURN(hash1, hash2, half1, half2, temp, whole, add1, add2) \
+	VPXORQ half1, hash1, hash1                                \
+	VPROLQ $27, hash1, whole, hash1                           \
+	VPADDQ hash2, hash1, whole, hash1                         \
+	VPSLLQ $2, hash1, temp                                    \
+	VPADDQ temp, hash1, whole, hash1                          \
+	VPADDQ add1, hash1, whole, hash1                          \
+	VPXORQ half2, hash2, hash2                                \
+	VPROLQ $31, hash2, whole, hash2                           \
+	VPADDQ hash1, hash2, whole, hash2                         \
+	VPSLLQ $2, hash2, temp                                    \
+	VPADDQ temp, hash2, whole, hash2                          \
+	VPADDQ add2, hash2, whole, hash2
+
+#define XORSHIFT(x, temp) VPSRLQ $33, x, temp; VPXORQ temp, x, x
+
+#define FMIX(x, temp, final1, final2) \
+	XORSHIFT(x, temp)             \
+	VPMULLQ final1, x, x          \
+	XORSHIFT(x, temp)             \
+	VPMULLQ final2, x, x          \
+	XORSHIFT(x, temp)
+
+// FINISH makes digests of states that the lengths were added to, and stores them.
+#define FINISH(x, y, temp1, temp2, final1, final2, at, next) \
+	VPADDQ y, x, x                                       \
+	VPADDQ x, y, y                                       \
+	FMIX(x, temp1, final1, final2)                       \
+	FMIX(y, temp2, final1, final2)                       \
+	VPADDQ y, x, x                                       \
+	VPADDQ x, y, y                                       \
+	VPUNPCKLQDQ y, x, temp1                              \
+	VPUNPCKHQDQ y, x, temp2                              \
+	VMOVDQU64 temp1, at(DI)                              \
+	VMOVDQU64 temp2, next(DI)
+
+// INTEGERS hashes integers in two vectors of size bytes side by side, as sumUint64s does. The
+// bytes of order say which of a vector's keys each lane has.
+#define INTEGERS(size, order, lanes, mul1, mul2, final1, final2, eight, x1, y1, x2, y2, temp1, temp2, temp3, temp4) \
+	MOVQ dst+0(FP), DI                                           \
+	MOVQ keys+8(FP), SI                                          \
+	MOVQ pairs+16(FP), CX                                        \
+	CONSTANTS(mul1, mul2, final1, final2)                        \
+	CONSTANT($8, eight)                                          \
+	MOVQ order, AX                                               \
+	VMOVQ AX, X0                                                 \
+	VPMOVZXBQ X0, lanes                                          \
+pair:                                                                \
+	VPERMQ (SI), lanes, x1                                       \
+	VPERMQ size(SI), lanes, x2                                   \
+	VPMULLQ mul1, x1, x1                                         \
+	VPMULLQ mul1, x2, x2                                         \
+	VPROLQ $31, x1, x1                                           \
+	VPROLQ $31, x2, x2                                           \
+	VPMULLQ mul2, x1, x1                                         \
+	VPMULLQ mul2, x2, x2                                         \
+	VPXORQ eight, x1, x1                                         \
+	VPXORQ eight, x2, x2                                         \
+	VMOVDQA64 eight, y1                                          \
+	VMOVDQA64 eight, y2                                          \
+	FINISH(x1, y1, temp1, temp2, final1, final2, 0, size)        \
+	FINISH(x2, y2, temp3, temp4, final1, final2, 2*size, 3*size) \
+	ADDQ $(2*size), SI                                           \
+	ADDQ $(4*size), DI                                           \
+	DECQ CX                                                      \
+	JNE pair                                                     \
+	VZEROUPPER                                                   \
+	RET
+
+// Four keys of any lengths, one in each lane. A block of 16 bytes is loaded with a mask
+// of the bytes that the key has there: what the mask leaves out is 0 and is not read. 0
+// leaves half a state as it is. What follows changes it, and is masked by the keys that
+// have the whole block.
+#define mul1     Y16
 #define mul2     Y17
-#define final1   Y18
-#define final2   Y19
 #define hash1    Y0 // the state of four keys, and H1 and H2 at last
 #define hash2    Y1
 #define half1    Y2 // of a block
@@ -18,43 +114,6 @@
 #define half2X   X3
 #define temp     Y4
 #define tempX    X4
-
-#define CONSTANT(value, vector) MOVQ value, AX; VPBROADCASTQ AX, vector
-
-#define CONSTANTS                             \
-	CONSTANT($0x87c37b91114253d5, mul1)   \
-	CONSTANT($0x4cf5ad432745937f, mul2)   \
-	CONSTANT($0xff51afd7ed558ccd, final1) \
-	CONSTANT($0xc4ceb9fe1a85ec53, final2)
-
-#define XORSHIFT(x, temp) VPSRLQ $33, x, temp; VPXORQ temp, x, x
-
-#define FMIX(x, temp)         \
-	XORSHIFT(x, temp)     \
-	VPMULLQ final1, x, x  \
-	XORSHIFT(x, temp)     \
-	VPMULLQ final2, x, x  \
-	XORSHIFT(x, temp)
-
-// FINISH makes digests of states that the lengths were added to, and stores them.
-#define FINISH(x, y, temp1, temp2, at)        \
-	VPADDQ y, x, x                        \
-	VPADDQ x, y, y                        \
-	FMIX(x, temp1)                        \
-	FMIX(y, temp2)                        \
-	VPADDQ y, x, x                        \
-	VPADDQ x, y, y                        \
-	VPUNPCKLQDQ y, x, temp1               \
-	VPUNPCKHQDQ y, x, temp2               \
-	VPERM2I128 $0x20, temp2, temp1, x     \
-	VPERM2I128 $0x31, temp2, temp1, y     \
-	VMOVDQU x, at(DI)                     \
-	VMOVDQU y, at+32(DI)
-
-// Four keys of any lengths, one in each lane. A block of 16 bytes is loaded with a mask
-// of the bytes that the key has there: what the mask leaves out is 0 and is not read. 0
-// leaves half a state as it is. What follows changes it, and is masked by the keys that
-// have the whole block.
 #define header   SI
 #define keyA     R8
 #define keyB     R9
@@ -69,9 +128,17 @@
 #define ones     Y21
 #define add1     Y22
 #define add2     Y23
-#define limit    Y24
+#define limit    Y24 // directLen
 #define zero     Y25
 #define whole    K1
+#define keyE     BX // the further keys of eight
+#define keyF     DX
+#define keyG     R14
+#define keyH     R15
+#define left     AX // of their bytes, less 16
+
+// KEY takes the next of eight keys, if it is as long as the first.
+#define KEY(key) MOVQ (header), key; CMPQ 8(header), left; JNE done; ADDQ size+24(FP), header
 
 // func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 TEXT ·sumKeys512(SB), NOSPLIT, $32-40
@@ -80,7 +147,7 @@ TEXT ·sumKeys512(SB), NOSPLIT, $32-40
 	MOVQ fours+16(FP), CX
 	MOVQ size+24(FP), stride
 	LEAQ (stride)(stride*2), stride3
-	CONSTANTS
+	CONSTANTS(mul1, mul2, Y18, Y19)
 	CONSTANT($16, sixteen)
 	CONSTANT($1, ones)
 	CONSTANT($0x52dce729, add1)
@@ -89,8 +156,8 @@ TEXT ·sumKeys512(SB), NOSPLIT, $32-40
 	VPXORQ zero, zero, zero
 four:
 	VMOVQ 8(header), half1X
-	VPINSRQ $1, 8(header)(stride*1), half1X, half1X
-	VMOVQ 8(header)(stride*2), half2X
+	VPINSRQ $1, 8(header)(stride*2), half1X, half1X
+	VMOVQ 8(header)(stride*1), half2X
 	VPINSRQ $1, 8(header)(stride3*1), half2X, half2X
 	VINSERTI128 $1, half2X, half1, lengths
 	VPCMPUQ $6, limit, lengths, K2
@@ -110,30 +177,12 @@ block:
 	CMPL AX, $15
 	JNE parts
 	VMOVDQU (keyA)(at*1), half1X
-	VMOVDQU (keyB)(at*1), half2X
-	VINSERTI128 $1, (keyC)(at*1), half1, half1
+	VMOVDQU (keyC)(at*1), half2X
+	VINSERTI128 $1, (keyB)(at*1), half1, half1
 	VINSERTI128 $1, (keyD)(at*1), half2, half2
 mix:
-	VPUNPCKLQDQ half2, half1, temp
-	VPUNPCKHQDQ half2, half1, half2
-	VPMULLQ mul1, temp, half1
-	VPMULLQ mul2, half2, half2
-	VPROLQ $31, half1, half1
-	VPROLQ $33, half2, half2
-	VPMULLQ mul2, half1, half1
-	VPMULLQ mul1, half2, half2
-	VPXOR half1, hash1, hash1
-	VPROLQ $27, hash1, whole, hash1
-	VPADDQ hash2, hash1, whole, hash1
-	VPSLLQ $2, hash1, temp
-	VPADDQ temp, hash1, whole, hash1
-	VPADDQ add1, hash1, whole, hash1
-	VPXOR half2, hash2, hash2
-	VPROLQ $31, hash2, whole, hash2
-	VPADDQ hash1, hash2, whole, hash2
-	VPSLLQ $2, hash2, temp
-	VPADDQ temp, hash2, whole, hash2
-	VPADDQ add2, hash2, whole, hash2
+	SCRAMBLE(half1, half2, temp, mul1, mul2)
+	TURN(hash1, hash2, half1, half2, temp, whole, add1, add2)
 	VPSUBQ sixteen, bytes, bytes
 	ADDQ $16, at
 	VPCMPQ $6, zero, bytes, K2
@@ -141,7 +190,7 @@ mix:
 	JNE block
 	VPXOR lengths, hash1, hash1
 	VPXOR lengths, hash2, hash2
-	FINISH(hash1, hash2, half1, half2, 0)
+	FINISH(hash1, hash2, half1, half2, Y18, Y19, 0, 32)
 	LEAQ (header)(stride*4), header
 	ADDQ $64, DI
 	DECQ CX
@@ -163,38 +212,94 @@ parts:
 	KMOVW masks-16(SP), K4
 	KMOVW masks-8(SP), K5
 	VMOVDQU8.Z (keyA)(at*1), K2, half1X
-	VMOVDQU8.Z (keyB)(at*1), K3, half2X
-	VMOVDQU8.Z (keyC)(at*1), K4, tempX
+	VMOVDQU8.Z (keyC)(at*1), K3, half2X
+	VMOVDQU8.Z (keyB)(at*1), K4, tempX
 	VINSERTI128 $1, tempX, half1, half1
 	VMOVDQU8.Z (keyD)(at*1), K5, tempX
 	VINSERTI128 $1, tempX, half2, half2
 	JMP mix
 
-// func sumUint64s512(dst *Hash, keys unsafe.Pointer, eights int)
-//
-// Two vectors side by side, as in sumUint64s.
-TEXT ·sumUint64s512(SB), NOSPLIT, $0-24
+// Eight keys of one length, as addresses and digests are, of 16 bytes at least. All have the same
+// blocks, and the rest of a key is in the last 16 bytes of it.
+#define FOUR(keyA, keyB, keyC, keyD, low, all)  \
+	VMOVDQU (keyA)(at*1), low               \
+	VINSERTI64X2 $1, (keyB)(at*1), all, all \
+	VINSERTI64X2 $2, (keyC)(at*1), all, all \
+	VINSERTI64X2 $3, (keyD)(at*1), all, all
+
+#define BLOCKS FOUR(keyA, keyB, keyC, keyD, X2, Z2); FOUR(keyE, keyF, keyG, keyH, X3, Z3)
+
+DATA shift<>+0(SB)/8, $0x0706050403020100
+DATA shift<>+8(SB)/8, $0x0f0e0d0c0b0a0908
+DATA shift<>+16(SB)/8, $-1
+DATA shift<>+24(SB)/8, $-1
+GLOBL shift<>(SB), RODATA|NOPTR, $32
+
+// func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int
+TEXT ·sumAlike(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
-	MOVQ keys+8(FP), SI
+	MOVQ keys+8(FP), header
 	MOVQ eights+16(FP), CX
-	CONSTANTS
-	CONSTANT($8, Y8)
+	LEAQ shift<>(SB), R13
+	CONSTANTS(Z16, Z17, Z18, Z19)
+	CONSTANT($0x52dce729, Z22)
+	CONSTANT($0x38495ab5, Z23)
+	KXNORQ K1, K1, K1
 eight:
-	VPMULLQ (SI), mul1, Y0
-	VPMULLQ 32(SI), mul1, Y2
-	VPROLQ $31, Y0, Y0
-	VPROLQ $31, Y2, Y2
-	VPMULLQ mul2, Y0, Y0
-	VPMULLQ mul2, Y2, Y2
-	VPXOR Y8, Y0, Y0
-	VPXOR Y8, Y2, Y2
-	VMOVDQA Y8, Y1
-	VMOVDQA Y8, Y3
-	FINISH(Y0, Y1, Y4, Y5, 0)
-	FINISH(Y2, Y3, Y6, Y7, 64)
-	ADDQ $64, SI
+	MOVQ 8(header), left
+	LEAQ -16(left), at
+	CMPQ at, $(const_directLen-16)
+	JHI done
+	KEY(keyA); KEY(keyB); KEY(keyC); KEY(keyD)
+	KEY(keyE); KEY(keyF); KEY(keyG); KEY(keyH)
+	VPBROADCASTQ left, Z5
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	XORL at, at
+	SUBQ $16, left
+block:
+	BLOCKS
+	SCRAMBLE(Z2, Z3, Z4, Z16, Z17)
+	TURN(Z0, Z1, Z2, Z3, Z4, K1, Z22, Z23)
+	ADDQ $16, at
+	SUBQ $16, left
+	JCC block
+	ADDQ left, at
+	NEGQ left
+	CMPQ left, $16
+	JEQ finish
+	BLOCKS
+	VBROADCASTI64X2 (R13)(left*1), Z4
+	VPSHUFB Z4, Z2, Z2
+	VPSHUFB Z4, Z3, Z3
+	SCRAMBLE(Z2, Z3, Z4, Z16, Z17)
+	VPXORQ Z2, Z0, Z0
+	VPXORQ Z3, Z1, Z1
+finish:
+	VPXORQ Z5, Z0, Z0
+	VPXORQ Z5, Z1, Z1
+	FINISH(Z0, Z1, Z2, Z3, Z18, Z19, 0, 64)
 	ADDQ $128, DI
 	DECQ CX
 	JNE eight
+done:
 	VZEROUPPER
+	SUBQ dst+0(FP), DI
+	SHRQ $4, DI
+	MOVQ DI, ret+32(FP)
+	RET
+
+// func sumUint64s512(dst *Hash, keys unsafe.Pointer, eights int)
+TEXT ·sumUint64s512(SB), NOSPLIT, $0-24
+	INTEGERS(32, $0x03010200, Y20, Y16, Y17, Y18, Y19, Y8, Y0, Y1, Y2, Y3, Y4, Y5, Y6, Y7)
+
+// func sumUint64sWide(dst *Hash, keys unsafe.Pointer, sixteens int)
+TEXT ·sumUint64sWide(SB), NOSPLIT, $0-24
+	INTEGERS(64, $0x0703060205010400, Z20, Z16, Z17, Z18, Z19, Z8, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7)
+
+// func vendor() uint32
+TEXT ·vendor(SB), NOSPLIT, $0-4
+	XORL AX, AX
+	CPUID
+	MOVL BX, ret+0(FP)
 	RET

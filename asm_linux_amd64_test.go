@@ -135,6 +135,9 @@ func TestAssemblyReads(t *testing.T) {
 		keys, texts, want := make([][]byte, 3*most%20), []string(nil), []Hash{}
 		for i := range keys {
 			n := r.IntN(most + 1)
+			if most%2 == 0 {
+				n = most / 2 // one length has code of its own
+			}
 			if keys[i] = page[size-n:]; r.IntN(2) == 0 {
 				keys[i] = page[:n]
 			}

@@ -49,6 +49,19 @@ func TestSumBatch(t *testing.T) {
 			require.Equal(t, want[:n], sumBatch(SumStringBatch, texts[:n]))
 		}
 	}
+	for size := range directLen + 2 { // keys of one length, and one of another
+		keys, want := make([][]byte, 40), make([]Hash, 40)
+		for i := range keys {
+			keys[i] = buf[r.IntN(200):][:size]
+		}
+		odd := r.IntN(len(keys))
+		keys[odd] = buf[:r.IntN(2*directLen)]
+		for i, key := range keys {
+			want[i] = murmur(key)
+		}
+		require.Equal(t, want, sumBatch(SumBatch, keys), "%d bytes", size)
+		require.Equal(t, want[odd+1:], sumBatch(SumBatch, keys[odd+1:]), "%d bytes", size)
+	}
 	for n := range 200 {
 		keys, want := make([]uint64, n), make([]Hash, n)
 		for i := range keys {

@@ -99,8 +99,9 @@ func TestOtherTypes(t *testing.T) {
 	}
 }
 
-// TestPortable does without assembly, and without the better of its two forms.
+// TestPortable does without assembly, and without the better of its forms.
 func TestPortable(t *testing.T) {
+	testkit.Without(t, "avx512vbmi2", "^Test(Sum|SumBatch|FilterPlain)$")
 	testkit.Without(t, "avx512f", "^Test(Sum|SumBatch|FilterPlain)$")
 	testkit.Without(t, "avx2", "^Test(Promises|Indivisible|FilterPlain|Sum|SumBatch|SumUTF16|Views?.*|Operations)$")
 }
