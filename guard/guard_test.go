@@ -126,7 +126,7 @@ func TestRowBesideLoad(t *testing.T) {
 					}
 				}
 				step(0)
-				insert(g, func() { step(1) })
+				insert(g, func() { step(1); assert.True(t, name == "Add" || g.ContainsHash(h), "when its row is there") })
 				require.True(t, g.ContainsHash(h), "when the insert has returned")
 				step(2)
 				require.True(t, g.ContainsHash(h), "when the load has ended")
@@ -390,10 +390,9 @@ func TestRunEnds(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(background)
-	fails := true
+	loads := 0
 	g := newGuard(t, Config{Every: time.Hour, Load: func(context.Context, func(bloom.Hash)) error {
-		if fails {
-			fails = false
+		if loads++; loads == 1 {
 			return errors.New("down")
 		}
 		time.AfterFunc(20*time.Millisecond, cancel)
@@ -401,7 +400,6 @@ func TestRunEnds(t *testing.T) {
 	}})
 	require.ErrorIs(t, g.Run(ctx), context.Canceled)
 	require.Contains(t, log.String(), "down")
-	require.True(t, g.Ready())
 }
 
 // TestRate has a store of more and more keys than the first load expected.
@@ -425,7 +423,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestMemory is that of the second load, and while keys are inserted after it.
+// TestMemory is that of a first load of known N, of the second load, and while keys are inserted after it.
 func TestMemory(t *testing.T) {
 	if testkit.Race {
 		t.Skip("takes long, by one goroutine")
@@ -434,6 +432,9 @@ func TestMemory(t *testing.T) {
 		if n > 1e6 && testing.Short() {
 			continue
 		}
+		known := newGuard(t, Config{P: 0.01, N: n, Load: loadOf(n)})
+		require.NoError(t, known.Rebuild(background))
+		require.LessOrEqual(t, float64(8*known.Stats().SizeBytes), 15*float64(n), "n = %d", n)
 		g := newGuard(t, Config{P: 0.01, Load: loadOf(n)})
 		require.NoError(t, g.Rebuild(background))
 		for _, part := range []float64{1, 1.01, 0.99} {
@@ -465,6 +466,7 @@ func TestConfig(t *testing.T) {
 		require.EqualError(t, err, want)
 		require.Nil(t, g)
 	}
+	newGuard(t, Config{Load: nothing, P: 1e-9, N: 1 << 40})
 }
 
 func TestZeroGuard(t *testing.T) {

@@ -35,10 +35,7 @@ func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
 	}
 	done := make(chan struct{})
 	lock.Lock()
-	go func() {
-		defer close(done)
-		do()
-	}()
+	go func() { do(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(patience):
