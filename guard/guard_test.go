@@ -370,7 +370,7 @@ func TestRun(t *testing.T) {
 	}, 20*time.Second, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
-	require.Len(t, errs, len(fails), "the end of Run's context is no error")
+	require.Len(t, errs, len(fails))
 	require.ErrorIs(t, errs[0], failed)
 	for i, least := range []time.Duration{90, 180, 360, 9, 9, 90} {
 		require.GreaterOrEqual(t, began[i+1].Sub(began[i]), least*time.Millisecond, "pause %d", i)
@@ -400,6 +400,9 @@ func TestRunEnds(t *testing.T) {
 	}})
 	require.ErrorIs(t, g.Run(ctx), context.Canceled)
 	require.Contains(t, log.String(), "down")
+	log.Reset()
+	require.ErrorIs(t, g.Run(ctx), context.Canceled)
+	require.Empty(t, log.String(), "the end of Run's context is no error")
 }
 
 // TestRate has a store of more and more keys than the first load expected.
