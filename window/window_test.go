@@ -187,9 +187,14 @@ func TestByCount(t *testing.T) {
 // TestTogether has eight goroutines add the same and other keys while time passes and a ninth saves
 // and resets nothing. Of each key one is told that it is new, and all are found.
 func TestTogether(t *testing.T) {
-	for _, n := range []uint64{2000, 60_000} { // a page, and several
+	for _, c := range []Config{{N: 2000}, {N: 60_000}, {N: 60_000, Renew: true}} { // a page, and several
 		var hand testkit.Clock
-		f := bloom.Must(New(Config{N: n, P: 1e-9, Span: time.Hour, Now: hand.Now}))
+		n := c.N
+		if c.Renew {
+			n /= 5 // each goroutine's adds of a shared key can count
+		}
+		c.P, c.Span, c.Now = 1e-9, time.Hour, hand.Now
+		f := bloom.Must(New(c))
 		var fresh, left atomic.Int64
 		shared := testkit.Digests[bloom.Hash](1, int(n/2))
 		left.Store(8)
