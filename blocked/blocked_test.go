@@ -30,10 +30,3 @@ func TestBitset(t *testing.T) {
 	require.Panics(t, func() { bloom.Must(NewSize(256, 2)).Bitset() })
 	require.Empty(t, new(Filter).Bitset())
 }
-
-func TestMergeTakesOverHash(t *testing.T) {
-	f, g := bloom.Must(New(10, 0.01)), bloom.Must(New(10, 0.01))
-	g.SetInfo(bloom.Info{Hash: "SumString"})
-	require.NoError(t, f.Merge(g))
-	require.Equal(t, "SumString", f.Info().Hash)
-}
