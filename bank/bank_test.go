@@ -241,6 +241,9 @@ func TestMismatch(t *testing.T) {
 		require.ErrorContains(t, err, want[:min(len(want), 51)])
 		require.Equal(t, 1, b.Len())
 	}
+	b.SetInfo(bloom.Info{})
+	require.Equal(t, 1, bloom.Must(b.AppendFilter(other)))
+	require.Equal(t, "SumUTF16", b.Info().Hash, "taken over")
 }
 
 func TestZero(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -117,6 +118,23 @@ func TestSamples(t *testing.T) {
 			}
 			require.Equal(t, plain(t, sample(t, "all-"+name)), plain(t, written(t, f)))
 		})
+	}
+}
+
+// TestNewZero: New(0, 3) of the original has one bit, in a set of none.
+func TestNewZero(t *testing.T) {
+	f, err := NewBitsAndBlooms(form.AppendWords(nil, []uint64{1, 3, 0}, form.BigEndian))
+	require.NoError(t, err)
+	require.True(t, f.AddString("a") && f.ContainsString("a"))
+}
+
+// TestAlphabets: either alphabet of base64 is known by one character, and written again.
+func TestAlphabets(t *testing.T) {
+	for _, char := range []string{"A", "-", "_", "+", "/"} {
+		data := `{"m":64,"k":1,"b":"AAAAAAAAAEA` + char + `AAAAAAAAAA=="}`
+		f, err := NewBitsAndBlooms([]byte(data))
+		require.NoError(t, err, char)
+		require.Equal(t, data, string(written(t, f)))
 	}
 }
 
@@ -287,6 +305,7 @@ func TestDCSOMerge(t *testing.T) {
 	}
 	f := make(0, 500)
 	require.Equal(t, bloom.Info{N: 1000, P: 0.001}, f.Info())
+	require.EqualValues(t, 14_377, f.M(), "of 14,377.6")
 	require.NoError(t, f.Merge(make(300, 800)))
 	require.Equal(t, make(0, 800).words, f.words)
 	require.InDelta(t, 800, f.added, 20)

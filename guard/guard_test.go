@@ -451,6 +451,7 @@ func TestMemory(t *testing.T) {
 			g.AddHash(bloom.SumUint64(n + i))
 		}
 		require.LessOrEqual(t, float64(8*g.Stats().SizeBytes), 13.5*float64(n), "n = %d, and 1 %% more", n)
+		require.Empty(t, g.ended, "beyond the Lag")
 	}
 }
 

@@ -121,6 +121,8 @@ func TestClock(t *testing.T) {
 		hand.Advance(time.Minute)
 		require.Equal(t, time.Minute, f.Reach())
 		require.True(t, f.ContainsString("a"))
+		f.Reset()
+		require.Equal(t, f.Config().Span, f.Reach())
 	})
 	t.Run("ahead", func(t *testing.T) {
 		f, hand := start()
