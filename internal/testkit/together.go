@@ -31,7 +31,7 @@ func AtOnce(n int, do func(i int)) {
 func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
 	patience := 20 * time.Second
 	if should {
-		patience = 5 * time.Millisecond
+		patience = 25 * time.Millisecond
 	}
 	done := make(chan struct{})
 	lock.Lock()
