@@ -166,8 +166,7 @@ func TestMultiset(t *testing.T) {
 		before := f.Clone()
 		require.False(t, f.InsertHash(hs[32]))
 		require.True(t, f.Equal(before))
-		require.True(t, f.Insert([]byte("another key")) && f.RemoveString("another key"))
-		require.True(t, f.InsertString("another key") && f.Remove([]byte("another key")))
+		require.True(t, f.Insert([]byte("a")) && f.RemoveString("a") && f.InsertString("a") && f.Remove([]byte("a")))
 		f = decoded(new(set), f).Clone()
 		for i, h := range hs[:32] {
 			for range 255 {
@@ -543,7 +542,6 @@ func TestDecodedTogether(t *testing.T) {
 		for _, s := range []*SyncFilter{new(SyncFilter), bloom.Must(NewSync(10, 0.01))} {
 			require.NoError(t, decode(s))
 			require.True(t, testkit.Waits(s.shared, true, func() { s.InsertString("key") }), name)
-			require.True(t, s.ContainsString("key"), name)
 		}
 	}
 }
