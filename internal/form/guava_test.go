@@ -9,7 +9,7 @@ import (
 )
 
 func TestHeader(t *testing.T) {
-	for _, h := range []Header{{0, 1, 1}, {1, 255, 0x01020304}, {1, 7, MaxWords}} {
+	for _, h := range []Header{{0, 1, 1}, {1, 255, 0x01020304}, {1, 7, 'B' << 16}, {1, 7, MaxWords}} {
 		data := h.Append([]byte("x"))[1:]
 		require.Len(t, data, HeaderSize)
 		got, err := ParseHeader("bloom", data)
