@@ -79,12 +79,13 @@ func TestBatchesAtOnce(t *testing.T) {
 	})
 }
 
-// TestLayerBeginsBeside: an Add that waits for the lock asks a layer that others begin by then for its key.
+// TestLayerBeginsBeside: an Add that waits for the lock asks again if a layer begins by then. Its key has come
+// to the layer before, or to the new one.
 func TestLayerBeginsBeside(t *testing.T) {
 	h := bloom.SumString("key")
-	for name, add := range map[string]func(*Filter, []bool){
-		"AddHash":  func(f *Filter, added []bool) { added[0] = f.AddHash(h) },
-		"AddBatch": func(f *Filter, added []bool) { f.AddBatch(added, []bloom.Hash{h}) },
+	for layer, add := range []func(*Filter, []bool){
+		func(f *Filter, added []bool) { added[0] = f.AddHash(h) },
+		func(f *Filter, added []bool) { f.AddBatch(added, []bloom.Hash{h}) },
 	} {
 		f, added, done := tiny(), []bool{true}, make(chan struct{})
 		s := &f.shards[pick(h)>>shardShift]
@@ -95,10 +96,10 @@ func TestLayerBeginsBeside(t *testing.T) {
 		}()
 		time.Sleep(5 * time.Millisecond) // it waits now
 		list := append(slices.Clip(s.list()), newLayer(&f.rates, 1, 512))
-		list[1].blocks.AddAlone(h)
+		list[layer].blocks.AddAlone(h)
 		s.layers.Store(&list)
 		s.mu.Unlock()
 		<-done
-		require.Equal(t, []bool{false}, added, name)
+		require.Equal(t, []bool{false}, added, layer)
 	}
 }
