@@ -95,8 +95,6 @@ func main() {
 	onlyPictures := flag.Bool("pictures", false, "draw the pictures that need no measuring, and nothing else")
 	boost := flag.String("boost", "", "folder of Boost's headers")
 	serving := flag.Bool("serve", false, "measure a row for another process; see process.go")
-	out := flag.String("o", ".", "directory of RESULTS.md")
-	docs := flag.String("docs", filepath.Join("..", "docs"), "directory of the pictures")
 	flag.Parse()
 	debug.SetGCPercent(-1) // garbage is collected between rounds only
 	var err error
@@ -104,9 +102,9 @@ func main() {
 	case *serving:
 		err = serve(flag.Args())
 	case *onlyPictures:
-		err = drawPictures(*docs)
+		err = drawPictures(docs)
 	default:
-		err = record(*quick, *boost, *out, *docs)
+		err = record(*quick, *boost)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -114,11 +112,13 @@ func main() {
 	}
 }
 
-// fewRounds is how many rounds large filters get, whose rounds take seconds.
-const fewRounds = 5
+const (
+	docs      = "../docs" // the folder of the pictures
+	fewRounds = 5         // of large filters, whose rounds take seconds
+)
 
 // record measures everything and writes it down. If quick it measures a few tables and prints them.
-func record(quick bool, boost, out, docs string) error {
+func record(quick bool, boost string) error {
 	dir, err := os.MkdirTemp("", "benchmarks-*")
 	if err != nil {
 		return err
@@ -148,6 +148,6 @@ func record(quick bool, boost, out, docs string) error {
 		_, err = fmt.Print(r.markdown())
 		return err
 	}
-	return errors.Join(os.WriteFile(filepath.Join(out, "RESULTS.md"), []byte(r.markdown()), 0o644),
+	return errors.Join(os.WriteFile("RESULTS.md", []byte(r.markdown()), 0o644),
 		drawSpeed(filepath.Join(docs, "speed.svg"), r.tables[0]), drawPictures(docs))
 }

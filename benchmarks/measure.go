@@ -89,38 +89,34 @@ func (r run) part(op, round, pass int) keys {
 // measure times each operation of f.
 func (f filter) measure(r run, round int) (s sample) {
 	s = sample{nan, nan, nan, nan}
-	time := func(op, each int, prepare func(), do func(pass int)) {
+	measure := func(op, each int, prepare func(), do func(pass int)) {
 		var total time.Duration
 		for pass := range r.passes {
 			prepare()
-			total += timed(func() { do(pass) })
+			start := time.Now()
+			do(pass)
+			total += time.Since(start)
 		}
 		s[op] = float64(total) / float64(r.passes*each)
 	}
-	time(add, r.n, f.reset, func(int) { f.add(r.added) })
+	measure(add, r.n, f.reset, func(int) { f.add(r.added) })
 	if f.count == nil {
 		return s
 	}
 	found := 0
 	for _, op := range []int{present, absent} {
-		time(op, r.window, func() {}, func(pass int) { found += f.count(r.part(op, round, pass)) })
+		measure(op, r.window, func() {}, func(pass int) { found += f.count(r.part(op, round, pass)) })
 		if f.bits > 0 && found < r.passes*r.window {
 			panic(fmt.Sprintf("found %d of %d keys that were added", found, r.passes*r.window))
 		}
 	}
 	if f.remove != nil {
-		time(remove, r.n, func() { f.reset(); f.add(r.added) }, func(int) { f.remove(r.added) })
+		measure(remove, r.n, func() { f.reset(); f.add(r.added) }, func(int) { f.remove(r.added) })
 		if left := f.count(r.part(present, round, 0)); left > r.window/10 {
 			panic(fmt.Sprintf("%d of %d keys are found that were removed", left, r.window))
 		}
 	}
 	return s
-}
-
-func timed(do func()) time.Duration {
-	start := time.Now()
-	do()
-	return time.Since(start)
 }
 
 // result is what is known of a row in one table.

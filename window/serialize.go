@@ -167,17 +167,13 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.layout(); err != nil {
 		return nil, err
 	}
-	f, err := load(path, c.Now)
-	if form.Missing(path, err) {
-		return New(c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if has, want := f.Config().text(), c.text(); has != want {
-		return nil, form.In(path, fmt.Errorf("window: the filter has %s, not %s: %w", has, want, bloom.ErrMismatch))
-	}
-	return f, nil
+	load := func(path string) (*Filter, error) { return load(path, c.Now) }
+	return form.LoadOr(path, load, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
+		if has, want := f.Config().text(), c.text(); has != want {
+			return fmt.Errorf("window: the filter has %s, not %s: %w", has, want, bloom.ErrMismatch)
+		}
+		return nil
+	})
 }
 
 // checkParams returns how many words there should be.

@@ -1,9 +1,8 @@
 // Api compares the exported names of every released module with the lists in the folder
 // api, one file a module, one line a name with its type. It fails if a line is missing
-// on either side. With -write it adds the names that are new, and refuses if one is gone
-// or has another type; -break -write writes whatever there is.
+// on either side. With -write it writes the lists anew.
 //
-//	go run ./.ci/api [-write] [-break]
+//	go run ./.ci/api [-write]
 package main
 
 import (
@@ -22,21 +21,20 @@ import (
 )
 
 func main() {
-	write := flag.Bool("write", false, "write the names that are new to api")
-	breaks := flag.Bool("break", false, "names may be gone or have other types")
+	write := flag.Bool("write", false, "write the lists")
 	flag.Parse()
-	if err := run(*write, *breaks); err != nil {
+	if err := run(*write); err != nil {
 		fmt.Fprintln(os.Stderr, "api:", err)
 		os.Exit(1)
 	}
 }
 
-func run(write, breaks bool) error {
+func run(write bool) error {
 	folders, err := output(".", ".ci/release", "modules")
 	if err != nil {
 		return err
 	}
-	var gone, added int
+	differ := 0
 	files, _ := filepath.Glob("api/*.txt")
 	for _, folder := range strings.Fields(folders) {
 		have, err := names(folder)
@@ -53,23 +51,18 @@ func run(write, breaks bool) error {
 			return err
 		}
 		want := strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
-		gone += report("-", path, want, have)
-		added += report("+", path, have, want)
-		if write && (breaks || gone == 0) {
+		differ += report("-", path, want, have) + report("+", path, have, want)
+		if write {
 			if err := os.WriteFile(path, []byte(strings.Join(have, "\n")+"\n"), 0o666); err != nil {
 				return err
 			}
 		}
 	}
-	gone += len(files)
-	switch {
-	case len(files) > 0:
+	if len(files) > 0 {
 		return fmt.Errorf("%s: no released module has these names", files)
-	case gone > 0 && !breaks:
-		return fmt.Errorf("%d names are gone or have another type. Users' programs would not compile. "+
-			"Before v1.0.0, if it must be: go run ./.ci/api -write -break", gone)
-	case added > 0 && !write:
-		return fmt.Errorf("%d names are new. If they shall stay: go run ./.ci/api -write", added)
+	}
+	if differ > 0 && !write {
+		return fmt.Errorf("%d names differ. Where one is gone, or has another type, users' programs may not compile. If it must be: go run ./.ci/api -write", differ)
 	}
 	return nil
 }
@@ -147,7 +140,7 @@ func list(pkg *types.Package) (lines []string) {
 	}
 	write := func(t types.Type) string {
 		var b bytes.Buffer
-		types.WriteType(&b, unnamed(t), qualify)
+		types.WriteType(&b, t, qualify)
 		return b.String()
 	}
 	for _, name := range pkg.Scope().Names() {
@@ -197,23 +190,4 @@ func list(pkg *types.Package) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// unnamed is t without the names of parameters, which may change.
-func unnamed(t types.Type) types.Type {
-	f, ok := t.(*types.Signature)
-	if !ok {
-		return t
-	}
-	tuple := func(t *types.Tuple) *types.Tuple {
-		var vars []*types.Var
-		for v := range t.Variables() {
-			vars = append(vars, types.NewParam(token.NoPos, nil, "", unnamed(v.Type())))
-		}
-		return types.NewTuple(vars...)
-	}
-	if f.TypeParams().Len() > 0 { // their names are in the parameters' types
-		return t
-	}
-	return types.NewSignatureType(nil, nil, nil, tuple(f.Params()), tuple(f.Results()), f.Variadic())
 }

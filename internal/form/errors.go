@@ -136,9 +136,6 @@ func CheckKeys(pkg string, n uint64) error {
 
 // As returns err, of a parameter out of range, as an error of another package.
 func As(pkg string, err error) error {
-	if err == nil {
-		return nil
-	}
 	_, says, _ := strings.Cut(err.Error(), ": ")
 	return errors.New(pkg + ": " + says)
 }
