@@ -30,7 +30,8 @@ const (
 
 // ErrLost is wrapped by every error that means that a key no longer holds what
 // was opened: it was deleted, evicted, cut, overwritten or created anew, or the
-// server came back without it. A lost filter never reports a key as "absent".
+// server came back without it. A lost filter never reports a key as "absent". A client that SETs
+// another filter of the same parameters over it is not noticed: its keys are then those of the key.
 //
 // A [Filter] or [Sharded] stays lost until Reopen, because a new one lacks the keys of the
 // old one. Whoever calls Reopen adds them again. A [Window] goes on by itself.
