@@ -486,4 +486,8 @@ func TestTurns(t *testing.T) {
 			require.Equal(t, waits, testkit.Waits(&b.mu, waits, call), name)
 		}
 	}
+	data, left := bloom.Must(b.MarshalBinary()), new(remains) // rows of a look-up come at the same time
+	r := bloom.Must(NewReader(bytes.NewReader(data), int64(len(data))))
+	left.acc = left.found.all(b.Len())
+	require.True(t, testkit.Waits(&left.mu, true, func() { _ = r.ask(left, 0, 0) }))
 }

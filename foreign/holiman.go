@@ -131,7 +131,8 @@ func (f *Holiman) WriteTo(w io.Writer) (int64, error) {
 	c := &counter{w: w}
 	zip := gzip.NewWriter(c)
 	_, err := f.write(zip)
-	return c.n, errors.Join(err, zip.Close())
+	err = errors.Join(err, zip.Close())
+	return c.n, err
 }
 
 func (f *Holiman) write(w io.Writer) (int64, error) {

@@ -83,10 +83,11 @@ func TestBatchesAtOnce(t *testing.T) {
 // to the layer before, or to the new one.
 func TestLayerBeginsBeside(t *testing.T) {
 	h := bloom.SumString("key")
-	for layer, add := range []func(*Filter, []bool){
-		func(f *Filter, added []bool) { added[0] = f.AddHash(h) },
-		func(f *Filter, added []bool) { f.AddBatch(added, []bloom.Hash{h}) },
-	} {
+	for i := range 4 {
+		layer, add := i/2, func(f *Filter, added []bool) { added[0] = f.AddHash(h) }
+		if i%2 == 0 {
+			add = func(f *Filter, added []bool) { f.AddBatch(added, []bloom.Hash{h}) }
+		}
 		f, added, done := tiny(), []bool{true}, make(chan struct{})
 		s := &f.shards[pick(h)>>shardShift]
 		s.mu.Lock()
