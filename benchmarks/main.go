@@ -1,7 +1,7 @@
 // Command benchmarks measures this library beside its peers, and draws the pictures of the
 // documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 some eight minutes, and 3 GB of memory
+//	go run .                 some twenty minutes, and 3 GB of memory
 //	go run . -quick          some two minutes: the tables by which processors differ, with smaller filters, of Go alone, printed
 //	go run . -boost DIR      Boost.Bloom, too: DIR is the folder that has boost/bloom.hpp
 //	go run . -pictures       only the pictures that need no measuring

@@ -230,7 +230,7 @@ func testBatches(t *testing.T, typ Type) {
 	batch.AddBatch(nil, others)
 	require.NotContains(t, testkit.Found(batch, others), false, "whose answers nobody wanted")
 	room := make([]bool, len(hs))
-	require.True(t, testkit.Race || testing.AllocsPerRun(10, func() { // whose pools lose some of what is put back
+	require.True(t, testkit.Race || testing.AllocsPerRun(10, func() { // with the race detector pools lose some of what is put back
 		batch.AddBatch(room, hs[:300])
 		batch.ContainsBatch(room, hs)
 	}) == 0)

@@ -93,7 +93,10 @@ func (t *Table) Put(ctx context.Context, key, value string) error {
 		// Redis came back without the filter. Copies keep what they have until there is a new one.
 		// That has no keys until fill has ended: rows look missing for so long. Where
 		// that must not be, take package guard, whose filter is of one process.
-		if err = errors.Join(t.shared.Reopen(ctx), t.fill(ctx)); err == nil {
+		if err = t.shared.Reopen(ctx); err == nil {
+			err = t.fill(ctx)
+		}
+		if err == nil {
 			_, err = t.shared.AddString(ctx, key)
 		}
 	}
