@@ -30,7 +30,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/bloomprom"
+	"github.com/seed79a3ff49/bloom/contrib/bloomprom"
 	"github.com/seed79a3ff49/bloom/guard"
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/bloomredis"
+	"github.com/seed79a3ff49/bloom/contrib/bloomredis"
 	"github.com/seed79a3ff49/bloom/replica"
 )
 

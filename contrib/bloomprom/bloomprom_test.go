@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/bloomprom"
+	"github.com/seed79a3ff49/bloom/contrib/bloomprom"
 	"github.com/seed79a3ff49/bloom/guard"
 )
 

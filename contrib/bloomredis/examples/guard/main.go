@@ -21,7 +21,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/bloomredis"
+	"github.com/seed79a3ff49/bloom/contrib/bloomredis"
 	"github.com/seed79a3ff49/bloom/replica"
 )
 

@@ -30,7 +30,7 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-var folder = flag.String("vectors", "../testdata/vectors", "where the vectors are")
+var folder = flag.String("vectors", "../../testdata/vectors", "where the vectors are")
 var update = flag.Bool("update", false, "write the vectors")
 
 // vectors is vectors.json. A string of zeros and ones has one for each of Keys.

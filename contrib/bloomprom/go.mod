@@ -1,4 +1,4 @@
-module github.com/seed79a3ff49/bloom/bloomprom
+module github.com/seed79a3ff49/bloom/contrib/bloomprom
 
 go 1.24
 
@@ -26,4 +26,4 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
-replace github.com/seed79a3ff49/bloom => ../
+replace github.com/seed79a3ff49/bloom => ../../

@@ -38,5 +38,5 @@
 // Guava's bit i is Redis's bit 48 + (i XOR 63). The keys beside a filter "seen"
 // are "adds:{seen}" and "id:{seen}". They are in the same hash slot.
 //
-// [README]: https://pkg.go.dev/github.com/seed79a3ff49/bloom/bloomredis#section-readme
+// [README]: https://pkg.go.dev/github.com/seed79a3ff49/bloom/contrib/bloomredis#section-readme
 package bloomredis

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/collystore"
+	"github.com/seed79a3ff49/bloom/contrib/collystore"
 	"github.com/seed79a3ff49/bloom/growing"
 )
 

@@ -1,4 +1,4 @@
-module github.com/seed79a3ff49/bloom/collystore
+module github.com/seed79a3ff49/bloom/contrib/collystore
 
 go 1.24.0
 
@@ -33,4 +33,4 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
-replace github.com/seed79a3ff49/bloom => ../
+replace github.com/seed79a3ff49/bloom => ../../

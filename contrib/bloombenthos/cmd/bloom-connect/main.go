@@ -9,7 +9,7 @@ import (
 	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
-	"github.com/seed79a3ff49/bloom/bloombenthos"
+	"github.com/seed79a3ff49/bloom/contrib/bloombenthos"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-module github.com/seed79a3ff49/bloom/bloombenthos
+module github.com/seed79a3ff49/bloom/contrib/bloombenthos
 
 go 1.25.2
 
@@ -6,7 +6,7 @@ require (
 	github.com/redis/go-redis/v9 v9.22.0
 	github.com/redpanda-data/benthos/v4 v4.60.0
 	github.com/seed79a3ff49/bloom v0.1.0
-	github.com/seed79a3ff49/bloom/bloomredis v0.1.0
+	github.com/seed79a3ff49/bloom/contrib/bloomredis v0.1.0
 	github.com/stretchr/testify v1.11.1
 	github.com/urfave/cli/v2 v2.27.7
 	gopkg.in/yaml.v3 v3.0.1

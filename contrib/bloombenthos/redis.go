@@ -11,7 +11,7 @@ import (
 	"github.com/redpanda-data/benthos/v4/public/service"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/bloomredis"
+	"github.com/seed79a3ff49/bloom/contrib/bloomredis"
 )
 
 func init() {
