@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
 // useAVX2 reports a processor with AVX2 and BMI2.
@@ -45,7 +45,7 @@ func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 //
 //go:noinline
 func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
-	if memory.Race {
+	if bitwords.Race {
 		tell(dst, keys, count, size)
 	}
 	switch {
@@ -79,12 +79,12 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 
 // tell tells the race detector what sumChunk reads and writes.
 func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
-	memory.RaceWrite(unsafe.Pointer(dst), count*int(unsafe.Sizeof(*dst)))
-	memory.RaceRead(keys, count*int(size))
+	bitwords.RaceWrite(unsafe.Pointer(dst), count*int(unsafe.Sizeof(*dst)))
+	bitwords.RaceRead(keys, count*int(size))
 	for i := range count {
 		if size != 8 {
 			key := (*string)(unsafe.Add(keys, uintptr(i)*size))
-			memory.RaceRead(unsafe.Pointer(unsafe.StringData(*key)), len(*key))
+			bitwords.RaceRead(unsafe.Pointer(unsafe.StringData(*key)), len(*key))
 		}
 	}
 }

@@ -1,6 +1,6 @@
 package bloom
 
-import "github.com/seed79a3ff49/bloom/internal/memory"
+import "github.com/seed79a3ff49/bloom/internal/bitwords"
 
 // The contract of assembly, where there is any; other builds have asm_portable.go.
 //
@@ -12,7 +12,7 @@ import "github.com/seed79a3ff49/bloom/internal/memory"
 //	addMany, containsMany,    do as many of a batch as they like to, from the first on, and return
 //	sumMany                   how many; addMany may be told that others write
 //
-// No key escapes; see memory.NoEscape. A batch is given to assembly in chunks: nothing interrupts
+// No key escapes; see bitwords.NoEscape. A batch is given to assembly in chunks: nothing interrupts
 // it, and a garbage collection waits for the end of a chunk. The race detector is told what is
 // hashed. Which words of a filter are used it is not told, nor are sanitizers told anything: with
 // them that code is portable, so that they find, say, a Filter that is written to without a lock.
@@ -24,7 +24,7 @@ import "github.com/seed79a3ff49/bloom/internal/memory"
 // the processor's cache; see benchmarks/RESULTS.md. [SumBatch], [SumStringBatch] and
 // [SumUint64Batch] hash batches.
 func (f *Filter) AddBatch(added []bool, hs []Hash) {
-	added = memory.Answers("bloom", added, len(hs))
+	added = bitwords.Answers("bloom", added, len(hs))
 	for i := addMany(&f.filter, false, added, hs); i < len(hs); i++ {
 		added[i] = f.AddHash(hs[i])
 	}
@@ -33,7 +33,7 @@ func (f *Filter) AddBatch(added []bool, hs []Hash) {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (f *Filter) ContainsBatch(found []bool, hs []Hash) {
-	found = memory.Fill("bloom", found, len(hs))
+	found = bitwords.Fill("bloom", found, len(hs))
 	for i := containsMany(&f.filter, found, hs); i < len(hs); i++ {
 		found[i] = f.ContainsHash(hs[i])
 	}

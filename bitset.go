@@ -3,8 +3,8 @@ package bloom
 import (
 	"sync/atomic"
 
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/guava"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // bitset is a packed array of bits: bit i is bit i%64, from the least
@@ -15,7 +15,7 @@ type bitset struct {
 	reciprocal uint64 // of len(words); see guava.Locate
 }
 
-func newBitset(words int) bitset { return bitsetOf(memory.Words(words)) }
+func newBitset(words int) bitset { return bitsetOf(bitwords.Make(words)) }
 
 // bitsetOf returns a bitset of words as they are.
 func bitsetOf(words []uint64) bitset {
@@ -56,7 +56,7 @@ func (b bitset) fold(d int) bitset {
 	for from := 0; from < len(c.words); from += block {
 		sum := c.words[from:min(from+block, len(c.words))]
 		for part := from; part < len(b.words); part += len(c.words) {
-			memory.Or(sum, b.words[part:part+len(sum)])
+			bitwords.Or(sum, b.words[part:part+len(sum)])
 		}
 	}
 	return c

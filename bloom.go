@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -116,7 +116,7 @@ func NewWords(words []uint64, k int) (*Filter, error) {
 		return nil, fmt.Errorf("bloom: %d words are outside [1, %d]", n, form.MaxWords)
 	}
 	h := form.Header{Strategy: uint8(Mitz64), K: k}
-	return &Filter{filter: filterOf(h, memory.Clone(words), form.Info{})}, nil
+	return &Filter{filter: filterOf(h, bitwords.Clone(words), form.Info{})}, nil
 }
 
 // Must returns v, and panics if err is not nil. It is for constructors whose
@@ -136,7 +136,7 @@ func Must[T any](v T, err error) T {
 func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
 // AddString is Add of key's bytes, without copying them.
-func (f *Filter) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
+func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
 // AddHash is Add by digest; see [Hash].
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
@@ -170,7 +170,7 @@ const errZero = "bloom: Add to a zero filter: make it with a constructor, or dec
 func (f *Filter) Contains(key []byte) bool { return filterContains(&f.filter, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (f *Filter) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
+func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(&f.filter, h) }
@@ -221,8 +221,8 @@ func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	memory.Or(f.bits.words, g.bits.words)
-	f.ones = memory.OnesCount(f.bits.words)
+	bitwords.Or(f.bits.words, g.bits.words)
+	f.ones = bitwords.OnesCount(f.bits.words)
 	return nil
 }
 
@@ -233,8 +233,8 @@ func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	memory.And(f.bits.words, g.bits.words)
-	f.ones = memory.OnesCount(f.bits.words)
+	bitwords.And(f.bits.words, g.bits.words)
+	f.ones = bitwords.OnesCount(f.bits.words)
 	return nil
 }
 
@@ -267,7 +267,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	}
 	i := f.info.Info()
 	g := &Filter{filter: filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy, info: form.Share(form.Info{Hash: i.Hash, Comment: i.Comment})}}
-	g.ones = memory.OnesCount(g.bits.words)
+	g.ones = bitwords.OnesCount(g.bits.words)
 	return g, nil
 }
 
@@ -277,13 +277,13 @@ func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 // clone returns a copy of f. Others may write to a SyncFilter's bits at the same time.
 func (f *filter) clone() filter {
 	g := *f
-	g.bits.words, g.info = memory.Clone(f.bits.words), form.Share(f.info.Info())
+	g.bits.words, g.info = bitwords.Clone(f.bits.words), form.Share(f.info.Info())
 	return g
 }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.
 func (f *Filter) Reset() {
-	memory.Clear(f.bits.words)
+	bitwords.Clear(f.bits.words)
 	f.ones = 0
 }
 

@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // SaveFile writes f to a file at path, for [LoadFile], [OpenFile] and Java's
@@ -65,7 +66,7 @@ func (f *filter) SaveFile(path string) error {
 //
 // LoadFile allocates as much memory as the file is long, and none before the file's header
 // and length agree.
-func LoadFile(path string) (*Filter, error) { return form.Load("bloom", path, load) }
+func LoadFile(path string) (*Filter, error) { return storage.Load("bloom", path, load) }
 
 // load reads a whole file.
 func load(r *form.FileReader) (*Filter, error) {
@@ -110,7 +111,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
 		return f.fits(m, k, fmt.Sprintf("New makes for n = %d, p = %v", n, p))
 	})
 }
@@ -121,7 +122,7 @@ func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	if _, err := form.WordsFor("bloom", m, k, form.MaxWords); err != nil {
 		return nil, err
 	}
-	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return NewSize(m, k) }, func(f *Filter) error {
+	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return NewSize(m, k) }, func(f *Filter) error {
 		return f.fits(m, k, fmt.Sprintf("NewSize makes for m = %d, k = %d", m, k))
 	})
 }
@@ -159,7 +160,7 @@ type File struct {
 // takes as long as a small one. [File.Verify] notices damaged bits, OpenFile does not.
 // The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	view, _, err := form.MapFile("bloom", path, func(data []byte) (*View, error) { return newView(data, false) })
+	view, _, err := storage.MapFile("bloom", path, func(data []byte) (*View, error) { return newView(data, false) })
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.closed = true
-	return form.Unmap("bloom", f.data)
+	return storage.Unmap("bloom", f.data)
 }
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web
@@ -208,7 +209,7 @@ type Reader struct {
 // header and the Info, in two requests. An error wraps [ErrFormat] if the bytes are no
 // filter, and is r's own if r failed.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
-	h, info, err := form.ParseAt("bloom", r, size)
+	h, info, err := storage.ParseAt("bloom", r, size)
 	if err != nil {
 		return nil, err
 	}
@@ -254,5 +255,5 @@ func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 		_, pos := locate(key, step)
 		return data[0]>>pos&1 != 0
 	}
-	return form.Ranges("bloom", r.r, memory.Fill("bloom", found, len(hs)), r.k, 1, at, has)
+	return storage.Ranges("bloom", r.r, bitwords.Fill("bloom", found, len(hs)), r.k, 1, at, has)
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spaolacci/murmur3"
 
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/digest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // Hash is the 128-bit digest of a key, and all that a filter ever sees of it.
@@ -88,7 +88,7 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // cases, whatever p is. Treat the empty key apart, or salt all digests; see [Hash.Salt].
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian {
-		h1, h2 := murmur3.Sum128(memory.NoEscape(key))
+		h1, h2 := murmur3.Sum128(bitwords.NoEscape(key))
 		return Hash{h1, h2}
 	}
 	var h1, h2, k1, k2 uint64
@@ -121,7 +121,7 @@ func Sum(key []byte) Hash {
 
 // SumString returns Sum of key's bytes without copying them. It agrees with
 // Guava's Funnels.stringFunnel(UTF_8) where key is valid UTF-8.
-func SumString(key string) Hash { return Sum(memory.BytesOf(key)) }
+func SumString(key string) Hash { return Sum(bitwords.BytesOf(key)) }
 
 // SumUint64 returns the digest of key as 8 little-endian bytes, as Guava's
 // Funnels.longFunnel does.
@@ -138,7 +138,7 @@ func SumUint32(key uint32) Hash {
 // SumBatch sets dst[i] to the Sum of keys[i]. It panics if dst is shorter than keys. It is
 // faster than Sum one by one where the processor has AVX2.
 func SumBatch(dst []Hash, keys [][]byte) {
-	dst = memory.Fill("bloom", dst, len(keys))
+	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {
 		dst[i] = Sum(keys[i])
 	}
@@ -146,7 +146,7 @@ func SumBatch(dst []Hash, keys [][]byte) {
 
 // SumStringBatch is [SumBatch] of strings.
 func SumStringBatch(dst []Hash, keys []string) {
-	dst = memory.Fill("bloom", dst, len(keys))
+	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {
 		dst[i] = SumString(keys[i])
 	}
@@ -155,7 +155,7 @@ func SumStringBatch(dst []Hash, keys []string) {
 // SumUint64Batch sets dst[i] to the SumUint64 of keys[i]. It panics if dst is shorter than
 // keys.
 func SumUint64Batch(dst []Hash, keys []uint64) {
-	dst = memory.Fill("bloom", dst, len(keys))
+	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {
 		dst[i] = SumUint64(keys[i])
 	}

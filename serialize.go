@@ -3,8 +3,8 @@ package bloom
 import (
 	"io"
 
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // ErrFormat is wrapped by the errors of decoders that got other bytes than they can
@@ -27,7 +27,7 @@ func (f *filter) header() form.Header {
 // filterOf returns the filter that has the words that follow h.
 func filterOf(h form.Header, array []uint64, info form.Info) filter {
 	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: form.Share(info)}
-	f.ones = memory.OnesCount(f.bits.words)
+	f.ones = bitwords.OnesCount(f.bits.words)
 	return f
 }
 

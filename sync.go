@@ -3,7 +3,7 @@ package bloom
 import (
 	"log/slog"
 
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -59,7 +59,7 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 // same time.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := &Filter{filter: s.clone()}
-	f.ones = memory.OnesCount(f.bits.words)
+	f.ones = bitwords.OnesCount(f.bits.words)
 	return f
 }
 
@@ -119,7 +119,7 @@ func (s *SyncFilter) Contains(key []byte) bool {
 }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(memory.BytesOf(key)) }
+func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bitwords.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
 func (s *SyncFilter) ContainsHash(h Hash) bool {
@@ -169,7 +169,7 @@ func (s *SyncFilter) contains32(h Hash) bool {
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
 func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
-	added = memory.Answers("bloom", added, len(hs))
+	added = bitwords.Answers("bloom", added, len(hs))
 	for i := addMany(&s.filter, true, added, hs); i < len(hs); i++ {
 		added[i] = s.AddHash(hs[i])
 	}
@@ -178,7 +178,7 @@ func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
-	found = memory.Fill("bloom", found, len(hs))
+	found = bitwords.Fill("bloom", found, len(hs))
 	for i := containsMany(&s.filter, found, hs); i < len(hs); i++ {
 		found[i] = s.ContainsHash(hs[i])
 	}
@@ -190,14 +190,14 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
 	}
-	memory.OrAtomic(s.bits.words, g.bits.words)
+	bitwords.OrAtomic(s.bits.words, g.bits.words)
 	return nil
 }
 
 // Reset removes all keys whose Add had returned before the call. It keeps the memory
 // and the parameters. A key that is being added at the same time may be removed, or
 // stay, or leave some of its bits.
-func (s *SyncFilter) Reset() { memory.ClearAtomic(s.bits.words) }
+func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 
 // Stats counts the bits set, which reads all of them, and returns all figures from
 // that one count.
@@ -207,7 +207,7 @@ func (s *SyncFilter) Stats() Stats { return StatsOf(s.M(), s.k, s.OnesCount()) }
 func (s *SyncFilter) LogValue() slog.Value { return slog.AnyValue(s.Stats()) }
 
 // OnesCount counts the bits set, which reads all of them.
-func (s *SyncFilter) OnesCount() uint64 { return memory.OnesCount(s.bits.words) }
+func (s *SyncFilter) OnesCount() uint64 { return bitwords.OnesCount(s.bits.words) }
 
 // FillRatio returns the fraction of bits set, from 0 to 1; see [SyncFilter.Stats].
 func (s *SyncFilter) FillRatio() float64 { return s.Stats().FillRatio }

@@ -4,10 +4,11 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/guava"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // View looks keys up in a filter's binary form where it lies: in a cookie, a
@@ -94,7 +95,7 @@ func (v *View) ContainsHash(h Hash) bool {
 // hs.
 func (v *View) ContainsBatch(found []bool, hs []Hash) {
 	v.opened()
-	found = memory.Fill("bloom", found, len(hs))
+	found = bitwords.Fill("bloom", found, len(hs))
 	for i, h := range hs {
 		found[i] = v.ContainsHash(h)
 	}
@@ -125,7 +126,7 @@ func (v *View) String() string {
 	if v == nil || v.closed {
 		return "bloom.File(closed)"
 	}
-	return describe(form.ViewName("bloom", v.isFile), v.M(), v.k, v.strategy)
+	return describe(storage.ViewName("bloom", v.isFile), v.M(), v.k, v.strategy)
 }
 
 // Stats reads the whole filter, to count the bits set.

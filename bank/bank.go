@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -124,7 +124,7 @@ func (b *Bank) grow() (n int, seg *segment, i int) {
 	s, i := n/segmentMembers, n%segmentMembers
 	switch stride := strideFor(i + 1); {
 	case s == len(segments):
-		segments = append(segments, segment{words: memory.Words(64 * b.size * stride), stride: stride})
+		segments = append(segments, segment{words: bitwords.Make(64 * b.size * stride), stride: stride})
 		b.segments.Store(&segments)
 	case stride > segments[s].stride:
 		segments = slices.Clone(segments)
@@ -136,7 +136,7 @@ func (b *Bank) grow() (n int, seg *segment, i int) {
 
 // widen returns a copy of s that has rows of stride words.
 func widen(s *segment, stride int) segment {
-	w := segment{words: memory.Words(len(s.words) / s.stride * stride), stride: stride}
+	w := segment{words: bitwords.Make(len(s.words) / s.stride * stride), stride: stride}
 	for from, to := s.words, w.words; len(from) > 0; from, to = from[s.stride:], to[stride:] {
 		copy(to[:s.stride], from)
 	}
@@ -199,7 +199,7 @@ func (b *Bank) set(seg *segment, r uint64, i int) bool {
 	if *w&bit != 0 {
 		return false
 	}
-	memory.Store(w, *w|bit)
+	bitwords.Store(w, *w|bit)
 	return true
 }
 
@@ -232,7 +232,7 @@ func (b *Bank) Clear(i int) {
 	seg, j := b.member(i)
 	for r := range int(b.M()) {
 		if w, bit := &seg.words[r*seg.stride+j/64], uint64(1)<<(j%64); *w&bit != 0 {
-			memory.Store(w, *w&^bit)
+			bitwords.Store(w, *w&^bit)
 		}
 	}
 	if i < len(b.names) {
@@ -246,7 +246,7 @@ func (b *Bank) Reset() {
 	defer b.mu.Unlock()
 	_, segments := b.load()
 	for i := range segments {
-		memory.ClearAtomic(segments[i].words)
+		bitwords.ClearAtomic(segments[i].words)
 	}
 	b.names = nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/promises"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -36,14 +36,14 @@ func (f *first) ContainsHash(h bloom.Hash) bool { return f.Len() > 0 && f.Bank.C
 func (f *first) FPR() float64                   { return f.Stats().FPR }
 
 func (f *first) AddBatch(added []bool, hs []bloom.Hash) {
-	added = memory.Answers("bank", added, len(hs))
+	added = bitwords.Answers("bank", added, len(hs))
 	for i, h := range hs {
 		added[i] = f.AddHash(h)
 	}
 }
 
 func (f *first) ContainsBatch(found []bool, hs []bloom.Hash) {
-	found = memory.Fill("bank", found, len(hs))
+	found = bitwords.Fill("bank", found, len(hs))
 	for i, h := range hs {
 		found[i] = f.ContainsHash(h)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 const errNoForm = form.NoForm("bank")
@@ -409,11 +410,11 @@ func (b *Bank) UnmarshalText(text []byte) error {
 // SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as
 // one for each day: only the last one changes, and a look-up asks all of them. The example
 // of [OpenFile] does that.
-func (b *Bank) SaveFile(path string) error { return form.Bank.SaveFile(path, b) }
+func (b *Bank) SaveFile(path string) error { return storage.SaveFile(form.Bank, path, b) }
 
 // LoadFile reads a Bank from a file that SaveFile wrote. It returns an error, which wraps
 // [bloom.ErrFormat], if the file has changed since.
-func LoadFile(path string) (*Bank, error) { return form.LoadFile(form.Bank, path, new(Bank)) }
+func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
 // LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file.
 // It returns an error, which wraps [bloom.ErrMismatch], if the file's members have another
@@ -435,7 +436,7 @@ func loadOr(path string, made *Bank, err error) (*Bank, error) {
 	if err != nil {
 		return nil, err
 	}
-	return form.LoadOr(path, LoadFile, func() (*Bank, error) { return made, nil }, func(b *Bank) error {
+	return storage.LoadOr(path, LoadFile, func() (*Bank, error) { return made, nil }, func(b *Bank) error {
 		switch {
 		case b.M() != made.M():
 			return form.Mismatch("bank", "m", b.M(), made.M())

@@ -2,10 +2,11 @@ package bank
 
 import (
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // View asks the binary form of a [Bank] where it lies: inside a larger file, or embedded
@@ -51,8 +52,8 @@ func (v *View) use() *View {
 func (v *View) in(s int) segment {
 	from, stride, _ := v.segment(s)
 	n := 64 * v.size * stride
-	if memory.Aligned(v.body) {
-		return segment{words: memory.WordsOf(v.body, 8*from, n), stride: stride}
+	if bitwords.Aligned(v.body) {
+		return segment{words: bitwords.WordsOf(v.body, 8*from, n), stride: stride}
 	}
 	return segment{data: v.body[8*from:][:8*n], stride: stride}
 }
@@ -132,7 +133,7 @@ func (v *View) String() string {
 	if v == nil || v.closed {
 		return "bank.File(closed)"
 	}
-	return v.describe(form.ViewName("bank", v.isFile), v.members)
+	return v.describe(storage.ViewName("bank", v.isFile), v.members)
 }
 
 // File asks a file. Unix and Windows map the file into memory: a look-up of one key reads
@@ -159,7 +160,7 @@ type File struct {
 // and the Info. So a large file takes as long as a small one, and as little memory.
 // [File.Verify] notices damaged members, OpenFile does not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	view, data, err := form.MapFile("bank", path, NewView)
+	view, data, err := storage.MapFile("bank", path, NewView)
 	if err != nil {
 		return nil, err
 	}
@@ -175,5 +176,5 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.closed = true
-	return form.Unmap("bank", f.data)
+	return storage.Unmap("bank", f.data)
 }

@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
@@ -11,11 +11,11 @@ import (
 // Batches are usually two to three times as fast as single keys, and more in filters larger
 // than the processor's cache; see benchmarks/RESULTS.md.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	f.b.AddBatch(memory.Answers("blocked", added, len(hs)), hs)
+	f.b.AddBatch(bitwords.Answers("blocked", added, len(hs)), hs)
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
-	f.b.ContainsBatch(memory.Fill("blocked", found, len(hs)), hs)
+	f.b.ContainsBatch(bitwords.Fill("blocked", found, len(hs)), hs)
 }

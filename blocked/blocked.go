@@ -29,10 +29,10 @@ import (
 	"fmt"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
 // Filter is a blocked Bloom filter. It consists of blocks of 32 bytes, eight words of
@@ -53,7 +53,7 @@ type Filter struct {
 // filter holds all of a Filter. The methods that encode it have value receivers: packages json
 // and gob find those where a Filter is held by value.
 type filter struct {
-	b    blocks.Blocks
+	b    splitblock.Blocks
 	info *form.SharedInfo // nil if the filter is zero and was given none
 }
 
@@ -69,7 +69,7 @@ func New(n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFilter(m/blocks.Bits, lines)
+	f := newFilter(m/splitblock.Bits, lines)
 	f.info = form.Share(form.Info{N: n, P: p})
 	return f, nil
 }
@@ -81,12 +81,12 @@ func New(n uint64, p float64) (*Filter, error) {
 // format's text take any size. Arrow's C++ reader wants a power of two, from 32
 // bytes on: round m up to one, 1<<bits.Len64(m-1).
 func NewSize(m uint64, lines int) (*Filter, error) {
-	if lines < 1 || lines > blocks.MaxLines {
-		return nil, fmt.Errorf("blocked: lines = %d is outside [1, %d]", lines, blocks.MaxLines)
+	if lines < 1 || lines > splitblock.MaxLines {
+		return nil, fmt.Errorf("blocked: lines = %d is outside [1, %d]", lines, splitblock.MaxLines)
 	}
-	n := m/blocks.Bits + min(m%blocks.Bits, 1)
-	if n < 1 || n > blocks.Max {
-		return nil, fmt.Errorf("blocked: m = %d is outside [1, %d]", m, uint64(blocks.Max)*blocks.Bits)
+	n := m/splitblock.Bits + min(m%splitblock.Bits, 1)
+	if n < 1 || n > splitblock.Max {
+		return nil, fmt.Errorf("blocked: m = %d is outside [1, %d]", m, uint64(splitblock.Max)*splitblock.Bits)
 	}
 	return newFilter(n, lines), nil
 }
@@ -97,10 +97,10 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 // [bloom.ErrFormat], unless bitset is 1 to 2^30 blocks of 32 bytes. It does not retain
 // bitset.
 func NewBitset(bitset []byte) (*Filter, error) {
-	if len(bitset) == 0 || len(bitset)%blocks.Bytes != 0 || len(bitset)/blocks.Bytes > blocks.Narrow {
-		return nil, form.Errorf("blocked", "a bitset of %d bytes is not 1 to %d blocks of %d", len(bitset), blocks.Narrow, blocks.Bytes)
+	if len(bitset) == 0 || len(bitset)%splitblock.Bytes != 0 || len(bitset)/splitblock.Bytes > splitblock.Narrow {
+		return nil, form.Errorf("blocked", "a bitset of %d bytes is not 1 to %d blocks of %d", len(bitset), splitblock.Narrow, splitblock.Bytes)
 	}
-	f := newFilter(uint64(len(bitset)/blocks.Bytes), 1)
+	f := newFilter(uint64(len(bitset)/splitblock.Bytes), 1)
 	form.GetWords(f.b.Words, bitset, form.LittleEndian)
 	return f, nil
 }
@@ -109,14 +109,14 @@ func NewBitset(bitset []byte) (*Filter, error) {
 // little-endian, eight to a block. It panics if f has more than one line, or more than
 // 2^30 blocks: Parquet has no such filters. Make f with [NewSize].
 func (f *Filter) Bitset() []byte {
-	if f.b.Lines > 1 || f.M()/blocks.Bits > blocks.Narrow {
+	if f.b.Lines > 1 || f.M()/splitblock.Bits > splitblock.Narrow {
 		panic(fmt.Sprintf("blocked: Bitset of %v", f))
 	}
 	return form.AppendWords(nil, f.b.Words, form.LittleEndian)
 }
 
 func newFilter(n uint64, lines int) *Filter {
-	return &Filter{filter: filter{b: blocks.New(n, lines), info: form.Share(form.Info{})}}
+	return &Filter{filter: filter{b: splitblock.New(n, lines), info: form.Share(form.Info{})}}
 }
 
 // Add adds key and reports whether the filter changed: true means that key was
@@ -125,7 +125,7 @@ func newFilter(n uint64, lines int) *Filter {
 func (f *Filter) Add(key []byte) bool { return f.b.AddKey(key) }
 
 // AddString is Add of key's bytes, without copying them.
-func (f *Filter) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
+func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
 // AddHash is Add by digest. With one line, H1 alone matters.
 func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
@@ -135,7 +135,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
 func (f *Filter) Contains(key []byte) bool { return f.b.ContainsKey(key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (f *Filter) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
+func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
 // ContainsHash is Contains by digest. With one line, H1 alone matters.
 func (f *Filter) ContainsHash(h bloom.Hash) bool { return f.b.Contains(h) }

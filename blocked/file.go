@@ -2,8 +2,8 @@ package blocked
 
 import (
 	"github.com/seed79a3ff49/bloom/internal/files"
-	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // File looks keys up in a file. Unix and Windows map the file into memory: a look-up
@@ -31,7 +31,7 @@ type File struct {
 // the Info. So a large file takes as long as a small one. [File.Verify] notices damaged
 // bits, OpenFile does not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	view, data, err := form.MapFile("blocked", path, NewView)
+	view, data, err := storage.MapFile("blocked", path, NewView)
 	if err != nil {
 		return nil, err
 	}
@@ -47,5 +47,5 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.closed = true
-	return form.Unmap("blocked", f.data)
+	return storage.Unmap("blocked", f.data)
 }

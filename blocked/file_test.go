@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestViews: a View answers as the Filter does whose bytes it has, wherever the bytes lie.
 func TestViews(t *testing.T) {
-	for lines := 1; lines <= blocks.MaxLines; lines++ {
+	for lines := 1; lines <= splitblock.MaxLines; lines++ {
 		f := bloom.Must(NewSize(1000*256, lines))
 		f.SetInfo(bloom.Info{N: 7, Hash: "SumString"})
 		keys := testkit.Digests[bloom.Hash](1, 5000)
@@ -53,7 +53,7 @@ func TestViews(t *testing.T) {
 // TestFileUnread opens a file whose words nobody can have read: it is 64 GiB long, and
 // has no blocks on disk.
 func TestFileUnread(t *testing.T) {
-	if blocks.Max < 1<<31 {
+	if splitblock.Max < 1<<31 {
 		t.Skip("larger than the address space")
 	}
 	path := filepath.Join(t.TempDir(), "filter")

@@ -4,10 +4,11 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web
@@ -34,7 +35,7 @@ type Reader struct {
 // requests. An error wraps [bloom.ErrFormat] if the bytes are no file of a Filter's, and is
 // r's own if r failed.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
-	params, info, err := form.Blocked.ParseAt(r, size, blocks.CheckParams)
+	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +66,8 @@ func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 // ContainsBatch panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {
 	at := func(key, line int) int64 {
-		return int64(form.Blocked.HeadSize()) + blocks.Bytes*int64(blocks.Block(hs[key], line, r.blocks))
+		return int64(form.Blocked.HeadSize()) + splitblock.Bytes*int64(splitblock.Block(hs[key], line, r.blocks))
 	}
-	has := func(key, line int, data []byte) bool { return blocks.HasLine(data, hs[key], line) }
-	return form.Ranges("blocked", r.r, memory.Fill("blocked", found, len(hs)), r.lines, blocks.Bytes, at, has)
+	has := func(key, line int, data []byte) bool { return splitblock.HasLine(data, hs[key], line) }
+	return storage.Ranges("blocked", r.r, bitwords.Fill("blocked", found, len(hs)), r.lines, splitblock.Bytes, at, has)
 }

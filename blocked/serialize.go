@@ -4,8 +4,9 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
@@ -43,7 +44,7 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, 
 
 // read reads what WriteTo writes.
 func read(r io.Reader) (filter, int64, error) {
-	b, info, n, err := blocks.Read(r)
+	b, info, n, err := splitblock.Read(r)
 	return filter{b, form.Share(info)}, n, err
 }
 
@@ -65,12 +66,12 @@ func (f *filter) UnmarshalText(text []byte) error {
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile].
 // After a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *filter) SaveFile(path string) error { return form.Blocked.SaveFile(path, f) }
+func (f *filter) SaveFile(path string) error { return storage.SaveFile(form.Blocked, path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
-	return form.LoadFile(form.Blocked, path, new(Filter))
+	return storage.LoadFile(form.Blocked, path, new(Filter))
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
@@ -82,7 +83,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
 		return f.fits(m, lines)
 	})
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/promises"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -29,9 +29,9 @@ func TestReservedValuesAreRefused(t *testing.T) {
 			require.EqualError(t, err, want)
 		}
 	}
-	words, err := blocks.CheckParams([]uint64{blocks.Max, 1, 0})
+	words, err := splitblock.CheckParams([]uint64{splitblock.Max, 1, 0})
 	require.NoError(t, err)
-	require.EqualValues(t, uint64(blocks.Max*blockWords), words)
+	require.EqualValues(t, uint64(splitblock.Max*blockWords), words)
 }
 
 func FuzzFilter(f *testing.F) {
@@ -40,7 +40,7 @@ func FuzzFilter(f *testing.F) {
 	three.AddString("key")
 	promises.Fuzz(f, func() *Filter { return new(Filter) }, func(*testing.T, *Filter) {},
 		bloom.Must(one.MarshalBinary()), bloom.Must(three.MarshalBinary()),
-		bloom.Must(form.Blocked.Append(nil, []uint64{blocks.Max}, testkit.Words(4), form.Info{})))
+		bloom.Must(form.Blocked.Append(nil, []uint64{splitblock.Max}, testkit.Words(4), form.Info{})))
 }
 
 // FuzzReader: whatever bytes NewReader and NewView take, they answer, and as the Filter does if there is one.

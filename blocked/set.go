@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
 // Merge adds the keys of g to f. The false-positive rate becomes that of a filter which
@@ -19,7 +19,7 @@ func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	memory.Or(f.b.Words, g.b.Words)
+	bitwords.Or(f.b.Words, g.b.Words)
 	return nil
 }
 
@@ -30,7 +30,7 @@ func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
 	}
-	memory.And(f.b.Words, g.b.Words)
+	bitwords.And(f.b.Words, g.b.Words)
 	return nil
 }
 
@@ -66,19 +66,19 @@ func (f *filter) fits(m uint64, lines int) error {
 // than 2^30 blocks, which picks blocks by more bits of the digest, folds only to one
 // that still has more.
 func (f *Filter) Fold(d int) (*Filter, error) {
-	n := int(f.M() / blocks.Bits)
+	n := int(f.M() / splitblock.Bits)
 	if d < 1 || d > n || n%d != 0 {
 		return nil, fmt.Errorf("blocked: d = %d does not divide the filter's %d blocks", d, n)
 	}
-	if n > blocks.Narrow && n/d <= blocks.Narrow {
-		return nil, fmt.Errorf("blocked: d = %d takes the filter's %d blocks to %d or fewer", d, n, blocks.Narrow)
+	if n > splitblock.Narrow && n/d <= splitblock.Narrow {
+		return nil, fmt.Errorf("blocked: d = %d takes the filter's %d blocks to %d or fewer", d, n, splitblock.Narrow)
 	}
 	// A block's number is a fraction of the number of blocks, rounded down. So blocks
 	// d*i to d*i+d-1 become block i.
 	g := newFilter(uint64(n/d), f.b.Lines)
 	i := f.info.Info()
 	g.info = form.Share(form.Info{Hash: i.Hash, Comment: i.Comment})
-	const each = blocks.Bits / 64
+	const each = splitblock.Bits / 64
 	for i := range g.b.Words {
 		from := i/each*each*d + i%each
 		for j := range d {
@@ -96,7 +96,7 @@ func (f *filter) clone() filter { return filter{f.b.Clone(), form.Share(f.info.I
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.
 func (f *Filter) Reset() {
-	memory.Clear(f.b.Words)
+	bitwords.Clear(f.b.Words)
 }
 
 // Equal reports whether f and g have the same parameters and the same bits. Their Infos

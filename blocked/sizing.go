@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/portable"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
 // minRate is the rate that four lines reach with 18 % more memory than a classic filter. Each further
@@ -25,9 +25,9 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	if p < minRate {
 		return 0, 0, fmt.Errorf("blocked: p = %v is below %v, the least rate that four lines are for", p, minRate)
 	}
-	var need [blocks.MaxLines + 1]uint64
+	var need [splitblock.MaxLines + 1]uint64
 	least := uint64(math.MaxUint64)
-	for l := 1; l <= blocks.MaxLines; l++ {
+	for l := 1; l <= splitblock.MaxLines; l++ {
 		need[l] = fewest(n, p, l)
 		least = min(least, need[l])
 	}
@@ -35,10 +35,10 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	for float64(need[lines]) > 1.1*float64(least) {
 		lines++
 	}
-	if need[lines] > blocks.Max {
-		return 0, 0, fmt.Errorf("blocked: n = %d, p = %v need %d blocks of %d bytes, more than %d", n, p, need[lines], blocks.Bytes, uint64(blocks.Max))
+	if need[lines] > splitblock.Max {
+		return 0, 0, fmt.Errorf("blocked: n = %d, p = %v need %d blocks of %d bytes, more than %d", n, p, need[lines], splitblock.Bytes, uint64(splitblock.Max))
 	}
-	return need[lines] * blocks.Bits, lines, nil
+	return need[lines] * splitblock.Bits, lines, nil
 }
 
 // fewest returns the smallest number of blocks with which rate is at most p.
@@ -100,9 +100,9 @@ func rate(n, blocks uint64, lines int) float64 {
 // The probability that t bits of a word, picked independently, are all set is the sum over d
 // of all[t][d] times the probability that d given bits are clear. This is inclusion and
 // exclusion, one pick after the other: a pick is one of d given bits, or another bit.
-var all = func() (all [blocks.MaxLines + 1][blocks.MaxLines + 1]float64) {
+var all = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64) {
 	all[0][0] = 1
-	for t := 1; t <= blocks.MaxLines; t++ {
+	for t := 1; t <= splitblock.MaxLines; t++ {
 		all[t][0] = 1
 		for d := 1; d <= t; d++ {
 			all[t][d] = (float64(32-d)*all[t-1][d] - float64(33-d)*all[t-1][d-1]) / 32 // exactly
@@ -114,12 +114,12 @@ var all = func() (all [blocks.MaxLines + 1][blocks.MaxLines + 1]float64) {
 // blockRates returns, for t from 1 to lines, the probability that t lines of an
 // absent key which fall into one block find their bits set there. A block holds a
 // Poisson-distributed number j of lines (Putze, Sanders and Singler, equation 3).
-func blockRates(mean float64, lines int) (e [blocks.MaxLines + 1]float64) {
+func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 	// Terms further than this from the mean add nothing that counts.
 	spread := 8*math.Sqrt(mean) + 20
 	j := math.Floor(max(0, mean-spread))
 	// clear[d] is the probability that j lines leave d given bits of a word clear.
-	var clear, step [blocks.MaxLines + 1]float64
+	var clear, step [splitblock.MaxLines + 1]float64
 	for d := range clear {
 		step[d] = 1 - float64(d)/32
 		clear[d] = portable.Power(step[d], uint64(j))

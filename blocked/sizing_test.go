@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -46,8 +46,8 @@ func TestSmallest(t *testing.T) {
 		for _, p := range []float64{1 - 1e-16, 0.9, 0.1, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
 			m, lines, err := Size(n, p)
 			if err != nil {
-				require.ErrorContains(t, err, fmt.Sprintf("more than %d", uint64(blocks.Max)))
-				require.Greater(t, fewest(n, p, blocks.MaxLines), uint64(blocks.Max/2))
+				require.ErrorContains(t, err, fmt.Sprintf("more than %d", uint64(splitblock.Max)))
+				require.Greater(t, fewest(n, p, splitblock.MaxLines), uint64(splitblock.Max/2))
 				continue
 			}
 			blocks := m / 256
@@ -65,7 +65,7 @@ func TestSmallest(t *testing.T) {
 // the power of t.
 func TestBlockRates(t *testing.T) {
 	for _, mean := range []float64{1e-15, 0.5, 10, 40} {
-		var want [blocks.MaxLines + 1]float64
+		var want [splitblock.MaxLines + 1]float64
 		want[1] = mean / (1 << 32) // of digests that are equal in half
 		set := [33]float64{1}      // probabilities, after j lines
 		poisson := math.Exp(-mean)
@@ -77,7 +77,7 @@ func TestBlockRates(t *testing.T) {
 				}
 			}
 			poisson *= mean / j
-			for lines := 1; lines <= blocks.MaxLines; lines++ {
+			for lines := 1; lines <= splitblock.MaxLines; lines++ {
 				word := 0.0
 				for s, p := range set {
 					word += p * math.Pow(float64(s)/32, float64(lines))
@@ -85,7 +85,7 @@ func TestBlockRates(t *testing.T) {
 				want[lines] += poisson * math.Pow(word, 8)
 			}
 		}
-		for lines := 1; lines <= blocks.MaxLines; lines++ {
+		for lines := 1; lines <= splitblock.MaxLines; lines++ {
 			got := blockRates(mean, lines)
 			require.InEpsilonSlice(t, want[1:lines+1], got[1:lines+1], 1e-6, "mean %v, %d lines", mean, lines)
 		}
@@ -94,13 +94,13 @@ func TestBlockRates(t *testing.T) {
 
 // TestMostKeys finds the most keys for which there is a filter, without its memory.
 func TestMostKeys(t *testing.T) {
-	most := sort.Search(min(1<<40, math.MaxInt), func(n int) bool { return fewest(uint64(n), 0.01, 1) > blocks.Max }) - 1
+	most := sort.Search(min(1<<40, math.MaxInt), func(n int) bool { return fewest(uint64(n), 0.01, 1) > splitblock.Max }) - 1
 	m, lines, err := Size(uint64(most), 0.01)
 	require.NoError(t, err)
 	require.Equal(t, 1, lines)
-	require.EqualValues(t, uint64(blocks.Max*blocks.Bits), m)
+	require.EqualValues(t, uint64(splitblock.Max*splitblock.Bits), m)
 	_, _, err = Size(uint64(most+1), 0.01)
-	require.ErrorContains(t, err, fmt.Sprintf("need %d blocks of 32 bytes, more than %d", uint64(blocks.Max+1), uint64(blocks.Max)))
+	require.ErrorContains(t, err, fmt.Sprintf("need %d blocks of 32 bytes, more than %d", uint64(splitblock.Max+1), uint64(splitblock.Max)))
 }
 
 func TestParameters(t *testing.T) {
@@ -120,7 +120,7 @@ func TestParameters(t *testing.T) {
 		_, err := New(test.n, test.p)
 		require.ErrorContains(t, err, test.want)
 	}
-	for _, m := range []uint64{0, blocks.Max*256 + 1, math.MaxUint64} {
+	for _, m := range []uint64{0, splitblock.Max*256 + 1, math.MaxUint64} {
 		_, err := NewSize(m, 1)
 		require.ErrorContains(t, err, fmt.Sprintf("blocked: m = %d is outside [1, ", m))
 	}
@@ -161,7 +161,7 @@ func TestRate(t *testing.T) {
 
 				const probes = 100_000.0
 				found := 0
-				var foundLines [blocks.MaxLines]int
+				var foundLines [splitblock.MaxLines]int
 				for i := range uint64(probes) {
 					h := bloom.SumUint64(1<<40 + i)
 					if f.ContainsHash(h) {
@@ -210,7 +210,7 @@ func TestFormula(t *testing.T) {
 // often share one.
 func TestModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for lines := 1; lines <= blocks.MaxLines; lines++ {
+	for lines := 1; lines <= splitblock.MaxLines; lines++ {
 		for _, size := range []int{1, 2, 3, 5} {
 			const filters, n = 20_000, 20
 			f := bloom.Must(NewSize(uint64(size)*256, lines))
@@ -219,7 +219,7 @@ func TestModel(t *testing.T) {
 				f.Reset()
 				for b := range size {
 					for range poisson(rnd, float64(n*lines)/float64(size)) {
-						line := blocks.Of(f.b.Words[b*blockWords:][:blockWords], 1)
+						line := splitblock.Of(f.b.Words[b*blockWords:][:blockWords], 1)
 						line.Add(bloom.NewHash(rnd.Uint64(), 0))
 					}
 				}
@@ -257,7 +257,7 @@ func TestSmallRate(t *testing.T) {
 	}
 }
 
-const blockWords = blocks.Bits / 64
+const blockWords = splitblock.Bits / 64
 
 // meanOf returns the mean of samples and its standard deviation.
 func meanOf(samples []float64) (mean, deviation float64) {
@@ -271,8 +271,8 @@ func meanOf(samples []float64) (mean, deviation float64) {
 
 // containsLine is contains of one line.
 func (f *Filter) containsLine(h bloom.Hash, l int) bool {
-	words := f.b.Words[blockWords*blocks.Block(h, l, len(f.b.Words)/blockWords):][:blockWords]
-	return blocks.HasLine(form.AppendWords(nil, words, form.LittleEndian), h, l)
+	words := f.b.Words[blockWords*splitblock.Block(h, l, len(f.b.Words)/blockWords):][:blockWords]
+	return splitblock.HasLine(form.AppendWords(nil, words, form.LittleEndian), h, l)
 }
 
 // blockRates returns, for each block, the share of lines of absent keys that fall on

@@ -2,7 +2,7 @@ package blocked
 
 import (
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -57,7 +57,7 @@ func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 func (s *SyncFilter) Add(key []byte) bool { return s.b.AddKeyShared(key) }
 
 // AddString is Add of key's bytes, without copying them.
-func (s *SyncFilter) AddString(key string) bool { return s.Add(memory.BytesOf(key)) }
+func (s *SyncFilter) AddString(key string) bool { return s.Add(bitwords.BytesOf(key)) }
 
 // AddHash is Add by digest.
 func (s *SyncFilter) AddHash(h bloom.Hash) bool { return s.b.AddShared(h) }
@@ -66,7 +66,7 @@ func (s *SyncFilter) AddHash(h bloom.Hash) bool { return s.b.AddShared(h) }
 func (s *SyncFilter) Contains(key []byte) bool { return s.b.ContainsKeyShared(key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(memory.BytesOf(key)) }
+func (s *SyncFilter) ContainsString(key string) bool { return s.Contains(bitwords.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
 func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return s.b.ContainsShared(h) }
@@ -74,13 +74,13 @@ func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return s.b.ContainsShared
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
 func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
-	s.b.AddBatchShared(memory.Answers("blocked", added, len(hs)), hs)
+	s.b.AddBatchShared(bitwords.Answers("blocked", added, len(hs)), hs)
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
-	s.b.ContainsBatchShared(memory.Fill("blocked", found, len(hs)), hs)
+	s.b.ContainsBatchShared(bitwords.Fill("blocked", found, len(hs)), hs)
 }
 
 // Merge adds every key that g contains. It returns an error as [Filter.Merge] does.
@@ -89,13 +89,13 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
 	}
-	memory.OrAtomic(s.b.Words, g.b.Words)
+	bitwords.OrAtomic(s.b.Words, g.b.Words)
 	return nil
 }
 
 // Reset removes every key whose Add had returned before the call. A key that is being
 // added at the same time may be removed or not.
-func (s *SyncFilter) Reset() { memory.ClearAtomic(s.b.Words) }
+func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.b.Words) }
 
 // String describes s by its parameters.
 func (s syncFilter) String() string { return describe("blocked.SyncFilter", s.M(), s.b.Lines) }

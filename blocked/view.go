@@ -2,11 +2,12 @@ package blocked
 
 import (
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // View looks keys up in a filter's binary form where it lies: in a cache's value, a part of
@@ -22,7 +23,7 @@ type View struct {
 	body  []byte // the bytes of its words
 	lines int
 	info  bloom.Info
-	b     blocks.Blocks // where they lie, or zero if they cannot be used so
+	b     splitblock.Blocks // where they lie, or zero if they cannot be used so
 
 	isFile bool
 	closed bool // with its File
@@ -32,13 +33,13 @@ type View struct {
 // the content of a file, and no byte more. NewView checks the header and the Info, and
 // takes constant time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) {
-	params, body, info, err := form.Blocked.Parse(data, blocks.CheckParams)
+	params, body, info, err := form.Blocked.Parse(data, splitblock.CheckParams)
 	if err != nil {
 		return nil, err
 	}
 	v := &View{data: data, body: body, lines: int(params[1]), info: bloom.Info(info)}
-	if memory.Aligned(body) {
-		v.b = blocks.Of(memory.WordsOf(body, 0, len(body)/8), v.lines)
+	if bitwords.Aligned(body) {
+		v.b = splitblock.Of(bitwords.WordsOf(body, 0, len(body)/8), v.lines)
 	}
 	return v, nil
 }
@@ -60,7 +61,7 @@ func (v *View) Contains(key []byte) bool {
 }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (v *View) ContainsString(key string) bool { return v.Contains(memory.BytesOf(key)) }
+func (v *View) ContainsString(key string) bool { return v.Contains(bitwords.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
 func (v *View) ContainsHash(h bloom.Hash) bool {
@@ -74,7 +75,7 @@ func (v *View) ContainsHash(h bloom.Hash) bool {
 // hs.
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 	v.use()
-	found = memory.Fill("blocked", found, len(hs))
+	found = bitwords.Fill("blocked", found, len(hs))
 	if v.b.Lines > 0 {
 		v.b.ContainsBatch(found, hs)
 		return
@@ -87,8 +88,8 @@ func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 // contains is ContainsHash of words as they are in a binary form, wherever they lie.
 func (v *View) contains(h bloom.Hash) bool {
 	for l := range v.lines {
-		at := blocks.Bytes * blocks.Block(h, l, len(v.body)/blocks.Bytes)
-		if !blocks.HasLine(v.body[at:at+blocks.Bytes], h, l) {
+		at := splitblock.Bytes * splitblock.Block(h, l, len(v.body)/splitblock.Bytes)
+		if !splitblock.HasLine(v.body[at:at+splitblock.Bytes], h, l) {
 			return false
 		}
 	}
@@ -110,7 +111,7 @@ func (v *View) SizeBytes() int64 { return int64(len(v.use().data)) }
 // Stats reads the whole filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats {
 	defer files.AdviseSequential(v.use().data, v.isFile)()
-	var c blocks.Census
+	var c splitblock.Census
 	var buf [512]uint64
 	for from := 0; from < len(v.body); from += 8 * len(buf) {
 		chunk := v.body[from:min(from+8*len(buf), len(v.body))]
@@ -135,5 +136,5 @@ func (v *View) String() string {
 	if v == nil || v.closed {
 		return "blocked.File(closed)"
 	}
-	return describe(form.ViewName("blocked", v.isFile), v.M(), v.lines)
+	return describe(storage.ViewName("blocked", v.isFile), v.M(), v.lines)
 }

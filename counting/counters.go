@@ -4,8 +4,8 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/guava"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // counters are four bits for each bit of a bloom.Filter. They are read and written one
@@ -93,10 +93,10 @@ func (c counters) add(d counters) (n uint64) {
 	for len(to) >= perBits && len(from) >= perBits {
 		a, b := (*[perBits]uint64)(to), (*[perBits]uint64)(from)
 		s0, s1, s2, s3 := addAll(a[0], b[0]), addAll(a[1], b[1]), addAll(a[2], b[2]), addAll(a[3], b[3])
-		memory.Store(&a[0], s0)
-		memory.Store(&a[1], s1)
-		memory.Store(&a[2], s2)
-		memory.Store(&a[3], s3)
+		bitwords.Store(&a[0], s0)
+		bitwords.Store(&a[1], s1)
+		bitwords.Store(&a[2], s2)
+		bitwords.Store(&a[3], s3)
 		n += uint64(bits.OnesCount64(toBits(s0, s1, s2, s3)))
 		to, from = to[perBits:], from[perBits:]
 	}

@@ -8,9 +8,10 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // maxWords is the largest number of words of bits.
@@ -83,7 +84,7 @@ func New(n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	// Its counters are not read: untouched memory takes none.
-	s := &state{counters: countersOf(memory.Words(words * perBits)), k: k}
+	s := &state{counters: countersOf(bitwords.Make(words * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: form.Share(form.Info{N: n, P: p})}}, nil
 }
 
@@ -103,7 +104,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return made, nil }, func(f *Filter) error {
+	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return made, nil }, func(f *Filter) error {
 		return f.fits(made)
 	})
 }
@@ -239,7 +240,7 @@ const batchAhead = 16
 // added is shorter than hs, unless added is nil: nobody wants to know then. In a filter larger
 // than the processor's cache it is faster than one by one.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	added = memory.Answers("counting", added, len(hs))
+	added = bitwords.Answers("counting", added, len(hs))
 	for i, h := range hs {
 		if i%batchAhead == 0 && !f.zero() {
 			for _, h := range hs[i:min(len(hs), i+batchAhead)] {
@@ -253,7 +254,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
-	found = memory.Fill("counting", found, len(hs))
+	found = bitwords.Fill("counting", found, len(hs))
 	for i, h := range hs {
 		found[i] = f.ContainsHash(h)
 	}
@@ -339,7 +340,7 @@ func (f *Filter) Clone() *Filter {
 	}
 	f.lock()
 	defer f.unlock()
-	return &Filter{filter: filter{state: stateOf(memory.Clone(f.counters.words), f.k), info: form.Share(f.info.Info())}}
+	return &Filter{filter: filter{state: stateOf(bitwords.Clone(f.counters.words), f.k), info: form.Share(f.info.Info())}}
 }
 
 // Snapshot returns the filter of the keys that are there: a copy, byte for byte the one
@@ -349,7 +350,7 @@ func (f *Filter) Clone() *Filter {
 func (f *Filter) Snapshot() *bloom.Filter {
 	g := new(bloom.Filter)
 	if !f.zero() {
-		words := memory.Words(len(f.counters.words) / perBits)
+		words := bitwords.Make(len(f.counters.words) / perBits)
 		f.lock()
 		f.counters.toBits(words)
 		f.unlock()
@@ -381,7 +382,7 @@ func (f *Filter) Reset() {
 	}
 	f.lock()
 	defer f.unlock()
-	memory.ClearAtomic(f.counters.words)
+	bitwords.ClearAtomic(f.counters.words)
 	f.setOnes(0)
 }
 

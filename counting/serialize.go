@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 const errNoForm = form.NoForm("counting")
@@ -93,10 +94,10 @@ func (f *filter) UnmarshalText(text []byte) error {
 // any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files. Whoever adds or
 // removes waits, as with [Filter.WriteTo].
-func (f *Filter) SaveFile(path string) error { return form.Counting.SaveFile(path, f) }
+func (f *Filter) SaveFile(path string) error { return storage.SaveFile(form.Counting, path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which
 // wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
-	return form.LoadFile(form.Counting, path, new(Filter))
+	return storage.LoadFile(form.Counting, path, new(Filter))
 }

@@ -29,8 +29,8 @@ import (
 	"slices"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -124,7 +124,7 @@ func checkSize(buckets, bits uint64) error {
 }
 
 func newTable(buckets uint64, bits int) *table {
-	t := &table{words: memory.Words(int(wordsFor(buckets, uint64(bits))) + 1), list: make([]uint64, listWords)}
+	t := &table{words: bitwords.Make(int(wordsFor(buckets, uint64(bits))) + 1), list: make([]uint64, listWords)}
 	t.shape(buckets, uint64(bits))
 	return t
 }
@@ -195,7 +195,7 @@ func (f *filter) InsertBatch(inserted []bool, hs []bloom.Hash) {
 func (f *filter) RemoveBatch(removed []bool, hs []bloom.Hash) { f.change(removed, hs, (*table).remove) }
 
 func (f *filter) change(done []bool, hs []bloom.Hash, one func(*table, bloom.Hash) bool) {
-	done = memory.Fill("cuckoo", done, len(hs))
+	done = bitwords.Fill("cuckoo", done, len(hs))
 	if f.table == nil {
 		clear(done)
 		return
@@ -224,7 +224,7 @@ func (f *lookups) ContainsHash(h bloom.Hash) bool { return f.table != nil && f.c
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than hs. Batches
 // are faster than single keys in filters that are larger than the processor's cache.
 func (f *lookups) ContainsBatch(found []bool, hs []bloom.Hash) {
-	found = memory.Fill("cuckoo", found, len(hs))
+	found = bitwords.Fill("cuckoo", found, len(hs))
 	if f.table == nil {
 		clear(found)
 		return
@@ -313,9 +313,9 @@ func (f *filter) Reset() {
 	defer f.unlock()
 	for _, words := range [][]uint64{f.words, f.list} {
 		if f.shared != nil {
-			memory.ClearAtomic(words)
+			bitwords.ClearAtomic(words)
 		} else {
-			memory.Clear(words)
+			bitwords.Clear(words)
 		}
 	}
 }
@@ -328,7 +328,7 @@ func (f *filter) clone() filter {
 	f.lock()
 	defer f.unlock()
 	t := *f.table
-	t.words, t.list, t.shared = memory.Clone(f.words), slices.Clone(f.list), nil
+	t.words, t.list, t.shared = bitwords.Clone(f.words), slices.Clone(f.list), nil
 	return filter{lookups{&t, f.info}}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/promises"
 )
 
@@ -47,7 +47,7 @@ func addHash(s interface {
 }
 
 func addBatch(s bloom.Set, added []bool, hs []bloom.Hash) {
-	added = memory.Answers("cuckoo", added, len(hs))
+	added = bitwords.Answers("cuckoo", added, len(hs))
 	for i, h := range hs {
 		added[i] = s.AddHash(h)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 const errNoForm = form.NoForm("cuckoo")
@@ -149,12 +150,12 @@ func (s *syncFilter) UnmarshalText(text []byte) error { return s.share(s.filter.
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile]. After a crash at any
 // moment, path holds what it held before, or all of f. See [bloom.Filter.SaveFile] for permissions,
 // links and temporary files. Whoever inserts into a SyncFilter or removes from it waits.
-func (f *filter) SaveFile(path string) error { return form.Cuckoo.SaveFile(path, f) }
+func (f *filter) SaveFile(path string) error { return storage.SaveFile(form.Cuckoo, path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
 // [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
-	return form.LoadFile(form.Cuckoo, path, new(Filter))
+	return storage.LoadFile(form.Cuckoo, path, new(Filter))
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It writes no
@@ -166,7 +167,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
 		switch {
 		case f.buckets != buckets:
 			return form.Mismatch("cuckoo", "buckets", f.buckets, buckets)

@@ -2,10 +2,11 @@ package cuckoo
 
 import (
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // View looks keys up in a filter's binary form where it lies: in a cache's value, a part of a larger
@@ -38,8 +39,8 @@ func NewView(data []byte) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if memory.Aligned(body) {
-		t.words = memory.WordsOf(body, 0, end)
+	if bitwords.Aligned(body) {
+		t.words = bitwords.WordsOf(body, 0, end)
 	} else {
 		t.bytes = body
 	}
@@ -105,7 +106,7 @@ func (v *View) String() string {
 	if v == nil || v.closed {
 		return "cuckoo.File(closed)"
 	}
-	return v.f.describe(form.ViewName("cuckoo", v.isFile))
+	return v.f.describe(storage.ViewName("cuckoo", v.isFile))
 }
 
 // File looks keys up in a file. Unix and Windows map the file into memory: a look-up reads the one or two
@@ -129,7 +130,7 @@ type File struct {
 // Info. So a large file takes as long as a small one. [File.Verify] notices damaged bits, OpenFile does
 // not. The caller must Close the File.
 func OpenFile(path string) (*File, error) {
-	view, data, err := form.MapFile("cuckoo", path, NewView)
+	view, data, err := storage.MapFile("cuckoo", path, NewView)
 	if err != nil {
 		return nil, err
 	}
@@ -144,5 +145,5 @@ func (f *File) Close() error {
 		return nil
 	}
 	f.closed = true
-	return form.Unmap("cuckoo", f.data)
+	return storage.Unmap("cuckoo", f.data)
 }

@@ -31,8 +31,8 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -86,7 +86,7 @@ func New(c Config) (*Filter, error) {
 		return nil, err
 	}
 	f := new(Filter)
-	f.set(c, memory.Words(int(words)), bloom.Info{P: c.fpr()})
+	f.set(c, bitwords.Make(int(words)), bloom.Info{P: c.fpr()})
 	return f, nil
 }
 
@@ -156,7 +156,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
 // added is shorter than hs, unless added is nil: nobody wants to know then.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	added = memory.Answers("flower", added, len(hs))
+	added = bitwords.Answers("flower", added, len(hs))
 	for i, h := range hs {
 		added[i] = f.AddHash(h)
 	}
@@ -185,7 +185,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
-	found = memory.Fill("flower", found, len(hs))
+	found = bitwords.Fill("flower", found, len(hs))
 	for i, h := range hs {
 		found[i] = f.ContainsHash(h)
 	}
@@ -209,7 +209,7 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
 // Reset forgets all keys. A key that is added at the same time may be found afterwards.
-func (f *Filter) Reset() { memory.ClearAtomic(f.words) }
+func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
 // Stats returns the figures of f from one reading of it. A slot counts as a bit: M is
 // Slots, rounded down to a multiple of Ways, K is Ways, and OnesCount is the number of slots

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 const errNoForm = form.NoForm("flower")
@@ -92,11 +93,11 @@ func (f *Filter) UnmarshalText(text []byte) error {
 // SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash
 // at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error { return form.Flower.SaveFile(path, f) }
+func (f *Filter) SaveFile(path string) error { return storage.SaveFile(form.Flower, path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since.
-func LoadFile(path string) (*Filter, error) { return form.LoadFile(form.Flower, path, new(Filter)) }
+func LoadFile(path string) (*Filter, error) { return storage.LoadFile(form.Flower, path, new(Filter)) }
 
 // LoadOrNew returns the filter in the file at path, or New(c) if there is no such file.
 // LoadOrNew writes no file. It returns an error at once if the file's directory does not
@@ -106,7 +107,7 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {
 		return nil, err
 	}
-	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
+	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
 		if f.Config() != c {
 			return fmt.Errorf("flower: the filter has %+v, not %+v: %w", f.Config(), c, bloom.ErrMismatch)
 		}

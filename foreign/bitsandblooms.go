@@ -9,9 +9,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/digest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // BitsAndBlooms is a filter of github.com/bits-and-blooms/bloom/v3, or of its predecessor
@@ -78,7 +78,7 @@ func bitsAndBlooms(m, k uint64, set []byte, text *base64.Encoding) (*BitsAndBloo
 	if m > length {
 		return nil, fmt.Errorf("m = %d, of %d bits", m, length)
 	}
-	words := memory.Words(int(wordsFor(length)))
+	words := bitwords.Make(int(wordsFor(length)))
 	form.GetWords(words[:size], body, order)
 	f := &BitsAndBlooms{length: length, order: order, text: text}
 	return f, f.init(words, length, m, k, 24+8*int64(len(words)))
@@ -133,7 +133,7 @@ func (f *BitsAndBlooms) Contains(key []byte) bool {
 }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
+func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
 // Add adds key. It returns true if the key was certainly new, and false if it was probably
 // seen: the opposite of their TestAndAdd.
@@ -147,7 +147,7 @@ func (f *BitsAndBlooms) Add(key []byte) (isNew bool) {
 }
 
 // AddString is Add of key's bytes, without copying them.
-func (f *BitsAndBlooms) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
+func (f *BitsAndBlooms) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
 // WriteTo writes f as it was read: in binary, or as JSON, which it makes in memory. It returns an
 // error if f is zero.

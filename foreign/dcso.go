@@ -7,8 +7,8 @@ import (
 	"math"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 )
 
 // DCSO is a filter of github.com/DCSO/bloom, in version 1 of its form.
@@ -54,7 +54,7 @@ func readDCSO(data []byte) (*DCSO, error) {
 	if size > uint64(len(body)/8) {
 		return nil, form.ErrTruncated
 	}
-	words := memory.Words(int(size))
+	words := bitwords.Make(int(size))
 	form.GetWords(words, body, form.LittleEndian)
 	f := &DCSO{n: n, p: p, added: added, data: bytes.Clone(body[8*size:])}
 	return f, f.init(words, m, m, k, int64(len(data)))
@@ -74,7 +74,7 @@ func EmptyDCSO(n uint64, p float64) (*DCSO, error) {
 	if m > min(maxM, math.MaxInt) || k > maxK {
 		return nil, fmt.Errorf("foreign: n = %d, p = %v need more than %d bits or %d hashes", n, p, uint64(maxM), maxK)
 	}
-	words := memory.Words(int(wordsFor(uint64(m))))
+	words := bitwords.Make(int(wordsFor(uint64(m))))
 	f := &DCSO{n: n, p: p}
 	return f, f.init(words, uint64(m), uint64(m), uint64(k), dcsoHead+8*int64(len(words)))
 }
@@ -92,7 +92,7 @@ func fnv1(key []byte) uint64 {
 func (f *DCSO) Contains(key []byte) bool { return f.ContainsHash64(fnv1(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (f *DCSO) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
+func (f *DCSO) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
 // ContainsHash64 is Contains of the key whose 64-bit FNV-1 hash, as of hash/fnv.New64, is
 // the given one.
@@ -112,7 +112,7 @@ func (f *DCSO) ContainsHash64(hash uint64) bool {
 func (f *DCSO) Add(key []byte) bool { return f.AddHash64(fnv1(key)) }
 
 // AddString is Add of key's bytes, without copying them.
-func (f *DCSO) AddString(key string) bool { return f.Add(memory.BytesOf(key)) }
+func (f *DCSO) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
 // AddHash64 is Add by hash; see [DCSO.ContainsHash64].
 func (f *DCSO) AddHash64(hash uint64) (isNew bool) {
@@ -136,7 +136,7 @@ func (f *DCSO) Merge(g *DCSO) error {
 	if other := fmt.Sprint(g.n, g.p, g.m, g.k); other != made {
 		return form.Mismatch("foreign", "n, p, m or k", made, other)
 	}
-	memory.Or(f.words, g.words)
+	bitwords.Or(f.words, g.words)
 	f.added = f.Stats().ApproxCount
 	return nil
 }

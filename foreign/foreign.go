@@ -21,8 +21,8 @@ import (
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
@@ -117,7 +117,7 @@ func (t *table) K() int { return t.k }
 func (t *table) Stats() bloom.Stats {
 	s := bloom.Stats{M: t.m, K: t.k, SizeBytes: t.size}
 	if t.k > 0 {
-		s.OnesCount = memory.OnesCount(t.words)
+		s.OnesCount = bitwords.OnesCount(t.words)
 		ones := min(t.m, s.OnesCount) // a bit set that is longer than m may have more
 		s.FillRatio = float64(ones) / float64(t.m)
 		s.ApproxCount = bloom.StatsOf(t.m, t.k, ones).ApproxCount

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
 // AddBatch adds hs and sets added[i] to whether hs[i] changed the filter. The filter
@@ -22,7 +22,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)
 	}
-	added = memory.Answers("growing", added, len(hs))
+	added = bitwords.Answers("growing", added, len(hs))
 	clear(added)
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
@@ -39,7 +39,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs. A digest that another goroutine adds at the same time may be found or not.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
-	found = memory.Fill("growing", found, len(hs))
+	found = bitwords.Fill("growing", found, len(hs))
 	if f.zero() {
 		clear(found)
 		return

@@ -29,9 +29,10 @@ import (
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // Filter is a Bloom filter that grows. It is safe for use by many goroutines at once,
@@ -90,7 +91,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {
 		return nil, err
 	}
-	return form.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
 		switch {
 		case f.rates.n != n:
 			return form.Mismatch("growing", "n", f.rates.n, n)
@@ -140,7 +141,7 @@ const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode i
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (f *Filter) ContainsString(key string) bool { return f.Contains(memory.BytesOf(key)) }
+func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h bloom.Hash) bool {

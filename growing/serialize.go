@@ -7,8 +7,9 @@ import (
 	"math"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // The binary form is a frame with the parameters n, p as the bits of a float64, and the
@@ -120,7 +121,7 @@ func read(r io.Reader) (f filter, total int64, err error) {
 		}
 		var list []*layer
 		for j := range int(counts[i]) {
-			b, info, n, err := blocks.Read(r)
+			b, info, n, err := splitblock.Read(r)
 			total += n
 			if err != nil {
 				return filter{}, total, layerError(i, err)
@@ -163,10 +164,10 @@ func (f *filter) UnmarshalText(text []byte) error {
 // SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
 // any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error { return form.Growing.SaveFile(path, f) }
+func (f *Filter) SaveFile(path string) error { return storage.SaveFile(form.Growing, path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which
 // wraps [bloom.ErrFormat], if the file has changed since.
 func LoadFile(path string) (*Filter, error) {
-	return form.LoadFile(form.Growing, path, new(Filter))
+	return storage.LoadFile(form.Growing, path, new(Filter))
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -205,7 +205,7 @@ func TestLayersOfAnotherSizing(t *testing.T) {
 	r := &rates{p: 1e-6}
 	want := r.sizing(0).lines
 	for lines := 1; lines <= 4; lines++ {
-		l := layerOf(r, 0, blocks.New(1<<8, lines))
+		l := layerOf(r, 0, splitblock.New(1<<8, lines))
 		require.Equal(t, lines == want, l.capacity > 0, "%d lines, not %d", lines, want)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/blocks"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
 // shard is a list of layers. Layers are only ever appended, to a copy of the list, and
@@ -22,13 +22,13 @@ type shard struct {
 
 // layer is one filter of a shard.
 type layer struct {
-	blocks   blocks.Blocks
-	first    blocks.Blocks // their first lines
-	info     form.Info     // of a decoded layer; New's have none
-	capacity uint64        // the most keys with which it keeps its rate
-	soon     uint64        // the keys from which on the next layer is being made
-	_        [64]byte      // keeps look-ups off the cache line of count
-	count    uint64        // of the keys that were new; guarded by the shard's mu
+	blocks   splitblock.Blocks
+	first    splitblock.Blocks // their first lines
+	info     form.Info         // of a decoded layer; New's have none
+	capacity uint64            // the most keys with which it keeps its rate
+	soon     uint64            // the keys from which on the next layer is being made
+	_        [64]byte          // keeps look-ups off the cache line of count
+	count    uint64            // of the keys that were new; guarded by the shard's mu
 }
 
 // lead is the part of a layer's keys, its last, that arrive while the next layer is made
@@ -37,13 +37,13 @@ const lead = 32
 
 // newLayer returns layer i with m bits or some more.
 func newLayer(r *rates, i int, m uint64) *layer {
-	b := blocks.New(min(m/blocks.Bits+min(m%blocks.Bits, 1), blocks.Max), r.sizing(i).lines)
-	memory.Clear(b.Words) // writes to all their pages, for the system to provide them
+	b := splitblock.New(min(m/splitblock.Bits+min(m%splitblock.Bits, 1), splitblock.Max), r.sizing(i).lines)
+	bitwords.Clear(b.Words) // writes to all their pages, for the system to provide them
 	return layerOf(r, i, b)
 }
 
 // layerOf returns layer i of blocks that may hold keys, but does not count them.
-func layerOf(r *rates, i int, b blocks.Blocks) *layer {
+func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	l := &layer{blocks: b, first: b.First()}
 	if s := r.sizing(i); b.Lines == s.lines { // of other lines the next new key is the last
 		l.capacity = uint64(float64(l.bits()) / s.bits)

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // FileSource loads the whole file at Path whenever it has been replaced.
@@ -38,7 +38,7 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 }
 
 func (s *FileSource) version() (string, error) {
-	file, size, err := form.OpenRegular(s.Path)
+	file, size, err := storage.OpenRegular(s.Path)
 	if err != nil {
 		return "", err
 	}

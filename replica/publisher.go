@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
 const (
@@ -201,7 +201,7 @@ func (p *publisher) AddHash(h bloom.Hash) bool {
 // added is shorter than hs, unless added is nil: nobody wants to know then. Others may add, and
 // a version may be published, between two of hs.
 func (p *publisher) AddBatch(added []bool, hs []bloom.Hash) {
-	added = memory.Answers("replica", added, len(hs))
+	added = bitwords.Answers("replica", added, len(hs))
 	for i, h := range hs {
 		added[i] = p.AddHash(h)
 	}

@@ -48,7 +48,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
 // Source provides the filter of a Replica.
@@ -261,7 +261,7 @@ func (r *Replica) ContainsHash(h bloom.Hash) bool {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (r *Replica) ContainsBatch(found []bool, hs []bloom.Hash) {
-	found = memory.Fill("replica", found, len(hs))
+	found = bitwords.Fill("replica", found, len(hs))
 	if cur := r.copy.Load(); cur != nil {
 		cur.filter.ContainsBatch(found, hs)
 		return

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
 const (
@@ -46,7 +46,7 @@ func (s *state) touch(h bloom.Hash, k int) {
 // added is shorter than hs, unless added is nil: nobody wants to know then. It is
 // faster than AddHash one by one where the filter is larger than the processor's caches.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	added = memory.Answers("window", added, len(hs))
+	added = bitwords.Answers("window", added, len(hs))
 	for i, h := range hs {
 		f.ahead(hs, i, false)
 		added[i] = f.AddHash(h)
@@ -56,7 +56,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 // ContainsBatch sets answers[i] to ContainsHash of hs[i]. It panics if answers is shorter than
 // hs. It is faster where AddBatch is.
 func (f *Filter) ContainsBatch(answers []bool, hs []bloom.Hash) {
-	answers = memory.Fill("window", answers, len(hs))
+	answers = bitwords.Fill("window", answers, len(hs))
 	for i, h := range hs {
 		f.ahead(hs, i, true)
 		answers[i] = f.ContainsHash(h)

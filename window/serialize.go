@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 const errNoForm = form.NoForm("window")
@@ -142,7 +143,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [LoadOrNew]. After
 // a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error { return form.Window.SaveFile(path, f) }
+func (f *Filter) SaveFile(path string) error { return storage.SaveFile(form.Window, path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since. The filter has the
@@ -153,7 +154,7 @@ func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 func load(path string, now func() time.Time) (*Filter, error) {
 	f := new(Filter)
 	f.now = now
-	return form.LoadFile(form.Window, path, f)
+	return storage.LoadFile(form.Window, path, f)
 }
 
 // LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no
@@ -168,7 +169,7 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 		return nil, err
 	}
 	load := func(path string) (*Filter, error) { return load(path, c.Now) }
-	return form.LoadOr(path, load, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
+	return storage.LoadOr(path, load, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
 		if has, want := f.Config().text(), c.text(); has != want {
 			return fmt.Errorf("window: the filter has %s, not %s: %w", has, want, bloom.ErrMismatch)
 		}

@@ -35,7 +35,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -77,7 +77,7 @@ func (s *state) zero() bool { return s == nil }
 type page struct {
 	sync.Mutex
 	clean   atomic.Uint64 // planes up to this number have no bits of those that had their place before
-	pending uint64        // keys of the newest plane that ring.count lacks; written as memory.Store does
+	pending uint64        // keys of the newest plane that ring.count lacks; written as bitwords.Store does
 }
 
 // Config configures a Filter.
@@ -129,7 +129,7 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newState(c, l, memory.Words(int(l.pages*l.lanes)))
+	s := newState(c, l, bitwords.Make(int(l.pages*l.lanes)))
 	s.begin(c.Now, planes<<7, stale, 2*planes)
 	return &Filter{filter: filter{s, bloom.Info{N: c.N, P: c.P}, c.Now}}, nil
 }
@@ -195,7 +195,7 @@ func (s *state) clear(page uint64, live run) {
 	keep := ^columns(clean+1, min(free-clean, planes))
 	lanes := s.lanesOf(page)
 	for i, lane := range lanes {
-		memory.Store(&lanes[i], lane&keep)
+		bitwords.Store(&lanes[i], lane&keep)
 	}
 	p.clean.Store(free)
 }
@@ -207,7 +207,7 @@ func (s *state) ready(page uint64, live run, now int64) run {
 		s.ring.begin()
 		before := live.newest()
 		if live = s.ring.planes(); s.pages == 1 && live.newest() != before {
-			memory.Store(&p.pending, 0)
+			bitwords.Store(&p.pending, 0)
 		}
 	}
 	if p.clean.Load() < live.newest() {
@@ -222,7 +222,7 @@ func (s *state) count(p *page, pending uint64) {
 		s.ring.add(pending)
 		pending = 0
 	}
-	memory.Store(&p.pending, pending)
+	bitwords.Store(&p.pending, pending)
 }
 
 // time returns the time, at which all planes that are due have died.
@@ -289,8 +289,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		for i := k; i > 0; i -= 2 {
 			var a, b uint32
 			a, b, x = next(x, step, width)
-			memory.Store(&lanes[a], lanes[a]|bit)
-			memory.Store(&lanes[b], lanes[b]|bit)
+			bitwords.Store(&lanes[a], lanes[a]|bit)
+			bitwords.Store(&lanes[b], lanes[b]|bit)
 		}
 		s.count(p, p.pending+1)
 	}

@@ -1,5 +1,5 @@
 // Package form has the binary forms of all types: Guava's (guava.go) and frames (frame.go),
-// the trailer of both (trailer.go), their text (text.go), files of them (file.go), and the
+// the trailer of both (trailer.go), their text (text.go), and the
 // errors of decoders.
 package form
 

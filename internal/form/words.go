@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
 // Order is the order of a word's bytes.
@@ -136,7 +136,7 @@ func ReadWords(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, 
 	buf := make([]byte, min(ChunkBytes, n*8))
 	for got := 0; got < n; {
 		if got == len(words) {
-			grown := memory.Words(min(n, max(len(buf)/8, 4*got, arrived)))
+			grown := bitwords.Make(min(n, max(len(buf)/8, 4*got, arrived)))
 			copy(grown, words)
 			words = grown
 		}

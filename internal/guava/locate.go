@@ -1,3 +1,4 @@
+// Package guava has the rule by which Guava turns a number into the place of a bit.
 package guava
 
 import (

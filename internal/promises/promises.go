@@ -29,7 +29,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -185,8 +185,8 @@ func testKeys(t *testing.T, typ Type) {
 		isNew := byHash.AddHash(h)
 		require.False(t, i == 0 && !isNew || i >= 200 && isNew)
 		require.Equal(t, isNew, byString.AddString(key))
-		require.Equal(t, isNew, byBytes.Add(memory.BytesOf(key)))
-		require.True(t, byHash.ContainsHash(h) && byString.ContainsString(key) && byBytes.Contains(memory.BytesOf(key)))
+		require.Equal(t, isNew, byBytes.Add(bitwords.BytesOf(key)))
+		require.True(t, byHash.ContainsHash(h) && byString.ContainsString(key) && byBytes.Contains(bitwords.BytesOf(key)))
 		absent := "absent " + key
 		found := byHash.ContainsHash(bloom.SumString(absent))
 		require.True(t, found == byString.ContainsString(absent) && found == byBytes.Contains([]byte(absent)))

@@ -1,6 +1,6 @@
-// Package blocks has the arrays of blocks that packages blocked and growing are made of: it adds
+// Package splitblock has the arrays of blocks that packages blocked and growing are made of: it adds
 // keys and looks them up, one by one and in batches, counts, encodes and decodes.
-package blocks
+package splitblock
 
 import (
 	"encoding/binary"
@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
 // Blocks are blocks of 32 bytes, eight words of 32 bits. Each of a key's lines picks a block,
@@ -41,7 +41,7 @@ const (
 )
 
 // New returns n empty blocks.
-func New(n uint64, lines int) Blocks { return Of(memory.Words(int(n)*each), lines) }
+func New(n uint64, lines int) Blocks { return Of(bitwords.Make(int(n)*each), lines) }
 
 // Of returns the blocks that have these words.
 func Of(words []uint64, lines int) Blocks {
@@ -54,7 +54,7 @@ func Of(words []uint64, lines int) Blocks {
 }
 
 // Clone returns a copy, while others may write to b.
-func (b *Blocks) Clone() Blocks { return Of(memory.Clone(b.Words), b.Lines) }
+func (b *Blocks) Clone() Blocks { return Of(bitwords.Clone(b.Words), b.Lines) }
 
 // First returns b with the first line of each key alone. It contains all keys that b contains,
 // and few others. A batch of look-ups reads one line of each key in it, and all lines in b.
@@ -195,11 +195,11 @@ func (b *Blocks) add(h bloom.Hash, with sharing) bool {
 			or(&block[1], w1, m1)
 			or(&block[2], w2, m2)
 			or(&block[3], w3, m3)
-		case memory.Race && with == alone:
-			memory.Store(&block[0], w0|m0)
-			memory.Store(&block[1], w1|m1)
-			memory.Store(&block[2], w2|m2)
-			memory.Store(&block[3], w3|m3)
+		case bitwords.Race && with == alone:
+			bitwords.Store(&block[0], w0|m0)
+			bitwords.Store(&block[1], w1|m1)
+			bitwords.Store(&block[2], w2|m2)
+			bitwords.Store(&block[3], w3|m3)
 		default:
 			block[0], block[1], block[2], block[3] = w0|m0, w1|m1, w2|m2, w3|m3
 		}

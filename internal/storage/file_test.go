@@ -1,11 +1,12 @@
-package form_test
+package storage_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	. "github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	. "github.com/seed79a3ff49/bloom/internal/storage"
 
 	"github.com/stretchr/testify/require"
 )
@@ -35,6 +36,6 @@ func TestLoadOr(t *testing.T) {
 		require.Equal(t, missing || path == in("f"), err == nil, path)
 		require.True(t, path != in("f") || string(*data) == "content")
 	}
-	_, err := LoadOr(in("f"), func(string) (*int, error) { return nil, nil }, nil, func(*int) error { return ErrMismatch })
-	require.EqualError(t, err, ErrMismatch.Error()+" (in "+in("f")+")")
+	_, err := LoadOr(in("f"), func(string) (*int, error) { return nil, nil }, nil, func(*int) error { return form.ErrMismatch })
+	require.EqualError(t, err, form.ErrMismatch.Error()+" (in "+in("f")+")")
 }

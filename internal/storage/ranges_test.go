@@ -1,4 +1,4 @@
-package form_test
+package storage_test
 
 import (
 	"errors"
@@ -6,7 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	. "github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	. "github.com/seed79a3ff49/bloom/internal/storage"
 
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
@@ -72,12 +73,12 @@ func TestRangesFail(t *testing.T) {
 		found[3], found[999] = true, true
 		err := Ranges("test", s, found, 3, 1, func(key, _ int) int64 { return int64(key) * apart }, func(int, int, []byte) bool { return false })
 		require.ErrorIs(t, err, down)
-		require.NotErrorIs(t, err, ErrFormat)
+		require.NotErrorIs(t, err, form.ErrFormat)
 		require.Equal(t, 2, testkit.Count(found))
 		require.True(t, found[3] && found[999])
 		require.Less(t, len(s.Asked()), s.Fails+2*64)
 	}
 	short := &testkit.Store{Data: make([]byte, 10)}
 	err := Ranges("test", short, make([]bool, 1), 1, 8, func(int, int) int64 { return 5 }, nil)
-	require.ErrorIs(t, err, ErrFormat, "what is not there is no answer")
+	require.ErrorIs(t, err, form.ErrFormat, "what is not there is no answer")
 }

@@ -1,10 +1,12 @@
-package form
+package storage
 
 import (
 	"cmp"
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 const (
@@ -62,7 +64,7 @@ func Ranges(pkg string, r io.ReaderAt, found []bool, steps int, size int64, at f
 				if failed {
 					return
 				}
-				data, err := ReadAt(pkg, r, from, group[n-1].at+size-from)
+				data, err := form.ReadAt(pkg, r, from, group[n-1].at+size-from)
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -86,22 +88,22 @@ func Ranges(pkg string, r io.ReaderAt, found []bool, steps int, size int64, at f
 
 // ParseAt returns the header and the Info of the size bytes of r in Guava's form, with a
 // trailer or without. It makes two requests, for these.
-func ParseAt(pkg string, r io.ReaderAt, size int64) (h Header, info Info, err error) {
-	data, err := ReadAt(pkg, r, 0, max(0, min(size, HeaderSize)))
+func ParseAt(pkg string, r io.ReaderAt, size int64) (h form.Header, info form.Info, err error) {
+	data, err := form.ReadAt(pkg, r, 0, max(0, min(size, form.HeaderSize)))
 	if err != nil {
 		return h, info, err
 	}
 	trailer := 0
-	if h, err = ParseHeader(pkg, data); err == nil {
+	if h, err = form.ParseHeader(pkg, data); err == nil {
 		trailer, err = h.CheckSize(pkg, size)
 	}
 	if err != nil {
-		return h, info, RefusedAt(pkg, r, size, err)
+		return h, info, form.RefusedAt(pkg, r, size, err)
 	}
 	if trailer > 0 {
 		var end []byte
-		if end, err = ReadAt(pkg, r, h.Size(), int64(trailer)); err == nil {
-			info, err = ParseTrailer(pkg, data, end)
+		if end, err = form.ReadAt(pkg, r, h.Size(), int64(trailer)); err == nil {
+			info, err = form.ParseTrailer(pkg, data, end)
 		}
 	}
 	return h, info, err

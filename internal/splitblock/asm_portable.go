@@ -1,16 +1,22 @@
-//go:build !purego && !race && !msan && !asan
+//go:build !(amd64 || arm64) || purego || race || msan || asan
 
-package blocks
+package splitblock
 
 import (
-	"unsafe"
+	"runtime"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// Every arm64 processor has the vectors that assembly needs. They have no product of 64-bit
-// lanes, so hashing is Go.
-const accelerated = true
+const (
+	assembly, accelerated = false, false
+
+	plainLoads = runtime.GOARCH == "amd64" && !bitwords.Race
+)
+
+func addHash(b *Blocks, h bloom.Hash) bool      { return b.Add(h) }
+func containsHash(b *Blocks, h bloom.Hash) bool { return b.Contains(h) }
 
 // AddKey is Add of a key's digest.
 func (b *Blocks) AddKey(key []byte) bool { return b.Add(bloom.Sum(key)) }
@@ -24,11 +30,5 @@ func (b *Blocks) ContainsKey(key []byte) bool { return b.Contains(bloom.Sum(key)
 // ContainsKeyShared is ContainsShared of a key's digest.
 func (b *Blocks) ContainsKeyShared(key []byte) bool { return b.ContainsShared(bloom.Sum(key)) }
 
-// syncAddBlocks is addBlocks while others write.
-func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool) {
-	containBlocks(b, hs, count, further, dst)
-	answers := unsafe.Slice(dst, count)
-	for i, h := range unsafe.Slice(hs, count) {
-		answers[i] = !answers[i] && b.add(h, shared)
-	}
-}
+func addMany(b *Blocks, added []bool, hs []bloom.Hash, with sharing) {}
+func containsMany(b *Blocks, found []bool, hs []bloom.Hash)          {}

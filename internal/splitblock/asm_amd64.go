@@ -1,6 +1,6 @@
 //go:build !purego && !race && !msan && !asan
 
-package blocks
+package splitblock
 
 //lint:file-ignore U1000 Assembly jumps to the portable forms.
 

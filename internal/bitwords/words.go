@@ -1,13 +1,13 @@
-// Package memory has the arrays that filters are made of: it allocates, counts and combines
+// Package bitwords has the arrays that filters are made of: it allocates, counts and combines
 // words, plainly or atomically, and converts strings and bytes where they lie.
-package memory
+package bitwords
 
 import "fmt"
 
-// Words returns n zero words. Large arrays ask the kernel for huge pages; where
+// Make returns n zero words. Large arrays ask the kernel for huge pages; where
 // it refuses, they have ordinary ones. It panics or exits as make does where there
 // is no memory.
-func Words(n int) []uint64 {
+func Make(n int) []uint64 {
 	words := make([]uint64, n)
 	if n >= hugeBytes/8 {
 		adviseHuge(words)

@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64) && !purego && !race && !msan && !asan
 
-package blocks
+package splitblock
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
@@ -25,7 +25,7 @@ func TestBitsAsSpecified(t *testing.T) {
 	region := testkit.Mapping(t, Max*Bytes)
 	for _, n := range []int{1, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1, 3 << 30, Max - 1, Max} {
 		for lines := 1; lines <= MaxLines; lines++ {
-			b := Of(memory.WordsOf(region, 0, n*each), lines)
+			b := Of(bitwords.WordsOf(region, 0, n*each), lines)
 			answer := make([]bool, 1)
 			for _, h := range append(testkit.Digests[bloom.Hash](uint64(n), 40), edges...) {
 				hs, bits := []bloom.Hash{h}, specified(h, lines, uint64(n))
@@ -62,7 +62,7 @@ func TestReadsNothingBeside(t *testing.T) {
 		require.NoError(t, syscall.Mprotect(pages[2*size:], syscall.PROT_NONE))
 		return pages[size : 2*size]
 	}
-	page, words, answers := guarded(), memory.WordsOf(guarded(), 0, size/8), guarded()
+	page, words, answers := guarded(), bitwords.WordsOf(guarded(), 0, size/8), guarded()
 	for lines := 1; lines <= MaxLines; lines++ {
 		clear(words)
 		b := Of(words, lines)

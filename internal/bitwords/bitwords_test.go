@@ -1,4 +1,4 @@
-package memory
+package bitwords
 
 import (
 	"fmt"
@@ -21,9 +21,9 @@ func random(n int) []uint64 {
 	return words
 }
 
-func TestWords(t *testing.T) {
+func TestMake(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 100, hugeBytes/8 - 1, hugeBytes / 8, hugeBytes/8 + 1, 3*hugeBytes/8 + 5} {
-		words := Words(n)
+		words := Make(n)
 		require.Len(t, words, n)
 		require.Zero(t, OnesCount(words))
 	}

@@ -1,4 +1,4 @@
-package memory
+package bitwords
 
 import (
 	"math/bits"
@@ -7,7 +7,7 @@ import (
 
 // Clone returns a copy of words, while others may write to them atomically.
 func Clone(words []uint64) []uint64 {
-	c := Words(len(words))
+	c := Make(len(words))
 	for i := range c {
 		c[i] = atomic.LoadUint64(&words[i])
 	}

@@ -1,4 +1,4 @@
-package memory
+package bitwords
 
 import (
 	"encoding/binary"

@@ -1,6 +1,6 @@
 //go:build !race
 
-package memory
+package bitwords
 
 import "unsafe"
 

@@ -1,8 +1,8 @@
-package blocks
+package splitblock
 
 import (
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/memory"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
 // The contract of assembly, where there is any; other builds have asm_portable.go.
@@ -57,7 +57,7 @@ func (b *Blocks) addBatch(added []bool, hs []bloom.Hash, with sharing) {
 		for l := 0; l < b.Lines && len(b.blocks) >= fetchBlocks; l++ {
 			b.touch(nil, hs[:n], l, with)
 		}
-		if b.Lines == 1 && len(b.blocks) <= Narrow && (with == exclusive || with == alone && !memory.Race) {
+		if b.Lines == 1 && len(b.blocks) <= Narrow && (with == exclusive || with == alone && !bitwords.Race) {
 			addOneLine(b.blocks, added[:n], hs[:n])
 			continue
 		}

@@ -1,7 +1,8 @@
-package form
+// Package storage reads and writes binary forms where they lie: in files, which are replaced as a
+// whole, mapped or read to the last byte, and behind an io.ReaderAt, in requests of a few bytes.
+package storage
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,51 +10,16 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/seed79a3ff49/bloom/internal/files"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Form is implemented by every type that has a binary form of this module's.
-type Form interface {
-	io.WriterTo
-	SizeBytes() int64
-}
-
-// AppendBinary appends what from's WriteTo writes to dst.
-func AppendBinary(dst []byte, from Form) ([]byte, error) {
-	a := appender(slices.Grow(dst, int(from.SizeBytes())))
-	_, err := from.WriteTo(&a)
-	return a, err
-}
-
-// Unmarshal sets f to what read, for package pkg, reads of data, to the last byte.
-func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, int64, error)) error {
-	r := bytes.NewReader(data)
-	g, _, err := read(r)
-	if err == nil && r.Len() > 0 {
-		err = Errorf(pkg, "%d bytes too many", r.Len())
-	}
-	if err == nil {
-		*f = g
-	}
-	return Refused(pkg, data, err)
-}
-
-// ReadFrom sets f to what read reads of r, unless that is an error.
-func ReadFrom[F any](r io.Reader, f *F, read func(io.Reader) (F, int64, error)) (int64, error) {
-	g, n, err := read(r)
-	if err == nil {
-		*f = g
-	}
-	return n, err
-}
-
-// SaveFile has a type's WriteTo write the file at path, atomically and durably; see
+// SaveFile has a type of kind k's WriteTo write the file at path, atomically and durably; see
 // files.Write. The zero value has no file.
-func (k *Kind) SaveFile(path string, from Form) error {
+func SaveFile(k *form.Kind, path string, from form.Form) error {
 	if from.SizeBytes() == 0 {
-		return NoForm(k.Package)
+		return form.NoForm(k.Package)
 	}
 	err := files.Write(path, func(w io.Writer) error {
 		_, err := from.WriteTo(w)
@@ -67,26 +33,26 @@ func (k *Kind) SaveFile(path string, from Form) error {
 
 // LoadFile has the ReadFrom of f, which is new, read the file at path, to the last byte, and
 // returns f. Memory is taken at once, after the file's length and its header agree.
-func LoadFile[F io.ReaderFrom](k *Kind, path string, f F) (F, error) {
-	return Load(k.Package, path, func(r *FileReader) (F, error) {
+func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
+	return Load(k.Package, path, func(r *form.FileReader) (F, error) {
 		_, err := f.ReadFrom(r)
 		if err == nil && r.Left > 0 {
-			err = Errorf(k.Package, "%d bytes too many", r.Left)
+			err = form.Errorf(k.Package, "%d bytes too many", r.Left)
 		}
 		return f, err
 	})
 }
 
 // Load returns what read reads of the file at path, for package pkg.
-func Load[F any](pkg, path string, read func(*FileReader) (F, error)) (none F, err error) {
+func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none F, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
 		return none, fmt.Errorf("%s: loading: %w", pkg, err)
 	}
 	defer file.Close()
-	f, err := read(&FileReader{file, size})
+	f, err := read(&form.FileReader{File: file, Left: size})
 	if err != nil {
-		return none, In(path, RefusedAt(pkg, file, size, err))
+		return none, form.In(path, form.RefusedAt(pkg, file, size, err))
 	}
 	return f, nil
 }
@@ -111,7 +77,7 @@ func LoadOr[F any](path string, load func(path string) (*F, error), create func(
 		return create()
 	}
 	if err == nil {
-		err = In(path, fits(f))
+		err = form.In(path, fits(f))
 	}
 	if err != nil {
 		return nil, err
@@ -140,18 +106,6 @@ func OpenRegular(path string) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// FileReader reads a file, and knows how many bytes of it are left.
-type FileReader struct {
-	File io.Reader
-	Left int64
-}
-
-func (r *FileReader) Read(p []byte) (int, error) {
-	n, err := r.File.Read(p)
-	r.Left -= int64(n)
-	return n, err
-}
-
 // MapFile maps the file at path for package pkg; see files.Map. The map is aligned for
 // words, and a frame's head is a multiple of 8 bytes. MapFile also returns what open makes of
 // the bytes. An error of open is returned with the path.
@@ -162,7 +116,7 @@ func MapFile[V any](pkg, path string, open func(data []byte) (V, error)) (view V
 	}
 	defer file.Close() // a map outlives the descriptor
 	if size == 0 {
-		return view, nil, In(path, ReadError(pkg, ErrEmpty))
+		return view, nil, form.In(path, form.ReadError(pkg, form.ErrEmpty))
 	}
 	if size > math.MaxInt {
 		return view, nil, fmt.Errorf("%s: file of %d bytes is larger than the address space", pkg, size)
@@ -174,7 +128,7 @@ func MapFile[V any](pkg, path string, open func(data []byte) (V, error)) (view V
 	view, err = open(data)
 	if err != nil {
 		_ = files.Unmap(data)
-		return view, nil, In(path, err)
+		return view, nil, form.In(path, err)
 	}
 	return view, data, nil
 }

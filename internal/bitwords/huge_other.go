@@ -1,5 +1,5 @@
 //go:build !linux
 
-package memory
+package bitwords
 
 func adviseHuge([]uint64) {}
