@@ -1,7 +1,6 @@
 package window
 
 import (
-	"math/bits"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
@@ -31,8 +30,7 @@ func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 
 // touch reads lanes of h.
 func (s *state) touch(h bloom.Hash, k int) {
-	x, step := h.Words()
-	page, x := bits.Mul64(x, s.pages)
+	page, x, step := s.locate(h)
 	lanes := s.lanesOf(page)
 	for ; k > 0; k -= 2 {
 		var a, b uint32

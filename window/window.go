@@ -175,8 +175,16 @@ func (f filter) String() string {
 // multiplier makes the next pair of positions: its 32-bit halves are odd or random enough.
 const multiplier = 0x9e3779b97f4a7c15
 
-// next returns two of a key's positions in a page of lanes, and x for the next two. First, x is
-// what is left of H1 when the page is chosen, and step is H2.
+// locate returns the page of h, and the x and the step that its positions there begin with. x is
+// what is left of H1 when the page is chosen, with a constant mixed in. Without the constant, all
+// positions of the empty key, whose digest is 0, 0, would be the first lane.
+func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
+	h1, step := h.Words()
+	page, x = bits.Mul64(h1, l.pages)
+	return page, x ^ multiplier, step
+}
+
+// next returns two of a key's positions in a page of lanes, and x for the next two.
 //
 // Each half of x makes a sequence of positions. To add a step alone, as double hashing does, has so
 // few different sequences in a page that keys which share all positions make false positives.
@@ -268,8 +276,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if s.k > 16 && len(s.array) >= farLanes {
 		s.touch(h, s.k)
 	}
-	start, step := h.Words()
-	page, start := bits.Mul64(start, s.pages)
+	page, start, step := s.locate(h)
 	p, lanes := &s.parts[page], s.lanesOf(page)
 	k, width, x := s.k, uint64(len(lanes)), start
 	p.Lock()
@@ -311,8 +318,7 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	}
 	s := f.state
 	s.time(true)
-	x, step := h.Words()
-	page, x := bits.Mul64(x, s.pages)
+	page, x, step := s.locate(h)
 	seen, lanes, width := s.live(page), s.lanesOf(page), s.lanes
 	for i := s.k; i > 0; i -= 2 {
 		// By half time, most absent keys are known to be absent. Asking each time

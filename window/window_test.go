@@ -163,6 +163,35 @@ func TestClock(t *testing.T) {
 	})
 }
 
+// TestEmptyKey: the empty key, whose digest is all zeros, is a key as others. Windows that do not hold it
+// report it at their rate, and those that hold it find it.
+func TestEmptyKey(t *testing.T) {
+	const filters = 400
+	for _, p := range []float64{1e-2, 1e-3, 1e-6, 1e-9} {
+		for _, percent := range []int{1, 5, 20, 50, 100} {
+			reported := 0
+			for seed := range uint64(filters) {
+				f := bloom.Must(New(Config{N: 1000, P: p}))
+				keys := int(f.ring.share) * planes * percent / 100
+				f.AddBatch(nil, testkit.Digests[bloom.Hash](seed, keys))
+				if f.ContainsString("") {
+					reported++
+				}
+				f.AddString("")
+				require.True(t, f.ContainsString(""), "P = %v: the empty key was added", p)
+			}
+			most := testkit.RateBound(filters, p)
+			assert.LessOrEqual(t, float64(reported), most, "P = %v, %d %% full: filters that report an empty key which they do not hold", p, percent)
+		}
+	}
+	f := bloom.Must(New(Config{N: 200_000, P: 0.01})) // of several pages
+	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 250_000))
+	require.False(t, f.ContainsString(""), "the empty key was not added")
+	handled, err := f.Do(context.Background(), bloom.SumString(""), func(context.Context) error { return nil })
+	require.NoError(t, err)
+	require.True(t, handled, "an event with an empty id is handled")
+}
+
 // TestByCount: without a Span, the newest N keys are found, and more are not kept for long.
 func TestByCount(t *testing.T) {
 	for _, renew := range []bool{false, true} {

@@ -237,7 +237,7 @@ class Window(Filter):
 
     def contains_digest(self, h1, h2):
         found = self.found_in()
-        page, x = h1 * self.pages >> 64, h1 * self.pages & M64
+        page, x = h1 * self.pages >> 64, h1 * self.pages & M64 ^ 0x9E3779B97F4A7C15
         for _ in range(self.k // 2):
             for half in x & M32, x >> 32:
                 found &= number(self.words, page * self.lanes + (half * self.lanes >> 32), 64)
