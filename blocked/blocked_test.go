@@ -30,3 +30,25 @@ func TestBitset(t *testing.T) {
 	require.Panics(t, func() { bloom.Must(NewSize(256, 2)).Bitset() })
 	require.Empty(t, new(Filter).Bitset())
 }
+
+// TestEmptyKey: the empty key, whose digest is 0, 0, is a false positive as often as any other
+// key at every rate. The filters hold five times the keys that they were made for, so that few of
+// them suffice to measure it.
+func TestEmptyKey(t *testing.T) {
+	const (
+		filters = 1000
+		keys    = 100
+	)
+	for p := 1e-2; p > 0.9e-12; p /= 10 {
+		found, want := 0, 0.0
+		for seed := range uint64(filters) {
+			f := bloom.Must(New(keys, p))
+			f.AddBatch(nil, testkit.Digests[bloom.Hash](seed, 5*keys))
+			if f.ContainsString("") {
+				found++
+			}
+			want += f.FPR() / filters
+		}
+		require.InDelta(t, filters*want, found, testkit.RateBound(filters, want)-filters*want, "p = %g", p)
+	}
+}

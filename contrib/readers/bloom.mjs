@@ -172,6 +172,7 @@ class Frame extends Filter {
 }
 
 const salts = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31]
+const step = 0x9e3779b97f4a7c15n
 
 class Blocked extends Frame {
 	constructor(bytes) {
@@ -183,7 +184,7 @@ class Blocked extends Frame {
 	}
 
 	containsHash([h1, h2]) {
-		const values = [h1, h2, u64(h1 + h2), u64(rotl(h1, 32n) + h2)]
+		const values = [h1, u64(h2 + step), u64(h1 + h2 + 2n * step), u64(rotl(h1, 32n) + h2 + 3n * step)]
 		for (let i = 0; i < this.lines; i++) {
 			const low = this.blocks > 2 ** 30 ? values[i ^ 1] >> 32n : 0n
 			const block = Number((values[i] >> 32n << 32n | low) * BigInt(this.blocks) >> 64n)

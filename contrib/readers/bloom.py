@@ -132,13 +132,14 @@ def read_frame(data):
 
 class Blocked(Filter):
     SALTS = 0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947, 0x5C6BFB31
+    STEP = 0x9E3779B97F4A7C15
 
     def __init__(self, blocks, lines, zero):
         require(1 <= blocks <= 2**35 and 1 <= lines <= 4 and zero == 0)
         self.blocks, self.lines, self.size = blocks, lines, 4 * blocks
 
     def contains_digest(self, h1, h2):
-        values = h1, h2, h1 + h2 & M64, rotl(h1, 32) + h2 & M64
+        values = h1, h2 + self.STEP & M64, h1 + h2 + 2 * self.STEP & M64, rotl(h1, 32) + h2 + 3 * self.STEP & M64
         for i, value in enumerate(values[:self.lines]):
             block = (value >> 32) * self.blocks >> 32
             if self.blocks > 2**30:

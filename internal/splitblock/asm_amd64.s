@@ -28,6 +28,9 @@ DATA lineOnes<>+16(SB)/8, $0x0000000100000001
 DATA lineOnes<>+24(SB)/8, $0x0000000100000001
 GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 
+DATA lineStep<>+0(SB)/8, $const_lineStep
+GLOBL lineStep<>(SB), RODATA|NOPTR, $8
+
 // FILTER loads a filter and its lines, and leaves what assembly does not do to portable
 // code.
 #define FILTER MOVQ b+0(FP), DX; MOVQ Blocks_fast(DX), lines; TESTQ lines, lines; JEQ portable
@@ -66,11 +69,22 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 	VPANDN mask, held, held            \
 	VPOR held, missing, missing
 
-// LINE1 to LINE4 make the values of a key's lines, as line does.
+// LINE1 to LINE4 make the values of a key's lines, as line does. Each but the first adds a step
+// to hash2.
 #define LINE1 MOVQ hash1, value
-#define LINE2 MOVQ hash2, value
-#define LINE3 LEAQ (hash1)(hash2*1), value
-#define LINE4 RORXQ $32, hash1, value; ADDQ hash2, value
+
+#define LINE2                         \
+	ADDQ lineStep<>(SB), hash2    \
+	MOVQ hash2, value
+
+#define LINE3                         \
+	ADDQ lineStep<>(SB), hash2    \
+	LEAQ (hash1)(hash2*1), value
+
+#define LINE4                         \
+	ADDQ lineStep<>(SB), hash2    \
+	RORXQ $32, hash1, value       \
+	ADDQ hash2, value
 
 // CONTAINS sets result to whether the filter at DX has all bits of a digest. It
 // stops at the first line that lacks one. Few absent keys have even one line, so that

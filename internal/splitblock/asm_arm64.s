@@ -11,6 +11,7 @@
 #define value   R5 // of a line
 #define at      R6 // the line's block
 #define scratch R7
+#define step    R13 // from a line's value to the next
 #define each    V0 // the value's low half in each lane
 #define maskA   V1 // of the first half of a block
 #define maskB   V2 // of the second half
@@ -46,6 +47,7 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 	MOVD Blocks_blocks+0(R0), words                        \
 	MOVD $lineSalts<>(SB), scratch                         \
 	VLD1 (scratch), [saltsA.S4, saltsB.S4]                 \
+	MOVD $const_lineStep, step                             \
 	MOVD $1, scratch                                       \
 	VDUP scratch, ones.S4
 
@@ -93,12 +95,27 @@ done:                                              \
 	VMOV clearA.D[0], scratch                  \
 	CMP $0, scratch
 
-// LINES does the same for the value of each of a key's lines, as function line makes them.
-#define LINES(DO, done)                                              \
-	MOVD hash1, value; DO; CMP $2, lines; BLT done               \
-	MOVD hash2, value; DO; CMP $3, lines; BLT done               \
-	ADD hash2, hash1, value; DO; CMP $4, lines; BLT done         \
-	ROR $32, hash1, value; ADD hash2, value, value; DO
+// LINES does the same for the value of each of a key's lines, as function line makes them. It
+// changes hash2.
+#define LINES(DO, done)                 \
+	MOVD hash1, value               \
+	DO                              \
+	CMP $2, lines                   \
+	BLT done                        \
+	ADD step, hash2                 \
+	MOVD hash2, value               \
+	DO                              \
+	CMP $3, lines                   \
+	BLT done                        \
+	ADD step, hash2                 \
+	ADD hash2, hash1, value         \
+	DO                              \
+	CMP $4, lines                   \
+	BLT done                        \
+	ADD step, hash2                 \
+	ROR $32, hash1, value           \
+	ADD hash2, value                \
+	DO
 
 // KEY loads a digest, and leaves what assembly does not do to portable code. A function without a
 // frame does not ask there whether to stop, as it does on amd64: signals stop a loop of its calls.

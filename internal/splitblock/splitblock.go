@@ -134,9 +134,14 @@ func masks(value uint64) (m0, m1, m2, m3 uint64) {
 		1<<(x*0x705495c7>>27) | 1<<(x*0x2df1424b>>27|32), 1<<(x*0x9efc4947>>27) | 1<<(x*0x5c6bfb31>>27|32)
 }
 
+// lineStep keeps the lines of the empty key apart, whose digest is 0, 0: line i has i steps. It is
+// 2^64 over the golden ratio, so that the steps lie far from each other in 5 blocks and more.
+const lineStep = 0x9e3779b97f4a7c15
+
 // line returns the value of one of a key's lines. The high half picks the line's block, the low
-// half its bits.
+// half its bits. The first line is that of the Parquet format.
 func line(h1, h2 uint64, i int) uint64 {
+	h2 += lineStep * uint64(i)
 	switch i {
 	case 0:
 		return h1

@@ -26,7 +26,12 @@ type at struct {
 // line. For more than 2^30 blocks, docs/format.md has another fraction.
 func specified(h bloom.Hash, lines int, blocks uint64) (all []at) {
 	h1, h2 := h.Words()
-	values := []uint64{h1, h2, h1 + h2, h1<<32 + h1>>32 + h2}
+	values := []uint64{
+		h1,
+		h2 + 0x9e3779b97f4a7c15,
+		h1 + h2 + 0x3c6ef372fe94f82a,
+		h1<<32 + h1>>32 + h2 + 0xdaa66d2c7ddf743f,
+	}
 	for l := range lines {
 		fraction := values[l] >> 32 << 32
 		if blocks > 1<<30 {
