@@ -177,6 +177,9 @@ func refused(err error) bool {
 // patience is how often a refused command is sent again: for 4 seconds.
 const patience = 12
 
+// after is time.After but in tests.
+var after = time.After
+
 const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
 
 // do calls send until it is not refused, and returns early when ctx ends. The
@@ -197,7 +200,7 @@ func (c caller) do(ctx context.Context, send func() error) error {
 			return c.errorf("%w", err)
 		}
 		select {
-		case <-time.After(time.Duration(min(8<<try, 512)) * time.Millisecond):
+		case <-after(time.Duration(min(8<<try, 512)) * time.Millisecond):
 		case <-ctx.Done():
 			return c.errorf("%w", ctx.Err())
 		}

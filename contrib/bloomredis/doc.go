@@ -6,10 +6,10 @@
 // A [Window] forgets each key after a span of time.
 //
 // A key that one process added is found by all, for as long as the server keeps
-// it. Otherwise the answers are those of a [bloom.Filter] with the same keys. A
-// call that cannot know the answer returns an error and never "absent". That is
-// so if the server cannot be reached, and if the filter was deleted, cut or
-// created anew since it was opened; see [ErrLost]. [Filter.Add] and [Filter.AddOnce]
+// it. Otherwise the answers are those of a [bloom.Filter] with the same keys. An error is no
+// certainty: with every error Contains returns true and Add returns false. So a key is never
+// reported as absent because the server cannot be reached, or because the filter was deleted,
+// cut or created anew since it was opened; see [ErrLost]. [Filter.Add] and [Filter.AddOnce]
 // say what an error of an Add means, and how to repeat one.
 //
 // The caller supplies a client of go-redis and Redis 6.0 or later: a server, a

@@ -29,17 +29,15 @@ func (k *keyMethods) store() store {
 	return k.in
 }
 
-// Add adds key in one round trip. A Window renews a key that it remembers. Add reports
-// whether key was new: true means that it certainly was, false that it probably was
-// added before, by whatever process. (A Window answers for its Span.) Of all clients that
-// add a new key at once, at most one hears true.
+// Add adds key in one round trip, and reports whether key was new: true means that it
+// certainly was, false that it probably was added before, by any process. Of all clients
+// that add a new key at once, at most one call returns true.
 //
-// When Add returns an error, key may have been added or not, and nobody knows
-// whether it was new. Do not repeat the call: if the first one arrived, the second
-// returns false, and a job that is done only after true is done by nobody. Either go
-// on as if key were new, which may do a job twice, or use [Filter.AddOnce], which
-// can be repeated. Add is never sent again once it may have arrived, whatever the
-// client's MaxRetries.
+// With an error Add returns false. The key may have been added or not. Do not repeat the
+// call: if the first one arrived, the second returns false, and a job that runs only after
+// true never runs. Either go on as if key were new, which may run a job twice, or use
+// AddOnce, which can be repeated. Add is never sent again once it may have arrived,
+// whatever the client's MaxRetries.
 func (k *keyMethods) Add(ctx context.Context, key []byte) (bool, error) {
 	return k.AddHash(ctx, bloom.Sum(key))
 }
@@ -56,15 +54,17 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 	return added[0], err
 }
 
-// AddBatch adds hs in order and sets added[i] to what Add of hs[i] would return. It panics if
-// added is shorter than hs, unless added is nil: nobody wants to know then. Keys that the server
-// refuses for now come last. It takes one round trip for up
-// to 131,072/K of them, which is 18,724 at a rate of 1 %, and for up to 8,192 with a
-// Window. A Sharded asks all its shards at once. When AddBatch returns an error, any of hs
-// may have been added or not, and added is as it was.
+// AddBatch adds hs in order and sets added[i] to what Add of hs[i] would return. A nil added
+// discards the results. AddBatch panics if any other added is shorter than hs. With an error
+// it sets all of them to false, and any of hs may have been added or not.
+//
+// A round trip takes up to 131,072/K keys of a Filter, which is 18,724 at a rate of 1 %, and
+// up to 8,192 of a Window. A Sharded asks all its shards at once. Keys that the server refuses
+// for now are sent again after the others.
 func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash) error {
 	if added != nil {
 		checkRoom(added, hs)
+		clear(added[:len(hs)])
 	}
 	answers, err := k.store().add(ctx, "", hs)
 	copy(added, answers)
@@ -97,9 +97,9 @@ func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash
 	return in.add(ctx, token, hs)
 }
 
-// Contains reports, in one round trip, whether key may have been added, by
-// whatever process. False is certain, if there is no error. A Window answers for its
-// Span, and looking a key up does not renew it.
+// Contains reports, in one round trip, whether key may have been added, by any process. False
+// is certain. With an error Contains returns true: a filter that cannot be asked may hold the
+// key.
 func (k *keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
 	return k.ContainsHash(ctx, bloom.Sum(key))
 }
@@ -116,13 +116,19 @@ func (k *keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, erro
 	return found[0], err
 }
 
-// ContainsBatch sets found[i] to Contains of hs[i], in as many round trips as AddBatch. It
-// panics if found is shorter than hs. When it returns an error, found is as it was.
+// ContainsBatch sets found[i] to Contains of hs[i], in as many round trips as AddBatch. With an
+// error it sets all of them to true. ContainsBatch panics if found is shorter than hs.
 func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom.Hash) error {
 	checkRoom(found, hs)
 	answers, err := k.store().contains(ctx, hs)
+	if err != nil {
+		for i := range hs {
+			found[i] = true
+		}
+		return err
+	}
 	copy(found, answers)
-	return err
+	return nil
 }
 
 // batch cuts hs into trips of at most so many keys, and these into calls of at most chunk keys of
