@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -222,4 +223,10 @@ func (m metric) SetFloat64(value float64) {
 // open opens the cache, which the engine does for the first message.
 func (s *stream) open() error {
 	return s.stream.Resources().AccessCache(context.Background(), "seen", func(service.Cache) {})
+}
+
+// A program that imports only this package starts.
+func TestImportedAlone(t *testing.T) {
+	out, err := exec.Command("go", "run", "./testdata/alone").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }

@@ -103,30 +103,27 @@ type times struct {
 
 var errNoTime = errors.New("bloom: no message has come")
 
-var nanoseconds = func() *bloblang.Executor {
-	e, err := bloblang.Parse("root = this.ts_unix_nano()")
-	if err != nil {
-		panic(err)
-	}
-	return e
-}()
-
 // see sets the clock forward to the time of a message. An id without a time is as new as
 // the newest.
 func (t *times) see(id string) {
 	v, err := t.of.Query(id)
+	var at time.Time
 	if err == nil {
-		v, err = nanoseconds.Query(v)
+		at, err = bloblang.ValueAsTimestamp(v)
 	}
-	at, ok := v.(int64)
-	if err != nil || !ok {
+	if err != nil {
 		t.warned.Do(func() { t.log.Warnf("bloom: time: id %q has none, as perhaps others: %v", id, err) })
 		return
 	}
-	at = min(at, time.Now().UnixNano())
+	if now := time.Now(); at.After(now) {
+		at = now
+	}
+	if at.Unix() < 0 { // nanoseconds would overflow in the year 1677
+		return
+	}
 	for {
 		newest := t.newest.Load()
-		if at <= newest || t.newest.CompareAndSwap(newest, at) {
+		if at.UnixNano() <= newest || t.newest.CompareAndSwap(newest, at.UnixNano()) {
 			return
 		}
 	}
