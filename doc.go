@@ -11,8 +11,8 @@
 // Filter is the classic filter (Bloom, Space/Time Trade-offs in Hash Coding with
 // Allowable Errors, 1970), bit for bit the one that Google Guava's
 // com.google.common.hash.BloomFilter makes in Java. The two read each other's bytes.
-// [SyncFilter] is the same for many goroutines. [View] and [File] look keys up in
-// bytes where they lie.
+// [SyncFilter] is the same for many goroutines. [View] looks keys up in bytes and in files
+// where they lie.
 //
 // Keys take one way: key -> [Hash] -> indexes -> bits. A Hash is computed once and
 // serves every filter, in this package and in those beside it. It is Murmur3, which

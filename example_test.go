@@ -330,7 +330,7 @@ func ExampleOpenFile() {
 	}
 
 	var mu sync.RWMutex
-	current := new(bloom.File)
+	current := new(bloom.View)
 	reload := func(path string) error {
 		next, err := bloom.OpenFile(path)
 		if err != nil {

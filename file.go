@@ -139,51 +139,12 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 	return fmt.Errorf("%w: it is %v%s, not what %s", ErrMismatch, f, made, maker)
 }
 
-// File looks keys up in a file. Unix and Windows map the file into memory: a look-up
-// reads the pages that it needs, and processes share them. Elsewhere a File is a
-// copy in memory.
-//
-// Nobody may write to the file or cut it while it is open. Look-ups would be wrong,
-// or the process would die of SIGBUS. On Unix [Filter.SaveFile] may replace the
-// file, and the file may be removed. The File still shows the old filter then.
-//
-// Many goroutines may use a File at once. [File.Close] needs it to itself; see the
-// example of [OpenFile]. All methods but Close and String of a File that is zero or
-// closed panic, and so do those of its View. A File must not be copied.
-type File struct {
-	_ nocopy.Locker
-	*View
-}
-
 // OpenFile opens a file that [LoadFile] can load. It checks the length, the header and
 // the Info, and that what follows the filter is from [Filter.SaveFile]. So a large file
-// takes as long as a small one. [File.Verify] notices damaged bits, OpenFile does not.
-// The caller must Close the File.
-func OpenFile(path string) (*File, error) {
-	view, _, err := storage.MapFile("bloom", path, func(data []byte) (*View, error) { return newView(data, false) })
-	if err != nil {
-		return nil, err
-	}
-	view.isFile = true
-	return &File{View: view}, nil
-}
-
-// Verify reads all of the file. It returns an error, which wraps [ErrFormat], if the
-// bytes are not the ones that [Filter.SaveFile] wrote. A file from Java has no
-// checksum, so Verify returns nil.
-func (f *File) Verify() error {
-	_, _, _, err := parse(f.opened().data, true)
-	return err
-}
-
-// Close releases the map. No other method may run at the same time. Closing again
-// does nothing.
-func (f *File) Close() error {
-	if f.View == nil || f.closed {
-		return nil
-	}
-	f.closed = true
-	return storage.Unmap("bloom", f.data)
+// takes as long as a small one. [View.Verify] notices damaged bits, OpenFile does not.
+// The caller must Close the View.
+func OpenFile(path string) (*View, error) {
+	return storage.OpenView("bloom", path, func(b storage.Bytes) (*View, error) { return newView(b, false) })
 }
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web

@@ -22,13 +22,13 @@ func TestOpenFileLarge(t *testing.T) {
 	writeFile(t, path, binary.BigEndian.AppendUint32([]byte{1, 7}, words))
 	require.NoError(t, os.Truncate(path, form.HeaderSize+8*words))
 
-	var file *File
+	var file *View
 	require.Less(t, testkit.Allocated(func() { file = Must(OpenFile(path)) }), uint64(1<<20))
 	defer file.Close()
 	file.ContainsString("key")
 
-	pages := make([]byte, (len(file.data)+os.Getpagesize()-1)/os.Getpagesize())
-	_, _, errno := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&file.data[0])), uintptr(len(file.data)), uintptr(unsafe.Pointer(&pages[0])))
+	pages := make([]byte, (len(file.bytes.Data)+os.Getpagesize()-1)/os.Getpagesize())
+	_, _, errno := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&file.bytes.Data[0])), uintptr(len(file.bytes.Data)), uintptr(unsafe.Pointer(&pages[0])))
 	if errno != 0 {
 		t.Skipf("mincore: %v", errno)
 	}

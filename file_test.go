@@ -108,7 +108,7 @@ func TestFileOfJava(t *testing.T) {
 		file, err := OpenFile(path)
 		require.NoError(t, err)
 		require.NoError(t, file.Verify())
-		sameAnswers(t, f, file.View, 1)
+		sameAnswers(t, f, file, 1)
 		require.NoError(t, file.Close())
 	}
 }

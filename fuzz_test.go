@@ -176,6 +176,6 @@ func FuzzLoadFile(f *testing.F) {
 		require.NoError(t, err)
 		require.NoError(t, openErr)
 		require.True(t, want.Equal(g))
-		sameAnswers(t, g, file.View, uint64(len(data)))
+		sameAnswers(t, g, file, uint64(len(data)))
 	})
 }

@@ -47,7 +47,7 @@ func TestPromises(t *testing.T) {
 				Make: func() promises.Filter { return plain() },
 				Zero: func() promises.Filter { return new(bloom.Filter) },
 				Load: load, LoadOrNew: loadOrNew, Others: others,
-				Open: func(path string) (promises.File, error) { return bloom.OpenFile(path) },
+				Open: func(path string) (promises.View, error) { return bloom.OpenFile(path) },
 			}, promises.Type{
 				Name: "bloom.SyncFilter",
 				Make: func() promises.Filter { return bloom.NewSyncFrom(plain()) },

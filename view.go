@@ -11,20 +11,25 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form where it lies: in a cookie, a
-// cache's value, a file embedded in the program. It copies nothing. It answers
-// exactly as the [Filter] decoded from the same bytes does.
+// View looks keys up in a filter's binary form where it lies: in a file, a cookie, a cache's
+// value, a file embedded in the program. It copies nothing. It answers exactly as the [Filter]
+// decoded from the same bytes does.
 //
-// The bytes must stay unchanged for as long as the View is used. A View may be
-// used by many goroutines at once. The zero View contains nothing. A View must not be
-// copied.
+// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it
+// needs, and processes share them. Elsewhere the View has a copy in memory.
+//
+// The bytes must stay unchanged until the View is closed. If a program writes to an open file or
+// cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
+// replace the file, and the file may be removed. The View still shows the old filter then.
+//
+// Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
+// [OpenFile]. A View that is closed or zero knows nothing about any key: all methods but Close
+// and String panic. A View must not be copied.
 type View struct {
 	_ nocopy.Locker
 	layout
-	body   []byte // the bytes of its words
-	data   []byte // all that NewView was given
-	isFile bool
-	closed bool // with its File
+	bytes storage.Bytes // all that NewView was given, or a file
+	body  []byte        // the bytes of its words
 }
 
 // layout says where the bits of a key lie in Guava's binary form, behind the header.
@@ -51,23 +56,37 @@ func (l *layout) locate(x uint64) (at int64, pos uint64) {
 // [Filter.UnmarshalBinary] does: a binary form, or the content of a file that
 // [Filter.SaveFile] wrote, and no byte more. Its errors wrap [ErrFormat]. It takes
 // constant time for a binary form. It reads all of a file, to check the checksum.
-func NewView(data []byte) (*View, error) { return newView(data, true) }
+func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}, true) }
 
 // newView is NewView, and reads the words only if whole.
-func newView(data []byte, whole bool) (*View, error) {
-	h, body, info, err := parse(data, whole)
+func newView(b storage.Bytes, whole bool) (*View, error) {
+	h, body, info, err := parse(b.Data, whole)
 	if err != nil {
 		return nil, err
 	}
-	return &View{layout: layoutOf(h, info), body: body, data: data}, nil
+	return &View{layout: layoutOf(h, info), bytes: b, body: body}, nil
 }
 
-// opened returns v, whose bytes are there. v is nil in a zero File.
-func (v *View) opened() *View {
-	if v == nil || v.closed {
-		panic("bloom: use of a File that is closed or zero")
-	}
+// use returns v, and panics if v is closed or zero.
+func (v *View) use() *View {
+	v.bytes.Check("bloom")
 	return v
+}
+
+// Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
+// again. No other method may run at the same time. Closing again does nothing.
+func (v *View) Close() error {
+	b := v.bytes
+	*v = View{}
+	return b.Close("bloom")
+}
+
+// Verify reads all of the bytes. It returns an error, which wraps [ErrFormat], if they are not
+// the ones that [Filter.SaveFile] wrote. A binary form alone, as Java writes it, has no checksum,
+// so Verify returns nil.
+func (v *View) Verify() error {
+	_, _, _, err := parse(v.use().bytes.Data, true)
+	return err
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains].
@@ -79,7 +98,7 @@ func (v *View) ContainsString(key string) bool { return v.ContainsHash(SumString
 // ContainsHash is Contains by digest.
 func (v *View) ContainsHash(h Hash) bool {
 	x, x32 := h.h1, newMitz32(h)
-	for range v.opened().k {
+	for range v.use().k {
 		if v.strategy == Mitz32 {
 			x = x32.next()
 		}
@@ -88,13 +107,13 @@ func (v *View) ContainsHash(h Hash) bool {
 		}
 		x += h.h2
 	}
-	return v.k != 0
+	return true
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (v *View) ContainsBatch(found []bool, hs []Hash) {
-	v.opened()
+	v.use()
 	found = bitwords.Fill("bloom", found, len(hs))
 	for i, h := range hs {
 		found[i] = v.ContainsHash(h)
@@ -102,36 +121,34 @@ func (v *View) ContainsBatch(found []bool, hs []Hash) {
 }
 
 // M returns the number of bits, a multiple of 64.
-func (v *View) M() uint64 { return 64 * v.opened().words }
+func (v *View) M() uint64 { return 64 * v.use().words }
 
 // K returns the number of hashes.
-func (v *View) K() int { return v.opened().k }
+func (v *View) K() int { return v.use().k }
 
 // Strategy returns how indexes are made.
-func (v *View) Strategy() Strategy { return v.opened().strategy }
+func (v *View) Strategy() Strategy { return v.use().strategy }
 
 // Info returns the filter's Info. It is zero if data was not the content of a file.
-func (v *View) Info() Info { return v.opened().info }
+func (v *View) Info() Info { return v.use().info }
 
 // SizeBytes returns the length of the binary form in bytes.
 func (v *View) SizeBytes() int64 {
-	if v.opened().k == 0 {
-		return 0
-	}
+	v.use()
 	return form.HeaderSize + int64(len(v.body))
 }
 
 // String describes v by its parameters, without its keys.
 func (v *View) String() string {
-	if v == nil || v.closed {
-		return "bloom.File(closed)"
+	if v.bytes.Data == nil {
+		return "bloom.View(closed)"
 	}
-	return describe(storage.ViewName("bloom", v.isFile), v.M(), v.k, v.strategy)
+	return describe("bloom.View", v.M(), v.k, v.strategy)
 }
 
 // Stats reads the whole filter, to count the bits set.
 func (v *View) Stats() Stats {
-	body, ones := v.opened().body, uint64(0)
+	body, ones := v.use().body, uint64(0)
 	for i := 0; i < len(body); i += 8 {
 		ones += uint64(bits.OnesCount64(binary.NativeEndian.Uint64(body[i:])))
 	}

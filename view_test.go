@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,12 +31,21 @@ func TestViewAnswersAsFilter(t *testing.T) {
 	}
 }
 
+// TestZeroView: neither a zero View nor one that has been closed says that a key is absent.
 func TestZeroView(t *testing.T) {
-	var v View
-	assert.False(t, v.Contains(nil))
-	assert.False(t, v.ContainsString("a"))
-	assert.False(t, v.ContainsHash(Hash{}))
-	assert.Zero(t, v.M())
-	assert.Zero(t, v.K())
-	assert.Zero(t, v.SizeBytes())
+	const refusal = "bloom: use of a View that is closed or zero"
+	closed := Must(NewView(Must(smallFilter("a").MarshalBinary())))
+	require.True(t, closed.ContainsString("a"), "before Close")
+	require.NoError(t, closed.Close())
+	for _, v := range []*View{closed, new(View)} {
+		require.PanicsWithValue(t, refusal, func() { v.Contains(nil) })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsString("a") })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsHash(Hash{}) })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsBatch(nil, nil) })
+		require.PanicsWithValue(t, refusal, func() { v.Stats() })
+		require.PanicsWithValue(t, refusal, func() { v.Info() })
+		require.PanicsWithValue(t, refusal, func() { _ = v.Verify() })
+		require.Equal(t, "bloom.View(closed)", v.String())
+		require.NoError(t, v.Close(), "closing again")
+	}
 }

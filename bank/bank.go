@@ -306,7 +306,7 @@ func (b *Bank) SetName(i int, name string) {
 }
 
 // Name returns the name of member i. It is empty if the member has none. The error is nil: a
-// [View], a [File] and a [Reader] have the same method, and can meet damage.
+// [View] and a [Reader] have the same method, and can meet damage.
 func (b *Bank) Name(i int) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -36,8 +36,8 @@
 //
 // Memory and files take the members' bits and a thousandth more, in segments of 32,736
 // members, in which a row is a page of 4 KiB. The last segment takes at most twice its members'
-// bits, and a page a row. A [File] is asked where it lies on disk, a [View] where it lies in
-// memory, and a [Reader] where it lies in an object store.
+// bits, and a page a row. A [View] is asked where it lies in a file or in memory, and a [Reader]
+// where it lies in an object store.
 //
 // The structure is that of BitFunnel (Goodwin and others, BitFunnel: Revisiting Signatures for
 // Search, 2017) and of COBS (Bingmann, Bradley, Gauger and Iqbal, COBS: a Compact Bit-Sliced

@@ -2,7 +2,6 @@ package bank_test
 
 import (
 	"path/filepath"
-	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,12 +59,12 @@ func firstOf(b *bank.Bank, err error) (promises.Filter, error) {
 	return f, err
 }
 
-// opened is the first member of a File.
-type opened struct{ bank.File }
+// opened is the first member of a View.
+type opened struct{ *bank.View }
 
 func (o *opened) Contains(key []byte) bool       { return o.ContainsHash(bloom.Sum(key)) }
 func (o *opened) ContainsString(key string) bool { return o.ContainsHash(bloom.SumString(key)) }
-func (o *opened) ContainsHash(h bloom.Hash) bool { return o.File.ContainsHash(0, h) }
+func (o *opened) ContainsHash(h bloom.Hash) bool { return o.View.ContainsHash(0, h) }
 
 func (o *opened) ContainsBatch(found []bool, hs []bloom.Hash) {
 	for i, h := range hs {
@@ -73,14 +72,12 @@ func (o *opened) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-func open(path string) (promises.File, error) {
-	f, err := bank.OpenFile(path)
+func open(path string) (promises.View, error) {
+	v, err := bank.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
-	o := new(opened)
-	reflect.ValueOf(&o.File).Elem().Set(reflect.ValueOf(f).Elem()) // f is not used any more
-	return o, nil
+	return &opened{v}, nil
 }
 
 // TestMismatchedFile: the file's members have New's K or size, but not both.

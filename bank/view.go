@@ -3,27 +3,32 @@ package bank
 import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View asks the binary form of a [Bank] where it lies: inside a larger file, or embedded
-// in the program. It copies nothing. It answers as the decoded Bank does.
+// View asks the binary form of a [Bank] where it lies: in a file, inside a larger file, or
+// embedded in the program. It copies nothing. It answers as the decoded Bank does.
 //
-// The bytes must stay unchanged for as long as the View is used. Many goroutines may use
-// a View at once. The zero View has no members. Methods that take a member's number panic
-// if there is no such member. A View must not be copied.
+// Unix and Windows map the file of [OpenFile] into memory: a look-up of one key reads K pages for
+// each 32,736 members, and processes share them. So the file may be larger than memory. Elsewhere
+// the View has a copy in memory.
+//
+// The bytes must stay unchanged until the View is closed. If a program writes to an open file or
+// cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Bank.SaveFile] may replace
+// the file, and the file may be removed. The View still shows the old Bank then.
+//
+// Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
+// [bloom.OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
+// Close and String panic. Methods that take a member's number panic if there is no such member. A
+// View must not be copied.
 type View struct {
 	_ nocopy.Locker
 	layout
-	data []byte // the whole form
-	body []byte // its words
-	info bloom.Info
-
-	isFile bool
-	closed bool // with its File
+	bytes storage.Bytes // the whole form
+	body  []byte        // its words
+	info  bloom.Info
 }
 
 // NewView returns a View of data, which it retains. data is a binary form, or the content
@@ -31,20 +36,43 @@ type View struct {
 // look-ups are faster. NewView checks the length, the parameters and the Info. It takes
 // constant time. [View.Verify] notices damaged members. Its errors wrap
 // [bloom.ErrFormat].
-func NewView(data []byte) (*View, error) {
+func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
+
+func newView(b storage.Bytes) (*View, error) {
 	var l layout
-	_, body, info, err := form.Bank.Parse(data, l.set)
+	_, body, info, err := form.Bank.Parse(b.Data, l.set)
 	if err != nil {
 		return nil, err
 	}
-	return &View{layout: l, data: data, body: body, info: bloom.Info(info)}, nil
+	return &View{layout: l, bytes: b, body: body, info: bloom.Info(info)}, nil
 }
 
-// use returns v, which is nil in a zero File.
-func (v *View) use() *View {
-	if v == nil || v.closed {
-		panic("bank: use of a File that is closed or zero")
+// OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters
+// and the Info. So a large file takes as long as a small one, and as little memory.
+// [View.Verify] notices damaged members, OpenFile does not. The caller must Close the View.
+//
+// On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not the
+// pages around them. If memory has room for the file, and many look-ups follow, call
+// [View.Verify] first: it reads the whole file in order.
+func OpenFile(path string) (*View, error) {
+	v, err := storage.OpenView("bank", path, newView)
+	if err == nil {
+		v.bytes.Random()
 	}
+	return v, err
+}
+
+// Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
+// again. No other method may run at the same time. Closing again does nothing.
+func (v *View) Close() error {
+	b := v.bytes
+	*v = View{}
+	return b.Close("bank")
+}
+
+// use returns v, and panics if v is closed or zero.
+func (v *View) use() *View {
+	v.bytes.Check("bank")
 	return v
 }
 
@@ -106,22 +134,19 @@ func (v *View) K() int { return v.use().layout.K() }
 func (v *View) Info() bloom.Info { return v.use().info }
 
 // SizeBytes returns the length of the binary form in bytes.
-func (v *View) SizeBytes() int64 { return int64(len(v.use().data)) }
+func (v *View) SizeBytes() int64 { return int64(len(v.use().bytes.Data)) }
 
 // Stats reads all members; see [Bank.Stats].
 func (v *View) Stats() bloom.Stats {
-	defer files.AdviseSequential(v.use().data, v.isFile)()
+	defer v.use().bytes.Sequential()()
 	return v.stats(v.in, v.members, v.SizeBytes())
 }
 
 // Verify reads all of the binary form. It returns an error, which wraps
 // [bloom.ErrFormat], if the bytes are not those of a Bank.
 func (v *View) Verify() error {
-	if v.use().data == nil {
-		return nil
-	}
-	defer files.AdviseSequential(v.data, v.isFile)()
-	if err := form.Bank.Verify(v.data); err != nil {
+	defer v.use().bytes.Sequential()()
+	if err := form.Bank.Verify(v.bytes.Data); err != nil {
 		return err
 	}
 	_, err := v.readAll(v.read)
@@ -130,51 +155,8 @@ func (v *View) Verify() error {
 
 // String describes v by its parameters.
 func (v *View) String() string {
-	if v == nil || v.closed {
-		return "bank.File(closed)"
+	if v.bytes.Data == nil {
+		return "bank.View(closed)"
 	}
-	return v.describe(storage.ViewName("bank", v.isFile), v.members)
-}
-
-// File asks a file. Unix and Windows map the file into memory: a look-up of one key reads
-// K pages for each 32,736 members, and processes share them. So the file may be larger than
-// memory. Elsewhere a File is a copy in memory.
-//
-// On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not the
-// pages around them. If memory has room for the file, and many look-ups follow, call
-// [File.Verify] first: it reads the whole file in order.
-//
-// Nobody may write to the file or cut it while it is open. Look-ups would be wrong, or the
-// process would die of SIGBUS. On Unix [Bank.SaveFile] may replace the file, and the file
-// may be removed. The File still shows the old Bank then.
-//
-// Many goroutines may use a File at once. [File.Close] needs it to itself; see the example
-// of [bloom.OpenFile]. All methods but Close and String of a File that is zero or closed panic, and
-// so do those of its View. A File must not be copied.
-type File struct {
-	_ nocopy.Locker
-	*View
-}
-
-// OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters
-// and the Info. So a large file takes as long as a small one, and as little memory.
-// [File.Verify] notices damaged members, OpenFile does not. The caller must Close the File.
-func OpenFile(path string) (*File, error) {
-	view, data, err := storage.MapFile("bank", path, NewView)
-	if err != nil {
-		return nil, err
-	}
-	files.AdviseRandom(data)
-	view.isFile = true
-	return &File{View: view}, nil
-}
-
-// Close releases the map. No other method may run at the same time. Closing again does
-// nothing.
-func (f *File) Close() error {
-	if f.View == nil || f.closed {
-		return nil
-	}
-	f.closed = true
-	return storage.Unmap("bank", f.data)
+	return v.describe("bank.View", v.members)
 }

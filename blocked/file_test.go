@@ -1,6 +1,7 @@
 package blocked
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,11 +44,31 @@ func TestViews(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("blocked.View(m=256000, lines=%d)", lines), v.String())
 		}
 	}
-	var zero View
-	require.False(t, zero.Contains(nil) || zero.ContainsString("key") || zero.ContainsHash(bloom.Hash{}))
-	require.Equal(t, []bool{false}, testkit.Found(&zero, make([]bloom.Hash, 1)))
-	require.Zero(t, zero.Stats())
-	require.NoError(t, zero.Verify())
+}
+
+// TestZeroView: neither a zero View nor one that has been closed says that a key is absent.
+func TestZeroView(t *testing.T) {
+	const refusal = "blocked: use of a View that is closed or zero"
+	f := bloom.Must(New(10, 0.01))
+	f.AddString("a")
+	data := bloom.Must(f.AppendBinary(make([]byte, 1)))
+	aligned := bloom.Must(NewView(bytes.Clone(data[1:])))
+	unaligned := bloom.Must(NewView(data[1:]))
+	for _, v := range []*View{aligned, unaligned} {
+		require.True(t, v.ContainsString("a"), "before Close")
+		require.NoError(t, v.Close())
+	}
+	for _, v := range []*View{aligned, unaligned, new(View)} {
+		require.PanicsWithValue(t, refusal, func() { v.Contains(nil) })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsString("a") })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsHash(bloom.Hash{}) })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsBatch(nil, nil) })
+		require.PanicsWithValue(t, refusal, func() { v.Stats() })
+		require.PanicsWithValue(t, refusal, func() { v.Info() })
+		require.PanicsWithValue(t, refusal, func() { _ = v.Verify() })
+		require.Equal(t, "blocked.View(closed)", v.String())
+		require.NoError(t, v.Close(), "closing again")
+	}
 }
 
 // TestFileUnread opens a file whose words nobody can have read: it is 64 GiB long, and
@@ -64,7 +85,7 @@ func TestFileUnread(t *testing.T) {
 	bloom.Must(sparse.Write(form[:32]))
 	bloom.Must(sparse.WriteAt(form[32:], 32+32*n))
 	require.NoError(t, sparse.Close())
-	var file *File
+	var file *View
 	taken := testkit.Allocated(func() { file, err = OpenFile(path) })
 	if err != nil {
 		require.NotErrorIs(t, err, bloom.ErrFormat)

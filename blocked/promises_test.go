@@ -17,7 +17,7 @@ func TestPromises(t *testing.T) {
 		Make:      func() promises.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
 		Zero:      func() promises.Filter { return new(blocked.Filter) },
 		Load:      load,
-		Open:      func(path string) (promises.File, error) { return blocked.OpenFile(path) },
+		Open:      func(path string) (promises.View, error) { return blocked.OpenFile(path) },
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return blocked.LoadOrNew(path, 5000, p) },
 		Others: map[string]func(string) (promises.Filter, error){
 			"n": func(path string) (promises.Filter, error) { return blocked.LoadOrNew(path, 6000, 0.01) },

@@ -3,52 +3,81 @@ package blocked
 import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form where it lies: in a cache's value, a part of
-// a larger file, a file embedded in the program. It copies nothing. It answers exactly as
+// View looks keys up in a filter's binary form where it lies: in a file, a cache's value, a part
+// of a larger file, a file embedded in the program. It copies nothing. It answers exactly as
 // the [Filter] decoded from the same bytes does. It is as fast if the bytes begin at a
 // multiple of 8 in memory, on a little-endian machine, and otherwise somewhat slower.
 //
-// The bytes must stay unchanged for as long as the View is used. A View may be used by
-// many goroutines at once. The zero View contains nothing. A View must not be copied.
+// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it
+// needs, and processes share them. So the file may be larger than memory. Elsewhere the View has
+// a copy in memory.
+//
+// The bytes must stay unchanged until the View is closed. If a program writes to an open file or
+// cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
+// replace the file, and the file may be removed. The View still shows the old filter then.
+//
+// Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
+// [bloom.OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
+// Close and String panic. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
-	data  []byte // the binary form
-	body  []byte // the bytes of its words
+	bytes storage.Bytes // the binary form
+	body  []byte        // the bytes of its words
 	lines int
 	info  bloom.Info
 	b     splitblock.Blocks // where they lie, or zero if they cannot be used so
-
-	isFile bool
-	closed bool // with its File
 }
 
 // NewView returns a View of data, which it retains. data is a binary form, which is also
 // the content of a file, and no byte more. NewView checks the header and the Info, and
 // takes constant time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
-func NewView(data []byte) (*View, error) {
-	params, body, info, err := form.Blocked.Parse(data, splitblock.CheckParams)
+func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
+
+func newView(b storage.Bytes) (*View, error) {
+	params, body, info, err := form.Blocked.Parse(b.Data, splitblock.CheckParams)
 	if err != nil {
 		return nil, err
 	}
-	v := &View{data: data, body: body, lines: int(params[1]), info: bloom.Info(info)}
+	v := &View{bytes: b, body: body, lines: int(params[1]), info: bloom.Info(info)}
 	if bitwords.Aligned(body) {
 		v.b = splitblock.Of(bitwords.WordsOf(body, 0, len(body)/8), v.lines)
 	}
 	return v, nil
 }
 
-// use returns v, which is nil in a zero File.
-func (v *View) use() *View {
-	if v == nil || v.closed {
-		panic("blocked: use of a File that is closed or zero")
+// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header and
+// the Info. So a large file takes as long as a small one. [View.Verify] notices damaged
+// bits, OpenFile does not. The caller must Close the View.
+//
+// On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not
+// the pages around them. That is one page for nearly every absent key, and one for each
+// line of a present key. If memory has room for the file, and many keys follow, call
+// [View.Verify] first: it reads the whole file in order.
+func OpenFile(path string) (*View, error) {
+	v, err := storage.OpenView("blocked", path, newView)
+	if err == nil {
+		v.bytes.Random()
 	}
+	return v, err
+}
+
+// Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
+// again. No other method may run at the same time. Closing again does nothing.
+func (v *View) Close() error {
+	b := v.bytes
+	*v = View{}
+	return b.Close("blocked")
+}
+
+// use returns v, and panics if v is closed or zero.
+func (v *View) use() *View {
+	v.bytes.Check("blocked")
 	return v
 }
 
@@ -93,7 +122,7 @@ func (v *View) contains(h bloom.Hash) bool {
 			return false
 		}
 	}
-	return v.lines != 0
+	return true
 }
 
 // M returns the number of bits, a multiple of 256.
@@ -106,11 +135,11 @@ func (v *View) Lines() int { return v.use().lines }
 func (v *View) Info() bloom.Info { return v.use().info }
 
 // SizeBytes returns the length of the binary form in bytes.
-func (v *View) SizeBytes() int64 { return int64(len(v.use().data)) }
+func (v *View) SizeBytes() int64 { return int64(len(v.use().bytes.Data)) }
 
 // Stats reads the whole filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats {
-	defer files.AdviseSequential(v.use().data, v.isFile)()
+	defer v.use().bytes.Sequential()()
 	var c splitblock.Census
 	var buf [512]uint64
 	for from := 0; from < len(v.body); from += 8 * len(buf) {
@@ -124,17 +153,14 @@ func (v *View) Stats() bloom.Stats {
 // Verify reads all of the bytes and returns an error, which wraps [bloom.ErrFormat], if
 // they are not the ones that a filter wrote.
 func (v *View) Verify() error {
-	if v.use().lines == 0 {
-		return nil
-	}
-	defer files.AdviseSequential(v.data, v.isFile)()
-	return form.Blocked.Verify(v.data)
+	defer v.use().bytes.Sequential()()
+	return form.Blocked.Verify(v.bytes.Data)
 }
 
 // String describes v by its parameters.
 func (v *View) String() string {
-	if v == nil || v.closed {
-		return "blocked.File(closed)"
+	if v.bytes.Data == nil {
+		return "blocked.View(closed)"
 	}
-	return describe(storage.ViewName("blocked", v.isFile), v.M(), v.lines)
+	return describe("blocked.View", v.M(), v.lines)
 }

@@ -380,9 +380,28 @@ func TestView(t *testing.T) {
 			require.ErrorIs(t, v.Verify(), bloom.ErrFormat)
 		}
 	}
-	require.False(t, new(View).ContainsString("key"))
-	require.NoError(t, new(View).Verify())
-	require.Equal(t, "cuckoo.View(buckets=0)", new(View).String())
+}
+
+// TestZeroView: neither a zero View nor one that has been closed says that a key is absent.
+func TestZeroView(t *testing.T) {
+	const refusal = "cuckoo: use of a View that is closed or zero"
+	f := bloom.Must(New(10, 0.01))
+	f.InsertString("a")
+	closed := bloom.Must(NewView(bloom.Must(f.MarshalBinary())))
+	require.True(t, closed.ContainsString("a"), "before Close")
+	require.NoError(t, closed.Close())
+	for _, v := range []*View{closed, new(View)} {
+		require.PanicsWithValue(t, refusal, func() { v.Contains(nil) })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsString("a") })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsHash(bloom.Hash{}) })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsBatch(nil, nil) })
+		require.PanicsWithValue(t, refusal, func() { v.Len() })
+		require.PanicsWithValue(t, refusal, func() { v.Stats() })
+		require.PanicsWithValue(t, refusal, func() { v.Info() })
+		require.PanicsWithValue(t, refusal, func() { _ = v.Verify() })
+		require.Equal(t, "cuckoo.View(closed)", v.String())
+		require.NoError(t, v.Close(), "closing again")
+	}
 }
 
 // TestBatches: batches do what single calls do, one after the other, also where keys are refused or absent.

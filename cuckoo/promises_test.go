@@ -72,7 +72,7 @@ func TestPromises(t *testing.T) {
 		Make:      func() promises.Filter { return decoded(new(set), bloom.Must(New(5000, 0.01))) },
 		Zero:      func() promises.Filter { return new(set) },
 		Load:      load,
-		Open:      func(path string) (promises.File, error) { return OpenFile(path) },
+		Open:      func(path string) (promises.View, error) { return OpenFile(path) },
 		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return as(LoadOrNew(path, 5000, p)) },
 		Others: map[string]func(string) (promises.Filter, error){
 			"n": func(path string) (promises.Filter, error) { return as(LoadOrNew(path, 5004, 0.01)) },

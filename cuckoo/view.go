@@ -3,32 +3,42 @@ package cuckoo
 import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form where it lies: in a cache's value, a part of a larger
-// file, a file embedded in the program. It copies nothing but the list of keys that found no place. It
-// answers exactly as the [Filter] decoded from the same bytes does. It is as fast if the bytes begin at
-// a multiple of 8 in memory, on a little-endian machine of 64 bits, and otherwise somewhat slower.
+// View looks keys up in a filter's binary form where it lies: in a file, a cache's value, a part of
+// a larger file, a file embedded in the program. It copies nothing but the list of keys that found
+// no place. It answers exactly as the [Filter] decoded from the same bytes does. It is as fast if
+// the bytes begin at a multiple of 8 in memory, on a little-endian machine of 64 bits, and
+// otherwise somewhat slower.
 //
-// The bytes must stay unchanged for as long as the View is used. A View may be used by many goroutines
-// at once. The zero View contains nothing. A View must not be copied.
+// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the one or two pages
+// that it needs, and processes share them. So the file may be larger than memory. Elsewhere the
+// View has a copy in memory. If memory has room for the file, and many keys follow, call
+// [View.Verify] first: it reads the whole file in order.
+//
+// The bytes must stay unchanged until the View is closed. If a program writes to an open file or
+// cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
+// replace the file, and the file may be removed. The View still shows the old filter then.
+//
+// Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
+// [bloom.OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
+// Close and String panic. A View must not be copied.
 type View struct {
-	_      nocopy.Locker
-	f      lookups
-	data   []byte // the binary form
-	isFile bool
-	closed bool // with its File
+	_     nocopy.Locker
+	bytes storage.Bytes // the binary form
+	f     lookups
 }
 
-// NewView returns a View of data, which it retains. data is a binary form, which is also the content of a
-// file, and no byte more. NewView checks the header, the list and the Info, and takes constant time.
-// [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
-func NewView(data []byte) (*View, error) {
-	params, body, info, err := form.Cuckoo.Parse(data, checkParams)
+// NewView returns a View of data, which it retains. data is a binary form, which is also the
+// content of a file, and no byte more. NewView checks the header, the list and the Info, and takes
+// constant time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
+func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
+
+func newView(b storage.Bytes) (*View, error) {
+	params, body, info, err := form.Cuckoo.Parse(b.Data, checkParams)
 	if err != nil {
 		return nil, err
 	}
@@ -44,14 +54,31 @@ func NewView(data []byte) (*View, error) {
 	} else {
 		t.bytes = body
 	}
-	return &View{f: lookups{t, bloom.Info(info)}, data: data}, nil
+	return &View{bytes: b, f: lookups{t, bloom.Info(info)}}, nil
 }
 
-// use returns what v looks keys up in. v is nil in a zero File.
-func (v *View) use() *lookups {
-	if v == nil || v.closed {
-		panic("cuckoo: use of a File that is closed or zero")
+// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the list
+// and the Info. So a large file takes as long as a small one. [View.Verify] notices damaged bits,
+// OpenFile does not. The caller must Close the View.
+func OpenFile(path string) (*View, error) {
+	v, err := storage.OpenView("cuckoo", path, newView)
+	if err == nil {
+		v.bytes.Random()
 	}
+	return v, err
+}
+
+// Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
+// again. No other method may run at the same time. Closing again does nothing.
+func (v *View) Close() error {
+	b := v.bytes
+	*v = View{}
+	return b.Close("cuckoo")
+}
+
+// use returns what v looks keys up in, and panics if v is closed or zero.
+func (v *View) use() *lookups {
+	v.bytes.Check("cuckoo")
 	return &v.f
 }
 
@@ -85,17 +112,15 @@ func (v *View) Info() bloom.Info { return v.use().Info() }
 // SizeBytes returns the length of the binary form in bytes.
 func (v *View) SizeBytes() int64 {
 	v.use()
-	return int64(len(v.data))
+	return int64(len(v.bytes.Data))
 }
 
 // Verify reads all of the bytes and returns an error, which wraps [bloom.ErrFormat], if they are not the
 // ones that a filter wrote.
 func (v *View) Verify() error {
-	if v.use().table == nil {
-		return nil
-	}
-	defer files.AdviseSequential(v.data, v.isFile)()
-	if err := form.Cuckoo.Verify(v.data); err != nil {
+	v.use()
+	defer v.bytes.Sequential()()
+	if err := form.Cuckoo.Verify(v.bytes.Data); err != nil {
 		return err
 	}
 	return v.f.check()
@@ -103,47 +128,8 @@ func (v *View) Verify() error {
 
 // String describes v by its parameters.
 func (v *View) String() string {
-	if v == nil || v.closed {
-		return "cuckoo.File(closed)"
+	if v.bytes.Data == nil {
+		return "cuckoo.View(closed)"
 	}
-	return v.f.describe(storage.ViewName("cuckoo", v.isFile))
-}
-
-// File looks keys up in a file. Unix and Windows map the file into memory: a look-up reads the one or two
-// pages that it needs, and processes share them. So the file may be larger than memory. Elsewhere a
-// File is a copy in memory. If memory has room for the file, and many keys follow, call
-// [File.Verify] first: it reads the whole file in order.
-//
-// Nobody may write to the file or cut it while it is open. Look-ups would be wrong, or the process would
-// die of SIGBUS. On Unix [Filter.SaveFile] may replace the file, and the file may be removed. The File
-// still shows the old filter then.
-//
-// Many goroutines may use a File at once. [File.Close] needs it to itself; see the example of
-// [bloom.OpenFile]. All methods but Close and String of a File that is zero or closed panic, and so do
-// those of its View. A File must not be copied.
-type File struct {
-	_ nocopy.Locker
-	*View
-}
-
-// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the list and the
-// Info. So a large file takes as long as a small one. [File.Verify] notices damaged bits, OpenFile does
-// not. The caller must Close the File.
-func OpenFile(path string) (*File, error) {
-	view, data, err := storage.MapFile("cuckoo", path, NewView)
-	if err != nil {
-		return nil, err
-	}
-	files.AdviseRandom(data)
-	view.isFile = true
-	return &File{View: view}, nil
-}
-
-// Close releases the map. No other method may run at the same time. Closing again does nothing.
-func (f *File) Close() error {
-	if f.View == nil || f.closed {
-		return nil
-	}
-	f.closed = true
-	return storage.Unmap("cuckoo", f.data)
+	return v.f.describe("cuckoo.View")
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -104,50 +103,4 @@ func OpenRegular(path string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	return file, info.Size(), nil
-}
-
-// MapFile maps the file at path for package pkg; see files.Map. The map is aligned for
-// words, and a frame's head is a multiple of 8 bytes. MapFile also returns what open makes of
-// the bytes. An error of open is returned with the path.
-func MapFile[V any](pkg, path string, open func(data []byte) (V, error)) (view V, data []byte, err error) {
-	file, size, err := OpenRegular(path)
-	if err != nil {
-		return view, nil, fmt.Errorf("%s: opening: %w", pkg, err)
-	}
-	defer file.Close() // a map outlives the descriptor
-	if size == 0 {
-		return view, nil, form.In(path, form.ReadError(pkg, form.ErrEmpty))
-	}
-	if size > math.MaxInt {
-		return view, nil, fmt.Errorf("%s: file of %d bytes is larger than the address space", pkg, size)
-	}
-	data, err = files.Map(file, int(size))
-	if err != nil {
-		return view, nil, fmt.Errorf("%s: mapping: %w", pkg, err)
-	}
-	view, err = open(data)
-	if err != nil {
-		_ = files.Unmap(data)
-		return view, nil, form.In(path, err)
-	}
-	return view, data, nil
-}
-
-// ViewName returns the name of a package's File, or of its View.
-func ViewName(pkg string, isFile bool) string {
-	if isFile {
-		return pkg + ".File"
-	}
-	return pkg + ".View"
-}
-
-// Unmap releases what MapFile of package pkg returned. Nil is nothing to release.
-func Unmap(pkg string, data []byte) error {
-	if data == nil {
-		return nil
-	}
-	if err := files.Unmap(data); err != nil {
-		return fmt.Errorf("%s: unmapping: %w", pkg, err)
-	}
-	return nil
 }
