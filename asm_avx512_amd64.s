@@ -296,10 +296,3 @@ TEXT ·sumUint64s512(SB), NOSPLIT, $0-24
 // func sumUint64sWide(dst *Hash, keys unsafe.Pointer, sixteens int)
 TEXT ·sumUint64sWide(SB), NOSPLIT, $0-24
 	INTEGERS(64, $0x0703060205010400, Z20, Z16, Z17, Z18, Z19, Z8, Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7)
-
-// func vendor() uint32
-TEXT ·vendor(SB), NOSPLIT, $0-4
-	XORL AX, AX
-	CPUID
-	MOVL BX, ret+0(FP)
-	RET

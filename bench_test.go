@@ -40,7 +40,7 @@ func BenchmarkSumBatch(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/key")
 		})
 	}
-	for _, size := range []int{8, 36} {
+	for _, size := range []int{8, 16, 36} {
 		keys, texts := make([][]byte, batch), make([]string, batch)
 		for i := range keys {
 			keys[i] = bytes.Repeat([]byte{byte(i)}, size)
