@@ -608,3 +608,10 @@ func TestKeysOnGrowingStacks(t *testing.T) {
 		require.True(t, []interface{ Contains([]byte) bool }{f, sync}[i%2].Contains(key), i)
 	}
 }
+
+// TestAppendText: what is before the text stays, and the zero value adds nothing to it.
+func TestAppendText(t *testing.T) {
+	f := smallFilter("a")
+	require.Equal(t, "before"+string(Must(f.MarshalText())), string(Must(f.AppendText([]byte("before")))))
+	require.Equal(t, "before", string(Must(new(Filter).AppendText([]byte("before")))))
+}

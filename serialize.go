@@ -124,13 +124,12 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	return int64(n) + m, nil
 }
 
-// AppendText appends the standard base64 encoding of f's binary form to b. The zero
-// value is the empty text.
-func (f filter) AppendText(b []byte) ([]byte, error) { return form.AppendText(b, &f) }
+// AppendText appends the text of MarshalText to b.
+func (f *Filter) AppendText(b []byte) ([]byte, error) { return form.AppendText(b, f) }
 
-// MarshalText returns the standard base64 encoding of f's binary form. JSON, XML, flags
-// and cookies hold a filter in this way. The zero value is the empty text.
-func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
+// cookies hold a filter in this way. The zero value is the empty text.
+func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, &f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero
 // value.

@@ -389,13 +389,9 @@ func (b *Bank) assign(s shape, n int, segments []segment, names []string, info b
 	b.n.Store(int64(n))
 }
 
-// AppendText appends the standard base64 encoding of b's binary form to dst, or nothing if
-// b is zero.
-func (e encoding) AppendText(dst []byte) ([]byte, error) { return form.AppendText(dst, e) }
-
-// MarshalText returns the standard base64 encoding of b's binary form, which is empty if b
-// is zero.
-func (e encoding) MarshalText() ([]byte, error) { return e.AppendText(nil) }
+// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
+// cookies hold a Bank in this way. The zero value is the empty text.
+func (e encoding) MarshalText() ([]byte, error) { return form.AppendText(nil, e) }
 
 // UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
 func (b *Bank) UnmarshalText(text []byte) error {

@@ -102,17 +102,6 @@ func New(n uint64, p float64) (*Filter, error) {
 	return &Filter{filter: filter{lookups{newTable(buckets, bits), bloom.Info{N: n, P: p}}}}, nil
 }
 
-// NewSize returns an empty filter of the given number of buckets. A bucket has four places for
-// tags, and a tag has the given number of bits. The rate of false positives is at most
-// 8/(2^bits - 1). The filter's Info is zero. NewSize returns an error unless there is at least one
-// bucket, 7 <= bits <= 33, and the filter is as small as New's.
-func NewSize(buckets uint64, bits int) (*Filter, error) {
-	if err := checkSize(buckets, uint64(bits)); err != nil {
-		return nil, err
-	}
-	return &Filter{filter: filter{lookups{table: newTable(buckets, bits)}}}, nil
-}
-
 func checkSize(buckets, bits uint64) error {
 	if bits < minBits || bits > maxBits {
 		return fmt.Errorf("cuckoo: bits = %d is outside [%d, %d]", int64(bits), minBits, maxBits)

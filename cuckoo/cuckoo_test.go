@@ -23,6 +23,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
+// sized returns an empty filter of the given number of buckets, with tags of the given number of bits.
+func sized(buckets uint64, bits int) *Filter {
+	return &Filter{filter: filter{lookups{table: newTable(buckets, bits)}}}
+}
+
 // operations returns how many operations a soak has. More are asked for like this:
 //
 //	BLOOM_CUCKOO=1e9 go test ./cuckoo -run 'Model|LookUps|Writers' -timeout 0
@@ -49,7 +54,7 @@ type model struct {
 }
 
 func newModel(buckets uint64, bits int, rnd *rand.Rand) *model {
-	m := &model{Filter: bloom.Must(NewSize(buckets, bits)), rnd: rnd}
+	m := &model{Filter: sized(buckets, bits), rnd: rnd}
 	m.keys = testkit.Digests[bloom.Hash](buckets, int(8*buckets)+4)
 	m.times = make([]int, len(m.keys))
 	return m
@@ -140,7 +145,7 @@ func TestModel(t *testing.T) {
 				for len(m.in) > 0 {
 					m.remove(t, len(m.in)-1)
 				}
-				require.True(t, m.Equal(bloom.Must(NewSize(m.buckets, bits))), "nothing is left")
+				require.True(t, m.Equal(sized(m.buckets, bits)), "nothing is left")
 			}
 		})
 	}
@@ -150,7 +155,7 @@ func TestModel(t *testing.T) {
 // list, whose 32 keys keep out a 33rd, and no other key.
 func TestMultiset(t *testing.T) {
 	for _, bits := range []int{7, 10, 23, 33} {
-		f := bloom.Must(NewSize(100_000, bits))
+		f := sized(100_000, bits)
 		hs := testkit.Digests[bloom.Hash](1, 33)
 		for i, h := range hs[:32] {
 			for range 255 {
@@ -178,7 +183,7 @@ func TestMultiset(t *testing.T) {
 		}
 		require.EqualValues(t, 8, f.Len())
 	}
-	f := bloom.Must(NewSize(1, 7))
+	f := sized(1, 7)
 	h := bloom.SumString("key")
 	for range 5 {
 		require.True(t, f.InsertHash(h))
@@ -246,7 +251,7 @@ func TestWork(t *testing.T) {
 
 // TestLayout freezes where tags lie: docs/format.md says it, too.
 func TestLayout(t *testing.T) {
-	f := bloom.Must(NewSize(1000, 10))
+	f := sized(1000, 10)
 	h := bloom.NewHash(1<<63, 1<<62)
 	at := f.place(h)
 	require.EqualValues(t, 1023/4+1, at.tag)
@@ -291,13 +296,12 @@ func TestParameters(t *testing.T) {
 		{1, 6, "cuckoo: bits = 6 is outside [7, 33]"}, {1, 34, "cuckoo: bits = 34 is"}, {1, -1, "cuckoo: bits = -1 is"},
 		{0, 7, "cuckoo: buckets = 0 is outside [1, "}, {math.MaxUint64, 7, "cuckoo: buckets = 18446744073709551615 is"},
 	} {
-		_, err := NewSize(test.buckets, test.bits)
-		require.ErrorContains(t, err, test.want)
+		require.ErrorContains(t, checkSize(test.buckets, uint64(test.bits)), test.want)
 	}
 	for bits := minBits; bits <= maxBits; bits++ {
 		require.LessOrEqual(t, wordsFor(maxBuckets(bits), uint64(bits)), uint64(maxWords))
 	}
-	f := bloom.Must(NewSize(7, 33))
+	f := sized(7, 33)
 	require.Zero(t, f.Info())
 	require.EqualValues(t, 28, f.Cap())
 	require.EqualValues(t, 28*33, f.Stats().M)
@@ -307,7 +311,7 @@ func TestParameters(t *testing.T) {
 
 // hostile returns the form of a filter of three buckets and four keys more than these have places, with what edit made of its words.
 func hostile(t *testing.T, params []uint64, edit func(words []uint64)) []byte {
-	f := bloom.Must(NewSize(3, 10)) // 120 bits
+	f := sized(3, 10) // 120 bits
 	for _, h := range testkit.Digests[bloom.Hash](3, 16) {
 		require.True(t, f.InsertHash(h))
 	}
@@ -332,7 +336,7 @@ func TestHostile(t *testing.T) {
 		"more than 4294967295 times":            func(w []uint64) { w[5] = 1 << 32 },
 	} {
 		data := hostile(t, good, edit)
-		f := bloom.Must(NewSize(1, 7))
+		f := sized(1, 7)
 		before := f.Clone()
 		require.ErrorContains(t, f.UnmarshalBinary(data), want)
 		require.ErrorIs(t, f.UnmarshalBinary(data), bloom.ErrFormat)
@@ -359,7 +363,7 @@ func TestHostile(t *testing.T) {
 // TestView: bytes answer alike wherever they lie, whole and in a file.
 func TestView(t *testing.T) {
 	for bits := minBits; bits <= maxBits; bits++ {
-		f := bloom.Must(NewSize(301, bits))
+		f := sized(301, bits)
 		hs := testkit.Digests[bloom.Hash](uint64(bits), 3000)
 		for i := range hs[:1150] {
 			f.InsertHash(hs[i%1100+i/1100*7])
@@ -407,7 +411,7 @@ func TestZeroView(t *testing.T) {
 // TestBatches: batches do what single calls do, one after the other, also where keys are refused or absent.
 func TestBatches(t *testing.T) {
 	for _, n := range []int{0, 1, 63, 64, 65, 700} {
-		one := bloom.Must(NewSize(100, 10))
+		one := sized(100, 10)
 		batch := NewSyncFrom(one)
 		hs := testkit.Digests[bloom.Hash](uint64(n), n)
 		for _, change := range []struct {
@@ -459,7 +463,7 @@ func TestAllocations(t *testing.T) {
 }
 
 func TestEqual(t *testing.T) {
-	f := bloom.Must(NewSize(100, 10))
+	f := sized(100, 10)
 	f.InsertString("key")
 	f.SetInfo(bloom.Info{N: 7})
 	g := f.Clone()
@@ -478,8 +482,8 @@ func TestEqual(t *testing.T) {
 	require.True(t, f.Equal(g))
 	g.list[3]++
 	require.False(t, f.Equal(g))
-	require.False(t, bloom.Must(NewSize(100, 10)).Equal(bloom.Must(NewSize(100, 11))))
-	require.False(t, bloom.Must(NewSize(32, 7)).Equal(bloom.Must(NewSize(33, 7))))
+	require.False(t, sized(100, 10).Equal(sized(100, 11)))
+	require.False(t, sized(32, 7).Equal(sized(33, 7)))
 	require.True(t, new(Filter).Equal(new(Filter).Clone()))
 	require.False(t, f.Equal(new(Filter)) || new(Filter).Equal(f))
 	require.PanicsWithValue(t, "cuckoo: Equal to a nil Filter", func() { f.Equal(nil) })
@@ -551,8 +555,8 @@ func TestTurns(t *testing.T) {
 
 // TestDecodedTogether: however a SyncFilter came by its keys, those who write to it take turns.
 func TestDecodedTogether(t *testing.T) {
-	data := bloom.Must(bloom.Must(NewSize(100, 16)).MarshalBinary())
-	text := bloom.Must(bloom.Must(NewSize(100, 16)).MarshalText())
+	data := bloom.Must(sized(100, 16).MarshalBinary())
+	text := bloom.Must(sized(100, 16).MarshalText())
 	for name, decode := range map[string]func(*SyncFilter) error{
 		"UnmarshalBinary": func(s *SyncFilter) error { return s.UnmarshalBinary(data) },
 		"UnmarshalText":   func(s *SyncFilter) error { return s.UnmarshalText(text) },
@@ -567,7 +571,7 @@ func TestDecodedTogether(t *testing.T) {
 
 // TestCounters: whenever a tag leaves a slot of a SyncFilter, or a key the list, the tag's counter goes up.
 func TestCounters(t *testing.T) {
-	s := NewSyncFrom(bloom.Must(NewSize(20, 17)))
+	s := NewSyncFrom(sized(20, 17))
 	hs := testkit.Digests[bloom.Hash](1, 180)
 	rnd := rand.New(rand.NewPCG(1, 1))
 	in := map[int]bool{}
@@ -615,7 +619,7 @@ func TestLookUpsMeanwhile(t *testing.T) {
 }
 
 func lookUpsMeanwhile(t *testing.T, n uint64, bits, ops int) {
-	s := NewSyncFrom(bloom.Must(NewSize(n/4, bits)))
+	s := NewSyncFrom(sized(n/4, bits))
 	hs := testkit.Digests[bloom.Hash](n, int(2*n))
 	var in []bloom.Hash
 	for _, h := range hs {

@@ -116,7 +116,7 @@ func TestFrozen(t *testing.T) {
 func FuzzFilter(f *testing.F) {
 	var seeds [][]byte
 	for _, bits := range []int{7, 16, 23, 33} {
-		g := bloom.Must(NewSize(3, bits))
+		g := sized(3, bits)
 		for range 10 {
 			g.InsertString("key")
 		}

@@ -76,13 +76,9 @@ func config(p []uint64) Config {
 	return Config{Slots: p[0], Ways: int(min(p[1], math.MaxInt32)), Bits: int(min(p[2], math.MaxInt32))}
 }
 
-// AppendText appends the standard base64 encoding of f's binary form to b. The zero
-// Filter is the empty text.
-func (f filter) AppendText(b []byte) ([]byte, error) { return form.AppendText(b, f) }
-
-// MarshalText returns the standard base64 encoding of f's binary form. With it a
-// Filter is a string in JSON. The zero Filter is the empty text.
-func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
+// cookies hold a filter in this way. The zero value is the empty text.
+func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the
 // zero Filter.

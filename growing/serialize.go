@@ -146,15 +146,9 @@ func layerError(shard int, err error) error {
 	}
 }
 
-// AppendText appends the standard base64 encoding of f's binary form to dst, or
-// nothing if f is zero.
-func (f filter) AppendText(dst []byte) ([]byte, error) {
-	return form.AppendText(dst, f)
-}
-
-// MarshalText returns the standard base64 encoding of f's binary form, which is empty
-// if f is zero. With it a Filter is a string in JSON.
-func (f filter) MarshalText() ([]byte, error) { return f.AppendText(nil) }
+// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
+// cookies hold a filter in this way. The zero value is the empty text.
+func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f zero.
 func (f *filter) UnmarshalText(text []byte) error {

@@ -27,6 +27,7 @@ import (
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -171,7 +172,7 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 	add("counting.bloom", "counting", save(t, c), odd)
 
 	for _, bits := range []int{7, 16, 17, 32, 33} { // a bucket in one window of 64 bits, two and four
-		k := bloom.Must(cuckoo.NewSize(47, bits)) // 188 places for 172 keys
+		k := emptyCuckoo(t, 47, uint64(bits)) // 188 places for 172 keys
 		for i := range 10 {
 			k.InsertString(v.Keys[2*i])
 		}
@@ -286,6 +287,16 @@ func digit(one bool) byte {
 		return '1'
 	}
 	return '0'
+}
+
+// emptyCuckoo returns an empty filter of the given number of buckets, with tags of the given number
+// of bits.
+func emptyCuckoo(t *testing.T, buckets, bits uint64) *cuckoo.Filter {
+	words := make([]uint64, (buckets*bits+15)/16+1) // the last one is the number of keys
+	f := new(cuckoo.Filter)
+	data := bloom.Must(form.Cuckoo.Append(nil, []uint64{buckets, bits, 0}, words, form.Info{}))
+	require.NoError(t, f.UnmarshalBinary(data))
+	return f
 }
 
 // save returns what SaveFile writes.
