@@ -1,6 +1,6 @@
 //go:build !purego && !race && !msan && !asan
 
-package bloom
+package bloom_test
 
 import (
 	"math"
@@ -13,14 +13,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestAssemblyIndexes compares the bits that assembly sets with division, in filters of
 // all sizes up to the largest.
 func TestAssemblyIndexes(t *testing.T) {
-	region := testkit.Mapping(t, form.MaxWords*8)
+	region := filtertest.Mapping(t, form.MaxWords*8)
 	words := unsafe.Slice((*uint64)(unsafe.Pointer(&region[0])), form.MaxWords)
 
 	r := rand.New(rand.NewPCG(7, 8))
@@ -37,65 +38,68 @@ func TestAssemblyIndexes(t *testing.T) {
 		if w > 1<<16 { // where each bit takes a page
 			rounds = 100
 		}
-		f := &Filter{filter: filter{bits: bitsetOf(words[:w]), strategy: Mitz64}}
-		s := &SyncFilter{syncFilter: syncFilter{f.filter}}
 		for range rounds {
-			f.k = 1 + r.IntN(9)
+			k := 1 + r.IntN(9)
 			switch r.IntN(64) {
 			case 0:
-				f.k = 1 + r.IntN(form.MaxK)
+				k = 1 + r.IntN(form.MaxK)
 			case 1:
-				f.k = 64 + r.IntN(2) // the most that syncAddFours can do, and one more
+				k = 64 + r.IntN(2) // the most that syncAddFours can do, and one more
 			}
-			f.ones = 0
-			hs := make([]Hash, 1+r.IntN(14))
+			f, s := bloom.Over(words[:w], k)
+			hs := make([]bloom.Hash, 1+r.IntN(14))
 			for i := range hs {
-				h := NewHash(r.Uint64(), r.Uint64())
+				h1, h2 := r.Uint64(), r.Uint64()
 				switch r.IntN(8) { // make one bit's number a multiple of m, or a little less
 				case 0:
-					h.h1 = h.h1/m*m - r.Uint64N(2)
+					h1 = h1/m*m - r.Uint64N(2)
 				case 1:
-					h.h1 = h.h1/m*m - h.h2*r.Uint64N(8) - r.Uint64N(2)
+					h1 = h1/m*m - h2*r.Uint64N(8) - r.Uint64N(2)
 				case 2:
-					h.h1 = math.MaxInt64 - h.h1%1000
+					h1 = math.MaxInt64 - h1%1000
 				case 3:
-					h.h1 = math.MaxUint64/m*m - r.Uint64N(2)
+					h1 = math.MaxUint64/m*m - r.Uint64N(2)
 				}
-				hs[i] = h
+				hs[i] = bloom.NewHash(h1, h2)
 			}
-			index := func(h Hash, i uint64) uint64 { return (h.h1 + i*h.h2) & math.MaxInt64 % m }
+			index := func(h bloom.Hash, i uint64) uint64 {
+				h1, h2 := h.Words()
+				return (h1 + i*h2) & math.MaxInt64 % m
+			}
 			set, want := map[uint64]bool{}, []bool(nil)
 			for _, h := range hs {
 				before := len(set)
-				for i := range f.k {
+				for i := range k {
 					set[index(h, uint64(i))] = true
 				}
 				want = append(want, len(set) > before)
 			}
 			var got []bool
-			switch s.k = f.k; {
+			ones := uint64(len(set))
+			switch {
 			case r.IntN(3) == 0:
-				got, f.ones = testkit.Added(s, hs), uint64(len(set)) // it does not count
+				got = filtertest.Added(s, hs) // which does not count
 			case len(hs) == 1:
-				got = []bool{f.AddHash(hs[0])}
+				got, ones = []bool{f.AddHash(hs[0])}, f.OnesCount()
 			default:
-				got = testkit.Added(f, hs)
+				got, ones = filtertest.Added(f, hs), f.OnesCount()
 			}
-			if !slices.Equal(got, want) || f.ones != uint64(len(set)) {
-				t.Fatalf("%d words, k = %d: adding %#x sets %d bits, says %t, want %d, %t", w, f.k, hs, f.ones, got, len(set), want)
+			if !slices.Equal(got, want) || ones != uint64(len(set)) {
+				t.Fatalf("%d words, k = %d: adding %#x sets %d bits, says %t, want %d, %t",
+					w, k, hs, ones, got, len(set), want)
 			}
-			for i, found := range testkit.Found(f, hs) {
+			for i, found := range filtertest.Found(f, hs) {
 				if !found || !f.ContainsHash(hs[i]) {
-					t.Fatalf("%d words, k = %d: %#x is not found", w, f.k, hs[i])
+					t.Fatalf("%d words, k = %d: %#x is not found", w, k, hs[i])
 				}
 			}
 			// Take a bit away from one key, and from others that have it, too.
 			h := hs[r.IntN(len(hs))]
-			taken := index(h, r.Uint64N(uint64(f.k)))
+			taken := index(h, r.Uint64N(uint64(k)))
 			words[taken/64] ^= 1 << (taken % 64)
-			for i, found := range testkit.Found(f, hs) {
-				if want := f.contains(hs[i]); found != want || f.ContainsHash(hs[i]) != want {
-					t.Fatalf("%d words, k = %d: %#x, want %t", w, f.k, hs[i], want)
+			for i, found := range filtertest.Found(f, hs) {
+				if want := bloom.ContainsInGo(f, hs[i]); found != want || f.ContainsHash(hs[i]) != want {
+					t.Fatalf("%d words, k = %d: %#x, want %t", w, k, hs[i], want)
 				}
 			}
 			words[taken/64] ^= 1 << (taken % 64)
@@ -103,7 +107,7 @@ func TestAssemblyIndexes(t *testing.T) {
 				words[at/64] &^= 1 << (at % 64)
 			}
 			if w <= 257 && slices.ContainsFunc(words[:w], func(word uint64) bool { return word != 0 }) {
-				t.Fatalf("%d words, k = %d: %#x set other bits, too", w, f.k, hs)
+				t.Fatalf("%d words, k = %d: %#x set other bits, too", w, k, hs)
 			}
 		}
 		if w > 1<<16 {
@@ -116,23 +120,23 @@ func TestAssemblyIndexes(t *testing.T) {
 // read nor written.
 func TestAssemblyReads(t *testing.T) {
 	size := os.Getpagesize()
-	pages := testkit.Mapping(t, 3*size)
+	pages := filtertest.Mapping(t, 3*size)
 	require.NoError(t, syscall.Mprotect(pages[:size], syscall.PROT_NONE))
 	require.NoError(t, syscall.Mprotect(pages[2*size:], syscall.PROT_NONE))
 	page := pages[size : 2*size]
 	for i := range page {
 		page[i] = byte(i * i >> 3)
 	}
-	f, large := Must(NewSize(1<<13, 7)), Must(NewSize(64*fetchWords, 7))
+	f, large := bloom.Must(bloom.NewSize(1<<13, 7)), bloom.Must(bloom.NewSize(64*bloom.FetchWords, 7))
 	for n := range 200 {
 		for _, key := range [][]byte{page[:n], page[size-n:]} {
 			f.Add(key)
-			require.True(t, f.Contains(key) && f.ContainsHash(Sum(key)), "%d bytes", n)
+			require.True(t, f.Contains(key) && f.ContainsHash(bloom.Sum(key)), "%d bytes", n)
 		}
 	}
 	r := rand.New(rand.NewPCG(9, 10))
-	for most := range 2 * directLen {
-		keys, texts, want := make([][]byte, 3*most%20), []string(nil), []Hash{}
+	for most := range 2 * bloom.DirectLen {
+		keys, texts, want := make([][]byte, 3*most%20), []string(nil), []bloom.Hash{}
 		for i := range keys {
 			n := r.IntN(most + 1)
 			if most%2 == 0 {
@@ -141,10 +145,10 @@ func TestAssemblyReads(t *testing.T) {
 			if keys[i] = page[size-n:]; r.IntN(2) == 0 {
 				keys[i] = page[:n]
 			}
-			texts, want = append(texts, unsafe.String(unsafe.SliceData(keys[i]), n)), append(want, Sum(keys[i]))
+			texts, want = append(texts, unsafe.String(unsafe.SliceData(keys[i]), n)), append(want, bloom.Sum(keys[i]))
 		}
-		require.Equal(t, want, sumBatch(SumBatch, keys), "up to %d bytes", most)
-		require.Equal(t, want, sumBatch(SumStringBatch, texts), "up to %d bytes", most)
+		require.Equal(t, want, sumBatch(bloom.SumBatch, keys), "up to %d bytes", most)
+		require.Equal(t, want, sumBatch(bloom.SumStringBatch, texts), "up to %d bytes", most)
 	}
 	for n := 1; n < 100; n++ {
 		for _, atEnd := range []bool{false, true} {
@@ -158,14 +162,14 @@ func TestAssemblyReads(t *testing.T) {
 			for i := range keys {
 				keys[i] = r.Uint64()
 			}
-			hs := sumBatch(SumUint64Batch, keys)
+			hs := sumBatch(bloom.SumUint64Batch, keys)
 			for i, h := range hs {
-				require.Equal(t, SumUint64(keys[i]), h)
+				require.Equal(t, bloom.SumUint64(keys[i]), h)
 			}
-			beside := unsafe.Slice((*Hash)(at(16*n)), n)
-			SumUint64Batch(beside, slices.Clone(keys))
+			beside := unsafe.Slice((*bloom.Hash)(at(16*n)), n)
+			bloom.SumUint64Batch(beside, slices.Clone(keys))
 			require.Equal(t, hs, beside)
-			for _, f := range []*Filter{f, large} {
+			for _, f := range []*bloom.Filter{f, large} {
 				f.AddBatch(nil, beside)
 				answers := unsafe.Slice((*bool)(at(n)), n)
 				f.ContainsBatch(answers, hs)

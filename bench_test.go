@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"bytes"
@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 func BenchmarkSum(b *testing.B) {
@@ -17,13 +18,13 @@ func BenchmarkSum(b *testing.B) {
 		b.Run(fmt.Sprintf("key=%dB", size), func(b *testing.B) {
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				Sum(key)
+				bloom.Sum(key)
 			}
 		})
 	}
 	b.Run("key=uint64", func(b *testing.B) {
 		for i := uint64(0); b.Loop(); i++ {
-			SumUint64(i)
+			bloom.SumUint64(i)
 		}
 	})
 }
@@ -31,7 +32,7 @@ func BenchmarkSum(b *testing.B) {
 // BenchmarkSumBatch hashes stored keys, by ones and in batches.
 func BenchmarkSumBatch(b *testing.B) {
 	const batch = 1000
-	dst := make([]Hash, batch)
+	dst := make([]bloom.Hash, batch)
 	run := func(name string, do func()) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -48,34 +49,34 @@ func BenchmarkSumBatch(b *testing.B) {
 		}
 		run(fmt.Sprintf("key=%dB/by=one", size), func() {
 			for i, key := range keys {
-				dst[i] = Sum(key)
+				dst[i] = bloom.Sum(key)
 			}
 		})
-		run(fmt.Sprintf("key=%dB/by=batch", size), func() { SumBatch(dst, keys) })
-		run(fmt.Sprintf("key=%dB/by=strings", size), func() { SumStringBatch(dst, texts) })
+		run(fmt.Sprintf("key=%dB/by=batch", size), func() { bloom.SumBatch(dst, keys) })
+		run(fmt.Sprintf("key=%dB/by=strings", size), func() { bloom.SumStringBatch(dst, texts) })
 	}
 	integers := make([]uint64, batch)
 	run("key=uint64/by=one", func() {
 		for i, key := range integers {
-			dst[i] = SumUint64(key)
+			dst[i] = bloom.SumUint64(key)
 		}
 	})
-	run("key=uint64/by=batch", func() { SumUint64Batch(dst, integers) })
+	run("key=uint64/by=batch", func() { bloom.SumUint64Batch(dst, integers) })
 }
 
 // BenchmarkByBatch adds and looks up stored keys, hashing included, one by one and
 // in batches. All the filter's n keys are in it before.
 func BenchmarkByBatch(b *testing.B) {
 	const batch = 256
-	hs, dst := make([]Hash, batch), make([]bool, batch)
+	hs, dst := make([]bloom.Hash, batch), make([]bool, batch)
 	for _, n := range []int{1e5, 1e7} {
 		pool := min(n, 1e6) / batch * batch
 		for _, kind := range []struct {
 			name string
 			size int // in bytes, 8 of them different; 0 for integers
 		}{{"uint64", 0}, {"8B", 8}, {"36B", 36}} {
-			f := Must(New(uint64(n), 0.01))
-			f.AddBatch(nil, testkit.Digests[Hash](1, n-pool))
+			f := bloom.Must(bloom.New(uint64(n), 0.01))
+			f.AddBatch(nil, filtertest.Digests(1, n-pool))
 			for _, op := range []string{"add", "present", "absent"} {
 				integers, keys, bytes := make([]uint64, pool), make([][]byte, pool), make([]byte, pool*max(8, kind.size))
 				for i := range integers {
@@ -90,7 +91,7 @@ func BenchmarkByBatch(b *testing.B) {
 					case kind.size > 0:
 						f.Add(keys[i])
 					default:
-						f.AddHash(SumUint64(integers[i]))
+						f.AddHash(bloom.SumUint64(integers[i]))
 					}
 				}
 				run := func(by string, do func(i int)) {
@@ -113,7 +114,7 @@ func BenchmarkByBatch(b *testing.B) {
 						return
 					}
 					for _, key := range integers[i : i+batch] {
-						if h := SumUint64(key); op == "add" {
+						if h := bloom.SumUint64(key); op == "add" {
 							f.AddHash(h)
 						} else {
 							f.ContainsHash(h)
@@ -122,9 +123,9 @@ func BenchmarkByBatch(b *testing.B) {
 				})
 				run("batch", func(i int) {
 					if kind.size > 0 {
-						SumBatch(hs, keys[i:i+batch])
+						bloom.SumBatch(hs, keys[i:i+batch])
 					} else {
-						SumUint64Batch(hs, integers[i:i+batch])
+						bloom.SumUint64Batch(hs, integers[i:i+batch])
 					}
 					if op == "add" {
 						f.AddBatch(dst, hs)
@@ -140,9 +141,9 @@ func BenchmarkByBatch(b *testing.B) {
 // BenchmarkSyncAdd adds new keys from as many goroutines as -cpu says.
 func BenchmarkSyncAdd(b *testing.B) {
 	for _, n := range []int{1e4, 1e5, 1e7} {
-		hs := testkit.Digests[Hash](1, n)
+		hs := filtertest.Digests(1, n)
 		b.Run(fmt.Sprintf("n=%.0e", float64(n)), func(b *testing.B) {
-			s := Must(NewSync(uint64(n), 0.01))
+			s := bloom.Must(bloom.NewSync(uint64(n), 0.01))
 			var next atomic.Uint64
 			b.RunParallel(func(pb *testing.PB) {
 				i := int(next.Add(1)) * 7919
@@ -155,11 +156,11 @@ func BenchmarkSyncAdd(b *testing.B) {
 }
 
 func BenchmarkCode(b *testing.B) {
-	f := Must(New(1e7, 0.01))
-	f.AddBatch(nil, testkit.Digests[Hash](1, 1e5))
-	data := Must(f.MarshalBinary())
+	f := bloom.Must(bloom.New(1e7, 0.01))
+	f.AddBatch(nil, filtertest.Digests(1, 1e5))
+	data := bloom.Must(f.MarshalBinary())
 	buf := make([]byte, 0, len(data))
-	var g Filter
+	var g bloom.Filter
 	for _, op := range []struct {
 		name string
 		do   func() error

@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"encoding/binary"
@@ -10,8 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestOpenFileLarge opens a gigabyte and looks a key up: hardly any of it is read or
@@ -22,13 +23,13 @@ func TestOpenFileLarge(t *testing.T) {
 	writeFile(t, path, binary.BigEndian.AppendUint32([]byte{1, 7}, words))
 	require.NoError(t, os.Truncate(path, form.HeaderSize+8*words))
 
-	var file *View
-	require.Less(t, testkit.Allocated(func() { file = Must(OpenFile(path)) }), uint64(1<<20))
+	var file *bloom.View
+	require.Less(t, filtertest.Allocated(func() { file = bloom.Must(bloom.OpenFile(path)) }), uint64(1<<20))
 	defer file.Close()
 	file.ContainsString("key")
 
-	pages := make([]byte, (len(file.bytes.Data)+os.Getpagesize()-1)/os.Getpagesize())
-	_, _, errno := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&file.bytes.Data[0])), uintptr(len(file.bytes.Data)), uintptr(unsafe.Pointer(&pages[0])))
+	pages := make([]byte, (len(bloom.DataOf(file))+os.Getpagesize()-1)/os.Getpagesize())
+	_, _, errno := syscall.Syscall(syscall.SYS_MINCORE, uintptr(unsafe.Pointer(&bloom.DataOf(file)[0])), uintptr(len(bloom.DataOf(file))), uintptr(unsafe.Pointer(&pages[0])))
 	if errno != 0 {
 		t.Skipf("mincore: %v", errno)
 	}

@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"bytes"
@@ -13,14 +13,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // smallFilter has two words, so that one flipped bit of its word count makes
 // three of them.
-func smallFilter(keys ...string) *Filter {
-	f := Must(NewSize(128, 3))
+func smallFilter(keys ...string) *bloom.Filter {
+	f := bloom.Must(bloom.NewSize(128, 3))
 	for _, key := range keys {
 		f.AddString(key)
 	}
@@ -45,14 +46,14 @@ func TestFileFormat(t *testing.T) {
 	require.Equal(t, want, hex.EncodeToString(data))
 
 	r := bytes.NewReader(data)
-	var g Filter
+	var g bloom.Filter
 	_, err = g.ReadFrom(r) // as Java would
 	require.NoError(t, err)
 	require.True(t, f.Equal(&g))
 	require.Equal(t, form.MinTrailer, r.Len())
 }
 
-var testInfo = Info{N: 100, P: 0.01, Hash: "SumString", Comment: "a and b"}
+var testInfo = bloom.Info{N: 100, P: 0.01, Hash: "SumString", Comment: "a and b"}
 
 // TestFileDamage flips every bit of a small file, cuts it everywhere and lengthens it. Its
 // bytes may also be embedded in a program.
@@ -60,29 +61,29 @@ func TestFileDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
 	size := int(f.SizeBytes())
-	for _, info := range []Info{{}, testInfo} {
+	for _, info := range []bloom.Info{{}, testInfo} {
 		f.SetInfo(info)
 		require.NoError(t, f.SaveFile(path))
-		good := Must(os.ReadFile(path))
-		view := Must(NewView(good))
+		good := bloom.Must(os.ReadFile(path))
+		view := bloom.Must(bloom.NewView(good))
 		require.True(t, view.ContainsString("a"))
 		require.Equal(t, info, view.Info())
 		for _, decode := range []func([]byte) error{
-			new(Filter).UnmarshalBinary,
-			func(data []byte) error { _, err := NewView(data); return err },
+			new(bloom.Filter).UnmarshalBinary,
+			func(data []byte) error { _, err := bloom.NewView(data); return err },
 			func(data []byte) error {
 				writeFile(t, path, data)
-				file, err := OpenFile(path)
+				file, err := bloom.OpenFile(path)
 				if err == nil {
 					err = file.Verify()
 					require.NoError(t, file.Close())
 				}
-				_, loadErr := LoadFile(path)
+				_, loadErr := bloom.LoadFile(path)
 				require.Equal(t, err == nil, loadErr == nil)
 				return err
 			},
 		} {
-			testkit.Damage(t, good, decode, size)
+			filtertest.Damage(t, good, decode, size)
 		}
 		for n := 1; n <= 3*form.MinTrailer; n++ {
 			for _, bad := range [][]byte{
@@ -90,7 +91,7 @@ func TestFileDamage(t *testing.T) {
 				append(bytes.Clone(good), good[max(0, len(good)-n):]...),
 				append(bytes.Clone(good[:size]), make([]byte, n)...),
 			} {
-				require.ErrorIs(t, new(Filter).UnmarshalBinary(bad), ErrFormat, "%d bytes more: %x", n, bad)
+				require.ErrorIs(t, new(bloom.Filter).UnmarshalBinary(bad), bloom.ErrFormat, "%d bytes more: %x", n, bad)
 			}
 		}
 	}
@@ -102,10 +103,10 @@ func TestFileOfJava(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for _, v := range jsonVectors[filterVector](t, "filters.json") {
 		writeFile(t, path, v.Bytes)
-		f, err := LoadFile(path)
+		f, err := bloom.LoadFile(path)
 		require.NoError(t, err)
 		v.check(t, f)
-		file, err := OpenFile(path)
+		file, err := bloom.OpenFile(path)
 		require.NoError(t, err)
 		require.NoError(t, file.Verify())
 		sameAnswers(t, f, file, 1)
@@ -125,17 +126,17 @@ func TestFileErrors(t *testing.T) {
 	}{
 		{filepath.Join(file("file", "x"), "below"), nil},
 		{dir, nil},
-		{file("no trailer", "\x01\x03\x00\x00\x00\x01123456780123456789"), ErrFormat},
-		{file("16GiB", "\x01\x03\x7f\xff\xff\xff12345678"), ErrFormat},
-		{file("16GiB, trailer", "\x01\x03\x7f\xff\xff\xff12345678bloom\x011234"), ErrFormat},
+		{file("no trailer", "\x01\x03\x00\x00\x00\x01123456780123456789"), bloom.ErrFormat},
+		{file("16GiB", "\x01\x03\x7f\xff\xff\xff12345678"), bloom.ErrFormat},
+		{file("16GiB, trailer", "\x01\x03\x7f\xff\xff\xff12345678bloom\x011234"), bloom.ErrFormat},
 	} {
 		t.Run(filepath.Base(test.path), func(t *testing.T) {
-			bytes := testkit.Allocated(func() {
-				f, err := LoadFile(test.path)
+			bytes := filtertest.Allocated(func() {
+				f, err := bloom.LoadFile(test.path)
 				assert.Nil(t, f)
 				assert.Regexp(t, "^bloom: .*"+filepath.Base(test.path), fmt.Sprint(err))
 				assert.Equal(t, 1, strings.Count(fmt.Sprint(err), test.path), "%v", err)
-				v, err2 := OpenFile(test.path)
+				v, err2 := bloom.OpenFile(test.path)
 				assert.Equal(t, 1, strings.Count(fmt.Sprint(err2), test.path), "%v", err2)
 				assert.Nil(t, v)
 				assert.Regexp(t, "^bloom: .*"+filepath.Base(test.path), fmt.Sprint(err2))
@@ -152,10 +153,10 @@ func TestFileErrors(t *testing.T) {
 // TestLoadFileAllocates once, and SaveFile and OpenFile a buffer at most.
 func TestLoadFileAllocates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	f := Must(NewSize(64<<20, 3))
+	f := bloom.Must(bloom.NewSize(64<<20, 3))
 	size := f.M() / 8
-	assert.Less(t, testkit.Allocated(func() { require.NoError(t, f.SaveFile(path)) }), 4*uint64(form.ChunkBytes))
-	loaded := testkit.Allocated(func() { _ = Must(LoadFile(path)) })
+	assert.Less(t, filtertest.Allocated(func() { require.NoError(t, f.SaveFile(path)) }), 4*uint64(form.ChunkBytes))
+	loaded := filtertest.Allocated(func() { _ = bloom.Must(bloom.LoadFile(path)) })
 	assert.Less(t, loaded, size+4*form.ChunkBytes)
 	assert.GreaterOrEqual(t, loaded, size)
 }
@@ -163,21 +164,21 @@ func TestLoadFileAllocates(t *testing.T) {
 // TestLoadOrNew: the bits count, and what they are for is said.
 func TestLoadOrNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	f := Must(New(1000, 0.01))
+	f := bloom.Must(bloom.New(1000, 0.01))
 	f.AddString("a")
-	f.SetInfo(Info{N: 1001, P: 0.01})
+	f.SetInfo(bloom.Info{N: 1001, P: 0.01})
 	require.NoError(t, f.SaveFile(path))
-	require.True(t, Must(LoadOrNew(path, 1000, 0.01)).ContainsString("a"))
-	require.True(t, Must(LoadOrNewSize(path, 9537, 7)).ContainsString("a"), "of as many words")
-	_, err := LoadOrNewSize(path, 9600, 0)
+	require.True(t, bloom.Must(bloom.LoadOrNew(path, 1000, 0.01)).ContainsString("a"))
+	require.True(t, bloom.Must(bloom.LoadOrNewSize(path, 9537, 7)).ContainsString("a"), "of as many words")
+	_, err := bloom.LoadOrNewSize(path, 9600, 0)
 	require.EqualError(t, err, "bloom: k = 0 is outside [1, 255]")
-	_, err = LoadOrNew(path, 2000, 0.01)
+	_, err = bloom.LoadOrNew(path, 2000, 0.01)
 	require.ErrorContains(t, err, "bloom.Filter(m=9600, k=7, Mitz64) made for n = 1001, p = 0.01, not what New makes for n = 2000, p = 0.01")
-	for _, other := range []*Filter{Must(NewSize(9600, 8)), Must(NewWithStrategy(Mitz32, 1000, 0.01))} {
+	for _, other := range []*bloom.Filter{bloom.Must(bloom.NewSize(9600, 8)), bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01))} {
 		require.Equal(t, f.M(), other.M())
 		require.NoError(t, other.SaveFile(path))
-		_, err = LoadOrNew(path, 1000, 0.01)
-		require.ErrorIs(t, err, ErrMismatch)
+		_, err = bloom.LoadOrNew(path, 1000, 0.01)
+		require.ErrorIs(t, err, bloom.ErrMismatch)
 	}
 }
 
@@ -188,7 +189,7 @@ func TestOpenFileInfo(t *testing.T) {
 	f := smallFilter("a", "b")
 	f.SetInfo(testInfo)
 	require.NoError(t, f.SaveFile(path))
-	good := Must(os.ReadFile(path))
+	good := bloom.Must(os.ReadFile(path))
 	for i := range good {
 		if i >= form.HeaderSize && i < int(f.SizeBytes()) || i >= len(good)-4 {
 			continue // Verify notices
@@ -196,8 +197,8 @@ func TestOpenFileInfo(t *testing.T) {
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
 		writeFile(t, path, bad)
-		_, err := OpenFile(path)
-		require.ErrorIs(t, err, ErrFormat, "byte %d", i)
+		_, err := bloom.OpenFile(path)
+		require.ErrorIs(t, err, bloom.ErrFormat, "byte %d", i)
 	}
 }
 
@@ -205,14 +206,14 @@ func TestOpenFileInfo(t *testing.T) {
 // requests as it says.
 func TestReader(t *testing.T) {
 	const n = 1_000_000
-	hs := testkit.Digests[Hash](1, 2*n)
-	for _, strategy := range []Strategy{Mitz32, Mitz64} {
-		f := Must(NewWithStrategy(strategy, n, 0.01))
+	hs := filtertest.Digests(1, 2*n)
+	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
+		f := bloom.Must(bloom.NewWithStrategy(strategy, n, 0.01))
 		f.AddBatch(nil, hs[:n])
 		path := filepath.Join(t.TempDir(), "f")
 		require.NoError(t, f.SaveFile(path))
-		s := &testkit.Store{Data: Must(os.ReadFile(path))}
-		r, err := NewReader(s, int64(len(s.Data)))
+		s := &filtertest.Store{Data: bloom.Must(os.ReadFile(path))}
+		r, err := bloom.NewReader(s, int64(len(s.Data)))
 		require.NoError(t, err)
 		require.Len(t, s.Asked(), 2)
 		require.Equal(t, f.Info(), r.Info())
@@ -232,11 +233,11 @@ func TestReader(t *testing.T) {
 		require.True(t, slices.Equal(want[n-10_000:][:20_000], got[n-10_000:][:20_000]))
 		require.LessOrEqual(t, len(s.Asked()), 3*(len(s.Data)>>18+1), "all ranges are near, in three rounds")
 
-		for _, form := range [][]byte{Must(f.MarshalBinary()), s.Data} { // Java's, too
-			r := Must(NewReader(bytes.NewReader(form), int64(len(form))))
+		for _, form := range [][]byte{bloom.Must(f.MarshalBinary()), s.Data} { // Java's, too
+			r := bloom.Must(bloom.NewReader(bytes.NewReader(form), int64(len(form))))
 			for _, key := range []string{"", "a", "b"} {
-				require.Equal(t, f.ContainsString(key), Must(r.ContainsString(key)))
-				require.Equal(t, f.ContainsString(key), Must(r.Contains([]byte(key))))
+				require.Equal(t, f.ContainsString(key), bloom.Must(r.ContainsString(key)))
+				require.Equal(t, f.ContainsString(key), bloom.Must(r.Contains([]byte(key))))
 			}
 		}
 	}
@@ -246,28 +247,28 @@ func TestReader(t *testing.T) {
 func TestReaderErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, smallFilter("a").SaveFile(path))
-	data := Must(os.ReadFile(path))
+	data := bloom.Must(os.ReadFile(path))
 	for fails := 1; fails <= 2; fails++ {
-		_, err := NewReader(&testkit.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: fails}, int64(len(data)))
+		_, err := bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: fails}, int64(len(data)))
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		require.NotErrorIs(t, err, ErrFormat)
+		require.NotErrorIs(t, err, bloom.ErrFormat)
 	}
-	r := Must(NewReader(&testkit.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: 3}, int64(len(data))))
+	r := bloom.Must(bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: 3}, int64(len(data))))
 	found := []bool{true, false}
-	require.ErrorIs(t, r.ContainsBatch(found, []Hash{SumString("b"), SumString("a")}), os.ErrDeadlineExceeded)
+	require.ErrorIs(t, r.ContainsBatch(found, []bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), os.ErrDeadlineExceeded)
 	require.Equal(t, []bool{true, false}, found)
 	answer, err := r.ContainsString("b")
 	require.Error(t, err)
 	require.True(t, answer)
-	require.Panics(t, func() { r.ContainsBatch(nil, make([]Hash, 1)) })
+	require.Panics(t, func() { r.ContainsBatch(nil, make([]bloom.Hash, 1)) })
 	for size := range data {
 		if size == form.HeaderSize+16 { // Java's form has no trailer
 			continue
 		}
-		_, err := NewReader(&testkit.Store{Data: data}, int64(size))
-		require.ErrorIs(t, err, ErrFormat)
+		_, err := bloom.NewReader(&filtertest.Store{Data: data}, int64(size))
+		require.ErrorIs(t, err, bloom.ErrFormat)
 	}
-	answer, err = new(Reader).ContainsString("a")
+	answer, err = new(bloom.Reader).ContainsString("a")
 	require.NoError(t, err)
 	require.False(t, answer)
 }

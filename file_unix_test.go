@@ -1,6 +1,6 @@
 //go:build unix
 
-package bloom
+package bloom_test
 
 import (
 	"os"
@@ -12,14 +12,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 const childEnv = "BLOOM_TEST_CHILD"
 
 // child returns a command that runs TestChild as what in dir.
 func child(t testing.TB, what, dir string) *exec.Cmd {
-	cmd := testkit.Child(t, "TestChild", childEnv+"="+what)
+	cmd := filtertest.Child(t, "TestChild", childEnv+"="+what)
 	cmd.Dir = dir
 	return cmd
 }
@@ -31,7 +32,7 @@ func TestChild(t *testing.T) {
 	if what == "" {
 		t.Skip("not a child process")
 	}
-	a, b := Must(LoadFile("a")), Must(LoadFile("b"))
+	a, b := bloom.Must(bloom.LoadFile("a")), bloom.Must(bloom.LoadFile("b"))
 	switch what {
 	case "save for ever":
 		for {
@@ -58,12 +59,12 @@ func TestChild(t *testing.T) {
 }
 
 // childDir returns a directory for child, and the filters in it.
-func childDir(t testing.TB, m uint64) (dir string, a, b *Filter) {
+func childDir(t testing.TB, m uint64) (dir string, a, b *bloom.Filter) {
 	dir = t.TempDir()
-	a, b = Must(NewSize(m, 3)), Must(NewSize(m, 3))
+	a, b = bloom.Must(bloom.NewSize(m, 3)), bloom.Must(bloom.NewSize(m, 3))
 	for i := range m / 64 {
-		a.AddHash(SumUint64(i))
-		b.AddHash(SumUint64(i + m))
+		a.AddHash(bloom.SumUint64(i))
+		b.AddHash(bloom.SumUint64(i + m))
 	}
 	require.NoError(t, a.SaveFile(filepath.Join(dir, "a")))
 	require.NoError(t, b.SaveFile(filepath.Join(dir, "b")))
@@ -77,7 +78,7 @@ func TestSaveFileKilled(t *testing.T) {
 	dir, a, b := childDir(t, 1<<20)
 	path := filepath.Join(dir, "f")
 	whole := func() (isA bool) {
-		f, err := LoadFile(path)
+		f, err := bloom.LoadFile(path)
 		require.NoError(t, err)
 		isA = f.Equal(a)
 		require.True(t, isA || f.Equal(b), "a mixture")
@@ -100,7 +101,7 @@ func TestSaveFileKilled(t *testing.T) {
 		}
 		whole()
 		require.NoError(t, a.SaveFile(path))
-		require.Equal(t, []string{"a", "b", "f"}, testkit.Names(t, dir), "what dead processes have left")
+		require.Equal(t, []string{"a", "b", "f"}, filtertest.Names(t, dir), "what dead processes have left")
 	}
 }
 
@@ -108,24 +109,24 @@ func TestSaveFileFullDisk(t *testing.T) {
 	dir, a, _ := childDir(t, 1<<20)
 	out, err := child(t, "full disk", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.Equal(t, []string{"a", "b", "f"}, testkit.Names(t, dir))
-	require.True(t, Must(LoadFile(filepath.Join(dir, "f"))).Equal(a))
+	require.Equal(t, []string{"a", "b", "f"}, filtertest.Names(t, dir))
+	require.True(t, bloom.Must(bloom.LoadFile(filepath.Join(dir, "f"))).Equal(a))
 }
 
 // TestPipe: what is no regular file is refused. Nobody may ever write to it.
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	_, err := LoadFile(path)
+	_, err := bloom.LoadFile(path)
 	require.EqualError(t, err, "bloom: loading: open "+path+": not a regular file")
-	_, err = OpenFile(path)
+	_, err = bloom.OpenFile(path)
 	require.EqualError(t, err, "bloom: opening: open "+path+": not a regular file")
 }
 
 func TestOpenFileOutlivesPath(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, smallFilter("a").SaveFile(path))
-	file, err := OpenFile(path)
+	file, err := bloom.OpenFile(path)
 	require.NoError(t, err)
 	defer file.Close()
 	require.NoError(t, smallFilter("b").SaveFile(path))

@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"fmt"
@@ -7,16 +7,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestFold compares folded filters with those built small, byte for byte.
 func TestFold(t *testing.T) {
-	for _, s := range []Strategy{Mitz32, Mitz64} {
+	for _, s := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
 		for _, words := range []uint64{1, 12, 97, 360, 3 * 2100} { // the last by 1 and 3: more than a block of fold
 			k := int(words%10) + 1
-			hs := append(testkit.Digests[Hash](words, min(int(words)*64/k, 3000)), extremes...)
-			f := newFilter(s, int(words), k)
+			hs := append(filtertest.Digests(words, min(int(words)*64/k, 3000)), extremes...)
+			f := bloom.NewFilter(s, int(words), k)
 			f.AddBatch(nil, hs)
 			before := f.Clone()
 			for d := uint64(1); d <= words; d++ {
@@ -25,14 +26,14 @@ func TestFold(t *testing.T) {
 				}
 				g, err := f.Fold(int(d))
 				require.NoError(t, err)
-				small := newFilter(s, int(words/d), k)
+				small := bloom.NewFilter(s, int(words/d), k)
 				small.AddBatch(nil, hs)
-				require.Equal(t, Must(small.MarshalBinary()), Must(g.MarshalBinary()), "%v, %d words, d = %d", s, words, d)
+				require.Equal(t, bloom.Must(small.MarshalBinary()), bloom.Must(g.MarshalBinary()), "%v, %d words, d = %d", s, words, d)
 				require.Equal(t, small.OnesCount(), g.OnesCount())
-				for _, h := range testkit.Digests[Hash](words+1, 20) {
+				for _, h := range filtertest.Digests(words+1, 20) {
 					require.Equal(t, small.ContainsHash(h), g.ContainsHash(h))
 				}
-				g.AddHash(NewHash(1, 2)) // shares nothing with f
+				g.AddHash(bloom.NewHash(1, 2)) // shares nothing with f
 			}
 			require.True(t, f.Equal(before))
 		}
@@ -40,12 +41,12 @@ func TestFold(t *testing.T) {
 }
 
 func TestFoldErrors(t *testing.T) {
-	f := Must(NewSize(128, 3))
+	f := bloom.Must(bloom.NewSize(128, 3))
 	for _, d := range []int{0, -1, math.MinInt, 3, 4, math.MaxInt} {
 		_, err := f.Fold(d)
 		require.EqualError(t, err, fmt.Sprintf("bloom: d = %d does not divide the filter's 2 words", d))
 	}
-	_, err := new(Filter).Fold(1)
+	_, err := new(bloom.Filter).Fold(1)
 	require.EqualError(t, err, "bloom: d = 1 does not divide the filter's 0 words")
 }
 
@@ -57,17 +58,17 @@ func TestGuavaFolds(t *testing.T) {
 		Large, Small []byte
 		MightContain []bool // of as many longs from Keys on
 	}](t, "folds.json") {
-		var f, small Filter
+		var f, small bloom.Filter
 		require.NoError(t, f.UnmarshalBinary(v.Large))
 		require.NoError(t, small.UnmarshalBinary(v.Small))
 		g, err := f.Fold(v.D)
 		require.NoError(t, err)
-		require.Equal(t, v.Small, Must(g.MarshalBinary()))
+		require.Equal(t, v.Small, bloom.Must(g.MarshalBinary()))
 		for i := range v.Keys {
-			require.True(t, g.ContainsHash(SumUint64(i)))
+			require.True(t, g.ContainsHash(bloom.SumUint64(i)))
 		}
 		for i, want := range v.MightContain {
-			require.Equal(t, want, g.ContainsHash(SumUint64(v.Keys+uint64(i))))
+			require.Equal(t, want, g.ContainsHash(bloom.SumUint64(v.Keys+uint64(i))))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/stretchr/testify/require"
 )
@@ -17,8 +18,8 @@ import (
 // seeds returns the vectors of Guava's form, and the damaged ones of every form.
 func seeds(f *testing.F) (all [][]byte) {
 	for _, pattern := range []string{"guava*", "refused*"} {
-		for _, path := range Must(filepath.Glob(filepath.Join("testdata", "vectors", pattern))) {
-			if data := Must(os.ReadFile(path)); len(data) < 2000 {
+		for _, path := range bloom.Must(filepath.Glob(filepath.Join("testdata", "vectors", pattern))) {
+			if data := bloom.Must(os.ReadFile(path)); len(data) < 2000 {
 				all = append(all, data)
 			}
 		}
@@ -30,23 +31,23 @@ func seeds(f *testing.F) (all [][]byte) {
 // FuzzFilter compares Filter's decoders: they accept the same bytes, make the same filter of
 // them, write the same bytes again, and leave the receiver alone when they refuse.
 func FuzzFilter(f *testing.F) {
-	before := Must(NewSize(128, 3))
+	before := bloom.Must(bloom.NewSize(128, 3))
 	before.AddString("before")
 	for _, data := range seeds(f) {
 		if !bytes.Contains(data, []byte("bloom\x01")) { // a bare form
 			f.Add(data)
 		}
 	}
-	f.Add(Must(before.MarshalText()))
+	f.Add(bloom.Must(before.MarshalText()))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		refused := func(err error, g *Filter) {
-			require.ErrorIs(t, err, ErrFormat)
+		refused := func(err error, g *bloom.Filter) {
+			require.ErrorIs(t, err, bloom.ErrFormat)
 			require.Regexp(t, "^bloom: ", err.Error())
 			require.True(t, g.Equal(before), "receiver changed")
 		}
 		if len(data) == 0 { // no bytes are no form, but no text is the zero value
 			require.NoError(t, before.Clone().UnmarshalText(data))
-			require.ErrorIs(t, before.Clone().UnmarshalBinary(data), ErrFormat)
+			require.ErrorIs(t, before.Clone().UnmarshalBinary(data), bloom.ErrFormat)
 			return
 		}
 		// Any bytes may be text; few are.
@@ -97,7 +98,7 @@ func FuzzFilter(f *testing.F) {
 		require.Equal(t, n, written)
 		require.Equal(t, out, w.Bytes())
 		read.AddString("key")
-		require.NoError(t, whole.UnmarshalBinary(Must(read.MarshalBinary())))
+		require.NoError(t, whole.UnmarshalBinary(bloom.Must(read.MarshalBinary())))
 		require.True(t, whole.ContainsString("key"))
 	})
 }
@@ -108,13 +109,13 @@ func FuzzView(f *testing.F) {
 		f.Add(data, uint64(i))
 	}
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64) {
-		var g Filter
+		var g bloom.Filter
 		err := g.UnmarshalBinary(data)
-		v, viewErr := NewView(data)
+		v, viewErr := bloom.NewView(data)
 		require.Equal(t, err, viewErr)
-		r, readerErr := NewReader(bytes.NewReader(data), int64(len(data)))
+		r, readerErr := bloom.NewReader(bytes.NewReader(data), int64(len(data)))
 		if readerErr != nil { // a Reader checks less
-			require.ErrorIs(t, readerErr, ErrFormat)
+			require.ErrorIs(t, readerErr, bloom.ErrFormat)
 			require.Error(t, err)
 			return
 		}
@@ -128,14 +129,14 @@ func FuzzView(f *testing.F) {
 	})
 }
 
-func sameAnswers(t testing.TB, g *Filter, v *View, seed uint64) {
+func sameAnswers(t testing.TB, g *bloom.Filter, v *bloom.View, seed uint64) {
 	require.Equal(t, g.M(), v.M())
 	require.Equal(t, g.K(), v.K())
 	require.Equal(t, g.Strategy(), v.Strategy())
 	require.Equal(t, g.SizeBytes(), v.SizeBytes())
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for range 32 {
-		h := NewHash(rnd.Uint64(), rnd.Uint64())
+		h := bloom.NewHash(rnd.Uint64(), rnd.Uint64())
 		require.Equal(t, g.ContainsHash(h), v.ContainsHash(h), h)
 	}
 }
@@ -148,7 +149,7 @@ func FuzzLoadFile(f *testing.F) {
 	a := smallFilter("a")
 	a.SetInfo(testInfo)
 	require.NoError(f, a.SaveFile(path))
-	f.Add(Must(os.ReadFile(path)), false)
+	f.Add(bloom.Must(os.ReadFile(path)), false)
 	for _, data := range seeds(f) {
 		f.Add(data, false)
 		f.Add(data, true)
@@ -160,17 +161,17 @@ func FuzzLoadFile(f *testing.F) {
 			data = append(data, sum.Trailer(data[:min(len(data), form.HeaderSize)], form.Info(testInfo))...)
 		}
 		writeFile(t, path, data)
-		var want Filter
+		var want bloom.Filter
 		wantErr := want.UnmarshalBinary(data)
-		g, err := LoadFile(path)
-		file, openErr := OpenFile(path)
+		g, err := bloom.LoadFile(path)
+		file, openErr := bloom.OpenFile(path)
 		if openErr == nil {
 			defer file.Close()
 			openErr = file.Verify()
 		}
 		if wantErr != nil {
-			require.ErrorIs(t, err, ErrFormat)
-			require.ErrorIs(t, openErr, ErrFormat)
+			require.ErrorIs(t, err, bloom.ErrFormat)
+			require.ErrorIs(t, openErr, bloom.ErrFormat)
 			return
 		}
 		require.NoError(t, err)

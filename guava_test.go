@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"bufio"
@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // guavaJars returns the Guavas to test against: BLOOM_GUAVA_JARS, a list of
@@ -115,21 +117,21 @@ func receive[T any](t *testing.T, r io.Reader) (v T) {
 }
 
 // agree compares f with what Guava shows of its filter, which answers probes.
-func (g *javaGuava) agree(answer io.Reader, f *Filter, probes []funnelKey) []byte {
+func (g *javaGuava) agree(answer io.Reader, f *bloom.Filter, probes []funnelKey) []byte {
 	g.t.Helper()
 	if count := receive[int64](g.t, answer); count >= 0 {
 		require.EqualValues(g.t, count, f.ApproxCount())
 	} else {
 		require.Equal(g.t, f.M(), f.OnesCount())
 	}
-	require.InDelta(g.t, max(receive[float64](g.t, answer), doubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12*f.FPR())
+	require.InDelta(g.t, max(receive[float64](g.t, answer), bloom.DoubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12*f.FPR())
 	form := make([]byte, receive[uint32](g.t, answer))
 	_, err := io.ReadFull(answer, form)
 	require.NoError(g.t, err)
 	want, err := f.MarshalBinary()
 	require.NoError(g.t, err)
 	require.True(g.t, bytes.Equal(want, form), "binary forms differ")
-	view, err := NewView(form)
+	view, err := bloom.NewView(form)
 	require.NoError(g.t, err)
 	for _, key := range probes {
 		contains := receive[bool](g.t, answer)
@@ -143,7 +145,7 @@ func (g *javaGuava) agree(answer io.Reader, f *Filter, probes []funnelKey) []byt
 // funnelKey is a key as it goes to Java, and its digest here.
 type funnelKey struct {
 	bytes []byte
-	hash  Hash
+	hash  bloom.Hash
 }
 
 var funnels = []struct {
@@ -155,23 +157,23 @@ var funnels = []struct {
 		for i := range b {
 			b[i] = byte(rnd.Uint32())
 		}
-		return funnelKey{b, Sum(b)}
+		return funnelKey{b, bloom.Sum(b)}
 	}},
 	{"string", func(rnd *rand.Rand) funnelKey {
 		s := randomText(rnd)
-		return funnelKey{[]byte(s), SumString(s)}
+		return funnelKey{[]byte(s), bloom.SumString(s)}
 	}},
 	{"unencodedChars", func(rnd *rand.Rand) funnelKey {
 		s := randomText(rnd)
-		return funnelKey{[]byte(s), SumUTF16(s)}
+		return funnelKey{[]byte(s), bloom.SumUTF16(s)}
 	}},
 	{"integer", func(rnd *rand.Rand) funnelKey {
 		i := rnd.Uint32() >> rnd.UintN(32)
-		return funnelKey{binary.BigEndian.AppendUint32(nil, i), SumUint32(i)}
+		return funnelKey{binary.BigEndian.AppendUint32(nil, i), bloom.SumUint32(i)}
 	}},
 	{"long", func(rnd *rand.Rand) funnelKey {
 		i := rnd.Uint64() >> rnd.UintN(64)
-		return funnelKey{binary.BigEndian.AppendUint64(nil, i), SumUint64(i)}
+		return funnelKey{binary.BigEndian.AppendUint64(nil, i), bloom.SumUint64(i)}
 	}},
 }
 
@@ -212,7 +214,7 @@ func TestLivingGuava(t *testing.T) {
 			t.Logf("seed %d", seed)
 			g := startGuava(t, jar, classes, rand.New(rand.NewPCG(seed, seed)))
 			g.sizing()
-			for _, strategy := range []Strategy{Mitz32, Mitz64} {
+			for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
 				for funnel := range funnels {
 					for range rounds {
 						g.roundTrip(strategy, funnel)
@@ -226,7 +228,7 @@ func TestLivingGuava(t *testing.T) {
 
 // roundTrip has Java write a filter, Go read it, add to it, merge another with
 // it and write it, and Java read that.
-func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
+func (g *javaGuava) roundTrip(strategy bloom.Strategy, funnel int) {
 	t := g.t
 	keys := func(n int) []funnelKey {
 		keys := make([]funnelKey, n)
@@ -245,12 +247,12 @@ func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
 	g.sendKeys(javas)
 	g.sendKeys(probes)
 	answer := g.reply()
-	f := Must(NewWithStrategy(strategy, n, p))
+	f := bloom.Must(bloom.NewWithStrategy(strategy, n, p))
 	if k := int(receive[uint8](t, answer)); k != f.K() {
 		require.True(t, g.byP, "%s: k = %d and %d", where, k, f.K())
-		f = newFilter(strategy, int(f.M()/64), k)
+		f = bloom.NewFilter(strategy, int(f.M()/64), k)
 	}
-	other := newFilter(strategy, int(f.M()/64), f.K())
+	other := bloom.NewFilter(strategy, int(f.M()/64), f.K())
 	for _, key := range javas {
 		if put := receive[bool](t, answer); put != f.AddHash(key.hash) {
 			t.Fatalf("%s: put %q: Guava answers %v", where, key.bytes, put)
@@ -258,7 +260,7 @@ func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
 	}
 	form := g.agree(answer, f, probes)
 
-	var read Filter
+	var read bloom.Filter
 	require.NoError(t, read.UnmarshalBinary(form), where)
 	for _, key := range gos {
 		read.AddHash(key.hash)
@@ -270,15 +272,15 @@ func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
 	}
 	require.NoError(t, read.Merge(other), where)
 	path := filepath.Join(t.TempDir(), "f")
-	info := Info{N: n * g.rnd.Uint64N(2), P: p, Hash: funnels[funnel].name, Comment: randomText(g.rnd)}
+	info := bloom.Info{N: n * g.rnd.Uint64N(2), P: p, Hash: funnels[funnel].name, Comment: randomText(g.rnd)}
 	if g.rnd.IntN(2) == 0 {
-		info = Info{}
+		info = bloom.Info{}
 	}
 	read.SetInfo(info)
 	require.NoError(t, read.SaveFile(path))
 	file, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, info, Must(NewView(file)).Info())
+	require.Equal(t, info, bloom.Must(bloom.NewView(file)).Info())
 
 	g.send(byte('r'), byte(funnel), file)
 	g.sendKeys(probes)
@@ -295,7 +297,7 @@ func (g *javaGuava) roundTrip(strategy Strategy, funnel int) {
 
 // fold has Java put the same keys into a large filter and a small one, Go fold the
 // large one, and Java read what that gave.
-func (g *javaGuava) fold(strategy Strategy, funnel int) {
+func (g *javaGuava) fold(strategy bloom.Strategy, funnel int) {
 	t := g.t
 	keys, probes := make([]funnelKey, 200), make([]funnelKey, 1000)
 	for _, ks := range [][]funnelKey{keys, probes} {
@@ -305,14 +307,14 @@ func (g *javaGuava) fold(strategy Strategy, funnel int) {
 	}
 	probes = append(probes, keys...)
 	words, d, k := 1+g.rnd.Uint64N(30), 1+g.rnd.Uint64N(12), 1+g.rnd.IntN(20)
-	f, small := newFilter(strategy, int(words*d), k), newFilter(strategy, int(words), k)
-	put := func(f *Filter, form []byte, keys []funnelKey) []byte {
+	f, small := bloom.NewFilter(strategy, int(words*d), k), bloom.NewFilter(strategy, int(words), k)
+	put := func(f *bloom.Filter, form []byte, keys []funnelKey) []byte {
 		g.send(byte('p'), byte(funnel), form)
 		g.sendKeys(keys)
 		g.sendKeys(probes)
 		return g.agree(g.reply(), f, probes)
 	}
-	empty, emptySmall := Must(f.MarshalBinary()), Must(small.MarshalBinary())
+	empty, emptySmall := bloom.Must(f.MarshalBinary()), bloom.Must(small.MarshalBinary())
 	for _, key := range keys {
 		f.AddHash(key.hash)
 	}
@@ -320,7 +322,7 @@ func (g *javaGuava) fold(strategy Strategy, funnel int) {
 	folded, err := f.Fold(int(d))
 	require.NoError(t, err)
 	put(folded, emptySmall, keys)
-	put(folded, Must(folded.MarshalBinary()), nil)
+	put(folded, bloom.Must(folded.MarshalBinary()), nil)
 }
 
 // sizing compares m and k over random parameters, and k where the two rules
@@ -352,10 +354,10 @@ func (g *javaGuava) sizing() {
 	differ := 0
 	for _, a := range all {
 		m, k := receive[int64](t, answer), int(receive[int32](t, answer))
-		if ours := OptimalM(a.n, a.p); int64(ours) != m {
+		if ours := bloom.OptimalM(a.n, a.p); int64(ours) != m {
 			t.Fatalf("%+v: m is %d, and %d here", a, m, ours)
 		}
-		ours := OptimalK(uint64(m), a.n)
+		ours := bloom.OptimalK(uint64(m), a.n)
 		if !g.byP {
 			require.Equal(t, k, ours, "%+v", a)
 			continue

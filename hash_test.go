@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"bytes"
@@ -16,8 +16,9 @@ import (
 	"github.com/spaolacci/murmur3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/digest"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestSumBatch compares batches with the murmur3 package, for all lengths and
@@ -28,10 +29,10 @@ func TestSumBatch(t *testing.T) {
 	for i := range buf {
 		buf[i] = byte(r.Uint32())
 	}
-	for _, longest := range []int{directLen, 300} {
+	for _, longest := range []int{bloom.DirectLen, 300} {
 		var keys [][]byte
 		var texts []string
-		var want []Hash
+		var want []bloom.Hash
 		for offset := range 16 {
 			for size := range longest + 1 {
 				key := slices.Clip(buf[offset : offset+size])
@@ -42,45 +43,45 @@ func TestSumBatch(t *testing.T) {
 			keys[i], keys[j], texts[i], texts[j] = keys[j], keys[i], texts[j], texts[i]
 			want[i], want[j] = want[j], want[i]
 		})
-		require.Equal(t, want, sumBatch(SumBatch, keys))
-		require.Equal(t, want, sumBatch(SumStringBatch, texts))
+		require.Equal(t, want, sumBatch(bloom.SumBatch, keys))
+		require.Equal(t, want, sumBatch(bloom.SumStringBatch, texts))
 		for n := range 200 { // every rest of a batch
-			require.Equal(t, want[:n], sumBatch(SumBatch, keys[:n]))
-			require.Equal(t, want[:n], sumBatch(SumStringBatch, texts[:n]))
+			require.Equal(t, want[:n], sumBatch(bloom.SumBatch, keys[:n]))
+			require.Equal(t, want[:n], sumBatch(bloom.SumStringBatch, texts[:n]))
 		}
 	}
-	for size := range directLen + 2 { // keys of one length, and one of another
-		keys, want := make([][]byte, 40), make([]Hash, 40)
+	for size := range bloom.DirectLen + 2 { // keys of one length, and one of another
+		keys, want := make([][]byte, 40), make([]bloom.Hash, 40)
 		for i := range keys {
 			keys[i] = buf[r.IntN(200):][:size]
 		}
 		odd := r.IntN(len(keys))
-		keys[odd] = buf[:r.IntN(2*directLen)]
+		keys[odd] = buf[:r.IntN(2*bloom.DirectLen)]
 		for i, key := range keys {
 			want[i] = murmur(key)
 		}
-		require.Equal(t, want, sumBatch(SumBatch, keys), "%d bytes", size)
-		require.Equal(t, want[odd+1:], sumBatch(SumBatch, keys[odd+1:]), "%d bytes", size)
+		require.Equal(t, want, sumBatch(bloom.SumBatch, keys), "%d bytes", size)
+		require.Equal(t, want[odd+1:], sumBatch(bloom.SumBatch, keys[odd+1:]), "%d bytes", size)
 	}
 	for n := range 200 {
-		keys, want := make([]uint64, n), make([]Hash, n)
+		keys, want := make([]uint64, n), make([]bloom.Hash, n)
 		for i := range keys {
 			keys[i] = r.Uint64() >> r.UintN(64)
 			want[i] = murmur(binary.LittleEndian.AppendUint64(nil, keys[i]))
 		}
-		require.Equal(t, want, sumBatch(SumUint64Batch, keys))
+		require.Equal(t, want, sumBatch(bloom.SumUint64Batch, keys))
 	}
 	short := "bloom: batch of 2 with room for 1 results"
-	require.PanicsWithValue(t, short, func() { SumBatch(make([]Hash, 1, 2), make([][]byte, 2)) })
-	require.PanicsWithValue(t, short, func() { SumStringBatch(make([]Hash, 1, 2), make([]string, 2)) })
-	require.PanicsWithValue(t, short, func() { SumUint64Batch(make([]Hash, 1, 2), make([]uint64, 2)) })
+	require.PanicsWithValue(t, short, func() { bloom.SumBatch(make([]bloom.Hash, 1, 2), make([][]byte, 2)) })
+	require.PanicsWithValue(t, short, func() { bloom.SumStringBatch(make([]bloom.Hash, 1, 2), make([]string, 2)) })
+	require.PanicsWithValue(t, short, func() { bloom.SumUint64Batch(make([]bloom.Hash, 1, 2), make([]uint64, 2)) })
 }
 
 // sumBatch returns what sum sets. What is beyond is not written to.
-func sumBatch[K any](sum func([]Hash, []K), keys []K) []Hash {
-	dst := append(make([]Hash, len(keys)), NewHash(3, 4))
+func sumBatch[K any](sum func([]bloom.Hash, []K), keys []K) []bloom.Hash {
+	dst := append(make([]bloom.Hash, len(keys)), bloom.NewHash(3, 4))
 	sum(dst, keys)
-	if dst[len(keys)] != NewHash(3, 4) {
+	if dst[len(keys)] != bloom.NewHash(3, 4) {
 		panic("written beyond")
 	}
 	return dst[:len(keys)]
@@ -88,19 +89,19 @@ func sumBatch[K any](sum func([]Hash, []K), keys []K) []Hash {
 
 // FuzzSum compares all that hash a key with the murmur3 package.
 func FuzzSum(f *testing.F) {
-	for _, size := range []int{0, 1, 3, 4, 7, 8, 9, 12, 15, 16, 17, 24, 28, 31, 32, 36, directLen, directLen + 1} {
+	for _, size := range []int{0, 1, 3, 4, 7, 8, 9, 12, 15, 16, 17, 24, 28, 31, 32, 36, bloom.DirectLen, bloom.DirectLen + 1} {
 		f.Add(bytes.Repeat([]byte{0xa5}, size), uint8(size))
 	}
-	filter := Must(NewSize(1<<16, 7))
+	filter := bloom.Must(bloom.NewSize(1<<16, 7))
 	f.Fuzz(func(t *testing.T, key []byte, offset uint8) {
 		at := int(offset % 64)
 		key = append(make([]byte, at, at+len(key)), key...)[at:]
 		want := murmur(key)
-		require.Equal(t, want, Sum(key))
-		require.Equal(t, want, SumString(string(key)))
-		require.Equal(t, []Hash{want, want}, sumBatch(SumBatch, [][]byte{key, key}))
-		require.Equal(t, []Hash{want, want}, sumBatch(SumStringBatch, []string{string(key), string(key)}))
-		got, err := SumReader(bytes.NewReader(key))
+		require.Equal(t, want, bloom.Sum(key))
+		require.Equal(t, want, bloom.SumString(string(key)))
+		require.Equal(t, []bloom.Hash{want, want}, sumBatch(bloom.SumBatch, [][]byte{key, key}))
+		require.Equal(t, []bloom.Hash{want, want}, sumBatch(bloom.SumStringBatch, []string{string(key), string(key)}))
+		got, err := bloom.SumReader(bytes.NewReader(key))
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 
@@ -116,21 +117,22 @@ func TestSalt(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, seed := range seeds {
 		for range 1000 {
-			h := NewHash(r.Uint64()>>r.UintN(64), r.Uint64()>>r.UintN(64))
+			h := bloom.NewHash(r.Uint64()>>r.UintN(64), r.Uint64()>>r.UintN(64))
+			w1, w2 := h.Words()
 			salted := h.Salt(seed)
 			// Two digests that became one could not both be had back.
 			require.Equal(t, h, unsalted(salted, seed))
-			if seed <= math.MaxUint32 && !bigEndian {
-				key := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, h.h1), h.h2)
+			if seed <= math.MaxUint32 && !bloom.BigEndian {
+				key := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, w1), w2)
 				h1, h2 := murmur3.Sum128WithSeed(key, uint32(seed))
-				require.Equal(t, NewHash(h1, h2), salted)
+				require.Equal(t, bloom.NewHash(h1, h2), salted)
 			}
 		}
 	}
 }
 
 // unsalted undoes Salt, step by step.
-func unsalted(h Hash, seed uint64) Hash {
+func unsalted(h bloom.Hash, seed uint64) bloom.Hash {
 	unfix := func(k uint64) uint64 {
 		k ^= k >> 33
 		k *= inverse(0xc4ceb9fe1a85ec53)
@@ -138,17 +140,18 @@ func unsalted(h Hash, seed uint64) Hash {
 		k *= inverse(0xff51afd7ed558ccd)
 		return k ^ k>>33
 	}
-	h2 := h.h2 - h.h1
-	h1 := unfix(h.h1 - h2)
+	h1, h2 := h.Words()
+	h2 -= h1
+	h1 = unfix(h1 - h2)
 	h2 = unfix(h2) - h1
 	h1 -= h2
 	h1, h2 = h1^16, h2^16
 	k2 := bits.RotateLeft64((h2-0x38495ab5)*inverse(5)-h1, -31) ^ seed
 	k1 := bits.RotateLeft64((h1-0x52dce729)*inverse(5)-seed, -27) ^ seed
-	return Hash{
-		bits.RotateLeft64(k1*inverse(digest.C2), -31) * inverse(digest.C1),
-		bits.RotateLeft64(k2*inverse(digest.C1), -33) * inverse(digest.C2),
-	}
+	return bloom.NewHash(
+		bits.RotateLeft64(k1*inverse(digest.C2), -31)*inverse(digest.C1),
+		bits.RotateLeft64(k2*inverse(digest.C1), -33)*inverse(digest.C2),
+	)
 }
 
 // inverse returns the number that makes 1 of x, which is odd, by Newton's method.
@@ -164,16 +167,16 @@ func inverse(x uint64) uint64 {
 // errors are independent, both are wrong as often as the product of their rates.
 func TestSaltedFalsePositives(t *testing.T) {
 	const n, probes, p = 10_000, 100_000, 0.1
-	hs := testkit.Digests[Hash](11, n+probes)
+	hs := filtertest.Digests(11, n+probes)
 	seeds := []uint64{0, 1, 2, 1 << 32, 1 << 63, math.MaxUint64}
-	for _, strategy := range []Strategy{Mitz32, Mitz64} {
+	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
 		wrong := map[string][]bool{}
 		for i := -1; i < len(seeds); i++ {
-			name, salted := "unsalted", func(h Hash) Hash { return h }
+			name, salted := "unsalted", func(h bloom.Hash) bloom.Hash { return h }
 			if i >= 0 {
-				name, salted = fmt.Sprintf("seed %#x", seeds[i]), func(h Hash) Hash { return h.Salt(seeds[i]) }
+				name, salted = fmt.Sprintf("seed %#x", seeds[i]), func(h bloom.Hash) bloom.Hash { return h.Salt(seeds[i]) }
 			}
-			f := Must(NewWithStrategy(strategy, n, p))
+			f := bloom.Must(bloom.NewWithStrategy(strategy, n, p))
 			for _, h := range hs[:n] {
 				f.AddHash(salted(h))
 			}
@@ -211,18 +214,18 @@ func value(b bool) float64 {
 // TestHashText: a Hash is the hexadecimal form that other Murmur3 libraries print, also
 // in JSON, and equal to itself read back.
 func TestHashText(t *testing.T) {
-	h := SumString("abc")
+	h := bloom.SumString("abc")
 	require.Equal(t, "6778ad3f3f3f96b4522dca264174a23b", h.String())
 	h1, h2 := h.Words()
-	require.Equal(t, h, NewHash(h1, h2))
-	text, err := json.Marshal(map[string]Hash{"h": h})
+	require.Equal(t, h, bloom.NewHash(h1, h2))
+	text, err := json.Marshal(map[string]bloom.Hash{"h": h})
 	require.NoError(t, err)
 	require.Equal(t, `{"h":"`+h.String()+`"}`, string(text))
-	var back struct{ H Hash }
+	var back struct{ H bloom.Hash }
 	require.NoError(t, json.Unmarshal(text, &back))
 	require.Equal(t, h, back.H)
 	for _, bad := range []string{"", h.String()[1:], h.String() + "0", "g" + h.String()[1:]} {
-		require.ErrorIs(t, back.H.UnmarshalText([]byte(bad)), ErrFormat, bad)
+		require.ErrorIs(t, back.H.UnmarshalText([]byte(bad)), bloom.ErrFormat, bad)
 		require.Equal(t, h, back.H)
 	}
 }
@@ -235,12 +238,12 @@ func TestSumReader(t *testing.T) {
 			data[i] = byte(i * 7)
 		}
 		for _, r := range []io.Reader{bytes.NewReader(data), iotest.OneByteReader(bytes.NewReader(data)), iotest.DataErrReader(bytes.NewReader(data)), iotest.HalfReader(bytes.NewReader(data))} {
-			got, err := SumReader(r)
+			got, err := bloom.SumReader(r)
 			require.NoError(t, err)
-			require.Equal(t, Sum(data), got)
+			require.Equal(t, bloom.Sum(data), got)
 		}
 		for _, err := range []error{io.ErrUnexpectedEOF, io.ErrClosedPipe} {
-			got, gotErr := SumReader(io.MultiReader(bytes.NewReader(data), iotest.ErrReader(err)))
+			got, gotErr := bloom.SumReader(io.MultiReader(bytes.NewReader(data), iotest.ErrReader(err)))
 			require.Equal(t, err, gotErr)
 			require.Zero(t, got)
 		}

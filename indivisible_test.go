@@ -11,14 +11,14 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestIndivisible: of two that write to the same words at once, neither takes a bit of the
 // other's back. The race detector does not see an atomic load that is followed by an atomic
 // store.
 func TestIndivisible(t *testing.T) {
-	if testkit.Race {
+	if filtertest.Race {
 		t.Skip("go test -tags purego has the same code, and is faster")
 	}
 	t.Run("Mitz64", func(t *testing.T) {
@@ -43,7 +43,7 @@ func indivisible[F batches, S interface {
 	Merge(F) error
 }](t *testing.T, make func() F, sync func(F) S) {
 	const n, chunk = 10_000, 100 // keys of each writer
-	hs := testkit.Digests[bloom.Hash](11, n)
+	hs := filtertest.Digests(11, n)
 	parts, keys := map[*bloom.Hash]F{}, map[*bloom.Hash][][]byte{}
 	for i := range uint64(n) {
 		hs = append(hs, bloom.SumUint64(i))
@@ -75,7 +75,7 @@ func indivisible[F batches, S interface {
 			for atOnce < 5 && time.Since(begun) < 2*time.Second {
 				s := sync(make())
 				var done, seen [2]atomic.Int64 // chunks
-				testkit.AtOnce(2, func(i int) {
+				filtertest.AtOnce(2, func(i int) {
 					for part := range slices.Chunk(hs[i*n:(i+1)*n], chunk) {
 						before := done[1-i].Load()
 						writers[i](s, part)

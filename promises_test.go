@@ -25,16 +25,15 @@ import (
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/promises"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
 // The tests in this file are of every type, in this package and in those beside it.
 
 // decoded returns into, which has decoded what f writes.
-func decoded(f, into promises.Filter) bloom.Set {
+func decoded(f, into filtertest.Filter) bloom.Set {
 	if err := into.UnmarshalBinary(bloom.Must(f.MarshalBinary())); err != nil {
 		panic(err)
 	}
@@ -42,7 +41,7 @@ func decoded(f, into promises.Filter) bloom.Set {
 }
 
 // streamed is decoded by way of WriteTo and ReadFrom.
-func streamed(f, into promises.Filter) bloom.Set {
+func streamed(f, into filtertest.Filter) bloom.Set {
 	var out bytes.Buffer
 	bloom.Must(f.WriteTo(&out))
 	bloom.Must(into.ReadFrom(&out))
@@ -58,48 +57,48 @@ func TestRaces(t *testing.T) {
 		name string
 		// start returns a set, what decodes copies of it, other functions that copy it with
 		// every key that was added before the call, and calls that run beside all of these.
-		start func() (set promises.Filter, empty func() promises.Filter, copies []func() bloom.Set, calls []func())
+		start func() (set filtertest.Filter, empty func() filtertest.Filter, copies []func() bloom.Set, calls []func())
 	}{
-		{"SyncFilter", func() (promises.Filter, func() promises.Filter, []func() bloom.Set, []func()) {
+		{"SyncFilter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
 			s := bloom.Must(bloom.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(bloom.New(writers*perWriter, 1e-4))
-			other.AddBatch(nil, testkit.Digests[bloom.Hash](10, perWriter))
-			return s, func() promises.Filter { return new(bloom.SyncFilter) }, []func() bloom.Set{
+			other.AddBatch(nil, filtertest.Digests(10, perWriter))
+			return s, func() filtertest.Filter { return new(bloom.SyncFilter) }, []func() bloom.Set{
 					func() bloom.Set { return s.Snapshot() },
 				}, []func(){
 					func() { assert.NoError(t, s.Merge(other)) },
-					func() { s.AddBatch(nil, testkit.Digests[bloom.Hash](9, 100)) },
+					func() { s.AddBatch(nil, filtertest.Digests(9, 100)) },
 				}
 		}},
-		{"blocked.SyncFilter", func() (promises.Filter, func() promises.Filter, []func() bloom.Set, []func()) {
+		{"blocked.SyncFilter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
 			s := bloom.Must(blocked.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(blocked.New(writers*perWriter, 1e-4))
-			other.AddBatch(nil, testkit.Digests[bloom.Hash](10, perWriter))
-			return s, func() promises.Filter { return new(blocked.SyncFilter) }, []func() bloom.Set{
+			other.AddBatch(nil, filtertest.Digests(10, perWriter))
+			return s, func() filtertest.Filter { return new(blocked.SyncFilter) }, []func() bloom.Set{
 					func() bloom.Set { return s.Snapshot() },
 				}, []func(){
 					func() { assert.NoError(t, s.Merge(other)) },
-					func() { s.AddBatch(nil, testkit.Digests[bloom.Hash](9, 100)) },
+					func() { s.AddBatch(nil, filtertest.Digests(9, 100)) },
 				}
 		}},
-		{"growing.Filter", func() (promises.Filter, func() promises.Filter, []func() bloom.Set, []func()) {
+		{"growing.Filter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
 			f := bloom.Must(growing.New(0, 1e-6))
-			f.AddBatch(nil, testkit.Digests[bloom.Hash](8, 10_000)) // all but fill its first layers
-			return f, func() promises.Filter { return new(growing.Filter) }, nil, nil
+			f.AddBatch(nil, filtertest.Digests(8, 10_000)) // all but fill its first layers
+			return f, func() filtertest.Filter { return new(growing.Filter) }, nil, nil
 		}},
-		{"counting.Filter", func() (promises.Filter, func() promises.Filter, []func() bloom.Set, []func()) {
+		{"counting.Filter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
 			f := bloom.Must(counting.New(writers*perWriter, 0.1))
 			other := bloom.Must(counting.New(writers*perWriter, 0.1))
 			other.AddString("other")
 			churn := func() { // two goroutines add and remove the same keys
-				for _, h := range testkit.Digests[bloom.Hash](9, 100) {
+				for _, h := range filtertest.Digests(9, 100) {
 					f.AddHash(h)
 					if !f.RemoveHash(h) {
 						panic("an added key is not there to be removed")
 					}
 				}
 			}
-			return f, func() promises.Filter { return new(counting.Filter) }, []func() bloom.Set{
+			return f, func() filtertest.Filter { return new(counting.Filter) }, []func() bloom.Set{
 					func() bloom.Set { return f.Snapshot() },
 					func() bloom.Set { return f.Clone() },
 				}, []func(){
@@ -107,12 +106,12 @@ func TestRaces(t *testing.T) {
 					churn, churn,
 				}
 		}},
-		{"Window", func() (promises.Filter, func() promises.Filter, []func() bloom.Set, []func()) {
+		{"Window", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
 			const span = 63 * time.Hour
-			var clock testkit.Clock
+			var clock filtertest.Clock
 			config := window.Config{N: writers * perWriter, P: 1e-4, Span: span, Generations: 31, Now: clock.Now}
 			w := bloom.Must(window.New(config))
-			return w, func() promises.Filter { return bloom.Must(window.New(config)) }, nil, []func(){
+			return w, func() filtertest.Filter { return bloom.Must(window.New(config)) }, nil, []func(){
 				func() { // through the generations as keys come, but forgetting none
 					keys := time.Duration(w.Stats().ApproxCount)
 					if clock.Elapsed() < min(span-time.Hour, keys*span/(writers*perWriter)) {
@@ -121,10 +120,10 @@ func TestRaces(t *testing.T) {
 				},
 			}
 		}},
-		{"Flower", func() (promises.Filter, func() promises.Filter, []func() bloom.Set, []func()) {
+		{"Flower", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
 			// A key loses all its slots to others with a probability of 5e-10.
 			f := bloom.Must(flower.New(flower.Config{Slots: 1 << 20, Ways: 16, Bits: 16}))
-			return f, func() promises.Filter { return new(flower.Filter) }, nil, nil
+			return f, func() filtertest.Filter { return new(flower.Filter) }, nil, nil
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -132,8 +131,8 @@ func TestRaces(t *testing.T) {
 			copies = append(copies,
 				func() bloom.Set { return decoded(set, empty()) }, func() bloom.Set { return streamed(set, empty()) })
 			calls = append(calls, func() { set.Stats(); set.FPR(); set.SizeBytes() },
-				func() { testkit.Found(set, testkit.Digests[bloom.Hash](9, 100)) })
-			keys := testkit.Digests[bloom.Hash](7, writers*perWriter)
+				func() { filtertest.Found(set, filtertest.Digests(9, 100)) })
+			keys := filtertest.Digests(7, writers*perWriter)
 			var added [writers]atomic.Int64 // of each writer's keys
 			found := func(set bloom.Set, n [writers]int64) bool {
 				for w, n := range n {
@@ -186,7 +185,7 @@ func TestRaces(t *testing.T) {
 			for _, call := range calls {
 				loop(call)
 			}
-			testkit.AtOnce(writers, func(w int) {
+			filtertest.AtOnce(writers, func(w int) {
 				for _, h := range keys[w*perWriter:][:perWriter] {
 					set.AddHash(h)
 					added[w].Add(1)
@@ -206,12 +205,12 @@ func TestRaces(t *testing.T) {
 
 // TestRacesOfReset adds and looks up while others reset.
 func TestRacesOfReset(t *testing.T) {
-	keys := testkit.Digests[bloom.Hash](7, 2000)
-	for _, s := range []promises.Filter{
+	keys := filtertest.Digests(7, 2000)
+	for _, s := range []filtertest.Filter{
 		bloom.Must(bloom.NewSync(2000, 0.01)), bloom.Must(blocked.NewSync(2000, 0.01)), bloom.Must(counting.New(2000, 0.01)),
 		bloom.Must(growing.New(2000, 0.01)), bloom.Must(window.New(window.Config{N: 2000, P: 0.01, Span: time.Hour})),
 	} {
-		testkit.AtOnce(3, func(int) {
+		filtertest.AtOnce(3, func(int) {
 			for _, h := range keys {
 				s.AddHash(h)
 				s.ContainsHash(h)
@@ -225,13 +224,13 @@ func TestRacesOfReset(t *testing.T) {
 
 // TestRacesOfReaders reads from many goroutines what promises no more than that.
 func TestRacesOfReaders(t *testing.T) {
-	keys := testkit.Digests[bloom.Hash](7, 2000)
+	keys := filtertest.Digests(7, 2000)
 	f := bloom.Must(bloom.New(uint64(len(keys)), 0.01))
 	b := bloom.Must(blocked.New(uint64(len(keys)), 0.01))
 	f.AddBatch(nil, keys)
 	b.AddBatch(nil, keys)
 	v := bloom.Must(bloom.NewView(bloom.Must(f.MarshalBinary())))
-	testkit.AtOnce(4, func(int) {
+	filtertest.AtOnce(4, func(int) {
 		for _, h := range keys {
 			if !f.ContainsHash(h) || !b.ContainsHash(h) || !v.ContainsHash(h) {
 				t.Error("a key is missing")
@@ -242,8 +241,8 @@ func TestRacesOfReaders(t *testing.T) {
 				t.Error("a key is missing from a copy")
 			}
 		}
-		testkit.Found(f, keys)
-		testkit.Found(b, keys)
+		filtertest.Found(f, keys)
+		filtertest.Found(b, keys)
 		_, _, _ = f.FPR(), f.ApproxCount(), f.Equal(f.Clone())
 		_, _, _ = b.FPR(), b.ApproxCount(), b.Equal(b.Clone())
 	})
@@ -263,9 +262,9 @@ func boundedMemory(t *testing.T, good []byte, at, size int, d decoder) {
 	bounded := func(data []byte, msg string, args ...any) {
 		t.Helper()
 		bound := uint64(6*len(data) + 4*form.ChunkBytes)
-		require.LessOrEqual(t, testkit.Allocated(func() { _ = d.UnmarshalBinary(data) }), bound, msg, args)
-		require.LessOrEqual(t, testkit.Allocated(func() { _, _ = d.ReadFrom(bytes.NewReader(data)) }), bound, msg, args)
-		require.LessOrEqual(t, testkit.Allocated(func() { _, _ = d.ReadFrom(iotest.HalfReader(bytes.NewReader(data))) }), bound, msg, args)
+		require.LessOrEqual(t, filtertest.Allocated(func() { _ = d.UnmarshalBinary(data) }), bound, msg, args)
+		require.LessOrEqual(t, filtertest.Allocated(func() { _, _ = d.ReadFrom(bytes.NewReader(data)) }), bound, msg, args)
+		require.LessOrEqual(t, filtertest.Allocated(func() { _, _ = d.ReadFrom(iotest.HalfReader(bytes.NewReader(data))) }), bound, msg, args)
 	}
 	require.NoError(t, d.UnmarshalBinary(good))
 	bounded(good, "whole")
@@ -286,8 +285,8 @@ func boundedMemory(t *testing.T, good []byte, at, size int, d decoder) {
 // TestHostile cuts every type's encoding short, and has its header promise what
 // does not follow.
 func TestHostile(t *testing.T) {
-	hs := testkit.Digests[bloom.Hash](5, 20_000)
-	encoded := func(f promises.Filter) []byte {
+	hs := filtertest.Digests(5, 20_000)
+	encoded := func(f filtertest.Filter) []byte {
 		f.AddBatch(nil, hs)
 		return bloom.Must(f.MarshalBinary())
 	}
@@ -334,8 +333,8 @@ func TestFrozen(t *testing.T) {
 	}
 	for _, test := range []struct {
 		path  string
-		fresh promises.Filter // with what its parameters are to be
-		empty promises.Filter
+		fresh filtertest.Filter // with what its parameters are to be
+		empty filtertest.Filter
 		first int // of the keys that are found for sure
 	}{
 		{"testdata/v1.bloom", bloom.Must(bloom.New(1000, 0.01)), new(bloom.Filter), 0},

@@ -10,8 +10,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/internal/promises"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestSets: filters can be copied, compared and merged.
@@ -35,7 +34,7 @@ func TestSets(t *testing.T) {
 
 // set is a Filter that can be copied, compared and merged.
 type set[F any] interface {
-	promises.Filter
+	filtertest.Filter
 	Clone() F
 	Equal(F) bool
 	Merge(F) error
@@ -43,7 +42,7 @@ type set[F any] interface {
 
 // testSets: those that make returns are equal, and those that other returns are of another size.
 func testSets[F set[F]](t *testing.T, pkg string, make, other func() F) {
-	keys, others := testkit.Digests[bloom.Hash](3, 1000), testkit.Digests[bloom.Hash](4, 1000)
+	keys, others := filtertest.Digests(3, 1000), filtertest.Digests(4, 1000)
 	info := bloom.Info{N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test"}
 	f := make()
 	f.AddBatch(nil, keys)

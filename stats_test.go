@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"encoding/binary"
@@ -9,7 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 const (
@@ -21,9 +22,9 @@ const (
 )
 
 // statKinds are digests of different keys of each kind.
-func statKinds() map[string][]Hash {
+func statKinds() map[string][]bloom.Hash {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	kinds := map[string][]Hash{}
+	kinds := map[string][]bloom.Hash{}
 	for i := range uint64(statKeys + statProbes) {
 		random := make([]byte, 8+rnd.IntN(40))
 		for i := range random {
@@ -35,7 +36,7 @@ func statKinds() map[string][]Hash {
 			// Long common prefixes, and numbers that differ in a digit.
 			"URLs": fmt.Appendf(nil, "https://en.example.org/%d/%02d/search?q=bloom+filter&page=%d", i%25, i%12, i),
 		} {
-			kinds[kind] = append(kinds[kind], Sum(key))
+			kinds[kind] = append(kinds[kind], bloom.Sum(key))
 		}
 	}
 	return kinds
@@ -49,7 +50,7 @@ func TestStatistics(t *testing.T) {
 		t.Skip("takes seconds, and minutes in an emulator")
 	}
 	for kind, hs := range statKinds() {
-		for _, strategy := range []Strategy{Mitz32, Mitz64} {
+		for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
 			for _, n := range []int{1000, 10_000, 100_000} {
 				for _, p := range []float64{0.1, 0.01, 0.001} {
 					for _, load := range []float64{0.5, 1, 1.5} {
@@ -68,11 +69,11 @@ func TestStatistics(t *testing.T) {
 // measured returns how many standard deviations each figure is off. Given the bits, an absent
 // key is a false positive with probability FPR, so that their number is binomial, and its
 // square root has a standard deviation of at most 1/2.
-func measured(t *testing.T, strategy Strategy, hs []Hash, n int, p, load float64) map[string]float64 {
-	f, keys := Must(NewWithStrategy(strategy, uint64(n), p)), hs[:int(load*float64(n))]
+func measured(t *testing.T, strategy bloom.Strategy, hs []bloom.Hash, n int, p, load float64) map[string]float64 {
+	f, keys := bloom.Must(bloom.NewWithStrategy(strategy, uint64(n), p)), hs[:int(load*float64(n))]
 	f.AddBatch(nil, keys)
 	m, k := float64(f.M()), float64(f.K())
-	count := func(hs []Hash) float64 { return float64(testkit.Count(testkit.Found(f, hs))) }
+	count := func(hs []bloom.Hash) float64 { return float64(filtertest.Count(filtertest.Found(f, hs))) }
 	require.EqualValues(t, len(keys), count(keys), "a key is missing")
 	probes := hs[max(len(keys), len(hs)-statProbes):]
 	num, found := float64(len(probes)), count(probes)
@@ -127,26 +128,26 @@ func TestDoubleHashing(t *testing.T) {
 		{1, 1024, 7}, {100, 960, 7}, {50, 960, 10}, {100, 1024, 7}, {100, 1920, 13},
 		{100, 2880, 20}, {100, 3072, 20}, {100, 4096, 20}, {20, 4096, 20}, {300, 14400, 30},
 	} {
-		for _, s := range []Strategy{Mitz64, Mitz32} {
+		for _, s := range []bloom.Strategy{bloom.Mitz64, bloom.Mitz32} {
 			const filters, probes = 50, 40_000
 			var model, plain, found float64
 			for range filters {
-				f := newFilter(s, int(c.m/64), c.k)
+				f := bloom.NewFilter(s, int(c.m/64), c.k)
 				for range c.n {
-					f.AddHash(NewHash(rnd.Uint64(), rnd.Uint64()))
+					f.AddHash(bloom.NewHash(rnd.Uint64(), rnd.Uint64()))
 				}
 				for range probes {
-					if f.ContainsHash(NewHash(rnd.Uint64(), rnd.Uint64())) {
+					if f.ContainsHash(bloom.NewHash(rnd.Uint64(), rnd.Uint64())) {
 						found++
 					}
 				}
-				model += probes * doubleHashing(f.FillRatio(), c.m, c.k)
+				model += probes * bloom.DoubleHashing(f.FillRatio(), c.m, c.k)
 				plain += probes * math.Pow(f.FillRatio(), float64(c.k))
 			}
 			noise := statZ * math.Sqrt(found+1)
 			t.Logf("%+v %v: %.0f found, %.1f by fill^k, %.1f more by the model", c, s, found, plain, model)
 			least, most := model/1.4, 1.4*model
-			if s == Mitz32 {
+			if s == bloom.Mitz32 {
 				least, most = model/6, 1.1*model
 			}
 			require.Greater(t, found-plain, least-noise, "%+v %v", c, s)
@@ -163,32 +164,32 @@ func TestNewRate(t *testing.T) {
 		p     float64
 		times float64 // the rate, in p
 	}{{100, 0.01, 1.07}, {100, 1e-6, 88.5}, {1e6, 1e-7, 1.07}} {
-		m := OptimalM(c.n, c.p)
-		k := float64(OptimalK(m, c.n))
+		m := bloom.OptimalM(c.n, c.p)
+		k := float64(bloom.OptimalK(m, c.n))
 		require.InEpsilon(t, c.times, 1+3.5/(float64(c.n)*k*k)/c.p, 0.01)
-		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), doubleHashing(0.5, m+64, int(k)), 0.05)
+		require.InEpsilon(t, 3.5/(float64(c.n)*k*k), bloom.DoubleHashing(0.5, m+64, int(k)), 0.05)
 		n := 1 << 20 * math.Ln2 / k
-		require.InEpsilon(t, (1+k/6)*3.5/(n*k*k), doubleHashing(0.5, 1<<20, int(k)), 0.15)
+		require.InEpsilon(t, (1+k/6)*3.5/(n*k*k), bloom.DoubleHashing(0.5, 1<<20, int(k)), 0.15)
 	}
-	m := OptimalM(1e6, 0.01)
-	require.InDelta(t, 0.023, FalsePositiveRate(m, 7, 1.2e6), 0.0005)
-	require.InDelta(t, 0.16, FalsePositiveRate(m, 7, 2e6), 0.005)
+	m := bloom.OptimalM(1e6, 0.01)
+	require.InDelta(t, 0.023, bloom.FalsePositiveRate(m, 7, 1.2e6), 0.0005)
+	require.InDelta(t, 0.16, bloom.FalsePositiveRate(m, 7, 2e6), 0.005)
 }
 
 // TestEmptyKey: the digest of no bytes is 0, 0, so a full filter reports it as often as its
 // first bit is set. Salted, it is a key like others.
 func TestEmptyKey(t *testing.T) {
-	require.Equal(t, NewHash(0, 0), Sum(nil))
+	require.Equal(t, bloom.NewHash(0, 0), bloom.Sum(nil))
 	r, found, salted := rand.New(rand.NewPCG(3, 4)), 0, 0
 	for range 400 {
-		f := Must(New(100, 0.001))
+		f := bloom.Must(bloom.New(100, 0.001))
 		for range 100 {
-			f.AddHash(NewHash(r.Uint64(), r.Uint64()))
+			f.AddHash(bloom.NewHash(r.Uint64(), r.Uint64()))
 		}
 		if f.Contains(nil) {
 			found++
 		}
-		if f.ContainsHash(Sum(nil).Salt(1)) {
+		if f.ContainsHash(bloom.Sum(nil).Salt(1)) {
 			salted++
 		}
 	}

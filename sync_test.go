@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"math"
@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestSyncAdders: of goroutines that race to add the same keys, at least one is
@@ -16,13 +17,13 @@ import (
 // found at once by whoever made it.
 func TestSyncAdders(t *testing.T) {
 	const goroutines = 4
-	for _, strategy := range []Strategy{Mitz32, Mitz64} {
-		f, err := NewWithStrategy(strategy, 20_000, 0.01)
+	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
+		f, err := bloom.NewWithStrategy(strategy, 20_000, 0.01)
 		require.NoError(t, err)
-		keys := testkit.Digests[Hash](1, 20_000)
-		s := NewSyncFrom(f.Clone())
+		keys := filtertest.Digests(1, 20_000)
+		s := bloom.NewSyncFrom(f.Clone())
 		changed := make([]atomic.Int32, len(keys))
-		testkit.AtOnce(goroutines, func(int) {
+		filtertest.AtOnce(goroutines, func(int) {
 			for i, h := range keys {
 				if s.AddHash(h) {
 					changed[i].Add(1)
@@ -36,7 +37,7 @@ func TestSyncAdders(t *testing.T) {
 
 		f.AddBatch(nil, keys)
 		require.True(t, f.Equal(s.Snapshot()), "the same bits as one goroutine sets")
-		require.Equal(t, Must(f.MarshalBinary()), Must(s.MarshalBinary()))
+		require.Equal(t, bloom.Must(f.MarshalBinary()), bloom.Must(s.MarshalBinary()))
 
 		// A key that no goroutine was told of had all its bits set by others.
 		// The last key's chance of that is FPR's; all have at most that.
@@ -54,13 +55,13 @@ func TestSyncAdders(t *testing.T) {
 // TestOwnership: what a filter begins with is copied, and nothing is allocated twice.
 func TestOwnership(t *testing.T) {
 	words := make([]uint64, 4)
-	f := Must(NewWords(words, 3))
+	f := bloom.Must(bloom.NewWords(words, 3))
 	words[0] = 1
-	require.Zero(t, Must(NewSize(256, 3)).OnesCount()+f.Stats().OnesCount)
-	require.False(t, f.ContainsHash(NewHash(0, 0)))
-	require.Less(t, testkit.Allocated(func() { _ = Must(NewSync(1e6, 0.01)) }), uint64(1.3e6))
-	_, err := NewWords(nil, 3)
+	require.Zero(t, bloom.Must(bloom.NewSize(256, 3)).OnesCount()+f.Stats().OnesCount)
+	require.False(t, f.ContainsHash(bloom.NewHash(0, 0)))
+	require.Less(t, filtertest.Allocated(func() { _ = bloom.Must(bloom.NewSync(1e6, 0.01)) }), uint64(1.3e6))
+	_, err := bloom.NewWords(nil, 3)
 	require.ErrorContains(t, err, "bloom: 0 words are outside [1, ")
-	_, err = NewWords(words, 0)
+	_, err = bloom.NewWords(words, 0)
 	require.EqualError(t, err, "bloom: k = 0 is outside [1, 255]")
 }

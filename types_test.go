@@ -14,15 +14,14 @@ import (
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/internal/promises"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
 // TestPromises tests what all types promise on those of package bloom. The other packages do so
 // themselves.
 func TestPromises(t *testing.T) {
-	load := func(path string) (promises.Filter, error) { return bloom.LoadFile(path) }
+	load := func(path string) (filtertest.Filter, error) { return bloom.LoadFile(path) }
 	f := bloom.Must(bloom.New(10, 0.1))
 	sync := bloom.NewSyncFrom(f)
 	sync.AddString("of the copy")
@@ -32,28 +31,28 @@ func TestPromises(t *testing.T) {
 	for _, s := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
 		t.Run(s.String(), func(t *testing.T) {
 			plain := func() *bloom.Filter { return bloom.Must(bloom.NewWithStrategy(s, 5000, 0.01)) }
-			var loadOrNew func(string, float64) (promises.Filter, error)
+			var loadOrNew func(string, float64) (filtertest.Filter, error)
 			if s == bloom.Mitz64 {
-				loadOrNew = func(path string, p float64) (promises.Filter, error) { return bloom.LoadOrNew(path, 5000, p) }
+				loadOrNew = func(path string, p float64) (filtertest.Filter, error) { return bloom.LoadOrNew(path, 5000, p) }
 			}
-			others := map[string]func(string) (promises.Filter, error){
-				"n": func(path string) (promises.Filter, error) { return bloom.LoadOrNew(path, 6000, 0.01) },
-				"p": func(path string) (promises.Filter, error) { return bloom.LoadOrNew(path, 5000, 0.0099) },
-				"m": func(path string) (promises.Filter, error) { return bloom.LoadOrNewSize(path, 48000, 7) },
-				"k": func(path string) (promises.Filter, error) { return bloom.LoadOrNewSize(path, 47936, 8) },
+			others := map[string]func(string) (filtertest.Filter, error){
+				"n": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNew(path, 6000, 0.01) },
+				"p": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNew(path, 5000, 0.0099) },
+				"m": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNewSize(path, 48000, 7) },
+				"k": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNewSize(path, 47936, 8) },
 			}
-			promises.Test(t, promises.Type{
+			filtertest.Test(t, filtertest.Type{
 				Name: "bloom.Filter",
-				Make: func() promises.Filter { return plain() },
-				Zero: func() promises.Filter { return new(bloom.Filter) },
+				Make: func() filtertest.Filter { return plain() },
+				Zero: func() filtertest.Filter { return new(bloom.Filter) },
 				Load: load, LoadOrNew: loadOrNew, Others: others,
-				Open: func(path string) (promises.View, error) { return bloom.OpenFile(path) },
-			}, promises.Type{
+				Open: func(path string) (filtertest.View, error) { return bloom.OpenFile(path) },
+			}, filtertest.Type{
 				Name: "bloom.SyncFilter",
-				Make: func() promises.Filter { return bloom.NewSyncFrom(plain()) },
-				Zero: func() promises.Filter { return new(bloom.SyncFilter) },
+				Make: func() filtertest.Filter { return bloom.NewSyncFrom(plain()) },
+				Zero: func() filtertest.Filter { return new(bloom.SyncFilter) },
 				Load: load, LoadOrNew: loadOrNew, Others: others,
-				Snapshot: func(f promises.Filter) promises.Filter { return f.(*bloom.SyncFilter).Snapshot() },
+				Snapshot: func(f filtertest.Filter) filtertest.Filter { return f.(*bloom.SyncFilter).Snapshot() },
 			})
 		})
 	}
@@ -101,7 +100,7 @@ func TestOtherTypes(t *testing.T) {
 
 // TestPortable does without assembly, and without the better of its forms.
 func TestPortable(t *testing.T) {
-	testkit.Without(t, "avx512vbmi2", "^Test(Sum|SumBatch|FilterPlain)$")
-	testkit.Without(t, "avx512f", "^Test(Sum|SumBatch|FilterPlain)$")
-	testkit.Without(t, "avx2", "^Test(Promises|Indivisible|FilterPlain|Sum|SumBatch|SumUTF16|Views?.*|Operations)$")
+	filtertest.Without(t, "avx512vbmi2", "^Test(Sum|SumBatch|FilterPlain)$")
+	filtertest.Without(t, "avx512f", "^Test(Sum|SumBatch|FilterPlain)$")
+	filtertest.Without(t, "avx2", "^Test(Promises|Indivisible|FilterPlain|Sum|SumBatch|SumUTF16|Views?.*|Operations)$")
 }

@@ -1,4 +1,4 @@
-package bloom
+package bloom_test
 
 import (
 	"bufio"
@@ -18,6 +18,8 @@ import (
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // vectors returns a file that Guava wrote; testdata/README.md says how.
@@ -64,7 +66,7 @@ func jsonVectors[T any](t testing.TB, name string) (rows []T) {
 // filterVector is a filter that Guava built, with its answers.
 type filterVector struct {
 	Name         string `json:"id"`
-	Strategy     Strategy
+	Strategy     bloom.Strategy
 	Funnel       string
 	KeyEncoding  string
 	N            uint64
@@ -84,7 +86,7 @@ type filterVector struct {
 }
 
 // hashes returns the digests of the vector's keys, as its funnel makes them.
-func (v *filterVector) hashes(t testing.TB) []Hash {
+func (v *filterVector) hashes(t testing.TB) []bloom.Hash {
 	t.Helper()
 	if v.KeyGen == nil {
 		return v.hashAll(t, v.Keys)
@@ -95,41 +97,41 @@ func (v *filterVector) hashes(t testing.TB) []Hash {
 	require.NoError(t, err)
 	count, err := v.KeyGen.Count.Int64()
 	require.NoError(t, err)
-	hs := make([]Hash, count)
+	hs := make([]bloom.Hash, count)
 	for i := range hs {
 		key := start + int64(i)*step
 		if v.Funnel == "integer" {
-			hs[i] = SumUint32(uint32(key))
+			hs[i] = bloom.SumUint32(uint32(key))
 		} else {
-			hs[i] = SumUint64(uint64(key))
+			hs[i] = bloom.SumUint64(uint64(key))
 		}
 	}
 	return hs
 }
 
-func (v *filterVector) hashAll(t testing.TB, keys []string) []Hash {
+func (v *filterVector) hashAll(t testing.TB, keys []string) []bloom.Hash {
 	t.Helper()
-	hs := make([]Hash, len(keys))
+	hs := make([]bloom.Hash, len(keys))
 	for i, key := range keys {
 		hs[i] = v.hash(t, key)
 	}
 	return hs
 }
 
-func (v *filterVector) hash(t testing.TB, key string) Hash {
+func (v *filterVector) hash(t testing.TB, key string) bloom.Hash {
 	t.Helper()
 	switch v.KeyEncoding {
 	case "hex":
 		b, err := hex.DecodeString(key)
 		require.NoError(t, err)
-		return Sum(b)
+		return bloom.Sum(b)
 	case "decimal":
 		i, err := strconv.ParseInt(key, 10, 64)
 		require.NoError(t, err)
 		if v.Funnel == "integer" {
-			return SumUint32(uint32(i))
+			return bloom.SumUint32(uint32(i))
 		}
-		return SumUint64(uint64(i))
+		return bloom.SumUint64(uint64(i))
 	case "utf16be-hex": // may hold lone surrogates, which no Go string does
 		b, err := hex.DecodeString(key)
 		require.NoError(t, err)
@@ -141,15 +143,15 @@ func (v *filterVector) hash(t testing.TB, key string) Hash {
 			for i, u := range units {
 				binary.LittleEndian.PutUint16(b[2*i:], u)
 			}
-			return Sum(b)
+			return bloom.Sum(b)
 		}
-		return SumString(javaUTF8(units))
+		return bloom.SumString(javaUTF8(units))
 	}
 	require.Equal(t, "json", v.KeyEncoding)
 	if v.Funnel == "unencodedChars" {
-		return SumUTF16(key)
+		return bloom.SumUTF16(key)
 	}
-	return SumString(key)
+	return bloom.SumString(key)
 }
 
 // javaUTF8 encodes as Java does, with '?' for a lone surrogate.
@@ -174,7 +176,7 @@ func (v *filterVector) String() string {
 }
 
 // check compares f with what Guava said of the vector's filter.
-func (v *filterVector) check(t *testing.T, f *Filter) {
+func (v *filterVector) check(t *testing.T, f *bloom.Filter) {
 	t.Helper()
 	data, err := f.MarshalBinary()
 	require.NoError(t, err)
@@ -191,9 +193,9 @@ func (v *filterVector) check(t *testing.T, f *Filter) {
 	if v.BitCount == 0 {
 		require.Zero(t, f.FPR())
 	} else {
-		require.InEpsilon(t, max(v.FPR, doubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12)
+		require.InEpsilon(t, max(v.FPR, bloom.DoubleHashing(f.FillRatio(), f.M(), f.K())), f.FPR(), 1e-12)
 	}
-	view := Must(NewView(data))
+	view := bloom.Must(bloom.NewView(data))
 	sameAnswers(t, f, view, 1)
 	for i, h := range v.hashAll(t, v.Probes) {
 		require.Equal(t, v.MightContain[i], f.ContainsHash(h), v.Probes[i])
@@ -207,8 +209,8 @@ func TestGuavaDigests(t *testing.T) {
 		require.NoError(t, err)
 		digest, err := hex.DecodeString(row[1])
 		require.NoError(t, err)
-		want := Hash{binary.LittleEndian.Uint64(digest), binary.LittleEndian.Uint64(digest[8:])}
-		require.Equal(t, want, Sum(key), "%d bytes", len(key))
+		want := bloom.NewHash(binary.LittleEndian.Uint64(digest), binary.LittleEndian.Uint64(digest[8:]))
+		require.Equal(t, want, bloom.Sum(key), "%d bytes", len(key))
 	}
 }
 
@@ -222,17 +224,17 @@ func TestGuavaSizing(t *testing.T) {
 			require.NoError(t, err)
 			p, err := strconv.ParseFloat(row[1], 64)
 			require.NoError(t, err)
-			m := OptimalM(n, p)
+			m := bloom.OptimalM(n, p)
 			require.Equal(t, row[2], fmt.Sprint(m), "m of %v", row)
-			require.Equal(t, row[3], fmt.Sprint(OptimalK(m, n)), "k of %v", row)
+			require.Equal(t, row[3], fmt.Sprint(bloom.OptimalK(m, n)), "k of %v", row)
 		}
 	}
-	require.EqualValues(t, 21672090*64, Must(New(144705823, 0.01)).M())
+	require.EqualValues(t, 21672090*64, bloom.Must(bloom.New(144705823, 0.01)).M())
 }
 
 func TestGuavaCreate(t *testing.T) {
 	for _, v := range jsonVectors[struct {
-		Strategy Strategy
+		Strategy bloom.Strategy
 		N        json.Number
 		P        string
 		Outcome  string
@@ -245,7 +247,7 @@ func TestGuavaCreate(t *testing.T) {
 		}
 		p, err := strconv.ParseFloat(v.P, 64)
 		require.NoError(t, err)
-		f, err := NewWithStrategy(v.Strategy, n, p)
+		f, err := bloom.NewWithStrategy(v.Strategy, n, p)
 		if v.Outcome != "ok" || n == 0 { // for which Guava makes a filter that is full at once
 			require.Error(t, err, "%+v", v)
 			require.Regexp(t, "^bloom: .*", err.Error())
@@ -262,7 +264,7 @@ func TestGuavaFilters(t *testing.T) {
 		t.Run(v.String(), func(t *testing.T) {
 			p, err := v.P.Float64()
 			require.NoError(t, err)
-			f, err := NewWithStrategy(v.Strategy, max(v.N, 1), p)
+			f, err := bloom.NewWithStrategy(v.Strategy, max(v.N, 1), p)
 			require.NoError(t, err)
 			for i, h := range v.hashes(t) {
 				changed := f.AddHash(h)
@@ -272,7 +274,7 @@ func TestGuavaFilters(t *testing.T) {
 			}
 			v.check(t, f)
 
-			var g Filter
+			var g bloom.Filter
 			require.NoError(t, g.UnmarshalBinary(v.Bytes))
 			v.check(t, &g)
 			require.True(t, f.Equal(&g))
@@ -289,7 +291,7 @@ func TestGuavaMerges(t *testing.T) {
 		Result       *filterVector
 	}](t, "merges.json") {
 		t.Run(v.ID, func(t *testing.T) {
-			var a, b Filter
+			var a, b bloom.Filter
 			require.NoError(t, a.UnmarshalBinary(v.A.Bytes))
 			if v.Self { // Guava refuses; here it changes nothing
 				require.NoError(t, a.Merge(&a))
@@ -323,7 +325,7 @@ func TestGuavaHostile(t *testing.T) {
 			require.NoError(t, err)
 			accepted := v.Outcome == "accept"
 
-			before := Must(NewSize(128, 3))
+			before := bloom.Must(bloom.NewSize(128, 3))
 			before.AddString("before")
 			f := before.Clone()
 			n, err := f.ReadFrom(bytes.NewReader(input))
@@ -332,20 +334,20 @@ func TestGuavaHostile(t *testing.T) {
 				require.Equal(t, v.Consumed, n)
 				v.check(t, f)
 			} else {
-				require.ErrorIs(t, err, ErrFormat)
+				require.ErrorIs(t, err, bloom.ErrFormat)
 				require.Regexp(t, "^bloom: ", err.Error())
 				require.True(t, f.Equal(before), "receiver changed")
 			}
 
 			f = before.Clone()
 			err = f.UnmarshalBinary(input)
-			_, viewErr := NewView(input)
+			_, viewErr := bloom.NewView(input)
 			require.Equal(t, err, viewErr)
 			if accepted && v.Consumed == int64(len(input)) {
 				require.NoError(t, err)
 				v.check(t, f)
 			} else {
-				require.ErrorIs(t, err, ErrFormat)
+				require.ErrorIs(t, err, bloom.ErrFormat)
 				require.True(t, f.Equal(before), "receiver changed")
 			}
 		})

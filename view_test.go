@@ -1,29 +1,31 @@
-package bloom
+package bloom_test
 
 import (
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // TestViewAnswersAsFilter has filters that are about half full, so that about every other
 // probed bit shows a wrong index.
 func TestViewAnswersAsFilter(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
-	for _, strategy := range []Strategy{Mitz32, Mitz64} {
+	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
 		for _, m := range []uint64{64, 128, 640, 4096, 64 * 1021, 1 << 20} {
 			for _, k := range []int{1, 2, 7, 30} {
-				f := newFilter(strategy, int(m/64), k)
+				f := bloom.NewFilter(strategy, int(m/64), k)
 				for range m / uint64(k) {
-					f.AddHash(NewHash(rnd.Uint64(), rnd.Uint64()))
+					f.AddHash(bloom.NewHash(rnd.Uint64(), rnd.Uint64()))
 				}
 				data, err := f.MarshalBinary()
 				require.NoError(t, err)
-				var v *View
-				require.LessOrEqual(t, testing.AllocsPerRun(1, func() { v = Must(NewView(data)) }), 1.0)
+				var v *bloom.View
+				require.LessOrEqual(t, testing.AllocsPerRun(1, func() { v = bloom.Must(bloom.NewView(data)) }), 1.0)
 				for range 1000 {
-					h := NewHash(rnd.Uint64(), rnd.Uint64())
+					h := bloom.NewHash(rnd.Uint64(), rnd.Uint64())
 					require.Equal(t, f.ContainsHash(h), v.ContainsHash(h), "%v m=%d k=%d %v", strategy, m, k, h)
 				}
 			}
@@ -34,13 +36,13 @@ func TestViewAnswersAsFilter(t *testing.T) {
 // TestZeroView: neither a zero View nor one that has been closed says that a key is absent.
 func TestZeroView(t *testing.T) {
 	const refusal = "bloom: use of a View that is closed or zero"
-	closed := Must(NewView(Must(smallFilter("a").MarshalBinary())))
+	closed := bloom.Must(bloom.NewView(bloom.Must(smallFilter("a").MarshalBinary())))
 	require.True(t, closed.ContainsString("a"), "before Close")
 	require.NoError(t, closed.Close())
-	for _, v := range []*View{closed, new(View)} {
+	for _, v := range []*bloom.View{closed, new(bloom.View)} {
 		require.PanicsWithValue(t, refusal, func() { v.Contains(nil) })
 		require.PanicsWithValue(t, refusal, func() { v.ContainsString("a") })
-		require.PanicsWithValue(t, refusal, func() { v.ContainsHash(Hash{}) })
+		require.PanicsWithValue(t, refusal, func() { v.ContainsHash(bloom.Hash{}) })
 		require.PanicsWithValue(t, refusal, func() { v.ContainsBatch(nil, nil) })
 		require.PanicsWithValue(t, refusal, func() { v.Stats() })
 		require.PanicsWithValue(t, refusal, func() { v.Info() })

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // oracle is a Bank and its members as filters of their own.
@@ -32,7 +32,7 @@ func (o *oracle) append(t testing.TB) {
 }
 
 func (o *oracle) add(t testing.TB, i int, h bloom.Hash) {
-	testkit.Equal(t, o.filters[i].AddHash(h), o.AddHash(i, h))
+	filtertest.Equal(t, o.filters[i].AddHash(h), o.AddHash(i, h))
 }
 
 // which asks one filter after the other.
@@ -94,7 +94,7 @@ func (o *oracle) requireSameMembers(t testing.TB, hs []bloom.Hash, a asker, want
 		require.True(t, o.filters[i].Equal(a.Filter(i)), "member %d", i)
 		require.Equal(t, a.Info(), a.Filter(i).Info())
 		for _, h := range hs {
-			testkit.Equal(t, o.filters[i].ContainsHash(h), a.ContainsHash(i, h))
+			filtertest.Equal(t, o.filters[i].ContainsHash(h), a.ContainsHash(i, h))
 		}
 	}
 	got := a.Stats()
@@ -112,7 +112,7 @@ func (o *oracle) requireSameMembers(t testing.TB, hs []bloom.Hash, a asker, want
 // walk is a Bank after some steps of every kind, and keys, some of them in it.
 func walk(t testing.TB, m uint64, k, members int, seed uint64) (*oracle, []bloom.Hash) {
 	o := newOracle(t, m, k)
-	hs := testkit.Digests[bloom.Hash](seed, 40)
+	hs := filtertest.Digests(seed, 40)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for len(o.filters) < members {
 		switch n := len(o.filters); {
@@ -333,7 +333,7 @@ func TestConcurrent(t *testing.T) {
 	for range spare {
 		b.Append()
 	}
-	hs := testkit.Digests[bloom.Hash](1, members)
+	hs := filtertest.Digests(1, members)
 	var added atomic.Int64 // members that have their key
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -454,7 +454,7 @@ func TestTableOfPackageComment(t *testing.T) {
 
 // TestFalseMembersAreCorrelated holds the figures of the package comment.
 func TestFalseMembersAreCorrelated(t *testing.T) {
-	if testing.Short() || testkit.Race {
+	if testing.Short() || filtertest.Race {
 		t.Skip("takes a second")
 	}
 	const members, keys, probes = 100_000, 20, 20_000
@@ -501,11 +501,11 @@ func TestTurns(t *testing.T) {
 		},
 	} {
 		for name, call := range calls {
-			require.Equal(t, waits, testkit.Waits(&b.mu, waits, call), name)
+			require.Equal(t, waits, filtertest.Waits(&b.mu, waits, call), name)
 		}
 	}
 	data, left := bloom.Must(b.MarshalBinary()), new(remains) // rows of a look-up come at the same time
 	r := bloom.Must(NewReader(bytes.NewReader(data), int64(len(data))))
 	left.acc = left.found.all(b.Len())
-	require.True(t, testkit.Waits(&left.mu, true, func() { _ = r.ask(left, 0, 0) }))
+	require.True(t, filtertest.Waits(&left.mu, true, func() { _ = r.ask(left, 0, 0) }))
 }

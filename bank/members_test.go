@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestAppendAfterDecoding: a member that is appended to a bank which was read is empty,
@@ -26,9 +26,9 @@ func TestAppendAfterDecoding(t *testing.T) {
 func TestAppendFilterAtOnce(t *testing.T) {
 	b := bloom.Must(NewSize(512, 4))
 	f := bloom.Must(bloom.NewSize(512, 4))
-	hs := testkit.Digests[bloom.Hash](1, 30)
+	hs := filtertest.Digests(1, 30)
 	f.AddBatch(nil, hs)
-	testkit.Together(func() {
+	filtertest.Together(func() {
 		for n := 0; n < 5000; {
 			if n = b.Len(); n > 0 && !b.ContainsHash(n-1, hs[n%len(hs)]) {
 				t.Errorf("member %d has not its keys yet", n-1)

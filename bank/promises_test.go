@@ -9,8 +9,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/promises"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // first is a Bank's first member as a filter.
@@ -49,7 +48,7 @@ func (f *first) ContainsBatch(found []bool, hs []bloom.Hash) {
 }
 
 // firstOf returns the first member of a copy of b.
-func firstOf(b *bank.Bank, err error) (promises.Filter, error) {
+func firstOf(b *bank.Bank, err error) (filtertest.Filter, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func (o *opened) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-func open(path string) (promises.View, error) {
+func open(path string) (filtertest.View, error) {
 	v, err := bank.OpenFile(path)
 	if err != nil {
 		return nil, err
@@ -104,19 +103,19 @@ func TestMismatchedFile(t *testing.T) {
 }
 
 func TestPromises(t *testing.T) {
-	if testkit.Race {
+	if filtertest.Race {
 		t.Skip("takes long, by one goroutine")
 	}
-	promises.Test(t, promises.Type{
+	filtertest.Test(t, filtertest.Type{
 		Name:      "bank.Bank",
-		Make:      func() promises.Filter { return bloom.Must(firstOf(bank.New(1100, 0.01))) },
-		Zero:      func() promises.Filter { return new(first) },
+		Make:      func() filtertest.Filter { return bloom.Must(firstOf(bank.New(1100, 0.01))) },
+		Zero:      func() filtertest.Filter { return new(first) },
 		Open:      open,
-		Load:      func(path string) (promises.Filter, error) { return firstOf(bank.LoadFile(path)) },
-		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return firstOf(bank.LoadOrNew(path, 1100, p)) },
-		Others: map[string]func(string) (promises.Filter, error){
-			"n": func(path string) (promises.Filter, error) { return firstOf(bank.LoadOrNew(path, 1200, 0.01)) },
-			"p": func(path string) (promises.Filter, error) { return firstOf(bank.LoadOrNew(path, 1100, 0.005)) },
+		Load:      func(path string) (filtertest.Filter, error) { return firstOf(bank.LoadFile(path)) },
+		LoadOrNew: func(path string, p float64) (filtertest.Filter, error) { return firstOf(bank.LoadOrNew(path, 1100, p)) },
+		Others: map[string]func(string) (filtertest.Filter, error){
+			"n": func(path string) (filtertest.Filter, error) { return firstOf(bank.LoadOrNew(path, 1200, 0.01)) },
+			"p": func(path string) (filtertest.Filter, error) { return firstOf(bank.LoadOrNew(path, 1100, 0.005)) },
 		},
 	})
 }

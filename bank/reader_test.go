@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // store counts what is read.
@@ -77,7 +77,7 @@ func TestReaderReads(t *testing.T) {
 	require.LessOrEqual(t, s.requests, 3*k)
 
 	s.reset()
-	_, err = r.WhichAll(nil, testkit.Digests[bloom.Hash](1, 300))
+	_, err = r.WhichAll(nil, filtertest.Digests(1, 300))
 	require.NoError(t, err)
 	require.Less(t, s.requests, 3*k*300/4, "rows of members that are ruled out")
 
@@ -175,7 +175,7 @@ func TestReaderEnds(t *testing.T) {
 	r, err := NewReader(store, store.size)
 	require.NoError(t, err)
 	store.requests.Store(0)
-	memory := testkit.Allocated(func() { _, err = r.Which(nil, bloom.SumString("key")) })
+	memory := filtertest.Allocated(func() { _, err = r.Which(nil, bloom.SumString("key")) })
 	require.ErrorIs(t, err, bloom.ErrFormat)
 	require.LessOrEqual(t, store.requests.Load(), int64(2*requests))
 	require.Less(t, memory, uint64(1<<20))
@@ -183,7 +183,7 @@ func TestReaderEnds(t *testing.T) {
 
 // TestReaderManySegments asks more segments than there are requests at a time.
 func TestReaderManySegments(t *testing.T) {
-	if testing.Short() || testkit.Race {
+	if testing.Short() || filtertest.Race {
 		t.Skip("takes 17 MB")
 	}
 	b, h := bloom.Must(NewSize(64, 2)), bloom.SumString("key")

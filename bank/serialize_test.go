@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // sample is a small Bank with names and an Info.
@@ -138,8 +138,8 @@ func TestDamage(t *testing.T) {
 	o.SetName(1, "one")
 	o.SetName(4, "four")
 	data := bloom.Must(o.MarshalBinary())
-	testkit.Damage(t, data, new(Bank).UnmarshalBinary)
-	testkit.Damage(t, data, func(data []byte) error {
+	filtertest.Damage(t, data, new(Bank).UnmarshalBinary)
+	filtertest.Damage(t, data, func(data []byte) error {
 		v, err := NewView(data)
 		if err != nil {
 			return err
@@ -295,7 +295,7 @@ func TestNotABank(t *testing.T) {
 
 // sealed returns data with the checksums that make it a Bank, if it is long enough.
 func sealed(data []byte) []byte {
-	data = testkit.Sealed(data)
+	data = filtertest.Sealed(data)
 	v, err := NewView(data)
 	if err != nil {
 		return data
@@ -316,7 +316,7 @@ func sealed(data []byte) []byte {
 			}
 		}
 	}
-	return testkit.Sealed(data)
+	return filtertest.Sealed(data)
 }
 
 func FuzzBank(f *testing.F) {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // bytesOf returns the bits of f as Bitset does, for any number of lines.
@@ -18,7 +18,7 @@ func bytesOf(f *Filter) []byte {
 
 func TestBitset(t *testing.T) {
 	f := bloom.Must(NewSize(300*256, 1))
-	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 1000))
+	f.AddBatch(nil, filtertest.Digests(1, 1000))
 	require.Equal(t, bytesOf(f), f.Bitset())
 	g, err := NewBitset(f.Bitset())
 	require.NoError(t, err)
@@ -43,12 +43,12 @@ func TestEmptyKey(t *testing.T) {
 		found, want := 0, 0.0
 		for seed := range uint64(filters) {
 			f := bloom.Must(New(keys, p))
-			f.AddBatch(nil, testkit.Digests[bloom.Hash](seed, 5*keys))
+			f.AddBatch(nil, filtertest.Digests(seed, 5*keys))
 			if f.ContainsString("") {
 				found++
 			}
 			want += f.FPR() / filters
 		}
-		require.InDelta(t, filters*want, found, testkit.RateBound(filters, want)-filters*want, "p = %g", p)
+		require.InDelta(t, filters*want, found, filtertest.RateBound(filters, want)-filters*want, "p = %g", p)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestViews: a View answers as the Filter does whose bytes it has, wherever the bytes lie.
@@ -20,18 +20,18 @@ func TestViews(t *testing.T) {
 	for lines := 1; lines <= splitblock.MaxLines; lines++ {
 		f := bloom.Must(NewSize(1000*256, lines))
 		f.SetInfo(bloom.Info{N: 7, Hash: "SumString"})
-		keys := testkit.Digests[bloom.Hash](1, 5000)
+		keys := filtertest.Digests(1, 5000)
 		f.AddBatch(nil, keys)
 		f.AddString("key")
-		probes := append(keys, testkit.Digests[bloom.Hash](2, 5000)...)
-		want := testkit.Found(f, probes)
+		probes := append(keys, filtertest.Digests(2, 5000)...)
+		want := filtertest.Found(f, probes)
 		data := make([]byte, 0, f.SizeBytes()+8)
 		for shift := range 8 {
 			data = bloom.Must(f.AppendBinary(data[:shift]))
 			v := bloom.Must(NewView(data[shift:]))
-			require.Equal(t, want, testkit.Found(v, probes))
+			require.Equal(t, want, filtertest.Found(v, probes))
 			for i, h := range probes {
-				testkit.Equal(t, want[i], v.ContainsHash(h))
+				filtertest.Equal(t, want[i], v.ContainsHash(h))
 			}
 			require.True(t, v.Contains([]byte("key")) && v.ContainsString("key"))
 			require.False(t, v.Contains([]byte("another")) || v.ContainsString("another"))
@@ -86,7 +86,7 @@ func TestFileUnread(t *testing.T) {
 	bloom.Must(sparse.WriteAt(form[32:], 32+32*n))
 	require.NoError(t, sparse.Close())
 	var file *View
-	taken := testkit.Allocated(func() { file, err = OpenFile(path) })
+	taken := filtertest.Allocated(func() { file, err = OpenFile(path) })
 	if err != nil {
 		require.NotErrorIs(t, err, bloom.ErrFormat)
 		t.Skip(err) // a system, or an emulator, may not map that much

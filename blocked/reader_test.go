@@ -11,21 +11,21 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestReader: a Reader answers as the filter does, in one request for nearly every absent key,
 // and in one for each line of a present key.
 func TestReader(t *testing.T) {
 	const n = 200_000
-	hs := testkit.Digests[bloom.Hash](1, 2*n)
+	hs := filtertest.Digests(1, 2*n)
 	for lines := 1; lines <= 4; lines++ {
 		f := bloom.Must(blocked.NewSize(12*n*uint64(lines), lines))
 		f.SetInfo(bloom.Info{N: n, P: 0.01, Hash: "h", Comment: string(make([]byte, 4096))})
 		f.AddBatch(nil, hs[:n])
 		path := filepath.Join(t.TempDir(), "f")
 		require.NoError(t, f.SaveFile(path))
-		s := &testkit.Store{Data: bloom.Must(os.ReadFile(path))}
+		s := &filtertest.Store{Data: bloom.Must(os.ReadFile(path))}
 		r, err := blocked.NewReader(s, int64(len(s.Data)))
 		require.NoError(t, err)
 		require.Len(t, s.Asked(), 2)
@@ -64,11 +64,11 @@ func TestReaderErrors(t *testing.T) {
 	down := errors.New("down")
 	data := bloom.Must(f.MarshalBinary())
 	for fails := 1; fails <= 2; fails++ {
-		_, err := blocked.NewReader(&testkit.Store{Data: data, Err: down, Fails: fails}, int64(len(data)))
+		_, err := blocked.NewReader(&filtertest.Store{Data: data, Err: down, Fails: fails}, int64(len(data)))
 		require.ErrorIs(t, err, down)
 		require.NotErrorIs(t, err, bloom.ErrFormat)
 	}
-	r := bloom.Must(blocked.NewReader(&testkit.Store{Data: data, Err: down, Fails: 3}, int64(len(data))))
+	r := bloom.Must(blocked.NewReader(&filtertest.Store{Data: data, Err: down, Fails: 3}, int64(len(data))))
 	found := []bool{true, false}
 	require.ErrorIs(t, r.ContainsBatch(found, []bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), down)
 	require.Equal(t, []bool{true, false}, found)
@@ -77,7 +77,7 @@ func TestReaderErrors(t *testing.T) {
 	require.True(t, answer)
 	require.Panics(t, func() { r.ContainsBatch(nil, make([]bloom.Hash, 1)) })
 	for size := range data {
-		_, err := blocked.NewReader(&testkit.Store{Data: data}, int64(size))
+		_, err := blocked.NewReader(&filtertest.Store{Data: data}, int64(size))
 		require.ErrorIs(t, err, bloom.ErrFormat)
 	}
 	answer, err = new(blocked.Reader).ContainsString("a")

@@ -8,10 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/promises"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestReservedValuesAreRefused refuses what a later version may give a meaning.
@@ -38,9 +37,9 @@ func FuzzFilter(f *testing.F) {
 	one, three := bloom.Must(NewSize(512, 1)), bloom.Must(NewSize(512, 3))
 	one.AddString("key")
 	three.AddString("key")
-	promises.Fuzz(f, func() *Filter { return new(Filter) }, func(*testing.T, *Filter) {},
+	filtertest.Fuzz(f, func() *Filter { return new(Filter) }, func(*testing.T, *Filter) {},
 		bloom.Must(one.MarshalBinary()), bloom.Must(three.MarshalBinary()),
-		bloom.Must(form.Blocked.Append(nil, []uint64{splitblock.Max}, testkit.Words(4), form.Info{})))
+		bloom.Must(form.Blocked.Append(nil, []uint64{splitblock.Max}, filtertest.Words(4), form.Info{})))
 }
 
 // FuzzReader: whatever bytes NewReader and NewView take, they answer, and as the Filter does if there is one.
@@ -49,7 +48,7 @@ func FuzzReader(f *testing.F) {
 	g.AddString("key")
 	f.Add(bloom.Must(g.MarshalBinary()))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		data = testkit.Sealed(data)
+		data = filtertest.Sealed(data)
 		err := g.UnmarshalBinary(data)
 		r, readerErr := NewReader(bytes.NewReader(data), int64(len(data)))
 		v, viewErr := NewView(data)

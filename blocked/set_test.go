@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func TestOperations(t *testing.T) {
-	keys := testkit.Digests[bloom.Hash](1, 1000)
+	keys := filtertest.Digests(1, 1000)
 	for lines := 1; lines <= splitblock.MaxLines; lines++ {
 		filled := func(blocks int, hs []bloom.Hash) *Filter {
 			f := bloom.Must(NewSize(256*uint64(blocks), lines))

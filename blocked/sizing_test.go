@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestMemory: New takes the lines and the memory, relative to a classic filter, that the
-// package comment promises.
+// package comment filtertest.
 func TestMemory(t *testing.T) {
 	const n = 1e6
 	for _, test := range []struct {
@@ -248,7 +248,7 @@ func TestSmallRate(t *testing.T) {
 			var rates []float64
 			for i := range uint64(300) {
 				f.Reset()
-				f.AddBatch(nil, testkit.Digests[bloom.Hash](i*1000+n, int(n)))
+				f.AddBatch(nil, filtertest.Digests(i*1000+n, int(n)))
 				rates = append(rates, f.FPR())
 			}
 			mean, deviation := meanOf(rates)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestManyToBits crosses the bounds of the chunks.
@@ -16,8 +16,8 @@ func TestManyToBits(t *testing.T) {
 		t.Skip("the processor has no AVX2")
 	}
 	c := countersOf(make([]uint64, perBits*(2*bitsAtOnce+9)))
-	for i, h := range testkit.Digests[[2]uint64](1, len(c.words)) {
-		h1, h2 := h[0], h[1]
+	for i, h := range filtertest.Digests(1, len(c.words)) {
+		h1, h2 := h.Words()
 		c.words[i] = h1 & h2
 	}
 	for _, n := range []int{0, 1, 3, 4, 5, 7, 8, bitsAtOnce - 1, bitsAtOnce, bitsAtOnce + 4, 2*bitsAtOnce + 9} {

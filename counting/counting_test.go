@@ -15,9 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/promises"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // TestSnapshotIsFilterOfRemainingKeys adds and removes keys at random. After each step the projection is, byte for
@@ -35,7 +34,7 @@ func TestSnapshotIsFilterOfRemainingKeys(t *testing.T) {
 		require.Equal(t, fresh.M(), f.M())
 		require.Equal(t, fresh.K(), f.K())
 		rnd := rand.New(rand.NewPCG(test.n, 1))
-		keys := testkit.Digests[bloom.Hash](test.n, int(test.n)+3)
+		keys := filtertest.Digests(test.n, int(test.n)+3)
 		for i, step := range []uint64{
 			0,     // one position
 			1,     // positions next to each other
@@ -177,7 +176,7 @@ func TestOneIndex(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	hs := testkit.Digests[bloom.Hash](4, 300)
+	hs := filtertest.Digests(4, 300)
 	a, b, both := bloom.Must(New(300, 0.01)), bloom.Must(New(300, 0.01)), bloom.Must(New(300, 0.01))
 	for i, h := range hs {
 		if i < 200 {
@@ -218,7 +217,7 @@ func TestMerge(t *testing.T) {
 // TestConcurrent has two goroutines add and remove keys that share counters. Counters that
 // were changed by two at once would differ at the end.
 func TestConcurrent(t *testing.T) {
-	hs := testkit.Digests[bloom.Hash](6, 20_000)
+	hs := filtertest.Digests(6, 20_000)
 	f := bloom.Must(New(20_000, 0.5))
 	f.AddString("stays")
 	want := f.Clone()
@@ -239,7 +238,7 @@ func TestConcurrent(t *testing.T) {
 			}
 		}
 	}
-	testkit.Together(work(hs[:10_000]), work(hs[10_000:]))
+	filtertest.Together(work(hs[:10_000]), work(hs[10_000:]))
 	require.True(t, f.Equal(want))
 	require.Equal(t, want.Stats(), f.Stats())
 
@@ -252,7 +251,7 @@ func TestConcurrent(t *testing.T) {
 		}
 	}
 	f.lock() // in time for both to find the key, and to wait
-	testkit.Together(remove, remove, func() {
+	filtertest.Together(remove, remove, func() {
 		time.Sleep(20 * time.Millisecond)
 		f.unlock()
 	})
@@ -275,7 +274,7 @@ func TestWholeKeys(t *testing.T) {
 		}
 	}
 	var stop atomic.Bool
-	testkit.Together(func() {
+	filtertest.Together(func() {
 		for i := uint64(0); !stop.Load(); i++ {
 			f.AddHash(key(i))
 			f.RemoveHash(key(i))
@@ -295,11 +294,11 @@ func TestWholeKeys(t *testing.T) {
 	// Merge and Reset leave no part of a key that is added beside them.
 	for range 200 {
 		f.Reset()
-		testkit.Together(func() { f.AddHash(h) }, func() { assert.NoError(t, f.Merge(other)) })
+		filtertest.Together(func() { f.AddHash(h) }, func() { assert.NoError(t, f.Merge(other)) })
 		require.True(t, f.RemoveHash(h), "once for Add")
 		require.True(t, f.RemoveHash(h), "once for Merge")
 		require.Zero(t, f.Stats().OnesCount)
-		testkit.Together(func() { f.AddHash(h) }, f.Reset)
+		filtertest.Together(func() { f.AddHash(h) }, f.Reset)
 		whole(f.Stats().OnesCount)
 		require.Equal(t, f.Snapshot().OnesCount(), f.Stats().OnesCount)
 	}
@@ -320,7 +319,7 @@ func TestEmptyKey(t *testing.T) {
 	there := 0
 	for i := range 400 {
 		f := bloom.Must(New(100, 1e-6))
-		f.AddBatch(nil, testkit.Digests[bloom.Hash](uint64(i), 100))
+		f.AddBatch(nil, filtertest.Digests(uint64(i), 100))
 		if f.RemoveString("") {
 			there++
 		}
@@ -383,7 +382,7 @@ func TestParameters(t *testing.T) {
 func FuzzUnmarshalBinary(f *testing.F) {
 	small := bloom.Must(New(3, 0.1))
 	small.AddString("key")
-	promises.Fuzz(f, func() *Filter { return new(Filter) }, func(t *testing.T, f *Filter) {
+	filtertest.Fuzz(f, func() *Filter { return new(Filter) }, func(t *testing.T, f *Filter) {
 		before := f.Clone()
 		f.AddString("key")
 		require.True(t, f.RemoveString("key"))
@@ -397,7 +396,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 
 // TestPortable does without assembly.
 func TestPortable(t *testing.T) {
-	testkit.Without(t, "avx2", "^Test(Promises|SnapshotIsFilterOfRemainingKeys|OneIndex|Counters)$")
+	filtertest.Without(t, "avx2", "^Test(Promises|SnapshotIsFilterOfRemainingKeys|OneIndex|Counters)$")
 }
 
 // TestRemove: a key is one key by its bytes, as a string and by its digest. The zero Filter

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // sized returns an empty filter of the given number of buckets, with tags of the given number of bits.
@@ -38,7 +38,7 @@ func operations(t *testing.T, ordinary int) int {
 	if testing.Short() {
 		ordinary /= 10
 	}
-	if testkit.Race {
+	if filtertest.Race {
 		ordinary /= 10
 	}
 	return ordinary
@@ -55,7 +55,7 @@ type model struct {
 
 func newModel(buckets uint64, bits int, rnd *rand.Rand) *model {
 	m := &model{Filter: sized(buckets, bits), rnd: rnd}
-	m.keys = testkit.Digests[bloom.Hash](buckets, int(8*buckets)+4)
+	m.keys = filtertest.Digests(buckets, int(8*buckets)+4)
 	m.times = make([]int, len(m.keys))
 	return m
 }
@@ -132,7 +132,7 @@ func TestModel(t *testing.T) {
 						if m.times[k] == 0 && !m.ContainsHash(m.keys[k]) {
 							before := m.Len()
 							require.False(t, m.RemoveHash(m.keys[k]))
-							testkit.Equal(t, before, m.Len())
+							filtertest.Equal(t, before, m.Len())
 						}
 					}
 					left += ops
@@ -156,7 +156,7 @@ func TestModel(t *testing.T) {
 func TestMultiset(t *testing.T) {
 	for _, bits := range []int{7, 10, 23, 33} {
 		f := sized(100_000, bits)
-		hs := testkit.Digests[bloom.Hash](1, 33)
+		hs := filtertest.Digests(1, 33)
 		for i, h := range hs[:32] {
 			for range 255 {
 				require.True(t, f.InsertHash(h))
@@ -204,13 +204,13 @@ func TestRoom(t *testing.T) {
 			require.LessOrEqual(t, 8/float64(f.mask), test.p)
 			require.True(t, f.bits == minBits || 8/float64(f.mask/2) > test.p, "the fewest bits")
 			require.Equal(t, bloom.Info{N: uint64(n), P: test.p}, f.Info())
-			if testkit.Race && n > 1000 {
+			if filtertest.Race && n > 1000 {
 				continue
 			}
 			rounds := min(200, 1+operations(t, 200_000)/n)
 			for round := range rounds {
 				f.Reset()
-				hs := testkit.Digests[bloom.Hash](uint64(round), 2*n)
+				hs := filtertest.Digests(uint64(round), 2*n)
 				for _, h := range hs[:n] {
 					require.True(t, f.InsertHash(h))
 				}
@@ -218,9 +218,9 @@ func TestRoom(t *testing.T) {
 					require.True(t, f.RemoveHash(hs[i]) && f.InsertHash(h))
 				}
 			}
-			found := testkit.Count(testkit.Found(f, testkit.Digests[bloom.Hash](1<<40, 100_000)))
-			require.LessOrEqual(t, float64(found), testkit.RateBound(100_000, test.p)*100_000+1e-9)
-			require.InDelta(t, float64(found)/100_000, f.FPR(), testkit.RateBound(100_000, f.FPR())-f.FPR()+1e-5)
+			found := filtertest.Count(filtertest.Found(f, filtertest.Digests(1<<40, 100_000)))
+			require.LessOrEqual(t, float64(found), filtertest.RateBound(100_000, test.p)*100_000+1e-9)
+			require.InDelta(t, float64(found)/100_000, f.FPR(), filtertest.RateBound(100_000, f.FPR())-f.FPR()+1e-5)
 			if n == 100_000 {
 				require.LessOrEqual(t, 8*float64(f.SizeBytes())/float64(n), test.most)
 			}
@@ -233,7 +233,7 @@ func TestWork(t *testing.T) {
 	const n = 200_000
 	f := bloom.Must(New(n, 0.01))
 	var sum, most int
-	for i, h := range testkit.Digests[bloom.Hash](9, n) {
+	for i, h := range filtertest.Digests(9, n) {
 		at := f.place(h)
 		if _, ok := f.find(at.p, at.q, 0); i >= n*99/100 && !ok {
 			slot, looked, ok := f.makeRoom(at)
@@ -312,7 +312,7 @@ func TestParameters(t *testing.T) {
 // hostile returns the form of a filter of three buckets and four keys more than these have places, with what edit made of its words.
 func hostile(t *testing.T, params []uint64, edit func(words []uint64)) []byte {
 	f := sized(3, 10) // 120 bits
-	for _, h := range testkit.Digests[bloom.Hash](3, 16) {
+	for _, h := range filtertest.Digests(3, 16) {
 		require.True(t, f.InsertHash(h))
 	}
 	require.Len(t, f.entries(), 4)
@@ -357,25 +357,25 @@ func TestHostile(t *testing.T) {
 		_, err := NewView(data)
 		require.ErrorIs(t, err, bloom.ErrFormat, "%v", params)
 	}
-	testkit.Damage(t, hostile(t, good, func([]uint64) {}), func(data []byte) error { return new(Filter).UnmarshalBinary(data) })
+	filtertest.Damage(t, hostile(t, good, func([]uint64) {}), func(data []byte) error { return new(Filter).UnmarshalBinary(data) })
 }
 
 // TestView: bytes answer alike wherever they lie, whole and in a file.
 func TestView(t *testing.T) {
 	for bits := minBits; bits <= maxBits; bits++ {
 		f := sized(301, bits)
-		hs := testkit.Digests[bloom.Hash](uint64(bits), 3000)
+		hs := filtertest.Digests(uint64(bits), 3000)
 		for i := range hs[:1150] {
 			f.InsertHash(hs[i%1100+i/1100*7])
 		}
-		want := testkit.Found(f, hs)
+		want := filtertest.Found(f, hs)
 		data := bloom.Must(f.MarshalBinary())
 		for shift := range 9 {
 			lies := append(make([]byte, shift, shift+len(data)), data...)[shift:]
 			v := bloom.Must(NewView(lies))
-			require.Equal(t, want, testkit.Found(v, hs))
+			require.Equal(t, want, filtertest.Found(v, hs))
 			for i, h := range hs {
-				testkit.Equal(t, want[i], v.ContainsHash(h))
+				filtertest.Equal(t, want[i], v.ContainsHash(h))
 			}
 			require.Equal(t, f.Stats(), v.Stats())
 			require.Equal(t, []uint64{f.Len(), f.Cap()}, []uint64{v.Len(), v.Cap()})
@@ -413,7 +413,7 @@ func TestBatches(t *testing.T) {
 	for _, n := range []int{0, 1, 63, 64, 65, 700} {
 		one := sized(100, 10)
 		batch := NewSyncFrom(one)
-		hs := testkit.Digests[bloom.Hash](uint64(n), n)
+		hs := filtertest.Digests(uint64(n), n)
 		for _, change := range []struct {
 			one   func(bloom.Hash) bool
 			batch func([]bool, []bloom.Hash)
@@ -443,8 +443,8 @@ func TestBatches(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	f := bloom.Must(New(1000, 0.01))
 	s := NewSyncFrom(f)
-	hs, done := testkit.Digests[bloom.Hash](1, 500), make([]bool, 500)
-	if testkit.Race {
+	hs, done := filtertest.Digests(1, 500), make([]bool, 500)
+	if filtertest.Race {
 		t.Skip("a sync.Pool forgets now and then")
 	}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
@@ -496,8 +496,8 @@ func TestWriters(t *testing.T) {
 	s := bloom.Must(NewSync(writers*own, 0.01))
 	ops := operations(t, 800_000) / writers
 	var left [writers][]bloom.Hash
-	testkit.AtOnce(writers, func(w int) {
-		hs := testkit.Digests[bloom.Hash](uint64(w), own)
+	filtertest.AtOnce(writers, func(w int) {
+		hs := filtertest.Digests(uint64(w), own)
 		rnd := rand.New(rand.NewPCG(uint64(w), 1))
 		in := 0
 		for range ops {
@@ -548,7 +548,7 @@ func TestTurns(t *testing.T) {
 		},
 	} {
 		for name, call := range calls {
-			require.Equal(t, waits, testkit.Waits(s.shared, waits, call), name)
+			require.Equal(t, waits, filtertest.Waits(s.shared, waits, call), name)
 		}
 	}
 }
@@ -564,7 +564,7 @@ func TestDecodedTogether(t *testing.T) {
 	} {
 		for _, s := range []*SyncFilter{new(SyncFilter), bloom.Must(NewSync(10, 0.01))} {
 			require.NoError(t, decode(s))
-			require.True(t, testkit.Waits(s.shared, true, func() { s.InsertString("key") }), name)
+			require.True(t, filtertest.Waits(s.shared, true, func() { s.InsertString("key") }), name)
 		}
 	}
 }
@@ -572,7 +572,7 @@ func TestDecodedTogether(t *testing.T) {
 // TestCounters: whenever a tag leaves a slot of a SyncFilter, or a key the list, the tag's counter goes up.
 func TestCounters(t *testing.T) {
 	s := NewSyncFrom(sized(20, 17))
-	hs := testkit.Digests[bloom.Hash](1, 180)
+	hs := filtertest.Digests(1, 180)
 	rnd := rand.New(rand.NewPCG(1, 1))
 	in := map[int]bool{}
 	var left, delisted int
@@ -620,7 +620,7 @@ func TestLookUpsMeanwhile(t *testing.T) {
 
 func lookUpsMeanwhile(t *testing.T, n uint64, bits, ops int) {
 	s := NewSyncFrom(sized(n/4, bits))
-	hs := testkit.Digests[bloom.Hash](n, int(2*n))
+	hs := filtertest.Digests(n, int(2*n))
 	var in []bloom.Hash
 	for _, h := range hs {
 		if len(s.entries()) == 0 { // until there is one that finds no place
@@ -639,7 +639,7 @@ func lookUpsMeanwhile(t *testing.T, n uint64, bits, ops int) {
 		writers.Add(1)
 		go func() {
 			defer writers.Done()
-			for hs := testkit.Digests[bloom.Hash](uint64(w)+7, 1<<12); !stop.Load(); {
+			for hs := filtertest.Digests(uint64(w)+7, 1<<12); !stop.Load(); {
 				for i := 0; i+1 < len(hs); i += 2 {
 					a, b := s.InsertHash(hs[i]), s.InsertHash(hs[i+1])
 					if a {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/promises"
 )
 
 // set and syncSet have Add, which inserts a key unless it is there. Where the filter is full, as one from
@@ -54,37 +54,37 @@ func addBatch(s bloom.Set, added []bool, hs []bloom.Hash) {
 }
 
 // decoded returns to, which is zero, with what from is.
-func decoded[F promises.Filter](to F, from *Filter) F {
+func decoded[F filtertest.Filter](to F, from *Filter) F {
 	bloom.Must(0, to.UnmarshalBinary(bloom.Must(from.MarshalBinary())))
 	return to
 }
 
 func TestPromises(t *testing.T) {
-	as := func(f *Filter, err error) (promises.Filter, error) {
+	as := func(f *Filter, err error) (filtertest.Filter, error) {
 		if err != nil {
 			return nil, err
 		}
 		return decoded(new(set), f), nil
 	}
-	load := func(path string) (promises.Filter, error) { return as(LoadFile(path)) }
-	promises.Test(t, promises.Type{
+	load := func(path string) (filtertest.Filter, error) { return as(LoadFile(path)) }
+	filtertest.Test(t, filtertest.Type{
 		Name:      "cuckoo.Filter",
-		Make:      func() promises.Filter { return decoded(new(set), bloom.Must(New(5000, 0.01))) },
-		Zero:      func() promises.Filter { return new(set) },
+		Make:      func() filtertest.Filter { return decoded(new(set), bloom.Must(New(5000, 0.01))) },
+		Zero:      func() filtertest.Filter { return new(set) },
 		Load:      load,
-		Open:      func(path string) (promises.View, error) { return OpenFile(path) },
-		LoadOrNew: func(path string, p float64) (promises.Filter, error) { return as(LoadOrNew(path, 5000, p)) },
-		Others: map[string]func(string) (promises.Filter, error){
-			"n": func(path string) (promises.Filter, error) { return as(LoadOrNew(path, 5004, 0.01)) },
-			"p": func(path string) (promises.Filter, error) { return as(LoadOrNew(path, 5000, 0.0078)) },
+		Open:      func(path string) (filtertest.View, error) { return OpenFile(path) },
+		LoadOrNew: func(path string, p float64) (filtertest.Filter, error) { return as(LoadOrNew(path, 5000, p)) },
+		Others: map[string]func(string) (filtertest.Filter, error){
+			"n": func(path string) (filtertest.Filter, error) { return as(LoadOrNew(path, 5004, 0.01)) },
+			"p": func(path string) (filtertest.Filter, error) { return as(LoadOrNew(path, 5000, 0.0078)) },
 		},
-	}, promises.Type{
+	}, filtertest.Type{
 		Name: "cuckoo.SyncFilter",
-		Make: func() promises.Filter { return decoded(new(syncSet), bloom.Must(New(5000, 0.001))) },
-		Zero: func() promises.Filter { return new(syncSet) },
+		Make: func() filtertest.Filter { return decoded(new(syncSet), bloom.Must(New(5000, 0.001))) },
+		Zero: func() filtertest.Filter { return new(syncSet) },
 		Load: load,
 
-		Snapshot: func(f promises.Filter) promises.Filter { return f.(*syncSet).Snapshot() },
+		Snapshot: func(f filtertest.Filter) filtertest.Filter { return f.(*syncSet).Snapshot() },
 	})
 	require.PanicsWithValue(t, "cuckoo: NewSyncFrom a nil Filter", func() { NewSyncFrom(nil) })
 }
@@ -123,7 +123,7 @@ func FuzzFilter(f *testing.F) {
 		g.InsertString("another key")
 		seeds = append(seeds, bloom.Must(g.MarshalBinary()))
 	}
-	promises.Fuzz(f, func() *set { return new(set) }, func(t *testing.T, s *set) {
+	filtertest.Fuzz(f, func() *set { return new(set) }, func(t *testing.T, s *set) {
 		n := s.Len()
 		before := s.Clone()
 		h := bloom.SumString("a third key")

@@ -7,9 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/promises"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func small() *Filter {
@@ -40,13 +39,13 @@ func TestImpossibleSizesAreRefused(t *testing.T) {
 		{0, 2, 16}, {math.MaxUint64, 2, 16}, {1 << 40, 2, 16}, {13, 2, 16}, {9, 0, 16}, {9, 65, 16},
 		{9, 1<<32 + 1, 16}, {9, math.MaxUint64, 16}, {1, 2, 16}, {9, 2, 0}, {9, 2, 7}, {9, 2, 1<<32 + 16}, {9, 2, math.MaxUint64},
 	} {
-		require.ErrorIs(t, f.UnmarshalBinary(bloom.Must(form.Flower.Append(nil, params, testkit.Words(3), form.Info{}))), bloom.ErrFormat, "%d", params)
+		require.ErrorIs(t, f.UnmarshalBinary(bloom.Must(form.Flower.Append(nil, params, filtertest.Words(3), form.Info{}))), bloom.ErrFormat, "%d", params)
 	}
 	require.Equal(t, small(), f, "errors changed the receiver")
 }
 
 func FuzzFilter(f *testing.F) {
-	promises.Fuzz(f, func() *Filter { return new(Filter) }, func(*testing.T, *Filter) {},
+	filtertest.Fuzz(f, func() *Filter { return new(Filter) }, func(*testing.T, *Filter) {},
 		bloom.Must(small().MarshalBinary()),
-		bloom.Must(form.Flower.Append(nil, []uint64{2, 64, 32}, testkit.Words(1), form.Info{})))
+		bloom.Must(form.Flower.Append(nil, []uint64{2, 64, 32}, filtertest.Words(1), form.Info{})))
 }

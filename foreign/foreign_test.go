@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // filter is what the types have, with keys instead of Holiman's hashes.
@@ -107,7 +107,7 @@ func TestSamples(t *testing.T) {
 			require.Equal(t, f.M(), s.M)
 			require.Equal(t, f.K(), s.K)
 			require.InDelta(t, half, s.ApproxCount, 15)
-			require.InDelta(t, float64(strings.Count(answers[half:], "1"))/float64(half), s.FPR, testkit.RateBound(half, s.FPR))
+			require.InDelta(t, float64(strings.Count(answers[half:], "1"))/float64(half), s.FPR, filtertest.RateBound(half, s.FPR))
 			if strings.HasSuffix(name, ".bin") {
 				require.EqualValues(t, len(data), s.SizeBytes)
 			}
@@ -163,7 +163,7 @@ func TestLocate(t *testing.T) {
 	for _, m := range []uint64{1, 2, 3, 63, 64, 65, 1000, 12345, 1<<20 - 1, 1 << 20, 1<<20 + 1} {
 		var f table
 		require.NoError(t, f.init(make([]uint64, wordsFor(m)), m, m, 1, 0))
-		for _, x := range append(testkit.Words(1000), 0, 1, m-1, m, m+1, 2*m-1, math.MaxUint64, math.MaxUint64/m*m, math.MaxUint64/m*m-1) {
+		for _, x := range append(filtertest.Words(1000), 0, 1, m-1, m, m+1, 2*m-1, math.MaxUint64, math.MaxUint64/m*m, math.MaxUint64/m*m-1) {
 			word, bit := f.locate(x)
 			require.Same(t, &f.words[x%m/64], word)
 			require.Equal(t, uint64(1)<<(x%m%64), bit)
@@ -200,7 +200,7 @@ func TestWriteFails(t *testing.T) {
 	for name := range samples(t) {
 		f := bloom.Must(reader(name)(sample(t, name)))
 		for room := range len(written(t, f)) {
-			n, err := f.WriteTo(&testkit.LimitedWriter{N: int64(room), Err: io.ErrClosedPipe})
+			n, err := f.WriteTo(&filtertest.LimitedWriter{N: int64(room), Err: io.ErrClosedPipe})
 			require.ErrorIs(t, err, io.ErrClosedPipe)
 			require.EqualValues(t, room, n, name)
 		}
@@ -210,7 +210,7 @@ func TestWriteFails(t *testing.T) {
 // refused checks that data is, without much memory.
 func refused(t *testing.T, name string, data []byte) {
 	var err error
-	took := testkit.Allocated(func() { _, err = reader(name)(data) })
+	took := filtertest.Allocated(func() { _, err = reader(name)(data) })
 	require.ErrorIs(t, err, bloom.ErrFormat, name)
 	require.Regexp(t, "^foreign: invalid format: [^:]", err.Error())
 	require.Less(t, took, uint64(1<<20), name)
@@ -231,7 +231,7 @@ func TestRefused(t *testing.T) {
 			refused(t, name, data[:i])
 		}
 		if name == "holiman.bin" {
-			testkit.Damage(t, data, func(data []byte) error { _, err := NewHoliman(data); return err })
+			filtertest.Damage(t, data, func(data []byte) error { _, err := NewHoliman(data); return err })
 		}
 	}
 	big, little := binary.BigEndian, binary.LittleEndian
@@ -275,7 +275,7 @@ func TestRefused(t *testing.T) {
 func TestGzipBomb(t *testing.T) {
 	zipped := func(m uint64, random int) []byte {
 		f := Holiman{keys: []uint64{1}, zipped: true}
-		require.NoError(t, f.init(append(testkit.Words(random), make([]uint64, int(wordsFor(m))-random)...), m, m, 1, 0))
+		require.NoError(t, f.init(append(filtertest.Words(random), make([]uint64, int(wordsFor(m))-random)...), m, m, 1, 0))
 		return written(t, &f)
 	}
 	data := zipped(1<<28, 0) // 32 MiB

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestBatches: batches of all lengths do what one key after the other does, in a filter in
@@ -17,7 +17,7 @@ import (
 func TestBatches(t *testing.T) {
 	one, batch := tiny(), tiny()
 	rnd := rand.New(rand.NewPCG(1, 2))
-	all := testkit.Digests[bloom.Hash](1, 20_000)
+	all := filtertest.Digests(1, 20_000)
 	for from := 0; from < len(all); {
 		n := []int{0, 1, 15, 16, 17, 100, batchSize - 1, batchSize, batchSize + 1, 3 * batchSize}[rnd.IntN(10)]
 		hs := append([]bloom.Hash(nil), all[from:min(from+n, len(all))]...)
@@ -34,7 +34,7 @@ func TestBatches(t *testing.T) {
 		for _, h := range hs {
 			found = append(found, one.ContainsHash(h))
 		}
-		require.Equal(t, found, testkit.Found(batch, hs))
+		require.Equal(t, found, filtertest.Found(batch, hs))
 		added := slices.Clone(found) // true where the answer is false
 		batch.AddBatch(added, hs)
 		for i, h := range hs {
@@ -50,7 +50,7 @@ func TestBatches(t *testing.T) {
 // absent key in a hundred has the first.
 func TestBatchesOfLines(t *testing.T) {
 	f := bloom.Must(New(20_000, 1e-4))
-	added, hs := testkit.Digests[bloom.Hash](1, 20_000), testkit.Digests[bloom.Hash](2, 20_000)
+	added, hs := filtertest.Digests(1, 20_000), filtertest.Digests(2, 20_000)
 	f.AddBatch(nil, added)
 	for _, h := range added {
 		require.True(t, f.ContainsHash(h))
@@ -59,18 +59,18 @@ func TestBatchesOfLines(t *testing.T) {
 	for i, h := range hs {
 		want[i] = f.ContainsHash(h)
 	}
-	require.Equal(t, want, testkit.Found(f, hs))
+	require.Equal(t, want, filtertest.Found(f, hs))
 }
 
 // TestBatchesAtOnce has goroutines add the same batches, in which layers begin.
 func TestBatchesAtOnce(t *testing.T) {
 	const size = 500
-	keys := testkit.Digests[bloom.Hash](5, 40*size)
+	keys := filtertest.Digests(5, 40*size)
 	f := tiny()
-	testkit.AtOnce(4, func(int) {
+	filtertest.AtOnce(4, func(int) {
 		for i := 0; i < len(keys); i += size {
 			f.AddBatch(nil, keys[i:i+size])
-			for j, ok := range testkit.Found(f, keys[:i+size]) {
+			for j, ok := range filtertest.Found(f, keys[:i+size]) {
 				if !ok {
 					t.Errorf("key %d is missing", j)
 				}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // sized returns a filter whose smallest first layer has m bits.
@@ -65,12 +65,12 @@ func TestKnownNumberTakesOneLayer(t *testing.T) {
 				require.NoError(t, err)
 				require.InEpsilon(t, m, f.allocated(), 0.3)
 			}
-			hs := testkit.Digests[bloom.Hash](n, 14*int(n))
+			hs := filtertest.Digests(n, 14*int(n))
 			f.AddBatch(nil, hs[:n])
 			require.Equal(t, shards, f.layers())
 			require.LessOrEqual(t, f.FPR(), p/2*1.1)
 			f.AddBatch(nil, hs[n:])
-			require.NotContains(t, testkit.Found(f, hs), false)
+			require.NotContains(t, filtertest.Found(f, hs), false)
 			require.LessOrEqual(t, f.FPR(), p*1.1)
 			begun := map[int]bool{}
 			for i := range f.shards {
@@ -82,7 +82,7 @@ func TestKnownNumberTakesOneLayer(t *testing.T) {
 			require.Equal(t, bloom.Info{N: n, P: p}, f.Info())
 			f.Reset()
 			require.Zero(t, f.ApproxCount())
-			require.NotContains(t, testkit.Found(f, hs), true)
+			require.NotContains(t, filtertest.Found(f, hs), true)
 			require.Equal(t, bloom.Must(New(n, p)).SizeBytes(), f.SizeBytes())
 		}
 	}
@@ -93,7 +93,7 @@ func TestKnownNumberTakesOneLayer(t *testing.T) {
 func TestShards(t *testing.T) {
 	const n, cells = 1 << 20, shards * 16
 	var h1, h2 [cells]float64
-	for _, h := range testkit.Digests[bloom.Hash](3, n) {
+	for _, h := range filtertest.Digests(3, n) {
 		x := pick(h) >> shardShift
 		a, b := h.Words()
 		h1[x*16+a>>60]++
@@ -113,10 +113,10 @@ func TestShards(t *testing.T) {
 // goroutine hears that it was new.
 func TestLayersBegin(t *testing.T) {
 	const goroutines = 4
-	keys := testkit.Digests[bloom.Hash](5, 20_000)
+	keys := filtertest.Digests(5, 20_000)
 	added := make([]atomic.Int32, len(keys))
 	f := tiny()
-	testkit.AtOnce(goroutines, func(g int) {
+	filtertest.AtOnce(goroutines, func(g int) {
 		for i := range keys {
 			i ^= g / 2 // two in step, two almost
 			if f.AddHash(keys[i]) {
@@ -138,7 +138,7 @@ func TestLayersBegin(t *testing.T) {
 		}
 	}
 	// Keys that are new may be taken for old ones, but not more than the rate says.
-	require.LessOrEqual(t, float64(refused), testkit.RateBound(len(keys), f.FPR()))
+	require.LessOrEqual(t, float64(refused), filtertest.RateBound(len(keys), f.FPR()))
 	for i := range f.shards {
 		list := f.shards[i].list()
 		for _, l := range list[:len(list)-1] {

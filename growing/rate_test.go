@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // allocated returns the bits of all layers, those included that are being made.
@@ -54,7 +54,7 @@ func TestWhileGrowing(t *testing.T) {
 						found++
 					}
 				}
-				require.LessOrEqual(t, float64(found), testkit.RateBound(probes, p), "%d keys", n)
+				require.LessOrEqual(t, float64(found), filtertest.RateBound(probes, p), "%d keys", n)
 				require.InEpsilon(t, n, f.ApproxCount(), 0.01, "%d keys", n)
 				var decoded Filter // which knows of its keys only what the bits say
 				require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
@@ -105,7 +105,7 @@ func TestMemory(t *testing.T) {
 			check := func(n, bits float64) {
 				classic := n * -math.Log(test.p) / (math.Ln2 * math.Ln2)
 				ratio := bits / classic / test.about
-				testkit.Equal(t, true, 0.85 < ratio && ratio < 1.1, "%.0f keys: %.3f", n, bits/classic)
+				filtertest.Equal(t, true, 0.85 < ratio && ratio < 1.1, "%.0f keys: %.3f", n, bits/classic)
 			}
 			f := bloom.Must(New(0, test.p))
 			for n := range most {
@@ -144,7 +144,7 @@ func TestMemory(t *testing.T) {
 			for n := 50_000.0; n < 1e6; n *= 1.1 {
 				made := 8 * float64(bloom.Must(New(uint64(n), test.p)).SizeBytes())
 				ratio := made / float64(bloom.OptimalM(uint64(n), test.p))
-				testkit.Equal(t, true, 1.15 < ratio && ratio < most, "for %.0f keys: %.3f", n, ratio)
+				filtertest.Equal(t, true, 1.15 < ratio && ratio < most, "for %.0f keys: %.3f", n, ratio)
 			}
 		})
 	}
@@ -156,7 +156,7 @@ func TestCountOfManyLayers(t *testing.T) {
 	const n = 200_000
 	f := sized(0.5, 2560)
 	added := 0
-	for _, h := range testkit.Digests[bloom.Hash](8, n) {
+	for _, h := range filtertest.Digests(8, n) {
 		if f.AddHash(h) {
 			added++
 		}
@@ -170,7 +170,7 @@ func TestCountOfManyLayers(t *testing.T) {
 func TestCountOfKnownN(t *testing.T) {
 	for p, off := range map[float64]float64{0.1: 0.01, 0.5: 0.1} {
 		f := bloom.Must(New(100_000, p))
-		for i, h := range testkit.Digests[bloom.Hash](9, 200_000) {
+		for i, h := range filtertest.Digests(9, 200_000) {
 			if f.AddHash(h); (i+1)%50_000 != 0 {
 				continue
 			}

@@ -10,15 +10,15 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // filled returns a tiny filter with n keys, in some layers.
 func filled(n int) *Filter {
 	f := tiny()
-	for _, h := range testkit.Digests[bloom.Hash](1, n) {
+	for _, h := range filtertest.Digests(1, n) {
 		f.AddHash(h)
 	}
 	return f
@@ -55,7 +55,7 @@ func TestDecodedGoesOnGrowing(t *testing.T) {
 	require.NoError(t, other.UnmarshalBinary(data))
 	require.Zero(t, making())
 
-	more := testkit.Digests[bloom.Hash](2, 3000)
+	more := filtertest.Digests(2, 3000)
 	for _, h := range more {
 		f.AddHash(h)
 	}
@@ -65,7 +65,7 @@ func TestDecodedGoesOnGrowing(t *testing.T) {
 		for _, h := range more {
 			g.AddHash(h)
 		}
-		for _, h := range append(testkit.Digests[bloom.Hash](1, 1000), more...) {
+		for _, h := range append(filtertest.Digests(1, 1000), more...) {
 			require.True(t, g.ContainsHash(h))
 		}
 		require.InEpsilon(t, 4000, g.ApproxCount(), 0.03)
@@ -95,7 +95,7 @@ func TestManyLayers(t *testing.T) {
 	head := bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards}, counts, form.Info{}))
 	var f Filter
 	require.NoError(t, f.UnmarshalBinary(append(head, rest...)))
-	for _, h := range testkit.Digests[bloom.Hash](1, 3000) {
+	for _, h := range filtertest.Digests(1, 3000) {
 		f.AddHash(h)
 		require.True(t, f.ContainsHash(h))
 	}
@@ -125,15 +125,15 @@ func TestMostLayers(t *testing.T) {
 	data := append(bloom.Must(form.Growing.Append(nil, []uint64{0, math.Float64bits(0.01), shards}, counts, form.Info{})), rest...)
 	require.NoError(t, f.UnmarshalBinary(data))
 	require.NoError(t, batch.UnmarshalBinary(data))
-	hs := testkit.Digests[bloom.Hash](1, 3000)
+	hs := filtertest.Digests(1, 3000)
 	for _, h := range hs {
 		f.AddHash(h)
 	}
 	batch.AddBatch(nil, hs)
-	require.NotContains(t, testkit.Found(&f, hs), false)
+	require.NotContains(t, filtertest.Found(&f, hs), false)
 	require.Equal(t, bloom.Must(f.MarshalBinary()), bloom.Must(batch.MarshalBinary()))
 	require.NoError(t, g.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-	require.NotContains(t, testkit.Found(&g, hs), false)
+	require.NotContains(t, filtertest.Found(&g, hs), false)
 }
 
 // TestRefused refuses what no filter writes.
@@ -164,7 +164,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzFilter: the decoders agree, and a decoded filter keeps its promises.
+// FuzzFilter: the decoders agree, and a decoded filter keeps its filtertest.
 // The first frame always has the right checksum; the layers are package blocked's.
 func FuzzFilter(f *testing.F) {
 	const head = 8 + 3*8 + shards*8 + form.MinTrailer
@@ -189,7 +189,7 @@ func FuzzFilter(f *testing.F) {
 		require.NoError(t, errFrom)
 		require.Equal(t, data, bloom.Must(g.MarshalBinary()))
 		require.Equal(t, data, bloom.Must(h.MarshalBinary()))
-		for _, key := range testkit.Digests[bloom.Hash](9, 300) {
+		for _, key := range filtertest.Digests(9, 300) {
 			g.AddHash(key)
 			require.True(t, g.ContainsHash(key))
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // background ends long before go test gives up, so that what hangs fails by its name.
@@ -173,7 +173,7 @@ func (s *store) load(_ context.Context, add func(bloom.Hash)) error {
 func TestNeverWrong(t *testing.T) {
 	const writers, last = 8, 64
 	each := 5000
-	if testing.Short() || testkit.Race {
+	if testing.Short() || filtertest.Race {
 		each = 1000
 	}
 	for name, lag := range map[string]time.Duration{"store": 0, "standby": 5 * time.Millisecond} {
@@ -407,7 +407,7 @@ func TestRunEnds(t *testing.T) {
 
 // TestRate has a store of more and more keys than the first load expected.
 func TestRate(t *testing.T) {
-	if testkit.Race {
+	if filtertest.Race {
 		t.Skip("takes long, by one goroutine")
 	}
 	const p, probes = 0.01, 200_000
@@ -428,7 +428,7 @@ func TestRate(t *testing.T) {
 
 // TestMemory is that of a first load of known N, of the second load, and while keys are inserted after it.
 func TestMemory(t *testing.T) {
-	if testkit.Race {
+	if filtertest.Race {
 		t.Skip("takes long, by one goroutine")
 	}
 	for _, n := range []uint64{50_000, 70_000, 150_000, 600_000, 2_000_000} {

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // counter is a handler that counts answers by status.
@@ -547,7 +547,7 @@ func TestHTTPEndlessTrailer(t *testing.T) {
 		}
 		resp := &http.Response{Header: http.Header{"Content-Encoding": {encoding}}, Body: io.NopCloser(body)}
 		var err error
-		memory := testkit.Allocated(func() { _, err = readBody(resp, nil, 1<<20) })
+		memory := filtertest.Allocated(func() { _, err = readBody(resp, nil, 1<<20) })
 		require.ErrorContains(t, err, "followed by", encoding)
 		require.Less(t, memory, uint64(1<<20), encoding)
 		if encoding == "identity" {

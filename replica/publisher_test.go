@@ -22,8 +22,8 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func TestPublisherDeltas(t *testing.T) {
@@ -228,10 +228,10 @@ func TestAddBatch(t *testing.T) {
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 	hs := []bloom.Hash{bloom.SumString("a"), bloom.SumString("b"), bloom.SumString("a")}
-	require.Equal(t, []bool{true, true, false}, testkit.Added(p, hs))
+	require.Equal(t, []bool{true, true, false}, filtertest.Added(p, hs))
 	p.Publish()
 	require.NoError(t, r.Refresh(context.Background()))
-	require.Equal(t, []bool{true, true}, testkit.Found(r, hs[:2]))
+	require.Equal(t, []bool{true, true}, filtertest.Found(r, hs[:2]))
 	require.Panics(t, func() { new(CountingPublisher).AddBatch(nil, hs) })
 }
 
@@ -308,7 +308,7 @@ func TestPublishersAtOnce(t *testing.T) {
 	const goroutines, each = 4, 50
 	p := NewPublisher(bloom.Must(bloom.New(1000, 1e-6)))
 	c := NewCountingPublisher(bloom.Must(counting.New(1000, 1e-6)))
-	testkit.AtOnce(goroutines, func(own int) {
+	filtertest.AtOnce(goroutines, func(own int) {
 		r, rc := New(p, Config{}), New(c, Config{})
 		for i := range each {
 			key := fmt.Sprint(own, i)
@@ -412,7 +412,7 @@ func TestSlowClientsPinNothing(t *testing.T) {
 	for _, send := range []func(io.Writer) error{ // to a client that went away
 		func(w io.Writer) error { return p.send(w, size, false) }, func(w io.Writer) error { return p.sendDelta(w, "", size) },
 	} {
-		require.ErrorIs(t, send(&testkit.LimitedWriter{Err: io.ErrClosedPipe}), io.ErrClosedPipe)
+		require.ErrorIs(t, send(&filtertest.LimitedWriter{Err: io.ErrClosedPipe}), io.ErrClosedPipe)
 	}
 	for i := range all {
 		c := all[i]
@@ -442,7 +442,7 @@ func TestDeltasTakeLittleMemory(t *testing.T) {
 		p.AddString(strconv.Itoa(i))
 		versions = append(versions, p.Publish())
 	}
-	taken := testkit.Allocated(func() { testkit.AtOnce(history, func(i int) { delta(t, p, versions[i]) }) })
+	taken := filtertest.Allocated(func() { filtertest.AtOnce(history, func(i int) { delta(t, p, versions[i]) }) })
 	assert.Less(t, taken, uint64(8*size))
 }
 

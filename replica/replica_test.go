@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // script is a Source that answers as told.
@@ -185,9 +185,9 @@ func TestStatus(t *testing.T) {
 func TestContainsBatch(t *testing.T) {
 	hs := []bloom.Hash{bloom.SumString("a"), bloom.SumString("b")}
 	r := New(NewPublisher(filterOf(t, 1024, 5, "a")), Config{})
-	assert.Equal(t, []bool{true, true}, testkit.Found(r, hs))
+	assert.Equal(t, []bool{true, true}, filtertest.Found(r, hs))
 	require.NoError(t, r.Refresh(context.Background()))
-	assert.Equal(t, []bool{true, false}, testkit.Found(r, hs))
+	assert.Equal(t, []bool{true, false}, filtertest.Found(r, hs))
 }
 
 func TestFirstAnswerMustBeFull(t *testing.T) {
@@ -359,7 +359,7 @@ func TestVersionAfterItsKeys(t *testing.T) {
 			return Update{Version: "2", Delta: delta}, nil
 		}), Config{})
 		require.NoError(t, r.Refresh(context.Background()))
-		testkit.Together(func() { assert.NoError(t, r.Refresh(context.Background())) }, func() {
+		filtertest.Together(func() { assert.NoError(t, r.Refresh(context.Background())) }, func() {
 			for r.Version() != "2" {
 				runtime.Gosched()
 			}

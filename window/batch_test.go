@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestBatches: a batch does and answers what its keys do one by one, in filters with and without
@@ -19,21 +19,21 @@ func TestBatches(t *testing.T) {
 		{N: 10, P: 0.01, Span: time.Hour}, {N: 100_000, P: 1e-3, Span: time.Hour, Renew: true},
 		{N: 2_000_000, P: 0.01, Span: time.Hour}, {N: 1_000_000, P: 1e-12, Span: time.Hour, Renew: true},
 	} {
-		var hand testkit.Clock
+		var hand filtertest.Clock
 		c.Now = hand.Now
 		f, g := bloom.Must(New(c)), bloom.Must(New(c))
 		for step := range 30 {
-			hs := testkit.Digests[bloom.Hash](uint64(step), []int{0, 1, chunk, chunk + 1, 1000}[step%5])
-			hs = slices.Concat(hs, hs[:len(hs)/2], testkit.Digests[bloom.Hash](uint64(step/2), 50))
+			hs := filtertest.Digests(uint64(step), []int{0, 1, chunk, chunk + 1, 1000}[step%5])
+			hs = slices.Concat(hs, hs[:len(hs)/2], filtertest.Digests(uint64(step/2), 50))
 			want, added := make([]bool, 0, len(hs)), make([]bool, 0, len(hs))
 			for _, h := range hs {
 				want = append(want, g.ContainsHash(h))
 			}
-			require.Equal(t, want, testkit.Found(f, hs))
+			require.Equal(t, want, filtertest.Found(f, hs))
 			for _, h := range hs {
 				added = append(added, g.AddHash(h))
 			}
-			require.Equal(t, added, testkit.Added(f, hs))
+			require.Equal(t, added, filtertest.Added(f, hs))
 			hand.Advance(7 * time.Minute)
 		}
 		require.True(t, bytes.Equal(bloom.Must(g.MarshalBinary()), bloom.Must(f.MarshalBinary())))

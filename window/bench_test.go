@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // BenchmarkFilter adds keys that are new, adds them again, and looks up absent ones, at N keys a Span.
@@ -66,7 +66,7 @@ func BenchmarkDay(b *testing.B) {
 			const p, day = 1e-3, 24 * time.Hour
 			refused, slowest, reach := 0, time.Duration(0), day
 			for b.Loop() {
-				var clock testkit.Clock
+				var clock filtertest.Clock
 				f := bloom.Must(New(Config{N: n, P: p, Span: day, Now: clock.Now}))
 				hs, added := make([]bloom.Hash, 256), make([]bool, 256)
 				now, key := 0.0, uint64(0)
@@ -80,7 +80,7 @@ func BenchmarkDay(b *testing.B) {
 					start := time.Now()
 					f.AddBatch(added, hs)
 					slowest = max(slowest, time.Since(start))
-					refused += len(hs) - testkit.Count(added)
+					refused += len(hs) - filtertest.Count(added)
 				}
 				reach = min(reach, f.Reach())
 			}

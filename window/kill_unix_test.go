@@ -15,14 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestKilled kills processes that add keys and save now and then. What was saved last is found, and
 // the rate is kept. The next process goes on from there.
 func TestKilled(t *testing.T) {
 	const n, child = 2000, "BLOOM_TEST_KILLED"
-	if testing.Short() || testkit.Race {
+	if testing.Short() || filtertest.Race {
 		t.Skip("one goroutine in each process")
 	}
 	checked := 0
@@ -32,7 +32,7 @@ func TestKilled(t *testing.T) {
 			config.P, config.Renew = 1e-2, true
 		}
 		// load also returns how many keys had been added when the window was saved.
-		load := func(path string, clock *testkit.Clock) (f *Filter, saved int) {
+		load := func(path string, clock *filtertest.Clock) (f *Filter, saved int) {
 			config.Now = clock.Now
 			f = bloom.Must(LoadOrNew(path, config))
 			saved, _ = strconv.Atoi(f.Info().Comment)
@@ -45,7 +45,7 @@ func TestKilled(t *testing.T) {
 		}
 		if path := os.Getenv(child); path != "" {
 			if filepath.Base(path) == strconv.Itoa(i) {
-				var clock testkit.Clock
+				var clock filtertest.Clock
 				f, saved := load(path, &clock)
 				fmt.Println(saved)
 				for count := saved + 1; count <= len(keys); count++ {
@@ -66,7 +66,7 @@ func TestKilled(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), strconv.Itoa(i))
 		for range 2 {
-			cmd := testkit.Child(t, "TestKilled", child+"="+path)
+			cmd := filtertest.Child(t, "TestKilled", child+"="+path)
 			out, err := cmd.StdoutPipe()
 			require.NoError(t, err)
 			require.NoError(t, cmd.Start())
@@ -79,7 +79,7 @@ func TestKilled(t *testing.T) {
 			}
 			require.Error(t, cmd.Wait())
 
-			var clock testkit.Clock
+			var clock filtertest.Clock
 			f, saved := load(path, &clock)
 			require.GreaterOrEqual(t, saved, reported)
 			if saved == 0 {
@@ -98,8 +98,8 @@ func TestKilled(t *testing.T) {
 					checked++
 				}
 			}
-			others := testkit.Digests[bloom.Hash](99, 20_000)
-			require.LessOrEqual(t, float64(testkit.Count(testkit.Found(f, others))), testkit.RateBound(len(others), config.P), pattern.name)
+			others := filtertest.Digests(99, 20_000)
+			require.LessOrEqual(t, float64(filtertest.Count(filtertest.Found(f, others))), filtertest.RateBound(len(others), config.P), pattern.name)
 		}
 	}
 	require.True(t, checked > 1000 || os.Getenv(child) != "")

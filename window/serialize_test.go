@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // slowly is a reader of a filter's form that calls each before each piece that is written.
@@ -80,7 +80,7 @@ func TestSavedAfterEachKey(t *testing.T) {
 // The form holds what was there when it began, and no more.
 func TestPlanesMoveOn(t *testing.T) {
 	for _, step := range []time.Duration{time.Minute, time.Hour, 30 * time.Hour} {
-		var hand testkit.Clock
+		var hand filtertest.Clock
 		f := bloom.Must(New(Config{N: 100_000, P: 0.01, Span: 24 * time.Hour, Now: hand.Now}))
 		key := uint64(0)
 		add := func(n int) {
@@ -116,7 +116,7 @@ func TestPlanesMoveOn(t *testing.T) {
 // what is encoded then can be decoded.
 func TestParams(t *testing.T) {
 	for _, span := range []time.Duration{0, time.Hour} {
-		hand := new(testkit.Clock)
+		hand := new(filtertest.Clock)
 		c := Config{N: 100, P: 0.01, Span: span, Renew: true, Now: hand.Now}
 		f := bloom.Must(New(c))
 		for i := range uint64(90) {
@@ -163,7 +163,7 @@ func TestParams(t *testing.T) {
 }
 
 func FuzzFilter(f *testing.F) {
-	hand := new(testkit.Clock)
+	hand := new(filtertest.Clock)
 	w := bloom.Must(New(Config{N: 4, P: 0.01, Span: time.Hour, Generations: 2, Now: hand.Now}))
 	for _, key := range []string{"old", "new"} {
 		hand.Advance(30 * time.Minute)
@@ -178,7 +178,7 @@ func FuzzFilter(f *testing.F) {
 			require.ErrorIs(t, err, bloom.ErrFormat)
 		}
 		w := &Filter{filter: filter{now: hand.Now}}
-		if err := w.UnmarshalBinary(testkit.Sealed(data)); err != nil {
+		if err := w.UnmarshalBinary(filtertest.Sealed(data)); err != nil {
 			require.ErrorIs(t, err, bloom.ErrFormat)
 			require.True(t, w.zero())
 			return

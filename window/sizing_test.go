@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 func TestConfig(t *testing.T) {
@@ -131,11 +131,11 @@ func TestRateOfFew(t *testing.T) {
 		var sum, squares float64
 		for seed := range uint64(filters) {
 			f := bloom.Must(New(Config{N: test.n, P: test.p}))
-			keys := testkit.Digests[bloom.Hash](seed, int(f.ring.share)*planes+probes)
+			keys := filtertest.Digests(seed, int(f.ring.share)*planes+probes)
 			for _, h := range keys[probes:] {
 				f.AddHash(h)
 			}
-			hits := float64(testkit.Count(testkit.Found(f, keys[:probes])))
+			hits := float64(filtertest.Count(filtertest.Found(f, keys[:probes])))
 			sum += hits
 			squares += hits * hits
 		}

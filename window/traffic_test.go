@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 const day = 24 * time.Hour
@@ -171,7 +171,7 @@ func TestTraffic(t *testing.T) {
 			var refused, asked atomic.Int64
 			t.Run(fmt.Sprintf("n=%d/p=%v", test.n, p), func(t *testing.T) {
 				for _, generations := range test.generations {
-					if testing.Short() && (generations != 7 || p != 1e-2 || test.several) || testkit.Race {
+					if testing.Short() && (generations != 7 || p != 1e-2 || test.several) || filtertest.Race {
 						t.Skip("one goroutine, with other parameters")
 					}
 					for _, renew := range []bool{false, true} {
@@ -189,7 +189,7 @@ func TestTraffic(t *testing.T) {
 				}
 			})
 			t.Logf("n = %d: %d of %d refused, %.2f p", test.n, refused.Load(), asked.Load(), float64(refused.Load())/float64(asked.Load())/p)
-			assert.LessOrEqual(t, float64(refused.Load()), testkit.RateBound(int(asked.Load()), p))
+			assert.LessOrEqual(t, float64(refused.Load()), filtertest.RateBound(int(asked.Load()), p))
 		}
 	}
 }
@@ -200,7 +200,7 @@ type watched struct {
 	pattern
 	t       *testing.T
 	config  Config
-	clock   testkit.Clock
+	clock   filtertest.Clock
 	added   []added         // as they came
 	last    map[uint64]int  // the last one of a key
 	counted []time.Time     // keys that counted towards N
@@ -327,7 +327,7 @@ func (w *watched) check() {
 			}
 		}
 	}
-	require.LessOrEqual(w.t, float64(found), testkit.RateBound(old, w.config.P)+3, "of %d that should be forgotten", old)
+	require.LessOrEqual(w.t, float64(found), filtertest.RateBound(old, w.config.P)+3, "of %d that should be forgotten", old)
 	if newest < day && !w.config.Renew {
 		require.GreaterOrEqual(w.t, reach, newest-w.part(), "reach is too modest")
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestEnds finds the ends of keys to the nanosecond: of one that came at a plane's beginning, one
@@ -24,7 +24,7 @@ func TestEnds(t *testing.T) {
 	for _, test := range []struct{ first, key, lives time.Duration }{
 		{0, 0, span + part - 1}, {0, part - 1, span}, {5, 5 + part/2, span + part - part/2 - 1}, {0, part, span + part - 1},
 	} {
-		var hand testkit.Clock
+		var hand filtertest.Clock
 		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: span, Now: hand.Now}))
 		hand.Advance(test.first)
 		f.AddString("first")
@@ -35,7 +35,7 @@ func TestEnds(t *testing.T) {
 		hand.Advance(1)
 		require.False(t, f.ContainsString("key"), "%v", test)
 	}
-	var hand testkit.Clock
+	var hand filtertest.Clock
 	f := bloom.Must(New(Config{N: 56, P: 1e-9, Span: span, Now: hand.Now})) // a key a plane
 	f.AddString("key")
 	hand.Advance(span)
@@ -45,7 +45,7 @@ func TestEnds(t *testing.T) {
 
 	// A renewal relies on a plane until a part after its end, and then writes.
 	for after, lives := range map[time.Duration]time.Duration{part - 1: span, part: span + 2*part - 1} {
-		hand = testkit.Clock{}
+		hand = filtertest.Clock{}
 		f = bloom.Must(New(Config{N: 1000, P: 1e-9, Span: span, Renew: true, Now: hand.Now}))
 		f.AddString("key")
 		hand.Advance(part + after)
@@ -61,13 +61,13 @@ func TestEnds(t *testing.T) {
 // knows no time yet.
 func TestClock(t *testing.T) {
 	config := Config{N: 1000, P: 1e-9, Span: time.Hour}
-	start := func() (*Filter, *testkit.Clock) {
-		hand := new(testkit.Clock)
+	start := func() (*Filter, *filtertest.Clock) {
+		hand := new(filtertest.Clock)
 		config.Now = hand.Now
 		return bloom.Must(New(config)), hand
 	}
 	// lives requires that a key which is added now is found for a Span and goes when it should.
-	lives := func(f *Filter, hand *testkit.Clock, key string) {
+	lives := func(f *Filter, hand *filtertest.Clock, key string) {
 		t.Helper()
 		require.True(t, f.AddString(key))
 		for range 8 {
@@ -173,19 +173,19 @@ func TestEmptyKey(t *testing.T) {
 			for seed := range uint64(filters) {
 				f := bloom.Must(New(Config{N: 1000, P: p}))
 				keys := int(f.ring.share) * planes * percent / 100
-				f.AddBatch(nil, testkit.Digests[bloom.Hash](seed, keys))
+				f.AddBatch(nil, filtertest.Digests(seed, keys))
 				if f.ContainsString("") {
 					reported++
 				}
 				f.AddString("")
 				require.True(t, f.ContainsString(""), "P = %v: the empty key was added", p)
 			}
-			most := testkit.RateBound(filters, p)
+			most := filtertest.RateBound(filters, p)
 			assert.LessOrEqual(t, float64(reported), most, "P = %v, %d %% full: filters that report an empty key which they do not hold", p, percent)
 		}
 	}
 	f := bloom.Must(New(Config{N: 200_000, P: 0.01})) // of several pages
-	f.AddBatch(nil, testkit.Digests[bloom.Hash](1, 250_000))
+	f.AddBatch(nil, filtertest.Digests(1, 250_000))
 	require.False(t, f.ContainsString(""), "the empty key was not added")
 	handled, err := f.Do(context.Background(), bloom.SumString(""), func(context.Context) error { return nil })
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestByCount(t *testing.T) {
 // and resets nothing. Of each key one is told that it is new, and all are found.
 func TestTogether(t *testing.T) {
 	for _, c := range []Config{{N: 2000}, {N: 60_000}, {N: 60_000, Renew: true}} { // a page, and several
-		var hand testkit.Clock
+		var hand filtertest.Clock
 		n := c.N
 		if c.Renew {
 			n /= 5 // each goroutine's adds of a shared key can count
@@ -227,9 +227,9 @@ func TestTogether(t *testing.T) {
 		c.P, c.Span, c.Now = 1e-9, time.Hour, hand.Now
 		f := bloom.Must(New(c))
 		var fresh, left atomic.Int64
-		shared := testkit.Digests[bloom.Hash](1, int(n/2))
+		shared := filtertest.Digests(1, int(n/2))
 		left.Store(8)
-		testkit.AtOnce(9, func(worker int) {
+		filtertest.AtOnce(9, func(worker int) {
 			if worker == 8 {
 				for left.Load() > 0 {
 					f.Stats()
@@ -239,7 +239,7 @@ func TestTogether(t *testing.T) {
 				return
 			}
 			defer left.Add(-1)
-			own := testkit.Digests[bloom.Hash](uint64(worker+2), int(n/16))
+			own := filtertest.Digests(uint64(worker+2), int(n/16))
 			for i, h := range shared {
 				if f.AddHash(h) {
 					fresh.Add(1)
@@ -254,7 +254,7 @@ func TestTogether(t *testing.T) {
 			}
 		})
 		require.EqualValues(t, len(shared), fresh.Load())
-		require.NotContains(t, testkit.Found(f, shared), false)
+		require.NotContains(t, filtertest.Found(f, shared), false)
 		require.Equal(t, time.Hour, f.Reach())
 	}
 }
@@ -263,7 +263,7 @@ func TestTogether(t *testing.T) {
 // written.
 func TestSavedWhileAdding(t *testing.T) {
 	const n, p = 100_000, 0.01
-	var hand testkit.Clock
+	var hand filtertest.Clock
 	f := bloom.Must(New(Config{N: n, P: p, Now: hand.Now}))
 	key := uint64(0)
 	add := func(f *Filter, keys int) (refused int) {
@@ -282,12 +282,12 @@ func TestSavedWhileAdding(t *testing.T) {
 		require.NoError(t, err)
 		f = g
 	}
-	require.LessOrEqual(t, float64(add(f, n)), testkit.RateBound(n, p))
+	require.LessOrEqual(t, float64(add(f, n)), filtertest.RateBound(n, p))
 }
 
 // TestLookUpsDoNotWait: nobody holds a look-up up, whatever lock is held and whatever is due.
 func TestLookUpsDoNotWait(t *testing.T) {
-	var hand testkit.Clock
+	var hand filtertest.Clock
 	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: hand.Now}))
 	f.AddString("key")
 	f.parts[0].Lock()
@@ -329,7 +329,7 @@ func TestDo(t *testing.T) {
 				assert.False(t, handled)
 			}
 		}
-		testkit.Together(slices.Repeat([]func(){do}, 10)...)
+		filtertest.Together(slices.Repeat([]func(){do}, 10)...)
 		require.Equal(t, [3]int64{fails + 1, fails, 1}, [3]int64{calls.Load(), errs.Load(), done.Load()})
 		require.True(t, f.ContainsString("id"))
 		require.Empty(t, f.underWay)
@@ -366,7 +366,7 @@ func TestDo(t *testing.T) {
 // TestCoarse: a reading of the system's time serves until a timer goes off, a tenth of a second
 // later or when a plane ends. If the timer is late, the plane ends so much later.
 func TestCoarse(t *testing.T) {
-	var hand testkit.Clock
+	var hand filtertest.Clock
 	reads, timers := 0, []time.Duration(nil)
 	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: 7 * time.Second}))
 	require.NotNil(t, f.ring.wake)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 func text(s string) func(io.Writer) error {
@@ -46,7 +46,7 @@ func TestPermissions(t *testing.T) {
 		require.NoError(t, Write(path, text("newer")))
 		require.Equal(t, perm, mode(t, path))
 	}
-	require.Equal(t, []string{"f", "model"}, testkit.Names(t, dir))
+	require.Equal(t, []string{"f", "model"}, filtertest.Names(t, dir))
 }
 
 // TestPrivateUntilWhole looks at the temporary file while it is written: whoever may
@@ -116,7 +116,7 @@ func asNobody(t *testing.T, what, path string) *exec.Cmd {
 
 // child returns a command that runs TestChild as what, with path.
 func child(t *testing.T, what, path string) *exec.Cmd {
-	return testkit.Child(t, "TestChild", childEnv+"="+what+" "+path)
+	return filtertest.Child(t, "TestChild", childEnv+"="+what+" "+path)
 }
 
 func TestChild(t *testing.T) {
@@ -148,7 +148,7 @@ func TestUnreadableDirectory(t *testing.T) {
 		out, err := asNobody(t, "refused", path).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		require.NoError(t, os.Chmod(dir, 0o755))
-		require.Equal(t, []string{"f"}, testkit.Names(t, dir))
+		require.Equal(t, []string{"f"}, filtertest.Names(t, dir))
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, "old", string(data))
@@ -170,7 +170,7 @@ func TestIrregular(t *testing.T) {
 		require.NoError(t, os.Symlink(to, link))
 		require.NoError(t, Write(link, text("x")))
 		require.True(t, mode(t, link).IsRegular())
-		require.Equal(t, []string{"fifo", "folder", "link"}, testkit.Names(t, dir))
+		require.Equal(t, []string{"fifo", "folder", "link"}, filtertest.Names(t, dir))
 		require.NoError(t, os.Remove(link))
 	}
 
@@ -198,7 +198,7 @@ func TestFails(t *testing.T) {
 		_ = text("half")(w)
 		return broken
 	}), broken)
-	require.Equal(t, []string{"f"}, testkit.Names(t, dir))
+	require.Equal(t, []string{"f"}, filtertest.Names(t, dir))
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "old", string(data))
@@ -215,16 +215,16 @@ func TestDeadFiles(t *testing.T) {
 		require.Error(t, asNobody(t, "killed", p).Run())
 	}
 	// The second one has removed what the first one left.
-	left := testkit.Names(t, dir)
+	left := filtertest.Names(t, dir)
 	require.Len(t, left, 2)
-	before := len(testkit.Names(t, "/dev/fd"))
+	before := len(filtertest.Names(t, "/dev/fd"))
 	require.NoError(t, Write(path, func(io.Writer) error {
 		require.NoError(t, Write(path, text("inner")))
-		require.Len(t, testkit.Names(t, dir), 3, "f, one being written, and g's")
+		require.Len(t, filtertest.Names(t, dir), 3, "f, one being written, and g's")
 		return nil
 	}))
-	require.Len(t, testkit.Names(t, "/dev/fd"), before, "every file is closed")
-	left = testkit.Names(t, dir)
+	require.Len(t, filtertest.Names(t, "/dev/fd"), before, "every file is closed")
+	left = filtertest.Names(t, dir)
 	require.Len(t, left, 2)
 	require.True(t, strings.HasPrefix(left[0], ".g.bloom-tmp-"))
 	require.Equal(t, "f", left[1])
@@ -250,7 +250,7 @@ func TestDeadFileOfMany(t *testing.T) {
 		})
 	}
 	require.NoError(t, inner(0))
-	require.Equal(t, []string{"f"}, testkit.Names(t, dir))
+	require.Equal(t, []string{"f"}, filtertest.Names(t, dir))
 }
 
 func TestLongName(t *testing.T) {

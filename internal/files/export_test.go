@@ -1,6 +1,6 @@
 package files
 
-// What tests in another package use: package testkit, which they need, imports this one.
+// What tests in another package use: package filtertest, which they need, imports this one.
 
 const Cleaned = cleaned
 

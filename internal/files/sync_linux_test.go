@@ -14,12 +14,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // become makes the descriptor of what is open at path another one.
 func become(t *testing.T, path string, other *os.File) {
-	for _, name := range testkit.Names(t, "/proc/self/fd") {
+	for _, name := range filtertest.Names(t, "/proc/self/fd") {
 		if to, err := os.Readlink("/proc/self/fd/" + name); err == nil && to == path {
 			fd, err := strconv.Atoi(name)
 			require.NoError(t, err)
@@ -66,6 +66,6 @@ func TestNotSynced(t *testing.T) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, test.after, string(data), test.what)
-		require.Equal(t, []string{"f"}, testkit.Names(t, dir), test.what)
+		require.Equal(t, []string{"f"}, filtertest.Names(t, dir), test.what)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestWritersOfOnePath: none takes another's new file for a dead one's, whose rename would
@@ -20,7 +20,7 @@ func TestWritersOfOnePath(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
 	errs := make([]error, 8)
-	testkit.AtOnce(len(errs), func(i int) {
+	filtertest.AtOnce(len(errs), func(i int) {
 		for range 100 {
 			if errs[i] == nil {
 				errs[i] = Write(path, text("content"))
@@ -33,5 +33,5 @@ func TestWritersOfOnePath(t *testing.T) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "content", string(data))
-	require.Equal(t, []string{"f"}, testkit.Names(t, dir))
+	require.Equal(t, []string{"f"}, filtertest.Names(t, dir))
 }

@@ -2,7 +2,7 @@ package form
 
 import "io"
 
-// What tests in another package use: package testkit, which they need, imports this one.
+// What tests in another package use: package filtertest, which they need, imports this one.
 
 var Kinds = kinds
 

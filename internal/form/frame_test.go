@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // count is a check that takes the word count from the first parameter.
@@ -54,7 +54,7 @@ func TestFrameRoundTrip(t *testing.T) {
 	// Around the sizes at which the buffer and the reader's memory are full.
 	for _, n := range []int{0, 1, 8188, 8189, 8190, 8191, 8192, 8193, 16381, 32768, 32769, 131072, 131073, 200000} {
 		t.Run(fmt.Sprintf("words=%d", n), func(t *testing.T) {
-			params, words := []uint64{uint64(n), 7}, testkit.Words(n)
+			params, words := []uint64{uint64(n), 7}, filtertest.Words(n)
 			var out bytes.Buffer
 			wrote, err := two.Write(&out, params, words, testInfo)
 			require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestFrameRoundTrip(t *testing.T) {
 }
 
 func TestFrameDamage(t *testing.T) {
-	good := framed([]uint64{5, 7}, testkit.Words(5))
+	good := framed([]uint64{5, 7}, filtertest.Words(5))
 	decode := func(data []byte) error {
 		_, _, _, err := two.Unmarshal(data, count)
 		_, _, _, n, err2 := two.Read(iotest.OneByteReader(bytes.NewReader(data)), count)
@@ -97,11 +97,11 @@ func TestFrameDamage(t *testing.T) {
 		}
 		return err
 	}
-	testkit.Damage(t, good, decode)
+	filtertest.Damage(t, good, decode)
 	for i := range 8 { // under a valid checksum
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
-		require.ErrorIs(t, decode(testkit.Sealed(bad)), ErrFormat, "byte %d", i)
+		require.ErrorIs(t, decode(filtertest.Sealed(bad)), ErrFormat, "byte %d", i)
 	}
 	for i := range good {
 		err := decode(good[:i])
@@ -128,7 +128,7 @@ func TestOtherKinds(t *testing.T) {
 // TestParse: what does not read the words notices any damage elsewhere, and Verify
 // notices damaged words.
 func TestParse(t *testing.T) {
-	good := framed([]uint64{5, 7}, testkit.Words(5))
+	good := framed([]uint64{5, 7}, filtertest.Words(5))
 	end := len(good) - 4
 	parse := func(data []byte) error {
 		_, _, _, err := two.Parse(data, count)
@@ -153,7 +153,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestFrameCheck(t *testing.T) {
-	data := framed([]uint64{5, 0}, testkit.Words(5))
+	data := framed([]uint64{5, 0}, filtertest.Words(5))
 	_, _, _, err := two.Unmarshal(data, func([]uint64) (uint64, error) { return 0, errors.New("test: Slots = 5") })
 	require.ErrorIs(t, err, ErrFormat)
 	require.EqualError(t, err, "test: invalid format: Slots = 5")
@@ -177,10 +177,10 @@ func TestFrameLargest(t *testing.T) {
 // TestFrameHostile reads parameters that promise far more than follows.
 func TestFrameHostile(t *testing.T) {
 	for _, n := range []uint64{1 << 20, MaxFrameWords, MaxFrameWords + 1, 1 << 61, math.MaxUint64} {
-		data := framed([]uint64{n, 0}, testkit.Words(20000))
+		data := framed([]uint64{n, 0}, filtertest.Words(20000))
 		for _, r := range []io.Reader{bytes.NewReader(data), iotest.HalfReader(bytes.NewReader(data))} {
 			var err error
-			taken := testkit.Allocated(func() { _, _, _, _, err = two.Read(r, count) })
+			taken := filtertest.Allocated(func() { _, _, _, _, err = two.Read(r, count) })
 			require.ErrorIs(t, err, ErrFormat, "%d words", n)
 			// 8192 words, then 32768, and the buffer.
 			require.Less(t, taken, uint64(8*(8192+32768)+ChunkBytes+8192), "%d words", n)
@@ -190,7 +190,7 @@ func TestFrameHostile(t *testing.T) {
 
 func TestFrameIOErrors(t *testing.T) {
 	broken := errors.New("broken")
-	params, array := []uint64{20000, 0}, testkit.Words(20000)
+	params, array := []uint64{20000, 0}, filtertest.Words(20000)
 	data := framed(params, array)
 	for _, n := range []int{0, 7, 8, 15, 16, 70000, len(data) - 4, len(data) - 1} {
 		r := io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(broken))
@@ -205,10 +205,10 @@ func TestFrameIOErrors(t *testing.T) {
 		require.NotErrorIs(t, err, ErrFormat)
 	}
 	for _, n := range []int64{0, 7, 70000, int64(len(data)) - 1} {
-		wrote, err := two.Write(&testkit.LimitedWriter{N: n, Err: broken}, params, array, testInfo)
+		wrote, err := two.Write(&filtertest.LimitedWriter{N: n, Err: broken}, params, array, testInfo)
 		require.ErrorIs(t, err, broken)
 		require.Equal(t, n, wrote)
-		_, err = two.Write(&testkit.LimitedWriter{N: n}, params, array, testInfo)
+		_, err = two.Write(&filtertest.LimitedWriter{N: n}, params, array, testInfo)
 		require.ErrorIs(t, err, io.ErrShortWrite)
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 var (
@@ -123,15 +123,15 @@ func TestTrailerBytes(t *testing.T) {
 func TestTrailerDamage(t *testing.T) {
 	trailer := form.Sum(7).Trailer(head, infos[0])
 	end := len(trailer) - 4
-	testkit.Damage(t, trailer[:end:end], func(data []byte) error {
+	filtertest.Damage(t, trailer[:end:end], func(data []byte) error {
 		_, err := form.ParseTrailer("bloom", head, slices.Concat(data, trailer[end:]))
 		return err
 	})
-	testkit.Damage(t, trailer, func(data []byte) error {
+	filtertest.Damage(t, trailer, func(data []byte) error {
 		_, err := form.Sum(7).CheckTrailer("bloom", head, data)
 		return err
 	})
-	testkit.Damage(t, head, func(data []byte) error {
+	filtertest.Damage(t, head, func(data []byte) error {
 		_, err := form.ParseTrailer("bloom", data, trailer)
 		return err
 	})
@@ -194,10 +194,10 @@ func FuzzTrailer(f *testing.F) {
 func TestSharedInfo(t *testing.T) {
 	for range 100 {
 		s, joined := form.Share(form.Info{N: 1, P: math.NaN(), Comment: "c"}), make([]bool, 4)
-		testkit.AtOnce(len(joined), func(i int) {
+		filtertest.AtOnce(len(joined), func(i int) {
 			joined[i] = s.Join("test", form.Info{N: 2, Hash: fmt.Sprint(i)}) == nil
 		})
-		require.Equal(t, 1, testkit.Count(joined))
+		require.Equal(t, 1, filtertest.Count(joined))
 		got := s.Info()
 		require.True(t, joined[got.Hash[0]-'0'])
 		require.Equal(t, []any{uint64(1), "c"}, []any{got.N, got.Comment})

@@ -13,13 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestWords turns arrays into bytes and back, around the sizes at which buffers are full.
 func TestWords(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 100, 8191, 8192, 8193, 32769, 100_000} {
-		words := testkit.Words(n)
+		words := filtertest.Words(n)
 		for order, as := range map[Order]binary.AppendByteOrder{LittleEndian: binary.LittleEndian, BigEndian: binary.BigEndian} {
 			data := []byte("start")
 			for _, w := range words {
@@ -33,7 +33,7 @@ func TestWords(t *testing.T) {
 			require.True(t, bytes.Equal(data, out.Bytes()))
 			for _, room := range []int{0, 4, len(data) / 2, len(data) - 1} {
 				for err, want := range map[error]error{io.ErrClosedPipe: io.ErrClosedPipe, nil: io.ErrShortWrite} {
-					total, got := WriteWords(&testkit.LimitedWriter{N: int64(room), Err: err}, []byte("start"), words, order)
+					total, got := WriteWords(&filtertest.LimitedWriter{N: int64(room), Err: err}, []byte("start"), words, order)
 					require.ErrorIs(t, got, want)
 					require.EqualValues(t, room, total)
 				}
@@ -85,16 +85,16 @@ func TestWords(t *testing.T) {
 
 func TestParseAt(t *testing.T) {
 	params := []uint64{100, 7}
-	data := framed(params, testkit.Words(100))
+	data := framed(params, filtertest.Words(100))
 	down := errors.New("down")
-	r := &testkit.Store{Data: data}
+	r := &filtertest.Store{Data: data}
 	got, info, err := two.ParseAt(r, int64(len(data)), count)
 	require.NoError(t, err)
 	require.Equal(t, params, got)
 	require.Equal(t, testInfo, info)
 	require.Equal(t, []int{two.HeadSize(), TrailerSize(testInfo)}, r.Asked())
 	for fails := 1; fails <= 2; fails++ {
-		_, _, err := two.ParseAt(&testkit.Store{Data: data, Fails: fails, Err: down}, int64(len(data)), count)
+		_, _, err := two.ParseAt(&filtertest.Store{Data: data, Fails: fails, Err: down}, int64(len(data)), count)
 		require.ErrorIs(t, err, down)
 		require.EqualError(t, err, "test: reading: down")
 	}

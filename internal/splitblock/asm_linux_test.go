@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestBitsAsSpecified: in up to a tebibyte, a key has the bits that the specification says, and no
@@ -22,12 +22,12 @@ func TestBitsAsSpecified(t *testing.T) {
 	if testing.Short() && runtime.GOARCH != "amd64" {
 		t.Skip("an emulator takes minutes for a tebibyte")
 	}
-	region := testkit.Mapping(t, Max*Bytes)
+	region := filtertest.Mapping(t, Max*Bytes)
 	for _, n := range []int{1, 1 << 20, 1<<30 - 1, 1 << 30, 1<<30 + 1, 3 << 30, Max - 1, Max} {
 		for lines := 1; lines <= MaxLines; lines++ {
 			b := Of(bitwords.WordsOf(region, 0, n*each), lines)
 			answer := make([]bool, 1)
-			for _, h := range append(testkit.Digests[bloom.Hash](uint64(n), 40), edges...) {
+			for _, h := range append(filtertest.Digests(uint64(n), 40), edges...) {
 				hs, bits := []bloom.Hash{h}, specified(h, lines, uint64(n))
 				for name, add := range adds {
 					add(&b, answer, hs)
@@ -57,7 +57,7 @@ func TestBitsAsSpecified(t *testing.T) {
 func TestReadsNothingBeside(t *testing.T) {
 	size := os.Getpagesize()
 	guarded := func() []byte {
-		pages := testkit.Mapping(t, 3*size)
+		pages := filtertest.Mapping(t, 3*size)
 		require.NoError(t, syscall.Mprotect(pages[:size], syscall.PROT_NONE))
 		require.NoError(t, syscall.Mprotect(pages[2*size:], syscall.PROT_NONE))
 		return pages[size : 2*size]
@@ -73,7 +73,7 @@ func TestReadsNothingBeside(t *testing.T) {
 			}
 		}
 		all := unsafe.Slice((*bloom.Hash)(unsafe.Pointer(&page[0])), size/16)
-		copy(all, testkit.Digests[bloom.Hash](1, len(all)))
+		copy(all, filtertest.Digests(1, len(all)))
 		large := New(fetchBlocks, lines)
 		for n := range all {
 			for _, hs := range [][]bloom.Hash{all[:n], all[len(all)-n:]} {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // at is a bit in the words of a filter.
@@ -131,7 +131,7 @@ func TestSpecified(t *testing.T) {
 		for lines := 1; lines <= MaxLines; lines++ {
 			// With keys for a quarter of all lines to have their bits, each line of a key decides
 			// for some.
-			keys := append(testkit.Digests[bloom.Hash](n, min(int(n)*60/lines, 5000)), edges...)
+			keys := append(filtertest.Digests(n, min(int(n)*60/lines, 5000)), edges...)
 			keys = append(keys, keys[:min(10, len(keys))]...)
 			want := plain{make([]uint64, each*n), lines}
 			changed := make([]bool, len(keys))
@@ -150,7 +150,7 @@ func TestSpecified(t *testing.T) {
 					require.True(t, slices.Equal(want.words, b.Words))
 				})
 			}
-			probes := append(slices.Clone(keys), testkit.Digests[bloom.Hash](n+1, 1000)...)
+			probes := append(slices.Clone(keys), filtertest.Digests(n+1, 1000)...)
 			present := make([]bool, len(probes))
 			for i, h := range probes {
 				present[i] = want.contains(h)
@@ -171,7 +171,7 @@ func TestSpecified(t *testing.T) {
 					require.Equal(t, present, answers)
 					look(&first, answers, probes)
 					for i, h := range probes {
-						testkit.Equal(t, plain{want.words, 1}.contains(h), answers[i])
+						filtertest.Equal(t, plain{want.words, 1}.contains(h), answers[i])
 					}
 				})
 			}
@@ -219,7 +219,7 @@ func TestBlock(t *testing.T) {
 		if blocks > math.MaxInt/Bytes {
 			continue
 		}
-		for _, h := range append(testkit.Digests[bloom.Hash](blocks, 1000), edges...) {
+		for _, h := range append(filtertest.Digests(blocks, 1000), edges...) {
 			h1, h2 := h.Words()
 			for l := range MaxLines {
 				numerator := new(big.Int).SetUint64(line(h1, h2, l) >> 32)
@@ -236,5 +236,5 @@ func TestBlock(t *testing.T) {
 
 // TestPortable does without AVX2.
 func TestPortable(t *testing.T) {
-	testkit.Without(t, "avx2", "^Test(Specified|Keys|Zero)$")
+	filtertest.Without(t, "avx2", "^Test(Specified|Keys|Zero)$")
 }

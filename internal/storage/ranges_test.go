@@ -9,7 +9,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 	. "github.com/seed79a3ff49/bloom/internal/storage"
 
-	"github.com/seed79a3ff49/bloom/internal/testkit"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
 // TestRanges: a key's steps are asked for 1, 2, 4 at a time, until one fails.
@@ -21,7 +21,7 @@ func TestRanges(t *testing.T) {
 		for step := range good {
 			data[step*apart] = 1
 		}
-		s := &testkit.Store{Data: data}
+		s := &filtertest.Store{Data: data}
 		found := []bool{good%2 == 0}
 		require.NoError(t, Ranges("test", s, found, steps, 2, func(_, step int) int64 { return int64(step) * apart },
 			func(_, _ int, data []byte) bool { return data[0] == 1 }))
@@ -42,7 +42,7 @@ func TestRangesJoin(t *testing.T) {
 	for _, test := range []struct{ keys, apart, requests int }{
 		{1, 0, 1}, {1000, 0, 1}, {1000, 200, 1}, {10, 32 + 16<<10, 1}, {10, 33 + 16<<10, 10}, {20, 16 << 10, 2}, {3, 256 << 10, 3}, {300, 20 << 10, 300},
 	} {
-		s := &testkit.Store{Data: make([]byte, test.keys*test.apart+32)}
+		s := &filtertest.Store{Data: make([]byte, test.keys*test.apart+32)}
 		for i := range test.keys {
 			s.Data[i*test.apart+31] = byte(i % 2)
 		}
@@ -67,18 +67,18 @@ func TestRangesJoin(t *testing.T) {
 func TestRangesFail(t *testing.T) {
 	const keys, apart = 1000, 32 << 10
 	down := errors.New("down")
-	s := &testkit.Store{Data: make([]byte, keys*apart), Err: down}
+	s := &filtertest.Store{Data: make([]byte, keys*apart), Err: down}
 	for _, s.Fails = range []int{1, 2, 500} {
 		found := make([]bool, keys)
 		found[3], found[999] = true, true
 		err := Ranges("test", s, found, 3, 1, func(key, _ int) int64 { return int64(key) * apart }, func(int, int, []byte) bool { return false })
 		require.ErrorIs(t, err, down)
 		require.NotErrorIs(t, err, form.ErrFormat)
-		require.Equal(t, 2, testkit.Count(found))
+		require.Equal(t, 2, filtertest.Count(found))
 		require.True(t, found[3] && found[999])
 		require.Less(t, len(s.Asked()), s.Fails+2*64)
 	}
-	short := &testkit.Store{Data: make([]byte, 10)}
+	short := &filtertest.Store{Data: make([]byte, 10)}
 	err := Ranges("test", short, make([]bool, 1), 1, 8, func(int, int) int64 { return 5 }, nil)
 	require.ErrorIs(t, err, form.ErrFormat, "what is not there is no answer")
 }

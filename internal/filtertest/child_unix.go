@@ -1,6 +1,6 @@
 //go:build unix
 
-package testkit
+package filtertest
 
 import (
 	"errors"

@@ -1,6 +1,7 @@
-// Package promises tests what all filters of the module promise. The tests of each package
-// call it with the package's types.
-package promises
+// Package filtertest tests what all filters of the module promise, and has what the tests of
+// several packages share. Each package calls [Test] with its types. It stands above package
+// bloom: the tests of bloom, and of what bloom imports, are external ones.
+package filtertest
 
 import (
 	"bytes"
@@ -30,7 +31,6 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
-	"github.com/seed79a3ff49/bloom/internal/testkit"
 )
 
 // answers has the methods that filters and files share.
@@ -93,8 +93,8 @@ type Type struct {
 }
 
 var (
-	keys   = testkit.Digests[bloom.Hash](3, 1000)
-	others = testkit.Digests[bloom.Hash](4, 1000)
+	keys   = Digests(3, 1000)
+	others = Digests(4, 1000)
 	info   = bloom.Info{N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test"}
 )
 
@@ -192,14 +192,14 @@ func testKeys(t *testing.T, typ Type) {
 	}
 	same(t, byHash, byString)
 	same(t, byHash, byBytes)
-	require.Less(t, testkit.Count(testkit.Found(byHash, others)), 40, "absent keys of 1000")
+	require.Less(t, Count(Found(byHash, others)), 40, "absent keys of 1000")
 }
 
 // testBatches: a batch answers as single keys do, one after the other. It leaves what is beyond
 // its answers alone, and refuses to answer where there is no room.
 func testBatches(t *testing.T, typ Type) {
 	one, batch := typ.Make(), typ.Make()
-	hs := testkit.Digests[bloom.Hash](5, 2000)
+	hs := Digests(5, 2000)
 	beyond := []bool{true, false, true}
 	answers := func(of func(bloom.Hash) bool, hs []bloom.Hash) (all []bool) {
 		for _, h := range hs {
@@ -211,7 +211,7 @@ func testBatches(t *testing.T, typ Type) {
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 1000} {
 		some := slices.Concat(hs[from:from+n], hs[max(0, from-n/2):from]) // half of them again
 		from += n
-		room := append(testkit.Found(batch, some), beyond...)
+		room := append(Found(batch, some), beyond...)
 		batch.AddBatch(room, some)
 		require.Equal(t, answers(one.AddHash, some), room, "%d digests", n)
 		probes := slices.Concat(some, others[:min(n, len(others))])
@@ -227,9 +227,9 @@ func testBatches(t *testing.T, typ Type) {
 	require.Regexp(t, "room for 0", panicOf(func() { batch.ContainsBatch(nil, others[:2]) }))
 	same(t, one, batch)
 	batch.AddBatch(nil, others)
-	require.NotContains(t, testkit.Found(batch, others), false, "whose answers nobody wanted")
+	require.NotContains(t, Found(batch, others), false, "whose answers nobody wanted")
 	room := make([]bool, len(hs))
-	require.True(t, testkit.Race || testing.AllocsPerRun(10, func() { // with the race detector pools lose some of what is put back
+	require.True(t, Race || testing.AllocsPerRun(10, func() { // with the race detector pools lose some of what is put back
 		batch.AddBatch(room, hs[:300])
 		batch.ContainsBatch(room, hs)
 	}) == 0)
@@ -263,7 +263,7 @@ func testZero(t *testing.T, typ Type) {
 	require.NoError(t, json.Unmarshal([]byte(`""`), f))
 	for _, z := range []Filter{z, f} {
 		require.False(t, z.Contains(nil) || z.ContainsString("key") || z.ContainsHash(bloom.Hash{}) || z.ContainsHash(keys[999]))
-		require.Equal(t, []bool{false, false}, testkit.Found(z, keys[:2]))
+		require.Equal(t, []bool{false, false}, Found(z, keys[:2]))
 		z.AddBatch(nil, nil)
 		z.Reset()
 		require.Zero(t, z.FPR())
@@ -298,7 +298,7 @@ func testZero(t *testing.T, typ Type) {
 // testReset: an emptied filter is as a new one, but for the Info that it was given.
 func testReset(t *testing.T, typ Type) {
 	f, fresh := typ.filled(), typ.Make()
-	f.AddBatch(nil, testkit.Digests[bloom.Hash](6, 10_000))
+	f.AddBatch(nil, Digests(6, 10_000))
 	f.Reset()
 	require.Equal(t, info, f.Info())
 	fresh.SetInfo(info)
@@ -467,14 +467,14 @@ func testWriters(t *testing.T, typ Type) {
 	size := int(f.SizeBytes())
 	down := errors.New("down")
 	for _, i := range cuts(size) {
-		n, err := f.WriteTo(&testkit.LimitedWriter{N: int64(i), Err: down})
+		n, err := f.WriteTo(&LimitedWriter{N: int64(i), Err: down})
 		require.ErrorIs(t, err, down, "after %d bytes of %d", i, size)
 		require.EqualValues(t, i, n)
-		n, err = f.WriteTo(&testkit.LimitedWriter{N: int64(i)})
+		n, err = f.WriteTo(&LimitedWriter{N: int64(i)})
 		require.ErrorIs(t, err, io.ErrShortWrite, "after %d bytes of %d", i, size)
 		require.EqualValues(t, i, n)
 	}
-	n, err := f.WriteTo(&testkit.LimitedWriter{N: int64(size), Err: down})
+	n, err := f.WriteTo(&LimitedWriter{N: int64(size), Err: down})
 	require.NoError(t, err)
 	require.EqualValues(t, size, n)
 }
@@ -605,7 +605,7 @@ func testInfo(t *testing.T, typ Type) {
 func testFiles(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	dir := filepath.Dir(path)
-	require.Equal(t, []string{"f"}, testkit.Names(t, dir))
+	require.Equal(t, []string{"f"}, Names(t, dir))
 	same(t, f, bloom.Must(typ.Load(path)))
 	missing := filepath.Join(dir, "missing")
 	typ.failedFor(t, missing, errOf(typ.Load(missing)), fs.ErrNotExist)
@@ -636,7 +636,7 @@ func testOpened(t *testing.T, typ Type) {
 	require.Regexp(t, "^"+typ.pkg()+`\.View\(`, file.String())
 	require.NoError(t, file.Verify())
 	for _, hs := range [][]bloom.Hash{keys, others} {
-		require.Equal(t, testkit.Found(f, hs), testkit.Found(file, hs))
+		require.Equal(t, Found(f, hs), Found(file, hs))
 		for _, h := range hs {
 			require.Equal(t, f.ContainsHash(h), file.ContainsHash(h))
 		}
@@ -663,7 +663,7 @@ func testNothingStaysOpen(t *testing.T, typ Type) {
 		for line := range strings.Lines(string(bloom.Must(os.ReadFile("/proc/self/maps")))) {
 			open = append(open, line)
 		}
-		for _, name := range testkit.Names(t, "/proc/self/fd") {
+		for _, name := range Names(t, "/proc/self/fd") {
 			to, _ := os.Readlink("/proc/self/fd/" + name)
 			open = append(open, to)
 		}
@@ -718,7 +718,7 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	fresh := bloom.Must(typ.LoadOrNew(in("none"), 0.01))
 	same(t, typ.Make(), fresh)
 	require.Equal(t, typ.Make().Info(), fresh.Info())
-	require.Equal(t, []string{"f"}, testkit.Names(t, filepath.Dir(path)))
+	require.Equal(t, []string{"f"}, Names(t, filepath.Dir(path)))
 
 	fails := func(path string, p float64, is error, says string) {
 		t.Helper()
@@ -760,7 +760,7 @@ func Fuzz[F Filter](f *testing.F, zero func() F, more func(t *testing.T, g F), s
 				require.ErrorIs(t, err, bloom.ErrFormat)
 			}
 		}
-		data = testkit.Sealed(data)
+		data = Sealed(data)
 		g, read := zero(), zero()
 		err := g.UnmarshalBinary(data)
 		n, errFrom := read.ReadFrom(bytes.NewReader(data))
@@ -780,7 +780,7 @@ func Fuzz[F Filter](f *testing.F, zero func() F, more func(t *testing.T, g F), s
 		g.Stats()
 		again := zero()
 		require.NoError(t, again.UnmarshalBinary(bloom.Must(g.MarshalBinary())))
-		require.Equal(t, testkit.Found(g, keys), testkit.Found(again, keys))
+		require.Equal(t, Found(g, keys), Found(again, keys))
 		more(t, g)
 	})
 }

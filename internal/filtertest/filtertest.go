@@ -1,5 +1,4 @@
-// Package testkit has what the tests of several packages need.
-package testkit
+package filtertest
 
 import (
 	"bytes"
@@ -9,21 +8,19 @@ import (
 	"os"
 	"runtime"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Digests returns n random digests, the same ones for the same seed. H is
-// bloom.Hash, two words. Package bloom's own tests could not use this package if it
-// imported that type by name.
-func Digests[H comparable](seed uint64, n int) []H {
+// Digests returns n random digests, the same ones for the same seed.
+func Digests(seed uint64, n int) []bloom.Hash {
 	rnd := rand.New(rand.NewPCG(seed, seed))
-	hs := make([]H, n)
+	hs := make([]bloom.Hash, n)
 	for i := range hs {
-		*(*[2]uint64)(unsafe.Pointer(&hs[i])) = [2]uint64{rnd.Uint64(), rnd.Uint64()}
+		hs[i] = bloom.NewHash(rnd.Uint64(), rnd.Uint64())
 	}
 	return hs
 }

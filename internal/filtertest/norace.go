@@ -1,6 +1,6 @@
 //go:build !race
 
-package testkit
+package filtertest
 
 // Race reports whether the race detector runs.
 const Race = false

@@ -1,0 +1,5 @@
+//go:build !purego && !race && !msan && !asan
+
+package bloom
+
+const FetchWords = fetchWords
