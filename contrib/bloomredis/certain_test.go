@@ -3,6 +3,7 @@ package bloomredis
 import (
 	"context"
 	"io"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,9 +91,9 @@ func TestErrorIsNoCertainty(t *testing.T) {
 			return ctx
 		}, io.ErrUnexpectedEOF},
 		{"second round trip", func(_ *testing.T, _ string, client *redis.Client) context.Context {
-			trips := 0
+			var trips atomic.Int64 // of all shards, each with a goroutine
 			client.AddHook(hook(func(ctx context.Context, cmds []redis.Cmder, send redis.ProcessPipelineHook) error {
-				if trips++; trips%2 == 0 || len(cmds) < 64 {
+				if trips.Add(1)%2 == 0 || len(cmds) < 64 {
 					return fails(io.EOF)(ctx, cmds, send)
 				}
 				return send(ctx, cmds)
