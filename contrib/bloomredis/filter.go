@@ -102,8 +102,9 @@ func open(ctx context.Context, client redis.UniversalClient, key string, params 
 
 // Reopen goes on with the filter that is under the key by now, or makes a new one as
 // [Open] did. Until then all calls of a filter that was lost return errors that wrap [ErrLost].
-// A new filter contains nothing: Reopen is for whoever adds the keys again, from
-// where they are kept. It changes nothing if the filter is not lost.
+// A new filter contains nothing, so the caller adds the keys again, from where they are
+// kept. If only a small key beside the filter is gone, Reopen makes it anew, and the filter keeps
+// its keys. Reopen changes nothing if the filter is not lost.
 //
 // If the key holds anything else by now, Reopen returns an error as Open does, and f stays
 // lost. If f is of [OpenExisting], Reopen makes no filter, and its error wraps [redis.Nil]
@@ -111,7 +112,7 @@ func open(ctx context.Context, client redis.UniversalClient, key string, params 
 func (f *Filter) Reopen(ctx context.Context) error {
 	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
 	is, err := f.sealed(ctx, kind)
-	if err == nil && kind.Val() == "none" {
+	if err == nil && (kind.Val() == "none" || f.lacksIdentity(is)) {
 		is, err = f.create(ctx)
 	}
 	if err != nil {
@@ -140,7 +141,18 @@ func (f *Filter) Reopen(ctx context.Context) error {
 	return nil
 }
 
-// create makes a filter where there is none, and returns what there is afterwards.
+// lacksIdentity reports whether is has to get an identity: it is the filter that is expected
+// here, but the key of its identity is gone. A filter that others created has none, and
+// needs none unless it is a shard.
+func (f *Filter) lacksIdentity(is found) bool {
+	if f.make == nil || is.identity != "" || is.header != f.params.bytes() {
+		return false
+	}
+	had := f.id.Load()
+	return f.make.Shards > 0 || had != nil && *had != noID
+}
+
+// create makes a filter or an identity where there is none, and returns what there is afterwards.
 func (f *Filter) create(ctx context.Context) (is found, err error) {
 	if f.make == nil {
 		return is, f.errorf("there is no filter: %w", redis.Nil)
@@ -410,7 +422,8 @@ func (f *Filter) Reset(ctx context.Context) error {
 
 // Delete deletes the filter and all that is beside it in Redis, for all
 // processes: their calls return errors that wrap [ErrLost]. It returns no error
-// if the filter was deleted before. Uploads of a Merge expire by themselves.
+// if the filter was deleted before, and deletes what is left of a filter that was lost. A value
+// of others stays, and is an error. Uploads of a Merge expire by themselves.
 func (f *Filter) Delete(ctx context.Context) error {
 	_, err := f.change(ctx, deleteScript, f.keys())
 	return err

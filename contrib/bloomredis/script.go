@@ -30,11 +30,16 @@ end`
 
 var (
 	// ARGV = header, size of the string, identity, random bytes. It returns the header, size and
-	// identity that are there afterwards.
-	openScript = newScript(`
-if redis.call('EXISTS', KEYS[1]) == 0 then
+	// identity that are there afterwards. A filter of the same parameters that has no identity
+	// gets this one, and keeps its keys.
+	openScript = newScript(findIt + `
+local isNew = redis.call('EXISTS', KEYS[1]) == 0
+local isNameless = header == ARGV[1] and size == tonumber(ARGV[2]) and redis.call('EXISTS', KEYS[3]) == 0
+if isNew or isNameless then
 	redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
 	redis.call('SET', KEYS[3], ARGV[3])
+end
+if isNew then
 	redis.call('SETRANGE', KEYS[1], ARGV[2] - 1, '\0')
 	redis.call('SETRANGE', KEYS[1], 0, ARGV[1])
 end
@@ -134,12 +139,19 @@ redis.call('SETRANGE', KEYS[1], size - 1, '\0')
 redis.call('SETRANGE', KEYS[1], 0, header)
 return 'OK'`)
 
-	// ARGV = .... It returns OK. If the string is gone, its stream and identity go too.
+	// ARGV = .... It returns OK. If the string is gone, its stream and identity go too. If the
+	// identity alone is gone, the stream shows that the string is not of others.
 	deleteScript = newScript(findIt + `
-if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('EXISTS', KEYS[3]) == 1 and id ~= ARGV[3] then
-	if header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or id ~= ARGV[3] then
-		return {header, size, identity}
-	end
+local hasString = redis.call('EXISTS', KEYS[1]) == 1
+local hasStream = redis.call('EXISTS', KEYS[2]) == 1
+local hasIdentity = redis.call('EXISTS', KEYS[3]) == 1
+local isOther = hasIdentity and id ~= ARGV[3]
+if hasString then
+	local isNamed = id == ARGV[3] or not hasIdentity and hasStream
+	isOther = header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or not isNamed
+end
+if isOther then
+	return {header, size, identity}
 end
 redis.call('UNLINK', unpack(KEYS))
 return 'OK'`)
