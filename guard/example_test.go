@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/guard"
@@ -13,9 +14,9 @@ type users map[string]bool
 
 func (u users) insert(name string) error { u[name] = true; return nil }
 
-func (u users) load(_ context.Context, add func(bloom.Hash)) error {
+func (u users) load(_ context.Context, keys *guard.Loader) error {
 	for name := range u {
-		add(bloom.SumString(name))
+		keys.Add(bloom.SumString(name))
 	}
 	return nil // and rows.Err() of a real table
 }
@@ -26,18 +27,54 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(g.ContainsString("bob")) // nobody knows yet: ask the table
+	fmt.Println(g.ContainsString("bob")) // perhaps: nothing is loaded yet
 
-	// With an Every, `go g.Run(ctx)` loads again and again.
-	if err := g.Run(context.Background()); err != nil {
+	if err := g.Rebuild(context.Background()); err != nil {
 		panic(err)
 	}
+	fmt.Println(g.ContainsString("ada")) // perhaps: ask the table
 	fmt.Println(g.ContainsString("bob")) // certainly not: no query
-
-	err = g.Insert(bloom.SumString("bob"), func() error { return table.insert("bob") })
-	fmt.Println(g.ContainsString("bob"), err)
 	// Output:
 	// true
+	// true
 	// false
-	// true <nil>
+}
+
+// A row is inserted by a function that returns after its commit. From then on its key is found.
+func ExampleGuard_Insert() {
+	table := users{"ada": true}
+	g, err := guard.New(guard.Config{Load: table.load, P: 0.01})
+	if err != nil {
+		panic(err)
+	}
+	if err := g.Rebuild(context.Background()); err != nil {
+		panic(err)
+	}
+	err = g.Insert(bloom.SumString("bob"), func() error {
+		return table.insert("bob")
+	})
+	fmt.Println(g.ContainsString("bob"), err)
+	// Output: true <nil>
+}
+
+// A server rebuilds every ten minutes, until it ends.
+func ExampleGuard_Run() {
+	table := users{"ada": true}
+	g, err := guard.New(guard.Config{Load: table.load, P: 0.01, Every: 10 * time.Minute})
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- g.Run(ctx) }()
+
+	for !g.Ready() { // a server need not wait: until then, each look-up returns true
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Println(g.ContainsString("bob"))
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// false
+	// context canceled
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -30,14 +31,17 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// nothing is the Load of an empty store: what is found beside it comes from the Guard.
-func nothing(context.Context, func(bloom.Hash)) error { return nil }
+// AddHash has no result, so a Guard is not a bloom.Set.
+var _ interface{ AddHash(h bloom.Hash) } = (*Guard)(nil)
+
+// nothing is the Load of an empty store: a key that is found after it comes from the Guard.
+func nothing(context.Context, *Loader) error { return nil }
 
 // loadOf is the Load of a store with keys 0 to n-1.
-func loadOf(n uint64) func(context.Context, func(bloom.Hash)) error {
-	return func(_ context.Context, add func(bloom.Hash)) error {
+func loadOf(n uint64) func(context.Context, *Loader) error {
+	return func(_ context.Context, keys *Loader) error {
 		for i := range n {
-			add(bloom.SumUint64(i))
+			keys.Add(bloom.SumUint64(i))
 		}
 		return nil
 	}
@@ -95,7 +99,7 @@ func TestRowBesideLoad(t *testing.T) {
 			t.Run(name+"/"+when, func(t *testing.T) {
 				entered, leave, loaded := make(chan struct{}), make(chan struct{}), make(chan error)
 				first := true
-				g := newGuard(t, Config{Lag: time.Hour, Load: func(context.Context, func(bloom.Hash)) error {
+				g := newGuard(t, Config{Lag: time.Hour, Load: func(context.Context, *Loader) error {
 					if first {
 						first = false
 						return nil
@@ -126,7 +130,12 @@ func TestRowBesideLoad(t *testing.T) {
 					}
 				}
 				step(0)
-				insert(g, func() { step(1); assert.True(t, name == "Add" || g.ContainsHash(h), "when its row is there") })
+				insert(g, func() {
+					step(1)
+					if name != "Add" {
+						assert.True(t, g.ContainsHash(h), "when its row is there")
+					}
+				})
 				require.True(t, g.ContainsHash(h), "when the insert has returned")
 				step(2)
 				require.True(t, g.ContainsHash(h), "when the load has ended")
@@ -137,6 +146,96 @@ func TestRowBesideLoad(t *testing.T) {
 				require.Empty(t, g.ended)
 			})
 		}
+	}
+}
+
+// inTurn makes calls that want mu wait for it in their order, and then lets them have it: the first
+// section of the first call, the first section of the second, the second section of the first, and so
+// on. A sync.Mutex hands itself to the longest waiting goroutine if one has waited for a
+// millisecond. With one thread, that goroutine runs at once.
+func inTurn(mu *sync.Mutex, calls ...func()) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	othersRun := func(long time.Duration) {
+		for began := time.Now(); time.Since(began) < long; {
+			runtime.Gosched()
+		}
+	}
+	var done sync.WaitGroup
+	mu.Lock()
+	for _, call := range calls {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			call()
+		}()
+		othersRun(3 * time.Millisecond)
+	}
+	mu.Unlock()
+	mu.Lock() // before the goroutine that waits, which does not suffer it twice
+	othersRun(time.Millisecond)
+	mu.Unlock()
+	done.Wait()
+}
+
+// TestNoLoadBeginsInTheMiddle has a load begin as soon as an insert has let go of the lock.
+func TestNoLoadBeginsInTheMiddle(t *testing.T) {
+	h := bloom.SumString("ada")
+	g := newGuard(t, Config{Load: nothing})
+	require.NoError(t, g.Rebuild(background))
+	loaded := make(chan struct{})
+	inTurn(&g.mu, func() {
+		_ = g.Insert(h, func() error {
+			<-loaded
+			return nil
+		})
+	}, func() {
+		defer close(loaded)
+		assert.NoError(t, g.Rebuild(background))
+	})
+	require.True(t, g.ContainsHash(h))
+}
+
+// TestNoInsertBeginsInTheMiddle has an insert begin as soon as the end of a load has let go of the
+// lock.
+func TestNoInsertBeginsInTheMiddle(t *testing.T) {
+	h := bloom.SumString("ada")
+	leave := make(chan struct{})
+	g := newGuard(t, Config{Load: nothing})
+	require.NoError(t, g.Rebuild(background))
+	entered := make(chan struct{})
+	g.cfg.Load = func(context.Context, *Loader) error {
+		close(entered)
+		<-leave
+		return nil
+	}
+	loaded := make(chan error)
+	go func() { loaded <- g.Rebuild(background) }()
+	<-entered
+	inTurn(&g.mu, func() {
+		close(leave)
+		assert.NoError(t, <-loaded)
+	}, func() {
+		_ = g.Insert(h, func() error { return nil })
+	})
+	require.True(t, g.ContainsHash(h))
+}
+
+// TestAnnouncedBeforeItsCommit adds a key whose row a load does not find yet.
+func TestAnnouncedBeforeItsCommit(t *testing.T) {
+	var s store
+	h := bloom.SumString("ada")
+	for name, lag := range map[string]time.Duration{"with a Lag": time.Hour, "without": 0} {
+		t.Run(name, func(t *testing.T) {
+			s.rows = nil
+			g := newGuard(t, Config{Load: s.load, Lag: lag})
+			g.AddHash(h)
+			require.NoError(t, g.Rebuild(background))
+			s.commit(h)
+			require.Equal(t, lag > 0, g.ContainsHash(h), "the row is there, and the load did not find it")
+			g.cfg.Lag = 0
+			require.NoError(t, g.Rebuild(background))
+			require.True(t, g.ContainsHash(h), "the load found the row")
+		})
 	}
 }
 
@@ -154,7 +253,7 @@ func (s *store) commit(h bloom.Hash) {
 	s.rows, s.at = append(s.rows, h), append(s.at, time.Now())
 }
 
-func (s *store) load(_ context.Context, add func(bloom.Hash)) error {
+func (s *store) load(_ context.Context, keys *Loader) error {
 	s.mu.Lock()
 	n, before := len(s.rows), time.Now().Add(-s.lag)
 	for n > 0 && s.lag > 0 && !s.at[n-1].Before(before) {
@@ -163,7 +262,7 @@ func (s *store) load(_ context.Context, add func(bloom.Hash)) error {
 	rows := s.rows[:n:n]
 	s.mu.Unlock()
 	for _, h := range rows {
-		add(h)
+		keys.Add(h)
 	}
 	return nil
 }
@@ -244,7 +343,10 @@ func TestBeforeTheFirstLoad(t *testing.T) {
 	require.True(t, g.Contains([]byte("a")))
 	require.True(t, g.ContainsString("a"))
 	require.True(t, g.ContainsHash(bloom.SumString("a")))
-	require.False(t, g.AddString("b"), "nobody knows whether it is new")
+	found := []bool{false, false, false}
+	g.ContainsBatch(found, make([]bloom.Hash, 2))
+	require.Equal(t, []bool{true, true, false}, found)
+	g.AddString("early")
 	require.Zero(t, g.Stats())
 	at, took := g.Loaded()
 	require.Zero(t, at)
@@ -260,9 +362,57 @@ func TestBeforeTheFirstLoad(t *testing.T) {
 	require.Greater(t, took, time.Duration(0))
 	require.LessOrEqual(t, took, time.Since(before))
 	require.EqualValues(t, 3, g.Stats().ApproxCount)
-	require.True(t, g.AddString("b"))
-	require.False(t, g.Add([]byte("b")))
+	g.ContainsBatch(found, []bloom.Hash{bloom.SumString("a"), bloom.SumUint64(2)})
+	require.Equal(t, []bool{false, true, false}, found)
+	require.Panics(t, func() { g.ContainsBatch(found, make([]bloom.Hash, 4)) })
+	g.AddString("b")
 	require.True(t, g.Contains([]byte("b")))
+	g.Add([]byte("c"))
+	require.True(t, g.ContainsString("c"))
+	g.AddHash(bloom.SumString("d"))
+	require.True(t, g.ContainsString("d"))
+}
+
+// TestLoader loads with batches and keys by themselves, from several goroutines.
+func TestLoader(t *testing.T) {
+	const keys = 10_000
+	hs := make([]bloom.Hash, keys)
+	for i := range hs {
+		hs[i] = bloom.SumUint64(uint64(i))
+	}
+	g := newGuard(t, Config{Load: func(_ context.Context, keys *Loader) error {
+		filtertest.AtOnce(4, func(i int) {
+			part := hs[i*len(hs)/4 : (i+1)*len(hs)/4]
+			keys.AddBatch(part[:len(part)/2])
+			for _, h := range part[len(part)/2:] {
+				keys.Add(h)
+			}
+		})
+		return nil
+	}})
+	require.NoError(t, g.Rebuild(background))
+	found := make([]bool, keys)
+	g.ContainsBatch(found, hs)
+	require.NotContains(t, found, false)
+	require.EqualValues(t, keys, g.Stats().ApproxCount)
+
+	const zero = "guard: Add to a zero Loader: a Guard makes it for its Load"
+	require.PanicsWithValue(t, zero, func() { new(Loader).Add(hs[0]) })
+	require.PanicsWithValue(t, zero, func() { new(Loader).AddBatch(hs) })
+}
+
+// TestText: neither fmt nor slog writes the words of a filter.
+func TestText(t *testing.T) {
+	require.Equal(t, "guard.Guard(zero)", new(Guard).String())
+	g := newGuard(t, Config{P: 0.01, Load: loadOf(3)})
+	require.Equal(t, "guard.Guard(p=0.01, not loaded)", g.String())
+	require.NoError(t, g.Rebuild(background))
+	require.Equal(t, "guard.Guard(p=0.01, keys=3)", fmt.Sprint(g))
+	require.Equal(t, g.Stats(), g.LogValue().Any())
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("loaded", "guard", g)
+	require.Contains(t, log.String(), `"guard":{"m":`)
+	require.Less(t, log.Len(), 300)
 }
 
 // TestLoadThatFails leaves the filter as it is, and does not prevent the next load.
@@ -280,12 +430,12 @@ func TestLoadThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := false
 			ctx, cancel := context.WithCancel(background)
-			g := newGuard(t, Config{Load: func(ctx context.Context, add func(bloom.Hash)) error {
+			g := newGuard(t, Config{Load: func(ctx context.Context, keys *Loader) error {
 				if bad {
-					add(bloom.SumString("half"))
+					keys.Add(bloom.SumString("half"))
 					return c.load(ctx, cancel)
 				}
-				return loadOf(3)(ctx, add)
+				return loadOf(3)(ctx, keys)
 			}})
 			require.NoError(t, g.Rebuild(ctx))
 			at, _ := g.Loaded()
@@ -308,7 +458,7 @@ func TestLoadThatFails(t *testing.T) {
 			require.True(t, g.ContainsHash(bloom.SumUint64(2)))
 			require.False(t, g.ContainsString("half"))
 			require.Nil(t, g.next, "the filter that was begun is still in memory")
-			require.True(t, g.AddString("one more"))
+			g.AddString("one more")
 			bad = false
 			require.NoError(t, g.Rebuild(background))
 			require.False(t, g.ContainsString("one more"), "the next load did not take place")
@@ -320,7 +470,7 @@ func TestOneLoadAtATime(t *testing.T) {
 	var running atomic.Int32
 	entered := make(chan struct{}, 2)
 	leave := make(chan struct{})
-	g := newGuard(t, Config{Load: func(context.Context, func(bloom.Hash)) error {
+	g := newGuard(t, Config{Load: func(context.Context, *Loader) error {
 		assert.EqualValues(t, 1, running.Add(1))
 		defer running.Add(-1)
 		entered <- struct{}{}
@@ -349,7 +499,7 @@ func TestRun(t *testing.T) {
 	fails := map[int]bool{1: true, 2: true, 3: true, 6: true}
 	g := newGuard(t, Config{
 		Every: 10 * time.Millisecond,
-		Load: func(_ context.Context, add func(bloom.Hash)) error {
+		Load: func(_ context.Context, keys *Loader) error {
 			mu.Lock()
 			defer mu.Unlock()
 			began = append(began, time.Now())
@@ -391,7 +541,7 @@ func TestRunEnds(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	ctx, cancel := context.WithCancel(background)
 	loads := 0
-	g := newGuard(t, Config{Every: time.Hour, Load: func(context.Context, func(bloom.Hash)) error {
+	g := newGuard(t, Config{Every: time.Hour, Load: func(context.Context, *Loader) error {
 		if loads++; loads == 1 {
 			return errors.New("down")
 		}
@@ -412,7 +562,7 @@ func TestRate(t *testing.T) {
 	}
 	const p, probes = 0.01, 200_000
 	n := uint64(100)
-	g := newGuard(t, Config{P: p, N: 1000, Load: func(ctx context.Context, add func(bloom.Hash)) error { return loadOf(n)(ctx, add) }})
+	g := newGuard(t, Config{P: p, N: 1000, Load: func(ctx context.Context, keys *Loader) error { return loadOf(n)(ctx, keys) }})
 	for _, n = range []uint64{100, 300_000, 1_000_000, 200_000, 0, 50} {
 		require.NoError(t, g.Rebuild(background))
 		found := 0.0
@@ -479,7 +629,8 @@ func TestZeroGuard(t *testing.T) {
 	require.False(t, g.Ready())
 	require.Zero(t, g.Stats())
 	at, took := g.Loaded()
-	require.True(t, at.IsZero() && took == 0)
+	require.Zero(t, at)
+	require.Zero(t, took)
 	const zero = " of a zero Guard: make it with New"
 	require.PanicsWithValue(t, "guard: Insert"+zero, func() { g.AddString("a") })
 	require.PanicsWithValue(t, "guard: Rebuild"+zero, func() { _ = g.Run(background) })

@@ -86,8 +86,8 @@ func TestReachCollector(t *testing.T) {
 
 // TestGuard is the set-up of the package comment, scraped before the first load and after it.
 func TestGuard(t *testing.T) {
-	g := bloom.Must(guard.New(guard.Config{P: 0.01, Load: func(_ context.Context, add func(bloom.Hash)) error {
-		add(bloom.SumString("ada"))
+	g := bloom.Must(guard.New(guard.Config{P: 0.01, Load: func(_ context.Context, keys *guard.Loader) error {
+		keys.Add(bloom.SumString("ada"))
 		return nil
 	}}))
 	registry := prometheus.NewPedanticRegistry()

@@ -101,7 +101,7 @@ func open(path string, every time.Duration) (*users, error) {
 }
 
 // load adds all names.
-func (s *users) load(ctx context.Context, add func(bloom.Hash)) error {
+func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 	rows, err := s.db.QueryContext(ctx, "SELECT name FROM users")
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s *users) load(ctx context.Context, add func(bloom.Hash)) error {
 		if err := rows.Scan(&name); err != nil {
 			return err
 		}
-		add(bloom.Sum(name))
+		keys.Add(bloom.Sum(name))
 	}
 	return rows.Err() // or rows that could not be read would be taken for free names
 }
