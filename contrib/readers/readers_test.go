@@ -276,7 +276,7 @@ func generate(t *testing.T) (v vectors, files map[string][]byte) {
 		} else {
 			binary.LittleEndian.PutUint16(data[6:], size)
 		}
-		add(name+"-later.bloom", kind, sealed(data), odd)
+		add(name+"-later.bloom", kind, sealed(data, head(data)), odd)
 	}
 	damage(t, files, &v)
 	return v, files
@@ -311,14 +311,14 @@ func head(data []byte) int {
 	if data[0] <= 1 {
 		return 6
 	}
-	return 8 + 8*map[byte]int{'B': 3, 'G': 3, 'C': 2, 'U': 3, 'W': 10, 'F': 3, 'K': 4}[data[3]]
+	return form.KindOf(data).HeadSize()
 }
 
-// sealed makes both checksums of data right.
-func sealed(data []byte) []byte {
+// sealed makes both checksums of data, whose head has h bytes, right.
+func sealed(data []byte, h int) []byte {
 	castagnoli, end := crc32.MakeTable(crc32.Castagnoli), len(data)
 	trailer := end - int(binary.BigEndian.Uint16(data[end-12:]))
-	sum := crc32.Update(crc32.Checksum(data[:head(data)], castagnoli), castagnoli, data[trailer:end-16])
+	sum := crc32.Update(crc32.Checksum(data[:h], castagnoli), castagnoli, data[trailer:end-16])
 	binary.BigEndian.PutUint32(data[end-16:], sum)
 	binary.BigEndian.PutUint32(data[end-4:], crc32.Checksum(data[:end-4], castagnoli))
 	return data
@@ -333,8 +333,9 @@ func damage(t *testing.T, files map[string][]byte, v *vectors) {
 	// edited returns data with what edit made of it, and both checksums right again.
 	edited := func(data []byte, edit func([]byte)) []byte {
 		data = bytes.Clone(data)
+		h := head(data)
 		edit(data)
-		return sealed(data)
+		return sealed(data, h)
 	}
 	// sized is edited, with so many words.
 	sized := func(data []byte, words int, edit func([]byte)) []byte {
