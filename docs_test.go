@@ -30,7 +30,6 @@ func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, l
 	use(foreign.NewBitsAndBlooms(data))
 	use(foreign.NewHoliman(data))
 	use(foreign.NewDCSO(data))
-	use(foreign.EmptyDCSO(n, p))
 	use(bloom.New(n, p))
 	use(bloom.NewSize(m, k))
 	use(bloom.NewSize(m, int(k)))

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
@@ -60,25 +59,6 @@ func readDCSO(data []byte) (*DCSO, error) {
 	return f, f.init(words, m, m, k, int64(len(data)))
 }
 
-// EmptyDCSO returns an empty filter of the size that DCSO's own library makes for n keys
-// and the rate p.
-func EmptyDCSO(n uint64, p float64) (*DCSO, error) {
-	if n < 1 {
-		return nil, fmt.Errorf("foreign: n = %d is not at least 1", n)
-	}
-	if err := form.CheckRate("foreign", "p", p); err != nil {
-		return nil, err
-	}
-	m := math.Abs(math.Ceil(float64(n) * math.Log(p) / math.Pow(math.Log(2), 2)))
-	k := math.Ceil(math.Ln2 * m / float64(n))
-	if m > min(maxM, math.MaxInt) || k > maxK {
-		return nil, fmt.Errorf("foreign: n = %d, p = %v need more than %d bits or %d hashes", n, p, uint64(maxM), maxK)
-	}
-	words := bitwords.Make(int(wordsFor(uint64(m))))
-	f := &DCSO{n: n, p: p}
-	return f, f.init(words, uint64(m), uint64(m), uint64(k), dcsoHead+8*int64(len(words)))
-}
-
 // fnv1 returns the hash of hash/fnv.New64.
 func fnv1(key []byte) uint64 {
 	h := uint64(14695981039346656037)
@@ -127,22 +107,6 @@ func (f *DCSO) AddHash64(hash uint64) (isNew bool) {
 	}
 	return isNew
 }
-
-// Merge adds the keys of g to f. The number of keys that f's form holds is then an estimate.
-// Merge returns an error, which wraps [bloom.ErrMismatch], and leaves f as it was, unless the two
-// were made for the same n and p.
-func (f *DCSO) Merge(g *DCSO) error {
-	made := fmt.Sprint(f.n, f.p, f.m, f.k)
-	if other := fmt.Sprint(g.n, g.p, g.m, g.k); other != made {
-		return form.Mismatch("foreign", "n, p, m or k", made, other)
-	}
-	bitwords.Or(f.words, g.words)
-	f.added = f.Stats().ApproxCount
-	return nil
-}
-
-// Info returns the number of keys and the rate that f was made for.
-func (f *DCSO) Info() bloom.Info { return bloom.Info{N: f.n, P: f.p} }
 
 // WriteTo writes f in DCSO's form. It returns an error if f is zero.
 func (f *DCSO) WriteTo(w io.Writer) (int64, error) {

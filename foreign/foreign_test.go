@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"hash/fnv"
 	"io"
 	"math"
@@ -293,34 +292,6 @@ func TestGzipBomb(t *testing.T) {
 	require.EqualError(t, err, "foreign: invalid format: gzip has made it less than a hundredth: undo the gzip first")
 	_, err = NewHoliman(plain(t, data))
 	require.NoError(t, err)
-}
-
-func TestDCSOMerge(t *testing.T) {
-	make := func(from, to int) *DCSO {
-		f := bloom.Must(EmptyDCSO(1000, 0.001))
-		for i := from; i < to; i++ {
-			f.Add(sampleKey(i))
-		}
-		return f
-	}
-	f := make(0, 500)
-	require.Equal(t, bloom.Info{N: 1000, P: 0.001}, f.Info())
-	require.EqualValues(t, 14_377, f.M(), "of 14,377.6")
-	require.NoError(t, f.Merge(make(300, 800)))
-	require.Equal(t, make(0, 800).words, f.words)
-	require.InDelta(t, 800, f.added, 20)
-	before := written(t, f)
-	require.ErrorIs(t, f.Merge(bloom.Must(EmptyDCSO(1001, 0.001))), bloom.ErrMismatch)
-	require.Equal(t, before, written(t, f))
-	require.EqualValues(t, len(before), f.Stats().SizeBytes)
-	for _, p := range []float64{0, 1, -1, math.NaN()} {
-		_, err := EmptyDCSO(10, p)
-		require.ErrorContains(t, err, "p = ")
-	}
-	for _, n := range []uint64{0, math.MaxUint64} {
-		_, err := EmptyDCSO(n, 0.01)
-		require.ErrorContains(t, err, fmt.Sprintf("foreign: n = %d", n))
-	}
 }
 
 // FuzzRead: bytes that a constructor takes are written as bytes that it takes, before a key is

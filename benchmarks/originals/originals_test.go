@@ -180,16 +180,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestEmptyDCSO: the original makes the same empty filter.
-func TestEmptyDCSO(t *testing.T) {
-	for n, p := range map[uint64]float64{1: 0.5, 66: 0.3, 100: 0.01, 10_000: 1e-6} {
-		var want bytes.Buffer
-		theirs := dcso.Initialize(n, p)
-		require.NoError(t, theirs.Write(&want))
-		require.Equal(t, want.Bytes(), written(bloom.Must(foreign.EmptyDCSO(n, p)))())
-	}
-}
-
 // TestNewZero: New(0, 0) of the original has one bit, in a set of none until a key is added.
 func TestNewZero(t *testing.T) {
 	theirs := bits.New(0, 0)

@@ -17,7 +17,6 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/cuckoo"
-	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
 )
 
@@ -29,10 +28,6 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 	"cuckoo": func(n uint64, p float64) (filter, error) {
 		f, err := cuckoo.New(max(n, 1), min(p, 0.1))
 		return checked(cuckooFilter{f}, err)
-	},
-	"dcso": func(n uint64, p float64) (filter, error) {
-		f, err := foreign.EmptyDCSO(max(n, 1), p)
-		return theirKeys{theirs{f}, f}, err
 	},
 	"growing": maker(growing.New),
 }
@@ -60,10 +55,7 @@ func buildCommand() *cobra.Command {
 			}
 			mk, ok := makers[kind]
 			if !ok {
-				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting, cuckoo and dcso", kind)}
-			}
-			if kind == "dcso" && (o.comment != "" || part.n > 1 || o.size.n == 0) {
-				return usageError{errors.New("-type dcso needs -n, and its file holds neither -comment nor -shard")}
+				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting and cuckoo", kind)}
 			}
 			if err := o.size.check(map[string]float64{"blocked": 1e-12, "growing": 1e-9, "cuckoo": 1e-9}[kind], "; -type guava has lower ones"); err != nil {
 				return err
@@ -90,7 +82,7 @@ func buildCommand() *cobra.Command {
 	}
 	o.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported")
 	part.add(c.Flags())
-	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting, cuckoo or dcso")
+	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or cuckoo")
 	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/foreign"
 )
 
 func addCommand() *cobra.Command {
@@ -133,10 +132,6 @@ func union(a, b *loaded) error {
 		err = f.Merge(b.filter.(*blocked.Filter))
 	case *counting.Filter:
 		err = f.Merge(b.filter.(*counting.Filter))
-	case theirKeys:
-		if dcso, ok := f.theirFilter.(*foreign.DCSO); ok {
-			err = dcso.Merge(b.filter.(theirKeys).theirFilter.(*foreign.DCSO))
-		}
 	}
 	if err != nil && a.Stats().M != b.Stats().M {
 		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)

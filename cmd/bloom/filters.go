@@ -306,14 +306,8 @@ type keyedFilter interface {
 	Contains(key []byte) bool
 }
 
-// Info is what the file says: no more than DCSO's n and p.
-func (f theirs) Info() (info bloom.Info) {
-	if of, ok := f.theirFilter.(*foreign.DCSO); ok {
-		info = of.Info()
-	}
-	return info
-}
-
+// Info is zero: other libraries' files have none.
+func (f theirs) Info() bloom.Info           { return bloom.Info{} }
 func (f theirs) SetInfo(bloom.Info)         {}
 func (f theirs) SaveFile(path string) error { return replaceFile(path, f.theirFilter) }
 

@@ -115,7 +115,6 @@ func TestShardState(t *testing.T) {
 	for _, bad := range []string{"8/8", "-1/8", "1", "1/0", "a/b", "1/8/2", "1/2000000"} {
 		saying(t, 2, "is no shard, such as", "", "dedupe -shard", bad)
 	}
-	saying(t, 2, "dcso", "", "build -type dcso -n 9 -shard 1/2 -o x")
 }
 
 // TestStateKeys: a state of any type knows which keys it has, and merge does not mix them.

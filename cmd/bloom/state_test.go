@@ -243,7 +243,7 @@ func TestSpan(t *testing.T) {
 // TestMemory: what cannot fit is refused in a sentence, before anything is read.
 func TestMemory(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	for _, args := range []string{"dedupe -n 1e13", "dedupe -n 1e13 -state " + state, "build -type counting -n 1e13 -o " + state, "build -type blocked -n 1e13 -o " + state, "build -type dcso -n 1e12 -o " + state} {
+	for _, args := range []string{"dedupe -n 1e13", "dedupe -n 1e13 -state " + state, "build -type counting -n 1e13 -o " + state, "build -type blocked -n 1e13 -o " + state} {
 		saying(t, 1, "of memory, and there are", "a\n", args)
 	}
 	require.False(t, exists(state))
