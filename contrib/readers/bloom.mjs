@@ -4,15 +4,21 @@
 //
 //	import { read } from "./bloom.mjs"
 //	const f = read(bytes)              // a Uint8Array of a file, or of MarshalBinary
+//	f.info                             // {n, p, hash, comment}: look at hash before the first look-up
 //	f.contains("https://go.dev/")      // a string (its UTF-8) or a Uint8Array
-//	f.info                             // {n, p, hash, comment}: what it was made for
 //	f.which("key")                     // of a bank: the numbers of the members that may hold the key
 //	f.names[i]                         // of a bank's member: a Uint8Array, as a name need not be UTF-8
+//	f.key(line)                        // the key of a line, as the command bloom makes it for f
 //
-//	node bloom.mjs FILE < keys         # writes true or false for each line, which LF ends
+//	node bloom.mjs FILE < lines        # writes true or false for each line, which LF ends
 //
-// False is certain. True is wrong as often as the filter's rate says. Damaged bytes throw
-// a FormatError. make(bits, k) and add are Guava's BloomFilter.put.
+// False is certain only for a key that is hashed as the filter's were: info.hash says how. A list
+// that `bloom build -hex` made holds bytes, not their digits: ask f.contains(f.key(line)). The
+// program does. True is wrong as often as the filter's rate says. Damaged bytes throw a FormatError,
+// and so does key where it does not know how keys were hashed.
+//
+// make(bits, k) and add are Guava's BloomFilter.put. Upper limits that only a filter larger than
+// memory can exceed are not checked.
 
 export class FormatError extends Error {}
 
@@ -77,9 +83,9 @@ function* places([h1, h2], k, m) {
 function trailer(bytes, head, at) {
 	const view = viewOf(bytes), end = bytes.length, size = end - at
 	const magic = String.fromCharCode(...bytes.subarray(end - 10, end - 4))
-	need(!/^bloom[^\0\x01]/.test(magic), "a newer version wrote the trailer")
-	need(size >= 36 && size <= 65532 && size % 8 === 4, `no trailer has ${size} bytes`)
-	need(magic === "bloom\x01" && view.getUint16(end - 12) === size, "the filter is followed by no trailer")
+	need(magic === "bloom\x01", magic.startsWith("bloom") ? "a newer version wrote the trailer" : "the end is no trailer")
+	need(size >= 36 && size % 8 === 4, `no trailer has ${size} bytes`)
+	need(view.getUint16(end - 12) === size, "the trailer has another length")
 	need(view.getUint32(end - 16) === crc(bytes.subarray(at, end - 16), crc(bytes.subarray(0, head))),
 		"the checksum of header and info is wrong")
 	need(view.getUint32(end - 4) === crc(bytes.subarray(0, end - 4)), "the checksum is wrong")
@@ -105,6 +111,40 @@ class Filter {
 	contains(key) {
 		return this.containsHash(digest(key))
 	}
+
+	/** The key of a line (a Uint8Array), as the command bloom makes it for this filter. */
+	key(line) {
+		const [hash, shard] = this.info.hash.split(", shard ")
+		need(shard === undefined, `the filter is shard ${shard} of a list: merge the shards, or ask the command bloom`)
+		const way = ways.get(hash)
+		need(way, `keys were hashed in another way: ${hash}`)
+		return way(line)
+	}
+}
+
+// Ways in which the command bloom makes keys of lines, by what it writes into an Info.
+const ways = new Map([
+	["", line => line], // unknown
+	["SumString", withoutReturn],
+	["SumString, with carriage returns", line => line],
+	["SumString, in small letters", line => small(withoutReturn(line))],
+	["SumString, in small letters, with carriage returns", small],
+	["Sum of the bytes given in hexadecimal", fromHex],
+])
+
+function withoutReturn(line) {
+	return line[line.length - 1] === 13 ? line.subarray(0, -1) : line
+}
+
+/** The line with small letters for capital ones, each for itself. */
+function small(line) {
+	return new TextEncoder().encode(Array.from(utf8(line), c => Array.from(c.toLowerCase())[0]).join(""))
+}
+
+function fromHex(line) {
+	const digits = utf8(line).trim()
+	need(digits.length % 2 === 0 && /^[0-9a-fA-F]*$/.test(digits), `${digits} is not an even number of hexadecimal digits`)
+	return Uint8Array.from(digits.match(/../g) ?? [], pair => parseInt(pair, 16))
 }
 
 class Guava extends Filter {
@@ -116,7 +156,7 @@ class Guava extends Filter {
 		this.strategy = bytes[0]
 		this.k = bytes[1]
 		this.m = 64 * count
-		need(this.strategy <= 1 && this.k > 0 && count > 0 && count < 2 ** 31, "no header")
+		need(this.strategy <= 1 && this.k > 0 && count > 0, "no header")
 		const end = 6 + 8 * count
 		need(bytes.length >= end, "truncated")
 		this.info = bytes.length > end ? trailer(bytes, 6, end) : {n: 0n, p: 0, hash: "", comment: ""}
@@ -166,7 +206,7 @@ class Frame extends Filter {
 
 	/** Checks the number of words, and then both checksums. */
 	finish(words) {
-		need(words <= 2 ** 37 && this.head + 8 * words === this.end, `${words} words do not fit ${this.bytes.length} bytes`)
+		need(this.head + 8 * words === this.end, `${words} words do not fit ${this.bytes.length} bytes`)
 		this.info = trailer(this.bytes, this.head, this.end)
 	}
 }
@@ -178,7 +218,7 @@ class Blocked extends Frame {
 	constructor(bytes) {
 		super(bytes, 3);
 		[this.blocks, this.lines] = this.params
-		need(this.blocks >= 1 && this.blocks <= 2 ** 35 && this.lines >= 1 && this.lines <= 4 && this.params[2] === 0,
+		need(this.blocks >= 1 && this.lines >= 1 && this.lines <= 4 && this.params[2] === 0,
 			"parameters out of range")
 		this.finish(4 * this.blocks)
 	}
@@ -204,8 +244,8 @@ class Bank extends Frame {
 	constructor(bytes) {
 		super(bytes, 4)
 		const [size, k, members, names] = this.params
-		need(size >= 1 && size < 2 ** 31 && k >= 1 && k <= 255 && members <= 2 ** 37, "parameters out of range")
-		need(names === 0 || members > 0 && names >= 12 * members && names <= 2 ** 37, `${names} bytes of names`)
+		need(size >= 1 && k >= 1 && k <= 255, "parameters out of range")
+		need(names === 0 || members > 0 && names >= 12 * members, `${names} bytes of names`)
 		const rest = members % full
 		this.m = 64 * size
 		this.k = k
@@ -241,7 +281,7 @@ class Bank extends Frame {
 		let end = 0
 		for (let i = 0; i < this.members; i++) {
 			const to = Number(view.getBigUint64(12 * i, true))
-			need(to >= end && to <= Math.min(end + 65535, size - table), `name ${i} has no place`)
+			need(to >= end && to <= end + 65535, `name ${i} has no place`)
 			const name = bytes.subarray(table + end, table + to)
 			need(view.getUint32(12 * i + 8, true) === crc(name, crc(numbers(i, end, to))), `the checksum of name ${i} is wrong`)
 			names.push(name)
@@ -314,19 +354,18 @@ async function main() {
 		console.error("usage: node bloom.mjs FILE < keys")
 		process.exit(1)
 	}
-	let f
 	try {
-		f = read(new Uint8Array(readFileSync(process.argv[2])))
+		const f = read(new Uint8Array(readFileSync(process.argv[2])))
+		const input = new Uint8Array(readFileSync(0)), out = []
+		for (let from = 0; from < input.length;) {
+			let to = input.indexOf(10, from)
+			if (to < 0) to = input.length
+			out.push(f.contains(f.key(input.subarray(from, to))) ? "true\n" : "false\n")
+			from = to + 1
+		}
+		process.stdout.write(out.join(""))
 	} catch (error) {
 		console.error(`bloom.mjs: ${process.argv[2]}: ${error.message}`)
 		process.exit(1)
 	}
-	const input = new Uint8Array(readFileSync(0)), out = []
-	for (let from = 0; from < input.length;) {
-		let to = input.indexOf(10, from)
-		if (to < 0) to = input.length
-		out.push(f.contains(input.subarray(from, to)) ? "true\n" : "false\n")
-		from = to + 1
-	}
-	process.stdout.write(out.join(""))
 }

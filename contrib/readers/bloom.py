@@ -1,11 +1,17 @@
 """Reads the filters of docs/format.md, and says which keys they may contain. It was written from that page alone.
 
     f = bloom.load("words.bloom")   # or loads(bytes), from_text(base64), from_parquet(bitset, xxh64)
+    f.info.hash                     # how keys were hashed: look at it before the first look-up
     f.contains("hello")             # bytes, a string as UTF-8, or an integer as 8 little-endian bytes
     f.which("hello")                # of a bank: the numbers of the members that contain the key
-    python3 bloom.py FILE < keys    # true or false for each line; of a bank, the list of members
+    python3 bloom.py FILE < lines   # true or false for each line; of a bank, the list of members
+
+False is certain only for a key that is hashed as the filter's were. A list that `bloom build -hex` made holds the
+bytes, not their digits: ask f.contains(bytes.fromhex(line)). f.key(line) makes the key of a line for every list of
+the command bloom, and raises ValueError for other lists. The program asks in that way.
 
 Bytes that are no filter raise ValueError. All are checked, and none copied. The names here are those of the page.
+Upper limits that only a filter larger than memory can exceed are left out.
 """
 import base64
 import struct
@@ -69,6 +75,13 @@ class Filter:
     info = Info(0, 0.0, "", "")
     digest = staticmethod(murmur3)
 
+    def key(self, line):
+        """The key of a line in bytes, as the command bloom makes it for this filter."""
+        hash, shard, number = self.info.hash.partition(", shard ")
+        require(not shard, "the filter is shard %s of a list: merge the shards, or ask the command bloom" % number)
+        require(hash in WAYS, "keys were hashed in another way: %s" % hash)
+        return WAYS[hash](line)
+
     def contains(self, key):
         return self.contains_digest(*self.digest(key_bytes(key)))
 
@@ -81,7 +94,7 @@ class Guava(Filter):
         require(len(data) >= 6, "the header is cut")
         self.strategy, self.k, size = struct.unpack_from(">BBI", data)
         start = 6 + 8 * size
-        require(self.k >= 1 and 1 <= size < 2**31 and len(data) >= start, "the header is wrong, or the words are cut")
+        require(self.k >= 1 and size >= 1 and len(data) >= start, "the header is wrong, or the words are cut")
         self.m, self.words = 64 * size, data[6:start]
         if len(data) > start:
             self.info = read_trailer(data, 6, start)
@@ -101,17 +114,16 @@ def strategy_1(h1, h2, k, m):
 def read_trailer(data, head, start):
     """The Info of data whose head has so many bytes, and whose trailer is all from start on."""
     size, end = len(data) - start, len(data) - 16
-    require(data[-10:-5] == b"bloom", "the end is no trailer")
-    require(data[-5] <= 1, "a newer version wrote the trailer")
-    require(36 <= size <= 65532 and size % 8 == 4, "a trailer has another length")
+    require(data[-10:-4] == b"bloom\1", "a newer version wrote the trailer" if data[-10:-5] == b"bloom" else "the end is no trailer")
+    require(size >= 36 and size % 8 == 4, "a trailer has another length")
     n, p, flags, hash_length, comment_length = struct.unpack_from(">QdBBH", data, start)
     require(flags < 16, "a newer version wrote the trailer")
     require(0 <= p < 1 and comment_length <= 4096, "an Info is out of range")
     texts, zeros = data[start + 20:end], hash_length + comment_length
     rest = zeros + 7 & -8
     require(rest <= len(texts) and not any(texts[zeros:rest]), "a trailer has wrong zeros")
-    head_crc, length, version, whole_crc = struct.unpack_from(">IH6sI", data, end)
-    require(length == size and version == b"bloom\1", "a trailer has another end")
+    head_crc, length, _, whole_crc = struct.unpack_from(">IH6sI", data, end)
+    require(length == size, "a trailer has another length")
     require(head_crc == crc(data[:head], data[start:end]) and whole_crc == crc(data[:-4]), "bytes are damaged")
     return Info(n, p, str(texts[:hash_length], "utf-8"), str(texts[hash_length:zeros], "utf-8"))
 
@@ -126,7 +138,7 @@ def read_frame(data):
     require(len(data) >= head, "the parameters are cut")
     f = form(*struct.unpack_from(parameters, data, 8))
     start = head + 8 * f.size
-    require(f.size <= 2**37 and len(data) >= start + trailer, "the words are cut")
+    require(len(data) >= start + trailer, "the words are cut")
     f.words, f.info = data[head:start], read_trailer(data[:start + trailer], head, start)
     return f, data[start + trailer:]
 
@@ -135,7 +147,7 @@ class Blocked(Filter):
     STEP = 0x9E3779B97F4A7C15
 
     def __init__(self, blocks, lines, zero):
-        require(1 <= blocks <= 2**35 and 1 <= lines <= 4 and zero == 0)
+        require(blocks >= 1 and 1 <= lines <= 4 and zero == 0)
         self.blocks, self.lines, self.size = blocks, lines, 4 * blocks
 
     def contains_digest(self, h1, h2):
@@ -170,7 +182,7 @@ class Growing(Filter):
 
 class Counting(Filter):
     def __init__(self, w, k):
-        require(1 <= w < 2**31 and 1 <= k <= 255)
+        require(w >= 1 and 1 <= k <= 255)
         self.k, self.m, self.size = k, 64 * w, 4 * w
 
     def contains_digest(self, h1, h2):
@@ -212,7 +224,8 @@ class Window(Filter):
     def __init__(self, n, p, span, generations, renew, k, pages, lanes, live, newest, count, full, lost, began, *ends):
         require(n >= 1 and 0 < p < 1 and 1 <= generations <= 31 and renew <= 1)
         require(span == 0 or generations * 10**6 <= span < 2**60)
-        require(2 <= k <= 64 and k % 2 == 0 and pages >= 1 and 1 <= lanes < 2**32 and (pages == 1 or lanes >= 4096))
+        require(2 <= k <= 64 and k % 2 == 0)
+        require(pages >= 1 and lanes >= 1 and (pages == 1 or lanes >= 4096))
         self.span, self.part = span, -(-span // generations) if span else 2**62
         self.k, self.pages, self.lanes, self.began, self.size = k, pages, lanes, began, pages * lanes
         self.life = span + (self.part if renew else 0)
@@ -247,7 +260,7 @@ class Window(Filter):
 
 class Flower(Filter):
     def __init__(self, slots, ways, bits):
-        require(bits in (8, 16, 32) and 1 <= ways <= 64 and ways <= slots <= 2**37 * 64 // bits)
+        require(bits in (8, 16, 32) and 1 <= ways <= 64 and ways <= slots)
         self.slots, self.ways, self.bits, self.size = slots, ways, bits, -(-slots * bits // 64)
 
     def contains_digest(self, x, step):
@@ -261,7 +274,7 @@ class Flower(Filter):
 
 class Bank(Filter):
     def __init__(self, w, k, n, names):
-        require(1 <= w < 2**31 and 1 <= k <= 255 and (names == 0 or n >= 1 and names >= 12 * n))
+        require(w >= 1 and 1 <= k <= 255 and (names == 0 or names >= 12 * n))
         self.k, self.m, self.n, self.names = k, 64 * w, n, names
         self.segments, self.padding = -(-n // 32736), -5 % row_words(self.members(0))
         last = self.segments - 1
@@ -288,7 +301,7 @@ class Bank(Filter):
         texts, begin = table[12 * self.n:self.names], 0
         for member in range(self.n if self.names else 0):
             end, check = struct.unpack_from("<QI", table, 12 * member)
-            require(begin <= end <= min(begin + 65535, len(texts)), "a name has another length")
+            require(begin <= end <= begin + 65535, "a name has another length")
             require(check == crc(struct.pack("<QQQ", member, begin, end), texts[begin:end]), "a name is damaged")
             begin = end
         require(begin == len(texts), "the names have another length")
@@ -337,15 +350,40 @@ def from_text(text):
     return loads(data) if data else Filter()
 
 def from_parquet(bitset, xxh64):
-    require(len(bitset) > 0 and len(bitset) % 32 == 0, "a bitset has another length")
+    require(len(bitset) % 32 == 0, "a bitset has another length")
     f = Blocked(len(bitset) // 32, 1, 0)
     f.words, f.digest = memoryview(bitset), lambda key: (xxh64(key), 0)
     return f
 
+# Ways in which the command bloom makes keys of lines, by what it writes into an Info
+def without_return(line):
+    return line[:-1] if line.endswith(b"\r") else line
+
+def small(line):
+    """The line with small letters for capital ones, each for itself. Bytes that are not UTF-8 stay."""
+    text = line.decode(errors="surrogateescape")
+    return "".join(c.lower()[0] for c in text).encode(errors="surrogateescape")
+
+def from_hex(line):
+    return base64.b16decode(line.strip(), casefold=True)
+
+WAYS = {
+    "": lambda line: line,  # unknown
+    "SumString": without_return,
+    "SumString, with carriage returns": lambda line: line,
+    "SumString, in small letters": lambda line: small(without_return(line)),
+    "SumString, in small letters, with carriage returns": small,
+    "Sum of the bytes given in hexadecimal": from_hex,
+}
+
+def main(path):
+    f = load(path)
+    ask = f.which if isinstance(f, Bank) else f.contains
+    for line in sys.stdin.buffer:
+        print(str(ask(f.key(line.removesuffix(b"\n")))).lower())
+
 if __name__ == "__main__":
     try:
-        f = load(sys.argv[1])
+        main(sys.argv[1])
     except (OSError, ValueError) as error:
         sys.exit("%s: %s" % (sys.argv[1], error))
-    for key in (line.rstrip(b"\n") for line in sys.stdin.buffer):
-        print(str(f.which(key) if isinstance(f, Bank) else f.contains(key)).lower())

@@ -1,4 +1,4 @@
-// Holds readers/bloom.mjs to the vectors in a folder: node readers/test/bloom.mjs FOLDER
+// Holds bloom.mjs to the vectors in a folder: node contrib/readers/test/bloom.mjs FOLDER
 import {readFileSync} from "node:fs"
 import {join} from "node:path"
 import {FormatError, read} from "../bloom.mjs"

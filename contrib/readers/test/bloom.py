@@ -1,4 +1,5 @@
-"""Holds readers/bloom.py to the vectors in a folder: python3 readers/test/bloom.py FOLDER"""
+"""Holds bloom.py to the vectors in a folder: python3 contrib/readers/test/bloom.py FOLDER"""
+import base64
 import json
 import os
 import sys
@@ -30,5 +31,31 @@ for name in vectors["refused"]:
         continue
     wrong += 1
     print("%s: not refused" % name)
+# Text: base64 of the same bytes, on one line, whose last bits are zeros.
+for test in vectors["filters"]:
+    with open(os.path.join(folder, test["file"]), "rb") as file:
+        data = file.read()
+    text = base64.b64encode(data).decode()
+    if reader.from_text(text).info != reader.loads(data).info:
+        wrong += 1
+        print("%s: its text has another Info" % test["file"])
+    bad = [text + "\n", text[:-1], text[:20] + "\n" + text[20:]]
+    if text.endswith("=="):
+        bad.append(text[:-3] + chr(ord(text[-3]) + 1) + "==")
+    for refused in bad:
+        try:
+            reader.from_text(refused)
+        except ValueError:
+            continue
+        wrong += 1
+        print("%s: a wrong text is not refused" % test["file"])
+# A bitset of Parquet has no head: its length alone says the number of blocks.
+for length in 0, 31, 33:
+    try:
+        reader.from_parquet(bytes(length), None)
+    except ValueError:
+        continue
+    wrong += 1
+    print("a bitset of %d bytes is not refused" % length)
 print("%d files, %d answers, %d refused, %d wrong" % (len(vectors["filters"]), asked, len(vectors["refused"]), wrong))
 sys.exit(wrong > 0)
