@@ -12,40 +12,89 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/digest"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
 // BitsAndBlooms is a filter of github.com/bits-and-blooms/bloom/v3, or of its predecessor
-// github.com/willf/bloom, which writes the same bytes.
-//
-// Many goroutines may look keys up at once. Adding needs the filter to itself. The zero
-// value contains nothing, and panics when a key is added. A BitsAndBlooms must not be copied.
+// github.com/willf/bloom, which writes the same bytes. A BitsAndBlooms must not be copied.
 type BitsAndBlooms struct {
+	_ nocopy.Locker
+	bitsAndBlooms
+}
+
+type bitsAndBlooms struct {
 	table
-	length uint64 // of their bit set: m, or more after their From
+	length uint64 // the number of bits in its bit set: m, or more if the original's From made it
 	order  form.Order
-	text   *base64.Encoding // of a filter in JSON, or nil
+	text   *base64.Encoding // of the bit set in JSON; nil for the original's default
+	inJSON bool             // WriteTo writes JSON
 }
 
-// NewBitsAndBlooms returns the filter that data holds, and no byte more: what WriteTo,
-// MarshalBinary or MarshalJSON wrote. White space may surround JSON. The bytes show whether
-// LittleEndian and Base64StdEncoding of package bitset were set.
+// NewBitsAndBlooms returns the filter that data holds: what WriteTo, MarshalBinary or MarshalJSON
+// wrote. White space may surround JSON. The bytes show whether LittleEndian and
+// Base64StdEncoding of package bitset were set.
 func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
+	f := new(BitsAndBlooms)
+	decode := f.readBinary
 	if text := bytes.TrimSpace(data); len(text) > 0 && text[0] == '{' {
-		return decoded(bitsAndBloomsJSON(text))
+		data = text
+		decode = f.readJSON
 	}
-	if len(data) < 16 {
-		return decoded[BitsAndBlooms](nil, form.ErrTruncated)
+	if err := decode(data); err != nil {
+		return nil, err
 	}
-	return decoded(bitsAndBlooms(binary.BigEndian.Uint64(data), binary.BigEndian.Uint64(data[8:]), data[16:], nil))
+	return f, nil
 }
 
-func bitsAndBloomsJSON(data []byte) (*BitsAndBlooms, error) {
+// UnmarshalJSON replaces f by the filter that data holds, in the original's JSON.
+func (f *BitsAndBlooms) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		return nil
+	}
+	return f.readJSON(data)
+}
+
+// UnmarshalBinary replaces f by the filter that data holds, in the original's binary form.
+func (f *BitsAndBlooms) UnmarshalBinary(data []byte) error { return f.readBinary(data) }
+
+// GobDecode is UnmarshalBinary.
+func (f *BitsAndBlooms) GobDecode(data []byte) error { return f.readBinary(data) }
+
+func (f *BitsAndBlooms) readJSON(data []byte) error {
+	read, err := parseBitsJSON(data)
+	if err == nil {
+		f.bitsAndBlooms = read
+	}
+	return decodeError(err)
+}
+
+func (f *BitsAndBlooms) readBinary(data []byte) error {
+	read, err := parseBits(data)
+	if err == nil {
+		f.bitsAndBlooms = read
+	}
+	return decodeError(err)
+}
+
+func parseBits(data []byte) (bitsAndBlooms, error) {
+	if isZipped(data) {
+		return bitsAndBlooms{}, errZipped
+	}
+	if len(data) < 24 {
+		return bitsAndBlooms{}, form.ErrTruncated
+	}
+	m := binary.BigEndian.Uint64(data)
+	k := binary.BigEndian.Uint64(data[8:])
+	return newBits(m, k, data[16:])
+}
+
+func parseBitsJSON(data []byte) (bitsAndBlooms, error) {
 	var object struct {
 		M, K uint64
 		B    string
 	}
 	if err := json.Unmarshal(data, &object); err != nil {
-		return nil, err
+		return bitsAndBlooms{}, err
 	}
 	text := base64.URLEncoding
 	if strings.ContainsAny(object.B, "+/") {
@@ -53,35 +102,55 @@ func bitsAndBloomsJSON(data []byte) (*BitsAndBlooms, error) {
 	}
 	set, err := text.DecodeString(object.B)
 	if err != nil {
-		return nil, err
+		return bitsAndBlooms{}, err
 	}
-	return bitsAndBlooms(object.M, object.K, set, text)
+	if len(set) < 8 {
+		return bitsAndBlooms{}, form.ErrTruncated
+	}
+	f, err := newBits(object.M, object.K, set)
+	f.text = text
+	f.inJSON = true
+	return f, err
 }
 
-// bitsAndBlooms returns the filter that has a bit set, which is its length in bits, and words.
-func bitsAndBlooms(m, k uint64, set []byte, text *base64.Encoding) (*BitsAndBlooms, error) {
-	if len(set) < 8 || len(set)%8 != 0 {
-		return nil, form.ErrTruncated
-	}
+// newBits returns the filter that has a bit set: its length in bits, and its words.
+func newBits(m, k uint64, set []byte) (bitsAndBlooms, error) {
 	if err := checkSizes(m, k); err != nil {
-		return nil, err
+		return bitsAndBlooms{}, err
 	}
-	order, length, body := form.BigEndian, binary.BigEndian.Uint64(set), set[8:]
-	size := uint64(len(body) / 8)
-	if wordsFor(length) != size {
-		order, length = form.LittleEndian, binary.LittleEndian.Uint64(set)
+	order, length, err := orderOf(set)
+	if err != nil {
+		return bitsAndBlooms{}, err
 	}
-	if wordsFor(length) != size {
-		return nil, fmt.Errorf("a bit set of %d bits has %d words", binary.BigEndian.Uint64(set), size)
-	}
-	length = max(length, 1) // their New(0, k) has one bit, in an empty set
+	body := set[8:]
+	length = max(length, 1) // New(0, k) of the original has one bit, in an empty set
 	if m > length {
-		return nil, fmt.Errorf("m = %d, of %d bits", m, length)
+		return bitsAndBlooms{}, fmt.Errorf("m = %d is more than the %d bits of its set", m, length)
 	}
 	words := bitwords.Make(int(wordsFor(length)))
-	form.GetWords(words[:size], body, order)
-	f := &BitsAndBlooms{length: length, order: order, text: text}
-	return f, f.init(words, length, m, k, 24+8*int64(len(words)))
+	form.GetWords(words[:len(body)/8], body, order)
+	t, err := newTable(words, length, m, k, 24+8*int64(len(words)))
+	return bitsAndBlooms{table: t, length: length, order: order}, err
+}
+
+// orderOf returns the order of the bytes in a bit set, and its length in bits. The order is the one
+// in which the length fits the words that follow.
+func orderOf(set []byte) (form.Order, uint64, error) {
+	big := binary.BigEndian.Uint64(set)
+	little := binary.LittleEndian.Uint64(set)
+	body := uint64(len(set) - 8)
+	switch {
+	case body == 8*wordsFor(big):
+		return form.BigEndian, big, nil
+	case body == 8*wordsFor(little):
+		return form.LittleEndian, little, nil
+	}
+	// The length of a real set is small. Read in the wrong order, it has its low byte on top.
+	length := min(big, little)
+	if wordsFor(length) < body/8+1 {
+		return false, 0, fmt.Errorf("%d bytes follow a set of %d bits", body-8*wordsFor(length), length)
+	}
+	return false, 0, form.ErrTruncated
 }
 
 // digests returns the Murmur3 digests of key, and of key with a byte of 1 behind it.
@@ -138,7 +207,7 @@ func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitw
 // Add adds key. It returns true if the key was certainly new, and false if it was probably
 // seen: the opposite of their TestAndAdd.
 func (f *BitsAndBlooms) Add(key []byte) (isNew bool) {
-	f.takesKeys()
+	f.checkMade()
 	h := digests(key)
 	for i := range uint64(f.k) {
 		isNew = f.set(location(&h, i)) || isNew
@@ -155,12 +224,50 @@ func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, form.NoForm("foreign")
 	}
-	length := form.AppendWords(nil, []uint64{f.length}, f.order)
-	if f.text != nil {
-		set := f.text.EncodeToString(form.AppendWords(length, f.words, f.order))
-		n, err := form.WriteFull(w, fmt.Appendf(nil, `{"m":%d,"k":%d,"b":"%s"}`, f.m, f.k, set))
+	if f.inJSON {
+		data, err := f.MarshalJSON()
+		if err != nil {
+			return 0, err
+		}
+		n, err := form.WriteFull(w, data)
 		return int64(n), err
 	}
-	head := form.AppendWords(nil, []uint64{f.m, uint64(f.k)}, form.BigEndian)
-	return form.WriteWords(w, append(head, length...), f.words, f.order)
+	return form.WriteWords(w, f.head(), f.words, f.order)
 }
+
+// head returns what comes before the words.
+func (f *bitsAndBlooms) head() []byte {
+	head := form.AppendWords(nil, []uint64{f.m, uint64(f.k)}, form.BigEndian)
+	return f.appendLength(head)
+}
+
+func (f *bitsAndBlooms) appendLength(b []byte) []byte {
+	return form.AppendWords(b, []uint64{f.length}, f.order)
+}
+
+// MarshalJSON returns f in the original's JSON. It returns an error if f is zero.
+func (f bitsAndBlooms) MarshalJSON() ([]byte, error) {
+	if f.k == 0 {
+		return nil, form.NoForm("foreign")
+	}
+	text := f.text
+	if text == nil {
+		text = base64.URLEncoding
+	}
+	set := form.AppendWords(f.appendLength(nil), f.words, f.order)
+	return fmt.Appendf(nil, `{"m":%d,"k":%d,"b":"%s"}`, f.m, f.k, text.EncodeToString(set)), nil
+}
+
+// MarshalBinary returns f in the original's binary form. It returns an error if f is zero.
+func (f bitsAndBlooms) MarshalBinary() ([]byte, error) {
+	if f.k == 0 {
+		return nil, form.NoForm("foreign")
+	}
+	return form.AppendWords(f.head(), f.words, f.order), nil
+}
+
+// GobEncode is MarshalBinary.
+func (f bitsAndBlooms) GobEncode() ([]byte, error) { return f.MarshalBinary() }
+
+// String describes f by its size.
+func (f bitsAndBlooms) String() string { return f.describe("foreign.BitsAndBlooms") }

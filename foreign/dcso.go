@@ -8,17 +8,22 @@ import (
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// DCSO is a filter of github.com/DCSO/bloom, in version 1 of its form.
-//
-// Many goroutines may look keys up at once. Adding needs the filter to itself. The zero
-// value contains nothing, and panics when a key is added. A DCSO must not be copied.
+// DCSO is a filter of github.com/DCSO/bloom, in version 1 of its form. The original has neither JSON
+// nor other encoding methods. A DCSO must not be copied.
 type DCSO struct {
+	_ nocopy.Locker
+	dcso
+}
+
+type dcso struct {
+	noText
 	table
-	n     uint64 // keys that it is made for
+	n     uint64 // the number of keys that it is made for
 	p     float64
-	added uint64 // keys that were new
+	added uint64 // the number of keys that were new
 	data  []byte // the user's
 }
 
@@ -28,35 +33,46 @@ const (
 	dcsoMultiplier = 18446744073709550147 // the next hash is this one times that, modulo dcsoPrime
 )
 
-// NewDCSO returns the filter that data holds. The bytes behind it are the user's: the form
-// has room for them. WriteTo writes them again. Undo the gzip first that DCSO's WriteFilter adds
-// if it is asked to.
-func NewDCSO(data []byte) (*DCSO, error) { return decoded(readDCSO(data)) }
+// NewDCSO returns the filter that data holds. The bytes behind the filter are the user's: the form
+// has room for them, and WriteTo writes them again. If WriteFilter of the original compressed the
+// bytes by gzip, undo that first.
+func NewDCSO(data []byte) (*DCSO, error) {
+	f, err := parseDCSO(data)
+	if err != nil {
+		return nil, decodeError(err)
+	}
+	return &DCSO{dcso: f}, nil
+}
 
-func readDCSO(data []byte) (*DCSO, error) {
+func parseDCSO(data []byte) (dcso, error) {
+	if isZipped(data) {
+		return dcso{}, errZipped
+	}
 	if len(data) < dcsoHead {
-		return nil, form.ErrTruncated
+		return dcso{}, form.ErrTruncated
 	}
 	var head [6]uint64
 	form.GetWords(head[:], data, form.LittleEndian)
-	n, p, k, m, added := head[1], math.Float64frombits(head[2]), head[3], head[4], head[5]
-	switch {
-	case head[0] != 1:
-		return nil, fmt.Errorf("it starts with % x, not with a 1 of 64 bits", data[:8])
-	case !(p > 0 && p < 1):
-		return nil, fmt.Errorf("p = %v is outside (0, 1)", p)
+	version, n, k, m, added := head[0], head[1], head[3], head[4], head[5]
+	p := math.Float64frombits(head[2])
+	if version != 1 {
+		return dcso{}, fmt.Errorf("it starts with % x, not with a 1 of 64 bits", data[:8])
+	}
+	if !(p > 0 && p < 1) {
+		return dcso{}, fmt.Errorf("p = %v is outside (0, 1)", p)
 	}
 	if err := checkSizes(m, k); err != nil {
-		return nil, err
+		return dcso{}, err
 	}
-	body, size := data[dcsoHead:], wordsFor(m)
+	body := data[dcsoHead:]
+	size := wordsFor(m)
 	if size > uint64(len(body)/8) {
-		return nil, form.ErrTruncated
+		return dcso{}, form.ErrTruncated
 	}
 	words := bitwords.Make(int(size))
 	form.GetWords(words, body, form.LittleEndian)
-	f := &DCSO{n: n, p: p, added: added, data: bytes.Clone(body[8*size:])}
-	return f, f.init(words, m, m, k, int64(len(data)))
+	t, err := newTable(words, m, m, k, int64(len(data)))
+	return dcso{table: t, n: n, p: p, added: added, data: bytes.Clone(body[8*size:])}, err
 }
 
 // fnv1 returns the hash of hash/fnv.New64.
@@ -74,8 +90,7 @@ func (f *DCSO) Contains(key []byte) bool { return f.ContainsHash64(fnv1(key)) }
 // ContainsString is Contains of key's bytes, without copying them.
 func (f *DCSO) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash64 is Contains of the key whose 64-bit FNV-1 hash, as of hash/fnv.New64, is
-// the given one.
+// ContainsHash64 is Contains by hash: that of hash/fnv.New64, FNV-1 of 64 bits.
 func (f *DCSO) ContainsHash64(hash uint64) bool {
 	hash %= dcsoPrime
 	for range f.k {
@@ -96,7 +111,7 @@ func (f *DCSO) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) 
 
 // AddHash64 is Add by hash; see [DCSO.ContainsHash64].
 func (f *DCSO) AddHash64(hash uint64) (isNew bool) {
-	f.takesKeys()
+	f.checkMade()
 	hash %= dcsoPrime
 	for range f.k {
 		hash = hash * dcsoMultiplier % dcsoPrime
@@ -121,3 +136,6 @@ func (f *DCSO) WriteTo(w io.Writer) (int64, error) {
 	more, err := form.WriteFull(w, f.data)
 	return n + int64(more), err
 }
+
+// String describes f by its size.
+func (f dcso) String() string { return f.describe("foreign.DCSO") }

@@ -1,40 +1,52 @@
 // Package foreign uses the Bloom filters that other libraries wrote, in the other libraries'
 // bytes: [BitsAndBlooms] those of bits-and-blooms/bloom and willf/bloom, [Holiman] those of
-// holiman/bloomfilter/v2, [DCSO] those of DCSO/bloom, such as CIRCL's hashlookup file.
+// holiman/bloomfilter/v2, [DCSO] those of DCSO/bloom, such as CIRCL's hashlookup file, and [Spark]
+// those of Apache Spark.
 //
-// A filter answers exactly as the library that wrote it does. It takes more keys, and
-// WriteTo writes bytes that the other library reads. So a program can change its
-// import and keep its files, and peers can change one after the other.
+// A filter answers exactly as the library that wrote it does. Keys can be added, and
+// WriteTo writes bytes that the other library reads. So a program can change its import and keep
+// its files. Programs that exchange filters can change one after the other.
 //
-// A constructor copies the bytes that it gets. It refuses what the other library does not
-// write, and filters of more than 1,024 hashes or 2^43 bits. Its errors wrap [bloom.ErrFormat].
-// It takes no more memory than a small multiple of the bytes, or what [NewHoliman] says of
-// gzip. Only Holiman's form has a checksum: a flipped bit in the others goes unnoticed.
+// This package makes no new filters. Make an empty filter with the other library, or from the few
+// bytes that docs/migrate.md gives. If no other program reads a filter, make it with package bloom
+// or blocked. They need less time for a key, and their files have checksums.
 //
-// For new filters take package bloom or blocked. They need less time for a key, and
-// their files have checksums.
+// A constructor copies the bytes that it gets. It refuses bytes that end too early or too late,
+// bytes whose sizes contradict each other, and filters of more than 1,024 hashes or 2^43 bits. Its
+// errors wrap [bloom.ErrFormat]. It allocates at most a small multiple of the bytes, or what
+// [NewHoliman] says of gzip. Only Holiman's form has a checksum: a flipped bit in the
+// others goes unnoticed.
+//
+// Each type has the encoding methods of the original, with the original's bytes. Where the original
+// has no JSON or text, MarshalJSON and MarshalText return an error.
+//
+// Many goroutines may look keys up in a filter at once. Adding, decoding and writing need the filter
+// to themselves. The zero value of each type contains nothing. Adding to it panics.
 package foreign
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
 const (
 	maxM = 1 << 43
-	maxK = 1024 // of a rate of 1e-300
+	maxK = 1024 // enough for a rate of 1e-300
 )
 
-// table is a filter's bits.
+// table has a filter's bits. Each exported type embeds it in a struct of its own, apart from the mark
+// that forbids copies, so that methods which encode can have value receivers: packages json and gob
+// find those where a filter is held by value.
 type table struct {
-	_          nocopy.Locker
 	words      []uint64
 	m          uint64
 	reciprocal uint64
@@ -42,12 +54,13 @@ type table struct {
 	size       int64 // of the binary form
 }
 
-// decoded returns what a constructor returns.
-func decoded[F any](f *F, err error) (*F, error) {
-	if err != nil {
-		return nil, form.Errorf("foreign", "%w", err)
+// newTable returns a table of words, which have the given number of bits. It uses the first m of
+// them. It returns an error if bits beyond the given number are set.
+func newTable(words []uint64, bits, m, k uint64, size int64) (table, error) {
+	if rest := bits % 64; rest != 0 && words[bits/64]>>rest != 0 {
+		return table{}, fmt.Errorf("bits beyond %d are set", bits)
 	}
-	return f, nil
+	return table{words: words, m: m, reciprocal: math.MaxUint64 / m, k: int(k), size: size}, nil
 }
 
 // checkSizes returns an error unless a filter may have m bits, and k of them for a key.
@@ -64,15 +77,34 @@ func checkSizes(m, k uint64) error {
 // wordsFor returns the number of words that the bits take.
 func wordsFor(bits uint64) uint64 { return bits/64 + (bits%64+63)/64 }
 
-// init sets t to words, which have the given number of bits. t uses the first m of them. It
-// returns an error if words have bits beyond.
-func (t *table) init(words []uint64, bits, m, k uint64, size int64) error {
-	if rest := bits % 64; rest != 0 && words[bits/64]>>rest != 0 {
-		return fmt.Errorf("bits beyond %d are set", bits)
+// checkLength returns an error unless data has the given number of bytes.
+func checkLength(data []byte, want uint64) error {
+	have := uint64(len(data))
+	switch {
+	case have < want:
+		return form.ErrTruncated
+	case have > want:
+		return fmt.Errorf("%d bytes follow it", have-want)
 	}
-	t.words, t.m, t.reciprocal, t.k, t.size = words, m, math.MaxUint64/m, int(k), size
 	return nil
 }
+
+// isZipped reports whether data begins as gzip's bytes do.
+func isZipped(data []byte) bool { return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) }
+
+var errZipped = errors.New("it is compressed by gzip: undo that first")
+
+// decodeError returns err as an error of this package that wraps bloom.ErrFormat, or nil.
+func decodeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return form.Errorf("foreign", "%w", err)
+}
+
+// isNull reports whether data is JSON's null, which package json passes to UnmarshalJSON, too. By
+// convention it changes nothing.
+func isNull(data []byte) bool { return string(data) == "null" }
 
 // locate returns the word that has bit x mod m, and the bit in it. The reciprocal is at
 // least 2^64/m - 1, so the quotient is floor(x/m) or one less.
@@ -99,8 +131,8 @@ func (t *table) set(x uint64) bool {
 	return old&bit == 0
 }
 
-// takesKeys panics if t is a zero value's.
-func (t *table) takesKeys() {
+// checkMade panics if t is a zero value's.
+func (t *table) checkMade() {
 	if t.k == 0 {
 		panic("foreign: Add to a zero filter: make it with a constructor")
 	}
@@ -125,3 +157,25 @@ func (t *table) Stats() bloom.Stats {
 	}
 	return s
 }
+
+// LogValue returns the Stats, so that package log/slog does not write the whole filter.
+func (t table) LogValue() slog.Value { return slog.AnyValue(t.Stats()) }
+
+// describe returns the String of the type with the given name.
+func (t *table) describe(name string) string {
+	if t.k == 0 {
+		return name + "(zero)"
+	}
+	return fmt.Sprintf("%s(m=%d, k=%d)", name, t.m, t.k)
+}
+
+// noText has the methods of types whose original has neither JSON nor text.
+type noText struct{}
+
+var errNoText = errors.New("foreign: the original has no JSON and no text: store the bytes of WriteTo")
+
+// MarshalJSON returns an error: the original has no JSON. Store the bytes that WriteTo writes.
+func (noText) MarshalJSON() ([]byte, error) { return nil, errNoText }
+
+// MarshalText returns an error: the original has no text. Store the bytes that WriteTo writes.
+func (noText) MarshalText() ([]byte, error) { return nil, errNoText }

@@ -3,10 +3,15 @@ package foreign
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding"
 	"encoding/binary"
+	"encoding/gob"
 	"encoding/json"
+	"encoding/xml"
+	"fmt"
 	"hash/fnv"
 	"io"
+	"log/slog"
 	"math"
 	"os"
 	"path/filepath"
@@ -50,6 +55,7 @@ var readers = map[string]func(data []byte) (filter, error){
 	"willf":   func(data []byte) (filter, error) { return NewBitsAndBlooms(data) },
 	"holiman": func(data []byte) (filter, error) { f, err := NewHoliman(data); return fnvHoliman{f}, err },
 	"dcso":    func(data []byte) (filter, error) { return NewDCSO(data) },
+	"spark":   func(data []byte) (filter, error) { return NewSpark(data) },
 }
 
 func reader(sample string) func([]byte) (filter, error) {
@@ -62,8 +68,11 @@ func sample(t testing.TB, name string) []byte {
 	return data
 }
 
+// samples returns the originals' answers for all sample keys, by the sample's name. A sample has the
+// first half of the keys, and all- with its name has all of them.
 func samples(t testing.TB) (answers map[string]string) {
 	require.NoError(t, json.Unmarshal(sample(t, "answers.json"), &answers))
+	require.NoError(t, json.Unmarshal(sample(t, "spark-answers.json"), &answers))
 	return answers
 }
 
@@ -160,8 +169,8 @@ func TestStrings(t *testing.T) {
 // TestLocate: remainders are exact, for every number of bits.
 func TestLocate(t *testing.T) {
 	for _, m := range []uint64{1, 2, 3, 63, 64, 65, 1000, 12345, 1<<20 - 1, 1 << 20, 1<<20 + 1} {
-		var f table
-		require.NoError(t, f.init(make([]uint64, wordsFor(m)), m, m, 1, 0))
+		f, err := newTable(make([]uint64, wordsFor(m)), m, m, 1, 0)
+		require.NoError(t, err)
 		for _, x := range append(filtertest.Words(1000), 0, 1, m-1, m, m+1, 2*m-1, math.MaxUint64, math.MaxUint64/m*m, math.MaxUint64/m*m-1) {
 			word, bit := f.locate(x)
 			require.Same(t, &f.words[x%m/64], word)
@@ -171,18 +180,173 @@ func TestLocate(t *testing.T) {
 }
 
 func TestZero(t *testing.T) {
-	for name, f := range map[string]filter{"bits": new(BitsAndBlooms), "holiman": fnvHoliman{new(Holiman)}, "dcso": new(DCSO)} {
+	for name, f := range map[string]filter{
+		"foreign.BitsAndBlooms(zero)": new(BitsAndBlooms),
+		"foreign.Holiman(zero)":       fnvHoliman{new(Holiman)},
+		"foreign.DCSO(zero)":          new(DCSO),
+		"foreign.Spark(zero)":         new(Spark),
+	} {
+		require.Equal(t, name, fmt.Sprint(f))
 		require.False(t, f.Contains(nil), name)
-		require.Equal(t, bloom.Stats{}, f.Stats())
+		require.Equal(t, bloom.Stats{}, f.Stats(), name)
 		_, err := f.WriteTo(io.Discard)
-		require.EqualError(t, err, "foreign: the zero value has no binary form")
-		require.PanicsWithValue(t, "foreign: Add to a zero filter: make it with a constructor", func() { f.Add(nil) })
+		require.EqualError(t, err, "foreign: the zero value has no binary form", name)
+		_, err = json.Marshal(f)
+		require.Error(t, err, name)
+		require.PanicsWithValue(t, "foreign: Add to a zero filter: make it with a constructor", func() { f.Add(nil) }, name)
+	}
+	require.False(t, new(Spark).ContainsInt64(0))
+	require.Panics(t, func() { new(Spark).AddInt64(0) })
+}
+
+// encoder is what types with the original's encoding methods have.
+type encoder interface {
+	json.Marshaler
+	json.Unmarshaler
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+	gob.GobEncoder
+	gob.GobDecoder
+	io.WriterTo
+}
+
+// TestEncodings: a filter comes back from each encoding, where it is held by value, too.
+func TestEncodings(t *testing.T) {
+	for name, made := range map[string]struct{ f, g encoder }{
+		"bits.bin":        {bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), new(BitsAndBlooms)},
+		"bits-little.bin": {bloom.Must(NewBitsAndBlooms(sample(t, "bits-little.bin"))), new(BitsAndBlooms)},
+		"holiman.bin":     {bloom.Must(NewHoliman(sample(t, "holiman.bin"))), new(Holiman)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			binary, err := made.f.MarshalBinary()
+			require.NoError(t, err)
+			require.Equal(t, sample(t, name), binary)
+			require.NoError(t, made.g.UnmarshalBinary(binary))
+			require.Equal(t, binary, plain(t, written(t, made.g)))
+
+			text, err := json.Marshal(made.f)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, made.g))
+			require.Equal(t, binary, bloom.Must(made.g.MarshalBinary()))
+			require.NoError(t, made.g.UnmarshalJSON([]byte("null")))
+
+			var stream bytes.Buffer
+			require.NoError(t, gob.NewEncoder(&stream).Encode(made.f))
+			require.NoError(t, gob.NewDecoder(&stream).Decode(made.g))
+			require.Equal(t, text, bloom.Must(json.Marshal(made.g)))
+
+			for _, decode := range []func([]byte) error{made.g.UnmarshalBinary, made.g.UnmarshalJSON, made.g.GobDecode} {
+				require.ErrorIs(t, decode(binary[:len(binary)-1]), bloom.ErrFormat)
+				require.Equal(t, text, bloom.Must(json.Marshal(made.g)), "an error leaves the filter as it was")
+			}
+		})
+	}
+	held := struct {
+		B bitsAndBlooms // as a BitsAndBlooms has its methods
+		H holiman
+	}{bloom.Must(NewBitsAndBlooms(sample(t, "bits.json"))).bitsAndBlooms, bloom.Must(NewHoliman(sample(t, "holiman.gz"))).holiman}
+	text, err := json.Marshal(held)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `{"B":{"m":`)
+	require.Contains(t, string(text), `"H":{"version":"v02\n","bits":[`)
+	require.EqualValues(t, sample(t, "bits.json"), text[len(`{"B":`):][:len(sample(t, "bits.json"))])
+}
+
+// TestHolimanJSON refuses JSON whose fields contradict each other.
+func TestHolimanJSON(t *testing.T) {
+	for text, says := range map[string]string{
+		`{"version":"v02\n","bits":[0],"keys":[5],"m":64,"n":0}`:   "",
+		`{"version":"v03\n","bits":[0],"keys":[5],"m":64,"n":0}`:   `its version is "v03\n", not "v02\n"`,
+		`{"version":"v02\n","bits":[0],"keys":[],"m":64,"n":0}`:    "k = 0 is outside [1, 1024]",
+		`{"version":"v02\n","bits":[],"keys":[5],"m":0,"n":0}`:     "m = 0 is outside [1, 8796093022208]",
+		`{"version":"v02\n","bits":[0],"keys":[5],"m":65,"n":0}`:   "m = 65, in 1 words",
+		`{"version":"v02\n","bits":[0,0],"keys":[5],"m":64,"n":0}`: "m = 64, in 2 words",
+		`{"version":"v02\n","bits":[8],"keys":[5],"m":3,"n":0}`:    "bits beyond 3 are set",
+		`{}`: `its version is "", not "v02\n"`,
+	} {
+		var f Holiman
+		err := f.UnmarshalJSON([]byte(text))
+		if says == "" {
+			require.NoError(t, err, text)
+			require.Equal(t, text, string(bloom.Must(f.MarshalJSON())))
+			continue
+		}
+		require.EqualError(t, err, "foreign: invalid format: "+says, text)
+		require.ErrorIs(t, err, bloom.ErrFormat, text)
+		require.Zero(t, f.K(), text)
+	}
+}
+
+// TestNoText: the types whose original has neither JSON nor text return an error, where they are held
+// by value, too.
+func TestNoText(t *testing.T) {
+	d := bloom.Must(NewDCSO(sample(t, "dcso.bin")))
+	s := bloom.Must(NewSpark(sample(t, "spark-v1.bin")))
+	for name, v := range map[string]any{
+		"DCSO":           d,
+		"Spark":          s,
+		"DCSO by value":  struct{ D dcso }{d.dcso},
+		"Spark by value": struct{ S spark }{s.spark},
+	} {
+		_, err := json.Marshal(v)
+		require.ErrorContains(t, err, "foreign: the original has no JSON and no text: store the bytes of WriteTo", name)
+	}
+	for _, v := range []any{d, s} {
+		_, err := xml.Marshal(v)
+		require.ErrorContains(t, err, "foreign: the original has no JSON and no text")
+	}
+}
+
+// TestText: neither fmt nor slog writes the words of a filter.
+func TestText(t *testing.T) {
+	for want, v := range map[string]interface {
+		slog.LogValuer
+		Stats() bloom.Stats
+	}{
+		"foreign.BitsAndBlooms(m=1248, k=5)": bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))),
+		"foreign.Holiman(m=1248, k=5)":       bloom.Must(NewHoliman(sample(t, "holiman.bin"))),
+		"foreign.DCSO(m=1247, k=5)":          bloom.Must(NewDCSO(sample(t, "dcso.bin"))),
+		"foreign.Spark(V1, m=1280, k=4)":     bloom.Must(NewSpark(sample(t, "spark-v1.bin"))),
+		"foreign.Spark(V2, m=1280, k=4)":     bloom.Must(NewSpark(sample(t, "spark-v2.bin"))),
+	} {
+		require.Equal(t, want, fmt.Sprint(v))
+		require.Equal(t, want, fmt.Sprintf("%v", v))
+		require.Equal(t, v.Stats(), v.LogValue().Any(), want)
+		var log bytes.Buffer
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("read", "filter", v)
+		require.Contains(t, log.String(), `"filter":{"m":12`)
+		require.Less(t, log.Len(), 300, want)
+	}
+}
+
+// TestTooMuchOrZipped: an error says that bytes follow a filter, or that it is compressed.
+func TestTooMuchOrZipped(t *testing.T) {
+	for name, says := range map[string]string{
+		"bits.bin":        "1 bytes follow a set of 1248 bits",
+		"bits-little.bin": "1 bytes follow a set of 1248 bits",
+		"holiman.bin":     "more bytes follow it",
+		"spark-v1.bin":    "1 bytes follow it",
+		"spark-v2.bin":    "1 bytes follow it",
+	} {
+		_, err := reader(name)(append(sample(t, name), 'x'))
+		require.EqualError(t, err, "foreign: invalid format: "+says, name)
+	}
+	for _, name := range []string{"bits.bin", "dcso.bin", "spark-v1.bin", "spark-v2.bin"} {
+		var zipped bytes.Buffer
+		out := gzip.NewWriter(&zipped)
+		_, err := out.Write(sample(t, name))
+		require.NoError(t, err)
+		require.NoError(t, out.Close())
+		_, err = reader(name)(zipped.Bytes())
+		require.EqualError(t, err, "foreign: invalid format: it is compressed by gzip: undo that first", name)
 	}
 }
 
 func TestNoAllocations(t *testing.T) {
 	b, d := bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), bloom.Must(NewDCSO(sample(t, "dcso.bin")))
 	h := bloom.Must(NewHoliman(sample(t, "holiman.bin")))
+	s1, s2 := bloom.Must(NewSpark(sample(t, "spark-v1.bin"))), bloom.Must(NewSpark(sample(t, "spark-v2.bin")))
+	text := "a string of more than thirty-two bytes, which is not copied"
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		var key [40]byte
 		b.Contains(key[:])
@@ -191,6 +355,14 @@ func TestNoAllocations(t *testing.T) {
 		d.Add(key[:])
 		h.ContainsHash64(1)
 		h.AddHash64(1)
+		for _, s := range []*Spark{s1, s2} {
+			s.Contains(key[:])
+			s.Add(key[:])
+			s.ContainsString(text)
+			s.AddString(text)
+			s.ContainsInt64(1)
+			s.AddInt64(1)
+		}
 	}))
 }
 
@@ -273,9 +445,10 @@ func TestRefused(t *testing.T) {
 // TestGzipBomb: gzip may undo to 100 times its length, or 64 MiB.
 func TestGzipBomb(t *testing.T) {
 	zipped := func(m uint64, random int) []byte {
-		f := Holiman{keys: []uint64{1}, zipped: true}
-		require.NoError(t, f.init(append(filtertest.Words(random), make([]uint64, int(wordsFor(m))-random)...), m, m, 1, 0))
-		return written(t, &f)
+		words := append(filtertest.Words(random), make([]uint64, int(wordsFor(m))-random)...)
+		bits, err := newTable(words, m, m, 1, 0)
+		require.NoError(t, err)
+		return written(t, &Holiman{holiman: holiman{table: bits, keys: []uint64{1}, zipped: true}})
 	}
 	data := zipped(1<<28, 0) // 32 MiB
 	require.Less(t, len(data), 40_000)
@@ -289,7 +462,7 @@ func TestGzipBomb(t *testing.T) {
 	data = zipped(1<<29+1, 0)
 	refused(t, "holiman.gz", data)
 	_, err = NewHoliman(data)
-	require.EqualError(t, err, "foreign: invalid format: gzip has made it less than a hundredth: undo the gzip first")
+	require.EqualError(t, err, "foreign: invalid format: it is more than a hundred times as long as its gzip: undo the gzip first")
 	_, err = NewHoliman(plain(t, data))
 	require.NoError(t, err)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha512"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,89 +12,180 @@ import (
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
 // Holiman is a filter of github.com/holiman/bloomfilter/v2. Its keys are hashes of 64
-// bits, which the caller makes, as there.
-//
-// It has no lock, unlike the original. Many goroutines may look keys up at once. Adding needs
-// the filter to itself. The zero value contains nothing, and panics when a key is added.
-// A Holiman must not be copied.
+// bits, which the caller makes, as there. The original has a lock, and a Holiman has none. A Holiman
+// must not be copied.
 type Holiman struct {
+	_ nocopy.Locker
+	holiman
+}
+
+type holiman struct {
 	table
 	keys   []uint64
-	n      uint64 // keys added, repeated ones too
-	zipped bool
+	n      uint64 // the number of keys added, repeated ones too
+	zipped bool   // WriteTo compresses by gzip
 }
 
 // holimanMagic has zeros where the library's predecessor has k.
 const holimanMagic = "\x00\x00\x00\x00\x00\x00\x00\x00v02\n"
 
-// NewHoliman returns the filter that data holds, and no byte more: what WriteTo or WriteFile
-// wrote, with gzip, or MarshalBinary, without. It takes no JSON.
+// holimanVersion is that of the original's JSON.
+const holimanVersion = "v02\n"
+
+// NewHoliman returns the filter that data holds: what WriteTo or WriteFile wrote, with gzip, or
+// MarshalBinary, without. For JSON use [Holiman.UnmarshalJSON].
 //
-// The filter takes up to 64 MiB, or 100 times the length of data, where that is more. Only a
-// filter that is nearly empty is larger once gzip is undone. NewHoliman refuses it, against
-// gzip bombs: undo the gzip first.
+// The filter has up to 64 MiB, or 100 times the length of data, whichever is more. With
+// gzip undone, only a filter that is nearly empty is larger. NewHoliman refuses it, as a
+// protection against crafted files: undo the gzip first.
 func NewHoliman(data []byte) (*Holiman, error) {
-	f := &Holiman{zipped: bytes.HasPrefix(data, []byte{0x1f, 0x8b})}
-	return decoded(f, f.unmarshal(data))
+	read, err := parseHoliman(data)
+	if err != nil {
+		return nil, decodeError(err)
+	}
+	return &Holiman{holiman: read}, nil
 }
 
-func (f *Holiman) unmarshal(data []byte) error {
-	if !f.zipped {
-		return f.read(bytes.NewReader(data), uint64(len(data)), form.ErrTruncated)
+func parseHoliman(data []byte) (holiman, error) {
+	if !isZipped(data) {
+		return readHoliman(bytes.NewReader(data), uint64(len(data)), form.ErrTruncated)
 	}
 	in, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return err
+		return holiman{}, err
 	}
 	limit := min(max(64<<20, 100*uint64(len(data))), math.MaxInt)
-	return f.read(in, limit, errors.New("gzip has made it less than a hundredth: undo the gzip first"))
+	f, err := readHoliman(in, limit, errBomb)
+	f.zipped = true
+	return f, err
 }
 
-// read reads a filter from in, to its end. It returns tooLong if it has more bytes than limit.
-func (f *Holiman) read(in io.Reader, limit uint64, tooLong error) error {
+var errBomb = errors.New("it is more than a hundred times as long as its gzip: undo the gzip first")
+
+// UnmarshalBinary replaces f by the filter that data holds, in the original's binary form, without
+// gzip. WriteTo then writes with gzip, as the original does.
+func (f *Holiman) UnmarshalBinary(data []byte) error {
+	read, err := readHoliman(bytes.NewReader(data), uint64(len(data)), form.ErrTruncated)
+	return f.replace(read, err)
+}
+
+// GobDecode is UnmarshalBinary.
+func (f *Holiman) GobDecode(data []byte) error { return f.UnmarshalBinary(data) }
+
+// UnmarshalJSON replaces f by the filter that data holds, in the original's JSON. WriteTo then writes
+// the binary form with gzip, as the original does.
+func (f *Holiman) UnmarshalJSON(data []byte) error {
+	if isNull(data) {
+		return nil
+	}
+	read, err := parseHolimanJSON(data)
+	return f.replace(read, err)
+}
+
+// replace sets f to read, unless there was an error.
+func (f *Holiman) replace(read holiman, err error) error {
+	if err != nil {
+		return decodeError(err)
+	}
+	f.holiman = read
+	f.zipped = true
+	return nil
+}
+
+// holimanJSON has the fields of the original's JSON, in its order.
+type holimanJSON struct {
+	Version string   `json:"version"`
+	Bits    []uint64 `json:"bits"`
+	Keys    []uint64 `json:"keys"`
+	M       uint64   `json:"m"`
+	N       uint64   `json:"n"`
+}
+
+func parseHolimanJSON(data []byte) (holiman, error) {
+	var object holimanJSON
+	if err := json.Unmarshal(data, &object); err != nil {
+		return holiman{}, err
+	}
+	if object.Version != holimanVersion {
+		return holiman{}, fmt.Errorf("its version is %q, not %q", object.Version, holimanVersion)
+	}
+	k := uint64(len(object.Keys))
+	if err := checkSizes(object.M, k); err != nil {
+		return holiman{}, err
+	}
+	words := uint64(len(object.Bits))
+	if words != wordsFor(object.M) {
+		return holiman{}, fmt.Errorf("m = %d, in %d words", object.M, words)
+	}
+	t, err := newTable(object.Bits, object.M, object.M, k, holimanSize(object.M, k))
+	return holiman{table: t, keys: object.Keys, n: object.N}, err
+}
+
+// holimanSize returns the length of the binary form.
+func holimanSize(m, k uint64) int64 {
+	return int64(uint64(len(holimanMagic)) + 8*(3+k+wordsFor(m)) + sha512.Size384)
+}
+
+// readHoliman reads a filter from in, to its end. It returns tooLong if the filter has more bytes than
+// limit.
+func readHoliman(in io.Reader, limit uint64, tooLong error) (f holiman, err error) {
 	sum := sha512.New384()
 	magic := make([]byte, len(holimanMagic))
 	if _, err := form.ReadFull(in, magic); err != nil {
-		return err
+		return f, err
 	}
 	if string(magic) != holimanMagic {
-		return fmt.Errorf("it starts with % x", magic)
+		return f, fmt.Errorf("it starts with % x", magic)
 	}
 	sum.Write(magic)
 	head, _, err := form.ReadWords(in, sum, 3, form.LittleEndian)
 	if err != nil {
-		return err
+		return f, err
 	}
 	k, n, m := head[0], head[1], head[2]
 	if err := checkSizes(m, k); err != nil {
-		return err
+		return f, err
 	}
-	size := uint64(len(magic)) + 8*(3+k+wordsFor(m)) + sha512.Size384
-	if size > limit {
-		return tooLong
+	size := holimanSize(m, k)
+	if uint64(size) > limit {
+		return f, tooLong
 	}
 	keys, _, err := form.ReadWords(in, sum, int(k), form.LittleEndian)
 	if err != nil {
-		return err
+		return f, err
 	}
 	words, _, err := form.ReadWords(in, sum, int(wordsFor(m)), form.LittleEndian)
 	if err != nil {
+		return f, err
+	}
+	if err := checkEnd(in, sum.Sum(nil)); err != nil {
+		return f, err
+	}
+	t, err := newTable(words, m, m, k, size)
+	return holiman{table: t, keys: keys, n: n}, err
+}
+
+// checkEnd returns an error unless the rest of in is sum.
+func checkEnd(in io.Reader, sum []byte) error {
+	end := make([]byte, len(sum)+1)
+	got, err := form.ReadFull(in, end)
+	if err == nil {
+		return errors.New("more bytes follow it")
+	}
+	if err != form.ErrTruncated {
 		return err
 	}
-	end := make([]byte, sha512.Size384+1)
-	switch got, err := form.ReadFull(in, end); {
-	case err == nil:
-		return errors.New("there are bytes behind it")
-	case err != form.ErrTruncated:
-		return err
-	case !bytes.Equal(sum.Sum(nil), end[:got]):
+	if got < len(sum) {
+		return form.ErrTruncated
+	}
+	if !bytes.Equal(sum, end[:got]) {
 		return errors.New("its checksum is wrong")
 	}
-	f.keys, f.n = keys, n
-	return f.init(words, m, m, k, int64(size))
+	return nil
 }
 
 // ContainsHash64 reports whether the key with this hash may have been added. It is their
@@ -111,7 +203,7 @@ func (f *Holiman) ContainsHash64(hash uint64) bool {
 // AddHash64 adds the key with this hash. It returns true if the key was certainly new, and
 // false if it was probably seen. It is their AddHash.
 func (f *Holiman) AddHash64(hash uint64) (isNew bool) {
-	f.takesKeys()
+	f.checkMade()
 	for _, key := range f.keys {
 		hash = bits.RotateLeft64(hash, 17) ^ key
 		isNew = f.set(hash) || isNew
@@ -135,7 +227,7 @@ func (f *Holiman) WriteTo(w io.Writer) (int64, error) {
 	return c.n, err
 }
 
-func (f *Holiman) write(w io.Writer) (int64, error) {
+func (f *holiman) write(w io.Writer) (int64, error) {
 	sum := sha512.New384()
 	head := form.AppendWords([]byte(holimanMagic), []uint64{uint64(f.k), f.n, f.m}, form.LittleEndian)
 	head = form.AppendWords(head, f.keys, form.LittleEndian)
@@ -146,6 +238,32 @@ func (f *Holiman) write(w io.Writer) (int64, error) {
 	more, err := form.WriteFull(w, sum.Sum(nil))
 	return n + int64(more), err
 }
+
+// MarshalBinary returns f in the original's binary form, without gzip. It returns an error if f is
+// zero.
+func (f holiman) MarshalBinary() ([]byte, error) {
+	if f.k == 0 {
+		return nil, form.NoForm("foreign")
+	}
+	var out bytes.Buffer
+	out.Grow(int(f.size))
+	_, err := f.write(&out)
+	return out.Bytes(), err
+}
+
+// GobEncode is MarshalBinary.
+func (f holiman) GobEncode() ([]byte, error) { return f.MarshalBinary() }
+
+// MarshalJSON returns f in the original's JSON. It returns an error if f is zero.
+func (f holiman) MarshalJSON() ([]byte, error) {
+	if f.k == 0 {
+		return nil, form.NoForm("foreign")
+	}
+	return json.Marshal(holimanJSON{holimanVersion, f.words, f.keys, f.m, f.n})
+}
+
+// String describes f by its size.
+func (f holiman) String() string { return f.describe("foreign.Holiman") }
 
 // counter counts the bytes that w has taken.
 type counter struct {

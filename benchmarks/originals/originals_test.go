@@ -3,7 +3,9 @@ package originals
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/binary"
+	"encoding/gob"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -189,6 +191,75 @@ func TestNewZero(t *testing.T) {
 	require.True(t, ours.AddString("a"))
 	theirs.AddString("a")
 	require.Equal(t, bloom.Must(theirs.MarshalBinary()), written(ours)())
+}
+
+// encodings are the methods that an original has, and that its type in package foreign has with the
+// same bytes.
+type encodings interface {
+	json.Marshaler
+	json.Unmarshaler
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+	gob.GobEncoder
+	gob.GobDecoder
+}
+
+// TestEncodings: each encoding has the original's bytes, and either side reads the other's.
+func TestEncodings(t *testing.T) {
+	theirBits := bits.NewWithEstimates(1000, 0.01)
+	theirHoliman := bloom.Must(holiman.NewOptimal(1000, 0.01))
+	for i := range uint64(1000) {
+		theirBits.Add(key(nil, i))
+		theirHoliman.AddHash(i * 0x9e3779b97f4a7c15)
+	}
+	for name, made := range map[string]struct{ theirs, ours, again encodings }{
+		"bits-and-blooms": {theirBits, new(foreign.BitsAndBlooms), new(bits.BloomFilter)},
+		"holiman":         {theirHoliman, new(foreign.Holiman), new(holiman.Filter)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := bloom.Must(json.Marshal(made.theirs))
+			require.NoError(t, json.Unmarshal(text, made.ours))
+			require.Equal(t, string(text), string(bloom.Must(json.Marshal(made.ours))))
+
+			binary := bloom.Must(made.theirs.MarshalBinary())
+			require.NoError(t, made.ours.UnmarshalBinary(binary))
+			require.Equal(t, binary, bloom.Must(made.ours.MarshalBinary()))
+			require.Equal(t, text, bloom.Must(json.Marshal(made.ours)), "JSON of a filter that was read in binary")
+
+			var stream bytes.Buffer
+			require.NoError(t, gob.NewEncoder(&stream).Encode(made.theirs))
+			require.NoError(t, gob.NewDecoder(&stream).Decode(made.ours))
+			require.Equal(t, text, bloom.Must(json.Marshal(made.ours)))
+
+			require.NoError(t, gob.NewEncoder(&stream).Encode(made.ours))
+			require.NoError(t, gob.NewDecoder(&stream).Decode(made.again))
+			require.Equal(t, text, bloom.Must(json.Marshal(made.again)))
+			require.NoError(t, made.again.UnmarshalJSON(bloom.Must(json.Marshal(made.ours))))
+			require.Equal(t, binary, bloom.Must(made.again.MarshalBinary()))
+		})
+	}
+}
+
+// TestGzip: after UnmarshalBinary, WriteTo writes what the original's ReadFrom reads.
+func TestGzip(t *testing.T) {
+	theirs := bloom.Must(holiman.NewOptimal(1000, 0.01))
+	theirs.AddHash(5)
+	var ours foreign.Holiman
+	require.NoError(t, ours.UnmarshalBinary(bloom.Must(theirs.MarshalBinary())))
+	again, _, err := holiman.ReadFrom(bytes.NewReader(written(&ours)()))
+	require.NoError(t, err)
+	require.Equal(t, bloom.Must(theirs.MarshalBinary()), bloom.Must(again.MarshalBinary()))
+}
+
+// TestEmptyBits: an empty filter of the original is the head that docs/migrate.md gives, and zeros.
+func TestEmptyBits(t *testing.T) {
+	for _, size := range []struct{ m, k uint }{{1, 1}, {64, 3}, {9586, 7}} {
+		empty := binary.BigEndian.AppendUint64(nil, uint64(size.m))
+		empty = binary.BigEndian.AppendUint64(empty, uint64(size.k))
+		empty = binary.BigEndian.AppendUint64(empty, uint64(size.m))
+		empty = append(empty, make([]byte, (size.m+63)/64*8)...)
+		require.Equal(t, bloom.Must(bits.New(size.m, size.k).MarshalBinary()), empty)
+	}
 }
 
 // TestSamples compares the samples of package foreign with the originals. With -update it

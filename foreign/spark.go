@@ -1,0 +1,228 @@
+package foreign
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
+)
+
+// Spark is a filter of Apache Spark: of org.apache.spark.util.sketch.BloomFilter, which a
+// DataFrame's stat.bloomFilter makes, too. It reads both forms: V1, which Spark wrote up to 4.0, and
+// V2, which Spark writes from 4.1 on. A Spark must not be copied.
+//
+// Spark has three kinds of keys. A long goes to AddInt64 and ContainsInt64. Keys of the types Int,
+// Short and Byte are longs in Spark: convert them to int64. A string goes to AddString and
+// ContainsString, which take its UTF-8 bytes. Binary keys go to Add and Contains; a string and its
+// UTF-8 bytes are one key.
+//
+// The hashes of Spark have 32 bits. In a filter of V1 with more than some 1e9 bits, absent keys are
+// found more often than the FPR of its Stats says. V2 has cured most of that.
+//
+// The original has no JSON and no text.
+type Spark struct {
+	_ nocopy.Locker
+	spark
+}
+
+type spark struct {
+	noText
+	table
+	version uint32
+	seed    uint32 // of the first hash; 0 in V1
+}
+
+const (
+	sparkV1 = 1
+	sparkV2 = 2
+)
+
+// NewSpark returns the filter that data holds: what writeTo of Spark's BloomFilter wrote.
+func NewSpark(data []byte) (*Spark, error) {
+	f, err := parseSpark(data)
+	if err != nil {
+		return nil, decodeError(err)
+	}
+	return &Spark{spark: f}, nil
+}
+
+func parseSpark(data []byte) (spark, error) {
+	if isZipped(data) {
+		return spark{}, errZipped
+	}
+	if len(data) < 12 {
+		return spark{}, form.ErrTruncated
+	}
+	f := spark{version: binary.BigEndian.Uint32(data)}
+	k := binary.BigEndian.Uint32(data[4:])
+	rest := data[8:]
+	switch f.version {
+	case sparkV1:
+	case sparkV2:
+		f.seed = binary.BigEndian.Uint32(rest)
+		rest = rest[4:]
+	default:
+		return spark{}, fmt.Errorf("it starts with % x, not with a 1 or 2 of 32 bits", data[:4])
+	}
+	if len(rest) < 4 {
+		return spark{}, form.ErrTruncated
+	}
+	size := binary.BigEndian.Uint32(rest)
+	body := rest[4:]
+	if size < 1 || size > math.MaxInt32 {
+		return spark{}, fmt.Errorf("its number of words, %d, is outside [1, %d]", size, math.MaxInt32)
+	}
+	m := 64 * uint64(size)
+	if err := checkSizes(m, uint64(k)); err != nil {
+		return spark{}, err
+	}
+	if err := checkLength(body, 8*uint64(size)); err != nil {
+		return spark{}, err
+	}
+	words := bitwords.Make(int(size))
+	form.GetWords(words, body, form.BigEndian)
+	t, err := newTable(words, m, m, uint64(k), int64(len(data)))
+	f.table = t
+	return f, err
+}
+
+// sparkMix takes a block of a key into the state h of Spark's hash, MurmurHash3_x86_32.
+func sparkMix(h, block uint32) uint32 {
+	h ^= bits.RotateLeft32(block*0xcc9e2d51, 15) * 0x1b873593
+	return bits.RotateLeft32(h, 13)*5 + 0xe6546b64
+}
+
+// sparkFinish returns the hash of a key of n bytes.
+func sparkFinish(h, n uint32) uint32 {
+	h ^= n
+	h ^= h >> 16
+	h *= 0x85ebca6b
+	h ^= h >> 13
+	h *= 0xc2b2ae35
+	return h ^ h>>16
+}
+
+// sparkSum returns the hash of key. It is MurmurHash3_x86_32 but for the last one to three bytes,
+// each of which is a block of its own, with its sign extended.
+func sparkSum(key []byte, seed uint32) uint32 {
+	h := seed
+	rest := key
+	for len(rest) >= 4 {
+		h = sparkMix(h, binary.LittleEndian.Uint32(rest))
+		rest = rest[4:]
+	}
+	for _, b := range rest {
+		h = sparkMix(h, uint32(int8(b)))
+	}
+	return sparkFinish(h, uint32(len(key)))
+}
+
+// sparkSumInt64 returns the hash of the eight little-endian bytes of key.
+func sparkSumInt64(key int64, seed uint32) uint32 {
+	h := sparkMix(seed, uint32(key))
+	h = sparkMix(h, uint32(uint64(key)>>32))
+	return sparkFinish(h, 8)
+}
+
+// sparkIndexes has the numbers from which a key's bits follow: each is the one before plus
+// step, and a negative one stands for its complement.
+type sparkIndexes struct {
+	at, step int64
+	narrow   bool // V1's numbers have 32 bits
+}
+
+// indexes returns the numbers of the key with the hashes h1 and h2.
+func (f *spark) indexes(h1, h2 uint32) sparkIndexes {
+	if f.version == sparkV1 {
+		return sparkIndexes{at: int64(int32(h1)), step: int64(int32(h2)), narrow: true}
+	}
+	return sparkIndexes{at: int64(int32(h1)) * math.MaxInt32, step: int64(int32(h2))}
+}
+
+// next returns the next number.
+func (x *sparkIndexes) next() uint64 {
+	x.at += x.step
+	if x.narrow {
+		x.at = int64(int32(x.at))
+	}
+	return uint64(x.at ^ x.at>>63)
+}
+
+func (f *spark) contains(h1, h2 uint32) bool {
+	x := f.indexes(h1, h2)
+	for range f.k {
+		if !f.has(x.next()) {
+			return false
+		}
+	}
+	return f.k != 0
+}
+
+func (f *spark) add(h1, h2 uint32) (isNew bool) {
+	f.checkMade()
+	x := f.indexes(h1, h2)
+	for range f.k {
+		isNew = f.set(x.next()) || isNew
+	}
+	return isNew
+}
+
+// Contains reports whether key may have been added. It is Spark's mightContainBinary.
+func (f *Spark) Contains(key []byte) bool {
+	h1 := sparkSum(key, f.seed)
+	return f.contains(h1, sparkSum(key, h1))
+}
+
+// ContainsString is Contains of key's bytes, without copying them. It is Spark's
+// mightContainString.
+func (f *Spark) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
+
+// ContainsInt64 reports whether key may have been added as a number. It is Spark's
+// mightContainLong.
+func (f *Spark) ContainsInt64(key int64) bool {
+	h1 := sparkSumInt64(key, f.seed)
+	return f.contains(h1, sparkSumInt64(key, h1))
+}
+
+// Add adds key. It returns true if the key was certainly new, and false if it was probably
+// seen. It is Spark's putBinary.
+func (f *Spark) Add(key []byte) bool {
+	h1 := sparkSum(key, f.seed)
+	return f.add(h1, sparkSum(key, h1))
+}
+
+// AddString is Add of key's bytes, without copying them. It is Spark's putString.
+func (f *Spark) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
+
+// AddInt64 is Add of a number. It is Spark's putLong.
+func (f *Spark) AddInt64(key int64) bool {
+	h1 := sparkSumInt64(key, f.seed)
+	return f.add(h1, sparkSumInt64(key, h1))
+}
+
+// WriteTo writes f in the form in which it was read. It returns an error if f is zero.
+func (f *Spark) WriteTo(w io.Writer) (int64, error) {
+	if f.k == 0 {
+		return 0, form.NoForm("foreign")
+	}
+	head := binary.BigEndian.AppendUint32(nil, f.version)
+	head = binary.BigEndian.AppendUint32(head, uint32(f.k))
+	if f.version == sparkV2 {
+		head = binary.BigEndian.AppendUint32(head, f.seed)
+	}
+	head = binary.BigEndian.AppendUint32(head, uint32(len(f.words)))
+	return form.WriteWords(w, head, f.words, form.BigEndian)
+}
+
+// String describes f by its form and its size.
+func (f spark) String() string {
+	if f.k == 0 {
+		return "foreign.Spark(zero)"
+	}
+	return fmt.Sprintf("foreign.Spark(V%d, m=%d, k=%d)", f.version, f.m, f.k)
+}
