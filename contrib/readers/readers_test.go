@@ -157,6 +157,22 @@ func TestGo(t *testing.T) {
 	}
 }
 
+// A filter's bytes are refused by every other type.
+func TestOtherTypesRefuse(t *testing.T) {
+	kinds := []string{"bloom", "blocked", "growing", "counting", "cuckoo", "window", "flower"}
+	for _, test := range load(t).Filters {
+		data := bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))
+		for _, kind := range kinds {
+			if kind != test.Type {
+				assert.ErrorIs(t, decoder(kind, 0).UnmarshalBinary(data), bloom.ErrFormat, "%s as %s", test.File, kind)
+			}
+		}
+		if test.Type != "bank" {
+			assert.ErrorIs(t, new(bank.Bank).UnmarshalBinary(data), bloom.ErrFormat, "%s as bank", test.File)
+		}
+	}
+}
+
 // run runs a reader on a file, with lines.
 func run(t *testing.T, program []string, file string, input string) (string, error) {
 	cmd := exec.Command(program[0], append(program[1:], filepath.Join(*folder, file))...)
