@@ -27,49 +27,56 @@ func bankBuildCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:  "build [-n N] [-p P] -o BANK FILE ...",
 		Args: need(1, -1, "at least one FILE"),
-		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := o.config(args)
-			if err != nil {
-				return err
-			}
-			for _, name := range args {
-				if info, err := os.Stat(name); o.size.n == 0 && (name == lines.Stdin || err == nil && !info.Mode().IsRegular()) {
-					return usageError{fmt.Errorf("%s can be read once only: say -n", name)}
-				}
-			}
-			if err := o.size.check(0, ""); err != nil {
-				return err
-			}
-			return o.file.produce(c, func() (saver, error) {
-				b, err := buildBank(c.Context(), cfg, uint64(o.size.n), min(o.size.p, 0.5))
-				if err != nil {
-					return nil, err
-				}
-				keys{Key: o.input.key}.say(b, o.comment, false)
-				return b, nil
-			})
-		},
 	}
-	o.add(c.Flags(), "different lines to expect in a file, at most; else they are counted", "rate of files that are named and lack the line")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		cfg, err := o.config(args)
+		if err != nil {
+			return err
+		}
+		if o.size.n == 0 {
+			if err := checkTwice(args); err != nil {
+				return err
+			}
+		}
+		if err := o.size.check(0, ""); err != nil {
+			return err
+		}
+		return o.file.produce(c, func() (saver, error) {
+			b, err := buildBank(c.Context(), cfg, uint64(o.size.n), min(o.size.p, 0.5))
+			if err != nil {
+				return nil, err
+			}
+			keys{Key: o.input.key}.say(b, o.comment, false)
+			return b, o.file.checkEmpty("the input has", cfg.Keys == 0)
+		})
+	}
+	o.add(c.Flags(), "different lines to expect in a file, at most; else they are counted",
+		"rate of files that are named and lack the line")
 	return c
 }
 
-// buildBank returns a bank of the files of cfg.
+// checkTwice returns an error if one of the files cannot be read twice.
+func checkTwice(names []string) error {
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if name == lines.Stdin || err == nil && !info.Mode().IsRegular() {
+			return usageError{fmt.Errorf("%s can be read once only: say -n", name)}
+		}
+	}
+	return nil
+}
+
+// buildBank returns a bank of the files of cfg. Their filters have room for n lines, or, if n is 0, for
+// as many as the file has that has the most.
 func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
-	room := n
 	if n == 0 {
-		first := lines.Config{Names: cfg.Names, Delim: cfg.Delim, Key: cfg.Key, SkipBad: cfg.SkipBad, Blank: cfg.Blank, Window: cfg.Window}
-		var different sample
-		err := eachFile(ctx, &first, different.add, func(string) error {
-			room = max(room, different.count())
-			different = sample{}
-			return nil
-		})
-		if err != nil {
+		var err error
+		if n, err = mostLines(ctx, cfg); err != nil {
 			return nil, err
 		}
 	}
-	m, k, err := bloom.StrictSize(max(room, 1), p)
+	n = max(n, 1)
+	m, k, err := bloom.StrictSize(n, p)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -77,30 +84,53 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 	if err != nil {
 		return nil, usage(err)
 	}
-	b.SetInfo(bloom.Info{N: max(room, 1), P: p})
+	b.SetInfo(bloom.Info{N: n, P: p})
 	f := bloom.Must(bloom.NewSize(m, k))
-	return b, eachFile(ctx, cfg, func(hs []bloom.Hash) { f.AddBatch(nil, hs) }, func(name string) error {
+	add := func(hs []bloom.Hash) { f.AddBatch(nil, hs) }
+	return b, eachFile(ctx, cfg, add, func(name string) error {
 		i, err := b.AppendFilter(f)
 		if err != nil {
 			return err
 		}
 		b.SetName(i, name)
-		if held := f.ApproxCount(); held > room+room/20+1 { // few more are no news
-			fmt.Fprintf(os.Stderr, "bloom: warning: %s has about %d different lines, and filters have room for %d: it is named for other lines at a rate of %.2g\n", name, held, room, f.FPR())
+		if held := f.ApproxCount(); held > n+n/20+1 { // held is an estimate
+			fmt.Fprintf(os.Stderr, "bloom: warning: %s has about %d different lines, and filters have room "+
+				"for %d: it is named for other lines at a rate of %.2g\n", name, held, n, f.FPR())
 		}
 		f.Reset()
 		return nil
 	})
 }
 
-// eachFile calls use with the digests of each file, and then end with its name.
-func eachFile(ctx context.Context, cfg *lines.Config, use func([]bloom.Hash), end func(name string) error) error {
+// mostLines returns the number of different lines in the file of cfg that has the most.
+func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) {
+	first := lines.Config{
+		Names:   cfg.Names,
+		Delim:   cfg.Delim,
+		Key:     cfg.Key,
+		SkipBad: cfg.SkipBad,
+		Blank:   cfg.Blank,
+		Window:  cfg.Window,
+	}
+	var different sample
+	err = eachFile(ctx, &first, different.add, func(string) error {
+		most = max(most, different.count())
+		different = sample{}
+		return nil
+	})
+	return most, err
+}
+
+// eachFile calls add with the digests of each file, and then end with its name.
+func eachFile(ctx context.Context, cfg *lines.Config, add func([]bloom.Hash),
+	end func(name string) error,
+) error {
 	at := 0
-	err := scan(ctx, cfg, newProgress(cfg, "read"), func(b *lines.Batch) (_ int, err error) {
+	err := scan(ctx, cfg, "read", func(b *lines.Batch) (_ int, err error) {
 		for ; at < b.File && err == nil; at++ {
 			err = end(cfg.Names[at])
 		}
-		use(b.Hashes)
+		add(b.Hashes)
 		return len(b.Ends), err
 	})
 	for ; at < len(cfg.Names) && err == nil; at++ {
@@ -151,8 +181,8 @@ func bankWhichCommand() *cobra.Command {
 	return c
 }
 
-// filesWith returns the files that the bank in a file names for one of the lines of args, or
-// for all of them.
+// filesWith returns the names of the files that may have one of the lines of args, or all of them, by
+// the bank in file.
 func filesWith(args []string, file *os.File, all bool) (names []string, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -191,8 +221,8 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	return names, nil
 }
 
-// hashLines hashes lines as build did, by what its file says. What a program wrote there in
-// its own words says nothing: it gets the lines as they are.
+// hashLines hashes the lines of args as build did. hash is what the bank's file says of that. If a
+// program wrote other words there, lines are hashed as they are.
 func hashLines(hash string, args []string) (hs []bloom.Hash, err error) {
 	key, _, known := keyOf(hash)
 	key.KeepCR = key.KeepCR || !known

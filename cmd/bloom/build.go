@@ -32,68 +32,92 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 	"growing": maker(growing.New),
 }
 
-func maker[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
+// maker returns a function that makes a filter with create. The filter has room for at least one line,
+// and a rate of at most a half: a higher rate would take no bits for few lines.
+func maker[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
 	return func(n uint64, p float64) (filter, error) {
-		f, err := make(max(n, 1), min(p, 0.5)) // a higher rate would take no bits for few lines
+		n = max(n, 1)
+		f, err := create(n, min(p, 0.5))
 		if err == nil {
-			f.SetInfo(bloom.Info{N: max(n, 1), P: p})
+			f.SetInfo(bloom.Info{N: n, P: p})
 		}
 		return checked(f, err)
 	}
 }
 
+// buildFlags are the flags of build.
+type buildFlags struct {
+	makeFlags
+	kind string
+	part shard
+}
+
 func buildCommand() *cobra.Command {
-	var o makeFlags
-	var kind string
-	var part shard
+	var o buildFlags
 	c := &cobra.Command{
-		Use: "build [-n N] [-p P] [-type T] -o FILE [file ...]",
-		RunE: func(c *cobra.Command, args []string) error {
-			cfg, err := o.config(args)
-			if err != nil {
-				return err
-			}
-			mk, ok := makers[kind]
-			if !ok {
-				return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting and cuckoo", kind)}
-			}
-			if err := o.size.check(map[string]float64{"blocked": 1e-12, "growing": 1e-9, "cuckoo": 1e-9}[kind], "; -type guava has lower ones"); err != nil {
-				return err
-			}
-			n := part.part(uint64(o.size.n))
-			f, err := fitting(mk, n, o.size.p)
-			if err != nil {
-				return usage(err)
-			}
-			return o.file.produce(c, func() (saver, error) {
-				cfg.Take = part.take()
-				if o.size.n > 0 {
-					err = addLines(c.Context(), cfg, f, n)
-				} else {
-					f, err = measured(c.Context(), cfg, kind == "cuckoo", func(n uint64) (filter, error) { return fitting(mk, n, o.size.p) })
-				}
-				if err != nil {
-					return nil, err
-				}
-				keys{o.input.key, part}.say(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
-				return f, nil
-			})
-		},
+		Use:  "build [-n N] [-p P] [-type T] -o FILE [file ...]",
+		RunE: o.run,
 	}
-	o.add(c.Flags(), "different lines to expect; else they are counted", "rate of other lines that are reported")
-	part.add(c.Flags())
-	c.Flags().StringVar(&kind, "type", "guava", "type of filter: guava, blocked, growing, counting or cuckoo")
-	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
+	o.add(c.Flags(), "different lines to expect; else they are counted",
+		"rate of other lines that are reported")
+	o.part.add(c.Flags())
+	c.Flags().StringVar(&o.kind, "type", "guava",
+		"type of filter: guava, blocked, growing, counting or cuckoo")
+	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(
+		slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+func (o *buildFlags) run(c *cobra.Command, args []string) error {
+	cfg, err := o.config(args)
+	if err != nil {
+		return err
+	}
+	create, ok := makers[o.kind]
+	if !ok {
+		return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting and cuckoo",
+			o.kind)}
+	}
+	lowest := map[string]float64{"blocked": 1e-12, "growing": 1e-9, "cuckoo": 1e-9}[o.kind]
+	if err := o.size.check(lowest, "; -type guava has lower ones"); err != nil {
+		return err
+	}
+	makeFor := func(n uint64) (filter, error) { return fitting(create, n, o.size.p) }
+	room := o.part.part(uint64(o.size.n))
+	empty, err := makeFor(room) // an error of it comes before the input is read
+	if err != nil {
+		return usage(err)
+	}
+	return o.file.produce(c, func() (saver, error) {
+		cfg.Take = o.part.take()
+		f := empty
+		if o.size.n > 0 {
+			err = addLines(c.Context(), cfg, f, room)
+		} else {
+			f, err = buildMeasured(c.Context(), cfg, o.kind == "cuckoo", makeFor)
+		}
+		if err != nil {
+			return nil, err
+		}
+		keys{o.input.key, o.part}.say(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
+		return f, o.file.checkEmpty("the input has", cfg.Keys == 0)
+	})
 }
 
 // errInterrupted says that nothing was written.
 var errInterrupted = errors.New("interrupted; no file was changed")
 
-// scan reads all lines and calls use with them. use returns how many it did with what p says.
-func scan(ctx context.Context, cfg *lines.Config, p *progress, use func(*lines.Batch) (some int, err error)) error {
+// scan reads all lines and calls handle with them. handle returns with how many of them happened what
+// verb says.
+func scan(ctx context.Context, cfg *lines.Config, verb string,
+	handle func(*lines.Batch) (some int, err error),
+) error {
+	if err := checkReadable(cfg.Names); err != nil {
+		return err
+	}
+	p := newProgress(cfg, verb)
 	err := lines.Start(ctx, cfg).Each(ctx, nil, nil, func(b *lines.Batch) error {
-		some, err := use(b)
+		some, err := handle(b)
 		p.add(len(b.Ends), some)
 		return err
 	})
@@ -105,23 +129,30 @@ func scan(ctx context.Context, cfg *lines.Config, p *progress, use func(*lines.B
 	return err
 }
 
-// addLines adds all lines to f, which is made for room different ones, if room is
-// known.
+// addLines adds all lines to f. room is how many different ones f is made for, or 0 if that is
+// unknown.
 func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) error {
 	held := f.Stats().ApproxCount
 	var isNew []bool
-	err := scan(ctx, cfg, newProgress(cfg, "new"), func(b *lines.Batch) (int, error) {
+	err := scan(ctx, cfg, "new", func(b *lines.Batch) (int, error) {
 		isNew = answers(isNew, len(b.Hashes))
 		add(f, isNew, b)
 		added := trues(isNew)
 		held += uint64(added)
 		return added, refused(f, added, len(isNew))
 	})
-	// Few lines more than the estimate of a full filter are no news.
-	if _, ok := f.(cuckooFilter); err == nil && !ok && (room > 0 && held > room+room/100 || room == 0 && full(f)) {
-		fmt.Fprintf(os.Stderr, "bloom: warning: the filter has more lines than it is made for, about %d: other lines are reported at a rate of %.2g\n", held, f.Stats().FPR)
+	if err != nil {
+		return err
 	}
-	return err
+	tooMany := room == 0 && full(f)
+	if room > 0 {
+		tooMany = held > room+room/100 // held is an estimate
+	}
+	if _, ok := f.(cuckooFilter); tooMany && !ok {
+		fmt.Fprintf(os.Stderr, "bloom: warning: the filter has more lines than it is made for, about %d: "+
+			"other lines are reported at a rate of %.2g\n", held, f.Stats().FPR)
+	}
+	return nil
 }
 
 // refused returns an error if f added fewer keys than came because it is full.
@@ -132,28 +163,17 @@ func refused(f filter, added, came int) error {
 	return nil
 }
 
-// measured returns a filter of all lines that mk made for as many as there are, or as come with repeats.
-func measured(ctx context.Context, cfg *lines.Config, repeats bool, mk func(n uint64) (filter, error)) (filter, error) {
+// buildMeasured returns a filter of all lines. create makes it for as many as are different, or for all
+// of them if repeats count.
+func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
+	create func(n uint64) (filter, error),
+) (filter, error) {
 	file, err := temporary("bloom-build-*")
 	if err != nil {
 		return nil, err
 	}
 	defer discard(file)
-	var different sample
-	var all uint64
-	var raw []byte
-	err = scan(ctx, cfg, newProgress(cfg, "read"), func(b *lines.Batch) (_ int, err error) {
-		different.add(b.Hashes)
-		all += uint64(len(b.Hashes))
-		raw = raw[:0]
-		for _, h := range b.Hashes {
-			h1, h2 := h.Words()
-			raw = binary.LittleEndian.AppendUint64(raw, h1)
-			raw = binary.LittleEndian.AppendUint64(raw, h2)
-		}
-		_, err = file.Write(raw)
-		return len(b.Ends), err
-	})
+	different, all, err := spool(ctx, cfg, file)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +181,7 @@ func measured(ctx context.Context, cfg *lines.Config, repeats bool, mk func(n ui
 	if repeats {
 		n = all
 	}
-	f, err := mk(n)
+	f, err := create(n)
 	if err != nil {
 		return nil, err
 	}
@@ -171,21 +191,27 @@ func measured(ctx context.Context, cfg *lines.Config, repeats bool, mk func(n ui
 	return f, addSpooled(ctx, f.(hashed), file)
 }
 
-// temporary returns a file that nobody else sees.
-func temporary(pattern string) (*os.File, error) {
-	file, err := os.CreateTemp("", pattern)
-	if err == nil {
-		os.Remove(file.Name()) // now, where the system permits that: whatever happens, nothing stays
-	}
-	return file, err
+// spool writes the digests of all lines to file.
+func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
+	different sample, all uint64, err error,
+) {
+	var raw []byte
+	err = scan(ctx, cfg, "read", func(b *lines.Batch) (int, error) {
+		different.add(b.Hashes)
+		all += uint64(len(b.Hashes))
+		raw = raw[:0]
+		for _, h := range b.Hashes {
+			h1, h2 := h.Words()
+			raw = binary.LittleEndian.AppendUint64(raw, h1)
+			raw = binary.LittleEndian.AppendUint64(raw, h2)
+		}
+		_, err := file.Write(raw)
+		return len(b.Ends), err
+	})
+	return different, all, err
 }
 
-// discard closes and removes what temporary returned.
-func discard(file *os.File) {
-	file.Close()
-	os.Remove(file.Name())
-}
-
+// addSpooled adds the digests that spool wrote.
 func addSpooled(ctx context.Context, f hashed, file io.Reader) error {
 	raw := make([]byte, 64<<10)
 	var hs []bloom.Hash
@@ -194,7 +220,9 @@ func addSpooled(ctx context.Context, f hashed, file io.Reader) error {
 		n, err := io.ReadFull(file, raw)
 		hs = hs[:0]
 		for i := 0; i+16 <= n; i += 16 {
-			hs = append(hs, bloom.NewHash(binary.LittleEndian.Uint64(raw[i:]), binary.LittleEndian.Uint64(raw[i+8:])))
+			h1 := binary.LittleEndian.Uint64(raw[i:])
+			h2 := binary.LittleEndian.Uint64(raw[i+8:])
+			hs = append(hs, bloom.NewHash(h1, h2))
 		}
 		added = answers(added, len(hs))
 		f.AddBatch(added, hs)
@@ -212,10 +240,9 @@ func addSpooled(ctx context.Context, f hashed, file io.Reader) error {
 	}
 }
 
-// sample estimates the number of different hashes, exactly while they are few. It
-// keeps those that begin with level zero bits, and raises the level when they get
-// many (Wegman's adaptive sampling; Flajolet, On Adaptive Sampling, 1990). The
-// standard error is 1.2/sqrt(maxSample), half a percent.
+// sample estimates the number of different hashes; it is exact up to maxSample. It keeps those that
+// begin with level zero bits, and raises level when it has too many (Wegman's adaptive sampling;
+// Flajolet, On Adaptive Sampling, 1990). The standard error is 1.2/sqrt(maxSample), half a percent.
 type sample struct {
 	kept  map[bloom.Hash]struct{}
 	level uint
@@ -228,24 +255,24 @@ func (s *sample) add(hs []bloom.Hash) {
 		s.kept = map[bloom.Hash]struct{}{}
 	}
 	for _, h := range hs {
-		if !s.wants(h) {
+		if !s.keeps(h) {
 			continue
 		}
 		s.kept[h] = struct{}{}
 		for len(s.kept) > maxSample {
 			s.level++
-			maps.DeleteFunc(s.kept, func(h bloom.Hash, _ struct{}) bool { return !s.wants(h) })
+			maps.DeleteFunc(s.kept, func(h bloom.Hash, _ struct{}) bool { return !s.keeps(h) })
 		}
 	}
 }
 
-func (s *sample) wants(h bloom.Hash) bool {
+// keeps reports whether h begins with level zero bits.
+func (s *sample) keeps(h bloom.Hash) bool {
 	h1, _ := h.Words()
 	return h1>>(64-s.level) == 0
 }
 
-// count returns the number of different hashes, or, if there were many, an estimate
-// that is a little too large rather than too small.
+// count returns the number of different hashes. An estimate is a little too large rather than too small.
 func (s *sample) count() uint64 {
 	n := uint64(len(s.kept)) << s.level
 	if s.level > 0 {

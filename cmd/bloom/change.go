@@ -32,10 +32,11 @@ func removeCommand() *cobra.Command {
 func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	set, ok := f.filter.(interface{ RemoveHash(bloom.Hash) bool })
 	if !ok {
-		return fmt.Errorf("%s is a %s: lines can be removed from a counting.Filter or a cuckoo.Filter only", f.path, f.kind.name)
+		return fmt.Errorf("%s is a %s: lines can be removed from a counting.Filter or a cuckoo.Filter only",
+			f.path, f.kind.name)
 	}
 	var absent uint64
-	err := scan(ctx, cfg, newProgress(cfg, "removed"), func(b *lines.Batch) (removed int, _ error) {
+	err := scan(ctx, cfg, "removed", func(b *lines.Batch) (removed int, _ error) {
 		for _, h := range b.Hashes {
 			if set.RemoveHash(h) {
 				removed++
@@ -50,17 +51,18 @@ func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	return err
 }
 
-// changeCommand returns a command that loads a filter, changes it with the lines of the input, and saves it.
+// changeCommand returns a command that loads a filter, changes it with the lines of the input, and
+// saves it.
 func changeCommand(use string, change func(context.Context, *lines.Config, *loaded) error) *cobra.Command {
 	var input inputFlags
-	var file holder
+	var file target
 	c := &cobra.Command{Use: use, Args: need(1, -1, "the filter's FILE")}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		cfg, err := input.config(args[1:])
 		if err != nil {
 			return err
 		}
-		release, err := file.hold(c.Context(), args[0], cfg.Names...)
+		release, err := file.lock(c.Context(), args[0], cfg.Names...)
 		if err != nil {
 			return err
 		}
@@ -88,26 +90,17 @@ func changeCommand(use string, change func(context.Context, *lines.Config, *load
 }
 
 func mergeCommand() *cobra.Command {
-	var file holder
+	var file target
 	c := &cobra.Command{
 		Use:  "merge -o FILE FILE ...",
 		Args: need(1, -1, "at least one FILE to read"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return file.produce(c, func() (saver, error) {
-				all, err := loadAny(args[0])
-				for i := 1; i < len(args) && err == nil; i++ {
-					if c.Context().Err() != nil {
-						return nil, errInterrupted
-					}
-					next, err := loadAny(args[i])
-					if err != nil {
-						return nil, err
-					}
-					if err := union(all, next); err != nil {
-						return nil, fmt.Errorf("%s and %s: %w", all.path, args[i], err)
-					}
+				all, err := unionOf(c.Context(), args)
+				if err != nil {
+					return nil, err
 				}
-				return all, err
+				return all, file.checkEmpty("the filters have", all.Stats().ApproxCount == 0)
 			})
 		},
 	}
@@ -115,7 +108,28 @@ func mergeCommand() *cobra.Command {
 	return c
 }
 
-// union adds to a what b has.
+// unionOf returns the union of the filters in the files of these names.
+func unionOf(ctx context.Context, names []string) (*loaded, error) {
+	all, err := loadAny(names[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names[1:] {
+		if ctx.Err() != nil {
+			return nil, errInterrupted
+		}
+		next, err := loadAny(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := union(all, next); err != nil {
+			return nil, fmt.Errorf("%s and %s: %w", all.path, name, err)
+		}
+	}
+	return all, nil
+}
+
+// union adds the keys of b to a, and keeps what both say of themselves.
 func union(a, b *loaded) error {
 	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {
@@ -136,10 +150,14 @@ func union(a, b *loaded) error {
 	if err != nil && a.Stats().M != b.Stats().M {
 		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
 	}
-	a.SetInfo(bloom.Info{Hash: cmp.Or(x.Hash, y.Hash), Comment: agreed(x.Comment, y.Comment)}) // N and P stay
+	a.SetInfo(bloom.Info{ // N and P stay
+		Hash:    cmp.Or(x.Hash, y.Hash),
+		Comment: agreed(x.Comment, y.Comment),
+	})
 	return err
 }
 
+// agreed returns a if b is equal, or zero.
 func agreed[T comparable](a, b T) (v T) {
 	if a == b {
 		v = a

@@ -23,7 +23,7 @@ func checkCommand() *cobra.Command {
 			}
 			cfg, err := input.config(files)
 			if err == nil {
-				err = stdoutApart(cfg.Names...)
+				err = checkStdout(cfg.Names...)
 			}
 			if err != nil {
 				return err
@@ -34,6 +34,9 @@ func checkCommand() *cobra.Command {
 			verb := "found"
 			if invert {
 				verb = "not found"
+			}
+			if err := checkReadable(cfg.Names); err != nil {
+				return err
 			}
 			progress := newProgress(cfg, verb)
 			cfg.Out = &output{file: os.Stdout, progress: progress}

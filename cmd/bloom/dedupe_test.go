@@ -146,9 +146,11 @@ func TestErrors(t *testing.T) {
 		require.Empty(t, saying(t, 1, says, "new\n", "dedupe "+line), line)
 	}
 	t.Chdir(t.TempDir())
-	assert.Equal(t, "a\nb\n", saying(t, 1, "missing", "a\nb\n", "dedupe -state state - missing"))
+	write(t, "cut", gzipped("x\n")[:20])
+	assert.Equal(t, "a\nb\n", saying(t, 1, "cut: unexpected EOF", "a\nb\n", "dedupe -state state - cut"))
 	assert.Equal(t, "c\n", good(t, "a\nb\nc\n", "dedupe -state state"))
 
+	require.NoError(t, os.Remove("cut"))
 	whole := read(t, "state")
 	for name, data := range map[string]string{
 		"truncated": whole[:len(whole)-1], "too long": whole + "\x00", "empty": "",
@@ -171,7 +173,10 @@ func TestOutputErrors(t *testing.T) {
 	defer full.Close()
 	t.Chdir(t.TempDir())
 	good(t, "a\n", "build -o filter")
-	for _, line := range []string{"dedupe -state state", "check filter", "info filter", "info -json filter", "plan -n 10 -p 0.1"} {
+	for _, line := range []string{
+		"dedupe -state state", "check filter", "check -c filter", "info filter", "info -json filter", "plan -n 10 -p 0.1",
+		"build -o -", "build -n 10 -o -", "merge -o - filter filter", "bank build -n 10 -o - -",
+	} {
 		cmd := command(t, line)
 		var stderr strings.Builder
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("a\n"), full, &stderr

@@ -58,7 +58,7 @@ func TestInUse(t *testing.T) {
 	good(t, "a\n", "build -n 1000 -o list")
 	before := read(t, "list")
 	cmd, _ := holding(t, "list", "dedupe -state list")
-	commands := []string{"add list", "dedupe -state list", "build -o list", "merge -o list list"}
+	commands := []string{"add list", "dedupe -state list", "build -force -o list", "merge -force -o list list"}
 	for _, line := range commands {
 		saying(t, 1, "list is in use: another bloom changes it", "", line, "-wait", "0s")
 	}
@@ -106,7 +106,7 @@ func TestHold(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for range 150 {
-				release, err := (&holder{wait: watchdog}).hold(context.Background(), path)
+				release, err := (&target{wait: watchdog}).lock(context.Background(), path)
 				if assert.NoError(t, err) {
 					assert.EqualValues(t, 1, holders.Add(1))
 					holders.Add(-1)

@@ -43,7 +43,7 @@ func TestBuild(t *testing.T) {
 	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, "out"))
 	good(t, in, "build -p 0.01 -o out")
 	require.Equal(t, guava(t, 5000, 0.01, 0, 5000), read(t, "out"))
-	good(t, "", "build -o out")
+	good(t, "", "build -force -o out")
 	require.Equal(t, guava(t, 1, 0.001, 0, 0), read(t, "out"))
 	saying(t, 0, "warning: the filter has more lines than it is made for", in, "build -n 1000 -o out")
 	requireAlone(t, "out")
@@ -121,7 +121,7 @@ func TestMerge(t *testing.T) {
 	}
 	good(t, "", "merge -o d a b")
 	require.Equal(t, bloom.Info{N: 1000, P: 0.01}, bloom.Must(bloom.LoadFile("d")).Info(), "the first one's")
-	good(t, "", "build -n 7 -o a")
+	good(t, "", "build -force -n 7 -o a")
 	for _, args := range []string{"a b", "b missing", "out a"} {
 		before := read(t, "out")
 		saying(t, 1, "bloom: ", "", "merge -o out "+args)
@@ -218,7 +218,7 @@ func TestFollow(t *testing.T) {
 		{"-keep-cr", "ff\nff\r\n", "ff\n"},
 		{"-fold-case -keep-cr", "FF\nff\r\n", "FF\n"},
 	} {
-		build := "build -type counting -n 100 -p 1e-9 -o list " + test.made
+		build := "build -force -type counting -n 100 -p 1e-9 -o list " + test.made
 		good(t, "ff\n", build)
 		require.Equal(t, test.found, good(t, test.in, "check list"))
 		require.Equal(t, test.found, good(t, test.in, "check list "+test.made))

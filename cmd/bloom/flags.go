@@ -130,7 +130,7 @@ func (f *inputFlags) add(flags *pflag.FlagSet) {
 type makeFlags struct {
 	size    filterFlags
 	input   inputFlags
-	file    holder
+	file    target
 	comment string
 }
 
@@ -283,7 +283,7 @@ func sayBlank(f informed) {
 }
 
 func saysBlank(f informed) bool {
-	rest, _, _ := fromComment(f.Info().Comment)
+	rest, _, _ := cutOutRecord(f.Info().Comment)
 	return strings.HasSuffix(rest, blankText)
 }
 

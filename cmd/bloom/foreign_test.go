@@ -87,15 +87,20 @@ func TestReplaceFile(t *testing.T) {
 	defer func(old func(*os.File) error) { fsync = old }(fsync)
 	path := write(t, filepath.Join(t.TempDir(), "file"), "old")
 	require.NoError(t, os.Chmod(path, 0o600))
-	synced := 0
+	var synced []string
 	fsync = func(file *os.File) error {
+		if file.Name() == filepath.Dir(path) {
+			require.Equal(t, "new", read(t, path))
+			synced = append(synced, "folder")
+			return nil
+		}
 		require.Equal(t, "old", read(t, path))
 		require.Equal(t, "new", read(t, file.Name()))
-		synced++
+		synced = append(synced, "file")
 		return nil
 	}
 	require.NoError(t, replaceFile(path, bytes.NewReader([]byte("new"))))
-	require.Equal(t, 1, synced)
+	require.Equal(t, []string{"file", "folder"}, synced)
 	require.Equal(t, "new", read(t, path))
 	info, err := os.Stat(path)
 	require.NoError(t, err)

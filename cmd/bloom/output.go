@@ -9,17 +9,22 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
-	"time"
-
-	"github.com/dustin/go-humanize"
-	"github.com/mattn/go-isatty"
 
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// output is where lines go, and where the progress makes room for them.
+// output is where the lines of dedupe go: standard output, or OUT, the file of -o.
+//
+// OUT has up to three parts:
+//
+//	head  lines that the state knows: they are in its filter
+//	tail  what was there behind the head when the run began: lines that a killed run wrote after it
+//	      last saved the state, and perhaps half a line; or what another program appended
+//	news  what this run appended
+//
+// A run that reads the same input as the killed one did has the same lines to write. As long as
+// they are those of the tail, it skips them there. So it goes on where the killed run ended, be that
+// within a line. Other lines are appended behind the tail, if that ends with a whole line.
 type output struct {
 	file interface {
 		io.Writer
@@ -27,44 +32,91 @@ type output struct {
 		Stat() (os.FileInfo, error)
 		Sync() error
 	}
-	path     string // of OUT, where -o names one
-	delim    byte   // ends OUT's lines
-	progress *progress
-	failed   bool
+	progress *progress // the line on the terminal, which makes room for others
+	failed   bool      // lines were lost
+
+	path    string // of OUT, absolute; "" is standard output
+	name    string // of OUT, for messages
+	delim   byte   // ends each line of OUT
+	head    int64  // where OUT's head ends
+	skipped int64  // where what was skipped of OUT's tail ends
+	tail    int64  // where OUT's tail ends
+	end     int64  // where OUT's news end
 }
 
+// Write writes p, but for what it skips of it in OUT's tail.
 func (o *output) Write(p []byte) (int, error) {
 	o.progress.hide()
-	n, err := o.file.Write(p)
-	o.failed = o.failed || err != nil
-	return n, err
-}
-
-// written is what a state says of the OUT that its runs wrote. It is part of the comment in the
-// state's file, so it is saved together with the filter.
-type written struct {
-	size  int64
-	delim byte
-	end   uint64 // digest of the last bytes, or of OUT's path while there are none
-}
-
-const writtenText = "dedupe -o: %d bytes, lines end with 0x%02x, digest %016x"
-
-func (w written) String() string { return fmt.Sprintf(writtenText, w.size, w.delim, w.end) }
-
-// fromComment cuts off what a comment says of OUT.
-func fromComment(comment string) (rest string, w written, ok bool) {
-	if i := strings.LastIndex(comment, "dedupe -o: "); i >= 0 {
-		if n, _ := fmt.Sscanf(comment[i:], writtenText, &w.size, &w.delim, &w.end); n == 3 {
-			return strings.TrimSuffix(comment[:i], "; "), w, true
-		}
+	news := p
+	var err error
+	if o.skipped < o.tail {
+		news, err = o.skip(p)
 	}
-	return comment, written{}, false
+	if err == nil && len(news) > 0 {
+		err = o.append(news)
+	}
+	if err != nil {
+		o.failed = true
+		return 0, err
+	}
+	return len(p), nil
 }
 
-// settle returns once a regular file has what was written on the disk. Nothing else can. It has the
-// file of f say what OUT is now.
-func (o *output) settle(f informed) error {
+// skip compares p with OUT's tail. It returns what of p, and of the line before that p goes on with,
+// is to be appended.
+func (o *output) skip(p []byte) (news []byte, err error) {
+	left := make([]byte, min(int64(len(p)), o.tail-o.skipped))
+	if _, err := o.file.ReadAt(left, o.skipped); err != nil {
+		return nil, err
+	}
+	equal := 0
+	for equal < len(left) && left[equal] == p[equal] {
+		equal++
+	}
+	o.skipped += int64(equal)
+	if equal == len(left) {
+		return p[equal:], nil
+	}
+	end, err := o.lastLine(o.head, o.tail)
+	if err != nil {
+		return nil, err
+	}
+	if end < o.tail {
+		return nil, fmt.Errorf("%s ends with half a line, of %d bytes, that this run does not write, "+
+			"and stays as it is; to cut it off: truncate -s %d %s", o.name, o.tail-end, end, o.name)
+	}
+	start, err := o.lastLine(o.head, o.skipped) // of the line that is another one than the tail's
+	if err != nil {
+		return nil, err
+	}
+	news = make([]byte, o.skipped-start, o.skipped-start+int64(len(p)))
+	if _, err := o.file.ReadAt(news, start); err != nil {
+		return nil, err
+	}
+	o.skipped = o.tail
+	return append(news, p[equal:]...), nil
+}
+
+// append writes news. After an error, such as of a full disk, OUT ends with a whole line.
+func (o *output) append(news []byte) error {
+	n, err := o.file.Write(news)
+	o.end += int64(n)
+	if err == nil || n == 0 || o.path == "" {
+		return err
+	}
+	stat, statErr := o.file.Stat()
+	if statErr != nil || stat.Size() != o.end { // another program wrote there
+		return err
+	}
+	if lineEnd, readErr := o.lastLine(o.head, o.end); readErr == nil {
+		os.Truncate(o.path, lineEnd)
+	}
+	return err
+}
+
+// sync returns once all that was written to a regular file is on the disk. The info of f then records
+// what OUT is. Other outputs, such as pipes, have no such call.
+func (o *output) sync(f informed) error {
 	stat, err := o.file.Stat()
 	if err != nil || !stat.Mode().IsRegular() {
 		return nil
@@ -76,22 +128,23 @@ func (o *output) settle(f informed) error {
 	if o.path == "" {
 		return nil
 	}
-	w := written{size: stat.Size(), delim: o.delim}
-	if w.end, err = o.end(w.size); err != nil {
+	size := stat.Size()
+	if o.skipped < o.tail { // the next run may skip the rest
+		size = o.skipped
+	}
+	digest, err := o.digest(size)
+	if err != nil {
 		return err
 	}
-	info := f.Info()
-	rest, _, _ := fromComment(info.Comment)
-	info.Comment = joined(rest, w.String())
-	f.SetInfo(info)
+	setOutRecord(f, outRecord{size: size, delim: o.delim, digest: digest})
 	return nil
 }
 
-// pieceOfOut is how much of OUT is read at a time.
+// pieceOfOut is how many bytes of OUT are read at a time.
 const pieceOfOut = 64 << 10
 
-// end returns the digest of the last bytes before size.
-func (o *output) end(size int64) (uint64, error) {
+// digest returns a digest of the last bytes before size, or of OUT's path if there are none.
+func (o *output) digest(size int64) (uint64, error) {
 	last := []byte(o.path)
 	if size > 0 {
 		last = make([]byte, min(size, pieceOfOut))
@@ -103,49 +156,60 @@ func (o *output) end(size int64) (uint64, error) {
 	return binary.BigEndian.Uint64(digest[:]), nil
 }
 
-// open opens OUT at path to append lines to it, and makes it if it is missing. It refuses one that
-// the state, whose filter is seen, does not know. What earlier runs left there since they saved the state
-// stays, but for half a line at its end. open reports whether the state knows OUT.
+// open opens OUT at path to append lines to it, and creates it if it is missing. It refuses an OUT
+// that is not empty and that the state, whose filter is seen, does not know. It reports whether the
+// state knows OUT.
 func (o *output) open(path, state string, seen informed, delim byte) (known bool, err error) {
 	isNew := !exists(path)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return false, err
 	}
-	o.file, o.delim = file, delim
-	if o.path, err = filepath.Abs(path); err == nil && isNew { // its name must be there after a power cut, too
-		err = syncDir(path)
-	}
-	if err != nil {
+	o.file = file
+	o.name = path
+	o.delim = delim
+	if o.path, err = filepath.Abs(path); err != nil {
 		return false, err
+	}
+	if isNew {
+		if err := syncDir(path); err != nil { // before the state says that OUT is there
+			return false, err
+		}
 	}
 	stat, err := file.Stat()
 	if err != nil {
 		return false, err
 	}
 	size := stat.Size()
-	_, w, known := fromComment(seen.Info().Comment)
-	if known = known && w.size <= size; known {
-		end, err := o.end(w.size)
-		if err != nil {
-			return false, err
-		}
-		known = end == w.end
-	}
+	record, known, err := o.recorded(seen, size)
 	switch {
-	case known && w.delim != delim:
-		return false, fmt.Errorf("%s has lines that end with the byte 0x%02x, and -0 (-z) makes them end otherwise: go on as before, or name another OUT", path, w.delim)
+	case err != nil:
+		return false, err
+	case known && record.delim != delim:
+		return false, fmt.Errorf("%s has lines that end with the byte 0x%02x, and -0 (-z) makes them "+
+			"end otherwise: go on as before, or name another OUT", path, record.delim)
 	case !known && size > 0:
-		return false, fmt.Errorf("%s is not as a run with -state %s left it, and stays as it is: append to it with >> in place of -o, name another OUT, or remove it", path, state)
-	case !known || size == w.size:
-		return known, nil
+		return false, fmt.Errorf("%s is not as a run with -state %s left it, and stays as it is: "+
+			"append to it with >> in place of -o, name another OUT, or remove it", path, state)
 	}
-	end, err := o.lastLine(w.size, size)
-	if err != nil || end == size {
-		return true, err
+	o.head = record.size
+	o.skipped = record.size
+	o.tail = size
+	o.end = size
+	return known, nil
+}
+
+// recorded returns what seen records of OUT, which has size bytes, and whether OUT is as it says.
+func (o *output) recorded(seen informed, size int64) (r outRecord, known bool, err error) {
+	_, r, ok := cutOutRecord(seen.Info().Comment)
+	if !ok || r.size > size {
+		return outRecord{}, false, nil
 	}
-	fmt.Fprintf(os.Stderr, "bloom: %s ended with half a line, of %d bytes, which was cut off\n", path, size-end)
-	return true, file.Truncate(end)
+	digest, err := o.digest(r.size)
+	if err != nil || digest != r.digest {
+		return outRecord{}, false, err
+	}
+	return r, true, nil
 }
 
 // lastLine returns where the last whole line ends that OUT has between from and to, or from.
@@ -165,112 +229,32 @@ func (o *output) lastLine(from, to int64) (int64, error) {
 	return from, nil
 }
 
-// stdoutApart returns an error if standard output appends to one of the files of these names.
-func stdoutApart(names ...string) error {
+// checkStdout returns an error if standard output is appended to one of the files of these names.
+func checkStdout(names ...string) error {
 	info, err := os.Stdout.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return nil
 	}
 	for _, name := range names {
 		if read, err := stat(name); err == nil && os.SameFile(info, read) {
-			return usageError{fmt.Errorf("standard output is %s, too", name)}
+			return usageError{fmt.Errorf("standard output goes to %s, which is read, too: "+
+				"write to another file", lines.Shown(name))}
 		}
 	}
 	return nil
 }
 
-var errClosed = errors.New("standard output is closed, and lines would be lost: > /dev/null drops them, -o keeps them")
+var errClosed = errors.New("standard output is closed, and lines would be lost: " +
+	"> /dev/null drops them, -o keeps them")
 
-// stdoutClosed reports whether the program was started without a standard output. Go then puts
-// /dev/null in its place, opened for reading, too. Nobody who writes > /dev/null opens it so.
+// stdoutClosed reports whether the program was started without a standard output. Go then opens
+// /dev/null in its place, for reading and writing. A shell opens > /dev/null for writing only.
 func stdoutClosed() bool {
 	null, err := os.Stat(os.DevNull)
-	out, err2 := os.Stdout.Stat()
-	if err != nil || err2 != nil || !os.SameFile(null, out) {
-		return err2 != nil
+	out, outErr := os.Stdout.Stat()
+	if err != nil || outErr != nil || !os.SameFile(null, out) {
+		return outErr != nil
 	}
 	_, err = os.Stdout.Read(make([]byte, 1))
 	return err == io.EOF
-}
-
-// progress is a line on the terminal that says how far a command is. A nil progress is that
-// of a command without a terminal: its methods do nothing.
-type progress struct {
-	cfg   *lines.Config
-	total int64  // bytes to read, if known
-	verb  string // what happened to some lines: "written"
-	start time.Time
-	stop  chan struct{}
-
-	mu    sync.Mutex
-	read  uint64 // lines
-	some  uint64 // lines to which it happened
-	shown bool
-}
-
-// newProgress starts showing progress.
-func newProgress(cfg *lines.Config, verb string) *progress {
-	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
-		return nil
-	}
-	p := &progress{cfg: cfg, total: totalSize(cfg.Names), verb: verb,
-		start: time.Now(), stop: make(chan struct{})}
-	go func() {
-		for {
-			select {
-			case <-time.After(time.Second / 4):
-				p.show("\r"+p.text()+"\x1b[K", true)
-			case <-p.stop:
-				return
-			}
-		}
-	}()
-	return p
-}
-
-// add counts lines: those read, and those that it happened to.
-func (p *progress) add(read, some int) {
-	if p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.read, p.some = p.read+uint64(read), p.some+uint64(some)
-	}
-}
-
-func (p *progress) show(text string, shown bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if shown || p.shown {
-		fmt.Fprint(os.Stderr, text)
-	}
-	p.shown = shown
-}
-
-// hide removes the line until it is due again.
-func (p *progress) hide() {
-	if p != nil {
-		p.show("\r\x1b[K", false)
-	}
-}
-
-// end removes the line and says how it went.
-func (p *progress) end() {
-	if p != nil {
-		close(p.stop)
-		p.hide()
-		fmt.Fprintf(os.Stderr, "bloom: %s, %s %s, in %v\n", counted(p.read, "line"), humanize.Comma(int64(p.some)), p.verb, time.Since(p.start).Round(time.Millisecond))
-	}
-}
-
-// text is short enough for 80 columns.
-func (p *progress) text() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	short := func(n float64) string { return strings.TrimSpace(humanize.SIWithDigits(n, 1, "")) }
-	took := time.Since(p.start)
-	text := fmt.Sprintf("%s lines, %s %s, %s lines/s", short(float64(p.read)), short(float64(p.some)), p.verb, short(float64(p.read)/took.Seconds()))
-	if read := p.cfg.Read.Load(); p.total > 0 && read > 0 && took > time.Second {
-		text += fmt.Sprintf(", %v left", time.Duration(float64(took)/float64(read)*float64(max(0, p.total-read))).Round(time.Second))
-	}
-	return text
 }

@@ -88,7 +88,7 @@ func TestShardFiles(t *testing.T) {
 	saying(t, 1, "is one of 3 shards", "", "serve list0")
 	good(t, in, "build -n 20k -shard 0/3 -o list0")
 	for _, flags := range []string{"-shard 1/4", "-hex -shard 1/3", "-type blocked -shard 1/3", ""} {
-		good(t, "", "build -type guava -o other "+flags)
+		good(t, "", "build -force -type guava -o other "+flags)
 		saying(t, 2, "is no other shard of the list", asked, "check list0 other list2")
 	}
 }
@@ -117,28 +117,38 @@ func TestShardState(t *testing.T) {
 	}
 }
 
-// TestStateKeys: a state of any type knows which keys it has, and merge does not mix them.
-func TestStateKeys(t *testing.T) {
+// TestStateIsOfOneKindOfKeys: a state records which field of the lines is the key, and other keys are refused.
+func TestStateIsOfOneKindOfKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, test := range []struct{ made, runs, says string }{
 		{"-hex -f 1", "-f 1", ""},
-		{"-hex -f 1", "-skip-bad", "was made with -f 1, and -f is 0 now (0: it is missing)"},
-		{"-f 2", "", "was made with -f 2, and -f is 0 now (0: it is missing)"},
-		{"-f 2", "-f 1", "was made with -f 2, and -f is 1 now (0: it is missing)"},
+		{"-hex -f 1", "-skip-bad", "was made with -f 1, and there is no -f now: its keys would mix"},
+		{"-f 2", "", "was made with -f 2, and there is no -f now: its keys would mix"},
+		{"-f 2", "-f 1", "was made with -f 2, and there is -f 1 now: its keys would mix"},
+		{"", "-f 1", "was made with no -f, and there is -f 1 now: its keys would mix"},
 		{"-f 1 -hex", "-f 1 -hex", ""},
 		{"", "", ""},
 	} {
 		for _, size := range []string{"", "-n 1000", "-n 1000 -span 1h"} {
-			os.Remove("state")
-			good(t, "ff,aa\n", "dedupe -state state "+test.made+" "+size)
-			_, stderr, _ := bloomRun(t, "ff,aa\n", "dedupe -state state "+test.runs)
-			if test.says == "" {
-				require.Empty(t, stderr)
-			} else {
-				require.Contains(t, stderr, "bloom: warning: state "+test.says+"\n")
+			for _, kept := range []string{"ff,aa\n", "\nff,aa\n"} {
+				os.Remove("state")
+				bloomRun(t, kept, "dedupe -skip-bad -state state "+test.made+" "+size)
+				before := read(t, "state")
+				if test.says == "" {
+					require.Empty(t, good(t, "ff,aa\n", "dedupe -state state "+test.runs))
+					continue
+				}
+				saying(t, 2, test.says, "ff,bb\n", "dedupe -state state "+test.runs)
+				require.Equal(t, before, read(t, "state"), "%+v", test)
 			}
 		}
 	}
+	// Which field of a list was the key does not matter if its values are the lines: -force says so.
+	good(t, "1,a\n2,b\n", "build -n 10 -f 2 -o list")
+	saying(t, 2, "list was made with -f 2", "a\nc\n", "dedupe -state list")
+	require.Equal(t, "c\n", good(t, "a\nc\n", "dedupe -force -state list"))
+	good(t, "a\nb\n", "build -n 10 -o values")
+	require.Equal(t, "3,c\n", good(t, "1,a\n3,c\n", "dedupe -f 2 -state values"))
 	for _, kind := range []string{"guava", "blocked", "counting"} {
 		good(t, "ff\n", "build -n 10 -o a -type", kind)
 		good(t, "ff\n", "build -n 10 -hex -o b -type", kind)
@@ -164,7 +174,7 @@ func TestRemove(t *testing.T) {
 	for line, says := range map[string]string{
 		"add list":                          "the filter is full with",
 		"build -type cuckoo -n 100 -o list": "the filter is full with",
-		"dedupe -state list":                "cannot remember what comes",
+		"dedupe -state list":                "to which dedupe cannot add",
 		"remove guava":                      "is a bloom.Filter: lines can be removed from a counting.Filter or a cuckoo.Filter only",
 	} {
 		before := read(t, "list") + read(t, "guava")

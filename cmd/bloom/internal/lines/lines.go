@@ -38,6 +38,7 @@ type Config struct {
 	Bad      int          // lines left out so far by SkipBad
 	FirstBad error        // the first of them
 	Blanks   int          // lines with an empty key so far
+	Keys     uint64       // lines so far that have a key, whether Take wants them or not
 }
 
 // Batch is some lines of one file.
@@ -49,6 +50,7 @@ type Batch struct {
 	picked bool  // Hashes are not those of all lines
 	taken  []int // the numbers of their lines then
 	blanks int
+	keys   uint64 // lines that count for Config.Keys
 
 	kept    []byte // to write
 	cfg     *Config
@@ -221,14 +223,14 @@ func (r *Reader) file(ctx context.Context, number int, name string) bool {
 
 // named returns err, which names the file.
 func named(name string, err error) error {
-	if strings.Contains(err.Error(), shown(name)) {
+	if strings.Contains(err.Error(), Shown(name)) {
 		return err
 	}
-	return fmt.Errorf("%s: %w", shown(name), err)
+	return fmt.Errorf("%s: %w", Shown(name), err)
 }
 
-// shown is a file's name for people.
-func shown(name string) string {
+// Shown returns a file's name for messages.
+func Shown(name string) string {
 	if name == Stdin {
 		return "standard input"
 	}
@@ -272,6 +274,10 @@ func (b *Batch) pick() {
 		}
 	}
 	take, dropBlanks := b.cfg.Take, b.blanks > 0 && !b.cfg.Blank
+	b.keys = uint64(len(b.Hashes))
+	if dropBlanks {
+		b.keys -= uint64(b.blanks)
+	}
 	if b.picked = take != nil || dropBlanks; !b.picked {
 		return
 	}
@@ -456,11 +462,12 @@ func (r *Reader) deliver(b *Batch, use func(*Batch) error) error {
 	}
 	if b.skipped > 0 {
 		if r.cfg.Bad == 0 {
-			r.cfg.FirstBad = fmt.Errorf("%s: line %d: %w", shown(b.name), r.line+b.skipAt+1, b.skip)
+			r.cfg.FirstBad = fmt.Errorf("%s: line %d: %w", Shown(b.name), r.line+b.skipAt+1, b.skip)
 		}
 		r.cfg.Bad += b.skipped
 	}
 	r.cfg.Blanks += b.blanks
+	r.cfg.Keys += b.keys
 	b.kept = nil
 	if err := use(b); err != nil {
 		return err
@@ -468,7 +475,7 @@ func (r *Reader) deliver(b *Batch, use func(*Batch) error) error {
 	r.line += len(b.Ends) // of no use once lines were skipped: then no line is an error
 	err := b.err
 	if b.bad {
-		err = fmt.Errorf("%s: line %d: %w", shown(b.name), r.line+1, err)
+		err = fmt.Errorf("%s: line %d: %w", Shown(b.name), r.line+1, err)
 	}
 	r.out <- b
 	return err

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// deduper is a run of dedupe.
+type deduper struct {
+	seen     *memory
+	state    state
+	out      output
+	arrived  arrivals
+	room     uint64 // lines that seen is made for, if known
+	held     uint64 // lines that seen has
+	blank    bool   // the empty line came
+	warned   bool   // that seen is full
+	kept     []int
+	progress *progress
+}
+
+func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
+	d.progress = newProgress(cfg, "written")
+	d.out.progress = d.progress
+	cfg.Out = &d.out
+	var ticks <-chan time.Time
+	if d.state.path != "" {
+		ticker := time.NewTicker(min(time.Second, max(d.state.every, time.Millisecond)))
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	err := lines.Start(ctx, cfg).Each(ctx, ticks, d.tick, d.write)
+	d.progress.end()
+	warnBad(cfg)
+	if err == lines.ErrStuck {
+		if d.state.path != "" {
+			err = fmt.Errorf("%w, and %s is as it was last saved", err, d.state.path)
+		}
+		return err
+	}
+	d.warnFull()
+	// After an error of the output, seen has lines that were not written.
+	if !d.out.failed && (d.state.unsaved > 0 || err == nil) {
+		if saveErr := d.state.save(d.seen, &d.out); err == nil {
+			err = saveErr
+		}
+	}
+	return err
+}
+
+// tick saves the state when it is due.
+func (d *deduper) tick() error {
+	if !d.state.due() {
+		return nil
+	}
+	d.warnFull()
+	return d.state.save(d.seen, &d.out)
+}
+
+// write has the new lines of b written.
+func (d *deduper) write(b *lines.Batch) error {
+	d.arrived.used += int64(len(b.Data))
+	d.arrived.lines += uint64(len(b.Ends))
+	d.kept = d.seen.add(d.kept[:0], b.Hashes)
+	d.kept = d.correctBlanks(b.Hashes, d.kept)
+	kept := len(d.kept)
+	d.state.unsaved += uint64(kept)
+	d.progress.add(len(b.Ends), kept)
+	d.held += uint64(kept)
+	if d.room > 0 && d.held > d.room {
+		d.warn("more than %d different lines (-n)"+leftOut, d.room)
+	}
+	if kept > 0 {
+		b.Keep(d.kept)
+	}
+	return nil
+}
+
+// correctBlanks returns kept, the numbers of the new lines, with the first blank line if none came
+// before, and without other blank lines. A filter alone may take the first one for an old line, in one
+// of two cases. Filters that forget lines need no correction.
+func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
+	first := slices.IndexFunc(hs, lines.IsBlank)
+	if first < 0 || forgets(d.seen.f) {
+		return kept
+	}
+	kept = slices.DeleteFunc(kept, func(i int) bool { return lines.IsBlank(hs[i]) })
+	if !d.blank {
+		d.blank = true
+		sayBlank(d.seen.f)
+		i, _ := slices.BinarySearch(kept, first)
+		kept = slices.Insert(kept, i, first)
+	}
+	return kept
+}
+
+// leftOut is how a warning of a full filter ends.
+const leftOut = ": new lines are left out by mistake more and more often"
+
+func (d *deduper) warnFull() {
+	if w, ok := d.seen.f.(*window.Filter); ok && w.Reach() < w.Config().Span {
+		d.warn("more than %d lines came within %v (-n, -span): lines are remembered for %v only",
+			w.Config().N, w.Config().Span, w.Reach().Round(time.Second))
+	}
+	if full(d.seen.f) {
+		d.warn("the filter is fuller than it was made for" + leftOut)
+	}
+}
+
+// warn writes one warning a run.
+func (d *deduper) warn(format string, args ...any) {
+	if d.warned {
+		return
+	}
+	d.warned = true
+	d.progress.hide()
+	fmt.Fprintf(os.Stderr, "bloom: warning: %s\n", fmt.Sprintf(format, args...))
+}

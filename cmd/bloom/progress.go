@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/mattn/go-isatty"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+// progress is a line on the terminal that says how far a command is. A nil progress is that
+// of a command without a terminal: its methods do nothing.
+type progress struct {
+	cfg   *lines.Config
+	total int64  // bytes to read, if known
+	verb  string // what happened to some lines: "written"
+	start time.Time
+	stop  chan struct{}
+
+	mu    sync.Mutex
+	read  uint64 // lines
+	some  uint64 // lines to which it happened
+	shown bool
+}
+
+// newProgress starts showing progress.
+func newProgress(cfg *lines.Config, verb string) *progress {
+	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
+		return nil
+	}
+	p := &progress{cfg: cfg, total: totalSize(cfg.Names), verb: verb,
+		start: time.Now(), stop: make(chan struct{})}
+	go func() {
+		for {
+			select {
+			case <-time.After(time.Second / 4):
+				p.show("\r"+p.text()+"\x1b[K", true)
+			case <-p.stop:
+				return
+			}
+		}
+	}()
+	return p
+}
+
+// add counts lines: those read, and those that it happened to.
+func (p *progress) add(read, some int) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.read, p.some = p.read+uint64(read), p.some+uint64(some)
+	}
+}
+
+func (p *progress) show(text string, shown bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if shown || p.shown {
+		fmt.Fprint(os.Stderr, text)
+	}
+	p.shown = shown
+}
+
+// hide removes the line until it is due again.
+func (p *progress) hide() {
+	if p != nil {
+		p.show("\r\x1b[K", false)
+	}
+}
+
+// end removes the line and says how it went.
+func (p *progress) end() {
+	if p != nil {
+		close(p.stop)
+		p.hide()
+		fmt.Fprintf(os.Stderr, "bloom: %s, %s %s, in %v\n", counted(p.read, "line"), humanize.Comma(int64(p.some)), p.verb, time.Since(p.start).Round(time.Millisecond))
+	}
+}
+
+// text is short enough for 80 columns.
+func (p *progress) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	short := func(n float64) string { return strings.TrimSpace(humanize.SIWithDigits(n, 1, "")) }
+	took := time.Since(p.start)
+	text := fmt.Sprintf("%s lines, %s %s, %s lines/s", short(float64(p.read)), short(float64(p.some)), p.verb, short(float64(p.read)/took.Seconds()))
+	if read := p.cfg.Read.Load(); p.total > 0 && read > 0 && took > time.Second {
+		text += fmt.Sprintf(", %v left", time.Duration(float64(took)/float64(read)*float64(max(0, p.total-read))).Round(time.Second))
+	}
+	return text
+}

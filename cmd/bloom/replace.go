@@ -1,0 +1,191 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+// saver is a filter or a bank.
+type saver interface{ SaveFile(path string) error }
+
+// produce locks the file of -o, and saves there what create returns. With -o - it writes that to
+// standard output.
+func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
+	read := inputs(c.Flags().Args())
+	switch {
+	case !c.Flags().Changed("output"):
+		return usageError{fmt.Errorf("%s needs -o FILE; see bloom help %s", c.Name(), c.Name())}
+	case f.output == lines.Stdin:
+		return f.produceStdout(read, create)
+	}
+	if c.Name() == "merge" { // its output may be an input: the union has all that the input had
+		read = nil
+	}
+	release, err := f.lock(c.Context(), f.output, read...)
+	if err != nil {
+		return err
+	}
+	defer release()
+	made, err := create()
+	if err != nil {
+		return err
+	}
+	return made.SaveFile(f.path)
+}
+
+// produceStdout writes what create returns to standard output, by a temporary file.
+func (f *target) produceStdout(read []string, create func() (saver, error)) error {
+	if isatty.IsTerminal(os.Stdout.Fd()) {
+		return usageError{errors.New("-o - would write a filter to the terminal")}
+	}
+	if stdoutClosed() {
+		return errors.New("standard output is closed: -o FILE writes a file")
+	}
+	if err := checkStdout(read...); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bloom-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	f.path = filepath.Join(dir, "filter")
+	made, err := create()
+	if err != nil {
+		return err
+	}
+	if err := made.SaveFile(f.path); err != nil {
+		return err
+	}
+	file, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(os.Stdout, file)
+	return err
+}
+
+// fsync is a variable for tests.
+var fsync = (*os.File).Sync
+
+// replaceFile replaces the file at path as a whole: after a crash at any moment it holds what it held
+// before, or all that data writes.
+func replaceFile(path string, data io.WriterTo) error {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(beside(path, "bloom-tmp-*")))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, cause(err))
+	}
+	defer os.Remove(file.Name()) // after success there is no such file
+	mode := os.FileMode(0o644)
+	if old, err := os.Stat(path); err == nil {
+		mode = old.Mode().Perm()
+	}
+	_, err = data.WriteTo(file)
+	err = errors.Join(err, file.Chmod(mode), fsync(file), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, cause(err))
+	}
+	return syncDir(path)
+}
+
+// syncDir returns once the name of the file at path is on the disk.
+func syncDir(path string) error {
+	if runtime.GOOS == "windows" { // it cannot sync directories
+		return nil
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return fsync(dir)
+}
+
+// temporary returns a file that no other process opens.
+func temporary(pattern string) (*os.File, error) {
+	file, err := os.CreateTemp("", pattern)
+	if err == nil {
+		os.Remove(file.Name()) // at once, if the system permits it: nothing is left however this ends
+	}
+	return file, err
+}
+
+// discard closes and removes a file that temporary returned.
+func discard(file *os.File) {
+	file.Close()
+	os.Remove(file.Name())
+}
+
+// beside returns the path of a hidden file in the same directory.
+func beside(path, suffix string) string {
+	dir, base := filepath.Split(path)
+	return filepath.Join(dir, "."+base[:min(len(base), 200)]+"."+suffix)
+}
+
+// cause returns err without the name of a temporary file.
+func cause(err error) error {
+	if of := (*fs.PathError)(nil); errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// checkReadable returns an error that names the inputs which cannot be read.
+func checkReadable(names []string) error {
+	const most = 3 // are named
+	var bad []string
+	for _, name := range names {
+		if err := readable(name); err != nil {
+			bad = append(bad, fmt.Sprintf("%s: %v", name, cause(err)))
+		}
+	}
+	switch {
+	case len(bad) == 0:
+		return nil
+	case len(bad) > most:
+		bad[most] = fmt.Sprintf("and %d more", len(bad)-most)
+		bad = bad[:most+1]
+	}
+	return errors.New("nothing was read: " + strings.Join(bad, "; "))
+}
+
+// readable returns an error if the file of this name cannot be read.
+func readable(name string) error {
+	if name == lines.Stdin {
+		return nil
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errors.New("is a directory")
+	case !info.Mode().IsRegular(): // opening a named pipe waits for its writer
+		return nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
