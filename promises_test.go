@@ -130,7 +130,7 @@ func TestRaces(t *testing.T) {
 			set, empty, copies, calls := test.start()
 			copies = append(copies,
 				func() bloom.Set { return decoded(set, empty()) }, func() bloom.Set { return streamed(set, empty()) })
-			calls = append(calls, func() { set.Stats(); set.FPR(); set.SizeBytes() },
+			calls = append(calls, func() { set.Stats() },
 				func() { filtertest.Found(set, filtertest.Digests(9, 100)) })
 			keys := filtertest.Digests(7, writers*perWriter)
 			var added [writers]atomic.Int64 // of each writer's keys

@@ -84,7 +84,7 @@ var removers = []row{
 	}},
 	{"cuckoo.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(cuckoo.NewSync(uint64(n), p))
-		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
+		return filter{bits: 8 * uint64(f.Stats().SizeBytes), reset: f.Reset,
 			add:    func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
 			count:  func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
 			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}

@@ -2,14 +2,17 @@ package cuckoo_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cuckoo"
 )
 
-// Servers ask a filter before they ask the database whether a token was revoked. One token of a million
-// that were not asks the database for nothing. A token leaves the filter when it expires: what expires is
-// in the database, so nothing is removed that was not inserted.
+// Servers ask a filter before they ask the database whether a token was revoked. For one token of a
+// million that were not revoked, they ask the database in vain. A token leaves the filter when it
+// expires. The database lists the tokens that expire, so only inserted ones are removed.
 func Example() {
 	revoked, err := cuckoo.NewSync(100_000, 1e-6) // 300 KB
 	if err != nil {
@@ -22,7 +25,7 @@ func Example() {
 	fmt.Println(revoked.ContainsString("token-1")) // probably: ask the database
 	fmt.Println(revoked.ContainsString("token-3")) // certainly not
 
-	fmt.Println(revoked.RemoveString("token-1")) // which has expired
+	fmt.Println(revoked.RemoveString("token-1")) // it has expired
 	fmt.Println(revoked.ContainsString("token-1"), revoked.Len())
 	// Output:
 	// true
@@ -43,4 +46,81 @@ func ExampleFilter_Remove() {
 	// true true
 	// true false
 	// false
+}
+
+// Many goroutines may write to a SyncFilter while others look up. A Snapshot is a Filter that stays
+// as it is.
+func ExampleSyncFilter() {
+	online := bloom.Must(cuckoo.NewSync(10_000, 0.001))
+	var users sync.WaitGroup
+	for i := range 100 {
+		users.Add(1)
+		go func() {
+			defer users.Done()
+			user := fmt.Sprint("user ", i)
+			if !online.InsertString(user) {
+				fmt.Println("full")
+			}
+			if i%2 == 0 {
+				online.RemoveString(user)
+			}
+		}()
+	}
+	users.Wait()
+	now := online.Snapshot()
+	online.RemoveString("user 1")
+	fmt.Println(now.Len(), now.ContainsString("user 1"))
+	fmt.Println(online.Len(), online.ContainsString("user 1"))
+	// Output:
+	// 50 true
+	// 49 false
+}
+
+// A View looks keys up in bytes without decoding them.
+func ExampleNewView() {
+	f := bloom.Must(cuckoo.New(1000, 0.01))
+	f.InsertString("a")
+	data, err := f.MarshalBinary() // such as a cache's value
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	v, err := cuckoo.NewView(data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer v.Close()
+	fmt.Println(v.ContainsString("a"), v.ContainsString("b"), v.Len())
+	// Output: true false 1
+}
+
+// Several processes can look keys up in one file, which the kernel keeps in memory once.
+func ExampleOpenFile() {
+	dir, err := os.MkdirTemp("", "cuckoo-*")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "revoked.cuckoo")
+	f := bloom.Must(cuckoo.New(1000, 0.01))
+	f.InsertString("token-1")
+	if err := f.SaveFile(path); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	v, err := cuckoo.OpenFile(path)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer v.Close()
+	fmt.Println(v)
+	fmt.Println(v.ContainsString("token-1"), v.ContainsString("token-3"))
+	// Output:
+	// cuckoo.View(buckets=265, bits=10)
+	// true false
 }

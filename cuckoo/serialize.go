@@ -12,7 +12,8 @@ import (
 
 const errNoForm = form.NoForm("cuckoo")
 
-// checkParams returns how many words there should be: the buckets, the number of keys, and the list.
+// checkParams returns how many words there should be: the buckets, the number of keys, and the
+// list.
 func checkParams(params []uint64) (uint64, error) {
 	buckets, bits, entries := params[0], params[1], params[2]
 	if err := checkSize(buckets, bits); err != nil {
@@ -35,73 +36,78 @@ func tableOf(params, list []uint64) (*table, error) {
 	}
 	entries := t.entries()
 	for i, e := range entries {
-		if e[2] > maxTimes || i > 0 && slices.Equal(e[:2], entries[i-1][:2]) {
+		twice := i > 0 && slices.Equal(e[:times], entries[i-1][:times])
+		if twice || e[times] > maxTimes {
 			return nil, form.Errorf("cuckoo", "the list has a key twice, or more than %d times", uint64(maxTimes))
 		}
 	}
 	return t, nil
 }
 
-// flat returns the words of the sorted list.
-func (t *table) flat() (words []uint64) {
-	for _, e := range t.entries() {
-		words = append(words, e[:]...)
-	}
-	return words
-}
-
 // check reads all of t, and returns an error unless it can have become so.
 func (t *table) check() error {
 	n := t.tags()
 	for _, e := range t.entries() {
-		n += e[2]
+		n += e[times]
+	}
+	if n != t.len() {
+		return form.Errorf("cuckoo", "the number of keys is %d, but %d are in", t.len(), n)
 	}
 	end := t.buckets * t.width
-	switch {
-	case n != t.len():
-		return form.Errorf("cuckoo", "the number of keys is %d, but %d are in", t.len(), n)
-	case end%64 != 0 && t.word(end/64)>>(end%64) != 0:
+	if end%64 != 0 && t.word(end/64)>>(end%64) != 0 {
 		return form.Errorf("cuckoo", "there are bits behind the last bucket")
 	}
 	return nil
 }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. It grows by
-// 24 for each key in the list; see [Filter.Insert].
-func (f filter) SizeBytes() int64 { return f.Stats().SizeBytes }
+// encoding is a filter that packages form and storage encode. A SyncFilter has no SizeBytes of its
+// own.
+type encoding struct{ filter }
 
-// AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an error for the zero
-// Filter, which has no binary form, and for an Info that cannot be saved.
-func (f filter) AppendBinary(dst []byte) ([]byte, error) { return form.AppendBinary(dst, f) }
+func (e encoding) SizeBytes() int64 { return e.Stats().SizeBytes }
+
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. It grows
+// by 24 for each key in the list; see [Filter.Insert].
+func (f *Filter) SizeBytes() int64 { return f.Stats().SizeBytes }
+
+// AppendBinary appends f's binary form, which has a checksum, to dst. It returns an error for the
+// zero Filter, which has no binary form, and for an Info that cannot be saved.
+func (f filter) AppendBinary(dst []byte) ([]byte, error) {
+	return form.AppendBinary(dst, encoding{f})
+}
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer. Whoever inserts into a SyncFilter or removes
-// from it waits for that. Where w is slow, write a [SyncFilter.Snapshot].
+// WriteTo writes f's binary form to w through a small buffer. Insertions into a SyncFilter and
+// removals from it wait until it has been written. If w is slow, write a [SyncFilter.Snapshot].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
-	if f.table == nil {
+	t := f.table
+	if t == nil {
 		return 0, errNoForm
 	}
-	f.lock()
-	defer f.unlock()
-	list := f.flat()
-	params := []uint64{f.buckets, f.bits, uint64(len(list) / 3)}
-	return form.Cuckoo.WriteFunc(w, params, len(f.words)+len(list), form.Info(f.info), func(out []byte, from int) {
-		words := f.words[min(from, len(f.words)):min(from+len(out)/8, len(f.words))]
+	t.lock()
+	defer t.unlock()
+	list := t.flat()
+	params := []uint64{t.buckets, t.bits, uint64(len(list) / entryWords)}
+	put := func(out []byte, from int) {
+		end := min(from+len(out)/8, len(t.words))
+		words := t.words[min(from, end):end]
 		form.PutWords(out, words, ^uint64(0), form.LittleEndian)
 		out = out[8*len(words):]
-		form.PutWords(out, list[max(0, from-len(f.words)):][:len(out)/8], ^uint64(0), form.LittleEndian)
-	})
+		rest := list[max(0, from-len(t.words)):][:len(out)/8]
+		form.PutWords(out, rest, ^uint64(0), form.LittleEndian)
+	}
+	return form.Cuckoo.WriteFunc(w, params, len(t.words)+len(list), form.Info(f.info), put)
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On error, which
 // wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error { return form.Unmarshal("cuckoo", data, f, read) }
 
-// ReadFrom decodes the binary form that r yields next into f, and reads no byte more. It allocates as data
-// arrives. On error f is unchanged. The error is r's own or, if r ends too early or holds anything
-// else, wraps [bloom.ErrFormat].
+// ReadFrom decodes the binary form that r yields next into f, and reads no byte more. It allocates
+// as data arrives. On error f is unchanged. The error is r's own or, if r ends too early or holds
+// anything else, wraps [bloom.ErrFormat].
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
@@ -116,7 +122,7 @@ func read(r io.Reader) (f filter, n int64, err error) {
 		return f, n, err
 	}
 	t.words = array[:end:end]
-	return filter{lookups{t, bloom.Info(info)}}, n, t.check()
+	return filter{table: t, info: bloom.Info(info)}, n, t.check()
 }
 
 // MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
@@ -128,26 +134,12 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("cuckoo", text, f, func() { *f = filter{} })
 }
 
-// A SyncFilter shares what it decodes.
-
-// UnmarshalBinary is [Filter.UnmarshalBinary].
-func (s *syncFilter) UnmarshalBinary(data []byte) error {
-	return s.share(s.filter.UnmarshalBinary(data))
+// SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile]. After a crash
+// at any moment, path holds what it held before, or all of f. See [bloom.Filter.SaveFile] for
+// permissions, links and temporary files. Insertions into a SyncFilter and removals from it wait.
+func (f *filter) SaveFile(path string) error {
+	return storage.SaveFile(form.Cuckoo, path, encoding{*f})
 }
-
-// ReadFrom is [Filter.ReadFrom].
-func (s *syncFilter) ReadFrom(r io.Reader) (int64, error) {
-	n, err := s.filter.ReadFrom(r)
-	return n, s.share(err)
-}
-
-// UnmarshalText is [Filter.UnmarshalText].
-func (s *syncFilter) UnmarshalText(text []byte) error { return s.share(s.filter.UnmarshalText(text)) }
-
-// SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile]. After a crash at any
-// moment, path holds what it held before, or all of f. See [bloom.Filter.SaveFile] for permissions,
-// links and temporary files. Whoever inserts into a SyncFilter or removes from it waits.
-func (f *filter) SaveFile(path string) error { return storage.SaveFile(form.Cuckoo, path, f) }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
 // [bloom.ErrFormat], if the file has changed since.
@@ -155,21 +147,22 @@ func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Cuckoo, path, new(Filter))
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It writes no
-// file. It returns an error at once if the file's directory does not exist, as SaveFile would
-// later. If the filter in the file has other parameters than New(n, p), the error wraps
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
+// writes no file. It returns an error at once if the file's directory does not exist, as SaveFile
+// would later. If the filter in the file has other parameters than New(n, p), the error wraps
 // [bloom.ErrMismatch].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	buckets, bits, err := size(n, p)
 	if err != nil {
 		return nil, err
 	}
-	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	create := func() (*Filter, error) { return New(n, p) }
+	return storage.LoadOr(path, LoadFile, create, func(f *Filter) error {
 		switch {
-		case f.buckets != buckets:
-			return form.Mismatch("cuckoo", "buckets", f.buckets, buckets)
-		case f.bits != uint64(bits):
-			return form.Mismatch("cuckoo", "bits", f.bits, bits)
+		case f.table.buckets != buckets:
+			return form.Mismatch("cuckoo", "buckets", f.table.buckets, buckets)
+		case f.table.bits != uint64(bits):
+			return form.Mismatch("cuckoo", "bits", f.table.bits, bits)
 		}
 		return nil
 	})

@@ -2,61 +2,117 @@ package cuckoo
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// A table has buckets of four slots. A slot has a tag of a key, or 0 if it is empty. Buckets
-// lie one after the other in words, without gaps. A key's tag is in one of two buckets; from
-// one of them and the tag, the other one follows. So tags can be moved without their keys.
+// The terms of this package:
 //
-// Positions are in bits: p is where a bucket begins, and at is where a slot begins.
+//	tag     7 to 33 bits of a key, never 0. Equal keys have equal tags.
+//	slot    room for one tag. It is 0 if it is empty. The documentation calls it a place.
+//	bucket  four slots, side by side. Buckets lie in words one after the other, without gaps.
+//	place   what a look-up needs of a key: its tag and its two buckets, which may be the same.
+//	        Its tag is in one of them. From one bucket and the tag, the other one follows. So
+//	        tags can be moved without their keys.
+//	step    as many slots of a bucket as fit into 64 bits: four, two or one. They are compared
+//	        with a tag at once.
+//	list    up to 32 digests of keys that found no slot, each with how often it is in. The
+//	        literature calls it a stash. See list.go.
+//	load    the share of slots that have a tag
+//
+// Positions are in bits, from the first bucket on: p and q are where a key's buckets begin, and at
+// is where a slot begins.
 type table struct {
 	words []uint64 // buckets, and then the number of keys; nil in a View
 	bytes []byte   // the same in a View, little-endian
 
-	buckets           uint64
-	bits, width       uint64 // of a tag and of a bucket
-	step              uint64 // of one, two or four tags, as many as fit into 64 bits
-	mask, ones, highs uint64 // of a tag; and the lowest and the highest bits of a step's tags
+	buckets uint64
+	bits    uint64 // of a tag
+	width   uint64 // of a bucket, in bits
+	step    uint64 // in bits
+	mask    uint64 // all bits of a tag
+	ones    uint64 // the lowest bit of each tag of a step
+	highs   uint64 // the highest bit of each tag of a step
 
-	list   []uint64 // of keys that found no slot; see room
-	shared *shared  // nil, but in a SyncFilter
+	list   []uint64
+	shared *shared // of a SyncFilter, and nil otherwise
 }
 
-// shared is the part of a SyncFilter that serves many goroutines. One of them writes at a time. Others
-// read at the same time, and take no lock.
+// shared is the part of a SyncFilter that serves many goroutines. One of them writes at a time.
+// Others read at the same time, and take no lock.
 //
-// A tag that is moved is copied first. So it is in one of its places at any time. But a look-up that reads
-// the new place before the copy, and the old place after it was cleared, does not see it. Therefore a
-// counter goes up before a tag is cleared or overwritten. A look-up that has not found its tag starts again
-// if the counter has changed.
+// A tag that is moved is copied first. So it is in one of its slots at any time. But a look-up that
+// reads the new slot before the copy, and the old slot after it was cleared, does not see the tag.
+// Therefore a counter goes up before a tag is cleared or overwritten. A look-up that has not found
+// its tag starts again if the counter has changed.
 type shared struct {
 	sync.Mutex
-	moves [256]atomic.Uint32 // one for each low byte of a tag
+	moves  [256]atomic.Uint32 // one for each low byte of a tag
+	bumped func(tag uint64)   // nil but in a test, which looks at the table then
 }
 
-const minBits, maxBits = 7, 33 // of a tag
-
-// shape sets everything but the arrays.
-func (t *table) shape(buckets, width uint64) {
-	t.buckets, t.bits, t.width, t.mask = buckets, width, 4*width, 1<<width-1
-	for t.step = t.width; t.step > 64; t.step /= 2 {
+// bump comes before a tag leaves its slot.
+func (s *shared) bump(tag uint64) {
+	s.moves[tag%256].Add(1)
+	if s.bumped != nil {
+		s.bumped(tag)
 	}
-	for shift := uint64(0); shift < t.step; shift += width {
+}
+
+// The least and the most bits of a tag.
+const (
+	minBits = 7
+	maxBits = 33
+)
+
+func newTable(buckets uint64, bits int) *table {
+	t := &table{
+		words: bitwords.Make(int(wordsFor(buckets, uint64(bits))) + 1),
+		list:  make([]uint64, listWords),
+	}
+	t.shape(buckets, uint64(bits))
+	return t
+}
+
+// shape sets all fields but the arrays.
+func (t *table) shape(buckets, bits uint64) {
+	t.buckets = buckets
+	t.bits = bits
+	t.width = 4 * bits
+	t.mask = 1<<bits - 1
+	t.step = t.width
+	for t.step > 64 {
+		t.step /= 2
+	}
+	for shift := uint64(0); shift < t.step; shift += bits {
 		t.ones |= 1 << shift
 	}
-	t.highs = t.ones << (width - 1)
+	t.highs = t.ones << (bits - 1)
 }
 
 // wordsFor returns the number of words that the buckets take.
-func wordsFor(buckets, width uint64) uint64 { return (buckets*width + 15) / 16 }
+func wordsFor(buckets, bits uint64) uint64 { return (buckets*bits + 15) / 16 }
 
-// place is a key's tag and its two buckets, which may be the same.
+// lock keeps others from writing to a SyncFilter's table.
+func (t *table) lock() {
+	if t.shared != nil {
+		t.shared.Lock()
+	}
+}
+
+func (t *table) unlock() {
+	if t.shared != nil {
+		t.shared.Unlock()
+	}
+}
+
 type place struct{ tag, p, q uint64 }
 
 func (t *table) place(h bloom.Hash) place {
@@ -66,17 +122,26 @@ func (t *table) place(h bloom.Hash) place {
 	return place{tag + 1, i * t.width, t.other(i, tag+1) * t.width}
 }
 
+// other returns the number of the other bucket of a tag that is in bucket i: d - i modulo the
+// number of buckets, where d depends on the tag. The other one of that is i again. With one
+// multiplication, the d of all tags would make a lattice, and fewer keys would find a slot.
+func (t *table) other(i, tag uint64) uint64 {
+	x := tag * 0x9e3779b97f4a7c15
+	d, _ := bits.Mul64((x^x>>32)*0xd6e8feb86659fd93, t.buckets)
+	j, below := bits.Sub64(d, i, 0)
+	return j + t.buckets&-below
+}
+
 // ahead is the number of keys whose buckets a batch touches before it uses them: few enough to stay
 // in the cache until then.
 const ahead = 64
 
-// touch sets the places of the first keys, and reads a word of each of their buckets. Nothing waits for
-// these reads, so that their cache misses overlap. It is not inlined because then the reads, whose
-// values nobody uses, would go.
+// touch sets the places of hs, and reads a word of each of their buckets. Nothing waits for these
+// reads, so their cache misses overlap. touch is not inlined because the compiler would then drop
+// the reads, whose values are not used.
 //
 //go:noinline
 func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
-	hs = hs[:min(ahead, len(hs))]
 	for i, h := range hs {
 		places[i] = t.place(h)
 	}
@@ -88,14 +153,45 @@ func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// other returns the number of the other bucket of a tag that is in bucket i: d - i modulo the
-// number of buckets, where d depends on the tag. The other one of that is i again. With one
-// multiplication, the d of all tags would make a lattice, and fewer keys would find a place.
-func (t *table) other(i, tag uint64) uint64 {
-	x := tag * 0x9e3779b97f4a7c15
-	d, _ := bits.Mul64((x^x>>32)*0xd6e8feb86659fd93, t.buckets)
-	j, below := bits.Sub64(d, i, 0)
-	return j + t.buckets&-below
+// changeBatch sets done[i] to what one, which inserts or removes, returns for hs[i]. A nil table
+// refuses all.
+func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom.Hash) bool) {
+	done = bitwords.Fill("cuckoo", done, len(hs))
+	if t == nil {
+		clear(done)
+		return
+	}
+	var places [ahead]place
+	for len(hs) > 0 {
+		n := min(ahead, len(hs))
+		t.touch(&places, hs[:n])
+		t.lock()
+		for i, h := range hs[:n] {
+			done[i] = one(t, h)
+		}
+		t.unlock()
+		hs = hs[n:]
+		done = done[n:]
+	}
+}
+
+// containsBatch sets found[i] to contains of hs[i]. A nil table contains nothing.
+func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
+	found = bitwords.Fill("cuckoo", found, len(hs))
+	if t == nil {
+		clear(found)
+		return
+	}
+	var places [ahead]place
+	for len(hs) > 0 {
+		n := min(ahead, len(hs))
+		t.touch(&places, hs[:n])
+		for i, h := range hs[:n] {
+			found[i] = t.containsAt(h, places[i])
+		}
+		hs = hs[n:]
+		found = found[n:]
+	}
 }
 
 // window returns 64 bits of words from a slot on.
@@ -117,42 +213,57 @@ func zeros(x, ones, highs uint64) uint64 { return (x - ones) &^ x & highs }
 // has reports whether a key's tag is in one of its buckets. It looks at both in any case: then the
 // processor waits for their cache lines at the same time.
 func (t *table) has(at place) bool {
-	tag, p, q := at.tag, at.p, at.q
-	words, ones, highs := t.words, t.ones, t.highs // atomic loads would have Go load these again
+	p, q := at.p, at.q
+	words := t.words // the compiler would load the fields again after each atomic load
+	ones := t.ones
+	highs := t.highs
 	if words == nil {
-		for end := p + t.width; p < end; p, q = p+t.bits, q+t.bits {
-			if t.get(p) == tag || t.get(q) == tag {
-				return true
-			}
+		return t.hasBytes(at)
+	}
+	tags := at.tag * ones
+	inP := zeros(window(words, p)^tags, ones, highs)
+	inQ := zeros(window(words, q)^tags, ones, highs)
+	hits := inP | inQ
+	step := t.step
+	for end := p + t.width; p+step < end; {
+		p += step
+		q += step
+		inP = zeros(window(words, p)^tags, ones, highs)
+		inQ = zeros(window(words, q)^tags, ones, highs)
+		hits |= inP | inQ
+	}
+	return hits != 0
+}
+
+// hasBytes is has for a View.
+func (t *table) hasBytes(at place) bool {
+	for o := uint64(0); o < t.width; o += t.bits {
+		if t.get(at.p+o) == at.tag || t.get(at.q+o) == at.tag {
+			return true
 		}
-		return false
 	}
-	tags := tag * ones
-	found := zeros(window(words, p)^tags, ones, highs) | zeros(window(words, q)^tags, ones, highs)
-	for step, end := t.step, p+t.width; p+step < end; {
-		p, q = p+step, q+step
-		found |= zeros(window(words, p)^tags, ones, highs) | zeros(window(words, q)^tags, ones, highs)
-	}
-	return found != 0
+	return false
 }
 
 // find returns a slot of the bucket at p, or of that at q, that has that tag.
 func (t *table) find(p, q, tag uint64) (at uint64, ok bool) {
+	tags := tag * t.ones
 	for o := uint64(0); o < t.width; o += t.step {
 		for _, at := range [2]uint64{p + o, q + o} {
-			if found := zeros(window(t.words, at)^tag*t.ones, t.ones, t.highs); found != 0 {
-				return at + uint64(bits.TrailingZeros64(found)) + 1 - t.bits, true
+			hits := zeros(window(t.words, at)^tags, t.ones, t.highs)
+			if hits != 0 {
+				return at + uint64(bits.TrailingZeros64(hits)) + 1 - t.bits, true
 			}
 		}
 	}
 	return 0, false
 }
 
-// set puts tag, or 0, into a slot.
-func (t *table) set(at, tag uint64) {
+// put puts tag, or 0, into a slot.
+func (t *table) put(at, tag uint64) {
 	if t.shared != nil {
 		if old := t.get(at); old != 0 {
-			t.leaves(old)
+			t.shared.bump(old)
 		}
 	}
 	i, shift := at/64, at%64
@@ -161,9 +272,6 @@ func (t *table) set(at, tag uint64) {
 		t.store(&t.words[i+1], t.words[i+1]&^(t.mask>>(64-shift))|tag>>(64-shift))
 	}
 }
-
-// leaves comes before a tag of a SyncFilter leaves its place.
-func (t *table) leaves(tag uint64) { t.shared.moves[tag%256].Add(1) }
 
 func (t *table) store(word *uint64, w uint64) {
 	if t.shared != nil {
@@ -200,7 +308,8 @@ func (t *table) containsAt(h bloom.Hash, at place) bool {
 	if t.shared == nil {
 		return t.has(at) || t.listed(h, at.tag)
 	}
-	for moves := &t.shared.moves[at.tag%256]; ; {
+	moves := &t.shared.moves[at.tag%256]
+	for {
 		before := moves.Load()
 		if t.has(at) || t.listed(h, at.tag) {
 			return true
@@ -219,7 +328,7 @@ func (t *table) insert(h bloom.Hash) bool {
 		at, _, ok = t.makeRoom(to)
 	}
 	if ok {
-		t.set(at, to.tag)
+		t.put(at, to.tag)
 	} else if !t.enlist(h, to.tag) {
 		return false
 	}
@@ -235,7 +344,7 @@ func (t *table) remove(h bloom.Hash) bool {
 		if !ok {
 			return false
 		}
-		t.set(at, 0)
+		t.put(at, 0)
 	}
 	t.store(t.count(), *t.count()-1)
 	return true
@@ -255,18 +364,18 @@ const expanded = 1024
 
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
-// makeRoom moves tags until a slot is free in one of a key's buckets, which are full. It returns that
-// slot. It reports false, and has moved nothing, if no bucket that it looked at has room. looked is
-// their number.
+// makeRoom moves tags until a slot is free in one of a key's buckets, which are full. It returns
+// that slot. If no bucket that it looked at has room, it reports false, and has moved nothing.
+// looked is their number.
 //
-// The search is breadth-first. So it finds a shortest path, which has no bucket twice. Tags
-// move from its end on, each into a slot that is free or whose tag has just been copied. So
-// every tag is in a place of its own at any time.
+// The search is breadth-first. So it finds a shortest path, which has no bucket twice. Tags move
+// from its end on, each into a slot that is free or whose tag has just been copied. So every tag is
+// in a slot of its own at any time.
 func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 	queue := queues.Get().(*[expanded]node)
 	defer queues.Put(queue)
-	queue[0] = node{to.p / t.width, to.tag, 0, -1}
-	queue[1] = node{to.q / t.width, to.tag, 0, -1}
+	queue[0] = node{i: to.p / t.width, tag: to.tag, parent: -1}
+	queue[1] = node{i: to.q / t.width, tag: to.tag, parent: -1}
 	n := 2
 	for k := 0; k < n; k++ {
 		bucket := &queue[k]
@@ -279,15 +388,16 @@ func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 			j := t.other(bucket.i, x)
 			looked++
 			if at, ok = t.find(j*t.width, j*t.width, 0); ok {
-				t.set(at, x)
-				for ; bucket.parent >= 0; bucket = &queue[bucket.parent] {
-					t.set(from, bucket.tag)
+				t.put(at, x)
+				for bucket.parent >= 0 {
+					t.put(from, bucket.tag)
 					from = bucket.from
+					bucket = &queue[bucket.parent]
 				}
 				return from, looked, true
 			}
 			if n < expanded {
-				queue[n] = node{j, x, from, k}
+				queue[n] = node{i: j, tag: x, from: from, parent: k}
 				n++
 			}
 		}
@@ -295,7 +405,7 @@ func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 	return 0, looked, false
 }
 
-// tags returns how many slots have a tag.
+// tags returns how many slots have a tag. It reads all of t.
 func (t *table) tags() (n uint64) {
 	for at := uint64(0); at < t.buckets*t.width; at += t.bits {
 		if t.get(at) != 0 {
@@ -305,87 +415,63 @@ func (t *table) tags() (n uint64) {
 	return n
 }
 
-// The list has keys that found no slot, by their digests, each with a number of times: those
-// that were added more than eight times, and a few that all slots within reach were full for.
-// It has 1 + 3*room words. Bit tag%64 of the first is 0 if no key in the list has such a tag.
-// Then come the two words of a digest and its number of times, which is 0 if the entry is free.
-const (
-	room      = 32
-	listWords = 1 + 3*room
-	maxTimes  = 1<<32 - 1
-)
+// stats returns the figures of a filter with that Info. The table is locked.
+func (t *table) stats(info bloom.Info) bloom.Stats {
+	n := t.len()
+	entries := t.entries()
+	tags := n
+	for _, e := range entries {
+		tags -= e[times]
+	}
+	fill := float64(tags) / float64(4*t.buckets)
+	words := int(wordsFor(t.buckets, t.bits)) + 1 + entryWords*len(entries)
+	return bloom.Stats{
+		M:           t.buckets * t.width,
+		K:           2,
+		OnesCount:   tags * t.bits,
+		FillRatio:   fill,
+		ApproxCount: n,
+		FPR:         8 * fill / float64(t.mask),
+		SizeBytes:   form.Cuckoo.Size(words, form.Info(info)),
+	}
+}
 
-func (t *table) entry(i int) *[3]uint64 { return (*[3]uint64)(t.list[1+3*i:]) }
-
-// index returns the index of h's entry, or -1.
-//
-//go:noinline
-func (t *table) index(h bloom.Hash) int {
-	h1, h2 := h.Words()
-	for i := range room {
-		if e := t.entry(i); atomic.LoadUint64(&e[0]) == h1 && atomic.LoadUint64(&e[1]) == h2 && atomic.LoadUint64(&e[2]) != 0 {
-			return i
+// clearAll removes all keys. The table is locked.
+func (t *table) clearAll() {
+	for _, words := range [][]uint64{t.words, t.list} {
+		if t.shared != nil {
+			bitwords.ClearAtomic(words)
+		} else {
+			bitwords.Clear(words)
 		}
 	}
-	return -1
 }
 
-func (t *table) listed(h bloom.Hash, tag uint64) bool {
-	return atomic.LoadUint64(&t.list[0])>>(tag%64)&1 != 0 && t.index(h) >= 0
+// clone returns a copy, which is not shared. That of nil is nil.
+func (t *table) clone() *table {
+	if t == nil {
+		return nil
+	}
+	t.lock()
+	defer t.unlock()
+	c := *t
+	c.words = bitwords.Clone(t.words)
+	c.list = slices.Clone(t.list)
+	c.shared = nil
+	return &c
 }
 
-// enlist puts h into the list once more, and reports whether there was room.
-func (t *table) enlist(h bloom.Hash, tag uint64) bool {
-	i := t.index(h)
-	for free := 0; i < 0 && free < room; free++ {
-		if t.entry(free)[2] == 0 {
-			i = free
-		}
-	}
-	if i < 0 || t.entry(i)[2] == maxTimes {
-		return false
-	}
-	e := t.entry(i)
-	h1, h2 := h.Words()
-	t.store(&e[0], h1)
-	t.store(&e[1], h2)
-	t.store(&e[2], e[2]+1)
-	t.store(&t.list[0], t.list[0]|1<<(tag%64))
-	return true
+// equal reports whether t and u have the same tags in the same slots, and the same keys in the
+// list.
+func (t *table) equal(u *table) bool {
+	return t.buckets == u.buckets && t.bits == u.bits &&
+		slices.Equal(t.words, u.words) && slices.Equal(t.entries(), u.entries())
 }
 
-// delist takes h off the list once, and reports whether it was there.
-func (t *table) delist(h bloom.Hash, tag uint64) bool {
-	if !t.listed(h, tag) {
-		return false
+// describe returns the text of a type's String. t may be nil.
+func (t *table) describe(name string) string {
+	if t == nil {
+		return name + "(buckets=0)"
 	}
-	if t.shared != nil {
-		t.leaves(tag)
-	}
-	e := t.entry(t.index(h))
-	t.store(&e[2], e[2]-1)
-	t.mark()
-	return true
-}
-
-// mark sets the list's first word.
-func (t *table) mark() {
-	var tags uint64
-	for i := range room {
-		if e := t.entry(i); e[2] != 0 {
-			tags |= 1 << (t.place(bloom.NewHash(e[0], e[1])).tag % 64)
-		}
-	}
-	t.store(&t.list[0], tags)
-}
-
-// entries returns the list, sorted.
-func (t *table) entries() (es [][3]uint64) {
-	for i := range room {
-		if e := t.entry(i); e[2] != 0 {
-			es = append(es, *e)
-		}
-	}
-	slices.SortFunc(es, func(a, b [3]uint64) int { return slices.Compare(a[:], b[:]) })
-	return es
+	return fmt.Sprintf("%s(buckets=%d, bits=%d)", name, t.buckets, t.bits)
 }

@@ -1,6 +1,8 @@
 package cuckoo
 
 import (
+	"log/slog"
+
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -10,9 +12,9 @@ import (
 
 // View looks keys up in a filter's binary form where it lies: in a file, a cache's value, a part of
 // a larger file, a file embedded in the program. It copies nothing but the list of keys that found
-// no place. It answers exactly as the [Filter] decoded from the same bytes does. It is as fast if
-// the bytes begin at a multiple of 8 in memory, on a little-endian machine of 64 bits, and
-// otherwise somewhat slower.
+// no place; see [Filter.Insert]. It answers exactly as the [Filter] decoded from the same bytes
+// does. It is as fast if the bytes begin at a multiple of 8 in memory, on a little-endian machine
+// of 64 bits, and otherwise somewhat slower.
 //
 // Unix and Windows map the file of [OpenFile] into memory: a look-up reads the one or two pages
 // that it needs, and processes share them. So the file may be larger than memory. Elsewhere the
@@ -25,11 +27,12 @@ import (
 //
 // Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
 // [bloom.OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
-// Close and String panic. A View must not be copied.
+// Close, String and LogValue panic. A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form
-	f     lookups
+	table *table
+	info  bloom.Info
 }
 
 // NewView returns a View of data, which it retains. data is a binary form, which is also the
@@ -54,7 +57,7 @@ func newView(b storage.Bytes) (*View, error) {
 	} else {
 		t.bytes = body
 	}
-	return &View{bytes: b, f: lookups{t, bloom.Info(info)}}, nil
+	return &View{bytes: b, table: t, info: bloom.Info(info)}, nil
 }
 
 // OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the list
@@ -76,60 +79,60 @@ func (v *View) Close() error {
 	return b.Close("cuckoo")
 }
 
-// use returns what v looks keys up in, and panics if v is closed or zero.
-func (v *View) use() *lookups {
+// open returns the table of v, and panics if v is closed or zero.
+func (v *View) open() *table {
 	v.bytes.Check("cuckoo")
-	return &v.f
+	return v.table
 }
 
 // Contains reports whether key may be in; see [Filter.Contains].
-func (v *View) Contains(key []byte) bool { return v.use().Contains(key) }
+func (v *View) Contains(key []byte) bool { return v.open().contains(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
-func (v *View) ContainsString(key string) bool { return v.use().ContainsString(key) }
+func (v *View) ContainsString(key string) bool { return v.open().contains(bloom.SumString(key)) }
 
 // ContainsHash is Contains by digest.
-func (v *View) ContainsHash(h bloom.Hash) bool { return v.use().ContainsHash(h) }
+func (v *View) ContainsHash(h bloom.Hash) bool { return v.open().contains(h) }
 
 // ContainsBatch is [Filter.ContainsBatch].
-func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) { v.use().ContainsBatch(found, hs) }
+func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) { v.open().containsBatch(found, hs) }
 
 // Len returns the number of keys that are in; see [Filter.Len].
-func (v *View) Len() uint64 { return v.use().Len() }
-
-// Cap returns the number of places for tags.
-func (v *View) Cap() uint64 { return v.use().Cap() }
-
-// FPR returns the rate of false positives; see [Filter.FPR].
-func (v *View) FPR() float64 { return v.use().FPR() }
+func (v *View) Len() uint64 { return v.open().len() }
 
 // Stats returns the figures of the filter; see [Filter.Stats].
-func (v *View) Stats() bloom.Stats { return v.use().Stats() }
+func (v *View) Stats() bloom.Stats { return v.open().stats(v.info) }
 
-// Info returns the filter's Info.
-func (v *View) Info() bloom.Info { return v.use().Info() }
-
-// SizeBytes returns the length of the binary form in bytes.
-func (v *View) SizeBytes() int64 {
-	v.use()
-	return int64(len(v.bytes.Data))
+// LogValue returns the Stats, or what String returns of a closed View.
+func (v *View) LogValue() slog.Value {
+	if v.table == nil {
+		return slog.StringValue(v.String())
+	}
+	return slog.AnyValue(v.Stats())
 }
 
-// Verify reads all of the bytes and returns an error, which wraps [bloom.ErrFormat], if they are not the
-// ones that a filter wrote.
+// Info returns the filter's Info.
+func (v *View) Info() bloom.Info {
+	v.open()
+	return v.info
+}
+
+// Verify reads all of the bytes and returns an error, which wraps [bloom.ErrFormat], if they are
+// not the ones that a filter wrote.
 func (v *View) Verify() error {
-	v.use()
-	defer v.bytes.Sequential()()
+	t := v.open()
+	done := v.bytes.Sequential()
+	defer done()
 	if err := form.Cuckoo.Verify(v.bytes.Data); err != nil {
 		return err
 	}
-	return v.f.check()
+	return t.check()
 }
 
 // String describes v by its parameters.
 func (v *View) String() string {
-	if v.bytes.Data == nil {
+	if v.table == nil {
 		return "cuckoo.View(closed)"
 	}
-	return v.f.describe("cuckoo.View")
+	return v.table.describe("cuckoo.View")
 }

@@ -41,7 +41,6 @@ type answers interface {
 	ContainsBatch(dst []bool, hs []bloom.Hash)
 	Stats() bloom.Stats
 	Info() bloom.Info
-	SizeBytes() int64
 	String() string
 }
 
@@ -60,7 +59,6 @@ type Filter interface {
 	AddHash(bloom.Hash) bool
 	AddBatch(dst []bool, hs []bloom.Hash)
 	Reset()
-	FPR() float64
 	SetInfo(bloom.Info)
 	LogValue() slog.Value
 	SaveFile(path string) error
@@ -162,7 +160,7 @@ func kept(t *testing.T, f Filter, size int64, about ...any) {
 	t.Helper()
 	require.Equal(t, info, f.Info(), about...)
 	require.True(t, f.ContainsHash(keys[999]), about...)
-	require.Equal(t, size, f.SizeBytes(), about...)
+	require.Equal(t, size, f.Stats().SizeBytes, about...)
 }
 
 func errOf[T any](_ T, err error) error { return err }
@@ -266,8 +264,7 @@ func testZero(t *testing.T, typ Type) {
 		require.Equal(t, []bool{false, false}, Found(z, keys[:2]))
 		z.AddBatch(nil, nil)
 		z.Reset()
-		require.Zero(t, z.FPR())
-		require.Zero(t, z.SizeBytes())
+		agrees(t, z, bloom.Stats{})
 		require.Zero(t, z.Stats())
 		require.Zero(t, z.Info())
 		require.Equal(t, typ.Zero().String(), z.String())
@@ -361,7 +358,8 @@ func testSnapshot(t *testing.T, typ Type) {
 	g := typ.Snapshot(f)
 	require.Equal(t, info, g.Info())
 	agrees(t, g, g.Stats())
-	require.Equal(t, [2]any{f.FPR(), f.Stats().ApproxCount}, [2]any{g.FPR(), g.Stats().ApproxCount})
+	require.Equal(t, f.Stats().FPR, g.Stats().FPR)
+	require.Equal(t, f.Stats().ApproxCount, g.Stats().ApproxCount)
 	for i, h := range others {
 		require.True(t, g.ContainsHash(keys[i]))
 		require.Equal(t, f.ContainsHash(h), g.ContainsHash(h))
@@ -378,7 +376,7 @@ func testEncodings(t *testing.T, typ Type) {
 	f := typ.filled()
 	data := bloom.Must(f.MarshalBinary())
 	text := base64.StdEncoding.EncodeToString(data)
-	require.EqualValues(t, len(data), f.SizeBytes())
+	require.EqualValues(t, len(data), f.Stats().SizeBytes)
 	require.Less(t, len(f.String()), 200)
 	require.Regexp(t, "^"+strings.Replace(typ.Name, ".", `\.`, 1)+`\(`, f.String())
 	var log bytes.Buffer
@@ -434,7 +432,7 @@ func cuts(n int) (at []int) {
 // own error, and takes an end for damage. On error the filter is what it was.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
-	data, size := bloom.Must(f.MarshalBinary()), f.SizeBytes()
+	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes
 	for name, reader := range map[string]io.Reader{
 		"half": iotest.HalfReader(bytes.NewReader(data)), "with EOF": iotest.DataErrReader(bytes.NewReader(data)),
 	} {
@@ -464,7 +462,7 @@ func testReaders(t *testing.T, typ Type) {
 // was written.
 func testWriters(t *testing.T, typ Type) {
 	f := typ.filled()
-	size := int(f.SizeBytes())
+	size := int(f.Stats().SizeBytes)
 	down := errors.New("down")
 	for _, i := range cuts(size) {
 		n, err := f.WriteTo(&LimitedWriter{N: int64(i), Err: down})
@@ -490,7 +488,7 @@ var decoders = []func(f Filter, data []byte) error{
 // and that f, which filled returned, stays as it is.
 func (typ Type) refused(t *testing.T, f Filter, path string, data []byte, is error, ways int, about string) {
 	t.Helper()
-	size, errs := f.SizeBytes(), []error(nil)
+	size, errs := f.Stats().SizeBytes, []error(nil)
 	for _, decode := range decoders[:ways] {
 		errs = append(errs, decode(f, data))
 	}
@@ -520,7 +518,7 @@ func testDamage(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
 	bare, ways := len(data), 3
 	if typ.guava() { // whose form is whole without a trailer, and has no checksum
-		bare, ways = int(f.SizeBytes()), 2
+		bare, ways = int(f.Stats().SizeBytes), 2
 	}
 	for _, i := range cuts(len(data)) {
 		if i != bare && i > 0 {
@@ -532,7 +530,7 @@ func testDamage(t *testing.T, typ Type) {
 	}
 	require.ErrorIs(t, f.UnmarshalBinary(nil), bloom.ErrFormat)
 	typ.refused(t, f, path, append(bytes.Clone(data), 0), bloom.ErrFormat, 2, "one more")
-	size, good := f.SizeBytes(), string(bloom.Must(f.MarshalText()))
+	size, good := f.Stats().SizeBytes, string(bloom.Must(f.MarshalText()))
 	for _, text := range []string{"!", "====", "AAA", "\n", good + "\n", good[:76] + "\r\n" + good[76:], good + "A"} {
 		typ.failed(t, f.UnmarshalText([]byte(text)), bloom.ErrFormat, text)
 		kept(t, f, size, text)
@@ -577,7 +575,7 @@ func testInfo(t *testing.T, typ Type) {
 		if typ.guava() {
 			bare = bloom.Info{}
 		} else {
-			require.EqualValues(t, len(file), f.SizeBytes())
+			require.EqualValues(t, len(file), f.Stats().SizeBytes)
 		}
 		g := typ.filled()
 		g.SetInfo(bloom.Info{Comment: "to be replaced"})

@@ -1,0 +1,111 @@
+package cuckoo
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// The list has keys that found no slot: those that were inserted more than eight times, and the few
+// for which all slots within reach of a search were full.
+//
+// It has one word and then room entries. Bit tag%64 of that word is 0 if no key in the list has
+// such a tag, so most look-ups read nothing else of the list. An entry is the two words of a digest
+// and how many times it is in, which is 0 if the entry is free.
+const (
+	room       = 32 // entries
+	entryWords = 3
+	listWords  = 1 + entryWords*room
+	maxTimes   = 1<<32 - 1
+)
+
+// entry is H1, H2 and the number of times of a key.
+type entry = [entryWords]uint64
+
+const times = 2 // the index of the number of times
+
+func (t *table) entry(i int) *entry { return (*entry)(t.list[1+entryWords*i:]) }
+
+// index returns the index of h's entry, or -1.
+//
+//go:noinline
+func (t *table) index(h bloom.Hash) int {
+	h1, h2 := h.Words()
+	for i := range room {
+		e := t.entry(i)
+		same := atomic.LoadUint64(&e[0]) == h1 && atomic.LoadUint64(&e[1]) == h2
+		if same && atomic.LoadUint64(&e[times]) != 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+func (t *table) listed(h bloom.Hash, tag uint64) bool {
+	return atomic.LoadUint64(&t.list[0])>>(tag%64)&1 != 0 && t.index(h) >= 0
+}
+
+// enlist puts h into the list once more, and reports whether there was room.
+func (t *table) enlist(h bloom.Hash, tag uint64) bool {
+	i := t.index(h)
+	for free := 0; i < 0 && free < room; free++ {
+		if t.entry(free)[times] == 0 {
+			i = free
+		}
+	}
+	if i < 0 || t.entry(i)[times] == maxTimes {
+		return false
+	}
+	e := t.entry(i)
+	h1, h2 := h.Words()
+	t.store(&e[0], h1)
+	t.store(&e[1], h2)
+	t.store(&e[times], e[times]+1)
+	t.store(&t.list[0], t.list[0]|1<<(tag%64))
+	return true
+}
+
+// delist takes h off the list once, and reports whether it was there.
+func (t *table) delist(h bloom.Hash, tag uint64) bool {
+	if !t.listed(h, tag) {
+		return false
+	}
+	if t.shared != nil {
+		t.shared.bump(tag)
+	}
+	e := t.entry(t.index(h))
+	t.store(&e[times], e[times]-1)
+	t.mark()
+	return true
+}
+
+// mark sets the list's first word.
+func (t *table) mark() {
+	var tags uint64
+	for i := range room {
+		if e := t.entry(i); e[times] != 0 {
+			tags |= 1 << (t.place(bloom.NewHash(e[0], e[1])).tag % 64)
+		}
+	}
+	t.store(&t.list[0], tags)
+}
+
+// entries returns the entries that are not free, sorted.
+func (t *table) entries() (es []entry) {
+	for i := range room {
+		if e := t.entry(i); e[times] != 0 {
+			es = append(es, *e)
+		}
+	}
+	slices.SortFunc(es, func(a, b entry) int { return slices.Compare(a[:], b[:]) })
+	return es
+}
+
+// flat returns the words of entries.
+func (t *table) flat() (words []uint64) {
+	for _, e := range t.entries() {
+		words = append(words, e[:]...)
+	}
+	return words
+}

@@ -1,0 +1,75 @@
+package cuckoo
+
+import (
+	"io"
+
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
+)
+
+// SyncFilter is a [Filter] for any number of goroutines that insert, remove, look up and encode at
+// once. Look-ups take no lock. A key whose Insert has returned is found by every later look-up
+// until it is removed, also while others insert and remove. A look-up starts again if a tag that it
+// looked for was moved at that moment, which is rare.
+//
+// Methods that insert or remove wait for each other, and for those that copy or encode. SetInfo and
+// decoding need the SyncFilter to themselves. The zero SyncFilter contains nothing and can be
+// decoded into. Inserting into it panics. It must not be copied.
+type SyncFilter struct {
+	_ nocopy.Locker
+	syncFilter
+}
+
+// syncFilter is a filter with another name. What it decodes is shared by goroutines.
+type syncFilter struct{ filter }
+
+// NewSync is [New] for a SyncFilter.
+func NewSync(n uint64, p float64) (*SyncFilter, error) {
+	f, err := New(n, p)
+	if err != nil {
+		return nil, err
+	}
+	f.table.shared = new(shared)
+	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
+}
+
+// NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f, which it
+// copies. To have a large filter in memory once only, decode it into a SyncFilter. NewSyncFrom
+// panics if f is nil.
+func NewSyncFrom(f *Filter) *SyncFilter {
+	if f == nil {
+		panic("cuckoo: NewSyncFrom a nil Filter")
+	}
+	s := &SyncFilter{syncFilter: syncFilter{f.clone()}}
+	_ = s.share(nil)
+	return s
+}
+
+// share lets many goroutines use what was decoded, unless decoding ended with err.
+func (s *syncFilter) share(err error) error {
+	if err == nil && s.table != nil {
+		s.table.shared = new(shared)
+	}
+	return err
+}
+
+// Snapshot returns a copy of s as it is at one moment of the call.
+func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
+
+// String describes s by its parameters.
+func (s syncFilter) String() string { return s.table.describe("cuckoo.SyncFilter") }
+
+// UnmarshalBinary is [Filter.UnmarshalBinary].
+func (s *syncFilter) UnmarshalBinary(data []byte) error {
+	return s.share(s.filter.UnmarshalBinary(data))
+}
+
+// ReadFrom is [Filter.ReadFrom].
+func (s *syncFilter) ReadFrom(r io.Reader) (int64, error) {
+	n, err := s.filter.ReadFrom(r)
+	return n, s.share(err)
+}
+
+// UnmarshalText is [Filter.UnmarshalText].
+func (s *syncFilter) UnmarshalText(text []byte) error {
+	return s.share(s.filter.UnmarshalText(text))
+}
