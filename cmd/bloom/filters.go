@@ -61,6 +61,7 @@ var kinds = []kind{
 	}},
 	{"DCSO bloom", begins("\x01\x00\x00\x00\x00\x00\x00\x00"), foreignLoader("foreign.NewDCSO", foreign.NewDCSO)},
 	{"holiman bloomfilter", begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"), foreignLoader("foreign.NewHoliman", foreign.NewHoliman)},
+	{"Spark", isSpark, foreignLoader("foreign.NewSpark", foreign.NewSpark)},
 	{bitsAndBlooms, func(head []byte) bool {
 		return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
 	}, foreignLoader("foreign.NewBitsAndBlooms", foreign.NewBitsAndBlooms)},
@@ -104,6 +105,21 @@ func add(f filter, added []bool, b *lines.Batch) {
 }
 
 // isGuava reports whether head begins with a strategy and a number of hashes.
+// isSpark reports whether head is Spark's: a version, k, a seed in version 2, and a number of words
+// that is not 0, of 32 bits each. A bits-and-blooms file that begins so has a k of 64 bits there.
+func isSpark(head []byte) bool {
+	if len(head) < 16 || binary.BigEndian.Uint32(head[4:]) > 1024 {
+		return false
+	}
+	switch binary.BigEndian.Uint32(head) {
+	case 1:
+		return binary.BigEndian.Uint32(head[8:]) != 0
+	case 2:
+		return binary.BigEndian.Uint32(head[12:]) != 0
+	}
+	return false
+}
+
 func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
 
 func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
@@ -174,7 +190,7 @@ func load(path string) (*loaded, error) {
 
 // noFilter is the error of a file that begins with head, which is no filter's.
 func noFilter(name string, head []byte) error {
-	return fmt.Errorf("%s holds no filter that bloom knows: it starts with %q; package foreign reads other libraries' filters, with NewBitsAndBlooms, NewHoliman or NewDCSO", name, head[:min(len(head), 8)])
+	return fmt.Errorf("%s holds no filter that bloom knows: it starts with %q; package foreign reads other libraries' filters, with NewBitsAndBlooms, NewHoliman, NewDCSO or NewSpark", name, head[:min(len(head), 8)])
 }
 
 // loadAny is load, and reads standard input where path is "-".
@@ -227,7 +243,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 
 // peek reads the first bytes of a file. kindOf needs no more.
 func peek(r io.Reader) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(r, 12))
+	return io.ReadAll(io.LimitReader(r, 16))
 }
 
 // replaceable reports whether nothing but a filter is lost if the file at path is replaced.

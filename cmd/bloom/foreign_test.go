@@ -20,8 +20,9 @@ func TestTheirs(t *testing.T) {
 		t.Skip(err) // outside the repository
 	}
 	require.NoError(t, json.Unmarshal(data, &answers))
+	require.NoError(t, json.Unmarshal([]byte(read(t, "../../foreign/testdata/spark-answers.json")), &answers))
 	path := filepath.Join(t.TempDir(), "filter")
-	for _, name := range []string{"bits.bin", "bits.json", "bits-little.bin", "bits-std.json", "bits-longer.bin", "willf.bin", "dcso.bin", "holiman.bin", "holiman.gz"} {
+	for _, name := range []string{"bits.bin", "bits.json", "bits-little.bin", "bits-std.json", "bits-longer.bin", "willf.bin", "dcso.bin", "spark-v1.bin", "spark-v2.bin", "holiman.bin", "holiman.gz"} {
 		whole := read(t, "../../foreign/testdata/"+name)
 		write(t, path, whole)
 		require.NotContains(t, good(t, "", "info", path), ".Filter", name)
@@ -71,8 +72,8 @@ func TestTheirs(t *testing.T) {
 func TestNoFilter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "filter")
 	for data, names := range map[string]string{
-		"PAR1 and more":          "NewBitsAndBlooms, NewHoliman or NewDCSO",
-		gzipped("PAR1 and more"): "NewBitsAndBlooms, NewHoliman or NewDCSO",
+		"PAR1 and more":          "NewBitsAndBlooms, NewHoliman, NewDCSO or NewSpark",
+		gzipped("PAR1 and more"): "NewBitsAndBlooms, NewHoliman, NewDCSO or NewSpark",
 		`{"a":1}`:                "NewBitsAndBlooms",
 	} {
 		write(t, path, data)
