@@ -9,7 +9,9 @@
 // Unpacking stores the digests of even lanes first, and then those of odd ones. So even lanes
 // have the keys of a vector's first half in order, and odd lanes those of its second half.
 
-#define CONSTANT(value, vector) MOVQ value, AX; VPBROADCASTQ AX, vector
+#define CONSTANT(value, vector) \
+	MOVQ value, AX          \
+	VPBROADCASTQ AX, vector
 
 // CONSTANTS are Murmur3's.
 #define CONSTANTS(mul1, mul2, final1, final2) \
@@ -45,7 +47,9 @@
 	VPADDQ temp, hash2, whole, hash2                          \
 	VPADDQ add2, hash2, whole, hash2
 
-#define XORSHIFT(x, temp) VPSRLQ $33, x, temp; VPXORQ temp, x, x
+#define XORSHIFT(x, temp)   \
+	VPSRLQ $33, x, temp \
+	VPXORQ temp, x, x
 
 #define FMIX(x, temp, final1, final2) \
 	XORSHIFT(x, temp)             \
@@ -138,7 +142,11 @@ pair:                                                                \
 #define left     AX // of their bytes, less 16
 
 // KEY takes the next of eight keys, if it is as long as the first.
-#define KEY(key) MOVQ (header), key; CMPQ 8(header), left; JNE done; ADDQ size+24(FP), header
+#define KEY(key)             \
+	MOVQ (header), key   \
+	CMPQ 8(header), left \
+	JNE done             \
+	ADDQ size+24(FP), header
 
 // func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 TEXT ·sumKeys512(SB), NOSPLIT, $32-40
@@ -227,7 +235,9 @@ parts:
 	VINSERTI64X2 $2, (keyC)(at*1), all, all \
 	VINSERTI64X2 $3, (keyD)(at*1), all, all
 
-#define BLOCKS FOUR(keyA, keyB, keyC, keyD, X2, Z2); FOUR(keyE, keyF, keyG, keyH, X3, Z3)
+#define BLOCKS                               \
+	FOUR(keyA, keyB, keyC, keyD, X2, Z2) \
+	FOUR(keyE, keyF, keyG, keyH, X3, Z3)
 
 DATA shift<>+0(SB)/8, $0x0706050403020100
 DATA shift<>+8(SB)/8, $0x0f0e0d0c0b0a0908
@@ -250,8 +260,14 @@ eight:
 	LEAQ -16(left), at
 	CMPQ at, $(const_directLen-16)
 	JHI done
-	KEY(keyA); KEY(keyB); KEY(keyC); KEY(keyD)
-	KEY(keyE); KEY(keyF); KEY(keyG); KEY(keyH)
+	KEY(keyA)
+	KEY(keyB)
+	KEY(keyC)
+	KEY(keyD)
+	KEY(keyE)
+	KEY(keyF)
+	KEY(keyG)
+	KEY(keyH)
 	VPBROADCASTQ left, Z5
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1

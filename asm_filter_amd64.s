@@ -108,7 +108,10 @@ GLOBL shifts2<>(SB), RODATA|NOPTR, $32
 	VPADDQ located, numbers, numbers
 
 // LOCATE sets located, and moves numbers on.
-#define LOCATE VPAND maxInt64<>(SB), numbers, temp3; WORDS(temp3); VPADDQ steps, numbers, numbers
+#define LOCATE                               \
+	VPAND maxInt64<>(SB), numbers, temp3 \
+	WORDS(temp3)                         \
+	VPADDQ steps, numbers, numbers
 
 // LOCATE_THREE sets wordA to wordC to the words of the next three bits.
 #define LOCATE_THREE                     \
@@ -119,10 +122,15 @@ GLOBL shifts2<>(SB), RODATA|NOPTR, $32
 	VMOVD temp1X, wordC
 
 // LOCATE_FOUR sets wordA to wordD.
-#define LOCATE_FOUR LOCATE_THREE; VPEXTRD $2, temp1X, wordD
+#define LOCATE_FOUR  \
+	LOCATE_THREE \
+	VPEXTRD $2, temp1X, wordD
 
 // TEST clears bit 0 of answer if the next bit, in the given word, is clear.
-#define TEST(word) SHRXQ hash1, (words)(word*8), bit; ADDQ hash2, hash1; ANDQ bit, answer
+#define TEST(word)                        \
+	SHRXQ hash1, (words)(word*8), bit \
+	ADDQ hash2, hash1                 \
+	ANDQ bit, answer
 
 // CONTAINS sets answer to 1 or 0. Like the portable loop it branches once for four
 // bits.
@@ -210,7 +218,9 @@ done:                                    \
 	CMPQ (filter_bits+bitset_words+8)(filter), $2 \
 	JCS portable
 
-#define DIGEST MOVQ h_h1+8(FP), hash1; MOVQ h_h2+16(FP), hash2
+#define DIGEST                 \
+	MOVQ h_h1+8(FP), hash1 \
+	MOVQ h_h2+16(FP), hash2
 
 // func filterAdd(f *filter, key []byte) bool
 TEXT ·filterAdd(SB), NOFRAME, $0-33
@@ -343,7 +353,9 @@ GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 	MOVL 28(slot), R12
 
 // SLOT makes room for one slot, in a frame of 64 bytes.
-#define SLOT LEAQ room-33(SP), slot; ANDQ $~31, slot
+#define SLOT                   \
+	LEAQ room-33(SP), slot \
+	ANDQ $~31, slot
 
 // What follows first locates all bits of many keys, and fetches them, into the second-level
 // cache: AMD's Zen 4 has more room there for lines that are on their way. A slot has a bit of four
@@ -353,7 +365,9 @@ GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 
 // SLOTS sets to to the first of const_slots slots, in a frame whose first 8224 bytes
 // are for them.
-#define SLOTS(to) LEAQ room-8224(SP), to; ANDQ $~31, to
+#define SLOTS(to)              \
+	LEAQ room-8224(SP), to \
+	ANDQ $~31, to
 
 // LOCATE_FOURS fills the slots. It changes all of the registers above but filter and words.
 #define LOCATE_FOURS                      \

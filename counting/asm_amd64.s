@@ -17,12 +17,12 @@ GLOBL place<>(SB), RODATA|NOPTR, $32
 
 // PLACED_BITS replaces each counter of four words by the bit of whether it is not zero,
 // in its place.
-#define PLACED_BITS(words) \
-	VPSRLQ  $2, words, TEMP0;     \
-	VPOR    TEMP0, words, words;  \
-	VPSRLQ  $1, words, TEMP0;     \
-	VPOR    TEMP0, words, words;  \
-	VPAND   ONES, words, words;   \
+#define PLACED_BITS(words)          \
+	VPSRLQ  $2, words, TEMP0    \
+	VPOR    TEMP0, words, words \
+	VPSRLQ  $1, words, TEMP0    \
+	VPOR    TEMP0, words, words \
+	VPAND   ONES, words, words  \
 	VPSLLVQ PLACE, words, words
 
 // func fourToBits(dst, counters *uint64, times int)

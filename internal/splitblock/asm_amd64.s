@@ -33,7 +33,11 @@ GLOBL lineStep<>(SB), RODATA|NOPTR, $8
 
 // FILTER loads a filter and its lines, and leaves what assembly does not do to portable
 // code.
-#define FILTER MOVQ b+0(FP), DX; MOVQ Blocks_fast(DX), lines; TESTQ lines, lines; JEQ portable
+#define FILTER                      \
+	MOVQ b+0(FP), DX            \
+	MOVQ Blocks_fast(DX), lines \
+	TESTQ lines, lines          \
+	JEQ portable
 
 // OPEN loads what LOCATE needs of the filter at DX.
 #define OPEN                            \
@@ -44,46 +48,59 @@ GLOBL lineStep<>(SB), RODATA|NOPTR, $8
 
 // OFFSET turns the high half of a line's value into its block's offset in words, in
 // bytes: high half * number of blocks >> 32 * 32.
-#define OFFSET IMULQ length, value; SHRQ $34, value; SHLQ $5, value
+#define OFFSET              \
+	IMULQ length, value \
+	SHRQ $34, value     \
+	SHLQ $5, value
 
 // BITS loads a line's block and its mask. The mask's words are all the value's low half
 // before. Each times its salt picks, by its five high bits, a bit.
-#define BITS                       \
-	VPMULLD salts, mask, mask  \
-	VPSRLD $27, mask, mask     \
-	VPSLLVD mask, ones, mask   \
+#define BITS                      \
+	VPMULLD salts, mask, mask \
+	VPSRLD $27, mask, mask    \
+	VPSLLVD mask, ones, mask  \
 	VMOVDQU (words)(value*1), held
 
-#define LOCATE VMOVQ value, X0; SHRQ $32, value; OFFSET; VPBROADCASTD X0, mask; BITS
+#define LOCATE                \
+	VMOVQ value, X0       \
+	SHRQ $32, value       \
+	OFFSET                \
+	VPBROADCASTD X0, mask \
+	BITS
 
 // FIND sets the carry flag if the line has all its bits.
-#define FIND LOCATE; VPTEST mask, held
+#define FIND   \
+	LOCATE \
+	VPTEST mask, held
 
 // TEST and SET note the bits that were not set. SET sets them.
-#define TEST LOCATE; VPANDN mask, held, held; VPOR held, missing, missing
+#define TEST                    \
+	LOCATE                  \
+	VPANDN mask, held, held \
+	VPOR held, missing, missing
 
-#define SET                                \
-	LOCATE                             \
-	VPOR mask, held, Y2                \
-	VMOVDQU Y2, (words)(value*1)       \
-	VPANDN mask, held, held            \
+#define SET                          \
+	LOCATE                       \
+	VPOR mask, held, Y2          \
+	VMOVDQU Y2, (words)(value*1) \
+	VPANDN mask, held, held      \
 	VPOR held, missing, missing
 
 // LINE1 to LINE4 make the values of a key's lines, as line does. Each but the first adds a step
 // to hash2.
 #define LINE1 MOVQ hash1, value
 
-#define LINE2                         \
-	ADDQ lineStep<>(SB), hash2    \
+#define LINE2                      \
+	ADDQ lineStep<>(SB), hash2 \
 	MOVQ hash2, value
 
-#define LINE3                         \
-	ADDQ lineStep<>(SB), hash2    \
+#define LINE3                      \
+	ADDQ lineStep<>(SB), hash2 \
 	LEAQ (hash1)(hash2*1), value
 
-#define LINE4                         \
-	ADDQ lineStep<>(SB), hash2    \
-	RORXQ $32, hash1, value       \
+#define LINE4                      \
+	ADDQ lineStep<>(SB), hash2 \
+	RORXQ $32, hash1, value    \
 	ADDQ hash2, value
 
 // CONTAINS sets result to whether the filter at DX has all bits of a digest. It
@@ -120,23 +137,45 @@ found:                   \
 done:                                   \
 	VPTEST missing, missing
 
-#define LINES(DO, done)               \
-	LINE1; DO; CMPQ lines, $2; JCS done \
-	LINE2; DO; CMPQ lines, $3; JCS done \
-	LINE3; DO; CMPQ lines, $4; JCS done \
-	LINE4; DO
+#define LINES(DO, done) \
+	LINE1           \
+	DO              \
+	CMPQ lines, $2  \
+	JCS done        \
+	LINE2           \
+	DO              \
+	CMPQ lines, $3  \
+	JCS done        \
+	LINE3           \
+	DO              \
+	CMPQ lines, $4  \
+	JCS done        \
+	LINE4           \
+	DO
 
 // INSERT sets all bits of a digest, and result to whether that changed the filter.
-#define INSERT(result) OPEN; MISSING(SET, done); VZEROUPPER; SETNE result; RET
+#define INSERT(result)     \
+	OPEN               \
+	MISSING(SET, done) \
+	VZEROUPPER         \
+	SETNE result       \
+	RET
 
 // KEY_OF_FILTER, DIGEST_OF_FILTER and BATCH load arguments, the last of them but dst.
 #define next    DI // the digest to do
 #define left    R10 // digests to do
 #define toFetch R11 // digests to fetch the blocks of
 
-#define KEY_OF_FILTER FILTER; KEY; MOVQ b+0(FP), DX; MOVQ Blocks_fast(DX), lines
+#define KEY_OF_FILTER    \
+	FILTER           \
+	KEY              \
+	MOVQ b+0(FP), DX \
+	MOVQ Blocks_fast(DX), lines
 
-#define DIGEST_OF_FILTER FILTER; MOVQ h_h1+8(FP), hash1; MOVQ h_h2+16(FP), hash2
+#define DIGEST_OF_FILTER       \
+	FILTER                 \
+	MOVQ h_h1+8(FP), hash1 \
+	MOVQ h_h2+16(FP), hash2
 
 #define BATCH                       \
 	MOVQ b+0(FP), DX            \
@@ -188,15 +227,25 @@ TEXT ·findKey(SB), NOFRAME, $0-49
 
 // The batches.
 
-#define LOAD(at) MOVQ (at)(next), hash1; MOVQ (at+8)(next), hash2
+#define LOAD(at)               \
+	MOVQ (at)(next), hash1 \
+	MOVQ (at+8)(next), hash2
 
 // FETCH1 has the processor load the first block of the digest that is const_fetchAhead
 // digests ahead, FETCH all of them.
-#define FETCH1 MOVL (16*const_fetchAhead+4)(next), value; OFFSET; PREFETCHT1 (words)(value*1)
+#define FETCH1                                    \
+	MOVL (16*const_fetchAhead+4)(next), value \
+	OFFSET                                    \
+	PREFETCHT1 (words)(value*1)
 
-#define FETCH_LINE SHRQ $32, value; OFFSET; PREFETCHT1 (words)(value*1)
+#define FETCH_LINE      \
+	SHRQ $32, value \
+	OFFSET          \
+	PREFETCHT1 (words)(value*1)
 
-#define FETCH(done) LOAD(16*const_fetchAhead); LINES(FETCH_LINE, done)
+#define FETCH(done)               \
+	LOAD(16*const_fetchAhead) \
+	LINES(FETCH_LINE, done)
 
 // func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 TEXT ·prefetchBlocks(SB), NOSPLIT, $0-24
@@ -216,7 +265,11 @@ fetched:
 	RET
 
 // A loop of its own for one line takes two thirds of the time.
-#define LOCATE1 VPBROADCASTD (next), mask; MOVL 4(next), value; OFFSET; BITS
+#define LOCATE1                   \
+	VPBROADCASTD (next), mask \
+	MOVL 4(next), value       \
+	OFFSET                    \
+	BITS
 
 // func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 TEXT ·addBlocks(SB), NOSPLIT, $0-40
@@ -260,23 +313,23 @@ fetch1:
 
 // SHARE is SET while others write. A word that has its bits is not written: its line of
 // cache stays with every processor that reads it.
-#define SHARE(a, b, c, d)                  \
-	LOCATE                             \
-	VPANDN mask, held, held            \
-	VPOR held, missing, missing        \
-	VMOVDQU held, bits-32(SP)          \
-	ADDQ words, value                  \
-	SHARE_WORD(bits-32(SP), 0, a)      \
-	SHARE_WORD(bits-24(SP), 8, b)      \
-	SHARE_WORD(bits-16(SP), 16, c)     \
+#define SHARE(a, b, c, d)              \
+	LOCATE                         \
+	VPANDN mask, held, held        \
+	VPOR held, missing, missing    \
+	VMOVDQU held, bits-32(SP)      \
+	ADDQ words, value              \
+	SHARE_WORD(bits-32(SP), 0, a)  \
+	SHARE_WORD(bits-24(SP), 8, b)  \
+	SHARE_WORD(bits-16(SP), 16, c) \
 	SHARE_WORD(bits-8(SP), 24, d)
 
-#define SHARE_WORD(bits, at, same)         \
-	MOVQ bits, R13                     \
-	TESTQ R13, R13                     \
-	JEQ same                           \
-	LOCK                               \
-	ORQ R13, at(value)                 \
+#define SHARE_WORD(bits, at, same) \
+	MOVQ bits, R13             \
+	TESTQ R13, R13             \
+	JEQ same                   \
+	LOCK                       \
+	ORQ R13, at(value)         \
 same:
 
 // func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

@@ -40,19 +40,23 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 #define UMAXP_CLEAR_A  WORD $0x6ea5a4a5 // umaxp v5.4s, v5.4s, v5.4s
 
 // OPEN loads what the macros below need of the Blocks at b.
-#define OPEN                                                   \
-	MOVD b+0(FP), R0                                       \
-	MOVD Blocks_fast(R0), lines                            \
-	MOVD Blocks_blocks+8(R0), blocks                       \
-	MOVD Blocks_blocks+0(R0), words                        \
-	MOVD $lineSalts<>(SB), scratch                         \
-	VLD1 (scratch), [saltsA.S4, saltsB.S4]                 \
-	MOVD $const_lineStep, step                             \
-	MOVD $1, scratch                                       \
+#define OPEN                                   \
+	MOVD b+0(FP), R0                       \
+	MOVD Blocks_fast(R0), lines            \
+	MOVD Blocks_blocks+8(R0), blocks       \
+	MOVD Blocks_blocks+0(R0), words        \
+	MOVD $lineSalts<>(SB), scratch         \
+	VLD1 (scratch), [saltsA.S4, saltsB.S4] \
+	MOVD $const_lineStep, step             \
+	MOVD $1, scratch                       \
 	VDUP scratch, ones.S4
 
 // BLOCK sets at to the line's block: high half of its value * number of blocks >> 32.
-#define BLOCK LSR $32, value, at; MUL blocks, at, at; LSR $32, at, at; ADD at<<5, words, at
+#define BLOCK              \
+	LSR $32, value, at \
+	MUL blocks, at, at \
+	LSR $32, at, at    \
+	ADD at<<5, words, at
 
 // LOCATE loads the line's block, makes its mask, and sets clearA and clearB. The value's low half
 // times a lane's salt picks, by its five high bits, a bit. Elements of 64 bits are loaded and
@@ -73,9 +77,15 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 
 // TEST goes to no if the block lacks a bit of the line. LOOK adds to missing the bits that it
 // lacks, and SET sets them, too. FETCH has the processor load the block.
-#define TEST(no) LOCATE; UMAXP_CLEAR_A; VMOV clearA.D[0], scratch; CBNZ scratch, no
+#define TEST(no)                  \
+	LOCATE                    \
+	UMAXP_CLEAR_A             \
+	VMOV clearA.D[0], scratch \
+	CBNZ scratch, no
 
-#define LOOK LOCATE; VORR clearA.B16, missing.B16, missing.B16
+#define LOOK   \
+	LOCATE \
+	VORR clearA.B16, missing.B16, missing.B16
 
 #define SET                                  \
 	LOOK                                 \
@@ -83,43 +93,48 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 	VORR maskB.B16, heldB.B16, heldB.B16 \
 	VST1 [heldA.D2, heldB.D2], (at)
 
-#define FETCH BLOCK; PRFM (at), PLDL2KEEP
+#define FETCH \
+	BLOCK \
+	PRFM (at), PLDL2KEEP
 
 // MISSING does the same for all lines of a key, and sets the flags NE if any bit was missing.
-#define MISSING(DO, done)                          \
-	VMOVI $0, missing.B16                      \
-	LINES(DO, done)                            \
-done:                                              \
-	VORR missing.B16, missing.B16, clearA.B16  \
-	UMAXP_CLEAR_A                              \
-	VMOV clearA.D[0], scratch                  \
+#define MISSING(DO, done)                         \
+	VMOVI $0, missing.B16                     \
+	LINES(DO, done)                           \
+done:                                             \
+	VORR missing.B16, missing.B16, clearA.B16 \
+	UMAXP_CLEAR_A                             \
+	VMOV clearA.D[0], scratch                 \
 	CMP $0, scratch
 
 // LINES does the same for the value of each of a key's lines, as function line makes them. It
 // changes hash2.
-#define LINES(DO, done)                 \
-	MOVD hash1, value               \
-	DO                              \
-	CMP $2, lines                   \
-	BLT done                        \
-	ADD step, hash2                 \
-	MOVD hash2, value               \
-	DO                              \
-	CMP $3, lines                   \
-	BLT done                        \
-	ADD step, hash2                 \
-	ADD hash2, hash1, value         \
-	DO                              \
-	CMP $4, lines                   \
-	BLT done                        \
-	ADD step, hash2                 \
-	ROR $32, hash1, value           \
-	ADD hash2, value                \
+#define LINES(DO, done)         \
+	MOVD hash1, value       \
+	DO                      \
+	CMP $2, lines           \
+	BLT done                \
+	ADD step, hash2         \
+	MOVD hash2, value       \
+	DO                      \
+	CMP $3, lines           \
+	BLT done                \
+	ADD step, hash2         \
+	ADD hash2, hash1, value \
+	DO                      \
+	CMP $4, lines           \
+	BLT done                \
+	ADD step, hash2         \
+	ROR $32, hash1, value   \
+	ADD hash2, value        \
 	DO
 
 // KEY loads a digest, and leaves what assembly does not do to portable code. A function without a
 // frame does not ask there whether to stop, as it does on amd64: signals stop a loop of its calls.
-#define KEY OPEN; CBZ lines, portable; LDP h_h1+8(FP), (hash1, hash2)
+#define KEY                 \
+	OPEN                \
+	CBZ lines, portable \
+	LDP h_h1+8(FP), (hash1, hash2)
 
 #define next    R8  // the digest to do
 #define left    R9  // digests to do
@@ -127,24 +142,31 @@ done:                                              \
 #define answer  R11
 #define ahead   R12 // the digest to fetch the blocks of
 
-#define BATCH OPEN; MOVD hs+8(FP), next; MOVD count+16(FP), left
+#define BATCH               \
+	OPEN                \
+	MOVD hs+8(FP), next \
+	MOVD count+16(FP), left
 
 // BATCH_LOOP begins the loop of a batch: it fetches a digest's blocks, and loads another.
-#define BATCH_LOOP(loop, fetched)                   \
-	BATCH                                       \
-	MOVD further+24(FP), toFetch                \
-	MOVD dst+32(FP), answer                     \
-	ADD $(16*const_fetchAhead), next, ahead     \
-loop:                                               \
-	CBZ toFetch, fetched                        \
-	SUB $1, toFetch                             \
-	LDP.P 16(ahead), (hash1, hash2)             \
-	LINES(FETCH, fetched)                       \
-fetched:                                            \
+#define BATCH_LOOP(loop, fetched)               \
+	BATCH                                   \
+	MOVD further+24(FP), toFetch            \
+	MOVD dst+32(FP), answer                 \
+	ADD $(16*const_fetchAhead), next, ahead \
+loop:                                           \
+	CBZ toFetch, fetched                    \
+	SUB $1, toFetch                         \
+	LDP.P 16(ahead), (hash1, hash2)         \
+	LINES(FETCH, fetched)                   \
+fetched:                                        \
 	LDP.P 16(next), (hash1, hash2)
 
 // ANSWER ends it.
-#define ANSWER(loop) MOVB.P scratch, 1(answer); SUB $1, left; CBNZ left, loop; RET
+#define ANSWER(loop)              \
+	MOVB.P scratch, 1(answer) \
+	SUB $1, left              \
+	CBNZ left, loop           \
+	RET
 
 // func containsHash(b *Blocks, h bloom.Hash) bool
 TEXT ·containsHash(SB), NOFRAME, $0-25

@@ -14,9 +14,17 @@
 #define spare   DX
 
 // MIX1 and MIX2 scramble half a block into half of the state.
-#define MIX1 IMULQ mul1, half1; RORXQ $33, half1, half1; IMULQ mul2, half1; XORQ half1, hash1
+#define MIX1                    \
+	IMULQ mul1, half1       \
+	RORXQ $33, half1, half1 \
+	IMULQ mul2, half1       \
+	XORQ half1, hash1
 
-#define MIX2 IMULQ mul2, half2; RORXQ $31, half2, half2; IMULQ mul1, half2; XORQ half2, hash2
+#define MIX2                    \
+	IMULQ mul2, half2       \
+	RORXQ $31, half2, half2 \
+	IMULQ mul1, half2       \
+	XORQ half2, hash2
 
 // FOLD shifts both halves of the state right by 33, which is in half1, onto themselves.
 #define FOLD                        \
@@ -32,7 +40,9 @@ DATA fmix2<>+0(SB)/8, $0xc4ceb9fe1a85ec53
 GLOBL fmix2<>(SB), RODATA|NOPTR, $8
 
 // MULTIPLIERS sets mul1 and mul2, which HASH needs and leaves as they are.
-#define MULTIPLIERS MOVQ $0x87c37b91114253d5, mul1; MOVQ $0x4cf5ad432745937f, mul2
+#define MULTIPLIERS                    \
+	MOVQ $0x87c37b91114253d5, mul1 \
+	MOVQ $0x4cf5ad432745937f, mul2
 
 // HASH sets hash1 and hash2 to the digest of the key of keyLen bytes at keyPtr. It
 // reads nothing beyond the key, and changes all of the registers above but keyLen,
