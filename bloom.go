@@ -243,8 +243,8 @@ func (f *filter) compatible(g *Filter) error {
 		return form.MismatchNil("bloom")
 	}
 	switch {
-	case f.M() != g.M():
-		return form.Mismatch("bloom", "m", f.M(), g.M())
+	case f.m() != g.m():
+		return form.Mismatch("bloom", "m", f.m(), g.m())
 	case f.k != g.k:
 		return form.Mismatch("bloom", "k", f.k, g.k)
 	case f.strategy != g.strategy:
@@ -296,30 +296,27 @@ func (f *Filter) Equal(g *Filter) bool {
 	return f.k == g.k && f.strategy == g.strategy && f.ones == g.ones && slices.Equal(f.bits.words, g.bits.words)
 }
 
+// m returns the number of bits.
+func (f *filter) m() uint64 { return uint64(len(f.bits.words)) * 64 }
+
 // M returns the number of bits, a multiple of 64.
-func (f *filter) M() uint64 {
-	return uint64(len(f.bits.words)) * 64
-}
+func (f *Filter) M() uint64 { return f.m() }
 
 // K returns the number of hashes, which is how many bits a key sets.
-func (f *filter) K() int {
-	return f.k
-}
+func (f *Filter) K() int { return f.k }
 
 // Strategy returns how indexes are made.
-func (f *filter) Strategy() Strategy {
-	return f.strategy
-}
+func (f *Filter) Strategy() Strategy { return f.strategy }
 
 // Capacity returns the number of keys for which a filter of M bits and K hashes has
 // the false-positive rate p. If [New] made the filter for n keys and p, Capacity(p) is
 // never less than n. It is more because M is rounded up to whole words, by 64 bits at
 // most. It is 0 for p <= 0 and for the zero value, and math.MaxUint64 for p >= 1.
-func (f *filter) Capacity(p float64) uint64 { return capacity(f.M(), f.k, p) }
+func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }
 
 // String describes f by its parameters, without its keys.
 func (f filter) String() string {
-	return describe("bloom.Filter", f.M(), f.k, f.strategy)
+	return describe("bloom.Filter", f.m(), f.k, f.strategy)
 }
 
 // OnesCount returns the number of bits set. It takes constant time.
@@ -345,7 +342,7 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all figures of f at once, for metrics.
-func (f *Filter) Stats() Stats { return StatsOf(f.M(), f.k, f.ones) }
+func (f *Filter) Stats() Stats { return StatsOf(f.m(), f.k, f.ones) }
 
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
 func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }

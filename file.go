@@ -1,8 +1,10 @@
 package bloom
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/files"
@@ -158,8 +160,8 @@ func OpenFile(path string) (*View, error) {
 // the whole file. The file must stay as it is while a Reader uses it. If the store can say which
 // version of an object it reads, such as with the HTTP header If-Match, let it.
 //
-// Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must.
-// The zero Reader contains nothing. A Reader must not be copied.
+// Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must. All
+// look-ups of the zero Reader return true and an error. A Reader must not be copied.
 type Reader struct {
 	_ nocopy.Locker
 	layout
@@ -180,8 +182,23 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 // Info returns the filter's Info.
 func (r *Reader) Info() Info { return r.info }
 
+// Stats returns M, K and SizeBytes, and makes no request. The other figures, which all bits would
+// have to be read for, are zero.
+func (r *Reader) Stats() Stats {
+	if r.k == 0 {
+		return Stats{}
+	}
+	return Stats{M: r.m(), K: r.k, SizeBytes: form.HeaderSize + int64(r.m()/8)}
+}
+
+// String describes r by the filter's parameters.
+func (r *Reader) String() string { return r.describe("bloom.Reader") }
+
+// LogValue returns the String.
+func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
+
 // Contains reports whether key may have been added; see [Filter.Contains]. On error it
-// returns true, as nobody knows.
+// returns true.
 func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -198,6 +215,10 @@ func (r *Reader) ContainsHash(h Hash) (bool, error) {
 // up to 256 KiB, and makes up to 64 requests at the same time. On error found is as it was.
 // ContainsBatch panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
+	found = bitwords.Fill("bloom", found, len(hs))
+	if r.r == nil {
+		return errors.New("bloom: use of a zero Reader: make it with NewReader")
+	}
 	locate := func(key, step int) (at int64, pos uint64) {
 		h, i := hs[key], uint64(step)
 		x := h.h1 + i*h.h2
@@ -216,5 +237,5 @@ func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 		_, pos := locate(key, step)
 		return data[0]>>pos&1 != 0
 	}
-	return storage.Ranges("bloom", r.r, bitwords.Fill("bloom", found, len(hs)), r.k, 1, at, has)
+	return storage.Ranges("bloom", r.r, found, r.k, 1, at, has)
 }

@@ -253,6 +253,7 @@ func TestReaderErrors(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.NotErrorIs(t, err, bloom.ErrFormat)
 	}
+	f := bloom.Must(bloom.LoadFile(path))
 	r := bloom.Must(bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: 3}, int64(len(data))))
 	found := []bool{true, false}
 	require.ErrorIs(t, r.ContainsBatch(found, []bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), os.ErrDeadlineExceeded)
@@ -269,6 +270,11 @@ func TestReaderErrors(t *testing.T) {
 		require.ErrorIs(t, err, bloom.ErrFormat)
 	}
 	answer, err = new(bloom.Reader).ContainsString("a")
-	require.NoError(t, err)
-	require.False(t, answer)
+	require.EqualError(t, err, "bloom: use of a zero Reader: make it with NewReader")
+	require.True(t, answer)
+	require.Zero(t, new(bloom.Reader).Stats())
+	require.Equal(t, "bloom.Reader(m=0, k=0, Mitz32)", new(bloom.Reader).String())
+	require.Equal(t, bloom.Stats{M: f.M(), K: f.K(), SizeBytes: f.SizeBytes()}, r.Stats(), "what needs no look-up")
+	require.Equal(t, strings.Replace(f.String(), "Filter", "Reader", 1), r.String())
+	require.Equal(t, r.String(), r.LogValue().String())
 }

@@ -33,7 +33,9 @@ func filterOf(h form.Header, array []uint64, info form.Info) filter {
 
 // SizeBytes returns the length of the binary form in bytes: 6 + M()/8. It is 0 for
 // the zero value.
-func (f *filter) SizeBytes() int64 {
+func (f *Filter) SizeBytes() int64 { return f.size() }
+
+func (f *filter) size() int64 {
 	if f.k == 0 {
 		return 0
 	}
@@ -50,9 +52,9 @@ func (f filter) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // MarshalBinary returns Guava's binary form of f, which Java's
-// BloomFilter.readFrom reads. It is SizeBytes long. It does not hold the Info.
+// BloomFilter.readFrom reads. Its length is Stats' SizeBytes. It does not hold the Info.
 func (f filter) MarshalBinary() ([]byte, error) {
-	return f.AppendBinary(make([]byte, 0, f.SizeBytes()))
+	return f.AppendBinary(make([]byte, 0, f.size()))
 }
 
 // WriteTo writes Guava's binary form of f to w through a small buffer.

@@ -47,8 +47,8 @@ func (f *filter) Info() Info {
 	return Info(f.info.Info())
 }
 
-// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use the
-// filter at the same time. SaveFile returns an error if a field is out of its range.
+// SetInfo takes over the fields of i that are not zero. The others stay as they are. Nothing else
+// may use the filter at the same time. SaveFile returns an error if a field is out of its range.
 func (f *filter) SetInfo(i Info) {
 	f.info = form.Share(f.info.Info().With(form.Info(i)))
 }

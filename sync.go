@@ -33,7 +33,7 @@ type SyncFilter struct {
 type syncFilter struct{ filter }
 
 // String describes s by its parameters, without its keys.
-func (s syncFilter) String() string { return describe("bloom.SyncFilter", s.M(), s.k, s.strategy) }
+func (s syncFilter) String() string { return describe("bloom.SyncFilter", s.m(), s.k, s.strategy) }
 
 // NewSync is [New] for a SyncFilter.
 func NewSync(n uint64, p float64) (*SyncFilter, error) {
@@ -199,23 +199,8 @@ func (s *SyncFilter) Merge(g *Filter) error {
 // stay, or leave some of its bits.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 
-// Stats counts the bits set, which reads all of them, and returns all figures from
-// that one count.
-func (s *SyncFilter) Stats() Stats { return StatsOf(s.M(), s.k, s.OnesCount()) }
+// Stats counts the bits set, which reads all of them.
+func (s *SyncFilter) Stats() Stats { return StatsOf(s.m(), s.k, bitwords.OnesCount(s.bits.words)) }
 
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
 func (s *SyncFilter) LogValue() slog.Value { return slog.AnyValue(s.Stats()) }
-
-// OnesCount counts the bits set, which reads all of them.
-func (s *SyncFilter) OnesCount() uint64 { return bitwords.OnesCount(s.bits.words) }
-
-// FillRatio returns the fraction of bits set, from 0 to 1; see [SyncFilter.Stats].
-func (s *SyncFilter) FillRatio() float64 { return s.Stats().FillRatio }
-
-// ApproxCount estimates the number of distinct keys added, as [Filter.ApproxCount]
-// does; see [SyncFilter.Stats].
-func (s *SyncFilter) ApproxCount() uint64 { return s.Stats().ApproxCount }
-
-// FPR returns the probability that a key which was not added is reported as
-// present, as [Filter.FPR] does; see [SyncFilter.Stats].
-func (s *SyncFilter) FPR() float64 { return s.Stats().FPR }

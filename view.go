@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"encoding/binary"
+	"log/slog"
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
@@ -44,6 +45,12 @@ type layout struct {
 func layoutOf(h form.Header, info form.Info) layout {
 	return layout{uint64(h.Words), guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy), Info(info)}
 }
+
+// m returns the number of bits.
+func (l *layout) m() uint64 { return 64 * l.words }
+
+// describe returns the String of the type with the given name.
+func (l *layout) describe(name string) string { return describe(name, l.m(), l.k, l.strategy) }
 
 // locate returns the byte, and the position in it, of the bit that x selects. Words are
 // big-endian, so bit 0 is in the last of their bytes.
@@ -120,37 +127,27 @@ func (v *View) ContainsBatch(found []bool, hs []Hash) {
 	}
 }
 
-// M returns the number of bits, a multiple of 64.
-func (v *View) M() uint64 { return 64 * v.use().words }
-
-// K returns the number of hashes.
-func (v *View) K() int { return v.use().k }
-
-// Strategy returns how indexes are made.
-func (v *View) Strategy() Strategy { return v.use().strategy }
-
 // Info returns the filter's Info. It is zero if data was not the content of a file.
 func (v *View) Info() Info { return v.use().info }
-
-// SizeBytes returns the length of the binary form in bytes.
-func (v *View) SizeBytes() int64 {
-	v.use()
-	return form.HeaderSize + int64(len(v.body))
-}
 
 // String describes v by its parameters, without its keys.
 func (v *View) String() string {
 	if v.bytes.Data == nil {
 		return "bloom.View(closed)"
 	}
-	return describe("bloom.View", v.M(), v.k, v.strategy)
+	return v.describe("bloom.View")
 }
+
+// LogValue returns the String, so that package log/slog does not write the whole filter. It
+// reads no page of a file.
+func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Stats reads the whole filter, to count the bits set.
 func (v *View) Stats() Stats {
-	body, ones := v.use().body, uint64(0)
+	body := v.use().body
+	ones := 0
 	for i := 0; i < len(body); i += 8 {
-		ones += uint64(bits.OnesCount64(binary.NativeEndian.Uint64(body[i:])))
+		ones += bits.OnesCount64(binary.NativeEndian.Uint64(body[i:]))
 	}
-	return StatsOf(v.M(), v.k, ones)
+	return StatsOf(v.m(), v.k, uint64(ones))
 }

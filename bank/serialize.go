@@ -329,7 +329,7 @@ func (e encoding) AppendBinary(dst []byte) ([]byte, error) {
 	if e.of == nil {
 		return dst, errNoForm
 	}
-	return form.AppendBinary(dst, e.of)
+	return form.AppendBinary(dst, e.of.SizeBytes(), e.of)
 }
 
 // MarshalBinary returns what [Bank.WriteTo] writes.
@@ -406,7 +406,9 @@ func (b *Bank) UnmarshalText(text []byte) error {
 // SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as
 // one for each day: only the last one changes, and a look-up asks all of them. The example
 // of [OpenFile] does that.
-func (b *Bank) SaveFile(path string) error { return storage.SaveFile(form.Bank, path, b) }
+func (b *Bank) SaveFile(path string) error {
+	return storage.SaveFile(form.Bank, path, b.SizeBytes(), b)
+}
 
 // LoadFile reads a Bank from a file that SaveFile wrote. It returns an error, which wraps
 // [bloom.ErrFormat], if the file has changed since.

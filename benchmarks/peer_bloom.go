@@ -39,13 +39,13 @@ var ours = []row{
 var syncs = []row{
 	{"bloom.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(bloom.NewSync(uint64(n), p))
-		return filter{bits: f.M(), reset: f.Reset,
+		return filter{bits: f.Stats().M, reset: f.Reset,
 			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
 	}},
 	{"blocked.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(blocked.NewSync(uint64(n), p))
-		return filter{bits: f.M(), reset: f.Reset,
+		return filter{bits: f.Stats().M, reset: f.Reset,
 			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
 			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
 	}},

@@ -24,7 +24,9 @@ func (f filter) SizeBytes() int64 { return f.b.Size(f.info.Info()) }
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
 // error for the zero Filter, which has no binary form, and for an Info that cannot be
 // saved.
-func (f filter) AppendBinary(dst []byte) ([]byte, error) { return form.AppendBinary(dst, f) }
+func (f filter) AppendBinary(dst []byte) ([]byte, error) {
+	return form.AppendBinary(dst, f.SizeBytes(), f)
+}
 
 // MarshalBinary returns f's binary form, which carries a checksum. It is SizeBytes
 // long.
@@ -60,7 +62,9 @@ func (f *filter) UnmarshalText(text []byte) error {
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile].
 // After a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *filter) SaveFile(path string) error { return storage.SaveFile(form.Blocked, path, f) }
+func (f *filter) SaveFile(path string) error {
+	return storage.SaveFile(form.Blocked, path, f.SizeBytes(), f)
+}
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since.

@@ -42,7 +42,7 @@ func (f filter) SizeBytes() int64 {
 // error for the zero Filter, which has no binary form, and for an Info that cannot be
 // saved.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
-	return form.AppendBinary(dst, f)
+	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
@@ -90,7 +90,9 @@ func (f *filter) UnmarshalText(text []byte) error {
 // any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files. Whoever adds or
 // removes waits, as with [Filter.WriteTo].
-func (f *Filter) SaveFile(path string) error { return storage.SaveFile(form.Counting, path, f) }
+func (f *Filter) SaveFile(path string) error {
+	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f)
+}
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which
 // wraps [bloom.ErrFormat], if the file has changed since.

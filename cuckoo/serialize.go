@@ -60,12 +60,6 @@ func (t *table) check() error {
 	return nil
 }
 
-// encoding is a filter that packages form and storage encode. A SyncFilter has no SizeBytes of its
-// own.
-type encoding struct{ filter }
-
-func (e encoding) SizeBytes() int64 { return e.Stats().SizeBytes }
-
 // SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. It grows
 // by 24 for each key in the list; see [Filter.Insert].
 func (f *Filter) SizeBytes() int64 { return f.Stats().SizeBytes }
@@ -73,7 +67,7 @@ func (f *Filter) SizeBytes() int64 { return f.Stats().SizeBytes }
 // AppendBinary appends f's binary form, which has a checksum, to dst. It returns an error for the
 // zero Filter, which has no binary form, and for an Info that cannot be saved.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
-	return form.AppendBinary(dst, encoding{f})
+	return form.AppendBinary(dst, f.Stats().SizeBytes, f)
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
@@ -138,7 +132,7 @@ func (f *filter) UnmarshalText(text []byte) error {
 // at any moment, path holds what it held before, or all of f. See [bloom.Filter.SaveFile] for
 // permissions, links and temporary files. Insertions into a SyncFilter and removals from it wait.
 func (f *filter) SaveFile(path string) error {
-	return storage.SaveFile(form.Cuckoo, path, encoding{*f})
+	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f)
 }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps

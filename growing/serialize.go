@@ -73,7 +73,9 @@ func (f filter) SizeBytes() int64 {
 // keys that were added before the call, and some or none of those that are added
 // at the same time. AppendBinary returns an error for the zero Filter, which has no binary form,
 // and for an Info that cannot be saved.
-func (f filter) AppendBinary(dst []byte) ([]byte, error) { return form.AppendBinary(dst, f) }
+func (f filter) AppendBinary(dst []byte) ([]byte, error) {
+	return form.AppendBinary(dst, f.SizeBytes(), f)
+}
 
 // MarshalBinary returns f's binary form, which carries checksums; see
 // [Filter.AppendBinary].
@@ -158,7 +160,9 @@ func (f *filter) UnmarshalText(text []byte) error {
 // SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
 // any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error { return storage.SaveFile(form.Growing, path, f) }
+func (f *Filter) SaveFile(path string) error {
+	return storage.SaveFile(form.Growing, path, f.SizeBytes(), f)
+}
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which
 // wraps [bloom.ErrFormat], if the file has changed since.

@@ -282,7 +282,7 @@ func (r *Replica) Info() bloom.Info { return r.state().filter.Info() }
 // String describes r by the version that it has, without its keys.
 func (r *Replica) String() string {
 	if cur := r.copy.Load(); cur != nil {
-		return fmt.Sprintf("replica.Replica(version %q, %d bytes)", cur.version, cur.filter.SizeBytes())
+		return fmt.Sprintf("replica.Replica(version %q, %d bytes)", cur.version, cur.filter.Stats().SizeBytes)
 	}
 	return "replica.Replica(nothing loaded)"
 }
@@ -308,7 +308,7 @@ func (r *Replica) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	cur := r.state()
-	return Status{Version: cur.version, SizeBytes: cur.filter.SizeBytes(), Refreshed: r.refreshed, Err: r.err}
+	return Status{Version: cur.version, SizeBytes: cur.filter.Stats().SizeBytes, Refreshed: r.refreshed, Err: r.err}
 }
 
 // Stats describes the copy without copying it; see [bloom.SyncFilter.Stats]. It is zero

@@ -67,7 +67,7 @@ func (f filter) SizeBytes() int64 {
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
 // whose Add returned before the call is in it. AppendBinary returns an error for the zero
 // Filter, which has no binary form, and for an Info that cannot be saved.
-func (f filter) AppendBinary(b []byte) ([]byte, error) { return form.AppendBinary(b, f) }
+func (f filter) AppendBinary(b []byte) ([]byte, error) { return form.AppendBinary(b, f.SizeBytes(), f) }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
@@ -139,7 +139,9 @@ func (f *Filter) UnmarshalText(text []byte) error {
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [LoadOrNew]. After
 // a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
-func (f *Filter) SaveFile(path string) error { return storage.SaveFile(form.Window, path, f) }
+func (f *Filter) SaveFile(path string) error {
+	return storage.SaveFile(form.Window, path, f.SizeBytes(), f)
+}
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since. The filter has the

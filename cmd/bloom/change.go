@@ -150,17 +150,13 @@ func union(a, b *loaded) error {
 	if err != nil && a.Stats().M != b.Stats().M {
 		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
 	}
-	a.SetInfo(bloom.Info{ // N and P stay
-		Hash:    cmp.Or(x.Hash, y.Hash),
-		Comment: agreed(x.Comment, y.Comment),
-	})
+	comment := x.Comment
+	if x.Comment != y.Comment {
+		comment = severalComments
+	}
+	a.SetInfo(bloom.Info{Hash: cmp.Or(x.Hash, y.Hash), Comment: comment})
 	return err
 }
 
-// agreed returns a if b is equal, or zero.
-func agreed[T comparable](a, b T) (v T) {
-	if a == b {
-		v = a
-	}
-	return v
-}
+// severalComments is the Comment of a filter that was merged from filters with other Comments.
+const severalComments = "merged from several filters"

@@ -196,7 +196,8 @@ func TestFileInfo(t *testing.T) {
 	require.Equal(t, want, said("filter"))
 	good(t, numbers(0, 1000), "build -n 6500 -p 0.01 -comment others -o other")
 	good(t, "", "merge -o out filter other")
-	require.Equal(t, bloom.Info{N: 6500, P: 0.01, Hash: "SumString"}, said("out"))
+	merged := bloom.Info{N: 6500, P: 0.01, Hash: "SumString", Comment: "merged from several filters"}
+	require.Equal(t, merged, said("out"))
 	good(t, "00ff\n", "build -hex -o filter")
 	require.Equal(t, bloom.Info{N: 1, P: 0.001, Hash: "Sum of the bytes given in hexadecimal"}, said("filter"))
 	good(t, "Ab\n", "build -fold-case -o filter")

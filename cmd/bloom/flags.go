@@ -299,12 +299,15 @@ func joined(comment, more string) string {
 // hashed is no other than how lines are.
 const fieldComment = "keys are field %d of the lines"
 
-// join has f's file go on to say how keys were hashed, if those to come are hashed as the
-// ones before. Otherwise nobody can say it.
+// severalWays is the Hash of a filter whose keys were not all hashed in one way.
+const severalWays = "several ways"
+
+// join keeps f's Hash if further keys are hashed as the ones before, and sets it to severalWays
+// otherwise. A filter without a Hash has none afterwards.
 func (k keys) join(f informed) {
-	info := f.Info()
-	info.Hash = agreed(info.Hash, k.Hash()+k.part.suffix())
-	f.SetInfo(info)
+	if hash := f.Info().Hash; hash != "" && hash != k.Hash()+k.part.suffix() {
+		f.SetInfo(bloom.Info{Hash: severalWays})
+	}
 }
 
 // keyFlags are the flags that say what of a line, or of a field of it, is the key.

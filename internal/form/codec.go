@@ -6,15 +6,9 @@ import (
 	"slices"
 )
 
-// Form is implemented by every type that has a binary form of this module's.
-type Form interface {
-	io.WriterTo
-	SizeBytes() int64
-}
-
-// AppendBinary appends what from's WriteTo writes to dst.
-func AppendBinary(dst []byte, from Form) ([]byte, error) {
-	a := appender(slices.Grow(dst, int(from.SizeBytes())))
+// AppendBinary appends what from's WriteTo writes, which is size bytes, to dst.
+func AppendBinary(dst []byte, size int64, from io.WriterTo) ([]byte, error) {
+	a := appender(slices.Grow(dst, int(size)))
 	_, err := from.WriteTo(&a)
 	return a, err
 }

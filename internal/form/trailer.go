@@ -82,10 +82,14 @@ func (i Info) Fits(pkg string, j Info) error {
 	return nil
 }
 
-// With returns what SetInfo of j makes of i: j, with the N and P of i where it has none.
+// With returns j, with i's field for each field of j that is zero.
 func (i Info) With(j Info) Info {
-	j.N, j.P = cmp.Or(j.N, i.N), cmp.Or(j.P, i.P)
-	return j
+	return Info{
+		N:       cmp.Or(j.N, i.N),
+		P:       cmp.Or(j.P, i.P),
+		Hash:    cmp.Or(j.Hash, i.Hash),
+		Comment: cmp.Or(j.Comment, i.Comment),
+	}
 }
 
 // SharedInfo is an Info that many goroutines may read and join at once. Nil is the zero Info.

@@ -14,10 +14,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// SaveFile has a type of kind k's WriteTo write the file at path, atomically and durably; see
-// files.Write. The zero value has no file.
-func SaveFile(k *form.Kind, path string, from form.Form) error {
-	if from.SizeBytes() == 0 {
+// SaveFile writes the file at path by from's WriteTo, atomically and durably; see files.Write. from
+// is of kind k, and size is the length of its binary form: 0 for the zero value, which cannot be
+// saved.
+func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
+	if size == 0 {
 		return form.NoForm(k.Package)
 	}
 	err := files.Write(path, func(w io.Writer) error {
