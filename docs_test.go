@@ -16,6 +16,7 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
 )
@@ -30,6 +31,11 @@ func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, l
 	use(foreign.NewBitsAndBlooms(data))
 	use(foreign.NewHoliman(data))
 	use(foreign.NewDCSO(data))
+	use(foreign.NewSpark(data))
+	{
+		var f foreign.Holiman
+		use(f.UnmarshalJSON(data))
+	}
 	use(bloom.New(n, p))
 	use(bloom.NewSize(m, k))
 	use(bloom.NewSize(m, int(k)))
@@ -57,6 +63,10 @@ func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, l
 	use(c.MarshalBinary())
 	use(c.UnmarshalBinary(data))
 	c.Reset()
+	{
+		d := uint64(2)
+		use(flower.New(flower.Config{Slots: m * d / 16, Ways: 8, Bits: 16}))
+	}
 	use(blocked.New(n, p))
 	use(blocked.NewSize(m, lines))
 	use(blocked.NewSync(n, p))
@@ -92,13 +102,14 @@ func TestFragments(t *testing.T) {
 	const start = `package main
 
 import (
+	"encoding/binary"
 	"os"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/foreign"
 )
 
-var _, _, _ = os.ReadFile, bloom.New, foreign.NewDCSO
+var _, _, _, _ = binary.BigEndian, os.ReadFile, bloom.New, foreign.NewDCSO
 
 func main() {}
 `
