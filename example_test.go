@@ -538,3 +538,26 @@ func ExampleFilter_database() {
 	fmt.Println(view.ContainsString("a"), view.ContainsString("b"))
 	// Output: true false
 }
+
+// A machine that has yesterday's filter gets today's as a patch.
+func ExampleDiff() {
+	yesterday := bloom.Must(bloom.New(1_000_000, 0.01))
+	for i := range uint64(900_000) {
+		yesterday.AddHash(bloom.SumUint64(i))
+	}
+	today := yesterday.Clone()
+	for i := range uint64(1000) {
+		today.AddHash(bloom.SumUint64(900_000 + i))
+	}
+	patch, err := bloom.Diff(yesterday, today)
+	if err != nil {
+		panic(err)
+	}
+
+	mine := yesterday.Clone() // on the other machine
+	if err := mine.Patch(patch); err != nil {
+		panic(err) // of another filter, if the error is an ErrMismatch: get the whole filter
+	}
+	fmt.Println(mine.Equal(today), today.SizeBytes()/int64(len(patch)))
+	// Output: true 200
+}

@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"io"
+	"math/bits"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -137,4 +138,65 @@ func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, &f) 
 // value.
 func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
+}
+
+// Diff returns a patch, the bytes that make [Filter.Patch] turn from into to. Only the bits that
+// differ travel, set or cleared: each takes six bytes at most, and usually two. 200 bytes and
+// the Info of to, which the patch has, come on top. A patch is never larger than
+// its filter by more than these. docs/format.md describes it. If from and to are equal, the patch
+// is valid, and changes no bit.
+//
+// Diff returns an error that wraps [ErrMismatch] if M, K or Strategy of from and to differ, or
+// one of them is nil. It also returns an error if both are the zero Filter, or if the Info of to
+// is out of its range.
+func Diff(from, to *Filter) ([]byte, error) {
+	if from == nil || to == nil {
+		return nil, form.MismatchNil("bloom")
+	}
+	h := from.header()
+	if g := to.header(); g != h {
+		return nil, form.Mismatch("bloom", "parameters", h, g)
+	}
+	if h.K == 0 {
+		return nil, errNoForm
+	}
+	changes := func(yield func(form.Change) bool) {
+		news := to.bits.words[:len(from.bits.words)]
+		for i, old := range from.bits.words {
+			if mask := old ^ news[i]; mask != 0 && !yield(form.Change{Word: i, Old: old, Mask: mask}) {
+				return
+			}
+		}
+	}
+	return form.AppendPatch(nil, h, to.info.Info(), changes)
+}
+
+// Patch turns f into the second filter that [Diff] was given, with its bits and its Info, if f
+// has the bits of the first one in the words that change. The patch has a checksum of these
+// words. If they differ, or if the patch is for filters of another size, K or Strategy, Patch returns
+// an error that wraps [ErrMismatch]. So the same patch fits once, unless it changes no bit. Bits
+// that other words have stay as they are.
+//
+// Bytes that are no patch, or a damaged one, give an error that wraps [ErrFormat]. On error f is
+// unchanged. Patch does not retain data.
+func (f *Filter) Patch(data []byte) error {
+	p, err := form.ParsePatch(data)
+	if err != nil {
+		return err
+	}
+	if _, err := p.Check(f.header(), f.bits.words); err != nil {
+		return err
+	}
+	for c := p.Changes(); ; {
+		i, mask, ok := c.Next()
+		if !ok {
+			break
+		}
+		old := f.bits.words[i]
+		f.bits.words[i] = old ^ mask
+		f.ones += uint64(bits.OnesCount64(old ^ mask))
+		f.ones -= uint64(bits.OnesCount64(old))
+	}
+	f.info = form.Share(p.Info)
+	return nil
 }

@@ -2,8 +2,10 @@ package bloom
 
 import (
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -191,6 +193,46 @@ func (s *SyncFilter) Merge(g *Filter) error {
 		return err
 	}
 	bitwords.OrAtomic(s.bits.words, g.bits.words)
+	return nil
+}
+
+// Patch is [Filter.Patch] while others look up, add and encode. Patch first checks everything, and
+// then changes each bit by itself, so a key that is in both filters of the [Diff] is found at any
+// time. Of other keys, a look-up beside Patch may find either answer.
+//
+// The bits that an Add sets beside Patch stay, unless they are among those that the patch clears.
+// If an Add has set a bit in a word that the patch changes before Patch looks at that word, Patch
+// returns an error that wraps [ErrMismatch], and changes nothing. Patches run one at a time.
+func (s *SyncFilter) Patch(data []byte) error {
+	p, err := form.ParsePatch(data)
+	if err != nil {
+		return err
+	}
+	was, err := p.Check(s.header(), s.bits.words)
+	if err != nil {
+		return err
+	}
+	done := 0
+	for c := p.Changes(); ; {
+		i, mask, ok := c.Next()
+		if !ok {
+			break
+		}
+		// What was set when the word was checked is to be cleared. What is set now may be an Add's.
+		var cleared uint64
+		for rest := mask; rest != 0; rest &= rest - 1 {
+			lowest := rest & -rest
+			cleared |= lowest * (was[done/64] >> (done % 64) & 1)
+			done++
+		}
+		if set := mask &^ cleared; set != 0 {
+			atomic.OrUint64(&s.bits.words[i], set)
+		}
+		if cleared != 0 {
+			atomic.AndUint64(&s.bits.words[i], ^cleared)
+		}
+	}
+	s.info.Set(p.Info)
 	return nil
 }
 

@@ -36,7 +36,10 @@ var (
 	Counting = &Kind{"counting", 'C', 2}
 	Cuckoo   = &Kind{"cuckoo", 'U', 3}
 	Growing  = &Kind{"growing", 'G', 3}
-	kinds    = []*Kind{Bank, Blocked, Counting, Cuckoo, Flower, Growing, Window}
+
+	patchKind = &Kind{"bloom", 'P', patchParams} // see patch.go
+
+	kinds = []*Kind{Bank, Blocked, Counting, Cuckoo, Flower, Growing, Window, patchKind}
 )
 
 // KindOf returns the kind of the frame that data begins with, or nil if it begins with none.
@@ -62,8 +65,11 @@ func Name(data []byte) string {
 
 // name returns the name of the type.
 func (k *Kind) name() string {
-	if k.Package == "bank" {
+	switch k.letter {
+	case 'K':
 		return "bank.Bank"
+	case 'P':
+		return "patch"
 	}
 	return k.Package + ".Filter"
 }

@@ -98,7 +98,7 @@ type SharedInfo struct{ now atomic.Pointer[Info] }
 // Share returns a SharedInfo that is i.
 func Share(i Info) *SharedInfo {
 	s := new(SharedInfo)
-	s.now.Store(&i)
+	s.Set(i)
 	return s
 }
 
@@ -109,6 +109,9 @@ func (s *SharedInfo) Info() Info {
 	}
 	return *s.now.Load()
 }
+
+// Set makes s be i.
+func (s *SharedInfo) Set(i Info) { s.now.Store(&i) }
 
 // Join returns an error unless j Fits s, and gives s the Hash of j if it has none.
 func (s *SharedInfo) Join(pkg string, j Info) error {
