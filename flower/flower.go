@@ -7,7 +7,7 @@
 // found until all its slots are overwritten. Only the newest key is certain. A key's age
 // is the number of other keys that were added after it. The older a key is, the less
 // likely it is found. [Filter.Recall] is the probability for each age. A key that was
-// never added is reported as present with the probability that [Filter.FPR] returns.
+// never added is reported as present with the probability FPR of [Filter.Stats].
 //
 // The caller supplies an age, the probability of finding a key of that age, and the
 // rate of false positives. [Optimal] finds the smallest array for them. Its memory is
@@ -154,7 +154,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 }
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
-// added is shorter than hs, unless added is nil: nobody wants to know then.
+// added is shorter than hs. A nil added discards the results.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	added = bitwords.Answers("flower", added, len(hs))
 	for i, h := range hs {
@@ -163,7 +163,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 }
 
 // Contains reports whether key is found. For a key that was added, [Filter.Recall] of its
-// age is the probability of that. For one that was never added, it is [Filter.FPR].
+// age is the probability of that. For one that was never added, it is FPR of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -196,7 +196,7 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 //
 // Each way has slots and fingerprints of its own, and a key has one of them. So a key's slots
 // differ, and each is overwritten, and holds another key's equal fingerprint, independently of
-// the key's other slots. That makes the formulas of FPR and Recall true for few slots too.
+// the key's other slots. That makes the formulas of Stats and Recall true for few slots too.
 func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	i, _ := bits.Mul64(x, f.perWay) // by the highest bits of x
 	at := (way*f.perWay + i) * uint64(f.bits)
@@ -213,8 +213,9 @@ func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
 // Stats returns the figures of f from one reading of it. A slot counts as a bit: M is
 // Slots, rounded down to a multiple of Ways, K is Ways, and OnesCount is the number of slots
-// that were written. ApproxCount estimates how many keys were ever added. It stops growing
-// when all slots are written.
+// that were written. FillRatio is the share of slots that were written. FPR is
+// 1 - (1 - FillRatio/(2^Bits - 1))^Ways. ApproxCount estimates how many keys were ever added.
+// It stops growing when all slots are written.
 func (f *Filter) Stats() bloom.Stats {
 	if f.ways == 0 {
 		return bloom.Stats{}
@@ -243,11 +244,6 @@ func (f *Filter) Stats() bloom.Stats {
 
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
 func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
-
-// FPR returns the probability that a key which was never added is reported as
-// present now: 1 - (1 - w/(2^Bits - 1))^Ways, where w is the share of slots that
-// were written. It reads the whole filter.
-func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Recall returns the probability that Contains finds a key after t other keys were
 // added. As t grows, it falls to the rate of false positives of a filter whose slots are

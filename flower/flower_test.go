@@ -72,7 +72,7 @@ func TestFPR(t *testing.T) {
 			}
 		}
 		p := 1 - math.Pow(1-1/(math.Ldexp(1, c.Bits)-1), float64(c.Ways))
-		assert.InEpsilon(t, p, f.FPR(), 1e-3)
+		assert.InEpsilon(t, p, f.Stats().FPR, 1e-3)
 		assert.InEpsilon(t, p, f.Info().P, 1e-9)
 		assert.InDelta(t, trials*p, hits, 4.75*math.Sqrt(trials*p), "bits = %d, ways = %d", c.Bits, c.Ways)
 	}
@@ -86,10 +86,10 @@ func TestFPRFilling(t *testing.T) {
 		for written := range m + 1 {
 			fill, kinds := float64(written)/float64(m), math.Ldexp(1, c.Bits)-1
 			want := 1 - math.Pow(1-fill/kinds, float64(c.Ways))
-			require.InDelta(t, want, f.FPR(), 1e-12, "%d written", written)
+			require.InDelta(t, want, f.Stats().FPR, 1e-12, "%d written", written)
 			s := f.Stats()
 			require.Equal(t, bloom.Stats{M: m, K: c.Ways, OnesCount: written, FillRatio: fill,
-				ApproxCount: s.ApproxCount, FPR: f.FPR(), SizeBytes: f.SizeBytes()}, s)
+				ApproxCount: s.ApproxCount, FPR: f.Stats().FPR, SizeBytes: f.SizeBytes()}, s)
 			if written < m {
 				require.InDelta(t, -float64(m)/float64(c.Ways)*math.Log1p(-fill), s.ApproxCount, 0.5)
 			}

@@ -40,9 +40,9 @@ func (s *state) touch(h bloom.Hash, k int) {
 	}
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
-// added is shorter than hs, unless added is nil: nobody wants to know then. It is
-// faster than AddHash one by one where the filter is larger than the processor's caches.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. A nil added
+// discards the results. AddBatch panics if another added is shorter than hs. It is faster than
+// AddHash one by one if the filter is larger than the processor's caches.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	added = bitwords.Answers("window", added, len(hs))
 	for i, h := range hs {
@@ -51,12 +51,12 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets answers[i] to ContainsHash of hs[i]. It panics if answers is shorter than
-// hs. It is faster where AddBatch is.
-func (f *Filter) ContainsBatch(answers []bool, hs []bloom.Hash) {
-	answers = bitwords.Fill("window", answers, len(hs))
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
+// hs. It is faster than ContainsHash one by one where AddBatch is faster than AddHash.
+func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
+	found = bitwords.Fill("window", found, len(hs))
 	for i, h := range hs {
 		f.ahead(hs, i, true)
-		answers[i] = f.ContainsHash(h)
+		found[i] = f.ContainsHash(h)
 	}
 }

@@ -7,14 +7,16 @@ import (
 )
 
 // Do calls handle unless h is remembered, and adds h if handle returns nil. handled reports
-// whether handle was called and returned nil. If h is remembered, handle is not called, and Do
-// returns false and nil: h was handled before, or it is a false positive, which is dropped.
-// If handle fails, Do returns its error, and the next Do of h calls its own handle.
+// whether handle was called and returned nil. If h is remembered, Do does not call handle and
+// returns false and nil. The event was handled before, or h is a false positive and the event is
+// dropped. If handle fails, Do returns its error, and the next Do of h calls its own handle.
 //
-// Of several Dos of the same h at once, one calls handle and the others wait for it. If it returns
-// nil, they return false and nil. If it fails, one of the others calls its own handle. A Do that
-// waits ends with its ctx, and returns the ctx's error. Dos of different h do not wait for
-// each other. handle gets ctx. It must not call Do with the same h.
+// Of several calls of Do with the same h at once, one calls handle and the others wait for it. If
+// handle returns nil, they return false and nil. If it fails, one of the others calls its own
+// handle. Calls with different h do not wait for each other.
+//
+// If ctx has ended, Do returns the ctx's error and calls nothing. A call that waits returns it
+// when its ctx ends. handle gets ctx. It must not call Do with the same h.
 //
 // Do of a zero Filter panics, as Add does. Do knows of no other process: package bloomredis
 // has windows that several share.
@@ -23,37 +25,56 @@ func (f *Filter) Do(ctx context.Context, h bloom.Hash, handle func(context.Conte
 		panic(errZero)
 	}
 	ended := make(chan struct{})
-	for mine := false; !mine; {
-		f.doing.Lock()
-		other := f.underWay[h]
-		if mine = other == nil; mine {
-			if f.ContainsHash(h) {
-				f.doing.Unlock()
-				return false, nil
-			}
-			if f.underWay == nil {
-				f.underWay = map[bloom.Hash]chan struct{}{}
-			}
-			f.underWay[h] = ended
+	for {
+		if err := ctx.Err(); err != nil {
+			return false, err
 		}
-		f.doing.Unlock()
-		if !mine {
-			select {
-			case <-other:
-			case <-ctx.Done():
-				return false, ctx.Err()
-			}
+		seen, other := f.claim(h, ended)
+		if seen {
+			return false, nil
+		}
+		if other == nil {
+			break
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
 		}
 	}
-	defer func() { // also if handle panics
-		f.doing.Lock()
-		delete(f.underWay, h)
-		f.doing.Unlock()
-		close(ended)
-	}()
+	defer f.release(h, ended) // also if handle panics
 	if err := handle(ctx); err != nil {
 		return false, err
 	}
 	f.AddHash(h)
 	return true, nil
+}
+
+// claim reports whether h is remembered. If it is not, claim returns the channel of the call of Do
+// that handles h now. If no call does, it returns nil, and the caller handles h: the others wait for
+// ended to be closed.
+//
+// The look-up is under the lock. Before it, another call could handle h, add it and release it
+// between the look-up and the lock, and h would be handled twice.
+func (s *state) claim(h bloom.Hash, ended chan struct{}) (seen bool, other chan struct{}) {
+	s.doing.Lock()
+	defer s.doing.Unlock()
+	if other = s.underWay[h]; other != nil {
+		return false, other
+	}
+	if s.contains(h) {
+		return true, nil
+	}
+	if s.underWay == nil {
+		s.underWay = map[bloom.Hash]chan struct{}{}
+	}
+	s.underWay[h] = ended
+	return false, nil
+}
+
+// release ends what claim began.
+func (s *state) release(h bloom.Hash, ended chan struct{}) {
+	s.doing.Lock()
+	delete(s.underWay, h)
+	s.doing.Unlock()
+	close(ended)
 }

@@ -34,8 +34,11 @@ type ring struct {
 
 	sync.Mutex
 	ends [planes]atomic.Int64 // stamps: when planes end or have ended; loaded without the lock by Renew
-	full uint64               // planes that hold their share
-	lost int64                // the latest time at which a plane that was given up could be relied on, or never
+	full uint64               // columns of the planes that hold their share
+	// lost is the latest time, or never, at which a key could have been added that was given up
+	// before its Span was over.
+	lost      int64
+	prolonged bool // the newest plane has lasted for a second part, as prolong allows once
 }
 
 const (
@@ -43,12 +46,23 @@ const (
 	never = math.MinInt64 // in lost
 )
 
-// run is a run of planes: the number of the newest one, times 128, and how many they are.
+// run is a run of planes without a gap. The low lenBits bits are how many planes there are, at most
+// 64. The others are the number of the newest one.
 type run uint64
 
-func (r run) newest() uint64 { return uint64(r) >> 7 }
-func (r run) len() uint64    { return uint64(r) & 127 }
+const lenBits = 7
+
+func newRun(newest, n uint64) run { return run(newest<<lenBits | n) }
+
+func (r run) newest() uint64 { return uint64(r) >> lenBits }
+func (r run) len() uint64    { return uint64(r) & (1<<lenBits - 1) }
 func (r run) oldest() uint64 { return r.newest() + 1 - r.len() }
+
+// withoutOldest returns r without its oldest plane.
+func (r run) withoutOldest() run { return newRun(r.newest(), r.len()-1) }
+
+// withNext returns r with one more plane, which is the newest.
+func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1) }
 
 // columns returns the bits of planes in a lane: of n planes, at most 64, from first on.
 func columns(first, n uint64) uint64 {
@@ -82,6 +96,7 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 		r.reading.Store(stale)
 	}
 	r.from.Store(max(from, stale+1))
+	r.prolonged = true // a saved plane may have been
 	r.until.Store(ended)
 	if newest := live.newest(); live.len() > 0 && r.full&columns(newest, 1) == 0 {
 		r.until.Store(r.end(newest).Load())
@@ -121,47 +136,81 @@ func (r *ring) age(now int64) {
 			r.end(plane).Store(min(r.end(plane).Load(), latest))
 		}
 		r.lost = min(r.lost, now)
+		r.prolonged = false
 		r.from.Store(now)
 	}
 	for r.span > 0 && live.len() > 0 && now >= r.death(live.oldest()) {
-		live--
+		live = live.withoutOldest()
 	}
 	r.publish(live)
 }
 
-// begin begins a plane for a key that comes now, unless the newest one has not ended.
+// begin begins a plane for a key that comes now, unless the newest plane has not ended or goes on.
 func (r *ring) begin() {
 	r.Lock()
 	defer r.Unlock()
 	now := r.read()
 	r.age(now)
-	if now < r.until.Load() {
+	if now < r.until.Load() || r.prolong(now) {
 		return
 	}
 	live := r.planes()
-	partial := func() int { return bits.OnesCount64(live.columns() &^ r.full) }
-	if r.until.Load() != ended && partial() > r.spare {
-		// The clock jumps: evenly, so many parts of a Span take a Span. Planes of a few keys must
-		// not take the place of those that hold N.
-		r.stamp(live.newest(), now, now+r.part)
-		return
-	}
 	if live.len() == planes {
-		// Some planes are given up, as many as N keys can spare: a page then clears them together.
-		for first := true; first || bits.OnesCount64((live-1).columns()&r.full) >= r.fulls; first = false {
-			until := r.end(live.oldest()).Load()
-			if r.lean > 0 {
-				until = min(until+r.part, r.end(live.oldest()+r.lean).Load())
-			}
-			r.lost = max(r.lost, min(until-1, now))
-			live--
-		}
+		live = r.giveUp(live, now)
 	}
-	live += 1<<7 + 1
+	live = live.withNext()
 	r.full &^= columns(live.newest(), 1)
 	r.count.Store(0)
+	r.prolonged = false
 	r.stamp(live.newest(), now, now+r.part)
 	r.publish(live)
+}
+
+// prolong reports whether the newest plane goes on, although it should have ended by time. It then
+// has a new end. The lock is held.
+//
+// Planes that end by time end a part apart at least. So while the clock runs evenly, at most spare
+// of them live. After a step back there are more: those that ended before the step live for a Span
+// from the step on, at most, and others begin beside them. Each takes the place of a plane that
+// could hold a share of N. So each new plane lasts for two parts while there are more than spare,
+// and as long as necessary when there are most. Otherwise a clock that steps to and fro would fill
+// the ring with planes of one key.
+func (r *ring) prolong(now int64) bool {
+	until := r.until.Load()
+	if until == ended {
+		return false
+	}
+	live := r.planes()
+	partial := bits.OnesCount64(live.columns() &^ r.full)
+	if partial <= r.spare {
+		return false
+	}
+	if twice := until + r.part; !r.prolonged && now < twice {
+		r.prolonged = true
+		r.stamp(live.newest(), now, twice)
+		return true
+	}
+	if partial <= r.most {
+		return false
+	}
+	r.stamp(live.newest(), now, min(now+r.part, r.death(live.oldest())))
+	return true
+}
+
+// giveUp returns live without its oldest plane, and without those after it that are not needed for
+// the newest N keys: a page then clears them together. The lock is held.
+func (r *ring) giveUp(live run, now int64) run {
+	for {
+		until := r.end(live.oldest()).Load()
+		if r.lean > 0 {
+			until = min(until+r.part, r.end(live.oldest()+r.lean).Load())
+		}
+		r.lost = max(r.lost, min(until-1, now))
+		live = live.withoutOldest()
+		if bits.OnesCount64(live.withoutOldest().columns()&r.full) < r.fulls {
+			return live
+		}
+	}
 }
 
 // stamp sets now when the newest plane ends by time.
@@ -224,7 +273,7 @@ func (r *ring) reset() {
 	defer r.Unlock()
 	r.full, r.lost = 0, never
 	r.count.Store(0)
-	r.publish(run((r.planes().newest() + planes - 1) / planes * planes << 7))
+	r.publish(newRun((r.planes().newest()+planes-1)/planes*planes, 0))
 }
 
 // clock reads the time, as nanoseconds since 1970. Time beyond 146 years from then does not advance.

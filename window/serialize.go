@@ -214,7 +214,7 @@ func configOf(p []uint64) Config {
 		Renew: p[paramRenew] == 1, Generations: int(p[paramGenerations])}
 }
 
-func liveOf(p []uint64) run { return run((p[paramNewest]+planes)<<7 | p[paramLive]) }
+func liveOf(p []uint64) run { return newRun(p[paramNewest]+planes, p[paramLive]) }
 
 // restore makes f what a frame holds, and keeps its Now.
 func (f *Filter) restore(p, array []uint64, info form.Info) {

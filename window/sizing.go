@@ -78,6 +78,7 @@ func (c Config) part() int64 {
 // counts are numbers of planes.
 type counts struct {
 	spare int    // the most live planes that do not hold their share
+	most  int    // the most of them for a Span after the clock steps back
 	fulls int    // a plane is given up when so many after it hold their share
 	lean  uint64 // the most planes after one that a renewal relies on; 0 without Renew
 }
@@ -91,7 +92,8 @@ func (c Config) counts() counts {
 	if c.Renew {
 		spare, lean = c.Generations+1, planes/(c.Generations+2)
 	}
-	return counts{spare, planes - 1 - spare, uint64(lean)}
+	fulls := planes - 1 - spare
+	return counts{spare: spare, most: spare + fulls/2, fulls: fulls, lean: uint64(lean)}
 }
 
 // share returns how many keys a plane holds, and how many keys of a page are counted together. N keys

@@ -113,9 +113,17 @@ type Config struct {
 	// for concurrent use. To deduplicate a log by its own time, let it return the time
 	// of the newest event. It may return the zero Time before the first one.
 	//
-	// A leap ahead forgets what it passes over, and nothing else. A step back, or a file that
-	// was saved while the clock was ahead, stops nothing: what is added afterwards is found for a
-	// Span, and goes when it should. Time further than 146 years from 1970 does not advance.
+	// A leap ahead forgets the keys whose Span it passes over, and nothing else.
+	//
+	// A step back of any size forgets nothing. The same is true of a file that was saved by a clock
+	// that was ahead. A key that is there stays for a Span from its time or from the step, whichever
+	// is earlier. A key that is added afterwards is found for a Span, and for Span/Generations
+	// longer than without the step at most. If the clock steps back several times within a Span, it
+	// is found for twice as long at most. For a Span after a step back, the planes of both times
+	// share the memory: if more than N/2 keys come then, the newest N/2 are found, and Reach says
+	// how far back that is.
+	//
+	// Time further than 146 years from 1970 does not advance.
 	Now func() time.Time
 }
 
@@ -130,7 +138,7 @@ func New(c Config) (*Filter, error) {
 		return nil, err
 	}
 	s := newState(c, l, bitwords.Make(int(l.pages*l.lanes)))
-	s.begin(c.Now, planes<<7, stale, 2*planes)
+	s.begin(c.Now, newRun(planes, 0), stale, 2*planes)
 	return &Filter{filter: filter{s, bloom.Info{N: c.N, P: c.P}, c.Now}}, nil
 }
 
@@ -312,11 +320,9 @@ func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key
 func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
 
 // ContainsHash is Contains by digest.
-func (f *Filter) ContainsHash(h bloom.Hash) bool {
-	if f.zero() {
-		return false
-	}
-	s := f.state
+func (f *Filter) ContainsHash(h bloom.Hash) bool { return !f.zero() && f.contains(h) }
+
+func (s *state) contains(h bloom.Hash) bool {
 	s.time(true)
 	page, x, step := s.locate(h)
 	seen, lanes, width := s.live(page), s.lanesOf(page), s.lanes
@@ -357,10 +363,6 @@ func (f *Filter) Reset() {
 		f.ring.reset()
 	}
 }
-
-// FPR estimates the probability that a key which was not added is reported as
-// present now; see [Filter.Stats].
-func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns the figures of f. M, OnesCount and FillRatio cover all planes; see the package
 // comment. ApproxCount estimates how many keys are remembered. With Renew it counts a key once

@@ -1,0 +1,58 @@
+package window
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
+)
+
+// TestDoLooksUnderItsLock: Do reads the clock, as each look-up does, while it holds its lock. If Do
+// looked before it, another call could handle the same key between the look-up and the lock.
+func TestDoLooksUnderItsLock(t *testing.T) {
+	var f *Filter
+	var clock filtertest.Clock
+	reads := 0
+	inDo := false
+	f = bloom.Must(New(Config{N: 100, P: 1e-9, Span: time.Hour, Now: func() time.Time {
+		if inDo {
+			reads++
+			free := f.doing.TryLock()
+			if free {
+				f.doing.Unlock()
+			}
+			require.False(t, free, "Do looked h up without its lock")
+		}
+		return clock.Now()
+	}}))
+	inDo = true
+	handled, err := f.Do(context.Background(), bloom.SumString("id"), func(context.Context) error {
+		inDo = false
+		return nil
+	})
+	require.NoError(t, err)
+	require.True(t, handled, "the first event of its id")
+	require.Positive(t, reads, "Do did not look h up")
+}
+
+// TestDoWithAnEndedContext: Do returns the error and calls nothing, whether h is remembered or not.
+func TestDoWithAnEndedContext(t *testing.T) {
+	f := bloom.Must(New(Config{N: 100, P: 1e-9, Span: time.Hour}))
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	f.AddString("known")
+	for _, key := range []string{"new", "known"} {
+		handled, err := f.Do(ended, bloom.SumString(key), func(context.Context) error {
+			t.Errorf("%s: Do called handle", key)
+			return nil
+		})
+		require.ErrorIs(t, err, context.Canceled, key)
+		require.False(t, handled, key)
+	}
+	require.False(t, f.ContainsString("new"), "the event was not handled")
+	require.Empty(t, f.underWay, "later calls would wait for ever")
+}
