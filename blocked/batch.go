@@ -5,11 +5,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
-// added is shorter than hs, unless added is nil: nobody wants to know then.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. A nil added
+// discards the results. AddBatch panics if any other added is shorter than hs.
 //
-// Batches are usually two to three times as fast as single keys, and more in filters larger
-// than the processor's cache; see benchmarks/RESULTS.md.
+// Batches are usually two to three times as fast as single keys, and faster still in filters
+// larger than the processor's cache; see benchmarks/RESULTS.md.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	f.b.AddBatch(bitwords.Answers("blocked", added, len(hs)), hs)
 }

@@ -50,15 +50,15 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. The methods that encode it have value receivers: packages json
-// and gob find those where a Filter is held by value.
+// filter holds all of a Filter. The methods that encode it have value receivers, as packages json
+// and gob call only those of a Filter that a struct holds by value.
 type filter struct {
 	b    splitblock.Blocks
 	info *form.SharedInfo // nil if the filter is zero and was given none
 }
 
-// New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key that
-// was not added as present with probability p. It uses the fewest lines whose memory is
+// New returns an empty filter sized for n distinct keys. A filter that holds n keys reports a key
+// that was not added as present with probability p. New uses the fewest lines whose memory is
 // within 10 % of the optimum.
 //
 // It returns an error unless n > 0, 1e-12 <= p < 1 and the filter has at most 2^35 blocks (1
@@ -131,7 +131,7 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
 
 // Contains reports whether key may have been added: false is certain, true is
-// wrong with probability [Filter.FPR] for a key that was not.
+// wrong with the probability FPR of [Filter.Stats] for a key that was not.
 func (f *Filter) Contains(key []byte) bool { return f.b.ContainsKey(key) }
 
 // ContainsString is Contains of key's bytes, without copying them.

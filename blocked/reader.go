@@ -21,8 +21,8 @@ import (
 // the whole file. The file must stay as it is while a Reader uses it. If the store can say which
 // version of an object it reads, such as with the HTTP header If-Match, let it.
 //
-// Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must.
-// The zero Reader contains nothing. A Reader must not be copied.
+// Many goroutines may use a Reader at once. Every io.ReaderAt has to permit that. A look-up of the
+// zero Reader returns true and an error. A Reader must not be copied.
 type Reader struct {
 	_      nocopy.Locker
 	r      io.ReaderAt
@@ -45,8 +45,9 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 // Info returns the filter's Info.
 func (r *Reader) Info() bloom.Info { return r.info }
 
-// Contains reports whether key may have been added; see [Filter.Contains]. On error it
-// returns true, as nobody knows.
+// Contains reports whether key may have been added; see [Filter.Contains]. On error it returns
+// true. The filter's keys may be hashed in another way: look at [Reader.Info] before the first
+// look-up.
 func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.

@@ -10,9 +10,13 @@ import (
 // estimate and encode at once. It takes no locks: a key whose Add has returned
 // is found by every later call. Its bits and its binary form are Filter's.
 //
-// Looking up takes as long as in a Filter, and so, nearly, does adding a key that is
-// there: a word is written only if bits are missing in it. A new key takes an atomic
-// write for each word, four to a line.
+// A look-up takes as long as in a Filter. An Add of a key that is there takes nearly as long as a
+// look-up: a word is written only if bits are missing in it. A new key takes an atomic write for
+// each word, four to a line.
+//
+// Goroutines that add new keys to one SyncFilter gain little from each other: each write moves a
+// cache line from one processor to another. Where that bounds a program, give each goroutine a
+// Filter of its own, of the same size, and merge the filters with [Filter.Merge].
 //
 // If several goroutines add the same new key at once, Add reports true to at least one
 // of them, and maybe to several. A SyncFilter has only the operations that make sense
@@ -39,8 +43,8 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
 }
 
-// NewSyncFrom returns a SyncFilter that begins with a copy of f. Who has no memory for two
-// decodes into a SyncFilter. NewSyncFrom panics if f is nil.
+// NewSyncFrom returns a SyncFilter that begins with a copy of f. It panics if f is nil. To avoid
+// holding both, decode into a SyncFilter.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("blocked: NewSyncFrom a nil Filter")

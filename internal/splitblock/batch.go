@@ -5,7 +5,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// The contract of assembly, where there is any; other builds have asm_portable.go.
+// The contract of assembly. Builds without assembly have asm_portable.go.
 //
 //	accelerated               whether this processor has what assembly needs
 //	addHash, containsHash     add and contains, for all Blocks
@@ -18,14 +18,14 @@ import (
 // sanitizers are not told which block it was: with them all code is portable.
 
 const (
-	// chunk is the number of digests that are done at once. Nothing interrupts assembly. So a garbage
-	// collection waits for the end of a chunk, and for each of its blocks a page may have to
-	// be made. In Go the blocks of a chunk are touched before they are used, and stay in the
-	// cache until then.
+	// chunk is the number of digests that one call of assembly does. Assembly cannot be
+	// interrupted, so a garbage collection waits for the end of a chunk. Each block of a chunk may
+	// lie on a page that the system has yet to make. In Go the blocks of a chunk are touched before
+	// they are used, and they stay in the cache until then.
 	chunk = 64
 
 	// fetchBlocks is the least number of blocks that are touched, or fetched, ahead of their
-	// use. Fewer are in a cache that is near enough.
+	// use. Fewer blocks fit into a cache that is near enough.
 	fetchBlocks = 1 << 20 / Bytes
 )
 
@@ -57,7 +57,9 @@ func (b *Blocks) addBatch(added []bool, hs []bloom.Hash, with sharing) {
 		for l := 0; l < b.Lines && len(b.blocks) >= fetchBlocks; l++ {
 			b.touch(nil, hs[:n], l, with)
 		}
-		if b.Lines == 1 && len(b.blocks) <= Narrow && (with == exclusive || with == alone && !bitwords.Race) {
+		isNarrow := len(b.blocks) <= Narrow
+		storesPlainly := with == exclusive || with == alone && !bitwords.Race
+		if b.Lines == 1 && isNarrow && storesPlainly {
 			addOneLine(b.blocks, added[:n], hs[:n])
 			continue
 		}
@@ -92,10 +94,10 @@ func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
 	}
 }
 
-// touch reads a word of the block of each digest's line, of those that were found so far unless
-// found is nil. Nothing waits for these reads, so their cache misses overlap, which those of a
-// loop full of arithmetic hardly do. It is not inlined because then the reads, whose values
-// nobody uses, would go.
+// touch reads a word of the block of each digest's line. A found that is not nil limits that to the
+// digests that were found so far. Nothing waits for these reads, so their cache misses overlap. In a
+// loop with more arithmetic they hardly would. If touch were inlined, the compiler would remove
+// the reads, whose sum is not used.
 //
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, with sharing) (sum uint64) {
@@ -113,8 +115,8 @@ func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, with sharing) (sum 
 	return sum
 }
 
-// addOneLine is AddBatch for one line. A loop of its own, with nothing else in it, takes three
-// quarters of the time.
+// addOneLine is AddBatch for one line. A loop with nothing else in it takes three quarters of the
+// time.
 //
 //go:noinline
 func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {
@@ -123,8 +125,14 @@ func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {
 		value, _ := hs[i].Words()
 		block := &blocks[narrow(value, len(blocks))]
 		m0, m1, m2, m3 := masks(value)
-		w0, w1, w2, w3 := block[0], block[1], block[2], block[3]
-		block[0], block[1], block[2], block[3] = w0|m0, w1|m1, w2|m2, w3|m3
+		w0 := block[0]
+		w1 := block[1]
+		w2 := block[2]
+		w3 := block[3]
+		block[0] = w0 | m0
+		block[1] = w1 | m1
+		block[2] = w2 | m2
+		block[3] = w3 | m3
 		added[i] = m0&^w0|m1&^w1|m2&^w2|m3&^w3 != 0
 	}
 }
@@ -146,6 +154,10 @@ func (b *Blocks) haveLine(found []bool, hs []bloom.Hash, l int, with sharing) {
 		}
 		block := &blocks[at]
 		m0, m1, m2, m3 := masks(value)
-		found[i] = m0&^load(&block[0], with)|m1&^load(&block[1], with)|m2&^load(&block[2], with)|m3&^load(&block[3], with) == 0
+		missing := m0&^load(&block[0], with) |
+			m1&^load(&block[1], with) |
+			m2&^load(&block[2], with) |
+			m3&^load(&block[3], with)
+		found[i] = missing == 0
 	}
 }

@@ -16,14 +16,30 @@ import (
 // Blocks are blocks of 32 bytes, eight words of 32 bits. Each of a key's lines picks a block,
 // and sets one bit in each of its words. Zero Blocks contain nothing. Adding to them panics.
 //
-// Methods whose names say nothing else need the Blocks to themselves if they write, and may run
-// beside others that read if they read. Alone means that nobody else writes at the same time,
-// but others may read. Shared means that others may write.
+// The end of a method's name says what other goroutines may do during a call:
+//
+//	name      a call that reads    a call that writes
+//	Add       read                 nothing
+//	AddAlone                       read
+//	...Shared read and write       read and write
+//
+// The words of this package:
+//
+//	line    one of the 1 to 4 parts of a key; it has 8 bits in one block
+//	value   64 bits of a digest that make a line: the high half picks its block, the low half its bits
+//	block   32 bytes, one row of 8 lanes of 32 bits, which lie in one cache line
+//	mask    the 8 bits of a line, in the places where they lie in its block
+//	narrow  at most Narrow blocks, for which half a value is fine enough to pick one
+//	chunk   as many digests of a batch as one call of assembly does
 type Blocks struct {
-	Words  []uint64       // words 2i and 2i+1 of the format, the first in the low half
-	Lines  int            // of a key; 0 in zero Blocks
-	blocks [][each]uint64 // Words; the number of a block is checked once for four of them
-	fast   int            // Lines if assembly does these Blocks, or 0
+	// Words holds the lanes. Word i has lanes 2i and 2i+1, the first one in the low half.
+	Words []uint64
+	// Lines is the number of lines of a key. It is 0 in zero Blocks.
+	Lines int
+	// blocks is Words in fours, so that a block's number is checked once for four words.
+	blocks [][each]uint64
+	// fast is Lines if assembly does these Blocks, or 0.
+	fast int
 }
 
 const (
@@ -108,8 +124,7 @@ const (
 	shared                   // read and write
 )
 
-// load returns a word. A processor whose atomic loads of words are plain ones does not take the
-// other path.
+// load returns a word. The atomic load is left out on processors where it is a plain load.
 func load(word *uint64, with sharing) uint64 {
 	if with == exclusive || plainLoads {
 		return *word
@@ -117,8 +132,8 @@ func load(word *uint64, with sharing) uint64 {
 	return atomic.LoadUint64(word)
 }
 
-// or sets bits in a word that was old while others write. A line of cache that is not written
-// stays with every processor that reads it.
+// or sets bits in a word that had the value old, while others write. It writes nothing if old has
+// the bits: a cache line that no processor writes can stay in the caches of all of them.
 func or(word *uint64, old, bits uint64) {
 	if bits&^old != 0 {
 		atomic.OrUint64(word, bits)
@@ -127,11 +142,14 @@ func or(word *uint64, old, bits uint64) {
 
 // masks returns the bits of a line in the words of its block. The low half of the line's value
 // times a salt of the format picks, by the product's top five bits, the bit in each 32-bit word.
-// It is written out so that it can be inlined, and so that nothing loops or loads in it.
+// The four words are written out: the compiler inlines the function, and no table is loaded.
 func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	x := uint32(value)
-	return 1<<(x*0x47b6137b>>27) | 1<<(x*0x44974d91>>27|32), 1<<(x*0x8824ad5b>>27) | 1<<(x*0xa2b7289d>>27|32),
-		1<<(x*0x705495c7>>27) | 1<<(x*0x2df1424b>>27|32), 1<<(x*0x9efc4947>>27) | 1<<(x*0x5c6bfb31>>27|32)
+	m0 = 1<<(x*0x47b6137b>>27) | 1<<(x*0x44974d91>>27|32)
+	m1 = 1<<(x*0x8824ad5b>>27) | 1<<(x*0xa2b7289d>>27|32)
+	m2 = 1<<(x*0x705495c7>>27) | 1<<(x*0x2df1424b>>27|32)
+	m3 = 1<<(x*0x9efc4947>>27) | 1<<(x*0x5c6bfb31>>27|32)
+	return m0, m1, m2, m3
 }
 
 // lineStep keeps the lines of the empty key apart, whose digest is 0, 0: line i has i steps. It is
@@ -192,7 +210,10 @@ func (b *Blocks) add(h bloom.Hash, with sharing) bool {
 		}
 		block := &b.blocks[at]
 		m0, m1, m2, m3 := masks(value)
-		w0, w1, w2, w3 := load(&block[0], with), load(&block[1], with), load(&block[2], with), load(&block[3], with)
+		w0 := load(&block[0], with)
+		w1 := load(&block[1], with)
+		w2 := load(&block[2], with)
+		w3 := load(&block[3], with)
 		missing |= m0&^w0 | m1&^w1 | m2&^w2 | m3&^w3
 		switch {
 		case with == shared:
@@ -206,9 +227,13 @@ func (b *Blocks) add(h bloom.Hash, with sharing) bool {
 			bitwords.Store(&block[2], w2|m2)
 			bitwords.Store(&block[3], w3|m3)
 		default:
-			block[0], block[1], block[2], block[3] = w0|m0, w1|m1, w2|m2, w3|m3
+			block[0] = w0 | m0
+			block[1] = w1 | m1
+			block[2] = w2 | m2
+			block[3] = w3 | m3
 		}
-		if l++; l == b.Lines {
+		l++
+		if l == b.Lines {
 			return missing != 0
 		}
 		value = line(h1, h2, l)
@@ -229,8 +254,12 @@ func (b *Blocks) contains(h bloom.Hash, with sharing) bool {
 		}
 		block := &b.blocks[at]
 		m0, m1, m2, m3 := masks(value)
-		missing := m0&^load(&block[0], with) | m1&^load(&block[1], with) | m2&^load(&block[2], with) | m3&^load(&block[3], with)
-		if l++; missing != 0 || l == b.Lines {
+		missing := m0&^load(&block[0], with) |
+			m1&^load(&block[1], with) |
+			m2&^load(&block[2], with) |
+			m3&^load(&block[3], with)
+		l++
+		if missing != 0 || l == b.Lines {
 			return missing == 0
 		}
 		value = line(h1, h2, l)
