@@ -81,7 +81,7 @@ func changeCommand(use string, change func(context.Context, *lines.Config, *load
 		if err := change(c.Context(), cfg, f); err != nil {
 			return err
 		}
-		return f.SaveFile(file.path)
+		return save(f, file.path)
 	}
 	file.add(c.Flags())
 	input.add(c.Flags())

@@ -55,10 +55,14 @@ func TestTwoWriters(t *testing.T) {
 // killed holds nothing.
 func TestInUse(t *testing.T) {
 	t.Chdir(t.TempDir())
-	good(t, "a\n", "build -n 1000 -o list")
+	good(t, "a\n", "build -type counting -n 1000 -o list")
 	before := read(t, "list")
 	cmd, _ := holding(t, "list", "dedupe -state list")
-	commands := []string{"add list", "dedupe -state list", "build -force -o list", "merge -force -o list list"}
+	in := write(t, filepath.Join(t.TempDir(), "in"), "a\n")
+	commands := []string{
+		"add list", "remove list", "dedupe -state list", "build -force -o list",
+		"merge -force -o list list", "bank build -force -o list " + in,
+	}
 	for _, line := range commands {
 		saying(t, 1, "list is in use: another bloom changes it", "", line, "-wait", "0s")
 	}

@@ -31,23 +31,35 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	http.DefaultClient.Timeout = watchdog
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "bloom-test-*")
+	os.Exit(testsInFolder(m))
+}
+
+// testsInFolder runs the tests with a $TMPDIR of their own, and fails if a command left a file there.
+func testsInFolder(m *testing.M) (status int) {
+	must := func(err error) {
 		if err != nil {
 			panic(err)
 		}
-		defer os.RemoveAll(dir)
-		tests, err := os.Executable()
-		if err != nil {
-			panic(err)
-		}
-		program = filepath.Join(dir, "bloom")
-		if err := os.Symlink(tests, program); err != nil {
-			panic(err)
-		}
-		os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-		return m.Run()
-	}())
+	}
+	dir, err := os.MkdirTemp("", "bloom-test-*")
+	must(err)
+	defer os.RemoveAll(dir)
+	tests, err := os.Executable()
+	must(err)
+	program = filepath.Join(dir, "bloom")
+	must(os.Symlink(tests, program))
+	must(os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")))
+	temporary := filepath.Join(dir, "tmp")
+	must(os.Mkdir(temporary, 0o777))
+	must(os.Setenv("TMPDIR", temporary))
+	status = m.Run()
+	left, err := os.ReadDir(temporary)
+	must(err)
+	for _, entry := range left {
+		fmt.Fprintln(os.Stderr, "FAIL: a command left in $TMPDIR:", entry.Name())
+		status = 1
+	}
+	return status
 }
 
 // ends requires that do ends.

@@ -101,7 +101,7 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 func (o *output) append(news []byte) error {
 	n, err := o.file.Write(news)
 	o.end += int64(n)
-	if err == nil || n == 0 || o.path == "" {
+	if err == nil || o.path == "" {
 		return err
 	}
 	stat, statErr := o.file.Stat()

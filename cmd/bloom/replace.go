@@ -19,6 +19,14 @@ import (
 // saver is a filter or a bank.
 type saver interface{ SaveFile(path string) error }
 
+// save saves f at path.
+func save(f saver, path string) error {
+	if err := f.SaveFile(path); err != nil {
+		return fmt.Errorf("%s was not saved: %w", path, cause(err))
+	}
+	return nil
+}
+
 // produce locks the file of -o, and saves there what create returns. With -o - it writes that to
 // standard output.
 func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
@@ -41,7 +49,7 @@ func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	if err != nil {
 		return err
 	}
-	return made.SaveFile(f.path)
+	return save(made, f.path)
 }
 
 // produceStdout writes what create returns to standard output, by a temporary file.
@@ -55,20 +63,20 @@ func (f *target) produceStdout(read []string, create func() (saver, error)) erro
 	if err := checkStdout(read...); err != nil {
 		return err
 	}
+	made, err := create()
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "bloom-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	f.path = filepath.Join(dir, "filter")
-	made, err := create()
-	if err != nil {
+	path := filepath.Join(dir, "filter")
+	if err := save(made, path); err != nil {
 		return err
 	}
-	if err := made.SaveFile(f.path); err != nil {
-		return err
-	}
-	file, err := os.Open(f.path)
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
@@ -85,7 +93,7 @@ var fsync = (*os.File).Sync
 func replaceFile(path string, data io.WriterTo) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(beside(path, "bloom-tmp-*")))
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, cause(err))
+		return cause(err)
 	}
 	defer os.Remove(file.Name()) // after success there is no such file
 	mode := os.FileMode(0o644)
@@ -98,7 +106,7 @@ func replaceFile(path string, data io.WriterTo) error {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, cause(err))
+		return cause(err)
 	}
 	return syncDir(path)
 }
@@ -137,9 +145,12 @@ func beside(path, suffix string) string {
 	return filepath.Join(dir, "."+base[:min(len(base), 200)]+"."+suffix)
 }
 
-// cause returns err without the name of a temporary file.
+// cause returns what the system said, without the name of a temporary file.
 func cause(err error) error {
 	if of := (*fs.PathError)(nil); errors.As(err, &of) {
+		return of.Err
+	}
+	if of := (*os.LinkError)(nil); errors.As(err, &of) {
 		return of.Err
 	}
 	return err

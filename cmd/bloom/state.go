@@ -31,7 +31,7 @@ func (s *state) save(seen *memory, out *output) error {
 	if err := out.sync(seen.f); err != nil {
 		return err
 	}
-	if err := seen.f.SaveFile(s.path); err != nil {
+	if err := save(seen.f, s.path); err != nil {
 		return err
 	}
 	s.unsaved = 0

@@ -1,0 +1,147 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFilesAfterEachEnd: what a command leaves in its folder and in $TMPDIR, however it ends. After a
+// SIGKILL the next run tidies up.
+func TestFilesAfterEachEnd(t *testing.T) {
+	defaultSignals(t)
+	const fields = " -f 2 -sep ;"
+	input := strings.ReplaceAll(numbers(0, 20_000), "line", "x;line") // more than a pipe holds
+	for _, test := range []struct {
+		command string
+		before  string // makes list
+		// Files after success, an error in the last line, SIGTERM and SIGKILL.
+		success, failure, terminated, killed string
+	}{
+		{"dedupe -p 1e-9", "", "", "", "", ""},
+		{"dedupe -p 1e-9 -state list", "", "list", "list", "list", ".list.bloom-lock"},
+		{"dedupe -p 1e-9 -state list -o out", "", "list out", "list out", "list out",
+			".list.bloom-lock .out.bloom-lock list out"},
+		{"build -o list", "", "list", "", "", ".list.bloom-lock"},
+		{"build -o list", "build -f 1 -sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},
+		{"build -n 20k -o list", "", "list", "", "", ".list.bloom-lock"},
+		{"build -o -", "", "", "", "", ""},
+		{"bank build -n 20k -o list -", "", "list", "", "", ".list.bloom-lock"},
+		{"bank build -n 20k -o - -", "", "", "", "", ""},
+		{"add list", "build -n 20k -f 1 -sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},
+		{"remove list", "build -n 20k -type counting -f 2 -sep ; -o list", "list", "list", "list",
+			".list.bloom-lock list"},
+	} {
+		t.Run(test.command, func(t *testing.T) {
+			for _, end := range []struct {
+				name, files, last string
+				signal            syscall.Signal
+				status            int
+			}{
+				{"success", test.success, "", 0, 0},
+				{"failure", test.failure, "bad\n", 0, 1},
+				{"SIGTERM", test.terminated, "", syscall.SIGTERM, 128 + int(syscall.SIGTERM)},
+				{"SIGKILL", test.killed, "", syscall.SIGKILL, -1},
+			} {
+				t.Chdir(t.TempDir())
+				temporary := t.TempDir()
+				before := ""
+				if test.before != "" {
+					good(t, input, test.before)
+					before = read(t, "list")
+				}
+				run := func() (cmd *exec.Cmd, in io.WriteCloser) {
+					cmd = command(t, test.command+fields)
+					cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
+					cmd.Stdout = io.Discard
+					in, _ = start(t, cmd)
+					send(t, in, input)
+					return cmd, in
+				}
+				cmd, in := run()
+				if end.signal != 0 {
+					require.NoError(t, cmd.Process.Signal(end.signal), end.name)
+				} else {
+					send(t, in, end.last)
+					require.NoError(t, in.Close(), end.name)
+				}
+				cmd.Wait()
+				require.Equal(t, end.status, cmd.ProcessState.ExitCode(), end.name)
+				require.Equal(t, end.files, filesIn(t, "."), end.name)
+				require.Empty(t, filesIn(t, temporary), end.name)
+				if end.name != "success" && before != "" {
+					require.Equal(t, before, read(t, "list"), end.name)
+				}
+				cmd, in = run()
+				require.NoError(t, in.Close(), end.name)
+				require.NoError(t, cmd.Wait(), "a second run after %s", end.name)
+				require.Equal(t, test.success, filesIn(t, "."), "a second run after %s", end.name)
+				require.Empty(t, filesIn(t, temporary), "a second run after %s", end.name)
+			}
+		})
+	}
+}
+
+// filesIn returns the names of the files in a folder, in order.
+func filesIn(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+// TestEveryStreamThatFails: an error of a file or a stream that a command writes ends it with an
+// error, and no file loses what it held.
+func TestEveryStreamThatFails(t *testing.T) {
+	input := write(t, filepath.Join(t.TempDir(), "input"), numbers(0, 20_000))
+	for _, test := range []struct{ line, says, files string }{
+		// A file may have 64 KB at most: writes behind that fail.
+		{"dedupe -p 1e-9 -state s IN > out", "file too large", "out"},
+		{"dedupe -p 1e-9 -n 100k -state s -o out IN", "s was not saved: file too large", "out"},
+		{"dedupe -p 1e-9 -state s -o out IN", "out: file too large", "out s"},
+		{"build -p 1e-9 -n 100k -o list IN", "list was not saved: file too large", ""},
+		{"build -p 1e-9 -o list IN", "file too large", ""},
+		{"build -p 1e-9 -n 100k -o - IN > out", "file too large", "out"},
+		{"bank build -p 1e-9 -n 100k -o list IN", "list was not saved: file too large", ""},
+		{"merge -o list old", "list was not saved: file too large", "old"},
+		{"merge -o - old > out", "file too large", "old out"},
+		{"add old IN", "old was not saved: file too large", "old"},
+		{"remove old IN", "old was not saved: file too large", "old"},
+	} {
+		t.Chdir(t.TempDir())
+		before := ""
+		if strings.Contains(test.line, "old") {
+			good(t, "", "build -n 20k -type counting -o old", input)
+			before = read(t, "old")
+		}
+		line := strings.ReplaceAll(test.line, "IN", input)
+		cmd := child(t, "bash", "-c", "ulimit -f 64; exec bloom "+line)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		cmd.Run()
+		require.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s: %s", test.line, stderr.String())
+		require.Contains(t, stderr.String(), test.says, test.line)
+		require.Equal(t, test.files, filesIn(t, "."), test.line)
+		if before != "" {
+			require.Equal(t, before, read(t, "old"), test.line)
+		}
+		if strings.Contains(test.line, "-o out") {
+			out := read(t, "out")
+			require.True(t, out == "" || strings.HasSuffix(out, "\n"), "%s leaves half a line", test.line)
+			good(t, "", line)
+			require.True(t, numbers(0, 20_000) == read(t, "out"), "%s, with room again", test.line)
+		}
+	}
+}
