@@ -21,7 +21,11 @@ const chunk = 64
 
 // useAVX512 reports the parts of AVX-512 that hashing several keys at once needs: lanes
 // of 64 bits that are multiplied and rotated, and loads of some bytes of a vector.
-var useAVX512 = useAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW
+var useAVX512 = useAVX2 &&
+	cpu.X86.HasAVX512F &&
+	cpu.X86.HasAVX512DQ &&
+	cpu.X86.HasAVX512VL &&
+	cpu.X86.HasAVX512BW
 
 // useWide reports a processor that hashes faster in vectors of 512 bits than of 256: Intel's from
 // Ice Lake on, and AMD's from Zen 4 on. VBMI2 came with them. Intel's before them lower their clock
@@ -72,7 +76,7 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 		if n := sumKeys512(dst, keys, count/4, size); n > 0 {
 			return n
 		}
-		count = 4 // one of them is long
+		count = 4 // sumKeys512 stopped: one of the next four keys is longer than directLen
 	}
 	return sumKeys(dst, keys, count, size)
 }
@@ -100,8 +104,8 @@ func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 //go:noescape
 func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
-// sumAlike is sumKeys512 of eights times eight keys, eights > 0, in vectors of 512 bits. It stops at eight
-// keys that are not of one length, of 16 bytes at least.
+// sumAlike is sumKeys512 of eights times eight keys, eights > 0, in vectors of 512 bits. It stops
+// at eight keys that are not of one length, of 16 bytes at least.
 //
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int

@@ -30,8 +30,8 @@ func (s Strategy) String() string {
 	return [...]string{"Mitz32", "Mitz64"}[s]
 }
 
-// Set is a set of keys in memory. Every type of this module that has an AddHash without an
-// error implements it.
+// Set is a set of keys in memory. [Filter] and [SyncFilter] implement it, and so do the Filters of
+// packages blocked, counting, flower, growing and window, and blocked's SyncFilter.
 type Set interface {
 	// AddHash adds the key with the digest and reports whether the key was new. The
 	// comment of each type says what false means, and how long an added key is found.
@@ -41,11 +41,22 @@ type Set interface {
 }
 
 // Filter is a Bloom filter. It has the bits, and so the binary form, of Guava's
-// BloomFilter after the same additions.
+// BloomFilter after the same additions. Its methods, by what they are for:
+//
+//   - add: [Filter.Add], [Filter.AddString], [Filter.AddHash], [Filter.AddBatch]
+//   - ask: [Filter.Contains], [Filter.ContainsString], [Filter.ContainsHash], [Filter.ContainsBatch]
+//   - save: [Filter.SaveFile]; load: [LoadFile], [LoadOrNew]; ask a file: [OpenFile]
+//   - send: [Filter.WriteTo], [Filter.MarshalBinary], [Filter.MarshalText]
+//   - receive: [Filter.ReadFrom], [Filter.UnmarshalBinary], [Filter.UnmarshalText]
+//   - combine: [Filter.Merge], [Filter.Intersect], [Filter.Fold], [Filter.Clone], [Filter.Equal]
+//   - measure: [Filter.Stats], or one figure of it: [Filter.FPR], [Filter.ApproxCount],
+//     [Filter.FillRatio], [Filter.OnesCount]; room for keys: [Filter.Capacity]
+//   - describe: [Filter.Info], [Filter.SetInfo], [Filter.M], [Filter.K], [Filter.Strategy]
+//   - empty: [Filter.Reset]
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics.
-// Many goroutines may read a Filter at once while none writes. A [SyncFilter] needs
-// no such care. A Filter must not be copied; see [Filter.Clone].
+// Many goroutines may read a Filter at once while none writes. Additions by several goroutines
+// lose keys; a [SyncFilter] takes them. A Filter must not be copied; see [Filter.Clone].
 //
 // A struct that embeds a filter gets its MarshalText, so package encoding/json writes that
 // struct as one string, without its other fields. Give the filter a field name.
@@ -93,6 +104,10 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 64, and k hashes.
 // Its Info is zero. It returns an error unless 1 <= k <= 255, k <= m, and m rounds up to 1 to
 // 2^31-1 words of 64 bits, which are 16 GiB.
+//
+// m and k are what [Size] and [StrictSize] return. The Size of another package means something
+// else: blocked.Size returns lines, and a filter of so few hashes has a high rate. NewSize cannot
+// tell, because [New] makes filters of one hash and any number of bits, too, for rates near 1/2.
 func NewSize(m uint64, k int) (*Filter, error) {
 	words, err := form.WordsFor("bloom", m, k, form.MaxWords)
 	if err != nil {
@@ -102,7 +117,12 @@ func NewSize(m uint64, k int) (*Filter, error) {
 }
 
 func newFilter(s Strategy, words, k int) *Filter {
-	return &Filter{filter: filter{bits: newBitset(words), k: k, strategy: s, info: form.Share(form.Info{})}}
+	return &Filter{filter: filter{
+		bits:     newBitset(words),
+		k:        k,
+		strategy: s,
+		info:     form.Share(form.Info{}),
+	}}
 }
 
 // NewWords returns a filter of k hashes with a copy of the given words: bit i is bit i%64 of
@@ -262,11 +282,17 @@ func (f *filter) compatible(g *Filter) error {
 // [New] picks have useful divisors. To fold by d later, choose m as a multiple of 64*d
 // and make the filter with [NewSize].
 func (f *Filter) Fold(d int) (*Filter, error) {
-	if d < 1 || len(f.bits.words) < d || len(f.bits.words)%d != 0 {
-		return nil, fmt.Errorf("bloom: d = %d does not divide the filter's %d words", d, len(f.bits.words))
+	words := len(f.bits.words)
+	if d < 1 || words < d || words%d != 0 {
+		return nil, fmt.Errorf("bloom: d = %d does not divide the filter's %d words", d, words)
 	}
-	i := f.info.Info()
-	g := &Filter{filter: filter{bits: f.bits.fold(d), k: f.k, strategy: f.strategy, info: form.Share(form.Info{Hash: i.Hash, Comment: i.Comment})}}
+	info := f.info.Info()
+	g := &Filter{filter: filter{
+		bits:     f.bits.fold(d),
+		k:        f.k,
+		strategy: f.strategy,
+		info:     form.Share(form.Info{Hash: info.Hash, Comment: info.Comment}),
+	}}
 	g.ones = bitwords.OnesCount(g.bits.words)
 	return g, nil
 }
@@ -277,7 +303,8 @@ func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 // clone returns a copy of f. Others may write to a SyncFilter's bits at the same time.
 func (f *filter) clone() filter {
 	g := *f
-	g.bits.words, g.info = bitwords.Clone(f.bits.words), form.Share(f.info.Info())
+	g.bits.words = bitwords.Clone(f.bits.words)
+	g.info = form.Share(f.info.Info())
 	return g
 }
 
@@ -293,7 +320,10 @@ func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("bloom: Equal to a nil Filter")
 	}
-	return f.k == g.k && f.strategy == g.strategy && f.ones == g.ones && slices.Equal(f.bits.words, g.bits.words)
+	return f.k == g.k &&
+		f.strategy == g.strategy &&
+		f.ones == g.ones &&
+		slices.Equal(f.bits.words, g.bits.words)
 }
 
 // m returns the number of bits.

@@ -495,6 +495,25 @@ func TestCapacity(t *testing.T) {
 }
 
 // TestString: what is printed names the type and no keys.
+// TestNewSizeOfOneHash: a filter of one hash and any number of bits is one that New makes, too. So
+// NewSize cannot refuse blocked.Size's arguments, which look alike.
+func TestNewSizeOfOneHash(t *testing.T) {
+	for _, n := range []uint64{10, 1e5, 1e6} {
+		f := bloom.Must(bloom.New(n, 0.5))
+		require.Equal(t, 1, f.K(), "n = %d", n)
+		require.True(t, f.Equal(bloom.Must(bloom.NewSize(f.M(), f.K()))), "n = %d", n)
+	}
+}
+
+// TestStatsString: a printed Stats has names.
+func TestStatsString(t *testing.T) {
+	f := bloom.Must(bloom.New(1000, 0.01))
+	f.AddString("a")
+	require.Equal(t, "m=9600 k=7 ones=7 fill=0.00073 keys=1 rate=1.4e-08 size=1206", f.Stats().String())
+	require.Equal(t, f.Stats().String(), fmt.Sprint(f.Stats()))
+	require.Equal(t, f.Stats(), f.Stats(), "comparable")
+}
+
 func TestString(t *testing.T) {
 	f := bloom.Must(bloom.New(100, 0.01))
 	view := bloom.Must(bloom.NewView(bloom.Must(f.MarshalBinary())))

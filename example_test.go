@@ -359,6 +359,40 @@ func ExampleOpenFile() {
 	// <nil> true true
 }
 
+// A filter in an object store is asked by ranges, without being loaded. Here a file stands for
+// the object: an *os.File is an io.ReaderAt, and so is a client that makes requests of ranges.
+func ExampleNewReader() {
+	file, err := os.Open("testdata/v1.bloom")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer file.Close()
+	stat, err := file.Stat()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := bloom.NewReader(file, stat.Size())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if hash := r.Info().Hash; hash != "SumString" {
+		fmt.Println("keys were hashed by", hash)
+		return
+	}
+	for _, key := range []string{"999", "-1"} {
+		found, err := r.ContainsString(key)
+		fmt.Println(key, found, err)
+	}
+	fmt.Println(r)
+	// Output:
+	// 999 true <nil>
+	// -1 false <nil>
+	// bloom.Reader(m=9600, k=7, Mitz64)
+}
+
 // A list of breached passwords, here of two. The command makes the same file of the published
 // hashes: bloom build -p 1e-6 -hex -f 1 -sep : -o pwned.bloom pwned-passwords.txt.
 func ExampleOpenFile_passwords() {

@@ -113,7 +113,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	create := func() (*Filter, error) { return New(n, p) }
+	return storage.LoadOr(path, LoadFile, create, func(f *Filter) error {
 		return f.fits(m, k, fmt.Sprintf("New makes for n = %d, p = %v", n, p))
 	})
 }
@@ -124,7 +125,8 @@ func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	if _, err := form.WordsFor("bloom", m, k, form.MaxWords); err != nil {
 		return nil, err
 	}
-	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return NewSize(m, k) }, func(f *Filter) error {
+	create := func() (*Filter, error) { return NewSize(m, k) }
+	return storage.LoadOr(path, LoadFile, create, func(f *Filter) error {
 		return f.fits(m, k, fmt.Sprintf("NewSize makes for m = %d, k = %d", m, k))
 	})
 }
@@ -144,16 +146,19 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 // OpenFile opens a file that [LoadFile] can load. It checks the length, the header and
 // the Info, and that what follows the filter is from [Filter.SaveFile]. So a large file
 // takes as long as a small one. [View.Verify] notices damaged bits, OpenFile does not.
-// The caller must Close the View.
+// The caller must Close the View. Look at its Info's Hash before the first look-up; see [View].
 func OpenFile(path string) (*View, error) {
 	return storage.OpenView("bloom", path, func(b storage.Bytes) (*View, error) { return newView(b, false) })
 }
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web
 // server, or anywhere else that an [io.ReaderAt] reaches. It asks for the bytes that a
-// look-up needs. An absent key takes two or three requests of one byte in a filter that
-// holds the keys it was made for, and a present key takes one for each hash, some of them at the
-// same time. A Reader of package blocked needs one for most absent keys.
+// look-up needs, and for those between them where they are near. An absent key takes two or
+// three requests in a filter that holds the keys it was made for, and a present key takes at most
+// one for each hash, some of them at the same time. A Reader of package blocked needs one for
+// most absent keys.
+//
+// Look at Info's Hash before the first look-up: it says how keys were hashed; see [View].
 //
 // A failure of the io.ReaderAt is an error, and never the answer that a key is absent. So
 // is damage to the header and to the Info. Damaged bits go unnoticed: the checksum is one of

@@ -29,8 +29,8 @@ import (
 // A Hash is comparable with ==. Its text is 32 hexadecimal digits.
 type Hash struct{ h1, h2 uint64 }
 
-// NewHash returns the Hash of two words. Both must be uniformly distributed: with h2 = 0 a key sets the
-// same bit K times, and [Filter.FPR] does not notice. The index rules use h1 as the first
+// NewHash returns the Hash of two words. Both must be uniformly distributed: with h2 = 0 a key
+// sets the same bit K times, and [Filter.FPR] does not notice. The index rules use h1 as the first
 // index and h2 as the step. Guava calls them hash1 and hash2.
 func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
 
@@ -85,7 +85,8 @@ var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 //
 // The digest of the empty key is 0, 0, in Guava as well. All its K bits are bit 0. So a
 // [Filter] that is as full as it was made to be reports the empty key in about half of all
-// cases, whatever p is. Treat the empty key apart, or salt all digests; see [Hash.Salt].
+// cases, whatever p is. Packages counting and bank have the same bits; in all others the empty key
+// is a key as others. Treat the empty key apart, or salt all digests; see [Hash.Salt].
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian {
 		h1, h2 := murmur3.Sum128(bitwords.NoEscape(key))
@@ -177,7 +178,8 @@ func SumUTF16(key string) Hash {
 		for ; size > 0; size -= 2 {
 			block[n>>3&1] |= (units & 0xffff) << (n & 7 * 8)
 			units >>= 16
-			if n += 2; n&15 == 0 {
+			n += 2
+			if n&15 == 0 {
 				h1, h2 = digest.Mix(h1, h2, block[0], block[1])
 				block = [2]uint64{}
 			}
@@ -198,12 +200,16 @@ func SumReader(r io.Reader) (Hash, error) {
 		n += uint64(m)
 		rest := buf[:had+m]
 		for ; len(rest) >= 16; rest = rest[16:] {
-			h1, h2 = digest.Mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
+			k1 := binary.LittleEndian.Uint64(rest)
+			k2 := binary.LittleEndian.Uint64(rest[8:])
+			h1, h2 = digest.Mix(h1, h2, k1, k2)
 		}
 		had = copy(buf, rest)
 		if err == io.EOF {
 			clear(buf[had:16])
-			return NewHash(digest.Finish(digest.Last(h1, h2, binary.LittleEndian.Uint64(buf), binary.LittleEndian.Uint64(buf[8:]), n))), nil
+			k1 := binary.LittleEndian.Uint64(buf)
+			k2 := binary.LittleEndian.Uint64(buf[8:])
+			return NewHash(digest.Finish(digest.Last(h1, h2, k1, k2, n))), nil
 		}
 		if err != nil {
 			return Hash{}, err

@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// ErrFormat is wrapped by the errors of decoders that got other bytes than they can
-// read, in this package and in those beside it.
+// ErrFormat is wrapped by the errors of decoders that cannot read the bytes they got, in this
+// package and in the others of this module.
 var ErrFormat = form.ErrFormat
 
 // ErrVersion is wrapped, beside [ErrFormat], where a newer version of this module may have

@@ -55,9 +55,12 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 	case m == 0:
 		return 0, 0, fmt.Errorf("bloom: p = %v is too close to 1: a filter of n = %d has no bits", p, n)
 	case k > form.MaxK:
-		return 0, 0, fmt.Errorf("bloom: p = %v is too low: it takes k = %d hashes, and %d is the most", p, k, form.MaxK)
+		return 0, 0, fmt.Errorf("bloom: p = %v is too low: it takes k = %d hashes, and %d is the most",
+			p, k, form.MaxK)
 	case m > 64*form.MaxWords:
-		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v take m = %d bits, and %d is the most; package blocked has larger filters", n, p, m, uint64(64*form.MaxWords))
+		const most = uint64(64 * form.MaxWords)
+		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v take m = %d bits, and %d is the most; "+
+			"package blocked has larger filters", n, p, m, most)
 	}
 	return (m + 63) &^ 63, k, nil
 }
@@ -77,10 +80,11 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 		return rate <= p
 	}
 	// Among odd numbers of words, more are better. Even ones can be worse than smaller ones,
-	// if they are powers of two or few times that.
+	// if they are powers of two or small multiples of one.
 	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
-		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; package blocked has larger filters", n, p, uint64(form.MaxWords)*64)
+		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; "+
+			"package blocked has larger filters", n, p, uint64(form.MaxWords)*64)
 	}
 	for less := max(1, words-8); less < words; less++ {
 		if enough(less) {
@@ -145,8 +149,8 @@ func currentRate(m uint64, k int, fill float64) float64 {
 //
 // Where m is a power of two, H2 has order d, a power of two, modulo m with probability
 // d/2m, and such a key has only d different indexes. And one of n keys has the H2 of the key
-// that is looked up, or -H2, with probability 2/m: it has o of its indexes, each o below k in two of m
-// cases, and all k in one. A single common index is no more likely than by chance.
+// that is looked up, or -H2, with probability 2/m. The two keys then share o indexes: for each o
+// below k in two of m cases, and all k indexes in one case. A single common index is no more likely than by chance.
 //
 // Where m is another number, each overflow of 63 bits shifts the indexes that follow by a
 // constant, which breaks these cycles, and makes others. The sum of all cases was measured.

@@ -7,7 +7,9 @@ import (
 )
 
 // Stats describes a filter at one moment. Its fields are what the methods of [Filter] with the
-// same names return. Fields that do not apply to a type are zero.
+// same names return. Fields that do not apply to a type are zero. JSON and String have short
+// names for them: m, k, ones, fill, keys, rate, size. These names are output that dashboards read,
+// so they stay.
 //
 // To publish it, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any { return
 // f.Stats() })). A filter itself has a String method and so satisfies expvar.Var, but its
@@ -29,11 +31,26 @@ func StatsOf(m uint64, k int, ones uint64) Stats {
 		return Stats{}
 	}
 	fill := float64(ones) / float64(m)
-	return Stats{m, k, ones, fill, approxCount(m, k, ones), currentRate(m, k, fill), form.HeaderSize + int64(m/8)}
+	return Stats{
+		M:           m,
+		K:           k,
+		OnesCount:   ones,
+		FillRatio:   fill,
+		ApproxCount: approxCount(m, k, ones),
+		FPR:         currentRate(m, k, fill),
+		SizeBytes:   form.HeaderSize + int64(m/8),
+	}
+}
+
+// String returns all fields with their names in JSON, such as
+// "m=9600 k=7 ones=4703 fill=0.49 keys=923 rate=0.0068 size=1206". It rounds fill and rate.
+func (s Stats) String() string {
+	return fmt.Sprintf("m=%d k=%d ones=%d fill=%.2g keys=%d rate=%.2g size=%d",
+		s.M, s.K, s.OnesCount, s.FillRatio, s.ApproxCount, s.FPR, s.SizeBytes)
 }
 
 // Info says what a filter was made for and how its keys are hashed. The bits do not show
-// it. Any field may be zero. Look-ups do not depend on an Info. Files keep it.
+// it. Before the first look-up in somebody else's filter, look at Hash. Any field may be zero. Look-ups do not depend on an Info. Files keep it.
 type Info struct {
 	N       uint64  // number of keys that the filter was made for
 	P       float64 // rate that it was made for, at N keys; 0 <= P < 1

@@ -9,20 +9,20 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// SyncFilter is a Filter for any number of goroutines that add, look up,
+// SyncFilter is a [Filter] for any number of goroutines that add, look up,
 // estimate and encode at once. It takes no locks: a key whose Add has returned
 // is found by every later call. Its bits and its binary form are Filter's.
 //
 // It differs from a Filter in three ways. If several goroutines add the same new key
-// at once, Add reports true to at least one of them, and maybe to several. OnesCount
-// and the estimates read the whole filter, because counting the bits set in every Add would
-// not scale. A SyncFilter has only the operations that make sense while
+// at once, Add reports true to at least one of them, and maybe to several. Stats
+// reads the whole filter, because counting the bits set in every Add would not scale. A SyncFilter has only the operations that make sense while
 // others write. [SyncFilter.Snapshot] returns a Filter for the others. Encodings, like
 // Snapshot, hold every key whose Add had returned before the call.
 //
 // Looking up scales with the number of processors, and so does adding keys that
 // are there. Adding new keys scales where the filter is much larger than the
-// processors' caches. In a smaller one processors wait for each other's cache lines.
+// processors' caches. In a smaller one processors wait for each other's cache lines: several
+// goroutines that add new keys to it are faster with a Filter of their own each, merged in the end.
 //
 // The zero SyncFilter contains nothing and can be decoded into. Adding to it
 // panics. Decoding needs the SyncFilter to itself. It must not be copied.
@@ -156,7 +156,7 @@ func (s *SyncFilter) contains(h Hash) bool {
 		}
 		x += h.h2
 	}
-	return true
+	return s.k != 0
 }
 
 func (s *SyncFilter) contains32(h Hash) bool {
@@ -171,7 +171,11 @@ func (s *SyncFilter) contains32(h Hash) bool {
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
 func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
-	added = bitwords.Answers("bloom", added, len(hs))
+	if added == nil {
+		bitwords.Discard(hs, s.AddBatch)
+		return
+	}
+	added = bitwords.Fill("bloom", added, len(hs))
 	for i := addMany(&s.filter, true, added, hs); i < len(hs); i++ {
 		added[i] = s.AddHash(hs[i])
 	}

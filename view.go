@@ -19,6 +19,10 @@ import (
 // Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it
 // needs, and processes share them. Elsewhere the View has a copy in memory.
 //
+// Look at Info's Hash before the first look-up: it says how keys were hashed. If it is
+// "SumUTF16", for example, a look-up takes ContainsHash of [SumUTF16]; ContainsString would answer
+// false. It is empty if the bytes are Java's or the writer set none.
+//
 // The bytes must stay unchanged until the View is closed. If a program writes to an open file or
 // cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
 // replace the file, and the file may be removed. The View still shows the old filter then.
@@ -96,7 +100,8 @@ func (v *View) Verify() error {
 	return err
 }
 
-// Contains reports whether key may have been added; see [Filter.Contains].
+// Contains reports whether key may have been added; see [Filter.Contains]. It is for keys that
+// were hashed with [Sum]; look at [View.Info] first.
 func (v *View) Contains(key []byte) bool { return v.ContainsHash(Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.

@@ -34,7 +34,11 @@ func (f *first) ContainsHash(h bloom.Hash) bool { return f.Len() > 0 && f.Bank.C
 func (f *first) FPR() float64                   { return f.Stats().FPR }
 
 func (f *first) AddBatch(added []bool, hs []bloom.Hash) {
-	added = bitwords.Answers("bank", added, len(hs))
+	if added == nil {
+		bitwords.Discard(hs, f.AddBatch)
+		return
+	}
+	added = bitwords.Fill("bank", added, len(hs))
 	for i, h := range hs {
 		added[i] = f.AddHash(h)
 	}

@@ -78,7 +78,11 @@ func (s *SyncFilter) ContainsHash(h bloom.Hash) bool { return s.b.ContainsShared
 // AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
 // new to both.
 func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
-	s.b.AddBatchShared(bitwords.Answers("blocked", added, len(hs)), hs)
+	if added == nil {
+		bitwords.Discard(hs, s.AddBatch)
+		return
+	}
+	s.b.AddBatchShared(bitwords.Fill("blocked", added, len(hs)), hs)
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than

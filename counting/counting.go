@@ -240,7 +240,11 @@ const batchAhead = 16
 // added is shorter than hs, unless added is nil: nobody wants to know then. In a filter larger
 // than the processor's cache it is faster than one by one.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	added = bitwords.Answers("counting", added, len(hs))
+	if added == nil {
+		bitwords.Discard(hs, f.AddBatch)
+		return
+	}
+	added = bitwords.Fill("counting", added, len(hs))
 	for i, h := range hs {
 		if i%batchAhead == 0 && !f.zero() {
 			for _, h := range hs[i:min(len(hs), i+batchAhead)] {

@@ -48,7 +48,11 @@ func addHash(s interface {
 }
 
 func addBatch(s bloom.Set, added []bool, hs []bloom.Hash) {
-	added = bitwords.Answers("cuckoo", added, len(hs))
+	if added == nil {
+		bitwords.Discard(hs, func(added []bool, hs []bloom.Hash) { addBatch(s, added, hs) })
+		return
+	}
+	added = bitwords.Fill("cuckoo", added, len(hs))
 	for i, h := range hs {
 		added[i] = s.AddHash(h)
 	}

@@ -156,7 +156,11 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
 // added is shorter than hs. A nil added discards the results.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	added = bitwords.Answers("flower", added, len(hs))
+	if added == nil {
+		bitwords.Discard(hs, f.AddBatch)
+		return
+	}
+	added = bitwords.Fill("flower", added, len(hs))
 	for i, h := range hs {
 		added[i] = f.AddHash(h)
 	}

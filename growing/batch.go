@@ -22,7 +22,11 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)
 	}
-	added = bitwords.Answers("growing", added, len(hs))
+	if added == nil {
+		bitwords.Discard(hs, f.AddBatch)
+		return
+	}
+	added = bitwords.Fill("growing", added, len(hs))
 	clear(added)
 	b := batches.Get().(*batch)
 	defer batches.Put(b)

@@ -201,7 +201,11 @@ func (p *publisher) AddHash(h bloom.Hash) bool {
 // added is shorter than hs, unless added is nil: nobody wants to know then. Others may add, and
 // a version may be published, between two of hs.
 func (p *publisher) AddBatch(added []bool, hs []bloom.Hash) {
-	added = bitwords.Answers("replica", added, len(hs))
+	if added == nil {
+		bitwords.Discard(hs, p.AddBatch)
+		return
+	}
+	added = bitwords.Fill("replica", added, len(hs))
 	for i, h := range hs {
 		added[i] = p.AddHash(h)
 	}

@@ -44,7 +44,11 @@ func (s *state) touch(h bloom.Hash, k int) {
 // discards the results. AddBatch panics if another added is shorter than hs. It is faster than
 // AddHash one by one if the filter is larger than the processor's caches.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	added = bitwords.Answers("window", added, len(hs))
+	if added == nil {
+		bitwords.Discard(hs, f.AddBatch)
+		return
+	}
+	added = bitwords.Fill("window", added, len(hs))
 	for i, h := range hs {
 		f.ahead(hs, i, false)
 		added[i] = f.AddHash(h)

@@ -1,8 +1,19 @@
 // Package bitwords has the arrays that filters are made of: it allocates, counts and combines
 // words, plainly or atomically, and converts strings and bytes where they lie.
+//
+// Store is an ordinary store of a 64-bit word that others load atomically at the same time. That
+// is right where the compiler makes one store instruction of it, and the processor does not divide
+// an aligned one: on all 64-bit platforms of Go. On 32-bit platforms a load may see the halves of
+// two stores, so only words whose halves may be seen apart are stored in that way: each bit of
+// a filter stands for itself. An atomic store would be as slow as a lock on amd64, as it also
+// orders all other stores. With the race detector, which reports an ordinary store beside a load,
+// Store is atomic.
 package bitwords
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // Make returns n zero words. Large arrays ask the kernel for huge pages; where
 // it refuses, they have ordinary ones. It panics or exits as make does where there
@@ -20,7 +31,7 @@ func Make(n int) []uint64 {
 // access walks the page table.
 const hugeBytes = 4 << 20
 
-// Fill returns the n elements of dst that a batch of package pkg fills. It panics where dst is
+// Fill returns dst[:n], which a batch of package pkg is about to fill. It panics if dst is
 // shorter.
 func Fill[T any](pkg string, dst []T, n int) []T {
 	if len(dst) < n {
@@ -29,13 +40,22 @@ func Fill[T any](pkg string, dst []T, n int) []T {
 	return dst[:n]
 }
 
-// Answers is Fill of what AddBatch answers: nil where nobody wants to know.
-func Answers(pkg string, added []bool, n int) []bool {
-	if added == nil {
-		return make([]bool, n)
+// Discard calls addBatch for all of hs, in portions, with room for answers that are not read. It is
+// an AddBatch whose caller passed no room, and allocates nothing.
+func Discard[H any](hs []H, addBatch func(added []bool, hs []H)) {
+	room := discarded.Get().(*[discardedAnswers]bool)
+	for len(hs) > 0 {
+		n := min(len(hs), len(room))
+		addBatch(room[:n], hs[:n])
+		hs = hs[n:]
 	}
-	return Fill(pkg, added, n)
+	discarded.Put(room)
 }
+
+// discardedAnswers is the length of a portion, in keys.
+const discardedAnswers = 4096
+
+var discarded = sync.Pool{New: func() any { return new([discardedAnswers]bool) }}
 
 // Clear zeroes words. A garbage collection can begin in between: Go's clear and copy
 // are assembly, which nothing interrupts, and take a second for ten gigabytes.

@@ -1,6 +1,7 @@
-// Package digest has the steps of MurmurHash3_x64_128 (Appleby, smhasher). Its state, two
-// words that start at the seed, goes through Mix for each block of 16 bytes, once through
-// Last, and through Finish. Values, not a struct with methods, stay in registers.
+// Package digest has the steps of MurmurHash3_x64_128 (Appleby, smhasher), from a key's bytes to
+// two words. Package guava makes the places of bits of these. The state, two words that start at
+// the seed, goes through Mix for each block of 16 bytes, once through Last, and through Finish.
+// Values, not a struct with methods, stay in registers.
 package digest
 
 import "math/bits"

@@ -258,12 +258,13 @@ func testBatches(t *testing.T, typ Type) {
 	require.Regexp(t, "room for 0", panicOf(func() { batch.ContainsBatch(nil, others[:2]) }))
 	same(t, one, batch)
 	batch.AddBatch(nil, others)
-	require.NotContains(t, Found(batch, others), false, "whose answers nobody wanted")
+	require.NotContains(t, Found(batch, others), false, "added without room for answers")
 	room := make([]bool, len(hs))
 	require.True(t, Race || testing.AllocsPerRun(10, func() { // with the race detector pools lose some of what is put back
 		batch.AddBatch(room, hs[:300])
+		batch.AddBatch(nil, hs[:300])
 		batch.ContainsBatch(room, hs)
-	}) == 0)
+	}) == 0, "batches allocate")
 }
 
 // testAllocations: no key is allocated for.

@@ -28,7 +28,7 @@ import (
 //	1 byte   version, 1
 //	4 bytes  CRC-32C of everything before
 //
-// The head is all bytes before the filter's words. Its CRC serves those who do not read
+// The head is all bytes before the filter's words. Its CRC serves readers that do not read
 // the words. A trailer's length is 4 modulo 8, and that of Guava's form is 6: so a file's
 // length alone shows whether it has a trailer, and no damaged word count can make words
 // of a trailer or a trailer of words. That holds for later versions, too: their trailers have
@@ -73,8 +73,8 @@ func (i Info) Check(pkg string) error {
 	return nil
 }
 
-// Fits returns an error of package pkg, which wraps ErrMismatch, if keys that were hashed
-// as i says cannot be found where keys were hashed as j says.
+// Fits returns an error of package pkg, which wraps ErrMismatch, if i and j both have a Hash and
+// these differ.
 func (i Info) Fits(pkg string, j Info) error {
 	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
 		return Mismatch(pkg, "hash", i.Hash, j.Hash)
@@ -92,7 +92,8 @@ func (i Info) With(j Info) Info {
 	}
 }
 
-// SharedInfo is an Info that many goroutines may read and join at once. Nil is the zero Info.
+// SharedInfo is an Info that many goroutines may read and join at once: a SyncFilter takes over the
+// Hash of what it merges while others use it. Nil is the zero Info.
 type SharedInfo struct{ now atomic.Pointer[Info] }
 
 // Share returns a SharedInfo that is i.
@@ -115,17 +116,27 @@ func (s *SharedInfo) Set(i Info) { s.now.Store(&i) }
 
 // Join returns an error unless j Fits s, and gives s the Hash of j if it has none.
 func (s *SharedInfo) Join(pkg string, j Info) error {
-	for s != nil {
-		old := s.now.Load()
-		joined, err := *old, old.Fits(pkg, j)
-		if err != nil || old.Hash != "" || j.Hash == "" {
+	if s == nil {
+		return nil
+	}
+	for {
+		done, err := s.joinFrom(s.now.Load(), pkg, j)
+		if done {
 			return err
 		}
-		if joined.Hash = j.Hash; s.now.CompareAndSwap(old, &joined) {
-			return nil
-		}
 	}
-	return nil
+}
+
+// joinFrom is Join of an s that is old. If s is no longer old, joinFrom changes nothing and is
+// not done.
+func (s *SharedInfo) joinFrom(old *Info, pkg string, j Info) (done bool, err error) {
+	err = old.Fits(pkg, j)
+	if err != nil || old.Hash != "" || j.Hash == "" {
+		return true, err
+	}
+	joined := *old
+	joined.Hash = j.Hash
+	return s.now.CompareAndSwap(old, &joined), nil
 }
 
 // Sum is the CRC-32C of what is written to it.
@@ -147,8 +158,8 @@ func IsTrailerSize(n int64) bool {
 	return n >= int64(MinTrailer) && n <= int64(MaxTrailer) && (n-int64(MinTrailer))%8 == 0
 }
 
-// Trailer returns the trailer with i, which is as Check wants it, of what s has seen
-// and head begins.
+// Trailer returns the trailer, with i, that ends a form. s has seen the form so far, which begins
+// with head. i has passed Check.
 func (s Sum) Trailer(head []byte, i Info) []byte {
 	b := make([]byte, 0, TrailerSize(i))
 	b = binary.BigEndian.AppendUint64(b, i.N)

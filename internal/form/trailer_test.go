@@ -203,8 +203,24 @@ func TestSharedInfo(t *testing.T) {
 		require.Equal(t, []any{uint64(1), "c"}, []any{got.N, got.Comment})
 		require.NoError(t, s.Join("test", form.Info{}))
 	}
+	s := form.Share(form.Info{N: 1})
+	before := s.Now()
+	require.NoError(t, s.Join("test", form.Info{Hash: "first"}))
+	done, err := s.JoinFrom(before, "test", form.Info{Hash: "second"})
+	require.NoError(t, err)
+	require.False(t, done, "another Join came first")
+	require.Equal(t, form.Info{N: 1, Hash: "first"}, s.Info(), "the first Join's Hash stays")
 	var none *form.SharedInfo
 	require.NoError(t, none.Join("test", form.Info{Hash: "a"}))
 	require.Zero(t, none.Info())
-	require.Equal(t, form.Info{N: 3, P: 0.5, Hash: "b"}, form.Info{N: 3, P: 0.1, Hash: "a"}.With(form.Info{P: 0.5, Hash: "b"}))
+}
+
+// TestWith: the fields that SetInfo is not given stay.
+func TestWith(t *testing.T) {
+	old := form.Info{N: 3, P: 0.1, Hash: "a", Comment: "c"}
+	require.Equal(t, old, old.With(form.Info{}))
+	require.Equal(t, form.Info{N: 4, P: 0.1, Hash: "a", Comment: "c"}, old.With(form.Info{N: 4}))
+	require.Equal(t, form.Info{N: 3, P: 0.5, Hash: "a", Comment: "c"}, old.With(form.Info{P: 0.5}))
+	require.Equal(t, form.Info{N: 3, P: 0.1, Hash: "b", Comment: "c"}, old.With(form.Info{Hash: "b"}))
+	require.Equal(t, form.Info{N: 3, P: 0.1, Hash: "a", Comment: "d"}, old.With(form.Info{Comment: "d"}))
 }

@@ -1,4 +1,6 @@
-// Package guava has the rule by which Guava turns a number into the place of a bit.
+// Package guava turns a number into the place of a bit, as Guava's BloomFilter does: the rule from
+// a digest's words on. Package digest has what comes before, from a key to the words, and package
+// form has Guava's bytes.
 package guava
 
 import (
@@ -6,7 +8,7 @@ import (
 	"math/bits"
 )
 
-// Reciprocal returns what Locate wants to know of a number of words.
+// Reciprocal returns the reciprocal that Locate takes beside words.
 func Reciprocal(words int) uint64 { return math.MaxUint64 / uint64(words) }
 
 // Locate returns the word, and the position in it, of bit
