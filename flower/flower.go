@@ -51,19 +51,19 @@ type Filter struct {
 // packages fmt, json and gob find those where a Filter is held by value.
 type filter struct {
 	info  bloom.Info
-	words []uint64 // of slots, from the least significant bits of the first word on
-	slots uint64
-	ways  uint64
-	bits  uint
-	mask  uint64 // of the bits of a slot
+	words []uint64 // the slots, from the least significant bits of the first word on
+	slots uint64   // Config.Slots
+	ways  uint64   // Config.Ways
+	bits  uint     // of a slot
 
-	perWay uint64 // slots. Way w has those from w*perWay on.
+	mask   uint64 // the bits of a slot, as the lowest ones
+	perWay uint64 // the slots of a way; way w has the slots from w*perWay on
 }
 
 // Config configures a Filter. [Optimal] returns the smallest one for a purpose.
 type Config struct {
-	// Slots is the number of fingerprints that have room, at least Ways. Where it is no
-	// multiple of Ways, the rest of the division is not used.
+	// Slots is the number of fingerprints that the filter holds, at least Ways. It is rounded down
+	// to a multiple of Ways: the slots beyond that are not used.
 	Slots uint64
 	// Ways is the number of slots that a key writes, from 1 to 64. With more ways, recent
 	// keys are more likely to be found, and old keys less likely.
@@ -76,21 +76,18 @@ type Config struct {
 
 const maxWays = 64
 
-// New returns an empty filter of Slots*Bits/8 bytes. It returns an error that names the
-// field if one is out of range. Where the machine lacks the memory the process ends, as
-// with make. The filter's Info has no N. Its P is the rate of false positives once all slots
-// are written.
+// New returns an empty filter of Slots*Bits/8 bytes. It returns an error that names the field if
+// one is out of range. If the machine lacks the memory, the process ends, as with make. The
+// filter's Info has no N. Its P is the rate of false positives when all slots are written.
 func New(c Config) (*Filter, error) {
 	words, err := c.words()
 	if err != nil {
 		return nil, err
 	}
-	f := new(Filter)
-	f.set(c, bitwords.Make(int(words)), bloom.Info{P: c.fpr()})
-	return f, nil
+	return &Filter{filter: newFilter(c, bitwords.Make(int(words)), bloom.Info{P: c.fpr()})}, nil
 }
 
-// words returns the number of words for c, and an error if it is out of range.
+// words returns the number of words for c, or an error if c is out of range.
 func (c Config) words() (uint64, error) {
 	switch {
 	case c.Bits != 8 && c.Bits != 16 && c.Bits != 32:
@@ -106,14 +103,21 @@ func (c Config) words() (uint64, error) {
 	return (c.Slots + perWord - 1) / perWord, nil
 }
 
-// set makes f a filter of configuration c, which was checked, with words.
-func (f *filter) set(c Config, words []uint64, info bloom.Info) {
-	f.info, f.words, f.slots, f.ways, f.bits = info, words, c.Slots, uint64(c.Ways), uint(c.Bits)
-	f.mask, f.perWay = 1<<f.bits-1, c.Slots/f.ways
+// newFilter returns a filter with words. c has passed Config.words.
+func newFilter(c Config, words []uint64, info bloom.Info) filter {
+	return filter{
+		info:   info,
+		words:  words,
+		slots:  c.Slots,
+		ways:   uint64(c.Ways),
+		bits:   uint(c.Bits),
+		mask:   1<<c.Bits - 1,
+		perWay: c.Slots / uint64(c.Ways),
+	}
 }
 
-// Config returns the configuration of f: what New was given, or what the bytes say
-// that f was decoded from. The zero Filter has the zero Config.
+// Config returns the configuration that f was made or saved with. The zero Filter has the zero
+// Config.
 func (f *Filter) Config() Config { return Config{f.slots, int(f.ways), int(f.bits)} }
 
 // String describes f in a few words. It does not list keys.
@@ -121,10 +125,10 @@ func (f filter) String() string {
 	return fmt.Sprintf("flower.Filter(%d slots of %d bits, %d ways)", f.slots, f.bits, f.ways)
 }
 
-// Add adds key. [Filter.Contains] finds it with probability Recall(t) after t other
-// keys were added. Add reports whether key was not found before: both answers may be
-// wrong, as those of Contains may. Of several goroutines that add a new key at once,
-// more than one may get true. Add does not retain key.
+// Add adds key. [Filter.Contains] finds it with probability Recall(t) after t other keys were
+// added. Add reports whether key was new: whether Contains did not find it before. Both answers
+// can be wrong, as those of Contains can. If several goroutines add a new key at once, more than
+// one may get true. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -135,7 +139,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.ways == 0 {
 		panic("flower: Add to a zero Filter: make it with New, or decode into it")
 	}
-	// Looking first has the reads, which may miss the cache, overlap. Writes do not.
+	// The reads may miss the cache. They overlap here; reads between writes would not.
 	seen := f.ContainsHash(h)
 	x, step := h.Words()
 	for way := range f.ways {
@@ -143,7 +147,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		x = next(x, step)
 		for {
 			old := atomic.LoadUint64(word)
-			// The rest of the word is other slots, which others may be writing.
+			// The rest of the word is other slots. Other goroutines may write them now.
 			now := old&^(f.mask<<shift) | fingerprint<<shift
 			if old == now || atomic.CompareAndSwapUint64(word, old, now) {
 				break
@@ -195,8 +199,8 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// slot returns the word with the slot that x selects in a way, where in the word it is, and
-// the fingerprint to write there, from 1 on. An empty slot has 0.
+// slot returns the slot that x selects in a way, as its word and its shift there. It also returns
+// the fingerprint for that slot, which is at least 1. An empty slot has 0.
 //
 // Each way has slots and fingerprints of its own, and a key has one of them. So a key's slots
 // differ, and each is overwritten, and holds another key's equal fingerprint, independently of
@@ -207,9 +211,10 @@ func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
 	return &f.words[at>>6], at & 63, uint64(uint32(x))*f.mask>>32 + 1
 }
 
-// next returns what selects the slot of the next way. It makes other bits of x the highest.
-// Two keys with almost the same x in two ways have unlike ones in a third. With x + step they
-// would have almost the same in all: one key would overwrite all slots of another too often.
+// next returns the x that selects the slot of the next way. It makes other bits of x the highest.
+// Two keys with almost the same x in two ways have a different x in a third. With x + step alone
+// they would have almost the same x in all ways: one key would overwrite all slots of another too
+// often.
 func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
 // Reset forgets all keys. A key that is added at the same time may be found afterwards.
@@ -228,12 +233,12 @@ func (f *Filter) Stats() bloom.Stats {
 	for i := range f.words {
 		word := atomic.LoadUint64(&f.words[i])
 		for shift := f.bits / 2; shift > 0; shift /= 2 {
-			word |= word >> shift // all of a slot's bits arrive at its lowest
+			word |= word >> shift // the lowest bit of a slot becomes 1 if any bit is
 		}
 		ones += uint64(bits.OnesCount64(word & (math.MaxUint64 / f.mask)))
 	}
 	m := f.perWay * f.ways
-	ones = min(ones, m) // bytes from outside may have written to slots that are not used
+	ones = min(ones, m) // decoded bytes may have slots written that are not used
 	fill := float64(ones) / float64(m)
 	return bloom.Stats{
 		M:           m,

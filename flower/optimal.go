@@ -9,11 +9,11 @@ import (
 )
 
 // Optimal returns the configuration of the smallest filter that finds a key with
-// probability recall after t other keys were added, and that reports a key which was
-// never added with a probability of at most fpr, even when all slots are written.
+// probability recall after t other keys were added. The filter reports a key that was never added
+// with a probability of at most fpr, even when all slots are written.
 //
-// It returns an error unless t >= 1, 0 < recall < 1 and 0 < fpr < 1. It also returns
-// one if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte.
+// Optimal returns an error unless t >= 1, 0 < recall < 1 and 0 < fpr < 1. It also returns an error
+// if fpr is too small for 32 bits, or if the filter would be larger than a tebibyte.
 func Optimal(t uint64, recall, fpr float64) (Config, error) {
 	if t < 1 {
 		return Config{}, fmt.Errorf("flower: t = 0 is not at least 1")
@@ -28,37 +28,43 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 		return Config{}, fmt.Errorf("flower: fpr = %v is too small for 32 bits", fpr)
 	}
 	var best Config
-	most := uint64(64 * form.MaxFrameWords) // bits, of what is smaller than best
+	most := uint64(64 * form.MaxFrameWords) // the bits of a filter that is smaller than best
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= maxWays; ways++ {
 			c := Config{Ways: ways, Bits: bits}
 			if c.fpr() > fpr {
 				break
 			}
-			if c.Slots = most / uint64(bits); c.Slots < uint64(ways) || c.recall(t) < recall {
+			c.Slots = most / uint64(bits)
+			if c.Slots < uint64(ways) || c.recall(t) < recall {
 				continue
 			}
+			// Find the least number of slots by halving.
 			enough := c.Slots
-			for few := uint64(ways - 1); few+1 < enough; { // too few
-				if c.Slots = few + (enough-few)/2; c.recall(t) < recall {
-					few = c.Slots
+			tooFew := uint64(ways - 1)
+			for tooFew+1 < enough {
+				c.Slots = tooFew + (enough-tooFew)/2
+				if c.recall(t) < recall {
+					tooFew = c.Slots
 				} else {
 					enough = c.Slots
 				}
 			}
 			c.Slots = enough
-			best, most = c, enough*uint64(bits)-1
+			best = c
+			most = enough*uint64(bits) - 1
 		}
 	}
 	if best.Ways == 0 {
-		return Config{}, fmt.Errorf("flower: t = %d, recall = %v, fpr = %v need more than %d bytes", t, recall, fpr, uint64(8*form.MaxFrameWords))
+		return Config{}, fmt.Errorf("flower: t = %d, recall = %v, fpr = %v need more than %d bytes",
+			t, recall, fpr, uint64(8*form.MaxFrameWords))
 	}
 	return best, nil
 }
 
-// recall is [Filter.Recall]. In a way of n slots, a key's slot still holds its fingerprint
-// with probability (1-1/n)^t. Otherwise it holds another key's, which is unlike it with
-// probability 1 - 1/(2^Bits-1). The key is missed if that is so in all ways.
+// recall is [Filter.Recall]. In a way of n slots, a key's slot still holds its fingerprint with
+// probability (1-1/n)^t. Otherwise it holds another key's fingerprint, which differs with
+// probability 1 - 1/(2^Bits-1). The key is missed if the fingerprints differ in all ways.
 func (c Config) recall(t uint64) float64 {
 	if t == 0 {
 		return 1
@@ -74,8 +80,8 @@ func (c Config) like() float64 { return 1 / (math.Ldexp(1, c.Bits) - 1) }
 // fpr returns the rate of false positives when all slots are written.
 func (c Config) fpr() float64 { return anyOf(c.like(), c.Ways) }
 
-// anyOf returns the probability that any of n events happens which happen with probability p
-// each, 1 - (1-p)^n.
+// anyOf returns the probability that any of n independent events happens if each has probability p:
+// 1 - (1-p)^n.
 func anyOf(p float64, n int) (sum float64) {
 	for range n {
 		sum += float64(p * (1 - sum))

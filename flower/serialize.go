@@ -15,12 +15,11 @@ const errNoForm = form.NoForm("flower")
 // Info returns what New and SetInfo set, and what the filter's binary form held.
 func (f *Filter) Info() bloom.Info { return f.info }
 
-// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use
-// the filter at the same time. Encoding returns an error if a field is out of its range; see
-// [bloom.Info].
+// SetInfo takes over the fields of i that are not zero. Nothing else may use the filter at the same
+// time. Encoding returns an error if a field is out of its range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
-// SizeBytes returns the length of the binary form in bytes. f needs hardly more memory. It
+// SizeBytes returns the length of the binary form in bytes. f takes hardly more memory. The length
 // is 0 for the zero Filter.
 func (f filter) SizeBytes() int64 {
 	if f.ways == 0 {
@@ -46,7 +45,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.ways == 0 {
 		return 0, errNoForm
 	}
-	return form.Flower.Write(w, []uint64{f.slots, f.ways, uint64(f.bits)}, f.words, form.Info(f.info))
+	params := []uint64{f.slots, f.ways, uint64(f.bits)}
+	return form.Flower.Write(w, params, f.words, form.Info(f.info))
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
@@ -63,17 +63,23 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, 
 // read reads what WriteTo writes.
 func read(r io.Reader) (f filter, n int64, err error) {
 	params, words, info, n, err := form.Flower.Read(r, checkParams)
-	if err == nil {
-		f.set(config(params), words, bloom.Info(info))
+	if err != nil {
+		return f, n, err
 	}
-	return f, n, err
+	return newFilter(config(params), words, bloom.Info(info)), n, nil
 }
 
-// checkParams returns how many words there should be.
+// checkParams returns how many words follow the parameters, or an error if New refuses them.
 func checkParams(p []uint64) (uint64, error) { return config(p).words() }
 
+// config returns the configuration that the parameters have. Numbers that no int holds become
+// others that are out of range, too.
 func config(p []uint64) Config {
-	return Config{Slots: p[0], Ways: int(min(p[1], math.MaxInt32)), Bits: int(min(p[2], math.MaxInt32))}
+	return Config{
+		Slots: p[0],
+		Ways:  int(min(p[1], math.MaxInt32)),
+		Bits:  int(min(p[2], math.MaxInt32)),
+	}
 }
 
 // MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
@@ -95,7 +101,9 @@ func (f *Filter) SaveFile(path string) error {
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
 // which wraps [bloom.ErrFormat], if the file has changed since.
-func LoadFile(path string) (*Filter, error) { return storage.LoadFile(form.Flower, path, new(Filter)) }
+func LoadFile(path string) (*Filter, error) {
+	return storage.LoadFile(form.Flower, path, new(Filter))
+}
 
 // LoadOrNew returns the filter in the file at path, or New(c) if there is no such file.
 // LoadOrNew writes no file. It returns an error at once if the file's directory does not
@@ -105,7 +113,8 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {
 		return nil, err
 	}
-	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
+	create := func() (*Filter, error) { return New(c) }
+	return storage.LoadOr(path, LoadFile, create, func(f *Filter) error {
 		if f.Config() != c {
 			return fmt.Errorf("flower: the filter has %+v, not %+v: %w", f.Config(), c, bloom.ErrMismatch)
 		}

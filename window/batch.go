@@ -8,27 +8,30 @@ import (
 )
 
 const (
-	chunk = 64 // the most keys of a batch whose memory is read before the first of them is done
-	// farLanes is from how many lanes on that pays: such filters are in no cache near the processor.
+	// chunk is how many keys of a batch have their lanes read before the first key is done.
+	chunk = 64
+	// farLanes is the least number of lanes for which that pays. Such filters do not fit the caches
+	// near the processor.
 	farLanes = 1 << 19
 )
 
-// ahead has the lanes of keys read before the first of them is done, so that they are near then. The
-// processor reads ahead by itself, but not past a lock, and not as many as the memory can bring.
+// ahead reads the lanes of a chunk of keys from the i-th on, if a chunk begins there. They are in
+// the cache when the keys are done. The processor reads ahead by itself, but not past a lock, and
+// fewer lanes at once than the memory can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	if s == nil || i%chunk != 0 || len(s.array) < farLanes {
 		return
 	}
 	k := s.k
 	if lookUp {
-		k /= 2 // by which most absent keys are known to be absent
+		k /= 2 // ContainsHash stops there for most absent keys
 	}
 	for _, h := range hs[i:min(i+chunk, len(hs))] {
 		s.touch(h, k)
 	}
 }
 
-// touch reads lanes of h.
+// touch reads the first k lanes of h, for the cache.
 func (s *state) touch(h bloom.Hash, k int) {
 	page, x, step := s.locate(h)
 	lanes := s.lanesOf(page)

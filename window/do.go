@@ -20,7 +20,9 @@ import (
 //
 // Do of a zero Filter panics, as Add does. Do knows of no other process: package bloomredis
 // has windows that several share.
-func (f *Filter) Do(ctx context.Context, h bloom.Hash, handle func(context.Context) error) (handled bool, err error) {
+func (f *Filter) Do(
+	ctx context.Context, h bloom.Hash, handle func(context.Context) error,
+) (handled bool, err error) {
 	if f.zero() {
 		panic(errZero)
 	}
@@ -50,8 +52,8 @@ func (f *Filter) Do(ctx context.Context, h bloom.Hash, handle func(context.Conte
 }
 
 // claim reports whether h is remembered. If it is not, claim returns the channel of the call of Do
-// that handles h now. If no call does, it returns nil, and the caller handles h: the others wait for
-// ended to be closed.
+// that handles h now. If no call does, it returns nil, and the caller handles h: the others wait
+// for ended to be closed.
 //
 // The look-up is under the lock. Before it, another call could handle h, add it and release it
 // between the look-up and the lock, and h would be handled twice.

@@ -8,32 +8,37 @@ import (
 	"time"
 )
 
-// ring says which planes are live, and when they end and die.
+// ring says which planes are live, and when they end and die. See window.go for the words.
 //
 // Planes have numbers, which only grow. Plane i is bit i mod 64 of the lanes. New keys are
-// written into the newest plane. It begins with its first key, and ends when it holds its share
-// of N, which is by count, or a part of a Span later. A plane dies a Span after its end. The
+// written into the newest plane. A plane begins with its first key. It ends by count when it holds
+// its share, or by time when a part has passed since it began. It dies a Span after its end. The
 // live planes are the newest one and those before it, without a gap.
 //
-// With Renew it dies a part later, and a renewal is not written while a young plane that has the key
-// lives for a Span: see renews.
+// With Renew a plane dies a part later. Renews says when a repeat is written again.
 //
-// Look-ups load what they need without the lock. Who holds it stores live last, but for expires.
+// The time of a plane's end is its stamp. Stamps are nanoseconds since 1970, as the clock reads
+// them. They never decrease from a plane to the next. No stamp of a plane that has ended is later
+// than now.
+//
+// Look-ups load what they need without the lock. Its holder stores live after all that goes with
+// it, except for expires, which may be early for a moment.
 type ring struct {
 	clock
-	span, part int64  // nanoseconds: Span, and Span/Generations rounded up
-	life       int64  // of a plane after its end, in nanoseconds
-	counts            // of planes
-	share      uint64 // keys of a plane
+	span   int64  // Config.Span, in nanoseconds
+	part   int64  // Span/Generations, rounded up
+	life   int64  // how long a plane lives after its end: a Span, with Renew a part more
+	counts        // numbers of planes
+	share  uint64 // keys of a plane
 
-	live    atomic.Uint64 // a span of planes
-	from    atomic.Int64  // the time of the newest stamp
-	until   atomic.Int64  // when the newest plane ends by time, or ended
+	live    atomic.Uint64 // a run of planes
+	from    atomic.Int64  // the time at which a stamp was last set
+	until   atomic.Int64  // when the newest plane will end by time, or the constant ended
 	expires atomic.Int64  // when the oldest plane dies, or earlier
-	count   atomic.Uint64 // keys in the newest plane that were counted
+	count   atomic.Uint64 // counted keys of the newest plane
 
 	sync.Mutex
-	ends [planes]atomic.Int64 // stamps: when planes end or have ended; loaded without the lock by Renew
+	ends [planes]atomic.Int64 // the stamps; renews loads them without the lock
 	full uint64               // columns of the planes that hold their share
 	// lost is the latest time, or never, at which a key could have been added that was given up
 	// before its Span was over.
@@ -42,8 +47,8 @@ type ring struct {
 }
 
 const (
-	ended = math.MinInt64 // in until
-	never = math.MinInt64 // in lost
+	ended = math.MinInt64 // the value of until after the newest plane has ended by count
+	never = math.MinInt64 // the value of lost while no key was given up
 )
 
 // run is a run of planes without a gap. The low lenBits bits are how many planes there are, at most
@@ -64,14 +69,16 @@ func (r run) withoutOldest() run { return newRun(r.newest(), r.len()-1) }
 // withNext returns r with one more plane, which is the newest.
 func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1) }
 
-// columns returns the bits of planes in a lane: of n planes, at most 64, from first on.
+// columns returns the bits of n planes in a lane, from the plane with the number first on. n is at
+// most 64.
 func columns(first, n uint64) uint64 {
 	return bits.RotateLeft64(1<<n-1, int(first%planes))
 }
 
+// columns returns the bits of r's planes in a lane.
 func (r run) columns() uint64 { return columns(r.oldest(), r.len()) }
 
-// upTo returns the columns of those planes whose numbers are at most last.
+// upTo returns the columns of r's planes whose numbers are at most last.
 func (r run) upTo(last uint64) uint64 {
 	if last >= r.newest() {
 		return r.columns()
@@ -79,11 +86,14 @@ func (r run) upTo(last uint64) uint64 {
 	return columns(r.oldest(), max(last+1, r.oldest())-r.oldest())
 }
 
+// planes returns the live planes.
 func (r *ring) planes() run { return run(r.live.Load()) }
 
+// end returns the stamp of a plane.
 func (r *ring) end(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
 
-// start begins a ring whose planes are live, with all their stamps set. It reads the time by now.
+// start begins a ring that reads the time by now. The stamps of the live planes are set. from is
+// the time at which the last of them was set.
 func (r *ring) start(now func() time.Time, live run, from int64) {
 	r.source = now
 	if now == nil {
@@ -92,7 +102,7 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 			r.wake = func(after time.Duration, call func()) { time.AfterFunc(after, call) }
 		}
 	}
-	if r.span > 0 { // without a Span it is always 0
+	if r.span > 0 { // otherwise the time is always 0
 		r.reading.Store(stale)
 	}
 	r.from.Store(max(from, stale+1))
@@ -104,7 +114,7 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 	r.publish(live)
 }
 
-// publish makes planes the live ones.
+// publish makes live the live planes. The lock is held.
 func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
 	if live.len() == 0 {
@@ -119,11 +129,14 @@ func (r *ring) publish(live run) {
 // death returns when a plane dies.
 func (r *ring) death(plane uint64) int64 { return r.end(plane).Load() + r.life }
 
-// current reports whether nothing is to do but to end the newest plane.
+// current reports whether no plane is due to die and the clock has not stepped back.
 func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.expires.Load() }
 
-// age has planes die. No stamp is later than now: where the clock was put back, or was ahead when
-// the filter was saved, all are lowered, or nothing would die until it catches up. The lock is held.
+// age lets planes die that are due. The lock is held.
+//
+// If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps
+// that are later than now. Otherwise their planes would not die until the clock catches up.
+// Earlier stamps stay: a clock that leaps ahead and comes back does not age the keys from before.
 func (r *ring) age(now int64) {
 	live := r.planes()
 	if now < r.from.Load() {
@@ -213,7 +226,8 @@ func (r *ring) giveUp(live run, now int64) run {
 	}
 }
 
-// stamp sets now when the newest plane ends by time.
+// stamp sets the stamp of the newest plane at the time now: it ends by time at end. The lock is
+// held.
 func (r *ring) stamp(newest uint64, now, end int64) {
 	r.from.Store(now)
 	r.end(newest).Store(end)
@@ -238,15 +252,21 @@ func (r *ring) add(n uint64) {
 	}
 }
 
-// renews reports whether a key that is in the planes of seen is to be written again, so that it
-// stays for a Span. It is not if a plane that has the key has not ended, or ended less than a part of
-// a Span ago and has at most lean planes after it, the one that the next write begins included. It is
-// given up after fulls of them hold their shares. So N keys come before that.
+// renews reports whether a repeat is written again, so that its key stays for a Span. seen are the
+// columns of the planes that have the key.
+//
+// The newest of those planes is enough if it has not ended. It is also enough if it ended less
+// than a part ago, because it lives for a Span and a part after its end, and if at most lean
+// planes follow it. One that the next write begins counts as well. Such a plane is not given up
+// before N more keys have come, because that takes fulls full planes after it.
 func (r *ring) renews(seen uint64, live run, now int64) bool {
-	plane := live.newest() - uint64(bits.LeadingZeros64(bits.RotateLeft64(seen, int(planes-1-live.newest()%planes))))
+	newest := live.newest()
+	// The bit of the newest plane becomes the highest.
+	inOrder := bits.RotateLeft64(seen, int(planes-1-newest%planes))
+	plane := newest - uint64(bits.LeadingZeros64(inOrder))
 	end := r.end(plane).Load()
 	if now >= end && r.wake != nil {
-		now = r.read() // the coarse clock's is late
+		now = r.read() // the reading of a coarse clock may be a tenth of a second old
 	}
 	age := r.planes().newest() - plane
 	if now >= r.until.Load() {
@@ -267,7 +287,8 @@ func (r *ring) reach() time.Duration {
 	return time.Duration(min(max(0, now-r.lost), r.span))
 }
 
-// reset gives up all planes. The next one has the place that the first one had.
+// reset gives up all planes. The next one has the column that the first one had, so that the same
+// keys make the same bytes again.
 func (r *ring) reset() {
 	r.Lock()
 	defer r.Unlock()
@@ -276,25 +297,28 @@ func (r *ring) reset() {
 	r.publish(newRun((r.planes().newest()+planes-1)/planes*planes, 0))
 }
 
-// clock reads the time, as nanoseconds since 1970. Time beyond 146 years from then does not advance.
+// clock reads the time, as nanoseconds since 1970. Time beyond 146 years from then does not
+// advance.
 //
-// A coarse clock does not read the time at each call, which would be slower than a look-up. It
-// trusts what it has read until a timer goes off. If the timer is late, keys came after the end of
-// their plane: the plane then ends so much later. So no key is forgotten early.
+// A coarse clock does not read the time at each call, because that takes longer than a look-up. It
+// uses its last reading until a timer goes off. If the timer is late, keys may have been written
+// into a plane after its end. The plane then ends so much later, so that no key is forgotten
+// early.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse
-	reading atomic.Int64                // of a coarse clock, or stale
-	timing  atomic.Bool                 // the timer is set
+	reading atomic.Int64                // the last reading of a coarse clock, or stale
+	timing  atomic.Bool                 // a timer is set
 }
 
 const (
-	stale           = math.MinInt64
-	farthest        = 1 << 62
+	stale           = math.MinInt64 // the value of reading when the time must be read
+	farthest        = 1 << 62       // nanoseconds from 1970; the time does not advance beyond
 	coarsePrecision = 100 * time.Millisecond
 	coarseFrom      = int64(time.Second) // the shortest part of a Span that a coarse clock serves
 )
 
+// nanoseconds returns t in nanoseconds since 1970, or the farthest time in its direction.
 func nanoseconds(t time.Time) int64 {
 	switch s := t.Unix(); {
 	case s <= -farthest/int64(time.Second):
@@ -305,7 +329,7 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// read reads the time. A coarse clock serves it to others then.
+// read reads the time. A coarse clock keeps it for later calls, and sets a timer.
 func (r *ring) read() int64 {
 	if r.span == 0 {
 		return 0
@@ -324,14 +348,17 @@ func (r *ring) read() int64 {
 	return t
 }
 
-// tick has the time read at the next call.
+// tick makes the next call read the time. If the timer was late, it moves the newest plane's end.
 func (r *ring) tick() {
 	r.timing.Store(false)
 	trusted := r.reading.Swap(stale)
 	r.Lock()
 	defer r.Unlock()
 	now := nanoseconds(r.source())
-	if until := r.until.Load(); until != ended && trusted != stale && trusted < until && now >= until {
+	until := r.until.Load()
+	endsByTime := until != ended
+	trustedBefore := trusted != stale && trusted < until
+	if endsByTime && trustedBefore && now >= until {
 		r.stamp(r.planes().newest(), now, now+1)
 	}
 }

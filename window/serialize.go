@@ -14,34 +14,56 @@ import (
 
 const errNoForm = form.NoForm("window")
 
-// The parameters of a frame, as docs/format.md has them. Its words are the lanes.
+// The parameters of a frame, in the order of docs/format.md. Its words are the lanes. If no plane
+// is live, all parameters from paramLive on are 0.
 const (
-	paramN, paramP, paramSpan, paramGenerations, paramRenew, paramK, paramPages, paramLanes = 0, 1, 2, 3, 4, 5, 6, 7
-	paramLive, paramNewest, paramCount, paramFull, paramLost, paramFrom, paramEnds          = 8, 9, 10, 11, 12, 13, 14
+	paramN           = iota
+	paramP           // the bits of a float64
+	paramSpan        // nanoseconds
+	paramGenerations // not 0
+	paramRenew       // 0 or 1
+	paramK           // positions of a key
+	paramPages       // their number
+	paramLanes       // of a page
+	paramLive        // the number of live planes
+	paramNewest      // the column of the newest plane
+	paramCount       // keys of the newest plane
+	paramFull        // the columns of the live planes that are full
+	paramLost        // ring.lost
+	paramFrom        // ring.from
+	paramEnds        // the first of 64 stamps, one for each column
 )
 
-// params returns the parameters of f's frame, and the live planes.
+// params returns the parameters of the frame, and the live planes.
 func (s *state) params() (p []uint64, live run) {
 	p = make([]uint64, paramEnds+planes)
 	c, r := s.config, &s.ring
-	p[paramN], p[paramP], p[paramSpan], p[paramGenerations] = c.N, math.Float64bits(c.P), uint64(c.Span), uint64(c.Generations)
+	p[paramN] = c.N
+	p[paramP] = math.Float64bits(c.P)
+	p[paramSpan] = uint64(c.Span)
+	p[paramGenerations] = uint64(c.Generations)
 	if c.Renew {
 		p[paramRenew] = 1
 	}
-	p[paramK], p[paramPages], p[paramLanes] = uint64(s.k), s.pages, s.lanes
+	p[paramK] = uint64(s.k)
+	p[paramPages] = s.pages
+	p[paramLanes] = s.lanes
 	r.Lock()
 	defer r.Unlock()
 	live = r.planes()
 	if live.len() == 0 {
 		return p, live
 	}
-	p[paramLive], p[paramNewest] = live.len(), live.newest()%planes
+	p[paramLive] = live.len()
+	p[paramNewest] = live.newest() % planes
 	count := r.count.Load()
-	for i := range s.parts {
-		count += atomic.LoadUint64(&s.parts[i].pending)
+	for i := range s.table {
+		count += atomic.LoadUint64(&s.table[i].pending)
 	}
-	p[paramCount], p[paramFull] = min(count, r.share), r.full&live.columns()
-	p[paramLost], p[paramFrom] = uint64(r.lost), uint64(r.from.Load())
+	p[paramCount] = min(count, r.share)
+	p[paramFull] = r.full & live.columns()
+	p[paramLost] = uint64(r.lost)
+	p[paramFrom] = uint64(r.from.Load())
 	for plane := live.oldest(); plane <= live.newest(); plane++ {
 		p[paramEnds+plane%planes] = uint64(r.end(plane).Load())
 	}
@@ -51,11 +73,11 @@ func (s *state) params() (p []uint64, live run) {
 // Info returns what New and SetInfo set, and what the filter's binary form held.
 func (f *Filter) Info() bloom.Info { return f.info }
 
-// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use the filter at the same time. Encoding
-// returns an error if a field is out of its range; see [bloom.Info].
+// SetInfo takes over the fields of i that are not zero. Nothing else may use the filter at the same
+// time. Encoding returns an error if a field is out of its range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
-// SizeBytes returns the length of the binary form in bytes. f needs hardly more memory. It
+// SizeBytes returns the length of the binary form in bytes. f takes hardly more memory. The length
 // is 0 for the zero Filter.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
@@ -67,43 +89,46 @@ func (f filter) SizeBytes() int64 {
 // AppendBinary appends f's binary form, which carries a checksum, to b. A key
 // whose Add returned before the call is in it. AppendBinary returns an error for the zero
 // Filter, which has no binary form, and for an Info that cannot be saved.
-func (f filter) AppendBinary(b []byte) ([]byte, error) { return form.AppendBinary(b, f.SizeBytes(), f) }
+func (f filter) AppendBinary(b []byte) ([]byte, error) {
+	return form.AppendBinary(b, f.SizeBytes(), f)
+}
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer; see
-// [Filter.AppendBinary]. Others that add at the same time wait for a page to be copied, at most.
+// [Filter.AppendBinary]. An Add at the same time waits while a page is copied, at most.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
 	}
 	params, live := f.params()
 	n := int(f.lanes)
-	return form.Window.WriteFunc(w, params, len(f.array), form.Info(f.info), func(out []byte, from int) {
+	info := form.Info(f.info)
+	return form.Window.WriteFunc(w, params, len(f.array), info, func(out []byte, from int) {
 		for len(out) > 0 {
 			page := uint64(from / n)
-			p := &f.parts[page]
+			p := &f.table[page]
 			p.Lock()
-			// Of the planes, later ones may have taken the places by now, and some may not
-			// have begun in this page.
+			// By now, later planes may have taken the columns of the oldest. The page may not be
+			// clean for the newest.
 			clean := p.clean.Load()
 			first := max(live.oldest(), clean+1-planes)
 			mask := columns(first, max(first, min(live.newest(), clean)+1)-first)
-			part := f.lanesOf(page)[from%n:]
-			part = part[:min(len(part), len(out)/8)]
-			form.PutWords(out, part, mask, form.LittleEndian)
+			lanes := f.lanesOf(page)[from%n:]
+			lanes = lanes[:min(len(lanes), len(out)/8)]
+			form.PutWords(out, lanes, mask, form.LittleEndian)
 			p.Unlock()
-			out = out[8*len(part):]
-			from += len(part)
+			out = out[8*len(lanes):]
+			from += len(lanes)
 		}
 	})
 }
 
-// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. Its
-// keys have aged since it was encoded, by the Now that f was made with, or by
-// the system's time if there is none. f gets the configuration from data, and keeps its Now. On
-// error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
+// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. The keys have aged
+// since it was encoded. Their age is told by the Now that f was made with, or by the system's time
+// if there is none. f gets the configuration from data, and keeps its Now. On error, which wraps
+// [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
 	if err != nil {
@@ -167,7 +192,8 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 		return nil, err
 	}
 	load := func(path string) (*Filter, error) { return load(path, c.Now) }
-	return storage.LoadOr(path, load, func() (*Filter, error) { return New(c) }, func(f *Filter) error {
+	create := func() (*Filter, error) { return New(c) }
+	return storage.LoadOr(path, load, create, func(f *Filter) error {
 		if has, want := f.Config().text(), c.text(); has != want {
 			return fmt.Errorf("window: the filter has %s, not %s: %w", has, want, bloom.ErrMismatch)
 		}
@@ -175,48 +201,85 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	})
 }
 
-// checkParams returns how many words there should be.
-func checkParams(p []uint64) (uint64, error) {
-	if p[paramGenerations] > maxParts || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
-		return 0, fmt.Errorf("span of %d ns, %d generations, renew = %d", p[paramSpan], p[paramGenerations], p[paramRenew])
+// checkParams returns how many words follow the parameters, or an error if New, Add and the clock
+// cannot have made them.
+func checkParams(p []uint64) (words uint64, err error) {
+	if p[paramGenerations] > maxGenerations || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
+		return 0, fmt.Errorf("span of %d ns, %d generations, renew = %d",
+			p[paramSpan], p[paramGenerations], p[paramRenew])
 	}
 	c := configOf(p)
 	if err := c.check(); err != nil {
 		return 0, err
 	}
-	k, pages, lanes, live := p[paramK], p[paramPages], p[paramLanes], liveOf(p)
-	switch {
-	case k < 2 || k > maxK || k%2 != 0:
-		return 0, fmt.Errorf("k = %d", k)
-	case lanes == 0 || lanes > math.MaxUint32 || pages > 1 && lanes < leastPage || pages == 0 || pages > form.MaxFrameWords/lanes:
-		return 0, fmt.Errorf("%d pages of %d lanes", pages, lanes)
-	case p[paramLive] > planes || p[paramNewest] >= planes:
+	if err := checkLayout(p[paramK], p[paramPages], p[paramLanes]); err != nil {
+		return 0, err
+	}
+	if p[paramLive] > planes || p[paramNewest] >= planes {
 		return 0, fmt.Errorf("%d planes, the newest one at %d", p[paramLive], p[paramNewest])
 	}
-	from, last := int64(p[paramFrom]), int64(-farthest)
-	bad := from < -farthest || from > farthest || int64(p[paramLost]) > from || c.Span == 0 && from != 0
-	for plane := live.oldest(); plane <= live.newest() && !bad; plane++ {
-		end, latest := int64(p[paramEnds+plane%planes]), from+1
-		if plane == live.newest() && p[paramFull]&columns(plane, 1) == 0 {
-			latest = from + c.part()
-		}
-		bad = end < last || end > latest
-		last = end
-	}
-	if bad {
+	if !clockMakes(p, c) {
 		return 0, fmt.Errorf("stamps that no clock makes")
 	}
-	return pages * lanes, nil
+	return p[paramPages] * p[paramLanes], nil
 }
 
+// checkLayout returns an error unless keys can have k positions in pages of so many lanes.
+func checkLayout(k, pages, lanes uint64) error {
+	if k < 2 || k > maxK || k%2 != 0 {
+		return fmt.Errorf("k = %d", k)
+	}
+	lanesFit := lanes > 0 && lanes <= math.MaxUint32
+	tooSmall := pages > 1 && lanes < leastPage
+	if !lanesFit || tooSmall || pages == 0 || pages > form.MaxFrameWords/lanes {
+		return fmt.Errorf("%d pages of %d lanes", pages, lanes)
+	}
+	return nil
+}
+
+// clockMakes reports whether a clock can have made the times in p. The stamps of the live planes
+// do not decrease. At the time of paramFrom, all planes had ended but the newest one, and that was
+// to end a part later at most.
+func clockMakes(p []uint64, c Config) bool {
+	from := int64(p[paramFrom])
+	if from < -farthest || from > farthest || int64(p[paramLost]) > from {
+		return false
+	}
+	if c.Span == 0 && from != 0 { // without a Span the time is always 0
+		return false
+	}
+	live := liveOf(p)
+	before := int64(-farthest)
+	for plane := live.oldest(); plane <= live.newest(); plane++ {
+		end := int64(p[paramEnds+plane%planes])
+		latest := from + 1
+		if full := p[paramFull]&columns(plane, 1) != 0; plane == live.newest() && !full {
+			latest = from + c.part()
+		}
+		if end < before || end > latest {
+			return false
+		}
+		before = end
+	}
+	return true
+}
+
+// configOf returns the configuration that p has.
 func configOf(p []uint64) Config {
-	return Config{N: p[paramN], P: math.Float64frombits(p[paramP]), Span: time.Duration(p[paramSpan]),
-		Renew: p[paramRenew] == 1, Generations: int(p[paramGenerations])}
+	return Config{
+		N:           p[paramN],
+		P:           math.Float64frombits(p[paramP]),
+		Span:        time.Duration(p[paramSpan]),
+		Renew:       p[paramRenew] == 1,
+		Generations: int(p[paramGenerations]),
+	}
 }
 
+// liveOf returns the live planes that p has. The numbers leave room for 64 planes before the
+// newest.
 func liveOf(p []uint64) run { return newRun(p[paramNewest]+planes, p[paramLive]) }
 
-// restore makes f what a frame holds, and keeps its Now.
+// restore makes f the filter of a frame that checkParams has passed. f keeps its Now.
 func (f *Filter) restore(p, array []uint64, info form.Info) {
 	f.info = bloom.Info(info)
 	s := newState(configOf(p), layout{int(p[paramK]), p[paramPages], p[paramLanes]}, array)
@@ -229,20 +292,23 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	for i := range r.ends {
 		r.ends[i].Store(int64(p[paramEnds+i]))
 	}
-	r.full, r.lost = p[paramFull], int64(p[paramLost])
-	// Keys may have been added while the words were written. They count, but for three
-	// deviations of the estimate or more.
+	r.full = p[paramFull]
+	r.lost = int64(p[paramLost])
+	// Keys may have been added to the newest plane while the words were written, after paramCount.
+	// They are estimated from its bits. The estimate is lowered by three deviations or more, so
+	// that it counts no key that is not there.
 	ones := uint64(0)
 	for _, lane := range array {
 		ones += lane >> p[paramNewest] & 1
 	}
-	estimate := float64(bloom.StatsOf(uint64(len(array)), s.k, ones).ApproxCount) - math.Sqrt(float64(r.share))/2
+	estimate := float64(bloom.StatsOf(uint64(len(array)), s.k, ones).ApproxCount)
+	estimate -= math.Sqrt(float64(r.share)) / 2
 	count := min(max(p[paramCount], uint64(max(0, estimate))), r.share)
 	if s.pages == 1 && count < r.share {
-		s.parts[0].pending = count
+		s.table[0].pending = count
 	} else {
 		r.count.Store(count)
 	}
 	s.begin(f.now, live, int64(p[paramFrom]), live.newest())
-	r.add(0)
+	r.add(0) // the newest plane may be full by now
 }

@@ -260,8 +260,8 @@ func (w *watched) kept(a added) bool {
 // state changes with each key that counts.
 func (w *watched) state() [3]uint64 {
 	s := [3]uint64{w.ring.planes().newest(), w.ring.count.Load()}
-	for i := range w.parts {
-		s[2] += w.parts[i].pending
+	for i := range w.table {
+		s[2] += w.table[i].pending
 	}
 	return s
 }

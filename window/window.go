@@ -1,25 +1,29 @@
 // Package window provides a filter that remembers a key for a span of time, and then forgets it.
 //
-// A [Filter] answers whether a key was added within the last hour, or day. Whatever comes (a
-// hundred times the plan, a day's keys in a minute, repeats, a clock that leaps), a key that is not
-// remembered is reported as present with a probability of at most P. If at most N new keys come
-// within any Span, however unevenly, each key that Add called new is found for Span at least, and
-// for Span + Span/Generations at most, while the clock goes on evenly. If more come, the newest N
-// keys are found, and [Filter.Reach] says how far back everything is.
+// A [Filter] answers whether a key was added within the last hour, or day. It reports a key that is
+// not remembered as present with a probability of at most P. That holds for any traffic: a hundred
+// times the plan, a day's keys in a minute, repeats, a clock that leaps.
 //
-// A repeat writes nothing, unless [Config] has Renew. So a key that Add takes for seen by mistake,
-// one in 1/P, can be absent a moment later. Whoever must find every key needs Renew: then all this
-// is true of each key that Add was called with, new or not.
+// If at most N new keys come within any Span, however unevenly, each key that Add called new is
+// found for a Span at least. While the clock runs evenly, it is found for Span + Span/Generations
+// at most. If more than N keys come, the newest N are found, and [Filter.Reach] says how far back
+// everything is.
 //
-// A window cannot take a key back. Who adds an event's id and then fails to handle it drops the
-// sender's repetition: the event is lost. [Filter.Do] handles first and then adds. The example
-// program [kafka] reads a topic. [LoadOrNew] loads what [Filter.SaveFile] saved. After a crash,
-// ids that were added since the last save are new again, and Reach does not know of them.
+// A repeat writes nothing, unless [Config] has Renew. So a key that Add takes for seen by mistake
+// can be absent a moment later. This happens to a share of P of the new keys at most. A program
+// that must find every key needs Renew. Then all this is true of each key that Add was called
+// with, new or not.
 //
-// The memory is fixed: at N >= 100,000 and 7 Generations 23 bits for each of N keys at 1 %, 28 at
-// 0.1 %, 46 at 1e-6, 64 at 1e-9; with Renew 27, 32.1, 53.3 and 74.6. A [bloom.Filter], which forgets
-// nothing, has 9.6, 14.4, 28.8 and 43.1. Take package flower where memory is short and recent keys matter more than a certain
-// answer; a [picture] compares them. Take a map where every answer must be right.
+// A window cannot take a key back. If a program adds an event's id before it handles the event and
+// then fails, the retry is dropped. [Filter.Do] handles first and then adds. The example program
+// [kafka] reads a topic. [LoadOrNew] loads what [Filter.SaveFile] saved. After a crash, ids that
+// were added since the last save are new again, and Reach does not know of them.
+//
+// The memory is fixed. With N >= 100,000 and 7 Generations a window has 23 bits for each of N keys
+// at 1 %, 28 at 0.1 %, 46 at 1e-6 and 64 at 1e-9. With Renew it has 27, 32.1, 53.3 and 74.6. A
+// [bloom.Filter], which forgets nothing, has 9.6, 14.4, 28.8 and 43.1. Take package flower if memory
+// is short and recent keys matter more than a certain answer; a [picture] compares them. Take a map
+// if every answer must be right.
 //
 // [kafka]: https://github.com/seed79a3ff49/bloom/tree/main/examples/kafka
 // [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
@@ -39,9 +43,26 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
+// The words of this package:
+//
+//	lane        a word of 64 bits: one position in each of the 64 planes
+//	plane       a Bloom filter, which is one bit of every lane; it holds the keys of a piece of time
+//	page        lanes that have a lock of their own; all positions of a key are in one page
+//	ring        the planes in the order of their beginning, and when each of them ends and dies
+//	generation  a piece of time; a Span has Config.Generations of them
+//	part        the length of a generation in nanoseconds: Span/Generations
+//	share       how many keys a plane holds at most
+//	full        of a plane: it holds its share. The others, which end by time, are partial
+//	fulls       how many full planes are enough for the newest N keys
+//	spare       how many partial planes live at most while the clock runs evenly
+//	lean        with Renew, how many planes may follow one before its keys must be written again
+//	feed        how many keys a page collects before it counts them in the ring
+//	clean       of a page: the number of the newest plane that has no bits of a dead plane there
+//	reach       the time, in nanoseconds, within which all keys that were added are found
+
 // Filter remembers keys for a span of time. It is safe for use by many goroutines at once, except
-// for decoding and SetInfo, which need the Filter to themselves. Look-ups take no lock and wait
-// for nobody. Add takes the lock of the key's page, one of many parts of the memory.
+// for decoding and SetInfo, which need the Filter to themselves. Look-ups take no lock and never
+// wait. Add takes the lock of the page that the key is in, one of many pieces of the memory.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
@@ -50,78 +71,82 @@ type Filter struct {
 	filter
 }
 
-// filter is what a Filter is. It is small, so that String and the methods that encode it have
-// it by value: packages fmt, json and gob find them where a Filter is held by value.
+// filter holds all of a Filter. It is small, because String and the methods that encode it have
+// value receivers: packages fmt, json and gob find those where a struct holds a Filter by value.
 type filter struct {
 	*state // nil in the zero Filter
 	info   bloom.Info
-	now    func() time.Time // Config's
+	now    func() time.Time // Now of Config
 }
 
+// state is all that a Filter other than the zero Filter has.
 type state struct {
 	layout
 	ring   ring
-	config Config // with defaults, without Now
-	feed   uint64 // how many keys of a page are counted together: of the only page, a plane's share
-	parts  []page
-	array  []uint64 // the pages' lanes, one page after the other
+	config Config   // with defaults, without Now
+	feed   uint64   // keys; the only page of a small filter collects a plane's share
+	table  []page   // the state of each page
+	array  []uint64 // the lanes of all pages, one page after the other
 
-	doing    sync.Mutex
-	underWay map[bloom.Hash]chan struct{} // keys in Do, closed at their end
+	doing    sync.Mutex                   // guards underWay
+	underWay map[bloom.Hash]chan struct{} // the keys in Do; a channel is closed when its Do ends
 }
 
 func (s *state) zero() bool { return s == nil }
 
-// page is the state of a page's lanes. Who writes there holds the lock. A look-up holds none. It
-// loads the live planes first, then clean, then lanes: planes are cleared before clean says so.
+// page is the state of a page. The lock is held to write there.
+//
+// A look-up holds no lock. It loads the live planes first, then clean, then lanes. An add clears
+// lanes before it raises clean, and writes into a plane only when clean covers it. So a look-up
+// sees no bits that a dead plane left behind.
 type page struct {
 	sync.Mutex
-	clean   atomic.Uint64 // planes up to this number have no bits of those that had their place before
-	pending uint64        // keys of the newest plane that ring.count lacks; written as bitwords.Store does
+	clean   atomic.Uint64 // the bits of planes with higher numbers are those of dead planes
+	pending uint64        // keys of the newest plane that ring.count lacks; see bitwords.Store
 }
 
 // Config configures a Filter.
 type Config struct {
 	// N is the largest number of new keys within any Span, however uneven, of which all are
-	// remembered for a Span. If more come, the newest N are. With Renew, some repeats count.
+	// remembered for a Span. If more come, the newest N are. With Renew, some repeats count, too.
 	N uint64
 	// P is the probability, between 0 and 1, that a key which is not remembered is reported as
-	// present. It holds whatever comes. Less than 6.4e-17 counts as that.
+	// present. It holds for any traffic. A smaller P than 6.4e-17 counts as 6.4e-17.
 	P float64
 	// Span is how long a key is remembered after Add called it new. It is at least a
 	// millisecond for each generation, and less than 36 years. 0 means by count alone: the
 	// newest N keys are remembered, and there is no clock.
 	Span time.Duration
-	// Renew has each Add of a key that is there remember it for a Span from then on, and so is
-	// right for whoever asks with Contains and must find every key that was added, such as a
-	// list of revoked tokens. It is found for Span + 2 Span/Generations at most.
+	// Renew makes each Add remember its key for a Span from then on, even if the key is there. A
+	// key is found for Span + 2 Span/Generations at most. Renew is right for programs that ask with
+	// Contains and must find every key that was added, such as a list of revoked tokens.
 	//
 	// A repeat counts towards N as well, unless Span/Generations or less has passed since the key
-	// last counted, and no more than N/(Generations+1) other keys have counted since. So N is always
-	// large enough if it is Generations + 1 times the different keys of a Span, however often they
-	// come: none of them counts more often.
+	// last counted, and no more than N/(Generations+1) other keys have counted since. A key counts
+	// at most Generations + 1 times within a Span, however often it comes. So N is large enough if
+	// it is Generations + 1 times the number of different keys of a Span.
 	//
-	// Without Renew, a key is remembered from when it was new. A repeat costs no room, and an
+	// Without Renew, a key is remembered from when it was new. A repeat takes no memory, and an
 	// event that never stops passes once a Span.
 	Renew bool
 	// Generations is how finely time is cut, from 1 to 31. 0 means 7. With 3, a window takes 7 %
 	// less memory, with 15, 17 % more, and with 31, 75 % more. With Renew, 7 is near the least: 3
 	// takes 2 % more, 15 9 % more, and 31 60 % more.
 	Generations int
-	// Now returns the time. Nil means the system's time, which is read every tenth of a second
-	// where Span/Generations is a second or more. Now is called at each call, and must be safe
-	// for concurrent use. To deduplicate a log by its own time, let it return the time
-	// of the newest event. It may return the zero Time before the first one.
+	// Now returns the time. Each call of a method calls it. It must be safe for concurrent use.
+	// Nil means the system's time. If Span/Generations is a second or more, that is read every
+	// tenth of a second. To deduplicate a log by its own time, let Now return the time of the
+	// newest event. It may return the zero Time before the first event.
 	//
 	// A leap ahead forgets the keys whose Span it passes over, and nothing else.
 	//
-	// A step back of any size forgets nothing. The same is true of a file that was saved by a clock
-	// that was ahead. A key that is there stays for a Span from its time or from the step, whichever
-	// is earlier. A key that is added afterwards is found for a Span, and for Span/Generations
-	// longer than without the step at most. If the clock steps back several times within a Span, it
-	// is found for twice as long at most. For a Span after a step back, the planes of both times
-	// share the memory: if more than N/2 keys come then, the newest N/2 are found, and Reach says
-	// how far back that is.
+	// A step back of any size forgets nothing. The same is true of a file that was saved by a
+	// clock that was ahead. A key that is there stays for a Span from its time or from the step,
+	// whichever is earlier. A key that is added afterwards is found for a Span, and for
+	// Span/Generations longer than without the step at most. If the clock steps back several times
+	// within a Span, it is found for twice as long at most. For a Span after a step back, the
+	// planes of both times share the memory: if more than N/2 keys come then, the newest N/2 are
+	// found, and Reach says how far back that is.
 	//
 	// Time further than 146 years from 1970 does not advance.
 	Now func() time.Time
@@ -129,8 +154,8 @@ type Config struct {
 
 // New returns an empty filter. Its Info has N and P. New returns an error that names the field
 // unless N >= 1, 0 < P < 1, Span is 0 or from a millisecond for each generation to 36 years,
-// 0 <= Generations <= 31, and the filter has at most a tebibyte. Where the machine lacks that
-// memory the process ends, as with make.
+// 0 <= Generations <= 31, and the filter has at most a tebibyte. If the machine lacks that
+// memory, the process ends, as with make.
 func New(c Config) (*Filter, error) {
 	c = c.withDefaults()
 	l, err := c.layout()
@@ -142,30 +167,32 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: filter{s, bloom.Info{N: c.N, P: c.P}, c.Now}}, nil
 }
 
-// newState returns a state that begin has yet to begin.
+// newState returns a state. The caller calls begin before anything else.
 func newState(c Config, l layout, array []uint64) *state {
-	s := &state{layout: l, config: c, parts: make([]page, l.pages), array: array}
+	s := &state{layout: l, config: c, table: make([]page, l.pages), array: array}
 	r := &s.ring
 	s.config.Now = nil
 	r.share, s.feed = c.share(l.pages)
 	r.counts, r.lost = c.counts(), never
-	r.span, r.part, r.life = int64(c.Span), c.part(), int64(c.Span)
+	r.span = int64(c.Span)
+	r.part = c.part()
+	r.life = r.span
 	if c.Renew {
 		r.life += r.part
 	}
 	return s
 }
 
+// begin makes s ready for use. live are its live planes, and from is the time of the newest stamp.
 func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) {
 	s.ring.start(now, live, from)
-	for i := range s.parts {
-		s.parts[i].clean.Store(clean)
+	for i := range s.table {
+		s.table[i].clean.Store(clean)
 	}
 }
 
-// Config returns the configuration of f: what New was given, or what the bytes say
-// that f was decoded from. Generations is not zero where the default was taken. The
-// zero Filter has the zero Config.
+// Config returns the configuration that f was made or saved with. Generations has the default if
+// it was zero. The zero Filter has the zero Config.
 func (f *filter) Config() Config {
 	if f.zero() {
 		return Config{}
@@ -183,9 +210,9 @@ func (f filter) String() string {
 // multiplier makes the next pair of positions: its 32-bit halves are odd or random enough.
 const multiplier = 0x9e3779b97f4a7c15
 
-// locate returns the page of h, and the x and the step that its positions there begin with. x is
-// what is left of H1 when the page is chosen, with a constant mixed in. Without the constant, all
-// positions of the empty key, whose digest is 0, 0, would be the first lane.
+// locate returns the page of h, and the x and the step for its positions there. The high bits of
+// H1 choose the page. x is the rest of H1 with a constant mixed in. Without the constant, all
+// positions of the empty key would be the first lane, because its digest is 0, 0.
 func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 	h1, step := h.Words()
 	page, x = bits.Mul64(h1, l.pages)
@@ -194,20 +221,22 @@ func (l *layout) locate(h bloom.Hash) (page, x, step uint64) {
 
 // next returns two of a key's positions in a page of lanes, and x for the next two.
 //
-// Each half of x makes a sequence of positions. To add a step alone, as double hashing does, has so
-// few different sequences in a page that keys which share all positions make false positives.
+// Each half of x makes a sequence of positions. Double hashing, which only adds a step, has too few
+// different sequences in a page: keys that share all positions would make false positives.
 func next(x, step, lanes uint64) (p, q uint32, nextX uint64) {
-	return uint32(uint64(uint32(x)) * lanes >> 32), uint32(x >> 32 * lanes >> 32), x*multiplier + step
+	low, high := uint64(uint32(x)), x>>32
+	return uint32(low * lanes >> 32), uint32(high * lanes >> 32), x*multiplier + step
 }
 
 // lanesOf returns the lanes of a page.
 func (s *state) lanesOf(page uint64) []uint64 { return s.array[page*s.lanes:][:s.lanes] }
 
-// clear clears the planes of a locked page that are live or free by now, and were not when it was
-// last cleared.
+// clear clears the bits that dead planes left in a locked page. Afterwards it is clean up to the
+// last plane that can begin before another one dies.
 func (s *state) clear(page uint64, live run) {
-	p := &s.parts[page]
-	clean, free := p.clean.Load(), live.oldest()+planes-1
+	p := &s.table[page]
+	clean := p.clean.Load()
+	free := live.oldest() + planes - 1
 	keep := ^columns(clean+1, min(free-clean, planes))
 	lanes := s.lanesOf(page)
 	for i, lane := range lanes {
@@ -216,13 +245,17 @@ func (s *state) clear(page uint64, live run) {
 	p.clean.Store(free)
 }
 
-// ready returns the live planes, of which the newest one has not ended and is clean in a locked page.
+// ready makes a locked page ready for a new key: it begins a plane if the newest one has ended, and
+// clears it in the page if necessary. It returns the live planes then.
 func (s *state) ready(page uint64, live run, now int64) run {
-	p := &s.parts[page]
+	p := &s.table[page]
 	if now >= s.ring.until.Load() {
 		s.ring.begin()
 		before := live.newest()
-		if live = s.ring.planes(); s.pages == 1 && live.newest() != before {
+		live = s.ring.planes()
+		if s.pages == 1 && live.newest() != before {
+			// The only page collects the keys of one plane. With several pages, what they collected
+			// counts in the next plane.
 			bitwords.Store(&p.pending, 0)
 		}
 	}
@@ -232,7 +265,7 @@ func (s *state) ready(page uint64, live run, now int64) run {
 	return live
 }
 
-// count counts pending keys of a locked page.
+// count notes that a locked page has pending keys, and counts them in the ring if they are a feed.
 func (s *state) count(p *page, pending uint64) {
 	if pending >= s.feed {
 		s.ring.add(pending)
@@ -241,7 +274,8 @@ func (s *state) count(p *page, pending uint64) {
 	bitwords.Store(&p.pending, pending)
 }
 
-// time returns the time, at which all planes that are due have died.
+// time returns the time. All planes that are due by then have died, unless a look-up finds the
+// ring's lock taken.
 func (s *state) time(lookUp bool) int64 {
 	now := s.ring.reading.Load()
 	if !s.ring.current(now) {
@@ -250,16 +284,20 @@ func (s *state) time(lookUp bool) int64 {
 	return now
 }
 
-// tend reads the time, and has planes die. A look-up does not wait for that: who holds the lock
-// sees to it.
+// tend reads the time and lets planes die that are due. A look-up does not wait for the lock: its
+// holder does the same.
 func (s *state) tend(lookUp bool) int64 {
 	now := s.ring.read()
-	if s.ring.current(now) || lookUp && !s.ring.TryLock() {
+	if s.ring.current(now) {
 		return now
 	}
 	if !lookUp {
 		s.ring.Lock()
+	} else if !s.ring.TryLock() {
+		return now
 	}
+	// Another reading may have been later than this one. A second reading, under the lock, tells
+	// that from a clock that steps back.
 	s.ring.age(s.ring.read())
 	s.ring.Unlock()
 	return now
@@ -285,10 +323,12 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		s.touch(h, s.k)
 	}
 	page, start, step := s.locate(h)
-	p, lanes := &s.parts[page], s.lanesOf(page)
+	p, lanes := &s.table[page], s.lanesOf(page)
 	k, width, x := s.k, uint64(len(lanes)), start
 	p.Lock()
 	live := s.ring.planes()
+	// Planes that the page is not clean for hold nothing there. The loop has no early exit: it
+	// would be mispredicted, and cost more than the remaining positions.
 	seen := live.upTo(p.clean.Load())
 	for i := k; i > 0; i -= 2 {
 		var a, b uint32
@@ -327,8 +367,8 @@ func (s *state) contains(h bloom.Hash) bool {
 	page, x, step := s.locate(h)
 	seen, lanes, width := s.live(page), s.lanesOf(page), s.lanes
 	for i := s.k; i > 0; i -= 2 {
-		// By half time, most absent keys are known to be absent. Asking each time
-		// would keep the processor from reading ahead.
+		// After half of the positions, most absent keys are known to be absent. A test after each
+		// pair would keep the processor from reading ahead.
 		if 2*i <= s.k && seen == 0 {
 			return false
 		}
@@ -342,14 +382,15 @@ func (s *state) contains(h bloom.Hash) bool {
 // live returns the columns of the live planes in a page.
 func (s *state) live(page uint64) uint64 {
 	live := s.ring.planes()
-	return live.upTo(s.parts[page].clean.Load())
+	return live.upTo(s.table[page].clean.Load())
 }
 
-// Reach returns how far back everything that was added is remembered now: the time since the
-// newest key that was given up before its Span was over, because more than N keys came. It is Span
-// where none was, and 0 where Span is 0 and in the zero Filter. It is at most Span/Generations less
-// than the truth. With Renew it can be less: it does not know which of the keys that were given up
-// were written again. It knows nothing of keys that were added after the last save.
+// Reach returns how far back everything that was added is remembered now. It is Span unless keys
+// were given up before their Span was over, because more than N came. Then it is the time since
+// the newest of those was added. It is at most Span/Generations less than the truth. With Renew it
+// can be less, because it does not know which of the keys that were given up were written again.
+// It does not know of keys that were added after the last save. It is 0 if Span is 0, and for the
+// zero Filter.
 func (f *Filter) Reach() time.Duration {
 	if f.zero() {
 		return 0
@@ -364,10 +405,11 @@ func (f *Filter) Reset() {
 	}
 }
 
-// Stats returns the figures of f. M, OnesCount and FillRatio cover all planes; see the package
-// comment. ApproxCount estimates how many keys are remembered. With Renew it counts a key once
-// for each plane that the key is in. In a filter of more than 16 pages, which are for 190,000
-// keys or more, Stats reads 16 of them and estimates the rest, so that its time does not grow with the filter.
+// Stats returns the figures of f. A window consists of 64 Bloom filters of K hashes each, for keys
+// of different times. M, OnesCount and FillRatio cover all of them. FPR is the probability that a
+// key which is not remembered is reported as present now. ApproxCount estimates how many keys are
+// remembered. With Renew a key counts once for each time that Add wrote it. Where N is 190,000 or
+// more, Stats may read a sample and estimate the rest, so that its time does not grow with N.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
 		return bloom.Stats{}
@@ -377,14 +419,19 @@ func (f *Filter) Stats() bloom.Stats {
 	var ones [planes]uint64
 	var rates float64
 	for i := range sample {
-		absent := 1.0 // probability that a key is in no plane
+		absent := 1.0 // the probability that no plane reports an absent key
 		for plane, n := range f.ones(i * f.pages / sample) {
 			ones[plane] += n
 			absent *= 1 - math.Pow(float64(n)/float64(f.lanes), float64(f.k))
 		}
 		rates += 1 - absent
 	}
-	s := bloom.Stats{M: f.pages * f.lanes * planes, K: f.k, FPR: rates / float64(sample), SizeBytes: f.SizeBytes()}
+	s := bloom.Stats{
+		M:         f.pages * f.lanes * planes,
+		K:         f.k,
+		FPR:       rates / float64(sample),
+		SizeBytes: f.SizeBytes(),
+	}
 	scale := float64(f.pages) / float64(sample)
 	for _, n := range ones {
 		s.OnesCount += uint64(float64(n) * scale)

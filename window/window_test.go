@@ -290,7 +290,7 @@ func TestLookUpsDoNotWait(t *testing.T) {
 	var hand filtertest.Clock
 	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: hand.Now}))
 	f.AddString("key")
-	f.parts[0].Lock()
+	f.table[0].Lock()
 	f.ring.Lock()
 	require.True(t, f.ContainsString("key"))
 	hand.Advance(3 * time.Hour)
@@ -298,7 +298,7 @@ func TestLookUpsDoNotWait(t *testing.T) {
 	f.ContainsBatch(make([]bool, 1), []bloom.Hash{{}})
 	f.ring.Unlock()
 	require.False(t, f.ContainsString("key"))
-	f.parts[0].Unlock()
+	f.table[0].Unlock()
 	require.True(t, f.AddString("key"))
 }
 
