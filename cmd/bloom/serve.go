@@ -11,12 +11,10 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
-	"weak"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,6 +23,28 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
 )
+
+// Limits of what clients may make the server hold.
+const (
+	maxBody      = 8 << 20   // bytes of a request's body
+	maxPasted    = 256 << 10 // bytes of the form that the page sends
+	smallBody    = 64 << 10  // bytes of a body that needs no place among maxLarge
+	maxLarge     = 16        // larger bodies in memory at once
+	maxDownloads = 32        // answers of /filter at once
+	maxClients   = 1024      // connections
+)
+
+// Limits of time. See also patience.
+const (
+	headerTime = 10 * time.Second
+	idleTime   = 30 * time.Second
+	graceTime  = 10 * time.Second
+)
+
+// patience returns how long a client may take to send or to receive size bytes.
+func patience(size int64) time.Duration {
+	return time.Minute + time.Duration(size>>17)*time.Second
+}
 
 func serveCommand() *cobra.Command {
 	var addr string
@@ -36,67 +56,72 @@ func serveCommand() *cobra.Command {
 		Args: need(1, 1, "the filter's FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, _, err := net.SplitHostPort(addr); err != nil {
-				return usageError{fmt.Errorf("-addr %q is no address, such as :8080 or localhost:8080", addr)}
+				return usageError{fmt.Errorf(
+					"-addr %q is not an address, such as :8080 or localhost:8080", addr)}
 			}
 			s := newServer(args[0], key, c.Flags())
+			s.hosts = hosts
+			s.blank = blank
 			if err := s.load(); err != nil {
 				return err
 			}
-			s.hosts, s.blank = hosts, blank
 			return s.run(c.Context(), addr)
 		},
 	}
-	c.Flags().StringVar(&addr, "addr", "localhost:8080", "`address` to listen on")
-	c.Flags().StringArrayVar(&hosts, "host", nil, "answer requests for this `NAME`, too, on a loopback address; may be repeated")
-	addKey(c.Flags(), &key)
-	c.Flags().BoolVar(&blank, "blank", false, "blank lines, whose key is empty, are lines as others; else they are left out")
+	flags := c.Flags()
+	flags.StringVar(&addr, "addr", "localhost:8080", "`address` to listen on")
+	flags.StringArrayVar(&hosts, "host", nil,
+		"on a loopback address, also answer requests for this `NAME`; may be repeated")
+	addKey(flags, &key)
+	flags.BoolVar(&blank, "blank", false, "look blank lines up like other lines; without it they are left out")
 	return c
 }
 
-// What clients get at most.
-const (
-	maxBody    = 64 << 20 // bytes of a request
-	maxLine    = 64 << 10 // bytes of a line in it
-	maxPasted  = 256 << 10
-	maxLong    = 32   // answers at once that wait in files, and filters under way
-	maxClients = 1024 // connections
-)
-
-// patience is how long a client may take to send or to receive so many bytes.
-func patience(size int64) time.Duration { return time.Minute + time.Duration(size>>17)*time.Second }
-
-// server serves a file's filter.
+// server answers look-ups in the filter of a file.
 type server struct {
-	path    string
-	key     lines.Key
-	flags   *pflag.FlagSet // which key is of; the file says the rest
-	blank   bool           // the empty key is looked up
-	open    func(path string) (*loaded, error)
-	hosts   []string      // names that are answered on a loopback address
-	local   bool          // it listens on one
-	filters chan struct{} // holds one for each filter that is sent
-	files   chan struct{} // holds one for each answer that waits in a file
-	info    fs.FileInfo   // of the file that was loaded
-	now     atomic.Pointer[served]
-	old     weak.Pointer[served] // what now was before, while it is in use
+	path  string
+	key   lines.Key
+	flags *pflag.FlagSet // says which fields of key the user set; the file decides about the others
+	blank bool           // the empty key is looked up
+	hosts []string       // names to answer for on a loopback address
+	local bool           // the server listens on a loopback address
+	open  func(path string) (*loaded, error)
+
+	large     chan struct{} // holds an element for each large body in memory
+	downloads chan struct{} // holds an element for each answer of /filter under way
+
+	now  atomic.Pointer[version]
+	info fs.FileInfo        // of the file that now was loaded from
+	end  context.CancelFunc // ends the downloads of the version before now
 }
 
 func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
-	return &server{path: path, key: key, flags: flags, open: loadKeys, filters: make(chan struct{}, maxLong), files: make(chan struct{}, maxLong)}
+	return &server{
+		path:      path,
+		key:       key,
+		flags:     flags,
+		open:      loadKeys,
+		large:     make(chan struct{}, maxLarge),
+		downloads: make(chan struct{}, maxDownloads),
+		end:       func() {},
+	}
 }
 
-// served is one content of the file. It is never changed.
-type served struct {
+// version is one content of the file. A version is never changed.
+type version struct {
 	filter *loaded
 	key    lines.Key
 	report *report
 	loaded time.Time
-	plain  func() (*bloom.Filter, string) // the filter for /filter and its ETag; nil if there is none
+	guava  func() (f *bloom.Filter, tag string) // for /filter; nil if the type has no such bytes
+	ctx    context.Context                      // ends the version's downloads
+	cancel context.CancelFunc
 }
 
-// load loads the file.
+// load loads the file. After an error the server keeps the version that it has.
 func (s *server) load() error {
-	info, err := os.Stat(s.path) // first: a file that is replaced meanwhile is loaded again
+	// Stat comes first, so that a file that is replaced while it is read is loaded again.
+	info, err := os.Stat(s.path)
 	if err != nil {
 		return err
 	}
@@ -105,58 +130,60 @@ func (s *server) load() error {
 		return err
 	}
 	if part := partOf(f); part.n > 1 {
-		return fmt.Errorf("%s is one of %d shards: it lacks the lines of the others", s.path, part.n)
+		return fmt.Errorf("%s is one of %d shards, and lacks the lines of the others", s.path, part.n)
 	}
 	key := s.key
 	if err := f.follow(&key, s.flags); err != nil {
 		return err
 	}
-	next := &served{filter: f, key: key, loaded: time.Now(), report: f.report(s.path)}
-	tagged := func(f *bloom.Filter) (*bloom.Filter, string) {
-		digest := sha256.New()
-		f.WriteTo(digest)
-		return f, strconv.Quote(base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16]))
-	}
+	next := &version{filter: f, key: key, report: f.report(s.path), loaded: time.Now()}
 	switch f := f.filter.(type) {
 	case *bloom.Filter:
-		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f) })
+		next.guava = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f) })
 	case *counting.Filter:
-		next.plain = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Snapshot()) })
+		next.guava = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Snapshot()) })
 	}
+	next.ctx, next.cancel = context.WithCancel(context.Background())
 	s.info = info
-	s.old = weak.Make(s.now.Swap(next))
-	debug.FreeOSMemory() // of what was there before
+	// Slow downloads hold one old version in memory, and no more.
+	s.end()
+	if old := s.now.Swap(next); old != nil {
+		s.end = old.cancel
+	}
 	return nil
 }
 
-// reload loads the file if it was replaced, and if the filter before the present one has
-// no users any more: two are in memory at most. It reports whether it did.
+// tagged returns f and the tag that names its bytes.
+func tagged(f *bloom.Filter) (*bloom.Filter, string) {
+	digest := sha256.New()
+	f.WriteTo(digest)
+	return f, strconv.Quote(base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16]))
+}
+
+// reload loads the file if it was replaced. It reports whether it did.
 func (s *server) reload() (bool, error) {
 	info, err := os.Stat(s.path)
-	if err == nil && os.SameFile(info, s.info) && info.ModTime().Equal(s.info.ModTime()) && info.Size() == s.info.Size() {
-		return false, nil
-	}
 	if err != nil {
 		return false, err
 	}
-	if s.old.Value() != nil {
-		if runtime.GC(); s.old.Value() != nil {
-			return false, nil
-		}
+	same := os.SameFile(info, s.info) && info.Size() == s.info.Size() &&
+		info.ModTime().Equal(s.info.ModTime())
+	if same {
+		return false, nil
 	}
-	return true, s.load()
+	runtime.GC() // The version before the present one leaves memory before another one enters it.
+	err = s.load()
+	return err == nil, err
 }
 
-// watch loads the file when it has been replaced.
-func (s *server) watch(ctx context.Context) {
-	ticks := time.NewTicker(time.Second / 2)
-	defer ticks.Stop()
+// watch reloads the file at each tick until ctx ends. It reports the first of several errors.
+func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 	failed := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks.C:
+		case <-ticks:
 		}
 		_, err := s.reload()
 		if err != nil && !failed {
@@ -175,197 +202,64 @@ func (s *server) run(ctx context.Context, addr string) error {
 	if at, ok := listener.Addr().(*net.TCPAddr); ok {
 		s.local = at.IP.IsLoopback()
 	}
-	web := &http.Server{
-		Handler:           s.handler(),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       patience(maxBody),
-		WriteTimeout:      patience(maxBody),
-		IdleTimeout:       time.Minute,
-		MaxHeaderBytes:    64 << 10,
-	}
 	fmt.Fprintf(os.Stderr, "bloom: serving %s at http://%s\n", s.path, listener.Addr())
-	go s.watch(ctx)
-	done := make(chan error, 1)
+	ticker := time.NewTicker(time.Second / 2)
+	defer ticker.Stop()
+	go s.watch(ctx, ticker.C)
+	web := s.httpServer()
+	stopped := make(chan struct{})
 	go func() {
+		defer close(stopped)
 		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		grace, cancel := context.WithTimeout(context.Background(), graceTime)
 		defer cancel()
-		done <- web.Shutdown(grace)
+		if web.Shutdown(grace) != nil {
+			web.Close()
+		}
 	}()
-	if err := web.Serve(&places{Listener: listener, taken: map[*client]struct{}{}}); !errors.Is(err, http.ErrServerClosed) {
+	err = web.Serve(&limitListener{listener, make(chan struct{}, maxClients)})
+	if !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return <-done
+	<-stopped
+	return nil
 }
 
-// places is a listener with room for maxClients. A new client takes the place of the one that was
-// idle for the longest time. So those who send and take little by little hold nobody off.
-type places struct {
+func (s *server) httpServer() *http.Server {
+	return &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       patience(maxBody),
+		WriteTimeout:      patience(maxBody),
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    64 << 10,
+	}
+}
+
+// limitListener accepts a connection only while fewer than cap(places) others are open.
+type limitListener struct {
 	net.Listener
-	mu    sync.Mutex
-	taken map[*client]struct{}
+	places chan struct{} // holds an element for each open connection
 }
 
-// client is a connection that knows when it last sent or took something.
-type client struct {
-	net.Conn
-	of   *places
-	last atomic.Int64
-}
-
-func (p *places) Accept() (net.Conn, error) {
-	conn, err := p.Listener.Accept()
+func (l *limitListener) Accept() (net.Conn, error) {
+	l.places <- struct{}{}
+	conn, err := l.Listener.Accept()
 	if err != nil {
+		<-l.places
 		return nil, err
 	}
-	c := &client{Conn: conn, of: p}
-	c.last.Store(time.Now().UnixNano())
-	p.mu.Lock()
-	var idle *client
-	if len(p.taken) >= maxClients {
-		for other := range p.taken {
-			if idle == nil || other.last.Load() < idle.last.Load() {
-				idle = other
-			}
-		}
-	}
-	p.taken[c] = struct{}{}
-	p.mu.Unlock()
-	if idle != nil {
-		idle.Close()
-	}
-	return c, nil
+	return &limitedConn{TCPConn: conn.(*net.TCPConn), release: sync.OnceFunc(func() { <-l.places })}, nil
 }
 
-func (c *client) Read(b []byte) (int, error)  { return c.moved(c.Conn.Read(b)) }
-func (c *client) Write(b []byte) (int, error) { return c.moved(c.Conn.Write(b)) }
-
-func (c *client) moved(n int, err error) (int, error) {
-	if n > 0 {
-		c.last.Store(time.Now().UnixNano())
-	}
-	return n, err
+// limitedConn gives its place back when it is closed. It embeds a TCPConn, whose CloseWrite net/http
+// needs: a client that still sends a body receives the answer that refuses it.
+type limitedConn struct {
+	*net.TCPConn
+	release func()
 }
 
-func (c *client) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.taken, c)
-	c.of.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// backlog sends what is written to it, while more is written. A client may send all of its
-// lines before it reads an answer. What it does not take yet waits: a little in memory, and
-// the rest in a temporary file.
-type backlog struct {
-	w     http.ResponseWriter
-	files chan struct{} // holds one for each backlog that has a file
-	done  chan struct{} // closed once nothing more is sent
-
-	mu       sync.Mutex
-	changed  sync.Cond // of any change of what follows
-	memory   []byte    // to be sent next
-	file     *os.File  // then comes what it holds from one offset to the other
-	from, to int64
-	ended    bool
-	began    bool // something was sent
-	err      error
-}
-
-// inMemory is how much of an answer waits in memory.
-const inMemory = 32 << 10
-
-// errBusy says that too many answers wait in files.
-var errBusy = errors.New("too many requests at once")
-
-func busy(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", "1")
-	http.Error(w, errBusy.Error(), http.StatusServiceUnavailable)
-}
-
-func newBacklog(w http.ResponseWriter, files chan struct{}) *backlog {
-	b := &backlog{w: w, files: files, memory: make([]byte, 0, inMemory), done: make(chan struct{})}
-	b.changed.L = &b.mu
-	go func() {
-		defer close(b.done)
-		piece := make([]byte, 0, inMemory)
-		for b.next(&piece) {
-			_, err := w.Write(piece)
-			if err == nil {
-				err = http.NewResponseController(w).Flush()
-			}
-			b.mu.Lock()
-			b.err = errors.Join(b.err, err)
-			b.mu.Unlock()
-		}
-	}()
-	return b
-}
-
-func (b *backlog) Write(p []byte) (n int, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.changed.Signal()
-	if b.err != nil {
-		return 0, b.err
-	}
-	if b.from == b.to && len(b.memory)+len(p) <= inMemory {
-		b.memory = append(b.memory, p...)
-		return len(p), nil
-	}
-	if b.file == nil {
-		select {
-		case b.files <- struct{}{}:
-		default:
-			return 0, errBusy
-		}
-		if b.file, err = temporary("bloom-serve-*"); err != nil {
-			<-b.files
-			return 0, err
-		}
-	}
-	n, err = b.file.WriteAt(p, b.to)
-	b.to += int64(n)
-	return n, err
-}
-
-// next waits for the next piece to send. It returns false after the last one.
-func (b *backlog) next(piece *[]byte) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for b.err == nil && len(b.memory) == 0 && b.from == b.to && !b.ended {
-		b.changed.Wait()
-	}
-	switch {
-	case b.err != nil:
-		return false
-	case len(b.memory) > 0:
-		*piece, b.memory = b.memory, (*piece)[:0]
-	case b.from < b.to:
-		*piece = (*piece)[:min(inMemory, b.to-b.from)]
-		_, b.err = b.file.ReadAt(*piece, b.from)
-		b.from += int64(len(*piece))
-	default:
-		return false
-	}
-	b.began = b.began || b.err == nil
-	return b.err == nil
-}
-
-// end returns once all is sent or, after an error, nothing more is. It reports whether
-// anything was sent, and returns the first error.
-func (b *backlog) end(err error) (began bool, _ error) {
-	b.mu.Lock()
-	b.ended, b.err = true, errors.Join(b.err, err)
-	if b.err != nil && b.began { // nobody waits for a client that gets half an answer
-		http.NewResponseController(b.w).SetWriteDeadline(time.Now())
-	}
-	b.changed.Signal()
-	b.mu.Unlock()
-	<-b.done
-	if b.file != nil {
-		discard(b.file)
-		<-b.files
-	}
-	return b.began, b.err
+func (c *limitedConn) Close() error {
+	defer c.release()
+	return c.TCPConn.Close()
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+//go:embed serve.html
+var pageSource string
+
+var pageTemplate = template.Must(template.New("").Parse(pageSource))
+
+// pagePolicy lets a browser use the page's own style and load nothing else.
+var pagePolicy = func() string {
+	_, style, _ := strings.Cut(pageSource, "<style>")
+	style, _, _ = strings.Cut(style, "</style>")
+	digest := sha256.Sum256([]byte(style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) +
+		"'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}()
+
+// page is what the page for people shows.
+type page struct {
+	Name, Host string
+	Hex        bool // keys are given in hexadecimal
+	Download   bool // there is a filter to download
+	Rows       []row
+	Key        string
+	Answer     *verdict
+	Pasted     string
+	Bad        string // what is wrong with the pasted text
+	Answers    []verdict
+	Found      int
+}
+
+// verdict is the answer for one key.
+type verdict struct {
+	Key    string
+	Found  bool
+	Others string // how many other keys get the same answer
+	Bad    string // why there is no answer
+}
+
+// getPage answers with the page for people, and with an answer for the key in the address.
+func (s *server) getPage(w http.ResponseWriter, r *http.Request) {
+	v := s.now.Load()
+	p := newPage(v, r)
+	if query := r.URL.Query(); query.Has("key") {
+		p.Key = query.Get("key")
+		answer := s.verdict(v, p.Key)
+		p.Answer = &answer
+	}
+	p.write(w)
+}
+
+// postPage answers with the page for people, and with an answer for each pasted line.
+func (s *server) postPage(w http.ResponseWriter, r *http.Request) {
+	release, err := take(s.large)
+	defer release()
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxPasted)
+	err = r.ParseForm()
+	v := s.now.Load()
+	p := newPage(v, r)
+	if err != nil {
+		p.Bad = "This is more than the page checks at once. The shell commands below check longer lists."
+	}
+	p.addPasted(s, v, r.PostForm)
+	p.write(w)
+}
+
+func newPage(v *version, r *http.Request) *page {
+	rows := []row{{"file", v.report.File}}
+	rows = append(rows, v.report.rows()...)
+	rows = append(rows, row{"loaded", v.loaded.Format("2 January 2006, 15:04:05 MST")})
+	return &page{
+		Name:     filepath.Base(v.report.File),
+		Host:     r.Host,
+		Hex:      v.key.Hex,
+		Download: v.guava != nil,
+		Rows:     rows,
+	}
+}
+
+// addPasted adds an answer for each line of a form.
+func (p *page) addPasted(s *server, v *version, form url.Values) {
+	p.Pasted = form.Get("lines")
+	for line := range strings.Lines(p.Pasted) {
+		// Browsers end the lines of a form with CR LF.
+		answer := s.verdict(v, strings.TrimRight(line, "\r\n"))
+		p.Answers = append(p.Answers, answer)
+		if answer.Found {
+			p.Found++
+		}
+	}
+}
+
+// verdict looks up a key.
+func (s *server) verdict(v *version, key string) verdict {
+	found, err := s.has(v, []byte(key), new([]byte))
+	if err != nil {
+		return verdict{Key: key, Bad: err.Error()}
+	}
+	return verdict{Key: key, Found: found, Others: oneIn(v.report.Rate)}
+}
+
+func (p *page) write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	setWriteTime(w, maxBody)
+	pageTemplate.Execute(w, p)
+}
+
+// oneIn says how many other keys a filter with that rate reports.
+func oneIn(rate float64) string {
+	switch {
+	case rate > 0.3:
+		return "most"
+	case rate < 1e-15:
+		return "hardly any"
+	}
+	n, _ := strconv.ParseFloat(fmt.Sprintf("%.1e", 1/rate), 64) // two digits
+	return "one in " + humanize.Comma(int64(n))
+}
