@@ -46,7 +46,7 @@ func bankBuildCommand() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			keys{Key: o.input.key}.say(b, o.comment, false)
+			keyRule{Key: o.input.key}.setInfo(b, o.comment, false)
 			return b, o.file.checkEmpty("the input has", cfg.Keys == 0)
 		})
 	}

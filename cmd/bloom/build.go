@@ -99,7 +99,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		if err != nil {
 			return nil, err
 		}
-		keys{o.input.key, o.part}.say(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
+		keyRule{o.input.key, o.part}.setInfo(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
 		return f, o.file.checkEmpty("the input has", cfg.Keys == 0)
 	})
 }
@@ -188,7 +188,7 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	return f, addSpooled(ctx, f.(hashed), file)
+	return f, addSpooled(ctx, f.(hashFilter), file)
 }
 
 // spool writes the digests of all lines to file.
@@ -212,7 +212,7 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 }
 
 // addSpooled adds the digests that spool wrote.
-func addSpooled(ctx context.Context, f hashed, file io.Reader) error {
+func addSpooled(ctx context.Context, f hashFilter, file io.Reader) error {
 	raw := make([]byte, 64<<10)
 	var hs []bloom.Hash
 	var added []bool

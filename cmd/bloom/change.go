@@ -16,10 +16,10 @@ import (
 
 func addCommand() *cobra.Command {
 	return changeCommand("add FILE [file ...]", func(ctx context.Context, cfg *lines.Config, f *loaded) error {
-		keys{cfg.Key, partOf(f)}.join(f)
+		keyRule{cfg.Key, partOf(f)}.mergeInfo(f)
 		err := addLines(ctx, cfg, f.filter, 0)
 		if cfg.Blank && cfg.Blanks > 0 {
-			sayBlank(f)
+			recordBlank(f)
 		}
 		return err
 	})
@@ -75,7 +75,7 @@ func changeCommand(use string, change func(context.Context, *lines.Config, *load
 			return fmt.Errorf("%s %w", args[0], errCompressed)
 		}
 		cfg.Take = partOf(f).take()
-		if err := f.follow(&cfg.Key, c.Flags()); err != nil {
+		if err := f.keyFromInfo(&cfg.Key, c.Flags()); err != nil {
 			return err
 		}
 		if err := change(c.Context(), cfg, f); err != nil {

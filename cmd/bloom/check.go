@@ -28,7 +28,7 @@ func checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := f.follow(&cfg.Key, c.Flags()); err != nil {
+			if err := f.keyFromInfo(&cfg.Key, c.Flags()); err != nil {
 				return err
 			}
 			verb := "found"
@@ -122,7 +122,7 @@ type sharded []*loaded
 // contains asks for each key the filter of its shard.
 func (s sharded) contains(found []bool, b *lines.Batch) {
 	for i, h := range b.Hashes {
-		found[i] = s[shardOf(h, uint64(len(s)))].filter.(hashed).ContainsHash(h)
+		found[i] = s[shardOf(h, uint64(len(s)))].filter.(hashFilter).ContainsHash(h)
 	}
 }
 

@@ -126,7 +126,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	case err != nil:
 		return nil, err
 	case old == nil:
-		keys{o.input.key, o.part}.say(fresh.f, "", false)
+		keyRule{o.input.key, o.part}.setInfo(fresh.f, "", false)
 		sayField(fresh.f, o.input.key.Field)
 		d.seen = fresh
 		return d, nil
@@ -136,7 +136,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 		return nil, err
 	}
 	cfg.Key = o.input.key // with what old says of it
-	d.blank = saysBlank(old)
+	d.blank = recordsBlank(old)
 	d.seen = memoryOf(f)
 	d.held = old.Stats().ApproxCount
 	return d, nil
@@ -162,7 +162,7 @@ func (o *dedupeFlags) load() (*loaded, error) {
 
 // accept returns the filter of old if the run can go on with it: if it was made as fresh was, for
 // keys of the same kind.
-func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashed, error) {
+func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	old.path = o.state
 	switch {
 	case old.compressed:
@@ -174,14 +174,14 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashed, error) {
 	if made := partOf(old); made != o.part && max(made.n, o.part.n) > 1 {
 		return nil, fmt.Errorf("%s was made with -shard %q, and -shard is %q now", o.state, &made, &o.part)
 	}
-	if err := old.follow(&o.input.key, o.input.flags); err != nil {
+	if err := old.keyFromInfo(&o.input.key, o.input.flags); err != nil {
 		return nil, err
 	}
 	if err := o.checkField(old); err != nil {
 		return nil, err
 	}
-	keys{o.input.key, o.part}.join(old)
-	f, ok := old.filter.(hashed)
+	keyRule{o.input.key, o.part}.mergeInfo(old)
+	f, ok := old.filter.(hashFilter)
 	if _, fills := f.(cuckooFilter); !ok || fills {
 		return nil, fmt.Errorf("%s is a %s, to which dedupe cannot add; "+
 			"bloom build makes filters of other types", o.state, old.kind.name)
@@ -190,7 +190,7 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashed, error) {
 }
 
 // checkField returns an error if keys are another field of the lines than the state says.
-func (o *dedupeFlags) checkField(old informed) error {
+func (o *dedupeFlags) checkField(old infoHolder) error {
 	was, known := fieldOf(old)
 	now := o.input.key.Field
 	if !known || was == now || o.file.force {
@@ -218,13 +218,13 @@ func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 		if err != nil {
 			return nil, err
 		}
-		return memoryOf(f.(hashed)), nil
+		return memoryOf(f.(hashFilter)), nil
 	}
 	return newGrower(o.size.p, o.state != "", arrived.left)
 }
 
 // sameSize reports whether old has the size of fresh, for any number of lines if -n is missing.
-func sameSize(old filter, fresh hashed) bool {
+func sameSize(old filter, fresh hashFilter) bool {
 	is, want := old.Info(), fresh.Info()
 	switch {
 	case reflect.TypeOf(old) != reflect.TypeOf(fresh), is.P != want.P:

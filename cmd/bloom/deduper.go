@@ -94,7 +94,7 @@ func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
 	kept = slices.DeleteFunc(kept, func(i int) bool { return lines.IsBlank(hs[i]) })
 	if !d.blank {
 		d.blank = true
-		sayBlank(d.seen.f)
+		recordBlank(d.seen.f)
 		i, _ := slices.BinarySearch(kept, first)
 		kept = slices.Insert(kept, i, first)
 	}

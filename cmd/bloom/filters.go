@@ -29,12 +29,12 @@ func answers(dst []bool, n int) []bool { return slices.Grow(dst[:0], n)[:n] }
 // filter is what a file holds.
 type filter interface {
 	Stats() bloom.Stats
-	informed
+	infoHolder
 	saver
 }
 
-// hashed is a filter of this module. Its keys are digests.
-type hashed interface {
+// hashFilter is a filter of this module. Its keys are digests.
+type hashFilter interface {
 	filter
 	ContainsHash(bloom.Hash) bool
 	AddBatch([]bool, []bloom.Hash)
@@ -84,7 +84,7 @@ func begins(magic string) func(head []byte) bool {
 
 // contains sets found[i] to whether f may have the key of b.Hashes[i].
 func contains(f filter, found []bool, b *lines.Batch) {
-	if f, ok := f.(hashed); ok {
+	if f, ok := f.(hashFilter); ok {
 		f.ContainsBatch(found, b.Hashes)
 		return
 	}
@@ -95,7 +95,7 @@ func contains(f filter, found []bool, b *lines.Batch) {
 
 // add adds the keys of b to f, and sets added[i] to whether that of b.Hashes[i] was new.
 func add(f filter, added []bool, b *lines.Batch) {
-	if f, ok := f.(hashed); ok {
+	if f, ok := f.(hashFilter); ok {
 		f.AddBatch(added, b.Hashes)
 		return
 	}
@@ -303,17 +303,17 @@ func full(f filter) bool {
 
 var errCompressed = errors.New("is compressed; decompress it first")
 
-// theirs is a filter in another library's bytes.
-type theirs struct{ theirFilter }
+// foreignFilter is a filter in another library's bytes.
+type foreignFilter struct{ foreignBytes }
 
-type theirFilter interface {
+type foreignBytes interface {
 	Stats() bloom.Stats
 	io.WriterTo
 }
 
-// theirKeys is one whose keys are bytes, which its own library hashes.
-type theirKeys struct {
-	theirs
+// foreignKeyFilter is one whose keys are bytes, which its own library hashes.
+type foreignKeyFilter struct {
+	foreignFilter
 	keyedFilter
 }
 
@@ -323,12 +323,12 @@ type keyedFilter interface {
 }
 
 // Info is zero: other libraries' files have none.
-func (f theirs) Info() bloom.Info           { return bloom.Info{} }
-func (f theirs) SetInfo(bloom.Info)         {}
-func (f theirs) SaveFile(path string) error { return replaceFile(path, f.theirFilter) }
+func (f foreignFilter) Info() bloom.Info           { return bloom.Info{} }
+func (f foreignFilter) SetInfo(bloom.Info)         {}
+func (f foreignFilter) SaveFile(path string) error { return replaceFile(path, f.foreignBytes) }
 
 // foreignLoader loads files that constructor decodes.
-func foreignLoader[F theirFilter](constructor string, decode func([]byte) (F, error)) func(path string) (filter, error) {
+func foreignLoader[F foreignBytes](constructor string, decode func([]byte) (F, error)) func(path string) (filter, error) {
 	return func(path string) (filter, error) {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -339,9 +339,9 @@ func foreignLoader[F theirFilter](constructor string, decode func([]byte) (F, er
 			return nil, fmt.Errorf("%s begins like a filter that %s reads: %w", path, constructor, err)
 		}
 		if of, ok := any(f).(keyedFilter); ok {
-			return theirKeys{theirs{f}, of}, nil
+			return foreignKeyFilter{foreignFilter{f}, of}, nil
 		}
-		return theirs{f}, nil
+		return foreignFilter{f}, nil
 	}
 }
 
@@ -351,7 +351,7 @@ func loadKeys(path string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := f.filter.(theirs); ok {
+	if _, ok := f.filter.(foreignFilter); ok {
 		return nil, fmt.Errorf("%s is a filter of hashes that its program made in a way of its own: a Go program can ask it with foreign.NewHoliman", path)
 	}
 	return f, nil

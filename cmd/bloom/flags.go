@@ -246,19 +246,19 @@ func partOf(f filter) shard {
 }
 
 // keys is which keys a command makes of lines.
-type keys struct {
+type keyRule struct {
 	lines.Key
 	part shard
 }
 
-// informed is a filter or a bank.
-type informed interface {
+// infoHolder is a filter or a bank.
+type infoHolder interface {
 	Info() bloom.Info
 	SetInfo(bloom.Info)
 }
 
 // say has the file of f, which is new, say which keys it has, and what -comment says.
-func (k keys) say(f informed, comment string, blank bool) {
+func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	info := f.Info()
 	info.Hash, info.Comment = k.Hash()+k.part.suffix(), comment
 	if comment == "" && k.Field > 0 {
@@ -266,7 +266,7 @@ func (k keys) say(f informed, comment string, blank bool) {
 	}
 	f.SetInfo(info)
 	if blank {
-		sayBlank(f)
+		recordBlank(f)
 	}
 }
 
@@ -274,15 +274,15 @@ func (k keys) say(f informed, comment string, blank bool) {
 // line are all 0, so a filter with them cannot say it.
 const blankText = "has the empty line"
 
-// sayBlank has f's file say that it has the empty line.
-func sayBlank(f informed) {
-	if info := f.Info(); !saysBlank(f) {
+// recordBlank has f's file say that it has the empty line.
+func recordBlank(f infoHolder) {
+	if info := f.Info(); !recordsBlank(f) {
 		info.Comment = joined(info.Comment, blankText)
 		f.SetInfo(info)
 	}
 }
 
-func saysBlank(f informed) bool {
+func recordsBlank(f infoHolder) bool {
 	rest, _, _ := cutOutRecord(f.Info().Comment)
 	return strings.HasSuffix(rest, blankText)
 }
@@ -302,9 +302,9 @@ const fieldComment = "keys are field %d of the lines"
 // severalWays is the Hash of a filter whose keys were not all hashed in one way.
 const severalWays = "several ways"
 
-// join keeps f's Hash if further keys are hashed as the ones before, and sets it to severalWays
+// mergeInfo keeps f's Hash if further keys are hashed as the ones before, and sets it to severalWays
 // otherwise. A filter without a Hash has none afterwards.
-func (k keys) join(f informed) {
+func (k keyRule) mergeInfo(f infoHolder) {
 	if hash := f.Info().Hash; hash != "" && hash != k.Hash()+k.part.suffix() {
 		f.SetInfo(bloom.Info{Hash: severalWays})
 	}
@@ -334,7 +334,7 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 
 // follow has key be as f's file says that keys were made of lines. It returns an error if flags, of
 // the command that key is of, say otherwise. What a program wrote there in its own words says nothing.
-func (f *loaded) follow(key *lines.Key, flags *pflag.FlagSet) error {
+func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash, _ := fromHash(f.Info().Hash)
 	made, with, known := keyOf(hash)
 	switch {

@@ -107,9 +107,9 @@ func (f *loaded) report(path string) *report {
 	case *window.Filter:
 		reach := of.Reach().Seconds()
 		r.Span, r.Reach = of.Config().Span.Seconds(), &reach
-	case theirKeys:
+	case foreignKeyFilter:
 		r.Checksum = "none"
-	case theirs:
+	case foreignFilter:
 		r.Checksum = "SHA-384"
 	}
 	if f.compressed {

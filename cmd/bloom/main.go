@@ -25,7 +25,7 @@ var help embed.FS
 // explain gives c its help: a line, a text, and examples.
 func explain(c *cobra.Command) {
 	text, err := help.ReadFile("help/" + strings.ReplaceAll(strings.Replace(c.CommandPath(), "bloom ", "", 1), " ", "-") + ".txt")
-	if err == nil { // cobra's own commands have theirs
+	if err == nil { // cobra's own commands have texts of their own
 		c.Short, c.Long, _ = strings.Cut(string(text), "\n\n")
 		c.Long, c.Example, _ = strings.Cut(c.Long, "\nExamples:\n")
 		c.Long, c.Example = strings.TrimSpace(c.Long), strings.TrimRight(c.Example, "\n")

@@ -283,7 +283,7 @@ func TestUsage(t *testing.T) {
 		{"dedupe -p 1e-20", "-p 1e-20 is below 1e-09, the lowest rate here; with -n it is 1e-12"},
 		{"dedupe -n 10 -p 1e-20", "-p 1e-20 is below 1e-12"},
 		{"build -type blocked -p 1e-13 -o x", "-p 1e-13 is below 1e-12, the lowest rate here; -type guava has lower ones"},
-		{"serve -addr 99999 x", `-addr "99999" is no address, such as :8080`},
+		{"serve -addr 99999 x", `-addr "99999" is not an address, such as :8080`},
 		{"dedupe -n 0", "is no number of lines"},
 		{"dedupe -n 1.5", "is no number of lines"},
 		{"dedupe -n -1", "is no number of lines"},

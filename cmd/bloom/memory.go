@@ -11,13 +11,13 @@ import (
 
 // memory is the lines that dedupe has seen.
 type memory struct {
-	f      hashed
-	once   *counting.Filter // f, if it counts how often a key comes
-	create func() hashed    // makes f when the first lines come; nil if f is made
+	f      hashFilter
+	once   *counting.Filter  // f, if it counts how often a key comes
+	create func() hashFilter // makes f when the first lines come; nil if f is made
 	added  []bool
 }
 
-func memoryOf(f hashed) *memory {
+func memoryOf(f hashFilter) *memory {
 	once, _ := f.(*counting.Filter)
 	return &memory{f: f, once: once}
 }
@@ -62,7 +62,7 @@ func newGrower(p float64, saved bool, left func() uint64) (*memory, error) {
 		return nil, err
 	}
 	m := memoryOf(f)
-	m.create = func() hashed {
+	m.create = func() hashFilter {
 		room := min(left(), mostRoom)
 		switch {
 		case room == 0 && saved:

@@ -116,7 +116,7 @@ func (o *output) append(news []byte) error {
 
 // sync returns once all that was written to a regular file is on the disk. The info of f then records
 // what OUT is. Other outputs, such as pipes, have no such call.
-func (o *output) sync(f informed) error {
+func (o *output) sync(f infoHolder) error {
 	stat, err := o.file.Stat()
 	if err != nil || !stat.Mode().IsRegular() {
 		return nil
@@ -159,7 +159,7 @@ func (o *output) digest(size int64) (uint64, error) {
 // open opens OUT at path to append lines to it, and creates it if it is missing. It refuses an OUT
 // that is not empty and that the state, whose filter is seen, does not know. It reports whether the
 // state knows OUT.
-func (o *output) open(path, state string, seen informed, delim byte) (known bool, err error) {
+func (o *output) open(path, state string, seen infoHolder, delim byte) (known bool, err error) {
 	isNew := !exists(path)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
@@ -200,7 +200,7 @@ func (o *output) open(path, state string, seen informed, delim byte) (known bool
 }
 
 // recorded returns what seen records of OUT, which has size bytes, and whether OUT is as it says.
-func (o *output) recorded(seen informed, size int64) (r outRecord, known bool, err error) {
+func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool, err error) {
 	_, r, ok := cutOutRecord(seen.Info().Comment)
 	if !ok || r.size > size {
 		return outRecord{}, false, nil

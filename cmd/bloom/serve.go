@@ -133,7 +133,7 @@ func (s *server) load() error {
 		return fmt.Errorf("%s is one of %d shards, and lacks the lines of the others", s.path, part.n)
 	}
 	key := s.key
-	if err := f.follow(&key, s.flags); err != nil {
+	if err := f.keyFromInfo(&key, s.flags); err != nil {
 		return err
 	}
 	next := &version{filter: f, key: key, report: f.report(s.path), loaded: time.Now()}

@@ -121,7 +121,7 @@ func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
 	if len(key) == 0 && !s.blank {
 		return false, errBlank
 	}
-	if f, ok := v.filter.filter.(hashed); ok {
+	if f, ok := v.filter.filter.(hashFilter); ok {
 		return f.ContainsHash(bloom.Sum(key)), nil
 	}
 	return v.filter.filter.(keyedFilter).Contains(key), nil

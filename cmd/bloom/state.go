@@ -66,7 +66,7 @@ func cutOutRecord(comment string) (rest string, r outRecord, ok bool) {
 }
 
 // setOutRecord replaces the record of OUT in the comment of f.
-func setOutRecord(f informed, r outRecord) {
+func setOutRecord(f infoHolder, r outRecord) {
 	info := f.Info()
 	rest, _, _ := cutOutRecord(info.Comment)
 	info.Comment = joined(rest, r.String())
@@ -77,8 +77,8 @@ func setOutRecord(f informed, r outRecord) {
 const wholeLines = "keys are whole lines"
 
 // sayField has a new state record which field of the lines is the key; 0 is the line.
-func sayField(f informed, field int) {
-	if field > 0 { // keys.say did it
+func sayField(f infoHolder, field int) {
+	if field > 0 { // keyRule.setInfo did it
 		return
 	}
 	info := f.Info()
@@ -87,7 +87,7 @@ func sayField(f informed, field int) {
 }
 
 // fieldOf returns which field of the lines was the key, by what the comment of f says.
-func fieldOf(f informed) (field int, known bool) {
+func fieldOf(f infoHolder) (field int, known bool) {
 	comment := f.Info().Comment
 	if strings.HasPrefix(comment, wholeLines) {
 		return 0, true
