@@ -70,29 +70,29 @@ func TestClock(t *testing.T) {
 	lives := func(f *Filter, hand *filtertest.Clock, key string) {
 		t.Helper()
 		require.True(t, f.AddString(key))
-		for range 8 {
-			require.True(t, f.ContainsString(key))
+		for eighths := range 8 {
+			require.True(t, f.ContainsString(key), "%s is forgotten after %d/8 of a Span", key, eighths)
 			hand.Advance(config.Span / 8)
 		}
-		require.True(t, f.ContainsString(key))
+		require.True(t, f.ContainsString(key), "%s is forgotten after a Span", key)
 		hand.Advance(config.Span/7 + 1)
-		require.False(t, f.ContainsString(key))
+		require.False(t, f.ContainsString(key), "%s is found after more than Span + Span/Generations", key)
 	}
 	t.Run("back", func(t *testing.T) {
 		for _, back := range []time.Duration{1, time.Minute, time.Hour, 240 * time.Hour} {
 			f, hand := start()
 			f.AddString("a")
 			hand.Advance(-back)
-			require.True(t, f.ContainsString("a"))
+			require.True(t, f.ContainsString("a"), "back by %v: a was added before the step", back)
 			lives(f, hand, "b")
-			require.False(t, f.ContainsString("a"))
+			require.False(t, f.ContainsString("a"), "back by %v: a lives for a Span from the step at most", back)
 			for i := range uint64(3000) {
 				f.AddHash(bloom.SumUint64(i))
 			}
 			hand.Advance(-back)
-			require.Zero(t, f.Reach())
+			require.Zero(t, f.Reach(), "back by %v: keys were given up just now", back)
 			hand.Advance(time.Minute)
-			require.Equal(t, time.Minute, f.Reach())
+			require.Equal(t, time.Minute, f.Reach(), "back by %v", back)
 		}
 	})
 	t.Run("saved by a clock ahead", func(t *testing.T) {
@@ -197,15 +197,18 @@ func TestByCount(t *testing.T) {
 	for _, renew := range []bool{false, true} {
 		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Renew: renew, Now: func() time.Time { panic("asked for the time") }}))
 		for i := range uint64(20_000) {
-			require.True(t, f.AddHash(bloom.SumUint64(i)))
+			require.True(t, f.AddHash(bloom.SumUint64(i)), "Renew %v: key %d is new", renew, i)
 			if i >= 1000 {
-				require.True(t, f.ContainsHash(bloom.SumUint64(i-990)))
+				require.True(t, f.ContainsHash(bloom.SumUint64(i-990)),
+					"Renew %v: the key 990 before key %d is among the newest N", renew, i)
 			}
 			if i >= 1350 {
-				require.False(t, f.ContainsHash(bloom.SumUint64(i-1350)))
+				require.False(t, f.ContainsHash(bloom.SumUint64(i-1350)),
+					"Renew %v: the key 1350 before key %d is found: planes hold more than their share", renew, i)
 			}
-			if isNew := f.AddString("always"); renew || i < 900 {
-				require.Equal(t, i == 0, isNew)
+			fresh := f.AddString("always")
+			if renew || i < 900 {
+				require.Equal(t, i == 0, fresh, "Renew %v: the repeat after key %d is new", renew, i)
 			}
 			if i%3000 == 0 {
 				require.NoError(t, f.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
@@ -285,21 +288,56 @@ func TestSavedWhileAdding(t *testing.T) {
 	require.LessOrEqual(t, float64(add(f, n)), filtertest.RateBound(n, p))
 }
 
-// TestLookUpsDoNotWait: nobody holds a look-up up, whatever lock is held and whatever is due.
+// TestLookUpsDoNotWait: a look-up waits neither for the lock of its page nor for that of the ring,
+// even if planes are due to die.
 func TestLookUpsDoNotWait(t *testing.T) {
 	var hand filtertest.Clock
 	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: hand.Now}))
 	f.AddString("key")
-	f.table[0].Lock()
-	f.ring.Lock()
-	require.True(t, f.ContainsString("key"))
-	hand.Advance(3 * time.Hour)
-	f.ContainsString("key")
-	f.ContainsBatch(make([]bool, 1), []bloom.Hash{{}})
-	f.ring.Unlock()
-	require.False(t, f.ContainsString("key"))
-	f.table[0].Unlock()
-	require.True(t, f.AddString("key"))
+	lookUp := func() {
+		f.ContainsString("key")
+		f.ContainsBatch(make([]bool, 1), []bloom.Hash{{}})
+	}
+	for _, due := range []bool{false, true} {
+		if due {
+			hand.Advance(3 * time.Hour)
+		}
+		require.False(t, filtertest.Waits(&f.table[0], false, lookUp), "a page is locked, planes are due: %v", due)
+		f.AddString("key") // no plane is due any more
+		if due {
+			hand.Advance(3 * time.Hour)
+		}
+		require.False(t, filtertest.Waits(&f.ring, false, lookUp), "the ring is locked, planes are due: %v", due)
+	}
+	require.False(t, f.ContainsString("key"), "the plane died when the lock was free")
+	require.True(t, f.AddString("key"), "a key that was forgotten is new")
+}
+
+// moved is a page's lock. When it is freed, a new plane has begun.
+type moved struct {
+	*Filter
+	clock *filtertest.Clock
+}
+
+func (m moved) Lock() { m.table[0].Lock() }
+
+func (m moved) Unlock() {
+	m.clock.Advance(10 * time.Minute)
+	m.ring.begin()
+	m.table[0].Unlock()
+}
+
+// TestAddWritesIntoTheNewestPlane: if a plane begins while an Add waits for its page, the key is
+// written into the new plane.
+func TestAddWritesIntoTheNewestPlane(t *testing.T) {
+	var clock filtertest.Clock
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: clock.Now}))
+	f.AddString("first")
+	before := f.ring.planes().newest()
+	require.True(t, filtertest.Waits(moved{f, &clock}, true, func() { f.AddString("key") }), "Add waits for its page")
+	newest := f.ring.planes().newest()
+	require.Equal(t, before+1, newest, "a plane has begun")
+	require.EqualValues(t, f.k, f.ones(0)[newest%planes], "bits of the new plane")
 }
 
 // TestDo has goroutines handle one key at once, whose first few handlers fail: one more
