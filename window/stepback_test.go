@@ -175,12 +175,22 @@ func TestNewestStayAfterAStepBack(t *testing.T) {
 					clock.Advance(part)
 				}
 				first := next
-				for range 2 * c.N / 10 {
-					add(10)
+				newestStay := func() {
 					for i := max(first, next-min(next, c.N/2)); i < next; i++ {
 						require.True(t, f.ContainsHash(bloom.SumUint64(i)),
-							"Generations %d, Renew %v, %d steps: key %d of %d is forgotten", generations, renew, steps, i, next)
+							"Generations %d, Renew %v, %d steps: key %d of %d is forgotten",
+							generations, renew, steps, i, next)
 					}
+				}
+				for range 2 * c.N / 20 {
+					add(20)
+					newestStay()
+				}
+				for range 2 * planes { // a clock that steps to and fro, with a key each time
+					clock.Advance(min(3*part, day/2)) // more than the two parts that a plane may last
+					add(1)
+					clock.Advance(-min(3*part, day/2))
+					newestStay()
 				}
 			}
 		}
