@@ -3,6 +3,7 @@ package bloom_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -144,4 +145,36 @@ func TestAboveThePlan(t *testing.T) {
 		require.InEpsilon(t, want, bloom.FalsePositiveRate(m, k, 2_000_000), 0.05)
 	}
 	require.InEpsilon(t, 3.6e9, float64(bloom.OptimalM(1e9, 1e-6)/8), 0.01) // Size refuses it on 32 bits
+}
+
+// TestSizesPage: the tables of docs/sizes.md are what the arithmetic says.
+func TestSizesPage(t *testing.T) {
+	page, err := os.ReadFile("docs/sizes.md")
+	require.NoError(t, err)
+	bytesOf := func(n uint64, p float64) string {
+		size, unit := float64(bloom.OptimalM(n, p))/8e6, "MB"
+		if size >= 1000 {
+			size, unit = size/1000, "GB"
+		}
+		if size >= 100 {
+			return fmt.Sprintf("%.0f %s", 10*math.Round(size/10), unit)
+		}
+		return fmt.Sprintf("%.2g %s", size, unit)
+	}
+	for _, row := range []struct {
+		name string
+		n    uint64
+	}{{"1 million", 1e6}, {"10 million", 1e7}, {"100 million", 1e8}, {"1 billion", 1e9}} {
+		want := fmt.Sprintf("| %s | %s | %s | %s |", row.name, bytesOf(row.n, 1e-2), bytesOf(row.n, 1e-3), bytesOf(row.n, 1e-4))
+		require.Contains(t, string(page), want)
+	}
+
+	// What a filter made for 1 % does with more keys.
+	m := bloom.OptimalM(1e6, 0.01)
+	require.InDelta(t, 6, 100*bloom.FalsePositiveRate(m, bloom.OptimalK(m, 1e6), 1.5e6), 0.5)
+	require.InDelta(t, 16, 100*bloom.FalsePositiveRate(m, bloom.OptimalK(m, 1e6), 2e6), 0.5)
+
+	// And the package comment's.
+	require.InDelta(t, 9.6, float64(bloom.OptimalM(1e9, 0.01))/1e9, 0.05)
+	require.InDelta(t, 4.8, float64(bloom.OptimalM(1e9, 0.001)-bloom.OptimalM(1e9, 0.01))/1e9, 0.05)
 }

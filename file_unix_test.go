@@ -18,16 +18,16 @@ import (
 
 const childEnv = "BLOOM_TEST_CHILD"
 
-// child returns a command that runs TestChild as what in dir.
+// child returns a command that runs TestInChildProcess as what in dir.
 func child(t testing.TB, what, dir string) *exec.Cmd {
-	cmd := filtertest.Child(t, "TestChild", childEnv+"="+what)
+	cmd := filtertest.Child(t, "TestInChildProcess", childEnv+"="+what)
 	cmd.Dir = dir
 	return cmd
 }
 
-// TestChild is what the other tests run in processes of their own. Its working
+// TestInChildProcess is what the other tests run in processes of their own. Its working
 // directory has filters a and b, and f, which starts as a.
-func TestChild(t *testing.T) {
+func TestInChildProcess(t *testing.T) {
 	what := os.Getenv(childEnv)
 	if what == "" {
 		t.Skip("not a child process")
@@ -113,8 +113,8 @@ func TestSaveFileFullDisk(t *testing.T) {
 	require.True(t, bloom.Must(bloom.LoadFile(filepath.Join(dir, "f"))).Equal(a))
 }
 
-// TestPipe: what is no regular file is refused. Nobody may ever write to it.
-func TestPipe(t *testing.T) {
+// TestPipesAreRefused: what is no regular file is refused. Nobody may ever write to it.
+func TestPipesAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
 	_, err := bloom.LoadFile(path)

@@ -10,8 +10,10 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf16"
 
 	"github.com/spaolacci/murmur3"
 	"github.com/stretchr/testify/require"
@@ -247,5 +249,108 @@ func TestSumReader(t *testing.T) {
 			require.Equal(t, err, gotErr)
 			require.Zero(t, got)
 		}
+	}
+}
+
+func TestSum(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	buf := make([]byte, 2000)
+	for i := range buf {
+		buf[i] = byte(r.Uint32())
+	}
+	for size := range 600 {
+		for _, offset := range []int{0, 1, 2, 3, 5, 7, 8, 9} { // every alignment
+			key := buf[offset : offset+size]
+			want := murmur(key)
+			filtertest.Equal(t, want, bloom.Sum(key))
+			filtertest.Equal(t, want, bloom.SumString(string(key)))
+			got, err := bloom.SumReader(iotest.OneByteReader(bytes.NewReader(key)))
+			require.NoError(t, err)
+			filtertest.Equal(t, want, got)
+		}
+	}
+	for range 100 {
+		n := r.Uint64()
+		require.Equal(t, bloom.Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}), bloom.SumUint32(uint32(n)))
+		require.Equal(t, bloom.Sum([]byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24),
+			byte(n >> 32), byte(n >> 40), byte(n >> 48), byte(n >> 56)}), bloom.SumUint64(n))
+	}
+}
+
+// murmur is the murmur3 package's digest. Where that package reads blocks in
+// the wrong byte order, it is given each block's halves reversed; it reads the
+// last bytes, which are no block, one by one.
+func murmur(key []byte) bloom.Hash {
+	if bloom.BigEndian {
+		key = bytes.Clone(key)
+		for i := 0; i+8 <= len(key)&^15; i += 8 {
+			for j := range 4 {
+				key[i+j], key[i+7-j] = key[i+7-j], key[i+j]
+			}
+		}
+	}
+	h1, h2 := murmur3.Sum128(key)
+	return bloom.NewHash(h1, h2)
+}
+
+func TestSumUTF16(t *testing.T) {
+	for _, key := range []string{
+		"", "a", "seven!!", "eight!!!", "nine!!!!!", "naïve café", "日本語", "😀", "1234567😀", "👩‍💻 12345", "\xff\xc0 bad",
+		strings.Repeat("x😀é", 100),
+	} {
+		var b []byte
+		for _, u := range utf16.Encode([]rune(key)) {
+			b = append(b, byte(u), byte(u>>8))
+		}
+		require.Equal(t, bloom.Sum(b), bloom.SumUTF16(key), "%q", key)
+	}
+}
+
+// TestKeysStayOnStacks: no key is allocated for being hashed, however long.
+func TestKeysStayOnStacks(t *testing.T) {
+	f := bloom.Must(bloom.NewSize(1<<16, 3))
+	sync := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(1<<16, 3)))
+	for name, do := range map[string]func(){
+		"Sum":        func() { var key [1000]byte; bloom.Sum(key[:]) },
+		"Filter":     func() { var key [1000]byte; f.Add(key[:]); f.Contains(key[:]) },
+		"SyncFilter": func() { var key [1000]byte; sync.Add(key[:]); sync.Contains(key[:]) },
+	} {
+		require.Zero(t, testing.AllocsPerRun(100, do), name)
+	}
+}
+
+// TestKeysOnGrowingStacks adds keys that lie on stacks as long as it takes for
+// some of them to be moved in the middle of it.
+func TestKeysOnGrowingStacks(t *testing.T) {
+	f := bloom.Must(bloom.NewSize(1<<16, 3))
+	sync := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(1<<16, 3)))
+	var deeper func(depth int, n uint64)
+	deeper = func(depth int, n uint64) {
+		if depth > 0 {
+			deeper(depth-1, n)
+			return
+		}
+		var key [bloom.DirectLen + 8]byte
+		binary.BigEndian.PutUint64(key[bloom.DirectLen:], n)
+		switch n % 2 {
+		case 0:
+			f.Add(key[:])
+		case 1:
+			sync.Contains(key[:])
+			sync.Add(key[:])
+		}
+	}
+	const n = 3000
+	for i := range uint64(n) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			deeper(int(i%1000), i)
+		}()
+		<-done
+	}
+	for i := range uint64(n) {
+		key := binary.BigEndian.AppendUint64(make([]byte, bloom.DirectLen), i)
+		require.True(t, []interface{ Contains([]byte) bool }{f, sync}[i%2].Contains(key), i)
 	}
 }

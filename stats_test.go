@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -195,4 +196,38 @@ func TestEmptyKey(t *testing.T) {
 	}
 	require.InDelta(t, 200, found, 50)
 	require.Less(t, salted, 10)
+}
+
+func TestEstimates(t *testing.T) {
+	f := bloom.Must(bloom.New(1000, 0.01))
+	require.Zero(t, f.ApproxCount())
+	require.Zero(t, f.FPR())
+	require.Zero(t, f.FillRatio())
+
+	last := uint64(0)
+	for i := 0; f.OnesCount() < f.M(); i++ {
+		f.AddHash(bloom.SumUint64(uint64(i)))
+		ones := uint64(0)
+		for _, w := range bloom.WordsOf(f) {
+			ones += uint64(bits.OnesCount64(w))
+		}
+		require.Equal(t, ones, f.OnesCount())
+		require.GreaterOrEqual(t, f.ApproxCount(), last)
+		last = f.ApproxCount()
+	}
+	// Full: as if half a bit were clear.
+	require.Equal(t, 1.0, f.FillRatio())
+	require.Equal(t, 1.0, f.FPR())
+	require.EqualValues(t, math.Round(9600/7.0*math.Log(2*9600)), f.ApproxCount())
+	f.Reset()
+	require.True(t, f.Equal(bloom.Must(bloom.New(1000, 0.01))))
+}
+
+// TestStatsString: a printed Stats has names.
+func TestStatsString(t *testing.T) {
+	f := bloom.Must(bloom.New(1000, 0.01))
+	f.AddString("a")
+	require.Equal(t, "m=9600 k=7 ones=7 fill=0.00073 keys=1 rate=1.4e-08 size=1206", f.Stats().String())
+	require.Equal(t, f.Stats().String(), fmt.Sprint(f.Stats()))
+	require.Equal(t, f.Stats(), f.Stats(), "comparable")
 }

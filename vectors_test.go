@@ -353,3 +353,26 @@ func TestGuavaHostile(t *testing.T) {
 		})
 	}
 }
+
+// TestGuavaFolds compares folded filters of Guava's with those that Guava built small.
+func TestGuavaFolds(t *testing.T) {
+	for _, v := range jsonVectors[struct {
+		D            int
+		Keys         uint64 // 0 and up, as longs
+		Large, Small []byte
+		MightContain []bool // of as many longs from Keys on
+	}](t, "folds.json") {
+		var f, small bloom.Filter
+		require.NoError(t, f.UnmarshalBinary(v.Large))
+		require.NoError(t, small.UnmarshalBinary(v.Small))
+		g, err := f.Fold(v.D)
+		require.NoError(t, err)
+		require.Equal(t, v.Small, bloom.Must(g.MarshalBinary()))
+		for i := range v.Keys {
+			require.True(t, g.ContainsHash(bloom.SumUint64(i)))
+		}
+		for i, want := range v.MightContain {
+			require.Equal(t, want, g.ContainsHash(bloom.SumUint64(v.Keys+uint64(i))))
+		}
+	}
+}

@@ -1,3 +1,5 @@
+// The tests in this file are of every type, in this package and in the others of this module.
+
 package bloom_test
 
 import (
@@ -8,7 +10,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -30,7 +34,191 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// The tests in this file are of every type, in this package and in those beside it.
+// TestPromises tests what all types promise on those of package bloom. The other packages do so
+// themselves.
+func TestPromises(t *testing.T) {
+	load := func(path string) (filtertest.Filter, error) { return bloom.LoadFile(path) }
+	f := bloom.Must(bloom.New(10, 0.1))
+	sync := bloom.NewSyncFrom(f)
+	sync.AddString("of the copy")
+	f.AddString("of the original")
+	require.False(t, f.ContainsString("of the copy") || sync.ContainsString("of the original"))
+	require.PanicsWithValue(t, "bloom: NewSyncFrom a nil Filter", func() { bloom.NewSyncFrom(nil) })
+	for _, s := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
+		t.Run(s.String(), func(t *testing.T) {
+			plain := func() *bloom.Filter { return bloom.Must(bloom.NewWithStrategy(s, 5000, 0.01)) }
+			var loadOrNew func(string, float64) (filtertest.Filter, error)
+			if s == bloom.Mitz64 {
+				loadOrNew = func(path string, p float64) (filtertest.Filter, error) { return bloom.LoadOrNew(path, 5000, p) }
+			}
+			others := map[string]func(string) (filtertest.Filter, error){
+				"n": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNew(path, 6000, 0.01) },
+				"p": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNew(path, 5000, 0.0099) },
+				"m": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNewSize(path, 48000, 7) },
+				"k": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNewSize(path, 47936, 8) },
+			}
+			filtertest.Test(t, filtertest.Type{
+				Name: "bloom.Filter",
+				Make: func() filtertest.Filter { return plain() },
+				Zero: func() filtertest.Filter { return new(bloom.Filter) },
+				Load: load, LoadOrNew: loadOrNew, Others: others,
+				Open: func(path string) (filtertest.View, error) { return bloom.OpenFile(path) },
+			}, filtertest.Type{
+				Name: "bloom.SyncFilter",
+				Make: func() filtertest.Filter { return bloom.NewSyncFrom(plain()) },
+				Zero: func() filtertest.Filter { return new(bloom.SyncFilter) },
+				Load: load, LoadOrNew: loadOrNew, Others: others,
+				Snapshot: func(f filtertest.Filter) filtertest.Filter { return f.(*bloom.SyncFilter).Snapshot() },
+			})
+		})
+	}
+}
+
+// TestParametersCountInEqual: parameters count, also where all bits are clear.
+func TestParametersCountInEqual(t *testing.T) {
+	f, g := bloom.Must(bloom.New(6, 0.01)), bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 6, 0.01))
+	require.Equal(t, f.M(), g.M())
+	require.False(t, f.Equal(g))
+	require.False(t, f.Equal(bloom.Must(bloom.NewSize(64, f.K()-1))))
+	c, d := bloom.Must(counting.New(6, 0.01)), bloom.Must(counting.New(1, 0.5))
+	require.Equal(t, c.M(), d.M())
+	require.False(t, c.Equal(d))
+}
+
+// TestFilesOfOtherTypes: another type's file is refused by name.
+func TestFilesOfOtherTypes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for pkg, f := range map[string]interface{ SaveFile(path string) error }{
+		"bloom": bloom.Must(bloom.New(10, 0.1)), "blocked": bloom.Must(blocked.New(10, 0.1)),
+		"counting": bloom.Must(counting.New(10, 0.1)), "growing": bloom.Must(growing.New(0, 0.1)),
+		"cuckoo": bloom.Must(cuckoo.New(10, 0.1)),
+		"window": bloom.Must(window.New(window.Config{N: 10, P: 0.1, Span: time.Hour})),
+		"flower": bloom.Must(flower.New(flower.Config{Slots: 10, Ways: 2, Bits: 8})), "bank": bloom.Must(bank.New(10, 0.1)),
+	} {
+		require.NoError(t, f.SaveFile(path))
+		for other, load := range map[string]func() error{
+			"bloom":    func() error { _, err := bloom.LoadFile(path); return err },
+			"blocked":  func() error { _, err := blocked.LoadFile(path); return err },
+			"counting": func() error { _, err := counting.LoadFile(path); return err },
+			"cuckoo":   func() error { _, err := cuckoo.LoadFile(path); return err },
+			"growing":  func() error { _, err := growing.LoadFile(path); return err },
+			"window":   func() error { _, err := window.LoadFile(path); return err },
+			"flower":   func() error { _, err := flower.LoadFile(path); return err },
+			"bank":     func() error { _, err := bank.LoadFile(path); return err },
+		} {
+			if err := load(); other != pkg {
+				require.ErrorIs(t, err, bloom.ErrFormat)
+				require.Regexp(t, "^"+other+": .*it (is|seems to be) a "+pkg+`\.(Filter|Bank)`, err.Error())
+			}
+		}
+	}
+}
+
+// TestCloneEqualMerge: filters can be copied, compared and merged.
+func TestCloneEqualMerge(t *testing.T) {
+	larger := func() *bloom.Filter { return bloom.Must(bloom.New(5000, 0.001)) }
+	t.Run("Mitz64", func(t *testing.T) {
+		testCloneEqualMerge(t, "bloom", func() *bloom.Filter { return bloom.Must(bloom.New(5000, 0.01)) }, larger)
+	})
+	t.Run("Mitz32", func(t *testing.T) {
+		testCloneEqualMerge(t, "bloom", func() *bloom.Filter { return bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 5000, 0.01)) }, larger)
+	})
+	t.Run("blocked", func(t *testing.T) {
+		testCloneEqualMerge(t, "blocked", func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.01)) },
+			func() *blocked.Filter { return bloom.Must(blocked.New(5000, 0.001)) })
+	})
+	t.Run("counting", func(t *testing.T) {
+		testCloneEqualMerge(t, "counting", func() *counting.Filter { return bloom.Must(counting.New(5000, 0.01)) },
+			func() *counting.Filter { return bloom.Must(counting.New(5000, 0.001)) })
+	})
+}
+
+// set is a Filter that can be copied, compared and merged.
+type set[F any] interface {
+	filtertest.Filter
+	Clone() F
+	Equal(F) bool
+	Merge(F) error
+}
+
+// testCloneEqualMerge: those that make returns are equal, and those that other returns are of another size.
+func testCloneEqualMerge[F set[F]](t *testing.T, pkg string, make, other func() F) {
+	keys, others := filtertest.Digests(3, 1000), filtertest.Digests(4, 1000)
+	info := bloom.Info{N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test"}
+	f := make()
+	f.AddBatch(nil, keys)
+	f.SetInfo(info)
+	g := f.Clone()
+	require.Equal(t, info, g.Info())
+	require.Equal(t, f.Stats(), g.Stats())
+	require.True(t, f.Equal(g) && g.Equal(f) && f.Equal(f))
+	g.SetInfo(bloom.Info{Comment: "another"})
+	require.True(t, f.Equal(g), "Infos do not count")
+	require.Equal(t, info, f.Info())
+	require.True(t, g.AddHash(others[0]))
+	require.False(t, f.Equal(g) || g.Equal(f))
+	require.False(t, f.ContainsHash(others[0]))
+	require.True(t, f.AddHash(others[1]))
+	require.False(t, g.ContainsHash(others[1]))
+	require.False(t, f.Equal(other()) || other().Equal(f))
+	require.False(t, make().Equal(other()))
+	zero := reflect.New(reflect.TypeFor[F]().Elem()).Interface().(F)
+	require.True(t, zero.Equal(zero) && zero.Equal(zero.Clone()))
+	require.False(t, zero.Equal(f) || f.Equal(zero))
+	require.NoError(t, zero.Merge(zero.Clone()))
+	require.ErrorIs(t, zero.Merge(f), bloom.ErrMismatch)
+	require.ErrorIs(t, f.Merge(zero), bloom.ErrMismatch)
+	zero.SetInfo(info)
+	require.Equal(t, info, zero.Clone().Info())
+	var none F
+	require.PanicsWithValue(t, pkg+": Equal to a nil Filter", func() { f.Equal(none) })
+	require.ErrorIs(t, f.Merge(none), bloom.ErrMismatch)
+	require.EqualError(t, f.Merge(none), pkg+": filters differ: one is nil")
+
+	if f, ok := any(f).(interface{ Fold(int) (F, error) }); ok {
+		require.Equal(t, bloom.Info{Hash: info.Hash, Comment: info.Comment}, bloom.Must(f.Fold(1)).Info(), "N and P are of the larger filter")
+	}
+	a, b, both := make(), make(), make()
+	a.AddBatch(nil, keys)
+	b.AddBatch(nil, others)
+	both.AddBatch(nil, keys)
+	both.AddBatch(nil, others)
+	before := b.Clone()
+	require.NoError(t, a.Merge(b))
+	require.True(t, a.Equal(both))
+	require.Equal(t, both.Stats(), a.Stats())
+	require.True(t, b.Equal(before), "what is merged stays as it is")
+	require.NoError(t, b.Merge(make()))
+	require.True(t, b.Equal(before))
+
+	require.ErrorIs(t, b.Merge(other()), bloom.ErrMismatch)
+	require.Regexp(t, "^"+pkg+": filters differ in ", b.Merge(other()).Error())
+	first, second := make(), make()
+	first.AddBatch(nil, keys[:600])
+	second.AddBatch(nil, keys[400:])
+	common := first.Clone()
+	if f, ok := any(common).(interface{ Intersect(F) error }); ok {
+		require.NoError(t, f.Intersect(second))
+		for _, h := range slices.Concat(keys, others) {
+			require.Equal(t, first.ContainsHash(h) && second.ContainsHash(h), common.ContainsHash(h))
+		}
+		require.NoError(t, zero.UnmarshalBinary(bloom.Must(common.MarshalBinary())))
+		require.True(t, zero.Equal(common), "with the count of its bits")
+	}
+	a.SetInfo(bloom.Info{Hash: "one"})
+	require.NoError(t, a.Merge(b), "only one names a hash")
+	require.Equal(t, "one", a.Info().Hash)
+	require.NoError(t, b.Merge(a))
+	require.Equal(t, "one", b.Info().Hash, "it travels")
+	require.Empty(t, before.Info().Hash, "a copy has an Info of its own")
+	b = before.Clone()
+	b.SetInfo(bloom.Info{Hash: "another"})
+	b.SetInfo(bloom.Info{Comment: "a later SetInfo keeps the Hash"})
+	err := b.Merge(a)
+	require.ErrorIs(t, err, bloom.ErrMismatch)
+	require.EqualError(t, err, pkg+": filters differ in hash: another and one")
+	require.True(t, b.Equal(before), "after an error")
+}
 
 // decoded returns into, which has decoded what f writes.
 func decoded(f, into filtertest.Filter) bloom.Set {
@@ -282,9 +470,9 @@ func boundedMemory(t *testing.T, good []byte, at, size int, d decoder) {
 	}
 }
 
-// TestHostile cuts every type's encoding short, and has its header promise what
+// TestDecodersBoundMemory cuts every type's encoding short, and has its header promise what
 // does not follow.
-func TestHostile(t *testing.T) {
+func TestDecodersBoundMemory(t *testing.T) {
 	hs := filtertest.Digests(5, 20_000)
 	encoded := func(f filtertest.Filter) []byte {
 		f.AddBatch(nil, hs)
