@@ -44,7 +44,8 @@ type Set interface {
 // BloomFilter after the same additions. Its methods, by what they are for:
 //
 //   - add: [Filter.Add], [Filter.AddString], [Filter.AddHash], [Filter.AddBatch]
-//   - ask: [Filter.Contains], [Filter.ContainsString], [Filter.ContainsHash], [Filter.ContainsBatch]
+//   - ask: [Filter.Contains], [Filter.ContainsString], [Filter.ContainsHash],
+//     [Filter.ContainsBatch]
 //   - save: [Filter.SaveFile]; load: [LoadFile], [LoadOrNew]; ask a file: [OpenFile]
 //   - send: [Filter.WriteTo], [Filter.MarshalBinary], [Filter.MarshalText]
 //   - receive: [Filter.ReadFrom], [Filter.UnmarshalBinary], [Filter.UnmarshalText]

@@ -148,7 +148,9 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 // takes as long as a small one. [View.Verify] notices damaged bits, OpenFile does not.
 // The caller must Close the View. Look at its Info's Hash before the first look-up; see [View].
 func OpenFile(path string) (*View, error) {
-	return storage.OpenView("bloom", path, func(b storage.Bytes) (*View, error) { return newView(b, false) })
+	return storage.OpenView("bloom", path, func(b storage.Bytes) (*View, error) {
+		return newView(b, false)
+	})
 }
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web

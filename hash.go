@@ -99,10 +99,12 @@ func Sum(key []byte) Hash {
 		k1 = binary.LittleEndian.Uint64(key)
 	case n > 8:
 		for rest := key; len(rest) >= 16; rest = rest[16:] {
-			h1, h2 = digest.Mix(h1, h2, binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:]))
+			first := binary.LittleEndian.Uint64(rest)
+			second := binary.LittleEndian.Uint64(rest[8:])
+			h1, h2 = digest.Mix(h1, h2, first, second)
 		}
 		// The last block is little-endian and padded with zeros. Its last bytes, up to
-		// seven of them, are the last 8 of the key but for those that are in a half
+		// seven of them, are the last 8 of the key without those that are in a half
 		// before. A key may have been written just now, in pieces of 8 and of 4 bytes.
 		// No read here goes across two of them: it would wait for both.
 		end := key[n-8:]

@@ -12,7 +12,7 @@ import (
 // package and in the others of this module.
 var ErrFormat = form.ErrFormat
 
-// ErrVersion is wrapped, beside [ErrFormat], where a newer version of this module may have
+// ErrVersion is wrapped, as is [ErrFormat], if a newer version of this module may have
 // written the bytes: they have a version, a kind, a strategy or a flag that this version does
 // not know. Damage can look like that, too. Programs that replace what they cannot read should
 // keep a file that gives this error.

@@ -150,7 +150,8 @@ func currentRate(m uint64, k int, fill float64) float64 {
 // Where m is a power of two, H2 has order d, a power of two, modulo m with probability
 // d/2m, and such a key has only d different indexes. And one of n keys has the H2 of the key
 // that is looked up, or -H2, with probability 2/m. The two keys then share o indexes: for each o
-// below k in two of m cases, and all k indexes in one case. A single common index is no more likely than by chance.
+// below k in two of m cases, and all k indexes in one case. A single common index is no more
+// likely than by chance.
 //
 // Where m is another number, each overflow of 63 bits shifts the indexes that follow by a
 // constant, which breaks these cycles, and makes others. The sum of all cases was measured.
@@ -171,7 +172,9 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 	}
 	same, rest := 0.0, 1.0 // rest is fill^(k-o)
 	for o := k; o > 1; o, rest = o-1, rest*fill {
-		chance := portable.Power(fill, uint64(o)) + float64(float64(o)*clear*portable.Power(fill, uint64(o-1)))
+		allSet := portable.Power(fill, uint64(o))
+		allButOne := float64(float64(o) * clear * portable.Power(fill, uint64(o-1)))
+		chance := allSet + allButOne
 		cases := 2.0
 		if o == k {
 			cases = 1

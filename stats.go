@@ -50,7 +50,8 @@ func (s Stats) String() string {
 }
 
 // Info says what a filter was made for and how its keys are hashed. The bits do not show
-// it. Before the first look-up in somebody else's filter, look at Hash. Any field may be zero. Look-ups do not depend on an Info. Files keep it.
+// it. Look at Hash before the first look-up in a filter that another program made: look-ups do not
+// depend on an Info. Any field may be zero. Files keep an Info.
 type Info struct {
 	N       uint64  // number of keys that the filter was made for
 	P       float64 // rate that it was made for, at N keys; 0 <= P < 1

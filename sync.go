@@ -15,9 +15,10 @@ import (
 //
 // It differs from a Filter in three ways. If several goroutines add the same new key
 // at once, Add reports true to at least one of them, and maybe to several. Stats
-// reads the whole filter, because counting the bits set in every Add would not scale. A SyncFilter has only the operations that make sense while
-// others write. [SyncFilter.Snapshot] returns a Filter for the others. Encodings, like
-// Snapshot, hold every key whose Add had returned before the call.
+// reads the whole filter, because counting the bits set in every Add would not scale. A
+// SyncFilter has only the operations that make sense while others write;
+// [SyncFilter.Snapshot] returns a Filter for the rest. Encodings, like Snapshot, hold every key
+// whose Add had returned before the call.
 //
 // Looking up scales with the number of processors, and so does adding keys that
 // are there. Adding new keys scales where the filter is much larger than the

@@ -78,8 +78,8 @@ func newView(b storage.Bytes, whole bool) (*View, error) {
 	return &View{layout: layoutOf(h, info), bytes: b, body: body}, nil
 }
 
-// use returns v, and panics if v is closed or zero.
-func (v *View) use() *View {
+// opened returns v, and panics if v is closed or zero.
+func (v *View) opened() *View {
 	v.bytes.Check("bloom")
 	return v
 }
@@ -96,7 +96,7 @@ func (v *View) Close() error {
 // the ones that [Filter.SaveFile] wrote. A binary form alone, as Java writes it, has no checksum,
 // so Verify returns nil.
 func (v *View) Verify() error {
-	_, _, _, err := parse(v.use().bytes.Data, true)
+	_, _, _, err := parse(v.opened().bytes.Data, true)
 	return err
 }
 
@@ -110,7 +110,7 @@ func (v *View) ContainsString(key string) bool { return v.ContainsHash(SumString
 // ContainsHash is Contains by digest.
 func (v *View) ContainsHash(h Hash) bool {
 	x, x32 := h.h1, newMitz32(h)
-	for range v.use().k {
+	for range v.opened().k {
 		if v.strategy == Mitz32 {
 			x = x32.next()
 		}
@@ -125,7 +125,7 @@ func (v *View) ContainsHash(h Hash) bool {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (v *View) ContainsBatch(found []bool, hs []Hash) {
-	v.use()
+	v.opened()
 	found = bitwords.Fill("bloom", found, len(hs))
 	for i, h := range hs {
 		found[i] = v.ContainsHash(h)
@@ -133,7 +133,7 @@ func (v *View) ContainsBatch(found []bool, hs []Hash) {
 }
 
 // Info returns the filter's Info. It is zero if data was not the content of a file.
-func (v *View) Info() Info { return v.use().info }
+func (v *View) Info() Info { return v.opened().info }
 
 // String describes v by its parameters, without its keys.
 func (v *View) String() string {
@@ -149,7 +149,7 @@ func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Stats reads the whole filter, to count the bits set.
 func (v *View) Stats() Stats {
-	body := v.use().body
+	body := v.opened().body
 	ones := 0
 	for i := 0; i < len(body); i += 8 {
 		ones += bits.OnesCount64(binary.NativeEndian.Uint64(body[i:]))

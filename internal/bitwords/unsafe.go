@@ -12,12 +12,13 @@ func BytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
-// NoEscape returns key, hidden from escape analysis. Whoever gets it must not
+// NoEscape returns key, hidden from escape analysis. A function that gets it must not
 // keep it. The murmur3 package keeps a key nowhere but in a digest on its own stack,
 // which the analysis does not see: it would have every key allocated that could
 // lie on its caller's stack.
 func NoEscape(key []byte) []byte {
-	return unsafe.Slice((*byte)(unsafe.Add(nil, uintptr(unsafe.Pointer(unsafe.SliceData(key))))), len(key))
+	hidden := unsafe.Add(nil, uintptr(unsafe.Pointer(unsafe.SliceData(key))))
+	return unsafe.Slice((*byte)(hidden), len(key))
 }
 
 // WordsOf returns the bytes from the given one on as words in the machine's order of
@@ -31,5 +32,6 @@ func WordsOf(data []byte, from, n int) []uint64 {
 // loaded atomically.
 func Aligned(data []byte) bool {
 	littleEndian := binary.NativeEndian.Uint16([]byte{1, 0}) == 1
-	return littleEndian && bits.UintSize == 64 && uintptr(unsafe.Pointer(unsafe.SliceData(data)))%8 == 0
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+	return littleEndian && bits.UintSize == 64 && start%8 == 0
 }

@@ -6,7 +6,7 @@
 // an aligned one: on all 64-bit platforms of Go. On 32-bit platforms a load may see the halves of
 // two stores, so only words whose halves may be seen apart are stored in that way: each bit of
 // a filter stands for itself. An atomic store would be as slow as a lock on amd64, as it also
-// orders all other stores. With the race detector, which reports an ordinary store beside a load,
+// orders all other stores. With the race detector, which reports an ordinary store during a load,
 // Store is atomic.
 package bitwords
 

@@ -96,7 +96,8 @@ func regular(path string) (fs.FileInfo, error) {
 			return nil, nil
 		}
 	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "replace", Path: path, Err: fmt.Errorf("not a regular file but %v", info.Mode())}
+		err := fmt.Errorf("not a regular file but %v", info.Mode())
+		return nil, &fs.PathError{Op: "replace", Path: path, Err: err}
 	}
 	return info, nil
 }

@@ -33,7 +33,7 @@ func removeDead(path string) {
 	}
 	defer file.Close()
 	// Another process may have removed the dead file and created its own since.
-	// Nobody removes a file but who has its lock.
+	// Only the lock's holder removes the file.
 	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isAt(file, path) {
 		os.Remove(path)
 	}

@@ -19,6 +19,6 @@ func keepOwner(file *os.File, old fs.FileInfo) fs.FileMode {
 	if file.Chown(int(was.Uid), int(was.Gid)) == nil || file.Chown(-1, int(was.Gid)) == nil {
 		return perm
 	}
-	// What the old group might do, another one need not.
+	// The new group gets no more than others have.
 	return perm&^0o070 | perm&0o007<<3
 }

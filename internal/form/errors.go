@@ -26,7 +26,8 @@ var ErrVersion = errors.New("bloom: written by a newer version")
 // newer is Errorf for what a later version of this module may have written. The error wraps
 // ErrVersion, too.
 func newer(pkg, format string, args ...any) error {
-	return &formatError{pkg, fmt.Errorf(format+": a newer version may have written it", args...), ErrVersion}
+	cause := fmt.Errorf(format+": a newer version may have written it", args...)
+	return &formatError{pkg, cause, ErrVersion}
 }
 
 type formatError struct {
@@ -109,8 +110,8 @@ func readStart(r io.Reader, p []byte) (int, error) {
 	return n, err
 }
 
-// ReadError returns the error for a reader that failed: one that ended too early
-// gave bytes of the wrong format, any other error is the reader's own.
+// ReadError returns the error of package pkg for a reader that failed. If the reader ended too
+// early, the error wraps ErrFormat. Any other error is the reader's own.
 func ReadError(pkg string, err error) error {
 	if err == ErrTruncated || err == ErrEmpty {
 		return Errorf(pkg, "%w", err)

@@ -102,9 +102,11 @@ func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, err
 	})
 }
 
-// WriteFunc writes a frame of n words, which put puts: those from the given one
-// on, as many as have room.
-func (k *Kind) WriteFunc(w io.Writer, params []uint64, n int, info Info, put func(out []byte, from int)) (total int64, err error) {
+// WriteFunc writes a frame of n words. It calls put for each chunk: put fills out with the bytes
+// of the words from the given one on.
+func (k *Kind) WriteFunc(
+	w io.Writer, params []uint64, n int, info Info, put func(out []byte, from int),
+) (total int64, err error) {
 	if err := info.Check(k.Package); err != nil {
 		return 0, err
 	}
@@ -222,7 +224,9 @@ func (k *Kind) checkStart(b []byte) error {
 
 // Read reads the frame that r yields next, and no byte more. It returns how many
 // bytes it read. Its errors are as ReadFrom of the types should return them.
-func (k *Kind) Read(r io.Reader, check Check) (params, array []uint64, info Info, total int64, err error) {
+func (k *Kind) Read(
+	r io.Reader, check Check,
+) (params, array []uint64, info Info, total int64, err error) {
 	h, err := k.readHead(r, check)
 	total = int64(len(h.bytes))
 	if err != nil {
@@ -257,7 +261,9 @@ func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info
 
 // Parse is Unmarshal where the words stay where they lie: body has their bytes. It checks
 // the head and the trailer, but not the checksum of the words; see Verify.
-func (k *Kind) Parse(data []byte, check Check) (params []uint64, body []byte, info Info, err error) {
+func (k *Kind) Parse(
+	data []byte, check Check,
+) (params []uint64, body []byte, info Info, err error) {
 	h, err := k.readHead(bytes.NewReader(data), check)
 	if err == nil {
 		err = k.checkSize(h, int64(len(data)))
@@ -274,7 +280,9 @@ func (k *Kind) Parse(data []byte, check Check) (params []uint64, body []byte, in
 
 // ParseAt is Parse of size bytes that r has. It makes two requests: for the head and for the
 // trailer.
-func (k *Kind) ParseAt(r io.ReaderAt, size int64, check Check) (params []uint64, info Info, err error) {
+func (k *Kind) ParseAt(
+	r io.ReaderAt, size int64, check Check,
+) (params []uint64, info Info, err error) {
 	data, err := k.ReadAt(r, 0, max(0, min(size, int64(k.HeadSize()))))
 	if err != nil {
 		return nil, info, err

@@ -77,11 +77,14 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 	case Name(data) != "":
 		return h, Errorf(pkg, "it is a %s, not a bloom.Filter", Name(data))
 	case string(data[:2]) == "\x1f\x8b":
-		return h, Errorf(pkg, "it is compressed with gzip, as filters of holiman/bloomfilter are; foreign.NewHoliman reads those")
+		return h, Errorf(pkg, "it is compressed with gzip, as filters of holiman/bloomfilter are; "+
+			"foreign.NewHoliman reads those")
 	case data[0] == '{':
-		return h, Errorf(pkg, "it is JSON, as filters of bits-and-blooms/bloom and of ipfs/bbloom may be; foreign.NewBitsAndBlooms reads those of the former, and a bloom.Filter is a string")
+		return h, Errorf(pkg, "it is JSON, as filters of bits-and-blooms/bloom and of ipfs/bbloom may be; "+
+			"foreign.NewBitsAndBlooms reads those of the former, and a bloom.Filter is a string")
 	case data[0] == 0 && data[1] == 0:
-		return h, Errorf(pkg, "k = 0: filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; foreign.NewBitsAndBlooms and foreign.NewHoliman read those")
+		return h, Errorf(pkg, "k = 0: filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; "+
+			"foreign.NewBitsAndBlooms and foreign.NewHoliman read those")
 	case string(data[:6]) == "\x01\x00\x00\x00\x00\x00":
 		return h, Errorf(pkg, "k = 0: filters of DCSO/bloom begin so; foreign.NewDCSO reads those")
 	case data[0] > 1 && data[0] < 8 && data[1] > 0 && n > 0 && n <= MaxWords:

@@ -64,7 +64,8 @@ func (i Info) Check(pkg string) error {
 	case len(i.Hash) > maxHashLen:
 		return fmt.Errorf("%s: Info.Hash has %d bytes, more than %d", pkg, len(i.Hash), maxHashLen)
 	case len(i.Comment) > maxCommentLen:
-		return fmt.Errorf("%s: Info.Comment has %d bytes, more than %d", pkg, len(i.Comment), maxCommentLen)
+		return fmt.Errorf("%s: Info.Comment has %d bytes, more than %d",
+			pkg, len(i.Comment), maxCommentLen)
 	case !utf8.ValidString(i.Hash):
 		return fmt.Errorf("%s: Info.Hash = %q is not UTF-8", pkg, i.Hash)
 	case !utf8.ValidString(i.Comment):
@@ -224,8 +225,10 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 		return i, newer(pkg, "the trailer has version %d, not %d", version, trailerVersion)
 	}
 	at := len(trailer) - infoEnd
-	if version != trailerVersion || !IsTrailerSize(int64(len(trailer))) || int(binary.BigEndian.Uint16(trailer[at+4:])) != len(trailer) {
-		return i, Errorf(pkg, "the filter is followed by %x, which is no trailer", trailer[max(0, len(trailer)-16):])
+	size := int(binary.BigEndian.Uint16(trailer[at+4:]))
+	if version != trailerVersion || !IsTrailerSize(int64(len(trailer))) || size != len(trailer) {
+		end := trailer[max(0, len(trailer)-16):]
+		return i, Errorf(pkg, "the filter is followed by %x, which is no trailer", end)
 	}
 	info := trailer[:at]
 	if got, want := Sum(binary.BigEndian.Uint32(trailer[at:])), infoSum(head, info); got != want {
@@ -237,7 +240,8 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	hash, comment := int(info[17]), int(binary.BigEndian.Uint16(info[18:]))
 	text, end := info[infoStart:], (hash+comment+7)/8*8
 	if end > len(text) {
-		return i, Errorf(pkg, "info of %d bytes has a Hash of %d and a Comment of %d", len(info), hash, comment)
+		return i, Errorf(pkg, "info of %d bytes has a Hash of %d and a Comment of %d",
+			len(info), hash, comment)
 	}
 	if zeros := text[hash+comment : end]; strings.Trim(string(zeros), "\x00") != "" {
 		return i, Errorf(pkg, "info ends with % x", zeros)

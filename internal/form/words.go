@@ -125,7 +125,9 @@ func left(r io.Reader) (n int64, known bool) {
 // once. From others memory grows by four whenever it is full: it never is more
 // than four times what has arrived, and at most a third of it is copied. If sum is
 // not nil it is written what was read.
-func ReadWords(r io.Reader, sum io.Writer, n int, order Order) (words []uint64, total int64, err error) {
+func ReadWords(
+	r io.Reader, sum io.Writer, n int, order Order,
+) (words []uint64, total int64, err error) {
 	arrived := 0
 	if left, known := left(r); known {
 		if left/8 < int64(n) {

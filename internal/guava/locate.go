@@ -8,7 +8,7 @@ import (
 	"math/bits"
 )
 
-// Reciprocal returns the reciprocal that Locate takes beside words.
+// Reciprocal returns the reciprocal that Locate takes with words.
 func Reciprocal(words int) uint64 { return math.MaxUint64 / uint64(words) }
 
 // Locate returns the word, and the position in it, of bit

@@ -2,7 +2,7 @@
 // filters, and what files say, are made of such numbers.
 //
 // Package math has functions in assembly, and a compiler may fuse a product with a sum:
-// either changes last bits. Whoever adds a product to something must convert the product to
+// either changes last bits. Code that adds a product to something must convert the product to
 // float64, which keeps it from being fused.
 package portable
 

@@ -31,7 +31,7 @@ func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
 	return nil
 }
 
-// LoadFile has the ReadFrom of f, which is new, read the file at path, to the last byte, and
+// LoadFile reads the file at path, to the last byte, by the ReadFrom of f, which is new. It
 // returns f. Memory is taken at once, after the file's length and its header agree.
 func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	return Load(k.Package, path, func(r *form.FileReader) (F, error) {
@@ -71,7 +71,9 @@ func Missing(path string, err error) bool {
 
 // LoadOr returns what load loads of the file at path, unless fits refuses it. If the file is
 // Missing, LoadOr returns what create returns.
-func LoadOr[F any](path string, load func(path string) (*F, error), create func() (*F, error), fits func(*F) error) (*F, error) {
+func LoadOr[F any](
+	path string, load func(path string) (*F, error), create func() (*F, error), fits func(*F) error,
+) (*F, error) {
 	f, err := load(path)
 	if Missing(path, err) {
 		return create()
@@ -86,7 +88,7 @@ func LoadOr[F any](path string, load func(path string) (*F, error), create func(
 }
 
 // OpenRegular opens the file at path and returns its size. It refuses what is no regular
-// file: opening a pipe would wait for somebody to write to it.
+// file: opening a pipe would wait for a writer.
 func OpenRegular(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -18,14 +18,17 @@ const (
 	maxRange = 256 << 10
 )
 
-// Ranges asks for keys in the bytes of r, for package pkg. A key is found if has reports so of
-// each of its steps, given the size bytes that begin at at(key, step). No two calls of has
-// run at once.
+// Ranges looks keys up in the bytes of r, for package pkg. A step of a key needs the size bytes
+// that begin at at(key, step). A key is found if has, given these, is true for each of its steps.
+// Calls of has do not overlap.
 //
 // Ranges takes 1, 2, 4 and so on of a key's steps together, and no more steps of a key once
 // one of them has failed. It sorts the ranges of all keys and joins those that are near. On error
 // found is as it was.
-func Ranges(pkg string, r io.ReaderAt, found []bool, steps int, size int64, at func(key, step int) int64, has func(key, step int, data []byte) bool) error {
+func Ranges(
+	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
+	at func(key, step int) int64, has func(key, step int, data []byte) bool,
+) error {
 	type piece struct {
 		at        int64
 		key, step int
