@@ -57,26 +57,27 @@ func (f *Filter) Do(
 //
 // The look-up is under the lock. Before it, another call could handle h, add it and release it
 // between the look-up and the lock, and h would be handled twice.
-func (s *state) claim(h bloom.Hash, ended chan struct{}) (seen bool, other chan struct{}) {
-	s.doing.Lock()
-	defer s.doing.Unlock()
-	if other = s.underWay[h]; other != nil {
+func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, other chan struct{}) {
+	f.doing.Lock()
+	defer f.doing.Unlock()
+	other = f.underWay[h]
+	if other != nil {
 		return false, other
 	}
-	if s.contains(h) {
+	if f.ContainsHash(h) {
 		return true, nil
 	}
-	if s.underWay == nil {
-		s.underWay = map[bloom.Hash]chan struct{}{}
+	if f.underWay == nil {
+		f.underWay = map[bloom.Hash]chan struct{}{}
 	}
-	s.underWay[h] = ended
+	f.underWay[h] = ended
 	return false, nil
 }
 
 // release ends what claim began.
-func (s *state) release(h bloom.Hash, ended chan struct{}) {
-	s.doing.Lock()
-	delete(s.underWay, h)
-	s.doing.Unlock()
+func (f *Filter) release(h bloom.Hash, ended chan struct{}) {
+	f.doing.Lock()
+	delete(f.underWay, h)
+	f.doing.Unlock()
 	close(ended)
 }

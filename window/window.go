@@ -360,9 +360,11 @@ func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key
 func (f *Filter) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
 
 // ContainsHash is Contains by digest.
-func (f *Filter) ContainsHash(h bloom.Hash) bool { return !f.zero() && f.contains(h) }
-
-func (s *state) contains(h bloom.Hash) bool {
+func (f *Filter) ContainsHash(h bloom.Hash) bool {
+	if f.zero() {
+		return false
+	}
+	s := f.state
 	s.time(true)
 	page, x, step := s.locate(h)
 	seen, lanes, width := s.live(page), s.lanesOf(page), s.lanes
