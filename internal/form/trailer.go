@@ -225,8 +225,10 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 		return i, newer(pkg, "the trailer has version %d, not %d", version, trailerVersion)
 	}
 	at := len(trailer) - infoEnd
-	size := int(binary.BigEndian.Uint16(trailer[at+4:]))
-	if version != trailerVersion || !IsTrailerSize(int64(len(trailer))) || size != len(trailer) {
+	whole := version == trailerVersion &&
+		IsTrailerSize(int64(len(trailer))) &&
+		int(binary.BigEndian.Uint16(trailer[at+4:])) == len(trailer)
+	if !whole {
 		end := trailer[max(0, len(trailer)-16):]
 		return i, Errorf(pkg, "the filter is followed by %x, which is no trailer", end)
 	}
