@@ -3,79 +3,123 @@ package replica
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// An answer is sent in pieces. Each comes from the version that is current when
-// its turn has come, so that a slow client keeps no other in memory. That is
-// right because all versions have the same parameters, and a newer one has the
-// bits of all keys that an older one has, but for removed keys.
-
-// pieceSize is the number of bytes of a filter's binary form in a piece.
+// pieceSize is the number of bytes of a filter's words in a piece.
 const pieceSize = 64 << 10
 
-// send writes the file form of the current version, whose binary form has size bytes. If
-// gzipped, each piece is a gzip member of its own (RFC 1952, 2.2), and so is the trailer.
-func (p *publisher) send(w io.Writer, size int, gzipped bool) error {
+// A body is the file form of a version. It is made in pieces while it is sent. Each piece is made
+// of the release that is current then, so that a slow client keeps no older one in memory: the
+// bits that have changed since the version are changed back.
+//
+// If the current release has no patches since the version any more, pieces are those of the
+// current one. Every key that all versions since then have is found in such a mixture. The next
+// patch does not fit it, so its replica loads the whole filter once more.
+type body struct {
+	publisher *Publisher
+	version   string
+	header    form.Header
+	info      form.Info
+
+	from string       // the version of the release that back is from
+	back *differences // from there to the version; nil if there is none, or no way
+}
+
+// bodyOf returns the body of r, and does not keep r.
+func (p *Publisher) bodyOf(r *release) *body {
+	return &body{publisher: p, version: r.version, header: r.header, info: r.info, from: r.version}
+}
+
+// errReplaced is the error of a body whose Publisher has a filter of another size by now.
+var errReplaced = errors.New("the filter was replaced by one of another size")
+
+// send writes the body. If gzipped, the header, each piece and the trailer are gzip members of their
+// own (RFC 1952, 2.2).
+func (b *body) send(w io.Writer, gzipped bool) error {
+	header := b.header.Append(nil)
 	var sum form.Sum
-	var header, buf []byte
-	for at := 0; at < size; at += pieceSize {
-		r := p.current.Load()
-		piece := r.data[at:min(size, at+pieceSize)]
-		sum.Write(piece)
-		if at == 0 {
-			header = slices.Clone(piece[:form.HeaderSize])
+	sum.Write(header)
+	if _, err := w.Write(packedIf(gzipped, header)); err != nil {
+		return err
+	}
+	var buf []byte
+	for at := form.HeaderSize; at < int(b.header.Size()); at += pieceSize {
+		var packed []byte
+		var err error
+		buf, packed, err = b.piece(buf[:0], at, gzipped)
+		if err != nil {
+			return err
 		}
+		sum.Write(buf)
+		out := buf
 		if gzipped {
-			piece = r.piece(at / pieceSize)
-		} else {
-			buf = append(buf[:0], piece...) // a piece of the version itself would keep all of it
-			piece = buf
+			out = packed
 		}
-		if _, err := w.Write(piece); err != nil {
+		if _, err := w.Write(out); err != nil {
 			return err
 		}
 	}
-	trailer := sum.Trailer(header, form.Info(p.info))
-	if gzipped {
-		trailer = pack(trailer)
-	}
-	_, err := w.Write(trailer)
+	_, err := w.Write(packedIf(gzipped, sum.Trailer(header, b.info)))
 	return err
 }
 
-// sendDelta writes what the current version has beyond version base, or all of it if base
-// is too old by now, as gzip members. There is no trailer: gzip has checksums.
-func (p *publisher) sendDelta(w io.Writer, base string, size int) error {
-	for i := range (size + pieceSize - 1) / pieceSize {
-		r := p.current.Load()
-		var piece []byte
-		if d := r.find(base); d >= 0 {
-			piece = r.deltas[d]()[i]
-		} else {
-			piece = r.piece(i)
-		}
-		if _, err := w.Write(piece); err != nil {
-			return err
+// piece appends the piece that begins at the given byte to buf. If gzipped, it also returns the piece
+// as a gzip member.
+func (b *body) piece(buf []byte, at int, gzipped bool) (piece, packed []byte, err error) {
+	r := b.publisher.current.Load()
+	if r.header != b.header {
+		return nil, nil, errReplaced
+	}
+	if r.version != b.from {
+		b.from, b.back = r.version, nil
+		if i := r.find(b.version); i >= 0 {
+			b.back = r.backTo(i)
 		}
 	}
-	return nil
+	end := min(len(r.data), at+pieceSize)
+	buf = append(buf, r.data[at:end]...)
+	changed := false
+	for d := b.back; d != nil && d.ok && form.HeaderSize+8*d.word < end; d.next() {
+		i := form.HeaderSize + 8*d.word - at
+		if i < 0 { // it was sent before r was published
+			continue
+		}
+		binary.BigEndian.PutUint64(buf[i:], binary.BigEndian.Uint64(buf[i:])^d.mask)
+		changed = true
+	}
+	switch {
+	case gzipped && changed:
+		packed = pack(buf)
+	case gzipped:
+		packed = r.pack(at, buf)
+	}
+	return buf, packed, nil
 }
 
-// piece returns piece i of all of r as a gzip member.
-func (r *release) piece(i int) []byte {
+// packedIf returns data as a gzip member if gzipped, and as it is otherwise.
+func packedIf(gzipped bool, data []byte) []byte {
+	if gzipped {
+		return pack(data)
+	}
+	return data
+}
+
+// pack returns piece, which begins at the given byte of r.data, as a gzip member.
+func (r *release) pack(at int, piece []byte) []byte {
+	i := (at - form.HeaderSize) / pieceSize
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.full[i] == nil {
-		r.full[i] = pack(r.data[i*pieceSize : min(len(r.data), (i+1)*pieceSize)])
+	if r.packed[i] == nil {
+		r.packed[i] = pack(piece)
 	}
-	return r.full[i]
+	return r.packed[i]
 }
 
 var packers = sync.Pool{New: func() any { return bloom.Must(gzip.NewWriterLevel(nil, gzip.BestSpeed)) }}
@@ -84,11 +128,6 @@ var packers = sync.Pool{New: func() any { return bloom.Must(gzip.NewWriterLevel(
 func pack(data []byte) []byte {
 	w := packers.Get().(*gzip.Writer)
 	defer packers.Put(w)
-	return packBy(w, data)
-}
-
-// packBy is pack by w.
-func packBy(w *gzip.Writer, data []byte) []byte {
 	var buf bytes.Buffer
 	w.Reset(&buf)
 	_, err := w.Write(data)
@@ -96,28 +135,4 @@ func packBy(w *gzip.Writer, data []byte) []byte {
 		panic(err) // a bytes.Buffer has none
 	}
 	return bytes.Clone(buf.Bytes())
-}
-
-// packFilter packs all of f's binary form, in pieces.
-func packFilter(f *bloom.Filter) [][]byte {
-	w := packWriter{packer: packers.Get().(*gzip.Writer)}
-	defer packers.Put(w.packer)
-	bloom.Must(f.WriteTo(&w)) // f is not zero, and w has no error
-	return append(w.pieces, packBy(w.packer, w.buf))
-}
-
-// packWriter packs what is written to it, all but the last piece.
-type packWriter struct {
-	packer *gzip.Writer // one for all pieces
-	pieces [][]byte
-	buf    []byte
-}
-
-func (w *packWriter) Write(p []byte) (int, error) {
-	w.buf = append(w.buf, p...)
-	for len(w.buf) > pieceSize {
-		w.pieces = append(w.pieces, packBy(w.packer, w.buf[:pieceSize]))
-		w.buf = append(w.buf[:0], w.buf[pieceSize:]...)
-	}
-	return len(p), nil
 }

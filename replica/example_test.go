@@ -18,10 +18,10 @@ import (
 
 // One machine adds and publishes, others answer from their own copies.
 func Example() {
-	blocked := replica.NewPublisher(bloom.Must(bloom.New(10_000, 0.001)))
+	blocked := bloom.Must(bloom.NewSync(10_000, 0.001))
 	blocked.AddString("203.0.113.7")
-	blocked.Publish()
-	server := httptest.NewServer(blocked) // or http.Handle("/blocked", blocked)
+	published := replica.NewPublisher(blocked.Snapshot)
+	server := httptest.NewServer(published) // or http.Handle("/blocked", published)
 	defer server.Close()
 
 	ctx := context.Background()
@@ -33,8 +33,8 @@ func Example() {
 	fmt.Println(r.ContainsString("203.0.113.7"), r.ContainsString("198.51.100.1"))
 
 	blocked.AddString("198.51.100.1")
-	blocked.Publish()
-	if err := r.Refresh(ctx); err != nil { // transfers what was added
+	published.Publish()
+	if err := r.Refresh(ctx); err != nil { // transfers the bits that changed
 		panic(err)
 	}
 	fmt.Println(r.ContainsString("198.51.100.1"))
@@ -44,17 +44,15 @@ func Example() {
 	// true
 }
 
-// When keys must go, or more came than the filter was made for, build another
-// filter and publish it in the old one's place.
+// When more keys came than the filter was made for, build another one and publish it in the old
+// one's place.
 func ExamplePublisher_rebuild() {
-	var current atomic.Pointer[replica.Publisher]
-	current.Store(replica.NewPublisher(bloom.Must(bloom.New(1000, 0.001))))
+	var current atomic.Pointer[bloom.SyncFilter]
+	current.Store(bloom.Must(bloom.NewSync(1000, 0.001)))
 	current.Load().AddString("gone")
 	current.Load().AddString("kept")
-	current.Load().Publish()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		current.Load().ServeHTTP(w, req)
-	}))
+	published := replica.NewPublisher(func() *bloom.Filter { return current.Load().Snapshot() })
+	server := httptest.NewServer(published)
 	defer server.Close()
 
 	ctx := context.Background()
@@ -64,9 +62,10 @@ func ExamplePublisher_rebuild() {
 	}
 	fmt.Println(r.ContainsString("gone"), r.ContainsString("kept"))
 
-	rebuilt := bloom.Must(bloom.New(5000, 0.001))
+	rebuilt := bloom.Must(bloom.NewSync(5000, 0.001))
 	rebuilt.AddString("kept")
-	current.Store(replica.NewPublisher(rebuilt))
+	current.Store(rebuilt)
+	published.Publish()
 	if err := r.Refresh(ctx); err != nil { // loads the whole filter
 		panic(err)
 	}
@@ -79,14 +78,14 @@ func ExamplePublisher_rebuild() {
 // A shop's catalogue is in a database on one machine. Front ends on other machines
 // ask the database only for products that their replica may contain. A product that
 // was deleted no longer passes this check.
-func ExampleNewCountingPublisher() {
+func ExampleNewPublisher() {
 	catalogue := map[string]string{"mug": "9 €", "lamp": "30 €", "chair": "85 €"}
-	products := replica.NewCountingPublisher(bloom.Must(counting.New(1000, 0.001)))
+	products := bloom.Must(counting.New(1000, 0.001))
 	for name := range catalogue {
 		products.AddString(name)
 	}
-	products.Publish()
-	server := httptest.NewServer(products)
+	published := replica.NewPublisher(products.Snapshot)
+	server := httptest.NewServer(published)
 	defer server.Close()
 
 	ctx := context.Background()
@@ -111,7 +110,7 @@ func ExampleNewCountingPublisher() {
 	if _, ok := catalogue["lamp"]; ok {
 		delete(catalogue, "lamp")
 		products.RemoveString("lamp")
-		products.Publish()
+		published.Publish()
 	}
 	show("lamp", "mug")
 	// Output:
@@ -123,7 +122,7 @@ func ExampleNewCountingPublisher() {
 
 // An alarm for copies that are too old.
 func ExampleReplica_Status() {
-	published := replica.NewPublisher(bloom.Must(bloom.New(1000, 0.01)))
+	published := replica.NewPublisher(bloom.Must(bloom.NewSync(1000, 0.01)).Snapshot)
 	r := replica.New(published, replica.Config{})
 	health := func() string {
 		switch s := r.Status(); {
@@ -147,9 +146,9 @@ func ExampleReplica_Status() {
 
 // The server wants a token: a Transport adds it to each request.
 func ExampleHTTPSource() {
-	published := replica.NewPublisher(bloom.Must(bloom.New(1000, 0.01)))
-	published.AddString("a")
-	published.Publish()
+	set := bloom.Must(bloom.NewSync(1000, 0.01))
+	set.AddString("a")
+	published := replica.NewPublisher(set.Snapshot)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.Header.Get("Authorization") != "Bearer secret" {
 			http.Error(w, "who are you?", http.StatusUnauthorized)
@@ -175,9 +174,8 @@ func (token withToken) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-// Revoked tokens: save, then publish. In the other order a crash between the two would take a
-// revocation back from every replica, as the Publisher begins with its file again. So would a
-// file that is saved only now and then.
+// Revoked tokens, which can also be allowed again: add, save, publish. If the program published
+// first, a crash before the file is saved would take a revocation back from every replica.
 func ExamplePublisher_restart() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -185,31 +183,25 @@ func ExamplePublisher_restart() {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "revoked.bloom")
-	start := func() *replica.Publisher {
-		f, err := bloom.LoadOrNew(path, 10_000, 1e-6)
+	start := func() (*counting.Filter, *replica.Publisher) {
+		revoked, err := counting.LoadOrNew(path, 10_000, 1e-6)
 		if err != nil {
 			log.Fatal(err)
 		}
-		return replica.NewPublisher(f)
-	}
-	// All tokens that come while one file is written can share the next.
-	revoke := func(p *replica.Publisher, tokens ...string) error {
-		for _, token := range tokens {
-			p.AddString(token)
-		}
-		if err := p.Snapshot().SaveFile(path); err != nil {
-			return err
-		}
-		p.Publish()
-		return nil
+		return revoked, replica.NewPublisher(revoked.Snapshot)
 	}
 
-	p := start()
-	if err := revoke(p, "token-17", "token-99"); err != nil {
+	revoked, published := start()
+	for _, token := range []string{"token-17", "token-99"} { // tokens that come together share a file
+		revoked.AddString(token)
+	}
+	if err := revoked.SaveFile(path); err != nil {
 		log.Fatal(err)
 	}
-	p = start() // after a crash; replicas load its first version whole
-	gate := replica.New(p, replica.Config{})
+	published.Publish()
+
+	_, published = start() // after a crash; replicas load its first version whole
+	gate := replica.New(published, replica.Config{})
 	if err := gate.Refresh(context.Background()); err != nil {
 		log.Fatal(err)
 	}

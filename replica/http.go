@@ -19,7 +19,7 @@ import (
 
 // HTTPSource gets a filter from URL. The server is a [Publisher], or any that serves a
 // file in Guava's binary form, with or without what bloom.Filter.SaveFile puts after it.
-// A Publisher sends what is new. Any other server sends the whole filter whenever its ETag
+// A Publisher sends a patch. Any other server sends the whole filter whenever its ETag
 // has changed. The source's versions are the ETags without their quotes. From a server
 // that sends no ETag, or one longer than 1,024 bytes, every refresh loads the whole
 // filter, and Version is "". Behind a CDN, a replica also trails by the time for which the
@@ -57,11 +57,8 @@ var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 // is kept would fail for ever.
 const plainAfter = 3
 
-// known describes the last filter or delta fetched.
-type known struct {
-	version, etag string
-	header        form.Header
-}
+// known is the last version fetched, and its ETag.
+type known struct{ version, etag string }
 
 // maxTag is the longest ETag that counts.
 const maxTag = 1024
@@ -105,9 +102,8 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 		encoding = "identity"
 	}
 	req.Header.Set("Accept-Encoding", encoding)
-	// Who does not know the filter's parameters cannot judge a delta.
-	wantDelta := !plain && have != "" && have == last.version
-	if wantDelta {
+	wantPatch := !plain && have != ""
+	if wantPatch {
 		req.Header.Set("A-IM", deltaIM)
 	}
 	switch {
@@ -124,7 +120,6 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 	defer resp.Body.Close()
 
 	limit := cmp.Or(s.Limit, 1<<30)
-	next = known{header: last.header}
 	if etag := resp.Header.Get("ETag"); len(etag) <= maxTag {
 		next.etag, next.version = etag, untag(etag)
 	}
@@ -136,18 +131,16 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 		}
 		return Update{Version: have}, last, nil
 	case http.StatusOK:
-		if u.Full, err = readBody(resp, nil, limit); err == nil {
-			next.header = headerOf(u.Full)
-		}
+		u.Full, err = readFilter(resp, limit)
 	case http.StatusIMUsed:
 		base := untag(resp.Header.Get("Delta-Base"))
 		switch {
-		case !wantDelta || resp.Header.Get("IM") != deltaIM:
+		case !wantPatch || resp.Header.Get("IM") != deltaIM:
 			err = fmt.Errorf("status %d, IM %.40q", resp.StatusCode, resp.Header.Get("IM"))
 		case base != have:
-			err = fmt.Errorf("%w: delta to version %.40q, not %q", bloom.ErrMismatch, base, have)
+			err = fmt.Errorf("%w: patch of version %.40q, not %q", bloom.ErrMismatch, base, have)
 		default:
-			u.Delta, err = readBody(resp, &last.header, limit)
+			u.Patch, err = readPatch(resp, limit)
 		}
 	default:
 		return u, next, fmt.Errorf("status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
@@ -158,31 +151,48 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 	return u, next, err
 }
 
-// readBody reads a filter of up to limit bytes and nothing more. If want is not
-// nil the filter must have these parameters.
-func readBody(resp *http.Response, want *form.Header, limit int64) (*bloom.Filter, error) {
-	body := io.Reader(resp.Body)
+// unpacked returns the body of resp, as it was before it was packed.
+func unpacked(resp *http.Response) (io.Reader, error) {
 	switch encoding := resp.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
+		return resp.Body, nil
 	case "gzip":
-		z, err := gzip.NewReader(body)
-		if err != nil {
-			return nil, err
-		}
-		body = z
+		return gzip.NewReader(resp.Body)
 	default:
 		return nil, fmt.Errorf("Content-Encoding %.40q is unknown", encoding)
 	}
+}
 
+// readPatch reads a patch of up to limit bytes, and nothing more.
+func readPatch(resp *http.Response, limit int64) ([]byte, error) {
+	body, err := unpacked(resp)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading: %w", err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("patch is above the limit of %d bytes", limit)
+	}
+	_, err = form.ParsePatch(data)
+	return data, err
+}
+
+// readFilter reads a filter of up to limit bytes, and nothing more.
+func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
+	body, err := unpacked(resp)
+	if err != nil {
+		return nil, err
+	}
 	var sum form.Sum
 	summed := io.TeeReader(body, &sum)
 	header, _, err := form.ReadHeader("replica", summed)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case want != nil && header != *want:
-		return nil, fmt.Errorf("%w: delta of %v to a filter of %v", bloom.ErrMismatch, header, want)
-	case header.Size() > limit:
+	}
+	if header.Size() > limit {
 		return nil, fmt.Errorf("filter of %d bytes is above the limit of %d", header.Size(), limit)
 	}
 	f := new(bloom.Filter)

@@ -45,7 +45,7 @@ func (w *statusWriter) WriteHeader(status int) {
 
 func TestHTTPFollowsPublisher(t *testing.T) {
 	ctx := context.Background()
-	p := NewPublisher(bloom.Must(bloom.New(10_000, 0.01)))
+	set, p := publish(bloom.Must(bloom.New(10_000, 0.01)))
 	handler := &counter{p, make(map[int]int)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	defer server.Close()
@@ -56,7 +56,7 @@ func TestHTTPFollowsPublisher(t *testing.T) {
 	assert.Equal(t, map[int]int{200: 1, 304: 1}, handler.seen)
 	for i := range 10 {
 		key := "key" + strconv.Itoa(i)
-		p.AddString(key)
+		set.AddString(key)
 		assert.False(t, r.ContainsString(key))
 		version := p.Publish()
 		require.NoError(t, r.Refresh(ctx))
@@ -64,13 +64,13 @@ func TestHTTPFollowsPublisher(t *testing.T) {
 		assert.Equal(t, version, r.Version())
 	}
 	assert.Equal(t, map[int]int{200: 1, 304: 1, 226: 10}, handler.seen)
-	assert.True(t, r.Snapshot().Equal(p.filter()))
+	assert.True(t, r.Snapshot().Equal(set.Snapshot()))
 
 	// A restarted server may have another filter.
-	p = NewPublisher(filterOf(t, 640, 3, "after"))
+	set, p = publish(filterOf(t, 640, 3, "after"))
 	handler.Handler = p
 	require.NoError(t, r.Refresh(ctx))
-	assert.True(t, r.Snapshot().Equal(p.filter()))
+	assert.True(t, r.Snapshot().Equal(set.Snapshot()))
 
 	server.Close()
 	require.ErrorContains(t, r.Refresh(ctx), "replica: GET "+server.URL)
@@ -123,9 +123,17 @@ func TestHTTPAnswers(t *testing.T) {
 	badSum[len(badSum)-5] ^= 1
 	huge := append([]byte{1, 5, 0x0f, 0xff, 0xff, 0xff}, make([]byte, 1<<16)...) // as many words as 386 can hold
 
+	old := filterOf(t, 1024, 5, "old")
+	both := filterOf(t, 1024, 5, "old", "new")
+	delta := bloom.Must(bloom.Diff(old, both))
+	otherSize := bloom.Must(bloom.Diff(filterOf(t, 2048, 5), filterOf(t, 2048, 5, "new")))
+	wrongBase := bloom.Must(bloom.Diff(filterOf(t, 1024, 5, "new"), both))
+
 	type headers = map[string]string
 	zipped := headers{"Content-Encoding": "gzip", "ETag": `"2"`}
-	patch := headers{"Content-Encoding": "gzip", "ETag": `"2"`, "IM": deltaIM, "Delta-Base": `"1"`}
+	patch := headers{"ETag": `"2"`, "IM": deltaIM, "Delta-Base": `"1"`}
+	packed := headers{"Content-Encoding": "gzip", "ETag": `"2"`, "IM": deltaIM, "Delta-Base": `"1"`}
+	otherBase := headers{"ETag": `"2"`, "IM": deltaIM, "Delta-Base": `"0"`}
 	for _, test := range []struct {
 		name   string
 		status int
@@ -155,10 +163,15 @@ func TestHTTPAnswers(t *testing.T) {
 		{"a header that promises too much", 200, nil, huge, "filter of 2147483646 bytes is above the limit of 1073741824"},
 		{"missing", 404, nil, []byte("not found"), "status 404"},
 		{"broken", 500, nil, nil, "status 500"},
-		{"delta", 226, patch, zip(t, good), ""},
-		{"delta of other size", 226, patch, zip(t, other), "delta of m = 2048"},
-		{"delta bomb", 226, patch, zip(t, huge), "delta of m = 17179869120"},
-		{"delta to another version", 226, headers{"Content-Encoding": "gzip", "ETag": `"2"`, "IM": deltaIM, "Delta-Base": `"0"`}, zip(t, good), `delta to version "0", not "1"`},
+		{"delta", 226, patch, delta, ""},
+		{"delta, gzipped by somebody", 226, packed, zip(t, delta), ""},
+		{"delta of other size", 226, patch, otherSize, "filters differ in parameters: m = 1024"},
+		{"delta of another filter", 226, patch, wrongBase, "was made from another filter"},
+		{"delta cut", 226, patch, delta[:len(delta)-8], "invalid format"},
+		{"delta that is a filter", 226, patch, good, "it seems to be a bloom.Filter, not a patch"},
+		{"delta that is damaged", 226, patch, append([]byte("BLMP\x01\x00\x24\x00"), delta[9:]...), "invalid format"},
+		{"delta bomb", 226, packed, zip(t, huge), "invalid format"},
+		{"delta to another version", 226, otherBase, delta, `patch of version "0", not "1"`},
 		{"delta of another kind", 226, headers{"ETag": `"2"`, "IM": "vcdiff", "Delta-Base": `"1"`}, good, "status 226"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -171,7 +184,7 @@ func TestHTTPAnswers(t *testing.T) {
 					return
 				}
 				if r.Header.Get("If-None-Match") != `"1"` {
-					w.WriteHeader(http.StatusNotFound) // who asked for the whole after a delta that did not fit
+					w.WriteHeader(http.StatusNotFound) // for the whole filter, after a delta that did not fit
 					return
 				}
 				for name, value := range test.send {
@@ -197,7 +210,7 @@ func TestHTTPAnswers(t *testing.T) {
 			}
 			require.Error(t, err)
 			require.ErrorContains(t, errs[0], test.err)
-			require.ErrorContains(t, errs[0], "replica: GET ")
+			require.ErrorContains(t, errs[0], "replica: ")
 			assert.True(t, r.ContainsString("old"))
 			assert.False(t, r.ContainsString("new"))
 			assert.Equal(t, "1", r.Version())
@@ -214,11 +227,12 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 			for name := range rec.Header() {
 				w.Header().Set(name, rec.Header().Get(name))
 			}
+			w.Header().Del("Content-Length")
 			w.WriteHeader(rec.Code)
 			_, _ = w.Write(body)
 		}
 	}
-	other := bloom.Must(filterOf(t, 2048, 5, "new").MarshalBinary())
+	other := bloom.Must(bloom.Diff(filterOf(t, 2048, 5), filterOf(t, 2048, 5, "new")))
 	for _, test := range []struct {
 		name   string
 		fails  int // refreshes
@@ -228,7 +242,7 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 		{"cut", 1, spoil(func(_ http.Header, body []byte) []byte { return body[:len(body)/2] })},
 		{"no body", 1, spoil(func(http.Header, []byte) []byte { return nil })},
 		{"another base", 0, spoil(func(h http.Header, body []byte) []byte { h.Set("Delta-Base", `"x"`); return body })},
-		{"another size", 0, spoil(func(http.Header, []byte) []byte { return zip(t, other) })},
+		{"another size", 0, spoil(func(http.Header, []byte) []byte { return other })},
 		{"another kind", 1, spoil(func(h http.Header, body []byte) []byte { h.Set("IM", "vcdiff"); return body })},
 		{"broken off", 1, func(w http.ResponseWriter, rec *httptest.ResponseRecorder) {
 			for name := range rec.Header() {
@@ -245,7 +259,7 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ctx := context.Background()
-			p := NewPublisher(filterOf(t, 1024, 5))
+			set, p := publish(filterOf(t, 1024, 5))
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				if req.Header.Get("A-IM") == "" {
 					p.ServeHTTP(w, req)
@@ -261,7 +275,7 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 			r := New(&HTTPSource{URL: server.URL}, Config{})
 			require.NoError(t, r.Refresh(ctx))
 			for _, key := range []string{"a", "b"} {
-				p.AddString(key)
+				set.AddString(key)
 				version := p.Publish()
 				for range test.fails {
 					require.Error(t, r.Refresh(ctx))
@@ -278,7 +292,7 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 func TestHTTPNoticesDamage(t *testing.T) {
 	ctx := context.Background()
 	for _, encoding := range []string{"identity", "gzip"} {
-		p := NewPublisher(filterOf(t, 1024, 5, "a"))
+		set, p := publish(filterOf(t, 1024, 5, "a"))
 		rec := httptest.NewRecorder()
 		req := httptest.NewRequest(http.MethodGet, "/", nil)
 		req.Header.Set("Accept-Encoding", encoding)
@@ -296,7 +310,7 @@ func TestHTTPNoticesDamage(t *testing.T) {
 			u, err := (&HTTPSource{URL: server.URL}).Fetch(ctx, "")
 			damaged[i/8] ^= 1 << (i % 8)
 			if err == nil { // some bits of gzip mean nothing
-				require.True(t, encoding == "gzip" && u.Full.Equal(p.filter()), "%s, bit %d", encoding, i)
+				require.True(t, encoding == "gzip" && u.Full.Equal(set.Snapshot()), "%s, bit %d", encoding, i)
 			}
 		}
 		server.Close()
@@ -305,7 +319,7 @@ func TestHTTPNoticesDamage(t *testing.T) {
 
 func TestHTTPLimit(t *testing.T) {
 	f := filterOf(t, 1024, 5, "a")
-	p := NewPublisher(f.Clone())
+	_, p := publish(f)
 	server := httptest.NewServer(p)
 	defer server.Close()
 	for _, test := range []struct {
@@ -417,14 +431,15 @@ func TestPath(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// Whatever a server sends, it is a whole filter or an error.
+// Whatever a server sends, it is a whole filter, a patch or an error.
 func FuzzBody(f *testing.F) {
 	small := filterOf(f, 128, 5, "a")
-	want := headerOf(small)
 	good := bloom.Must(small.MarshalBinary())
+	patch := bloom.Must(bloom.Diff(small, filterOf(f, 128, 5, "b")))
 	f.Add(good, false, false)
-	f.Add(good, false, true)
-	f.Add(zip(f, good), true, true)
+	f.Add(patch, false, true)
+	f.Add(zip(f, good), true, false)
+	f.Add(zip(f, patch), true, true)
 	f.Add(append(good, "bloom\x01abcd"...), false, false)
 	const limit = 1 << 20
 	f.Fuzz(func(t *testing.T, data []byte, packed, delta bool) {
@@ -432,22 +447,23 @@ func FuzzBody(f *testing.F) {
 		if packed {
 			resp.Header.Set("Content-Encoding", "gzip")
 		}
-		wanted := &want
-		if !delta {
-			wanted = nil
+		if delta {
+			got, err := readPatch(resp, limit)
+			if err == nil {
+				require.LessOrEqual(t, len(got), limit)
+				require.NotErrorIs(t, small.Clone().Patch(got), bloom.ErrFormat)
+			}
+			return
 		}
-		g, err := readBody(resp, wanted, limit)
+		g, err := readFilter(resp, limit)
 		if err != nil {
 			require.Nil(t, g)
 			return
 		}
 		again := bloom.Must(g.MarshalBinary())
 		require.LessOrEqual(t, len(again), limit)
-		if delta {
-			require.Equal(t, want, headerOf(g))
-		}
 		if !packed {
-			require.True(t, bytes.HasPrefix(data, again))
+			require.True(t, bytes.HasPrefix(data, again), "other bytes than those that were sent")
 		}
 	})
 }
@@ -489,7 +505,7 @@ func TestHTTPUnchangedWithoutTag(t *testing.T) {
 	u, err := r.src.Fetch(context.Background(), "another's")
 	require.Equal(t, Update{Version: "another's"}, u)
 	require.NoError(t, err)
-	require.Equal(t, [][2]string{{"", ""}, {`"a"`, deltaIM}, {`"a"`, deltaIM}, {`"another's"`, ""}}, asked)
+	require.Equal(t, [][2]string{{"", ""}, {`"a"`, deltaIM}, {`"a"`, deltaIM}, {`"another's"`, deltaIM}}, asked)
 	_, err = r.src.Fetch(context.Background(), "")
 	require.ErrorContains(t, err, "status 304", "there is nothing that could be unchanged")
 }
@@ -547,7 +563,7 @@ func TestHTTPEndlessTrailer(t *testing.T) {
 		}
 		resp := &http.Response{Header: http.Header{"Content-Encoding": {encoding}}, Body: io.NopCloser(body)}
 		var err error
-		memory := filtertest.Allocated(func() { _, err = readBody(resp, nil, 1<<20) })
+		memory := filtertest.Allocated(func() { _, err = readFilter(resp, 1<<20) })
 		require.ErrorContains(t, err, "followed by", encoding)
 		require.Less(t, memory, uint64(1<<20), encoding)
 		if encoding == "identity" {

@@ -1,292 +1,178 @@
 package replica
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/binary"
+	"errors"
 	"fmt"
-	"math/bits"
+	"iter"
+	"log/slog"
 	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-const (
-	// history is the largest number of versions that a replica may be behind and get a delta.
-	history = 16
-	// hashSize is the memory of a bloom.Hash. The hashes kept to make deltas
-	// from take no more of it than the filter itself.
-	hashSize = 16
-)
+// history is the largest number of versions that a replica may be behind and get a patch.
+const history = 16
 
-// Publisher is a filter that serves versions of itself: to a Replica in the
-// same process as a Source, and to those elsewhere as an http.Handler for
-// [HTTPSource]. Its methods may be called by many goroutines at once. Make it with
-// [NewPublisher]: the zero Publisher panics.
+// Publisher serves versions of a filter: to a Replica in the same process as a Source, and to
+// those elsewhere as an http.Handler for [HTTPSource]. It has no keys of its own. Each [Publisher.Publish]
+// takes a snapshot of the filter to which the program adds. Its methods may be called by many
+// goroutines at once. Make it with [NewPublisher]: the zero Publisher panics.
 //
-// As a handler it answers GET and HEAD of any path with the current version, or with what a
-// client lacks that has one of the 16 versions before. docs/format.md describes the protocol.
-// Slow clients keep no old version in memory: they get the rest of a newer one.
+// A replica that has one of the 16 versions before the current one gets a patch, with the bits that
+// changed since then, set or cleared; see [bloom.Diff]. Other replicas get the whole filter, and so do
+// all of them where the patches together have more bytes than half the filter.
+//
+// As a handler it answers GET and HEAD of any path. docs/format.md describes the protocol.
+// Slow clients keep no old version in memory. A client adds up to 64 KiB while it is served.
 //
 // A Publisher that begins anew names its versions anew, so every replica then loads the
-// full filter once. To survive a crash, save a Snapshot first, and publish then; see the
-// example. In the other order a crash takes back from all replicas what was not saved yet.
+// whole filter once. To survive a crash, add, save, and then publish; see the example. If you
+// publish first, a crash can make replicas lose keys.
 //
-// Beside its filter, a Publisher keeps a copy of the last version, and digests and packed
-// deltas, which take up to the memory of three more copies. A client adds up to 64 KiB while it
-// is served.
+// Beside the program's filter, a Publisher keeps the bytes of the last version and patches of at most
+// half as many bytes. Publish takes memory for a snapshot and the bytes of a new version meanwhile.
 type Publisher struct {
-	publisher
-	f *bloom.Filter
-}
+	_        nocopy.Locker
+	snapshot func() *bloom.Filter
+	name     string // of this Publisher: versions of two never collide
 
-// CountingPublisher is a Publisher from which keys can be removed. Replicas get a version
-// after a removal as a full filter. Make it with [NewCountingPublisher]: the zero
-// CountingPublisher panics.
-type CountingPublisher struct {
-	publisher
-	c *counting.Filter
-}
-
-type set interface {
-	bloom.Set
-	Stats() bloom.Stats
-}
-
-// publisher is the part that both share.
-type publisher struct {
-	mu      sync.Mutex // held by whoever changes set
-	set     set
-	filter  func() *bloom.Filter // of set; not to be written to
-	pending []bloom.Hash         // that changed the filter since the last release
-	lost    bool                 // pending lacks something that changed
+	mu      sync.Mutex // held by Publish
 	seq     uint64
-	past    []step // oldest first
-	info    bloom.Info
-	name    string // of this Publisher: versions of two never collide
 	current atomic.Pointer[release]
-
-	packing sync.Mutex // held while a delta is packed
 }
 
-// step is a past version and what was added after it until the next.
-type step struct {
-	version string
-	added   []bloom.Hash
-}
-
-// release is a published version.
+// release is a published version. It is not written to, but for packed.
 type release struct {
 	version string
+	header  form.Header
+	info    form.Info
 	data    []byte // Guava's binary form
 	fill    float64
-	past    []step            // oldest first
-	deltas  []func() [][]byte // to each of past
+	past    []step // oldest first
 
-	mu   sync.Mutex // guards full
-	full [][]byte   // the pieces of data that were asked for
+	mu     sync.Mutex // guards packed
+	packed [][]byte   // the pieces of data that were asked for, as gzip members
 }
 
-// NewPublisher returns a Publisher that begins with a copy of f, and has published it. It
-// panics if f is nil or the zero Filter.
-func NewPublisher(f *bloom.Filter) *Publisher {
-	if f == nil {
-		panic("replica: Publisher of a nil Filter")
+// step is a past version, and the patch that makes the next one of it.
+type step struct {
+	version string
+	patch   []byte
+}
+
+// NewPublisher returns a Publisher of the filters that snapshot returns, such as the method
+// Snapshot of a [bloom.SyncFilter], of a counting.Filter or of a [Replica] that has loaded. It has
+// published a first version. snapshot is called by Publish, by one goroutine at a time. The Publisher
+// keeps no snapshot, and does not write to it.
+//
+// NewPublisher and Publish panic if snapshot returns nil or the zero Filter, or one with an Info
+// that no file can have.
+func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
+	if snapshot == nil {
+		panic("replica: NewPublisher without a snapshot")
 	}
-	p := &Publisher{f: f.Clone()}
-	p.init(p.f, func() *bloom.Filter { return p.f }, p.f.Info())
+	p := &Publisher{snapshot: snapshot, name: rand.Text()}
+	p.Publish()
 	return p
 }
 
-// Snapshot returns a copy of the filter with all keys added so far, published or not.
-func (p *Publisher) Snapshot() *bloom.Filter {
+// Publish takes a snapshot and returns the name of its version: a new one if bits, size or Info are others
+// than those of the last version, and the last one's otherwise. The version has every key
+// whose Add had returned before the call. Publish reads the whole filter. Clients are served
+// meanwhile.
+func (p *Publisher) Publish() (version string) {
 	p.made()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.f.Clone()
-}
-
-// NewCountingPublisher returns a CountingPublisher that begins with a copy of c, and has
-// published its keys. It panics if c is nil or the zero Filter.
-func NewCountingPublisher(c *counting.Filter) *CountingPublisher {
-	if c == nil {
-		panic("replica: Publisher of a nil Filter")
+	f := p.snapshot()
+	if f == nil || f.K() == 0 {
+		panic("replica: Publish of nil or the zero Filter: a Replica has a snapshot once it has loaded")
 	}
-	p := &CountingPublisher{c: c.Clone()}
-	p.init(p.c, p.c.Snapshot, p.c.Info())
-	return p
-}
-
-// Snapshot returns a copy, as a bloom.Filter, of all keys that are there now, published or not.
-func (p *CountingPublisher) Snapshot() *bloom.Filter {
-	p.made()
-	return p.c.Snapshot()
-}
-
-// Counting returns a copy of the counting filter as it is now, published or not. Save it before
-// Publish, to begin with it after a crash.
-func (p *CountingPublisher) Counting() *counting.Filter {
-	p.made()
-	return p.c.Clone()
-}
-
-// Remove removes key, and reports whether the set changed; see [counting.Filter.Remove].
-// The next version reaches every replica as one full filter.
-func (p *CountingPublisher) Remove(key []byte) bool { return p.RemoveHash(bloom.Sum(key)) }
-
-// RemoveString is Remove of key's bytes, without copying them.
-func (p *CountingPublisher) RemoveString(key string) bool { return p.RemoveHash(bloom.SumString(key)) }
-
-// RemoveHash is Remove by digest.
-func (p *CountingPublisher) RemoveHash(h bloom.Hash) bool {
-	p.made()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.c.RemoveHash(h) {
-		return false
+	info := form.Info(f.Info())
+	if err := info.Check("replica"); err != nil {
+		panic(err)
 	}
-	p.lost, p.pending = true, nil
-	return true
-}
-
-// init makes p ready, and publishes what filter returns.
-func (p *publisher) init(set set, filter func() *bloom.Filter, info bloom.Info) {
-	if filter().K() == 0 {
-		panic("replica: Publisher of a zero Filter")
+	last := p.current.Load()
+	if last != nil && last.is(f, info) {
+		return last.version
 	}
-	p.set, p.filter, p.info = set, filter, info
-	p.name = rand.Text()
-	p.release()
-}
-
-// Stats describes the filter with all keys added so far, published or not, without
-// copying it.
-func (p *publisher) Stats() bloom.Stats {
-	p.made()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.set.Stats()
-}
-
-// Add adds key, and reports whether the filter changed; see bloom.Filter.Add.
-// Replicas get it once it is published.
-func (p *publisher) Add(key []byte) bool { return p.AddHash(bloom.Sum(key)) }
-
-// AddString is Add of key's bytes, without copying them.
-func (p *publisher) AddString(key string) bool { return p.AddHash(bloom.SumString(key)) }
-
-// AddHash is Add by digest.
-func (p *publisher) AddHash(h bloom.Hash) bool {
-	p.made()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.set.AddHash(h) {
-		return false
-	}
-	switch {
-	case p.lost:
-	case len(p.pending) < p.maxHashes():
-		p.pending = append(p.pending, h)
-	default:
-		p.lost, p.pending = true, nil
-	}
-	return true
-}
-
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
-// added is shorter than hs, unless added is nil: nobody wants to know then. Others may add, and
-// a version may be published, between two of hs.
-func (p *publisher) AddBatch(added []bool, hs []bloom.Hash) {
-	if added == nil {
-		bitwords.Discard(hs, p.AddBatch)
-		return
-	}
-	added = bitwords.Fill("replica", added, len(hs))
-	for i, h := range hs {
-		added[i] = p.AddHash(h)
-	}
-}
-
-// String describes p by its last version, without its keys.
-func (p *Publisher) String() string { return p.describe("replica.Publisher") }
-
-// String describes p by its last version, without its keys.
-func (p *CountingPublisher) String() string { return p.describe("replica.CountingPublisher") }
-
-func (p *publisher) describe(name string) string {
-	if r := p.current.Load(); r != nil {
-		return fmt.Sprintf("%s(version %s, %d bytes)", name, r.version, len(r.data))
-	}
-	return name + "(zero)"
-}
-
-// made panics if p is the zero Publisher.
-func (p *publisher) made() {
-	if p.set == nil {
-		panic("replica: use of a zero Publisher: make it with NewPublisher")
-	}
-}
-
-func (p *publisher) maxHashes() int { return len(p.current.Load().data) / hashSize }
-
-// Publish makes a version of all keys whose Add has returned, without those whose
-// Remove has, and returns its name. If nothing has changed, that is the last
-// version's. Publish copies the filter. Add and Remove wait for it.
-func (p *publisher) Publish() (version string) {
-	p.made()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.pending) == 0 && !p.lost {
-		return p.current.Load().version
-	}
-	p.past = append(p.past, step{p.current.Load().version, p.pending})
-	if p.lost { // a delta cannot be made
-		p.past = nil
-	}
-	p.pending, p.lost = nil, false
-	total := 0
-	for i := len(p.past) - 1; i >= 0; i-- {
-		total += len(p.past[i].added)
-		if total > p.maxHashes() || len(p.past)-i > history {
-			p.past = slices.Clone(p.past[i+1:])
-			break
-		}
-	}
-	p.release()
-	return p.current.Load().version
-}
-
-func (p *publisher) release() {
 	p.seq++
-	f := p.filter()
-	data := bloom.Must(f.MarshalBinary()) // only the zero Filter has no form
 	r := &release{
 		version: p.name + "-" + strconv.FormatUint(p.seq, 10),
-		data:    data,
+		header:  headerOf(f),
+		info:    info,
+		data:    bloom.Must(f.MarshalBinary()), // only the zero Filter has no form
 		fill:    f.FillRatio(),
-		past:    slices.Clone(p.past),
-		full:    make([][]byte, (len(data)+pieceSize-1)/pieceSize),
 	}
-	for i := range r.past {
-		// Who is 3 versions behind gets the delta to 4 versions ago, so that five
-		// deltas serve all.
-		behind := len(r.past) - i
-		from := max(0, len(r.past)-1<<bits.Len(uint(behind-1)))
-		if from < i {
-			r.deltas = append(r.deltas, r.deltas[from])
-			continue
-		}
-		r.deltas = append(r.deltas, sync.OnceValue(func() [][]byte {
-			p.packing.Lock()
-			defer p.packing.Unlock()
-			return packFilter(r.since(i))
-		}))
-	}
+	r.packed = make([][]byte, (len(r.data)+pieceSize-1)/pieceSize)
+	r.past = r.follow(last)
 	p.current.Store(r)
+	return r.version
+}
+
+// is reports whether r is a version of f.
+func (r *release) is(f *bloom.Filter, info form.Info) bool {
+	if r.header != headerOf(f) || r.info != info {
+		return false
+	}
+	same := comparer{r.data}
+	_, err := f.WriteTo(&same)
+	return err == nil
+}
+
+// comparer is a writer that fails unless it is written what it begins with.
+type comparer struct{ rest []byte }
+
+var errOther = errors.New("other bytes")
+
+func (c *comparer) Write(p []byte) (int, error) {
+	if !bytes.HasPrefix(c.rest, p) {
+		return 0, errOther
+	}
+	c.rest = c.rest[len(p):]
+	return len(p), nil
+}
+
+// follow returns the past of r, which is published after last.
+func (r *release) follow(last *release) []step {
+	if last == nil || last.header != r.header {
+		return nil
+	}
+	patch := r.patch(func(yield func(form.Change) bool) {
+		for at := form.HeaderSize; at < len(r.data); at += 8 {
+			old := binary.BigEndian.Uint64(last.data[at:])
+			mask := old ^ binary.BigEndian.Uint64(r.data[at:])
+			if mask != 0 && !yield(form.Change{Word: (at - form.HeaderSize) / 8, Old: old, Mask: mask}) {
+				return
+			}
+		}
+	})
+	past := append(slices.Clone(last.past), step{last.version, patch})
+	total := 0
+	for i := len(past) - 1; i >= 0; i-- {
+		total += len(past[i].patch)
+		if total > len(r.data)/2+smallPatch || len(past)-i > history {
+			return slices.Clone(past[i+1:])
+		}
+	}
+	return past
+}
+
+// smallPatch is what the patches of a small filter may have beyond half of its size.
+const smallPatch = 4096
+
+// patch returns the patch that makes r of what it was before the changes.
+func (r *release) patch(changes iter.Seq[form.Change]) []byte {
+	return bloom.Must(form.AppendPatch(nil, r.header, r.info, changes)) // Publish checked the Info
 }
 
 // find returns the index in r.past of version have, or -1.
@@ -294,26 +180,79 @@ func (r *release) find(have string) int {
 	return slices.IndexFunc(r.past, func(s step) bool { return s.version == have })
 }
 
-// since returns a filter of what was added after the version r.past[i].
-func (r *release) since(i int) *bloom.Filter {
-	f := r.filter()
-	f.Reset()
+// since returns the patch from the version r.past[i] to r.
+func (r *release) since(i int) []byte {
+	if i == len(r.past)-1 {
+		return r.past[i].patch
+	}
+	return r.patch(func(yield func(form.Change) bool) {
+		for back := r.backTo(i); back.ok; back.next() {
+			now := binary.BigEndian.Uint64(r.data[form.HeaderSize+8*back.word:])
+			if !yield(form.Change{Word: back.word, Old: now ^ back.mask, Mask: back.mask}) {
+				return
+			}
+		}
+	})
+}
+
+// differences goes through the words in which a past version differs from a release.
+type differences struct {
+	word int
+	mask uint64 // the bits that differ
+	ok   bool   // false at the end
+
+	steps []*stepChanges
+}
+
+// stepChanges is where differences has come to in a step.
+type stepChanges struct {
+	rest *form.Changes
+	word int
+	mask uint64
+	ok   bool
+}
+
+func (s *stepChanges) next() { s.word, s.mask, s.ok = s.rest.Next() }
+
+// backTo returns the differences between r and the version r.past[i].
+func (r *release) backTo(i int) *differences {
+	d := new(differences)
 	for _, s := range r.past[i:] {
-		f.AddBatch(nil, s.added)
+		c := &stepChanges{rest: bloom.Must(form.ParsePatch(s.patch)).Changes()} // follow wrote it
+		c.next()
+		d.steps = append(d.steps, c)
 	}
-	return f
+	d.next()
+	return d
 }
 
-func (r *release) filter() *bloom.Filter {
-	f := new(bloom.Filter)
-	if err := f.UnmarshalBinary(r.data); err != nil {
-		panic(err) // a filter wrote it
+// next goes to the next word. A bit that changed in an even number of steps does not differ.
+func (d *differences) next() {
+	for {
+		d.ok = false
+		for _, s := range d.steps {
+			if s.ok && (!d.ok || s.word < d.word) {
+				d.word, d.ok = s.word, true
+			}
+		}
+		if !d.ok {
+			return
+		}
+		d.mask = 0
+		for _, s := range d.steps {
+			if s.ok && s.word == d.word {
+				d.mask ^= s.mask
+				s.next()
+			}
+		}
+		if d.mask != 0 {
+			return
+		}
 	}
-	return f
 }
 
-// Fetch implements Source. It never fails.
-func (p *publisher) Fetch(_ context.Context, have string) (Update, error) {
+// Fetch implements [Source]. It never fails.
+func (p *Publisher) Fetch(_ context.Context, have string) (Update, error) {
 	p.made()
 	r := p.current.Load()
 	u := Update{Version: r.version}
@@ -321,10 +260,31 @@ func (p *publisher) Fetch(_ context.Context, have string) (Update, error) {
 		return u, nil
 	}
 	if i := r.find(have); i >= 0 {
-		u.Delta = r.since(i)
-	} else {
-		u.Full = r.filter()
-		u.Full.SetInfo(p.info)
+		u.Patch = r.since(i)
+		return u, nil
 	}
+	u.Full = new(bloom.Filter)
+	if err := u.Full.UnmarshalBinary(r.data); err != nil {
+		panic(err) // a filter wrote it
+	}
+	u.Full.SetInfo(bloom.Info(r.info))
 	return u, nil
+}
+
+// String describes p by its last version, without its keys.
+func (p *Publisher) String() string {
+	if r := p.current.Load(); r != nil {
+		return fmt.Sprintf("replica.Publisher(version %s, %d bytes)", r.version, len(r.data))
+	}
+	return "replica.Publisher(zero)"
+}
+
+// LogValue returns the String, so that package log/slog does not write the whole filter.
+func (p *Publisher) LogValue() slog.Value { return slog.StringValue(p.String()) }
+
+// made panics if p is the zero Publisher.
+func (p *Publisher) made() {
+	if p.snapshot == nil {
+		panic("replica: use of a zero Publisher: make it with NewPublisher")
+	}
 }

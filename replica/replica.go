@@ -9,27 +9,29 @@
 // The caller supplies the source and the interval. Some sources send only what
 // is new, others the whole filter whenever it has changed:
 //
-//   - A [Publisher] sends the keys added since the replica's version, to replicas
+//   - A [Publisher] sends the bits that changed since the replica's version, to replicas
 //     in its own process and to those that reach it through [HTTPSource]. A replica
-//     that is far behind gets the whole filter. So does everyone after a key was
-//     removed from a [CountingPublisher].
+//     that is far behind gets the whole filter.
 //   - A filter in Redis is a source, too: see Source in package bloomredis. It
-//     also sends only what was added.
+//     sends the keys that were added.
 //   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store,
 //     send the whole filter.
 //
 // The price is memory and traffic: every machine holds the filter, 1.2 MB for a
-// million keys at 1 %, and three times that while another arrives. A refresh without
-// news is one request. A delta of a thousand keys takes 24 KB for that filter.
+// million keys at 1 %, and twice that while another arrives. A refresh without
+// news is one request. A patch takes about two bytes for each bit that changed: a hundred
+// new keys take less than 2 KB for that filter.
 //
-// A delta never takes a key away, and a filter does not grow. When keys must go
-// one by one, publish a counting.Filter; see [NewCountingPublisher]. When many
-// must go, or more keys came than the filter was made for, build another filter
-// and put it in the old one's place: a file by bloom.Filter.SaveFile, or a
-// Publisher by another Publisher (see its example). Replicas then load it whole,
-// also if its size is another. Add a key that comes while it is built to both, after the
+// On the publishing machine the program adds to a [bloom.SyncFilter], or to a
+// counting.Filter if keys must also go, and passes its Snapshot to [NewPublisher]. For keys
+// that must survive a crash, such as revoked tokens, the order is: add, save, publish.
+//
+// A filter does not grow. When more keys came than it was made for, let the snapshot function
+// return another filter, made anew from the store of all keys. Replicas then load it whole,
+// whatever its size. Add a key that comes while it is built to both, after the
 // store has it: a listing of the store's keys for the new filter may just miss it. Package
-// guard does that for the filter of one process.
+// guard does that for the filter of one process. A Guard has Rebuild, as it reads all keys of a
+// store; a Replica has [Replica.Refresh], as it copies what a source has.
 //
 // If every answer must know the newest keys, take a bloomredis.Filter, which asks Redis
 // each time. Processes of one machine share one
@@ -49,6 +51,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // Source provides the filter of a Replica.
@@ -56,23 +59,26 @@ type Source interface {
 	// Fetch returns what is new since version have, which an earlier Fetch
 	// returned. If have is "", the caller needs a full filter. A source that
 	// does not know have, or does not know what is new since then, returns a full
-	// filter, too. After an error that wraps bloom.ErrMismatch, a Replica asks
-	// for a full filter at once. After any other error, it asks with the same have
-	// again. If a delta failed and a retry would fail, too, Fetch must return a full
-	// filter.
+	// filter, too. After an error that wraps bloom.ErrMismatch, and after a patch that
+	// cannot be applied, a Replica asks for a full filter at once. After any other error, it
+	// asks with the same have again. If a patch failed and a retry would fail, too, Fetch must
+	// return a full filter.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
-// Update is the answer of a Source. It has one of Full and Delta, or neither if
+// Update is the answer of a Source. It has one of Full, Added and Patch, or none of them if
 // nothing is new.
 type Update struct {
 	// Version names what the caller has once it has applied the update. It is
 	// opaque, and "" if the source cannot name it.
 	Version string
-	// Full replaces the caller's filter. It is the caller's to keep.
+	// Full replaces the caller's filter. It is the caller's to keep and to write to.
 	Full *bloom.Filter
-	// Delta is merged into the caller's filter. The caller must not write to it.
-	Delta *bloom.Filter
+	// Added has the keys that were added since the caller's version.
+	Added []bloom.Hash
+	// Patch is for the bits of the caller's version; see bloom.Diff. The caller must not
+	// write to it.
+	Patch []byte
 }
 
 // Config says how a Replica keeps up. Its zero value is usable.
@@ -82,12 +88,12 @@ type Config struct {
 	// replicas spread out. 0 and less mean 10 seconds.
 	Interval time.Duration
 	// FullEvery is the largest age of the last full filter. After that time a
-	// refresh asks for another full filter and not for a delta. This picks up a
+	// refresh asks for another full filter and not for what is new. This picks up a
 	// source that was rebuilt without its old keys, and it repairs a copy that
 	// went wrong. 0 means never.
 	FullEvery time.Duration
 	// OnError, if not nil, is called with every error that Refresh meets, be it
-	// called by Run or by others. That includes a delta that did not fit, even if
+	// called by Run or by others. That includes a patch that did not fit, even if
 	// a full filter then made up for it. It leaves out errors due to the end of
 	// the refresh's context. OnError may call the Replica's methods. Calls of OnError
 	// do not overlap; errors that occur during a call are only returned by Refresh.
@@ -114,10 +120,11 @@ type Replica struct {
 	err       error
 }
 
-// state pairs a filter with its version. A delta makes a new state over the
+// state pairs a filter with its version. A patch makes a new state over the
 // same filter.
 type state struct {
 	filter  *bloom.SyncFilter
+	size    int64 // of the binary form
 	version string
 }
 
@@ -176,8 +183,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is Refresh for who put the token into busy, and takes it out. It also
-// returns the error of a delta that a full filter may have made up for.
+// refresh is Refresh once the token is in busy, and takes it out. It also
+// returns the error of a patch that a full filter may have made up for.
 func (r *Replica) refresh(ctx context.Context) (misfit, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
@@ -186,7 +193,8 @@ func (r *Replica) refresh(ctx context.Context) (misfit, err error) {
 		have = ""
 	}
 	err = r.fetch(ctx, have)
-	if have != "" && errors.Is(err, bloom.ErrMismatch) {
+	var unfit unfitError
+	if have != "" && (errors.Is(err, bloom.ErrMismatch) || errors.As(err, &unfit)) {
 		misfit = err
 		err = r.fetch(ctx, "")
 	}
@@ -228,21 +236,40 @@ func (r *Replica) fetch(ctx context.Context, have string) error {
 			return errors.New("replica: source sent the zero Filter")
 		}
 		r.since = started
-		r.copy.Store(&state{bloom.NewSyncFrom(u.Full), u.Version})
+		r.copy.Store(&state{share(u.Full), u.Full.SizeBytes(), u.Version})
 	case have == "":
 		return errors.New("replica: source has no full filter")
-	case u.Delta != nil:
-		// Merged before its version counts: who sees the version has the keys.
-		if err := cur.filter.Merge(u.Delta); err != nil {
-			return fmt.Errorf("replica: delta from version %q: %w", have, err)
-		}
-		fallthrough
 	default:
+		// Applied before its version counts: at a version, its keys are there.
+		if u.Patch != nil {
+			if err := cur.filter.Patch(u.Patch); err != nil {
+				return unfitError{fmt.Errorf("replica: patch of version %q: %w", have, err)}
+			}
+		}
+		cur.filter.AddBatch(nil, u.Added)
 		if u.Version != cur.version {
-			r.copy.Store(&state{cur.filter, u.Version})
+			r.copy.Store(&state{cur.filter, cur.size, u.Version})
 		}
 	}
 	return nil
+}
+
+// unfitError is the error of a patch that cannot be applied.
+type unfitError struct{ error }
+
+func (e unfitError) Unwrap() error { return e.error }
+
+// share returns a SyncFilter that takes over the words of f, without a copy.
+func share(f *bloom.Filter) *bloom.SyncFilter {
+	var words form.Handover
+	s := new(bloom.SyncFilter)
+	_, wrote := f.WriteTo(&words)
+	_, read := s.ReadFrom(&words)
+	if err := errors.Join(wrote, read); err != nil {
+		panic(err) // f is not zero
+	}
+	s.SetInfo(f.Info())
+	return s
 }
 
 // Contains reports whether key may be in the filter. False is certain as of
@@ -282,10 +309,13 @@ func (r *Replica) Info() bloom.Info { return r.state().filter.Info() }
 // String describes r by the version that it has, without its keys.
 func (r *Replica) String() string {
 	if cur := r.copy.Load(); cur != nil {
-		return fmt.Sprintf("replica.Replica(version %q, %d bytes)", cur.version, cur.filter.Stats().SizeBytes)
+		return fmt.Sprintf("replica.Replica(version %q, %d bytes)", cur.version, cur.size)
 	}
 	return "replica.Replica(nothing loaded)"
 }
+
+// LogValue returns the String, so that package log/slog does not write the whole filter.
+func (r *Replica) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Status says what a Replica knows about its copy.
 type Status struct {
@@ -308,7 +338,7 @@ func (r *Replica) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	cur := r.state()
-	return Status{Version: cur.version, SizeBytes: cur.filter.Stats().SizeBytes, Refreshed: r.refreshed, Err: r.err}
+	return Status{Version: cur.version, SizeBytes: cur.size, Refreshed: r.refreshed, Err: r.err}
 }
 
 // Stats describes the copy without copying it; see [bloom.SyncFilter.Stats]. It is zero

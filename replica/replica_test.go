@@ -35,6 +35,20 @@ func filterOf(t testing.TB, m uint64, k int, keys ...string) *bloom.Filter {
 	return f
 }
 
+// publish returns a filter with the keys of f, and its Publisher.
+func publish(f *bloom.Filter) (*bloom.SyncFilter, *Publisher) {
+	set := bloom.NewSyncFrom(f)
+	return set, NewPublisher(set.Snapshot)
+}
+
+// publisherOf returns the Publisher of a filter that does not change.
+func publisherOf(f *bloom.Filter) *Publisher { return NewPublisher(f.Clone) }
+
+// patchOf returns the patch from the filter of the old keys to that of both.
+func patchOf(t testing.TB, m uint64, k int, old, added string) []byte {
+	return bloom.Must(bloom.Diff(filterOf(t, m, k, old), filterOf(t, m, k, old, added)))
+}
+
 func TestReplicaIsMaybeUntilLoaded(t *testing.T) {
 	r := New(script(func(string) (Update, error) { return Update{}, errors.New("down") }), Config{})
 	check := func() {
@@ -51,7 +65,7 @@ func TestReplicaIsMaybeUntilLoaded(t *testing.T) {
 }
 
 func TestReplicaLookupDoesNotAllocate(t *testing.T) {
-	r := New(NewPublisher(filterOf(t, 1<<10, 5, "a")), Config{})
+	r := New(publisherOf(filterOf(t, 1<<10, 5, "a")), Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 	key := []byte("a")
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
@@ -76,20 +90,33 @@ func TestRefresh(t *testing.T) {
 			"", "1", 0, []string{"old"}, []string{"new"}},
 		{"only the version is new", map[string]Update{"1": {Version: "2"}},
 			"", "2", 0, []string{"old"}, []string{"new"}},
-		{"delta", map[string]Update{"1": {Version: "2", Delta: filterOf(t, 1024, 5, "new")}},
+		{"keys", map[string]Update{"1": {Version: "2", Added: []bloom.Hash{bloom.SumString("new")}}},
 			"", "2", 0, []string{"old", "new"}, nil},
+		{"patch", map[string]Update{"1": {Version: "2", Patch: patchOf(t, 1024, 5, "old", "new")}},
+			"", "2", 0, []string{"old", "new"}, nil},
+		{"patch that takes a key away", map[string]Update{
+			"1": {Version: "2", Patch: bloom.Must(bloom.Diff(filterOf(t, 1024, 5, "old"), filterOf(t, 1024, 5, "new")))}},
+			"", "2", 0, []string{"new"}, []string{"old"}},
 		{"full", map[string]Update{"1": {Version: "2", Full: filterOf(t, 1024, 5, "new")}},
 			"", "2", 0, []string{"new"}, []string{"old"}},
 		{"full of other parameters", map[string]Update{"1": {Version: "2", Full: filterOf(t, 4096, 3, "new")}},
 			"", "2", 0, []string{"new"}, []string{"old"}},
 		{"full without version", map[string]Update{"1": {Full: filterOf(t, 1024, 5, "new")}},
 			"", "", 0, []string{"new"}, []string{"old"}},
-		{"delta that does not fit", map[string]Update{
-			"1": {Version: "2", Delta: filterOf(t, 2048, 5, "new")},
+		{"patch of another filter", map[string]Update{
+			"1": {Version: "2", Patch: patchOf(t, 1024, 5, "other", "old")},
+			"":  {Version: "3", Full: filterOf(t, 1024, 5, "new")}},
+			"", "3", 1, []string{"new"}, []string{"old"}},
+		{"damaged patch", map[string]Update{
+			"1": {Version: "2", Patch: patchOf(t, 1024, 5, "old", "new")[1:]},
+			"":  {Version: "3", Full: filterOf(t, 1024, 5, "new")}},
+			"", "3", 1, []string{"new"}, []string{"old"}},
+		{"patch of another size", map[string]Update{
+			"1": {Version: "2", Patch: patchOf(t, 2048, 5, "old", "new")},
 			"":  {Version: "3", Full: filterOf(t, 2048, 5, "new")}},
 			"", "3", 1, []string{"new"}, []string{"old"}},
-		{"delta that does not fit, and then nothing", map[string]Update{
-			"1": {Version: "2", Delta: filterOf(t, 1024, 4, "new")}},
+		{"patch that does not fit, and then nothing", map[string]Update{
+			"1": {Version: "2", Patch: patchOf(t, 1024, 4, "old", "new")}},
 			"down", "1", 2, []string{"old"}, []string{"new"}},
 		{"failure", nil,
 			"down", "1", 1, []string{"old"}, []string{"new"}},
@@ -152,7 +179,7 @@ func TestStatus(t *testing.T) {
 	ctx := context.Background()
 	var answer error
 	var asked time.Time
-	p := NewPublisher(filterOf(t, 1024, 5, "a"))
+	p := publisherOf(filterOf(t, 1024, 5, "a"))
 	r := New(script(func(have string) (Update, error) {
 		for asked = time.Now(); !time.Now().After(asked); { // until the clock has moved on
 		}
@@ -184,14 +211,14 @@ func TestStatus(t *testing.T) {
 
 func TestContainsBatch(t *testing.T) {
 	hs := []bloom.Hash{bloom.SumString("a"), bloom.SumString("b")}
-	r := New(NewPublisher(filterOf(t, 1024, 5, "a")), Config{})
+	r := New(publisherOf(filterOf(t, 1024, 5, "a")), Config{})
 	assert.Equal(t, []bool{true, true}, filtertest.Found(r, hs))
 	require.NoError(t, r.Refresh(context.Background()))
 	assert.Equal(t, []bool{true, false}, filtertest.Found(r, hs))
 }
 
 func TestFirstAnswerMustBeFull(t *testing.T) {
-	for _, u := range []Update{{Version: "1"}, {Version: "1", Delta: filterOf(t, 64, 1)}} {
+	for _, u := range []Update{{Version: "1"}, {Version: "1", Added: []bloom.Hash{{}}}, {Version: "1", Patch: patchOf(t, 64, 1, "a", "b")}} {
 		r := New(script(func(string) (Update, error) { return u, nil }), Config{})
 		require.ErrorContains(t, r.Refresh(context.Background()), "replica: source has no full filter")
 		assert.True(t, r.ContainsString("a"))
@@ -219,13 +246,13 @@ func TestFullEvery(t *testing.T) {
 }
 
 func TestSnapshotIsTheCallersToKeep(t *testing.T) {
-	p := NewPublisher(filterOf(t, 1024, 5, "a"))
+	set, p := publish(filterOf(t, 1024, 5, "a"))
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 	f := r.Snapshot()
 	f.AddString("mine")
 	assert.False(t, r.ContainsString("mine"))
-	p.AddString("theirs")
+	set.AddString("theirs")
 	p.Publish()
 	require.NoError(t, r.Refresh(context.Background()))
 	assert.True(t, r.ContainsString("theirs"))
@@ -277,10 +304,10 @@ func TestRefreshesTakeTurns(t *testing.T) {
 	require.ErrorContains(t, <-done, "down")
 }
 
-// Readers look up keys of published versions while deltas and full filters come
+// Readers look up keys of published versions while patches and full filters come
 // in; each key of a version that a reader has seen must be found.
 func TestReadersNeverLoseAKey(t *testing.T) {
-	p := NewPublisher(bloom.Must(bloom.New(20_000, 1e-6)))
+	set, p := publish(bloom.Must(bloom.New(20_000, 1e-6)))
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 
@@ -307,7 +334,7 @@ func TestReadersNeverLoseAKey(t *testing.T) {
 	}
 	for round := range uint64(rounds) {
 		for i := range uint64(perRound) {
-			p.AddHash(bloom.SumUint64(round*perRound + i))
+			set.AddHash(bloom.SumUint64(round*perRound + i))
 		}
 		p.Publish()
 		if round%10 == 9 {
@@ -321,7 +348,7 @@ func TestReadersNeverLoseAKey(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	assert.True(t, r.Snapshot().Equal(p.filter()))
+	assert.True(t, r.Snapshot().Equal(set.Snapshot()))
 }
 
 // TestNothingLoaded: where nobody listens, the first failure of a Replica that contains
@@ -338,25 +365,29 @@ func TestNothingLoaded(t *testing.T) {
 	require.Equal(t, 1, strings.Count(out.String(), "nothing is loaded"), out.String())
 	require.Zero(t, r.Stats())
 
-	r = New(NewPublisher(filterOf(t, 1024, 5, "a")), Config{})
+	r = New(publisherOf(filterOf(t, 1024, 5, "a")), Config{})
 	out.Reset()
 	require.NoError(t, r.Refresh(context.Background()))
 	require.EqualValues(t, 1, r.Stats().ApproxCount)
 	require.Empty(t, out.String())
 }
 
-// TestVersionAfterItsKeys: whoever sees a version has its keys, also where a delta takes long to merge.
+// TestVersionAfterItsKeys: where Version is new, its keys are there, also if a patch takes long.
 func TestVersionAfterItsKeys(t *testing.T) {
 	const m = 8 << 23 // 8 MiB
 	last := bloom.NewHash(m-1, 0)
-	delta := bloom.Must(bloom.NewSize(m, 1))
-	delta.AddHash(last)
+	to := bloom.Must(bloom.NewSize(m, 1))
+	for i := range uint64(m / 64) {
+		to.AddHash(bloom.NewHash(64*i, 0))
+	}
+	to.AddHash(last)
+	patch := bloom.Must(bloom.Diff(bloom.Must(bloom.NewSize(m, 1)), to))
 	for range 10 {
 		r := New(script(func(have string) (Update, error) {
 			if have == "" {
 				return Update{Version: "1", Full: bloom.Must(bloom.NewSize(m, 1))}, nil
 			}
-			return Update{Version: "2", Delta: delta}, nil
+			return Update{Version: "2", Patch: patch}, nil
 		}), Config{})
 		require.NoError(t, r.Refresh(context.Background()))
 		filtertest.Together(func() { assert.NoError(t, r.Refresh(context.Background())) }, func() {
@@ -366,4 +397,18 @@ func TestVersionAfterItsKeys(t *testing.T) {
 			assert.True(t, r.ContainsHash(last))
 		})
 	}
+}
+
+// TestRefreshHoldsTwoFilters: a whole filter is taken over and not copied.
+func TestRefreshHoldsTwoFilters(t *testing.T) {
+	const size = 4 << 20
+	var full *bloom.Filter
+	r := New(script(func(string) (Update, error) { return Update{Version: "1", Full: full}, nil }), Config{})
+	full = filterOf(t, 8*size, 5, "a")
+	full.SetInfo(bloom.Info{Hash: "SumString"})
+	taken := filtertest.Allocated(func() { require.NoError(t, r.Refresh(context.Background())) })
+	require.Less(t, taken, uint64(100_000))
+	require.True(t, r.ContainsString("a"))
+	require.Equal(t, full.Info(), r.Info())
+	require.True(t, r.Snapshot().Equal(full), "another filter than the source's")
 }

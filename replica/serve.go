@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -18,7 +19,7 @@ const (
 )
 
 // ServeHTTP implements http.Handler.
-func (p *publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	p.made()
 	if req.Method != http.MethodGet && req.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -28,8 +29,7 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := p.current.Load()
 	have := tags(req.Header.Values("If-None-Match"))
 	h := w.Header()
-	// The tag is a weak one: gzip changes the bytes, and so does a version that is
-	// published at the same time.
+	// The tag is a weak one: gzip changes the bytes.
 	h.Set("ETag", "W/"+strconv.Quote(r.version))
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "no-cache") // to be kept, but asked about before each use
@@ -39,30 +39,32 @@ func (p *publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 
 	h.Set("Content-Type", "application/octet-stream")
-	status, base := http.StatusOK, ""
-	gzipped := lists(req.Header.Values("Accept-Encoding"), "gzip")
-	if gzipped && lists(req.Header.Values("A-IM"), deltaIM) {
+	if lists(req.Header.Values("A-IM"), deltaIM) {
 		if i := slices.IndexFunc(have, func(v string) bool { return r.find(v) >= 0 }); i >= 0 {
-			status, base = http.StatusIMUsed, have[i]
+			patch := r.since(r.find(have[i]))
 			h.Set("IM", deltaIM)
-			h.Set("Delta-Base", strconv.Quote(base))
+			h.Set("Delta-Base", strconv.Quote(have[i]))
 			h.Set("Cache-Control", "no-store") // a cache might not know 226
+			h.Set("Content-Length", strconv.Itoa(len(patch)))
+			w.WriteHeader(http.StatusIMUsed)
+			if req.Method != http.MethodHead {
+				_, _ = w.Write(patch) // a client that has gone needs no answer
+			}
+			return
 		}
 	}
-	gzipped = gzipped && (base != "" || r.fill < sparse)
-	size := len(r.data)
+	gzipped := r.fill < sparse && lists(req.Header.Values("Accept-Encoding"), "gzip")
 	if gzipped {
 		h.Set("Content-Encoding", "gzip")
 	} else {
-		h.Set("Content-Length", strconv.Itoa(size+form.TrailerSize(form.Info(p.info))))
+		h.Set("Content-Length", strconv.Itoa(len(r.data)+form.TrailerSize(r.info)))
 	}
-	w.WriteHeader(status)
-	switch {
-	case req.Method == http.MethodHead:
-	case base != "":
-		_ = p.sendDelta(w, base, size) // who went away needs no answer
-	default:
-		_ = p.send(w, size, gzipped)
+	w.WriteHeader(http.StatusOK)
+	if req.Method != http.MethodHead {
+		// A client that has gone needs no answer.
+		if err := p.bodyOf(r).send(w, gzipped); errors.Is(err, errReplaced) {
+			panic(http.ErrAbortHandler) // the client sees that the answer has no end
+		}
 	}
 }
 

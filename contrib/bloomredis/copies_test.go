@@ -167,7 +167,7 @@ func full(t testing.TB, f *Filter) replica.Update {
 	t.Helper()
 	u := bloom.Must(f.Source().Fetch(ctx, ""))
 	require.NotNil(t, u.Full)
-	require.Nil(t, u.Delta)
+	require.Empty(t, u.Added)
 	return u
 }
 
@@ -234,11 +234,11 @@ func TestSource(t *testing.T) {
 				u := bloom.Must(f.Source().Fetch(ctx, before.Version))
 				got := "nothing"
 				switch {
-				case u.Full != nil && u.Delta == nil:
+				case u.Full != nil && u.Added == nil:
 					got, before.Full = "full", u.Full
-				case u.Delta != nil && u.Full == nil:
+				case u.Added != nil && u.Full == nil:
 					got = "delta"
-					require.NoError(t, before.Full.Merge(u.Delta))
+					before.Full.AddBatch(nil, u.Added)
 				default:
 					require.Equal(t, replica.Update{Version: before.Version}, u)
 				}
@@ -270,8 +270,10 @@ func TestSourcePages(t *testing.T) {
 		before := full(t, f)
 		mustAdd(t, f, hashes(0, keys)...)
 		u := bloom.Must(f.Source().Fetch(ctx, before.Version))
-		require.NotNil(t, u.Delta)
-		assert.True(t, u.Delta.Equal(stored(t, f)))
+		require.NotEmpty(t, u.Added)
+		added := bloom.Must(bloom.NewSize(f.M(), f.K()))
+		added.AddBatch(nil, u.Added)
+		assert.True(t, added.Equal(stored(t, f)), "the keys that were added are not those of the filter")
 	}
 }
 
@@ -317,7 +319,7 @@ func (w *watched) Fetch(ctx context.Context, have string) (replica.Update, error
 		w.errs.Add(1)
 	case u.Full != nil:
 		w.fulls.Add(1)
-	case u.Delta != nil:
+	case u.Added != nil:
 		w.deltas.Add(1)
 	}
 	return u, err

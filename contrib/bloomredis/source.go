@@ -31,8 +31,7 @@ const page = 4096
 // fetch is of the whole filter.
 //
 // Fetching only reads. When nothing is new it is one round trip of some hundred
-// bytes. A delta takes memory and time for M bits on this machine, however few
-// keys it has.
+// bytes. Keys that were added take memory for their digests, not for a filter.
 func (f *Filter) Source() replica.Source {
 	f.store() // panics if Open was forgotten
 	return source{f}
@@ -86,13 +85,7 @@ func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 			if !ok || len(digest) != 16 {
 				return replica.Update{}, nil
 			}
-			if u.Delta == nil {
-				var err error
-				if u.Delta, err = bloom.NewSize(s.f.M(), s.f.K()); err != nil {
-					return replica.Update{}, err
-				}
-			}
-			u.Delta.AddHash(bloom.NewHash(
+			u.Added = append(u.Added, bloom.NewHash(
 				binary.BigEndian.Uint64([]byte(digest)),
 				binary.BigEndian.Uint64([]byte(digest[8:])),
 			))

@@ -82,6 +82,10 @@ func AppendWords(dst []byte, words []uint64, order Order) []byte {
 // WriteWords writes start and then the bytes of words to w, through a buffer of at
 // most ChunkBytes.
 func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total int64, err error) {
+	if h, ok := w.(*Handover); ok {
+		h.start, h.words = start, words
+		return int64(len(start) + 8*len(words)), nil
+	}
 	buf := make([]byte, 0, min(ChunkBytes, len(start)+8*len(words)))
 	buf = append(buf, start...)
 	for {
@@ -103,6 +107,27 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 		err = io.ErrShortWrite
 	}
 	return n, err
+}
+
+// A Handover passes the words of one filter to another, without a copy: WriteWords writes to it,
+// and ReadHeader and ReadWords read from it. Both filters then share the words, so the first one
+// must not be used again.
+type Handover struct {
+	start []byte // what was not read of what comes before the words
+	words []uint64
+}
+
+// Write is not called: a Handover is for WriteWords.
+func (h *Handover) Write([]byte) (int, error) { panic("form: Write to a Handover") }
+
+// Read reads what comes before the words.
+func (h *Handover) Read(p []byte) (int, error) {
+	n := copy(p, h.start)
+	h.start = h.start[n:]
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 // left returns how many bytes r still has, at least, if that is known.
@@ -128,6 +153,12 @@ func left(r io.Reader) (n int64, known bool) {
 func ReadWords(
 	r io.Reader, sum io.Writer, n int, order Order,
 ) (words []uint64, total int64, err error) {
+	if h, ok := r.(*Handover); ok {
+		if n != len(h.words) || sum != nil {
+			return nil, 0, ErrTruncated
+		}
+		return h.words, 8 * int64(n), nil
+	}
 	arrived := 0
 	if left, known := left(r); known {
 		if left/8 < int64(n) {
