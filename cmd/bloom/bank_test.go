@@ -59,7 +59,7 @@ func TestBank(t *testing.T) {
 		"bank which a.log x":              "it starts with 31 30 2e",
 		"bank which damaged.bank x":       "invalid format",
 		"bank which hex.bank xyz":         "is not an even number",
-		"check hex.bank":                  "is no filter but a bank; see bloom help bank",
+		"check hex.bank":                  "is a bank, not a filter; see bloom help bank",
 	} {
 		require.Empty(t, saying(t, 2, says, "", line))
 	}

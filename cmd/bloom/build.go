@@ -73,6 +73,9 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if o.kind == "bloom" { // as info names it
+		o.kind = "guava"
+	}
 	create, ok := makers[o.kind]
 	if !ok {
 		return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting and cuckoo",

@@ -35,8 +35,9 @@ func checkCommand() *cobra.Command {
 			if invert {
 				verb = "not found"
 			}
-			if err := checkReadable(cfg.Names); err != nil {
-				return err
+			missing := dropUnreadable(cfg)
+			if len(cfg.Names) == 0 {
+				return errShown
 			}
 			progress := newProgress(cfg, verb)
 			cfg.Out = &output{file: os.Stdout, progress: progress}
@@ -60,24 +61,45 @@ func checkCommand() *cobra.Command {
 			})
 			progress.end()
 			warnBad(cfg)
+			if found == 0 && !invert {
+				f.warnHash()
+			}
 			if err == nil && count && c.Context().Err() == nil {
 				_, err = fmt.Println(found)
 			}
 			switch {
 			case err == errFound:
 				return nil
+			case err == nil && missing:
+				return errShown
 			case err == nil && found == 0:
 				return errNothing
 			}
 			return err
 		},
 	}
-	c.Flags().BoolVarP(&invert, "invert", "v", false, "write the lines that certainly are not in the filter")
+	c.Flags().BoolVarP(&invert, "invert", "v", false, "write the lines that are certainly not in the filter")
 	c.Flags().BoolVarP(&count, "count", "c", false, "write how many lines there are, not the lines")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "write nothing: the exit status says whether there is such a line")
 	input.add(c.Flags())
 	input.addBlank(c.Flags())
 	return c
+}
+
+// dropUnreadable removes from cfg the files that cannot be read, and writes an error for each. It
+// reports whether there were any.
+func dropUnreadable(cfg *lines.Config) (dropped bool) {
+	var names []string
+	for _, name := range cfg.Names {
+		if err := readable(name); err != nil {
+			fmt.Fprintf(os.Stderr, "bloom: %s: %v\n", name, cause(err))
+			continue
+		}
+		names = append(names, name)
+	}
+	dropped = len(names) < len(cfg.Names)
+	cfg.Names = names
+	return dropped
 }
 
 // errFound ends check -q.
@@ -86,8 +108,8 @@ var errFound = errors.New("found")
 // asker looks the keys of a batch up; see contains.
 type asker func(found []bool, b *lines.Batch)
 
-// loadAll loads the filter that the first of args names. If it was made as a shard of n, the
-// first n of args name all of them. loadAll returns one of them, too, and the other args.
+// loadAll loads the filter that the first of args names. If it is a shard of n, the first n of args
+// name all of them, in any order. loadAll returns what asks them, one of them, and the other args.
 func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
 	one, err = loadKeys(args[0])
 	if err != nil {
@@ -108,29 +130,36 @@ func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
 			return nil, nil, nil, fmt.Errorf("%w; the files of all shards come first: %w", err, s.missing(args[0]))
 		}
 		nextHash, nextPart := fromHash(next.Info().Hash)
-		if nextPart.n != part.n || s[nextPart.i] != nil || nextHash != hash || next.kind.name != one.kind.name {
-			return nil, nil, nil, fmt.Errorf("%s (shard %q of %s) is no other shard of the list that %s is of: %w", args[n], &nextPart, next.kind.name, args[0], s.missing(args[0]))
+		sameList := nextPart.n == part.n && nextHash == hash && next.kind.name == one.kind.name
+		if !sameList {
+			return nil, nil, nil, fmt.Errorf("%s belongs to another list than %s: %w",
+				args[n], args[0], s.missing(args[0]))
+		}
+		if s[nextPart.i] != nil {
+			return nil, nil, nil, fmt.Errorf("%s is shard %v, which is given twice: %w",
+				args[n], &nextPart, s.missing(args[0]))
 		}
 		s[nextPart.i] = next
 	}
 	return s.contains, one, args[part.n:], nil
 }
 
-// sharded is the filters of all shards.
+// sharded is the filters of all shards, by their numbers.
 type sharded []*loaded
 
-// contains asks for each key the filter of its shard.
+// contains sets found[i] to whether the filter of its shard may have the key of b.Hashes[i].
 func (s sharded) contains(found []bool, b *lines.Batch) {
 	for i, h := range b.Hashes {
 		found[i] = s[shardOf(h, uint64(len(s)))].filter.(hashFilter).ContainsHash(h)
 	}
 }
 
-// missing is the error of a command line without the files of all shards.
+// missing returns the error for a command line that lacks the file of a shard.
 func (s sharded) missing(path string) error {
 	for i, f := range s {
 		if f == nil {
-			return usageError{fmt.Errorf("%s is one of %d shards, and shard %d/%d is missing", path, len(s), i, len(s))}
+			return usageError{fmt.Errorf("%s is one of %d shards, and shard %d/%d is missing",
+				path, len(s), i, len(s))}
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// answers returns dst with room for those of n keys.
+// answers returns a slice of n answers, in the memory of dst if it is large enough.
 func answers(dst []bool, n int) []bool { return slices.Grow(dst[:0], n)[:n] }
 
 // filter is what a file holds.
@@ -59,19 +59,19 @@ var kinds = []kind{
 		f, err := cuckoo.LoadFile(path)
 		return checked(cuckooFilter{f}, err)
 	}},
-	{"DCSO bloom", begins("\x01\x00\x00\x00\x00\x00\x00\x00"), foreignLoader("foreign.NewDCSO", foreign.NewDCSO)},
-	{"holiman bloomfilter", begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"), foreignLoader("foreign.NewHoliman", foreign.NewHoliman)},
-	{"Spark", isSpark, foreignLoader("foreign.NewSpark", foreign.NewSpark)},
+	{"DCSO bloom", begins("\x01\x00\x00\x00\x00\x00\x00\x00"), foreignLoader("DCSO's bloom", foreign.NewDCSO)},
+	{"holiman bloomfilter", begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"), foreignLoader("holiman's bloomfilter", foreign.NewHoliman)},
+	{"Spark", isSpark, foreignLoader("Spark", foreign.NewSpark)},
 	{bitsAndBlooms, func(head []byte) bool {
 		return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
-	}, foreignLoader("foreign.NewBitsAndBlooms", foreign.NewBitsAndBlooms)},
+	}, foreignLoader("bits-and-blooms", foreign.NewBitsAndBlooms)},
 }
 
 // bitsAndBlooms is the kind of files that begin as any JSON does.
 const bitsAndBlooms = "bits-and-blooms"
 
-// cuckooFilter has the names of other filters. What is added is inserted once more each time, and
-// certainly not if it is full.
+// cuckooFilter gives a cuckoo.Filter the names of other filters. Each Add inserts the key once more,
+// and reports false if the filter is full.
 type cuckooFilter struct{ *cuckoo.Filter }
 
 func (f cuckooFilter) AddBatch(added []bool, hs []bloom.Hash) {
@@ -104,7 +104,6 @@ func add(f filter, added []bool, b *lines.Batch) {
 	}
 }
 
-// isGuava reports whether head begins with a strategy and a number of hashes.
 // isSpark reports whether head is Spark's: a version, k, a seed in version 2, and a number of words
 // that is not 0, of 32 bits each. A bits-and-blooms file that begins so has a k of 64 bits there.
 func isSpark(head []byte) bool {
@@ -120,6 +119,7 @@ func isSpark(head []byte) bool {
 	return false
 }
 
+// isGuava reports whether head begins with a strategy and a number of hashes.
 func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
 
 func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
@@ -134,7 +134,7 @@ func checked[F filter](f F, err error) (filter, error) {
 	return f, nil
 }
 
-// mostTrailer is more than what follows the words of a filter, with the longest Info.
+// mostTrailer is more than the bytes that follow the words of a filter with the longest Info.
 const mostTrailer = 8192
 
 // loaded is a filter from a file.
@@ -155,9 +155,9 @@ func load(path string) (*loaded, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file, and a filter is: it cannot come through a pipe", path)
+		return nil, fmt.Errorf("%s is not a regular file: a filter cannot come through a pipe", path)
 	case info.Size() == 0:
-		return nil, fmt.Errorf("%s is no filter: it is empty", path)
+		return nil, fmt.Errorf("%s is not a filter: it is empty", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -177,7 +177,9 @@ func load(path string) (*loaded, error) {
 		f, err := k.load(path)
 		return &loaded{f, path, k, info.Size(), false}, err
 	case begins("BLMK")(head):
-		return nil, fmt.Errorf("%s is no filter but a bank; see bloom help bank", path)
+		return nil, fmt.Errorf("%s is a bank, not a filter; see bloom help bank", path)
+	case begins("BLMP")(head):
+		return nil, fmt.Errorf("%s is a patch, not a filter: bloom patch FILE PATCH", path)
 	case !lines.Compressed(head):
 		return nil, noFilter(path, head)
 	}
@@ -188,9 +190,10 @@ func load(path string) (*loaded, error) {
 	return f, err
 }
 
-// noFilter is the error of a file that begins with head, which is no filter's.
+// noFilter is the error for a file that begins with head, as no filter does.
 func noFilter(name string, head []byte) error {
-	return fmt.Errorf("%s holds no filter that bloom knows: it starts with %q; package foreign reads other libraries' filters, with NewBitsAndBlooms, NewHoliman, NewDCSO or NewSpark", name, head[:min(len(head), 8)])
+	return fmt.Errorf("%s is not a filter: it begins with %q (the filter comes first, then lines: "+
+		"bloom check FILE lines.txt)", name, head[:min(len(head), 8)])
 }
 
 // loadAny is load, and reads standard input where path is "-".
@@ -216,7 +219,8 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if _, ok := kindOf(inner); !ok && len(inner) > 0 && !begins("BLM")(inner) { // which may have any length
+	// What is no filter may have any length. It is refused before it fills a disk.
+	if _, ok := kindOf(inner); !ok && len(inner) > 0 && !begins("BLM")(inner) {
 		return nil, noFilter(name, inner)
 	}
 	dir, err := os.MkdirTemp("", "bloom-*")
@@ -262,7 +266,7 @@ func replaceable(path string) bool {
 		return err == nil
 	}
 	switch {
-	case isGuava(head): // as files of other programs may begin
+	case isGuava(head): // files of other programs may begin so, too
 		rest := info.Size() - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
 		return rest >= 0 && rest < mostTrailer
 	case begins("BLM")(head):
@@ -295,7 +299,7 @@ func forgets(f filter) bool {
 // more than half of its bits are set.
 func full(f filter) bool {
 	switch f.(type) {
-	case *window.Filter, *growing.Filter, *flower.Filter, cuckooFilter: // which never are
+	case *window.Filter, *growing.Filter, *flower.Filter, cuckooFilter: // these keep their rate
 		return false
 	}
 	return f.Stats().FillRatio > 0.55
@@ -311,7 +315,7 @@ type foreignBytes interface {
 	io.WriterTo
 }
 
-// foreignKeyFilter is one whose keys are bytes, which its own library hashes.
+// foreignKeyFilter is a foreignFilter whose keys are bytes. Its own library hashes them.
 type foreignKeyFilter struct {
 	foreignFilter
 	keyedFilter
@@ -327,8 +331,8 @@ func (f foreignFilter) Info() bloom.Info           { return bloom.Info{} }
 func (f foreignFilter) SetInfo(bloom.Info)         {}
 func (f foreignFilter) SaveFile(path string) error { return replaceFile(path, f.foreignBytes) }
 
-// foreignLoader loads files that constructor decodes.
-func foreignLoader[F foreignBytes](constructor string, decode func([]byte) (F, error)) func(path string) (filter, error) {
+// foreignLoader returns a function that loads files of a library, which decode decodes.
+func foreignLoader[F foreignBytes](library string, decode func([]byte) (F, error)) func(path string) (filter, error) {
 	return func(path string) (filter, error) {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -336,7 +340,7 @@ func foreignLoader[F foreignBytes](constructor string, decode func([]byte) (F, e
 		}
 		f, err := decode(data)
 		if err != nil {
-			return nil, fmt.Errorf("%s begins like a filter that %s reads: %w", path, constructor, err)
+			return nil, fmt.Errorf("%s begins like a filter of %s, but cannot be read: %w", path, library, err)
 		}
 		if of, ok := any(f).(keyedFilter); ok {
 			return foreignKeyFilter{foreignFilter{f}, of}, nil
@@ -352,7 +356,7 @@ func loadKeys(path string) (*loaded, error) {
 		return nil, err
 	}
 	if _, ok := f.filter.(foreignFilter); ok {
-		return nil, fmt.Errorf("%s is a filter of hashes that its program made in a way of its own: a Go program can ask it with foreign.NewHoliman", path)
+		return nil, fmt.Errorf("%s holds hashes that its own program made of keys, so bloom cannot look lines up in it: a Go program can, with foreign.NewHoliman", path)
 	}
 	return f, nil
 }

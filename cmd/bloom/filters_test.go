@@ -247,6 +247,7 @@ func TestFollow(t *testing.T) {
 	require.NoError(t, f.SaveFile(path))
 	good(t, "ff\n", "check list")
 	good(t, "ff\n", "check -fold-case list")
+	saying(t, 1, `list says that its keys are "SumString of the host".`, "gg\n", "check list")
 }
 
 // TestBlankLines: they are left out, as their key is found in half of the full filters. With -blank

@@ -51,7 +51,7 @@ func (c *count) Set(s string) error {
 	x, err := strconv.ParseFloat(number, 64)
 	x *= unit
 	if err != nil || !(x >= 1 && x < 1<<63) || x != math.Trunc(x) {
-		return fmt.Errorf("%q is no number of lines, such as 1000, 1e6 or 10M", s)
+		return fmt.Errorf("%q is not a number of lines, such as 1000, 1e6 or 10M", s)
 	}
 	*c = count(x)
 	return nil
@@ -71,7 +71,7 @@ func (r *rate) Set(s string) error {
 	}
 	x, err := strconv.ParseFloat(number, 64)
 	if err != nil {
-		return fmt.Errorf("%q is no rate, such as 0.001, 1e-6 or 1%%", s)
+		return fmt.Errorf("%q is not a rate, such as 0.001, 1e-6 or 1%%", s)
 	}
 	*r = rate(x)
 	return nil
@@ -112,7 +112,7 @@ type inputFlags struct {
 
 // addBlank is for commands that do not decide exactly whether the empty line is in a filter.
 func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.blank, "blank", false, "blank lines, whose key is empty, are lines as others; else they are left out")
+	flags.BoolVar(&f.blank, "blank", false, "take blank lines, whose key is empty, like other lines; without it they are left out")
 }
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
@@ -177,7 +177,7 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	return cfg, nil
 }
 
-// unescaped returns the byte that \t, \x1f or \0 is in Go and in C, and any other s itself.
+// unescaped returns the byte that an escape such as \t, \x1f or \0 stands for, and any other s as it is.
 func unescaped(s string) string {
 	if s == `\0` {
 		return "\x00"
@@ -245,7 +245,7 @@ func partOf(f filter) shard {
 	return part
 }
 
-// keys is which keys a command makes of lines.
+// keyRule says which keys a command makes of lines.
 type keyRule struct {
 	lines.Key
 	part shard
@@ -257,7 +257,7 @@ type infoHolder interface {
 	SetInfo(bloom.Info)
 }
 
-// say has the file of f, which is new, say which keys it has, and what -comment says.
+// setInfo sets the Info of f, which is new: how its keys are made, and the text of -comment.
 func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	info := f.Info()
 	info.Hash, info.Comment = k.Hash()+k.part.suffix(), comment
@@ -270,11 +270,11 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	}
 }
 
-// blankText is what the comment of a file ends with that has the empty line. Guava's indexes of that
-// line are all 0, so a filter with them cannot say it.
+// blankText ends the Comment of a file that has the empty line. Guava's indexes of that line are all
+// 0, so a filter with these indexes cannot tell.
 const blankText = "has the empty line"
 
-// recordBlank has f's file say that it has the empty line.
+// recordBlank makes the Comment of f say that f has the empty line.
 func recordBlank(f infoHolder) {
 	if info := f.Info(); !recordsBlank(f) {
 		info.Comment = joined(info.Comment, blankText)
@@ -287,7 +287,7 @@ func recordsBlank(f infoHolder) bool {
 	return strings.HasSuffix(rest, blankText)
 }
 
-// joined is a comment and what a command adds to it.
+// joined returns a comment with more at its end.
 func joined(comment, more string) string {
 	if comment == "" {
 		return more
@@ -295,8 +295,8 @@ func joined(comment, more string) string {
 	return strings.ToValidUTF8(comment[:min(len(comment), 3900)], "") + "; " + more
 }
 
-// fieldComment is what the file of a filter says that was made of one field. How that is
-// hashed is no other than how lines are.
+// fieldComment is the Comment of a filter whose keys are one field of the lines. Its Hash does not
+// tell: fields are hashed like lines.
 const fieldComment = "keys are field %d of the lines"
 
 // severalWays is the Hash of a filter whose keys were not all hashed in one way.
@@ -322,7 +322,7 @@ var keyFlags = []struct {
 	{lines.Key{Hex: true}, "-hex"},
 }
 
-// keyOf returns which flags made keys, by what a file that build made says of them.
+// keyOf returns how keys were made and with which flags, by the Hash of a file that a command made.
 func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	for _, k := range keyFlags {
 		if k.key.Hash() == hash {
@@ -332,8 +332,8 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	return lines.Key{}, "", false
 }
 
-// follow has key be as f's file says that keys were made of lines. It returns an error if flags, of
-// the command that key is of, say otherwise. What a program wrote there in its own words says nothing.
+// keyFromInfo sets key from f's Info. It returns an error if flags, of the command that key belongs to,
+// contradict it. A Hash in a program's own words changes nothing; see warnHash.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash, _ := fromHash(f.Info().Hash)
 	made, with, known := keyOf(hash)
@@ -342,9 +342,20 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	case !flags.Changed("hex") && !flags.Changed("fold-case") && !flags.Changed("keep-cr"):
 		key.Hex, key.FoldCase, key.KeepCR = made.Hex, made.FoldCase, made.KeepCR
 	case key.Hash() != hash:
-		return usageError{fmt.Errorf("%s was made with %s: say that, or nothing", f.path, cmp.Or(with, "none of -hex, -fold-case and -keep-cr"))}
+		with = cmp.Or(with, "none of -hex, -fold-case and -keep-cr")
+		return usageError{fmt.Errorf("%s was made with %s: say that, or nothing", f.path, with)}
 	}
 	return nil
+}
+
+// warnHash explains why no line was found, if f's keys were hashed as no command does it.
+func (f *loaded) warnHash() {
+	hash, _ := fromHash(f.Info().Hash)
+	if _, _, known := keyOf(hash); known || hash == "" {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "bloom: warning: %s says that its keys are %q. bloom looked up the lines as "+
+		"they are, and found none\n", f.path, hash)
 }
 
 // shard is one of n parts of all lines, which their digests pick. The zero shard is all of
@@ -364,7 +375,7 @@ func (s *shard) String() string {
 	return fmt.Sprintf("%d/%d", s.i, s.n)
 }
 
-// maxShards is so many that a filter for a part has room for what chance adds to it.
+// maxShards bounds n, so that four standard deviations are small beside the n-th part.
 const maxShards = 1 << 20
 
 func (s *shard) Set(text string) error {
@@ -372,17 +383,17 @@ func (s *shard) Set(text string) error {
 	i, err := strconv.ParseUint(first, 10, 32)
 	n, err2 := strconv.ParseUint(second, 10, 32)
 	if err != nil || err2 != nil || i >= n || n > maxShards {
-		return fmt.Errorf("%q is no shard, such as 0/8, 1/8 to 7/8", text)
+		return fmt.Errorf("%q is not a shard, such as 0/8 or 7/8", text)
 	}
 	*s = shard{i, n}
 	return nil
 }
 
-// salt makes a digest that no filter takes bits from. So a filter of one shard's lines is a
-// filter like any other.
+// salt makes a digest that is independent of the bits in a filter. So the lines of one shard are
+// spread over their filter like any lines.
 const salt = 0x5a17ed5eed0f5a1d
 
-// take returns what picks the lines of s, nil for all.
+// take returns a function that reports whether a line belongs to s, or nil if all do.
 func (s shard) take() func(bloom.Hash) bool {
 	if s.n <= 1 {
 		return nil
@@ -397,8 +408,8 @@ func shardOf(h bloom.Hash, n uint64) uint64 {
 	return i
 }
 
-// part returns how many of lines belong to s, at most: four standard deviations more than the
-// n-th part.
+// part returns how many of so many lines belong to s at most: the n-th part, and four standard
+// deviations more.
 func (s shard) part(lines uint64) uint64 {
 	if s.n <= 1 || lines == 0 {
 		return lines
@@ -407,10 +418,10 @@ func (s shard) part(lines uint64) uint64 {
 	return min(lines, uint64(math.Ceil(mean+4*math.Sqrt(mean))))
 }
 
-// separator is what a file's Info has between how keys are hashed and the shard.
+// separator stands in an Info's Hash before the shard.
 const separator = ", shard "
 
-// suffix is what s adds to how keys are hashed, in a file's Info.
+// suffix returns what s adds to an Info's Hash.
 func (s shard) suffix() string {
 	if s.n == 0 {
 		return ""
@@ -418,7 +429,7 @@ func (s shard) suffix() string {
 	return separator + s.String()
 }
 
-// fromHash cuts off the suffix of s from what a file's Info says.
+// fromHash splits an Info's Hash into the way of hashing and the shard.
 func fromHash(hash string) (rest string, s shard) {
 	if i := strings.LastIndex(hash, separator); i >= 0 && s.Set(hash[i+len(separator):]) == nil {
 		return hash[:i], s

@@ -68,13 +68,14 @@ func TestTheirs(t *testing.T) {
 	}
 }
 
-// TestNoFilter: the error of bytes that begin like no filter, or are none, names what may read them.
-func TestNoFilter(t *testing.T) {
+// TestErrorsOfNoFilter: the error for a file that is not a filter says how it begins and what comes
+// first on the command line, or which library's filter it resembles. It names nothing of Go.
+func TestErrorsOfNoFilter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "filter")
 	for data, names := range map[string]string{
-		"PAR1 and more":          "NewBitsAndBlooms, NewHoliman, NewDCSO or NewSpark",
-		gzipped("PAR1 and more"): "NewBitsAndBlooms, NewHoliman, NewDCSO or NewSpark",
-		`{"a":1}`:                "NewBitsAndBlooms",
+		"PAR1 and more":          `it begins with "PAR1 and" (the filter comes first, then lines: bloom check FILE lines.txt)`,
+		gzipped("PAR1 and more"): `it begins with "PAR1 and"`,
+		`{"a":1}`:                "begins like a filter of bits-and-blooms, but cannot be read",
 	} {
 		write(t, path, data)
 		for command, status := range map[string]int{"info": 1, "check": 2, "add": 1, "serve": 1} {

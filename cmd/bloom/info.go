@@ -18,7 +18,7 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// report is what info shows of a filter. What its type does not have is missing.
+// report is what info shows of a filter. Figures that the filter's type does not have are missing.
 type report struct {
 	File     string   `json:"file"`
 	Type     string   `json:"type"`
@@ -37,7 +37,7 @@ type report struct {
 	Reach    *float64 `json:"reach,omitempty"` // how far back it remembers every key, in seconds
 	Hash     string   `json:"hash,omitempty"`
 	Comment  string   `json:"comment,omitempty"`
-	Checksum string   `json:"checksum"` // the one that was right: CRC-32C, compression or none
+	Checksum string   `json:"checksum"` // the checksum that was right, or none
 }
 
 func infoCommand() *cobra.Command {
@@ -50,8 +50,8 @@ func infoCommand() *cobra.Command {
 	})
 }
 
-// reportCommand returns a command that writes what of returns for each of its arguments, and returns
-// the last error.
+// reportCommand returns a command that writes a report on each of its arguments. It returns the last
+// error, and writes the others.
 func reportCommand(use, needs string, of func(path string) (*report, error)) *cobra.Command {
 	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
 	asJSON := addJSON(c.Flags())
@@ -148,7 +148,11 @@ func (r *report) rows() (rows []row) {
 	add(true, "rate", "%.3g of other keys are reported, now", r.Rate)
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)).Round(time.Second) }
 	if r.Span > 0 {
-		add(true, "reach", "%v of %v: every key of that time is remembered", seconds(*r.Reach), seconds(r.Span))
+		reach, span := seconds(*r.Reach), seconds(r.Span)
+		full := "every key of the last %v is remembered"
+		short := "too many keys came: of %v only the last %v are remembered whole"
+		add(reach >= span, "reach", full, span)
+		add(reach < span, "reach", short, span, reach)
 	}
 	add(r.Hash != "", "hash", "%s", printable(r.Hash))
 	add(r.Comment != "", "comment", "%s", printable(r.Comment))

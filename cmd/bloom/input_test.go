@@ -108,7 +108,7 @@ func TestForeign(t *testing.T) {
 
 	// Arguments in the wrong order: the list is not unpacked to know that it is none.
 	words := write(t, filepath.Join(t.TempDir(), "words.gz"), gzipped(strings.Repeat("a", 1<<20))[:500])
-	saying(t, 2, "holds no filter", "", "check", words)
+	saying(t, 2, "is not a filter: it begins with", "", "check", words)
 }
 
 // TestSkipBad: lines without a key are left out, and counted.
@@ -171,7 +171,7 @@ func TestStreams(t *testing.T) {
 	require.Contains(t, good(t, both, "info -"), "keys      about 2\n")
 	require.Contains(t, good(t, both, "info -json -"), `{"file":"-","type":"bloom.Filter","size":`)
 	require.Equal(t, "apple\nplum\n", good(t, "apple\nplum\napple\n", "dedupe -state seen -o -"))
-	saying(t, 1, "standard input is no filter: it is empty", "", "info -")
+	saying(t, 1, "standard input is not a filter: it is empty", "", "info -")
 	saying(t, 2, "the filter must be in a file", "", "check -")
 	require.NoFileExists(t, "-")
 }

@@ -24,17 +24,29 @@ var help embed.FS
 
 // explain gives c its help: a line, a text, and examples.
 func explain(c *cobra.Command) {
-	text, err := help.ReadFile("help/" + strings.ReplaceAll(strings.Replace(c.CommandPath(), "bloom ", "", 1), " ", "-") + ".txt")
-	if err == nil { // cobra's own commands have texts of their own
-		c.Short, c.Long, _ = strings.Cut(string(text), "\n\n")
-		c.Long, c.Example, _ = strings.Cut(c.Long, "\nExamples:\n")
-		c.Long, c.Example = strings.TrimSpace(c.Long), strings.TrimRight(c.Example, "\n")
+	name := strings.ReplaceAll(strings.TrimPrefix(c.CommandPath(), "bloom "), " ", "-")
+	text, err := help.ReadFile("help/" + name + ".txt")
+	if err != nil { // cobra's own commands have texts of their own
+		return
 	}
+	short, rest, _ := strings.Cut(string(text), "\n\n")
+	long, example, _ := strings.Cut(rest, "\nExamples:\n")
+	c.Short = short
+	c.Long = strings.TrimSpace(long)
+	c.Example = strings.TrimRight(example, "\n")
+}
+
+// wantedBy says what a flag wants, by how the error of its parser begins.
+var wantedBy = map[string]string{
+	": strconv.ParseInt":  "a whole number",
+	": strconv.ParseBool": "true or false",
+	": time:":             "a time, such as 90s, 10m or 24h",
 }
 
 func newRoot() *cobra.Command {
 	version := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" { // which go install knows
+	// Go install sets the version of the main module.
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		version = info.Main.Version
 	}
 	root := &cobra.Command{
@@ -42,21 +54,23 @@ func newRoot() *cobra.Command {
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		// A command that there is not says so, whatever its options are.
+		// An unknown command gets an error that names it, even if it has unknown flags.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
+	root.SetOut(&stdoutWriter{})
 	group(root, "no command; see bloom help")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		text := err.Error()
-		for says, meaning := range map[string]string{": strconv.ParseInt": "a whole number", ": strconv.ParseBool": "true or false", ": time:": "a time, such as 90s, 10m or 24h"} {
-			if what, _, ok := strings.Cut(text, says); ok {
-				text = what + ": it is not " + meaning
+		for parser, wanted := range wantedBy {
+			if what, _, ok := strings.Cut(text, parser); ok {
+				text = what + ": it is not " + wanted
 			}
 		}
 		return usageError{fmt.Errorf("%s; see %s", text, strings.Replace(c.CommandPath(), "bloom", "bloom help", 1))}
 	})
-	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(), mergeCommand(),
-		infoCommand(), planCommand(), serveCommand(), bankCommand())
+	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(),
+		mergeCommand(), diffCommand(), patchCommand(), infoCommand(), planCommand(), serveCommand(),
+		bankCommand(), versionCommand(version))
 	explain(root)
 	for _, c := range root.Commands() {
 		for _, c := range append(c.Commands(), c) {
@@ -68,8 +82,20 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// group makes c a command of commands. Without one of them it is an error: missing, or what
-// the wrong word may mean.
+func versionCommand(version string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "show the version of bloom",
+		Args:  need(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Println("bloom version", version)
+			return err
+		},
+	}
+}
+
+// group makes c a command that has commands. Without one of them it returns the error missing, and
+// with an unknown one an error that names similar ones.
 func group(c *cobra.Command, missing string) {
 	c.SuggestionsMinimumDistance = 2
 	c.Run = func(*cobra.Command, []string) {}
@@ -84,8 +110,8 @@ func group(c *cobra.Command, missing string) {
 	}
 }
 
-// strict makes cobra's own commands, help and completion, return usage errors as the others
-// do. By themselves they accept wrong arguments in silence.
+// strict makes cobra's own commands, help and completion, return usage errors like the other
+// commands. By themselves they accept wrong arguments in silence.
 func strict(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -99,7 +125,8 @@ func strict(root *cobra.Command) {
 				return nil
 			}
 		case "completion":
-			c.Args = need(1, 0, "one of bash, fish, powershell and zsh") // which are commands of their own
+			// The shells are commands, so that no argument is right here.
+			c.Args = need(1, 0, "one of bash, fish, powershell and zsh")
 			c.Run = func(*cobra.Command, []string) {}
 			for _, shell := range c.Commands() {
 				shell.Args = need(0, 0, "no arguments")
@@ -108,20 +135,34 @@ func strict(root *cobra.Command) {
 	}
 }
 
-// usageError is one of the command line.
+// usageError is an error of the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// errNothing is that of check when it wrote nothing. It is not shown.
+// errNothing ends check and bank which with status 1, without a message.
 var errNothing = errors.New("nothing was written")
+
+// errShown is an error that a command has written itself.
+var errShown = errors.New("an error was shown")
+
+// stdoutWriter is standard output for cobra, which ignores errors of the texts that it writes.
+type stdoutWriter struct{ err error }
+
+func (w *stdoutWriter) Write(p []byte) (int, error) {
+	n, err := os.Stdout.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
 
 func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var caught atomic.Int32
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) { // as nohup has it
+		if !signal.Ignored(s) { // nohup ignores SIGHUP
 			signal.Notify(signals, s)
 		}
 	}
@@ -133,17 +174,22 @@ func main() {
 		}
 		cancel()
 	}()
-	// A write to a closed pipe returns an error, so that nothing is left beside files.
+	// With SIGPIPE caught a write to a closed pipe returns an error, and temporary files are removed.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	root := newRoot()
 	args := longFlags(root, os.Args[1:])
-	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !slices.Contains([]string{"-h", "--help", "-v", "--version"}, args[0]) {
+	first := []string{"-h", "--help", "-v", "--version"} // flags that may stand before a command
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !slices.Contains(first, args[0]) {
 		os.Exit(status("", usageError{fmt.Errorf("unknown flag %s: the command comes first; see bloom help", os.Args[1])}, 0))
 	}
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
-	if errors.Is(err, syscall.EPIPE) { // ends the process as a write to a closed pipe does, where it does
+	if out, ok := root.OutOrStdout().(*stdoutWriter); ok && err == nil {
+		err = out.err
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		// Where SIGPIPE exists, this write ends the process by it, as a shell expects.
 		signal.Reset(syscall.SIGPIPE)
 		os.Stdout.WriteString("\n")
 	}
@@ -152,7 +198,8 @@ func main() {
 
 // status shows err and returns the exit status.
 func status(command string, err error, signal int) int {
-	if err != nil && err != errNothing && !errors.Is(err, context.Canceled) {
+	silent := err == nil || err == errNothing || err == errShown
+	if !silent && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(os.Stderr, "bloom: %s\n", strings.TrimPrefix(err.Error(), "bloom: "))
 	}
 	switch usage := (usageError{}); {
@@ -166,8 +213,7 @@ func status(command string, err error, signal int) int {
 	return 1
 }
 
-// longFlags gives long flags that have one dash the second one, for pflag would take
-// them for several short ones.
+// longFlags gives long flags with one dash a second one: pflag takes -type for several short flags.
 func longFlags(root *cobra.Command, args []string) []string {
 	long := map[string]bool{"help": true, "version": true}
 	for _, c := range root.Commands() {
@@ -180,7 +226,9 @@ func longFlags(root *cobra.Command, args []string) []string {
 		if arg == "--" {
 			return append(out, args[i:]...)
 		}
-		if name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "="); len(arg) > 2 && arg[0] == '-' && long[name] {
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		oneDash := len(arg) > 2 && arg[0] == '-'
+		if oneDash && long[name] {
 			arg = "-" + arg
 		}
 		out = append(out, arg)

@@ -269,8 +269,8 @@ func TestUsage(t *testing.T) {
 		{"-check F list", "unknown flag -check: the command comes first"},
 		{"-V", "unknown flag -V"},
 		{"sort -x", `"sort" is no command`},
-		{"dedupe -n 1,0000", "is no number of lines"},
-		{"dedupe -p one", `"one" is no rate, such as 0.001, 1e-6 or 1%`},
+		{"dedupe -n 1,0000", "is not a number of lines"},
+		{"dedupe -p one", `"one" is not a rate, such as 0.001, 1e-6 or 1%`},
 		{"dedupe -p 100%", "-p 1 is outside"},
 		{"dedupe -f 1 -sep ab", `-sep "ab" is not one byte`},
 		{"dedupe -state -", "- is no file"},
@@ -284,10 +284,10 @@ func TestUsage(t *testing.T) {
 		{"dedupe -n 10 -p 1e-20", "-p 1e-20 is below 1e-12"},
 		{"build -type blocked -p 1e-13 -o x", "-p 1e-13 is below 1e-12, the lowest rate here; -type guava has lower ones"},
 		{"serve -addr 99999 x", `-addr "99999" is not an address, such as :8080`},
-		{"dedupe -n 0", "is no number of lines"},
-		{"dedupe -n 1.5", "is no number of lines"},
-		{"dedupe -n -1", "is no number of lines"},
-		{"dedupe -n 10X", "is no number of lines"},
+		{"dedupe -n 0", "is not a number of lines"},
+		{"dedupe -n 1.5", "is not a number of lines"},
+		{"dedupe -n -1", "is not a number of lines"},
+		{"dedupe -n 10X", "is not a number of lines"},
 		{"dedupe -p 1", "-p 1 is outside (0, 1)"},
 		{"dedupe -f -1", "counted from 1"},
 		{"dedupe -sep ,", "-sep needs -f"},
@@ -353,6 +353,7 @@ func TestHelp(t *testing.T) {
 	require.Contains(t, good(t, "", "completion", "bash", "-no-descriptions"), "__completeNoDesc")
 	require.Contains(t, good(t, "", "help", "completion", "zsh"), "zsh")
 	require.Regexp(t, `^bloom version \S+\n$`, good(t, "", "-version"))
+	require.Equal(t, good(t, "", "-version"), good(t, "", "version"))
 	for typed, suggests := range map[string]string{"bank build -": "for the file to hold", "dedupe -": "that remembers lines", "che": "check\t", "build -type ": "blocked\ncounting\ncuckoo\ngrowing\nguava\n:4\n"} {
 		suggested, _, _ := bloomRun(t, "", "__complete", strings.Split(typed, " ")...)
 		require.Contains(t, suggested, suggests)
@@ -380,6 +381,10 @@ func TestReadme(t *testing.T) {
 			continue // a name
 		case strings.Contains(line, "serve"):
 			continue // TestServe
+		case strings.Contains(line, "bloom diff"):
+			line = "bloom build -n 200 -o old.bloom log && bloom build -n 200 -o new.bloom log && " + line
+		case strings.HasPrefix(line, "bloom patch"):
+			line = "bloom diff -o day.patch old.bloom new.bloom && " + line
 		case strings.Contains(line, "dedupe -span"):
 			line += " < log"
 		case strings.Contains(line, "which"):
@@ -391,5 +396,5 @@ func TestReadme(t *testing.T) {
 		require.NoError(t, err, "%s: %s", line, out)
 		ran++
 	}
-	require.Equal(t, 11, ran)
+	require.Equal(t, 13, ran)
 }

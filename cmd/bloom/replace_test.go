@@ -80,7 +80,7 @@ func TestMissingFilesAreNamedAtOnce(t *testing.T) {
 	before := read(t, "list")
 	for line, status := range map[string]int{
 		"dedupe": 1, "dedupe -state s": 1, "dedupe -state s -o out": 1, "build -o list": 1, "build -n 10 -o list": 1,
-		"bank build -n 10 -force -o list": 1, "add list": 1, "remove list": 1, "check list": 2, "check -v list": 2,
+		"bank build -n 10 -force -o list": 1, "add list": 1, "remove list": 1,
 	} {
 		const says = "nothing was read: none: no such file or directory; folder: is a directory"
 		require.Empty(t, saying(t, status, says, "a\n", line+" a none - folder"), line)

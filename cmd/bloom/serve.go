@@ -73,7 +73,7 @@ func serveCommand() *cobra.Command {
 	flags.StringArrayVar(&hosts, "host", nil,
 		"on a loopback address, also answer requests for this `NAME`; may be repeated")
 	addKey(flags, &key)
-	flags.BoolVar(&blank, "blank", false, "look blank lines up like other lines; without it they are left out")
+	flags.BoolVar(&blank, "blank", false, "look up blank lines, too")
 	return c
 }
 

@@ -99,9 +99,9 @@ func ask(t testing.TB, method, url, body string, header ...string) (answer strin
 }
 
 // startServe starts the command, and returns its address and what it says.
-func startServe(t *testing.T, path string) (cmd *exec.Cmd, url string, log *bufio.Reader) {
+func startServe(t *testing.T, path string, flags ...string) (cmd *exec.Cmd, url string, log *bufio.Reader) {
 	t.Helper()
-	cmd = command(t, "serve -addr 127.0.0.1:0", path)
+	cmd = command(t, "serve -addr 127.0.0.1:0 "+path, flags...)
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -265,6 +265,7 @@ func TestServeSelectsLines(t *testing.T) {
 	require.Equal(t, numbers(500, 1000), found)
 	absent, _ := ask(t, "POST", web.URL+"/contains?v=1", body)
 	require.Equal(t, numbers(1000, 20_000), absent)
+	ask(t, "POST", web.URL+"/", "lines=apple")
 	becomes(t, func() bool { return len(s.large) == 0 })
 }
 
@@ -449,6 +450,36 @@ func TestServeIsBusy(t *testing.T) {
 	require.Equal(t, "apple\n", got)
 	require.Len(t, s.large, maxLarge, "those who got no place give none back")
 	require.Len(t, s.downloads, maxDownloads)
+}
+
+// TestServeFlags: each flag reaches what it is for.
+func TestServeFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := bloom.Must(bloom.New(100, 1e-9))
+	for _, key := range []string{"a", "\xff", "b\r", ""} {
+		f.AddString(key)
+	}
+	require.NoError(t, f.SaveFile("list")) // without a Hash, so that the flags decide
+	for _, test := range []struct{ flags, host, path, without, with string }{
+		{"-fold-case", "", "/contains?key=A", "false\n 200", "true\n 200"},
+		{"-hex", "", "/contains?key=ff", "false\n 200", "true\n 200"},
+		{"-keep-cr", "", "/contains?key=b%0d", "false\n 200", "true\n 200"},
+		{"-blank", "", "/contains?key=", "the key is empty, and lists have no blank lines (see -blank)\n 400", "true\n 200"},
+		{"-host fruit", "fruit", "/contains?key=a", "\"fruit\" is not a name of this server; bloom serve -host NAME adds one\n 403", "true\n 200"},
+		{"-host fruit -host x", "x", "/contains?key=a", "\"x\" is not a name of this server; bloom serve -host NAME adds one\n 403", "true\n 200"},
+	} {
+		for flags, want := range map[string]string{"": test.without, test.flags: test.with} {
+			cmd, url, _ := startServe(t, "list", strings.Fields(flags)...)
+			answer, resp := ask(t, "GET", url+test.path, "", "Host", test.host)
+			require.Equal(t, want, fmt.Sprint(answer, " ", resp.StatusCode), flags)
+			require.NoError(t, cmd.Process.Kill())
+			cmd.Wait()
+		}
+	}
+	cmd, url, _ := startServe(t, "list", "-addr", "127.0.0.2:0")
+	require.Contains(t, url, "127.0.0.2")
+	require.NoError(t, cmd.Process.Kill())
+	cmd.Wait()
 }
 
 // TestServeRefuses: a compressed body is not looked up as if it were lines, and no page of another

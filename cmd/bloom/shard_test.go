@@ -79,7 +79,7 @@ func TestShardFiles(t *testing.T) {
 		require.Equal(t, numbers(10_000, 11_000), good(t, "", "check -v "+files+" words"), kind)
 		for files, says := range map[string]string{
 			"list2 list1":       "shard 0/3 is missing",
-			"list2 list2 list1": "is no other shard of the list",
+			"list2 list2 list1": "list2 is shard 2/3, which is given twice",
 			"list2 words list1": "the files of all shards come first",
 		} {
 			saying(t, 2, says, asked, "check "+files)
@@ -89,7 +89,7 @@ func TestShardFiles(t *testing.T) {
 	good(t, in, "build -n 20k -shard 0/3 -o list0")
 	for _, flags := range []string{"-shard 1/4", "-hex -shard 1/3", "-type blocked -shard 1/3", ""} {
 		good(t, "", "build -force -type guava -o other "+flags)
-		saying(t, 2, "is no other shard of the list", asked, "check list0 other list2")
+		saying(t, 2, "belongs to another list than", asked, "check list0 other list2")
 	}
 }
 
@@ -113,7 +113,7 @@ func TestShardState(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"8/8", "-1/8", "1", "1/0", "a/b", "1/8/2", "1/2000000"} {
-		saying(t, 2, "is no shard, such as", "", "dedupe -shard", bad)
+		saying(t, 2, "is not a shard, such as", "", "dedupe -shard", bad)
 	}
 }
 

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCheckSkipsMissingFiles: check looks in the files that there are, as grep does, and ends with
+// status 2.
+func TestCheckSkipsMissingFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "apple\npear\n", "build -o list")
+	write(t, "a", "apple\n")
+	write(t, "b", "plum\npear\n")
+	require.NoError(t, os.Mkdir("folder", 0o777))
+	require.Equal(t, "apple\npear\n", saying(t, 2, "none: no such file", "", "check list a none b"))
+	require.Equal(t, "2\n", saying(t, 2, "none: no such file", "", "check -c list a none b"))
+	require.Equal(t, "plum\n", saying(t, 2, "folder: is a directory", "", "check -v list folder a b"))
+	require.Empty(t, saying(t, 0, "none: no such file", "", "check -q list none a"), "grep -q found a line, too")
+	require.Empty(t, saying(t, 2, "none: no such file", "apple\n", "check list none"), "standard input is not read")
+	_, stderr, status := bloomRun(t, "", "check list none a nothing")
+	require.Equal(t, 2, status)
+	require.Equal(t, "bloom: none: no such file or directory\nbloom: nothing: no such file or directory\n", stderr)
+}
+
+// TestFullOutput: each command that writes to standard output ends with status 1, or check with 2, and
+// a message if it cannot.
+func TestFullOutput(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has /dev/full")
+	}
+	t.Chdir(t.TempDir())
+	good(t, "apple\n", "build -n 10 -o list")
+	good(t, "apple\n", "build -n 10 -type blocked -o blocked")
+	write(t, "lines", "apple\n")
+	good(t, "", "bank build -n 10 -o bank lines")
+	for line, want := range map[string]int{
+		"dedupe lines":           1,
+		"check list lines":       2,
+		"check -c list lines":    2,
+		"check -v list bank":     2,
+		"build -n 10 -o - lines": 1,
+		"merge -o - list":        1,
+		"diff -o - list list":    1,
+		"bank build -o - lines":  1,
+		"bank info bank":         1,
+		"bank which bank apple":  2,
+		"info list":              1,
+		"info -json list":        1,
+		"info list none":         1,
+		"plan -n 10":             1,
+		"plan -n 10 -json":       1,
+		"version":                1,
+		"-version":               1,
+		"help":                   1,
+		"help check":             1,
+		"check -h":               2,
+		"completion bash":        1,
+	} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		require.NoError(t, err)
+		cmd := command(t, line)
+		cmd.Stdout = full
+		stderr := &bytes.Buffer{}
+		cmd.Stderr = stderr
+		cmd.Run()
+		full.Close()
+		require.Equal(t, want, cmd.ProcessState.ExitCode(), "%s: %s", line, stderr)
+		require.Contains(t, stderr.String(), "no space left on device", line)
+	}
+}

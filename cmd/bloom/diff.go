@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+func diffCommand() *cobra.Command {
+	var file target
+	c := &cobra.Command{
+		Use:  "diff -o PATCH FROM TO",
+		Args: need(2, 2, "the filters FROM and TO"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return file.produce(c, func() (saver, error) { return diffFiles(args[0], args[1]) })
+		},
+	}
+	file.addOutput(c.Flags())
+	return c
+}
+
+// patchBytes is a patch, which can be saved.
+type patchBytes []byte
+
+func (p patchBytes) SaveFile(path string) error { return replaceFile(path, bytes.NewReader(p)) }
+
+// diffFiles returns the patch that makes the filter in one file that in another.
+func diffFiles(from, to string) (patchBytes, error) {
+	a, err := loadGuava(from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := loadGuava(to)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := bloom.Diff(a, b)
+	if errors.Is(err, bloom.ErrMismatch) {
+		err = fmt.Errorf("%s and %s: %w; build both with the same -n and -p", from, to, err)
+	}
+	return patch, err
+}
+
+// loadGuava loads a filter of the one type that has patches.
+func loadGuava(path string) (*bloom.Filter, error) {
+	f, err := loadAny(path)
+	if err != nil {
+		return nil, err
+	}
+	return guavaOf(f, path)
+}
+
+func guavaOf(f *loaded, path string) (*bloom.Filter, error) {
+	g, ok := f.filter.(*bloom.Filter)
+	if !ok {
+		return nil, fmt.Errorf("%s is a %s: only a bloom.Filter can be patched", path, f.kind.name)
+	}
+	return g, nil
+}
+
+func patchCommand() *cobra.Command {
+	var file target
+	c := &cobra.Command{
+		Use:  "patch FILE PATCH",
+		Args: need(2, 2, "the filter's FILE and the PATCH"),
+		RunE: func(c *cobra.Command, args []string) error {
+			release, err := file.lock(c.Context(), args[0], args[1])
+			if err != nil {
+				return err
+			}
+			defer release()
+			f, err := load(args[0])
+			if err != nil {
+				return err
+			}
+			if f.compressed {
+				return fmt.Errorf("%s %w", args[0], errCompressed)
+			}
+			g, err := guavaOf(f, args[0])
+			if err != nil {
+				return err
+			}
+			if err := patchFrom(g, args[1]); err != nil {
+				return fmt.Errorf("%s is as it was: %w", args[0], err)
+			}
+			return save(g, file.path)
+		},
+	}
+	file.add(c.Flags())
+	return c
+}
+
+// patchFrom applies to f the patch in a file.
+func patchFrom(f *bloom.Filter, path string) error {
+	in := io.Reader(os.Stdin)
+	if path != lines.Stdin {
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+	}
+	const more = 1 << 16 // more than a patch for all bits takes beyond the filter's size
+	data, err := io.ReadAll(io.LimitReader(in, f.SizeBytes()+more))
+	if err != nil {
+		return err
+	}
+	err = f.Patch(data)
+	switch {
+	case errors.Is(err, bloom.ErrMismatch):
+		return fmt.Errorf("%s was made from another filter, or was applied before: %w", path, err)
+	case err != nil:
+		return fmt.Errorf("%s is not a patch that bloom diff made: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// TestPatchMakesFromTo: diff and patch give the bytes of the later file, and small patches for
+// small changes.
+func TestPatchMakesFromTo(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, numbers(0, 10_000), "build -n 20k -comment old -o old")
+	good(t, numbers(0, 10_000)+numbers(50_000, 50_010), "build -n 20k -comment new -o new")
+	good(t, "", "diff -o day.patch old new")
+	info, err := os.Stat("day.patch")
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(10*10*6+300))
+	require.Equal(t, read(t, "day.patch"), good(t, "", "diff -o - old new"))
+
+	was := read(t, "old")
+	write(t, "copy", was)
+	good(t, "", "patch old day.patch")
+	require.Equal(t, read(t, "new"), read(t, "old"))
+	good(t, read(t, "day.patch"), "patch copy -")
+	require.Equal(t, read(t, "new"), read(t, "copy"))
+
+	write(t, "packed", gzipped(was))
+	require.Equal(t, read(t, "day.patch"), good(t, was, "diff -o - - new"), "FROM may be standard input")
+	require.Equal(t, read(t, "day.patch"), good(t, "", "diff -o - packed new"), "FROM may be compressed")
+	good(t, "", "diff -o day.patch new new")
+	good(t, "", "patch new day.patch")
+}
+
+// TestPatchRefuses: a patch that does not fit, and what is no patch, leaves FILE as it was.
+func TestPatchRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, numbers(0, 100), "build -n 200 -o old")
+	good(t, numbers(0, 110), "build -n 200 -o new")
+	good(t, numbers(0, 100), "build -n 20k -o larger")
+	good(t, numbers(0, 100), "build -type blocked -o blocked")
+	good(t, "", "diff -o good.patch old new")
+	patch := read(t, "good.patch")
+	write(t, "cut", patch[:len(patch)-1])
+	write(t, "changed", patch[:len(patch)/2]+"\x55"+patch[len(patch)/2+1:])
+	write(t, "text", "no patch")
+	write(t, "empty", "")
+	write(t, "packed", gzipped(read(t, "old")))
+	before := map[string]string{}
+	for _, name := range []string{"old", "new", "larger", "blocked", "packed", "good.patch"} {
+		before[name] = read(t, name)
+	}
+	const other = "was made from another filter, or was applied before: "
+	const damaged = " is not a patch that bloom diff made: "
+	for _, test := range []struct {
+		line   string
+		status int
+		says   string
+	}{
+		{"patch new good.patch", 1, "new is as it was: good.patch " + other},
+		{"patch larger good.patch", 1, "larger is as it was: good.patch " + other},
+		{"patch old cut", 1, "old is as it was: cut" + damaged},
+		{"patch old changed", 1, "old is as it was: changed" + damaged},
+		{"patch old text", 1, "old is as it was: text" + damaged},
+		{"patch old empty", 1, "old is as it was: empty" + damaged},
+		{"patch old new", 1, "old is as it was: new" + damaged},
+		{"patch old missing", 1, "no such file"},
+		{"patch old old", 2, "old: it is named twice, and is to be written"},
+		{"patch blocked good.patch", 1, "blocked is a blocked.Filter: only a bloom.Filter can be patched"},
+		{"patch packed good.patch", 1, "packed is compressed; decompress it first"},
+		{"patch good.patch old", 1, "good.patch is a patch, not a filter: bloom patch FILE PATCH"},
+		{"patch - good.patch", 2, "- is no file"},
+		{"patch old", 2, "patch needs the filter's FILE and the PATCH"},
+		{"diff -o good.patch old larger", 1, "build both with the same -n and -p"},
+		{"diff -o good.patch old blocked", 1, "blocked is a blocked.Filter: only a bloom.Filter can be patched"},
+		{"diff -o good.patch old missing", 1, "no such file"},
+		{"diff -o text old new", 1, "is no filter"},
+		{"diff -o old old new", 2, "old: it is named twice, and is to be written"},
+		{"diff old new", 2, "diff needs -o FILE"},
+		{"diff -o x old", 2, "diff needs the filters FROM and TO"},
+	} {
+		saying(t, test.status, test.says, "", test.line)
+		for name, was := range before {
+			require.True(t, was == read(t, name), "%s changed %s", test.line, name)
+		}
+	}
+	good(t, "", "patch old good.patch")
+	require.Equal(t, before["new"], read(t, "old"))
+	require.NoFileExists(t, "x")
+}
+
+// TestPatchReplacesFile: a patched file has a new one's identity and the old one's mode, and no file is
+// left beside it.
+func TestPatchReplacesFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, numbers(0, 100), "build -n 200 -o list")
+	require.NoError(t, os.Chmod("list", 0o640))
+	later := bloom.Must(bloom.LoadFile("list"))
+	addNumbers(later, 100, 110)
+	patch := bloom.Must(bloom.Diff(bloom.Must(bloom.LoadFile("list")), later))
+	old, err := os.Stat("list")
+	require.NoError(t, err)
+	good(t, string(patch), "patch list -")
+	requireAlone(t, "list")
+	info, err := os.Stat("list")
+	require.NoError(t, err)
+	require.False(t, os.SameFile(old, info), "FILE is replaced, not written in place")
+	require.Equal(t, old.Mode(), info.Mode())
+	require.Equal(t, numbers(100, 110), good(t, numbers(100, 110), "check list"))
+}
