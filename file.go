@@ -213,17 +213,18 @@ func (r *Reader) ContainsString(key string) (bool, error) { return r.ContainsHas
 
 // ContainsHash is Contains by digest.
 func (r *Reader) ContainsHash(h Hash) (bool, error) {
-	found := []bool{true}
+	found := make([]bool, 1)
 	err := r.ContainsBatch(found, []Hash{h})
 	return found[0], err
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It asks for near bytes in one request of
-// up to 256 KiB, and makes up to 64 requests at the same time. On error found is as it was.
+// up to 256 KiB, and makes up to 64 requests at the same time. On error it sets found[i] to true for all of hs.
 // ContainsBatch panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 	found = bitwords.Fill("bloom", found, len(hs))
 	if r.r == nil {
+		storage.SetAll(found)
 		return errors.New("bloom: use of a zero Reader: make it with NewReader")
 	}
 	locate := func(key, step int) (at int64, pos uint64) {

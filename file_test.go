@@ -255,9 +255,9 @@ func TestReaderErrors(t *testing.T) {
 	}
 	f := bloom.Must(bloom.LoadFile(path))
 	r := bloom.Must(bloom.NewReader(&filtertest.Store{Data: data, Err: os.ErrDeadlineExceeded, Fails: 3}, int64(len(data))))
-	found := []bool{true, false}
+	found := []bool{false, false}
 	require.ErrorIs(t, r.ContainsBatch(found, []bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), os.ErrDeadlineExceeded)
-	require.Equal(t, []bool{true, false}, found)
+	require.Equal(t, []bool{true, true}, found, "a key that could not be looked up may be there")
 	answer, err := r.ContainsString("b")
 	require.Error(t, err)
 	require.True(t, answer)

@@ -150,14 +150,14 @@ func rate() picture {
 	}
 	filled := func(f interface {
 		AddHash(bloom.Hash) bool
-		FPR() float64
+		Stats() bloom.Stats
 	}) func(float64) float64 {
 		key := uint64(0)
 		return func(load float64) float64 {
 			for ; float64(key) < load*n; key++ {
 				f.AddHash(bloom.SumUint64(key))
 			}
-			if rate := f.FPR(); rate >= 1e-6 {
+			if rate := f.Stats().FPR; rate >= 1e-6 {
 				return rate
 			}
 			return nan

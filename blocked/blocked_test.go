@@ -47,7 +47,7 @@ func TestEmptyKey(t *testing.T) {
 			if f.ContainsString("") {
 				found++
 			}
-			want += f.FPR() / filters
+			want += f.Stats().FPR / filters
 		}
 		require.InDelta(t, filters*want, found, filtertest.RateBound(filters, want)-filters*want, "p = %g", p)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
@@ -66,14 +67,14 @@ func ExampleNewBitset() {
 		return bloom.NewHash(xxHash64(binary.LittleEndian.AppendUint64(nil, uint64(value))), 0)
 	}
 
-	// Whoever writes the file: 1024 bytes, and one line a key.
+	// The writer's filter has 1024 bytes, and one line a key.
 	writer := bloom.Must(blocked.NewSize(8*1024, 1))
 	for _, value := range []int64{3, 14, 15} {
 		writer.AddHash(column(value))
 	}
 	bitset := writer.Bitset() // follows the header in the file
 
-	// Whoever reads it skips the row group unless the value may be there.
+	// The reader skips the row group unless the value may be there.
 	reader, err := blocked.NewBitset(bitset)
 	if err != nil {
 		fmt.Println(err)
@@ -81,6 +82,22 @@ func ExampleNewBitset() {
 	}
 	fmt.Println(reader.ContainsHash(column(14)), reader.ContainsHash(column(92)))
 	// Output: true false
+}
+
+// Two goroutines add to one SyncFilter, which loses no key.
+func ExampleNewSync() {
+	seen := bloom.Must(blocked.NewSync(1000, 0.001))
+	var wg sync.WaitGroup
+	for _, key := range []string{"a", "b"} {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			seen.AddString(key)
+		}()
+	}
+	wg.Wait()
+	fmt.Println(seen.ContainsString("a"), seen.ContainsString("b"), seen.ContainsString("c"))
+	// Output: true true false
 }
 
 // A View asks the bytes that a program has already, here of a cache.

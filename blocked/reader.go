@@ -1,7 +1,9 @@
 package blocked
 
 import (
+	"errors"
 	"io"
+	"log/slog"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
@@ -28,6 +30,7 @@ type Reader struct {
 	r      io.ReaderAt
 	blocks int
 	lines  int
+	size   int64
 	info   bloom.Info
 }
 
@@ -39,11 +42,31 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{r: r, blocks: int(params[0]), lines: int(params[1]), info: bloom.Info(info)}, nil
+	return &Reader{
+		r:      r,
+		blocks: int(params[0]),
+		lines:  int(params[1]),
+		size:   size,
+		info:   bloom.Info(info),
+	}, nil
 }
 
 // Info returns the filter's Info.
 func (r *Reader) Info() bloom.Info { return r.info }
+
+// Stats returns M, K and SizeBytes, and makes no request. The other figures are zero: they would
+// need all bits.
+func (r *Reader) Stats() bloom.Stats {
+	return bloom.Stats{M: r.m(), K: 8 * r.lines, SizeBytes: r.size}
+}
+
+func (r *Reader) m() uint64 { return splitblock.Bits * uint64(r.blocks) }
+
+// String describes r by the filter's parameters.
+func (r *Reader) String() string { return describe("blocked.Reader", r.m(), r.lines) }
+
+// LogValue returns the String.
+func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. On error it returns
 // true. The filter's keys may be hashed in another way: look at [Reader.Info] before the first
@@ -57,18 +80,23 @@ func (r *Reader) ContainsString(key string) (bool, error) {
 
 // ContainsHash is Contains by digest.
 func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
-	found := []bool{true}
+	found := make([]bool, 1)
 	err := r.ContainsBatch(found, []bloom.Hash{h})
 	return found[0], err
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It asks for near lines in one request of
-// up to 256 KiB, and makes up to 64 requests at the same time. On error found is as it was.
-// ContainsBatch panics if found is shorter than hs.
+// up to 256 KiB, and makes up to 64 requests at the same time. On error it sets found[i] to true
+// for all of hs. ContainsBatch panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {
+	found = bitwords.Fill("blocked", found, len(hs))
+	if r.r == nil {
+		storage.SetAll(found)
+		return errors.New("blocked: use of a zero Reader: make it with NewReader")
+	}
 	at := func(key, line int) int64 {
 		return int64(form.Blocked.HeadSize()) + splitblock.Bytes*int64(splitblock.Block(hs[key], line, r.blocks))
 	}
 	has := func(key, line int, data []byte) bool { return splitblock.HasLine(data, hs[key], line) }
-	return storage.Ranges("blocked", r.r, bitwords.Fill("blocked", found, len(hs)), r.lines, splitblock.Bytes, at, has)
+	return storage.Ranges("blocked", r.r, found, r.lines, splitblock.Bytes, at, has)
 }

@@ -1,7 +1,9 @@
 package blocked_test
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,9 +71,9 @@ func TestReaderErrors(t *testing.T) {
 		require.NotErrorIs(t, err, bloom.ErrFormat)
 	}
 	r := bloom.Must(blocked.NewReader(&filtertest.Store{Data: data, Err: down, Fails: 3}, int64(len(data))))
-	found := []bool{true, false}
+	found := []bool{false, false}
 	require.ErrorIs(t, r.ContainsBatch(found, []bloom.Hash{bloom.SumString("b"), bloom.SumString("a")}), down)
-	require.Equal(t, []bool{true, false}, found)
+	require.Equal(t, []bool{true, true}, found, "a key that could not be looked up may be there")
 	answer, err := r.ContainsString("b")
 	require.Error(t, err)
 	require.True(t, answer)
@@ -80,7 +82,45 @@ func TestReaderErrors(t *testing.T) {
 		_, err := blocked.NewReader(&filtertest.Store{Data: data}, int64(size))
 		require.ErrorIs(t, err, bloom.ErrFormat)
 	}
-	answer, err = new(blocked.Reader).ContainsString("a")
-	require.NoError(t, err)
-	require.False(t, answer)
 }
+
+// A Reader that cannot look a key up says that the key may be there.
+func TestReaderWithoutAnswer(t *testing.T) {
+	f := bloom.Must(blocked.New(1000, 1e-6))
+	file := bloom.Must(f.MarshalBinary())
+	store := &cutReader{bytes.NewReader(file)}
+	cut := bloom.Must(blocked.NewReader(store, int64(len(file))))
+	store.ReaderAt = bytes.NewReader(file[:10])
+	for name, r := range map[string]*blocked.Reader{"zero": {}, "file is cut": cut} {
+		t.Run(name, func(t *testing.T) {
+			for method, call := range map[string]func() (bool, error){
+				"Contains":       func() (bool, error) { return r.Contains([]byte("a")) },
+				"ContainsString": func() (bool, error) { return r.ContainsString("a") },
+				"ContainsHash":   func() (bool, error) { return r.ContainsHash(bloom.SumString("a")) },
+			} {
+				found, err := call()
+				require.True(t, found, method)
+				require.Error(t, err, method)
+			}
+			found := make([]bool, 3)
+			require.Error(t, r.ContainsBatch(found, make([]bloom.Hash, 2)))
+			require.Equal(t, []bool{true, true, false}, found, "ContainsBatch")
+		})
+	}
+}
+
+// A Reader and a View describe themselves without a look at the bits.
+func TestReaderFigures(t *testing.T) {
+	f := bloom.Must(blocked.NewSize(256*100, 2))
+	f.AddString("a")
+	file := bloom.Must(f.MarshalBinary())
+	r := bloom.Must(blocked.NewReader(bytes.NewReader(file), int64(len(file))))
+	require.Equal(t, bloom.Stats{M: 25600, K: 16, SizeBytes: int64(len(file))}, r.Stats())
+	require.Equal(t, "blocked.Reader(m=25600, lines=2)", r.String())
+	require.Equal(t, r.String(), r.LogValue().String())
+	v := bloom.Must(blocked.NewView(file))
+	require.Equal(t, v.String(), v.LogValue().String())
+}
+
+// cutReader is a file that may change.
+type cutReader struct{ io.ReaderAt }

@@ -12,24 +12,24 @@ import (
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Info()) }
 
-// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use
-// the filter at the same time. Encoding returns an error if a field is out of its range; see
+// SetInfo takes over the fields of i that are not zero. The other fields stay. Nothing else may
+// use the filter at the same time. Encoding returns an error if a field is out of its range; see
 // [bloom.Info].
 func (f *filter) SetInfo(i bloom.Info) { f.info = form.Share(f.info.Info().With(form.Info(i))) }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for
-// the zero Filter.
-func (f filter) SizeBytes() int64 { return f.b.Size(f.info.Info()) }
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter.
+func (f *Filter) SizeBytes() int64 { return f.size() }
+
+func (f *filter) size() int64 { return f.b.Size(f.info.Info()) }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
 // error for the zero Filter, which has no binary form, and for an Info that cannot be
 // saved.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
-	return form.AppendBinary(dst, f.SizeBytes(), f)
+	return form.AppendBinary(dst, f.size(), f)
 }
 
-// MarshalBinary returns f's binary form, which carries a checksum. It is SizeBytes
-// long.
+// MarshalBinary returns f's binary form, which carries a checksum. Its length is Stats' SizeBytes.
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer.
@@ -63,7 +63,7 @@ func (f *filter) UnmarshalText(text []byte) error {
 // After a crash at any moment, path holds what it held before, or all of f. See
 // [bloom.Filter.SaveFile] for permissions, links and temporary files.
 func (f *filter) SaveFile(path string) error {
-	return storage.SaveFile(form.Blocked, path, f.SizeBytes(), f)
+	return storage.SaveFile(form.Blocked, path, f.size(), f)
 }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error,

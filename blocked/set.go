@@ -49,8 +49,8 @@ func (f *filter) compatible(g *Filter) error {
 // fits returns an error unless f has these parameters.
 func (f *filter) fits(m uint64, lines int) error {
 	switch {
-	case f.M() != m:
-		return form.Mismatch("blocked", "m", f.M(), m)
+	case f.m() != m:
+		return form.Mismatch("blocked", "m", f.m(), m)
 	case f.b.Lines != lines:
 		return form.Mismatch("blocked", "lines", f.b.Lines, lines)
 	}
@@ -59,7 +59,7 @@ func (f *filter) fits(m uint64, lines int) error {
 
 // Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
 // filter that was made with M()/d bits and f's lines and given the same keys. Its
-// false-positive rate is higher; see [Filter.FPR]. Its Info has no N and P. Fold leaves f
+// false-positive rate is higher; see [Filter.Stats]. Its Info has no N and P. Fold leaves f
 // as it was.
 //
 // It returns an error unless d divides M()/256, the number of blocks. A filter of more
@@ -108,40 +108,34 @@ func (f *Filter) Equal(g *Filter) bool {
 	return f.b.Lines == g.b.Lines && slices.Equal(f.b.Words, g.b.Words)
 }
 
+// m returns the number of bits.
+func (f *filter) m() uint64 { return uint64(len(f.b.Words)) * 64 }
+
 // M returns the number of bits, a multiple of 256.
-func (f *filter) M() uint64 { return uint64(len(f.b.Words)) * 64 }
+func (f *Filter) M() uint64 { return f.m() }
 
 // Lines returns the number of blocks, each in one cache line, in which a key has bits:
 // 1 to 4, or 0 for the zero Filter.
-func (f *filter) Lines() int { return f.b.Lines }
+func (f *Filter) Lines() int { return f.b.Lines }
 
 // String describes f by its parameters.
-func (f filter) String() string { return describe("blocked.Filter", f.M(), f.b.Lines) }
+func (f filter) String() string { return describe("blocked.Filter", f.m(), f.b.Lines) }
 
 func describe(name string, m uint64, lines int) string {
 	return fmt.Sprintf("%s(m=%d, lines=%d)", name, m, lines)
 }
 
-// FillRatio returns the fraction of bits set, from 0 to 1; see [Filter.Stats].
-func (f *filter) FillRatio() float64 { return f.Stats().FillRatio }
-
-// ApproxCount estimates the number of distinct keys added. For each block it takes the
-// number of lines for which the block's count of ones is likeliest, ln(1 - ones/256) /
-// ln(31/32). The sum over all blocks, divided by the lines of a key, is 0.1 % too high
-// at the number of keys that [New] was given, besides chance. A block with every bit
-// set counts as if half a bit were clear. See [Filter.Stats].
-func (f *filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
-
-// FPR returns the probability that a key which was not added is reported as
-// present, as things are now. For one line that is the mean over all blocks of the
-// product of the fills of its eight words. The lines of a key are independent. See
-// [Filter.Stats].
-func (f *filter) FPR() float64 { return f.Stats().FPR }
-
-// Stats returns all figures of f at once, for metrics. It reads the whole filter once,
-// as each of FillRatio, ApproxCount and FPR does. K is the number of bits that a key
-// sets, which is 8*Lines.
-func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.SizeBytes()) }
+// Stats returns all figures of f. It reads the whole filter once. M is the number of bits, a
+// multiple of 256. K is the number of bits that a key sets, which is 8 for each of its lines.
+//
+// ApproxCount is estimated block by block. A block counts as the number of lines for which its
+// count of ones is likeliest, ln(1 - ones/256) / ln(31/32). A block with every bit set counts as if
+// half a bit were clear. At the number of keys that [New] was given the estimate is 0.1 % too
+// high, besides chance.
+//
+// FPR is, for one line, the mean over all blocks of the product of the fills of a block's eight
+// words. The lines of a key are independent.
+func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
 func (f *filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }

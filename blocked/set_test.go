@@ -35,7 +35,7 @@ func TestOperations(t *testing.T) {
 				ones++
 			}
 		}
-		require.Equal(t, float64(ones)/(240*256), both.FillRatio())
+		require.Equal(t, float64(ones)/(240*256), both.Stats().FillRatio)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestMismatch(t *testing.T) {
 			require.ErrorIs(t, err, bloom.ErrMismatch)
 		}
 		require.True(t, g == nil || !f.Equal(g))
-		require.Zero(t, f.FillRatio())
+		require.Zero(t, f.Stats().FillRatio)
 	}
 	_, err := new(Filter).Fold(1)
 	require.EqualError(t, err, "blocked: d = 1 does not divide the filter's 0 blocks")
@@ -65,7 +65,7 @@ func TestMismatch(t *testing.T) {
 func TestEstimatesOfFullFilter(t *testing.T) {
 	f, err := NewBitset(bytes.Repeat([]byte{255}, 64))
 	require.NoError(t, err)
-	require.Equal(t, 1.0, f.FPR())
-	require.Equal(t, 1.0, f.FillRatio())
-	require.EqualValues(t, 393, f.ApproxCount()) // 2 ln(1/512)/ln(31/32)
+	require.Equal(t, 1.0, f.Stats().FPR)
+	require.Equal(t, 1.0, f.Stats().FillRatio)
+	require.EqualValues(t, 393, f.Stats().ApproxCount) // 2 ln(1/512)/ln(31/32)
 }

@@ -154,7 +154,7 @@ func TestRate(t *testing.T) {
 				rates := f.blockRates()
 				mean, deviation := meanOf(rates)
 				lines := float64(f.Lines())
-				assert.InEpsilon(t, math.Pow(mean, lines), f.FPR(), 1e-9)
+				assert.InEpsilon(t, math.Pow(mean, lines), f.Stats().FPR, 1e-9)
 				if n == test.capacity {
 					assert.InDelta(t, math.Pow(p, 1/lines), mean, 4.5*deviation)
 				}
@@ -173,7 +173,7 @@ func TestRate(t *testing.T) {
 						}
 					}
 				}
-				assert.InDelta(t, probes*f.FPR(), found, 4.5*math.Sqrt(probes*f.FPR())+2)
+				assert.InDelta(t, probes*f.Stats().FPR, found, 4.5*math.Sqrt(probes*f.Stats().FPR)+2)
 				for l := range f.Lines() {
 					assert.InDelta(t, probes*mean, foundLines[l], 4.5*math.Sqrt(probes*mean)+2)
 				}
@@ -183,7 +183,7 @@ func TestRate(t *testing.T) {
 				// bits were independent. They exclude each other: it is less.
 				zeros := math.Exp(lines * float64(n) / float64(len(rates)) * math.Log1p(-1.0/32))
 				sigma := math.Sqrt(float64(len(rates))*(1/zeros-1)/256) / -math.Log1p(-1.0/32) / lines
-				assert.InDelta(t, float64(n), float64(f.ApproxCount()), 4.5*sigma)
+				assert.InDelta(t, float64(n), float64(f.Stats().ApproxCount), 4.5*sigma)
 			})
 		}
 	}
@@ -223,7 +223,7 @@ func TestModel(t *testing.T) {
 						line.Add(bloom.NewHash(rnd.Uint64(), 0))
 					}
 				}
-				rates = append(rates, f.FPR())
+				rates = append(rates, f.Stats().FPR)
 			}
 			mean, deviation := meanOf(rates)
 			assert.InDelta(t, mean, rate(n, uint64(size), lines), 4.5*deviation, "%d lines, %d blocks", lines, size)
@@ -249,7 +249,7 @@ func TestSmallRate(t *testing.T) {
 			for i := range uint64(300) {
 				f.Reset()
 				f.AddBatch(nil, filtertest.Digests(i*1000+n, int(n)))
-				rates = append(rates, f.FPR())
+				rates = append(rates, f.Stats().FPR)
 			}
 			mean, deviation := meanOf(rates)
 			assert.LessOrEqual(t, mean, p+4.5*deviation, "n = %d, p = %v, %v", n, p, f)

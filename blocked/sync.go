@@ -106,4 +106,4 @@ func (s *SyncFilter) Merge(g *Filter) error {
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.b.Words) }
 
 // String describes s by its parameters.
-func (s syncFilter) String() string { return describe("blocked.SyncFilter", s.M(), s.b.Lines) }
+func (s syncFilter) String() string { return describe("blocked.SyncFilter", s.m(), s.b.Lines) }

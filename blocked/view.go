@@ -1,6 +1,8 @@
 package blocked
 
 import (
+	"log/slog"
+
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -31,7 +33,8 @@ type View struct {
 	body  []byte        // the bytes of its words
 	lines int
 	info  bloom.Info
-	b     splitblock.Blocks // where they lie, or zero if they cannot be used so
+	// b has the words where they lie. It is zero if they are not aligned, or in another byte order.
+	b splitblock.Blocks
 }
 
 // NewView returns a View of data, which it retains. data is a binary form, which is also
@@ -75,15 +78,16 @@ func (v *View) Close() error {
 	return b.Close("blocked")
 }
 
-// use returns v, and panics if v is closed or zero.
-func (v *View) use() *View {
+// open returns v, and panics if v is closed or zero.
+func (v *View) open() *View {
 	v.bytes.Check("blocked")
 	return v
 }
 
-// Contains reports whether key may have been added; see [Filter.Contains].
+// Contains reports whether key may have been added; see [Filter.Contains]. The filter's keys may be
+// hashed in another way: look at [View.Info] before the first look-up.
 func (v *View) Contains(key []byte) bool {
-	if v.use().b.Lines > 0 {
+	if v.open().b.Lines > 0 {
 		return v.b.ContainsKey(key)
 	}
 	return v.contains(bloom.Sum(key))
@@ -94,7 +98,7 @@ func (v *View) ContainsString(key string) bool { return v.Contains(bitwords.Byte
 
 // ContainsHash is Contains by digest.
 func (v *View) ContainsHash(h bloom.Hash) bool {
-	if v.use().b.Lines > 0 {
+	if v.open().b.Lines > 0 {
 		return v.b.Contains(h)
 	}
 	return v.contains(h)
@@ -103,7 +107,7 @@ func (v *View) ContainsHash(h bloom.Hash) bool {
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
-	v.use()
+	v.open()
 	found = bitwords.Fill("blocked", found, len(hs))
 	if v.b.Lines > 0 {
 		v.b.ContainsBatch(found, hs)
@@ -125,21 +129,12 @@ func (v *View) contains(h bloom.Hash) bool {
 	return true
 }
 
-// M returns the number of bits, a multiple of 256.
-func (v *View) M() uint64 { return uint64(len(v.use().body)) * 8 }
-
-// Lines returns the number of blocks in which a key has bits; see [Filter.Lines].
-func (v *View) Lines() int { return v.use().lines }
-
 // Info returns the filter's Info.
-func (v *View) Info() bloom.Info { return v.use().info }
-
-// SizeBytes returns the length of the binary form in bytes.
-func (v *View) SizeBytes() int64 { return int64(len(v.use().bytes.Data)) }
+func (v *View) Info() bloom.Info { return v.open().info }
 
 // Stats reads the whole filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats {
-	defer v.use().bytes.Sequential()()
+	defer v.open().bytes.Sequential()()
 	var c splitblock.Census
 	var buf [512]uint64
 	for from := 0; from < len(v.body); from += 8 * len(buf) {
@@ -147,13 +142,13 @@ func (v *View) Stats() bloom.Stats {
 		form.GetWords(buf[:len(chunk)/8], chunk, form.LittleEndian)
 		c.Add(buf[:len(chunk)/8])
 	}
-	return c.Stats(v.lines, v.SizeBytes())
+	return c.Stats(v.lines, int64(len(v.bytes.Data)))
 }
 
 // Verify reads all of the bytes and returns an error, which wraps [bloom.ErrFormat], if
 // they are not the ones that a filter wrote.
 func (v *View) Verify() error {
-	defer v.use().bytes.Sequential()()
+	defer v.open().bytes.Sequential()()
 	return form.Blocked.Verify(v.bytes.Data)
 }
 
@@ -162,5 +157,8 @@ func (v *View) String() string {
 	if v.bytes.Data == nil {
 		return "blocked.View(closed)"
 	}
-	return describe("blocked.View", v.M(), v.lines)
+	return describe("blocked.View", 8*uint64(len(v.body)), v.lines)
 }
+
+// LogValue returns the String: figures would need all of the bytes.
+func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }

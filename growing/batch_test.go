@@ -43,7 +43,7 @@ func TestBatches(t *testing.T) {
 	}
 	require.Greater(t, batch.layers(), 6*shards)
 	require.Equal(t, bloom.Must(one.MarshalBinary()), bloom.Must(batch.MarshalBinary()))
-	require.Equal(t, one.ApproxCount(), batch.ApproxCount())
+	require.Equal(t, one.Stats().ApproxCount, batch.Stats().ApproxCount)
 }
 
 // TestBatchesOfLines: a batch asks for a key's other lines where the first is there. One

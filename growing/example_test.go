@@ -15,7 +15,7 @@ func Example() {
 	}
 	fmt.Println(seen.ContainsString("https://example.org/99999"))
 	fmt.Println(seen.AddString("https://example.org/new"), seen.AddString("https://example.org/new"))
-	fmt.Printf("about %.0e keys\n", float64(seen.ApproxCount()))
+	fmt.Printf("about %.0e keys\n", float64(seen.Stats().ApproxCount))
 	// Output:
 	// true
 	// true false

@@ -1,4 +1,4 @@
-// Package growing provides a Bloom filter for keys whose number nobody knows beforehand.
+// Package growing provides a Bloom filter for an unknown number of keys.
 //
 // An added key is always found. A key that was not added is reported as present with
 // a probability of at most p, from the first key on, however many follow (up to 2^40; see
@@ -48,7 +48,7 @@ type Filter struct {
 }
 
 // filter holds all of a Filter. It is small because the methods that encode it have value
-// receivers: packages json and gob find those where a Filter is held by value.
+// receivers: packages json and gob call only those of a Filter that a struct holds by value.
 type filter struct {
 	*state // nil in the zero Filter
 	info   bloom.Info
@@ -66,7 +66,7 @@ const (
 )
 
 // New returns an empty filter that grows when it holds about n keys. n = 0 means that
-// nobody knows how many keys will come. A key that was not added is reported as present
+// the number of keys is unknown. A key that was not added is reported as present
 // with a probability of at most p, for any number of added keys up to 2^40, which take
 // more than a terabyte. For p below 1e-8 that is true up to 1e10 keys.
 //
@@ -137,7 +137,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode into it"
 
 // Contains reports whether key may have been added. False is certain. True is wrong
-// with probability [Filter.FPR] for a key that was not.
+// with the probability FPR of [Filter.Stats] for a key that was not.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -161,23 +161,8 @@ func pick(h bloom.Hash) uint64 {
 
 func (s *state) zero() bool { return s == nil }
 
-// P returns the p that New was given, or 0 for the zero Filter. [Filter.FPR] is the rate
-// as it is now.
-func (f *Filter) P() float64 {
-	if f.zero() {
-		return 0
-	}
-	return f.rates.p
-}
-
-// ApproxCount estimates the number of distinct keys that were added. It is cheap: it
-// adds up the layers' counters. A key that was taken for one that was there is not
-// counted. The estimate allows for most of that: from 10,000 keys on it is within 2 % of
-// the number for p <= 0.1, and up to 10 % too low for p <= 0.5.
-func (f *Filter) ApproxCount() uint64 {
-	if f.zero() {
-		return 0
-	}
+// count estimates the number of distinct keys that were added from the layers' counters.
+func (f *Filter) count() uint64 {
 	n := 0.0
 	for i := range f.shards {
 		n += f.shards[i].keys(&f.rates)
@@ -185,19 +170,19 @@ func (f *Filter) ApproxCount() uint64 {
 	return uint64(n + 0.5)
 }
 
-// FPR returns the probability that a key which was not added is reported as present,
-// as things are now. It is at most the p that New was given, apart from chance. FPR
-// reads the whole filter.
-func (f *Filter) FPR() float64 { return f.Stats().FPR }
-
-// Stats returns all figures of f at once, for metrics. It reads the whole filter once.
-// M, OnesCount and FillRatio are those of all layers together. K is 0, because layers
-// differ in it.
+// Stats returns all figures of f. It reads the whole filter once. M, OnesCount and FillRatio are
+// those of all layers together. K is 0, because layers differ in it. FPR is at most the p that New
+// was given, apart from chance.
+//
+// ApproxCount counts the keys that Add called new. A key that Add took for seen by mistake is not
+// counted. The estimate allows for most of that: from 10,000 keys on it is within 2 % of the number
+// for p <= 0.1, and up to 10 % too low for p <= 0.5.
 func (f *Filter) Stats() (s bloom.Stats) {
 	if f.zero() {
 		return s
 	}
-	s.ApproxCount, s.SizeBytes = f.ApproxCount(), f.SizeBytes()
+	s.ApproxCount = f.count()
+	s.SizeBytes = f.SizeBytes()
 	for i := range f.shards {
 		none := 1.0
 		for _, l := range f.shards[i].list() {

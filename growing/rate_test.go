@@ -55,12 +55,12 @@ func TestWhileGrowing(t *testing.T) {
 					}
 				}
 				require.LessOrEqual(t, float64(found), filtertest.RateBound(probes, p), "%d keys", n)
-				require.InEpsilon(t, n, f.ApproxCount(), 0.01, "%d keys", n)
+				require.InEpsilon(t, n, f.Stats().ApproxCount, 0.01, "%d keys", n)
 				var decoded Filter // which knows of its keys only what the bits say
 				require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-				require.InEpsilon(t, n, decoded.ApproxCount(), 0.01, "%d keys", n)
+				require.InEpsilon(t, n, decoded.Stats().ApproxCount, 0.01, "%d keys", n)
 				ratio := float64(f.allocated()) / float64(bloom.OptimalM(uint64(n), p))
-				t.Logf("%8d keys, %3d layers, rate %.4f p, FPR %.4f p, count %.4f, memory %.3f", n, f.layers(), float64(found)/float64(probes)/p, f.FPR()/p, float64(f.ApproxCount())/float64(n), ratio)
+				t.Logf("%8d keys, %3d layers, rate %.4f p, FPR %.4f p, count %.4f, memory %.3f", n, f.layers(), float64(found)/float64(probes)/p, f.Stats().FPR/p, float64(f.Stats().ApproxCount)/float64(n), ratio)
 				if n >= 25_000 && p <= 0.01 {
 					require.LessOrEqual(t, ratio, 3.2, "%d keys", n)
 				}
@@ -162,7 +162,7 @@ func TestCountOfManyLayers(t *testing.T) {
 		}
 	}
 	require.Less(t, added, n*95/100)
-	require.InEpsilon(t, n, f.ApproxCount(), 0.01)
+	require.InEpsilon(t, n, f.Stats().ApproxCount, 0.01)
 }
 
 // TestCountOfKnownN: the first layer has half of p, so of all layers it takes the most keys
@@ -176,8 +176,8 @@ func TestCountOfKnownN(t *testing.T) {
 			}
 			var decoded Filter
 			require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-			require.InEpsilon(t, i+1, f.ApproxCount(), off, "p = %v", p)
-			require.InEpsilon(t, i+1, decoded.ApproxCount(), off, "p = %v", p)
+			require.InEpsilon(t, i+1, f.Stats().ApproxCount, off, "p = %v", p)
+			require.InEpsilon(t, i+1, decoded.Stats().ApproxCount, off, "p = %v", p)
 		}
 	}
 }

@@ -50,8 +50,8 @@ func checkParams(params []uint64) (uint64, error) {
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return f.info }
 
-// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use
-// f at the same time. Encoding returns an error if a field is out of its range; see
+// SetInfo takes over the fields of i that are not zero. The other fields stay. Nothing else may
+// use f at the same time. Encoding returns an error if a field is out of its range; see
 // [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
@@ -129,7 +129,8 @@ func read(r io.Reader) (f filter, total int64, err error) {
 				return filter{}, total, layerError(i, err)
 			}
 			list = append(list, layerOf(&s.rates, j, b))
-			list[j].info, list[j].count = info, b.Stats(0).ApproxCount
+			list[j].info = info
+			list[j].count = b.Stats(0).ApproxCount
 		}
 		s.shards[i].set(list...)
 	}

@@ -61,18 +61,18 @@ func TestDecodedGoesOnGrowing(t *testing.T) {
 	}
 	for _, g := range []*Filter{&copies[0], &copies[1]} {
 		require.Equal(t, data, bloom.Must(g.MarshalBinary()))
-		require.InEpsilon(t, 1000, g.ApproxCount(), 0.03)
+		require.InEpsilon(t, 1000, g.Stats().ApproxCount, 0.03)
 		for _, h := range more {
 			g.AddHash(h)
 		}
 		for _, h := range append(filtertest.Digests(1, 1000), more...) {
 			require.True(t, g.ContainsHash(h))
 		}
-		require.InEpsilon(t, 4000, g.ApproxCount(), 0.03)
+		require.InEpsilon(t, 4000, g.Stats().ApproxCount, 0.03)
 		// The counts of their last layers were estimates: a shard may begin a layer
 		// some keys sooner or later.
 		require.InEpsilon(t, f.SizeBytes(), g.SizeBytes(), 0.1)
-		require.LessOrEqual(t, g.FPR(), 0.01)
+		require.LessOrEqual(t, g.Stats().FPR, 0.01)
 	}
 	for i, l := range other.shards[0].list() {
 		require.Equal(t, uint64(float64(l.bits())/newSizing(f.rates.rate(i)).bits), l.capacity)
@@ -193,8 +193,8 @@ func FuzzFilter(f *testing.F) {
 			g.AddHash(key)
 			require.True(t, g.ContainsHash(key))
 		}
-		require.LessOrEqual(t, g.FPR(), 1.0)
-		g.ApproxCount()
+		require.LessOrEqual(t, g.Stats().FPR, 1.0)
+		_ = g.Stats()
 		require.NoError(t, h.UnmarshalBinary(bloom.Must(g.MarshalBinary())))
 	})
 }

@@ -289,7 +289,7 @@ func (g *Guard) String() string {
 	case f == nil:
 		return fmt.Sprintf("guard.Guard(p=%v, not loaded)", g.cfg.P)
 	}
-	return fmt.Sprintf("guard.Guard(p=%v, keys=%d)", g.cfg.P, f.ApproxCount())
+	return fmt.Sprintf("guard.Guard(p=%v, bytes=%d)", g.cfg.P, f.SizeBytes())
 }
 
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
@@ -361,7 +361,7 @@ func (g *Guard) expected() uint64 {
 	if f == nil {
 		return g.cfg.N
 	}
-	n := f.ApproxCount()
+	n := f.Stats().ApproxCount
 	return min(maxN, n+uint64(max(0, float64(n)/16-12*math.Sqrt(float64(n)))))
 }
 

@@ -407,7 +407,7 @@ func TestText(t *testing.T) {
 	g := newGuard(t, Config{P: 0.01, Load: loadOf(3)})
 	require.Equal(t, "guard.Guard(p=0.01, not loaded)", g.String())
 	require.NoError(t, g.Rebuild(background))
-	require.Equal(t, "guard.Guard(p=0.01, keys=3)", fmt.Sprint(g))
+	require.Equal(t, fmt.Sprintf("guard.Guard(p=0.01, bytes=%d)", g.Stats().SizeBytes), fmt.Sprint(g))
 	require.Equal(t, g.Stats(), g.LogValue().Any())
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("loaded", "guard", g)

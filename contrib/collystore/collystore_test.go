@@ -122,7 +122,7 @@ func Example() {
 	if err := c.Visit(server.URL + "/1"); err != nil {
 		panic(err)
 	}
-	fmt.Println(visited.ApproxCount(), "pages")
+	fmt.Println(visited.Stats().ApproxCount, "pages")
 	fmt.Println(c.HasVisited(server.URL + "/100"))
 	fmt.Println(c.HasVisited(server.URL + "/101"))
 	// Output:

@@ -24,7 +24,7 @@ const (
 //
 // Ranges takes 1, 2, 4 and so on of a key's steps together, and no more steps of a key once
 // one of them has failed. It sorts the ranges of all keys and joins those that are near. On error
-// found is as it was.
+// it sets all of found to true: a key that could not be looked up may be there.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
 	at func(key, step int) int64, has func(key, step int, data []byte) bool,
@@ -83,10 +83,19 @@ func Ranges(
 		}
 		wg.Wait()
 	}
-	if failure == nil {
-		copy(found, all)
+	if failure != nil {
+		SetAll(found)
+		return failure
 	}
-	return failure
+	copy(found, all)
+	return nil
+}
+
+// SetAll sets all of found to true.
+func SetAll(found []bool) {
+	for i := range found {
+		found[i] = true
+	}
 }
 
 // ParseAt returns the header and the Info of the size bytes of r in Guava's form, with a
