@@ -14,7 +14,7 @@ require (
 	github.com/holiman/bloomfilter/v2 v2.0.3
 	github.com/ipfs/bbloom v0.0.4
 	github.com/parquet-go/parquet-go v0.25.1
-	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/seed79a3ff49/bloom v1.0.0
 	github.com/seiflotfy/cuckoofilter v0.0.0-20240715131351-a2f2c23f1771
 	github.com/stretchr/testify v1.11.1
 	github.com/tylertreat/BoomFilters v0.0.0-20251001182300-5b3723cc64ae

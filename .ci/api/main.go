@@ -1,6 +1,7 @@
 // Api compares the exported names of every released module with the lists in the folder
 // api, one file a module, one line a name with its type. It fails if a line is missing
-// on either side. With -write it writes the lists anew.
+// on either side, and says BREAKS where one is gone or has changed: users' programs may not
+// compile, or JSON may have other names. With -write it writes the lists anew.
 //
 //	go run ./.ci/api [-write]
 package main
@@ -51,7 +52,7 @@ func run(write bool) error {
 			return err
 		}
 		want := strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
-		differ += report("-", path, want, have) + report("+", path, have, want)
+		differ += report("BREAKS", path, want, have) + report("new", path, have, want)
 		if write {
 			if err := os.WriteFile(path, []byte(strings.Join(have, "\n")+"\n"), 0o666); err != nil {
 				return err
@@ -62,7 +63,7 @@ func run(write bool) error {
 		return fmt.Errorf("%s: no released module has these names", files)
 	}
 	if differ > 0 && !write {
-		return fmt.Errorf("%d names differ. Where one is gone, or has another type, users' programs may not compile. If it must be: go run ./.ci/api -write", differ)
+		return fmt.Errorf("%d lines differ; if they must: go run ./.ci/api -write", differ)
 	}
 	return nil
 }
@@ -163,14 +164,22 @@ func list(pkg *types.Package) (lines []string) {
 				if types.Comparable(under) {
 					comparable = ", comparable"
 				}
-				add("type %s struct%s", name, comparable)
-				for field := range under.Fields() {
-					if field.Exported() {
-						add("field %s.%s %s", name, field.Name(), write(field.Type()))
+				add("type %s%s struct%s", name, parameters(object, write), comparable)
+				number := 0 // the place of a field in a literal without names
+				for i := range under.NumFields() {
+					field := under.Field(i)
+					if !field.Exported() {
+						continue
 					}
+					number++
+					tag := ""
+					if t := under.Tag(i); t != "" {
+						tag = " `" + t + "`"
+					}
+					add("field %s.%s #%d %s%s", name, field.Name(), number, write(field.Type()), tag)
 				}
 			default:
-				add("type %s %s", name, write(under))
+				add("type %s%s %s", name, parameters(object, write), write(under))
 			}
 			if types.IsInterface(under) {
 				continue
@@ -190,4 +199,17 @@ func list(pkg *types.Package) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// parameters returns the type parameters of a type with their constraints, such as [T any].
+func parameters(object *types.TypeName, write func(types.Type) string) string {
+	named, ok := object.Type().(*types.Named)
+	if !ok || named.TypeParams().Len() == 0 {
+		return ""
+	}
+	var list []string
+	for parameter := range named.TypeParams().TypeParams() {
+		list = append(list, parameter.Obj().Name()+" "+write(parameter.Constraint()))
+	}
+	return "[" + strings.Join(list, ", ") + "]"
 }

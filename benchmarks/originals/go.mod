@@ -9,7 +9,7 @@ require (
 	github.com/bits-and-blooms/bitset v1.24.2
 	github.com/bits-and-blooms/bloom/v3 v3.7.1
 	github.com/holiman/bloomfilter/v2 v2.0.3
-	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/seed79a3ff49/bloom v1.0.0
 	github.com/stretchr/testify v1.11.1
 	github.com/willf/bloom v2.0.3+incompatible
 )

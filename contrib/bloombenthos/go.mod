@@ -5,7 +5,7 @@ go 1.25.2
 require (
 	github.com/redis/go-redis/v9 v9.22.0
 	github.com/redpanda-data/benthos/v4 v4.60.0
-	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/seed79a3ff49/bloom v1.0.0
 	github.com/seed79a3ff49/bloom/contrib/bloomredis v0.1.0
 	github.com/stretchr/testify v1.11.1
 	github.com/urfave/cli/v2 v2.27.7

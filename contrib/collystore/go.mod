@@ -4,7 +4,7 @@ go 1.24.0
 
 require (
 	github.com/gocolly/colly/v2 v2.3.0
-	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/seed79a3ff49/bloom v1.0.0
 	github.com/stretchr/testify v1.11.1
 )
 

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/prometheus/client_golang v1.23.2
-	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/seed79a3ff49/bloom v1.0.0
 	github.com/seed79a3ff49/bloom/contrib/bloomprom v0.1.0
 	github.com/stretchr/testify v1.11.1
 	modernc.org/sqlite v1.62.0

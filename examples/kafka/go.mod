@@ -3,7 +3,7 @@ module github.com/seed79a3ff49/bloom/examples/kafka
 go 1.26.0
 
 require (
-	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/seed79a3ff49/bloom v1.0.0
 	github.com/stretchr/testify v1.11.1
 	github.com/twmb/franz-go v1.22.2
 	github.com/twmb/franz-go/pkg/kadm v1.19.0

@@ -4,7 +4,7 @@ go 1.24
 
 require (
 	github.com/redis/go-redis/v9 v9.22.0
-	github.com/seed79a3ff49/bloom v0.1.0
+	github.com/seed79a3ff49/bloom v1.0.0
 	github.com/seed79a3ff49/bloom/contrib/bloomredis v0.1.0
 	github.com/stretchr/testify v1.11.1
 	go.etcd.io/bbolt v1.4.3
