@@ -25,8 +25,8 @@ import (
 //	ready <bits> <false positives among the absent keys>
 //
 // For each line that it then reads, the number of a round, it measures what filter.measure does
-// and writes nanoseconds a key: add, present, absent. Until the next line it sleeps. So its rounds take
-// turns with everybody's.
+// and writes nanoseconds a key: add, present, absent. Add is nan for filters that the program fills
+// itself. Until the next line it sleeps. So its rounds take turns with those of all other rows.
 type process struct {
 	name, note string
 	args       []string // the program and what precedes the above
@@ -73,6 +73,10 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 			return nil, errors.New("name the folder of its headers with -boost")
 		}
 		program := filepath.Join(dir, "boost-bench")
+		found["Boost.Bloom, many"] = []process{
+			{"Boost.Bloom classic", "", []string{program, "classic.many"}},
+			{"Boost.Bloom blocked", "", []string{program, "blocked.many"}},
+		}
 		return []process{
 			{"Boost.Bloom classic", "in C++; one by one", []string{program, "classic"}},
 			{"Boost.Bloom classic, bulk", "", []string{program, "classic.bulk"}},
@@ -152,11 +156,13 @@ func (p *peer) ask(question string, n int) []float64 {
 	return numbers
 }
 
-// measure adds a round to p's result.
-func (p *peer) measure(round int) {
-	if answer := p.ask(fmt.Sprintln(round), absent+1); p.result.err == nil {
-		p.result.record(sample{answer[add], answer[present], answer[absent], nan})
+// measure measures a round, unless p has failed.
+func (p *peer) measure(round int) sample {
+	answer := p.ask(fmt.Sprintln(round), absent+1)
+	if p.result.err != nil {
+		return sample{nan, nan, nan, nan}
 	}
+	return sample{answer[add], answer[present], answer[absent], nan}
 }
 
 func (p *peer) stop() {

@@ -17,7 +17,8 @@ import (
 type report struct {
 	quick   bool
 	rounds  int
-	load    string // of the machine, before
+	load    string // of the machine, before, and how long the run waited for it
+	quiet   *quiet
 	began   time.Time
 	missing []string
 	tables  []table
@@ -27,19 +28,25 @@ type report struct {
 type table struct {
 	workload
 	results []*result
+	twice   bool // because of stars
+	turns   int
+	repeats int // of turns that were disturbed
 }
 
-func (r *report) add(w workload, results []*result) {
-	w.rows, w.processes = nil, nil // which hold filters
-	r.tables = append(r.tables, table{w, results})
+func (r *report) add(t table) {
+	t.rows, t.processes = nil, nil // which hold filters
+	r.tables = append(r.tables, t)
 }
 
 const method = `
 Each row adds n keys to an empty filter, looks up keys that were added (present) and keys that were not (absent). The keys lie
 ready in one array. All Go rows run in one process and on one goroutine, but for those of goroutines. In each round every row has
 a turn, programs in other languages and the build without assembly among them, and another row begins. A timing covers at least 100,000
-keys, in the table of banks 500 look-ups. Times are nanoseconds a key, the least of %d rounds, of %d where n is 1e7. A star says that the median was more than a quarter
-above it: a busy machine. Making filters, emptying them, touching their memory for the first time and collecting garbage do not
+keys, in the table of banks 500 look-ups. Times are nanoseconds a key, the least of %d rounds, of %d where n is 1e7.
+The spread is the median over the least time, of the operation where that is most. A star says that it is above 1.25: a busy machine.
+Beside each turn of a row a calibration runs: fixed work, in registers and in 64 MiB of memory. If it takes longer than
+usual, or if the host took the processor away during the turn, the turn is repeated, up to three times. A table with
+stars in more than one row in ten is measured again. Making filters, emptying them, touching their memory for the first time and collecting garbage do not
 count. False positives are counted over a million absent keys, and left out where fewer than ten are expected. The column purego is add / present / absent of
 Go code without assembly, which is what all processors but amd64 with AVX2 and arm64 run. On a processor that is not
 here, ` + "`go run . -quick`" + ` prints the tables by which processors differ, in two minutes.
@@ -52,7 +59,10 @@ func (r *report) markdown() string {
 	if r.quick {
 		options, picture = " -quick", ""
 	}
-	p("# Results\n\nMade by `cd benchmarks && go run .%s` in %v on %s%s, with %s.\n", options, time.Since(r.began).Round(time.Second), machine(), r.load, runtime.Version())
+	p("# Results\n\nMade by `cd benchmarks && go run .%s` in %v on %s (%s), with %s.\n", options, time.Since(r.began).Round(time.Second), machine(), r.load, runtime.Version())
+	if r.quiet != nil {
+		p("Of %d turns %d were repeated.\n", r.quiet.turns, r.quiet.repeats)
+	}
 	p(method+picture, r.rounds, min(r.rounds, fewRounds))
 	for _, m := range r.missing {
 		p("\nNot measured: %s\n", strings.TrimSpace(m))
@@ -83,7 +93,15 @@ func (t table) find(name string) *result {
 }
 
 func (t table) markdown(p func(string, ...any)) {
-	p("\n## %s\n\nn = %s, p = %s, keys of %s.\n\n", t.title, short(t.n), general(t.p), t.kind.name)
+	p("\n## %s\n\nn = %s, p = %s, keys of %s", t.title, short(t.n), general(t.p), t.kind.name)
+	if t.order != nil {
+		p("; %s", t.order.name)
+	}
+	p(". Of %d turns %d were repeated", t.turns, t.repeats)
+	if t.twice {
+		p("; the table was measured twice, because of stars")
+	}
+	p(".\n\n")
 	pure, removes := false, false
 	for _, r := range t.results {
 		pure = pure || strings.HasPrefix(r.name, purego)
@@ -95,8 +113,13 @@ func (t table) markdown(p func(string, ...any)) {
 		}
 		return " " + text + " |"
 	}
-	p("| | add | present | absent |%s%s bits a key | false positives |\n", column(removes, "remove"), column(pure, "purego"))
-	p("|---|---|---|---|%s%s---|---|\n", strings.TrimSpace(column(removes, "---")), strings.TrimSpace(column(pure, "---")))
+	if t.order != nil {
+		p("| | look-up |%s bits a key | spread |\n", column(pure, "purego"))
+		p("|---|---|%s---|---|\n", strings.TrimSpace(column(pure, "---")))
+	} else {
+		p("| | add | present | absent |%s%s bits a key | false positives | spread |\n", column(removes, "remove"), column(pure, "purego"))
+		p("|---|---|---|---|%s%s---|---|---|\n", strings.TrimSpace(column(removes, "---")), strings.TrimSpace(column(pure, "---")))
+	}
 	for _, r := range t.results {
 		if strings.HasPrefix(r.name, purego) {
 			continue
@@ -116,34 +139,32 @@ func (t table) markdown(p func(string, ...any)) {
 		if r.falses > 0 && t.p*float64(r.absent) >= 10 && t.lookups == 0 {
 			falses = fmt.Sprintf("%.2g %%", 100*float64(r.falses)/float64(r.absent))
 		}
-		p("| %s | %s | %s | %s |%s%s %s | %s |\n", r.name, r.time(add), r.time(present), r.time(absent),
-			column(removes, r.time(remove)), column(pure, portable), bits, falses)
+		spread := fmt.Sprintf("%.2f", r.spread())
+		if r.spread() > starSpread {
+			spread += " *"
+		}
+		if t.order != nil {
+			if without := t.find(purego + r.name); without != nil {
+				portable = without.time(absent)
+			}
+			p("| %s | %s |%s %s | %s |\n", r.name, r.time(absent), column(pure, portable), bits, spread)
+			continue
+		}
+		p("| %s | %s | %s | %s |%s%s %s | %s | %s |\n", r.name, r.time(add), r.time(present), r.time(absent),
+			column(removes, r.time(remove)), column(pure, portable), bits, falses, spread)
 	}
 }
 
-// time writes the least time of an operation, with a star where the median is far above it.
+// time writes the least time of an operation.
 func (r *result) time(op int) string {
 	least := r.least(op)
 	if math.IsNaN(least) {
 		return ""
 	}
-	s := fmt.Sprintf("%.1f", least)
 	if least >= 1000 {
-		s = fmt.Sprintf("%.0f", least)
+		return fmt.Sprintf("%.0f", least)
 	}
-	if sorted := slices.Sorted(slices.Values(r.times[op])); sorted[len(sorted)/2] > 1.25*least {
-		s += " *"
-	}
-	return s
-}
-
-// load says how busy the machine was in the last minute, where the system says it.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
-	}
-	return " (load before: " + strings.Fields(string(text))[0] + ")"
+	return fmt.Sprintf("%.1f", least)
 }
 
 // machine describes where this runs.
@@ -153,10 +174,24 @@ func machine() string {
 		cpu = strings.TrimSpace(string(brand))
 	}
 	info, _ := exec.Command("env", "LC_ALL=C", "lscpu").Output() // Linux
+	var more []string                                            // names of processors in clouds say little
 	for line := range strings.Lines(string(info)) {
-		if model, ok := strings.CutPrefix(line, "Model name:"); ok {
-			cpu = strings.TrimSpace(model)
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch name = strings.TrimSpace(name); name {
+		case "Model name":
+			cpu = value
+		case "CPU family":
+			more = append(more, "family "+value)
+		case "Model":
+			more = append(more, "model "+value)
+		case "L1d cache", "L2 cache", "L3 cache":
+			size, _, _ := strings.Cut(value, " (")
+			more = append(more, strings.TrimSuffix(name, " cache")+" "+size)
 		}
+	}
+	if len(more) > 0 {
+		cpu += " (" + strings.Join(more, ", ") + ")"
 	}
 	return fmt.Sprintf("%s, %d cores, %s/%s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 }

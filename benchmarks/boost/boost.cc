@@ -1,5 +1,6 @@
-// Measures the filters of Boost.Bloom; foreign.go says by what rules. The first argument
-// is classic or blocked, with .bulk behind it for the functions that take many keys.
+// Measures the filters of Boost.Bloom; process.go says by what rules. The first argument
+// is classic or blocked, with .bulk behind it for the functions that take many keys, or .many for
+// many filters.
 
 #include <boost/bloom.hpp>
 
@@ -98,6 +99,46 @@ template <typename Filter> struct Run {
   }
 };
 
+// Many filters of 100,000 keys each, as peer_many.go fills and asks them.
+template <typename Filter> struct Many {
+  static constexpr std::uint64_t filters = 1024, filter_keys = 100000;
+  const Workload& w;
+  const std::vector<std::uint64_t> keys = read<std::uint64_t>(w);
+  std::vector<Filter> all;
+
+  static std::uint64_t mix(std::uint64_t x) {
+    x *= 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+  }
+
+  [[gnu::noinline]] std::size_t count(const std::uint64_t* key, std::size_t n) {
+    std::size_t found = 0;
+    for (auto end = key + n; key != end; key++) found += all[*key >> 54].may_contain(*key);
+    return found;
+  }
+
+  void run() {
+    for (std::uint64_t j = 0; j < filters; j++) {
+      all.emplace_back(filter_keys, w.p);
+      for (std::uint64_t i = 0; i < filter_keys; i++) all[j].insert(j << 54 | mix(j * filter_keys + i) >> 10);
+    }
+    std::cout << "ready " << all[0].capacity() * w.n / filter_keys << " " << count(&keys[w.n], keys.size() - w.n) << std::endl;
+    for (std::size_t round; std::cin >> round;) {
+      std::cout << "nan ";
+      for (int op : {present, absent}) {
+        const std::size_t first = op == present ? 0 : w.n, size = op == present ? w.n : keys.size() - w.n;
+        const auto part = &keys[first + round % (size / w.window) * w.window];
+        std::size_t found = 0;
+        std::cout << timed(w.window, [&] { found = count(part, w.window); }) << " ";
+        if (op == present && found != w.window) std::abort();
+      }
+      std::cout << std::endl;
+    }
+  }
+};
+
 template <typename Key> void pick(bool blocked, const Workload& w) {
   using namespace boost::bloom;
   if (blocked) {
@@ -118,5 +159,14 @@ int main(int, char** args) {
   Workload w{std::string(std::istreambuf_iterator<char>(file), {}), std::stoul(args[3]), std::stoul(args[4]),
              std::stoul(args[5]), std::stoul(args[6]), std::stod(args[7]), kind.find(".bulk") != std::string::npos};
   const bool blocked = kind.compare(0, 7, "blocked") == 0;
+  if (kind.find(".many") != std::string::npos) {
+    using namespace boost::bloom;
+    if (blocked) {
+      Many<filter<std::uint64_t, 1, fast_multiblock32<8>>>{w}.run();
+    } else {
+      Many<filter<std::uint64_t, 7>>{w}.run();
+    }
+    return 0;
+  }
   w.width == 8 ? pick<std::uint64_t>(blocked, w) : pick<std::string_view>(blocked, w);
 }

@@ -1,0 +1,44 @@
+package main
+
+import "math/rand"
+
+// order is an order in which keys are looked up. Half of the look-ups of an order, at random, are
+// of keys that were added. The key is the one of a number below n that pick returns.
+type order struct {
+	name string
+	pick func(r *rand.Rand, n int) func() int
+}
+
+var (
+	evenly = &order{"every key as often as every other", func(r *rand.Rand, n int) func() int {
+		return func() int { return r.Intn(n) }
+	}}
+	skewed = &order{"80 % of the look-ups are of 1 % of the keys", func(r *rand.Rand, n int) func() int {
+		return func() int {
+			if r.Intn(10) < 8 {
+				return r.Intn(max(1, n/100))
+			}
+			return r.Intn(n)
+		}
+	}}
+	zipf = &order{"Zipf's law with an exponent of 1.01", func(r *rand.Rand, n int) func() int {
+		z := rand.NewZipf(r, 1.01, 1, uint64(n-1))
+		return func() int { return int(z.Uint64()) }
+	}}
+)
+
+// keys returns keys of n added and as many absent ones, in the order. Keys that are asked often
+// are spread over all ids.
+func (o *order) keys(k kind, n, lookups int) keys {
+	r := rand.New(rand.NewSource(1))
+	pick := o.pick(r, n)
+	ks := keys{buf: make([]byte, lookups*k.width), width: k.width}
+	for i := range lookups {
+		id := uint64(pick())
+		if r.Intn(2) == 0 {
+			id += absentIDs
+		}
+		k.put(ks.buf[i*k.width:][:k.width], id)
+	}
+	return ks
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	bitsbloom "github.com/bits-and-blooms/bloom/v3"
+	"github.com/cespare/xxhash/v2"
+	"github.com/greatroar/blobloom"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+)
+
+// Of many filters each holds filterKeys keys. A key's ten highest bits say which filter it is in,
+// so that look-ups go from filter to filter at random.
+const (
+	filterBits = 10
+	filters    = 1 << filterBits
+)
+
+var filterKeys uint64 = 100_000 // fewer in tests
+
+// inFilters are keys of 8 bytes, each in one of many filters. Those with ids from absentIDs on
+// are in none.
+var inFilters = kind{"8 bytes", 8, false, func(key []byte, id uint64) {
+	x := mix(id)
+	low := mix(x)
+	if id < absentIDs {
+		low = x % filterKeys
+	}
+	binary.LittleEndian.PutUint64(key, filterKey(x>>(64-filterBits), low))
+}}
+
+// filterKey is the key of a number in a filter.
+func filterKey(filter, number uint64) uint64 {
+	return filter<<(64-filterBits) | mix(filter*filterKeys+number)>>filterBits
+}
+
+// manyRow returns a row of many filters. fill returns a filter with keys, and its bits. Adding to the
+// filters is not measured.
+func manyRow[F any](
+	name string,
+	fill func(keys []uint64, p float64) (f F, bits uint64),
+	count func(all []F, ks keys) int,
+) row {
+	return row{name, "", func(n int, p float64) filter {
+		var all []F
+		total := uint64(0)
+		numbers := make([]uint64, filterKeys)
+		for j := range uint64(filters) {
+			for i := range numbers {
+				numbers[i] = filterKey(j, uint64(i))
+			}
+			f, bits := fill(numbers, p)
+			all = append(all, f)
+			total += bits
+		}
+		return filter{
+			bits:   total / filters * uint64(n) / filterKeys,
+			static: true,
+			count:  func(ks keys) int { return count(all, ks) },
+		}
+	}}
+}
+
+// manyFilters are libraries whose filters do not share a batch: each key is asked alone.
+func manyFilters() []row {
+	number := func(key []byte) uint64 { return binary.LittleEndian.Uint64(key) >> (64 - filterBits) }
+	bytesOf := func(key *uint64) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(key)), 8) }
+	return []row{
+		manyRow("bloom.Filter", func(ks []uint64, p float64) (*bloom.Filter, uint64) {
+			f := bloom.Must(bloom.New(filterKeys, p))
+			for i := range ks {
+				f.Add(bytesOf(&ks[i]))
+			}
+			return f, f.M()
+		}, func(all []*bloom.Filter, ks keys) int {
+			return ks.count(func(key []byte) bool { return all[number(key)].Contains(key) })
+		}),
+		manyRow("blocked.Filter", func(ks []uint64, p float64) (*blocked.Filter, uint64) {
+			f := bloom.Must(blocked.New(filterKeys, p))
+			for i := range ks {
+				f.Add(bytesOf(&ks[i]))
+			}
+			return f, f.M()
+		}, func(all []*blocked.Filter, ks keys) int {
+			return ks.count(func(key []byte) bool { return all[number(key)].Contains(key) })
+		}),
+		manyRow("bits-and-blooms", func(ks []uint64, p float64) (*bitsbloom.BloomFilter, uint64) {
+			f := bitsbloom.NewWithEstimates(uint(filterKeys), p)
+			for i := range ks {
+				f.Add(bytesOf(&ks[i]))
+			}
+			return f, uint64(f.Cap())
+		}, func(all []*bitsbloom.BloomFilter, ks keys) int {
+			return ks.count(func(key []byte) bool { return all[number(key)].Test(key) })
+		}),
+		manyRow("blobloom", func(ks []uint64, p float64) (*blobloom.Filter, uint64) {
+			f := blobloom.NewOptimized(blobloom.Config{Capacity: filterKeys, FPRate: p})
+			for i := range ks {
+				f.Add(xxhash.Sum64(bytesOf(&ks[i])))
+			}
+			return f, f.NumBits()
+		}, func(all []*blobloom.Filter, ks keys) int {
+			return ks.count(func(key []byte) bool { return all[number(key)].Has(xxhash.Sum64(key)) })
+		}),
+	}
+}

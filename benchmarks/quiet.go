@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A turn is what one row does in one round. Work of other programs, or of other guests of the
+// same host, makes turns slower, so each turn lies between two runs of a calibration: fixed
+// work whose least time is known. A turn is disturbed if a calibration beside it took longer
+// than usual, or if the host took the processor away meanwhile. Such a turn is repeated.
+
+const (
+	arithmetic = 400_000 // multiplications of a calibration, each of the one before
+	reads      = 30_000  // of random places, each of which the one before says
+	readBytes  = 64 << 20
+
+	tolerance     = 1.15             // how much longer than the least a calibration may take
+	readTolerance = 1.4              // reads share the cache with the row that had its turn before
+	tries         = 4                // of a turn
+	patience      = 10 * time.Minute // to wait for a machine that is idle
+	idle          = 0.3              // its load
+)
+
+// quiet knows how long calibrations take on a machine that does nothing else.
+type quiet struct {
+	next             []uint32 // a cycle through all places
+	least, leastRead time.Duration
+	turns, repeats   int
+	sink             uint64
+}
+
+func newQuiet() *quiet {
+	q := &quiet{next: make([]uint32, readBytes/4)}
+	// Sattolo's algorithm makes a permutation of one cycle.
+	for i := range q.next {
+		q.next[i] = uint32(i)
+	}
+	for i := len(q.next) - 1; i > 0; i-- {
+		j := mix(uint64(i)) % uint64(i)
+		q.next[i], q.next[j] = q.next[j], q.next[i]
+	}
+	for range 50 {
+		q.calibrate()
+	}
+	return q
+}
+
+// calibrate reports whether the fixed work takes about the least time that it ever took.
+func (q *quiet) calibrate() bool {
+	start := time.Now()
+	x := q.sink | 1
+	for range arithmetic {
+		x *= 0x9e3779b97f4a7c15
+	}
+	took := time.Since(start)
+	start = time.Now()
+	at := uint32(x % uint64(len(q.next)))
+	for range reads {
+		at = q.next[at]
+	}
+	read := time.Since(start)
+	q.sink = x + uint64(at)
+	if q.least == 0 || took < q.least {
+		q.least = took
+	}
+	if q.leastRead == 0 || read < q.leastRead {
+		q.leastRead = read
+	}
+	return float64(took) < tolerance*float64(q.least) && float64(read) < readTolerance*float64(q.leastRead)
+}
+
+// turn has a row take its turn, and again if it was disturbed.
+func (q *quiet) turn(do func() sample) (s sample) {
+	q.turns++
+	for try := range tries {
+		if try > 0 {
+			q.repeats++
+			time.Sleep(50 * time.Millisecond << try)
+		}
+		before, stolen, began := q.calibrate(), steal(), time.Now()
+		s = do()
+		taken := steal() - stolen
+		if before && q.calibrate() && taken <= time.Since(began)/50 {
+			break
+		}
+	}
+	return s
+}
+
+// steal returns for how long the host has not let this machine's processors run, where Linux
+// says it.
+func steal() time.Duration {
+	text, _ := os.ReadFile("/proc/stat")
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line) // cpu, user, nice, system, idle, iowait, irq, softirq, steal
+	if len(fields) < 9 {
+		return 0
+	}
+	ticks, _ := strconv.ParseInt(fields[8], 10, 64)
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// loadNow returns the machine's load of the last minute, where Linux says it.
+func loadNow() (load float64, known bool) {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0, false
+	}
+	load, err = strconv.ParseFloat(strings.Fields(string(text))[0], 64)
+	return load, err == nil
+}
+
+// waitIdle waits until the machine is idle, and says for how long it waited and what the load is
+// then.
+func waitIdle() string {
+	began := time.Now()
+	for {
+		load, known := loadNow()
+		waited := time.Since(began).Round(time.Second)
+		switch {
+		case !known:
+			return "the load is not known"
+		case load <= idle && waited == 0:
+			return fmt.Sprintf("load before: %.2f", load)
+		case load <= idle:
+			return fmt.Sprintf("load before: %.2f, after a wait of %v", load, waited)
+		case waited >= patience:
+			return fmt.Sprintf("load before: %.2f, also after a wait of %v", load, waited)
+		}
+		time.Sleep(5 * time.Second)
+	}
+}
