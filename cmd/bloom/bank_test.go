@@ -49,7 +49,7 @@ func TestBank(t *testing.T) {
 	write(t, "damaged.bank", data[:8]+string(data[8]^1)+data[9:])
 	for line, says := range map[string]string{
 		"bank":                            "bank needs build, info or which",
-		"bank wich":                       `"wich" is no command; is it which`,
+		"bank wich":                       `"wich" is not a command; do you mean which`,
 		"bank build -o x.bank":            "bank build needs at least one",
 		"bank build a.log":                "build needs -o FILE",
 		"bank build -o x.bank -":          "- can be read once only: say -n",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,41 @@ func TestCheckSkipsMissingFiles(t *testing.T) {
 	_, stderr, status := bloomRun(t, "", "check list none a nothing")
 	require.Equal(t, 2, status)
 	require.Equal(t, "bloom: none: no such file or directory\nbloom: nothing: no such file or directory\n", stderr)
+}
+
+// TestClosedOutputIsAnError: a command that would write to a closed standard output says so.
+func TestClosedOutputIsAnError(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no such shell")
+	}
+	t.Chdir(t.TempDir())
+	good(t, "apple\n", "build -n 10 -o list")
+	write(t, "lines", "apple\n")
+	good(t, "", "bank build -n 10 -o bank lines")
+	for line, want := range map[string]int{
+		"dedupe lines": 1, "check list lines": 2, "check -c list lines": 2, "info list": 1, "info -json list": 1,
+		"plan -n 10": 1, "version": 1, "bank info bank": 1, "bank which bank apple": 2, "build -n 10 -o - lines": 1,
+		"check -q list lines": 0, "build -n 10 -o other lines": 0, "add list lines": 0,
+	} {
+		cmd := child(t, "sh", "-c", "bloom "+line+" >&-")
+		stderr := &bytes.Buffer{}
+		cmd.Stderr = stderr
+		cmd.Run()
+		require.Equal(t, want, cmd.ProcessState.ExitCode(), "%s: %s", line, stderr)
+		require.Equal(t, want != 0, strings.Contains(stderr.String(), "standard output is closed"), line)
+	}
+}
+
+// TestControlCharacters: no text that bloom shows of a file has control characters.
+func TestControlCharacters(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const name = "a\x1b[31m"
+	write(t, name, "text")
+	_, stderr, _ := bloomRun(t, "", "info", name)
+	require.Contains(t, stderr, `a\x1b[31m is not a filter`)
+	require.NotContains(t, stderr, "\x1b")
+	good(t, "apple\n", "build -force -comment \x1b[31m -n 10 -o", name)
+	require.NotContains(t, good(t, "", "info", name), "\x1b")
 }
 
 // TestFullOutput: each command that writes to standard output ends with status 1, or check with 2, and

@@ -225,7 +225,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	}
 	dir, err := os.MkdirTemp("", "bloom-*")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("no temporary file in %s ($TMPDIR): %w", os.TempDir(), cause(err))
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "filter")
@@ -233,7 +233,8 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(file, io.LimitReader(io.MultiReader(bytes.NewReader(inner), in), max(1<<32, int64(machine))))
+	whole := io.MultiReader(bytes.NewReader(inner), in)
+	_, err = io.Copy(file, io.LimitReader(whole, max(1<<32, int64(machine))))
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -332,7 +333,7 @@ func (f foreignFilter) SetInfo(bloom.Info)         {}
 func (f foreignFilter) SaveFile(path string) error { return replaceFile(path, f.foreignBytes) }
 
 // foreignLoader returns a function that loads files of a library, which decode decodes.
-func foreignLoader[F foreignBytes](library string, decode func([]byte) (F, error)) func(path string) (filter, error) {
+func foreignLoader[F foreignBytes](library string, decode func([]byte) (F, error)) func(string) (filter, error) {
 	return func(path string) (filter, error) {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -356,7 +357,8 @@ func loadKeys(path string) (*loaded, error) {
 		return nil, err
 	}
 	if _, ok := f.filter.(foreignFilter); ok {
-		return nil, fmt.Errorf("%s holds hashes that its own program made of keys, so bloom cannot look lines up in it: a Go program can, with foreign.NewHoliman", path)
+		return nil, fmt.Errorf("%s holds hashes that its own program made of keys, so bloom cannot "+
+			"look lines up in it: a Go program can, with foreign.NewHoliman", path)
 	}
 	return f, nil
 }

@@ -207,9 +207,8 @@ func TestFileInfo(t *testing.T) {
 	}
 }
 
-// TestFollow: keys are made of lines as the file says, and nobody looks for hexadecimal digits in a
-// list of bytes and wonders why nothing is there.
-func TestFollow(t *testing.T) {
+// TestKeysAreMadeAsTheFileSays: no command looks for hexadecimal digits in a list of bytes.
+func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const path = "list"
 	for _, test := range []struct{ made, in, found string }{

@@ -112,16 +112,19 @@ type inputFlags struct {
 
 // addBlank is for commands that do not decide exactly whether the empty line is in a filter.
 func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.blank, "blank", false, "take blank lines, whose key is empty, like other lines; without it they are left out")
+	flags.BoolVar(&f.blank, "blank", false,
+		"take blank lines, whose key is empty, like other lines; without it they are left out")
 }
 
 func (f *inputFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.null, "null", "0", false, "lines end with a NUL byte, not with a newline")
 	flags.BoolVarP(&f.null, "null-data", "z", false, "the same, as grep and sort call it")
 	flags.IntVarP(&f.key.Field, "field", "f", 0, "compare field `N` only, of lines that are TSV or CSV")
-	flags.StringVar(&f.key.Separator, "sep", "", "the byte between fields, such as : or \\t; else a tab if the first line has one, and a comma if not")
+	flags.StringVar(&f.key.Separator, "sep", "",
+		"the byte between fields, such as : or \\t; else a tab if the first line has one, and a comma if not")
 	addKey(flags, &f.key)
-	flags.BoolVar(&f.skipBad, "skip-bad", false, "leave out lines that lack the field or are not hexadecimal, and count them")
+	flags.BoolVar(&f.skipBad, "skip-bad", false,
+		"leave out lines that lack the field or are not hexadecimal, and count them")
 	flags.IntVar(&f.long, "long", 27, "unpack zstd that needs 2^`N` bytes of memory, as zstd --long=N does")
 	f.flags = flags
 }
@@ -145,7 +148,8 @@ func (f *makeFlags) add(flags *pflag.FlagSet, n, p string) {
 // config returns what to read.
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
 	if len(f.comment) > 4096 || !utf8.ValidString(f.comment) {
-		return nil, usageError{fmt.Errorf("-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes", len(f.comment))}
+		return nil, usageError{fmt.Errorf(
+			"-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes", len(f.comment))}
 	}
 	return f.input.config(names)
 }
@@ -153,8 +157,10 @@ func (f *makeFlags) config(names []string) (*lines.Config, error) {
 // addKey adds the flags that say how lines are compared.
 func addKey(flags *pflag.FlagSet, key *lines.Key) {
 	flags.BoolVar(&key.FoldCase, "fold-case", false, "capital and small letters are the same")
-	flags.BoolVar(&key.Hex, "hex", false, "compare the bytes that lines give in hexadecimal, as lists of hashes do")
-	flags.BoolVar(&key.KeepCR, "keep-cr", false, "compare the carriage return at a line's end, too, which lines from Windows have")
+	flags.BoolVar(&key.Hex, "hex", false,
+		"compare the bytes that lines give in hexadecimal, as lists of hashes do")
+	flags.BoolVar(&key.KeepCR, "keep-cr", false,
+		"compare the carriage return, too, that ends lines from Windows")
 }
 
 // config returns what to read.
@@ -170,7 +176,14 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 		return nil, usageError{fmt.Errorf("-sep needs -f")}
 	}
 	f.key.Separator = unescaped(f.key.Separator)
-	cfg := &lines.Config{Names: inputs(names), Delim: '\n', Key: f.key, SkipBad: f.skipBad, Blank: f.blank, Window: 1 << f.long}
+	cfg := &lines.Config{
+		Names:   inputs(names),
+		Delim:   '\n',
+		Key:     f.key,
+		SkipBad: f.skipBad,
+		Blank:   f.blank,
+		Window:  1 << f.long,
+	}
 	if f.null {
 		cfg.Delim = 0
 	}
@@ -182,16 +195,22 @@ func unescaped(s string) string {
 	if s == `\0` {
 		return "\x00"
 	}
-	if c, _, rest, err := strconv.UnquoteChar(s, 0); err == nil && rest == "" && c < 1<<8 && len(s) > 1 && s[0] == '\\' {
-		return string([]byte{byte(c)})
+	if len(s) < 2 || s[0] != '\\' {
+		return s
 	}
-	return s
+	c, _, rest, err := strconv.UnquoteChar(s, 0)
+	isByte := err == nil && rest == "" && c < 1<<8
+	if !isByte {
+		return s
+	}
+	return string([]byte{byte(c)})
 }
 
 // warnBad says how many lines were left out.
 func warnBad(cfg *lines.Config) {
 	if cfg.Bad > 0 {
-		fmt.Fprintf(os.Stderr, "bloom: warning: left out %s (-skip-bad), the first of them here: %v\n", counted(uint64(cfg.Bad), "line"), cfg.FirstBad)
+		fmt.Fprintf(os.Stderr, "bloom: warning: left out %s (-skip-bad), the first of them here: %v\n",
+			counted(uint64(cfg.Bad), "line"), cfg.FirstBad)
 	}
 }
 

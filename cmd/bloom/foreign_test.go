@@ -13,7 +13,7 @@ import (
 )
 
 // TestTheirs: files of other libraries answer as there, take lines, and are written as there.
-func TestTheirs(t *testing.T) {
+func TestFiltersOfOtherLibraries(t *testing.T) {
 	answers := map[string]string{}
 	data, err := os.ReadFile("../../foreign/testdata/answers.json")
 	if err != nil {

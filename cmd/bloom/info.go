@@ -68,7 +68,7 @@ func reportCommand(use, needs string, of func(path string) (*report, error)) *co
 			case *asJSON:
 				err = writeJSON(r)
 			default:
-				text := strings.Repeat("\n", min(i, 1)) + r.File + "\n"
+				text := strings.Repeat("\n", min(i, 1)) + printable(r.File) + "\n"
 				for _, row := range r.rows() {
 					text += fmt.Sprintf("  %-9s %s\n", row.Name, row.Value)
 				}
@@ -146,7 +146,9 @@ func (r *report) rows() (rows []row) {
 	add(true, "keys", "about %s", humanize.Comma(int64(r.Keys)))
 	add(r.MadeFor > 0, "made for", "%s at a rate of %.3g", counted(r.MadeFor, "key"), r.MadeAt)
 	add(true, "rate", "%.3g of other keys are reported, now", r.Rate)
-	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)).Round(time.Second) }
+	seconds := func(s float64) time.Duration {
+		return time.Duration(s * float64(time.Second)).Round(time.Second)
+	}
 	if r.Span > 0 {
 		reach, span := seconds(*r.Reach), seconds(r.Span)
 		full := "every key of the last %v is remembered"

@@ -50,10 +50,11 @@ func newRoot() *cobra.Command {
 		version = info.Main.Version
 	}
 	root := &cobra.Command{
-		Use:           "bloom",
-		Version:       version,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Use:               "bloom",
+		Version:           version,
+		PersistentPreRunE: requireStdout,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
 		// An unknown command gets an error that names it, even if it has unknown flags.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
@@ -66,7 +67,8 @@ func newRoot() *cobra.Command {
 				text = what + ": it is not " + wanted
 			}
 		}
-		return usageError{fmt.Errorf("%s; see %s", text, strings.Replace(c.CommandPath(), "bloom", "bloom help", 1))}
+		help := strings.Replace(c.CommandPath(), "bloom", "bloom help", 1)
+		return usageError{fmt.Errorf("%s; see %s", text, help)}
 	})
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(),
 		mergeCommand(), diffCommand(), patchCommand(), infoCommand(), planCommand(), serveCommand(),
@@ -104,9 +106,10 @@ func group(c *cobra.Command, missing string) {
 			return usageError{errors.New(missing)}
 		}
 		if near := slices.Compact(c.SuggestionsFor(args[0])); len(near) > 0 {
-			return usageError{fmt.Errorf("%q is no command; is it %s that you want? See bloom help", args[0], strings.Join(near, " or "))}
+			return usageError{fmt.Errorf("%q is not a command; do you mean %s? See bloom help",
+				args[0], strings.Join(near, " or "))}
 		}
-		return usageError{fmt.Errorf("%q is no command; see bloom help", args[0])}
+		return usageError{fmt.Errorf("%q is not a command; see bloom help", args[0])}
 	}
 }
 
@@ -120,7 +123,7 @@ func strict(root *cobra.Command) {
 		case "help":
 			c.Args = func(_ *cobra.Command, args []string) error {
 				if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-					return usageError{fmt.Errorf("%q is no command; see bloom help", strings.Join(args, " "))}
+					return usageError{fmt.Errorf("%q is not a command; see bloom help", strings.Join(args, " "))}
 				}
 				return nil
 			}
@@ -181,7 +184,8 @@ func main() {
 	args := longFlags(root, os.Args[1:])
 	first := []string{"-h", "--help", "-v", "--version"} // flags that may stand before a command
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !slices.Contains(first, args[0]) {
-		os.Exit(status("", usageError{fmt.Errorf("unknown flag %s: the command comes first; see bloom help", os.Args[1])}, 0))
+		err := fmt.Errorf("unknown flag %s: the command comes first; see bloom help", os.Args[1])
+		os.Exit(status("", usageError{err}, 0))
 	}
 	root.SetArgs(args)
 	command, err := root.ExecuteContextC(ctx)
@@ -200,7 +204,7 @@ func main() {
 func status(command string, err error, signal int) int {
 	silent := err == nil || err == errNothing || err == errShown
 	if !silent && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(os.Stderr, "bloom: %s\n", strings.TrimPrefix(err.Error(), "bloom: "))
+		fmt.Fprintf(os.Stderr, "bloom: %s\n", escaped(strings.TrimPrefix(err.Error(), "bloom: ")))
 	}
 	switch usage := (usageError{}); {
 	case signal != 0 && command != "serve":
@@ -211,6 +215,38 @@ func status(command string, err error, signal int) int {
 		return 2
 	}
 	return 1
+}
+
+// escaped returns text with escapes for control characters, which file names may have. They could
+// change what a terminal shows.
+func escaped(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(strings.ReplaceAll(text, "\n", "; ")) {
+		if c < ' ' || c == 0x7f {
+			fmt.Fprintf(&b, `\x%02x`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// requireStdout returns an error if standard output is closed and c would write to it. Other commands
+// that write there look themselves.
+func requireStdout(c *cobra.Command, _ []string) error {
+	writes := false
+	switch c.Name() {
+	case "check":
+		writes = !c.Flags().Changed("quiet")
+	case "dedupe":
+		writes = !c.Flags().Changed("state")
+	case "info", "plan", "which", "version":
+		writes = true
+	}
+	if writes && stdoutClosed() {
+		return errors.New("standard output is closed")
+	}
+	return nil
 }
 
 // longFlags gives long flags with one dash a second one: pflag takes -type for several short flags.

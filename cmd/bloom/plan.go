@@ -25,8 +25,8 @@ import (
 // design is a type of filter.
 type design struct {
 	name, note string
-	// at returns what it takes for keys at the rate p: bits a key, or 0 if there is no such filter, and
-	// bits that a key sets.
+	// at returns how many bits a key takes at the rate p, and how many of them it sets. bits is 0 if there
+	// is no filter with that rate.
 	at func(p float64) (bits float64, k int)
 }
 
@@ -38,7 +38,7 @@ var designs = []design{
 	{"blocked.Filter", "the fastest", made(blocked.New)},
 	{"growing.Filter", "n need not be known", func(p float64) (float64, int) {
 		f, err := growing.New(0, p)
-		const keys = 60_000 // more than the first 64 KB have room for; it needs about as much a key at every n
+		const keys = 60_000 // more than the first 64 KB have room for
 		for i := uint64(0); i < keys && err == nil; i++ {
 			f.AddHash(bloom.SumUint64(i))
 		}
@@ -49,9 +49,7 @@ var designs = []design{
 	}},
 	{"counting.Filter", "keys can be removed; gives a bloom.Filter", made(counting.New)},
 	{"cuckoo.Filter", "keys can be removed; refuses when full", made(cuckoo.New)},
-	{"window.Filter", "forgets a key after a time, in which n keys come", made(func(n uint64, p float64) (*window.Filter, error) {
-		return window.New(window.Config{N: n, P: p, Span: time.Hour})
-	})},
+	{"window.Filter", "forgets a key after a time, in which n keys come", made(newWindow)},
 	{"flower.Filter", "remembers 90 % of the last n keys of an endless stream", func(p float64) (float64, int) {
 		c, err := flower.Optimal(sampleKeys, 0.9, p)
 		if err != nil {
@@ -61,10 +59,16 @@ var designs = []design{
 	}},
 }
 
-// made is for types of which one can be made to see what it takes.
-func made[F interface{ Stats() bloom.Stats }](make func(uint64, float64) (F, error)) func(p float64) (float64, int) {
+func newWindow(n uint64, p float64) (*window.Filter, error) {
+	return window.New(window.Config{N: n, P: p, Span: time.Hour})
+}
+
+type stater interface{ Stats() bloom.Stats }
+
+// made returns the at of a design whose filters create makes. It makes one and measures it.
+func made[F stater](create func(uint64, float64) (F, error)) func(p float64) (float64, int) {
 	return func(p float64) (float64, int) {
-		f, err := make(sampleKeys, p)
+		f, err := create(sampleKeys, p)
 		if err != nil {
 			return 0, 0
 		}
@@ -93,14 +97,23 @@ func planCommand() *cobra.Command {
 			}
 			for _, d := range designs {
 				bits, k := d.at(size.p)
-				plan := planned{d.name, uint64(size.n), size.p, bits, uint64(bits * float64(size.n) / 8), k, d.note}
+				plan := planned{
+					Type: d.name,
+					Keys: uint64(size.n),
+					Rate: size.p,
+					Bits: bits,
+					Size: uint64(bits * float64(size.n) / 8),
+					K:    k,
+					Note: d.note,
+				}
 				switch {
 				case *asJSON:
 					if err := writeJSON(plan); err != nil {
 						return err
 					}
 				case plan.Size > 0:
-					fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\n", plan.Type, plan.Bits, humanize.Bytes(plan.Size), plan.K, plan.Note)
+					fmt.Fprintf(w, "%s\t%.1f\t%s\t%d\t%s\n",
+						plan.Type, plan.Bits, humanize.Bytes(plan.Size), plan.K, plan.Note)
 				default:
 					fmt.Fprintf(w, "%s\t-\t-\t-\tnone at that rate\n", plan.Type)
 				}
@@ -124,10 +137,10 @@ type planned struct {
 	Note string  `json:"note"`
 }
 
-// exact is make, for types with Guava's indexes, but that a filter of few keys is so large
-// that its rate is p. Guava's formula knows nothing of double hashing.
-func exact[F filter](make func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
-	return func(n uint64, p float64) (F, error) { return make(roomFor(n, p), p) }
+// exact returns a function that makes a filter with create, which uses Guava's formula. That formula
+// leaves out the effect of double hashing. The filter is larger where n is small, so that its rate is p.
+func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
+	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
 }
 
 // roomFor returns the number of keys for which Guava makes a filter of the size that n keys
@@ -151,9 +164,10 @@ func roomFor(n uint64, p float64) uint64 {
 // may use. 0 means that it is not known.
 var machine = func() uint64 {
 	total := system.TotalMemory()
-	for _, path := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		data, _ := os.ReadFile(path)
-		if limit, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64); err == nil && limit > 0 {
+	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
+		data, _ := os.ReadFile("/sys/fs/cgroup/" + name)
+		limit, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64)
+		if err == nil && limit > 0 {
 			total = min(total, limit)
 		}
 	}
@@ -161,19 +175,21 @@ var machine = func() uint64 {
 }()
 
 // fits returns an error if something that takes so many bytes does not fit into memory.
-// Go would end with all its stacks.
+// Without it the program would end with a trace of its stacks.
 func fits(what string, bytes float64) error {
 	if machine == 0 || bytes <= float64(machine) {
 		return nil
 	}
-	return memoryError{fmt.Errorf("%s takes %s of memory, and there are %s", what, humanize.Bytes(uint64(min(bytes, 1<<63))), humanize.Bytes(machine))}
+	needed := humanize.Bytes(uint64(min(bytes, 1<<63)))
+	return memoryError{fmt.Errorf("%s takes %s of memory, and there are %s",
+		what, needed, humanize.Bytes(machine))}
 }
 
-// memoryError is that of something that does not fit into memory.
+// memoryError is the error for something that does not fit into memory.
 type memoryError struct{ error }
 
-// usage returns err, of a size that was asked for, as one of the command line, without the names of
-// Go. Elsewhere it may fit.
+// usage returns err, about a size that the command line asks for, as an error of the command line. It
+// names flags where err names Go's packages. A memoryError stays: on another machine it may fit.
 func usage(err error) error {
 	if _, ok := err.(memoryError); ok || err == nil {
 		return err
@@ -181,14 +197,17 @@ func usage(err error) error {
 	return usageError{errors.New(inShell.Replace(err.Error()))}
 }
 
-var inShell = strings.NewReplacer("use bloom.New", "use -type guava", "package ", "-type ", "bloom.New", "-type guava", "blocked.New", "-type blocked")
+var inShell = strings.NewReplacer(
+	"bloom.New", "-type guava",
+	"blocked.New", "-type blocked",
+	"package ", "-type ",
+)
 
-// fitting is make, which makes a filter for n lines, with an error if that takes more memory
-// than there is.
-func fitting(make func(n uint64, p float64) (filter, error), n uint64, p float64) (filter, error) {
-	const few = 1 << 16 // with which bytes are in proportion to lines
+// fitting calls create for n lines. It returns an error if the filter takes more memory than there is.
+func fitting(create func(uint64, float64) (filter, error), n uint64, p float64) (filter, error) {
+	const few = 1 << 16 // from here on sizes are in proportion to n
 	if n > few {
-		f, err := make(few, p)
+		f, err := create(few, p)
 		if err != nil {
 			return nil, err
 		}
@@ -197,5 +216,5 @@ func fitting(make func(n uint64, p float64) (filter, error), n uint64, p float64
 			return nil, err
 		}
 	}
-	return make(n, p)
+	return create(n, p)
 }

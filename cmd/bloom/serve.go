@@ -130,7 +130,8 @@ func (s *server) load() error {
 		return err
 	}
 	if part := partOf(f); part.n > 1 {
-		return fmt.Errorf("%s is one of %d shards, and lacks the lines of the others", s.path, part.n)
+		return fmt.Errorf("%s is one of %d shards, and lacks the lines of the others",
+			s.path, part.n)
 	}
 	key := s.key
 	if err := f.keyFromInfo(&key, s.flags); err != nil {
@@ -249,7 +250,8 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		<-l.places
 		return nil, err
 	}
-	return &limitedConn{TCPConn: conn.(*net.TCPConn), release: sync.OnceFunc(func() { <-l.places })}, nil
+	release := sync.OnceFunc(func() { <-l.places })
+	return &limitedConn{TCPConn: conn.(*net.TCPConn), release: release}, nil
 }
 
 // limitedConn gives its place back when it is closed. It embeds a TCPConn, whose CloseWrite net/http

@@ -34,8 +34,8 @@ func (s *server) handler() http.Handler {
 		coding := r.Header.Get("Content-Encoding")
 		switch {
 		case s.local && !s.answersFor(r.Host):
-			http.Error(w, fmt.Sprintf("%q is not a name of this server; bloom serve -host NAME adds one",
-				r.Host), http.StatusForbidden)
+			text := fmt.Sprintf("%q is not a name of this server; bloom serve -host NAME adds one", r.Host)
+			http.Error(w, text, http.StatusForbidden)
 		case coding != "" && coding != "identity":
 			refuse(w, errPacked)
 		default:
@@ -68,7 +68,8 @@ func (s *server) answersFor(host string) bool {
 var (
 	errBlank    = errors.New("the key is empty, and lists have no blank lines (see -blank)")
 	errPacked   = errors.New("the body is compressed: send it unpacked")
-	errStripped = errors.New("the body has no newline: curl -d strips them, curl --data-binary @FILE keeps them")
+	errStripped = errors.New("the body has no newline: " +
+		"curl -d strips them, curl --data-binary @FILE keeps them")
 	errBusy     = errors.New("too many requests at once")
 	errTooLarge = fmt.Errorf("the body has more than %d MiB: send it in parts", maxBody>>20)
 )
@@ -227,8 +228,8 @@ func (s *server) selectLines(v *version, body []byte, want bool) ([]byte, error)
 func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 	v := s.now.Load()
 	if v.guava == nil {
-		http.Error(w, fmt.Sprintf("a %s cannot be sent in the bytes of Guava's filter", v.report.Type),
-			http.StatusNotFound)
+		text := fmt.Sprintf("a %s cannot be sent in the bytes of Guava's filter", v.report.Type)
+		http.Error(w, text, http.StatusNotFound)
 		return
 	}
 	release, err := take(s.downloads)
