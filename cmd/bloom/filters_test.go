@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -247,6 +248,17 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	good(t, "ff\n", "check list")
 	good(t, "ff\n", "check -fold-case list")
 	saying(t, 1, `list says that its keys are "SumString of the host".`, "gg\n", "check list")
+}
+
+// TestInfoOfShortWindow: info says of a window that was given too many keys that it remembers less
+// than its span.
+func TestInfoOfShortWindow(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := bloom.Must(window.New(window.Config{N: 100, P: 0.01, Span: time.Hour}))
+	addNumbers(f, 0, 10_000)
+	require.NoError(t, f.SaveFile("state"))
+	require.Regexp(t, `reach     too many keys came: of 1h0m0s only the last [0-9]+m?[0-9]*s are remembered whole\n`,
+		good(t, "", "info state"))
 }
 
 // TestBlankLines: they are left out, as their key is found in half of the full filters. With -blank
