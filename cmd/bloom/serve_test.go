@@ -390,7 +390,7 @@ func TestServeSlowClients(t *testing.T) {
 		require.NoError(t, resp.Body.Close())
 		require.Equal(t, "apple\n", string(answer))
 	}
-	require.Less(t, peak(t, cmd), 100_000)
+	require.Less(t, peak(t, cmd), 200_000, "kilobytes; the race detector takes 130,000")
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
 }
@@ -476,8 +476,8 @@ func TestServeFlags(t *testing.T) {
 			cmd.Wait()
 		}
 	}
-	cmd, url, _ := startServe(t, "list", "-addr", "127.0.0.2:0")
-	require.Contains(t, url, "127.0.0.2")
+	cmd, url, _ := startServe(t, "list", "-addr", ":0")
+	require.NotContains(t, url, "127.0.0.1", "-addr :0 listens on all addresses")
 	require.NoError(t, cmd.Process.Kill())
 	cmd.Wait()
 }
