@@ -86,7 +86,8 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 	}
 	n := m/splitblock.Bits + min(m%splitblock.Bits, 1)
 	if n < 1 || n > splitblock.Max {
-		return nil, fmt.Errorf("blocked: m = %d is outside [1, %d]", m, uint64(splitblock.Max)*splitblock.Bits)
+		most := uint64(splitblock.Max) * splitblock.Bits
+		return nil, fmt.Errorf("blocked: m = %d is outside [1, %d]", m, most)
 	}
 	return newFilter(n, lines), nil
 }
@@ -97,10 +98,12 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 // [bloom.ErrFormat], unless bitset is 1 to 2^30 blocks of 32 bytes. It does not retain
 // bitset.
 func NewBitset(bitset []byte) (*Filter, error) {
-	if len(bitset) == 0 || len(bitset)%splitblock.Bytes != 0 || len(bitset)/splitblock.Bytes > splitblock.Narrow {
-		return nil, form.Errorf("blocked", "a bitset of %d bytes is not 1 to %d blocks of %d", len(bitset), splitblock.Narrow, splitblock.Bytes)
+	n, rest := len(bitset)/splitblock.Bytes, len(bitset)%splitblock.Bytes
+	if n < 1 || n > splitblock.Narrow || rest != 0 {
+		return nil, form.Errorf("blocked", "a bitset of %d bytes is not 1 to %d blocks of %d",
+			len(bitset), splitblock.Narrow, splitblock.Bytes)
 	}
-	f := newFilter(uint64(len(bitset)/splitblock.Bytes), 1)
+	f := newFilter(uint64(n), 1)
 	form.GetWords(f.b.Words, bitset, form.LittleEndian)
 	return f, nil
 }

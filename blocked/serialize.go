@@ -37,7 +37,9 @@ func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, f.info
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
-func (f *filter) UnmarshalBinary(data []byte) error { return form.Unmarshal("blocked", data, f, read) }
+func (f *filter) UnmarshalBinary(data []byte) error {
+	return form.Unmarshal("blocked", data, f, read)
+}
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte
 // more. It allocates as data arrives. On error f is unchanged. The error is r's
@@ -81,7 +83,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	makeNew := func() (*Filter, error) { return New(n, p) }
+	return storage.LoadOr(path, LoadFile, makeNew, func(f *Filter) error {
 		return f.fits(m, lines)
 	})
 }

@@ -71,7 +71,8 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 		return nil, fmt.Errorf("blocked: d = %d does not divide the filter's %d blocks", d, n)
 	}
 	if n > splitblock.Narrow && n/d <= splitblock.Narrow {
-		return nil, fmt.Errorf("blocked: d = %d takes the filter's %d blocks to %d or fewer", d, n, splitblock.Narrow)
+		return nil, fmt.Errorf("blocked: d = %d takes the filter's %d blocks to %d or fewer",
+			d, n, splitblock.Narrow)
 	}
 	// A block's number is a fraction of the number of blocks, rounded down. So blocks
 	// d*i to d*i+d-1 become block i.

@@ -9,8 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// minRate is the rate that four lines reach with 18 % more memory than a classic filter. Each further
-// factor of ten costs more than the one before.
+// minRate is the rate that four lines reach with 18 % more memory than a classic filter. Each
+// further factor of ten costs more than the one before.
 const minRate = 1e-12
 
 // Size returns the parameters of New's filter for n keys at rate p, without making it. It
@@ -23,7 +23,7 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 		return 0, 0, err
 	}
 	if p < minRate {
-		return 0, 0, fmt.Errorf("blocked: p = %v is below %v, the least rate that four lines are for", p, minRate)
+		return 0, 0, fmt.Errorf("blocked: p = %v is below %v, the least rate of four lines", p, minRate)
 	}
 	var need [splitblock.MaxLines + 1]uint64
 	least := uint64(math.MaxUint64)
@@ -36,7 +36,8 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 		lines++
 	}
 	if need[lines] > splitblock.Max {
-		return 0, 0, fmt.Errorf("blocked: n = %d, p = %v need %d blocks of %d bytes, more than %d", n, p, need[lines], splitblock.Bytes, uint64(splitblock.Max))
+		return 0, 0, fmt.Errorf("blocked: n = %d, p = %v need %d blocks of %d bytes, more than %d",
+			n, p, need[lines], splitblock.Bytes, uint64(splitblock.Max))
 	}
 	return need[lines] * splitblock.Bits, lines, nil
 }
@@ -78,9 +79,9 @@ func fewest(n uint64, p float64, lines int) uint64 {
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
-	// found returns the probability that the last left lines find their bits set, the
-	// lines before them being in others blocks of their own. The first of those left is in another
-	// block. It is there alone, or together with some of those after it.
+	// found returns the probability that the last left lines find their bits set. The lines before
+	// them lie in the given number of other blocks. The first of the lines left lies in another
+	// block than these, alone or together with some of the lines after it.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {
 		if left == 0 {
@@ -115,21 +116,21 @@ var all = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64)
 // absent key which fall into one block find their bits set there. A block holds a
 // Poisson-distributed number j of lines (Putze, Sanders and Singler, equation 3).
 func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
-	// Terms further than this from the mean add nothing that counts.
+	// Terms further than this from the mean are too small to change the sum.
 	spread := 8*math.Sqrt(mean) + 20
 	j := math.Floor(max(0, mean-spread))
-	// clear[d] is the probability that j lines leave d given bits of a word clear.
-	var clear, step [splitblock.MaxLines + 1]float64
-	for d := range clear {
+	// unset[d] is the probability that j lines leave d given bits of a word clear.
+	var unset, step [splitblock.MaxLines + 1]float64
+	for d := range unset {
 		step[d] = 1 - float64(d)/32
-		clear[d] = portable.Power(step[d], uint64(j))
+		unset[d] = portable.Power(step[d], uint64(j))
 	}
 	poisson, total := 1.0, 0.0 // in proportion to the probabilities
 	for ; j <= mean+spread; j++ {
 		for t := 1; t <= lines; t++ {
 			set := 1.0
 			for d := 1; d <= t; d++ {
-				set += float64(all[t][d] * clear[d])
+				set += float64(all[t][d] * unset[d])
 			}
 			square := set * set
 			e[t] += float64(poisson * square * square * square * square)
@@ -137,7 +138,7 @@ func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 		total += poisson
 		poisson *= mean / (j + 1)
 		for d := 1; d <= lines; d++ {
-			clear[d] *= step[d]
+			unset[d] *= step[d]
 		}
 	}
 	for t := range e {

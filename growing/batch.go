@@ -9,7 +9,7 @@ import (
 
 // AddBatch adds hs and sets added[i] to whether hs[i] changed the filter. The filter
 // and the answers are those of calls of [Filter.AddHash], one for each digest in order.
-// AddBatch panics if added is shorter than hs, unless added is nil: nobody wants to know then.
+// A nil added discards the results. AddBatch panics if any other added is shorter than hs.
 //
 // Batches are usually two to three times as fast as single keys; see
 // benchmarks/RESULTS.md. Batches of some thousand digests are faster than batches of some
@@ -74,10 +74,10 @@ const batchSize = 4096
 // for at once, and their cache misses overlap.
 type batch struct {
 	hs     [batchSize]bloom.Hash
-	at     [batchSize]uint16  // where hs[i] was
-	ends   [shards + 1]uint16 // of each shard's digests in hs
-	there  [batchSize]bool    // for absent and add
-	shards [batchSize]uint8
+	at     [batchSize]uint16  // at[i] is the place of hs[i] before sorting
+	ends   [shards + 1]uint16 // the digests of shard i are hs[ends[i]:ends[i+1]]
+	there  [batchSize]bool    // answers of one layer
+	shards [batchSize]uint8   // of each digest before sorting
 }
 
 // A batch is too large for a goroutine's stack.
@@ -98,19 +98,21 @@ func (b *batch) sort(hs []bloom.Hash) {
 	}
 	for i, h := range hs {
 		to := &next[b.shards[i]%shards]
-		b.hs[*to], b.at[*to] = h, uint16(i)
+		b.hs[*to] = h
+		b.at[*to] = uint16(i)
 		*to++
 	}
 }
 
-// shard returns the digests of shard i, and where they were.
+// shard returns the digests of shard i, and their places before sorting.
 func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
 	return b.hs[b.ends[i]:b.ends[i+1]], b.at[b.ends[i]:b.ends[i+1]]
 }
 
-// absent returns those of hs that no layer of list contains, and where they were. Most
-// layers that are asked for a key do not contain it, and few keys have a line in a layer
-// that does not contain them. So a batch reads one line of each key.
+// absent returns those of hs that no layer of list contains, and their places before sorting. Most
+// layers that are asked for a key do not contain it, and few absent keys have even one line in a
+// layer. So a batch asks each layer for the first line of each key, and for the other lines only
+// where that is there.
 func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Hash, []uint16) {
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
@@ -120,7 +122,8 @@ func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Has
 			if ok {
 				ok = list[l].blocks.ContainsShared(hs[j])
 			}
-			hs[left], at[left] = hs[j], at[j]
+			hs[left] = hs[j]
+			at[left] = at[j]
 			if !ok {
 				left++
 			}
@@ -130,15 +133,16 @@ func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Has
 	return hs, at
 }
 
-// add adds the digests of shard i, which is s. Where nobody else adds to s, it locates a new
-// key once in the newest layer.
+// add adds the digests of shard i, which is s. It locates a new key once in the newest layer if no
+// other goroutine adds to s.
 func (b *batch) add(r *rates, s *shard, i int, added []bool) {
 	hs, at := b.shard(i)
 	for {
 		list := s.layers.Load()
-		older, newest := (*list)[:len(*list)-1], (*list)[len(*list)-1:]
+		last := len(*list) - 1
+		older, newest := (*list)[:last], (*list)[last:]
 		hs, at = b.absent(hs, at, older)
-		if !s.mu.TryLock() { // let others add, and write only what is new
+		if !s.mu.TryLock() { // do not wait yet: others add, and some keys may be there already
 			hs, at = b.absent(hs, at, newest)
 			s.mu.Lock()
 		}
@@ -146,11 +150,12 @@ func (b *batch) add(r *rates, s *shard, i int, added []bool) {
 			s.mu.Unlock()
 			return
 		}
-		if s.layers.Load() != list { // a layer began since
+		if s.layers.Load() != list { // a layer began before the lock was taken
 			s.mu.Unlock()
 			continue
 		}
-		l, n := newest[0], 0
+		l := newest[0]
+		n := 0
 		room := min(uint64(len(hs)), max(l.capacity, l.count+1)-l.count)
 		isNew := b.there[:room]
 		l.blocks.AddBatchAlone(isNew, hs[:room])

@@ -91,7 +91,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {
 		return nil, err
 	}
-	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return New(n, p) }, func(f *Filter) error {
+	makeNew := func() (*Filter, error) { return New(n, p) }
+	return storage.LoadOr(path, LoadFile, makeNew, func(f *Filter) error {
 		switch {
 		case f.rates.n != n:
 			return form.Mismatch("growing", "n", f.rates.n, n)

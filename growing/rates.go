@@ -12,10 +12,10 @@ import (
 const (
 	minP = 1e-9
 
-	// mostKeys is the largest n.
+	// mostKeys is the largest n of New.
 	mostKeys = 1 << 40
 
-	// minRate is the smallest that a blocked filter has.
+	// minRate is the least rate of a blocked filter.
 	minRate = 1e-12
 
 	// The rates of layers where n is unknown: evenLayers have the same, p/shares; each
@@ -36,10 +36,10 @@ const (
 // rates has the rates and the sizings of all layers.
 type rates struct {
 	p float64
-	n uint64 // of keys that come, or 0 if nobody knows
+	n uint64 // the number of keys, or 0 if it is unknown
 
 	mu    sync.Mutex
-	known []sizing // of the first layers
+	known []sizing // of the first layers, as far as they were asked for
 }
 
 func (r *rates) check() error {
@@ -57,9 +57,10 @@ func (r *rates) rate(i int) float64 {
 	p := r.p
 	if r.n > 0 {
 		p /= 2
-		if i--; i < 0 {
+		if i == 0 {
 			return p
 		}
+		i--
 	}
 	return max(minRate, p/shares*portable.Power(decline, uint64(max(0, i-evenLayers+1))))
 }

@@ -103,7 +103,9 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. The
 // filter goes on growing as the encoded one would have. On error, which wraps
 // [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
-func (f *filter) UnmarshalBinary(data []byte) error { return form.Unmarshal("growing", data, f, read) }
+func (f *filter) UnmarshalBinary(data []byte) error {
+	return form.Unmarshal("growing", data, f, read)
+}
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
 // It allocates as data arrives. On error f is unchanged. The error is r's own, or
@@ -119,7 +121,8 @@ func read(r io.Reader) (f filter, total int64, err error) {
 	s := &state{rates: ratesOf(params)}
 	for i := range s.shards {
 		if counts[i] < 1 || counts[i] > maxLayers {
-			return filter{}, total, form.Errorf("growing", "layer count %d of shard %d is outside [1, %d]", counts[i], i, maxLayers)
+			return filter{}, total, form.Errorf("growing",
+				"layer count %d of shard %d is outside [1, %d]", counts[i], i, maxLayers)
 		}
 		var list []*layer
 		for j := range int(counts[i]) {

@@ -15,7 +15,7 @@ import (
 type shard struct {
 	layers atomic.Pointer[[]*layer] // oldest first
 	_      [56]byte                 // keeps look-ups off the cache line of the lock
-	mu     sync.Mutex               // held by whoever adds a key or a layer
+	mu     sync.Mutex               // held while a key or a layer is added
 	next   chan *layer              // yields the next layer; nil until it is being made
 	_      [48]byte
 }
@@ -23,29 +23,31 @@ type shard struct {
 // layer is one filter of a shard.
 type layer struct {
 	blocks   splitblock.Blocks
-	first    splitblock.Blocks // their first lines
-	info     form.Info         // of a decoded layer; New's have none
-	capacity uint64            // the most keys with which it keeps its rate
-	soon     uint64            // the keys from which on the next layer is being made
+	first    splitblock.Blocks // the same blocks, asked for the first line of a key alone
+	info     form.Info         // of a decoded layer; a layer of New has none
+	capacity uint64            // the most keys with which the layer keeps its rate
+	soon     uint64            // the number of keys at which the next layer begins to be made
 	_        [64]byte          // keeps look-ups off the cache line of count
-	count    uint64            // of the keys that were new; guarded by the shard's mu
+	count    uint64            // keys that were new; guarded by the shard's mu
 }
 
-// lead is the part of a layer's keys, its last, that arrive while the next layer is made
-// beside.
+// lead says when the next layer begins to be made: when 1/lead of a layer's capacity is left.
 const lead = 32
 
-// newLayer returns layer i with m bits or some more.
+// newLayer returns layer i with m bits, rounded up to blocks.
 func newLayer(r *rates, i int, m uint64) *layer {
-	b := splitblock.New(min(m/splitblock.Bits+min(m%splitblock.Bits, 1), splitblock.Max), r.sizing(i).lines)
-	bitwords.Clear(b.Words) // writes to all their pages, for the system to provide them
+	blocks := m/splitblock.Bits + min(m%splitblock.Bits, 1)
+	b := splitblock.New(min(blocks, splitblock.Max), r.sizing(i).lines)
+	bitwords.Clear(b.Words) // has the system provide all pages now, not when keys come
 	return layerOf(r, i, b)
 }
 
-// layerOf returns layer i of blocks that may hold keys, but does not count them.
+// layerOf returns layer i of blocks that may hold keys, but does not count them. A decoded layer of
+// another number of lines than New's takes one new key at most.
 func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	l := &layer{blocks: b, first: b.First()}
-	if s := r.sizing(i); b.Lines == s.lines { // of other lines the next new key is the last
+	s := r.sizing(i)
+	if b.Lines == s.lines {
 		l.capacity = uint64(float64(l.bits()) / s.bits)
 	}
 	l.soon = l.capacity - l.capacity/lead
@@ -84,13 +86,12 @@ func (s *shard) add(r *rates, i int, h bloom.Hash) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.layers.Load(); now != list { // a layer began since
-		if list = now; contains(*list, h) {
-			return false
-		}
+	now := s.layers.Load()
+	if now != list && contains(*now, h) { // a layer began before the lock was taken
+		return false
 	}
-	newest := (*list)[len(*list)-1]
-	if !newest.blocks.AddAlone(h) { // h came since
+	newest := (*now)[len(*now)-1]
+	if !newest.blocks.AddAlone(h) { // h was added before the lock was taken
 		return false
 	}
 	s.added(r, i, newest, 1)
@@ -98,9 +99,10 @@ func (s *shard) add(r *rates, i int, h bloom.Hash) bool {
 }
 
 // added counts n new keys of the newest layer, and begins the next layer in time. s.mu is
-// held. Only a decoded filter that no keys led to can have maxLayers. It goes on with these.
+// held. Only a crafted file has maxLayers layers. Such a filter stops growing.
 func (s *shard) added(r *rates, i int, newest *layer, n uint64) {
-	if newest.count += n; newest.count < newest.soon {
+	newest.count += n
+	if newest.count < newest.soon {
 		return
 	}
 	list := s.list()
@@ -120,9 +122,9 @@ func (s *shard) added(r *rates, i int, newest *layer, n uint64) {
 	}
 }
 
-// keys estimates the number of distinct keys that were added. Of those that came to
-// layer i, the full layers before it took the part that is their rate for keys that
-// they had.
+// keys estimates the number of distinct keys that were added. A key comes to layer i only if no
+// layer before it took the key for seen. Full layers do that with a probability that is their rate.
+// So the count of layer i is divided by the probability that none of them did.
 func (s *shard) keys(r *rates) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,7 +40,9 @@ func (b *Blocks) AddBatchAlone(added []bool, hs []bloom.Hash) { b.addBatch(added
 func (b *Blocks) AddBatchShared(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, shared) }
 
 // ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs.
-func (b *Blocks) ContainsBatch(found []bool, hs []bloom.Hash) { b.containsBatch(found, hs, exclusive) }
+func (b *Blocks) ContainsBatch(found []bool, hs []bloom.Hash) {
+	b.containsBatch(found, hs, exclusive)
+}
 
 // ContainsBatchShared is ContainsBatch while others write.
 func (b *Blocks) ContainsBatchShared(found []bool, hs []bloom.Hash) {
@@ -95,8 +97,8 @@ func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
 }
 
 // touch reads a word of the block of each digest's line. A found that is not nil limits that to the
-// digests that were found so far. Nothing waits for these reads, so their cache misses overlap. In a
-// loop with more arithmetic they hardly would. If touch were inlined, the compiler would remove
+// digests that were found so far. Nothing waits for these reads, so their cache misses overlap. In
+// a loop with more arithmetic they hardly would. If touch were inlined, the compiler would remove
 // the reads, whose sum is not used.
 //
 //go:noinline

@@ -1,5 +1,5 @@
-// Package splitblock has the arrays of blocks that packages blocked and growing are made of: it adds
-// keys and looks them up, one by one and in batches, counts, encodes and decodes.
+// Package splitblock has the arrays of blocks that packages blocked and growing are made of. It
+// adds keys and looks them up, one by one and in batches, counts, encodes and decodes.
 package splitblock
 
 import (
@@ -26,7 +26,7 @@ import (
 // The words of this package:
 //
 //	line    one of the 1 to 4 parts of a key; it has 8 bits in one block
-//	value   64 bits of a digest that make a line: the high half picks its block, the low half its bits
+//	value   64 bits that make a line: the high half picks its block, the low half its bits
 //	block   32 bytes, one row of 8 lanes of 32 bits, which lie in one cache line
 //	mask    the 8 bits of a line, in the places where they lie in its block
 //	narrow  at most Narrow blocks, for which half a value is fine enough to pick one
@@ -62,7 +62,8 @@ func New(n uint64, lines int) Blocks { return Of(bitwords.Make(int(n)*each), lin
 // Of returns the blocks that have these words.
 func Of(words []uint64, lines int) Blocks {
 	b := Blocks{Words: words, Lines: lines}
-	b.blocks = unsafe.Slice((*[each]uint64)(unsafe.Pointer(unsafe.SliceData(words))), len(words)/each)
+	first := (*[each]uint64)(unsafe.Pointer(unsafe.SliceData(words)))
+	b.blocks = unsafe.Slice(first, len(words)/each)
 	if accelerated && len(b.blocks) <= Narrow {
 		b.fast = lines
 	}
