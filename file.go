@@ -219,8 +219,8 @@ func (r *Reader) ContainsHash(h Hash) (bool, error) {
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It asks for near bytes in one request of
-// up to 256 KiB, and makes up to 64 requests at the same time. On error it sets found[i] to true for all of hs.
-// ContainsBatch panics if found is shorter than hs.
+// up to 256 KiB, and makes up to 64 requests at the same time. On error it sets found[i] to true
+// for all of hs. ContainsBatch panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 	found = bitwords.Fill("bloom", found, len(hs))
 	if r.r == nil {

@@ -37,11 +37,11 @@ func (p *Publisher) bodyOf(r *release) *body {
 	return &body{publisher: p, version: r.version, header: r.header, info: r.info, from: r.version}
 }
 
-// errReplaced is the error of a body whose Publisher has a filter of another size by now.
+// errReplaced is the error of a body whose Publisher now has a filter of another size.
 var errReplaced = errors.New("the filter was replaced by one of another size")
 
-// send writes the body. If gzipped, the header, each piece and the trailer are gzip members of their
-// own (RFC 1952, 2.2).
+// send writes the body. If gzipped, the header, each piece and the trailer are gzip members of
+// their own (RFC 1952, 2.2).
 func (b *body) send(w io.Writer, gzipped bool) error {
 	header := b.header.Append(nil)
 	var sum form.Sum
@@ -70,8 +70,8 @@ func (b *body) send(w io.Writer, gzipped bool) error {
 	return err
 }
 
-// piece appends the piece that begins at the given byte to buf. If gzipped, it also returns the piece
-// as a gzip member.
+// piece appends the piece that begins at the given byte to buf. If gzipped, it also returns the
+// piece as a gzip member.
 func (b *body) piece(buf []byte, at int, gzipped bool) (piece, packed []byte, err error) {
 	r := b.publisher.current.Load()
 	if r.header != b.header {
@@ -122,7 +122,9 @@ func (r *release) pack(at int, piece []byte) []byte {
 	return r.packed[i]
 }
 
-var packers = sync.Pool{New: func() any { return bloom.Must(gzip.NewWriterLevel(nil, gzip.BestSpeed)) }}
+var packers = sync.Pool{New: func() any {
+	return bloom.Must(gzip.NewWriterLevel(nil, gzip.BestSpeed))
+}}
 
 // pack returns data as a gzip member.
 func pack(data []byte) []byte {

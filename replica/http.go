@@ -51,10 +51,9 @@ type HTTPSource struct {
 
 var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 
-// plainAfter is the number of failed requests in a row that make the next one, and from
-// then on every other one, ask for the whole filter without compression. A
-// transfer that began and was not good counts as many: what is damaged where it
-// is kept would fail for ever.
+// plainAfter is the number of failed requests in a row after which the next one, and then every
+// other one, asks for the whole filter without compression. A transfer that began and was not good
+// counts as plainAfter: bytes that are damaged in a cache would fail again and again.
 const plainAfter = 3
 
 // known is the last version fetched, and its ETag.
@@ -91,12 +90,14 @@ func (s *HTTPSource) Fetch(ctx context.Context, have string) (Update, error) {
 var errTransfer = errors.New("transfer failed")
 
 // fetch also returns what is known after the update.
-func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain bool) (u Update, next known, err error) {
+func (s *HTTPSource) fetch(
+	ctx context.Context, have string, last known, plain bool,
+) (u Update, next known, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
 	if err != nil {
 		return u, next, err
 	}
-	// Set here, it is not net/http that unpacks, which would not say how much.
+	// Where a program sets this header, net/http leaves unpacking to the program.
 	encoding := "gzip"
 	if plain {
 		encoding = "identity"
@@ -121,7 +122,7 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 
 	limit := cmp.Or(s.Limit, 1<<30)
 	if etag := resp.Header.Get("ETag"); len(etag) <= maxTag {
-		next.etag, next.version = etag, untag(etag)
+		next = known{version: untag(etag), etag: etag}
 	}
 	u.Version = next.version
 	switch resp.StatusCode {
@@ -143,7 +144,8 @@ func (s *HTTPSource) fetch(ctx context.Context, have string, last known, plain b
 			u.Patch, err = readPatch(resp, limit)
 		}
 	default:
-		return u, next, fmt.Errorf("status %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
+		status := http.StatusText(resp.StatusCode)
+		return u, next, fmt.Errorf("status %d %s", resp.StatusCode, status)
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", errTransfer, err)
@@ -196,7 +198,8 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 		return nil, fmt.Errorf("filter of %d bytes is above the limit of %d", header.Size(), limit)
 	}
 	f := new(bloom.Filter)
-	if _, err := f.ReadFrom(io.MultiReader(bytes.NewReader(header.Append(nil)), summed)); err != nil {
+	again := io.MultiReader(bytes.NewReader(header.Append(nil)), summed)
+	if _, err := f.ReadFrom(again); err != nil {
 		return nil, err
 	}
 	// What follows is nothing or the trailer of a file. Reading to the end also

@@ -22,14 +22,14 @@ import (
 // history is the largest number of versions that a replica may be behind and get a patch.
 const history = 16
 
-// Publisher serves versions of a filter: to a Replica in the same process as a Source, and to
-// those elsewhere as an http.Handler for [HTTPSource]. It has no keys of its own. Each [Publisher.Publish]
-// takes a snapshot of the filter to which the program adds. Its methods may be called by many
-// goroutines at once. Make it with [NewPublisher]: the zero Publisher panics.
+// Publisher serves versions of a filter. To a Replica in the same process it is a Source. To those
+// elsewhere it is an http.Handler, which [HTTPSource] asks. A Publisher has no keys of its own. Each
+// [Publisher.Publish] takes a snapshot of the filter to which the program adds. Its methods may be
+// called by many goroutines at once. Make it with [NewPublisher]: the zero Publisher panics.
 //
-// A replica that has one of the 16 versions before the current one gets a patch, with the bits that
-// changed since then, set or cleared; see [bloom.Diff]. Other replicas get the whole filter, and so do
-// all of them where the patches together have more bytes than half the filter.
+// A replica that has one of the 16 versions before the current one gets a patch: the bits that
+// changed since then, set or cleared; see [bloom.Diff]. Other replicas get the whole filter. All of
+// them do if the patches together have more bytes than half the filter.
 //
 // As a handler it answers GET and HEAD of any path. docs/format.md describes the protocol.
 // Slow clients keep no old version in memory. A client adds up to 64 KiB while it is served.
@@ -38,8 +38,8 @@ const history = 16
 // whole filter once. To survive a crash, add, save, and then publish; see the example. If you
 // publish first, a crash can make replicas lose keys.
 //
-// Beside the program's filter, a Publisher keeps the bytes of the last version and patches of at most
-// half as many bytes. Publish takes memory for a snapshot and the bytes of a new version meanwhile.
+// A Publisher keeps the bytes of the last version, and patches of at most half as many bytes. While
+// Publish runs it also needs memory for a snapshot and for the bytes of a new version.
 type Publisher struct {
 	_        nocopy.Locker
 	snapshot func() *bloom.Filter
@@ -70,9 +70,9 @@ type step struct {
 }
 
 // NewPublisher returns a Publisher of the filters that snapshot returns, such as the method
-// Snapshot of a [bloom.SyncFilter], of a counting.Filter or of a [Replica] that has loaded. It has
-// published a first version. snapshot is called by Publish, by one goroutine at a time. The Publisher
-// keeps no snapshot, and does not write to it.
+// Snapshot of a [bloom.SyncFilter], of a counting.Filter or of a [Replica] that has loaded. When it
+// returns, a first version is published. Publish calls snapshot, from one goroutine at a time. The
+// Publisher keeps no snapshot, and writes to none.
 //
 // NewPublisher and Publish panic if snapshot returns nil or the zero Filter, or one with an Info
 // that no file can have.
@@ -85,17 +85,17 @@ func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 	return p
 }
 
-// Publish takes a snapshot and returns the name of its version: a new one if bits, size or Info are others
-// than those of the last version, and the last one's otherwise. The version has every key
-// whose Add had returned before the call. Publish reads the whole filter. Clients are served
-// meanwhile.
+// Publish takes a snapshot and returns the name of its version. The name is new if the snapshot has
+// other bits, another size or another Info than the last version. The version has every key whose
+// Add had returned before the call. Publish reads the whole filter. It does not block clients.
 func (p *Publisher) Publish() (version string) {
 	p.made()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.snapshot()
 	if f == nil || f.K() == 0 {
-		panic("replica: Publish of nil or the zero Filter: a Replica has a snapshot once it has loaded")
+		panic("replica: Publish of nil or the zero Filter: " +
+			"a Replica has a snapshot once it has loaded")
 	}
 	info := form.Info(f.Info())
 	if err := info.Check("replica"); err != nil {
@@ -151,7 +151,8 @@ func (r *release) follow(last *release) []step {
 		for at := form.HeaderSize; at < len(r.data); at += 8 {
 			old := binary.BigEndian.Uint64(last.data[at:])
 			mask := old ^ binary.BigEndian.Uint64(r.data[at:])
-			if mask != 0 && !yield(form.Change{Word: (at - form.HeaderSize) / 8, Old: old, Mask: mask}) {
+			change := form.Change{Word: (at - form.HeaderSize) / 8, Old: old, Mask: mask}
+			if mask != 0 && !yield(change) {
 				return
 			}
 		}
@@ -232,7 +233,8 @@ func (d *differences) next() {
 		d.ok = false
 		for _, s := range d.steps {
 			if s.ok && (!d.ok || s.word < d.word) {
-				d.word, d.ok = s.word, true
+				d.word = s.word
+				d.ok = true
 			}
 		}
 		if !d.ok {

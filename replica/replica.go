@@ -81,7 +81,9 @@ type Update struct {
 	Patch []byte
 }
 
-// Config says how a Replica keeps up. Its zero value is usable.
+// Config says how a Replica keeps up. Its zero value is usable. Interval is the time between two
+// requests, which cost little. The Every of package guard is the time between two readings of all
+// rows of a store, and there 0 means one reading.
 type Config struct {
 	// Interval is the mean time from the end of one refresh in Run to the start
 	// of the next. Each wait is up to a tenth longer or shorter, so that many
@@ -214,7 +216,8 @@ func (r *Replica) report(err error) {
 	case r.cfg.OnError == nil:
 		if r.copy.Load() == nil {
 			r.logged.Do(func() {
-				slog.Error("replica: nothing is loaded, so that every key is reported as present; set Config.OnError", "error", err)
+				slog.Error("replica: nothing is loaded, so every key is reported as present; "+
+					"set Config.OnError", "error", err)
 			})
 		}
 	case r.reporting.TryLock():
@@ -317,7 +320,8 @@ func (r *Replica) String() string {
 // LogValue returns the String, so that package log/slog does not write the whole filter.
 func (r *Replica) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
-// Status says what a Replica knows about its copy.
+// Status says what a Replica knows about its copy: more than the Loaded of package guard, as a copy
+// has a version and may fail to be refreshed.
 type Status struct {
 	// Version is the Replica's Version.
 	Version string

@@ -205,7 +205,8 @@ func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 		}
 	}
 	if proof != p.proof {
-		return nil, mismatchError(patchKind.Package + ": filters differ: the patch was made from another filter than this one")
+		return nil, mismatchError(patchKind.Package + ": filters differ: " +
+			"the patch was made from another filter than this one")
 	}
 	return w.words, nil
 }
