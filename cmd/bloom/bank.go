@@ -66,8 +66,8 @@ func checkTwice(names []string) error {
 	return nil
 }
 
-// buildBank returns a bank of the files of cfg. Their filters have room for n lines, or, if n is 0, for
-// as many as the file has that has the most.
+// buildBank returns a bank of the files of cfg. Their filters have room for n lines, or, if n is 0,
+// for as many as the file has that has the most.
 func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
 	if n == 0 {
 		var err error
@@ -181,8 +181,8 @@ func bankWhichCommand() *cobra.Command {
 	return c
 }
 
-// filesWith returns the names of the files that may have one of the lines of args, or all of them, by
-// the bank in file.
+// filesWith returns the names of the files that may have one of the lines of args, or all of them,
+// by the bank in file.
 func filesWith(args []string, file *os.File, all bool) (names []string, err error) {
 	info, err := file.Stat()
 	if err != nil {

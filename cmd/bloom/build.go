@@ -32,8 +32,8 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 	"growing": maker(growing.New),
 }
 
-// maker returns a function that makes a filter with create. The filter has room for at least one line,
-// and a rate of at most a half: a higher rate would take no bits for few lines.
+// maker returns a function that makes a filter with create. The filter has room for at least one
+// line, and a rate of at most a half: a higher rate would take no bits for few lines.
 func maker[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
 	return func(n uint64, p float64) (filter, error) {
 		n = max(n, 1)
@@ -110,8 +110,8 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 // errInterrupted says that nothing was written.
 var errInterrupted = errors.New("interrupted; no file was changed")
 
-// scan reads all lines and calls handle with them. handle returns with how many of them happened what
-// verb says.
+// scan reads all lines and calls handle with them. handle returns with how many of them happened
+// what verb says.
 func scan(ctx context.Context, cfg *lines.Config, verb string,
 	handle func(*lines.Batch) (some int, err error),
 ) error {
@@ -166,8 +166,8 @@ func refused(f filter, added, came int) error {
 	return nil
 }
 
-// buildMeasured returns a filter of all lines. create makes it for as many as are different, or for all
-// of them if repeats count.
+// buildMeasured returns a filter of all lines. create makes it for as many as are different, or for
+// all of them if repeats count.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (filter, error),
 ) (filter, error) {
@@ -275,7 +275,8 @@ func (s *sample) keeps(h bloom.Hash) bool {
 	return h1>>(64-s.level) == 0
 }
 
-// count returns the number of different hashes. An estimate is a little too large rather than too small.
+// count returns the number of different hashes. An estimate is a little too large rather than too
+// small.
 func (s *sample) count() uint64 {
 	n := uint64(len(s.kept)) << s.level
 	if s.level > 0 {

@@ -74,8 +74,8 @@ func TestInterruptedCheck(t *testing.T) {
 	}
 }
 
-// TestLongLine: a line takes its length, once more where its key is no part of it, and no more than one
-// line does so at a time.
+// TestLongLine: a line takes its length, once more where its key is no part of it, and no more than
+// one line does so at a time.
 func TestLongLine(t *testing.T) {
 	const size = 16_500_000 // a little less than a power of two: the room for a line doubles as it is read
 	for _, test := range []struct {
@@ -248,7 +248,7 @@ func TestStuck(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 128+int(syscall.SIGTERM), cmd.ProcessState.ExitCode())
-	requireError(t, stderr.String(), "nobody takes the output, and state is as it was last saved")
+	requireError(t, stderr.String(), "the output takes nothing, and state is as it was last saved")
 	require.Equal(t, before, read(t, "state"))
 	require.Equal(t, in, good(t, "old\n"+in, "dedupe -state state"))
 }

@@ -84,8 +84,8 @@ func (d *deduper) write(b *lines.Batch) error {
 }
 
 // correctBlanks returns kept, the numbers of the new lines, with the first blank line if none came
-// before, and without other blank lines. A filter alone may take the first one for an old line, in one
-// of two cases. Filters that forget lines need no correction.
+// before, and without other blank lines. A filter alone may take the first one for an old line, in
+// one of two cases. Filters that forget lines need no correction.
 func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
 	if first < 0 || forgets(d.seen.f) {

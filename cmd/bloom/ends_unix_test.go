@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFilesAfterEachEnd: what a command leaves in its folder and in $TMPDIR, however it ends. After a
-// SIGKILL the next run tidies up.
+// TestFilesAfterEachEnd: what a command leaves in its folder and in $TMPDIR, however it ends. After
+// a SIGKILL the next run tidies up.
 func TestFilesAfterEachEnd(t *testing.T) {
 	defaultSignals(t)
 	const fields = " -f 2 -sep ;"

@@ -77,8 +77,8 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// TestTwoRunsOneOut: one run writes an OUT at a time, and one whose state does not know it is refused:
-// no line is torn.
+// TestTwoRunsOneOut: one run writes an OUT at a time, and one whose state does not know it is
+// refused: no line is torn.
 func TestTwoRunsOneOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	in := write(t, "list", numbers(0, 200_000))

@@ -55,7 +55,8 @@ func TestBuild(t *testing.T) {
 	require.True(t, f.Equal(bloom.Must(blocked.LoadFile("out"))))
 }
 
-// TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at worst.
+// TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at
+// worst.
 func TestSample(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, maxSample, maxSample + 1, 300_000, 2_000_000} {

@@ -19,7 +19,8 @@ func shell(t *testing.T, script string) string {
 	return string(out)
 }
 
-// inputFlag is a flag that says how lines are read. in has the key ask with the flag, or without it.
+// inputFlag is a flag that says how lines are read. in has the key ask with the flag, or without
+// it.
 type inputFlag struct {
 	flag, others  string
 	in, ask       string
@@ -39,8 +40,8 @@ var inputFlagsAndKeys = []inputFlag{
 	{"-blank", "", `\n`, "", "absent", "found"},
 }
 
-// TestInputFlagsReachEveryCommand: what a command reads depends on each flag of its input. A flag that
-// contradicts the filter's file is refused.
+// TestInputFlagsReachEveryCommand: what a command reads depends on each flag of its input. A flag
+// that contradicts the filter's file is refused.
 func TestInputFlagsReachEveryCommand(t *testing.T) {
 	const check = "{ printf '%s\\n' 'ASK' | bloom check -blank list > found; s=$?; " +
 		"case $s in 0) echo found;; 1) echo absent;; *) echo status $s;; esac; }"

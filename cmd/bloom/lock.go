@@ -47,9 +47,9 @@ func (f *target) addOutput(flags *pflag.FlagSet) {
 }
 
 // lock makes this process the only bloom that changes the file at path, until release is called. It
-// waits for another one, and says so. Then f.path is the file to change. Without -force it returns an
-// error if the file holds anything but a filter that the command would replace, or if the file is one
-// of the inputs.
+// waits for another one, and says so. Then f.path is the file to change. Without -force it returns
+// an error if the file holds anything but a filter that the command would replace, or if the file
+// is one of the inputs.
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {
@@ -89,8 +89,8 @@ func namedTwice(path, input string) error {
 	return fmt.Errorf("it is the same file as %s, and is to be written: name another file", input)
 }
 
-// checkEmpty returns an error if a file without a line would replace one that is there, and -force is
-// missing: the input may be that of a failed download.
+// checkEmpty returns an error if a file without a line would replace one that is there, and -force
+// is missing: the input may be that of a failed download.
 func (f *target) checkEmpty(input string, empty bool) error {
 	info, err := os.Stat(f.path)
 	if !empty || f.force || err != nil || info.Size() == 0 {
@@ -118,8 +118,8 @@ func same(a, b string) bool {
 // waitForLock locks the file, or waits as long as -wait says.
 //
 // Saving replaces the file, so the file itself cannot be locked. An empty file beside it is. The
-// system unlocks it when its process ends in any way. A process that is killed leaves the empty file
-// there, for the next one to lock and to remove.
+// system unlocks it when its process ends in any way. A process that is killed leaves the empty
+// file there, for the next one to lock and to remove.
 func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	lock := flock.New(beside(f.path, "bloom-lock"), flock.SetPermissions(0o666))
 	notice := time.AfterFunc(time.Second, func() {
@@ -176,8 +176,8 @@ func tryLock(lock *flock.Flock) (release func(), err error) {
 	}, nil
 }
 
-// mayPass reports whether an error of locking may pass: Windows opens no file that is being removed,
-// and another user who made the file may be about to permit its use.
+// mayPass reports whether an error of locking may pass: Windows opens no file that is being
+// removed, and another user who made the file may be about to permit its use.
 func mayPass(err error, path string) bool {
 	return runtime.GOOS == "windows" || errors.Is(err, fs.ErrPermission) && exists(path)
 }

@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(testsInFolder(m))
 }
 
-// testsInFolder runs the tests with a $TMPDIR of their own, and fails if a command left a file there.
+// testsInFolder runs the tests with a $TMPDIR of their own, and fails if a command left a file
+// there.
 func testsInFolder(m *testing.M) (status int) {
 	must := func(err error) {
 		if err != nil {

@@ -22,7 +22,8 @@ func memoryOf(f hashFilter) *memory {
 	return &memory{f: f, once: once}
 }
 
-// add adds hs and appends to dst the numbers of those that were new. Of equal ones the first is new.
+// add adds hs and appends to dst the numbers of those that were new. Of equal ones the first is
+// new.
 func (m *memory) add(dst []int, hs []bloom.Hash) []int {
 	if m.create != nil {
 		f := m.create()

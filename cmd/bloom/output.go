@@ -23,8 +23,8 @@ import (
 //	news  what this run appended
 //
 // A run that reads the same input as the killed one did has the same lines to write. As long as
-// they are those of the tail, it skips them there. So it goes on where the killed run ended, be that
-// within a line. Other lines are appended behind the tail, if that ends with a whole line.
+// they are those of the tail, it skips them there. So it goes on where the killed run ended, be
+// that within a line. Other lines are appended behind the tail, if that ends with a whole line.
 type output struct {
 	file interface {
 		io.Writer
@@ -62,8 +62,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// skip compares p with OUT's tail. It returns what of p, and of the line before that p goes on with,
-// is to be appended.
+// skip compares p with OUT's tail. It returns what of p, and of the line before that p goes on
+// with, is to be appended.
 func (o *output) skip(p []byte) (news []byte, err error) {
 	left := make([]byte, min(int64(len(p)), o.tail-o.skipped))
 	if _, err := o.file.ReadAt(left, o.skipped); err != nil {
@@ -114,8 +114,8 @@ func (o *output) append(news []byte) error {
 	return err
 }
 
-// sync returns once all that was written to a regular file is on the disk. The info of f then records
-// what OUT is. Other outputs, such as pipes, have no such call.
+// sync returns once all that was written to a regular file is on the disk. The info of f then
+// records what OUT is. Other outputs, such as pipes, have no such call.
 func (o *output) sync(f infoHolder) error {
 	stat, err := o.file.Stat()
 	if err != nil || !stat.Mode().IsRegular() {

@@ -33,8 +33,13 @@ func newProgress(cfg *lines.Config, verb string) *progress {
 	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
 		return nil
 	}
-	p := &progress{cfg: cfg, total: totalSize(cfg.Names), verb: verb,
-		start: time.Now(), stop: make(chan struct{})}
+	p := &progress{
+		cfg:   cfg,
+		total: totalSize(cfg.Names),
+		verb:  verb,
+		start: time.Now(),
+		stop:  make(chan struct{}),
+	}
 	go func() {
 		for {
 			select {
@@ -53,7 +58,8 @@ func (p *progress) add(read, some int) {
 	if p != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.read, p.some = p.read+uint64(read), p.some+uint64(some)
+		p.read += uint64(read)
+		p.some += uint64(some)
 	}
 }
 
@@ -78,19 +84,26 @@ func (p *progress) end() {
 	if p != nil {
 		close(p.stop)
 		p.hide()
-		fmt.Fprintf(os.Stderr, "bloom: %s, %s %s, in %v\n", counted(p.read, "line"), humanize.Comma(int64(p.some)), p.verb, time.Since(p.start).Round(time.Millisecond))
+		took := time.Since(p.start).Round(time.Millisecond)
+		fmt.Fprintf(os.Stderr, "bloom: %s, %s %s, in %v\n",
+			counted(p.read, "line"), humanize.Comma(int64(p.some)), p.verb, took)
 	}
 }
 
-// text is short enough for 80 columns.
+// text fits into 80 columns.
 func (p *progress) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	short := func(n float64) string { return strings.TrimSpace(humanize.SIWithDigits(n, 1, "")) }
 	took := time.Since(p.start)
-	text := fmt.Sprintf("%s lines, %s %s, %s lines/s", short(float64(p.read)), short(float64(p.some)), p.verb, short(float64(p.read)/took.Seconds()))
-	if read := p.cfg.Read.Load(); p.total > 0 && read > 0 && took > time.Second {
-		text += fmt.Sprintf(", %v left", time.Duration(float64(took)/float64(read)*float64(max(0, p.total-read))).Round(time.Second))
+	text := fmt.Sprintf("%s lines, %s %s, %s lines/s", short(float64(p.read)), short(float64(p.some)),
+		p.verb, short(float64(p.read)/took.Seconds()))
+	read := float64(p.cfg.Read.Load())
+	if p.total > 0 && read > 0 && took > time.Second {
+		left := max(0, float64(p.total)-read) / read * float64(took)
+		text += fmt.Sprintf(", %v left", time.Duration(left).Round(time.Second))
 	}
 	return text
 }
+
+// short is n with a unit: 1.2 M.
+func short(n float64) string { return strings.TrimSpace(humanize.SIWithDigits(n, 1, "")) }

@@ -88,8 +88,8 @@ func (f *target) produceStdout(read []string, create func() (saver, error)) erro
 // fsync is a variable for tests.
 var fsync = (*os.File).Sync
 
-// replaceFile replaces the file at path as a whole: after a crash at any moment it holds what it held
-// before, or all that data writes.
+// replaceFile replaces the file at path as a whole: after a crash at any moment it holds what it
+// held before, or all that data writes.
 func replaceFile(path string, data io.WriterTo) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(beside(path, "bloom-tmp-*")))
 	if err != nil {

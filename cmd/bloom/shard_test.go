@@ -117,7 +117,8 @@ func TestShardState(t *testing.T) {
 	}
 }
 
-// TestStateIsOfOneKindOfKeys: a state records which field of the lines is the key, and other keys are refused.
+// TestStateIsOfOneKindOfKeys: a state records which field of the lines is the key, and other keys
+// are refused.
 func TestStateIsOfOneKindOfKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, test := range []struct{ made, runs, says string }{
@@ -143,7 +144,8 @@ func TestStateIsOfOneKindOfKeys(t *testing.T) {
 			}
 		}
 	}
-	// Which field of a list was the key does not matter if its values are the lines: -force says so.
+	// Which field of a list was the key does not matter if its values are the lines: -force says
+	// so.
 	good(t, "1,a\n2,b\n", "build -n 10 -f 2 -o list")
 	saying(t, 2, "list was made with -f 2", "a\nc\n", "dedupe -state list")
 	require.Equal(t, "c\n", good(t, "a\nc\n", "dedupe -force -state list"))

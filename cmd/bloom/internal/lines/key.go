@@ -25,7 +25,7 @@ func (k *Key) whole() bool { return k.Field == 0 && !k.FoldCase && !k.Hex }
 // Hash says how keys become digests, as bloom.Info does. Which field of a line was the
 // key does not matter to who looks one up.
 func (k *Key) Hash() string {
-	if k.Hex { // where space at the end never counts
+	if k.Hex { // space at the end never counts
 		return "Sum of the bytes given in hexadecimal"
 	}
 	hash := "SumString"
@@ -49,7 +49,8 @@ func (k *Key) separator(first []byte) byte {
 	return ','
 }
 
-// Of returns the key of line, whose fields sep separates. It appends to scratch what is not in line as it is.
+// Of returns the key of line, whose fields sep separates. It appends to scratch what is not in line
+// as it is.
 func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte, err error) {
 	if !k.KeepCR {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
@@ -66,7 +67,8 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 		key = bytes.TrimSpace(key)
 		scratch, err = hex.AppendDecode(scratch, key)
 		if err != nil {
-			return nil, scratch[:start], fmt.Errorf("%.80q is not an even number of hexadecimal digits", key[:min(len(key), 400)])
+			key = key[:min(len(key), 400)]
+			return nil, scratch[:start], fmt.Errorf("%.80q is not an even number of hexadecimal digits", key)
 		}
 	case k.FoldCase:
 		scratch = appendFolded(scratch, key)
@@ -75,7 +77,7 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 	default:
 		return key, scratch, nil
 	}
-	if doubled { // where they are: one more copy of a long line would be felt
+	if doubled { // in place: one more copy of a long line takes too much memory
 		scratch = scratch[:start+undouble(scratch[start:])]
 	}
 	return scratch[start:], scratch, nil

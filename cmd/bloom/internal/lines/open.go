@@ -17,21 +17,24 @@ import (
 // Stdin is the name of standard input among the names of files.
 const Stdin = "-"
 
-// begins are the first bytes that say what a file is. What no one can compare line by line
-// is refused, with the reason.
+// begins are the first bytes by which a file is recognized, and why it is refused, if it is.
 var begins = []struct{ magic, name, refused string }{
 	{"\x1f\x8b", "gzip", ""},
 	{"\x28\xb5\x2f\xfd", "zstd", ""},
 	{"\xef\xbb\xbf", "UTF-8", ""},
-	{"\xfd7zXZ\x00", "xz", "it is compressed with xz, which bloom does not read: unpack it, as with xz -dc"},
-	{"BZh91AY&SY", "bzip2", "it is compressed with bzip2, which bloom does not read: unpack it, as with bzip2 -dc"},
-	{"PK\x03\x04", "zip", "it is a zip archive, which bloom does not read: unpack it, as with unzip -p"},
-	{"7z\xbc\xaf\x27\x1c", "7z", "it is a 7z archive, which bloom does not read: unpack it, as with 7z x -so"},
+	{"\xfd7zXZ\x00", "xz", compressedBy("xz", "xz -dc")},
+	{"BZh91AY&SY", "bzip2", compressedBy("bzip2", "bzip2 -dc")},
+	{"PK\x03\x04", "zip", compressedBy("zip", "unzip -p")},
+	{"7z\xbc\xaf\x27\x1c", "7z", compressedBy("7z", "7z x -so")},
 	{"\xff\xfe", "UTF-16", errUTF16},
 	{"\xfe\xff", "UTF-16", errUTF16},
 }
 
-const errUTF16 = "it is UTF-16, whose lines bloom does not read: make it UTF-8, as with iconv -f UTF-16 -t UTF-8"
+const errUTF16 = "it is UTF-16, which bloom does not read: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"
+
+func compressedBy(name, unpack string) string {
+	return fmt.Sprintf("it is compressed by %s, which bloom does not read: unpack it first: %s", name, unpack)
+}
 
 // DefaultWindow is the largest window that the zstd command unpacks unless asked, in bytes.
 const DefaultWindow = 128 << 20
@@ -93,8 +96,8 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 }
 
 // Begin looks at the first bytes of r. It returns a reader of all, but for the mark of UTF-8, and
-// the name of what it begins like, or "". It returns an error if these are no lines of bytes. It waits
-// for no more bytes than it takes to know.
+// the name of what it begins like, or "". It returns an error if these are no lines of bytes. It
+// waits for no more bytes than it takes to know.
 func Begin(r io.Reader) (whole io.Reader, name string, err error) {
 	var buf [10]byte
 	n := 0
@@ -142,7 +145,8 @@ type zstdReader struct {
 func (z *zstdReader) Read(p []byte) (int, error) {
 	n, err := z.ReadCloser.Read(p)
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
-		err = fmt.Errorf("unpacking it takes more than %d MiB at a time: see -long, or unpack it with zstd -dc --long=31", z.window>>20)
+		err = fmt.Errorf("unpacking it takes more than %d MiB at a time: see -long, "+
+			"or unpack it first: zstd -dc --long=31", z.window>>20)
 	}
 	return n, err
 }
@@ -161,5 +165,5 @@ func (c *counter) Read(p []byte) (int, error) {
 
 // Compressed reports whether a file that begins with head is compressed.
 func Compressed(head []byte) bool {
-	return strings.HasPrefix(string(head), "\x1f\x8b") || strings.HasPrefix(string(head), "\x28\xb5\x2f\xfd")
+	return bytes.HasPrefix(head, []byte("\x1f\x8b")) || bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd"))
 }

@@ -1,0 +1,147 @@
+package lines
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// hashChunk is how many keys are hashed at a time. Their slices stay in a core's
+// nearest cache.
+const hashChunk = 256
+
+// hashBatches is a worker.
+func (r *Reader) hashBatches() {
+	var keys [hashChunk][]byte
+	var scratch []byte
+	for b := range r.work {
+		scratch = b.hash(keys[:0], scratch)
+		if b.long { // nothing of it is retained
+			scratch = nil
+			clear(keys[:])
+		}
+		b.ready <- struct{}{}
+	}
+}
+
+// hash finds b's lines and hashes their keys. It uses keys, which has room for
+// hashChunk of them, and scratch, which it returns.
+func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
+	b.Ends = b.Ends[:0]
+	b.Hashes = b.Hashes[:0]
+	b.taken = b.taken[:0]
+	b.next = 0
+	b.skipped = 0
+	cut := cutLines
+	if !b.cfg.Key.whole() {
+		cut = func(b *Batch, keys [][]byte) [][]byte {
+			keys, scratch = cutKeys(b, keys, scratch[:0])
+			return keys
+		}
+	}
+	for keys = cut(b, keys); len(keys) > 0; keys = cut(b, keys[:0]) {
+		n := len(b.Hashes)
+		b.Hashes = slices.Grow(b.Hashes, len(keys))[:n+len(keys)]
+		bloom.SumBatch(b.Hashes[n:], keys)
+	}
+	b.pick()
+	return scratch
+}
+
+// IsBlank reports whether h is the digest of the empty key, which is no other key's.
+func IsBlank(h bloom.Hash) bool { return h == bloom.Hash{} }
+
+// pick leaves only those digests that are wanted, and counts blank lines.
+func (b *Batch) pick() {
+	b.blanks = 0
+	for _, h := range b.Hashes {
+		if IsBlank(h) {
+			b.blanks++
+		}
+	}
+	take := b.cfg.Take
+	dropBlanks := b.blanks > 0 && !b.cfg.Blank
+	b.keys = uint64(len(b.Hashes))
+	if dropBlanks {
+		b.keys -= uint64(b.blanks)
+	}
+	b.picked = take != nil || dropBlanks
+	if !b.picked {
+		return
+	}
+	b.taken = slices.Grow(b.taken, len(b.Hashes))
+	n := 0
+	for i, h := range b.Hashes {
+		wanted := take == nil || take(h)
+		if dropBlanks && IsBlank(h) {
+			wanted = false
+		}
+		if wanted {
+			b.Hashes[n] = h
+			b.taken = append(b.taken, i)
+			n++
+		}
+	}
+	b.Hashes = b.Hashes[:n]
+}
+
+// cutLines appends the next lines of b to keys, for as many as there is room, and where
+// they end to b.Ends.
+func cutLines(b *Batch, keys [][]byte) [][]byte {
+	data := b.Data
+	ends := b.Ends
+	at := b.next
+	delim := b.cfg.Delim
+	dropCR := !b.cfg.Key.KeepCR
+	for at < len(data) && len(keys) < cap(keys) {
+		end := at + bytes.IndexByte(data[at:], delim)
+		key := data[at:end]
+		if dropCR && len(key) > 0 && key[len(key)-1] == '\r' {
+			key = key[:len(key)-1]
+		}
+		keys = append(keys, key)
+		at = end + 1
+		ends = append(ends, at)
+	}
+	b.Ends = ends
+	b.next = at
+	return keys
+}
+
+// cutKeys is cutLines for keys that are not whole lines. It appends keys that are no part of their
+// line to scratch. Lines move to the place of lines without a key, which are left out.
+func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
+	to := b.start(len(b.Ends))
+	for b.next < len(b.Data) && len(keys) < cap(keys) && len(scratch) < longLine {
+		end := b.next + bytes.IndexByte(b.Data[b.next:], b.cfg.Delim) + 1
+		if to < b.next {
+			copy(b.Data[to:], b.Data[b.next:end])
+		}
+		lineEnd := to + end - b.next
+		b.next = end
+		var key []byte
+		var err error
+		if key, scratch, err = b.cfg.Key.Of(b.Data[to:lineEnd-1], b.sep, scratch); err == nil {
+			keys = append(keys, key)
+			b.Ends = append(b.Ends, lineEnd)
+			to = lineEnd
+			continue
+		}
+		if !b.cfg.SkipBad {
+			b.err = err
+			b.bad = true
+			b.next = len(b.Data)
+			break
+		}
+		if b.skipped == 0 {
+			b.skip = err
+			b.skipAt = len(b.Ends)
+		}
+		b.skipped++
+	}
+	if b.next == len(b.Data) && len(keys) == 0 {
+		b.Data = b.Data[:to] // all keys were cut
+	}
+	return keys, scratch
+}

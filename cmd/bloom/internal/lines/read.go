@@ -1,0 +1,159 @@
+package lines
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+)
+
+// pieceSize is how much is read at a time, if there is as much: what a core's cache
+// has room for, with the hashes.
+const pieceSize = 256 << 10
+
+// longLine is the length of a line, in bytes, whose copies matter beside other memory. There is one
+// batch at a time with such a line, and one copy of it where a key is no part of its line.
+const longLine = 8 << 20
+
+// grown returns b with room for n bytes more. It does not touch that room, as slices.Grow does, so
+// that it takes no memory before it is used.
+func grown(b []byte, n int) []byte {
+	if cap(b)-len(b) < n {
+		b = append(make([]byte, 0, len(b)+max(n, len(b))), b...)
+	}
+	return b
+}
+
+// readFiles reads one file after the other, up to the first error.
+func (r *Reader) readFiles(ctx context.Context) {
+	defer close(r.queue)
+	defer close(r.work)
+	for i, name := range r.cfg.Names {
+		if !r.readFile(ctx, i, name) {
+			return
+		}
+	}
+}
+
+// readFile reads one file. It reports whether to go on with the next.
+func (r *Reader) readFile(ctx context.Context, number int, name string) (next bool) {
+	if ctx.Err() != nil {
+		return false
+	}
+	in, shut, err := open(name, r.cfg.Window, &r.cfg.Read)
+	if err != nil {
+		b := <-r.free
+		b.Data = b.Data[:0]
+		b.err = named(name, err)
+		b.bad = false
+		r.pass(b)
+		return false
+	}
+	defer shut()
+	s := &source{in: in, first: true}
+	for {
+		b := <-r.free
+		err := r.fill(ctx, b, s)
+		if err == errStopped {
+			return false
+		}
+		b.File = number
+		b.name = name
+		b.err = nil
+		b.bad = false
+		if err != nil && err != io.EOF {
+			b.err = named(name, err)
+		}
+		r.pass(b)
+		if err != nil {
+			return err == io.EOF
+		}
+	}
+}
+
+// pass hands b on to the next stages.
+func (r *Reader) pass(b *Batch) {
+	r.queue <- b
+	r.work <- b
+}
+
+// source is a file that is being read.
+type source struct {
+	in    io.Reader
+	first bool   // nothing was read yet
+	sep   byte   // between fields
+	rest  []byte // the beginning of a line whose end was not read yet
+}
+
+// errStopped is fill's error once its context is done.
+var errStopped = errors.New("reading was stopped")
+
+// fill reads into b, up to the end of at least one line. The file's last line gets an end if it
+// lacks one. The error is io.EOF at the end of the file.
+func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
+	delim := r.cfg.Delim
+	b.Data = append(b.Data[:0], s.rest...)
+	var err error
+	end := 0 // of the last whole line
+	for err == nil && end == 0 {
+		if ctx.Err() != nil {
+			return errStopped
+		}
+		r.makeRoom(b)
+		old := len(b.Data)
+		n := 0
+		n, err = s.in.Read(b.Data[old:min(cap(b.Data), old+pieceSize)])
+		b.Data = b.Data[:old+n]
+		if i := bytes.LastIndexByte(b.Data[old:], delim); i >= 0 {
+			end = old + i + 1
+		}
+	}
+	if err == io.EOF && end < len(b.Data) {
+		b.Data = append(b.Data, delim)
+		end = len(b.Data)
+	}
+	s.rest = append(s.rest[:0], b.Data[end:]...)
+	b.Data = b.Data[:end]
+	if s.first && end > 0 {
+		s.sep = r.cfg.Key.separator(b.Data[:bytes.IndexByte(b.Data, delim)])
+	}
+	b.first = s.first
+	b.sep = s.sep
+	s.first = false
+	return err
+}
+
+// makeRoom makes room in b for the next read. It waits if b has a long line and another batch has
+// one.
+func (r *Reader) makeRoom(b *Batch) {
+	if cap(b.Data)-len(b.Data) >= pieceSize/2 {
+		return
+	}
+	if len(b.Data) > longLine && !b.long {
+		b.long = true
+		r.long <- struct{}{}
+	}
+	b.Data = grown(b.Data, max(pieceSize, len(b.Data)))
+	if b.long {
+		debug.FreeOSMemory() // what was copied would wait long for a collection
+	}
+}
+
+// named returns err, which names the file.
+func named(name string, err error) error {
+	if strings.Contains(err.Error(), Shown(name)) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", Shown(name), err)
+}
+
+// Shown returns a file's name for messages.
+func Shown(name string) string {
+	if name == Stdin {
+		return "standard input"
+	}
+	return name
+}
