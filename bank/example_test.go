@@ -180,3 +180,28 @@ func ExampleNewReader() {
 	// [4321] <nil>
 	// true
 }
+
+// A View asks a bank that lies in memory, such as one that is embedded in the program.
+func ExampleNewView() {
+	b := bloom.Must(bank.New(10, 0.001))
+	for _, key := range []string{"a", "b", "c"} {
+		b.AddString(b.Append(), key)
+	}
+	data, err := b.MarshalBinary()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	v, err := bank.NewView(data)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer v.Close()
+	fmt.Println(v)
+	fmt.Println(v.Which(nil, bloom.SumString("b")))
+	// Output:
+	// bank.View(m=192, k=10, members=3)
+	// [1]
+}

@@ -22,7 +22,7 @@ func TestAppendAfterDecoding(t *testing.T) {
 	}
 }
 
-// TestAppendFilterAtOnce: whoever sees a member that was appended as a filter sees its keys.
+// TestAppendFilterAtOnce: a call that sees a member that was appended as a filter sees its keys.
 func TestAppendFilterAtOnce(t *testing.T) {
 	b := bloom.Must(NewSize(512, 4))
 	f := bloom.Must(bloom.NewSize(512, 4))

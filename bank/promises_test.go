@@ -31,7 +31,6 @@ func (f *first) AddHash(h bloom.Hash) bool      { return f.Bank.AddHash(f.member
 func (f *first) Contains(key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
 func (f *first) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
 func (f *first) ContainsHash(h bloom.Hash) bool { return f.Len() > 0 && f.Bank.ContainsHash(0, h) }
-func (f *first) FPR() float64                   { return f.Stats().FPR }
 
 func (f *first) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {

@@ -1,13 +1,15 @@
 package bank
 
 import (
+	"errors"
 	"io"
+	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // Reader asks a file that [Bank.SaveFile] wrote, in an object store, on a network file system,
@@ -18,28 +20,25 @@ import (
 // A Reader keeps nothing that it read but the parameters and the Info. An io.ReaderAt that
 // keeps pages of 4 KiB makes repeated look-ups cheaper.
 //
-// The file must stay as it is while a Reader uses it. If the store can say which version of
-// an object it reads, such as with the HTTP header If-Match, let it.
+// The file must stay as it is while a Reader uses it. If the store has versions of an object, the
+// io.ReaderAt should ask for one and the same, such as with the HTTP header If-Match.
 //
-// Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must.
-// Methods that take a member's number panic if there is no such member. A Reader must not be
-// copied.
+// Many goroutines may use a Reader at once: every io.ReaderAt permits that. Look-ups of the
+// zero Reader return an error. Methods that take a member's number panic if there is no such
+// member. A Reader must not be copied.
 type Reader struct {
-	_ nocopy.Locker
-	layout
-	r    io.ReaderAt
-	info bloom.Info
+	_      nocopy.Locker
+	layout layout
+	r      io.ReaderAt // nil in the zero Reader
+	info   bloom.Info
 }
-
-// requests is the largest number of reads of one look-up that run at the same time.
-const requests = 64
 
 // NewReader returns a Reader of the size bytes of r. It reads at most 8 KiB, in two
 // requests. An error wraps [bloom.ErrFormat] if the bytes are no file of a Bank's, and is
 // r's own if r failed.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var l layout
-	_, info, err := form.Bank.ParseAt(r, size, l.set)
+	_, info, err := form.Bank.ParseAt(r, size, l.parse)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +55,9 @@ func (r *Reader) read(from, n int) ([]byte, error) {
 
 // Which appends to dst the numbers of the members that may hold the key with digest h; see
 // [Bank.Which]. It reads K rows of each 32,736 members: a row is 4 KiB, or less of the last
-// members. It makes a request for each row, and up to 64 of them at the same time. It makes
-// none for the further rows of members that the rows before have ruled out, nor after one has
-// failed. It takes 4 KiB of memory for each of the 64 segments that it asks at a time. On error
-// dst is unchanged.
+// members. It makes a request for each row, and up to 64 of them at the same time. Once rows
+// have ruled out all of some 32,736 members, it requests no more rows of these. After a failure
+// it requests nothing more. On error it returns dst as it was. It takes some 256 KiB of memory.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }
@@ -67,9 +65,13 @@ func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 // WhichAll appends to dst the numbers of the members that may hold every key of hs; see
 // [Bank.WhichAll] and [Reader.Which].
 func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
+	if r.r == nil {
+		return dst, errors.New("bank: use of a zero Reader")
+	}
 	all := dst
-	for s := 0; s < r.segments(); s += requests {
-		left, err := r.askSome(s, min(requests, r.segments()-s), hs)
+	segments := r.layout.segments()
+	for s := 0; s < segments; s += storage.MaxRequests {
+		left, err := r.askSome(s, min(storage.MaxRequests, segments-s), hs)
 		if err != nil {
 			return dst, err
 		}
@@ -84,74 +86,70 @@ func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 func (r *Reader) askSome(from, n int, hs []bloom.Hash) ([]remains, error) {
 	left := make([]remains, n)
 	for i := range left {
-		_, _, members := r.segment(from + i)
-		left[i].acc = left[i].found.all(members)
+		_, _, members := r.layout.segment(from + i)
+		left[i].acc = left[i].candidates.setAll(members)
 	}
-	var wg sync.WaitGroup
-	var failed atomic.Pointer[error] // the first
-	tokens := make(chan struct{}, requests)
-rows:
-	for i := range len(hs) * r.k {
-		x, step := hs[i/r.k].Words()
-		row := r.row(x + uint64(i%r.k)*step)
+	k := r.layout.k
+	requests := storage.NewRequests()
+	for i := range len(hs) * k {
+		x, step := hs[i/k].Words()
+		row := r.layout.row(x + uint64(i%k)*step)
 		for s := range left {
-			tokens <- struct{}{}
-			if failed.Load() != nil {
-				break rows
+			if !requests.Go(func() error { return r.ask(&left[s], from+s, row) }) {
+				return nil, requests.Wait()
 			}
-			if left[s].none.Load() {
-				<-tokens
-				continue
-			}
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				if err := r.ask(&left[s], from+s, row); err != nil {
-					failed.CompareAndSwap(nil, &err)
-				}
-				<-tokens
-			}()
 		}
 	}
-	wg.Wait()
-	if err := failed.Load(); err != nil {
-		return nil, *err
-	}
-	return left, nil
+	return left, requests.Wait()
 }
 
 // remains are the members of a segment that the rows so far have not ruled out.
 type remains struct {
-	mu    sync.Mutex
-	found found
-	acc   []uint64
-	none  atomic.Bool
+	mu         sync.Mutex
+	candidates candidates
+	acc        []uint64
+	none       bool
 }
 
-// ask rules out the members of segment s that have no bit in a row.
+// ask rules out the members of segment s that have no bit in a row, unless none are left.
 func (r *Reader) ask(left *remains, s int, row uint64) error {
-	data, err := r.readRow(r.read, s, row)
+	left.mu.Lock()
+	none := left.none
+	left.mu.Unlock()
+	if none {
+		return nil
+	}
+	data, err := r.layout.readRow(r.read, s, row)
 	if err != nil {
 		return err
 	}
 	left.mu.Lock()
 	defer left.mu.Unlock()
-	left.none.Store(!andBytes(left.acc, data, data, data, data))
+	left.none = !andRow(left.acc, data)
 	return nil
 }
 
 // Name returns the name of member i, which is empty if the member has none. It makes two
 // requests if there are names: for some bytes of a table, and for the name.
 func (r *Reader) Name(i int) (string, error) {
-	check(i, r.members)
-	return r.readName(r.read, i)
+	check(i, r.layout.members)
+	return r.layout.readName(r.read, i)
 }
 
 // Len returns the number of members.
-func (r *Reader) Len() int { return r.members }
+func (r *Reader) Len() int { return r.layout.members }
+
+// M returns the number of bits of a member, a multiple of 64.
+func (r *Reader) M() uint64 { return r.layout.bits() }
+
+// K returns the number of hashes, which is how many bits a key sets in a member.
+func (r *Reader) K() int { return r.layout.k }
 
 // Info returns the Bank's Info.
 func (r *Reader) Info() bloom.Info { return r.info }
 
 // String describes r by its parameters.
-func (r *Reader) String() string { return r.describe("bank.Reader", r.members) }
+func (r *Reader) String() string { return r.layout.describe("bank.Reader", r.layout.members) }
+
+// LogValue returns what String returns. It reads no members.
+func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }

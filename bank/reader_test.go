@@ -13,6 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // store counts what is read.
@@ -43,6 +44,17 @@ func (s *store) ReadAt(p []byte, at int64) (int, error) {
 
 func (s *store) reset() { s.requests, s.bytes = 0, 0 }
 
+// TestZeroReader: a zero Reader does not say that no member has a key.
+func TestZeroReader(t *testing.T) {
+	r := new(Reader)
+	got, err := r.Which([]int{7}, bloom.SumString("key"))
+	require.EqualError(t, err, "bank: use of a zero Reader")
+	require.Equal(t, []int{7}, got)
+	_, err = r.WhichAll(nil, nil)
+	require.EqualError(t, err, "bank: use of a zero Reader")
+	require.Equal(t, "bank.Reader(m=0, k=0, members=0)", r.String())
+}
+
 // TestReaderReads bounds what is read.
 func TestReaderReads(t *testing.T) {
 	const k = 5
@@ -63,6 +75,9 @@ func TestReaderReads(t *testing.T) {
 	r := bloom.Must(NewReader(s, int64(len(s.data))))
 	require.LessOrEqual(t, s.bytes, 8<<10)
 	require.Equal(t, 2, s.requests)
+	require.Equal(t, o.M(), r.M())
+	require.Equal(t, o.K(), r.K())
+	require.Equal(t, "bank.Reader(m=320, k=5, members=65572)", r.LogValue().String())
 
 	s.reset()
 	got, err := r.Which(nil, h)
@@ -72,7 +87,7 @@ func TestReaderReads(t *testing.T) {
 	require.Equal(t, k*(2*4096+32), s.bytes)
 
 	s.reset()
-	_, err = r.Which(nil, bloom.SumString("nobody has it"))
+	_, err = r.Which(nil, bloom.SumString("absent"))
 	require.NoError(t, err)
 	require.LessOrEqual(t, s.requests, 3*k)
 
@@ -161,13 +176,13 @@ func (l *large) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// TestReaderEnds: after a request that failed a Reader makes no more, and a look-up takes memory for
-// the segments that it asks, not for all.
+// TestReaderEnds: after a request that failed a Reader makes no more, and a look-up takes memory
+// for the segments that it asks, not for all.
 func TestReaderEnds(t *testing.T) {
 	const segments = 500
 	params := []uint64{1, 255, segments * segmentMembers, 0}
 	var l layout
-	words, err := l.set(params)
+	words, err := l.parse(params)
 	require.NoError(t, err)
 	store := new(large)
 	_, err = form.Bank.WriteFunc(store, params, int(words), form.Info{}, func(out []byte, _ int) { clear(out) })
@@ -177,7 +192,7 @@ func TestReaderEnds(t *testing.T) {
 	store.requests.Store(0)
 	memory := filtertest.Allocated(func() { _, err = r.Which(nil, bloom.SumString("key")) })
 	require.ErrorIs(t, err, bloom.ErrFormat)
-	require.LessOrEqual(t, store.requests.Load(), int64(2*requests))
+	require.LessOrEqual(t, store.requests.Load(), int64(2*storage.MaxRequests))
 	require.Less(t, memory, uint64(1<<20))
 }
 
@@ -187,12 +202,14 @@ func TestReaderManySegments(t *testing.T) {
 		t.Skip("takes 17 MB")
 	}
 	b, h := bloom.Must(NewSize(64, 2)), bloom.SumString("key")
-	for range (requests + 1) * segmentMembers {
+	for range (storage.MaxRequests + 1) * segmentMembers {
 		b.Append()
 	}
-	for _, i := range []int{0, (requests - 1) * segmentMembers, requests*segmentMembers - 1, requests * segmentMembers, b.Len() - 1} {
+	const full = storage.MaxRequests * segmentMembers
+	for _, i := range []int{0, full - segmentMembers, full - 1, full, b.Len() - 1} {
 		b.AddHash(i, h)
 	}
 	data := bloom.Must(b.MarshalBinary())
-	require.Equal(t, b.Which([]int{7}, h), bloom.Must(bloom.Must(NewReader(bytes.NewReader(data), int64(len(data)))).Which([]int{7}, h)))
+	r := bloom.Must(NewReader(bytes.NewReader(data), int64(len(data))))
+	require.Equal(t, b.Which([]int{7}, h), bloom.Must(r.Which([]int{7}, h)))
 }

@@ -8,13 +8,21 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
-// A segment has a row for each bit of a member, and in each row a bit for each of its
-// members: bit i of row r is bit r of member i. The last 4 bytes of a row are for its
-// checksum in a file. So a row of the widest segment is one page of 4 KiB with its
-// checksum, and whoever reads that page can check it.
+// The terms of this package:
+//
+//	member   a Bloom filter of the bank. Members have numbers from 0 on, and one size.
+//	segment  up to 32,736 members with consecutive numbers. All but the last one are full.
+//	row      one bit of each member of a segment, side by side: bit i of row r is bit r of the
+//	         segment's member i. A segment has as many rows as a member has bits.
+//	stride   the length of a row in words, a power of two: 512 in a full segment
+//	page     4 KiB: what a row of a full segment takes
+//
+// The last 4 bytes of a row are for its checksum in a file. So a row of a full segment is a page
+// with its checksum, and can be read and checked alone.
 const (
 	pageBytes      = 4096
 	pageWords      = pageBytes / 8
@@ -22,8 +30,8 @@ const (
 	segmentMembers = 8 * (pageBytes - checkBytes)
 )
 
-// strideFor returns the number of words in a row with room for the given number of members: the least
-// power of two.
+// strideFor returns the number of words in a row with room for the given number of members: the
+// least power of two.
 func strideFor(members int) int {
 	return 1 << bits.Len(uint((members+8*checkBytes-1)/64))
 }
@@ -43,8 +51,29 @@ func (s *segment) get(r uint64, i int) bool {
 	return s.data[int(r)*8*s.stride+i/8]>>(i%8)&1 != 0
 }
 
-// load returns word w of row r.
-func (s *segment) load(r uint64, w int) uint64 {
+// setBit sets bit i of row r, and reports whether it was clear. No other call writes at the same
+// time.
+func (s *segment) setBit(r uint64, i int) bool {
+	word := &s.words[int(r)*s.stride+i/64]
+	bit := uint64(1) << (i % 64)
+	if *word&bit != 0 {
+		return false
+	}
+	bitwords.Store(word, *word|bit)
+	return true
+}
+
+// clearBit clears bit i of row r. No other call writes at the same time.
+func (s *segment) clearBit(r uint64, i int) {
+	word := &s.words[int(r)*s.stride+i/64]
+	bit := uint64(1) << (i % 64)
+	if *word&bit != 0 {
+		bitwords.Store(word, *word&^bit)
+	}
+}
+
+// word returns word w of row r.
+func (s *segment) word(r uint64, w int) uint64 {
 	if s.words != nil {
 		return atomic.LoadUint64(&s.words[int(r)*s.stride+w])
 	}
@@ -63,13 +92,17 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 }
 
 // andWords is and. Others may write to the rows at the same time. Four rows at a time are four
-// streams from memory. Where few bits are left, few words are read.
+// streams from memory. If few bits are left, few words are read.
 func andWords(acc, a, b, c, d []uint64) bool {
-	a, b, c, d = a[:len(acc)], b[:len(acc)], c[:len(acc)], d[:len(acc)]
+	a = a[:len(acc)]
+	b = b[:len(acc)]
+	c = c[:len(acc)]
+	d = d[:len(acc)]
 	var left uint64
 	for i, x := range acc {
 		if x != 0 {
-			x &= atomic.LoadUint64(&a[i]) & atomic.LoadUint64(&b[i]) & atomic.LoadUint64(&c[i]) & atomic.LoadUint64(&d[i])
+			x &= atomic.LoadUint64(&a[i]) & atomic.LoadUint64(&b[i])
+			x &= atomic.LoadUint64(&c[i]) & atomic.LoadUint64(&d[i])
 			acc[i] = x
 			left |= x
 		}
@@ -91,6 +124,17 @@ func andBytes(acc []uint64, a, b, c, d []byte) bool {
 	return left != 0
 }
 
+// andRow clears the bits of acc that are clear in row, and reports whether any bit is left.
+func andRow(acc []uint64, row []byte) bool {
+	var left uint64
+	for i, x := range acc {
+		x &= binary.LittleEndian.Uint64(row[8*i:])
+		acc[i] = x
+		left |= x
+	}
+	return left != 0
+}
+
 // shape has what all members have in common.
 type shape struct {
 	size       int    // of a member, in words: a segment has 64 rows for each
@@ -100,11 +144,8 @@ type shape struct {
 
 func shapeOf(size, k int) shape { return shape{size, guava.Reciprocal(size), k} }
 
-// M returns the number of bits of a member, a multiple of 64.
-func (s *shape) M() uint64 { return 64 * uint64(s.size) }
-
-// K returns the number of hashes, which is how many bits a key sets in a member.
-func (s *shape) K() int { return s.k }
+// bits returns the number of bits of a member, which is the number of rows of a segment.
+func (s *shape) bits() uint64 { return 64 * uint64(s.size) }
 
 // row returns the row of the bit that x selects.
 func (s *shape) row(x uint64) uint64 {
@@ -124,12 +165,12 @@ func (s *shape) contains(seg *segment, i int, h bloom.Hash) bool {
 	return true
 }
 
-// found has a bit for each member of a segment that may hold all keys.
-type found [pageWords]uint64
+// candidates has a bit for each member of a segment that may hold all keys.
+type candidates [pageWords]uint64
 
-// all sets the bits of the given number of members, and returns their words.
-func (f *found) all(members int) []uint64 {
-	acc := f[:(members+63)/64]
+// setAll sets the bits of the given number of members, and returns their words.
+func (c *candidates) setAll(members int) []uint64 {
+	acc := c[:(members+63)/64]
 	for i := range acc {
 		acc[i] = ^uint64(0)
 	}
@@ -148,15 +189,15 @@ func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloo
 
 // which is whichAll of a segment. The segment's first member has number from.
 func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Hash) []int {
-	var f found
-	acc := f.all(members)
+	var c candidates
+	acc := c.setAll(members)
 	for _, h := range hs {
 		x, step := h.Words()
 		for k := s.k; k > 0; k -= 4 {
 			var rows [4]uint64
 			for i := range rows {
 				rows[i] = s.row(x)
-				if i < k-1 { // in the end, the last row counts more than once
+				if i < k-1 { // if fewer than four rows are left, the last one is repeated
 					x += step
 				}
 			}
@@ -186,8 +227,9 @@ func appendBits(dst []int, from int, acc []uint64) []int {
 
 // filter returns member i of a segment.
 func (s *shape) filter(seg *segment, i int, info bloom.Info) *bloom.Filter {
-	words := make([]uint64, s.size)
-	for r := range s.M() {
+	var small [128]uint64 // members are small, and NewWords copies the words
+	words := append(small[:0], make([]uint64, s.size)...)
+	for r := range s.bits() {
 		if seg.get(r, i) {
 			words[r/64] |= 1 << (r % 64)
 		}
@@ -199,16 +241,16 @@ func (s *shape) filter(seg *segment, i int, info bloom.Info) *bloom.Filter {
 
 // stats returns the figures of n members in all, which are in segments.
 func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats {
-	st := bloom.Stats{M: s.M(), K: s.k, SizeBytes: size}
+	st := bloom.Stats{M: s.bits(), K: s.k, SizeBytes: size}
 	holding := map[uint64]int{} // members, by their number of bits set
 	counts := make([]uint64, segmentMembers)
 	for from := 0; from < n; from += segmentMembers {
 		seg := segments(from / segmentMembers)
 		counts := counts[:min(n-from, segmentMembers)]
 		clear(counts)
-		for r := range s.M() {
+		for r := range s.bits() {
 			for i := 0; i < len(counts); i += 64 {
-				w := seg.load(r, i/64)
+				w := seg.word(r, i/64)
 				if rest := len(counts) - i; rest < 64 {
 					w &= 1<<rest - 1
 				}

@@ -33,9 +33,11 @@ type layout struct {
 
 const entryBytes = 12 // of a member in the table of names
 
-// set is a form.Check that sets l, too.
-func (l *layout) set(params []uint64) (total uint64, err error) {
-	size, k, members, names := params[0], params[1], params[2], params[3]
+// parse sets l from a frame's parameters, and returns how many words follow them. It is a
+// form.Check.
+func (l *layout) parse(params []uint64) (total uint64, err error) {
+	size, k := params[0], params[1]
+	members, names := params[2], params[3]
 	full, rest := members/segmentMembers, members%segmentMembers
 	switch {
 	case size < 1 || size > form.MaxWords:
@@ -49,10 +51,12 @@ func (l *layout) set(params []uint64) (total uint64, err error) {
 	if rest > 0 {
 		total += 64 * size * uint64(strideFor(int(rest)))
 	}
-	switch {
-	case tooMany || total > form.MaxFrameWords:
-		return 0, fmt.Errorf("bank: %d members of %d words are more than %d words", members, size, uint64(form.MaxFrameWords))
-	case names > 0 && (names < members*entryBytes || names > form.MaxFrameWords || members == 0):
+	if tooMany || total > form.MaxFrameWords {
+		return 0, fmt.Errorf("bank: %d members of %d words are more than %d words",
+			members, size, uint64(form.MaxFrameWords))
+	}
+	noTable := members == 0 || names < members*entryBytes
+	if names > 0 && (noTable || names > form.MaxFrameWords) {
 		return 0, fmt.Errorf("bank: %d bytes of names for %d members", names, members)
 	}
 	*l = layout{shapeOf(int(size), int(k)), int(members), int(names)}
@@ -114,8 +118,10 @@ func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 		return nil, err
 	}
 	end := len(row) - checkBytes
-	if got, want := binary.LittleEndian.Uint32(row[end:]), rowSum(row, s, r); got != want {
-		return nil, form.Errorf("bank", "checksum of row %d of segment %d is %08x, should be %08x", r, s, got, want)
+	got, want := binary.LittleEndian.Uint32(row[end:]), rowSum(row, s, r)
+	if got != want {
+		return nil, form.Errorf("bank", "checksum of row %d of segment %d is %08x, should be %08x",
+			r, s, got, want)
 	}
 	for i, b := range row[members/8 : end] {
 		if i == 0 {
@@ -146,7 +152,8 @@ func (l *layout) entry(read source, i int) (from, to int, sum uint32, err error)
 		start, data = binary.LittleEndian.Uint64(data), data[entryBytes:]
 	}
 	end := binary.LittleEndian.Uint64(data)
-	if end-start > maxName || end > uint64(l.names-entryBytes*l.members) { // or start > end
+	tooLong := end-start > maxName // also if start > end
+	if tooLong || end > uint64(l.names-entryBytes*l.members) {
 		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", start, end)
 	}
 	return int(start), int(end), binary.LittleEndian.Uint32(data[8:]), nil
@@ -177,7 +184,7 @@ func (l *layout) readAll(read source) (names []string, err error) {
 		return nil, err
 	}
 	for s := range l.segments() {
-		for r := range l.M() {
+		for r := range l.bits() {
 			if _, err := l.readRow(read, s, r); err != nil {
 				return nil, err
 			}
@@ -217,10 +224,10 @@ func readZeros(read source, from, n int) error {
 // encoder yields the words of a Bank's frame, as bytes, a piece after the other. Others may
 // write to the Bank at the same time.
 type encoder struct {
-	layout
-	from  []segment
-	names []string
-	info  form.Info
+	layout layout
+	from   []segment
+	names  []string
+	info   form.Info
 
 	piece []byte // what is left of it
 	next  int    // rows, then entries, then names
@@ -228,23 +235,23 @@ type encoder struct {
 	row   [pageBytes]byte
 }
 
-// encoder returns an encoder of what b is now.
-func (b *Bank) encoder() *encoder {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := &encoder{layout: b.layout(), names: slices.Clone(b.names), info: form.Info(b.info)}
-	_, e.from = b.load()
+// encoder returns an encoder of what s is now.
+func (s *state) encoder() *encoder {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := &encoder{layout: s.layout(), names: slices.Clone(s.names), info: form.Info(s.info)}
+	_, e.from = s.current()
 	if e.layout.names > 0 {
-		e.names = append(e.names, make([]string, e.members-len(e.names))...)
+		e.names = append(e.names, make([]string, e.layout.members-len(e.names))...)
 	}
-	e.piece = make([]byte, 8*e.padding())
+	e.piece = make([]byte, 8*e.layout.padding())
 	return e
 }
 
-// layout returns the layout of b's binary form as it is now. The caller has locked b.mu.
-func (b *Bank) layout() layout {
-	l := layout{shape: b.shape, members: b.Len()}
-	for _, name := range b.names {
+// layout returns the layout of the binary form of what s is now. The caller has locked s.mu.
+func (s *state) layout() layout {
+	l := layout{shape: s.shape, members: int(s.n.Load())}
+	for _, name := range s.names {
 		l.names += len(name)
 	}
 	if l.names > 0 {
@@ -253,8 +260,8 @@ func (b *Bank) layout() layout {
 	return l
 }
 
-func (e *encoder) params() []uint64 {
-	return []uint64{uint64(e.size), uint64(e.k), uint64(e.members), uint64(e.layout.names)}
+func (l *layout) params() []uint64 {
+	return []uint64{uint64(l.size), uint64(l.k), uint64(l.members), uint64(l.names)}
 }
 
 // words returns how many there are.
@@ -273,73 +280,80 @@ func (e *encoder) put(out []byte, _ int) {
 
 // advance makes the next piece.
 func (e *encoder) advance() {
-	i, rows := e.next, e.segments()*64*e.size
+	rows := e.layout.segments() * int(e.layout.bits())
+	members := e.layout.members
+	i := e.next
 	e.next++
 	switch {
 	case i < rows:
-		s, r := i/(64*e.size), uint64(i%(64*e.size))
-		_, stride, members := e.segment(s)
-		e.piece = e.row[:8*stride]
-		// The segment may have got members, and wider rows, since.
-		seg, full := &e.from[s], (members+63)/64
-		form.PutWords(e.piece, seg.words[int(r)*seg.stride:][:full], ^uint64(0), form.LittleEndian)
-		clear(e.piece[8*full:])
-		if members%64 > 0 {
-			last := e.piece[8*(full-1):]
-			binary.LittleEndian.PutUint64(last, binary.LittleEndian.Uint64(last)&(1<<(members%64)-1))
-		}
-		binary.LittleEndian.PutUint32(e.piece[len(e.piece)-checkBytes:], rowSum(e.piece, s, r))
-	case i < rows+e.members:
+		e.putRow(i/int(e.layout.bits()), uint64(i)%e.layout.bits())
+	case i < rows+members:
 		name := e.names[i-rows]
 		e.piece = binary.LittleEndian.AppendUint64(e.row[:0], uint64(e.end+len(name)))
 		e.piece = binary.LittleEndian.AppendUint32(e.piece, nameSum([]byte(name), i-rows, e.end))
 		e.end += len(name)
-	case i < rows+2*e.members:
-		e.piece = []byte(e.names[i-rows-e.members])
+	case i < rows+2*members:
+		e.piece = []byte(e.names[i-rows-members])
 	default:
 		e.piece = make([]byte, 7)
 	}
 }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Bank.
-func (b *Bank) SizeBytes() int64 {
-	if b.k == 0 {
-		return 0
+// putRow makes row r of segment s the next piece. The segment may have got members, and wider rows,
+// since the encoding began. These are left out.
+func (e *encoder) putRow(s int, r uint64) {
+	_, stride, members := e.layout.segment(s)
+	row := e.row[:8*stride]
+	seg := &e.from[s]
+	used := (members + 63) / 64 // words
+	form.PutWords(row, seg.words[int(r)*seg.stride:][:used], ^uint64(0), form.LittleEndian)
+	clear(row[8*used:])
+	if members%64 > 0 {
+		last := row[8*(used-1):]
+		mask := uint64(1)<<(members%64) - 1
+		binary.LittleEndian.PutUint64(last, binary.LittleEndian.Uint64(last)&mask)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l := b.layout()
-	return form.Bank.Size(l.words(), form.Info(b.info))
+	binary.LittleEndian.PutUint32(row[len(row)-checkBytes:], rowSum(row, s, r))
+	e.piece = row
 }
 
-// WriteTo writes b's binary form, which carries checksums, to w through a small buffer. It
-// waits for nobody who uses b, and nobody waits for it. It writes every member whose Append
-// had returned before the call, and every key whose Add had returned.
-func (b *Bank) WriteTo(w io.Writer) (int64, error) {
-	if b.k == 0 {
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Bank.
+func (b bank) SizeBytes() int64 {
+	s := b.state
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.layout()
+	return form.Bank.Size(l.words(), form.Info(s.info))
+}
+
+// WriteTo writes b's binary form, which has checksums, to w through a small buffer. It does not
+// block other methods. It writes every member whose Append had returned before the call, and
+// every key whose Add had returned.
+func (b bank) WriteTo(w io.Writer) (int64, error) {
+	if b.state == nil {
 		return 0, errNoForm
 	}
-	e := b.encoder()
-	return form.Bank.WriteFunc(w, e.params(), e.words(), e.info, e.put)
+	e := b.state.encoder()
+	return form.Bank.WriteFunc(w, e.layout.params(), e.layout.words(), e.info, e.put)
 }
 
 // AppendBinary appends to dst what [Bank.WriteTo] writes. It returns an error for the zero
 // Bank, which has no binary form, and for an Info that cannot be saved.
-func (e encoding) AppendBinary(dst []byte) ([]byte, error) {
-	if e.of == nil {
-		return dst, errNoForm
-	}
-	return form.AppendBinary(dst, e.of.SizeBytes(), e.of)
+func (b bank) AppendBinary(dst []byte) ([]byte, error) {
+	return form.AppendBinary(dst, b.SizeBytes(), b)
 }
 
 // MarshalBinary returns what [Bank.WriteTo] writes.
-func (e encoding) MarshalBinary() ([]byte, error) { return e.AppendBinary(nil) }
+func (b bank) MarshalBinary() ([]byte, error) { return b.AppendBinary(nil) }
 
 // UnmarshalBinary decodes data into b. data is a binary form, and no byte more. On error,
 // which wraps [bloom.ErrFormat], b is unchanged. It does not retain data.
 func (b *Bank) UnmarshalBinary(data []byte) error {
 	var l layout
-	_, array, info, err := form.Bank.Unmarshal(data, l.set)
+	_, array, info, err := form.Bank.Unmarshal(data, l.parse)
 	if err != nil {
 		return err
 	}
@@ -351,7 +365,7 @@ func (b *Bank) UnmarshalBinary(data []byte) error {
 // [bloom.ErrFormat] if r ends too early or holds anything else.
 func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 	var l layout
-	_, array, info, n, err := form.Bank.Read(r, l.set)
+	_, array, info, n, err := form.Bank.Read(r, l.parse)
 	if err != nil {
 		return n, err
 	}
@@ -377,31 +391,26 @@ func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 			array[last] &= 1<<(64-8*checkBytes) - 1
 		}
 	}
-	b.assign(l.shape, l.members, segments, names, bloom.Info(info))
+	s := &state{shape: l.shape, names: names, info: bloom.Info(info)}
+	s.segments.Store(&segments)
+	s.n.Store(int64(l.members))
+	b.state = s
 	return nil
-}
-
-func (b *Bank) assign(s shape, n int, segments []segment, names []string, info bloom.Info) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.shape, b.names, b.info, b.of = s, names, info, b
-	b.segments.Store(&segments)
-	b.n.Store(int64(n))
 }
 
 // MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
 // cookies hold a Bank in this way. The zero value is the empty text.
-func (e encoding) MarshalText() ([]byte, error) { return form.AppendText(nil, e) }
+func (b bank) MarshalText() ([]byte, error) { return form.AppendText(nil, b) }
 
 // UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
 func (b *Bank) UnmarshalText(text []byte) error {
-	return form.UnmarshalText("bank", text, b, func() { b.assign(shape{}, 0, nil, nil, bloom.Info{}) })
+	return form.UnmarshalText("bank", text, b, func() { b.state = nil })
 }
 
 // SaveFile writes b's binary form to a file at path, for [LoadFile], [OpenFile] and
 // [NewReader]. After a crash at any moment, path holds what it held before, or all of b.
 // See [bloom.Filter.SaveFile] for permissions, links and temporary files, and
-// [Bank.WriteTo] for what others may do at the same time.
+// [Bank.WriteTo] for what other calls may do at the same time.
 //
 // SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as
 // one for each day: only the last one changes, and a look-up asks all of them. The example
@@ -434,12 +443,13 @@ func loadOr(path string, made *Bank, err error) (*Bank, error) {
 	if err != nil {
 		return nil, err
 	}
-	return storage.LoadOr(path, LoadFile, func() (*Bank, error) { return made, nil }, func(b *Bank) error {
+	create := func() (*Bank, error) { return made, nil }
+	return storage.LoadOr(path, LoadFile, create, func(b *Bank) error {
 		switch {
 		case b.M() != made.M():
 			return form.Mismatch("bank", "m", b.M(), made.M())
-		case b.k != made.k:
-			return form.Mismatch("bank", "k", b.k, made.k)
+		case b.K() != made.K():
+			return form.Mismatch("bank", "k", b.K(), made.K())
 		}
 		return nil
 	})

@@ -88,7 +88,7 @@ func TestLayout(t *testing.T) {
 		row := data[(1+r)*pageBytes:][:pageBytes]
 		require.Equal(t, b.get(uint64(r), 5), row[0]>>5&1 != 0)
 		check := func(s, r int) error {
-			_, err := v.readRow(func(int, int) ([]byte, error) { return row, nil }, s, uint64(r))
+			_, err := v.layout.readRow(func(int, int) ([]byte, error) { return row, nil }, s, uint64(r))
 			return err
 		}
 		require.NoError(t, check(0, r))
@@ -98,7 +98,7 @@ func TestLayout(t *testing.T) {
 }
 
 func (b *Bank) get(r uint64, i int) bool {
-	seg, i := b.member(i)
+	seg, i := b.state.member(i)
 	return seg.get(r, i)
 }
 
@@ -108,13 +108,13 @@ func TestEncodeBeside(t *testing.T) {
 	o, hs := walk(t, 64, 2, 30, 1)
 	o.SetName(29, "old")
 	want := bloom.Must(o.MarshalBinary())
-	e := o.encoder()
+	e := o.state.encoder()
 	for range 70 {
 		o.AddHash(o.Append(), hs[0])
 	}
 	o.SetName(29, "new")
 	var out bytes.Buffer
-	_, err := form.Bank.WriteFunc(&out, e.params(), e.words(), e.info, e.put)
+	_, err := form.Bank.WriteFunc(&out, e.layout.params(), e.layout.words(), e.info, e.put)
 	require.NoError(t, err)
 	require.Equal(t, want, out.Bytes())
 	require.Equal(t, 100, o.Len())
@@ -176,14 +176,14 @@ func TestDamage(t *testing.T) {
 		}
 		data[i] ^= 0x10
 	}
-	require.Greater(t, noticed, len(data)/3) // the rest is what nobody asked for
+	require.Greater(t, noticed, len(data)/3) // the rest are bytes that no look-up reads
 }
 
 // TestWrongContentIsRefused refuses bytes with right checksums and a wrong content.
 func TestWrongContentIsRefused(t *testing.T) {
 	o, _ := sample(t)
-	e := o.encoder()
-	array := make([]uint64, e.words())
+	e := o.state.encoder()
+	array := make([]uint64, e.layout.words())
 	raw := make([]byte, 8*len(array))
 	e.put(raw, 0)
 	for i := range array {
@@ -192,7 +192,7 @@ func TestWrongContentIsRefused(t *testing.T) {
 	form := func(params []uint64, words []uint64) []byte {
 		return bloom.Must(form.Bank.Append(nil, params, words, form.Info{}))
 	}
-	good := e.params()
+	good := e.layout.params()
 	require.NoError(t, new(Bank).UnmarshalBinary(form(good, array)))
 	// The 40 members have rows of 2 words, so that one word of zeros comes before them.
 	// Names follow 192 rows.
@@ -254,7 +254,7 @@ func TestWrongName(t *testing.T) {
 	b.SetName(0, "zero")
 	b.SetName(1, strings.Repeat("1", maxName))
 	good := bloom.Must(b.MarshalBinary())
-	table := form.Bank.HeadSize() + 8*bloom.Must(NewView(good)).table()
+	table := form.Bank.HeadSize() + 8*bloom.Must(NewView(good)).layout.table()
 	for name, test := range map[string]struct {
 		member      int
 		zero1, one1 uint64 // where the names end
@@ -285,7 +285,7 @@ func reseal(row []uint64, r uint64) {
 	row[len(row)-1] = row[len(row)-1]&(1<<32-1) | uint64(rowSum(data, 0, r))<<32
 }
 
-// TestNotABank names what a file is instead.
+// TestNotABank: the error of another form's bytes says what they are.
 func TestNotABank(t *testing.T) {
 	err := new(Bank).UnmarshalBinary(bloom.Must(bloom.Must(bloom.NewSize(640, 3)).MarshalBinary()))
 	require.ErrorContains(t, err, "it seems to be a bloom.Filter, not a bank.Bank")
@@ -300,18 +300,19 @@ func sealed(data []byte) []byte {
 	if err != nil {
 		return data
 	}
-	for s := range v.segments() {
-		from, stride, _ := v.segment(s)
-		for r := range v.M() {
+	l := v.layout
+	for s := range l.segments() {
+		from, stride, _ := l.segment(s)
+		for r := range l.bits() {
 			row := v.body[8*(from+int(r)*stride):][:8*stride]
 			binary.LittleEndian.PutUint32(row[len(row)-checkBytes:], rowSum(row, s, r))
 		}
 	}
-	if v.names > 0 {
-		names := v.body[8*v.table():]
-		for i := range v.members {
-			if from, to, _, err := v.entry(v.read, i); err == nil {
-				name := names[entryBytes*v.members:][from:to]
+	if l.names > 0 {
+		names := v.body[8*l.table():]
+		for i := range l.members {
+			if from, to, _, err := l.entry(v.read, i); err == nil {
+				name := names[entryBytes*l.members:][from:to]
 				binary.LittleEndian.PutUint32(names[entryBytes*i+8:], nameSum(name, i, from))
 			}
 		}

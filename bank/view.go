@@ -1,6 +1,8 @@
 package bank
 
 import (
+	"log/slog"
+
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
@@ -21,26 +23,25 @@ import (
 //
 // Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
 // [bloom.OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
-// Close and String panic. Methods that take a member's number panic if there is no such member. A
-// View must not be copied.
+// Close, String and LogValue panic. Methods that take a member's number panic if there is no such
+// member. A View must not be copied.
 type View struct {
-	_ nocopy.Locker
-	layout
-	bytes storage.Bytes // the whole form
-	body  []byte        // its words
-	info  bloom.Info
+	_      nocopy.Locker
+	layout layout
+	bytes  storage.Bytes // the whole form
+	body   []byte        // its words
+	info   bloom.Info
 }
 
-// NewView returns a View of data, which it retains. data is a binary form, or the content
-// of a file, and no byte more. It need not be aligned. Where it is aligned to 8 bytes,
-// look-ups are faster. NewView checks the length, the parameters and the Info. It takes
-// constant time. [View.Verify] notices damaged members. Its errors wrap
-// [bloom.ErrFormat].
+// NewView returns a View of data, which it retains. data is a binary form, which is also the
+// content of a file, and no byte more. It need not be aligned. If it is aligned to 8 bytes,
+// look-ups are faster. NewView checks the length, the parameters and the Info, and takes
+// constant time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
 	var l layout
-	_, body, info, err := form.Bank.Parse(b.Data, l.set)
+	_, body, info, err := form.Bank.Parse(b.Data, l.parse)
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +71,16 @@ func (v *View) Close() error {
 	return b.Close("bank")
 }
 
-// use returns v, and panics if v is closed or zero.
-func (v *View) use() *View {
+// open returns the layout of v, and panics if v is closed or zero.
+func (v *View) open() *layout {
 	v.bytes.Check("bank")
-	return v
+	return &v.layout
 }
 
-// in returns segment s.
-func (v *View) in(s int) segment {
-	from, stride, _ := v.segment(s)
-	n := 64 * v.size * stride
+// segment returns segment s.
+func (v *View) segment(s int) segment {
+	from, stride, _ := v.layout.segment(s)
+	n := 64 * v.layout.size * stride
 	if bitwords.Aligned(v.body) {
 		return segment{words: bitwords.WordsOf(v.body, 8*from, n), stride: stride}
 	}
@@ -92,9 +93,10 @@ func (v *View) read(from, n int) ([]byte, error) { return v.body[from:][:n], nil
 // ContainsHash reports whether member i may hold the key with digest h; see
 // [Bank.ContainsHash].
 func (v *View) ContainsHash(i int, h bloom.Hash) bool {
-	check(i, v.use().members)
-	seg := v.in(i / segmentMembers)
-	return v.contains(&seg, i%segmentMembers, h)
+	l := v.open()
+	check(i, l.members)
+	seg := v.segment(i / segmentMembers)
+	return l.contains(&seg, i%segmentMembers, h)
 }
 
 // Which appends to dst the numbers of the members that may hold the key with digest h; see
@@ -104,52 +106,56 @@ func (v *View) Which(dst []int, h bloom.Hash) []int { return v.WhichAll(dst, []b
 // WhichAll appends to dst the numbers of the members that may hold every key of hs; see
 // [Bank.WhichAll].
 func (v *View) WhichAll(dst []int, hs []bloom.Hash) []int {
-	return v.whichAll(dst, v.use().in, v.members, hs)
+	l := v.open()
+	return l.whichAll(dst, v.segment, l.members, hs)
 }
 
 // Filter returns a copy of member i; see [Bank.Filter].
 func (v *View) Filter(i int) *bloom.Filter {
-	check(i, v.use().members)
-	seg := v.in(i / segmentMembers)
-	return v.filter(&seg, i%segmentMembers, v.info)
+	l := v.open()
+	check(i, l.members)
+	seg := v.segment(i / segmentMembers)
+	return l.filter(&seg, i%segmentMembers, v.info)
 }
 
 // Name returns the name of member i, which is empty if the member has none. It returns an
 // error, which wraps [bloom.ErrFormat], if the name has changed since it was written.
 func (v *View) Name(i int) (string, error) {
-	check(i, v.use().members)
-	return v.readName(v.read, i)
+	l := v.open()
+	check(i, l.members)
+	return l.readName(v.read, i)
 }
 
 // Len returns the number of members.
-func (v *View) Len() int { return v.use().members }
-
-// M returns the number of bits of a member, a multiple of 64.
-func (v *View) M() uint64 { return v.use().layout.M() }
-
-// K returns the number of hashes, which is how many bits a key sets in a member.
-func (v *View) K() int { return v.use().layout.K() }
+func (v *View) Len() int { return v.open().members }
 
 // Info returns the Bank's Info.
-func (v *View) Info() bloom.Info { return v.use().info }
-
-// SizeBytes returns the length of the binary form in bytes.
-func (v *View) SizeBytes() int64 { return int64(len(v.use().bytes.Data)) }
+func (v *View) Info() bloom.Info {
+	v.open()
+	return v.info
+}
 
 // Stats reads all members; see [Bank.Stats].
 func (v *View) Stats() bloom.Stats {
-	defer v.use().bytes.Sequential()()
-	return v.stats(v.in, v.members, v.SizeBytes())
+	l := v.open()
+	done := v.bytes.Sequential()
+	defer done()
+	return l.stats(v.segment, l.members, int64(len(v.bytes.Data)))
 }
+
+// LogValue returns what String returns. It reads no members.
+func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Verify reads all of the binary form. It returns an error, which wraps
 // [bloom.ErrFormat], if the bytes are not those of a Bank.
 func (v *View) Verify() error {
-	defer v.use().bytes.Sequential()()
+	l := v.open()
+	done := v.bytes.Sequential()
+	defer done()
 	if err := form.Bank.Verify(v.bytes.Data); err != nil {
 		return err
 	}
-	_, err := v.readAll(v.read)
+	_, err := l.readAll(v.read)
 	return err
 }
 
@@ -158,5 +164,5 @@ func (v *View) String() string {
 	if v.bytes.Data == nil {
 		return "bank.View(closed)"
 	}
-	return v.describe("bank.View", v.members)
+	return v.layout.describe("bank.View", v.layout.members)
 }

@@ -10,13 +10,17 @@ import (
 )
 
 const (
-	// maxRequests is the largest number of requests of one look-up that run at the same time.
-	maxRequests = 64
 	// maxGap is the largest number of bytes between two ranges that are read with them.
 	maxGap = 16 << 10
 	// maxRange is the largest number of bytes that one request asks for.
 	maxRange = 256 << 10
 )
+
+// piece is the range of a step of a key.
+type piece struct {
+	at        int64
+	key, step int
+}
 
 // Ranges looks keys up in the bytes of r, for package pkg. A step of a key needs the size bytes
 // that begin at at(key, step). A key is found if has, given these, is true for each of its steps.
@@ -29,18 +33,15 @@ func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
 	at func(key, step int) int64, has func(key, step int, data []byte) bool,
 ) error {
-	type piece struct {
-		at        int64
-		key, step int
-	}
 	all := make([]bool, len(found))
 	for key := range all {
 		all[key] = steps > 0
 	}
-	var mu sync.Mutex
-	var failure error
+	var mu sync.Mutex // of all
 	var pieces []piece
-	for done, next := 0, 1; done < steps && failure == nil; done, next = next, min(2*next+1, steps) {
+	requests := NewRequests()
+	done, next := 0, 1
+	for done < steps {
 		pieces = pieces[:0]
 		for key, alive := range all {
 			for step := done; step < next && alive; step++ {
@@ -48,44 +49,32 @@ func Ranges(
 			}
 		}
 		slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
-		var wg sync.WaitGroup
-		tokens := make(chan struct{}, maxRequests)
 		for rest := pieces; len(rest) > 0; {
-			from, n := rest[0].at, 1
-			for n < len(rest) && rest[n].at-rest[n-1].at <= size+maxGap && rest[n].at+size-from <= maxRange {
-				n++
-			}
+			n := near(rest, size)
 			group := rest[:n]
 			rest = rest[n:]
-			tokens <- struct{}{}
-			wg.Add(1)
-			go func() {
-				defer func() { <-tokens; wg.Done() }()
-				mu.Lock()
-				failed := failure != nil
-				mu.Unlock()
-				if failed {
-					return
-				}
+			ok := requests.Go(func() error {
+				from := group[0].at
 				data, err := form.ReadAt(pkg, r, from, group[n-1].at+size-from)
+				if err != nil {
+					return err
+				}
 				mu.Lock()
 				defer mu.Unlock()
-				if err != nil {
-					if failure == nil {
-						failure = err
-					}
-					return
-				}
 				for _, p := range group {
 					all[p.key] = all[p.key] && has(p.key, p.step, data[p.at-from:][:size])
 				}
-			}()
+				return nil
+			})
+			if !ok {
+				break
+			}
 		}
-		wg.Wait()
-	}
-	if failure != nil {
-		SetAll(found)
-		return failure
+		if err := requests.Wait(); err != nil {
+			SetAll(found)
+			return err
+		}
+		done, next = next, min(2*next+1, steps)
 	}
 	copy(found, all)
 	return nil
@@ -96,6 +85,20 @@ func SetAll(found []bool) {
 	for i := range found {
 		found[i] = true
 	}
+}
+
+// near returns how many of the first pieces, which are sorted, one request asks for.
+func near(pieces []piece, size int64) int {
+	n := 1
+	for n < len(pieces) {
+		gap := pieces[n].at - pieces[n-1].at - size
+		length := pieces[n].at + size - pieces[0].at
+		if gap > maxGap || length > maxRange {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // ParseAt returns the header and the Info of the size bytes of r in Guava's form, with a

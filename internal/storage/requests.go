@@ -1,0 +1,58 @@
+package storage
+
+import "sync"
+
+// MaxRequests is the largest number of requests of one look-up that run at the same time.
+const MaxRequests = 64
+
+// Requests runs requests at the same time, up to MaxRequests, until one of them fails.
+type Requests struct {
+	tokens  chan struct{} // one for each that runs
+	running sync.WaitGroup
+	mu      sync.Mutex
+	failure error // the first
+}
+
+// NewRequests returns Requests of which none has failed.
+func NewRequests() *Requests {
+	return &Requests{tokens: make(chan struct{}, MaxRequests)}
+}
+
+// Go runs do as soon as fewer than MaxRequests run, and returns true when do has begun. Once a
+// request has failed, Go runs nothing and returns false.
+func (r *Requests) Go(do func() error) bool {
+	r.tokens <- struct{}{}
+	if r.err() != nil {
+		<-r.tokens
+		return false
+	}
+	r.running.Add(1)
+	go func() {
+		defer r.running.Done()
+		if err := do(); err != nil {
+			r.fail(err)
+		}
+		<-r.tokens
+	}()
+	return true
+}
+
+func (r *Requests) err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure
+}
+
+func (r *Requests) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failure == nil {
+		r.failure = err
+	}
+}
+
+// Wait waits until no request runs. It returns the first error.
+func (r *Requests) Wait() error {
+	r.running.Wait()
+	return r.err()
+}
