@@ -149,8 +149,12 @@ func bankInfoCommand() *cobra.Command {
 		if err := file.Verify(); err != nil {
 			return nil, fmt.Errorf("%w (in %s)", err, path)
 		}
-		r := newReport(path, "bank.Bank", file.Stats(), file.Info())
-		r.Files, r.M, r.K, r.Size = file.Len(), file.M(), file.K(), file.SizeBytes()
+		stats := file.Stats()
+		r := newReport(path, "bank.Bank", stats, file.Info())
+		r.Files = file.Len()
+		r.M = stats.M
+		r.K = stats.K
+		r.Size = stats.SizeBytes
 		return r, nil
 	})
 }
