@@ -6,12 +6,12 @@ import "golang.org/x/sys/cpu"
 
 var useAVX2 = cpu.X86.HasAVX2
 
-// bitsAtOnce is how many words of bits are made without interruption, in some 30
-// microseconds if their pages are fresh.
+// bitsAtOnce is how many words of bits are made without interruption. That takes some tens of
+// microseconds if the system has yet to provide their pages.
 const bitsAtOnce = 4 << 10
 
-// manyToBits sets as many words of dst as it likes to, from the first on, to the bits of
-// their counters, and returns how many.
+// manyToBits sets the first words of dst, a multiple of four, to the bits of their counters, and
+// returns how many it set. The caller does the others.
 func manyToBits(dst, counters []uint64) (n int) {
 	if !useAVX2 {
 		return 0
@@ -32,8 +32,8 @@ func chunkToBits(dst, counters []uint64) int {
 	return len(dst)
 }
 
-// fourToBits makes four words of bits of sixteen words of counters, so many times, and
-// at least once.
+// fourToBits makes four words of bits of sixteen words of counters. It does so the given number of
+// times, which is at least one.
 //
 //go:noescape
 func fourToBits(dst, counters *uint64, times int)

@@ -9,9 +9,8 @@ import (
 )
 
 // counters are four bits for each bit of a bloom.Filter. They are read and written one
-// word at a time: whoever looks a counter up or changes it needs no lock. Whoever reads
-// several as they are at one moment, or adds others to all of them, must keep those who
-// change them out.
+// word at a time, atomically: get and change need no lock. To read several counters as they are at
+// one moment, or to add to all of them, a caller must keep all changes out.
 //
 // The 64 counters of a word of bits lie in four words. Bit 4i+j of that word has
 // counter i of the j-th of the four, counted from the least significant bits. So a few
@@ -22,7 +21,7 @@ type counters struct {
 }
 
 const (
-	full    = 15 // what a counter holds of 15 and of all above
+	full    = 15 // the value of a counter that counts 15 or more
 	perBits = 4  // words of counters for a word of bits
 
 	ones = 0x1111111111111111 // a one in each counter of a word
@@ -45,9 +44,9 @@ func (c counters) get(x uint64) uint64 {
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
 }
 
-// change adds by, which is 1 or -1, to a counter. Others may change counters of the same
-// word at the same time. It returns what the counter was, or full if it leaves the counter as it
-// is: full, or zero where by is -1.
+// change adds by, which is 1 or -1, to a counter. Others may change counters of the same word at the
+// same time. It returns what the counter was. A full counter stays, and so does a counter of zero
+// if by is -1: change then returns full.
 func (c counters) change(word, shift uint64, by int64) uint64 {
 	for {
 		w := atomic.LoadUint64(&c.words[word])
@@ -64,7 +63,12 @@ func (c counters) change(word, shift uint64, by int64) uint64 {
 // toBits returns the word of bits of four words of counters: a bit is set where its
 // counter is not zero.
 func toBits(c0, c1, c2, c3 uint64) uint64 {
-	const bit0, bit1, bit2, bit3 = ones, ones << 1, ones << 2, ones << 3
+	const (
+		bit0 = ones
+		bit1 = ones << 1
+		bit2 = ones << 2
+		bit3 = ones << 3
+	)
 	// First two bits of a counter's four show whether any is set, and then one.
 	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
 	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
@@ -92,7 +96,10 @@ func (c counters) add(d counters) (n uint64) {
 	to, from := c.words, d.words
 	for len(to) >= perBits && len(from) >= perBits {
 		a, b := (*[perBits]uint64)(to), (*[perBits]uint64)(from)
-		s0, s1, s2, s3 := addAll(a[0], b[0]), addAll(a[1], b[1]), addAll(a[2], b[2]), addAll(a[3], b[3])
+		s0 := addAll(a[0], b[0])
+		s1 := addAll(a[1], b[1])
+		s2 := addAll(a[2], b[2])
+		s3 := addAll(a[3], b[3])
 		bitwords.Store(&a[0], s0)
 		bitwords.Store(&a[1], s1)
 		bitwords.Store(&a[2], s2)
@@ -108,7 +115,7 @@ func addAll(a, b uint64) uint64 {
 	const high = 8 * ones // the highest bit of each counter
 	// The lower three bits leave their carry where the highest bit belongs.
 	sum := a&^high + b&^high
-	over := (a&b | (a|b)&sum) & high // two of three: the counter is full
+	over := (a&b | (a|b)&sum) & high // two of the three highest bits: the counter is full
 	sum ^= (a ^ b) & high
-	return sum | (over<<1 - over>>3) // 16-1 for each that is full
+	return sum | (over<<1 - over>>3) // 15 in each counter that is full
 }

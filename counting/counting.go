@@ -1,6 +1,7 @@
 package counting
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,13 +22,13 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // added twice is there until it is removed twice.
 //
 // The positions of a key are those in [bloom.New]'s filter. Each has a counter of four
-// bits. A counter that reaches 15 is full and is never decremented, because nobody knows
-// how many keys it counts. Its bit is then set for good, which makes false positives a
-// little more frequent, and loses no key. In a filter that holds n keys, the n that New
-// got, a counter is full with a probability of 1.6e-15. Otherwise counters become full only
-// where one key is added fifteen times, or where a filter holds many times its n.
+// bits. A counter that reaches 15 is full. It stays full, because it no longer says how many
+// keys it counts. Its bit is then set for good, which makes false positives a
+// little more frequent, and loses no key. In a filter that holds the n keys of New, a counter is
+// full with a probability of 1.6e-15. Counters also become full if one key is added
+// fifteen times, or if a filter holds many times its n.
 //
-// Any number of goroutines may use a Filter at once. Look-ups and estimates take no
+// Any number of goroutines may use a Filter at once. Look-ups and Stats take no
 // lock. A goroutine that adds or removes takes one of several locks. Methods that copy,
 // encode, compare or reset the filter take all of them: a copy holds each key as a whole or
 // not at all. SetInfo and decoding need the Filter to themselves.
@@ -40,7 +41,7 @@ type Filter struct {
 }
 
 // filter holds all of a Filter. It is small because the methods that encode it have value
-// receivers: packages json and gob find those where a Filter is held by value.
+// receivers: packages json and gob call only those of a Filter that a struct holds by value.
 type filter struct {
 	*state                  // nil in the zero Filter
 	info   *form.SharedInfo // nil if the filter is zero and was given none
@@ -52,13 +53,13 @@ type state struct {
 	stripes  [stripes]stripe
 }
 
-// stripe is held by whoever adds or removes one of its keys. Two Removes of a key that was
+// stripe is held while one of its keys is added or removed. Two Removes of a key that was
 // added once take the same stripe, so that one of them finds the key gone. Different keys
-// may share counters, which are changed one at a time, by locked writes.
+// may share counters, so each counter is changed by a locked write.
 type stripe struct {
 	sync.Mutex
-	ones atomic.Int64 // counters that left 0, less those that came back to it
-	_    [48]byte     // up to a cache line
+	ones atomic.Int64 // counters that left 0, less those that returned to it
+	_    [48]byte     // fills a cache line
 }
 
 const (
@@ -83,7 +84,7 @@ func New(n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Its counters are not read: untouched memory takes none.
+	// The counters are not counted here, as stateOf does: memory that is not touched takes no pages.
 	s := &state{counters: countersOf(bitwords.Make(words * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: form.Share(form.Info{N: n, P: p})}}, nil
 }
@@ -104,9 +105,8 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return storage.LoadOr(path, LoadFile, func() (*Filter, error) { return made, nil }, func(f *Filter) error {
-		return f.fits(made)
-	})
+	makeNew := func() (*Filter, error) { return made, nil }
+	return storage.LoadOr(path, LoadFile, makeNew, func(f *Filter) error { return f.fits(made) })
 }
 
 // fits returns an error unless f has the parameters of g.
@@ -184,9 +184,9 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 // removed as often since. It returns false, and changes nothing, if key is certainly not
 // there.
 //
-// A key that was never added may be reported as present. Remove then corrupts other keys: they
-// may be reported as absent, old ones and new ones. For the empty key that probability is not
-// FPR but FillRatio, about a half in a full filter: all its bits are bit 0, as in Guava.
+// A key that was never added may be reported as present. Remove of such a key corrupts others: old
+// and new keys may then be reported as absent. The probability is FPR of [Filter.Stats]. For the
+// empty key it is FillRatio, about a half in a full filter: all its bits are bit 0, as in Guava.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is Remove of key's bytes, without copying them.
@@ -200,7 +200,7 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	s := f.stripe(h)
 	s.Lock()
 	defer s.Unlock()
-	if !f.ContainsHash(h) { // any more
+	if !f.ContainsHash(h) { // it was removed before the lock was taken
 		return false
 	}
 	if ones := f.change(h, -1, 1); ones > 0 {
@@ -210,7 +210,7 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 }
 
 // Contains reports whether key may be there: false is certain, true is wrong with
-// probability [Filter.FPR] for a key that is not.
+// the probability FPR of [Filter.Stats] for a key that is not.
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -232,13 +232,13 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return true
 }
 
-// batchAhead is the number of digests whose counters AddBatch reads before it changes them: few
-// enough to stay in the cache until then.
+// batchAhead is the number of digests whose counters AddBatch reads before it changes them. So many
+// counters stay in the cache until then.
 const batchAhead = 16
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
-// added is shorter than hs, unless added is nil: nobody wants to know then. In a filter larger
-// than the processor's cache it is faster than one by one.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. A nil added
+// discards the results. AddBatch panics if any other added is shorter than hs. In a filter larger
+// than the processor's cache it is faster than single keys.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -267,18 +267,19 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // change adds by, which is 1 or -1, to the counters of h that are not full. It returns
 // how many of them were at from.
 //
-// Where two of the k indexes are one, which is rare, their counter counts the key once.
-// If it counted it twice, Remove of a key that is not there could find a counter that is
-// not zero, and yet too small to give back two.
+// If two of the k indexes are the same, which is rare, their counter counts the key once.
+// If it counted the key twice, Remove of a key that is not there could find a counter that is
+// not zero, and yet less than two.
 //
-// A counter of a key that is there is not zero. Where Remove is called for a key that is
-// not, another Remove may have brought one to zero by then: it stays.
+// A counter of a key that is there is not zero. If Remove is called for a key that is not there,
+// another Remove may have brought a counter to zero by then. Such a counter stays zero.
 func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
-	var seen uint64 // the low six bits of the indexes
+	var seen uint64 // bit j is set if an index had j as its low six bits
 	x, step := h.Words()
-	for i := 0; i < s.k; x, i = x+step, i+1 {
+	for i := range s.k {
 		word, shift := s.counters.find(x)
 		low := uint64(1) << (x & 63)
+		x += step
 		if seen&low != 0 && s.repeated(h, i, word, shift) {
 			continue
 		}
@@ -302,9 +303,9 @@ func (s *state) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 	return false
 }
 
-// touch reads the counters of h. Nothing waits for these reads, so that their cache
-// misses overlap; and nobody else waits for them, as they hold no lock. It is not
-// inlined because then the reads, whose values nobody uses, would go.
+// touch reads the counters of h. Nothing waits for these reads, so their cache misses overlap. They
+// hold no lock, so no other goroutine waits either. If touch were inlined, the compiler would
+// remove the reads, whose sum is not used.
 //
 //go:noinline
 func (s *state) touch(h bloom.Hash) (sum uint64) {
@@ -344,7 +345,8 @@ func (f *Filter) Clone() *Filter {
 	}
 	f.lock()
 	defer f.unlock()
-	return &Filter{filter: filter{state: stateOf(bitwords.Clone(f.counters.words), f.k), info: form.Share(f.info.Info())}}
+	s := stateOf(bitwords.Clone(f.counters.words), f.k)
+	return &Filter{filter: filter{state: s, info: form.Share(f.info.Info())}}
 }
 
 // Snapshot returns the filter of the keys that are there: a copy, byte for byte the one
@@ -358,10 +360,21 @@ func (f *Filter) Snapshot() *bloom.Filter {
 		f.lock()
 		f.counters.toBits(words)
 		f.unlock()
-		g = bloom.Must(bloom.NewWords(words, f.k))
+		handOver(g, words, f.k)
 	}
 	g.SetInfo(f.Info())
 	return g
+}
+
+// handOver makes g the filter of words, which it does not copy, with k hashes.
+func handOver(g *bloom.Filter, words []uint64, k int) {
+	var h form.Handover
+	header := form.Header{Strategy: uint8(bloom.Mitz64), K: k, Words: len(words)}
+	_, wrote := form.WriteWords(&h, header.Append(nil), words, form.BigEndian)
+	_, read := g.ReadFrom(&h)
+	if err := errors.Join(wrote, read); err != nil {
+		panic(err) // f has these parameters
+	}
 }
 
 // Equal reports whether f and g have the same parameters and the same counters. Their
@@ -391,7 +404,9 @@ func (f *Filter) Reset() {
 }
 
 // M returns the number of counters, which is the number of bits of [Filter.Snapshot].
-func (f *filter) M() uint64 {
+func (f *Filter) M() uint64 { return f.m() }
+
+func (f *filter) m() uint64 {
 	if f.zero() {
 		return 0
 	}
@@ -406,19 +421,8 @@ func (f *Filter) K() int {
 	return f.k
 }
 
-// FillRatio returns the fraction of counters that are not zero, from 0 to 1.
-func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
-
-// ApproxCount estimates the number of distinct keys that are there; see
-// [bloom.Filter.ApproxCount].
-func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
-
-// FPR returns the probability that a key which is not there is reported as present, as
-// things are now; see [bloom.Filter.FPR].
-func (f *Filter) FPR() float64 { return f.Stats().FPR }
-
-// Stats returns all figures of f at once, for metrics. They are those of
-// [Filter.Snapshot], except for SizeBytes. Stats takes constant time.
+// Stats returns all figures of f. They are those of [Filter.Snapshot], except for SizeBytes. Stats
+// takes constant time.
 func (f *Filter) Stats() (s bloom.Stats) {
 	if f.zero() {
 		return s
@@ -436,5 +440,5 @@ func (f filter) String() string {
 	if f.zero() {
 		return "counting.Filter(zero)"
 	}
-	return fmt.Sprintf("counting.Filter(m=%d, k=%d)", f.M(), f.k)
+	return fmt.Sprintf("counting.Filter(m=%d, k=%d)", f.m(), f.k)
 }

@@ -70,9 +70,9 @@ func TestSnapshotIsFilterOfRemainingKeys(t *testing.T) {
 				require.True(t, f.Equal(before))
 			}
 			require.Equal(t, bloom.Must(fresh.MarshalBinary()), bloom.Must(f.Snapshot().MarshalBinary()), "n = %d, step %d", test.n, step)
-			require.Equal(t, fresh.ApproxCount(), f.ApproxCount())
-			require.Equal(t, fresh.FillRatio(), f.FillRatio())
-			require.Equal(t, fresh.FPR(), f.FPR())
+			require.Equal(t, fresh.Stats().ApproxCount, f.Stats().ApproxCount)
+			require.Equal(t, fresh.Stats().FillRatio, f.Stats().FillRatio)
+			require.Equal(t, fresh.Stats().FPR, f.Stats().FPR)
 			h := keys[rnd.IntN(len(keys))]
 			require.Equal(t, fresh.ContainsHash(h), f.ContainsHash(h))
 		}
@@ -190,7 +190,7 @@ func TestMerge(t *testing.T) {
 	}
 	require.NoError(t, a.Merge(b))
 	require.True(t, a.Equal(both))
-	require.Equal(t, both.ApproxCount(), a.ApproxCount())
+	require.Equal(t, both.Stats().ApproxCount, a.Stats().ApproxCount)
 	for _, h := range hs[100:] { // what b brought goes again
 		require.True(t, a.RemoveHash(h))
 	}
@@ -389,7 +389,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		if !strings.Contains(fmt.Sprintf("%x", before.counters.words), "e") { // a 14 is full then
 			require.True(t, f.Equal(before))
 		}
-		require.Equal(t, f.FillRatio(), f.Snapshot().FillRatio())
+		require.Equal(t, f.Stats().FillRatio, f.Snapshot().FillRatio())
 	}, bloom.Must(small.MarshalBinary()),
 		bloom.Must(form.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2}, form.Info{})))
 }
@@ -416,4 +416,12 @@ func TestRemove(t *testing.T) {
 		require.False(t, remove("key"))
 		require.Zero(t, f.Stats().OnesCount)
 	}
+}
+
+// Snapshot takes memory for its result alone.
+func TestSnapshotAllocatesOneFilter(t *testing.T) {
+	f := bloom.Must(New(1_000_000, 0.01))
+	var g *bloom.Filter
+	taken := filtertest.Allocated(func() { g = f.Snapshot() })
+	require.Less(t, taken, uint64(g.SizeBytes())+16<<10)
 }

@@ -3,8 +3,8 @@
 // A [Filter] answers like a [bloom.Filter] of the keys that were added and not
 // removed since: such a key is always found, and any other key is reported with the
 // probability that the caller chose. [Filter.Snapshot] returns that bloom.Filter, byte
-// for byte. So writers keep a counting filter, and everybody else reads plain filters:
-// files, replicas, Redis, and Java with Guava.
+// for byte. So writers keep a counting filter, and readers get plain filters: files, replicas,
+// Redis, and Java with Guava.
 //
 // The price is memory. Where a Bloom filter has a bit, a Filter has a counter of four
 // bits, which says how many keys set the bit: 38 bits a key at 1 %, where a bloom.Filter

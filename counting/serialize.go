@@ -25,8 +25,8 @@ func checkParams(p []uint64) (uint64, error) {
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Info()) }
 
-// SetInfo replaces the Info. If N or P of i is 0, the filter's own stays. Nothing else may use f
-// at the same time. Encoding returns an error if a field is out of its range; see [bloom.Info].
+// SetInfo takes over the fields of i that are not zero. The other fields stay. Nothing else may use
+// f at the same time. Encoding returns an error if a field is out of its range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = form.Share(f.info.Info().With(form.Info(i))) }
 
 // SizeBytes returns the length of the binary form in bytes, about M()/2. It is 0 for the
@@ -48,20 +48,23 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer. Whoever adds or removes
-// waits for it. Where w is slow, write a [Filter.Clone].
+// WriteTo writes f's binary form to w through a small buffer. Until it returns, adding and removing
+// wait. For a slow w, write a [Filter.Clone].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
 	}
 	f.lock()
 	defer f.unlock()
-	return form.Counting.Write(w, []uint64{f.M() / 64, uint64(f.k)}, f.counters.words, f.info.Info())
+	params := []uint64{f.m() / 64, uint64(f.k)}
+	return form.Counting.Write(w, params, f.counters.words, f.info.Info())
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
-func (f *filter) UnmarshalBinary(data []byte) error { return form.Unmarshal("counting", data, f, read) }
+func (f *filter) UnmarshalBinary(data []byte) error {
+	return form.Unmarshal("counting", data, f, read)
+}
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
 // It allocates as data arrives. On error f is unchanged. The error is r's own or, if r
@@ -88,8 +91,8 @@ func (f *filter) UnmarshalText(text []byte) error {
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
 // any moment, path holds what it held before, or all of f. See
-// [bloom.Filter.SaveFile] for permissions, links and temporary files. Whoever adds or
-// removes waits, as with [Filter.WriteTo].
+// [bloom.Filter.SaveFile] for permissions, links and temporary files. Until it returns, adding and
+// removing wait, as with [Filter.WriteTo].
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f)
 }
