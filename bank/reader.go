@@ -139,16 +139,10 @@ func (r *Reader) Name(i int) (string, error) {
 // Len returns the number of members.
 func (r *Reader) Len() int { return r.layout.members }
 
-// M returns the number of bits of a member, a multiple of 64.
-func (r *Reader) M() uint64 { return r.layout.bits() }
-
-// K returns the number of hashes, which is how many bits a key sets in a member.
-func (r *Reader) K() int { return r.layout.k }
-
 // Info returns the Bank's Info.
 func (r *Reader) Info() bloom.Info { return r.info }
 
-// String describes r by its parameters.
+// String describes r by the number of its members, and by their bits and hashes.
 func (r *Reader) String() string { return r.layout.describe("bank.Reader", r.layout.members) }
 
 // LogValue returns what String returns. It reads no members.

@@ -38,7 +38,8 @@ func tableOf(params, list []uint64) (*table, error) {
 	for i, e := range entries {
 		twice := i > 0 && slices.Equal(e[:times], entries[i-1][:times])
 		if twice || e[times] > maxTimes {
-			return nil, form.Errorf("cuckoo", "the list has a key twice, or more than %d times", uint64(maxTimes))
+			return nil, form.Errorf("cuckoo",
+				"the list has a key twice, or more than %d times", uint64(maxTimes))
 		}
 	}
 	return t, nil
@@ -97,7 +98,9 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On error, which
 // wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
-func (f *filter) UnmarshalBinary(data []byte) error { return form.Unmarshal("cuckoo", data, f, read) }
+func (f *filter) UnmarshalBinary(data []byte) error {
+	return form.Unmarshal("cuckoo", data, f, read)
+}
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more. It allocates
 // as data arrives. On error f is unchanged. The error is r's own or, if r ends too early or holds
