@@ -86,15 +86,6 @@ func param(i int, x uint64) func([]byte) {
 	return func(data []byte) { binary.LittleEndian.PutUint64(data[8+8*i:], x) }
 }
 
-// params is an edit of a frame's first parameters.
-func params(xs ...uint64) func([]byte) {
-	return func(data []byte) {
-		for i, x := range xs {
-			param(i, x)(data)
-		}
-	}
-}
-
 // flip returns data with a bit of a byte changed. A negative at counts from the end.
 func flip(data []byte, at int) []byte {
 	data = bytes.Clone(data)
