@@ -24,12 +24,15 @@ import (
 // A key that is not remembered is reported as present with a probability of at most P,
 // whatever comes. If at most N new keys come within any Span, however unevenly, each key that Add
 // called new is found for at least Span, and for at most Span + Span/Generations. With Renew that is
-// each key that Add was called with. Where more come, the newest N are found, and [Window.Reach] says how far back everything is remembered.
+// each key that Add was called with. If more keys come, the newest N are found, and [Window.Reach]
+// says how far back everything is remembered.
 //
-// Where the server's clock leaps ahead, the keys that it passes over are forgotten. Where it steps
-// back, as it may when a replica takes over, keys are remembered for longer by as much.
+// If the server's clock leaps ahead, the keys whose Span it passes over are forgotten. If it steps
+// back, as it may when a replica takes over, no key is forgotten early. Keys that are there stay for
+// up to a Span and a generation from the step on. A key that is added within that time is found for
+// up to twice as long as without the step.
 //
-// A Window that Redis lost goes on with none of its keys. The call that notices the loss returns
+// A Window that Redis lost begins anew with none of its keys. The call that notices the loss returns
 // an error that wraps [ErrLost], and OnLost is called.
 //
 // A Window is one Redis string under its key, or several of about 32 MB, the others beside
@@ -68,8 +71,8 @@ type sight struct {
 // WindowConfig configures a [Window]. All processes that share a key must agree
 // in it, but for OnLost.
 type WindowConfig struct {
-	// N is the largest number of new keys within a Span, however uneven they come. With Renew, some
-	// repeats count.
+	// N is the largest number of new keys within a Span, however unevenly they come. With Renew,
+	// some repeats count.
 	N uint64
 	// P is the probability, between 0 and 1, that a key is reported as present that is not
 	// remembered. See SizeBytes for the memory. Less than 3.2e-17 counts as that.
@@ -78,14 +81,14 @@ type WindowConfig struct {
 	// generation. 0 means by count alone: the newest N keys, however old.
 	Span time.Duration
 	// Renew has each Add of a key remember it for a Span from then on, whether it was new or not.
-	// So take true if somebody asks with Contains later and must find all keys, such as a list
-	// of revoked tokens. A key is found for up to Span + 2 Span/Generations then, and the memory is
-	// some 15 % larger. A repeat counts towards N, unless Span/Generations or less has passed since
-	// the key last counted and no more than N/(Generations+1) other keys have counted since. So N
-	// is always large enough if it is Generations + 1 times the different keys of a Span.
+	// Take true for keys that a later Contains must find, such as revoked tokens. A key is then
+	// found for up to Span + 2 Span/Generations, and the memory is some 15 % larger. A repeat counts
+	// towards N, unless Span/Generations or less has passed since the key last counted and no more
+	// than N/(Generations+1) other keys have counted since. So N is always large enough if it is
+	// Generations + 1 times the different keys of a Span.
 	//
-	// With false a key is remembered from when it was new, so one that comes all the time is new
-	// once a Span. A key that Add took for seen by mistake is not stored.
+	// With false a key is remembered from the time when it was new, so a key that comes all the time
+	// is new once a Span. A key that Add took for seen by mistake is not stored.
 	Renew bool
 	// Generations is the number of parts of a Span, 1 to 15. With more of them a key
 	// is forgotten more exactly, and takes more memory. 0 means 7.

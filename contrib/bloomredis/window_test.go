@@ -591,3 +591,59 @@ func TestWindowStats(t *testing.T) {
 		stats(0)
 	}
 }
+
+// After a step back of the clock no key is forgotten early. A key that is added afterwards is found
+// for up to twice as long as without the step.
+func TestWindowAfterAStepBack(t *testing.T) {
+	client, set := startClock(t)
+	for _, generations := range []int{1, 3, 7} {
+		for _, renew := range []bool{false, true} {
+			t.Run(fmt.Sprintf("generations=%d/renew=%t", generations, renew), func(t *testing.T) {
+				require.NoError(t, DeleteWindow(ctx, client, "w"))
+				now := 1000 * time.Hour
+				set(now)
+				w := openWindow(t, client, WindowConfig{
+					N: windowN, P: 1e-6, Span: length, Generations: generations, Renew: renew,
+				})
+				part := length / time.Duration(generations)
+				longest := length + part
+				if renew {
+					longest += part
+				}
+				tick := part / 8
+				key := uint64(0)
+				add := func(n int) (first uint64) {
+					first = key
+					for range n {
+						mustAdd(t, w, bloom.SumUint64(key))
+						key++
+						now += tick
+						set(now)
+					}
+					return first
+				}
+				add(8 * (generations + 1))
+				now -= length / 3
+				set(now)
+				began := now
+				first := add(8 * (generations + 1))
+				last := now
+				for key := first; now < began+2*length+6*part; {
+					at := began + time.Duration(key-first)*tick
+					found, err := w.ContainsHash(ctx, bloom.SumUint64(key))
+					require.NoError(t, err)
+					if !found {
+						require.GreaterOrEqual(t, now-at, length, "key %d is forgotten early", key-first)
+						key++
+						if at+tick >= last {
+							return
+						}
+						continue
+					}
+					require.LessOrEqual(t, now-at, 2*longest+tick, "key %d is found too long", key-first)
+					add(1)
+				}
+			})
+		}
+	}
+}
