@@ -34,15 +34,15 @@ const (
 // another filter of the same parameters over it is not noticed: its keys are then those of the key.
 //
 // A [Filter] or [Sharded] stays lost until Reopen, because a new one lacks the keys of the
-// old one. Whoever calls Reopen adds them again. A [Window] goes on by itself.
+// old one. The program that calls Reopen adds the keys again. A [Window] begins anew by itself.
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
 // Filter is a filter in Redis. Its methods may be called by many goroutines at
 // once, and any number of processes may share the key.
 //
 // Every call ends when its context does, even if the client was made without
-// ContextTimeoutEnabled. A server that refuses a call for now, as it is loading or
-// moving keys, or busy with somebody's script, is asked again for some four seconds.
+// ContextTimeoutEnabled. A server that refuses a call for now, because it is loading or
+// moving keys or runs a long script, is asked again for some four seconds.
 type Filter struct {
 	_ [0]func() // not comparable
 	keyMethods
@@ -51,7 +51,7 @@ type Filter struct {
 	ident  string // the key beside that holds the identity
 	params header
 	keep   uint64                  // entries of the stream that are not trimmed
-	make   *kept                   // with a new filter; nil if none is made
+	anew   *kept                   // what is kept with a new filter; nil if none is made
 	shards int                     // of which it is one
 	id     *atomic.Pointer[string] // of the filter that was opened
 }
@@ -64,12 +64,14 @@ type Filter struct {
 // this package made it. Each is left as it is.
 //
 // A Redis string holds 512 MB, which is the filter of some 448 million keys at
-// 1 %. For more see [Sharded]. Redis serves nobody else while it clears the
-// memory of a new filter, which takes the longer the larger it is.
+// 1 %. For more see [Sharded]. Redis serves no other client while it clears the
+// memory of a new filter. The larger the filter, the longer that takes.
 //
 // On a cluster the part of key in braces, if any, decides its hash slot, as
 // always. A key with a closing brace but without such a part is an error.
-func Open(ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64) (*Filter, error) {
+func Open(
+	ctx context.Context, client redis.UniversalClient, key string, n uint64, p float64,
+) (*Filter, error) {
 	params, err := paramsFor(n, p)
 	if err != nil {
 		return nil, err
@@ -84,8 +86,15 @@ func OpenExisting(ctx context.Context, client redis.UniversalClient, key string)
 	return open(ctx, client, key, header{}, nil)
 }
 
-func open(ctx context.Context, client redis.UniversalClient, key string, params header, make *kept) (*Filter, error) {
-	f := &Filter{caller: caller{client, key}, params: params, make: make, id: new(atomic.Pointer[string])}
+func open(
+	ctx context.Context, client redis.UniversalClient, key string, params header, anew *kept,
+) (*Filter, error) {
+	f := &Filter{
+		caller: caller{client, key},
+		params: params,
+		anew:   anew,
+		id:     new(atomic.Pointer[string]),
+	}
 	f.in = f
 	var err error
 	if f.stream, err = f.beside("adds"); err != nil {
@@ -100,13 +109,13 @@ func open(ctx context.Context, client redis.UniversalClient, key string, params 
 	return f, nil
 }
 
-// Reopen goes on with the filter that is under the key by now, or makes a new one as
+// Reopen opens the filter that is now under the key, or makes a new one as
 // [Open] did. Until then all calls of a filter that was lost return errors that wrap [ErrLost].
 // A new filter contains nothing, so the caller adds the keys again, from where they are
 // kept. If only a small key beside the filter is gone, Reopen makes it anew, and the filter keeps
 // its keys. Reopen changes nothing if the filter is not lost.
 //
-// If the key holds anything else by now, Reopen returns an error as Open does, and f stays
+// If the key now holds anything else, Reopen returns an error as Open does, and f stays
 // lost. If f is of [OpenExisting], Reopen makes no filter, and its error wraps [redis.Nil]
 // where there is none.
 func (f *Filter) Reopen(ctx context.Context) error {
@@ -131,8 +140,9 @@ func (f *Filter) Reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.make != nil && i.Shards != f.make.Shards {
-		return f.errorf("%w: it is one of %d shards, want %d", bloom.ErrMismatch, i.Shards, f.make.Shards)
+	if f.anew != nil && i.Shards != f.anew.Shards {
+		return f.errorf("%w: it is one of %d shards, want %d",
+			bloom.ErrMismatch, i.Shards, f.anew.Shards)
 	}
 	if f.keep == 0 { // it is being opened
 		f.params, f.shards, f.keep = h, i.Shards, max(1024, h.m()/512)
@@ -144,20 +154,20 @@ func (f *Filter) Reopen(ctx context.Context) error {
 // lacksIdentity reports whether is has to get an identity: it is the filter that is expected
 // here, but the key of its identity is gone. A filter that others created has none, and
 // needs none unless it is a shard.
-func (f *Filter) lacksIdentity(is found) bool {
-	if f.make == nil || is.identity != "" || is.header != f.params.bytes() {
+func (f *Filter) lacksIdentity(is content) bool {
+	if f.anew == nil || is.identity != "" || is.header != f.params.bytes() {
 		return false
 	}
 	had := f.id.Load()
-	return f.make.Shards > 0 || had != nil && *had != noID
+	return f.anew.Shards > 0 || had != nil && *had != noID
 }
 
 // create makes a filter or an identity where there is none, and returns what there is afterwards.
-func (f *Filter) create(ctx context.Context) (is found, err error) {
-	if f.make == nil {
+func (f *Filter) create(ctx context.Context) (is content, err error) {
+	if f.anew == nil {
 		return is, f.errorf("there is no filter: %w", redis.Nil)
 	}
-	name := identityMark + nonce() + f.make.text()
+	name := identityMark + nonce() + f.anew.text()
 	c := &call{keys: f.keys(), args: []any{f.params.bytes(), f.params.size(), name, nonce()}}
 	if err := f.run(ctx, openScript, c); err != nil {
 		return is, err
@@ -177,7 +187,8 @@ func paramsFor(n uint64, p float64) (header, error) {
 	case err != nil:
 		return header{}, fmt.Errorf("bloomredis: %s", strings.TrimPrefix(err.Error(), "bloom: "))
 	case m > (maxSize-headerSize)/8*64:
-		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string holds %d bytes: use OpenSharded, or more shards", n, p, m, maxSize)
+		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string "+
+			"holds %d bytes: use OpenSharded, or more shards", n, p, m, maxSize)
 	}
 	return header{bloom.Mitz64, k, m / 64}, nil
 }
@@ -209,7 +220,9 @@ func (f *Filter) K() int { return f.params.k }
 func (f *Filter) SizeBytes() int64 { return f.params.size() }
 
 // String names the key and the parameters. It asks no server.
-func (f *Filter) String() string { return fmt.Sprintf("bloomredis.Filter(%q, %v)", f.key, f.params) }
+func (f *Filter) String() string {
+	return fmt.Sprintf("bloomredis.Filter(%q, %v)", f.key, f.params)
+}
 
 // Info returns what the filter was made for, as Redis keeps it: n and p of the [Open] that
 // created it, and what SetInfo and Merge added. It is zero for a filter that others created.
@@ -231,24 +244,27 @@ func (f *Filter) SetInfo(ctx context.Context, info bloom.Info) error {
 		if err != nil {
 			return err
 		}
-		if !fits(&i.N, info.N) || !fits(&i.P, info.P) || !fits(&i.Hash, info.Hash) {
+		agrees := takeOver(&i.N, info.N) && takeOver(&i.P, info.P) && takeOver(&i.Hash, info.Hash)
+		if !agrees {
 			return f.errorf("%w: its Info is %+v, want %+v", bloom.ErrMismatch, i.Info, info)
 		}
 		i.Comment = cmp.Or(info.Comment, i.Comment)
-		if answer, err := f.change(ctx, infoScript, f.keys(), i.json, i.text()); err != nil || answer == "OK" {
+		answer, err := f.change(ctx, infoScript, f.keys(), i.json, i.text())
+		if err != nil || answer == "OK" {
 			return err
 		}
 	}
 }
 
-// fits reports whether wants is zero or has, and sets a has that is zero.
-func fits[T comparable](has *T, wants T) bool {
-	*has = cmp.Or(*has, wants)
-	return wants == *has || wants == *new(T)
+// takeOver sets a field that is zero to want. It reports whether the field is then want, or want is
+// zero.
+func takeOver[T comparable](field *T, want T) bool {
+	*field = cmp.Or(*field, want)
+	return want == *field || want == *new(T)
 }
 
-// found is what is under a key.
-type found struct {
+// content is what is under a key.
+type content struct {
 	header   string // the first bytes
 	size     int64
 	identity string // what the key beside it holds
@@ -263,19 +279,21 @@ func unlike(begins string, size int64) string {
 	case header == windowName[:headerSize]:
 		return "it holds a window, see OpenWindow and DeleteWindow"
 	}
-	return fmt.Sprintf("it holds neither a filter nor a window but %d bytes that start % x", size, header)
+	return fmt.Sprintf("it holds neither a filter nor a window but %d bytes that start % x",
+		size, header)
 }
 
 // sealed sends commands that read the string, and behind them those whose answers say
 // what the string is: a filter that is lost later has given right answers.
-func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (found, error) {
+func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)
-	name := redis.NewStringCmd(ctx, "GETRANGE", f.ident, 0, -1) // GET of no key is an error of the client
+	// The client makes an error of a GET of no key.
+	name := redis.NewStringCmd(ctx, "GETRANGE", f.ident, 0, -1)
 	if err := f.read(ctx, append(cmds, header, size, name)...); err != nil {
-		return found{}, err
+		return content{}, err
 	}
-	return found{header.Val(), size.Val(), name.Val()}, nil
+	return content{header.Val(), size.Val(), name.Val()}, nil
 }
 
 // readWhole sends commands that read the string. It returns an error if the string is no
@@ -290,7 +308,7 @@ func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) 
 
 // check returns the identity of what was found, or an error unless that is the filter with an
 // id, or with any.
-func (f *Filter) check(is found, id string) (identity, error) {
+func (f *Filter) check(is content, id string) (identity, error) {
 	i, err := f.parseIdentity(is.identity)
 	same, whole := is.header == f.params.bytes(), is.size == f.params.size()
 	switch {
@@ -301,9 +319,11 @@ func (f *Filter) check(is found, id string) (identity, error) {
 	case same && whole:
 		return i, f.errorf("%w: the filter was created anew", ErrLost)
 	case same:
-		return i, f.errorf("%w: it holds %d bytes of a filter of %d", ErrLost, is.size, f.params.size())
+		return i, f.errorf("%w: it holds %d bytes of a filter of %d",
+			ErrLost, is.size, f.params.size())
 	}
-	return i, f.errorf("%w: %s, not the filter of %v", ErrLost, unlike(is.header, is.size), f.params)
+	other := unlike(is.header, is.size)
+	return i, f.errorf("%w: %s, not the filter of %v", ErrLost, other, f.params)
 }
 
 // change runs a script that changes the filter, and returns what the script answers.
@@ -322,7 +342,7 @@ func (f *Filter) answer(reply any, id string) (string, error) {
 	if answer, ok := reply.(string); ok {
 		return answer, nil
 	}
-	var is found
+	var is content
 	if scan(reply, &is.header, &is.size, &is.identity) {
 		if _, err := f.check(is, id); err != nil {
 			return "", err
@@ -343,7 +363,7 @@ func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
 
 func (f *Filter) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
 	id := f.opened()
-	return batch(hs, tripBits/f.params.k, chunk, here, func(calls []*call) (err error) {
+	return batch(hs, tripBits/f.params.k, chunk, onePlace, func(calls []*call) (err error) {
 		for _, c := range calls {
 			if c.keys, err = f.keysFor(f.keys(), token, c.number); err != nil {
 				return err
@@ -366,7 +386,7 @@ func (f *Filter) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool
 			if err != nil {
 				return err
 			}
-			c.answers = yes(answers)
+			c.answers = ones(answers)
 		}
 		return nil
 	})
@@ -374,7 +394,7 @@ func (f *Filter) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool
 
 func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
 	id, k := f.opened(), f.params.k
-	return batch(hs, tripBits/k, chunk, here, func(calls []*call) error {
+	return batch(hs, tripBits/k, chunk, onePlace, func(calls []*call) error {
 		bits := make([]*redis.IntSliceCmd, len(calls))
 		cmds := make([]redis.Cmder, len(calls))
 		for i, c := range calls {
@@ -402,19 +422,20 @@ func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 // Stats counts the filter's bits in Redis, without downloading it. Redis serves
 // others in between. The time is in proportion to the filter's size.
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
-	id, ones := f.opened(), uint64(0)
+	id := f.opened()
+	count := uint64(0)
 	for at := int64(headerSize); at < f.params.size(); at += counted {
 		cmd := redis.NewIntCmd(ctx, "BITCOUNT", f.key, at, min(at+counted, f.params.size())-1)
 		if _, err := f.readWhole(ctx, id, cmd); err != nil {
 			return bloom.Stats{}, err
 		}
-		ones += uint64(cmd.Val())
+		count += uint64(cmd.Val())
 	}
-	return bloom.StatsOf(f.M(), f.K(), ones), nil
+	return bloom.StatsOf(f.M(), f.K(), count), nil
 }
 
-// Reset removes all keys, for all processes. Replicas follow. A token of [Filter.AddOnce] that was used
-// before Reset is a new one after it.
+// Reset removes all keys, for all processes. Replicas follow. A token of [Filter.AddOnce] that was
+// used before Reset is a new one after it.
 func (f *Filter) Reset(ctx context.Context) error {
 	_, err := f.change(ctx, resetScript, f.keys(), nonce())
 	return err

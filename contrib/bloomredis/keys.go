@@ -84,8 +84,8 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 // else repeats it: AddOnce, too, is sent once, whatever the client's MaxRetries.
 // What is repeated later than that is answered as an AddBatch.
 //
-// A token belongs to one caller and one piece of its work: two callers with one token
-// both hear that a key is new. The name of a process and a number make one. Redis
+// A token belongs to one caller and one piece of its work: of two callers with one token, both
+// are told that a key is new. The name of a process and a number make one. Redis
 // keeps some 150 bytes for each token, or for each 128 keys of one. While a cluster
 // moves the key's slot, AddOnce is refused, and asked again like all that is refused.
 func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
@@ -133,8 +133,11 @@ func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom
 
 // batch cuts hs into trips of at most so many keys, and these into calls of at most chunk keys of
 // one place each. It has do set the answers of a trip's calls, and returns all in the order of hs.
-func batch(hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, do func([]*call) error) ([]bool, error) {
-	all, number := make([]bool, len(hs)), 0
+func batch(
+	hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, do func([]*call) error,
+) ([]bool, error) {
+	all := make([]bool, len(hs))
+	number := 0
 	for from := 0; from < len(hs); from += trip {
 		var calls []*call
 		open := make(map[int]*call)
@@ -153,7 +156,8 @@ func batch(hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, do func
 		}
 		for _, c := range calls {
 			if len(c.answers) != len(c.at) {
-				return nil, fmt.Errorf("bloomredis: %d answers in reply, want %d", len(c.answers), len(c.at))
+				return nil, fmt.Errorf("bloomredis: %d answers in reply, want %d",
+					len(c.answers), len(c.at))
 			}
 			for i, at := range c.at {
 				all[at] = c.answers[i]
@@ -163,11 +167,11 @@ func batch(hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, do func
 	return all, nil
 }
 
-// here is the place of all keys of a filter.
-func here(bloom.Hash) int { return 0 }
+// onePlace is the place of all keys of a filter.
+func onePlace(bloom.Hash) int { return 0 }
 
-// yes returns for each digit of what a script answers whether it is 1.
-func yes(answers string) []bool {
+// ones returns for each digit of what a script answers whether it is 1.
+func ones(answers string) []bool {
 	is := make([]bool, len(answers))
 	for i := range is {
 		is[i] = answers[i] == '1'
@@ -185,7 +189,8 @@ func tokenOf(token string, hs []bloom.Hash) (string, error) {
 	if token == "" {
 		return "", errors.New("bloomredis: token is empty")
 	}
-	b := binary.BigEndian.AppendUint64(nil, uint64(len(hs))) // first, or a token could go on with keys
+	// The number of keys comes first. Otherwise the beginning of a token could pass for keys.
+	b := binary.BigEndian.AppendUint64(nil, uint64(len(hs)))
 	for _, h := range hs {
 		b = appendDigest(b, h)
 	}

@@ -390,12 +390,12 @@ func TestWindowGoesOnAfterALoss(t *testing.T) {
 func TestWindowDeletedBesideCalls(t *testing.T) {
 	client := startServer(t).client()
 	w := openWindow(t, client, WindowConfig{N: 1000, P: 1e-6, Span: time.Hour})
-	for _, saw := range []sight{{"1", 7}, {"2", 6}} {
-		w.see(0, saw, 0)
-		require.Equal(t, sight{"1", 7}, w.seen[0])
+	for _, saw := range []known{{"1", 7}, {"2", 6}} {
+		w.learn(0, saw, 0)
+		require.Equal(t, known{"1", 7}, w.known[0])
 	}
-	w.see(0, sight{"2", 8}, 0)
-	require.Equal(t, sight{"2", 8}, w.seen[0])
+	w.learn(0, known{"2", 8}, 0)
+	require.Equal(t, known{"2", 8}, w.known[0])
 	require.NoError(t, w.Delete(ctx))
 
 	// Each call begins before Delete, which runs before or after the server has run

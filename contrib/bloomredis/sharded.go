@@ -17,8 +17,8 @@ import (
 // Sharded is a filter in several Redis strings, each of which has the keys whose
 // digests route to it. It is for more keys than one string has room for, and to
 // spread one filter over the nodes of a cluster. Its methods are those of
-// [Filter]. They may be called by many goroutines at once. Batches ask all shards
-// at once.
+// [Filter] but Info, SetInfo, Merge, Snapshot, Source, M and K, which each of its [Sharded.Shards]
+// has. They may be called by many goroutines at once. Batches ask all shards at once.
 type Sharded struct {
 	keyMethods
 	key    string
@@ -40,7 +40,9 @@ const maxShards = 16384
 // the braces decide. The key itself must have no braces. The number of shards is
 // kept with each. Another number is an error that wraps [bloom.ErrMismatch],
 // as keys would be looked up where they are not.
-func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig) (*Sharded, error) {
+func OpenSharded(
+	ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig,
+) (*Sharded, error) {
 	if c.Shards < 1 || c.Shards > maxShards {
 		return nil, fmt.Errorf("bloomredis: Shards = %d is outside [1, %d]", c.Shards, maxShards)
 	}
@@ -59,7 +61,8 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 	s := &Sharded{key: key}
 	s.in = s
 	for i := range c.Shards {
-		f, err := open(ctx, client, shardKey(key, i), params, &kept{bloom.Info{N: n, P: c.P}, c.Shards})
+		anew := &kept{bloom.Info{N: n, P: c.P}, c.Shards}
+		f, err := open(ctx, client, shardKey(key, i), params, anew)
 		if err != nil {
 			return nil, err
 		}
@@ -70,20 +73,29 @@ func OpenSharded(ctx context.Context, client redis.UniversalClient, key string, 
 
 // OpenExistingSharded returns the sharded filter under key, whatever its
 // parameters and the number of its shards are; see [OpenExisting].
-func OpenExistingSharded(ctx context.Context, client redis.UniversalClient, key string) (*Sharded, error) {
+func OpenExistingSharded(
+	ctx context.Context, client redis.UniversalClient, key string,
+) (*Sharded, error) {
 	s := &Sharded{key: key}
 	s.in = s
-	for i, shards := 0, 1; i < shards; i++ {
+	first, err := OpenExisting(ctx, client, shardKey(key, 0))
+	if err != nil {
+		return nil, err
+	}
+	if first.shards < 1 || first.shards > maxShards {
+		return nil, first.errorf("%w: it holds a filter of %d shards", bloom.ErrMismatch, first.shards)
+	}
+	s.shards = append(s.shards, first)
+	for i := 1; i < first.shards; i++ {
 		f, err := OpenExisting(ctx, client, shardKey(key, i))
 		if err != nil {
 			return nil, err
 		}
-		if i == 0 {
-			shards = f.shards
+		if f.shards != first.shards || f.params != first.params {
+			return nil, f.errorf("%w: it holds a filter of %v, one of %d shards; the first one has %v, %d",
+				bloom.ErrMismatch, f.params, f.shards, first.params, first.shards)
 		}
-		if s.shards = append(s.shards, f); shards < 1 || shards > maxShards || f.shards != shards || f.params != s.shards[0].params {
-			return nil, f.errorf("%w: it holds a filter of %v, one of %d shards, the first one of %v, one of %d", bloom.ErrMismatch, f.params, f.shards, s.shards[0].params, shards)
-		}
+		s.shards = append(s.shards, f)
 	}
 	return s, nil
 }
@@ -116,11 +128,15 @@ func (s *Sharded) route(h bloom.Hash) int {
 }
 
 func (s *Sharded) add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error) {
-	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.add(ctx, token, hs) })
+	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) {
+		return f.add(ctx, token, hs)
+	})
 }
 
 func (s *Sharded) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) {
-	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) { return f.contains(ctx, hs) })
+	return s.batch(hs, func(f *Filter, hs []bloom.Hash) ([]bool, error) {
+		return f.contains(ctx, hs)
+	})
 }
 
 // SizeBytes returns the length of all strings together.
@@ -154,8 +170,8 @@ func (s *Sharded) Reset(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Reset(ctx) })
 }
 
-// Reopen goes on with what is under the keys of all shards; see [Filter.Reopen]. If it returns
-// an error, it can be called again.
+// Reopen opens what is under the keys of all shards; see [Filter.Reopen]. If it returns an error, it
+// can be called again.
 func (s *Sharded) Reopen(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Reopen(ctx) })
 }
@@ -178,7 +194,9 @@ func (s *Sharded) each(do func(*Filter) error) error {
 }
 
 // batch calls do for each shard with its part of hs, in order, and returns what it answers.
-func (s *Sharded) batch(hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error)) ([]bool, error) {
+func (s *Sharded) batch(
+	hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error),
+) ([]bool, error) {
 	return batch(hs, len(hs), len(hs), s.route, func(calls []*call) error {
 		errs := make([]error, len(calls))
 		var wg sync.WaitGroup

@@ -58,14 +58,13 @@ type Window struct {
 	epoch    int       // counts times from which on a string may be another
 	deleting int       // calls of Delete under way
 	reopened time.Time // after a loss
-	seen     []sight
+	known    []known   // of each string
 }
 
-// sight is what was seen of a string: its id, if there was one, and when all its keys are
-// forgotten, in microseconds of the server's clock.
-type sight struct {
-	id   string
-	over int64
+// known is what the last reply says of a string.
+type known struct {
+	id   string // "" if there was no string
+	over int64  // when all its keys are forgotten, in microseconds of the server's clock
 }
 
 // WindowConfig configures a [Window]. All processes that share a key must agree
@@ -113,7 +112,9 @@ const (
 // To go on with another N or P without forgetting, open a second Window under
 // another key. For a Span, look keys up in both and add them to both. Then delete the
 // first one.
-func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c WindowConfig) (*Window, error) {
+func OpenWindow(
+	ctx context.Context, client redis.UniversalClient, key string, c WindowConfig,
+) (*Window, error) {
 	c = c.withDefaults()
 	l, err := c.layout()
 	if err != nil {
@@ -127,7 +128,7 @@ func OpenWindow(ctx context.Context, client redis.UniversalClient, key string, c
 	if c.Renew {
 		life += step
 	}
-	w := &Window{caller: caller{client, key}, config: c, layout: l, seen: make([]sight, l.strings)}
+	w := &Window{caller: caller{client, key}, config: c, layout: l, known: make([]known, l.strings)}
 	w.in = w
 	w.args = []any{l.head, l.size(), life, step, l.slack, l.full, l.share, l.k, l.lanes, l.lean}
 	if w.names, err = w.windowNames(0, int(l.strings)); err != nil {
@@ -169,7 +170,8 @@ func (w *Window) String() string {
 }
 
 func (c WindowConfig) text() string {
-	return fmt.Sprintf("N = %d, P = %v, Span = %v, Generations = %d, Renew = %v", c.N, c.P, c.Span, c.Generations, c.Renew)
+	return fmt.Sprintf("N = %d, P = %v, Span = %v, Generations = %d, Renew = %v",
+		c.N, c.P, c.Span, c.Generations, c.Renew)
 }
 
 // SizeBytes returns the length of all strings of a Window of this configuration. It
@@ -195,7 +197,9 @@ func (w *Window) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 // windowTrip is how many keys a round trip takes.
 const windowTrip = 64 * chunk
 
-func (w *Window) batch(ctx context.Context, s script, token string, hs []bloom.Hash) ([]bool, error) {
+func (w *Window) batch(
+	ctx context.Context, s script, token string, hs []bloom.Hash,
+) ([]bool, error) {
 	return batch(hs, windowTrip, chunk, w.find, func(calls []*call) (err error) {
 		for _, c := range calls {
 			if c.keys, err = w.keysFor([]string{w.names[c.of]}, token, c.number); err != nil {
@@ -204,7 +208,7 @@ func (w *Window) batch(ctx context.Context, s script, token string, hs []bloom.H
 		}
 		err = w.trip(ctx, s, calls)
 		for _, c := range calls {
-			c.answers = yes(c.answer)
+			c.answers = ones(c.answer)
 		}
 		return err
 	})
@@ -214,10 +218,10 @@ func (w *Window) batch(ctx context.Context, s script, token string, hs []bloom.H
 func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	for len(calls) > 0 {
 		w.mu.Lock()
-		seen, epoch := slices.Clone(w.seen), w.epoch
+		before, epoch := slices.Clone(w.known), w.epoch
 		w.mu.Unlock()
 		for _, c := range calls {
-			c.args = append(slices.Clip(w.args), seen[c.of].id, seen[c.of].over, nonce())
+			c.args = append(slices.Clip(w.args), before[c.of].id, before[c.of].over, nonce())
 			for _, h := range c.hs {
 				c.args = w.appendKey(c.args, h)
 			}
@@ -227,21 +231,26 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 		}
 		var again []*call
 		for _, c := range calls {
-			saw, err := w.answer(c)
-			before := seen[c.of]
-			gone := before.id != "" && before.id != saw.id && c.now <= before.over
-			switch lost := errors.Is(err, ErrLost); {
-			case lost && w.changed(epoch):
+			reply, err := w.answer(c)
+			last := before[c.of]
+			gone := last.id != "" && last.id != reply.id && c.now <= last.over
+			lost := errors.Is(err, ErrLost)
+			if lost && w.changed(epoch) {
 				again = append(again, c) // the script did nothing
 				continue
-			case lost || err == nil && gone && !w.changed(epoch): // the script knew only what was seen before the first of them
+			}
+			// A script of a batch knows only what was seen before the batch. So a loss that an earlier
+			// one of its scripts repaired is noticed here.
+			unnoticed := err == nil && gone && !w.changed(epoch)
+			switch {
+			case lost || unnoticed:
 				return w.lost(epoch)
 			case err != nil:
 				return err
 			}
-			if saw.id != "" {
-				seen[c.of] = saw
-				w.see(c.of, saw, epoch)
+			if reply.id != "" {
+				before[c.of] = reply
+				w.learn(c.of, reply, epoch)
 			}
 		}
 		calls = again
@@ -249,13 +258,13 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	return nil
 }
 
-// see remembers what was seen last of a string. Calls may return out of order.
-// Those that began in another epoch do not count.
-func (w *Window) see(i int, saw sight, epoch int) {
+// learn keeps the newest reply about a string. Calls may return out of order. Those that began in
+// another epoch do not count.
+func (w *Window) learn(i int, reply known, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if epoch == w.epoch && (saw.id == w.seen[i].id || saw.over >= w.seen[i].over) {
-		w.seen[i] = saw
+	if epoch == w.epoch && (reply.id == w.known[i].id || reply.over >= w.known[i].over) {
+		w.known[i] = reply
 	}
 }
 
@@ -266,8 +275,8 @@ func (w *Window) changed(epoch int) bool {
 	return epoch != w.epoch || w.deleting > 0
 }
 
-// lost returns the error for a loss. Once a second at most it forgets what was seen, so that later
-// calls go on with what there is.
+// lost returns the error for a loss. Once a second at most it forgets what is known, so that later
+// calls take what there is.
 func (w *Window) lost(epoch int) error {
 	err := w.errorf("%w: it is gone or was created anew", ErrLost)
 	w.mu.Lock()
@@ -275,7 +284,7 @@ func (w *Window) lost(epoch int) error {
 	if first {
 		w.reopened = time.Now()
 		w.epoch++
-		clear(w.seen)
+		clear(w.known)
 	}
 	w.mu.Unlock()
 	if first && w.config.OnLost != nil {
@@ -284,20 +293,20 @@ func (w *Window) lost(epoch int) error {
 	return err
 }
 
-// answer reads the reply to a call, and returns what the script saw.
-func (w *Window) answer(c *call) (saw sight, err error) {
+// answer reads the reply to a call, and returns what it says of the string.
+func (w *Window) answer(c *call) (reply known, err error) {
 	var head string
 	var size int64
 	switch {
-	case scan(c.reply, &saw.id, &saw.over, &c.now, &c.answer):
-		saw.id = saw.id[:min(8, len(saw.id))] // without what Reset changes
-		return saw, nil
+	case scan(c.reply, &reply.id, &reply.over, &c.now, &c.answer):
+		reply.id = reply.id[:min(8, len(reply.id))] // without what Reset changes
+		return reply, nil
 	case scan(c.reply, &head): // {'lost'}
-		return saw, ErrLost
+		return reply, ErrLost
 	case scan(c.reply, new(string), &head, &size):
-		return saw, w.other(head, size)
+		return reply, w.other(head, size)
 	}
-	return sight{}, w.errorf("unexpected reply %v", c.reply)
+	return known{}, w.errorf("unexpected reply %v", c.reply)
 }
 
 // other returns an error for a string that is not of w.
@@ -306,11 +315,14 @@ func (w *Window) other(head string, size int64) error {
 	config, _, whole := strings.Cut(config, "; ")
 	switch {
 	case ok && whole && config != w.config.text():
-		return w.errorf("%w: it holds a window of %s, want %s", bloom.ErrMismatch, config, w.config.text())
+		return w.errorf("%w: it holds a window of %s, want %s",
+			bloom.ErrMismatch, config, w.config.text())
 	case ok:
-		return w.errorf("%w: it holds %d bytes of a window of %d: DeleteWindow removes it", bloom.ErrFormat, size, w.size())
+		return w.errorf("%w: it holds %d bytes of a window of %d: DeleteWindow removes it",
+			bloom.ErrFormat, size, w.size())
 	case strings.HasPrefix(head, windowName):
-		return w.errorf("%w: %w: it begins with %.24q, want %q", bloom.ErrFormat, bloom.ErrVersion, head, windowMark)
+		return w.errorf("%w: %w: it begins with %.24q, want %q",
+			bloom.ErrFormat, bloom.ErrVersion, head, windowMark)
 	}
 	return w.errorf("%w: %s", bloom.ErrFormat, unlike(head, size))
 }
@@ -364,7 +376,11 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 // so many keys lead to.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	m := float64(w.pages * w.lanes) // of a plane
-	s := bloom.Stats{K: w.k, M: planes * w.pages * w.lanes * w.strings, SizeBytes: int64(w.strings) * w.size()}
+	s := bloom.Stats{
+		K:         w.k,
+		M:         planes * w.pages * w.lanes * w.strings,
+		SizeBytes: int64(w.strings) * w.size(),
+	}
 	err := w.each(ctx, windowStateScript, func(st state, _ int64) {
 		none := 1.0 // the probability that an absent key is in no plane
 		for number := st.Tail; number <= st.Seq; number++ {
@@ -397,7 +413,7 @@ func (w *Window) Delete(ctx context.Context) error {
 		defer w.mu.Unlock()
 		w.epoch++
 		w.deleting += deleting
-		clear(w.seen)
+		clear(w.known)
 	}
 	forget(1)
 	defer forget(-1)
@@ -410,8 +426,11 @@ func (w *Window) Delete(ctx context.Context) error {
 // the key holds any other value, the error wraps [bloom.ErrFormat].
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
 	c := caller{client, key}
-	other := func(head string, size int64) error { return c.errorf("%w: %v", bloom.ErrFormat, unlike(head, size)) }
-	for from, to := 0, 16; from < to; { // any of the strings may be gone, and each knows their number
+	other := func(head string, size int64) error {
+		return c.errorf("%w: %v", bloom.ErrFormat, unlike(head, size))
+	}
+	// Any of the strings may be gone. Each of them knows their number.
+	for from, to := 0, 16; from < to; {
 		names, err := c.windowNames(from, to)
 		if err != nil {
 			return err
@@ -433,7 +452,9 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 
 // deleteStrings deletes strings that begin with begins, and returns the heads of
 // those that were there.
-func (c caller) deleteStrings(ctx context.Context, begins string, names []string, other func(string, int64) error) (heads []string, err error) {
+func (c caller) deleteStrings(
+	ctx context.Context, begins string, names []string, other func(string, int64) error,
+) (heads []string, err error) {
 	calls := make([]*call, len(names))
 	for i, name := range names {
 		calls[i] = &call{keys: []string{name}, args: []any{begins}}
