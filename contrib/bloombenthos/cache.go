@@ -11,7 +11,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-var errDelete = errors.New("bloom: a key cannot be deleted from a Bloom filter; it is forgotten after the span")
+var errDelete = errors.New("bloom: a key cannot be deleted from a Bloom filter; " +
+	"it is forgotten after the span")
 
 // set is what remembers ids.
 type set interface {
@@ -91,7 +92,8 @@ func (c *cache) show(ctx context.Context) {
 	if short := reach < c.span; short != c.short {
 		c.short = short
 		if short {
-			c.log.Warnf("bloom: more ids came than capacity: those of the last %v are remembered, not of %v", reach.Round(time.Second), c.span)
+			c.log.Warnf("bloom: more ids came than capacity: those of the last %v are remembered, not of %v",
+				reach.Round(time.Second), c.span)
 		} else {
 			c.log.Infof("bloom: the ids of the last %v are remembered again", c.span)
 		}

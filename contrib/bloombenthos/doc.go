@@ -9,8 +9,8 @@
 // bloomredis.Window, which several instances share.
 //
 // A cache answers as Bloom filters do. An id that was added is found, certainly. An id that
-// was not added is reported as present with probability fpr at most, whatever comes: dedupe then drops a
-// message that is no repetition. At the default of 1e-9 that is one message in a billion.
+// was not added is reported as present with probability fpr at most, whatever comes: dedupe then
+// drops a message that is no repetition. At the default of 1e-9 that is one message in a billion.
 //
 //   - Add returns the engine's ErrKeyAlreadyExists where the id is present. Values and the
 //     ttl of a call are not kept: span is the same for all ids.

@@ -34,20 +34,29 @@ const (
 	renewField    = "renew"
 )
 
+const spanText = "An id is remembered for a span at least, and for up to a seventh longer, if no more " +
+	"than `capacity` new ids come within a span. If more come, the newest `capacity` ids are " +
+	"remembered, and the metric `bloom_reach_seconds` falls below the span."
+
 func spanSpec() *service.ConfigField {
 	return service.NewDurationField(spanField).
-		Description("How long an id is remembered, at least, if no more than `capacity` new ids come within a span. Up to a seventh longer. If more come, the newest `capacity` ids are remembered, and the metric `bloom_reach_seconds` falls below the span.")
+		Description(spanText)
 }
 
 func renewSpec() *service.ConfigField {
 	return service.NewBoolField(renewField).
-		Description("Whether an id that comes again is remembered for another span from then on. Some repetitions then count towards `capacity`: eight times the different ids of a span is always enough. The memory is 16 % larger. By default an id that comes again and again passes once a span.").
+		Description("Whether an id that comes again is remembered for another span from then on. " +
+			"Some repetitions then count towards `capacity`: eight times the different ids of a span is " +
+			"always enough. The memory is 16 % larger. By default an id that comes again and again " +
+			"passes once a span.").
 		Default(false)
 }
 
 func fprSpec() *service.ConfigField {
 	return service.NewFloatField(fprField).
-		Description("The largest fraction of new ids that are reported as present. A message with such an id is lost. With a `span` it is never exceeded, however many ids come. Without one it is exceeded by none either, as the filter grows. Each factor of ten takes 5 to 7 bits an id.").
+		Description("The largest fraction of new ids that are reported as present. A message with such " +
+			"an id is lost. With a `span` the filter keeps this rate however many ids come. Without a " +
+			"span the filter grows and keeps the rate. Each factor of ten takes 5 or 6 bits an id with a span, and 7 or 8 without one.").
 		Default(1e-9).
 		LintRule(`root = if this <= 0 || this >= 1 { [ "fpr must be above 0 and below 1" ] }`)
 }
@@ -55,25 +64,39 @@ func fprSpec() *service.ConfigField {
 func memorySpec() *service.ConfigSpec {
 	return service.NewConfigSpec().
 		Summary("Remembers ids in the bits of a Bloom filter in memory.").
-		Description("Made for the `dedupe` processor. With a `span` the memory is fixed and ids are forgotten after the span; without one the filter grows and keeps every id. Values and ttls are not kept, and keys cannot be deleted.").
+		Description("Made for the `dedupe` processor. With a `span` the memory is fixed and ids are "+
+			"forgotten after the span. Without a span the filter grows and keeps every id. Values and "+
+			"ttls are not kept, and keys cannot be deleted.").
 		Fields(
 			service.NewIntField(capacityField).
-				Description("The largest number of new ids within a span, however unevenly they come. Required with a `span`. Without one it is the expected number of ids, and 0 means that nobody knows.").
+				Description("The largest number of new ids within a span, however unevenly they come. "+
+					"Required with a `span`. Without a span it is the expected number of ids, and 0 means "+
+					"that the number is unknown.").
 				Default(0).
 				LintRule(`root = if this < 0 { [ "capacity must not be negative" ] }`),
 			fprSpec(),
 			spanSpec().Default("0s").
-				Description("How long an id is remembered, at least, if no more than `capacity` new ids come within a span. Up to a seventh longer. If more come, the newest `capacity` ids are remembered, and the metric `bloom_reach_seconds` falls below the span. `0s` means for ever."),
+				Description(spanText+" `0s` means for ever."),
 			renewSpec(),
 			service.NewBloblangField("time").
-				Description("A mapping from an id to the time of its message, as a number of seconds since 1970 or a text such as `2024-05-17T10:00:00Z`. Spans are then of the newest time so far, so that what waited during an outage is remembered as it came. A time of the future counts as now. Without the field, spans are of the machine's clock.").
+				Description("A mapping from an id to the time of its message, as a number of seconds since "+
+					"1970 or a text such as `2024-05-17T10:00:00Z`. Spans then go back from the newest time "+
+					"so far, so that messages that waited during an outage are remembered as they came. A "+
+					"time of the future counts as now. Without the field, spans go back from the machine's "+
+					"clock.").
 				Example(`root = this.split("@").index(1)`).
 				Optional(),
 			service.NewStringField("path").
-				Description("The file that keeps the ids over restarts, of one cache: another one with the same path does not start. It is loaded when the cache is opened, and saved every `save_every` and at the end. A file that is damaged, or that was made for another capacity, fpr, span or renew, is an error: bloom-connect then does not start, and other programs do not if they open their caches at the start, as it does. Without a path, ids are lost with the process.").
+				Description("The file that keeps the ids over restarts, for one cache: a second cache with "+
+					"the same path does not start. The file is loaded when the cache is opened, and saved "+
+					"every `save_every` and at the end. It is an error if the file is damaged, or was made "+
+					"for another capacity, fpr, span or renew: bloom-connect then does not start, nor does "+
+					"any other program that opens its caches at the start. Without a path, ids are lost with "+
+					"the process.").
 				Default(""),
 			service.NewDurationField("save_every").
-				Description("How often the file at `path` is saved. After a crash, ids that were added since the last save are new again.").
+				Description("How often the file at `path` is saved. After a crash, ids that were added "+
+					"since the last save are new again.").
 				Default("1m"),
 		)
 }
@@ -112,7 +135,9 @@ func (t *times) see(id string) {
 		at, err = bloblang.ValueAsTimestamp(v)
 	}
 	if err != nil {
-		t.warned.Do(func() { t.log.Warnf("bloom: time: id %q has none, as perhaps others: %v", id, err) })
+		t.warned.Do(func() {
+			t.log.Warnf("bloom: time: id %q has none, and others may have none: %v", id, err)
+		})
 		return
 	}
 	if now := time.Now(); at.After(now) {
@@ -138,7 +163,9 @@ func (t *times) now() time.Time {
 }
 
 // newMemoryCache makes a cache. A test's now is the clock of a window.
-func newMemoryCache(conf *service.ParsedConfig, res *service.Resources, now func() time.Time) (*cache, error) {
+func newMemoryCache(
+	conf *service.ParsedConfig, res *service.Resources, now func() time.Time,
+) (*cache, error) {
 	capacity, err1 := conf.FieldInt(capacityField)
 	fpr, err2 := conf.FieldFloat(fprField)
 	span, err3 := conf.FieldDuration(spanField)
@@ -175,11 +202,14 @@ func newMemoryCache(conf *service.ParsedConfig, res *service.Resources, now func
 	if m.lock, err = hold(path); err != nil {
 		return nil, fmt.Errorf("path: %w", err)
 	}
-	m.filter, err = openFilter(path, window.Config{N: uint64(capacity), P: fpr, Span: span, Renew: renew, Now: now})
+	m.filter, err = openFilter(path, window.Config{
+		N: uint64(capacity), P: fpr, Span: span, Renew: renew, Now: now,
+	})
 	if err != nil {
 		_ = m.lock.Close()
 		var file *fs.PathError
-		if errors.Is(err, bloom.ErrFormat) || errors.Is(err, bloom.ErrMismatch) || errors.As(err, &file) {
+		isUnfit := errors.Is(err, bloom.ErrFormat) || errors.Is(err, bloom.ErrMismatch)
+		if isUnfit || errors.As(err, &file) {
 			return nil, fmt.Errorf("path: %w", err)
 		}
 		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)

@@ -82,8 +82,8 @@ func match(patterns []string) (files []string) {
 	return files
 }
 
-// labelsIn returns the labels of this package's caches in a configuration. Text that is none
-// has none.
+// labelsIn returns the labels of this package's caches in a configuration. Other text has no
+// labels.
 func labelsIn(text []byte) (labels []string) {
 	var conf struct {
 		Caches []map[string]any `yaml:"cache_resources"`

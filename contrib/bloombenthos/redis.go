@@ -23,14 +23,19 @@ func init() {
 func redisSpec() *service.ConfigSpec {
 	return service.NewConfigSpec().
 		Summary("Remembers ids in the bits of a Bloom filter in Redis, for all instances.").
-		Description("Made for the `dedupe` processor. Ids are forgotten after the span. Values and ttls are not kept, and keys cannot be deleted. The server's maxmemory policy must be `noeviction`. Set the processor's `drop_on_err` to `false`: then a message passes, perhaps for the second time, while Redis cannot be reached; by default it is lost. Where Redis comes back without the ids, the log says so once, and messages pass as if their ids were new.").
+		Description("Made for the `dedupe` processor. Ids are forgotten after the span. Values and ttls "+
+			"are not kept, and keys cannot be deleted. The server's maxmemory policy must be "+
+			"`noeviction`. Set the processor's `drop_on_err` to `false`: then a message passes, perhaps "+
+			"for the second time, while Redis cannot be reached. By default it is lost. If Redis comes "+
+			"back without the ids, the log says so once, and messages pass as if their ids were new.").
 		Fields(
 			service.NewStringField("url").
 				Description("The server, as `redis://user:password@host:6379/0` or `rediss://` for TLS."),
 			service.NewStringField("key").
 				Description("The key of the filter. Instances with the same key share it."),
 			service.NewIntField(capacityField).
-				Description("The largest number of new ids within a span, however unevenly they come, of all instances together.").
+				Description("The largest number of new ids within a span, however unevenly they come, of all "+
+					"instances together.").
 				LintRule(`root = if this < 1 { [ "capacity must be positive" ] }`),
 			fprSpec(),
 			spanSpec(),
@@ -106,8 +111,8 @@ func (s shared) contains(ctx context.Context, id string) (present bool, err erro
 	return present, err
 }
 
-// untilOpen makes a call of a window again that found it lost, and did nothing. The window goes
-// on by itself, within a second: no message is to fail for that.
+// untilOpen repeats a call that found its window lost, and did nothing. The window begins anew by
+// itself, within a second, so no message has to fail.
 func untilOpen(call func() error) (err error) {
 	for try := range 10 {
 		if try > 1 {
