@@ -17,7 +17,8 @@ type Strategy uint8
 const (
 	// Mitz32 is Guava's MURMUR128_MITZ_32, the default before Guava 17. It
 	// uses 64 bits of the Hash. Its indexes have 31 bits: in a filter of more
-	// than 2^31 bits, the bits beyond are never set.
+	// than 2^31 bits, the bits beyond are never set. From some 1.6e9 bits on the
+	// false-positive rate is above FPR; see docs/java.md.
 	Mitz32 Strategy = 0
 	// Mitz64 is Guava's MURMUR128_MITZ_64, its default and this package's.
 	Mitz64 Strategy = 1

@@ -22,7 +22,7 @@ import (
 // UTF-8 bytes are one key.
 //
 // The hashes of Spark have 32 bits. In a filter of V1 with more than some 1e9 bits, absent keys are
-// found more often than the FPR of its Stats says. V2 has cured most of that.
+// found more often than the FPR of its Stats says. V2 mends that.
 //
 // The original has no JSON and no text.
 type Spark struct {
