@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"runtime/debug"
 
 	_ "github.com/redpanda-data/benthos/v4/public/components/io"
 	_ "github.com/redpanda-data/benthos/v4/public/components/pure"
@@ -13,5 +14,14 @@ import (
 )
 
 func main() {
-	service.RunCLI(context.Background(), bloombenthos.OpenCaches)
+	version := service.CLIOptSetVersion(moduleVersion(), "")
+	service.RunCLI(context.Background(), version, bloombenthos.OpenCaches)
+}
+
+// moduleVersion returns the version of this program's module, as go install records it.
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
 }
