@@ -1,8 +1,9 @@
 // Command benchmarks measures this library beside its peers, and draws the pictures of the
 // documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 some twenty minutes, and 3 GB of memory
-//	go run . -quick          some two minutes: the tables by which processors differ, with smaller filters, of Go alone, printed
+//	go run .                 some twenty minutes on an idle machine, and 3 GB of memory
+//	go run . -quick          some two minutes: prints the tables by which processors differ, of Go
+//	                         alone, with smaller filters
 //	go run . -boost DIR      Boost.Bloom, too: DIR is the folder that has boost/bloom.hpp
 //	go run . -pictures       only the pictures that need no measuring
 //
@@ -25,27 +26,98 @@ import (
 
 // workloads are the tables. found are the processes that could be built.
 func workloads(found map[string][]process) []workload {
-	all := append(slices.Clone(ours), bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters, ristretto, ipfsBbloom, parquetGo, xorFilter)
+	all := append(slices.Clone(ours),
+		bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters, ristretto,
+		ipfsBbloom, parquetGo, xorFilter)
 	few := append(slices.Clone(ours), bitsAndBlooms, holimanBloom, blobBloom)
-	cpp, everything := slices.Concat(pure(found), found["Boost.Bloom"]), slices.Concat(pure(found), found["Boost.Bloom"], found["fastbloom"], found["Guava"])
+	cpp := slices.Concat(pure(found), found["Boost.Bloom"])
+	everything := slices.Concat(cpp, found["fastbloom"], found["Guava"])
 	return []workload{
-		{title: "In the cache", kind: integers, n: 1e5, p: 0.01, quick: true, rows: all, processes: everything},
-		{title: "In the cache, longer keys", kind: uuids, n: 1e5, p: 0.01, quick: true, rows: few, processes: everything},
-		{title: "In the cache, keys that are not ready", kind: built, n: 1e5, p: 0.01, rows: few[:3]},
-		{title: "In the cache, one in a million", kind: integers, n: 1e5, p: 1e-6, quick: true, rows: few, processes: cpp},
-		{title: "Beyond the cache", kind: integers, n: 1e7, p: 0.01, quick: true, rows: append(few, parquetGo), processes: cpp},
-		{title: "Beyond the cache, one in a million", kind: integers, n: 1e7, p: 1e-6, rows: few, processes: cpp},
-		{title: "In the cache, half of the look-ups present, in random order", kind: integers, n: 1e5, p: 0.01, order: evenly, rows: few, processes: cpp},
-		{title: "Beyond the cache, half of the look-ups present, in random order", kind: integers, n: 1e7, p: 0.01, order: evenly, rows: few, processes: cpp},
-		{title: "Beyond the cache, some keys asked often", kind: integers, n: 1e7, p: 0.01, order: skewed, rows: few, processes: cpp},
-		{title: "Beyond the cache, by Zipf's law", kind: integers, n: 1e7, p: 0.01, order: zipf, rows: few, processes: cpp},
-		{title: "A thousand filters, asked at random", kind: inFilters, n: 1e7, p: 0.01, rows: manyFilters(), processes: found["Boost.Bloom, many"]},
-		{title: "Goroutines that share a filter, in the cache", kind: integers, n: 1e5, p: 0.01, rows: shared()},
-		{title: "Goroutines that share a filter, beyond the cache", kind: integers, n: 1e7, p: 0.01, rows: shared()},
-		{title: "Filters that grow and forget, beside one of known size", kind: integers, n: 1e6, p: 0.01, rows: append([]row{ours[0]}, others...)},
-		{title: "Filters with removal, in the cache", kind: integers, n: 1e5, p: 0.01, rows: append(removers, seiflotfy)},
-		{title: "Filters with removal, beyond the cache", kind: integers, n: 1e7, p: 0.01, rows: append(removers, seiflotfy)},
-		{title: "Many filters of 512 bits and three keys each, asked at once; n is filters", kind: integers, n: 1e5, p: 0.01, rows: banks, lookups: 500},
+		{
+			title: "In the cache",
+			kind:  integers, n: 1e5, p: 0.01, quick: true,
+			rows: all, processes: everything,
+		},
+		{
+			title: "In the cache, longer keys",
+			kind:  uuids, n: 1e5, p: 0.01, quick: true,
+			rows: few, processes: everything,
+		},
+		{
+			title: "In the cache, keys that are not ready",
+			kind:  built, n: 1e5, p: 0.01,
+			rows: few[:3],
+		},
+		{
+			title: "In the cache, one in a million",
+			kind:  integers, n: 1e5, p: 1e-6, quick: true,
+			rows: few, processes: cpp,
+		},
+		{
+			title: "Beyond the cache",
+			kind:  integers, n: 1e7, p: 0.01, quick: true,
+			rows: append(few, parquetGo), processes: cpp,
+		},
+		{
+			title: "Beyond the cache, one in a million",
+			kind:  integers, n: 1e7, p: 1e-6,
+			rows: few, processes: cpp,
+		},
+		{
+			title: "In the cache, half of the look-ups present, in random order",
+			kind:  integers, n: 1e5, p: 0.01, order: evenly,
+			rows: few, processes: cpp,
+		},
+		{
+			title: "Beyond the cache, half of the look-ups present, in random order",
+			kind:  integers, n: 1e7, p: 0.01, order: evenly,
+			rows: few, processes: cpp,
+		},
+		{
+			title: "Beyond the cache, some keys asked often",
+			kind:  integers, n: 1e7, p: 0.01, order: skewed,
+			rows: few, processes: cpp,
+		},
+		{
+			title: "Beyond the cache, by Zipf's law",
+			kind:  integers, n: 1e7, p: 0.01, order: zipf,
+			rows: few, processes: cpp,
+		},
+		{
+			title: "A thousand filters, asked at random",
+			kind:  inFilters, n: 1e7, p: 0.01,
+			rows: manyFilters(), processes: found["Boost.Bloom, many"],
+		},
+		{
+			title: "Goroutines that share a filter, in the cache",
+			kind:  integers, n: 1e5, p: 0.01,
+			rows: shared(),
+		},
+		{
+			title: "Goroutines that share a filter, beyond the cache",
+			kind:  integers, n: 1e7, p: 0.01,
+			rows: shared(),
+		},
+		{
+			title: "Filters that grow and forget, beside one of known size",
+			kind:  integers, n: 1e6, p: 0.01,
+			rows: append([]row{ours[0]}, others...),
+		},
+		{
+			title: "Filters with removal, in the cache",
+			kind:  integers, n: 1e5, p: 0.01,
+			rows: append(removers, seiflotfy),
+		},
+		{
+			title: "Filters with removal, beyond the cache",
+			kind:  integers, n: 1e7, p: 0.01,
+			rows: append(removers, seiflotfy),
+		},
+		{
+			title: "Many filters of 512 bits and three keys each, asked at once; n is filters",
+			kind:  integers, n: 1e5, p: 0.01,
+			rows: banks, lookups: 500,
+		},
 	}
 }
 
@@ -53,7 +125,10 @@ func workloads(found map[string][]process) []workload {
 func pure(found map[string][]process) (processes []process) {
 	for _, program := range found["purego"] {
 		for _, row := range ours {
-			processes = append(processes, process{name: purego + row.name, args: append(slices.Clone(program.args), row.name)})
+			processes = append(processes, process{
+				name: purego + row.name,
+				args: append(slices.Clone(program.args), row.name),
+			})
 		}
 	}
 	return processes

@@ -67,6 +67,7 @@ const (
 type run struct {
 	n, passes, window int
 	added, absent     keys
+	ordered           bool // absent are keys in an order, and nothing else is timed
 }
 
 func (w workload) run() run {
@@ -79,6 +80,7 @@ func (w workload) run() run {
 	absent := max(window, min(absentKeys, 1000*window))
 	if w.order != nil {
 		r.absent = w.order.keys(w.kind, w.n, absent)
+		r.ordered = true
 	} else {
 		r.absent = w.kind.make(absentIDs, absent)
 	}
@@ -107,6 +109,10 @@ func (f filter) measure(r run, round int) (s sample) {
 			total += time.Since(start)
 		}
 		s[op] = float64(total) / float64(r.passes*each)
+	}
+	if r.ordered {
+		measure(absent, r.window, func() {}, func(pass int) { f.count(r.part(absent, round, pass)) })
+		return s
 	}
 	if !f.static {
 		measure(add, r.n, f.reset, func(int) { f.add(r.added) })
