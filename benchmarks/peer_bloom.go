@@ -53,7 +53,7 @@ var syncs = []row{
 
 // others are this library's filters for what a classic one cannot do.
 var others = []row{
-	{"growing.Filter", "made for nobody knows how many keys", func(_ int, p float64) filter {
+	{"growing.Filter", "made for an unknown number of keys", func(_ int, p float64) filter {
 		var f *growing.Filter
 		empty := func() { f = bloom.Must(growing.New(0, p)) }
 		empty()

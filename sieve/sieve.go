@@ -12,7 +12,7 @@
 // # Saving a queue
 //
 // A set that is saved without its queue loses what was queued: those keys are in
-// the set, so nobody can push them again. Save both, the queue before the set:
+// the set, so they cannot be pushed again. Save both, the queue before the set:
 //
 //  1. Write the values that [Queue.All] yields to a file, and with them those that
 //     were popped but not yet dealt with.

@@ -21,7 +21,8 @@ type header struct {
 const headerSize = 6
 
 func (h header) bytes() string {
-	return string(binary.BigEndian.AppendUint32([]byte{byte(h.strategy), byte(h.k)}, uint32(h.words)))
+	start := []byte{byte(h.strategy), byte(h.k)}
+	return string(binary.BigEndian.AppendUint32(start, uint32(h.words)))
 }
 
 // parseHeader returns the header that s is. It is not ok if no filter begins so.
@@ -74,7 +75,8 @@ func (c caller) parseIdentity(s string) (i identity, err error) {
 	text, ok := strings.CutPrefix(s, identityMark)
 	switch {
 	case !ok && strings.HasPrefix(s, identityName):
-		return i, c.errorf("%w: %w: beside it is %.24q, want %q", bloom.ErrFormat, bloom.ErrVersion, s, identityMark)
+		return i, c.errorf("%w: %w: beside it is %.24q, want %q",
+			bloom.ErrFormat, bloom.ErrVersion, s, identityMark)
 	case !ok || len(text) < 16:
 		return i, c.errorf("%w: beside it is %.24q, which names no filter", bloom.ErrFormat, s)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// uploadTime is how long Redis keeps an upload that nobody goes on with.
+// uploadTime is how long Redis keeps an upload after its last part.
 const uploadTime = 10 * time.Minute
 
 // Merge adds everything that g contains, in one step, and loses nothing that

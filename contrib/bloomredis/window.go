@@ -28,9 +28,8 @@ import (
 // says how far back everything is remembered.
 //
 // If the server's clock leaps ahead, the keys whose Span it passes over are forgotten. If it steps
-// back, as it may when a replica takes over, no key is forgotten early. Keys that are there stay for
-// up to a Span and a generation from the step on. A key that is added within that time is found for
-// up to twice as long as without the step.
+// back, as it may when a replica takes over, no key is forgotten early. From the step on, keys are
+// found for up to twice as long as without it.
 //
 // A Window that Redis lost begins anew with none of its keys. The call that notices the loss returns
 // an error that wraps [ErrLost], and OnLost is called.

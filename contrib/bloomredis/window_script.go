@@ -7,6 +7,19 @@ package bloomredis
 // lanes and lean of the layout, the id and the time that the caller has seen, and an id for a new
 // string. The keys follow; see appendKey.
 //
+// The words of this file, most of which package window defines:
+//
+//	plane       a set of keys that came one after the other; bit i of each lane belongs to plane i
+//	lane        32 bits, one for each plane
+//	page        a stamp of 8 bytes and the lanes of some keys
+//	generation  a Span / Generations, the longest time in which a plane takes keys
+//	share       the number of keys after which a plane ends before its time
+//	full        how many planes that hold their share are needed for the newest N keys
+//	slack       how many planes that do not hold their share may live; more come up only if the
+//	            clock jumps
+//	lean        with Renew, how many planes may have ended since the one that a renewal relies on
+//	life        how long a plane is found after its end
+//
 // The planes are a ring. Number seq is the newest one, and those from number tail on are
 // live. The state has seq, tail, lost, and for each plane the time at which it ends, and how
 // many keys it has. All times are the server's, in microseconds.

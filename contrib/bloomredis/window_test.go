@@ -592,58 +592,71 @@ func TestWindowStats(t *testing.T) {
 	}
 }
 
-// After a step back of the clock no key is forgotten early. A key that is added afterwards is found
-// for up to twice as long as without the step.
+// After a step back of the clock no key is forgotten early, and keys are found for up to twice as
+// long as without the step: keys that were there from the step on, and others from their own time.
 func TestWindowAfterAStepBack(t *testing.T) {
 	client, set := startClock(t)
 	for _, generations := range []int{1, 3, 7} {
 		for _, renew := range []bool{false, true} {
-			t.Run(fmt.Sprintf("generations=%d/renew=%t", generations, renew), func(t *testing.T) {
-				require.NoError(t, DeleteWindow(ctx, client, "w"))
-				now := 1000 * time.Hour
-				set(now)
-				w := openWindow(t, client, WindowConfig{
-					N: windowN, P: 1e-6, Span: length, Generations: generations, Renew: renew,
-				})
-				part := length / time.Duration(generations)
-				longest := length + part
-				if renew {
-					longest += part
-				}
-				tick := part / 8
-				key := uint64(0)
-				add := func(n int) (first uint64) {
-					first = key
-					for range n {
-						mustAdd(t, w, bloom.SumUint64(key))
-						key++
+			for _, step := range []time.Duration{length / 24, length / 3, 5 * length} {
+				t.Run(fmt.Sprintf("generations=%d/renew=%t/step=%v", generations, renew, step), func(t *testing.T) {
+					require.NoError(t, DeleteWindow(ctx, client, "w"))
+					now := 1000 * time.Hour
+					set(now)
+					w := openWindow(t, client, WindowConfig{
+						N: windowN, P: 1e-9, Span: length, Generations: generations, Renew: renew,
+					})
+					part := length / time.Duration(generations)
+					longest := length + part
+					if renew {
+						longest += part
+					}
+					tick := part / 6
+					var came []time.Duration // of each key, by the clock after the step
+					add := func() {
+						mustAdd(t, w, bloom.SumUint64(uint64(len(came))))
+						came = append(came, now)
 						now += tick
 						set(now)
 					}
-					return first
-				}
-				add(8 * (generations + 1))
-				now -= length / 3
-				set(now)
-				began := now
-				first := add(8 * (generations + 1))
-				last := now
-				for key := first; now < began+2*length+6*part; {
-					at := began + time.Duration(key-first)*tick
-					found, err := w.ContainsHash(ctx, bloom.SumUint64(key))
-					require.NoError(t, err)
-					if !found {
-						require.GreaterOrEqual(t, now-at, length, "key %d is forgotten early", key-first)
-						key++
-						if at+tick >= last {
-							return
-						}
-						continue
+					for range 6*(generations+1) + 1 { // more than a Span, to a phase of its own
+						add()
 					}
-					require.LessOrEqual(t, now-at, 2*longest+tick, "key %d is found too long", key-first)
-					add(1)
-				}
-			})
+					before := len(came)
+					now -= step
+					set(now)
+					stepped := now
+					for i := range came {
+						came[i] = min(came[i], stepped)
+					}
+					forgotten := make(map[int]bool)
+					for now < stepped+5*length {
+						if now < stepped+length+2*part {
+							add()
+						} else {
+							now += tick
+							set(now)
+						}
+						for key := range came {
+							if forgotten[key] {
+								continue
+							}
+							found, err := w.ContainsHash(ctx, bloom.SumUint64(uint64(key)))
+							require.NoError(t, err)
+							age := now - came[key]
+							if !found {
+								forgotten[key] = true
+								if key >= before {
+									require.GreaterOrEqual(t, age, length, "key %d is forgotten early", key)
+								}
+								continue
+							}
+							require.LessOrEqual(t, age, 2*longest+tick, "key %d is found too long", key)
+						}
+					}
+					require.Len(t, forgotten, len(came), "keys that are forgotten in the end")
+				})
+			}
 		}
 	}
 }

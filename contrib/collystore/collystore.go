@@ -34,7 +34,7 @@
 // request's body. The filter's keys are [bloom.SumUint64] of that number, so
 // Collector.HasVisited finds a page in the filter, and ContainsString does not. Two pages
 // with the same 64 bits are one page to colly, with any storage: among a billion pages
-// that happens with a probability of 3 %. Whoever writes the links can make such pages.
+// that happens with a probability of 3 %. The author of the links can make such pages.
 package collystore
 
 import (

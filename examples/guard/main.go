@@ -1,5 +1,5 @@
 // Guard is a server of user names in an SQLite database. A filter in front of the database
-// answers for names that nobody has taken, which are most of the names that a form for signing up
+// answers for names that are free, which are most of the names that a form for signing up
 // asks for. It is rebuilt while it is in use, and after a crash it lacks no name.
 //
 //	go run . -addr 127.0.0.1:8080 -db users.db
@@ -83,9 +83,10 @@ type users struct {
 }
 
 func open(path string, every time.Duration) (*users, error) {
-	// With a write-ahead log, a load reads what was committed when it began, and stops nobody. What
-	// is not synchronous outlives the process, but not a loss of power.
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)")
+	// With a write-ahead log, a load reads what was committed when it began, and blocks no writer. A
+	// commit that is not synchronous outlives the process, but not a loss of power.
+	const pragmas = "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)"
+	db, err := sql.Open("sqlite", "file:"+path+"?"+pragmas)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 	return rows.Err() // or rows that could not be read would be taken for free names
 }
 
-// take inserts a name, and reports whether nobody had it.
+// take inserts a name, and reports whether it was free.
 func (s *users) take(name string) (free bool, err error) {
 	err = s.guard.Insert(bloom.SumString(name), func() error {
 		// Without the request's context: a client that goes away leaves no commit behind that
@@ -133,7 +134,7 @@ func (s *users) take(name string) (free bool, err error) {
 	return free, err
 }
 
-// taken reports whether somebody has name, without a query if certainly nobody has.
+// taken reports whether name is taken, without a query if it is certainly free.
 func (s *users) taken(ctx context.Context, name string) (bool, error) {
 	if !s.guard.ContainsString(name) {
 		s.lookups.Miss()

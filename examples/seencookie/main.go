@@ -9,8 +9,8 @@
 // worth nothing after it.
 //
 // A false positive hides a page that the visitor has not seen. Two visits at the same moment
-// count as one of them. The cookie is not encrypted: whoever has it can ask it whether a page was
-// shown. A page's script can, with readers/bloom.mjs.
+// count as one of them. The cookie is not encrypted: every holder of it can ask it whether a page
+// was shown. A page's script can, with contrib/readers/bloom.mjs.
 package main
 
 import (
