@@ -254,6 +254,9 @@ func TestRoomForN(t *testing.T) {
 				const few = 5 // hits beyond the bound, whose tail is too light where few are expected
 				found := filtertest.Count(filtertest.Found(f, filtertest.Digests(1<<40, absent)))
 				require.LessOrEqual(t, float64(found), filtertest.RateBound(absent, test.p)+few)
+				if n < 1000 { // equal tags in few buckets lower the rate, by chance, below that of Stats
+					return
+				}
 				rate := f.Stats().FPR
 				delta := filtertest.RateBound(absent, rate) - absent*rate + few
 				require.InDelta(t, absent*rate, found, delta)
