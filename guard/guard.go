@@ -280,7 +280,7 @@ func (g *Guard) Stats() bloom.Stats {
 	return f.Stats()
 }
 
-// String describes g by its P, and by the number of keys that it has loaded.
+// String describes g by its P, and by the size of the filter that it has loaded.
 func (g *Guard) String() string {
 	f := g.now.Load()
 	switch {
