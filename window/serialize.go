@@ -110,8 +110,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 			page := uint64(from / n)
 			p := &f.table[page]
 			p.Lock()
-			// By now, later planes may have taken the columns of the oldest. The page may not be
-			// clean for the newest.
+			// Since the head was written, later planes may have taken the columns of the oldest. The
+			// columns of the newest planes may still hold stale bits in this page.
 			clean := p.clean.Load()
 			first := max(live.oldest(), clean+1-planes)
 			mask := columns(first, max(first, min(live.newest(), clean)+1)-first)
