@@ -109,8 +109,8 @@ func prefix(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+name[:min(len(name), 200)]+".bloom-tmp-")
 }
 
-// create creates a file for this process alone. It is private if it replaces
-// one, as that one may be.
+// create creates a file for this process alone. The file is private if it is to replace another,
+// because the other may be private.
 func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {

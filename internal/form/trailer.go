@@ -217,8 +217,8 @@ func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 	return Refused(pkg, end, err)
 }
 
-// ParseTrailer returns the Info of a trailer that follows what head begins. It returns an
-// error unless trailer is right, as far as that can be known without the words.
+// ParseTrailer returns the Info of a trailer. head is what the bytes begin with. ParseTrailer returns
+// an error unless trailer is right, as far as that can be known without the words.
 func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	version := versionOf(trailer)
 	if version > trailerVersion {
