@@ -67,7 +67,7 @@ func TestOrders(t *testing.T) {
 // A turn beside a slow calibration is repeated, and one that is always disturbed still counts.
 func TestDisturbedTurns(t *testing.T) {
 	q := newQuiet()
-	q.least = 1 // a nanosecond: every calibration takes longer
+	q.usual = 1 // a nanosecond: every calibration takes longer
 	turns := 0
 	s := q.turn(func() sample { turns++; return sample{float64(turns)} })
 	assert.Equal(t, tries, turns)

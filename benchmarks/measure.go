@@ -229,8 +229,7 @@ func (r *result) spread() float64 {
 	most := 1.0
 	for op := range ops {
 		if least := r.least(op); !math.IsNaN(least) {
-			sorted := slices.Sorted(slices.Values(r.times[op]))
-			most = max(most, sorted[len(sorted)/2]/least)
+			most = max(most, median(slices.Clone(r.times[op]))/least)
 		}
 	}
 	return most

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,25 +12,29 @@ import (
 
 // A turn is what one row does in one round. Work of other programs, or of other guests of the
 // same host, makes turns slower, so each turn lies between two runs of a calibration: fixed
-// work whose least time is known. A turn is disturbed if a calibration beside it took longer
+// work whose usual time is known. A turn is disturbed if a calibration beside it took longer
 // than usual, or if the host took the processor away meanwhile. Such a turn is repeated.
+//
+// The usual time is the median of the calibrations before the first turn. The least time would
+// be too strict: other guests of a host share its memory, and then nearly all turns repeat.
 
 const (
 	arithmetic = 400_000 // multiplications of a calibration, each of the one before
 	reads      = 30_000  // of random places, each of which the one before says
 	readBytes  = 64 << 20
 
-	tolerance     = 1.15             // how much longer than the least a calibration may take
-	readTolerance = 1.4              // reads share the cache with the row that had its turn before
-	tries         = 4                // of a turn
-	patience      = 10 * time.Minute // to wait for a machine that is idle
-	idle          = 0.3              // its load
+	calibrations  = 200              // calibrations before the first turn
+	tolerance     = 1.15             // longest arithmetic of an undisturbed turn, in usual times
+	readTolerance = 1.4              // longest reads: the row before may have filled the cache
+	tries         = 4                // most tries of one turn
+	patience      = 10 * time.Minute // longest wait for an idle machine
+	idle          = 0.3              // highest load of an idle machine
 )
 
 // quiet knows how long calibrations take on a machine that does nothing else.
 type quiet struct {
 	next             []uint32 // a cycle through all places
-	least, leastRead time.Duration
+	usual, usualRead time.Duration
 	turns, repeats   int
 	sink             uint64
 }
@@ -43,34 +49,47 @@ func newQuiet() *quiet {
 		j := mix(uint64(i)) % uint64(i)
 		q.next[i], q.next[j] = q.next[j], q.next[i]
 	}
-	for range 50 {
-		q.calibrate()
+	var times, readTimes []time.Duration
+	for range calibrations {
+		took, read := q.work()
+		times = append(times, took)
+		readTimes = append(readTimes, read)
 	}
+	q.usual = median(times)
+	q.usualRead = median(readTimes)
 	return q
 }
 
-// calibrate reports whether the fixed work takes about the least time that it ever took.
-func (q *quiet) calibrate() bool {
+// work does the fixed work of a calibration. It returns the time of its arithmetic and of its reads.
+func (q *quiet) work() (took, read time.Duration) {
 	start := time.Now()
 	x := q.sink | 1
 	for range arithmetic {
 		x *= 0x9e3779b97f4a7c15
 	}
-	took := time.Since(start)
+	took = time.Since(start)
 	start = time.Now()
 	at := uint32(x % uint64(len(q.next)))
 	for range reads {
 		at = q.next[at]
 	}
-	read := time.Since(start)
+	read = time.Since(start)
 	q.sink = x + uint64(at)
-	if q.least == 0 || took < q.least {
-		q.least = took
-	}
-	if q.leastRead == 0 || read < q.leastRead {
-		q.leastRead = read
-	}
-	return float64(took) < tolerance*float64(q.least) && float64(read) < readTolerance*float64(q.leastRead)
+	return took, read
+}
+
+// calibrate reports whether the fixed work takes about as long as usual.
+func (q *quiet) calibrate() bool {
+	took, read := q.work()
+	slowArithmetic := float64(took) > tolerance*float64(q.usual)
+	slowReads := float64(read) > readTolerance*float64(q.usualRead)
+	return !slowArithmetic && !slowReads
+}
+
+// median returns the median of values, which it sorts.
+func median[T cmp.Ordered](values []T) T {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
 
 // turn has a row take its turn, and again if it was disturbed.
