@@ -4,16 +4,15 @@ package bloom
 
 //lint:file-ignore U1000 Assembly jumps to the portable forms.
 
-// See batch.go for the contract. Filters of Mitz32 and of one word, and processors without AVX2,
-// have the portable forms.
+// batch.go has the contract. Filters of Mitz32, filters of one word, and processors without AVX2
+// use the portable forms in Go.
 //
-// A call goes into assembly first, and assembly jumps to Go where it must. Go could decide
-// first, as hash/crc32 does, but then each call would be two: Go already calls assembly
-// through a stub that it makes itself. A look-up in a small filter takes only a few times as
-// long as a call.
+// A call enters assembly first, and assembly jumps to Go if it must. In hash/crc32, Go decides
+// first. Here that would make two calls of one, because Go calls assembly through a stub. A look-up
+// in a small filter takes only a few times as long as a call.
 //
-// Single keys take about four fifths of the time in a filter that is in the cache, and about two
-// thirds in a larger one; see benchmarks.
+// Compared with Go, assembly takes about four fifths of the time for a single key in a filter that
+// is in the cache, and about two thirds in a larger filter; see benchmarks.
 const assembly = true
 
 //go:noescape
@@ -47,23 +46,25 @@ func filterContainsPortable(f *filter, key []byte) bool {
 func filterAddHashPortable(f *filter, h Hash) bool      { return f.add(h) }
 func filterContainsHashPortable(f *filter, h Hash) bool { return f.contains(h) }
 
-// inAssembly reports whether assembly is for f.
+// inAssembly reports whether assembly can add to f and look keys up in it.
 func inAssembly(f *filter) bool {
 	return useAVX2 && f.strategy == Mitz64 && f.k > 0 && len(f.bits.words) >= 2
 }
 
 const (
-	// fetchWords is the least number of words for which it pays to fetch them ahead of
-	// their use. Smaller filters are in a cache that is near enough.
+	// fetchWords is the least number of words of a filter for which it pays to fetch words
+	// ahead of their use. A smaller filter is in a cache that is near enough.
 	fetchWords = 4 << 20 / 8
-	// firstBits is how many bits of a key a look-up fetches at first. Most absent keys end
-	// within them.
+	// firstBits is the number of bits of a key that a look-up fetches at first. Most absent
+	// keys lack one of these.
 	firstBits = 4
-	// slots is how many bits of four keys assembly has room for.
+	// slots is the number of slots in a frame of assembly. A slot has a bit of each of four
+	// keys.
 	slots = 256
 )
 
-// addMany is AddBatch, and that of a SyncFilter if shared.
+// addMany adds the first part of hs, sets dst, and returns the length of the part. If shared is
+// true, other goroutines may write to f at the same time.
 func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
 	if shared && f.k > 64 {
 		return 0
@@ -98,7 +99,7 @@ func containsChunk(f *filter, dst []bool, hs []Hash) {
 	}
 }
 
-// next returns how many digests assembly does at once, a multiple of four.
+// next returns how many of hs the next call of assembly does. That is a multiple of four.
 func (f *filter) next(hs []Hash) int {
 	if !inAssembly(f) {
 		return 0
@@ -106,7 +107,7 @@ func (f *filter) next(hs []Hash) int {
 	return min(chunk, 4*(slots/f.k), len(hs)&^3)
 }
 
-// fetch returns bits, or 0 where it does not pay to fetch bits ahead of their use.
+// fetch returns bits, or 0 if f is so small that it does not pay to fetch bits ahead of their use.
 func (f *filter) fetch(bits int) int {
 	if len(f.bits.words) < fetchWords {
 		return 0
@@ -114,28 +115,30 @@ func (f *filter) fetch(bits int) int {
 	return bits
 }
 
-// The following are for a filter that is inAssembly, and fours times four digests,
-// fours > 0. fours*K is at most slots.
+// The functions below do 4*fours digests with a filter that inAssembly accepts. fours is positive,
+// and fours*K is at most slots.
 
-// filterAddFours sets dst to whether each changed the filter. It fetches as many bits of
-// each as fetch says before it uses them.
+// filterAddFours adds digests, and sets an element of dst for each: whether it changed the filter.
+// Before it uses bits, it fetches the first bits of every digest, as many as fetch says.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// syncAddFours is filterAddFours while others write, for K of at most 64. It does not count
-// bits.
+// syncAddFours is filterAddFours while other goroutines write. K is at most 64. It does not update
+// f.ones.
 //
 //go:noescape
 func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// filterContainsFours sets dst to whether the filter has each.
+// filterContainsFours looks digests up, and sets an element of dst for each: whether the filter
+// contains it.
 //
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
-// filterContainsFetched is filterContainsFours. It fetches the first bits of each, fetch of them,
-// and then the other bits of those that have the first. fetch > 0.
+// filterContainsFetched is filterContainsFours, and fetches bits ahead of their use. It fetches and
+// tests the first bits of every digest, as many as fetch says. If they are set, it fetches and
+// tests the other bits. fetch is positive.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

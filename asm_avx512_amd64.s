@@ -3,24 +3,26 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// Hashing with AVX-512, which multiplies and rotates lanes of 64 bits. Vectors have 256 bits
-// (Y), and 512 (Z) where useWide says so.
+// This file hashes with AVX-512, which multiplies and rotates lanes of 64 bits. Vectors have 256
+// bits (Y), or 512 bits (Z) if useWide is true.
 //
-// Unpacking stores the digests of even lanes first, and then those of odd ones. So even lanes
-// have the keys of a vector's first half in order, and odd lanes those of its second half.
+// FINISH stores the digests of even lanes first, and then those of odd lanes. So even lanes have
+// the first half of the keys in order, and odd lanes have the second half.
 
 #define CONSTANT(value, vector) \
 	MOVQ value, AX          \
 	VPBROADCASTQ AX, vector
 
-// CONSTANTS are Murmur3's.
+// CONSTANTS loads Murmur3's constants.
 #define CONSTANTS(mul1, mul2, final1, final2) \
 	CONSTANT($0x87c37b91114253d5, mul1)   \
 	CONSTANT($0x4cf5ad432745937f, mul2)   \
 	CONSTANT($0xff51afd7ed558ccd, final1) \
 	CONSTANT($0xc4ceb9fe1a85ec53, final2)
 
-// SCRAMBLE makes of the blocks of two halves of the keys what their states take in.
+// SCRAMBLE scrambles a block of each key. At first half1 has the blocks of the first half of the
+// keys, and half2 has those of the second half. At the end half1 has the first word of each block,
+// scrambled, and half2 has the second word.
 #define SCRAMBLE(half1, half2, temp, mul1, mul2) \
 	VPUNPCKLQDQ half2, half1, temp           \
 	VPUNPCKHQDQ half2, half1, half2          \
@@ -31,8 +33,9 @@
 	VPMULLQ mul2, half1, half1               \
 	VPMULLQ mul1, half2, half2
 
-// TURN takes a block into the states of the keys that have the whole block, and the rest of a
-// key, padded with zeros, into others.
+// TURN mixes a scrambled block into the states. The mask whole says which keys have the whole
+// block. Any other key has the rest of its bytes in the block, padded with zeros, or only zeros.
+// Its state changes by the two exclusive ors alone.
 #define TURN(hash1, hash2, half1, half2, temp, whole, add1, add2) \
 	VPXORQ half1, hash1, hash1                                \
 	VPROLQ $27, hash1, whole, hash1                           \
@@ -58,7 +61,8 @@
 	VPMULLQ final2, x, x          \
 	XORSHIFT(x, temp)
 
-// FINISH makes digests of states that the lengths were added to, and stores them.
+// FINISH makes digests of the states and stores them. The lengths of the keys were mixed into the
+// states before.
 #define FINISH(x, y, temp1, temp2, final1, final2, at, next) \
 	VPADDQ y, x, x                                       \
 	VPADDQ x, y, y                                       \
@@ -71,8 +75,8 @@
 	VMOVDQU64 temp1, at(DI)                              \
 	VMOVDQU64 temp2, next(DI)
 
-// INTEGERS hashes integers in two vectors of size bytes side by side, as sumUint64s does. The
-// bytes of order say which of a vector's keys each lane has.
+// INTEGERS hashes the integers of two vectors of size bytes at a time, as sumUint64s does. Byte i
+// of order is the number of the key in lane i.
 #define INTEGERS(size, order, lanes, mul1, mul2, final1, final2, eight, x1, y1, x2, y2, temp1, temp2, temp3, temp4) \
 	MOVQ dst+0(FP), DI                                           \
 	MOVQ keys+8(FP), SI                                          \
@@ -104,17 +108,17 @@ pair:                                                                \
 	VZEROUPPER                                                   \
 	RET
 
-// Four keys of any lengths, one in each lane. A block of 16 bytes is loaded with a mask
-// of the bytes that the key has there: what the mask leaves out is 0 and is not read. 0
-// leaves half a state as it is. What follows changes it, and is masked by the keys that
-// have the whole block.
+// sumKeys512 hashes four keys of any lengths, one in each lane. It loads a block of 16 bytes with a
+// mask of the bytes that belong to the key. The other bytes are not read, and become 0. A half of 0
+// does not change the state by the exclusive or in TURN. The other operations would change it, so
+// they are masked by whole.
 #define mul1     Y16
 #define mul2     Y17
-#define hash1    Y0 // the state of four keys, and H1 and H2 at last
-#define hash2    Y1
-#define half1    Y2 // of a block
+#define hash1    Y0 // first halves of the states of four keys; H1 at the end
+#define hash2    Y1 // second halves of the states; H2 at the end
+#define half1    Y2 // see SCRAMBLE
 #define half1X   X2
-#define half2    Y3
+#define half2    Y3 // see SCRAMBLE
 #define half2X   X3
 #define temp     Y4
 #define tempX    X4
@@ -123,25 +127,26 @@ pair:                                                                \
 #define keyB     R9
 #define keyC     R10
 #define keyD     R11
-#define at       R12 // of the block in the keys
-#define stride   R13 // from a key's header to the next
-#define stride3  R15
+#define at       R12 // offset of the block in each key
+#define stride   R13 // bytes from a key's header to the next
+#define stride3  R15 // 3*stride
 #define lengths  Y5
-#define bytes    Y6 // that are left
+#define bytes    Y6 // number of bytes left in each key
 #define sixteen  Y20
 #define ones     Y21
 #define add1     Y22
 #define add2     Y23
 #define limit    Y24 // directLen
 #define zero     Y25
-#define whole    K1
-#define keyE     BX // the further keys of eight
+#define whole    K1 // mask of the keys that have the whole block
+#define keyE     BX // keyE to keyH: the second half of eight keys
 #define keyF     DX
 #define keyG     R14
 #define keyH     R15
-#define left     AX // of their bytes, less 16
+#define left     AX // number of bytes left in each of eight keys, less 16
 
-// KEY takes the next of eight keys, if it is as long as the first.
+// KEY loads the address of the next of eight keys. It goes to done unless the key is as long as the
+// first one.
 #define KEY(key)             \
 	MOVQ (header), key   \
 	CMPQ 8(header), left \
@@ -227,8 +232,11 @@ parts:
 	VINSERTI128 $1, tempX, half2, half2
 	JMP mix
 
-// Eight keys of one length, as addresses and digests are, of 16 bytes at least. All have the same
-// blocks, and the rest of a key is in the last 16 bytes of it.
+// sumAlike hashes eight keys of one length, of at least 16 bytes. Addresses and digests are such
+// keys. All keys have the same number of blocks. The rest of a key is read as a part of its last 16
+// bytes.
+//
+// FOUR loads a block of four keys, and BLOCKS loads a block of eight.
 #define FOUR(keyA, keyB, keyC, keyD, low, all)  \
 	VMOVDQU (keyA)(at*1), low               \
 	VINSERTI64X2 $1, (keyB)(at*1), all, all \
@@ -239,6 +247,7 @@ parts:
 	FOUR(keyA, keyB, keyC, keyD, X2, Z2) \
 	FOUR(keyE, keyF, keyG, keyH, X3, Z3)
 
+// The 16 bytes at shift+n make VPSHUFB move bytes n to 15 to the front, and fill zeros in behind.
 DATA shift<>+0(SB)/8, $0x0706050403020100
 DATA shift<>+8(SB)/8, $0x0f0e0d0c0b0a0908
 DATA shift<>+16(SB)/8, $-1

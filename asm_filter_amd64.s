@@ -5,38 +5,37 @@
 #include "textflag.h"
 #include "hash_amd64.h"
 
-// Four probes of a Mitz64 filter are located at once, in the four lanes of a
-// vector. That is not for the arithmetic: there is little of it. Most of the
-// time goes by while the probes wait for the hash. The processor hashes the next
-// key at the same time, if it has room for all that waits, and vectors need less of it.
+// This file locates four bits of a Mitz64 filter at once, in the four lanes of a vector. The
+// arithmetic itself takes little time. Most of the time, operations wait for the hash. The
+// processor hashes the next key at the same time, if it has room for the operations that wait.
+// Vectors need less room.
 //
-// The word of a bit is v mod W, with x' = x mod 2^63, v = x' >> 6 < 2^57 and W
-// words; see guava.Locate. With the reciprocal r,
+// Let a filter have W words, and let x' = x mod 2^63 and v = x' >> 6. v is below 2^57. The word of
+// the bit that x selects is v mod W; see guava.Locate. With the reciprocal r,
 //
 //	q = x'*r / 2^70, rounded down,
 //
-// is at most v/W, since x'/64 < v+1. Let x' = a*2^32 + b and r = c*2^32 + d. The
-// multiplier has 32 bits, so x'*r / 2^64 is added up as a*c + (a*d + b*c) / 2^32.
-// From W = 2 on, a and c are less than 2^31 and the sum in brackets less than 2^64.
-// What is missing is b*d / 2^64, what the division cuts off, and x' times the error of
-// r: each is less than 1. So q is at most 3/64 less than v/W before it is rounded
-// down, and v - q*W is at least 0 and less than 2*W. One subtraction of W, where
-// there is a W to subtract, makes it the remainder. Since W < 2^31, it is enough to
-// know the low 32 bits of v, q and their difference.
+// is at most v/W, since x'/64 < v+1. Let x' = a*2^32 + b and r = c*2^32 + d. The multiplier has 32
+// bits, so x'*r / 2^64 is added up as a*c + (a*d + b*c) / 2^32. If W is at least 2, a and c are
+// less than 2^31, and the sum in brackets is less than 2^64. The sum leaves out b*d / 2^64, the
+// division cuts off a fraction, and r has an error, which is multiplied by x'. Each of these three
+// is less than 1. So q is at most 3/64 less than v/W before it is rounded down, and v - q*W is at
+// least 0 and less than 2*W. If it is at least W, one subtraction of W makes it the remainder.
+// Since W < 2^31, it is enough to know the low 32 bits of v, q and their difference.
 
 #define filter    DI
 #define words     R8
-#define wordA     DX // of the next four bits
+#define wordA     DX // wordA to wordD: the words of the next four bits
 #define wordB     R11
 #define wordC     R12
 #define wordD     R13
 #define numbers   Y0 // x of the next four bits
 #define numbersX  X0
-#define steps     Y3 // from those to the ones after them
+#define steps     Y3 // the difference of numbers and the four x after them
 #define wordCount Y4 // W, in each half of each lane
-#define recipLow  Y5 // the halves of r, likewise
-#define recipHigh Y6
-#define located   Y1 // the words of four bits, in the low halves
+#define recipLow  Y5 // low half of r, in each half of each lane
+#define recipHigh Y6 // high half of r, in each half of each lane
+#define located   Y1 // the words of four bits, in the low halves of lanes
 #define locatedX  X1
 #define temp1     Y2
 #define temp1X    X2
@@ -57,7 +56,7 @@ GLOBL maxInt64<>(SB), RODATA|NOPTR, $32
 	VPBROADCASTD (filter_bits+bitset_reciprocal)(filter), recipLow \
 	VPBROADCASTD (filter_bits+bitset_reciprocal+4)(filter), recipHigh
 
-// WORDS sets located, from x'.
+// WORDS sets located to the words of four x'.
 #define WORDS(x)                              \
 	VPSHUFD $0xf5, x, temp1               \
 	VPMULUDQ recipHigh, x, located        \
@@ -73,14 +72,15 @@ GLOBL maxInt64<>(SB), RODATA|NOPTR, $32
 	VPSUBD wordCount, located, temp1      \
 	VPMINUD temp1, located, located
 
-// One key at a time.
+// The macros from here on do one key at a time.
 
-#define left   CX // how many bits remain
+#define left   CX // number of bits that remain
 #define answer R9
 #define bit    R10
 #define mask   SI
 
-// Shifts that take 0, 1, 2 and 3 times H2, where they are added up.
+// H2 shifted by shifts1 plus H2 shifted by shifts2 is 0, 1, 2 and 3 times H2 in the four lanes. A
+// shift by 64 makes 0.
 DATA shifts1<>+0(SB)/8, $64
 DATA shifts1<>+8(SB)/8, $0
 DATA shifts1<>+16(SB)/8, $64
@@ -93,8 +93,7 @@ DATA shifts2<>+16(SB)/8, $1
 DATA shifts2<>+24(SB)/8, $1
 GLOBL shifts2<>(SB), RODATA|NOPTR, $32
 
-// SETUP_KEY prepares to locate the bits of the digest in hash1 and hash2, four
-// after four.
+// SETUP_KEY prepares to locate the bits of the digest in hash1 and hash2, four at a time.
 #define SETUP_KEY                               \
 	SETUP                                   \
 	VMOVQ hash1, numbersX                   \
@@ -107,7 +106,7 @@ GLOBL shifts2<>(SB), RODATA|NOPTR, $32
 	VPADDQ temp1, numbers, numbers          \
 	VPADDQ located, numbers, numbers
 
-// LOCATE sets located, and moves numbers on.
+// LOCATE sets located to the words of the next four bits, and moves numbers to the bits after them.
 #define LOCATE                               \
 	VPAND maxInt64<>(SB), numbers, temp3 \
 	WORDS(temp3)                         \
@@ -121,19 +120,19 @@ GLOBL shifts2<>(SB), RODATA|NOPTR, $32
 	VPEXTRD $2, locatedX, wordB      \
 	VMOVD temp1X, wordC
 
-// LOCATE_FOUR sets wordA to wordD.
+// LOCATE_FOUR sets wordA to wordD to the words of the next four bits.
 #define LOCATE_FOUR  \
 	LOCATE_THREE \
 	VPEXTRD $2, temp1X, wordD
 
-// TEST clears bit 0 of answer if the next bit, in the given word, is clear.
+// TEST clears bit 0 of answer if the next bit is clear. The bit is in the given word.
 #define TEST(word)                        \
 	SHRXQ hash1, (words)(word*8), bit \
 	ADDQ hash2, hash1                 \
 	ANDQ bit, answer
 
-// CONTAINS sets answer to 1 or 0. Like the portable loop it branches once for four
-// bits.
+// CONTAINS sets answer to 1 if all bits of the key are set, and otherwise to 0. Like the portable
+// loop it branches once for four bits.
 #define CONTAINS                    \
 	SETUP_KEY                   \
 	MOVQ filter_k(filter), left \
@@ -165,8 +164,8 @@ done:                               \
 	VZEROUPPER                  \
 	ANDL $1, answer
 
-// SET sets the next bit, in the given word, and takes it off answer if it was set.
-// BTSQ would do most of that, but is slower on a busy machine (AMD Zen 4).
+// SET sets the next bit, which is in the given word. If the bit was set before, SET subtracts 1
+// from answer. BTSQ would do most of that, but is slower on a busy machine (AMD Zen 4).
 #define SET(word)                         \
 	MOVL $1, mask                     \
 	SHLXQ hash1, mask, mask           \
@@ -176,7 +175,8 @@ done:                               \
 	SUBQ bit, answer                  \
 	ADDQ hash2, hash1
 
-// INSERT sets answer to the number of bits that were clear.
+// INSERT sets all bits of a key, and answer to the number of bits that were clear. If there were
+// none, it sets the zero flag.
 #define INSERT                           \
 	SETUP_KEY                        \
 	MOVQ filter_k(filter), left      \
@@ -207,8 +207,8 @@ done:                                    \
 	ADDQ answer, filter_ones(filter) \
 	TESTQ answer, answer
 
-// FILTER leaves to portable code the filters that this file is not for, the zero
-// Filter among them.
+// FILTER loads the filter. It goes to portable if the code here is not for that filter. The zero
+// Filter is such a filter.
 #define FILTER                                        \
 	CMPB ·useAVX2(SB), $0                         \
 	JEQ portable                                  \
@@ -218,6 +218,7 @@ done:                                    \
 	CMPQ (filter_bits+bitset_words+8)(filter), $2 \
 	JCS portable
 
+// DIGEST loads the argument h.
 #define DIGEST                 \
 	MOVQ h_h1+8(FP), hash1 \
 	MOVQ h_h2+16(FP), hash2
@@ -262,26 +263,27 @@ TEXT ·filterContainsHash(SB), NOFRAME, $0-25
 	RET
 	PORTABLE(·filterContainsHashPortable)
 
-// Four keys at a time: the lanes of a vector belong to different keys.
+// The macros from here on do four keys at a time. Each lane of a vector belongs to one of them.
 //
-// Only a key's first bit is located as above. Let x' and h' be H1 and H2 mod 2^63. From one
-// bit to the next, x' grows by h', less 2^63 if that makes it too large. So the index
-// x' mod m grows by h' mod m, or by (h' - 2^63) mod m. Neither is m or more, nor is
-// the index, so that one subtraction of m, where there is an m to subtract, makes
-// the sum a remainder. An index has its word in the high half of a lane, and its low 6
-// bits on top of the low half. Then it is W that is subtracted, from the high half,
-// where two words and a carry have room.
+// Only the first bit of a key is located as above. Let x' and h' be H1 and H2 mod 2^63. For the
+// next bit, h' is added to x', and 2^63 is subtracted if the sum is 2^63 or more. So the index x'
+// mod m grows by h' mod m, or by (h' - 2^63) mod m. Both are less than m, and so is the index. So
+// the sum is less than 2*m. If it is at least m, one subtraction of m makes it the remainder.
+//
+// A lane has an index in this way: the word is in the high half, and the low 6 bits of the index
+// are the top bits of the low half. So to subtract m is to subtract W from the high half. The high
+// half has room for the sum of two words and a carry.
 
-#define hashes    SI // the digests
-#define foursLeft CX // how many times four of them remain
-#define slot      DX // where four indexes are stored
+#define hashes    SI // address of the next digests
+#define foursLeft CX // number of digests that remain, divided by four
+#define slot      DX // address of four indexes
 #define loop      AX
 #define indexes   Y8
 #define growth    Y9  // h' mod m
 #define growth63  Y10 // (h' - 2^63) mod m
 #define minus63   Y11 // -2^63 mod m
-#define wordsHigh Y12 // m
-#define places    Y13 // of bits in their words
+#define wordsHigh Y12 // W in the high half of each lane, which is the index m
+#define places    Y13 // places of bits in their words
 #define answers   Y14
 #define mask63    Y15
 
@@ -310,8 +312,8 @@ GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 	VPSLLD $26, x, temp1               \
 	VPBLENDD $0xaa, located, temp1, result
 
-// SETUP_FOURS prepares to locate bits of four keys. 2^63 - 1 is in word w of W, so that
-// -2^63 is in word W - 1 - w.
+// SETUP_FOURS prepares to locate bits of four keys. If 2^63 - 1 mod m is in word w, it is the last
+// bit of this word. So -2^63 mod m is the first bit of word W - 1 - w.
 #define SETUP_FOURS                        \
 	SETUP                              \
 	VMOVDQU maxInt64<>(SB), mask63     \
@@ -322,7 +324,8 @@ GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 	VPADDD wordCount, temp1, temp1     \
 	VPSLLQ $32, temp1, minus63
 
-// FIRST sets numbers and indexes to the first bits of four digests.
+// FIRST loads four digests. It sets numbers and indexes for their first bits, and steps and growth
+// for NEXT.
 #define FIRST                              \
 	VMOVDQU 0(hashes), temp1           \
 	VMOVDQU 32(hashes), temp2          \
@@ -336,15 +339,15 @@ GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 	INDEXES(steps, growth)             \
 	ADD_INDEXES(minus63, growth, growth63)
 
-// NEXT moves numbers, which are x', and indexes on. A sum of 2^63 or more has its sign
-// bit set, which VBLENDVPD goes by.
+// NEXT moves numbers, which are x', and indexes to the next bits. A sum of 2^63 or more has its
+// sign bit set, and VBLENDVPD chooses by the sign bit.
 #define NEXT                                            \
 	VPADDQ steps, numbers, numbers                  \
 	VBLENDVPD numbers, growth63, growth, temp2      \
 	VPAND mask63, numbers, numbers                  \
 	ADD_INDEXES(temp2, indexes, indexes)
 
-// LOAD sets R9 to R12 to the words of indexes.
+// LOAD stores indexes in the slot, and sets R9 to R12 to their words.
 #define LOAD                    \
 	VMOVDQU indexes, (slot) \
 	MOVL 4(slot), R9        \
@@ -352,22 +355,24 @@ GLOBL bitZero<>(SB), RODATA|NOPTR, $32
 	MOVL 20(slot), R11      \
 	MOVL 28(slot), R12
 
-// SLOT makes room for one slot, in a frame of 64 bytes.
+// SLOT sets slot to the address of one slot in a frame of 64 bytes. The address is a multiple of
+// 32.
 #define SLOT                   \
 	LEAQ room-33(SP), slot \
 	ANDQ $~31, slot
 
-// What follows first locates all bits of many keys, and fetches them, into the second-level
-// cache: AMD's Zen 4 has more room there for lines that are on their way. A slot has a bit of four
-// keys. The slots of four keys lie one after the other.
-#define ahead  R13 // how many bits of a key to fetch
-#define behind R15 // how many not to fetch
+// The functions below first locate all bits of many keys and store them in slots. A slot has a bit
+// of each of four keys. The slots of four keys lie one after the other. The words of the first bits
+// are fetched into the second-level cache: on AMD's Zen 4, more lines can be on their way there
+// than to the first level.
+#define ahead  R13 // number of bits of a key to fetch
+#define behind R15 // number of bits of a key not to fetch
 
-// SLOTS sets to to the first of const_slots slots, in a frame whose first 8224 bytes
-// are for them.
-#define SLOTS(to)              \
-	LEAQ room-8224(SP), to \
-	ANDQ $~31, to
+// SLOTS sets a register to the address of the first of const_slots slots. The top 8224 bytes of the
+// frame have room for them. The address is a multiple of 32.
+#define SLOTS(first)              \
+	LEAQ room-8224(SP), first \
+	ANDQ $~31, first
 
 // LOCATE_FOURS fills the slots. It changes all of the registers above but filter and words.
 #define LOCATE_FOURS                      \
@@ -410,15 +415,15 @@ stored:                                   \
 	VZEROUPPER
 
 #define keysLeft  CX
-#define slotsEnd  R13 // of the present key
-#define slotsSize BX  // of four keys, negative
-#define result    R15
-#define clear     DX // how many bits of a key were clear
-#define nextSlot  R9
+#define slotsEnd  R13 // end of the present key's slots
+#define slotsSize BX  // size of the slots of four keys, as a negative number
+#define result    R15 // address of the present key's answer
+#define clear     DX // number of bits of the key that were clear
+#define nextSlot  R9 // the key's next slot, from slotsEnd; negative
 #define sum       AX // H1 + i*H2
 #define increment R10
 
-// ALL_KEYS goes back to the first key, whose slots are to be used.
+// ALL_KEYS prepares to use the slots, from the first key on.
 #define ALL_KEYS                         \
 	MOVQ hs+8(FP), hashes            \
 	MOVQ fours+16(FP), keysLeft      \
@@ -430,7 +435,7 @@ stored:                                   \
 	ADDQ slotsSize, slotsEnd         \
 	NEGQ slotsSize
 
-// NEXT_LANE goes on with the next key, unless that is another four's.
+// NEXT_LANE moves to the next key. It goes to key unless the next key belongs to another four.
 #define NEXT_LANE(slots)    \
 	INCQ result         \
 	ADDQ $16, hashes    \
@@ -454,7 +459,7 @@ set:
 	MOVQ (words)(R11*8), R12
 	BTSQ sum, R12
 	MOVQ R12, (words)(R11*8)
-	SBBQ $-1, clear // adds 1, less the bit
+	SBBQ $-1, clear // adds 1 minus the bit
 	ADDQ increment, sum
 	ADDQ $32, nextSlot
 	JNE set
@@ -468,12 +473,12 @@ set:
 	JNE key
 	RET
 
-// Writing while others do costs most. So a key's bits are tested first, without a branch for
-// each, and then the clear ones are set. A bit of missing is a clear bit: its lowest bit is
-// the last of the key.
+// A locked write costs most. So the bits of a key are tested first, without a branch for each, and
+// then the clear ones are set. A bit of missing is 1 if a bit of the key is clear. The lowest bit
+// of missing belongs to the last bit of the key.
 #define missing DX
 #define word    DI
-#define back    R11 // how many bits before the key's end
+#define back    R11 // number of bits from a bit to the key's end
 
 // func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 TEXT ·syncAddFours(SB), 0, $8224-40
@@ -522,15 +527,15 @@ set:
 	JNE key
 	RET
 
-// A key that has all its fetched bits is noted, and its other bits are fetched. Few absent
-// keys are. A note has the key's next slot, sum, increment and result.
-#define note      DX
-#define lane      R13 // where the slots of the present key begin
-#define bitsLeft  BX
-#define bitSlot   R12
-#define others    DI // how many bits are not fetched at first
+// If all fetched bits of a key are set, the key gets a note, and its other bits are fetched. Few
+// absent keys get a note. A note has the key's next slot, sum, increment and result.
+#define note      DX // address of the next note
+#define lane      R13 // address of the present key's first slot
+#define bitsLeft  BX // number of bits to test
+#define bitSlot   R12 // slot of the next bit
+#define others    DI // number of bits of a key that are not fetched at first
 
-// TEST_BITS tests bitsLeft bits of a key.
+// TEST_BITS tests bitsLeft bits of a key, from bitSlot on, and stores the answer.
 #define TEST_BITS(again)                     \
 	MOVL $1, answer                      \
 again:                                       \
@@ -574,7 +579,7 @@ tested:
 	MOVQ f+0(FP), R11
 	MOVQ filter_k(R11), R11
 	SHLQ $5, R11
-	LEAQ -32(lane)(R11*1), lane // four keys later
+	LEAQ -32(lane)(R11*1), lane // the slots of the next four keys
 	TESTQ keysLeft, keysLeft
 	JNE key
 
@@ -609,7 +614,8 @@ moreTests:
 	JNE testKey
 	RET
 
-// Look-ups go on for ROUND bits at a time, until all four keys are absent.
+// ROUND is the number of bits of four keys that a look-up tests between two branches. The look-up
+// ends at such a branch if all four keys are absent.
 #define ROUND 4
 
 // func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)

@@ -10,29 +10,30 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// useAVX2 reports a processor with AVX2 and BMI2.
+// useAVX2 reports whether the processor has AVX2 and BMI2.
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
-// chunk is how many keys assembly is given at once. It cannot be stopped, for the
-// garbage collector or for another goroutine, before it returns. Go checks as a function
-// begins whether it should stop, unless it needs little of the stack and calls no other.
-// So the functions that call such assembly for a chunk are not inlined.
+// chunk is the largest number of keys in one call of assembly. Assembly cannot be stopped for the
+// garbage collector or for another goroutine before it returns. A Go function checks at its
+// beginning whether it should stop. So the Go functions that call assembly for a chunk are not
+// inlined.
 const chunk = 64
 
-// useAVX512 reports the parts of AVX-512 that hashing several keys at once needs: lanes
-// of 64 bits that are multiplied and rotated, and loads of some bytes of a vector.
+// useAVX512 reports whether the processor has the parts of AVX-512 that hash several keys at once:
+// products and rotations of 64-bit lanes, and loads of some bytes of a vector.
 var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512F &&
 	cpu.X86.HasAVX512DQ &&
 	cpu.X86.HasAVX512VL &&
 	cpu.X86.HasAVX512BW
 
-// useWide reports a processor that hashes faster in vectors of 512 bits than of 256: Intel's from
-// Ice Lake on, and AMD's from Zen 4 on. VBMI2 came with them. Intel's before them lower their clock
-// for long vectors.
+// useWide reports whether the processor hashes faster with vectors of 512 bits than of 256. Intel's
+// do so from Ice Lake on, and AMD's from Zen 4 on. These were the first ones with VBMI2. Older ones
+// of Intel lower their clock for long vectors.
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
-// sumMany hashes integers by eights, and all other keys.
+// sumMany hashes the first part of keys and returns the length of the part. It hashes all byte
+// slices or strings. Of integers, it hashes a multiple of eight. Without AVX2 it hashes none.
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	size, all := unsafe.Sizeof(keys[0]), len(keys)
 	if size == 8 {
@@ -44,8 +45,8 @@ func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	return done
 }
 
-// sumChunk is sumMany of up to count keys, which are integers of eight bytes, or strings or
-// slices with headers of size bytes.
+// sumChunk hashes up to count keys, and returns how many. If size is 8, the keys are integers.
+// Otherwise they are strings or slices, whose headers have size bytes.
 //
 //go:noinline
 func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
@@ -93,24 +94,24 @@ func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
 	}
 }
 
-// sumKeys hashes count strings or slices, count > 0, with headers of size bytes. It returns
-// how many it did: it stops at a key longer than directLen.
+// sumKeys hashes count strings or slices, whose headers have size bytes. count is positive. sumKeys
+// stops at a key longer than directLen, and returns how many keys it hashed.
 //
 //go:noescape
 func sumKeys(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int
 
-// sumKeys512 is sumKeys of fours times four keys, fours > 0, with AVX-512.
+// sumKeys512 is sumKeys with AVX-512. It hashes 4*fours keys; fours is positive.
 //
 //go:noescape
 func sumKeys512(dst *Hash, keys unsafe.Pointer, fours int, size uintptr) int
 
-// sumAlike is sumKeys512 of eights times eight keys, eights > 0, in vectors of 512 bits. It stops
-// at eight keys that are not of one length, of 16 bytes at least.
+// sumAlike is sumKeys512 with vectors of 512 bits. It hashes 8*eights keys; eights is positive. It
+// stops at eight keys unless all have one length, from 16 bytes to directLen.
 //
 //go:noescape
 func sumAlike(dst *Hash, keys unsafe.Pointer, eights int, size uintptr) int
 
-// sumUint64s hashes eights times eight integers, eights > 0.
+// sumUint64s hashes 8*eights integers; eights is positive.
 //
 //go:noescape
 func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)
@@ -120,7 +121,7 @@ func sumUint64s(dst *Hash, keys unsafe.Pointer, eights int)
 //go:noescape
 func sumUint64s512(dst *Hash, keys unsafe.Pointer, eights int)
 
-// sumUint64sWide hashes sixteens times sixteen integers, sixteens > 0, in vectors of 512 bits.
+// sumUint64sWide hashes 16*sixteens integers in vectors of 512 bits; sixteens is positive.
 //
 //go:noescape
 func sumUint64sWide(dst *Hash, keys unsafe.Pointer, sixteens int)

@@ -35,9 +35,9 @@ done:
 	MOVQ digest, ret+32(FP)
 	RET
 
-// Integers are hashed eight at a time, in the lanes of two vectors. Two chains of
-// operations are written side by side wherever there are two: the processor looks
-// for what it can do at once in a window that holds no more than about one chain.
+// sumUint64s hashes eight integers at a time, in the lanes of two vectors. These make two chains of
+// operations, which the macros interleave. The processor would overlap only a small part of two
+// chains in sequence, because its window of operations holds about one chain.
 #define state1a Y0
 #define state1b Y1
 #define state2a Y2
@@ -53,16 +53,15 @@ DATA eights<>+16(SB)/8, $8
 DATA eights<>+24(SB)/8, $8
 GLOBL eights<>(SB), RODATA|NOPTR, $32
 
-// CONSTANT sets the low halves of low's lanes to that of value, and those of high
-// to the other one.
+// CONSTANT sets each lane of low to value, and each lane of high to the high half of value.
 #define CONSTANT(value, lowX, low, high) \
 	MOVQ value, AX                   \
 	VMOVQ AX, lowX                   \
 	VPBROADCASTQ lowX, low           \
 	VPSRLQ $32, low, high
 
-// TIMES multiplies x and y by a constant. The multiplier takes the low half of each
-// lane; VPSHUFD moves the high halves there.
+// TIMES multiplies x and y by a constant. VPMULUDQ multiplies the low halves of lanes; VPSHUFD
+// moves the high halves there.
 #define TIMES(low, high, x, y)     \
 	VPSHUFD $0xf5, x, temp1    \
 	VPSHUFD $0xf5, y, temp3    \

@@ -2,26 +2,28 @@ package bloom
 
 import "github.com/seed79a3ff49/bloom/internal/bitwords"
 
-// The contract of assembly, where there is any; other builds have asm_portable.go.
+// This is the contract of assembly. Builds without assembly have asm_portable.go instead.
 //
-//	assembly                  whether there is any. A look-up in it loads each word at once, as
-//	                          atomic loads do on its processor: a SyncFilter uses it, too
+//	assembly                  whether the build has assembly for filters. Its look-ups load each
+//	                          word by one instruction, like an atomic load on that processor.
+//	                          So look-ups in a SyncFilter use assembly, too
 //	filterAdd, filterAddHash, do what add and contains do, for all filters and keys
 //	filterContains,
 //	filterContainsHash
-//	addMany, containsMany,    do as many of a batch as they like to, from the first on, and return
-//	sumMany                   how many; addMany may be told that others write
+//	addMany, containsMany,    do the first part of a batch and return its length, which may be 0.
+//	sumMany                   addMany has a parameter that says that others may write
 //
-// No key escapes; see bitwords.NoEscape. A batch is given to assembly in chunks: nothing interrupts
-// it, and a garbage collection waits for the end of a chunk. With the race detector only hashing
-// is in assembly, and the detector is told what that reads. With sanitizers nothing is. So these
-// tools find, for example, a Filter that is written to without a lock.
+// Keys do not escape; see bitwords.NoEscape. Assembly gets a batch in chunks: it cannot be
+// interrupted, and a garbage collection waits for the end of a chunk. Builds with the race detector
+// have assembly for hashing only, and tell the detector what it reads and writes. Builds with
+// sanitizers have no assembly. So these tools find, for example, a Filter that two goroutines write
+// to without a lock.
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
 // added is shorter than hs. A nil added discards the results.
 //
-// Batches are usually 1.5 to 2 times as fast as single keys, and more in filters larger than
-// the processor's cache; see benchmarks/RESULTS.md. [SumBatch], [SumStringBatch] and
+// Batches are usually 1.5 to 2 times as fast as single keys, and faster still in filters larger
+// than the processor's cache; see benchmarks/RESULTS.md. [SumBatch], [SumStringBatch] and
 // [SumUint64Batch] hash batches.
 func (f *Filter) AddBatch(added []bool, hs []Hash) {
 	if added == nil {

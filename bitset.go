@@ -7,17 +7,16 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
-// bitset is a packed array of bits: bit i is bit i%64, from the least
-// significant, of word i/64. It is four machine words, so that a copy in a hot
-// loop lives in registers.
+// bitset is a packed array of bits. Bit i is bit i%64 of word i/64, counted from the least
+// significant. A bitset has four machine words, so a hot loop keeps a copy in registers.
 type bitset struct {
 	words      []uint64
-	reciprocal uint64 // of len(words); see guava.Locate
+	reciprocal uint64 // guava.Reciprocal(len(words))
 }
 
 func newBitset(words int) bitset { return bitsetOf(bitwords.Make(words)) }
 
-// bitsetOf returns a bitset of words as they are.
+// bitsetOf returns a bitset that uses words without a copy.
 func bitsetOf(words []uint64) bitset {
 	return bitset{words, guava.Reciprocal(len(words))}
 }
@@ -36,18 +35,18 @@ func (b bitset) get(x uint64) uint64 {
 	return b.words[i] >> pos & 1
 }
 
-// getAtomic is get while others set bits. It also returns the index of the bit.
+// getAtomic is get while other goroutines set bits. It also returns the index of the bit.
 func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
 }
 
-// setAtomic sets the bit at index while others do.
+// setAtomic sets the bit at index while other goroutines set bits.
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
-// fold returns the bits modulo len(b.words)/d words, each the union of the d bits that
-// meet there. That number of words must be whole: then (x mod m) mod m' is x mod m'
-// for every x, and so for every index of a key.
+// fold returns a bitset of len(b.words)/d words. d must divide len(b.words). Let b have m bits and
+// the result m' bits. A bit at index i of b is set at index i mod m' of the result. Because m'
+// divides m, (x mod m) mod m' is x mod m' for every x. So the result has the bits of the same keys.
 func (b bitset) fold(d int) bitset {
 	c := newBitset(len(b.words) / d)
 	// A block of the result stays in the first-level cache while d parts of b are

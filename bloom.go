@@ -56,9 +56,9 @@ type Set interface {
 //   - describe: [Filter.Info], [Filter.SetInfo], [Filter.M], [Filter.K], [Filter.Strategy]
 //   - empty: [Filter.Reset]
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it panics.
-// Many goroutines may read a Filter at once while none writes. Additions by several goroutines
-// lose keys; a [SyncFilter] takes them. A Filter must not be copied; see [Filter.Clone].
+// The zero Filter contains nothing and can be decoded into. Adding to it panics. Many goroutines
+// may read a Filter at once while none writes. If several goroutines add at once, keys are lost;
+// use a [SyncFilter] for that. A Filter must not be copied; see [Filter.Clone].
 //
 // A struct that embeds a filter gets its MarshalText, so package encoding/json writes that
 // struct as one string, without its other fields. Give the filter a field name.
@@ -67,26 +67,27 @@ type Filter struct {
 	filter
 }
 
-// A Filter and a SyncFilter are made of a filter. Its exported methods are methods of both.
+// filter is the part that Filter and SyncFilter share. Both embed it and so have its exported
+// methods.
 type filter struct {
 	bits     bitset
-	ones     uint64 // set in bits; a SyncFilter does not keep it
-	k        int    // 0 if the filter is zero
+	ones     uint64 // number of bits set; not kept in a SyncFilter
+	k        int    // number of hashes; 0 in the zero filter
 	strategy Strategy
-	info     *form.SharedInfo // nil if the filter is zero and was given none
+	info     *form.SharedInfo // nil in the zero filter before SetInfo
 }
 
-// ErrMismatch is returned, wrapped, where two filters do not fit each other, and where a file
-// does not fit the parameters that [LoadOrNew] was given. The other packages of this module
-// wrap it, too.
+// ErrMismatch is wrapped by the errors for two filters that do not fit each other, and for a file
+// that does not fit the parameters of [LoadOrNew]. Errors of the other packages in this module wrap
+// it, too.
 var ErrMismatch = form.ErrMismatch
 
-// New returns an empty filter sized for n distinct keys. Holding n keys, it reports a key that
-// was not added as present with a probability of about p; docs/sizes.md says where it is more,
-// and [StrictSize] returns sizes that keep p. With a fifth more keys than n, p = 1 % becomes
-// 2.3 %, and with twice as many 16 %. The empty key is found more often; see [Sum]. New returns
-// an error unless n > 0, 0 < p < 1, and the size is one that [NewSize] takes. The filter's Info
-// has n and p.
+// New returns an empty filter sized for n distinct keys. If it holds n keys, it reports a key that
+// was not added as present with a probability of about p. docs/sizes.md says when the probability
+// is higher, and [StrictSize] returns sizes that keep p. With a fifth more keys than n, p = 1 %
+// becomes 2.3 %, and 16 % with twice as many. The empty key is found more often; see [Sum]. New
+// returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info has n
+// and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
 // NewWithStrategy is [New] with a strategy of the caller's choice. New uses [Mitz64].
@@ -103,13 +104,14 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 	return f, nil
 }
 
-// NewSize returns an empty filter of m bits, rounded up to a multiple of 64, and k hashes.
-// Its Info is zero. It returns an error unless 1 <= k <= 255, k <= m, and m rounds up to 1 to
-// 2^31-1 words of 64 bits, which are 16 GiB.
+// NewSize returns an empty filter of m bits, rounded up to a multiple of 64, and k hashes. Its Info
+// is zero. It returns an error unless 1 <= k <= 255, k <= m, and m has at most 2^31-1 words of 64
+// bits, which are 16 GiB.
 //
-// m and k are what [Size] and [StrictSize] return. The Size of another package means something
-// else: blocked.Size returns lines, and a filter of so few hashes has a high rate. NewSize cannot
-// tell, because [New] makes filters of one hash and any number of bits, too, for rates near 1/2.
+// Pass what [Size] or [StrictSize] returns. The Size of another package means something else:
+// blocked.Size returns lines in place of hashes, and a Filter of so few hashes has a high rate.
+// NewSize does not notice that, because few hashes are valid: [New] uses one hash for rates near
+// 1/2.
 func NewSize(m uint64, k int) (*Filter, error) {
 	words, err := form.WordsFor("bloom", m, k, form.MaxWords)
 	if err != nil {
@@ -152,9 +154,8 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Add adds key. It reports whether the filter changed: true means that key was
-// certainly new, false that it was probably added before. It does not retain
-// key.
+// Add adds key. It reports whether the filter changed: true means that key was certainly new, and
+// false that it was probably added before. It does not retain key.
 func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -163,8 +164,7 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 // AddHash is Add by digest; see [Hash].
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 
-// add is AddHash in Go, and Add is add of Sum. Assembly, where there is any,
-// does the same; see batch.go.
+// add implements AddHash in Go. Some builds have assembly that does the same; see batch.go.
 func (f *filter) add(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
@@ -197,14 +197,14 @@ func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.By
 // ContainsHash is Contains by digest.
 func (f *Filter) ContainsHash(h Hash) bool { return filterContainsHash(&f.filter, h) }
 
-// contains is ContainsHash in Go; see add.
+// contains implements ContainsHash in Go; see add.
 func (f *filter) contains(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)
 	}
-	// Four probes together before each branch: a single one of an absent key's
-	// fails as often as not, which no processor predicts; of four, one nearly
-	// always does.
+	// Test four bits before each branch. In a full filter, a single bit of an absent key is clear
+	// half of the time, and no processor predicts a branch on it. Of four bits, one is nearly
+	// always clear.
 	b, x, k := f.bits, h.h1, f.k
 	for ; k >= 4; k -= 4 {
 		x1 := x + h.h2
@@ -236,9 +236,9 @@ func (f *filter) contains32(h Hash) bool {
 // Merge adds the keys of g to f. The false-positive rate becomes that of a filter which
 // holds the keys of both: two full filters of 1 % and different keys make one of 15.8 %.
 //
-// Merge returns an error, which wraps [ErrMismatch], and leaves f as it was, unless the two
-// agree in M, K and Strategy, and in Info's Hash where both name one. If f names none, it takes
-// over g's. If g's size is a multiple of f's, fold g first; see [Filter.Fold].
+// The two must agree in M, K and Strategy, and in Info's Hash if both have one. If they do not,
+// Merge leaves f as it was and returns an error that wraps [ErrMismatch]. If f has no Hash, it
+// takes over g's. If g's size is a multiple of f's, fold g first; see [Filter.Fold].
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -275,10 +275,9 @@ func (f *filter) compatible(g *Filter) error {
 	return f.info.Join("bloom", g.info.Info())
 }
 
-// Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
-// filter that was made with M()/d bits, K() and f's strategy and given the same
-// keys. Its false-positive rate is higher; see [Filter.FPR]. Its Info has no N and P. Fold
-// leaves f as it was.
+// Fold returns a new filter of M()/d bits with the keys of f. It has the bits of a filter of that
+// size, with the K and the Strategy of f, to which the same keys were added. Its false-positive
+// rate is higher than f's; see [Filter.FPR]. Its Info has no N and P. Fold leaves f as it was.
 //
 // It returns an error unless d divides M()/64, the number of words. Few sizes that
 // [New] picks have useful divisors. To fold by d later, choose m as a multiple of 64*d
@@ -302,7 +301,8 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone returns a copy of f. Others may write to a SyncFilter's bits at the same time.
+// clone returns a copy of f. Other goroutines may write to the bits of a SyncFilter at the same
+// time.
 func (f *filter) clone() filter {
 	g := *f
 	g.bits.words = bitwords.Clone(f.bits.words)
@@ -340,10 +340,10 @@ func (f *Filter) K() int { return f.k }
 // Strategy returns how indexes are made.
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
-// Capacity returns the number of keys for which a filter of M bits and K hashes has
-// the false-positive rate p. If [New] made the filter for n keys and p, Capacity(p) is
-// never less than n. It is more because M is rounded up to whole words, by 64 bits at
-// most. It is 0 for p <= 0 and for the zero value, and math.MaxUint64 for p >= 1.
+// Capacity returns the number of keys for which a filter of M bits and K hashes has the
+// false-positive rate p. If [New] made the filter for n keys and p, Capacity(p) is at least n. It
+// can be more, because M is rounded up to whole words. Capacity is 0 for p <= 0 and for the zero
+// value, and math.MaxUint64 for p >= 1.
 func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }
 
 // String describes f by its parameters, without its keys.
@@ -366,11 +366,11 @@ func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 // ApproxCount returns its largest value, m/k ln(2m), as if half a bit were clear.
 func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
-// FPR returns the probability that a key which was not added is reported as
-// present, as things are now. It is the larger of two figures. The first is Guava's
-// expectedFpp, (ones/m)^k. The second is what double hashing adds, because some keys
-// have fewer than k different indexes. In a lightly filled filter only the second one
-// matters. The true rate is at most the first plus twice the second.
+// FPR returns the current false-positive rate: the probability that a key which was not added is
+// reported as present. It is the larger of two figures. The first is Guava's expectedFpp,
+// (ones/m)^k. The second is what double hashing adds, because some keys have fewer than k different
+// indexes. In a lightly filled filter only the second one matters. The true rate is at most the
+// first plus twice the second.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all figures of f at once, for metrics.

@@ -25,16 +25,16 @@
 //   - to combine filters: [Filter.Merge]; to shrink one: [Filter.Fold]
 //   - for metrics and logs: [Filter.Stats]
 //
-// Filter is the classic filter (Bloom, Space/Time Trade-offs in Hash Coding with
-// Allowable Errors, 1970), bit for bit the one that Google Guava's
-// com.google.common.hash.BloomFilter makes in Java. The two read each other's bytes.
-// In Guava's arithmetic the empty key is special: a filter that holds its n keys reports it in
-// about half of all cases. So do packages counting and bank, which have the same bits. In all
-// other packages it is a key as others. See [Sum].
+// Filter is the classic filter (Bloom, Space/Time Trade-offs in Hash Coding with Allowable Errors,
+// 1970), bit for bit the one that Google Guava's com.google.common.hash.BloomFilter makes in Java.
+// The two read each other's bytes. In Guava's arithmetic the empty key is special: a filter that
+// holds its n keys reports it in about half of all cases. Packages counting and bank have the same
+// bits, and so do that, too. In all other packages the empty key is a key like any other. See
+// [Sum].
 //
-// Keys take one way: key -> [Hash] -> indexes -> bits. A Hash is computed once and
-// serves every filter, in this package and in the other packages of this module. It is
-// Murmur3, which has no secret. Module keyed has a hash for keys that an adversary chooses.
+// Every key goes the same way: key -> [Hash] -> indexes -> bits. A Hash is computed once and serves
+// every filter, in this package and in the other packages of this module. A Hash is a Murmur3
+// digest, which has no secret. Module keyed has a hash for keys that an adversary chooses.
 //
 // The other packages do what the classic filter cannot:
 //
@@ -46,8 +46,8 @@
 //   - replica copies one filter to many machines; module contrib/bloomredis shares one in Redis
 //   - foreign reads and writes the filters of other libraries
 //
-// Take a map to list keys or to be always right.
+// Use a map if the keys must be listed, or if every answer must be right.
 //
-// Later versions may add fields to the structs of this module. Literals of them should have
-// field names, as go vet asks.
+// Later versions may add fields to the structs of this module. Use field names in literals of these
+// structs, as go vet asks.
 package bloom

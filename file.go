@@ -22,19 +22,18 @@ import (
 // the Info and a CRC-32C of everything; docs/format.md describes it. SaveFile returns an
 // error that names the field if the Info cannot be saved; see [Info].
 //
-// SaveFile writes and syncs a new file in the same directory, named
-// .NAME.bloom-tmp-*, and renames it to path. The directory must be readable, and
-// needs room for the old file and the new one. SaveFile removes the new file if it
-// fails. The next SaveFile to path removes what a killed process left.
+// SaveFile writes and syncs a new file in the same directory, named .NAME.bloom-tmp-*, and renames
+// it to path. The directory must be readable, and needs room for the old file and the new one. If
+// SaveFile fails, it removes the new file. If the process is killed, the new file stays until the
+// next SaveFile to path removes it.
 //
-// A file that replaces another keeps its permissions, and its owner and group where
-// the system permits that. It does not keep access-control lists and other
-// attributes. It is private until it is whole. A file that replaces none has the
-// permissions that os.Create gives. SaveFile replaces a symbolic link itself, not
-// the file that it leads to, by a file with that file's permissions. It refuses to
-// replace anything else that is no regular file. If several SaveFiles write to one
-// path at once, the filter of the last one stays. On Windows SaveFile fails while the
-// file is open, for example by [OpenFile].
+// A file that replaces another keeps its permissions, and its owner and group where the system
+// permits that. It does not keep access-control lists and other attributes. Until it is complete,
+// only its owner may read it. If there is no file at path, the new one has the permissions that
+// os.Create gives. SaveFile replaces a symbolic link itself, and not the file that the link leads
+// to. The new file then has the permissions of that file. SaveFile refuses to replace anything else
+// that is not a regular file. If several SaveFiles write to one path at once, the file of the last
+// one stays. On Windows SaveFile fails while the file is open, for example by [OpenFile].
 func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
@@ -62,9 +61,9 @@ func (f *filter) SaveFile(path string) error {
 // changed bit, a missing byte and an added byte are always noticed. The checksum
 // misses other damage with probability 2^-32.
 //
-// LoadFile also reads a file that holds a binary form alone, as Java writes it. It
-// then checks only the header and the length. SaveFile's file without its whole trailer
-// looks like Java's, so LoadFile accepts it. The filter is complete then.
+// LoadFile also reads a file that holds a binary form alone, as Java writes it. It then checks only
+// the header and the length. If a file of SaveFile has lost its whole trailer, it looks like
+// Java's, so LoadFile accepts it. Such a filter is complete.
 //
 // LoadFile allocates as much memory as the file is long, and none before the file's header
 // and length agree.
@@ -99,11 +98,13 @@ func load(r *form.FileReader) (*Filter, error) {
 	return &Filter{filter: filterOf(h, array, info)}, nil
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such
-// file. A new filter is empty: its OnesCount is 0. [NewSyncFrom] makes a SyncFilter of
-// either. LoadOrNew writes no file. It returns an error at once, and no new filter, if
-// SaveFile could not write to path later because path is empty or has no directory, if path
-// is a link to nothing, and if the file cannot be read for any other reason.
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. A new
+// filter is empty: its OnesCount is 0. To get a SyncFilter, pass the result to [NewSyncFrom].
+// LoadOrNew writes no file.
+//
+// LoadOrNew returns an error instead of a new filter if there is a file that cannot be read. It
+// also does so if path is empty, if the directory of path is missing, or if path is a link to
+// nothing. So a wrong path is reported at once, and not by a later SaveFile.
 //
 // If the filter in the file has other parameters than New(n, p), LoadOrNew returns an
 // error that wraps [ErrMismatch]. Its message has N and P of the file's Info, if there
@@ -131,7 +132,8 @@ func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	})
 }
 
-// fits returns an error unless f has the parameters of a filter that maker describes.
+// fits returns an error unless f has m bits, rounded up, k hashes, and the strategy Mitz64. maker
+// says in the error which call makes such a filter.
 func (f *Filter) fits(m uint64, k int, maker string) error {
 	if f.M() == (m+63)/64*64 && f.k == k && f.strategy == Mitz64 {
 		return nil
@@ -143,41 +145,43 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 	return fmt.Errorf("%w: it is %v%s, not what %s", ErrMismatch, f, made, maker)
 }
 
-// OpenFile opens a file that [LoadFile] can load. It checks the length, the header and
-// the Info, and that what follows the filter is from [Filter.SaveFile]. So a large file
-// takes as long as a small one. [View.Verify] notices damaged bits, OpenFile does not.
-// The caller must Close the View. Look at its Info's Hash before the first look-up; see [View].
+// OpenFile opens a file that [LoadFile] can load. It checks the length, the header, and the trailer
+// with the Info. It does not read the bits, so a large file takes as long as a small one.
+// [View.Verify] notices damaged bits; OpenFile does not. The caller must Close the View. Look at
+// its Info's Hash before the first look-up; see [View].
 func OpenFile(path string) (*View, error) {
 	return storage.OpenView("bloom", path, func(b storage.Bytes) (*View, error) {
 		return newView(b, false)
 	})
 }
 
-// Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web
-// server, or anywhere else that an [io.ReaderAt] reaches. It asks for the bytes that a
-// look-up needs, and for those between them where they are near. An absent key takes two or
-// three requests in a filter that holds the keys it was made for, and a present key takes at most
-// one for each hash, some of them at the same time. A Reader of package blocked needs one for
+// Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web server,
+// or anywhere else that an [io.ReaderAt] reaches. It requests the bytes that a look-up needs, and
+// the bytes between them if they are near each other. In a filter that holds the keys it was made
+// for, an absent key takes two or three requests. A present key takes at most one request for each
+// hash, and some of these run at the same time. A Reader of package blocked makes one request for
 // most absent keys.
 //
 // Look at Info's Hash before the first look-up: it says how keys were hashed; see [View].
 //
-// A failure of the io.ReaderAt is an error, and never the answer that a key is absent. So
-// is damage to the header and to the Info. Damaged bits go unnoticed: the checksum is one of
-// the whole file. The file must stay as it is while a Reader uses it. If the store can say which
-// version of an object it reads, such as with the HTTP header If-Match, let it.
+// A failure of the io.ReaderAt is an error, and never the answer that a key is absent. NewReader
+// notices damage to the header and the Info. Damaged bits go unnoticed, because the checksum is one
+// of the whole file. The file must not change while a Reader uses it. If the store can refuse a
+// request for an object that has changed, for example by the HTTP header If-Match, make use of
+// that.
 //
-// Many goroutines may use a Reader at once, if its io.ReaderAt permits that, as all must. All
-// look-ups of the zero Reader return true and an error. A Reader must not be copied.
+// Many goroutines may use a Reader at once. Its io.ReaderAt must allow that, as the documentation
+// of io.ReaderAt demands. All look-ups of the zero Reader return true and an error. A Reader must
+// not be copied.
 type Reader struct {
 	_ nocopy.Locker
 	layout
 	r io.ReaderAt
 }
 
-// NewReader returns a Reader of the size bytes of r, which [LoadFile] could load. It reads the
-// header and the Info, in two requests. An error wraps [ErrFormat] if the bytes are no
-// filter, and is r's own if r failed.
+// NewReader returns a Reader of r. The size bytes of r must be a file that [LoadFile] could load.
+// NewReader reads the header and the Info, in two requests. If the bytes are no filter, the error
+// wraps [ErrFormat]. If r fails, the error wraps r's.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	h, info, err := storage.ParseAt("bloom", r, size)
 	if err != nil {
@@ -189,8 +193,8 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 // Info returns the filter's Info.
 func (r *Reader) Info() Info { return r.info }
 
-// Stats returns M, K and SizeBytes, and makes no request. The other figures, which all bits would
-// have to be read for, are zero.
+// Stats returns M, K and SizeBytes, and makes no request. The other figures are zero, because they
+// would take a read of all bits.
 func (r *Reader) Stats() Stats {
 	if r.k == 0 {
 		return Stats{}
@@ -218,9 +222,9 @@ func (r *Reader) ContainsHash(h Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It asks for near bytes in one request of
-// up to 256 KiB, and makes up to 64 requests at the same time. On error it sets found[i] to true
-// for all of hs. ContainsBatch panics if found is shorter than hs.
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. Bytes that are near each other share a
+// request of up to 256 KiB, and up to 64 requests run at the same time. On error it sets found[i]
+// to true for all of hs. ContainsBatch panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 	found = bitwords.Fill("bloom", found, len(hs))
 	if r.r == nil {

@@ -19,9 +19,8 @@ import (
 // every version of this package, and they are the digests that Guava computes. A key
 // hashed once can be looked up in any number of filters of any type.
 //
-// Murmur3 has no secret, so anybody can construct keys that collide. Where an
-// adversary chooses the keys, take the digests of module keyed, and pass them to
-// AddHash and ContainsHash.
+// Murmur3 has no secret, so anybody can construct keys that collide. If an adversary chooses the
+// keys, use the digests of module keyed, and pass them to AddHash and ContainsHash.
 //
 // All 128 bits of a Hash must be uniformly distributed. Use [SumUint64] for digests of 64
 // bits, [SumUint32] for digests of 32 bits, and [Sum] for any others.
@@ -29,9 +28,9 @@ import (
 // A Hash is comparable with ==. Its text is 32 hexadecimal digits.
 type Hash struct{ h1, h2 uint64 }
 
-// NewHash returns the Hash of two words. Both must be uniformly distributed: with h2 = 0 a key
-// sets the same bit K times, and [Filter.FPR] does not notice. The index rules use h1 as the first
-// index and h2 as the step. Guava calls them hash1 and hash2.
+// NewHash returns the Hash of two words. Both must be uniformly distributed: with h2 = 0 a key sets
+// the same bit K times, and [Filter.FPR] does not notice that. The first index of a key is made of
+// h1, and h2 is the step to the next one. Guava calls the two words hash1 and hash2.
 func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
 
 // Words returns the two words that NewHash takes.
@@ -61,9 +60,10 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Salt returns another digest of the same key. Filters with different seeds, or with a seed
-// and without one, have independent false positives. Each seed, 0 among them, gives a digest
-// of its own. Digests that differ still differ when they are salted with the same seed.
+// Salt returns another digest of the same key. Two filters have independent false positives if
+// their digests have different seeds, or if only one filter's digests are salted. Each seed gives
+// another digest. Seed 0 changes the digest, too. Digests that differ still differ when they are
+// salted with the same seed.
 //
 // The result is the Murmur3 x64 128-bit digest of h's two words, little-endian, from a state
 // whose two words start at seed. It is the same on every platform and in every version of
@@ -76,17 +76,18 @@ func (h Hash) Salt(seed uint64) Hash {
 // directLen is the longest key, in bytes, that Sum hashes without the murmur3 package.
 const directLen = 128
 
-// bigEndian reports a machine on which the murmur3 package, which reads blocks
-// in the machine's own byte order, would compute other digests.
+// bigEndian reports whether the machine is big-endian. There, package murmur3 would compute other
+// digests, because it reads blocks in the machine's byte order.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // Sum returns the Murmur3 x64 128-bit digest of key with seed 0, which is what
 // Guava's Funnels.byteArrayFunnel feeds its filters. It does not retain key.
 //
-// The digest of the empty key is 0, 0, in Guava as well. All its K bits are bit 0. So a
-// [Filter] that is as full as it was made to be reports the empty key in about half of all
-// cases, whatever p is. Packages counting and bank have the same bits; in all others the empty key
-// is a key as others. Treat the empty key apart, or salt all digests; see [Hash.Salt].
+// The digest of the empty key is 0, 0, in Guava as well. In a [Filter], all its K bits are bit 0.
+// So a filter that holds the keys it was made for reports the empty key in about half of all cases,
+// whatever p is. Packages counting and bank have the same bits. In all other packages the empty key
+// is a key like any other. To avoid this, handle the empty key without the filter, or salt all
+// digests; see [Hash.Salt].
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian {
 		h1, h2 := murmur3.Sum128(bitwords.NoEscape(key))
@@ -103,10 +104,10 @@ func Sum(key []byte) Hash {
 			second := binary.LittleEndian.Uint64(rest[8:])
 			h1, h2 = digest.Mix(h1, h2, first, second)
 		}
-		// The last block is little-endian and padded with zeros. Its last bytes, up to
-		// seven of them, are the last 8 of the key without those that are in a half
-		// before. A key may have been written just now, in pieces of 8 and of 4 bytes.
-		// No read here goes across two of them: it would wait for both.
+		// The last block is padded with zeros. Its last n%8 bytes come from the last 8 bytes of the
+		// key: the shift removes the others. These 8 bytes are read in two halves. The key may have
+		// just been written, in pieces of 8 and 4 bytes, and a read that crosses two pieces would
+		// wait for both.
 		end := key[n-8:]
 		k1 = uint64(binary.LittleEndian.Uint32(end)) | uint64(binary.LittleEndian.Uint32(end[4:]))<<32
 		k1 >>= 64 - 8*(n&7)
@@ -122,8 +123,8 @@ func Sum(key []byte) Hash {
 	return NewHash(digest.Finish(digest.Last(h1, h2, k1, k2, uint64(n))))
 }
 
-// SumString returns Sum of key's bytes without copying them. It agrees with
-// Guava's Funnels.stringFunnel(UTF_8) where key is valid UTF-8.
+// SumString returns Sum of key's bytes without copying them. It agrees with Guava's
+// Funnels.stringFunnel(UTF_8) if key is valid UTF-8.
 func SumString(key string) Hash { return Sum(bitwords.BytesOf(key)) }
 
 // SumUint64 returns the digest of key as 8 little-endian bytes, as Guava's
@@ -138,8 +139,8 @@ func SumUint32(key uint32) Hash {
 	return NewHash(digest.Finish(digest.Last(0, 0, uint64(key), 0, 4)))
 }
 
-// SumBatch sets dst[i] to the Sum of keys[i]. It panics if dst is shorter than keys. It is
-// faster than Sum one by one where the processor has AVX2.
+// SumBatch sets dst[i] to the Sum of keys[i]. It panics if dst is shorter than keys. On processors
+// with AVX2 it is faster than a loop of Sum.
 func SumBatch(dst []Hash, keys [][]byte) {
 	dst = bitwords.Fill("bloom", dst, len(keys))
 	for i := sumMany(dst, keys); i < len(keys); i++ {
@@ -190,9 +191,8 @@ func SumUTF16(key string) Hash {
 	return NewHash(digest.Finish(digest.Last(h1, h2, block[0], block[1], n)))
 }
 
-// SumReader returns Sum of everything r yields until io.EOF, reading through a
-// buffer of 32 KiB. Any other error of r, io.ErrUnexpectedEOF among them, is returned as
-// it is, with the zero Hash.
+// SumReader returns Sum of everything r yields until io.EOF, reading through a buffer of 32 KiB. It
+// returns any other error of r as it is, with the zero Hash. io.ErrUnexpectedEOF is such an error.
 func SumReader(r io.Reader) (Hash, error) {
 	var h1, h2 uint64
 	var n uint64
@@ -219,18 +219,16 @@ func SumReader(r io.Reader) (Hash, error) {
 	}
 }
 
-// Bit indexes are made as Kirsch and Mitzenmacher, Less Hashing, Same
-// Performance (2006), propose, the i-th being H1 + i*H2 mod m. Guava has two
-// renderings of that. Mitz64 is plain 64-bit arithmetic from i = 0 and takes the
-// remainder of the low 63 bits; its loops are written out where they run.
-// mitz32 is the other one.
+// mitz32 makes the bit indexes of Mitz32. Index i of a key is H1 + i*H2 mod m, as Kirsch and
+// Mitzenmacher propose (Less Hashing, Same Performance, 2006). Guava has two variants of that.
+// Mitz64 computes in 64 bits from i = 0, and takes the remainder of the low 63 bits. Its loops are
+// written out in each function that needs them. Mitz32 computes in 32 bits from i = 1.
 type mitz32 struct{ sum, step uint32 }
 
 func newMitz32(h Hash) mitz32 { return mitz32{uint32(h.h1), uint32(h.h1 >> 32)} }
 
-// next returns the number whose remainder modulo m is the next index. Guava's
-// i starts at 1 here, and a sum that is negative as an int32 has all its bits
-// flipped.
+// next returns a number whose remainder modulo m is the next index. If the sum is negative as an
+// int32, all its bits are flipped, as in Guava.
 func (x *mitz32) next() uint64 {
 	x.sum += x.step
 	return uint64(x.sum ^ uint32(int32(x.sum)>>31))

@@ -1,12 +1,12 @@
-// What the filters' assembly shares: hashing a key as Sum does, where a comment says how
-// keys end, and the ends of functions.
+// The assembly of the filters shares these macros. HASH hashes a key as Sum does; a comment in Sum
+// says how the end of a key is read. PORTABLE ends a function.
 
 #define keyPtr  DI
 #define keyLen  SI
-#define hash1   AX // the state, and H1 and H2 at last
-#define hash2   BX
-#define half1   R10 // of a block
-#define half2   R11
+#define hash1   AX // first half of the state; H1 at the end
+#define hash2   BX // second half of the state; H2 at the end
+#define half1   R10 // first half of a block
+#define half2   R11 // second half of a block
 #define mul1    R8 // Murmur3's constants
 #define mul2    R9
 #define last16  R13 // where the last 16 bytes of the key begin
@@ -26,7 +26,7 @@
 	IMULQ mul1, half2       \
 	XORQ half2, hash2
 
-// FOLD shifts both halves of the state right by 33, which is in half1, onto themselves.
+// FOLD does x ^= x >> 33 for each half x of the state. half1 has the number 33.
 #define FOLD                        \
 	SHRXQ half1, hash1, scratch \
 	SHRXQ half1, hash2, spare   \
@@ -134,8 +134,7 @@ finish:                                        \
 	ADDQ hash2, hash1                      \
 	ADDQ hash1, hash2
 
-// KEY is HASH of the argument that follows the filter, and leaves long keys to
-// portable code.
+// KEY hashes the argument key. It goes to portable if the key is longer than directLen.
 #define KEY                           \
 	MOVQ key_len+16(FP), keyLen   \
 	CMPQ keyLen, $const_directLen \
@@ -144,11 +143,11 @@ finish:                                        \
 	MULTIPLIERS                   \
 	HASH
 
-// PORTABLE ends a function of one key, which goes on here in its portable form. Nothing
-// reaches the call. It has the assembler begin the function as Go begins its own, with the
-// question whether to stop, for the garbage collector or for another goroutine: functions
-// that call none, and need little of the stack, do not ask. Without the question, a loop of
-// one such function could hardly be stopped.
+// PORTABLE ends a function of one key. At the label portable, it jumps to the function's portable
+// form. The CALL is never executed. It makes the assembler begin the function with a check whether
+// to stop, for the garbage collector or for another goroutine. A function without any call that
+// needs little of the stack has no such check. A loop of calls of such a function could hardly be
+// stopped.
 #define PORTABLE(function)  \
 portable:                   \
 	JMP function(SB)    \

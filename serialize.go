@@ -12,20 +12,20 @@ import (
 // package and in the others of this module.
 var ErrFormat = form.ErrFormat
 
-// ErrVersion is wrapped, as is [ErrFormat], if a newer version of this module may have
-// written the bytes: they have a version, a kind, a strategy or a flag that this version does
-// not know. Damage can look like that, too. Programs that replace what they cannot read should
-// keep a file that gives this error.
+// ErrVersion is wrapped by errors that also wrap [ErrFormat], if a newer version of this module may
+// have written the bytes. Such bytes have a version, a kind, a strategy or a flag that this version
+// does not know. Damaged bytes can look like that, too. Programs that replace what they cannot read
+// should keep a file that gives this error.
 var ErrVersion = form.ErrVersion
 
 const errNoForm = form.NoForm("bloom")
 
-// header returns the start of f's binary form. It has no words if f is zero.
+// header returns the start of f's binary form. Its Words is 0 if f is zero.
 func (f *filter) header() form.Header {
 	return form.Header{Strategy: uint8(f.strategy), K: f.k, Words: len(f.bits.words)}
 }
 
-// filterOf returns the filter that has the words that follow h.
+// filterOf returns a filter with the parameters of h. It uses array as its words, without a copy.
 func filterOf(h form.Header, array []uint64, info form.Info) filter {
 	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: form.Share(info)}
 	f.ones = bitwords.OnesCount(f.bits.words)
@@ -66,8 +66,8 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, f.header().Append(nil), f.bits.words, form.BigEndian)
 }
 
-// parse returns the header of data, the bytes of its words and its Info, after checking
-// the trailer, if there is one. If whole, that includes the checksum of the words.
+// parse checks data, and returns its header, the bytes of its words and its Info. If there is a
+// trailer, parse checks it. If whole is true, parse also checks the checksum of the words.
 func parse(data []byte, whole bool) (h form.Header, body []byte, info form.Info, err error) {
 	trailer := 0
 	if h, err = form.ParseHeader("bloom", data); err == nil {
@@ -89,10 +89,10 @@ func parse(data []byte, whole bool) (h form.Header, body []byte, info form.Info,
 	return h, data[form.HeaderSize:h.Size()], info, err
 }
 
-// UnmarshalBinary decodes data into f. data is a binary form, or the content of a
-// file that [Filter.SaveFile] wrote, and no byte more. Only a file has an Info; without
-// it, f's Info becomes zero. On error, which wraps [ErrFormat], f is unchanged.
-// UnmarshalBinary does not retain data.
+// UnmarshalBinary decodes data into f. data is a binary form, or the content of a file that
+// [Filter.SaveFile] wrote, and no byte more. Only such a file has an Info; otherwise f's Info
+// becomes zero. On error, which wraps [ErrFormat], f is unchanged. UnmarshalBinary does not retain
+// data.
 //
 // Guava's binary form has no checksum, so a damaged word in it goes unnoticed. A
 // file has a checksum, which UnmarshalBinary checks.
@@ -107,9 +107,9 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom decodes the binary form that r yields next into f, and checks no checksum: of
-// a file that [Filter.SaveFile] wrote, it reads the filter and leaves the trailer, with
-// checksum and Info, unread in r. Use [LoadFile] or UnmarshalBinary for files.
+// ReadFrom decodes the binary form that r yields next into f. It checks no checksum. If r yields a
+// file that [Filter.SaveFile] wrote, ReadFrom stops before the trailer, which has the checksum and
+// the Info. Use [LoadFile] or UnmarshalBinary for files.
 //
 // ReadFrom reads no byte more than the binary form. It allocates memory as data arrives,
 // whatever the header claims. f's Info becomes zero. On error f is unchanged. The error is
@@ -130,8 +130,8 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 // AppendText appends the text of MarshalText to b.
 func (f *Filter) AppendText(b []byte) ([]byte, error) { return form.AppendText(b, f) }
 
-// MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and
-// cookies hold a filter in this way. The zero value is the empty text.
+// MarshalText returns the standard base64 encoding of the binary form. This is the form of a filter
+// in JSON, XML, flags and cookies. The text of the zero value is empty.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, &f) }
 
 // UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero
@@ -140,11 +140,11 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
 }
 
-// Diff returns a patch, the bytes that make [Filter.Patch] turn from into to. Only the bits that
-// differ travel, set or cleared: each takes six bytes at most, and usually two. 200 bytes and
-// the Info of to, which the patch has, come on top. A patch is never larger than
-// its filter by more than these. docs/format.md describes it. If from and to are equal, the patch
-// is valid, and changes no bit.
+// Diff returns a patch: bytes with which [Filter.Patch] turns from into to. A patch holds the bits
+// that differ, whether set or cleared, and the Info of to. Each bit takes at most six bytes, and
+// usually two. Up to 200 bytes and the Info come on top. So a patch is at most that much longer
+// than its filter. docs/format.md describes patches. If from and to are equal, the patch is valid
+// and changes no bit.
 //
 // Diff returns an error that wraps [ErrMismatch] if M, K or Strategy of from and to differ, or
 // one of them is nil. It also returns an error if both are the zero Filter, or if the Info of to
@@ -171,14 +171,14 @@ func Diff(from, to *Filter) ([]byte, error) {
 	return form.AppendPatch(nil, h, to.info.Info(), changes)
 }
 
-// Patch turns f into the second filter that [Diff] was given, with its bits and its Info, if f
-// has the bits of the first one in the words that change. The patch has a checksum of these
-// words. If they differ, or if the patch is for filters of another size, K or Strategy, Patch returns
-// an error that wraps [ErrMismatch]. So the same patch fits once, unless it changes no bit. Bits
-// that other words have stay as they are.
+// Patch applies a patch, which [Diff] made of the filters from and to. It changes the bits that
+// differ, and f takes over the Info of to. In the words that change, f must have the bits of from;
+// the patch has a checksum of these words. If f differs from them, or if it has another size, K or
+// Strategy, Patch returns an error that wraps [ErrMismatch]. So the same patch fits only once,
+// unless it changes no bit. Patch does not change other words of f.
 //
-// Bytes that are no patch, or a damaged one, give an error that wraps [ErrFormat]. On error f is
-// unchanged. Patch does not retain data.
+// If data is no patch, or a damaged one, the error wraps [ErrFormat]. On error f is unchanged.
+// Patch does not retain data.
 func (f *Filter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {

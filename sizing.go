@@ -69,7 +69,7 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 // with which a filter of n distinct keys has a false-positive rate of at most p, including
 // what double hashing adds; see [New]. Pass both to [NewSize]. It returns an error as New does.
 //
-// What double hashing adds is known to a tenth, and StrictSize is on the safe side by as much.
+// What double hashing adds is known to within a tenth, and StrictSize allows for that tenth.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	_, most, err := Size(n, p)
 	if err != nil {
@@ -79,8 +79,9 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 		_, rate := strictK(64*uint64(words), n, most)
 		return rate <= p
 	}
-	// Among odd numbers of words, more are better. Even ones can be worse than smaller ones,
-	// if they are powers of two or small multiples of one.
+	// Among odd numbers of words, a larger number has a lower rate, so a binary search finds the
+	// least. An even number can have a higher rate than a smaller number, if it is a power of two
+	// or a small multiple of one. The loop below looks for a number that is less, odd or even.
 	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
 		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; "+
@@ -108,8 +109,9 @@ func strictK(m, n uint64, most int) (k int, rate float64) {
 	return k, rate
 }
 
-// strictRate returns the mean rate of Mitz64 filters of m bits and k hashes that hold n keys.
-// Filters differ in how full they are, and the fuller ones have more of the false positives.
+// strictRate returns the mean rate of Mitz64 filters of m bits and k hashes that hold n keys. Such
+// filters differ in how full they are. Fuller ones have more false positives, so the mean rate is
+// higher than the rate of a filter of mean fill: spread says how many times.
 func strictRate(m uint64, k int, n uint64) float64 {
 	fill := fillRatio(m, k, n)
 	clear, load := 1-fill, float64(k)*float64(n)/float64(m)
@@ -144,21 +146,24 @@ func currentRate(m uint64, k int, fill float64) float64 {
 	return max(portable.Power(fill, uint64(k)), doubleHashing(fill, m, k))
 }
 
-// doubleHashing returns, to about a tenth, by how much a Mitz64 filter's rate exceeds fill^k.
-// (A Mitz32 filter's exceeds it by a sixth of that to all of it.) Indexes are not independent.
+// doubleHashing returns by how much the rate of a Mitz64 filter exceeds fill^k, to about a tenth.
+// The cause is that the indexes of a key are not independent. For a Mitz32 filter the excess is
+// between a sixth of that and all of it.
 //
-// Where m is a power of two, H2 has order d, a power of two, modulo m with probability
-// d/2m, and such a key has only d different indexes. And one of n keys has the H2 of the key
-// that is looked up, or -H2, with probability 2/m. The two keys then share o indexes: for each o
-// below k in two of m cases, and all k indexes in one case. A single common index is no more
-// likely than by chance.
+// If m is a power of two, there are two kinds of such keys. First, a key has only d different
+// indexes if H2 has the order d modulo m. d is a power of two, and its probability is d/2m, or 1/m
+// for d = 1. Second, an added key has the same H2 as the key that is looked up, or -H2, with
+// probability 2/m. Then the two keys share all k indexes in one of m cases. For each o below k,
+// they share o indexes in two of m cases. A single common index is no more likely than by chance,
+// so o = 1 does not count.
 //
-// Where m is another number, each overflow of 63 bits shifts the indexes that follow by a
-// constant, which breaks these cycles, and makes others. The sum of all cases was measured.
-// Shifts come round after as many as m has odd parts: then there are no more different
-// indexes. TestDoubleHashing and TestStrictSize measure all this.
+// If m is another number, each overflow of 63 bits shifts the later indexes of a key by a constant.
+// The shifts break the cycles above and make others. The sum of all cases was measured. Let odd be
+// the largest odd divisor of m. The sum of several shifts has odd different values. So if odd is
+// small, some keys have only odd or 2*odd different indexes. TestDoubleHashing and TestStrictSize
+// measure all this.
 func doubleHashing(fill float64, m uint64, k int) float64 {
-	fill = min(fill, 0.5) // above, fill^k is all that matters
+	fill = min(fill, 0.5) // in fuller filters only fill^k matters
 	clear, all := 1-fill, portable.Power(fill, uint64(k))
 	odd := m >> bits.TrailingZeros64(m)
 	if odd > 1 {
@@ -181,12 +186,12 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 		}
 		same += float64(cases * rest * (1 - chance))
 	}
-	n := -portable.LogOneMinus(fill) / float64(k) // over m
+	n := -portable.LogOneMinus(fill) / float64(k) // number of keys, divided by m
 	return (cycles + float64(2*n*same)) / float64(m)
 }
 
-// approxCount inverts the expected number of ones: it is the number of keys that a
-// filter of m bits and k hashes seems to hold.
+// approxCount returns the number of keys with which a filter of m bits and k hashes has so many
+// ones on average. If all bits are set, half a bit counts as clear.
 func approxCount(m uint64, k int, ones uint64) uint64 {
 	fill := float64(ones) / float64(m)
 	if ones == m {
@@ -195,8 +200,8 @@ func approxCount(m uint64, k int, ones uint64) uint64 {
 	return uint64(math.Round(-math.Log1p(-fill) * float64(m) / float64(k)))
 }
 
-// capacity inverts OptimalM where k is the number of hashes that New takes for the
-// result, and FalsePositiveRate elsewhere.
+// capacity implements Filter.Capacity. If k is the number of hashes that New takes for the result,
+// capacity inverts OptimalM. Otherwise it inverts FalsePositiveRate.
 func capacity(m uint64, k int, p float64) uint64 {
 	switch {
 	case !(p > 0) || k < 1:
@@ -206,7 +211,7 @@ func capacity(m uint64, k int, p float64) uint64 {
 	}
 	if n := float64(m+1) * math.Ln2 * math.Ln2 / -portable.Log(p); n < 1<<52 {
 		n := uint64(n)
-		for ; n > 0 && OptimalM(n, p) > m; n-- { // twice at most; OptimalM truncates
+		for ; n > 0 && OptimalM(n, p) > m; n-- { // at most two rounds, because OptimalM truncates
 		}
 		if n > 0 && OptimalK(OptimalM(n, p), n) == k {
 			return n

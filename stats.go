@@ -6,14 +6,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Stats describes a filter at one moment. Its fields are what the methods of [Filter] with the
-// same names return. Fields that do not apply to a type are zero. JSON and String have short
-// names for them: m, k, ones, fill, keys, rate, size. These names are output that dashboards read,
-// so they stay.
+// Stats describes a filter at one moment. Its fields are what the methods of [Filter] with the same
+// names return. Fields that do not apply to a type are zero. JSON and String use short names: m, k,
+// ones, fill, keys, rate, size. Dashboards read these names, so no version changes them.
 //
-// To publish it, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any { return
-// f.Stats() })). A filter itself has a String method and so satisfies expvar.Var, but its
-// text is not JSON: publishing it makes all of /debug/vars unreadable.
+// To publish a filter's Stats, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any {
+// return f.Stats() })). Do not publish the filter itself. It has a String method and so satisfies
+// expvar.Var, but its text is not JSON, which makes all of /debug/vars unreadable.
 type Stats struct {
 	M           uint64  `json:"m,omitempty"`    // bits
 	K           int     `json:"k,omitempty"`    // bits that a key sets
@@ -24,8 +23,9 @@ type Stats struct {
 	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes
 }
 
-// StatsOf returns the Stats of a [Filter] of m bits and k hashes of which the given number of
-// bits are set. SizeBytes is the length of Guava's binary form. The result is zero if m or k is.
+// StatsOf returns the Stats of a [Filter] of m bits and k hashes that has the given number of bits
+// set. SizeBytes is the length of Guava's binary form. If m or k is 0, the result is the zero
+// Stats.
 func StatsOf(m uint64, k int, ones uint64) Stats {
 	if m == 0 || k < 1 {
 		return Stats{}
@@ -49,12 +49,12 @@ func (s Stats) String() string {
 		s.M, s.K, s.OnesCount, s.FillRatio, s.ApproxCount, s.FPR, s.SizeBytes)
 }
 
-// Info says what a filter was made for and how its keys are hashed. The bits do not show
-// it. Look at Hash before the first look-up in a filter that another program made: look-ups do not
-// depend on an Info. Any field may be zero. Files keep an Info.
+// Info says what a filter was made for and how its keys are hashed. The bits of a filter show
+// neither. Check Hash before the first look-up in a filter that another program made, because
+// look-ups ignore the Info. Any field may be zero. SaveFile saves the Info with the filter.
 type Info struct {
 	N       uint64  // number of keys that the filter was made for
-	P       float64 // rate that it was made for, at N keys; 0 <= P < 1
+	P       float64 // false-positive rate at N keys; 0 <= P < 1
 	Hash    string  // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
 	Comment string  // UTF-8, up to 4,096 bytes
 }
@@ -65,13 +65,14 @@ func (f *filter) Info() Info {
 	return Info(f.info.Info())
 }
 
-// SetInfo takes over the fields of i that are not zero. The others stay as they are. Nothing else
-// may use the filter at the same time. SaveFile returns an error if a field is out of its range.
+// SetInfo sets the fields of f's Info to those of i that are not zero. It keeps f's other fields.
+// No other method may run at the same time. SaveFile returns an error if a field is out of its
+// range.
 func (f *filter) SetInfo(i Info) {
 	f.info = form.Share(f.info.Info().With(form.Info(i)))
 }
 
-// describe returns the String of a type.
+// describe returns the text of String for the type with the given name.
 func describe(name string, m uint64, k int, s Strategy) string {
 	return fmt.Sprintf("%s(m=%d, k=%d, %v)", name, m, k, s)
 }

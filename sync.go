@@ -20,19 +20,19 @@ import (
 // [SyncFilter.Snapshot] returns a Filter for the rest. Encodings, like Snapshot, hold every key
 // whose Add had returned before the call.
 //
-// Looking up scales with the number of processors, and so does adding keys that
-// are there. Adding new keys scales where the filter is much larger than the
-// processors' caches. In a smaller one processors wait for each other's cache lines: several
-// goroutines that add new keys to it are faster with a Filter of their own each, merged in the end.
+// Looking up scales with the number of processors, and so does adding keys that are there. Adding
+// new keys scales if the filter is much larger than the processors' caches. In a smaller filter,
+// processors wait for each other's cache lines. To add many new keys to a smaller filter, it is
+// faster to give each goroutine a Filter of its own, and to merge these in the end.
 //
-// The zero SyncFilter contains nothing and can be decoded into. Adding to it
-// panics. Decoding needs the SyncFilter to itself. It must not be copied.
+// The zero SyncFilter contains nothing and can be decoded into. Adding to it panics. No other
+// method may run while a SyncFilter is decoded into. A SyncFilter must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
 }
 
-// syncFilter is a filter that names itself.
+// syncFilter is a filter whose String says SyncFilter.
 type syncFilter struct{ filter }
 
 // String describes s by its parameters, without its keys.
@@ -47,9 +47,9 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
 }
 
-// NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f. It copies
-// f's bits. To have a large filter in memory once only, decode it into a SyncFilter. It panics
-// if f is nil.
+// NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f. It copies f's
+// bits. If two copies need too much memory, decode into a SyncFilter instead. NewSyncFrom panics if
+// f is nil.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("bloom: NewSyncFrom a nil Filter")
@@ -81,9 +81,9 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return s.add32(h)
 	}
-	// Look at up to eight bits at once, without a branch for each, then set
-	// those that were clear. Locked writes take most of the time, and a cache line
-	// that is not written stays with every processor that reads it.
+	// Look at up to eight bits without a branch for each, then set those that were clear. Locked
+	// writes take most of the time. A cache line that is not written can stay in the caches of all
+	// processors.
 	changed := false
 	for b, x, k := f.bits, h.h1, f.k; k > 0; k -= 8 {
 		var clear [8]uint64
@@ -132,7 +132,7 @@ func (s *SyncFilter) ContainsHash(h Hash) bool {
 	return s.contains(h)
 }
 
-// contains is ContainsHash in Go.
+// contains implements ContainsHash in Go.
 func (s *SyncFilter) contains(h Hash) bool {
 	if s.strategy == Mitz32 {
 		return s.contains32(h)
@@ -169,8 +169,8 @@ func (s *SyncFilter) contains32(h Hash) bool {
 	return s.k != 0
 }
 
-// AddBatch is [Filter.AddBatch]. A key that another goroutine adds at the same time may be
-// new to both.
+// AddBatch is [Filter.AddBatch]. If another goroutine adds the same key at the same time, both may
+// report it as new.
 func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
 	if added == nil {
 		bitwords.Discard(hs, s.AddBatch)
@@ -191,8 +191,8 @@ func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
 	}
 }
 
-// Merge adds the keys of g. It returns an error as [Filter.Merge] does. Nothing may
-// write to g at the same time.
+// Merge adds the keys of g. It returns an error as [Filter.Merge] does. No goroutine may write to g
+// at the same time.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
@@ -201,13 +201,14 @@ func (s *SyncFilter) Merge(g *Filter) error {
 	return nil
 }
 
-// Patch is [Filter.Patch] while others look up, add and encode. Patch first checks everything, and
-// then changes each bit by itself, so a key that is in both filters of the [Diff] is found at any
-// time. Of other keys, a look-up beside Patch may find either answer.
+// Patch is [Filter.Patch] while other goroutines look up, add and encode. It checks everything
+// before it changes a bit, and changes only the bits that differ. So a key that is in both filters
+// of the [Diff] is found at any time. For any other key, a look-up during Patch may return true or
+// false.
 //
-// The bits that an Add sets beside Patch stay, unless they are among those that the patch clears.
-// If an Add has set a bit in a word that the patch changes before Patch looks at that word, Patch
-// returns an error that wraps [ErrMismatch], and changes nothing. Patches run one at a time.
+// A bit that Add sets during Patch stays set, unless the patch clears this bit. If Add sets a bit
+// in a word that the patch changes, and Patch has not checked this word yet, Patch returns an error
+// that wraps [ErrMismatch] and changes nothing. Only one Patch may run at a time.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {
@@ -223,7 +224,8 @@ func (s *SyncFilter) Patch(data []byte) error {
 		if !ok {
 			break
 		}
-		// What was set when the word was checked is to be cleared. What is set now may be an Add's.
+		// Clear the bits that were set when the word was checked. A bit that was set later may come
+		// from an Add.
 		var cleared uint64
 		for rest := mask; rest != 0; rest &= rest - 1 {
 			lowest := rest & -rest
@@ -246,7 +248,7 @@ func (s *SyncFilter) Patch(data []byte) error {
 // stay, or leave some of its bits.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 
-// Stats counts the bits set, which reads all of them.
+// Stats returns all figures of s. It reads all bits, to count those that are set.
 func (s *SyncFilter) Stats() Stats { return StatsOf(s.m(), s.k, bitwords.OnesCount(s.bits.words)) }
 
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.

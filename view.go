@@ -19,28 +19,28 @@ import (
 // Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it
 // needs, and processes share them. Elsewhere the View has a copy in memory.
 //
-// Look at Info's Hash before the first look-up: it says how keys were hashed. If it is
-// "SumUTF16", for example, a look-up takes ContainsHash of [SumUTF16]; ContainsString would answer
-// false. It is empty if the bytes are Java's or the writer set none.
+// Look at Info's Hash before the first look-up: it says how keys were hashed. If it is "SumUTF16",
+// for example, look keys up by ContainsHash of [SumUTF16]; ContainsString would return false for
+// them. Hash is empty if the bytes are Java's or the writer set none.
 //
 // The bytes must stay unchanged until the View is closed. If a program writes to an open file or
 // cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
 // replace the file, and the file may be removed. The View still shows the old filter then.
 //
-// Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
-// [OpenFile]. A View that is closed or zero knows nothing about any key: all methods but Close
-// and String panic. A View must not be copied.
+// Many goroutines may use a View at once. No other method may run during [View.Close]; see the
+// example of [OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
+// Close and String panic. A View must not be copied.
 type View struct {
 	_ nocopy.Locker
 	layout
-	bytes storage.Bytes // all that NewView was given, or a file
-	body  []byte        // the bytes of its words
+	bytes storage.Bytes // the bytes that NewView got, or the map of a file
+	body  []byte        // the part of bytes that has the words
 }
 
 // layout says where the bits of a key lie in Guava's binary form, behind the header.
 type layout struct {
 	words      uint64
-	reciprocal uint64 // of words; see guava.Locate
+	reciprocal uint64 // guava.Reciprocal(words)
 	k          int
 	strategy   Strategy
 	info       Info
@@ -56,8 +56,8 @@ func (l *layout) m() uint64 { return 64 * l.words }
 // describe returns the String of the type with the given name.
 func (l *layout) describe(name string) string { return describe(name, l.m(), l.k, l.strategy) }
 
-// locate returns the byte, and the position in it, of the bit that x selects. Words are
-// big-endian, so bit 0 is in the last of their bytes.
+// locate returns where the bit that x selects is: in the byte at offset at from the first word, at
+// position pos. Words are big-endian, so bit 0 of a word is in its last byte.
 func (l *layout) locate(x uint64) (at int64, pos uint64) {
 	word, pos := guava.Locate(x, l.words, l.reciprocal)
 	return 8*int64(word) + 7 - int64(pos/8), pos % 8
@@ -69,7 +69,7 @@ func (l *layout) locate(x uint64) (at int64, pos uint64) {
 // constant time for a binary form. It reads all of a file, to check the checksum.
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}, true) }
 
-// newView is NewView, and reads the words only if whole.
+// newView is NewView of b. It reads the words, to check their checksum, only if whole is true.
 func newView(b storage.Bytes, whole bool) (*View, error) {
 	h, body, info, err := parse(b.Data, whole)
 	if err != nil {
@@ -132,7 +132,7 @@ func (v *View) ContainsBatch(found []bool, hs []Hash) {
 	}
 }
 
-// Info returns the filter's Info. It is zero if data was not the content of a file.
+// Info returns the filter's Info. It is zero unless [Filter.SaveFile] wrote the bytes.
 func (v *View) Info() Info { return v.opened().info }
 
 // String describes v by its parameters, without its keys.
@@ -147,7 +147,7 @@ func (v *View) String() string {
 // reads no page of a file.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
-// Stats reads the whole filter, to count the bits set.
+// Stats returns the figures of the filter. It reads all bits, to count those that are set.
 func (v *View) Stats() Stats {
 	body := v.opened().body
 	ones := 0
