@@ -94,8 +94,8 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 		}
 		b.SetName(i, name)
 		if held := f.ApproxCount(); held > n+n/20+1 { // held is an estimate
-			fmt.Fprintf(os.Stderr, "bloom: warning: %s has about %d different lines, and filters have room "+
-				"for %d: it is named for other lines at a rate of %.2g\n", name, held, n, f.FPR())
+			warn("%s has about %d different lines, and filters have room for %d: "+
+				"it is named for other lines at a rate of %.2g", name, held, n, f.FPR())
 		}
 		f.Reset()
 		return nil
@@ -140,7 +140,8 @@ func eachFile(ctx context.Context, cfg *lines.Config, add func([]bloom.Hash),
 }
 
 func bankInfoCommand() *cobra.Command {
-	return reportCommand("info [-json] BANK ...", "at least one BANK", func(path string) (*report, error) {
+	const use = "info [-json] BANK ..."
+	return reportCommand(use, "at least one BANK", func(path string) (*report, error) {
 		file, err := bank.OpenFile(path)
 		if err != nil {
 			return nil, err

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -32,9 +31,11 @@ var makers = map[string]func(n uint64, p float64) (filter, error){
 	"growing": maker(growing.New),
 }
 
-// maker returns a function that makes a filter with create. The filter has room for at least one
-// line, and a rate of at most a half: a higher rate would take no bits for few lines.
-func maker[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (filter, error) {
+// maker returns a function that makes a filter with create. It passes create at least one line, and
+// a rate of at most a half: a filter of few lines with a higher rate would have no bits.
+func maker[F filter](
+	create func(n uint64, p float64) (F, error),
+) func(n uint64, p float64) (filter, error) {
 	return func(n uint64, p float64) (filter, error) {
 		n = max(n, 1)
 		f, err := create(n, min(p, 0.5))
@@ -78,8 +79,8 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	}
 	create, ok := makers[o.kind]
 	if !ok {
-		return usageError{fmt.Errorf("-type %q is none of guava, blocked, growing, counting and cuckoo",
-			o.kind)}
+		return usageError{fmt.Errorf(
+			"-type %q is none of guava, blocked, growing, counting and cuckoo", o.kind)}
 	}
 	lowest := map[string]float64{"blocked": 1e-12, "growing": 1e-9, "cuckoo": 1e-9}[o.kind]
 	if err := o.size.check(lowest, "; -type guava has lower ones"); err != nil {
@@ -152,8 +153,8 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 		tooMany = held > room+room/100 // held is an estimate
 	}
 	if _, ok := f.(cuckooFilter); tooMany && !ok {
-		fmt.Fprintf(os.Stderr, "bloom: warning: the filter has more lines than it is made for, about %d: "+
-			"other lines are reported at a rate of %.2g\n", held, f.Stats().FPR)
+		warn("the filter has more lines than it is made for, about %d: "+
+			"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
 	}
 	return nil
 }
@@ -161,7 +162,8 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 // refused returns an error if f added fewer keys than came because it is full.
 func refused(f filter, added, came int) error {
 	if of, ok := f.(cuckooFilter); ok && added < came {
-		return fmt.Errorf("the filter is full with %s; no file was changed", counted(of.Len(), "line"))
+		return fmt.Errorf("the filter is full with %s; no file was changed",
+			counted(of.Len(), "line"))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -15,14 +14,16 @@ import (
 )
 
 func addCommand() *cobra.Command {
-	return changeCommand("add FILE [file ...]", func(ctx context.Context, cfg *lines.Config, f *loaded) error {
-		keyRule{cfg.Key, partOf(f)}.mergeInfo(f)
-		err := addLines(ctx, cfg, f.filter, 0)
-		if cfg.Blank && cfg.Blanks > 0 {
-			recordBlank(f)
-		}
-		return err
-	})
+	return changeCommand("add FILE [file ...]", addToLoaded)
+}
+
+func addToLoaded(ctx context.Context, cfg *lines.Config, f *loaded) error {
+	keyRule{cfg.Key, partOf(f)}.mergeInfo(f)
+	err := addLines(ctx, cfg, f.filter, 0)
+	if cfg.Blank && cfg.Blanks > 0 {
+		recordBlank(f)
+	}
+	return err
 }
 
 func removeCommand() *cobra.Command {
@@ -32,7 +33,8 @@ func removeCommand() *cobra.Command {
 func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	set, ok := f.filter.(interface{ RemoveHash(bloom.Hash) bool })
 	if !ok {
-		return fmt.Errorf("%s is a %s: lines can be removed from a counting.Filter or a cuckoo.Filter only",
+		return fmt.Errorf("%s is a %s: "+
+			"lines can be removed from a counting.Filter or a cuckoo.Filter only",
 			f.path, f.kind.name)
 	}
 	var absent uint64
@@ -46,14 +48,16 @@ func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 		return removed, nil
 	})
 	if err == nil && absent > 0 {
-		fmt.Fprintf(os.Stderr, "bloom: warning: %s did not occur in %s\n", counted(absent, "line"), f.path)
+		warn("%s did not occur in %s", counted(absent, "line"), f.path)
 	}
 	return err
 }
 
 // changeCommand returns a command that loads a filter, changes it with the lines of the input, and
 // saves it.
-func changeCommand(use string, change func(context.Context, *lines.Config, *loaded) error) *cobra.Command {
+func changeCommand(
+	use string, change func(context.Context, *lines.Config, *loaded) error,
+) *cobra.Command {
 	var input inputFlags
 	var file target
 	c := &cobra.Command{Use: use, Args: need(1, -1, "the filter's FILE")}
@@ -136,7 +140,8 @@ func union(a, b *loaded) error {
 		return fmt.Errorf("a %s and a %s do not merge", a.kind.name, b.kind.name)
 	}
 	if x.Hash != y.Hash && x.Hash != "" && y.Hash != "" {
-		return fmt.Errorf("keys of %s and keys of %s do not mix", printable(x.Hash), printable(y.Hash))
+		return fmt.Errorf("keys of %s and keys of %s do not mix",
+			printable(x.Hash), printable(y.Hash))
 	}
 	err := fmt.Errorf("filters of type %s do not merge", a.kind.name)
 	switch f := a.filter.(type) {

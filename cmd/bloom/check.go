@@ -44,10 +44,11 @@ func checkCommand() *cobra.Command {
 			var present []bool
 			var kept []int
 			var found uint64
-			err = lines.Start(c.Context(), cfg).Each(c.Context(), nil, nil, func(b *lines.Batch) error {
+			reader := lines.Start(c.Context(), cfg)
+			err = reader.Each(c.Context(), nil, nil, func(b *lines.Batch) error {
 				present = answers(present, len(b.Hashes))
 				all(present, b)
-				kept = where(kept[:0], present, !invert)
+				kept = indexesOf(kept[:0], present, !invert)
 				progress.add(len(b.Ends), len(kept))
 				found += uint64(len(kept))
 				switch {
@@ -78,9 +79,12 @@ func checkCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().BoolVarP(&invert, "invert", "v", false, "write the lines that are certainly not in the filter")
-	c.Flags().BoolVarP(&count, "count", "c", false, "write how many lines there are, not the lines")
-	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "write nothing: the exit status says whether there is such a line")
+	c.Flags().BoolVarP(&invert, "invert", "v", false,
+		"write the lines that are certainly not in the filter")
+	c.Flags().BoolVarP(&count, "count", "c", false,
+		"write how many such lines there are, not the lines")
+	c.Flags().BoolVarP(&quiet, "quiet", "q", false,
+		"write nothing: the exit status says whether there is such a line")
 	input.add(c.Flags())
 	input.addBlank(c.Flags())
 	return c
@@ -92,7 +96,7 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	var names []string
 	for _, name := range cfg.Names {
 		if err := readable(name); err != nil {
-			fmt.Fprintf(os.Stderr, "bloom: %s: %v\n", name, cause(err))
+			say("%s: %v", name, cause(err))
 			continue
 		}
 		names = append(names, name)
@@ -108,29 +112,32 @@ var errFound = errors.New("found")
 // asker looks the keys of a batch up; see contains.
 type asker func(found []bool, b *lines.Batch)
 
-// loadAll loads the filter that the first of args names. If it is a shard of n, the first n of args
-// name all of them, in any order. loadAll returns what asks them, one of them, and the other args.
-func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
-	one, err = loadKeys(args[0])
+// loadAll loads the filter that the first of args names. If that filter has one of n shards, the
+// first n of args name the filters of all shards, in any order. loadAll returns a function that
+// asks all of them, the first filter, and the rest of args.
+func loadAll(args []string) (all asker, first *loaded, rest []string, err error) {
+	first, err = loadKeys(args[0])
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	hash, part := fromHash(one.Info().Hash)
+	hash, part := fromHash(first.Info().Hash)
 	if part.n <= 1 {
-		return func(found []bool, b *lines.Batch) { contains(one.filter, found, b) }, one, args[1:], nil
+		all = func(found []bool, b *lines.Batch) { contains(first.filter, found, b) }
+		return all, first, args[1:], nil
 	}
 	s := make(sharded, part.n)
-	s[part.i] = one
+	s[part.i] = first
 	for n := 1; n < int(part.n); n++ {
 		if n == len(args) {
 			return nil, nil, nil, s.missing(args[0])
 		}
 		next, err := load(args[n])
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("%w; the files of all shards come first: %w", err, s.missing(args[0]))
+			return nil, nil, nil, fmt.Errorf("%w; the files of all shards come first: %w",
+				err, s.missing(args[0]))
 		}
 		nextHash, nextPart := fromHash(next.Info().Hash)
-		sameList := nextPart.n == part.n && nextHash == hash && next.kind.name == one.kind.name
+		sameList := nextPart.n == part.n && nextHash == hash && next.kind.name == first.kind.name
 		if !sameList {
 			return nil, nil, nil, fmt.Errorf("%s belongs to another list than %s: %w",
 				args[n], args[0], s.missing(args[0]))
@@ -141,7 +148,7 @@ func loadAll(args []string) (all asker, one *loaded, rest []string, err error) {
 		}
 		s[nextPart.i] = next
 	}
-	return s.contains, one, args[part.n:], nil
+	return s.contains, first, args[part.n:], nil
 }
 
 // sharded is the filters of all shards, by their numbers.

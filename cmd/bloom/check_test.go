@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // TestCheckSkipsMissingFiles: check looks in the files that there are, as grep does, and ends with
@@ -61,6 +63,38 @@ func TestControlCharacters(t *testing.T) {
 	require.NotContains(t, stderr, "\x1b")
 	good(t, "apple\n", "build -force -comment \x1b[31m -n 10 -o", name)
 	require.NotContains(t, good(t, "", "info", name), "\x1b")
+}
+
+// TestNamesInMessages: the name of a file cannot change what a terminal shows, in any message.
+func TestNamesInMessages(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const name = "a\x1b[31m"
+	const shown = `a\x1b[31m`
+	good(t, "apple\n", "build -type counting -n 10 -o", name)
+	good(t, "apple\n", "build -n 10 -o list")
+	write(t, name+".txt", numbers(0, 10))
+	for _, test := range []struct {
+		line string
+		more []string
+		says string
+	}{
+		{"remove", []string{name}, "1 line did not occur in " + shown},
+		{"check list", []string{name + ".gone"}, shown + ".gone: no such file"},
+		{"bank build -n 1 -o bank", []string{name + ".txt"}, shown + ".txt has about 10 different"},
+		{"build -hex -skip-bad -o bad", []string{name + ".txt"}, "first of them here: " + shown},
+		{"info", []string{name + ".gone", name + ".txt"}, shown + ".gone: no such file"},
+	} {
+		_, stderr, _ := bloomRun(t, "banana\n", test.line, test.more...)
+		require.Contains(t, stderr, test.says, test.line)
+		require.NotContains(t, stderr, "\x1b", test.line)
+	}
+	// A program may have written any text to the Info.
+	f := bloom.Must(bloom.LoadFile("list"))
+	f.SetInfo(bloom.Info{Hash: "by hand"})
+	require.NoError(t, f.SaveFile(name))
+	_, stderr, _ := bloomRun(t, "banana\n", "check", name)
+	require.Contains(t, stderr, shown+" says that its keys are")
+	require.NotContains(t, stderr, "\x1b")
 }
 
 // TestFullOutput: each command that writes to standard output ends with status 1, or check with 2, and

@@ -48,7 +48,8 @@ func dedupeCommand() *cobra.Command {
 	flags.DurationVar(&o.span, "span", 0, "forget lines after that time, such as 24h")
 	o.part.add(flags)
 	o.file.addForce(flags)
-	flags.Lookup("force").Usage = "replace a FILE that is no filter; go on with one made with another -f"
+	flags.Lookup("force").Usage =
+		"replace a FILE that is no filter; go on with one made with another -f"
 	o.input.add(flags)
 	return c
 }
@@ -93,6 +94,12 @@ func (o *dedupeFlags) check(c *cobra.Command) error {
 	if o.out == lines.Stdin {
 		o.out = ""
 	}
+	for _, name := range []string{"save-every", "wait", "force"} {
+		if given(name) && o.state == "" {
+			return usageError{fmt.Errorf(
+				"-%s needs -state: without it there is no file to save", name)}
+		}
+	}
 	switch {
 	case o.out != "" && o.state == "":
 		return usageError{errors.New("-o needs -state; without a state, write > OUT")}
@@ -127,7 +134,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 		return nil, err
 	case old == nil:
 		keyRule{o.input.key, o.part}.setInfo(fresh.f, "", false)
-		sayField(fresh.f, o.input.key.Field)
+		recordField(fresh.f, o.input.key.Field)
 		d.seen = fresh
 		return d, nil
 	}
@@ -172,7 +179,8 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 			"leave them out to go on with it", o.state, old.kind.name)
 	}
 	if made := partOf(old); made != o.part && max(made.n, o.part.n) > 1 {
-		return nil, fmt.Errorf("%s was made with -shard %q, and -shard is %q now", o.state, &made, &o.part)
+		return nil, fmt.Errorf("%s was made with -shard %q, and -shard is %q now",
+			o.state, &made, &o.part)
 	}
 	if err := old.keyFromInfo(&o.input.key, o.input.flags); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -121,5 +120,5 @@ func (d *deduper) warn(format string, args ...any) {
 	}
 	d.warned = true
 	d.progress.hide()
-	fmt.Fprintf(os.Stderr, "bloom: warning: %s\n", fmt.Sprintf(format, args...))
+	warn(format, args...)
 }

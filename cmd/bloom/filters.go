@@ -59,8 +59,10 @@ var kinds = []kind{
 		f, err := cuckoo.LoadFile(path)
 		return checked(cuckooFilter{f}, err)
 	}},
-	{"DCSO bloom", begins("\x01\x00\x00\x00\x00\x00\x00\x00"), foreignLoader("DCSO's bloom", foreign.NewDCSO)},
-	{"holiman bloomfilter", begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"), foreignLoader("holiman's bloomfilter", foreign.NewHoliman)},
+	{"DCSO bloom", begins("\x01\x00\x00\x00\x00\x00\x00\x00"),
+		foreignLoader("DCSO's bloom", foreign.NewDCSO)},
+	{"holiman bloomfilter", begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"),
+		foreignLoader("holiman's bloomfilter", foreign.NewHoliman)},
 	{"Spark", isSpark, foreignLoader("Spark", foreign.NewSpark)},
 	{bitsAndBlooms, func(head []byte) bool {
 		return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
@@ -155,7 +157,8 @@ func load(path string) (*loaded, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file: a filter cannot come through a pipe", path)
+		return nil, fmt.Errorf(
+			"%s is not a regular file: a filter cannot come through a pipe", path)
 	case info.Size() == 0:
 		return nil, fmt.Errorf("%s is not a filter: it is empty", path)
 	}
@@ -332,8 +335,10 @@ func (f foreignFilter) Info() bloom.Info           { return bloom.Info{} }
 func (f foreignFilter) SetInfo(bloom.Info)         {}
 func (f foreignFilter) SaveFile(path string) error { return replaceFile(path, f.foreignBytes) }
 
-// foreignLoader returns a function that loads files of a library, which decode decodes.
-func foreignLoader[F foreignBytes](library string, decode func([]byte) (F, error)) func(string) (filter, error) {
+// foreignLoader returns a function that loads files of another library. decode decodes their bytes.
+func foreignLoader[F foreignBytes](
+	library string, decode func([]byte) (F, error),
+) func(string) (filter, error) {
 	return func(path string) (filter, error) {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -341,7 +346,8 @@ func foreignLoader[F foreignBytes](library string, decode func([]byte) (F, error
 		}
 		f, err := decode(data)
 		if err != nil {
-			return nil, fmt.Errorf("%s begins like a filter of %s, but cannot be read: %w", path, library, err)
+			return nil, fmt.Errorf("%s begins like a filter of %s, but cannot be read: %w",
+				path, library, err)
 		}
 		if of, ok := any(f).(keyedFilter); ok {
 			return foreignKeyFilter{foreignFilter{f}, of}, nil
@@ -357,8 +363,8 @@ func loadKeys(path string) (*loaded, error) {
 		return nil, err
 	}
 	if _, ok := f.filter.(foreignFilter); ok {
-		return nil, fmt.Errorf("%s holds hashes that its own program made of keys, so bloom cannot "+
-			"look lines up in it: a Go program can, with foreign.NewHoliman", path)
+		return nil, fmt.Errorf("%s holds hashes that its own program made of keys, "+
+			"so bloom cannot look lines up in it: a Go program can, with foreign.NewHoliman", path)
 	}
 	return f, nil
 }

@@ -95,7 +95,8 @@ func (f *filterFlags) check(least float64, unless string) error {
 	case !(f.p > 0 && f.p < 1):
 		return usageError{fmt.Errorf("-p %v is outside (0, 1)", f.p)}
 	case f.p < least:
-		return usageError{fmt.Errorf("-p %v is below %v, the lowest rate here%s", f.p, least, unless)}
+		return usageError{fmt.Errorf("-p %v is below %v, the lowest rate here%s",
+			f.p, least, unless)}
 	}
 	return nil
 }
@@ -119,13 +120,16 @@ func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
 func (f *inputFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.null, "null", "0", false, "lines end with a NUL byte, not with a newline")
 	flags.BoolVarP(&f.null, "null-data", "z", false, "the same, as grep and sort call it")
-	flags.IntVarP(&f.key.Field, "field", "f", 0, "compare field `N` only, of lines that are TSV or CSV")
+	flags.IntVarP(&f.key.Field, "field", "f", 0,
+		"compare field `N` only, of lines that are TSV or CSV")
 	flags.StringVar(&f.key.Separator, "sep", "",
-		"the byte between fields, such as : or \\t; else a tab if the first line has one, and a comma if not")
+		"the byte between fields, such as : or \\t; "+
+			"else a tab if the first line has one, and a comma if not")
 	addKey(flags, &f.key)
 	flags.BoolVar(&f.skipBad, "skip-bad", false,
 		"leave out lines that lack the field or are not hexadecimal, and count them")
-	flags.IntVar(&f.long, "long", 27, "unpack zstd that needs 2^`N` bytes of memory, as zstd --long=N does")
+	flags.IntVar(&f.long, "long", 27,
+		"unpack zstd that needs 2^`N` bytes of memory, as zstd --long=N does")
 	f.flags = flags
 }
 
@@ -149,7 +153,8 @@ func (f *makeFlags) add(flags *pflag.FlagSet, n, p string) {
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
 	if len(f.comment) > 4096 || !utf8.ValidString(f.comment) {
 		return nil, usageError{fmt.Errorf(
-			"-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes", len(f.comment))}
+			"-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes",
+			len(f.comment))}
 	}
 	return f.input.config(names)
 }
@@ -209,7 +214,7 @@ func unescaped(s string) string {
 // warnBad says how many lines were left out.
 func warnBad(cfg *lines.Config) {
 	if cfg.Bad > 0 {
-		fmt.Fprintf(os.Stderr, "bloom: warning: left out %s (-skip-bad), the first of them here: %v\n",
+		warn("left out %s (-skip-bad), the first of them here: %v",
 			counted(uint64(cfg.Bad), "line"), cfg.FirstBad)
 	}
 }
@@ -373,8 +378,8 @@ func (f *loaded) warnHash() {
 	if _, _, known := keyOf(hash); known || hash == "" {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "bloom: warning: %s says that its keys are %q. bloom looked up the lines as "+
-		"they are, and found none\n", f.path, hash)
+	warn("%s says that its keys are %q. bloom looked up the lines as they are, and found none",
+		f.path, hash)
 }
 
 // shard is one of n parts of all lines, which their digests pick. The zero shard is all of

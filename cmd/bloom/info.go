@@ -41,7 +41,8 @@ type report struct {
 }
 
 func infoCommand() *cobra.Command {
-	return reportCommand("info [-json] FILE ...", "at least one FILE", func(path string) (*report, error) {
+	const use = "info [-json] FILE ..."
+	return reportCommand(use, "at least one FILE", func(path string) (*report, error) {
 		f, err := loadAny(path)
 		if err != nil {
 			return nil, err
@@ -61,7 +62,7 @@ func reportCommand(use, needs string, of func(path string) (*report, error)) *co
 			switch {
 			case err != nil:
 				if failed != nil {
-					fmt.Fprintln(os.Stderr, "bloom:", strings.TrimPrefix(failed.Error(), "bloom: "))
+					say("%v", failed)
 				}
 				failed = err
 				continue
@@ -165,7 +166,8 @@ func (r *report) rows() (rows []row) {
 
 // counted returns n and what it counts.
 func counted(n uint64, noun string) string {
-	return humanize.Comma(int64(min(n, math.MaxInt64))) + " " + english.PluralWord(int(min(n, 2)), noun, "")
+	number := humanize.Comma(int64(min(n, math.MaxInt64)))
+	return number + " " + english.PluralWord(int(min(n, 2)), noun, "")
 }
 
 // printable quotes text that would move the cursor, or worse.

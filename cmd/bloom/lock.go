@@ -123,7 +123,7 @@ func same(a, b string) bool {
 func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	lock := flock.New(beside(f.path, "bloom-lock"), flock.SetPermissions(0o666))
 	notice := time.AfterFunc(time.Second, func() {
-		fmt.Fprintf(os.Stderr, "bloom: waiting for another bloom that changes %s\n", f.path)
+		say("waiting for another bloom that changes %s", f.path)
 	})
 	defer notice.Stop()
 	for start := time.Now(); ; {
@@ -138,7 +138,8 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 			if err != nil {
 				return nil, err
 			}
-			return nil, fmt.Errorf("%s is in use: another bloom changes it, and has not ended in %v (-wait)",
+			return nil, fmt.Errorf(
+				"%s is in use: another bloom changes it, and has not ended in %v (-wait)",
 				f.path, f.wait)
 		}
 		select {

@@ -123,7 +123,8 @@ func strict(root *cobra.Command) {
 		case "help":
 			c.Args = func(_ *cobra.Command, args []string) error {
 				if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-					return usageError{fmt.Errorf("%q is not a command; see bloom help", strings.Join(args, " "))}
+					return usageError{fmt.Errorf("%q is not a command; see bloom help",
+						strings.Join(args, " "))}
 				}
 				return nil
 			}
@@ -204,7 +205,7 @@ func main() {
 func status(command string, err error, signal int) int {
 	silent := err == nil || err == errNothing || err == errShown
 	if !silent && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(os.Stderr, "bloom: %s\n", escaped(strings.TrimPrefix(err.Error(), "bloom: ")))
+		say("%v", err)
 	}
 	switch usage := (usageError{}); {
 	case signal != 0 && command != "serve":
@@ -217,8 +218,17 @@ func status(command string, err error, signal int) int {
 	return 1
 }
 
-// escaped returns text with escapes for control characters, which file names may have. They could
-// change what a terminal shows.
+// say writes a message to standard error. It begins with the program's name and is one line.
+func say(format string, args ...any) {
+	text := strings.TrimPrefix(fmt.Sprintf(format, args...), "bloom: ")
+	fmt.Fprintf(os.Stderr, "bloom: %s\n", escaped(text))
+}
+
+// warn is say for a warning.
+func warn(format string, args ...any) { say("warning: "+format, args...) }
+
+// escaped returns text with escapes in place of control characters. A file name may have such
+// characters, and they could change what a terminal shows. A line break becomes a semicolon.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(strings.ReplaceAll(text, "\n", "; ")) {

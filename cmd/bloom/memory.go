@@ -37,7 +37,7 @@ func (m *memory) add(dst []int, hs []bloom.Hash) []int {
 	if m.once == nil {
 		m.added = answers(m.added, len(hs))
 		m.f.AddBatch(m.added, hs)
-		return where(dst, m.added, true)
+		return indexesOf(dst, m.added, true)
 	}
 	for i, h := range hs {
 		if !m.once.ContainsHash(h) && m.once.AddHash(h) {
@@ -97,9 +97,9 @@ func (a *arrivals) left() uint64 {
 	return 1 + a.part.part(uint64(linesPerByte*float64(max(0, a.total-read))))
 }
 
-// where appends to dst the numbers of the elements of has that are value. It has no branch that a
-// processor could predict wrongly.
-func where(dst []int, has []bool, value bool) []int {
+// indexesOf appends to dst the indexes of those elements of has that equal value. The loop has no
+// branch on an element, because a processor would often predict it wrongly.
+func indexesOf(dst []int, has []bool, value bool) []int {
 	n := len(dst)
 	dst = slices.Grow(dst, len(has))[:n+len(has)]
 	for i, ok := range has {

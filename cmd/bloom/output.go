@@ -82,8 +82,9 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 		return nil, err
 	}
 	if end < o.tail {
-		return nil, fmt.Errorf("%s ends with half a line, of %d bytes, that this run does not write, "+
-			"and stays as it is; to cut it off: truncate -s %d %s", o.name, o.tail-end, end, o.name)
+		return nil, fmt.Errorf("%s ends with half a line, of %d bytes, "+
+			"that this run does not write, and stays as it is; "+
+			"to cut it off: truncate -s %d %s", o.name, o.tail-end, end, o.name)
 	}
 	start, err := o.lastLine(o.head, o.skipped) // of the line that is another one than the tail's
 	if err != nil {
@@ -186,8 +187,9 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 	case err != nil:
 		return false, err
 	case known && record.delim != delim:
-		return false, fmt.Errorf("%s has lines that end with the byte 0x%02x, and -0 (-z) makes them "+
-			"end otherwise: go on as before, or name another OUT", path, record.delim)
+		return false, fmt.Errorf("%s has lines that end with the byte 0x%02x, "+
+			"and -0 (-z) makes them end otherwise: "+
+			"go on as before, or name another OUT", path, record.delim)
 	case !known && size > 0:
 		return false, fmt.Errorf("%s is not as a run with -state %s left it, and stays as it is: "+
 			"append to it with >> in place of -o, name another OUT, or remove it", path, state)

@@ -50,13 +50,15 @@ var designs = []design{
 	{"counting.Filter", "keys can be removed; gives a bloom.Filter", made(counting.New)},
 	{"cuckoo.Filter", "keys can be removed; refuses when full", made(cuckoo.New)},
 	{"window.Filter", "forgets a key after a time, in which n keys come", made(newWindow)},
-	{"flower.Filter", "remembers 90 % of the last n keys of an endless stream", func(p float64) (float64, int) {
-		c, err := flower.Optimal(sampleKeys, 0.9, p)
-		if err != nil {
-			return 0, 0
-		}
-		return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways
-	}},
+	{"flower.Filter", "remembers 90 % of the last n keys of an endless stream", flowerAt},
+}
+
+func flowerAt(p float64) (bits float64, k int) {
+	c, err := flower.Optimal(sampleKeys, 0.9, p)
+	if err != nil {
+		return 0, 0
+	}
+	return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways
 }
 
 func newWindow(n uint64, p float64) (*window.Filter, error) {
@@ -92,7 +94,8 @@ func planCommand() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 			if !*asJSON {
-				fmt.Fprintf(w, "%s, %g of others reported:\n\n", counted(uint64(size.n), "key"), size.p)
+				fmt.Fprintf(w, "%s, %g of others reported:\n\n",
+					counted(uint64(size.n), "key"), size.p)
 				fmt.Fprintln(w, "type\tbits/key\tsize\tbits a key sets\t")
 			}
 			for _, d := range designs {

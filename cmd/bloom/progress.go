@@ -85,7 +85,7 @@ func (p *progress) end() {
 		close(p.stop)
 		p.hide()
 		took := time.Since(p.start).Round(time.Millisecond)
-		fmt.Fprintf(os.Stderr, "bloom: %s, %s %s, in %v\n",
+		say("%s, %s %s, in %v",
 			counted(p.read, "line"), humanize.Comma(int64(p.some)), p.verb, took)
 	}
 }
@@ -95,8 +95,9 @@ func (p *progress) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	took := time.Since(p.start)
-	text := fmt.Sprintf("%s lines, %s %s, %s lines/s", short(float64(p.read)), short(float64(p.some)),
-		p.verb, short(float64(p.read)/took.Seconds()))
+	text := fmt.Sprintf("%s lines, %s %s, %s lines/s",
+		short(float64(p.read)), short(float64(p.some)), p.verb,
+		short(float64(p.read)/took.Seconds()))
 	read := float64(p.cfg.Read.Load())
 	if p.total > 0 && read > 0 && took > time.Second {
 		left := max(0, float64(p.total)-read) / read * float64(took)

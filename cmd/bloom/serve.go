@@ -188,7 +188,7 @@ func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 		}
 		_, err := s.reload()
 		if err != nil && !failed {
-			fmt.Fprintf(os.Stderr, "bloom: going on with the old filter: %v\n", err)
+			say("going on with the old filter: %v", err)
 		}
 		failed = err != nil
 	}
@@ -203,7 +203,7 @@ func (s *server) run(ctx context.Context, addr string) error {
 	if at, ok := listener.Addr().(*net.TCPAddr); ok {
 		s.local = at.IP.IsLoopback()
 	}
-	fmt.Fprintf(os.Stderr, "bloom: serving %s at http://%s\n", s.path, listener.Addr())
+	say("serving %s at http://%s", s.path, listener.Addr())
 	ticker := time.NewTicker(time.Second / 2)
 	defer ticker.Stop()
 	go s.watch(ctx, ticker.C)

@@ -34,7 +34,8 @@ func (s *server) handler() http.Handler {
 		coding := r.Header.Get("Content-Encoding")
 		switch {
 		case s.local && !s.answersFor(r.Host):
-			text := fmt.Sprintf("%q is not a name of this server; bloom serve -host NAME adds one", r.Host)
+			text := fmt.Sprintf(
+				"%q is not a name of this server; bloom serve -host NAME adds one", r.Host)
 			http.Error(w, text, http.StatusForbidden)
 		case coding != "" && coding != "identity":
 			refuse(w, errPacked)
@@ -159,9 +160,11 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(size)))
 }
 
-// readBody returns the body of a request, without the mark that text in UTF-8 may begin with. The
-// caller calls release, after an error, too, once it needs the body no longer.
-func (s *server) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
+// readBody returns the body of a request, without a byte order mark of UTF-8. The caller calls
+// release once it no longer needs the body, and also after an error.
+func (s *server) readBody(w http.ResponseWriter, r *http.Request) (
+	body []byte, release func(), err error,
+) {
 	release = func() {}
 	limited := http.MaxBytesReader(w, r.Body, maxBody)
 	in, packed, err := lines.Begin(limited)

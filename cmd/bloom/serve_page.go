@@ -76,7 +76,8 @@ func (s *server) postPage(w http.ResponseWriter, r *http.Request) {
 	v := s.now.Load()
 	p := newPage(v, r)
 	if err != nil {
-		p.Bad = "This is more than the page checks at once. The shell commands below check longer lists."
+		p.Bad = "This is more than the page checks at once. " +
+			"The shell commands below check longer lists."
 	}
 	p.addPasted(s, v, r.PostForm)
 	p.write(w)

@@ -76,9 +76,9 @@ func setOutRecord(f infoHolder, r outRecord) {
 // wholeLines is what the comment of a state begins with whose keys are no field of the lines.
 const wholeLines = "keys are whole lines"
 
-// sayField has a new state record which field of the lines is the key; 0 is the line.
-func sayField(f infoHolder, field int) {
-	if field > 0 { // keyRule.setInfo did it
+// recordField records in a new state which field of a line is the key. Field 0 is the whole line.
+func recordField(f infoHolder, field int) {
+	if field > 0 { // keyRule.setInfo has recorded it
 		return
 	}
 	info := f.Info()

@@ -68,7 +68,8 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 		scratch, err = hex.AppendDecode(scratch, key)
 		if err != nil {
 			key = key[:min(len(key), 400)]
-			return nil, scratch[:start], fmt.Errorf("%.80q is not an even number of hexadecimal digits", key)
+			return nil, scratch[:start], fmt.Errorf(
+				"%.80q is not an even number of hexadecimal digits", key)
 		}
 	case k.FoldCase:
 		scratch = appendFolded(scratch, key)
@@ -150,7 +151,8 @@ func field(line []byte, n int, sep byte) (_ []byte, doubled bool, _ error) {
 			return value, doubled, nil
 		}
 		if !more {
-			return nil, false, fmt.Errorf("it has only %d of %d fields, with %q between them (-sep)", i, n, sep)
+			return nil, false, fmt.Errorf(
+				"it has only %d of %d fields, with %q between them (-sep)", i, n, sep)
 		}
 		line = rest
 	}

@@ -30,10 +30,12 @@ var begins = []struct{ magic, name, refused string }{
 	{"\xfe\xff", "UTF-16", errUTF16},
 }
 
-const errUTF16 = "it is UTF-16, which bloom does not read: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"
+const errUTF16 = "it is UTF-16, which bloom does not read: " +
+	"make it UTF-8 first: iconv -f UTF-16 -t UTF-8"
 
 func compressedBy(name, unpack string) string {
-	return fmt.Sprintf("it is compressed by %s, which bloom does not read: unpack it first: %s", name, unpack)
+	return fmt.Sprintf(
+		"it is compressed by %s, which bloom does not read: unpack it first: %s", name, unpack)
 }
 
 // DefaultWindow is the largest window that the zstd command unpacks unless asked, in bytes.
@@ -165,5 +167,6 @@ func (c *counter) Read(p []byte) (int, error) {
 
 // Compressed reports whether a file that begins with head is compressed.
 func Compressed(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("\x1f\x8b")) || bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd"))
+	return bytes.HasPrefix(head, []byte("\x1f\x8b")) ||
+		bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd"))
 }
