@@ -66,8 +66,8 @@ func checkTwice(names []string) error {
 	return nil
 }
 
-// buildBank returns a bank of the files of cfg. Their filters have room for n lines, or, if n is 0,
-// for as many as the file has that has the most.
+// buildBank returns a bank of the files of cfg. All filters have room for n lines. If n is 0, they
+// have room for the lines of the file with the most different lines.
 func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*bank.Bank, error) {
 	if n == 0 {
 		var err error
@@ -121,7 +121,8 @@ func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) 
 	return most, err
 }
 
-// eachFile calls add with the digests of each file, and then end with its name.
+// eachFile calls add with the digests of a file, in several parts, and then end with the file's
+// name. It does this for each file.
 func eachFile(ctx context.Context, cfg *lines.Config, add func([]bloom.Hash),
 	end func(name string) error,
 ) error {
@@ -186,8 +187,8 @@ func bankWhichCommand() *cobra.Command {
 	return c
 }
 
-// filesWith returns the names of the files that may have one of the lines of args, or all of them,
-// by the bank in file.
+// filesWith returns the names of the files that may have one of the lines of args. If all is true,
+// it returns those that may have all of these lines. The bank is in file.
 func filesWith(args []string, file *os.File, all bool) (names []string, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -218,16 +219,16 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 		if err != nil {
 			return nil, err
 		}
-		if name == "" {
-			name = fmt.Sprintf("member %d", i) // of a bank that a program made
+		if name == "" { // A program made the bank, and gave the member no name.
+			name = fmt.Sprintf("member %d", i)
 		}
 		names = append(names, name)
 	}
 	return names, nil
 }
 
-// hashLines hashes the lines of args as build did. hash is what the bank's file says of that. If a
-// program wrote other words there, lines are hashed as they are.
+// hashLines hashes the lines of args as bank build did. hash is the Hash of the bank's Info. If no
+// command writes that Hash, the lines are hashed as they are.
 func hashLines(hash string, args []string) (hs []bloom.Hash, err error) {
 	key, _, known := keyOf(hash)
 	key.KeepCR = key.KeepCR || !known

@@ -19,7 +19,7 @@ import (
 	"github.com/seed79a3ff49/bloom/growing"
 )
 
-// makers make the filters that have a size.
+// makers has a function for each -type. It makes a filter for n lines at the rate p.
 var makers = map[string]func(n uint64, p float64) (filter, error){
 	"guava":    maker(exact(bloom.New)),
 	"blocked":  maker(blocked.New),
@@ -74,7 +74,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.kind == "bloom" { // as info names it
+	if o.kind == "bloom" { // info calls that type bloom.Filter
 		o.kind = "guava"
 	}
 	create, ok := makers[o.kind]
@@ -88,7 +88,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	}
 	makeFor := func(n uint64) (filter, error) { return fitting(create, n, o.size.p) }
 	room := o.part.part(uint64(o.size.n))
-	empty, err := makeFor(room) // an error of it comes before the input is read
+	empty, err := makeFor(room) // before the input is read, so that an error comes early
 	if err != nil {
 		return usage(err)
 	}
@@ -108,11 +108,11 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	})
 }
 
-// errInterrupted says that nothing was written.
+// errInterrupted is the error of a command that a signal ended before it changed a file.
 var errInterrupted = errors.New("interrupted; no file was changed")
 
-// scan reads all lines and calls handle with them. handle returns with how many of them happened
-// what verb says.
+// scan reads all lines and calls handle with each batch. handle returns the number of lines to
+// which verb applies, such as "removed".
 func scan(ctx context.Context, cfg *lines.Config, verb string,
 	handle func(*lines.Batch) (some int, err error),
 ) error {
@@ -133,8 +133,8 @@ func scan(ctx context.Context, cfg *lines.Config, verb string,
 	return err
 }
 
-// addLines adds all lines to f. room is how many different ones f is made for, or 0 if that is
-// unknown.
+// addLines adds all lines to f. room is the number of different lines that f was made for, or 0 if
+// it is unknown.
 func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) error {
 	held := f.Stats().ApproxCount
 	var isNew []bool
@@ -159,7 +159,7 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return nil
 }
 
-// refused returns an error if f added fewer keys than came because it is full.
+// refused returns an error if f is a cuckooFilter and added fewer keys than came. Then it is full.
 func refused(f filter, added, came int) error {
 	if of, ok := f.(cuckooFilter); ok && added < came {
 		return fmt.Errorf("the filter is full with %s; no file was changed",
@@ -168,8 +168,8 @@ func refused(f filter, added, came int) error {
 	return nil
 }
 
-// buildMeasured returns a filter of all lines. create makes it for as many as are different, or for
-// all of them if repeats count.
+// buildMeasured reads and counts all lines, and then makes a filter of them. It calls create with
+// the number of different lines, or with the number of all lines if repeats is true.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (filter, error),
 ) (filter, error) {
@@ -196,7 +196,8 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	return f, addSpooled(ctx, f.(hashFilter), file)
 }
 
-// spool writes the digests of all lines to file.
+// spool writes the digests of all lines to file. It returns a sample of the digests, and their
+// number.
 func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 	different sample, all uint64, err error,
 ) {
@@ -216,7 +217,7 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 	return different, all, err
 }
 
-// addSpooled adds the digests that spool wrote.
+// addSpooled adds the digests that spool wrote to file.
 func addSpooled(ctx context.Context, f hashFilter, file io.Reader) error {
 	raw := make([]byte, 64<<10)
 	var hs []bloom.Hash
@@ -245,9 +246,10 @@ func addSpooled(ctx context.Context, f hashFilter, file io.Reader) error {
 	}
 }
 
-// sample estimates the number of different hashes; it is exact up to maxSample. It keeps those that
-// begin with level zero bits, and raises level when it has too many (Wegman's adaptive sampling;
-// Flajolet, On Adaptive Sampling, 1990). The standard error is 1.2/sqrt(maxSample), half a percent.
+// sample estimates the number of different hashes. Up to maxSample the number is exact. sample
+// keeps the hashes that begin with level zero bits, and raises level when it keeps too many
+// (Wegman's adaptive sampling; Flajolet, On Adaptive Sampling, 1990). The standard error is
+// 1.2/sqrt(maxSample), which is half a percent.
 type sample struct {
 	kept  map[bloom.Hash]struct{}
 	level uint
@@ -277,8 +279,8 @@ func (s *sample) keeps(h bloom.Hash) bool {
 	return h1>>(64-s.level) == 0
 }
 
-// count returns the number of different hashes. An estimate is a little too large rather than too
-// small.
+// count returns the number of different hashes. It adds a percent to an estimate, which is then
+// rarely too small.
 func (s *sample) count() uint64 {
 	n := uint64(len(s.kept)) << s.level
 	if s.level > 0 {

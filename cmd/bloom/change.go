@@ -53,7 +53,7 @@ func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	return err
 }
 
-// changeCommand returns a command that loads a filter, changes it with the lines of the input, and
+// changeCommand returns a command that loads a filter, calls change with it and with the input, and
 // saves it.
 func changeCommand(
 	use string, change func(context.Context, *lines.Config, *loaded) error,
@@ -133,7 +133,8 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	return all, nil
 }
 
-// union adds the keys of b to a, and keeps what both say of themselves.
+// union adds the keys of b to a. Both must have the same Hash, unless one of them has none. If
+// their Comments differ, a gets severalComments.
 func union(a, b *loaded) error {
 	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {
@@ -163,5 +164,5 @@ func union(a, b *loaded) error {
 	return err
 }
 
-// severalComments is the Comment of a filter that was merged from filters with other Comments.
+// severalComments is the Comment of a union of filters with different Comments.
 const severalComments = "merged from several filters"

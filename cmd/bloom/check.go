@@ -90,8 +90,8 @@ func checkCommand() *cobra.Command {
 	return c
 }
 
-// dropUnreadable removes from cfg the files that cannot be read, and writes an error for each. It
-// reports whether there were any.
+// dropUnreadable removes the files that cannot be read from cfg, and writes an error for each. It
+// reports whether there were such files.
 func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	var names []string
 	for _, name := range cfg.Names {
@@ -106,10 +106,10 @@ func dropUnreadable(cfg *lines.Config) (dropped bool) {
 	return dropped
 }
 
-// errFound ends check -q.
+// errFound ends check -q at the first line that it looks for.
 var errFound = errors.New("found")
 
-// asker looks the keys of a batch up; see contains.
+// asker looks up the keys of a batch, as contains does.
 type asker func(found []bool, b *lines.Batch)
 
 // loadAll loads the filter that the first of args names. If that filter has one of n shards, the
@@ -151,17 +151,18 @@ func loadAll(args []string) (all asker, first *loaded, rest []string, err error)
 	return s.contains, first, args[part.n:], nil
 }
 
-// sharded is the filters of all shards, by their numbers.
+// sharded has the filter of shard i at index i.
 type sharded []*loaded
 
-// contains sets found[i] to whether the filter of its shard may have the key of b.Hashes[i].
+// contains sets found[i] to whether the key of b.Hashes[i] may be in the filter of its shard.
 func (s sharded) contains(found []bool, b *lines.Batch) {
 	for i, h := range b.Hashes {
 		found[i] = s[shardOf(h, uint64(len(s)))].filter.(hashFilter).ContainsHash(h)
 	}
 }
 
-// missing returns the error for a command line that lacks the file of a shard.
+// missing returns the error for a command line that lacks the file of a shard. path is the file of
+// another shard.
 func (s sharded) missing(path string) error {
 	for i, f := range s {
 		if f == nil {

@@ -20,13 +20,13 @@ import (
 type dedupeFlags struct {
 	size      filterFlags
 	input     inputFlags
-	file      target // of -state
+	file      target // the file of -state
 	part      shard
 	state     string
 	out       string
 	span      time.Duration
 	saveEvery time.Duration
-	sizeGiven bool // by -n, -p or -span
+	sizeGiven bool // -n, -p or -span was given
 }
 
 func dedupeCommand() *cobra.Command {
@@ -87,7 +87,7 @@ func (o *dedupeFlags) run(c *cobra.Command, args []string) error {
 	return d.run(c.Context(), cfg)
 }
 
-// check returns an error if the flags contradict each other.
+// check returns an error if the flags contradict each other, or if one of them has no effect.
 func (o *dedupeFlags) check(c *cobra.Command) error {
 	given := c.Flags().Changed
 	o.sizeGiven = given("lines") || given("rate") || given("span")
@@ -103,6 +103,7 @@ func (o *dedupeFlags) check(c *cobra.Command) error {
 	switch {
 	case o.out != "" && o.state == "":
 		return usageError{errors.New("-o needs -state; without a state, write > OUT")}
+
 	case given("span") && o.span <= 0:
 		return usageError{fmt.Errorf("-span %v must be longer than 0", o.span)}
 	case o.span != 0 && o.size.n == 0:
@@ -121,7 +122,7 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 		arrived: arrivals{total: totalSize(cfg.Names), read: &cfg.Read, part: o.part},
 		state:   state{path: o.file.path, every: o.saveEvery, saved: time.Now()},
 	}
-	if o.span == 0 { // the number of lines of a window is that of a span, not of a run
+	if o.span == 0 { // -n of a window is for a span, not for a run
 		d.room = o.part.part(uint64(o.size.n))
 	}
 	fresh, err := o.newMemory(&d.arrived)
@@ -142,14 +143,14 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Key = o.input.key // with what old says of it
+	cfg.Key = o.input.key // accept has changed it as old's Info says
 	d.blank = recordsBlank(old)
 	d.seen = memoryOf(f)
 	d.held = old.Stats().ApproxCount
 	return d, nil
 }
 
-// load returns the filter of the state's file, or nil if a new one is to be made.
+// load returns the filter of the state's file, or nil if the run makes a new one.
 func (o *dedupeFlags) load() (*loaded, error) {
 	if o.state == "" {
 		return nil, nil
@@ -167,8 +168,9 @@ func (o *dedupeFlags) load() (*loaded, error) {
 	return old, err
 }
 
-// accept returns the filter of old if the run can go on with it: if it was made as fresh was, for
-// keys of the same kind.
+// accept returns the filter of old if the run can go on with it. It returns an error if the flags
+// ask for another size, another shard or other keys, or if dedupe cannot add to a filter of that
+// type.
 func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	old.path = o.state
 	switch {
@@ -197,7 +199,8 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	return f, nil
 }
 
-// checkField returns an error if keys are another field of the lines than the state says.
+// checkField returns an error if -f names another field than the one that old records. With -force
+// it returns nil.
 func (o *dedupeFlags) checkField(old infoHolder) error {
 	was, known := fieldOf(old)
 	now := o.input.key.Field
@@ -231,7 +234,8 @@ func (o *dedupeFlags) newMemory(arrived *arrivals) (*memory, error) {
 	return newGrower(o.size.p, o.state != "", arrived.left)
 }
 
-// sameSize reports whether old has the size of fresh, for any number of lines if -n is missing.
+// sameSize reports whether old has the type, the rate, the span and the room of fresh. If -n is
+// missing, any room will do.
 func sameSize(old filter, fresh hashFilter) bool {
 	is, want := old.Info(), fresh.Info()
 	switch {
@@ -243,7 +247,7 @@ func sameSize(old filter, fresh hashFilter) bool {
 	return spanOf(old) == spanOf(fresh)
 }
 
-// spanOf returns how long f remembers lines, or 0 if it forgets none.
+// spanOf returns how long a window remembers lines. It returns 0 for filters of other types.
 func spanOf(f filter) time.Duration {
 	if f, ok := f.(*window.Filter); ok {
 		return f.Config().Span
@@ -251,7 +255,7 @@ func spanOf(f filter) time.Duration {
 	return 0
 }
 
-// openOutput opens what -o names, or standard output. release ends its lock.
+// openOutput opens the file of -o, or standard output. release unlocks the file.
 func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Config) (
 	release func(), err error,
 ) {
@@ -269,7 +273,8 @@ func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Con
 	}
 	known, err := d.out.open(file.path, o.state, d.seen.f, cfg.Delim)
 	if err == nil && !known {
-		// From now on the state knows OUT: if this run is killed, the next one knows what is left.
+		// This records OUT in the state. If this run is killed, the next run finds the record
+		// there.
 		err = d.state.save(d.seen, &d.out)
 	}
 	if err != nil {

@@ -17,11 +17,11 @@ type deduper struct {
 	state    state
 	out      output
 	arrived  arrivals
-	room     uint64 // lines that seen is made for, if known
-	held     uint64 // lines that seen has
-	blank    bool   // the empty line came
-	warned   bool   // that seen is full
-	kept     []int
+	room     uint64 // the number of lines that seen has room for, or 0 if unknown
+	held     uint64 // about how many lines seen has
+	blank    bool   // the empty line has come
+	warned   bool   // a warning was written
+	kept     []int  // memory for the indexes of new lines
 	progress *progress
 }
 
@@ -45,7 +45,7 @@ func (d *deduper) run(ctx context.Context, cfg *lines.Config) error {
 		return err
 	}
 	d.warnFull()
-	// After an error of the output, seen has lines that were not written.
+	// After an error of the output, seen has lines that were not written, and is not saved.
 	if !d.out.failed && (d.state.unsaved > 0 || err == nil) {
 		if saveErr := d.state.save(d.seen, &d.out); err == nil {
 			err = saveErr
@@ -63,7 +63,7 @@ func (d *deduper) tick() error {
 	return d.state.save(d.seen, &d.out)
 }
 
-// write has the new lines of b written.
+// write adds the lines of b to the memory, and keeps the new ones for the output.
 func (d *deduper) write(b *lines.Batch) error {
 	d.arrived.used += int64(len(b.Data))
 	d.arrived.lines += uint64(len(b.Ends))
@@ -82,9 +82,9 @@ func (d *deduper) write(b *lines.Batch) error {
 	return nil
 }
 
-// correctBlanks returns kept, the numbers of the new lines, with the first blank line if none came
-// before, and without other blank lines. A filter alone may take the first one for an old line, in
-// one of two cases. Filters that forget lines need no correction.
+// correctBlanks returns kept, the indexes of the new lines, with blank lines corrected: only the
+// first blank line that ever came is new. A filter alone may take that line for an old one. Filters
+// that forget lines need no correction.
 func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
 	first := slices.IndexFunc(hs, lines.IsBlank)
 	if first < 0 || forgets(d.seen.f) {
@@ -100,7 +100,7 @@ func (d *deduper) correctBlanks(hs []bloom.Hash, kept []int) []int {
 	return kept
 }
 
-// leftOut is how a warning of a full filter ends.
+// leftOut ends the warning that a filter is full.
 const leftOut = ": new lines are left out by mistake more and more often"
 
 func (d *deduper) warnFull() {
@@ -113,7 +113,7 @@ func (d *deduper) warnFull() {
 	}
 }
 
-// warn writes one warning a run.
+// warn writes a warning, if it is the first of the run.
 func (d *deduper) warn(format string, args ...any) {
 	if d.warned {
 		return

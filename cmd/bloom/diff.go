@@ -26,12 +26,12 @@ func diffCommand() *cobra.Command {
 	return c
 }
 
-// patchBytes is a patch, which can be saved.
+// patchBytes is a patch. It is a saver.
 type patchBytes []byte
 
 func (p patchBytes) SaveFile(path string) error { return replaceFile(path, bytes.NewReader(p)) }
 
-// diffFiles returns the patch that makes the filter in one file that in another.
+// diffFiles returns the patch that turns the filter in the file from into the one in the file to.
 func diffFiles(from, to string) (patchBytes, error) {
 	a, err := loadGuava(from)
 	if err != nil {
@@ -48,7 +48,7 @@ func diffFiles(from, to string) (patchBytes, error) {
 	return patch, err
 }
 
-// loadGuava loads a filter of the one type that has patches.
+// loadGuava loads a bloom.Filter. Other types have no patches.
 func loadGuava(path string) (*bloom.Filter, error) {
 	f, err := loadAny(path)
 	if err != nil {
@@ -97,7 +97,7 @@ func patchCommand() *cobra.Command {
 	return c
 }
 
-// patchFrom applies to f the patch in a file.
+// patchFrom reads a patch from the file at path, and applies it to f.
 func patchFrom(f *bloom.Filter, path string) error {
 	in := io.Reader(os.Stdin)
 	if path != lines.Stdin {
@@ -108,7 +108,7 @@ func patchFrom(f *bloom.Filter, path string) error {
 		defer file.Close()
 		in = file
 	}
-	const more = 1 << 16 // more than a patch for all bits takes beyond the filter's size
+	const more = 1 << 16 // A patch of all bits is longer than the filter by fewer bytes.
 	data, err := io.ReadAll(io.LimitReader(in, f.SizeBytes()+more))
 	if err != nil {
 		return err

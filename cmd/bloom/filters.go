@@ -23,10 +23,10 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// answers returns a slice of n answers, in the memory of dst if it is large enough.
+// answers returns a slice of n answers. It uses the memory of dst if that is large enough.
 func answers(dst []bool, n int) []bool { return slices.Grow(dst[:0], n)[:n] }
 
-// filter is what a file holds.
+// filter is a filter that a file can hold.
 type filter interface {
 	Stats() bloom.Stats
 	infoHolder
@@ -41,10 +41,10 @@ type hashFilter interface {
 	ContainsBatch([]bool, []bloom.Hash)
 }
 
-// kind is a type of filter as a file holds it.
+// kind is a type of filter in a file.
 type kind struct {
-	name string // of the type in Go
-	is   func(head []byte) bool
+	name string                 // the type in Go, or the library
+	is   func(head []byte) bool // reports whether a file with these first bytes has the type
 	load func(path string) (filter, error)
 }
 
@@ -69,11 +69,11 @@ var kinds = []kind{
 	}, foreignLoader("bits-and-blooms", foreign.NewBitsAndBlooms)},
 }
 
-// bitsAndBlooms is the kind of files that begin as any JSON does.
+// bitsAndBlooms is the name of a kind whose files may begin like any JSON.
 const bitsAndBlooms = "bits-and-blooms"
 
-// cuckooFilter gives a cuckoo.Filter the names of other filters. Each Add inserts the key once more,
-// and reports false if the filter is full.
+// cuckooFilter gives a cuckoo.Filter the method AddBatch of other filters. AddBatch inserts each
+// key once more. It sets added[i] to false if the filter is full.
 type cuckooFilter struct{ *cuckoo.Filter }
 
 func (f cuckooFilter) AddBatch(added []bool, hs []bloom.Hash) {
@@ -95,7 +95,7 @@ func contains(f filter, found []bool, b *lines.Batch) {
 	}
 }
 
-// add adds the keys of b to f, and sets added[i] to whether that of b.Hashes[i] was new.
+// add adds the keys of b to f, and sets added[i] to whether the key of b.Hashes[i] was new.
 func add(f filter, added []bool, b *lines.Batch) {
 	if f, ok := f.(hashFilter); ok {
 		f.AddBatch(added, b.Hashes)
@@ -106,8 +106,9 @@ func add(f filter, added []bool, b *lines.Batch) {
 	}
 }
 
-// isSpark reports whether head is Spark's: a version, k, a seed in version 2, and a number of words
-// that is not 0, of 32 bits each. A bits-and-blooms file that begins so has a k of 64 bits there.
+// isSpark reports whether head begins Spark's form. That form begins with numbers of 32 bits: a
+// version, k, in version 2 a seed, and a number of words, which is not 0. In version 1 the last of
+// these numbers excludes files of bits-and-blooms: there it is the upper half of k, which is 0.
 func isSpark(head []byte) bool {
 	if len(head) < 16 || binary.BigEndian.Uint32(head[4:]) > 1024 {
 		return false
@@ -121,14 +122,15 @@ func isSpark(head []byte) bool {
 	return false
 }
 
-// isGuava reports whether head begins with a strategy and a number of hashes.
+// isGuava reports whether head begins with a strategy and a number of hashes above 0.
 func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
 
 func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
 	return func(path string) (filter, error) { return checked(load(path)) }
 }
 
-// checked returns no typed nil.
+// checked returns f and err. After an error f may be a nil pointer, and checked returns a nil
+// filter.
 func checked[F filter](f F, err error) (filter, error) {
 	if err != nil {
 		return nil, err
@@ -136,7 +138,8 @@ func checked[F filter](f F, err error) (filter, error) {
 	return f, nil
 }
 
-// mostTrailer is more than the bytes that follow the words of a filter with the longest Info.
+// mostTrailer is more than the length of a trailer with the longest Info. A trailer follows the
+// words of a filter in Guava's form.
 const mostTrailer = 8192
 
 // loaded is a filter from a file.
@@ -144,7 +147,7 @@ type loaded struct {
 	filter
 	path       string
 	kind       kind
-	size       int64 // of the file
+	size       int64 // bytes of the file
 	compressed bool
 }
 
@@ -193,13 +196,13 @@ func load(path string) (*loaded, error) {
 	return f, err
 }
 
-// noFilter is the error for a file that begins with head, as no filter does.
+// noFilter returns the error for a file that begins with head, and is of no known kind.
 func noFilter(name string, head []byte) error {
 	return fmt.Errorf("%s is not a filter: it begins with %q (the filter comes first, then lines: "+
 		"bloom check FILE lines.txt)", name, head[:min(len(head), 8)])
 }
 
-// loadAny is load, and reads standard input where path is "-".
+// loadAny is load. It also reads standard input, if path is "-".
 func loadAny(path string) (*loaded, error) {
 	if path != lines.Stdin {
 		return load(path)
@@ -207,7 +210,8 @@ func loadAny(path string) (*loaded, error) {
 	return unpacked("standard input", os.Stdin)
 }
 
-// unpacked loads a filter that may be compressed from a reader, by a temporary file.
+// unpacked loads a filter from r, which may be compressed. It writes the filter to a temporary file
+// first.
 func unpacked(name string, r io.Reader) (*loaded, error) {
 	head, err := peek(r)
 	if err != nil {
@@ -222,7 +226,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	// What is no filter may have any length. It is refused before it fills a disk.
+	// Data that are no filter may have any length. They are refused before they fill the disk.
 	if _, ok := kindOf(inner); !ok && len(inner) > 0 && !begins("BLM")(inner) {
 		return nil, noFilter(name, inner)
 	}
@@ -249,12 +253,13 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	return f, nil
 }
 
-// peek reads the first bytes of a file. kindOf needs no more.
+// peek reads up to 16 bytes. kindOf needs no more.
 func peek(r io.Reader) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, 16))
 }
 
-// replaceable reports whether nothing but a filter is lost if the file at path is replaced.
+// replaceable reports whether the file at path is a filter, empty, or missing. A file of JSON may
+// be a filter of bits-and-blooms or anything else, so replaceable reports false for it.
 func replaceable(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -270,11 +275,11 @@ func replaceable(path string) bool {
 		return err == nil
 	}
 	switch {
-	case isGuava(head): // files of other programs may begin so, too
+	case isGuava(head): // Other files may begin like this, so the length must be right, too.
 		rest := info.Size() - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
 		return rest >= 0 && rest < mostTrailer
 	case begins("BLM")(head):
-		return len(head) > 4 && head[4] < ' ' // a version, and no text
+		return len(head) > 4 && head[4] < ' ' // head[4] is a version, not a letter
 	}
 	k, ok := kindOf(head)
 	return ok && k.name != bitsAndBlooms
@@ -299,12 +304,12 @@ func forgets(f filter) bool {
 	return false
 }
 
-// full reports whether f has more lines than it can hold at the rate it was made for:
-// more than half of its bits are set.
+// full reports whether f has more lines than it was made for. Then more than half of its bits are
+// set.
 func full(f filter) bool {
 	switch f.(type) {
-	case *window.Filter, *growing.Filter, *flower.Filter, cuckooFilter: // these keep their rate
-		return false
+	case *window.Filter, *growing.Filter, *flower.Filter, cuckooFilter:
+		return false // filters of these types keep their rate
 	}
 	return f.Stats().FillRatio > 0.55
 }
@@ -356,7 +361,8 @@ func foreignLoader[F foreignBytes](
 	}
 }
 
-// loadKeys is load for filters that have keys of lines.
+// loadKeys is load for commands that add lines or look them up. It returns an error for a filter of
+// hashes that only its own library can make.
 func loadKeys(path string) (*loaded, error) {
 	f, err := load(path)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // count is a number of lines, such as 1000000, 1,000,000, 1e6 or 1M.
 type count uint64
 
-// grouped is a number as this program prints it.
+// grouped matches a number with commas, as this program prints it.
 var grouped = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
 
 func (c *count) Type() string { return "N" }
@@ -89,7 +89,8 @@ func (f *filterFlags) add(flags *pflag.FlagSet, n, p string, ordinary float64) {
 	flags.VarP((*rate)(&f.p), "rate", "p", p)
 }
 
-// check returns an error unless there are filters with a rate of p, which is least at the lowest.
+// check returns an error if f.p is outside (0, 1) or below least. The second error ends with
+// unless.
 func (f *filterFlags) check(least float64, unless string) error {
 	switch {
 	case !(f.p > 0 && f.p < 1):
@@ -111,7 +112,7 @@ type inputFlags struct {
 	long    int
 }
 
-// addBlank is for commands that do not decide exactly whether the empty line is in a filter.
+// addBlank adds -blank. dedupe has no such flag: it knows exactly whether the empty line came.
 func (f *inputFlags) addBlank(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.blank, "blank", false,
 		"take blank lines, whose key is empty, like other lines; without it they are left out")
@@ -133,7 +134,7 @@ func (f *inputFlags) add(flags *pflag.FlagSet) {
 	f.flags = flags
 }
 
-// makeFlags say how to make a file of lines.
+// makeFlags are the flags of commands that make a filter or a bank from lines.
 type makeFlags struct {
 	size    filterFlags
 	input   inputFlags
@@ -149,7 +150,7 @@ func (f *makeFlags) add(flags *pflag.FlagSet, n, p string) {
 	f.input.addBlank(flags)
 }
 
-// config returns what to read.
+// config checks the flags, and returns how to read the files of these names.
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
 	if len(f.comment) > 4096 || !utf8.ValidString(f.comment) {
 		return nil, usageError{fmt.Errorf(
@@ -168,7 +169,7 @@ func addKey(flags *pflag.FlagSet, key *lines.Key) {
 		"compare the carriage return, too, that ends lines from Windows")
 }
 
-// config returns what to read.
+// config checks the flags, and returns how to read the files of these names.
 func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	switch {
 	case f.key.Field < 0 || f.key.Field == 0 && f.flags.Changed("field"):
@@ -195,7 +196,8 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 	return cfg, nil
 }
 
-// unescaped returns the byte that an escape such as \t, \x1f or \0 stands for, and any other s as it is.
+// unescaped returns the byte that an escape such as \t, \x1f or \0 stands for. It returns any other
+// s unchanged.
 func unescaped(s string) string {
 	if s == `\0` {
 		return "\x00"
@@ -211,7 +213,7 @@ func unescaped(s string) string {
 	return string([]byte{byte(c)})
 }
 
-// warnBad says how many lines were left out.
+// warnBad warns of the lines that -skip-bad left out.
 func warnBad(cfg *lines.Config) {
 	if cfg.Bad > 0 {
 		warn("left out %s (-skip-bad), the first of them here: %v",
@@ -219,7 +221,8 @@ func warnBad(cfg *lines.Config) {
 	}
 }
 
-// need is a rule for the number of arguments.
+// need returns a check of the number of arguments: at least least, and at most most. A negative
+// most sets no upper limit. The error says that the command needs what.
 func need(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || most >= 0 && len(args) > most {
@@ -230,13 +233,12 @@ func need(least, most int, what string) cobra.PositionalArgs {
 	}
 }
 
-// addJSON adds -json.
 func addJSON(flags *pflag.FlagSet) *bool { return flags.Bool("json", false, "write JSON") }
 
 // writeJSON writes v and a newline to standard output.
 func writeJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
 
-// totalSize returns the size of all files, or 0 if that is not known.
+// totalSize returns the size of all files, or 0 if it is unknown.
 func totalSize(names []string) (total int64) {
 	for _, name := range names {
 		info, err := stat(name)
@@ -248,7 +250,7 @@ func totalSize(names []string) (total int64) {
 	return total
 }
 
-// inputs are the files of these names; without any it is standard input.
+// inputs returns names, or the name of standard input if there are none.
 func inputs(names []string) []string {
 	if len(names) == 0 {
 		return []string{lines.Stdin}
@@ -263,13 +265,13 @@ func stat(name string) (os.FileInfo, error) {
 	return os.Stat(name)
 }
 
-// partOf returns the shard that f was made of.
+// partOf returns the shard whose lines f has.
 func partOf(f filter) shard {
 	_, part := fromHash(f.Info().Hash)
 	return part
 }
 
-// keyRule says which keys a command makes of lines.
+// keyRule says how a command makes keys from lines, and which shard's lines it takes.
 type keyRule struct {
 	lines.Key
 	part shard
@@ -281,7 +283,8 @@ type infoHolder interface {
 	SetInfo(bloom.Info)
 }
 
-// setInfo sets the Info of f, which is new: how its keys are made, and the text of -comment.
+// setInfo sets the Info of a new filter or bank. The Info says how keys are made, and has the text
+// of -comment. If blank is true, it also says that f has the empty line.
 func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	info := f.Info()
 	info.Hash, info.Comment = k.Hash()+k.part.suffix(), comment
@@ -294,8 +297,8 @@ func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	}
 }
 
-// blankText ends the Comment of a file that has the empty line. Guava's indexes of that line are all
-// 0, so a filter with these indexes cannot tell.
+// blankText ends the Comment of a file whose filter has the empty line. All of Guava's indexes of
+// that line are 0, so the bits of such a filter do not say whether it was added.
 const blankText = "has the empty line"
 
 // recordBlank makes the Comment of f say that f has the empty line.
@@ -311,7 +314,8 @@ func recordsBlank(f infoHolder) bool {
 	return strings.HasSuffix(rest, blankText)
 }
 
-// joined returns a comment with more at its end.
+// joined returns a comment with more at its end. It cuts a long comment, to stay within the limit
+// of an Info.
 func joined(comment, more string) string {
 	if comment == "" {
 		return more
@@ -319,22 +323,22 @@ func joined(comment, more string) string {
 	return strings.ToValidUTF8(comment[:min(len(comment), 3900)], "") + "; " + more
 }
 
-// fieldComment is the Comment of a filter whose keys are one field of the lines. Its Hash does not
-// tell: fields are hashed like lines.
+// fieldComment is the Comment of a filter whose keys are one field of the lines. The Hash does not
+// say so: fields are hashed like lines.
 const fieldComment = "keys are field %d of the lines"
 
 // severalWays is the Hash of a filter whose keys were not all hashed in one way.
 const severalWays = "several ways"
 
-// mergeInfo keeps f's Hash if further keys are hashed as the ones before, and sets it to severalWays
-// otherwise. A filter without a Hash has none afterwards.
+// mergeInfo changes the Info of f for more keys, which k makes. If f's Hash names another way of
+// hashing, it becomes severalWays. A Hash that is empty stays empty.
 func (k keyRule) mergeInfo(f infoHolder) {
 	if hash := f.Info().Hash; hash != "" && hash != k.Hash()+k.part.suffix() {
 		f.SetInfo(bloom.Info{Hash: severalWays})
 	}
 }
 
-// keyFlags are the flags that say what of a line, or of a field of it, is the key.
+// keyFlags lists the ways of making a key from a line or a field, and the flags for each.
 var keyFlags = []struct {
 	key   lines.Key
 	flags string
@@ -346,7 +350,8 @@ var keyFlags = []struct {
 	{lines.Key{Hex: true}, "-hex"},
 }
 
-// keyOf returns how keys were made and with which flags, by the Hash of a file that a command made.
+// keyOf returns the way of making keys that an Info's Hash names, and the flags for it. known is
+// false if no command writes that Hash.
 func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	for _, k := range keyFlags {
 		if k.key.Hash() == hash {
@@ -356,8 +361,9 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 	return lines.Key{}, "", false
 }
 
-// keyFromInfo sets key from f's Info. It returns an error if flags, of the command that key belongs to,
-// contradict it. A Hash in a program's own words changes nothing; see warnHash.
+// keyFromInfo sets key as f's Info says, if none of flags sets it. flags are those of the command.
+// A flag that contradicts the Info is an error. If no command writes the Info's Hash, key stays as
+// it is; see warnHash.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	hash, _ := fromHash(f.Info().Hash)
 	made, with, known := keyOf(hash)
@@ -372,7 +378,8 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// warnHash explains why no line was found, if f's keys were hashed as no command does it.
+// warnHash is called if no line was found. It warns if f's Info names a way of hashing that no
+// command uses.
 func (f *loaded) warnHash() {
 	hash, _ := fromHash(f.Info().Hash)
 	if _, _, known := keyOf(hash); known || hash == "" {
@@ -382,8 +389,8 @@ func (f *loaded) warnHash() {
 		f.path, hash)
 }
 
-// shard is one of n parts of all lines, which their digests pick. The zero shard is all of
-// them.
+// shard is part i of n parts of all lines. The digest of a line says to which part it belongs. The
+// zero shard has all lines.
 type shard struct{ i, n uint64 }
 
 func (s *shard) add(flags *pflag.FlagSet) {
@@ -399,7 +406,8 @@ func (s *shard) String() string {
 	return fmt.Sprintf("%d/%d", s.i, s.n)
 }
 
-// maxShards bounds n, so that four standard deviations are small beside the n-th part.
+// maxShards bounds n. The fewer lines a shard has, the larger is the share of the extra room that
+// shard.part adds.
 const maxShards = 1 << 20
 
 func (s *shard) Set(text string) error {
@@ -413,11 +421,11 @@ func (s *shard) Set(text string) error {
 	return nil
 }
 
-// salt makes a digest that is independent of the bits in a filter. So the lines of one shard are
-// spread over their filter like any lines.
+// salt makes the shard of a line independent of the line's bits in a filter. So the lines of a
+// shard spread over their filter like any lines.
 const salt = 0x5a17ed5eed0f5a1d
 
-// take returns a function that reports whether a line belongs to s, or nil if all do.
+// take returns a function that reports whether a line belongs to s, or nil if all lines do.
 func (s shard) take() func(bloom.Hash) bool {
 	if s.n <= 1 {
 		return nil
@@ -425,15 +433,16 @@ func (s shard) take() func(bloom.Hash) bool {
 	return func(h bloom.Hash) bool { return shardOf(h, s.n) == s.i }
 }
 
-// shardOf returns which of n shards h belongs to. Files and other runs depend on it.
+// shardOf returns the number of the shard to which h belongs, below n. It must never change,
+// because files and runs on other machines depend on it.
 func shardOf(h bloom.Hash, n uint64) uint64 {
 	h1, _ := h.Salt(salt).Words()
 	i, _ := bits.Mul64(h1, n)
 	return i
 }
 
-// part returns how many of so many lines belong to s at most: the n-th part, and four standard
-// deviations more.
+// part returns how many of the given lines s must have room for: the n-th part, and four standard
+// deviations.
 func (s shard) part(lines uint64) uint64 {
 	if s.n <= 1 || lines == 0 {
 		return lines
@@ -442,10 +451,10 @@ func (s shard) part(lines uint64) uint64 {
 	return min(lines, uint64(math.Ceil(mean+4*math.Sqrt(mean))))
 }
 
-// separator stands in an Info's Hash before the shard.
+// separator stands before the shard in an Info's Hash.
 const separator = ", shard "
 
-// suffix returns what s adds to an Info's Hash.
+// suffix returns the text for s at the end of an Info's Hash. The zero shard has none.
 func (s shard) suffix() string {
 	if s.n == 0 {
 		return ""

@@ -18,12 +18,13 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// report is what info shows of a filter. Figures that the filter's type does not have are missing.
+// report has the figures that info shows of a filter. A figure that the filter's type does not have
+// is left out.
 type report struct {
 	File     string   `json:"file"`
 	Type     string   `json:"type"`
 	Size     int64    `json:"size"`
-	Files    int      `json:"files,omitempty"` // of a bank
+	Files    int      `json:"files,omitempty"` // the number of files in a bank
 	M        uint64   `json:"m,omitempty"`
 	K        int      `json:"k,omitempty"`
 	Lines    int      `json:"lines,omitempty"` // cache lines a key
@@ -33,11 +34,11 @@ type report struct {
 	MadeFor  uint64   `json:"made_for,omitempty"`
 	MadeAt   float64  `json:"made_at,omitempty"`
 	Rate     float64  `json:"rate"`
-	Span     float64  `json:"span,omitempty"`  // of a window, in seconds
-	Reach    *float64 `json:"reach,omitempty"` // how far back it remembers every key, in seconds
+	Span     float64  `json:"span,omitempty"`  // a window's Span in seconds
+	Reach    *float64 `json:"reach,omitempty"` // seconds back that a window remembers every key
 	Hash     string   `json:"hash,omitempty"`
 	Comment  string   `json:"comment,omitempty"`
-	Checksum string   `json:"checksum"` // the checksum that was right, or none
+	Checksum string   `json:"checksum"` // the kind of checksum that was right, or "none"
 }
 
 func infoCommand() *cobra.Command {
@@ -51,8 +52,8 @@ func infoCommand() *cobra.Command {
 	})
 }
 
-// reportCommand returns a command that writes a report on each of its arguments. It returns the last
-// error, and writes the others.
+// reportCommand returns a command that writes a report on each of its arguments. After an error the
+// command goes on. It writes each error but the last, which it returns.
 func reportCommand(use, needs string, of func(path string) (*report, error)) *cobra.Command {
 	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
 	asJSON := addJSON(c.Flags())
@@ -92,7 +93,7 @@ func newReport(path, kind string, s bloom.Stats, info bloom.Info) *report {
 	}
 }
 
-// report reports on what was loaded from the file at path.
+// report returns the figures of f, which was loaded from the file at path.
 func (f *loaded) report(path string) *report {
 	s := f.Stats()
 	r := newReport(path, f.kind.name, s, f.Info())
@@ -100,7 +101,7 @@ func (f *loaded) report(path string) *report {
 	switch of := f.filter.(type) {
 	case *bloom.Filter:
 		r.Strategy = fmt.Sprintf("Mitz%d", 32<<of.Strategy())
-		if f.size == s.SizeBytes { // Java's, and what Go's MarshalBinary makes
+		if f.size == s.SizeBytes { // the file is in Guava's form, without a trailer
 			r.Checksum = "none"
 		}
 	case *blocked.Filter:
@@ -119,10 +120,10 @@ func (f *loaded) report(path string) *report {
 	return r
 }
 
-// row is a line of what info shows.
+// row is a line of info's text.
 type row struct{ Name, Value string }
 
-// rows is the report for people.
+// rows returns the lines of info's text.
 func (r *report) rows() (rows []row) {
 	add := func(known bool, name, format string, args ...any) {
 		if known {
@@ -164,13 +165,14 @@ func (r *report) rows() (rows []row) {
 	return rows
 }
 
-// counted returns n and what it counts.
+// counted returns n with the noun in its right form, such as "2,000 lines".
 func counted(n uint64, noun string) string {
 	number := humanize.Comma(int64(min(n, math.MaxInt64)))
 	return number + " " + english.PluralWord(int(min(n, 2)), noun, "")
 }
 
-// printable quotes text that would move the cursor, or worse.
+// printable quotes text that has characters such as those that move the cursor. It returns other
+// text unchanged.
 func printable(text string) string {
 	if strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(text)

@@ -17,14 +17,14 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// target is a file that a command replaces or appends to. The command locks it first, so that one
-// process does so at a time.
+// target is a file that a command replaces or appends to. The command locks it first, so that only
+// one bloom changes it at a time.
 type target struct {
-	wait   time.Duration
-	makes  bool   // the command replaces the file, whatever it holds
-	force  bool   // -force
-	output string // -o
-	path   string // of the file that is locked: where a symbolic link leads
+	wait   time.Duration // the value of -wait
+	makes  bool          // the command replaces the file, whatever it holds
+	force  bool          // the value of -force
+	output string        // the value of -o
+	path   string        // the path of the locked file, with symbolic links followed
 }
 
 func (f *target) add(flags *pflag.FlagSet) {
@@ -32,7 +32,7 @@ func (f *target) add(flags *pflag.FlagSet) {
 		"how long to wait for another bloom that changes the file")
 }
 
-// addForce is add for commands that may replace the file as a whole.
+// addForce is add for commands that may replace the file as a whole. They also have -force.
 func (f *target) addForce(flags *pflag.FlagSet) {
 	f.add(flags)
 	f.makes = true
@@ -40,16 +40,16 @@ func (f *target) addForce(flags *pflag.FlagSet) {
 		"replace FILE though it is no filter, or though the input has no line")
 }
 
-// addOutput is addForce for commands whose -o may be standard output.
+// addOutput is addForce for commands whose output may be standard output. They also have -o.
 func (f *target) addOutput(flags *pflag.FlagSet) {
 	f.addForce(flags)
 	flags.StringVarP(&f.output, "output", "o", "", "`FILE` to write; - is standard output")
 }
 
-// lock makes this process the only bloom that changes the file at path, until release is called. It
-// waits for another one, and says so. Then f.path is the file to change. Without -force it returns
-// an error if the file holds anything but a filter that the command would replace, or if the file
-// is one of the inputs.
+// lock makes this process the only bloom that changes the file at path, until release is called.
+// While another bloom changes the file, lock waits, and says so. It sets f.path to the path of the
+// file to change. Without -force it returns an error if the file is one of the inputs, or if the
+// command would replace a file that is no filter.
 func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	release func(), err error,
 ) {
@@ -77,8 +77,8 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	return f.waitForLock(ctx)
 }
 
-// namedTwice is the error of a file that is to be written by one name, and has another role by
-// another name, or by the same one.
+// namedTwice returns the error for a file that is to be written, and is an input, too. path is its
+// name as the output. input is its name as an input, which may be the same.
 func namedTwice(path, input string) error {
 	switch input {
 	case path:
@@ -89,8 +89,8 @@ func namedTwice(path, input string) error {
 	return fmt.Errorf("it is the same file as %s, and is to be written: name another file", input)
 }
 
-// checkEmpty returns an error if a file without a line would replace one that is there, and -force
-// is missing: the input may be that of a failed download.
+// checkEmpty returns an error if empty is true and the file would replace another one, unless
+// -force is given. An input without a line may come from a failed download.
 func (f *target) checkEmpty(input string, empty bool) error {
 	info, err := os.Stat(f.path)
 	if !empty || f.force || err != nil || info.Size() == 0 {
@@ -100,7 +100,8 @@ func (f *target) checkEmpty(input string, empty bool) error {
 		input, f.output)
 }
 
-// same reports whether two paths lead to one file, which may be missing.
+// same reports whether two paths lead to the same file. If the file is missing, it compares the
+// absolute paths.
 func same(a, b string) bool {
 	infoA, errA := os.Stat(a)
 	infoB, errB := stat(b)
@@ -115,11 +116,11 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && a == b
 }
 
-// waitForLock locks the file, or waits as long as -wait says.
+// waitForLock locks the file. If another process has the lock, it waits for as long as -wait says.
 //
-// Saving replaces the file, so the file itself cannot be locked. An empty file beside it is. The
-// system unlocks it when its process ends in any way. A process that is killed leaves the empty
-// file there, for the next one to lock and to remove.
+// Saving replaces the file, so the lock is on another file: an empty one in the same directory. The
+// system releases the lock when the process ends in any way. A killed process leaves the empty file
+// there. The next process locks and removes it.
 func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	lock := flock.New(beside(f.path, "bloom-lock"), flock.SetPermissions(0o666))
 	notice := time.AfterFunc(time.Second, func() {
@@ -150,7 +151,8 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// tryLock returns what unlocks lock and removes its file, or nil if another process has it locked.
+// tryLock locks lock. It returns a function that unlocks lock and removes its file. The function is
+// nil if another process has the lock, or has just removed the file.
 func tryLock(lock *flock.Flock) (release func(), err error) {
 	path := lock.Path()
 	locked, err := lock.TryLock()
@@ -167,24 +169,26 @@ func tryLock(lock *flock.Flock) (release func(), err error) {
 		lock.Unlock() // another process removed the file since it was opened
 		return nil, nil
 	}
-	os.Chmod(path, 0o666) // regardless of the umask: other users of the directory wait, too
+	os.Chmod(path, 0o666) // regardless of the umask, so that other users can lock it, too
 	return func() {
-		os.Remove(path) // before it is unlocked: later it may be another process's
+		os.Remove(path) // before Unlock: after it the file may be another process's
 		lock.Unlock()
-		if runtime.GOOS == "windows" { // it removes no open file, and so no other process's
+		// Windows removes no open file. So this is not a file that another process has locked.
+		if runtime.GOOS == "windows" {
 			os.Remove(path)
 		}
 	}, nil
 }
 
-// mayPass reports whether an error of locking may pass: Windows opens no file that is being
-// removed, and another user who made the file may be about to permit its use.
+// mayPass reports whether an error of locking may be gone at the next try. Windows opens no file
+// that is being removed. On other systems another user may have made the file just now, and not yet
+// have permitted its use.
 func mayPass(err error, path string) bool {
 	return runtime.GOOS == "windows" || errors.Is(err, fs.ErrPermission) && exists(path)
 }
 
-// linkedTo returns the path of the file that is replaced when path is saved: where symbolic links
-// lead, or path. So every name of one file locks the same file.
+// linkedTo returns the path to which the symbolic links at path lead, or path if it is no link. A
+// command replaces and locks the file there. So all names of a file have the same lock.
 func linkedTo(path string) (string, error) {
 	for range 40 {
 		to, err := os.Readlink(path)

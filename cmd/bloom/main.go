@@ -36,7 +36,7 @@ func explain(c *cobra.Command) {
 	c.Example = strings.TrimRight(example, "\n")
 }
 
-// wantedBy says what a flag wants, by how the error of its parser begins.
+// wantedBy says which value a flag needs. Its keys are texts in the errors of the flags' parsers.
 var wantedBy = map[string]string{
 	": strconv.ParseInt":  "a whole number",
 	": strconv.ParseBool": "true or false",
@@ -96,8 +96,8 @@ func versionCommand(version string) *cobra.Command {
 	}
 }
 
-// group makes c a command that has commands. Without one of them it returns the error missing, and
-// with an unknown one an error that names similar ones.
+// group makes c a command with subcommands. Without a subcommand, c returns the error missing. With
+// an unknown one, it returns an error that names similar ones.
 func group(c *cobra.Command, missing string) {
 	c.SuggestionsMinimumDistance = 2
 	c.Run = func(*cobra.Command, []string) {}
@@ -114,7 +114,7 @@ func group(c *cobra.Command, missing string) {
 }
 
 // strict makes cobra's own commands, help and completion, return usage errors like the other
-// commands. By themselves they accept wrong arguments in silence.
+// commands. Without strict they accept wrong arguments in silence.
 func strict(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -129,7 +129,7 @@ func strict(root *cobra.Command) {
 				return nil
 			}
 		case "completion":
-			// The shells are commands, so that no argument is right here.
+			// Each shell is a subcommand, so any other argument is an error.
 			c.Args = need(1, 0, "one of bash, fish, powershell and zsh")
 			c.Run = func(*cobra.Command, []string) {}
 			for _, shell := range c.Commands() {
@@ -147,10 +147,11 @@ func (e usageError) Unwrap() error { return e.error }
 // errNothing ends check and bank which with status 1, without a message.
 var errNothing = errors.New("nothing was written")
 
-// errShown is an error that a command has written itself.
+// errShown is the error of a command that has already written its message.
 var errShown = errors.New("an error was shown")
 
-// stdoutWriter is standard output for cobra, which ignores errors of the texts that it writes.
+// stdoutWriter is standard output for cobra. Cobra ignores errors of writing, so err keeps the
+// first.
 type stdoutWriter struct{ err error }
 
 func (w *stdoutWriter) Write(p []byte) (int, error) {
@@ -172,13 +173,14 @@ func main() {
 	}
 	go func() {
 		s := <-signals
-		signal.Stop(signals) // the next one ends the process
+		signal.Stop(signals) // the next signal ends the process
 		if number, ok := s.(syscall.Signal); ok {
 			caught.Store(int32(number))
 		}
 		cancel()
 	}()
-	// With SIGPIPE caught a write to a closed pipe returns an error, and temporary files are removed.
+	// While SIGPIPE is caught, a write to a closed pipe returns an error. Then the command removes
+	// its temporary files.
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	root := newRoot()
@@ -194,7 +196,8 @@ func main() {
 		err = out.err
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		// Where SIGPIPE exists, this write ends the process by it, as a shell expects.
+		// This write ends the process with SIGPIPE, as a shell expects, if the system has that
+		// signal.
 		signal.Reset(syscall.SIGPIPE)
 		os.Stdout.WriteString("\n")
 	}
@@ -241,8 +244,8 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// requireStdout returns an error if standard output is closed and c would write to it. Other commands
-// that write there look themselves.
+// requireStdout returns an error if standard output is closed and c would write to it. The commands
+// that it does not name check this themselves, if they write there.
 func requireStdout(c *cobra.Command, _ []string) error {
 	writes := false
 	switch c.Name() {
@@ -259,7 +262,8 @@ func requireStdout(c *cobra.Command, _ []string) error {
 	return nil
 }
 
-// longFlags gives long flags with one dash a second one: pflag takes -type for several short flags.
+// longFlags adds a second dash to long flags that have one dash. Without it, pflag reads -type as
+// several short flags.
 func longFlags(root *cobra.Command, args []string) []string {
 	long := map[string]bool{"help": true, "version": true}
 	for _, c := range root.Commands() {

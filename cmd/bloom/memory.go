@@ -9,12 +9,12 @@ import (
 	"github.com/seed79a3ff49/bloom/growing"
 )
 
-// memory is the lines that dedupe has seen.
+// memory holds the lines that dedupe has seen.
 type memory struct {
 	f      hashFilter
-	once   *counting.Filter  // f, if it counts how often a key comes
-	create func() hashFilter // makes f when the first lines come; nil if f is made
-	added  []bool
+	once   *counting.Filter  // f, if it has this type: then each key is added once only
+	create func() hashFilter // makes the filter that replaces f when the first lines come; or nil
+	added  []bool            // memory for the answers of AddBatch
 }
 
 func memoryOf(f hashFilter) *memory {
@@ -22,8 +22,8 @@ func memoryOf(f hashFilter) *memory {
 	return &memory{f: f, once: once}
 }
 
-// add adds hs and appends to dst the numbers of those that were new. Of equal ones the first is
-// new.
+// add adds hs and appends to dst the indexes of the digests that were new. Of equal digests in hs,
+// only the first can be new.
 func (m *memory) add(dst []int, hs []bloom.Hash) []int {
 	if m.create != nil {
 		f := m.create()
@@ -47,16 +47,16 @@ func (m *memory) add(dst []int, hs []bloom.Hash) []int {
 	return dst
 }
 
-// Room for lines whose number is unknown.
+// The room of a new filter, in lines, if the number of lines is unknown.
 const (
-	mostRoom  = 20_000_000 // at first, for a file: 90 MB, which are in vain if all lines are equal
-	pipeRoom  = 1 << 22    // for a pipe
-	savedRoom = 1 << 17    // for a pipe, if the filter is saved: unused room takes disk
+	mostRoom  = 20_000_000 // the most room for a file: 90 MB, unused if all lines are equal
+	pipeRoom  = 1 << 22    // the room for a pipe
+	savedRoom = 1 << 17    // the room for a pipe if the filter is saved: unused room fills the disk
 )
 
-// newGrower returns a memory for an unknown number of lines. left estimates how many are to come,
-// or returns 0. The filter has room for them at first. So it is one layer of package growing, which
-// is as fast as a filter of a known size. A filter that is saved gets half the room.
+// newGrower returns a memory for an unknown number of lines. left estimates how many lines will
+// come, or returns 0. The filter gets room for that many lines. So it has a single layer, and is as
+// fast as a filter of a known size. A filter that is saved gets half the room.
 func newGrower(p float64, saved bool, left func() uint64) (*memory, error) {
 	f, err := growing.New(0, p)
 	if err != nil {
@@ -73,21 +73,22 @@ func newGrower(p float64, saved bool, left func() uint64) (*memory, error) {
 		case saved:
 			room /= 2
 		}
-		return bloom.Must(growing.New(room, p)) // p was good above
+		return bloom.Must(growing.New(room, p)) // growing.New has accepted p above
 	}
 	return m, nil
 }
 
-// arrivals is how much of the input came.
+// arrivals counts the input that came so far.
 type arrivals struct {
-	total int64         // bytes of input, or 0 if unknown
-	read  *atomic.Int64 // bytes of them that were read
-	used  int64         // bytes of lines that were looked up, decompressed
-	lines uint64        // lines that were looked up
-	part  shard         // the lines that belong to this run
+	total int64         // the bytes of the whole input, or 0 if unknown
+	read  *atomic.Int64 // the bytes of the input that were read, before decompression
+	used  int64         // the bytes of the lines that were looked up, after decompression
+	lines uint64        // the number of lines that were looked up
+	part  shard         // the shard whose lines belong to this run
 }
 
-// left estimates how many lines are to come. It returns at least 1, or 0 if it cannot tell.
+// left estimates how many lines of this run will come. It returns 0 if it cannot tell, and
+// otherwise at least 1.
 func (a *arrivals) left() uint64 {
 	read := min(a.read.Load(), a.used)
 	if a.total == 0 || read == 0 {
@@ -113,7 +114,7 @@ func indexesOf(dst []int, has []bool, value bool) []int {
 	return dst[:n]
 }
 
-// trues returns how many elements of has are true.
+// trues returns the number of elements of has that are true.
 func trues(has []bool) (n int) {
 	for _, ok := range has {
 		if ok {

@@ -13,18 +13,18 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// output is where the lines of dedupe go: standard output, or OUT, the file of -o.
+// output receives the lines of dedupe. It is standard output, or OUT, the file of -o.
 //
 // OUT has up to three parts:
 //
-//	head  lines that the state knows: they are in its filter
-//	tail  what was there behind the head when the run began: lines that a killed run wrote after it
-//	      last saved the state, and perhaps half a line; or what another program appended
-//	news  what this run appended
+//	head  the lines that the state records; they are in its filter
+//	tail  the bytes after the head when the run began; a killed run wrote them after it had last
+//	      saved the state, and may have ended within a line, or another program appended them
+//	news  the bytes that this run appended
 //
-// A run that reads the same input as the killed one did has the same lines to write. As long as
-// they are those of the tail, it skips them there. So it goes on where the killed run ended, be
-// that within a line. Other lines are appended behind the tail, if that ends with a whole line.
+// A run that reads the same input as the killed run has the same lines to write. While its lines
+// equal those of the tail, it skips them. So it goes on where the killed run ended, even within a
+// line. Other lines are appended after the tail, if the tail ends with a whole line.
 type output struct {
 	file interface {
 		io.Writer
@@ -32,19 +32,19 @@ type output struct {
 		Stat() (os.FileInfo, error)
 		Sync() error
 	}
-	progress *progress // the line on the terminal, which makes room for others
-	failed   bool      // lines were lost
+	progress *progress // hidden before each write
+	failed   bool      // an error has lost lines
 
-	path    string // of OUT, absolute; "" is standard output
-	name    string // of OUT, for messages
-	delim   byte   // ends each line of OUT
-	head    int64  // where OUT's head ends
-	skipped int64  // where what was skipped of OUT's tail ends
-	tail    int64  // where OUT's tail ends
-	end     int64  // where OUT's news end
+	path    string // the absolute path of OUT; "" is standard output
+	name    string // the name of OUT in messages
+	delim   byte   // the byte that ends each line of OUT
+	head    int64  // the end of the head, as an offset in OUT
+	skipped int64  // the end of the part of the tail that this run skipped
+	tail    int64  // the end of the tail
+	end     int64  // the end of the news
 }
 
-// Write writes p, but for what it skips of it in OUT's tail.
+// Write writes p, without the bytes that it skips because the tail has them.
 func (o *output) Write(p []byte) (int, error) {
 	o.progress.hide()
 	news := p
@@ -62,8 +62,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// skip compares p with OUT's tail. It returns what of p, and of the line before that p goes on
-// with, is to be appended.
+// skip compares p with the tail, and returns the bytes to append. If p differs from the tail within
+// a line, these bytes begin with the start of that line.
 func (o *output) skip(p []byte) (news []byte, err error) {
 	left := make([]byte, min(int64(len(p)), o.tail-o.skipped))
 	if _, err := o.file.ReadAt(left, o.skipped); err != nil {
@@ -86,7 +86,8 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 			"that this run does not write, and stays as it is; "+
 			"to cut it off: truncate -s %d %s", o.name, o.tail-end, end, o.name)
 	}
-	start, err := o.lastLine(o.head, o.skipped) // of the line that is another one than the tail's
+	// start is where the line begins that differs from the tail's.
+	start, err := o.lastLine(o.head, o.skipped)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,8 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 	return append(news, p[equal:]...), nil
 }
 
-// append writes news. After an error, such as of a full disk, OUT ends with a whole line.
+// append writes news. After an error, such as of a full disk, it cuts half a line off the end of
+// OUT.
 func (o *output) append(news []byte) error {
 	n, err := o.file.Write(news)
 	o.end += int64(n)
@@ -115,8 +117,8 @@ func (o *output) append(news []byte) error {
 	return err
 }
 
-// sync returns once all that was written to a regular file is on the disk. The info of f then
-// records what OUT is. Other outputs, such as pipes, have no such call.
+// sync returns once all lines that were written to a regular file are on the disk. It then records
+// OUT in the Info of f. It does nothing for other outputs, such as pipes.
 func (o *output) sync(f infoHolder) error {
 	stat, err := o.file.Stat()
 	if err != nil || !stat.Mode().IsRegular() {
@@ -130,7 +132,7 @@ func (o *output) sync(f infoHolder) error {
 		return nil
 	}
 	size := stat.Size()
-	if o.skipped < o.tail { // the next run may skip the rest
+	if o.skipped < o.tail { // the next run may skip the rest of the tail
 		size = o.skipped
 	}
 	digest, err := o.digest(size)
@@ -141,10 +143,10 @@ func (o *output) sync(f infoHolder) error {
 	return nil
 }
 
-// pieceOfOut is how many bytes of OUT are read at a time.
+// pieceOfOut is the number of bytes of OUT that are read at a time.
 const pieceOfOut = 64 << 10
 
-// digest returns a digest of the last bytes before size, or of OUT's path if there are none.
+// digest returns a digest of the last bytes before size, or of OUT's path if size is 0.
 func (o *output) digest(size int64) (uint64, error) {
 	last := []byte(o.path)
 	if size > 0 {
@@ -157,9 +159,9 @@ func (o *output) digest(size int64) (uint64, error) {
 	return binary.BigEndian.Uint64(digest[:]), nil
 }
 
-// open opens OUT at path to append lines to it, and creates it if it is missing. It refuses an OUT
-// that is not empty and that the state, whose filter is seen, does not know. It reports whether the
-// state knows OUT.
+// open opens OUT at path to append lines to it, and creates it if it is missing. seen is the filter
+// of the state. known is true if it has a record of OUT. If it has none, and OUT is not empty, open
+// returns an error.
 func (o *output) open(path, state string, seen infoHolder, delim byte) (known bool, err error) {
 	isNew := !exists(path)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
@@ -173,7 +175,7 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 		return false, err
 	}
 	if isNew {
-		if err := syncDir(path); err != nil { // before the state says that OUT is there
+		if err := syncDir(path); err != nil { // before the state records OUT
 			return false, err
 		}
 	}
@@ -201,7 +203,8 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 	return known, nil
 }
 
-// recorded returns what seen records of OUT, which has size bytes, and whether OUT is as it says.
+// recorded returns the record of OUT in seen. size is the number of bytes of OUT. known is true if
+// OUT still begins as the record says.
 func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool, err error) {
 	_, r, ok := cutOutRecord(seen.Info().Comment)
 	if !ok || r.size > size {
@@ -214,7 +217,8 @@ func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool,
 	return r, true, nil
 }
 
-// lastLine returns where the last whole line ends that OUT has between from and to, or from.
+// lastLine returns the end of the last whole line of OUT between from and to. It returns from if
+// there is none.
 func (o *output) lastLine(from, to int64) (int64, error) {
 	buf := make([]byte, pieceOfOut)
 	for to > from {
@@ -231,7 +235,8 @@ func (o *output) lastLine(from, to int64) (int64, error) {
 	return from, nil
 }
 
-// checkStdout returns an error if standard output is appended to one of the files of these names.
+// checkStdout returns an error if standard output is one of the files of these names, and that file
+// is not empty.
 func checkStdout(names ...string) error {
 	info, err := os.Stdout.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -250,7 +255,8 @@ var errClosed = errors.New("standard output is closed, and lines would be lost: 
 	"> /dev/null drops them, -o keeps them")
 
 // stdoutClosed reports whether the program was started without a standard output. Go then opens
-// /dev/null in its place, for reading and writing. A shell opens > /dev/null for writing only.
+// /dev/null in its place, for reading and writing. A shell opens it for writing only after
+// > /dev/null.
 func stdoutClosed() bool {
 	null, err := os.Stat(os.DevNull)
 	out, outErr := os.Stdout.Stat()

@@ -25,12 +25,12 @@ import (
 // design is a type of filter.
 type design struct {
 	name, note string
-	// at returns how many bits a key takes at the rate p, and how many of them it sets. bits is 0 if there
-	// is no filter with that rate.
+	// at returns how many bits a key takes at the rate p, and how many bits it sets. bits is 0 if
+	// the design has no filter with that rate.
 	at func(p float64) (bits float64, k int)
 }
 
-// With sampleKeys keys, sizes are in proportion to the number of keys.
+// sampleKeys is a number of keys for which sizes are already in proportion to the number.
 const sampleKeys = 100_000
 
 var designs = []design{
@@ -38,7 +38,7 @@ var designs = []design{
 	{"blocked.Filter", "the fastest", made(blocked.New)},
 	{"growing.Filter", "n need not be known", func(p float64) (float64, int) {
 		f, err := growing.New(0, p)
-		const keys = 60_000 // more than the first 64 KB have room for
+		const keys = 60_000 // more keys than the first 64 KB have room for
 		for i := uint64(0); i < keys && err == nil; i++ {
 			f.AddHash(bloom.SumUint64(i))
 		}
@@ -67,7 +67,7 @@ func newWindow(n uint64, p float64) (*window.Filter, error) {
 
 type stater interface{ Stats() bloom.Stats }
 
-// made returns the at of a design whose filters create makes. It makes one and measures it.
+// made returns the function at of a design. It makes a filter with create, and measures it.
 func made[F stater](create func(uint64, float64) (F, error)) func(p float64) (float64, int) {
 	return func(p float64) (float64, int) {
 		f, err := create(sampleKeys, p)
@@ -129,7 +129,8 @@ func planCommand() *cobra.Command {
 	return c
 }
 
-// planned is what a design takes. It has no size where there is no such filter.
+// planned has the figures of a design for the given keys and rate. Size is 0 if the design has no
+// filter with that rate.
 type planned struct {
 	Type string  `json:"type"`
 	Keys uint64  `json:"keys"`
@@ -140,15 +141,16 @@ type planned struct {
 	Note string  `json:"note"`
 }
 
-// exact returns a function that makes a filter with create, which uses Guava's formula. That formula
-// leaves out the effect of double hashing. The filter is larger where n is small, so that its rate is p.
+// exact returns a function that makes a filter with create, which uses Guava's formula. That
+// formula leaves out the effect of double hashing: the rate of small filters is higher than p.
+// exact makes such a filter larger, so that its rate is p.
 func exact[F filter](create func(uint64, float64) (F, error)) func(uint64, float64) (F, error) {
 	return func(n uint64, p float64) (F, error) { return create(roomFor(n, p), p) }
 }
 
-// roomFor returns the number of keys for which Guava makes a filter of the size that n keys
-// need. That is n where the sizes differ by a hundredth or less, so that the filter merges
-// with Guava's.
+// roomFor returns a number of keys. For that number, Guava's formula gives the size that n keys
+// need. If Guava's size for n is a hundredth smaller at most, roomFor returns n. Then the filter
+// merges with Guava's.
 func roomFor(n uint64, p float64) uint64 {
 	n = max(n, 1)
 	guava := bloom.OptimalM(n, p)
@@ -156,15 +158,15 @@ func roomFor(n uint64, p float64) uint64 {
 	if err != nil || m <= guava+max(guava/100, 63) {
 		return n
 	}
-	// Not more than m: some larger sizes are worse.
+	// The size must not exceed m: some sizes above m have a higher rate.
 	room := uint64(float64(n) * float64(m) / float64(guava))
 	for ; bloom.OptimalM(room, p) > m; room-- {
 	}
 	return room
 }
 
-// machine is how much memory there is, in bytes: the machine's, or what its control group
-// may use. 0 means that it is not known.
+// machine is the memory of the machine in bytes, or less if its control group may use less. It is 0
+// if the memory is unknown.
 var machine = func() uint64 {
 	total := system.TotalMemory()
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
@@ -177,8 +179,8 @@ var machine = func() uint64 {
 	return total
 }()
 
-// fits returns an error if something that takes so many bytes does not fit into memory.
-// Without it the program would end with a trace of its stacks.
+// fits returns an error if the machine has less memory than the given bytes. what is the thing that
+// takes them. Without the error, Go would end the program and print its stacks.
 func fits(what string, bytes float64) error {
 	if machine == 0 || bytes <= float64(machine) {
 		return nil
@@ -191,8 +193,9 @@ func fits(what string, bytes float64) error {
 // memoryError is the error for something that does not fit into memory.
 type memoryError struct{ error }
 
-// usage returns err, about a size that the command line asks for, as an error of the command line. It
-// names flags where err names Go's packages. A memoryError stays: on another machine it may fit.
+// usage returns err as an error of the command line. err is about a size that the flags ask for.
+// The result names flags in place of Go's packages. A memoryError is returned as it is: the size
+// may fit on another machine.
 func usage(err error) error {
 	if _, ok := err.(memoryError); ok || err == nil {
 		return err
@@ -206,9 +209,10 @@ var inShell = strings.NewReplacer(
 	"package ", "-type ",
 )
 
-// fitting calls create for n lines. It returns an error if the filter takes more memory than there is.
+// fitting calls create for n lines. It returns an error if the filter takes more memory than the
+// machine has.
 func fitting(create func(uint64, float64) (filter, error), n uint64, p float64) (filter, error) {
-	const few = 1 << 16 // from here on sizes are in proportion to n
+	const few = 1 << 16 // above it, sizes are in proportion to n
 	if n > few {
 		f, err := create(few, p)
 		if err != nil {

@@ -13,22 +13,22 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// progress is a line on the terminal that says how far a command is. A nil progress is that
-// of a command without a terminal: its methods do nothing.
+// progress is a line on the terminal that says how far a command is. Without a terminal it is nil,
+// and its methods do nothing.
 type progress struct {
 	cfg   *lines.Config
-	total int64  // bytes to read, if known
-	verb  string // what happened to some lines: "written"
+	total int64  // the bytes to read, or 0 if unknown
+	verb  string // describes some of the lines, such as "written"
 	start time.Time
 	stop  chan struct{}
 
 	mu    sync.Mutex
-	read  uint64 // lines
-	some  uint64 // lines to which it happened
-	shown bool
+	read  uint64 // the number of lines read
+	some  uint64 // the number of lines to which verb applies
+	shown bool   // the line is on the terminal now
 }
 
-// newProgress starts showing progress.
+// newProgress shows the line four times a second, until end is called.
 func newProgress(cfg *lines.Config, verb string) *progress {
 	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
 		return nil
@@ -53,7 +53,7 @@ func newProgress(cfg *lines.Config, verb string) *progress {
 	return p
 }
 
-// add counts lines: those read, and those that it happened to.
+// add adds to the number of lines read, and to the number of lines to which verb applies.
 func (p *progress) add(read, some int) {
 	if p != nil {
 		p.mu.Lock()
@@ -72,14 +72,14 @@ func (p *progress) show(text string, shown bool) {
 	p.shown = shown
 }
 
-// hide removes the line until it is due again.
+// hide removes the line until the next time it is shown.
 func (p *progress) hide() {
 	if p != nil {
 		p.show("\r\x1b[K", false)
 	}
 }
 
-// end removes the line and says how it went.
+// end removes the line, and writes the numbers of lines and the time.
 func (p *progress) end() {
 	if p != nil {
 		close(p.stop)
@@ -90,7 +90,7 @@ func (p *progress) end() {
 	}
 }
 
-// text fits into 80 columns.
+// text returns the line. It fits into 80 columns.
 func (p *progress) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,5 +106,5 @@ func (p *progress) text() string {
 	return text
 }
 
-// short is n with a unit: 1.2 M.
+// short returns n with a unit, such as "1.2 M".
 func short(n float64) string { return strings.TrimSpace(humanize.SIWithDigits(n, 1, "")) }

@@ -16,10 +16,10 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// saver is a filter or a bank.
+// saver is a filter, a bank or a patch.
 type saver interface{ SaveFile(path string) error }
 
-// save saves f at path.
+// save saves f at path. Its error names path.
 func save(f saver, path string) error {
 	if err := f.SaveFile(path); err != nil {
 		return fmt.Errorf("%s was not saved: %w", path, cause(err))
@@ -27,8 +27,8 @@ func save(f saver, path string) error {
 	return nil
 }
 
-// produce locks the file of -o, and saves there what create returns. With -o - it writes that to
-// standard output.
+// produce locks the file of -o, and saves the result of create there. With -o - it writes the
+// result to standard output.
 func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	read := inputs(c.Flags().Args())
 	switch {
@@ -37,8 +37,8 @@ func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	case f.output == lines.Stdin:
 		return f.produceStdout(read, create)
 	}
-	if c.Name() == "merge" { // its output may be an input: the union has all that the input had
-		read = nil
+	if c.Name() == "merge" {
+		read = nil // The output may be one of the inputs: the union has all lines of that input.
 	}
 	release, err := f.lock(c.Context(), f.output, read...)
 	if err != nil {
@@ -52,7 +52,8 @@ func (f *target) produce(c *cobra.Command, create func() (saver, error)) error {
 	return save(made, f.path)
 }
 
-// produceStdout writes what create returns to standard output, by a temporary file.
+// produceStdout writes the result of create to a temporary file, and copies that to standard
+// output.
 func (f *target) produceStdout(read []string, create func() (saver, error)) error {
 	if isatty.IsTerminal(os.Stdout.Fd()) {
 		return usageError{errors.New("-o - would write a filter to the terminal")}
@@ -85,17 +86,17 @@ func (f *target) produceStdout(read []string, create func() (saver, error)) erro
 	return err
 }
 
-// fsync is a variable for tests.
+// fsync is a variable because tests replace it.
 var fsync = (*os.File).Sync
 
-// replaceFile replaces the file at path as a whole: after a crash at any moment it holds what it
-// held before, or all that data writes.
+// replaceFile replaces the file at path as a whole. After a crash at any moment the file holds its
+// old bytes, or all bytes of data.
 func replaceFile(path string, data io.WriterTo) error {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(beside(path, "bloom-tmp-*")))
 	if err != nil {
 		return cause(err)
 	}
-	defer os.Remove(file.Name()) // after success there is no such file
+	defer os.Remove(file.Name()) // after success no file has that name
 	mode := os.FileMode(0o644)
 	if old, err := os.Stat(path); err == nil {
 		mode = old.Mode().Perm()
@@ -124,11 +125,12 @@ func syncDir(path string) error {
 	return fsync(dir)
 }
 
-// temporary returns a file that no other process opens.
+// temporary returns a new temporary file. If the system permits it, the file's name is removed at
+// once. Then nothing is left, however the process ends.
 func temporary(pattern string) (*os.File, error) {
 	file, err := os.CreateTemp("", pattern)
 	if err == nil {
-		os.Remove(file.Name()) // at once, if the system permits it: nothing is left however this ends
+		os.Remove(file.Name())
 	}
 	return file, err
 }
@@ -139,13 +141,13 @@ func discard(file *os.File) {
 	os.Remove(file.Name())
 }
 
-// beside returns the path of a hidden file in the same directory.
+// beside returns the path of a hidden file in the directory of path. Its name ends with suffix.
 func beside(path, suffix string) string {
 	dir, base := filepath.Split(path)
 	return filepath.Join(dir, "."+base[:min(len(base), 200)]+"."+suffix)
 }
 
-// cause returns what the system said, without the name of a temporary file.
+// cause returns the system's error in err. The rest of err may name a temporary file.
 func cause(err error) error {
 	if of := (*fs.PathError)(nil); errors.As(err, &of) {
 		return of.Err
@@ -161,9 +163,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// checkReadable returns an error that names the inputs which cannot be read.
+// checkReadable returns an error that names inputs which cannot be read, or nil if there are none.
 func checkReadable(names []string) error {
-	const most = 3 // are named
+	const most = 3 // the error names at most three
 	var bad []string
 	for _, name := range names {
 		if err := readable(name); err != nil {

@@ -27,11 +27,11 @@ import (
 // Limits of what clients may make the server hold.
 const (
 	maxBody      = 8 << 20   // bytes of a request's body
-	maxPasted    = 256 << 10 // bytes of the form that the page sends
-	smallBody    = 64 << 10  // bytes of a body that needs no place among maxLarge
-	maxLarge     = 16        // larger bodies in memory at once
+	maxPasted    = 256 << 10 // bytes of the page's form
+	smallBody    = 64 << 10  // bytes of a body that does not count for maxLarge
+	maxLarge     = 16        // bodies above smallBody in memory at once
 	maxDownloads = 32        // answers of /filter at once
-	maxClients   = 1024      // connections
+	maxClients   = 1024      // connections at once
 )
 
 // Limits of time. See also patience.
@@ -81,9 +81,9 @@ func serveCommand() *cobra.Command {
 type server struct {
 	path  string
 	key   lines.Key
-	flags *pflag.FlagSet // says which fields of key the user set; the file decides about the others
-	blank bool           // the empty key is looked up
-	hosts []string       // names to answer for on a loopback address
+	flags *pflag.FlagSet // tells which fields of key the user set; the file sets the others
+	blank bool           // look up the empty key, too
+	hosts []string       // the names to answer for on a loopback address
 	local bool           // the server listens on a loopback address
 	open  func(path string) (*loaded, error)
 
@@ -91,7 +91,7 @@ type server struct {
 	downloads chan struct{} // holds an element for each answer of /filter under way
 
 	now  atomic.Pointer[version]
-	info fs.FileInfo        // of the file that now was loaded from
+	info fs.FileInfo        // describes the file that now was loaded from
 	end  context.CancelFunc // ends the downloads of the version before now
 }
 
@@ -107,13 +107,13 @@ func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
 	}
 }
 
-// version is one content of the file. A version is never changed.
+// version is the filter of the file at one time. A version is never changed.
 type version struct {
 	filter *loaded
 	key    lines.Key
 	report *report
 	loaded time.Time
-	guava  func() (f *bloom.Filter, tag string) // for /filter; nil if the type has no such bytes
+	guava  func() (f *bloom.Filter, tag string) // for /filter; nil if Guava lacks the type
 	ctx    context.Context                      // ends the version's downloads
 	cancel context.CancelFunc
 }
@@ -146,7 +146,7 @@ func (s *server) load() error {
 	}
 	next.ctx, next.cancel = context.WithCancel(context.Background())
 	s.info = info
-	// Slow downloads hold one old version in memory, and no more.
+	// Slow downloads keep the version before in memory. Those of older versions end now.
 	s.end()
 	if old := s.now.Swap(next); old != nil {
 		s.end = old.cancel
@@ -172,12 +172,13 @@ func (s *server) reload() (bool, error) {
 	if same {
 		return false, nil
 	}
-	runtime.GC() // The version before the present one leaves memory before another one enters it.
+	runtime.GC() // Frees the version before the present one, before the next one takes memory.
 	err = s.load()
 	return err == nil, err
 }
 
-// watch reloads the file at each tick until ctx ends. It reports the first of several errors.
+// watch reloads the file at each tick until ctx ends. Of several errors in a row it writes the
+// first.
 func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 	failed := false
 	for {
@@ -254,8 +255,9 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	return &limitedConn{TCPConn: conn.(*net.TCPConn), release: release}, nil
 }
 
-// limitedConn gives its place back when it is closed. It embeds a TCPConn, whose CloseWrite net/http
-// needs: a client that still sends a body receives the answer that refuses it.
+// limitedConn gives its place back when it is closed. It embeds a TCPConn, because net/http needs
+// the method CloseWrite. With it, a client that still sends a body receives the answer that refuses
+// the body.
 type limitedConn struct {
 	*net.TCPConn
 	release func()

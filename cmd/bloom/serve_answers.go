@@ -46,8 +46,8 @@ func (s *server) handler() http.Handler {
 }
 
 // answersFor reports whether a server on a loopback address answers requests for host. A browser
-// sends the name under which it found a page. The owner of another name can point it at this
-// machine; the answers of this server are not for pages of that name.
+// sends the name under which it found a page. The owner of another name can point that name at this
+// machine. A page of that name must not read the answers.
 func (s *server) answersFor(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -204,7 +204,8 @@ func take(places chan struct{}) (release func(), err error) {
 	}
 }
 
-// selectLines returns the lines of body that v may have, or else lacks, as want says. The result
+// selectLines returns the lines of body that v may have. If want is false, it returns the lines
+// that v certainly lacks. It leaves out blank lines, unless the server looks them up. The result
 // uses the memory of body.
 func (s *server) selectLines(v *version, body []byte, want bool) ([]byte, error) {
 	selected := body[:0]

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// state is the file that remembers from run to run which lines were written. Without a path nothing
-// is saved.
+// state is the file of -state. It remembers from run to run which lines were written. A state
+// without a path is not saved.
 type state struct {
 	path    string
-	every   time.Duration // the longest time between two saves
-	saved   time.Time     // when it was last saved
-	took    time.Duration // to save it
-	unsaved uint64        // lines of this run that are written, or will be, and that the file lacks
+	every   time.Duration // the time between two saves, unless saving takes long
+	saved   time.Time     // the time of the last save
+	took    time.Duration // the duration of the last save
+	unsaved uint64        // the lines of this run, written or about to be, that the file lacks
 }
 
-// due reports whether to save. Saving takes at most a twentieth of the time.
+// due reports whether it is time to save. Saving takes at most a twentieth of the run's time.
 func (s *state) due() bool {
 	return s.unsaved > 0 && time.Since(s.saved) >= max(s.every, 20*s.took)
 }
 
-// save saves seen after all lines that out wrote to a file are on the disk. Otherwise a power cut
-// could take lines that the state has from the file, and no run would write them again.
+// save waits until all lines that out wrote to a file are on the disk, and then saves seen. In the
+// other order a power cut could lose lines that the state has, and no run would write them again.
 func (s *state) save(seen *memory, out *output) error {
 	if s.path == "" {
 		return nil
@@ -40,12 +40,12 @@ func (s *state) save(seen *memory, out *output) error {
 	return nil
 }
 
-// outRecord is what a state records of OUT. It is part of the comment in the state's file, so
-// that it is saved together with the filter.
+// outRecord describes OUT as the last save of the state found it. It is part of the Comment in the
+// state's file, so it is saved together with the filter.
 type outRecord struct {
-	size   int64  // bytes of lines that the filter has
-	delim  byte   // ends each line
-	digest uint64 // of the last bytes before size, or of OUT's path if size is 0
+	size   int64  // bytes of OUT whose lines the filter has
+	delim  byte   // the byte that ends each line
+	digest uint64 // hash of the last bytes before size, or of OUT's path if size is 0
 }
 
 const outRecordText = "dedupe -o: %d bytes, lines end with 0x%02x, digest %016x"
@@ -73,7 +73,7 @@ func setOutRecord(f infoHolder, r outRecord) {
 	f.SetInfo(info)
 }
 
-// wholeLines is what the comment of a state begins with whose keys are no field of the lines.
+// wholeLines begins the Comment of a state whose keys are whole lines, not a field of them.
 const wholeLines = "keys are whole lines"
 
 // recordField records in a new state which field of a line is the key. Field 0 is the whole line.
@@ -86,7 +86,8 @@ func recordField(f infoHolder, field int) {
 	f.SetInfo(info)
 }
 
-// fieldOf returns which field of the lines was the key, by what the comment of f says.
+// fieldOf returns the field of a line that is the key, by the Comment of f. known is false if the
+// Comment does not say it.
 func fieldOf(f infoHolder) (field int, known bool) {
 	comment := f.Info().Comment
 	if strings.HasPrefix(comment, wholeLines) {

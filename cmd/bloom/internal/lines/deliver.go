@@ -7,11 +7,13 @@ import (
 	"time"
 )
 
-// Each calls handle with every batch, in order. When tick fires, it calls onTick, once all that was
-// kept so far is written. It calls one function at a time. After ctx's end it still delivers what was
-// read, without waiting for more. Each returns once what was kept is written, with the first error:
-// of reading, of writing or of a function. If ctx has ended and Config.Out takes nothing for
-// Patience, it returns ErrStuck, and a write is still under way.
+// Each calls handle with every batch, in order. When tick fires, it waits until all kept lines are
+// written, and calls onTick. It calls one function at a time. Once ctx is done, it delivers the
+// lines that were read, and does not wait for more.
+//
+// Each returns when all kept lines are written. Its error is the first one of reading, of writing
+// or of a function. It returns ErrStuck if ctx is done and Config.Out takes no bytes for Patience.
+// Then a write is still under way.
 func (r *Reader) Each(
 	ctx context.Context, tick <-chan time.Time, onTick func() error, handle func(*Batch) error,
 ) error {
@@ -26,7 +28,7 @@ func (r *Reader) Each(
 	return err
 }
 
-// ErrStuck: the run was to end, and the output took nothing for Patience.
+// ErrStuck is the error of Each if it cannot end, because the output takes no bytes.
 var ErrStuck = errors.New("the output takes nothing")
 
 func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() error,
@@ -35,7 +37,7 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 	ended := ctx.Done()
 	for {
 		var idle <-chan time.Time
-		if ended == nil { // the end has come: deliver what was read, and what a read under way brings
+		if ended == nil { // ctx is done. A read under way may still bring lines, but must not last.
 			idle = time.After(50 * time.Millisecond)
 		}
 		select {
@@ -52,7 +54,7 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 			r.out <- nil
 			select {
 			case <-r.flushed:
-			case <-ended: // the output may take nothing
+			case <-ended: // do not wait for an output that may take no bytes
 				ended = nil
 				tick = nil
 				continue
@@ -67,12 +69,12 @@ func (r *Reader) each(ctx context.Context, tick <-chan time.Time, onTick func() 
 			ended = nil
 			tick = nil
 		case <-idle:
-			return nil // the read waits for input
+			return nil // the goroutine of readFiles waits for input
 		}
 	}
 }
 
-// deliver calls handle with b, once its digests are there, and has what it keeps written.
+// deliver waits for the digests of b, calls handle, and passes b on to be written.
 func (r *Reader) deliver(b *Batch, handle func(*Batch) error) error {
 	<-b.ready
 	if b.first {
@@ -90,7 +92,8 @@ func (r *Reader) deliver(b *Batch, handle func(*Batch) error) error {
 	if err := handle(b); err != nil {
 		return err
 	}
-	r.line += len(b.Ends) // wrong once lines were skipped; then no line is an error
+	// Ends lacks skipped lines. Then r.line is too small, but with SkipBad no later error shows it.
+	r.line += len(b.Ends)
 	err := b.err
 	if b.bad {
 		err = fmt.Errorf("%s: line %d: %w", Shown(b.name), r.line+1, err)

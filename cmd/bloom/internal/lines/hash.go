@@ -7,17 +7,17 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// hashChunk is how many keys are hashed at a time. Their slices stay in a core's
-// nearest cache.
+// hashChunk is the number of keys that are hashed together. The slices of so many keys fit into a
+// core's nearest cache.
 const hashChunk = 256
 
-// hashBatches is a worker.
+// hashBatches hashes batches until there are no more. Each worker runs it.
 func (r *Reader) hashBatches() {
 	var keys [hashChunk][]byte
 	var scratch []byte
 	for b := range r.work {
 		scratch = b.hash(keys[:0], scratch)
-		if b.long { // nothing of it is retained
+		if b.long { // no reference to the line must keep it in memory
 			scratch = nil
 			clear(keys[:])
 		}
@@ -25,8 +25,8 @@ func (r *Reader) hashBatches() {
 	}
 }
 
-// hash finds b's lines and hashes their keys. It uses keys, which has room for
-// hashChunk of them, and scratch, which it returns.
+// hash finds the lines of b and hashes their keys. keys and scratch are memory to use. keys has
+// room for hashChunk keys. hash returns scratch, which may have grown.
 func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
 	b.Ends = b.Ends[:0]
 	b.Hashes = b.Hashes[:0]
@@ -49,10 +49,11 @@ func (b *Batch) hash(keys [][]byte, scratch []byte) []byte {
 	return scratch
 }
 
-// IsBlank reports whether h is the digest of the empty key, which is no other key's.
+// IsBlank reports whether h is the digest of the empty key. Another key has that digest only if
+// somebody constructed it.
 func IsBlank(h bloom.Hash) bool { return h == bloom.Hash{} }
 
-// pick leaves only those digests that are wanted, and counts blank lines.
+// pick counts blank lines, and removes the digests of lines that are not wanted.
 func (b *Batch) pick() {
 	b.blanks = 0
 	for _, h := range b.Hashes {
@@ -86,8 +87,8 @@ func (b *Batch) pick() {
 	b.Hashes = b.Hashes[:n]
 }
 
-// cutLines appends the next lines of b to keys, for as many as there is room, and where
-// they end to b.Ends.
+// cutLines appends the keys of b's next lines to keys, until keys is full. It appends the ends of
+// these lines to b.Ends.
 func cutLines(b *Batch, keys [][]byte) [][]byte {
 	data := b.Data
 	ends := b.Ends
@@ -109,8 +110,9 @@ func cutLines(b *Batch, keys [][]byte) [][]byte {
 	return keys
 }
 
-// cutKeys is cutLines for keys that are not whole lines. It appends keys that are no part of their
-// line to scratch. Lines move to the place of lines without a key, which are left out.
+// cutKeys is cutLines for keys that are not whole lines. It appends a key that is not a part of its
+// line to scratch. It leaves out lines without a key, and moves the lines after them to their
+// place.
 func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 	to := b.start(len(b.Ends))
 	for b.next < len(b.Data) && len(keys) < cap(keys) && len(scratch) < longLine {
@@ -141,7 +143,7 @@ func cutKeys(b *Batch, keys [][]byte, scratch []byte) ([][]byte, []byte) {
 		b.skipped++
 	}
 	if b.next == len(b.Data) && len(keys) == 0 {
-		b.Data = b.Data[:to] // all keys were cut
+		b.Data = b.Data[:to] // no line is left to cut, and Data ends after the last one
 	}
 	return keys, scratch
 }

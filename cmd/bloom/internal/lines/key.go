@@ -9,23 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// A Key says what of a line is its key. The zero Key is the line without the carriage
-// return that lines from Windows end with.
+// A Key says how the key of a line is made. The zero Key takes the whole line, without the carriage
+// return at the end of lines from Windows.
 type Key struct {
-	Field     int    // one of the line's fields, from 1 on; 0 is the line
-	Separator string // of fields: one byte, or "" for a tab if the input's first line has one, else a comma
-	FoldCase  bool   // capital and small letters are the same
-	Hex       bool   // the key is the bytes that the line gives in hexadecimal digits
-	KeepCR    bool   // a carriage return at the line's end is part of it
+	// Field is the number of the field that is the key. The first field is 1. 0 is the whole line.
+	Field int
+	// Separator is the byte between fields. If it is "", a tab separates fields if the input's
+	// first line has a tab, and a comma if not.
+	Separator string
+	FoldCase  bool // capital and small letters are the same
+	Hex       bool // the key is the bytes that the line gives in hexadecimal digits
+	KeepCR    bool // a carriage return at the end of the line is part of the key
 }
 
-// whole reports whether keys are lines, but for a carriage return at the end.
+// whole reports whether keys are whole lines, with or without a carriage return at the end.
 func (k *Key) whole() bool { return k.Field == 0 && !k.FoldCase && !k.Hex }
 
-// Hash says how keys become digests, as bloom.Info does. Which field of a line was the
-// key does not matter to who looks one up.
+// Hash returns the text for the Hash of a bloom.Info. It does not name the field: a look-up has the
+// value of the field, and needs no number.
 func (k *Key) Hash() string {
-	if k.Hex { // space at the end never counts
+	if k.Hex { // keys have no carriage returns, so KeepCR makes no difference
 		return "Sum of the bytes given in hexadecimal"
 	}
 	hash := "SumString"
@@ -38,7 +41,7 @@ func (k *Key) Hash() string {
 	return hash
 }
 
-// separator returns the byte between fields of an input with that first line.
+// separator returns the byte between the fields of an input. first is the input's first line.
 func (k *Key) separator(first []byte) byte {
 	switch {
 	case k.Separator != "":
@@ -49,8 +52,8 @@ func (k *Key) separator(first []byte) byte {
 	return ','
 }
 
-// Of returns the key of line, whose fields sep separates. It appends to scratch what is not in line
-// as it is.
+// Of returns the key of line. sep is the byte between the line's fields. A key that is not a part
+// of line is appended to scratch.
 func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte, err error) {
 	if !k.KeepCR {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
@@ -84,7 +87,7 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 	return scratch[start:], scratch, nil
 }
 
-// undouble leaves one quote of two, and returns the length of what is left.
+// undouble replaces each doubled quote in key with a single one, and returns the new length of key.
 func undouble(key []byte) (n int) {
 	for i := 0; i < len(key); i++ {
 		key[n] = key[i]
@@ -96,10 +99,11 @@ func undouble(key []byte) (n int) {
 	return n
 }
 
-// appendFolded appends key with small letters for capital ones. Bytes that are not
-// UTF-8 stay: unicode/bytes would make all of them the same.
+// appendFolded appends key with small letters in place of capital ones. It leaves bytes that are
+// not UTF-8 as they are: bytes.ToLower would replace all of them with the same character.
 func appendFolded(dst, key []byte) []byte {
-	dst = grown(dst, len(key)+len(key)/2) // no small letter takes more: ⱥ has three bytes, Ⱥ two
+	// A small letter is longer by a half at most: Ⱥ has two bytes, and ⱥ has three.
+	dst = grown(dst, len(key)+len(key)/2)
 	for i := 0; i < len(key); {
 		if c := key[i]; c < utf8.RuneSelf {
 			if 'A' <= c && c <= 'Z' {
@@ -122,11 +126,11 @@ func appendFolded(dst, key []byte) []byte {
 
 var errQuote = errors.New(`a field's closing " is missing`)
 
-// field returns field n of line. Where commas separate fields, one may be in quotes
-// as in CSV, and doubled says that quotes in it are still doubled.
+// field returns field n of line. If sep is a comma, a field may be in quotes, as in CSV. doubled is
+// true if the field has quotes in it. Each of these is still doubled.
 func field(line []byte, n int, sep byte) (_ []byte, doubled bool, _ error) {
 	for i := 1; ; i++ {
-		end := 0 // of the value, where quotes may be around it
+		end := 0 // the end of a value in quotes, or 0
 		doubled = false
 		if sep == ',' && len(line) > 0 && line[0] == '"' {
 			for end = 1; ; end++ {

@@ -1,13 +1,12 @@
 // Package lines reads lines and hashes their keys, on several cores, in order.
 //
-// A piece of a file, with whole lines only, is a [Batch]. It goes through four stages, each with
-// goroutines of its own, so that decompressing, hashing and writing run beside what the caller
-// does:
+// A [Batch] is a piece of a file, and has whole lines only. It goes through four stages, which run
+// at the same time:
 //
-//	read.go     one goroutine reads batches
-//	hash.go     workers find the lines of a batch, take their keys, and hash these to digests
-//	deliver.go  the caller gets the batches in the order in which they were read, and picks lines to keep
-//	write.go    one goroutine writes the lines that were kept, and frees their batch for the first stage
+//	read.go     one goroutine reads batches, and decompresses them
+//	hash.go     workers find the lines of a batch and hash their keys to digests
+//	deliver.go  the caller gets the batches in the order of the input, and picks lines to keep
+//	write.go    one goroutine writes the kept lines, and frees their batch for the first stage
 package lines
 
 import (
@@ -21,54 +20,55 @@ import (
 
 // Config says what to read.
 type Config struct {
-	Names []string  // of files
-	Delim byte      // ends each line
-	Key   Key       // what of a line is hashed
-	Out   io.Writer // gets what Batch.Keep keeps; nil if nothing is kept
+	Names []string  // the names of the files
+	Delim byte      // the byte that ends each line
+	Key   Key       // how the key of a line is made
+	Out   io.Writer // receives the kept lines; nil if Batch.Keep keeps none
 
-	Window  uint64                // of zstd, at most, in bytes; 0 means DefaultWindow
-	SkipBad bool                  // lines without a key are left out, and are no error
-	Take    func(bloom.Hash) bool // whether a line is wanted; nil means all are
-	Blank   bool                  // lines with an empty key are lines; else they are left out
+	Window  uint64                // the largest zstd window, in bytes; 0 means DefaultWindow
+	SkipBad bool                  // leave out lines without a key; otherwise they are an error
+	Take    func(bloom.Hash) bool // reports whether a line is wanted; nil wants all lines
+	Blank   bool                  // keep lines with an empty key; otherwise they are left out
 
-	Read     atomic.Int64 // bytes of files read so far
-	Bad      int          // lines left out so far by SkipBad
-	FirstBad error        // the first of them
-	Blanks   int          // lines with an empty key so far
-	Keys     uint64       // lines so far that have a key, whether Take wants them or not
+	Read     atomic.Int64 // the bytes read from the files so far, before decompression
+	Bad      int          // the lines that SkipBad left out so far
+	FirstBad error        // the error of the first such line
+	Blanks   int          // the lines with an empty key so far
+	Keys     uint64       // the lines with a key so far, with those that Take does not want
 }
 
 // Batch is some lines of one file.
 type Batch struct {
 	Data   []byte       // the lines, each with its delimiter, one after the other
-	Ends   []int        // where in Data each line ends, behind its delimiter
-	Hashes []bloom.Hash // the digests of the lines' keys, without those that Config leaves out
-	File   int          // the number of its file in Config.Names
+	Ends   []int        // the offset in Data after each line and its delimiter
+	Hashes []bloom.Hash // the digests of the keys, without the lines that Config leaves out
+	File   int          // the index of the file in Config.Names
 
 	cfg   *Config
-	name  string        // of its file
-	first bool          // it is the first of its file
-	sep   byte          // between fields
-	long  bool          // it holds the place in Reader.long
-	err   error         // of the line behind the last one, or of reading
-	bad   bool          // err is a line's
-	ready chan struct{} // yields once Hashes are there
+	name  string        // the name of the file
+	first bool          // the batch is the first of the file
+	sep   byte          // the byte between fields
+	long  bool          // the batch holds the element of Reader.long
+	err   error         // an error of reading, or of the line after the last one in Data
+	bad   bool          // err is the error of a line
+	ready chan struct{} // yields once the worker has finished the batch
 
-	next    int    // where in Data, as it was read, the next line to hash begins
-	skipped int    // lines without a key
-	skip    error  // of the first of these
-	skipAt  int    // lines before that one
-	blanks  int    // lines with an empty key
-	keys    uint64 // lines that count for Config.Keys
-	picked  bool   // Hashes are not those of all lines
-	taken   []int  // if picked, the number of the line of each of Hashes
-	kept    []byte // to write
+	next    int    // offset in Data, as read, of the next line to hash
+	skipped int    // the number of lines without a key
+	skip    error  // the error of the first such line
+	skipAt  int    // the number of lines before that line
+	blanks  int    // the number of lines with an empty key
+	keys    uint64 // the number of lines that count for Config.Keys
+	picked  bool   // some lines have no digest in Hashes
+	taken   []int  // if picked is true, taken[i] is the number of the line of Hashes[i]
+	kept    []byte // the lines to write
 }
 
-// Key returns what was hashed for Hashes[i], for as long as b is valid.
+// Key returns the key whose digest is Hashes[i]. It is valid as long as b is.
 func (b *Batch) Key(i int) []byte {
 	i = b.line(i)
-	key, _, _ := b.cfg.Key.Of(b.Data[b.start(i):b.Ends[i]-1], b.sep, nil) // hash met no error
+	// The worker has made this key before, without an error.
+	key, _, _ := b.cfg.Key.Of(b.Data[b.start(i):b.Ends[i]-1], b.sep, nil)
 	return key
 }
 
@@ -80,7 +80,7 @@ func (b *Batch) line(i int) int {
 	return b.taken[i]
 }
 
-// start returns where in b's data line i begins.
+// start returns the offset in b.Data of line i.
 func (b *Batch) start(i int) int {
 	if i == 0 {
 		return 0
@@ -91,22 +91,22 @@ func (b *Batch) start(i int) int {
 // Reader yields batches. See Each.
 type Reader struct {
 	cfg   *Config
-	line  int           // lines of the present file so far
-	queue chan *Batch   // in the order of the lines
-	work  chan *Batch   // to hash
-	free  chan *Batch   // to read into
-	long  chan struct{} // holds one for the batch with a long line
+	line  int           // the number of lines of the present file that were delivered
+	queue chan *Batch   // the batches in the order of the input
+	work  chan *Batch   // the batches to hash
+	free  chan *Batch   // the batches to read into
+	long  chan struct{} // holds an element while a batch has a long line
 
-	out      chan *Batch   // to write, in order; nil asks for an answer at flushed
-	flushed  chan struct{} // yields once all before are written
-	pieces   atomic.Int64  // how many pieces Out has taken
+	out      chan *Batch   // the batches to write, in order; nil asks for an element of flushed
+	flushed  chan struct{} // yields once all batches before that nil are written
+	pieces   atomic.Int64  // the number of pieces that Out has taken
 	failed   chan struct{} // closed once writeErr is set
-	writeErr error         // to be read after failed, flushed or written
-	written  chan struct{} // closed once out is closed and all is written
+	writeErr error         // valid after a receive from failed, flushed or written
+	written  chan struct{} // closed once out is closed and all batches are written
 }
 
-// Start starts reading. Once ctx is done, nothing more is read from the files, and
-// what was read is still delivered.
+// Start starts reading. Once ctx is done, it reads no more from the files. Each still delivers the
+// lines that were read.
 func Start(ctx context.Context, cfg *Config) *Reader {
 	if cfg.Delim != '\n' {
 		cfg.Key.KeepCR = true

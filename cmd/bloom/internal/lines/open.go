@@ -17,7 +17,8 @@ import (
 // Stdin is the name of standard input among the names of files.
 const Stdin = "-"
 
-// begins are the first bytes by which a file is recognized, and why it is refused, if it is.
+// begins lists the first bytes of the kinds of files that bloom recognizes. refused is the error
+// for kinds that it does not read.
 var begins = []struct{ magic, name, refused string }{
 	{"\x1f\x8b", "gzip", ""},
 	{"\x28\xb5\x2f\xfd", "zstd", ""},
@@ -38,11 +39,11 @@ func compressedBy(name, unpack string) string {
 		"it is compressed by %s, which bloom does not read: unpack it first: %s", name, unpack)
 }
 
-// DefaultWindow is the largest window that the zstd command unpacks unless asked, in bytes.
+// DefaultWindow is the largest window, in bytes, that the zstd command unpacks by default.
 const DefaultWindow = 128 << 20
 
-// open opens a file, or standard input, and decompresses it if it begins like gzip or
-// zstd. It counts the bytes of the file that were read, before decompression.
+// open opens a file, or standard input, and decompresses it if it begins like gzip or zstd. It adds
+// the bytes that it reads, before decompression, to read.
 func open(name string, window uint64, read *atomic.Int64) (in io.Reader, shut func(), err error) {
 	if name == Stdin {
 		in, err := Decompress(&counter{os.Stdin, read}, window)
@@ -60,10 +61,10 @@ func open(name string, window uint64, read *atomic.Int64) (in io.Reader, shut fu
 	return unpacked, func() { unpacked.Close(); file.Close() }, nil
 }
 
-// Decompress returns a reader of what r holds, decompressed if it begins like gzip or
-// zstd, and without the mark that text in UTF-8 may begin with. It returns an error if the
-// first bytes say that there are no lines of bytes. It waits for those bytes, but for no more
-// of them than it takes to know. A zstd window of more than window bytes is an error of Read.
+// Decompress returns a reader of r's bytes. It decompresses them if they begin like gzip or zstd.
+// It drops a byte order mark of UTF-8. It returns an error if the bytes begin like UTF-16 or
+// another compression. It waits for the first bytes, but for no more of them than it needs to
+// decide. Read returns an error if zstd needs a window of more than window bytes.
 func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	r, name, err := Begin(r)
 	if err != nil {
@@ -97,9 +98,9 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	}{inner, unpacked}, nil
 }
 
-// Begin looks at the first bytes of r. It returns a reader of all, but for the mark of UTF-8, and
-// the name of what it begins like, or "". It returns an error if these are no lines of bytes. It
-// waits for no more bytes than it takes to know.
+// Begin looks at the first bytes of r. whole reads all bytes of r, without a byte order mark of
+// UTF-8. name is the kind of file that r begins like, or "". Begin returns an error for kinds that
+// bloom does not read. It waits for no more bytes than it needs to decide.
 func Begin(r io.Reader) (whole io.Reader, name string, err error) {
 	var buf [10]byte
 	n := 0
@@ -128,7 +129,7 @@ func Begin(r io.Reader) (whole io.Reader, name string, err error) {
 	return io.MultiReader(bytes.NewReader(head), r), name, nil
 }
 
-// undecided reports whether more bytes may make head one of begins.
+// undecided reports whether head, with more bytes, may be one of begins.
 func undecided(head string) bool {
 	for _, b := range begins {
 		if len(head) < len(b.magic) && strings.HasPrefix(b.magic, head) {
@@ -138,7 +139,7 @@ func undecided(head string) bool {
 	return false
 }
 
-// zstdReader says what to do about a window that is too large.
+// zstdReader replaces the error for a window that is too large. The new error says what to do.
 type zstdReader struct {
 	io.ReadCloser
 	window uint64
@@ -153,7 +154,7 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// counter adds to n the bytes that are read.
+// counter adds the number of bytes read from r to n.
 type counter struct {
 	r io.Reader
 	n *atomic.Int64

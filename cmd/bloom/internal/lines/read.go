@@ -10,16 +10,17 @@ import (
 	"strings"
 )
 
-// pieceSize is how much is read at a time, if there is as much: what a core's cache
-// has room for, with the hashes.
+// pieceSize is the largest number of bytes in a read. A core's cache has room for so many bytes and
+// their digests.
 const pieceSize = 256 << 10
 
-// longLine is the length of a line, in bytes, whose copies matter beside other memory. There is one
-// batch at a time with such a line, and one copy of it where a key is no part of its line.
+// longLine is the length, in bytes, above which the copies of a line take most of the program's
+// memory. Only one batch at a time may have such a line. A key that is not a part of its line is
+// one more copy.
 const longLine = 8 << 20
 
-// grown returns b with room for n bytes more. It does not touch that room, as slices.Grow does, so
-// that it takes no memory before it is used.
+// grown returns b with room for n more bytes. Unlike slices.Grow it does not write to that room,
+// which then takes no memory before it is used.
 func grown(b []byte, n int) []byte {
 	if cap(b)-len(b) < n {
 		b = append(make([]byte, 0, len(b)+max(n, len(b))), b...)
@@ -38,7 +39,7 @@ func (r *Reader) readFiles(ctx context.Context) {
 	}
 }
 
-// readFile reads one file. It reports whether to go on with the next.
+// readFile reads one file. It reports whether to go on with the next file.
 func (r *Reader) readFile(ctx context.Context, number int, name string) (next bool) {
 	if ctx.Err() != nil {
 		return false
@@ -84,20 +85,20 @@ func (r *Reader) pass(b *Batch) {
 type source struct {
 	in    io.Reader
 	first bool   // nothing was read yet
-	sep   byte   // between fields
+	sep   byte   // the byte between fields
 	rest  []byte // the beginning of a line whose end was not read yet
 }
 
-// errStopped is fill's error once its context is done.
+// errStopped is the error of fill once its context is done.
 var errStopped = errors.New("reading was stopped")
 
-// fill reads into b, up to the end of at least one line. The file's last line gets an end if it
-// lacks one. The error is io.EOF at the end of the file.
+// fill reads into b until b has at least one whole line, or the file ends. If the last line of the
+// file lacks its delimiter, fill adds it. The error is io.EOF at the end of the file.
 func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
 	delim := r.cfg.Delim
 	b.Data = append(b.Data[:0], s.rest...)
 	var err error
-	end := 0 // of the last whole line
+	end := 0 // the end of the last whole line
 	for err == nil && end == 0 {
 		if ctx.Err() != nil {
 			return errStopped
@@ -126,8 +127,8 @@ func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
 	return err
 }
 
-// makeRoom makes room in b for the next read. It waits if b has a long line and another batch has
-// one.
+// makeRoom makes room in b for the next read. If b has a long line, makeRoom first waits until no
+// other batch has one.
 func (r *Reader) makeRoom(b *Batch) {
 	if cap(b.Data)-len(b.Data) >= pieceSize/2 {
 		return
@@ -138,11 +139,11 @@ func (r *Reader) makeRoom(b *Batch) {
 	}
 	b.Data = grown(b.Data, max(pieceSize, len(b.Data)))
 	if b.long {
-		debug.FreeOSMemory() // what was copied would wait long for a collection
+		debug.FreeOSMemory() // free the old copy of the line, and do not wait for a collection
 	}
 }
 
-// named returns err, which names the file.
+// named returns err with the name of the file, unless err has it already.
 func named(name string, err error) error {
 	if strings.Contains(err.Error(), Shown(name)) {
 		return err
@@ -150,7 +151,7 @@ func named(name string, err error) error {
 	return fmt.Errorf("%s: %w", Shown(name), err)
 }
 
-// Shown returns a file's name for messages.
+// Shown returns the name of a file for messages.
 func Shown(name string) string {
 	if name == Stdin {
 		return "standard input"

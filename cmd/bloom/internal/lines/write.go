@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// writeSize is how much is written at a time, so that a slow reader shows progress.
+// writeSize is the largest number of bytes in a write. finish counts writes, so they must be short
+// enough to tell a slow output from one that takes no bytes.
 const writeSize = 64 << 10
 
-// write writes what is kept, and frees the batches. After an error it writes nothing more.
+// write writes the kept lines of each batch, and frees the batch. After an error it writes nothing
+// more.
 func (r *Reader) write() {
 	defer close(r.written)
 	for b := range r.out {
@@ -36,10 +38,11 @@ func (r *Reader) write() {
 	}
 }
 
-// Patience is how long the output may take nothing once a run is to end.
+// Patience is how long Each waits, once its ctx is done, for an output that takes no bytes.
 var Patience = 2 * time.Second
 
-// finish waits until all is written, and reports whether it is.
+// finish waits until all kept lines are written. It returns false if ctx is done and the output
+// takes no bytes for Patience.
 func (r *Reader) finish(ctx context.Context) bool {
 	select {
 	case <-r.written:
@@ -59,9 +62,9 @@ func (r *Reader) finish(ctx context.Context) bool {
 	}
 }
 
-// Keep has the lines of these digests, whose numbers ascend, written to Config.Out. It moves them
-// to the start of b's data, except those that are there already, and neighbours at once. It
-// overwrites lines.
+// Keep selects the lines to write to Config.Out. On entry lines has indexes of b.Hashes, in
+// ascending order. Keep overwrites them with the numbers of the lines. It moves the lines to the
+// start of b.Data. Neighbours move together.
 func (b *Batch) Keep(lines []int) {
 	for n, i := range lines {
 		lines[n] = b.line(i)
