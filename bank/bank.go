@@ -16,8 +16,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Bank is any number of Bloom filters, its members, of one size. They have numbers from 0
-// on.
+// Bank is any number of Bloom filters of one size, which are its members. The members have
+// numbers from 0 on.
 //
 // Any number of goroutines may use a Bank at once. Calls that write take turns. Look-ups,
 // which are Which, WhichAll and ContainsHash, take no lock. A look-up sees every write that
@@ -35,8 +35,8 @@ type Bank struct {
 	bank
 }
 
-// bank holds all of a Bank. The methods that encode it have value receivers: packages fmt,
-// json and gob find them where a struct holds a Bank by value.
+// bank holds all of a Bank. The methods that encode it have value receivers. So packages fmt, json
+// and gob call them even if a struct holds a Bank by value.
 type bank struct {
 	state *state // nil in the zero Bank
 }
@@ -44,18 +44,18 @@ type bank struct {
 type state struct {
 	shape
 
-	n        atomic.Int64 // members; stored after their segments
+	n        atomic.Int64 // the number of members; stored after their segments
 	segments atomic.Pointer[[]segment]
 
-	mu    sync.Mutex // of calls that write
-	names []string   // of the first members
+	mu    sync.Mutex // calls that write hold it
+	names []string   // the names of the first members; the others have none
 	info  bloom.Info
 }
 
 // New returns an empty Bank. Its members have the size of the filters that [bloom.New]
 // makes for n keys and p. A member that holds n keys is reported for a key that it does not
-// hold with a probability of about p. It is more where n is small: take [NewSize] with what
-// [bloom.StrictSize] returns then.
+// hold with a probability of about p. The probability is higher if n is small: then call
+// [NewSize] with the results of [bloom.StrictSize].
 //
 // New returns an error in the cases in which bloom.New does. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
@@ -82,34 +82,34 @@ func NewSize(m uint64, k int) (*Bank, error) {
 	return &Bank{bank: bank{&state{shape: shapeOf(size, k)}}}, nil
 }
 
-// current returns the number of members and the segments that they are in. The zero Bank, whose
-// state is nil, has none.
+// current returns the number of members and their segments. The zero Bank, whose state is nil, has
+// none.
 func (s *state) current() (n int, segments []segment) {
 	if s == nil {
 		return 0, nil
 	}
-	n = int(s.n.Load()) // before the segments, which then have room for n
+	n = int(s.n.Load()) // loaded before the segments, so that they have room for n
 	if p := s.segments.Load(); p != nil {
 		segments = *p
 	}
 	return n, segments
 }
 
-// member returns where member i is: its segment, and its number there.
+// member returns the segment of member i, and the member's number in that segment.
 func (s *state) member(i int) (*segment, int) {
 	n, segments := s.current()
 	check(i, n)
 	return &segments[i/segmentMembers], i % segmentMembers
 }
 
-// check panics if there is no member i.
+// check panics unless a bank of n members has a member i.
 func check(i, n int) {
 	if uint(i) >= uint(n) {
 		panic(fmt.Sprintf("bank: member %d of a bank of %d", i, n))
 	}
 }
 
-// Append adds an empty member and returns its number, which is the Len before.
+// Append adds an empty member and returns its number, which is what Len returned before.
 func (b *Bank) Append() int {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()
@@ -127,8 +127,8 @@ func (b *Bank) lockToAppend() *state {
 	return b.state
 }
 
-// grow makes room for one more member. It returns the member's number and where it will be:
-// its segment, and its number there. The caller has locked s.mu.
+// grow makes room for one more member. It returns the member's number, its segment, and its number
+// in that segment. The caller has locked s.mu.
 func (s *state) grow() (n int, seg *segment, i int) {
 	n, segments := s.current()
 	last := n / segmentMembers
@@ -157,14 +157,13 @@ func widen(s *segment, stride int) segment {
 	return w
 }
 
-// AppendFilter adds a member with the keys of f and returns its number. If f's size is a
-// multiple of the members', the member is what [bloom.Filter.Fold] makes of f. Look-ups
-// find none of f's keys before, and all of them afterwards. AppendFilter keeps nothing of
-// f, and uses neither its N nor its P.
+// AppendFilter adds a member with the keys of f and returns its number. f's M must be a multiple
+// of the Bank's M: the new member is what [bloom.Filter.Fold] makes of f. No look-up sees a part
+// of the new member. AppendFilter retains nothing of f, and uses neither its N nor its P.
 //
-// It returns an error, which wraps [bloom.ErrMismatch], and changes nothing unless f has
-// [bloom.Mitz64], the same K and a multiple of M, and its Info names no other Hash than
-// the Bank's. A Bank whose Info names none takes over f's.
+// AppendFilter changes nothing and returns an error that wraps [bloom.ErrMismatch] unless f has
+// [bloom.Mitz64], the Bank's K, and a multiple of its M. It does the same if the Infos of the two
+// have a Hash each, and these differ. If only f's Info has a Hash, the Bank's Info takes it over.
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()
@@ -183,7 +182,7 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	return n, nil
 }
 
-// fit returns the words of f, folded to the members' size, in Guava's order of bytes.
+// fit folds f to the members' size and returns its words, in Guava's order of bytes.
 func (s *state) fit(f *bloom.Filter) ([]byte, error) {
 	switch {
 	case f == nil:
@@ -229,7 +228,7 @@ func (b *Bank) AddHash(i int, h bloom.Hash) (changed bool) {
 	return changed
 }
 
-// Clear removes all keys of member i, and its name. The member can be used again.
+// Clear removes all keys of member i, and its name. The member stays in the Bank.
 func (b *Bank) Clear(i int) {
 	check(i, b.Len())
 	s := b.state
@@ -244,7 +243,8 @@ func (b *Bank) Clear(i int) {
 	}
 }
 
-// Reset clears all members, as Clear does one. It keeps the members, the memory and the Info.
+// Reset removes the keys and the names of all members. It keeps the members, the memory and the
+// Info.
 func (b *Bank) Reset() {
 	s := b.state
 	if s == nil {
@@ -271,8 +271,8 @@ func (b *Bank) ContainsHash(i int, h bloom.Hash) bool {
 // [Bank.ContainsHash] is true. It allocates only if dst lacks room. h is [bloom.Sum] or
 // [bloom.SumString] of the key: one digest serves several banks, and several calls.
 //
-// All bits of the empty key are bit 0 of a member, as in Guava. So the rate for it is not p
-// but the FillRatio of [Bank.Stats], which is about a half if members of New's size are full.
+// The empty key has only bit 0 of a member, as in Guava. So the rate for it is not p but the
+// FillRatio of [Bank.Stats], which is about a half if members of New's size are full.
 func (b *Bank) Which(dst []int, h bloom.Hash) []int {
 	return b.WhichAll(dst, []bloom.Hash{h})
 }
@@ -288,8 +288,8 @@ func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 	return b.state.whichAll(dst, func(s int) segment { return segments[s] }, n, hs)
 }
 
-// Filter returns a copy of member i. It has the bits that [bloom.NewSize] with M and K has
-// after an Add of each of the member's keys, and the Bank's Info.
+// Filter returns a copy of member i, with the Bank's Info. Its bits are those of a filter that
+// [bloom.NewSize] made with the Bank's M and K, and to which the member's keys were added.
 func (b *Bank) Filter(i int) *bloom.Filter {
 	seg, i := b.state.member(i)
 	return b.state.filter(seg, i, b.Info())
@@ -321,8 +321,8 @@ func (b *Bank) K() int {
 // maxName is the longest name, in bytes.
 const maxName = 1<<16 - 1
 
-// SetName gives member i a name, such as that of the file that it was made of. Files keep
-// it. It panics if name is longer than 65,535 bytes.
+// SetName gives member i a name, such as the name of the file that its keys came from. Saved
+// files keep the name. SetName panics if name is longer than 65,535 bytes.
 func (b *Bank) SetName(i int, name string) {
 	if len(name) > maxName {
 		panic(fmt.Sprintf("bank: name of %d bytes, more than %d", len(name), maxName))
@@ -339,8 +339,8 @@ func (b *Bank) SetName(i int, name string) {
 	}
 }
 
-// Name returns the name of member i. It is empty if the member has none. The error is nil: a
-// [View] and a [Reader] have the same method, and can meet damage.
+// Name returns the name of member i. It is empty if the member has none. The error is always nil:
+// the method is like that of a [View] and of a [Reader], where a name can be damaged.
 func (b *Bank) Name(i int) (string, error) {
 	check(i, b.Len())
 	s := b.state
@@ -352,8 +352,8 @@ func (b *Bank) Name(i int) (string, error) {
 	return "", nil
 }
 
-// Info returns what New and SetInfo set, and what the Bank's binary form held. N and P are
-// those of one member.
+// Info returns what New and SetInfo set, and what the Bank's binary form held. N and P are for one
+// member.
 func (b *Bank) Info() bloom.Info {
 	s := b.state
 	if s == nil {

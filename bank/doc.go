@@ -7,11 +7,11 @@
 // keys or their digests. Each member is a [bloom.Filter] with [bloom.Mitz64], bit for bit.
 //
 // A bank stores its members by rows: row r has bit r of every member, side by side. A look-up
-// computes which K rows belong to the key, and ANDs them. The bits that are left are the
-// members. This reads K bits of each member, in long runs, where one filter after the other
-// reads at least one cache line of each. With a million members it is usually more than a
-// hundred times as fast. The price is that adding a key writes to K rows, which are far from
-// each other.
+// computes which K rows belong to the key, and ANDs them. A bit that is still set stands for a
+// member that may hold the key. This reads K bits of each member, in long runs. Asking one filter
+// after the other reads at least one cache line of each. With a million members a bank is usually
+// more than a hundred times as fast. The price is that adding a key writes to K rows, which are
+// far from each other.
 //
 // Rates are per member, so false members add up: a look-up in n members of rate p reports n*p
 // false ones on average. [Bank.Stats] has the mean rate of the members.
@@ -21,23 +21,24 @@
 //	1e-4            1          100        1,000
 //	1e-6         0.01            1           10
 //
-// False members are correlated, because all members keep a key in the same rows: most keys have
-// few, and some keys have many. In 100,000 members of 20 keys at 1e-4, half of the keys that no
+// All members keep a key in the same rows. So false members are correlated: most keys have few,
+// and some keys have many. In 100,000 members of 20 keys at 1e-4, half of the keys that no
 // member holds had at most 2 false members, one of a hundred had more than 15, and one of 20,000
-// had 14,600; the mean was 11. The empty key has many; see [Bank.Which].
+// had 14,600. The mean was 11. The empty key has many; see [Bank.Which].
 //
-// Members with few keys need more bits than [New] takes to reach a low rate. Take [NewSize] with
-// what [bloom.StrictSize] returns. These are its bits for one member:
+// Members with few keys reach a low rate only if they have more bits than [New] gives them. Call
+// [NewSize] with the results of [bloom.StrictSize]. These are its bits for one member:
 //
 //	keys  p = 1e-2  p = 1e-4  p = 1e-6
 //	3           64       320     2,112
 //	50         576     1,408     8,960
 //	1000     9,664    19,712    51,456
 //
-// Memory and files take the members' bits and a thousandth more, in segments of 32,736
-// members, in which a row is a page of 4 KiB. The last segment takes at most twice its members'
-// bits, and a page a row. A [View] is asked where it lies in a file or in memory, and a [Reader]
-// where it lies in an object store.
+// Memory and files take the members' bits and a thousandth more. The members are divided into
+// segments of 32,736, in which a row is a page of 4 KiB. If the last segment has fewer members, its
+// rows are shorter: a row is a bit for each member and a checksum of 4 bytes, rounded up to a power
+// of two of at least 8 bytes. A [View] answers from a file or from memory, without decoding, and a
+// [Reader] from an object store.
 //
 // The structure is that of BitFunnel (Goodwin and others, BitFunnel: Revisiting Signatures for
 // Search, 2017) and of COBS (Bingmann, Bradley, Gauger and Iqbal, COBS: a Compact Bit-Sliced

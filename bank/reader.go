@@ -12,16 +12,16 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader asks a file that [Bank.SaveFile] wrote, in an object store, on a network file system,
-// or anywhere else that an [io.ReaderAt] reaches. It reads what a look-up needs, and checks
-// every byte that it uses: damage is an error, and so is a failure of the store. Neither
-// is ever taken for the answer that no member holds a key.
+// Reader answers from a file that [Bank.SaveFile] wrote. The file may be in an object store, on a
+// network file system, or anywhere else that an [io.ReaderAt] reaches. A Reader reads what a
+// look-up needs, and checks every byte that it uses: damage is an error, and so is a failure of the
+// store. Neither is ever taken for the answer that no member holds a key.
 //
-// A Reader keeps nothing that it read but the parameters and the Info. An io.ReaderAt that
-// keeps pages of 4 KiB makes repeated look-ups cheaper.
+// A Reader keeps only the parameters and the Info. An io.ReaderAt that keeps pages of 4 KiB makes
+// repeated look-ups cheaper.
 //
 // The file must stay as it is while a Reader uses it. If the store has versions of an object, the
-// io.ReaderAt should ask for one and the same, such as with the HTTP header If-Match.
+// io.ReaderAt should always ask for the same version, such as with the HTTP header If-Match.
 //
 // Many goroutines may use a Reader at once: every io.ReaderAt permits that. Look-ups of the
 // zero Reader return an error. Methods that take a member's number panic if there is no such
@@ -33,9 +33,9 @@ type Reader struct {
 	info   bloom.Info
 }
 
-// NewReader returns a Reader of the size bytes of r. It reads at most 8 KiB, in two
-// requests. An error wraps [bloom.ErrFormat] if the bytes are no file of a Bank's, and is
-// r's own if r failed.
+// NewReader returns a Reader of the size bytes of r. It reads at most 8 KiB, in two requests. If r
+// fails, NewReader returns r's error. If the bytes are not a Bank's file, the error wraps
+// [bloom.ErrFormat].
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var l layout
 	_, info, err := form.Bank.ParseAt(r, size, l.parse)
@@ -45,7 +45,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	return &Reader{layout: l, r: r, info: bloom.Info(info)}, nil
 }
 
-// read is a source. It makes no request for nothing.
+// read is a source. It makes no request if n is 0.
 func (r *Reader) read(from, n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
@@ -54,10 +54,11 @@ func (r *Reader) read(from, n int) ([]byte, error) {
 }
 
 // Which appends to dst the numbers of the members that may hold the key with digest h; see
-// [Bank.Which]. It reads K rows of each 32,736 members: a row is 4 KiB, or less of the last
-// members. It makes a request for each row, and up to 64 of them at the same time. Once rows
-// have ruled out all of some 32,736 members, it requests no more rows of these. After a failure
-// it requests nothing more. On error it returns dst as it was. It takes some 256 KiB of memory.
+// [Bank.Which]. It reads K rows of each segment of 32,736 members. A row is 4 KiB, or less in the
+// last segment. Each row is a request, and up to 64 requests run at the same time. Once the rows
+// have ruled out all members of a segment, Which requests no more rows of that segment. After a
+// failure it requests nothing more. On error it returns dst as it was. It takes at most some
+// 512 KiB of memory.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {
 	return r.WhichAll(dst, []bloom.Hash{h})
 }
@@ -82,7 +83,7 @@ func (r *Reader) WhichAll(dst []int, hs []bloom.Hash) ([]int, error) {
 	return all, nil
 }
 
-// askSome returns what is left of n segments from the given one on.
+// askSome asks n segments, the first of which is segment from. It returns the members that remain.
 func (r *Reader) askSome(from, n int, hs []bloom.Hash) ([]remains, error) {
 	left := make([]remains, n)
 	for i := range left {
@@ -108,10 +109,11 @@ type remains struct {
 	mu         sync.Mutex
 	candidates candidates
 	acc        []uint64
-	none       bool
+	none       bool // all members are ruled out
 }
 
-// ask rules out the members of segment s that have no bit in a row, unless none are left.
+// ask rules out the members of segment s whose bit in a row is clear. If no members remain, it
+// requests nothing.
 func (r *Reader) ask(left *remains, s int, row uint64) error {
 	left.mu.Lock()
 	none := left.none
@@ -129,8 +131,8 @@ func (r *Reader) ask(left *remains, s int, row uint64) error {
 	return nil
 }
 
-// Name returns the name of member i, which is empty if the member has none. It makes two
-// requests if there are names: for some bytes of a table, and for the name.
+// Name returns the name of member i, which is empty if the member has none. If the Bank has names,
+// it makes two requests: one for some bytes of a table, and one for the name.
 func (r *Reader) Name(i int) (string, error) {
 	check(i, r.layout.members)
 	return r.layout.readName(r.read, i)

@@ -19,10 +19,9 @@ import (
 //	row      one bit of each member of a segment, side by side: bit i of row r is bit r of the
 //	         segment's member i. A segment has as many rows as a member has bits.
 //	stride   the length of a row in words, a power of two: 512 in a full segment
-//	page     4 KiB: what a row of a full segment takes
+//	page     4 KiB, the size of a row of a full segment
 //
-// The last 4 bytes of a row are for its checksum in a file. So a row of a full segment is a page
-// with its checksum, and can be read and checked alone.
+// In a file, the last 4 bytes of a row are its checksum. So a row can be read and checked alone.
 const (
 	pageBytes      = 4096
 	pageWords      = pageBytes / 8
@@ -30,17 +29,17 @@ const (
 	segmentMembers = 8 * (pageBytes - checkBytes)
 )
 
-// strideFor returns the number of words in a row with room for the given number of members: the
-// least power of two.
+// strideFor returns the stride for the given number of members. It is the least power of two of
+// words that have room for a bit of each member and a checksum.
 func strideFor(members int) int {
 	return 1 << bits.Len(uint((members+8*checkBytes-1)/64))
 }
 
-// segment is rows in memory, or the bytes of a file in which rows lie.
+// segment is the rows of a segment, as words in memory or as the bytes of a file.
 type segment struct {
 	words  []uint64
-	data   []byte // little-endian words, if words is nil
-	stride int    // of a row, in words
+	data   []byte // little-endian words; used if words is nil
+	stride int    // words in a row
 }
 
 // get reports whether bit i of row r is set.
@@ -91,8 +90,9 @@ func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	return andBytes(acc, row(0), row(1), row(2), row(3))
 }
 
-// andWords is and. Others may write to the rows at the same time. Four rows at a time are four
-// streams from memory. If few bits are left, few words are read.
+// andWords is segment.and of words. Other goroutines may write to the rows at the same time. The
+// processor reads four rows at once faster than one after the other. A word of the rows is read
+// only if acc has bits left there.
 func andWords(acc, a, b, c, d []uint64) bool {
 	a = a[:len(acc)]
 	b = b[:len(acc)]
@@ -110,7 +110,7 @@ func andWords(acc, a, b, c, d []uint64) bool {
 	return left != 0
 }
 
-// andBytes is andWords of little-endian words that lie anywhere.
+// andBytes is andWords of little-endian words, which need not be aligned.
 func andBytes(acc []uint64, a, b, c, d []byte) bool {
 	le := binary.LittleEndian
 	var left uint64
@@ -135,10 +135,10 @@ func andRow(acc []uint64, row []byte) bool {
 	return left != 0
 }
 
-// shape has what all members have in common.
+// shape is what all members have in common.
 type shape struct {
-	size       int    // of a member, in words: a segment has 64 rows for each
-	reciprocal uint64 // of size; see guava.Locate
+	size       int    // words of a member; a segment has 64 rows for each of them
+	reciprocal uint64 // the reciprocal of size; see guava.Locate
 	k          int
 }
 
@@ -165,7 +165,8 @@ func (s *shape) contains(seg *segment, i int, h bloom.Hash) bool {
 	return true
 }
 
-// candidates has a bit for each member of a segment that may hold all keys.
+// candidates has a bit for each member of a segment. The bit is set as long as the member may hold
+// all keys.
 type candidates [pageWords]uint64
 
 // setAll sets the bits of the given number of members, and returns their words.
@@ -178,7 +179,8 @@ func (c *candidates) setAll(members int) []uint64 {
 	return acc
 }
 
-// whichAll appends to dst the numbers of those of n members that have all bits of all keys.
+// whichAll looks up hs in n members. It appends to dst the numbers of the members that have all
+// bits of all keys.
 func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloom.Hash) []int {
 	for from := 0; from < n; from += segmentMembers {
 		seg := segments(from / segmentMembers)
@@ -187,7 +189,7 @@ func (s *shape) whichAll(dst []int, segments func(int) segment, n int, hs []bloo
 	return dst
 }
 
-// which is whichAll of a segment. The segment's first member has number from.
+// which is whichAll of one segment, whose first member has the number from.
 func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Hash) []int {
 	var c candidates
 	acc := c.setAll(members)
@@ -209,7 +211,8 @@ func (s *shape) which(dst []int, seg *segment, from, members int, hs []bloom.Has
 	return appendBits(dst, from, acc)
 }
 
-// appendBits appends the numbers of the bits that are set. The first bit has number from.
+// appendBits appends to dst the numbers of the set bits of acc, whose first bit has the number
+// from.
 func appendBits(dst []int, from int, acc []uint64) []int {
 	n := 0
 	for _, w := range acc {
@@ -225,9 +228,9 @@ func appendBits(dst []int, from int, acc []uint64) []int {
 	return dst
 }
 
-// filter returns member i of a segment.
+// filter returns a copy of member i of a segment.
 func (s *shape) filter(seg *segment, i int, info bloom.Info) *bloom.Filter {
-	var small [128]uint64 // members are small, and NewWords copies the words
+	var small [128]uint64 // for the words of a small member, which NewWords copies
 	words := append(small[:0], make([]uint64, s.size)...)
 	for r := range s.bits() {
 		if seg.get(r, i) {
@@ -239,10 +242,10 @@ func (s *shape) filter(seg *segment, i int, info bloom.Info) *bloom.Filter {
 	return f
 }
 
-// stats returns the figures of n members in all, which are in segments.
+// stats returns the figures of n members. size is the length of the binary form.
 func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats {
 	st := bloom.Stats{M: s.bits(), K: s.k, SizeBytes: size}
-	holding := map[uint64]int{} // members, by their number of bits set
+	membersWith := map[uint64]int{} // the number of members that have a given number of set bits
 	counts := make([]uint64, segmentMembers)
 	for from := 0; from < n; from += segmentMembers {
 		seg := segments(from / segmentMembers)
@@ -260,11 +263,12 @@ func (s *shape) stats(segments func(int) segment, n int, size int64) bloom.Stats
 			}
 		}
 		for _, ones := range counts {
-			holding[ones]++
+			membersWith[ones]++
 		}
 	}
-	for _, ones := range slices.Sorted(maps.Keys(holding)) { // a sum of floats depends on their order
-		members := holding[ones]
+	// The members are in order, because a sum of floats depends on the order of its terms.
+	for _, ones := range slices.Sorted(maps.Keys(membersWith)) {
+		members := membersWith[ones]
 		st.OnesCount += ones * uint64(members)
 		member := bloom.StatsOf(st.M, s.k, ones)
 		st.ApproxCount += member.ApproxCount * uint64(members)

@@ -14,24 +14,27 @@ import (
 
 const errNoForm = form.NoForm("bank")
 
-// The binary form is a frame; see package form. Its parameters are the number of words in
-// a member, k, the number of members, and the number of bytes of names. Its words are:
+// layout is the layout of a binary form. The form is a frame; see package form. Its parameters are
+// the number of words in a member, k, the number of members, and the number of bytes of names. Its
+// words are:
 //
 //	zeros, up to a multiple of the length of a row in the first segment
 //	for each segment, for each bit of a member, a row: the segment's members, zeros up to
 //	        a power of two of words, and in the last 4 bytes the row's checksum
-//	the names: for each member where its name ends, in 8 bytes, and a checksum in 4 bytes;
-//	        then the names; then zeros. Or nothing, if no member has a name.
+//	the table of names: for each member the end of its name, in 8 bytes, and a checksum,
+//	        in 4 bytes
+//	the names, and zeros up to a multiple of 8 bytes
 //
-// So a row is found by multiplication, a row of 32,736 members is a page, and every row
-// and every name can be read and checked alone.
+// If no member has a name, the table and the names are missing.
+//
+// The place of a row can be computed. Every row and every name can be read and checked alone.
 type layout struct {
 	shape
 	members int
-	names   int // bytes of names and their table
+	names   int // bytes of the table of names and of the names
 }
 
-const entryBytes = 12 // of a member in the table of names
+const entryBytes = 12 // bytes of an entry in the table of names
 
 // parse sets l from a frame's parameters, and returns how many words follow them. It is a
 // form.Check.
@@ -63,14 +66,15 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	return uint64(l.padding()) + total + (names+7)/8, nil
 }
 
-// Everything below is in words behind the frame's head.
+// The methods below count in words. Word 0 follows the frame's head.
 
 // padding returns the word at which the rows begin.
 func (l *layout) padding() int {
 	return -(form.Bank.HeadSize() / 8) & (strideFor(min(l.members, segmentMembers)) - 1)
 }
 
-// segment returns where a segment begins, how many words its rows have, and how many members.
+// segment returns the word at which a segment begins, the stride of its rows, and the number of its
+// members.
 func (l *layout) segment(s int) (from, stride, members int) {
 	members = min(l.members-s*segmentMembers, segmentMembers)
 	return l.padding() + s*64*l.size*pageWords, strideFor(members), members
@@ -87,8 +91,8 @@ func (l *layout) table() int {
 	return from + 64*l.size*stride
 }
 
-// sum returns the checksum of numbers and data. The numbers say what data is, so that data
-// which belongs elsewhere is noticed.
+// sum returns the checksum of numbers and data. The numbers identify the data, so that data in a
+// wrong place has a wrong checksum.
 func sum(data []byte, numbers ...uint64) uint32 {
 	var start [24]byte
 	for i, x := range numbers {
@@ -100,12 +104,12 @@ func sum(data []byte, numbers ...uint64) uint32 {
 	return uint32(sum)
 }
 
-// rowSum returns the checksum of row r of a segment, whose bytes these are.
+// rowSum returns the checksum of row r of segment s.
 func rowSum(row []byte, s int, r uint64) uint32 {
 	return sum(row[:len(row)-checkBytes], uint64(s), r)
 }
 
-// source returns n bytes of the frame's words, from the given byte on. They are valid until
+// source returns n bytes of the frame's words, from the given byte on. The bytes are valid until
 // the next call.
 type source func(from, n int) ([]byte, error)
 
@@ -134,13 +138,14 @@ func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
 	return row, nil
 }
 
-// nameSum returns the checksum of the name of member i, which lies there in the names.
+// nameSum returns the checksum of the name of member i. The name begins at byte from of the names.
 func nameSum(name []byte, i, from int) uint32 {
 	return sum(name, uint64(i), uint64(from), uint64(from+len(name)))
 }
 
-// entry reads where the name of member i lies: where the name before ends, and its own entry in
-// the table.
+// entry returns the bytes of the names from and to which the name of member i goes, and the name's
+// checksum. A name begins at the end of the previous one. So entry reads two entries of the table:
+// those of members i-1 and i.
 func (l *layout) entry(read source, i int) (from, to int, sum uint32, err error) {
 	before := min(i, 1)
 	data, err := read(8*l.table()+entryBytes*(i-before), entryBytes*(1+before))
@@ -152,7 +157,7 @@ func (l *layout) entry(read source, i int) (from, to int, sum uint32, err error)
 		start, data = binary.LittleEndian.Uint64(data), data[entryBytes:]
 	}
 	end := binary.LittleEndian.Uint64(data)
-	tooLong := end-start > maxName // also if start > end
+	tooLong := end-start > maxName // true also if start > end
 	if tooLong || end > uint64(l.names-entryBytes*l.members) {
 		return 0, 0, 0, form.Errorf("bank", "a name is said to lie from %d to %d", start, end)
 	}
@@ -178,7 +183,7 @@ func (l *layout) readName(read source, i int) (string, error) {
 	return string(name), nil
 }
 
-// readAll checks everything, and returns all names.
+// readAll reads and checks all words of a frame, and returns all names.
 func (l *layout) readAll(read source) (names []string, err error) {
 	if err := readZeros(read, 0, 8*l.padding()); err != nil {
 		return nil, err
@@ -221,21 +226,22 @@ func readZeros(read source, from, n int) error {
 	return nil
 }
 
-// encoder yields the words of a Bank's frame, as bytes, a piece after the other. Others may
-// write to the Bank at the same time.
+// encoder yields the words of a Bank's frame as bytes, one piece after another. A piece is a row,
+// an entry of the table of names, or a name. Other goroutines may write to the Bank at the same
+// time.
 type encoder struct {
 	layout layout
 	from   []segment
 	names  []string
 	info   form.Info
 
-	piece []byte // what is left of it
-	next  int    // rows, then entries, then names
-	end   int    // of the names so far
+	piece []byte // the rest of the current piece
+	next  int    // the number of the next piece: first all rows, then all entries, then all names
+	end   int    // bytes of the names whose entries are encoded
 	row   [pageBytes]byte
 }
 
-// encoder returns an encoder of what s is now.
+// encoder returns an encoder of the members that s has now.
 func (s *state) encoder() *encoder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +254,7 @@ func (s *state) encoder() *encoder {
 	return e
 }
 
-// layout returns the layout of the binary form of what s is now. The caller has locked s.mu.
+// layout returns the layout of the members that s has now. The caller has locked s.mu.
 func (s *state) layout() layout {
 	l := layout{shape: s.shape, members: int(s.n.Load())}
 	for _, name := range s.names {
@@ -264,10 +270,10 @@ func (l *layout) params() []uint64 {
 	return []uint64{uint64(l.size), uint64(l.k), uint64(l.members), uint64(l.names)}
 }
 
-// words returns how many there are.
+// words returns the number of words in the frame.
 func (l *layout) words() int { return l.table() + (l.names+7)/8 }
 
-// put is the put of form.WriteFunc, which asks for one chunk after the other.
+// put writes the next bytes to out. form.WriteFunc calls it for one chunk after the other.
 func (e *encoder) put(out []byte, _ int) {
 	for len(out) > 0 {
 		if len(e.piece) == 0 {
@@ -278,7 +284,7 @@ func (e *encoder) put(out []byte, _ int) {
 	}
 }
 
-// advance makes the next piece.
+// advance encodes the next piece.
 func (e *encoder) advance() {
 	rows := e.layout.segments() * int(e.layout.bits())
 	members := e.layout.members
@@ -299,8 +305,8 @@ func (e *encoder) advance() {
 	}
 }
 
-// putRow makes row r of segment s the next piece. The segment may have got members, and wider rows,
-// since the encoding began. These are left out.
+// putRow makes row r of segment s the current piece. Members that were appended since the encoding
+// began are left out.
 func (e *encoder) putRow(s int, r uint64) {
 	_, stride, members := e.layout.segment(s)
 	row := e.row[:8*stride]
@@ -372,7 +378,7 @@ func (b *Bank) ReadFrom(r io.Reader) (int64, error) {
 	return n, b.decode(l, array, info)
 }
 
-// decode sets b from the words of a frame. It keeps them.
+// decode sets b from the words of a frame. It retains array.
 func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	var buf []byte
 	names, err := l.readAll(func(from, n int) ([]byte, error) {
@@ -412,9 +418,9 @@ func (b *Bank) UnmarshalText(text []byte) error {
 // See [bloom.Filter.SaveFile] for permissions, links and temporary files, and
 // [Bank.WriteTo] for what other calls may do at the same time.
 //
-// SaveFile writes the whole Bank. Keep a Bank that grows forever as several files, such as
-// one for each day: only the last one changes, and a look-up asks all of them. The example
-// of [OpenFile] does that.
+// SaveFile writes the whole Bank. If a Bank grows forever, keep it as several files, such as one
+// for each day: only the last one changes, and a look-up asks all of them. The example of
+// [OpenFile] does that.
 func (b *Bank) SaveFile(path string) error {
 	return storage.SaveFile(form.Bank, path, b.SizeBytes(), b)
 }
@@ -426,7 +432,7 @@ func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, p
 // LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file.
 // It returns an error, which wraps [bloom.ErrMismatch], if the file's members have another
 // size or another K than New's. It writes no file. It returns an error at once if the
-// file's directory does not exist, as SaveFile would later.
+// file's directory does not exist, because SaveFile would fail later.
 func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	made, err := New(n, p)
 	return loadOr(path, made, err)

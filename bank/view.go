@@ -10,33 +10,32 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View asks the binary form of a [Bank] where it lies: in a file, inside a larger file, or
-// embedded in the program. It copies nothing. It answers as the decoded Bank does.
+// View answers from the binary form of a [Bank] without decoding it. The form may be a file, a part
+// of a larger file, or embedded in the program. A View answers as the decoded Bank does.
 //
 // Unix and Windows map the file of [OpenFile] into memory: a look-up of one key reads K pages for
-// each 32,736 members, and processes share them. So the file may be larger than memory. Elsewhere
-// the View has a copy in memory.
+// each 32,736 members, and processes share them. So the file may be larger than memory. On other
+// systems OpenFile reads the whole file into memory.
 //
 // The bytes must stay unchanged until the View is closed. If a program writes to an open file or
 // cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Bank.SaveFile] may replace
 // the file, and the file may be removed. The View still shows the old Bank then.
 //
-// Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
-// [bloom.OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
-// Close, String and LogValue panic. Methods that take a member's number panic if there is no such
-// member. A View must not be copied.
+// Many goroutines may use a View at once. [View.Close] needs the View to itself; see the example of
+// [bloom.OpenFile]. If a View is closed or zero, all methods but Close, String and LogValue panic.
+// Methods that take a member's number panic if there is no such member. A View must not be copied.
 type View struct {
 	_      nocopy.Locker
 	layout layout
-	bytes  storage.Bytes // the whole form
-	body   []byte        // its words
+	bytes  storage.Bytes // the whole binary form
+	body   []byte        // the bytes of its words
 	info   bloom.Info
 }
 
-// NewView returns a View of data, which it retains. data is a binary form, which is also the
-// content of a file, and no byte more. It need not be aligned. If it is aligned to 8 bytes,
-// look-ups are faster. NewView checks the length, the parameters and the Info, and takes
-// constant time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
+// NewView returns a View of data, which it retains. data is a binary form, such as the content of a
+// file, and no byte more. data need not be aligned, but look-ups are faster if it is aligned to 8
+// bytes. NewView checks the length, the parameters and the Info, and takes constant time.
+// [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
@@ -48,9 +47,9 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{layout: l, bytes: b, body: body, info: bloom.Info(info)}, nil
 }
 
-// OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters
-// and the Info. So a large file takes as long as a small one, and as little memory.
-// [View.Verify] notices damaged members, OpenFile does not. The caller must Close the View.
+// OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters and the
+// Info. So a large file takes no more time than a small one. OpenFile does not notice damaged
+// members, [View.Verify] does. The caller must Close the View.
 //
 // On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not the
 // pages around them. If memory has room for the file, and many look-ups follow, call
@@ -77,7 +76,7 @@ func (v *View) open() *layout {
 	return &v.layout
 }
 
-// segment returns segment s.
+// segment returns segment s, as words if they are aligned and the machine is little-endian.
 func (v *View) segment(s int) segment {
 	from, stride, _ := v.layout.segment(s)
 	n := 64 * v.layout.size * stride

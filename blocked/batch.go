@@ -5,8 +5,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. A nil added
-// discards the results. AddBatch panics if any other added is shorter than hs.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
+// the results are discarded. Otherwise AddBatch panics if added is shorter than hs.
 //
 // Batches are usually two to three times as fast as single keys, and faster still in filters
 // larger than the processor's cache; see benchmarks/RESULTS.md.

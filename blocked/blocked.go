@@ -7,11 +7,10 @@
 //
 // A classic filter, [bloom.Filter], touches up to 7 cache lines for a key at a rate
 // of 1 %, and up to 20 at 1e-6. A blocked filter touches one at 1 % and two at
-// 1e-6. In filters larger than the processor's cache that is usually 1.5 to 2 times as fast at
-// 1 %, and more at lower rates.
-// Batches are usually two to three times as fast again, and more in such filters; see
-// benchmarks/RESULTS.md. The price is memory. New takes this much more than a classic filter
-// of the same rate:
+// 1e-6. If the filters are larger than the processor's cache, the blocked one is usually 1.5 to 2
+// times as fast at 1 %, and still faster at lower rates. Batches are usually two to three times as
+// fast again, and still faster in such large filters; see benchmarks/RESULTS.md. The price is
+// memory. New takes this much more than a classic filter of the same rate:
 //
 //	rate     1e-2  1e-3  1e-4  1e-5  1e-6  1e-7  1e-8  1e-9
 //	lines       1     1     2     2     2     3     3     3
@@ -38,8 +37,8 @@ import (
 // Filter is a blocked Bloom filter. It consists of blocks of 32 bytes, eight words of
 // 32 bits. Each of a key's lines picks a block, and sets one bit in each of its words.
 //
-// The first line comes from the Hash's first word alone. The others also use the second: a
-// digest whose second word is 0 raises the false-positive rate a lot. See
+// The first line of a key depends only on the first word of its [bloom.Hash]. The others also
+// depend on the second word: if it is always 0, the false-positive rate is much higher. See
 // [bloom.SumUint64] for digests of 64 bits.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it
@@ -50,20 +49,20 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. The methods that encode it have value receivers, as packages json
-// and gob call only those of a Filter that a struct holds by value.
+// filter holds all of a Filter. The methods that encode it have value receivers. So packages fmt,
+// json and gob call them even if a struct holds a Filter by value.
 type filter struct {
 	b    splitblock.Blocks
-	info *form.SharedInfo // nil if the filter is zero and was given none
+	info *form.SharedInfo // nil if the filter is zero and SetInfo was not called
 }
 
 // New returns an empty filter sized for n distinct keys. A filter that holds n keys reports a key
 // that was not added as present with probability p. New uses the fewest lines whose memory is
 // within 10 % of the optimum.
 //
-// It returns an error unless n > 0, 1e-12 <= p < 1 and the filter has at most 2^35 blocks (1
-// TiB). Below 1e-12 four lines need much more memory than [bloom.New]. There is no error for
-// a lack of memory: Go ends the process then. The filter's Info has n and p.
+// It returns an error unless n > 0, 1e-12 <= p < 1 and the filter has at most 2^35 blocks, which
+// are a tebibyte. Below 1e-12 four lines need much more memory than [bloom.New]. If the machine
+// lacks the memory, the process ends, as with make. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {
@@ -74,12 +73,13 @@ func New(n uint64, p float64) (*Filter, error) {
 	return f, nil
 }
 
-// NewSize returns an empty filter of m bits, rounded up to a multiple of 256, with
-// 1 to 4 lines a key. It returns an error unless m rounds up to 1 to 2^35 blocks.
+// NewSize returns an empty filter of m bits, rounded up to a multiple of 256, with the given number
+// of lines for each key. It returns an error unless lines is 1 to 4 and m rounds up to 1 to 2^35
+// blocks.
 //
-// NewSize(m, 1) makes the filter of a Parquet column. Parquet readers that follow the
-// format's text take any size. Arrow's C++ reader wants a power of two, from 32
-// bytes on: round m up to one, 1<<bits.Len64(m-1).
+// NewSize(m, 1) makes the filter of a Parquet column. Parquet readers that follow the format's text
+// accept any size. Arrow's C++ reader accepts only powers of two of at least 32 bytes: round m up
+// to a power of two, 1<<bits.Len64(m-1).
 func NewSize(m uint64, lines int) (*Filter, error) {
 	if lines < 1 || lines > splitblock.MaxLines {
 		return nil, fmt.Errorf("blocked: lines = %d is outside [1, %d]", lines, splitblock.MaxLines)
@@ -92,11 +92,10 @@ func NewSize(m uint64, lines int) (*Filter, error) {
 	return newFilter(n, lines), nil
 }
 
-// NewBitset returns a filter of one line with the bits that Bitset returned, or that
-// the bloom filter of a Parquet column holds. For the latter, H1 of a [bloom.Hash] is
-// the xxHash64 of the plain-encoded value. NewBitset returns an error, which wraps
-// [bloom.ErrFormat], unless bitset is 1 to 2^30 blocks of 32 bytes. It does not retain
-// bitset.
+// NewBitset returns a filter of one line with the bits of bitset, which is what [Filter.Bitset]
+// returned, or the Bloom filter of a Parquet column. In such a column, H1 of a value's [bloom.Hash]
+// is the xxHash64 of the plain-encoded value. NewBitset returns an error, which wraps
+// [bloom.ErrFormat], unless bitset is 1 to 2^30 blocks of 32 bytes. It does not retain bitset.
 func NewBitset(bitset []byte) (*Filter, error) {
 	n, rest := len(bitset)/splitblock.Bytes, len(bitset)%splitblock.Bytes
 	if n < 1 || n > splitblock.Narrow || rest != 0 {
@@ -130,15 +129,15 @@ func (f *Filter) Add(key []byte) bool { return f.b.AddKey(key) }
 // AddString is Add of key's bytes, without copying them.
 func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// AddHash is Add by digest. With one line, H1 alone matters.
+// AddHash is Add by digest. If f has one line, only H1 matters.
 func (f *Filter) AddHash(h bloom.Hash) bool { return f.b.Add(h) }
 
-// Contains reports whether key may have been added: false is certain, true is
-// wrong with the probability FPR of [Filter.Stats] for a key that was not.
+// Contains reports whether key may have been added. False is certain. A key that was not added gets
+// true with the probability FPR of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.b.ContainsKey(key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
 func (f *Filter) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash is Contains by digest. With one line, H1 alone matters.
+// ContainsHash is Contains by digest. If f has one line, only H1 matters.
 func (f *Filter) ContainsHash(h bloom.Hash) bool { return f.b.Contains(h) }

@@ -13,18 +13,19 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web
-// server, or anywhere else that an [io.ReaderAt] reaches. Most absent keys take one request of
-// 32 bytes. A present key takes one for each of the filter's [Filter.Lines], some of them at the
-// same time.
+// Reader looks keys up in a file that [Filter.SaveFile] wrote. The file may be in an object store,
+// on a web server, or anywhere else that an [io.ReaderAt] reaches. Most absent keys take one
+// request of 32 bytes. A present key takes one for each line, some of them at the same time; see
+// [Filter.Lines].
 //
-// A failure of the io.ReaderAt is an error, and never the answer that a key is absent. So
-// is damage to the header and to the Info. Damaged bits go unnoticed: the checksum is one of
-// the whole file. The file must stay as it is while a Reader uses it. If the store can say which
-// version of an object it reads, such as with the HTTP header If-Match, let it.
+// A failure of the io.ReaderAt is an error, and never the answer that a key is absent. Damage to
+// the header or to the Info is an error, too. Damaged bits go unnoticed, because the only checksum
+// is that of the whole file. The file must stay as it is while a Reader uses it. If the store has
+// versions of an object, the io.ReaderAt should always ask for the same version, such as with the
+// HTTP header If-Match.
 //
-// Many goroutines may use a Reader at once. Every io.ReaderAt has to permit that. A look-up of the
-// zero Reader returns true and an error. A Reader must not be copied.
+// Many goroutines may use a Reader at once: every io.ReaderAt permits that. A look-up of the zero
+// Reader returns true and an error. A Reader must not be copied.
 type Reader struct {
 	_      nocopy.Locker
 	r      io.ReaderAt
@@ -35,8 +36,8 @@ type Reader struct {
 }
 
 // NewReader returns a Reader of the size bytes of r. It reads the header and the Info, in two
-// requests. An error wraps [bloom.ErrFormat] if the bytes are no file of a Filter's, and is
-// r's own if r failed.
+// requests. If r fails, NewReader returns r's error. If the bytes are not a Filter's file, the
+// error wraps [bloom.ErrFormat].
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {
@@ -54,8 +55,8 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 // Info returns the filter's Info.
 func (r *Reader) Info() bloom.Info { return r.info }
 
-// Stats returns M, K and SizeBytes, and makes no request. The other figures are zero: they would
-// need all bits.
+// Stats returns M, K and SizeBytes. It makes no request. So the other figures are zero: they depend
+// on the bits.
 func (r *Reader) Stats() bloom.Stats {
 	return bloom.Stats{M: r.m(), K: 8 * r.lines, SizeBytes: r.size}
 }
@@ -65,12 +66,12 @@ func (r *Reader) m() uint64 { return splitblock.Bits * uint64(r.blocks) }
 // String describes r by the filter's parameters.
 func (r *Reader) String() string { return describe("blocked.Reader", r.m(), r.lines) }
 
-// LogValue returns the String.
+// LogValue returns what String returns.
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. On error it returns
-// true. The filter's keys may be hashed in another way: look at [Reader.Info] before the first
-// look-up.
+// true. Look at the Hash of [Reader.Info] before the first look-up: the filter's keys may be hashed
+// in another way.
 func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -85,9 +86,9 @@ func (r *Reader) ContainsHash(h bloom.Hash) (bool, error) {
 	return found[0], err
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It asks for near lines in one request of
-// up to 256 KiB, and makes up to 64 requests at the same time. On error it sets found[i] to true
-// for all of hs. ContainsBatch panics if found is shorter than hs.
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It asks for lines that are near each other
+// in one request of up to 256 KiB, and makes up to 64 requests at the same time. On error it sets
+// found[i] to true for all of hs. ContainsBatch panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []bloom.Hash) error {
 	found = bitwords.Fill("blocked", found, len(hs))
 	if r.r == nil {

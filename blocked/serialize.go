@@ -12,9 +12,9 @@ import (
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Info()) }
 
-// SetInfo takes over the fields of i that are not zero. The other fields stay. Nothing else may
-// use the filter at the same time. Encoding returns an error if a field is out of its range; see
-// [bloom.Info].
+// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
+// else may use the filter at the same time. Encoding returns an error if a field is out of its
+// range; see [bloom.Info].
 func (f *filter) SetInfo(i bloom.Info) { f.info = form.Share(f.info.Info().With(form.Info(i))) }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter.
@@ -76,8 +76,8 @@ func LoadFile(path string) (*Filter, error) {
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
 // It writes no file. It returns an error at once if the file's directory does not exist,
-// as SaveFile would later. If the filter in the file has other parameters than New(n, p),
-// the error wraps [bloom.ErrMismatch].
+// because SaveFile would fail later. If the filter in the file has other parameters than
+// New(n, p), the error wraps [bloom.ErrMismatch].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {

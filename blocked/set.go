@@ -11,10 +11,12 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// Merge adds the keys of g to f. The false-positive rate becomes that of a filter which
-// holds the keys of both. Merge returns an error, which wraps [bloom.ErrMismatch], and
-// leaves f as it was, unless the two agree in M and Lines, and in Info's Hash where both
-// name one. If f names none, it takes over g's.
+// Merge adds the keys of g to f. The false-positive rate becomes that of a filter which holds the
+// keys of both.
+//
+// Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
+// or Lines. It does the same if their Infos have a Hash each, and these differ. If only g's Info
+// has a Hash, f's Info takes it over.
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -34,8 +36,8 @@ func (f *Filter) Intersect(g *Filter) error {
 	return nil
 }
 
-// compatible returns an error unless f and g have the same parameters. If it returns none, f has
-// the Hash of g if it had none.
+// compatible returns an error unless f can be merged with g. If it returns none and f's Info had no
+// Hash, f's Info now has the Hash of g's.
 func (f *filter) compatible(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("blocked")
@@ -46,7 +48,7 @@ func (f *filter) compatible(g *Filter) error {
 	return f.info.Join("blocked", g.info.Info())
 }
 
-// fits returns an error unless f has these parameters.
+// fits returns an error unless f has m bits and the given number of lines.
 func (f *filter) fits(m uint64, lines int) error {
 	switch {
 	case f.m() != m:
@@ -57,14 +59,13 @@ func (f *filter) fits(m uint64, lines int) error {
 	return nil
 }
 
-// Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a
-// filter that was made with M()/d bits and f's lines and given the same keys. Its
-// false-positive rate is higher; see [Filter.Stats]. Its Info has no N and P. Fold leaves f
-// as it was.
+// Fold returns a new filter of M()/d bits with the keys of f. Its bits are those of a filter of
+// M()/d bits and f's Lines to which the same keys were added. Its false-positive rate is higher;
+// see [Filter.Stats]. Its Info has no N and P. Fold leaves f as it was.
 //
-// It returns an error unless d divides M()/256, the number of blocks. A filter of more
-// than 2^30 blocks, which picks blocks by more bits of the digest, folds only to one
-// that still has more.
+// It returns an error unless d divides M()/256, the number of blocks. A filter of more than 2^30
+// blocks uses more bits of a digest to pick a block. So Fold returns an error if f has more than
+// 2^30 blocks and the new filter would not.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	n := int(f.M() / splitblock.Bits)
 	if d < 1 || d > n || n%d != 0 {
@@ -92,7 +93,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone copies f, while others may write to it.
+// clone returns a copy of f. Other goroutines may write to f at the same time.
 func (f *filter) clone() filter { return filter{f.b.Clone(), form.Share(f.info.Info())} }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.
@@ -131,11 +132,11 @@ func describe(name string, m uint64, lines int) string {
 //
 // ApproxCount is estimated block by block. A block counts as the number of lines for which its
 // count of ones is likeliest, ln(1 - ones/256) / ln(31/32). A block with every bit set counts as if
-// half a bit were clear. At the number of keys that [New] was given the estimate is 0.1 % too
-// high, besides chance.
+// half a bit were clear. If the filter holds the n keys of [New], the estimate is 0.1 % too high on
+// average.
 //
-// FPR is, for one line, the mean over all blocks of the product of the fills of a block's eight
-// words. The lines of a key are independent.
+// For one line, FPR is a mean over all blocks: that of the product of the fill ratios of a block's
+// eight words. The lines of a key are independent. So for more lines, FPR is a power of this mean.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.

@@ -42,11 +42,12 @@ func Size(n uint64, p float64) (m uint64, lines int, err error) {
 	return need[lines] * splitblock.Bits, lines, nil
 }
 
-// fewest returns the smallest number of blocks with which rate is at most p.
+// fewest returns the smallest number of blocks for which the rate is at most p.
 func fewest(n uint64, p float64, lines int) uint64 {
 	excess := func(blocks uint64) float64 { return portable.Log(rate(n, blocks, lines) / p) }
-	// With 2048 lines in every block, each bit is set, as far as a float64 knows. With 160, a
-	// line is found with a probability of at least 1 - 8 e^(-160/32), and four with 0.8.
+	// few blocks are too few, because each has at least many lines. With 2048 lines in each block,
+	// the rate is 1 as a float64. With 160, an absent line is found with a probability of at least
+	// 1 - 8 e^(-160/32), and an absent key of four lines with 0.8.
 	many := uint64(2048)
 	if p < 0.5 {
 		many = 160
@@ -73,15 +74,15 @@ func fewest(n uint64, p float64, lines int) uint64 {
 	return enough
 }
 
-// rate returns the false-positive rate of n keys with this number of lines each in this
-// number of blocks. An absent key picks its lines independently of each other, also
-// those that fall into the same block.
+// rate returns the false-positive rate of a filter of n keys, for the given number of blocks and of
+// lines for each key. The lines of an absent key are independent, even if they fall into the same
+// block.
 func rate(n, blocks uint64, lines int) float64 {
 	mean := float64(n) * float64(lines) / float64(blocks)
 	e, q := blockRates(mean, lines), 1/float64(blocks)
-	// found returns the probability that the last left lines find their bits set. The lines before
-	// them lie in the given number of other blocks. The first of the lines left lies in another
-	// block than these, alone or together with some of the lines after it.
+	// found returns the probability that the last left lines of a key find their bits set. The
+	// lines before them lie in the given number of other blocks. The first of the last lines lies
+	// in a new block, and t lines in all share that block.
 	var found func(left, others int) float64
 	found = func(left, others int) (sum float64) {
 		if left == 0 {
@@ -98,9 +99,10 @@ func rate(n, blocks uint64, lines int) float64 {
 	return found(lines, 0)
 }
 
-// The probability that t bits of a word, picked independently, are all set is the sum over d
-// of all[t][d] times the probability that d given bits are clear. This is inclusion and
-// exclusion, one pick after the other: a pick is one of d given bits, or another bit.
+// all has the coefficients of an inclusion and exclusion. Let t bits of a word be picked
+// independently. The probability that they are all set is a sum over d: all[t][d] times the
+// probability that d given bits are clear. The recurrence adds one pick, which is one of the d
+// given bits or another bit.
 var all = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64) {
 	all[0][0] = 1
 	for t := 1; t <= splitblock.MaxLines; t++ {
@@ -112,9 +114,9 @@ var all = func() (all [splitblock.MaxLines + 1][splitblock.MaxLines + 1]float64)
 	return all
 }()
 
-// blockRates returns, for t from 1 to lines, the probability that t lines of an
-// absent key which fall into one block find their bits set there. A block holds a
-// Poisson-distributed number j of lines (Putze, Sanders and Singler, equation 3).
+// blockRates returns a probability for each t from 1 to lines: that t lines of an absent key, all
+// in one block, find their bits set. The number j of lines that were added to a block has a Poisson
+// distribution (Putze, Sanders and Singler, equation 3).
 func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 	// Terms further than this from the mean are too small to change the sum.
 	spread := 8*math.Sqrt(mean) + 20
@@ -144,8 +146,8 @@ func blockRates(mean float64, lines int) (e [splitblock.MaxLines + 1]float64) {
 	for t := range e {
 		e[t] /= total
 	}
-	// A line of an absent key may also have the 32 bits of hash of one that was
-	// added, from which all eight bits come.
+	// All eight bits of a line are computed from 32 bits of the digest. A line of an absent key may
+	// have the same 32 bits as a line that was added.
 	e[1] += mean / (1 << 32)
 	return e
 }

@@ -6,32 +6,32 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// SyncFilter is a [Filter] for any number of goroutines that add, look up,
-// estimate and encode at once. It takes no locks: a key whose Add has returned
-// is found by every later call. Its bits and its binary form are Filter's.
+// SyncFilter is a [Filter] for any number of goroutines that add, look up, estimate and encode at
+// once. It takes no locks. A key whose Add has returned is found by every later call. A SyncFilter
+// has the bits and the binary form of a Filter.
 //
-// A look-up takes as long as in a Filter. An Add of a key that is there takes nearly as long as a
-// look-up: a word is written only if bits are missing in it. A new key takes an atomic write for
-// each word, four to a line.
+// A look-up takes as long as in a Filter. An Add of a key that is present takes hardly longer than
+// a look-up, because it writes nothing. An Add of a new key takes up to four atomic writes for each
+// line.
 //
-// Goroutines that add new keys to one SyncFilter gain little from each other: each write moves a
-// cache line from one processor to another. Where that bounds a program, give each goroutine a
-// Filter of its own, of the same size, and merge the filters with [Filter.Merge].
+// Several goroutines add new keys to one SyncFilter hardly faster than one: each write moves a
+// cache line from one processor to another. If that is too slow, give each goroutine a Filter of
+// its own, of the same size, and merge the filters with [Filter.Merge].
 //
-// If several goroutines add the same new key at once, Add reports true to at least one
-// of them, and maybe to several. A SyncFilter has only the operations that make sense
-// while others write; [SyncFilter.Snapshot] has the rest. Its encodings, like Snapshot, hold
-// every key whose Add had returned before the call.
+// If several goroutines add the same new key at once, Add reports true to at least one of them, and
+// maybe to several. A SyncFilter has only the operations that make sense while other goroutines
+// write. The copy that [SyncFilter.Snapshot] returns has all of them. The encodings of a
+// SyncFilter, like Snapshot, hold every key whose Add had returned before the call.
 //
-// The zero SyncFilter contains nothing and can be decoded into. Adding to it
-// panics. Decoding needs the SyncFilter to itself. It must not be copied.
+// The zero SyncFilter contains nothing and can be decoded into. Adding to it panics. Decoding needs
+// the SyncFilter to itself. A SyncFilter must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
 }
 
-// syncFilter is a filter that names itself. The exported methods of filter load each word
-// atomically, once.
+// syncFilter is a filter with a String of its own. The exported methods of filter that encode or
+// count load each word once, atomically.
 type syncFilter struct{ filter }
 
 // NewSync is [New] for a SyncFilter.

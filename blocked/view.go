@@ -11,35 +11,35 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form where it lies: in a file, a cache's value, a part
-// of a larger file, a file embedded in the program. It copies nothing. It answers exactly as
-// the [Filter] decoded from the same bytes does. It is as fast if the bytes begin at a
-// multiple of 8 in memory, on a little-endian machine, and otherwise somewhat slower.
+// View looks keys up in a filter's binary form without decoding it. The form may be a file, a part
+// of a larger file, a value in a cache, or embedded in the program. A View answers exactly as the
+// [Filter] decoded from the same bytes does. It is as fast on a little-endian machine of 64 bits if
+// the bytes begin at a multiple of 8 in memory. Otherwise it is somewhat slower.
 //
-// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it
-// needs, and processes share them. So the file may be larger than memory. Elsewhere the View has
-// a copy in memory.
+// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it needs,
+// and processes share them. So the file may be larger than memory. On other systems OpenFile reads
+// the whole file into memory.
 //
 // The bytes must stay unchanged until the View is closed. If a program writes to an open file or
 // cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
 // replace the file, and the file may be removed. The View still shows the old filter then.
 //
-// Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
-// [bloom.OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
-// Close and String panic. A View must not be copied.
+// Many goroutines may use a View at once. [View.Close] needs the View to itself; see the example of
+// [bloom.OpenFile]. If a View is closed or zero, all methods but Close, String and LogValue panic.
+// A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form
 	body  []byte        // the bytes of its words
 	lines int
 	info  bloom.Info
-	// b has the words where they lie. It is zero if they are not aligned, or in another byte order.
+	// b has the words of body, without a copy. It is zero if bitwords.Aligned is false of body.
 	b splitblock.Blocks
 }
 
-// NewView returns a View of data, which it retains. data is a binary form, which is also
-// the content of a file, and no byte more. NewView checks the header and the Info, and
-// takes constant time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
+// NewView returns a View of data, which it retains. data is a binary form, such as the content of a
+// file, and no byte more. NewView checks the header and the Info, and takes constant time.
+// [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
@@ -54,9 +54,9 @@ func newView(b storage.Bytes) (*View, error) {
 	return v, nil
 }
 
-// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header and
-// the Info. So a large file takes as long as a small one. [View.Verify] notices damaged
-// bits, OpenFile does not. The caller must Close the View.
+// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header and the
+// Info. So a large file takes no more time than a small one. OpenFile does not notice damaged bits,
+// [View.Verify] does. The caller must Close the View.
 //
 // On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not
 // the pages around them. That is one page for nearly every absent key, and one for each
@@ -84,8 +84,8 @@ func (v *View) open() *View {
 	return v
 }
 
-// Contains reports whether key may have been added; see [Filter.Contains]. The filter's keys may be
-// hashed in another way: look at [View.Info] before the first look-up.
+// Contains reports whether key may have been added; see [Filter.Contains]. Look at the Hash of
+// [View.Info] before the first look-up: the filter's keys may be hashed in another way.
 func (v *View) Contains(key []byte) bool {
 	if v.open().b.Lines > 0 {
 		return v.b.ContainsKey(key)
@@ -118,7 +118,7 @@ func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// contains is ContainsHash of words as they are in a binary form, wherever they lie.
+// contains is ContainsHash for bytes that need not be aligned, on a machine of any byte order.
 func (v *View) contains(h bloom.Hash) bool {
 	for l := range v.lines {
 		at := splitblock.Bytes * splitblock.Block(h, l, len(v.body)/splitblock.Bytes)
@@ -145,8 +145,8 @@ func (v *View) Stats() bloom.Stats {
 	return c.Stats(v.lines, int64(len(v.bytes.Data)))
 }
 
-// Verify reads all of the bytes and returns an error, which wraps [bloom.ErrFormat], if
-// they are not the ones that a filter wrote.
+// Verify reads the whole binary form. It returns an error, which wraps [bloom.ErrFormat], if its
+// checksum is wrong.
 func (v *View) Verify() error {
 	defer v.open().bytes.Sequential()()
 	return form.Blocked.Verify(v.bytes.Data)
@@ -160,5 +160,5 @@ func (v *View) String() string {
 	return describe("blocked.View", 8*uint64(len(v.body)), v.lines)
 }
 
-// LogValue returns the String: figures would need all of the bytes.
+// LogValue returns what String returns. It does not read the bits, as Stats does.
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
