@@ -6,12 +6,13 @@ import "golang.org/x/sys/cpu"
 
 var useAVX2 = cpu.X86.HasAVX2
 
-// bitsAtOnce is how many words of bits are made without interruption. That takes some tens of
-// microseconds if the system has yet to provide their pages.
+// bitsAtOnce is the largest number of words of bits that one call of fourToBits sets. The scheduler
+// cannot interrupt the call, which takes some tens of microseconds if the system has yet to provide
+// the pages of these words.
 const bitsAtOnce = 4 << 10
 
-// manyToBits sets the first words of dst, a multiple of four, to the bits of their counters, and
-// returns how many it set. The caller does the others.
+// manyToBits sets the first n words of dst to the bits of their counters. It returns n, a multiple
+// of four. The caller sets the other words.
 func manyToBits(dst, counters []uint64) (n int) {
 	if !useAVX2 {
 		return 0
@@ -23,8 +24,8 @@ func manyToBits(dst, counters []uint64) (n int) {
 	return n
 }
 
-// A call of a Go function that is not inlined can be interrupted. A loop with nothing but
-// assembly in it cannot.
+// chunkToBits is not inlined, so that the scheduler can interrupt a goroutine at each call. In a
+// loop that calls nothing but assembly it could not.
 //
 //go:noinline
 func chunkToBits(dst, counters []uint64) int {
@@ -32,8 +33,8 @@ func chunkToBits(dst, counters []uint64) int {
 	return len(dst)
 }
 
-// fourToBits makes four words of bits of sixteen words of counters. It does so the given number of
-// times, which is at least one.
+// fourToBits sets the first 4*times words of dst to the bits of the first 16*times words of
+// counters. times is at least 1.
 //
 //go:noescape
 func fourToBits(dst, counters *uint64, times int)

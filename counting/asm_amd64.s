@@ -2,8 +2,8 @@
 
 #include "textflag.h"
 
-// How far the bits of each of four words of counters are shifted: word j has the bits
-// 4i+j of a word of bits.
+// place has the shifts of four words of counters. Word j has the bits 4i+j of a word of bits, so
+// its bits are shifted by j.
 DATA place<>+0(SB)/8, $0
 DATA place<>+8(SB)/8, $1
 DATA place<>+16(SB)/8, $2
@@ -15,8 +15,8 @@ GLOBL place<>(SB), RODATA|NOPTR, $32
 #define TEMP0 Y15
 #define TEMP1 Y12
 
-// PLACED_BITS replaces each counter of four words by the bit of whether it is not zero,
-// in its place.
+// PLACED_BITS replaces each counter of four words by its bit, which is 1 if the counter is not 0.
+// The bit goes to its place in the word of bits.
 #define PLACED_BITS(words)          \
 	VPSRLQ  $2, words, TEMP0    \
 	VPOR    TEMP0, words, words \
@@ -45,7 +45,7 @@ four:
 	PLACED_BITS(Y2)
 	PLACED_BITS(Y3)
 
-	// One word of each: the OR of its four.
+	// OR the four words of each register.
 	VPUNPCKLQDQ Y1, Y0, TEMP0 // words 0 of Y0 and Y1, and words 2
 	VPUNPCKHQDQ Y1, Y0, TEMP1 // words 1, and words 3
 	VPOR        TEMP0, TEMP1, Y0
@@ -53,7 +53,7 @@ four:
 	VPUNPCKHQDQ Y3, Y2, TEMP1
 	VPOR        TEMP0, TEMP1, Y2
 	VPERM2I128  $0x20, Y2, Y0, TEMP0 // the lower halves
-	VPERM2I128  $0x31, Y2, Y0, TEMP1 // the upper ones
+	VPERM2I128  $0x31, Y2, Y0, TEMP1 // the upper halves
 	VPOR        TEMP0, TEMP1, Y0
 	VMOVDQU     Y0, (DI)
 

@@ -8,21 +8,21 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
-// counters are four bits for each bit of a bloom.Filter. They are read and written one
-// word at a time, atomically: get and change need no lock. To read several counters as they are at
-// one moment, or to add to all of them, a caller must keep all changes out.
+// counters has a counter of four bits for each bit of a bloom.Filter. Each word of counters is
+// loaded and changed atomically, so get and change need no lock. While a method reads or changes
+// all counters, its caller must prevent other changes.
 //
-// The 64 counters of a word of bits lie in four words. Bit 4i+j of that word has
-// counter i of the j-th of the four, counted from the least significant bits. So a few
-// shifts make a word of bits from the four.
+// The 64 counters of a word of bits lie in four words. The counter of bit 4i+j is counter i of word
+// j. Counter 0 of a word has the least significant bits. So a few shifts make the word of bits from
+// the four words.
 type counters struct {
 	words      []uint64
-	reciprocal uint64 // of len(words)/perBits; see guava.Locate
+	reciprocal uint64 // the reciprocal of len(words)/perBits; see guava.Locate
 }
 
 const (
 	full    = 15 // the value of a counter that counts 15 or more
-	perBits = 4  // words of counters for a word of bits
+	perBits = 4  // the number of words of counters for a word of bits
 
 	ones = 0x1111111111111111 // a one in each counter of a word
 )
@@ -31,8 +31,8 @@ func countersOf(words []uint64) counters {
 	return counters{words, guava.Reciprocal(len(words) / perBits)}
 }
 
-// find returns where the counter of x's bit is: the index of the word, and the lowest of
-// its bits in there.
+// find returns the index of the word that has the counter of x's bit, and the counter's lowest bit
+// in that word.
 func (c counters) find(x uint64) (word, shift uint64) {
 	i, pos := guava.Locate(x, uint64(len(c.words)/perBits), c.reciprocal)
 	return i*perBits | pos%perBits, pos / perBits * 4
@@ -44,9 +44,9 @@ func (c counters) get(x uint64) uint64 {
 	return atomic.LoadUint64(&c.words[word]) >> shift & full
 }
 
-// change adds by, which is 1 or -1, to a counter. Others may change counters of the same word at the
-// same time. It returns what the counter was. A full counter stays, and so does a counter of zero
-// if by is -1: change then returns full.
+// change adds by, which is 1 or -1, to a counter and returns the counter's old value. A full
+// counter does not change. A counter of 0 does not change if by is -1: change then returns full.
+// Other goroutines may change counters of the same word at the same time.
 func (c counters) change(word, shift uint64, by int64) uint64 {
 	for {
 		w := atomic.LoadUint64(&c.words[word])
@@ -60,8 +60,7 @@ func (c counters) change(word, shift uint64, by int64) uint64 {
 	}
 }
 
-// toBits returns the word of bits of four words of counters: a bit is set where its
-// counter is not zero.
+// toBits returns the word of bits of four words of counters. A bit is set if its counter is not 0.
 func toBits(c0, c1, c2, c3 uint64) uint64 {
 	const (
 		bit0 = ones
@@ -69,7 +68,8 @@ func toBits(c0, c1, c2, c3 uint64) uint64 {
 		bit2 = ones << 2
 		bit3 = ones << 3
 	)
-	// First two bits of a counter's four show whether any is set, and then one.
+	// In even and odd, two bits of each counter show whether any of its four bits is set. In the
+	// result, one bit shows it.
 	even := (c0|c0>>2)&(bit0|bit1) | (c2|c2<<2)&(bit2|bit3)
 	odd := (c1|c1>>2)&(bit0|bit1) | (c3|c3<<2)&(bit2|bit3)
 	return (even|even>>1)&(bit0|bit2) | (odd|odd<<1)&(bit1|bit3)
@@ -83,7 +83,7 @@ func (c counters) toBits(dst []uint64) {
 	}
 }
 
-// onesCount returns how many counters are not zero.
+// onesCount returns the number of counters that are not 0.
 func (c counters) onesCount() (n uint64) {
 	for w := c.words; len(w) >= perBits; w = w[perBits:] {
 		n += uint64(bits.OnesCount64(toBits(w[0], w[1], w[2], w[3])))
@@ -91,7 +91,8 @@ func (c counters) onesCount() (n uint64) {
 	return n
 }
 
-// add adds the counters of d to as many counters, and returns how many are not zero then.
+// add adds each counter of d to the one of c with the same number. It returns how many counters of
+// c are not 0 afterwards.
 func (c counters) add(d counters) (n uint64) {
 	to, from := c.words, d.words
 	for len(to) >= perBits && len(from) >= perBits {
@@ -110,12 +111,13 @@ func (c counters) add(d counters) (n uint64) {
 	return n
 }
 
-// addAll adds the sixteen counters of a word to those of another.
+// addAll returns the sums of the sixteen counters of a and those of b. A sum above 15 counts as 15.
 func addAll(a, b uint64) uint64 {
 	const high = 8 * ones // the highest bit of each counter
-	// The lower three bits leave their carry where the highest bit belongs.
+	// The sum of the lower three bits has its carry in the place of the highest bit.
 	sum := a&^high + b&^high
-	over := (a&b | (a|b)&sum) & high // two of the three highest bits: the counter is full
+	// A sum is above 15 if two of three are set: a's highest bit, b's highest bit, and the carry.
+	over := (a&b | (a|b)&sum) & high
 	sum ^= (a ^ b) & high
-	return sum | (over<<1 - over>>3) // 15 in each counter that is full
+	return sum | (over<<1 - over>>3) // sets all four bits of each counter in over
 }

@@ -15,18 +15,17 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// maxWords is the largest number of words of bits.
+// maxWords is the largest number of words of bits. Each takes perBits words of counters.
 const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 
 // Filter is a Bloom filter that keys can be removed from. It counts: a key that was
 // added twice is there until it is removed twice.
 //
-// The positions of a key are those in [bloom.New]'s filter. Each has a counter of four
-// bits. A counter that reaches 15 is full. It stays full, because it no longer says how many
-// keys it counts. Its bit is then set for good, which makes false positives a
-// little more frequent, and loses no key. In a filter that holds the n keys of New, a counter is
-// full with a probability of 1.6e-15. Counters also become full if one key is added
-// fifteen times, or if a filter holds many times its n.
+// The positions of a key are those in [bloom.New]'s filter. Each position has a counter of four
+// bits. A counter that reaches 15 is full. It may then count more than 15 keys. So it stays full,
+// and its bit stays set. That makes false positives a little more frequent, and loses no key. In a
+// filter that holds the n keys of New, a counter is full with a probability of 1.6e-15. Counters
+// also become full if one key is added fifteen times, or if a filter holds many times its n.
 //
 // Any number of goroutines may use a Filter at once. Look-ups and Stats take no
 // lock. A goroutine that adds or removes takes one of several locks. Methods that copy,
@@ -40,11 +39,12 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. It is small because the methods that encode it have value
-// receivers: packages json and gob call only those of a Filter that a struct holds by value.
+// filter holds all of a Filter. The methods that encode it have value receivers. So packages fmt,
+// json and gob call them even if a struct holds a Filter by value. A filter is small, because each
+// of these calls copies it.
 type filter struct {
 	*state                  // nil in the zero Filter
-	info   *form.SharedInfo // nil if the filter is zero and was given none
+	info   *form.SharedInfo // nil if the filter is zero and SetInfo was not called
 }
 
 type state struct {
@@ -53,12 +53,12 @@ type state struct {
 	stripes  [stripes]stripe
 }
 
-// stripe is held while one of its keys is added or removed. Two Removes of a key that was
-// added once take the same stripe, so that one of them finds the key gone. Different keys
-// may share counters, so each counter is changed by a locked write.
+// stripe is the lock of a part of all keys. It is held while one of them is added or removed. If
+// two goroutines remove a key that was added once, the second one waits and finds the key gone.
+// Keys of different stripes may share counters, so each counter is changed atomically.
 type stripe struct {
 	sync.Mutex
-	ones atomic.Int64 // counters that left 0, less those that returned to it
+	ones atomic.Int64 // how many counters left 0, minus how many returned to 0
 	_    [48]byte     // fills a cache line
 }
 
@@ -71,10 +71,13 @@ const (
 // zero reports whether f is zero.
 func (f *filter) zero() bool { return f.state == nil }
 
-// New returns an empty filter sized for n distinct keys. It is the filter of [bloom.New] with four
-// bits for each of its bits: holding n keys, it reports a key that is not there as present with a
-// probability of about p, and more where n is small; see [bloom.StrictSize]. The filter's Info has
-// n and p. New returns an error in the cases in which bloom.New does.
+// New returns an empty filter sized for n distinct keys. It has a counter for each bit of
+// [bloom.New]'s filter. If it holds n keys, it reports a key that is not there as present with a
+// probability of about p. The probability is higher if n is small; see [bloom.StrictSize]. The
+// filter's Info has n and p.
+//
+// New returns an error if bloom.New does. On a 32-bit machine it also returns one if the counters
+// would take more than 2 GiB.
 func New(n uint64, p float64) (*Filter, error) {
 	m, k, err := bloom.Size(n, p)
 	if err != nil {
@@ -84,12 +87,13 @@ func New(n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The counters are not counted here, as stateOf does: memory that is not touched takes no pages.
+	// stateOf would read all counters. As they are 0, New does without: the system provides pages
+	// only for memory that is used.
 	s := &state{counters: countersOf(bitwords.Make(words * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: form.Share(form.Info{N: n, P: p})}}, nil
 }
 
-// stateOf returns the state of words of counters.
+// stateOf returns a state with the given words of counters, and k hashes.
 func stateOf(words []uint64, k int) *state {
 	s := &state{counters: countersOf(words), k: k}
 	s.stripes[0].ones.Store(int64(s.counters.onesCount()))
@@ -98,7 +102,7 @@ func stateOf(words []uint64, k int) *state {
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
 // It writes no file. It returns an error at once if the file's directory does not exist,
-// as SaveFile would later. If the filter in the file has other parameters than New(n, p),
+// because SaveFile would fail later. If the filter in the file has other parameters than New(n, p),
 // the error wraps [bloom.ErrMismatch].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	made, err := New(n, p)
@@ -126,7 +130,7 @@ func (s *state) stripe(h bloom.Hash) *stripe {
 	return &s.stripes[(h1^h2)*0x9e3779b97f4a7c15>>stripeShift] // 2^64 over the golden ratio
 }
 
-// lock takes all stripes.
+// lock locks all stripes.
 func (s *state) lock() {
 	for i := range s.stripes {
 		s.stripes[i].Lock()
@@ -139,7 +143,7 @@ func (s *state) unlock() {
 	}
 }
 
-// onesCount returns how many counters are not zero.
+// onesCount returns the number of counters that are not 0. It takes constant time.
 func (s *state) onesCount() uint64 {
 	ones := int64(0)
 	for i := range s.stripes {
@@ -148,7 +152,7 @@ func (s *state) onesCount() uint64 {
 	return uint64(max(0, ones))
 }
 
-// setOnes is called with all stripes taken.
+// setOnes sets what onesCount returns. The caller has locked all stripes.
 func (s *state) setOnes(ones uint64) {
 	for i := range s.stripes {
 		s.stripes[i].ones.Store(0)
@@ -157,8 +161,8 @@ func (s *state) setOnes(ones uint64) {
 }
 
 // Add adds key. It reports whether any bit of [Filter.Snapshot] changed: true means that
-// key was certainly not there, false that it probably was. Either way the key counts
-// once more, and has to be removed once more. Add does not retain key.
+// key was certainly not there, false that it probably was. In both cases the key counts
+// once more, and must be removed once more. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -180,13 +184,13 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return ones > 0
 }
 
-// Remove removes one addition of key. Call it only for keys that were added, and not
-// removed as often since. It returns false, and changes nothing, if key is certainly not
-// there.
+// Remove removes one addition of key. Call it only for a key that was added more often than it was
+// removed. If key is certainly not there, Remove returns false and changes nothing.
 //
-// A key that was never added may be reported as present. Remove of such a key corrupts others: old
-// and new keys may then be reported as absent. The probability is FPR of [Filter.Stats]. For the
-// empty key it is FillRatio, about a half in a full filter: all its bits are bit 0, as in Guava.
+// A key that was never added may be reported as present. Remove of such a key damages others: old
+// and new keys may then be reported as absent. The probability of this is FPR of [Filter.Stats].
+// For the empty key it is FillRatio, about a half if the filter holds its n keys: the empty key has
+// only bit 0, as in Guava.
 func (f *Filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is Remove of key's bytes, without copying them.
@@ -200,7 +204,7 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	s := f.stripe(h)
 	s.Lock()
 	defer s.Unlock()
-	if !f.ContainsHash(h) { // it was removed before the lock was taken
+	if !f.ContainsHash(h) { // another call removed h before the lock was taken
 		return false
 	}
 	if ones := f.change(h, -1, 1); ones > 0 {
@@ -209,8 +213,8 @@ func (f *Filter) RemoveHash(h bloom.Hash) bool {
 	return true
 }
 
-// Contains reports whether key may be there: false is certain, true is wrong with
-// the probability FPR of [Filter.Stats] for a key that is not.
+// Contains reports whether key may be there. False is certain. A key that is not there gets true
+// with the probability FPR of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -232,13 +236,13 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return true
 }
 
-// batchAhead is the number of digests whose counters AddBatch reads before it changes them. So many
-// counters stay in the cache until then.
+// batchAhead is the number of digests whose counters AddBatch reads before it changes them. It is
+// small, so that these counters are still in the cache when they are changed.
 const batchAhead = 16
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. A nil added
-// discards the results. AddBatch panics if any other added is shorter than hs. In a filter larger
-// than the processor's cache it is faster than single keys.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
+// the results are discarded. Otherwise AddBatch panics if added is shorter than hs. If the filter
+// is larger than the processor's cache, AddBatch is faster than AddHash one by one.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -264,17 +268,16 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// change adds by, which is 1 or -1, to the counters of h that are not full. It returns
-// how many of them were at from.
+// change adds by, which is 1 or -1, to the counters of h that are not full. It returns how many of
+// them had the value from.
 //
-// If two of the k indexes are the same, which is rare, their counter counts the key once.
-// If it counted the key twice, Remove of a key that is not there could find a counter that is
-// not zero, and yet less than two.
+// If two of the k indexes are the same, which is rare, their counter counts the key only once. If
+// it counted the key twice, Remove of a key that is not there could subtract 2 from a counter of 1.
 //
-// A counter of a key that is there is not zero. If Remove is called for a key that is not there,
-// another Remove may have brought a counter to zero by then. Such a counter stays zero.
+// A counter of a key that is there is not 0. But Remove may be called for a key that is not there.
+// Another Remove may then set a counter of that key to 0 at the same time. Such a counter stays 0.
 func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
-	var seen uint64 // bit j is set if an index had j as its low six bits
+	var seen uint64 // bit j is set if the low six bits of an earlier index were j
 	x, step := h.Words()
 	for i := range s.k {
 		word, shift := s.counters.find(x)
@@ -291,7 +294,7 @@ func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
 	return n
 }
 
-// repeated reports whether one of the first i indexes of h is the given counter's.
+// repeated reports whether one of the first i indexes of h has the given counter.
 func (s *state) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 	x, step := h.Words()
 	for range i {
@@ -303,9 +306,9 @@ func (s *state) repeated(h bloom.Hash, i int, word, shift uint64) bool {
 	return false
 }
 
-// touch reads the counters of h. Nothing waits for these reads, so their cache misses overlap. They
-// hold no lock, so no other goroutine waits either. If touch were inlined, the compiler would
-// remove the reads, whose sum is not used.
+// touch reads the counters of h into the cache. Nothing waits for these reads, so their cache
+// misses overlap. touch holds no lock, so no other goroutine waits either. If touch were inlined,
+// the compiler would remove the reads, because their sum is not used.
 //
 //go:noinline
 func (s *state) touch(h bloom.Hash) (sum uint64) {
@@ -317,11 +320,12 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// Merge adds the counters of g to those of f. A key then counts as often in f as it did
-// in both together. A sum of 15 or more is full. Merge returns an error, which wraps
-// [bloom.ErrMismatch], and leaves f as it was, unless the two agree in M and K, and in
-// Info's Hash where both name one. If f names none, it takes over g's. Nothing may write to g
-// at the same time.
+// Merge adds the counters of g to those of f. A key then counts as often in f as it did in both
+// together. A counter whose sum is 15 or more is full. Nothing may write to g at the same time.
+//
+// Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
+// or K. It does the same if their Infos have a Hash each, and these differ. If only g's Info has a
+// Hash, f's Info takes it over.
 func (f *Filter) Merge(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("counting")
@@ -349,10 +353,10 @@ func (f *Filter) Clone() *Filter {
 	return &Filter{filter: filter{state: s, info: form.Share(f.info.Info())}}
 }
 
-// Snapshot returns the filter of the keys that are there: a copy, byte for byte the one
-// that [bloom.New] makes for the same n and p, after an Add of each of those keys. Full
-// counters are an exception; see [Filter]. The copy has f's Info. The Snapshot of the zero
-// Filter is the zero bloom.Filter.
+// Snapshot returns a bloom.Filter of the keys that are there. It is, byte for byte, the filter that
+// [bloom.New] makes for the same n and p, after an Add of each of these keys. Full counters are an
+// exception; see [Filter]. The Snapshot has f's Info. That of the zero Filter is the zero
+// bloom.Filter.
 func (f *Filter) Snapshot() *bloom.Filter {
 	g := new(bloom.Filter)
 	if !f.zero() {
@@ -366,19 +370,19 @@ func (f *Filter) Snapshot() *bloom.Filter {
 	return g
 }
 
-// handOver makes g the filter of words, which it does not copy, with k hashes.
+// handOver sets g to a filter of k hashes that has words as its bits. It does not copy words.
 func handOver(g *bloom.Filter, words []uint64, k int) {
 	var h form.Handover
 	header := form.Header{Strategy: uint8(bloom.Mitz64), K: k, Words: len(words)}
 	_, wrote := form.WriteWords(&h, header.Append(nil), words, form.BigEndian)
 	_, read := g.ReadFrom(&h)
 	if err := errors.Join(wrote, read); err != nil {
-		panic(err) // f has these parameters
+		panic(err) // cannot happen: f was made with these parameters
 	}
 }
 
-// Equal reports whether f and g have the same parameters and the same counters. Their
-// Infos do not count. It panics if g is nil. Nothing may write to g at the same time.
+// Equal reports whether f and g have the same parameters and the same counters. It does not compare
+// their Infos. It panics if g is nil. Nothing may write to g at the same time.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")
@@ -391,8 +395,8 @@ func (f *Filter) Equal(g *Filter) bool {
 	return f.k == g.k && slices.Equal(f.counters.words, g.counters.words)
 }
 
-// Reset removes all keys, full counters too. It keeps the memory, the parameters and the
-// Info.
+// Reset removes all keys. Full counters become 0, too. Reset keeps the memory, the parameters and
+// the Info.
 func (f *Filter) Reset() {
 	if f.zero() {
 		return
@@ -413,7 +417,7 @@ func (f *filter) m() uint64 {
 	return uint64(len(f.counters.words)/perBits) * 64
 }
 
-// K returns the number of hashes, which is how many counters a key has.
+// K returns the number of hashes, which is the number of counters of a key.
 func (f *Filter) K() int {
 	if f.zero() {
 		return 0

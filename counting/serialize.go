@@ -11,7 +11,7 @@ import (
 
 const errNoForm = form.NoForm("counting")
 
-// checkParams returns how many words there should be.
+// checkParams returns the number of words that follow the parameters of a frame.
 func checkParams(p []uint64) (uint64, error) {
 	switch {
 	case p[0] < 1 || p[0] > maxWords:
@@ -25,8 +25,9 @@ func checkParams(p []uint64) (uint64, error) {
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Info()) }
 
-// SetInfo takes over the fields of i that are not zero. The other fields stay. Nothing else may use
-// f at the same time. Encoding returns an error if a field is out of its range; see [bloom.Info].
+// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
+// else may use f at the same time. Encoding returns an error if a field is out of its range; see
+// [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = form.Share(f.info.Info().With(form.Info(i))) }
 
 // SizeBytes returns the length of the binary form in bytes, about M()/2. It is 0 for the
@@ -48,8 +49,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer. Until it returns, adding and removing
-// wait. For a slow w, write a [Filter.Clone].
+// WriteTo writes f's binary form to w through a small buffer. Until WriteTo returns, Add and Remove
+// wait. If w is slow, write a [Filter.Clone].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
@@ -67,8 +68,8 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
-// It allocates as data arrives. On error f is unchanged. The error is r's own or, if r
-// ends too early or holds anything else, wraps [bloom.ErrFormat].
+// It allocates as data arrives. On error f is unchanged. The error is r's own, or it wraps
+// [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
@@ -91,8 +92,8 @@ func (f *filter) UnmarshalText(text []byte) error {
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile]. After a crash at
 // any moment, path holds what it held before, or all of f. See
-// [bloom.Filter.SaveFile] for permissions, links and temporary files. Until it returns, adding and
-// removing wait, as with [Filter.WriteTo].
+// [bloom.Filter.SaveFile] for permissions, links and temporary files. Until SaveFile returns, Add
+// and Remove wait.
 func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Counting, path, f.SizeBytes(), f)
 }

@@ -6,19 +6,19 @@
 //
 // Remove only what was inserted. A Filter has a few bits of each key, its tag. Removing a key that
 // was never inserted can remove the tag of another key. From then on, the Filter says of that key
-// "certainly not", and that is wrong. No filter of this size can avoid that: to tolerate removals
-// of absent keys, or repeated insertions that do not count, takes about half the bits of the keys
-// themselves (Agarwala and Even, arXiv 2412.19249). So the caller must know what is in, from a
-// database for instance. A set that answers "have I seen this?" from itself alone is a
-// [bloom.Filter].
+// "certainly not", and that is wrong. No filter of this size can avoid that. A filter that
+// tolerates removals of absent keys, or repeated insertions that do not count, needs about half the
+// bits of the keys themselves (Agarwala and Even, arXiv 2412.19249). So the caller must know which
+// keys are in, from a database for instance. To answer "have I seen this?" without such knowledge,
+// take a [bloom.Filter].
 //
 // A full Filter refuses a key and stays as it is. New's Filter has room for the n keys that it was
 // made for; see [New].
 //
-// The price, in bits a key: 10.5 at 1 %, where a bloom.Filter takes 9.6 and package counting 38.
-// For 20,000 keys or more and rates below 1 in 1,200, a Filter takes less than a bloom.Filter: 24
-// at 1e-6 instead of 28.8. Take package counting for Guava's bytes: its filters become a
-// bloom.Filter at any time.
+// At 1 %, a Filter takes 10.5 bits for each key, a bloom.Filter 9.6, and a filter of package
+// counting 38. For 20,000 keys or more and rates below 1 in 1,200, a Filter takes less than a
+// bloom.Filter: at 1e-6, it takes 24 bits instead of 28.8. Take package counting if you need
+// Guava's bytes: its filters become a bloom.Filter at any time.
 //
 // The structure is that of Fan, Andersen, Kaminsky and Mitzenmacher, Cuckoo Filter: Practically
 // Better Than Bloom, 2014, for any number of buckets.
@@ -36,8 +36,8 @@ import (
 const errZero = "cuckoo: Insert into a zero Filter: make it with New, or decode into it"
 
 // Filter is a cuckoo filter. Many goroutines may look keys up in it at once. All other methods need
-// the Filter to themselves; a [SyncFilter] does not. A Filter has no Merge: it does not know which
-// of a tag's two buckets the key began with.
+// the Filter to themselves; those of a [SyncFilter] do not. A Filter has no Merge, because a tag
+// does not tell which of its two buckets is the key's first.
 //
 // The zero Filter contains nothing and can be decoded into. Inserting into it panics. A Filter must
 // not be copied; see [Filter.Clone].
@@ -46,9 +46,9 @@ type Filter struct {
 	filter
 }
 
-// A Filter and a SyncFilter are made of a filter. Its exported methods are methods of both. Those
-// that encode have value receivers: packages fmt, json and gob find them where a struct holds a
-// Filter by value.
+// filter holds all of a Filter or a SyncFilter. Its exported methods are methods of both. The
+// methods that encode it have value receivers. So packages fmt, json and gob call them even if a
+// struct holds a Filter by value.
 type filter struct {
 	table *table // nil in the zero value
 	info  bloom.Info
@@ -64,14 +64,15 @@ const (
 // maxBuckets returns the largest number of buckets.
 func maxBuckets(bits int) uint64 { return uint64(maxWords) * 16 / uint64(bits) }
 
-// size returns the number of buckets, and of bits of a tag, of New's filter.
+// size returns the number of buckets of New's filter, and the number of bits of a tag.
 //
-// A look-up of an absent key compares eight tags with the key's, so the rate is at most
+// A look-up of an absent key compares eight tags with the key's tag, so the rate is at most
 // 8/(2^bits - 1).
 //
-// In a filter of a thousand keys, a key first finds no place at a load of about 0.98. In one of ten
-// million it is 0.974, more than ten standard deviations away from 0.96. The deviation is larger in
-// small filters, and four more buckets and the list make up for it.
+// In a filter of a thousand keys, insertions first find no place at a load of about 0.98. In a
+// filter of ten million keys, that load is about 0.974. New plans for 0.96, which is more than ten
+// standard deviations less. The deviation is larger in small filters. Four more buckets and the
+// list make up for that.
 func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 	if !(p >= minP && p <= maxP) {
 		return 0, 0, fmt.Errorf("cuckoo: p = %v is outside [%v, %v]", p, minP, maxP)
@@ -89,10 +90,10 @@ func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 // New returns an empty filter for n keys. However full it is, it reports a key that was not
 // inserted as present with a probability of at most p. The filter's Info has n and p.
 //
-// The filter takes n different keys with a probability of at least 1 - 1e-6. It does so at any
-// later time, too: while fewer than n keys are in, it refuses no other key. It usually takes 1 %
-// more. A key that is inserted many times takes as many places, and up to eight in the same two
-// buckets. So n must count repeated keys as often as they come.
+// The filter has room for n different keys with a probability of at least 1 - 1e-6. This holds also
+// after removals: while fewer than n keys are in, the filter refuses no other key. It usually has
+// room for 1 % more. A key that is inserted several times takes up to eight places, all in the same
+// two buckets. So n must count a repeated key as often as it comes.
 //
 // New returns an error unless n is at least 1, 1e-9 <= p <= 0.1, and the filter takes at most a
 // tebibyte, or half of a 32-bit machine's memory.
@@ -115,11 +116,10 @@ func checkSize(buckets, bits uint64) error {
 	return nil
 }
 
-// Insert inserts key and returns true, or returns false if the filter is full. Then nothing has
-// changed, and only removals make room. A key that is inserted again counts again, at least 255
-// times while there is room. Its first eight times take places like those of other keys. All
-// further times share one of the 32 entries of a list. The list is also for keys that find no
-// place.
+// Insert inserts key and returns true. If the filter is full, Insert changes nothing and returns
+// false: only removals make room. A key that is inserted again counts again, at least 255 times
+// while there is room. Its first eight insertions take a place each, as other keys do. All further
+// ones share one of the 32 entries of a list. The list is also for keys that find no place.
 func (f *filter) Insert(key []byte) bool { return f.InsertHash(bloom.Sum(key)) }
 
 // InsertString is Insert of key's bytes, without copying them.
@@ -135,9 +135,9 @@ func (f *filter) InsertHash(h bloom.Hash) bool {
 	return f.table.insert(h)
 }
 
-// Remove removes key once and returns true, or returns false if key is certainly not in. Then
-// nothing has changed. Call Remove only with a key that is in: if another key has the same tag in
-// the same buckets, Remove of an absent key removes that one.
+// Remove removes key once and returns true. If key is certainly not in, Remove changes nothing and
+// returns false. Call Remove only with a key that is in: Remove of an absent key removes another
+// key that has the same tag and buckets.
 func (f *filter) Remove(key []byte) bool { return f.RemoveHash(bloom.Sum(key)) }
 
 // RemoveString is Remove of key's bytes, without copying them.
@@ -154,9 +154,9 @@ func (f *filter) RemoveHash(h bloom.Hash) bool {
 }
 
 // InsertBatch inserts hs in order and sets inserted[i] to what InsertHash of hs[i] returns. It
-// panics if inserted is shorter than hs, because the caller must see what was refused. Batches are
-// faster than single keys in filters that are larger than the processor's cache. Other writers of a
-// SyncFilter may write between two keys of a batch.
+// panics if inserted is shorter than hs, because the caller must see which keys were refused.
+// Batches are faster than single keys if the filter is larger than the processor's cache. In a
+// SyncFilter, other goroutines may write between two keys of a batch.
 func (f *filter) InsertBatch(inserted []bool, hs []bloom.Hash) {
 	if f.table == nil && len(hs) > 0 {
 		panic(errZero)
@@ -171,7 +171,7 @@ func (f *filter) RemoveBatch(removed []bool, hs []bloom.Hash) {
 }
 
 // Contains reports whether key may be in. It is true for every key that was inserted and not
-// removed as often. For any other key it is true with the probability that Stats has as FPR.
+// removed as often. For any other key it is true with the probability FPR of [Filter.Stats].
 func (f *filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -181,7 +181,7 @@ func (f *filter) ContainsString(key string) bool { return f.ContainsHash(bloom.S
 func (f *filter) ContainsHash(h bloom.Hash) bool { return f.table != nil && f.table.contains(h) }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than hs.
-// Batches are faster than single keys in filters that are larger than the processor's cache.
+// Batches are faster than single keys if the filter is larger than the processor's cache.
 func (f *filter) ContainsBatch(found []bool, hs []bloom.Hash) { f.table.containsBatch(found, hs) }
 
 // Len returns the number of keys that are in, exactly. It counts a key as often as it was inserted.
@@ -192,11 +192,10 @@ func (f *filter) Len() uint64 {
 	return f.table.len()
 }
 
-// Stats returns the figures of f. M is the number of bits of all places, and OnesCount is that of
-// the places which have a tag. So FillRatio is the share of places that are taken. K is 2, the
-// buckets that a key may be in. ApproxCount is Len, and exact. FPR is the probability that a key
-// which is not in is reported as present now: at most 8/(2^b - 1) times FillRatio, for tags of b
-// bits.
+// Stats returns the figures of f. M is the number of bits of all places. OnesCount is the number of
+// bits of the places that have a tag. So FillRatio is the share of places that are taken. K is 2,
+// the number of a key's buckets. ApproxCount is Len, and exact. FPR is 8/(2^b - 1) times FillRatio,
+// for tags of b bits. A key that is not in is reported as present with at most that probability.
 func (f *filter) Stats() bloom.Stats {
 	if f.table == nil {
 		return bloom.Stats{}
@@ -227,12 +226,12 @@ func (f *filter) Reset() {
 	f.table.clearAll()
 }
 
-// clone returns a copy, which is not shared.
+// clone returns a copy of f, whose table has no shared.
 func (f *filter) clone() filter { return filter{table: f.table.clone(), info: f.info} }
 
-// Cap returns the number of places for tags. A filter of 30,000 places or more usually becomes full
-// at 97 to 98 % of them. A small filter can have more keys than places, because some are in the
-// list; see [Filter.Insert].
+// Cap returns the number of places for tags. A filter of 30,000 places or more is usually full when
+// 97 to 98 % of them are taken. A small filter can hold more keys than places, because some keys
+// are in the list; see [Filter.Insert].
 func (f *Filter) Cap() uint64 {
 	if f.table == nil {
 		return 0
@@ -243,9 +242,9 @@ func (f *Filter) Cap() uint64 {
 // Clone returns a copy of f.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// Equal reports whether f and g have the same tags in the same places. Filters that got the same
-// keys in another order, or other keys in between, may be unequal. Infos do not count. It panics if
-// g is nil.
+// Equal reports whether f and g have the same tags in the same places, and equal lists. Filters
+// with the same keys may be unequal: the places depend on the order of insertions, and on keys that
+// were removed. Equal does not compare the Infos. It panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("cuckoo: Equal to a nil Filter")

@@ -7,27 +7,27 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// The list has keys that found no slot: those that were inserted more than eight times, and the few
-// for which all slots within reach of a search were full.
+// The list has the keys that found no slot: keys that were inserted more than eight times, and a few
+// keys for which a search found no free slot.
 //
-// It has one word and then room entries. Bit tag%64 of that word is 0 if no key in the list has
-// such a tag, so most look-ups read nothing else of the list. An entry is the two words of a digest
-// and how many times it is in, which is 0 if the entry is free.
+// The list is one word, and then room entries. Bit t of the word is 1 if the list has a key whose
+// tag is t modulo 64. So most look-ups read nothing else of the list. An entry has three words: the
+// two words of a digest, and the number of times that it is in. A free entry has 0 as this number.
 const (
-	room       = 32 // entries
+	room       = 32 // the number of entries
 	entryWords = 3
 	listWords  = 1 + entryWords*room
 	maxTimes   = 1<<32 - 1
 )
 
-// entry is H1, H2 and the number of times of a key.
+// entry is H1 and H2 of a key, and the number of times that the key is in.
 type entry = [entryWords]uint64
 
-const times = 2 // the index of the number of times
+const times = 2 // the index of that number in an entry
 
 func (t *table) entry(i int) *entry { return (*entry)(t.list[1+entryWords*i:]) }
 
-// index returns the index of h's entry, or -1.
+// index returns the index of h's entry, or -1 if h has none.
 //
 //go:noinline
 func (t *table) index(h bloom.Hash) int {
@@ -42,11 +42,12 @@ func (t *table) index(h bloom.Hash) int {
 	return -1
 }
 
+// listed reports whether the list has h, whose tag is tag.
 func (t *table) listed(h bloom.Hash, tag uint64) bool {
 	return atomic.LoadUint64(&t.list[0])>>(tag%64)&1 != 0 && t.index(h) >= 0
 }
 
-// enlist puts h into the list once more, and reports whether there was room.
+// enlist counts h once more in the list, and reports whether there was room.
 func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	i := t.index(h)
 	for free := 0; i < 0 && free < room; free++ {
@@ -66,7 +67,7 @@ func (t *table) enlist(h bloom.Hash, tag uint64) bool {
 	return true
 }
 
-// delist takes h off the list once, and reports whether it was there.
+// delist counts h once less in the list, and reports whether h was there.
 func (t *table) delist(h bloom.Hash, tag uint64) bool {
 	if !t.listed(h, tag) {
 		return false
@@ -80,7 +81,7 @@ func (t *table) delist(h bloom.Hash, tag uint64) bool {
 	return true
 }
 
-// mark sets the list's first word.
+// mark computes the list's first word from the entries.
 func (t *table) mark() {
 	var tags uint64
 	for i := range room {
@@ -102,7 +103,7 @@ func (t *table) entries() (es []entry) {
 	return es
 }
 
-// flat returns the words of entries.
+// flat returns the words of all entries that are not free, sorted by entry.
 func (t *table) flat() (words []uint64) {
 	for _, e := range t.entries() {
 		words = append(words, e[:]...)

@@ -12,8 +12,8 @@ import (
 
 const errNoForm = form.NoForm("cuckoo")
 
-// checkParams returns how many words there should be: the buckets, the number of keys, and the
-// list.
+// checkParams returns the number of words that follow the parameters of a frame. These are the
+// words of the buckets, the number of keys, and the entries of the list.
 func checkParams(params []uint64) (uint64, error) {
 	buckets, bits, entries := params[0], params[1], params[2]
 	if err := checkSize(buckets, bits); err != nil {
@@ -25,7 +25,7 @@ func checkParams(params []uint64) (uint64, error) {
 	return wordsFor(buckets, bits) + 1 + 3*entries, nil
 }
 
-// tableOf returns a table with the list in the given words, and without buckets.
+// tableOf returns a table without buckets. list has the words of its list's entries.
 func tableOf(params, list []uint64) (*table, error) {
 	t := &table{list: make([]uint64, listWords)}
 	t.shape(params[0], params[1])
@@ -45,7 +45,7 @@ func tableOf(params, list []uint64) (*table, error) {
 	return t, nil
 }
 
-// check reads all of t, and returns an error unless it can have become so.
+// check reads all of t. It returns an error if no insertions and removals can have made t.
 func (t *table) check() error {
 	n := t.tags()
 	for _, e := range t.entries() {
@@ -74,8 +74,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// WriteTo writes f's binary form to w through a small buffer. Insertions into a SyncFilter and
-// removals from it wait until it has been written. If w is slow, write a [SyncFilter.Snapshot].
+// WriteTo writes f's binary form to w through a small buffer. Until WriteTo returns, insertions
+// into a SyncFilter and removals from it wait. If w is slow, write a [SyncFilter.Snapshot].
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	t := f.table
 	if t == nil {
@@ -103,8 +103,8 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more. It allocates
-// as data arrives. On error f is unchanged. The error is r's own or, if r ends too early or holds
-// anything else, wraps [bloom.ErrFormat].
+// as data arrives. On error f is unchanged. The error is r's own, or it wraps [bloom.ErrFormat] if
+// r ends too early or holds anything else.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
 // read reads what WriteTo writes.
@@ -133,7 +133,8 @@ func (f *filter) UnmarshalText(text []byte) error {
 
 // SaveFile writes f's binary form to a file at path, for [LoadFile] and [OpenFile]. After a crash
 // at any moment, path holds what it held before, or all of f. See [bloom.Filter.SaveFile] for
-// permissions, links and temporary files. Insertions into a SyncFilter and removals from it wait.
+// permissions, links and temporary files. Until SaveFile returns, insertions into a SyncFilter and
+// removals from it wait.
 func (f *filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Cuckoo, path, f.Stats().SizeBytes, f)
 }
@@ -145,9 +146,9 @@ func LoadFile(path string) (*Filter, error) {
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
-// writes no file. It returns an error at once if the file's directory does not exist, as SaveFile
-// would later. If the filter in the file has other parameters than New(n, p), the error wraps
-// [bloom.ErrMismatch].
+// writes no file. It returns an error at once if the file's directory does not exist, because
+// SaveFile would fail later. If the filter in the file has other parameters than New(n, p), the
+// error wraps [bloom.ErrMismatch].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	buckets, bits, err := size(n, p)
 	if err != nil {

@@ -8,18 +8,19 @@ import (
 
 // SyncFilter is a [Filter] for any number of goroutines that insert, remove, look up and encode at
 // once. Look-ups take no lock. A key whose Insert has returned is found by every later look-up
-// until it is removed, also while others insert and remove. A look-up starts again if a tag that it
-// looked for was moved at that moment, which is rare.
+// until it is removed, even while other goroutines insert and remove. In rare cases a look-up
+// starts again, because the tag was moved at that moment.
 //
 // Methods that insert or remove wait for each other, and for those that copy or encode. SetInfo and
 // decoding need the SyncFilter to themselves. The zero SyncFilter contains nothing and can be
-// decoded into. Inserting into it panics. It must not be copied.
+// decoded into. Inserting into it panics. A SyncFilter must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
 }
 
-// syncFilter is a filter with another name. What it decodes is shared by goroutines.
+// syncFilter is a filter with a String of its own. Its methods that decode make a table which many
+// goroutines may share.
 type syncFilter struct{ filter }
 
 // NewSync is [New] for a SyncFilter.
@@ -32,9 +33,8 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
 }
 
-// NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f, which it
-// copies. To have a large filter in memory once only, decode it into a SyncFilter. NewSyncFrom
-// panics if f is nil.
+// NewSyncFrom returns a SyncFilter that is a copy of f, with its Info. It panics if f is nil. To
+// avoid holding both, decode into a SyncFilter.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("cuckoo: NewSyncFrom a nil Filter")
@@ -44,7 +44,8 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return s
 }
 
-// share lets many goroutines use what was decoded, unless decoding ended with err.
+// share lets many goroutines share the table that was decoded, unless decoding failed. It returns
+// err, the error of decoding.
 func (s *syncFilter) share(err error) error {
 	if err == nil && s.table != nil {
 		s.table.shared = new(shared)

@@ -16,36 +16,36 @@ import (
 // The terms of this package:
 //
 //	tag     7 to 33 bits of a key, never 0. Equal keys have equal tags.
-//	slot    room for one tag. It is 0 if it is empty. The documentation calls it a place.
+//	slot    room for one tag. An empty slot is 0. The documentation calls a slot a place.
 //	bucket  four slots, side by side. Buckets lie in words one after the other, without gaps.
 //	place   what a look-up needs of a key: its tag and its two buckets, which may be the same.
-//	        Its tag is in one of them. From one bucket and the tag, the other one follows. So
-//	        tags can be moved without their keys.
-//	step    as many slots of a bucket as fit into 64 bits: four, two or one. They are compared
-//	        with a tag at once.
-//	list    up to 32 digests of keys that found no slot, each with how often it is in. The
-//	        literature calls it a stash. See list.go.
+//	        The tag is in one of them. The other bucket can be computed from one bucket and the
+//	        tag. So tags can be moved without their keys.
+//	step    as many slots of a bucket as fit into 64 bits: four, two or one. All slots of a step
+//	        are compared with a tag at once.
+//	list    up to 32 digests of keys that found no slot, each with the number of times that it is
+//	        in. The literature calls this list a stash. See list.go.
 //	load    the share of slots that have a tag
 //
-// Positions are in bits, from the first bucket on: p and q are where a key's buckets begin, and at
-// is where a slot begins.
+// Positions are numbers of bits. Position 0 is the beginning of the first bucket. p and q are the
+// positions of a key's buckets, and at is the position of a slot.
 type table struct {
-	words []uint64 // buckets, and then the number of keys; nil in a View
-	bytes []byte   // the same in a View, little-endian
+	words []uint64 // the buckets, and then the number of keys; nil if bytes has them
+	bytes []byte   // the same, little-endian; only in a View whose bytes are not aligned
 
-	buckets uint64
-	bits    uint64 // of a tag
-	width   uint64 // of a bucket, in bits
-	step    uint64 // in bits
+	buckets uint64 // the number of buckets
+	bits    uint64 // bits of a tag
+	width   uint64 // bits of a bucket
+	step    uint64 // bits of a step
 	mask    uint64 // all bits of a tag
 	ones    uint64 // the lowest bit of each tag of a step
 	highs   uint64 // the highest bit of each tag of a step
 
 	list   []uint64
-	shared *shared // of a SyncFilter, and nil otherwise
+	shared *shared // nil unless the table is a SyncFilter's
 }
 
-// shared is the part of a SyncFilter that serves many goroutines. One of them writes at a time.
+// shared is the part of a SyncFilter that serves many goroutines. One goroutine writes at a time.
 // Others read at the same time, and take no lock.
 //
 // A tag that is moved is copied first. So it is in one of its slots at any time. But a look-up that
@@ -54,11 +54,11 @@ type table struct {
 // its tag starts again if the counter has changed.
 type shared struct {
 	sync.Mutex
-	moves  [256]atomic.Uint32 // one for each low byte of a tag
-	bumped func(tag uint64)   // nil but in a test, which looks at the table then
+	moves  [256]atomic.Uint32 // a counter for each low byte of a tag
+	bumped func(tag uint64)   // called after a counter went up; only tests set it
 }
 
-// bump comes before a tag leaves its slot.
+// bump counts tag's move. The caller then clears or overwrites the tag.
 func (s *shared) bump(tag uint64) {
 	s.moves[tag%256].Add(1)
 	if s.bumped != nil {
@@ -66,7 +66,7 @@ func (s *shared) bump(tag uint64) {
 	}
 }
 
-// The least and the most bits of a tag.
+// A tag has minBits to maxBits bits.
 const (
 	minBits = 7
 	maxBits = 33
@@ -81,7 +81,7 @@ func newTable(buckets uint64, bits int) *table {
 	return t
 }
 
-// shape sets all fields but the arrays.
+// shape sets all fields but the arrays and shared.
 func (t *table) shape(buckets, bits uint64) {
 	t.buckets = buckets
 	t.bits = bits
@@ -97,10 +97,10 @@ func (t *table) shape(buckets, bits uint64) {
 	t.highs = t.ones << (bits - 1)
 }
 
-// wordsFor returns the number of words that the buckets take.
+// wordsFor returns the number of words of all buckets.
 func wordsFor(buckets, bits uint64) uint64 { return (buckets*bits + 15) / 16 }
 
-// lock keeps others from writing to a SyncFilter's table.
+// lock keeps other goroutines from writing to a SyncFilter's table. It does nothing to a Filter's.
 func (t *table) lock() {
 	if t.shared != nil {
 		t.shared.Lock()
@@ -122,9 +122,9 @@ func (t *table) place(h bloom.Hash) place {
 	return place{tag + 1, i * t.width, t.other(i, tag+1) * t.width}
 }
 
-// other returns the number of the other bucket of a tag that is in bucket i: d - i modulo the
-// number of buckets, where d depends on the tag. The other one of that is i again. With one
-// multiplication, the d of all tags would make a lattice, and fewer keys would find a slot.
+// other returns the number of the second bucket of a tag that is in bucket i: d - i modulo the
+// number of buckets. d depends on the tag. other of the result is i again. With only one
+// multiplication, the values of d would form a lattice, and fewer keys would find a slot.
 func (t *table) other(i, tag uint64) uint64 {
 	x := tag * 0x9e3779b97f4a7c15
 	d, _ := bits.Mul64((x^x>>32)*0xd6e8feb86659fd93, t.buckets)
@@ -132,13 +132,13 @@ func (t *table) other(i, tag uint64) uint64 {
 	return j + t.buckets&-below
 }
 
-// ahead is the number of keys whose buckets a batch touches before it uses them: few enough to stay
-// in the cache until then.
+// ahead is the number of keys whose buckets a batch touches before it uses them. It is small, so
+// that these buckets are still in the cache when they are used.
 const ahead = 64
 
-// touch sets the places of hs, and reads a word of each of their buckets. Nothing waits for these
-// reads, so their cache misses overlap. touch is not inlined because the compiler would then drop
-// the reads, whose values are not used.
+// touch sets the places of hs, and reads a word of each of their buckets into the cache. Nothing
+// waits for these reads, so their cache misses overlap. If touch were inlined, the compiler would
+// remove the reads, because their sum is not used.
 //
 //go:noinline
 func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
@@ -153,8 +153,8 @@ func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
 	return sum
 }
 
-// changeBatch sets done[i] to what one, which inserts or removes, returns for hs[i]. A nil table
-// refuses all.
+// changeBatch calls one for each digest, and sets done[i] to the result for hs[i]. one inserts or
+// removes a key. If t is nil, all results are false.
 func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom.Hash) bool) {
 	done = bitwords.Fill("cuckoo", done, len(hs))
 	if t == nil {
@@ -175,7 +175,7 @@ func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom
 	}
 }
 
-// containsBatch sets found[i] to contains of hs[i]. A nil table contains nothing.
+// containsBatch sets found[i] to contains of hs[i]. If t is nil, it contains nothing.
 func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("cuckoo", found, len(hs))
 	if t == nil {
@@ -194,7 +194,7 @@ func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// window returns 64 bits of words from a slot on.
+// window returns the 64 bits of words that begin at a slot.
 func window(words []uint64, at uint64) uint64 {
 	i := at / 64
 	high := atomic.LoadUint64(&words[i+1])
@@ -206,15 +206,17 @@ func (t *table) get(at uint64) uint64 {
 	return (t.word(at/64)>>(at%64) | t.word(at/64+1)<<1<<(^at%64)) & t.mask
 }
 
-// zeros returns the highest bits of those tags in x that are 0, and maybe of some above the first
-// of them: 1 less has a borrow. ones and highs are the table's.
+// zeros looks for tags of 0 in the step x. It returns the highest bit of each such tag. Above the
+// lowest one, it may also return the highest bit of a tag of 1, because the subtraction borrows.
+// ones and highs are the table's.
 func zeros(x, ones, highs uint64) uint64 { return (x - ones) &^ x & highs }
 
-// has reports whether a key's tag is in one of its buckets. It looks at both in any case: then the
-// processor waits for their cache lines at the same time.
+// has reports whether a key's tag is in one of its buckets. It always reads both buckets, so that
+// the processor waits for their cache lines at the same time.
 func (t *table) has(at place) bool {
 	p, q := at.p, at.q
-	words := t.words // the compiler would load the fields again after each atomic load
+	// The compiler would load these fields again after each atomic load.
+	words := t.words
 	ones := t.ones
 	highs := t.highs
 	if words == nil {
@@ -235,7 +237,7 @@ func (t *table) has(at place) bool {
 	return hits != 0
 }
 
-// hasBytes is has for a View.
+// hasBytes is has for a table without words.
 func (t *table) hasBytes(at place) bool {
 	for o := uint64(0); o < t.width; o += t.bits {
 		if t.get(at.p+o) == at.tag || t.get(at.q+o) == at.tag {
@@ -245,7 +247,7 @@ func (t *table) hasBytes(at place) bool {
 	return false
 }
 
-// find returns a slot of the bucket at p, or of that at q, that has that tag.
+// find returns a slot that has tag, in the bucket at p or in the bucket at q.
 func (t *table) find(p, q, tag uint64) (at uint64, ok bool) {
 	tags := tag * t.ones
 	for o := uint64(0); o < t.width; o += t.step {
@@ -259,7 +261,7 @@ func (t *table) find(p, q, tag uint64) (at uint64, ok bool) {
 	return 0, false
 }
 
-// put puts tag, or 0, into a slot.
+// put writes a tag into a slot. A tag of 0 clears the slot.
 func (t *table) put(at, tag uint64) {
 	if t.shared != nil {
 		if old := t.get(at); old != 0 {
@@ -273,6 +275,7 @@ func (t *table) put(at, tag uint64) {
 	}
 }
 
+// store sets *word to w. The store is atomic if other goroutines may read the table.
 func (t *table) store(word *uint64, w uint64) {
 	if t.shared != nil {
 		atomic.StoreUint64(word, w)
@@ -294,7 +297,7 @@ func (t *table) word(i uint64) uint64 {
 	return atomic.LoadUint64(&t.words[i])
 }
 
-// contains reports whether a key's tag is in one of its buckets, or the key in the list.
+// contains reports whether a key's tag is in one of its buckets, or the key is in the list.
 func (t *table) contains(h bloom.Hash) bool {
 	at := t.place(h)
 	if t.shared == nil {
@@ -350,27 +353,27 @@ func (t *table) remove(h bloom.Hash) bool {
 	return true
 }
 
-// node is a full bucket that a search found. A tag can come to it once one of its own has left.
+// node is a full bucket that a search found. A tag can move there when the bucket has a free slot.
 type node struct {
-	i      uint64 // its number
-	tag    uint64 // that can come
-	from   uint64 // the slot where this tag is now
-	parent int    // index of the node that has that slot, or -1 for a key's own bucket
+	i      uint64 // the number of the bucket
+	tag    uint64 // the tag that can move there
+	from   uint64 // the slot where tag is now
+	parent int    // the index of the node with that slot, or -1 for a bucket of the new key
 }
 
-// expanded is the largest number of buckets whose tags a search tries to move. It looks at four
-// others for each.
+// expanded is the largest number of buckets whose tags a search tries to move. For each of them,
+// the search looks at the four buckets to which its tags can move.
 const expanded = 1024
 
 var queues = sync.Pool{New: func() any { return new([expanded]node) }}
 
-// makeRoom moves tags until a slot is free in one of a key's buckets, which are full. It returns
-// that slot. If no bucket that it looked at has room, it reports false, and has moved nothing.
-// looked is their number.
+// makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
+// It looks for a bucket with a free slot, to which a path of moves leads. If it finds none, it
+// moves nothing and returns false. looked is the number of buckets that it looked at.
 //
-// The search is breadth-first. So it finds a shortest path, which has no bucket twice. Tags move
-// from its end on, each into a slot that is free or whose tag has just been copied. So every tag is
-// in a slot of its own at any time.
+// The search is breadth-first. So it finds a shortest path, and no bucket is on the path twice.
+// Tags move from the end of the path on. Each tag moves into a slot that is free, or whose tag was
+// copied to the next slot just before. So every tag is in a slot at any time.
 func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 	queue := queues.Get().(*[expanded]node)
 	defer queues.Put(queue)
@@ -383,7 +386,7 @@ func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 			from := bucket.i*t.width + s*t.bits
 			x := window(t.words, from) & t.mask
 			if x == bucket.tag {
-				continue // its other bucket is where bucket.tag is now
+				continue // the other bucket of x is the parent, or the new key's other bucket
 			}
 			j := t.other(bucket.i, x)
 			looked++
@@ -405,7 +408,7 @@ func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 	return 0, looked, false
 }
 
-// tags returns how many slots have a tag. It reads all of t.
+// tags returns the number of slots that have a tag. It reads all of t.
 func (t *table) tags() (n uint64) {
 	for at := uint64(0); at < t.buckets*t.width; at += t.bits {
 		if t.get(at) != 0 {
@@ -415,7 +418,7 @@ func (t *table) tags() (n uint64) {
 	return n
 }
 
-// stats returns the figures of a filter with that Info. The table is locked.
+// stats returns the figures of a filter with the given Info. The table is locked.
 func (t *table) stats(info bloom.Info) bloom.Stats {
 	n := t.len()
 	entries := t.entries()
@@ -447,7 +450,7 @@ func (t *table) clearAll() {
 	}
 }
 
-// clone returns a copy, which is not shared. That of nil is nil.
+// clone returns a copy of t without its shared. clone of nil is nil.
 func (t *table) clone() *table {
 	if t == nil {
 		return nil
@@ -468,7 +471,7 @@ func (t *table) equal(u *table) bool {
 		slices.Equal(t.words, u.words) && slices.Equal(t.entries(), u.entries())
 }
 
-// describe returns the text of a type's String. t may be nil.
+// describe returns the text of String for a type with the given name. t may be nil.
 func (t *table) describe(name string) string {
 	if t == nil {
 		return name + "(buckets=0)"

@@ -10,24 +10,24 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form where it lies: in a file, a cache's value, a part of
-// a larger file, a file embedded in the program. It copies nothing but the list of keys that found
-// no place; see [Filter.Insert]. It answers exactly as the [Filter] decoded from the same bytes
-// does. It is as fast if the bytes begin at a multiple of 8 in memory, on a little-endian machine
-// of 64 bits, and otherwise somewhat slower.
+// View looks keys up in a filter's binary form without decoding it. The form may be a file, a part
+// of a larger file, a value in a cache, or embedded in the program. NewView copies only the list of
+// keys that found no place; see [Filter.Insert]. A View answers exactly as the [Filter] decoded
+// from the same bytes does. It is as fast on a little-endian machine of 64 bits if the bytes begin
+// at a multiple of 8 in memory. Otherwise it is somewhat slower.
 //
 // Unix and Windows map the file of [OpenFile] into memory: a look-up reads the one or two pages
-// that it needs, and processes share them. So the file may be larger than memory. Elsewhere the
-// View has a copy in memory. If memory has room for the file, and many keys follow, call
-// [View.Verify] first: it reads the whole file in order.
+// that it needs, and processes share them. So the file may be larger than memory. On other systems
+// OpenFile reads the whole file into memory. If memory has room for the file, and many keys follow,
+// call [View.Verify] first: it reads the whole file in order.
 //
 // The bytes must stay unchanged until the View is closed. If a program writes to an open file or
 // cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
 // replace the file, and the file may be removed. The View still shows the old filter then.
 //
-// Many goroutines may use a View at once. [View.Close] needs it to itself; see the example of
-// [bloom.OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
-// Close, String and LogValue panic. A View must not be copied.
+// Many goroutines may use a View at once. [View.Close] needs the View to itself; see the example of
+// [bloom.OpenFile]. If a View is closed or zero, all methods but Close, String and LogValue panic.
+// A View must not be copied.
 type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form
@@ -35,9 +35,9 @@ type View struct {
 	info  bloom.Info
 }
 
-// NewView returns a View of data, which it retains. data is a binary form, which is also the
-// content of a file, and no byte more. NewView checks the header, the list and the Info, and takes
-// constant time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
+// NewView returns a View of data, which it retains. data is a binary form, such as the content of a
+// file, and no byte more. NewView checks the header, the list and the Info, and takes constant
+// time. [View.Verify] checks the rest. Errors wrap [bloom.ErrFormat].
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}) }
 
 func newView(b storage.Bytes) (*View, error) {
@@ -61,8 +61,8 @@ func newView(b storage.Bytes) (*View, error) {
 }
 
 // OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the list
-// and the Info. So a large file takes as long as a small one. [View.Verify] notices damaged bits,
-// OpenFile does not. The caller must Close the View.
+// and the Info. So a large file takes no more time than a small one. OpenFile does not notice
+// damaged bits, [View.Verify] does. The caller must Close the View.
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("cuckoo", path, newView)
 	if err == nil {
@@ -103,7 +103,7 @@ func (v *View) Len() uint64 { return v.open().len() }
 // Stats returns the figures of the filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats { return v.open().stats(v.info) }
 
-// LogValue returns the Stats, or what String returns of a closed View.
+// LogValue returns the Stats. For a closed or zero View, it returns what String returns.
 func (v *View) LogValue() slog.Value {
 	if v.table == nil {
 		return slog.StringValue(v.String())
@@ -117,8 +117,8 @@ func (v *View) Info() bloom.Info {
 	return v.info
 }
 
-// Verify reads all of the bytes and returns an error, which wraps [bloom.ErrFormat], if they are
-// not the ones that a filter wrote.
+// Verify reads the whole binary form. It returns an error, which wraps [bloom.ErrFormat], if no
+// filter wrote these bytes.
 func (v *View) Verify() error {
 	t := v.open()
 	done := v.bytes.Sequential()
