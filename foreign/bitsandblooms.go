@@ -26,13 +26,13 @@ type bitsAndBlooms struct {
 	table
 	length uint64 // the number of bits in its bit set: m, or more if the original's From made it
 	order  form.Order
-	text   *base64.Encoding // of the bit set in JSON; nil for the original's default
+	text   *base64.Encoding // the encoding of the bit set in JSON; nil is the original's default
 	inJSON bool             // WriteTo writes JSON
 }
 
-// NewBitsAndBlooms returns the filter that data holds: what WriteTo, MarshalBinary or MarshalJSON
-// wrote. White space may surround JSON. The bytes show whether LittleEndian and
-// Base64StdEncoding of package bitset were set.
+// NewBitsAndBlooms returns the filter that data holds. data is what WriteTo, MarshalBinary or
+// MarshalJSON of the original wrote. White space may surround JSON. NewBitsAndBlooms finds out from
+// data whether LittleEndian and Base64StdEncoding of package bitset were set.
 func NewBitsAndBlooms(data []byte) (*BitsAndBlooms, error) {
 	f := new(BitsAndBlooms)
 	decode := f.readBinary
@@ -113,7 +113,8 @@ func parseBitsJSON(data []byte) (bitsAndBlooms, error) {
 	return f, err
 }
 
-// newBits returns the filter that has a bit set: its length in bits, and its words.
+// newBits returns the filter with the given m, k and bit set. A bit set is its length in bits, and
+// its words.
 func newBits(m, k uint64, set []byte) (bitsAndBlooms, error) {
 	if err := checkSizes(m, k); err != nil {
 		return bitsAndBlooms{}, err
@@ -133,7 +134,7 @@ func newBits(m, k uint64, set []byte) (bitsAndBlooms, error) {
 	return bitsAndBlooms{table: t, length: length, order: order}, err
 }
 
-// orderOf returns the order of the bytes in a bit set, and its length in bits. The order is the one
+// orderOf returns the order of the bytes in a bit set, and its length in bits. It chooses the order
 // in which the length fits the words that follow.
 func orderOf(set []byte) (form.Order, uint64, error) {
 	big := binary.BigEndian.Uint64(set)
@@ -145,7 +146,7 @@ func orderOf(set []byte) (form.Order, uint64, error) {
 	case body == 8*wordsFor(little):
 		return form.LittleEndian, little, nil
 	}
-	// The length of a real set is small. Read in the wrong order, it has its low byte on top.
+	// The lower number is the length. In the wrong order, the low byte of a length comes first.
 	length := min(big, little)
 	if wordsFor(length) < body/8+1 {
 		return false, 0, fmt.Errorf("%d bytes follow a set of %d bits", body-8*wordsFor(length), length)
@@ -153,7 +154,7 @@ func orderOf(set []byte) (form.Order, uint64, error) {
 	return false, 0, form.ErrTruncated
 }
 
-// digests returns the Murmur3 digests of key, and of key with a byte of 1 behind it.
+// digests returns two Murmur3 digests: that of key, and that of key followed by a byte of 1.
 func digests(key []byte) (h [4]uint64) {
 	n := uint64(len(key))
 	var h1, h2, k1, k2 uint64
@@ -187,10 +188,10 @@ func digests(key []byte) (h [4]uint64) {
 	return h
 }
 
-// location returns the i-th of the numbers whose remainders modulo m are a key's bits.
+// location returns a number that is the i-th bit of a key, modulo m.
 func location(h *[4]uint64, i uint64) uint64 { return h[i&1] + i*h[2+(i+i&1)&3>>1] }
 
-// Contains reports whether key may have been added. It is their Test.
+// Contains reports whether key may have been added. It is the original's Test.
 func (f *BitsAndBlooms) Contains(key []byte) bool {
 	h := digests(key)
 	for i := range uint64(f.k) {
@@ -204,8 +205,8 @@ func (f *BitsAndBlooms) Contains(key []byte) bool {
 // ContainsString is Contains of key's bytes, without copying them.
 func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// Add adds key. It returns true if the key was certainly new, and false if it was probably
-// seen: the opposite of their TestAndAdd.
+// Add adds key. It returns true if the key was certainly new, and false if it was probably added
+// before. The original's TestAndAdd returns the opposite.
 func (f *BitsAndBlooms) Add(key []byte) (isNew bool) {
 	f.checkMade()
 	h := digests(key)
@@ -218,8 +219,8 @@ func (f *BitsAndBlooms) Add(key []byte) (isNew bool) {
 // AddString is Add of key's bytes, without copying them.
 func (f *BitsAndBlooms) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
-// WriteTo writes f as it was read: in binary, or as JSON, which it makes in memory. It returns an
-// error if f is zero.
+// WriteTo writes f in the form in which it was read, binary or JSON. It makes JSON in memory. It
+// returns an error if f is zero.
 func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	if f.k == 0 {
 		return 0, form.NoForm("foreign")
@@ -235,7 +236,7 @@ func (f *BitsAndBlooms) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, f.head(), f.words, f.order)
 }
 
-// head returns what comes before the words.
+// head returns the part of the binary form before the words.
 func (f *bitsAndBlooms) head() []byte {
 	head := form.AppendWords(nil, []uint64{f.m, uint64(f.k)}, form.BigEndian)
 	return f.appendLength(head)

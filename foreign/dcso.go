@@ -11,8 +11,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// DCSO is a filter of github.com/DCSO/bloom, in version 1 of its form. The original has neither JSON
-// nor other encoding methods. A DCSO must not be copied.
+// DCSO is a filter of github.com/DCSO/bloom, in version 1 of its form. The original has neither
+// JSON nor other encoding methods. A DCSO must not be copied.
 type DCSO struct {
 	_ nocopy.Locker
 	dcso
@@ -21,21 +21,21 @@ type DCSO struct {
 type dcso struct {
 	noText
 	table
-	n     uint64 // the number of keys that it is made for
+	n     uint64 // the number of keys that the filter is made for
 	p     float64
 	added uint64 // the number of keys that were new
-	data  []byte // the user's
+	data  []byte // the user's bytes behind the filter
 }
 
 const (
 	dcsoHead       = 48
-	dcsoPrime      = 18446744073709551557 // the largest below 2^64
-	dcsoMultiplier = 18446744073709550147 // the next hash is this one times that, modulo dcsoPrime
+	dcsoPrime      = 18446744073709551557 // the largest prime below 2^64
+	dcsoMultiplier = 18446744073709550147 // turns a hash into the next one, modulo dcsoPrime
 )
 
-// NewDCSO returns the filter that data holds. The bytes behind the filter are the user's: the form
-// has room for them, and WriteTo writes them again. If WriteFilter of the original compressed the
-// bytes by gzip, undo that first.
+// NewDCSO returns the filter that data holds. Bytes of the user may follow the filter, as DCSO's
+// form allows: WriteTo writes them again. If WriteFilter of the original compressed the bytes by
+// gzip, undo that first.
 func NewDCSO(data []byte) (*DCSO, error) {
 	f, err := parseDCSO(data)
 	if err != nil {
@@ -84,13 +84,14 @@ func fnv1(key []byte) uint64 {
 	return h
 }
 
-// Contains reports whether key may have been added. It is their Check.
+// Contains reports whether key may have been added. It is the original's Check.
 func (f *DCSO) Contains(key []byte) bool { return f.ContainsHash64(fnv1(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
 func (f *DCSO) ContainsString(key string) bool { return f.Contains(bitwords.BytesOf(key)) }
 
-// ContainsHash64 is Contains by hash: that of hash/fnv.New64, FNV-1 of 64 bits.
+// ContainsHash64 is Contains by hash. The hash of a key is that of hash/fnv.New64, FNV-1 of 64
+// bits.
 func (f *DCSO) ContainsHash64(hash uint64) bool {
 	hash %= dcsoPrime
 	for range f.k {
@@ -102,8 +103,8 @@ func (f *DCSO) ContainsHash64(hash uint64) bool {
 	return f.k != 0
 }
 
-// Add adds key. It returns true if the key was certainly new, and false if it was probably
-// seen.
+// Add adds key. It returns true if the key was certainly new, and false if it was probably added
+// before.
 func (f *DCSO) Add(key []byte) bool { return f.AddHash64(fnv1(key)) }
 
 // AddString is Add of key's bytes, without copying them.

@@ -1,7 +1,10 @@
-// Package foreign uses the Bloom filters that other libraries wrote, in the other libraries'
-// bytes: [BitsAndBlooms] those of bits-and-blooms/bloom and willf/bloom, [Holiman] those of
-// holiman/bloomfilter/v2, [DCSO] those of DCSO/bloom, such as CIRCL's hashlookup file, and [Spark]
-// those of Apache Spark.
+// Package foreign reads, changes and writes the Bloom filters of other libraries, in the bytes of
+// these libraries:
+//
+//   - [BitsAndBlooms] is for bits-and-blooms/bloom and willf/bloom.
+//   - [Holiman] is for holiman/bloomfilter/v2.
+//   - [DCSO] is for DCSO/bloom, such as CIRCL's hashlookup file.
+//   - [Spark] is for Apache Spark.
 //
 // A filter answers exactly as the library that wrote it does. Keys can be added, and
 // WriteTo writes bytes that the other library reads. So a program can change its import and keep
@@ -13,15 +16,16 @@
 //
 // A constructor copies the bytes that it gets. It refuses bytes that end too early or too late,
 // bytes whose sizes contradict each other, and filters of more than 1,024 hashes or 2^43 bits. Its
-// errors wrap [bloom.ErrFormat]. It allocates at most a small multiple of the bytes, or what
-// [NewHoliman] says of gzip. Only Holiman's form has a checksum: a flipped bit in the
-// others goes unnoticed.
+// errors wrap [bloom.ErrFormat]. It allocates at most a small multiple of the bytes. For bytes that
+// gzip compressed, see [NewHoliman]. Only Holiman's form has a checksum. In the other forms, a
+// flipped bit goes unnoticed.
 //
-// Each type has the encoding methods of the original, with the original's bytes. Where the original
-// has no JSON or text, MarshalJSON and MarshalText return an error.
+// The original of a type is the other library's filter. Each type has the encoding methods of its
+// original, with the original's bytes. If the original has no JSON or text, MarshalJSON and
+// MarshalText return an error.
 //
-// Many goroutines may look keys up in a filter at once. Adding, decoding and writing need the filter
-// to themselves. The zero value of each type contains nothing. Adding to it panics.
+// Many goroutines may look keys up in a filter at once. Adding, decoding and writing need the
+// filter to themselves. The zero value of each type contains nothing. Adding to it panics.
 package foreign
 
 import (
@@ -40,22 +44,22 @@ import (
 
 const (
 	maxM = 1 << 43
-	maxK = 1024 // enough for a rate of 1e-300
+	maxK = 1024 // more than a rate of 1e-300 needs
 )
 
-// table has a filter's bits. Each exported type embeds it in a struct of its own, apart from the mark
-// that forbids copies, so that methods which encode can have value receivers: packages json and gob
-// find those where a filter is held by value.
+// table has a filter's bits. Each exported type embeds an unexported struct with a table. The
+// methods of this struct that encode have value receivers. So packages fmt, json and gob call them
+// even if a struct holds a filter by value.
 type table struct {
 	words      []uint64
-	m          uint64
-	reciprocal uint64
-	k          int
-	size       int64 // of the binary form
+	m          uint64 // the number of bits
+	reciprocal uint64 // floor((2^64-1)/m); see locate
+	k          int    // the number of bits of a key
+	size       int64  // the length of the binary form in bytes
 }
 
-// newTable returns a table of words, which have the given number of bits. It uses the first m of
-// them. It returns an error if bits beyond the given number are set.
+// newTable returns a table of the first m bits of words. words hold a bit set of the given number
+// of bits. newTable returns an error if any of their other bits is set.
 func newTable(words []uint64, bits, m, k uint64, size int64) (table, error) {
 	if rest := bits % 64; rest != 0 && words[bits/64]>>rest != 0 {
 		return table{}, fmt.Errorf("bits beyond %d are set", bits)
@@ -74,7 +78,7 @@ func checkSizes(m, k uint64) error {
 	return nil
 }
 
-// wordsFor returns the number of words that the bits take.
+// wordsFor returns the number of words that hold the given number of bits.
 func wordsFor(bits uint64) uint64 { return bits/64 + (bits%64+63)/64 }
 
 // checkLength returns an error unless data has the given number of bytes.
@@ -89,7 +93,7 @@ func checkLength(data []byte, want uint64) error {
 	return nil
 }
 
-// isZipped reports whether data begins as gzip's bytes do.
+// isZipped reports whether data begins like the output of gzip.
 func isZipped(data []byte) bool { return bytes.HasPrefix(data, []byte{0x1f, 0x8b}) }
 
 var errZipped = errors.New("it is compressed by gzip: undo that first")
@@ -102,12 +106,12 @@ func decodeError(err error) error {
 	return form.Errorf("foreign", "%w", err)
 }
 
-// isNull reports whether data is JSON's null, which package json passes to UnmarshalJSON, too. By
-// convention it changes nothing.
+// isNull reports whether data is JSON's null. Package json passes null to UnmarshalJSON, too. By
+// convention, UnmarshalJSON then changes nothing.
 func isNull(data []byte) bool { return string(data) == "null" }
 
-// locate returns the word that has bit x mod m, and the bit in it. The reciprocal is at
-// least 2^64/m - 1, so the quotient is floor(x/m) or one less.
+// locate returns the word that has bit x mod m, and the bit in that word. The reciprocal is at
+// least 2^64/m - 1, so q is floor(x/m) or one less.
 func (t *table) locate(x uint64) (word *uint64, bit uint64) {
 	q, _ := bits.Mul64(x, t.reciprocal)
 	x -= q * t.m
@@ -131,7 +135,7 @@ func (t *table) set(x uint64) bool {
 	return old&bit == 0
 }
 
-// checkMade panics if t is a zero value's.
+// checkMade panics if t is part of a zero value.
 func (t *table) checkMade() {
 	if t.k == 0 {
 		panic("foreign: Add to a zero filter: make it with a constructor")
@@ -161,7 +165,7 @@ func (t *table) Stats() bloom.Stats {
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
 func (t table) LogValue() slog.Value { return slog.AnyValue(t.Stats()) }
 
-// describe returns the String of the type with the given name.
+// describe returns the text of String for the type with the given name.
 func (t *table) describe(name string) string {
 	if t.k == 0 {
 		return name + "(zero)"
@@ -169,7 +173,7 @@ func (t *table) describe(name string) string {
 	return fmt.Sprintf("%s(m=%d, k=%d)", name, t.m, t.k)
 }
 
-// noText has the methods of types whose original has neither JSON nor text.
+// noText has the methods of a type whose original has neither JSON nor text.
 type noText struct{}
 
 var errNoText = errors.New("foreign: the original has no JSON and no text: store the bytes of WriteTo")

@@ -15,8 +15,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Holiman is a filter of github.com/holiman/bloomfilter/v2. Its keys are hashes of 64
-// bits, which the caller makes, as there. The original has a lock, and a Holiman has none. A Holiman
+// Holiman is a filter of github.com/holiman/bloomfilter/v2. Its keys are hashes of 64 bits that the
+// caller computes, as in the original. The original has a lock, and a Holiman has none. A Holiman
 // must not be copied.
 type Holiman struct {
 	_ nocopy.Locker
@@ -25,23 +25,25 @@ type Holiman struct {
 
 type holiman struct {
 	table
-	keys   []uint64
-	n      uint64 // the number of keys added, repeated ones too
-	zipped bool   // WriteTo compresses by gzip
+	keys   []uint64 // a constant for each bit of a key
+	n      uint64   // the number of additions, with those of repeated keys
+	zipped bool     // WriteTo compresses by gzip
 }
 
-// holimanMagic has zeros where the library's predecessor has k.
+// holimanMagic begins the binary form. The form of the library's predecessor has k in place of the
+// zeros.
 const holimanMagic = "\x00\x00\x00\x00\x00\x00\x00\x00v02\n"
 
-// holimanVersion is that of the original's JSON.
+// holimanVersion is the version in the original's JSON.
 const holimanVersion = "v02\n"
 
-// NewHoliman returns the filter that data holds: what WriteTo or WriteFile wrote, with gzip, or
-// MarshalBinary, without. For JSON use [Holiman.UnmarshalJSON].
+// NewHoliman returns the filter that data holds. data is what the original's WriteTo or WriteFile
+// wrote, which is compressed by gzip, or what its MarshalBinary returned, which is not. For JSON
+// use [Holiman.UnmarshalJSON].
 //
-// The filter has up to 64 MiB, or 100 times the length of data, whichever is more. With
-// gzip undone, only a filter that is nearly empty is larger. NewHoliman refuses it, as a
-// protection against crafted files: undo the gzip first.
+// As a protection against crafted files, NewHoliman refuses compressed data if the filter has more
+// than 64 MiB and is more than 100 times as long as data. Filters that compress so well are nearly
+// empty. Undo the gzip of such a filter, and then call NewHoliman.
 func NewHoliman(data []byte) (*Holiman, error) {
 	read, err := parseHoliman(data)
 	if err != nil {
@@ -76,8 +78,8 @@ func (f *Holiman) UnmarshalBinary(data []byte) error {
 // GobDecode is UnmarshalBinary.
 func (f *Holiman) GobDecode(data []byte) error { return f.UnmarshalBinary(data) }
 
-// UnmarshalJSON replaces f by the filter that data holds, in the original's JSON. WriteTo then writes
-// the binary form with gzip, as the original does.
+// UnmarshalJSON replaces f by the filter that data holds, in the original's JSON. WriteTo then
+// writes the binary form with gzip, as the original does.
 func (f *Holiman) UnmarshalJSON(data []byte) error {
 	if isNull(data) {
 		return nil
@@ -130,8 +132,8 @@ func holimanSize(m, k uint64) int64 {
 	return int64(uint64(len(holimanMagic)) + 8*(3+k+wordsFor(m)) + sha512.Size384)
 }
 
-// readHoliman reads a filter from in, to its end. It returns tooLong if the filter has more bytes than
-// limit.
+// readHoliman reads a filter from in, up to its end. It returns tooLong if the filter has more
+// bytes than limit.
 func readHoliman(in io.Reader, limit uint64, tooLong error) (f holiman, err error) {
 	sum := sha512.New384()
 	magic := make([]byte, len(holimanMagic))
@@ -188,7 +190,7 @@ func checkEnd(in io.Reader, sum []byte) error {
 	return nil
 }
 
-// ContainsHash64 reports whether the key with this hash may have been added. It is their
+// ContainsHash64 reports whether the key with this hash may have been added. It is the original's
 // ContainsHash.
 func (f *Holiman) ContainsHash64(hash uint64) bool {
 	for _, key := range f.keys {
@@ -201,7 +203,7 @@ func (f *Holiman) ContainsHash64(hash uint64) bool {
 }
 
 // AddHash64 adds the key with this hash. It returns true if the key was certainly new, and
-// false if it was probably seen. It is their AddHash.
+// false if it was probably added before. It is the original's AddHash.
 func (f *Holiman) AddHash64(hash uint64) (isNew bool) {
 	f.checkMade()
 	for _, key := range f.keys {
@@ -265,7 +267,7 @@ func (f holiman) MarshalJSON() ([]byte, error) {
 // String describes f by its size.
 func (f holiman) String() string { return f.describe("foreign.Holiman") }
 
-// counter counts the bytes that w has taken.
+// counter writes to w and counts the bytes.
 type counter struct {
 	w io.Writer
 	n int64

@@ -12,9 +12,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Spark is a filter of Apache Spark: of org.apache.spark.util.sketch.BloomFilter, which a
-// DataFrame's stat.bloomFilter makes, too. It reads both forms: V1, which Spark wrote up to 4.0, and
-// V2, which Spark writes from 4.1 on. A Spark must not be copied.
+// Spark is a filter of the class org.apache.spark.util.sketch.BloomFilter of Apache Spark. A
+// DataFrame's stat.bloomFilter makes such filters, too. Spark has two forms: it wrote V1 up to
+// version 4.0, and it writes V2 from 4.1 on. [NewSpark] reads both. A Spark must not be copied.
 //
 // Spark has three kinds of keys. A long goes to AddInt64 and ContainsInt64. Keys of the types Int,
 // Short and Byte are longs in Spark: convert them to int64. A string goes to AddString and
@@ -34,7 +34,7 @@ type spark struct {
 	noText
 	table
 	version uint32
-	seed    uint32 // of the first hash; 0 in V1
+	seed    uint32 // the seed of the first hash; 0 in V1
 }
 
 const (
@@ -42,7 +42,7 @@ const (
 	sparkV2 = 2
 )
 
-// NewSpark returns the filter that data holds: what writeTo of Spark's BloomFilter wrote.
+// NewSpark returns the filter that data holds. data is what writeTo of Spark's BloomFilter wrote.
 func NewSpark(data []byte) (*Spark, error) {
 	f, err := parseSpark(data)
 	if err != nil {
@@ -91,13 +91,14 @@ func parseSpark(data []byte) (spark, error) {
 	return f, err
 }
 
-// sparkMix takes a block of a key into the state h of Spark's hash, MurmurHash3_x86_32.
+// sparkMix mixes a block of a key into h, which is the state of MurmurHash3_x86_32. It returns the
+// new state.
 func sparkMix(h, block uint32) uint32 {
 	h ^= bits.RotateLeft32(block*0xcc9e2d51, 15) * 0x1b873593
 	return bits.RotateLeft32(h, 13)*5 + 0xe6546b64
 }
 
-// sparkFinish returns the hash of a key of n bytes.
+// sparkFinish returns the hash of a key of n bytes. h is the state after all blocks.
 func sparkFinish(h, n uint32) uint32 {
 	h ^= n
 	h ^= h >> 16
@@ -107,8 +108,8 @@ func sparkFinish(h, n uint32) uint32 {
 	return h ^ h>>16
 }
 
-// sparkSum returns the hash of key. It is MurmurHash3_x86_32 but for the last one to three bytes,
-// each of which is a block of its own, with its sign extended.
+// sparkSum returns the hash of key. It differs from MurmurHash3_x86_32 in the last one to three
+// bytes: each is a block of its own, with its sign extended.
 func sparkSum(key []byte, seed uint32) uint32 {
 	h := seed
 	rest := key
@@ -129,14 +130,14 @@ func sparkSumInt64(key int64, seed uint32) uint32 {
 	return sparkFinish(h, 8)
 }
 
-// sparkIndexes has the numbers from which a key's bits follow: each is the one before plus
-// step, and a negative one stands for its complement.
+// sparkIndexes computes numbers that are a key's bits, modulo m. Each number is the one before plus
+// step. If the sum is negative, its complement is used.
 type sparkIndexes struct {
 	at, step int64
-	narrow   bool // V1's numbers have 32 bits
+	narrow   bool // the sums have 32 bits, as in V1
 }
 
-// indexes returns the numbers of the key with the hashes h1 and h2.
+// indexes returns the sparkIndexes of the key with the hashes h1 and h2.
 func (f *spark) indexes(h1, h2 uint32) sparkIndexes {
 	if f.version == sparkV1 {
 		return sparkIndexes{at: int64(int32(h1)), step: int64(int32(h2)), narrow: true}
@@ -189,8 +190,8 @@ func (f *Spark) ContainsInt64(key int64) bool {
 	return f.contains(h1, sparkSumInt64(key, h1))
 }
 
-// Add adds key. It returns true if the key was certainly new, and false if it was probably
-// seen. It is Spark's putBinary.
+// Add adds key. It returns true if the key was certainly new, and false if it was probably added
+// before. It is Spark's putBinary.
 func (f *Spark) Add(key []byte) bool {
 	h1 := sparkSum(key, f.seed)
 	return f.add(h1, sparkSum(key, h1))

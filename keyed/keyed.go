@@ -1,19 +1,18 @@
-// Package keyed hashes keys with a secret, for filters whose keys an adversary
-// chooses.
+// Package keyed hashes keys with a secret, for filters whose keys an adversary may choose.
 //
-// Murmur3, which the Sum functions of package bloom compute, has no secret. Anybody can
-// make millions of keys a second that have the same digest. Anybody can also make keys
-// that set few bits. Filters report such keys as present far more often than others. A
-// [Hasher] computes SipHash-2-4 with a 128-bit digest (Aumasson and Bernstein, SipHash: a
-// fast short-input PRF, 2012). Without the secret one can only try keys at random.
+// Murmur3, which the Sum functions of package bloom compute, has no secret. So an adversary can
+// make millions of keys a second that have the same digest, or keys that set few bits. Filters
+// report such keys as present far more often than others. A [Hasher] computes SipHash-2-4 with a
+// 128-bit digest (Aumasson and Bernstein, SipHash: a fast short-input PRF, 2012). Without the
+// secret, an adversary can only try keys at random.
 //
-// The caller supplies 16 secret bytes, and passes the digests to AddHash and
-// ContainsHash of any filter. A key of several fields needs the length of each; see the
-// example. Java's Funnels cannot compute these digests.
+// The caller supplies 16 secret bytes, and passes the digests to AddHash and ContainsHash of any
+// filter. If a key has several fields, hash each with its length; see the example. Java's Funnels
+// cannot compute these digests.
 //
-// A filter that is asked with another secret than it was filled with reports its keys as
-// absent. [Hasher.Check] notices that, if [Hasher.Mark] marked the filter when it was
-// new.
+// If keys are looked up with another secret than the one that they were added with, the filter
+// reports them as absent. [Hasher.Check] notices a wrong secret if [Hasher.Mark] marked the filter
+// when it was new.
 package keyed
 
 import (
@@ -22,7 +21,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"unsafe" // a string's bytes, to hash them where they lie
+	"unsafe" // to hash a string's bytes without copying them
 
 	"github.com/dchest/siphash"
 
@@ -39,7 +38,7 @@ var ErrSecret = errors.New("keyed: the filter was not marked with this secret")
 // [New]: the zero Hasher panics when it hashes. Packages fmt, log/slog and encoding/json
 // write a Hasher without its secret.
 type Hasher struct {
-	secret func() (k0, k1 uint64) // what prints unexported fields does not look into a function
+	secret func() (k0, k1 uint64) // a function, because code that prints all fields cannot print it
 }
 
 // New returns a Hasher with the given secret. The secret should be random, such as 16
@@ -53,7 +52,7 @@ func New(secret []byte) (*Hasher, error) {
 	return &Hasher{func() (uint64, uint64) { return k0, k1 }}, nil
 }
 
-// Format implements fmt.Formatter. It writes "keyed.Hasher" whatever the verb is.
+// Format implements fmt.Formatter. It writes "keyed.Hasher" for every verb.
 func (h Hasher) Format(f fmt.State, _ rune) { io.WriteString(f, "keyed.Hasher") }
 
 // LogValue implements slog.LogValuer. It returns "keyed.Hasher".
@@ -74,27 +73,27 @@ func (h *Hasher) SumString(key string) bloom.Hash {
 	return h.Sum(unsafe.Slice(unsafe.StringData(key), len(key)))
 }
 
-// marks is the number of keys that Mark adds. A filter with a false-positive rate of p passes
-// Check of a wrong secret with a probability of p^marks.
+// marks is the number of keys that Mark adds. If a filter has a false-positive rate of p, Check
+// with a wrong secret returns nil with a probability of p^marks.
 const marks = 8
 
-// mark returns the i-th mark.
+// mark returns the digest of the i-th key that Mark adds.
 func (h *Hasher) mark(i int) bloom.Hash {
 	return h.SumString("github.com/seed79a3ff49/bloom/keyed: mark").Salt(uint64(i))
 }
 
-// Mark adds 8 keys to a new filter, by which [Hasher.Check] recognises the secret. Make the
-// filter for 8 keys more. A filter that forgets keys, such as a window.Filter, forgets the
-// mark, too.
+// Mark adds 8 keys to a new filter. [Hasher.Check] recognises the secret by these keys. Make the
+// filter for 8 more keys than it is to hold. A filter that forgets keys, such as a window.Filter,
+// forgets the mark, too.
 func (h *Hasher) Mark(set bloom.Set) {
 	for i := range marks {
 		set.AddHash(h.mark(i))
 	}
 }
 
-// Check returns an error that wraps [ErrSecret] unless set was marked with h's secret. A
-// filter with another mark, or with none, passes with a probability of p^8, where p is the
-// filter's false-positive rate.
+// Check returns an error that wraps [ErrSecret] unless set was marked with h's secret. If set has
+// another mark or none, Check still returns nil with a probability of p^8: p is the false-positive
+// rate of set.
 func (h *Hasher) Check(set bloom.Set) error {
 	for i := range marks {
 		if !set.ContainsHash(h.mark(i)) {

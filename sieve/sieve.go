@@ -1,30 +1,30 @@
 // Package sieve drops repeats: from a to-visit list, as [Queue] does, and from any
 // sequence, as [Distinct] does.
 //
-// Both remember keys in a set of the caller's, such as a [bloom.Filter], instead of
-// a map. A key then costs the few bits that the set spends on it, whatever its
-// length. No key passes a second time while the set remembers it. The price is that
-// a new key is dropped, as if seen, with the set's false-positive probability.
+// Both remember keys in a set that the caller supplies, such as a [bloom.Filter], instead of a map.
+// A key then takes the few bits that the set needs for it, whatever the key's length. No key passes
+// a second time while the set remembers it. The price is that a new key is dropped with the set's
+// false-positive probability, as if it had been seen.
 //
-// Any [bloom.Set] will do. One that forgets, such as a window.Filter, lets a key
-// pass again once it has forgotten it. Take a map where no key may be dropped.
+// Any [bloom.Set] will do. If the set forgets a key, as a window.Filter does, the key passes again.
+// If no key may be dropped, take a map.
 //
 // # Saving a queue
 //
-// A set that is saved without its queue loses what was queued: those keys are in
-// the set, so they cannot be pushed again. Save both, the queue before the set:
+// If a set is saved without its queue, the queued values are lost: their keys are in the set, so
+// the values cannot be pushed again. Save both, the queue before the set:
 //
-//  1. Write the values that [Queue.All] yields to a file, and with them those that
-//     were popped but not yet dealt with.
-//  2. Then save the set. Nothing may be pushed between the two.
+//  1. Write the values that [Queue.All] yields to a file, together with the values that were popped
+//     but are not finished yet.
+//  2. Then save the set. Push nothing between the two steps.
 //
-// After a crash between the two, the saved queue is newer than the saved set. Keys that
-// the set does not know yet may pass a second time, and nothing is lost. In the other
-// order, a key in the set but not in the queue would never be visited. The same would
-// happen to a key that is pushed between the two. Each of the
-// files must be replaced as a whole, as the SaveFile methods do.
+// After a crash between the two steps, the saved queue is newer than the saved set. Keys that the
+// saved set lacks may pass a second time, and nothing is lost. In the other order, a key could be
+// in the saved set and not in the saved queue. Its value would never be visited. The same would
+// happen to a value that is pushed between the two steps. Replace each of the two files as a whole,
+// as the SaveFile methods do.
 //
-// To go on, load the set, make a queue with it, and pass the values to [Queue.Requeue].
+// To continue, load the set, make a queue with it, and pass the saved values to [Queue.Requeue].
 package sieve
 
 import (
@@ -35,31 +35,29 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Queue is a first-in, first-out queue that drops keys which its set remembers: the
-// to-visit list of a crawler or a graph search. Over a set that never forgets, it admits
-// each key at most once.
+// Queue is a first-in, first-out queue, such as the to-visit list of a crawler or of a graph
+// search. It drops values whose keys its set remembers. If the set never forgets, each key passes
+// at most once.
 //
-// Make it with [New]: Push to the zero Queue panics. A Queue is not safe for concurrent
-// use, even over a set that is: it needs a lock, or a goroutine that owns it. It must
-// not be copied.
+// Make a Queue with [New]: Push to the zero Queue panics. A Queue is not safe for concurrent use,
+// even if its set is. A Queue must not be copied.
 type Queue[T any] struct {
 	_    nocopy.Locker
 	set  bloom.Set
 	hash func(T) bloom.Hash
-	// The queued values are the n from buf[head] on, wrapping. All other places
-	// are zero. len(buf) is 0 or a power of two.
+	// The queued values are n elements of buf, from buf[head] on. buf[0] follows the last element.
+	// All other elements are zero. len(buf) is 0 or a power of two.
 	buf     []T
 	head, n int
 	changes uint // counts calls of Requeue and Pop that changed the queue
 }
 
-// minBuf is the least capacity of a queue that ever held a value.
+// minBuf is the least length of buf once the queue has held a value.
 const minBuf = 16
 
-// New returns an empty queue that asks set whether it has seen a value's hash. Keys
-// already in set count as seen. Others may share set: Queue calls only its AddHash, once for
-// each Push. Values of the same hash are the same key. So hash must depend on nothing but
-// what identifies a value:
+// New returns an empty queue. set tells which keys were seen, and keys that are already in set
+// count as seen. Other code may use set, too: a Queue only calls AddHash, once for each Push. hash
+// returns the key of a value, as a digest. It must depend only on what identifies a value:
 //
 //	sieve.New(filter, func(p Page) bloom.Hash { return bloom.SumString(p.URL) })
 //
@@ -71,12 +69,11 @@ func New[T any](set bloom.Set, hash func(T) bloom.Hash) *Queue[T] {
 	return &Queue[T]{set: set, hash: hash}
 }
 
-// Push appends v to the queue, unless the set has seen its key. It reports
-// whether it did: false means that v was dropped.
+// Push appends v to the queue, unless the set has seen its key. It reports whether it appended v.
 //
-// Memory follows the length of the queue both ways: there is room for at most
-// four times the values queued, or for 16. The copying takes constant time per
-// call on average, and a queue of steady length allocates nothing.
+// Memory grows and shrinks with the queue: there is room for at most four times the queued values,
+// or for 16. Push and Pop take constant time on average. A queue of steady length allocates
+// nothing.
 func (q *Queue[T]) Push(v T) bool {
 	if q.set == nil {
 		panic("sieve: Push to a zero Queue: make it with New")
@@ -88,9 +85,8 @@ func (q *Queue[T]) Push(v T) bool {
 	return true
 }
 
-// Requeue appends v to the queue without asking the set, and without adding v's
-// key to it. It is for values that were pushed before: those of a saved queue, or
-// one that was popped and must be tried again.
+// Requeue appends v to the queue. It does not use the set. It is for values that were pushed
+// before, such as those of a saved queue, or a value that was popped and must be tried again.
 func (q *Queue[T]) Requeue(v T) {
 	if q.n == len(q.buf) {
 		q.resize(max(minBuf, 2*q.n))
@@ -100,8 +96,8 @@ func (q *Queue[T]) Requeue(v T) {
 	q.changes++
 }
 
-// Peek returns the oldest value and leaves it in the queue, or reports false if the
-// queue is empty.
+// Peek returns the oldest value and true, and leaves the value in the queue. If the queue is empty,
+// Peek returns the zero value and false.
 func (q *Queue[T]) Peek() (T, bool) {
 	for v := range q.All() {
 		return v, true
@@ -110,9 +106,9 @@ func (q *Queue[T]) Peek() (T, bool) {
 	return zero, false
 }
 
-// Pop removes the oldest value and returns it, or reports false if the queue is
-// empty. A later Push of its key is dropped as long as the set remembers it. The queue
-// keeps no reference to a value that it has returned.
+// Pop removes the oldest value and returns it and true. If the queue is empty, Pop returns the zero
+// value and false. A later Push of a value with the same key is dropped as long as the set
+// remembers the key. The queue keeps no reference to a value that Pop returned.
 func (q *Queue[T]) Pop() (T, bool) {
 	var zero T
 	if q.n == 0 {
@@ -123,22 +119,23 @@ func (q *Queue[T]) Pop() (T, bool) {
 	q.head = (q.head + 1) & (len(q.buf) - 1)
 	q.n--
 	q.changes++
-	// At a quarter, not at half: after either resize, at least half as many calls
-	// as it copied values lead to the next, whichever way the length goes.
+	// The buffer shrinks at a quarter, not at a half. So each resize leaves it half full. If it
+	// copied n values, at least n/2 calls follow before the next resize.
 	if q.n <= len(q.buf)/4 && len(q.buf) > minBuf {
 		q.resize(len(q.buf) / 2)
 	}
 	return v, true
 }
 
-// Len returns the number of values queued.
+// Len returns the number of queued values.
 func (q *Queue[T]) Len() int { return q.n }
 
-// String says how many values are queued, and none of them.
+// String describes q by the number of queued values.
 func (q *Queue[T]) String() string { return fmt.Sprintf("sieve.Queue(%d values)", q.Len()) }
 
-// All yields the values queued, oldest first, and leaves them where they are. It panics if
-// the loop goes on after it has changed the queue: to visit what is pushed, loop over Pop.
+// All yields the queued values, oldest first, and leaves them in the queue. It panics if the loop
+// changes the queue and continues. If the loop pushes values that it should visit, call Pop
+// instead.
 func (q *Queue[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		changes := q.changes
@@ -153,7 +150,7 @@ func (q *Queue[T]) All() iter.Seq[T] {
 	}
 }
 
-// resize moves the queue to the start of a new buffer.
+// resize moves the queued values to the start of a new buffer.
 func (q *Queue[T]) resize(size int) {
 	buf := make([]T, size)
 	tail := copy(buf, q.buf[q.head:])
@@ -161,13 +158,11 @@ func (q *Queue[T]) resize(size int) {
 	q.buf, q.head = buf, 0
 }
 
-// Distinct yields the values of seq whose keys set does not remember. It yields a value
-// as soon as seq does, and keeps none.
+// Distinct yields the values of seq whose keys set does not remember. It yields a value as soon as
+// seq does, and keeps none. See [New] for set and hash.
 //
-// Ranging over the result adds to set. So keys that were already there are not
-// yielded, and a second range goes on where the first one stopped: over the same
-// values it yields nothing that the first did. Distinct panics if seq, set or hash
-// is nil.
+// A loop over the result adds the keys of seq to set. So a second loop over the same values yields
+// none of those that the first loop yielded. Distinct panics if seq, set or hash is nil.
 func Distinct[T any](seq iter.Seq[T], set bloom.Set, hash func(T) bloom.Hash) iter.Seq[T] {
 	if seq == nil || set == nil || hash == nil {
 		panic("sieve: Distinct needs a sequence, a set and a hash")
