@@ -3,9 +3,9 @@
 // stream recur.
 //
 // A [Filter] is an array of slots. Each slot is empty or holds a fingerprint of a few
-// bits. A key writes its fingerprint into several slots, over what the slots hold. A key is
-// found until all its slots are overwritten. Only the newest key is certain. A key's age
-// is the number of other keys that were added after it. The older a key is, the less
+// bits. A key writes its fingerprint into several slots, and overwrites what they held. A key is
+// found until all its slots are overwritten. Only the newest key is certain to be found. A key's
+// age is the number of other keys that were added after it. The older a key is, the less
 // likely it is found. [Filter.Recall] is the probability for each age. A key that was
 // never added is reported as present with the probability FPR of [Filter.Stats].
 //
@@ -15,10 +15,9 @@
 // 5.2 MB to find 90 % of the keys, and 18.9 MB to find 99 %. Younger keys are more
 // likely to be found, and older ones less likely.
 //
-// Take package window where keys must certainly be found, or where their age is
-// measured in time. A window needs about 2.9 MB for a million keys at 1 %. Its caller
-// must know how many keys there will be. A [picture] shows how windows and flowers of
-// one size forget.
+// If keys must certainly be found, or if their age is measured in time, take package window. A
+// window needs about 2.9 MB for a million keys at 1 %. Its caller must know how many keys there
+// will be. A [picture] shows how windows and flowers of one size forget.
 //
 // [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
 package flower
@@ -47,17 +46,17 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. String and the methods that encode it have value receivers:
-// packages fmt, json and gob find those where a Filter is held by value.
+// filter holds all of a Filter. String and the methods that encode it have value receivers. So
+// packages fmt, json and gob call them even if a struct holds a Filter by value.
 type filter struct {
 	info  bloom.Info
 	words []uint64 // the slots, from the least significant bits of the first word on
 	slots uint64   // Config.Slots
 	ways  uint64   // Config.Ways
-	bits  uint     // of a slot
+	bits  uint     // Config.Bits, the size of a slot
 
-	mask   uint64 // the bits of a slot, as the lowest ones
-	perWay uint64 // the slots of a way; way w has the slots from w*perWay on
+	mask   uint64 // as many of the lowest bits as a slot has
+	perWay uint64 // the number of slots of a way; way w has the slots from w*perWay on
 }
 
 // Config configures a Filter. [Optimal] returns the smallest one for a purpose.
@@ -139,7 +138,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.ways == 0 {
 		panic("flower: Add to a zero Filter: make it with New, or decode into it")
 	}
-	// The reads may miss the cache. They overlap here; reads between writes would not.
+	// The reads may miss the cache. Here their cache misses overlap. Between the writes they would
+	// not.
 	seen := f.ContainsHash(h)
 	x, step := h.Words()
 	for way := range f.ways {
@@ -147,7 +147,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		x = next(x, step)
 		for {
 			old := atomic.LoadUint64(word)
-			// The rest of the word is other slots. Other goroutines may write them now.
+			// The other bits of the word are other slots, which other goroutines may write now.
 			now := old&^(f.mask<<shift) | fingerprint<<shift
 			if old == now || atomic.CompareAndSwapUint64(word, old, now) {
 				break
@@ -157,8 +157,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	return !seen
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
-// added is shorter than hs. A nil added discards the results.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
+// the results are discarded. Otherwise AddBatch panics if added is shorter than hs.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -170,8 +170,9 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// Contains reports whether key is found. For a key that was added, [Filter.Recall] of its
-// age is the probability of that. For one that was never added, it is FPR of [Filter.Stats].
+// Contains reports whether key is found. A key that was added is found with the probability that
+// [Filter.Recall] returns for its age. A key that was never added is found with the probability FPR
+// of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -199,28 +200,29 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// slot returns the slot that x selects in a way, as its word and its shift there. It also returns
-// the fingerprint for that slot, which is at least 1. An empty slot has 0.
+// slot returns the slot that x selects in a way: its word, and its shift in that word. It also
+// returns the fingerprint for that slot, which is at least 1. An empty slot has 0.
 //
-// Each way has slots and fingerprints of its own, and a key has one of them. So a key's slots
-// differ, and each is overwritten, and holds another key's equal fingerprint, independently of
-// the key's other slots. That makes the formulas of Stats and Recall true for few slots too.
+// Each way has slots of its own. A key has one slot in each way, with a fingerprint of its own. So
+// the slots of a key are overwritten independently of each other, and its fingerprints equal those
+// of another key independently. That makes the formulas of Stats and Recall true even for few
+// slots.
 func (f *Filter) slot(way, x uint64) (word *uint64, shift, fingerprint uint64) {
-	i, _ := bits.Mul64(x, f.perWay) // by the highest bits of x
+	i, _ := bits.Mul64(x, f.perWay) // depends on the highest bits of x
 	at := (way*f.perWay + i) * uint64(f.bits)
 	return &f.words[at>>6], at & 63, uint64(uint32(x))*f.mask>>32 + 1
 }
 
-// next returns the x that selects the slot of the next way. It makes other bits of x the highest.
-// Two keys with almost the same x in two ways have a different x in a third. With x + step alone
-// they would have almost the same x in all ways: one key would overwrite all slots of another too
-// often.
+// next returns the x that selects the slot of the next way. The rotation makes other bits of x the
+// highest. So two keys with almost the same x in two ways have a different x in a third way. If
+// next only added step, such keys would have almost the same x in all ways. One key would then
+// overwrite all slots of the other too often.
 func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 
 // Reset forgets all keys. A key that is added at the same time may be found afterwards.
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
-// Stats returns the figures of f from one reading of it. A slot counts as a bit: M is
+// Stats returns the figures of f. It reads the whole filter. A slot counts as a bit: M is
 // Slots, rounded down to a multiple of Ways, K is Ways, and OnesCount is the number of slots
 // that were written. FillRatio is the share of slots that were written. FPR is
 // 1 - (1 - FillRatio/(2^Bits - 1))^Ways. ApproxCount estimates how many keys were ever added.
@@ -233,12 +235,12 @@ func (f *Filter) Stats() bloom.Stats {
 	for i := range f.words {
 		word := atomic.LoadUint64(&f.words[i])
 		for shift := f.bits / 2; shift > 0; shift /= 2 {
-			word |= word >> shift // the lowest bit of a slot becomes 1 if any bit is
+			word |= word >> shift // the lowest bit of a slot becomes 1 if any bit of it is 1
 		}
 		ones += uint64(bits.OnesCount64(word & (math.MaxUint64 / f.mask)))
 	}
 	m := f.perWay * f.ways
-	ones = min(ones, m) // decoded bytes may have slots written that are not used
+	ones = min(ones, m) // decoded bytes may have fingerprints in slots that are not used
 	fill := float64(ones) / float64(m)
 	return bloom.Stats{
 		M:           m,

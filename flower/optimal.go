@@ -28,7 +28,7 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 		return Config{}, fmt.Errorf("flower: fpr = %v is too small for 32 bits", fpr)
 	}
 	var best Config
-	most := uint64(64 * form.MaxFrameWords) // the bits of a filter that is smaller than best
+	most := uint64(64 * form.MaxFrameWords) // the most bits of a filter that is smaller than best
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= maxWays; ways++ {
 			c := Config{Ways: ways, Bits: bits}
@@ -39,7 +39,7 @@ func Optimal(t uint64, recall, fpr float64) (Config, error) {
 			if c.Slots < uint64(ways) || c.recall(t) < recall {
 				continue
 			}
-			// Find the least number of slots by halving.
+			// Find the least number of slots by bisection.
 			enough := c.Slots
 			tooFew := uint64(ways - 1)
 			for tooFew+1 < enough {

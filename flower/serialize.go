@@ -69,11 +69,12 @@ func read(r io.Reader) (f filter, n int64, err error) {
 	return newFilter(config(params), words, bloom.Info(info)), n, nil
 }
 
-// checkParams returns how many words follow the parameters, or an error if New refuses them.
+// checkParams returns the number of words that follow the parameters of a frame, or an error if New
+// refuses them.
 func checkParams(p []uint64) (uint64, error) { return config(p).words() }
 
-// config returns the configuration that the parameters have. Numbers that no int holds become
-// others that are out of range, too.
+// config returns the configuration of the parameters p. If a number is too large for an int, config
+// takes a smaller one that is out of range, too.
 func config(p []uint64) Config {
 	return Config{
 		Slots: p[0],
@@ -107,8 +108,8 @@ func LoadFile(path string) (*Filter, error) {
 
 // LoadOrNew returns the filter in the file at path, or New(c) if there is no such file.
 // LoadOrNew writes no file. It returns an error at once if the file's directory does not
-// exist, as SaveFile would later. If the filter in the file has another configuration than
-// c, LoadOrNew returns an error that wraps [bloom.ErrMismatch].
+// exist, because SaveFile would fail later. If the filter in the file has another configuration
+// than c, LoadOrNew returns an error that wraps [bloom.ErrMismatch].
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {
 		return nil, err

@@ -7,17 +7,17 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// AddBatch adds hs and sets added[i] to whether hs[i] changed the filter. The filter
-// and the answers are those of calls of [Filter.AddHash], one for each digest in order.
-// A nil added discards the results. AddBatch panics if any other added is shorter than hs.
+// AddBatch adds hs and sets added[i] to whether hs[i] changed the filter. The result is that of
+// [Filter.AddHash] for each digest in order. If added is nil, the answers are discarded. Otherwise
+// AddBatch panics if added is shorter than hs.
 //
 // Batches are usually two to three times as fast as single keys; see
 // benchmarks/RESULTS.md. Batches of some thousand digests are faster than batches of some
 // hundred.
 //
-// Many goroutines may add, one by one or in batches, and look keys up at once. A key of
-// hs is found by every look-up that begins after AddBatch has returned. One that begins
-// before may find it or not.
+// Many goroutines may add, one by one or in batches, and look keys up at once. A look-up that
+// begins after AddBatch has returned finds every key of hs. An earlier look-up may find a key or
+// not.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if f.zero() && len(hs) > 0 {
 		panic(errZeroAdd)
@@ -67,23 +67,23 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	}
 }
 
-// batchSize is the number of digests that are sorted at once.
+// batchSize is the largest number of digests that are sorted at once.
 const batchSize = 4096
 
-// batch sorts digests by their shards. Then each layer gets all digests that it is asked
-// for at once, and their cache misses overlap.
+// batch sorts digests by their shards. Then each layer looks up all its digests at once, and their
+// cache misses overlap.
 type batch struct {
 	hs     [batchSize]bloom.Hash
 	at     [batchSize]uint16  // at[i] is the place of hs[i] before sorting
 	ends   [shards + 1]uint16 // the digests of shard i are hs[ends[i]:ends[i+1]]
-	there  [batchSize]bool    // answers of one layer
-	shards [batchSize]uint8   // of each digest before sorting
+	there  [batchSize]bool    // the answers of one layer
+	shards [batchSize]uint8   // the shard of each digest, before sorting
 }
 
-// A batch is too large for a goroutine's stack.
+// batches has batches for reuse, because a batch is too large for a goroutine's stack.
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
-// sort sorts hs, at most batchSize digests. Those of one shard stay in order.
+// sort sorts at most batchSize digests. Digests of one shard stay in order.
 func (b *batch) sort(hs []bloom.Hash) {
 	var next [shards]uint16
 	for i, h := range hs {
@@ -109,10 +109,10 @@ func (b *batch) shard(i int) ([]bloom.Hash, []uint16) {
 	return b.hs[b.ends[i]:b.ends[i+1]], b.at[b.ends[i]:b.ends[i+1]]
 }
 
-// absent returns those of hs that no layer of list contains, and their places before sorting. Most
-// layers that are asked for a key do not contain it, and few absent keys have even one line in a
-// layer. So a batch asks each layer for the first line of each key, and for the other lines only
-// where that is there.
+// absent returns the digests of hs that no layer of list contains, and their places before sorting.
+// Most layers do not contain a key, and most absent keys lack even their first line. So absent
+// looks up the first line of all keys in a layer. It looks up the other lines of a key only if the
+// layer has the first line.
 func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Hash, []uint16) {
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
@@ -133,8 +133,8 @@ func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Has
 	return hs, at
 }
 
-// add adds the digests of shard i, which is s. It locates a new key once in the newest layer if no
-// other goroutine adds to s.
+// add adds the digests of shard i, which is s. If no other goroutine adds to s, a new key is
+// located in the newest layer only once.
 func (b *batch) add(r *rates, s *shard, i int, added []bool) {
 	hs, at := b.shard(i)
 	for {
@@ -142,7 +142,8 @@ func (b *batch) add(r *rates, s *shard, i int, added []bool) {
 		last := len(*list) - 1
 		older, newest := (*list)[:last], (*list)[last:]
 		hs, at = b.absent(hs, at, older)
-		if !s.mu.TryLock() { // do not wait yet: others add, and some keys may be there already
+		if !s.mu.TryLock() {
+			// Another goroutine adds. Before the wait, leave out the keys that are there already.
 			hs, at = b.absent(hs, at, newest)
 			s.mu.Lock()
 		}

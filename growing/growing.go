@@ -2,25 +2,24 @@
 //
 // An added key is always found. A key that was not added is reported as present with
 // a probability of at most p, from the first key on, however many follow (up to 2^40; see
-// [New]). The caller supplies p, keys or their digests, and a rough number of keys, if
-// there is one.
+// [New]). The caller supplies p, keys or their digests, and a rough number of keys, if it is known.
 //
-// The price is memory and time. If the number of keys is unknown, a filter takes about
-// this much memory at any number of keys from 50,000 to 1e9, in multiples of a classic
-// filter of the same rate that was made for exactly the keys that it holds:
+// The price is memory and time. Compare a filter for an unknown number of keys with a classic
+// filter of the same rate that was made for exactly the keys that it holds. At any number of keys
+// from 50,000 to 1e9, the growing filter takes about this many times as much memory:
 //
 //	rate    10 %     1 %   0.1 %   1e-6   1e-9
 //	about    3.7     2.9     2.4    2.0    1.9
 //
-// A look-up of an absent key asks all layers of one shard: 3 layers at 1e5 keys, 10 at
-// 1e7, 16 at 1e9. A filter that was made for n keys has one layer in each shard until about
-// n keys are there. From n = 50,000 on it takes 15 to 45 % more memory than a classic filter
-// of n keys for p <= 1 %, and up to 65 % more at 10 %. Take [bloom.New] or [blocked.New]
-// where there are never more than n keys.
+// A filter has 16 shards of several layers. A look-up of an absent key asks all layers of one
+// shard: 3 layers at 1e5 keys, 10 at 1e7, 16 at 1e9. A filter that was made for n keys has one
+// layer in each shard until about n keys are there. From n = 50,000 on it takes 15 to 45 % more
+// memory than a classic filter of n keys for p <= 1 %, and up to 65 % more at 10 %. If there are
+// never more than n keys, take [bloom.New] or [blocked.New].
 //
-// A filter is a list of blocked filters, each as large as all before it together, which share
-// p (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom Filters, 2007). docs/sizes.md says
-// how, and where the memory goes.
+// A layer is a blocked filter. It is as large as all layers of the shard before it together. The
+// rates of the layers add up to at most p (Almeida, Baquero, Preguica and Hutchison, Scalable Bloom
+// Filters, 2007). docs/sizes.md explains the rates and the memory.
 package growing
 
 import (
@@ -38,7 +37,7 @@ import (
 // Filter is a Bloom filter that grows. It is safe for use by many goroutines at once,
 // except for decoding and SetInfo, which need the Filter to themselves. Look-ups take no
 // lock. Adding a new key takes the lock of its shard. Adding a key that is there takes
-// none.
+// no lock.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
@@ -47,8 +46,9 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. It is small because the methods that encode it have value
-// receivers: packages json and gob call only those of a Filter that a struct holds by value.
+// filter holds all of a Filter. The methods that encode it have value receivers. So packages fmt,
+// json and gob call them even if a struct holds a Filter by value. A filter is small, because each
+// of these calls copies it.
 type filter struct {
 	*state // nil in the zero Filter
 	info   bloom.Info
@@ -67,11 +67,11 @@ const (
 
 // New returns an empty filter that grows when it holds about n keys. n = 0 means that
 // the number of keys is unknown. A key that was not added is reported as present
-// with a probability of at most p, for any number of added keys up to 2^40, which take
-// more than a terabyte. For p below 1e-8 that is true up to 1e10 keys.
+// with a probability of at most p. This holds for up to 2^40 added keys, which take
+// more than a terabyte. For p below 1e-8, it holds for up to 1e10 keys.
 //
-// A filter for n keys takes the memory for them at once. While it holds no more, a look-up
-// asks one layer. With n = 0 a filter starts with 64 KB.
+// A filter for n keys takes the memory for them at once. Until it grows, a look-up asks one layer.
+// With n = 0 a filter starts with 64 KB.
 //
 // New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
@@ -85,7 +85,7 @@ func New(n uint64, p float64) (*Filter, error) {
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
 // It writes no file. It returns an error at once if the file's directory does not exist,
-// as SaveFile would later. If the filter in the file was made for another n or p, the
+// because SaveFile would fail later. If the filter in the file was made for another n or p, the
 // error wraps [bloom.ErrMismatch].
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {
@@ -137,8 +137,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 
 const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode into it"
 
-// Contains reports whether key may have been added. False is certain. True is wrong
-// with the probability FPR of [Filter.Stats] for a key that was not.
+// Contains reports whether key may have been added. False is certain. A key that was not added gets
+// true with the probability FPR of [Filter.Stats].
 func (f *Filter) Contains(key []byte) bool { return f.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -152,9 +152,9 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return contains(*f.shards[pick(h)>>shardShift].layers.Load(), h)
 }
 
-// pick returns a value whose highest bits pick a key's shard; the ones after them pick
-// the keys that are counted. The product depends on all of h. So it says nothing about
-// either half of h, from which the layers take the bits of a key.
+// pick returns a number whose highest bits choose a key's shard. It depends on all of h. So the
+// keys of one shard have any values in either half of h. The layers compute the bits of a key from
+// these halves.
 func pick(h bloom.Hash) uint64 {
 	h1, h2 := h.Words()
 	return (h1 ^ bits.RotateLeft64(h2, 19)) * 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
@@ -162,7 +162,7 @@ func pick(h bloom.Hash) uint64 {
 
 func (s *state) zero() bool { return s == nil }
 
-// count estimates the number of distinct keys that were added from the layers' counters.
+// count estimates from the layers' counters how many distinct keys were added.
 func (f *Filter) count() uint64 {
 	n := 0.0
 	for i := range f.shards {
@@ -175,9 +175,9 @@ func (f *Filter) count() uint64 {
 // those of all layers together. K is 0, because layers differ in it. FPR is at most the p that New
 // was given, apart from chance.
 //
-// ApproxCount counts the keys that Add called new. A key that Add took for seen by mistake is not
-// counted. The estimate allows for most of that: from 10,000 keys on it is within 2 % of the number
-// for p <= 0.1, and up to 10 % too low for p <= 0.5.
+// ApproxCount is estimated from the number of keys for which Add returned true. For some new keys,
+// Add returns false by mistake. The estimate corrects for most of them: from 10,000 keys on it is
+// within 2 % of the number for p <= 0.1, and up to 10 % too low for p <= 0.5.
 func (f *Filter) Stats() (s bloom.Stats) {
 	if f.zero() {
 		return s
@@ -201,7 +201,7 @@ func (f *Filter) Stats() (s bloom.Stats) {
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
 func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
 
-// String describes f by what it was made for and its size.
+// String describes f by the n and p that it was made for, and by its size.
 func (f filter) String() string {
 	if f.zero() {
 		return "growing.Filter(zero)"

@@ -18,18 +18,19 @@ const (
 	// minRate is the least rate of a blocked filter.
 	minRate = 1e-12
 
-	// The rates of layers where n is unknown: evenLayers have the same, p/shares; each
-	// later one has decline times that of the one before. The sum is p/shares *
-	// (evenLayers + decline/(1-decline)) = p.
+	// If n is unknown, the first evenLayers layers have the rate p/shares. Each later layer has
+	// decline times the rate of the layer before it. The sum of all rates is
+	// p/shares * (evenLayers + decline/(1-decline)) = p.
 	evenLayers = 14
 	decline    = 0.75
 	shares     = 17
 
-	// maxLayers is more than 2^40 keys need in a shard, from one block on.
+	// maxLayers is the largest number of layers in a shard. 2^40 keys need fewer, even if the first
+	// layer has one block.
 	maxLayers = 64
 
-	// firstBits is the size of the smallest first layer where n is unknown. All first
-	// layers together, in binary form, take just less than 64 KB.
+	// firstBits is the size in bits of the smallest first layer if n is unknown. The binary forms
+	// of all first layers together take just less than 64 KB.
 	firstBits = 88 * 256
 )
 
@@ -39,7 +40,7 @@ type rates struct {
 	n uint64 // the number of keys, or 0 if it is unknown
 
 	mu    sync.Mutex
-	known []sizing // of the first layers, as far as they were asked for
+	known []sizing // the sizings of the first layers, as far as they were needed
 }
 
 func (r *rates) check() error {
@@ -52,7 +53,7 @@ func (r *rates) check() error {
 	return nil
 }
 
-// rate returns the rate that layer i may have.
+// rate returns the largest false-positive rate that layer i may have.
 func (r *rates) rate(i int) float64 {
 	p := r.p
 	if r.n > 0 {
@@ -65,18 +66,19 @@ func (r *rates) rate(i int) float64 {
 	return max(minRate, p/shares*portable.Power(decline, uint64(max(0, i-evenLayers+1))))
 }
 
-// first returns the size of the first layer of shard i.
+// first returns the size in bits of the first layer of shard i.
 func (r *rates) first(i int) float64 {
 	if r.n == 0 {
 		return firstBits * stagger(i)
 	}
-	keys := float64(r.n) / shards // one shard in a thousand has more than this and 3 sigma
+	// One shard in a thousand gets more keys than the mean and three standard deviations.
+	keys := float64(r.n) / shards
 	return (keys + float64(3*math.Sqrt(keys))) * r.sizing(0).bits
 }
 
-// next returns the size of the layer that follows list in shard i: that of all layers
-// before, except that the first layers of known n, which are of one size, get followers
-// that are not.
+// next returns the size in bits of the layer that follows list in shard i. It is the size of all
+// layers of list together. There is one exception: if n is known, the first layers of all shards
+// have the same size, so the second layers get different ones.
 func (r *rates) next(i int, list []*layer) uint64 {
 	m := uint64(0)
 	for _, l := range list {
@@ -88,24 +90,23 @@ func (r *rates) next(i int, list []*layer) uint64 {
 	return m
 }
 
-// stagger returns the relative size of shard i, from 1 to 2, so that the shards begin
-// their layers one after the other, evenly spread over the time in which the filter
-// doubles.
+// stagger returns the relative size of shard i, from 1 to 2. Because the sizes differ, the shards
+// begin their layers one after the other, evenly spread over the time in which the filter doubles.
 func stagger(i int) float64 { return portable.Exp(float64(i) / shards * math.Ln2) }
 
-// sizing says how a layer of some rate keeps its keys.
+// sizing is what a layer of some rate has for each key.
 type sizing struct {
 	lines int
-	bits  float64 // a key
+	bits  float64
 }
 
-// newSizing asks for a small filter. The number of its blocks is rounded up by less than
-// 1 %.
+// newSizing returns the sizing for a rate. It computes it for a small number of keys. Rounding the
+// number of blocks up adds less than 1 %.
 func newSizing(rate float64) sizing {
 	const keys = 4096
 	m, lines, err := blocked.Size(keys, rate)
 	if err != nil {
-		panic(err) // no rate is below minRate
+		panic(err) // cannot happen: no rate is below minRate
 	}
 	return sizing{lines, float64(m) / keys}
 }

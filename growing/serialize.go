@@ -13,10 +13,10 @@ import (
 )
 
 // The binary form is a frame with the parameters n, p as the bits of a float64, and the
-// number of shards. Its words are the number of layers of each shard. After it come the
-// layers' own binary forms, shard by shard, oldest first. How many keys a layer holds
-// is not in it: the bits say so, and in a filter that is added to at the same time only they
-// are right.
+// number of shards. Its words are the number of layers of each shard. After the frame come the
+// layers' own binary forms, shard by shard, oldest first. The form does not have the number of keys
+// of a layer: a decoder estimates it from the bits. If keys are added while the filter is encoded,
+// a number would not match the bits.
 
 const errNoForm = form.NoForm("growing")
 
@@ -30,12 +30,12 @@ func (s *state) head() (params, counts []uint64, layers []*layer) {
 	return []uint64{s.rates.n, math.Float64bits(s.rates.p), shards}, counts, layers
 }
 
-// ratesOf returns the rates that head's parameters name.
+// ratesOf returns the rates for the parameters that head returned.
 func ratesOf(params []uint64) rates {
 	return rates{n: params[0], p: math.Float64frombits(params[1])}
 }
 
-// checkParams is the frame's check of parameters.
+// checkParams is the form.Check of the first frame.
 func checkParams(params []uint64) (uint64, error) {
 	r := ratesOf(params)
 	if err := r.check(); err != nil {
@@ -50,13 +50,13 @@ func checkParams(params []uint64) (uint64, error) {
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *Filter) Info() bloom.Info { return f.info }
 
-// SetInfo takes over the fields of i that are not zero. The other fields stay. Nothing else may
-// use f at the same time. Encoding returns an error if a field is out of its range; see
+// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
+// else may use f at the same time. Encoding returns an error if a field is out of its range; see
 // [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
-// SizeBytes returns the length of the binary form in bytes: 0 for the zero Filter. The
-// memory in use is as much, and for a short time before a layer begins up to 6 % more.
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes as
+// much memory. Just before a layer begins, f takes up to 6 % more for a short time.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
@@ -100,15 +100,15 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	return total, err
 }
 
-// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. The
-// filter goes on growing as the encoded one would have. On error, which wraps
-// [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
+// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. f then grows as the
+// encoded filter would have grown. On error, which wraps [bloom.ErrFormat], f is unchanged.
+// UnmarshalBinary does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	return form.Unmarshal("growing", data, f, read)
 }
 
 // ReadFrom decodes the binary form that r yields next into f, and reads no byte more.
-// It allocates as data arrives. On error f is unchanged. The error is r's own, or
+// It allocates as data arrives. On error f is unchanged. The error is r's own, or it
 // wraps [bloom.ErrFormat] if r ends too early or holds anything else.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, f, read) }
 
@@ -143,7 +143,7 @@ func read(r io.Reader) (f filter, total int64, err error) {
 // layerError returns the error for a layer that could not be read.
 func layerError(shard int, err error) error {
 	switch {
-	case errors.Is(err, form.ErrEmpty): // before a layer, but not before the filter
+	case errors.Is(err, form.ErrEmpty): // the bytes ended before a layer
 		return form.ReadError("growing", form.ErrTruncated)
 	case errors.Is(err, form.ErrFormat):
 		return form.Errorf("growing", "in shard %d: %w", shard, err)

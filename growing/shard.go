@@ -10,40 +10,41 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// shard is a list of layers. Layers are only ever appended, to a copy of the list, and
-// new keys go to the newest. Look-ups take no lock.
+// shard is a list of layers. A new layer is appended to a copy of the list. New keys go to the
+// newest layer. Look-ups take no lock.
 type shard struct {
 	layers atomic.Pointer[[]*layer] // oldest first
 	_      [56]byte                 // keeps look-ups off the cache line of the lock
 	mu     sync.Mutex               // held while a key or a layer is added
-	next   chan *layer              // yields the next layer; nil until it is being made
+	next   chan *layer              // yields the next layer; nil unless that is being made
 	_      [48]byte
 }
 
 // layer is one filter of a shard.
 type layer struct {
 	blocks   splitblock.Blocks
-	first    splitblock.Blocks // the same blocks, asked for the first line of a key alone
-	info     form.Info         // of a decoded layer; a layer of New has none
+	first    splitblock.Blocks // the same blocks, for look-ups of only the first line of a key
+	info     form.Info         // the Info of a decoded layer; other layers have none
 	capacity uint64            // the most keys with which the layer keeps its rate
-	soon     uint64            // the number of keys at which the next layer begins to be made
+	soon     uint64            // with this number of keys, the next layer begins to be made
 	_        [64]byte          // keeps look-ups off the cache line of count
-	count    uint64            // keys that were new; guarded by the shard's mu
+	count    uint64            // the number of keys that were new; guarded by the shard's mu
 }
 
-// lead says when the next layer begins to be made: when 1/lead of a layer's capacity is left.
+// When 1/lead of a layer's capacity is left, the next layer begins to be made.
 const lead = 32
 
 // newLayer returns layer i with m bits, rounded up to blocks.
 func newLayer(r *rates, i int, m uint64) *layer {
 	blocks := m/splitblock.Bits + min(m%splitblock.Bits, 1)
 	b := splitblock.New(min(blocks, splitblock.Max), r.sizing(i).lines)
-	bitwords.Clear(b.Words) // has the system provide all pages now, not when keys come
+	bitwords.Clear(b.Words) // makes the system provide all pages now, and not when keys come
 	return layerOf(r, i, b)
 }
 
-// layerOf returns layer i of blocks that may hold keys, but does not count them. A decoded layer of
-// another number of lines than New's takes one new key at most.
+// layerOf returns layer i with the blocks b. It does not count the keys that b holds. If a decoded
+// layer has another number of lines than New's, its capacity is 0, and it takes at most one new
+// key.
 func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	l := &layer{blocks: b, first: b.First()}
 	s := r.sizing(i)
@@ -54,13 +55,13 @@ func layerOf(r *rates, i int, b splitblock.Blocks) *layer {
 	return l
 }
 
-// bits returns the size of a layer.
+// bits returns the size of a layer in bits.
 func (l *layer) bits() uint64 { return uint64(len(l.blocks.Words)) * 64 }
 
 // list returns the layers, oldest first.
 func (s *shard) list() []*layer { return *s.layers.Load() }
 
-// set makes list the layers.
+// set replaces the layers by list.
 func (s *shard) set(list ...*layer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +69,7 @@ func (s *shard) set(list ...*layer) {
 	s.next = nil
 }
 
-// contains reports whether one of list contains h.
+// contains reports whether a layer of list contains h.
 func contains(list []*layer, h bloom.Hash) bool {
 	for i := len(list) - 1; i >= 0; i-- {
 		if list[i].blocks.ContainsShared(h) {
@@ -98,8 +99,8 @@ func (s *shard) add(r *rates, i int, h bloom.Hash) bool {
 	return true
 }
 
-// added counts n new keys of the newest layer, and begins the next layer in time. s.mu is
-// held. Only a crafted file has maxLayers layers. Such a filter stops growing.
+// added counts n new keys of the newest layer, and begins the next layer in time. The caller has
+// locked s.mu. Only a crafted file has maxLayers layers. Such a filter stops growing.
 func (s *shard) added(r *rates, i int, newest *layer, n uint64) {
 	newest.count += n
 	if newest.count < newest.soon {
@@ -122,9 +123,9 @@ func (s *shard) added(r *rates, i int, newest *layer, n uint64) {
 	}
 }
 
-// keys estimates the number of distinct keys that were added. A key comes to layer i only if no
-// layer before it took the key for seen. Full layers do that with a probability that is their rate.
-// So the count of layer i is divided by the probability that none of them did.
+// keys estimates the number of distinct keys that were added. A key reaches layer i only if no
+// layer before it reported the key as present. A full layer does that with a probability that is
+// its rate. So keys divides the count of layer i by the probability that no layer before it did.
 func (s *shard) keys(r *rates) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
