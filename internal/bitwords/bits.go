@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Clone returns a copy of words, while others may write to them atomically.
+// Clone returns a copy of words. Other goroutines may write to words atomically at the same time.
 func Clone(words []uint64) []uint64 {
 	c := Make(len(words))
 	for i := range c {
@@ -14,8 +14,8 @@ func Clone(words []uint64) []uint64 {
 	return c
 }
 
-// OnesCount returns the number of bits set in words, while others may write to
-// them atomically.
+// OnesCount returns the number of bits set in words. Other goroutines may write to words atomically
+// at the same time.
 func OnesCount(words []uint64) (ones uint64) {
 	for i := range words {
 		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&words[i])))
@@ -23,22 +23,22 @@ func OnesCount(words []uint64) (ones uint64) {
 	return ones
 }
 
-// Or sets every bit of words that is set in other, which is as long.
+// Or sets every bit of words that is set in other. other is as long as words.
 func Or(words, other []uint64) {
 	for i, w := range other[:len(words)] {
 		words[i] |= w
 	}
 }
 
-// And clears every bit of words that is clear in other, which is as long.
+// And clears every bit of words that is clear in other. other is as long as words.
 func And(words, other []uint64) {
 	for i, w := range other[:len(words)] {
 		words[i] &= w
 	}
 }
 
-// OrAtomic is Or while others write to words. A word that has the bits is not written:
-// its cache line stays with every processor that reads it.
+// OrAtomic is Or while other goroutines write to words. It does not write to a word that has the
+// bits already, so that the cache line can stay in the caches of all processors.
 func OrAtomic(words, other []uint64) {
 	for i, w := range other[:len(words)] {
 		if w&^atomic.LoadUint64(&words[i]) != 0 {
@@ -47,7 +47,7 @@ func OrAtomic(words, other []uint64) {
 	}
 }
 
-// ClearAtomic clears words while others write to them.
+// ClearAtomic clears words while other goroutines write to words.
 func ClearAtomic(words []uint64) {
 	for i := range words {
 		if atomic.LoadUint64(&words[i]) != 0 {

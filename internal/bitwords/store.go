@@ -4,11 +4,12 @@ package bitwords
 
 import "unsafe"
 
-// Store sets *word to w, with an ordinary store; see the package comment. Others may load the
-// word with atomic.LoadUint64 at the same time, but not store to it.
+// Store sets *word to w by an ordinary store; see the package comment. Other goroutines may load
+// the word by atomic.LoadUint64 at the same time. They must not store to it.
 func Store(word *uint64, w uint64) { *word = w }
 
-// Race reports the race detector. RaceRead and RaceWrite tell it what assembly reads and writes.
+// Race reports whether the race detector runs. RaceRead and RaceWrite tell the detector what
+// assembly reads and writes.
 const Race = false
 
 func RaceRead(at unsafe.Pointer, bytes int)  {}

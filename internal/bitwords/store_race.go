@@ -11,7 +11,7 @@ import (
 // Store is described in store.go.
 func Store(word *uint64, w uint64) { atomic.StoreUint64(word, w) }
 
-// Race reports the race detector.
+// Race reports whether the race detector runs.
 const Race = true
 
 // RaceRead tells the race detector what assembly reads.

@@ -6,30 +6,29 @@ import (
 	"unsafe"
 )
 
-// BytesOf returns the bytes of s where they lie. Copying a key to hash it
-// would cost more than hashing it. The result must not be written to.
+// BytesOf returns the bytes of s without a copy. A copy of a key would cost more than its hash. The
+// result must not be written to.
 func BytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
-// NoEscape returns key, hidden from escape analysis. A function that gets it must not
-// keep it. The murmur3 package keeps a key nowhere but in a digest on its own stack,
-// which the analysis does not see: it would have every key allocated that could
-// lie on its caller's stack.
+// NoEscape returns key, hidden from escape analysis. A function that gets the result must not keep
+// it. Package murmur3 keeps a key only in a digest on its own stack, but the analysis does not see
+// that. Without NoEscape, every key that could lie on its caller's stack would be allocated on the
+// heap.
 func NoEscape(key []byte) []byte {
 	hidden := unsafe.Add(nil, uintptr(unsafe.Pointer(unsafe.SliceData(key))))
 	return unsafe.Slice((*byte)(hidden), len(key))
 }
 
-// WordsOf returns the bytes from the given one on as words in the machine's order of
-// bytes, where they lie. That byte must be at a multiple of 8, in an array that begins
-// at one.
+// WordsOf returns n words that share the memory of data, from byte number from on. The words have
+// the machine's order of bytes. from and the address of data must be multiples of 8.
 func WordsOf(data []byte, from, n int) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(&data[from:][: 8*n : 8*n][0])), n)
 }
 
-// Aligned reports whether WordsOf of data, from 0 on, are little-endian words that can be
-// loaded atomically.
+// Aligned reports whether the words of WordsOf(data, 0, n) are little-endian and can be loaded
+// atomically.
 func Aligned(data []byte) bool {
 	littleEndian := binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(data)))

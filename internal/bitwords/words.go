@@ -1,13 +1,13 @@
 // Package bitwords has the arrays that filters are made of: it allocates, counts and combines
-// words, plainly or atomically, and converts strings and bytes where they lie.
+// words, plainly or atomically, and converts strings and bytes without a copy.
 //
-// Store is an ordinary store of a 64-bit word that others load atomically at the same time. That
-// is right where the compiler makes one store instruction of it, and the processor does not divide
-// an aligned one: on all 64-bit platforms of Go. On 32-bit platforms a load may see the halves of
-// two stores, so only words whose halves may be seen apart are stored in that way: each bit of
-// a filter stands for itself. An atomic store would be as slow as a lock on amd64, as it also
-// orders all other stores. With the race detector, which reports an ordinary store during a load,
-// Store is atomic.
+// Store is an ordinary store of a 64-bit word that other goroutines load atomically at the same
+// time. That works on all 64-bit platforms of Go: the compiler makes one store instruction of it,
+// and the processor does not divide an aligned store. On 32-bit platforms a load may see the halves
+// of two different stores. So Store is for words whose halves do not depend on each other, such as
+// the bits of a filter. On amd64, an atomic store would be as slow as a lock, because it also
+// orders all other stores. The race detector reports an ordinary store during a load, so Store is
+// atomic when the detector runs.
 package bitwords
 
 import (
@@ -15,9 +15,8 @@ import (
 	"sync"
 )
 
-// Make returns n zero words. Large arrays ask the kernel for huge pages; where
-// it refuses, they have ordinary ones. It panics or exits as make does where there
-// is no memory.
+// Make returns n zero words. It asks the kernel for huge pages for a large array. If the kernel
+// refuses, the array has ordinary pages. If there is no memory, Make panics or exits as make does.
 func Make(n int) []uint64 {
 	words := make([]uint64, n)
 	if n >= hugeBytes/8 {
@@ -26,9 +25,9 @@ func Make(n int) []uint64 {
 	return words
 }
 
-// hugeBytes is the size from which an array asks for huge pages. It has a whole one in it,
-// and is past what the second-level TLB of many processors reaches: beyond that, a random
-// access walks the page table.
+// hugeBytes is the least size of an array for which Make asks for huge pages. Such an array has a
+// whole huge page in it. It is larger than what the second-level TLB of many processors covers with
+// ordinary pages, so a random access would walk the page table.
 const hugeBytes = 4 << 20
 
 // Fill returns dst[:n], which a batch of package pkg is about to fill. It panics if dst is
@@ -40,8 +39,8 @@ func Fill[T any](pkg string, dst []T, n int) []T {
 	return dst[:n]
 }
 
-// Discard calls addBatch for all of hs, in portions, with room for answers that are not read. It is
-// an AddBatch whose caller passed no room, and allocates nothing.
+// Discard calls addBatch for all of hs, in portions, and discards the answers. It implements
+// AddBatch for a nil added, and allocates nothing.
 func Discard[H any](hs []H, addBatch func(added []bool, hs []H)) {
 	room := discarded.Get().(*[discardedAnswers]bool)
 	for len(hs) > 0 {
@@ -57,20 +56,20 @@ const discardedAnswers = 4096
 
 var discarded = sync.Pool{New: func() any { return new([discardedAnswers]bool) }}
 
-// Clear zeroes words. A garbage collection can begin in between: Go's clear and copy
-// are assembly, which nothing interrupts, and take a second for ten gigabytes.
+// Clear zeroes words. It does so in chunks, and a garbage collection can begin between two chunks.
+// Go's clear is assembly, which nothing interrupts, and takes a second for ten gigabytes.
 func Clear(words []uint64) {
 	for ; len(words) > 0; words = words[min(len(words), chunk):] {
 		clearChunk(words[:min(len(words), chunk)])
 	}
 }
 
-// chunk is the number of words that are handled without interruption, in some 50 microseconds
-// if their pages are fresh.
+// chunk is the number of words that are cleared without interruption. That takes some 50
+// microseconds if their pages are fresh.
 const chunk = 32 << 10
 
-// A call of a function that is not inlined can be interrupted. A loop with nothing but
-// assembly in it cannot.
-
+// clearChunk is not inlined: a call of a Go function can be interrupted, and a loop with nothing
+// but assembly in it cannot.
+//
 //go:noinline
 func clearChunk(words []uint64) { clear(words) }

@@ -1,18 +1,19 @@
 // Package digest has the steps of MurmurHash3_x64_128 (Appleby, smhasher), from a key's bytes to
-// two words. Package guava makes the places of bits of these. The state, two words that start at
-// the seed, goes through Mix for each block of 16 bytes, once through Last, and through Finish.
-// Values, not a struct with methods, stay in registers.
+// two words. Package guava makes the places of bits of these words. The state of a digest is two
+// words, which are the seed at first. Mix changes the state for each block of 16 bytes, and Last
+// for the last block. Finish makes the digest of the state. The state is two values and not a
+// struct with methods, because values stay in registers.
 package digest
 
 import "math/bits"
 
-// C1 and C2 multiply blocks.
+// C1 and C2 are the factors by which blocks are multiplied.
 const (
 	C1 = 0x87c37b91114253d5
 	C2 = 0x4cf5ad432745937f
 )
 
-// Mix takes a block, two little-endian words, into the state h1, h2.
+// Mix returns the state h1, h2 after the block k1, k2, which is two little-endian words.
 func Mix(h1, h2, k1, k2 uint64) (uint64, uint64) {
 	h1 ^= bits.RotateLeft64(k1*C1, 31) * C2
 	h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
@@ -21,15 +22,15 @@ func Mix(h1, h2, k1, k2 uint64) (uint64, uint64) {
 	return h1, h2
 }
 
-// Last mixes in the zero-padded last block of a key of n bytes in all; an empty
-// block changes nothing.
+// Last returns the state after the last block of a key of n bytes in all. The last block has fewer
+// than 16 bytes and is padded with zeros. If it has none, k1 and k2 are 0.
 func Last(h1, h2, k1, k2, n uint64) (uint64, uint64) {
 	h1 ^= bits.RotateLeft64(k1*C1, 31)*C2 ^ n
 	h2 ^= bits.RotateLeft64(k2*C2, 33)*C1 ^ n
 	return h1, h2
 }
 
-// Finish returns the digest.
+// Finish returns the digest of a key from the state after Last.
 func Finish(h1, h2 uint64) (uint64, uint64) {
 	h1 += h2
 	h2 = fmix(h2 + h1)

@@ -1,5 +1,5 @@
-// Package files replaces a file as a whole: after a crash at any moment the path holds the
-// old content or all of the new. It also maps files.
+// Package files replaces a file as a whole: after a crash at any moment the path holds the old
+// content or all of the new content. It also maps files.
 package files
 
 import (
@@ -12,22 +12,22 @@ import (
 	"runtime"
 )
 
-// Write replaces the file at path, or creates it, with what write writes. Once
-// it has returned nil the content is on disk, where the system can say so: not on
-// Windows, Plan 9 and WebAssembly, whose directories cannot be synced.
+// Write replaces the file at path, or creates it. write writes the content. Once Write has returned
+// nil, the content is on disk, except on Windows, Plan 9 and WebAssembly, where directories cannot
+// be synced.
 //
-// The content goes to a new file in the same directory, named
-// .NAME.bloom-tmp-*, which is synced and renamed. Write removes that file if it
-// fails. A process that is killed leaves it behind, for the next Write to path
-// to remove.
+// The content goes to a new file in the same directory, named .NAME.bloom-tmp-*. Write syncs and
+// renames that file, and removes it if something fails. If the process is killed, the file stays
+// until the next Write to path removes it.
 //
-// A new file has the permissions that os.Create gives. One that replaces another
-// has the old one's permissions, which Write reads first; until it is whole,
-// only its owner may read it. It has the old one's owner and group where the
-// system permits that. Where it does not keep the group, the group may do what
-// others may. A symbolic link is replaced itself, by a file that has the permissions and
-// the owner of the file that it leads to. Write refuses to replace anything else that is no
-// regular file. It also refuses if it may not read the directory, which it must open to sync it.
+// If there is no file at path, the new file has the permissions that os.Create gives. If there is
+// one, the new file gets its permissions, and also its owner and group if the system permits that.
+// Until then, only the owner of the new file may read it. If the new file cannot keep the group,
+// its group gets the permissions that others have.
+//
+// Write replaces a symbolic link itself. The new file has the permissions and the owner of the file
+// that the link leads to. Write refuses to replace anything else that is not a regular file. It
+// also refuses if it may not read the directory, because it must open the directory to sync it.
 func Write(path string, write func(io.Writer) error) (err error) {
 	old, err := regular(path)
 	if err != nil {
@@ -62,8 +62,8 @@ func Write(path string, write func(io.Writer) error) (err error) {
 	if err := file.Sync(); err != nil {
 		return err
 	}
-	// Elsewhere the file's lock shows others that it is in use until it has its
-	// name.
+	// Windows does not rename an open file. On other systems the file stays open until it has its
+	// name, because its lock shows other processes that it is in use.
 	if runtime.GOOS == "windows" {
 		if err := file.Close(); err != nil {
 			return err
@@ -80,13 +80,13 @@ func Write(path string, write func(io.Writer) error) (err error) {
 	return dir.sync()
 }
 
-// regular returns the regular file at path, or the one that a symbolic link there leads to.
-// It returns nil if there is none.
+// regular returns the regular file at path, or the regular file that a symbolic link at path leads
+// to. If there is no such file, it returns nil.
 func regular(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
 	case path == "":
-		return nil, err // Dir and Base would make it the current directory
+		return nil, err // filepath.Dir and filepath.Base would make it the current directory
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
@@ -102,15 +102,15 @@ func regular(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// prefix returns what the paths of path's temporary files begin with. A long
-// name is cut to leave room for the rest.
+// prefix returns the common start of the paths of all temporary files for path. It cuts a long
+// name, to leave room for the rest.
 func prefix(path string) string {
 	name := filepath.Base(path)
 	return filepath.Join(filepath.Dir(path), "."+name[:min(len(name), 200)]+".bloom-tmp-")
 }
 
-// create creates a file for this process alone. The file is private if it is to replace another,
-// because the other may be private.
+// create creates and claims a temporary file. old is the file to replace, or nil. If there is an
+// old file, only the owner may read the new one, because the old one may be private.
 func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {
@@ -119,24 +119,24 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	for i := 0; ; i++ {
 		file, err := os.OpenFile(temporary(prefix, i), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) {
-			continue // another Write to the same path
+			continue // the file of another Write to the same path
 		}
 		if err != nil || claim(file) {
 			return file, err
 		}
-		file.Close() // another process took it for a dead one's, and removed it
+		file.Close() // another process took the file for a dead one, and removed it
 	}
 }
 
-// temporary returns the path of a temporary file. They are numbered, so that dead ones
-// are found without listing the directory, which may be large.
+// temporary returns the path of temporary file number i. Because the files have numbers, clean
+// finds dead ones without a list of the directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
 // cleaned is the number of temporary files that clean looks for. There are more only while more
 // Writes to one path run at once.
 const cleaned = 16
 
-// directory is nil where directories are not opened.
+// directory is an open directory. Its file is nil on systems that cannot sync directories.
 type directory struct{ file *os.File }
 
 func openDir(path string) (directory, error) {
@@ -162,8 +162,8 @@ func (d directory) sync() error {
 	return ignoreUnsupported(d.file.Sync())
 }
 
-// clean removes what dead processes left of their temporary files. Nothing
-// depends on it, so it has no error.
+// clean removes temporary files that dead processes left. Nothing depends on that, so clean returns
+// no error.
 func clean(prefix string) {
 	for i := range cleaned {
 		path := temporary(prefix, i)

@@ -8,14 +8,13 @@ import (
 	"syscall"
 )
 
-// claim locks file for as long as it is open, and reports whether it is still
-// there: removeDead of another process may have come first. Where files cannot
-// be locked it reports true.
+// claim locks file until file is closed, and reports whether file is still at its path. removeDead
+// of another process may have removed it before. If files cannot be locked, claim returns true.
 func claim(file *os.File) bool {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX) != nil || isAt(file, file.Name())
 }
 
-// isAt reports whether file is the one at path.
+// isAt reports whether file is at path.
 func isAt(file *os.File, path string) bool {
 	there, err := os.Lstat(path)
 	if err != nil {
@@ -39,8 +38,8 @@ func removeDead(path string) {
 	}
 }
 
-// ignoreUnsupported returns err unless it says that a directory cannot be synced:
-// some network file systems do that by themselves.
+// ignoreUnsupported returns err, or nil if err says that a directory cannot be synced. Some network
+// file systems sync directories by themselves.
 func ignoreUnsupported(err error) error {
 	if errors.Is(err, syscall.EINVAL) {
 		return nil

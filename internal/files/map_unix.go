@@ -7,11 +7,12 @@ import (
 	"syscall"
 )
 
-// Map returns the first size bytes of file, at least one, read-only and
-// read on demand where the system can do that. They stay after file is closed,
-// until Unmap.
+// Map returns the first size bytes of file. size is positive. The bytes must not be written to. If
+// the system has maps, it reads the bytes on demand. They stay valid until Unmap, also after file
+// is closed.
 func Map(file *os.File, size int) ([]byte, error) {
 	return syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 }
 
+// Unmap releases data, which Map returned.
 func Unmap(data []byte) error { return syscall.Munmap(data) }

@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// AppendBinary appends what from's WriteTo writes, which is size bytes, to dst.
+// AppendBinary appends to dst the size bytes that from.WriteTo writes.
 func AppendBinary(dst []byte, size int64, from io.WriterTo) ([]byte, error) {
 	a := appender(slices.Grow(dst, int(size)))
 	_, err := from.WriteTo(&a)
 	return a, err
 }
 
-// Unmarshal sets f to what read, for package pkg, reads of data, to the last byte.
+// Unmarshal sets f to the result of read, which must read data to the last byte. If read fails, f
+// keeps its value. Errors are of package pkg.
 func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, int64, error)) error {
 	r := bytes.NewReader(data)
 	g, _, err := read(r)
@@ -26,7 +27,7 @@ func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, in
 	return Refused(pkg, data, err)
 }
 
-// ReadFrom sets f to what read reads of r, unless that is an error.
+// ReadFrom sets f to the result of read. If read fails, f keeps its value.
 func ReadFrom[F any](r io.Reader, f *F, read func(io.Reader) (F, int64, error)) (int64, error) {
 	g, n, err := read(r)
 	if err == nil {

@@ -1,6 +1,6 @@
-// Package form has the binary forms of all types: Guava's (guava.go) and frames (frame.go),
-// the trailer of both (trailer.go), their text (text.go), and the
-// errors of decoders.
+// Package form has the binary forms of all types: Guava's (guava.go) and frames (frame.go), the
+// words in both (words.go), the trailer of both (trailer.go), patches (patch.go), the text of forms
+// (text.go), and the errors of decoders (errors.go).
 package form
 
 import (
@@ -14,8 +14,8 @@ import (
 // ErrFormat is exported as bloom.ErrFormat.
 var ErrFormat = errors.New("bloom: invalid format")
 
-// Errorf returns an error that wraps ErrFormat, and whatever %w in format wraps.
-// Its message begins with the name of the decoding package, which occurs once.
+// Errorf returns an error that wraps ErrFormat, and also any error that %w in format wraps. Its
+// message begins with pkg, the name of the decoding package, which occurs once.
 func Errorf(pkg, format string, args ...any) error {
 	return &formatError{pkg, fmt.Errorf(format, args...), nil}
 }
@@ -23,7 +23,7 @@ func Errorf(pkg, format string, args ...any) error {
 // ErrVersion is exported as bloom.ErrVersion.
 var ErrVersion = errors.New("bloom: written by a newer version")
 
-// newer is Errorf for what a later version of this module may have written. The error wraps
+// newer is Errorf for bytes that a later version of this module may have written. The error wraps
 // ErrVersion, too.
 func newer(pkg, format string, args ...any) error {
 	cause := fmt.Errorf(format+": a newer version may have written it", args...)
@@ -53,7 +53,7 @@ func Mismatch(pkg, in string, f, g any) error {
 	return mismatchError(fmt.Sprintf("%s: filters differ in %s: %v and %v", pkg, in, f, g))
 }
 
-// MismatchNil is Mismatch where one filter is nil.
+// MismatchNil is Mismatch for a filter that is nil.
 func MismatchNil(pkg string) error { return mismatchError(pkg + ": filters differ: one is nil") }
 
 type mismatchError string
@@ -62,7 +62,8 @@ func (e mismatchError) Error() string { return string(e) }
 
 func (e mismatchError) Unwrap() error { return ErrMismatch }
 
-// In returns err with the path of the file that it is about, unless err is nil or names it.
+// In adds path to the message of err. It returns err itself if err is nil, or wraps an error that
+// has a path.
 func In(path string, err error) error {
 	var names *fs.PathError
 	if err == nil || errors.As(err, &names) {
@@ -77,15 +78,15 @@ type NoForm string
 
 func (pkg NoForm) Error() string { return string(pkg) + ": the zero value has no binary form" }
 
-// ErrTruncated and ErrEmpty are the errors of ReadFull and readStart for a reader that
-// ended. They wrap io.ErrUnexpectedEOF and io.EOF.
+// ErrTruncated is the error for a reader that ends too early. It wraps io.ErrUnexpectedEOF.
+// ErrEmpty is the error for a reader that has no bytes at all. It wraps io.EOF.
 var (
 	ErrTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
 	ErrEmpty     = fmt.Errorf("it is empty: %w", io.EOF)
 )
 
-// ReadFull fills p from r. If r ends before, its error is ErrTruncated. Any other error
-// is r's own, io.ErrUnexpectedEOF among them: a connection that broke is no damage.
+// ReadFull fills p from r. If r ends before p is full, the error is ErrTruncated. Any other error
+// is r's own. So is io.ErrUnexpectedEOF, because a broken connection is no damage.
 func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
@@ -101,7 +102,7 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// readStart is ReadFull of what comes first. If r is at its end, the error is ErrEmpty.
+// readStart is ReadFull for the first bytes of a form. If r has no bytes, the error is ErrEmpty.
 func readStart(r io.Reader, p []byte) (int, error) {
 	n, err := ReadFull(r, p)
 	if n == 0 && err == ErrTruncated {
@@ -119,7 +120,7 @@ func ReadError(pkg string, err error) error {
 	return fmt.Errorf("%s: reading: %w", pkg, err)
 }
 
-// CheckRate returns an error of package pkg unless 0 < p < 1. name is the parameter's.
+// CheckRate returns an error of package pkg unless 0 < p < 1. name is the name of the parameter.
 func CheckRate(pkg, name string, p float64) error {
 	if !(p > 0 && p < 1) {
 		return fmt.Errorf("%s: %s = %v is outside (0, 1)", pkg, name, p)
@@ -135,7 +136,8 @@ func CheckKeys(pkg string, n uint64) error {
 	return nil
 }
 
-// As returns err, of a parameter out of range, as an error of another package.
+// As returns an error with err's message. The name of package pkg replaces the package's name at
+// the beginning of the message.
 func As(pkg string, err error) error {
 	_, says, _ := strings.Cut(err.Error(), ": ")
 	return errors.New(pkg + ": " + says)

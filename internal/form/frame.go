@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A frame is every binary form that is neither Guava's nor Parquet's:
+// Every binary form but Guava's and Parquet's is a frame:
 //
 //	3 bytes  "BLM", which no form of Guava's begins with
 //	1 byte   kind: which type
@@ -19,13 +19,13 @@ import (
 //	8 bytes  for each word, little-endian; the parameters fix how many
 //	         the trailer; see trailer.go
 //
-// What comes before the words is the frame's head.
+// The head of a frame is all bytes before the words.
 
 // Kind is a type that has frames.
 type Kind struct {
-	Package string // of the type, named Filter there, and Bank in package bank
+	Package string // package of the type
 	letter  byte
-	params  int
+	params  int // number of parameters
 }
 
 var (
@@ -42,7 +42,8 @@ var (
 	kinds = []*Kind{Bank, Blocked, Counting, Cuckoo, Flower, Growing, Window, patchKind}
 )
 
-// KindOf returns the kind of the frame that data begins with, or nil if it begins with none.
+// KindOf returns the kind of the frame that data begins with. If data does not begin with a frame
+// of a known kind, KindOf returns nil.
 func KindOf(data []byte) *Kind {
 	if len(data) > len(magic) && string(data[:len(magic)]) == magic {
 		for _, k := range kinds {
@@ -54,8 +55,8 @@ func KindOf(data []byte) *Kind {
 	return nil
 }
 
-// Name returns what the frame that data begins with holds, such as
-// "window.Filter", or "" if data begins with no frame.
+// Name returns the name of the type whose frame data begins with, such as "window.Filter". If data
+// does not begin with a frame of a known kind, Name returns "".
 func Name(data []byte) string {
 	if k := KindOf(data); k != nil {
 		return k.name()
@@ -80,11 +81,11 @@ const (
 	start   = 8 // bytes before the parameters
 )
 
-// MaxFrameWords is the largest number of words in a frame: a tebibyte, or as many as
-// a small machine's int can count the bytes of.
+// MaxFrameWords is the largest number of words in a frame. They have a tebibyte, or as many bytes
+// as an int of 32 bits can count.
 const MaxFrameWords = min(1<<37, math.MaxInt/8-ChunkBytes)
 
-// HeadSize returns the size of what comes before the words, in bytes.
+// HeadSize returns the length of the head in bytes.
 func (k *Kind) HeadSize() int { return start + 8*k.params }
 
 // Size returns the size of a frame in bytes.
@@ -92,18 +93,17 @@ func (k *Kind) Size(words int, info Info) int64 {
 	return int64(k.HeadSize()) + 8*int64(words) + int64(TrailerSize(info))
 }
 
-// Write writes a frame to w through a small buffer. Each word is loaded
-// atomically, once: others may change them at the same time, and the frame has
-// whatever each was at some time during the call. Its error is w's, or that of an info
-// which cannot be saved.
+// Write writes a frame to w through a small buffer. Write loads each word once, atomically, so
+// other goroutines may change words at the same time. The frame then has the value that each word
+// had at some time during the call. The error is w's own, or says that info cannot be saved.
 func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, error) {
 	return k.WriteFunc(w, params, len(array), info, func(out []byte, from int) {
 		PutWords(out, array[from:from+len(out)/8], ^uint64(0), LittleEndian)
 	})
 }
 
-// WriteFunc writes a frame of n words. It calls put for each chunk: put fills out with the bytes
-// of the words from the given one on.
+// WriteFunc writes a frame of n words. It calls put for each chunk of the words. put fills out with
+// the bytes of words, from word number from on.
 func (k *Kind) WriteFunc(
 	w io.Writer, params []uint64, n int, info Info, put func(out []byte, from int),
 ) (total int64, err error) {
@@ -137,7 +137,7 @@ func (k *Kind) WriteFunc(
 	}
 }
 
-// Append appends to b what Write writes.
+// Append appends to b the frame that Write writes.
 func (k *Kind) Append(b []byte, params, array []uint64, info Info) ([]byte, error) {
 	a := appender(slices.Grow(b, int(k.Size(len(array), info))))
 	_, err := k.Write(&a, params, array, info)
@@ -152,20 +152,20 @@ func (a *appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A Check says how many words must follow parameters. Its error refuses them before
-// memory is taken.
+// A Check returns how many words must follow the parameters, or an error if a parameter is out of
+// range. It runs before memory for the words is allocated.
 type Check func(params []uint64) (words uint64, err error)
 
 // head holds the bytes before the words of a frame.
 type head struct {
-	bytes   []byte // as many as were read, also with an error
+	bytes   []byte // the bytes read, also after an error
 	params  []uint64
 	words   int
-	trailer int // its length
+	trailer int // length of the trailer
 }
 
-// readHead reads what comes before the words of the frame that r yields next, and no
-// byte more. Its errors are as ReadFrom of the types should return them.
+// readHead reads the head of the frame that r yields next, and no byte more. The ReadFrom of a type
+// can return its errors as they are.
 func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	h.bytes = make([]byte, k.HeadSize())
 	n, err := readStart(r, h.bytes[:start])
@@ -222,8 +222,8 @@ func (k *Kind) checkStart(b []byte) error {
 	return nil
 }
 
-// Read reads the frame that r yields next, and no byte more. It returns how many
-// bytes it read. Its errors are as ReadFrom of the types should return them.
+// Read reads the frame that r yields next, and no byte more. It returns how many bytes it read. The
+// ReadFrom of a type can return its errors as they are.
 func (k *Kind) Read(
 	r io.Reader, check Check,
 ) (params, array []uint64, info Info, total int64, err error) {
@@ -249,7 +249,7 @@ func (k *Kind) Read(
 	return h.params, array, info, total, err
 }
 
-// Unmarshal is Read of data, to the last byte.
+// Unmarshal is Read for a frame that is all of data.
 func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info Info, err error) {
 	r := bytes.NewReader(data)
 	params, array, info, _, err = k.Read(r, check)
@@ -259,7 +259,7 @@ func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info
 	return params, array, info, Refused(k.Package, data, err)
 }
 
-// Parse is Unmarshal where the words stay where they lie: body has their bytes. It checks
+// Parse is Unmarshal without a copy of the words: body is the part of data that has them. It checks
 // the head and the trailer, but not the checksum of the words; see Verify.
 func (k *Kind) Parse(
 	data []byte, check Check,
@@ -278,8 +278,8 @@ func (k *Kind) Parse(
 	return h.params, data[len(h.bytes):end], info, nil
 }
 
-// ParseAt is Parse of size bytes that r has. It makes two requests: for the head and for the
-// trailer.
+// ParseAt is Parse for the size bytes of r, without the words. It makes one request for the head
+// and one for the trailer.
 func (k *Kind) ParseAt(
 	r io.ReaderAt, size int64, check Check,
 ) (params []uint64, info Info, err error) {
@@ -302,12 +302,12 @@ func (k *Kind) ParseAt(
 	return h.params, info, err
 }
 
-// ReadAt returns n bytes of r, in one request.
+// ReadAt reads n bytes of r, from the given offset on, in one request.
 func (k *Kind) ReadAt(r io.ReaderAt, from, n int64) ([]byte, error) {
 	return ReadAt(k.Package, r, from, n)
 }
 
-// ReadAt returns n bytes of r, in one request, for package pkg.
+// ReadAt reads n bytes of r, from the given offset on, in one request. Errors are of package pkg.
 func ReadAt(pkg string, r io.ReaderAt, from, n int64) ([]byte, error) {
 	data := make([]byte, n)
 	if _, err := ReadFull(io.NewSectionReader(r, from, n), data); err != nil {
@@ -316,7 +316,7 @@ func ReadAt(pkg string, r io.ReaderAt, from, n int64) ([]byte, error) {
 	return data, nil
 }
 
-// checkSize returns an error unless the frame that h begins has size bytes.
+// checkSize returns an error unless a frame with the head h has size bytes.
 func (k *Kind) checkSize(h head, size int64) error {
 	want := int64(len(h.bytes)) + 8*int64(h.words) + int64(h.trailer)
 	switch {

@@ -18,13 +18,13 @@ const HeaderSize = 6
 const (
 	// MaxK is the largest number of hashes.
 	MaxK = 255
-	// MaxWords is the largest number of words: their count is a signed 32-bit
-	// integer, and a small machine's int counts their bytes.
+	// MaxWords is the largest number of words. The form has their number as a signed 32-bit
+	// integer, and an int of 32 bits must be able to count their bytes.
 	MaxWords = min(math.MaxInt32, math.MaxInt/8)
 )
 
-// WordsFor returns the number of words of a filter of m bits and k hashes. Its error is of
-// package pkg. It names the parameter out of range: k, or m if it needs more than maxWords.
+// WordsFor returns the number of words of a filter of m bits and k hashes. It returns an error of
+// package pkg if k or m is out of range. m may need maxWords words at most.
 func WordsFor(pkg string, m uint64, k int, maxWords uint64) (int, error) {
 	words := m/64 + min(m%64, 1)
 	err := CheckK(pkg, k)
@@ -63,14 +63,15 @@ func (h Header) Append(b []byte) []byte {
 // Size returns the length of the binary form that h begins, in bytes.
 func (h Header) Size() int64 { return HeaderSize + 8*int64(h.Words) }
 
-// ParseHeader returns the header that data begins with. Its errors wrap
-// ErrFormat and begin with pkg.
+// ParseHeader returns the header that data begins with. Its errors are of package pkg and wrap
+// ErrFormat.
 func ParseHeader(pkg string, data []byte) (h Header, err error) {
 	if len(data) == 0 {
 		return h, ReadError(pkg, ErrEmpty)
 	}
 	if len(data) < HeaderSize {
-		return h, Errorf(pkg, "%d bytes are too few for a header: %w", len(data), io.ErrUnexpectedEOF)
+		return h, Errorf(pkg, "%d bytes are too few for a header: %w",
+			len(data), io.ErrUnexpectedEOF)
 	}
 	n := binary.BigEndian.Uint32(data[2:])
 	switch {
@@ -80,17 +81,20 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 		return h, Errorf(pkg, "it is compressed with gzip, as filters of holiman/bloomfilter are; "+
 			"foreign.NewHoliman reads those")
 	case data[0] == '{':
-		return h, Errorf(pkg, "it is JSON, as filters of bits-and-blooms/bloom and of ipfs/bbloom may be; "+
+		return h, Errorf(pkg, "it is JSON, "+
+			"as filters of bits-and-blooms/bloom and of ipfs/bbloom may be; "+
 			"foreign.NewBitsAndBlooms reads those of the former, and a bloom.Filter is a string")
 	case data[0] == 0 && data[1] == 0:
-		return h, Errorf(pkg, "k = 0: filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; "+
+		return h, Errorf(pkg, "k = 0: "+
+			"filters of bits-and-blooms/bloom and of holiman/bloomfilter begin so; "+
 			"foreign.NewBitsAndBlooms and foreign.NewHoliman read those")
 	case string(data[:6]) == "\x01\x00\x00\x00\x00\x00":
 		return h, Errorf(pkg, "k = 0: filters of DCSO/bloom begin so; foreign.NewDCSO reads those")
 	case data[0] > 1 && data[0] < 8 && data[1] > 0 && n > 0 && n <= MaxWords:
 		return h, newer(pkg, "strategy = %d is unknown", data[0])
 	case data[0] > 1:
-		return h, Errorf(pkg, "it starts with % x; a bloom.Filter starts with strategy 0 or 1", data[:4])
+		return h, Errorf(pkg, "it starts with % x; a bloom.Filter starts with strategy 0 or 1",
+			data[:4])
 	case data[1] == 0:
 		return h, Errorf(pkg, "k = 0")
 	case n == 0 || n > MaxWords:
@@ -113,16 +117,18 @@ func ReadHeader(pkg string, r io.Reader) (h Header, n int, err error) {
 
 // String names the parameters.
 func (h Header) String() string {
-	return fmt.Sprintf("m = %d, k = %d, strategy = Mitz%d", 64*uint64(h.Words), h.K, 32<<h.Strategy)
+	return fmt.Sprintf("m = %d, k = %d, strategy = Mitz%d",
+		64*uint64(h.Words), h.K, 32<<h.Strategy)
 }
 
-// CheckSize returns an error unless size is the length in bytes of h's binary
-// form, or of that and a trailer. It returns the length of the trailer, or 0.
+// CheckSize returns the length of the trailer, or 0 if there is none. It returns an error unless
+// size is the length of the binary form that begins with h, with or without a trailer.
 func (h Header) CheckSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {
 		return int(rest), nil
 	}
-	return 0, Errorf(pkg, "%d words make %d bytes, or %d with a checksum and no info, but there are %d",
+	return 0, Errorf(pkg,
+		"%d words make %d bytes, or %d with a checksum and no info, but there are %d",
 		h.Words, h.Size(), h.Size()+int64(MinTrailer), size)
 }

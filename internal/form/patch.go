@@ -19,10 +19,11 @@ import (
 //	proof                 the CRC-32C of the words that change, as they were: for each, in
 //	                      ascending order, its number and its bits, both little-endian u64
 //
-// The frame's words are a stream of bits, the least significant bit of a word first. It has a
-// number for each bit that differs, in ascending order: how many equal bits are between it and
-// the one before, or the filter's start. These gaps are in a Rice code: gap >> rice zeros, a
-// one, and the rice lower bits of the gap, least significant first. Zeros fill the last word.
+// The frame's words are a stream of bits, the least significant bit of a word first. The stream has
+// a gap for each bit that differs, in ascending order. The gap is the number of equal bits before
+// that bit, back to the last one that differs or to the filter's start. Gaps are in a Rice code:
+// gap >> rice zeros, a one, and the rice lower bits of the gap, least significant first. Zeros fill
+// the last word.
 //
 // With rice = 0 the stream is the exclusive or of both filters, so a patch never has more
 // words than a filter. With the best rice a bit that differs takes at most 40 bits.
@@ -40,18 +41,18 @@ type Change struct {
 	Mask uint64 // the bits that differ
 }
 
-// A Patch is a decoded patch. Its stream lies where it was received.
+// A Patch is a decoded patch. Its stream is a part of the bytes that were decoded.
 type Patch struct {
 	Header Header // of both filters
 	Info   Info   // of the new one
-	bits   uint64 // that differ
+	bits   uint64 // number of bits that differ
 	rice   uint
 	proof  Sum
 	stream []byte
 }
 
-// AppendPatch appends to b the patch that makes changes to a filter with the header h, which gets
-// the Info. It goes through changes twice. They have ascending words, and no empty mask.
+// AppendPatch appends to b a patch that makes changes to a filter with the header h, and gives it
+// the Info. It goes through changes twice. The words of changes must ascend, and no mask may be 0.
 func AppendPatch(b []byte, h Header, info Info, changes iter.Seq[Change]) ([]byte, error) {
 	changed := uint64(0)
 	var proof Sum
@@ -80,7 +81,7 @@ func AppendPatch(b []byte, h Header, info Info, changes iter.Seq[Change]) ([]byt
 	return patchKind.Append(b, params, w.words, info)
 }
 
-// change adds a word of the proof.
+// change adds a word that changes to the proof. old is the word as it was.
 func (s *Sum) change(word int, old uint64) {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(word))
@@ -88,8 +89,8 @@ func (s *Sum) change(word int, old uint64) {
 	_, _ = s.Write(b[:])
 }
 
-// bestRice returns the rice with the least bound for the bits of the stream, if so many of m
-// bits differ.
+// bestRice returns the rice with the least upper bound for the length of the stream. m is the
+// number of bits of the filter, and changed is how many of them differ.
 func bestRice(m, changed uint64) (best uint) {
 	least := m
 	for rice := uint(1); rice <= maxRice && changed > 0; rice++ {
@@ -104,12 +105,12 @@ func bestRice(m, changed uint64) (best uint) {
 // gapWriter writes a stream.
 type gapWriter struct {
 	words []uint64
-	used  uint64 // bits of words
+	used  uint64 // number of bits written
 	rice  uint
 }
 
 func (w *gapWriter) append(gap uint64) {
-	w.used += gap >> w.rice // zeros
+	w.used += gap >> w.rice // that many zeros
 	w.put(1)
 	for i := range w.rice {
 		w.put(gap >> i & 1)
@@ -124,8 +125,8 @@ func (w *gapWriter) put(bit uint64) {
 	w.used++
 }
 
-// ParsePatch decodes data, which stays in use. It checks all that can be known without the filter.
-// Its errors wrap ErrFormat.
+// ParsePatch decodes data. The Patch uses data from then on. ParsePatch checks everything that it
+// can check without the filter. Its errors wrap ErrFormat.
 func ParsePatch(data []byte) (*Patch, error) {
 	params, stream, info, err := patchKind.Parse(data, checkPatch)
 	if err != nil {
@@ -148,7 +149,7 @@ func ParsePatch(data []byte) (*Patch, error) {
 	return p, nil
 }
 
-// checkPatch is a Check.
+// checkPatch is the Check of patches.
 func checkPatch(params []uint64) (words uint64, err error) {
 	switch strategy, k, n := params[0], params[1], params[2]; {
 	case strategy > 1:
@@ -172,7 +173,7 @@ func checkPatch(params []uint64) (words uint64, err error) {
 	return length, nil
 }
 
-// whole reports whether the stream has the changes that the parameters name, and nothing else.
+// whole reports whether the stream has as many changes as the parameters say, and nothing else.
 func (p *Patch) whole() bool {
 	c := p.Changes()
 	for {
@@ -183,10 +184,10 @@ func (p *Patch) whole() bool {
 	return !c.damaged && (c.at+63)/64 == uint64(len(p.stream)/8) && c.rest() == 0
 }
 
-// Check returns an error, which wraps ErrMismatch, unless p was made from a filter
-// that has the header h and, where p changes it, words as they are now. Others may write
-// to words atomically. was has, for each bit that differs, what it is now: bit i of the whole is
-// bit i%64 of was[i/64].
+// Check returns an error that wraps ErrMismatch unless p fits a filter with the header h and the
+// given words. A patch fits if the words that it changes are as they were in the filter that it was
+// made from. Other goroutines may write to words atomically at the same time. was has the present
+// values of the bits that p changes: the value of the i-th such bit is bit i%64 of was[i/64].
 func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 	if h != p.Header {
 		return nil, Mismatch(patchKind.Package, "parameters", h, p.Header)
@@ -211,22 +212,22 @@ func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 	return w.words, nil
 }
 
-// Changes begins to read the stream of p, which ParsePatch has checked.
+// Changes returns a reader of the stream of p.
 func (p *Patch) Changes() *Changes {
 	c := &Changes{stream: p.stream, rice: p.rice, m: 64 * uint64(p.Header.Words), left: p.bits}
 	c.advance()
 	return c
 }
 
-// Changes reads a stream.
+// Changes reads the stream of a Patch.
 type Changes struct {
 	stream  []byte
 	rice    uint
 	m       uint64 // bits of the filter
 	at      uint64 // the next bit of the stream
-	left    uint64 // bits that differ, and were not read
-	next    uint64 // the bit of the filter after the one that was read last
-	read    bool   // next-1 is a bit that differs, which Next has not returned
+	left    uint64 // number of bits that differ and were not read
+	next    uint64 // the bit of the filter after the last one that was read
+	read    bool   // bit next-1 was read, and Next has not returned it
 	damaged bool
 }
 
@@ -243,7 +244,7 @@ func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	return word, mask, true
 }
 
-// advance reads a gap.
+// advance reads a gap, and so the next bit that differs. If there is no valid gap, it sets damaged.
 func (c *Changes) advance() {
 	c.read = false
 	if c.left == 0 {
@@ -265,7 +266,8 @@ func (c *Changes) advance() {
 	c.read = true
 }
 
-// unary reads zeros and the one behind them.
+// unary reads zeros and the one behind them. It returns how many zeros there are, and whether there
+// is a one.
 func (c *Changes) unary() (zeros uint64, ok bool) {
 	for c.at < 8*uint64(len(c.stream)) {
 		if rest := c.rest(); rest != 0 {
@@ -279,7 +281,7 @@ func (c *Changes) unary() (zeros uint64, ok bool) {
 	return 0, false
 }
 
-// take reads n bits, which the stream has.
+// take reads n bits. The stream must have them.
 func (c *Changes) take(n uint) (v uint64) {
 	v = c.rest()
 	if had := uint(64 - c.at%64); n > had {
@@ -291,7 +293,8 @@ func (c *Changes) take(n uint) (v uint64) {
 	return v & (1<<n - 1)
 }
 
-// rest returns the bits of the stream's word that at is in, from at on. It is 0 at the end.
+// rest returns the bits from c.at to the end of their word in the stream. At the end of the stream
+// it returns 0.
 func (c *Changes) rest() uint64 {
 	if i := c.at / 64 * 8; i < uint64(len(c.stream)) {
 		return binary.LittleEndian.Uint64(c.stream[i:]) >> (c.at % 64)

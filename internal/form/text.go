@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 )
 
-// AppendText appends the standard base64 encoding of a binary form to b, or nothing for the
-// zero value, which has none.
+// AppendText appends the binary form of a value to b, in standard base64. It appends nothing for a
+// zero value, which has no binary form.
 func AppendText(b []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 	data, err := form.MarshalBinary()
 	if _, zero := err.(NoForm); zero {
@@ -19,14 +19,14 @@ func AppendText(b []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(b, data), nil
 }
 
-// UnmarshalText decodes base64 text into a type of package pkg. Empty text calls zero, which
-// makes it zero.
+// UnmarshalText decodes base64 text into a value of package pkg. If text is empty, it calls zero,
+// which must make that value zero.
 func UnmarshalText(pkg string, text []byte, into encoding.BinaryUnmarshaler, zero func()) error {
 	if len(text) == 0 {
 		zero()
 		return nil
 	}
-	if i := bytes.IndexAny(text, "\r\n"); i >= 0 { // which package base64 skips
+	if i := bytes.IndexAny(text, "\r\n"); i >= 0 { // package base64 would skip these
 		return Errorf(pkg, "base64 with the end of a line, at byte %d", i)
 	}
 	data, err := base64.StdEncoding.Strict().AppendDecode(nil, text)

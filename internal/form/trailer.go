@@ -28,11 +28,11 @@ import (
 //	1 byte   version, 1
 //	4 bytes  CRC-32C of everything before
 //
-// The head is all bytes before the filter's words. Its CRC serves readers that do not read
-// the words. A trailer's length is 4 modulo 8, and that of Guava's form is 6: so a file's
-// length alone shows whether it has a trailer, and no damaged word count can make words
-// of a trailer or a trailer of words. That holds for later versions, too: their trailers have
-// such a length, and end with the version and a checksum.
+// The head is all bytes before the filter's words. Its CRC serves readers that do not read the
+// words. A trailer's length is 4 modulo 8, and the length of Guava's form is 6 modulo 8. So a
+// file's length alone shows whether it has a trailer. Even with a damaged word count, words are not
+// read as a trailer, nor a trailer as words. That holds for later versions, too: their trailers
+// have such lengths, and end with the version and a checksum.
 const (
 	trailerMagic   = "bloom"
 	trailerVersion = 1
@@ -42,9 +42,9 @@ const (
 	maxHashLen     = 255
 	maxCommentLen  = 4096
 
-	// The lengths of the shortest trailer, that of the zero Info, and of the longest that
-	// later versions may write.
+	// MinTrailer is the length of the shortest trailer, which has the zero Info.
 	MinTrailer = infoStart + infoEnd
+	// MaxTrailer is the length of the longest trailer that a later version may write.
 	MaxTrailer = math.MaxUint16 - 3
 )
 
@@ -56,7 +56,7 @@ type Info struct {
 	Comment string
 }
 
-// Check returns an error of package pkg, which names the field, unless i can be saved.
+// Check returns an error of package pkg unless i can be saved. The error names the field.
 func (i Info) Check(pkg string) error {
 	switch {
 	case !(i.P >= 0 && i.P < 1):
@@ -74,8 +74,8 @@ func (i Info) Check(pkg string) error {
 	return nil
 }
 
-// Fits returns an error of package pkg, which wraps ErrMismatch, if i and j both have a Hash and
-// these differ.
+// Fits returns an error if i and j both have a Hash and these differ. The error is of package pkg
+// and wraps ErrMismatch.
 func (i Info) Fits(pkg string, j Info) error {
 	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
 		return Mismatch(pkg, "hash", i.Hash, j.Hash)
@@ -83,7 +83,7 @@ func (i Info) Fits(pkg string, j Info) error {
 	return nil
 }
 
-// With returns j, with i's field for each field of j that is zero.
+// With returns j with its zero fields replaced by i's.
 func (i Info) With(j Info) Info {
 	return Info{
 		N:       cmp.Or(j.N, i.N),
@@ -93,18 +93,19 @@ func (i Info) With(j Info) Info {
 	}
 }
 
-// SharedInfo is an Info that many goroutines may read and join at once: a SyncFilter takes over the
-// Hash of what it merges while others use it. Nil is the zero Info.
+// SharedInfo is an Info that many goroutines may read and join at once. A SyncFilter needs that,
+// because its Merge may take over a Hash while other goroutines use it. A nil SharedInfo has the
+// zero Info.
 type SharedInfo struct{ now atomic.Pointer[Info] }
 
-// Share returns a SharedInfo that is i.
+// Share returns a SharedInfo with the Info i.
 func Share(i Info) *SharedInfo {
 	s := new(SharedInfo)
 	s.Set(i)
 	return s
 }
 
-// Info returns what s is now.
+// Info returns the present Info of s.
 func (s *SharedInfo) Info() Info {
 	if s == nil {
 		return Info{}
@@ -112,10 +113,10 @@ func (s *SharedInfo) Info() Info {
 	return *s.now.Load()
 }
 
-// Set makes s be i.
+// Set replaces the Info of s by i.
 func (s *SharedInfo) Set(i Info) { s.now.Store(&i) }
 
-// Join returns an error unless j Fits s, and gives s the Hash of j if it has none.
+// Join returns an error as Info.Fits does. If s has no Hash, Join gives it the Hash of j.
 func (s *SharedInfo) Join(pkg string, j Info) error {
 	if s == nil {
 		return nil
@@ -128,8 +129,8 @@ func (s *SharedInfo) Join(pkg string, j Info) error {
 	}
 }
 
-// joinFrom is Join of an s that is old. If s is no longer old, joinFrom changes nothing and is
-// not done.
+// joinFrom is Join if the Info of s is still old. If s has changed, joinFrom changes nothing and
+// returns false.
 func (s *SharedInfo) joinFrom(old *Info, pkg string, j Info) (done bool, err error) {
 	err = old.Fits(pkg, j)
 	if err != nil || old.Hash != "" || j.Hash == "" {
@@ -140,18 +141,18 @@ func (s *SharedInfo) joinFrom(old *Info, pkg string, j Info) (done bool, err err
 	return s.now.CompareAndSwap(old, &joined), nil
 }
 
-// Sum is the CRC-32C of what is written to it.
+// Sum is the CRC-32C of the bytes that were written to it.
 type Sum uint32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Write never fails.
+// Write adds p to the checksum. It never fails.
 func (s *Sum) Write(p []byte) (int, error) {
 	*s = Sum(crc32.Update(uint32(*s), castagnoli, p))
 	return len(p), nil
 }
 
-// TrailerSize returns the length of the trailer with i.
+// TrailerSize returns the length of a trailer that has the Info i.
 func TrailerSize(i Info) int { return MinTrailer + (len(i.Hash)+len(i.Comment)+7)/8*8 }
 
 // IsTrailerSize reports whether a trailer can have n bytes.
@@ -159,8 +160,8 @@ func IsTrailerSize(n int64) bool {
 	return n >= int64(MinTrailer) && n <= int64(MaxTrailer) && (n-int64(MinTrailer))%8 == 0
 }
 
-// Trailer returns the trailer, with i, that ends a form. s has seen the form so far, which begins
-// with head. i has passed Check.
+// Trailer returns the trailer of a form with the given head and the Info i. All bytes of the form
+// before the trailer were written to s. i has passed Check.
 func (s Sum) Trailer(head []byte, i Info) []byte {
 	b := make([]byte, 0, TrailerSize(i))
 	b = binary.BigEndian.AppendUint64(b, i.N)
@@ -169,21 +170,21 @@ func (s Sum) Trailer(head []byte, i Info) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(len(i.Comment)))
 	b = append(b, i.Hash...)
 	b = append(b, i.Comment...)
-	b = b[:cap(b)-infoEnd] // zeros
+	b = b[:cap(b)-infoEnd] // appends zeros
 	b = binary.BigEndian.AppendUint32(b, uint32(infoSum(head, b)))
 	b = binary.BigEndian.AppendUint16(b, uint16(cap(b)))
 	b = append(append(b, trailerMagic...), trailerVersion)
 	return s.end(b)
 }
 
-// infoSum is the first CRC of a trailer.
+// infoSum returns the first CRC of a trailer, which covers the head and the Info.
 func infoSum(head, info []byte) (sum Sum) {
 	sum.Write(head)
 	sum.Write(info)
 	return sum
 }
 
-// end appends the sum of what s has seen and of b to b.
+// end appends a checksum to b. It covers the bytes that were written to s, and b.
 func (s Sum) end(b []byte) []byte {
 	s.Write(b)
 	return binary.BigEndian.AppendUint32(b, uint32(s))
@@ -191,22 +192,24 @@ func (s Sum) end(b []byte) []byte {
 
 // versionOf returns the version of the trailer that data ends with, or 0 if there is none.
 func versionOf(data []byte) byte {
-	if end := len(data) - versionEnd; end >= 0 && string(data[end:][:len(trailerMagic)]) == trailerMagic {
+	end := len(data) - versionEnd
+	if end >= 0 && string(data[end:][:len(trailerMagic)]) == trailerMagic {
 		return data[end+len(trailerMagic)]
 	}
 	return 0
 }
 
-// Refused returns the error for bytes that were refused with err. data has the last of them.
-// If they have a trailer of a newer version, that is the reason, whatever err says.
+// Refused returns the error for a form that was refused with err. data has its last bytes. If err
+// wraps ErrFormat, and a newer version wrote the trailer, Refused returns an error that says so.
 func Refused(pkg string, data []byte, err error) error {
-	if v := versionOf(data); v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {
+	v := versionOf(data)
+	if v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {
 		return newer(pkg, "the trailer has version %d, not %d", v, trailerVersion)
 	}
 	return err
 }
 
-// RefusedAt is Refused for size bytes that r has.
+// RefusedAt is Refused for a form that is the size bytes of r.
 func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 	end := make([]byte, versionEnd)
 	if n := size - int64(versionEnd); n < 0 {
@@ -217,8 +220,8 @@ func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 	return Refused(pkg, end, err)
 }
 
-// ParseTrailer returns the Info of a trailer. head is what the bytes begin with. ParseTrailer returns
-// an error unless trailer is right, as far as that can be known without the words.
+// ParseTrailer returns the Info of the trailer of a form with the given head. It checks everything
+// in the trailer but the last checksum, which covers the words, too.
 func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	version := versionOf(trailer)
 	if version > trailerVersion {
@@ -260,7 +263,8 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	return i, nil
 }
 
-// CheckTrailer is ParseTrailer, and checks the checksum of everything that s has seen.
+// CheckTrailer is ParseTrailer, and also checks the last checksum. All bytes of the form before the
+// trailer were written to s.
 func (s Sum) CheckTrailer(pkg string, head, trailer []byte) (Info, error) {
 	i, err := ParseTrailer(pkg, head, trailer)
 	if err != nil {

@@ -20,13 +20,12 @@ const (
 	BigEndian    Order = true
 )
 
-// ChunkBytes is the number of an array's bytes that are held besides its words while it
-// is written or read.
+// ChunkBytes is the largest size of the buffer through which an array is written or read.
 const ChunkBytes = 64 << 10
 
-// PutWords writes the bytes of each word, less the bits that are not in mask, to out,
-// which has 8 bytes for each. It loads each word atomically, once: others may
-// change them at the same time. Four at a time take half the time of one by one.
+// PutWords writes the bytes of each word to out, which has 8 bytes for each. Bits that are not in
+// mask are written as 0. PutWords loads each word once, atomically, so other goroutines may change
+// words at the same time. Words in fours take half the time of single words.
 func PutWords(out []byte, words []uint64, mask uint64, order Order) {
 	for ; len(words) >= 4 && len(out) >= 32; words, out = words[4:], out[32:] {
 		w0 := atomic.LoadUint64(&words[0]) & mask
@@ -100,7 +99,8 @@ func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total i
 	}
 }
 
-// WriteFull is w.Write(p), but returns an error where w wrote less than p and returned none.
+// WriteFull is w.Write(p). If w writes less than p without an error, WriteFull returns
+// io.ErrShortWrite.
 func WriteFull(w io.Writer, p []byte) (int, error) {
 	n, err := w.Write(p)
 	if n < len(p) && err == nil {
@@ -113,14 +113,14 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 // and ReadHeader and ReadWords read from it. Both filters then share the words, so the first one
 // must not be used again.
 type Handover struct {
-	start []byte // what was not read of what comes before the words
+	start []byte // the unread part of the bytes before the words
 	words []uint64
 }
 
 // Write is not called: a Handover is for WriteWords.
 func (h *Handover) Write([]byte) (int, error) { panic("form: Write to a Handover") }
 
-// Read reads what comes before the words.
+// Read reads the bytes before the words.
 func (h *Handover) Read(p []byte) (int, error) {
 	n := copy(p, h.start)
 	h.start = h.start[n:]
@@ -130,7 +130,7 @@ func (h *Handover) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// left returns how many bytes r still has, at least, if that is known.
+// left returns the least number of bytes that r still has, if it is known.
 func left(r io.Reader) (n int64, known bool) {
 	switch r := r.(type) {
 	case *FileReader:
@@ -145,11 +145,11 @@ func left(r io.Reader) (n int64, known bool) {
 	return 0, false
 }
 
-// ReadWords reads n words from r, and no byte more. A reader that is known to have fewer
-// bytes gives ErrTruncated at once, and one with as many gives all memory at
-// once. From others memory grows by four whenever it is full: it never is more
-// than four times what has arrived, and at most a third of it is copied. If sum is
-// not nil it is written what was read.
+// ReadWords reads n words from r, and no byte more. If r is known to have too few bytes, ReadWords
+// returns ErrTruncated at once. If r is known to have enough, ReadWords allocates all memory at
+// once. Otherwise the memory becomes four times as large whenever it is full. So it is never more
+// than four times what has arrived, and the copies are at most a third of it. If sum is not nil,
+// ReadWords writes the bytes it has read to sum.
 func ReadWords(
 	r io.Reader, sum io.Writer, n int, order Order,
 ) (words []uint64, total int64, err error) {

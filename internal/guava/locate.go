@@ -1,6 +1,6 @@
-// Package guava turns a number into the place of a bit, as Guava's BloomFilter does: the rule from
-// a digest's words on. Package digest has what comes before, from a key to the words, and package
-// form has Guava's bytes.
+// Package guava turns a number into the place of a bit, as Guava's BloomFilter does. Package digest
+// turns a key into the words that such numbers are made of, and package form has Guava's binary
+// form.
 package guava
 
 import (
@@ -8,17 +8,16 @@ import (
 	"math/bits"
 )
 
-// Reciprocal returns the reciprocal that Locate takes with words.
+// Reciprocal returns the reciprocal of words, for Locate.
 func Reciprocal(words int) uint64 { return math.MaxUint64 / uint64(words) }
 
 // Locate returns the word, and the position in it, of bit
 // (x & math.MaxInt64) % (64 * words), without a division.
 //
-// The low 6 bits of x are the position and the remaining 57 are to be reduced
-// modulo W = words. The reciprocal r = floor((2^64-1)/W) is at least
-// 2^64/W - 1, and v < 2^57, so v*r/2^64 is at most v/W and more than
-// v/W - 2^-7: its floor is floor(v/W) or one less, and one correction, rarely
-// needed, makes the remainder exact.
+// The low 6 bits of x are the position. The other 57 bits are v, which is reduced modulo W = words.
+// The reciprocal r = floor((2^64-1)/W) is at least 2^64/W - 1, and v < 2^57. So v*r/2^64 is at most
+// v/W and more than v/W - 2^-7. Its floor is floor(v/W) or one less. One correction, which is
+// rarely needed, makes the remainder exact.
 func Locate(x, words, reciprocal uint64) (word, pos uint64) {
 	v := x << 1 >> 7
 	q, _ := bits.Mul64(v, reciprocal)

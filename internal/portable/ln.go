@@ -6,15 +6,14 @@ import (
 	"sync/atomic"
 )
 
-// precision is the working precision of Ln in bits. The hardest float64 arguments
-// need 118 (Lefèvre and Muller, Worst Cases for Correct Rounding of the
-// Elementary Functions in Double Precision, 2001).
+// precision is the working precision of Ln in bits. The hardest float64 arguments need 118 bits
+// (Lefèvre and Muller, Worst Cases for Correct Rounding of the Elementary Functions in Double
+// Precision, 2001).
 const precision = 192
 
-// Ln returns the natural logarithm of x correctly rounded to float64.
-// math.Log can be off by an ulp, in a direction that depends on the
-// architecture, and one ulp is enough to make a filter a word longer or
-// shorter than Guava's.
+// Ln returns the natural logarithm of x correctly rounded to float64. math.Log can be wrong by an
+// ulp, in a direction that depends on the architecture. One ulp is enough to make a filter a word
+// longer or shorter than Guava's.
 func Ln(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 1) {
 		return math.Log(x) // NaN or an infinity
@@ -35,8 +34,8 @@ func Ln(x float64) float64 {
 
 type logarithm struct{ x, ln float64 }
 
-// latest is the last one that Ln computed. Programs make many filters for one rate, and a
-// small filter takes far less time than a logarithm.
+// latest is the last logarithm that Ln computed. Programs make many filters for one rate, and Ln
+// takes far more time than the rest of making a small filter.
 var latest atomic.Pointer[logarithm]
 
 // bigAtanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) for

@@ -1,9 +1,9 @@
-// Package portable has arithmetic with the same results on every architecture. Sizes of
-// filters, and what files say, are made of such numbers.
+// Package portable has arithmetic with the same results on every architecture. The sizes of filters
+// and the numbers in files depend on it.
 //
-// Package math has functions in assembly, and a compiler may fuse a product with a sum:
-// either changes last bits. Code that adds a product to something must convert the product to
-// float64, which keeps it from being fused.
+// Package math has functions in assembly, and a compiler may fuse a product with a sum. Both can
+// change the last bits of a result. So code that adds a product to something must convert the
+// product to float64, which prevents the fusion.
 package portable
 
 import "math"
@@ -34,8 +34,8 @@ func atanh2(z float64) float64 {
 	return float64(2 * z * sum)
 }
 
-// reduce returns f in [sqrt(1/2), sqrt(2)) and e such that x = f 2^e: e is 0 for all x near
-// 1, so that the two terms of ln f + e ln 2 cannot cancel.
+// reduce returns f in [sqrt(1/2), sqrt(2)) and e such that x = f 2^e. e is 0 for all x near 1, so
+// the two terms of ln f + e ln 2 cannot cancel.
 func reduce(x float64) (f, e float64) {
 	f, n := math.Frexp(x)
 	if f < math.Sqrt2/2 {
@@ -44,7 +44,8 @@ func reduce(x float64) (f, e float64) {
 	return f, float64(n)
 }
 
-// Exp returns e^x for x < 700. Its relative error is a few times 1e-16, times |x|.
+// Exp returns e^x for x < 700. Its relative error is a few times 1e-16 for |x| <= 1, and |x| times
+// as much for other x.
 func Exp(x float64) float64 {
 	if x < -700 {
 		return 0

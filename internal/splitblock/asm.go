@@ -6,11 +6,11 @@ package splitblock
 
 import "github.com/seed79a3ff49/bloom"
 
-// See batch.go for the contract.
+// batch.go has the contract.
 //
-// A call goes into assembly first, and assembly jumps to Go where it must. Go could decide first,
-// as hash/crc32 does, but then each call would be two: Go already calls assembly through a stub
-// that it makes itself. A look-up in a small filter takes only a few times as long as a call.
+// A call enters assembly first, and assembly jumps to Go if it must. In hash/crc32, Go decides
+// first. Here that would make two calls of one, because Go calls assembly through a stub. A look-up
+// in a small filter takes only a few times as long as a call.
 const assembly, plainLoads = true, true
 
 //go:noescape
@@ -22,8 +22,8 @@ func containsHash(b *Blocks, h bloom.Hash) bool
 func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.add(h, exclusive) }
 func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, exclusive) }
 
-// fetchAhead is how many digests ahead of its use a block is fetched, so that many cache misses
-// overlap.
+// fetchAhead is the number of digests between the fetch of a block and its use. The cache misses of
+// that many digests overlap.
 const fetchAhead = 128
 
 func addMany(b *Blocks, added []bool, hs []bloom.Hash, with sharing) {
@@ -45,7 +45,7 @@ const (
 	contain
 )
 
-// many does a batch in chunks. If there are many blocks it fetches them ahead.
+// many does a batch in chunks. If b has many blocks, it fetches them ahead of their use.
 func (b *Blocks) many(do operation, dst []bool, hs []bloom.Hash) {
 	fetch := len(b.blocks) >= fetchBlocks && len(hs) > 0
 	if fetch {
@@ -76,20 +76,22 @@ func (b *Blocks) doChunk(do operation, dst []bool, hs []bloom.Hash, count, furth
 	}
 }
 
-// The following take count digests, count > 0, for Blocks whose fast is not 0.
+// The functions below do count digests; count is positive. b.fast is not 0.
 
 // prefetchBlocks fetches the blocks of digests.
 //
 //go:noescape
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 
-// addBlocks adds digests and sets count elements of dst to whether each changed b. It fetches
-// the blocks of as many digests as further says, which begin fetchAhead after the first.
+// addBlocks adds digests, and sets an element of dst for each: whether it changed b. It also
+// fetches the blocks of later digests. further is the number of these, and the first one is
+// fetchAhead digests after hs.
 //
 //go:noescape
 func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 
-// containBlocks sets count elements of dst. It fetches as addBlocks does.
+// containBlocks looks digests up, and sets an element of dst for each: whether b contains it. It
+// fetches blocks as addBlocks does.
 //
 //go:noescape
 func containBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

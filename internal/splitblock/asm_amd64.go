@@ -10,7 +10,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// accelerated reports a processor with AVX2 and BMI2.
+// accelerated reports whether the processor has AVX2 and BMI2.
 var accelerated = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
 // directLen is the longest key that assembly hashes, in bytes.
@@ -37,7 +37,7 @@ func addKey(b *Blocks, key []byte) bool
 //go:noescape
 func containsKey(b *Blocks, key []byte) bool
 
-// findKey returns the digest of key, and what containsKey does.
+// findKey returns the digest of key, and whether b contains it.
 //
 //go:noescape
 func findKey(b *Blocks, key []byte) (h bloom.Hash, found bool)
@@ -50,7 +50,7 @@ func findKeyPortable(b *Blocks, key []byte) (h bloom.Hash, found bool) {
 	return h, containsHash(b, h)
 }
 
-// syncAddBlocks is addBlocks while others write.
+// syncAddBlocks is addBlocks while other goroutines write.
 //
 //go:noescape
 func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)

@@ -5,16 +5,16 @@
 #include "textflag.h"
 #include "hash_amd64.h"
 
-// Once a key is hashed, its registers are free but for hash1 and hash2.
+// After HASH, its registers are free, except hash1 and hash2.
 #define words   SI
-#define length  R8 // of words, four times the number of blocks
-#define lines   CX // of a key
-#define value   R9 // of a line, and then where in words its block is
-#define mask    Y0
-#define held    Y1 // a block
-#define missing Y3 // the bits that were not set in any line so far
-#define salts   Y4
-#define ones    Y5 // in each 32-bit word
+#define length  R8 // number of words, which is four times the number of blocks
+#define lines   CX // number of lines of a key
+#define value   R9 // value of a line, and then the offset of its block in words
+#define mask    Y0 // mask of the line
+#define held    Y1 // the block before the call
+#define missing Y3 // bits of the lines so far that were not set
+#define salts   Y4 // salt of each lane
+#define ones    Y5 // 1 in each lane
 
 DATA lineSalts<>+0(SB)/8, $0x44974d9147b6137b
 DATA lineSalts<>+8(SB)/8, $0xa2b7289d8824ad5b
@@ -31,8 +31,8 @@ GLOBL lineOnes<>(SB), RODATA|NOPTR, $32
 DATA lineStep<>+0(SB)/8, $const_lineStep
 GLOBL lineStep<>(SB), RODATA|NOPTR, $8
 
-// FILTER loads a filter and its lines, and leaves what assembly does not do to portable
-// code.
+// FILTER loads a filter and its number of lines. It goes to portable if assembly does not do this
+// filter.
 #define FILTER                      \
 	MOVQ b+0(FP), DX            \
 	MOVQ Blocks_fast(DX), lines \
@@ -53,14 +53,16 @@ GLOBL lineStep<>(SB), RODATA|NOPTR, $8
 	SHRQ $34, value     \
 	SHLQ $5, value
 
-// BITS loads a line's block and its mask. The mask's words are all the value's low half
-// before. Each times its salt picks, by its five high bits, a bit.
+// BITS loads a line's block and makes the line's mask. Before, each lane of mask has the low half
+// of the line's value. The lane is multiplied by its salt, and the five high bits of the product
+// pick a bit.
 #define BITS                      \
 	VPMULLD salts, mask, mask \
 	VPSRLD $27, mask, mask    \
 	VPSLLVD mask, ones, mask  \
 	VMOVDQU (words)(value*1), held
 
+// LOCATE sets held and mask for a line's value.
 #define LOCATE                \
 	VMOVQ value, X0       \
 	SHRQ $32, value       \
@@ -68,12 +70,12 @@ GLOBL lineStep<>(SB), RODATA|NOPTR, $8
 	VPBROADCASTD X0, mask \
 	BITS
 
-// FIND sets the carry flag if the line has all its bits.
+// FIND sets the carry flag if the block has all bits of the line.
 #define FIND   \
 	LOCATE \
 	VPTEST mask, held
 
-// TEST and SET note the bits that were not set. SET sets them.
+// TEST and SET add to missing the bits of a line that are not set. SET also sets them.
 #define TEST                    \
 	LOCATE                  \
 	VPANDN mask, held, held \
@@ -86,8 +88,8 @@ GLOBL lineStep<>(SB), RODATA|NOPTR, $8
 	VPANDN mask, held, held      \
 	VPOR held, missing, missing
 
-// LINE1 to LINE4 make the values of a key's lines, as line does. Each but the first adds a step
-// to hash2.
+// LINE1 to LINE4 set value to the values of a key's lines, as the function line does. Each but the
+// first adds a step to hash2.
 #define LINE1 MOVQ hash1, value
 
 #define LINE2                      \
@@ -103,10 +105,10 @@ GLOBL lineStep<>(SB), RODATA|NOPTR, $8
 	RORXQ $32, hash1, value    \
 	ADDQ hash2, value
 
-// CONTAINS sets result to whether the filter at DX has all bits of a digest. It
-// stops at the first line that lacks one. Few absent keys have even one line, so that
-// this branch is as predictable as the answer, and the other lines need not be fetched.
-// DECQ leaves the carry flag, the answer, as it is.
+// CONTAINS sets result to whether the filter at DX has all bits of a digest. It stops at the first
+// line with a bit that is not set. The filter has even one line of few absent keys only. So this
+// branch is as predictable as the answer, and the other lines need not be fetched. DECQ does not
+// change the carry flag, which is the answer.
 #define CONTAINS(result) \
 	OPEN             \
 	LINE1            \
@@ -130,13 +132,15 @@ found:                   \
 	VZEROUPPER       \
 	SETCS result
 
-// MISSING does the same for all lines of a digest, and clears the zero flag if any bit was not set.
+// MISSING does DO, which is TEST or SET, for all lines of a digest. It clears the zero flag if a
+// bit was not set.
 #define MISSING(DO, done)               \
 	VPXOR missing, missing, missing \
 	LINES(DO, done)                 \
 done:                                   \
 	VPTEST missing, missing
 
+// LINES does DO for all lines of a digest.
 #define LINES(DO, done) \
 	LINE1           \
 	DO              \
@@ -153,7 +157,7 @@ done:                                   \
 	LINE4           \
 	DO
 
-// INSERT sets all bits of a digest, and result to whether that changed the filter.
+// INSERT sets all bits of a digest. It sets result to whether that changed the filter, and returns.
 #define INSERT(result)     \
 	OPEN               \
 	MISSING(SET, done) \
@@ -161,10 +165,11 @@ done:                                   \
 	SETNE result       \
 	RET
 
-// KEY_OF_FILTER, DIGEST_OF_FILTER and BATCH load arguments, the last of them but dst.
-#define next    DI // the digest to do
-#define left    R10 // digests to do
-#define toFetch R11 // digests to fetch the blocks of
+// KEY_OF_FILTER, DIGEST_OF_FILTER and BATCH load the arguments of a function. BATCH does not load
+// dst.
+#define next    DI // address of the next digest
+#define left    R10 // number of digests to do
+#define toFetch R11 // number of digests whose blocks are to be fetched
 
 #define KEY_OF_FILTER    \
 	FILTER           \
@@ -225,14 +230,15 @@ TEXT ·findKey(SB), NOFRAME, $0-49
 	RET
 	PORTABLE(·findKeyPortable)
 
-// The batches.
+// The functions from here on do batches.
 
+// LOAD loads the digest that is at bytes after the next one.
 #define LOAD(at)               \
 	MOVQ (at)(next), hash1 \
 	MOVQ (at+8)(next), hash2
 
-// FETCH1 has the processor load the first block of the digest that is const_fetchAhead
-// digests ahead, FETCH all of them.
+// FETCH1 fetches the first block of the digest that is const_fetchAhead digests ahead. FETCH
+// fetches all its blocks.
 #define FETCH1                                    \
 	MOVL (16*const_fetchAhead+4)(next), value \
 	OFFSET                                    \
@@ -264,7 +270,8 @@ fetched:
 	VZEROUPPER
 	RET
 
-// A loop of its own for one line takes two thirds of the time.
+// LOCATE1 is LOCATE for the first line of the next digest. A separate loop for filters of one line
+// takes two thirds of the time.
 #define LOCATE1                   \
 	VPBROADCASTD (next), mask \
 	MOVL 4(next), value       \
@@ -311,8 +318,8 @@ fetch1:
 	FETCH1
 	JMP fetched1
 
-// SHARE is SET while others write. A word that has its bits is not written: its line of
-// cache stays with every processor that reads it.
+// SHARE is SET while other goroutines write. It does not write to a word that has its bits, so that
+// the cache line can stay in the caches of all processors.
 #define SHARE(a, b, c, d)              \
 	LOCATE                         \
 	VPANDN mask, held, held        \

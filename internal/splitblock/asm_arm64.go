@@ -8,11 +8,11 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Every arm64 processor has the vectors that assembly needs. They have no product of 64-bit
-// lanes, so hashing is Go.
+// Every arm64 processor has the vectors that assembly needs. These vectors have no product of
+// 64-bit lanes, so keys are hashed in Go.
 const accelerated = true
 
-// syncAddBlocks is addBlocks while others write.
+// syncAddBlocks is addBlocks while other goroutines write.
 func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool) {
 	containBlocks(b, hs, count, further, dst)
 	answers := unsafe.Slice(dst, count)

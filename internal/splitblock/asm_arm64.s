@@ -4,25 +4,25 @@
 #include "textflag.h"
 
 #define words   R0
-#define blocks  R1 // their number
-#define lines   R2 // of a key
+#define blocks  R1 // number of blocks
+#define lines   R2 // number of lines of a key
 #define hash1   R3
 #define hash2   R4
-#define value   R5 // of a line
-#define at      R6 // the line's block
+#define value   R5 // value of a line
+#define at      R6 // address of the line's block
 #define scratch R7
-#define step    R13 // from a line's value to the next
+#define step    R13 // lineStep
 #define each    V0 // the value's low half in each lane
-#define maskA   V1 // of the first half of a block
-#define maskB   V2 // of the second half
-#define heldA   V3 // a block
-#define heldB   V4
-#define clearA  V5 // the bits of the mask that were not set
-#define clearB  V6
-#define missing V7 // those of all lines
-#define saltsA  V16
-#define saltsB  V17
-#define ones    V18 // in each lane
+#define maskA   V1 // first half of the line's mask
+#define maskB   V2 // second half of the mask
+#define heldA   V3 // first half of the block before the call
+#define heldB   V4 // second half of the block
+#define clearA  V5 // bits of maskA that were not set; then those of both halves
+#define clearB  V6 // bits of maskB that were not set
+#define missing V7 // bits of the lines so far that were not set
+#define saltsA  V16 // salts of the lanes in the first half
+#define saltsB  V17 // salts of the lanes in the second half
+#define ones    V18 // 1 in each lane
 
 DATA lineSalts<>+0(SB)/8, $0x44974d9147b6137b
 DATA lineSalts<>+8(SB)/8, $0xa2b7289d8824ad5b
@@ -30,7 +30,8 @@ DATA lineSalts<>+16(SB)/8, $0x2df1424b705495c7
 DATA lineSalts<>+24(SB)/8, $0x5c6bfb319efc4947
 GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 
-// What Go's assembler lacks. TestEncodings assembles the comments.
+// Go's assembler does not have these instructions. TestEncodings compares each WORD with its
+// comment.
 #define MUL_MASK_A     WORD $0x4eb09c01 // mul v1.4s, v0.4s, v16.4s
 #define MUL_MASK_B     WORD $0x4eb19c02 // mul v2.4s, v0.4s, v17.4s
 #define USHL_MASK_A    WORD $0x6ea14641 // ushl v1.4s, v18.4s, v1.4s
@@ -58,9 +59,9 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 	LSR $32, at, at    \
 	ADD at<<5, words, at
 
-// LOCATE loads the line's block, makes its mask, and sets clearA and clearB. The value's low half
-// times a lane's salt picks, by its five high bits, a bit. Elements of 64 bits are loaded and
-// stored at once.
+// LOCATE loads the line's block, makes the line's mask, and sets clearA. In each lane, the value's
+// low half is multiplied by the lane's salt, and the five high bits of the product pick a bit. An
+// element of 64 bits is loaded and stored as a whole.
 #define LOCATE                          \
 	VDUP value, each.S4             \
 	BLOCK                           \
@@ -75,8 +76,8 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 	BIC_CLEAR_B                     \
 	VORR clearA.B16, clearB.B16, clearA.B16
 
-// TEST goes to no if the block lacks a bit of the line. LOOK adds to missing the bits that it
-// lacks, and SET sets them, too. FETCH has the processor load the block.
+// TEST goes to no if the block lacks a bit of the line. LOOK adds to missing the bits of the line
+// that the block lacks. SET does the same and sets them. FETCH fetches the block.
 #define TEST(no)                  \
 	LOCATE                    \
 	UMAXP_CLEAR_A             \
@@ -97,7 +98,8 @@ GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 	BLOCK \
 	PRFM (at), PLDL2KEEP
 
-// MISSING does the same for all lines of a key, and sets the flags NE if any bit was missing.
+// MISSING does DO, which is LOOK or SET, for all lines of a key. It sets the condition NE if a bit
+// was missing.
 #define MISSING(DO, done)                         \
 	VMOVI $0, missing.B16                     \
 	LINES(DO, done)                           \
@@ -107,8 +109,8 @@ done:                                             \
 	VMOV clearA.D[0], scratch                 \
 	CMP $0, scratch
 
-// LINES does the same for the value of each of a key's lines, as function line makes them. It
-// changes hash2.
+// LINES sets value to the value of each of a key's lines in turn, as the function line does, and
+// does DO. It changes hash2.
 #define LINES(DO, done)         \
 	MOVD hash1, value       \
 	DO                      \
@@ -129,25 +131,28 @@ done:                                             \
 	ADD hash2, value        \
 	DO
 
-// KEY loads a digest, and leaves what assembly does not do to portable code. A function without a
-// frame does not ask there whether to stop, as it does on amd64: signals stop a loop of its calls.
+// KEY loads the Blocks and a digest. It goes to portable if assembly does not do these Blocks.
+// Unlike on amd64, these functions do not check whether to stop. Signals stop a loop of calls of
+// them.
 #define KEY                 \
 	OPEN                \
 	CBZ lines, portable \
 	LDP h_h1+8(FP), (hash1, hash2)
 
-#define next    R8  // the digest to do
-#define left    R9  // digests to do
-#define toFetch R10 // digests to fetch the blocks of
-#define answer  R11
-#define ahead   R12 // the digest to fetch the blocks of
+#define next    R8  // address of the next digest
+#define left    R9  // number of digests to do
+#define toFetch R10 // number of digests whose blocks are to be fetched
+#define answer  R11 // address of the next answer
+#define ahead   R12 // address of the next digest whose blocks are to be fetched
 
+// BATCH loads the arguments that all functions of batches have.
 #define BATCH               \
 	OPEN                \
 	MOVD hs+8(FP), next \
 	MOVD count+16(FP), left
 
-// BATCH_LOOP begins the loop of a batch: it fetches a digest's blocks, and loads another.
+// BATCH_LOOP begins the loop of a batch. Each round fetches the blocks of a digest ahead, and loads
+// the next digest.
 #define BATCH_LOOP(loop, fetched)               \
 	BATCH                                   \
 	MOVD further+24(FP), toFetch            \
@@ -161,7 +166,7 @@ loop:                                           \
 fetched:                                        \
 	LDP.P 16(next), (hash1, hash2)
 
-// ANSWER ends it.
+// ANSWER stores the answer in scratch and ends the loop.
 #define ANSWER(loop)              \
 	MOVB.P scratch, 1(answer) \
 	SUB $1, left              \
@@ -212,7 +217,8 @@ TEXT ·addBlocks(SB), NOSPLIT, $0-40
 
 // func containBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 //
-// Where present and absent keys come in no order, a branch for each would be mispredicted.
+// containBlocks tests all lines of a digest without a branch. If present and absent keys come in no
+// order, a branch for each key would be mispredicted.
 TEXT ·containBlocks(SB), NOSPLIT, $0-40
 	BATCH_LOOP(test, fetched)
 	MISSING(LOOK, done)

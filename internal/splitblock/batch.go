@@ -5,17 +5,17 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// The contract of assembly. Builds without assembly have asm_portable.go.
+// This is the contract of assembly. Builds without assembly have asm_portable.go instead.
 //
 //	accelerated               whether this processor has what assembly needs
-//	addHash, containsHash     add and contains, for all Blocks
-//	addKey, containsKey,      the same of a key's digest, which findKey returns, too
-//	findKey
+//	addHash, containsHash     do what add and contains do, for all Blocks
+//	addKey, containsKey       do the same with the digest of a key
+//	findKey                   does what containsKey does, and also returns the digest
 //	addMany, containsMany     do a batch, for Blocks whose fast is not 0
 //
-// Assembly loads and stores whole blocks. It may do so while others read, or write, since its
-// processors do that in pieces of at least 8 bytes at multiples of 8. Race detectors and
-// sanitizers are not told which block it was: with them all code is portable.
+// Assembly loads and stores whole blocks, also while other goroutines read or write. That works
+// because amd64 and arm64 processors do so in pieces of at least 8 bytes at multiples of 8. Race
+// detectors and sanitizers do not see these accesses. Builds with such a tool have no assembly.
 
 const (
 	// chunk is the number of digests that one call of assembly does. Assembly cannot be
@@ -33,10 +33,10 @@ const (
 // hs.
 func (b *Blocks) AddBatch(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, exclusive) }
 
-// AddBatchAlone is AddBatch while others look keys up.
+// AddBatchAlone is AddBatch while other goroutines look keys up.
 func (b *Blocks) AddBatchAlone(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, alone) }
 
-// AddBatchShared is AddBatch while others write.
+// AddBatchShared is AddBatch while other goroutines write.
 func (b *Blocks) AddBatchShared(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, shared) }
 
 // ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs.
@@ -44,7 +44,7 @@ func (b *Blocks) ContainsBatch(found []bool, hs []bloom.Hash) {
 	b.containsBatch(found, hs, exclusive)
 }
 
-// ContainsBatchShared is ContainsBatch while others write.
+// ContainsBatchShared is ContainsBatch while other goroutines write.
 func (b *Blocks) ContainsBatchShared(found []bool, hs []bloom.Hash) {
 	b.containsBatch(found, hs, shared)
 }
@@ -71,8 +71,8 @@ func (b *Blocks) addBatch(added []bool, hs []bloom.Hash, with sharing) {
 	}
 }
 
-// containsBatch looks at a further line only of keys that have all lines before it. Few absent
-// keys have even one.
+// containsBatch looks at a line of a key only if b has all lines before it. Of few absent keys b
+// has even one line.
 func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
 	if b.fast > 0 {
 		containsMany(b, found, hs)
@@ -96,10 +96,10 @@ func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
 	}
 }
 
-// touch reads a word of the block of each digest's line. A found that is not nil limits that to the
-// digests that were found so far. Nothing waits for these reads, so their cache misses overlap. In
-// a loop with more arithmetic they hardly would. If touch were inlined, the compiler would remove
-// the reads, whose sum is not used.
+// touch reads a word of the block of line l of each digest. If found is not nil, touch skips
+// digests that are not found. Nothing waits for the reads, so their cache misses overlap. Cache
+// misses would overlap less in a loop with more arithmetic. If touch were inlined, the compiler
+// would remove the reads, because their sum is not used.
 //
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, with sharing) (sum uint64) {
@@ -117,8 +117,8 @@ func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, with sharing) (sum 
 	return sum
 }
 
-// addOneLine is AddBatch for one line. A loop with nothing else in it takes three quarters of the
-// time.
+// addOneLine is AddBatch for Blocks with one line. This loop has nothing else in it, and takes
+// three quarters of the time.
 //
 //go:noinline
 func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {
@@ -139,7 +139,7 @@ func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {
 	}
 }
 
-// haveLine clears found of the digests whose line b lacks.
+// haveLine sets found[i] to false if b lacks line l of digest i.
 func (b *Blocks) haveLine(found []bool, hs []bloom.Hash, l int, with sharing) {
 	blocks := b.blocks
 	found = found[:len(hs)]

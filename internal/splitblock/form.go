@@ -7,11 +7,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Params returns the parameters of the frame. A zero fills its head up to 32
-// bytes: then each block of a mapped file lies in one cache line.
+// Params returns the parameters of the frame. The last one is 0 and makes the head 32 bytes long.
+// So each block of a mapped file lies in one cache line.
 func (b *Blocks) Params() []uint64 { return []uint64{uint64(len(b.blocks)), uint64(b.Lines), 0} }
 
-// CheckParams is the frame's check of parameters.
+// CheckParams is the form.Check of these frames.
 func CheckParams(params []uint64) (words uint64, err error) {
 	blocks, lines := params[0], params[1]
 	switch {

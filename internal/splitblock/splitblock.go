@@ -45,8 +45,8 @@ type Blocks struct {
 const (
 	each = 4 // words in a block
 
-	Bytes = 8 * each  // of a block
-	Bits  = 64 * each // of a block
+	Bytes = 8 * each  // bytes in a block
+	Bits  = 64 * each // bits in a block
 
 	// MaxLines is the largest number of lines of a key.
 	MaxLines = 4
@@ -70,11 +70,11 @@ func Of(words []uint64, lines int) Blocks {
 	return b
 }
 
-// Clone returns a copy, while others may write to b.
+// Clone returns a copy of b. Other goroutines may write to b at the same time.
 func (b *Blocks) Clone() Blocks { return Of(bitwords.Clone(b.Words), b.Lines) }
 
-// First returns b with the first line of each key alone. It contains all keys that b contains,
-// and few others. A batch of look-ups reads one line of each key in it, and all lines in b.
+// First returns b with only the first line of each key. It contains all keys that b contains, and
+// few others. A batch of look-ups in it reads one line of each key; in b it reads all lines.
 func (b *Blocks) First() Blocks { return Of(b.Words, min(b.Lines, 1)) }
 
 // Add adds a key and reports whether that changed b.
@@ -85,8 +85,8 @@ func (b *Blocks) Add(h bloom.Hash) bool {
 	return b.add(h, exclusive)
 }
 
-// AddAlone is Add while others look keys up. It needs no locked writes, which take most of the
-// time of AddShared.
+// AddAlone is Add while other goroutines look keys up. It needs no locked writes, which take most
+// of the time of AddShared.
 func (b *Blocks) AddAlone(h bloom.Hash) bool {
 	if assembly {
 		return addHash(b, h)
@@ -94,7 +94,7 @@ func (b *Blocks) AddAlone(h bloom.Hash) bool {
 	return b.add(h, alone)
 }
 
-// AddShared is Add while others write.
+// AddShared is Add while other goroutines write.
 func (b *Blocks) AddShared(h bloom.Hash) bool {
 	// Without assembly, looking first gains nothing: add looks, too.
 	return !(assembly && containsHash(b, h)) && b.add(h, shared)
@@ -108,7 +108,7 @@ func (b *Blocks) Contains(h bloom.Hash) bool {
 	return b.contains(h, exclusive)
 }
 
-// ContainsShared is Contains while others write.
+// ContainsShared is Contains while other goroutines write.
 func (b *Blocks) ContainsShared(h bloom.Hash) bool {
 	if assembly {
 		return containsHash(b, h)
@@ -116,16 +116,17 @@ func (b *Blocks) ContainsShared(h bloom.Hash) bool {
 	return b.contains(h, shared)
 }
 
-// sharing says what others may do during a call.
+// sharing says what other goroutines may do during a call.
 type sharing uint8
 
 const (
-	exclusive sharing = iota // read, if the call does not write
-	alone                    // read
-	shared                   // read and write
+	exclusive sharing = iota // they may read, if the call does not write
+	alone                    // they may read
+	shared                   // they may read and write
 )
 
-// load returns a word. The atomic load is left out on processors where it is a plain load.
+// load returns a word. On some processors an atomic load is a plain load; there it uses a plain
+// load.
 func load(word *uint64, with sharing) uint64 {
 	if with == exclusive || plainLoads {
 		return *word
@@ -133,17 +134,18 @@ func load(word *uint64, with sharing) uint64 {
 	return atomic.LoadUint64(word)
 }
 
-// or sets bits in a word that had the value old, while others write. It writes nothing if old has
-// the bits: a cache line that no processor writes can stay in the caches of all of them.
+// or sets bits in a word that had the value old, while other goroutines write. It writes nothing if
+// old has the bits: a cache line that no processor writes can stay in the caches of all of them.
 func or(word *uint64, old, bits uint64) {
 	if bits&^old != 0 {
 		atomic.OrUint64(word, bits)
 	}
 }
 
-// masks returns the bits of a line in the words of its block. The low half of the line's value
-// times a salt of the format picks, by the product's top five bits, the bit in each 32-bit word.
-// The four words are written out: the compiler inlines the function, and no table is loaded.
+// masks returns the bits of a line in the words of its block. In each lane of 32 bits, the low half
+// of the line's value is multiplied by the lane's salt, and the top five bits of the product pick
+// the bit. The salts are those of the Parquet format. The four words are written out so that the
+// compiler inlines the function and loads no table.
 func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	x := uint32(value)
 	m0 = 1<<(x*0x47b6137b>>27) | 1<<(x*0x44974d91>>27|32)
@@ -153,12 +155,13 @@ func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	return m0, m1, m2, m3
 }
 
-// lineStep keeps the lines of the empty key apart, whose digest is 0, 0: line i has i steps. It is
-// 2^64 over the golden ratio, so that the steps lie far from each other in 5 blocks and more.
+// lineStep gives the empty key different lines, although its digest is 0, 0: line i has i steps.
+// The step is 2^64 divided by the golden ratio, so the lines lie far from each other if there are 5
+// blocks or more.
 const lineStep = 0x9e3779b97f4a7c15
 
 // line returns the value of one of a key's lines. The high half picks the line's block, the low
-// half its bits. The first line is that of the Parquet format.
+// half its bits. Line 0 is the line of the Parquet format.
 func line(h1, h2 uint64, i int) uint64 {
 	h2 += lineStep * uint64(i)
 	switch i {
@@ -173,13 +176,14 @@ func line(h1, h2 uint64, i int) uint64 {
 	}
 }
 
-// narrow returns the number of a line's block, of at most Narrow: the high half of the line's
-// value, as a fraction of 2^32, picks it by multiplication.
+// narrow returns the number of a line's block if there are at most Narrow blocks. The high half of
+// the line's value is a fraction of 2^32. The number of the block is that fraction of the number of
+// blocks.
 func narrow(value uint64, blocks int) int { return int(value >> 32 * uint64(blocks) >> 32) }
 
-// Block returns the number of the block of a key's line. For more than Narrow blocks half a value
-// is too coarse. There the half of a neighbour's value follows it, and the fraction is one of
-// 2^64.
+// Block returns the number of the block of a key's line. For more than Narrow blocks, half a value
+// is too coarse. There the fraction is one of 2^64: the high half of the value, followed by the
+// high half of the value of line i^1.
 func Block(h bloom.Hash, i, blocks int) int {
 	h1, h2 := h.Words()
 	if blocks <= Narrow {
@@ -189,7 +193,8 @@ func Block(h bloom.Hash, i, blocks int) int {
 	return int(high)
 }
 
-// HasLine reports whether a block, as it is in a binary form, has all bits of a key's line.
+// HasLine reports whether block has all bits of a key's line. block has the bytes of the binary
+// form.
 func HasLine(block []byte, h bloom.Hash, i int) bool {
 	h1, h2 := h.Words()
 	m0, m1, m2, m3 := masks(line(h1, h2, i))
@@ -197,7 +202,7 @@ func HasLine(block []byte, h bloom.Hash, i int) bool {
 	return m0&^word(block)|m1&^word(block[8:])|m2&^word(block[16:])|m3&^word(block[24:]) == 0
 }
 
-// add is Add in Go.
+// add implements Add in Go.
 func (b *Blocks) add(h bloom.Hash, with sharing) bool {
 	if b.Lines == 0 {
 		panic("blocked: Add to a zero Filter: make it with a constructor, or decode into it")
@@ -241,7 +246,7 @@ func (b *Blocks) add(h bloom.Hash, with sharing) bool {
 	}
 }
 
-// contains is Contains in Go. Few absent keys have even one line.
+// contains implements Contains in Go. Of few absent keys b has even one line.
 func (b *Blocks) contains(h bloom.Hash, with sharing) bool {
 	if b.Lines == 0 {
 		return false

@@ -8,21 +8,21 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Stats returns the figures of b, whose binary form has size bytes, while others may write.
-// blocked.Filter says what they are.
+// Stats returns the figures of b, which blocked.Filter explains. size is the length of the binary
+// form in bytes. Other goroutines may write to b at the same time.
 func (b *Blocks) Stats(size int64) bloom.Stats {
 	var c Census
 	c.Add(b.Words)
 	return c.Stats(b.Lines, size)
 }
 
-// Census counts what Stats needs to know of blocks.
+// Census counts what Stats needs to know about blocks.
 type Census struct {
-	blocks   [Bits + 1]uint64 // by ones
-	products float64          // of the fills of words, times 2^40
+	blocks   [Bits + 1]uint64 // element i is the number of blocks with i ones
+	products float64          // each block adds the product of the ones in its eight lanes
 }
 
-// Add adds blocks, which others may write to atomically at the same time.
+// Add adds blocks. Other goroutines may write to words atomically at the same time.
 func (c *Census) Add(words []uint64) {
 	for i := 0; i < len(words); i += each {
 		ones, product := 0, 1.0
@@ -44,7 +44,7 @@ func (c *Census) Stats(lines int, size int64) bloom.Stats {
 		return s
 	}
 	var blocks uint64
-	var sum float64 // of the lines that seem to be in the blocks
+	var sum float64 // estimated number of lines in all blocks
 	for ones, n := range c.blocks {
 		if n == 0 {
 			continue
@@ -57,6 +57,7 @@ func (c *Census) Stats(lines int, size int64) bloom.Stats {
 	s.M = blocks * Bits
 	s.FillRatio = float64(s.OnesCount) / float64(s.M)
 	s.ApproxCount = uint64(math.Round(sum / float64(lines)))
-	s.FPR = math.Pow(c.products/(1<<40)/float64(blocks), float64(lines)) // 32^8 = 2^40
+	// The fill of a lane is its ones divided by 32, and 32^8 is 2^40.
+	s.FPR = math.Pow(c.products/(1<<40)/float64(blocks), float64(lines))
 	return s
 }

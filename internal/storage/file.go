@@ -1,5 +1,6 @@
-// Package storage reads and writes binary forms where they lie: in files, which are replaced as a
-// whole, mapped or read to the last byte, and behind an io.ReaderAt, in requests of a few bytes.
+// Package storage reads and writes binary forms in files, and reads them behind an io.ReaderAt. It
+// replaces a file as a whole, maps it, or reads it to the last byte. From an io.ReaderAt it
+// requests the few bytes that it needs.
 package storage
 
 import (
@@ -14,9 +15,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// SaveFile writes the file at path by from's WriteTo, atomically and durably; see files.Write. from
-// is of kind k, and size is the length of its binary form: 0 for the zero value, which cannot be
-// saved.
+// SaveFile writes the file at path by from.WriteTo, atomically and durably; see files.Write. from
+// is of kind k. size is the length of its binary form. If size is 0, from is a zero value, which
+// cannot be saved.
 func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
 	if size == 0 {
 		return form.NoForm(k.Package)
@@ -31,8 +32,9 @@ func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
 	return nil
 }
 
-// LoadFile reads the file at path, to the last byte, by the ReadFrom of f, which is new. It
-// returns f. Memory is taken at once, after the file's length and its header agree.
+// LoadFile reads the file at path, to the last byte, by f.ReadFrom. f is new, and LoadFile returns
+// it. ReadFrom allocates all memory at once, after it has compared the header with the file's
+// length.
 func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	return Load(k.Package, path, func(r *form.FileReader) (F, error) {
 		_, err := f.ReadFrom(r)
@@ -43,7 +45,8 @@ func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	})
 }
 
-// Load returns what read reads of the file at path, for package pkg.
+// Load opens the file at path and returns the result of read. Errors are of package pkg and name
+// path.
 func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none F, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
@@ -57,9 +60,9 @@ func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none
 	return f, nil
 }
 
-// Missing reports whether err, of loading path, says that there is nothing, where SaveFile can
-// write a file later. A path that is empty, a missing directory and a link to nothing are
-// mistakes.
+// Missing reports whether there is no file at path, and SaveFile can write one later. err is the
+// error of loading path. Missing returns false if path is empty, if its directory is missing, or if
+// path is a link to nothing: these are mistakes.
 func Missing(path string, err error) bool {
 	if path == "" || !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -69,8 +72,8 @@ func Missing(path string, err error) bool {
 	return errors.Is(link, fs.ErrNotExist) && err == nil && dir.IsDir()
 }
 
-// LoadOr returns what load loads of the file at path, unless fits refuses it. If the file is
-// Missing, LoadOr returns what create returns.
+// LoadOr loads the file at path by load, and returns the result unless fits returns an error for
+// it. If the file is Missing, LoadOr returns the result of create.
 func LoadOr[F any](
 	path string, load func(path string) (*F, error), create func() (*F, error), fits func(*F) error,
 ) (*F, error) {
@@ -87,8 +90,8 @@ func LoadOr[F any](
 	return f, nil
 }
 
-// OpenRegular opens the file at path and returns its size. It refuses what is no regular
-// file: opening a pipe would wait for a writer.
+// OpenRegular opens the file at path and returns its size. It refuses anything but a regular file,
+// because to open a pipe would wait for a writer.
 func OpenRegular(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -10,25 +10,26 @@ import (
 )
 
 const (
-	// maxGap is the largest number of bytes between two ranges that are read with them.
+	// maxGap is the largest number of bytes between two ranges that one request reads.
 	maxGap = 16 << 10
 	// maxRange is the largest number of bytes that one request asks for.
 	maxRange = 256 << 10
 )
 
-// piece is the range of a step of a key.
+// piece is the range of bytes that one step of a key needs. at is its offset.
 type piece struct {
 	at        int64
 	key, step int
 }
 
-// Ranges looks keys up in the bytes of r, for package pkg. A step of a key needs the size bytes
-// that begin at at(key, step). A key is found if has, given these, is true for each of its steps.
-// Calls of has do not overlap.
+// Ranges looks keys up in the bytes of r. A key has several steps. Each step needs size bytes of r,
+// from the offset at(key, step) on, and passes them to has. A key is found if has returns true for
+// all of its steps. Calls of has do not overlap. Errors are of package pkg.
 //
-// Ranges takes 1, 2, 4 and so on of a key's steps together, and no more steps of a key once
-// one of them has failed. It sorts the ranges of all keys and joins those that are near. On error
-// it sets all of found to true: a key that could not be looked up may be there.
+// Ranges does 1 step of each key, then 2, then 4 and so on. It does no more steps of a key after
+// has returned false for one. It sorts the ranges of all keys, and joins ranges that are near each
+// other to one request. On error it sets all of found to true, because a key that could not be
+// looked up may be there.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
 	at func(key, step int) int64, has func(key, step int, data []byte) bool,
@@ -37,7 +38,7 @@ func Ranges(
 	for key := range all {
 		all[key] = steps > 0
 	}
-	var mu sync.Mutex // of all
+	var mu sync.Mutex // guards all
 	var pieces []piece
 	requests := NewRequests()
 	done, next := 0, 1
@@ -87,7 +88,7 @@ func SetAll(found []bool) {
 	}
 }
 
-// near returns how many of the first pieces, which are sorted, one request asks for.
+// near returns how many of pieces one request reads, from the first one on. pieces are sorted.
 func near(pieces []piece, size int64) int {
 	n := 1
 	for n < len(pieces) {
@@ -101,8 +102,8 @@ func near(pieces []piece, size int64) int {
 	return n
 }
 
-// ParseAt returns the header and the Info of the size bytes of r in Guava's form, with a
-// trailer or without. It makes two requests, for these.
+// ParseAt returns the header and the Info of a filter in Guava's form, with a trailer or without.
+// The form is the size bytes of r. ParseAt makes a request for the header and one for the trailer.
 func ParseAt(pkg string, r io.ReaderAt, size int64) (h form.Header, info form.Info, err error) {
 	data, err := form.ReadAt(pkg, r, 0, max(0, min(size, form.HeaderSize)))
 	if err != nil {

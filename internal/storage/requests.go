@@ -7,13 +7,13 @@ const MaxRequests = 64
 
 // Requests runs requests at the same time, up to MaxRequests, until one of them fails.
 type Requests struct {
-	tokens  chan struct{} // one for each that runs
+	tokens  chan struct{} // has one token for each request that runs
 	running sync.WaitGroup
 	mu      sync.Mutex
-	failure error // the first
+	failure error // the first error
 }
 
-// NewRequests returns Requests of which none has failed.
+// NewRequests returns Requests that runs nothing yet.
 func NewRequests() *Requests {
 	return &Requests{tokens: make(chan struct{}, MaxRequests)}
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Bytes are what a View looks keys up in: bytes that its user has, or the map of a file. A View
-// that is zero or closed has the zero Bytes.
+// Bytes are the bytes in which a View looks keys up. They belong to the View's user, or are the map
+// of a file. A View that is zero or closed has the zero Bytes.
 type Bytes struct {
 	Data   []byte
 	mapped bool // Close releases Data
 }
 
-// OpenView maps the file at path for package pkg; see files.Map. It returns the View that open
-// makes of the map. The map is aligned for words, and a frame's head is a multiple of 8 bytes. An
-// error of open is returned with the path.
+// OpenView maps the file at path; see files.Map. It returns the View that open makes of the map.
+// Errors are of package pkg and name path. The map is aligned for words. The head of a frame has a
+// multiple of 8 bytes, so the words of a frame are aligned, too.
 func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
@@ -42,7 +42,8 @@ func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err
 	return view, nil
 }
 
-// Check panics, for package pkg, if b is zero: nothing can be said about any key then.
+// Check panics if b is zero, because nothing can be said about any key then. The message begins
+// with pkg.
 func (b *Bytes) Check(pkg string) {
 	if b.Data == nil {
 		panicZero(pkg)
@@ -51,18 +52,18 @@ func (b *Bytes) Check(pkg string) {
 
 func panicZero(pkg string) { panic(pkg + ": use of a View that is closed or zero") }
 
-// Random advises the kernel that only the pages which look-ups need are read.
+// Random advises the kernel to read only the pages that look-ups need.
 func (b *Bytes) Random() {
 	if b.mapped {
 		files.AdviseRandom(b.Data)
 	}
 }
 
-// Sequential advises the kernel that all bytes are read in order, until the function that it
-// returns is called.
+// Sequential advises the kernel that all bytes are read in order. done takes that back.
 func (b *Bytes) Sequential() (done func()) { return files.AdviseSequential(b.Data, b.mapped) }
 
-// Close releases the map, if there is one, for package pkg. The View must no longer use b.
+// Close releases the map, if there is one. The View must not use b afterwards. Errors are of
+// package pkg.
 func (b Bytes) Close(pkg string) error {
 	if !b.mapped {
 		return nil
