@@ -1,5 +1,6 @@
 // Package bloom provides Bloom filters: sets that answer "certainly not" or
-// "probably yes" from a few bits per key.
+// "probably yes" from a few bits per key. [New] makes a filter for one goroutine,
+// [NewSync] one for many.
 //
 // A [Filter] finds every key that was added, through every encoding, merge, fold and
 // file. It reports a key that was not added as present with a probability that the
@@ -7,8 +8,8 @@
 // further factor of ten takes 4.8 more. A map would hold the keys themselves. The
 // caller supplies the number of keys and the rate. Memory is fixed from then on. A
 // filter with more keys than that still answers, at a higher rate; see [Filter.FPR].
-// One goroutine at a time may add to a Filter. For many goroutines, make a [SyncFilter]
-// with [NewSync].
+// One goroutine at a time may add to a Filter, while none reads. If several do, keys are
+// lost: make a [SyncFilter] then.
 //
 // Which call do I want?
 //

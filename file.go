@@ -59,7 +59,8 @@ func (f *filter) SaveFile(path string) error {
 // LoadFile reads a filter from a file. If the file has changed since
 // [Filter.SaveFile] wrote it, LoadFile returns an error that wraps [ErrFormat]. A
 // changed bit, a missing byte and an added byte are always noticed. The checksum
-// misses other damage with probability 2^-32.
+// misses other damage with probability 2^-32. If another program wrote the file, look at its
+// Info's Hash before the first look-up; see [View].
 //
 // LoadFile also reads a file that holds a binary form alone, as Java writes it. It then checks only
 // the header and the length. If a file of SaveFile has lost its whole trailer, it looks like
@@ -162,7 +163,7 @@ func OpenFile(path string) (*View, error) {
 // hash, and some of these run at the same time. A Reader of package blocked makes one request for
 // most absent keys.
 //
-// Look at Info's Hash before the first look-up: it says how keys were hashed; see [View].
+// Look at [Reader.Info]'s Hash before the first look-up: it says how keys were hashed; see [View].
 //
 // A failure of the io.ReaderAt is an error, and never the answer that a key is absent. NewReader
 // notices damage to the header and the Info. Damaged bits go unnoticed, because the checksum is one

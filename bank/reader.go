@@ -33,9 +33,9 @@ type Reader struct {
 	info   bloom.Info
 }
 
-// NewReader returns a Reader of the size bytes of r. It reads at most 8 KiB, in two requests. If r
-// fails, NewReader returns r's error. If the bytes are not a Bank's file, the error wraps
-// [bloom.ErrFormat].
+// NewReader returns a Reader of the size bytes of r. It reads at most 8 KiB, in two requests.
+// If r fails, NewReader returns r's error. If the bytes are not a Bank's file, the error wraps
+// [bloom.ErrFormat]. Look at the Info's Hash before the first look-up; see [bloom.View].
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	var l layout
 	_, info, err := form.Bank.ParseAt(r, size, l.parse)

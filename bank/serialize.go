@@ -426,7 +426,8 @@ func (b *Bank) SaveFile(path string) error {
 }
 
 // LoadFile reads a Bank from a file that SaveFile wrote. It returns an error, which wraps
-// [bloom.ErrFormat], if the file has changed since.
+// [bloom.ErrFormat], if the file has changed since. If another program wrote the file, look at
+// its Info's Hash before the first look-up; see [bloom.View].
 func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
 // LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file.

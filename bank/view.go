@@ -47,9 +47,10 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{layout: l, bytes: b, body: body, info: bloom.Info(info)}, nil
 }
 
-// OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters and the
-// Info. So a large file takes no more time than a small one. OpenFile does not notice damaged
-// members, [View.Verify] does. The caller must Close the View.
+// OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters and
+// the Info. So a large file takes no more time than a small one. OpenFile does not notice
+// damaged members, [View.Verify] does. The caller must Close the View. Look at its Info's Hash
+// before the first look-up; see [bloom.View].
 //
 // On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not the
 // pages around them. If memory has room for the file, and many look-ups follow, call

@@ -37,7 +37,8 @@ type Reader struct {
 
 // NewReader returns a Reader of the size bytes of r. It reads the header and the Info, in two
 // requests. If r fails, NewReader returns r's error. If the bytes are not a Filter's file, the
-// error wraps [bloom.ErrFormat].
+// error wraps [bloom.ErrFormat]. Look at the Info's Hash before the first look-up; see
+// [bloom.View].
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	params, info, err := form.Blocked.ParseAt(r, size, splitblock.CheckParams)
 	if err != nil {

@@ -55,8 +55,9 @@ func newView(b storage.Bytes) (*View, error) {
 }
 
 // OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header and the
-// Info. So a large file takes no more time than a small one. OpenFile does not notice damaged bits,
-// [View.Verify] does. The caller must Close the View.
+// Info. So a large file takes no more time than a small one. OpenFile does not notice damaged
+// bits, [View.Verify] does. The caller must Close the View. Look at its Info's Hash before the
+// first look-up; see [bloom.View].
 //
 // On Linux, OpenFile advises the kernel to read the pages that look-ups need, and not
 // the pages around them. That is one page for nearly every absent key, and one for each

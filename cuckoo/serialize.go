@@ -140,7 +140,8 @@ func (f *filter) SaveFile(path string) error {
 }
 
 // LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
-// [bloom.ErrFormat], if the file has changed since.
+// [bloom.ErrFormat], if the file has changed since. If another program wrote the file, look at
+// its Info's Hash before the first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Cuckoo, path, new(Filter))
 }

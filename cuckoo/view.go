@@ -60,9 +60,10 @@ func newView(b storage.Bytes) (*View, error) {
 	return &View{bytes: b, table: t, info: bloom.Info(info)}, nil
 }
 
-// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the list
-// and the Info. So a large file takes no more time than a small one. OpenFile does not notice
-// damaged bits, [View.Verify] does. The caller must Close the View.
+// OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the
+// list and the Info. So a large file takes no more time than a small one. OpenFile does not
+// notice damaged bits, [View.Verify] does. The caller must Close the View. Look at its Info's
+// Hash before the first look-up; see [bloom.View].
 func OpenFile(path string) (*View, error) {
 	v, err := storage.OpenView("cuckoo", path, newView)
 	if err == nil {

@@ -100,8 +100,9 @@ func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Flower, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
-// which wraps [bloom.ErrFormat], if the file has changed since.
+// LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
+// [bloom.ErrFormat], if the file has changed since. If another program wrote the file, look at
+// its Info's Hash before the first look-up; see [bloom.View].
 func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Flower, path, new(Filter))
 }

@@ -276,7 +276,8 @@ func share(f *bloom.Filter) *bloom.SyncFilter {
 }
 
 // Contains reports whether key may be in the filter. False is certain as of
-// Version. Until the first load it is true.
+// Version. Until the first load it is true. It is for keys that were hashed with [bloom.Sum];
+// look at the Hash of [Replica.Info] first.
 func (r *Replica) Contains(key []byte) bool { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.

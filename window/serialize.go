@@ -168,10 +168,11 @@ func (f *Filter) SaveFile(path string) error {
 	return storage.SaveFile(form.Window, path, f.SizeBytes(), f)
 }
 
-// LoadFile reads a filter from a file that SaveFile wrote. It returns an error,
-// which wraps [bloom.ErrFormat], if the file has changed since. The filter has the
-// configuration of the one that was saved, and reads the system's time. [LoadOrNew] checks
-// the configuration, and sets Now.
+// LoadFile reads a filter from a file that SaveFile wrote. It returns an error, which wraps
+// [bloom.ErrFormat], if the file has changed since. The filter has the configuration of the one
+// that was saved, and reads the system's time. [LoadOrNew] checks the configuration, and sets
+// Now. If another program wrote the file, look at its Info's Hash before the first look-up; see
+// [bloom.View].
 func LoadFile(path string) (*Filter, error) { return load(path, nil) }
 
 func load(path string, now func() time.Time) (*Filter, error) {
