@@ -106,20 +106,42 @@ func add(f filter, added []bool, b *lines.Batch) {
 	}
 }
 
-// isSpark reports whether head begins Spark's form. That form begins with numbers of 32 bits: a
-// version, k, in version 2 a seed, and a number of words, which is not 0. In version 1 the last of
-// these numbers excludes files of bits-and-blooms: there it is the upper half of k, which is 0.
+// Heads of Spark's filters have the version, k, in version 2 a seed, and the number of words, each
+// in 32 bits. Those of bits-and-blooms have m, k and most often m again, each in 64 bits. So a filter
+// of bits-and-blooms with 2^32 bits or more begins like a version.
+
+// sparkHead has the numbers at the beginning of a filter of Spark.
+type sparkHead struct{ version, k, seed, words, size uint32 }
+
+// sparkHeadOf returns the numbers at the beginning of head, which has 16 bytes or more.
+func sparkHeadOf(head []byte) sparkHead {
+	at := func(i int) uint32 { return binary.BigEndian.Uint32(head[i:]) }
+	if at(0) == 2 {
+		return sparkHead{version: 2, k: at(4), seed: at(8), words: at(12), size: 16}
+	}
+	return sparkHead{version: at(0), k: at(4), words: at(8), size: 12}
+}
+
+// isSpark reports whether head is Spark's and not that of bits-and-blooms, whose k is 1,024 at most.
 func isSpark(head []byte) bool {
-	if len(head) < 16 || binary.BigEndian.Uint32(head[4:]) > 1024 {
+	if len(head) < 16 {
 		return false
 	}
-	switch binary.BigEndian.Uint32(head) {
-	case 1:
-		return binary.BigEndian.Uint32(head[8:]) != 0
-	case 2:
-		return binary.BigEndian.Uint32(head[12:]) != 0
+	h := sparkHeadOf(head)
+	switch {
+	case h.words == 0:
+		return false
+	case h.version == 1: // words would be the upper half of the other k
+		return true
+	case h.version != 2:
+		return false
+	case h.seed != 0 || h.words > 1024: // these would be the other k
+		return true
 	}
-	return false
+	m := head[:8]
+	mAgain := len(head) >= 24 && (bytes.Equal(head[16:24], m) ||
+		binary.LittleEndian.Uint64(head[16:]) == binary.BigEndian.Uint64(m))
+	return h.k != 0 && h.k <= 1024 && !mAgain
 }
 
 // isGuava reports whether head begins with a strategy and a number of hashes above 0.
@@ -253,9 +275,9 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	return f, nil
 }
 
-// peek reads up to 16 bytes. kindOf needs no more.
+// peek reads up to 24 bytes. kindOf needs no more.
 func peek(r io.Reader) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(r, 16))
+	return io.ReadAll(io.LimitReader(r, 24))
 }
 
 // replaceable reports whether the file at path is a filter, empty, or missing. A file of JSON may
@@ -280,6 +302,9 @@ func replaceable(path string) bool {
 		return rest >= 0 && rest < mostTrailer
 	case begins("BLM")(head):
 		return len(head) > 4 && head[4] < ' ' // head[4] is a version, not a letter
+	case isSpark(head): // a video may begin so, too
+		h := sparkHeadOf(head)
+		return info.Size() == int64(h.size)+8*int64(h.words)
 	}
 	k, ok := kindOf(head)
 	return ok && k.name != bitsAndBlooms

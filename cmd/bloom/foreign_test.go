@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -65,6 +66,60 @@ func TestFiltersOfOtherLibraries(t *testing.T) {
 	for _, text := range []string{`{"a":1}`, "\x00\x00\x00"} {
 		saying(t, 2, path, "a\n", "check", write(t, path, text))
 		saying(t, 1, "is left as it is", "a\n", "build -o", path)
+	}
+}
+
+// bigEndian returns the big-endian bytes of 32-bit numbers.
+func bigEndian(of ...uint32) string {
+	var b []byte
+	for _, x := range of {
+		b = binary.BigEndian.AppendUint32(b, x)
+	}
+	return string(b)
+}
+
+// TestKindByFirstBytes: a filter of Spark and one of bits-and-blooms are told apart, also where the
+// large m of the one begins like a version of the other.
+func TestKindByFirstBytes(t *testing.T) {
+	const minusSeven = 1<<32 - 7
+	for _, c := range []struct {
+		want string
+		head []uint32
+	}{
+		{"Spark", []uint32{1, 7, 100, 0, 0}},
+		{"Spark", []uint32{1, 1, 1, 0, 0}},
+		{"Spark", []uint32{1, 5815, 131072, 0, 0}}, // more hashes than package foreign takes
+		{"Spark", []uint32{2, 7, 0, 20, 0, 0}},
+		{"Spark", []uint32{2, 7, 0, 20, 2, 8}},
+		{"Spark", []uint32{2, 7, minusSeven, 20, 0, 0}},
+		{"Spark", []uint32{2, 5815, 0, 131072, 0, 0}},
+		{"bits-and-blooms", []uint32{0, 1000, 0, 7, 0, 1000}},
+		{"bits-and-blooms", []uint32{1, 0, 0, 7, 1, 0}}, // of 2^32 bits
+		{"bits-and-blooms", []uint32{1, 7, 0, 7, 1, 7}},
+		{"bits-and-blooms", []uint32{2, 0, 0, 7, 2, 0}},
+		{"bits-and-blooms", []uint32{2, 7, 0, 7, 2, 7}},
+		{"bits-and-blooms", []uint32{2, 7, 0, 7, 7 << 24, 2 << 24}}, // the set is little-endian
+		{"bits-and-blooms", []uint32{2, 1025, 0, 7, 2, 1025}},
+		{"bits-and-blooms", []uint32{3, 7, 0, 7, 3, 7}},
+		{"bloom.Filter", []uint32{1<<24 | 7<<16, 1 << 16, 0, 0}},
+		{"bloom.Filter", []uint32{7 << 16, 1 << 16, 0, 0}},
+	} {
+		k, ok := kindOf([]byte(bigEndian(c.head...)))
+		require.True(t, ok, "%d", c.head)
+		require.Equal(t, c.want, k.name, "%d", c.head)
+	}
+}
+
+// TestReplaceSpark: build replaces a filter of Spark, and no other file that begins like one.
+func TestReplaceSpark(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for _, head := range []string{bigEndian(1, 7, 2), bigEndian(2, 7, 0, 2)} {
+		words := strings.Repeat("x", 16)
+		for _, other := range []string{head + words + "x", head + words[1:]} {
+			saying(t, 1, "is left as it is", "a\n", "build -o", write(t, path, other))
+			require.Equal(t, other, read(t, path))
+		}
+		good(t, "a\n", "build -o", write(t, path, head+words))
 	}
 }
 
