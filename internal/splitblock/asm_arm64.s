@@ -30,7 +30,7 @@ DATA lineSalts<>+16(SB)/8, $0x2df1424b705495c7
 DATA lineSalts<>+24(SB)/8, $0x5c6bfb319efc4947
 GLOBL lineSalts<>(SB), RODATA|NOPTR, $32
 
-// Go's assembler does not have these instructions. TestEncodings compares each WORD with its
+// Go's assembler does not have these instructions. TestEncodings compares each number with its
 // comment.
 #define MUL_MASK_A     WORD $0x4eb09c01 // mul v1.4s, v0.4s, v16.4s
 #define MUL_MASK_B     WORD $0x4eb19c02 // mul v2.4s, v0.4s, v17.4s
