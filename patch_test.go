@@ -357,6 +357,32 @@ func TestPatchBesideLookUps(t *testing.T) {
 	samePatched(t, from, s.Snapshot())
 }
 
+// TestPatchesTakeTurns: of two patches for the same filter one fits, and nothing of the other is done.
+func TestPatchesTakeTurns(t *testing.T) {
+	from := bloom.Must(bloom.New(20_000, 0.01))
+	var to [2]*bloom.Filter
+	var patches [2][]byte
+	for i := range to {
+		to[i] = from.Clone()
+		for key := range uint64(5_000) {
+			to[i].AddHash(bloom.SumUint64(2*key + uint64(i)))
+		}
+		patches[i] = bloom.Must(bloom.Diff(from, to[i]))
+	}
+	for round := range 50 {
+		s := bloom.NewSyncFrom(from)
+		var errs [2]error
+		filtertest.AtOnce(2, func(i int) { errs[i] = s.Patch(patches[i]) })
+		first := 0
+		if errs[first] != nil {
+			first = 1
+		}
+		require.NoError(t, errs[first], "round %d", round)
+		require.ErrorIs(t, errs[1-first], bloom.ErrMismatch, "round %d", round)
+		require.True(t, s.Snapshot().Equal(to[first]), "round %d: bits of both patches", round)
+	}
+}
+
 // TestPatchBesideAdds: an Add makes Patch fail or its bits stay, and no other bit is touched.
 func TestPatchBesideAdds(t *testing.T) {
 	const rounds = 200

@@ -2,6 +2,7 @@ package bloom
 
 import (
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
@@ -10,7 +11,7 @@ import (
 )
 
 // SyncFilter is a [Filter] for any number of goroutines that add, look up,
-// estimate and encode at once. It takes no locks: a key whose Add has returned
+// estimate and encode at once. Only Patch takes a lock. A key whose Add has returned
 // is found by every later call. Its bits and its binary form are Filter's.
 //
 // It differs from a Filter in three ways. If several goroutines add the same new key
@@ -30,6 +31,7 @@ import (
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
+	patching sync.Mutex // held by Patch
 }
 
 // syncFilter is a filter whose String says SyncFilter.
@@ -208,12 +210,15 @@ func (s *SyncFilter) Merge(g *Filter) error {
 //
 // A bit that Add sets during Patch stays set, unless the patch clears this bit. If Add sets a bit
 // in a word that the patch changes, and Patch has not checked this word yet, Patch returns an error
-// that wraps [ErrMismatch] and changes nothing. Only one Patch may run at a time.
+// that wraps [ErrMismatch] and changes nothing. A Patch waits until
+// another one has ended.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {
 		return err
 	}
+	s.patching.Lock()
+	defer s.patching.Unlock()
 	was, err := p.Check(s.header(), s.bits.words)
 	if err != nil {
 		return err
