@@ -55,19 +55,14 @@ type Patch struct {
 // the Info. It goes through changes twice. The words of changes must ascend, and no mask may be 0.
 func AppendPatch(b []byte, h Header, info Info, changes iter.Seq[Change]) ([]byte, error) {
 	changed := uint64(0)
-	var proof Sum
+	var p prover
 	for c := range changes {
 		changed += uint64(bits.OnesCount64(c.Mask))
-		proof.change(c.Word, c.Old)
+		p.add(c.Word, c.Old)
 	}
 	w := gapWriter{rice: bestRice(64*uint64(h.Words), changed)}
-	next := uint64(0) // the bit after the last that differs
 	for c := range changes {
-		for mask := c.Mask; mask != 0; mask &= mask - 1 {
-			index := 64*uint64(c.Word) + uint64(bits.TrailingZeros64(mask))
-			w.append(index - next)
-			next = index + 1
-		}
+		w.append(c)
 	}
 	params := []uint64{
 		uint64(h.Strategy),
@@ -76,17 +71,22 @@ func AppendPatch(b []byte, h Header, info Info, changes iter.Seq[Change]) ([]byt
 		changed,
 		uint64(w.rice),
 		uint64(len(w.words)),
-		uint64(proof),
+		uint64(p.sum),
 	}
 	return patchKind.Append(b, params, w.words, info)
 }
 
-// change adds a word that changes to the proof. old is the word as it was.
-func (s *Sum) change(word int, old uint64) {
-	var b [16]byte
-	binary.LittleEndian.PutUint64(b[:], uint64(word))
-	binary.LittleEndian.PutUint64(b[8:], old)
-	_, _ = s.Write(b[:])
+// prover makes a proof.
+type prover struct {
+	sum Sum
+	buf [16]byte
+}
+
+// add adds a word that changes to the proof. old is the word as it was.
+func (p *prover) add(word int, old uint64) {
+	binary.LittleEndian.PutUint64(p.buf[:], uint64(word))
+	binary.LittleEndian.PutUint64(p.buf[8:], old)
+	_, _ = p.sum.Write(p.buf[:])
 }
 
 // bestRice returns the rice with the least upper bound for the length of the stream. m is the
@@ -106,14 +106,25 @@ func bestRice(m, changed uint64) (best uint) {
 type gapWriter struct {
 	words []uint64
 	used  uint64 // number of bits written
+	next  uint64 // the bit of the filter after the last that differs
 	rice  uint
 }
 
-func (w *gapWriter) append(gap uint64) {
-	w.used += gap >> w.rice // that many zeros
-	w.put(1)
-	for i := range w.rice {
-		w.put(gap >> i & 1)
+func (w *gapWriter) append(c Change) {
+	if w.rice == 0 { // the stream is the exclusive or
+		w.words = append(w.words, make([]uint64, c.Word-len(w.words))...)
+		w.words = append(w.words, c.Mask)
+		return
+	}
+	for mask := c.Mask; mask != 0; mask &= mask - 1 {
+		index := 64*uint64(c.Word) + uint64(bits.TrailingZeros64(mask))
+		gap := index - w.next
+		w.next = index + 1
+		w.used += gap >> w.rice // that many zeros
+		w.put(1)
+		for i := range w.rice {
+			w.put(gap >> i & 1)
+		}
 	}
 }
 
@@ -192,7 +203,7 @@ func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 	if h != p.Header {
 		return nil, Mismatch(patchKind.Package, "parameters", h, p.Header)
 	}
-	var proof Sum
+	var now prover
 	w := gapWriter{words: make([]uint64, 0, (p.bits+63)/64)}
 	for c := p.Changes(); ; {
 		word, mask, ok := c.Next()
@@ -200,12 +211,12 @@ func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 			break
 		}
 		old := atomic.LoadUint64(&words[word])
-		proof.change(word, old)
+		now.add(word, old)
 		for ; mask != 0; mask &= mask - 1 {
 			w.put(old >> bits.TrailingZeros64(mask) & 1)
 		}
 	}
-	if proof != p.proof {
+	if now.sum != p.proof {
 		return nil, mismatchError(patchKind.Package + ": filters differ: " +
 			"the patch was made from another filter than this one")
 	}
@@ -215,7 +226,9 @@ func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 // Changes returns a reader of the stream of p.
 func (p *Patch) Changes() *Changes {
 	c := &Changes{stream: p.stream, rice: p.rice, m: 64 * uint64(p.Header.Words), left: p.bits}
-	c.advance()
+	if c.rice > 0 {
+		c.advance()
+	}
 	return c
 }
 
@@ -233,6 +246,9 @@ type Changes struct {
 
 // Next returns the next word that changes, and the bits of it that do.
 func (c *Changes) Next() (word int, mask uint64, ok bool) {
+	if c.rice == 0 {
+		return c.nextXor()
+	}
 	if !c.read {
 		return 0, 0, false
 	}
@@ -244,7 +260,25 @@ func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	return word, mask, true
 }
 
-// advance reads a gap, and so the next bit that differs. If there is no valid gap, it sets damaged.
+// nextXor is Next of a stream that is the exclusive or: its words are the masks.
+func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
+	for c.left > 0 && c.at < 8*uint64(len(c.stream)) {
+		mask = c.rest()
+		c.at += 64
+		n := uint64(bits.OnesCount64(mask))
+		if n > c.left {
+			break
+		}
+		c.left -= n
+		if n > 0 {
+			return int(c.at/64) - 1, mask, true
+		}
+	}
+	c.damaged = c.left > 0
+	return 0, 0, false
+}
+
+// advance reads a gap.
 func (c *Changes) advance() {
 	c.read = false
 	if c.left == 0 {
