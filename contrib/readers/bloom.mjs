@@ -112,13 +112,14 @@ class Filter {
 		return this.containsHash(digest(key))
 	}
 
-	/** The key of a line (a Uint8Array), as the command bloom makes it for this filter. */
+	/** The key of a line (a string or a Uint8Array), as the command bloom makes it for this filter. */
 	key(line) {
 		const [hash, shard] = this.info.hash.split(", shard ")
-		need(shard === undefined, `the filter is shard ${shard} of a list: merge the shards, or ask the command bloom`)
+		need(shard === undefined, `the filter is shard ${shard} of a list: bloom check asks the files of all shards`)
 		const way = ways.get(hash)
-		need(way, `keys were hashed in another way: ${hash}`)
-		return way(line)
+		need(way, `keys were not made of lines as the command does it, but by "${hash}": ` +
+			"a program that makes such keys calls contains")
+		return way(typeof line === "string" ? new TextEncoder().encode(line) : line)
 	}
 }
 
@@ -136,13 +137,39 @@ function withoutReturn(line) {
 	return line[line.length - 1] === 13 ? line.subarray(0, -1) : line
 }
 
-/** The line with small letters for capital ones, each for itself. */
+/**
+ * The line with small letters for capital ones, each for itself. Bytes that are not UTF-8 stay.
+ * Letters that Unicode has had since version 16 have no small ones for the command.
+ */
 function small(line) {
-	return new TextEncoder().encode(Array.from(utf8(line), c => Array.from(c.toLowerCase())[0]).join(""))
+	const out = []
+	for (let at = 0; at < line.length;) {
+		const bytes = character(line, at)
+		at += bytes.length
+		const c = decoded(bytes)
+		out.push(...c === undefined ? bytes : new TextEncoder().encode(Array.from(c.toLowerCase())[0]))
+	}
+	return Uint8Array.from(out)
+}
+
+/** The bytes of the character at a place in a line, or the single byte there if it begins none. */
+function character(line, at) {
+	const size = [0xf0, 0xe0, 0xc0].findIndex(least => line[at] >= least)
+	const bytes = line.subarray(at, at + (size < 0 ? 1 : 4 - size))
+	return decoded(bytes) === undefined ? line.subarray(at, at + 1) : bytes
+}
+
+/** The text of UTF-8, or undefined if bytes are not UTF-8. */
+function decoded(bytes) {
+	try {
+		return utf8(bytes)
+	} catch {
+		return undefined
+	}
 }
 
 function fromHex(line) {
-	const digits = utf8(line).trim()
+	const digits = new TextDecoder("utf-8", {ignoreBOM: true}).decode(line).trim()
 	need(digits.length % 2 === 0 && /^[0-9a-fA-F]*$/.test(digits), `${digits} is not an even number of hexadecimal digits`)
 	return Uint8Array.from(digits.match(/../g) ?? [], pair => parseInt(pair, 16))
 }
@@ -351,7 +378,7 @@ async function main() {
 	const program = process.argv[1]
 	if (!program || pathToFileURL(realpathSync(program)).href !== import.meta.url) return // imported
 	if (process.argv.length !== 3) {
-		console.error("usage: node bloom.mjs FILE < keys")
+		console.error("usage: node bloom.mjs FILE < lines")
 		process.exit(1)
 	}
 	try {

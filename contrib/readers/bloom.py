@@ -76,11 +76,12 @@ class Filter:
     digest = staticmethod(murmur3)
 
     def key(self, line):
-        """The key of a line in bytes, as the command bloom makes it for this filter."""
+        """The key of a line, which is bytes or a string, as the command bloom makes it for this filter."""
         hash, shard, number = self.info.hash.partition(", shard ")
-        require(not shard, "the filter is shard %s of a list: merge the shards, or ask the command bloom" % number)
-        require(hash in WAYS, "keys were hashed in another way: %s" % hash)
-        return WAYS[hash](line)
+        require(not shard, "the filter is shard %s of a list: bloom check asks the files of all shards" % number)
+        require(hash in WAYS, 'keys were not made of lines as the command does it, but by "%s": '
+                'a program that makes such keys calls contains' % hash)
+        return WAYS[hash](key_bytes(line))
 
     def contains(self, key):
         return self.contains_digest(*self.digest(key_bytes(key)))
@@ -360,12 +361,19 @@ def without_return(line):
     return line[:-1] if line.endswith(b"\r") else line
 
 def small(line):
-    """The line with small letters for capital ones, each for itself. Bytes that are not UTF-8 stay."""
+    """The line with small letters for capital ones, each for itself. Bytes that are not UTF-8 stay.
+
+    Letters that Unicode has had since version 16 have no small ones for the command.
+    """
     text = line.decode(errors="surrogateescape")
     return "".join(c.lower()[0] for c in text).encode(errors="surrogateescape")
 
 def from_hex(line):
-    return base64.b16decode(line.strip(), casefold=True)
+    digits = line.strip()
+    try:
+        return base64.b16decode(digits, casefold=True)
+    except ValueError:
+        raise ValueError("%s is not an even number of hexadecimal digits" % digits.decode(errors="replace")) from None
 
 WAYS = {
     "": lambda line: line,  # unknown
@@ -383,6 +391,8 @@ def main(path):
         print(str(ask(f.key(line.removesuffix(b"\n")))).lower())
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python3 bloom.py FILE < lines")
     try:
         main(sys.argv[1])
     except (OSError, ValueError) as error:

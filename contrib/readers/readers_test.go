@@ -228,18 +228,22 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 		}
 		for _, test := range []struct {
 			hash, key, input string
-			want             string // "" for an error
+			want             string // "" for an error, which says
+			says             string
 		}{
-			{"Sum of the bytes given in hexadecimal", string(raw), digits + "\n" + strings.ToUpper(digits) + " \r\n00", "true\ntrue\nfalse\n"},
-			{"Sum of the bytes given in hexadecimal", string(raw), "0\n", ""},
-			{"Sum of the bytes given in hexadecimal", string(raw), "0g\n", ""},
-			{"SumString", "é", "é\né\r\nÉ\n", "true\ntrue\nfalse\n"},
-			{"SumString, with carriage returns", "é\r", "é\né\r\n", "false\ntrue\n"},
-			{"SumString, in small letters", "éiσ", "ÉİΣ\nÉİΣ\r\néiσ\né", "true\ntrue\ntrue\nfalse\n"},
-			{"SumString, in small letters, with carriage returns", "é\r", "É\r\nÉ\n", "true\nfalse\n"},
-			{"", "é", "é\né\r\n", "true\nfalse\n"},
-			{"SumString, shard 0/2", "é", "é\n", ""},
-			{"SumUTF16", "é", "é\n", ""},
+			{"Sum of the bytes given in hexadecimal", string(raw), digits + "\n" + strings.ToUpper(digits) + " \r\n00", "true\ntrue\nfalse\n", ""},
+			{"Sum of the bytes given in hexadecimal", string(raw), "0\n", "", "0 is not an even number of hexadecimal digits"},
+			{"Sum of the bytes given in hexadecimal", string(raw), "0g\n", "", "0g is not an even number of hexadecimal digits"},
+			{"SumString", "é", "é\né\r\nÉ\n", "true\ntrue\nfalse\n", ""},
+			{"SumString, with carriage returns", "é\r", "é\né\r\n", "false\ntrue\n", ""},
+			{"SumString, in small letters", "éiσ", "ÉİΣ\nÉİΣ\r\néiσ\né", "true\ntrue\ntrue\nfalse\n", ""},
+			{"SumString, in small letters", "a\xff\xe2\x82é\xf0\x90", "A\xff\xe2\x82É\xf0\x90\na\xff\xe2\x82É\n", "true\nfalse\n", ""},
+			{"SumString, in small letters", "\ufeff𐐨", "\ufeff𐐀\n𐐀\n", "true\nfalse\n", ""},
+			{"SumString, in small letters, with carriage returns", "é\r", "É\r\nÉ\n", "true\nfalse\n", ""},
+			{"", "é", "é\né\r\n", "true\nfalse\n", ""},
+			{"SumString, shard 0/2", "é", "é\n", "", "the filter is shard 0/2 of a list: bloom check asks the files of all shards"},
+			{"several ways", "é", "é\n", "", `keys were not made of lines as the command does it, but by "several ways"`},
+			{"SumUTF16", "é", "é\n", "", `but by "SumUTF16": a program that makes such keys calls contains`},
 		} {
 			f := bloom.Must(bloom.New(100, 1e-9))
 			f.AddString(test.key)
@@ -257,8 +261,42 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 				continue
 			}
 			assert.Error(t, err, "%s, %q", reader.file, test.hash)
+			assert.Contains(t, messages.String(), test.says, "%s, %q", reader.file, test.hash)
 			assert.NotContains(t, messages.String(), "Traceback", "%s, %q", reader.file, test.hash)
 			assert.Len(t, strings.Split(strings.TrimSpace(messages.String()), "\n"), 1, "%s, %q: lines of the message", reader.file, test.hash)
+		}
+	}
+}
+
+// In a program, key takes a line as text, too: as the digits of a hash that a form has, for example.
+func TestReadersTakeTextAsALine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "filter")
+	for _, test := range []struct{ hash, key, line string }{
+		{"Sum of the bytes given in hexadecimal", "\x00\x5c\xa2", "005cA2"},
+		{"SumString, in small letters", "é", "É"},
+		{"SumString", "é", "é"},
+		{"", "é", "é"},
+	} {
+		f := bloom.Must(bloom.New(100, 1e-9))
+		f.AddString(test.key)
+		f.SetInfo(bloom.Info{Hash: test.hash})
+		require.NoError(t, f.SaveFile(path))
+		for _, reader := range []struct{ command, flag, program string }{
+			{"python3", "-c", "import bloom, sys; f = bloom.load(sys.argv[1]); print(str(f.contains(f.key(sys.argv[2]))).lower())"},
+			{"node", "--input-type=module", `import {read} from "./bloom.mjs"; import {readFileSync} from "node:fs"
+const f = read(new Uint8Array(readFileSync(process.argv[1]))); console.log(f.contains(f.key(process.argv[2])))`},
+		} {
+			if _, err := exec.LookPath(reader.command); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
+				t.Logf("without %s: %v", reader.command, err)
+				continue
+			}
+			args := []string{reader.flag, reader.program, path, test.line}
+			if reader.command == "node" {
+				args = []string{reader.flag, "-e", reader.program, "--", path, test.line}
+			}
+			out, err := exec.Command(reader.command, args...).CombinedOutput()
+			assert.NoError(t, err, "%s, %q: %s", reader.command, test.hash, out)
+			assert.Equal(t, "true\n", string(out), "%s, %q", reader.command, test.hash)
 		}
 	}
 }
