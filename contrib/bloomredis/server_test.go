@@ -1,9 +1,9 @@
 package bloomredis
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -159,6 +159,8 @@ type proxy struct {
 	mu   sync.Mutex
 	open []net.Conn
 	held atomic.Bool // replies are read and dropped
+	// The replies of connections that send a script are read and dropped. Others can still be made.
+	losing atomic.Bool
 }
 
 func startProxy(t testing.TB, to string) *proxy {
@@ -189,14 +191,27 @@ func (p *proxy) serve(c net.Conn, to string) {
 	p.mu.Lock()
 	p.open = append(p.open, c, up)
 	p.mu.Unlock()
+	var lost atomic.Bool
 	go func() {
-		_, _ = io.Copy(up, c)
-		up.Close()
+		defer up.Close()
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := c.Read(buf)
+			if p.losing.Load() && bytes.Contains(buf[:n], []byte("EVAL")) {
+				lost.Store(true)
+			}
+			if err == nil {
+				_, err = up.Write(buf[:n])
+			}
+			if err != nil {
+				return
+			}
+		}
 	}()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := up.Read(buf)
-		if err == nil && !p.held.Load() {
+		if err == nil && !p.held.Load() && !lost.Load() {
 			_, err = c.Write(buf[:n])
 		}
 		if err != nil {
