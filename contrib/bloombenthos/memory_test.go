@@ -175,6 +175,33 @@ func TestClose(t *testing.T) {
 	c.set = memory{filter: f, lock: unlocked}
 }
 
+// watchedFilter is a filter whose SaveFile is watched.
+type watchedFilter struct {
+	filter
+	saving func()
+}
+
+func (f watchedFilter) SaveFile(path string) error {
+	f.saving()
+	return f.filter.SaveFile(path)
+}
+
+// The last save comes before the lock's end. Otherwise the next process could load the file before
+// that save.
+func TestLastSaveIsLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids")
+	lock, err := hold(path)
+	require.NoError(t, err)
+	saves := 0
+	m := memory{path: path, lock: lock, filter: watchedFilter{bloom.Must(growing.New(0, 0.01)), func() {
+		saves++
+		_, err := hold(path)
+		assert.ErrorContains(t, err, "is in use by another cache or program")
+	}}}
+	require.NoError(t, m.close())
+	require.Equal(t, 1, saves)
+}
+
 // slowSet saves until it is released.
 type slowSet struct {
 	memory
