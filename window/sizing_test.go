@@ -176,6 +176,19 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// TestStatsOfAnIdleWindow: the figures are those of the keys that are remembered now, also when no
+// other call has noticed that the others are forgotten.
+func TestStatsOfAnIdleWindow(t *testing.T) {
+	var hand filtertest.Clock
+	f := bloom.Must(New(Config{N: 1000, P: 0.01, Span: time.Hour, Now: hand.Now}))
+	f.AddBatch(nil, filtertest.Digests(1, 500))
+	require.InEpsilon(t, 500, f.Stats().ApproxCount, 0.05)
+	hand.Advance(2 * time.Hour)
+	s := f.Stats()
+	require.Zero(t, s.ApproxCount, "all keys are forgotten")
+	require.Zero(t, s.FPR, "nothing is reported")
+}
+
 // TestStats fills windows, one of more pages than Stats reads.
 func TestStats(t *testing.T) {
 	for _, n := range []uint64{10_000, 1_000_000} {

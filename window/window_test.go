@@ -441,6 +441,49 @@ func TestCoarse(t *testing.T) {
 	require.Nil(t, exact.ring.wake, "another's time is read at each call")
 }
 
+// TestRepeatBetweenReadings: with Renew, a repeat of a key whose plane goes on living for less than a
+// Span is written again, also when a coarse clock's last reading says that it lives long enough.
+func TestRepeatBetweenReadings(t *testing.T) {
+	var hand filtertest.Clock
+	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: 7 * time.Second, Renew: true}))
+	require.NotNil(t, f.ring.wake, "the clock is coarse")
+	f.ring.source = hand.Now
+	f.ring.wake = func(time.Duration, func()) {}
+	f.AddString("key") // its plane ends after a second, and lives for eight seconds more
+	hand.Advance(999 * time.Millisecond)
+	f.ring.tick()
+	hand.Advance(961 * time.Millisecond)
+	f.ContainsString("key") // reads the time
+	hand.Advance(90 * time.Millisecond)
+	require.False(t, f.AddString("key"))
+	hand.Advance(7*time.Second - 1)
+	f.ring.tick()
+	require.True(t, f.ContainsString("key"), "less than a Span after the repeat")
+}
+
+// TestLateReading: a goroutine that read the time before another one, and uses it after that, does not
+// take the other's later reading for a step back of the clock.
+func TestLateReading(t *testing.T) {
+	var hand filtertest.Clock
+	var f *Filter
+	between := func() {}
+	f = bloom.Must(New(Config{N: 1000, P: 1e-9, Span: time.Hour, Now: func() time.Time {
+		now := hand.Now()
+		other := between
+		between = func() {}
+		other()
+		return now
+	}}))
+	f.AddString("first")
+	between = func() { // the look-up's goroutine has read the time, and waits
+		hand.Advance(30 * time.Minute)
+		f.AddString("key")
+	}
+	f.ContainsString("first")
+	hand.Advance(time.Hour)
+	require.True(t, f.ContainsString("key"), "it came a Span ago")
+}
+
 // TestSystemTime runs on time.Now and its timers.
 func TestSystemTime(t *testing.T) {
 	t.Parallel() // it waits for two seconds
