@@ -1,6 +1,6 @@
-// Api compares the exported names of every released module with the lists in the folder
-// api, one file a module, one line a name with its type. It fails if a line is missing
-// on either side, and says BREAKS where one is gone or has changed: users' programs may not
+// Api compares the exported names of every released module with the lists in the folder api. A
+// module has a file there, and a name has a line with its type. Api fails if a line is missing on
+// either side. It prints BREAKS for a line that is gone or has changed: users' programs may not
 // compile, or JSON may have other names. With -write it writes the lists anew.
 //
 //	go run ./.ci/api [-write]
@@ -42,10 +42,11 @@ func run(write bool) error {
 		if err != nil {
 			return err
 		}
-		if len(have) == 0 { // a command
+		if len(have) == 0 { // the module is a command
 			continue
 		}
-		path := filepath.Join("api", strings.ReplaceAll(strings.Replace(folder, ".", "bloom", 1), "/", "-")+".txt")
+		name := strings.ReplaceAll(strings.Replace(folder, ".", "bloom", 1), "/", "-")
+		path := filepath.Join("api", name+".txt")
 		files = slices.DeleteFunc(files, func(f string) bool { return f == path })
 		text, err := os.ReadFile(path)
 		if err != nil && !os.IsNotExist(err) {
@@ -90,7 +91,7 @@ func output(folder, command string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// names returns a sorted line for each exported name of the packages of a module.
+// names returns a line for each exported name in the packages of a module. The lines are sorted.
 func names(folder string) (lines []string, err error) {
 	out, err := output(folder, "go", "list", "-export", "-deps", "-f",
 		"{{.ImportPath}}\t{{.Export}}\t{{if .Module}}{{.Module.Main}}{{end}}\t{{.Name}}", "./...")
@@ -108,14 +109,14 @@ func names(folder string) (lines []string, err error) {
 		f := strings.Split(strings.TrimSpace(line), "\t")
 		exports[f[0]] = f[1]
 		rest, ok := strings.CutPrefix(f[0]+"/", module+"/")
-		if ok && len(f) == 4 && f[1] != "" && f[2] == "true" && f[3] != "main" && // "": it has tests only
+		hasCode := len(f) == 4 && f[1] != "" // a package of tests only has no export file
+		if ok && hasCode && f[2] == "true" && f[3] != "main" &&
 			!strings.HasPrefix(rest, "examples/") && !strings.Contains("/"+rest, "/internal/") {
 			paths = append(paths, f[0])
 		}
 	}
-	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
-		return os.Open(exports[path])
-	})
+	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+	imports := importer.ForCompiler(token.NewFileSet(), "gc", open)
 	for _, path := range paths {
 		pkg, err := imports.Import(path)
 		if err != nil {
@@ -127,7 +128,7 @@ func names(folder string) (lines []string, err error) {
 	return slices.Compact(lines), nil
 }
 
-// list returns a line for each exported name of pkg, its fields and methods.
+// list returns a line for each exported name of pkg, and for each exported field and method.
 func list(pkg *types.Package) (lines []string) {
 	base := pkg.Path()
 	qualify := func(other *types.Package) string {
@@ -137,7 +138,8 @@ func list(pkg *types.Package) (lines []string) {
 		return other.Name()
 	}
 	add := func(format string, args ...any) {
-		lines = append(lines, strings.TrimPrefix(base, "github.com/seed79a3ff49/")+": "+fmt.Sprintf(format, args...))
+		line := strings.TrimPrefix(base, "github.com/seed79a3ff49/") + ": " + fmt.Sprintf(format, args...)
+		lines = append(lines, line)
 	}
 	write := func(t types.Type) string {
 		var b bytes.Buffer
@@ -165,7 +167,7 @@ func list(pkg *types.Package) (lines []string) {
 					comparable = ", comparable"
 				}
 				add("type %s%s struct%s", name, parameters(object, write), comparable)
-				number := 0 // the place of a field in a literal without names
+				number := 0 // the field's place in a literal without names
 				for i := range under.NumFields() {
 					field := under.Field(i)
 					if !field.Exported() {
@@ -194,7 +196,8 @@ func list(pkg *types.Package) (lines []string) {
 				if values.Lookup(pkg, method.Name()) != nil {
 					receiver = name
 				}
-				add("method (%s) %s%s", receiver, method.Name(), strings.TrimPrefix(write(selection.Type()), "func"))
+				signature := strings.TrimPrefix(write(selection.Type()), "func")
+				add("method (%s) %s%s", receiver, method.Name(), signature)
 			}
 		}
 	}

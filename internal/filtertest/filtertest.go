@@ -35,8 +35,8 @@ func Count(answers []bool) (n int) {
 	return n
 }
 
-// Equal is require.Equal for loops of a million rounds. That one would take most of their
-// time, even where nothing fails.
+// Equal is require.Equal for loops of a million rounds. In such a loop, require.Equal would take
+// most of the time, even if nothing fails.
 func Equal[T comparable](t testing.TB, want, got T, about ...any) {
 	if want != got {
 		t.Helper()
@@ -44,7 +44,7 @@ func Equal[T comparable](t testing.TB, want, got T, about ...any) {
 	}
 }
 
-// Names returns what is in dir, temporary files included.
+// Names returns the names of all files in dir, including temporary ones.
 func Names(t testing.TB, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -64,8 +64,9 @@ func Allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Damage tests that decode refuses, as a wrong format, good with any bit flipped,
-// cut anywhere but at the given lengths, or with a byte more.
+// Damage tests that decode accepts good, and returns errors that wrap ErrFormat for damaged copies
+// of it. A copy has a flipped bit, an additional byte, or a missing end. Damage does not test
+// copies whose lengths are in cuts.
 func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	t.Helper()
 	require.NoError(t, decode(good))
@@ -86,14 +87,14 @@ func Damage(t *testing.T, good []byte, decode func([]byte) error, cuts ...int) {
 	require.ErrorIs(t, decode(append(bytes.Clone(good), 0)), form.ErrFormat, "a byte more")
 }
 
-// Sealed returns data with the checksums that make it a frame, if it is long enough, so
-// that a fuzzer gets past them.
+// Sealed returns a copy of data with the right checksums of a frame, so that a fuzzer gets past the
+// checksums. If data is too short for a frame, Sealed returns data.
 func Sealed(data []byte) []byte {
 	if len(data) < 8+form.MinTrailer {
 		return data
 	}
 	data = bytes.Clone(data)
-	size := 24 // of the head of a test's own kind
+	size := 24 // head size of a test's own kind
 	if kind := form.KindOf(data); kind != nil {
 		size = kind.HeadSize()
 	}
@@ -113,8 +114,8 @@ func Sealed(data []byte) []byte {
 	return data
 }
 
-// LimitedWriter accepts N bytes and then fails with Err. If Err is nil it accepts less than
-// it is given without an error. It panics if it is written to once more.
+// LimitedWriter accepts N bytes. The write that exceeds N returns a short count and Err, which may
+// be nil. A write after that panics.
 type LimitedWriter struct {
 	N   int64
 	Err error
@@ -148,14 +149,14 @@ func RateBound(n int, p float64) float64 {
 	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
 }
 
-// Added returns what a batch of hs that is added to f answers.
+// Added adds hs to f as a batch, and returns the answers.
 func Added[F interface{ AddBatch([]bool, []H) }, H any](f F, hs []H) []bool {
 	added := make([]bool, len(hs))
 	f.AddBatch(added, hs)
 	return added
 }
 
-// Found returns what a batch of hs that is looked up in f answers.
+// Found looks hs up in f as a batch, and returns the answers.
 func Found[F interface{ ContainsBatch([]bool, []H) }, H any](f F, hs []H) []bool {
 	found := make([]bool, len(hs))
 	f.ContainsBatch(found, hs)

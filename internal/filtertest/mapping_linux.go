@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Mapping returns the given number of bytes of address space. They take memory as they are
-// written to. It skips t where there is no such space.
+// Mapping returns the given number of bytes of address space. A page takes memory when it is
+// written to. If the system does not have so much address space, Mapping skips t.
 func Mapping(t testing.TB, bytes int) []byte {
 	t.Helper()
 	m, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE,

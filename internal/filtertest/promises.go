@@ -1,6 +1,7 @@
-// Package filtertest tests what all filters of the module promise, and has what the tests of
-// several packages share. Each package calls [Test] with its types. It stands above package
-// bloom: the tests of bloom, and of what bloom imports, are external ones.
+// Package filtertest tests the promises that all filters of the module make. Each package calls
+// [Test] with its types. filtertest also has the functions that tests of several packages share. It
+// imports package bloom. So tests of bloom, and of the packages that bloom imports, are external
+// ones.
 package filtertest
 
 import (
@@ -33,7 +34,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// answers has the methods that filters and files share.
+// answers has the methods that filters and Views share.
 type answers interface {
 	Contains(key []byte) bool
 	ContainsString(key string) bool
@@ -73,20 +74,22 @@ type Filter interface {
 
 // Type is a type of Filter.
 type Type struct {
-	Name string // such as blocked.SyncFilter
-	// Make returns an empty filter for some thousand keys at 1 % or less. Two are equal.
+	Name string // for example blocked.SyncFilter
+	// Make returns an empty filter for some thousand keys at 1 % or less. All such filters are
+	// equal.
 	Make func() Filter
 	// Zero returns a zero value.
 	Zero func() Filter
 	Load func(path string) (Filter, error)
 	// Open opens a file, or is nil.
 	Open func(path string) (View, error)
-	// LoadOrNew is the package's, with Make's parameters where p is 0.01, or nil if it makes
-	// others.
+	// LoadOrNew is the package's function, with the parameters of Make if p is 0.01. It is nil
+	// if the package's function makes another type.
 	LoadOrNew func(path string, p float64) (Filter, error)
-	// Others are LoadOrNew with another value of one parameter each.
+	// Others call LoadOrNew, each with another value of one parameter.
 	Others map[string]func(path string) (Filter, error)
-	// Snapshot calls the method of a filter that Make made, or is nil.
+	// Snapshot calls the method Snapshot of a filter that Make returned. It is nil if there is
+	// no such method.
 	Snapshot func(Filter) Filter
 }
 
@@ -129,8 +132,8 @@ func (typ Type) pkg() string { return typ.Name[:strings.IndexByte(typ.Name, '.')
 // guava reports whether the binary form is Guava's, which has no checksum and no Info.
 func (typ Type) guava() bool { return typ.pkg() == "bloom" }
 
-// guavasIndexes reports whether the positions of a key are Guava's, which are all 0 for the empty
-// key.
+// guavasIndexes reports whether the indexes of a key are Guava's. For the empty key these are all
+// 0.
 func (typ Type) guavasIndexes() bool {
 	return slices.Contains([]string{"bloom", "bank", "counting"}, typ.pkg())
 }
@@ -145,14 +148,14 @@ func (typ Type) filled() Filter {
 	return f
 }
 
-// saved returns a filter with keys, and the file that it was saved to.
+// saved returns a filter with keys, the path of the file that it was saved to, and the file's data.
 func (typ Type) saved(t *testing.T) (f Filter, path string, data []byte) {
 	f, path = typ.filled(), filepath.Join(t.TempDir(), "f")
 	require.NoError(t, f.SaveFile(path))
 	return f, path, bloom.Must(os.ReadFile(path))
 }
 
-// failed requires that err wraps is, unless that is nil, and begins with the package's name.
+// failed requires that err begins with the package's name. If is is not nil, err must wrap it.
 func (typ Type) failed(t *testing.T, err, is error, about ...any) {
 	t.Helper()
 	require.Error(t, err, about...)
@@ -162,21 +165,22 @@ func (typ Type) failed(t *testing.T, err, is error, about ...any) {
 	}
 }
 
-// failedFor is failed, of an error that names path once.
+// failedFor is failed, and also requires that err names path once.
 func (typ Type) failedFor(t *testing.T, path string, err, is error, about ...any) {
 	t.Helper()
 	typ.failed(t, err, is, about...)
 	require.Equal(t, 1, strings.Count(err.Error(), path), "%v", err)
 }
 
-// same requires that f and g have one binary form.
+// same requires that want and got have the same binary form.
 func same(t *testing.T, want, got Filter, about ...any) {
 	t.Helper()
 	wanted := bloom.Must(want.MarshalBinary())
 	require.True(t, bytes.Equal(wanted, bloom.Must(got.MarshalBinary())), about...)
 }
 
-// kept requires that f still is what filled returned, of that size.
+// kept requires that f has not changed since filled returned it, and that its binary form has the
+// given size.
 func kept(t *testing.T, f Filter, size int64, about ...any) {
 	t.Helper()
 	require.Equal(t, info, f.Info(), about...)
@@ -196,9 +200,9 @@ func panicOf(do func()) (value any) {
 func testKeys(t *testing.T, typ Type) {
 	byBytes, byString, byHash := typ.Make(), typ.Make(), typ.Make()
 	long := strings.Repeat("a key of some length ", 20)
-	for i := range 300 { // some of them again
+	for i := range 300 { // the last 100 keys are the first ones again
 		n := i % 200
-		key := long[n%16:][:n] // of every length, at every place in a word
+		key := long[n%16:][:n] // keys have every length, and begin at every place in a word
 		h := bloom.SumString(key)
 		isNew := byHash.AddHash(h)
 		if i == 0 {
@@ -222,8 +226,8 @@ func testKeys(t *testing.T, typ Type) {
 	require.Less(t, Count(Found(byHash, others)), 40, "absent keys of 1000")
 }
 
-// testEmptyKey: the key of no bytes is a key as others. It is absent until it is added, and found
-// by mistake no more often than others are. Guava's arithmetic alone finds it more often.
+// testEmptyKey: the empty key is a key like any other. It is absent until it is added. It is a
+// false positive no more often than other keys, except with Guava's arithmetic.
 func testEmptyKey(t *testing.T, typ Type) {
 	f := typ.Make()
 	require.Equal(t, bloom.Hash{}, bloom.Sum(nil))
@@ -249,8 +253,8 @@ func testEmptyKey(t *testing.T, typ Type) {
 	require.LessOrEqual(t, float64(found), RateBound(filters, rate), "of %d filters", filters)
 }
 
-// testBatches: a batch answers as single keys do, one after the other. It leaves what is beyond
-// its answers alone, and refuses to answer where there is no room.
+// testBatches: a batch returns the answers that calls for single keys return, one after the other.
+// It does not change elements behind its answers. It panics if there is no room for the answers.
 func testBatches(t *testing.T, typ Type) {
 	one, batch := typ.Make(), typ.Make()
 	hs := Digests(5, 2000)
@@ -263,7 +267,8 @@ func testBatches(t *testing.T, typ Type) {
 	}
 	from := 0
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 1000} {
-		some := slices.Concat(hs[from:from+n], hs[max(0, from-n/2):from]) // half of them again
+		again := hs[max(0, from-n/2):from]
+		some := slices.Concat(hs[from:from+n], again)
 		from += n
 		room := append(Found(batch, some), beyond...)
 		batch.AddBatch(room, some)
@@ -288,12 +293,12 @@ func testBatches(t *testing.T, typ Type) {
 		batch.AddBatch(nil, hs[:300])
 		batch.ContainsBatch(room, hs)
 	})
-	if !Race { // with the race detector pools lose some of what is put back
+	if !Race { // with the race detector, a sync.Pool drops some elements
 		require.Zero(t, allocations, "of batches")
 	}
 }
 
-// testAllocations: no key is allocated for.
+// testAllocations: calls for single keys allocate nothing.
 func testAllocations(t *testing.T, typ Type) {
 	long := strings.Repeat("a long key, which goes to the murmur3 package ", 100)
 	f := typ.Make()
@@ -311,11 +316,11 @@ func testAllocations(t *testing.T, typ Type) {
 	}
 }
 
-// testZero: a zero value contains nothing, panics with its name when it is added to, has no
-// binary form, is the empty text, and can be decoded into.
+// testZero: a zero value contains nothing. Adding to it panics, with a message that begins with the
+// package's name. It has no binary form, its text is empty, and it can be decoded into.
 func testZero(t *testing.T, typ Type) {
 	z, f := typ.Zero(), typ.filled()
-	require.Equal(t, `""`, string(bloom.Must(json.Marshal(z)))) // of a field that was never set
+	require.Equal(t, `""`, string(bloom.Must(json.Marshal(z))), "a field that was never set")
 	require.NoError(t, json.Unmarshal([]byte("null"), f))
 	require.True(t, f.ContainsHash(keys[999]))
 	require.NoError(t, json.Unmarshal([]byte(`""`), f))
@@ -363,7 +368,7 @@ func testZero(t *testing.T, typ Type) {
 	require.True(t, z.ContainsString("another key"))
 }
 
-// testReset: an emptied filter is as a new one, with the Info that it was given.
+// testReset: after Reset a filter is like a new one, and keeps its Info.
 func testReset(t *testing.T, typ Type) {
 	f, fresh := typ.filled(), typ.Make()
 	f.AddBatch(nil, Digests(6, 10_000))
@@ -381,7 +386,7 @@ func testReset(t *testing.T, typ Type) {
 	require.Equal(t, fresh.Stats(), f.Stats())
 }
 
-// testStats: one call returns what the methods do.
+// testStats: Stats returns the figures that the methods return.
 func testStats(t *testing.T, typ Type) {
 	empty := typ.Make().Stats()
 	require.Equal(t, bloom.Stats{M: empty.M, K: empty.K, SizeBytes: empty.SizeBytes}, empty)
@@ -391,12 +396,12 @@ func testStats(t *testing.T, typ Type) {
 	require.Positive(t, s.FPR)
 	require.LessOrEqual(t, s.FPR, 0.01)
 	require.InDelta(t, 1000, s.ApproxCount, 50)
-	require.InDelta(t, 10_000, s.OnesCount, 7_000) // a key has 4 to 16
+	require.InDelta(t, 10_000, s.OnesCount, 7_000) // a key sets 4 to 16 bits
 	require.Equal(t, float64(s.OnesCount)/float64(s.M), s.FillRatio)
 	agrees(t, f, s)
 	decoded := typ.Zero()
 	require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-	decoded.SetInfo(info) // which counts in SizeBytes, and which Guava's form lacks
+	decoded.SetInfo(info) // SizeBytes includes the Info, and Guava's form has none
 	got := decoded.Stats()
 	require.InDelta(t, s.ApproxCount, got.ApproxCount, 20)
 	got.ApproxCount = s.ApproxCount
@@ -405,7 +410,8 @@ func testStats(t *testing.T, typ Type) {
 	require.Equal(t, s, got)
 }
 
-// agrees requires that the methods of x, where it has them, return what s says.
+// agrees requires that methods of x return the fields of s with the same names. x need not have all
+// of these methods.
 func agrees(t *testing.T, x any, s bloom.Stats) {
 	t.Helper()
 	if x, ok := x.(interface{ M() uint64 }); ok {
@@ -434,7 +440,7 @@ func agrees(t *testing.T, x any, s bloom.Stats) {
 	}
 }
 
-// testSnapshot: a snapshot has the keys and the Info, and shares nothing.
+// testSnapshot: a snapshot has the keys and the Info of a filter, and shares no memory with it.
 func testSnapshot(t *testing.T, typ Type) {
 	if typ.Snapshot == nil {
 		t.Skip("there is no such method")
@@ -455,8 +461,8 @@ func testSnapshot(t *testing.T, typ Type) {
 	require.False(t, g.ContainsHash(others[1]))
 }
 
-// testEncodings: every form has the keys, SizeBytes is the length of the binary one, and
-// JSON has text or an error, never {}.
+// testEncodings: every form has the keys. SizeBytes is the length of the binary form. JSON of a
+// filter is its text and never {}.
 func testEncodings(t *testing.T, typ Type) {
 	f := typ.filled()
 	data := bloom.Must(f.MarshalBinary())
@@ -469,7 +475,8 @@ func testEncodings(t *testing.T, typ Type) {
 	require.Less(t, log.Len(), 500)
 	require.Regexp(t, `"filter":{("m":\d+,)?.*"rate":`, log.String())
 
-	for _, before := range [][]byte{nil, []byte("before"), append(make([]byte, 0, 3*len(data)), "before"...)} {
+	withRoom := append(make([]byte, 0, 3*len(data)), "before"...)
+	for _, before := range [][]byte{nil, []byte("before"), withRoom} {
 		require.True(t, bytes.Equal(slices.Concat(before, data), bloom.Must(f.AppendBinary(before))))
 	}
 	require.Equal(t, text, string(bloom.Must(f.MarshalText())))
@@ -493,7 +500,7 @@ func testEncodings(t *testing.T, typ Type) {
 		require.False(t, g.AddHash(keys[999]))
 	}
 
-	// Held by value, where it has no address.
+	// held is a copy of the filter in an interface, so it has no address.
 	held := reflect.ValueOf(f).Elem().Interface()
 	require.Equal(t, `"`+text+`"`, string(bloom.Must(json.Marshal(held))))
 	require.Equal(t, f.String(), fmt.Sprint(held))
@@ -505,7 +512,7 @@ func testEncodings(t *testing.T, typ Type) {
 	same(t, f, viaGob)
 }
 
-// cuts are places in n bytes.
+// cuts returns places in n bytes: many near both ends, and two in the middle.
 func cuts(n int) (at []int) {
 	for i := range 48 {
 		at = append(at, i, n-1-i)
@@ -513,13 +520,14 @@ func cuts(n int) (at []int) {
 	return append(at, n/3, n/2)
 }
 
-// testReaders: ReadFrom reads by any portions, counts what it reads, returns its reader's
-// own error, and takes an end for damage. On error the filter is what it was.
+// testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. It returns
+// the reader's own error. It takes an early end for damage. On error it does not change the filter.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
 	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes
 	for name, reader := range map[string]io.Reader{
-		"half": iotest.HalfReader(bytes.NewReader(data)), "with EOF": iotest.DataErrReader(bytes.NewReader(data)),
+		"half":     iotest.HalfReader(bytes.NewReader(data)),
+		"with EOF": iotest.DataErrReader(bytes.NewReader(data)),
 	} {
 		g := typ.Zero()
 		n, err := g.ReadFrom(reader)
@@ -544,8 +552,7 @@ func testReaders(t *testing.T, typ Type) {
 	}
 }
 
-// testWriters: WriteTo returns its writer's error, whichever write has it, and counts what
-// was written.
+// testWriters: WriteTo returns the error of any write, and how many bytes were written.
 func testWriters(t *testing.T, typ Type) {
 	f := typ.filled()
 	size := int(f.Stats().SizeBytes)
@@ -563,16 +570,21 @@ func testWriters(t *testing.T, typ Type) {
 	require.EqualValues(t, size, n)
 }
 
-// decoders decode data. The last one does not see what follows the form.
+// decoders decode data. The last one does not see bytes that follow the form.
 var decoders = []func(f Filter, data []byte) error{
 	Filter.UnmarshalBinary,
-	func(f Filter, data []byte) error { return f.UnmarshalText(base64.StdEncoding.AppendEncode(nil, data)) },
+	func(f Filter, data []byte) error {
+		return f.UnmarshalText(base64.StdEncoding.AppendEncode(nil, data))
+	},
 	func(f Filter, data []byte) error { return errOf(f.ReadFrom(bytes.NewReader(data))) },
 }
 
-// refused requires that files and the first of decoders return errors that wrap ErrFormat and is,
-// and that f, which filled returned, stays as it is.
-func (typ Type) refused(t *testing.T, f Filter, path string, data []byte, is error, ways int, about string) {
+// refused requires that data is refused by the first of decoders, as many as ways says, and as a
+// file at path. All errors must wrap ErrFormat and is. f is a filter that filled returned, and must
+// not change.
+func (typ Type) refused(
+	t *testing.T, f Filter, path string, data []byte, is error, ways int, about string,
+) {
 	t.Helper()
 	size, errs := f.Stats().SizeBytes, []error(nil)
 	for _, decode := range decoders[:ways] {
@@ -583,7 +595,7 @@ func (typ Type) refused(t *testing.T, f Filter, path string, data []byte, is err
 	typ.failedFor(t, path, errs[ways], is, about)
 	if typ.Open != nil {
 		file, err := typ.Open(path)
-		if err == nil { // it checks no more than it must
+		if err == nil { // Open does not check the bits
 			err = file.Verify()
 			require.NoError(t, file.Close())
 		} else {
@@ -598,12 +610,12 @@ func (typ Type) refused(t *testing.T, f Filter, path string, data []byte, is err
 	kept(t, f, size, about)
 }
 
-// testDamage: damage to any byte of what SaveFile wrote is noticed, in every form. The
-// filter is what it was.
+// testDamage: decoders notice damage to any byte that SaveFile wrote, in every form. They do not
+// change the filter.
 func testDamage(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
 	bare, ways := len(data), 3
-	if typ.guava() { // whose form is whole without a trailer, and has no checksum
+	if typ.guava() { // Guava's form is complete without a trailer, and has no checksum
 		bare, ways = int(f.Stats().SizeBytes), 2
 	}
 	for _, i := range cuts(len(data)) {
@@ -617,13 +629,15 @@ func testDamage(t *testing.T, typ Type) {
 	require.ErrorIs(t, f.UnmarshalBinary(nil), bloom.ErrFormat)
 	typ.refused(t, f, path, append(bytes.Clone(data), 0), bloom.ErrFormat, 2, "one more")
 	size, good := f.Stats().SizeBytes, string(bloom.Must(f.MarshalText()))
-	for _, text := range []string{"!", "====", "AAA", "\n", good + "\n", good[:76] + "\r\n" + good[76:], good + "A"} {
+	for _, text := range []string{
+		"!", "====", "AAA", "\n", good + "\n", good[:76] + "\r\n" + good[76:], good + "A",
+	} {
 		typ.failed(t, f.UnmarshalText([]byte(text)), bloom.ErrFormat, text)
 		kept(t, f, size, text)
 	}
 }
 
-// testNewer: what a newer version may have written is told from damage, by every decoder.
+// testNewer: every decoder tells a newer version's data from damage.
 func testNewer(t *testing.T, typ Type) {
 	f, path, data := typ.saved(t)
 	at := func(i int, b byte) []byte {
@@ -639,11 +653,12 @@ func testNewer(t *testing.T, typ Type) {
 		typ.refused(t, f, path, data, bloom.ErrVersion, 3, what)
 	}
 	typ.refused(t, f, path, at(-5, 2), bloom.ErrVersion, 2, "trailer")
-	typ.refused(t, f, path, append(bytes.Clone(data), "another trailer of bloom\x09crc."...), bloom.ErrVersion, 2, "trailer of any length")
+	longer := append(bytes.Clone(data), "another trailer of bloom\x09crc."...)
+	typ.refused(t, f, path, longer, bloom.ErrVersion, 2, "trailer of any length")
 }
 
-// testInfo: what a filter says of itself goes through every form and file but Guava's bare
-// one, and is replaced when the filter is.
+// testInfo: every form and every file holds the Info, except Guava's form without a trailer.
+// Decoding replaces the Info of a filter with its keys.
 func testInfo(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	require.Equal(t, info, f.Info())
@@ -691,13 +706,17 @@ func testInfo(t *testing.T, typ Type) {
 	require.ErrorContains(t, f.SaveFile(path), long)
 	require.Equal(t, old, bloom.Must(os.ReadFile(path)), "the old file")
 	if !typ.guava() {
-		for _, err := range []error{errOf(f.MarshalBinary()), errOf(f.MarshalText()), errOf(f.WriteTo(io.Discard))} {
+		for _, err := range []error{
+			errOf(f.MarshalBinary()),
+			errOf(f.MarshalText()),
+			errOf(f.WriteTo(io.Discard)),
+		} {
 			require.EqualError(t, err, long)
 		}
 	}
 }
 
-// testFiles: a saved file is the filter, and errors name their file once.
+// testFiles: a saved file holds the filter, and errors name their file once.
 func testFiles(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	dir := filepath.Dir(path)
@@ -714,7 +733,7 @@ func testFiles(t *testing.T, typ Type) {
 	}
 }
 
-// testOpened: a file answers as the filter does, and says the same of itself.
+// testOpened: a View of a file returns the answers and the figures of the filter.
 func testOpened(t *testing.T, typ Type) {
 	if typ.Open == nil {
 		t.Skip("no file of it is opened")
@@ -751,13 +770,13 @@ func testOpened(t *testing.T, typ Type) {
 	}
 }
 
-// testNothingStaysOpen: no descriptor and no map is left of a file that was closed, loaded, or
-// refused.
+// testNothingStaysOpen: after a file was closed, loaded or refused, the process has no descriptor
+// and no map of it.
 func testNothingStaysOpen(t *testing.T, typ Type) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc/self")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would close files
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a garbage collection would close files
 	_, path, good := typ.saved(t)
 	dir := filepath.Dir(path)
 	open := func() (open []string) {
@@ -794,8 +813,7 @@ func testNothingStaysOpen(t *testing.T, typ Type) {
 	}
 }
 
-// testClosed: a View that is closed panics when it is asked. It knows nothing of the filter whose
-// memory was given back.
+// testClosed: the methods of a View that is closed panic, except Close and String.
 func testClosed(t *testing.T, typ Type, v View) {
 	require.NoError(t, v.Close(), "closing again")
 	require.Equal(t, typ.pkg()+".View(closed)", v.String())
@@ -812,8 +830,8 @@ func testClosed(t *testing.T, typ Type, v View) {
 	}
 }
 
-// testLoadOrNew: a file that is there is loaded, with its keys and Info, unless it is for other
-// parameters. If there is none, the filter is new, and no file is written.
+// testLoadOrNew: LoadOrNew loads a file with its keys and Info, unless the file is for other
+// parameters. If there is no file, it returns a new filter and writes no file.
 func testLoadOrNew(t *testing.T, typ Type) {
 	if typ.LoadOrNew == nil {
 		t.Skip("LoadOrNew makes no such filter")
@@ -845,7 +863,7 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	require.NoError(t, os.WriteFile(path, []byte("damaged"), 0o666))
 	fails(path, 0.01, bloom.ErrFormat, path)
 	fails(in("missing/f"), 0.01, fs.ErrNotExist, in("missing"))
-	if exec.Command("mkfifo", in("pipe")).Run() == nil { // as on every Unix
+	if exec.Command("mkfifo", in("pipe")).Run() == nil { // every Unix has mkfifo
 		waits := time.AfterFunc(20*time.Second, func() {
 			panic("LoadOrNew waits for a writer of a pipe")
 		})
@@ -854,9 +872,10 @@ func testLoadOrNew(t *testing.T, typ Type) {
 	}
 }
 
-// Fuzz decodes bytes, and frames with the right checksums. What is refused is a wrong format
-// and leaves a zero value. What is not is encoded to the same bytes, keeps its promises, can
-// be decoded again with more keys, and is given to more.
+// Fuzz decodes bytes as they are, and after Sealed has given them right checksums. If bytes are
+// refused, the error wraps ErrFormat, and the zero value stays zero. Otherwise the filter is
+// encoded to the same bytes again, finds keys that are added, and can be encoded and decoded with
+// these. Then Fuzz calls more with the filter.
 func Fuzz[F Filter](f *testing.F, zero func() F, more func(t *testing.T, g F), seeds ...[]byte) {
 	for _, data := range seeds {
 		f.Add(data)

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Store is an io.ReaderAt of Data that notes how many bytes it is asked for each time. It fails
-// with Err from the given request on, if that is not 0.
+// Store is an io.ReaderAt that reads from Data and records the length of each request. If Fails is
+// not 0, request number Fails and all later ones return Err. Asked starts the numbers again at 1.
 type Store struct {
 	Data  []byte
 	Err   error
@@ -27,7 +27,7 @@ func (s *Store) ReadAt(p []byte, from int64) (int, error) {
 	return bytes.NewReader(s.Data).ReadAt(p, from)
 }
 
-// Asked returns what the requests since the last call were for.
+// Asked returns the lengths of the requests since the last call of Asked.
 func (s *Store) Asked() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

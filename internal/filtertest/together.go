@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Together runs all functions from one start.
+// Together runs all functions at once. They begin at the same time.
 func Together(functions ...func()) { AtOnce(len(functions), func(i int) { functions[i]() }) }
 
-// AtOnce runs do n times from one start, with the numbers from 0 on.
+// AtOnce runs do n times at once, with the numbers from 0 on. The calls begin at the same time.
 func AtOnce(n int, do func(i int)) {
 	var ready atomic.Int32
 	var done sync.WaitGroup
@@ -27,7 +27,8 @@ func AtOnce(n int, do func(i int)) {
 	done.Wait()
 }
 
-// Waits reports whether do waits while lock is held. A do that should not wait gets long to end.
+// Waits reports whether do waits while lock is held. If should is true, do is expected to wait, and
+// Waits looks soon. Otherwise it gives do a long time to end.
 func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
 	patience := 20 * time.Second
 	if should {

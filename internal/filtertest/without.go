@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without runs tests, a regular expression of their names, once more without a feature of
-// the amd64 processor, such as avx2, in a process of its own. So each form of what is there in
-// several is tested by every go test, and not only on a processor that has no better one.
+// Without runs tests once more in a process of its own, without a feature of the amd64 processor,
+// such as avx2. tests is a regular expression of their names. So every go test covers all forms of
+// a function that has several, also the forms for other processors than this one.
 func Without(t *testing.T, feature, tests string) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" || Race {
