@@ -19,8 +19,8 @@ func (f *Filter) Info() bloom.Info { return f.info }
 // time. Encoding returns an error if a field is out of its range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
-// SizeBytes returns the length of the binary form in bytes. f takes hardly more memory. The length
-// is 0 for the zero Filter.
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes
+// hardly more memory.
 func (f filter) SizeBytes() int64 {
 	if f.ways == 0 {
 		return 0

@@ -2,16 +2,17 @@
 // there for keys that the store does not have.
 //
 // A [Guard] never says "certainly not" for a row that was in the store when the last load
-// began, nor for one whose [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter
-// from the store while it is in use. It cannot know rows that others insert without telling it:
-// it may say "certainly not" for such a row until the next load has ended. So every writer must
-// use Insert, or announce its rows to Add.
+// began, nor for a row whose [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter
+// from the store while it is in use. If another program inserts a row and the Guard is not told,
+// the Guard may say "certainly not" for that row until the next load has ended. So every writer
+// must use Insert, or announce its rows to Add.
 //
 // The caller supplies Load, which lists the store's keys, and a rate. The price is one pass
-// over the keys for each load, and memory: at 1 %, 13.5 bits a key at most from the second load
-// on, if the number of keys is at least 50,000 and within 1 % of the load before. While a load
-// runs there are two filters. A filter whose size was not known takes about 28 bits a key. A
-// map of the keys is exact, and takes ten to fifty times as much.
+// over the keys for each load, and memory. At 1 %, a filter takes at most 13.5 bits for each key
+// from the second load on, if the number of keys is at least 50,000 and within 1 % of the number at
+// the load before. If the number of keys was unknown, a filter takes about 28 bits for each key.
+// While a load runs there are two filters. A map of the keys is exact, and takes ten to fifty times
+// as much memory.
 //
 // Nothing is saved. After a crash, a filter in a file would lack the newest rows, and would say
 // "certainly not" for them. A Guard begins with a load. Before that load has ended, every key
@@ -43,8 +44,8 @@
 //	the filter                                                            the store, and build
 //	                                                                      the filter anew
 //
-// In the first design a writer may announce a row before its commit. The row is then found from
-// its commit on by each process that has the message by then. [Config.Lag] must cover the time
+// In the first design a writer may announce a row before its commit. Each process that has the
+// message by then finds the row from its commit on. [Config.Lag] must cover the time
 // from the message to the commit. If no answer may be wrong even for a moment, take the third
 // design, and add the key there before its row is inserted.
 package guard
@@ -67,11 +68,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Config says what a Guard guards. Load and P are required.
+// Config configures a Guard. Load and P are required.
 type Config struct {
 	// Load adds the digest of every key in the store to keys. It must return every error of
-	// reading, such as that of sql.Rows.Err: a key that it leaves out without an error is
-	// taken for absent.
+	// reading, such as that of sql.Rows.Err. If Load leaves out a key and returns no error, the
+	// Guard says "certainly not" for that key.
 	Load func(ctx context.Context, keys *Loader) error
 	// P is the largest probability with which a key that was never in the store is reported as
 	// present, however many keys there are: 1e-9 <= P < 1. The key of a removed row, or of an
@@ -89,8 +90,8 @@ type Config struct {
 	// Lag is the longest time for which Load may miss a row after Insert or Add has returned.
 	// Load may be late because it reads a copy, such as a standby server. The commit may be
 	// late, too: it may follow an insert that returned an error, such as a time-out, or an Add
-	// that announced the row before its commit. Lag must cover the sum of both. A Guard keeps
-	// each key for that time, in 24 bytes or more. 0 means that neither happens.
+	// that announced the row before its commit. Lag must cover the sum of both delays. A Guard
+	// keeps each key for that time, in 24 bytes or more. 0 means that there are no such delays.
 	Lag time.Duration
 	// OnError, if not nil, is called by Run with the error of each load that fails, except
 	// an error that the end of Run's context causes. If it is nil, errors go to the default
@@ -120,12 +121,13 @@ func (l *Loader) filter() *growing.Filter {
 }
 
 // Guard is a filter in front of a store. Make it with [New]. The zero Guard has loaded nothing
-// and reports that every key may be there; inserting, adding and rebuilding panic. Any
+// and reports that every key may be there. Its Insert, Add and Rebuild panic. Any
 // number of goroutines may use a Guard at once. Look-ups take no lock and allocate nothing.
 // Neither look-ups nor inserts wait for a load. A Guard must not be copied.
 //
-// A Guard is not a [bloom.Set]. A load forgets what was only added, and before the first load it
-// is unknown whether a key is new. So its Add methods have no result.
+// A Guard is not a [bloom.Set]. A load forgets a key that was added if the store does not have it.
+// Before the first load, a Guard does not know whether a key is new. So its Add methods have no
+// result.
 type Guard struct {
 	_    nocopy.Locker
 	cfg  Config
@@ -140,7 +142,7 @@ type Guard struct {
 	took   time.Duration
 }
 
-// inserted has the keys of one insert. They do not change.
+// inserted is one insert. Its keys do not change.
 type inserted struct {
 	hs []bloom.Hash
 	at time.Time // the time at which the insert returned
@@ -173,9 +175,9 @@ func New(cfg Config) (*Guard, error) {
 	return &Guard{cfg: cfg, busy: make(chan struct{}, 1), begun: make(map[*inserted]struct{})}, nil
 }
 
-// Insert adds h, calls insert, and returns its error. insert must not return before the row is
-// committed. If insert returns an error, the key stays until the next load, because the row may
-// have been committed all the same. A panic in insert passes through.
+// Insert adds h, calls insert, and returns the error of insert. insert must not return before the
+// row is committed. If insert returns an error, the key stays until the next load, because the row
+// may have been committed nevertheless. A panic in insert passes through.
 func (g *Guard) Insert(h bloom.Hash, insert func() error) error {
 	return g.InsertBatch([]bloom.Hash{h}, insert)
 }
@@ -184,8 +186,9 @@ func (g *Guard) Insert(h bloom.Hash, insert func() error) error {
 func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	g.checkMade("Insert")
 	ins := &inserted{hs: slices.Clone(hs)}
-	// A load that begins later takes the keys from begun. The filter of a load that runs gets
-	// them here, before there is a row. In between, no load may begin or end.
+	// A load that begins later takes the keys from begun. If a load is running, its filter gets the
+	// keys here, before insert can make a row. Because of the lock, no load begins or ends between
+	// these two steps.
 	g.mu.Lock()
 	g.begun[ins] = struct{}{}
 	now, next := g.now.Load(), g.next
@@ -210,7 +213,7 @@ func (g *Guard) end(ins *inserted) {
 	g.forget(ins.at)
 }
 
-// forget drops the inserts whose rows are found by a load that begins at now. g.mu is held.
+// forget drops the inserts whose rows a load finds if it begins at now. g.mu is held.
 func (g *Guard) forget(now time.Time) {
 	for len(g.ended) > 0 && now.Sub(g.ended[0].at) >= g.cfg.Lag {
 		g.ended[0] = nil
@@ -231,9 +234,9 @@ func (g *Guard) AddString(key string) { g.AddHash(bloom.SumString(key)) }
 // AddHash is Add by digest.
 func (g *Guard) AddHash(h bloom.Hash) { _ = g.Insert(h, func() error { return nil }) }
 
-// Contains reports whether the store may have key. False is certain, as the package comment
-// says. True is wrong with a probability of at most [Config].P for a key that was never in the
-// store. Before the first load has ended, Contains returns true for every key.
+// Contains reports whether the store may have key. False is certain; the package comment has the
+// conditions. A key that was never in the store gets true with a probability of at most [Config].P.
+// Before the first load has ended, Contains returns true for every key.
 func (g *Guard) Contains(key []byte) bool { return g.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -245,8 +248,8 @@ func (g *Guard) ContainsHash(h bloom.Hash) bool {
 	return f == nil || f.ContainsHash(h)
 }
 
-// ContainsBatch sets found[i] to what ContainsHash returns for hs[i], for each i. All answers are
-// of one load. It panics if found is shorter than hs, and leaves what is beyond len(hs) alone.
+// ContainsBatch sets found[i] to what ContainsHash returns for hs[i], for each i. All answers come
+// from one filter. It panics if found is shorter than hs. It does not change found[len(hs):].
 func (g *Guard) ContainsBatch(found []bool, hs []bloom.Hash) {
 	if f := g.now.Load(); f != nil {
 		f.ContainsBatch(found, hs)
@@ -261,17 +264,17 @@ func (g *Guard) ContainsBatch(found []bool, hs []bloom.Hash) {
 // Ready reports whether a load has succeeded.
 func (g *Guard) Ready() bool { return g.now.Load() != nil }
 
-// Loaded returns the time at which the last load that succeeded ended, and how long it took. It
+// Loaded returns the time at which the last successful load ended, and how long it took. It
 // returns zeros before the first. A replica.Replica has a Status instead, because it also has a
-// version and counts its failures.
+// version and the last error.
 func (g *Guard) Loaded() (at time.Time, took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.loaded, g.took
 }
 
-// Stats describes the filter that look-ups ask; see [growing.Filter.Stats]. It is zero before
-// the first load. It reads the whole filter.
+// Stats returns the figures of the filter that look-ups use; see [growing.Filter.Stats]. It reads
+// the whole filter. Before the first load, the figures are zero.
 func (g *Guard) Stats() bloom.Stats {
 	f := g.now.Load()
 	if f == nil {
@@ -295,13 +298,13 @@ func (g *Guard) String() string {
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
 func (g *Guard) LogValue() slog.Value { return slog.AnyValue(g.Stats()) }
 
-// Rebuild calls Load. When Load has returned, look-ups ask the new filter. If Load returns an
-// error, or panics, or ctx has ended when it returns, Rebuild returns an error, and look-ups keep
-// the filter that they have. One load runs at a time: a second Rebuild waits for the first, or
-// until ctx ends.
+// Rebuild calls Load. When Load has returned, look-ups use the new filter. Rebuild returns an error
+// if Load returns an error, or panics, or if ctx has ended when Load returns. Look-ups then
+// continue with the old filter. One load runs at a time: a second Rebuild waits until the first has
+// ended, or until ctx ends.
 //
-// Rebuild makes a filter of all keys. A replica.Replica has Refresh instead, which fetches what
-// has changed.
+// Rebuild makes a filter of all keys. A replica.Replica has Refresh instead, which fetches only
+// changes.
 func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	g.checkMade("Rebuild")
 	select {
@@ -311,10 +314,10 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 		return ctx.Err()
 	}
 	began := time.Now()
-	next := bloom.Must(growing.New(g.expected(), g.cfg.P)) // N and P are in its range
+	next := bloom.Must(growing.New(g.expected(), g.cfg.P)) // New of Guard has checked N and P
 	g.begin(next)
 	succeeded := false
-	defer func() { // also if Load panics, or ends the goroutine
+	defer func() { // runs also if Load panics or calls runtime.Goexit
 		if v := recover(); v != nil {
 			err = fmt.Errorf("guard: loading: panic: %v\n%s", v, debug.Stack())
 		}
@@ -326,7 +329,7 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	}()
 	err = g.cfg.Load(ctx, &Loader{keys: next})
 	if err == nil {
-		err = ctx.Err() // a Load that was cut off may not have noticed
+		err = ctx.Err() // Load may return nil although the end of ctx cut it short
 	}
 	if err != nil {
 		return fmt.Errorf("guard: loading: %w", err)
@@ -335,8 +338,8 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 	return nil
 }
 
-// publish lets look-ups ask next, whose load began at the given time. An insert that begins before
-// adds its keys to next; an insert that begins later finds it in now.
+// publish makes next the filter of look-ups. Its load began at the given time. An insert that began
+// before publish adds its keys to next. An insert that begins later finds next in g.now.
 func (g *Guard) publish(next *growing.Filter, began time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -385,9 +388,9 @@ const (
 	longestPause = time.Minute
 )
 
-// Run rebuilds at once and then each Every, until ctx ends. It returns ctx's error. If Every is
-// 0, Run returns nil after the first load that succeeded. After a load that failed, Run tries
-// again: after a tenth of a second at first, then after twice as long each time, up to a minute.
+// Run rebuilds at once and then after each Every, until ctx ends. It returns ctx's error. If Every
+// is 0, Run returns nil after the first successful load. After a load that failed, Run tries
+// again: first after a tenth of a second, then after twice as long each time, up to a minute.
 func (g *Guard) Run(ctx context.Context) error {
 	pause := firstPause
 	for {

@@ -15,29 +15,29 @@ import (
 // pieceSize is the number of bytes of a filter's words in a piece.
 const pieceSize = 64 << 10
 
-// A body is the file form of a version. It is made in pieces while it is sent. Each piece is made
-// of the release that is current then, so that a slow client keeps no older one in memory: the
-// bits that have changed since the version are changed back.
+// body is the file form of a version. It is made in pieces while it is sent. Each piece is made
+// from the release that is current at that moment, so that a slow client keeps no older release in
+// memory. The bits that have changed since the version are changed back.
 //
-// If the current release has no patches since the version any more, pieces are those of the
-// current one. Every key that all versions since then have is found in such a mixture. The next
-// patch does not fit it, so its replica loads the whole filter once more.
+// If the current release no longer has the patches since the version, pieces have the bits of the
+// current release. The client then gets a mixture of two versions. It still has every key that all
+// versions since then have. No patch fits the mixture, so its replica loads the whole filter again.
 type body struct {
 	publisher *Publisher
 	version   string
 	header    form.Header
 	info      form.Info
 
-	from string       // the version of the release that back is from
-	back *differences // from there to the version; nil if there is none, or no way
+	from string       // the version of the release from which the last piece was made
+	back *differences // changes from into version; nil if they are equal or patches are missing
 }
 
-// bodyOf returns the body of r, and does not keep r.
+// bodyOf returns the body of r. It does not retain r.
 func (p *Publisher) bodyOf(r *release) *body {
 	return &body{publisher: p, version: r.version, header: r.header, info: r.info, from: r.version}
 }
 
-// errReplaced is the error of a body whose Publisher now has a filter of another size.
+// errReplaced is the error of send if the Publisher now has a filter of another size.
 var errReplaced = errors.New("the filter was replaced by one of another size")
 
 // send writes the body. If gzipped, the header, each piece and the trailer are gzip members of
@@ -70,8 +70,8 @@ func (b *body) send(w io.Writer, gzipped bool) error {
 	return err
 }
 
-// piece appends the piece that begins at the given byte to buf. If gzipped, it also returns the
-// piece as a gzip member.
+// piece appends the piece that begins at byte at to buf. If gzipped, it also returns the piece as a
+// gzip member.
 func (b *body) piece(buf []byte, at int, gzipped bool) (piece, packed []byte, err error) {
 	r := b.publisher.current.Load()
 	if r.header != b.header {
@@ -88,7 +88,7 @@ func (b *body) piece(buf []byte, at int, gzipped bool) (piece, packed []byte, er
 	changed := false
 	for d := b.back; d != nil && d.ok && form.HeaderSize+8*d.word < end; d.next() {
 		i := form.HeaderSize + 8*d.word - at
-		if i < 0 { // it was sent before r was published
+		if i < 0 { // this word was sent before r was published
 			continue
 		}
 		binary.BigEndian.PutUint64(buf[i:], binary.BigEndian.Uint64(buf[i:])^d.mask)
@@ -111,7 +111,8 @@ func packedIf(gzipped bool, data []byte) []byte {
 	return data
 }
 
-// pack returns piece, which begins at the given byte of r.data, as a gzip member.
+// pack returns piece as a gzip member, which r keeps for other clients. piece begins at byte at of
+// r.data.
 func (r *release) pack(at int, piece []byte) []byte {
 	i := (at - form.HeaderSize) / pieceSize
 	r.mu.Lock()
@@ -134,7 +135,7 @@ func pack(data []byte) []byte {
 	w.Reset(&buf)
 	_, err := w.Write(data)
 	if err := errors.Join(err, w.Close()); err != nil {
-		panic(err) // a bytes.Buffer has none
+		panic(err) // cannot happen: a bytes.Buffer returns no errors
 	}
 	return bytes.Clone(buf.Bytes())
 }

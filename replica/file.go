@@ -10,10 +10,10 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// FileSource loads the whole file at Path whenever it has been replaced.
-// bloom.Filter.SaveFile replaces files atomically. The source's version is made of the
-// file's time, size and last bytes, in which SaveFile puts a checksum. A load that has
-// begun does not heed the context. Many goroutines may use a FileSource at once.
+// FileSource loads the whole file at Path whenever it has been replaced. bloom.Filter.SaveFile
+// replaces files atomically. A version is made of the file's time, size and last bytes, which
+// contain a checksum if SaveFile wrote the file. If the context ends during a load, the load
+// continues. Many goroutines may use a FileSource at once.
 type FileSource struct{ Path string }
 
 // Fetch implements [Source].
@@ -21,8 +21,8 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 	if err := ctx.Err(); err != nil {
 		return Update{}, err
 	}
-	// The version first: if the file is replaced between the two, the version is
-	// too old and the next fetch loads it once more.
+	// Read the version before the file. If the file is replaced in between, the version is too old,
+	// and the next fetch loads the file again.
 	version, err := s.version()
 	if err != nil {
 		return Update{}, fmt.Errorf("replica: %w", err)

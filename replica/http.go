@@ -17,49 +17,49 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// HTTPSource gets a filter from URL. The server is a [Publisher], or any that serves a
-// file in Guava's binary form, with or without what bloom.Filter.SaveFile puts after it.
-// A Publisher sends a patch. Any other server sends the whole filter whenever its ETag
-// has changed. The source's versions are the ETags without their quotes. From a server
-// that sends no ETag, or one longer than 1,024 bytes, every refresh loads the whole
-// filter, and Version is "". Behind a CDN, a replica also trails by the time for which the
-// CDN keeps its copy.
+// HTTPSource gets a filter from URL. The server is a [Publisher], or any server of a file in
+// Guava's binary form. The file may end with the trailer that bloom.Filter.SaveFile adds.
 //
-// The request that follows a failed transfer, or three failed requests, asks for
-// the whole filter, without compression.
+// A Publisher sends a patch. Any other server sends the whole filter whenever its ETag has changed.
+// The source's versions are the ETags without their quotes. If the server sends no ETag, or one
+// longer than 1,024 bytes, every refresh loads the whole filter, and Version is "". A CDN keeps a
+// copy for some time: a replica behind a CDN is late by that time, too.
 //
-// The fields are set before the first use. Many goroutines may use an HTTPSource at once.
-// It must not be copied.
+// The request that follows a failed transfer, or three failed requests, asks for the whole filter,
+// without compression.
+//
+// Set the fields before the first use. Many goroutines may use an HTTPSource at once. An HTTPSource
+// must not be copied.
 type HTTPSource struct {
 	_ nocopy.Locker
 
 	// URL is the filter's address.
 	URL string
-	// Client makes the requests. Its Transport may add what a server asks for, such as
-	// an Authorization; see the example. If Client is nil, a request is given up after
-	// five minutes. Another one should have a Timeout: without it, and without a deadline
-	// in the context of the refresh, a server that stops answering stops the replica.
+	// Client makes the requests. Its Transport may add headers that the server needs, such as
+	// Authorization; see the example. If Client is nil, a request may take five minutes. A Client
+	// of yours should have a Timeout, or the context of each refresh a deadline. Without both, a
+	// server that stops answering stops the replica.
 	Client *http.Client
-	// Limit is the size in bytes of the largest filter that is taken. 0 means 1 GiB,
+	// Limit is the size in bytes of the largest filter that the source accepts. 0 means 1 GiB,
 	// which is 900 million keys at 1 %. Memory is allocated as data arrives.
 	Limit int64
 
 	mu    sync.Mutex
 	last  known
-	fails int // in a row
+	fails int // the number of failed requests since the last success; see plainAfter
 }
 
 var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 
-// plainAfter is the number of failed requests in a row after which the next one, and then every
-// other one, asks for the whole filter without compression. A transfer that began and was not good
-// counts as plainAfter: bytes that are damaged in a cache would fail again and again.
+// After plainAfter failed requests in a row, the next request asks for the whole filter without
+// compression, and so does every second request after that. A transfer that began and failed counts
+// as plainAfter failed requests: if a cache has damaged bytes, the same request would fail again.
 const plainAfter = 3
 
-// known is the last version fetched, and its ETag.
+// known is the last version that was fetched, and its ETag.
 type known struct{ version, etag string }
 
-// maxTag is the longest ETag that counts.
+// maxTag is the largest length of an ETag in bytes. A longer one is ignored.
 const maxTag = 1024
 
 func headerOf(f *bloom.Filter) form.Header {
@@ -89,7 +89,7 @@ func (s *HTTPSource) Fetch(ctx context.Context, have string) (Update, error) {
 
 var errTransfer = errors.New("transfer failed")
 
-// fetch also returns what is known after the update.
+// fetch makes one request. It returns the update, and what is known after it.
 func (s *HTTPSource) fetch(
 	ctx context.Context, have string, last known, plain bool,
 ) (u Update, next known, err error) {
@@ -97,7 +97,7 @@ func (s *HTTPSource) fetch(
 	if err != nil {
 		return u, next, err
 	}
-	// Where a program sets this header, net/http leaves unpacking to the program.
+	// If a program sets this header, net/http does not unpack the body.
 	encoding := "gzip"
 	if plain {
 		encoding = "identity"
@@ -153,7 +153,7 @@ func (s *HTTPSource) fetch(
 	return u, next, err
 }
 
-// unpacked returns the body of resp, as it was before it was packed.
+// unpacked returns the body of resp without its Content-Encoding.
 func unpacked(resp *http.Response) (io.Reader, error) {
 	switch encoding := resp.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
@@ -165,7 +165,8 @@ func unpacked(resp *http.Response) (io.Reader, error) {
 	}
 }
 
-// readPatch reads a patch of up to limit bytes, and nothing more.
+// readPatch reads a patch. It returns an error if the body is longer than limit bytes, or if it is
+// not a patch.
 func readPatch(resp *http.Response, limit int64) ([]byte, error) {
 	body, err := unpacked(resp)
 	if err != nil {
@@ -182,7 +183,8 @@ func readPatch(resp *http.Response, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// readFilter reads a filter of up to limit bytes, and nothing more.
+// readFilter reads a filter. It returns an error if the filter has more than limit bytes, or if
+// anything but a trailer follows it.
 func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 	body, err := unpacked(resp)
 	if err != nil {

@@ -19,60 +19,63 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// history is the largest number of versions that a replica may be behind and get a patch.
+// history is the largest number of past versions for which a Publisher has patches.
 const history = 16
 
-// Publisher serves versions of a filter. To a Replica in the same process it is a Source. To those
-// elsewhere it is an http.Handler, which [HTTPSource] asks. A Publisher has no keys of its own. Each
-// [Publisher.Publish] takes a snapshot of the filter to which the program adds. Its methods may be
-// called by many goroutines at once. Make it with [NewPublisher]: the zero Publisher panics.
+// Publisher serves versions of a filter. It is a [Source] for replicas in the same process. For
+// other replicas it is an http.Handler, from which an [HTTPSource] fetches. A Publisher has no keys
+// of its own. Each [Publisher.Publish] takes a snapshot of the filter to which the program adds.
+// Many goroutines may use a Publisher at once. Make it with [NewPublisher]: the zero Publisher
+// panics.
 //
-// A replica that has one of the 16 versions before the current one gets a patch: the bits that
-// changed since then, set or cleared; see [bloom.Diff]. Other replicas get the whole filter. All of
-// them do if the patches together have more bytes than half the filter.
+// A Publisher keeps patches for up to 16 past versions; see [bloom.Diff]. If a replica has one of
+// these versions, it gets the bits that changed since then. Other replicas get the whole filter.
+// All patches together have at most about half as many bytes as the filter: if the newest ones need
+// that much, the Publisher drops the older ones.
 //
-// As a handler it answers GET and HEAD of any path. docs/format.md describes the protocol.
-// Slow clients keep no old version in memory. A client adds up to 64 KiB while it is served.
+// As a handler, a Publisher answers GET and HEAD of any path. docs/format.md describes the
+// protocol. A slow client keeps no old version in memory. Each client takes up to 64 KiB while it
+// is served.
 //
-// A Publisher that begins anew names its versions anew, so every replica then loads the
-// whole filter once. To survive a crash, add, save, and then publish; see the example. If you
-// publish first, a crash can make replicas lose keys.
+// A new Publisher gives its versions new names. So after a restart every replica loads the whole
+// filter once. To survive a crash, add, save, and then publish; see the example. If you publish
+// first, a crash can make replicas lose keys.
 //
-// A Publisher keeps the bytes of the last version, and patches of at most half as many bytes. While
-// Publish runs it also needs memory for a snapshot and for the bytes of a new version.
+// A Publisher keeps the bytes of the last version, and the patches. While Publish runs, it also
+// needs memory for a snapshot and for the bytes of a new version.
 type Publisher struct {
 	_        nocopy.Locker
 	snapshot func() *bloom.Filter
-	name     string // of this Publisher: versions of two never collide
+	name     string // random, so that versions of two Publishers never have the same name
 
 	mu      sync.Mutex // held by Publish
 	seq     uint64
 	current atomic.Pointer[release]
 }
 
-// release is a published version. It is not written to, but for packed.
+// release is a published version. Only packed changes.
 type release struct {
 	version string
 	header  form.Header
 	info    form.Info
 	data    []byte // Guava's binary form
 	fill    float64
-	past    []step // oldest first
+	past    []step // the past versions that have a patch, oldest first
 
 	mu     sync.Mutex // guards packed
 	packed [][]byte   // the pieces of data that were asked for, as gzip members
 }
 
-// step is a past version, and the patch that makes the next one of it.
+// step is a past version, and the patch that turns it into the next version.
 type step struct {
 	version string
 	patch   []byte
 }
 
-// NewPublisher returns a Publisher of the filters that snapshot returns, such as the method
-// Snapshot of a [bloom.SyncFilter], of a counting.Filter or of a [Replica] that has loaded. When it
-// returns, a first version is published. Publish calls snapshot, from one goroutine at a time. The
-// Publisher keeps no snapshot, and writes to none.
+// NewPublisher returns a Publisher and publishes a first version. snapshot returns the filter to
+// publish. It can be the method Snapshot of a [bloom.SyncFilter], of a counting.Filter, or of a
+// [Replica] that has loaded. Publish calls snapshot from one goroutine at a time. The Publisher
+// does not retain or change the filter.
 //
 // NewPublisher and Publish panic if snapshot returns nil or the zero Filter, or one with an Info
 // that no file can have.
@@ -85,8 +88,8 @@ func NewPublisher(snapshot func() *bloom.Filter) *Publisher {
 	return p
 }
 
-// Publish takes a snapshot and returns the name of its version. The name is new if the snapshot has
-// other bits, another size or another Info than the last version. The version has every key whose
+// Publish takes a snapshot and returns the name of its version. The name is new if the snapshot
+// differs from the last version in its bits, its size or its Info. The version has every key whose
 // Add had returned before the call. Publish reads the whole filter. It does not block clients.
 func (p *Publisher) Publish() (version string) {
 	p.made()
@@ -110,7 +113,7 @@ func (p *Publisher) Publish() (version string) {
 		version: p.name + "-" + strconv.FormatUint(p.seq, 10),
 		header:  headerOf(f),
 		info:    info,
-		data:    bloom.Must(f.MarshalBinary()), // only the zero Filter has no form
+		data:    bloom.Must(f.MarshalBinary()), // fails only for the zero Filter
 		fill:    f.FillRatio(),
 	}
 	r.packed = make([][]byte, (len(r.data)+pieceSize-1)/pieceSize)
@@ -129,7 +132,7 @@ func (r *release) is(f *bloom.Filter, info form.Info) bool {
 	return err == nil
 }
 
-// comparer is a writer that fails unless it is written what it begins with.
+// comparer is a writer that compares. Write fails unless its bytes are the next bytes of rest.
 type comparer struct{ rest []byte }
 
 var errOther = errors.New("other bytes")
@@ -142,7 +145,7 @@ func (c *comparer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// follow returns the past of r, which is published after last.
+// follow returns the past of r. last is the release before r.
 func (r *release) follow(last *release) []step {
 	if last == nil || last.header != r.header {
 		return nil
@@ -168,15 +171,16 @@ func (r *release) follow(last *release) []step {
 	return past
 }
 
-// smallPatch is what the patches of a small filter may have beyond half of its size.
+// smallPatch is the number of bytes that patches may have beyond half the size of the filter. So a
+// small filter has patches, too.
 const smallPatch = 4096
 
-// patch returns the patch that makes r of what it was before the changes.
+// patch returns a patch with the given changes. It turns a past version into r.
 func (r *release) patch(changes iter.Seq[form.Change]) []byte {
-	return bloom.Must(form.AppendPatch(nil, r.header, r.info, changes)) // Publish checked the Info
+	return bloom.Must(form.AppendPatch(nil, r.header, r.info, changes)) // Publish checked r.info
 }
 
-// find returns the index in r.past of version have, or -1.
+// find returns the index of version have in r.past, or -1.
 func (r *release) find(have string) int {
 	return slices.IndexFunc(r.past, func(s step) bool { return s.version == have })
 }
@@ -196,7 +200,7 @@ func (r *release) since(i int) []byte {
 	})
 }
 
-// differences goes through the words in which a past version differs from a release.
+// differences iterates over the words in which a past version differs from a release.
 type differences struct {
 	word int
 	mask uint64 // the bits that differ
@@ -205,7 +209,7 @@ type differences struct {
 	steps []*stepChanges
 }
 
-// stepChanges is where differences has come to in a step.
+// stepChanges iterates over the words that a step changes.
 type stepChanges struct {
 	rest *form.Changes
 	word int
@@ -219,7 +223,7 @@ func (s *stepChanges) next() { s.word, s.mask, s.ok = s.rest.Next() }
 func (r *release) backTo(i int) *differences {
 	d := new(differences)
 	for _, s := range r.past[i:] {
-		c := &stepChanges{rest: bloom.Must(form.ParsePatch(s.patch)).Changes()} // follow wrote it
+		c := &stepChanges{rest: bloom.Must(form.ParsePatch(s.patch)).Changes()} // made by follow
 		c.next()
 		d.steps = append(d.steps, c)
 	}
@@ -267,7 +271,7 @@ func (p *Publisher) Fetch(_ context.Context, have string) (Update, error) {
 	}
 	u.Full = new(bloom.Filter)
 	if err := u.Full.UnmarshalBinary(r.data); err != nil {
-		panic(err) // a filter wrote it
+		panic(err) // cannot happen: a filter made r.data
 	}
 	u.Full.SetInfo(bloom.Info(r.info))
 	return u, nil
@@ -281,7 +285,7 @@ func (p *Publisher) String() string {
 	return "replica.Publisher(zero)"
 }
 
-// LogValue returns the String, so that package log/slog does not write the whole filter.
+// LogValue returns what String returns, so that package log/slog does not write the whole filter.
 func (p *Publisher) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
 // made panics if p is the zero Publisher.

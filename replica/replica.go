@@ -3,39 +3,38 @@
 // A [Replica] answers from its own machine's memory, without locks, and polls a
 // [Source] for what is new. It contains every key of the version that it has,
 // and trails the source by up to the polling interval. While the source fails,
-// it keeps its last copy. [Replica.Status] says how old that is. Before the
-// first load it contains everything, so that no key is turned away in error.
+// a Replica keeps its last copy. [Replica.Status] tells how old the copy is. Before the
+// first load, a Replica reports every key as present, so that no key is turned away in error.
 //
 // The caller supplies the source and the interval. Some sources send only what
-// is new, others the whole filter whenever it has changed:
+// is new. Others send the whole filter whenever it has changed:
 //
-//   - A [Publisher] sends the bits that changed since the replica's version, to replicas
-//     in its own process and to those that reach it through [HTTPSource]. A replica
-//     that is far behind gets the whole filter.
+//   - A [Publisher] sends the bits that changed since the replica's version. Replicas in
+//     its own process fetch from it directly, and other replicas through [HTTPSource]. A
+//     replica that is far behind gets the whole filter.
 //   - A filter in Redis is a source, too: see Source in package bloomredis. It
 //     sends the keys that were added.
 //   - A [FileSource], and an [HTTPSource] of a file server, a CDN or an object store,
 //     send the whole filter.
 //
-// The price is memory and traffic: every machine holds the filter, 1.2 MB for a
-// million keys at 1 %, and twice that while another arrives. A refresh without
+// The price is memory and traffic. Every machine holds the filter, which takes 1.2 MB for a
+// million keys at 1 %. While a new filter arrives, it holds two. A refresh without
 // news is one request. A patch takes about two bytes for each bit that changed: a hundred
 // new keys take less than 2 KB for that filter.
 //
 // On the publishing machine the program adds to a [bloom.SyncFilter], or to a
-// counting.Filter if keys must also go, and passes its Snapshot to [NewPublisher]. For keys
+// counting.Filter if keys are also removed, and passes its Snapshot to [NewPublisher]. For keys
 // that must survive a crash, such as revoked tokens, the order is: add, save, publish.
 //
-// A filter does not grow. When more keys came than it was made for, let the snapshot function
-// return another filter, made anew from the store of all keys. Replicas then load it whole,
-// whatever its size. Add a key that comes while it is built to both, after the
-// store has it: a listing of the store's keys for the new filter may just miss it. Package
-// guard does that for the filter of one process. A Guard has Rebuild, as it reads all keys of a
-// store; a Replica has [Replica.Refresh], as it copies what a source has.
+// A filter does not grow. If it gets more keys than it was made for, make a new filter from the
+// store of all keys, and let the snapshot function return that. Replicas then load the whole new
+// filter, whatever its size. While the new filter is made, the program may still get keys. Put such
+// a key into the store, and then add it to both filters: the list of the store's keys may lack it.
+// Package guard does all this for the filter of one process. A Guard has Rebuild, because it reads
+// all keys of a store. A Replica has [Replica.Refresh], because it copies what a source has.
 //
-// If every answer must know the newest keys, take a bloomredis.Filter, which asks Redis
-// each time. Processes of one machine share one
-// file's memory by bloom.OpenFile.
+// If every answer must include the newest keys, take a bloomredis.Filter, which asks Redis
+// each time. Processes of one machine can share the memory of one file; see bloom.OpenFile.
 package replica
 
 import (
@@ -61,29 +60,29 @@ type Source interface {
 	// does not know have, or does not know what is new since then, returns a full
 	// filter, too. After an error that wraps bloom.ErrMismatch, and after a patch that
 	// cannot be applied, a Replica asks for a full filter at once. After any other error, it
-	// asks with the same have again. If a patch failed and a retry would fail, too, Fetch must
-	// return a full filter.
+	// asks with the same have again. If fetching a patch failed and would fail again, the
+	// next Fetch must return a full filter.
 	Fetch(ctx context.Context, have string) (Update, error)
 }
 
 // Update is the answer of a Source. It has one of Full, Added and Patch, or none of them if
 // nothing is new.
 type Update struct {
-	// Version names what the caller has once it has applied the update. It is
-	// opaque, and "" if the source cannot name it.
+	// Version names the version that the caller has after the update. Only the source knows what
+	// the name means. It is "" if the source has no names for versions.
 	Version string
-	// Full replaces the caller's filter. It is the caller's to keep and to write to.
+	// Full replaces the caller's filter. The caller may keep it and write to it.
 	Full *bloom.Filter
 	// Added has the keys that were added since the caller's version.
 	Added []bloom.Hash
-	// Patch is for the bits of the caller's version; see bloom.Diff. The caller must not
+	// Patch turns the caller's version into the new one; see bloom.Diff. The caller must not
 	// write to it.
 	Patch []byte
 }
 
-// Config says how a Replica keeps up. Its zero value is usable. Interval is the time between two
-// requests, which cost little. The Every of package guard is the time between two readings of all
-// rows of a store, and there 0 means one reading.
+// Config configures a Replica. Its zero value is usable. Its Interval is not like Every of package
+// guard. Interval is the time between two requests, which cost little. Every is the time between
+// two readings of a whole store, and 0 there means one reading.
 type Config struct {
 	// Interval is the mean time from the end of one refresh in Run to the start
 	// of the next. Each wait is up to a tenth longer or shorter, so that many
@@ -94,43 +93,44 @@ type Config struct {
 	// source that was rebuilt without its old keys, and it repairs a copy that
 	// went wrong. 0 means never.
 	FullEvery time.Duration
-	// OnError, if not nil, is called with every error that Refresh meets, be it
-	// called by Run or by others. That includes a patch that did not fit, even if
-	// a full filter then made up for it. It leaves out errors due to the end of
-	// the refresh's context. OnError may call the Replica's methods. Calls of OnError
-	// do not overlap; errors that occur during a call are only returned by Refresh.
+	// OnError, if not nil, is called with every error of Refresh, whether Run or other code called
+	// Refresh. A patch that does not fit is such an error, even if a full filter replaces it at
+	// once. Errors do not count if the context of the refresh has ended. OnError may call the
+	// Replica's methods. Calls of OnError do not overlap: an error that occurs during a call is
+	// only returned by Refresh.
 	//
 	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes
 	// to the default logger of package slog: such a Replica contains everything.
 	OnError func(error)
 }
 
-// Replica is a copy of a Source's filter. Make it with New. Its methods may be called
-// by many goroutines at once. Looking up takes no locks and does not allocate.
+// Replica is a copy of a Source's filter. Make it with New. Many goroutines may use a Replica at
+// once. Look-ups take no lock and allocate nothing.
 type Replica struct {
 	src   Source
 	cfg   Config
 	copy  atomic.Pointer[state]
 	busy  chan struct{} // holds one token while a refresh runs
-	since time.Time     // of the last full filter; belongs to the refresh
+	since time.Time     // when the last full filter was fetched; for the goroutine that refreshes
 
 	reporting sync.Mutex // held while OnError runs
-	logged    sync.Once  // the first error, where there is no OnError
+	logged    sync.Once  // logs the first error if there is no OnError
 
 	mu        sync.Mutex // guards the following
 	refreshed time.Time
 	err       error
 }
 
-// state pairs a filter with its version. A patch makes a new state over the
-// same filter.
+// state is a filter and its version. A patch changes the filter, and the result is a new state
+// with the same filter.
 type state struct {
 	filter  *bloom.SyncFilter
-	size    int64 // of the binary form
+	size    int64 // bytes of the binary form
 	version string
 }
 
-// nothing is the state before the first load, but for look-ups and Snapshot.
+// nothing is what state returns before the first load. Look-ups and Snapshot do not use it: they
+// look at Replica.copy.
 var nothing = &state{filter: new(bloom.SyncFilter)}
 
 func (r *Replica) state() *state { return cmp.Or(r.copy.Load(), nothing) }
@@ -147,8 +147,8 @@ func New(src Source, cfg Config) *Replica {
 	return &Replica{src: src, cfg: cfg, busy: make(chan struct{}, 1)}
 }
 
-// Run refreshes at once and then at every Interval until ctx ends, and returns
-// ctx's error. Errors of refreshing go to OnError.
+// Run refreshes at once and then at every Interval, until ctx ends. It returns ctx's error. Errors
+// of refreshes go to OnError.
 func (r *Replica) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -158,14 +158,13 @@ func (r *Replica) Run(ctx context.Context) error {
 			return ctx.Err()
 		case <-timer.C:
 		}
-		_ = r.Refresh(ctx) // reported
+		_ = r.Refresh(ctx) // Refresh has reported the error
 		timer.Reset(time.Duration(float64(r.cfg.Interval) * (0.9 + 0.2*rand.Float64())))
 	}
 }
 
-// Refresh fetches what is new and applies it. On error the replica is as
-// before. Refreshes run one at a time: a second one waits for the first, or for
-// the end of ctx.
+// Refresh fetches what is new and applies it. On error the replica does not change. Refreshes run
+// one at a time: a second one waits until the first has ended, or until ctx ends.
 func (r *Replica) Refresh(ctx context.Context) error {
 	if r.src == nil {
 		panic("replica: Refresh of a zero Replica: make it with New")
@@ -176,7 +175,7 @@ func (r *Replica) Refresh(ctx context.Context) error {
 		return ctx.Err()
 	}
 	misfit, err := r.refresh(ctx)
-	// OnError runs when the refresh is over, so that it may start another.
+	// The refresh is over when OnError runs, so that OnError may call Refresh.
 	for _, err := range []error{misfit, err} {
 		if err != nil && ctx.Err() == nil {
 			r.report(err)
@@ -185,8 +184,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is Refresh once the token is in busy, and takes it out. It also
-// returns the error of a patch that a full filter may have made up for.
+// refresh is Refresh for a caller that has put the token into busy. It takes the token out. misfit
+// is the error after which refresh asked for a full filter.
 func (r *Replica) refresh(ctx context.Context) (misfit, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
@@ -209,8 +208,8 @@ func (r *Replica) refresh(ctx context.Context) (misfit, err error) {
 	return misfit, err
 }
 
-// report calls OnError unless it is running. An OnError that refreshes would
-// otherwise call itself for as long as the source is down.
+// report calls OnError unless a call of OnError is running. Otherwise an OnError that refreshes
+// would call itself for as long as the source is down.
 func (r *Replica) report(err error) {
 	switch {
 	case r.cfg.OnError == nil:
@@ -243,7 +242,7 @@ func (r *Replica) fetch(ctx context.Context, have string) error {
 	case have == "":
 		return errors.New("replica: source has no full filter")
 	default:
-		// Applied before its version counts: at a version, its keys are there.
+		// The bits change before the version, so that a Replica has all keys of its version.
 		if u.Patch != nil {
 			if err := cur.filter.Patch(u.Patch); err != nil {
 				return unfitError{fmt.Errorf("replica: patch of version %q: %w", have, err)}
@@ -269,15 +268,15 @@ func share(f *bloom.Filter) *bloom.SyncFilter {
 	_, wrote := f.WriteTo(&words)
 	_, read := s.ReadFrom(&words)
 	if err := errors.Join(wrote, read); err != nil {
-		panic(err) // f is not zero
+		panic(err) // cannot happen: f is not zero
 	}
 	s.SetInfo(f.Info())
 	return s
 }
 
-// Contains reports whether key may be in the filter. False is certain as of
-// Version. Until the first load it is true. It is for keys that were hashed with [bloom.Sum];
-// look at the Hash of [Replica.Info] first.
+// Contains reports whether key may be in the filter. False is certain for the source's filter as of
+// Version. Before the first load, Contains returns true for every key. It is for keys that were
+// hashed with [bloom.Sum]: look at the Hash of [Replica.Info] first.
 func (r *Replica) Contains(key []byte) bool { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -306,8 +305,8 @@ func (r *Replica) ContainsBatch(found []bool, hs []bloom.Hash) {
 // until the first load, and if the source cannot name its versions.
 func (r *Replica) Version() string { return r.state().version }
 
-// Info returns the Info of the source's filter, such as how its keys are hashed. It is zero
-// until the first load, and if the source sends none.
+// Info returns the Info of the source's filter. It tells, for example, how keys are hashed. It is
+// zero until the first load, and if the source sends none.
 func (r *Replica) Info() bloom.Info { return r.state().filter.Info() }
 
 // String describes r by the version that it has, without its keys.
@@ -318,27 +317,26 @@ func (r *Replica) String() string {
 	return "replica.Replica(nothing loaded)"
 }
 
-// LogValue returns the String, so that package log/slog does not write the whole filter.
+// LogValue returns what String returns, so that package log/slog does not write the whole filter.
 func (r *Replica) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
-// Status says what a Replica knows about its copy: more than the Loaded of package guard, as a copy
-// has a version and may fail to be refreshed.
+// Status describes the copy of a Replica, and the last refresh. A guard.Guard has Loaded instead,
+// because it has no versions.
 type Status struct {
 	// Version is the Replica's Version.
 	Version string
 	// SizeBytes is the length of the filter's binary form, and 0 until the first
 	// load.
 	SizeBytes int64
-	// Refreshed is when the last successful refresh began. The copy has what the
-	// source had then, so time.Since(Refreshed) is the copy's age. It is the zero
+	// Refreshed is the time at which the last successful refresh began. The copy has all keys that
+	// the source had then, so time.Since(Refreshed) is the copy's age. It is the zero
 	// Time until the first load.
 	Refreshed time.Time
 	// Err is the error of the last refresh, and nil if it succeeded.
 	Err error
 }
 
-// Status returns the state of the replica. It does not wait for a refresh that
-// is running.
+// Status returns the status of the replica. It does not wait for a refresh that is running.
 func (r *Replica) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -346,12 +344,12 @@ func (r *Replica) Status() Status {
 	return Status{Version: cur.version, SizeBytes: cur.size, Refreshed: r.refreshed, Err: r.err}
 }
 
-// Stats describes the copy without copying it; see [bloom.SyncFilter.Stats]. It is zero
-// until the first load.
+// Stats returns the figures of the copy; see [bloom.SyncFilter.Stats]. They are zero until the
+// first load.
 func (r *Replica) Stats() bloom.Stats { return r.state().filter.Stats() }
 
-// Snapshot returns a copy of the filter, the caller's to keep, or nil before the
-// first load.
+// Snapshot returns a copy of the filter, which the caller may keep and change. It returns nil
+// before the first load.
 func (r *Replica) Snapshot() *bloom.Filter {
 	if cur := r.copy.Load(); cur != nil {
 		return cur.filter.Snapshot()

@@ -13,8 +13,8 @@ import (
 
 const (
 	deltaIM = "bloom-delta1" // instance manipulation, RFC 3229; see docs/format.md
-	// sparse is the fill ratio below which gzip takes a quarter or more off a
-	// full filter: 0.2 carries 0.72 bits of information per bit.
+	// Below the fill ratio sparse, gzip makes a whole filter shorter by a quarter or more: at 0.2,
+	// a bit carries 0.72 bits of information.
 	sparse = 0.2
 )
 
@@ -29,10 +29,10 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r := p.current.Load()
 	have := tags(req.Header.Values("If-None-Match"))
 	h := w.Header()
-	// The tag is a weak one: gzip changes the bytes.
+	// The tag is weak, because gzip changes the bytes.
 	h.Set("ETag", "W/"+strconv.Quote(r.version))
 	h.Set("Vary", "Accept-Encoding")
-	h.Set("Cache-Control", "no-cache") // to be kept, but asked about before each use
+	h.Set("Cache-Control", "no-cache") // caches may keep the answer, and ask before each use
 	if slices.Contains(have, r.version) || slices.Contains(have, "*") {
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -44,11 +44,11 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			patch := r.since(r.find(have[i]))
 			h.Set("IM", deltaIM)
 			h.Set("Delta-Base", strconv.Quote(have[i]))
-			h.Set("Cache-Control", "no-store") // a cache might not know 226
+			h.Set("Cache-Control", "no-store") // a cache may not know status 226
 			h.Set("Content-Length", strconv.Itoa(len(patch)))
 			w.WriteHeader(http.StatusIMUsed)
 			if req.Method != http.MethodHead {
-				_, _ = w.Write(patch) // a client that has gone needs no answer
+				_, _ = w.Write(patch) // an error means that the client has gone
 			}
 			return
 		}
@@ -61,14 +61,14 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.WriteHeader(http.StatusOK)
 	if req.Method != http.MethodHead {
-		// A client that has gone needs no answer.
+		// Any other error means that the client has gone.
 		if err := p.bodyOf(r).send(w, gzipped); errors.Is(err, errReplaced) {
-			panic(http.ErrAbortHandler) // the client sees that the answer has no end
+			panic(http.ErrAbortHandler) // lets the client notice that the answer is not complete
 		}
 	}
 }
 
-// tags returns the opaque parts of a list of entity tags without quotes.
+// tags returns the opaque parts of a list of entity tags, without quotes.
 func tags(header []string) (versions []string) {
 	for _, v := range strings.Split(strings.Join(header, ","), ",") {
 		versions = append(versions, untag(v))
@@ -81,8 +81,8 @@ func untag(tag string) string {
 	return strings.Trim(strings.TrimPrefix(strings.TrimSpace(tag), "W/"), `"`)
 }
 
-// lists reports whether a header with a comma-separated list names want with a
-// weight other than 0.
+// lists reports whether a header, which is a comma-separated list, has want with a weight other
+// than 0.
 func lists(header []string, want string) bool {
 	for _, v := range strings.Split(strings.Join(header, ","), ",") {
 		name, params, _ := strings.Cut(v, ";")

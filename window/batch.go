@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// chunk is how many keys of a batch have their lanes read before the first key is done.
+	// chunk is the number of keys of a batch whose lanes are read ahead.
 	chunk = 64
-	// farLanes is the least number of lanes for which that pays. Such filters do not fit the caches
-	// near the processor.
+	// farLanes is the least number of lanes for which reading ahead pays. A filter with so many
+	// lanes does not fit into the caches near the processor.
 	farLanes = 1 << 19
 )
 
-// ahead reads the lanes of a chunk of keys from the i-th on, if a chunk begins there. They are in
-// the cache when the keys are done. The processor reads ahead by itself, but not past a lock, and
-// fewer lanes at once than the memory can deliver.
+// ahead reads the lanes of the chunk of keys that begins with the i-th, if one begins there. The
+// lanes are then in the cache when the keys are added or looked up. The processor also reads ahead
+// by itself, but not past a lock, and fewer lanes at once than the memory can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	if s == nil || i%chunk != 0 || len(s.array) < farLanes {
 		return
@@ -31,7 +31,7 @@ func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
 	}
 }
 
-// touch reads the first k lanes of h, for the cache.
+// touch reads the first k lanes of h into the cache.
 func (s *state) touch(h bloom.Hash, k int) {
 	page, x, step := s.locate(h)
 	lanes := s.lanesOf(page)
@@ -43,9 +43,9 @@ func (s *state) touch(h bloom.Hash, k int) {
 	}
 }
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. A nil added
-// discards the results. AddBatch panics if another added is shorter than hs. It is faster than
-// AddHash one by one if the filter is larger than the processor's caches.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
+// the results are discarded. Otherwise AddBatch panics if added is shorter than hs. If the filter
+// is larger than the processor's caches, AddBatch is faster than AddHash one by one.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if added == nil {
 		bitwords.Discard(hs, f.AddBatch)
@@ -58,8 +58,9 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
-// hs. It is faster than ContainsHash one by one where AddBatch is faster than AddHash.
+// ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than hs. If
+// the filter is larger than the processor's caches, ContainsBatch is faster than ContainsHash one
+// by one.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("window", found, len(hs))
 	for i, h := range hs {

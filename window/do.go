@@ -8,18 +8,18 @@ import (
 
 // Do calls handle unless h is remembered, and adds h if handle returns nil. handled reports
 // whether handle was called and returned nil. If h is remembered, Do does not call handle and
-// returns false and nil. The event was handled before, or h is a false positive and the event is
-// dropped. If handle fails, Do returns its error, and the next Do of h calls its own handle.
+// returns false and nil. Then the event was handled before, or h is a false positive and the event
+// is dropped. If handle fails, Do returns its error, and the next Do of h calls its own handle.
 //
 // Of several calls of Do with the same h at once, one calls handle and the others wait for it. If
 // handle returns nil, they return false and nil. If it fails, one of the others calls its own
 // handle. Calls with different h do not wait for each other.
 //
-// If ctx has ended, Do returns the ctx's error and calls nothing. A call that waits returns it
-// when its ctx ends. handle gets ctx. It must not call Do with the same h.
+// If ctx has ended, Do returns ctx's error and does not call handle. A call that waits returns
+// ctx's error when ctx ends. Do passes ctx to handle. handle must not call Do with the same h.
 //
-// Do of a zero Filter panics, as Add does. Do knows of no other process: package bloomredis
-// has windows that several share.
+// Do of a zero Filter panics, as Add does. Do knows nothing of other processes. Package bloomredis
+// has windows that several processes share.
 func (f *Filter) Do(
 	ctx context.Context, h bloom.Hash, handle func(context.Context) error,
 ) (handled bool, err error) {
@@ -51,12 +51,12 @@ func (f *Filter) Do(
 	return true, nil
 }
 
-// claim reports whether h is remembered. If it is not, claim returns the channel of the call of Do
-// that handles h now. If no call does, it returns nil, and the caller handles h: the others wait
-// for ended to be closed.
+// claim reports whether h is remembered. If another call of Do handles h now, claim returns false
+// and the channel of that call. If h is not remembered and no call handles it, claim returns false
+// and nil. Then the caller handles h, and other calls wait until ended is closed.
 //
-// The look-up is under the lock. Before it, another call could handle h, add it and release it
-// between the look-up and the lock, and h would be handled twice.
+// claim holds the lock during the look-up. Otherwise another call could handle h, add it and
+// release it between the look-up and the lock. Then h would be handled twice.
 func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, other chan struct{}) {
 	f.doing.Lock()
 	defer f.doing.Unlock()
@@ -74,7 +74,7 @@ func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, other chan
 	return false, nil
 }
 
-// release ends what claim began.
+// release undoes claim and wakes the calls that wait.
 func (f *Filter) release(h bloom.Hash, ended chan struct{}) {
 	f.doing.Lock()
 	delete(f.underWay, h)

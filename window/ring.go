@@ -8,42 +8,41 @@ import (
 	"time"
 )
 
-// ring says which planes are live, and when they end and die. See window.go for the words.
+// ring has the live planes, and the times at which they end and die. See window.go for the words.
 //
-// Planes have numbers, which only grow. Plane i is bit i mod 64 of the lanes. New keys are
-// written into the newest plane. A plane begins with its first key. It ends by count when it holds
-// its share, or by time when a part has passed since it began. It dies a Span after its end. The
-// live planes are the newest one and those before it, without a gap.
-//
-// With Renew a plane dies a part later. Renews says when a repeat is written again.
+// Planes are numbered in the order in which they begin. Plane i is bit i mod 64 of the lanes. New
+// keys are written into the newest plane. A plane begins with its first key. It ends by count when
+// it holds its share, or by time when a part has passed since it began. It dies a Span after its
+// end, and with Renew a part later. The live planes have consecutive numbers, up to that of the
+// newest plane. The method renews tells when a repeat is written again.
 //
 // The time of a plane's end is its stamp. Stamps are nanoseconds since 1970, as the clock reads
 // them. They never decrease from a plane to the next. No stamp of a plane that has ended is later
 // than now.
 //
-// Look-ups load what they need without the lock. Its holder stores live after all that goes with
-// it, except for expires, which may be early for a moment.
+// Look-ups load fields without the lock. The holder of the lock stores live after the other fields
+// that a look-up needs. Only expires is stored after live, and may be too early for a moment.
 type ring struct {
 	clock
 	span   int64  // Config.Span, in nanoseconds
 	part   int64  // Span/Generations, rounded up
-	life   int64  // how long a plane lives after its end: a Span, with Renew a part more
+	life   int64  // how long a plane lives after its end: a Span, or with Renew a Span and a part
 	counts        // numbers of planes
-	share  uint64 // keys of a plane
+	share  uint64 // the largest number of keys in a plane
 
-	live    atomic.Uint64 // a run of planes
+	live    atomic.Uint64 // the live planes, as a run
 	from    atomic.Int64  // the time at which a stamp was last set
 	until   atomic.Int64  // when the newest plane will end by time, or the constant ended
 	expires atomic.Int64  // when the oldest plane dies, or earlier
-	count   atomic.Uint64 // counted keys of the newest plane
+	count   atomic.Uint64 // the number of counted keys of the newest plane
 
 	sync.Mutex
 	ends [planes]atomic.Int64 // the stamps; renews loads them without the lock
-	full uint64               // columns of the planes that hold their share
-	// lost is the latest time, or never, at which a key could have been added that was given up
-	// before its Span was over.
+	full uint64               // the columns of the full planes
+	// lost is about keys that were given up before their Span was over. It is the latest time at
+	// which such a key may have been added, or never.
 	lost      int64
-	prolonged bool // the newest plane has lasted for a second part, as prolong allows once
+	prolonged bool // the newest plane lasts for a second part; see prolong
 }
 
 const (
@@ -51,8 +50,8 @@ const (
 	never = math.MinInt64 // the value of lost while no key was given up
 )
 
-// run is a run of planes without a gap. The low lenBits bits are how many planes there are, at most
-// 64. The others are the number of the newest one.
+// run is a run of planes with consecutive numbers. The low lenBits bits hold the number of planes
+// in the run, which is at most 64. The other bits hold the number of the newest plane.
 type run uint64
 
 const lenBits = 7
@@ -69,7 +68,7 @@ func (r run) withoutOldest() run { return newRun(r.newest(), r.len()-1) }
 // withNext returns r with one more plane, which is the newest.
 func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1) }
 
-// columns returns the bits of n planes in a lane, from the plane with the number first on. n is at
+// columns returns the bits of n planes in a lane. The oldest of them has the number first. n is at
 // most 64.
 func columns(first, n uint64) uint64 {
 	return bits.RotateLeft64(1<<n-1, int(first%planes))
@@ -89,11 +88,11 @@ func (r run) upTo(last uint64) uint64 {
 // planes returns the live planes.
 func (r *ring) planes() run { return run(r.live.Load()) }
 
-// end returns the stamp of a plane.
+// end returns the variable with the stamp of a plane.
 func (r *ring) end(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
 
-// start begins a ring that reads the time by now. The stamps of the live planes are set. from is
-// the time at which the last of them was set.
+// start begins a ring that reads the time with now. The caller has set the stamps of the live
+// planes. from is the time at which the last stamp was set.
 func (r *ring) start(now func() time.Time, live run, from int64) {
 	r.source = now
 	if now == nil {
@@ -106,7 +105,7 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 		r.reading.Store(stale)
 	}
 	r.from.Store(max(from, stale+1))
-	r.prolonged = true // a saved plane may have been
+	r.prolonged = true // the newest plane of a file may have been prolonged
 	r.until.Store(ended)
 	if newest := live.newest(); live.len() > 0 && r.full&columns(newest, 1) == 0 {
 		r.until.Store(r.end(newest).Load())
@@ -114,7 +113,7 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 	r.publish(live)
 }
 
-// publish makes live the live planes. The lock is held.
+// publish sets the live planes. The lock is held.
 func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
 	if live.len() == 0 {
@@ -132,11 +131,12 @@ func (r *ring) death(plane uint64) int64 { return r.end(plane).Load() + r.life }
 // current reports whether no plane is due to die and the clock has not stepped back.
 func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.expires.Load() }
 
-// age lets planes die that are due. The lock is held.
+// age lets the planes die that are due. The lock is held.
 //
 // If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps
 // that are later than now. Otherwise their planes would not die until the clock catches up.
-// Earlier stamps stay: a clock that leaps ahead and comes back does not age the keys from before.
+// Earlier stamps do not change. So the age of older keys is right after a clock has leapt ahead and
+// come back.
 func (r *ring) age(now int64) {
 	live := r.planes()
 	if now < r.from.Load() {
@@ -158,7 +158,8 @@ func (r *ring) age(now int64) {
 	r.publish(live)
 }
 
-// begin begins a plane for a key that comes now, unless the newest plane has not ended or goes on.
+// begin begins a plane for a key that comes now, unless the newest plane has not ended or is
+// prolonged.
 func (r *ring) begin() {
 	r.Lock()
 	defer r.Unlock()
@@ -179,15 +180,15 @@ func (r *ring) begin() {
 	r.publish(live)
 }
 
-// prolong reports whether the newest plane goes on, although it should have ended by time. It then
-// has a new end. The lock is held.
+// prolong decides whether the newest plane continues, although it should have ended by time. If so,
+// prolong sets a new end and returns true. The lock is held.
 //
-// Planes that end by time end a part apart at least. So while the clock runs evenly, at most spare
-// of them live. After a step back there are more: those that ended before the step live for a Span
-// from the step on, at most, and others begin beside them. Each takes the place of a plane that
-// could hold a share of N. So each new plane lasts for two parts while there are more than spare,
-// and as long as necessary when there are most. Otherwise a clock that steps to and fro would fill
-// the ring with planes of one key.
+// The ends of partial planes are at least a part apart. So while the clock runs evenly, at most
+// spare partial planes live. After a step back there are more: planes that ended before the step
+// live for up to a Span after it, and new planes begin. Each partial plane takes the place of a
+// plane that could hold a share of N. So if more than spare partial planes live, the newest one
+// lasts for two parts. If more than most live, it lasts as long as necessary. Otherwise a clock
+// that steps to and fro would fill the ring with planes of one key.
 func (r *ring) prolong(now int64) bool {
 	until := r.until.Load()
 	if until == ended {
@@ -210,8 +211,8 @@ func (r *ring) prolong(now int64) bool {
 	return true
 }
 
-// giveUp returns live without its oldest plane, and without those after it that are not needed for
-// the newest N keys: a page then clears them together. The lock is held.
+// giveUp returns live without its oldest plane. It also drops the next planes if the newest N keys
+// do not need them, so that a page clears them together. The lock is held.
 func (r *ring) giveUp(live run, now int64) run {
 	for {
 		until := r.end(live.oldest()).Load()
@@ -226,15 +227,15 @@ func (r *ring) giveUp(live run, now int64) run {
 	}
 }
 
-// stamp sets the stamp of the newest plane at the time now: it ends by time at end. The lock is
-// held.
+// stamp sets the stamp of the newest plane at the time now. The plane ends by time at end. The lock
+// is held.
 func (r *ring) stamp(newest uint64, now, end int64) {
 	r.from.Store(now)
 	r.end(newest).Store(end)
 	r.until.Store(end)
 }
 
-// add counts n keys of the newest plane, and ends it if it holds its share.
+// add counts n more keys of the newest plane. It ends the plane if that holds its share.
 func (r *ring) add(n uint64) {
 	if r.count.Add(n) < r.share || r.until.Load() == ended {
 		return
@@ -252,13 +253,14 @@ func (r *ring) add(n uint64) {
 	}
 }
 
-// renews reports whether a repeat is written again, so that its key stays for a Span. seen are the
+// renews reports whether a repeat is written again, so that its key stays for a Span. seen has the
 // columns of the planes that have the key.
 //
-// The newest of those planes is enough if it has not ended. It is also enough if it ended less
-// than a part ago, because it lives for a Span and a part after its end, and if at most lean
-// planes follow it. One that the next write begins counts as well. Such a plane is not given up
-// before N more keys have come, because that takes fulls full planes after it.
+// A key is not written again if the newest of these planes has not ended. It is also not written
+// again if that plane ended less than a part ago, and at most lean planes follow it. A plane that
+// the next write begins counts as one of these. The plane lives for a Span and a part after its
+// end, so at least a Span is left. It is given up only when fulls full planes follow it. Before
+// that, N more keys have come.
 func (r *ring) renews(seen uint64, live run, now int64) bool {
 	newest := live.newest()
 	// The bit of the newest plane becomes the highest.
@@ -266,7 +268,7 @@ func (r *ring) renews(seen uint64, live run, now int64) bool {
 	plane := newest - uint64(bits.LeadingZeros64(inOrder))
 	end := r.end(plane).Load()
 	if now >= end && r.wake != nil {
-		now = r.read() // the reading of a coarse clock may be a tenth of a second old
+		now = r.read() // a coarse clock's now may be a tenth of a second old
 	}
 	age := r.planes().newest() - plane
 	if now >= r.until.Load() {
@@ -287,8 +289,8 @@ func (r *ring) reach() time.Duration {
 	return time.Duration(min(max(0, now-r.lost), r.span))
 }
 
-// reset gives up all planes. The next one has the column that the first one had, so that the same
-// keys make the same bytes again.
+// reset gives up all planes. The next plane has the same column as the very first one, so that the
+// same keys make the same bytes again.
 func (r *ring) reset() {
 	r.Lock()
 	defer r.Unlock()
@@ -297,28 +299,28 @@ func (r *ring) reset() {
 	r.publish(newRun((r.planes().newest()+planes-1)/planes*planes, 0))
 }
 
-// clock reads the time, as nanoseconds since 1970. Time beyond 146 years from then does not
+// clock reads the time, as nanoseconds since 1970. Time further than 146 years from 1970 does not
 // advance.
 //
 // A coarse clock does not read the time at each call, because that takes longer than a look-up. It
 // uses its last reading until a timer goes off. If the timer is late, keys may have been written
-// into a plane after its end. The plane then ends so much later, so that no key is forgotten
-// early.
+// into a plane after its end. Then tick moves the plane's end, so that no key is forgotten early.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse
 	reading atomic.Int64                // the last reading of a coarse clock, or stale
-	timing  atomic.Bool                 // a timer is set
+	timing  atomic.Bool                 // true while a timer is set
 }
 
 const (
 	stale           = math.MinInt64 // the value of reading when the time must be read
-	farthest        = 1 << 62       // nanoseconds from 1970; the time does not advance beyond
+	farthest        = 1 << 62       // nanoseconds from 1970; time does not advance beyond this
 	coarsePrecision = 100 * time.Millisecond
 	coarseFrom      = int64(time.Second) // the shortest part of a Span that a coarse clock serves
 )
 
-// nanoseconds returns t in nanoseconds since 1970, or the farthest time in its direction.
+// nanoseconds returns t in nanoseconds since 1970. Beyond farthest nanoseconds from 1970, it
+// returns farthest or -farthest.
 func nanoseconds(t time.Time) int64 {
 	switch s := t.Unix(); {
 	case s <= -farthest/int64(time.Second):

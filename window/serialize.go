@@ -23,11 +23,11 @@ const (
 	paramGenerations // not 0
 	paramRenew       // 0 or 1
 	paramK           // positions of a key
-	paramPages       // their number
-	paramLanes       // of a page
+	paramPages       // the number of pages
+	paramLanes       // lanes of a page
 	paramLive        // the number of live planes
 	paramNewest      // the column of the newest plane
-	paramCount       // keys of the newest plane
+	paramCount       // the number of keys of the newest plane
 	paramFull        // the columns of the live planes that are full
 	paramLost        // ring.lost
 	paramFrom        // ring.from
@@ -77,8 +77,8 @@ func (f *Filter) Info() bloom.Info { return f.info }
 // time. Encoding returns an error if a field is out of its range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
-// SizeBytes returns the length of the binary form in bytes. f takes hardly more memory. The length
-// is 0 for the zero Filter.
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes
+// hardly more memory.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
@@ -97,7 +97,7 @@ func (f filter) AppendBinary(b []byte) ([]byte, error) {
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer; see
-// [Filter.AppendBinary]. An Add at the same time waits while a page is copied, at most.
+// [Filter.AppendBinary]. An Add at the same time waits at most while a page is copied.
 func (f filter) WriteTo(w io.Writer) (int64, error) {
 	if f.zero() {
 		return 0, errNoForm
@@ -110,8 +110,8 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 			page := uint64(from / n)
 			p := &f.table[page]
 			p.Lock()
-			// Since the head was written, later planes may have taken the columns of the oldest. The
-			// columns of the newest planes may still hold stale bits in this page.
+			// Since the head was written, later planes may have taken the columns of the oldest.
+			// The columns of the newest planes may still hold stale bits in this page.
 			clean := p.clean.Load()
 			first := max(live.oldest(), clean+1-planes)
 			mask := columns(first, max(first, min(live.newest(), clean)+1)-first)
@@ -125,9 +125,9 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	})
 }
 
-// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. The keys have aged
-// since it was encoded. Their age is told by the Now that f was made with, or by the system's time
-// if there is none. f gets the configuration from data, and keeps its Now. On error, which wraps
+// UnmarshalBinary decodes data into f. data is a binary form, and no byte more. f gets the
+// configuration from data, and keeps its own Now. The keys have aged since data was encoded: their
+// age is computed with Now, or with the system's time if Now is nil. On error, which wraps
 // [bloom.ErrFormat], f is unchanged. UnmarshalBinary does not retain data.
 func (f *Filter) UnmarshalBinary(data []byte) error {
 	params, array, info, err := form.Window.Unmarshal(data, checkParams)
@@ -155,8 +155,8 @@ func (f *Filter) ReadFrom(r io.Reader) (int64, error) {
 // cookies hold a filter in this way. The zero value is the empty text.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the
-// zero Filter, which keeps its Now for what is decoded later.
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero Filter. f
+// then still keeps its Now for later decoding.
 func (f *Filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("window", text, f, func() { f.filter = filter{now: f.now} })
 }
@@ -183,7 +183,7 @@ func load(path string, now func() time.Time) (*Filter, error) {
 
 // LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no
 // such file. LoadOrNew writes no file. It returns an error at once if the file's directory
-// does not exist, as SaveFile would later.
+// does not exist, because SaveFile would fail later.
 //
 // If the filter in the file has another N, P, Span, Renew or Generations than New(c),
 // LoadOrNew returns an error that wraps [bloom.ErrMismatch] and names them.
@@ -202,8 +202,8 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	})
 }
 
-// checkParams returns how many words follow the parameters, or an error if New, Add and the clock
-// cannot have made them.
+// checkParams returns the number of words that follow the parameters. It returns an error if New,
+// Add and the clock cannot have made the parameters.
 func checkParams(p []uint64) (words uint64, err error) {
 	if p[paramGenerations] > maxGenerations || p[paramSpan] > math.MaxInt64 || p[paramRenew] > 1 {
 		return 0, fmt.Errorf("span of %d ns, %d generations, renew = %d",
@@ -225,7 +225,7 @@ func checkParams(p []uint64) (words uint64, err error) {
 	return p[paramPages] * p[paramLanes], nil
 }
 
-// checkLayout returns an error unless keys can have k positions in pages of so many lanes.
+// checkLayout returns an error unless a window can have this layout.
 func checkLayout(k, pages, lanes uint64) error {
 	if k < 2 || k > maxK || k%2 != 0 {
 		return fmt.Errorf("k = %d", k)
@@ -238,9 +238,9 @@ func checkLayout(k, pages, lanes uint64) error {
 	return nil
 }
 
-// clockMakes reports whether a clock can have made the times in p. The stamps of the live planes
-// do not decrease. At the time of paramFrom, all planes had ended but the newest one, and that was
-// to end a part later at most.
+// clockMakes reports whether a clock can have made the times in p. The stamps of the live planes do
+// not decrease. At the time of paramFrom, all planes but the newest had ended. The newest plane was
+// then to end at most a part later.
 func clockMakes(p []uint64, c Config) bool {
 	from := int64(p[paramFrom])
 	if from < -farthest || from > farthest || int64(p[paramLost]) > from {
@@ -265,7 +265,7 @@ func clockMakes(p []uint64, c Config) bool {
 	return true
 }
 
-// configOf returns the configuration that p has.
+// configOf returns the configuration in the parameters p.
 func configOf(p []uint64) Config {
 	return Config{
 		N:           p[paramN],
@@ -276,11 +276,12 @@ func configOf(p []uint64) Config {
 	}
 }
 
-// liveOf returns the live planes that p has. The numbers leave room for 64 planes before the
-// newest.
+// liveOf returns the live planes in the parameters p. It numbers the newest plane so that 64 planes
+// have room before it.
 func liveOf(p []uint64) run { return newRun(p[paramNewest]+planes, p[paramLive]) }
 
-// restore makes f the filter of a frame that checkParams has passed. f keeps its Now.
+// restore sets f to the filter of a frame. checkParams has accepted the parameters p. f keeps its
+// Now.
 func (f *Filter) restore(p, array []uint64, info form.Info) {
 	f.info = bloom.Info(info)
 	s := newState(configOf(p), layout{int(p[paramK]), p[paramPages], p[paramLanes]}, array)
@@ -295,9 +296,9 @@ func (f *Filter) restore(p, array []uint64, info form.Info) {
 	}
 	r.full = p[paramFull]
 	r.lost = int64(p[paramLost])
-	// Keys may have been added to the newest plane while the words were written, after paramCount.
-	// They are estimated from its bits. The estimate is lowered by three deviations or more, so
-	// that it counts no key that is not there.
+	// Keys may have been added to the newest plane while the words were written. paramCount does
+	// not have them, so the keys of the plane are estimated from its bits. The estimate is lowered
+	// by at least three standard deviations, so that it counts no key that is not there.
 	ones := uint64(0)
 	for _, lane := range array {
 		ones += lane >> p[paramNewest] & 1

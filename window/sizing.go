@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	planes         = 64      // the bits of a lane
-	maxGenerations = 31      // of Config
-	maxSpan        = 1 << 60 // nanoseconds; 36 years
-	maxK           = 64      // positions of a key in a saved filter; New makes 40 at most
+	planes         = 64      // the number of bits of a lane
+	maxGenerations = 31      // the largest Config.Generations
+	maxSpan        = 1 << 60 // in nanoseconds; 36 years
+	maxK           = 64      // the most positions of a key in a file; New makes at most 40
 	leastRate      = 1e-18   // the least rate of a plane that New makes, with 40 positions
-	leastPage      = 4096    // lanes; the only page of a filter may have fewer
-	pageFeed       = 8       // keys; the feed of one of several pages
+	leastPage      = 4096    // the least number of lanes of a page, unless it is the only one
+	pageFeed       = 8       // the feed of a page, unless it is the only one
 )
 
-// layout is where a window's bits lie: in lanes, which are cut into pages. See window.go for the
-// words.
+// layout is the layout of a window's bits: lanes, which are divided into pages. See window.go for
+// the words.
 type layout struct {
-	k     int    // positions of a key, an even number
-	pages uint64 // at least 1
-	lanes uint64 // in a page
+	k     int    // the number of positions of a key, which is even
+	pages uint64 // the number of pages, at least 1
+	lanes uint64 // the number of lanes of a page
 }
 
-// withDefaults returns c with the default where a zero field means that.
+// withDefaults returns c with the default number of generations if c has 0.
 func (c Config) withDefaults() Config {
 	if c.Generations == 0 {
 		c.Generations = 7
@@ -35,13 +35,15 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// text returns the fields of c that a file has. Two configurations with the same text are the same.
+// text returns the fields of c that a file has. Two configurations with the same text are equal but
+// for Now.
 func (c Config) text() string {
 	return fmt.Sprintf("N = %d, P = %v, Span = %v, Renew = %v, Generations = %d",
 		c.N, c.P, c.Span, c.Renew, c.Generations)
 }
 
-// check returns an error that names the field unless c, which has no defaults, is in range.
+// check returns an error that names the field if a field of c is out of range. withDefaults has set
+// the default of c.
 func (c Config) check() error {
 	if c.N == 0 {
 		return fmt.Errorf("window: N = 0 is not at least 1")
@@ -84,21 +86,21 @@ func (c Config) part() int64 {
 type counts struct {
 	spare int    // the most partial planes while the clock runs evenly
 	most  int    // the most partial planes for a Span after the clock steps back
-	fulls int    // a plane is given up when so many full planes follow it
-	lean  uint64 // with Renew, the most planes after one that a repeat relies on; otherwise 0
+	fulls int    // a plane is given up when this number of full planes follow it
+	lean  uint64 // with Renew, the most planes that may follow a key's plane; see ring.renews
 }
 
 // counts returns the numbers of planes for c.
 //
-// Partial planes end a part after each other, so Generations of them live, and with Renew one more,
-// because planes then live a part longer. That is spare. The newest plane and fulls others take the
-// rest of the 64.
+// Partial planes end a part after each other. So Generations of them live, and with Renew one more,
+// because planes then live for a part longer. This number is spare. The other planes of the 64 are
+// the newest plane and fulls full ones.
 //
-// After a step back, half of the places of full planes may be taken by partial ones. The other half
-// holds N/2 keys.
+// After a step back, partial planes may take half of the places of full ones. The other half has
+// room for N/2 keys.
 //
-// lean planes hold more than N/(Generations+1) keys. If no more different keys come, no key is
-// written again until the plane that has it ended a part ago.
+// lean planes together hold more than N/(Generations+1) keys. If fewer different keys come, a key
+// is written again only when the plane that has it ended at least a part ago.
 func (c Config) counts() counts {
 	spare, lean := c.Generations, 0
 	if c.Renew {
@@ -108,15 +110,15 @@ func (c Config) counts() counts {
 	return counts{spare: spare, most: spare + fulls/2, fulls: fulls, lean: uint64(lean)}
 }
 
-// share returns the share and the feed of a filter with so many pages.
+// share returns the share and the feed of a filter with the given number of pages.
 //
-// N keys must fit into fulls planes. With Renew a repeat may rely on lean planes that are given up
-// first, so only fulls - lean planes count.
+// N keys must fit into fulls planes. With Renew, up to lean planes may already follow a key's plane
+// when the key comes again and is not written. So only fulls - lean planes count.
 //
-// Several pages collect keys, up to a feed less one in each, before they count them. The keys that
-// they have collected when a plane ends are counted in the next plane. So the planes that hold N
-// keys may have counted that many others, and there is room for them once. The only page of a
-// small filter counts each key.
+// If there are several pages, each collects up to pageFeed-1 keys before it counts them. Keys that
+// are collected when a plane ends count in the next plane. So the planes for N keys may count that
+// many keys of the plane before them, and have room for these, too. An only page counts each key in
+// its plane.
 func (c Config) share(pages uint64) (share, feed uint64) {
 	counts := c.counts()
 	fulls := counts.fulls - int(counts.lean)
@@ -128,31 +130,34 @@ func (c Config) share(pages uint64) (share, feed uint64) {
 	return pageFeed * uint64(math.Ceil(keys/float64(pageFeed*fulls))), pageFeed
 }
 
-// layout returns the layout for c, or an error if c is out of range or that is too large.
+// layout returns the layout for c. It returns an error if c is out of range, or if the filter would
+// be too large.
 func (c Config) layout() (l layout, err error) {
 	if err := c.check(); err != nil {
 		return l, err
 	}
-	// The best number of positions takes the least memory. A third fewer positions take 8 % more,
-	// and a third less time. Take the fewest that take at most 8 % more. They come in pairs.
+	// The ideal number of positions needs the least memory. A third fewer positions need 8 % more
+	// memory and a third less time. Choose the fewest positions that need at most 8 % more memory.
+	// Positions come in pairs.
 	p := max(c.P/planes, leastRate)
 	ideal := -portable.Log(p) / math.Ln2
 	for l.k = 2; perKey(l.k, p) > 1.08*ideal/math.Ln2; {
 		l.k += 2
 	}
-	// The keys of a plane fall into pages at random, so that a page gets more or fewer than the
-	// mean. The number has Poisson's distribution: its variance relative to the square of the mean
-	// is one over the mean. If the rate grows as the e-th power of the load, its mean over all
-	// pages is larger by e(e-1)/2 times that, to second order. Pages are large enough for this to
-	// take at most 1.6 % more memory.
+	// The keys of a plane fall into pages at random, so a page gets more or fewer keys than the
+	// mean. Their number has a Poisson distribution: its variance, divided by the square of the
+	// mean, is one over the mean. If the rate grows as the e-th power of the load, its mean over
+	// all pages is larger by e(e-1)/2 over that mean number, to second order. Pages are so large
+	// that this costs at most 1.6 % more memory.
 	size := float64(leastPage)
 	load := float64(l.k) / perKey(l.k, p)
 	e := float64(l.k) * load / (portable.Exp(load) - 1)
 	for (e-1)/2*perKey(l.k, p) > 0.016*size {
 		size *= 2
 	}
-	// A few keys set a share of the lanes that varies from filter to filter. The mean of its k-th
-	// power is larger than the k-th power of its mean. So small filters need few more lanes.
+	// The share of lanes that a small number of keys sets varies from filter to filter. The mean of
+	// its k-th power is larger than the k-th power of its mean. So a small filter gets few lanes
+	// more.
 	const few = 8
 	share, _ := c.share(1)
 	pages, lanes := 1.0, math.Ceil(float64(share)*perKey(l.k, p))+few

@@ -4,26 +4,26 @@
 // not remembered as present with a probability of at most P. That holds for any traffic: a hundred
 // times the plan, a day's keys in a minute, repeats, a clock that leaps.
 //
-// If at most N new keys come within any Span, however unevenly, each key that Add called new is
-// found for a Span at least. While the clock runs evenly, it is found for Span + Span/Generations
-// at most. If more than N keys come, the newest N are found, and [Filter.Reach] says how far back
-// everything is.
+// If at most N new keys come within any Span, however unevenly, each key for which Add returned
+// true is found for at least a Span. While the clock runs evenly, the key is found for at most
+// Span + Span/Generations. If more than N keys come, the newest N are found. [Filter.Reach] then
+// tells how far back all keys are found.
 //
-// A repeat writes nothing, unless [Config] has Renew. So a key that Add takes for seen by mistake
-// can be absent a moment later. This happens to a share of P of the new keys at most. A program
-// that must find every key needs Renew. Then all this is true of each key that Add was called
-// with, new or not.
+// Add of a key that is remembered writes nothing, unless [Config] has Renew. So if Add returns
+// false for a new key by mistake, the key can be absent a moment later. This happens to at most a
+// share of P of the new keys. A program that must find every key needs Renew: it makes all this
+// true for every key that was passed to Add.
 //
 // A window cannot take a key back. If a program adds an event's id before it handles the event and
 // then fails, the retry is dropped. [Filter.Do] handles first and then adds. The example program
-// [kafka] reads a topic. [LoadOrNew] loads what [Filter.SaveFile] saved. After a crash, ids that
-// were added since the last save are new again, and Reach does not know of them.
+// [kafka] does this for a topic of Kafka. [LoadOrNew] loads what [Filter.SaveFile] saved. After a
+// crash, ids that were added since the last save are new again, and Reach does not know of them.
 //
 // The memory is fixed. With N >= 100,000 and 7 Generations a window has 23 bits for each of N keys
 // at 1 %, 28 at 0.1 %, 46 at 1e-6 and 64 at 1e-9. With Renew it has 27, 32.1, 53.3 and 74.6. A
-// [bloom.Filter], which forgets nothing, has 9.6, 14.4, 28.8 and 43.1. Take package flower if memory
-// is short and recent keys matter more than a certain answer; a [picture] compares them. Take a map
-// if every answer must be right.
+// [bloom.Filter], which forgets nothing, has 9.6, 14.4, 28.8 and 43.1. Take package flower if
+// memory is short and recent keys matter more than a certain answer; a [picture] compares the two.
+// Take a map if every answer must be right.
 //
 // [kafka]: https://github.com/seed79a3ff49/bloom/tree/main/examples/kafka
 // [picture]: https://github.com/seed79a3ff49/bloom/blob/main/docs/memory.svg
@@ -48,21 +48,21 @@ import (
 //	lane        a word of 64 bits: one position in each of the 64 planes
 //	plane       a Bloom filter, which is one bit of every lane; it holds the keys of a piece of time
 //	page        lanes that have a lock of their own; all positions of a key are in one page
-//	ring        the planes in the order of their beginning, and when each of them ends and dies
+//	ring        the planes in the order in which they begin, and when each of them ends and dies
 //	generation  a piece of time; a Span has Config.Generations of them
 //	part        the length of a generation in nanoseconds: Span/Generations
 //	share       how many keys a plane holds at most
-//	full        of a plane: it holds its share. The others, which end by time, are partial
+//	full        a plane that holds its share is full; other planes, which end by time, are partial
 //	fulls       how many full planes are enough for the newest N keys
 //	spare       how many partial planes live at most while the clock runs evenly
-//	lean        with Renew, how many planes may follow one before its keys must be written again
+//	lean        with Renew, how many planes may follow a plane before its keys are written again
 //	feed        how many keys a page collects before it counts them in the ring
-//	clean       of a page: the number of the newest plane that has no bits of a dead plane there
+//	clean       planes up to the number clean have no bits of dead planes in a page
 //	reach       the time, in nanoseconds, within which all keys that were added are found
 
 // Filter remembers keys for a span of time. It is safe for use by many goroutines at once, except
 // for decoding and SetInfo, which need the Filter to themselves. Look-ups take no lock and never
-// wait. Add takes the lock of the page that the key is in, one of many pieces of the memory.
+// wait. Add takes the lock of the key's page, which is one of many pieces of the memory.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
@@ -71,82 +71,87 @@ type Filter struct {
 	filter
 }
 
-// filter holds all of a Filter. It is small, because String and the methods that encode it have
-// value receivers: packages fmt, json and gob find those where a struct holds a Filter by value.
+// filter holds all of a Filter. String and the methods that encode it have value receivers. So
+// packages fmt, json and gob call them even if a struct holds a Filter by value. A filter is small,
+// because each of these calls copies it.
 type filter struct {
 	*state // nil in the zero Filter
 	info   bloom.Info
-	now    func() time.Time // Now of Config
+	now    func() time.Time // Config.Now
 }
 
-// state is all that a Filter other than the zero Filter has.
+// state is the state of a Filter that is not zero.
 type state struct {
 	layout
 	ring   ring
 	config Config   // with defaults, without Now
-	feed   uint64   // keys; the only page of a small filter collects a plane's share
+	feed   uint64   // a number of keys; the feed of an only page is a plane's share
 	table  []page   // the state of each page
 	array  []uint64 // the lanes of all pages, one page after the other
 
 	doing    sync.Mutex                   // guards underWay
-	underWay map[bloom.Hash]chan struct{} // the keys in Do; a channel is closed when its Do ends
+	underWay map[bloom.Hash]chan struct{} // the keys in Do; the channel is closed when Do ends
 }
 
 func (s *state) zero() bool { return s == nil }
 
-// page is the state of a page. The lock is held to write there.
+// page is the state of a page. Code that writes to the page holds its lock.
 //
 // A look-up holds no lock. It loads the live planes first, then clean, then lanes. An add clears
 // lanes before it raises clean, and writes into a plane only when clean covers it. So a look-up
 // sees no bits that a dead plane left behind.
 type page struct {
 	sync.Mutex
-	clean   atomic.Uint64 // the bits of planes with higher numbers are those of dead planes
-	pending uint64        // keys of the newest plane that ring.count lacks; see bitwords.Store
+	clean   atomic.Uint64 // planes with higher numbers may have bits of dead planes here
+	pending uint64        // the number of keys to count in the ring; see bitwords.Store
 }
 
 // Config configures a Filter.
 type Config struct {
-	// N is the largest number of new keys within any Span, however uneven, of which all are
-	// remembered for a Span. If more come, the newest N are. With Renew, some repeats count, too.
+	// N is a number of new keys. All keys are remembered for a Span if at most N new ones come
+	// within any Span. They may come unevenly. If more come, the newest N are remembered. With
+	// Renew, some repeats count, too.
 	N uint64
-	// P is the probability, between 0 and 1, that a key which is not remembered is reported as
-	// present. It holds for any traffic. A smaller P than 6.4e-17 counts as 6.4e-17.
+	// P is the largest probability, between 0 and 1, that a key which is not remembered is reported
+	// as present. It holds for any traffic. A smaller P than 6.4e-17 counts as 6.4e-17.
 	P float64
-	// Span is how long a key is remembered after Add called it new. It is at least a
-	// millisecond for each generation, and less than 36 years. 0 means by count alone: the
-	// newest N keys are remembered, and there is no clock.
+	// Span is how long a key is remembered after Add returned true for it. It is at least a
+	// millisecond for each generation, and less than 36 years. If Span is 0, there is no clock: the
+	// newest N keys are remembered.
 	Span time.Duration
 	// Renew makes each Add remember its key for a Span from then on, even if the key is there. A
 	// key is found for Span + 2 Span/Generations at most. Renew is right for programs that ask with
 	// Contains and must find every key that was added, such as a list of revoked tokens.
 	//
-	// A repeat counts towards N as well, unless Span/Generations or less has passed since the key
-	// last counted, and no more than N/(Generations+1) other keys have counted since. A key counts
-	// at most Generations + 1 times within a Span, however often it comes. So N is large enough if
-	// it is Generations + 1 times the number of different keys of a Span.
+	// A repeat counts towards N, too. It does not count if at most Span/Generations has passed
+	// since the key last counted, and if at most N/(Generations+1) other keys have counted since. A
+	// key counts at most Generations + 1 times within a Span, however often it comes. So N is large
+	// enough if it is Generations + 1 times the number of different keys of a Span.
 	//
-	// Without Renew, a key is remembered from when it was new. A repeat takes no memory, and an
-	// event that never stops passes once a Span.
+	// Without Renew, a key is remembered for a Span from the time at which it was new. A repeat
+	// takes no memory. If an event repeats for ever, Add returns true for it at most once a Span.
 	Renew bool
-	// Generations is how finely time is cut, from 1 to 31. 0 means 7. With 3, a window takes 7 %
-	// less memory, with 15, 17 % more, and with 31, 75 % more. With Renew, 7 is near the least: 3
-	// takes 2 % more, 15 9 % more, and 31 60 % more.
+	// Generations is the number of pieces into which a Span is cut, from 1 to 31. 0 means 7.
+	// Compared with 7, a window takes 7 % less memory with 3 generations, 17 % more with 15, and
+	// 75 % more with 31. With Renew, 7 is near the optimum: 3 generations take 2 % more memory, 15
+	// take 9 % more, and 31 take 60 % more.
 	Generations int
-	// Now returns the time. Each call of a method calls it. It must be safe for concurrent use.
-	// Nil means the system's time. If Span/Generations is a second or more, that is read every
-	// tenth of a second. To deduplicate a log by its own time, let Now return the time of the
-	// newest event. It may return the zero Time before the first event.
+	// Now returns the time. Each call of a method calls Now. It must be safe for concurrent use. If
+	// Now is nil, the window reads the system's time. If Span/Generations is a second or more, it
+	// reads the system's time only every tenth of a second. To deduplicate a log by its own time,
+	// let Now return the time of the newest event. Now may return the zero Time before the first
+	// event.
 	//
-	// A leap ahead forgets the keys whose Span it passes over, and nothing else.
+	// If the clock leaps ahead, the window forgets the keys whose Span is over by then, and no
+	// others.
 	//
-	// A step back of any size forgets nothing. The same is true of a file that was saved by a
-	// clock that was ahead. A key that is there stays for a Span from its time or from the step,
-	// whichever is earlier. A key that is added afterwards is found for a Span, and for
-	// Span/Generations longer than without the step at most. If the clock steps back several times
-	// within a Span, it is found for twice as long at most. For a Span after a step back, the
-	// planes of both times share the memory: if more than N/2 keys come then, the newest N/2 are
-	// found, and Reach says how far back that is.
+	// If the clock steps back, the window forgets nothing, however large the step is. The same is
+	// true of a file that was saved by a clock that was ahead. A key that is there stays for a Span
+	// from its time or from the step, whichever is earlier. A key that is added afterwards is found
+	// for at least a Span, and for at most Span/Generations longer than without the step. If the
+	// clock steps back several times within a Span, the key is found for at most twice as long. For
+	// a Span after a step back, the planes of both times share the memory: if more than N/2 keys
+	// come in that time, the newest N/2 are found, and Reach tells how far back that is.
 	//
 	// Time further than 146 years from 1970 does not advance.
 	Now func() time.Time
@@ -167,7 +172,7 @@ func New(c Config) (*Filter, error) {
 	return &Filter{filter: filter{s, bloom.Info{N: c.N, P: c.P}, c.Now}}, nil
 }
 
-// newState returns a state. The caller calls begin before anything else.
+// newState returns a state. The caller calls its begin first.
 func newState(c Config, l layout, array []uint64) *state {
 	s := &state{layout: l, config: c, table: make([]page, l.pages), array: array}
 	r := &s.ring
@@ -183,7 +188,8 @@ func newState(c Config, l layout, array []uint64) *state {
 	return s
 }
 
-// begin makes s ready for use. live are its live planes, and from is the time of the newest stamp.
+// begin makes s ready for use. live are its live planes. from is the time at which the newest stamp
+// was set. All pages are clean up to the number clean.
 func (s *state) begin(now func() time.Time, live run, from int64, clean uint64) {
 	s.ring.start(now, live, from)
 	for i := range s.table {
@@ -207,7 +213,7 @@ func (f filter) String() string {
 	return fmt.Sprintf("window.Filter(%s, %d bytes)", f.Config().text(), f.SizeBytes())
 }
 
-// multiplier makes the next pair of positions: its 32-bit halves are odd or random enough.
+// multiplier is 2^64 over the golden ratio.
 const multiplier = 0x9e3779b97f4a7c15
 
 // locate returns the page of h, and the x and the step for its positions there. The high bits of
@@ -231,8 +237,8 @@ func next(x, step, lanes uint64) (p, q uint32, nextX uint64) {
 // lanesOf returns the lanes of a page.
 func (s *state) lanesOf(page uint64) []uint64 { return s.array[page*s.lanes:][:s.lanes] }
 
-// clear clears the bits that dead planes left in a locked page. Afterwards it is clean up to the
-// last plane that can begin before another one dies.
+// clear clears the bits that dead planes left in a locked page. Afterwards the page is clean up to
+// the last plane that can begin before another one dies.
 func (s *state) clear(page uint64, live run) {
 	p := &s.table[page]
 	clean := p.clean.Load()
@@ -246,7 +252,7 @@ func (s *state) clear(page uint64, live run) {
 }
 
 // ready makes a locked page ready for a new key: it begins a plane if the newest one has ended, and
-// clears it in the page if necessary. It returns the live planes then.
+// clears that plane in the page if necessary. It returns the live planes afterwards.
 func (s *state) ready(page uint64, live run, now int64) run {
 	p := &s.table[page]
 	if now >= s.ring.until.Load() {
@@ -254,8 +260,8 @@ func (s *state) ready(page uint64, live run, now int64) run {
 		before := live.newest()
 		live = s.ring.planes()
 		if s.pages == 1 && live.newest() != before {
-			// The only page collects the keys of one plane. With several pages, what they collected
-			// counts in the next plane.
+			// An only page collects the keys of one plane. Keys that several pages have collected
+			// count in the next plane.
 			bitwords.Store(&p.pending, 0)
 		}
 	}
@@ -265,7 +271,8 @@ func (s *state) ready(page uint64, live run, now int64) run {
 	return live
 }
 
-// count notes that a locked page has pending keys, and counts them in the ring if they are a feed.
+// count sets the number of pending keys of a locked page. If they are a feed, it counts them in the
+// ring.
 func (s *state) count(p *page, pending uint64) {
 	if pending >= s.feed {
 		s.ring.add(pending)
@@ -274,8 +281,8 @@ func (s *state) count(p *page, pending uint64) {
 	bitwords.Store(&p.pending, pending)
 }
 
-// time returns the time. All planes that are due by then have died, unless a look-up finds the
-// ring's lock taken.
+// time returns the time. All planes that are due to die by then have died. A look-up is an
+// exception: it does not wait for another goroutine that lets them die.
 func (s *state) time(lookUp bool) int64 {
 	now := s.ring.reading.Load()
 	if !s.ring.current(now) {
@@ -284,8 +291,8 @@ func (s *state) time(lookUp bool) int64 {
 	return now
 }
 
-// tend reads the time and lets planes die that are due. A look-up does not wait for the lock: its
-// holder does the same.
+// tend reads the time and lets the planes die that are due. A look-up does not wait for the lock,
+// because the holder of the lock does the same.
 func (s *state) tend(lookUp bool) int64 {
 	now := s.ring.read()
 	if s.ring.current(now) {
@@ -296,8 +303,8 @@ func (s *state) tend(lookUp bool) int64 {
 	} else if !s.ring.TryLock() {
 		return now
 	}
-	// Another reading may have been later than this one. A second reading, under the lock, tells
-	// that from a clock that steps back.
+	// now may only seem to be a step back, because another goroutine has read a later time since. A
+	// second reading, under the lock, is earlier only if the clock has stepped back.
 	s.ring.age(s.ring.read())
 	s.ring.Unlock()
 	return now
@@ -327,8 +334,8 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	k, width, x := s.k, uint64(len(lanes)), start
 	p.Lock()
 	live := s.ring.planes()
-	// Planes that the page is not clean for hold nothing there. The loop has no early exit: it
-	// would be mispredicted, and cost more than the remaining positions.
+	// Planes with numbers above clean hold no keys in the page. The loop has no early exit, because
+	// its misprediction would cost more than the remaining positions.
 	seen := live.upTo(p.clean.Load())
 	for i := k; i > 0; i -= 2 {
 		var a, b uint32
@@ -381,18 +388,18 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	return seen != 0
 }
 
-// live returns the columns of the live planes in a page.
+// live returns the columns of the live planes that may hold keys in a page.
 func (s *state) live(page uint64) uint64 {
 	live := s.ring.planes()
 	return live.upTo(s.table[page].clean.Load())
 }
 
-// Reach returns how far back everything that was added is remembered now. It is Span unless keys
-// were given up before their Span was over, because more than N came. Then it is the time since
-// the newest of those was added. It is at most Span/Generations less than the truth. With Renew it
-// can be less, because it does not know which of the keys that were given up were written again.
-// It does not know of keys that were added after the last save. It is 0 if Span is 0, and for the
-// zero Filter.
+// Reach returns how far back all keys that were added are remembered now. It is Span unless more
+// than N keys came and keys were given up before their Span was over. Then Reach is the time since
+// the newest of these keys was added, or up to Span/Generations less. With Renew it can be still
+// less, because Reach does not know which of these keys were written again. After a crash, Reach
+// does not know of keys that were added after the last save. It is 0 if Span is 0, and for the zero
+// Filter.
 func (f *Filter) Reach() time.Duration {
 	if f.zero() {
 		return 0
@@ -410,7 +417,7 @@ func (f *Filter) Reset() {
 // Stats returns the figures of f. A window consists of 64 Bloom filters of K hashes each, for keys
 // of different times. M, OnesCount and FillRatio cover all of them. FPR is the probability that a
 // key which is not remembered is reported as present now. ApproxCount estimates how many keys are
-// remembered. With Renew a key counts once for each time that Add wrote it. Where N is 190,000 or
+// remembered. With Renew a key counts once for each time that Add wrote it. If N is 190,000 or
 // more, Stats may read a sample and estimate the rest, so that its time does not grow with N.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
