@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,9 +110,10 @@ type version struct {
 	key    lines.Key
 	report *report
 	loaded time.Time
-	guava  func() (f *bloom.Filter, tag string) // for /filter; nil if Guava lacks the type
-	ctx    context.Context                      // ends the version's downloads
+	ctx    context.Context // ends the version's downloads
 	cancel context.CancelFunc
+
+	download func() *download // for /filter; nil if Guava lacks the type
 }
 
 // load loads the file. After an error the server keeps the version that it has.
@@ -140,9 +138,9 @@ func (s *server) load() error {
 	next := &version{filter: f, key: key, report: f.report(s.path), loaded: time.Now()}
 	switch f := f.filter.(type) {
 	case *bloom.Filter:
-		next.guava = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f) })
+		next.download = sync.OnceValue(func() *download { return newDownload(f) })
 	case *counting.Filter:
-		next.guava = sync.OnceValues(func() (*bloom.Filter, string) { return tagged(f.Snapshot()) })
+		next.download = sync.OnceValue(func() *download { return newDownload(f.Snapshot()) })
 	}
 	next.ctx, next.cancel = context.WithCancel(context.Background())
 	s.info = info
@@ -152,13 +150,6 @@ func (s *server) load() error {
 		s.end = old.cancel
 	}
 	return nil
-}
-
-// tagged returns f and the tag that names its bytes.
-func tagged(f *bloom.Filter) (*bloom.Filter, string) {
-	digest := sha256.New()
-	f.WriteTo(digest)
-	return f, strconv.Quote(base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16]))
 }
 
 // reload loads the file if it was replaced. It reports whether it did.

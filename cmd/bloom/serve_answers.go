@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/klauspost/compress/gzip"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
@@ -226,50 +223,4 @@ func (s *server) selectLines(v *version, body []byte, want bool) ([]byte, error)
 		}
 	}
 	return selected, nil
-}
-
-// getFilter answers with the filter in Guava's bytes.
-func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
-	v := s.now.Load()
-	if v.guava == nil {
-		text := fmt.Sprintf("a %s cannot be sent in the bytes of Guava's filter", v.report.Type)
-		http.Error(w, text, http.StatusNotFound)
-		return
-	}
-	release, err := take(s.downloads)
-	defer release()
-	if err != nil {
-		refuse(w, err)
-		return
-	}
-	f, tag := v.guava()
-	h := w.Header()
-	h.Set("ETag", "W/"+tag) // The tag is weak, because gzip changes the bytes.
-	h.Set("Vary", "Accept-Encoding")
-	h.Set("Cache-Control", "no-cache")
-	if strings.Contains(strings.Join(r.Header.Values("If-None-Match"), ","), tag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	h.Set("Content-Type", "application/octet-stream")
-	setWriteTime(w, f.SizeBytes())
-	stop := context.AfterFunc(v.ctx, func() {
-		http.NewResponseController(w).SetWriteDeadline(time.Now())
-	})
-	defer stop()
-	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Length", strconv.FormatInt(f.SizeBytes(), 10))
-		f.WriteTo(w)
-		return
-	}
-	// Guava's bytes have no checksum, and gzip's have one. A full filter does not get smaller.
-	h.Set("Content-Encoding", "gzip")
-	level := gzip.BestSpeed
-	if f.FillRatio() > 0.2 {
-		level = gzip.NoCompression
-	}
-	z := bloom.Must(gzip.NewWriterLevel(w, level))
-	if _, err := f.WriteTo(z); err == nil {
-		z.Close()
-	}
 }

@@ -91,7 +91,7 @@ func newPage(v *version, r *http.Request) *page {
 		Name:     filepath.Base(v.report.File),
 		Host:     r.Host,
 		Hex:      v.key.Hex,
-		Download: v.guava != nil,
+		Download: v.download != nil,
 		Rows:     rows,
 	}
 }

@@ -36,18 +36,29 @@ func TestPageCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip(err)
 	}
-	_, web := serving(t, "apple\nbanana\n", "-p 1e-9")
-	page, _ := ask(t, "GET", web.URL, "")
-	_, shell, _ := strings.Cut(html.UnescapeString(page), "<pre>")
-	shell, _, _ = strings.Cut(shell, "</pre>")
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "lines.txt"), "plum\nbanana\n")
-	cmd := child(t, "sh", "-ec", strings.ReplaceAll(shell, "curl ", "curl -sS "))
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Regexp(t, `^true\nbanana\nplum\n{"file":".*}\n$`, string(out))
-	require.Equal(t, "apple\n", good(t, "apple\nplum\n", "check", filepath.Join(dir, "copy.bloom")))
+	for flags, test := range map[string]struct{ list, lines, want string }{
+		"-p 1e-9":            {"apple\nbanana\n", "plum\nbanana\n", "true\nbanana\nplum\n"},
+		"-p 1e-9 -fold-case": {"APPLE\nbanana\n", "plum\nBanana\n", "true\nBanana\nplum\n"},
+		"-p 1e-9 -hex":       {"6170706c65\n00FF\n", "abcd\n00ff\n", "true\n00ff\nabcd\n"},
+	} {
+		t.Run(flags, func(t *testing.T) {
+			_, web := serving(t, test.list, flags)
+			page, _ := ask(t, "GET", web.URL, "")
+			_, shell, _ := strings.Cut(html.UnescapeString(page), "<pre>")
+			shell, _, _ = strings.Cut(shell, "</pre>")
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "lines.txt"), test.lines)
+			cmd := child(t, "sh", "-ec", strings.ReplaceAll(shell, "curl ", "curl -sS "))
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			answers, info, _ := strings.Cut(string(out), "{")
+			require.Equal(t, test.want, answers)
+			require.Contains(t, info, `"type":"bloom.Filter"`)
+			require.Equal(t, test.list, good(t, test.list, "check", filepath.Join(dir, "copy.bloom")),
+				"the copy has what the list has")
+		})
+	}
 }
 
 func TestOneIn(t *testing.T) {

@@ -147,7 +147,7 @@ func TestServeHeaders(t *testing.T) {
 		text  = "Content-Type: text/plain; charset=utf-8\n"
 		sniff = "X-Content-Type-Options: nosniff\n"
 		// The digest of the bytes that Guava writes for this filter.
-		tag = "Etag: W/\"ieRv8lRCsKvBW5hkZq0dZQ\"\n"
+		tag = "Etag: W/\"nowbWiMSPf-f7bmfgMJd9w\"\n"
 	)
 	refusal := func(length int) string {
 		return fmt.Sprintf("Content-Length: %d\n", length) + text + sniff
@@ -175,10 +175,10 @@ func TestServeHeaders(t *testing.T) {
 		{"form", "POST /", "lines=apple", []string{"Content-Type", form}, 200, page},
 		{"info", "GET /info", "", nil, 200, "Content-Length: INFO\nContent-Type: application/json\n" + sniff},
 		{"filter", "GET /filter", "", []string{"Accept-Encoding", "identity"}, 200, "Cache-Control: no-cache\n" +
-			"Content-Length: 22\nContent-Type: application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
+			"Content-Length: 74\nContent-Type: application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
 		{"filter by gzip", "GET /filter", "", []string{"Accept-Encoding", "gzip"}, 200, "Cache-Control: no-cache\n" +
-			"Content-Encoding: gzip\nContent-Length: 47\nContent-Type: application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
-		{"filter as before", "GET /filter", "", []string{"If-None-Match", `"x", W/"ieRv8lRCsKvBW5hkZq0dZQ"`}, 304,
+			"Content-Encoding: gzip\nContent-Length: 99\nContent-Type: application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
+		{"filter as before", "GET /filter", "", []string{"If-None-Match", `"x", W/"nowbWiMSPf-f7bmfgMJd9w"`}, 304,
 			"Cache-Control: no-cache\n" + tag + "Vary: Accept-Encoding\n" + sniff},
 		{"no such filter", "GET blocked/filter", "", nil, 404, refusal(63)},
 		{"no such page", "GET /nothing", "", nil, 404, refusal(19)},
@@ -664,8 +664,17 @@ func TestServeFilter(t *testing.T) {
 			require.NoError(t, near.Refresh(t.Context()))
 			require.Equal(t, version, near.Version())
 
+			// A copy is a file as build makes it, with its Info: check obeys it.
+			copied, head := ask(t, "GET", web.URL+"/filter", "")
+			if kind == "guava" {
+				require.True(t, copied == read(t, s.path), "/filter differs from the file")
+			}
+			got := new(bloom.Filter)
+			require.NoError(t, got.UnmarshalBinary([]byte(copied)))
+			require.Equal(t, s.now.Load().filter.Info(), got.Info())
+			require.Equal(t, got.Info(), near.Info())
+
 			// A client that has the version receives no filter.
-			_, head := ask(t, "GET", web.URL+"/filter", "")
 			_, again := ask(t, "GET", web.URL+"/filter", "", "If-None-Match", `"other", `+head.Header.Get("ETag"))
 			require.Equal(t, http.StatusNotModified, again.StatusCode)
 			becomes(t, func() bool { return len(s.downloads) == 0 }) // the places are given back
