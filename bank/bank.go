@@ -57,7 +57,7 @@ type state struct {
 // hold with a probability of about p. The probability is higher if n is small: then call
 // [NewSize] with the results of [bloom.StrictSize].
 //
-// New returns an error in the cases in which bloom.New does. The Bank's Info has n and p.
+// New returns an error if bloom.New does. The Bank's Info has n and p.
 func New(n uint64, p float64) (*Bank, error) {
 	m, k, err := bloom.Size(n, p)
 	if err != nil {
@@ -309,8 +309,8 @@ func (b *Bank) M() uint64 {
 	return b.state.bits()
 }
 
-// K returns the number of hashes, which is how many bits a key sets in a member. It is 0 for
-// the zero Bank.
+// K returns the number of hashes, which is the number of bits that a key sets in a member. It is 0
+// for the zero Bank.
 func (b *Bank) K() int {
 	if b.state == nil {
 		return 0

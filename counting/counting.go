@@ -355,7 +355,7 @@ func (f *Filter) Clone() *Filter {
 
 // Snapshot returns a bloom.Filter of the keys that are there. It is, byte for byte, the filter that
 // [bloom.New] makes for the same n and p, after an Add of each of these keys. Full counters are an
-// exception; see [Filter]. The Snapshot has f's Info. That of the zero Filter is the zero
+// exception; see [Filter]. The Snapshot has f's Info. The Snapshot of the zero Filter is the zero
 // bloom.Filter.
 func (f *Filter) Snapshot() *bloom.Filter {
 	g := new(bloom.Filter)

@@ -15,8 +15,9 @@ const errNoForm = form.NoForm("flower")
 // Info returns what New and SetInfo set, and what the filter's binary form held.
 func (f *Filter) Info() bloom.Info { return f.info }
 
-// SetInfo takes over the fields of i that are not zero. Nothing else may use the filter at the same
-// time. Encoding returns an error if a field is out of its range; see [bloom.Info].
+// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
+// else may use the filter at the same time. Encoding returns an error if a field is out of its
+// range; see [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes

@@ -148,7 +148,7 @@ func (t *table) M() uint64 { return t.m }
 // K returns the number of bits that a key sets.
 func (t *table) K() int { return t.k }
 
-// Stats counts the bits set and returns the figures of the filter. SizeBytes is the length
+// Stats counts the set bits and returns the figures of the filter. SizeBytes is the length
 // of the other library's binary form, without JSON and gzip.
 func (t *table) Stats() bloom.Stats {
 	s := bloom.Stats{M: t.m, K: t.k, SizeBytes: t.size}

@@ -224,7 +224,7 @@ func (g *Guard) forget(now time.Time) {
 // Add adds the key of a row that another process has inserted, and that a change feed or a message
 // has announced. It counts as an Insert that has just ended. Do not call Add for a row that this
 // process is about to insert: a load that begins before the row is committed would lose the key.
-// [Guard.Insert] is for that. If a row is announced before its commit, Config.Lag must cover
+// Call [Guard.Insert] instead. If a row is announced before its commit, Config.Lag must cover
 // the time between.
 func (g *Guard) Add(key []byte) { g.AddHash(bloom.Sum(key)) }
 

@@ -34,7 +34,7 @@ const SecretSize = 16
 // ErrSecret is wrapped by the error of [Hasher.Check].
 var ErrSecret = errors.New("keyed: the filter was not marked with this secret")
 
-// Hasher hashes keys with a secret. Many goroutines may use one at once. Make it with
+// Hasher hashes keys with a secret. Many goroutines may use a Hasher at once. Make it with
 // [New]: the zero Hasher panics when it hashes. Packages fmt, log/slog and encoding/json
 // write a Hasher without its secret.
 type Hasher struct {

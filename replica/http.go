@@ -36,9 +36,9 @@ type HTTPSource struct {
 	// URL is the filter's address.
 	URL string
 	// Client makes the requests. Its Transport may add headers that the server needs, such as
-	// Authorization; see the example. If Client is nil, a request may take five minutes. A Client
-	// of yours should have a Timeout, or the context of each refresh a deadline. Without both, a
-	// server that stops answering stops the replica.
+	// Authorization; see the example. If Client is nil, a request may take five minutes. Otherwise
+	// give Client a Timeout, or the context of each refresh a deadline. Without both, a server that
+	// stops answering stops the replica.
 	Client *http.Client
 	// Limit is the size in bytes of the largest filter that the source accepts. 0 means 1 GiB,
 	// which is 900 million keys at 1 %. Memory is allocated as data arrives.

@@ -100,7 +100,7 @@ type Config struct {
 	// only returned by Refresh.
 	//
 	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes
-	// to the default logger of package slog: such a Replica contains everything.
+	// to the default logger of package slog: such a Replica reports every key as present.
 	OnError func(error)
 }
 

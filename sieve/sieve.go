@@ -72,8 +72,8 @@ func New[T any](set bloom.Set, hash func(T) bloom.Hash) *Queue[T] {
 // Push appends v to the queue, unless the set has seen its key. It reports whether it appended v.
 //
 // Memory grows and shrinks with the queue: there is room for at most four times the queued values,
-// or for 16. Push and Pop take constant time on average. A queue of steady length allocates
-// nothing.
+// or for 16. A call copies a constant number of values on average. A queue of steady length
+// allocates nothing.
 func (q *Queue[T]) Push(v T) bool {
 	if q.set == nil {
 		panic("sieve: Push to a zero Queue: make it with New")
