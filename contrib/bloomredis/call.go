@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,7 @@ func (c caller) errorf(format string, args ...any) error {
 	return fmt.Errorf("bloomredis: key %q: "+format, append([]any{c.key}, args...)...)
 }
 
-// noString returns err, or a better one if a key that is being opened holds another type.
+// noString returns err, or a better error if the key to open holds no string.
 func (c caller) noString(err error) error {
 	if replied(err, "WRONGTYPE") {
 		return c.errorf("%w: it holds no string", bloom.ErrFormat)
@@ -32,8 +33,7 @@ func (c caller) noString(err error) error {
 	return err
 }
 
-// beside returns the name of another key of the same hash slot. Names of
-// different keys differ.
+// beside returns the name of another key in the same hash slot. Different keys get different names.
 func (c caller) beside(name string) (string, error) {
 	if _, after, ok := strings.Cut(c.key, "{"); ok && strings.Index(after, "}") > 0 {
 		return c.key + ":" + name, nil
@@ -44,8 +44,8 @@ func (c caller) beside(name string) (string, error) {
 	return name + ":{" + c.key + "}", nil
 }
 
-// read sends commands that only read, in one round trip. After an error the
-// commands must not be used: some may still be under way.
+// read sends commands that only read, in one round trip. After an error the commands must not be
+// used, because some may still be under way.
 func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 	return c.do(ctx, func() error {
 		pipe := c.client.Pipeline()
@@ -60,10 +60,10 @@ func (c caller) read(ctx context.Context, cmds ...redis.Cmder) error {
 // script is a Lua script of Redis.
 type script struct {
 	source, sha string
-	// repeats is set if the client may send the script again by itself when it does
-	// not know whether it has run. It never is where a script has several keys: go-redis
-	// 9.22 sends a command twice at once if a cluster answers TRYAGAIN to one of its
-	// pipeline, and MOVED to it.
+	// repeats permits the client to send the script again by itself if it does not know whether
+	// the script has run. It is never set for a script of several keys. For these a cluster may
+	// answer TRYAGAIN. If it does so to one command of a pipeline, and answers MOVED to another,
+	// go-redis 9.22 sends the other twice at once.
 	repeats bool
 }
 
@@ -71,7 +71,7 @@ func newScript(source string) script {
 	return script{source, redis.NewScript(source).Hash(), false}
 }
 
-// repeatable returns s, which has the same effect and answer when it runs again.
+// repeatable returns s with repeats set. If s runs again, it must have the same effect and answer.
 func (s script) repeatable() script {
 	s.repeats = true
 	return s
@@ -83,22 +83,23 @@ type call struct {
 	args  []any
 	reply any
 
-	// Of a window's script: what it answers, and the server's time.
-	answer string
-	now    int64
+	// Window.answer sets these fields from the reply of a window's script.
+	answer string // a digit for each key, or the state of the string
+	now    int64  // the server's time in microseconds
 
-	// Of some keys of a batch; see there.
-	number  int // of the call in the batch
-	of      int // the place of all these keys: a shard, or a string of a window
-	hs      []bloom.Hash
-	at      []int // their places in the batch
-	answers []bool
+	// The function batch sets these fields for a call with some keys of a batch.
+	number  int          // the number of the call in the batch
+	place   int          // the shard, or the string of a window, that has all these keys
+	hs      []bloom.Hash // the keys
+	at      []int        // the indexes of the keys in the batch
+	answers []bool       // an answer for each key
 }
 
-// run runs a script once for each of calls, in their order and in one round trip.
-// After an error no reply is there: some may still be under way.
+// run runs a script once for each of calls, in their order and in one round trip. After an error
+// the replies must not be used, because some calls may still be under way.
 func (c caller) run(ctx context.Context, s script, calls ...*call) error {
-	load := len(calls) > 1 // EVAL costs little beside the others, and they find the script
+	// If there are several calls, the first one loads the script for the others.
+	load := len(calls) > 1
 	return c.do(ctx, func() (err error) {
 		for {
 			calls, err = c.send(ctx, s, calls, load)
@@ -110,9 +111,11 @@ func (c caller) run(ctx context.Context, s script, calls ...*call) error {
 	})
 }
 
-// send sends calls in one round trip, the first with the script's source where load
-// is set. It returns those that have not run, and the error of the first of them.
-func (c caller) send(ctx context.Context, s script, calls []*call, load bool) (again []*call, err error) {
+// send sends calls in one round trip. If load is true, it sends the script's source with the first
+// call. It returns the calls that have not run, and the error of the first of them.
+func (c caller) send(
+	ctx context.Context, s script, calls []*call, load bool,
+) (again []*call, err error) {
 	pipe := c.client.Pipeline()
 	cmds := make([]*redis.Cmd, len(calls))
 	for i, call := range calls {
@@ -134,7 +137,7 @@ func (c caller) send(ctx context.Context, s script, calls []*call, load bool) (a
 		}
 		_ = pipe.Process(ctx, cmd) // only queues
 	}
-	_, err = pipe.Exec(ctx) // the first error of a command
+	_, err = pipe.Exec(ctx) // err is the first error of a command
 	for i, cmd := range cmds {
 		switch {
 		case cmd.Err() == nil:
@@ -153,37 +156,36 @@ type noRetry struct{ *redis.Cmd }
 
 func (noRetry) NoRetry() bool { return true }
 
-// replied reports whether err is a reply that begins with word, or says it of a
-// command in a script as servers before Redis 7 do.
+// replied reports whether err is a reply that begins with word. For a command in a script, servers
+// before Redis 7 put a text before the word.
 func replied(err error, word string) bool {
 	if redis.HasErrorPrefix(err, "Error running script ") {
-		return strings.Contains(err.Error(), ": "+word+" ") || strings.Contains(err.Error(), ": -"+word+" ")
+		text := err.Error()
+		return strings.Contains(text, ": "+word+" ") || strings.Contains(text, ": -"+word+" ")
 	}
 	return redis.HasErrorPrefix(err, word+" ")
 }
 
-// refused reports whether err is a reply that refuses a command as a whole, for
-// now: it has not run, and sending it again cannot run it twice. A server refuses a
-// script's first write, if any.
+// refused reports whether err is a reply that refuses a command for now. The command has changed
+// nothing, so it can be sent again. If a server refuses a write of a script, it is the first one.
 func refused(err error) bool {
-	for _, word := range []string{"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "MOVED", "ASK", "BUSY"} {
-		if replied(err, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(refusals, func(word string) bool { return replied(err, word) })
 }
 
-// patience is how often a refused command is sent again: for 4 seconds.
+var refusals = []string{
+	"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "MOVED", "ASK", "BUSY",
+}
+
+// patience is the number of times that a refused command is sent again. They take about 4 seconds.
 const patience = 12
 
-// after is time.After but in tests.
+// after is time.After. Tests replace it.
 var after = time.After
 
 const errNotOpen = "bloomredis: the client is nil, or the value was made without Open"
 
-// do calls send until it is not refused, and returns early when ctx ends. The
-// client itself may heed only the deadline of ctx, or not even that.
+// do calls send, and calls it again while the server refuses it for now. It returns early when ctx
+// ends: the client itself may heed only the deadline of ctx, or ignore ctx.
 func (c caller) do(ctx context.Context, send func() error) error {
 	if c.client == nil {
 		panic(errNotOpen)
@@ -207,6 +209,7 @@ func (c caller) do(ctx context.Context, send func() error) error {
 	}
 }
 
+// until calls send, and returns early when ctx ends.
 func (c caller) until(ctx context.Context, send func() error) error {
 	if ctx.Done() == nil {
 		return send()
@@ -228,8 +231,8 @@ func nonce() string {
 	return string(b[:])
 }
 
-// scan copies the values of a script's reply, and reports whether they are of
-// those types.
+// scan copies the values of a script's reply to the variables to which dst points. It returns false
+// if their number or one of their types differs.
 func scan(reply any, dst ...any) bool {
 	values, _ := reply.([]any)
 	if len(values) != len(dst) {

@@ -16,56 +16,56 @@ import (
 )
 
 const (
-	maxSize = 512 << 20 // bytes in a Redis string
-	// chunk is how many keys a command or script takes, so that Redis serves others
-	// in between: at 256, they waited twice as long beside a batch, which took no less.
+	maxSize = 512 << 20 // the bytes that a Redis string has room for
+	// chunk is the number of keys in a command or a script. Redis serves other clients between
+	// commands. With 256 keys the others waited twice as long, and a batch took no less time.
 	chunk = 128
-	// tripBits is how many bits of keys a round trip takes. They bound the memory for
-	// it, and its time, as the client's ReadTimeout is for all of it.
+	// tripBits is the number of bits of keys in a round trip. It bounds the memory for a round
+	// trip. It also bounds the time, because the client's ReadTimeout is for a whole round trip.
 	tripBits = 1 << 17
-	// counted is how many bytes Redis counts at a time, so that it serves others in
-	// between.
+	// counted is the number of bytes in which a command counts bits. Redis serves other clients
+	// between commands.
 	counted = 4 << 20
 )
 
-// ErrLost is wrapped by every error that means that a key no longer holds what
-// was opened: it was deleted, evicted, cut, overwritten or created anew, or the
-// server came back without it. A lost filter never reports a key as "absent". A client that SETs
-// another filter of the same parameters over it is not noticed: its keys are then those of the key.
+// ErrLost is wrapped by every error which means that a key no longer holds the filter that was
+// opened. The filter was deleted, evicted, cut, overwritten or created anew, or the server came
+// back without it. A lost filter never reports a key as absent. One loss is not noticed: a client
+// SETs another filter of the same parameters in its place.
 //
 // A [Filter] or [Sharded] stays lost until Reopen, because a new one lacks the keys of the
 // old one. The program that calls Reopen adds the keys again. A [Window] begins anew by itself.
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
-// Filter is a filter in Redis. Its methods may be called by many goroutines at
-// once, and any number of processes may share the key.
+// Filter is a filter in Redis. Many goroutines may call its methods at once, and any number of
+// processes may share the key.
 //
-// Every call ends when its context does, even if the client was made without
-// ContextTimeoutEnabled. A server that refuses a call for now, because it is loading or
-// moving keys or runs a long script, is asked again for some four seconds.
+// Every call ends when its context does, even if the client was made without ContextTimeoutEnabled.
+// A server refuses a call for now if it is loading or moving keys, or runs a long script. Then it
+// is asked again for some four seconds.
 type Filter struct {
 	_ [0]func() // not comparable
 	keyMethods
 	caller
-	stream string
-	ident  string // the key beside that holds the identity
+	stream string // the key of the stream
+	ident  string // the key of the identity
 	params header
-	keep   uint64                  // entries of the stream that are not trimmed
-	anew   *kept                   // what is kept with a new filter; nil if none is made
-	shards int                     // of which it is one
-	id     *atomic.Pointer[string] // of the filter that was opened
+	keep   uint64                  // the number of entries to keep in the stream, at least
+	anew   *kept                   // kept with a filter that this one creates, or nil
+	shards int                     // the number of shards of the Sharded that this is one of, or 0
+	id     *atomic.Pointer[string] // the id of the filter that was opened
 }
 
-// Open returns the filter under key, for n expected keys at false-positive rate
-// p as in [bloom.New]. If there is no such key, Open creates the filter. Of
-// processes that race, one creates it and all use it. If there is a filter of
-// other parameters, the error wraps [bloom.ErrMismatch]. If there is any other
-// value, the error wraps [bloom.ErrFormat], and [bloom.ErrVersion] if a newer version of
-// this package made it. Each is left as it is.
+// Open returns the filter under key, for n expected keys at false-positive rate p as in
+// [bloom.New]. If there is no such key, Open creates the filter. If several processes race, one of
+// them creates it, and all use it. If there is a filter of other parameters, the error wraps
+// [bloom.ErrMismatch]. If there is any other value, the error wraps [bloom.ErrFormat]. If a newer
+// version of this package made the value, the error also wraps [bloom.ErrVersion]. Open never
+// changes such a value.
 //
-// A Redis string holds 512 MB, which is the filter of some 448 million keys at
-// 1 %. For more see [Sharded]. Redis serves no other client while it clears the
-// memory of a new filter. The larger the filter, the longer that takes.
+// A Redis string has room for 512 MB. That is the filter of some 448 million keys at 1 %. For more
+// keys see [Sharded]. Redis serves no other client while it clears the memory of a new filter. The
+// larger the filter, the longer that takes.
 //
 // On a cluster the part of key in braces, if any, decides its hash slot, as
 // always. A key with a closing brace but without such a part is an error.
@@ -109,15 +109,13 @@ func open(
 	return f, nil
 }
 
-// Reopen opens the filter that is now under the key, or makes a new one as
-// [Open] did. Until then all calls of a filter that was lost return errors that wrap [ErrLost].
-// A new filter contains nothing, so the caller adds the keys again, from where they are
-// kept. If only a small key beside the filter is gone, Reopen makes it anew, and the filter keeps
-// its keys. Reopen changes nothing if the filter is not lost.
+// Reopen opens the filter that is now under the key, or makes a new one as [Open] did. Until then
+// all calls of a filter that was lost return errors that wrap [ErrLost]. A new filter contains
+// nothing, so the caller adds the keys again. If only the small key of the identity is gone, Reopen
+// makes that anew, and the filter keeps its keys. Reopen changes nothing if the filter is not lost.
 //
-// If the key now holds anything else, Reopen returns an error as Open does, and f stays
-// lost. If f is of [OpenExisting], Reopen makes no filter, and its error wraps [redis.Nil]
-// where there is none.
+// If the key now holds anything else, Reopen returns an error as Open does, and f stays lost. If
+// [OpenExisting] returned f, Reopen makes no filter. Its error wraps [redis.Nil] if there is none.
 func (f *Filter) Reopen(ctx context.Context) error {
 	kind := redis.NewStatusCmd(ctx, "TYPE", f.key)
 	is, err := f.sealed(ctx, kind)
@@ -144,16 +142,16 @@ func (f *Filter) Reopen(ctx context.Context) error {
 		return f.errorf("%w: it is one of %d shards, want %d",
 			bloom.ErrMismatch, i.Shards, f.anew.Shards)
 	}
-	if f.keep == 0 { // it is being opened
+	if f.keep == 0 { // the call of open
 		f.params, f.shards, f.keep = h, i.Shards, max(1024, h.m()/512)
 	}
 	f.id.Store(&i.id)
 	return nil
 }
 
-// lacksIdentity reports whether is has to get an identity: it is the filter that is expected
-// here, but the key of its identity is gone. A filter that others created has none, and
-// needs none unless it is a shard.
+// lacksIdentity reports whether the string must get an identity. It is the filter that f expects,
+// but the key of its identity is gone. A filter that others created has no identity. It needs one
+// only if it is a shard.
 func (f *Filter) lacksIdentity(is content) bool {
 	if f.anew == nil || is.identity != "" || is.header != f.params.bytes() {
 		return false
@@ -162,7 +160,7 @@ func (f *Filter) lacksIdentity(is content) bool {
 	return f.anew.Shards > 0 || had != nil && *had != noID
 }
 
-// create makes a filter or an identity where there is none, and returns what there is afterwards.
+// create makes the filter or the identity that is missing. It returns the content afterwards.
 func (f *Filter) create(ctx context.Context) (is content, err error) {
 	if f.anew == nil {
 		return is, f.errorf("there is no filter: %w", redis.Nil)
@@ -187,8 +185,8 @@ func paramsFor(n uint64, p float64) (header, error) {
 	case err != nil:
 		return header{}, fmt.Errorf("bloomredis: %s", strings.TrimPrefix(err.Error(), "bloom: "))
 	case m > (maxSize-headerSize)/8*64:
-		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, but a Redis string "+
-			"holds %d bytes: use OpenSharded, or more shards", n, p, m, maxSize)
+		return header{}, fmt.Errorf("bloomredis: n = %d, p = %v need m = %d bits, "+
+			"but a Redis string holds %d bytes: use OpenSharded, or more shards", n, p, m, maxSize)
 	}
 	return header{bloom.Mitz64, k, m / 64}, nil
 }
@@ -200,7 +198,7 @@ func checkRate(p float64) error {
 	return nil
 }
 
-// keys returns what scripts know as KEYS[1], KEYS[2] and KEYS[3].
+// keys returns the first three KEYS of scripts: the string, the stream and the identity.
 func (f *Filter) keys() []string { return []string{f.key, f.stream, f.ident} }
 
 // opened returns the id of the filter that was opened.
@@ -215,8 +213,8 @@ func (f *Filter) M() uint64 { return f.params.m() }
 // K returns the number of hashes, which is how many bits a key sets.
 func (f *Filter) K() int { return f.params.k }
 
-// SizeBytes returns the length of the string under the key. The stream beside
-// it takes up to about half as much more.
+// SizeBytes returns the length of the string under the key. The stream needs up to about half of
+// that in addition.
 func (f *Filter) SizeBytes() int64 { return f.params.size() }
 
 // String names the key and the parameters. It asks no server.
@@ -224,17 +222,17 @@ func (f *Filter) String() string {
 	return fmt.Sprintf("bloomredis.Filter(%q, %v)", f.key, f.params)
 }
 
-// Info returns what the filter was made for, as Redis keeps it: n and p of the [Open] that
-// created it, and what SetInfo and Merge added. It is zero for a filter that others created.
+// Info returns the Info that Redis keeps with the filter. N and P are those of the [Open] that
+// created it. SetInfo and Merge add fields. The Info is zero for a filter that others created.
 func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 	i, err := f.readWhole(ctx, f.opened())
 	return i.Info, err
 }
 
-// SetInfo adds the fields of info that are not zero to what Redis keeps with the filter, for
-// all processes. It returns an error that wraps [bloom.ErrMismatch], and changes nothing, if
-// the filter has another N, P or Hash. So processes that hash keys in different ways
-// find out when each calls SetInfo after Open.
+// SetInfo adds the fields of info that are not zero to the Info that Redis keeps, for all
+// processes. If the filter has another N, P or Hash, SetInfo changes nothing and returns an error
+// that wraps [bloom.ErrMismatch]. So processes that hash keys in different ways notice it, if each
+// of them calls SetInfo after Open.
 func (f *Filter) SetInfo(ctx context.Context, info bloom.Info) error {
 	if !(info.P >= 0 && info.P < 1) {
 		return f.errorf("P = %v is outside [0, 1)", info.P)
@@ -256,21 +254,21 @@ func (f *Filter) SetInfo(ctx context.Context, info bloom.Info) error {
 	}
 }
 
-// takeOver sets a field that is zero to want. It reports whether the field is then want, or want is
-// zero.
+// takeOver sets a field that is zero to want. It returns false if field and want differ, and
+// neither is zero.
 func takeOver[T comparable](field *T, want T) bool {
 	*field = cmp.Or(*field, want)
 	return want == *field || want == *new(T)
 }
 
-// content is what is under a key.
+// content describes the string under a key.
 type content struct {
 	header   string // the first bytes
 	size     int64
-	identity string // what the key beside it holds
+	identity string // the value of the identity's key
 }
 
-// unlike says what a string of size bytes is that is not what was expected.
+// unlike describes a string that is not the expected one. It begins with begins and has size bytes.
 func unlike(begins string, size int64) string {
 	header := begins[:min(headerSize, len(begins))]
 	switch h, ok := parseHeader(header); {
@@ -283,12 +281,12 @@ func unlike(begins string, size int64) string {
 		size, header)
 }
 
-// sealed sends commands that read the string, and behind them those whose answers say
-// what the string is: a filter that is lost later has given right answers.
+// sealed sends commands that read the string, and after them commands that tell what the string is.
+// If these still find the filter, the answers before are right.
 func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, error) {
 	header := redis.NewStringCmd(ctx, "GETRANGE", f.key, 0, headerSize-1)
 	size := redis.NewIntCmd(ctx, "STRLEN", f.key)
-	// The client makes an error of a GET of no key.
+	// With GET the client would return an error for a missing key.
 	name := redis.NewStringCmd(ctx, "GETRANGE", f.ident, 0, -1)
 	if err := f.read(ctx, append(cmds, header, size, name)...); err != nil {
 		return content{}, err
@@ -296,8 +294,8 @@ func (f *Filter) sealed(ctx context.Context, cmds ...redis.Cmder) (content, erro
 	return content{header.Val(), size.Val(), name.Val()}, nil
 }
 
-// readWhole sends commands that read the string. It returns an error if the string is no
-// longer the filter with an id, or with any id if that is empty, all of it.
+// readWhole sends commands that read the string. It returns an error unless the string is still the
+// whole filter with this id. An empty id stands for any id.
 func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) (identity, error) {
 	is, err := f.sealed(ctx, cmds...)
 	if err != nil {
@@ -306,8 +304,8 @@ func (f *Filter) readWhole(ctx context.Context, id string, cmds ...redis.Cmder) 
 	return f.check(is, id)
 }
 
-// check returns the identity of what was found, or an error unless that is the filter with an
-// id, or with any.
+// check returns the identity of a string. It returns an error unless the string is the whole filter
+// with this id. An empty id stands for any id.
 func (f *Filter) check(is content, id string) (identity, error) {
 	i, err := f.parseIdentity(is.identity)
 	same, whole := is.header == f.params.bytes(), is.size == f.params.size()
@@ -326,7 +324,7 @@ func (f *Filter) check(is content, id string) (identity, error) {
 	return i, f.errorf("%w: %s, not the filter of %v", ErrLost, other, f.params)
 }
 
-// change runs a script that changes the filter, and returns what the script answers.
+// change runs a script that changes the filter, and returns the script's answer.
 func (f *Filter) change(ctx context.Context, s script, keys []string, args ...any) (string, error) {
 	id := f.opened()
 	c := &call{keys: keys, args: append([]any{f.params.bytes(), f.params.size(), id}, args...)}
@@ -336,8 +334,8 @@ func (f *Filter) change(ctx context.Context, s script, keys []string, args ...an
 	return f.answer(c.reply, id)
 }
 
-// answer returns the string that a script answers, or an error if the script did not find
-// the filter with an id.
+// answer returns a script's reply if it is a string. Another reply means that the script did not
+// find the filter with this id, and is an error.
 func (f *Filter) answer(reply any, id string) (string, error) {
 	if answer, ok := reply.(string); ok {
 		return answer, nil
@@ -351,7 +349,7 @@ func (f *Filter) answer(reply any, id string) (string, error) {
 	return "", f.errorf("unexpected reply %v", reply)
 }
 
-// offsets appends the numbers that Redis gives the bits of h.
+// offsets appends the numbers of a key's bits in Redis.
 func (h header) offsets(dst []uint64, key bloom.Hash) []uint64 {
 	x, step := key.Words()
 	for range h.k {
@@ -419,8 +417,8 @@ func (f *Filter) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 	})
 }
 
-// Stats counts the filter's bits in Redis, without downloading it. Redis serves
-// others in between. The time is in proportion to the filter's size.
+// Stats counts the filter's bits in Redis, without downloading it. Redis serves other clients in
+// between. The time is in proportion to the filter's size.
 func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	id := f.opened()
 	count := uint64(0)
@@ -434,17 +432,17 @@ func (f *Filter) Stats(ctx context.Context) (bloom.Stats, error) {
 	return bloom.StatsOf(f.M(), f.K(), count), nil
 }
 
-// Reset removes all keys, for all processes. Replicas follow. A token of [Filter.AddOnce] that was
-// used before Reset is a new one after it.
+// Reset removes all keys, for all processes. Replicas follow. A token that [Filter.AddOnce] used
+// before Reset is a new one after it.
 func (f *Filter) Reset(ctx context.Context) error {
 	_, err := f.change(ctx, resetScript, f.keys(), nonce())
 	return err
 }
 
-// Delete deletes the filter and all that is beside it in Redis, for all
-// processes: their calls return errors that wrap [ErrLost]. It returns no error
-// if the filter was deleted before, and deletes what is left of a filter that was lost. A value
-// of others stays, and is an error. Uploads of a Merge expire by themselves.
+// Delete deletes the filter with its stream and identity, for all processes. Their calls then
+// return errors that wrap [ErrLost]. Delete returns no error if the filter was deleted before. If
+// it was lost, Delete deletes the keys that are left. If another value is in its place, Delete
+// leaves that and returns an error. Uploads of a Merge expire by themselves.
 func (f *Filter) Delete(ctx context.Context) error {
 	_, err := f.change(ctx, deleteScript, f.keys())
 	return err

@@ -25,7 +25,7 @@ func (h header) bytes() string {
 	return string(binary.BigEndian.AppendUint32(start, uint32(h.words)))
 }
 
-// parseHeader returns the header that s is. It is not ok if no filter begins so.
+// parseHeader decodes a header. ok is false if no filter begins with s.
 func parseHeader(s string) (h header, ok bool) {
 	if len(s) != headerSize {
 		return h, false
@@ -43,17 +43,18 @@ func (h header) String() string {
 	return fmt.Sprintf("m = %d, k = %d, strategy = %v", h.m(), h.k, h.strategy)
 }
 
-// identity is what the key beside a filter's string holds: a name and version, an id of 8
-// bytes that the filter got when it was created, 8 bytes that Reset changes, and what
-// goes with the filter, as JSON. A string that others created has none.
+// identity is the value of a key beside a filter's string. It has a name and a version, an id of 8
+// bytes that the filter got when it was created, 8 bytes that Reset changes, and a kept as JSON. A
+// string that others created has no identity.
 type identity struct {
 	id, life, json string
 	kept
 }
 
+// kept is what Redis keeps with a filter.
 type kept struct {
 	bloom.Info
-	Shards int `json:",omitempty"` // of the Sharded that the filter is a part of
+	Shards int `json:",omitempty"` // the number of shards, if the filter is one of a Sharded
 }
 
 const (
@@ -67,7 +68,7 @@ func (k kept) text() string {
 	return string(text)
 }
 
-// parseIdentity returns the identity that s is.
+// parseIdentity decodes an identity. The empty text stands for a filter that others created.
 func (c caller) parseIdentity(s string) (i identity, err error) {
 	if s == "" {
 		return identity{id: noID, life: noID}, nil
@@ -81,7 +82,7 @@ func (c caller) parseIdentity(s string) (i identity, err error) {
 		return i, c.errorf("%w: beside it is %.24q, which names no filter", bloom.ErrFormat, s)
 	}
 	i.id, i.life, i.json = text[:8], text[8:16], text[16:]
-	if i.json == "" { // others created the filter, and Reset gave it a name
+	if i.json == "" { // others created the filter, and Reset gave it an identity
 		return i, nil
 	}
 	if err := json.Unmarshal([]byte(i.json), &i.kept); err != nil {

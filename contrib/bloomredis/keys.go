@@ -13,12 +13,11 @@ import (
 // keyMethods are the methods for keys, which are the same for all types.
 type keyMethods struct{ in store }
 
-// store is what a type does with keys.
+// store adds keys and looks them up.
 type store interface {
-	// add returns for each of hs whether it was new. The token is empty where the
-	// caller gave none.
+	// add returns for each of hs whether it was new. token is empty if the caller gave none.
 	add(ctx context.Context, token string, hs []bloom.Hash) ([]bool, error)
-	// contains returns for each of hs whether it may be there.
+	// contains returns for each of hs whether it may have been added.
 	contains(ctx context.Context, hs []bloom.Hash) ([]bool, error)
 }
 
@@ -56,11 +55,11 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 
 // AddBatch adds hs in order and sets added[i] to what Add of hs[i] would return. A nil added
 // discards the results. AddBatch panics if any other added is shorter than hs. With an error
-// it sets all of them to false, and any of hs may have been added or not.
+// it sets all results to false, and any of hs may have been added or not.
 //
-// A round trip takes up to 131,072/K keys of a Filter, which is 18,724 at a rate of 1 %, and
-// up to 8,192 of a Window. A Sharded asks all its shards at once. Keys that the server refuses
-// for now are sent again after the others.
+// A round trip has up to 131,072/K keys of a Filter, which is 18,724 at a rate of 1 %, and up to
+// 8,192 keys of a Window. A Sharded asks all its shards at once. If the server refuses keys for
+// now, they are sent again after the others.
 func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash) error {
 	if added != nil {
 		checkRoom(added, hs)
@@ -78,16 +77,15 @@ func checkRoom(dst []bool, hs []bloom.Hash) {
 	}
 }
 
-// AddOnce is AddBatch that can be repeated. For five minutes, a call with the token
-// and the keys of an earlier one answers what that one did, and changes nothing. So
-// after an error a caller makes the same call again until it returns none. Nothing
-// else repeats it: AddOnce, too, is sent once, whatever the client's MaxRetries.
-// What is repeated later than that is answered as an AddBatch.
+// AddOnce is an AddBatch that can be repeated. For five minutes, a call with the token and the keys
+// of an earlier call gives the same answer, and changes nothing. So after an error the caller makes
+// the same call again, until there is no error. The client sends AddOnce only once, as it does Add,
+// whatever its MaxRetries. A repetition after five minutes acts as an AddBatch.
 //
-// A token belongs to one caller and one piece of its work: of two callers with one token, both
-// are told that a key is new. The name of a process and a number make one. Redis
-// keeps some 150 bytes for each token, or for each 128 keys of one. While a cluster
-// moves the key's slot, AddOnce is refused, and asked again like all that is refused.
+// A token belongs to one caller and one piece of its work. If two callers use the same token, both
+// learn that a key is new. A good token is the name of a process with a number. Redis keeps some
+// 150 bytes for a token, or for each 128 keys of a token with more. While a cluster moves the key's
+// slot, it refuses AddOnce for now. Then AddOnce is sent again, as any refused call is.
 func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash) ([]bool, error) {
 	in := k.store()
 	token, err := tokenOf(token, hs)
@@ -97,8 +95,8 @@ func (k *keyMethods) AddOnce(ctx context.Context, token string, hs ...bloom.Hash
 	return in.add(ctx, token, hs)
 }
 
-// Contains reports, in one round trip, whether key may have been added, by any process. False
-// is certain. With an error Contains returns true: a filter that cannot be asked may hold the
+// Contains reports, in one round trip, whether key may have been added, by any process. False is
+// certain. With an error Contains returns true, because a filter that does not answer may have the
 // key.
 func (k *keyMethods) Contains(ctx context.Context, key []byte) (bool, error) {
 	return k.ContainsHash(ctx, bloom.Sum(key))
@@ -117,7 +115,7 @@ func (k *keyMethods) ContainsHash(ctx context.Context, h bloom.Hash) (bool, erro
 }
 
 // ContainsBatch sets found[i] to Contains of hs[i], in as many round trips as AddBatch. With an
-// error it sets all of them to true. ContainsBatch panics if found is shorter than hs.
+// error it sets all results to true. ContainsBatch panics if found is shorter than hs.
 func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom.Hash) error {
 	checkRoom(found, hs)
 	answers, err := k.store().contains(ctx, hs)
@@ -131,8 +129,9 @@ func (k *keyMethods) ContainsBatch(ctx context.Context, found []bool, hs []bloom
 	return nil
 }
 
-// batch cuts hs into trips of at most so many keys, and these into calls of at most chunk keys of
-// one place each. It has do set the answers of a trip's calls, and returns all in the order of hs.
+// batch divides hs into trips of at most trip keys, and each trip into calls. A call has at most
+// chunk keys, all of the same place. For each trip batch calls do, which sets the answers of the
+// calls. It returns all answers in the order of hs.
 func batch(
 	hs []bloom.Hash, trip, chunk int, place func(bloom.Hash) int, do func([]*call) error,
 ) ([]bool, error) {
@@ -142,11 +141,11 @@ func batch(
 		var calls []*call
 		open := make(map[int]*call)
 		for at := from; at < min(from+trip, len(hs)); at++ {
-			of := place(hs[at])
-			c := open[of]
+			p := place(hs[at])
+			c := open[p]
 			if c == nil || len(c.hs) == chunk {
-				c = &call{of: of, number: number}
-				open[of], calls = c, append(calls, c)
+				c = &call{place: p, number: number}
+				open[p], calls = c, append(calls, c)
 				number++
 			}
 			c.hs, c.at = append(c.hs, hs[at]), append(c.at, at)
@@ -167,10 +166,10 @@ func batch(
 	return all, nil
 }
 
-// onePlace is the place of all keys of a filter.
+// onePlace returns the place of a key in a filter of one string.
 func onePlace(bloom.Hash) int { return 0 }
 
-// ones returns for each digit of what a script answers whether it is 1.
+// ones reports, for each digit of a script's answer, whether the digit is 1.
 func ones(answers string) []bool {
 	is := make([]bool, len(answers))
 	for i := range is {
@@ -179,12 +178,11 @@ func ones(answers string) []bool {
 	return is
 }
 
-// rememberFor is how long the last key of a script holds what the script answered, where its
-// caller gave a token. It is the script's first write, so that nothing has changed where it is
-// refused.
+// rememberFor is how long the key of a token holds the answer of a script. A script writes this key
+// first. So if the server refuses that write, nothing has changed.
 const rememberFor = `'PX', 300000`
 
-// tokenOf returns what is the same for calls with the same token and keys only.
+// tokenOf returns a text that is the same only for calls with the same token and the same keys.
 func tokenOf(token string, hs []bloom.Hash) (string, error) {
 	if token == "" {
 		return "", errors.New("bloomredis: token is empty")
@@ -194,7 +192,7 @@ func tokenOf(token string, hs []bloom.Hash) (string, error) {
 	for _, h := range hs {
 		b = appendDigest(b, h)
 	}
-	sum := sha256.Sum256(append(b, token...)) // others may choose tokens
+	sum := sha256.Sum256(append(b, token...)) // SHA-256, because others may choose tokens
 	return fmt.Sprintf("%x", sum[:16]), nil
 }
 
@@ -203,7 +201,8 @@ func appendDigest(b []byte, h bloom.Hash) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, h1), h2)
 }
 
-// keysFor returns names, and the key for the answers of c where there is a token.
+// keysFor returns names. If there is a token, it appends the key for the answer of a call. number
+// is the number of the call in its batch.
 func (c caller) keysFor(names []string, token string, number int) ([]string, error) {
 	if token == "" {
 		return names, nil

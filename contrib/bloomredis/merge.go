@@ -14,22 +14,22 @@ import (
 // uploadTime is how long Redis keeps an upload after its last part.
 const uploadTime = 10 * time.Minute
 
-// Merge adds everything that g contains, in one step, and loses nothing that
-// others add at the same time. It returns an error that wraps [bloom.ErrMismatch]
-// unless the two agree in m, k and strategy, and in Info's Hash where both name one. The filter
-// takes over g's Hash if it has none. Nothing may write to g while Merge runs.
-// When Merge returns an error, g may have been merged or not, and what was
-// uploaded expires within ten minutes.
+// Merge adds all keys of g in one step. Keys that others add at the same time are not lost. Both
+// filters must have the same M, K and Strategy, and the same Hash in their Infos if both have one.
+// Otherwise the error wraps [bloom.ErrMismatch]. The filter takes over g's Hash if it has none.
+// Nothing may write to g while Merge runs. If Merge returns an error, g may have been merged or
+// not, and the upload expires within ten minutes.
 //
-// Redis has the filter three times in memory for a moment, and every replica
-// reads all of it again: a few keys are better added by AddBatch.
+// For a moment Redis has the filter in memory three times, and every replica reads the whole filter
+// again. So AddBatch is better for a few keys.
 func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	if g == nil {
 		return f.errorf("%w: one is nil", bloom.ErrMismatch)
 	}
 	params := header{g.Strategy(), g.K(), g.M() / 64}
 	if params != f.params {
-		return f.errorf("%w: cannot merge a filter of %v into one of %v", bloom.ErrMismatch, params, f.params)
+		return f.errorf("%w: cannot merge a filter of %v into one of %v",
+			bloom.ErrMismatch, params, f.params)
 	}
 	if hash := g.Info().Hash; hash != "" {
 		if err := f.SetInfo(ctx, bloom.Info{Hash: hash}); err != nil {
@@ -52,19 +52,20 @@ func (f *Filter) Merge(ctx context.Context, g *bloom.Filter) error {
 	return err
 }
 
-// upload writes a string of a key of its own, one piece after the other. The
-// client may send a piece twice, and the network may bring it late.
+// upload writes a string under a key of its own, one piece after the other. The client may send a
+// piece twice, and the network may bring it late.
 type upload struct {
 	ctx context.Context
 	f   *Filter
 	key string
 	at  int64
-	err error // without what WriteTo puts before it
+	err error // the error of Redis, without WriteTo's words before it
 }
 
 func (u *upload) Write(p []byte) (int, error) {
-	// The command may have its piece for longer than this call takes.
-	c := &call{keys: []string{u.key}, args: []any{u.at, bytes.Clone(p), uploadTime.Milliseconds()}}
+	// The client may still read the piece after this call has returned.
+	piece := bytes.Clone(p)
+	c := &call{keys: []string{u.key}, args: []any{u.at, piece, uploadTime.Milliseconds()}}
 	if u.err = u.f.run(u.ctx, appendScript, c); u.err != nil {
 		return 0, u.err
 	}

@@ -1,31 +1,31 @@
 package bloomredis
 
-// Scripts run on KEYS = string, stream, identity: atomic, in one round trip. Those of
-// a filter that is open begin with ARGV = header, size of the string, id. If
-// what they find is another, they return {header, size, identity} of that, and change
-// nothing.
+// The KEYS of scripts are a filter's string, its stream and its identity. Scripts are atomic. The
+// ARGV of scripts for an open filter begin with header, size of the string, id. If such a script
+// finds another filter, it returns {header, size, identity} of that filter, and changes nothing.
 //
-// The stream has an entry for each change of the string: "h" with the digest of
-// a key that changed it. Whatever breaks that line starts the stream anew with
-// an entry "m" that has 16 random bytes, by which readers see that they must
-// read the string again.
+// The stream has an entry "h" with a digest for each key that changed the string. Any other change
+// starts the stream anew with an entry "m", which has 16 random bytes. By these bytes readers see
+// that they must read the string again.
 //
-// A script that fails is not rolled back. So what is refused or of the wrong
-// type must fail before anything is written, or be undone: bits without their
-// entry would never reach a replica.
+// A script that fails is not rolled back. So a write that the server may refuse, or to a key of the
+// wrong type, must fail before all other writes. If it cannot, the script undoes the writes before
+// it: bits without their entry would never reach a replica.
 const ifLost = findIt + `
 if header ~= ARGV[1] or size ~= tonumber(ARGV[2]) or id ~= ARGV[3] then
 	return {header, size, identity}
 end`
 
 const findIt = `
-local header, size, identity = redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)
+local header = redis.call('GETRANGE', KEYS[1], 0, 5)
+local size = redis.call('STRLEN', KEYS[1])
+local identity = redis.call('GETRANGE', KEYS[3], 0, -1)
 if identity == '' then
 	identity = '` + identityMark + `' .. string.rep('\0', 16)
 end
 local id, life = string.sub(identity, 22, 29), string.sub(identity, 30, 37)
 if string.sub(identity, 1, 21) ~= '` + identityMark + `' then
-	id = '' -- of another version
+	id = '' -- another version made this identity
 end`
 
 var (
@@ -34,7 +34,8 @@ var (
 	// gets this one, and keeps its keys.
 	openScript = newScript(findIt + `
 local isNew = redis.call('EXISTS', KEYS[1]) == 0
-local isNameless = header == ARGV[1] and size == tonumber(ARGV[2]) and redis.call('EXISTS', KEYS[3]) == 0
+local isExpected = header == ARGV[1] and size == tonumber(ARGV[2])
+local isNameless = isExpected and redis.call('EXISTS', KEYS[3]) == 0
 if isNew or isNameless then
 	redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
 	redis.call('SET', KEYS[3], ARGV[3])
@@ -43,11 +44,12 @@ if isNew then
 	redis.call('SETRANGE', KEYS[1], ARGV[2] - 1, '\0')
 	redis.call('SETRANGE', KEYS[1], 0, ARGV[1])
 end
-return {redis.call('GETRANGE', KEYS[1], 0, 5), redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)}`)
+header = redis.call('GETRANGE', KEYS[1], 0, 5)
+return {header, redis.call('STRLEN', KEYS[1]), redis.call('GETRANGE', KEYS[3], 0, -1)}`)
 
-	// ARGV = ..., length of the stream, digests of 16 bytes, and the offsets of the
-	// bits of each of them. KEYS = ..., and where there is a token its key. It returns
-	// a 1 or 0 for each digest.
+	// ARGV = ..., length of the stream, digests of 16 bytes, and the offsets of the bits of each
+	// digest. KEYS = ..., and the key of a token if there is one. It returns 1 for each digest that
+	// was new, and 0 for each other one.
 	addScript = newScript(ifLost + `
 if KEYS[4] then
 	local before = redis.call('GETRANGE', KEYS[4], 0, -1)
@@ -75,7 +77,8 @@ for i = 1, n do
 		end
 	end
 	if added[i] == '1' then
-		local entry = redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], '*', 'h', string.sub(ARGV[5], i * 16 - 15, i * 16))
+		local digest = string.sub(ARGV[5], i * 16 - 15, i * 16)
+		local entry = redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], '*', 'h', digest)
 		if entry.err then
 			for j, old in ipairs(olds) do
 				if old == 0 then
@@ -102,9 +105,9 @@ redis.call('BITOP', 'OR', KEYS[1], KEYS[1], KEYS[4])
 redis.call('UNLINK', KEYS[4])
 return 'OK'`)
 
-	// KEYS = an upload. ARGV = offset, bytes that belong there, milliseconds until
-	// it expires. Run again, late or out of order, it changes nothing: bytes are
-	// only ever appended where they belong. No moment finds the key without expiry.
+	// KEYS = an upload. ARGV = offset, the bytes at that offset, milliseconds until the upload
+	// expires. A script that runs again, late or out of order changes nothing, because bytes are
+	// appended only at their offset. The key has an expiry at every moment.
 	appendScript = newScript(`
 local size, offset = redis.call('STRLEN', KEYS[1]), tonumber(ARGV[1])
 if size >= offset + #ARGV[2] then
@@ -119,8 +122,8 @@ else
 end
 return 'OK'`).repeatable()
 
-	// ARGV = ..., what is kept with the filter, and what is to be. It returns OK, or the
-	// identity if something else is kept by now.
+	// ARGV = ..., the old JSON of the identity, the new JSON. It returns OK, or the identity if its
+	// JSON is no longer the old one.
 	infoScript = newScript(ifLost + `
 if string.sub(identity, 38) ~= ARGV[4] then
 	return identity
@@ -128,19 +131,20 @@ end
 redis.call('SET', KEYS[3], string.sub(identity, 1, 37) .. ARGV[5])
 return 'OK'`)
 
-	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing, but
-	// fails if the others would.
+	// ARGV = ..., random bytes. It returns OK. The first SETRANGE changes nothing. It fails if the
+	// others would fail.
 	resetScript = newScript(ifLost + `
 redis.call('SETRANGE', KEYS[1], 0, header)
 redis.call('XADD', KEYS[2], 'MAXLEN', 1, '*', 'm', ARGV[4])
-redis.call('SET', KEYS[3], string.sub(identity, 1, 29) .. string.sub(ARGV[4], 1, 8) .. string.sub(identity, 38))
+identity = string.sub(identity, 1, 29) .. string.sub(ARGV[4], 1, 8) .. string.sub(identity, 38)
+redis.call('SET', KEYS[3], identity)
 redis.call('UNLINK', KEYS[1])
 redis.call('SETRANGE', KEYS[1], size - 1, '\0')
 redis.call('SETRANGE', KEYS[1], 0, header)
 return 'OK'`)
 
-	// ARGV = .... It returns OK. If the string is gone, its stream and identity go too. If the
-	// identity alone is gone, the stream shows that the string is not of others.
+	// ARGV = .... It returns OK. If the string is gone, it deletes the stream and the identity. If
+	// only the identity is gone, the stream shows that this package made the string.
 	deleteScript = newScript(findIt + `
 local hasString = redis.call('EXISTS', KEYS[1]) == 1
 local hasStream = redis.call('EXISTS', KEYS[2]) == 1

@@ -14,19 +14,19 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Sharded is a filter in several Redis strings, each of which has the keys whose
-// digests route to it. It is for more keys than one string has room for, and to
-// spread one filter over the nodes of a cluster. Its methods are those of
-// [Filter] but Info, SetInfo, Merge, Snapshot, Source, M and K, which each of its [Sharded.Shards]
-// has. They may be called by many goroutines at once. Batches ask all shards at once.
+// Sharded is a filter in several Redis strings. The digest of a key decides which string has the
+// key. A Sharded has room for more keys than one string, and spreads over the nodes of a cluster.
+//
+// It has the methods of [Filter], except Info, SetInfo, Merge, Snapshot, Source, M and K. Each of
+// its [Sharded.Shards] has those. Many goroutines may call the methods at once. Batches ask all
+// shards at once.
 type Sharded struct {
 	keyMethods
 	key    string
 	shards []*Filter
 }
 
-// ShardedConfig configures a [Sharded]. All processes that share a key must agree in
-// it.
+// ShardedConfig configures a [Sharded]. All processes that share a key must have the same.
 type ShardedConfig struct {
 	Shards int     // strings, from 1 to 16,384; each shard is a key of Redis with two beside it
 	N      uint64  // distinct keys expected in all shards together
@@ -35,11 +35,11 @@ type ShardedConfig struct {
 
 const maxShards = 16384
 
-// OpenSharded opens or creates c.Shards filters under the keys {key:0}, {key:1} and
-// so on, each as [Open] does for its part of c.N. Each has its own hash slot, which
-// the braces decide. The key itself must have no braces. The number of shards is
-// kept with each. Another number is an error that wraps [bloom.ErrMismatch],
-// as keys would be looked up where they are not.
+// OpenSharded opens or creates c.Shards filters under the keys {key:0}, {key:1} and so on, each as
+// [Open] does for its part of c.N. Each shard has its own hash slot, which the braces decide. The
+// key itself must have no braces. Redis keeps the number of shards with each shard. If c has
+// another number, the error wraps [bloom.ErrMismatch], because keys would be looked up in wrong
+// shards.
 func OpenSharded(
 	ctx context.Context, client redis.UniversalClient, key string, c ShardedConfig,
 ) (*Sharded, error) {
@@ -83,7 +83,8 @@ func OpenExistingSharded(
 		return nil, err
 	}
 	if first.shards < 1 || first.shards > maxShards {
-		return nil, first.errorf("%w: it holds a filter of %d shards", bloom.ErrMismatch, first.shards)
+		return nil, first.errorf("%w: it holds a filter of %d shards",
+			bloom.ErrMismatch, first.shards)
 	}
 	s.shards = append(s.shards, first)
 	for i := 1; i < first.shards; i++ {
@@ -92,7 +93,8 @@ func OpenExistingSharded(
 			return nil, err
 		}
 		if f.shards != first.shards || f.params != first.params {
-			return nil, f.errorf("%w: it holds a filter of %v, one of %d shards; the first one has %v, %d",
+			return nil, f.errorf("%w: it holds a filter of %v, one of %d shards; "+
+				"the first one has %v, %d",
 				bloom.ErrMismatch, f.params, f.shards, first.params, first.shards)
 		}
 		s.shards = append(s.shards, f)
@@ -118,8 +120,8 @@ func (s *Sharded) Shards() []*Filter { return slices.Clone(s.shards) }
 // package.
 func (s *Sharded) Shard(h bloom.Hash) *Filter { return s.shards[s.route(h)] }
 
-// route mixes both halves of the digest: were it a remainder of H1 alone, the
-// first index of all keys of a shard would have the same remainder.
+// route returns the number of the shard of h. It mixes both halves of the digest. A remainder of H1
+// alone would be bad: the first indexes of all keys in a shard would have the same remainder.
 func (s *Sharded) route(h bloom.Hash) int {
 	h1, h2 := h.Words()
 	x := (h1 ^ bits.RotateLeft64(h2, 32)) * 0x9e3779b97f4a7c15 // 2^64 / golden ratio
@@ -147,7 +149,7 @@ func (s *Sharded) SizeBytes() (size int64) {
 	return size
 }
 
-// Stats counts the bits of all shards; see [Filter.Stats]. K is that of each.
+// Stats counts the bits of all shards; see [Filter.Stats]. K is that of each shard.
 func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
 	var all bloom.Stats
 	err := s.each(func(f *Filter) error {
@@ -157,7 +159,7 @@ func (s *Sharded) Stats(ctx context.Context) (bloom.Stats, error) {
 		all.OnesCount += one.OnesCount
 		all.ApproxCount += one.ApproxCount
 		all.SizeBytes += one.SizeBytes
-		// Shards are equally large, and get equally many of the keys.
+		// Shards are equally large, and get about the same number of keys.
 		all.FillRatio += one.FillRatio / float64(len(s.shards))
 		all.FPR += one.FPR / float64(len(s.shards))
 		return err
@@ -170,14 +172,14 @@ func (s *Sharded) Reset(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Reset(ctx) })
 }
 
-// Reopen opens what is under the keys of all shards; see [Filter.Reopen]. If it returns an error, it
-// can be called again.
+// Reopen opens the filters that are now under the keys of all shards; see [Filter.Reopen]. If it
+// returns an error, it can be called again.
 func (s *Sharded) Reopen(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Reopen(ctx) })
 }
 
-// Delete deletes all shards and what is beside them; see [Filter.Delete]. If
-// it returns an error, it can be called again.
+// Delete deletes all shards with their streams and identities; see [Filter.Delete]. If it returns
+// an error, it can be called again.
 func (s *Sharded) Delete(ctx context.Context) error {
 	return s.each(func(f *Filter) error { return f.Delete(ctx) })
 }
@@ -193,7 +195,8 @@ func (s *Sharded) each(do func(*Filter) error) error {
 	return nil
 }
 
-// batch calls do for each shard with its part of hs, in order, and returns what it answers.
+// batch calls do for each shard that has keys of hs, with these keys. The calls run at the same
+// time. batch returns the answers in the order of hs.
 func (s *Sharded) batch(
 	hs []bloom.Hash, do func(*Filter, []bloom.Hash) ([]bool, error),
 ) ([]bool, error) {
@@ -204,7 +207,7 @@ func (s *Sharded) batch(
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				c.answers, errs[i] = do(s.shards[c.of], c.hs)
+				c.answers, errs[i] = do(s.shards[c.place], c.hs)
 			}()
 		}
 		wg.Wait()

@@ -11,8 +11,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// piece is how many bytes of a filter travel at a time, so that Redis serves
-// others in between.
+// piece is the number of bytes of a filter in a command. Redis serves other clients between
+// commands.
 const piece = 1 << 20
 
 // Snapshot downloads the filter, with its Info. The copy has every key whose Add had returned
@@ -21,7 +21,7 @@ func (f *Filter) Snapshot(ctx context.Context) (*bloom.Filter, error) {
 	return f.snapshot(ctx, f.opened())
 }
 
-// snapshot downloads the filter with an id, or whichever is there if that is empty.
+// snapshot downloads the filter with this id. An empty id stands for any id.
 func (f *Filter) snapshot(ctx context.Context, id string) (*bloom.Filter, error) {
 	g, d := new(bloom.Filter), &download{ctx: ctx, f: f, id: id}
 	if _, err := g.ReadFrom(bufio.NewReaderSize(d, piece)); err != nil {
@@ -38,7 +38,7 @@ type download struct {
 	id   string
 	info bloom.Info
 	at   int64
-	err  error // without what ReadFrom puts before it
+	err  error // the error of Redis, without ReadFrom's words before it
 }
 
 func (d *download) Read(p []byte) (n int, err error) {
@@ -54,7 +54,7 @@ func (d *download) Read(p []byte) (n int, err error) {
 	if n = copy(p, cmd.Val()); int64(n) != want {
 		d.err = d.f.errorf("%d bytes in reply, want %d", n, want)
 	}
-	d.id, d.info = i.id, i.Info // all pieces are of one filter
+	d.id, d.info = i.id, i.Info // the next pieces must be of the same filter
 	d.at += want
 	return n, d.err
 }

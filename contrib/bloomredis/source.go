@@ -13,25 +13,22 @@ import (
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
-// page is how many entries of the stream travel at a time.
+// page is the largest number of entries of the stream in a reply.
 const page = 4096
 
-// Source returns a source for replicas in this process. What it fetches has
-// every key that was added before the fetch began. The first fetch is of the whole
-// filter, and the next ones are of the keys added since. A replica gets the whole
-// filter again if it fell behind the end of the stream, after [Filter.Merge] and
-// [Filter.Reset], and whenever the stream does not go on from where the replica
-// is. If the filter is lost, fetching returns an error, and replicas keep what they
-// have, until somebody makes a filter of the same parameters under the key. Then they get
-// that, also while f itself is lost.
+// Source returns a source for replicas in this process. A fetch gets every key that was added
+// before it began. The first fetch gets the whole filter, and the next ones get the keys added
+// since. A replica gets the whole filter again after [Filter.Merge] and [Filter.Reset], and if the
+// stream no longer has the last key that the replica knows. If the filter is lost, a fetch returns
+// an error, and replicas keep their copies. Once there is a filter of the same parameters under the
+// key, replicas get that filter, even while f itself is lost.
 //
-// Keys that others write into the string, without this package, reach replicas
-// only with the whole filter; see FullEvery in [replica.Config]. A filter that
-// others created has no stream before this package adds a new key. Until then each
-// fetch is of the whole filter.
+// Keys that others write into the string, without this package, reach replicas only with the whole
+// filter; see FullEvery in [replica.Config]. A filter that others created has no stream before this
+// package adds a new key. Until then each fetch gets the whole filter.
 //
-// Fetching only reads. When nothing is new it is one round trip of some hundred
-// bytes. Keys that were added take memory for their digests, not for a filter.
+// A fetch only reads. If there is nothing new, it is one round trip of some hundred bytes. For new
+// keys it takes memory for their digests, and not for a filter.
 func (f *Filter) Source() replica.Source {
 	f.store() // panics if Open was forgotten
 	return source{f}
@@ -39,9 +36,9 @@ func (f *Filter) Source() replica.Source {
 
 type source struct{ f *Filter }
 
-// entry is one of the stream's, and as a version the last one that a copy has.
-// Its value is part of the version because another stream that took this one's place
-// may have the same id.
+// entry is an entry of the stream. The version of a copy is the last entry that the copy has. The
+// value is a part of the version, because the same id may come again in a stream that replaced this
+// one.
 type entry struct{ id, value string }
 
 func (e entry) String() string { return e.id + "/" + hex.EncodeToString([]byte(e.value)) }
@@ -65,13 +62,13 @@ func (s source) Fetch(ctx context.Context, have string) (replica.Update, error) 
 	return s.full(ctx)
 }
 
-// since returns what was added after an entry, or a zero Update if the stream does not
-// say it.
+// since returns the keys that were added after the entry last. It returns a zero Update if the
+// stream does not tell.
 func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 	var u replica.Update
 	for {
-		// From the last entry on, not after it: if it is there and the same,
-		// nothing between is missing.
+		// The range begins with the last entry itself. If that is still there and the same, no
+		// entry after it is missing.
 		cmd := redis.NewXMessageSliceCmd(ctx, "XRANGE", s.f.stream, last.id, "+", "COUNT", page)
 		if _, err := s.f.readWhole(ctx, "", cmd); err != nil {
 			return replica.Update{}, err
@@ -107,8 +104,8 @@ func value(e redis.XMessage) string {
 	return ""
 }
 
-// full returns the filter. The stream's end is read before the string: keys
-// added in between are in both. Without a stream the version has no name.
+// full returns the whole filter. It reads the end of the stream before the string, so keys that are
+// added in between are in both. Without a stream the version is empty.
 func (s source) full(ctx context.Context) (replica.Update, error) {
 	var u replica.Update
 	cmd := redis.NewXMessageSliceCmd(ctx, "XREVRANGE", s.f.stream, "+", "-", "COUNT", 1)

@@ -21,72 +21,74 @@ import (
 // Window is a filter in Redis that forgets, for all processes that share its key. The clock is
 // the server's. The clocks of clients do not matter.
 //
-// A key that is not remembered is reported as present with a probability of at most P,
-// whatever comes. If at most N new keys come within any Span, however unevenly, each key that Add
-// called new is found for at least Span, and for at most Span + Span/Generations. With Renew that is
-// each key that Add was called with. If more keys come, the newest N are found, and [Window.Reach]
-// says how far back everything is remembered.
+// A key that is not remembered is reported as present with a probability of at most P, whatever
+// comes. Let at most N new keys come within any Span, however unevenly. Then each key that Add
+// reported as new is found for at least Span, and for at most Span + Span/Generations. With Renew
+// each key is found for at least Span after each Add, and for at most Span + 2 Span/Generations. If
+// more keys come, the newest N are found. [Window.Reach] then says how far back every key is
+// remembered.
 //
-// If the server's clock leaps ahead, the keys whose Span it passes over are forgotten. If it steps
-// back, as it may when a replica takes over, no key is forgotten early. From the step on, keys are
-// found for up to twice as long as without it.
+// If the server's clock leaps ahead, keys whose Span ends within the leap are forgotten. If it
+// steps back, as it may when a replica takes over, no key is forgotten early. From the step on,
+// keys are found for up to twice as long as without it.
 //
-// A Window that Redis lost begins anew with none of its keys. The call that notices the loss returns
-// an error that wraps [ErrLost], and OnLost is called.
+// A Window that Redis lost begins anew with none of its keys. The call that notices the loss
+// returns an error that wraps [ErrLost], and OnLost is called.
 //
-// A Window is one Redis string under its key, or several of about 32 MB, the others beside
-// the key, each with its part of N and some room for an uneven split. A string is
-// made by the first Add to it, in its full size. It expires by itself when all its keys
+// A Window is one Redis string under its key. A large one has several strings of about 32 MB, and
+// the others are beside the key. Each string has its part of N, and some room for an uneven split.
+// The first Add to a string makes it in its full size. A string expires by itself when all its keys
 // are forgotten. The memory is at most 1.2 times that of a window.Filter. The README has figures.
 //
-// A key is in the Window from its Add on, whatever becomes of the work that it is for.
-// A worker that must not lose work looks a key up, works, and then adds it; of two that
-// do so at once, both work. One that must not work twice adds first, by AddOnce.
+// A key is in the Window from its Add on, even if the work for it fails later. A worker that must
+// not lose work looks the key up, works, and then adds the key. If two workers do so at once, both
+// do the work. A worker that must not work twice adds the key first, by AddOnce.
 //
-// The methods of a Window may be called by many goroutines at once, and any
-// number of processes may share the key. Every call ends when its context does.
+// Many goroutines may call the methods of a Window at once, and any number of processes may share
+// the key. Every call ends when its context does.
 type Window struct {
 	keyMethods
 	caller
 	config WindowConfig
 	layout
-	args  []any    // of all scripts
-	names []string // of the strings
+	args  []any    // the first ARGV of all scripts
+	names []string // the keys of the strings
 
 	mu       sync.Mutex
-	epoch    int       // counts times from which on a string may be another
-	deleting int       // calls of Delete under way
-	reopened time.Time // after a loss
-	known    []known   // of each string
+	epoch    int       // counts deletions and losses: after each, strings may be other ones
+	deleting int       // the number of calls of Delete under way
+	reopened time.Time // the time of the last loss that was reported
+	known    []known   // the last reply about each string
 }
 
-// known is what the last reply says of a string.
+// known is the last reply about a string.
 type known struct {
 	id   string // "" if there was no string
-	over int64  // when all its keys are forgotten, in microseconds of the server's clock
+	over int64  // the time when all its keys are forgotten, in microseconds of the server's clock
 }
 
-// WindowConfig configures a [Window]. All processes that share a key must agree
-// in it, but for OnLost.
+// WindowConfig configures a [Window]. All processes that share a key must have the same, except for
+// OnLost.
 type WindowConfig struct {
 	// N is the largest number of new keys within a Span, however unevenly they come. With Renew,
 	// some repeats count.
 	N uint64
-	// P is the probability, between 0 and 1, that a key is reported as present that is not
-	// remembered. See SizeBytes for the memory. Less than 3.2e-17 counts as that.
+	// P is the probability, between 0 and 1, that a key which is not remembered is reported as
+	// present. A smaller P than 3.2e-17 counts as 3.2e-17. See SizeBytes for the memory.
 	P float64
-	// Span is how long, at least, a key is remembered. It is at least a millisecond for each
-	// generation. 0 means by count alone: the newest N keys, however old.
+	// Span is the time for which a key is remembered at least. It has at least a millisecond for
+	// each generation. With 0 keys are forgotten by number alone: the newest N keys are remembered,
+	// however old they are.
 	Span time.Duration
-	// Renew has each Add of a key remember it for a Span from then on, whether it was new or not.
+	// With Renew each Add of a key remembers it for a Span from then on, whether it was new or not.
 	// Take true for keys that a later Contains must find, such as revoked tokens. A key is then
-	// found for up to Span + 2 Span/Generations, and the memory is some 15 % larger. A repeat counts
-	// towards N, unless Span/Generations or less has passed since the key last counted and no more
-	// than N/(Generations+1) other keys have counted since. So N is always large enough if it is
-	// Generations + 1 times the different keys of a Span.
+	// found for up to Span + 2 Span/Generations, and the memory is some 15 % larger. A repeat
+	// counts towards N, unless Span/Generations or less has passed since the key last counted and
+	// no more than N/(Generations+1) other keys have counted since. So N is always large enough if
+	// it is Generations + 1 times the number of different keys in a Span.
 	//
-	// With false a key is remembered from the time when it was new, so a key that comes all the time
-	// is new once a Span. A key that Add took for seen by mistake is not stored.
+	// With false a key is remembered from the time when it was new, so a key that comes all the
+	// time is new once a Span. Add does not store a key that it took for seen by mistake.
 	Renew bool
 	// Generations is the number of parts of a Span, 1 to 15. With more of them a key
 	// is forgotten more exactly, and takes more memory. 0 means 7.
@@ -101,12 +103,13 @@ const (
 	forever            = 1 << 60 // microseconds
 )
 
-// OpenWindow returns the window under key. Nothing is written before the first
-// Add. If there is a window of another configuration, the error wraps
-// [bloom.ErrMismatch]. If the key holds any other value, the error wraps
-// [bloom.ErrFormat]. OpenWindow returns an error that names the field if one is out
-// of range: unless N >= 1, 0 < P < 1, Generations is in [0, 15], Span is 0 or at
-// least a millisecond for each generation and the window takes at most a tebibyte.
+// OpenWindow returns the window under key. Nothing is written before the first Add. If there is a
+// window of another configuration, the error wraps [bloom.ErrMismatch]. If the key holds any other
+// value, the error wraps [bloom.ErrFormat].
+//
+// If a field of c is out of range, the error names it. N is at least 1, and P is between 0 and 1.
+// Generations is in [0, 15]. Span is 0, or at least a millisecond for each generation. The window
+// takes at most a tebibyte.
 //
 // To go on with another N or P without forgetting, open a second Window under
 // another key. For a Span, look keys up in both and add them to both. Then delete the
@@ -133,7 +136,8 @@ func OpenWindow(
 	if w.names, err = w.windowNames(0, int(l.strings)); err != nil {
 		return nil, err
 	}
-	if _, err = w.ContainsHash(ctx, bloom.Hash{}); err != nil { // to compare configurations
+	// The reply to any look-up tells whether the configurations agree.
+	if _, err = w.ContainsHash(ctx, bloom.Hash{}); err != nil {
 		return nil, w.noString(err)
 	}
 	return w, nil
@@ -144,7 +148,7 @@ const (
 	windowMark = windowName + "1: "
 )
 
-// windowNames returns the names of strings from and up to to.
+// windowNames returns the keys of the strings with the numbers from from to to-1.
 func (c caller) windowNames(from, to int) (names []string, err error) {
 	for i := from; i < to; i++ {
 		name, err := c.beside(fmt.Sprintf("window-%d", i))
@@ -159,8 +163,7 @@ func (c caller) windowNames(from, to int) (names []string, err error) {
 	return names, nil
 }
 
-// Config returns what OpenWindow was given. Generations is not zero where the
-// default was taken.
+// Config returns the configuration that OpenWindow was given. If Generations was 0, it is 7.
 func (w *Window) Config() WindowConfig { return w.config }
 
 // String names the key and the configuration. It asks no server.
@@ -193,7 +196,7 @@ func (w *Window) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error) 
 	return w.batch(ctx, windowContainsScript, "", hs)
 }
 
-// windowTrip is how many keys a round trip takes.
+// windowTrip is the largest number of keys in a round trip.
 const windowTrip = 64 * chunk
 
 func (w *Window) batch(
@@ -201,7 +204,7 @@ func (w *Window) batch(
 ) ([]bool, error) {
 	return batch(hs, windowTrip, chunk, w.find, func(calls []*call) (err error) {
 		for _, c := range calls {
-			if c.keys, err = w.keysFor([]string{w.names[c.of]}, token, c.number); err != nil {
+			if c.keys, err = w.keysFor([]string{w.names[c.place]}, token, c.number); err != nil {
 				return err
 			}
 		}
@@ -213,14 +216,15 @@ func (w *Window) batch(
 	})
 }
 
-// trip runs a script for calls, in one round trip.
+// trip runs a script for calls, in one round trip. If a Delete or a loss in another goroutine made
+// calls fail, it sends these again.
 func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	for len(calls) > 0 {
 		w.mu.Lock()
 		before, epoch := slices.Clone(w.known), w.epoch
 		w.mu.Unlock()
 		for _, c := range calls {
-			c.args = append(slices.Clip(w.args), before[c.of].id, before[c.of].over, nonce())
+			c.args = append(slices.Clip(w.args), before[c.place].id, before[c.place].over, nonce())
 			for _, h := range c.hs {
 				c.args = w.appendKey(c.args, h)
 			}
@@ -231,15 +235,15 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 		var again []*call
 		for _, c := range calls {
 			reply, err := w.answer(c)
-			last := before[c.of]
+			last := before[c.place]
 			gone := last.id != "" && last.id != reply.id && c.now <= last.over
 			lost := errors.Is(err, ErrLost)
 			if lost && w.changed(epoch) {
 				again = append(again, c) // the script did nothing
 				continue
 			}
-			// A script of a batch knows only what was seen before the batch. So a loss that an earlier
-			// one of its scripts repaired is noticed here.
+			// The scripts of a batch know only the ids from before the batch. If the string was
+			// lost during the batch, the next script made a new one. That loss is noticed here.
 			unnoticed := err == nil && gone && !w.changed(epoch)
 			switch {
 			case lost || unnoticed:
@@ -248,8 +252,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 				return err
 			}
 			if reply.id != "" {
-				before[c.of] = reply
-				w.learn(c.of, reply, epoch)
+				before[c.place] = reply
+				w.learn(c.place, reply, epoch)
 			}
 		}
 		calls = again
@@ -257,8 +261,8 @@ func (w *Window) trip(ctx context.Context, s script, calls []*call) error {
 	return nil
 }
 
-// learn keeps the newest reply about a string. Calls may return out of order. Those that began in
-// another epoch do not count.
+// learn keeps the newest reply about a string. Calls may return out of order. It ignores replies of
+// calls that began in an earlier epoch.
 func (w *Window) learn(i int, reply known, epoch int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -267,15 +271,15 @@ func (w *Window) learn(i int, reply known, epoch int) {
 	}
 }
 
-// changed reports whether strings may be others by now, because of a Delete or a loss.
+// changed reports whether strings may be other ones than at epoch, because of a Delete or a loss.
 func (w *Window) changed(epoch int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return epoch != w.epoch || w.deleting > 0
 }
 
-// lost returns the error for a loss. Once a second at most it forgets what is known, so that later
-// calls take what there is.
+// lost returns the error for a loss. At most once a second it forgets all that is known of the
+// strings, so that later calls accept the strings which they find.
 func (w *Window) lost(epoch int) error {
 	err := w.errorf("%w: it is gone or was created anew", ErrLost)
 	w.mu.Lock()
@@ -292,13 +296,14 @@ func (w *Window) lost(epoch int) error {
 	return err
 }
 
-// answer reads the reply to a call, and returns what it says of the string.
+// answer decodes the reply to a call. It returns the part about the string, and sets the fields
+// answer and now of c.
 func (w *Window) answer(c *call) (reply known, err error) {
 	var head string
 	var size int64
 	switch {
 	case scan(c.reply, &reply.id, &reply.over, &c.now, &c.answer):
-		reply.id = reply.id[:min(8, len(reply.id))] // without what Reset changes
+		reply.id = reply.id[:min(8, len(reply.id))] // without the bytes that Reset changes
 		return reply, nil
 	case scan(c.reply, &head): // {'lost'}
 		return reply, ErrLost
@@ -308,7 +313,7 @@ func (w *Window) answer(c *call) (reply known, err error) {
 	return known{}, w.errorf("unexpected reply %v", c.reply)
 }
 
-// other returns an error for a string that is not of w.
+// other returns the error for a string that does not belong to w. head is its beginning.
 func (w *Window) other(head string, size int64) error {
 	config, ok := strings.CutPrefix(head, windowMark)
 	config, _, whole := strings.Cut(config, "; ")
@@ -326,19 +331,19 @@ func (w *Window) other(head string, size int64) error {
 	return w.errorf("%w: %s", bloom.ErrFormat, unlike(head, size))
 }
 
-// state is what a string's head says, while it has keys.
+// state is the state in the head of a string; see windowScript.
 type state struct {
 	Seq, Tail, Lost float64
 	Planes          [planes]struct{ Ends, Count float64 }
 }
 
-// each calls do with the state of each string that there is, and the server's time. If s is
-// windowResetScript, the states are zero.
+// each runs s for each string. It calls do with the state in the answer, and with the server's
+// time. It does not call do for an empty answer, as of a string that does not exist.
 func (w *Window) each(ctx context.Context, s script, do func(st state, now int64)) error {
 	w.store() // panics if OpenWindow was forgotten
 	calls := make([]*call, len(w.names))
 	for i, name := range w.names {
-		calls[i] = &call{of: i, keys: []string{name}}
+		calls[i] = &call{place: i, keys: []string{name}}
 	}
 	if err := w.trip(ctx, s, calls); err != nil {
 		return err
@@ -356,9 +361,9 @@ func (w *Window) each(ctx context.Context, s script, do func(st state, now int64
 	return nil
 }
 
-// Reach returns how far back every key is remembered now: the time since the newest key that was
-// given up, because more than N came, before its Span was over. It is at most Span, Span
-// where none was, and 0 where Span is 0. It takes one round trip.
+// Reach returns how far back every key is remembered now, in one round trip. If more than N keys
+// came, some keys were given up before their Span was over. Reach is then the time since the newest
+// of these, and at most Span. If no key was given up, Reach is Span. It is 0 if Span is 0.
 func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	reach := w.config.Span
 	err := w.each(ctx, windowStateScript, func(st state, now int64) {
@@ -369,12 +374,12 @@ func (w *Window) Reach(ctx context.Context) (time.Duration, error) {
 	return reach, err
 }
 
-// Stats returns the window's figures, in one round trip. ApproxCount is the number of
-// keys that are remembered; one that was renewed can count several times. M counts the bits of
-// all planes, K those that a key sets in one of them. OnesCount, FillRatio and FPR are what
-// so many keys lead to.
+// Stats returns the window's figures, in one round trip. ApproxCount is the number of keys that are
+// remembered. A key that was renewed can count several times. M is the number of bits of all
+// planes. K is the number of bits that a key sets in a plane. OnesCount, FillRatio and FPR are
+// estimates from the numbers of keys.
 func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
-	m := float64(w.pages * w.lanes) // of a plane
+	m := float64(w.pages * w.lanes) // the bits of a plane
 	s := bloom.Stats{
 		K:         w.k,
 		M:         planes * w.pages * w.lanes * w.strings,
@@ -397,15 +402,15 @@ func (w *Window) Stats(ctx context.Context) (bloom.Stats, error) {
 	return s, nil
 }
 
-// Reset removes all keys, for all processes. Calls beside Reset act before or after it. A token of
-// AddOnce that was used before Reset is a new one after it.
+// Reset removes all keys, for all processes. A call at the same time acts before Reset or after it.
+// A token that AddOnce used before Reset is a new one after it.
 func (w *Window) Reset(ctx context.Context) error {
 	return w.each(ctx, windowResetScript, func(state, int64) {})
 }
 
-// Delete deletes the window, for all processes. Others that have used it notice a loss.
-// Later calls of this Window begin a new one. Calls beside Delete act before
-// or after it.
+// Delete deletes the window, for all processes. Other processes that have used it notice a loss.
+// Later calls of this Window begin a new one. A call at the same time acts before Delete or after
+// it.
 func (w *Window) Delete(ctx context.Context) error {
 	forget := func(deleting int) {
 		w.mu.Lock()
@@ -420,15 +425,15 @@ func (w *Window) Delete(ctx context.Context) error {
 	return err
 }
 
-// DeleteWindow deletes whatever is left of a window under key, of any configuration and version,
-// for all processes; see [Window.Delete]. It returns no error if there is nothing. If
-// the key holds any other value, the error wraps [bloom.ErrFormat].
+// DeleteWindow deletes the strings that are left of a window under key, for all processes; see
+// [Window.Delete]. The window may have any configuration and version. DeleteWindow returns no error
+// if there is no string. If the key holds any other value, the error wraps [bloom.ErrFormat].
 func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string) error {
 	c := caller{client, key}
 	other := func(head string, size int64) error {
 		return c.errorf("%w: %v", bloom.ErrFormat, unlike(head, size))
 	}
-	// Any of the strings may be gone. Each of them knows their number.
+	// Any of the strings may be gone. Each string has the number of all strings in its head.
 	for from, to := 0, 16; from < to; {
 		names, err := c.windowNames(from, to)
 		if err != nil {
@@ -449,8 +454,8 @@ func DeleteWindow(ctx context.Context, client redis.UniversalClient, key string)
 	return nil
 }
 
-// deleteStrings deletes strings that begin with begins, and returns the heads of
-// those that were there.
+// deleteStrings deletes strings that begin with begins, and returns their heads. The head of a
+// missing string is empty. other makes the error for a string that begins with anything else.
 func (c caller) deleteStrings(
 	ctx context.Context, begins string, names []string, other func(string, int64) error,
 ) (heads []string, err error) {

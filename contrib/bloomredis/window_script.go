@@ -1,60 +1,66 @@
 package bloomredis
 
-// KEYS[1] is a string of a window. It begins with a head: the configuration, an id of 8
-// bytes, 8 bytes that Reset changes, and a state. The pages follow, each a stamp of 8 bytes
-// and its lanes; see layout. ARGV begins with the configuration, the string's size, the
-// microseconds that a plane lives after its end and those of a generation, slack, full, share, k,
-// lanes and lean of the layout, the id and the time that the caller has seen, and an id for a new
-// string. The keys follow; see appendKey.
+// KEYS[1] is a string of a window. It begins with a head: the configuration, an id of 8 bytes, 8
+// bytes that Reset changes, and a state. The pages follow. Each page has a stamp of 8 bytes and its
+// lanes; see layout.
+//
+// ARGV are the configuration, the size of the string, life and a generation in microseconds, slack,
+// full, share, k, lanes and lean of the layout. Then come the id and the time "over" of the last
+// reply that the caller has seen, and an id for a new string. The keys follow; see appendKey.
 //
 // The words of this file, most of which package window defines:
 //
 //	plane       a set of keys that came one after the other; bit i of each lane belongs to plane i
 //	lane        32 bits, one for each plane
 //	page        a stamp of 8 bytes and the lanes of some keys
-//	generation  a Span / Generations, the longest time in which a plane takes keys
-//	share       the number of keys after which a plane ends before its time
-//	full        how many planes that hold their share are needed for the newest N keys
-//	slack       how many planes that do not hold their share may live; more come up only if the
+//	generation  Span / Generations, the longest time in which a plane receives keys
+//	share       the number of keys at which a plane ends before a generation is over
+//	full        the number of planes with their share that must be kept for the newest N keys
+//	slack       the number of planes without their share that may live; there are more only if the
 //	            clock jumps
 //	lean        with Renew, how many planes may have ended since the one that a renewal relies on
-//	life        how long a plane is found after its end
+//	life        the time for which a plane lives after its end
 //
-// The planes are a ring. Number seq is the newest one, and those from number tail on are
-// live. The state has seq, tail, lost, and for each plane the time at which it ends, and how
-// many keys it has. All times are the server's, in microseconds.
+// The planes are a ring. seq is the number of the newest plane. The planes from number tail to seq
+// are live. The state has seq, tail and lost, and for each plane its end and its number of keys.
+// All times are the server's, in microseconds.
 //
-//   - A plane begins with a key to write that finds the newest one ended. It ends when it has its
-//     share of keys, or a generation after it began. It dies a Span after it ended, with Renew a
-//     generation later.
-//   - With Renew, a key that is found is written again unless a plane that has it is open, or ended
-//     less than a generation ago with at most lean planes ended since, itself included.
-//   - Of the live planes that have not their share, only a few may end by time. More come up
-//     only where the clock jumps to and fro, and must not push out the newest N keys.
-//   - Where no plane is free, the oldest is given up, and more of them while full planes that
-//     have their share remain. lost is the last time at which a key came, or was found and not
-//     written again, that was in one of them.
-//   - No plane ends later than a generation from now, and none that has ended later than
-//     now: where the clock steps back, these times follow it.
-//   - A plane's bits are cleared late. A page's stamp plus 32 is the number of the last plane
-//     for which it was cleared. Who writes clears all planes that are not live.
+//   - A plane begins if a key must be written and the newest plane has ended. It ends when it has
+//     its share of keys, or a generation after it began. It dies a Span after its end. With Renew
+//     it dies a generation later.
+//   - With Renew, a key that is found is written again, except in two cases. A plane that has the
+//     key is open. Or it ended less than a generation ago, and at most lean planes have ended
+//     since, itself included.
+//   - Of the live planes without their share, only slack may have ended by time. More would come
+//     only if the clock jumps to and fro. They must not push out the newest N keys.
+//   - If no plane is free, the oldest one is given up. More are given up as long as full planes
+//     with their share remain. After the time lost, no key of these planes was added, or was found
+//     and not written again.
+//   - If the clock steps back, the ends of planes follow it. Then no plane ends later than a
+//     generation from now, and no plane that has ended has an end later than now.
+//   - The bits of dead planes are cleared late. A page's stamp plus 32 is the number of the last
+//     plane for which the page was cleared. A script that writes to a page clears the bits of all
+//     planes that are not live.
 //
-// Scripts return {id, when all is forgotten, now, answers}, {'lost'}, or
-// {'other', what the string begins with, its size}.
+// Scripts return {id, the time when all keys are forgotten, now, answers}, {'lost'}, or
+// {'other', the beginning of the string, its size}.
 const windowScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local text, size, life, step = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local slack, full, share, k = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local slack, full = tonumber(ARGV[5]), tonumber(ARGV[6])
+local share, k = tonumber(ARGV[7]), tonumber(ARGV[8])
 local lanes, lean = tonumber(ARGV[9]), tonumber(ARGV[10])
 local floor = #text + 16
 local id, seq, tail, lost, ring = '', 0, 1, -1, {}
 local band = bit.band
 
-local head, is = redis.call('GETRANGE', KEYS[1], 0, floor + 535), redis.call('STRLEN', KEYS[1])
+local head = redis.call('GETRANGE', KEYS[1], 0, floor + 535)
+local is = redis.call('STRLEN', KEYS[1])
 local found = is == size and string.sub(head, 1, #text) == text
 if found then
-	id, ring = string.sub(head, #text + 1, floor), {struct.unpack('<' .. string.rep('d', 67), head, floor + 1)}
+	id = string.sub(head, #text + 1, floor)
+	ring = {struct.unpack('<' .. string.rep('d', 67), head, floor + 1)}
 	seq, tail, lost = ring[1], ring[2], ring[3]
 end
 local function ends(number) return ring[4 + number % 32 * 2] end
@@ -72,7 +78,7 @@ while tail <= seq and now - ends(tail) >= life do
 	tail = tail + 1
 end
 
--- The bits of planes from one number to another.
+-- Returns the bits of the planes from one number to another.
 local function mask(from, to)
 	if to - from >= 31 then
 		return -1
@@ -94,7 +100,8 @@ local function reader(from, to)
 		return redis.call(unpack(get))
 	end
 end
--- The live planes that have all of the first lanes, which are changed to them.
+-- Returns the bits of the live planes that are set in all lanes of it. it[1] is the page's stamp.
+-- It becomes the bits of the live planes for which the page was cleared.
 local function having(it)
 	cleared = it[1] + 32
 	it[1] = cleared < seq and band(live, mask(tail, cleared)) or live
@@ -104,7 +111,7 @@ local answers = {}`
 
 var (
 	windowContainsScript = newScript(windowScript + `
-local few = k < 12 and k or 8 -- absent keys end here
+local few = k < 12 and k or 8 -- so many lanes show that most absent keys are absent
 local look, more = reader(0, few), reader(few + 1, k)
 for at = 14, #ARGV, k + 1 do
 	local has = found and having(look(at)) or 0
@@ -115,18 +122,20 @@ for at = 14, #ARGV, k + 1 do
 end
 return {id, over, now, table.concat(answers)}`).repeatable()
 
-	// There are no keys. It answers with the state.
+	// It gets no keys. It answers with the state, or with nothing if there is no string.
 	windowStateScript = newScript(windowScript + `
 ring[1], ring[2], ring[3] = seq, tail, lost
-return {id, over, now, found and struct.pack('<' .. string.rep('d', 67), unpack(ring, 1, 67)) or ''}`).repeatable()
+local form = '<' .. string.rep('d', 67)
+return {id, over, now, found and struct.pack(form, unpack(ring, 1, 67)) or ''}`).repeatable()
 
-	// KEYS = ..., and where there is a token its key.
+	// KEYS = ..., and the key of a token if there is one.
 	//
-	// What is refused must fail before anything is written. So the first SETRANGE and
-	// the first PEXPIRE change nothing that matters, but fail if the others would.
-	// Expiry is a second late, as the time by which Redis judges it was read before
-	// TIME. (SET with PX, then SETRANGE, would take twice the memory, as Redis makes
-	// room for a string that grows to grow on.)
+	// A write that the server refuses must fail before all other writes. So the first SETRANGE and
+	// the first PEXPIRE change nothing that matters, and fail if the others would fail.
+	//
+	// The string expires a second late: Redis decides about expiry by a time that it read before
+	// TIME. SET with PX and then SETRANGE would need twice the memory: Redis reserves room when a
+	// string grows.
 	windowAddScript = newScript(windowScript + `
 if KEYS[2] then
 	local before = redis.call('GETRANGE', KEYS[2], 0, -1)
@@ -136,7 +145,7 @@ if KEYS[2] then
 	redis.call('SET', KEYS[2], '', ` + rememberFor + `)
 end
 
--- Whatever is written, this is before it. It returns true the first time.
+-- Runs before every other write. It acts the first time only.
 local begun, whole = false, tail ~= first
 local function write()
 	if begun then
@@ -145,7 +154,8 @@ local function write()
 	begun = true
 	local function expire()
 		if step < 2 ^ 60 then
-			redis.call('PEXPIRE', KEYS[1], string.format('%.0f', math.ceil((life + step) / 1000) + 1000))
+			local ms = math.ceil((life + step) / 1000) + 1000
+			redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ms))
 		end
 	end
 	redis.call('SETRANGE', KEYS[1], 0, '')
@@ -159,8 +169,9 @@ local function write()
 			ring[i] = 0
 		end
 	end
-	-- The clock has stepped back.
-	if tail <= seq and (ends(seq) > now + step or tail < seq and ends(seq - 1) > now + 1) or lost > now then
+	-- If the clock has stepped back, the ends of planes follow it.
+	local late = ends(seq) > now + step or tail < seq and ends(seq - 1) > now + 1
+	if tail <= seq and late or lost > now then
 		for number = tail, seq do
 			local at = 4 + number % 32 * 2
 			ring[at] = math.min(ring[at], now + (number == seq and step or 1))
@@ -169,7 +180,7 @@ local function write()
 	end
 end
 
--- Makes the newest plane one that a key can be added to.
+-- Begins a plane if the newest one cannot receive a key.
 local function begin()
 	if tail <= seq and count(seq) < share then
 		if now < ends(seq) then
@@ -209,7 +220,8 @@ local function clear(page, keep)
 		for at = 0, lanes - 1, 256 do
 			local n = math.min(256, lanes - at)
 			local form = '>' .. string.rep('i4', n)
-			local old = {struct.unpack(form, redis.call('GETRANGE', KEYS[1], start + 4 * at, start + 4 * (at + n) - 1))}
+			local from, to = start + 4 * at, start + 4 * (at + n) - 1
+			local old = {struct.unpack(form, redis.call('GETRANGE', KEYS[1], from, to))}
 			for i = 1, n do
 				old[i] = band(old[i], keep)
 			end
@@ -248,7 +260,7 @@ local function put(at, it)
 	end
 end
 
--- Whether a key that is found stays for a Span without being written again.
+-- Reports whether a key that is found stays for a Span if it is not written again.
 local function stays(has)
 	local number, age = seq, (count(seq) >= share or now >= ends(seq)) and 1 or 0
 	while band(has, bit.lshift(1, number % 32)) == 0 do
@@ -272,9 +284,11 @@ end
 if whole then
 	write()
 	ring[1], ring[2], ring[3] = seq, tail, lost
-	redis.call('SETRANGE', KEYS[1], floor, struct.pack('<' .. string.rep('d', 67), unpack(ring, 1, 67)))
+	local form = '<' .. string.rep('d', 67)
+	redis.call('SETRANGE', KEYS[1], floor, struct.pack(form, unpack(ring, 1, 67)))
 elseif begun then
-	redis.call('SETRANGE', KEYS[1], floor + 32 + seq % 32 * 16, struct.pack('<d', ring[5 + seq % 32 * 2]))
+	local offset = floor + 32 + seq % 32 * 16
+	redis.call('SETRANGE', KEYS[1], offset, struct.pack('<d', count(seq)))
 end
 answers = table.concat(answers)
 if KEYS[2] then
@@ -282,7 +296,7 @@ if KEYS[2] then
 end
 return {id, seq > 0 and ends(seq) + life or 0, now, answers}`)
 
-	// There are no keys.
+	// It gets no keys. Its answer is empty.
 	windowResetScript = newScript(windowScript + `
 if found then
 	id = string.sub(id, 1, 8) .. string.sub(ARGV[13], 9)
@@ -290,8 +304,8 @@ if found then
 end
 return {id, over, now, ''}`)
 
-	// ARGV = what the string begins with. It returns what it began with, if it was
-	// there.
+	// ARGV = the beginning of the strings to delete. It returns the beginning of the string, or ''
+	// if there is no string.
 	windowDeleteScript = newScript(`
 local head = redis.call('GETRANGE', KEYS[1], 0, 255)
 if string.sub(head, 1, #ARGV[1]) == ARGV[1] then

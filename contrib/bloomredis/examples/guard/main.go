@@ -1,7 +1,6 @@
-// Guard looks up keys, most of which do not exist, in a database (bbolt, a file) behind a
-// filter that all machines share in Redis. Each answers from a copy in memory: a key
-// that is nowhere costs no query and no round trip. If Redis comes back without the filter, it is filled
-// again from the database.
+// Guard looks up keys in a database (bbolt, a file). Most of the keys do not exist. All machines
+// share a filter in Redis, and each has a copy in memory. So an absent key costs no query and no
+// round trip. If Redis comes back without the filter, guard fills a new one from the database.
 package main
 
 import (
@@ -30,14 +29,16 @@ var items = []byte("items") // the table
 // Table is a table of a database, and a filter of its keys.
 type Table struct {
 	db      *bbolt.DB
-	shared  *bloomredis.Filter // of all machines
-	near    *replica.Replica   // of this machine
-	n       uint64             // keys that the filter has room for
+	shared  *bloomredis.Filter // the filter of all machines
+	near    *replica.Replica   // the copy of this machine
+	n       uint64             // the number of keys that the filter has room for
 	queries int
 }
 
-// Open returns the table in db with its filter, for n keys, which has all its keys.
-func Open(ctx context.Context, db *bbolt.DB, client redis.UniversalClient, name string, n uint64) (*Table, error) {
+// Open returns the table in db. Its filter has room for n keys, and has all keys of the table.
+func Open(
+	ctx context.Context, db *bbolt.DB, client redis.UniversalClient, name string, n uint64,
+) (*Table, error) {
 	shared, err := bloomredis.Open(ctx, client, name, n, 0.01)
 	if err != nil {
 		return nil, err
@@ -53,8 +54,8 @@ func Open(ctx context.Context, db *bbolt.DB, client redis.UniversalClient, name 
 	return t, t.near.Refresh(ctx)
 }
 
-// fill adds the keys of all rows to the filter, in one step: while keys come one by one, an empty
-// filter would say of most rows that they do not exist.
+// fill adds the keys of all rows to the filter in one step. If it added them one by one, the filter
+// would at first say of most rows that they do not exist.
 func (t *Table) fill(ctx context.Context) error {
 	local, err := bloom.New(t.n, 0.01)
 	if err != nil {
@@ -85,14 +86,14 @@ func (t *Table) Get(key string) (value []byte, err error) {
 	return value, err
 }
 
-// Put adds a row. The filter comes first: a key that is in the filter alone costs a query, but a
-// row that is not in the filter would not be found.
+// Put adds a row. It adds the key to the filter first. A key that is only in the filter costs a
+// query, but a row that is not in the filter would not be found.
 func (t *Table) Put(ctx context.Context, key, value string) error {
 	_, err := t.shared.AddString(ctx, key)
 	if errors.Is(err, bloomredis.ErrLost) {
-		// Redis came back without the filter. Copies keep what they have until there is a new one.
-		// That has no keys until fill has ended: rows look missing for so long. Where
-		// that must not be, take package guard, whose filter is of one process.
+		// Redis came back without the filter. Copies keep their keys until there is a new filter.
+		// The new filter has no keys until fill has ended, and rows look missing during that time.
+		// If that must not happen, take package guard: its filter belongs to one process.
 		if err = t.shared.Reopen(ctx); err == nil {
 			err = t.fill(ctx)
 		}
@@ -103,12 +104,16 @@ func (t *Table) Put(ctx context.Context, key, value string) error {
 	if err != nil {
 		return err
 	}
-	return t.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(items).Put([]byte(key), []byte(value)) })
+	return t.db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket(items).Put([]byte(key), []byte(value))
+	})
 }
 
 func main() {
-	addr := flag.String("redis", "localhost:6379", "address of a Redis server; what is written there is deleted at the end")
-	rows := flag.Int("rows", 50_000, "rows in the database, and keys to look up, four of five of which do not exist")
+	addr := flag.String("redis", "localhost:6379",
+		"address of a Redis server; the example deletes its keys there at the end")
+	rows := flag.Int("rows", 50_000,
+		"rows in the database, and keys to look up; four of five keys do not exist")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -164,7 +169,8 @@ func run(ctx context.Context, w io.Writer, addr string, rows int) (err error) {
 			return fmt.Errorf("%s: %q", key(i), value)
 		}
 	}
-	fmt.Fprintf(w, "%d requests, %d of them for keys that do not exist: %d queries in %v\n", rows, absent, t.queries, time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(w, "%d requests, %d of them for keys that do not exist: %d queries in %v\n",
+		rows, absent, t.queries, time.Since(began).Round(time.Millisecond))
 
 	if err := t.Put(ctx, "new", "value"); err != nil {
 		return err
@@ -175,7 +181,8 @@ func run(ctx context.Context, w io.Writer, addr string, rows int) (err error) {
 			return err
 		}
 		if value != nil {
-			fmt.Fprintf(w, "a new row is found after %v\n", time.Since(began).Round(100*time.Microsecond))
+			fmt.Fprintf(w, "a new row is found after %v\n",
+				time.Since(began).Round(100*time.Microsecond))
 			return nil
 		}
 	}
