@@ -21,6 +21,11 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 	if err := ctx.Err(); err != nil {
 		return Update{}, err
 	}
+	return s.fetch(have, bloom.LoadFile)
+}
+
+// fetch calls load in place of bloom.LoadFile, so that a test can replace the file meanwhile.
+func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)) (Update, error) {
 	// Read the version before the file. If the file is replaced in between, the version is too old,
 	// and the next fetch loads the file again.
 	version, err := s.version()
@@ -30,7 +35,7 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 	if version == have {
 		return Update{Version: have}, nil
 	}
-	f, err := bloom.LoadFile(s.Path)
+	f, err := load(s.Path)
 	if err != nil {
 		return Update{}, fmt.Errorf("replica: %w", err)
 	}

@@ -431,6 +431,26 @@ func TestPath(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// TestPathReplacedWhileLoaded: a file that is replaced while the old one is loaded is loaded at the next
+// refresh.
+func TestPathReplacedWhileLoaded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	first, second := filterOf(t, 1024, 5, "a"), filterOf(t, 1024, 5, "b")
+	require.NoError(t, first.SaveFile(path))
+	src := &FileSource{path}
+	u, err := src.fetch("", func(path string) (*bloom.Filter, error) {
+		f, err := bloom.LoadFile(path)
+		require.NoError(t, second.SaveFile(path))
+		return f, err
+	})
+	require.NoError(t, err)
+	require.True(t, u.Full.Equal(first))
+	u, err = src.Fetch(context.Background(), u.Version)
+	require.NoError(t, err)
+	require.NotNil(t, u.Full, "its version names the file that was not loaded")
+	require.True(t, u.Full.Equal(second))
+}
+
 // Whatever a server sends, it is a whole filter, a patch or an error.
 func FuzzBody(f *testing.F) {
 	small := filterOf(f, 128, 5, "a")
