@@ -285,6 +285,9 @@ func TestBlankLines(t *testing.T) {
 	good(t, "a\n\n", "build -blank -o list")
 	require.Equal(t, "\na\n", good(t, "\na\nb\n", "check -blank list"))
 	require.Equal(t, "c\n", good(t, "\na\nc\n", "dedupe -state list"))
+	good(t, "a\n", "build -o list")
+	good(t, "b\n\n", "add -blank list")
+	require.Equal(t, "c\n", good(t, "\na\nb\nc\n", "dedupe -state list"), "add -blank took the empty line")
 	for i, flags := range []string{"", "-n 100", "-n 100 -span 1h"} {
 		line := fmt.Sprint("dedupe ", flags, " -state ", i)
 		require.Equal(t, "a\n\nb\n", good(t, "a\n\n\nb\n\n", line))

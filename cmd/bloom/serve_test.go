@@ -76,6 +76,10 @@ func TestServeProgram(t *testing.T) {
 		answer, _ := ask(t, "GET", url+"/contains?key=plum", "")
 		return answer == "true\n"
 	})
+	write(t, "list", "no filter again")
+	line, err = log.ReadString('\n')
+	require.NoError(t, err, "a file that is damaged once more after a good one is reported once more")
+	requireError(t, line, "going on with the old filter")
 
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait())
@@ -422,6 +426,28 @@ func TestServeStops(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "apple\n", string(answer))
 	require.NoError(t, cmd.Wait())
+}
+
+// TestSecondSignal: a second signal ends a command at once that the first one has end slowly, here
+// a server that waits for a request to end.
+func TestSecondSignal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "apple\n", "build -o list")
+	cmd, url, _ := startServe(t, "list")
+	client, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer client.Close()
+	require.NoError(t, client.SetDeadline(time.Now().Add(watchdog)))
+	send(t, client, "POST /contains HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n")
+	receive(t, client, "HTTP/1.1 100 Continue\r\n\r\n")
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	becomes(t, func() bool { // the first signal may not have been taken when the second one comes
+		cmd.Process.Signal(syscall.SIGTERM)
+		return len(ended) > 0
+	})
+	require.Error(t, <-ended)
+	require.Equal(t, "signal: terminated", cmd.ProcessState.String(), "it waited for the request")
 }
 
 // TestServeIsBusy: large bodies and downloads are refused while as many as there may be are under
