@@ -1,4 +1,4 @@
-// The tests in this file are of every type, in this package and in the others of this module.
+// The tests in this file test the types of all packages of this module.
 
 package bloom_test
 
@@ -34,8 +34,8 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// TestPromises tests what all types promise on those of package bloom. The other packages do so
-// themselves.
+// TestPromises tests the promises of all types with the types of package bloom. The other packages
+// do the same with their types.
 func TestPromises(t *testing.T) {
 	load := func(path string) (filtertest.Filter, error) { return bloom.LoadFile(path) }
 	f := bloom.Must(bloom.New(10, 0.1))
@@ -74,7 +74,8 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// TestParametersCountInEqual: parameters count, also where all bits are clear.
+// TestParametersCountInEqual: filters with other parameters are not equal, also if all bits are
+// clear.
 func TestParametersCountInEqual(t *testing.T) {
 	f, g := bloom.Must(bloom.New(6, 0.01)), bloom.Must(bloom.NewWithStrategy(bloom.Mitz32, 6, 0.01))
 	require.Equal(t, f.M(), g.M())
@@ -85,7 +86,7 @@ func TestParametersCountInEqual(t *testing.T) {
 	require.False(t, c.Equal(d))
 }
 
-// TestFilesOfOtherTypes: another type's file is refused by name.
+// TestFilesOfOtherTypes: a file of another type is refused, and the error names that type.
 func TestFilesOfOtherTypes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for pkg, f := range map[string]interface{ SaveFile(path string) error }{
@@ -141,7 +142,8 @@ type set[F any] interface {
 	Merge(F) error
 }
 
-// testCloneEqualMerge: those that make returns are equal, and those that other returns are of another size.
+// testCloneEqualMerge takes two functions. Filters that make returns are equal, and filters that
+// other returns have another size.
 func testCloneEqualMerge[F set[F]](t *testing.T, pkg string, make, other func() F) {
 	keys, others := filtertest.Digests(3, 1000), filtertest.Digests(4, 1000)
 	info := bloom.Info{N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test"}
@@ -220,7 +222,7 @@ func testCloneEqualMerge[F set[F]](t *testing.T, pkg string, make, other func() 
 	require.True(t, b.Equal(before), "after an error")
 }
 
-// decoded returns into, which has decoded what f writes.
+// decoded decodes the bytes of f into into, and returns that.
 func decoded(f, into filtertest.Filter) bloom.Set {
 	if err := into.UnmarshalBinary(bloom.Must(f.MarshalBinary())); err != nil {
 		panic(err)
@@ -228,7 +230,7 @@ func decoded(f, into filtertest.Filter) bloom.Set {
 	return into
 }
 
-// streamed is decoded by way of WriteTo and ReadFrom.
+// streamed is decoded, with WriteTo and ReadFrom.
 func streamed(f, into filtertest.Filter) bloom.Set {
 	var out bytes.Buffer
 	bloom.Must(f.WriteTo(&out))
@@ -236,15 +238,15 @@ func streamed(f, into filtertest.Filter) bloom.Set {
 	return into
 }
 
-// TestRaces has writers, readers, encoders, estimators and rotations work on
-// one set at once, for go test -race to watch. Whatever they do, a key whose
-// Add has returned is found.
+// TestRaces runs writers, readers, encoders, estimators and rotations on one set at once; go test
+// -race watches them. A key whose Add has returned is always found.
 func TestRaces(t *testing.T) {
 	const writers, perWriter = 4, 1000
 	for _, test := range []struct {
 		name string
-		// start returns a set, what decodes copies of it, other functions that copy it with
-		// every key that was added before the call, and calls that run beside all of these.
+		// start returns a set, and a function that returns an empty set to decode a copy into.
+		// copies return a copy with every key that was added before the call. calls are other
+		// calls that run at the same time.
 		start func() (set filtertest.Filter, empty func() filtertest.Filter, copies []func() bloom.Set, calls []func())
 	}{
 		{"SyncFilter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
@@ -271,7 +273,7 @@ func TestRaces(t *testing.T) {
 		}},
 		{"growing.Filter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
 			f := bloom.Must(growing.New(0, 1e-6))
-			f.AddBatch(nil, filtertest.Digests(8, 10_000)) // all but fill its first layers
+			f.AddBatch(nil, filtertest.Digests(8, 10_000)) // nearly fills the first layers
 			return f, func() filtertest.Filter { return new(growing.Filter) }, nil, nil
 		}},
 		{"counting.Filter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
@@ -300,7 +302,7 @@ func TestRaces(t *testing.T) {
 			config := window.Config{N: writers * perWriter, P: 1e-4, Span: span, Generations: 31, Now: clock.Now}
 			w := bloom.Must(window.New(config))
 			return w, func() filtertest.Filter { return bloom.Must(window.New(config)) }, nil, []func(){
-				func() { // through the generations as keys come, but forgetting none
+				func() { // moves the clock as keys come, so slowly that no key is forgotten
 					keys := time.Duration(w.Stats().ApproxCount)
 					if clock.Elapsed() < min(span-time.Hour, keys*span/(writers*perWriter)) {
 						clock.Advance(time.Hour)
@@ -321,7 +323,7 @@ func TestRaces(t *testing.T) {
 			calls = append(calls, func() { set.Stats() },
 				func() { filtertest.Found(set, filtertest.Digests(9, 100)) })
 			keys := filtertest.Digests(7, writers*perWriter)
-			var added [writers]atomic.Int64 // of each writer's keys
+			var added [writers]atomic.Int64 // how many keys each writer has added
 			found := func(set bloom.Set, n [writers]int64) bool {
 				for w, n := range n {
 					for _, h := range keys[w*perWriter:][:n] {
@@ -351,7 +353,7 @@ func TestRaces(t *testing.T) {
 						if last {
 							return
 						}
-						runtime.Gosched() // WebAssembly has one thread, which no loop gives up by itself
+						runtime.Gosched() // WebAssembly has one thread, and a loop keeps it
 					}
 				}()
 			}
@@ -391,7 +393,7 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// TestRacesOfReset adds and looks up while others reset.
+// TestRacesOfReset adds and looks up while other goroutines reset.
 func TestRacesOfReset(t *testing.T) {
 	keys := filtertest.Digests(7, 2000)
 	for _, s := range []filtertest.Filter{
@@ -410,7 +412,7 @@ func TestRacesOfReset(t *testing.T) {
 	}
 }
 
-// TestRacesOfReaders reads from many goroutines what promises no more than that.
+// TestRacesOfReaders reads from many goroutines at once. The types here promise no more than that.
 func TestRacesOfReaders(t *testing.T) {
 	keys := filtertest.Digests(7, 2000)
 	f := bloom.Must(bloom.New(uint64(len(keys)), 0.01))
@@ -442,9 +444,9 @@ type decoder interface {
 	io.ReaderFrom
 }
 
-// boundedMemory tests that a decoder allocates no more memory than a small multiple of what it
-// is given, when good is cut short, and when the given number of bytes from at
-// on, which hold its parameters, promise what does not follow.
+// boundedMemory tests that a decoder allocates no more memory than a small multiple of the length
+// of its input. It decodes good, good without its end, and good with wrong parameters. The
+// parameters are the size bytes at offset at.
 func boundedMemory(t *testing.T, good []byte, at, size int, d decoder) {
 	t.Helper()
 	bounded := func(data []byte, msg string, args ...any) {
@@ -470,8 +472,8 @@ func boundedMemory(t *testing.T, good []byte, at, size int, d decoder) {
 	}
 }
 
-// TestDecodersBoundMemory cuts every type's encoding short, and has its header promise what
-// does not follow.
+// TestDecodersBoundMemory: memory is bounded if a form of any type has no end, or if its header
+// promises more words than follow.
 func TestDecodersBoundMemory(t *testing.T) {
 	hs := filtertest.Digests(5, 20_000)
 	encoded := func(f filtertest.Filter) []byte {
@@ -489,8 +491,8 @@ func TestDecodersBoundMemory(t *testing.T) {
 	for _, test := range []struct {
 		decoder decoder
 		data    []byte
-		at      int // where the parameters begin
-		size    int // of all
+		at      int // offset of the parameters
+		size    int // length of the parameters
 	}{
 		{new(bloom.Filter), encoded(bloom.Must(bloom.New(2e5, 0.01))), 2, 4},
 		{new(bloom.SyncFilter), encoded(bloom.Must(bloom.NewSync(2e5, 0.01))), 2, 4},
@@ -511,8 +513,8 @@ func TestDecodersBoundMemory(t *testing.T) {
 
 var freeze = flag.Bool("freeze", false, "write the samples and the sizes")
 
-// TestFrozen reads samples of every binary form, with the keys 0 to 999 in decimal. From
-// the first release on they never change: a later form gets samples of its own.
+// TestFrozen reads samples of every binary form, with the keys 0 to 999 in decimal. From the first
+// release on the samples never change: a later form gets its own samples.
 func TestFrozen(t *testing.T) {
 	info := bloom.Info{N: 1000, P: 0.01, Hash: "SumString", Comment: "0 to 999, in decimal"}
 	now := time.Unix(1_700_000_000, 0)
@@ -521,9 +523,9 @@ func TestFrozen(t *testing.T) {
 	}
 	for _, test := range []struct {
 		path  string
-		fresh filtertest.Filter // with what its parameters are to be
+		fresh filtertest.Filter // a filter with the parameters of the sample
 		empty filtertest.Filter
-		first int // of the keys that are found for sure
+		first int // this key and all later ones must be found
 	}{
 		{"testdata/v1.bloom", bloom.Must(bloom.New(1000, 0.01)), new(bloom.Filter), 0},
 		{"blocked/testdata/v1.frame", bloom.Must(blocked.New(1000, 1e-5)), new(blocked.Filter), 0},
@@ -562,9 +564,8 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// TestSizesEverywhere computes what filters are made of, and what their Infos say, and compares
-// with what amd64 computes. A filter that another machine wrote would otherwise not be the one
-// that LoadOrNew asks for, and Merge would refuse it.
+// TestSizesEverywhere compares the sizes and the Infos of new filters with those that amd64
+// computes. If they differed, LoadOrNew and Merge would refuse filters from another machine.
 func TestSizesEverywhere(t *testing.T) {
 	var out bytes.Buffer
 	add := func(what string, values ...any) { fmt.Fprintln(&out, append([]any{what}, values...)...) }

@@ -35,7 +35,7 @@ func TestAssemblyIndexes(t *testing.T) {
 	for _, w := range sizes {
 		m := w * 64
 		rounds := 2000
-		if w > 1<<16 { // where each bit takes a page
+		if w > 1<<16 { // each bit takes a page
 			rounds = 100
 		}
 		for range rounds {
@@ -78,7 +78,7 @@ func TestAssemblyIndexes(t *testing.T) {
 			ones := uint64(len(set))
 			switch {
 			case r.IntN(3) == 0:
-				got = filtertest.Added(s, hs) // which does not count
+				got = filtertest.Added(s, hs) // does not update the count of ones
 			case len(hs) == 1:
 				got, ones = []bool{f.AddHash(hs[0])}, f.OnesCount()
 			default:
@@ -93,7 +93,7 @@ func TestAssemblyIndexes(t *testing.T) {
 					t.Fatalf("%d words, k = %d: %#x is not found", w, k, hs[i])
 				}
 			}
-			// Take a bit away from one key, and from others that have it, too.
+			// Clear a bit of one key. Other keys may have this bit, too.
 			h := hs[r.IntN(len(hs))]
 			taken := index(h, r.Uint64N(uint64(k)))
 			words[taken/64] ^= 1 << (taken % 64)
@@ -116,8 +116,8 @@ func TestAssemblyIndexes(t *testing.T) {
 	}
 }
 
-// TestAssemblyReads lays keys, digests and answers beside pages that may be neither
-// read nor written.
+// TestAssemblyReads puts keys, digests and answers next to pages that may be neither read nor
+// written.
 func TestAssemblyReads(t *testing.T) {
 	size := os.Getpagesize()
 	pages := filtertest.Mapping(t, 3*size)
@@ -140,7 +140,7 @@ func TestAssemblyReads(t *testing.T) {
 		for i := range keys {
 			n := r.IntN(most + 1)
 			if most%2 == 0 {
-				n = most / 2 // one length has code of its own
+				n = most / 2 // keys of one length have separate code
 			}
 			if keys[i] = page[size-n:]; r.IntN(2) == 0 {
 				keys[i] = page[:n]

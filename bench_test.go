@@ -29,7 +29,7 @@ func BenchmarkSum(b *testing.B) {
 	})
 }
 
-// BenchmarkSumBatch hashes stored keys, by ones and in batches.
+// BenchmarkSumBatch hashes stored keys, one by one and in batches.
 func BenchmarkSumBatch(b *testing.B) {
 	const batch = 1000
 	dst := make([]bloom.Hash, batch)
@@ -64,8 +64,8 @@ func BenchmarkSumBatch(b *testing.B) {
 	run("key=uint64/by=batch", func() { bloom.SumUint64Batch(dst, integers) })
 }
 
-// BenchmarkByBatch adds and looks up stored keys, hashing included, one by one and
-// in batches. All the filter's n keys are in it before.
+// BenchmarkByBatch hashes stored keys and adds them or looks them up, one by one and in batches.
+// The filter is full before.
 func BenchmarkByBatch(b *testing.B) {
 	const batch = 256
 	hs, dst := make([]bloom.Hash, batch), make([]bool, batch)
@@ -73,7 +73,7 @@ func BenchmarkByBatch(b *testing.B) {
 		pool := min(n, 1e6) / batch * batch
 		for _, kind := range []struct {
 			name string
-			size int // in bytes, 8 of them different; 0 for integers
+			size int // length in bytes, of which 8 differ from key to key; 0 for integers
 		}{{"uint64", 0}, {"8B", 8}, {"36B", 36}} {
 			f := bloom.Must(bloom.New(uint64(n), 0.01))
 			f.AddBatch(nil, filtertest.Digests(1, n-pool))
@@ -138,7 +138,7 @@ func BenchmarkByBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkSyncAdd adds new keys from as many goroutines as -cpu says.
+// BenchmarkSyncAdd adds new keys from several goroutines. -cpu sets their number.
 func BenchmarkSyncAdd(b *testing.B) {
 	for _, n := range []int{1e4, 1e5, 1e7} {
 		hs := filtertest.Digests(1, n)

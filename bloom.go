@@ -24,6 +24,7 @@ const (
 	Mitz64 Strategy = 1
 )
 
+// String returns the name of the constant s.
 func (s Strategy) String() string {
 	if s > Mitz64 {
 		return fmt.Sprintf("Strategy(%d)", uint8(s))

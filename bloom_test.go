@@ -163,8 +163,7 @@ func TestString(t *testing.T) {
 	require.Equal(t, "Strategy(2)", bloom.Strategy(2).String())
 }
 
-// TestLargeFilter sets and finds bits beyond bit 2^32. The pages in between are
-// never touched.
+// TestLargeFilter sets and finds bits beyond bit 2^32. It does not touch the pages in between.
 func TestLargeFilter(t *testing.T) {
 	f := bloom.Must(bloom.NewSize(1<<32+1<<20, 1))
 	for _, i := range []uint64{1<<32 - 1, 1 << 32, 1<<32 + 12345, f.M() - 1} {
@@ -198,7 +197,8 @@ func TestTextForms(t *testing.T) {
 	}
 }
 
-// TestAppendText: what is before the text stays, and the zero value adds nothing to it.
+// TestAppendText: AppendText keeps the bytes before the text. For the zero value it appends
+// nothing.
 func TestAppendText(t *testing.T) {
 	f := smallFilter("a")
 	require.Equal(t, "before"+string(bloom.Must(f.MarshalText())), string(bloom.Must(f.AppendText([]byte("before")))))
@@ -208,7 +208,7 @@ func TestAppendText(t *testing.T) {
 // TestFold compares folded filters with those built small, byte for byte.
 func TestFold(t *testing.T) {
 	for _, s := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
-		for _, words := range []uint64{1, 12, 97, 360, 3 * 2100} { // the last by 1 and 3: more than a block of fold
+		for _, words := range []uint64{1, 12, 97, 360, 3 * 2100} { // 2100 words are more than a block of fold
 			k := int(words%10) + 1
 			hs := append(filtertest.Digests(words, min(int(words)*64/k, 3000)), extremes...)
 			f := bloom.NewFilter(s, int(words), k)
@@ -244,7 +244,7 @@ func TestFoldErrors(t *testing.T) {
 	require.EqualError(t, err, "bloom: d = 1 does not divide the filter's 0 words")
 }
 
-// TestNewWordsCopies: what a filter begins with is copied, and nothing is allocated twice.
+// TestNewWordsCopies: NewWords copies the words. NewSync allocates one filter and not two.
 func TestNewWordsCopies(t *testing.T) {
 	words := make([]uint64, 4)
 	f := bloom.Must(bloom.NewWords(words, 3))
@@ -258,7 +258,7 @@ func TestNewWordsCopies(t *testing.T) {
 	require.EqualError(t, err, "bloom: k = 0 is outside [1, 255]")
 }
 
-// TestWithoutAssembly does without assembly, and without the better of its forms.
+// TestWithoutAssembly runs tests without assembly, and without its forms for newer processors.
 func TestWithoutAssembly(t *testing.T) {
 	filtertest.Without(t, "avx512vbmi2", "^Test(Sum|SumBatch|FilterPlain)$")
 	filtertest.Without(t, "avx512f", "^Test(Sum|SumBatch|FilterPlain)$")

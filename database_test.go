@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// openDatabase returns a database with one column of one row, which Exec replaces.
+// openDatabase returns a database that holds one value. Exec replaces the value.
 func openDatabase() *sql.DB { return sql.OpenDB(new(table)) }
 
 type table struct{ value []byte }

@@ -81,7 +81,7 @@ func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, l
 	}
 }
 
-// TestMigrate: what the tables of docs/migrate.md call here compiles.
+// TestMigrate: the calls of this module in the tables of docs/migrate.md compile.
 func TestMigrate(t *testing.T) {
 	source := string(bloom.Must(os.ReadFile("docs_test.go")))
 	call := regexp.MustCompile("`([^`…]*\\([^`…]*)`")
@@ -98,7 +98,7 @@ func TestMigrate(t *testing.T) {
 	require.Greater(t, found, 90)
 }
 
-// TestFragments: what the pages in docs show of Go compiles, where these variables are.
+// TestFragments: the Go code in docs/*.md compiles, inside of functions with the right variables.
 func TestFragments(t *testing.T) {
 	const start = `package main
 
@@ -137,7 +137,7 @@ func main() {}
 	require.NoError(t, err, "%s", out)
 }
 
-// TestAboveThePlan: what docs/questions.md says of twice the keys.
+// TestAboveThePlan: docs/questions.md has the right rates for twice the keys.
 func TestAboveThePlan(t *testing.T) {
 	for p, want := range map[float64]float64{0.01: 0.16, 0.001: 0.06} {
 		m, k, err := bloom.Size(1_000_000, p)
@@ -147,7 +147,7 @@ func TestAboveThePlan(t *testing.T) {
 	require.InEpsilon(t, 3.6e9, float64(bloom.OptimalM(1e9, 1e-6)/8), 0.01) // Size refuses it on 32 bits
 }
 
-// TestSizesPage: the tables of docs/sizes.md are what the arithmetic says.
+// TestSizesPage: the tables of docs/sizes.md have the right sizes.
 func TestSizesPage(t *testing.T) {
 	page, err := os.ReadFile("docs/sizes.md")
 	require.NoError(t, err)
@@ -169,12 +169,12 @@ func TestSizesPage(t *testing.T) {
 		require.Contains(t, string(page), want)
 	}
 
-	// What a filter made for 1 % does with more keys.
+	// The rates of a filter made for 1 %, with more keys.
 	m := bloom.OptimalM(1e6, 0.01)
 	require.InDelta(t, 6, 100*bloom.FalsePositiveRate(m, bloom.OptimalK(m, 1e6), 1.5e6), 0.5)
 	require.InDelta(t, 16, 100*bloom.FalsePositiveRate(m, bloom.OptimalK(m, 1e6), 2e6), 0.5)
 
-	// And the package comment's.
+	// The bits a key in the package comment.
 	require.InDelta(t, 9.6, float64(bloom.OptimalM(1e9, 0.01))/1e9, 0.05)
 	require.InDelta(t, 4.8, float64(bloom.OptimalM(1e9, 0.001)-bloom.OptimalM(1e9, 0.01))/1e9, 0.05)
 }

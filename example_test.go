@@ -51,7 +51,7 @@ func ExampleHash() {
 	// Output: true true
 }
 
-// What Java wrote with BloomFilter.writeTo, read here:
+// This reads a filter that Java wrote with BloomFilter.writeTo:
 //
 //	BloomFilter<CharSequence> filter = BloomFilter.create(Funnels.stringFunnel(UTF_8), 10, 0.01);
 //	filter.put("http://www.google.com");
@@ -91,7 +91,7 @@ func ExampleFilter_MarshalText() {
 	// true false
 }
 
-// Filters of the same size, built apart, are one after Merge.
+// Merge joins two filters of the same size that were built separately.
 func ExampleFilter_Merge() {
 	monday, tuesday := bloom.Must(bloom.New(1000, 0.01)), bloom.Must(bloom.New(1000, 0.01))
 	monday.AddString("a")
@@ -105,8 +105,8 @@ func ExampleFilter_Merge() {
 	// bloom: filters differ in m: 9600 and 19200
 }
 
-// A filter that was made for far more keys than came is as small as the rate permits
-// after folding by two for as long as that goes.
+// A filter that was made for far more keys than came can be made smaller. The loop folds it by two
+// as long as its rate is low enough.
 func ExampleFilter_Fold() {
 	const n, p = 1_000_000, 0.01
 	const step = 64 * 1024 // rounding m up to whole steps lets the filter fold in half ten times
@@ -197,14 +197,14 @@ func ExampleSyncFilter_Stats() {
 	// {"false positives": 1, "hits": 1, "misses": 1}
 }
 
-// A Funnel of several fields is Sum of the fields' bytes, one after the other: numbers
-// little-endian, strings in the Funnel's encoding and without a length, booleans as a
-// byte, enums as the Funnel puts them. In Java's strings a surrogate that has no partner
-// becomes a question mark. Java made the filter below, with
+// The key of a Funnel with several fields is the bytes of the fields, one after the other. Numbers
+// are little-endian, strings have the Funnel's encoding and no length, booleans are a byte, and
+// enums are what the Funnel makes of them. In Java's strings a surrogate without a partner becomes
+// a question mark. Java made the filter below with
 //
 //	into.putLong(user).putString(page, UTF_8).putBoolean(mobile).putInt(kind.ordinal())
 //
-// Strings without a length run into each other: "ab", "c" is the key of "a", "bc".
+// Because strings have no length, "ab", "c" and "a", "bc" have the same key.
 func ExampleSum_funnel() {
 	key := func(user int64, page string, mobile bool, kind uint32) []byte {
 		b := binary.LittleEndian.AppendUint64(nil, uint64(user))
@@ -229,17 +229,17 @@ func ExampleSum_funnel() {
 	// false
 }
 
-// A consumer gets each message of a broker at least once, and drops repetitions. It
-// handles a message before it adds its key, and saves the filter before it acknowledges
-// the message. After a crash the broker sends again what was not acknowledged. The consumer
-// drops the messages that it handled before the last save, and handles those again that it
-// handled after it. One in a million new messages is dropped as if it had been handled.
+// A consumer gets each message of a broker at least once, and drops repetitions. It handles a
+// message before it adds the key, and saves the filter before it acknowledges the message. After a
+// crash the broker sends messages that were not acknowledged again. The consumer drops messages
+// that it handled before the last save. It handles messages twice that it handled after the last
+// save. One new message in a million is dropped by mistake.
 func ExampleLoadOrNew() {
 	dir := bloom.Must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "handled.bloom")
 
-	topic := []string{"a", "b", "a", "c", "b", "d"} // the broker's
+	topic := []string{"a", "b", "a", "c", "b", "d"} // the broker's messages
 	consume := func(from, to int) error {
 		handled, err := bloom.LoadOrNew(path, 1_000_000, 1e-6)
 		if err != nil {
@@ -266,8 +266,9 @@ func ExampleLoadOrNew() {
 	// <nil>
 }
 
-// The Info says what a filter was made for and how its keys are hashed. Files keep it. A
-// program that loads one checks it before look-ups that would find nothing.
+// The Info says what a filter was made for and how its keys are hashed. Files hold the Info. A
+// program that loads a file checks the Hash first: if keys are hashed in another way, look-ups find
+// nothing.
 func ExampleFilter_SetInfo() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -297,7 +298,7 @@ func ExampleFilter_SetInfo() {
 //go:embed testdata/v1.bloom
 var numbers []byte
 
-// A file is part of the program, by a line above the variable:
+// A line above the variable makes a file a part of the program:
 //
 //	//go:embed testdata/v1.bloom
 //	var numbers []byte
@@ -359,8 +360,9 @@ func ExampleOpenFile() {
 	// <nil> true true
 }
 
-// A filter in an object store is asked by ranges, without being loaded. Here a file stands for
-// the object: an *os.File is an io.ReaderAt, and so is a client that makes requests of ranges.
+// A Reader looks keys up in a filter in an object store, by requests for ranges of bytes. It does
+// not load the filter. In this example a file takes the place of the object. An *os.File is an
+// io.ReaderAt, and a client that requests ranges can be one, too.
 func ExampleNewReader() {
 	file, err := os.Open("testdata/v1.bloom")
 	if err != nil {
@@ -393,7 +395,7 @@ func ExampleNewReader() {
 	// bloom.Reader(m=9600, k=7, Mitz64)
 }
 
-// A list of breached passwords, here of two. The command makes the same file of the published
+// A list of breached passwords; here it has two. The command makes the same file of the published
 // hashes: bloom build -p 1e-6 -hex -f 1 -sep : -o pwned.bloom pwned-passwords.txt.
 func ExampleOpenFile_passwords() {
 	dir := bloom.Must(os.MkdirTemp("", ""))
@@ -402,14 +404,14 @@ func ExampleOpenFile_passwords() {
 	f := bloom.Must(bloom.New(1000, 1e-6)) // a good password in a million is refused, too
 	for _, line := range []string{"5BAA61E4C9B93F3F0682250B6CF8331B7EE68FD8:9545824", "B1B3773A05C0ED0176787A4F1574FF0075F7521E:3912816"} {
 		digits, _, _ := strings.Cut(line, ":")
-		f.Add(bloom.Must(hex.DecodeString(digits))) // -hex -f 1 -sep :
+		f.Add(bloom.Must(hex.DecodeString(digits))) // as -hex -f 1 -sep : does
 	}
 	if err := f.SaveFile(path); err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	list := bloom.Must(bloom.OpenFile(path)) // at once, also if it has a billion keys
+	list := bloom.Must(bloom.OpenFile(path)) // takes no time, even if it has a billion keys
 	defer list.Close()
 	breached := func(password string) bool {
 		digest := sha1.Sum([]byte(password))
@@ -420,8 +422,8 @@ func ExampleOpenFile_passwords() {
 	// true false
 }
 
-// A list of domains that blocks their subdomains, too. A name of four labels is four
-// look-ups, so its rate is up to four times that of the filter.
+// A list of domains that blocks their subdomains, too. A name of four labels takes four look-ups,
+// so its false-positive rate is up to four times that of the filter.
 func ExampleFilter_domains() {
 	list := bloom.Must(bloom.New(1_000_000, 1e-6))
 	normal := func(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
@@ -441,8 +443,8 @@ func ExampleFilter_domains() {
 	// true true false false
 }
 
-// Many goroutines use one SyncFilter without a lock. Of those that add the same key at the
-// same time, at least one gets true.
+// Many goroutines use one SyncFilter without a lock. If several add the same key at the same time,
+// Add returns true to at least one of them.
 func ExampleSyncFilter() {
 	seen := bloom.Must(bloom.NewSync(1000, 0.01))
 	var wait sync.WaitGroup
@@ -461,7 +463,7 @@ func ExampleSyncFilter() {
 	// 4 keys
 }
 
-// A filter that was built or loaded by one goroutine goes to many.
+// One goroutine builds or loads a filter, and then many goroutines use it.
 func ExampleNewSyncFrom() {
 	f := bloom.Must(bloom.New(1000, 0.01))
 	f.AddString("loaded at the start")
@@ -488,7 +490,7 @@ func ExampleSumUint64() {
 	// false
 }
 
-// Batches are faster than single keys. The slices are used again for the next one.
+// Batches are faster than single keys. The next batch uses the same slices again.
 func ExampleFilter_AddBatch() {
 	seen := bloom.Must(bloom.New(1000, 0.01))
 	hashes, isNew := make([]bloom.Hash, 3), make([]bool, 3)
@@ -507,8 +509,9 @@ func ExampleFilter_AddBatch() {
 	// new: c
 }
 
-// Two filters in a chain: the second one sees what passed the first one in error. With
-// the same digests it would make the same errors. Salted digests have errors of their own.
+// Two filters in a chain: the second one gets the keys that passed the first one, some of them in
+// error. With the same digests it would make the same errors. With salted digests it makes other
+// errors.
 func ExampleHash_Salt() {
 	first := bloom.Must(bloom.New(100, 0.1))
 	second := bloom.Must(bloom.New(100, 0.1))
@@ -530,7 +533,7 @@ func ExampleHash_Salt() {
 	// Output: true true
 }
 
-// A filter is full when it holds as many keys as it has capacity for.
+// A filter is full when the number of its keys exceeds its capacity.
 func ExampleFilter_Capacity() {
 	f := bloom.Must(bloom.New(1000, 0.01))
 	for i := range uint64(1500) {
@@ -548,7 +551,7 @@ func ExampleFilter_Capacity() {
 
 // A filter in a database: its bytes are the value of a BLOB column.
 func ExampleFilter_database() {
-	db := openDatabase() // sql.Open of any driver
+	db := openDatabase() // calls sql.Open; any driver works
 	defer db.Close()
 
 	seen := bloom.Must(bloom.New(1000, 0.01))
@@ -590,7 +593,7 @@ func ExampleDiff() {
 
 	mine := yesterday.Clone() // on the other machine
 	if err := mine.Patch(patch); err != nil {
-		panic(err) // of another filter, if the error is an ErrMismatch: get the whole filter
+		panic(err) // after an ErrMismatch, get the whole filter
 	}
 	fmt.Println(mine.Equal(today), today.SizeBytes()/int64(len(patch)))
 	// Output: true 200

@@ -1,6 +1,6 @@
 package bloom
 
-// Internals that the tests in package bloom_test use.
+// The tests in package bloom_test use these internals.
 
 const DirectLen = directLen
 
@@ -12,7 +12,7 @@ var (
 	StrictK       = strictK
 )
 
-// WordsOf returns f's words, not a copy.
+// WordsOf returns f's words without a copy.
 func WordsOf(f *Filter) []uint64 { return f.bits.words }
 
 // DataOf returns the bytes that v reads.

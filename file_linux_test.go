@@ -15,8 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// TestOpenFileLarge opens a gigabyte and looks a key up: hardly any of it is read or
-// allocated.
+// TestOpenFileLarge: to open a file of a gigabyte and to look a key up reads and allocates little.
 func TestOpenFileLarge(t *testing.T) {
 	const words = 1 << 27
 	path := filepath.Join(t.TempDir(), "f")

@@ -18,8 +18,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// smallFilter has two words, so that one flipped bit of its word count makes
-// three of them.
+// smallFilter has two words. So one flipped bit of its word count makes three words of them.
 func smallFilter(keys ...string) *bloom.Filter {
 	f := bloom.Must(bloom.NewSize(128, 3))
 	for _, key := range keys {
@@ -47,7 +46,7 @@ func TestFileFormat(t *testing.T) {
 
 	r := bytes.NewReader(data)
 	var g bloom.Filter
-	_, err = g.ReadFrom(r) // as Java would
+	_, err = g.ReadFrom(r) // reads as much as Java does
 	require.NoError(t, err)
 	require.True(t, f.Equal(&g))
 	require.Equal(t, form.MinTrailer, r.Len())
@@ -55,8 +54,8 @@ func TestFileFormat(t *testing.T) {
 
 var testInfo = bloom.Info{N: 100, P: 0.01, Hash: "SumString", Comment: "a and b"}
 
-// TestFileDamage flips every bit of a small file, cuts it everywhere and lengthens it. Its
-// bytes may also be embedded in a program.
+// TestFileDamage flips every bit of a small file, cuts it everywhere and lengthens it. It decodes
+// the bytes in every way, also as if they were embedded in a program.
 func TestFileDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
@@ -97,8 +96,8 @@ func TestFileDamage(t *testing.T) {
 	}
 }
 
-// TestFileOfJava loads a bare binary form, which is also what is left of a file
-// cut just before its trailer.
+// TestFileOfJava loads a binary form without a trailer. A file that was cut just before its trailer
+// is such a form, too.
 func TestFileOfJava(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for _, v := range jsonVectors[filterVector](t, "filters.json") {
@@ -150,7 +149,8 @@ func TestFileErrors(t *testing.T) {
 	}
 }
 
-// TestLoadFileAllocates once, and SaveFile and OpenFile a buffer at most.
+// TestLoadFileAllocates: LoadFile allocates the filter once. SaveFile and OpenFile allocate at most
+// a buffer.
 func TestLoadFileAllocates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := bloom.Must(bloom.NewSize(64<<20, 3))
@@ -161,7 +161,8 @@ func TestLoadFileAllocates(t *testing.T) {
 	assert.GreaterOrEqual(t, loaded, size)
 }
 
-// TestLoadOrNew: the bits count, and what they are for is said.
+// TestLoadOrNew: LoadOrNew compares the size of the bits. The error says what the file was made
+// for.
 func TestLoadOrNew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := bloom.Must(bloom.New(1000, 0.01))
@@ -182,8 +183,7 @@ func TestLoadOrNew(t *testing.T) {
 	}
 }
 
-// TestOpenFileInfo: OpenFile reads no words, and notices damage to the Info all the
-// same, or to the header.
+// TestOpenFileInfo: OpenFile reads no words, but notices damage to the Info or to the header.
 func TestOpenFileInfo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	f := smallFilter("a", "b")
@@ -192,7 +192,7 @@ func TestOpenFileInfo(t *testing.T) {
 	good := bloom.Must(os.ReadFile(path))
 	for i := range good {
 		if i >= form.HeaderSize && i < int(f.SizeBytes()) || i >= len(good)-4 {
-			continue // Verify notices
+			continue // only Verify notices that
 		}
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
@@ -202,8 +202,8 @@ func TestOpenFileInfo(t *testing.T) {
 	}
 }
 
-// TestReader: a Reader answers as the filter does, for keys of both strategies, and makes as many
-// requests as it says.
+// TestReader: a Reader returns the answers of the filter, for both strategies. It makes as many
+// requests as its comment says.
 func TestReader(t *testing.T) {
 	const n = 1_000_000
 	hs := filtertest.Digests(1, 2*n)
@@ -233,7 +233,7 @@ func TestReader(t *testing.T) {
 		require.True(t, slices.Equal(want[n-10_000:][:20_000], got[n-10_000:][:20_000]))
 		require.LessOrEqual(t, len(s.Asked()), 3*(len(s.Data)>>18+1), "all ranges are near, in three rounds")
 
-		for _, form := range [][]byte{bloom.Must(f.MarshalBinary()), s.Data} { // Java's, too
+		for _, form := range [][]byte{bloom.Must(f.MarshalBinary()), s.Data} { // Java's form and a file
 			r := bloom.Must(bloom.NewReader(bytes.NewReader(form), int64(len(form))))
 			for _, key := range []string{"", "a", "b"} {
 				require.Equal(t, f.ContainsString(key), bloom.Must(r.ContainsString(key)))
@@ -243,7 +243,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderErrors: what fails is an error, and no answer.
+// TestReaderErrors: if a request fails, the look-up returns an error and true.
 func TestReaderErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, smallFilter("a").SaveFile(path))

@@ -18,15 +18,15 @@ import (
 
 const childEnv = "BLOOM_TEST_CHILD"
 
-// child returns a command that runs TestInChildProcess as what in dir.
+// child returns a command that runs TestInChildProcess in dir. what says what it does there.
 func child(t testing.TB, what, dir string) *exec.Cmd {
 	cmd := filtertest.Child(t, "TestInChildProcess", childEnv+"="+what)
 	cmd.Dir = dir
 	return cmd
 }
 
-// TestInChildProcess is what the other tests run in processes of their own. Its working
-// directory has filters a and b, and f, which starts as a.
+// TestInChildProcess is run by other tests in processes of their own. Its working directory has
+// filters a and b, and f, which is a copy of a at first.
 func TestInChildProcess(t *testing.T) {
 	what := os.Getenv(childEnv)
 	if what == "" {
@@ -58,7 +58,7 @@ func TestInChildProcess(t *testing.T) {
 	}
 }
 
-// childDir returns a directory for child, and the filters in it.
+// childDir returns a directory for child, and the filters a and b in it.
 func childDir(t testing.TB, m uint64) (dir string, a, b *bloom.Filter) {
 	dir = t.TempDir()
 	a, b = bloom.Must(bloom.NewSize(m, 3)), bloom.Must(bloom.NewSize(m, 3))
@@ -72,8 +72,8 @@ func childDir(t testing.TB, m uint64) (dir string, a, b *bloom.Filter) {
 	return dir, a, b
 }
 
-// TestSaveFileKilled: whenever a process that saves is killed, the file is one of those that it
-// saved, and the next one removes what it left.
+// TestSaveFileKilled: if a process is killed while it saves, the file is one of the filters that it
+// saved. The next SaveFile removes the temporary file that it left.
 func TestSaveFileKilled(t *testing.T) {
 	dir, a, b := childDir(t, 1<<20)
 	path := filepath.Join(dir, "f")
@@ -113,7 +113,8 @@ func TestSaveFileFullDisk(t *testing.T) {
 	require.True(t, bloom.Must(bloom.LoadFile(filepath.Join(dir, "f"))).Equal(a))
 }
 
-// TestPipesAreRefused: what is no regular file is refused. Nobody may ever write to it.
+// TestPipesAreRefused: a file that is not a regular one is refused. To open a pipe could wait for
+// ever.
 func TestPipesAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))

@@ -28,13 +28,14 @@ func seeds(f *testing.F) (all [][]byte) {
 	return all
 }
 
-// FuzzFilter compares Filter's decoders: they accept the same bytes, make the same filter of
-// them, write the same bytes again, and leave the receiver alone when they refuse.
+// FuzzFilter compares the decoders of Filter. They accept the same bytes and make the same filter
+// of them, which is encoded to the same bytes again. If they refuse bytes, they do not change the
+// receiver.
 func FuzzFilter(f *testing.F) {
 	before := bloom.Must(bloom.NewSize(128, 3))
 	before.AddString("before")
 	for _, data := range seeds(f) {
-		if !bytes.Contains(data, []byte("bloom\x01")) { // a bare form
+		if !bytes.Contains(data, []byte("bloom\x01")) { // a form without a trailer
 			f.Add(data)
 		}
 	}
@@ -45,7 +46,7 @@ func FuzzFilter(f *testing.F) {
 			require.Regexp(t, "^bloom: ", err.Error())
 			require.True(t, g.Equal(before), "receiver changed")
 		}
-		if len(data) == 0 { // no bytes are no form, but no text is the zero value
+		if len(data) == 0 { // empty bytes are not a form, but empty text is the zero value
 			require.NoError(t, before.Clone().UnmarshalText(data))
 			require.ErrorIs(t, before.Clone().UnmarshalBinary(data), bloom.ErrFormat)
 			return
@@ -73,7 +74,7 @@ func FuzzFilter(f *testing.F) {
 			refused(err64, whole64)
 			return
 		}
-		if n < int64(len(data)) { // a filter and more
+		if n < int64(len(data)) { // bytes follow the filter
 			refused(wholeErr, whole)
 			refused(err64, whole64)
 			require.NoError(t, whole.UnmarshalBinary(data[:n]))
@@ -103,7 +104,8 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// FuzzView compares View and Reader with Filter: the same bytes, the same answers.
+// FuzzView compares View and Reader with Filter: they accept the same bytes and return the same
+// answers.
 func FuzzView(f *testing.F) {
 	for i, data := range seeds(f) {
 		f.Add(data, uint64(i))
@@ -139,9 +141,9 @@ func sameAnswers(t testing.TB, g *bloom.Filter, v *bloom.View, seed uint64) {
 	}
 }
 
-// FuzzLoadFile compares files with UnmarshalBinary: a file loads if and only if it
-// is a binary form, alone or with the right trailer. With seal, data gets one,
-// so that not every mutation fails at the checksum.
+// FuzzLoadFile compares files with UnmarshalBinary: a file loads if and only if it is a binary
+// form, alone or with the right trailer. If seal is true, data gets the right trailer, so that not
+// every mutation fails at the checksum.
 func FuzzLoadFile(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "f")
 	a := smallFilter("a")

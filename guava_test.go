@@ -48,11 +48,11 @@ type javaGuava struct {
 	w   *bufio.Writer
 	r   *bufio.Reader
 	rnd *rand.Rand
-	byP bool // makes k of p alone, as 33.4 and later do
+	byP bool // this Guava makes k of p alone, as versions from 33.4 on do
 }
 
-// compileGuava compiles that for any version of Guava, with the given one, in a compiler
-// that lives too short to be worth the JVM's best code.
+// compileGuava compiles Living.java with the given version of Guava. The classes run with any
+// version. The options make the compiler start fast.
 func compileGuava(t *testing.T, jar string) (classes string) {
 	classes = t.TempDir()
 	out, err := exec.Command("javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC",
@@ -78,8 +78,8 @@ func startGuava(t *testing.T, jar, classes string, rnd *rand.Rand) *javaGuava {
 	return &javaGuava{t: t, w: bufio.NewWriter(stdin), r: bufio.NewReader(stdout), rnd: rnd}
 }
 
-// send appends vs to a request; a []byte comes after its length. reply returns the
-// errors that g.w remembers.
+// send appends vs to a request; a []byte comes after its length. If a write fails, reply reports
+// it.
 func (g *javaGuava) send(vs ...any) {
 	for _, v := range vs {
 		if b, ok := v.([]byte); ok {
@@ -116,7 +116,8 @@ func receive[T any](t *testing.T, r io.Reader) (v T) {
 	return v
 }
 
-// agree compares f with what Guava shows of its filter, which answers probes.
+// agree compares f with the filter in answer, which Guava sent: its bytes, its figures, and its
+// answers for probes.
 func (g *javaGuava) agree(answer io.Reader, f *bloom.Filter, probes []funnelKey) []byte {
 	g.t.Helper()
 	if count := receive[int64](g.t, answer); count >= 0 {
@@ -228,8 +229,8 @@ func TestLivingGuava(t *testing.T) {
 	}
 }
 
-// roundTrip has Java write a filter, Go read it, add to it, merge another with
-// it and write it, and Java read that.
+// roundTrip lets Java write a filter. Go reads it, adds keys, merges another filter with it and
+// writes it. Then Java reads it.
 func (g *javaGuava) roundTrip(strategy bloom.Strategy, funnel int) {
 	t := g.t
 	keys := func(n int) []funnelKey {
@@ -297,8 +298,8 @@ func (g *javaGuava) roundTrip(strategy bloom.Strategy, funnel int) {
 	g.agree(g.reply(), &read, probes)
 }
 
-// fold has Java put the same keys into a large filter and a small one, Go fold the
-// large one, and Java read what that gave.
+// fold lets Java put the same keys into a large filter and a small one. Go folds the large one, and
+// Java reads the result.
 func (g *javaGuava) fold(strategy bloom.Strategy, funnel int) {
 	t := g.t
 	keys, probes := make([]funnelKey, 200), make([]funnelKey, 1000)
@@ -327,8 +328,8 @@ func (g *javaGuava) fold(strategy bloom.Strategy, funnel int) {
 	put(folded, bloom.Must(folded.MarshalBinary()), nil)
 }
 
-// sizing compares m and k over random parameters, and k where the two rules
-// for it differ.
+// sizing compares m and k for random parameters. It also compares k for parameters for which the
+// two rules for k differ.
 func (g *javaGuava) sizing() {
 	t := g.t
 	type params struct {

@@ -23,8 +23,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestSumBatch compares batches with the murmur3 package, for all lengths and
-// alignments, among them batches with keys that are left to Sum, and without.
+// TestSumBatch compares batches with the murmur3 package, for keys of all lengths and alignments.
+// Some batches have keys that assembly leaves to Sum, and others have none.
 func TestSumBatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	buf := make([]byte, 400)
@@ -47,12 +47,12 @@ func TestSumBatch(t *testing.T) {
 		})
 		require.Equal(t, want, sumBatch(bloom.SumBatch, keys))
 		require.Equal(t, want, sumBatch(bloom.SumStringBatch, texts))
-		for n := range 200 { // every rest of a batch
+		for n := range 200 { // batches of every length
 			require.Equal(t, want[:n], sumBatch(bloom.SumBatch, keys[:n]))
 			require.Equal(t, want[:n], sumBatch(bloom.SumStringBatch, texts[:n]))
 		}
 	}
-	for size := range bloom.DirectLen + 2 { // keys of one length, and one of another
+	for size := range bloom.DirectLen + 2 { // keys of one length, and one key of another length
 		keys, want := make([][]byte, 40), make([]bloom.Hash, 40)
 		for i := range keys {
 			keys[i] = buf[r.IntN(200):][:size]
@@ -79,7 +79,7 @@ func TestSumBatch(t *testing.T) {
 	require.PanicsWithValue(t, short, func() { bloom.SumUint64Batch(make([]bloom.Hash, 1, 2), make([]uint64, 2)) })
 }
 
-// sumBatch returns what sum sets. What is beyond is not written to.
+// sumBatch returns the digests that sum sets. It panics if sum writes behind them.
 func sumBatch[K any](sum func([]bloom.Hash, []K), keys []K) []bloom.Hash {
 	dst := append(make([]bloom.Hash, len(keys)), bloom.NewHash(3, 4))
 	sum(dst, keys)
@@ -89,7 +89,7 @@ func sumBatch[K any](sum func([]bloom.Hash, []K), keys []K) []bloom.Hash {
 	return dst[:len(keys)]
 }
 
-// FuzzSum compares all that hash a key with the murmur3 package.
+// FuzzSum compares all functions that hash a key with the murmur3 package.
 func FuzzSum(f *testing.F) {
 	for _, size := range []int{0, 1, 3, 4, 7, 8, 9, 12, 15, 16, 17, 24, 28, 31, 32, 36, bloom.DirectLen, bloom.DirectLen + 1} {
 		f.Add(bytes.Repeat([]byte{0xa5}, size), uint8(size))
@@ -122,7 +122,7 @@ func TestSalt(t *testing.T) {
 			h := bloom.NewHash(r.Uint64()>>r.UintN(64), r.Uint64()>>r.UintN(64))
 			w1, w2 := h.Words()
 			salted := h.Salt(seed)
-			// Two digests that became one could not both be had back.
+			// If two digests had the same salted digest, unsalted could not return both.
 			require.Equal(t, h, unsalted(salted, seed))
 			if seed <= math.MaxUint32 && !bloom.BigEndian {
 				key := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, w1), w2)
@@ -156,7 +156,7 @@ func unsalted(h bloom.Hash, seed uint64) bloom.Hash {
 	)
 }
 
-// inverse returns the number that makes 1 of x, which is odd, by Newton's method.
+// inverse returns the number whose product with x is 1, by Newton's method. x is odd.
 func inverse(x uint64) uint64 {
 	y := x
 	for range 6 {
@@ -165,8 +165,8 @@ func inverse(x uint64) uint64 {
 	return y
 }
 
-// TestSaltedFalsePositives asks two filters at once for absent keys. Where their
-// errors are independent, both are wrong as often as the product of their rates.
+// TestSaltedFalsePositives looks absent keys up in two filters. If their errors are independent,
+// the rate at which both are wrong is the product of their rates.
 func TestSaltedFalsePositives(t *testing.T) {
 	const n, probes, p = 10_000, 100_000, 0.1
 	hs := filtertest.Digests(11, n+probes)
@@ -213,8 +213,8 @@ func value(b bool) float64 {
 	return 0
 }
 
-// TestHashText: a Hash is the hexadecimal form that other Murmur3 libraries print, also
-// in JSON, and equal to itself read back.
+// TestHashText: the text of a Hash is the hexadecimal form that other Murmur3 libraries print, also
+// in JSON. Reading it back returns the same Hash.
 func TestHashText(t *testing.T) {
 	h := bloom.SumString("abc")
 	require.Equal(t, "6778ad3f3f3f96b4522dca264174a23b", h.String())
@@ -232,7 +232,8 @@ func TestHashText(t *testing.T) {
 	}
 }
 
-// TestSumReader: all that a reader yields is a key, and a body that was cut is no digest.
+// TestSumReader: all bytes that a reader yields are one key. A body that was cut short has no
+// digest.
 func TestSumReader(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 17, 32<<10 - 1, 32 << 10, 32<<10 + 1, 100_000} {
 		data := make([]byte, n)
@@ -259,7 +260,7 @@ func TestSum(t *testing.T) {
 		buf[i] = byte(r.Uint32())
 	}
 	for size := range 600 {
-		for _, offset := range []int{0, 1, 2, 3, 5, 7, 8, 9} { // every alignment
+		for _, offset := range []int{0, 1, 2, 3, 5, 7, 8, 9} { // various alignments
 			key := buf[offset : offset+size]
 			want := murmur(key)
 			filtertest.Equal(t, want, bloom.Sum(key))
@@ -277,9 +278,9 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// murmur is the murmur3 package's digest. Where that package reads blocks in
-// the wrong byte order, it is given each block's halves reversed; it reads the
-// last bytes, which are no block, one by one.
+// murmur returns the murmur3 package's digest. On big-endian machines that package reads blocks in
+// the wrong byte order, so murmur reverses the bytes of both halves of each block. It does not
+// reverse the last bytes, which are not a whole block: the package reads these one by one.
 func murmur(key []byte) bloom.Hash {
 	if bloom.BigEndian {
 		key = bytes.Clone(key)
@@ -306,7 +307,7 @@ func TestSumUTF16(t *testing.T) {
 	}
 }
 
-// TestKeysStayOnStacks: no key is allocated for being hashed, however long.
+// TestKeysStayOnStacks: hashing a key does not move it to the heap, whatever its length is.
 func TestKeysStayOnStacks(t *testing.T) {
 	f := bloom.Must(bloom.NewSize(1<<16, 3))
 	sync := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(1<<16, 3)))
@@ -319,8 +320,8 @@ func TestKeysStayOnStacks(t *testing.T) {
 	}
 }
 
-// TestKeysOnGrowingStacks adds keys that lie on stacks as long as it takes for
-// some of them to be moved in the middle of it.
+// TestKeysOnGrowingStacks adds keys that lie on stacks. Stacks of various depths make the runtime
+// move some of the keys during a call.
 func TestKeysOnGrowingStacks(t *testing.T) {
 	f := bloom.Must(bloom.NewSize(1<<16, 3))
 	sync := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(1<<16, 3)))

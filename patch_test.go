@@ -21,7 +21,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// randomFilter returns a filter of so many words, in which a bit is set with the given probability.
+// randomFilter returns a filter of the given number of words. Each bit is set with the given
+// probability.
 func randomFilter(rnd *rand.Rand, words int, fill float64) *bloom.Filter {
 	w := make([]uint64, words)
 	for i := range 64 * words {
@@ -32,7 +33,8 @@ func randomFilter(rnd *rand.Rand, words int, fill float64) *bloom.Filter {
 	return bloom.Must(bloom.NewWords(w, 3))
 }
 
-// flipped returns f with so many bits changed, and the number that really differ.
+// flipped returns a copy of f in which n random bits were flipped, and the number of bits that
+// differ in the end.
 func flipped(rnd *rand.Rand, f *bloom.Filter, n int) (g *bloom.Filter, differ int) {
 	data := bloom.Must(f.MarshalBinary())
 	was := bytes.Clone(data)
@@ -91,7 +93,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestPatchOfKeys: what a hundred new keys of a million take.
+// TestPatchOfKeys: the patch for a hundred new keys in a million has less than three bytes for each
+// bit, and 200.
 func TestPatchOfKeys(t *testing.T) {
 	from := bloom.Must(bloom.New(1_000_000, 0.01))
 	for i := range uint64(1_000_000) {
@@ -172,7 +175,7 @@ func TestPatchOfOtherFilters(t *testing.T) {
 	require.EqualError(t, err, "bloom: Info.P = 2 is outside [0, 1)")
 }
 
-// smallPatch returns a patch, the filter that it is of, and what that becomes.
+// smallPatch returns a patch, the filter that it fits, and the filter that it makes.
 func smallPatch() (patch []byte, from, to *bloom.Filter) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	from = randomFilter(rnd, 20, 0.5)
@@ -209,7 +212,8 @@ func TestPatchDamaged(t *testing.T) {
 	require.ErrorIs(t, err, bloom.ErrFormat)
 }
 
-// TestPatchConditions breaks one condition of docs/format.md in each, with right checksums.
+// TestPatchConditions makes patches with right checksums. Each breaks one condition of
+// docs/format.md.
 func TestPatchConditions(t *testing.T) {
 	patch, from, _ := smallPatch()
 	const (
@@ -253,13 +257,14 @@ func TestPatchConditions(t *testing.T) {
 		samePatched(t, from, f)
 	}
 	require.NoError(t, from.Clone().Patch(filtertest.Sealed(patch)))
-	// A word of zeros more, which the length counts.
+	// A patch with an additional word of zeros, which length includes.
 	longer := append(append(bytes.Clone(patch[:end]), make([]byte, 8)...), patch[end:]...)
 	longer[length]++
 	require.ErrorIs(t, from.Clone().Patch(filtertest.Sealed(longer)), bloom.ErrFormat)
 }
 
-// TestPatchMemory: a small patch that names a large filter takes no memory for it.
+// TestPatchMemory: decoding a small patch for a large filter does not take the memory of the
+// filter.
 func TestPatchMemory(t *testing.T) {
 	patch, from, _ := smallPatch()
 	binary.LittleEndian.PutUint64(patch[24:], 1<<31-1)
@@ -275,8 +280,8 @@ func TestPatchMemory(t *testing.T) {
 	require.Less(t, got, int64(20_000))
 }
 
-// TestPatchBytes freezes a patch. Its sums and its stream were computed by hand: bits 3, 4, 70 and
-// 191 of three words differ, which are the gaps 3, 0, 65 and 120.
+// TestPatchBytes freezes the bytes of a patch. Its sums and its stream were computed by hand. Bits
+// 3, 4, 70 and 191 of three words differ. So the gaps are 3, 0, 65 and 120.
 func TestPatchBytes(t *testing.T) {
 	from := bloom.Must(bloom.NewWords([]uint64{1 << 4, 0, 1 << 63}, 2))
 	to := bloom.Must(bloom.NewWords([]uint64{1 << 3, 1 << 6, 0}, 2))
@@ -317,7 +322,8 @@ func TestPatchFrozen(t *testing.T) {
 	samePatched(t, &to, &from)
 }
 
-// TestPatchBesideLookUps: keys of both filters are found at any time, and keys of Adds stay.
+// TestPatchBesideLookUps: during Patch, keys that are in both filters are found at any time. Keys
+// that are added at the same time stay.
 func TestPatchBesideLookUps(t *testing.T) {
 	from := bloom.Must(bloom.New(20_000, 0.01))
 	to := from.Clone()
@@ -383,7 +389,8 @@ func TestPatchesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestPatchBesideAdds: an Add makes Patch fail or its bits stay, and no other bit is touched.
+// TestPatchBesideAdds: if a key is added during Patch, either Patch fails or the key's bits stay.
+// Patch changes no other bit.
 func TestPatchBesideAdds(t *testing.T) {
 	const rounds = 200
 	from := bloom.Must(bloom.New(2000, 0.01))
@@ -418,8 +425,8 @@ func TestPatchBesideAdds(t *testing.T) {
 	}
 }
 
-// FuzzPatch: a patch that is accepted makes a filter, and Diff of both makes a patch that does the
-// same. A patch that is refused changes nothing.
+// FuzzPatch: if a patch is accepted, it makes another filter, and Diff of both filters makes a
+// patch that does the same. If a patch is refused, it changes nothing.
 func FuzzPatch(f *testing.F) {
 	patch, from, _ := smallPatch()
 	f.Add(patch)

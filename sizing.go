@@ -32,9 +32,9 @@ func OptimalM(n uint64, p float64) uint64 {
 	}
 }
 
-// OptimalK returns the number of hashes with which m bits and n keys give the
-// fewest false positives: m/n ln 2, rounded, and at least 1. m is what OptimalM
-// returns. n = 0 counts as 1. It is Guava's up to version 33.3; see docs/java.md.
+// OptimalK returns the number of hashes with which m bits and n keys give the fewest false
+// positives: m/n ln 2, rounded, and at least 1. m is what OptimalM returns. n = 0 counts as 1. It
+// is Guava's rule up to version 33.3; see docs/java.md.
 func OptimalK(m, n uint64) int {
 	k := math.Round(float64(m) / float64(max(n, 1)) * math.Ln2)
 	return int(min(max(k, 1), math.MaxInt32))

@@ -65,7 +65,8 @@ func TestParameters(t *testing.T) {
 	for _, test := range []struct{ m, want uint64 }{{1, 64}, {63, 64}, {64, 64}, {65, 128}} {
 		require.Equal(t, test.want, bloom.Must(bloom.NewSize(test.m, 1)).M())
 	}
-	words, err := form.WordsFor("bloom", form.MaxWords*64, 255, form.MaxWords) // which NewSize would take memory for
+	// NewSize would allocate memory for so many words.
+	words, err := form.WordsFor("bloom", form.MaxWords*64, 255, form.MaxWords)
 	require.NoError(t, err)
 	require.EqualValues(t, form.MaxWords, words)
 	_, err = bloom.NewSize(7, 200)
@@ -89,7 +90,7 @@ func TestSizing(t *testing.T) {
 		k := bloom.OptimalK(m, test.n)
 		assert.Equal(t, test.m, m)
 		assert.Equal(t, test.k, k)
-		// Rounding k costs at most this much here: it is half a hash at worst.
+		// k is rounded by at most half a hash. Here that costs at most this much.
 		assert.InEpsilon(t, test.p, bloom.FalsePositiveRate(m, k, test.n), 1e-2)
 	}
 	for _, test := range []struct {
@@ -118,7 +119,8 @@ func TestSizing(t *testing.T) {
 	require.Equal(t, [2]bloom.Stats{}, [2]bloom.Stats{bloom.StatsOf(0, 3, 0), bloom.StatsOf(64, 0, 0)})
 }
 
-// TestFalsePositiveRateBits: the same bits on every architecture, near the exact value.
+// TestFalsePositiveRateBits: the result has the same bits on every architecture, and is near the
+// exact value.
 func TestFalsePositiveRateBits(t *testing.T) {
 	for _, test := range []struct {
 		m    uint64
@@ -180,8 +182,9 @@ func measure(r *rand.Rand, m uint64, k int, n uint64, probes int) (rate, deviati
 	return rate, math.Sqrt(deviation) / float64(filters)
 }
 
-// TestStrictSize measures: the rate is kept, and the next smaller size does not keep it with
-// any number of hashes, but for a fifth. New's filter of 100 keys at 0.1 % does not keep it.
+// TestStrictSize measures rates. Sizes of StrictSize keep the rate. The next smaller size does not
+// keep four fifths of the rate, with any number of hashes. New's filter of 100 keys at 0.1 % does
+// not keep its rate.
 func TestStrictSize(t *testing.T) {
 	for _, test := range []struct {
 		n    uint64
@@ -226,7 +229,8 @@ func TestStrictSize(t *testing.T) {
 	require.Greater(t, rate, 1e-3+6*deviation)
 }
 
-// TestCapacity: New's n comes back, up to the bits that M is rounded by.
+// TestCapacity: Capacity of a filter that New made is its n, or a little more because M is rounded
+// up.
 func TestCapacity(t *testing.T) {
 	sizes := []uint64{949_125, 1e6, 1e9}
 	for n := uint64(1); n < 250; n++ {
@@ -241,11 +245,11 @@ func TestCapacity(t *testing.T) {
 			}
 			got := bloom.Capacity((m+63)/64*64, bloom.OptimalK(m, n), p)
 			filtertest.Equal(t, true, got >= n, "n = %d, p = %v: %d", n, p, got)
-			// For a few keys K is not the best one for the rounded M.
+			// With a few keys, K is not the best number of hashes for the rounded M.
 			filtertest.Equal(t, true, n < 100 || float64(got) <= float64(n)+65*perBit, "n = %d, p = %v: %d", n, p, got)
 		}
 	}
-	// Elsewhere FalsePositiveRate crosses p there.
+	// For other K, the rate passes p at the capacity.
 	for _, k := range []int{1, 3, 12} {
 		n := bloom.Capacity(9600, k, 0.01)
 		require.LessOrEqual(t, bloom.FalsePositiveRate(9600, k, n), 0.01)
@@ -257,15 +261,15 @@ func TestCapacity(t *testing.T) {
 	}
 	require.EqualValues(t, uint64(math.MaxUint64), f.Capacity(1))
 	require.Less(t, f.Capacity(0.999), uint64(1e5))
-	// Where New's n would be more than a uint64 has room for, and FalsePositiveRate's infinite.
+	// Here New's n would be too large for a uint64, and FalsePositiveRate's n would be infinite.
 	almost := math.Nextafter(1, 0)
 	require.InEpsilon(t, 53*math.Ln2*(1<<20), bloom.Capacity(1<<20, 1, almost), 1e-6)
 	require.Equal(t, uint64(math.MaxInt64), bloom.Capacity(1<<20, 10, almost))
 }
 
-// TestString: what is printed names the type and no keys.
-// TestNewSizeOfOneHash: a filter of one hash and any number of bits is one that New makes, too. So
-// NewSize cannot refuse blocked.Size's arguments, which look alike.
+// TestString: the text of a filter names the type and has no keys. TestNewSizeOfOneHash: New makes
+// filters of one hash and any number of bits, too. So NewSize cannot refuse the results of
+// blocked.Size, which look like the size of such a filter.
 func TestNewSizeOfOneHash(t *testing.T) {
 	for _, n := range []uint64{10, 1e5, 1e6} {
 		f := bloom.Must(bloom.New(n, 0.5))

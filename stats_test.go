@@ -17,12 +17,12 @@ import (
 const (
 	statKeys   = 150_000
 	statProbes = 100_000
-	// statZ: about 400 comparisons are made, each of which would fail by chance once in
-	// 150,000 times.
+	// statZ is the largest accepted number of standard deviations. The tests make about 400
+	// comparisons. Each fails by chance once in 150,000 times.
 	statZ = 4.5
 )
 
-// statKinds are digests of different keys of each kind.
+// statKinds returns digests of keys of several kinds. All keys differ.
 func statKinds() map[string][]bloom.Hash {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	kinds := map[string][]bloom.Hash{}
@@ -34,7 +34,7 @@ func statKinds() map[string][]bloom.Hash {
 		for kind, key := range map[string][]byte{
 			"integers": binary.LittleEndian.AppendUint64(nil, i),
 			"random":   random,
-			// Long common prefixes, and numbers that differ in a digit.
+			// These keys have long common prefixes, and numbers that differ in a digit.
 			"URLs": fmt.Appendf(nil, "https://en.example.org/%d/%02d/search?q=bloom+filter&page=%d", i%25, i%12, i),
 		} {
 			kinds[kind] = append(kinds[kind], bloom.Sum(key))
@@ -67,9 +67,9 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// measured returns how many standard deviations each figure is off. Given the bits, an absent
-// key is a false positive with probability FPR, so that their number is binomial, and its
-// square root has a standard deviation of at most 1/2.
+// measured returns by how many standard deviations each figure is wrong. If the bits are given, an
+// absent key is a false positive with probability FPR. So the number of false positives is
+// binomial, and its square root has a standard deviation of at most 1/2.
 func measured(t *testing.T, strategy bloom.Strategy, hs []bloom.Hash, n int, p, load float64) map[string]float64 {
 	f, keys := bloom.Must(bloom.NewWithStrategy(strategy, uint64(n), p)), hs[:int(load*float64(n))]
 	f.AddBatch(nil, keys)
@@ -78,9 +78,10 @@ func measured(t *testing.T, strategy bloom.Strategy, hs []bloom.Hash, n int, p, 
 	require.EqualValues(t, len(keys), count(keys), "a key is missing")
 	probes := hs[max(len(keys), len(hs)-statProbes):]
 	num, found := float64(len(probes)), count(probes)
-	// Double hashing adds this at most. A probe whose H2 is 0 or m over a small number comes
-	// back to bits it has tested, and one whose H2 is a key's, or its negative, falls in with
-	// that key's bits; either happens to about one probe in m. See TestDoubleHashing.
+	// Double hashing adds this at most. There are two cases; see TestDoubleHashing. If H2 of a
+	// probe is 0, or m divided by a small number, the probe has fewer different bits. If H2 is that
+	// of a key, or its negative, the probe may share several bits with the key. Each case happens
+	// to about one probe in m.
 	excess := 2 / m
 	root := func(x float64) float64 { return 2 * math.Sqrt(x+3.0/8) } // Anscombe
 	off := map[string]float64{
@@ -89,27 +90,27 @@ func measured(t *testing.T, strategy bloom.Strategy, hs []bloom.Hash, n int, p, 
 	}
 	fill, variance := onesVariance(k * float64(len(keys)) / m)
 	if load == 1 {
-		// A whole number of hashes costs up to 1 % at these p. FPR = fill^k, so its relative
-		// deviation is k times fill's.
+		// Because the number of hashes is whole, the rate is up to 1 % higher at these p. FPR =
+		// fill^k, so its relative deviation is k times that of fill.
 		asked := num * (1.01*p + excess)
 		deviation := math.Hypot(math.Sqrt(asked), asked*k*math.Sqrt(variance/m)/fill)
 		off["more found than asked for"] = max(0, (found-asked)/deviation)
 	}
-	// The ones go through the estimate, g(fill) = -m/k ln(1-fill). Its first derivative times
-	// the deviation of fill is the deviation of the estimate, sqrt(m (e^c-1-c))/k where c =
-	// kn/m; half its second derivative times the variance of fill is the bias, (e^c-1-c)/2k.
+	// The estimate is g(fill) = -m/k ln(1-fill). Let c = kn/m. The deviation of the estimate is the
+	// first derivative of g times the deviation of fill, which is sqrt(m (e^c-1-c))/k. The bias of
+	// the estimate is half the second derivative of g times the variance of fill, which is
+	// (e^c-1-c)/2k.
 	slope := m / k / (1 - fill)
 	bias, sigma := slope/(1-fill)*variance/m/2, slope*math.Sqrt(variance/m)
-	// One key for rounding, and for bits that double hashing sets twice.
+	// Subtract one key for rounding, and for bits that double hashing sets twice.
 	off["ApproxCount"] = max(0, math.Abs(float64(f.ApproxCount())-bias-float64(len(keys)))-1) / sigma
 	return off
 }
 
-// onesVariance returns the mean and the variance of the share of bins that are hit by so
-// many balls a bin, the variance times the number of bins m. A bin is clear with
-// probability (1-1/m)^(load m) = e^-load, two bins both are with (1-2/m)^(load m) =
-// e^(-2 load) (1 - load/m), to first order in 1/m. (A key's k balls hit different bins,
-// which matters no more than that.)
+// onesVariance returns the mean of the share of m bins that load*m balls hit, and its variance
+// times m. To first order in 1/m, a bin stays clear with probability (1-1/m)^(load m) = e^-load,
+// and two bins both stay clear with probability (1-2/m)^(load m) = e^(-2 load) (1 - load/m). That
+// the k balls of a key hit different bins does not matter to this order.
 func onesVariance(load float64) (mean, variance float64) {
 	clear := math.Exp(-load)
 	return 1 - clear, clear * (1 - (1+load)*clear)
@@ -157,8 +158,8 @@ func TestDoubleHashing(t *testing.T) {
 	}
 }
 
-// TestFPR: FPR is the rate that is measured, in filters of every size, half full and overfull. Mean
-// rates of many filters are compared, as small ones differ in how full they are.
+// TestFPR: FPR is the rate that is measured, in filters of every size, half full and overfull. The
+// test compares the mean rates of many filters, because small ones differ in how full they are.
 func TestFPR(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds, and minutes in an emulator")
@@ -201,13 +202,13 @@ func TestFPR(t *testing.T) {
 	}
 }
 
-// TestNewRate: New's comment has the rates that the model gives. At capacity, double hashing
-// adds about 3.5/(n k^2), and 1 + k/6 times that where m is a power of two.
+// TestNewRate: the rates in New's comment agree with the model. In a full filter, double hashing
+// adds about 3.5/(n k^2), and 1 + k/6 times that if m is a power of two.
 func TestNewRate(t *testing.T) {
 	for _, c := range []struct {
 		n     uint64
 		p     float64
-		times float64 // the rate, in p
+		times float64 // the rate, divided by p
 	}{{100, 0.01, 1.07}, {100, 1e-6, 88.5}, {1e6, 1e-7, 1.07}} {
 		m := bloom.OptimalM(c.n, c.p)
 		k := float64(bloom.OptimalK(m, c.n))
@@ -221,8 +222,8 @@ func TestNewRate(t *testing.T) {
 	require.InDelta(t, 0.16, bloom.FalsePositiveRate(m, 7, 2e6), 0.005)
 }
 
-// TestEmptyKey: the digest of no bytes is 0, 0, so a full filter reports it as often as its
-// first bit is set. Salted, it is a key like others.
+// TestEmptyKey: the digest of the empty key is 0, 0. So a filter reports the empty key if its first
+// bit is set. With a salt, the empty key is a key like any other.
 func TestEmptyKey(t *testing.T) {
 	require.Equal(t, bloom.NewHash(0, 0), bloom.Sum(nil))
 	r, found, salted := rand.New(rand.NewPCG(3, 4)), 0, 0
@@ -259,7 +260,7 @@ func TestEstimates(t *testing.T) {
 		require.GreaterOrEqual(t, f.ApproxCount(), last)
 		last = f.ApproxCount()
 	}
-	// Full: as if half a bit were clear.
+	// If all bits are set, the estimate is that of a filter with half a bit clear.
 	require.Equal(t, 1.0, f.FillRatio())
 	require.Equal(t, 1.0, f.FPR())
 	require.EqualValues(t, math.Round(9600/7.0*math.Log(2*9600)), f.ApproxCount())

@@ -210,8 +210,8 @@ func (s *SyncFilter) Merge(g *Filter) error {
 //
 // A bit that Add sets during Patch stays set, unless the patch clears this bit. If Add sets a bit
 // in a word that the patch changes, and Patch has not checked this word yet, Patch returns an error
-// that wraps [ErrMismatch] and changes nothing. A Patch waits until
-// another one has ended.
+// that wraps [ErrMismatch] and changes nothing. If another Patch of s runs, Patch waits for its
+// end.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {

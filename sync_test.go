@@ -16,9 +16,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestSyncAdders: of goroutines that race to add the same keys, at least one is
-// told that a key was new, unless it is a false positive; and every addition is
-// found at once by whoever made it.
+// TestSyncAdders: several goroutines add the same keys at once. Add reports to at least one of them
+// that a key is new, unless the key is a false positive. Each goroutine finds its key at once.
 func TestSyncAdders(t *testing.T) {
 	const goroutines = 4
 	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
@@ -43,8 +42,8 @@ func TestSyncAdders(t *testing.T) {
 		require.True(t, f.Equal(s.Snapshot()), "the same bits as one goroutine sets")
 		require.Equal(t, bloom.Must(f.MarshalBinary()), bloom.Must(s.MarshalBinary()))
 
-		// A key that no goroutine was told of had all its bits set by others.
-		// The last key's chance of that is FPR's; all have at most that.
+		// If Add told no goroutine that a key was new, other keys had set all its bits. For the
+		// last key, the probability of that is FPR. For earlier keys it is less.
 		unnoticed := 0
 		for i := range changed {
 			if changed[i].Load() == 0 {
@@ -56,9 +55,9 @@ func TestSyncAdders(t *testing.T) {
 	}
 }
 
-// TestWritersKeepEachOthersBits: of two that write to the same words at once, neither takes a bit of the
-// other's back. The race detector does not see an atomic load that is followed by an atomic
-// store.
+// TestWritersKeepEachOthersBits: if two goroutines write to the same words at once, neither clears
+// a bit that the other has set. The race detector would not notice that, because an atomic load and
+// an atomic store are no race.
 func TestWritersKeepEachOthersBits(t *testing.T) {
 	if filtertest.Race {
 		t.Skip("go test -tags purego has the same code, and is faster")
@@ -84,7 +83,7 @@ func keepEachOthersBits[F batches, S interface {
 	batches
 	Merge(F) error
 }](t *testing.T, make func() F, sync func(F) S) {
-	const n, chunk = 10_000, 100 // keys of each writer
+	const n, chunk = 10_000, 100 // number of keys of each writer, and of a chunk
 	hs := filtertest.Digests(11, n)
 	parts, keys := map[*bloom.Hash]F{}, map[*bloom.Hash][][]byte{}
 	for i := range uint64(n) {
@@ -116,7 +115,7 @@ func keepEachOthersBits[F batches, S interface {
 			atOnce, begun := 0, time.Now()
 			for atOnce < 5 && time.Since(begun) < 2*time.Second {
 				s := sync(make())
-				var done, seen [2]atomic.Int64 // chunks
+				var done, seen [2]atomic.Int64 // numbers of chunks
 				filtertest.AtOnce(2, func(i int) {
 					for part := range slices.Chunk(hs[i*n:(i+1)*n], chunk) {
 						before := done[1-i].Load()

@@ -40,7 +40,7 @@ func vectors(t testing.TB, name string) []byte {
 	return data
 }
 
-// csvVectors returns the rows below the header, each at least one.
+// csvVectors returns the rows below the header. There is at least one row.
 func csvVectors(t testing.TB, name string) [][]string {
 	t.Helper()
 	rows, err := csv.NewReader(bytes.NewReader(vectors(t, name))).ReadAll()
@@ -132,7 +132,7 @@ func (v *filterVector) hash(t testing.TB, key string) bloom.Hash {
 			return bloom.SumUint32(uint32(i))
 		}
 		return bloom.SumUint64(uint64(i))
-	case "utf16be-hex": // may hold lone surrogates, which no Go string does
+	case "utf16be-hex": // may have lone surrogates, which a Go string cannot hold
 		b, err := hex.DecodeString(key)
 		require.NoError(t, err)
 		units := make([]uint16, len(b)/2)
@@ -244,12 +244,12 @@ func TestGuavaCreate(t *testing.T) {
 	}](t, "create_edge.json") {
 		n, err := strconv.ParseUint(v.N.String(), 10, 64)
 		if err != nil {
-			continue // negative: no such n in Go
+			continue // Go has no negative n
 		}
 		p, err := strconv.ParseFloat(v.P, 64)
 		require.NoError(t, err)
 		f, err := bloom.NewWithStrategy(v.Strategy, n, p)
-		if v.Outcome != "ok" || n == 0 { // for which Guava makes a filter that is full at once
+		if v.Outcome != "ok" || n == 0 { // for n = 0, Guava makes a filter that is full at once
 			require.Error(t, err, "%+v", v)
 			require.Regexp(t, "^bloom: .*", err.Error())
 			continue
@@ -294,7 +294,7 @@ func TestGuavaMerges(t *testing.T) {
 		t.Run(v.ID, func(t *testing.T) {
 			var a, b bloom.Filter
 			require.NoError(t, a.UnmarshalBinary(v.A.Bytes))
-			if v.Self { // Guava refuses; here it changes nothing
+			if v.Self { // Guava refuses to merge a filter with itself; here that changes nothing
 				require.NoError(t, a.Merge(&a))
 				v.A.check(t, &a)
 				return
@@ -355,13 +355,14 @@ func TestGuavaHostile(t *testing.T) {
 	}
 }
 
-// TestGuavaFolds compares folded filters of Guava's with those that Guava built small.
+// TestGuavaFolds compares filters that Guava made large and this package folded with filters that
+// Guava made small.
 func TestGuavaFolds(t *testing.T) {
 	for _, v := range jsonVectors[struct {
 		D            int
-		Keys         uint64 // 0 and up, as longs
+		Keys         uint64 // the keys are the longs from 0 to Keys - 1
 		Large, Small []byte
-		MightContain []bool // of as many longs from Keys on
+		MightContain []bool // answers for the longs from Keys on
 	}](t, "folds.json") {
 		var f, small bloom.Filter
 		require.NoError(t, f.UnmarshalBinary(v.Large))

@@ -19,10 +19,11 @@ import (
 // Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it
 // needs, and processes share them. Elsewhere the View has a copy in memory.
 //
-// Look at Info's Hash before the first look-up: it says how keys were hashed. A list that the
-// command made with -hex, for example, holds bytes: Contains takes these, and ContainsString of
-// their digits would answer false. If Hash is "SumUTF16", a look-up takes ContainsHash of
-// [SumUTF16]. Hash is empty if the bytes are Java's or the writer set none.
+// Look at Info's Hash before the first look-up: it says how keys were hashed. For example, the
+// command with -hex makes lists whose keys are bytes. Pass the bytes of a key to Contains;
+// ContainsString of its hexadecimal digits would return false. If Hash is "SumUTF16", pass
+// [SumUTF16] of a key to ContainsHash. Hash is empty if the bytes are Java's or the writer set
+// none.
 //
 // The bytes must stay unchanged until the View is closed. If a program writes to an open file or
 // cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may

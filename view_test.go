@@ -9,8 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// TestViewAnswersAsFilter has filters that are about half full, so that about every other
-// probed bit shows a wrong index.
+// TestViewAnswersAsFilter uses filters in which about half of the bits are set. So about every
+// second wrong index is noticed.
 func TestViewAnswersAsFilter(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {

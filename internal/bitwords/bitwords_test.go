@@ -29,7 +29,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestEachWord: every operation is done to every word, the first and the last among them.
+// TestEachWord: every operation changes every word, including the first and the last.
 func TestEachWord(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 7, 100} {
 		a, b := random(n), random(n + 1)[:n]

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestHugePages: the pages that are asked for lie wholly within the words, and no page more
-// would.
+// TestHugePages: hugePages returns all pages that lie wholly within the words, and no others.
 func TestHugePages(t *testing.T) {
 	const size = 2 << 20
 	words := make([]uint64, 4*hugeBytes/8)

@@ -33,8 +33,8 @@ func mode(t *testing.T, path string) fs.FileMode {
 	return info.Mode()
 }
 
-// TestPermissions: a new file has what os.Create gives, one that replaces another
-// has that one's.
+// TestPermissions: a new file has the permissions that os.Create gives. A file that replaces
+// another has the permissions of that one.
 func TestPermissions(t *testing.T) {
 	dir := t.TempDir()
 	model, path := filepath.Join(dir, "model"), filepath.Join(dir, "f")
@@ -49,8 +49,8 @@ func TestPermissions(t *testing.T) {
 	require.Equal(t, []string{"f", "model"}, filtertest.Names(t, dir))
 }
 
-// TestPrivateUntilWhole looks at the temporary file while it is written: whoever may
-// not read the old file must not read the new one at any moment.
+// TestPrivateUntilWhole looks at the temporary file while it is written. A user who may not read
+// the old file must not be able to read the new one at any moment.
 func TestPrivateUntilWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	for _, perm := range []fs.FileMode{0o600, 0o640, 0o644} {
@@ -64,8 +64,8 @@ func TestPrivateUntilWhole(t *testing.T) {
 	}
 }
 
-// TestOwner: root keeps the owner. Anybody else who cannot keep the group gives the
-// new one no more than others have.
+// TestOwner: root keeps the owner. If another user cannot keep the group, the new group gets no
+// more permissions than others have.
 func TestOwner(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
@@ -88,7 +88,7 @@ func TestOwner(t *testing.T) {
 	require.Equal(t, fs.FileMode(0o644), mode(t, path))
 
 	require.NoError(t, os.Chmod(path, 0o664))
-	require.NoError(t, os.Chown(path, 12345, 65534)) // nobody can keep the group
+	require.NoError(t, os.Chown(path, 12345, 65534)) // the user nobody can keep this group
 	out, err = asNobody(t, "write", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, fs.FileMode(0o664), mode(t, path))
@@ -96,7 +96,7 @@ func TestOwner(t *testing.T) {
 
 const childEnv = "BLOOM_ATOMICFILE_CHILD"
 
-// asNobody returns a command that runs TestChild as what, with path, without rights.
+// asNobody is child for the user nobody, if this process is root's.
 func asNobody(t *testing.T, what, path string) *exec.Cmd {
 	cmd := child(t, what, path)
 	if os.Getuid() == 0 {
@@ -104,7 +104,7 @@ func asNobody(t *testing.T, what, path string) *exec.Cmd {
 		dir, err := os.MkdirTemp("", "atomicfile-test-")
 		require.NoError(t, err)
 		t.Cleanup(func() { os.RemoveAll(dir) })
-		require.NoError(t, os.Chmod(dir, 0o755)) // so that nobody may go there
+		require.NoError(t, os.Chmod(dir, 0o755)) // the user nobody must be able to enter it
 		data, err := os.ReadFile(cmd.Path)
 		require.NoError(t, err)
 		cmd.Path = filepath.Join(dir, "test")
@@ -114,7 +114,7 @@ func asNobody(t *testing.T, what, path string) *exec.Cmd {
 	return cmd
 }
 
-// child returns a command that runs TestChild as what, with path.
+// child returns a command that runs TestChild with what and path.
 func child(t *testing.T, what, path string) *exec.Cmd {
 	return filtertest.Child(t, "TestChild", childEnv+"="+what+" "+path)
 }
@@ -135,8 +135,8 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// TestUnreadableDirectory: a directory that cannot be opened cannot be synced, so
-// Write refuses before it has changed anything. It does so, too, where it may not create files.
+// TestUnreadableDirectory: a directory that cannot be opened cannot be synced, so Write refuses
+// before it changes anything. It also refuses if it may not create files.
 func TestUnreadableDirectory(t *testing.T) {
 	for _, perm := range []fs.FileMode{0o333, 0o555} {
 		dir := t.TempDir()
@@ -155,7 +155,7 @@ func TestUnreadableDirectory(t *testing.T) {
 	}
 }
 
-// TestIrregular: what is no regular file is not replaced, except a link.
+// TestIrregular: Write replaces only regular files and links.
 func TestIrregular(t *testing.T) {
 	dir := t.TempDir()
 	fifo, folder, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "folder"), filepath.Join(dir, "link")
@@ -174,7 +174,7 @@ func TestIrregular(t *testing.T) {
 		require.NoError(t, os.Remove(link))
 	}
 
-	// It takes the place of a link, with the permissions of what that led to.
+	// The new file replaces the link. It has the permissions of the file that the link led to.
 	private := filepath.Join(dir, "private")
 	require.NoError(t, os.WriteFile(private, []byte("old"), 0o600))
 	require.NoError(t, os.Chmod(private, 0o640))
@@ -185,10 +185,10 @@ func TestIrregular(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "old", string(data))
 
-	require.ErrorContains(t, Write("", text("x")), "lstat : no such file") // and none is begun
+	require.ErrorContains(t, Write("", text("x")), "lstat : no such file") // and Write begins no file
 }
 
-// TestFails: nothing is left of a Write that fails.
+// TestFails: a Write that fails leaves no file and keeps the old one.
 func TestFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -204,8 +204,8 @@ func TestFails(t *testing.T) {
 	require.Equal(t, "old", string(data))
 }
 
-// TestDeadFiles: what killed processes left to this path is removed, what living ones
-// are writing, and what belongs to other paths, is not.
+// TestDeadFiles: Write removes the temporary files that killed processes left for its path. It does
+// not remove files that living processes write, nor files for other paths.
 func TestDeadFiles(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(dir, 0o777))
@@ -230,8 +230,8 @@ func TestDeadFiles(t *testing.T) {
 	require.Equal(t, "f", left[1])
 }
 
-// TestDeadFileOfMany: a file that was left when many Writes ran at once is found among
-// the ones that are in use, and the directory is not listed for it.
+// TestDeadFileOfMany: Write finds a dead file with a high number, among files in use. Many Writes
+// at once leave such a file. Write does not list the directory to find it.
 func TestDeadFileOfMany(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

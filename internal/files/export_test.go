@@ -1,6 +1,7 @@
 package files
 
-// What tests in another package use: package filtertest, which they need, imports this one.
+// The tests are in another package, because they need package filtertest, which imports this one.
+// They use these names.
 
 const Cleaned = cleaned
 

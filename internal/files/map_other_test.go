@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMapLarge maps what no memory has room for, from a file that has no blocks.
+// TestMapLarge: Map refuses a file that is too large for memory. The file is sparse.
 func TestMapLarge(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "large"))
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// become makes the descriptor of what is open at path another one.
+// become replaces the descriptor of the file that is open at path by that of other.
 func become(t *testing.T, path string, other *os.File) {
 	for _, name := range filtertest.Names(t, "/proc/self/fd") {
 		if to, err := os.Readlink("/proc/self/fd/" + name); err == nil && to == path {
@@ -30,10 +30,11 @@ func become(t *testing.T, path string, other *os.File) {
 	t.Fatal("not open: ", path)
 }
 
-// TestNotSynced: Write reports it if the new file does not reach the disk or get its name, and
-// leaves the old one. It reports it, too, if the name does not reach the disk, and does without
-// syncs of directories where a file system has none. In place of the file or the directory it
-// has a pipe, which cannot be synced, or a descriptor of a path alone, which fsync refuses.
+// TestNotSynced: if the new file does not reach the disk or does not get its name, Write returns an
+// error and keeps the old file. If the name does not reach the disk, Write returns an error, too.
+// If a file system does not sync directories, Write returns no error. The test replaces the file or
+// the directory by a pipe, which cannot be synced, or by a descriptor that is only a path, which
+// fsync refuses.
 func TestNotSynced(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestWritersOfOnePath: none takes another's new file for a dead one's, whose rename would
-// then fail.
+// TestWritersOfOnePath: no Write takes the new file of another for a dead one. If it did, the
+// other's rename would fail.
 func TestWritersOfOnePath(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

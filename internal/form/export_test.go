@@ -2,7 +2,8 @@ package form
 
 import "io"
 
-// What tests in another package use: package filtertest, which they need, imports this one.
+// The tests are in another package, because they need package filtertest, which imports this one.
+// They use these names.
 
 var Kinds = kinds
 
@@ -18,7 +19,7 @@ var ReadWordCount = func(k *Kind, r io.Reader, check Check) (int, error) {
 // Now returns the Info that s points to.
 func (s *SharedInfo) Now() *Info { return s.now.Load() }
 
-// JoinFrom is joinFrom.
+// JoinFrom calls joinFrom.
 func (s *SharedInfo) JoinFrom(old *Info, pkg string, j Info) (bool, error) {
 	return s.joinFrom(old, pkg, j)
 }

@@ -26,7 +26,7 @@ var two = NewKind("test", 't', 2)
 
 var testInfo = Info{N: 1000, P: 0.5, Hash: "SumString"}
 
-// framed returns a frame of two's.
+// framed returns a frame of kind two.
 func framed(params, array []uint64) []byte {
 	data, err := two.Append(nil, params, array, testInfo)
 	if err != nil {
@@ -35,7 +35,7 @@ func framed(params, array []uint64) []byte {
 	return data
 }
 
-// TestFrameBytes freezes them. The last two sums were computed by a program in Python.
+// TestFrameBytes freezes the bytes of a frame. A program in Python computed the last two sums.
 func TestFrameBytes(t *testing.T) {
 	got, err := two.Append([]byte{0xff}, []uint64{2, 0x0102030405060708}, []uint64{1, math.MaxUint64 - 1}, Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"})
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestFrameBytes(t *testing.T) {
 }
 
 func TestFrameRoundTrip(t *testing.T) {
-	// Around the sizes at which the buffer and the reader's memory are full.
+	// The sizes are near those that fill the buffer or the reader's memory.
 	for _, n := range []int{0, 1, 8188, 8189, 8190, 8191, 8192, 8193, 16381, 32768, 32769, 131072, 131073, 200000} {
 		t.Run(fmt.Sprintf("words=%d", n), func(t *testing.T) {
 			params, words := []uint64{uint64(n), 7}, filtertest.Words(n)
@@ -98,7 +98,7 @@ func TestFrameDamage(t *testing.T) {
 		return err
 	}
 	filtertest.Damage(t, good, decode)
-	for i := range 8 { // under a valid checksum
+	for i := range 8 { // the checksum is valid
 		bad := bytes.Clone(good)
 		bad[i] ^= 1
 		require.ErrorIs(t, decode(filtertest.Sealed(bad)), ErrFormat, "byte %d", i)
@@ -112,7 +112,7 @@ func TestFrameDamage(t *testing.T) {
 	require.EqualError(t, decode(bad), fmt.Sprintf("test: invalid format: checksum is %x, should be %x", bad[len(bad)-4:], sum))
 }
 
-// TestOtherKinds names what was found.
+// TestOtherKinds: an error for a frame of another kind names that kind.
 func TestOtherKinds(t *testing.T) {
 	data, err := Window.Append(nil, make([]uint64, 10), nil, Info{})
 	require.NoError(t, err)
@@ -125,8 +125,8 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// TestParse: what does not read the words notices any damage elsewhere, and Verify
-// notices damaged words.
+// TestParse: Parse does not read the words. It notices damage to all other bytes but the last
+// checksum. Verify notices damaged words, and a damaged last checksum.
 func TestParse(t *testing.T) {
 	good := framed([]uint64{5, 7}, filtertest.Words(5))
 	end := len(good) - 4
@@ -159,7 +159,7 @@ func TestFrameCheck(t *testing.T) {
 	require.EqualError(t, err, "test: invalid format: Slots = 5")
 }
 
-// TestFrameLargest reads the header of the largest frame, and of a larger two.
+// TestFrameLargest reads the head of the largest frame, and that of a larger frame.
 func TestFrameLargest(t *testing.T) {
 	if math.MaxInt > math.MaxInt32 {
 		require.EqualValues(t, uint64(1<<37), uint64(MaxFrameWords))
@@ -174,7 +174,7 @@ func TestFrameLargest(t *testing.T) {
 	require.ErrorContains(t, err, fmt.Sprintf("word count %d is outside [0, %d]", uint64(MaxFrameWords+1), uint64(MaxFrameWords)))
 }
 
-// TestFrameHostile reads parameters that promise far more than follows.
+// TestFrameHostile reads parameters that promise far more words than follow.
 func TestFrameHostile(t *testing.T) {
 	for _, n := range []uint64{1 << 20, MaxFrameWords, MaxFrameWords + 1, 1 << 61, math.MaxUint64} {
 		data := framed([]uint64{n, 0}, filtertest.Words(20000))
@@ -182,7 +182,7 @@ func TestFrameHostile(t *testing.T) {
 			var err error
 			taken := filtertest.Allocated(func() { _, _, _, _, err = two.Read(r, count) })
 			require.ErrorIs(t, err, ErrFormat, "%d words", n)
-			// 8192 words, then 32768, and the buffer.
+			// Read allocates 8192 words, then 32768, and the buffer.
 			require.Less(t, taken, uint64(8*(8192+32768)+ChunkBytes+8192), "%d words", n)
 		}
 	}
@@ -198,7 +198,7 @@ func TestFrameIOErrors(t *testing.T) {
 		require.ErrorIs(t, err, broken)
 		require.NotErrorIs(t, err, ErrFormat)
 		require.EqualValues(t, n, read)
-		// A connection that broke is no damaged frame.
+		// A broken connection is not a damaged frame.
 		r = io.MultiReader(bytes.NewReader(data[:n]), iotest.ErrReader(io.ErrUnexpectedEOF))
 		_, _, _, _, err = two.Read(r, count)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)

@@ -45,7 +45,7 @@ func TestParseHeaderErrors(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// TestCheckSize: a file has the length of a binary form, or of that and a trailer.
+// TestCheckSize: a file has the length of a binary form, with or without a trailer.
 func TestCheckSize(t *testing.T) {
 	h := Header{1, 3, 2}
 	allowed := map[int64]bool{0: true}
@@ -65,8 +65,8 @@ func TestCheckSize(t *testing.T) {
 	require.ErrorIs(t, err, ErrFormat)
 }
 
-// TestOtherWordCounts reads a file with the headers of other sizes: then words are taken
-// for trailer, or the trailer for words.
+// TestOtherWordCounts reads a file whose header has another word count. So words lie where the
+// trailer should be, or the trailer where words should be. All such files are refused.
 func TestOtherWordCounts(t *testing.T) {
 	h := Header{1, 3, 200}
 	file := append(h.Append(nil), make([]byte, 8*200)...)

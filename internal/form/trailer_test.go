@@ -30,7 +30,7 @@ var (
 )
 
 func TestTrailer(t *testing.T) {
-	for extra := range 9 { // every number of zeros
+	for extra := range 9 { // makes every number of zeros
 		for _, i := range infos {
 			i.Hash += strings.Repeat("x", min(extra, 255-len(i.Hash)))
 			sum := form.Sum(extra)
@@ -51,8 +51,8 @@ func TestTrailer(t *testing.T) {
 	require.Equal(t, form.MinTrailer, form.TrailerSize(form.Info{}))
 }
 
-// later returns a trailer as a later version may write it, with flags and bytes that this
-// version does not know.
+// later returns a trailer that a later version may write. It has flags and bytes that this version
+// does not know.
 func later(sum form.Sum, trailer []byte, flags byte, more int) []byte {
 	end := len(trailer) - 16
 	trailer = slices.Concat(trailer[:end], bytes.Repeat([]byte{0xee}, more), trailer[end:])
@@ -73,8 +73,8 @@ func sealed(all form.Sum, trailer []byte) []byte {
 	return trailer
 }
 
-// TestLaterTrailer: a trailer of a later version, and one with a flag that must not be ignored,
-// is refused as what a newer version wrote.
+// TestLaterTrailer: the error for a trailer of a later version says that a newer version wrote it.
+// So does the error for a flag that must not be ignored.
 func TestLaterTrailer(t *testing.T) {
 	trailer := form.Sum(7).Trailer(head, infos[0])
 	newer := func(trailer []byte, says string) {
@@ -88,7 +88,7 @@ func TestLaterTrailer(t *testing.T) {
 		newer(later(7, trailer, 1<<bit, 0), fmt.Sprintf("the flags %#x", 1<<bit))
 	}
 	trailer[len(trailer)-5] = 2
-	for n := range len(trailer) - 9 { // whatever else it has
+	for n := range len(trailer) - 9 { // whatever the other bytes are
 		newer(trailer[n:], "version 2, not 1")
 	}
 	trailer[len(trailer)-5] = 0
@@ -108,7 +108,8 @@ func TestLaterTrailer(t *testing.T) {
 	}
 }
 
-// TestTrailerBytes freezes them. A program in Python computed the sums, bit by bit.
+// TestTrailerBytes freezes the bytes of trailers. A program in Python computed the sums, bit by
+// bit.
 func TestTrailerBytes(t *testing.T) {
 	var sum form.Sum
 	sum.Write(head)
@@ -118,8 +119,8 @@ func TestTrailerBytes(t *testing.T) {
 	require.Equal(t, want, hex.EncodeToString(sum.Trailer(head, form.Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"})))
 }
 
-// TestTrailerDamage: without the words, any damage to the head and to the trailer but to
-// its last checksum is noticed.
+// TestTrailerDamage: ParseTrailer notices any damage to the head and to the trailer, except to the
+// last checksum. CheckTrailer notices that, too.
 func TestTrailerDamage(t *testing.T) {
 	trailer := form.Sum(7).Trailer(head, infos[0])
 	end := len(trailer) - 4
@@ -152,7 +153,7 @@ func TestInfoErrors(t *testing.T) {
 		{form.Info{Comment: "a\xc3"}, "Info.Comment = \"a\\xc3\" is not UTF-8"},
 	} {
 		require.ErrorContains(t, test.i.Check("bloom"), test.want)
-		// Whoever writes it all the same.
+		// A reader refuses such an Info, too.
 		trailer := form.Sum(0).Trailer(head, test.i)
 		_, err := form.Sum(0).CheckTrailer("bloom", head, trailer)
 		require.ErrorIs(t, err, form.ErrFormat)
@@ -160,14 +161,14 @@ func TestInfoErrors(t *testing.T) {
 	}
 }
 
-// FuzzTrailer: bytes that are a trailer, once their checksums are right, say one Info, and
-// its trailer says the same.
+// FuzzTrailer gives bytes the right checksums. If they are a trailer, a trailer of its Info has the
+// same Info.
 func FuzzTrailer(f *testing.F) {
 	for _, i := range infos {
 		f.Add(form.Sum(0).Trailer(head, i))
 	}
 	f.Add(make([]byte, form.MinTrailer))
-	for at := range 28 { // one byte wrong
+	for at := range 28 { // one byte is wrong
 		data := form.Sum(0).Trailer(head, form.Info{Comment: "123"})
 		data[at] = 0xff
 		f.Add(data)
@@ -190,7 +191,8 @@ func FuzzTrailer(f *testing.F) {
 	})
 }
 
-// TestSharedInfo: of many that join an Info at once, with different hashes, one does.
+// TestSharedInfo: if many goroutines join an Info at once, each with another Hash, one of them
+// succeeds.
 func TestSharedInfo(t *testing.T) {
 	for range 100 {
 		s, joined := form.Share(form.Info{N: 1, P: math.NaN(), Comment: "c"}), make([]bool, 4)
@@ -215,7 +217,7 @@ func TestSharedInfo(t *testing.T) {
 	require.Zero(t, none.Info())
 }
 
-// TestWith: the fields that SetInfo is not given stay.
+// TestWith: SetInfo keeps the fields for which it gets zero.
 func TestWith(t *testing.T) {
 	old := form.Info{N: 3, P: 0.1, Hash: "a", Comment: "c"}
 	require.Equal(t, old, old.With(form.Info{}))

@@ -16,7 +16,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestWords turns arrays into bytes and back, around the sizes at which buffers are full.
+// TestWords turns arrays into bytes and back. Their sizes are near those that fill buffers.
 func TestWords(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 100, 8191, 8192, 8193, 32769, 100_000} {
 		words := filtertest.Words(n)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLn compares with an exponential of 300 bits: those of the two neighbouring midpoints
-// must lie on either side of x.
+// TestLn compares Ln with an exponential of 300 bits. Ln(x) is rounded correctly if x lies between
+// the exponentials of the midpoints on both sides of Ln(x).
 func TestLn(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	xs := []float64{0.01, 0.5, 1, math.Nextafter(1, 0), math.Nextafter(1, 2), math.SmallestNonzeroFloat64, math.MaxFloat64, math.Sqrt2 / 2}
@@ -39,7 +39,8 @@ func TestLn(t *testing.T) {
 	require.Equal(t, math.Inf(-1), Ln(0))
 }
 
-// bigExp is e^x to 300 bits: (Taylor of x/2^1024)^(2^k) for |x| < 2^11.
+// bigExp returns e^x to 300 bits for |x| < 2^11: it computes e^(x/2^30) by Taylor's series and
+// squares that 30 times.
 func bigExp(x *big.Float) *big.Float {
 	const halvings = 30
 	z := new(big.Float).SetPrec(400).SetMantExp(x, -halvings)
@@ -55,7 +56,7 @@ func bigExp(x *big.Float) *big.Float {
 	return sum
 }
 
-// TestAccuracy compares with package math, whose functions are within an ulp or two.
+// TestAccuracy compares results with those of package math, which are right to an ulp or two.
 func TestAccuracy(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	within := func(want, got, x float64) {
@@ -83,7 +84,7 @@ func TestAccuracy(t *testing.T) {
 	require.InEpsilon(t, math.Pow(0.999, 5000), Power(0.999, 5000), 1e-12)
 }
 
-// TestEverywhere compares with what amd64 computes, bit for bit.
+// TestEverywhere compares results with those of amd64, bit for bit.
 func TestEverywhere(t *testing.T) {
 	sum := fnv.New64()
 	add := func(x float64) {

@@ -16,8 +16,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestBitsAsSpecified: in up to a tebibyte, a key has the bits that the specification says, and no
-// others.
+// TestBitsAsSpecified: in filters of up to a tebibyte, a key sets the bits of the specification and
+// no others.
 func TestBitsAsSpecified(t *testing.T) {
 	if testing.Short() && runtime.GOARCH != "amd64" {
 		t.Skip("an emulator takes minutes for a tebibyte")
@@ -43,7 +43,7 @@ func TestBitsAsSpecified(t *testing.T) {
 					for _, at := range bits {
 						b.Words[at.word] &^= at.bit
 					}
-					for _, at := range bits { // no other was set beside them
+					for _, at := range bits { // no other bit of these words is set
 						require.Zero(t, b.Words[at.word])
 					}
 				}
@@ -53,7 +53,8 @@ func TestBitsAsSpecified(t *testing.T) {
 	}
 }
 
-// TestReadsNothingBeside lays keys, digests, answers and blocks beside pages that may not be touched.
+// TestReadsNothingBeside puts keys, digests, answers and blocks next to pages that may not be
+// touched.
 func TestReadsNothingBeside(t *testing.T) {
 	size := os.Getpagesize()
 	guarded := func() []byte {

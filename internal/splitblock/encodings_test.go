@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEncodings: each WORD in arm64 assembly is the instruction in its comment, by the encodings of
-// the Arm Architecture Reference Manual, C7.2.
+// TestEncodings: each WORD in arm64 assembly is the instruction in its comment. The encodings are
+// in the Arm Architecture Reference Manual, C7.2.
 func TestEncodings(t *testing.T) {
 	source, err := os.ReadFile("asm_arm64.s")
 	require.NoError(t, err)
@@ -27,8 +27,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestHashHeader: this package's copy of the macros for hashing is the root's. An include across
-// folders would break vendoring and other build systems.
+// TestHashHeader: this package's copy of the macros for hashing is equal to the root's file. An
+// include across folders would break vendoring and other build systems.
 func TestHashHeader(t *testing.T) {
 	ours, err := os.ReadFile("hash_amd64.h")
 	require.NoError(t, err)

@@ -22,8 +22,8 @@ type at struct {
 	bit  uint64
 }
 
-// specified returns the bits of a digest by the Parquet specification's pseudo-code, for each
-// line. For more than 2^30 blocks, docs/format.md has another fraction.
+// specified returns the bits of a digest, by the pseudo-code of the Parquet specification for each
+// line. For more than 2^30 blocks it uses the fraction that docs/format.md defines.
 func specified(h bloom.Hash, lines int, blocks uint64) (all []at) {
 	h1, h2 := h.Words()
 	values := []uint64{
@@ -47,7 +47,7 @@ func specified(h bloom.Hash, lines int, blocks uint64) (all []at) {
 	return all
 }
 
-// plain is a filter with these bits.
+// plain is a filter that sets and tests the bits of specified.
 type plain struct {
 	words []uint64
 	lines int
@@ -65,12 +65,12 @@ func (p plain) contains(h bloom.Hash) bool {
 	return !slices.ContainsFunc(specified(h, p.lines, uint64(len(p.words)/4)), func(at at) bool { return p.words[at.word]&at.bit == 0 })
 }
 
-// edges are digests at the ends of what picks a block, and of what picks a bit.
+// edges are digests whose halves are least or greatest. These halves pick blocks and bits.
 var edges = []bloom.Hash{
 	{}, bloom.NewHash(math.MaxUint64, math.MaxUint64), bloom.NewHash(math.MaxUint32, 0), bloom.NewHash(0, math.MaxUint32), bloom.NewHash(math.MaxUint64, 0), bloom.NewHash(0, math.MaxUint64),
 }
 
-// one makes a batch of calls for one key each.
+// one returns a function that calls do for each key of a batch.
 func one(do func(b *Blocks, h bloom.Hash) bool) func(*Blocks, []bool, []bloom.Hash) {
 	return func(b *Blocks, dst []bool, hs []bloom.Hash) {
 		for i, h := range hs {
@@ -79,7 +79,7 @@ func one(do func(b *Blocks, h bloom.Hash) bool) func(*Blocks, []bool, []bloom.Ha
 	}
 }
 
-// portable runs a batch without assembly.
+// portable returns a function that calls do without assembly.
 func portable(do func(*Blocks, []bool, []bloom.Hash)) func(*Blocks, []bool, []bloom.Hash) {
 	return func(b *Blocks, dst []bool, hs []bloom.Hash) {
 		c := *b
@@ -122,15 +122,15 @@ func inBytes(b *Blocks, h bloom.Hash) bool {
 	return true
 }
 
-// TestSpecified: every way to add and look up sets and asks the bits that the specification says,
-// and answers so, in batches of all lengths. Other programs would not find the keys in a file
-// otherwise. Some filters are so large that their blocks are fetched ahead.
+// TestSpecified: every way to add or look up keys uses the bits of the specification and returns
+// the right answers, in batches of many lengths. Otherwise other programs would not find the keys
+// of a file. Some filters are so large that their blocks are fetched ahead.
 func TestSpecified(t *testing.T) {
 	lengths := []int{0, 1, 2, 3, 31, 63, 64, 65, 127, 128, 129, 191, 192, 193, 500}
 	for _, n := range []uint64{1, 2, 3, 7, 64, 1001, fetchBlocks} {
 		for lines := 1; lines <= MaxLines; lines++ {
-			// With keys for a quarter of all lines to have their bits, each line of a key decides
-			// for some.
+			// With so many keys, a quarter of all lines have all their bits. So each line of a key
+			// decides the answer for some keys.
 			keys := append(filtertest.Digests(n, min(int(n)*60/lines, 5000)), edges...)
 			keys = append(keys, keys[:min(10, len(keys))]...)
 			want := plain{make([]uint64, each*n), lines}
@@ -179,7 +179,7 @@ func TestSpecified(t *testing.T) {
 	}
 }
 
-// TestKeys: keys of all lengths are the keys of their digests.
+// TestKeys: a key and its digest have the same bits, for keys of many lengths.
 func TestKeys(t *testing.T) {
 	for lines := 1; lines <= MaxLines; lines++ {
 		b, s := New(1000, lines), New(1000, lines)
@@ -212,8 +212,8 @@ func TestZero(t *testing.T) {
 	require.Panics(t, func() { b.AddKeyShared(nil) })
 }
 
-// TestBlock: the block of a line is the one at a fraction of the number of blocks, for
-// sizes that no test can allocate too.
+// TestBlock: the number of a line's block is a fraction of the number of blocks, also for sizes
+// that no test can allocate.
 func TestBlock(t *testing.T) {
 	for _, blocks := range []uint64{1, 3, 1<<30 - 1, 1 << 30, 1<<30 + 1, 3 << 30, Max - 1, Max} {
 		if blocks > math.MaxInt/Bytes {
@@ -234,7 +234,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// TestPortable does without AVX2.
+// TestPortable runs tests without AVX2.
 func TestPortable(t *testing.T) {
 	filtertest.Without(t, "avx2", "^Test(Specified|Keys|Zero)$")
 }

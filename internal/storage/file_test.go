@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLoadOr: where there is no file, one can be saved later. Where nothing can be read, and
-// saving would fail or replace what is there, LoadOr makes nothing.
+// TestLoadOr: if there is no file, and one can be saved later, LoadOr creates a value. If a file
+// cannot be read, or if saving would fail, LoadOr returns an error.
 func TestLoadOr(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

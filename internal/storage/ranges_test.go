@@ -12,7 +12,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestRanges: a key's steps are asked for 1, 2, 4 at a time, until one fails.
+// TestRanges: Ranges does 1, 2, 4 and so on steps of a key at a time, until one fails.
 func TestRanges(t *testing.T) {
 	const steps, apart = 10, 100_000
 	data := make([]byte, (steps+1)*apart)
@@ -37,7 +37,7 @@ func TestRanges(t *testing.T) {
 	require.False(t, found[0], "of no steps none is found")
 }
 
-// TestRangesJoin: near ranges are one request, which is no longer than 256 KiB.
+// TestRangesJoin: ranges that are near each other are one request of at most 256 KiB.
 func TestRangesJoin(t *testing.T) {
 	for _, test := range []struct{ keys, apart, requests int }{
 		{1, 0, 1}, {1000, 0, 1}, {1000, 200, 1}, {10, 32 + 16<<10, 1}, {10, 33 + 16<<10, 10}, {20, 16 << 10, 2}, {3, 256 << 10, 3}, {300, 20 << 10, 300},
@@ -62,8 +62,8 @@ func TestRangesJoin(t *testing.T) {
 	}
 }
 
-// TestRangesFail: all answers are true where one request of many fails, and soon no more requests
-// are made.
+// TestRangesFail: if one request of many fails, all answers are true, and soon no more requests are
+// made.
 func TestRangesFail(t *testing.T) {
 	const keys, apart = 1000, 32 << 10
 	down := errors.New("down")
