@@ -43,13 +43,13 @@ func (f *filter) size() int64 {
 	return f.header().Size()
 }
 
-// AppendBinary appends Guava's binary form of f to b. It returns an error only
+// AppendBinary appends Guava's binary form of f to dst. It returns an error only
 // for the zero value, which has no binary form.
-func (f filter) AppendBinary(b []byte) ([]byte, error) {
+func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	if f.k == 0 {
-		return b, errNoForm
+		return dst, errNoForm
 	}
-	return form.AppendWords(f.header().Append(b), f.bits.words, form.BigEndian), nil
+	return form.AppendWords(f.header().Append(dst), f.bits.words, form.BigEndian), nil
 }
 
 // MarshalBinary returns Guava's binary form of f, which Java's
@@ -127,8 +127,8 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	return int64(n) + m, nil
 }
 
-// AppendText appends the text of MarshalText to b.
-func (f *Filter) AppendText(b []byte) ([]byte, error) { return form.AppendText(b, f) }
+// AppendText appends the text of MarshalText to dst.
+func (f *Filter) AppendText(dst []byte) ([]byte, error) { return form.AppendText(dst, f) }
 
 // MarshalText returns the standard base64 encoding of the binary form. This is the form of a filter
 // in JSON, XML, flags and cookies. The text of the zero value is empty.

@@ -212,8 +212,9 @@ func (b *Bank) Add(i int, key []byte) bool { return b.AddHash(i, bloom.Sum(key))
 func (b *Bank) AddString(i int, key string) bool { return b.AddHash(i, bloom.SumString(key)) }
 
 // AddHash is Add by digest. The comment of [bloom.Hash] says which digests are good enough.
-func (b *Bank) AddHash(i int, h bloom.Hash) (changed bool) {
+func (b *Bank) AddHash(i int, h bloom.Hash) bool {
 	check(i, b.Len())
+	changed := false
 	s := b.state
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -427,11 +427,11 @@ func (f *Filter) K() int {
 
 // Stats returns all figures of f. They are those of [Filter.Snapshot], except for SizeBytes. Stats
 // takes constant time.
-func (f *Filter) Stats() (s bloom.Stats) {
+func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {
-		return s
+		return bloom.Stats{}
 	}
-	s = bloom.StatsOf(f.M(), f.k, f.onesCount())
+	s := bloom.StatsOf(f.M(), f.k, f.onesCount())
 	s.SizeBytes = f.SizeBytes()
 	return s
 }

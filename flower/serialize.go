@@ -29,12 +29,12 @@ func (f filter) SizeBytes() int64 {
 	return form.Flower.Size(len(f.words), form.Info(f.info))
 }
 
-// AppendBinary appends f's binary form, which carries a checksum, to b. A key
+// AppendBinary appends f's binary form, which carries a checksum, to dst. A key
 // whose Add returned before the call is in it, unless other keys have overwritten it.
 // AppendBinary returns an error for the zero Filter, which has no binary form, and for an
 // Info that cannot be saved.
-func (f filter) AppendBinary(b []byte) ([]byte, error) {
-	return form.AppendBinary(b, f.SizeBytes(), f)
+func (f filter) AppendBinary(dst []byte) ([]byte, error) {
+	return form.AppendBinary(dst, f.SizeBytes(), f)
 }
 
 // MarshalBinary returns f's binary form; see [Filter.AppendBinary].

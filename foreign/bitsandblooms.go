@@ -207,8 +207,9 @@ func (f *BitsAndBlooms) ContainsString(key string) bool { return f.Contains(bitw
 
 // Add adds key. It returns true if the key was certainly new, and false if it was probably added
 // before. The original's TestAndAdd returns the opposite.
-func (f *BitsAndBlooms) Add(key []byte) (isNew bool) {
+func (f *BitsAndBlooms) Add(key []byte) bool {
 	f.checkMade()
+	isNew := false
 	h := digests(key)
 	for i := range uint64(f.k) {
 		isNew = f.set(location(&h, i)) || isNew

@@ -111,8 +111,9 @@ func (f *DCSO) Add(key []byte) bool { return f.AddHash64(fnv1(key)) }
 func (f *DCSO) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)) }
 
 // AddHash64 is Add by hash; see [DCSO.ContainsHash64].
-func (f *DCSO) AddHash64(hash uint64) (isNew bool) {
+func (f *DCSO) AddHash64(hash uint64) bool {
 	f.checkMade()
+	isNew := false
 	hash %= dcsoPrime
 	for range f.k {
 		hash = hash * dcsoMultiplier % dcsoPrime

@@ -204,8 +204,9 @@ func (f *Holiman) ContainsHash64(hash uint64) bool {
 
 // AddHash64 adds the key with this hash. It returns true if the key was certainly new, and
 // false if it was probably added before. It is the original's AddHash.
-func (f *Holiman) AddHash64(hash uint64) (isNew bool) {
+func (f *Holiman) AddHash64(hash uint64) bool {
 	f.checkMade()
+	isNew := false
 	for _, key := range f.keys {
 		hash = bits.RotateLeft64(hash, 17) ^ key
 		isNew = f.set(hash) || isNew

@@ -178,7 +178,8 @@ func (f *Filter) count() uint64 {
 // ApproxCount is estimated from the number of keys for which Add returned true. For some new keys,
 // Add returns false by mistake. The estimate corrects for most of them: from 10,000 keys on it is
 // within 2 % of the number for p <= 0.1, and up to 10 % too low for p <= 0.5.
-func (f *Filter) Stats() (s bloom.Stats) {
+func (f *Filter) Stats() bloom.Stats {
+	var s bloom.Stats
 	if f.zero() {
 		return s
 	}

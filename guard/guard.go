@@ -155,24 +155,24 @@ const (
 )
 
 // New returns a Guard that has loaded nothing yet; see [Guard.Run] and [Guard.Rebuild]. It
-// returns an error if a field of cfg is out of its range.
-func New(cfg Config) (*Guard, error) {
+// returns an error if a field of c is out of its range.
+func New(c Config) (*Guard, error) {
 	switch {
-	case cfg.Load == nil:
+	case c.Load == nil:
 		return nil, errors.New("guard: Load is nil")
-	case !(cfg.P >= minP && cfg.P < 1):
-		return nil, fmt.Errorf("guard: P = %v is outside [%v, 1)", cfg.P, minP)
-	case cfg.N > maxN:
-		return nil, fmt.Errorf("guard: N = %d is more than %d", cfg.N, uint64(maxN))
-	case cfg.Every < 0:
-		return nil, fmt.Errorf("guard: Every = %v is negative", cfg.Every)
-	case cfg.Lag < 0:
-		return nil, fmt.Errorf("guard: Lag = %v is negative", cfg.Lag)
+	case !(c.P >= minP && c.P < 1):
+		return nil, fmt.Errorf("guard: P = %v is outside [%v, 1)", c.P, minP)
+	case c.N > maxN:
+		return nil, fmt.Errorf("guard: N = %d is more than %d", c.N, uint64(maxN))
+	case c.Every < 0:
+		return nil, fmt.Errorf("guard: Every = %v is negative", c.Every)
+	case c.Lag < 0:
+		return nil, fmt.Errorf("guard: Lag = %v is negative", c.Lag)
 	}
-	if cfg.OnError == nil {
-		cfg.OnError = func(err error) { slog.Error("the filter could not be rebuilt", "error", err) }
+	if c.OnError == nil {
+		c.OnError = func(err error) { slog.Error("the filter could not be rebuilt", "error", err) }
 	}
-	return &Guard{cfg: cfg, busy: make(chan struct{}, 1), begun: make(map[*inserted]struct{})}, nil
+	return &Guard{cfg: c, busy: make(chan struct{}, 1), begun: make(map[*inserted]struct{})}, nil
 }
 
 // Insert adds h, calls insert, and returns the error of insert. insert must not return before the

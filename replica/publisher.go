@@ -258,7 +258,7 @@ func (d *differences) next() {
 }
 
 // Fetch implements [Source]. It never fails.
-func (p *Publisher) Fetch(_ context.Context, have string) (Update, error) {
+func (p *Publisher) Fetch(ctx context.Context, have string) (Update, error) {
 	p.made()
 	r := p.current.Load()
 	u := Update{Version: r.version}

@@ -137,14 +137,14 @@ func (r *Replica) state() *state { return cmp.Or(r.copy.Load(), nothing) }
 
 // New returns a Replica of src that has not loaded anything yet; see Run. It panics if
 // src is nil.
-func New(src Source, cfg Config) *Replica {
+func New(src Source, c Config) *Replica {
 	if src == nil {
 		panic("replica: New without a Source")
 	}
-	if cfg.Interval <= 0 {
-		cfg.Interval = 10 * time.Second
+	if c.Interval <= 0 {
+		c.Interval = 10 * time.Second
 	}
-	return &Replica{src: src, cfg: cfg, busy: make(chan struct{}, 1)}
+	return &Replica{src: src, cfg: c, busy: make(chan struct{}, 1)}
 }
 
 // Run refreshes at once and then at every Interval, until ctx ends. It returns ctx's error. Errors

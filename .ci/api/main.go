@@ -3,11 +3,15 @@
 // either side. It prints BREAKS for a line that is gone or has changed: users' programs may not
 // compile, or JSON may have other names. With -write it writes the lists anew.
 //
+// It also fails if two methods of one name have the same types, and parameters or results of
+// different names.
+//
 //	go run ./.ci/api [-write]
 package main
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"go/importer"
@@ -36,9 +40,10 @@ func run(write bool) error {
 		return err
 	}
 	differ := 0
+	methods := &signatures{first: map[string]string{}}
 	files, _ := filepath.Glob("api/*.txt")
 	for _, folder := range strings.Fields(folders) {
-		have, err := names(folder)
+		have, err := names(folder, methods)
 		if err != nil {
 			return err
 		}
@@ -62,6 +67,9 @@ func run(write bool) error {
 	}
 	if len(files) > 0 {
 		return fmt.Errorf("%s: no released module has these names", files)
+	}
+	if len(methods.uneven) > 0 {
+		return errors.New(strings.Join(methods.uneven, "\n"))
 	}
 	if differ > 0 && !write {
 		return fmt.Errorf("%d lines differ; if they must: go run ./.ci/api -write", differ)
@@ -92,7 +100,7 @@ func output(folder, command string, args ...string) (string, error) {
 }
 
 // names returns a line for each exported name in the packages of a module. The lines are sorted.
-func names(folder string) (lines []string, err error) {
+func names(folder string, methods *signatures) (lines []string, err error) {
 	out, err := output(folder, "go", "list", "-export", "-deps", "-f",
 		"{{.ImportPath}}\t{{.Export}}\t{{if .Module}}{{.Module.Main}}{{end}}\t{{.Name}}", "./...")
 	if err != nil {
@@ -122,14 +130,15 @@ func names(folder string) (lines []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, list(pkg)...)
+		lines = append(lines, list(pkg, methods)...)
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines), nil
 }
 
-// list returns a line for each exported name of pkg, and for each exported field and method.
-func list(pkg *types.Package) (lines []string) {
+// list returns a line for each exported name of pkg, and for each exported field and method. It
+// adds the methods to methods.
+func list(pkg *types.Package, methods *signatures) (lines []string) {
 	base := pkg.Path()
 	qualify := func(other *types.Package) string {
 		if other == pkg {
@@ -196,8 +205,10 @@ func list(pkg *types.Package) (lines []string) {
 				if values.Lookup(pkg, method.Name()) != nil {
 					receiver = name
 				}
-				signature := strings.TrimPrefix(write(selection.Type()), "func")
-				add("method (%s) %s%s", receiver, method.Name(), signature)
+				signature := withoutBlanks(selection.Type().(*types.Signature))
+				written := method.Name() + strings.TrimPrefix(write(signature), "func")
+				add("method (%s) %s", receiver, written)
+				methods.add(method.Name()+write(unnamed(signature)), written)
 			}
 		}
 	}
@@ -215,4 +226,42 @@ func parameters(object *types.TypeName, write func(types.Type) string) string {
 		list = append(list, parameter.Obj().Name()+" "+write(parameter.Constraint()))
 	}
 	return "[" + strings.Join(list, ", ") + "]"
+}
+
+// signatures has the methods of all packages.
+type signatures struct {
+	first  map[string]string // the first method of a name and of types, as it is written
+	uneven []string
+}
+
+// add adds a method. key is its name with its types.
+func (s *signatures) add(key, written string) {
+	first, ok := s.first[key]
+	if !ok {
+		s.first[key] = written
+	} else if first != written {
+		s.uneven = append(s.uneven, fmt.Sprintf("one method is written in two ways: %s and %s", first, written))
+	}
+}
+
+// unnamed returns s without the names of its parameters and results.
+func unnamed(s *types.Signature) *types.Signature {
+	return types.NewSignatureType(nil, nil, nil, typesOf(s.Params()), typesOf(s.Results()), s.Variadic())
+}
+
+// withoutBlanks returns s. If the compiler has named its results, they have no names.
+func withoutBlanks(s *types.Signature) *types.Signature {
+	if results := s.Results(); results.Len() > 0 && strings.HasPrefix(results.At(0).Name(), "#") {
+		return types.NewSignatureType(nil, nil, nil, s.Params(), typesOf(results), s.Variadic())
+	}
+	return s
+}
+
+// typesOf returns tuple without names.
+func typesOf(tuple *types.Tuple) *types.Tuple {
+	var vars []*types.Var
+	for v := range tuple.Variables() {
+		vars = append(vars, types.NewVar(token.NoPos, nil, "", v.Type()))
+	}
+	return types.NewTuple(vars...)
 }

@@ -229,25 +229,25 @@ func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 	return i.Info, err
 }
 
-// SetInfo adds the fields of info that are not zero to the Info that Redis keeps, for all
+// SetInfo adds the fields of i that are not zero to the Info that Redis keeps, for all
 // processes. If the filter has another N, P or Hash, SetInfo changes nothing and returns an error
 // that wraps [bloom.ErrMismatch]. So processes that hash keys in different ways notice it, if each
 // of them calls SetInfo after Open.
-func (f *Filter) SetInfo(ctx context.Context, info bloom.Info) error {
-	if !(info.P >= 0 && info.P < 1) {
-		return f.errorf("P = %v is outside [0, 1)", info.P)
+func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
+	if !(i.P >= 0 && i.P < 1) {
+		return f.errorf("P = %v is outside [0, 1)", i.P)
 	}
 	for {
-		i, err := f.readWhole(ctx, f.opened())
+		now, err := f.readWhole(ctx, f.opened())
 		if err != nil {
 			return err
 		}
-		agrees := takeOver(&i.N, info.N) && takeOver(&i.P, info.P) && takeOver(&i.Hash, info.Hash)
+		agrees := takeOver(&now.N, i.N) && takeOver(&now.P, i.P) && takeOver(&now.Hash, i.Hash)
 		if !agrees {
-			return f.errorf("%w: its Info is %+v, want %+v", bloom.ErrMismatch, i.Info, info)
+			return f.errorf("%w: its Info is %+v, want %+v", bloom.ErrMismatch, now.Info, i)
 		}
-		i.Comment = cmp.Or(info.Comment, i.Comment)
-		answer, err := f.change(ctx, infoScript, f.keys(), i.json, i.text())
+		now.Comment = cmp.Or(i.Comment, now.Comment)
+		answer, err := f.change(ctx, infoScript, f.keys(), now.json, now.text())
 		if err != nil || answer == "OK" {
 			return err
 		}

@@ -142,7 +142,8 @@ func (s *Sharded) contains(ctx context.Context, hs []bloom.Hash) ([]bool, error)
 }
 
 // SizeBytes returns the length of all strings together.
-func (s *Sharded) SizeBytes() (size int64) {
+func (s *Sharded) SizeBytes() int64 {
+	size := int64(0)
 	for _, f := range s.shards {
 		size += f.SizeBytes()
 	}

@@ -6,17 +6,17 @@ import (
 	"encoding/base64"
 )
 
-// AppendText appends the binary form of a value to b, in standard base64. It appends nothing for a
+// AppendText appends the binary form of a value to dst, in standard base64. It appends nothing for a
 // zero value, which has no binary form.
-func AppendText(b []byte, form encoding.BinaryMarshaler) ([]byte, error) {
+func AppendText(dst []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 	data, err := form.MarshalBinary()
 	if _, zero := err.(NoForm); zero {
-		return b, nil
+		return dst, nil
 	}
 	if err != nil {
-		return b, err
+		return dst, err
 	}
-	return base64.StdEncoding.AppendEncode(b, data), nil
+	return base64.StdEncoding.AppendEncode(dst, data), nil
 }
 
 // UnmarshalText decodes base64 text into a value of package pkg. If text is empty, it calls zero,
