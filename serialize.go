@@ -141,7 +141,7 @@ func (f *filter) UnmarshalText(text []byte) error {
 }
 
 // Diff returns a patch: bytes with which [Filter.Patch] turns from into to. A patch holds the bits
-// that differ, whether set or cleared, and the Info of to. Each bit takes at most six bytes, and
+// that differ, whether set or cleared, and the Info of to. Each bit takes at most five bytes, and
 // usually two. Up to 200 bytes and the Info come on top. So a patch is at most that much longer
 // than its filter. docs/format.md describes patches. If from and to are equal, the patch is valid
 // and changes no bit.

@@ -143,6 +143,9 @@ func eachFile(ctx context.Context, cfg *lines.Config, add func([]bloom.Hash),
 func bankInfoCommand() *cobra.Command {
 	const use = "info [-json] BANK ..."
 	return reportCommand(use, "at least one BANK", func(path string) (*report, error) {
+		if err := checkBank(path, "bloom info shows it", ""); err != nil {
+			return nil, err
+		}
 		file, err := bank.OpenFile(path)
 		if err != nil {
 			return nil, err
@@ -167,6 +170,11 @@ func bankWhichCommand() *cobra.Command {
 		Use:  "which [-all] BANK LINE ...",
 		Args: need(2, -1, "the BANK and at least one LINE"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			err := checkBank(args[0], "bloom check looks lines up in it",
+				" (the bank comes first, then lines: bloom bank which BANK LINE)")
+			if err != nil {
+				return err
+			}
 			file, err := os.Open(args[0])
 			if err != nil {
 				return err
@@ -185,6 +193,27 @@ func bankWhichCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&all, "all", false, "name the files that may have all of the lines")
 	return c
+}
+
+// checkBank returns an error if the file at path does not begin as a bank. For a filter the error
+// says what ifFilter says, and for any other file it ends with order.
+func checkBank(path, ifFilter, order string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, cause(err))
+	}
+	defer file.Close()
+	head, err := peek(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, cause(err))
+	}
+	if begins("BLMK")(head) {
+		return nil
+	}
+	if k, ok := kindOf(head); ok {
+		return fmt.Errorf("%s is a %s, not a bank: %s", path, k.name, ifFilter)
+	}
+	return fmt.Errorf("%s is not a bank: it begins with %q%s", path, head[:min(len(head), 8)], order)
 }
 
 // filesWith returns the names of the files that may have one of the lines of args. If all is true,
@@ -212,6 +241,9 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(found) == 0 {
+		warnHash(file.Name(), r.Info().Hash)
 	}
 	slices.Sort(found)
 	for _, i := range slices.Compact(found) {

@@ -46,6 +46,7 @@ func TestBank(t *testing.T) {
 	write(t, "x.bank", data)
 	require.Equal(t, "-\n", good(t, "", "bank which x.bank x"))
 
+	good(t, "x\n", "build -o a.filter")
 	write(t, "damaged.bank", data[:8]+string(data[8]^1)+data[9:])
 	for line, says := range map[string]string{
 		"bank":                            "bank needs build, info or which",
@@ -55,8 +56,9 @@ func TestBank(t *testing.T) {
 		"bank build -o x.bank -":          "- can be read once only: say -n",
 		"bank build -p 2 -o x.bank a.log": "-p 2 is outside (0, 1)",
 		"bank which x.bank":               "bank which needs the BANK",
-		"bank which none x":               "no such file",
-		"bank which a.log x":              "it starts with 31 30 2e",
+		"bank which none x":               "bloom: none: no such file",
+		"bank which a.log x.bank":         `a.log is not a bank: it begins with "10.0.0.1" (the bank comes first, then lines: bloom bank which BANK LINE)`,
+		"bank which a.filter x":           "a.filter is a bloom.Filter, not a bank: bloom check looks lines up in it",
 		"bank which damaged.bank x":       "invalid format",
 		"bank which hex.bank xyz":         "is not an even number",
 		"check hex.bank":                  "is a bank, not a filter; see bloom help bank",
@@ -70,8 +72,13 @@ func TestBank(t *testing.T) {
 	require.Contains(t, good(t, "", "bank info -json x.bank"), `"type":"bank.Bank","size":`)
 	data = read(t, "x.bank")
 	write(t, "damaged.bank", data[:len(data)-1]+string(data[len(data)-1]^1))
-	for _, path := range []string{"damaged.bank", "a.log"} {
-		saying(t, 1, path, "", "bank info", path)
+	for path, says := range map[string]string{
+		"damaged.bank": "damaged.bank",
+		"a.log":        "bloom: a.log is not a bank: it begins with",
+		"a.filter":     "bloom: a.filter is a bloom.Filter, not a bank: bloom info shows it",
+		"missing":      "bloom: missing: no such file",
+	} {
+		saying(t, 1, says, "", "bank info", path)
 	}
 	saying(t, 0, "has about 11 different lines, and filters have room for 3", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "bank build -n 3 -o x.bank -")
 }

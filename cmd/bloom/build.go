@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -74,7 +75,8 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.kind == "bloom" { // info calls that type bloom.Filter
+	o.kind = strings.TrimSuffix(o.kind, ".Filter") // info shows the names of Go
+	if o.kind == "bloom" {
 		o.kind = "guava"
 	}
 	create, ok := makers[o.kind]

@@ -18,6 +18,9 @@ func addCommand() *cobra.Command {
 }
 
 func addToLoaded(ctx context.Context, cfg *lines.Config, f *loaded) error {
+	if hash := f.Info().Hash; ownHash(hash) {
+		warn("%s says that its keys are %q. bloom adds the lines as they are", f.path, hash)
+	}
 	keyRule{cfg.Key, partOf(f)}.mergeInfo(f)
 	err := addLines(ctx, cfg, f.filter, 0)
 	if cfg.Blank && cfg.Blanks > 0 {
@@ -73,7 +76,7 @@ func changeCommand(
 		defer release()
 		f, err := loadKeys(args[0])
 		if err != nil {
-			return err
+			return filterFirst(c.Name(), err)
 		}
 		if f.compressed {
 			return fmt.Errorf("%s %w", args[0], errCompressed)

@@ -19,7 +19,7 @@ func checkCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			all, f, files, err := loadAll(args)
 			if err != nil {
-				return err
+				return filterFirst(c.Name(), err)
 			}
 			cfg, err := input.config(files)
 			if err == nil {
@@ -43,11 +43,12 @@ func checkCommand() *cobra.Command {
 			cfg.Out = &output{file: os.Stdout, progress: progress}
 			var present []bool
 			var kept []int
-			var found uint64
+			var found, hits uint64 // lines that count; lines that the filter may have
 			reader := lines.Start(c.Context(), cfg)
 			err = reader.Each(c.Context(), nil, nil, func(b *lines.Batch) error {
 				present = answers(present, len(b.Hashes))
 				all(present, b)
+				hits += uint64(trues(present))
 				kept = indexesOf(kept[:0], present, !invert)
 				progress.add(len(b.Ends), len(kept))
 				found += uint64(len(kept))
@@ -62,8 +63,8 @@ func checkCommand() *cobra.Command {
 			})
 			progress.end()
 			warnBad(cfg)
-			if found == 0 && !invert {
-				f.warnHash()
+			if hits == 0 {
+				warnHash(f.path, f.Info().Hash)
 			}
 			if err == nil && count && c.Context().Err() == nil {
 				_, err = fmt.Println(found)

@@ -49,7 +49,7 @@ func dedupeCommand() *cobra.Command {
 	o.part.add(flags)
 	o.file.addForce(flags)
 	flags.Lookup("force").Usage =
-		"replace a FILE that is no filter; go on with one made with another -f"
+		"replace a FILE that is no filter; go on with one whose keys are others, such as those of another -f"
 	o.input.add(flags)
 	return c
 }
@@ -189,6 +189,10 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	}
 	if err := o.checkField(old); err != nil {
 		return nil, err
+	}
+	if hash := old.Info().Hash; ownHash(hash) && !o.file.force {
+		return nil, usageError{fmt.Errorf("%s says that its keys are %q, and lines would mix with them: "+
+			"-force goes on with it", o.state, hash)}
 	}
 	keyRule{o.input.key, o.part}.mergeInfo(old)
 	f, ok := old.filter.(hashFilter)

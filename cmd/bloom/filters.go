@@ -180,7 +180,7 @@ func load(path string) (*loaded, error) {
 	case path == lines.Stdin:
 		return nil, errors.New("standard input is for lines here: the filter must be in a file")
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, cause(err))
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf(
 			"%s is not a regular file: a filter cannot come through a pipe", path)
@@ -218,10 +218,20 @@ func load(path string) (*loaded, error) {
 	return f, err
 }
 
+var errNoFilter = errors.New("not a filter")
+
 // noFilter returns the error for a file that begins with head, and is of no known kind.
 func noFilter(name string, head []byte) error {
-	return fmt.Errorf("%s is not a filter: it begins with %q (the filter comes first, then lines: "+
-		"bloom check FILE lines.txt)", name, head[:min(len(head), 8)])
+	return fmt.Errorf("%s is %w: it begins with %q", name, errNoFilter, head[:min(len(head), 8)])
+}
+
+// filterFirst returns err of a command that takes a filter and then files of lines. If the first
+// file is not a filter, the error says what comes first.
+func filterFirst(command string, err error) error {
+	if errors.Is(err, errNoFilter) {
+		return fmt.Errorf("%w (the filter comes first, then lines: bloom %s FILE lines.txt)", err, command)
+	}
+	return err
 }
 
 // loadAny is load. It also reads standard input, if path is "-".

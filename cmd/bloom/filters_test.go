@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/window"
@@ -147,7 +148,7 @@ func TestInfo(t *testing.T) {
 		require.Contains(t, text, r.Checksum)
 		require.NotContains(t, text, " 1 cache lines")
 	}
-	for kind, name := range map[string]string{"guava": "bloom.Filter", "blocked": "blocked.Filter", "growing": "growing.Filter", "counting": "counting.Filter", "cuckoo": "cuckoo.Filter"} {
+	for kind, name := range map[string]string{"guava": "bloom.Filter", "bloom": "bloom.Filter", "bloom.Filter": "bloom.Filter", "cuckoo.Filter": "cuckoo.Filter", "blocked": "blocked.Filter", "growing": "growing.Filter", "counting": "counting.Filter", "cuckoo": "cuckoo.Filter"} {
 		good(t, numbers(0, 1000), "build -n 1000 -p 0.01 -o filter -type", kind)
 		info()
 		assert.Equal(t, name, r.Type)
@@ -248,7 +249,35 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	require.NoError(t, f.SaveFile(path))
 	good(t, "ff\n", "check list")
 	good(t, "ff\n", "check -fold-case list")
-	saying(t, 1, `list says that its keys are "SumString of the host".`, "gg\n", "check list")
+	const says = `list says that its keys are "SumString of the host"`
+	saying(t, 1, says, "gg\n", "check list")
+	require.Equal(t, "gg\n", saying(t, 0, says, "gg\n", "check -v list"))
+	good(t, "gg\nff\n", "check -v list")
+	before := read(t, path)
+	saying(t, 2, says, "ff\n", "dedupe -state list")
+	require.Equal(t, before, read(t, path))
+	require.Empty(t, good(t, "ff\n", "dedupe -force -state list"))
+	require.NoError(t, f.SaveFile(path))
+	saying(t, 0, says, "gg\n", "add list")
+
+	b := bloom.Must(bank.New(1, 0.01))
+	b.Append()
+	b.SetInfo(bloom.Info{Hash: "SumString of the host"})
+	b.AddString(0, "ff")
+	require.NoError(t, b.SaveFile(path))
+	require.Equal(t, "member 0\n", good(t, "", "bank which list ff"))
+	saying(t, 1, says, "", "bank which list gg")
+}
+
+// TestFieldStaysBesideAComment: -comment does not hide which field is the key.
+func TestFieldStaysBesideAComment(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a,1\n", "build -f 1 -o list -comment", "of May")
+	require.Equal(t, "keys are field 1 of the lines; of May", bloom.Must(bloom.LoadFile("list")).Info().Comment)
+	saying(t, 2, "list was made with -f 1, and there is -f 2 now", "a,1\n", "dedupe -state list -f 2")
+	good(t, "a,1\n", "dedupe -state list -f 1")
+	saying(t, 2, "-comment", "a,1\n", "build -f 1 -o list -comment "+strings.Repeat("c", 4096))
+	good(t, "a,1\n", "build -f 1 -o list -comment "+strings.Repeat("c", 4000))
 }
 
 // TestInfoOfShortWindow: info says of a window that was given too many keys that it remembers less

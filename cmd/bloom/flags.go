@@ -152,10 +152,11 @@ func (f *makeFlags) add(flags *pflag.FlagSet, n, p string) {
 
 // config checks the flags, and returns how to read the files of these names.
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
-	if len(f.comment) > 4096 || !utf8.ValidString(f.comment) {
-		return nil, usageError{fmt.Errorf(
-			"-comment has %d bytes: it must be UTF-8, and no longer than 4,096 bytes",
-			len(f.comment))}
+	const most = 4096 // bytes of a Comment
+	kept := withField(f.input.key.Field, f.comment)
+	if len(kept) > most || !utf8.ValidString(kept) {
+		return nil, usageError{fmt.Errorf("-comment has %d bytes: it must be UTF-8, and no longer than %d bytes",
+			len(f.comment), most-(len(kept)-len(f.comment)))}
 	}
 	return f.input.config(names)
 }
@@ -287,10 +288,8 @@ type infoHolder interface {
 // of -comment. If blank is true, it also says that f has the empty line.
 func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
 	info := f.Info()
-	info.Hash, info.Comment = k.Hash()+k.part.suffix(), comment
-	if comment == "" && k.Field > 0 {
-		info.Comment = fmt.Sprintf(fieldComment, k.Field)
-	}
+	info.Hash = k.Hash() + k.part.suffix()
+	info.Comment = withField(k.Field, comment)
 	f.SetInfo(info)
 	if blank {
 		recordBlank(f)
@@ -326,6 +325,18 @@ func joined(comment, more string) string {
 // fieldComment is the Comment of a filter whose keys are one field of the lines. The Hash does not
 // say so: fields are hashed like lines.
 const fieldComment = "keys are field %d of the lines"
+
+// withField returns a comment behind the record of the field that keys are; 0 is the line.
+func withField(field int, comment string) string {
+	if field == 0 {
+		return comment
+	}
+	record := fmt.Sprintf(fieldComment, field)
+	if comment == "" {
+		return record
+	}
+	return record + "; " + comment
+}
 
 // severalWays is the Hash of a filter whose keys were not all hashed in one way.
 const severalWays = "several ways"
@@ -378,15 +389,21 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// warnHash is called if no line was found. It warns if f's Info names a way of hashing that no
-// command uses.
-func (f *loaded) warnHash() {
-	hash, _ := fromHash(f.Info().Hash)
-	if _, _, known := keyOf(hash); known || hash == "" {
-		return
+// ownHash reports whether the Hash of an Info is in a program's own words: it names no way in which a
+// command makes keys of lines.
+func ownHash(hash string) bool {
+	hash, _ = fromHash(hash)
+	_, _, known := keyOf(hash)
+	return !known && hash != ""
+}
+
+// warnHash is called if no line was found in the file at path. It warns if the Hash of the file's
+// Info is in a program's own words.
+func warnHash(path, hash string) {
+	if ownHash(hash) {
+		warn("%s says that its keys are %q. bloom looked up the lines as they are, and found none",
+			path, hash)
 	}
-	warn("%s says that its keys are %q. bloom looked up the lines as they are, and found none",
-		f.path, hash)
 }
 
 // shard is part i of n parts of all lines. The digest of a line says to which part it belongs. The

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -128,7 +129,7 @@ func TestReplaceSpark(t *testing.T) {
 func TestErrorsOfNoFilter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "filter")
 	for data, names := range map[string]string{
-		"PAR1 and more":          `it begins with "PAR1 and" (the filter comes first, then lines: bloom check FILE lines.txt)`,
+		"PAR1 and more":          `it begins with "PAR1 and"`,
 		gzipped("PAR1 and more"): `it begins with "PAR1 and"`,
 		`{"a":1}`:                "begins like a filter of bits-and-blooms, but cannot be read",
 	} {
@@ -136,6 +137,18 @@ func TestErrorsOfNoFilter(t *testing.T) {
 		for command, status := range map[string]int{"info": 1, "check": 2, "add": 1, "serve": 1} {
 			saying(t, status, names, "a\n", command, path)
 		}
+	}
+	write(t, path, "PAR1 and more")
+	const order = " (the filter comes first, then lines: bloom %s FILE lines.txt)"
+	for command, status := range map[string]int{"check": 2, "add": 1, "remove": 1} {
+		saying(t, status, fmt.Sprintf(order, command), "a\n", command, path)
+	}
+	for _, command := range []string{"info", "serve", "merge -o new"} {
+		_, stderr, _ := bloomRun(t, "", command, path)
+		require.NotContains(t, stderr, "comes first", command)
+	}
+	for command, status := range map[string]int{"check": 2, "add": 1, "info": 1, "serve": 1, "diff -o new missing": 1} {
+		saying(t, status, "bloom: missing: no such file", "", command, "missing")
 	}
 }
 

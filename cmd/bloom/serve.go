@@ -121,7 +121,7 @@ func (s *server) load() error {
 	// Stat comes first, so that a file that is replaced while it is read is loaded again.
 	info, err := os.Stat(s.path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", s.path, cause(err))
 	}
 	f, err := s.open(s.path)
 	if err != nil {
@@ -134,6 +134,9 @@ func (s *server) load() error {
 	key := s.key
 	if err := f.keyFromInfo(&key, s.flags); err != nil {
 		return err
+	}
+	if hash := f.Info().Hash; ownHash(hash) {
+		warn("%s says that its keys are %q. bloom looks up keys and lines as they are", s.path, hash)
 	}
 	next := &version{filter: f, key: key, report: f.report(s.path), loaded: time.Now()}
 	switch f := f.filter.(type) {
