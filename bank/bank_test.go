@@ -16,7 +16,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// oracle is a Bank and its members as filters of their own.
+// oracle has a Bank, and a single filter for each of its members.
 type oracle struct {
 	*Bank
 	filters []*bloom.Filter
@@ -36,7 +36,7 @@ func (o *oracle) add(t testing.TB, i int, h bloom.Hash) {
 	filtertest.Equal(t, o.filters[i].AddHash(h), o.AddHash(i, h))
 }
 
-// which asks one filter after the other.
+// which asks the single filters, one after the other.
 func (o *oracle) which(hs ...bloom.Hash) (found []int) {
 	for i, f := range o.filters {
 		if !slices.ContainsFunc(hs, func(h bloom.Hash) bool { return !f.ContainsHash(h) }) {
@@ -57,7 +57,7 @@ type asker interface {
 	Stats() bloom.Stats
 }
 
-// requireSame requires the answers of single filters from a Bank in each of some forms.
+// requireSame requires that some forms of a Bank answer as the single filters do.
 func (o *oracle) requireSame(t testing.TB, hs []bloom.Hash, forms ...asker) {
 	t.Helper()
 	for i := 1; i < len(hs); i++ {
@@ -104,7 +104,8 @@ func (o *oracle) requireSameMembers(t testing.TB, hs []bloom.Hash, a asker, want
 	require.Equal(t, o.SizeBytes(), got.SizeBytes)
 }
 
-// walk is a Bank after some steps of every kind, and keys, some of them in it.
+// walk returns a Bank after random steps of every kind. It also returns keys: the Bank may have the
+// first half of them.
 func walk(t testing.TB, m uint64, k, members int, seed uint64) (*oracle, []bloom.Hash) {
 	o := newOracle(t, m, k)
 	hs := filtertest.Digests(seed, 40)
@@ -216,7 +217,7 @@ func TestMembersHaveBloomsSize(t *testing.T) {
 
 func second(_ *Bank, err error) error { return err }
 
-// TestFilterThatDoesNotFit: AppendFilter refuses it, and changes nothing.
+// TestFilterThatDoesNotFit: AppendFilter refuses a filter that does not fit, and changes nothing.
 func TestFilterThatDoesNotFit(t *testing.T) {
 	b := bloom.Must(NewSize(192, 3))
 	b.SetInfo(bloom.Info{Hash: "SumString"})
@@ -340,8 +341,8 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// TestConcurrent asks for keys whose Add has returned, while one goroutine appends, from
-// one width of rows to the next, and others add to members and clear other ones.
+// TestConcurrent looks up keys whose Add has returned. At the same time one goroutine appends
+// members, so that rows get wider, and other goroutines add keys to members and clear members.
 func TestConcurrent(t *testing.T) {
 	const members, spare = 3000, 10
 	b := bloom.Must(NewSize(128, 3))
@@ -349,7 +350,7 @@ func TestConcurrent(t *testing.T) {
 		b.Append()
 	}
 	hs := filtertest.Digests(1, members)
-	var added atomic.Int64 // members that have their key
+	var added atomic.Int64 // the number of members that have their key
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	look := func(do func(n int)) {
@@ -412,7 +413,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestMemory bounds what is allocated for members by their bits.
+// TestMemory: the memory for members is not much more than their bits.
 func TestMemory(t *testing.T) {
 	const size = 512 / 8
 	b := bloom.Must(NewSize(512, 7))
@@ -437,7 +438,7 @@ func TestMemory(t *testing.T) {
 	require.Less(t, float64(b.SizeBytes()), 1.01*32768*size)
 }
 
-// TestNames has Clear remove a member's name, and Reset all.
+// TestNames: Clear removes a member's name, and Reset removes all names.
 func TestNames(t *testing.T) {
 	b := bloom.Must(NewSize(64, 1))
 	for range 3 {
@@ -456,7 +457,7 @@ func TestNames(t *testing.T) {
 	require.Panics(t, func() { b.SetName(1, string(make([]byte, maxName+1))) })
 }
 
-// TestTableOfPackageComment holds the table of the package comment.
+// TestTableOfPackageComment: the table in the package comment is true.
 func TestTableOfPackageComment(t *testing.T) {
 	for n, want := range map[uint64][3]uint64{3: {64, 320, 2112}, 50: {576, 1408, 8960}, 1000: {9664, 19712, 51456}} {
 		for i, p := range []float64{1e-2, 1e-4, 1e-6} {
@@ -467,7 +468,7 @@ func TestTableOfPackageComment(t *testing.T) {
 	}
 }
 
-// TestFalseMembersAreCorrelated holds the figures of the package comment.
+// TestFalseMembersAreCorrelated: the figures in the package comment are true.
 func TestFalseMembersAreCorrelated(t *testing.T) {
 	if testing.Short() || filtertest.Race {
 		t.Skip("takes a second")
@@ -527,8 +528,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestRowsTakeTurns: rows of one segment, which come to a Reader at the same time, rule members out
-// one after the other.
+// TestRowsTakeTurns: if two rows of a segment reach a Reader at the same time, they rule out
+// members one after the other.
 func TestRowsTakeTurns(t *testing.T) {
 	b := bloom.Must(NewSize(64, 1))
 	b.Append()
@@ -540,8 +541,8 @@ func TestRowsTakeTurns(t *testing.T) {
 	require.True(t, waits, "a row does not wait for another one")
 }
 
-// TestLookUpsBesideFirstAppends: a look-up beside the Append that makes a segment finds the member
-// in it, or does not see it yet.
+// TestLookUpsBesideFirstAppends: Append makes the first segment while a look-up runs. The look-up
+// finds the new member, or does not see it yet.
 func TestLookUpsBesideFirstAppends(t *testing.T) {
 	rounds := 20_000
 	if filtertest.Race {

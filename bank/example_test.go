@@ -50,7 +50,7 @@ func Example() {
 	// r20
 }
 
-// Documents that may contain every word of a query.
+// Find the documents that may contain every word of a query.
 func ExampleBank_WhichAll() {
 	documents := bloom.Must(bank.New(100, 0.001))
 	for _, words := range [][]string{{"the", "old", "mill"}, {"the", "new", "mill"}, {"an", "old", "song"}} {
@@ -64,7 +64,7 @@ func ExampleBank_WhichAll() {
 	// Output: [0]
 }
 
-// A bank of the last days. Each new day takes the member of the oldest one.
+// A bank has a member for each of the last days. A new day reuses the member of the oldest day.
 func ExampleBank_Clear() {
 	const days = 3
 	seen := bloom.Must(bank.New(1000, 0.001))
@@ -86,8 +86,8 @@ func ExampleBank_Clear() {
 	// Output: day 3
 }
 
-// A bank a day, each in a file of its own: the files of the days before are never written
-// again, and the oldest one is removed. A look-up asks all of them.
+// Each day has a bank in a file of its own. Files of past days are never written again, and the
+// oldest file is removed. A look-up asks all files.
 func ExampleOpenFile() {
 	dir, err := os.MkdirTemp("", "bank-*")
 	if err != nil {
@@ -151,7 +151,7 @@ func (o *object) ReadAt(p []byte, from int64) (int, error) {
 	return io.ReadFull(resp.Body, p)
 }
 
-// A bank in an object store. A look-up requests a few pages of it.
+// A bank is in an object store. A look-up requests a few of its pages.
 func ExampleNewReader() {
 	b := bloom.Must(bank.New(10, 0.001))
 	for i := range 5000 {
@@ -181,7 +181,7 @@ func ExampleNewReader() {
 	// true
 }
 
-// A View asks a bank that lies in memory, such as one that is embedded in the program.
+// A View answers from a bank in memory, such as one that is embedded in the program.
 func ExampleNewView() {
 	b := bloom.Must(bank.New(10, 0.001))
 	for _, key := range []string{"a", "b", "c"} {

@@ -9,8 +9,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestAppendAfterDecoding: a member that is appended to a bank which was read is empty,
-// also where the row's checksum was in the bytes of its bits.
+// TestAppendAfterDecoding: a member that is appended to a decoded bank is empty, even if the
+// checksums of the rows were in the place of its bits.
 func TestAppendAfterDecoding(t *testing.T) {
 	for _, members := range []int{1, 31, 32, 33, 95, 96, 97} {
 		o, _ := walk(t, 192, 3, members, 1)

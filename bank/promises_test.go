@@ -12,7 +12,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// first is a Bank's first member as a filter.
+// first is a filter that is the first member of a Bank.
 type first struct {
 	bank.Bank
 }
@@ -61,7 +61,7 @@ func firstOf(b *bank.Bank, err error) (filtertest.Filter, error) {
 	return f, err
 }
 
-// opened is the first member of a View.
+// opened is a filter that is the first member of a View.
 type opened struct{ *bank.View }
 
 func (o *opened) Contains(key []byte) bool       { return o.ContainsHash(bloom.Sum(key)) }
@@ -82,7 +82,8 @@ func open(path string) (filtertest.View, error) {
 	return &opened{v}, nil
 }
 
-// TestMismatchedFile: the file's members have New's K or size, but not both.
+// TestMismatchedFile: LoadOrNew refuses a file whose members have the K or the size of New, but not
+// both.
 func TestMismatchedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bank")
 	require.NoError(t, bloom.Must(bank.New(10, 0.01)).SaveFile(path))

@@ -16,12 +16,12 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// store counts what is read.
+// store is an io.ReaderAt that counts its reads.
 type store struct {
 	data []byte
-	err  error         // of every read
-	gate chan struct{} // each read takes from it, if it is not nil
-	wait chan struct{} // each read that waits at the gate sends to it
+	err  error         // every read returns it
+	gate chan struct{} // if not nil, each read receives from it first
+	wait chan struct{} // each read sends to it before it receives from gate
 
 	mu              sync.Mutex
 	requests, bytes int
@@ -55,7 +55,7 @@ func TestZeroReader(t *testing.T) {
 	require.Equal(t, "bank.Reader(m=0, k=0, members=0)", r.String())
 }
 
-// TestReaderReads bounds what is read.
+// TestReaderReads: a Reader makes only as many requests as its comments promise.
 func TestReaderReads(t *testing.T) {
 	const k = 5
 	o := newOracle(t, 320, k)
@@ -101,8 +101,7 @@ func TestReaderReads(t *testing.T) {
 	require.Equal(t, 24+len(name), s.bytes)
 }
 
-// TestReaderConcurrent has all requests of a look-up under way before the first one is
-// answered.
+// TestReaderConcurrent: all requests of a look-up begin before the first one is answered.
 func TestReaderConcurrent(t *testing.T) {
 	o, _ := walk(t, 320, 5, 40, 1)
 	h := bloom.SumString("key")
@@ -119,7 +118,7 @@ func TestReaderConcurrent(t *testing.T) {
 	require.Equal(t, o.Which(nil, h), <-done)
 }
 
-// TestReaderErrors passes on the store's errors.
+// TestReaderErrors: a Reader returns the store's errors.
 func TestReaderErrors(t *testing.T) {
 	o, hs := sample(t)
 	s := &store{data: bloom.Must(o.MarshalBinary())}
@@ -134,7 +133,7 @@ func TestReaderErrors(t *testing.T) {
 	_, err = NewReader(s, int64(len(s.data)))
 	require.ErrorIs(t, err, s.err)
 
-	s.err = io.EOF // the store has less than it said
+	s.err = io.EOF // the store has fewer bytes than it said
 	_, err = r.Which(nil, hs[0])
 	require.ErrorIs(t, err, bloom.ErrFormat)
 	s.err = nil
@@ -144,8 +143,8 @@ func TestReaderErrors(t *testing.T) {
 	}
 }
 
-// large is a store with a Bank of many segments without keys. It keeps the ends of the Bank alone.
-// A row has no checksum.
+// large is a store with a Bank of many segments without keys. It keeps only the first and the last
+// bytes of the Bank. The other bytes are zeros, so rows have wrong checksums.
 type large struct {
 	head, tail []byte
 	size       int64
@@ -174,8 +173,8 @@ func (l *large) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// TestReaderEnds: after a request that failed a Reader makes no more, and a look-up takes memory
-// for the segments that it asks, not for all.
+// TestReaderEnds: after a failed request, a Reader makes no more requests. A look-up takes memory
+// only for the segments that it asks.
 func TestReaderEnds(t *testing.T) {
 	const segments = 500
 	params := []uint64{1, 255, segments * segmentMembers, 0}
@@ -194,7 +193,7 @@ func TestReaderEnds(t *testing.T) {
 	require.Less(t, memory, uint64(1<<20))
 }
 
-// TestReaderManySegments asks more segments than there are requests at a time.
+// TestReaderManySegments looks up keys in more segments than there are requests at a time.
 func TestReaderManySegments(t *testing.T) {
 	if testing.Short() || filtertest.Race {
 		t.Skip("takes 17 MB")

@@ -28,7 +28,7 @@ func sample(t testing.TB) (*oracle, []bloom.Hash) {
 	return o, hs
 }
 
-// TestEveryFormKeepsABank passes Banks through every form.
+// TestEveryFormKeepsABank: a Bank is the same after each way of encoding and decoding.
 func TestEveryFormKeepsABank(t *testing.T) {
 	for _, members := range []int{0, 1, 40, 1000, segmentMembers, segmentMembers + 500} {
 		if testing.Short() && members == segmentMembers {
@@ -73,7 +73,7 @@ func TestEveryFormKeepsABank(t *testing.T) {
 	}
 }
 
-// TestLayout has every row of a full segment in a page of its own, in a file.
+// TestLayout: in a file, every row of a full segment is a page.
 func TestLayout(t *testing.T) {
 	b := bloom.Must(NewSize(64, 2))
 	for range segmentMembers + 1 {
@@ -102,8 +102,8 @@ func (b *Bank) get(r uint64, i int) bool {
 	return seg.get(r, i)
 }
 
-// TestEncodeBeside encodes what the Bank was when the encoding began. Members that come
-// after that, and widen the rows, are not in it.
+// TestEncodeBeside: the binary form has the Bank as it was when the encoding began. It lacks
+// members that were appended later, even if they made the rows wider.
 func TestEncodeBeside(t *testing.T) {
 	o, hs := walk(t, 64, 2, 30, 1)
 	o.SetName(29, "old")
@@ -130,8 +130,8 @@ func TestFrozen(t *testing.T) {
 	o.requireSame(t, hs, &b)
 }
 
-// TestDamage refuses a file with any bit flipped, cut anywhere, or with a byte more. What a
-// Reader answers in spite of the damage is right.
+// TestDamage: a file is refused if a bit is flipped, if bytes are missing, or if a byte follows. If
+// a Reader answers in spite of the damage, its answer is right.
 func TestDamage(t *testing.T) {
 	o, hs := walk(t, 64, 2, 5, 2)
 	hs = hs[15:25]
@@ -179,7 +179,7 @@ func TestDamage(t *testing.T) {
 	require.Greater(t, noticed, len(data)/3) // the rest are bytes that no look-up reads
 }
 
-// TestWrongContentIsRefused refuses bytes with right checksums and a wrong content.
+// TestWrongContentIsRefused: bytes with right checksums and a wrong content are refused.
 func TestWrongContentIsRefused(t *testing.T) {
 	o, _ := sample(t)
 	e := o.state.encoder()
@@ -244,8 +244,8 @@ func TestWrongContentIsRefused(t *testing.T) {
 	}
 }
 
-// TestWrongName has names that end where no name can. A View and a Reader read the table of names
-// only when a name is asked for.
+// TestWrongName: names with impossible ends are errors. A View and a Reader notice them when they
+// read the name.
 func TestWrongName(t *testing.T) {
 	b := bloom.Must(NewSize(64, 1))
 	for range 2 {
@@ -257,7 +257,7 @@ func TestWrongName(t *testing.T) {
 	table := form.Bank.HeadSize() + 8*bloom.Must(NewView(good)).layout.table()
 	for name, test := range map[string]struct {
 		member      int
-		zero1, one1 uint64 // where the names end
+		zero1, one1 uint64 // the ends of the two names
 	}{
 		"behind all names":           {0, 4 + maxName + 1, 0},
 		"far behind":                 {0, 1 << 63, 0},
@@ -276,7 +276,7 @@ func TestWrongName(t *testing.T) {
 	}
 }
 
-// reseal gives row r of the first segment its checksum.
+// reseal sets the checksum of row r of the first segment.
 func reseal(row []uint64, r uint64) {
 	data := make([]byte, 8*len(row))
 	for i, w := range row {
@@ -285,7 +285,7 @@ func reseal(row []uint64, r uint64) {
 	row[len(row)-1] = row[len(row)-1]&(1<<32-1) | uint64(rowSum(data, 0, r))<<32
 }
 
-// TestNotABank: the error of another form's bytes says what they are.
+// TestNotABank: if bytes have another form, the error names that form.
 func TestNotABank(t *testing.T) {
 	err := new(Bank).UnmarshalBinary(bloom.Must(bloom.Must(bloom.NewSize(640, 3)).MarshalBinary()))
 	require.ErrorContains(t, err, "it seems to be a bloom.Filter, not a bank.Bank")

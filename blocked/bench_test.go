@@ -19,8 +19,8 @@ func benchKeys(n int) []byte {
 	return keys
 }
 
-// benchmark runs bench for filters of 1, 2 and 3 lines, in the second-level cache and
-// in none, that hold the keys.
+// benchmark runs bench for filters of 1, 2 and 3 lines that hold the keys. Some of them fit into
+// the second-level cache, and the others into no cache.
 func benchmark(b *testing.B, bench func(b *testing.B, f *Filter, keys []byte)) {
 	for _, n := range []int{1e5, 1e7} {
 		keys := benchKeys(n)
@@ -45,8 +45,8 @@ func BenchmarkAdd(b *testing.B) {
 	})
 }
 
-// found is the last key that was there. It has BenchmarkContains branch on the answer,
-// as most programs do.
+// found is the last key that was found. It makes BenchmarkContains branch on the answer, as most
+// programs do.
 var found int
 
 // BenchmarkContains looks up keys that are present, absent, or either by chance.

@@ -31,9 +31,9 @@ func TestBitset(t *testing.T) {
 	require.Empty(t, new(Filter).Bitset())
 }
 
-// TestEmptyKey: the empty key, whose digest is 0, 0, is a false positive as often as any other
-// key at every rate. The filters hold five times the keys that they were made for, so that few of
-// them suffice to measure it.
+// TestEmptyKey: at every rate, the empty key, whose digest is 0, 0, is a false positive as often as
+// any other key. The filters hold five times as many keys as they were made for. Their rate is then
+// so high that few filters suffice to measure it.
 func TestEmptyKey(t *testing.T) {
 	const (
 		filters = 1000

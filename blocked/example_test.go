@@ -47,8 +47,7 @@ func ExampleFilter_ContainsBatch() {
 	// Output: [true false true]
 }
 
-// What several machines found goes into one filter. All are made with the same
-// parameters.
+// Several machines fill filters of the same parameters. Merge puts all keys into one filter.
 func ExampleFilter_Merge() {
 	here, there := bloom.Must(blocked.New(1000, 1e-6)), bloom.Must(blocked.New(1000, 1e-6))
 	here.AddString("a")
@@ -100,7 +99,7 @@ func ExampleNewSync() {
 	// Output: true true false
 }
 
-// A View asks the bytes that a program has already, here of a cache.
+// A View looks keys up in bytes that a program already has, here those of a cache.
 func ExampleNewView() {
 	f := bloom.Must(blocked.New(1000, 0.001))
 	f.AddString("a")
@@ -138,7 +137,7 @@ func (r rangesOf) ReadAt(p []byte, from int64) (int, error) {
 		return 0, err
 	}
 	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", from, from+int64(len(p))-1))
-	req.Header.Set("If-Unmodified-Since", r.modified) // without it, a later version's bytes would be mixed in
+	req.Header.Set("If-Unmodified-Since", r.modified) // keeps out bytes of a later version
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, err
@@ -150,8 +149,8 @@ func (r rangesOf) ReadAt(p []byte, from int64) (int, error) {
 	return io.ReadFull(resp.Body, p)
 }
 
-// A filter on a web server, here that of package net/http, or in an object store, is asked
-// where it lies.
+// A Reader looks keys up in a filter on a web server, here that of package net/http. An object
+// store works in the same way.
 func ExampleNewReader() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -183,7 +182,7 @@ func ExampleNewReader() {
 	for _, key := range []string{"in the list", "not in it"} {
 		found, err := r.ContainsString(key)
 		if err != nil {
-			fmt.Println("nobody knows:", err) // not: absent
+			fmt.Println("nobody knows:", err) // an error does not mean that the key is absent
 			return
 		}
 		fmt.Println(key, found)

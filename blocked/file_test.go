@@ -15,7 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// TestViews: a View answers as the Filter does whose bytes it has, wherever the bytes lie.
+// TestViews: a View answers as the Filter of the same bytes does, for any alignment of the bytes.
 func TestViews(t *testing.T) {
 	for lines := 1; lines <= splitblock.MaxLines; lines++ {
 		f := bloom.Must(NewSize(1000*256, lines))
@@ -70,8 +70,8 @@ func TestZeroView(t *testing.T) {
 	}
 }
 
-// TestFileUnread opens a file of 64 GiB that has no blocks on disk. Reading all of it would take
-// minutes.
+// TestFileUnread: OpenFile does not read the whole file. The file has 64 GiB and no blocks on disk,
+// so that reading it would take minutes.
 func TestFileUnread(t *testing.T) {
 	if splitblock.Max < 1<<31 {
 		t.Skip("larger than the address space")

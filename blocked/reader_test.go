@@ -59,7 +59,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderErrors: what fails is an error, and no answer.
+// TestReaderErrors: a failure is an error, and not the answer that a key is absent.
 func TestReaderErrors(t *testing.T) {
 	f := bloom.Must(blocked.New(100, 1e-6))
 	f.AddString("a")
@@ -84,7 +84,7 @@ func TestReaderErrors(t *testing.T) {
 	}
 }
 
-// A Reader that cannot look a key up says that the key may be there.
+// On error, a Reader says that the key may be there.
 func TestReaderWithoutAnswer(t *testing.T) {
 	f := bloom.Must(blocked.New(1000, 1e-6))
 	file := bloom.Must(f.MarshalBinary())

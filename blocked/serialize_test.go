@@ -42,8 +42,8 @@ func FuzzFilter(f *testing.F) {
 		bloom.Must(form.Blocked.Append(nil, []uint64{splitblock.Max}, filtertest.Words(4), form.Info{})))
 }
 
-// FuzzReader: whatever bytes NewReader and NewView take, they answer, and as the Filter does if
-// there is one.
+// FuzzReader: for any bytes that NewReader and NewView accept, the Reader and the View answer. If
+// the bytes are also a Filter, they answer as it does.
 func FuzzReader(f *testing.F) {
 	g := bloom.Must(NewSize(512, 2))
 	g.AddString("key")

@@ -61,7 +61,7 @@ func TestMismatch(t *testing.T) {
 	require.EqualError(t, err, "blocked: d = 1 does not divide the filter's 0 blocks")
 }
 
-// TestEstimatesOfFullFilter has estimates of a filter with every bit set.
+// TestEstimatesOfFullFilter: a filter with every bit set still has estimates.
 func TestEstimatesOfFullFilter(t *testing.T) {
 	f, err := NewBitset(bytes.Repeat([]byte{255}, 64))
 	require.NoError(t, err)

@@ -17,8 +17,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// TestMemory: New takes the lines and the memory, relative to a classic filter, that the
-// package comment filtertest.
+// TestMemory: New takes the lines that the package comment promises, and the memory, compared with
+// a classic filter.
 func TestMemory(t *testing.T) {
 	const n = 1e6
 	for _, test := range []struct {
@@ -40,7 +40,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestSmallest: one block less, and New's filter would exceed its rate.
+// TestSmallest: with one block less, New's filter would exceed its rate.
 func TestSmallest(t *testing.T) {
 	for _, n := range []uint64{1, 2, 10, 1000, 1e6, 1e9, 3e11} {
 		for _, p := range []float64{1 - 1e-16, 0.9, 0.1, 0.01, 1e-3, 1e-6, 1e-9, 1e-12} {
@@ -60,14 +60,14 @@ func TestSmallest(t *testing.T) {
 	}
 }
 
-// TestBlockRates compares blockRates with a count of the bits that lines set: a word's state is
-// how many of its 32 bits are set, and t further lines find theirs with that share, to
-// the power of t.
+// TestBlockRates compares blockRates with another model. It computes for a word how many of its 32
+// bits are set after j lines. If s bits are set, t further lines all find their bits set with the
+// probability (s/32)^t.
 func TestBlockRates(t *testing.T) {
 	for _, mean := range []float64{1e-15, 0.5, 10, 40} {
 		var want [splitblock.MaxLines + 1]float64
-		want[1] = mean / (1 << 32) // of digests that are equal in half
-		set := [33]float64{1}      // probabilities, after j lines
+		want[1] = mean / (1 << 32) // an added line may come from the same 32 bits of a digest
+		set := [33]float64{1}      // set[s] is the probability that s bits are set after j lines
 		poisson := math.Exp(-mean)
 		for j := 1.0; j < 200; j++ {
 			for s := 32; s >= 0; s-- {
@@ -134,9 +134,9 @@ func TestParameters(t *testing.T) {
 	require.EqualValues(t, 256, bloom.Must(New(1, 0.01)).M())
 }
 
-// TestRate: the rate at n keys is at most p, by the filter's own bits and by absent keys, and FPR
-// and ApproxCount are right at half of n keys, at n and at one and a half times n.
-// At low rates a test cannot see a single false positive. There it looks at each line.
+// TestRate: the rate at n keys is at most p, by the filter's bits and by look-ups of absent keys.
+// FPR and ApproxCount are right at half of n keys, at n, and at one and a half times n. At low
+// rates a test finds no false positive, so the test looks at each line, too.
 func TestRate(t *testing.T) {
 	for _, p := range []float64{0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9, 1e-12} {
 		for _, test := range []struct{ capacity, n uint64 }{{5000, 5000}, {300_000, 150_000}, {300_000, 300_000}, {300_000, 450_000}} {
@@ -178,9 +178,9 @@ func TestRate(t *testing.T) {
 					assert.InDelta(t, probes*mean, foundLines[l], 4.5*math.Sqrt(probes*mean)+2)
 				}
 
-				// Of 256 bits with a fraction e of zeros, the estimate of lines has a
-				// variance below (1/e-1)/256 / ln(31/32)^2 a block, as if
-				// bits were independent. They exclude each other: it is less.
+				// Let a fraction e of a block's 256 bits be zeros. If the bits were independent,
+				// the estimate of the block's lines would have the variance (1/e-1)/256 /
+				// ln(31/32)^2. It has less, because a line sets only one bit in each word.
 				zeros := math.Exp(lines * float64(n) / float64(len(rates)) * math.Log1p(-1.0/32))
 				sigma := math.Sqrt(float64(len(rates))*(1/zeros-1)/256) / -math.Log1p(-1.0/32) / lines
 				assert.InDelta(t, float64(n), float64(f.Stats().ApproxCount), 4.5*sigma)
@@ -195,7 +195,7 @@ func TestRate(t *testing.T) {
 // mean of x^j over a Poisson-distributed j is e^(mean (x-1)).
 func TestFormula(t *testing.T) {
 	for _, mean := range []float64{5, 16, 24.5, 40, 100} {
-		sum, choose := 0.0, 1.0 // 8 over i, with its sign
+		sum, choose := 0.0, 1.0 // choose is 8 over i, with its sign
 		for i := 0.0; i <= 8; i++ {
 			sum += choose * math.Exp(mean*(math.Pow(31.0/32, i)-1))
 			choose *= -(8 - i) / (i + 1)
@@ -205,9 +205,8 @@ func TestFormula(t *testing.T) {
 	}
 }
 
-// TestModel compares rate with filters that are as the model has them, with a
-// Poisson-distributed number of lines in each of a few blocks. There the lines of a key
-// often share one.
+// TestModel compares rate with filters that are as the model assumes: each of a few blocks has a
+// number of lines with a Poisson distribution. With few blocks, the lines of a key often share one.
 func TestModel(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for lines := 1; lines <= splitblock.MaxLines; lines++ {
@@ -231,7 +230,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// poisson returns a random number of this mean.
+// poisson returns a random number with a Poisson distribution of the given mean.
 func poisson(rnd *rand.Rand, mean float64) (n int) {
 	for sum := rnd.ExpFloat64(); sum < mean; sum += rnd.ExpFloat64() {
 		n++
@@ -239,8 +238,8 @@ func poisson(rnd *rand.Rand, mean float64) (n int) {
 	return n
 }
 
-// TestSmallRate: the mean rate of many small filters is at most p. Lines of a key that fall
-// into one block weigh most there.
+// TestSmallRate: the mean rate of many small filters is at most p. In small filters, lines of a key
+// that fall into one block matter most.
 func TestSmallRate(t *testing.T) {
 	for _, n := range []uint64{1, 3, 10, 30, 100} {
 		for _, p := range []float64{0.1, 1e-2, 1e-4, 1e-6, 1e-9} {
@@ -269,14 +268,14 @@ func meanOf(samples []float64) (mean, deviation float64) {
 	return mean, math.Sqrt((square - mean*mean) / n)
 }
 
-// containsLine is contains of one line.
+// containsLine reports whether a block has all bits of one line of a key.
 func (f *Filter) containsLine(h bloom.Hash, l int) bool {
 	words := f.b.Words[blockWords*splitblock.Block(h, l, len(f.b.Words)/blockWords):][:blockWords]
 	return splitblock.HasLine(form.AppendWords(nil, words, form.LittleEndian), h, l)
 }
 
-// blockRates returns, for each block, the share of lines of absent keys that fall on
-// it and find all their bits set.
+// blockRates returns a rate for each block: the share of the lines of absent keys in this block
+// that find all their bits set.
 func (f *Filter) blockRates() (rates []float64) {
 	for i := 0; i < len(f.b.Words); i += blockWords {
 		rate := 1.0

@@ -10,7 +10,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestManyToBits crosses the bounds of the chunks.
+// TestManyToBits: the result is right for numbers of words around the size of a chunk.
 func TestManyToBits(t *testing.T) {
 	if !useAVX2 {
 		t.Skip("the processor has no AVX2")

@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// BenchmarkWhole does what reads all counters, beside a plain sum of their words, which
-// is as fast as memory is.
+// BenchmarkWhole measures the calls that read all counters. A plain sum of the words shows how fast
+// memory is.
 func BenchmarkWhole(b *testing.B) {
 	for _, n := range []uint64{1e6, 3e7} {
 		if testing.Short() && n > 1e6 {

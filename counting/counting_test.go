@@ -18,8 +18,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// TestSnapshotIsFilterOfRemainingKeys adds and removes keys at random. After each step the projection is, byte for
-// byte, the filter of the keys that remain, built afresh.
+// TestSnapshotIsFilterOfRemainingKeys adds and removes keys at random. After each step the Snapshot
+// is, byte for byte, a new filter of the keys that remain.
 func TestSnapshotIsFilterOfRemainingKeys(t *testing.T) {
 	for _, test := range []struct {
 		n     uint64
@@ -35,9 +35,9 @@ func TestSnapshotIsFilterOfRemainingKeys(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(test.n, 1))
 		keys := filtertest.Digests(test.n, int(test.n)+3)
 		for i, step := range []uint64{
-			0,     // one position
-			1,     // positions next to each other
-			f.M(), // one position, but for the sums that lose a bit
+			0,     // all indexes are one position
+			1,     // the indexes are next to each other
+			f.M(), // all indexes are one position, until the sum overflows
 		} {
 			h1, _ := keys[i].Words()
 			keys[i] = bloom.NewHash(h1, step)
@@ -52,7 +52,7 @@ func TestSnapshotIsFilterOfRemainingKeys(t *testing.T) {
 						times++
 					}
 				}
-				if times < 2 { // more, and tiny filters get full counters
+				if times < 2 { // with more additions, counters of tiny filters would become full
 					require.Equal(t, fresh.AddHash(h), f.AddHash(h))
 					there = append(there, h)
 				}
@@ -78,7 +78,7 @@ func TestSnapshotIsFilterOfRemainingKeys(t *testing.T) {
 	}
 }
 
-// TestFullCountersStay fills counters: they stay until Reset, and neither lose keys nor spill into
+// TestFullCountersStay: full counters stay full until Reset. They lose no keys and do not change
 // their neighbours.
 func TestFullCountersStay(t *testing.T) {
 	f, other := bloom.Must(New(10, 0.1)), bloom.SumString("other")
@@ -109,10 +109,10 @@ func TestFullCountersStay(t *testing.T) {
 	}
 }
 
-// TestFullIsRare holds the probability that Filter's comment states. The number of keys
-// at a counter has a Poisson distribution of mean ln 2.
+// TestFullIsRare: a counter is full with the probability that Filter's comment states. The number
+// of keys at a counter has a Poisson distribution of mean ln 2.
 func TestFullIsRare(t *testing.T) {
-	p, tail := 0.5, 0.0 // of no key: e^-ln 2
+	p, tail := 0.5, 0.0 // p is first the probability of no key, e^-ln 2
 	for i := 1.0; i < 40; i++ {
 		if p *= math.Ln2 / i; i >= full {
 			tail += p
@@ -121,8 +121,8 @@ func TestFullIsRare(t *testing.T) {
 	assert.InDelta(t, 1.6e-15, tail, 0.05e-15)
 }
 
-// TestCounters compares what is done to sixteen counters at once, or to more, with one
-// by one.
+// TestCounters compares operations on many counters at once with the same operations on single
+// counters.
 func TestCounters(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	random := func(words int) counters {
@@ -150,7 +150,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestImpossibleSizesTakeNoMemory: a frame that announces more than can be is refused before memory is taken.
+// TestImpossibleSizesTakeNoMemory: a frame that announces an impossible size is refused before
+// memory is allocated.
 func TestImpossibleSizesTakeNoMemory(t *testing.T) {
 	for _, params := range [][]uint64{{0, 1}, {maxWords + 1, 1}, {1, 0}, {1, 256}} {
 		err := new(Filter).UnmarshalBinary(bloom.Must(form.Counting.Append(nil, params, nil, form.Info{})))
@@ -162,7 +163,7 @@ func TestImpossibleSizesTakeNoMemory(t *testing.T) {
 	require.EqualValues(t, uint64(maxWords*perBits), words)
 }
 
-// TestOneIndex: a key whose indexes are all one counts once.
+// TestOneIndex: if all indexes of a key are the same, its counter counts the key once.
 func TestOneIndex(t *testing.T) {
 	f := bloom.Must(New(100, 0.01))
 	h := bloom.NewHash(5, 0)
@@ -190,7 +191,7 @@ func TestMerge(t *testing.T) {
 	require.NoError(t, a.Merge(b))
 	require.True(t, a.Equal(both))
 	require.Equal(t, both.Stats().ApproxCount, a.Stats().ApproxCount)
-	for _, h := range hs[100:] { // what b brought goes again
+	for _, h := range hs[100:] { // the keys of b
 		require.True(t, a.RemoveHash(h))
 	}
 	for i, h := range hs {
@@ -241,8 +242,8 @@ func TestConcurrent(t *testing.T) {
 	require.True(t, f.Equal(want))
 	require.Equal(t, want.Stats(), f.Stats())
 
-	// Of two Removes of a key that was added once, one removes it: the other waits for it, and finds
-	// the key gone.
+	// Two calls remove a key that was added once. The second one waits for the first, and then
+	// finds that the key is gone.
 	f.AddHash(hs[0])
 	removed := true
 	waited := filtertest.Waits(removing{f, hs[0]}, true, func() { removed = f.RemoveHash(hs[0]) })
@@ -251,7 +252,7 @@ func TestConcurrent(t *testing.T) {
 	require.True(t, f.Equal(want))
 }
 
-// removing is the lock of a key's stripe. Unlock removes the key first.
+// removing is the lock of a key's stripe. Its Unlock first removes the key.
 type removing struct {
 	f *Filter
 	h bloom.Hash
@@ -265,11 +266,12 @@ func (r removing) Unlock() {
 	s.Unlock()
 }
 
-// TestWholeKeys: whatever reads or writes all counters finds a key as a whole, or not at all, while
-// another goroutine adds and removes it.
+// TestWholeKeys: a call that reads or writes all counters finds a key as a whole or not at all,
+// even while another goroutine adds and removes the key.
 func TestWholeKeys(t *testing.T) {
 	f, other := bloom.Must(New(10, 1e-60)), bloom.Must(New(10, 1e-60))
-	key := func(i uint64) bloom.Hash { return bloom.NewHash(i, 1) } // of any stripe, at K counters
+	// The keys have all stripes, and each has K different counters.
+	key := func(i uint64) bloom.Hash { return bloom.NewHash(i, 1) }
 	h, k := key(0), uint64(f.K())
 	other.AddHash(h)
 	whole := func(ones uint64) { assert.True(t, ones == 0 || ones == k, "%d of %d", ones, k) }
@@ -290,14 +292,14 @@ func TestWholeKeys(t *testing.T) {
 		for range 2000 {
 			whole(f.Snapshot().OnesCount())
 			whole(f.Clone().Stats().OnesCount)
-			f.Equal(other) // for the race detector
+			f.Equal(other) // lets the race detector see a data race
 			decoded(f.MarshalBinary())
 			var out bytes.Buffer
 			_, err := f.WriteTo(&out)
 			decoded(out.Bytes(), err)
 		}
 	})
-	// Merge and Reset leave no part of a key that is added beside them.
+	// Merge and Reset do not split a key that is added at the same time.
 	for range 200 {
 		f.Reset()
 		filtertest.Together(func() { f.AddHash(h) }, func() { assert.NoError(t, f.Merge(other)) })
@@ -310,7 +312,8 @@ func TestWholeKeys(t *testing.T) {
 	}
 }
 
-// TestEmptyCounter: a counter that another Remove has brought to 0 stays there, and its neighbours too.
+// TestEmptyCounter: if another Remove has set a counter to 0, the counter stays 0. Its neighbours
+// do not change.
 func TestEmptyCounter(t *testing.T) {
 	c := countersOf(make([]uint64, perBits))
 	c.words[0] = 0x30
@@ -320,7 +323,8 @@ func TestEmptyCounter(t *testing.T) {
 	require.EqualValues(t, 0x20, c.words[0])
 }
 
-// TestEmptyKey: as Filter's comment says, it is there with the probability of the fill.
+// TestEmptyKey: as the comment of Remove says, the empty key is found with the probability
+// FillRatio.
 func TestEmptyKey(t *testing.T) {
 	there := 0
 	for i := range 400 {
@@ -333,7 +337,8 @@ func TestEmptyKey(t *testing.T) {
 	require.InDelta(t, 200, there, 50) // five standard deviations
 }
 
-// TestStripes: keys are spread over the stripes, whichever part of a digest varies.
+// TestStripes: keys are spread evenly over the stripes, even if only a part of their digests
+// varies.
 func TestStripes(t *testing.T) {
 	f := bloom.Must(New(1, 0.5))
 	for _, hash := range []func(i uint64) bloom.Hash{
@@ -392,7 +397,7 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		before := f.Clone()
 		f.AddString("key")
 		require.True(t, f.RemoveString("key"))
-		if !strings.Contains(fmt.Sprintf("%x", before.counters.words), "e") { // a 14 is full then
+		if !strings.Contains(fmt.Sprintf("%x", before.counters.words), "e") { // Add would make a 14 full
 			require.True(t, f.Equal(before))
 		}
 		require.Equal(t, f.Stats().FillRatio, f.Snapshot().FillRatio())
@@ -400,13 +405,12 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		bloom.Must(form.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2}, form.Info{})))
 }
 
-// TestPortable does without assembly.
+// TestPortable runs some tests without assembly.
 func TestPortable(t *testing.T) {
 	filtertest.Without(t, "avx2", "^Test(Promises|SnapshotIsFilterOfRemainingKeys|OneIndex|Counters)$")
 }
 
-// TestRemove: a key is one key by its bytes, as a string and by its digest. The zero Filter
-// has none.
+// TestRemove: Remove, RemoveString and RemoveHash remove the same key. The zero Filter has no key.
 func TestRemove(t *testing.T) {
 	var zero Filter
 	require.False(t, zero.RemoveString("key"))
@@ -424,7 +428,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// Snapshot takes memory for its result alone.
+// TestSnapshotAllocatesOneFilter: Snapshot allocates memory only for its result.
 func TestSnapshotAllocatesOneFilter(t *testing.T) {
 	f := bloom.Must(New(1_000_000, 0.01))
 	var g *bloom.Filter

@@ -7,7 +7,7 @@ import (
 	"github.com/seed79a3ff49/bloom/counting"
 )
 
-// The writer of the catalogue keeps the counting filter. Readers get plain filters.
+// The writer of a catalogue keeps a counting filter. Readers get plain filters.
 func Example() {
 	catalogue, err := counting.New(1_000_000, 0.01) // a million keys at 1 %: 4.8 MB
 	if err != nil {

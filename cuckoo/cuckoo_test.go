@@ -29,7 +29,7 @@ func sized(buckets uint64, bits int) *Filter {
 	return &Filter{filter: filter{table: newTable(buckets, bits)}}
 }
 
-// operations returns how many operations a soak has. More are asked for like this:
+// operations returns the number of operations of a long test. This command asks for more:
 //
 //	BLOOM_CUCKOO=1e9 go test ./cuckoo -run 'Model|LookUps|Writers' -timeout 0
 func operations(t *testing.T, ordinary int) int {
@@ -45,13 +45,13 @@ func operations(t *testing.T, ordinary int) int {
 	return ordinary
 }
 
-// model is a Filter beside the multiset that it should be.
+// model has a Filter, and the multiset that it should be.
 type model struct {
 	*Filter
 	rnd   *rand.Rand
 	keys  []bloom.Hash
 	times []int
-	in    []int // indexes of keys, as often as they are in
+	in    []int // has the index of each key as often as the key is in
 }
 
 func newModel(buckets uint64, bits int, rnd *rand.Rand) *model {
@@ -61,14 +61,14 @@ func newModel(buckets uint64, bits int, rnd *rand.Rand) *model {
 	return m
 }
 
-// insert inserts key k. What is refused must leave all bytes as they were.
+// insert inserts key k. If the filter refuses it, no byte may change.
 func (m *model) insert(t *testing.T, k int) bool {
 	var before *Filter
 	if m.table.buckets < 300 && m.Len() > m.Cap()*9/10 {
 		before = m.Clone()
 	}
 	if !m.InsertHash(m.keys[k]) {
-		if before == nil { // and refused again
+		if before == nil { // the key is refused again
 			before = m.Clone()
 			require.False(t, m.InsertHash(m.keys[k]))
 		}
@@ -91,7 +91,7 @@ func (m *model) remove(t *testing.T, i int) {
 	m.in = m.in[:last]
 }
 
-// check requires that the filter holds what it should, in one place each.
+// check requires that the filter holds each key that it should, once.
 func (m *model) check(t *testing.T) {
 	require.EqualValues(t, len(m.in), m.Len())
 	require.NoError(t, m.table.check())
@@ -102,7 +102,8 @@ func (m *model) check(t *testing.T) {
 	}
 }
 
-// TestModel inserts, removes and looks up at loads from a half to the first refusal, and beyond.
+// TestModel inserts, removes and looks up keys. The load goes from a half to the first refusal and
+// beyond.
 func TestModel(t *testing.T) {
 	sizes := []uint64{1, 2, 3, 7, 64, 257, 5000, 30_011}
 	for n, bits := range []int{7, 10, 16, 17, 23, 32, 33} {
@@ -142,7 +143,7 @@ func TestModel(t *testing.T) {
 					again := new(Filter)
 					require.NoError(t, again.UnmarshalBinary(bloom.Must(m.MarshalBinary())))
 					require.True(t, again.Equal(m.Filter), "decoded")
-					*m.Filter = Filter{filter: again.filter} // go on with what was decoded
+					*m.Filter = Filter{filter: again.filter} // continue with the decoded filter
 				}
 				for len(m.in) > 0 {
 					m.remove(t, len(m.in)-1)
@@ -153,8 +154,9 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestMultiset: a key counts as often as it is inserted, 8 times in its buckets and at least 247
-// times in the list, whose 32 keys keep out a 33rd, and no other key.
+// TestMultiset: a key counts as often as it is inserted: 8 times in its buckets, and at least 247
+// times in the list. If the list has 32 keys, it has no room for another key. The buckets still
+// have.
 func TestMultiset(t *testing.T) {
 	for _, bits := range []int{7, 10, 23, 33} {
 		t.Run(fmt.Sprint("bits=", bits), func(t *testing.T) {
@@ -206,7 +208,7 @@ func TestMostTimes(t *testing.T) {
 // TestFewestBits: the rate of New's filter is at most p, with the fewest bits that keep it.
 func TestFewestBits(t *testing.T) {
 	for bits := minBits; bits <= maxBits; bits++ {
-		rate := 8 / (math.Pow(2, float64(bits)) - 1) // of a full filter
+		rate := 8 / (math.Pow(2, float64(bits)) - 1) // the rate of a full filter
 		for _, test := range []struct {
 			p    float64
 			bits int
@@ -222,12 +224,12 @@ func TestFewestBits(t *testing.T) {
 	}
 }
 
-// TestRoomForN: New's filter takes n keys, and each key that comes while fewer are in. Memory and
-// rate are what was asked for.
+// TestRoomForN: New's filter accepts n keys. It also accepts every key while fewer than n are in.
+// It keeps the rate p and the promised memory.
 func TestRoomForN(t *testing.T) {
 	for _, test := range []struct {
 		p    float64
-		most float64 // bits a key
+		most float64 // the most bits for each key
 	}{{0.1, 7.5}, {0.01, 10.5}, {1e-3, 13.6}, {1e-6, 24.0}, {1e-9, 34.5}} {
 		for _, n := range []int{1, 2, 3, 10, 13, 40, 100, 333, 1000, 20_000, 100_000} {
 			t.Run(fmt.Sprintf("p=%v/n=%d", test.p, n), func(t *testing.T) {
@@ -251,10 +253,10 @@ func TestRoomForN(t *testing.T) {
 					}
 				}
 				const absent = 100_000
-				const few = 5 // hits beyond the bound, whose tail is too light where few are expected
+				const few = 5 // more hits than the bound, which is too low if few hits are expected
 				found := filtertest.Count(filtertest.Found(f, filtertest.Digests(1<<40, absent)))
 				require.LessOrEqual(t, float64(found), filtertest.RateBound(absent, test.p)+few)
-				if n < 1000 { // equal tags in few buckets lower the rate, by chance, below that of Stats
+				if n < 1000 { // with few buckets, equal tags may make the rate lower than that of Stats
 					return
 				}
 				rate := f.Stats().FPR
@@ -265,7 +267,7 @@ func TestRoomForN(t *testing.T) {
 	}
 }
 
-// TestLastKeysAreCheap: the last of New's n keys take bounded work.
+// TestLastKeysAreCheap: the work for the last of New's n keys is bounded.
 func TestLastKeysAreCheap(t *testing.T) {
 	const n = 200_000
 	f := bloom.Must(New(n, 0.01))
@@ -289,7 +291,7 @@ func TestLastKeysAreCheap(t *testing.T) {
 	require.LessOrEqual(t, most, 4*expanded)
 }
 
-// TestLayout freezes where tags lie: docs/format.md says it, too.
+// TestLayout: tags always lie where docs/format.md says.
 func TestLayout(t *testing.T) {
 	f := newTable(1000, 10)
 	h := bloom.NewHash(1<<63, 1<<62)
@@ -369,8 +371,8 @@ func hostile(t *testing.T, params []uint64, edit func(words []uint64)) []byte {
 	return bloom.Must(form.Cuckoo.Append(nil, params, words, form.Info{}))
 }
 
-// TestWrongContentIsRefused: no decoder takes what no filter writes, although its checksums are
-// right.
+// TestWrongContentIsRefused: if no filter can write some bytes, every decoder refuses them, even if
+// their checksums are right.
 func TestWrongContentIsRefused(t *testing.T) {
 	good := []uint64{3, 10, 4}
 	require.NoError(t, new(Filter).UnmarshalBinary(hostile(t, good, func([]uint64) {})))
@@ -396,7 +398,7 @@ func TestWrongContentIsRefused(t *testing.T) {
 			require.EqualValues(t, len(data), n)
 			require.True(t, f.Equal(before), "the receiver has changed")
 			view, err := NewView(data)
-			if err == nil { // NewView reads nothing but the list
+			if err == nil { // NewView reads only the list
 				err = view.Verify()
 			}
 			require.ErrorContains(t, err, want)
@@ -417,7 +419,7 @@ func TestWrongContentIsRefused(t *testing.T) {
 	filtertest.Damage(t, whole, func(data []byte) error { return new(Filter).UnmarshalBinary(data) })
 }
 
-// TestView: bytes answer alike wherever they lie, whole and in a file.
+// TestView: a View gives the same answers for any alignment of the bytes, and for a file.
 func TestView(t *testing.T) {
 	for bits := minBits; bits <= maxBits; bits++ {
 		f := sized(301, bits)
@@ -466,7 +468,7 @@ func TestZeroView(t *testing.T) {
 	}
 }
 
-// TestBatches: batches do what single calls do, one after the other, also where keys are refused or
+// TestBatches: a batch does what single calls do, one after the other, even if keys are refused or
 // absent.
 func TestBatches(t *testing.T) {
 	for _, n := range []int{0, 1, 63, 64, 65, 700} {
@@ -504,7 +506,7 @@ func TestBatches(t *testing.T) {
 	zero.InsertBatch(nil, nil)
 }
 
-// TestAllocations: no call for a key allocates, also where keys go into the list and out of it.
+// TestAllocations: no call for a key allocates, even if the key goes into the list or out of it.
 func TestAllocations(t *testing.T) {
 	f := bloom.Must(New(1000, 0.01))
 	s := NewSyncFrom(f)
@@ -513,7 +515,7 @@ func TestAllocations(t *testing.T) {
 		t.Skip("a sync.Pool forgets now and then")
 	}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		for range 10 { // into the list, and out of it
+		for range 10 { // the last times go into the list
 			f.InsertString("key")
 			s.InsertString("key")
 		}
@@ -556,8 +558,8 @@ func TestEqual(t *testing.T) {
 	require.PanicsWithValue(t, "cuckoo: Equal to a nil Filter", func() { f.Equal(nil) })
 }
 
-// TestWriters: eight goroutines insert and remove keys of their own, and look them up. At the end
-// the filter has what they left in.
+// TestWriters: eight goroutines insert, remove and look up keys of their own. At the end the filter
+// has the keys that are left.
 func TestWriters(t *testing.T) {
 	const writers, own = 8, 500
 	s := bloom.Must(NewSync(writers*own, 0.01))
@@ -645,15 +647,16 @@ func TestDecodedTogether(t *testing.T) {
 	}
 }
 
-// TestCounterGoesUpFirst: a tag leaves a slot of a SyncFilter, and a key the list, only after the
-// tag's counter has gone up. Otherwise a look-up could miss a tag that is moved.
+// TestCounterGoesUpFirst: the counter of a tag goes up before the tag leaves a slot of a
+// SyncFilter, and before a key with the tag leaves the list. Otherwise a look-up could miss a tag
+// that is moved.
 func TestCounterGoesUpFirst(t *testing.T) {
 	s := NewSyncFrom(sized(20, 17))
 	var left, delisted int
 	var counted uint64 // the last tag whose counter has gone up
 	last := s.Snapshot().table
-	// look compares the table with what it was when it was looked at last. No tag may have left but
-	// the one that was counted then.
+	// look compares the table with its copy from the last call of look. Only the tag that was
+	// counted since may have left.
 	look := func() {
 		for at := uint64(0); at < last.buckets*last.width; at += last.bits {
 			if tag := last.get(at); tag != 0 && tag != s.table.get(at) {
@@ -696,14 +699,14 @@ func TestCounterGoesUpFirst(t *testing.T) {
 	require.Greater(t, delisted, 100, "keys that left the list")
 }
 
-// TestLookUpsMeanwhile: keys that are in are found in a full filter whose tags are moved all the
-// time.
+// TestLookUpsMeanwhile: keys of a full filter are found while other goroutines move its tags all
+// the time.
 func TestLookUpsMeanwhile(t *testing.T) {
 	if runtime.GOARCH == "wasm" {
 		t.Skip("one thread: nothing happens at the same time")
 	}
 	for _, n := range []uint64{200, 3000} {
-		for _, bits := range []int{7, 10, 17, 33} { // tags that lie in one word, and in two
+		for _, bits := range []int{7, 10, 17, 33} { // a tag lies in one word or in two
 			lookUpsMeanwhile(t, n, bits, operations(t, 40_000_000)/8)
 		}
 	}
@@ -714,7 +717,7 @@ func lookUpsMeanwhile(t *testing.T, n uint64, bits, ops int) {
 	hs := filtertest.Digests(n, int(2*n))
 	var in []bloom.Hash
 	for _, h := range hs {
-		if len(s.table.entries()) == 0 { // until there is one that finds no place
+		if len(s.table.entries()) == 0 { // stop when a key has found no place
 			s.InsertHash(h)
 			in = append(in, h)
 		}

@@ -10,9 +10,10 @@ import (
 	"github.com/seed79a3ff49/bloom/cuckoo"
 )
 
-// Servers ask a filter before they ask the database whether a token was revoked. For one token of a
-// million that were not revoked, they ask the database in vain. A token leaves the filter when it
-// expires. The database lists the tokens that expire, so only inserted ones are removed.
+// Servers ask a filter whether a token was revoked, and ask the database only if the filter says
+// yes. For one of a million good tokens they ask the database in vain. A token leaves the filter
+// when it expires. The database lists the tokens that expire, so the program removes only inserted
+// tokens.
 func Example() {
 	revoked, err := cuckoo.NewSync(100_000, 1e-6) // 300 KB
 	if err != nil {
@@ -48,8 +49,8 @@ func ExampleFilter_Remove() {
 	// false
 }
 
-// Many goroutines may write to a SyncFilter while others look up. A Snapshot is a Filter that stays
-// as it is.
+// Many goroutines may write to a SyncFilter while others look up keys. A Snapshot is a Filter that
+// does not change.
 func ExampleSyncFilter() {
 	online := bloom.Must(cuckoo.NewSync(10_000, 0.001))
 	var users sync.WaitGroup

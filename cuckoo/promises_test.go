@@ -14,8 +14,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// set and syncSet have Add, which inserts a key unless it is there. Where the filter is full, as
-// one from a fuzzer may be, it is emptied.
+// set and syncSet have Add, which inserts a key unless it is there. If the filter is full, as one
+// from a fuzzer may be, Add first removes all keys.
 type (
 	set     struct{ Filter }
 	syncSet struct{ SyncFilter }
@@ -58,7 +58,7 @@ func addBatch(s bloom.Set, added []bool, hs []bloom.Hash) {
 	}
 }
 
-// decoded returns to, which is zero, with what from is.
+// decoded encodes from and decodes it into to, which is zero. It returns to.
 func decoded[F filtertest.Filter](to F, from *Filter) F {
 	bloom.Must(0, to.UnmarshalBinary(bloom.Must(from.MarshalBinary())))
 	return to
@@ -96,8 +96,8 @@ func TestPromises(t *testing.T) {
 
 var freeze = flag.Bool("freeze", false, "write the sample that TestFrozen reads")
 
-// TestFrozen reads a sample of the form, with the keys 0 to 999 in decimal, and 0 twelve times.
-// From the first release on it never changes.
+// TestFrozen reads a sample of the binary form. The sample has the keys 0 to 999 in decimal, and 0
+// twelve times. It never changes after the first release.
 func TestFrozen(t *testing.T) {
 	const path = "testdata/v1.frame"
 	fresh := bloom.Must(New(1020, 0.01))
@@ -117,7 +117,7 @@ func TestFrozen(t *testing.T) {
 	require.Equal(t, bloom.Must(os.ReadFile(path)), bloom.Must(f.MarshalBinary()))
 }
 
-// FuzzFilter also inserts into what was decoded, removes what it inserted, and decodes again.
+// FuzzFilter also inserts keys into a decoded filter, removes them, and decodes the result again.
 func FuzzFilter(f *testing.F) {
 	var seeds [][]byte
 	for _, bits := range []int{7, 16, 23, 33} {

@@ -7,7 +7,7 @@ import (
 	"github.com/seed79a3ff49/bloom/flower"
 )
 
-// Errors that recur within the next hundred thousand lines of a log.
+// Find the errors that recur within the next hundred thousand lines of a log.
 func Example() {
 	config, err := flower.Optimal(100_000, 0.99, 0.001)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// useful are settings such as Optimal returns.
+// useful has configurations like those that Optimal returns.
 var useful = []Config{
 	{Ways: 1, Bits: 8}, {Ways: 2, Bits: 8}, {Ways: 3, Bits: 8},
 	{Ways: 4, Bits: 16}, {Ways: 8, Bits: 16}, {Ways: 16, Bits: 16}, {Ways: 32, Bits: 16},
 	{Ways: 2, Bits: 32},
 }
 
-// TestRecall compares the share of keys found with Recall, at every age.
+// TestRecall compares the share of keys that are found with Recall, for every age.
 func TestRecall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second, and many under emulation")
@@ -35,7 +35,7 @@ func TestRecall(t *testing.T) {
 			key := uint64(0)
 			for range 12 {
 				f := bloom.Must(New(c))
-				for range 2 * oldest { // the first half fill it
+				for range 2 * oldest { // the first half of the keys fill the filter
 					f.AddHash(bloom.SumUint64(key))
 					key++
 				}
@@ -56,7 +56,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// TestFPR looks up keys that were never added, in a full array.
+// TestFPR looks up keys that were never added. All slots are written.
 func TestFPR(t *testing.T) {
 	for _, c := range append(useful[:5:5], Config{Ways: 64, Bits: 8}) {
 		c.Slots = 5000
@@ -78,7 +78,7 @@ func TestFPR(t *testing.T) {
 	}
 }
 
-// TestFPRFilling counts the slots that were written, one by one.
+// TestFPRFilling: while a filter fills, Stats has the slots that were written, and their rate.
 func TestFPRFilling(t *testing.T) {
 	for _, c := range []Config{{Slots: 37, Ways: 1, Bits: 8}, {Slots: 37, Ways: 4, Bits: 16}, {Slots: 37, Ways: 2, Bits: 32}} {
 		f := bloom.Must(New(c))
@@ -100,7 +100,7 @@ func TestFPRFilling(t *testing.T) {
 	}
 }
 
-// TestEmpty looks up every kind of fingerprint where nothing was added.
+// TestEmpty: an empty filter does not find a key of any fingerprint.
 func TestEmpty(t *testing.T) {
 	for _, bits := range []int{8, 16, 32} {
 		f := bloom.Must(New(Config{Slots: 100, Ways: 1, Bits: bits}))
@@ -149,7 +149,7 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// part returns which of n parts of [0, 2^width) has x.
+// part returns the number of the part that has x, if [0, 2^width) is divided into n parts.
 func part(x uint64, width uint, n int64) uint64 {
 	product := new(big.Int).Mul(new(big.Int).SetUint64(x), big.NewInt(n))
 	return product.Rsh(product, width).Uint64()
@@ -161,9 +161,9 @@ func TestZero(t *testing.T) {
 	assert.Equal(t, Config{}, f.Config())
 }
 
-// TestConcurrent has each writer write its own byte of every word, over and over: a lost
-// or torn neighbour is then a wrong byte. The writers go on until a neighbour has changed
-// during ten thousand calls of Add, which takes two processors. With one, they give up.
+// TestConcurrent: each of several writers writes its own byte of every word, again and again. If a
+// writer damages a neighbour's byte, the neighbour finds a wrong byte. The writers continue until
+// neighbours have changed during ten thousand calls of Add. On one processor they stop earlier.
 func TestConcurrent(t *testing.T) {
 	const writers, words, overlaps = 8, 2, 10_000
 	most := uint64(4_000_000)
@@ -172,7 +172,7 @@ func TestConcurrent(t *testing.T) {
 	}
 	f := bloom.Must(New(Config{Slots: 8 * words, Ways: 1, Bits: 8}))
 	var want [8 * words]uint64
-	var seen atomic.Int64 // overlaps
+	var seen atomic.Int64 // the number of overlaps
 	var wg sync.WaitGroup
 	for i := range uint64(writers) {
 		wg.Add(1)

@@ -27,7 +27,8 @@ func TestOptimal(t *testing.T) {
 			require.GreaterOrEqual(t, c.recall(test.t), test.recall)
 			require.LessOrEqual(t, 1-math.Pow(1-1/(math.Ldexp(1, c.Bits)-1), float64(c.Ways)), test.fpr)
 
-			// No smaller one does it: in each setting, the next smaller size has too few slots.
+			// No smaller filter suffices: for any ways and bits, the next smaller size has too few
+			// slots.
 			for _, bits := range []int{8, 16, 32} {
 				for ways := 1; ways <= maxWays && 1-math.Pow(1-1/(math.Ldexp(1, bits)-1), float64(ways)) <= test.fpr; ways++ {
 					high := c.Slots * uint64(c.Bits) / uint64(bits)
@@ -45,7 +46,7 @@ func TestOptimal(t *testing.T) {
 	}
 }
 
-// TestOptimalSizes has the sizes of the package comment.
+// TestOptimalSizes: the sizes in the package comment are true.
 func TestOptimalSizes(t *testing.T) {
 	for _, test := range []struct {
 		recall float64
@@ -57,9 +58,9 @@ func TestOptimalSizes(t *testing.T) {
 	}
 }
 
-// TestRecallOfFew adds a key, then as many others as its age, and looks it up. What it finds
-// depends on no key that was added before. So the trials are independent, and the number of keys
-// found has a binomial distribution of Recall.
+// TestRecallOfFew adds a key, then as many other keys as its age, and looks up the key. The result
+// does not depend on keys that were added before. So the trials are independent, and the number of
+// keys that are found has a binomial distribution with the probability Recall.
 func TestRecallOfFew(t *testing.T) {
 	key := uint64(0)
 	for _, age := range []uint64{1, 2, 5, 10, 100} {
@@ -93,7 +94,7 @@ func TestRecallOfFew(t *testing.T) {
 }
 
 func TestRecallFormula(t *testing.T) {
-	// The formula as it is written, for ways of 333 slots.
+	// This is the formula of the comment, for ways of 333 slots.
 	f := bloom.Must(New(Config{Slots: 1000, Ways: 3, Bits: 8}))
 	missed := (1 - math.Pow(332.0/333, 500)) * 254 / 255
 	assert.InEpsilon(t, 1-math.Pow(missed, 3), f.Recall(500), 1e-12)

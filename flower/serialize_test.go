@@ -18,7 +18,7 @@ func small() *Filter {
 	return f
 }
 
-// TestEncoding decodes arrays of all sorts.
+// TestEncoding: filters of many configurations are the same after encoding and decoding.
 func TestEncoding(t *testing.T) {
 	for _, c := range []Config{{1, 1, 8}, {2, 2, 8}, {9, 3, 8}, {100, 4, 16}, {7, 2, 32}, {100000, 3, 8}} {
 		f := bloom.Must(New(c))
@@ -32,7 +32,7 @@ func TestEncoding(t *testing.T) {
 	}
 }
 
-// TestImpossibleSizesAreRefused refuses what New does.
+// TestImpossibleSizesAreRefused: a decoder refuses the configurations that New refuses.
 func TestImpossibleSizesAreRefused(t *testing.T) {
 	f := small()
 	for _, params := range [][]uint64{

@@ -27,7 +27,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// filter is what the types have, with keys instead of Holiman's hashes.
+// filter has the methods of all types. For a Holiman, keys take the place of hashes; see
+// fnvHoliman.
 type filter interface {
 	Contains(key []byte) bool
 	Add(key []byte) bool
@@ -37,7 +38,7 @@ type filter interface {
 	io.WriterTo
 }
 
-// fnvHoliman makes 64-bit hashes as the samples' keys have them.
+// fnvHoliman is a Holiman for keys. It hashes them as the program did that made the samples.
 type fnvHoliman struct{ *Holiman }
 
 func (f fnvHoliman) Contains(key []byte) bool { return f.ContainsHash64(sum64(key)) }
@@ -49,7 +50,7 @@ func sum64(key []byte) uint64 {
 	return h.Sum64()
 }
 
-// readers are the constructors, by what the samples' names begin with.
+// readers has the constructor for each beginning of a sample's name.
 var readers = map[string]func(data []byte) (filter, error){
 	"bits":    func(data []byte) (filter, error) { return NewBitsAndBlooms(data) },
 	"willf":   func(data []byte) (filter, error) { return NewBitsAndBlooms(data) },
@@ -68,8 +69,8 @@ func sample(t testing.TB, name string) []byte {
 	return data
 }
 
-// samples returns the originals' answers for all sample keys, by the sample's name. A sample has the
-// first half of the keys, and all- with its name has all of them.
+// samples returns for each sample the answers of the original for all sample keys. A sample has the
+// first half of the keys. The file with all- before the sample's name has all keys.
 func samples(t testing.TB) (answers map[string]string) {
 	require.NoError(t, json.Unmarshal(sample(t, "answers.json"), &answers))
 	require.NoError(t, json.Unmarshal(sample(t, "spark-answers.json"), &answers))
@@ -95,8 +96,8 @@ func plain(t testing.TB, data []byte) []byte {
 	return data
 }
 
-// TestSamples: filters that the originals wrote answer as there, take further keys as there,
-// and are written as there.
+// TestSamples: a filter that the original wrote answers as the original does. After further keys it
+// is written as the original writes it.
 func TestSamples(t *testing.T) {
 	for name, answers := range samples(t) {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestSamples(t *testing.T) {
 			}
 			f, err := reader(name)(data)
 			require.NoError(t, err)
-			clear(data) // f keeps nothing of it
+			clear(data) // f retains nothing of data
 			for i, answer := range answers {
 				require.Equal(t, answer == '1', f.Contains(sampleKey(i)), i)
 			}
@@ -129,14 +130,15 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestNewZero: New(0, 3) of the original has one bit, in a set of none.
+// TestNewZero: New(0, 3) of the original makes a filter of one bit, with an empty bit set.
 func TestNewZero(t *testing.T) {
 	f, err := NewBitsAndBlooms(form.AppendWords(nil, []uint64{1, 3, 0}, form.BigEndian))
 	require.NoError(t, err)
 	require.True(t, f.AddString("a") && f.ContainsString("a"))
 }
 
-// TestAlphabets: either alphabet of base64 is known by one character, and written again.
+// TestAlphabets: one character tells which of two base64 alphabets a text has. WriteTo uses the
+// same alphabet.
 func TestAlphabets(t *testing.T) {
 	for _, char := range []string{"A", "-", "_", "+", "/"} {
 		data := `{"m":64,"k":1,"b":"AAAAAAAAAEA` + char + `AAAAAAAAAA=="}`
@@ -146,7 +148,7 @@ func TestAlphabets(t *testing.T) {
 	}
 }
 
-// TestStrings: a string is its bytes, and a DCSO's hash is FNV-1.
+// TestStrings: a string is the same key as its bytes. The hash of a DCSO is FNV-1.
 func TestStrings(t *testing.T) {
 	b, d := bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), bloom.Must(NewDCSO(sample(t, "dcso.bin")))
 	for i := range 1000 {
@@ -157,7 +159,7 @@ func TestStrings(t *testing.T) {
 		h.Write(key)
 		require.Equal(t, d.Contains(key), d.ContainsHash64(h.Sum64()))
 	}
-	d.AddHash64(math.MaxUint64) // hashes are taken modulo a prime
+	d.AddHash64(math.MaxUint64) // hashes count modulo the prime
 	require.True(t, d.ContainsHash64(math.MaxUint64-dcsoPrime))
 	for _, key := range []string{"", "x", "of the string"} {
 		b.AddString(key)
@@ -199,7 +201,7 @@ func TestZero(t *testing.T) {
 	require.Panics(t, func() { new(Spark).AddInt64(0) })
 }
 
-// encoder is what types with the original's encoding methods have.
+// encoder has the encoding methods that some originals have.
 type encoder interface {
 	json.Marshaler
 	json.Unmarshaler
@@ -210,7 +212,8 @@ type encoder interface {
 	io.WriterTo
 }
 
-// TestEncodings: a filter comes back from each encoding, where it is held by value, too.
+// TestEncodings: a filter is the same after each way of encoding and decoding, even if a struct
+// holds it by value.
 func TestEncodings(t *testing.T) {
 	for name, made := range map[string]struct{ f, g encoder }{
 		"bits.bin":        {bloom.Must(NewBitsAndBlooms(sample(t, "bits.bin"))), new(BitsAndBlooms)},
@@ -242,7 +245,7 @@ func TestEncodings(t *testing.T) {
 		})
 	}
 	held := struct {
-		B bitsAndBlooms // as a BitsAndBlooms has its methods
+		B bitsAndBlooms // has the methods of a BitsAndBlooms
 		H holiman
 	}{bloom.Must(NewBitsAndBlooms(sample(t, "bits.json"))).bitsAndBlooms, bloom.Must(NewHoliman(sample(t, "holiman.gz"))).holiman}
 	text, err := json.Marshal(held)
@@ -252,7 +255,7 @@ func TestEncodings(t *testing.T) {
 	require.EqualValues(t, sample(t, "bits.json"), text[len(`{"B":`):][:len(sample(t, "bits.json"))])
 }
 
-// TestHolimanJSON refuses JSON whose fields contradict each other.
+// TestHolimanJSON: JSON whose fields contradict each other is refused.
 func TestHolimanJSON(t *testing.T) {
 	for text, says := range map[string]string{
 		`{"version":"v02\n","bits":[0],"keys":[5],"m":64,"n":0}`:   "",
@@ -277,8 +280,8 @@ func TestHolimanJSON(t *testing.T) {
 	}
 }
 
-// TestNoText: the types whose original has neither JSON nor text return an error, where they are held
-// by value, too.
+// TestNoText: if an original has neither JSON nor text, its type returns an error, even if a struct
+// holds it by value.
 func TestNoText(t *testing.T) {
 	d := bloom.Must(NewDCSO(sample(t, "dcso.bin")))
 	s := bloom.Must(NewSpark(sample(t, "spark-v1.bin")))
@@ -319,7 +322,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTooMuchOrZipped: an error says that bytes follow a filter, or that it is compressed.
+// TestTooMuchOrZipped: if bytes follow a filter, or if it is compressed, the error says so.
 func TestTooMuchOrZipped(t *testing.T) {
 	for name, says := range map[string]string{
 		"bits.bin":        "1 bytes follow a set of 1248 bits",
@@ -366,7 +369,7 @@ func TestNoAllocations(t *testing.T) {
 	}))
 }
 
-// TestWriteFails: WriteTo returns the writer's error and what it took.
+// TestWriteFails: WriteTo returns the writer's error, and the number of bytes that were written.
 func TestWriteFails(t *testing.T) {
 	for name := range samples(t) {
 		f := bloom.Must(reader(name)(sample(t, name)))
@@ -378,7 +381,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// refused checks that data is, without much memory.
+// refused checks that the constructor refuses data and allocates little memory.
 func refused(t *testing.T, name string, data []byte) {
 	var err error
 	took := filtertest.Allocated(func() { _, err = reader(name)(data) })
@@ -387,8 +390,8 @@ func refused(t *testing.T, name string, data []byte) {
 	require.Less(t, took, uint64(1<<20), name)
 }
 
-// TestRefused: what an original does not write is an error, and takes little memory,
-// whatever it claims.
+// TestRefused: bytes that no original writes are an error, and take little memory, whatever sizes
+// they announce.
 func TestRefused(t *testing.T) {
 	for name := range samples(t) {
 		data := sample(t, name)
@@ -423,7 +426,7 @@ func TestRefused(t *testing.T) {
 		refused(t, "dcso.bin", with("dcso.bin", little, 16, math.Float64bits(float64(x)))) // p
 	}
 	require.EqualValues(t, 1024, bloom.Must(NewBitsAndBlooms(with("bits.bin", big, 8, 1024))).K())
-	require.Equal(t, 1.0, bloom.Must(NewBitsAndBlooms(with("bits.bin", big, 0, 1))).Stats().FillRatio) // and more bits beyond
+	require.Equal(t, 1.0, bloom.Must(NewBitsAndBlooms(with("bits.bin", big, 0, 1))).Stats().FillRatio) // has bits beyond m
 	refused(t, "bits.bin", with("bits.bin", big, 0, 64*words+1))
 	refused(t, "bits.bin", with("bits.bin", big, 8*2+8*int(words), math.MaxUint64)) // bits beyond the length
 	for _, head := range [][]byte{
@@ -442,7 +445,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestGzipBomb: gzip may undo to 100 times its length, or 64 MiB.
+// TestGzipBomb: a filter may be 100 times as long as its gzip, or have 64 MiB.
 func TestGzipBomb(t *testing.T) {
 	zipped := func(m uint64, random int) []byte {
 		words := append(filtertest.Words(random), make([]uint64, int(wordsFor(m))-random)...)
@@ -467,8 +470,8 @@ func TestGzipBomb(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// FuzzRead: bytes that a constructor takes are written as bytes that it takes, before a key is
-// added and after, and the second time they are the same.
+// FuzzRead: if a constructor accepts bytes, it also accepts what WriteTo of the filter writes,
+// before and after an Add. The filter from these bytes writes the same bytes again.
 func FuzzRead(f *testing.F) {
 	for name := range samples(f) {
 		f.Add(sample(f, name))
@@ -494,7 +497,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestDigests: keys of all lengths have the digests that bloom.Sum makes.
+// TestDigests: the digests of keys of all lengths are those of bloom.Sum.
 func TestDigests(t *testing.T) {
 	key := make([]byte, 0, 101)
 	for i := range 100 {

@@ -44,7 +44,7 @@ func sparkBinary(i int) []byte {
 	return b
 }
 
-// sparkKinds are Spark's kinds of keys, and what is called for the i-th key.
+// sparkKinds has the calls for the i-th key of each of Spark's kinds of keys.
 var sparkKinds = []struct {
 	name     string
 	contains func(f *Spark, i int) bool
@@ -77,8 +77,8 @@ var sparkKinds = []struct {
 	},
 }
 
-// sparkJars returns the jars of spark-sketch in BLOOM_SPARK_JARS, a list of paths. Without them, or
-// without Java, the test is skipped unless BLOOM_REQUIRE_JAVA is set.
+// sparkJars returns the paths in BLOOM_SPARK_JARS, which are jars of spark-sketch. If there are
+// none, or if there is no Java, it skips the test unless BLOOM_REQUIRE_JAVA is set.
 func sparkJars(t *testing.T) []string {
 	skip := t.Skipf
 	if os.Getenv("BLOOM_REQUIRE_JAVA") != "" {
@@ -105,11 +105,11 @@ func compileSpark(t *testing.T, jar string) (classes string) {
 	return classes
 }
 
-// javaSpark is what a run of Living wrote.
+// javaSpark is the output of a run of Living.
 type javaSpark struct {
 	t     *testing.T
-	data  []byte // not yet read
-	whole []byte // the last filter
+	data  []byte // the output that is not read yet
+	whole []byte // the bytes of the last filter
 }
 
 func runSpark(t *testing.T, jar, classes string, args ...any) *javaSpark {
@@ -136,7 +136,7 @@ func (j *javaSpark) filter() []byte {
 	return j.whole
 }
 
-// sparkFilter says which filter Living makes; see there.
+// sparkFilter has the parameters of a filter that Living makes; see Living.java.
 type sparkFilter struct {
 	version string
 	seed    int32
@@ -144,8 +144,8 @@ type sparkFilter struct {
 	bits    int
 }
 
-// sparkFilters returns the filters that the version of spark-sketch in jar can make: about the given
-// number of keys, and 100 keys in so few bits that most answers are true.
+// sparkFilters returns the filters that the version of spark-sketch in jar can make. Some have
+// about the given number of keys. Others have 100 keys in so few bits that most answers are true.
 func sparkFilters(jar string, keys int) []sparkFilter {
 	filters := []sparkFilter{{"-", 0, keys, 0}, {"-", 0, 100, 1000}}
 	list, err := exec.Command("jar", "tf", jar).Output()
@@ -158,7 +158,7 @@ func sparkFilters(jar string, keys int) []sparkFilter {
 
 var update = flag.Bool("update", false, "write Spark's samples")
 
-// TestSparkSamples compares the samples with what Spark writes today. With -update it writes them.
+// TestSparkSamples compares the samples with what Spark writes. With -update it writes new samples.
 func TestSparkSamples(t *testing.T) {
 	const keys, answers, bits = 200, 400, 1280
 	jars := sparkJars(t)
@@ -185,7 +185,7 @@ func compareSample(t *testing.T, name string, data []byte) {
 	require.Equal(t, sample(t, name), data, name)
 }
 
-// TestSparkKeys: a long is its eight bytes. A string is its UTF-8 bytes.
+// TestSparkKeys: a long is hashed as its eight bytes, and a string as its UTF-8 bytes.
 func TestSparkKeys(t *testing.T) {
 	for _, name := range []string{"spark-v1.bin", "spark-v2.bin"} {
 		f := bloom.Must(NewSpark(sample(t, name)))
@@ -228,8 +228,9 @@ func TestSparkHead(t *testing.T) {
 	}
 }
 
-// TestLivingSpark compares a million answers of each kind of key with those of Spark, and the bytes
-// before and after further keys. BLOOM_SPARK_JARS names the versions of spark-sketch.
+// TestLivingSpark compares a million answers for each kind of key with the answers of Spark. It
+// also compares the bytes, before and after further keys. BLOOM_SPARK_JARS names the versions of
+// spark-sketch.
 func TestLivingSpark(t *testing.T) {
 	jars := sparkJars(t)
 	classes := compileSpark(t, jars[0])

@@ -12,8 +12,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestBatches: batches of all lengths do what one key after the other does, in a filter in
-// which layers begin in the middle of a batch. Some keys come again, in the same batch too.
+// TestBatches: batches of any length do what single calls do, one after the other. Layers begin in
+// the middle of batches. Some keys are repeated, some of them in the same batch.
 func TestBatches(t *testing.T) {
 	one, batch := tiny(), tiny()
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -46,8 +46,8 @@ func TestBatches(t *testing.T) {
 	require.Equal(t, one.Stats().ApproxCount, batch.Stats().ApproxCount)
 }
 
-// TestBatchesOfLines: a batch asks for a key's other lines where the first is there. One
-// absent key in a hundred has the first.
+// TestBatchesOfLines: a batch looks up a key's other lines if the first line is there. For one
+// absent key in a hundred, it is.
 func TestBatchesOfLines(t *testing.T) {
 	f := bloom.Must(New(20_000, 1e-4))
 	added, hs := filtertest.Digests(1, 20_000), filtertest.Digests(2, 20_000)
@@ -62,7 +62,7 @@ func TestBatchesOfLines(t *testing.T) {
 	require.Equal(t, want, filtertest.Found(f, hs))
 }
 
-// TestBatchesAtOnce has goroutines add the same batches, in which layers begin.
+// TestBatchesAtOnce: several goroutines add the same batches, while layers begin.
 func TestBatchesAtOnce(t *testing.T) {
 	const size = 500
 	keys := filtertest.Digests(5, 40*size)
@@ -79,8 +79,8 @@ func TestBatchesAtOnce(t *testing.T) {
 	})
 }
 
-// TestLayerBeginsBeside: an Add that waits for the lock asks again if a layer begins by then. Its key has come
-// to the layer before, or to the new one.
+// TestLayerBeginsBeside: if a layer begins while an Add waits for the lock, Add looks the key up
+// again. Another goroutine has added the key to the old layer or to the new one.
 func TestLayerBeginsBeside(t *testing.T) {
 	h := bloom.SumString("key")
 	for i := range 4 {
@@ -95,7 +95,7 @@ func TestLayerBeginsBeside(t *testing.T) {
 			defer close(done)
 			add(f, added)
 		}()
-		time.Sleep(5 * time.Millisecond) // it waits now
+		time.Sleep(5 * time.Millisecond) // add waits for the lock now
 		list := append(slices.Clip(s.list()), newLayer(&f.rates, 1, 512))
 		list[layer].blocks.AddAlone(h)
 		s.layers.Store(&list)

@@ -52,8 +52,8 @@ func TestNew(t *testing.T) {
 	require.Equal(t, "growing.Filter(zero)", fmt.Sprint(&zero))
 }
 
-// TestKnownNumberTakesOneLayer: a filter for n keys has one layer in each shard while there are n keys, and
-// takes little more memory than a blocked filter. Then it grows, and finds all keys.
+// TestKnownNumberTakesOneLayer: a filter for n keys has one layer in each shard while there are n
+// keys, and takes little more memory than a blocked filter. Then it grows, and finds all keys.
 func TestKnownNumberTakesOneLayer(t *testing.T) {
 	for _, p := range []float64{0.01, 1e-6} {
 		for _, n := range []uint64{1, 100, 4000} {
@@ -86,8 +86,8 @@ func TestKnownNumberTakesOneLayer(t *testing.T) {
 	}
 }
 
-// TestShards shows that picking a shard leaves both halves of a digest as random as
-// they were: within each shard, the high bits of each are evenly spread.
+// TestShards: the choice of a shard does not depend on either half of a digest. In each shard, the
+// high bits of each half are evenly spread.
 func TestShards(t *testing.T) {
 	const n, cells = 1 << 20, shards * 16
 	var h1, h2 [cells]float64
@@ -102,13 +102,12 @@ func TestShards(t *testing.T) {
 		for _, c := range got {
 			square += (c - n/cells) * (c - n/cells) / (n / cells)
 		}
-		require.InDelta(t, cells-1, square, 4.5*23) // chi-squared, of standard deviation sqrt(2*255)
+		require.InDelta(t, cells-1, square, 4.5*23) // 23 is the standard deviation of chi-squared
 	}
 }
 
-// TestLayersBegin has goroutines add the same keys at the same time to a filter in
-// which a layer begins all the time. A key whose Add has returned is found, and one
-// goroutine hears that it was new.
+// TestLayersBegin: several goroutines add the same keys at the same time, while layers begin all
+// the time. A key whose Add has returned is found. At most one Add of a key returns true.
 func TestLayersBegin(t *testing.T) {
 	const goroutines = 4
 	keys := filtertest.Digests(5, 20_000)
@@ -116,7 +115,7 @@ func TestLayersBegin(t *testing.T) {
 	f := tiny()
 	filtertest.AtOnce(goroutines, func(g int) {
 		for i := range keys {
-			i ^= g / 2 // two in step, two almost
+			i ^= g / 2 // two goroutines swap each pair of keys
 			if f.AddHash(keys[i]) {
 				added[i].Add(1)
 			}
@@ -135,7 +134,7 @@ func TestLayersBegin(t *testing.T) {
 			refused++
 		}
 	}
-	// Keys that are new may be taken for old ones, but not more than the rate says.
+	// For some new keys, Add returns false by mistake, but not for more than the rate allows.
 	require.LessOrEqual(t, float64(refused), filtertest.RateBound(len(keys), f.Stats().FPR))
 	for i := range f.shards {
 		list := f.shards[i].list()

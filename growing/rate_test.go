@@ -13,7 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// allocated returns the bits of all layers, those included that are being made.
+// allocated returns the number of bits of all layers, including layers that are being made.
 func (f *Filter) allocated() (m uint64) {
 	for i := range f.shards {
 		s := &f.shards[i]
@@ -35,9 +35,8 @@ func (f *Filter) layers() (n int) {
 	return n
 }
 
-// TestWhileGrowing measures rate, memory and count from the first key on: at five
-// points between a number of keys and ten times as many, and right after the first
-// shard began a layer.
+// TestWhileGrowing measures rate, memory and count from the first key on. It measures five times
+// while the number of keys grows tenfold, and whenever the first shard has begun a layer.
 func TestWhileGrowing(t *testing.T) {
 	most := 1_000_000
 	if testing.Short() {
@@ -56,7 +55,7 @@ func TestWhileGrowing(t *testing.T) {
 				}
 				require.LessOrEqual(t, float64(found), filtertest.RateBound(probes, p), "%d keys", n)
 				require.InEpsilon(t, n, f.Stats().ApproxCount, 0.01, "%d keys", n)
-				var decoded Filter // which knows of its keys only what the bits say
+				var decoded Filter // estimates its number of keys from the bits alone
 				require.NoError(t, decoded.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
 				require.InEpsilon(t, n, decoded.Stats().ApproxCount, 0.01, "%d keys", n)
 				ratio := float64(f.allocated()) / float64(bloom.OptimalM(uint64(n), p))
@@ -76,8 +75,8 @@ func TestWhileGrowing(t *testing.T) {
 					}
 				}
 			}
-			// A full layer has the rate that is its share. That of a small one is off by
-			// 10 %, so that the mean of these is by 2 %.
+			// A full layer has its share of p as its rate. The rate of a small layer differs by 10
+			// %. So the mean over these layers differs by 2 %.
 			sum, full := 0.0, 0.0
 			for i := range f.shards {
 				list := f.shards[i].list()
@@ -92,9 +91,9 @@ func TestWhileGrowing(t *testing.T) {
 	}
 }
 
-// TestMemory: memory is about what the table of the package comment says. Real
-// filters are measured up to a million keys. To 1e9 keys the sizes of the layers are
-// followed without their bits, each layer being made when the one before is nearly full.
+// TestMemory: a filter takes about the memory in the table of the package comment. Up to a million
+// keys, the test measures real filters. Up to 1e9 keys, it computes only the sizes of the layers.
+// Each layer is made when the one before is nearly full.
 func TestMemory(t *testing.T) {
 	most := 1_000_000
 	if testing.Short() {
@@ -137,7 +136,7 @@ func TestMemory(t *testing.T) {
 			}
 			require.LessOrEqual(t, layers[0], 19)
 
-			most := 1.45 // of a filter that is made for n keys
+			most := 1.45 // for a filter that was made for n keys
 			if test.p == 0.1 {
 				most = 1.65
 			}
@@ -150,8 +149,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestCountOfManyLayers counts keys. One in ten is taken for one that was there, and is not
-// added.
+// TestCountOfManyLayers: the count is right although Add returns false for one new key in ten.
 func TestCountOfManyLayers(t *testing.T) {
 	const n = 200_000
 	f := sized(0.5, 2560)
@@ -165,8 +163,8 @@ func TestCountOfManyLayers(t *testing.T) {
 	require.InEpsilon(t, n, f.Stats().ApproxCount, 0.01)
 }
 
-// TestCountOfKnownN: the first layer has half of p, so of all layers it takes the most keys
-// for keys that it had.
+// TestCountOfKnownN: the count is right although the first layer has half of p. It reports more
+// absent keys as present than any other layer.
 func TestCountOfKnownN(t *testing.T) {
 	for p, off := range map[float64]float64{0.1: 0.01, 0.5: 0.1} {
 		f := bloom.Must(New(100_000, p))
@@ -182,7 +180,7 @@ func TestCountOfKnownN(t *testing.T) {
 	}
 }
 
-// TestRates: the sum of all layers' rates is p, for the numbers of keys that New names.
+// TestRates: the sum of the rates of all layers is p, for as many keys as New promises.
 func TestRates(t *testing.T) {
 	for _, n := range []uint64{0, 1, 1e6} {
 		for _, test := range []struct{ p, keys float64 }{{0.9, 1 << 40}, {1e-3, 1 << 40}, {1e-8, 1 << 40}, {minP, 1e10}} {

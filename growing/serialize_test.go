@@ -15,7 +15,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// filled returns a tiny filter with n keys, in some layers.
+// filled returns a tiny filter with n keys. It has several layers.
 func filled(n int) *Filter {
 	f := tiny()
 	for _, h := range filtertest.Digests(1, n) {
@@ -24,14 +24,14 @@ func filled(n int) *Filter {
 	return f
 }
 
-// TestDecodedGoesOnGrowing: decoded copies go on growing as the filter does.
+// TestDecodedGoesOnGrowing: decoded copies grow as the filter does.
 func TestDecodedGoesOnGrowing(t *testing.T) {
 	f := filled(1000)
 	data := bloom.Must(f.MarshalBinary())
 	var copies [2]Filter
 	require.NoError(t, copies[0].UnmarshalBinary(data))
 
-	// The last copy replaces a filter of another rate, that is making a layer.
+	// The last copy is decoded into a filter of another rate that is making a layer.
 	other := &copies[1]
 	require.NoError(t, other.UnmarshalBinary(bloom.Must(sized(1e-6, 1e5).MarshalBinary())))
 	require.Equal(t, 1e-6, other.rates.p)
@@ -69,8 +69,8 @@ func TestDecodedGoesOnGrowing(t *testing.T) {
 			require.True(t, g.ContainsHash(h))
 		}
 		require.InEpsilon(t, 4000, g.Stats().ApproxCount, 0.03)
-		// The counts of their last layers were estimates: a shard may begin a layer
-		// some keys sooner or later.
+		// The counts of the copies' last layers were estimated. So a shard may begin its next layer
+		// some keys earlier or later.
 		require.InEpsilon(t, f.SizeBytes(), g.SizeBytes(), 0.1)
 		require.LessOrEqual(t, g.Stats().FPR, 0.01)
 	}
@@ -79,8 +79,8 @@ func TestDecodedGoesOnGrowing(t *testing.T) {
 	}
 }
 
-// TestManyLayers decodes a filter of far more layers than memory could hold if each were
-// larger than the one before. It goes on with layers of the right rate.
+// TestManyLayers: a decoded filter may have many small layers. If each were larger than the one
+// before, memory could not hold them. The filter continues with layers of the right rate.
 func TestManyLayers(t *testing.T) {
 	const many = evenLayers + 10
 	r := rates{p: 0.01}
@@ -110,8 +110,8 @@ func TestManyLayers(t *testing.T) {
 	}
 }
 
-// TestMostLayers: a filter of as many layers as are accepted writes bytes that are accepted,
-// whatever is added to it.
+// TestMostLayers: if a filter has the largest number of layers, its binary form can be decoded,
+// even after further keys.
 func TestMostLayers(t *testing.T) {
 	counts := make([]uint64, shards)
 	var rest []byte
@@ -136,7 +136,7 @@ func TestMostLayers(t *testing.T) {
 	require.NotContains(t, filtertest.Found(&g, hs), false)
 }
 
-// TestRefused refuses what no filter writes.
+// TestRefused: bytes that no filter writes are refused.
 func TestRefused(t *testing.T) {
 	head := func(p float64, shards, layers uint64) []byte {
 		counts := make([]uint64, 16)
@@ -164,8 +164,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzFilter: the decoders agree, and a decoded filter keeps its filtertest.
-// The first frame always has the right checksum; the layers are package blocked's.
+// FuzzFilter: the decoders agree, and a decoded filter keeps its promises. The first frame always
+// has the right checksum. The layers have the binary form of package blocked.
 func FuzzFilter(f *testing.F) {
 	const head = 8 + 3*8 + shards*8 + form.MinTrailer
 	f.Add(0.01, bytes.Repeat([]byte{1}, shards), bloom.Must(tiny().MarshalBinary())[head:])
@@ -199,8 +199,8 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// TestLayersOfAnotherSizing: a layer whose lines are not those that its rate wants has no
-// room for keys, as its rate would be another.
+// TestLayersOfAnotherSizing: if a layer has another number of lines than its rate needs, it has no
+// room for keys, because its rate would be wrong.
 func TestLayersOfAnotherSizing(t *testing.T) {
 	r := &rates{p: 1e-6}
 	want := r.sizing(0).lines

@@ -9,7 +9,7 @@ import (
 	"github.com/seed79a3ff49/bloom/guard"
 )
 
-// users is a table. Each query of a name that it does not have takes time.
+// users is a table. A query for a name that the table does not have takes time.
 type users map[string]bool
 
 func (u users) insert(name string) error { u[name] = true; return nil }
@@ -40,7 +40,8 @@ func Example() {
 	// false
 }
 
-// A row is inserted by a function that returns after its commit. From then on its key is found.
+// Insert gets a function that inserts a row and returns after the commit. From then on the key is
+// found.
 func ExampleGuard_Insert() {
 	table := users{"ada": true}
 	g, err := guard.New(guard.Config{Load: table.load, P: 0.01})

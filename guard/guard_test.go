@@ -21,7 +21,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// background ends long before go test gives up, so that what hangs fails by its name.
+// background ends long before go test does. So if a test hangs, it fails, and its name is printed.
 var background context.Context
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 // AddHash has no result, so a Guard is not a bloom.Set.
 var _ interface{ AddHash(h bloom.Hash) } = (*Guard)(nil)
 
-// nothing is the Load of an empty store: a key that is found after it comes from the Guard.
+// nothing is the Load of an empty store. A key that is found afterwards comes from the Guard.
 func nothing(context.Context, *Loader) error { return nil }
 
 // loadOf is the Load of a store with keys 0 to n-1.
@@ -56,8 +56,8 @@ func newGuard(t testing.TB, cfg Config) *Guard {
 	return g
 }
 
-// TestRowBesideLoad inserts a row whose commit a load does not see. The load begins and ends
-// before, in, or after the insert, which ends in one way or another.
+// TestRowBesideLoad inserts a row that a load does not find. The load begins and ends before,
+// during or after the insert. The insert ends in several ways.
 func TestRowBesideLoad(t *testing.T) {
 	h, other := bloom.SumString("ada"), bloom.SumString("bob")
 	failed := errors.New("time-out")
@@ -110,7 +110,7 @@ func TestRowBesideLoad(t *testing.T) {
 				}})
 				require.NoError(t, g.Rebuild(background))
 				if at.begin < 2 {
-					g.cfg.Lag = 0 // the load knows the insert itself
+					g.cfg.Lag = 0 // the load needs no Lag, because the insert has not returned
 				}
 				step := func(i int) {
 					if i == at.begin {
@@ -149,10 +149,10 @@ func TestRowBesideLoad(t *testing.T) {
 	}
 }
 
-// inTurn makes calls that want mu wait for it in their order, and then lets them have it: the first
-// section of the first call, the first section of the second, the second section of the first, and so
-// on. A sync.Mutex hands itself to the longest waiting goroutine if one has waited for a
-// millisecond. With one thread, that goroutine runs at once.
+// inTurn runs calls that lock mu several times. The calls get the lock in turn: the first call for
+// its first section, the second call for its first section, the first call for its second section,
+// and so on. If a goroutine has waited for a sync.Mutex for a millisecond, Unlock gives the lock to
+// the goroutine that has waited longest. With one thread, that goroutine runs at once.
 func inTurn(mu *sync.Mutex, calls ...func()) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	othersRun := func(long time.Duration) {
@@ -171,13 +171,14 @@ func inTurn(mu *sync.Mutex, calls ...func()) {
 		othersRun(3 * time.Millisecond)
 	}
 	mu.Unlock()
-	mu.Lock() // before the goroutine that waits, which does not suffer it twice
+	mu.Lock() // the calls wait on, so that the lock then goes to the one that has waited longest
 	othersRun(time.Millisecond)
 	mu.Unlock()
 	done.Wait()
 }
 
-// TestNoLoadBeginsInTheMiddle has a load begin as soon as an insert has let go of the lock.
+// TestNoLoadBeginsInTheMiddle: a load begins as soon as an insert has unlocked the Guard. The key
+// is not lost.
 func TestNoLoadBeginsInTheMiddle(t *testing.T) {
 	h := bloom.SumString("ada")
 	g := newGuard(t, Config{Load: nothing})
@@ -195,8 +196,8 @@ func TestNoLoadBeginsInTheMiddle(t *testing.T) {
 	require.True(t, g.ContainsHash(h))
 }
 
-// TestNoInsertBeginsInTheMiddle has an insert begin as soon as the end of a load has let go of the
-// lock.
+// TestNoInsertBeginsInTheMiddle: an insert begins as soon as the end of a load has unlocked the
+// Guard. The key is not lost.
 func TestNoInsertBeginsInTheMiddle(t *testing.T) {
 	h := bloom.SumString("ada")
 	leave := make(chan struct{})
@@ -220,7 +221,7 @@ func TestNoInsertBeginsInTheMiddle(t *testing.T) {
 	require.True(t, g.ContainsHash(h))
 }
 
-// TestAnnouncedBeforeItsCommit adds a key whose row a load does not find yet.
+// TestAnnouncedBeforeItsCommit: Lag keeps a key whose row a load does not find yet.
 func TestAnnouncedBeforeItsCommit(t *testing.T) {
 	var s store
 	h := bloom.SumString("ada")
@@ -239,7 +240,7 @@ func TestAnnouncedBeforeItsCommit(t *testing.T) {
 	}
 }
 
-// store is a table. A load reads what was committed lag before it began.
+// store is a table. A load finds the rows that were committed at least lag before the load began.
 type store struct {
 	mu   sync.Mutex
 	lag  time.Duration
@@ -267,8 +268,8 @@ func (s *store) load(_ context.Context, keys *Loader) error {
 	return nil
 }
 
-// TestNeverWrong inserts from 8 goroutines, which ask for their last keys all the time, beside
-// one load after the other.
+// TestNeverWrong: 8 goroutines insert keys and look up their last keys all the time, while loads
+// run one after the other. Every key is found.
 func TestNeverWrong(t *testing.T) {
 	const writers, last = 8, 64
 	each := 5000
@@ -300,7 +301,7 @@ func TestNeverWrong(t *testing.T) {
 							}
 							return nil
 						}
-						if i%8 == 0 { // somebody else inserts
+						if i%8 == 0 { // another program inserts the row
 							_ = insert()
 							g.AddHash(h)
 						} else {
@@ -320,7 +321,7 @@ func TestNeverWrong(t *testing.T) {
 				defer close(ended)
 				for ; ctx.Err() == nil; loads.Add(1) {
 					assert.NoError(t, g.Rebuild(background))
-					runtime.Gosched() // where there is one thread
+					runtime.Gosched() // lets the writers run if there is one thread
 				}
 			}()
 			wg.Wait()
@@ -373,7 +374,7 @@ func TestBeforeTheFirstLoad(t *testing.T) {
 	require.True(t, g.ContainsString("d"))
 }
 
-// TestLoader loads with batches and keys by themselves, from several goroutines.
+// TestLoader: several goroutines load batches and single keys at once.
 func TestLoader(t *testing.T) {
 	const keys = 10_000
 	hs := make([]bloom.Hash, keys)
@@ -415,7 +416,8 @@ func TestText(t *testing.T) {
 	require.Less(t, log.Len(), 300)
 }
 
-// TestLoadThatFails leaves the filter as it is, and does not prevent the next load.
+// TestLoadThatFails: a load that fails does not change the filter, and does not prevent the next
+// load.
 func TestLoadThatFails(t *testing.T) {
 	failed := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -534,7 +536,8 @@ func TestRun(t *testing.T) {
 	require.Len(t, began, 2, "one load that ended well")
 }
 
-// TestRunEnds: the end of its context ends a pause of Run. An error that nobody asked for is logged.
+// TestRunEnds: if the context ends during a pause, Run returns. Without an OnError, an error is
+// logged.
 func TestRunEnds(t *testing.T) {
 	var log bytes.Buffer
 	defer slog.SetDefault(slog.Default())
@@ -555,7 +558,8 @@ func TestRunEnds(t *testing.T) {
 	require.Empty(t, log.String(), "the end of Run's context is no error")
 }
 
-// TestRate has a store of more and more keys than the first load expected.
+// TestRate: the rate is kept although the store has more and more keys than the first load
+// expected.
 func TestRate(t *testing.T) {
 	if filtertest.Race {
 		t.Skip("takes long, by one goroutine")
@@ -576,7 +580,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestMemory is that of a first load of known N, of the second load, and while keys are inserted after it.
+// TestMemory measures the memory after a first load of known N, after a second load, and while keys
+// are inserted after that.
 func TestMemory(t *testing.T) {
 	if filtertest.Race {
 		t.Skip("takes long, by one goroutine")

@@ -9,9 +9,9 @@ import (
 	"github.com/seed79a3ff49/bloom/keyed"
 )
 
-// The two keys here have the same Murmur3 digest. Such keys are computed in no time by
-// people who gain from a false positive: who want a message dropped as seen, or
-// a rival's address reported as blocked.
+// The two keys here have the same Murmur3 digest. An adversary who gains from a false positive can
+// compute such keys in no time, for example to get a message dropped as seen, or to get a rival's
+// address reported as blocked.
 func Example() {
 	const (
 		victim = "https://example.org/victims.html"
@@ -57,8 +57,8 @@ func ExampleHasher_Check() {
 	// false
 }
 
-// A key of several strings has the length of each before it. Without the lengths
-// ("ab", "c") and ("a", "bc") are one key, and people who choose keys find such pairs.
+// In a key of several strings, each string follows its length. Without the lengths, ("ab", "c") and
+// ("a", "bc") would be one key, and an adversary could choose such pairs.
 func ExampleHasher_Sum_fields() {
 	h := bloom.Must(keyed.New([]byte("0123456789abcdef")))
 	sum := func(tenant, user string) bloom.Hash {

@@ -23,8 +23,8 @@ func hasher(t *testing.T, first byte) *Hasher {
 	return h
 }
 
-// TestReference compares digests with the first of the reference implementation's vectors for
-// 128 bits (vectors_sip128, key 00 to 0f, message 00, 01, ...).
+// TestReference compares digests with the first vectors of the reference implementation for 128
+// bits (vectors_sip128, key 00 to 0f, message 00, 01, ...).
 func TestReference(t *testing.T) {
 	h := hasher(t, 0)
 	for message, want := range map[string]string{
@@ -52,7 +52,7 @@ func TestSecretStays(t *testing.T) {
 	type holder struct {
 		Exported *Hasher
 		Value    Hasher
-		hidden   Hasher // whose methods fmt cannot call
+		hidden   Hasher // fmt cannot call the methods of this field
 	}
 	values := []any{h, *h, []*Hasher{h}, []Hasher{*h}, &holder{h, *h, *h}, holder{h, *h, *h}, map[string]any{"h": h}}
 	var out strings.Builder
@@ -100,7 +100,7 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, read.UnmarshalBinary(bloom.Must(f.MarshalBinary())))
 	require.NoError(t, ours.Check(&read))
 
-	// A mark is some keys, and all of them count.
+	// A mark has several keys. Check needs all of them.
 	for i := range marks {
 		g := bloom.Must(bloom.New(1000, 1e-9))
 		for j := range marks {

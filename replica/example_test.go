@@ -16,7 +16,7 @@ import (
 	"github.com/seed79a3ff49/bloom/replica"
 )
 
-// One machine adds and publishes, others answer from their own copies.
+// One machine adds keys and publishes. Other machines answer from their own copies.
 func Example() {
 	blocked := bloom.Must(bloom.NewSync(10_000, 0.001))
 	blocked.AddString("203.0.113.7")
@@ -44,8 +44,7 @@ func Example() {
 	// true
 }
 
-// When more keys came than the filter was made for, build another one and publish it in the old
-// one's place.
+// If a filter has more keys than it was made for, build a new filter and publish that instead.
 func ExamplePublisher_rebuild() {
 	var current atomic.Pointer[bloom.SyncFilter]
 	current.Store(bloom.Must(bloom.NewSync(1000, 0.001)))
@@ -106,7 +105,7 @@ func ExampleNewPublisher() {
 	}
 	show("lamp", "unicorn")
 
-	// Remove is for keys that were added, and once for each Add.
+	// Call Remove only for keys that were added, and once for each Add.
 	if _, ok := catalogue["lamp"]; ok {
 		delete(catalogue, "lamp")
 		products.RemoveString("lamp")
@@ -120,7 +119,7 @@ func ExampleNewPublisher() {
 	// mug costs 9 €
 }
 
-// An alarm for copies that are too old.
+// A program raises an alarm if its copy is too old.
 func ExampleReplica_Status() {
 	published := replica.NewPublisher(bloom.Must(bloom.NewSync(1000, 0.01)).Snapshot)
 	r := replica.New(published, replica.Config{})
@@ -144,7 +143,7 @@ func ExampleReplica_Status() {
 	// good, 1206 bytes
 }
 
-// The server wants a token: a Transport adds it to each request.
+// The server requires a token. A Transport adds it to each request.
 func ExampleHTTPSource() {
 	set := bloom.Must(bloom.NewSync(1000, 0.01))
 	set.AddString("a")
@@ -174,8 +173,8 @@ func (token withToken) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-// Revoked tokens, which can also be allowed again: add, save, publish. If the program published
-// first, a crash before the file is saved would take a revocation back from every replica.
+// A program revokes tokens, and can allow them again. It adds, saves, and then publishes. If it
+// published first, a crash before the file is saved would undo a revocation in every replica.
 func ExamplePublisher_restart() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -192,7 +191,7 @@ func ExamplePublisher_restart() {
 	}
 
 	revoked, published := start()
-	for _, token := range []string{"token-17", "token-99"} { // tokens that come together share a file
+	for _, token := range []string{"token-17", "token-99"} { // save once for tokens that come together
 		revoked.AddString(token)
 	}
 	if err := revoked.SaveFile(path); err != nil {
@@ -200,7 +199,7 @@ func ExamplePublisher_restart() {
 	}
 	published.Publish()
 
-	_, published = start() // after a crash; replicas load its first version whole
+	_, published = start() // restarts after a crash; replicas load the whole first version
 	gate := replica.New(published, replica.Config{})
 	if err := gate.Refresh(context.Background()); err != nil {
 		log.Fatal(err)

@@ -105,7 +105,7 @@ func zip(t testing.TB, data []byte) []byte {
 	return buf.Bytes()
 }
 
-// The replica has a filter of version "1" when the server gives these answers.
+// The replica has a filter of version "1" before the server gives these answers.
 func TestHTTPAnswers(t *testing.T) {
 	good := bloom.Must(filterOf(t, 1024, 5, "new").MarshalBinary())
 	other := bloom.Must(filterOf(t, 2048, 5, "new").MarshalBinary())
@@ -121,7 +121,7 @@ func TestHTTPAnswers(t *testing.T) {
 	broken[100] ^= 1
 	badSum := zip(t, good)
 	badSum[len(badSum)-5] ^= 1
-	huge := append([]byte{1, 5, 0x0f, 0xff, 0xff, 0xff}, make([]byte, 1<<16)...) // as many words as 386 can hold
+	huge := append([]byte{1, 5, 0x0f, 0xff, 0xff, 0xff}, make([]byte, 1<<16)...) // the most words on 386
 
 	old := filterOf(t, 1024, 5, "old")
 	both := filterOf(t, 1024, 5, "old", "new")
@@ -184,7 +184,7 @@ func TestHTTPAnswers(t *testing.T) {
 					return
 				}
 				if r.Header.Get("If-None-Match") != `"1"` {
-					w.WriteHeader(http.StatusNotFound) // for the whole filter, after a delta that did not fit
+					w.WriteHeader(http.StatusNotFound) // refuses the whole filter after a delta did not fit
 					return
 				}
 				for name, value := range test.send {
@@ -218,8 +218,8 @@ func TestHTTPAnswers(t *testing.T) {
 	}
 }
 
-// A Publisher's deltas pass through something that spoils them, and nothing else.
-// The request after the first failure gets the whole filter.
+// Something between a Publisher and a replica spoils the deltas, and only these. The request after
+// the first failure gets the whole filter.
 func TestHTTPRecoversFromBadDelta(t *testing.T) {
 	spoil := func(change func(h http.Header, body []byte) []byte) func(http.ResponseWriter, *httptest.ResponseRecorder) {
 		return func(w http.ResponseWriter, rec *httptest.ResponseRecorder) {
@@ -235,7 +235,7 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 	other := bloom.Must(bloom.Diff(filterOf(t, 2048, 5), filterOf(t, 2048, 5, "new")))
 	for _, test := range []struct {
 		name   string
-		fails  int // refreshes
+		fails  int // the number of refreshes that fail
 		answer func(http.ResponseWriter, *httptest.ResponseRecorder)
 	}{
 		{"flipped", 1, spoil(func(_ http.Header, body []byte) []byte { body[len(body)-5] ^= 1; return body })},
@@ -288,7 +288,7 @@ func TestHTTPRecoversFromBadDelta(t *testing.T) {
 	}
 }
 
-// A single bit that changes on the way is noticed, whatever the way it travels.
+// The replica notices a single bit that changes on the way, for every form of an answer.
 func TestHTTPNoticesDamage(t *testing.T) {
 	ctx := context.Background()
 	for _, encoding := range []string{"identity", "gzip"} {
@@ -309,7 +309,7 @@ func TestHTTPNoticesDamage(t *testing.T) {
 			damaged[i/8] ^= 1 << (i % 8)
 			u, err := (&HTTPSource{URL: server.URL}).Fetch(ctx, "")
 			damaged[i/8] ^= 1 << (i % 8)
-			if err == nil { // some bits of gzip mean nothing
+			if err == nil { // some bits of gzip have no meaning
 				require.True(t, encoding == "gzip" && u.Full.Equal(set.Snapshot()), "%s, bit %d", encoding, i)
 			}
 		}
@@ -355,7 +355,7 @@ func TestHTTPKeepsNoLargeTag(t *testing.T) {
 	}
 }
 
-// A Replica keeps its last error: a server must not make it a large one.
+// A Replica keeps its last error. So errors are short, whatever the server sends.
 func TestHTTPErrorsAreShort(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for _, head := range []string{
@@ -406,7 +406,7 @@ func TestPath(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Update{Version: r.Version()}, u)
 
-	// Another of the same size within the same tick of the clock.
+	// Another file has the same size and the same time.
 	info := bloom.Must(os.Stat(path))
 	save(filterOf(t, 1024, 5, "b"))
 	require.NoError(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
@@ -416,7 +416,7 @@ func TestPath(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("no filter"), 0o666))
 	require.ErrorIs(t, r.Refresh(ctx), bloom.ErrFormat)
 	assert.True(t, r.ContainsString("b"))
-	for i := range 2 { // Java's files have no checksum, but a time
+	for i := range 2 { // a file of Java has no checksum, so its time makes the version
 		f := filterOf(t, 1024, 1)
 		f.AddHash(bloom.NewHash(uint64(i), 0))
 		require.NoError(t, os.WriteFile(path, bloom.Must(f.MarshalBinary()), 0o666))
@@ -431,8 +431,8 @@ func TestPath(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestPathReplacedWhileLoaded: a file that is replaced while the old one is loaded is loaded at the next
-// refresh.
+// TestPathReplacedWhileLoaded: a file is replaced while the old one is loaded. The next refresh
+// loads the new file.
 func TestPathReplacedWhileLoaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	first, second := filterOf(t, 1024, 5, "a"), filterOf(t, 1024, 5, "b")
@@ -451,7 +451,7 @@ func TestPathReplacedWhileLoaded(t *testing.T) {
 	require.True(t, u.Full.Equal(second))
 }
 
-// Whatever a server sends, it is a whole filter, a patch or an error.
+// For any answer of a server, the result is a whole filter, a patch or an error.
 func FuzzBody(f *testing.F) {
 	small := filterOf(f, 128, 5, "a")
 	good := bloom.Must(small.MarshalBinary())
@@ -488,8 +488,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// TestHTTPTriesBothWays: as long as every transfer is damaged, every other request is for
-// plain bytes.
+// TestHTTPTriesBothWays: while all transfers are damaged, every second request asks for plain
+// bytes.
 func TestHTTPTriesBothWays(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -505,7 +505,8 @@ func TestHTTPTriesBothWays(t *testing.T) {
 	require.Equal(t, []string{"gzip", "identity", "gzip", "identity", "gzip", "identity"}, asked)
 }
 
-// TestHTTPUnchangedWithoutTag: an answer of 304 that names no version leaves the replica what it knows.
+// TestHTTPUnchangedWithoutTag: after an answer of 304 without an ETag, the replica keeps its
+// version.
 func TestHTTPUnchangedWithoutTag(t *testing.T) {
 	var asked [][2]string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -530,7 +531,7 @@ func TestHTTPUnchangedWithoutTag(t *testing.T) {
 	require.ErrorContains(t, err, "status 304", "there is nothing that could be unchanged")
 }
 
-// TestHTTPClosesConnections: answers that are refused before their end leave no connection open.
+// TestHTTPClosesConnections: if an answer is refused before its end, its connection is closed.
 func TestHTTPClosesConnections(t *testing.T) {
 	var mu sync.Mutex
 	open := map[net.Conn]bool{}
@@ -558,7 +559,7 @@ func TestHTTPClosesConnections(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// zeros yields n bytes, and counts those that are left.
+// zeros yields n zero bytes. n goes down with each read.
 type zeros struct{ n int }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -571,7 +572,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestHTTPEndlessTrailer: what follows a filter is read no further than a trailer can be long.
+// TestHTTPEndlessTrailer: behind a filter, only as many bytes are read as a trailer can have.
 func TestHTTPEndlessTrailer(t *testing.T) {
 	const endless = 8 << 20
 	good := bloom.Must(filterOf(t, 1024, 5).MarshalBinary())

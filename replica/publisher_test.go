@@ -26,7 +26,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// apply makes f what u says, and fails unless u is a patch.
+// apply applies u to f. It fails unless u is a patch.
 func apply(t *testing.T, f *bloom.Filter, u Update) {
 	t.Helper()
 	require.True(t, u.Full == nil, "a whole filter, where a patch would do")
@@ -81,7 +81,7 @@ func TestPatchesReachBack16Versions(t *testing.T) {
 	}
 }
 
-// TestPublishNamesWhatDiffers: a version is new if bits, Info or size are, and only then.
+// TestPublishNamesWhatDiffers: a version gets a new name only if bits, Info or size differ.
 func TestPublishNamesWhatDiffers(t *testing.T) {
 	ctx := context.Background()
 	now := filterOf(t, 640, 3, "a")
@@ -113,7 +113,7 @@ func TestPublishNamesWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestBitsThatChangeBack: what was set and cleared again is in no patch.
+// TestBitsThatChangeBack: if a bit was set and cleared again, no patch has it.
 func TestBitsThatChangeBack(t *testing.T) {
 	now := filterOf(t, 64_000, 3, "a")
 	p := NewPublisher(func() *bloom.Filter { return now.Clone() })
@@ -127,7 +127,8 @@ func TestBitsThatChangeBack(t *testing.T) {
 	require.Equal(t, bloom.Must(bloom.Diff(before, before)), u.Patch)
 }
 
-// TestPublisherForgetsLargePatches: patches of more than half of the filter are not kept.
+// TestPublisherForgetsLargePatches: a Publisher does not keep patches that together have more than
+// half the filter's bytes.
 func TestPublisherForgetsLargePatches(t *testing.T) {
 	const words = 8192
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -156,7 +157,7 @@ func TestPublisherForgetsLargePatches(t *testing.T) {
 	require.False(t, isPatch(third))
 }
 
-// TestRemovalsArePatches: what a counting filter loses goes from replicas by a small patch.
+// TestRemovalsArePatches: if keys are removed from a counting filter, replicas get a small patch.
 func TestRemovalsArePatches(t *testing.T) {
 	ctx := context.Background()
 	set := bloom.Must(counting.New(100_000, 0.01))
@@ -186,7 +187,7 @@ func TestRemovalsArePatches(t *testing.T) {
 	require.Equal(t, map[int]int{200: 1, 226: 2}, handler.seen)
 }
 
-// TestPublishUnchanged: it takes memory for the snapshot alone.
+// TestPublishUnchanged: if nothing changed, Publish takes memory only for the snapshot.
 func TestPublishUnchanged(t *testing.T) {
 	const size = 4 << 20
 	_, p := publish(filterOf(t, 8*size, 5, "a"))
@@ -198,12 +199,12 @@ func TestPublishersDoNotShareVersions(t *testing.T) {
 	assert.NotEqual(t, a.Publish(), b.Publish())
 }
 
-// TestMistakes are told at once, and not by a nil pointer later.
+// TestMistakes: a programmer's mistake panics at once, and not later because of a nil pointer.
 func TestMistakes(t *testing.T) {
 	const zero = "replica: use of a zero Publisher: make it with NewPublisher"
 	const nothing = "replica: Publish of nil or the zero Filter: a Replica has a snapshot once it has loaded"
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // a Refresh that does not panic should not wait for ever
+	cancel() // so that a Refresh that does not panic does not wait for ever
 	for _, test := range []struct {
 		want string
 		do   func()
@@ -222,7 +223,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestString: what is printed and logged is a line, and names no keys.
+// TestString: the text for prints and logs is a line without keys.
 func TestString(t *testing.T) {
 	p := publisherOf(filterOf(t, 64, 1))
 	r := New(p, Config{})
@@ -235,7 +236,7 @@ func TestString(t *testing.T) {
 	assert.Equal(t, p.String(), p.LogValue().String())
 }
 
-// fileOf returns the content of a file of f.
+// fileOf returns the bytes of a file that holds f.
 func fileOf(t *testing.T, f *bloom.Filter) []byte {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, f.SaveFile(path))
@@ -312,7 +313,7 @@ func TestServeHTTP(t *testing.T) {
 	}
 }
 
-// TestPublishersAtOnce has all methods run at once. A copy that is refreshed in the end has each key.
+// TestPublishersAtOnce: all methods run at once. A copy that is refreshed at the end has every key.
 func TestPublishersAtOnce(t *testing.T) {
 	const goroutines, each = 4, 50
 	set := bloom.Must(counting.New(1000, 1e-6))
@@ -344,7 +345,7 @@ func TestPublishersAtOnce(t *testing.T) {
 type slowWriter struct {
 	*httptest.ResponseRecorder
 	writes  int
-	blocked chan struct{} // closed when it waits
+	blocked chan struct{} // closed when Write waits
 	release chan struct{}
 }
 
@@ -356,8 +357,8 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
-// filterOfFill8th returns a filter of size bytes of bits, an eighth of them set:
-// few enough for gzip, and too many for it to make them very small.
+// filterOfFill8th returns a filter of size bytes of bits, of which an eighth is set. A Publisher
+// compresses such a filter by gzip, but it does not become very small.
 func filterOfFill8th(t testing.TB, size int) *bloom.Filter {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -377,16 +378,16 @@ func heap() int {
 	return int(stats.HeapAlloc)
 }
 
-// Many clients stop reading, each in an answer of another version. They must
-// not keep as many versions in memory, and what they get in the end must be whole.
+// Many clients stop reading, each in the answer for another version. They must not keep so many
+// versions in memory. At the end each of them must have a whole filter.
 func TestSlowClientsPinNothing(t *testing.T) {
-	const clients, size = 24, 1 << 20 // the first are further behind than history
+	const clients, size = 24, 1 << 20 // the first clients are more than history versions behind
 	set, p := publish(filterOfFill8th(t, size))
 	release := make(chan struct{})
 	type client struct {
 		slowWriter
 		version string
-		filter  uint64 // checksum
+		filter  uint64 // the checksum of the version's filter
 	}
 	var done sync.WaitGroup
 	before := heap()
@@ -407,7 +408,8 @@ func TestSlowClientsPinNothing(t *testing.T) {
 		}()
 		<-c.blocked
 	}
-	// The filter, the last version, also packed, what packs it, the recorders and a piece for each.
+	// Memory holds the filter, the last version, its packed pieces, the packers, the recorders, and
+	// a piece for each client.
 	assert.Less(t, heap()-before, 3*size+clients*2*pieceSize)
 	close(release)
 	done.Wait()
@@ -436,8 +438,8 @@ func sumOf(f *bloom.Filter) uint64 {
 	return h1
 }
 
-// TestReplacedWhileSent: an answer that cannot go on, since a filter of another size took the place
-// of its own, breaks off.
+// TestReplacedWhileSent: if a filter of another size is published during an answer, the answer
+// breaks off.
 func TestReplacedWhileSent(t *testing.T) {
 	now := filterOf(t, 8<<20, 3)
 	p := NewPublisher(func() *bloom.Filter { return now })
@@ -455,7 +457,7 @@ func TestReplacedWhileSent(t *testing.T) {
 	require.Equal(t, http.ErrAbortHandler, <-ended)
 }
 
-// TestPatchesTakeLittleMemory: a key of a filter of 4 MiB costs neither side a filter.
+// TestPatchesTakeLittleMemory: to send a key of a filter of 4 MiB, neither side allocates a filter.
 func TestPatchesTakeLittleMemory(t *testing.T) {
 	const size = 4 << 20
 	ctx := context.Background()
@@ -479,7 +481,7 @@ func TestPatchesTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// TestSizeOfPatch: what the package comment says of traffic.
+// TestSizeOfPatch: the traffic is what the package comment says.
 func TestSizeOfPatch(t *testing.T) {
 	set, p := publish(bloom.Must(bloom.New(1e6, 0.01)))
 	version := p.Publish()

@@ -21,7 +21,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// script is a Source that answers as told.
+// script is a Source whose answers come from a function.
 type script func(have string) (Update, error)
 
 func (s script) Fetch(_ context.Context, have string) (Update, error) { return s(have) }
@@ -44,7 +44,7 @@ func publish(f *bloom.Filter) (*bloom.SyncFilter, *Publisher) {
 // publisherOf returns the Publisher of a filter that does not change.
 func publisherOf(f *bloom.Filter) *Publisher { return NewPublisher(f.Clone) }
 
-// patchOf returns the patch from the filter of the old keys to that of both.
+// patchOf returns the patch from the filter of the old keys to the filter of all keys.
 func patchOf(t testing.TB, m uint64, k int, old, added string) []byte {
 	return bloom.Must(bloom.Diff(filterOf(t, m, k, old), filterOf(t, m, k, old, added)))
 }
@@ -79,10 +79,10 @@ func TestRefresh(t *testing.T) {
 	down := errors.New("down")
 	for _, test := range []struct {
 		name    string
-		answers map[string]Update // by what the replica has; none is an error
+		answers map[string]Update // the answer for each version of the replica; others get an error
 		err     string
 		version string
-		errs    int // reported
+		errs    int // the number of errors that are reported
 		has     []string
 		hasNot  []string
 	}{
@@ -181,7 +181,7 @@ func TestStatus(t *testing.T) {
 	var asked time.Time
 	p := publisherOf(filterOf(t, 1024, 5, "a"))
 	r := New(script(func(have string) (Update, error) {
-		for asked = time.Now(); !time.Now().After(asked); { // until the clock has moved on
+		for asked = time.Now(); !time.Now().After(asked); { // wait until the clock has advanced
 		}
 		if answer != nil {
 			return Update{}, answer
@@ -270,7 +270,7 @@ func TestRun(t *testing.T) {
 			return Update{Version: "1", Full: filterOf(t, 1024, 5, "a")}, nil
 		case n == 10:
 			cancel()
-			return Update{}, ctx.Err() // not for OnError
+			return Update{}, ctx.Err() // OnError must not get this error
 		case n > 5:
 			return Update{}, errors.New("down")
 		}
@@ -304,8 +304,8 @@ func TestRefreshesTakeTurns(t *testing.T) {
 	require.ErrorContains(t, <-done, "down")
 }
 
-// Readers look up keys of published versions while patches and full filters come
-// in; each key of a version that a reader has seen must be found.
+// Readers look up keys of published versions while patches and full filters arrive. A reader must
+// find each key of a version that it has seen.
 func TestReadersNeverLoseAKey(t *testing.T) {
 	set, p := publish(bloom.Must(bloom.New(20_000, 1e-6)))
 	r := New(p, Config{})
@@ -351,8 +351,8 @@ func TestReadersNeverLoseAKey(t *testing.T) {
 	assert.True(t, r.Snapshot().Equal(set.Snapshot()))
 }
 
-// TestNothingLoaded: where nobody listens, the first failure of a Replica that contains
-// everything is logged, and once.
+// TestNothingLoaded: without an OnError, a Replica that has loaded nothing logs its first error,
+// and no other.
 func TestNothingLoaded(t *testing.T) {
 	var out bytes.Buffer
 	before := slog.Default()
@@ -372,7 +372,8 @@ func TestNothingLoaded(t *testing.T) {
 	require.Empty(t, out.String())
 }
 
-// TestVersionAfterItsKeys: where Version is new, its keys are there, also if a patch takes long.
+// TestVersionAfterItsKeys: when Version is new, its keys are there, even if applying the patch
+// takes long.
 func TestVersionAfterItsKeys(t *testing.T) {
 	const m = 8 << 23 // 8 MiB
 	last := bloom.NewHash(m-1, 0)
@@ -399,7 +400,7 @@ func TestVersionAfterItsKeys(t *testing.T) {
 	}
 }
 
-// TestRefreshHoldsTwoFilters: a whole filter is taken over and not copied.
+// TestRefreshHoldsTwoFilters: a Replica takes over a whole filter without a copy.
 func TestRefreshHoldsTwoFilters(t *testing.T) {
 	const size = 4 << 20
 	var full *bloom.Filter

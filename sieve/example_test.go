@@ -39,7 +39,7 @@ func ExampleQueue() {
 	// /blog/2
 }
 
-// A walk stops, is saved, and goes on in another process.
+// A walk stops and is saved. Another process continues it.
 func ExampleQueue_Requeue() {
 	seen := bloom.Must(bloom.New(1000, 1e-6))
 	toVisit := sieve.New(seen, bloom.SumString)
@@ -47,8 +47,8 @@ func ExampleQueue_Requeue() {
 		toVisit.Push(page)
 	}
 	toVisit.Pop()
-	queued, _ := json.Marshal(slices.Collect(toVisit.All())) // to be written to a file first,
-	set, _ := seen.MarshalBinary()                           // before the set
+	queued, _ := json.Marshal(slices.Collect(toVisit.All())) // a program writes this to a file first,
+	set, _ := seen.MarshalBinary()                           // and then writes this
 
 	seen = new(bloom.Filter)
 	if err := seen.UnmarshalBinary(set); err != nil {
@@ -71,7 +71,7 @@ func ExampleQueue_Requeue() {
 	// [/about /blog /team]
 }
 
-// A crawler waits until the host of the oldest link may be asked again.
+// A crawler waits until it may ask the host of the oldest link again.
 func ExampleQueue_Peek() {
 	toVisit := sieve.New(bloom.Must(bloom.New(1000, 1e-6)), bloom.SumString)
 	toVisit.Push("https://example.com/")
@@ -85,7 +85,7 @@ func ExampleQueue_Peek() {
 	// 1
 }
 
-// Clicks pass again an hour after the last one of the same visitor.
+// A click passes again if the visitor's last click on the same page was more than an hour ago.
 func ExampleDistinct_window() {
 	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
 	seen := bloom.Must(window.New(window.Config{

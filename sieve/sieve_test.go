@@ -40,13 +40,13 @@ func check(t *testing.T, q *Queue[uint64]) {
 	}
 }
 
-// Three walks against a slice and a map: one that hovers, one that fills and
-// drains in waves, and one that mostly repeats keys.
+// The test compares a queue with a slice and a map on three walks. One keeps its length, one fills
+// and drains in waves, and one mostly repeats keys.
 func TestRandomWalk(t *testing.T) {
 	for _, walk := range []struct {
 		name string
 		keys uint64
-		push func(step int) float64 // probability of a Push
+		push func(step int) float64 // the probability of a Push
 	}{
 		{"hover", 1 << 60, func(int) float64 { return 0.5 }},
 		{"waves", 1 << 60, func(step int) float64 { return []float64{0.9, 0.1}[step/1000%2] }},
@@ -75,7 +75,7 @@ func TestRandomWalk(t *testing.T) {
 						queue = queue[1:]
 					}
 				}
-				if step%37 == 0 && len(queue) > 0 { // what was popped comes back
+				if step%37 == 0 && len(queue) > 0 { // a value that was popped is queued again
 					v := rng.Uint64N(walk.keys) + 1
 					q.Requeue(v)
 					queue = append(queue, v)
@@ -126,7 +126,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// everything is a set that takes every key for new.
+// everything is a set that reports every key as new.
 type everything struct{}
 
 func (everything) AddHash(bloom.Hash) bool      { return true }
@@ -154,8 +154,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 	assert.Len(t, q.buf, minBuf, "after a million are popped")
 }
 
-// A value of steady length is popped into places that stay: what was there must
-// be garbage all the same.
+// A queue of steady length keeps its buffer. The buffer must not keep values that were popped.
 func TestKeepsNoPopped(t *testing.T) {
 	q := New(everything{}, func(p *[64]byte) bloom.Hash { return bloom.Sum(p[:]) })
 	var popped []weak.Pointer[[64]byte]
@@ -172,9 +171,10 @@ func TestKeepsNoPopped(t *testing.T) {
 	assert.Equal(t, 10, q.Len())
 }
 
-// At no length does a queue that goes up and down by one keep resizing.
+// If the length of a queue goes up and down by one, the queue does not resize each time, at any
+// length.
 func TestDoesNotThrash(t *testing.T) {
-	for _, start := range []int{0, 100} { // grown to, or shrunk to
+	for _, start := range []int{0, 100} { // the queue grows or shrinks to the length
 		for length := range 100 {
 			q := New[uint64](everything{}, bloom.SumUint64)
 			for range max(start, length) {
@@ -227,7 +227,7 @@ func TestDistinctAllocatesNothing(t *testing.T) {
 	assert.Positive(t, n)
 }
 
-// TestString: a queue that is logged names none of its values.
+// TestString: the text of a queue has none of its values.
 func TestString(t *testing.T) {
 	q := New(bloom.Must(bloom.New(100, 0.01)), bloom.SumString)
 	q.Push("secret")
@@ -251,7 +251,7 @@ func TestNeedsSetAndHash(t *testing.T) {
 	}
 }
 
-// TestAllOfChanged: a work-list loop over All would leave values unvisited.
+// TestAllOfChanged: All panics if the loop changes the queue and continues.
 func TestAllOfChanged(t *testing.T) {
 	q := New(bloom.Must(bloom.New(100, 1e-6)), bloom.SumString)
 	for name, change := range map[string]func(){
@@ -265,12 +265,12 @@ func TestAllOfChanged(t *testing.T) {
 				change()
 			}
 		}, name)
-		for range q.All() { // a change before the end of the loop is none beside it
+		for range q.All() { // a change is allowed if the loop then ends
 			change()
 			break
 		}
 	}
-	q.Push("new") // dropped: nothing changes
+	q.Push("new") // the queue drops the value and does not change
 	for range q.All() {
 		q.Push("new")
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestBatches: a batch does and answers what its keys do one by one, in filters with and without
-// fetching, while planes begin, end, die, and are given up.
+// TestBatches: a batch does and answers what single calls do, in filters with and without reading
+// ahead, while planes begin, end, die, and are given up.
 func TestBatches(t *testing.T) {
 	for _, c := range []Config{
 		{N: 10, P: 0.01, Span: time.Hour}, {N: 100_000, P: 1e-3, Span: time.Hour, Renew: true},

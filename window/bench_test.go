@@ -10,7 +10,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// BenchmarkFilter adds keys that are new, adds them again, and looks up absent ones, at N keys a Span.
+// BenchmarkFilter adds new keys, adds them again, and looks up absent keys, with N keys in a Span.
 func BenchmarkFilter(b *testing.B) {
 	for _, c := range []Config{{N: 1e4, P: 0.01}, {N: 1e5, P: 1e-6}, {N: 7e7, P: 0.01}, {N: 2.5e7, P: 1e-9}} {
 		if testing.Short() && c.N > 1e6 {
@@ -54,9 +54,9 @@ func BenchmarkFilter(b *testing.B) {
 	}
 }
 
-// BenchmarkDay is two days of N keys each that come as they do on a real day: from 0.3 to 1.7 times the
-// mean. It reports the time of a key, the slowest batch of 256, the keys refused, as a share of P,
-// and the least Reach in Spans. The largest one is a tenth of 864 million.
+// BenchmarkDay has two days of N keys each. As on a real day, the traffic goes from 0.3 to 1.7
+// times the mean. It reports the time of a key, the slowest batch of 256, the share of refused keys
+// divided by P, and the least Reach in Spans. The largest N is a tenth of 864 million.
 func BenchmarkDay(b *testing.B) {
 	for _, n := range []uint64{1e5, 8_640_000, 86_400_000} {
 		if testing.Short() && n > 1e5 {

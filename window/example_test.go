@@ -16,14 +16,14 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// A day's clicks, without those that repeat one of the last hour.
+// A program counts a day's clicks, without clicks that repeat one of the last hour.
 func Example() {
 	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
 	recent, err := window.New(window.Config{
 		N:    1_000_000, // different clicks in an hour
 		P:    0.001,
 		Span: time.Hour,
-		Now:  func() time.Time { return now }, // for a live stream, leave it out
+		Now:  func() time.Time { return now }, // leave this out for a live stream
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -102,7 +102,7 @@ func ExampleLoadOrNew() {
 		id  string
 	}
 	read := func(events ...event) error {
-		var newest time.Time // of the events so far
+		var newest time.Time // the time of the newest event so far
 		recent, err := window.LoadOrNew(filepath.Join(dir, "recent"), window.Config{
 			N: 100_000, P: 0.001, Span: 30 * 24 * time.Hour, Renew: true,
 			Now: func() time.Time { return newest },
@@ -131,8 +131,8 @@ func ExampleLoadOrNew() {
 	// <nil>
 }
 
-// Traffic has grown: a window for a thousand ids is followed by one for a million, in a file
-// of its own. For one Span, both are asked. Then the old one has forgotten all its ids.
+// Traffic has grown: a new window for a million ids, in a file of its own, replaces a window for a
+// thousand. For one Span, the program asks both. Then the old one has forgotten all its ids.
 func ExampleLoadOrNew_larger() {
 	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
 	dir, err := os.MkdirTemp("", "")
@@ -156,7 +156,7 @@ func ExampleLoadOrNew_larger() {
 	config.N = 1_000_000
 	recent := bloom.Must(window.LoadOrNew(filepath.Join(dir, "million"), config))
 	isNew := func(id string) bool {
-		// Of two equal ids at once, one is new to recent. Nothing is added to before.
+		// If two equal ids come at once, one of them is new to recent. before gets no ids.
 		return recent.AddString(id) && !before.ContainsString(id)
 	}
 	now = now.Add(30 * time.Minute)
@@ -168,7 +168,8 @@ func ExampleLoadOrNew_larger() {
 	// false false 0
 }
 
-// Ten times the plan: the newest N keys are found, and Reach says how far back that is.
+// Ten times as many keys come as planned. The newest N are found, and Reach tells how far back that
+// is.
 func ExampleFilter_Reach() {
 	now := time.Date(2024, time.May, 17, 10, 0, 0, 0, time.UTC)
 	recent := bloom.Must(window.New(window.Config{

@@ -18,8 +18,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestKilled kills processes that add keys and save now and then. What was saved last is found, and
-// the rate is kept. The next process goes on from there.
+// TestKilled kills processes that add keys and save now and then. The next process finds the keys
+// of the last save, and continues from there. The rate is kept.
 func TestKilled(t *testing.T) {
 	const n, child = 2000, "BLOOM_TEST_KILLED"
 	if testing.Short() || filtertest.Race {
@@ -31,7 +31,7 @@ func TestKilled(t *testing.T) {
 		if i%2 == 0 {
 			config.P, config.Renew = 1e-2, true
 		}
-		// load also returns how many keys had been added when the window was saved.
+		// load also returns the number of keys that had been added when the window was saved.
 		load := func(path string, clock *filtertest.Clock) (f *Filter, saved int) {
 			config.Now = clock.Now
 			f = bloom.Must(LoadOrNew(path, config))

@@ -14,7 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// slowly is a reader of a filter's form that calls each before each piece that is written.
+// slowly reads a filter's binary form. It calls each before each piece that is written.
 type slowly struct {
 	f    *Filter
 	each func()
@@ -36,7 +36,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// TestRestored restores on the system's time what was encoded an hour ago. A receiver keeps its Now.
+// TestRestored decodes a filter that was encoded an hour ago, by the system's time. A Filter keeps
+// its Now when it decodes.
 func TestRestored(t *testing.T) {
 	start := time.Now().Add(-3 * time.Hour)
 	now := start
@@ -64,7 +65,8 @@ func TestRestored(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestSavedAfterEachKey: a plane takes its share of keys and no more, however often it is saved and loaded.
+// TestSavedAfterEachKey: a plane gets its share of keys and no more, however often the window is
+// saved and loaded.
 func TestSavedAfterEachKey(t *testing.T) {
 	f := bloom.Must(New(Config{N: 1000, P: 1e-9}))
 	share := int(f.ring.share)
@@ -76,8 +78,9 @@ func TestSavedAfterEachKey(t *testing.T) {
 	require.EqualValues(t, 20, f.ring.planes().len())
 }
 
-// TestPlanesMoveOn encodes while keys are added and planes end, die, and give their places to others.
-// The form holds what was there when it began, and no more.
+// TestPlanesMoveOn encodes a filter while keys are added, and while planes end, die, and give their
+// columns to new planes. The form has the keys that were there when the encoding began, and no
+// others.
 func TestPlanesMoveOn(t *testing.T) {
 	for _, step := range []time.Duration{time.Minute, time.Hour, 30 * time.Hour} {
 		var hand filtertest.Clock
@@ -112,8 +115,8 @@ func TestPlanesMoveOn(t *testing.T) {
 	}
 }
 
-// TestParams changes one parameter at a time, under a valid checksum: what is accepted can be added to, and
-// what is encoded then can be decoded.
+// TestParams changes one parameter at a time, with a right checksum. If the decoder accepts a
+// filter, keys can be added to it, and its binary form can be decoded.
 func TestParams(t *testing.T) {
 	for _, span := range []time.Duration{0, time.Hour} {
 		hand := new(filtertest.Clock)

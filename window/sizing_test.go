@@ -54,7 +54,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestPrice has the bits of a key that the package comment and Config name.
+// TestPrice: a key takes as many bits as the comments of the package and of Config say.
 func TestPrice(t *testing.T) {
 	bits := func(c Config) float64 {
 		c.Span = time.Hour
@@ -76,7 +76,7 @@ func TestPrice(t *testing.T) {
 	}
 }
 
-// TestLargest finds the largest N that is laid out, without its memory.
+// TestLargest finds the largest N that has a layout, without its memory.
 func TestLargest(t *testing.T) {
 	lanes := func(n uint64) uint64 {
 		l, err := Config{N: n, P: 0.01, Generations: 7}.layout()
@@ -98,7 +98,7 @@ func TestLargest(t *testing.T) {
 	require.Greater(t, lanes(least), uint64(form.MaxFrameWords/100*98))
 }
 
-// TestRateOfPages adds up the rates of a page with each number of keys, by Poisson's distribution.
+// TestRateOfPages computes the mean rate of a page whose number of keys has a Poisson distribution.
 func TestRateOfPages(t *testing.T) {
 	for _, p := range []float64{1e-2, 1e-3, 1e-6, 1e-9, 1e-12} {
 		c := Config{N: 1e7, P: p, Generations: 7}
@@ -116,8 +116,8 @@ func TestRateOfPages(t *testing.T) {
 	}
 }
 
-// TestRateOfFew has windows of few keys, which hit varying numbers of few lanes, and would be
-// mistaken for each other if few sequences of positions were to be had.
+// TestRateOfFew: the rate is kept by windows of few keys. The share of lanes that such keys set
+// varies. If a page had few different sequences of positions, such keys would also share sequences.
 func TestRateOfFew(t *testing.T) {
 	for _, test := range []struct {
 		n uint64
@@ -146,7 +146,7 @@ func TestRateOfFew(t *testing.T) {
 	}
 }
 
-// TestPositions: each lane is as likely as another, and no two positions of a key depend on each other.
+// TestPositions: all lanes are equally likely, and the positions of a key are independent.
 func TestPositions(t *testing.T) {
 	const lanes, keys = 64, 200_000
 	for _, step := range []func(i uint64) (uint64, uint64){
@@ -176,8 +176,8 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestStatsOfAnIdleWindow: the figures are those of the keys that are remembered now, also when no
-// other call has noticed that the others are forgotten.
+// TestStatsOfAnIdleWindow: the figures are those of the keys that are remembered now, even if no
+// other call has noticed that planes are due to die.
 func TestStatsOfAnIdleWindow(t *testing.T) {
 	var hand filtertest.Clock
 	f := bloom.Must(New(Config{N: 1000, P: 0.01, Span: time.Hour, Now: hand.Now}))
@@ -189,7 +189,7 @@ func TestStatsOfAnIdleWindow(t *testing.T) {
 	require.Zero(t, s.FPR, "nothing is reported")
 }
 
-// TestStats fills windows, one of more pages than Stats reads.
+// TestStats: the figures are right for windows of few pages, and of more pages than Stats reads.
 func TestStats(t *testing.T) {
 	for _, n := range []uint64{10_000, 1_000_000} {
 		f := bloom.Must(New(Config{N: n, P: 0.01}))

@@ -16,9 +16,9 @@ import (
 type lifetimes struct {
 	*Filter
 	clock             filtertest.Clock
-	pace              time.Duration // between keys
-	next              uint64        // key
-	oldest            uint64        // key that was found at the last look
+	pace              time.Duration // the time between two keys
+	next              uint64        // the next key
+	oldest            uint64        // the oldest key that was found by the last look
 	added             []time.Duration
 	shortest, longest time.Duration
 }
@@ -41,7 +41,7 @@ func (l *lifetimes) run(n int) {
 	}
 }
 
-// look notes which keys have been forgotten since the last look.
+// look records which keys have been forgotten since the last look.
 func (l *lifetimes) look() {
 	for l.oldest < l.next && !l.ContainsHash(bloom.SumUint64(l.oldest)) {
 		lived := l.clock.Elapsed() - l.added[l.oldest]
@@ -51,13 +51,13 @@ func (l *lifetimes) look() {
 	}
 }
 
-// stepBack moves the clock. What is recorded begins anew, with the keys that are added from here on.
+// stepBack moves the clock. From then on, only keys that are added later are recorded.
 func (l *lifetimes) stepBack(step time.Duration) {
 	l.clock.Advance(-step)
 	l.oldest, l.shortest, l.longest = l.next, 1<<62, 0
 }
 
-// evenly has the lifetimes that a configuration promises while the clock runs evenly.
+// evenly returns the lifetimes that a configuration promises while the clock runs evenly.
 func (c Config) evenly() (longest time.Duration) {
 	if c.Renew {
 		return c.Span + 2*time.Duration(c.part())
@@ -65,8 +65,8 @@ func (c Config) evenly() (longest time.Duration) {
 	return c.Span + time.Duration(c.part())
 }
 
-// TestKeysGoInTime: while the clock runs evenly, keys are found for a Span, and for the part or two
-// more that Config promises at most.
+// TestKeysGoInTime: while the clock runs evenly, keys are found for at least a Span, and at most
+// for the one or two parts more that Config promises.
 func TestKeysGoInTime(t *testing.T) {
 	for _, renew := range []bool{false, true} {
 		for _, generations := range []int{1, 3, 7, 15, 31} {
@@ -83,8 +83,8 @@ func TestKeysGoInTime(t *testing.T) {
 	}
 }
 
-// TestKeysGoAfterAStepBack: what is added after the clock steps back is found for a Span, and for
-// Span/Generations more than ever at most.
+// TestKeysGoAfterAStepBack: a key that is added after the clock steps back is found for at least a
+// Span, and for at most Span/Generations longer than without the step.
 func TestKeysGoAfterAStepBack(t *testing.T) {
 	const perPart = 10
 	phases := 5
@@ -93,7 +93,7 @@ func TestKeysGoAfterAStepBack(t *testing.T) {
 	}
 	for _, renew := range []bool{false, true} {
 		for _, generations := range []int{1, 3, 7, 15, 31} {
-			for _, n := range []uint64{2000, uint64(perPart * generations)} { // little traffic, and N keys in a Span
+			for _, n := range []uint64{2000, uint64(perPart * generations)} { // the second is N keys in a Span
 				c := Config{N: n, P: 1e-9, Span: day, Generations: generations, Renew: renew}
 				part := time.Duration(c.part())
 				for _, step := range []time.Duration{1, time.Second, time.Hour, 6 * time.Hour, 12 * time.Hour, day - 1, day, 10 * day} {
@@ -115,8 +115,8 @@ func TestKeysGoAfterAStepBack(t *testing.T) {
 	}
 }
 
-// TestKeysGoAfterStepsBack: however often the clock steps back, what is added after the last step is
-// found for a Span, and for twice as long as a single step allows at most.
+// TestKeysGoAfterStepsBack: the clock steps back several times. A key that is added after the last
+// step is found for at least a Span, and for at most twice as long as after a single step.
 func TestKeysGoAfterStepsBack(t *testing.T) {
 	const perPart = 5
 	for _, renew := range []bool{false, true} {
@@ -146,8 +146,8 @@ func TestKeysGoAfterStepsBack(t *testing.T) {
 	}
 }
 
-// TestNewestStayAfterAStepBack: when planes of a few keys from before and after a step back share the
-// ring with a burst of keys, the newest N/2 keys are found at each moment.
+// TestNewestStayAfterAStepBack: planes of a few keys from before and after a step back share the
+// ring with a burst of keys. The newest N/2 keys are found at each moment.
 func TestNewestStayAfterAStepBack(t *testing.T) {
 	for _, generations := range []int{1, 3, 7, 15, 31} {
 		for _, renew := range []bool{false, true} {
@@ -186,8 +186,8 @@ func TestNewestStayAfterAStepBack(t *testing.T) {
 					add(20)
 					newestStay()
 				}
-				for range 2 * planes { // a clock that steps to and fro, with a key each time
-					clock.Advance(min(3*part, day/2)) // more than the two parts that a plane may last
+				for range 2 * planes { // the clock steps to and fro, and a key comes each time
+					clock.Advance(min(3*part, day/2)) // longer than the two parts that a plane may last
 					add(1)
 					clock.Advance(-min(3*part, day/2))
 					newestStay()

@@ -18,19 +18,20 @@ import (
 
 const day = 24 * time.Hour
 
-// traffic yields times since the start, in order or with leaps, and keys.
+// traffic yields keys and their times since the start. Times increase, unless the clock jumps.
 type traffic = iter.Seq2[time.Duration, uint64]
 
 type pattern struct {
 	name  string
 	keys  traffic
-	jumps bool // the clock does
-	most  int  // keys that count in a day; 0: not known
+	jumps bool // the clock jumps
+	most  int  // the most keys that count in a day, or 0 if that is unknown
 }
 
-// patterns are the traffic of windows for n keys a day.
+// patterns returns kinds of traffic for windows of n keys in a day.
 func patterns(n, generations int) []pattern {
-	// A day more than n keys come in one day and the next, but never within a Span.
+	// daily yields perDay keys in the first part of each day, for which the program is open. A day
+	// has a nanosecond more than a Span. So never more than perDay keys come within a Span.
 	daily := func(days, perDay int, open time.Duration) traffic {
 		return func(yield func(time.Duration, uint64) bool) {
 			for i := range days * perDay {
@@ -41,7 +42,7 @@ func patterns(n, generations int) []pattern {
 			}
 		}
 	}
-	// changed is even traffic with other times and keys.
+	// changed is even traffic whose times and keys are changed.
 	changed := func(days, perDay int, change func(at time.Duration, key uint64) (time.Duration, uint64)) traffic {
 		return func(yield func(time.Duration, uint64) bool) {
 			for at, key := range daily(days, perDay, day) {
@@ -51,7 +52,8 @@ func patterns(n, generations int) []pattern {
 			}
 		}
 	}
-	// outage has the keys of the hours before noon of the second day come at noon.
+	// outage is even traffic with an outage that ends at noon of the second day. Its keys come at
+	// noon.
 	outage := func(hours time.Duration) traffic {
 		return changed(4, n, func(at time.Duration, key uint64) (time.Duration, uint64) {
 			if at > (36-hours)*time.Hour && at < 36*time.Hour {
@@ -60,7 +62,7 @@ func patterns(n, generations int) []pattern {
 			return at, key
 		})
 	}
-	// repeats has a share of the keys repeat others of the last minutes.
+	// repeats is traffic in which a share of the keys repeat keys of the last minutes.
 	repeats := func(perDay int, share float64) traffic {
 		r, recent, fresh := rand.New(rand.NewPCG(1, 2)), uint64(perDay/500+1), uint64(0)
 		return changed(3, perDay, func(at time.Duration, _ uint64) (time.Duration, uint64) {
@@ -71,7 +73,7 @@ func patterns(n, generations int) []pattern {
 			return at, fresh
 		})
 	}
-	// returning has the same keys every five minutes, and others that come once.
+	// returning is traffic in which some keys come every five minutes, and other keys come once.
 	returning := func(keys, once int) traffic {
 		return func(yield func(time.Duration, uint64) bool) {
 			for i := range 2 * 288 {
@@ -87,7 +89,7 @@ func patterns(n, generations int) []pattern {
 		}
 	}
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(3, 4)), 1.1, 1, 1<<40)
-	// leaping is off by step every other four hours.
+	// leaping is even traffic with a clock that is wrong by step for four of eight hours.
 	leaping := func(step time.Duration) traffic {
 		return changed(3, n, func(at time.Duration, key uint64) (time.Duration, uint64) {
 			if at%(8*time.Hour) > 4*time.Hour {
@@ -124,7 +126,8 @@ func patterns(n, generations int) []pattern {
 	return all
 }
 
-// mixed yields runs of new keys, of repeats, or of both, at once or over hours, with and without pauses.
+// mixed yields series of keys. A series has new keys, repeats, or both. Its keys come at once or
+// over hours. There may be a pause after it.
 func mixed(seed uint64, n int) traffic {
 	return func(yield func(time.Duration, uint64) bool) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -151,10 +154,10 @@ func mixed(seed uint64, n int) traffic {
 	}
 }
 
-// TestTraffic compares windows with maps. Each key that was added is found for a Span, unless more than N
-// were counted after it. None is found for longer than it should, and of the keys that are not
-// remembered, Add takes no more than P for seen. Reach is true, and a Span where nothing was lost. Now
-// and then the window is saved and loaded.
+// TestTraffic compares windows with maps. Each key that was added is found for a Span, unless more
+// than N keys were counted after it. No key is found for too long. If a key is not remembered, Add
+// returns false with a probability of at most P. Reach is true: it is a Span if no key was given
+// up. Now and then the window is saved and loaded.
 func TestTraffic(t *testing.T) {
 	for _, test := range []struct {
 		n           int // N
@@ -197,28 +200,28 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-// watched is a window beside a map.
+// watched has a window, and a map of what it should remember.
 type watched struct {
 	*Filter
 	pattern
 	t       *testing.T
 	config  Config
 	clock   filtertest.Clock
-	added   []added         // as they came
-	last    map[uint64]int  // the last one of a key
-	counted []time.Time     // keys that counted towards N
-	once    map[uint64]int  // the last one of them, of a key
-	taken   map[uint64]bool // keys that were taken for seen, without Renew, and may be again by mistake
-	over    bool            // more than N counted within a Span
-	asked   int             // adds of other keys that are surely not remembered
-	refused int
-	leapt   int // len(added) when the clock leapt ahead
+	added   []added         // all calls of Add, in order
+	last    map[uint64]int  // the index in added of a key's last call
+	counted []time.Time     // the times at which keys counted towards N
+	once    map[uint64]int  // the index in counted of the last time that a key counted
+	taken   map[uint64]bool // keys that were refused by mistake, without Renew, and may be again
+	over    bool            // more than N keys counted within a Span
+	asked   int             // the number of calls with other keys that are not remembered
+	refused int             // how many of these calls returned false
+	leapt   int             // len(added) when the clock leapt ahead
 }
 
 type added struct {
 	key     uint64
 	at      time.Time
-	counted int // len(counted) then
+	counted int // len(watched.counted) at that time
 }
 
 func watch(t *testing.T, config Config, pattern pattern) *watched {
@@ -245,7 +248,7 @@ func (w *watched) run() {
 	w.check()
 }
 
-// span and part are the window's. longest is how long a key may be found.
+// part returns the window's part. longest returns how long a key may be found.
 func (w *watched) part() time.Duration { return time.Duration(w.ring.part) }
 
 func (w *watched) longest() time.Duration {
@@ -260,7 +263,7 @@ func (w *watched) kept(a added) bool {
 	return !w.jumps && w.clock.Now().Sub(a.at) <= day && len(w.counted)-a.counted <= int(w.config.N)
 }
 
-// state changes with each key that counts.
+// state returns a value that changes with each key that counts.
 func (w *watched) state() [3]uint64 {
 	s := [3]uint64{w.ring.planes().newest(), w.ring.count.Load()}
 	for i := range w.table {

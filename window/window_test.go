@@ -17,8 +17,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// TestEnds finds the ends of keys to the nanosecond: of one that came at a plane's beginning, one
-// that came at its end, one of a plane that ended by count, and those that are renewed.
+// TestEnds finds to the nanosecond how long keys are found: a key from a plane's beginning, a key
+// from its end, a key of a plane that ended by count, and keys that are renewed.
 func TestEnds(t *testing.T) {
 	const span, part = 10*time.Second + 3, (10*time.Second + 3 + 6) / 7
 	for _, test := range []struct{ first, key, lives time.Duration }{
@@ -36,14 +36,14 @@ func TestEnds(t *testing.T) {
 		require.False(t, f.ContainsString("key"), "%v", test)
 	}
 	var hand filtertest.Clock
-	f := bloom.Must(New(Config{N: 56, P: 1e-9, Span: span, Now: hand.Now})) // a key a plane
+	f := bloom.Must(New(Config{N: 56, P: 1e-9, Span: span, Now: hand.Now})) // each plane holds one key
 	f.AddString("key")
 	hand.Advance(span)
 	require.True(t, f.ContainsString("key"))
 	hand.Advance(1)
 	require.False(t, f.ContainsString("key"))
 
-	// A renewal relies on a plane until a part after its end, and then writes.
+	// A repeat relies on a plane until a part after the plane's end. Later, the repeat is written.
 	for after, lives := range map[time.Duration]time.Duration{part - 1: span, part: span + 2*part - 1} {
 		hand = filtertest.Clock{}
 		f = bloom.Must(New(Config{N: 1000, P: 1e-9, Span: span, Renew: true, Now: hand.Now}))
@@ -57,8 +57,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestClock has what Config says of a Now that does not advance, goes back, leaps, goes too far, or
-// knows no time yet.
+// TestClock: the window does what Config promises if Now steps back, leaps ahead, goes too far, or
+// is the zero Time.
 func TestClock(t *testing.T) {
 	config := Config{N: 1000, P: 1e-9, Span: time.Hour}
 	start := func() (*Filter, *filtertest.Clock) {
@@ -66,7 +66,7 @@ func TestClock(t *testing.T) {
 		config.Now = hand.Now
 		return bloom.Must(New(config)), hand
 	}
-	// lives requires that a key which is added now is found for a Span and goes when it should.
+	// lives adds a key, and requires that it is found for a Span and forgotten in time.
 	lives := func(f *Filter, hand *filtertest.Clock, key string) {
 		t.Helper()
 		require.True(t, f.AddString(key))
@@ -108,7 +108,7 @@ func TestClock(t *testing.T) {
 		require.False(t, f.ContainsString("b"))
 	})
 	t.Run("back after a loss", func(t *testing.T) {
-		// What the newest keys pushed out was lost by then; nothing that comes afterwards is.
+		// Keys were given up before the step. No key that comes after the step is given up.
 		f, hand := start()
 		for i := range uint64(5000) {
 			hand.Advance(time.Millisecond)
@@ -129,7 +129,7 @@ func TestClock(t *testing.T) {
 		f.AddString("a")
 		hand.Advance(50 * time.Minute)
 		f.AddString("b")
-		hand.Advance(40 * time.Minute) // a leap, of which the clock knows nothing
+		hand.Advance(40 * time.Minute) // the clock leaps
 		require.False(t, f.ContainsString("a"))
 		require.True(t, f.ContainsString("b"))
 		hand.Advance(1e5 * time.Hour)
@@ -163,8 +163,8 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// TestEmptyKey: the empty key, whose digest is all zeros, is a key as others. Windows that do not hold it
-// report it at their rate, and those that hold it find it.
+// TestEmptyKey: the empty key, whose digest is all zeros, is like other keys. Windows that do not
+// hold it report it at their rate. Windows that hold it find it.
 func TestEmptyKey(t *testing.T) {
 	const filters = 400
 	for _, p := range []float64{1e-2, 1e-3, 1e-6, 1e-9} {
@@ -184,7 +184,7 @@ func TestEmptyKey(t *testing.T) {
 			assert.LessOrEqual(t, float64(reported), most, "P = %v, %d %% full: filters that report an empty key which they do not hold", p, percent)
 		}
 	}
-	f := bloom.Must(New(Config{N: 200_000, P: 0.01})) // of several pages
+	f := bloom.Must(New(Config{N: 200_000, P: 0.01})) // has several pages
 	f.AddBatch(nil, filtertest.Digests(1, 250_000))
 	require.False(t, f.ContainsString(""), "the empty key was not added")
 	handled, err := f.Do(context.Background(), bloom.SumString(""), func(context.Context) error { return nil })
@@ -192,7 +192,7 @@ func TestEmptyKey(t *testing.T) {
 	require.True(t, handled, "an event with an empty id is handled")
 }
 
-// TestByCount: without a Span, the newest N keys are found, and more are not kept for long.
+// TestByCount: without a Span, the newest N keys are found, and older keys are soon forgotten.
 func TestByCount(t *testing.T) {
 	for _, renew := range []bool{false, true} {
 		f := bloom.Must(New(Config{N: 1000, P: 1e-9, Renew: renew, Now: func() time.Time { panic("asked for the time") }}))
@@ -218,14 +218,14 @@ func TestByCount(t *testing.T) {
 	}
 }
 
-// TestTogether has eight goroutines add the same and other keys while time passes and a ninth saves
-// and resets nothing. Of each key one is told that it is new, and all are found.
+// TestTogether: eight goroutines add the same keys and keys of their own, while time passes and a
+// ninth goroutine saves. For each key, one Add returns true. All keys are found.
 func TestTogether(t *testing.T) {
-	for _, c := range []Config{{N: 2000}, {N: 60_000}, {N: 60_000, Renew: true}} { // a page, and several
+	for _, c := range []Config{{N: 2000}, {N: 60_000}, {N: 60_000, Renew: true}} { // one or several pages
 		var hand filtertest.Clock
 		n := c.N
 		if c.Renew {
-			n /= 5 // each goroutine's adds of a shared key can count
+			n /= 5 // a shared key can count for each goroutine that adds it
 		}
 		c.P, c.Span, c.Now = 1e-9, time.Hour, hand.Now
 		f := bloom.Must(New(c))
@@ -237,7 +237,7 @@ func TestTogether(t *testing.T) {
 				for left.Load() > 0 {
 					f.Stats()
 					assert.NoError(t, new(Filter).UnmarshalBinary(bloom.Must(f.MarshalBinary())))
-					runtime.Gosched() // where there is one thread
+					runtime.Gosched() // lets the others run if there is one thread
 				}
 				return
 			}
@@ -262,7 +262,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestSavedWhileAdding: what is loaded keeps its rate, although planes filled up while they were
+// TestSavedWhileAdding: a loaded filter keeps its rate, although planes became full while they were
 // written.
 func TestSavedWhileAdding(t *testing.T) {
 	const n, p = 100_000, 0.01
@@ -303,7 +303,7 @@ func TestLookUpsDoNotWait(t *testing.T) {
 			hand.Advance(3 * time.Hour)
 		}
 		require.False(t, filtertest.Waits(&f.table[0], false, lookUp), "a page is locked, planes are due: %v", due)
-		f.AddString("key") // no plane is due any more
+		f.AddString("key") // now no plane is due to die
 		if due {
 			hand.Advance(3 * time.Hour)
 		}
@@ -313,7 +313,7 @@ func TestLookUpsDoNotWait(t *testing.T) {
 	require.True(t, f.AddString("key"), "a key that was forgotten is new")
 }
 
-// moved is a page's lock. When it is freed, a new plane has begun.
+// moved is a page's lock. Its Unlock first begins a new plane.
 type moved struct {
 	*Filter
 	clock *filtertest.Clock
@@ -340,7 +340,7 @@ func TestAddWritesIntoTheNewestPlane(t *testing.T) {
 	require.EqualValues(t, f.k, f.ones(0)[newest%planes], "bits of the new plane")
 }
 
-// TestDo has goroutines handle one key at once, whose first few handlers fail: one more
+// TestDo: several goroutines handle one key at once. The first few handlers fail, the next one
 // succeeds, and no other is called.
 func TestDo(t *testing.T) {
 	ctx := context.Background()
@@ -373,7 +373,8 @@ func TestDo(t *testing.T) {
 		require.Empty(t, f.underWay)
 	}
 
-	// A panic lets the next one handle it. Other keys do not wait. Who waits ends with its context.
+	// If a handler panics, the next call handles the key. Calls with other keys do not wait. A call
+	// that waits returns when its context ends.
 	f := bloom.Must(New(config))
 	h := bloom.SumString("id")
 	require.Panics(t, func() { f.Do(ctx, h, func(context.Context) error { panic("in the handler") }) })
@@ -401,8 +402,8 @@ func TestDo(t *testing.T) {
 	require.Zero(t, zero.Reach())
 }
 
-// TestCoarse: a reading of the system's time serves until a timer goes off, a tenth of a second
-// later or when a plane ends. If the timer is late, the plane ends so much later.
+// TestCoarse: a reading of the system's time is used until a timer goes off, a tenth of a second
+// later or when a plane ends. If the timer is late, the plane ends later by the same time.
 func TestCoarse(t *testing.T) {
 	var hand filtertest.Clock
 	reads, timers := 0, []time.Duration(nil)
@@ -432,7 +433,7 @@ func TestCoarse(t *testing.T) {
 	require.False(t, f.ContainsString("late"))
 	f.AddString("next")
 	f.ring.tick()
-	hand.Advance(time.Minute) // nobody came
+	hand.Advance(time.Minute) // no call comes
 	require.False(t, f.ContainsString("next"))
 
 	exact := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: 7*time.Second - 7}))
@@ -441,8 +442,9 @@ func TestCoarse(t *testing.T) {
 	require.Nil(t, exact.ring.wake, "another's time is read at each call")
 }
 
-// TestRepeatBetweenReadings: with Renew, a repeat of a key whose plane goes on living for less than a
-// Span is written again, also when a coarse clock's last reading says that it lives long enough.
+// TestRepeatBetweenReadings: with Renew, a repeat is written again if its key's plane lives for
+// less than a Span, even if the last reading of a coarse clock says that the plane lives long
+// enough.
 func TestRepeatBetweenReadings(t *testing.T) {
 	var hand filtertest.Clock
 	f := bloom.Must(New(Config{N: 1000, P: 1e-9, Span: 7 * time.Second, Renew: true}))
@@ -461,8 +463,8 @@ func TestRepeatBetweenReadings(t *testing.T) {
 	require.True(t, f.ContainsString("key"), "less than a Span after the repeat")
 }
 
-// TestLateReading: a goroutine that read the time before another one, and uses it after that, does not
-// take the other's later reading for a step back of the clock.
+// TestLateReading: a goroutine reads the time, and uses it only after another goroutine has read a
+// later time. This is not mistaken for a step back of the clock.
 func TestLateReading(t *testing.T) {
 	var hand filtertest.Clock
 	var f *Filter

@@ -73,7 +73,8 @@ func TestCrawlTwice(t *testing.T) {
 	assert.False(t, visited)
 }
 
-// The rate is what the filter filtertest. If keys were H1 alone, it would be its fill.
+// TestRate: the rate is the one that the filter promises. If keys were H1 alone, it would be the
+// fill.
 func TestRate(t *testing.T) {
 	set := bloom.Must(bloom.New(10_000, 1e-4))
 	s := collystore.New(set)
