@@ -8,8 +8,8 @@ package bloom
 // use the portable forms in Go.
 //
 // A call enters assembly first, and assembly jumps to Go if it must. In hash/crc32, Go decides
-// first. Here that would make two calls of one, because Go calls assembly through a stub. A look-up
-// in a small filter takes only a few times as long as a call.
+// first. Here that would make two calls out of one, because Go calls assembly through a stub. A
+// look-up in a small filter takes only a few times as long as a call.
 //
 // Compared with Go, assembly takes about four fifths of the time for a single key in a filter that
 // is in the cache, and about two thirds in a larger filter; see benchmarks.

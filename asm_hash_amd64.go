@@ -27,13 +27,13 @@ var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512VL &&
 	cpu.X86.HasAVX512BW
 
-// useWide reports whether the processor hashes faster with vectors of 512 bits than of 256. Intel's
-// do so from Ice Lake on, and AMD's from Zen 4 on. These were the first ones with VBMI2. Older ones
-// of Intel lower their clock for long vectors.
+// useWide reports whether the processor hashes faster with vectors of 512 bits than of 256.
+// Processors of Intel do so from Ice Lake on, and those of AMD from Zen 4 on. These were the first
+// with VBMI2. Older processors of Intel lower their clock for long vectors.
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
 // sumMany hashes the first part of keys and returns the length of the part. It hashes all byte
-// slices or strings. Of integers, it hashes a multiple of eight. Without AVX2 it hashes none.
+// slices or strings, and integers in groups of eight. Without AVX2 it hashes no keys.
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	size, all := unsafe.Sizeof(keys[0]), len(keys)
 	if size == 8 {
@@ -82,7 +82,7 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 	return sumKeys(dst, keys, count, size)
 }
 
-// tell tells the race detector what sumChunk reads and writes.
+// tell informs the race detector about what sumChunk reads and writes.
 func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
 	bitwords.RaceWrite(unsafe.Pointer(dst), count*int(unsafe.Sizeof(*dst)))
 	bitwords.RaceRead(keys, count*int(size))

@@ -86,9 +86,9 @@ var ErrMismatch = form.ErrMismatch
 // New returns an empty filter sized for n distinct keys. If it holds n keys, it reports a key that
 // was not added as present with a probability of about p. docs/sizes.md says when the probability
 // is higher, and [StrictSize] returns sizes that keep p. With a fifth more keys than n, p = 1 %
-// becomes 2.3 %, and 16 % with twice as many. The empty key is found more often; see [Sum]. New
-// returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info has n
-// and p.
+// becomes 2.3 %. With twice as many keys it becomes 16 %. The empty key is found more often; see
+// [Sum]. New returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's
+// Info has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
 // NewWithStrategy is [New] with a strategy of the caller's choice. New uses [Mitz64].
@@ -187,8 +187,8 @@ func (f *filter) add(h Hash) bool {
 
 const errZero = "bloom: Add to a zero filter: make it with a constructor, or decode into it"
 
-// Contains reports whether key may have been added. False is certain. A key that was
-// not added gets true with probability [Filter.FPR], and the empty key with probability
+// Contains reports whether key may have been added. False is certain. For a key that was not added,
+// it returns true with probability [Filter.FPR]. For the empty key, that probability is
 // [Filter.FillRatio]; see [Sum].
 func (f *Filter) Contains(key []byte) bool { return filterContains(&f.filter, key) }
 
@@ -360,11 +360,10 @@ func (f *Filter) OnesCount() uint64 {
 // FillRatio returns the fraction of bits set, from 0 to 1.
 func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 
-// ApproxCount estimates the number of distinct keys added, from the number of
-// bits set: -m/k ln(1 - ones/m), rounded (Swamidass and Baldi, Mathematical
-// Correction for Fingerprint Similarity Measures, 2007). It is Guava's
-// approximateElementCount. Where every bit is set, Guava throws an exception, and
-// ApproxCount returns its largest value, m/k ln(2m), as if half a bit were clear.
+// ApproxCount estimates the number of distinct keys added, from the number of bits set: -m/k ln(1 -
+// ones/m), rounded (Swamidass and Baldi, Mathematical Correction for Fingerprint Similarity
+// Measures, 2007). It is Guava's approximateElementCount. If every bit is set, Guava throws an
+// exception. ApproxCount then returns its largest value, m/k ln(2m), as if half a bit were clear.
 func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the current false-positive rate: the probability that a key which was not added is

@@ -27,13 +27,14 @@ import (
 // SaveFile fails, it removes the new file. If the process is killed, the new file stays until the
 // next SaveFile to path removes it.
 //
-// A file that replaces another keeps its permissions, and its owner and group where the system
-// permits that. It does not keep access-control lists and other attributes. Until it is complete,
-// only its owner may read it. If there is no file at path, the new one has the permissions that
-// os.Create gives. SaveFile replaces a symbolic link itself, and not the file that the link leads
-// to. The new file then has the permissions of that file. SaveFile refuses to replace anything else
-// that is not a regular file. If several SaveFiles write to one path at once, the file of the last
-// one stays. On Windows SaveFile fails while the file is open, for example by [OpenFile].
+// If there is a file at path, the new file gets its permissions, and also its owner and group if
+// the system permits that. It does not get access-control lists and other attributes. Until it is
+// complete, only its owner may read it. If there is no file at path, the new file has the
+// permissions that os.Create gives. SaveFile replaces a symbolic link itself. The new file then has
+// the permissions of the file that the link leads to, and that file stays as it is. SaveFile
+// refuses to replace anything else that is not a regular file. If several SaveFiles write to one
+// path at once, the file of the last one stays. On Windows SaveFile fails while the file is open,
+// for example by [OpenFile].
 func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
@@ -64,7 +65,7 @@ func (f *filter) SaveFile(path string) error {
 //
 // LoadFile also reads a file that holds a binary form alone, as Java writes it. It then checks only
 // the header and the length. If a file of SaveFile has lost its whole trailer, it looks like
-// Java's, so LoadFile accepts it. Such a filter is complete.
+// Java's, so LoadFile accepts it. Such a filter still has all keys.
 //
 // LoadFile allocates as much memory as the file is long, and none before the file's header
 // and length agree.
@@ -122,7 +123,7 @@ func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 }
 
 // LoadOrNewSize is [LoadOrNew] with the parameters of [NewSize], for filters of other sizes than
-// New's, such as [StrictSize].
+// New's, such as those of [StrictSize].
 func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	if _, err := form.WordsFor("bloom", m, k, form.MaxWords); err != nil {
 		return nil, err

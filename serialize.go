@@ -140,11 +140,11 @@ func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
 }
 
-// Diff returns a patch: bytes with which [Filter.Patch] turns from into to. A patch holds the bits
-// that differ, whether set or cleared, and the Info of to. Each bit takes at most five bytes, and
-// usually two. Up to 200 bytes and the Info come on top. So a patch is at most that much longer
-// than its filter. docs/format.md describes patches. If from and to are equal, the patch is valid
-// and changes no bit.
+// Diff returns a patch: bytes with which [Filter.Patch] turns the filter from into the filter to. A
+// patch holds the bits that differ, whether set or cleared, and the Info of to. Each bit takes at
+// most five bytes, and usually two. The rest of a patch is at most 200 bytes and the Info. So a
+// patch is longer than its filter by no more than that. docs/format.md describes patches. If from
+// and to are equal, the patch is valid and changes no bit.
 //
 // Diff returns an error that wraps [ErrMismatch] if M, K or Strategy of from and to differ, or
 // one of them is nil. It also returns an error if both are the zero Filter, or if the Info of to

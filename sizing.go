@@ -65,9 +65,10 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 	return (m + 63) &^ 63, k, nil
 }
 
-// StrictSize returns the least number of bits, a multiple of 64, and the number of hashes
-// with which a filter of n distinct keys has a false-positive rate of at most p, including
-// what double hashing adds; see [New]. Pass both to [NewSize]. It returns an error as New does.
+// StrictSize returns the least size of a filter that holds n distinct keys with a false-positive
+// rate of at most p. The rate includes what double hashing adds; see [New]. m is the number of
+// bits, a multiple of 64, and k is the number of hashes. Pass both to [NewSize]. StrictSize returns
+// an error as New does.
 //
 // What double hashing adds is known to within a tenth, and StrictSize allows for that tenth.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
@@ -81,7 +82,7 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	}
 	// Among odd numbers of words, a larger number has a lower rate, so a binary search finds the
 	// least. An even number can have a higher rate than a smaller number, if it is a power of two
-	// or a small multiple of one. The loop below looks for a number that is less, odd or even.
+	// or a small multiple of one. The loop below looks for a smaller number, odd or even.
 	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
 		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; "+
@@ -97,8 +98,8 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	return m, k, nil
 }
 
-// strictK returns the number of hashes, most or fewer, with the least rate of a filter of m
-// bits that holds n keys, and that rate.
+// strictK returns the number of hashes with which a filter of m bits that holds n keys has the
+// least rate, and that rate. It tries up to most hashes.
 func strictK(m, n uint64, most int) (k int, rate float64) {
 	rate = 1
 	for i := 1; i <= most; i++ {
@@ -110,8 +111,8 @@ func strictK(m, n uint64, most int) (k int, rate float64) {
 }
 
 // strictRate returns the mean rate of Mitz64 filters of m bits and k hashes that hold n keys. Such
-// filters differ in how full they are. Fuller ones have more false positives, so the mean rate is
-// higher than the rate of a filter of mean fill: spread says how many times.
+// filters differ in how full they are. Fuller ones have more false positives, so the mean of fill^k
+// is higher than the k-th power of the mean fill. spread is the ratio of the two.
 func strictRate(m uint64, k int, n uint64) float64 {
 	fill := fillRatio(m, k, n)
 	clear, load := 1-fill, float64(k)*float64(n)/float64(m)
@@ -140,29 +141,28 @@ func fillRatio(m uint64, k int, n uint64) float64 {
 	return portable.OneMinusExp(float64(k) * float64(n) / float64(m))
 }
 
-// currentRate returns the rate of a Mitz64 filter of m bits and k hashes of which the given
-// fraction of bits are set. Double hashing matters for keys that would not be found otherwise.
+// currentRate returns the rate of a Mitz64 filter of m bits and k hashes in which the given
+// fraction of bits are set. Double hashing adds only keys that are not found by chance.
 func currentRate(m uint64, k int, fill float64) float64 {
 	chance := portable.Power(fill, uint64(k))
 	return chance + float64(doubleHashing(fill, m, k)*(1-chance))
 }
 
 // doubleHashing returns by how much the rate of a Mitz64 filter exceeds fill^k, to about a tenth.
-// The cause is that the indexes of a key are not independent. For a Mitz32 filter the excess is
-// between a sixth of that and all of it.
+// The indexes of a key are not independent, and keys may share several indexes. For a Mitz32 filter
+// the excess is between a sixth of that and all of it.
 //
-// If m is a power of two, there are two kinds of such keys. First, a key has only d different
-// indexes if H2 has the order d modulo m. d is a power of two, and its probability is d/2m, or 1/m
-// for d = 1. Second, an added key has the same H2 as the key that is looked up, or -H2, with
-// probability 2/m. Then the two keys share all k indexes in one of m cases. For each o below k,
-// they share o indexes in two of m cases. A single common index is no more likely than by chance,
-// so o = 1 does not count.
+// If m is a power of two, there are two causes. First, a key has only d different indexes if H2 has
+// the order d modulo m. d is a power of two, and its probability is d/2m, or 1/m for d = 1. Second,
+// an added key has the same H2 as the key that is looked up, or -H2, with probability 2/m. Then the
+// two keys share all k indexes in one of m cases. For each o below k, they share o indexes in two
+// of m cases. A single common index is no more likely than by chance, so o = 1 does not count.
 //
 // If m is another number, each overflow of 63 bits shifts the later indexes of a key by a constant.
-// The shifts break the cycles above and make others. The sum of all cases was measured. Let odd be
-// the largest odd divisor of m. The sum of several shifts has odd different values. So if odd is
-// small, some keys have only odd or 2*odd different indexes. TestDoubleHashing and TestStrictSize
-// measure all this.
+// The shifts break the cycles above and make others. The sum of all cases was measured. Let c be
+// the largest odd divisor of m, which is odd in the code. The sum of several shifts has c different
+// values. So if c is small, some keys have only c or 2*c different indexes. TestDoubleHashing and
+// TestStrictSize measure all this.
 func doubleHashing(fill float64, m uint64, k int) float64 {
 	fill = min(fill, 0.9) // in fuller filters fill^k is nearly all of the rate
 	clear, all := 1-fill, portable.Power(fill, uint64(k))

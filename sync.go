@@ -21,10 +21,10 @@ import (
 // [SyncFilter.Snapshot] returns a Filter for the rest. Encodings, like Snapshot, hold every key
 // whose Add had returned before the call.
 //
-// Looking up scales with the number of processors, and so does adding keys that are there. Adding
-// new keys scales if the filter is much larger than the processors' caches. In a smaller filter,
-// processors wait for each other's cache lines. To add many new keys to a smaller filter, it is
-// faster to give each goroutine a Filter of its own, and to merge these in the end.
+// Looking up scales with the number of processors, and so does adding keys that are in the filter
+// already. Adding new keys scales if the filter is much larger than the processors' caches. In a
+// smaller filter, processors wait for each other's cache lines. To add many new keys to a smaller
+// filter, it is faster to give each goroutine a Filter of its own, and to merge these in the end.
 //
 // The zero SyncFilter contains nothing and can be decoded into. Adding to it panics. No other
 // method may run while a SyncFilter is decoded into. A SyncFilter must not be copied.

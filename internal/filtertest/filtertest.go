@@ -143,8 +143,8 @@ func Words(n int) []uint64 {
 	return array
 }
 
-// RateBound is the largest number of hits in n trials of probability p that
-// happens once in about a million times (4.75 standard deviations).
+// RateBound returns a number of hits in n trials of probability p. Chance exceeds it about once in
+// a million times (4.75 standard deviations).
 func RateBound(n int, p float64) float64 {
 	return float64(n)*p + 4.75*math.Sqrt(float64(n)*p*(1-p))
 }

@@ -155,7 +155,8 @@ func (typ Type) saved(t *testing.T) (f Filter, path string, data []byte) {
 	return f, path, bloom.Must(os.ReadFile(path))
 }
 
-// failed requires that err begins with the package's name. If is is not nil, err must wrap it.
+// failed requires that err begins with the package's name, and that it wraps the error is, unless
+// that is nil.
 func (typ Type) failed(t *testing.T, err, is error, about ...any) {
 	t.Helper()
 	require.Error(t, err, about...)
@@ -196,7 +197,7 @@ func panicOf(do func()) (value any) {
 	return nil
 }
 
-// testKeys: a key is one key by its bytes, as a string and by its digest.
+// testKeys: a key is the same key as bytes, as a string and as a digest.
 func testKeys(t *testing.T, typ Type) {
 	byBytes, byString, byHash := typ.Make(), typ.Make(), typ.Make()
 	long := strings.Repeat("a key of some length ", 20)
@@ -579,9 +580,9 @@ var decoders = []func(f Filter, data []byte) error{
 	func(f Filter, data []byte) error { return errOf(f.ReadFrom(bytes.NewReader(data))) },
 }
 
-// refused requires that data is refused by the first of decoders, as many as ways says, and as a
-// file at path. All errors must wrap ErrFormat and is. f is a filter that filled returned, and must
-// not change.
+// refused requires that the first of decoders, as many as ways says, refuse data. They must also
+// refuse a file of data, which refused writes to path. All errors must wrap ErrFormat and the error
+// is. f is a filter that filled returned, and must not change.
 func (typ Type) refused(
 	t *testing.T, f Filter, path string, data []byte, is error, ways int, about string,
 ) {
@@ -658,7 +659,7 @@ func testNewer(t *testing.T, typ Type) {
 }
 
 // testInfo: every form and every file holds the Info, except Guava's form without a trailer.
-// Decoding replaces the Info of a filter with its keys.
+// Decoding replaces the keys and the Info of a filter.
 func testInfo(t *testing.T, typ Type) {
 	f, path, _ := typ.saved(t)
 	require.Equal(t, info, f.Info())

@@ -28,7 +28,7 @@ func AtOnce(n int, do func(i int)) {
 }
 
 // Waits reports whether do waits while lock is held. If should is true, do is expected to wait, and
-// Waits looks soon. Otherwise it gives do a long time to end.
+// gets 25 ms to end. Otherwise it gets 20 seconds.
 func Waits(lock sync.Locker, should bool, do func()) (waited bool) {
 	patience := 20 * time.Second
 	if should {

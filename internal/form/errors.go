@@ -62,8 +62,8 @@ func (e mismatchError) Error() string { return string(e) }
 
 func (e mismatchError) Unwrap() error { return ErrMismatch }
 
-// In adds path to the message of err. It returns err itself if err is nil, or wraps an error that
-// has a path.
+// In adds path to the message of err. If err is nil, or if it wraps a fs.PathError, In returns err
+// itself.
 func In(path string, err error) error {
 	var names *fs.PathError
 	if err == nil || errors.As(err, &names) {
@@ -72,7 +72,7 @@ func In(path string, err error) error {
 	return fmt.Errorf("%w (in %s)", err, path)
 }
 
-// NoForm is the error for the zero value of a type, which has no binary form. It is the name
+// NoForm is the error for the zero value of a type, which has no binary form. A NoForm is the name
 // of the type's package.
 type NoForm string
 

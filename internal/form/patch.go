@@ -43,8 +43,8 @@ type Change struct {
 
 // A Patch is a decoded patch. Its stream is a part of the bytes that were decoded.
 type Patch struct {
-	Header Header // of both filters
-	Info   Info   // of the new one
+	Header Header // header of both filters
+	Info   Info   // Info of the new filter
 	bits   uint64 // number of bits that differ
 	rice   uint
 	proof  Sum
@@ -106,12 +106,12 @@ func bestRice(m, changed uint64) (best uint) {
 type gapWriter struct {
 	words []uint64
 	used  uint64 // number of bits written
-	next  uint64 // the bit of the filter after the last that differs
+	next  uint64 // index in the filter after the last bit that differs
 	rice  uint
 }
 
 func (w *gapWriter) append(c Change) {
-	if w.rice == 0 { // the stream is the exclusive or
+	if w.rice == 0 { // the stream is the exclusive or of both filters
 		w.words = append(w.words, make([]uint64, c.Word-len(w.words))...)
 		w.words = append(w.words, c.Mask)
 		return
@@ -236,11 +236,11 @@ func (p *Patch) Changes() *Changes {
 type Changes struct {
 	stream  []byte
 	rice    uint
-	m       uint64 // bits of the filter
-	at      uint64 // the next bit of the stream
+	m       uint64 // number of bits of the filter
+	at      uint64 // index of the next bit in the stream
 	left    uint64 // number of bits that differ and were not read
-	next    uint64 // the bit of the filter after the last one that was read
-	read    bool   // bit next-1 was read, and Next has not returned it
+	next    uint64 // index in the filter after the last bit that was read
+	read    bool   // whether bit next-1 was read and Next has not returned it
 	damaged bool
 }
 
@@ -260,7 +260,8 @@ func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	return word, mask, true
 }
 
-// nextXor is Next of a stream that is the exclusive or: its words are the masks.
+// nextXor is Next if rice is 0. The stream is then the exclusive or of both filters, so its words
+// are the masks.
 func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
 	for c.left > 0 && c.at < 8*uint64(len(c.stream)) {
 		mask = c.rest()

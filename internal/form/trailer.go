@@ -30,9 +30,9 @@ import (
 //
 // The head is all bytes before the filter's words. Its CRC serves readers that do not read the
 // words. A trailer's length is 4 modulo 8, and the length of Guava's form is 6 modulo 8. So a
-// file's length alone shows whether it has a trailer. Even with a damaged word count, words are not
-// read as a trailer, nor a trailer as words. That holds for later versions, too: their trailers
-// have such lengths, and end with the version and a checksum.
+// file's length alone shows whether it has a trailer. Even if the word count is damaged, no decoder
+// reads words as a trailer or a trailer as words. That holds for later versions, too: their
+// trailers have such lengths, and end with the version and a checksum.
 const (
 	trailerMagic   = "bloom"
 	trailerVersion = 1

@@ -9,8 +9,8 @@ import "github.com/seed79a3ff49/bloom"
 // batch.go has the contract.
 //
 // A call enters assembly first, and assembly jumps to Go if it must. In hash/crc32, Go decides
-// first. Here that would make two calls of one, because Go calls assembly through a stub. A look-up
-// in a small filter takes only a few times as long as a call.
+// first. Here that would make two calls out of one, because Go calls assembly through a stub. A
+// look-up in a small filter takes only a few times as long as a call.
 const assembly, plainLoads = true, true
 
 //go:noescape

@@ -106,9 +106,9 @@ GLOBL lineStep<>(SB), RODATA|NOPTR, $8
 	ADDQ hash2, value
 
 // CONTAINS sets result to whether the filter at DX has all bits of a digest. It stops at the first
-// line with a bit that is not set. The filter has even one line of few absent keys only. So this
-// branch is as predictable as the answer, and the other lines need not be fetched. DECQ does not
-// change the carry flag, which is the answer.
+// line with a bit that is not set. Of most absent keys, the filter has no line. So this branch is
+// as predictable as the answer, and the other lines need not be fetched. DECQ does not change the
+// carry flag, which is the answer.
 #define CONTAINS(result) \
 	OPEN             \
 	LINE1            \
@@ -232,7 +232,7 @@ TEXT ·findKey(SB), NOFRAME, $0-49
 
 // The functions from here on do batches.
 
-// LOAD loads the digest that is at bytes after the next one.
+// LOAD loads the digest at offset at from next.
 #define LOAD(at)               \
 	MOVQ (at)(next), hash1 \
 	MOVQ (at+8)(next), hash2

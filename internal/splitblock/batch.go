@@ -71,8 +71,8 @@ func (b *Blocks) addBatch(added []bool, hs []bloom.Hash, with sharing) {
 	}
 }
 
-// containsBatch looks at a line of a key only if b has all lines before it. Of few absent keys b
-// has even one line.
+// containsBatch looks at a line of a key only if b has all lines before it. Of most absent keys, b
+// has no line.
 func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
 	if b.fast > 0 {
 		containsMany(b, found, hs)

@@ -36,7 +36,7 @@ type Blocks struct {
 	Words []uint64
 	// Lines is the number of lines of a key. It is 0 in zero Blocks.
 	Lines int
-	// blocks is Words in fours, so that a block's number is checked once for four words.
+	// blocks is Words in fours, so that Go checks an index once for four words.
 	blocks [][each]uint64
 	// fast is Lines if assembly does these Blocks, or 0.
 	fast int
@@ -50,9 +50,9 @@ const (
 
 	// MaxLines is the largest number of lines of a key.
 	MaxLines = 4
-	// Max is a tebibyte, the largest array in a frame.
+	// Max is the largest number of blocks. They have a tebibyte, as the largest frame.
 	Max = min(1<<35, math.MaxInt/Bytes)
-	// Narrow is the largest number of blocks for which half of a digest picks evenly enough.
+	// Narrow is the largest number of blocks for which half of a value picks evenly enough.
 	Narrow = 1 << 30
 )
 
@@ -96,7 +96,7 @@ func (b *Blocks) AddAlone(h bloom.Hash) bool {
 
 // AddShared is Add while other goroutines write.
 func (b *Blocks) AddShared(h bloom.Hash) bool {
-	// Without assembly, looking first gains nothing: add looks, too.
+	// Without assembly, a look-up before add gains nothing, because add looks, too.
 	return !(assembly && containsHash(b, h)) && b.add(h, shared)
 }
 
@@ -125,8 +125,7 @@ const (
 	shared                   // they may read and write
 )
 
-// load returns a word. On some processors an atomic load is a plain load; there it uses a plain
-// load.
+// load returns a word. It uses a plain load on processors on which an atomic load is one.
 func load(word *uint64, with sharing) uint64 {
 	if with == exclusive || plainLoads {
 		return *word
@@ -246,7 +245,7 @@ func (b *Blocks) add(h bloom.Hash, with sharing) bool {
 	}
 }
 
-// contains implements Contains in Go. Of few absent keys b has even one line.
+// contains implements Contains in Go. Of most absent keys, b has no line.
 func (b *Blocks) contains(h bloom.Hash, with sharing) bool {
 	if b.Lines == 0 {
 		return false

@@ -26,10 +26,10 @@ type piece struct {
 // from the offset at(key, step) on, and passes them to has. A key is found if has returns true for
 // all of its steps. Calls of has do not overlap. Errors are of package pkg.
 //
-// Ranges does 1 step of each key, then 2, then 4 and so on. It does no more steps of a key after
-// has returned false for one. It sorts the ranges of all keys, and joins ranges that are near each
-// other to one request. On error it sets all of found to true, because a key that could not be
-// looked up may be there.
+// Ranges does 1 step of each key, then 2, then 4 and so on. If a step fails, it does no more steps
+// of that key. It sorts the ranges of all keys, and joins ranges that are near each other to one
+// request. On error it sets all of found to true, because a key that could not be looked up may be
+// there.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
 	at func(key, step int) int64, has func(key, step int, data []byte) bool,
