@@ -14,29 +14,31 @@ import (
 var errDelete = errors.New("bloom: a key cannot be deleted from a Bloom filter; " +
 	"it is forgotten after the span")
 
-// set is what remembers ids.
+// set remembers ids.
 type set interface {
-	// add reports whether id was new.
+	// add adds id, and reports whether it was new.
 	add(ctx context.Context, id string) (bool, error)
 	contains(ctx context.Context, id string) (bool, error)
-	// figures returns the filter's, and how far back every id is remembered.
+	// figures returns the figures of the filter, and how far back every id is remembered.
 	figures(ctx context.Context) (s bloom.Stats, reach time.Duration, err error)
-	save() error // where there is something to save
+	// save saves the ids, if the set has a file.
+	save() error
 	close() error
 }
 
-// cache makes a set the engine's cache. Every so often it saves the set and shows its figures.
+// cache is a set as a cache of the engine. From time to time it saves the set, and sets the
+// metrics.
 type cache struct {
 	set               set
-	span              time.Duration // 0 for ever
+	span              time.Duration // how long ids are remembered; 0 is for ever
 	log               *service.Logger
 	hits, misses      *service.MetricCounter
 	fill, rate, reach *service.MetricGauge
-	short             bool // whether the log says that ids are forgotten early
+	short             bool // the log says that ids are forgotten early
 
-	closed func() // called at the end
-	stop   func()
-	done   chan struct{}
+	closed func()        // called at the end of Close
+	stop   func()        // ends run
+	done   chan struct{} // closed once run has ended
 }
 
 func newCache(s set, span, every time.Duration, res *service.Resources) *cache {
@@ -44,8 +46,9 @@ func newCache(s set, span, every time.Duration, res *service.Resources) *cache {
 	c := &cache{
 		set: s, span: span, log: res.Logger(),
 		hits: metrics.NewCounter("bloom_hits"), misses: metrics.NewCounter("bloom_misses"),
-		// Whole numbers, as some exporters show no others.
-		fill: metrics.NewGauge("bloom_fill_per_million"), rate: metrics.NewGauge("bloom_rate_per_trillion"),
+		// The gauges have whole numbers, because some exporters show no others.
+		fill:   metrics.NewGauge("bloom_fill_per_million"),
+		rate:   metrics.NewGauge("bloom_rate_per_trillion"),
 		closed: func() {}, done: make(chan struct{}),
 	}
 	if span > 0 {
@@ -75,7 +78,8 @@ func (c *cache) run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// show shows the set's figures, if they are to be had.
+// show sets the metrics to the set's figures, if the set answers. The log says when ids begin to be
+// forgotten early, and when this has ended.
 func (c *cache) show(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -92,8 +96,8 @@ func (c *cache) show(ctx context.Context) {
 	if short := reach < c.span; short != c.short {
 		c.short = short
 		if short {
-			c.log.Warnf("bloom: more ids came than capacity: those of the last %v are remembered, not of %v",
-				reach.Round(time.Second), c.span)
+			c.log.Warnf("bloom: more ids came than capacity: "+
+				"those of the last %v are remembered, not of %v", reach.Round(time.Second), c.span)
 		} else {
 			c.log.Infof("bloom: the ids of the last %v are remembered again", c.span)
 		}

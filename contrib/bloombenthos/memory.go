@@ -21,12 +21,13 @@ import (
 )
 
 func init() {
-	service.MustRegisterCache("bloom", memorySpec(), func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
+	open := func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
 		return openOnce(res, func() (*cache, error) { return newMemoryCache(conf, res, nil) })
-	})
+	}
+	service.MustRegisterCache("bloom", memorySpec(), open)
 }
 
-// Fields that both caches have.
+// The names of fields that both caches have.
 const (
 	capacityField = "capacity"
 	fprField      = "fpr"
@@ -34,9 +35,9 @@ const (
 	renewField    = "renew"
 )
 
-const spanText = "An id is remembered for a span at least, and for up to a seventh longer, if no more " +
-	"than `capacity` new ids come within a span. If more come, the newest `capacity` ids are " +
-	"remembered, and the metric `bloom_reach_seconds` falls below the span."
+const spanText = "An id is remembered for a span at least, and for up to a seventh longer, if no " +
+	"more than `capacity` new ids come within a span. If more come, the newest `capacity` ids " +
+	"are remembered, and the metric `bloom_reach_seconds` falls below the span."
 
 func spanSpec() *service.ConfigField {
 	return service.NewDurationField(spanField).
@@ -46,17 +47,18 @@ func spanSpec() *service.ConfigField {
 func renewSpec() *service.ConfigField {
 	return service.NewBoolField(renewField).
 		Description("Whether an id that comes again is remembered for another span from then on. " +
-			"Some repetitions then count towards `capacity`: eight times the different ids of a span is " +
-			"always enough. The memory is 16 % larger. By default an id that comes again and again " +
-			"passes once a span.").
+			"Some repetitions then count towards `capacity`: eight times the number of different " +
+			"ids in a span is always enough. The memory is 16 % larger. By default an id that " +
+			"comes again and again passes once a span.").
 		Default(false)
 }
 
 func fprSpec() *service.ConfigField {
 	return service.NewFloatField(fprField).
-		Description("The largest fraction of new ids that are reported as present. A message with such " +
-			"an id is lost. With a `span` the filter keeps this rate however many ids come. Without a " +
-			"span the filter grows and keeps the rate. Each factor of ten takes 5 or 6 bits an id with a span, and 7 or 8 without one.").
+		Description("The largest fraction of new ids that are reported as present. A message " +
+			"with such an id is lost. With a `span` the filter keeps this rate however many ids " +
+			"come. Without a span the filter grows and keeps the rate. For a tenth of the rate " +
+			"an id takes 5 or 6 bits more with a span, and 7 or 8 bits more without one.").
 		Default(1e-9).
 		LintRule(`root = if this <= 0 || this >= 1 { [ "fpr must be above 0 and below 1" ] }`)
 }
@@ -64,14 +66,14 @@ func fprSpec() *service.ConfigField {
 func memorySpec() *service.ConfigSpec {
 	return service.NewConfigSpec().
 		Summary("Remembers ids in the bits of a Bloom filter in memory.").
-		Description("Made for the `dedupe` processor. With a `span` the memory is fixed and ids are "+
-			"forgotten after the span. Without a span the filter grows and keeps every id. Values and "+
-			"ttls are not kept, and keys cannot be deleted.").
+		Description("Made for the `dedupe` processor. With a `span` the memory is fixed and ids "+
+			"are forgotten after the span. Without a span the filter grows and keeps every id. "+
+			"Values and ttls are not kept, and keys cannot be deleted.").
 		Fields(
 			service.NewIntField(capacityField).
-				Description("The largest number of new ids within a span, however unevenly they come. "+
-					"Required with a `span`. Without a span it is the expected number of ids, and 0 means "+
-					"that the number is unknown.").
+				Description("The largest number of new ids within a span, however unevenly they "+
+					"come. Required with a `span`. Without a span it is the expected number of "+
+					"ids, and 0 means that the number is unknown.").
 				Default(0).
 				LintRule(`root = if this < 0 { [ "capacity must not be negative" ] }`),
 			fprSpec(),
@@ -79,29 +81,30 @@ func memorySpec() *service.ConfigSpec {
 				Description(spanText+" `0s` means for ever."),
 			renewSpec(),
 			service.NewBloblangField("time").
-				Description("A mapping from an id to the time of its message, as a number of seconds since "+
-					"1970 or a text such as `2024-05-17T10:00:00Z`. Spans then go back from the newest time "+
-					"so far, so that messages that waited during an outage are remembered as they came. A "+
-					"time of the future counts as now. Without the field, spans go back from the machine's "+
-					"clock.").
+				Description("A mapping from an id to the time of its message, as a number of "+
+					"seconds since 1970 or a text such as `2024-05-17T10:00:00Z`. Spans then go "+
+					"back from the newest time so far. So messages that waited during an outage "+
+					"count by their own times. A time in the future counts as now. Without the "+
+					"field, spans go back from the machine's clock.").
 				Example(`root = this.split("@").index(1)`).
 				Optional(),
 			service.NewStringField("path").
-				Description("The file that keeps the ids over restarts, for one cache: a second cache with "+
-					"the same path does not start. The file is loaded when the cache is opened, and saved "+
-					"every `save_every` and at the end. It is an error if the file is damaged, or was made "+
-					"for another capacity, fpr, span or renew: bloom-connect then does not start, nor does "+
-					"any other program that opens its caches at the start. Without a path, ids are lost with "+
-					"the process.").
+				Description("The file that keeps the ids over restarts, for one cache: a second "+
+					"cache with the same path does not start. The file is loaded when the cache "+
+					"is opened, and saved every `save_every` and at the end. It is an error if "+
+					"the file is damaged, or was made for another capacity, fpr, span or renew. "+
+					"Then bloom-connect does not start, and neither does another program that "+
+					"opens its caches at the start. Without a path, ids are lost when the process "+
+					"ends.").
 				Default(""),
 			service.NewDurationField("save_every").
-				Description("How often the file at `path` is saved. After a crash, ids that were added "+
-					"since the last save are new again.").
+				Description("How often the file at `path` is saved. After a crash, ids that were "+
+					"added since the last save are new again.").
 				Default("1m"),
 		)
 }
 
-// filter is what window.Filter and growing.Filter have in common.
+// filter is a window.Filter or a growing.Filter.
 type filter interface {
 	bloom.Set
 	Stats() bloom.Stats
@@ -112,24 +115,24 @@ type filter interface {
 type memory struct {
 	filter
 	path  string
-	lock  *flock.Flock // of path
-	times *times       // nil for the machine's clock
+	lock  *flock.Flock // the lock of the file at path
+	times *times       // the clock of a window; nil is the machine's clock
 }
 
 // times is a clock that shows the newest time of a message.
 type times struct {
-	of     *bloblang.Executor // an id
-	newest atomic.Int64       // nanoseconds since 1970
-	log    *service.Logger
-	warned sync.Once
+	mapping *bloblang.Executor // from an id to its time
+	newest  atomic.Int64       // nanoseconds since 1970; 0 before the first message
+	log     *service.Logger
+	warned  sync.Once
 }
 
 var errNoTime = errors.New("bloom: no message has come")
 
-// see sets the clock forward to the time of a message. An id without a time is as new as
-// the newest.
+// see sets the clock forward to the time of a message. An id without a time counts as the newest
+// one.
 func (t *times) see(id string) {
-	v, err := t.of.Query(id)
+	v, err := t.mapping.Query(id)
 	var at time.Time
 	if err == nil {
 		at, err = bloblang.ValueAsTimestamp(v)
@@ -154,7 +157,7 @@ func (t *times) see(id string) {
 	}
 }
 
-// now is the machine's time if no message had one.
+// now returns the newest time of a message, or the machine's time if no message had one.
 func (t *times) now() time.Time {
 	if newest := t.newest.Load(); newest != 0 {
 		return time.Unix(0, newest)
@@ -162,7 +165,7 @@ func (t *times) now() time.Time {
 	return time.Now()
 }
 
-// newMemoryCache makes a cache. A test's now is the clock of a window.
+// newMemoryCache makes a cache. now is the clock of a window in tests, and nil otherwise.
 func newMemoryCache(
 	conf *service.ParsedConfig, res *service.Resources, now func() time.Time,
 ) (*cache, error) {
@@ -177,11 +180,11 @@ func newMemoryCache(
 	}
 	m := memory{path: path}
 	if conf.Contains("time") {
-		of, err := conf.FieldBloblang("time")
+		mapping, err := conf.FieldBloblang("time")
 		if err != nil {
 			return nil, fmt.Errorf("time: %w", err)
 		}
-		m.times = &times{of: of, log: res.Logger()}
+		m.times = &times{mapping: mapping, log: res.Logger()}
 		now = m.times.now
 	}
 	switch {
@@ -228,7 +231,7 @@ func hold(path string) (*flock.Flock, error) {
 		return lock, nil
 	}
 	ok, err := lock.TryLock()
-	if errors.Is(err, errors.ErrUnsupported) { // as on some network file systems
+	if errors.Is(err, errors.ErrUnsupported) { // some network file systems have no locks
 		return lock, nil
 	}
 	if err == nil && !ok {
@@ -250,7 +253,8 @@ func openFilter(path string, c window.Config) (filter, error) {
 	return checked(growing.LoadOrNew(path, c.N, c.P))
 }
 
-// checked makes no filter of a nil pointer.
+// checked returns f and err. After an error f may be a nil pointer, and checked returns a nil
+// filter.
 func checked[F filter](f F, err error) (filter, error) {
 	if err != nil {
 		return nil, err

@@ -14,20 +14,20 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// OpenCaches is an option of service.RunCLI. With it the program opens the caches bloom and
-// bloom_redis of its configuration, and of the files of its flag -r, before it starts a
-// stream. It does not start if one cannot be opened.
+// OpenCaches is an option of service.RunCLI. With it the program opens its caches bloom and
+// bloom_redis before it starts a stream. These are the caches in its configuration, and in the
+// files of its flag -r. It does not start if a cache cannot be opened.
 //
 // The engine by itself opens a cache when a message first asks for it. If that fails, dedupe
 // logs the error and drops the message, unless drop_on_err is false.
 //
-// Labels in the files of -r must be written out, without variables. OpenCaches is made of the
-// options CLIOptOnConfigParse and CLIOptCustomRunFlags. The engine keeps the last one of each
-// that a program gives.
+// Labels in the files of -r must be written out, without variables. OpenCaches uses the options
+// CLIOptOnConfigParse and CLIOptCustomRunFlags. If a program gives one of them several times, the
+// engine keeps the last one.
 func OpenCaches(b *service.CLIOptBuilder) {
 	var files []string
 	service.CLIOptCustomRunFlags(nil, func(c *cli.Context) error {
-		for _, c := range c.Lineage() { // the flag may come before and after the word run
+		for _, c := range c.Lineage() { // the flag may come before the word run, or after it
 			if patterns := c.StringSlice("resources"); len(patterns) > 0 {
 				files = match(patterns)
 				break
@@ -49,16 +49,20 @@ func OpenCaches(b *service.CLIOptBuilder) {
 			labels = labelsIn(text)
 		}
 		for _, file := range files {
-			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() { // a pipe can be read once
-				text, _ := os.ReadFile(file)
-				labels = append(labels, labelsIn(text)...)
+			info, err := os.Stat(file)
+			if err != nil || !info.Mode().IsRegular() {
+				continue // the engine has read this pipe, and it cannot be read twice
 			}
+			text, _ := os.ReadFile(file)
+			labels = append(labels, labelsIn(text)...)
 		}
+		ctx := context.Background()
 		for _, label := range labels {
 			if !conf.Resources().HasCache(label) {
-				continue // of a file that the engine did not read
+				continue // the engine did not read the file with this label
 			}
-			if err := conf.Resources().AccessCache(context.Background(), label, func(service.Cache) {}); err != nil {
+			err := conf.Resources().AccessCache(ctx, label, func(service.Cache) {})
+			if err != nil {
 				return fmt.Errorf("bloombenthos: cache %q: %w", label, err)
 			}
 		}
@@ -66,8 +70,8 @@ func OpenCaches(b *service.CLIOptBuilder) {
 	})(b)
 }
 
-// match returns at least the files that the engine has read for patterns of its flag -r. In
-// those, ** is any folder.
+// match returns the files that the engine has read for the patterns of its flag -r, and perhaps
+// other files. In a pattern, ** stands for any folders.
 func match(patterns []string) (files []string) {
 	for _, pattern := range patterns {
 		before, _, _ := strings.Cut(pattern, "**")
@@ -99,17 +103,18 @@ func labelsIn(text []byte) (labels []string) {
 	return labels
 }
 
-// place is where the cache with a label is, while it is open.
+// place holds the cache with a label while that is open.
 type place struct {
 	sync.Mutex
 	cache *cache
 }
 
+// label is the key of a place in the engine's resources.
 type label string
 
-// openOnce returns the cache that is open under res's label, or the one that open makes.
-// Where several messages are the first ones at once, the engine opens a cache several times
-// and keeps the last. The ids in the others would be lost, and their files overwritten.
+// openOnce returns the cache that is open under res's label, or the one that open makes. If several
+// messages ask for a cache at once before it is open, the engine opens it several times and keeps
+// the last one. Then the ids in the other caches would be lost, and their files overwritten.
 func openOnce(res *service.Resources, open func() (*cache, error)) (*cache, error) {
 	v, _ := res.GetOrSetGeneric(label(res.Label()), new(place))
 	p := v.(*place)

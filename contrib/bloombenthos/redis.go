@@ -15,27 +15,30 @@ import (
 )
 
 func init() {
-	service.MustRegisterCache("bloom_redis", redisSpec(), func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
+	open := func(conf *service.ParsedConfig, res *service.Resources) (service.Cache, error) {
 		return openOnce(res, func() (*cache, error) { return newRedisCache(conf, res) })
-	})
+	}
+	service.MustRegisterCache("bloom_redis", redisSpec(), open)
 }
 
 func redisSpec() *service.ConfigSpec {
 	return service.NewConfigSpec().
 		Summary("Remembers ids in the bits of a Bloom filter in Redis, for all instances.").
-		Description("Made for the `dedupe` processor. Ids are forgotten after the span. Values and ttls "+
-			"are not kept, and keys cannot be deleted. The server's maxmemory policy must be "+
-			"`noeviction`. Set the processor's `drop_on_err` to `false`: then a message passes, perhaps "+
-			"for the second time, while Redis cannot be reached. By default it is lost. If Redis comes "+
-			"back without the ids, the log says so once, and messages pass as if their ids were new.").
+		Description("Made for the `dedupe` processor. Ids are forgotten after the span. Values "+
+			"and ttls are not kept, and keys cannot be deleted. The server's maxmemory policy "+
+			"must be `noeviction`. Set the processor's `drop_on_err` to `false`: then a message "+
+			"passes, perhaps for the second time, while Redis cannot be reached. By default such "+
+			"a message is lost. If Redis comes back without the ids, the log says so once, and "+
+			"messages pass as if their ids were new.").
 		Fields(
 			service.NewStringField("url").
-				Description("The server, as `redis://user:password@host:6379/0` or `rediss://` for TLS."),
+				Description("The server, as `redis://user:password@host:6379/0`, or `rediss://` "+
+					"for TLS."),
 			service.NewStringField("key").
 				Description("The key of the filter. Instances with the same key share it."),
 			service.NewIntField(capacityField).
-				Description("The largest number of new ids within a span, however unevenly they come, of all "+
-					"instances together.").
+				Description("The largest number of new ids within a span, of all instances "+
+					"together, however unevenly they come.").
 				LintRule(`root = if this < 1 { [ "capacity must be positive" ] }`),
 			fprSpec(),
 			spanSpec(),
@@ -51,8 +54,8 @@ type shared struct {
 }
 
 const (
-	openTimeout = 30 * time.Second // how long the start waits for a server
-	showEvery   = time.Minute
+	openTimeout = 30 * time.Second // the longest wait for a server
+	showEvery   = time.Minute      // the time between two updates of the metrics
 )
 
 func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, error) {
@@ -73,9 +76,13 @@ func newRedisCache(conf *service.ParsedConfig, res *service.Resources) (*cache, 
 		return nil, fmt.Errorf("capacity: %d is not positive", capacity)
 	}
 	log := res.Logger()
-	c := bloomredis.WindowConfig{N: uint64(capacity), P: fpr, Span: span, Renew: renew, OnLost: func(err error) {
-		log.Errorf("bloom: Redis has forgotten all ids, and messages pass as if theirs were new: %v", err)
-	}}
+	lost := func(err error) {
+		log.Errorf("bloom: Redis has forgotten all ids, "+
+			"and messages pass as if theirs were new: %v", err)
+	}
+	c := bloomredis.WindowConfig{
+		N: uint64(capacity), P: fpr, Span: span, Renew: renew, OnLost: lost,
+	}
 	if span == 0 {
 		return nil, fmt.Errorf("%s: it must be given", spanField)
 	}
@@ -111,8 +118,8 @@ func (s shared) contains(ctx context.Context, id string) (present bool, err erro
 	return present, err
 }
 
-// untilOpen repeats a call that found its window lost, and did nothing. The window begins anew by
-// itself, within a second, so no message has to fail.
+// untilOpen repeats a call that returned ErrLost. Such a call has done nothing. The window begins
+// anew by itself within a second, so no message has to fail.
 func untilOpen(call func() error) (err error) {
 	for try := range 10 {
 		if try > 1 {

@@ -1,29 +1,29 @@
 // Package bloomprom publishes the figures of Bloom filters as Prometheus metrics: how
 // full a filter is, and how often it was right.
 //
-// A [FilterCollector] collects a filter's own figures. A [Lookups] counts and collects
-// what became of look-ups in front of a database:
+// A [FilterCollector] collects the figures of a filter. A [Lookups] counts and collects the results
+// of look-ups in front of a database:
 //
 //	lookups := bloomprom.NewLookups("users")
 //	registry.MustRegister(bloomprom.NewFilterCollector("users", users.Stats), lookups)
 //
-// Here users is a guard.Guard, or a bloom.SyncFilter. All metrics have the label filter, which
-// holds the name, so that one program can register several filters:
+// Here users is a guard.Guard, or a bloom.SyncFilter. All metrics have the label filter with the
+// name, so one program can register several filters:
 //
 //	bloom_filter_size_bytes            size of the filter
 //	bloom_filter_fill_ratio            fraction of bits set
 //	bloom_filter_keys                  estimated number of keys
-//	bloom_filter_false_positive_rate   expected, as things are now
+//	bloom_filter_false_positive_rate   the rate that is expected now
 //	bloom_filter_reach_seconds         of a window; see [NewReachCollector]
 //	bloom_lookups_total{result="..."}  hit, miss or false_positive
 //
-// The rate that was observed is the part of absent keys that the filter let through:
+// The observed rate is the share of absent keys that the filter let through:
 //
 //	  sum by (filter) (rate(bloom_lookups_total{result="false_positive"}[5m]))
 //	/ sum by (filter) (rate(bloom_lookups_total{result!="hit"}[5m]))
 //
-// If it stays well above bloom_filter_false_positive_rate, the same few keys are asked
-// again and again, or somebody chooses keys that collide: see package keyed.
+// If it stays well above bloom_filter_false_positive_rate, the same few keys are looked up again
+// and again, or somebody chooses keys that collide: see package keyed.
 package bloomprom
 
 import (
@@ -45,9 +45,9 @@ type FilterCollector struct {
 
 // NewFilterCollector returns a collector of the figures that stats returns, such as the method
 // Stats of a guard.Guard, a [bloom.SyncFilter] or a replica.Replica. Each scrape calls stats once,
-// while the filter is in use. A [bloom.Filter] must not be read while it is written to. If the
-// filter can be another one later, or none yet, pass a function that finds it, and returns a
-// zero Stats if there is none.
+// while the filter is in use. A [bloom.Filter] must not be read while it is written to. If another
+// filter may replace this one later, or if there is none yet, pass a function that finds the
+// filter. The function returns a zero Stats if there is none.
 //
 // It panics if stats is nil.
 func NewFilterCollector(name string, stats func() bloom.Stats) *FilterCollector {
@@ -63,7 +63,8 @@ func NewFilterCollector(name string, stats func() bloom.Stats) *FilterCollector 
 		size:  gauge("size_bytes", "Size of the filter."),
 		fill:  gauge("fill_ratio", "Fraction of bits set."),
 		keys:  gauge("keys", "Estimated number of distinct keys."),
-		rate:  gauge("false_positive_rate", "Expected probability that an absent key is reported as present."),
+		rate: gauge("false_positive_rate",
+			"Expected probability that an absent key is reported as present."),
 	}
 }
 
@@ -86,9 +87,9 @@ func (f *FilterCollector) Collect(ch chan<- prometheus.Metric) {
 	send(f.rate, s.FPR)
 }
 
-// NewReachCollector returns a collector of how far back a window remembers every key. Each scrape
-// calls reach once, such as the method Reach of a window.Filter. If that is less than the
-// window's Span, more keys came than the window was made for.
+// NewReachCollector returns a collector of the time for which a window remembers every key. reach
+// returns that time, such as the method Reach of a window.Filter. Each scrape calls it once. If the
+// time is less than the window's Span, more keys came than the window was made for.
 //
 // It panics if reach is nil.
 func NewReachCollector(name string, reach func() time.Duration) prometheus.Collector {
@@ -102,7 +103,7 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 	}, func() float64 { return reach().Seconds() })
 }
 
-// Lookups counts what became of look-ups in a filter in front of a database:
+// Lookups counts the results of look-ups in a filter in front of a database:
 //
 //	if !users.ContainsString(key) {
 //		lookups.Miss()
@@ -117,9 +118,9 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 //	}
 //	return value, err
 //
-// It is a prometheus.Collector and an expvar.Var of the counts. Make it with [NewLookups].
-// The zero Lookups counts, and panics when it is registered as a collector. Many
-// goroutines may use a Lookups at once. It must not be copied.
+// It is a prometheus.Collector and an expvar.Var of the counts. Make it with [NewLookups]. The zero
+// Lookups counts, too, but panics when it is registered as a collector. Many goroutines may use a
+// Lookups at once. It must not be copied.
 type Lookups struct {
 	_                            [0]func() // not comparable
 	hits, misses, falsePositives atomic.Uint64
@@ -128,7 +129,7 @@ type Lookups struct {
 
 // NewLookups returns a Lookups that has counted nothing, for the filter with that name.
 func NewLookups(name string) *Lookups {
-	return &Lookups{desc: prometheus.NewDesc("bloom_lookups_total", "Look-ups, by what became of them.",
+	return &Lookups{desc: prometheus.NewDesc("bloom_lookups_total", "Look-ups, by their result.",
 		[]string{"result"}, prometheus.Labels{"filter": name})}
 }
 
@@ -149,7 +150,8 @@ func (l *Lookups) Counts() (hits, misses, falsePositives uint64) {
 // String returns the counts as JSON, for expvar.Publish.
 func (l *Lookups) String() string {
 	hits, misses, falsePositives := l.Counts()
-	return fmt.Sprintf(`{"hits": %d, "misses": %d, "false_positives": %d}`, hits, misses, falsePositives)
+	return fmt.Sprintf(`{"hits": %d, "misses": %d, "false_positives": %d}`,
+		hits, misses, falsePositives)
 }
 
 // Describe implements prometheus.Collector.
@@ -163,7 +165,8 @@ func (l *Lookups) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (l *Lookups) Collect(ch chan<- prometheus.Metric) {
 	hits, misses, falsePositives := l.Counts()
-	for result, n := range map[string]uint64{"hit": hits, "miss": misses, "false_positive": falsePositives} {
+	counts := map[string]uint64{"hit": hits, "miss": misses, "false_positive": falsePositives}
+	for result, n := range counts {
 		ch <- prometheus.MustNewConstMetric(l.desc, prometheus.CounterValue, float64(n), result)
 	}
 }

@@ -116,7 +116,7 @@ func TestLookups(t *testing.T) {
 	}
 	wg.Wait()
 	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP bloom_lookups_total Look-ups, by what became of them.
+# HELP bloom_lookups_total Look-ups, by their result.
 # TYPE bloom_lookups_total counter
 bloom_lookups_total{filter="users",result="false_positive"} 4
 bloom_lookups_total{filter="users",result="hit"} 400000

@@ -1,11 +1,10 @@
-// Package collystore keeps what a colly collector has visited in a Bloom filter, which
-// takes a few bytes a page, and which a file keeps until the next run.
+// Package collystore keeps the pages that a colly collector has visited in a Bloom filter. The
+// filter takes a few bytes for a page, and a file keeps it until the next run.
 //
 // A [Crawl] is a crawl that goes on after a restart, even if it was killed. It also keeps the
 // pages that were asked for and not fetched.
 //
-// [New] returns a storage for Collector.SetStorage, without that. The filter is the
-// caller's to load and to save:
+// [New] returns only a storage for Collector.SetStorage. The caller loads and saves the filter:
 //
 //	visited, err := growing.LoadOrNew(path, 0, 1e-6)
 //	if err != nil {
@@ -17,12 +16,12 @@
 //	c.Wait()
 //	return visited.SaveFile(path)
 //
-// A filter reports a few new pages as visited, and a crawl leaves them out: one page in a
-// million above. A page that is in the filter is not fetched again.
+// A filter reports a few new pages as visited, and a crawl leaves them out. Above, that is one page
+// in a million. A page that is in the filter is not fetched again.
 //
-// Colly marks a page as visited before it fetches it. So a page whose fetch failed counts
-// as visited with a storage of New, and so does one that was on its way when the program
-// died. Save after Collector.Wait, and use Request.Retry for what failed.
+// Colly marks a page as visited before it fetches the page. With a storage of New, a page thus
+// counts as visited even if its fetch failed, or if the program died during the fetch. Save after
+// Collector.Wait, and use Request.Retry for pages that failed.
 //
 // A later crawl does not fetch its start page either, and finds no links there. Begin with
 // pages that are new, or let the filter forget: over a window.Filter a page may be
@@ -30,11 +29,11 @@
 //
 // # Keys
 //
-// Colly does not pass on the URL, but a 64-bit FNV-1a hash of the normalised URL and the
-// request's body. The filter's keys are [bloom.SumUint64] of that number, so
-// Collector.HasVisited finds a page in the filter, and ContainsString does not. Two pages
-// with the same 64 bits are one page to colly, with any storage: among a billion pages
-// that happens with a probability of 3 %. The author of the links can make such pages.
+// Colly does not give the URL to a storage. It gives a 64-bit FNV-1a hash of the normalised URL and
+// the request's body. The filter's keys are [bloom.SumUint64] of that number. So
+// Collector.HasVisited finds a page in the filter, and ContainsString does not. Two pages with the
+// same 64 bits are one page to colly, with any storage. Among a billion pages there are two such
+// pages with a probability of 3 %. The author of the links can make such pages.
 package collystore
 
 import (
@@ -95,6 +94,6 @@ func (s *Storage) Cookies(u *url.URL) string { return s.cookies.Cookies(u) }
 // SetCookies stores cookies for u's host.
 func (s *Storage) SetCookies(u *url.URL, cookies string) { s.cookies.SetCookies(u, cookies) }
 
-// key makes 128 bits of 64. In a digest whose second half is zero all of a key's bits
-// would be one bit.
+// key makes a digest of 128 bits from 64 bits. If the second half of a digest were zero, the key
+// would set a single bit.
 func key(requestID uint64) bloom.Hash { return bloom.SumUint64(requestID) }

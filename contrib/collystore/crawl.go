@@ -27,9 +27,9 @@ type SavedSet interface {
 	SaveFile(path string) error
 }
 
-// Crawl is a crawl that goes on after a restart. Beside the set of visited pages it keeps
-// the pages that are under way: those that [Crawl.Visit] was asked for and that were not
-// fetched yet. Save writes both, and the next process goes on with Resume:
+// Crawl is a crawl that goes on after a restart. In addition to the set of visited pages it keeps
+// the pages that are under way: [Crawl.Visit] was called for them, and they were not fetched yet.
+// Save writes both, and the next process goes on with Resume:
 //
 //	visited, err := growing.LoadOrNew(path, 0, 1e-6)
 //	if err != nil {
@@ -47,19 +47,19 @@ type SavedSet interface {
 //	c.Wait()
 //	return crawl.Save()
 //
-// A crawl that is killed at any moment and begun again as often as it takes fetches every
-// page, except for those that the set reports as visited by mistake. It fetches again what
-// it fetched after the last Save. Call Save every minute or so while the crawl runs.
+// A crawl may be killed at any moment. If it is begun again each time until it ends, it fetches
+// every page, except for pages that the set reports as visited by mistake. Pages that it fetched
+// after the last Save are fetched again. Call Save every minute or so while the crawl runs.
 //
-// A page is fetched once the callbacks for it have ended, or once its server has refused it,
-// or colly itself. Without an answer, and with status 429 or 5xx, a page stays under way
-// until the next Resume. So it does if a callback aborts the request before it is sent.
+// A page counts as fetched once the callbacks for it have ended, or once its server or colly has
+// refused it. Without an answer, and with status 429 or 5xx, it stays under way until the next
+// Resume. It also stays under way if a callback aborts the request before it is sent.
 //
-// A Crawl keeps the URL and the depth of each page under way, in some hundred bytes more than
-// the URL has. Resume asks for the page with GET, the collector's headers and its OnRequest
-// callbacks, and an empty Context. The request's own headers are lost, and so is what a
-// callback had put into its Context: put into the URL what a callback must know. A Crawl keeps
-// no request that has a body or another method than GET.
+// A Crawl keeps the URL and the depth of each page under way, in some hundred bytes more than the
+// URL has. Resume asks for the page with GET, the collector's headers and its OnRequest callbacks,
+// and an empty Context. The request's own headers are lost, and so are the values in its Context:
+// put the data that a callback needs into the URL. A Crawl keeps no request that has a body or
+// another method than GET.
 //
 // Many goroutines may use a Crawl at once if they may use its set. A Crawl must not be copied.
 type Crawl struct {
@@ -70,26 +70,29 @@ type Crawl struct {
 	ready   sync.Once
 
 	mu    sync.Mutex
-	pages map[string]*page  // under way, by URL
-	asked map[uint32]string // the URLs of requests, by their ID
+	pages map[string]*page  // the pages under way, by URL
+	asked map[uint32]string // the URLs of requests under way, by ID
 }
 
 // page is a page under way.
 type page struct {
 	depth    int
-	wanted   int // how many Visits have not ended
-	requests int // that began
+	wanted   int // the number of Visits that have not ended
+	requests int // the number of requests that began
 }
 
-// NewCrawl returns the crawl of c whose set of visited pages is in the file at path, and
-// whose pages under way are in the file of that name with .pages at its end. That one is made
-// by Save. NewCrawl calls c.SetStorage. It loads the pages, but not the set, and returns an
-// error if it cannot, or if the directory of path does not exist. It panics if visited is nil.
+// NewCrawl returns a crawl of c. The set of visited pages is in the file at path. The pages under
+// way are in a file with .pages at the end of that name, which Save makes. NewCrawl calls
+// c.SetStorage. It loads the pages, but not the set. It returns an error if it cannot load the
+// pages, or if the directory of path does not exist. It panics if visited is nil.
 //
-// Give c all its callbacks before the first Visit and Resume. A collector has one Crawl, and
-// a clone of it has none.
+// Give c all its callbacks before the first Visit or Resume. A collector has one Crawl, and a clone
+// of the collector has none.
 func NewCrawl(c *colly.Collector, visited SavedSet, path string) (*Crawl, error) {
-	w := &Crawl{c: c, path: path, visited: visited, pages: map[string]*page{}, asked: map[uint32]string{}}
+	w := &Crawl{
+		c: c, path: path, visited: visited,
+		pages: map[string]*page{}, asked: map[uint32]string{},
+	}
 	if err := w.load(); err != nil {
 		return nil, fmt.Errorf("collystore: loading: %w", err)
 	}
@@ -112,8 +115,8 @@ func (s *crawlStorage) Visited(requestID uint64) error {
 	return s.Storage.Visited(requestID)
 }
 
-// Visit is from.Visit(link), or the collector's Visit if from is nil, and keeps the page as
-// one under way. Its error is theirs.
+// Visit calls from.Visit(link), or the collector's Visit if from is nil, and returns its error. The
+// page is under way from now on.
 func (w *Crawl) Visit(from *colly.Request, link string) error {
 	depth, visit := 1, w.c.Visit
 	if from == nil {
@@ -133,12 +136,12 @@ func (w *Crawl) Visit(from *colly.Request, link string) error {
 	if link = u.String(); link == "" {
 		return colly.ErrMissingURL
 	}
-	// It is under way before it is marked as visited. So a Save between the two keeps it.
+	// The page is under way before colly marks it as visited. So a Save between the two keeps the
+	// page.
 	return w.attempt(w.want(link, depth), link, func() error { return visit(link) })
 }
 
-// Resume asks for the pages that were under way when the crawl was saved, and returns how
-// many there were.
+// Resume asks for the pages that were under way when the crawl was saved. It returns their number.
 func (w *Crawl) Resume() int {
 	w.mu.Lock()
 	pages := maps.Clone(w.pages)
@@ -146,7 +149,8 @@ func (w *Crawl) Resume() int {
 	for _, link := range slices.Sorted(maps.Keys(pages)) {
 		p := pages[link]
 		w.attempt(p, link, func() error {
-			data, err := json.Marshal(map[string]any{"URL": link, "Method": http.MethodGet, "Depth": p.depth})
+			request := map[string]any{"URL": link, "Method": http.MethodGet, "Depth": p.depth}
+			data, err := json.Marshal(request)
 			if err != nil {
 				return err
 			}
@@ -155,7 +159,7 @@ func (w *Crawl) Resume() int {
 				return err
 			}
 			err = r.Do()
-			if errors.As(err, new(*colly.AlreadyVisitedError)) { // but not fetched
+			if errors.As(err, new(*colly.AlreadyVisitedError)) { // marked, but not fetched
 				err = r.Retry()
 			}
 			return err
@@ -164,7 +168,7 @@ func (w *Crawl) Resume() int {
 	return len(pages)
 }
 
-// want notes that a page is wanted.
+// want notes one more Visit of a page.
 func (w *Crawl) want(link string, depth int) *page {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -177,13 +181,17 @@ func (w *Crawl) want(link string, depth int) *page {
 	return p
 }
 
-// attempt asks for a page. If colly refuses the page before a request begins, no callback
-// says so.
+// attempt asks for a page. It ends the Visit if colly refuses the page before a request begins:
+// there is no callback for that.
 func (w *Crawl) attempt(p *page, link string, visit func() error) error {
-	w.ready.Do(func() { // now, so that a page is fetched after the callbacks of others
+	// The Crawl's callbacks come after all others, so a page counts as fetched after these have
+	// ended.
+	w.ready.Do(func() {
 		w.c.OnScraped(func(r *colly.Response) { w.ends(r.Request, true) })
 		w.c.OnError(func(r *colly.Response, err error) {
-			w.ends(r.Request, refused(err) || r.StatusCode > 0 && r.StatusCode < 500 && r.StatusCode != http.StatusTooManyRequests)
+			status := r.StatusCode
+			final := status > 0 && status < 500 && status != http.StatusTooManyRequests
+			w.ends(r.Request, final || refused(err))
 		})
 	})
 	w.mu.Lock()
@@ -192,7 +200,7 @@ func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 	err := visit()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	// Without Async the request has ended, and its error may be one of a redirect.
+	// Without Async a request that began has ended by now. Its error may be that of a redirect.
 	if refused(err) && (w.c.Async || p.requests == before) {
 		w.end(link)
 	}
@@ -204,21 +212,31 @@ func refused(err error) bool {
 	if errors.As(err, new(*colly.AlreadyVisitedError)) {
 		return true
 	}
-	return slices.ContainsFunc([]error{colly.ErrForbiddenDomain, colly.ErrForbiddenURL, colly.ErrNoURLFiltersMatch, colly.ErrMaxDepth,
-		colly.ErrMissingURL, colly.ErrRobotsTxtBlocked, colly.ErrAbortedAfterHeaders}, func(target error) bool { return errors.Is(err, target) })
+	return slices.ContainsFunc(refusals, func(target error) bool { return errors.Is(err, target) })
+}
+
+var refusals = []error{
+	colly.ErrForbiddenDomain,
+	colly.ErrForbiddenURL,
+	colly.ErrNoURLFiltersMatch,
+	colly.ErrMaxDepth,
+	colly.ErrMissingURL,
+	colly.ErrRobotsTxtBlocked,
+	colly.ErrAbortedAfterHeaders,
 }
 
 // begins is called when a request begins.
 func (w *Crawl) begins(r *colly.Request) {
 	body, ok := r.Body.(interface{ Len() int })
-	if r.Method != http.MethodGet || r.Body != nil && (!ok || body.Len() > 0) { // Resume's body is empty
+	hasBody := r.Body != nil && (!ok || body.Len() > 0) // a request of Resume has an empty body
+	if r.Method != http.MethodGet || hasBody {
 		return
 	}
-	link := r.URL.String() // which a redirect changes
+	link := r.URL.String() // a redirect changes r.URL later
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.pages[link]
-	if p == nil { // another Visit than w's was asked for it
+	if p == nil { // the caller did not use Crawl.Visit
 		p = &page{depth: r.Depth, wanted: 1}
 		w.pages[link] = p
 	}
@@ -237,7 +255,7 @@ func (w *Crawl) ends(r *colly.Request, fetched bool) {
 	}
 }
 
-// end notes that a page is wanted once less.
+// end notes the end of one Visit of a page.
 func (w *Crawl) end(link string) {
 	if p := w.pages[link]; p != nil {
 		if p.wanted--; p.wanted <= 0 {
@@ -246,14 +264,13 @@ func (w *Crawl) end(link string) {
 	}
 }
 
-// Save saves the pages under way and then the set, each as a whole. While it does, the crawl
-// goes on, but begins with no new page. Save may be called at any moment, also by a
-// callback.
+// Save saves the pages under way and then the set, each as a whole. The crawl goes on during Save,
+// but begins no new page. Save may be called at any moment, also by a callback.
 func (w *Crawl) Save() error {
 	w.saving.Lock()
 	defer w.saving.Unlock()
-	// Every page that is in the set is either fetched or in this list, now and when a process
-	// is killed between the two files.
+	// Every page in the set was fetched or is in this list, even if the process is killed between
+	// the two files.
 	if err := w.savePages(); err != nil {
 		return fmt.Errorf("collystore: saving: %w", err)
 	}
@@ -262,7 +279,7 @@ func (w *Crawl) Save() error {
 
 // savePages writes a line for each page: its depth, a space, its URL.
 func (w *Crawl) savePages() error {
-	file, err := os.Create(w.path + ".pages-new") // one Save at a time does
+	file, err := os.Create(w.path + ".pages-new") // only one Save runs at a time
 	if err != nil {
 		return err
 	}
@@ -279,7 +296,7 @@ func (w *Crawl) savePages() error {
 		return err
 	}
 	if parent, err := os.Open(filepath.Dir(w.path)); err == nil {
-		parent.Sync() // where the system can, as SaveFile does
+		parent.Sync() // without its error, because some systems cannot sync a directory
 		parent.Close()
 	}
 	return nil
@@ -291,7 +308,7 @@ func (w *Crawl) load() error {
 		if w.path == "" {
 			return errors.New("the path is empty")
 		}
-		_, err = os.ReadDir(filepath.Dir(w.path)) // or Save would fail, after the crawl
+		_, err = os.ReadDir(filepath.Dir(w.path)) // else Save would fail, after the crawl
 		return err
 	}
 	if err != nil {
