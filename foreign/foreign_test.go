@@ -334,13 +334,25 @@ func TestTooMuchOrZipped(t *testing.T) {
 		_, err := reader(name)(append(sample(t, name), 'x'))
 		require.EqualError(t, err, "foreign: invalid format: "+says, name)
 	}
-	for _, name := range []string{"bits.bin", "dcso.bin", "spark-v1.bin", "spark-v2.bin"} {
+	zip := func(data []byte) []byte {
 		var zipped bytes.Buffer
 		out := gzip.NewWriter(&zipped)
-		_, err := out.Write(sample(t, name))
+		_, err := out.Write(data)
 		require.NoError(t, err)
 		require.NoError(t, out.Close())
-		_, err = reader(name)(zipped.Bytes())
+		return zipped.Bytes()
+	}
+	holiman := sample(t, "holiman.bin")
+	for _, behind := range []string{"x", "some text"} {
+		_, err := NewHoliman(append(zip(holiman), behind...))
+		require.EqualError(t, err, "foreign: invalid format: more bytes follow its gzip", behind)
+		_, err = NewHoliman(zip(append(bytes.Clone(holiman), behind...)))
+		require.EqualError(t, err, "foreign: invalid format: more bytes follow it", behind)
+	}
+	_, err := NewHoliman(zip(holiman)[:100])
+	require.EqualError(t, err, "foreign: invalid format: truncated: unexpected EOF")
+	for _, name := range []string{"bits.bin", "dcso.bin", "spark-v1.bin", "spark-v2.bin"} {
+		_, err := reader(name)(zip(sample(t, name)))
 		require.EqualError(t, err, "foreign: invalid format: it is compressed by gzip: undo that first", name)
 	}
 }

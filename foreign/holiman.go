@@ -63,7 +63,31 @@ func parseHoliman(data []byte) (holiman, error) {
 	limit := min(max(64<<20, 100*uint64(len(data))), math.MaxInt)
 	f, err := readHoliman(in, limit, errBomb)
 	f.zipped = true
+	switch {
+	case err != nil && endsBefore(data, limit):
+		err = errors.New("more bytes follow its gzip")
+	case err == io.ErrUnexpectedEOF:
+		err = form.ErrTruncated
+	}
 	return f, err
+}
+
+// endsBefore reports whether gzip's bytes end before the end of data, and other bytes follow. Package
+// gzip takes those for a header that is cut.
+func endsBefore(data []byte, limit uint64) bool {
+	rest := bytes.NewReader(data)
+	in, err := gzip.NewReader(rest)
+	for err == nil && rest.Len() > 0 {
+		in.Multistream(false)
+		if _, err = io.CopyN(io.Discard, in, int64(limit)); err != io.EOF {
+			return false
+		}
+		if behind := data[len(data)-rest.Len():]; len(behind) > 0 && !isZipped(behind) {
+			return true
+		}
+		err = in.Reset(rest)
+	}
+	return false
 }
 
 var errBomb = errors.New("it is more than a hundred times as long as its gzip: undo the gzip first")

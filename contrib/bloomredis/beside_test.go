@@ -107,6 +107,13 @@ func TestKeysOfOthersStay(t *testing.T) {
 			_, err := Open(ctx, client, "{many:1}", 500/3+1, 1e-6)
 			require.NoError(t, err)
 		},
+		"another type as its stream": func(t *testing.T) {
+			require.NoError(t, client.Set(ctx, "{many:1}:adds", "x", 0).Err())
+		},
+		"another type as the stream of a filter without an id": func(t *testing.T) {
+			require.NoError(t, client.Set(ctx, "{many:1}", other, 0).Err())
+			require.NoError(t, client.Set(ctx, "{many:1}:adds", "x", 0).Err())
+		},
 		"another type beside it": func(t *testing.T) {
 			require.NoError(t, client.RPush(ctx, "{many:1}:id", "x").Err())
 		},
@@ -127,4 +134,17 @@ func TestKeysOfOthersStay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A value of others under the name of a stream stays, too, if the filter beside it is whole.
+func TestStreamOfOthersStays(t *testing.T) {
+	client := startServer(t, "--appendonly", "no").client()
+	f, err := Open(ctx, client, "plain", 500, 1e-6)
+	require.NoError(t, err)
+	require.NoError(t, client.Set(ctx, "adds:{plain}", "x", 0).Err())
+	require.ErrorContains(t, f.Delete(ctx), "adds:{plain} holds no stream")
+	require.Equal(t, "x", client.Get(ctx, "adds:{plain}").Val())
+	require.NoError(t, client.Del(ctx, "adds:{plain}").Err())
+	require.NoError(t, f.Delete(ctx))
+	require.Empty(t, client.Keys(ctx, "*").Val(), "left by Delete")
 }

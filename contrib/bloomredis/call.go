@@ -25,10 +25,11 @@ func (c caller) errorf(format string, args ...any) error {
 	return fmt.Errorf("bloomredis: key %q: "+format, append([]any{c.key}, args...)...)
 }
 
-// noString returns err, or a better error if the key to open holds no string.
+// noString returns err, or a better error if the key to open holds no string, or a key beside it
+// is of another type.
 func (c caller) noString(err error) error {
 	if replied(err, "WRONGTYPE") {
-		return c.errorf("%w: it holds no string", bloom.ErrFormat)
+		return c.errorf("%w: it holds no string, or a key beside it is of another type", bloom.ErrFormat)
 	}
 	return err
 }

@@ -147,7 +147,8 @@ return 'OK'`)
 	// only the identity is gone, the stream shows that this package made the string.
 	deleteScript = newScript(findIt + `
 local hasString = redis.call('EXISTS', KEYS[1]) == 1
-local hasStream = redis.call('EXISTS', KEYS[2]) == 1
+local stream = redis.call('TYPE', KEYS[2]).ok
+local hasStream = stream == 'stream'
 local hasIdentity = redis.call('EXISTS', KEYS[3]) == 1
 local isOther = hasIdentity and id ~= ARGV[3]
 if hasString then
@@ -156,6 +157,9 @@ if hasString then
 end
 if isOther then
 	return {header, size, identity}
+end
+if not hasStream and stream ~= 'none' then
+	return redis.error_reply('WRONGTYPE ' .. KEYS[2] .. ' holds no stream')
 end
 redis.call('UNLINK', unpack(KEYS))
 return 'OK'`)
