@@ -18,6 +18,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -150,6 +151,28 @@ func TestLockMode(t *testing.T) {
 	info, err := os.Stat(beside(path, "bloom-lock"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o666), info.Mode().Perm())
+}
+
+// TestLockFileGoesLocked: the lock's file is removed while it is locked. After that it may be another
+// process's.
+func TestLockFileGoesLocked(t *testing.T) {
+	defer func(old func(string) error) { remove = old }(remove)
+	removed := 0
+	remove = func(path string) error {
+		removed++
+		other := flock.New(path)
+		defer other.Close()
+		locked, err := other.TryLock()
+		require.NoError(t, err)
+		require.False(t, locked, "another process can lock the file that is removed now")
+		return os.Remove(path)
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	release, err := (&target{}).lock(t.Context(), path)
+	require.NoError(t, err)
+	release()
+	require.Equal(t, 1, removed)
+	require.NoFileExists(t, beside(path, "bloom-lock"))
 }
 
 // TestHoldEnds: who gets the lock of a run that ends finds its file gone. A file that was

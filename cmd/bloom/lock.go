@@ -151,6 +151,9 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	}
 }
 
+// remove is a variable for tests.
+var remove = os.Remove
+
 // tryLock locks lock. It returns a function that unlocks lock and removes its file. The function is
 // nil if another process has the lock, or has just removed the file.
 func tryLock(lock *flock.Flock) (release func(), err error) {
@@ -171,7 +174,7 @@ func tryLock(lock *flock.Flock) (release func(), err error) {
 	}
 	os.Chmod(path, 0o666) // regardless of the umask, so that other users can lock it, too
 	return func() {
-		os.Remove(path) // before Unlock: after it the file may be another process's
+		remove(path) // before Unlock: after it the file may be another process's
 		lock.Unlock()
 		// Windows removes no open file. So this is not a file that another process has locked.
 		if runtime.GOOS == "windows" {
