@@ -2,14 +2,13 @@
 // "probably yes" from a few bits per key. [New] makes a filter for one goroutine,
 // [NewSync] one for many.
 //
-// A [Filter] finds every key that was added, through every encoding, merge, fold and
-// file. It reports a key that was not added as present with a probability that the
-// caller picks. At 1 % it takes 9.6 bits a key, whatever the keys' size, and each
-// further factor of ten takes 4.8 more. A map would hold the keys themselves. The
-// caller supplies the number of keys and the rate. Memory is fixed from then on. A
-// filter with more keys than that still answers, at a higher rate; see [Filter.FPR].
-// One goroutine at a time may add to a Filter, while none reads. If several do, keys are
-// lost: make a [SyncFilter] then.
+// A [Filter] finds every key that was added, through every encoding, merge, fold and file. It
+// reports a key that was not added as present with a probability that the caller picks. At 1 % it
+// takes 9.6 bits a key, whatever the keys' size, and each further factor of ten takes 4.8 more. A
+// map would hold the keys themselves. The caller supplies the number of keys and the rate. Memory
+// is fixed from then on. A filter with more keys than that still answers, at a higher rate; see
+// [Filter.FPR]. While one goroutine adds to a Filter, no other may add or read. If several
+// goroutines add at once, keys are lost: make a [SyncFilter] for them.
 //
 // Which call do I want?
 //

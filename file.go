@@ -134,8 +134,8 @@ func LoadOrNewSize(path string, m uint64, k int) (*Filter, error) {
 	})
 }
 
-// fits returns an error unless f has m bits, rounded up, k hashes, and the strategy Mitz64. maker
-// says in the error which call makes such a filter.
+// fits returns an error unless f has the strategy Mitz64, k hashes, and m bits rounded up to whole
+// words. maker says in the error which call makes such a filter.
 func (f *Filter) fits(m uint64, k int, maker string) error {
 	if f.M() == (m+63)/64*64 && f.k == k && f.strategy == Mitz64 {
 		return nil

@@ -191,8 +191,9 @@ func SumUTF16(key string) Hash {
 	return NewHash(digest.Finish(digest.Last(h1, h2, block[0], block[1], n)))
 }
 
-// SumReader returns Sum of everything r yields until io.EOF, reading through a buffer of 32 KiB. It
-// returns any other error of r as it is, with the zero Hash. io.ErrUnexpectedEOF is such an error.
+// SumReader returns Sum of all bytes that r yields until io.EOF. It reads through a buffer of 32
+// KiB. It returns any other error of r as it is, with the zero Hash. io.ErrUnexpectedEOF is such an
+// error.
 func SumReader(r io.Reader) (Hash, error) {
 	var h1, h2 uint64
 	var n uint64

@@ -313,7 +313,9 @@ func TestPatchBytes(t *testing.T) {
 
 // TestPatchFrozen applies a patch that an earlier version wrote.
 func TestPatchFrozen(t *testing.T) {
-	read := func(name string) []byte { return bloom.Must(os.ReadFile(filepath.Join("testdata", name))) }
+	read := func(name string) []byte {
+		return bloom.Must(os.ReadFile(filepath.Join("testdata", name)))
+	}
 	var from, to bloom.Filter
 	require.NoError(t, from.UnmarshalBinary(read("v1.bloom")))
 	require.NoError(t, to.UnmarshalBinary(read("v1-patched.bloom")))
@@ -363,7 +365,8 @@ func TestPatchBesideLookUps(t *testing.T) {
 	samePatched(t, from, s.Snapshot())
 }
 
-// TestPatchesTakeTurns: of two patches for the same filter one fits, and nothing of the other is done.
+// TestPatchesTakeTurns: of two patches for the same filter, one fits, and the other changes
+// nothing.
 func TestPatchesTakeTurns(t *testing.T) {
 	from := bloom.Must(bloom.New(20_000, 0.01))
 	var to [2]*bloom.Filter

@@ -1,5 +1,5 @@
 // Package digest has the steps of MurmurHash3_x64_128 (Appleby, smhasher), from a key's bytes to
-// two words. Package guava makes the places of bits of these words. The state of a digest is two
+// two words. Package guava turns these words into the places of bits. The state of a digest is two
 // words, which are the seed at first. Mix changes the state for each block of 16 bytes, and Last
 // for the last block. Finish makes the digest of the state. The state is two values and not a
 // struct with methods, because values stay in registers.

@@ -158,7 +158,9 @@ func TestUnreadableDirectory(t *testing.T) {
 // TestIrregular: Write replaces only regular files and links.
 func TestIrregular(t *testing.T) {
 	dir := t.TempDir()
-	fifo, folder, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "folder"), filepath.Join(dir, "link")
+	fifo := filepath.Join(dir, "fifo")
+	folder := filepath.Join(dir, "folder")
+	link := filepath.Join(dir, "link")
 	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	for _, path := range []string{fifo, folder, os.DevNull} {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// claim is described in lock_unix.go. Without locks, removeDead takes a file for a dead one by its
-// age.
+// claim is described in lock_unix.go. Without locks, removeDead judges by a file's age.
 func claim(*os.File) bool { return true }
 
 // removeDead removes a file that was not written to for a day.

@@ -522,7 +522,8 @@ func cuts(n int) (at []int) {
 }
 
 // testReaders: ReadFrom reads portions of any size, and returns how many bytes it read. It returns
-// the reader's own error. It takes an early end for damage. On error it does not change the filter.
+// the reader's own error. If the reader ends early, the error is one of damage. On error it does
+// not change the filter.
 func testReaders(t *testing.T, typ Type) {
 	f := typ.filled()
 	data, size := bloom.Must(f.MarshalBinary()), f.Stats().SizeBytes

@@ -37,7 +37,10 @@ func framed(params, array []uint64) []byte {
 
 // TestFrameBytes freezes the bytes of a frame. A program in Python computed the last two sums.
 func TestFrameBytes(t *testing.T) {
-	got, err := two.Append([]byte{0xff}, []uint64{2, 0x0102030405060708}, []uint64{1, math.MaxUint64 - 1}, Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"})
+	params := []uint64{2, 0x0102030405060708}
+	words := []uint64{1, math.MaxUint64 - 1}
+	info := Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"}
+	got, err := two.Append([]byte{0xff}, params, words, info)
 	require.NoError(t, err)
 	const want = "ff" +
 		"424c4d74" + "01002c00" +
@@ -52,7 +55,9 @@ func TestFrameBytes(t *testing.T) {
 
 func TestFrameRoundTrip(t *testing.T) {
 	// The sizes are near those that fill the buffer or the reader's memory.
-	for _, n := range []int{0, 1, 8188, 8189, 8190, 8191, 8192, 8193, 16381, 32768, 32769, 131072, 131073, 200000} {
+	for _, n := range []int{
+		0, 1, 8188, 8189, 8190, 8191, 8192, 8193, 16381, 32768, 32769, 131072, 131073, 200000,
+	} {
 		t.Run(fmt.Sprintf("words=%d", n), func(t *testing.T) {
 			params, words := []uint64{uint64(n), 7}, filtertest.Words(n)
 			var out bytes.Buffer
@@ -105,11 +110,13 @@ func TestFrameDamage(t *testing.T) {
 	}
 	for i := range good {
 		err := decode(good[:i])
-		require.True(t, errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF), "%d bytes: %v", i, err)
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		require.True(t, ended, "%d bytes: %v", i, err)
 	}
 	sum := good[len(good)-4:]
 	bad := append(bytes.Clone(good[:len(good)-1]), sum[3]^1)
-	require.EqualError(t, decode(bad), fmt.Sprintf("test: invalid format: checksum is %x, should be %x", bad[len(bad)-4:], sum))
+	require.EqualError(t, decode(bad),
+		fmt.Sprintf("test: invalid format: checksum is %x, should be %x", bad[len(bad)-4:], sum))
 }
 
 // TestOtherKinds: an error for a frame of another kind names that kind.
@@ -154,7 +161,8 @@ func TestParse(t *testing.T) {
 
 func TestFrameCheck(t *testing.T) {
 	data := framed([]uint64{5, 0}, filtertest.Words(5))
-	_, _, _, err := two.Unmarshal(data, func([]uint64) (uint64, error) { return 0, errors.New("test: Slots = 5") })
+	refuse := func([]uint64) (uint64, error) { return 0, errors.New("test: Slots = 5") }
+	_, _, _, err := two.Unmarshal(data, refuse)
 	require.ErrorIs(t, err, ErrFormat)
 	require.EqualError(t, err, "test: invalid format: Slots = 5")
 }
@@ -171,7 +179,8 @@ func TestFrameLargest(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, uint64(MaxFrameWords), n)
 	_, err = header(MaxFrameWords + 1)
-	require.ErrorContains(t, err, fmt.Sprintf("word count %d is outside [0, %d]", uint64(MaxFrameWords+1), uint64(MaxFrameWords)))
+	require.ErrorContains(t, err,
+		fmt.Sprintf("word count %d is outside [0, %d]", uint64(MaxFrameWords+1), uint64(MaxFrameWords)))
 }
 
 // TestFrameHostile reads parameters that promise far more words than follow.

@@ -25,9 +25,19 @@ func TestHeader(t *testing.T) {
 func TestParseHeaderErrors(t *testing.T) {
 	for _, test := range []struct{ data, want string }{
 		{"", "bloom: invalid format: it is empty: EOF"},
-		{"\x01\x03\x00\x00\x00", "bloom: invalid format: 5 bytes are too few for a header: unexpected EOF"},
-		{"\x22\x03\x00\x00\x00\x01", "bloom: invalid format: it starts with 22 03 00 00; a bloom.Filter starts with strategy 0 or 1"},
-		{"\x02\x03\x00\x00\x00\x01", "bloom: invalid format: strategy = 2 is unknown: a newer version may have written it"},
+		{
+			"\x01\x03\x00\x00\x00",
+			"bloom: invalid format: 5 bytes are too few for a header: unexpected EOF",
+		},
+		{
+			"\x22\x03\x00\x00\x00\x01",
+			"bloom: invalid format: it starts with 22 03 00 00; " +
+				"a bloom.Filter starts with strategy 0 or 1",
+		},
+		{
+			"\x02\x03\x00\x00\x00\x01",
+			"bloom: invalid format: strategy = 2 is unknown: a newer version may have written it",
+		},
 		{"\x01\x00\x00\x00\x00\x01", "bloom: invalid format: k = 0"},
 		{"\x00\x00\x00\x00\x00\x00\x03\xc0", "foreign.NewBitsAndBlooms and foreign.NewHoliman"},
 		{"\x01\x00\x00\x00\x00\x00\x00\x00", "foreign.NewDCSO"},

@@ -25,7 +25,12 @@ var (
 		{N: 1},
 		{P: math.SmallestNonzeroFloat64},
 		{Comment: strings.Repeat("é", 4096/2)},
-		{N: math.MaxUint64, P: 1 - 1e-16, Hash: strings.Repeat("h", 255), Comment: strings.Repeat("c", 4096)},
+		{
+			N:       math.MaxUint64,
+			P:       1 - 1e-16,
+			Hash:    strings.Repeat("h", 255),
+			Comment: strings.Repeat("c", 4096),
+		},
 	}
 )
 
@@ -37,7 +42,11 @@ func TestTrailer(t *testing.T) {
 			trailer := sum.Trailer(head, i)
 			require.Equal(t, 4, len(trailer)%8)
 			require.Len(t, trailer, form.TrailerSize(i))
-			for _, trailer := range [][]byte{trailer, later(sum, trailer, 0x0f, 8), later(sum, trailer, 0, form.MaxTrailer-len(trailer))} {
+			for _, trailer := range [][]byte{
+				trailer,
+				later(sum, trailer, 0x0f, 8),
+				later(sum, trailer, 0, form.MaxTrailer-len(trailer)),
+			} {
 				require.True(t, form.IsTrailerSize(int64(len(trailer))))
 				got, err := sum.CheckTrailer("bloom", head, trailer)
 				require.NoError(t, err)
@@ -82,7 +91,8 @@ func TestLaterTrailer(t *testing.T) {
 		_, err := form.Sum(7).CheckTrailer("bloom", head, trailer)
 		require.ErrorIs(t, err, form.ErrVersion)
 		require.ErrorIs(t, err, form.ErrFormat)
-		require.EqualError(t, err, "bloom: invalid format: the trailer has "+says+": a newer version may have written it")
+		require.EqualError(t, err,
+			"bloom: invalid format: the trailer has "+says+": a newer version may have written it")
 	}
 	for bit := 4; bit < 8; bit++ {
 		newer(later(7, trailer, 1<<bit, 0), fmt.Sprintf("the flags %#x", 1<<bit))
@@ -98,13 +108,16 @@ func TestLaterTrailer(t *testing.T) {
 	damaged := form.Errorf("bloom", "damaged")
 	trailer[len(trailer)-5] = 3
 	require.ErrorIs(t, form.Refused("bloom", trailer, damaged), form.ErrVersion)
-	require.ErrorIs(t, form.RefusedAt("bloom", bytes.NewReader(trailer), int64(len(trailer)), damaged), form.ErrVersion)
+	refusedAt := func(data []byte) error {
+		return form.RefusedAt("bloom", bytes.NewReader(data), int64(len(data)), damaged)
+	}
+	require.ErrorIs(t, refusedAt(trailer), form.ErrVersion)
 	down := errors.New("down")
 	require.Equal(t, down, form.Refused("bloom", trailer, down))
 	require.NoError(t, form.Refused("bloom", trailer, nil))
 	for _, data := range [][]byte{nil, trailer[:9], trailer[:20], trailer[len(trailer)-9:]} {
 		require.Equal(t, damaged, form.Refused("bloom", data, damaged))
-		require.Equal(t, damaged, form.RefusedAt("bloom", bytes.NewReader(data), int64(len(data)), damaged))
+		require.Equal(t, damaged, refusedAt(data))
 	}
 }
 
@@ -114,9 +127,11 @@ func TestTrailerBytes(t *testing.T) {
 	var sum form.Sum
 	sum.Write(head)
 	sum.Write(make([]byte, 16))
-	const want = "0000000000000064" + "3f847ae147ae147b" + "0003" + "0004" + "53756d" + "77c3b672" + "00" +
+	const want = "0000000000000064" + "3f847ae147ae147b" +
+		"0003" + "0004" + "53756d" + "77c3b672" + "00" +
 		"da1026af" + "002c" + "626c6f6f6d01" + "550671db"
-	require.Equal(t, want, hex.EncodeToString(sum.Trailer(head, form.Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"})))
+	info := form.Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"}
+	require.Equal(t, want, hex.EncodeToString(sum.Trailer(head, info)))
 }
 
 // TestTrailerDamage: ParseTrailer notices any damage to the head and to the trailer, except to the
@@ -139,7 +154,8 @@ func TestTrailerDamage(t *testing.T) {
 }
 
 func TestInfoErrors(t *testing.T) {
-	require.EqualError(t, form.Info{Hash: strings.Repeat("x", 256)}.Check("bloom"), "bloom: Info.Hash has 256 bytes, more than 255")
+	require.EqualError(t, form.Info{Hash: strings.Repeat("x", 256)}.Check("bloom"),
+		"bloom: Info.Hash has 256 bytes, more than 255")
 	for _, test := range []struct {
 		i    form.Info
 		want string
@@ -224,5 +240,6 @@ func TestWith(t *testing.T) {
 	require.Equal(t, form.Info{N: 4, P: 0.1, Hash: "a", Comment: "c"}, old.With(form.Info{N: 4}))
 	require.Equal(t, form.Info{N: 3, P: 0.5, Hash: "a", Comment: "c"}, old.With(form.Info{P: 0.5}))
 	require.Equal(t, form.Info{N: 3, P: 0.1, Hash: "b", Comment: "c"}, old.With(form.Info{Hash: "b"}))
-	require.Equal(t, form.Info{N: 3, P: 0.1, Hash: "a", Comment: "d"}, old.With(form.Info{Comment: "d"}))
+	require.Equal(t, form.Info{N: 3, P: 0.1, Hash: "a", Comment: "d"},
+		old.With(form.Info{Comment: "d"}))
 }

@@ -20,7 +20,10 @@ import (
 func TestWords(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 100, 8191, 8192, 8193, 32769, 100_000} {
 		words := filtertest.Words(n)
-		for order, as := range map[Order]binary.AppendByteOrder{LittleEndian: binary.LittleEndian, BigEndian: binary.BigEndian} {
+		for order, as := range map[Order]binary.AppendByteOrder{
+			LittleEndian: binary.LittleEndian,
+			BigEndian:    binary.BigEndian,
+		} {
 			data := []byte("start")
 			for _, w := range words {
 				data = as.AppendUint64(data, w)
@@ -32,8 +35,12 @@ func TestWords(t *testing.T) {
 			require.EqualValues(t, len(data), total)
 			require.True(t, bytes.Equal(data, out.Bytes()))
 			for _, room := range []int{0, 4, len(data) / 2, len(data) - 1} {
-				for err, want := range map[error]error{io.ErrClosedPipe: io.ErrClosedPipe, nil: io.ErrShortWrite} {
-					total, got := WriteWords(&filtertest.LimitedWriter{N: int64(room), Err: err}, []byte("start"), words, order)
+				for err, want := range map[error]error{
+					io.ErrClosedPipe: io.ErrClosedPipe,
+					nil:              io.ErrShortWrite,
+				} {
+					w := &filtertest.LimitedWriter{N: int64(room), Err: err}
+					total, got := WriteWords(w, []byte("start"), words, order)
 					require.ErrorIs(t, got, want)
 					require.EqualValues(t, room, total)
 				}
@@ -46,12 +53,18 @@ func TestWords(t *testing.T) {
 			}
 
 			for name, reader := range map[string]func([]byte) io.Reader{
-				"Reader":        func(data []byte) io.Reader { return bytes.NewReader(data) },
-				"Buffer":        func(data []byte) io.Reader { return bytes.NewBuffer(data) },
-				"strings":       func(data []byte) io.Reader { return strings.NewReader(string(data)) },
-				"file":          func(data []byte) io.Reader { return &FileReader{bytes.NewReader(data), int64(len(data))} },
-				"half":          func(data []byte) io.Reader { return iotest.HalfReader(bytes.NewReader(data)) },
-				"data with EOF": func(data []byte) io.Reader { return iotest.DataErrReader(bytes.NewReader(data)) },
+				"Reader":  func(data []byte) io.Reader { return bytes.NewReader(data) },
+				"Buffer":  func(data []byte) io.Reader { return bytes.NewBuffer(data) },
+				"strings": func(data []byte) io.Reader { return strings.NewReader(string(data)) },
+				"file": func(data []byte) io.Reader {
+					return &FileReader{bytes.NewReader(data), int64(len(data))}
+				},
+				"half": func(data []byte) io.Reader {
+					return iotest.HalfReader(bytes.NewReader(data))
+				},
+				"data with EOF": func(data []byte) io.Reader {
+					return iotest.DataErrReader(bytes.NewReader(data))
+				},
 			} {
 				r := reader(append(bytes.Clone(data), "after"...))
 				var sum bytes.Buffer
@@ -94,7 +107,8 @@ func TestParseAt(t *testing.T) {
 	require.Equal(t, testInfo, info)
 	require.Equal(t, []int{two.HeadSize(), TrailerSize(testInfo)}, r.Asked())
 	for fails := 1; fails <= 2; fails++ {
-		_, _, err := two.ParseAt(&filtertest.Store{Data: data, Fails: fails, Err: down}, int64(len(data)), count)
+		r := &filtertest.Store{Data: data, Fails: fails, Err: down}
+		_, _, err := two.ParseAt(r, int64(len(data)), count)
 		require.ErrorIs(t, err, down)
 		require.EqualError(t, err, "test: reading: down")
 	}
