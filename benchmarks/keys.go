@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// keys are keys of one width, back to back. Where there is a scratch, each key is put together in
-// it just before it is used, as a program does that has no keys ready.
+// keys are keys of one width, one after the other. If there is a scratch, each key is copied to it
+// just before use. This is the work of a program that must first make its keys.
 type keys struct {
 	buf     []byte
 	width   int
@@ -15,8 +15,8 @@ type keys struct {
 
 func (k keys) len() int { return len(k.buf) / k.width }
 
-// each calls do with each key. The compiler inlines it, and do where that is a function
-// literal: the loop has no other calls than do has.
+// each calls do with each key. The compiler inlines each, and do if that is a function literal. So
+// the loop has no other calls than those in do.
 func (k keys) each(do func(key []byte)) {
 	for b, w := k.buf, k.width; len(b) >= w; b = b[w:] {
 		key := b[:w:w]
@@ -28,7 +28,7 @@ func (k keys) each(do func(key []byte)) {
 	}
 }
 
-// count returns how many keys it has. The compiler inlines it, as each.
+// count returns the number of keys for which has returns true. The compiler inlines it like each.
 func (k keys) count(has func(key []byte) bool) (n int) {
 	for b, w := k.buf, k.width; len(b) >= w; b = b[w:] {
 		key := b[:w:w]
@@ -43,13 +43,13 @@ func (k keys) count(has func(key []byte) bool) (n int) {
 	return n
 }
 
-// part returns n keys from the i-th on.
+// part returns n keys, beginning with key i.
 func (k keys) part(i, n int) keys {
 	k.buf = k.buf[i*k.width : (i+n)*k.width]
 	return k
 }
 
-// kind is what keys look like. put writes one key that is unique to id.
+// kind is a kind of keys. put writes the key with an id. Different ids have different keys.
 type kind struct {
 	name  string
 	width int
@@ -58,26 +58,29 @@ type kind struct {
 }
 
 var (
-	integers = kind{"8 bytes", 8, false, func(key []byte, id uint64) { binary.LittleEndian.PutUint64(key, mix(id)) }}
+	integers = kind{"8 bytes", 8, false, putInteger}
 	uuids    = kind{"36 bytes", 36, false, putUUID}
 	built    = kind{"36 bytes, each put together just before it is used", 36, true, putUUID}
 )
+
+func putInteger(key []byte, id uint64) { binary.LittleEndian.PutUint64(key, mix(id)) }
 
 func putUUID(key []byte, id uint64) {
 	var raw [16]byte
 	binary.BigEndian.PutUint64(raw[:], mix(id))
 	binary.BigEndian.PutUint64(raw[8:], mix(^id))
 	hex.Encode(key, raw[:4])
-	for _, part := range []struct{ at, from, to int }{{9, 4, 6}, {14, 6, 8}, {19, 8, 10}, {24, 10, 16}} {
+	parts := []struct{ at, from, to int }{{9, 4, 6}, {14, 6, 8}, {19, 8, 10}, {24, 10, 16}}
+	for _, part := range parts {
 		key[part.at-1] = '-'
 		hex.Encode(key[part.at:], raw[part.from:part.to])
 	}
 }
 
-// absentIDs is where the ids of keys that are never added begin.
+// absentIDs is the lowest id of keys that are never added.
 const absentIDs = 1 << 62
 
-// make returns n keys with ids from first on.
+// make returns n keys with the ids from first to first+n-1.
 func (k kind) make(first uint64, n int) keys {
 	ks := keys{buf: make([]byte, n*k.width), width: k.width}
 	if k.built {
@@ -89,9 +92,8 @@ func (k kind) make(first uint64, n int) keys {
 	return ks
 }
 
-// mix is the output function of SplitMix64 (Steele, Lea and Flood, Fast
-// Splittable Pseudorandom Number Generators, 2014): a bijection, so that keys
-// made of different ids differ.
+// mix is the output function of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom
+// Number Generators, 2014). It is a bijection, so keys of different ids differ.
 func mix(x uint64) uint64 {
 	x *= 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -1,15 +1,15 @@
-// Command benchmarks measures this library beside its peers, and draws the pictures of the
+// Command benchmarks measures this library and its peers, and draws the pictures of the
 // documentation. It writes RESULTS.md and ../docs/*.svg.
 //
-//	go run .                 some twenty minutes on an idle machine, and 3 GB of memory
-//	go run . -quick          some two minutes: prints the tables by which processors differ, of Go
-//	                         alone, with smaller filters
-//	go run . -boost DIR      Boost.Bloom, too: DIR is the folder that has boost/bloom.hpp
-//	go run . -pictures       only the pictures that need no measuring
+//	go run .                 takes some twenty minutes on an idle machine, and 3 GB of memory
+//	go run . -quick          takes some two minutes: prints the tables in which processors differ,
+//	                         with Go rows alone and smaller filters
+//	go run . -boost DIR      measures Boost.Bloom, too: DIR is the folder that has boost/bloom.hpp
+//	go run . -pictures       draws only the pictures that need no measuring
 //
-// Guava is measured where javac and its jar are found ($GUAVA_JAR, or Debian's), fastbloom where
-// cargo is. The rest needs Go alone. On a processor that RESULTS.md does not have, such as one of
-// arm64, run it with -quick and paste what it prints into an issue.
+// Guava is measured if javac and Guava's jar are found ($GUAVA_JAR, or Debian's). fastbloom is
+// measured if cargo is found. The other rows need Go alone. If RESULTS.md lacks your processor,
+// such as one of arm64, run this with -quick and paste the output into an issue.
 package main
 
 import (
@@ -24,11 +24,11 @@ import (
 	"time"
 )
 
-// workloads are the tables. found are the processes that could be built.
+// workloads returns the tables. found has the processes that could be built.
 func workloads(found map[string][]process) []workload {
 	all := append(slices.Clone(ours),
-		bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters, ristretto,
-		ipfsBbloom, parquetGo, xorFilter)
+		bitsAndBlooms, bitsAndBloomsAdd, holimanBloom, blobBloom, dataSketches, boomFilters,
+		ristretto, ipfsBbloom, parquetGo, xorFilter)
 	few := append(slices.Clone(ours), bitsAndBlooms, holimanBloom, blobBloom)
 	cpp := slices.Concat(pure(found), found["Boost.Bloom"])
 	everything := slices.Concat(cpp, found["fastbloom"], found["Guava"])
@@ -121,7 +121,7 @@ func workloads(found map[string][]process) []workload {
 	}
 }
 
-// pure returns our rows as processes of a build without assembly.
+// pure returns this library's rows as processes of a build without assembly.
 func pure(found map[string][]process) (processes []process) {
 	for _, program := range found["purego"] {
 		for _, row := range ours {
@@ -136,47 +136,54 @@ func pure(found map[string][]process) (processes []process) {
 
 const purego = "purego: "
 
-// shared returns rows whose keys are cut into as many parts as there are goroutines.
+// shared returns rows of several goroutines. Each goroutine gets an equal part of the keys.
 func shared() (rows []row) {
 	for _, r := range append(slices.Clone(syncs), blobBloomSync, bitsAndBloomsLocked) {
 		for _, goroutines := range []int{1, 2} {
-			rows = append(rows, row{fmt.Sprintf("%s, %d", r.name, goroutines), r.note, func(n int, p float64) filter {
-				f := r.make(n, p)
-				counts := make([]int, goroutines)
-				each := func(ks keys, do func(part keys, i int)) {
-					var wait sync.WaitGroup
-					for i := range goroutines {
-						from, to := i*ks.len()/goroutines, (i+1)*ks.len()/goroutines
-						wait.Add(1)
-						go func() {
-							defer wait.Done()
-							do(ks.part(from, to-from), i)
-						}()
-					}
-					wait.Wait()
-				}
-				return filter{bits: f.bits, reset: f.reset,
-					add: func(ks keys) { each(ks, func(part keys, _ int) { f.add(part) }) },
-					count: func(ks keys) (sum int) {
-						each(ks, func(part keys, i int) { counts[i] = f.count(part) })
-						for _, n := range counts {
-							sum += n
-						}
-						return sum
-					}}
+			name := fmt.Sprintf("%s, %d", r.name, goroutines)
+			rows = append(rows, row{name, r.note, func(n int, p float64) filter {
+				return divided(r.make(n, p), goroutines)
 			}})
 		}
 	}
 	return rows
 }
 
+// divided returns f with functions that divide their keys among goroutines.
+func divided(f filter, goroutines int) filter {
+	counts := make([]int, goroutines)
+	each := func(ks keys, do func(part keys, i int)) {
+		var wait sync.WaitGroup
+		for i := range goroutines {
+			from, to := i*ks.len()/goroutines, (i+1)*ks.len()/goroutines
+			wait.Add(1)
+			go func() {
+				defer wait.Done()
+				do(ks.part(from, to-from), i)
+			}()
+		}
+		wait.Wait()
+	}
+	return filter{bits: f.bits, reset: f.reset,
+		add: func(ks keys) { each(ks, func(part keys, _ int) { f.add(part) }) },
+		count: func(ks keys) (sum int) {
+			each(ks, func(part keys, i int) { counts[i] = f.count(part) })
+			for _, n := range counts {
+				sum += n
+			}
+			return sum
+		}}
+}
+
 func main() {
-	quick := flag.Bool("quick", false, "print a few tables, of Go alone and of fewer rounds, and write nothing")
-	onlyPictures := flag.Bool("pictures", false, "draw the pictures that need no measuring, and nothing else")
+	quick := flag.Bool("quick", false,
+		"print a few tables with Go rows alone and fewer rounds, and write nothing")
+	onlyPictures := flag.Bool("pictures", false,
+		"draw the pictures that need no measuring, and nothing else")
 	boost := flag.String("boost", "", "folder of Boost's headers")
 	serving := flag.Bool("serve", false, "measure a row for another process; see process.go")
 	flag.Parse()
-	debug.SetGCPercent(-1) // garbage is collected between rounds only
+	debug.SetGCPercent(-1) // garbage is collected only between rounds
 	var err error
 	switch {
 	case *serving:
@@ -194,10 +201,11 @@ func main() {
 
 const (
 	docs      = "../docs" // the folder of the pictures
-	fewRounds = 5         // of large filters, whose rounds take seconds
+	fewRounds = 5         // the number of rounds of large filters: such rounds take seconds
 )
 
-// record measures everything and writes it down. If quick it measures a few tables and prints them.
+// record measures all tables and writes the files. If quick is true, it measures a few tables and
+// prints them.
 func record(quick bool, boost string) error {
 	dir, err := os.MkdirTemp("", "benchmarks-*")
 	if err != nil {

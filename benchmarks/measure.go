@@ -18,20 +18,20 @@ const (
 	ops
 )
 
-// sample is the nanoseconds a key of each operation, NaN for one that a row does not have.
+// sample has the nanoseconds a key of each operation. It has NaN for an operation that a row lacks.
 type sample [ops]float64
 
 var nan = math.NaN()
 
-// filter is one filter of one library. Its functions loop over the keys themselves, so that
-// each calls its library directly, not through an interface that would cost the fast ones most.
+// filter is one filter of one library. Its functions loop over the keys themselves, so each of them
+// calls its library directly. Calls through an interface would slow the fast libraries most.
 type filter struct {
 	bits   uint64
 	reset  func()
 	add    func(keys)
-	count  func(keys) int // how many of the keys it contains
-	remove func(keys)     // nil if it cannot
-	static bool           // filled when it is made; keys are not added
+	count  func(keys) int // returns how many of the keys the filter contains
+	remove func(keys)     // nil if keys cannot be removed
+	static bool           // the filter is filled when it is made, and keys are not added
 }
 
 // row is a library in the tables.
@@ -40,34 +40,37 @@ type row struct {
 	make       func(n int, p float64) filter
 }
 
-// workload is one table: what its rows are asked to do.
+// workload is one table: the work of its rows.
 type workload struct {
 	title string
 	kind  kind
-	n     int     // keys
-	p     float64 // the rate asked of every filter that takes one
-	quick bool    // whether it is one of those that -quick measures
+	n     int     // the number of keys
+	p     float64 // the rate of the filters; some libraries take none
+	quick bool    // -quick measures this table, too
 	rows  []row
-	// processes are programs that are measured beside the rows; see process.go.
+	// processes are programs that are measured in turn with the rows; see process.go.
 	processes []process
-	lookups   int    // of present and of absent keys, in a timing
-	order     *order // of look-ups, half of which are of present keys; nil for a time of each half
+	// lookups is the number of present keys in a timing, and of absent keys; 0 is the usual number.
+	lookups int
+	// order is the order of look-ups, half of them of present keys. If it is nil, present and
+	// absent keys are timed separately.
+	order *order
 }
 
 const (
-	// absentKeys is how many keys there are that were never added. False positives are
-	// counted over all of them.
+	// absentKeys is the number of keys that were never added. False positives are counted over
+	// all of them.
 	absentKeys = 1_000_000
-	// leastKeys is how many keys a timing covers at least, in several passes if the filter
-	// holds fewer.
+	// leastKeys is the lowest number of keys in a timing. If the filter has fewer keys, a timing
+	// has several passes over them.
 	leastKeys = 100_000
 )
 
-// run is what a timing of a workload covers.
+// run describes the timings of a workload. A timing has passes, and a pass looks up window keys.
 type run struct {
 	n, passes, window int
 	added, absent     keys
-	ordered           bool // absent are keys in an order, and nothing else is timed
+	ordered           bool // absent has the keys of an order, and only their look-up is timed
 }
 
 func (w workload) run() run {
@@ -87,8 +90,8 @@ func (w workload) run() run {
 	return r
 }
 
-// part returns the keys that a pass of a round looks up: others each time, as far as there are,
-// for no processor to learn the answers by heart.
+// part returns the keys that a pass of a round looks up. Each pass has other keys, as long as there
+// are enough. Otherwise processors would learn to predict the answers.
 func (r run) part(op, round, pass int) keys {
 	all := r.added
 	if op == absent {
@@ -100,6 +103,7 @@ func (r run) part(op, round, pass int) keys {
 // measure times each operation of f.
 func (f filter) measure(r run, round int) (s sample) {
 	s = sample{nan, nan, nan, nan}
+	nothing := func() {}
 	measure := func(op, each int, prepare func(), do func(pass int)) {
 		var total time.Duration
 		for pass := range r.passes {
@@ -111,7 +115,7 @@ func (f filter) measure(r run, round int) (s sample) {
 		s[op] = float64(total) / float64(r.passes*each)
 	}
 	if r.ordered {
-		measure(absent, r.window, func() {}, func(pass int) { f.count(r.part(absent, round, pass)) })
+		measure(absent, r.window, nothing, func(pass int) { f.count(r.part(absent, round, pass)) })
 		return s
 	}
 	if !f.static {
@@ -122,13 +126,14 @@ func (f filter) measure(r run, round int) (s sample) {
 	}
 	found := 0
 	for _, op := range []int{present, absent} {
-		measure(op, r.window, func() {}, func(pass int) { found += f.count(r.part(op, round, pass)) })
+		measure(op, r.window, nothing, func(pass int) { found += f.count(r.part(op, round, pass)) })
 		if f.bits > 0 && found < r.passes*r.window {
 			panic(fmt.Sprintf("found %d of %d keys that were added", found, r.passes*r.window))
 		}
 	}
 	if f.remove != nil {
-		measure(remove, r.n, func() { f.reset(); f.add(r.added) }, func(int) { f.remove(r.added) })
+		fill := func() { f.reset(); f.add(r.added) }
+		measure(remove, r.n, fill, func(int) { f.remove(r.added) })
 		if left := f.count(r.part(present, round, 0)); left > r.window/10 {
 			panic(fmt.Sprintf("%d of %d keys are found that were removed", left, r.window))
 		}
@@ -136,14 +141,14 @@ func (f filter) measure(r run, round int) (s sample) {
 	return s
 }
 
-// result is what is known of a row in one table.
+// result is the result of a row in one table.
 type result struct {
 	name, note string
 	bitsPerKey float64
-	falses     int // of the absent keys
-	absent     int
-	times      [ops][]float64 // of each round
-	err        error          // why a process failed, if it did
+	falses     int            // the number of false positives among the absent keys
+	absent     int            // the number of absent keys
+	times      [ops][]float64 // the times of each operation, one for each round
+	err        error          // the error of a process that failed
 }
 
 func (r *result) record(s sample) {
@@ -157,20 +162,23 @@ func (r *result) least(op int) float64 {
 	if len(r.times[op]) == 0 {
 		return nan
 	}
-	return slices.Min(r.times[op]) // NaN if one is
+	return slices.Min(r.times[op]) // NaN if one of the times is NaN
 }
 
-// measure measures all rows of w. In each round every row does all operations in a turn. Each round
-// begins with another row, so that no row always follows the same neighbour.
+// measure measures all rows of w. In each round every row has a turn, in which it does all
+// operations. Each round begins with another row.
 func (w workload) measure(q *quiet, rounds int) (results []*result) {
-	debug.FreeOSMemory() // of the table before
+	debug.FreeOSMemory() // frees the filters of the table before
 	r := w.run()
 	var measures []func(round int) sample
 	for _, row := range w.rows {
 		f := row.make(w.n, w.p)
-		res := &result{name: row.name, note: row.note, bitsPerKey: float64(f.bits) / float64(w.n), absent: r.absent.len()}
+		res := &result{
+			name: row.name, note: row.note,
+			bitsPerKey: float64(f.bits) / float64(w.n), absent: r.absent.len(),
+		}
 		if !f.static {
-			f.add(r.added) // for the first time, which touches its memory
+			f.add(r.added) // The first additions touch the filter's memory, and are not measured.
 		}
 		if f.count != nil {
 			res.falses = f.count(r.absent)
@@ -184,7 +192,7 @@ func (w workload) measure(q *quiet, rounds int) (results []*result) {
 		measures = append(measures, p.measure)
 	}
 	for round := range rounds {
-		runtime.GC() // which happens only here
+		runtime.GC() // the only collection
 		for i := range measures {
 			number := (i + round) % len(measures)
 			res := results[number]
@@ -220,11 +228,12 @@ func stars(results []*result) (n int) {
 	return n
 }
 
-// starSpread is the spread from which on a row has a star.
+// starSpread is the largest spread of a row without a star.
 const starSpread = 1.25
 
-// spread returns how far the median of an operation lies above its least time, for the operation
-// where that is most: 1.1 says that half of the times are up to 10 % above the least.
+// spread returns the median of the times of an operation divided by the least time. It takes the
+// operation for which this is largest. At 1.1, half of the times are up to 10 % above the least
+// time.
 func (r *result) spread() float64 {
 	most := 1.0
 	for op := range ops {

@@ -2,18 +2,20 @@ package main
 
 import "math/rand"
 
-// order is an order in which keys are looked up. Half of the look-ups of an order, at random, are
-// of keys that were added. The key is the one of a number below n that pick returns.
+// order is an order of look-ups. At random, half of them ask for keys that were added. pick returns
+// a number below n. The look-up asks for that number's key.
 type order struct {
 	name string
 	pick func(r *rand.Rand, n int) func() int
 }
 
+const skewedName = "80 % of the look-ups are of 1 % of the keys"
+
 var (
 	evenly = &order{"every key as often as every other", func(r *rand.Rand, n int) func() int {
 		return func() int { return r.Intn(n) }
 	}}
-	skewed = &order{"80 % of the look-ups are of 1 % of the keys", func(r *rand.Rand, n int) func() int {
+	skewed = &order{skewedName, func(r *rand.Rand, n int) func() int {
 		return func() int {
 			if r.Intn(10) < 8 {
 				return r.Intn(max(1, n/100))
@@ -27,8 +29,8 @@ var (
 	}}
 )
 
-// keys returns keys of n added and as many absent ones, in the order. Keys that are asked often
-// are spread over all ids.
+// keys returns the keys of so many look-ups in the order. There are n added keys, and as many
+// absent keys.
 func (o *order) keys(k kind, n, lookups int) keys {
 	r := rand.New(rand.NewSource(1))
 	pick := o.pick(r, n)

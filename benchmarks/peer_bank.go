@@ -5,8 +5,8 @@ import (
 	"github.com/seed79a3ff49/bloom/bank"
 )
 
-// Members of a bank have 512 bits and seven hashes, and hold memberKeys keys: those that follow
-// one that is looked up.
+// The members of a bank have 512 bits and seven hashes. Each has memberKeys keys: one that is
+// looked up, and others that are made from it.
 const (
 	bankBits   = 512
 	bankHashes = 7
@@ -47,7 +47,9 @@ var banks = []row{
 					f.Reset()
 				}
 			},
-			add: func(ks keys) { eachMember(ks, func(i int, h bloom.Hash) { filters[i].AddHash(h) }) },
+			add: func(ks keys) {
+				eachMember(ks, func(i int, h bloom.Hash) { filters[i].AddHash(h) })
+			},
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool {
 					h := bloom.Sum(key)
@@ -69,7 +71,9 @@ var banks = []row{
 				if members == nil {
 					members = make(map[bloom.Hash][]int32, n)
 				}
-				eachMember(ks, func(i int, h bloom.Hash) { members[h] = append(members[h], int32(i)) })
+				eachMember(ks, func(i int, h bloom.Hash) {
+					members[h] = append(members[h], int32(i))
+				})
 			},
 			count: func(ks keys) int {
 				return ks.count(func(key []byte) bool { return len(members[bloom.Sum(key)]) > 0 })
@@ -77,7 +81,7 @@ var banks = []row{
 	}},
 }
 
-// eachMember calls do with the keys of each member.
+// eachMember calls do with each member's number and each of its keys.
 func eachMember(ks keys, do func(i int, h bloom.Hash)) {
 	i := 0
 	ks.each(func(key []byte) {

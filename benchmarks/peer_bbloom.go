@@ -10,7 +10,8 @@ import (
 var ipfsBbloom = row{"bbloom", "Add reports nothing", func(n int, p float64) filter {
 	f, err := bbloom.New(float64(n), p)
 	bloom.Must(f, err)
-	return filter{bits: uint64(reflect.ValueOf(f).Elem().FieldByName("bitset").Len()) * 64, reset: f.Clear,
+	words := reflect.ValueOf(f).Elem().FieldByName("bitset").Len()
+	return filter{bits: uint64(words) * 64, reset: f.Clear,
 		add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
 		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Has(key) }) }}
 }}

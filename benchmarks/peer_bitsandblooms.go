@@ -7,27 +7,36 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-var bitsAndBlooms = row{"bits-and-blooms", "TestOrAdd, which reports what bloom's Add does", func(n int, p float64) filter {
+const testOrAdd = "TestOrAdd, which reports whether the key was new, as bloom's Add does"
+
+var bitsAndBlooms = row{"bits-and-blooms", testOrAdd, func(n int, p float64) filter {
 	f := bitsbloom.NewWithEstimates(uint(n), p)
 	return filter{bits: uint64(f.Cap()), reset: func() { f.ClearAll() },
 		add:   func(ks keys) { ks.each(func(key []byte) { f.TestOrAdd(key) }) },
 		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Test(key) }) }}
 }}
 
-var bitsAndBloomsAdd = row{"bits-and-blooms, Add", "reports nothing", func(n int, p float64) filter {
+const addNote = "reports nothing"
+
+var bitsAndBloomsAdd = row{"bits-and-blooms, Add", addNote, func(n int, p float64) filter {
 	f := bitsbloom.NewWithEstimates(uint(n), p)
 	return filter{bits: uint64(f.Cap()), reset: func() { f.ClearAll() },
 		add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) }}
 }}
 
-// locked is a filter of bits-and-blooms behind a lock, in cache lines of its own.
+// locked is a filter of bits-and-blooms with a lock. It has cache lines of its own.
 type locked struct {
 	mu sync.RWMutex
 	f  *bitsbloom.BloomFilter
 	_  [128]byte
 }
 
-var bitsAndBloomsLocked = row{"bits-and-blooms, 64 locks", "64 filters, each with a sync.RWMutex, picked by xxHash", func(n int, p float64) filter {
+const (
+	manyName  = "bits-and-blooms, 64 locks"
+	manyLocks = "64 filters, each with a sync.RWMutex, picked by xxHash"
+)
+
+var bitsAndBloomsLocked = row{manyName, manyLocks, func(n int, p float64) filter {
 	var all [64]locked
 	bits := uint64(0)
 	for i := range all {

@@ -12,23 +12,27 @@ import (
 	"github.com/seed79a3ff49/bloom/window"
 )
 
-// ours are this library's rows, which are measured without assembly, too.
+// ours are the rows of this library that are also measured without assembly.
 var ours = []row{
 	{"bloom.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(bloom.New(uint64(n), p))
 		return filter{bits: f.M(), reset: f.Reset,
-			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
-			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return f.Contains(key) })
+			}}
 	}},
-	{"bloom.Filter, batches", "of 512 keys, hashed by SumUint64Batch or SumBatch", func(n int, p float64) filter {
+	{"bloom.Filter, batches", batchNote, func(n int, p float64) filter {
 		f := bloom.Must(bloom.New(uint64(n), p))
 		return batched(f, f.M())
 	}},
 	{"blocked.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(blocked.New(uint64(n), p))
 		return filter{bits: f.M(), reset: f.Reset,
-			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
-			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return f.Contains(key) })
+			}}
 	}},
 	{"blocked.Filter, batches", "", func(n int, p float64) filter {
 		f := bloom.Must(blocked.New(uint64(n), p))
@@ -40,32 +44,40 @@ var syncs = []row{
 	{"bloom.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(bloom.NewSync(uint64(n), p))
 		return filter{bits: f.Stats().M, reset: f.Reset,
-			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
-			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return f.Contains(key) })
+			}}
 	}},
 	{"blocked.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(blocked.NewSync(uint64(n), p))
 		return filter{bits: f.Stats().M, reset: f.Reset,
-			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
-			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return f.Contains(key) })
+			}}
 	}},
 }
 
-// others are this library's filters for what a classic one cannot do.
+// others are filters of this library that grow or forget.
 var others = []row{
 	{"growing.Filter", "made for an unknown number of keys", func(_ int, p float64) filter {
 		var f *growing.Filter
 		empty := func() { f = bloom.Must(growing.New(0, p)) }
 		empty()
 		return filter{reset: empty,
-			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
-			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return f.Contains(key) })
+			}}
 	}},
 	{"window.Filter", "remembers the keys of a day", func(n int, p float64) filter {
 		f := bloom.Must(window.New(window.Config{N: uint64(n), P: p, Span: 24 * time.Hour}))
 		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
-			add:   func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
-			count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) }}
+			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return f.Contains(key) })
+			}}
 	}},
 	{"window.Filter, batches", "", func(n int, p float64) filter {
 		f := bloom.Must(window.New(window.Config{N: uint64(n), P: p, Span: 24 * time.Hour}))
@@ -78,36 +90,47 @@ var removers = []row{
 	{"cuckoo.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(cuckoo.New(uint64(n), p))
 		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
-			add:    func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
-			count:  func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
+			add: func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return f.Contains(key) })
+			},
 			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}
 	}},
 	{"cuckoo.SyncFilter", "", func(n int, p float64) filter {
 		f := bloom.Must(cuckoo.NewSync(uint64(n), p))
 		return filter{bits: 8 * uint64(f.Stats().SizeBytes), reset: f.Reset,
-			add:    func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
-			count:  func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
+			add: func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return f.Contains(key) })
+			},
 			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}
 	}},
 	{"counting.Filter", "", func(n int, p float64) filter {
 		f := bloom.Must(counting.New(uint64(n), p))
 		return filter{bits: 8 * uint64(f.SizeBytes()), reset: f.Reset,
-			add:    func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
-			count:  func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(key) }) },
+			add: func(ks keys) { ks.each(func(key []byte) { f.Add(key) }) },
+			count: func(ks keys) int {
+				return ks.count(func(key []byte) bool { return f.Contains(key) })
+			},
 			remove: func(ks keys) { ks.each(func(key []byte) { f.Remove(key) }) }}
 	}},
 }
 
-const batchSize = 512
+const (
+	batchSize = 512
+	batchNote = "of 512 keys, hashed by SumUint64Batch or SumBatch"
+)
 
-// batched is a filter that takes up to batchSize keys at a time. Calls through an interface
-// cost nothing here, being so few.
+// batched returns a filter that adds and looks up batches of up to batchSize keys. Its calls
+// through an interface are so few that they cost nothing.
 func batched(f interface {
 	Reset()
 	AddBatch([]bool, []bloom.Hash)
 	ContainsBatch([]bool, []bloom.Hash)
 }, bits uint64) filter {
-	slices, hs, answers := make([][]byte, batchSize), make([]bloom.Hash, batchSize), make([]bool, batchSize)
+	slices := make([][]byte, batchSize)
+	hs := make([]bloom.Hash, batchSize)
+	answers := make([]bool, batchSize)
 	each := func(ks keys, do func([]bloom.Hash)) {
 		for w, b := ks.width, ks.buf; len(b) >= w; {
 			n := min(len(b)/w, batchSize)

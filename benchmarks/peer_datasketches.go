@@ -5,10 +5,14 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-var dataSketches = row{"datasketches-go", "Apache's; UpdateSlice, which reports nothing", func(n int, p float64) filter {
+const dataSketchesNote = "Apache's; UpdateSlice, which reports nothing"
+
+var dataSketches = row{"datasketches-go", dataSketchesNote, func(n int, p float64) filter {
 	f, err := datasketches.NewBloomFilterByAccuracy(uint64(n), p)
 	bloom.Must(f, err)
 	return filter{bits: f.Capacity(), reset: func() { bloom.Must(0, f.Reset()) },
-		add:   func(ks keys) { ks.each(func(key []byte) { f.UpdateSlice(key) }) },
-		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.QuerySlice(key) }) }}
+		add: func(ks keys) { ks.each(func(key []byte) { f.UpdateSlice(key) }) },
+		count: func(ks keys) int {
+			return ks.count(func(key []byte) bool { return f.QuerySlice(key) })
+		}}
 }}

@@ -12,8 +12,8 @@ import (
 	"github.com/seed79a3ff49/bloom/blocked"
 )
 
-// Of many filters each holds filterKeys keys. A key's ten highest bits say which filter it is in,
-// so that look-ups go from filter to filter at random.
+// Each of many filters has filterKeys keys. The ten highest bits of a key are the number of its
+// filter. So look-ups go from filter to filter at random.
 const (
 	filterBits = 10
 	filters    = 1 << filterBits
@@ -21,8 +21,8 @@ const (
 
 var filterKeys uint64 = 100_000 // fewer in tests
 
-// inFilters are keys of 8 bytes, each in one of many filters. Those with ids from absentIDs on
-// are in none.
+// inFilters are keys of 8 bytes, each in one of many filters. Keys with ids from absentIDs on are
+// in no filter.
 var inFilters = kind{"8 bytes", 8, false, func(key []byte, id uint64) {
 	x := mix(id)
 	low := mix(x)
@@ -32,13 +32,13 @@ var inFilters = kind{"8 bytes", 8, false, func(key []byte, id uint64) {
 	binary.LittleEndian.PutUint64(key, filterKey(x>>(64-filterBits), low))
 }}
 
-// filterKey is the key of a number in a filter.
+// filterKey returns the key with this number in a filter.
 func filterKey(filter, number uint64) uint64 {
 	return filter<<(64-filterBits) | mix(filter*filterKeys+number)>>filterBits
 }
 
-// manyRow returns a row of many filters. fill returns a filter with keys, and its bits. Adding to the
-// filters is not measured.
+// manyRow returns a row of many filters. fill returns a filter with keys, and the number of its
+// bits. Adding to the filters is not measured.
 func manyRow[F any](
 	name string,
 	fill func(keys []uint64, p float64) (f F, bits uint64),
@@ -64,9 +64,12 @@ func manyRow[F any](
 	}}
 }
 
-// manyFilters are libraries whose filters do not share a batch: each key is asked alone.
+// manyFilters returns a row for each library. Each key is looked up alone, because a batch is for
+// one filter.
 func manyFilters() []row {
-	number := func(key []byte) uint64 { return binary.LittleEndian.Uint64(key) >> (64 - filterBits) }
+	number := func(key []byte) uint64 {
+		return binary.LittleEndian.Uint64(key) >> (64 - filterBits)
+	}
 	bytesOf := func(key *uint64) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(key)), 8) }
 	return []row{
 		manyRow("bloom.Filter", func(ks []uint64, p float64) (*bloom.Filter, uint64) {
@@ -103,7 +106,9 @@ func manyFilters() []row {
 			}
 			return f, f.NumBits()
 		}, func(all []*blobloom.Filter, ks keys) int {
-			return ks.count(func(key []byte) bool { return all[number(key)].Has(xxhash.Sum64(key)) })
+			return ks.count(func(key []byte) bool {
+				return all[number(key)].Has(xxhash.Sum64(key))
+			})
 		}),
 	}
 }

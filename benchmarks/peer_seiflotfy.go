@@ -2,11 +2,15 @@ package main
 
 import cuckoofilter "github.com/seiflotfy/cuckoofilter"
 
-var seiflotfy = row{"seiflotfy/cuckoofilter", "a power of two of buckets, tags of 8 bits, and a rate of about 2 %, whatever was asked", func(n int, _ float64) filter {
+const seiflotfyNote = "a power of two of buckets, tags of 8 bits, and a rate of about 2 % for any p"
+
+var seiflotfy = row{"seiflotfy/cuckoofilter", seiflotfyNote, func(n int, _ float64) filter {
 	f := cuckoofilter.NewFilter(uint(n))
 	size := len(f.Encode())
 	return filter{bits: 8 * uint64(size), reset: f.Reset,
-		add:    func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
-		count:  func(ks keys) int { return ks.count(func(key []byte) bool { return f.Lookup(key) }) },
+		add: func(ks keys) { ks.each(func(key []byte) { f.Insert(key) }) },
+		count: func(ks keys) int {
+			return ks.count(func(key []byte) bool { return f.Lookup(key) })
+		},
 		remove: func(ks keys) { ks.each(func(key []byte) { f.Delete(key) }) }}
 }}

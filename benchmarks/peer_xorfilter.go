@@ -6,7 +6,9 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-var xorFilter = row{"xorfilter", "BinaryFuse8: static, add is building the whole; takes digests: xxHash", func(n int, _ float64) filter {
+const xorNote = "BinaryFuse8, which is static: add builds the whole filter; takes digests: xxHash"
+
+var xorFilter = row{"xorfilter", xorNote, func(n int, _ float64) filter {
 	hs := make([]uint64, 0, n)
 	var f *xorfilter.BinaryFuse8
 	build := func(ks keys) {
@@ -16,7 +18,9 @@ var xorFilter = row{"xorfilter", "BinaryFuse8: static, add is building the whole
 		f, err = xorfilter.PopulateBinaryFuse8(hs)
 		bloom.Must(f, err)
 	}
-	build(integers.make(0, n)) // its size depends on n alone
+	build(integers.make(0, n)) // for its size, which depends on n alone
 	return filter{bits: uint64(len(f.Fingerprints)) * 8, reset: func() {}, add: build,
-		count: func(ks keys) int { return ks.count(func(key []byte) bool { return f.Contains(xxhash.Sum64(key)) }) }}
+		count: func(ks keys) int {
+			return ks.count(func(key []byte) bool { return f.Contains(xxhash.Sum64(key)) })
+		}}
 }}

@@ -37,13 +37,13 @@ type curve struct {
 	name   string
 	colour color.Color
 	dashed bool
-	y      func(x float64) float64 // NaN where there is nothing to draw
+	y      func(x float64) float64 // returns NaN if there is nothing to draw at x
 }
 
 // picture is a picture of curves over xs.
 type picture struct {
 	title, x, y string
-	logX, logY  bool // a logarithmic axis of x runs from large to small
+	logX, logY  bool // logarithmic axes; that of x runs from large to small
 	legendLeft  bool
 	curves      []curve
 	xs          []float64
@@ -76,12 +76,18 @@ func (pic picture) draw(path string) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = pic.title, pic.x, pic.y
 	p.Title.Padding, p.Legend.Padding = vg.Points(8), vg.Points(2)
-	p.Legend.Top, p.Legend.Left, p.Legend.XOffs, p.Legend.YOffs = true, pic.legendLeft, vg.Points(8), vg.Points(-16)
+	p.Legend.Top = true
+	p.Legend.Left = pic.legendLeft
+	p.Legend.XOffs = vg.Points(8)
+	p.Legend.YOffs = vg.Points(-16)
 	if !pic.legendLeft {
 		p.Legend.XOffs = vg.Points(-8)
 	}
-	p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "0.5"}, {Value: 1, Label: "1"}, {Value: 1.5, Label: "1.5"},
-		{Value: 2, Label: "2"}, {Value: 2.5, Label: "2.5"}, {Value: 3, Label: "3"}}
+	var halves plot.ConstantTicks
+	for x := 0.0; x <= 3; x += 0.5 {
+		halves = append(halves, plot.Tick{Value: x, Label: general(x)})
+	}
+	p.X.Tick.Marker = halves
 	if pic.logX {
 		p.X.Scale, p.X.Tick.Marker = plot.InvertedScale{Normalizer: plot.LogScale{}}, powers{}
 	}
@@ -110,10 +116,14 @@ func (pic picture) draw(path string) error {
 	return p.Save(7*vg.Inch, 4*vg.Inch, path)
 }
 
-// drawPictures draws what the libraries' own functions return, without measuring time.
+// drawPictures draws the pictures that need no measuring of time. Their figures come from this
+// library's functions.
 func drawPictures(dir string) error {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
-	for name, p := range map[string]func() picture{"bits.svg": bitsAKey, "rate.svg": rate, "memory.svg": memory} {
+	pictures := map[string]func() picture{
+		"bits.svg": bitsAKey, "rate.svg": rate, "memory.svg": memory,
+	}
+	for name, p := range pictures {
 		if err := p().draw(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -121,30 +131,47 @@ func drawPictures(dir string) error {
 	return nil
 }
 
-// bits shows what memory a key takes at each rate, in filters of a million keys.
+// bitsAKey shows how many bits a key takes at each rate, in filters of a million keys.
 func bitsAKey() picture {
 	const n = 1_000_000
 	size := func(bytes int64) float64 { return 8 * float64(bytes) / n }
-	p := picture{title: "Bits a key, by the rate of false positives", x: "rate of false positives", y: "bits a key", logX: true, legendLeft: true, curves: []curve{
-		{"bloom.Filter", blue, false, func(p float64) float64 { return float64(bloom.OptimalM(n, p)) / n }},
-		{"blocked.Filter, 1 to 4 lines", orange, false, func(p float64) float64 { return float64(bloom.Must(blocked.New(n, p)).M()) / n }},
+	p := picture{
+		title: "Bits a key, by the rate of false positives",
+		x:     "rate of false positives", y: "bits a key",
+		logX: true, legendLeft: true,
+	}
+	p.curves = []curve{
+		{"bloom.Filter", blue, false, func(p float64) float64 {
+			return float64(bloom.OptimalM(n, p)) / n
+		}},
+		{"blocked.Filter, 1 to 4 lines", orange, false, func(p float64) float64 {
+			return float64(bloom.Must(blocked.New(n, p)).M()) / n
+		}},
 		{"window.Filter", purple, false, func(p float64) float64 {
 			return size(bloom.Must(window.Config{N: n, P: p, Span: time.Hour}.SizeBytes()))
 		}},
-		{"counting.Filter", red, false, func(p float64) float64 { return size(bloom.Must(counting.New(n, p)).SizeBytes()) }},
-		{"cuckoo.Filter", green, false, func(p float64) float64 { return size(bloom.Must(cuckoo.New(n, p)).SizeBytes()) }},
-	}}
+		{"counting.Filter", red, false, func(p float64) float64 {
+			return size(bloom.Must(counting.New(n, p)).SizeBytes())
+		}},
+		{"cuckoo.Filter", green, false, func(p float64) float64 {
+			return size(bloom.Must(cuckoo.New(n, p)).SizeBytes())
+		}},
+	}
 	for e := -36; e <= -4; e++ {
 		p.xs = append(p.xs, math.Pow(10, float64(e)/4))
 	}
 	return p
 }
 
-// rate shows what becomes of the rate when more keys come than a filter was made for.
+// rate shows how the rate changes when more keys come than a filter was made for.
 func rate() picture {
 	const n, steps = 100_000, 60
-	p := picture{title: "Rate of false positives, by the keys that a filter holds", logY: true, legendLeft: true,
-		x: "keys, as a multiple of those that bloom and blocked were made for", y: "rate of false positives"}
+	p := picture{
+		title: "Rate of false positives, by the keys that a filter holds",
+		x:     "keys, as a multiple of those that bloom and blocked were made for",
+		y:     "rate of false positives",
+		logY:  true, legendLeft: true,
+	}
 	for i := range steps {
 		p.xs = append(p.xs, 3*float64(i+1)/steps)
 	}
@@ -174,8 +201,8 @@ func rate() picture {
 	return p
 }
 
-// memory shows what share of the keys filters of one size remember. Keys come evenly. A key's
-// age is the number of keys that came after it.
+// memory shows the share of keys that filters of equal size remember. Keys come evenly. The age of
+// a key is the number of keys that came after it.
 func memory() picture {
 	const n, steps = 100_000, 120
 	p := picture{title: "Share of keys remembered, by age, in equally large filters",
@@ -184,10 +211,13 @@ func memory() picture {
 		p.xs = append(p.xs, 3*float64(i)/steps)
 	}
 	var size int64
-	windowed := func(perSpan int) func(float64) float64 { // keys that come in a Span
+	windowed := func(perSpan int) func(float64) float64 { // so many keys come in a Span
 		const keys = 4 * n
 		now := time.Unix(0, 0)
-		w := bloom.Must(window.New(window.Config{N: n, P: 0.01, Span: time.Duration(perSpan) * time.Microsecond, Now: func() time.Time { return now }}))
+		w := bloom.Must(window.New(window.Config{
+			N: n, P: 0.01, Span: time.Duration(perSpan) * time.Microsecond,
+			Now: func() time.Time { return now },
+		}))
 		size = w.SizeBytes()
 		for id := range uint64(keys) {
 			now = now.Add(time.Microsecond)
@@ -212,9 +242,13 @@ func memory() picture {
 		bits, ways int
 		colour     color.Color
 	}{{8, 1, teal}, {8, 3, green}, {16, 4, orange}} {
-		filter := bloom.Must(flower.New(flower.Config{Slots: uint64(8 * size / int64(f.bits)), Ways: f.ways, Bits: f.bits}))
-		p.curves = append(p.curves, curve{fmt.Sprintf("flower.Filter, %d bits, ways: %d", f.bits, f.ways), f.colour, false,
-			func(x float64) float64 { return filter.Recall(uint64(x * n)) }})
+		filter := bloom.Must(flower.New(flower.Config{
+			Slots: uint64(8 * size / int64(f.bits)), Ways: f.ways, Bits: f.bits,
+		}))
+		name := fmt.Sprintf("flower.Filter, %d bits, ways: %d", f.bits, f.ways)
+		p.curves = append(p.curves, curve{name, f.colour, false, func(x float64) float64 {
+			return filter.Recall(uint64(x * n))
+		}})
 	}
 	return p
 }
@@ -223,21 +257,24 @@ func memory() picture {
 func drawSpeed(path string, t table) error {
 	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	p := plot.New()
-	p.Title.Text = fmt.Sprintf("Nanoseconds a key: n = %s, keys of %s, p = %s", short(t.n), t.kind.name, general(t.p))
+	p.Title.Text = fmt.Sprintf("Nanoseconds a key: n = %s, keys of %s, p = %s",
+		short(t.n), t.kind.name, general(t.p))
 	p.X.Label.Text, p.Title.Padding, p.Legend.Top = "ns a key", vg.Points(8), true
 	var names []string
 	var values [remove]plotter.Values
 	for _, r := range t.results {
-		if r.err != nil || strings.HasPrefix(r.name, purego) || r.name == xorFilter.name || math.IsNaN(r.least(absent)) {
+		isOther := strings.HasPrefix(r.name, purego) || r.name == xorFilter.name
+		if isOther || r.err != nil || math.IsNaN(r.least(absent)) {
 			continue
 		}
-		names = append([]string{r.name}, names...) // from below
+		names = append([]string{r.name}, names...) // the lowest bar comes first
 		for op := range values {
 			values[op] = append(plotter.Values{r.least(op)}, values[op]...)
 		}
 	}
 	width := vg.Points(5)
-	for op, name := range []string{"adding a key", "finding one that was added", "not finding another"} {
+	operations := []string{"adding a key", "finding one that was added", "not finding another"}
+	for op, name := range operations {
 		bars, err := plotter.NewBarChart(values[op], width)
 		if err != nil {
 			return err

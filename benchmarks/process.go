@@ -9,34 +9,36 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// A process is a program that measures a filter, of another language or of a build of this
-// program without assembly. It is started with
+// A process is a program that measures a filter. It is a program in another language, or a build of
+// this program without assembly. It is started with
 //
 //	file width n window passes p
 //
-// where file holds n added keys of that width and then the absent ones. It makes a filter, warms
-// up, and writes
+// The file has n keys of that width to add, and then the absent keys. The program makes a filter,
+// warms up, and writes
 //
 //	ready <bits> <false positives among the absent keys>
 //
-// For each line that it then reads, the number of a round, it measures what filter.measure does
-// and writes nanoseconds a key: add, present, absent. Add is nan for filters that the program fills
-// itself. Until the next line it sleeps. So its rounds take turns with those of all other rows.
+// Then it reads lines. Each line is the number of a round. For each line it measures as
+// filter.measure does, and writes three numbers of nanoseconds a key: add, present, absent. Add is
+// nan if the program fills its filters itself. Until the next line it sleeps. So its rounds take
+// turns with all other rows.
 type process struct {
 	name, note string
-	args       []string // the program and what precedes the above
+	args       []string // the program and its first arguments
 }
 
 //go:embed boost/boost.cc guava/Guava.java rust/Cargo.toml rust/Cargo.lock rust/src/main.rs
 var sources embed.FS
 
-// builds are this program without assembly and, unless quick, those of other languages. A build that
-// fails leaves its rows out, and the report says why.
+// builds builds this program without assembly. Unless quick is true, it also builds the programs in
+// other languages. If a build fails, its rows are left out, and missing has the reason.
 func builds(dir, boost string, quick bool) (found map[string][]process, missing []string) {
 	if err := os.CopyFS(dir, sources); err != nil {
 		return nil, []string{err.Error()}
@@ -50,25 +52,31 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 	}
 	try("purego", func() ([]process, error) {
 		program := filepath.Join(dir, "purego")
-		return []process{{args: []string{program, "-serve"}}}, command(".", "go", "build", "-tags", "purego", "-o", program, ".")
+		err := command(".", "go", "build", "-tags", "purego", "-o", program, ".")
+		return []process{{args: []string{program, "-serve"}}}, err
 	})
 	if quick {
 		return found, missing
 	}
-	missing = append(missing, "Bloofi (Crainiceanu and Lemire, 2015), which asks many filters at once as "+
-		"bank.Bank does: it is published as source of Java only")
+	missing = append(missing, "Bloofi (Crainiceanu and Lemire, 2015). It looks a key up in many "+
+		"filters at once, as bank.Bank does. It is published only as Java source")
 	try("Guava", func() ([]process, error) {
 		jar := os.Getenv("GUAVA_JAR")
 		if jar == "" {
 			jar = "/usr/share/java/guava.jar" // Debian's
 		}
-		java := []string{"java", "-Xmx1500m", "-cp", jar + string(os.PathListSeparator) + dir, "Guava"}
-		return []process{{"Guava", "on the JVM", java}}, command(dir, "javac", "-cp", jar, "-d", dir, filepath.Join(dir, "guava", "Guava.java"))
+		classes := jar + string(os.PathListSeparator) + dir
+		java := []string{"java", "-Xmx1500m", "-cp", classes, "Guava"}
+		source := filepath.Join(dir, "guava", "Guava.java")
+		err := command(dir, "javac", "-cp", jar, "-d", dir, source)
+		return []process{{"Guava", "on the JVM", java}}, err
 	})
 	try("fastbloom", func() ([]process, error) {
-		program := filepath.Join(dir, "target", "release", "fastbloom-bench")
-		return []process{{"fastbloom", "in Rust, with foldhash", []string{program, "fold"}}},
-			command(filepath.Join(dir, "rust"), "cargo", "build", "--release", "--locked", "--quiet", "--config", "build.rustflags='-Ctarget-cpu=native'", "--target-dir", filepath.Join(dir, "target"))
+		target := filepath.Join(dir, "target")
+		program := filepath.Join(target, "release", "fastbloom-bench")
+		err := command(filepath.Join(dir, "rust"), "cargo", "build", "--release", "--locked",
+			"--quiet", "--config", "build.rustflags='-Ctarget-cpu=native'", "--target-dir", target)
+		return []process{{"fastbloom", "in Rust, with foldhash", []string{program, "fold"}}}, err
 	})
 	try("Boost.Bloom", func() ([]process, error) {
 		if boost == "" {
@@ -79,12 +87,16 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 			{"Boost.Bloom classic", "", []string{program, "classic.many"}},
 			{"Boost.Bloom blocked", "", []string{program, "blocked.many"}},
 		}
+		const blocks = "fast_multiblock32<8>; one block a key at 1 %, two at lower rates"
+		source := filepath.Join(dir, "boost", "boost.cc")
+		err := command(dir, "g++", "-std=c++17", "-O3", "-march=native",
+			"-I", boost, "-o", program, source)
 		return []process{
 			{"Boost.Bloom classic", "in C++; one by one", []string{program, "classic"}},
 			{"Boost.Bloom classic, bulk", "", []string{program, "classic.bulk"}},
-			{"Boost.Bloom blocked", "fast_multiblock32<8>; one block a key at 1 %, two at lower rates", []string{program, "blocked"}},
+			{"Boost.Bloom blocked", blocks, []string{program, "blocked"}},
 			{"Boost.Bloom blocked, bulk", "", []string{program, "blocked.bulk"}},
-		}, command(dir, "g++", "-std=c++17", "-O3", "-march=native", "-I", boost, "-o", program, filepath.Join(dir, "boost", "boost.cc"))
+		}, err
 	})
 	return found, missing
 }
@@ -98,7 +110,7 @@ func command(dir, name string, args ...string) error {
 	return nil
 }
 
-// peer is a process that runs.
+// peer is a process that is running.
 type peer struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -113,12 +125,17 @@ func startAll(w workload, r run) (peers []*peer) {
 	}
 	file := filepath.Join(os.TempDir(), fmt.Sprintf("keys-%d", os.Getpid()))
 	defer os.Remove(file)
-	err := os.WriteFile(file, append(r.added.buf[:len(r.added.buf):len(r.added.buf)], r.absent.buf...), 0o600)
+	err := os.WriteFile(file, slices.Concat(r.added.buf, r.absent.buf), 0o600)
+	args := []string{
+		file, strconv.Itoa(w.kind.width), strconv.Itoa(w.n),
+		strconv.Itoa(r.window), strconv.Itoa(r.passes), fmt.Sprint(w.p),
+	}
 	for _, program := range w.processes {
-		p := &peer{result: &result{name: program.name, note: program.note, absent: r.absent.len(), err: err}}
+		p := &peer{result: &result{
+			name: program.name, note: program.note, absent: r.absent.len(), err: err,
+		}}
 		if err == nil {
-			p.result.err = p.start(append(program.args[:len(program.args):len(program.args)], file, strconv.Itoa(w.kind.width),
-				strconv.Itoa(w.n), strconv.Itoa(r.window), strconv.Itoa(r.passes), fmt.Sprint(w.p)))
+			p.result.err = p.start(slices.Concat(program.args, args))
 		}
 		if answer := p.ask("", 3); p.result.err == nil {
 			p.result.bitsPerKey, p.result.falses = answer[1]/float64(w.n), int(answer[2])
@@ -158,7 +175,7 @@ func (p *peer) ask(question string, n int) []float64 {
 	return numbers
 }
 
-// measure measures a round, unless p has failed.
+// measure measures a round. If p has failed, it returns NaNs.
 func (p *peer) measure(round int) sample {
 	answer := p.ask(fmt.Sprintln(round), absent+1)
 	if p.result.err != nil {
@@ -176,7 +193,7 @@ func (p *peer) stop() {
 	}
 }
 
-// serve is a process that measures a row of this program.
+// serve makes this program a process, which measures one of its rows.
 func serve(args []string) error {
 	if len(args) != 7 {
 		return errors.New("-serve wants: row file width n window passes p")
@@ -184,7 +201,8 @@ func serve(args []string) error {
 	var r run
 	var width int
 	var p float64
-	if _, err := fmt.Sscan(strings.Join(args[2:], " "), &width, &r.n, &r.window, &r.passes, &p); err != nil {
+	numbers := strings.Join(args[2:], " ")
+	if _, err := fmt.Sscan(numbers, &width, &r.n, &r.window, &r.passes, &p); err != nil {
 		return err
 	}
 	data, err := os.ReadFile(args[1])

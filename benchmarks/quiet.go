@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// A turn is what one row does in one round. Work of other programs, or of other guests of the
-// same host, makes turns slower, so each turn lies between two runs of a calibration: fixed
-// work whose usual time is known. A turn is disturbed if a calibration beside it took longer
-// than usual, or if the host took the processor away meanwhile. Such a turn is repeated.
+// A turn is the work of one row in one round. Other programs, or other guests of the same host,
+// make turns slower. So each turn is between two calibrations: fixed work whose usual time is
+// known. A turn is disturbed if a calibration before or after it took longer than usual, or if the
+// host took the processor away during the turn. Such a turn is repeated.
 //
-// The usual time is the median of the calibrations before the first turn. The least time would
-// be too strict: other guests of a host share its memory, and then nearly all turns repeat.
+// The usual time is the median of the calibrations before the first turn. The least time would be
+// too strict: other guests of a host share its memory, and nearly all turns would be repeated.
 
 const (
-	arithmetic = 400_000 // multiplications of a calibration, each of the one before
-	reads      = 30_000  // of random places, each of which the one before says
-	readBytes  = 64 << 20
+	arithmetic = 400_000  // multiplications in a calibration; each needs the result before
+	reads      = 30_000   // reads in a calibration; each reads the place of the next one
+	readBytes  = 64 << 20 // the memory that the reads cover
 
 	calibrations  = 200              // calibrations before the first turn
 	tolerance     = 1.15             // longest arithmetic of an undisturbed turn, in usual times
@@ -31,9 +31,9 @@ const (
 	idle          = 0.3              // highest load of an idle machine
 )
 
-// quiet knows how long calibrations take on a machine that does nothing else.
+// quiet has the usual times of a calibration.
 type quiet struct {
-	next             []uint32 // a cycle through all places
+	next             []uint32 // the place of the next read: a cycle through all places
 	usual, usualRead time.Duration
 	turns, repeats   int
 	sink             uint64
@@ -60,7 +60,8 @@ func newQuiet() *quiet {
 	return q
 }
 
-// work does the fixed work of a calibration. It returns the time of its arithmetic and of its reads.
+// work does the fixed work of a calibration. It returns the time of its arithmetic and of its
+// reads.
 func (q *quiet) work() (took, read time.Duration) {
 	start := time.Now()
 	x := q.sink | 1
@@ -92,7 +93,7 @@ func median[T cmp.Ordered](values []T) T {
 	return values[len(values)/2]
 }
 
-// turn has a row take its turn, and again if it was disturbed.
+// turn calls do for a row's turn, and again if the turn was disturbed.
 func (q *quiet) turn(do func() sample) (s sample) {
 	q.turns++
 	for try := range tries {
@@ -110,8 +111,8 @@ func (q *quiet) turn(do func() sample) (s sample) {
 	return s
 }
 
-// steal returns for how long the host has not let this machine's processors run, where Linux
-// says it.
+// steal returns the time for which the host has taken the processors away from this machine. Only
+// Linux tells it; elsewhere it is 0.
 func steal() time.Duration {
 	text, _ := os.ReadFile("/proc/stat")
 	line, _, _ := strings.Cut(string(text), "\n")
@@ -123,7 +124,7 @@ func steal() time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// loadNow returns the machine's load of the last minute, where Linux says it.
+// loadNow returns the machine's load of the last minute. known is false if the system is not Linux.
 func loadNow() (load float64, known bool) {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -133,8 +134,8 @@ func loadNow() (load float64, known bool) {
 	return load, err == nil
 }
 
-// waitIdle waits until the machine is idle, and says for how long it waited and what the load is
-// then.
+// waitIdle waits until the machine is idle. It returns a text with the load then, and with the time
+// that it waited.
 func waitIdle() string {
 	began := time.Now()
 	for {

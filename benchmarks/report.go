@@ -13,43 +13,50 @@ import (
 	"time"
 )
 
-// report is everything that RESULTS.md says.
+// report has the content of RESULTS.md.
 type report struct {
 	quick   bool
 	rounds  int
-	load    string // of the machine, before, and how long the run waited for it
+	load    string // the text of waitIdle
 	quiet   *quiet
 	began   time.Time
-	missing []string
+	missing []string // the rows that were not measured, with the reasons
 	tables  []table
 }
 
-// table is a workload and what was measured of it.
+// table is a workload and its results.
 type table struct {
 	workload
 	results []*result
-	twice   bool // because of stars
+	twice   bool // the table was measured twice, because of stars
 	turns   int
-	repeats int // of turns that were disturbed
+	repeats int // the number of turns that were repeated
 }
 
 func (r *report) add(t table) {
-	t.rows, t.processes = nil, nil // which hold filters
+	t.rows, t.processes = nil, nil // they keep filters in memory
 	r.tables = append(r.tables, t)
 }
 
 const method = `
-Each row adds n keys to an empty filter, looks up keys that were added (present) and keys that were not (absent). The keys lie
-ready in one array. All Go rows run in one process and on one goroutine, but for those of goroutines. In each round every row has
-a turn, programs in other languages and the build without assembly among them, and another row begins. A timing covers at least 100,000
-keys, in the table of banks 500 look-ups. Times are nanoseconds a key, the least of %d rounds, of %d where n is 1e7.
-The spread is the median over the least time, of the operation where that is most. A star says that it is above 1.25: a busy machine.
-Beside each turn of a row a calibration runs: fixed work, in registers and in 64 MiB of memory. If it takes longer than
-usual, or if the host took the processor away during the turn, the turn is repeated, up to three times. A table with
-stars in more than one row in ten is measured again. Making filters, emptying them, touching their memory for the first time and collecting garbage do not
-count. False positives are counted over a million absent keys, and left out where fewer than ten are expected. The column purego is add / present / absent of
-Go code without assembly, which is what all processors but amd64 with AVX2 and arm64 run. On a processor that is not
-here, ` + "`go run . -quick`" + ` prints the tables by which processors differ, in two minutes.
+Each row adds n keys to an empty filter. Then it looks up keys that were added (present) and keys
+that were not (absent). The keys are ready in one array. All Go rows run in one process. They run on
+one goroutine, except in the tables of goroutines. In each round every row has a turn, with programs
+in other languages and the build without assembly. Each round begins with another row. A timing
+covers at least 100,000 keys. In the table of banks it covers 500 look-ups.
+
+Times are nanoseconds a key. They are the least of %d rounds, or of %d rounds if n is 1e7. The
+spread is the median divided by the least time, for the operation for which this is largest. A star
+marks a spread above 1.25: the machine was busy. Before and after each turn of a row a calibration
+runs: fixed work, in registers and in 64 MiB of memory. If it takes longer than usual, or if the
+host took the processor away during the turn, the turn is repeated, up to three times. A table with
+stars in more than one row in ten is measured again. Times leave out making filters, emptying them,
+touching their memory for the first time and collecting garbage.
+
+False positives are counted over a million absent keys. They are left out if fewer than ten are
+expected. The column purego has the times of Go code without assembly: add / present / absent. All
+processors but amd64 with AVX2 and arm64 run that code. If your processor is not here,
+` + "`go run . -quick`" + ` prints the tables in which processors differ, in two minutes.
 `
 
 func (r *report) markdown() string {
@@ -59,7 +66,9 @@ func (r *report) markdown() string {
 	if r.quick {
 		options, picture = " -quick", ""
 	}
-	p("# Results\n\nMade by `cd benchmarks && go run .%s` in %v on %s (%s), with %s.\n", options, time.Since(r.began).Round(time.Second), machine(), r.load, runtime.Version())
+	took := time.Since(r.began).Round(time.Second)
+	p("# Results\n\nMade by `cd benchmarks && go run .%s` in %v on %s (%s), with %s.\n",
+		options, took, machine(), r.load, runtime.Version())
 	if r.quiet != nil {
 		p("Of %d turns %d were repeated.\n", r.quiet.turns, r.quiet.repeats)
 	}
@@ -85,7 +94,8 @@ func (r *report) markdown() string {
 }
 
 func (t table) find(name string) *result {
-	i := slices.IndexFunc(t.results, func(r *result) bool { return r.name == name && r.err == nil })
+	has := func(r *result) bool { return r.name == name && r.err == nil }
+	i := slices.IndexFunc(t.results, has)
 	if i < 0 {
 		return nil
 	}
@@ -117,8 +127,10 @@ func (t table) markdown(p func(string, ...any)) {
 		p("| | look-up |%s bits a key | spread |\n", column(pure, "purego"))
 		p("|---|---|%s---|---|\n", strings.TrimSpace(column(pure, "---")))
 	} else {
-		p("| | add | present | absent |%s%s bits a key | false positives | spread |\n", column(removes, "remove"), column(pure, "purego"))
-		p("|---|---|---|---|%s%s---|---|---|\n", strings.TrimSpace(column(removes, "---")), strings.TrimSpace(column(pure, "---")))
+		p("| | add | present | absent |%s%s bits a key | false positives | spread |\n",
+			column(removes, "remove"), column(pure, "purego"))
+		p("|---|---|---|---|%s%s---|---|---|\n",
+			strings.TrimSpace(column(removes, "---")), strings.TrimSpace(column(pure, "---")))
 	}
 	for _, r := range t.results {
 		if strings.HasPrefix(r.name, purego) {
@@ -130,7 +142,8 @@ func (t table) markdown(p func(string, ...any)) {
 		}
 		portable := ""
 		if without := t.find(purego + r.name); without != nil {
-			portable = without.time(add) + " / " + without.time(present) + " / " + without.time(absent)
+			times := []string{without.time(add), without.time(present), without.time(absent)}
+			portable = strings.Join(times, " / ")
 		}
 		bits, falses := "", ""
 		if r.bitsPerKey > 0 {
@@ -147,15 +160,18 @@ func (t table) markdown(p func(string, ...any)) {
 			if without := t.find(purego + r.name); without != nil {
 				portable = without.time(absent)
 			}
-			p("| %s | %s |%s %s | %s |\n", r.name, r.time(absent), column(pure, portable), bits, spread)
+			p("| %s | %s |%s %s | %s |\n",
+				r.name, r.time(absent), column(pure, portable), bits, spread)
 			continue
 		}
-		p("| %s | %s | %s | %s |%s%s %s | %s | %s |\n", r.name, r.time(add), r.time(present), r.time(absent),
+		p("| %s | %s | %s | %s |%s%s %s | %s | %s |\n",
+			r.name, r.time(add), r.time(present), r.time(absent),
 			column(removes, r.time(remove)), column(pure, portable), bits, falses, spread)
 	}
 }
 
-// time writes the least time of an operation.
+// time returns the text for the least time of an operation. It is empty if the row lacks the
+// operation.
 func (r *result) time(op int) string {
 	least := r.least(op)
 	if math.IsNaN(least) {
@@ -167,14 +183,16 @@ func (r *result) time(op int) string {
 	return fmt.Sprintf("%.1f", least)
 }
 
-// machine describes where this runs.
+// machine returns a description of this machine.
 func machine() string {
-	cpu := cmp.Or(os.Getenv("PROCESSOR_IDENTIFIER"), "unknown processor")                            // which Windows has
-	if brand, err := exec.Command("sysctl", "-n", "machdep.cpu.brand_string").Output(); err == nil { // macOS
+	// Windows has the variable, macOS has sysctl, and Linux has lscpu.
+	cpu := cmp.Or(os.Getenv("PROCESSOR_IDENTIFIER"), "unknown processor")
+	brand, err := exec.Command("sysctl", "-n", "machdep.cpu.brand_string").Output()
+	if err == nil {
 		cpu = strings.TrimSpace(string(brand))
 	}
-	info, _ := exec.Command("env", "LC_ALL=C", "lscpu").Output() // Linux
-	var more []string                                            // names of processors in clouds say little
+	info, _ := exec.Command("env", "LC_ALL=C", "lscpu").Output()
+	var more []string // In a cloud the name of a processor alone says little.
 	for line := range strings.Lines(string(info)) {
 		name, value, _ := strings.Cut(line, ":")
 		value = strings.TrimSpace(value)
@@ -196,14 +214,20 @@ func machine() string {
 	return fmt.Sprintf("%s, %d cores, %s/%s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)
 }
 
-// modules returns the versions of what is compared.
+// peers are parts of the paths of the modules that are compared.
+var peers = []string{
+	"bits-and-blooms/bloom", "holiman/", "blobloom", "datasketches", "BoomFilters", "ristretto",
+	"bbloom", "parquet-go/", "xorfilter", "xxhash", "cuckoo",
+}
+
+// modules returns the compared modules with their versions.
 func modules() (list []string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return nil
 	}
 	for _, m := range info.Deps {
-		for _, peer := range []string{"bits-and-blooms/bloom", "holiman/", "blobloom", "datasketches", "BoomFilters", "ristretto", "bbloom", "parquet-go/", "xorfilter", "xxhash", "cuckoo"} {
+		for _, peer := range peers {
 			if strings.Contains(m.Path, peer) {
 				list = append(list, strings.TrimPrefix(m.Path, "github.com/")+" "+m.Version)
 			}

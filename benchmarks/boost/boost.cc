@@ -1,4 +1,4 @@
-// Measures the filters of Boost.Bloom; process.go says by what rules. The first argument
+// Measures the filters of Boost.Bloom; process.go has the rules. The first argument
 // is classic or blocked, with .bulk behind it for the functions that take many keys, or .many for
 // many filters.
 
@@ -99,7 +99,7 @@ template <typename Filter> struct Run {
   }
 };
 
-// Many filters of 100,000 keys each, as peer_many.go fills and asks them.
+// Many filters of 100,000 keys each, with the keys and look-ups of peer_many.go.
 template <typename Filter> struct Many {
   static constexpr std::uint64_t filters = 1024, filter_keys = 100000;
   const Workload& w;

@@ -1,4 +1,4 @@
-//! Measures fastbloom's BloomFilter; foreign.go says by what rules.
+//! Measures fastbloom's BloomFilter; process.go has the rules.
 
 use fastbloom::BloomFilter;
 use std::hash::BuildHasher;
