@@ -147,7 +147,8 @@ func list(pkg *types.Package, methods *signatures) (lines []string) {
 		return other.Name()
 	}
 	add := func(format string, args ...any) {
-		line := strings.TrimPrefix(base, "github.com/seed79a3ff49/") + ": " + fmt.Sprintf(format, args...)
+		short := strings.TrimPrefix(base, "github.com/seed79a3ff49/")
+		line := short + ": " + fmt.Sprintf(format, args...)
 		lines = append(lines, line)
 	}
 	write := func(t types.Type) string {
@@ -187,7 +188,8 @@ func list(pkg *types.Package, methods *signatures) (lines []string) {
 					if t := under.Tag(i); t != "" {
 						tag = " `" + t + "`"
 					}
-					add("field %s.%s #%d %s%s", name, field.Name(), number, write(field.Type()), tag)
+					add("field %s.%s #%d %s%s",
+						name, field.Name(), number, write(field.Type()), tag)
 				}
 			default:
 				add("type %s%s %s", name, parameters(object, write), write(under))
@@ -240,13 +242,15 @@ func (s *signatures) add(key, written string) {
 	if !ok {
 		s.first[key] = written
 	} else if first != written {
-		s.uneven = append(s.uneven, fmt.Sprintf("one method is written in two ways: %s and %s", first, written))
+		s.uneven = append(s.uneven,
+			fmt.Sprintf("one method is written in two ways: %s and %s", first, written))
 	}
 }
 
 // unnamed returns s without the names of its parameters and results.
 func unnamed(s *types.Signature) *types.Signature {
-	return types.NewSignatureType(nil, nil, nil, typesOf(s.Params()), typesOf(s.Results()), s.Variadic())
+	params, results := typesOf(s.Params()), typesOf(s.Results())
+	return types.NewSignatureType(nil, nil, nil, params, results, s.Variadic())
 }
 
 // withoutBlanks returns s. If the compiler has named its results, they have no names.

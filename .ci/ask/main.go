@@ -1,5 +1,5 @@
-// Ask answers the keys of vectors, as .ci/compatible wants them: a line for each filter, null where a newer
-// version wrote it.
+// Ask looks up the keys of vectors, for .ci/compatible. It writes the answers as a line for each
+// filter. The line is null if a newer version wrote the filter.
 package main
 
 import (
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// ask returns a list for each key: 0 or 1, or the members of a bank.
+// ask returns an answer for each key: 0 or 1, or for a bank the list of members.
 func ask(kind string, now int64, data []byte, keys []string) (answers []any, err error) {
 	if kind == "bank" {
 		b := new(bank.Bank)
@@ -72,7 +72,8 @@ func ask(kind string, now int64, data []byte, keys []string) (answers []any, err
 	return answers, err
 }
 
-// decoder returns an empty filter. A kind that this version does not know must be refused as a bloom.Filter.
+// decoder returns an empty filter of a kind. For a kind that this version does not know it returns
+// a bloom.Filter, whose decoder must refuse the bytes.
 func decoder(kind string, now int64) filter {
 	switch kind {
 	case "blocked":

@@ -6,19 +6,19 @@
 //	const f = read(bytes)              // a Uint8Array of a file, or of MarshalBinary
 //	f.info                             // {n, p, hash, comment}: look at hash before the first look-up
 //	f.contains("https://go.dev/")      // a string (its UTF-8) or a Uint8Array
-//	f.which("key")                     // of a bank: the numbers of the members that may hold the key
-//	f.names[i]                         // of a bank's member: a Uint8Array, as a name need not be UTF-8
-//	f.key(line)                        // the key of a line, as the command bloom makes it for f
+//	f.which("key")                     // the numbers of a bank's members that may contain the key
+//	f.names[i]                         // the name of a bank's member: a Uint8Array, perhaps not UTF-8
+//	f.key(line)                        // the key that the command bloom makes from a line for f
 //
-//	node bloom.mjs FILE < lines        # writes true or false for each line, which LF ends
+//	node bloom.mjs FILE < lines        # writes true or false for each line; LF ends a line
 //
-// False is certain only for a key that is hashed as the filter's were: info.hash says how. A list
-// that `bloom build -hex` made holds bytes, not their digits: ask f.contains(f.key(line)). The
-// program does. True is wrong as often as the filter's rate says. Damaged bytes throw a FormatError,
-// and so does key where it does not know how keys were hashed.
+// False is certain only for a key that is hashed in the same way as the filter's keys: info.hash says
+// how. A list that `bloom build -hex` made has bytes, not their digits: call f.contains(f.key(line)),
+// as the program does. True is wrong at the filter's rate. Damaged bytes throw a FormatError. key also
+// throws it if it does not know how keys were hashed.
 //
-// make(bits, k) and add are Guava's BloomFilter.put. Upper limits that only a filter larger than
-// memory can exceed are not checked.
+// make(bits, k) makes an empty filter. add adds a key to it as Guava's BloomFilter.put does. Some upper
+// limits are not checked: only a filter larger than memory can exceed them.
 
 export class FormatError extends Error {}
 
@@ -31,7 +31,7 @@ const table = new Uint32Array(256).map((_, n) => {
 	return n
 })
 
-/** The CRC-32C of bytes, or of what has the given one and then bytes. */
+/** The CRC-32C of bytes. With a value, the CRC-32C of the bytes of that value, followed by bytes. */
 function crc(bytes, value = 0) {
 	value = ~value
 	for (let i = 0; i < bytes.length; i++) value = table[(value ^ bytes[i]) & 255] ^ value >>> 8
@@ -47,7 +47,7 @@ function mix(x) {
 	return x ^ x >> 33n
 }
 
-/** The halves of Murmur3 x64 128 of a string's UTF-8 or of bytes, as two BigInts. */
+/** The two halves of the Murmur3 x64 128 digest, as BigInts. The key is bytes, or a string in UTF-8. */
 export function digest(key) {
 	const bytes = typeof key === "string" ? new TextEncoder().encode(key) : key
 	const padded = new Uint8Array(bytes.length + 16)
@@ -72,7 +72,7 @@ export function digest(key) {
 	return [h1, u64(h2 + h1)]
 }
 
-/** The k bits of a key among m: Guava's strategy 1. */
+/** The numbers of a key's k bits in a filter of m bits, by Guava's strategy 1. */
 function* places([h1, h2], k, m) {
 	for (; k > 0; k--) {
 		yield Number(BigInt.asUintN(63, h1) % BigInt(m))
@@ -112,7 +112,7 @@ class Filter {
 		return this.containsHash(digest(key))
 	}
 
-	/** The key of a line (a string or a Uint8Array), as the command bloom makes it for this filter. */
+	/** The key that the command bloom makes from a line, which is a string or a Uint8Array. */
 	key(line) {
 		const [hash, shard] = this.info.hash.split(", shard ")
 		need(shard === undefined, `the filter is shard ${shard} of a list: bloom check asks the files of all shards`)
@@ -123,9 +123,9 @@ class Filter {
 	}
 }
 
-// Ways in which the command bloom makes keys of lines, by what it writes into an Info.
+// How the command bloom makes keys from lines, by the Hash that it writes into an Info.
 const ways = new Map([
-	["", line => line], // unknown
+	["", line => line], // the way is unknown
 	["SumString", withoutReturn],
 	["SumString, with carriage returns", line => line],
 	["SumString, in small letters", line => small(withoutReturn(line))],
@@ -138,8 +138,8 @@ function withoutReturn(line) {
 }
 
 /**
- * The line with small letters for capital ones, each for itself. Bytes that are not UTF-8 stay.
- * Letters that Unicode has had since version 16 have no small ones for the command.
+ * The line with a small letter for each capital letter. Bytes that are not UTF-8 stay unchanged.
+ * The command does not know the small letters that Unicode has had since version 16.
  */
 function small(line) {
 	const out = []
@@ -152,7 +152,7 @@ function small(line) {
 	return Uint8Array.from(out)
 }
 
-/** The bytes of the character at a place in a line, or the single byte there if it begins none. */
+/** The bytes of the character at an offset in a line, or one byte if no character begins there. */
 function character(line, at) {
 	const size = [0xf0, 0xe0, 0xc0].findIndex(least => line[at] >= least)
 	const bytes = line.subarray(at, at + (size < 0 ? 1 : 4 - size))
@@ -203,7 +203,7 @@ class Guava extends Filter {
 		return true
 	}
 
-	/** Adds a key, and reports whether it was certainly new. The bytes have to have no trailer. */
+	/** Adds a key, and reports whether it was certainly new. The bytes must not have a trailer. */
 	add(key) {
 		let changed = false
 		for (const i of this.places(digest(key))) {
@@ -215,7 +215,7 @@ class Guava extends Filter {
 	}
 }
 
-/** The byte of bit i in Guava's form: its words are big-endian. */
+/** The offset of the byte with bit i in Guava's form, whose words are big-endian. */
 const byteOf = i => 6 + 8 * Math.floor(i / 64) + 7 - Math.floor(i % 64 / 8)
 
 class Frame extends Filter {
@@ -228,7 +228,7 @@ class Frame extends Filter {
 		this.bytes = bytes
 		this.view = view
 		this.params = Array.from({length: params}, (_, i) => Number(view.getBigUint64(8 + 8 * i, true)))
-		this.end = bytes.length - view.getUint16(6, true) // of the words
+		this.end = bytes.length - view.getUint16(6, true) // the end of the words
 	}
 
 	/** Checks the number of words, and then both checksums. */
@@ -265,7 +265,7 @@ class Blocked extends Frame {
 	}
 }
 
-const full = 32736 // members of a segment
+const full = 32736 // the number of members in a full segment
 
 class Bank extends Frame {
 	constructor(bytes) {
@@ -336,14 +336,14 @@ class Bank extends Frame {
 	}
 }
 
-/** Bytes of a row with so many members and a checksum: 8 times a power of two. */
+/** The bytes of a row with this number of members and a checksum: 8 times a power of two. */
 function rowBytes(members) {
 	let size = 8
 	while (8 * size < members + 32) size *= 2
 	return size
 }
 
-/** Numbers as little-endian u64. */
+/** The bytes of numbers, each as a little-endian u64. */
 function numbers(...xs) {
 	return new Uint8Array(BigUint64Array.from(xs, x => littleEndian(BigInt(x))).buffer)
 }
@@ -354,7 +354,7 @@ function littleEndian(x) {
 	return new BigUint64Array(view.buffer)[0]
 }
 
-/** The filter that bytes hold. */
+/** Decodes a filter. */
 export function read(bytes) {
 	if (bytes[0] !== 66 || bytes[1] !== 76 || bytes[2] !== 77) return new Guava(bytes)
 	const kind = {B: Blocked, K: Bank}[String.fromCharCode(bytes[3])]
@@ -362,7 +362,7 @@ export function read(bytes) {
 	return new kind(bytes)
 }
 
-/** A new filter in Guava's form; m is a multiple of 64. Its bytes are what other programs read. */
+/** A new filter in Guava's form. m is a multiple of 64. Other programs can read its bytes. */
 export function make(m, k) {
 	const bytes = new Uint8Array(6 + m / 8)
 	bytes.set([1, k])
@@ -376,7 +376,7 @@ async function main() {
 	const {readFileSync, realpathSync} = await import("node:fs")
 	const {pathToFileURL} = await import("node:url")
 	const program = process.argv[1]
-	if (!program || pathToFileURL(realpathSync(program)).href !== import.meta.url) return // imported
+	if (!program || pathToFileURL(realpathSync(program)).href !== import.meta.url) return // a module
 	if (process.argv.length !== 3) {
 		console.error("usage: node bloom.mjs FILE < lines")
 		process.exit(1)

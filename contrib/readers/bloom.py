@@ -3,15 +3,15 @@
     f = bloom.load("words.bloom")   # or loads(bytes), from_text(base64), from_parquet(bitset, xxh64)
     f.info.hash                     # how keys were hashed: look at it before the first look-up
     f.contains("hello")             # bytes, a string as UTF-8, or an integer as 8 little-endian bytes
-    f.which("hello")                # of a bank: the numbers of the members that contain the key
-    python3 bloom.py FILE < lines   # true or false for each line; of a bank, the list of members
+    f.which("hello")                # the numbers of the members of a bank that may contain the key
+    python3 bloom.py FILE < lines   # true or false for each line; the list of members if FILE is a bank
 
-False is certain only for a key that is hashed as the filter's were. A list that `bloom build -hex` made holds the
-bytes, not their digits: ask f.contains(bytes.fromhex(line)). f.key(line) makes the key of a line for every list of
-the command bloom, and raises ValueError for other lists. The program asks in that way.
+False is certain only for a key that is hashed in the same way as the filter's keys. A list that `bloom build -hex`
+made has the bytes, not their digits: call f.contains(bytes.fromhex(line)). f.key(line) makes the key of a line for
+every list of the command bloom, and raises ValueError for other lists. The program above uses f.key.
 
-Bytes that are no filter raise ValueError. All are checked, and none copied. The names here are those of the page.
-Upper limits that only a filter larger than memory can exceed are left out.
+Bytes that are no filter raise ValueError. All bytes are checked, and none are copied. The names are those of the
+page. Some upper limits are not checked: only a filter larger than memory can exceed them.
 """
 import base64
 import struct
@@ -25,7 +25,7 @@ def require(condition, message="a parameter is out of range"):
     if not condition:
         raise ValueError(message)
 
-# Conventions. Bits i*width to i*width + width - 1 of a row of words are its number i of that width.
+# Conventions. Number i of a row of words has the bits from i*width to i*width + width - 1.
 M32, M64 = 2**32 - 1, 2**64 - 1
 
 def rotl(x, r):
@@ -71,12 +71,12 @@ def mix(x):
     return x ^ x >> 33
 
 class Filter:
-    """What all filters share, and the zero value, which contains nothing."""
+    """The base class of all filters. A Filter itself is the zero value, which contains nothing."""
     info = Info(0, 0.0, "", "")
     digest = staticmethod(murmur3)
 
     def key(self, line):
-        """The key of a line, which is bytes or a string, as the command bloom makes it for this filter."""
+        """The key that the command bloom makes from a line for this filter. The line is bytes or a string."""
         hash, shard, number = self.info.hash.partition(", shard ")
         require(not shard, "the filter is shard %s of a list: bloom check asks the files of all shards" % number)
         require(hash in WAYS, 'keys were not made of lines as the command does it, but by "%s": '
@@ -103,7 +103,7 @@ class Guava(Filter):
     def contains_digest(self, h1, h2):
         bits = strategy_1(h1, h2, self.k, self.m)
         if self.strategy == 0:
-            # As u32, the negative numbers are those from 2^31 on, and ~c inverts all 32 bits.
+            # The sums are u32. From 2^31 on they stand for negative numbers, and ~c inverts all 32 bits.
             sums = [(h1 & M32) + i * (h1 >> 32) & M32 for i in range(1, self.k + 1)]
             bits = [(c ^ M32 if c >= 2**31 else c) % self.m for c in sums]
         return all(number(self.words, bit, 1, "big") for bit in bits)
@@ -113,7 +113,7 @@ def strategy_1(h1, h2, k, m):
 
 # The trailer
 def read_trailer(data, head, start):
-    """The Info of data whose head has so many bytes, and whose trailer is all from start on."""
+    """The Info of data. head is the number of bytes before the words. The trailer begins at start."""
     size, end = len(data) - start, len(data) - 16
     require(data[-10:-4] == b"bloom\1", "a newer version wrote the trailer" if data[-10:-5] == b"bloom" else "the end is no trailer")
     require(size >= 36 and size % 8 == 4, "a trailer has another length")
@@ -128,9 +128,9 @@ def read_trailer(data, head, start):
     require(head_crc == crc(data[:head], data[start:end]) and whole_crc == crc(data[:-4]), "bytes are damaged")
     return Info(n, p, str(texts[:hash_length], "utf-8"), str(texts[hash_length:zeros], "utf-8"))
 
-# Frames. The classes below are the kinds. Each is made of its parameters, and its size is the number of its words.
+# Frames. Each class below is a kind of frame. Its parameters make a filter. size is the number of its words.
 def read_frame(data):
-    """The filter of the frame that data begins with, and the bytes behind it."""
+    """The filter of the frame at the beginning of data, and the bytes after the frame."""
     require(len(data) >= 8 and data[:3] == b"BLM", "neither a frame nor Guava's form")
     kind, version, zero, trailer = struct.unpack_from("<cBBH", data, 3)
     require(kind in KINDS and version == 1 and zero == 0, "an unknown kind of frame")
@@ -168,7 +168,7 @@ class Growing(Filter):
         self.shards, self.size = [[] for _ in range(shards)], shards
 
     def read_rest(self, rest):
-        """Reads the layers from the bytes behind the frame. Returns those behind the layers."""
+        """Reads the layers from the bytes after the frame. Returns the bytes after the layers."""
         for layers, count in zip(self.shards, struct.unpack("<16Q", self.words)):
             require(1 <= count <= 64, "a shard has no layers, or too many")
             while len(layers) < count:
@@ -242,7 +242,7 @@ class Window(Filter):
     def found_in(self):
         """The bits of the planes that are not dead."""
         now, bits = self.now(), 0
-        for plane in self.planes:  # the oldest first: none dies before those before it
+        for plane in self.planes:  # the oldest plane comes first; no plane dies before an older one
             end = self.ends[plane]
             if now < self.began:
                 end = min(end, now + (self.part if plane == self.open else 1))
@@ -356,7 +356,7 @@ def from_parquet(bitset, xxh64):
     f.words, f.digest = memoryview(bitset), lambda key: (xxh64(key), 0)
     return f
 
-# Ways in which the command bloom makes keys of lines, by what it writes into an Info
+# How the command bloom makes keys from lines, by the Hash that it writes into an Info
 def without_return(line):
     return line[:-1] if line.endswith(b"\r") else line
 
@@ -376,7 +376,7 @@ def from_hex(line):
         raise ValueError("%s is not an even number of hexadecimal digits" % digits.decode(errors="replace")) from None
 
 WAYS = {
-    "": lambda line: line,  # unknown
+    "": lambda line: line,  # the way is unknown
     "SumString": without_return,
     "SumString, with carriage returns": lambda line: line,
     "SumString, in small letters": lambda line: small(without_return(line)),

@@ -3,9 +3,8 @@
 //
 //	go run ./examples/dedupe [-state file] [file ...]
 //
-// It remembers a million lines in 3.6 MB, whatever their length, and takes one new
-// line in a million for an old one. For more lines, and all that a tool needs besides,
-// there is the command in cmd/bloom.
+// It remembers a million lines of any length in 3.6 MB. By mistake it leaves out one new line in a
+// million. The command in cmd/bloom takes more lines, and has the options of a tool.
 package main
 
 import (
@@ -62,5 +61,5 @@ func dedupe(w io.Writer, state string, names []string) error {
 	if err := out.Flush(); err != nil || state == "" {
 		return err
 	}
-	return seen.SaveFile(state) // it has no line that was not written
+	return seen.SaveFile(state) // every line in seen was written
 }

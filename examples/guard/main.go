@@ -1,15 +1,15 @@
-// Guard is a server of user names in an SQLite database. A filter in front of the database
-// answers for names that are free, which are most of the names that a form for signing up
-// asks for. It is rebuilt while it is in use, and after a crash it lacks no name.
+// Guard is a server of user names in an SQLite database. A form for signing up mostly asks for
+// names that are free. A filter in front of the database answers for these. It is rebuilt while it
+// is in use, and after a crash it lacks no name.
 //
 //	go run . -addr 127.0.0.1:8080 -db users.db
 //
 //	curl -X PUT  127.0.0.1:8080/users/ada    # 201: taken now; 409: it was taken
 //	curl         127.0.0.1:8080/users/ada    # 200: taken; 404: free
-//	curl         127.0.0.1:8080/metrics      # size and rate of the filter, and what it spared
+//	curl         127.0.0.1:8080/metrics      # size and rate of the filter, and its look-ups
 //
-// Three things are needed, and all are in this file: load returns every error, inserts go through
-// Guard.Insert, and nothing is saved.
+// A program must do three things, and this file does them: load returns every error, all inserts go
+// through Guard.Insert, and the filter is not saved.
 package main
 
 import (
@@ -57,7 +57,7 @@ func run(ctx context.Context, addr, path string, every time.Duration) error {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = s.guard.Run(ctx) // ctx's error
+		_ = s.guard.Run(ctx) // Run returns ctx's error
 	}()
 	defer func() { stop(); <-ended }()
 
@@ -83,15 +83,17 @@ type users struct {
 }
 
 func open(path string, every time.Duration) (*users, error) {
-	// With a write-ahead log, a load reads what was committed when it began, and blocks no writer. A
-	// commit that is not synchronous outlives the process, but not a loss of power.
-	const pragmas = "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(10000)"
+	// With a write-ahead log, a load reads what was committed when it began, and blocks no writer.
+	// A commit that is not synchronous outlives the process, but not a loss of power.
+	const pragmas = "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)" +
+		"&_pragma=busy_timeout(10000)"
 	db, err := sql.Open("sqlite", "file:"+path+"?"+pragmas)
 	if err != nil {
 		return nil, err
 	}
 	s := &users{db: db, lookups: bloomprom.NewLookups("users")}
-	if _, err = db.Exec("CREATE TABLE IF NOT EXISTS users (name TEXT PRIMARY KEY) WITHOUT ROWID"); err == nil {
+	_, err = db.Exec("CREATE TABLE IF NOT EXISTS users (name TEXT PRIMARY KEY) WITHOUT ROWID")
+	if err == nil {
 		s.guard, err = guard.New(guard.Config{Load: s.load, P: 0.01, Every: every})
 	}
 	if err != nil {
@@ -101,7 +103,7 @@ func open(path string, every time.Duration) (*users, error) {
 	return s, nil
 }
 
-// load adds all names.
+// load adds the names of all rows to keys.
 func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 	rows, err := s.db.QueryContext(ctx, "SELECT name FROM users")
 	if err != nil {
@@ -115,14 +117,14 @@ func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 		}
 		keys.Add(bloom.Sum(name))
 	}
-	return rows.Err() // or rows that could not be read would be taken for free names
+	return rows.Err() // without this, names in rows that could not be read would look free
 }
 
 // take inserts a name, and reports whether it was free.
 func (s *users) take(name string) (free bool, err error) {
 	err = s.guard.Insert(bloom.SumString(name), func() error {
-		// Without the request's context: a client that goes away leaves no commit behind that
-		// lands after Insert has returned.
+		// Exec does not get the request's context. If the client went away, the commit could come
+		// after Insert has returned.
 		result, err := s.db.Exec("INSERT INTO users (name) VALUES (?) ON CONFLICT DO NOTHING", name)
 		if err != nil {
 			return err
@@ -134,13 +136,14 @@ func (s *users) take(name string) (free bool, err error) {
 	return free, err
 }
 
-// taken reports whether name is taken, without a query if it is certainly free.
+// taken reports whether name is taken. If name is certainly free, it makes no query.
 func (s *users) taken(ctx context.Context, name string) (bool, error) {
 	if !s.guard.ContainsString(name) {
 		s.lookups.Miss()
 		return false, nil
 	}
-	err := s.db.QueryRowContext(ctx, "SELECT name FROM users WHERE name = ?", name).Scan(new(string))
+	row := s.db.QueryRowContext(ctx, "SELECT name FROM users WHERE name = ?", name)
+	err := row.Scan(new(string))
 	switch {
 	case err == nil:
 		s.lookups.Hit()
@@ -154,11 +157,12 @@ func (s *users) taken(ctx context.Context, name string) (bool, error) {
 
 func (s *users) handler() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(s.lookups, bloomprom.NewFilterCollector("users", s.guard.Stats),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "users_load_seconds", Help: "Time of the last load."}, func() float64 {
-			_, took := s.guard.Loaded()
-			return took.Seconds()
-		}))
+	options := prometheus.GaugeOpts{Name: "users_load_seconds", Help: "Time of the last load."}
+	loadTime := prometheus.NewGaugeFunc(options, func() float64 {
+		_, took := s.guard.Loaded()
+		return took.Seconds()
+	})
+	registry.MustRegister(s.lookups, bloomprom.NewFilterCollector("users", s.guard.Stats), loadTime)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("PUT /users/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -172,7 +176,8 @@ func (s *users) handler() http.Handler {
 	return mux
 }
 
-// reply sends the status for yes or for no.
+// reply sends the status yes if answer is true, the status no if it is false, and status 500 after
+// an error.
 func reply(w http.ResponseWriter, err error, answer bool, yes, no int) {
 	switch {
 	case err != nil:

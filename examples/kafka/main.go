@@ -1,24 +1,25 @@
-// Kafka reads a topic with a consumer group that handles each message id once, though the
-// sender repeats messages and consumers are killed. It kills its own consumers at random
-// moments, and prints which ids were lost and how many were handled twice.
+// Kafka reads a topic with a consumer group that handles each message id once. The sender repeats
+// messages, and consumers are killed: the program kills its own consumers at random moments. It
+// prints how many ids were lost, and how many were handled twice.
 //
 //	go run .                           # a broker of its own, on loopback
 //	go run . -brokers localhost:9092   # a cluster; the program makes a topic and deletes it
 //
-// Each partition has a window of its own (package window), in a file that follows the
-// partition from consumer to consumer. Messages with the same id have the same key, so they are
-// in the same partition. A consumer works through a batch in this order:
+// Each partition has a window of its own (package window). The window's file follows the partition
+// from consumer to consumer. Messages with the same id have the same key, so they are in the same
+// partition. A consumer works through a batch in this order:
 //
 //  1. handle each message whose id is not in the window, and then add the id;
 //  2. save the windows;
 //  3. commit the offsets;
 //  4. let the group move partitions.
 //
-// Whatever the moment of a kill, no message is lost: offsets are committed after all before
-// them were handled. An id is handled again only if the kill came after it was handled and before
-// its window was saved. To add or to commit before handling loses messages. One new message in a
-// billion is lost because the window takes its id for an old one, also while a backlog is read.
-// The windows' files are on one machine here. Consumers on several need them on shared storage.
+// A kill at any moment loses no message: an offset is committed after all messages before it were
+// handled. An id is handled again only if the kill came after it was handled and before its window
+// was saved. A program that adds or commits before it handles a message can lose the message. One
+// new message in a billion is lost because the window takes its id for an old one, also while a
+// backlog is read. The windows' files are on one machine here. Consumers on several machines need
+// them on shared storage.
 package main
 
 import (
@@ -45,22 +46,24 @@ import (
 )
 
 func main() {
-	brokers := flag.String("brokers", "", "`addresses` of a cluster, with commas (default: a broker of its own)")
+	brokers := flag.String("brokers", "",
+		"`addresses` of a cluster, with commas (default: a broker of its own)")
 	flag.Parse()
 	bloom.Must(0, run(context.Background(), *brokers, os.Stdout))
 }
 
 const messages, partitions, consumers, kills, batch = 20_000, 8, 3, 20, 100
 
-// group is a consumer group, and what is known of its work by somebody who is never killed.
+// group is a consumer group with a record of its work. The record outlives kills.
 type group struct {
 	brokers   []string
-	name, dir string // of the group and the topic; of the windows' files
+	name      string // the name of the group, and of the topic
+	dir       string // the folder of the windows' files
 	mu        sync.Mutex
-	kills     int             // so far
-	handled   map[string]int  // how many times an id was
-	ends      map[int32]int64 // the partitions' lengths
-	committed map[int32]int64
+	kills     int             // the number of kills so far
+	handled   map[string]int  // how many times an id was handled
+	ends      map[int32]int64 // the length of each partition
+	committed map[int32]int64 // the committed offset of each partition
 }
 
 func run(ctx context.Context, brokers string, out io.Writer) error {
@@ -71,8 +74,14 @@ func run(ctx context.Context, brokers string, out io.Writer) error {
 	}
 	dir := bloom.Must(os.MkdirTemp("", "bloom-kafka"))
 	defer os.RemoveAll(dir)
-	g := &group{brokers: strings.Split(brokers, ","), name: fmt.Sprintf("bloom-example-%d", time.Now().UnixNano()), dir: dir,
-		handled: map[string]int{}, ends: map[int32]int64{}, committed: map[int32]int64{}}
+	g := &group{
+		brokers:   strings.Split(brokers, ","),
+		name:      fmt.Sprintf("bloom-example-%d", time.Now().UnixNano()),
+		dir:       dir,
+		handled:   map[string]int{},
+		ends:      map[int32]int64{},
+		committed: map[int32]int64{},
+	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(g.brokers...))
 	if err != nil {
 		return err
@@ -83,7 +92,7 @@ func run(ctx context.Context, brokers string, out io.Writer) error {
 		return err
 	}
 	defer admin.DeleteTopic(context.WithoutCancel(ctx), g.name)
-	records := make([]*kgo.Record, messages) // many repeat others
+	records := make([]*kgo.Record, messages) // many of them repeat an id
 	for i := range records {
 		records[i] = &kgo.Record{Topic: g.name, Key: fmt.Appendf(nil, "id-%d", rand.N(messages/2))}
 	}
@@ -99,7 +108,7 @@ func run(ctx context.Context, brokers string, out io.Writer) error {
 	for i := range consumers {
 		go func() {
 			err := errKilled
-			for err == errKilled { // a service manager starts it again
+			for err == errKilled { // a service manager would start the consumer again
 				err = g.consume(ctx, fmt.Sprintf("%s-%d", g.name, i))
 			}
 			ended <- err
@@ -115,28 +124,33 @@ func run(ctx context.Context, brokers string, out io.Writer) error {
 	for _, n := range g.handled {
 		again += n - 1
 	}
-	fmt.Fprintf(out, "%d ids, killed %d times, lost %d, handled again %d, in batches of %d\n", len(sent), g.kills, len(sent)-len(g.handled), again, batch)
+	fmt.Fprintf(out, "%d ids, killed %d times, lost %d, handled again %d, in batches of %d\n",
+		len(sent), g.kills, len(sent)-len(g.handled), again, batch)
 	return err
 }
 
 var errKilled = errors.New("killed")
 
-// consume is a consumer until all is committed. instance is its name in the group, which it keeps
-// when it is killed: it then has its partitions again without waiting.
+// consume is a consumer. It ends when all offsets are committed. instance is its name in the group,
+// which it keeps after a kill. So it has its partitions again without waiting.
 func (g *group) consume(ctx context.Context, instance string) error {
-	windows := map[int32]*window.Filter{}                                               // of this consumer's partitions
-	forget := func(context.Context, *kgo.Client, map[string][]int32) { clear(windows) } // they are in files
-	client, err := kgo.NewClient(kgo.SeedBrokers(g.brokers...), kgo.ConsumerGroup(g.name), kgo.InstanceID(instance),
-		kgo.ConsumeTopics(g.name), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableAutoCommit(),
-		kgo.BlockRebalanceOnPoll(), // partitions move in AllowRebalance
+	// windows has the windows of this consumer's partitions. They are also in files.
+	windows := map[int32]*window.Filter{}
+	forget := func(context.Context, *kgo.Client, map[string][]int32) { clear(windows) }
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(g.brokers...), kgo.ConsumerGroup(g.name), kgo.InstanceID(instance),
+		kgo.ConsumeTopics(g.name), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.DisableAutoCommit(),
+		kgo.BlockRebalanceOnPoll(), // partitions move only in AllowRebalance
 		kgo.OnPartitionsRevoked(forget), kgo.OnPartitionsLost(forget),
 		kgo.HeartbeatInterval(100*time.Millisecond), kgo.FetchMaxWait(100*time.Millisecond))
 	if err != nil {
 		return err
 	}
-	defer client.CloseAllowingRebalance() // with an InstanceID, the group notices as little as with a kill
+	defer client.CloseAllowingRebalance() // the group does not notice it, because of the InstanceID
 	for done := false; !done; _ = g.locked(func() { done = maps.Equal(g.ends, g.committed) }) {
-		poll, cancel := context.WithTimeout(ctx, 100*time.Millisecond) // another consumer may be the last
+		// The poll has a limit, because another consumer may handle the last messages.
+		poll, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 		records := client.PollRecords(poll, batch).Records()
 		cancel()
 		if err := cmp.Or(ctx.Err(), g.work(ctx, client, windows, records)); err != nil {
@@ -147,20 +161,29 @@ func (g *group) consume(ctx context.Context, instance string) error {
 	return nil
 }
 
-func (g *group) work(ctx context.Context, client *kgo.Client, windows map[int32]*window.Filter, records []*kgo.Record) error {
+// work handles a batch, saves the windows, and commits the offsets.
+func (g *group) work(
+	ctx context.Context, client *kgo.Client,
+	windows map[int32]*window.Filter, records []*kgo.Record,
+) error {
 	touched := map[string]*window.Filter{}
 	for _, r := range records {
 		path, w := filepath.Join(g.dir, fmt.Sprint(r.Partition)), windows[r.Partition]
 		if w == nil {
-			var err error // N is for a partition's new ids of a day. If more come, the newest N are remembered
-			if w, err = window.LoadOrNew(path, window.Config{N: messages, P: 1e-9, Span: 24 * time.Hour}); err != nil {
+			// N is the number of new ids in a partition on a day. If more come, the newest N are
+			// remembered.
+			var err error
+			w, err = window.LoadOrNew(path,
+				window.Config{N: messages, P: 1e-9, Span: 24 * time.Hour})
+			if err != nil {
 				return err
 			}
 			windows[r.Partition] = w
 		}
 		touched[path] = w
 		_, err := w.Do(ctx, bloom.Sum(r.Key), func(context.Context) error {
-			return g.locked(func() { g.handled[string(r.Key)]++ }) // what a real program does here
+			// A real program does its work here.
+			return g.locked(func() { g.handled[string(r.Key)]++ })
 		})
 		if err := cmp.Or(err, g.kill()); err != nil {
 			return err
@@ -181,7 +204,7 @@ func (g *group) work(ctx context.Context, client *kgo.Client, windows map[int32]
 	})
 }
 
-// kill kills a consumer now and then.
+// kill returns errKilled now and then, which kills a consumer.
 func (g *group) kill() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

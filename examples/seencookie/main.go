@@ -1,16 +1,16 @@
-// Seencookie recommends pages, shows a visitor none twice, and stores nothing about anyone. What
-// each visitor has seen is a Bloom filter in the visitor's own cookie. A hundred URLs fit in 168
-// characters, where their MD5 digests in hexadecimal take 3,200 of the 4,096 that a browser keeps.
+// Seencookie recommends pages, and shows no page to a visitor twice. It stores nothing about
+// visitors. The pages that a visitor has seen are in a Bloom filter in the visitor's own cookie. A
+// hundred URLs fit in 168 characters. Their MD5 digests in hexadecimal would take 3,200 of the
+// 4,096 characters that a browser keeps.
 //
 //	go run ./examples/seencookie    # and open http://127.0.0.1:8080/ again and again
 //
-// The cookie is signed, so that what a visitor sends back is a filter that this server made.
-// Anything that is not counts as no cookie. The key is made anew at each start, and cookies are
-// worth nothing after it.
+// The cookie is signed, so the server accepts only filters that it made. Any other cookie counts as
+// no cookie. The server makes a new key at each start, and does not accept older cookies.
 //
-// A false positive hides a page that the visitor has not seen. Two visits at the same moment
-// count as one of them. The cookie is not encrypted: every holder of it can ask it whether a page
-// was shown. A page's script can, with contrib/readers/bloom.mjs.
+// A false positive hides a page that the visitor has not seen. Of two visits at the same moment,
+// only one counts. The cookie is not encrypted: every holder can find out whether a page was shown,
+// with contrib/readers/bloom.mjs.
 package main
 
 import (
@@ -30,13 +30,14 @@ import (
 )
 
 const (
-	perVisit = 10        // pages that a visitor is shown at a time
-	n, p     = 100, 0.01 // pages that a cookie is made for, and its rate of false positives
-	maxValue = 512       // characters of a cookie that this server made, at most
+	perVisit = 10   // the number of pages in an answer
+	n        = 100  // the number of pages that a cookie is made for
+	p        = 0.01 // the rate of false positives of a cookie
+	maxValue = 512  // more characters than a cookie of this server has
 )
 
-// cookies turns filters into cookies and back. A value is the filter's text, a point, and the
-// HMAC-SHA256 of the text with the cookie's name.
+// cookies turns filters into cookies and back. The value of a cookie is the filter's text, a point,
+// and a signature: the HMAC-SHA256 of the cookie's name and the text.
 type cookies struct{ key []byte }
 
 func (c cookies) sign(text string) string {
@@ -49,7 +50,8 @@ func (c cookies) seal(f *bloom.Filter, secure bool) (*http.Cookie, error) {
 	text, err := f.MarshalText()
 	return &http.Cookie{
 		Name: "seen", Value: string(text) + "." + c.sign(string(text)), Path: "/",
-		MaxAge: int(30 * 24 * time.Hour / time.Second), HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
+		MaxAge:   int(30 * 24 * time.Hour / time.Second),
+		HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
 	}, err
 }
 
@@ -82,17 +84,16 @@ var front = template.Must(template.New("").Parse(`<!DOCTYPE html>
 {{range .Shown}}<li><a href="{{.}}">{{.}}</a></li>
 {{else}}<li>You have seen everything.</li>
 {{end}}</ul>
-<p>Your cookie remembers about {{.Count}} pages in {{.Size}} characters. It takes {{printf "%.2g" .Percent}} % of new pages for
-seen ones.</p></html>
+<p>Your cookie remembers about {{.Count}} pages in {{.Size}} characters.
+It takes {{printf "%.2g" .Percent}} % of new pages for seen ones.</p></html>
 `))
 
-// newServer returns a handler that shows each visitor pages that it has not shown to the same
-// visitor before.
+// newServer returns a handler that shows a visitor pages that the visitor has not seen.
 func newServer(c cookies, pages []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
-			return // it shows nothing, so nothing counts as shown
+			return // HEAD shows no page, so no page counts as seen
 		}
 		seen, err := c.open(r)
 		if err != nil {
@@ -107,7 +108,10 @@ func newServer(c cookies, pages []string) http.Handler {
 		}
 		http.SetCookie(w, cookie)
 		w.Header().Set("Cache-Control", "no-store")
-		front.Execute(w, map[string]any{"Shown": shown, "Count": seen.ApproxCount(), "Size": len(cookie.Value), "Percent": 100 * seen.FPR()})
+		front.Execute(w, map[string]any{
+			"Shown": shown, "Count": seen.ApproxCount(),
+			"Size": len(cookie.Value), "Percent": 100 * seen.FPR(),
+		})
 	})
 	return mux
 }
@@ -126,7 +130,12 @@ func main() {
 	flag.Parse()
 	key := make([]byte, 32)
 	rand.Read(key)
-	server := &http.Server{Addr: *addr, Handler: newServer(cookies{key}, catalogue()), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
+	server := &http.Server{
+		Addr:              *addr,
+		Handler:           newServer(cookies{key}, catalogue()),
+		ReadHeaderTimeout: 5 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+	}
 	fmt.Printf("serving on http://%s/\n", *addr)
 	log.Fatal(server.ListenAndServe())
 }

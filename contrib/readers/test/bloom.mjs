@@ -1,4 +1,4 @@
-// Holds bloom.mjs to the vectors in a folder: node contrib/readers/test/bloom.mjs FOLDER
+// Tests bloom.mjs with the vectors in a folder: node contrib/readers/test/bloom.mjs FOLDER
 import {readFileSync} from "node:fs"
 import {join} from "node:path"
 import {FormatError, read} from "../bloom.mjs"

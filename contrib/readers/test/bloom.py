@@ -1,4 +1,4 @@
-"""Holds bloom.py to the vectors in a folder: python3 contrib/readers/test/bloom.py FOLDER"""
+"""Tests bloom.py with the vectors in a folder: python3 contrib/readers/test/bloom.py FOLDER"""
 import base64
 import json
 import os
@@ -31,7 +31,7 @@ for name in vectors["refused"]:
         continue
     wrong += 1
     print("%s: not refused" % name)
-# Text: base64 of the same bytes, on one line, whose last bits are zeros.
+# The text form is base64 of the same bytes. It is one line, and its last bits are zeros.
 for test in vectors["filters"]:
     with open(os.path.join(folder, test["file"]), "rb") as file:
         data = file.read()
@@ -49,7 +49,7 @@ for test in vectors["filters"]:
             continue
         wrong += 1
         print("%s: a wrong text is not refused" % test["file"])
-# A bitset of Parquet has no head: its length alone says the number of blocks.
+# A bitset of Parquet has no head. Only its length tells the number of blocks.
 for length in 0, 31, 33:
     try:
         reader.from_parquet(bytes(length), None)
