@@ -140,6 +140,25 @@ func TestOutputAppends(t *testing.T) {
 	require.Equal(t, "a\nhalf\n", read(t, "out"))
 }
 
+// TestKilledBeforeFirstSave: the run after one that was killed before the state was due goes on with
+// its OUT.
+func TestKilledBeforeFirstSave(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const line = "dedupe -state state -o out -save-every 1h"
+	cmd := command(t, line)
+	in, _ := start(t, cmd)
+	defer in.Close()
+	send(t, in, "a\n")
+	becomes(t, func() bool {
+		out, err := os.ReadFile("out")
+		return err == nil && string(out) == "a\n"
+	})
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	good(t, "a\nb\n", line)
+	require.Equal(t, "a\nb\n", read(t, "out"))
+}
+
 // TestOutOfOthers: a file that the state does not know is left as it is, whatever is in it.
 func TestOutOfOthers(t *testing.T) {
 	t.Chdir(t.TempDir())
