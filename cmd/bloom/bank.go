@@ -195,8 +195,8 @@ func bankWhichCommand() *cobra.Command {
 	return c
 }
 
-// checkBank returns an error if the file at path does not begin as a bank. For a filter the error
-// says what ifFilter says, and for any other file it ends with order.
+// checkBank returns an error if the file at path does not begin like a bank. The error ends with
+// ifFilter if the file is a filter, and with order if it is neither.
 func checkBank(path, ifFilter, order string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -213,7 +213,8 @@ func checkBank(path, ifFilter, order string) error {
 	if k, ok := kindOf(head); ok {
 		return fmt.Errorf("%s is a %s, not a bank: %s", path, k.name, ifFilter)
 	}
-	return fmt.Errorf("%s is not a bank: it begins with %q%s", path, head[:min(len(head), 8)], order)
+	head = head[:min(len(head), 8)]
+	return fmt.Errorf("%s is not a bank: it begins with %q%s", path, head, order)
 }
 
 // filesWith returns the names of the files that may have one of the lines of args. If all is true,

@@ -49,7 +49,7 @@ func dedupeCommand() *cobra.Command {
 	o.part.add(flags)
 	o.file.addForce(flags)
 	flags.Lookup("force").Usage =
-		"replace a FILE that is no filter; go on with one whose keys are others, such as those of another -f"
+		"replace a FILE that is no filter; go on with one of other keys, such as of another -f"
 	o.input.add(flags)
 	return c
 }
@@ -191,7 +191,8 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 		return nil, err
 	}
 	if hash := old.Info().Hash; ownHash(hash) && !o.file.force {
-		return nil, usageError{fmt.Errorf("%s says that its keys are %q, and lines would mix with them: "+
+		return nil, usageError{fmt.Errorf("%s says that its keys are %q, "+
+			"and lines would mix with them: "+
 			"-force goes on with it", o.state, hash)}
 	}
 	keyRule{o.input.key, o.part}.mergeInfo(old)

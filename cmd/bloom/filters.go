@@ -106,9 +106,9 @@ func add(f filter, added []bool, b *lines.Batch) {
 	}
 }
 
-// Heads of Spark's filters have the version, k, in version 2 a seed, and the number of words, each
-// in 32 bits. Those of bits-and-blooms have m, k and most often m again, each in 64 bits. So a filter
-// of bits-and-blooms with 2^32 bits or more begins like a version.
+// A filter of Spark begins with numbers of 32 bits: the version, k, in version 2 a seed, and the
+// number of words. A filter of bits-and-blooms begins with numbers of 64 bits: m, k, and in most
+// cases m again. So a filter of bits-and-blooms with 2^32 bits or more begins like one of Spark.
 
 // sparkHead has the numbers at the beginning of a filter of Spark.
 type sparkHead struct{ version, k, seed, words, size uint32 }
@@ -122,7 +122,8 @@ func sparkHeadOf(head []byte) sparkHead {
 	return sparkHead{version: at(0), k: at(4), words: at(8), size: 12}
 }
 
-// isSpark reports whether head is Spark's and not that of bits-and-blooms, whose k is 1,024 at most.
+// isSpark reports whether head begins a filter of Spark. If head may also begin a filter of
+// bits-and-blooms, isSpark takes the k of that filter to be 1,024 at most.
 func isSpark(head []byte) bool {
 	if len(head) < 16 {
 		return false
@@ -131,11 +132,11 @@ func isSpark(head []byte) bool {
 	switch {
 	case h.words == 0:
 		return false
-	case h.version == 1: // words would be the upper half of the other k
+	case h.version == 1: // in bits-and-blooms, words would be the upper half of k, which is 0
 		return true
 	case h.version != 2:
 		return false
-	case h.seed != 0 || h.words > 1024: // these would be the other k
+	case h.seed != 0 || h.words > 1024: // in bits-and-blooms, these two would be k
 		return true
 	}
 	m := head[:8]
@@ -225,11 +226,12 @@ func noFilter(name string, head []byte) error {
 	return fmt.Errorf("%s is %w: it begins with %q", name, errNoFilter, head[:min(len(head), 8)])
 }
 
-// filterFirst returns err of a command that takes a filter and then files of lines. If the first
-// file is not a filter, the error says what comes first.
+// filterFirst returns err for a command whose arguments are a filter and then files of lines. If
+// the first file is not a filter, the error says in which order the arguments come.
 func filterFirst(command string, err error) error {
 	if errors.Is(err, errNoFilter) {
-		return fmt.Errorf("%w (the filter comes first, then lines: bloom %s FILE lines.txt)", err, command)
+		return fmt.Errorf("%w (the filter comes first, then lines: bloom %s FILE lines.txt)",
+			err, command)
 	}
 	return err
 }

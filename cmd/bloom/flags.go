@@ -77,7 +77,7 @@ func (r *rate) Set(s string) error {
 	return nil
 }
 
-// filterFlags say how large a filter is to be.
+// filterFlags say how many lines a filter must have room for, and at which rate.
 type filterFlags struct {
 	n count
 	p float64
@@ -155,7 +155,8 @@ func (f *makeFlags) config(names []string) (*lines.Config, error) {
 	const most = 4096 // bytes of a Comment
 	kept := withField(f.input.key.Field, f.comment)
 	if len(kept) > most || !utf8.ValidString(kept) {
-		return nil, usageError{fmt.Errorf("-comment has %d bytes: it must be UTF-8, and no longer than %d bytes",
+		return nil, usageError{fmt.Errorf(
+			"-comment has %d bytes: it must be UTF-8, and no longer than %d bytes",
 			len(f.comment), most-(len(kept)-len(f.comment)))}
 	}
 	return f.input.config(names)
@@ -389,16 +390,16 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// ownHash reports whether the Hash of an Info is in a program's own words: it names no way in which a
-// command makes keys of lines.
+// ownHash reports whether the Hash of an Info names a way of making keys that no command uses. A
+// program may have written such a Hash.
 func ownHash(hash string) bool {
 	hash, _ = fromHash(hash)
 	_, _, known := keyOf(hash)
 	return !known && hash != ""
 }
 
-// warnHash is called if no line was found in the file at path. It warns if the Hash of the file's
-// Info is in a program's own words.
+// warnHash is called if no line was found in the file at path. It warns if no command writes the
+// Hash of the file's Info.
 func warnHash(path, hash string) {
 	if ownHash(hash) {
 		warn("%s says that its keys are %q. bloom looked up the lines as they are, and found none",

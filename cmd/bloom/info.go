@@ -53,7 +53,7 @@ func infoCommand() *cobra.Command {
 }
 
 // reportCommand returns a command that writes a report on each of its arguments. After an error the
-// command goes on. It writes each error but the last, which it returns.
+// command goes on. It returns the last error, and writes the others.
 func reportCommand(use, needs string, of func(path string) (*report, error)) *cobra.Command {
 	c := &cobra.Command{Use: use, Args: need(1, -1, needs)}
 	asJSON := addJSON(c.Flags())

@@ -151,7 +151,7 @@ func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// remove is a variable for tests.
+// remove is a variable because tests replace it.
 var remove = os.Remove
 
 // tryLock locks lock. It returns a function that unlocks lock and removes its file. The function is

@@ -45,7 +45,7 @@ var designs = []design{
 		if err != nil {
 			return 0, 0
 		}
-		return float64(f.SizeBytes()) * 8 / keys, 8 // or 16, in each of up to 16 filters
+		return float64(f.SizeBytes()) * 8 / keys, 8 // or a multiple of 8, at low rates
 	}},
 	{"counting.Filter", "keys can be removed; gives a bloom.Filter", made(counting.New)},
 	{"cuckoo.Filter", "keys can be removed; refuses when full", made(cuckoo.New)},

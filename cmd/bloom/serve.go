@@ -21,7 +21,7 @@ import (
 	"github.com/seed79a3ff49/bloom/counting"
 )
 
-// Limits of what clients may make the server hold.
+// Limits of the memory that clients can take.
 const (
 	maxBody      = 8 << 20   // bytes of a request's body
 	maxPasted    = 256 << 10 // bytes of the page's form
@@ -136,7 +136,8 @@ func (s *server) load() error {
 		return err
 	}
 	if hash := f.Info().Hash; ownHash(hash) {
-		warn("%s says that its keys are %q. bloom looks up keys and lines as they are", s.path, hash)
+		warn("%s says that its keys are %q. bloom looks up keys and lines as they are",
+			s.path, hash)
 	}
 	next := &version{filter: f, key: key, report: f.report(s.path), loaded: time.Now()}
 	switch f := f.filter.(type) {

@@ -88,7 +88,7 @@ func refuse(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// getInfo answers with what bloom info -json writes.
+// getInfo answers with the output of bloom info -json.
 func (s *server) getInfo(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(s.now.Load().report)

@@ -19,12 +19,12 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// download is what /filter sends: a file as bloom build makes it, which is Guava's form of a filter
-// and a trailer behind it. Without the trailer's Info a copy would not say how keys are hashed.
+// download is the file that /filter sends. Like a file of bloom build, it is a filter in Guava's
+// form with a trailer. The Info in the trailer tells a copy how keys are hashed.
 type download struct {
 	filter  *bloom.Filter
 	trailer []byte
-	tag     string // names the bytes
+	tag     string // a tag that names the bytes, for HTTP
 }
 
 // newDownload returns the download of f.
@@ -64,8 +64,8 @@ func (b *firstBytes) Write(p []byte) (int, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// trailerOf returns the trailer of a file, as docs/format.md has it. head is Guava's header, and sum
-// the CRC-32C of Guava's form.
+// trailerOf returns the trailer of a file; docs/format.md describes it. head is Guava's header. sum
+// is the CRC-32C of Guava's form.
 func trailerOf(info bloom.Info, head []byte, sum uint32) []byte {
 	texts := info.Hash + info.Comment
 	padding := -len(texts) & 7
@@ -75,14 +75,15 @@ func trailerOf(info bloom.Info, head []byte, sum uint32) []byte {
 	t = binary.BigEndian.AppendUint16(t, uint16(len(info.Comment)))
 	t = append(t, texts...)
 	t = append(t, make([]byte, padding)...)
-	t = binary.BigEndian.AppendUint32(t, crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, t))
+	headSum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, t)
+	t = binary.BigEndian.AppendUint32(t, headSum)
 	size := len(t) + 2 + len("bloom\x01") + 4
 	t = binary.BigEndian.AppendUint16(t, uint16(size))
 	t = append(t, "bloom\x01"...)
 	return binary.BigEndian.AppendUint32(t, crc32.Update(sum, castagnoli, t))
 }
 
-// getFilter answers with the file that a filter of Guava's kind has.
+// getFilter answers with a file of the filter in Guava's form.
 func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 	v := s.now.Load()
 	if v.download == nil {
@@ -116,7 +117,7 @@ func (s *server) getFilter(w http.ResponseWriter, r *http.Request) {
 		d.WriteTo(w)
 		return
 	}
-	// A full filter does not get smaller.
+	// Compression does not make a full filter smaller.
 	h.Set("Content-Encoding", "gzip")
 	level := gzip.BestSpeed
 	if d.filter.FillRatio() > 0.2 {

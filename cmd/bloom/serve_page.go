@@ -29,7 +29,7 @@ var pagePolicy = func() string {
 		"'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// page is what the page for people shows.
+// page has the content of the page for people.
 type page struct {
 	Name, Host string
 	Hex        bool // keys are given in hexadecimal

@@ -14,7 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// caller sends commands about a key and the keys beside it.
+// caller sends commands for a key, and for the keys beside it in the same hash slot.
 type caller struct {
 	client redis.UniversalClient
 	key    string
@@ -29,7 +29,8 @@ func (c caller) errorf(format string, args ...any) error {
 // is of another type.
 func (c caller) noString(err error) error {
 	if replied(err, "WRONGTYPE") {
-		return c.errorf("%w: it holds no string, or a key beside it is of another type", bloom.ErrFormat)
+		return c.errorf("%w: it holds no string, or a key beside it is of another type",
+			bloom.ErrFormat)
 	}
 	return err
 }

@@ -361,9 +361,9 @@ def without_return(line):
     return line[:-1] if line.endswith(b"\r") else line
 
 def small(line):
-    """The line with small letters for capital ones, each for itself. Bytes that are not UTF-8 stay.
+    """The line with a small letter for each capital letter. Bytes that are not UTF-8 stay unchanged.
 
-    Letters that Unicode has had since version 16 have no small ones for the command.
+    The command does not know the small letters that Unicode has had since version 16.
     """
     text = line.decode(errors="surrogateescape")
     return "".join(c.lower()[0] for c in text).encode(errors="surrogateescape")

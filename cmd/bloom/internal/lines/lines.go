@@ -18,7 +18,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Config says what to read.
+// Config says which files to read, and how to make keys from their lines.
 type Config struct {
 	Names []string  // the names of the files
 	Delim byte      // the byte that ends each line

@@ -1,4 +1,4 @@
-// Alone imports package bloombenthos and nothing else.
+// Alone imports only package bloombenthos.
 package main
 
 import _ "github.com/seed79a3ff49/bloom/contrib/bloombenthos"
