@@ -23,7 +23,7 @@ const blobBloomSyncNote = "takes digests: xxHash; Add reports nothing"
 
 var blobBloomSync = row{"blobloom.SyncFilter", blobBloomSyncNote, func(n int, p float64) filter {
 	f := blobloom.NewSyncOptimized(blobloom.Config{Capacity: uint64(n), FPRate: p})
-	// The filter has no method to empty it. The first additions to a new one would touch new
+	// The library cannot empty a filter. The first additions to a new one would touch new
 	// memory.
 	field := reflect.ValueOf(f).Elem().FieldByName("b")
 	words := unsafe.Slice((*uint64)(field.UnsafePointer()), field.Len()*blobloom.BlockBits/64)

@@ -14,7 +14,7 @@ const holimanBloomNote = "takes digests: xxHash; Add reports nothing"
 var holimanBloom = row{"holiman", holimanBloomNote, func(n int, p float64) filter {
 	f, err := holiman.NewOptimal(uint64(n), p)
 	bloom.Must(f, err)
-	// The filter has no method to empty it. The first additions to a new one would touch new
+	// The library cannot empty a filter. The first additions to a new one would touch new
 	// memory.
 	field := reflect.ValueOf(f).Elem().FieldByName("bits")
 	words := unsafe.Slice((*uint64)(field.UnsafePointer()), field.Len())

@@ -63,7 +63,7 @@ func builds(dir, boost string, quick bool) (found map[string][]process, missing 
 	try("Guava", func() ([]process, error) {
 		jar := os.Getenv("GUAVA_JAR")
 		if jar == "" {
-			jar = "/usr/share/java/guava.jar" // Debian's
+			jar = "/usr/share/java/guava.jar" // the path in Debian
 		}
 		classes := jar + string(os.PathListSeparator) + dir
 		java := []string{"java", "-Xmx1500m", "-cp", classes, "Guava"}

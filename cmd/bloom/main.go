@@ -221,7 +221,7 @@ func status(command string, err error, signal int) int {
 	return 1
 }
 
-// say writes a message to standard error. It begins with the program's name and is one line.
+// say writes a message to standard error, as one line after the program's name.
 func say(format string, args ...any) {
 	text := strings.TrimPrefix(fmt.Sprintf(format, args...), "bloom: ")
 	fmt.Fprintf(os.Stderr, "bloom: %s\n", escaped(text))

@@ -156,7 +156,7 @@ func (s *server) load() error {
 	return nil
 }
 
-// reload loads the file if it was replaced. It reports whether it did.
+// reload loads the file if it was replaced, and reports whether it has loaded it.
 func (s *server) reload() (bool, error) {
 	info, err := os.Stat(s.path)
 	if err != nil {

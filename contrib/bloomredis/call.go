@@ -178,7 +178,8 @@ var refusals = []string{
 	"TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "READONLY", "MOVED", "ASK", "BUSY",
 }
 
-// patience is the number of times that a refused command is sent again. They take about 4 seconds.
+// patience is the number of times that a refused command is sent again. All tries take about 4
+// seconds.
 const patience = 12
 
 // after is time.After. Tests replace it.

@@ -51,7 +51,7 @@ type Filter struct {
 	ident  string // the key of the identity
 	params header
 	keep   uint64                  // the number of entries to keep in the stream, at least
-	anew   *kept                   // kept with a filter that this one creates, or nil
+	anew   *kept                   // for a filter that this one creates; nil if it creates none
 	shards int                     // the number of shards of the Sharded that this is one of, or 0
 	id     *atomic.Pointer[string] // the id of the filter that was opened
 }
@@ -268,7 +268,8 @@ type content struct {
 	identity string // the value of the identity's key
 }
 
-// unlike describes a string that is not the expected one. It begins with begins and has size bytes.
+// unlike describes a string that is not the expected one. begins is its beginning, and size its
+// length.
 func unlike(begins string, size int64) string {
 	header := begins[:min(headerSize, len(begins))]
 	switch h, ok := parseHeader(header); {

@@ -63,7 +63,7 @@ func (s source) Fetch(ctx context.Context, have string) (replica.Update, error) 
 }
 
 // since returns the keys that were added after the entry last. It returns a zero Update if the
-// stream does not tell.
+// stream no longer has that entry, or has another change after it.
 func (s source) since(ctx context.Context, last entry) (replica.Update, error) {
 	var u replica.Update
 	for {

@@ -118,8 +118,8 @@ func perKey(k int, p float64) float64 {
 	return -float64(k) / math.Log1p(-math.Pow(p, 1/float64(k)))
 }
 
-// rate returns the false-positive rate of a plane of n keys. It has this number of pages, with this
-// number of lanes in each.
+// rate returns the false-positive rate of a plane of n keys. pages is the number of its pages, and
+// lanes the number of lanes in a page.
 func rate(k int, n, pages, lanes float64) float64 {
 	// found returns the probability that all positions are set in a page with i keys. The fill of
 	// such pages varies, so the average of its power is larger than the power of its average.
