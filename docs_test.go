@@ -24,10 +24,10 @@ import (
 
 func use(...any) {}
 
-var _ = calls
+var _, _, _ = calls, blockedCalls, syncCalls
 
-// calls has every call that the tables of docs/migrate.md name on the side of this module. It
-// needs only to compile.
+// calls, and the functions of this form that follow it, have every call that the tables of
+// docs/migrate.md name on the side of this module. They need only to compile.
 func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, lines int, key, data []byte, s, path, comment string, words []uint64, maxBits uint64) {
 	use(foreign.NewBitsAndBlooms(data))
 	use(foreign.NewHoliman(data))
@@ -69,24 +69,60 @@ func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, l
 		use(flower.New(flower.Config{Slots: m * d / 16, Ways: 8, Bits: 16}))
 	}
 	use(blocked.New(n, p))
+	use(f.Stats().ApproxCount)
+}
+
+// blockedCalls has those of the section on blobloom, whose filters become blocked ones.
+func blockedCalls(f, g *blocked.Filter, n, m, u uint64, p float64, lines int, key []byte, path, comment string, maxBits uint64) {
+	use(blocked.New(n, p))
 	use(blocked.NewSize(m, lines))
 	use(blocked.NewSync(n, p))
+	use(blocked.NewSyncFrom(f))
 	use(blocked.LoadFile(path))
 	{
 		use(blocked.Size(n, p))
 		m, lines, err := blocked.Size(n, p)
 		use(blocked.NewSize(min(m, maxBits), lines))
-		f, _ := blocked.NewSize(m, lines)
-		use(blocked.NewSyncFrom(f), err)
+		use(m, lines, err)
 	}
+	use(f.AddHash(bloom.SumUint64(u)), f.ContainsHash(bloom.SumUint64(u)), f.Add(key))
+	use(f.Stats().ApproxCount, f.Stats().FPR, f.Stats().OnesCount == 0, f.M())
+	use(f.Merge(g), f.Intersect(g), f.Equal(g), f.SaveFile(path))
+	f.Reset()
+	f.SetInfo(bloom.Info{Comment: comment})
+}
+
+// syncCalls has what the section on bbloom writes of SyncFilters.
+func syncCalls(f *bloom.SyncFilter, key []byte) {
+	use(f.Add(key), f.Contains(key), f.Stats().FillRatio)
+	f.Reset()
+}
+
+// sourceOf returns the source of the function with the given name in this file.
+func sourceOf(t *testing.T, name string) string {
+	source := string(bloom.Must(os.ReadFile("docs_test.go")))
+	_, from, ok := strings.Cut(source, "\nfunc "+name+"(")
+	require.True(t, ok, name)
+	body, _, _ := strings.Cut(from, "\n}\n")
+	return body
 }
 
 // TestMigrate: the calls of this module in the tables of docs/migrate.md compile.
 func TestMigrate(t *testing.T) {
-	source := string(bloom.Must(os.ReadFile("docs_test.go")))
+	all := sourceOf(t, "calls")
+	source := all
 	call := regexp.MustCompile("`([^`…]*\\([^`…]*)`")
 	found, here := 0, false
 	for line := range strings.Lines(string(bloom.Must(os.ReadFile("docs/migrate.md")))) {
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			source = all
+			switch {
+			case strings.Contains(heading, "blobloom"):
+				source = sourceOf(t, "blockedCalls")
+			case strings.Contains(heading, "bbloom"):
+				source += sourceOf(t, "syncCalls")
+			}
+		}
 		cells := strings.Split(line, "|")
 		if here = len(cells) > 2 && (here || strings.TrimSpace(cells[len(cells)-2]) == "here"); here {
 			for _, span := range call.FindAllStringSubmatch(cells[len(cells)-2], -1) {

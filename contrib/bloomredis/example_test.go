@@ -169,3 +169,36 @@ func Example_rebuild() {
 	found, err := current.Load().ContainsString(ctx, "https://example.com/")
 	fmt.Println(found, err)
 }
+
+// What replaces the commands of RedisBloom.
+func Example_redisBloom() {
+	ctx := context.Background()
+	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+
+	seen, err := bloomredis.Open(ctx, client, "seen", 1_000_000, 0.01) // BF.RESERVE seen 0.01 1000000
+	if err != nil {
+		log.Fatal(err)
+	}
+	isNew, err := seen.AddString(ctx, "a") // BF.ADD seen a
+	fmt.Println(isNew, err)
+
+	hs := []bloom.Hash{bloom.SumString("b"), bloom.SumString("c")}
+	answers := make([]bool, len(hs))
+	err = seen.AddBatch(ctx, answers, hs) // BF.MADD seen b c
+	fmt.Println(answers, err)
+
+	found, err := seen.ContainsString(ctx, "a") // BF.EXISTS seen a
+	fmt.Println(found, err)
+	err = seen.ContainsBatch(ctx, answers, hs) // BF.MEXISTS seen b c
+	fmt.Println(answers, err)
+
+	stats, err := seen.Stats(ctx) // BF.INFO seen, BF.CARD seen
+	fmt.Println(stats.ApproxCount, stats.FPR, err)
+
+	backup, err := seen.Snapshot(ctx) // BF.SCANDUMP seen 0
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = seen.Merge(ctx, backup) // BF.LOADCHUNK seen
+	fmt.Println(err)
+}
