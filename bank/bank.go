@@ -22,8 +22,8 @@ import (
 // Any number of goroutines may use a Bank at once. Calls that write take turns. Look-ups,
 // which are Which, WhichAll and ContainsHash, take no lock. A look-up sees every write that
 // had ended before it began, and any part of the writes that run at the same time. While a
-// Clear and an Add to one member run, a look-up may report that member for a key that it
-// never had.
+// Clear and an Add to one member run, a look-up may report that member for a key that the
+// member never had.
 //
 // Decoding needs the Bank to itself.
 //
@@ -163,7 +163,7 @@ func widen(s *segment, stride int) segment {
 //
 // AppendFilter changes nothing and returns an error that wraps [bloom.ErrMismatch] unless f has
 // [bloom.Mitz64], the Bank's K, and a multiple of its M. It does the same if the Infos of the two
-// have a Hash each, and these differ. If only f's Info has a Hash, the Bank's Info takes it over.
+// both have a Hash, and these differ. If only f's Info has a Hash, the Bank's Info takes it over.
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()
@@ -341,7 +341,7 @@ func (b *Bank) SetName(i int, name string) {
 }
 
 // Name returns the name of member i. It is empty if the member has none. The error is always nil:
-// the method is like that of a [View] and of a [Reader], where a name can be damaged.
+// only Name of a [View] or of a [Reader] can return an error.
 func (b *Bank) Name(i int) (string, error) {
 	check(i, b.Len())
 	s := b.state

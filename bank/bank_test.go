@@ -175,8 +175,8 @@ func (b *Bank) segmentsOf() *[]segment {
 	return &segments
 }
 
-// TestWidenedRowsAreCopies: a look-up that has begun reads on in the old rows when wider ones
-// replace them.
+// TestWidenedRowsAreCopies: when wider rows replace the rows of a segment, a look-up that has begun
+// continues with the old rows.
 func TestWidenedRowsAreCopies(t *testing.T) {
 	b := bloom.Must(NewSize(64, 3))
 	b.Append()

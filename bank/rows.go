@@ -137,7 +137,7 @@ func andRow(acc []uint64, row []byte) bool {
 
 // shape is what all members have in common.
 type shape struct {
-	size       int    // words of a member; a segment has 64 rows for each of them
+	size       int    // the number of words in a member; a segment has 64 rows for each word
 	reciprocal uint64 // the reciprocal of size; see guava.Locate
 	k          int
 }

@@ -48,7 +48,7 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	case k < 1 || k > form.MaxK:
 		return 0, fmt.Errorf("bank: k = %d is outside [1, %d]", k, form.MaxK)
 	}
-	// With this bound no sum below overflows: a segment has at most 2^46 words.
+	// Because of this bound, no sum below overflows: a segment has at most 2^46 words.
 	over, total := bits.Mul64(full, 64*size*pageWords)
 	tooMany := over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords
 	if rest > 0 {

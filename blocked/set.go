@@ -15,8 +15,8 @@ import (
 // keys of both.
 //
 // Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
-// or Lines. It does the same if their Infos have a Hash each, and these differ. If only g's Info
-// has a Hash, f's Info takes it over.
+// or Lines. It does the same if both Infos have a Hash, and these differ. If only g's Info has a
+// Hash, f's Info takes it over.
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -135,8 +135,9 @@ func describe(name string, m uint64, lines int) string {
 // half a bit were clear. If the filter holds the n keys of [New], the estimate is 0.1 % too high on
 // average.
 //
-// For one line, FPR is a mean over all blocks: that of the product of the fill ratios of a block's
-// eight words. The lines of a key are independent. So for more lines, FPR is a power of this mean.
+// For one line, multiply the fill ratios of the eight words of a block: FPR is the mean of this
+// product over all blocks. The lines of a key are independent. So for more lines, FPR is a power of
+// that mean.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.

@@ -99,7 +99,7 @@ func rate(n, blocks uint64, lines int) float64 {
 	return found(lines, 0)
 }
 
-// all has the coefficients of an inclusion and exclusion. Let t bits of a word be picked
+// all has coefficients for inclusion and exclusion. Let t bits of a word be picked
 // independently. The probability that they are all set is a sum over d: all[t][d] times the
 // probability that d given bits are clear. The recurrence adds one pick, which is one of the d
 // given bits or another bit.

@@ -189,10 +189,10 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestFormula compares the model of one line with a closed form. In a block of j lines, a bit
-// of a word is set with probability 1-(31/32)^j, and one bit in each of the eight words
-// with the eighth power of that. Multiplied out, the power is a sum of terms x^j. The
-// mean of x^j over a Poisson-distributed j is e^(mean (x-1)).
+// TestFormula compares the model of one line with a closed form. In a block of j lines, a bit of a
+// word is set with probability 1-(31/32)^j. So eight bits, one in each word, are set with the
+// eighth power of that. Multiplied out, the power is a sum of terms x^j. If j has a Poisson
+// distribution, the mean of x^j is e^(mean (x-1)).
 func TestFormula(t *testing.T) {
 	for _, mean := range []float64{5, 16, 24.5, 40, 100} {
 		sum, choose := 0.0, 1.0 // choose is 8 over i, with its sign

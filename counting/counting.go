@@ -87,8 +87,8 @@ func New(n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	// stateOf would read all counters. As they are 0, New does without: the system provides pages
-	// only for memory that is used.
+	// All counters are 0, so New need not count them as stateOf does. The system provides no pages
+	// for counters that are not read or written.
 	s := &state{counters: countersOf(bitwords.Make(words * perBits)), k: k}
 	return &Filter{filter: filter{state: s, info: form.Share(form.Info{N: n, P: p})}}, nil
 }
@@ -274,8 +274,9 @@ func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 // If two of the k indexes are the same, which is rare, their counter counts the key only once. If
 // it counted the key twice, Remove of a key that is not there could subtract 2 from a counter of 1.
 //
-// A counter of a key that is there is not 0. But Remove may be called for a key that is not there.
-// Another Remove may then set a counter of that key to 0 at the same time. Such a counter stays 0.
+// If a key is there, none of its counters is 0. But Remove may be called for a key that is not
+// there. Another Remove may then set a counter of that key to 0 at the same time. Such a counter
+// stays 0.
 func (s *state) change(h bloom.Hash, by int64, from uint64) (n int64) {
 	var seen uint64 // bit j is set if the low six bits of an earlier index were j
 	x, step := h.Words()
@@ -324,8 +325,8 @@ func (s *state) touch(h bloom.Hash) (sum uint64) {
 // together. A counter whose sum is 15 or more is full. Nothing may write to g at the same time.
 //
 // Merge changes nothing and returns an error that wraps [bloom.ErrMismatch] if f and g differ in M
-// or K. It does the same if their Infos have a Hash each, and these differ. If only g's Info has a
-// Hash, f's Info takes it over.
+// or K. It does the same if both Infos have a Hash, and these differ. If only g's Info has a Hash,
+// f's Info takes it over.
 func (f *Filter) Merge(g *Filter) error {
 	if g == nil {
 		return form.MismatchNil("counting")

@@ -5,8 +5,8 @@
 // was inserted. Any other key is reported as present with the probability that the caller chose.
 //
 // Remove only what was inserted. A Filter has a few bits of each key, its tag. Removing a key that
-// was never inserted can remove the tag of another key. From then on, the Filter says of that key
-// "certainly not", and that is wrong. No filter of this size can avoid that. A filter that
+// was never inserted can remove the tag of another key. From then on, the Filter wrongly says
+// "certainly not" for that other key. No filter of this size can avoid that. A filter that
 // tolerates removals of absent keys, or repeated insertions that do not count, needs about half the
 // bits of the keys themselves (Agarwala and Even, arXiv 2412.19249). So the caller must know which
 // keys are in, from a database for instance. To answer "have I seen this?" without such knowledge,
@@ -117,9 +117,10 @@ func checkSize(buckets, bits uint64) error {
 }
 
 // Insert inserts key and returns true. If the filter is full, Insert changes nothing and returns
-// false: only removals make room. A key that is inserted again counts again, at least 255 times
-// while there is room. Its first eight insertions take a place each, as other keys do. All further
-// ones share one of the 32 entries of a list. The list is also for keys that find no place.
+// false: only removals make room. If a key is inserted several times, each insertion counts. While
+// there is room, a key can be inserted at least 255 times. Its first eight insertions take a place
+// each, as other keys do. All further ones share one of the 32 entries of a list. The list is also
+// for keys that find no place.
 func (f *filter) Insert(key []byte) bool { return f.InsertHash(bloom.Sum(key)) }
 
 // InsertString is Insert of key's bytes, without copying them.
@@ -184,7 +185,7 @@ func (f *filter) ContainsHash(h bloom.Hash) bool { return f.table != nil && f.ta
 // Batches are faster than single keys if the filter is larger than the processor's cache.
 func (f *filter) ContainsBatch(found []bool, hs []bloom.Hash) { f.table.containsBatch(found, hs) }
 
-// Len returns the number of keys that are in, exactly. It counts a key as often as it was inserted.
+// Len returns the exact number of keys that are in. It counts a key as often as it was inserted.
 func (f *filter) Len() uint64 {
 	if f.table == nil {
 		return 0

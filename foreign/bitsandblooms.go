@@ -124,7 +124,7 @@ func newBits(m, k uint64, set []byte) (bitsAndBlooms, error) {
 		return bitsAndBlooms{}, err
 	}
 	body := set[8:]
-	length = max(length, 1) // New(0, k) of the original has one bit, in an empty set
+	length = max(length, 1) // the original's New(0, k) makes a filter of one bit with an empty set
 	if m > length {
 		return bitsAndBlooms{}, fmt.Errorf("m = %d is more than the %d bits of its set", m, length)
 	}

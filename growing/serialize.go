@@ -55,8 +55,8 @@ func (f *Filter) Info() bloom.Info { return f.info }
 // [bloom.Info].
 func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
 
-// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes as
-// much memory. Just before a layer begins, f takes up to 6 % more for a short time.
+// SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes
+// hardly more memory. Just before a layer begins, f takes up to 6 % more for a short time.
 func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0

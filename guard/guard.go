@@ -7,16 +7,16 @@
 // the Guard may say "certainly not" for that row until the next load has ended. So every writer
 // must use Insert, or announce its rows to Add.
 //
-// The caller supplies Load, which lists the store's keys, and a rate. The price is one pass
-// over the keys for each load, and memory. At 1 %, a filter takes at most 13.5 bits for each key
-// from the second load on, if the number of keys is at least 50,000 and within 1 % of the number at
-// the load before. If the number of keys was unknown, a filter takes about 28 bits for each key.
-// While a load runs there are two filters. A map of the keys is exact, and takes ten to fifty times
-// as much memory.
+// The caller supplies Load, which lists the store's keys, and a rate. The price is one pass over
+// the keys for each load, and memory. From the second load on, a filter takes at most 13.5 bits for
+// each key at 1 %. This is true for 50,000 keys or more, if their number is within 1 % of the
+// number at the load before. If the number of keys was unknown, a filter takes about 28 bits for
+// each key. While a load runs there are two filters. A map of the keys is exact, and takes ten to
+// fifty times as much memory.
 //
 // Nothing is saved. After a crash, a filter in a file would lack the newest rows, and would say
-// "certainly not" for them. A Guard begins with a load. Before that load has ended, every key
-// may be there.
+// "certainly not" for them. A Guard begins with a load. Until that load has ended, it reports that
+// every key may be there.
 //
 // # Keys
 //
@@ -358,7 +358,7 @@ func (g *Guard) abandon() {
 
 // expected returns the number of keys to make the next filter for. A filter of package growing
 // for n keys has room for 12 standard deviations more, and begins a further layer when 1/32 of
-// its room is left. Room for 1/16 more keys than there are prevents that.
+// its room is left. With room for 1/16 more keys than there are, a filter begins no further layer.
 func (g *Guard) expected() uint64 {
 	f := g.now.Load()
 	if f == nil {

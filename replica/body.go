@@ -20,8 +20,9 @@ const pieceSize = 64 << 10
 // memory. The bits that have changed since the version are changed back.
 //
 // If the current release no longer has the patches since the version, pieces have the bits of the
-// current release. The client then gets a mixture of two versions. It still has every key that all
-// versions since then have. No patch fits the mixture, so its replica loads the whole filter again.
+// current release. The client then gets a mixture of two versions. The mixture still has every key
+// that is in all versions since then. No patch fits it, so its replica loads the whole filter
+// again.
 type body struct {
 	publisher *Publisher
 	version   string

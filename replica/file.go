@@ -24,7 +24,7 @@ func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {
 	return s.fetch(have, bloom.LoadFile)
 }
 
-// fetch calls load in place of bloom.LoadFile, so that a test can replace the file meanwhile.
+// fetch is Fetch with load in place of bloom.LoadFile. In a test, load also replaces the file.
 func (s *FileSource) fetch(have string, load func(string) (*bloom.Filter, error)) (Update, error) {
 	// Read the version before the file. If the file is replaced in between, the version is too old,
 	// and the next fetch loads the file again.

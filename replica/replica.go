@@ -56,8 +56,8 @@ import (
 // Source provides the filter of a Replica.
 type Source interface {
 	// Fetch returns what is new since version have, which an earlier Fetch
-	// returned. If have is "", the caller needs a full filter. A source that
-	// does not know have, or does not know what is new since then, returns a full
+	// returned. If have is "", the caller needs a full filter. If the source does not know
+	// that version, or does not know what is new since then, it returns a full
 	// filter, too. After an error that wraps bloom.ErrMismatch, and after a patch that
 	// cannot be applied, a Replica asks for a full filter at once. After any other error, it
 	// asks with the same have again. If fetching a patch failed and would fail again, the
@@ -116,7 +116,7 @@ type Replica struct {
 	reporting sync.Mutex // held while OnError runs
 	logged    sync.Once  // logs the first error if there is no OnError
 
-	mu        sync.Mutex // guards the following
+	mu        sync.Mutex // guards the fields below
 	refreshed time.Time
 	err       error
 }

@@ -26,7 +26,7 @@ func (s exactSet) AddHash(h bloom.Hash) bool {
 
 func (s exactSet) ContainsHash(h bloom.Hash) bool { return s[h] }
 
-// check checks what must hold of a queue between any two calls.
+// check checks the invariants of a queue.
 func check(t *testing.T, q *Queue[uint64]) {
 	t.Helper()
 	size := len(q.buf)

@@ -277,8 +277,8 @@ func configOf(p []uint64) Config {
 	}
 }
 
-// liveOf returns the live planes in the parameters p. It numbers the newest plane so that 64 planes
-// have room before it.
+// liveOf returns the live planes in the parameters p. The number of the newest plane leaves room
+// for 64 planes before it.
 func liveOf(p []uint64) run { return newRun(p[paramNewest]+planes, p[paramLive]) }
 
 // restore sets f to the filter of a frame. checkParams has accepted the parameters p. f keeps its

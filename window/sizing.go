@@ -92,9 +92,9 @@ type counts struct {
 
 // counts returns the numbers of planes for c.
 //
-// Partial planes end a part after each other. So Generations of them live, and with Renew one more,
-// because planes then live for a part longer. This number is spare. The other planes of the 64 are
-// the newest plane and fulls full ones.
+// The ends of partial planes are a part apart. So Generations of them live, and with Renew one
+// more, because planes then live for a part longer. This number is spare. The other planes of the
+// 64 are the newest plane and fulls full ones.
 //
 // After a step back, partial planes may take half of the places of full ones. The other half has
 // room for N/2 keys.
@@ -156,8 +156,8 @@ func (c Config) layout() (l layout, err error) {
 		size *= 2
 	}
 	// The share of lanes that a small number of keys sets varies from filter to filter. The mean of
-	// its k-th power is larger than the k-th power of its mean. So a small filter gets few lanes
-	// more.
+	// its k-th power is larger than the k-th power of its mean. So a small filter gets
+	// a few lanes more.
 	const few = 8
 	share, _ := c.share(1)
 	pages, lanes := 1.0, math.Ceil(float64(share)*perKey(l.k, p))+few

@@ -85,7 +85,7 @@ type state struct {
 	layout
 	ring   ring
 	config Config   // with defaults, without Now
-	feed   uint64   // a number of keys; the feed of an only page is a plane's share
+	feed   uint64   // how many keys a page collects; if it is the only page, a plane's share
 	table  []page   // the state of each page
 	array  []uint64 // the lanes of all pages, one page after the other
 
