@@ -107,7 +107,7 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 64, and k hashes. Its Info
 // is zero. It returns an error unless 1 <= k <= 255, k <= m, and m has at most 2^31-1 words of 64
-// bits, which are 16 GiB.
+// bits, which are 16 GiB. On 32-bit platforms the limit is 2^28-1 words.
 //
 // Pass what [Size] or [StrictSize] returns. The Size of another package means something else:
 // blocked.Size returns lines in place of hashes, and a Filter of so few hashes has a high rate.

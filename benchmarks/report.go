@@ -56,7 +56,7 @@ touching their memory for the first time and collecting garbage.
 False positives are counted over a million absent keys. They are left out if fewer than ten are
 expected. The column purego has the times of Go code without assembly: add / present / absent. All
 processors but amd64 with AVX2 and arm64 run that code. If your processor is not here,
-` + "`go run . -quick`" + ` prints the tables in which processors differ, in two minutes.
+` + "`go run . -quick`" + ` prints the tables in which processors differ, in about five minutes.
 `
 
 func (r *report) markdown() string {

@@ -18,8 +18,9 @@
 //     send the whole filter.
 //
 // The price is memory and traffic. Every machine holds the filter, which takes 1.2 MB for a
-// million keys at 1 %. While a new filter arrives, it holds two. A refresh without
-// news is one request. A patch takes about two bytes for each bit that changed: a hundred
+// million keys at 1 %. While a new filter arrives, it holds two. Over HTTP the memory grows as
+// bytes arrive, so the machine can hold up to three for a moment. A refresh without news is one
+// request. A patch takes about two bytes for each bit that changed: a hundred
 // new keys take less than 2 KB for that filter.
 //
 // On the publishing machine the program adds to a [bloom.SyncFilter], or to a
