@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,7 +22,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// SavedSet is a set that can be saved, as every Filter and SyncFilter of module bloom can.
+// SavedSet is a set that can be saved, such as every Filter and SyncFilter of module bloom but those of
+// package cuckoo.
 type SavedSet interface {
 	bloom.Set
 	SaveFile(path string) error
@@ -41,19 +43,23 @@ type SavedSet interface {
 //		return err
 //	}
 //	c.OnHTML("a[href]", func(e *colly.HTMLElement) { crawl.Visit(e.Request, e.Attr("href")) })
-//	if crawl.Resume() == 0 {
-//		crawl.Visit(nil, start)
-//	}
+//	crawl.Resume()
+//	crawl.Visit(nil, start)
 //	c.Wait()
 //	return crawl.Save()
+//
+// Ask for the start page whatever Resume returns, because the pages under way may be those of a host
+// that is dead. Colly refuses the start page with an error while the set contains it.
 //
 // A crawl may be killed at any moment. If it is begun again each time until it ends, it fetches
 // every page, except for pages that the set reports as visited by mistake. Pages that it fetched
 // after the last Save are fetched again. Call Save every minute or so while the crawl runs.
 //
 // A page counts as fetched once the callbacks for it have ended, or once its server or colly has
-// refused it. Without an answer, and with status 429 or 5xx, it stays under way until the next
-// Resume. It also stays under way if a callback aborts the request before it is sent.
+// refused it: with a status such as 404, or because no request can be made of its URL or of the URL
+// that it redirects to, such as mailto:ada@example.org. Without an answer, and with status 429 or
+// 5xx, it stays under way until the next Resume. It also stays under way if a callback aborts the
+// request before it is sent, or refuses a redirect with an error of its own.
 //
 // A Crawl keeps the URL and the depth of each page under way, in some hundred bytes more than the
 // URL has. Resume asks for the page with GET, the collector's headers and its OnRequest callbacks,
@@ -119,26 +125,38 @@ func (s *crawlStorage) Visited(requestID uint64) error {
 // page is under way from now on.
 func (w *Crawl) Visit(from *colly.Request, link string) error {
 	depth, visit := 1, w.c.Visit
-	if from == nil {
-		base, err := url.Parse(link)
-		if err != nil {
-			return err
-		}
-		link = (&colly.Request{URL: base}).AbsoluteURL(link)
-	} else {
-		link = from.AbsoluteURL(link)
+	if from != nil {
 		depth, visit = from.Depth+1, from.Visit
 	}
-	u, err := url.Parse(link)
+	link, err := absolute(from, link)
 	if err != nil {
 		return err
-	}
-	if link = u.String(); link == "" {
-		return colly.ErrMissingURL
 	}
 	// The page is under way before colly marks it as visited. So a Save between the two keeps the
 	// page.
 	return w.attempt(w.want(link, depth), link, func() error { return visit(link) })
+}
+
+// absolute returns the URL that a request for link will have. A nil base means that link is absolute.
+func absolute(base *colly.Request, link string) (string, error) {
+	if base == nil {
+		u, err := url.Parse(link)
+		if err != nil {
+			return "", err
+		}
+		base = &colly.Request{URL: u}
+	}
+	for range 2 { // colly's parser may change what Go's parser wrote
+		u, err := url.Parse(base.AbsoluteURL(link))
+		if err != nil {
+			return "", err
+		}
+		link = u.String()
+		if link == "" {
+			return "", colly.ErrMissingURL
+		}
+	}
+	return link, nil
 }
 
 // Resume asks for the pages that were under way when the crawl was saved. It returns their number.
@@ -149,6 +167,9 @@ func (w *Crawl) Resume() int {
 	for _, link := range slices.Sorted(maps.Keys(pages)) {
 		p := pages[link]
 		w.attempt(p, link, func() error {
+			if _, err := absolute(nil, link); err != nil {
+				return err
+			}
 			request := map[string]any{"URL": link, "Method": http.MethodGet, "Depth": p.depth}
 			data, err := json.Marshal(request)
 			if err != nil {
@@ -207,12 +228,27 @@ func (w *Crawl) attempt(p *page, link string, visit func() error) error {
 	return err
 }
 
-// refused reports whether err says that colly will not fetch a page.
+// refused reports whether err says that colly cannot or will not fetch a page, now or later.
 func refused(err error) bool {
-	if errors.As(err, new(*colly.AlreadyVisitedError)) {
+	if errors.As(err, new(*colly.AlreadyVisitedError)) || errors.As(err, new(*net.AddrError)) {
 		return true
 	}
-	return slices.ContainsFunc(refusals, func(target error) bool { return errors.Is(err, target) })
+	if slices.ContainsFunc(refusals, func(target error) bool { return errors.Is(err, target) }) {
+		return true
+	}
+	var failed *url.Error
+	if !errors.As(err, &failed) {
+		return false
+	}
+	begins := func(text string) bool { return strings.HasPrefix(failed.Err.Error(), text) }
+	return failed.Op == "parse" || slices.ContainsFunc(unfetchable, begins)
+}
+
+// unfetchable has the beginnings of the errors that net/http has no values for.
+var unfetchable = []string{
+	"unsupported protocol scheme",
+	"http: no Host in request URL",
+	"failed to parse Location header",
 }
 
 var refusals = []error{

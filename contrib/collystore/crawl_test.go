@@ -3,12 +3,14 @@ package collystore_test
 import (
 	"context"
 	"fmt"
+	"html"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -24,6 +26,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/contrib/collystore"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 // open returns a crawl that goes on where the one in the file left off.
@@ -35,9 +38,8 @@ func open(c *colly.Collector, path string) *collystore.Crawl {
 
 // start begins a crawl, or goes on with it.
 func start(crawl *collystore.Crawl, url string) {
-	if crawl.Resume() == 0 {
-		_ = crawl.Visit(nil, url)
-	}
+	crawl.Resume()
+	_ = crawl.Visit(nil, url)
 }
 
 // TestMain is the crawler of TestKilled if it is told so.
@@ -189,6 +191,92 @@ func TestCrawlStops(t *testing.T) {
 	}
 }
 
+// TestNeverFetched: a link that no later attempt can fetch does not stay under way, neither on a page
+// nor behind a redirect nor in a list of pages from before.
+func TestNeverFetched(t *testing.T) {
+	bad := []string{"mailto:ada@example.org", "mailto:a b?subject=c d", "tel:+41", "javascript:void(0)", "javascript:alert(1)//%zz",
+		"data:text/html,hello #part", "blob:x", "about:blank", "ftp://example.org/", "irc://example.org:/x", "x:", "HTTPX://a", "MAILTO:a@b",
+		"http://[::1", "http://a b/", "http:///", "//", "http://a:99999/", "https://", "mailto:/%2F\\|@$^", "", "#part", "file:///etc/motd"}
+	// Colly's parser and Go's write these in different ways.
+	good := []string{"/a|b/%2F..", "..%2F^", "/x%2F./{y}", "/é%zz/|%2F..?%zz=|"}
+	var redirects []string
+	for _, link := range bad {
+		if link != "" && link != "#part" {
+			redirects = append(redirects, link)
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/robots.txt":
+			fmt.Fprint(w, "User-agent: *\nDisallow: /robots")
+		case "/":
+			for _, link := range append(bad, good...) {
+				fmt.Fprintf(w, `<a href="%s">`, html.EscapeString(link))
+			}
+			for i := range redirects {
+				fmt.Fprintf(w, `<a href="/to/%d"><a href="/to/to/%d">`, i, i)
+			}
+		default:
+			var i int
+			if _, err := fmt.Sscanf(r.URL.Path, "/to/to/%d", &i); err == nil {
+				w.Header().Set("Location", fmt.Sprintf("/from/%d", i))
+				w.WriteHeader(http.StatusFound)
+			} else if _, err := fmt.Sscanf(path.Base(r.URL.Path), "%d", &i); err == nil {
+				w.Header().Set("Location", redirects[i])
+				w.WriteHeader(http.StatusMovedPermanently)
+			}
+		}
+	}))
+	defer server.Close()
+	for _, async := range []bool{false, true} {
+		for _, robots := range []bool{false, true} {
+			path := filepath.Join(t.TempDir(), "visited.bloom")
+			require.NoError(t, os.WriteFile(path+".pages", []byte("2 mailto:old@example.org\n2 http://%zz/\n2 http://[::1\n"), 0o666))
+			c := colly.NewCollector(colly.Async(async))
+			c.IgnoreRobotsTxt = !robots
+			crawl := open(c, path)
+			assert.Equal(t, 3, crawl.Resume())
+			require.NoError(t, crawl.Visit(nil, server.URL))
+			for _, link := range append(bad, good...) {
+				_ = crawl.Visit(nil, link)
+			}
+			c.Wait()
+			require.NoError(t, crawl.Save())
+			data := bloom.Must(os.ReadFile(path + ".pages"))
+			assert.Empty(t, string(data), "async %v, robots %v", async, robots)
+		}
+	}
+}
+
+// TestDaily: a crawl over a window begins at its start page each day, although a link leads to a
+// host that is dead.
+func TestDaily(t *testing.T) {
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	var fetched atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fetched.Add(1)
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<a href="/1"><a href="%s/x"><a href="mailto:ada@example.org">`, dead.URL)
+	}))
+	defer server.Close()
+	path := filepath.Join(t.TempDir(), "visited.bloom")
+	for day := range 3 {
+		fetched.Store(0)
+		now := func() time.Time { return time.Unix(int64(day)*86400, 0) }
+		visited, err := window.LoadOrNew(path, window.Config{N: 100, P: 1e-9, Span: 20 * time.Hour, Now: now})
+		require.NoError(t, err)
+		c := colly.NewCollector()
+		crawl := bloom.Must(collystore.NewCrawl(c, visited, path))
+		c.OnHTML("a[href]", func(e *colly.HTMLElement) { _ = crawl.Visit(e.Request, e.Attr("href")) })
+		start(crawl, server.URL+"/")
+		require.NoError(t, crawl.Save())
+		assert.EqualValues(t, 2, fetched.Load(), "day %d", day)
+		assert.Equal(t, "3 "+dead.URL+"/x\n", string(bloom.Must(os.ReadFile(path+".pages"))))
+	}
+}
+
 // What Resume asks for: see Crawl.
 func TestResume(t *testing.T) {
 	var mu sync.Mutex
@@ -337,9 +425,8 @@ func ExampleCrawl() {
 				interrupt()
 			}
 		})
-		if crawl.Resume() == 0 {
-			crawl.Visit(nil, server.URL+"/1")
-		}
+		crawl.Resume()
+		crawl.Visit(nil, server.URL+"/1")
 		c.Wait()
 		if err := crawl.Save(); err != nil {
 			panic(err)
