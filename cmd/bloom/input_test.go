@@ -25,6 +25,8 @@ func TestKeys(t *testing.T) {
 		{"-f 2 -sep ;", "a;1\nb;1\nc;2\n", "a;1\nc;2\n"},
 		{"-f 2 -sep=,", "a\t,1\nb,1\n", "a\t,1\n"},
 		{"-fold-case", "Ä\nä\nÖ\nabc\nABC\n\xff\n\xfe\nTITLE\nTitle\n", "Ä\nÖ\nabc\n\xff\n\xfe\nTITLE\n"},
+		{"-fold-case", "ΟΔΥΣΣΕΥΣ\nοδυσσευς\nοδυσσευσ\nſ\nS\n\u212a\nk\nß\nẞ\nİ\ni\nI\nı\nᏸ\nᏰ\n",
+			"ΟΔΥΣΣΕΥΣ\nſ\n\u212a\nß\nİ\ni\nı\nᏸ\n"},
 		{"--fold-case -f 1", "A,1\na,2\n", "A,1\n"},
 		{"-hex", "ab\nAB\nabab\n cd \nCD\n\n", "ab\nabab\n cd \n\n"},
 		{"-hex -f 1 -sep :", "AB:7\nab:8\nac:9\n", "AB:7\nac:9\n"},

@@ -236,10 +236,10 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 			{"Sum of the bytes given in hexadecimal", string(raw), "0g\n", "", "0g is not an even number of hexadecimal digits"},
 			{"SumString", "é", "é\né\r\nÉ\n", "true\ntrue\nfalse\n", ""},
 			{"SumString, with carriage returns", "é\r", "é\né\r\n", "false\ntrue\n", ""},
-			{"SumString, in small letters", "éiσ", "ÉİΣ\nÉİΣ\r\néiσ\né", "true\ntrue\ntrue\nfalse\n", ""},
-			{"SumString, in small letters", "a\xff\xe2\x82é\xf0\x90", "A\xff\xe2\x82É\xf0\x90\na\xff\xe2\x82É\n", "true\nfalse\n", ""},
-			{"SumString, in small letters", "\ufeff𐐨", "\ufeff𐐀\n𐐀\n", "true\nfalse\n", ""},
-			{"SumString, in small letters, with carriage returns", "é\r", "É\r\nÉ\n", "true\nfalse\n", ""},
+			{"SumString, case folded by Unicode 15.0.0", "éiσ", "ÉIΣ\néiς\r\néiσ\nÉİΣ\né", "true\ntrue\ntrue\nfalse\nfalse\n", ""},
+			{"SumString, case folded by Unicode 15.0.0", "a\xff\xe2\x82é\xf0\x90", "A\xff\xe2\x82É\xf0\x90\na\xff\xe2\x82É\n", "true\nfalse\n", ""},
+			{"SumString, case folded by Unicode 15.0.0", "\ufeff𐐨", "\ufeff𐐀\n𐐀\n", "true\nfalse\n", ""},
+			{"SumString, case folded by Unicode 15.0.0, with carriage returns", "é\r", "É\r\nÉ\n", "true\nfalse\n", ""},
 			{"", "é", "é\né\r\n", "true\nfalse\n", ""},
 			{"SumString, shard 0/2", "é", "é\n", "", "the filter is shard 0/2 of a list: bloom check asks the files of all shards"},
 			{"several ways", "é", "é\n", "", `keys were not made of lines as the command does it, but by "several ways"`},
@@ -273,7 +273,7 @@ func TestReadersTakeTextAsALine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "filter")
 	for _, test := range []struct{ hash, key, line string }{
 		{"Sum of the bytes given in hexadecimal", "\x00\x5c\xa2", "005cA2"},
-		{"SumString, in small letters", "é", "É"},
+		{"SumString, case folded by Unicode 15.0.0", "é", "É"},
 		{"SumString", "é", "é"},
 		{"", "é", "é"},
 	} {

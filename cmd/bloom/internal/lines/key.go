@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/seed79a3ff49/bloom/internal/fold"
 )
 
 // A Key says how the key of a line is made. The zero Key takes the whole line, without the carriage
@@ -17,7 +17,7 @@ type Key struct {
 	// Separator is the byte between fields. If it is "", a tab separates fields if the input's
 	// first line has a tab, and a comma if not.
 	Separator string
-	FoldCase  bool // capital and small letters are the same
+	FoldCase  bool // all forms of a letter are the same; see package fold
 	Hex       bool // the key is the bytes that the line gives in hexadecimal digits
 	KeepCR    bool // a carriage return at the end of the line is part of the key
 }
@@ -33,7 +33,7 @@ func (k *Key) Hash() string {
 	}
 	hash := "SumString"
 	if k.FoldCase {
-		hash += ", in small letters"
+		hash += ", case folded by Unicode " + fold.Version
 	}
 	if k.KeepCR {
 		hash += ", with carriage returns"
@@ -75,7 +75,7 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 				"%.80q is not an even number of hexadecimal digits", key)
 		}
 	case k.FoldCase:
-		scratch = appendFolded(scratch, key)
+		scratch = fold.Append(grown(scratch, len(key)+len(key)/2), key)
 	case doubled:
 		scratch = append(grown(scratch, len(key)), key...)
 	default:
@@ -97,31 +97,6 @@ func undouble(key []byte) (n int) {
 		}
 	}
 	return n
-}
-
-// appendFolded appends key with small letters in place of capital ones. It leaves bytes that are
-// not UTF-8 as they are: bytes.ToLower would replace all of them with the same character.
-func appendFolded(dst, key []byte) []byte {
-	// A small letter is longer by a half at most: Ⱥ has two bytes, and ⱥ has three.
-	dst = grown(dst, len(key)+len(key)/2)
-	for i := 0; i < len(key); {
-		if c := key[i]; c < utf8.RuneSelf {
-			if 'A' <= c && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			dst = append(dst, c)
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(key[i:])
-		if r == utf8.RuneError && size == 1 {
-			dst = append(dst, key[i])
-		} else {
-			dst = utf8.AppendRune(dst, unicode.ToLower(r))
-		}
-		i += size
-	}
-	return dst
 }
 
 var errQuote = errors.New(`a field's closing " is missing`)
