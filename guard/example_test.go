@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/guard"
 )
 
@@ -16,7 +15,7 @@ func (u users) insert(name string) error { u[name] = true; return nil }
 
 func (u users) load(_ context.Context, keys *guard.Loader) error {
 	for name := range u {
-		keys.Add(bloom.SumString(name))
+		keys.AddString(name)
 	}
 	return nil // and rows.Err() of a real table
 }
@@ -40,9 +39,9 @@ func Example() {
 	// false
 }
 
-// Insert gets a function that inserts a row and returns after the commit. From then on the key is
+// InsertString gets a function that inserts a row and returns after the commit. From then on the key is
 // found.
-func ExampleGuard_Insert() {
+func ExampleGuard_InsertString() {
 	table := users{"ada": true}
 	g, err := guard.New(guard.Config{Load: table.load, P: 0.01})
 	if err != nil {
@@ -51,7 +50,7 @@ func ExampleGuard_Insert() {
 	if err := g.Rebuild(context.Background()); err != nil {
 		panic(err)
 	}
-	err = g.Insert(bloom.SumString("bob"), func() error {
+	err = g.InsertString("bob", func() error {
 		return table.insert("bob")
 	})
 	fmt.Println(g.ContainsString("bob"), err)

@@ -56,7 +56,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -65,12 +64,14 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/pause"
 )
 
 // Config configures a Guard. Load and P are required.
 type Config struct {
-	// Load adds the digest of every key in the store to keys. It must return every error of
+	// Load adds every key in the store to keys. It must return every error of
 	// reading, such as that of sql.Rows.Err. If Load leaves out a key and returns no error, the
 	// Guard says "certainly not" for that key.
 	Load func(ctx context.Context, keys *Loader) error
@@ -90,8 +91,10 @@ type Config struct {
 	// Lag is the longest time for which Load may miss a row after Insert or Add has returned.
 	// Load may be late because it reads a copy, such as a standby server. The commit may be
 	// late, too: it may follow an insert that returned an error, such as a time-out, or an Add
-	// that announced the row before its commit. Lag must cover the sum of both delays. A Guard
-	// keeps each key for that time, in 24 bytes or more. 0 means that there are no such delays.
+	// that announced the row before its commit. Lag must be more than the sum of both delays. It
+	// counts from just before Insert or Add returns, so it must cover a pause of the process at
+	// that moment, too. A Guard keeps each key for that time, in 24 bytes or more. 0 means that
+	// there are no such delays.
 	Lag time.Duration
 	// OnError, if not nil, is called by Run with the error of each load that fails, except
 	// an error that the end of Run's context causes. If it is nil, errors go to the default
@@ -106,8 +109,14 @@ type Loader struct {
 	keys *growing.Filter
 }
 
-// Add adds the key with digest h.
-func (l *Loader) Add(h bloom.Hash) { l.filter().AddHash(h) }
+// Add adds key. It does not retain key.
+func (l *Loader) Add(key []byte) { l.AddHash(bloom.Sum(key)) }
+
+// AddString is Add of key's bytes, without copying them.
+func (l *Loader) AddString(key string) { l.AddHash(bloom.SumString(key)) }
+
+// AddHash is Add by digest.
+func (l *Loader) AddHash(h bloom.Hash) { l.filter().AddHash(h) }
 
 // AddBatch adds the keys with the digests hs. Batches of some hundred keys and more are usually
 // twice as fast as single keys. AddBatch does not retain hs.
@@ -175,14 +184,24 @@ func New(c Config) (*Guard, error) {
 	return &Guard{cfg: c, busy: make(chan struct{}, 1), begun: make(map[*inserted]struct{})}, nil
 }
 
-// Insert adds h, calls insert, and returns the error of insert. insert must not return before the
+// Insert adds key, calls insert, and returns the error of insert. insert must not return before the
 // row is committed. If insert returns an error, the key stays until the next load, because the row
 // may have been committed nevertheless. A panic in insert passes through.
-func (g *Guard) Insert(h bloom.Hash, insert func() error) error {
+func (g *Guard) Insert(key []byte, insert func() error) error {
+	return g.InsertHash(bloom.Sum(key), insert)
+}
+
+// InsertString is Insert of key's bytes, without copying them.
+func (g *Guard) InsertString(key string, insert func() error) error {
+	return g.InsertHash(bloom.SumString(key), insert)
+}
+
+// InsertHash is Insert by digest.
+func (g *Guard) InsertHash(h bloom.Hash, insert func() error) error {
 	return g.InsertBatch([]bloom.Hash{h}, insert)
 }
 
-// InsertBatch is Insert for a transaction of many rows. It copies hs.
+// InsertBatch is Insert for a transaction of many rows, by digest. It copies hs.
 func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	g.checkMade("Insert")
 	ins := &inserted{hs: slices.Clone(hs)}
@@ -232,7 +251,7 @@ func (g *Guard) Add(key []byte) { g.AddHash(bloom.Sum(key)) }
 func (g *Guard) AddString(key string) { g.AddHash(bloom.SumString(key)) }
 
 // AddHash is Add by digest.
-func (g *Guard) AddHash(h bloom.Hash) { _ = g.Insert(h, func() error { return nil }) }
+func (g *Guard) AddHash(h bloom.Hash) { _ = g.InsertHash(h, func() error { return nil }) }
 
 // Contains reports whether the store may have key. False is certain; the package comment has the
 // conditions. A key that was never in the store gets true with a probability of at most [Config].P.
@@ -251,11 +270,11 @@ func (g *Guard) ContainsHash(h bloom.Hash) bool {
 // ContainsBatch sets found[i] to what ContainsHash returns for hs[i], for each i. All answers come
 // from one filter. It panics if found is shorter than hs. It does not change found[len(hs):].
 func (g *Guard) ContainsBatch(found []bool, hs []bloom.Hash) {
+	found = bitwords.Fill("guard", found, len(hs))
 	if f := g.now.Load(); f != nil {
 		f.ContainsBatch(found, hs)
 		return
 	}
-	found = found[:len(hs)]
 	for i := range found {
 		found[i] = true
 	}
@@ -274,13 +293,13 @@ func (g *Guard) Loaded() (at time.Time, took time.Duration) {
 }
 
 // Stats returns the figures of the filter that look-ups use; see [growing.Filter.Stats]. It reads
-// the whole filter. Before the first load, the figures are zero.
+// the whole filter. Before the first load every key passes: FPR and FillRatio are 1, and the other
+// figures are 0.
 func (g *Guard) Stats() bloom.Stats {
-	f := g.now.Load()
-	if f == nil {
-		return bloom.Stats{}
+	if f := g.now.Load(); f != nil {
+		return f.Stats()
 	}
-	return f.Stats()
+	return bloom.Stats{FillRatio: 1, FPR: 1}
 }
 
 // String describes g by its P, and by the size of the filter that it has loaded.
@@ -392,7 +411,7 @@ const (
 // is 0, Run returns nil after the first successful load. After a load that failed, Run tries
 // again: first after a tenth of a second, then after twice as long each time, up to a minute.
 func (g *Guard) Run(ctx context.Context) error {
-	pause := firstPause
+	again := firstPause
 	for {
 		err := g.Rebuild(ctx)
 		if ctx.Err() != nil {
@@ -401,18 +420,18 @@ func (g *Guard) Run(ctx context.Context) error {
 		wait := g.cfg.Every
 		if err != nil {
 			g.cfg.OnError(err)
-			wait = pause
-			pause = min(2*pause, longestPause)
+			wait = again
+			again = min(2*again, longestPause)
 		} else {
 			if g.cfg.Every == 0 {
 				return nil
 			}
-			pause = firstPause
+			again = firstPause
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(time.Duration(float64(wait) * (0.9 + 0.2*rand.Float64()))):
+		case <-time.After(pause.Spread(wait)):
 		}
 	}
 }

@@ -41,7 +41,7 @@ func nothing(context.Context, *Loader) error { return nil }
 func loadOf(n uint64) func(context.Context, *Loader) error {
 	return func(_ context.Context, keys *Loader) error {
 		for i := range n {
-			keys.Add(bloom.SumUint64(i))
+			keys.AddHash(bloom.SumUint64(i))
 		}
 		return nil
 	}
@@ -63,23 +63,23 @@ func TestRowBesideLoad(t *testing.T) {
 	failed := errors.New("time-out")
 	inserts := map[string]func(g *Guard, inside func()){
 		"Insert": func(g *Guard, inside func()) {
-			require.NoError(t, g.Insert(h, func() error { inside(); return nil }))
+			require.NoError(t, g.InsertHash(h, func() error { inside(); return nil }))
 		},
 		"InsertBatch": func(g *Guard, inside func()) {
 			hs := []bloom.Hash{other, h}
 			require.NoError(t, g.InsertBatch(hs, func() error { clear(hs); inside(); return nil }))
 		},
 		"error": func(g *Guard, inside func()) {
-			require.Equal(t, failed, g.Insert(h, func() error { inside(); return failed }))
+			require.Equal(t, failed, g.InsertHash(h, func() error { inside(); return failed }))
 		},
 		"panic": func(g *Guard, inside func()) {
-			require.PanicsWithValue(t, 7, func() { _ = g.Insert(h, func() error { inside(); panic(7) }) })
+			require.PanicsWithValue(t, 7, func() { _ = g.InsertHash(h, func() error { inside(); panic(7) }) })
 		},
 		"exit": func(g *Guard, inside func()) {
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				_ = g.Insert(h, func() error { inside(); runtime.Goexit(); return nil })
+				_ = g.InsertHash(h, func() error { inside(); runtime.Goexit(); return nil })
 			}()
 			<-done
 		},
@@ -185,7 +185,7 @@ func TestNoLoadBeginsInTheMiddle(t *testing.T) {
 	require.NoError(t, g.Rebuild(background))
 	loaded := make(chan struct{})
 	inTurn(&g.mu, func() {
-		_ = g.Insert(h, func() error {
+		_ = g.InsertHash(h, func() error {
 			<-loaded
 			return nil
 		})
@@ -216,7 +216,7 @@ func TestNoInsertBeginsInTheMiddle(t *testing.T) {
 		close(leave)
 		assert.NoError(t, <-loaded)
 	}, func() {
-		_ = g.Insert(h, func() error { return nil })
+		_ = g.InsertHash(h, func() error { return nil })
 	})
 	require.True(t, g.ContainsHash(h))
 }
@@ -263,7 +263,7 @@ func (s *store) load(_ context.Context, keys *Loader) error {
 	rows := s.rows[:n:n]
 	s.mu.Unlock()
 	for _, h := range rows {
-		keys.Add(h)
+		keys.AddHash(h)
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ func TestNeverWrong(t *testing.T) {
 							_ = insert()
 							g.AddHash(h)
 						} else {
-							_ = g.Insert(h, insert)
+							_ = g.InsertHash(h, insert)
 						}
 						for j := max(0, i-last); j <= i; j++ {
 							if !g.ContainsHash(key(j)) {
@@ -347,8 +347,12 @@ func TestBeforeTheFirstLoad(t *testing.T) {
 	found := []bool{false, false, false}
 	g.ContainsBatch(found, make([]bloom.Hash, 2))
 	require.Equal(t, []bool{true, true, false}, found)
+	found[0] = false
+	const short = "guard: batch of 3 with room for 1 results"
+	require.PanicsWithValue(t, short, func() { g.ContainsBatch(found[:1], make([]bloom.Hash, 3)) })
+	require.Equal(t, []bool{false, true, false}, found)
 	g.AddString("early")
-	require.Zero(t, g.Stats())
+	require.Equal(t, bloom.Stats{FillRatio: 1, FPR: 1}, g.Stats(), "everything passes")
 	at, took := g.Loaded()
 	require.Zero(t, at)
 	require.Zero(t, took)
@@ -365,13 +369,67 @@ func TestBeforeTheFirstLoad(t *testing.T) {
 	require.EqualValues(t, 3, g.Stats().ApproxCount)
 	g.ContainsBatch(found, []bloom.Hash{bloom.SumString("a"), bloom.SumUint64(2)})
 	require.Equal(t, []bool{false, true, false}, found)
-	require.Panics(t, func() { g.ContainsBatch(found, make([]bloom.Hash, 4)) })
+	require.PanicsWithValue(t, short, func() { g.ContainsBatch(found[:1], make([]bloom.Hash, 3)) })
+	require.Equal(t, []bool{false, true, false}, found)
 	g.AddString("b")
 	require.True(t, g.Contains([]byte("b")))
 	g.Add([]byte("c"))
 	require.True(t, g.ContainsString("c"))
 	g.AddHash(bloom.SumString("d"))
 	require.True(t, g.ContainsString("d"))
+}
+
+// TestWaysIn: a key is found whether it came as bytes, as a string or as a digest, from the store
+// or with an insert.
+func TestWaysIn(t *testing.T) {
+	const key = "ada"
+	h := bloom.SumString(key)
+	load := func(add func(keys *Loader)) *Guard {
+		g := newGuard(t, Config{Load: func(_ context.Context, keys *Loader) error {
+			add(keys)
+			return nil
+		}})
+		require.NoError(t, g.Rebuild(background))
+		return g
+	}
+	for name, add := range map[string]func(keys *Loader){
+		"Add":       func(keys *Loader) { keys.Add([]byte(key)) },
+		"AddString": func(keys *Loader) { keys.AddString(key) },
+		"AddHash":   func(keys *Loader) { keys.AddHash(h) },
+		"AddBatch":  func(keys *Loader) { keys.AddBatch([]bloom.Hash{h}) },
+	} {
+		require.True(t, load(add).ContainsHash(h), "Loader.%s", name)
+	}
+	failed := errors.New("time-out")
+	for name, insert := range map[string]func(g *Guard, insert func() error) error{
+		"Insert":       func(g *Guard, insert func() error) error { return g.Insert([]byte(key), insert) },
+		"InsertString": func(g *Guard, insert func() error) error { return g.InsertString(key, insert) },
+		"InsertHash":   func(g *Guard, insert func() error) error { return g.InsertHash(h, insert) },
+		"InsertBatch": func(g *Guard, insert func() error) error {
+			return g.InsertBatch([]bloom.Hash{h}, insert)
+		},
+	} {
+		g := load(func(*Loader) {})
+		require.False(t, g.ContainsHash(h))
+		require.Equal(t, failed, insert(g, func() error {
+			assert.True(t, g.ContainsHash(h), "%s: when its row is there", name)
+			return failed
+		}))
+	}
+}
+
+// TestLagFromTheEnd: a Lag begins when an insert has ended, and not when it began.
+func TestLagFromTheEnd(t *testing.T) {
+	g := newGuard(t, Config{Load: nothing, Lag: time.Hour})
+	h := bloom.SumString("ada")
+	require.NoError(t, g.InsertHash(h, func() error {
+		for ins := range g.begun { // as if the insert had begun long ago
+			ins.at = time.Now().Add(-2 * time.Hour)
+		}
+		return nil
+	}))
+	require.NoError(t, g.Rebuild(background))
+	require.True(t, g.ContainsHash(h))
 }
 
 // TestLoader: several goroutines load batches and single keys at once.
@@ -386,7 +444,7 @@ func TestLoader(t *testing.T) {
 			part := hs[i*len(hs)/4 : (i+1)*len(hs)/4]
 			keys.AddBatch(part[:len(part)/2])
 			for _, h := range part[len(part)/2:] {
-				keys.Add(h)
+				keys.AddHash(h)
 			}
 		})
 		return nil
@@ -398,7 +456,7 @@ func TestLoader(t *testing.T) {
 	require.EqualValues(t, keys, g.Stats().ApproxCount)
 
 	const zero = "guard: Add to a zero Loader: a Guard makes it for its Load"
-	require.PanicsWithValue(t, zero, func() { new(Loader).Add(hs[0]) })
+	require.PanicsWithValue(t, zero, func() { new(Loader).AddHash(hs[0]) })
 	require.PanicsWithValue(t, zero, func() { new(Loader).AddBatch(hs) })
 }
 
@@ -434,7 +492,7 @@ func TestLoadThatFails(t *testing.T) {
 			ctx, cancel := context.WithCancel(background)
 			g := newGuard(t, Config{Load: func(ctx context.Context, keys *Loader) error {
 				if bad {
-					keys.Add(bloom.SumString("half"))
+					keys.AddString("half")
 					return c.load(ctx, cancel)
 				}
 				return loadOf(3)(ctx, keys)
@@ -536,6 +594,21 @@ func TestRun(t *testing.T) {
 	require.Len(t, began, 2, "one load that ended well")
 }
 
+// TestLongestEvery: the longest pause is not taken for none.
+func TestLongestEvery(t *testing.T) {
+	for range 8 { // half of the pauses would be longer than the longest Duration
+		loads := 0
+		g := newGuard(t, Config{Every: math.MaxInt64, Load: func(context.Context, *Loader) error {
+			loads++
+			return nil
+		}})
+		ctx, cancel := context.WithTimeout(background, 10*time.Millisecond)
+		require.ErrorIs(t, g.Run(ctx), context.DeadlineExceeded)
+		cancel()
+		require.Equal(t, 1, loads)
+	}
+}
+
 // TestRunEnds: if the context ends during a pause, Run returns. Without an OnError, an error is
 // logged.
 func TestRunEnds(t *testing.T) {
@@ -632,7 +705,7 @@ func TestZeroGuard(t *testing.T) {
 	g := new(Guard)
 	require.True(t, g.ContainsString("a"))
 	require.False(t, g.Ready())
-	require.Zero(t, g.Stats())
+	require.Equal(t, bloom.Stats{FillRatio: 1, FPR: 1}, g.Stats(), "everything passes")
 	at, took := g.Loaded()
 	require.Zero(t, at)
 	require.Zero(t, took)

@@ -44,7 +44,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +51,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/pause"
 )
 
 // Source provides the filter of a Replica.
@@ -160,7 +160,7 @@ func (r *Replica) Run(ctx context.Context) error {
 		case <-timer.C:
 		}
 		_ = r.Refresh(ctx) // Refresh has reported the error
-		timer.Reset(time.Duration(float64(r.cfg.Interval) * (0.9 + 0.2*rand.Float64())))
+		timer.Reset(pause.Spread(r.cfg.Interval))
 	}
 }
 
@@ -345,9 +345,14 @@ func (r *Replica) Status() Status {
 	return Status{Version: cur.version, SizeBytes: cur.size, Refreshed: r.refreshed, Err: r.err}
 }
 
-// Stats returns the figures of the copy; see [bloom.SyncFilter.Stats]. They are zero until the
-// first load.
-func (r *Replica) Stats() bloom.Stats { return r.state().filter.Stats() }
+// Stats returns the figures of the copy; see [bloom.SyncFilter.Stats]. Until the first load every
+// key passes: FPR and FillRatio are 1, and the other figures are 0.
+func (r *Replica) Stats() bloom.Stats {
+	if cur := r.copy.Load(); cur != nil {
+		return cur.filter.Stats()
+	}
+	return bloom.Stats{FillRatio: 1, FPR: 1}
+}
 
 // Snapshot returns a copy of the filter, which the caller may keep and change. It returns nil
 // before the first load.

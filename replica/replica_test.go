@@ -363,7 +363,7 @@ func TestNothingLoaded(t *testing.T) {
 		require.ErrorIs(t, r.Refresh(context.Background()), os.ErrNotExist)
 	}
 	require.Equal(t, 1, strings.Count(out.String(), "nothing is loaded"), out.String())
-	require.Zero(t, r.Stats())
+	require.Equal(t, bloom.Stats{FillRatio: 1, FPR: 1}, r.Stats())
 
 	r = New(publisherOf(filterOf(t, 1024, 5, "a")), Config{})
 	out.Reset()

@@ -87,7 +87,7 @@ func TestReachCollector(t *testing.T) {
 // TestGuard is the set-up of the package comment, scraped before the first load and after it.
 func TestGuard(t *testing.T) {
 	g := bloom.Must(guard.New(guard.Config{P: 0.01, Load: func(_ context.Context, keys *guard.Loader) error {
-		keys.Add(bloom.SumString("ada"))
+		keys.AddString("ada")
 		return nil
 	}}))
 	registry := prometheus.NewPedanticRegistry()

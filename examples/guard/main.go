@@ -9,7 +9,7 @@
 //	curl         127.0.0.1:8080/metrics      # size and rate of the filter, and its look-ups
 //
 // A program must do three things, and this file does them: load returns every error, all inserts go
-// through Guard.Insert, and the filter is not saved.
+// through Guard.InsertString, and the filter is not saved.
 package main
 
 import (
@@ -29,7 +29,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	_ "modernc.org/sqlite"
 
-	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/contrib/bloomprom"
 	"github.com/seed79a3ff49/bloom/guard"
 )
@@ -115,14 +114,14 @@ func (s *users) load(ctx context.Context, keys *guard.Loader) error {
 		if err := rows.Scan(&name); err != nil {
 			return err
 		}
-		keys.Add(bloom.Sum(name))
+		keys.Add(name)
 	}
 	return rows.Err() // without this, names in rows that could not be read would look free
 }
 
 // take inserts a name, and reports whether it was free.
 func (s *users) take(name string) (free bool, err error) {
-	err = s.guard.Insert(bloom.SumString(name), func() error {
+	err = s.guard.InsertString(name, func() error {
 		// Exec does not get the request's context. If the client went away, the commit could come
 		// after Insert has returned.
 		result, err := s.db.Exec("INSERT INTO users (name) VALUES (?) ON CONFLICT DO NOTHING", name)
