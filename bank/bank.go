@@ -133,26 +133,30 @@ func (s *state) grow() (n int, seg *segment, i int) {
 	n, segments := s.current()
 	last := n / segmentMembers
 	i = n % segmentMembers
-	stride := strideFor(i + 1)
 	switch {
 	case last == len(segments):
-		words := bitwords.Make(64 * s.size * stride)
-		segments = append(segments, segment{words: words, stride: stride})
+		segments = append(segments, s.newSegment(1))
 		s.segments.Store(&segments)
-	case stride > segments[last].stride:
+	case i >= 64*segments[last].stride:
 		segments = slices.Clone(segments)
-		segments[last] = widen(&segments[last], stride)
+		segments[last] = s.widen(&segments[last])
 		s.segments.Store(&segments)
 	}
 	return n, &segments[last], i
 }
 
-// widen returns a copy of s that has rows of stride words.
-func widen(s *segment, stride int) segment {
-	rows := len(s.words) / s.stride
-	w := segment{words: bitwords.Make(rows * stride), stride: stride}
-	for r := range rows {
-		copy(w.words[r*stride:], s.words[r*s.stride:][:s.stride])
+// newSegment returns a segment that has rows of stride words and pages of one row.
+func (s *state) newSegment(stride int) segment {
+	g := grid{stride: stride, page: stride}
+	return segment{grid: g, words: bitwords.Make(g.words(s.bits()))}
+}
+
+// widen returns a copy of old that has wider rows. One word more would do, but all rows would be
+// copied each 64 members. A 32nd more makes that 32 copies of each word on average.
+func (s *state) widen(old *segment) segment {
+	w := s.newSegment(min(old.stride+1+old.stride/32, pageWords))
+	for r := range s.bits() {
+		copy(w.words[w.row(r):], old.words[old.row(r):][:old.stride])
 	}
 	return w
 }

@@ -54,9 +54,9 @@ func (r *Reader) read(from, n int) ([]byte, error) {
 }
 
 // Which appends to dst the numbers of the members that may hold the key with digest h; see
-// [Bank.Which]. It reads K rows of each segment of 32,736 members. A row is 4 KiB, or less in the
-// last segment. Each row is a request, and up to 64 requests run at the same time. Once the rows
-// have ruled out all members of a segment, Which requests no more rows of that segment. After a
+// [Bank.Which]. It reads K pages of each segment of 32,736 members. A page is 4 KiB, or less in
+// the last segment. Each page is a request, and up to 64 requests run at the same time. Once the
+// rows have ruled out all members of a segment, Which requests no more pages of that segment. After a
 // failure it requests nothing more. On error it returns dst as it was. It takes at most some
 // 512 KiB of memory.
 func (r *Reader) Which(dst []int, h bloom.Hash) ([]int, error) {

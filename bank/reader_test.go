@@ -82,7 +82,7 @@ func TestReaderReads(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, o.Which(nil, h), got)
 	require.Equal(t, 3*k, s.requests)
-	require.Equal(t, k*(2*4096+32), s.bytes)
+	require.Equal(t, k*(2*4096+8*(64*2+1)), s.bytes)
 
 	s.reset()
 	_, err = r.Which(nil, bloom.SumString("absent"))

@@ -18,10 +18,8 @@ import (
 //	segment  up to 32,736 members with consecutive numbers. All but the last one are full.
 //	row      one bit of each member of a segment, side by side: bit i of row r is bit r of the
 //	         segment's member i. A segment has as many rows as a member has bits.
-//	stride   the length of a row in words, a power of two: 512 in a full segment
-//	page     4 KiB, the size of a row of a full segment
-//
-// In a file, the last 4 bytes of a row are its checksum. So a row can be read and checked alone.
+//	page     up to 64 rows, one after the other, and in a file their checksum: the unit that is
+//	         read and checked alone. It has at most 4 KiB. In a full segment it has one row.
 const (
 	pageBytes      = 4096
 	pageWords      = pageBytes / 8
@@ -29,31 +27,57 @@ const (
 	segmentMembers = 8 * (pageBytes - checkBytes)
 )
 
-// strideFor returns the stride for the given number of members. It is the least power of two of
-// words that have room for a bit of each member and a checksum.
-func strideFor(members int) int {
-	return 1 << bits.Len(uint((members+8*checkBytes-1)/64))
+// grid says where the rows of a segment lie.
+type grid struct {
+	stride int // words in a row
+	shift  int // a page has 1<<shift rows
+	page   int // words in a page
 }
+
+// gridFor returns the grid of a segment of the given number of members in a file. There are enough
+// rows in a page to make its checksum, of half a word, short beside them.
+func gridFor(members int) grid {
+	g := grid{stride: (members + 63) / 64}
+	for g.shift < 6 && g.stride<<(g.shift+1) < pageWords {
+		g.shift++
+	}
+	g.page = g.stride << g.shift
+	if unused := -members & 63; unused < 8*checkBytes { // in the last word
+		g.page++
+	}
+	return g
+}
+
+// row returns the word at which row r begins.
+func (g *grid) row(r uint64) int {
+	return int(r>>g.shift)*g.page + int(r&(1<<g.shift-1))*g.stride
+}
+
+// pages returns the number of pages of a segment of the given number of rows, a multiple of 64.
+func (g *grid) pages(rows uint64) int { return int(rows >> g.shift) }
+
+// words returns the number of words of a segment.
+func (g *grid) words(rows uint64) int { return g.pages(rows) * g.page }
 
 // segment is the rows of a segment, as words in memory or as the bytes of a file.
 type segment struct {
-	words  []uint64
-	data   []byte // little-endian words; used if words is nil
-	stride int    // words in a row
+	grid
+	words []uint64
+	data  []byte // little-endian words; used if words is nil
 }
 
 // get reports whether bit i of row r is set.
 func (s *segment) get(r uint64, i int) bool {
 	if s.words != nil {
-		return atomic.LoadUint64(&s.words[int(r)*s.stride+i/64])>>(i%64)&1 != 0
+		return atomic.LoadUint64(&s.words[s.row(r)+i/64])>>(i%64)&1 != 0
 	}
-	return s.data[int(r)*8*s.stride+i/8]>>(i%8)&1 != 0
+	return s.data[8*s.row(r)+i/8]>>(i%8)&1 != 0
 }
 
 // setBit sets bit i of row r, and reports whether it was clear. No other call writes at the same
 // time.
 func (s *segment) setBit(r uint64, i int) bool {
-	word := &s.words[int(r)*s.stride+i/64]
+	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
 	if *word&bit != 0 {
 		return false
@@ -64,7 +88,7 @@ func (s *segment) setBit(r uint64, i int) bool {
 
 // clearBit clears bit i of row r. No other call writes at the same time.
 func (s *segment) clearBit(r uint64, i int) {
-	word := &s.words[int(r)*s.stride+i/64]
+	word := &s.words[s.row(r)+i/64]
 	bit := uint64(1) << (i % 64)
 	if *word&bit != 0 {
 		bitwords.Store(word, *word&^bit)
@@ -74,19 +98,19 @@ func (s *segment) clearBit(r uint64, i int) {
 // word returns word w of row r.
 func (s *segment) word(r uint64, w int) uint64 {
 	if s.words != nil {
-		return atomic.LoadUint64(&s.words[int(r)*s.stride+w])
+		return atomic.LoadUint64(&s.words[s.row(r)+w])
 	}
-	return binary.LittleEndian.Uint64(s.data[8*(int(r)*s.stride+w):])
+	return binary.LittleEndian.Uint64(s.data[8*(s.row(r)+w):])
 }
 
 // and clears the bits of acc that are clear in one of four rows. It reports whether any
 // bit is left.
 func (s *segment) and(acc []uint64, rows *[4]uint64) bool {
 	if s.words != nil {
-		row := func(i int) []uint64 { return s.words[int(rows[i])*s.stride:][:len(acc)] }
+		row := func(i int) []uint64 { return s.words[s.row(rows[i]):][:len(acc)] }
 		return andWords(acc, row(0), row(1), row(2), row(3))
 	}
-	row := func(i int) []byte { return s.data[int(rows[i])*8*s.stride:][:8*len(acc)] }
+	row := func(i int) []byte { return s.data[8*s.row(rows[i]):][:8*len(acc)] }
 	return andBytes(acc, row(0), row(1), row(2), row(3))
 }
 

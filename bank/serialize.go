@@ -18,16 +18,15 @@ const errNoForm = form.NoForm("bank")
 // the number of words in a member, k, the number of members, and the number of bytes of names. Its
 // words are:
 //
-//	zeros, up to a multiple of the length of a row in the first segment
-//	for each segment, for each bit of a member, a row: the segment's members, zeros up to
-//	        a power of two of words, and in the last 4 bytes the row's checksum
+//	zeros, which align the pages of full segments to 4 KiB
+//	for each segment its pages: rows of whole words, and a checksum in the last 4 bytes
 //	the table of names: for each member the end of its name, in 8 bytes, and a checksum,
 //	        in 4 bytes
 //	the names, and zeros up to a multiple of 8 bytes
 //
 // If no member has a name, the table and the names are missing.
 //
-// The place of a row can be computed. Every row and every name can be read and checked alone.
+// The place of a row can be computed. Every page and every name can be read and checked alone.
 type layout struct {
 	shape
 	members int
@@ -52,7 +51,8 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 	over, total := bits.Mul64(full, 64*size*pageWords)
 	tooMany := over > 0 || total > form.MaxFrameWords || members > form.MaxFrameWords
 	if rest > 0 {
-		total += 64 * size * uint64(strideFor(int(rest)))
+		g := gridFor(int(rest))
+		total += (64 * size >> g.shift) * uint64(g.page)
 	}
 	if tooMany || total > form.MaxFrameWords {
 		return 0, fmt.Errorf("bank: %d members of %d words are more than %d words",
@@ -68,16 +68,18 @@ func (l *layout) parse(params []uint64) (total uint64, err error) {
 
 // The methods below count in words. Word 0 follows the frame's head.
 
-// padding returns the word at which the rows begin.
+// padding returns the word at which the pages begin.
 func (l *layout) padding() int {
-	return -(form.Bank.HeadSize() / 8) & (strideFor(min(l.members, segmentMembers)) - 1)
+	if l.members < segmentMembers {
+		return 0
+	}
+	return -(form.Bank.HeadSize() / 8) & (pageWords - 1)
 }
 
-// segment returns the word at which a segment begins, the stride of its rows, and the number of its
-// members.
-func (l *layout) segment(s int) (from, stride, members int) {
+// segment returns the word at which a segment begins, its grid, and the number of its members.
+func (l *layout) segment(s int) (from int, g grid, members int) {
 	members = min(l.members-s*segmentMembers, segmentMembers)
-	return l.padding() + s*64*l.size*pageWords, strideFor(members), members
+	return l.padding() + s*64*l.size*pageWords, gridFor(members), members
 }
 
 func (l *layout) segments() int { return (l.members + segmentMembers - 1) / segmentMembers }
@@ -87,8 +89,8 @@ func (l *layout) table() int {
 	if l.members == 0 {
 		return l.padding()
 	}
-	from, stride, _ := l.segment(l.segments() - 1)
-	return from + 64*l.size*stride
+	from, g, _ := l.segment(l.segments() - 1)
+	return from + g.words(l.bits())
 }
 
 // sum returns the checksum of numbers and data. The numbers identify the data, so that data in a
@@ -104,38 +106,56 @@ func sum(data []byte, numbers ...uint64) uint32 {
 	return uint32(sum)
 }
 
-// rowSum returns the checksum of row r of segment s.
-func rowSum(row []byte, s int, r uint64) uint32 {
-	return sum(row[:len(row)-checkBytes], uint64(s), r)
+// pageSum returns the checksum of page p of segment s.
+func pageSum(page []byte, s, p int) uint32 {
+	return sum(page[:len(page)-checkBytes], uint64(s), uint64(p))
 }
 
 // source returns n bytes of the frame's words, from the given byte on. The bytes are valid until
 // the next call.
 type source func(from, n int) ([]byte, error)
 
-// readRow reads row r of segment s. It returns an error unless the row has its checksum, and no
+// readPage reads page p of segment s. It returns an error unless the page has its checksum, and no
 // bits of members that the segment does not have.
-func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
-	from, stride, members := l.segment(s)
-	row, err := read(8*(from+int(r)*stride), 8*stride)
+func (l *layout) readPage(read source, s, p int) ([]byte, error) {
+	from, g, members := l.segment(s)
+	page, err := read(8*(from+p*g.page), 8*g.page)
 	if err != nil {
 		return nil, err
 	}
-	end := len(row) - checkBytes
-	got, want := binary.LittleEndian.Uint32(row[end:]), rowSum(row, s, r)
+	end := len(page) - checkBytes
+	got, want := binary.LittleEndian.Uint32(page[end:]), pageSum(page, s, p)
 	if got != want {
-		return nil, form.Errorf("bank", "checksum of row %d of segment %d is %08x, should be %08x",
-			r, s, got, want)
+		return nil, form.Errorf("bank", "checksum of page %d of segment %d is %08x, should be %08x",
+			p, s, got, want)
 	}
-	for i, b := range row[members/8 : end] {
-		if i == 0 {
-			b >>= members % 8
+	for row := range 1 << g.shift {
+		after := 8 * g.stride * (row + 1) // where the next row begins
+		if row == 1<<g.shift-1 {
+			after = end
 		}
-		if b != 0 {
-			return nil, form.Errorf("bank", "row %d of segment %d has bits of members beyond %d", r, s, members)
+		for i, b := range page[8*g.stride*row+members/8 : after] {
+			if i == 0 {
+				b >>= members % 8
+			}
+			if b != 0 {
+				return nil, form.Errorf("bank", "page %d of segment %d has bits of members beyond %d",
+					p, s, members)
+			}
 		}
 	}
-	return row, nil
+	return page, nil
+}
+
+// readRow reads row r of segment s with its page, and checks the page.
+func (l *layout) readRow(read source, s int, r uint64) ([]byte, error) {
+	_, g, _ := l.segment(s)
+	page, err := l.readPage(read, s, int(r>>g.shift))
+	if err != nil {
+		return nil, err
+	}
+	at := g.row(r & (1<<g.shift - 1))
+	return page[8*at:][:8*g.stride], nil
 }
 
 // nameSum returns the checksum of the name of member i. The name begins at byte from of the names.
@@ -189,8 +209,9 @@ func (l *layout) readAll(read source) (names []string, err error) {
 		return nil, err
 	}
 	for s := range l.segments() {
-		for r := range l.bits() {
-			if _, err := l.readRow(read, s, r); err != nil {
+		_, g, _ := l.segment(s)
+		for p := range g.pages(l.bits()) {
+			if _, err := l.readPage(read, s, p); err != nil {
 				return nil, err
 			}
 		}
@@ -226,7 +247,7 @@ func readZeros(read source, from, n int) error {
 	return nil
 }
 
-// encoder yields the words of a Bank's frame as bytes, one piece after another. A piece is a row,
+// encoder yields the words of a Bank's frame as bytes, one piece after another. A piece is a page,
 // an entry of the table of names, or a name. Other goroutines may write to the Bank at the same
 // time.
 type encoder struct {
@@ -235,10 +256,12 @@ type encoder struct {
 	names  []string
 	info   form.Info
 
-	piece []byte // the rest of the current piece
-	next  int    // the number of the next piece: first all rows, then all entries, then all names
-	end   int    // bytes of the names whose entries are encoded
-	row   [pageBytes]byte
+	piece   []byte // the rest of the current piece
+	segment int    // of the next page
+	page    int    // the number of the next page in its segment
+	next    int    // the number of the next piece after the pages: all entries, then all names
+	end     int    // bytes of the names whose entries are encoded
+	buf     [pageBytes]byte
 }
 
 // encoder returns an encoder of the members that s has now.
@@ -286,41 +309,48 @@ func (e *encoder) put(out []byte, _ int) {
 
 // advance encodes the next piece.
 func (e *encoder) advance() {
-	rows := e.layout.segments() * int(e.layout.bits())
+	if e.segment < e.layout.segments() {
+		e.putPage()
+		return
+	}
 	members := e.layout.members
 	i := e.next
 	e.next++
 	switch {
-	case i < rows:
-		e.putRow(i/int(e.layout.bits()), uint64(i)%e.layout.bits())
-	case i < rows+members:
-		name := e.names[i-rows]
-		e.piece = binary.LittleEndian.AppendUint64(e.row[:0], uint64(e.end+len(name)))
-		e.piece = binary.LittleEndian.AppendUint32(e.piece, nameSum([]byte(name), i-rows, e.end))
+	case i < members:
+		name := e.names[i]
+		e.piece = binary.LittleEndian.AppendUint64(e.buf[:0], uint64(e.end+len(name)))
+		e.piece = binary.LittleEndian.AppendUint32(e.piece, nameSum([]byte(name), i, e.end))
 		e.end += len(name)
-	case i < rows+2*members:
-		e.piece = []byte(e.names[i-rows-members])
+	case i < 2*members:
+		e.piece = []byte(e.names[i-members])
 	default:
 		e.piece = make([]byte, 7)
 	}
 }
 
-// putRow makes row r of segment s the current piece. Members that were appended since the encoding
+// putPage makes the next page the current piece. Members that were appended since the encoding
 // began are left out.
-func (e *encoder) putRow(s int, r uint64) {
-	_, stride, members := e.layout.segment(s)
-	row := e.row[:8*stride]
-	seg := &e.from[s]
-	used := (members + 63) / 64 // words
-	form.PutWords(row, seg.words[int(r)*seg.stride:][:used], ^uint64(0), form.LittleEndian)
-	clear(row[8*used:])
-	if members%64 > 0 {
-		last := row[8*(used-1):]
-		mask := uint64(1)<<(members%64) - 1
-		binary.LittleEndian.PutUint64(last, binary.LittleEndian.Uint64(last)&mask)
+func (e *encoder) putPage() {
+	s, p := e.segment, e.page
+	_, g, members := e.layout.segment(s)
+	e.page++
+	if e.page == g.pages(e.layout.bits()) {
+		e.segment, e.page = s+1, 0
 	}
-	binary.LittleEndian.PutUint32(row[len(row)-checkBytes:], rowSum(row, s, r))
-	e.piece = row
+	seg := &e.from[s]
+	page := e.buf[:8*g.page]
+	clear(page[8*(g.page-1):])
+	for i := range 1 << g.shift {
+		row := page[8*g.stride*i:][:8*g.stride]
+		words := seg.words[seg.row(uint64(p<<g.shift+i)):][:g.stride]
+		form.PutWords(row, words, ^uint64(0), form.LittleEndian)
+		last := row[8*(g.stride-1):]
+		unused := -members & 63
+		binary.LittleEndian.PutUint64(last, binary.LittleEndian.Uint64(last)<<unused>>unused)
+	}
+	binary.LittleEndian.PutUint32(page[len(page)-checkBytes:], pageSum(page, s, p))
+	e.piece = page
 }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Bank.
@@ -390,10 +420,10 @@ func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 	}
 	segments := make([]segment, l.segments())
 	for s := range segments {
-		from, stride, _ := l.segment(s)
-		end := from + 64*l.size*stride
-		segments[s] = segment{words: array[from:end:end], stride: stride}
-		for last := from + stride - 1; last < end; last += stride {
+		from, g, _ := l.segment(s)
+		end := from + g.words(l.bits())
+		segments[s] = segment{grid: g, words: array[from:end:end]}
+		for last := from + g.page - 1; last < end; last += g.page {
 			array[last] &= 1<<(64-8*checkBytes) - 1
 		}
 	}

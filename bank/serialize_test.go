@@ -30,8 +30,8 @@ func sample(t testing.TB) (*oracle, []bloom.Hash) {
 
 // TestEveryFormKeepsABank: a Bank is the same after each way of encoding and decoding.
 func TestEveryFormKeepsABank(t *testing.T) {
-	for _, members := range []int{0, 1, 40, 1000, segmentMembers, segmentMembers + 500} {
-		if testing.Short() && members == segmentMembers {
+	for _, members := range []int{0, 1, 40, 1000, 16320, segmentMembers, segmentMembers + 500} {
+		if testing.Short() && (members == segmentMembers || members == 16320) {
 			continue
 		}
 		t.Run(fmt.Sprintf("members=%d", members), func(t *testing.T) {
@@ -73,7 +73,8 @@ func TestEveryFormKeepsABank(t *testing.T) {
 	}
 }
 
-// TestLayout: in a file, every row of a full segment is a page.
+// TestLayout: in a file, every row of a full segment is a page of 4 KiB, and begins at a multiple
+// of 4 KiB.
 func TestLayout(t *testing.T) {
 	b := bloom.Must(NewSize(64, 2))
 	for range segmentMembers + 1 {
@@ -85,15 +86,31 @@ func TestLayout(t *testing.T) {
 	require.EqualValues(t, 2, b.Filter(5).OnesCount())
 	v := bloom.Must(NewView(data))
 	for r := range 64 {
-		row := data[(1+r)*pageBytes:][:pageBytes]
-		require.Equal(t, b.get(uint64(r), 5), row[0]>>5&1 != 0)
-		check := func(s, r int) error {
-			_, err := v.layout.readRow(func(int, int) ([]byte, error) { return row, nil }, s, uint64(r))
+		page := data[(1+r)*pageBytes:][:pageBytes]
+		require.Equal(t, b.get(uint64(r), 5), page[0]>>5&1 != 0)
+		check := func(s, p int) error {
+			_, err := v.layout.readPage(func(int, int) ([]byte, error) { return page, nil }, s, p)
 			return err
 		}
 		require.NoError(t, check(0, r))
-		require.ErrorIs(t, check(0, r+1), bloom.ErrFormat, "another row")
-		require.ErrorIs(t, check(1, r), bloom.ErrFormat, "another segment")
+		require.ErrorIs(t, check(0, r+1), bloom.ErrFormat, "another page")
+		require.ErrorIs(t, check(2, r), bloom.ErrFormat, "another segment")
+	}
+}
+
+// TestPadding: zeros before the first page of a full segment are checked.
+func TestPadding(t *testing.T) {
+	b := bloom.Must(NewSize(64, 1))
+	for range segmentMembers {
+		b.Append()
+	}
+	data := bloom.Must(b.MarshalBinary())
+	for _, at := range []int{form.Bank.HeadSize(), pageBytes - 1} {
+		bad := bytes.Clone(data)
+		bad[at] = 1
+		bad = filtertest.Sealed(bad)
+		require.ErrorContains(t, new(Bank).UnmarshalBinary(bad), "between its parts")
+		require.ErrorContains(t, bloom.Must(NewView(bad)).Verify(), "between its parts")
 	}
 }
 
@@ -194,14 +211,15 @@ func TestWrongContentIsRefused(t *testing.T) {
 	}
 	good := e.layout.params()
 	require.NoError(t, new(Bank).UnmarshalBinary(form(good, array)))
-	// The 40 members have rows of 2 words, so that one word of zeros comes before them.
-	// Names follow 192 rows.
-	table := 1 + 2*192
+	// The 40 members have pages of 64 rows of a word, and a word with a checksum. Names follow the
+	// third page.
+	const page = 65
+	table := 3 * page
 	for want, change := range map[string]func(a []uint64){
-		"between its parts":         func(a []uint64) { a[0] = 1 },
-		"checksum of row 0":         func(a []uint64) { a[1] ^= 1 },
-		"members beyond 40":         func(a []uint64) { a[1] |= 1 << 40; reseal(a[1:3], 0) },
-		"beyond 40":                 func(a []uint64) { a[4] |= 1 << 31; reseal(a[3:5], 1) },
+		"checksum of page 0":        func(a []uint64) { a[1] ^= 1 },
+		"members beyond 40":         func(a []uint64) { a[0] |= 1 << 40; reseal(a[:page], 0) },
+		"page 1 of segment 0":       func(a []uint64) { a[page+63] |= 1 << 63; reseal(a[page:2*page], 1) },
+		"beyond 40":                 func(a []uint64) { a[page-1] |= 1 << 31; reseal(a[:page], 0) },
 		"a name is said to lie":     func(a []uint64) { a[table] = 1 << 63 },
 		"checksum of name 0":        func(a []uint64) { a[table]-- },
 		"between its parts (names)": func(a []uint64) { a[len(a)-1] |= 1 << 63 },
@@ -232,7 +250,7 @@ func TestWrongContentIsRefused(t *testing.T) {
 		"11 bytes of names for 1 members":         {1, 1, 1, 11},
 		"18446744073709551615 bytes of names":     {1, 1, 1, 1<<64 - 1},
 	} {
-		data := form(params, make([]uint64, pageWords-5)) // zeros before the rows
+		data := form(params, make([]uint64, pageWords-5)) // zeros before the pages
 		_, ofView := NewView(data)
 		_, ofReader := NewReader(bytes.NewReader(data), int64(len(data)))
 		for _, err := range []error{new(Bank).UnmarshalBinary(data), ofView, ofReader} {
@@ -276,13 +294,13 @@ func TestWrongName(t *testing.T) {
 	}
 }
 
-// reseal sets the checksum of row r of the first segment.
-func reseal(row []uint64, r uint64) {
-	data := make([]byte, 8*len(row))
-	for i, w := range row {
+// reseal sets the checksum of page p of the first segment.
+func reseal(page []uint64, p int) {
+	data := make([]byte, 8*len(page))
+	for i, w := range page {
 		binary.LittleEndian.PutUint64(data[8*i:], w)
 	}
-	row[len(row)-1] = row[len(row)-1]&(1<<32-1) | uint64(rowSum(data, 0, r))<<32
+	page[len(page)-1] = page[len(page)-1]&(1<<32-1) | uint64(pageSum(data, 0, p))<<32
 }
 
 // TestNotABank: if bytes have another form, the error names that form.
@@ -302,10 +320,10 @@ func sealed(data []byte) []byte {
 	}
 	l := v.layout
 	for s := range l.segments() {
-		from, stride, _ := l.segment(s)
-		for r := range l.bits() {
-			row := v.body[8*(from+int(r)*stride):][:8*stride]
-			binary.LittleEndian.PutUint32(row[len(row)-checkBytes:], rowSum(row, s, r))
+		from, g, _ := l.segment(s)
+		for p := range g.pages(l.bits()) {
+			page := v.body[8*(from+p*g.page):][:8*g.page]
+			binary.LittleEndian.PutUint32(page[len(page)-checkBytes:], pageSum(page, s, p))
 		}
 	}
 	if l.names > 0 {

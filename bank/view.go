@@ -79,12 +79,12 @@ func (v *View) open() *layout {
 
 // segment returns segment s, as words if they are aligned and the machine is little-endian.
 func (v *View) segment(s int) segment {
-	from, stride, _ := v.layout.segment(s)
-	n := 64 * v.layout.size * stride
+	from, g, _ := v.layout.segment(s)
+	n := g.words(v.layout.bits())
 	if bitwords.Aligned(v.body) {
-		return segment{words: bitwords.WordsOf(v.body, 8*from, n), stride: stride}
+		return segment{grid: g, words: bitwords.WordsOf(v.body, 8*from, n)}
 	}
-	return segment{data: v.body[8*from:][:8*n], stride: stride}
+	return segment{grid: g, data: v.body[8*from:][:8*n]}
 }
 
 // read is a source.

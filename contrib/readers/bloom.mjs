@@ -306,28 +306,46 @@ class Bank extends Frame {
 		this.k = k
 		this.members = members
 		this.segments = Math.ceil(members / full)
-		this.last = rowBytes(rest)
-		this.start = -this.head & (members >= full ? 4096 : this.last) - 1
-		const table = this.start + this.m * (4096 * Math.floor(members / full) + (rest > 0 ? this.last : 0))
+		this.last = gridOf(rest)
+		this.start = members >= full ? -this.head & 4095 : 0
+		const table = this.start + this.m * 4096 * Math.floor(members / full) +
+			(rest > 0 ? this.m / this.last.rows * this.last.page : 0)
 		this.finish((table + Math.ceil(names / 8) * 8) / 8)
 		need(bytes.subarray(this.head, this.head + this.start).every(x => x === 0), "padding")
-		for (let s = 0; s < this.segments; s++) for (let r = 0; r < this.m; r++) this.checkRow(s, r)
+		for (let s = 0; s < this.segments; s++) {
+			const pages = this.m / this.grid(s).rows
+			for (let p = 0; p < pages; p++) this.checkPage(s, p)
+		}
 		this.names = this.readNames(bytes.subarray(this.head + table, this.end), names)
 	}
 
-	row(s, r) {
-		const size = full * (s + 1) <= this.members ? 4096 : this.last
-		const at = this.head + this.start + s * this.m * 4096 + r * size
+	grid(s) {
+		return full * (s + 1) <= this.members ? gridOf(full) : this.last
+	}
+
+	page(s, p) {
+		const size = this.grid(s).page
+		const at = this.head + this.start + s * this.m * 4096 + p * size
 		return this.bytes.subarray(at, at + size)
 	}
 
-	checkRow(s, r) {
-		const row = this.row(s, r), members = Math.min(this.members - full * s, full), end = row.length - 4
-		const sum = crc(row.subarray(0, end), crc(numbers(s, r)))
-		need(viewOf(row).getUint32(end, true) === sum, `the checksum of row ${r} of segment ${s} is wrong`)
-		const at = Math.floor(members / 8)
-		need(row[at] >> members % 8 === 0 || at === end, "a row has bits without a member")
-		need(row.subarray(at + 1, end).every(x => x === 0), "a row has bits without a member")
+	/** The bits of a row. In the last row of a page, a checksum may follow the bits of members. */
+	row(s, r) {
+		const {row, rows} = this.grid(s), at = r % rows * row
+		return this.page(s, Math.floor(r / rows)).subarray(at, at + row)
+	}
+
+	checkPage(s, p) {
+		const {row, rows} = this.grid(s), members = Math.min(this.members - full * s, full)
+		const page = this.page(s, p), end = page.length - 4
+		const sum = crc(page.subarray(0, end), crc(numbers(s, p)))
+		need(viewOf(page).getUint32(end, true) === sum, `the checksum of page ${p} of segment ${s} is wrong`)
+		const used = Math.floor(members / 8)
+		for (let i = 0; i < rows; i++) {
+			const bits = page.subarray(i * row, i < rows - 1 ? (i + 1) * row : end)
+			need(used === bits.length || bits[used] >> members % 8 === 0, "a row has bits without a member")
+			need(bits.subarray(used + 1).every(x => x === 0), "a row has bits without a member")
+		}
 	}
 
 	readNames(bytes, size) {
@@ -353,22 +371,25 @@ class Bank extends Frame {
 	which(key) {
 		const found = [], rows = [...places(digest(key), this.k, this.m)]
 		for (let s = 0; s < this.segments; s++) {
-			const left = this.row(s, rows[0]).slice(0, -4)
+			const members = Math.min(this.members - full * s, full)
+			const left = this.row(s, rows[0]).slice()
 			for (const r of rows) {
 				const row = this.row(s, r)
 				for (let i = 0; i < left.length; i++) left[i] &= row[i]
 			}
-			for (let i = 0; i < 8 * left.length; i++) if (left[i >> 3] >> (i & 7) & 1) found.push(full * s + i)
+			for (let i = 0; i < members; i++) if (left[i >> 3] >> (i & 7) & 1) found.push(full * s + i)
 		}
 		return found
 	}
 }
 
-/** The bytes of a row with this number of members and a checksum: 8 times a power of two. */
-function rowBytes(members) {
-	let size = 8
-	while (8 * size < members + 32) size *= 2
-	return size
+/** How the rows of a segment of this number of members lie: bytes of a row, rows of a page, bytes of a page. */
+function gridOf(members) {
+	const words = Math.ceil(members / 64)
+	let rows = 64
+	while (rows > 1 && rows * words > 511) rows /= 2
+	const more = members % 64 === 0 || members % 64 > 32
+	return {row: 8 * words, rows, page: 8 * (rows * words + (more ? 1 : 0))}
 }
 
 /** The bytes of numbers, each as a little-endian u64. */

@@ -278,27 +278,44 @@ class Bank(Filter):
     def __init__(self, w, k, n, names):
         require(w >= 1 and 1 <= k <= 255 and (names == 0 or names >= 12 * n))
         self.k, self.m, self.n, self.names = k, 64 * w, n, names
-        self.segments, self.padding = -(-n // 32736), -5 % row_words(self.members(0))
+        self.segments, self.padding = -(-n // 32736), 507 if n >= 32736 else 0
         last = self.segments - 1
-        self.names_at = self.padding + (self.m * (512 * last + row_words(self.members(last))) if n > 0 else 0)
+        _, rows, q = self.grid(last)
+        self.names_at = self.padding + (self.m * 512 * last + self.m // rows * q if n > 0 else 0)
         self.size = self.names_at + -(-names // 8)
 
     def members(self, segment):
         return min(self.n - 32736 * segment, 32736)
 
+    def grid(self, segment):
+        """The words of a row, the rows of a page, and the words of a page."""
+        c = self.members(segment)
+        s = -(-c // 64)
+        g = max(g for g in (1, 2, 4, 8, 16, 32, 64) if g == 1 or g * s <= 511)
+        return s, g, g * s if 1 <= c % 64 <= 32 else g * s + 1
+
+    def page(self, segment, p):
+        """The bits of a page, in bytes, and its CRC."""
+        q = self.grid(segment)[2]
+        at = self.padding + 512 * self.m * segment + q * (p + 1)
+        return self.words[8 * (at - q):8 * at - 4], number(self.words, 2 * at - 1, 32)
+
     def row(self, segment, r):
-        """The bits of a row, in bytes, and its CRC."""
-        s = row_words(self.members(segment))
-        at = self.padding + 512 * self.m * segment + s * r
-        return self.words[8 * at:8 * (at + s) - 4], number(self.words, 2 * (at + s) - 1, 32)
+        """The bits of a row as a number."""
+        s, g, _ = self.grid(segment)
+        bits, _ = self.page(segment, r // g)
+        return int.from_bytes(bits[8 * s * (r % g):8 * s * (r % g + 1)], "little")
 
     def read_rest(self, rest):
-        """Checks padding, rows and names."""
+        """Checks padding, pages and names."""
         for segment in range(self.segments):
+            s, g, _ = self.grid(segment)
+            for p in range(self.m // g):
+                bits, check = self.page(segment, p)
+                require(check == crc(struct.pack("<QQ", segment, p), bits), "a page is damaged")
+                require(not any(bits[8 * s * g:]), "a bit of no member is 1")
             for r in range(self.m):
-                bits, check = self.row(segment, r)
-                require(check == crc(struct.pack("<QQ", segment, r), bits), "a row is damaged")
-                require(int.from_bytes(bits, "little") >> self.members(segment) == 0, "a bit of no member is 1")
+                require(self.row(segment, r) >> self.members(segment) == 0, "a bit of no member is 1")
         table = self.words[8 * self.names_at:]
         texts, begin = table[12 * self.n:self.names], 0
         for member in range(self.n if self.names else 0):
@@ -315,7 +332,7 @@ class Bank(Filter):
         for segment in range(self.segments):
             both = -1
             for bit in strategy_1(h1, h2, self.k, self.m):
-                both &= int.from_bytes(self.row(segment, bit)[0], "little")
+                both &= self.row(segment, bit)
             found += [32736 * segment + j for j in range(self.members(segment)) if both >> j & 1]
         return found
 
@@ -324,9 +341,6 @@ class Bank(Filter):
 
     def contains_digest(self, h1, h2):
         return self.which_digest(h1, h2) != []
-
-def row_words(members):
-    return min(s for s in (2**e for e in range(10)) if 64 * s - 32 >= members)
 
 # All forms
 KINDS = {b"B": (Blocked, "<3Q"), b"G": (Growing, "<QdQ"), b"C": (Counting, "<2Q"), b"U": (Cuckoo, "<3Q"), b"W": (Window, "<Qd10Q66q"),

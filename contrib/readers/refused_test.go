@@ -434,14 +434,19 @@ func (m *maker) refusedGrowing() {
 
 // refusedBanks adds banks whose rows or names are wrong in frames whose own checksums are right.
 func (m *maker) refusedBanks() {
+	padded := m.file("bank-32737")
+	m.refuseWhole("bank-padding", edited(padded, func(data []byte) { data[4095] ^= 0x80 }))
+	m.refuseWhole("bank-segment", edited(padded, func(data []byte) { data[65*4096+5] ^= 0x80 }))
+
 	b := m.file("bank-33")
-	const padding, rows = 40, 40 + 8
-	const names = rows + 64*16
+	const page = 8 * 65
+	const rows = 40
+	const names = rows + page
 	const texts = names + 12*33
 	for name, at := range map[string]int{
-		"padding":    padding,
 		"row":        rows,
-		"row-end":    rows + 8,
+		"row-last":   rows + 8*63,
+		"page-end":   rows + page - 4,
 		"name":       texts,
 		"name-end":   names,
 		"name-check": names + 8,
@@ -452,11 +457,17 @@ func (m *maker) refusedBanks() {
 		all, _ := binary.Append(nil, binary.LittleEndian, numbers)
 		return crc32.Checksum(append(all, bytes...), castagnoli)
 	}
-	for name, member := range map[string]int{"bank-row-behind": 33, "bank-row-far-behind": 41} {
+	for name, bit := range map[string]int{
+		"bank-row-behind":      33,
+		"bank-row-far-behind":  41,
+		"bank-row-last-behind": 64*63 + 33,
+		"bank-page-behind":     64*64 + 31,
+	} {
 		m.refuseWhole(name, edited(b, func(data []byte) {
-			row := data[rows : rows+16]
-			row[member/8] |= 1 << (member % 8)
-			binary.LittleEndian.PutUint32(row[12:], sum([]uint64{0, 0}, row[:12]))
+			page := data[rows:names]
+			page[bit/8] |= 1 << (bit % 8)
+			end := len(page) - 4
+			binary.LittleEndian.PutUint32(page[end:], sum([]uint64{0, 0}, page[:end]))
 		}))
 	}
 	m.refuseWhole("bank-names-behind", edited(b, func(data []byte) {
@@ -508,12 +519,15 @@ func (m *maker) refusedBanks() {
 	}
 }
 
-// wordsOfRows returns the number of words of padding and rows of a bank of n members of 64 bits.
+// wordsOfRows returns the number of words of the pages of a bank of n members of 64 bits.
 func wordsOfRows(n int) uint64 {
-	size := uint64(1)
-	for 64*size-32 < uint64(n) {
-		size *= 2
+	row, rows := (n+63)/64, 64
+	for rows > 1 && rows*row > 511 {
+		rows /= 2
 	}
-	padding := (size - 5%size) % size
-	return padding + 64*size
+	page := rows * row
+	if n%64 == 0 || n%64 > 32 {
+		page++
+	}
+	return uint64(64 / rows * page)
 }

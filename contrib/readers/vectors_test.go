@@ -212,7 +212,7 @@ func (m *maker) flower() {
 }
 
 func (m *maker) bank() {
-	for _, members := range []int{0, 3, 32, 33, 100} {
+	for _, members := range []int{0, 3, 32, 33, 100, 1000, 32737} {
 		b := bloom.Must(bank.NewSize(64, 2))
 		added := make([]byte, len(m.v.Keys))
 		for i := range members {
