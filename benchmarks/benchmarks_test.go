@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,15 +28,14 @@ func TestWorkloads(t *testing.T) {
 		"blobloom.SyncFilter, 1": {5500, 7500}, "blobloom.SyncFilter, 2": {5500, 7500}, "xorfilter": {3200, 4600},
 		"growing.Filter": {100, 11_000}, "seiflotfy/cuckoofilter": {1000, 30_000},
 	}
-	r := report{rounds: 1}
-	q := newQuiet()
+	var r report
 	filterKeys = 2000
 	for _, w := range workloads(nil) {
 		w.n, w.lookups = min(w.n, 20_000), min(w.lookups, 10)
 		if w.lookups > 0 {
 			w.n = 1000
 		}
-		r.add(table{workload: w, results: w.measure(q, 1)})
+		r.add(table{w, w.measure(1), 1})
 		for _, res := range r.tables[len(r.tables)-1].results {
 			if w.p != 0.01 || w.lookups > 0 || w.order != nil || res.falses == 0 || strings.HasPrefix(res.name, "window.") {
 				continue
@@ -65,22 +66,68 @@ func TestWorkloads(t *testing.T) {
 		file.Close()
 	}
 	assert.Contains(t, r.markdown(), "\n## The rows\n")
+	var samples strings.Builder
+	require.NoError(t, r.samples(&samples))
+	const line = "\nBenchmarkFilter/table=In_the_cache/row=bloom.Filter_batches/op=absent 1 "
+	assert.Contains(t, samples.String(), line)
 }
 
-// A process is measured by what it writes, and one that fails is not measured.
+// A process is asked in turns, each key of the file is named once while it fills its filter, and a
+// process that fails is not measured.
 func TestProcesses(t *testing.T) {
-	good := process{name: "good", args: []string{"sh", "-c", `echo ready 2000 250; while read round; do echo 10 20 30; done`, "sh"}}
+	asked := filepath.Join(t.TempDir(), "asked")
+	const answers = `echo ready 2000; while read line; do echo $line >>%s; case $line in
+		add*) echo 1000 0;; find*) echo 3000 100;; *) echo 0 0;; esac; done`
+	good := process{name: "good", args: []string{"sh", "-c", fmt.Sprintf(answers, asked), "sh"}}
 	bad := process{name: "bad", args: []string{"sh", "-c", "echo no", "sh"}}
 	missing := process{name: "missing", args: []string{filepath.Join(t.TempDir(), "none")}}
 	w := workload{kind: integers, n: 100, p: 1e-4, processes: []process{good, bad, missing}}
-	results := w.measure(newQuiet(), 3)
+	results := w.measure(3)
 	require.Len(t, results, 3)
 	assert.Equal(t, 20.0, results[0].bitsPerKey)
-	assert.Equal(t, 250, results[0].falses)
+	assert.Equal(t, 100, results[0].falses)
 	assert.Equal(t, []float64{10, 10, 10}, results[0].times[add])
-	assert.Equal(t, 30.0, results[0].least(absent))
+	assert.Equal(t, 30.0, results[0].median(absent))
+	assert.Empty(t, results[0].times[remove])
 	assert.ErrorContains(t, results[1].err, `answered "no"`)
 	assert.Error(t, results[2].err)
+	lines, err := os.ReadFile(asked)
+	require.NoError(t, err)
+	want := strings.Repeat("empty\nadd 0 100\n", 3) + "find 100 100000\n"
+	for turn := range 3 {
+		want += fmt.Sprintf("find 0 100\nfind %d 100\n", 100+100*turn)
+	}
+	assert.Equal(t, want, string(lines))
+}
+
+// A large filter is filled once, in chunks that cover all keys.
+func TestChunks(t *testing.T) {
+	p := workload{kind: integers, n: 1_000_003, p: 0.01}.plan(7)
+	assert.Equal(t, 7, p.chunks)
+	end := 0
+	for turn := range p.turns(7) {
+		from, n := p.chunk(turn)
+		assert.Equal(t, end, from)
+		end = from + n
+	}
+	assert.Equal(t, p.n, end)
+	assert.Equal(t, 20, workload{kind: integers, n: 1_000_000, p: 0.01}.plan(11).turns(11))
+}
+
+// A ratio is the median of the ratios within rounds, however the machine's speed drifts.
+func TestRatio(t *testing.T) {
+	var r, other result
+	for i := range 9 {
+		drift := float64(1 + i)
+		r.times[add] = append(r.times[add], 3*drift)
+		other.times[add] = append(other.times[add], 2*drift)
+	}
+	assert.InDelta(t, 1.5, r.ratio(&other, add), 1e-12)
+	assert.Equal(t, [3]float64{9, 15, 21}, quartiles(r.times[add]))
+	assert.True(t, r.disturbed())
+	assert.True(t, math.IsNaN(r.ratio(&other, present)))
+	even := result{times: [ops][]float64{{10, 11, 12, 12.4}}}
+	assert.False(t, even.disturbed())
 }
 
 // A build without assembly speaks the protocol and answers as this one.
@@ -89,12 +136,12 @@ func TestServe(t *testing.T) {
 	processes := pure(found)
 	require.Len(t, processes, len(ours))
 	w := workload{kind: uuids, n: 1000, p: 0.01, rows: slices.Clone(ours), processes: processes}
-	for i, res := range w.measure(newQuiet(), 1) {
+	for i, res := range w.measure(1) {
 		require.NoError(t, res.err, res.name)
 		if i >= len(ours) {
 			break
 		}
-		assert.Positive(t, res.least(add))
+		assert.Positive(t, res.median(add))
 	}
 }
 

@@ -63,14 +63,3 @@ func TestOrders(t *testing.T) {
 		assert.LessOrEqual(t, float64(often)/lookups, test.often[1], test.order.name)
 	}
 }
-
-// A turn beside a slow calibration is repeated, and one that is always disturbed still counts.
-func TestDisturbedTurns(t *testing.T) {
-	q := newQuiet()
-	q.usual = 1 // a nanosecond: every calibration takes longer
-	turns := 0
-	s := q.turn(func() sample { turns++; return sample{float64(turns)} })
-	assert.Equal(t, tries, turns)
-	assert.Equal(t, float64(tries), s[add])
-	assert.Equal(t, tries-1, q.repeats)
-}

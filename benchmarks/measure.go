@@ -3,13 +3,14 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
 )
 
-// The operations, as indexes of a sample.
+// The operations. An operation is also an index of a result's times.
 const (
 	add = iota
 	present
@@ -17,9 +18,6 @@ const (
 	remove
 	ops
 )
-
-// sample has the nanoseconds a key of each operation. It has NaN for an operation that a row lacks.
-type sample [ops]float64
 
 var nan = math.NaN()
 
@@ -29,7 +27,7 @@ type filter struct {
 	bits   uint64
 	reset  func()
 	add    func(keys)
-	count  func(keys) int // returns how many of the keys the filter contains
+	count  func(keys) int // returns how many of the keys the filter contains; nil if only add counts
 	remove func(keys)     // nil if keys cannot be removed
 	static bool           // the filter is filled when it is made, and keys are not added
 }
@@ -43,6 +41,7 @@ type row struct {
 // workload is one table: the work of its rows.
 type workload struct {
 	title string
+	text  string // what a reader should know of the table
 	kind  kind
 	n     int     // the number of keys
 	p     float64 // the rate of the filters; some libraries take none
@@ -50,6 +49,8 @@ type workload struct {
 	rows  []row
 	// processes are programs that are measured in turn with the rows; see process.go.
 	processes []process
+	// reference is the row that the others are divided by; "" is bits-and-blooms.
+	reference string
 	// lookups is the number of present keys in a timing, and of absent keys; 0 is the usual number.
 	lookups int
 	// order is the order of look-ups, half of them of present keys. If it is nil, present and
@@ -61,84 +62,61 @@ const (
 	// absentKeys is the number of keys that were never added. False positives are counted over
 	// all of them.
 	absentKeys = 1_000_000
-	// leastKeys is the lowest number of keys in a timing. If the filter has fewer keys, a timing
-	// has several passes over them.
-	leastKeys = 100_000
+	// leastChunk is the least number of keys that a turn adds, where there are as many.
+	leastChunk = 100_000
 )
 
-// run describes the timings of a workload. A timing has passes, and a pass looks up window keys.
-type run struct {
-	n, passes, window int
-	added, absent     keys
-	ordered           bool // absent has the keys of an order, and only their look-up is timed
+// plan says which keys the turns of a table have.
+type plan struct {
+	all    keys // the keys to add, followed by those to look up
+	n      int  // the number of keys to add
+	absent int  // the number of the others
+	window int  // the number of keys that a turn looks up
+	chunks int  // the number of turns that fill a filter
 }
 
-func (w workload) run() run {
+func (w workload) plan(rounds int) plan {
 	window := min(w.n, absentKeys)
 	if w.lookups > 0 {
 		window = w.lookups
 	}
-	passes := max(1, leastKeys/w.n)
-	r := run{n: w.n, passes: passes, window: window, added: w.kind.make(0, w.n)}
-	absent := max(window, min(absentKeys, 1000*window))
+	p := plan{
+		n: w.n, window: window,
+		absent: max(window, min(absentKeys, 1000*window)),
+		chunks: min(max(w.n/leastChunk, 1), rounds),
+	}
+	p.all = w.kind.make(0, w.n)
+	others := w.kind.make(absentIDs, p.absent)
 	if w.order != nil {
-		r.absent = w.order.keys(w.kind, w.n, absent)
-		r.ordered = true
-	} else {
-		r.absent = w.kind.make(absentIDs, absent)
+		others = w.order.keys(w.kind, w.n, p.absent)
 	}
-	return r
+	p.all.buf = append(p.all.buf, others.buf...)
+	return p
 }
 
-// part returns the keys that a pass of a round looks up. Each pass has other keys, as long as there
-// are enough. Otherwise processors would learn to predict the answers.
-func (r run) part(op, round, pass int) keys {
-	all := r.added
+// chunk returns the place of the keys that a turn adds or removes.
+func (p plan) chunk(turn int) (from, n int) {
+	i := turn % p.chunks
+	from = i * p.n / p.chunks
+	return from, (i+1)*p.n/p.chunks - from
+}
+
+// part returns the place of the keys that a turn looks up. Each turn has other keys, as long as
+// there are enough. Otherwise processors would learn to predict the answers.
+func (p plan) part(op, turn int) (from, n int) {
+	size := p.n
 	if op == absent {
-		all = r.absent
+		from, size = p.n, p.absent
 	}
-	return all.part((round*r.passes+pass)%(all.len()/r.window)*r.window, r.window)
+	return from + turn%(size/p.window)*p.window, p.window
 }
 
-// measure times each operation of f.
-func (f filter) measure(r run, round int) (s sample) {
-	s = sample{nan, nan, nan, nan}
-	nothing := func() {}
-	measure := func(op, each int, prepare func(), do func(pass int)) {
-		var total time.Duration
-		for pass := range r.passes {
-			prepare()
-			start := time.Now()
-			do(pass)
-			total += time.Since(start)
-		}
-		s[op] = float64(total) / float64(r.passes*each)
-	}
-	if r.ordered {
-		measure(absent, r.window, nothing, func(pass int) { f.count(r.part(absent, round, pass)) })
-		return s
-	}
-	if !f.static {
-		measure(add, r.n, f.reset, func(int) { f.add(r.added) })
-	}
-	if f.count == nil {
-		return s
-	}
-	found := 0
-	for _, op := range []int{present, absent} {
-		measure(op, r.window, nothing, func(pass int) { found += f.count(r.part(op, round, pass)) })
-		if f.bits > 0 && found < r.passes*r.window {
-			panic(fmt.Sprintf("found %d of %d keys that were added", found, r.passes*r.window))
-		}
-	}
-	if f.remove != nil {
-		fill := func() { f.reset(); f.add(r.added) }
-		measure(remove, r.n, fill, func(int) { f.remove(r.added) })
-		if left := f.count(r.part(present, round, 0)); left > r.window/10 {
-			panic(fmt.Sprintf("%d of %d keys are found that were removed", left, r.window))
-		}
-	}
-	return s
+// contestant is a row that is being measured. do does an operation on n keys and returns its time
+// in nanoseconds, and how many keys it found. If the row lacks the operation, the time is NaN.
+type contestant struct {
+	*result
+	empty func()
+	do    func(op, from, n int) (ns float64, found int)
 }
 
 // result is the result of a row in one table.
@@ -147,99 +125,179 @@ type result struct {
 	bitsPerKey float64
 	falses     int            // the number of false positives among the absent keys
 	absent     int            // the number of absent keys
-	times      [ops][]float64 // the times of each operation, one for each round
+	times      [ops][]float64 // nanoseconds a key, one for each turn; empty if the row lacks the operation
 	err        error          // the error of a process that failed
 }
 
-func (r *result) record(s sample) {
-	for op, ns := range s {
-		r.times[op] = append(r.times[op], ns)
+// local returns a contestant of this process.
+func (r row) local(w workload, p plan) contestant {
+	f := r.make(w.n, w.p)
+	c := contestant{result: &result{name: r.name, note: r.note}, empty: f.reset}
+	c.bitsPerKey = float64(f.bits) / float64(w.n)
+	if f.static {
+		c.empty = func() {}
+	}
+	c.do = func(op, from, n int) (ns float64, found int) {
+		switch {
+		case op == add && f.static, op == remove && f.remove == nil,
+			(op == present || op == absent) && f.count == nil:
+			return nan, 0
+		}
+		ks := p.all.part(from, n)
+		start := time.Now()
+		switch op {
+		case add:
+			f.add(ks)
+		case remove:
+			f.remove(ks)
+		default:
+			found = f.count(ks)
+		}
+		return float64(time.Since(start)), found
+	}
+	return c
+}
+
+// time does an operation in a turn and records its time.
+func (c contestant) time(op, from, n int) {
+	ns, found := c.do(op, from, n)
+	if c.err != nil || math.IsNaN(ns) {
+		return
+	}
+	if op == present && c.bitsPerKey > 0 && found < n {
+		panic(fmt.Sprintf("%s: found %d of %d keys that were added", c.name, found, n))
+	}
+	c.times[op] = append(c.times[op], ns/float64(n))
+}
+
+// contestants take turns. In each round every one has a turn, in another order each time.
+type contestants struct {
+	all    []contestant
+	random *rand.Rand
+}
+
+func (cs contestants) round(turn func(c contestant)) {
+	runtime.GC() // the only collections are here
+	for _, i := range cs.random.Perm(len(cs.all)) {
+		turn(cs.all[i])
 	}
 }
 
-// least returns the least time of an operation, or NaN.
-func (r *result) least(op int) float64 {
-	if len(r.times[op]) == 0 {
-		return nan
-	}
-	return slices.Min(r.times[op]) // NaN if one of the times is NaN
+// that returns the contestants that have an operation.
+func (cs contestants) that(have int) contestants {
+	cs.all = slices.DeleteFunc(slices.Clone(cs.all), func(c contestant) bool {
+		ns, _ := c.do(have, 0, 0)
+		return math.IsNaN(ns)
+	})
+	return cs
 }
 
-// measure measures all rows of w. In each round every row has a turn, in which it does all
-// operations. Each round begins with another row.
-func (w workload) measure(q *quiet, rounds int) (results []*result) {
+// turns is a number of turns that fills filters of p a whole number of times.
+func (p plan) turns(rounds int) int { return (rounds + p.chunks - 1) / p.chunks * p.chunks }
+
+// measure measures all rows of w. First the rows fill their filters, a chunk each turn. Then they
+// look keys up, and then they remove them.
+func (w workload) measure(rounds int) (results []*result) {
 	debug.FreeOSMemory() // frees the filters of the table before
-	r := w.run()
-	var measures []func(round int) sample
+	p := w.plan(rounds)
+	cs := contestants{random: rand.New(rand.NewPCG(1, 1))}
 	for _, row := range w.rows {
-		f := row.make(w.n, w.p)
-		res := &result{
-			name: row.name, note: row.note,
-			bitsPerKey: float64(f.bits) / float64(w.n), absent: r.absent.len(),
-		}
-		if !f.static {
-			f.add(r.added) // The first additions touch the filter's memory, and are not measured.
-		}
-		if f.count != nil {
-			res.falses = f.count(r.absent)
-		}
-		results = append(results, res)
-		measures = append(measures, func(round int) sample { return f.measure(r, round) })
+		cs.all = append(cs.all, row.local(w, p))
 	}
-	for _, p := range startAll(w, r) {
-		defer p.stop()
-		results = append(results, p.result)
-		measures = append(measures, p.measure)
+	for _, peer := range startAll(w, p) {
+		defer peer.stop()
+		cs.all = append(cs.all, peer.contestant())
 	}
-	for round := range rounds {
-		runtime.GC() // the only collection
-		for i := range measures {
-			number := (i + round) % len(measures)
-			res := results[number]
-			s := q.turn(func() sample { return measures[number](round) })
-			if res.err == nil {
-				res.record(s)
+	// A small filter is filled in one turn, and is emptied before the next one. Emptying a filter
+	// for the first time touches its memory.
+	for turn := range p.turns(rounds) {
+		from, n := p.chunk(turn)
+		cs.round(func(c contestant) {
+			if turn%p.chunks == 0 {
+				c.empty()
 			}
-		}
+			c.time(add, from, n)
+		})
 	}
+	for _, c := range cs.all {
+		c.result.absent = p.absent
+		if _, found := c.do(absent, p.n, p.absent); c.err == nil {
+			c.falses = found
+		}
+		results = append(results, c.result)
+	}
+	for turn := range rounds {
+		cs.round(func(c contestant) {
+			if w.order == nil {
+				from, n := p.part(present, turn)
+				c.time(present, from, n)
+			}
+			from, n := p.part(absent, turn)
+			c.time(absent, from, n)
+		})
+	}
+	cs.that(remove).measureRemoval(p, rounds)
 	return results
 }
 
-// measureTwice measures w, and again if more than one row in ten has a star. It returns the better
-// results, and whether it measured twice.
-func (w workload) measureTwice(q *quiet, rounds int) (results []*result, twice bool) {
-	results = w.measure(q, rounds)
-	if 10*stars(results) <= len(results) {
-		return results, false
+// measureRemoval measures removal from full filters. It fills a small filter again for each turn.
+func (cs contestants) measureRemoval(p plan, rounds int) {
+	for turn := range p.turns(rounds) {
+		from, n := p.chunk(turn)
+		cs.round(func(c contestant) {
+			if turn > 0 && turn%p.chunks == 0 {
+				c.empty()
+				c.do(add, 0, p.n)
+			}
+			c.time(remove, from, n)
+		})
 	}
-	if again := w.measure(q, rounds); stars(again) < stars(results) {
-		results = again
-	}
-	return results, true
-}
-
-// stars returns how many rows have a time whose median is far above the least.
-func stars(results []*result) (n int) {
-	for _, r := range results {
-		if r.spread() > starSpread {
-			n++
+	for _, c := range cs.all {
+		from, n := p.part(present, 0)
+		if _, left := c.do(present, from, n); left > n/10 {
+			panic(fmt.Sprintf("%s: %d of %d keys are found that were removed", c.name, left, n))
 		}
 	}
-	return n
 }
 
-// starSpread is the largest spread of a row without a star.
-const starSpread = 1.25
+// quartiles returns the first, second and third quartile of values, or NaNs if there are none. The
+// second one is the median.
+func quartiles(values []float64) (q [3]float64) {
+	if len(values) == 0 {
+		return [3]float64{nan, nan, nan}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	for i := range q {
+		at := float64(len(sorted)-1) * float64(i+1) / 4
+		low := int(at)
+		high := min(low+1, len(sorted)-1)
+		q[i] = sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
+	}
+	return q
+}
 
-// spread returns the median of the times of an operation divided by the least time. It takes the
-// operation for which this is largest. At 1.1, half of the times are up to 10 % above the least
-// time.
-func (r *result) spread() float64 {
-	most := 1.0
-	for op := range ops {
-		if least := r.least(op); !math.IsNaN(least) {
-			most = max(most, median(slices.Clone(r.times[op]))/least)
+// median returns the median time of an operation, or NaN.
+func (r *result) median(op int) float64 { return quartiles(r.times[op])[1] }
+
+// ratio returns the median of the times of an operation, each divided by that of other in the same
+// round. A machine whose speed drifts slows both.
+func (r *result) ratio(other *result, op int) float64 {
+	if len(r.times[op]) != len(other.times[op]) {
+		return nan
+	}
+	var ratios []float64
+	for i, ns := range r.times[op] {
+		ratios = append(ratios, ns/other.times[op][i])
+	}
+	return quartiles(ratios)[1]
+}
+
+// disturbed reports whether the quartiles of an operation are more than a quarter apart.
+func (r *result) disturbed() bool {
+	for _, times := range r.times {
+		if q := quartiles(times); q[2] > 1.25*q[0] {
+			return true
 		}
 	}
-	return most
+	return false
 }

@@ -15,20 +15,24 @@ import (
 	"time"
 )
 
-// A process is a program that measures a filter. It is a program in another language, or a build of
-// this program without assembly. It is started with
+// A process is a program that has a filter. It is a program in another language, or a build of this
+// program without assembly. It is started with
 //
-//	file width n window passes p
+//	file width n p
 //
-// The file has n keys of that width to add, and then the absent keys. The program makes a filter,
-// warms up, and writes
+// The file has n keys of that width to add, and then those to look up. The program makes a filter,
+// warms up if its language needs that, and writes
 //
-//	ready <bits> <false positives among the absent keys>
+//	ready <bits>
 //
-// Then it reads lines. Each line is the number of a round. For each line it measures as
-// filter.measure does, and writes three numbers of nanoseconds a key: add, present, absent. Add is
-// nan if the program fills its filters itself. Until the next line it sleeps. So its rounds take
+// Then it reads lines, and answers each with one line. Until the next line it sleeps. So it takes
 // turns with all other rows.
+//
+//	empty              empties the filter, and answers 0 0
+//	add <from> <n>     adds n keys of the file, and answers <nanoseconds> 0
+//	find <from> <n>    looks n keys up, and answers <nanoseconds> <keys found>
+//
+// Nanoseconds are nan if the program fills its filters itself.
 type process struct {
 	name, note string
 	args       []string // the program and its first arguments
@@ -118,28 +122,25 @@ type peer struct {
 	result *result
 }
 
-// startAll starts the processes of w and waits until they are warm.
-func startAll(w workload, r run) (peers []*peer) {
+// startAll starts the processes of w and waits until they are ready.
+func startAll(w workload, keys plan) (peers []*peer) {
 	if len(w.processes) == 0 {
 		return nil
 	}
 	file := filepath.Join(os.TempDir(), fmt.Sprintf("keys-%d", os.Getpid()))
 	defer os.Remove(file)
-	err := os.WriteFile(file, slices.Concat(r.added.buf, r.absent.buf), 0o600)
-	args := []string{
-		file, strconv.Itoa(w.kind.width), strconv.Itoa(w.n),
-		strconv.Itoa(r.window), strconv.Itoa(r.passes), fmt.Sprint(w.p),
-	}
+	err := os.WriteFile(file, keys.all.buf, 0o600)
+	args := []string{file, strconv.Itoa(w.kind.width), strconv.Itoa(w.n), fmt.Sprint(w.p)}
 	for _, program := range w.processes {
-		p := &peer{result: &result{
-			name: program.name, note: program.note, absent: r.absent.len(), err: err,
-		}}
+		p := &peer{result: &result{name: program.name, note: program.note, err: err}}
 		if err == nil {
 			p.result.err = p.start(slices.Concat(program.args, args))
 		}
-		if answer := p.ask("", 3); p.result.err == nil {
-			p.result.bitsPerKey, p.result.falses = answer[1]/float64(w.n), int(answer[2])
+		ready, bits := p.answer()
+		if p.result.err == nil && ready != "ready" {
+			p.result.err = fmt.Errorf("answered %q", ready)
 		}
+		p.result.bitsPerKey = bits / float64(w.n)
 		peers = append(peers, p)
 	}
 	return peers
@@ -154,34 +155,53 @@ func (p *peer) start(args []string) error {
 	return errors.Join(err1, err2, p.cmd.Start())
 }
 
-// ask writes a question and returns the n numbers of the answer. After an error it does nothing.
-func (p *peer) ask(question string, n int) []float64 {
+// ask writes a line and returns the time and the number of the answer. After an error it does
+// nothing.
+func (p *peer) ask(line ...any) (ns float64, found int) {
 	if p.result.err != nil {
-		return nil
+		return nan, 0
+	}
+	if _, p.result.err = fmt.Fprintln(p.in, line...); p.result.err != nil {
+		return nan, 0
+	}
+	text, number := p.answer()
+	if p.result.err == nil {
+		ns, p.result.err = strconv.ParseFloat(text, 64)
+	}
+	return ns, int(number)
+}
+
+// answer reads a line of a word and a number.
+func (p *peer) answer() (word string, number float64) {
+	if p.result.err != nil {
+		return "", 0
 	}
 	deadline := time.AfterFunc(5*time.Minute, func() { p.cmd.Process.Kill() })
 	defer deadline.Stop()
-	io.WriteString(p.in, question)
 	p.out.Scan()
-	words := strings.Fields(strings.Replace(p.out.Text(), "ready", "0", 1))
-	numbers := make([]float64, n)
-	for i := range numbers {
-		if len(words) != n {
-			p.result.err = fmt.Errorf("answered %q", p.out.Text())
-			return nil
-		}
-		numbers[i], p.result.err = strconv.ParseFloat(words[i], 64)
+	word, rest, _ := strings.Cut(strings.TrimSpace(p.out.Text()), " ")
+	number, err := strconv.ParseFloat(rest, 64)
+	if err != nil {
+		p.result.err = fmt.Errorf("answered %q", p.out.Text())
 	}
-	return numbers
+	return word, number
 }
 
-// measure measures a round. If p has failed, it returns NaNs.
-func (p *peer) measure(round int) sample {
-	answer := p.ask(fmt.Sprintln(round), absent+1)
-	if p.result.err != nil {
-		return sample{nan, nan, nan, nan}
+// contestant returns p as a contestant. None of the processes removes keys.
+func (p *peer) contestant() contestant {
+	return contestant{
+		result: p.result,
+		empty:  func() { p.ask("empty") },
+		do: func(op, from, n int) (ns float64, found int) {
+			switch op {
+			case add:
+				return p.ask("add", from, n)
+			case remove:
+				return nan, 0
+			}
+			return p.ask("find", from, n)
+		},
 	}
-	return sample{answer[add], answer[present], answer[absent], nan}
 }
 
 func (p *peer) stop() {
@@ -193,36 +213,44 @@ func (p *peer) stop() {
 	}
 }
 
-// serve makes this program a process, which measures one of its rows.
+// serve makes this program a process that has the filter of one of its rows.
 func serve(args []string) error {
-	if len(args) != 7 {
-		return errors.New("-serve wants: row file width n window passes p")
+	if len(args) != 5 {
+		return errors.New("-serve wants: row file width n p")
 	}
-	var r run
-	var width int
+	var width, n int
 	var p float64
-	numbers := strings.Join(args[2:], " ")
-	if _, err := fmt.Sscan(numbers, &width, &r.n, &r.window, &r.passes, &p); err != nil {
+	if _, err := fmt.Sscan(strings.Join(args[2:], " "), &width, &n, &p); err != nil {
 		return err
 	}
 	data, err := os.ReadFile(args[1])
 	if err != nil {
 		return err
 	}
-	all := keys{buf: data, width: width}
-	r.added, r.absent = all.part(0, r.n), all.part(r.n, all.len()-r.n)
-	for _, row := range ours {
-		if row.name != args[0] {
+	i := slices.IndexFunc(ours, func(r row) bool { return r.name == args[0] })
+	if i < 0 {
+		return fmt.Errorf("no row has the name %q", args[0])
+	}
+	all := plan{all: keys{buf: data, width: width}}
+	c := ours[i].local(workload{n: n, p: p}, all)
+	fmt.Println("ready", uint64(c.bitsPerKey*float64(n)))
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var from, n int
+		command, rest, _ := strings.Cut(in.Text(), " ")
+		if command == "empty" {
+			c.empty()
+			fmt.Println(0, 0)
 			continue
 		}
-		f := row.make(r.n, p)
-		f.add(r.added)
-		fmt.Println("ready", f.bits, f.count(r.absent))
-		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-			round, _ := strconv.Atoi(in.Text())
-			s := f.measure(r, round)
-			fmt.Println(s[add], s[present], s[absent])
+		if _, err := fmt.Sscan(rest, &from, &n); err != nil {
+			return err
 		}
+		op := present
+		if command == "add" {
+			op = add
+		}
+		ns, found := c.do(op, from, n)
+		fmt.Println(ns, found)
 	}
 	return nil
 }

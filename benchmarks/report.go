@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -16,9 +18,6 @@ import (
 // report has the content of RESULTS.md.
 type report struct {
 	quick   bool
-	rounds  int
-	load    string // the text of waitIdle
-	quiet   *quiet
 	began   time.Time
 	missing []string // the rows that were not measured, with the reasons
 	tables  []table
@@ -28,9 +27,7 @@ type report struct {
 type table struct {
 	workload
 	results []*result
-	twice   bool // the table was measured twice, because of stars
-	turns   int
-	repeats int // the number of turns that were repeated
+	rounds  int
 }
 
 func (r *report) add(t table) {
@@ -39,24 +36,21 @@ func (r *report) add(t table) {
 }
 
 const method = `
-Each row adds n keys to an empty filter. Then it looks up keys that were added (present) and keys
-that were not (absent). The keys are ready in one array. All Go rows run in one process. They run on
-one goroutine, except in the tables of goroutines. In each round every row has a turn, with programs
-in other languages and the build without assembly. Each round begins with another row. A timing
-covers at least 100,000 keys. In the table of banks it covers 500 look-ups.
+Each row fills one filter with n keys, then looks up keys that were added (present) and keys that
+were not (absent). The keys are ready in one array. In each round every row has a turn, in another
+order each time, with programs in other languages and the build without assembly. A turn adds a
+chunk of the keys: all of them up to 100,000, in larger filters at least so many. Then a turn looks
+up 100,000 to a million keys of each kind; in the table of banks 500. All Go rows run in one process,
+on one goroutine except in the tables of goroutines. Making filters, emptying them and collecting
+garbage are left out.
 
-Times are nanoseconds a key. They are the least of %d rounds, or of %d rounds if n is 1e7. The
-spread is the median divided by the least time, for the operation for which this is largest. A star
-marks a spread above 1.25: the machine was busy. Before and after each turn of a row a calibration
-runs: fixed work, in registers and in 64 MiB of memory. If it takes longer than usual, or if the
-host took the processor away during the turn, the turn is repeated, up to three times. A table with
-stars in more than one row in ten is measured again. Times leave out making filters, emptying them,
-touching their memory for the first time and collecting garbage.
-
-False positives are counted over a million absent keys. They are left out if fewer than ten are
+Times are nanoseconds a key: the median of the rounds, with the quartiles behind it. A star marks
+quartiles that are more than a quarter apart. The ratio to another row of the table (add / present /
+absent) is the median of the ratios within rounds, so a machine whose speed drifts does not change
+it. False positives are counted over a million absent keys. They are left out if fewer than ten are
 expected. The column purego has the times of Go code without assembly: add / present / absent. All
 processors but amd64 with AVX2 and arm64 run that code. If your processor is not here,
-` + "`go run . -quick`" + ` prints the tables in which processors differ, in about five minutes.
+` + "`go run . -quick`" + ` prints the tables in which processors differ, in two minutes.
 `
 
 func (r *report) markdown() string {
@@ -67,12 +61,18 @@ func (r *report) markdown() string {
 		options, picture = " -quick", ""
 	}
 	took := time.Since(r.began).Round(time.Second)
-	p("# Results\n\nMade by `cd benchmarks && go run .%s` in %v on %s (%s), with %s.\n",
-		options, took, machine(), r.load, runtime.Version())
-	if r.quiet != nil {
-		p("Of %d turns %d were repeated.\n", r.quiet.turns, r.quiet.repeats)
+	stars, rows := 0, 0
+	for _, t := range r.tables {
+		for _, res := range t.results {
+			if rows++; res.disturbed() {
+				stars++
+			}
+		}
 	}
-	p(method+picture, r.rounds, min(r.rounds, fewRounds))
+	p("# Results\n\nMade by `cd benchmarks && go run .%s` in %v on %s, with %s. ",
+		options, took, machine(), runtime.Version())
+	p("Of %d rows %d have a star.\n", rows, stars)
+	p("%s", method+picture)
 	for _, m := range r.missing {
 		p("\nNot measured: %s\n", strings.TrimSpace(m))
 	}
@@ -93,6 +93,33 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
+// samples writes every sample in the form of Go's benchmarks
+// (https://golang.org/design/14313-benchmark-format).
+func (r *report) samples(to io.Writer) error {
+	w := bufio.NewWriter(to)
+	fmt.Fprintf(w, "goos: %s\ngoarch: %s\ncpu: %s\n", runtime.GOOS, runtime.GOARCH, machine())
+	part := strings.NewReplacer(" ", "_", "/", ":", ",", "").Replace
+	for _, t := range r.tables {
+		for _, res := range t.results {
+			for op, times := range res.times {
+				for _, ns := range times {
+					fmt.Fprintf(w, "BenchmarkFilter/table=%s/row=%s/op=%s 1 %.3f ns/op\n",
+						part(t.title), part(res.name), t.operation(op), ns)
+				}
+			}
+		}
+	}
+	return w.Flush()
+}
+
+// operation returns the name of an operation in the table.
+func (t table) operation(op int) string {
+	if t.order != nil {
+		return "find"
+	}
+	return []string{"add", "present", "absent", "remove"}[op]
+}
+
 func (t table) find(name string) *result {
 	has := func(r *result) bool { return r.name == name && r.err == nil }
 	i := slices.IndexFunc(t.results, has)
@@ -107,31 +134,18 @@ func (t table) markdown(p func(string, ...any)) {
 	if t.order != nil {
 		p("; %s", t.order.name)
 	}
-	p(". Of %d turns %d were repeated", t.turns, t.repeats)
-	if t.twice {
-		p("; the table was measured twice, because of stars")
+	p("; %d rounds.", t.rounds)
+	if t.text != "" {
+		p(" %s", t.text)
 	}
-	p(".\n\n")
-	pure, removes := false, false
-	for _, r := range t.results {
-		pure = pure || strings.HasPrefix(r.name, purego)
-		removes = removes || !math.IsNaN(r.least(remove))
+	p("\n\n")
+	columns := t.columns()
+	head, line := "|", "|"
+	for _, c := range columns {
+		head += " " + c.title + " |"
+		line += "---|"
 	}
-	column := func(on bool, text string) string {
-		if !on {
-			return ""
-		}
-		return " " + text + " |"
-	}
-	if t.order != nil {
-		p("| | look-up |%s bits a key | spread |\n", column(pure, "purego"))
-		p("|---|---|%s---|---|\n", strings.TrimSpace(column(pure, "---")))
-	} else {
-		p("| | add | present | absent |%s%s bits a key | false positives | spread |\n",
-			column(removes, "remove"), column(pure, "purego"))
-		p("|---|---|---|---|%s%s---|---|---|\n",
-			strings.TrimSpace(column(removes, "---")), strings.TrimSpace(column(pure, "---")))
-	}
+	p("%s\n%s\n", head, line)
 	for _, r := range t.results {
 		if strings.HasPrefix(r.name, purego) {
 			continue
@@ -140,47 +154,87 @@ func (t table) markdown(p func(string, ...any)) {
 			p("| %s | failed: %v |\n", r.name, r.err)
 			continue
 		}
-		portable := ""
-		if without := t.find(purego + r.name); without != nil {
-			times := []string{without.time(add), without.time(present), without.time(absent)}
-			portable = strings.Join(times, " / ")
+		p("|")
+		for _, c := range columns {
+			p(" %s |", c.text(r))
 		}
-		bits, falses := "", ""
-		if r.bitsPerKey > 0 {
-			bits = fmt.Sprintf("%.1f", r.bitsPerKey)
-		}
-		if r.falses > 0 && t.p*float64(r.absent) >= 10 && t.lookups == 0 {
-			falses = fmt.Sprintf("%.2g %%", 100*float64(r.falses)/float64(r.absent))
-		}
-		spread := fmt.Sprintf("%.2f", r.spread())
-		if r.spread() > starSpread {
-			spread += " *"
-		}
-		if t.order != nil {
-			if without := t.find(purego + r.name); without != nil {
-				portable = without.time(absent)
-			}
-			p("| %s | %s |%s %s | %s |\n",
-				r.name, r.time(absent), column(pure, portable), bits, spread)
-			continue
-		}
-		p("| %s | %s | %s | %s |%s%s %s | %s | %s |\n",
-			r.name, r.time(add), r.time(present), r.time(absent),
-			column(removes, r.time(remove)), column(pure, portable), bits, falses, spread)
+		p("\n")
 	}
 }
 
-// time returns the text for the least time of an operation. It is empty if the row lacks the
-// operation.
+// column is a column of a table. text returns what it has for a row.
+type column struct {
+	title string
+	text  func(r *result) string
+}
+
+// columns returns the columns for which a row has something.
+func (t table) columns() (columns []column) {
+	columns = append(columns, column{"", func(r *result) string {
+		if r.disturbed() {
+			return r.name + " *"
+		}
+		return r.name
+	}})
+	titles := []string{"add", "present", "absent", "remove"}
+	asked := []int{add, present, absent}
+	if t.order != nil {
+		titles[absent] = "look-up"
+		asked = []int{absent}
+	}
+	for op, title := range titles {
+		columns = append(columns, column{title, func(r *result) string { return r.time(op) }})
+	}
+	reference := t.find(cmp.Or(t.reference, bitsAndBlooms.name))
+	if reference != nil {
+		columns = append(columns, column{"beside " + reference.name, func(r *result) string {
+			return joined(asked, func(op int) float64 { return r.ratio(reference, op) }, "%.2f")
+		}})
+	}
+	columns = append(columns, column{"purego", func(r *result) string {
+		without := t.find(purego + r.name)
+		if without == nil {
+			return ""
+		}
+		return joined(asked, without.median, "%.1f")
+	}}, column{"bits a key", func(r *result) string {
+		if r.bitsPerKey == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.1f", r.bitsPerKey)
+	}}, column{"false positives", func(r *result) string {
+		if r.falses == 0 || t.p*float64(r.absent) < 10 || t.lookups > 0 || t.order != nil {
+			return ""
+		}
+		return fmt.Sprintf("%.2g %%", 100*float64(r.falses)/float64(r.absent))
+	}})
+	return slices.DeleteFunc(columns, func(c column) bool {
+		return !slices.ContainsFunc(t.results, func(r *result) bool { return c.text(r) != "" })
+	})
+}
+
+// joined returns the values of operations with slashes between them. It leaves NaNs out.
+func joined(asked []int, value func(op int) float64, format string) string {
+	var texts []string
+	for _, op := range asked {
+		if x := value(op); !math.IsNaN(x) {
+			texts = append(texts, fmt.Sprintf(format, x))
+		}
+	}
+	return strings.Join(texts, " / ")
+}
+
+// time returns the text for the median of an operation and its quartiles. It is empty if the row
+// lacks the operation.
 func (r *result) time(op int) string {
-	least := r.least(op)
-	if math.IsNaN(least) {
+	q := quartiles(r.times[op])
+	switch {
+	case math.IsNaN(q[1]):
 		return ""
+	case q[1] >= 1000:
+		return fmt.Sprintf("%.0f (%.0f–%.0f)", q[1], q[0], q[2])
 	}
-	if least >= 1000 {
-		return fmt.Sprintf("%.0f", least)
-	}
-	return fmt.Sprintf("%.1f", least)
+	return fmt.Sprintf("%.1f (%.1f–%.1f)", q[1], q[0], q[2])
 }
 
 // machine returns a description of this machine.

@@ -3,70 +3,68 @@ import com.google.common.hash.Funnels;
 import java.io.BufferedInputStream;
 import java.io.BufferedReader;
 import java.io.DataInputStream;
+import java.io.EOFException;
 import java.io.FileInputStream;
 import java.io.InputStreamReader;
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 
-/** Measures Guava's BloomFilter; foreign.go says by what rules. */
+/** Has a BloomFilter of Guava; process.go has the rules. */
 class Guava {
-    static final int ADD = 0, PRESENT = 1, ABSENT = 2, OPS = 3;
-    static final int ABSENT_KEYS = 1_000_000;
     static final long WARM_UP_NANOS = 3_000_000_000L;
 
-    final int window, passes;
-    final double p;
-    final byte[][] added, absent;
-
-    Guava(byte[][] added, byte[][] absent, int window, int passes, double p) {
-        this.added = added;
-        this.absent = absent;
-        this.window = window;
-        this.passes = passes;
-        this.p = p;
-    }
-
     public static void main(String[] args) throws Exception {
-        int width = Integer.parseInt(args[1]), n = Integer.parseInt(args[2]);
-        Guava all;
-        try (var in = new DataInputStream(new BufferedInputStream(new FileInputStream(args[0]), 1 << 20))) {
-            all = new Guava(read(in, n, width), read(in, ABSENT_KEYS, width),
-                    Integer.parseInt(args[3]), Integer.parseInt(args[4]), Double.parseDouble(args[5]));
-        }
+        int n = Integer.parseInt(args[2]);
+        double p = Double.parseDouble(args[3]);
+        List<byte[]> keys = read(args[0], Integer.parseInt(args[1]));
 
-        // Rounds of a small share of the keys let the compiler see every loop
-        // often; then one round of all.
-        int share = Math.min(n, 10_000);
-        var few = new Guava(Arrays.copyOf(all.added, share), Arrays.copyOf(all.absent, 100_000), share, 10, all.p);
+        // Small parts let the compiler see every loop often.
         long start = System.nanoTime();
-        for (int round = 0; System.nanoTime() - start < WARM_UP_NANOS; round++) {
-            few.round(round);
+        for (int i = 0; System.nanoTime() - start < WARM_UP_NANOS; i++) {
+            var few = filter(10_000, p);
+            add(few, keys.subList(0, Math.min(n, 10_000)));
+            find(few, keys.subList(0, Math.min(n, 10_000)));
+            find(few, keys.subList(n, Math.min(keys.size(), n + 10_000)));
         }
-        all.round(0);
 
-        var f = all.filter();
-        add(f, all.added);
-        System.out.println("ready " + bits(f) + " " + count(f, all.absent, 0, ABSENT_KEYS));
-
+        var f = filter(n, p);
+        System.out.println("ready " + bits(f));
         var in = new BufferedReader(new InputStreamReader(System.in));
         for (String line; (line = in.readLine()) != null; ) {
-            var out = new StringBuilder();
-            for (double ns : all.round(Integer.parseInt(line))) {
-                out.append(ns).append(' ');
+            String[] words = line.split(" ");
+            if (words[0].equals("empty")) {
+                f = filter(n, p);
+                System.out.println("0 0");
+                continue;
             }
-            System.out.println(out);
+            int from = Integer.parseInt(words[1]);
+            List<byte[]> part = keys.subList(from, from + Integer.parseInt(words[2]));
+            int found = 0;
+            start = System.nanoTime();
+            if (words[0].equals("add")) {
+                add(f, part);
+            } else {
+                found = find(f, part);
+            }
+            System.out.println(System.nanoTime() - start + " " + found);
         }
     }
 
-    static byte[][] read(DataInputStream in, int n, int width) throws Exception {
-        var keys = new byte[n][width];
-        for (byte[] key : keys) {
-            in.readFully(key);
+    static List<byte[]> read(String path, int width) throws Exception {
+        var keys = new ArrayList<byte[]>();
+        try (var in = new DataInputStream(new BufferedInputStream(new FileInputStream(path), 1 << 20))) {
+            while (true) {
+                var key = new byte[width];
+                in.readFully(key);
+                keys.add(key);
+            }
+        } catch (EOFException end) {
+            return keys;
         }
-        return keys;
     }
 
-    BloomFilter<byte[]> filter() {
-        return BloomFilter.create(Funnels.byteArrayFunnel(), added.length, p);
+    static BloomFilter<byte[]> filter(int n, double p) {
+        return BloomFilter.create(Funnels.byteArrayFunnel(), n, p);
     }
 
     /** The bits of its words, as its binary form counts them. */
@@ -76,43 +74,16 @@ class Guava {
         return (out.size() - 6) * 8L;
     }
 
-    double[] round(int round) {
-        double[] ns = new double[OPS];
-        BloomFilter<byte[]> f = null;
-        for (int pass = 0; pass < passes; pass++) {
-            f = filter();
-            long start = System.nanoTime();
-            add(f, added);
-            ns[ADD] += System.nanoTime() - start;
-        }
-        ns[ADD] /= (double) passes * added.length;
-        for (int op = PRESENT; op <= ABSENT; op++) {
-            byte[][] keys = op == PRESENT ? added : absent;
-            int found = 0;
-            for (int pass = 0; pass < passes; pass++) {
-                int from = (round * passes + pass) % (keys.length / window) * window;
-                long start = System.nanoTime();
-                found += count(f, keys, from, from + window);
-                ns[op] += System.nanoTime() - start;
-            }
-            if (op == PRESENT && found != passes * window) {
-                throw new AssertionError("found " + found);
-            }
-            ns[op] /= (double) passes * window;
-        }
-        return ns;
-    }
-
-    static void add(BloomFilter<byte[]> f, byte[][] keys) {
+    static void add(BloomFilter<byte[]> f, List<byte[]> keys) {
         for (byte[] key : keys) {
             f.put(key);
         }
     }
 
-    static int count(BloomFilter<byte[]> f, byte[][] keys, int from, int to) {
+    static int find(BloomFilter<byte[]> f, List<byte[]> keys) {
         int found = 0;
-        for (int i = from; i < to; i++) {
-            if (f.mightContain(keys[i])) {
+        for (byte[] key : keys) {
+            if (f.mightContain(key)) {
                 found++;
             }
         }
