@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,10 +16,11 @@ import (
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
@@ -27,24 +31,33 @@ var (
 	blue   = color.RGBA{0x1f, 0x77, 0xb4, 0xff}
 	orange = color.RGBA{0xff, 0x7f, 0x0e, 0xff}
 	green  = color.RGBA{0x2c, 0xa0, 0x2c, 0xff}
-	red    = color.RGBA{0xd6, 0x27, 0x28, 0xff}
 	purple = color.RGBA{0x94, 0x67, 0xbd, 0xff}
 	teal   = color.RGBA{0x17, 0xa2, 0xb8, 0xff}
+)
+
+// Lines differ by their dashes, too, for readers who do not see their colours.
+var (
+	solid  []vg.Length
+	long   = []vg.Length{vg.Points(8), vg.Points(3)}
+	dashed = []vg.Length{vg.Points(4), vg.Points(3)}
+	dotted = []vg.Length{vg.Points(1.5), vg.Points(2.5)}
 )
 
 // curve is a line of a picture.
 type curve struct {
 	name   string
 	colour color.Color
-	dashed bool
+	dashes []vg.Length
 	y      func(x float64) float64 // returns NaN if there is nothing to draw at x
 }
 
 // picture is a picture of curves over xs.
 type picture struct {
 	title, x, y string
-	logX, logY  bool // logarithmic axes; that of x runs from large to small
-	legendLeft  bool
+	logX, logY  bool      // logarithmic axes; that of x runs from large to small
+	about       string    // what the picture shows, in a sentence
+	from, to    float64   // the axis of y
+	ticks       []float64 // of the axis of y, if it is not logarithmic
 	curves      []curve
 	xs          []float64
 }
@@ -72,22 +85,20 @@ func (powers) Ticks(from, to float64) (ticks []plot.Tick) {
 	return ticks
 }
 
+// marks returns ticks at values.
+func marks(values []float64) (ticks plot.ConstantTicks) {
+	for _, x := range values {
+		ticks = append(ticks, plot.Tick{Value: x, Label: general(x)})
+	}
+	return ticks
+}
+
 func (pic picture) draw(path string) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = pic.title, pic.x, pic.y
-	p.Title.Padding, p.Legend.Padding = vg.Points(8), vg.Points(2)
-	p.Legend.Top = true
-	p.Legend.Left = pic.legendLeft
-	p.Legend.XOffs = vg.Points(8)
-	p.Legend.YOffs = vg.Points(-16)
-	if !pic.legendLeft {
-		p.Legend.XOffs = vg.Points(-8)
-	}
-	var halves plot.ConstantTicks
-	for x := 0.0; x <= 3; x += 0.5 {
-		halves = append(halves, plot.Tick{Value: x, Label: general(x)})
-	}
-	p.X.Tick.Marker = halves
+	p.Title.Padding = vg.Points(8)
+	p.X.Tick.Marker = marks([]float64{0.5, 1, 1.5, 2, 2.5, 3})
+	p.Y.Tick.Marker = marks(pic.ticks)
 	if pic.logX {
 		p.X.Scale, p.X.Tick.Marker = plot.InvertedScale{Normalizer: plot.LogScale{}}, powers{}
 	}
@@ -107,13 +118,44 @@ func (pic picture) draw(path string) error {
 			return err
 		}
 		line.Color, line.Width = c.colour, vg.Points(1.5)
-		if c.dashed {
-			line.Dashes = []vg.Length{vg.Points(6), vg.Points(4)}
-		}
+		line.Dashes = c.dashes
 		p.Add(line)
 		p.Legend.Add(c.name, line)
 	}
-	return p.Save(7*vg.Inch, 4*vg.Inch, path)
+	p.Y.Min, p.Y.Max = pic.from, pic.to
+	return save(p, 8.5*vg.Inch, 4*vg.Inch, 2.9*vg.Inch, path, pic.about)
+}
+
+// save draws a plot with its legend beside it, where the legend crosses no curve.
+func save(p *plot.Plot, width, height, legendWidth vg.Length, path, about string) error {
+	const margin = 6 // points
+	legend := p.Legend
+	p.Legend = plot.NewLegend()
+	legend.Top, legend.Left, legend.Padding = true, true, vg.Points(4)
+	legend.YOffs = vg.Points(-28)
+	legend.TextStyle.Font.Size = vg.Points(11)
+	canvas := vgsvg.New(width, height)
+	all := draw.New(canvas)
+	p.Draw(draw.Crop(all, margin, -legendWidth, margin, -margin))
+	legend.Draw(draw.Crop(all, width-legendWidth+margin, -margin, margin, -margin))
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return err
+	}
+	return os.WriteFile(path, accessible(b.Bytes(), about), 0o644)
+}
+
+// accessible returns a picture with a title, fonts for systems without Liberation Sans, and colours
+// for a dark page. Inverting turns white to black, and turning the hue back keeps the colours.
+func accessible(svg []byte, about string) []byte {
+	const dark = "@media (prefers-color-scheme: dark) " +
+		"{ svg { filter: invert(0.9) hue-rotate(180deg) } }"
+	family := []byte("font-family:Liberation Sans")
+	svg = bytes.ReplaceAll(svg, family, append(family, ",Arial,Helvetica,sans-serif"...))
+	start := bytes.Index(svg, []byte("<svg"))
+	at := start + bytes.IndexByte(svg[start:], '>') + 1
+	head := fmt.Sprintf("\n<title>%s</title>\n<style>%s</style>", about, dark)
+	return slices.Insert(svg, at, []byte(head)...)
 }
 
 // drawPictures draws the pictures that need no measuring of time. Their figures come from this
@@ -138,22 +180,20 @@ func bitsAKey() picture {
 	p := picture{
 		title: "Bits a key, by the rate of false positives",
 		x:     "rate of false positives", y: "bits a key",
-		logX: true, legendLeft: true,
+		about: "Bits a key by rate: bloom.Filter is the smallest from 1 in 1,200 up, cuckoo.Filter below",
+		logX:  true, to: 70, ticks: []float64{0, 10, 20, 30, 40, 50, 60, 70},
 	}
 	p.curves = []curve{
-		{"bloom.Filter", blue, false, func(p float64) float64 {
+		{"bloom.Filter", blue, solid, func(p float64) float64 {
 			return float64(bloom.OptimalM(n, p)) / n
 		}},
-		{"blocked.Filter, 1 to 4 lines", orange, false, func(p float64) float64 {
+		{"blocked.Filter, 1 to 4 lines", orange, long, func(p float64) float64 {
 			return float64(bloom.Must(blocked.New(n, p)).M()) / n
 		}},
-		{"window.Filter", purple, false, func(p float64) float64 {
+		{"window.Filter", purple, dotted, func(p float64) float64 {
 			return size(bloom.Must(window.Config{N: n, P: p, Span: time.Hour}.SizeBytes()))
 		}},
-		{"counting.Filter", red, false, func(p float64) float64 {
-			return size(bloom.Must(counting.New(n, p)).SizeBytes())
-		}},
-		{"cuckoo.Filter", green, false, func(p float64) float64 {
+		{"cuckoo.Filter", green, dashed, func(p float64) float64 {
 			return size(bloom.Must(cuckoo.New(n, p)).SizeBytes())
 		}},
 	}
@@ -170,7 +210,8 @@ func rate() picture {
 		title: "Rate of false positives, by the keys that a filter holds",
 		x:     "keys, as a multiple of those that bloom and blocked were made for",
 		y:     "rate of false positives",
-		logY:  true, legendLeft: true,
+		about: "Rate by keys: above the plan it rises steeply, and growing.Filter keeps its bound",
+		logY:  true, from: 1e-6, to: 1,
 	}
 	for i := range steps {
 		p.xs = append(p.xs, 3*float64(i+1)/steps)
@@ -191,12 +232,12 @@ func rate() picture {
 		}
 	}
 	p.curves = []curve{
-		{"bloom.Filter, 1 %", blue, false, filled(bloom.Must(bloom.New(n, 1e-2)))},
-		{"blocked.Filter, 1 %", orange, false, filled(bloom.Must(blocked.New(n, 1e-2)))},
-		{"growing.Filter, at most 1 %", green, false, filled(bloom.Must(growing.New(0, 1e-2)))},
-		{"bloom.Filter, 0.01 %", blue, true, filled(bloom.Must(bloom.New(n, 1e-4)))},
-		{"blocked.Filter, 0.01 %", orange, true, filled(bloom.Must(blocked.New(n, 1e-4)))},
-		{"growing.Filter, at most 0.01 %", green, true, filled(bloom.Must(growing.New(0, 1e-4)))},
+		{"bloom.Filter, 1 %", blue, solid, filled(bloom.Must(bloom.New(n, 1e-2)))},
+		{"blocked.Filter, 1 %", orange, solid, filled(bloom.Must(blocked.New(n, 1e-2)))},
+		{"growing.Filter, at most 1 %", green, solid, filled(bloom.Must(growing.New(0, 1e-2)))},
+		{"bloom.Filter, 0.01 %", blue, long, filled(bloom.Must(bloom.New(n, 1e-4)))},
+		{"blocked.Filter, 0.01 %", orange, long, filled(bloom.Must(blocked.New(n, 1e-4)))},
+		{"growing.Filter, at most 0.01 %", green, long, filled(bloom.Must(growing.New(0, 1e-4)))},
 	}
 	return p
 }
@@ -204,11 +245,14 @@ func rate() picture {
 // memory shows the share of keys that filters of equal size remember. Keys come evenly. The age of
 // a key is the number of keys that came after it.
 func memory() picture {
-	const n, steps = 100_000, 120
+	const n, steps = 100_000, 121
 	p := picture{title: "Share of keys remembered, by age, in equally large filters",
+		about: "Share of keys remembered by age: window.Filter keeps all up to its N, " +
+			"flower.Filter forgets evenly",
+		to: 1, ticks: []float64{0, 0.2, 0.4, 0.6, 0.8, 1},
 		x: "keys that came since, as a multiple of the window's N", y: "remembered"}
 	for i := range steps {
-		p.xs = append(p.xs, 3*float64(i)/steps)
+		p.xs = append(p.xs, 3*float64(i)/(steps-1))
 	}
 	var size int64
 	windowed := func(perSpan int) func(float64) float64 { // so many keys come in a Span
@@ -235,18 +279,19 @@ func memory() picture {
 		}
 	}
 	p.curves = []curve{
-		{"window.Filter, 1 %, N keys in a Span", purple, false, windowed(n)},
-		{"the same, 3 N keys in a Span", purple, true, windowed(3 * n)},
+		{"window.Filter, 1 %, N keys in a Span", purple, solid, windowed(n)},
+		{"the same, 3 N keys in a Span", purple, long, windowed(3 * n)},
 	}
 	for _, f := range []struct {
 		bits, ways int
 		colour     color.Color
-	}{{8, 1, teal}, {8, 3, green}, {16, 4, orange}} {
+		dashes     []vg.Length
+	}{{8, 1, teal, dotted}, {8, 3, green, dashed}, {16, 4, orange, long}} {
 		filter := bloom.Must(flower.New(flower.Config{
 			Slots: uint64(8 * size / int64(f.bits)), Ways: f.ways, Bits: f.bits,
 		}))
 		name := fmt.Sprintf("flower.Filter, %d bits, ways: %d", f.bits, f.ways)
-		p.curves = append(p.curves, curve{name, f.colour, false, func(x float64) float64 {
+		p.curves = append(p.curves, curve{name, f.colour, f.dashes, func(x float64) float64 {
 			return filter.Recall(uint64(x * n))
 		}})
 	}
@@ -259,7 +304,7 @@ func drawSpeed(path string, t table) error {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("Nanoseconds a key: n = %s, keys of %s, p = %s",
 		short(t.n), t.kind.name, general(t.p))
-	p.X.Label.Text, p.Title.Padding, p.Legend.Top = "ns a key", vg.Points(8), true
+	p.X.Label.Text, p.Title.Padding = "ns a key", vg.Points(8)
 	var names []string
 	var values [remove]plotter.Values
 	for _, r := range t.results {
@@ -285,5 +330,7 @@ func drawSpeed(path string, t table) error {
 		p.Legend.Add(name, bars)
 	}
 	p.NominalY(names...)
-	return p.Save(8*vg.Inch, vg.Length(len(names))*vg.Points(22)+vg.Inch, path)
+	height := vg.Length(len(names))*vg.Points(22) + vg.Inch
+	return save(p, 9*vg.Inch, height, 2.3*vg.Inch, path,
+		"Nanoseconds a key beside other libraries: blocked.Filter in batches is the fastest in Go")
 }
