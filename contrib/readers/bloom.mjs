@@ -5,7 +5,7 @@
 //	import { read } from "./bloom.mjs"
 //	const f = read(bytes)              // a Uint8Array of a file, or of MarshalBinary
 //	f.info                             // {n, p, hash, comment}: look at hash before the first look-up
-//	f.contains("https://go.dev/")      // a string (its UTF-8) or a Uint8Array
+//	f.contains("https://go.dev/")      // a string (its UTF-8), a Uint8Array, or a BigInt (its 8 bytes)
 //	f.which("key")                     // the numbers of a bank's members that may contain the key
 //	f.names[i]                         // the name of a bank's member: a Uint8Array, perhaps not UTF-8
 //	f.key(line)                        // the key that the command bloom makes from a line for f
@@ -47,9 +47,30 @@ function mix(x) {
 	return x ^ x >> 33n
 }
 
-/** The two halves of the Murmur3 x64 128 digest, as BigInts. The key is bytes, or a string in UTF-8. */
+/** The bytes of text or of a Uint8Array. Other values throw a TypeError. */
+function bytesOf(text) {
+	if (typeof text === "string") {
+		if (/\p{Surrogate}/u.test(text)) throw new TypeError("text has half of a surrogate pair")
+		return new TextEncoder().encode(text)
+	}
+	if (!ArrayBuffer.isView(text) || text[Symbol.toStringTag] !== "Uint8Array") {
+		throw new TypeError("a key is a string, a Uint8Array or a BigInt")
+	}
+	return text
+}
+
+function keyBytes(key) {
+	if (typeof key !== "bigint") return bytesOf(key)
+	if (key < -(2n ** 63n) || key >= 2n ** 64n) throw new RangeError("an integer key has more than 64 bits")
+	return numbers(u64(key))
+}
+
+/**
+ * The two halves of the Murmur3 x64 128 digest, as BigInts. The key is bytes, or a string in UTF-8, or a
+ * BigInt as 8 little-endian bytes.
+ */
 export function digest(key) {
-	const bytes = typeof key === "string" ? new TextEncoder().encode(key) : key
+	const bytes = keyBytes(key)
 	const padded = new Uint8Array(bytes.length + 16)
 	padded.set(bytes)
 	const view = new DataView(padded.buffer)
@@ -119,7 +140,7 @@ class Filter {
 		const way = ways.get(hash)
 		need(way, `keys were not made of lines as the command does it, but by "${hash}": ` +
 			"a program that makes such keys calls contains")
-		return way(typeof line === "string" ? new TextEncoder().encode(line) : line)
+		return way(bytesOf(line))
 	}
 }
 
@@ -413,10 +434,30 @@ export function read(bytes) {
 
 /** A new filter in Guava's form. m is a multiple of 64. Other programs can read its bytes. */
 export function make(m, k) {
+	if (!(Number.isInteger(m) && m > 0 && m % 64 === 0 && m / 64 < 2 ** 31)) throw new RangeError(`m = ${m} is no multiple of 64`)
+	if (!(Number.isInteger(k) && k >= 1 && k <= 255)) throw new RangeError(`k = ${k} is outside [1, 255]`)
 	const bytes = new Uint8Array(6 + m / 8)
 	bytes.set([1, k])
 	viewOf(bytes).setUint32(2, m / 64)
 	return new Guava(bytes)
+}
+
+const begins = new Map([
+	["\x1f\x8b", "it is compressed by gzip: unpack it first: gzip -dc"],
+	["\x28\xb5\x2f\xfd", "it is compressed by zstd: unpack it first: zstd -dc"],
+	["\xfd7zXZ\0", "it is compressed by xz: unpack it first: xz -dc"],
+	["BZh91AY&SY", "it is compressed by bzip2: unpack it first: bzip2 -dc"],
+	["PK\x03\x04", "it is compressed by zip: unpack it first: unzip -p"],
+	["7z\xbc\xaf\x27\x1c", "it is compressed by 7z: unpack it first: 7z x -so"],
+	["\xff\xfe", "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"],
+	["\xfe\xff", "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"],
+])
+
+/** The bytes of lines without a byte order mark. Compressed bytes and UTF-16 throw a FormatError. */
+function plain(input) {
+	const head = String.fromCharCode(...input.subarray(0, 10))
+	for (const [magic, refused] of begins) need(!head.startsWith(magic), "standard input: " + refused)
+	return head.startsWith("\xef\xbb\xbf") ? input.subarray(3) : input
 }
 
 if (globalThis.process?.versions?.node) await main()
@@ -432,7 +473,7 @@ async function main() {
 	}
 	try {
 		const f = read(new Uint8Array(readFileSync(process.argv[2])))
-		const input = new Uint8Array(readFileSync(0)), out = []
+		const input = plain(new Uint8Array(readFileSync(0))), out = []
 		for (let from = 0; from < input.length;) {
 			let to = input.indexOf(10, from)
 			if (to < 0) to = input.length

@@ -49,9 +49,19 @@ def crc(*parts):
 
 # The digest
 def key_bytes(key):
-    if isinstance(key, int):
+    """The bytes of a key. Other values, and integers of more than 64 bits, raise an error."""
+    if isinstance(key, int) and not isinstance(key, bool):
+        require(-2**63 <= key < 2**64, "an integer key has more than 64 bits")
         return (key & M64).to_bytes(8, "little")
-    return key.encode() if isinstance(key, str) else bytes(key)
+    return line_bytes(key)
+
+def line_bytes(line):
+    if isinstance(line, str):
+        return line.encode()
+    view = memoryview(line)
+    if view.itemsize != 1 or view.ndim != 1 or not view.contiguous:
+        raise TypeError("a key is bytes, text or an integer")
+    return bytes(view)
 
 def murmur3(key):
     c1, c2, h1, h2 = 0x87C37B91114253D5, 0x4CF5AD432745937F, 0, 0
@@ -82,7 +92,7 @@ class Filter:
         require(not shard, "the filter is shard %s of a list: bloom check asks the files of all shards" % number)
         require(hash in WAYS, 'keys were not made of lines as the command does it, but by "%s": '
                 'a program that makes such keys calls contains' % hash)
-        return WAYS[hash](key_bytes(line))
+        return WAYS[hash](line_bytes(line))
 
     def contains(self, key):
         return self.contains_digest(*self.digest(key_bytes(key)))
@@ -426,11 +436,33 @@ WAYS = {
     "Sum of the bytes given in hexadecimal": from_hex,
 }
 
+BEGINS = {
+    b"\x1f\x8b": "it is compressed by gzip: unpack it first: gzip -dc",
+    b"\x28\xb5\x2f\xfd": "it is compressed by zstd: unpack it first: zstd -dc",
+    b"\xfd7zXZ\0": "it is compressed by xz: unpack it first: xz -dc",
+    b"BZh91AY&SY": "it is compressed by bzip2: unpack it first: bzip2 -dc",
+    b"PK\3\4": "it is compressed by zip: unpack it first: unzip -p",
+    b"7z\xbc\xaf\x27\x1c": "it is compressed by 7z: unpack it first: 7z x -so",
+    b"\xff\xfe": "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8",
+    b"\xfe\xff": "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8",
+}
+
+def lines_of(file):
+    """The lines of a file of bytes, without a byte order mark. Files that are no UTF-8 lines raise ValueError."""
+    for i, line in enumerate(file):
+        if i == 0:
+            for magic, refused in BEGINS.items():
+                require(not line.startswith(magic), "standard input: " + refused)
+            line = line.removeprefix(b"\xef\xbb\xbf")
+            if not line:  # a mark alone
+                return
+        yield line.removesuffix(b"\n")
+
 def main(path):
     f = load(path)
     ask = f.which if isinstance(f, Bank) else f.contains
-    for line in sys.stdin.buffer:
-        print(str(ask(f.key(line.removesuffix(b"\n")))).lower())
+    for line in lines_of(sys.stdin.buffer):
+        print(str(ask(f.key(line))).lower())
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:

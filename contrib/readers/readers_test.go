@@ -4,6 +4,7 @@ package readers
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
@@ -238,9 +239,22 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 			{"SumString, with carriage returns", "é\r", "é\né\r\n", "false\ntrue\n", ""},
 			{"SumString, case folded by Unicode 15.0.0", "éiσ", "ÉIΣ\néiς\r\néiσ\nÉİΣ\né", "true\ntrue\ntrue\nfalse\nfalse\n", ""},
 			{"SumString, case folded by Unicode 15.0.0", "a\xff\xe2\x82é\xf0\x90", "A\xff\xe2\x82É\xf0\x90\na\xff\xe2\x82É\n", "true\nfalse\n", ""},
-			{"SumString, case folded by Unicode 15.0.0", "\ufeff𐐨", "\ufeff𐐀\n𐐀\n", "true\nfalse\n", ""},
+			{"SumString, case folded by Unicode 15.0.0", "\ufeff𐐨", "x\n\ufeff𐐀\n𐐀\n", "false\ntrue\nfalse\n", ""},
 			{"SumString, case folded by Unicode 15.0.0, with carriage returns", "é\r", "É\r\nÉ\n", "true\nfalse\n", ""},
 			{"", "é", "é\né\r\n", "true\nfalse\n", ""},
+			{"", "é", "\ufeffé\né\n\ufeffé", "true\ntrue\nfalse\n", ""},
+			{"SumString", "é", "\ufeffé", "true\n", ""},
+			{"SumString", "", "\ufeff\n", "true\n", ""},
+			{"Sum of the bytes given in hexadecimal", string(raw), "\ufeff" + digits + "\r\n", "true\n", ""},
+			{"SumString", "é", gzipped("é\n"), "", "it is compressed by gzip: unpack it first: gzip -dc"},
+			{"SumString", "é", "\x28\xb5\x2f\xfd\x04", "", "it is compressed by zstd: unpack it first: zstd -dc"},
+			{"SumString", "é", "\xfd7zXZ\x00", "", "it is compressed by xz: unpack it first: xz -dc"},
+			{"SumString", "é", "BZh91AY&SY", "", "it is compressed by bzip2: unpack it first: bzip2 -dc"},
+			{"SumString", "é", "PK\x03\x04", "", "it is compressed by zip: unpack it first: unzip -p"},
+			{"SumString", "é", "7z\xbc\xaf\x27\x1c", "", "it is compressed by 7z: unpack it first: 7z x -so"},
+			{"SumString", "é", "\xff\xfea\x00\n\x00", "", "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"},
+			{"SumString", "é", "\xfe\xff\x00\n", "", "it is UTF-16: make it UTF-8 first: iconv -f UTF-16 -t UTF-8"},
+			{"", "\xff\xfe", "\xff\n\xff\xfe", "false\ntrue\n", ""},
 			{"SumString, shard 0/2", "é", "é\n", "", "the filter is shard 0/2 of a list: bloom check asks the files of all shards"},
 			{"several ways", "é", "é\n", "", `keys were not made of lines as the command does it, but by "several ways"`},
 			{"SumUTF16", "é", "é\n", "", `but by "SumUTF16": a program that makes such keys calls contains`},
@@ -267,6 +281,125 @@ func TestReadersHashAsTheFileSays(t *testing.T) {
 		}
 	}
 }
+
+func gzipped(text string) string {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	bloom.Must(w.Write([]byte(text)))
+	bloom.Must(0, w.Close())
+	return out.String()
+}
+
+// TestReadersRefuseKeys: a value that is no key is an error and not a key that is absent.
+func TestReadersRefuseKeys(t *testing.T) {
+	dir := t.TempDir()
+	f := bloom.Must(bloom.New(100, 1e-9))
+	for _, key := range []string{"key", "A", "\x01\x02", "\xff"} {
+		f.AddString(key)
+	}
+	for _, key := range []uint64{0, 1, 1 << 63, 1<<64 - 1} {
+		f.AddHash(bloom.SumUint64(key))
+	}
+	require.NoError(t, f.SaveFile(filepath.Join(dir, "filter")))
+	b := bloom.Must(bank.New(100, 1e-9))
+	require.NoError(t, onlyError(b.AppendFilter(f)))
+	require.NoError(t, b.SaveFile(filepath.Join(dir, "bank")))
+	for _, reader := range []struct{ command, program string }{
+		{"python3", `
+import array, decimal, fractions, sys, uuid
+sys.dont_write_bytecode = True
+import bloom, mmap
+from enum import IntEnum
+class Number(IntEnum): one = 1
+for name in "filter", "bank":
+    f = bloom.load(sys.argv[1] + "/" + name)
+    ways = [f.contains, f.which] if name == "bank" else [f.contains]
+    for key in ("key", b"key", bytearray(b"key"), memoryview(b"-key-")[1:4], array.array("B", b"key"),
+                0, 1, Number.one, 2**63, 2**64 - 1, -1, -2**63):
+        for ask in ways:
+            assert ask(key), key
+    for key in (None, True, False, 1.0, 1e300, float("nan"), 2**64, -2**63 - 1, uuid.UUID(int=1).int << 64, uuid.UUID(int=1),
+                ["key"], [1, 2], (1, 2), [], {}, {1, 2}, range(2), array.array("I", [1]), memoryview(b"abcd").cast("I"),
+                memoryview(b"1-2-")[::2], memoryview(b"\1\2").cast("B", (1, 2)), decimal.Decimal(1), fractions.Fraction(1), object, "\ud800"):
+        for ask in ways:
+            try:
+                answer = ask(key)
+            except (TypeError, ValueError):
+                continue
+            raise SystemExit("%r is %s in a %s" % (key, answer, name))
+for line in (None, 1, True, 1.0, ["key"], [1, 2]):
+    try:
+        key = f.key(line)
+    except TypeError:
+        continue
+    raise SystemExit("%r is the line of key %r" % (line, key))
+`},
+		{"node", `
+import {read, make, digest} from "./bloom.mjs"
+import {readFileSync} from "node:fs"
+import {runInNewContext} from "node:vm"
+for (const name of ["filter", "bank"]) {
+	const f = read(new Uint8Array(readFileSync(process.argv[1] + "/" + name)))
+	const key = new TextEncoder().encode("-key-").subarray(1, 4)
+	const ways = name === "bank" ? ["contains", "which"] : ["contains"]
+	for (const good of ["key", key, Buffer.from(key), runInNewContext("Uint8Array.of(1, 2)"), 0n, 1n, 2n ** 63n, 2n ** 64n - 1n, -1n, -(2n ** 63n)])
+		for (const way of ways) if (![].concat(f[way](good)).some(x => x !== false)) throw Error(good + " is absent in " + name)
+	for (const bad of [undefined, null, true, false, 0, 1, 1.5, NaN, 2n ** 64n, -(2n ** 63n) - 1n, [], [1, 2], ["key"], {}, new String("key"),
+		new Number(1), Object(1n), Symbol("key"), new Date(0), key.buffer, new DataView(key.buffer), Uint16Array.of(1), Int8Array.of(1), BigUint64Array.of(1n),
+		{length: 1, 0: 1}, {length: 3, [Symbol.toStringTag]: "Uint8Array"}, () => "key", "\ud800", "\udc00x"]) {
+		for (const way of [...ways, "key"]) {
+			if (way === "key" && typeof bad === "string") continue
+			let answer
+			try {
+				answer = f[way](bad)
+			} catch (error) {
+				if (error instanceof TypeError || error instanceof RangeError) continue
+				throw error
+			}
+			throw Error(way + " of " + String(bad) + " is " + answer)
+		}
+		let added
+		try {
+			added = make(64, 3).add(bad)
+		} catch {
+			continue
+		}
+		throw Error(String(bad) + " was added")
+	}
+}
+for (const line of [1n, 0n]) {
+	let key
+	try {
+		key = read(make(64, 3).bytes).key(line)
+	} catch {
+		continue
+	}
+	throw Error(line + " is a line")
+}
+for (const [m, k] of [[0, 3], [100, 3], [64, 0], [64, 256], [64, 1.5], [64], [-64, 3], ["64", 3], [64.5, 3]]) {
+	try {
+		make(m, k)
+	} catch {
+		continue
+	}
+	throw Error("made a filter of " + m + " bits and " + k + " hashes")
+}
+`},
+	} {
+		if _, err := exec.LookPath(reader.command); err != nil && os.Getenv("BLOOM_REQUIRE_READERS") == "" {
+			t.Logf("without %s: %v", reader.command, err)
+			continue
+		}
+		args := []string{"-c", reader.program, dir}
+		if reader.command == "node" {
+			args = []string{"--input-type=module", "-e", reader.program, "--", dir}
+		}
+		out, err := exec.Command(reader.command, args...).CombinedOutput()
+		assert.NoError(t, err, "%s: %s", reader.command, out)
+	}
+}
+
+func onlyError[T any](_ T, err error) error { return err }
 
 // In a program, key takes a line as text, too: as the digits of a hash that a form has, for example.
 func TestReadersTakeTextAsALine(t *testing.T) {
