@@ -1,6 +1,7 @@
 package bloom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -145,6 +146,32 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 		made = fmt.Sprintf(" made for n = %d, p = %v", i.N, i.P)
 	}
 	return fmt.Errorf("%w: it is %v%s, not what %s", ErrMismatch, f, made, maker)
+}
+
+// Lock locks the file at path against other processes and other calls of Lock, until unlock is called
+// or the process ends in any way. So a program can load a file, change the filter, and save it, while
+// no other program does so. The lock is advisory: it keeps out only those who also call Lock, such as
+// the command bloom. SaveFile and LoadFile need no lock to keep a file whole.
+//
+// If the file is locked, Lock waits until ctx is done, and then returns an error that wraps ctx's. It
+// tries at least once, even if ctx is done before. Many calls of unlock are as one.
+//
+// The lock is a lock of the system on an empty file in the same directory, named .NAME.bloom-lock,
+// which Lock creates and unlock removes. If the process is killed, the empty file stays, and the next
+// Lock takes it over. There may be no file at path yet. If path is a symbolic link, Lock locks the
+// file that it leads to. SaveFile would replace such a link, so pass the file's own path to both.
+// Lock does not follow a link at the name of the lock, and refuses anything there that is not a
+// regular file.
+//
+// On NFS the lock holds between machines if the server and the mount support locks. If the file
+// system or the operating system has no such locks, the error wraps [errors.ErrUnsupported].
+// Linux, macOS, Windows and the BSDs have them.
+func Lock(ctx context.Context, path string) (unlock func() error, err error) {
+	unlock, err = files.Lock(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("bloom: locking: %w", err)
+	}
+	return unlock, nil
 }
 
 // OpenFile opens a file that [LoadFile] can load. It checks the length, the header, and the trailer

@@ -1,5 +1,5 @@
 // Package files replaces a file as a whole: after a crash at any moment the path holds the old
-// content or all of the new content. It also maps files.
+// content or all of the new content. It also locks files against other processes, and maps them.
 package files
 
 import (
@@ -102,12 +102,8 @@ func regular(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// prefix returns the common start of the paths of all temporary files for path. It cuts a long
-// name, to leave room for the rest.
-func prefix(path string) string {
-	name := filepath.Base(path)
-	return filepath.Join(filepath.Dir(path), "."+name[:min(len(name), 200)]+".bloom-tmp-")
-}
+// prefix returns the common start of the paths of all temporary files for path.
+func prefix(path string) string { return beside(path, "bloom-tmp-") }
 
 // create creates and claims a temporary file. old is the file to replace, or nil. If there is an
 // old file, only the owner may read the new one, because the old one may be private.
@@ -152,6 +148,16 @@ func (d directory) close() {
 	if d.file != nil {
 		d.file.Close()
 	}
+}
+
+// SyncDir returns once the name of the file at path is on disk, where Write does so, too.
+func SyncDir(path string) error {
+	dir, err := openDir(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.close()
+	return dir.sync()
 }
 
 // sync makes a rename durable.

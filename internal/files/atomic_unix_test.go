@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	. "github.com/seed79a3ff49/bloom/internal/files"
 
@@ -128,6 +129,11 @@ func TestChild(t *testing.T) {
 		require.NoError(t, Write(path, text("by a child")))
 	case "refused":
 		require.ErrorIs(t, Write(path, text("by a child")), fs.ErrPermission)
+	case "lock":
+		_, err := Lock(t.Context(), path)
+		require.NoError(t, err)
+		os.Stdout.WriteString("locked\n")
+		time.Sleep(time.Minute)
 	case "killed":
 		_ = Write(path, func(io.Writer) error {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -7,7 +7,11 @@ import (
 	"time"
 )
 
-// claim is described in lock_unix.go. Without locks, removeDead judges by a file's age.
+// openThere is described in flock_unix.go.
+func openThere(path string, flag int) (*os.File, error) { return os.OpenFile(path, flag, 0) }
+
+// claim is described in flock_unix.go. Windows renames no open file, so a file loses its lock before
+// it has its name, and other systems have no locks. So removeDead judges by a file's age.
 func claim(*os.File) bool { return true }
 
 // removeDead removes a file that was not written to for a day.

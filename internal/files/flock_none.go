@@ -1,0 +1,11 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
+
+package files
+
+import (
+	"errors"
+	"os"
+)
+
+// flock is described in flock_unix.go. These systems have no such locks.
+func flock(*os.File, bool) error { return errors.ErrUnsupported }

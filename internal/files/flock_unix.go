@@ -1,0 +1,68 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// flock locks file until it is closed. If another open file has the lock, flock waits, or returns
+// errBusy. On a file system without locks, its error wraps errors.ErrUnsupported.
+func flock(file *os.File, wait bool) error {
+	how := unix.LOCK_EX
+	if !wait {
+		how |= unix.LOCK_NB
+	}
+	for {
+		err := unix.Flock(int(file.Fd()), how)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EWOULDBLOCK:
+			return errBusy
+		case err == unix.ENOLCK:
+			err := os.NewSyscallError("flock", err)
+			return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+		}
+		return os.NewSyscallError("flock", err)
+	}
+}
+
+// openThere opens the file at path. It does not follow a link, and does not wait for the other end
+// of a pipe.
+func openThere(path string, flag int) (*os.File, error) {
+	return os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+}
+
+// claim locks file until file is closed, and reports whether file is still at its path. removeDead
+// of another process may have removed it before. If files cannot be locked, claim returns true.
+func claim(file *os.File) bool {
+	return flock(file, true) != nil || isAt(file, file.Name())
+}
+
+// removeDead removes a file that no process has claimed.
+func removeDead(path string) {
+	file, err := openThere(path, os.O_WRONLY)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	// Another process may have removed the dead file and created its own since.
+	// Only the lock's holder removes the file.
+	if flock(file, false) == nil && isAt(file, path) {
+		os.Remove(path)
+	}
+}
+
+// ignoreUnsupported returns err, or nil if err says that a directory cannot be synced. Some network
+// file systems sync directories by themselves.
+func ignoreUnsupported(err error) error {
+	if errors.Is(err, unix.EINVAL) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,190 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Saving replaces a file, so a lock of the file itself would be lost with it. The lock is on an
+// empty file beside it. Whoever has the lock removes that file before it releases the lock:
+//
+//	create  a new file, or open the one that is there
+//	lock    it
+//	look    whether it is still at its name; if not, begin again
+//	...
+//	remove  the file
+//	unlock  it
+//
+// A process that opened the file and waits for its lock finds it gone at "look". A process that is
+// killed leaves the file, unlocked, and the next one locks and removes it. In a folder where other
+// users may write, the name may become a link at any moment. So links are not followed, and only
+// the handle of a file that this process created changes its permissions.
+
+// Lock is described in bloom.Lock.
+func Lock(ctx context.Context, path string) (unlock func() error, err error) {
+	if path == "" {
+		return nil, errors.New("the path is empty")
+	}
+	path, err = Follow(path)
+	if err != nil {
+		return nil, err
+	}
+	name := LockName(path)
+	for {
+		file, err := tryLock(name)
+		if file != nil {
+			held.Store(file, nil)
+			return sync.OnceValue(func() error { return release(file, name) }), nil
+		}
+		if err != nil && !mayPass(err, name) {
+			return nil, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			if err != nil {
+				return nil, err
+			}
+			return nil, fmt.Errorf("%s is locked by another process: %w", path, ctx.Err())
+		}
+	}
+}
+
+// held has the files of all locks. Without it, the garbage collector would close the file of a lock
+// that nobody releases.
+var held sync.Map
+
+// LockName returns the path of the file that Lock locks for the file at path, which is no link.
+func LockName(path string) string { return beside(path, "bloom-lock") }
+
+// beside returns the path of a hidden file in the directory of path. Its name ends with suffix. The
+// name of a long path is cut, to leave room for the rest, and gets a checksum in place of the end.
+func beside(path, suffix string) string {
+	const longest = 200
+	dir, name := filepath.Split(path)
+	if len(name) > longest {
+		sum := fnv.New64a()
+		sum.Write([]byte(name))
+		// A cut within a character would make a name that some file systems refuse.
+		begin := strings.ToValidUTF8(name[:longest-20], "")
+		name = fmt.Sprintf("%s-%016x", begin, sum.Sum64())
+	}
+	return filepath.Join(dir, "."+name+"."+suffix)
+}
+
+// Follow returns the path to which the symbolic links at path lead, or path if it is no link. There
+// may be no file at that path. So all names of a file have the same lock.
+func Follow(path string) (string, error) {
+	for range 40 {
+		to, err := os.Readlink(path)
+		if err != nil { // no link
+			return filepath.Clean(path), nil
+		}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			return "", err
+		}
+		path = to
+		if !filepath.IsAbs(to) {
+			path = filepath.Join(dir, to)
+		}
+	}
+	return "", fmt.Errorf("%s: too many symbolic links", path)
+}
+
+// tryLock opens and locks the file at name, and creates it if it is missing. It returns nil if
+// another process has the lock, or has just removed the file.
+func tryLock(name string) (*os.File, error) {
+	file, created, err := openLock(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Stat(filepath.Dir(name)) // without an error another process removed the file
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = flock(file, false)
+	if err == nil && isAt(file, name) {
+		return file, nil
+	}
+	if created && errors.Is(err, errors.ErrUnsupported) {
+		os.Remove(name)
+	}
+	file.Close()
+	if errors.Is(err, errBusy) {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// openLock opens the file at name, and creates it if it is missing. It refuses anything that is not
+// a regular file.
+func openLock(name string) (file *os.File, created bool, err error) {
+	file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err == nil {
+		file.Chmod(0o666) // regardless of the umask, so that other users can lock the file, too
+		return file, true, nil
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return nil, false, err
+	}
+	info, err := os.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("not a regular file but %v", info.Mode())
+		err = &fs.PathError{Op: "lock", Path: name, Err: err}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	file, err = openThere(name, os.O_RDWR)
+	return file, false, err
+}
+
+// release removes the file of a lock, and then unlocks it.
+func release(file *os.File, name string) error {
+	held.Delete(file)
+	if runtime.GOOS == "windows" {
+		// It removes no open file. So what is removed is not a file that another process has locked.
+		err := file.Close()
+		os.Remove(name)
+		return err
+	}
+	var err error
+	if isAt(file, name) {
+		err = os.Remove(name)
+	}
+	return errors.Join(err, file.Close())
+}
+
+// mayPass reports whether an error of locking may be gone at the next try. Windows opens no file
+// that is being removed. On other systems another user may have created the file just now, and not
+// yet have permitted its use.
+func mayPass(err error, name string) bool {
+	if runtime.GOOS == "windows" {
+		return !errors.Is(err, errors.ErrUnsupported)
+	}
+	_, missing := os.Lstat(name)
+	return errors.Is(err, fs.ErrPermission) && missing == nil
+}
+
+// isAt reports whether file is at path, and not at another one that a link there leads to.
+func isAt(file *os.File, path string) bool {
+	there, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	mine, err := file.Stat()
+	return err == nil && os.SameFile(mine, there)
+}
+
+// errBusy is the error of flock if another process has the lock.
+var errBusy = errors.New("locked by another process")

@@ -1,0 +1,140 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package files_test
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/seed79a3ff49/bloom/internal/files"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
+)
+
+// TestLockRefusesLinks: where another user may write, the name of a lock may lead anywhere. Lock
+// creates, changes and locks nothing there, and takes nothing but a regular file.
+func TestLockRefusesLinks(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	key := filepath.Join(dir, "key")
+	require.NoError(t, os.WriteFile(key, []byte("secret"), 0o600))
+	for _, make := range []func(name string) error{
+		func(name string) error { return os.Symlink(key, name) },
+		func(name string) error { return os.Symlink(filepath.Join(dir, "created"), name) },
+		func(name string) error { return syscall.Mkfifo(name, 0o666) },
+		func(name string) error { return os.Mkdir(name, 0o777) },
+	} {
+		name := LockName(path)
+		require.NoError(t, make(name))
+		before := mode(t, name)
+		_, err := Lock(t.Context(), path)
+		require.ErrorContains(t, err, "lock "+name+": not a regular file but ")
+		require.Equal(t, before, mode(t, name))
+		require.NoError(t, os.Remove(name))
+	}
+	require.Equal(t, []string{"key"}, filtertest.Names(t, dir))
+	require.Equal(t, fs.FileMode(0o600), mode(t, key))
+
+	// The link comes after Lock has looked.
+	require.NoError(t, os.Symlink(key, LockName(path)))
+	_, err := OpenThere(LockName(path), os.O_RDWR)
+	require.Error(t, err)
+}
+
+// TestLockMode: whoever created the file of a lock, others can lock it. A file that was there keeps
+// its permissions.
+func TestLockMode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	old := syscall.Umask(0o077)
+	unlock, err := Lock(tries(t), path)
+	syscall.Umask(old)
+	require.NoError(t, err)
+	require.Equal(t, fs.FileMode(0o666), mode(t, LockName(path)))
+	require.NoError(t, unlock())
+
+	require.NoError(t, os.WriteFile(LockName(path), nil, 0o600))
+	unlock, err = Lock(tries(t), path)
+	require.NoError(t, err, "a process that was killed left it")
+	require.Equal(t, fs.FileMode(0o600), mode(t, LockName(path)))
+	require.NoError(t, unlock())
+}
+
+// TestLockFileGoesLocked: whoever gets the lock of a file after another finds the file gone. A file
+// that was there and is removed a moment later would be locked by one, and created again by another.
+func TestLockFileGoesLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for range 300 {
+		unlock, err := Lock(tries(t), path)
+		require.NoError(t, err)
+		file, err := os.Open(LockName(path))
+		require.NoError(t, err)
+		gone := make(chan bool)
+		go func() {
+			for syscall.Flock(int(file.Fd()), syscall.LOCK_EX) != nil {
+			}
+			_, err := os.Lstat(LockName(path))
+			gone <- os.IsNotExist(err)
+		}()
+		require.NoError(t, unlock())
+		require.True(t, <-gone)
+		require.NoError(t, file.Close())
+	}
+}
+
+// TestLockOfAnother: a file that is not at its name any more is no lock, and the end of its lock
+// does not remove the file that is there now.
+func TestLockOfAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	first, err := Lock(tries(t), path)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(LockName(path)))
+	second, err := Lock(tries(t), path)
+	require.NoError(t, err)
+	require.NoError(t, first())
+	require.FileExists(t, LockName(path))
+	_, err = Lock(tries(t), path)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, second())
+}
+
+// TestLockOutlivesGarbage: a lock that nobody ends lasts as long as the process.
+func TestLockOutlivesGarbage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	_, err := Lock(tries(t), path)
+	require.NoError(t, err)
+	for range 5 {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	_, err = Lock(tries(t), path)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestLockOfProcesses: another process waits for the lock, and gets it when its holder is killed.
+func TestLockOfProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	cmd := child(t, "lock", path)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = out.Read(make([]byte, 1)) // the child has the lock
+	require.NoError(t, err)
+	_, err = Lock(tries(t), path)
+	assert.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	require.FileExists(t, LockName(path))
+	unlock, err := Lock(tries(t), path)
+	require.NoError(t, err)
+	require.NoError(t, unlock())
+	require.NoFileExists(t, LockName(path))
+}
