@@ -104,16 +104,8 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 
 // mostLines returns the number of different lines in the file of cfg that has the most.
 func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) {
-	first := lines.Config{
-		Names:   cfg.Names,
-		Delim:   cfg.Delim,
-		Key:     cfg.Key,
-		SkipBad: cfg.SkipBad,
-		Blank:   cfg.Blank,
-		Window:  cfg.Window,
-	}
 	var different sample
-	err = eachFile(ctx, &first, different.add, func(string) error {
+	err = eachFile(ctx, cfg.Again(), different.add, func(string) error {
 		most = max(most, different.count())
 		different = sample{}
 		return nil

@@ -104,3 +104,38 @@ func TestBankOfManyFiles(t *testing.T) {
 	require.Equal(t, files[4321]+"\n", good(t, "", "bank which b", "line 4321"))
 	require.Equal(t, 9_900, strings.Count(good(t, "", "bank which b", "both"), "\n"))
 }
+
+// TestBankMeasuresWhatItReads: without -n, bank build counts the lines that it then adds, whatever
+// the flags of the input: the bank is that of the right -n.
+func TestBankMeasuresWhatItReads(t *testing.T) {
+	t.Chdir(t.TempDir())
+	fields, halves, digits := "", "", ""
+	for i := range 1000 {
+		fields += fmt.Sprintf("%d;%d,%d;x\n", i, i%100, i%50)
+		halves += fmt.Sprintf("LINE %d\nline %d\n", i, i)
+		digits += fmt.Sprintf("%04X\n%04x\n", i, i)
+	}
+	for _, test := range []struct {
+		flags, in string
+		n         int
+	}{
+		{"", numbers(0, 1000), 1000},
+		{"-0", strings.ReplaceAll(numbers(0, 1000), "\n", "\x00"), 1000},
+		{"-f 2", fields, 50},
+		{"-f 2 -sep ;", fields, 100},
+		{"-fold-case", halves, 1000},
+		{"-hex", digits, 1000},
+		{"-keep-cr", numbers(0, 100) + strings.ReplaceAll(numbers(0, 100), "\n", "\r\n"), 200},
+		{"-skip-bad -f 2", "bad\n1,a\n2,b\n", 2},
+		{"-long 28", "\x28\xb5\x2f\xfd\x00\x90\x09\x00\x00a", 1},
+		{"-blank", "\na\nb\n", 3},
+		{"", "\na\nb\n", 2},
+	} {
+		write(t, "in", test.in)
+		const build = "bank build -p 1e-9 -o %s in %s"
+		_, stderr, status := bloomRun(t, "", fmt.Sprintf(build, "counted", test.flags))
+		require.Zero(t, status, "%s: %s", test.flags, stderr)
+		bloomRun(t, "", fmt.Sprintf(build+" -n %d", "told", test.flags, test.n))
+		require.True(t, read(t, "told") == read(t, "counted"), test.flags)
+	}
+}

@@ -30,6 +30,22 @@ func TestCheckSkipsMissingFiles(t *testing.T) {
 	require.Equal(t, "bloom: none: no such file or directory\nbloom: nothing: no such file or directory\n", stderr)
 }
 
+// TestCheckStatus: the status is 2 if a file is missing, whether or not a line was found.
+func TestCheckStatus(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "apple\n", "build -p 1e-9 -o list")
+	write(t, "apples", "apple\n")
+	write(t, "pears", "pear\n")
+	for line, want := range map[string]int{
+		"check list apples": 0, "check list pears": 1, "check list gone apples": 2, "check list gone pears": 2,
+		"check -v list pears": 0, "check -v list apples": 1, "check -v list gone apples": 2,
+		"check -c list gone pears": 2, "check -q list gone pears": 2, "check list pears gone": 2,
+	} {
+		_, stderr, status := bloomRun(t, "", line)
+		require.Equal(t, want, status, "%s: %s", line, stderr)
+	}
+}
+
 // TestClosedOutputIsAnError: a command that would write to a closed standard output says so.
 func TestClosedOutputIsAnError(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -313,7 +313,8 @@ func replaceable(path string) bool {
 		rest := info.Size() - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
 		return rest >= 0 && rest < mostTrailer
 	case begins("BLM")(head):
-		return len(head) > 4 && head[4] < ' ' // head[4] is a version, not a letter
+		// A frame has a letter for its kind and a version, and a text has no control character.
+		return len(head) > 4 && 'A' <= head[3] && head[3] <= 'Z' && head[4] < ' '
 	case isSpark(head): // a video may begin so, too
 		h := sparkHeadOf(head)
 		return info.Size() == int64(h.size)+8*int64(h.words)

@@ -180,6 +180,21 @@ func TestInfo(t *testing.T) {
 	assert.Contains(t, saying(t, 1, "bad", "", "info bad filter"), "flower.Filter")
 }
 
+// TestTextsThatBeginLikeFilters: a file that is no filter is not replaced, whatever its first bytes.
+func TestTextsThatBeginLikeFilters(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, text := range []string{
+		"BLM list of members\n", "BLM", "BLMB", "BLMBLM\n", "BLM\x01\x01", "\x01\x05 a text\n", "{\"a\": 1}\n",
+		"\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00\x01 a longer video",
+	} {
+		for _, command := range []string{"build -o", "bank build -n 1 -o", "dedupe -state"} {
+			_, stderr, status := bloomRun(t, "apple\n", command, write(t, "f", text), "-")
+			require.NotZero(t, status, "%q: %s", text, stderr)
+			require.Equal(t, text, read(t, "f"), "%s %q", command, text)
+		}
+	}
+}
+
 // TestFileInfo: what build says of a file stays with it.
 func TestFileInfo(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -191,6 +191,7 @@ func (f *inputFlags) config(names []string) (*lines.Config, error) {
 		SkipBad: f.skipBad,
 		Blank:   f.blank,
 		Window:  1 << f.long,
+		Counts:  new(lines.Counts),
 	}
 	if f.null {
 		cfg.Delim = 0

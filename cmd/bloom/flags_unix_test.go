@@ -56,8 +56,9 @@ func TestInputFlagsReachEveryCommand(t *testing.T) {
 		"bank build": "bloom bank build -n 10 -p 1e-9 -o list FLAGS in && " + which,
 	}
 	contradicts := map[string]bool{"-fold-case": true, "-hex": true, "-keep-cr": true}
-	for command, script := range scripts {
+	for command := range scripts {
 		for _, f := range inputFlagsAndKeys {
+			script := scripts[command]
 			switch {
 			case f.flag == "-blank" && command == "dedupe":
 				continue // it has no such flag

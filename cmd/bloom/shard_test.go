@@ -184,3 +184,16 @@ func TestRemove(t *testing.T) {
 		require.Equal(t, before, read(t, "list")+read(t, "guava"), line)
 	}
 }
+
+// TestChangesOfAShard: add and remove take the lines of a file's shard only.
+func TestChangesOfAShard(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const build = "build -type counting -p 1e-9 -n 2000 -shard 0/2 -o "
+	good(t, numbers(0, 800), build+"built")
+	good(t, "", build+"added -force")
+	good(t, numbers(0, 800), "add added")
+	require.Equal(t, read(t, "built"), read(t, "added"))
+	good(t, "", build+"empty -force")
+	good(t, numbers(0, 800), "remove added")
+	require.Equal(t, read(t, "empty"), read(t, "added"))
+}

@@ -30,6 +30,18 @@ type Config struct {
 	Take    func(bloom.Hash) bool // reports whether a line is wanted; nil wants all lines
 	Blank   bool                  // keep lines with an empty key; otherwise they are left out
 
+	*Counts // of what was read so far; Start makes it, if it is nil
+}
+
+// Again returns a Config that reads the same, with Counts of its own.
+func (c *Config) Again() *Config {
+	again := *c
+	again.Counts = new(Counts)
+	return &again
+}
+
+// Counts says what was read.
+type Counts struct {
 	Read     atomic.Int64 // the bytes read from the files so far, before decompression
 	Bad      int          // the lines that SkipBad left out so far
 	FirstBad error        // the error of the first such line
@@ -110,6 +122,9 @@ type Reader struct {
 func Start(ctx context.Context, cfg *Config) *Reader {
 	if cfg.Delim != '\n' {
 		cfg.Key.KeepCR = true
+	}
+	if cfg.Counts == nil {
+		cfg.Counts = new(Counts)
 	}
 	if cfg.Window == 0 {
 		cfg.Window = DefaultWindow
