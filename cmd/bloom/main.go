@@ -184,7 +184,7 @@ func main() {
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	root := newRoot()
-	args := longFlags(root, os.Args[1:])
+	args := dashed(root, os.Args[1:])
 	first := []string{"-h", "--help", "-v", "--version"} // flags that may stand before a command
 	if len(args) > 0 && strings.HasPrefix(args[0], "-") && !slices.Contains(first, args[0]) {
 		err := fmt.Errorf("unknown flag %s: the command comes first; see bloom help", os.Args[1])
@@ -262,26 +262,38 @@ func requireStdout(c *cobra.Command, _ []string) error {
 	return nil
 }
 
-// longFlags adds a second dash to long flags that have one dash. Without it, pflag reads -type as
-// several short flags.
-func longFlags(root *cobra.Command, args []string) []string {
-	long := map[string]bool{"help": true, "version": true}
+// dashed gives the flags of args the dashes that pflag wants: two for long names and one for short
+// ones. Users may write one or two. A value that follows its flag stays as it is.
+func dashed(root *cobra.Command, args []string) []string {
+	known := map[string]*pflag.Flag{}
 	for _, c := range root.Commands() {
-		for _, c := range append(c.Commands(), c) {
-			c.Flags().VisitAll(func(f *pflag.Flag) { long[f.Name] = true })
+		for _, c := range append(c.Commands(), c, root) {
+			c.InitDefaultHelpFlag()
+			c.InitDefaultVersionFlag()
+			c.Flags().VisitAll(func(f *pflag.Flag) {
+				known[f.Name] = f
+				known[f.Shorthand] = f
+			})
 		}
 	}
 	out := make([]string, 0, len(args))
-	for i, arg := range args {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
 		if arg == "--" {
 			return append(out, args[i:]...)
 		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-		oneDash := len(arg) > 2 && arg[0] == '-'
-		if oneDash && long[name] {
-			arg = "-" + arg
+		text, isFlag := strings.CutPrefix(arg, "-")
+		name, _, hasValue := strings.Cut(strings.TrimPrefix(text, "-"), "=")
+		f := known[name]
+		if !isFlag || name == "" || f == nil {
+			out = append(out, arg)
+			continue
 		}
-		out = append(out, arg)
+		out = append(out, strings.Repeat("-", min(len(name), 2))+strings.TrimLeft(arg, "-"))
+		if !hasValue && f.NoOptDefVal == "" && i+1 < len(args) {
+			i++
+			out = append(out, args[i])
+		}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -12,11 +13,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
@@ -313,6 +317,49 @@ func TestUsage(t *testing.T) {
 	} {
 		require.Empty(t, saying(t, 2, test.says, "a\n", test.args), test.args)
 	}
+}
+
+// TestDashes: each flag of each command may have one dash or two, and a value that follows it may
+// have any. After -- there are no flags.
+func TestDashes(t *testing.T) {
+	var commands []*cobra.Command
+	for _, c := range newRoot().Commands() {
+		commands = append(append(commands, c.Commands()...), c)
+	}
+	values := map[string]string{"N": "7", "P": "0.25", "int": "3", "string": "--n", "stringArray": "--n", "duration": "7m", "i/n": "1/3", "bool": ""}
+	for _, c := range commands {
+		path := strings.Fields(c.CommandPath())[1:]
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			value, ok := values[f.Value.Type()]
+			require.True(t, ok, "%s -%s: %s", c.Name(), f.Name, f.Value.Type())
+			for _, name := range []string{f.Name, f.Shorthand} {
+				for _, dashes := range []string{"-", "--"} {
+					for _, form := range [][]string{{dashes + name, value}, {dashes + name + "=" + value}} {
+						if name == "" || f.Value.Type() == "bool" && len(form) == 1 {
+							continue
+						}
+						root := newRoot()
+						args := dashed(root, slices.Concat(path, form))
+						again, rest, err := root.Find(args)
+						require.NoError(t, err)
+						require.NoError(t, again.ParseFlags(rest), "%s %q", c.Name(), form)
+						want := newRoot()
+						same, _, _ := want.Find(path)
+						require.NoError(t, same.Flags().Set(f.Name, cmp.Or(value, "true")))
+						require.Equal(t, same.Flags().Lookup(f.Name).Value.String(), again.Flags().Lookup(f.Name).Value.String(), "%s %q", c.Name(), form)
+						require.True(t, again.Flags().Changed(f.Name))
+					}
+				}
+			}
+		})
+	}
+	t.Chdir(t.TempDir())
+	good(t, "a\na\n", "build --n 10 --p=0.25 --o list --comment -type --type blocked")
+	require.Regexp(t, `(?s)blocked.Filter\n.*made for  10 keys at a rate of 0.25\n.*comment   -type\n`, good(t, "", "info list"))
+	require.Equal(t, "2\n", good(t, "a\na\n", "check --c list"))
+	require.Equal(t, "2\n", good(t, "", "check -c list --", write(t, "--c", "a\na\n")))
+	require.Equal(t, good(t, "", "help check"), good(t, "", "check --h"))
+	require.Equal(t, good(t, "", "-v"), good(t, "", "--v"))
 }
 
 // TestNumbers: how numbers of lines, and rates, may be written.
