@@ -141,7 +141,12 @@ func start(t testing.TB, conf string) *stream {
 
 func (s *stream) stop() {
 	s.t.Helper()
-	require.NoError(s.t, s.stream.StopWithin(limit))
+	var err error
+	soon(s.t, func() bool {
+		err = s.stream.StopWithin(limit)
+		return err == nil || err.Error() != "stream has not been run yet"
+	})
+	require.NoError(s.t, err)
 	require.NoError(s.t, from(s.t, s.ended))
 }
 

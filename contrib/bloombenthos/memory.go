@@ -84,7 +84,8 @@ func memorySpec() *service.ConfigSpec {
 				Description("A mapping from an id to the time of its message, as a number of "+
 					"seconds since 1970 or a text such as `2024-05-17T10:00:00Z`. Spans then go "+
 					"back from the newest time so far. So messages that waited during an outage "+
-					"count by their own times. A time in the future counts as now. Without the "+
+					"count by their own times. A time up to a minute in the future counts as now, "+
+					"and a later one as none: such a message counts as the newest. Without the "+
 					"field, spans go back from the machine's clock.").
 				Example(`root = this.split("@").index(1)`).
 				Optional(),
@@ -129,13 +130,21 @@ type times struct {
 
 var errNoTime = errors.New("bloom: no message has come")
 
+// skew is how far the clock of a message's sender may be ahead.
+const skew = time.Minute
+
 // see sets the clock forward to the time of a message. An id without a time counts as the newest
-// one.
+// one. So does a time in the future: if it moved the clock to now, the ids of messages that waited
+// would be forgotten.
 func (t *times) see(id string) {
 	v, err := t.mapping.Query(id)
 	var at time.Time
 	if err == nil {
 		at, err = bloblang.ValueAsTimestamp(v)
+	}
+	now := time.Now()
+	if err == nil && at.After(now.Add(skew)) {
+		err = fmt.Errorf("%v is in the future", at)
 	}
 	if err != nil {
 		t.warned.Do(func() {
@@ -143,7 +152,7 @@ func (t *times) see(id string) {
 		})
 		return
 	}
-	if now := time.Now(); at.After(now) {
+	if at.After(now) {
 		at = now
 	}
 	if at.Unix() < 0 { // nanoseconds would overflow in the year 1677

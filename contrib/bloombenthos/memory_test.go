@@ -501,6 +501,7 @@ func TestTime(t *testing.T) {
 	c := testCache(t, conf, nil)
 	id := func(i int, at time.Time) string { return fmt.Sprintf("%d@%s", i, at.Format(time.RFC3339)) }
 	began := time.Now().Add(-100 * time.Hour).Truncate(time.Second)
+	require.NoError(t, c.Add(ctx, "early@2999-01-01T00:00:00Z", nil, nil))
 	for i := range 2000 { // 100 in each hour, all at once
 		at := began.Add(time.Duration(i) * 36 * time.Second)
 		require.NoError(t, c.Add(ctx, id(i, at), nil, nil))
@@ -520,6 +521,16 @@ func TestTime(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, time.Hour, reach)
 	require.NoError(t, c.Add(ctx, id(0, began), nil, nil), "forgotten")
-	require.NoError(t, c.Add(ctx, id(7, time.Now().Add(1000*time.Hour)), nil, nil))
-	require.WithinDuration(t, time.Now(), c.set.(memory).times.now(), time.Minute)
+	// A time in the future is none, and forgets nothing. A clock that is a little ahead is right.
+	for _, wrong := range []string{"2999-01-01T00:00:00Z", "9999-12-31T23:59:59Z", time.Now().Add(time.Hour).Format(time.RFC3339), "1e12"} {
+		require.NoError(t, c.Add(ctx, "wrong@"+wrong, nil, nil))
+		require.Equal(t, service.ErrKeyAlreadyExists, c.Add(ctx, "wrong@"+wrong, nil, nil))
+		_, err := c.Get(ctx, "absent@"+wrong)
+		require.Equal(t, service.ErrKeyNotFound, err)
+		for i := 1901; i < 2000; i++ {
+			require.Equal(t, service.ErrKeyAlreadyExists, c.Add(ctx, id(i, began.Add(time.Duration(i)*36*time.Second)), nil, nil), "%s, %d", wrong, i)
+		}
+	}
+	require.NoError(t, c.Add(ctx, id(7, time.Now().Add(10*time.Second)), nil, nil))
+	require.WithinDuration(t, time.Now(), c.set.(memory).times.now(), 5*time.Second)
 }
