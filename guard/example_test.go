@@ -11,6 +11,8 @@ import (
 // users is a table. A query for a name that the table does not have takes time.
 type users map[string]bool
 
+func (u users) has(name string) (bool, error) { return u[name], nil }
+
 func (u users) insert(name string) error { u[name] = true; return nil }
 
 func (u users) load(_ context.Context, keys *guard.Loader) error {
@@ -26,17 +28,54 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(g.ContainsString("bob")) // perhaps: nothing is loaded yet
+	queries := 0
+	lookup := func(name string) bool {
+		found, err := g.LookupString(name, func() (bool, error) {
+			queries++
+			return table.has(name)
+		})
+		if err != nil {
+			panic(err)
+		}
+		return found
+	}
+	fmt.Println(lookup("bob"), queries) // nothing is loaded yet
 
 	if err := g.Rebuild(context.Background()); err != nil {
 		panic(err)
 	}
-	fmt.Println(g.ContainsString("ada")) // perhaps: ask the table
-	fmt.Println(g.ContainsString("bob")) // certainly not: no query
+	fmt.Println(lookup("ada"), queries)
+	fmt.Println(lookup("bob"), queries) // certainly not: no query
 	// Output:
-	// true
-	// true
-	// false
+	// false 1
+	// true 2
+	// false 2
+}
+
+// A Guard that learns asks for an absent key once a load, even if its filter reports that key as
+// present.
+func ExampleGuard_LookupString() {
+	table := users{"ada": true}
+	g, err := guard.New(guard.Config{Load: table.load, P: 0.01, Learn: 1024})
+	if err != nil {
+		panic(err)
+	}
+	if err := g.Rebuild(context.Background()); err != nil {
+		panic(err)
+	}
+	delete(table, "ada") // the filter still has the key
+	for range 3 {
+		found, err := g.LookupString("ada", func() (bool, error) {
+			fmt.Println("a query")
+			return table.has("ada")
+		})
+		fmt.Println(found, err)
+	}
+	// Output:
+	// a query
+	// false <nil>
+	// false <nil>
+	// false <nil>
 }
 
 // InsertString gets a function that inserts a row and returns after the commit. From then on the key is

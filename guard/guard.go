@@ -1,5 +1,7 @@
 // Package guard puts a Bloom filter in front of a store, such as a database, and answers
-// there for keys that the store does not have.
+// there for keys that the store does not have:
+//
+//	found, err := g.LookupString(name, func() (bool, error) { return query(name) })
 //
 // A [Guard] never says "certainly not" for a row that was in the store when the last load
 // began, nor for a row whose [Guard.Insert] or [Guard.Add] has returned. It rebuilds its filter
@@ -14,16 +16,27 @@
 // each key. While a load runs there are two filters. A map of the keys is exact, and takes ten to
 // fifty times as much memory.
 //
+// A Bloom filter repeats a false positive each time somebody asks for that key. With [Config.Learn],
+// a Guard remembers the keys that the store denied to [Guard.Lookup]. If some absent keys are much
+// more popular than others, a memory of 1,024 keys keeps half to nine tenths of the false positives
+// from the store. A learned key behaves as one that the filter never had.
+//
 // Nothing is saved. After a crash, a filter in a file would lack the newest rows, and would say
 // "certainly not" for them. A Guard begins with a load. Until that load has ended, it reports that
 // every key may be there.
 //
 // # Keys
 //
-// Load, Insert, Add and Contains must make the same digest of the same key. If the store
-// treats "Ada" and "ada" as one key, hash the lower-case form everywhere. An update that
+// Load, Insert, Add, Contains and Lookup must get the same bytes for the same key. If the store
+// treats "Ada" and "ada" as one key, use the lower-case form everywhere. An update that
 // gives a row another key is an insert of that key. Removed rows need no call: the next load
 // forgets them.
+//
+// # Snapshots
+//
+// A long transaction, or another reader of an older snapshot of the store, may still see a row that
+// was removed since. After the next load, or a Lookup that learned, the Guard says "certainly not"
+// for that row. Such a reader must ask the store without the Guard.
 //
 // # Several processes
 //
@@ -96,6 +109,11 @@ type Config struct {
 	// that moment, too. A Guard keeps each key for that time, in 24 bytes or more. 0 means that
 	// there are no such delays.
 	Lag time.Duration
+	// Learn is the number of keys to remember that the filter reports as present and that the
+	// store does not have, so that [Guard.Lookup] asks for each of them once and not each time.
+	// There is room for a multiple of 1,024 keys, the ones that were asked for last, in 16 bytes
+	// each. A new load begins with none. 0 means that a Guard remembers none; 2^26 is the most.
+	Learn int
 	// OnError, if not nil, is called by Run with the error of each load that fails, except
 	// an error that the end of Run's context causes. If it is nil, errors go to the default
 	// logger of package slog.
@@ -138,10 +156,11 @@ func (l *Loader) filter() *growing.Filter {
 // Before the first load, a Guard does not know whether a key is new. So its Add methods have no
 // result.
 type Guard struct {
-	_    nocopy.Locker
-	cfg  Config
-	now  atomic.Pointer[growing.Filter] // nil before the first load
-	busy chan struct{}                  // holds one token while a load runs
+	_       nocopy.Locker
+	cfg     Config
+	now     atomic.Pointer[generation] // nil before the first load
+	busy    chan struct{}              // holds one token while a load runs
+	stripes []stripe
 
 	mu     sync.Mutex
 	next   *growing.Filter        // the filter that a load fills; nil while none runs
@@ -149,6 +168,21 @@ type Guard struct {
 	ended  []*inserted            // inserts that returned within the last Lag, oldest first
 	loaded time.Time
 	took   time.Duration
+}
+
+// generation is what a load made. Its fields do not change.
+type generation struct {
+	filter    *growing.Filter
+	memory    *memory // nil if Config.Learn is 0
+	published time.Time
+}
+
+// filter returns the filter of look-ups, or nil before the first load.
+func (g *Guard) filter() *growing.Filter {
+	if gen := g.now.Load(); gen != nil {
+		return gen.filter
+	}
+	return nil
 }
 
 // inserted is one insert. Its keys do not change.
@@ -177,11 +211,18 @@ func New(c Config) (*Guard, error) {
 		return nil, fmt.Errorf("guard: Every = %v is negative", c.Every)
 	case c.Lag < 0:
 		return nil, fmt.Errorf("guard: Lag = %v is negative", c.Lag)
+	case c.Learn < 0 || c.Learn > maxLearn:
+		return nil, fmt.Errorf("guard: Learn = %d is outside [0, %d]", c.Learn, maxLearn)
 	}
 	if c.OnError == nil {
 		c.OnError = func(err error) { slog.Error("the filter could not be rebuilt", "error", err) }
 	}
-	return &Guard{cfg: c, busy: make(chan struct{}, 1), begun: make(map[*inserted]struct{})}, nil
+	return &Guard{
+		cfg:     c,
+		busy:    make(chan struct{}, 1),
+		begun:   make(map[*inserted]struct{}),
+		stripes: make([]stripe, stripes),
+	}, nil
 }
 
 // Insert adds key, calls insert, and returns the error of insert. insert must not return before the
@@ -210,8 +251,9 @@ func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 	// these two steps.
 	g.mu.Lock()
 	g.begun[ins] = struct{}{}
-	now, next := g.now.Load(), g.next
+	now, next := g.filter(), g.next
 	g.mu.Unlock()
+	g.insertsBegin(ins.hs)
 	defer g.end(ins)
 	for _, f := range []*growing.Filter{now, next} {
 		if f != nil {
@@ -224,6 +266,7 @@ func (g *Guard) InsertBatch(hs []bloom.Hash, insert func() error) error {
 // end moves ins from begun to ended. A load that begins more than a Lag later finds its rows in the
 // store.
 func (g *Guard) end(ins *inserted) {
+	g.insertsEnd(ins.hs)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	ins.at = time.Now()
@@ -263,7 +306,7 @@ func (g *Guard) ContainsString(key string) bool { return g.ContainsHash(bloom.Su
 
 // ContainsHash is Contains by digest.
 func (g *Guard) ContainsHash(h bloom.Hash) bool {
-	f := g.now.Load()
+	f := g.filter()
 	return f == nil || f.ContainsHash(h)
 }
 
@@ -271,7 +314,7 @@ func (g *Guard) ContainsHash(h bloom.Hash) bool {
 // from one filter. It panics if found is shorter than hs. It does not change found[len(hs):].
 func (g *Guard) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("guard", found, len(hs))
-	if f := g.now.Load(); f != nil {
+	if f := g.filter(); f != nil {
 		f.ContainsBatch(found, hs)
 		return
 	}
@@ -296,7 +339,7 @@ func (g *Guard) Loaded() (at time.Time, took time.Duration) {
 // the whole filter. Before the first load every key passes: FPR and FillRatio are 1, and the other
 // figures are 0.
 func (g *Guard) Stats() bloom.Stats {
-	if f := g.now.Load(); f != nil {
+	if f := g.filter(); f != nil {
 		return f.Stats()
 	}
 	return bloom.Stats{FillRatio: 1, FPR: 1}
@@ -304,7 +347,7 @@ func (g *Guard) Stats() bloom.Stats {
 
 // String describes g by its P, and by the size of the filter that it has loaded.
 func (g *Guard) String() string {
-	f := g.now.Load()
+	f := g.filter()
 	switch {
 	case g.busy == nil:
 		return "guard.Guard(zero)"
@@ -360,11 +403,12 @@ func (g *Guard) Rebuild(ctx context.Context) (err error) {
 // publish makes next the filter of look-ups. Its load began at the given time. An insert that began
 // before publish adds its keys to next. An insert that begins later finds next in g.now.
 func (g *Guard) publish(next *growing.Filter, began time.Time) {
+	memory := newMemory(g.cfg.Learn)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next = nil
-	g.now.Store(next)
 	g.loaded = time.Now()
+	g.now.Store(&generation{filter: next, memory: memory, published: g.loaded})
 	g.took = g.loaded.Sub(began)
 }
 
@@ -379,7 +423,7 @@ func (g *Guard) abandon() {
 // for n keys has room for 12 standard deviations more, and begins a further layer when 1/32 of
 // its room is left. With room for 1/16 more keys than there are, a filter begins no further layer.
 func (g *Guard) expected() uint64 {
-	f := g.now.Load()
+	f := g.filter()
 	if f == nil {
 		return g.cfg.N
 	}

@@ -693,12 +693,14 @@ func TestConfig(t *testing.T) {
 		"guard: N = 1099511627777 is more than 1099511627776": {Load: nothing, P: 0.01, N: 1<<40 + 1},
 		"guard: Every = -1ns is negative":                     {Load: nothing, P: 0.01, Every: -1},
 		"guard: Lag = -1s is negative":                        {Load: nothing, P: 0.01, Lag: -time.Second},
+		"guard: Learn = -1 is outside [0, 67108864]":          {Load: nothing, P: 0.01, Learn: -1},
+		"guard: Learn = 67108865 is outside [0, 67108864]":    {Load: nothing, P: 0.01, Learn: 1<<26 + 1},
 	} {
 		g, err := New(cfg)
 		require.EqualError(t, err, want)
 		require.Nil(t, g)
 	}
-	newGuard(t, Config{Load: nothing, P: 1e-9, N: 1 << 40})
+	newGuard(t, Config{Load: nothing, P: 1e-9, N: 1 << 40, Learn: 1 << 26})
 }
 
 func TestZeroGuard(t *testing.T) {

@@ -1,29 +1,36 @@
 // Package bloomprom publishes the figures of Bloom filters as Prometheus metrics: how
 // full a filter is, and how often it was right.
 //
-// A [FilterCollector] collects the figures of a filter. A [Lookups] counts and collects the results
-// of look-ups in front of a database:
+// A [FilterCollector] collects the figures of a filter, and [NewGuardCollector] makes a collector of
+// the look-ups of a guard.Guard:
 //
-//	lookups := bloomprom.NewLookups("users")
-//	registry.MustRegister(bloomprom.NewFilterCollector("users", users.Stats), lookups)
+//	registry.MustRegister(
+//		bloomprom.NewFilterCollector("users", users.Stats),
+//		bloomprom.NewGuardCollector("users", users.Counts),
+//	)
 //
-// Here users is a guard.Guard, or a bloom.SyncFilter. All metrics have the label filter with the
-// name, so one program can register several filters:
+// A [Lookups] counts the look-ups of any other filter in front of a database. All metrics have the
+// label filter with the name, so one program can register several filters:
 //
 //	bloom_filter_size_bytes            size of the filter
 //	bloom_filter_fill_ratio            fraction of bits set
 //	bloom_filter_keys                  estimated number of keys
 //	bloom_filter_false_positive_rate   the rate that is expected now
 //	bloom_filter_reach_seconds         of a window; see [NewReachCollector]
-//	bloom_lookups_total{result="..."}  hit, miss or false_positive
+//	bloom_lookups_total{result="..."}  hit, miss, false_positive or learned
+//	bloom_lookup_queries_total         of a guard.Guard: queries, those that failed included
+//
+// Before the first load of a guard.Guard or a replica.Replica, every key passes, and
+// bloom_filter_false_positive_rate is 1.
 //
 // The observed rate is the share of absent keys that the filter let through:
 //
-//	  sum by (filter) (rate(bloom_lookups_total{result="false_positive"}[5m]))
+//	  sum by (filter) (rate(bloom_lookups_total{result=~"false_positive|learned"}[5m]))
 //	/ sum by (filter) (rate(bloom_lookups_total{result!="hit"}[5m]))
 //
 // If it stays well above bloom_filter_false_positive_rate, the same few keys are looked up again
-// and again, or somebody chooses keys that collide: see package keyed.
+// and again, or somebody chooses keys that collide: see package keyed. A guard.Guard can learn such
+// keys. Those that it has learned reach the database no more.
 package bloomprom
 
 import (
@@ -34,6 +41,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/guard"
 )
 
 // FilterCollector is a prometheus.Collector of a filter's figures. Make it with
@@ -103,6 +111,55 @@ func NewReachCollector(name string, reach func() time.Duration) prometheus.Colle
 	}, func() float64 { return reach().Seconds() })
 }
 
+// NewGuardCollector returns a collector of the look-ups of a guard.Guard. counts is its method
+// Counts. Each scrape calls it once. A guard that answers from its filter is a miss. A guard that
+// answers from what it has learned is learned. A query that finds its key is a hit, and one that
+// does not is a false_positive, also before the first load.
+//
+// It panics if counts is nil.
+func NewGuardCollector(name string, counts func() guard.Counts) prometheus.Collector {
+	if counts == nil {
+		panic("bloomprom: NewGuardCollector without a function")
+	}
+	queries := prometheus.NewDesc("bloom_lookup_queries_total", "Queries by look-ups.",
+		nil, prometheus.Labels{"filter": name})
+	return &guardCollector{counts: counts, lookups: lookupsDesc(name), queries: queries}
+}
+
+type guardCollector struct {
+	counts           func() guard.Counts
+	lookups, queries *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (g *guardCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- g.lookups
+	ch <- g.queries
+}
+
+// Collect implements prometheus.Collector.
+func (g *guardCollector) Collect(ch chan<- prometheus.Metric) {
+	c := g.counts()
+	sendLookups(ch, g.lookups, map[string]uint64{
+		"hit": c.Hits, "miss": c.Misses, "false_positive": c.Denials, "learned": c.Learned,
+	})
+	queries := float64(c.Queries)
+	ch <- prometheus.MustNewConstMetric(g.queries, prometheus.CounterValue, queries)
+}
+
+// lookupsDesc describes the look-ups of the filter with that name.
+func lookupsDesc(name string) *prometheus.Desc {
+	return prometheus.NewDesc("bloom_lookups_total", "Look-ups, by their result.",
+		[]string{"result"}, prometheus.Labels{"filter": name})
+}
+
+// sendLookups sends the number of look-ups for each result.
+func sendLookups(ch chan<- prometheus.Metric, desc *prometheus.Desc, counts map[string]uint64) {
+	for result, n := range counts {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(n), result)
+	}
+}
+
 // Lookups counts the results of look-ups in a filter in front of a database:
 //
 //	if !users.ContainsString(key) {
@@ -129,8 +186,7 @@ type Lookups struct {
 
 // NewLookups returns a Lookups that has counted nothing, for the filter with that name.
 func NewLookups(name string) *Lookups {
-	return &Lookups{desc: prometheus.NewDesc("bloom_lookups_total", "Look-ups, by their result.",
-		[]string{"result"}, prometheus.Labels{"filter": name})}
+	return &Lookups{desc: lookupsDesc(name)}
 }
 
 // Hit counts a key that the filter and the database contain.
@@ -165,8 +221,7 @@ func (l *Lookups) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (l *Lookups) Collect(ch chan<- prometheus.Metric) {
 	hits, misses, falsePositives := l.Counts()
-	counts := map[string]uint64{"hit": hits, "miss": misses, "false_positive": falsePositives}
-	for result, n := range counts {
-		ch <- prometheus.MustNewConstMetric(l.desc, prometheus.CounterValue, float64(n), result)
-	}
+	sendLookups(ch, l.desc, map[string]uint64{
+		"hit": hits, "miss": misses, "false_positive": falsePositives,
+	})
 }

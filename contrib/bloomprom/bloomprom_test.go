@@ -3,6 +3,7 @@ package bloomprom_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"expvar"
 	"fmt"
 	"io"
@@ -86,15 +87,47 @@ func TestReachCollector(t *testing.T) {
 
 // TestGuard is the set-up of the package comment, scraped before the first load and after it.
 func TestGuard(t *testing.T) {
-	g := bloom.Must(guard.New(guard.Config{P: 0.01, Load: func(_ context.Context, keys *guard.Loader) error {
+	g := bloom.Must(guard.New(guard.Config{P: 0.01, Learn: 1, Load: func(_ context.Context, keys *guard.Loader) error {
 		keys.AddString("ada")
 		return nil
 	}}))
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(bloomprom.NewFilterCollector("users", g.Stats), bloomprom.NewLookups("users"))
-	assert.Contains(t, scrape(t, registry), `bloom_filter_keys{filter="users"} 0`+"\n")
+	registry.MustRegister(
+		bloomprom.NewFilterCollector("users", g.Stats),
+		bloomprom.NewGuardCollector("users", g.Counts),
+	)
+	before := scrape(t, registry)
+	assert.Contains(t, before, `bloom_filter_size_bytes{filter="users"} 0`+"\n")
+	assert.Contains(t, before, `bloom_filter_false_positive_rate{filter="users"} 1`+"\n", "every key passes")
 	require.NoError(t, g.Rebuild(context.Background()))
-	assert.Contains(t, scrape(t, registry), `bloom_filter_keys{filter="users"} 1`+"\n")
+	after := scrape(t, registry)
+	assert.Contains(t, after, `bloom_filter_keys{filter="users"} 1`+"\n")
+	assert.NotContains(t, after, `bloom_filter_false_positive_rate{filter="users"} 1`+"\n")
+
+	lookup := func(key string, found bool, err error) {
+		_, _ = g.LookupString(key, func() (bool, error) { return found, err })
+	}
+	lookup("bob", false, nil)
+	lookup("ada", false, errors.New("down"))
+	lookup("ada", true, nil)
+	for range 4 {
+		lookup("ada", false, nil)
+	}
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP bloom_lookup_queries_total Queries by look-ups.
+# TYPE bloom_lookup_queries_total counter
+bloom_lookup_queries_total{filter="users"} 3
+# HELP bloom_lookups_total Look-ups, by their result.
+# TYPE bloom_lookups_total counter
+bloom_lookups_total{filter="users",result="false_positive"} 1
+bloom_lookups_total{filter="users",result="hit"} 1
+bloom_lookups_total{filter="users",result="learned"} 3
+bloom_lookups_total{filter="users",result="miss"} 1
+`), "bloom_lookups_total", "bloom_lookup_queries_total"))
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+	assert.Panics(t, func() { bloomprom.NewGuardCollector("users", nil) })
 }
 
 func TestLookups(t *testing.T) {

@@ -76,9 +76,8 @@ func run(ctx context.Context, addr, path string, every time.Duration) error {
 
 // users is a table of names and the filter in front of it.
 type users struct {
-	db      *sql.DB
-	guard   *guard.Guard
-	lookups *bloomprom.Lookups
+	db    *sql.DB
+	guard *guard.Guard
 }
 
 func open(path string, every time.Duration) (*users, error) {
@@ -90,10 +89,10 @@ func open(path string, every time.Duration) (*users, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &users{db: db, lookups: bloomprom.NewLookups("users")}
+	s := &users{db: db}
 	_, err = db.Exec("CREATE TABLE IF NOT EXISTS users (name TEXT PRIMARY KEY) WITHOUT ROWID")
 	if err == nil {
-		s.guard, err = guard.New(guard.Config{Load: s.load, P: 0.01, Every: every})
+		s.guard, err = guard.New(guard.Config{Load: s.load, P: 0.01, Every: every, Learn: 1024})
 	}
 	if err != nil {
 		db.Close()
@@ -135,23 +134,17 @@ func (s *users) take(name string) (free bool, err error) {
 	return free, err
 }
 
-// taken reports whether name is taken. If name is certainly free, it makes no query.
+// taken reports whether name is taken. If name is certainly free, or was free when somebody asked
+// before, it makes no query.
 func (s *users) taken(ctx context.Context, name string) (bool, error) {
-	if !s.guard.ContainsString(name) {
-		s.lookups.Miss()
-		return false, nil
-	}
-	row := s.db.QueryRowContext(ctx, "SELECT name FROM users WHERE name = ?", name)
-	err := row.Scan(new(string))
-	switch {
-	case err == nil:
-		s.lookups.Hit()
-		return true, nil
-	case errors.Is(err, sql.ErrNoRows):
-		s.lookups.FalsePositive()
-		return false, nil
-	}
-	return false, err
+	return s.guard.LookupString(name, func() (bool, error) {
+		row := s.db.QueryRowContext(ctx, "SELECT name FROM users WHERE name = ?", name)
+		err := row.Scan(new(string))
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		return err == nil, err
+	})
 }
 
 func (s *users) handler() http.Handler {
@@ -161,7 +154,11 @@ func (s *users) handler() http.Handler {
 		_, took := s.guard.Loaded()
 		return took.Seconds()
 	})
-	registry.MustRegister(s.lookups, bloomprom.NewFilterCollector("users", s.guard.Stats), loadTime)
+	registry.MustRegister(
+		bloomprom.NewFilterCollector("users", s.guard.Stats),
+		bloomprom.NewGuardCollector("users", s.guard.Counts),
+		loadTime,
+	)
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("PUT /users/{name}", func(w http.ResponseWriter, r *http.Request) {
