@@ -5,13 +5,12 @@ import (
 	"math"
 
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/portable"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
-// minRate is the rate that four lines reach with 18 % more memory than a classic filter. Each
-// further factor of ten costs more than the one before.
-const minRate = 1e-12
+const minRate = limits.BlockedRate
 
 // Size returns the parameters of New's filter for n keys at rate p, without making it. It
 // returns an error where New does.

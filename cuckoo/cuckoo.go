@@ -30,6 +30,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -55,8 +56,8 @@ type filter struct {
 }
 
 const (
-	minP = 1e-9
-	maxP = 0.1
+	minP = limits.CuckooRate
+	maxP = limits.MostCuckooRate
 	// maxWords leaves room for the number of keys and the list.
 	maxWords = form.MaxFrameWords - 1 - 3*room
 )

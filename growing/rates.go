@@ -6,17 +6,14 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
 const (
-	minP = 1e-9
-
-	// mostKeys is the largest n of New.
-	mostKeys = 1 << 40
-
-	// minRate is the least rate of a blocked filter.
-	minRate = 1e-12
+	minP     = limits.GrowingRate
+	mostKeys = limits.GrowingKeys
+	minRate  = limits.BlockedRate
 
 	// If n is unknown, the first evenLayers layers have the rate p/shares. Each later layer has
 	// decline times the rate of the layer before it. The sum of all rates is

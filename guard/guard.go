@@ -78,6 +78,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/growing"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/pause"
 )
@@ -191,10 +192,9 @@ type inserted struct {
 	at time.Time // the time at which the insert returned
 }
 
-// The limits of package growing.
 const (
-	minP = 1e-9
-	maxN = 1 << 40
+	minP = limits.GrowingRate
+	maxN = limits.GrowingKeys
 )
 
 // New returns a Guard that has loaded nothing yet; see [Guard.Run] and [Guard.Rebuild]. It

@@ -8,29 +8,12 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
-	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/cuckoo"
-	"github.com/seed79a3ff49/bloom/growing"
 )
-
-// makers has a function for each -type. It makes a filter for n lines at the rate p.
-var makers = map[string]func(n uint64, p float64) (filter, error){
-	"guava":    maker(exact(bloom.New)),
-	"blocked":  maker(blocked.New),
-	"counting": maker(exact(counting.New)),
-	"cuckoo": func(n uint64, p float64) (filter, error) {
-		f, err := cuckoo.New(max(n, 1), min(p, 0.1))
-		return checked(cuckooFilter{f}, err)
-	},
-	"growing": maker(growing.New),
-}
 
 // maker returns a function that makes a filter with create. It passes create at least one line, and
 // a rate of at most a half: a filter of few lines with a higher rate would have no bits.
@@ -64,31 +47,34 @@ func buildCommand() *cobra.Command {
 		"rate of other lines that are reported")
 	o.part.add(c.Flags())
 	c.Flags().StringVar(&o.kind, "type", "guava",
-		"type of filter: guava, blocked, growing, counting or cuckoo")
-	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(
-		slices.Sorted(maps.Keys(makers)), cobra.ShellCompDirectiveNoFileComp))
+		"type of filter: "+namesOf(flagOf, "or"))
+	var flags []string
+	for _, k := range kinds {
+		if k.flag != "" {
+			flags = append(flags, k.flag)
+		}
+	}
+	slices.Sort(flags)
+	c.RegisterFlagCompletionFunc("type",
+		cobra.FixedCompletions(flags, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
+
+func flagOf(k kind) string { return k.flag }
 
 func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	cfg, err := o.config(args)
 	if err != nil {
 		return err
 	}
-	o.kind = strings.TrimSuffix(o.kind, ".Filter") // info shows the names of Go
-	if o.kind == "bloom" {
-		o.kind = "guava"
-	}
-	create, ok := makers[o.kind]
+	k, ok := kindFor(o.kind)
 	if !ok {
-		return usageError{fmt.Errorf(
-			"-type %q is none of guava, blocked, growing, counting and cuckoo", o.kind)}
+		return usageError{fmt.Errorf("-type %q is none of %s", o.kind, namesOf(flagOf, "and"))}
 	}
-	lowest := map[string]float64{"blocked": 1e-12, "growing": 1e-9, "cuckoo": 1e-9}[o.kind]
-	if err := o.size.check(lowest, "; -type guava has lower ones"); err != nil {
+	if err := o.size.check(k.least, "; -type guava has lower ones"); err != nil {
 		return err
 	}
-	makeFor := func(n uint64) (filter, error) { return fitting(create, n, o.size.p) }
+	makeFor := func(n uint64) (filter, error) { return fitting(k.create, n, o.size.p) }
 	room := o.part.part(uint64(o.size.n))
 	empty, err := makeFor(room) // before the input is read, so that an error comes early
 	if err != nil {
@@ -100,7 +86,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		if o.size.n > 0 {
 			err = addLines(c.Context(), cfg, f, room)
 		} else {
-			f, err = buildMeasured(c.Context(), cfg, o.kind == "cuckoo", makeFor)
+			f, err = buildMeasured(c.Context(), cfg, k.repeats, makeFor)
 		}
 		if err != nil {
 			return nil, err

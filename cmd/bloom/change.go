@@ -8,9 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
-	"github.com/seed79a3ff49/bloom/counting"
 )
 
 func addCommand() *cobra.Command {
@@ -37,8 +35,7 @@ func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 	set, ok := f.filter.(interface{ RemoveHash(bloom.Hash) bool })
 	if !ok {
 		return fmt.Errorf("%s is a %s: "+
-			"lines can be removed from a counting.Filter or a cuckoo.Filter only",
-			f.path, f.kind.name)
+			"lines can be removed from a %s only", f.path, f.kind.name, namesOf(removable, "or a"))
 	}
 	var absent uint64
 	err := scan(ctx, cfg, "removed", func(b *lines.Batch) (removed int, _ error) {
@@ -54,6 +51,13 @@ func removeLines(ctx context.Context, cfg *lines.Config, f *loaded) error {
 		warn("%s did not occur in %s", counted(absent, "line"), f.path)
 	}
 	return err
+}
+
+func removable(k kind) string {
+	if k.removes {
+		return k.name
+	}
+	return ""
 }
 
 // changeCommand returns a command that loads a filter, calls change with it and with the input, and
@@ -147,15 +151,10 @@ func union(a, b *loaded) error {
 		return fmt.Errorf("keys of %s and keys of %s do not mix",
 			printable(x.Hash), printable(y.Hash))
 	}
-	err := fmt.Errorf("filters of type %s do not merge", a.kind.name)
-	switch f := a.filter.(type) {
-	case *bloom.Filter:
-		err = f.Merge(b.filter.(*bloom.Filter))
-	case *blocked.Filter:
-		err = f.Merge(b.filter.(*blocked.Filter))
-	case *counting.Filter:
-		err = f.Merge(b.filter.(*counting.Filter))
+	if a.kind.merge == nil {
+		return fmt.Errorf("filters of type %s do not merge", a.kind.name)
 	}
+	err := a.kind.merge(a.filter, b.filter)
 	if err != nil && a.Stats().M != b.Stats().M {
 		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
 	}

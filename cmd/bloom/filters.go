@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,14 +12,8 @@ import (
 	"strings"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
-	"github.com/seed79a3ff49/bloom/counting"
 	"github.com/seed79a3ff49/bloom/cuckoo"
-	"github.com/seed79a3ff49/bloom/flower"
-	"github.com/seed79a3ff49/bloom/foreign"
-	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/window"
 )
 
 // answers returns a slice of n answers. It uses the memory of dst if that is large enough.
@@ -41,47 +34,12 @@ type hashFilter interface {
 	ContainsBatch([]bool, []bloom.Hash)
 }
 
-// kind is a type of filter in a file.
-type kind struct {
-	name string                 // the type in Go, or the library
-	is   func(head []byte) bool // reports whether a file with these first bytes has the type
-	load func(path string) (filter, error)
-}
-
-var kinds = []kind{
-	{"bloom.Filter", isGuava, loader(bloom.LoadFile)},
-	{"blocked.Filter", begins("BLMB"), loader(blocked.LoadFile)},
-	{"counting.Filter", begins("BLMC"), loader(counting.LoadFile)},
-	{"growing.Filter", begins("BLMG"), loader(growing.LoadFile)},
-	{"window.Filter", begins("BLMW"), loader(window.LoadFile)},
-	{"flower.Filter", begins("BLMF"), loader(flower.LoadFile)},
-	{"cuckoo.Filter", begins("BLMU"), func(path string) (filter, error) {
-		f, err := cuckoo.LoadFile(path)
-		return checked(cuckooFilter{f}, err)
-	}},
-	{"DCSO bloom", begins("\x01\x00\x00\x00\x00\x00\x00\x00"),
-		foreignLoader("DCSO's bloom", foreign.NewDCSO)},
-	{"holiman bloomfilter", begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"),
-		foreignLoader("holiman's bloomfilter", foreign.NewHoliman)},
-	{"Spark", isSpark, foreignLoader("Spark", foreign.NewSpark)},
-	{bitsAndBlooms, func(head []byte) bool {
-		return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
-	}, foreignLoader("bits-and-blooms", foreign.NewBitsAndBlooms)},
-}
-
-// bitsAndBlooms is the name of a kind whose files may begin like any JSON.
-const bitsAndBlooms = "bits-and-blooms"
-
 // cuckooFilter gives a cuckoo.Filter the method AddBatch of other filters. AddBatch inserts each
 // key once more. It sets added[i] to false if the filter is full.
 type cuckooFilter struct{ *cuckoo.Filter }
 
 func (f cuckooFilter) AddBatch(added []bool, hs []bloom.Hash) {
 	f.InsertBatch(answers(added, len(hs)), hs)
-}
-
-func begins(magic string) func(head []byte) bool {
-	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 }
 
 // contains sets found[i] to whether f may have the key of b.Hashes[i].
@@ -105,65 +63,6 @@ func add(f filter, added []bool, b *lines.Batch) {
 		added[i] = f.(keyedFilter).Add(b.Key(i))
 	}
 }
-
-// A filter of Spark begins with numbers of 32 bits: the version, k, in version 2 a seed, and the
-// number of words. A filter of bits-and-blooms begins with numbers of 64 bits: m, k, and in most
-// cases m again. So a filter of bits-and-blooms with 2^32 bits or more begins like one of Spark.
-
-// sparkHead has the numbers at the beginning of a filter of Spark.
-type sparkHead struct{ version, k, seed, words, size uint32 }
-
-// sparkHeadOf returns the numbers at the beginning of head, which has 16 bytes or more.
-func sparkHeadOf(head []byte) sparkHead {
-	at := func(i int) uint32 { return binary.BigEndian.Uint32(head[i:]) }
-	if at(0) == 2 {
-		return sparkHead{version: 2, k: at(4), seed: at(8), words: at(12), size: 16}
-	}
-	return sparkHead{version: at(0), k: at(4), words: at(8), size: 12}
-}
-
-// isSpark reports whether head begins a filter of Spark. If head may also begin a filter of
-// bits-and-blooms, isSpark takes the k of that filter to be 1,024 at most.
-func isSpark(head []byte) bool {
-	if len(head) < 16 {
-		return false
-	}
-	h := sparkHeadOf(head)
-	switch {
-	case h.words == 0:
-		return false
-	case h.version == 1: // in bits-and-blooms, words would be the upper half of k, which is 0
-		return true
-	case h.version != 2:
-		return false
-	case h.seed != 0 || h.words > 1024: // in bits-and-blooms, these two would be k
-		return true
-	}
-	m := head[:8]
-	mAgain := len(head) >= 24 && (bytes.Equal(head[16:24], m) ||
-		binary.LittleEndian.Uint64(head[16:]) == binary.BigEndian.Uint64(m))
-	return h.k != 0 && h.k <= 1024 && !mAgain
-}
-
-// isGuava reports whether head begins with a strategy and a number of hashes above 0.
-func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
-
-func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
-	return func(path string) (filter, error) { return checked(load(path)) }
-}
-
-// checked returns f and err. After an error f may be a nil pointer, and checked returns a nil
-// filter.
-func checked[F filter](f F, err error) (filter, error) {
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-// mostTrailer is more than the length of a trailer with the longest Info. A trailer follows the
-// words of a filter in Guava's form.
-const mostTrailer = 8192
 
 // loaded is a filter from a file.
 type loaded struct {
@@ -308,48 +207,12 @@ func replaceable(path string) bool {
 	if err != nil || info.Size() == 0 {
 		return err == nil
 	}
-	switch {
-	case isGuava(head): // Other files may begin like this, so the length must be right, too.
-		rest := info.Size() - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
-		return rest >= 0 && rest < mostTrailer
-	case begins("BLM")(head):
+	if begins("BLM")(head) {
 		// A frame has a letter for its kind and a version, and a text has no control character.
 		return len(head) > 4 && 'A' <= head[3] && head[3] <= 'Z' && head[4] < ' '
-	case isSpark(head): // a video may begin so, too
-		h := sparkHeadOf(head)
-		return info.Size() == int64(h.size)+8*int64(h.words)
 	}
 	k, ok := kindOf(head)
-	return ok && k.name != bitsAndBlooms
-}
-
-// kindOf returns the type of a file by its first bytes.
-func kindOf(head []byte) (kind, bool) {
-	for _, k := range kinds {
-		if k.is(head) {
-			return k, true
-		}
-	}
-	return kind{}, false
-}
-
-// forgets reports whether f forgets keys.
-func forgets(f filter) bool {
-	switch f.(type) {
-	case *window.Filter, *flower.Filter:
-		return true
-	}
-	return false
-}
-
-// full reports whether f has more lines than it was made for. Then more than half of its bits are
-// set.
-func full(f filter) bool {
-	switch f.(type) {
-	case *window.Filter, *growing.Filter, *flower.Filter, cuckooFilter:
-		return false // filters of these types keep their rate
-	}
-	return f.Stats().FillRatio > 0.55
+	return ok && (k.sure == nil || k.sure(head, info.Size()))
 }
 
 var errCompressed = errors.New("is compressed; decompress it first")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -14,8 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/window"
 )
 
 // report has the figures that info shows of a filter. A figure that the filter's type does not have
@@ -39,6 +38,8 @@ type report struct {
 	Hash     string   `json:"hash,omitempty"`
 	Comment  string   `json:"comment,omitempty"`
 	Checksum string   `json:"checksum"` // the kind of checksum that was right, or "none"
+
+	bits, set string // what the text calls the bits, and those that are set
 }
 
 func infoCommand() *cobra.Command {
@@ -87,7 +88,7 @@ func reportCommand(use, needs string, of func(path string) (*report, error)) *co
 
 func newReport(path, kind string, s bloom.Stats, info bloom.Info) *report {
 	return &report{
-		File: path, Type: kind, Checksum: "CRC-32C",
+		File: path, Type: kind, Checksum: "CRC-32C", bits: "bits", set: "set",
 		M: s.M, K: s.K, Fill: s.FillRatio, Keys: s.ApproxCount, Rate: s.FPR,
 		MadeFor: info.N, MadeAt: info.P, Hash: info.Hash, Comment: info.Comment,
 	}
@@ -98,21 +99,11 @@ func (f *loaded) report(path string) *report {
 	s := f.Stats()
 	r := newReport(path, f.kind.name, s, f.Info())
 	r.Size = f.size
-	switch of := f.filter.(type) {
-	case *bloom.Filter:
-		r.Strategy = fmt.Sprintf("Mitz%d", 32<<of.Strategy())
-		if f.size == s.SizeBytes { // the file is in Guava's form, without a trailer
-			r.Checksum = "none"
-		}
-	case *blocked.Filter:
-		r.Lines = of.Lines()
-	case *window.Filter:
-		reach := of.Reach().Seconds()
-		r.Span, r.Reach = of.Config().Span.Seconds(), &reach
-	case foreignKeyFilter:
-		r.Checksum = "none"
-	case foreignFilter:
-		r.Checksum = "SHA-384"
+	r.Checksum = cmp.Or(f.kind.sum, r.Checksum)
+	r.bits = cmp.Or(f.kind.bits, r.bits)
+	r.set = cmp.Or(f.kind.set, r.set)
+	if f.kind.figures != nil {
+		f.kind.figures(f.filter, r)
 	}
 	if f.compressed {
 		r.Checksum = "that of the compression"
@@ -130,21 +121,14 @@ func (r *report) rows() (rows []row) {
 			rows = append(rows, row{name, fmt.Sprintf(format, args...)})
 		}
 	}
-	bits, are := "bits", "set"
-	switch r.Type {
-	case "flower.Filter":
-		bits = "slots"
-	case "cuckoo.Filter":
-		are = "those of tags"
-	}
 	add(true, "type", "%s", r.Type)
 	add(true, "size", "%s (%s)", humanize.Bytes(uint64(r.Size)), counted(uint64(r.Size), "byte"))
 	add(r.Files > 0, "files", "%s", humanize.Comma(int64(r.Files)))
-	add(r.M > 0, "m", "%s %s", humanize.Comma(int64(r.M)), bits)
+	add(r.M > 0, "m", "%s %s", humanize.Comma(int64(r.M)), r.bits)
 	add(r.K > 0, "k", "%s a key", counted(uint64(r.K), "hash"))
 	add(r.Lines > 0, "lines", "%s a key", counted(uint64(r.Lines), "cache line"))
 	add(r.Strategy != "", "strategy", "%s", r.Strategy)
-	add(true, "fill", "%.3g %% of the %s are %s", 100*r.Fill, bits, are)
+	add(true, "fill", "%.3g %% of the %s are %s", 100*r.Fill, r.bits, r.set)
 	add(true, "keys", "about %s", humanize.Comma(int64(r.Keys)))
 	add(r.MadeFor > 0, "made for", "%s at a rate of %.3g", counted(r.MadeFor, "key"), r.MadeAt)
 	add(true, "rate", "%.3g of other keys are reported, now", r.Rate)

@@ -7,67 +7,34 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/dustin/go-humanize"
 	system "github.com/pbnjay/memory"
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/blocked"
-	"github.com/seed79a3ff49/bloom/counting"
-	"github.com/seed79a3ff49/bloom/cuckoo"
-	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
-	"github.com/seed79a3ff49/bloom/window"
 )
-
-// design is a type of filter.
-type design struct {
-	name, note string
-	// at returns how many bits a key takes at the rate p, and how many bits it sets. bits is 0 if
-	// the design has no filter with that rate.
-	at func(p float64) (bits float64, k int)
-}
 
 // sampleKeys is a number of keys for which sizes are already in proportion to the number.
 const sampleKeys = 100_000
 
-var designs = []design{
-	{"bloom.Filter", "Guava's: Java reads it", made(bloom.New)},
-	{"blocked.Filter", "the fastest", made(blocked.New)},
-	{"growing.Filter", "n need not be known", func(p float64) (float64, int) {
-		f, err := growing.New(0, p)
-		const keys = 60_000 // more keys than the first 64 KB have room for
-		for i := uint64(0); i < keys && err == nil; i++ {
-			f.AddHash(bloom.SumUint64(i))
-		}
-		if err != nil {
-			return 0, 0
-		}
-		return float64(f.SizeBytes()) * 8 / keys, 8 // or a multiple of 8, at low rates
-	}},
-	{"counting.Filter", "keys can be removed; gives a bloom.Filter", made(counting.New)},
-	{"cuckoo.Filter", "keys can be removed; refuses when full", made(cuckoo.New)},
-	{"window.Filter", "forgets a key after a time, in which n keys come", made(newWindow)},
-	{"flower.Filter", "remembers 90 % of the last n keys of an endless stream", flowerAt},
-}
-
-func flowerAt(p float64) (bits float64, k int) {
-	c, err := flower.Optimal(sampleKeys, 0.9, p)
+func planGrowing(p float64) (bits float64, k int) {
+	f, err := growing.New(0, p)
+	const keys = 60_000 // more keys than the first 64 KB have room for
+	for i := uint64(0); i < keys && err == nil; i++ {
+		f.AddHash(bloom.SumUint64(i))
+	}
 	if err != nil {
 		return 0, 0
 	}
-	return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways
-}
-
-func newWindow(n uint64, p float64) (*window.Filter, error) {
-	return window.New(window.Config{N: n, P: p, Span: time.Hour})
+	return float64(f.SizeBytes()) * 8 / keys, 8 // or a multiple of 8, at low rates
 }
 
 type stater interface{ Stats() bloom.Stats }
 
-// made returns the function at of a design. It makes a filter with create, and measures it.
+// made returns a function that makes a filter with create. It measures how many bits a key takes at
+// the rate p, and how many bits it sets. bits is 0 if there is no filter with that rate.
 func made[F stater](create func(uint64, float64) (F, error)) func(p float64) (float64, int) {
 	return func(p float64) (float64, int) {
 		f, err := create(sampleKeys, p)
@@ -98,16 +65,19 @@ func planCommand() *cobra.Command {
 					counted(uint64(size.n), "key"), size.p)
 				fmt.Fprintln(w, "type\tbits/key\tsize\tbits a key sets\t")
 			}
-			for _, d := range designs {
-				bits, k := d.at(size.p)
+			for _, of := range kinds {
+				if of.plan == nil {
+					continue
+				}
+				bits, k := of.plan(size.p)
 				plan := planned{
-					Type: d.name,
+					Type: of.name,
 					Keys: uint64(size.n),
 					Rate: size.p,
 					Bits: bits,
 					Size: uint64(bits * float64(size.n) / 8),
 					K:    k,
-					Note: d.note,
+					Note: of.note,
 				}
 				switch {
 				case *asJSON:
@@ -129,7 +99,7 @@ func planCommand() *cobra.Command {
 	return c
 }
 
-// planned has the figures of a design for the given keys and rate. Size is 0 if the design has no
+// planned has the figures of a type for the given keys and rate. Size is 0 if the type has no
 // filter with that rate.
 type planned struct {
 	Type string  `json:"type"`

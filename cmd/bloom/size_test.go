@@ -18,11 +18,13 @@ func TestExactRate(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	random := func() bloom.Hash { return bloom.NewHash(rnd.Uint64(), rnd.Uint64()) }
 	for _, kind := range []string{"guava", "counting"} {
+		of, ok := kindFor(kind)
+		require.True(t, ok)
 		for _, n := range []uint64{1, 2, 7, 100, 1000} {
 			for _, p := range []float64{0.1, 0.01, 1e-3, 1e-4} {
 				wrong := 0.0
 				for range filters {
-					f := bloom.Must(makers[kind](n, p)).(bloom.Set)
+					f := bloom.Must(of.create(n, p)).(bloom.Set)
 					for range n {
 						f.AddHash(random())
 					}

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/flower"
+	"github.com/seed79a3ff49/bloom/foreign"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/limits"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+// kind is a type of filter. Every difference between types that a command makes is here: a new type
+// is a row of kinds.
+type kind struct {
+	name string // the type in Go, or the library
+
+	// is reports whether a file with these first bytes may have the type. sure reports whether a
+	// file for which is returns true, and which has that size, surely has it. nil: it has.
+	is   func(head []byte) bool
+	sure func(head []byte, size int64) bool
+	load func(path string) (filter, error)
+	has  func(f filter) bool // reports whether f has the type; nil for other libraries' types
+
+	flag    string                                    // what build -type calls it, or ""
+	create  func(n uint64, p float64) (filter, error) // makes a filter for n lines, for build
+	least   float64                                   // the lowest rate of create
+	plan    func(p float64) (bits float64, k int)     // see made; nil: plan leaves the type out
+	note    string                                    // what plan says of it
+	merge   func(a, b filter) error                   // adds the keys of b to a; or nil
+	figures func(f filter, r *report)                 // the figures that only this type has; or nil
+	bits    string                                    // what info calls the bits, if not bits
+	set     string                                    // what info says of bits that are set
+	sum     string                                    // the checksum of a file, if not CRC-32C
+
+	removes bool // keys can be removed
+	repeats bool // a key takes room as often as it comes
+	forgets bool // keys are forgotten
+	keeps   bool // the rate stays, however many keys come
+}
+
+var kinds = []kind{
+	{
+		name:   "bloom.Filter",
+		is:     isGuava,
+		sure:   isWholeGuava,
+		load:   loader(bloom.LoadFile),
+		has:    isA[*bloom.Filter],
+		flag:   "guava",
+		create: maker(exact(bloom.New)),
+		plan:   made(bloom.New),
+		note:   "Guava's: Java reads it",
+		merge:  merged[*bloom.Filter],
+		figures: func(f filter, r *report) {
+			r.Strategy = fmt.Sprintf("Mitz%d", 32<<f.(*bloom.Filter).Strategy())
+			if r.Size == f.Stats().SizeBytes { // the file is in Guava's form, without a trailer
+				r.Checksum = "none"
+			}
+		},
+	},
+	{
+		name:    "blocked.Filter",
+		is:      isFrame(form.Blocked),
+		load:    loader(blocked.LoadFile),
+		has:     isA[*blocked.Filter],
+		flag:    "blocked",
+		create:  maker(blocked.New),
+		least:   limits.BlockedRate,
+		plan:    made(blocked.New),
+		note:    "the fastest",
+		merge:   merged[*blocked.Filter],
+		figures: func(f filter, r *report) { r.Lines = f.(*blocked.Filter).Lines() },
+	},
+	{
+		name:   "growing.Filter",
+		is:     isFrame(form.Growing),
+		load:   loader(growing.LoadFile),
+		has:    isA[*growing.Filter],
+		flag:   "growing",
+		create: maker(growing.New),
+		least:  limits.GrowingRate,
+		plan:   planGrowing,
+		note:   "n need not be known",
+		keeps:  true,
+	},
+	{
+		name:    "counting.Filter",
+		is:      isFrame(form.Counting),
+		load:    loader(counting.LoadFile),
+		has:     isA[*counting.Filter],
+		flag:    "counting",
+		create:  maker(exact(counting.New)),
+		plan:    made(counting.New),
+		note:    "keys can be removed; gives a bloom.Filter",
+		merge:   merged[*counting.Filter],
+		removes: true,
+	},
+	{
+		name: "cuckoo.Filter",
+		is:   isFrame(form.Cuckoo),
+		load: func(path string) (filter, error) {
+			f, err := cuckoo.LoadFile(path)
+			return checked(cuckooFilter{f}, err)
+		},
+		has:  isA[cuckooFilter],
+		flag: "cuckoo",
+		create: func(n uint64, p float64) (filter, error) {
+			f, err := cuckoo.New(max(n, 1), min(p, limits.MostCuckooRate))
+			return checked(cuckooFilter{f}, err)
+		},
+		least:   limits.CuckooRate,
+		plan:    made(cuckoo.New),
+		note:    "keys can be removed; refuses when full",
+		set:     "those of tags",
+		removes: true,
+		repeats: true,
+		keeps:   true,
+	},
+	{
+		name: "window.Filter",
+		is:   isFrame(form.Window),
+		load: loader(window.LoadFile),
+		has:  isA[*window.Filter],
+		plan: made(func(n uint64, p float64) (*window.Filter, error) {
+			return window.New(window.Config{N: n, P: p, Span: time.Hour})
+		}),
+		note: "forgets a key after a time, in which n keys come",
+		figures: func(f filter, r *report) {
+			w := f.(*window.Filter)
+			reach := w.Reach().Seconds()
+			r.Span, r.Reach = w.Config().Span.Seconds(), &reach
+		},
+		forgets: true,
+		keeps:   true,
+	},
+	{
+		name: "flower.Filter",
+		is:   isFrame(form.Flower),
+		load: loader(flower.LoadFile),
+		has:  isA[*flower.Filter],
+		plan: func(p float64) (bits float64, k int) {
+			c, err := flower.Optimal(sampleKeys, 0.9, p)
+			if err != nil {
+				return 0, 0
+			}
+			return float64(c.Slots) * float64(c.Bits) / sampleKeys, c.Ways
+		},
+		note:    "remembers 90 % of the last n keys of an endless stream",
+		bits:    "slots",
+		forgets: true,
+		keeps:   true,
+	},
+	{
+		name: "DCSO bloom",
+		is:   begins("\x01\x00\x00\x00\x00\x00\x00\x00"),
+		load: foreignLoader("DCSO's bloom", foreign.NewDCSO),
+		sum:  "none",
+	},
+	{
+		name: "holiman bloomfilter",
+		is:   begins("\x00\x00\x00\x00\x00\x00\x00\x00v02\n"),
+		load: foreignLoader("holiman's bloomfilter", foreign.NewHoliman),
+		sum:  "SHA-384",
+	},
+	{
+		name: "Spark",
+		is:   isSpark,
+		sure: isWholeSpark,
+		load: foreignLoader("Spark", foreign.NewSpark),
+		sum:  "none",
+	},
+	{
+		name: "bits-and-blooms",
+		is: func(head []byte) bool {
+			return begins("\x00\x00")(head) || begins("{")(bytes.TrimLeft(head, " \t\r\n"))
+		},
+		sure: func([]byte, int64) bool { return false }, // it may be any JSON
+		load: foreignLoader("bits-and-blooms", foreign.NewBitsAndBlooms),
+		sum:  "none",
+	},
+}
+
+// kindOf returns the type of a file by its first bytes.
+func kindOf(head []byte) (kind, bool) {
+	for _, k := range kinds {
+		if k.is(head) {
+			return k, true
+		}
+	}
+	return kind{}, false
+}
+
+// kindOfFilter returns the type of f. The kind of another library's filter has no properties.
+func kindOfFilter(f filter) kind {
+	for _, k := range kinds {
+		if k.has != nil && k.has(f) {
+			return k
+		}
+	}
+	return kind{}
+}
+
+// namesOf returns a text of the names that name returns for kinds, such as "a, b or c". It leaves
+// out empty names.
+func namesOf(name func(kind) string, or string) string {
+	var names []string
+	for _, k := range kinds {
+		if n := name(k); n != "" {
+			names = append(names, n)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + or + " " + names[last]
+}
+
+// kindFor returns the kind that build -type calls by the given name. The name may also be that in
+// Go, which info shows.
+func kindFor(name string) (k kind, ok bool) {
+	i := slices.IndexFunc(kinds, func(k kind) bool {
+		short, _ := strings.CutSuffix(k.name, ".Filter")
+		return k.flag != "" && (name == k.flag || name == k.name || name == short)
+	})
+	if i < 0 {
+		return kind{}, false
+	}
+	return kinds[i], true
+}
+
+// forgets reports whether f forgets keys.
+func forgets(f filter) bool { return kindOfFilter(f).forgets }
+
+// full reports whether f has more lines than it was made for. Then more than half of its bits are
+// set.
+func full(f filter) bool { return !kindOfFilter(f).keeps && f.Stats().FillRatio > 0.55 }
+
+func isA[F filter](f filter) bool {
+	_, ok := f.(F)
+	return ok
+}
+
+func merged[F interface {
+	filter
+	Merge(F) error
+}](a, b filter) error {
+	return a.(F).Merge(b.(F))
+}
+
+// isFrame returns a function that reports whether head begins a frame of k.
+func isFrame(k *form.Kind) func(head []byte) bool {
+	return func(head []byte) bool { return form.KindOf(head) == k }
+}
+
+func begins(magic string) func(head []byte) bool {
+	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+}
+
+// A filter of Spark begins with numbers of 32 bits: the version, k, in version 2 a seed, and the
+// number of words. A filter of bits-and-blooms begins with numbers of 64 bits: m, k, and in most
+// cases m again. So a filter of bits-and-blooms with 2^32 bits or more begins like one of Spark.
+
+// sparkHead has the numbers at the beginning of a filter of Spark.
+type sparkHead struct{ version, k, seed, words, size uint32 }
+
+// sparkHeadOf returns the numbers at the beginning of head, which has 16 bytes or more.
+func sparkHeadOf(head []byte) sparkHead {
+	at := func(i int) uint32 { return binary.BigEndian.Uint32(head[i:]) }
+	if at(0) == 2 {
+		return sparkHead{version: 2, k: at(4), seed: at(8), words: at(12), size: 16}
+	}
+	return sparkHead{version: at(0), k: at(4), words: at(8), size: 12}
+}
+
+// isSpark reports whether head begins a filter of Spark. If head may also begin a filter of
+// bits-and-blooms, isSpark takes the k of that filter to be 1,024 at most.
+func isSpark(head []byte) bool {
+	if len(head) < 16 {
+		return false
+	}
+	h := sparkHeadOf(head)
+	switch {
+	case h.words == 0:
+		return false
+	case h.version == 1: // in bits-and-blooms, words would be the upper half of k, which is 0
+		return true
+	case h.version != 2:
+		return false
+	case h.seed != 0 || h.words > 1024: // in bits-and-blooms, these two would be k
+		return true
+	}
+	m := head[:8]
+	mAgain := len(head) >= 24 && (bytes.Equal(head[16:24], m) ||
+		binary.LittleEndian.Uint64(head[16:]) == binary.BigEndian.Uint64(m))
+	return h.k != 0 && h.k <= 1024 && !mAgain
+}
+
+// isWholeSpark reports whether a file that begins with head, and has that size, is a filter of
+// Spark. A video may begin like one.
+func isWholeSpark(head []byte, size int64) bool {
+	h := sparkHeadOf(head)
+	return size == int64(h.size)+8*int64(h.words)
+}
+
+// isGuava reports whether head begins with a strategy and a number of hashes above 0.
+func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
+
+// isWholeGuava reports whether a file that begins with head, and has that size, is a filter in
+// Guava's form. Other files may begin like one.
+func isWholeGuava(head []byte, size int64) bool {
+	rest := size - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
+	return rest >= 0 && rest < mostTrailer
+}
+
+// mostTrailer is more than the length of a trailer with the longest Info. A trailer follows the
+// words of a filter in Guava's form.
+const mostTrailer = 8192
+
+func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
+	return func(path string) (filter, error) { return checked(load(path)) }
+}
+
+// checked returns f and err. After an error f may be a nil pointer, and checked returns a nil
+// filter.
+func checked[F filter](f F, err error) (filter, error) {
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// TestKinds: what the rows say of types that build makes is what their filters and files do.
+func TestKinds(t *testing.T) {
+	made := 0
+	for _, k := range kinds {
+		if k.flag == "" {
+			continue
+		}
+		made++
+		f := bloom.Must(k.create(1000, 0.01))
+		require.True(t, k.has(f))
+		require.Equal(t, k.name, kindOfFilter(f).name)
+		_, removes := f.(interface{ RemoveHash(bloom.Hash) bool })
+		require.Equal(t, removes, k.removes, k.name)
+		for i := range uint64(10_000) {
+			f.(hashFilter).AddBatch(nil, []bloom.Hash{bloom.SumUint64(i)})
+		}
+		require.Equal(t, f.Stats().FPR > 0.011, !k.keeps, "%s: %v", k.name, f.Stats().FPR)
+		require.Equal(t, !k.keeps, full(f), k.name)
+		if k.merge != nil {
+			g := bloom.Must(k.create(1000, 0.01))
+			require.NoError(t, k.merge(g, f))
+			require.Equal(t, f.Stats().ApproxCount, g.Stats().ApproxCount)
+		}
+		path := filepath.Join(t.TempDir(), "filter")
+		require.NoError(t, f.SaveFile(path))
+		back := bloom.Must(load(path))
+		require.Equal(t, k.name, back.kind.name)
+		require.InEpsilon(t, f.Stats().ApproxCount, back.Stats().ApproxCount, 0.01)
+		require.True(t, replaceable(path))
+		for _, name := range []string{k.flag, k.name} {
+			named, ok := kindFor(name)
+			require.True(t, ok)
+			require.Equal(t, k.name, named.name)
+		}
+		if k.least > 0 {
+			_, err := k.create(1000, k.least)
+			require.NoError(t, err)
+			_, err = k.create(1000, k.least*0.99)
+			require.Error(t, err, "%s: the lowest rate", k.name)
+		}
+	}
+	require.Equal(t, 5, made)
+}
