@@ -48,8 +48,8 @@ func renewSpec() *service.ConfigField {
 	return service.NewBoolField(renewField).
 		Description("Whether an id that comes again is remembered for another span from then on. " +
 			"Some repetitions then count towards `capacity`: eight times the number of different " +
-			"ids in a span is always enough. The memory is 16 % larger. By default an id that " +
-			"comes again and again passes once a span.").
+			"ids in a span is always enough. The memory is 11 to 17 % larger, in Redis 13 to " +
+			"21 %. By default an id that comes again and again passes once a span.").
 		Default(false)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 // ErrLost is wrapped by every error which means that a key no longer holds the filter that was
 // opened. The filter was deleted, evicted, cut, overwritten or created anew, or the server came
 // back without it. A lost filter never reports a key as absent. One loss is not noticed: a client
-// SETs another filter of the same parameters in its place.
+// sets, renames or restores another filter of the same parameters to its place.
 //
 // A [Filter] or [Sharded] stays lost until Reopen, because a new one lacks the keys of the
 // old one. The program that calls Reopen adds the keys again. A [Window] begins anew by itself.
@@ -128,7 +129,7 @@ func (f *Filter) Reopen(ctx context.Context) error {
 	h, ok := parseHeader(is.header)
 	switch {
 	case !ok || h.size() != is.size:
-		return f.errorf("%w: %s", bloom.ErrFormat, unlike(is.header, is.size))
+		return f.unlike(is.header, is.size)
 	case h.strategy != bloom.Mitz64:
 		return f.errorf("%w: it holds a filter of %v, want Mitz64", bloom.ErrMismatch, h)
 	case f.params != header{} && f.params != h:
@@ -232,10 +233,10 @@ func (f *Filter) Info(ctx context.Context) (bloom.Info, error) {
 // SetInfo adds the fields of i that are not zero to the Info that Redis keeps, for all
 // processes. If the filter has another N, P or Hash, SetInfo changes nothing and returns an error
 // that wraps [bloom.ErrMismatch]. So processes that hash keys in different ways notice it, if each
-// of them calls SetInfo after Open.
+// of them calls SetInfo after Open. SetInfo refuses an Info that no file can have.
 func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
-	if !(i.P >= 0 && i.P < 1) {
-		return f.errorf("P = %v is outside [0, 1)", i.P)
+	if err := f.checkInfo(i); err != nil {
+		return err
 	}
 	for {
 		now, err := f.readWhole(ctx, f.opened())
@@ -254,6 +255,16 @@ func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
 	}
 }
 
+// checkInfo returns an error if no file can have the Info i: a Snapshot with it could not be saved.
+func (f *Filter) checkInfo(i bloom.Info) error {
+	g := bloom.Must(blocked.NewSize(1, 1)) // has no form without an Info
+	g.SetInfo(i)
+	if _, err := g.MarshalBinary(); err != nil {
+		return f.errorf("%s", strings.TrimPrefix(err.Error(), "blocked: "))
+	}
+	return nil
+}
+
 // takeOver sets a field that is zero to want. It returns false if field and want differ, and
 // neither is zero.
 func takeOver[T comparable](field *T, want T) bool {
@@ -268,9 +279,18 @@ type content struct {
 	identity string // the value of the identity's key
 }
 
-// unlike describes a string that is not the expected one. begins is its beginning, and size its
-// length.
-func unlike(begins string, size int64) string {
+// unlike returns the error for a string that is not the expected one. begins is its beginning, and
+// size its length.
+func (c caller) unlike(begins string, size int64) error {
+	err := new(bloom.Filter).UnmarshalBinary([]byte(begins))
+	if errors.Is(err, bloom.ErrVersion) {
+		return c.errorf("%w: %w: %s", bloom.ErrFormat, bloom.ErrVersion, describe(begins, size))
+	}
+	return c.errorf("%w: %s", bloom.ErrFormat, describe(begins, size))
+}
+
+// describe describes a string by its beginning and its length.
+func describe(begins string, size int64) string {
 	header := begins[:min(headerSize, len(begins))]
 	switch h, ok := parseHeader(header); {
 	case ok && h.size() == size:
@@ -321,7 +341,7 @@ func (f *Filter) check(is content, id string) (identity, error) {
 		return i, f.errorf("%w: it holds %d bytes of a filter of %d",
 			ErrLost, is.size, f.params.size())
 	}
-	other := unlike(is.header, is.size)
+	other := describe(is.header, is.size)
 	return i, f.errorf("%w: %s, not the filter of %v", ErrLost, other, f.params)
 }
 

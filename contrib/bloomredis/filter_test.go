@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -422,7 +423,22 @@ func TestInfoTravels(t *testing.T) {
 	for _, wrong := range []bloom.Info{{N: 1001}, {P: 0.02}, {Hash: "SumString"}} {
 		require.ErrorIs(t, other.SetInfo(ctx, wrong), bloom.ErrMismatch)
 	}
-	require.ErrorContains(t, f.SetInfo(ctx, bloom.Info{P: 1}), "P = 1 is outside")
+	before := dump(client)
+	for text, wrong := range map[string]bloom.Info{
+		"P = 1 is outside":             {P: 1},
+		"P = NaN is outside":           {P: math.NaN()},
+		"Hash has 256 bytes":           {Hash: strings.Repeat("x", 256)},
+		"Hash = \"\\xff\\xfe\" is not": {Hash: "\xff\xfe"},
+		"Comment has 4097 bytes":       {Comment: strings.Repeat("x", 4097)},
+		"Comment = \"a\\x80\" is not":  {Comment: "a\x80"},
+	} {
+		require.ErrorContains(t, f.SetInfo(ctx, wrong), text)
+		g := bloom.Must(bloom.New(1000, 0.01))
+		if g.SetInfo(wrong); wrong.Hash != "" {
+			require.ErrorContains(t, f.Merge(ctx, g), text)
+		}
+	}
+	require.Equal(t, before, dump(client), "refused before a script runs")
 	require.Zero(t, stored(t, f).OnesCount())
 	require.NoError(t, f.Reset(ctx))
 	require.Equal(t, want, info(), "Reset keeps it")

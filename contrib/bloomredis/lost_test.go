@@ -68,6 +68,10 @@ func TestWhatHappensToTheKey(t *testing.T) {
 			"Sharded": bloom.ErrMismatch,
 			"Window":  bloom.ErrFormat,
 		}},
+		{"empty", func(key string, _ int64, _ func(uint64)) { client.Set(ctx, key, "", 0) }, bloom.ErrFormat, nil},
+		{"filter of a newer strategy", func(key string, _ int64, _ func(uint64)) {
+			client.Set(ctx, key, append([]byte{2, 7, 0, 0, 0, 1}, make([]byte, 8)...), 0)
+		}, bloom.ErrVersion, nil},
 		{"filter of the other strategy", func(key string, _ int64, _ func(uint64)) {
 			client.Set(ctx, key, guava(bloom.NewWithStrategy(bloom.Mitz32, 1000, 0.01)), 0)
 		}, nil, map[string]any{"Filter": bloom.ErrMismatch, "Sharded": bloom.ErrMismatch, "Window": bloom.ErrFormat}},
@@ -128,6 +132,9 @@ func TestWhatHappensToTheKey(t *testing.T) {
 				} else if says, ok := test.says[name].(string); ok {
 					assert.ErrorContains(t, err, says)
 				}
+				if want == bloom.ErrVersion {
+					assert.ErrorIs(t, err, bloom.ErrFormat)
+				}
 				if want != nil {
 					assert.ErrorIs(t, err, want)
 				} else if test.says == nil {
@@ -136,7 +143,7 @@ func TestWhatHappensToTheKey(t *testing.T) {
 				if name == "Window" { // what is a window can be deleted, then opened
 					err := DeleteWindow(ctx, client, "w")
 					switch test.name {
-					case "cut to a few", "list", "text", "filter", "filter of the other strategy":
+					case "cut to a few", "empty", "filter of a newer strategy", "list", "text", "filter", "filter of the other strategy":
 						assert.ErrorIs(t, err, bloom.ErrFormat)
 						assert.Equal(t, before, dump(client))
 					default:

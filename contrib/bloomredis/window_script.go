@@ -70,7 +70,7 @@ local over = seq > 0 and ends(seq) + life or 0
 if ARGV[11] ~= '' and ARGV[11] ~= string.sub(id, 1, 8) and now <= tonumber(ARGV[12]) then
 	return {'lost'}
 end
-if is > 0 and not found then
+if not found and (is > 0 or redis.call('EXISTS', KEYS[1]) == 1) then
 	return {'other', head, is}
 end
 local first = tail
@@ -310,7 +310,7 @@ return {id, over, now, ''}`)
 local head = redis.call('GETRANGE', KEYS[1], 0, 255)
 if string.sub(head, 1, #ARGV[1]) == ARGV[1] then
 	redis.call('UNLINK', KEYS[1])
-elseif head ~= '' then
+elseif redis.call('EXISTS', KEYS[1]) == 1 then
 	return {'other', head, redis.call('STRLEN', KEYS[1])}
 end
 return {head}`).repeatable()
