@@ -19,7 +19,7 @@ const (
 // lanes are then in the cache when the keys are added or looked up. The processor also reads ahead
 // by itself, but not past a lock, and fewer lanes at once than the memory can deliver.
 func (s *state) ahead(hs []bloom.Hash, i int, lookUp bool) {
-	if s == nil || i%chunk != 0 || len(s.array) < farLanes {
+	if i%chunk != 0 || len(s.array) < farLanes {
 		return
 	}
 	k := s.k
@@ -45,16 +45,23 @@ func (s *state) touch(h bloom.Hash, k int) {
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
 // the results are discarded. Otherwise AddBatch panics if added is shorter than hs. If the filter
-// is larger than the processor's caches, AddBatch is faster than AddHash one by one.
+// is larger than the processor's caches, AddBatch is faster than AddHash one by one. All keys come
+// at the time at which AddBatch begins.
 func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
-	if added == nil {
-		bitwords.Discard(hs, f.AddBatch)
+	asked := added != nil
+	if asked {
+		added = bitwords.Fill("window", added, len(hs))
+	}
+	if len(hs) == 0 {
 		return
 	}
-	added = bitwords.Fill("window", added, len(hs))
+	now := f.timeOfAdd()
 	for i, h := range hs {
 		f.ahead(hs, i, false)
-		added[i] = f.AddHash(h)
+		isNew := f.add(h, now)
+		if asked {
+			added[i] = isNew
+		}
 	}
 }
 
@@ -63,8 +70,16 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 // by one.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
 	found = bitwords.Fill("window", found, len(hs))
+	if len(hs) == 0 {
+		return
+	}
+	if f.zero() {
+		clear(found)
+		return
+	}
+	f.time(true)
 	for i, h := range hs {
 		f.ahead(hs, i, true)
-		found[i] = f.ContainsHash(h)
+		found[i] = f.contains(h)
 	}
 }

@@ -20,8 +20,15 @@ import (
 // them. They never decrease from a plane to the next. No stamp of a plane that has ended is later
 // than now.
 //
-// Look-ups load fields without the lock. The holder of the lock stores live after the other fields
-// that a look-up needs. Only expires is stored after live, and may be too early for a moment.
+// Fields are stored with the lock, and loaded without it:
+//
+//   - Whether a plane takes a key is one fact: live, which says whether its newest plane is open, and
+//     the stamp of just that plane. live is loaded first and stored last. If another plane begins
+//     meanwhile, the stamp that is loaded is still that of the plane that the key goes into.
+//   - The clock is read before from and expires are loaded. Whoever lets planes die, or lowers stamps,
+//     first stores shut in expires, then reads the clock, then stores live, and expires last. So an
+//     add that does not wait for the lock has read its time earlier than the one which decides.
+//   - A plane that becomes full is closed before the time of its end is read, for the same reason.
 type ring struct {
 	clock
 	span   int64  // Config.Span, in nanoseconds
@@ -32,12 +39,11 @@ type ring struct {
 
 	live    atomic.Uint64 // the live planes, as a run
 	from    atomic.Int64  // the time at which a stamp was last set
-	until   atomic.Int64  // when the newest plane will end by time, or the constant ended
-	expires atomic.Int64  // when the oldest plane dies, or earlier
+	expires atomic.Int64  // when the oldest plane dies, or shut
 	count   atomic.Uint64 // the number of counted keys of the newest plane
 
 	sync.Mutex
-	ends [planes]atomic.Int64 // the stamps; renews loads them without the lock
+	ends [planes]atomic.Int64 // the stamps
 	full uint64               // the columns of the full planes
 	// lost is about keys that were given up before their Span was over. It is the latest time at
 	// which such a key may have been added, or never.
@@ -46,27 +52,41 @@ type ring struct {
 }
 
 const (
-	ended = math.MinInt64 // the value of until after the newest plane has ended by count
+	shut  = math.MinInt64 // the value of expires while calls wait for the lock, or try it
 	never = math.MinInt64 // the value of lost while no key was given up
 )
 
 // run is a run of planes with consecutive numbers. The low lenBits bits hold the number of planes
-// in the run, which is at most 64. The other bits hold the number of the newest plane.
+// in the run, which is at most 64. The next bit is set if the newest plane is open: it takes keys
+// until the time of its stamp. The other bits hold the number of the newest plane.
 type run uint64
 
-const lenBits = 7
+const (
+	lenBits = 7
+	openBit = 1 << lenBits
+)
 
-func newRun(newest, n uint64) run { return run(newest<<lenBits | n) }
+// newRun returns a run of n planes. None of them is open.
+func newRun(newest, n uint64) run { return run(newest<<(lenBits+1) | n) }
 
-func (r run) newest() uint64 { return uint64(r) >> lenBits }
-func (r run) len() uint64    { return uint64(r) & (1<<lenBits - 1) }
+func (r run) newest() uint64 { return uint64(r) >> (lenBits + 1) }
+func (r run) len() uint64    { return uint64(r) & (openBit - 1) }
 func (r run) oldest() uint64 { return r.newest() + 1 - r.len() }
 
-// withoutOldest returns r without its oldest plane.
-func (r run) withoutOldest() run { return newRun(r.newest(), r.len()-1) }
+func (r run) isOpen() bool { return r&openBit != 0 }
+func (r run) opened() run  { return r | openBit }
+func (r run) closed() run  { return r &^ openBit }
 
-// withNext returns r with one more plane, which is the newest.
-func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1) }
+// withoutOldest returns r without its oldest plane.
+func (r run) withoutOldest() run {
+	if r.len() == 1 {
+		return newRun(r.newest(), 0)
+	}
+	return r - 1
+}
+
+// withNext returns r with one more plane, which is the newest, and open.
+func (r run) withNext() run { return newRun(r.newest()+1, r.len()+1).opened() }
 
 // columns returns the bits of n planes in a lane. The oldest of them has the number first. n is at
 // most 64.
@@ -79,10 +99,8 @@ func (r run) columns() uint64 { return columns(r.oldest(), r.len()) }
 
 // upTo returns the columns of r's planes whose numbers are at most last.
 func (r run) upTo(last uint64) uint64 {
-	if last >= r.newest() {
-		return r.columns()
-	}
-	return columns(r.oldest(), max(last+1, r.oldest())-r.oldest())
+	first := r.oldest()
+	return columns(first, max(min(last, r.newest())+1, first)-first)
 }
 
 // planes returns the live planes.
@@ -90,6 +108,11 @@ func (r *ring) planes() run { return run(r.live.Load()) }
 
 // end returns the variable with the stamp of a plane.
 func (r *ring) end(plane uint64) *atomic.Int64 { return &r.ends[plane%planes] }
+
+// takes reports whether the newest of the live planes takes a key that comes now.
+func (r *ring) takes(live run, now int64) bool {
+	return live.isOpen() && now < r.end(live.newest()).Load()
+}
 
 // start begins a ring that reads the time with now. The caller has set the stamps of the live
 // planes. from is the time at which the last stamp was set.
@@ -106,19 +129,16 @@ func (r *ring) start(now func() time.Time, live run, from int64) {
 	}
 	r.from.Store(max(from, stale+1))
 	r.prolonged = true // the newest plane of a file may have been prolonged
-	r.until.Store(ended)
-	if newest := live.newest(); live.len() > 0 && r.full&columns(newest, 1) == 0 {
-		r.until.Store(r.end(newest).Load())
+	if live.len() > 0 && r.full&columns(live.newest(), 1) == 0 {
+		live = live.opened()
 	}
 	r.publish(live)
 }
 
-// publish sets the live planes. The lock is held.
+// publish sets the live planes, and lets calls pass without the lock again. The lock is held.
 func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
-	if live.len() == 0 {
-		r.until.Store(ended)
-	} else if r.span > 0 {
+	if live.len() > 0 && r.span > 0 {
 		expires = r.death(live.oldest())
 	}
 	r.live.Store(uint64(live))
@@ -131,20 +151,30 @@ func (r *ring) death(plane uint64) int64 { return r.end(plane).Load() + r.life }
 // current reports whether no plane is due to die and the clock has not stepped back.
 func (r *ring) current(now int64) bool { return now >= r.from.Load() && now < r.expires.Load() }
 
-// age lets the planes die that are due. The lock is held.
+// age reads the time, lets the planes die that are due, and returns the time. The lock is held. If a
+// plane is due, or the clock has stepped back, age makes adds wait and reads the time again. Another
+// reading could be older than a key: the clock may have leapt ahead and come back since.
 //
 // If the clock has stepped back, or was ahead when the filter was saved, age lowers the stamps
 // that are later than now. Otherwise their planes would not die until the clock catches up.
 // Earlier stamps do not change. So the age of older keys is right after a clock has leapt ahead and
 // come back.
-func (r *ring) age(now int64) {
+func (r *ring) age() (now int64) {
+	if r.span == 0 {
+		return 0
+	}
+	now = r.exact()
+	if r.current(now) {
+		return now
+	}
+	r.expires.Store(shut)
+	now = r.exact()
 	live := r.planes()
 	if now < r.from.Load() {
 		for plane := live.oldest(); plane != live.newest()+1; plane++ {
 			latest := now + 1
-			if plane == live.newest() && r.until.Load() != ended {
+			if plane == live.newest() && live.isOpen() {
 				latest = now + r.part
-				r.until.Store(min(r.until.Load(), latest))
 			}
 			r.end(plane).Store(min(r.end(plane).Load(), latest))
 		}
@@ -152,23 +182,25 @@ func (r *ring) age(now int64) {
 		r.prolonged = false
 		r.from.Store(now)
 	}
-	for r.span > 0 && live.len() > 0 && now >= r.death(live.oldest()) {
+	for live.len() > 0 && now >= r.death(live.oldest()) {
 		live = live.withoutOldest()
 	}
 	r.publish(live)
+	return now
 }
 
-// begin begins a plane for a key that comes now, unless the newest plane has not ended or is
-// prolonged.
-func (r *ring) begin() {
+// begin begins a plane for a key that comes now, unless the newest plane takes it or is prolonged.
+// It returns the live planes; the key goes into the newest of them.
+func (r *ring) begin(now int64) run {
 	r.Lock()
 	defer r.Unlock()
-	now := r.read()
-	r.age(now)
-	if now < r.until.Load() || r.prolong(now) {
-		return
+	if !r.current(now) {
+		now = r.age()
 	}
 	live := r.planes()
+	if r.takes(live, now) || r.prolong(live, now) {
+		return live
+	}
 	if live.len() == planes {
 		live = r.giveUp(live, now)
 	}
@@ -178,6 +210,7 @@ func (r *ring) begin() {
 	r.prolonged = false
 	r.stamp(live.newest(), now, now+r.part)
 	r.publish(live)
+	return live
 }
 
 // prolong decides whether the newest plane continues, although it should have ended by time. If so,
@@ -189,17 +222,15 @@ func (r *ring) begin() {
 // plane that could hold a share of N. So if more than spare partial planes live, the newest one
 // lasts for two parts. If more than most live, it lasts as long as necessary. Otherwise a clock
 // that steps to and fro would fill the ring with planes of one key.
-func (r *ring) prolong(now int64) bool {
-	until := r.until.Load()
-	if until == ended {
+func (r *ring) prolong(live run, now int64) bool {
+	if !live.isOpen() {
 		return false
 	}
-	live := r.planes()
 	partial := bits.OnesCount64(live.columns() &^ r.full)
 	if partial <= r.spare {
 		return false
 	}
-	if twice := until + r.part; !r.prolonged && now < twice {
+	if twice := r.end(live.newest()).Load() + r.part; !r.prolonged && now < twice {
 		r.prolonged = true
 		r.stamp(live.newest(), now, twice)
 		return true
@@ -227,30 +258,29 @@ func (r *ring) giveUp(live run, now int64) run {
 	}
 }
 
-// stamp sets the stamp of the newest plane at the time now. The plane ends by time at end. The lock
-// is held.
+// stamp sets the stamp of the newest plane at the time now. The lock is held.
 func (r *ring) stamp(newest uint64, now, end int64) {
 	r.from.Store(now)
 	r.end(newest).Store(end)
-	r.until.Store(end)
 }
 
 // add counts n more keys of the newest plane. It ends the plane if that holds its share.
 func (r *ring) add(n uint64) {
-	if r.count.Add(n) < r.share || r.until.Load() == ended {
+	if r.count.Add(n) < r.share || !r.planes().isOpen() {
 		return
 	}
 	r.Lock()
 	defer r.Unlock()
-	now := r.read()
-	r.age(now)
-	if until := r.until.Load(); until != ended && r.count.Load() >= r.share {
-		live := r.planes()
-		r.full |= columns(live.newest(), 1)
-		r.stamp(live.newest(), now, min(until, now+1))
-		r.until.Store(ended)
-		r.publish(live)
+	live := r.planes()
+	if !live.isOpen() || r.count.Load() < r.share {
+		return
 	}
+	newest := live.newest()
+	r.live.Store(uint64(live.closed()))
+	now := r.age() // no key of the plane came later
+	r.full |= columns(newest, 1)
+	r.stamp(newest, now, min(r.end(newest).Load(), now+1))
+	r.publish(r.planes())
 }
 
 // renews reports whether a repeat is written again, so that its key stays for a Span. seen has the
@@ -268,10 +298,11 @@ func (r *ring) renews(seen uint64, live run, now int64) bool {
 	plane := newest - uint64(bits.LeadingZeros64(inOrder))
 	end := r.end(plane).Load()
 	if now >= end && r.wake != nil {
-		now = r.read() // a coarse clock's now may be a tenth of a second old
+		now = nanoseconds(r.source()) // a coarse clock's now may be a tenth of a second old
 	}
-	age := r.planes().newest() - plane
-	if now >= r.until.Load() {
+	live = r.planes()
+	age := live.newest() - plane
+	if !r.takes(live, now) {
 		age++
 	}
 	return age > r.lean || now-r.part >= end
@@ -281,8 +312,7 @@ func (r *ring) renews(seen uint64, live run, now int64) bool {
 func (r *ring) reach() time.Duration {
 	r.Lock()
 	defer r.Unlock()
-	now := r.read()
-	r.age(now)
+	now := r.age()
 	if r.lost == never {
 		return time.Duration(r.span)
 	}
@@ -304,7 +334,8 @@ func (r *ring) reset() {
 //
 // A coarse clock does not read the time at each call, because that takes longer than a look-up. It
 // uses its last reading until a timer goes off. If the timer is late, keys may have been written
-// into a plane after its end. Then tick moves the plane's end, so that no key is forgotten early.
+// into a plane after its end. Then late moves the plane's end, so that no key is forgotten early.
+// Only the holder of the ring's lock replaces a reading, so that late sees which one was in use.
 type clock struct {
 	source  func() time.Time
 	wake    func(time.Duration, func()) // nil unless the clock is coarse
@@ -331,36 +362,58 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// read reads the time. A coarse clock keeps it for later calls, and sets a timer.
-func (r *ring) read() int64 {
-	if r.span == 0 {
-		return 0
+// now returns the time. A coarse clock reads it only if there is no reading, and keeps that for
+// later calls.
+func (r *ring) now() int64 {
+	now := r.reading.Load()
+	if now != stale {
+		return now
 	}
-	t := nanoseconds(r.source())
-	if r.wake != nil {
-		r.reading.Store(t)
-		if r.timing.CompareAndSwap(false, true) {
-			after := coarsePrecision
-			if left := r.until.Load() - t; left > 0 {
-				after = min(after, time.Duration(left))
-			}
-			r.wake(after, r.tick)
-		}
+	now = nanoseconds(r.source())
+	if r.wake != nil && r.reading.CompareAndSwap(stale, now) {
+		r.setTimer(now)
 	}
-	return t
+	return now
 }
 
-// tick makes the next call read the time. If the timer was late, it moves the newest plane's end.
+// exact reads the time. A coarse clock keeps it for later calls. The lock is held.
+func (r *ring) exact() int64 {
+	now := nanoseconds(r.source())
+	if r.wake != nil {
+		r.late(r.reading.Swap(now), now)
+		r.setTimer(now)
+	}
+	return now
+}
+
+// setTimer sets the timer of a coarse clock that was read now, unless it is set.
+func (r *ring) setTimer(now int64) {
+	if !r.timing.CompareAndSwap(false, true) {
+		return
+	}
+	after := coarsePrecision
+	if live := r.planes(); r.takes(live, now) {
+		after = min(after, time.Duration(r.end(live.newest()).Load()-now))
+	}
+	r.wake(after, r.tick)
+}
+
+// tick makes the next call read the time.
 func (r *ring) tick() {
 	r.timing.Store(false)
-	trusted := r.reading.Swap(stale)
 	r.Lock()
 	defer r.Unlock()
-	now := nanoseconds(r.source())
-	until := r.until.Load()
-	endsByTime := until != ended
-	trustedBefore := trusted != stale && trusted < until
-	if endsByTime && trustedBefore && now >= until {
-		r.stamp(r.planes().newest(), now, now+1)
+	r.late(r.reading.Swap(stale), nanoseconds(r.source()))
+}
+
+// late moves the end of the newest plane if calls still used a reading from before that end, and
+// the plane has ended now. The lock is held.
+func (r *ring) late(used, now int64) {
+	live := r.planes()
+	newest := live.newest()
+	end := r.end(newest).Load()
+	endsByTime := live.len() > 0 && r.full&columns(newest, 1) == 0
+	if endsByTime && used != stale && used < end && now >= end {
+		r.stamp(newest, now, now+1)
 	}
 }

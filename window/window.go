@@ -136,11 +136,15 @@ type Config struct {
 	// 75 % more with 31. With Renew, 7 is near the optimum: 3 generations take 2 % more memory, 15
 	// take 9 % more, and 31 take 60 % more.
 	Generations int
-	// Now returns the time. Each call of a method calls Now. It must be safe for concurrent use. If
-	// Now is nil, the window reads the system's time. If Span/Generations is a second or more, it
-	// reads the system's time only every tenth of a second. To deduplicate a log by its own time,
-	// let Now return the time of the newest event. Now may return the zero Time before the first
-	// event.
+	// Now returns the time. It must be safe for concurrent use. If Now is nil, the window reads the
+	// system's time. If Span/Generations is a second or more, it reads the system's time only every
+	// tenth of a second. To deduplicate a log by its own time, let Now return the time of the newest
+	// event. Now may return the zero Time before the first event.
+	//
+	// Each call that adds or looks up, Stats and Reach call Now once, before they look. A batch is
+	// one call, however many keys it has. Do calls Now before handle, and again after it. A call may
+	// call Now again when it lets keys be forgotten, when it has filled a piece of the memory, and
+	// when the clock has stepped back. Decoding may call Now once. Other methods do not call it.
 	//
 	// If the clock leaps ahead, the window forgets the keys whose Span is over by then, and no
 	// others.
@@ -255,10 +259,9 @@ func (s *state) clear(page uint64, live run) {
 // clears that plane in the page if necessary. It returns the live planes afterwards.
 func (s *state) ready(page uint64, live run, now int64) run {
 	p := &s.table[page]
-	if now >= s.ring.until.Load() {
-		s.ring.begin()
+	if !s.ring.takes(live, now) {
 		before := live.newest()
-		live = s.ring.planes()
+		live = s.ring.begin(now)
 		if s.pages == 1 && live.newest() != before {
 			// An only page collects the keys of one plane. Keys that several pages have collected
 			// count in the next plane.
@@ -294,19 +297,23 @@ func (s *state) time(lookUp bool) int64 {
 // tend reads the time and lets the planes die that are due. A look-up does not wait for the lock,
 // because the holder of the lock does the same.
 func (s *state) tend(lookUp bool) int64 {
-	now := s.ring.read()
-	if s.ring.current(now) {
+	r := &s.ring
+	now := r.now()
+	if r.current(now) {
 		return now
 	}
 	if !lookUp {
-		s.ring.Lock()
-	} else if !s.ring.TryLock() {
+		r.Lock()
+	} else if !r.TryLock() {
 		return now
 	}
-	// now may only seem to be a step back, because another goroutine has read a later time since. A
-	// second reading, under the lock, is earlier only if the clock has stepped back.
-	s.ring.age(s.ring.read())
-	s.ring.Unlock()
+	defer r.Unlock()
+	// Another goroutine may have let the planes die meanwhile. Then nothing is left to do, unless
+	// that goroutine has read a later time. A second reading, under the lock, is earlier only if
+	// the clock has stepped back.
+	if !r.current(now) {
+		now = r.age()
+	}
 	return now
 }
 
@@ -321,11 +328,19 @@ func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(k
 
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h bloom.Hash) bool {
+	return f.add(h, f.timeOfAdd())
+}
+
+// timeOfAdd returns the time of the keys that a call adds. It panics if f is zero.
+func (f *Filter) timeOfAdd() int64 {
 	if f.zero() {
 		panic(errZero)
 	}
-	s := f.state
-	now := s.time(false)
+	return f.time(false)
+}
+
+// add is AddHash of a key that comes now.
+func (s *state) add(h bloom.Hash, now int64) bool {
 	if s.k > 16 && len(s.array) >= farLanes {
 		s.touch(h, s.k)
 	}
@@ -343,7 +358,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 		seen &= lanes[a] & lanes[b]
 	}
 	if seen == 0 || s.ring.lean > 0 && s.ring.renews(seen, live, now) {
-		if now >= s.ring.until.Load() || p.clean.Load() < live.newest() {
+		if !s.ring.takes(live, now) || p.clean.Load() < live.newest() {
 			live = s.ready(page, live, now)
 		}
 		bit := uint64(1) << (live.newest() % planes)
@@ -371,10 +386,16 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 	if f.zero() {
 		return false
 	}
-	s := f.state
-	s.time(true)
+	f.time(true)
+	return f.contains(h)
+}
+
+// contains is ContainsHash without a look at the clock.
+func (s *state) contains(h bloom.Hash) bool {
 	page, x, step := s.locate(h)
-	seen, lanes, width := s.live(page), s.lanesOf(page), s.lanes
+	live := s.ring.planes()
+	seen := live.upTo(s.table[page].clean.Load())
+	lanes, width := s.lanesOf(page), s.lanes
 	for i := s.k; i > 0; i -= 2 {
 		// After half of the positions, most absent keys are known to be absent. A test after each
 		// pair would keep the processor from reading ahead.
@@ -386,12 +407,6 @@ func (f *Filter) ContainsHash(h bloom.Hash) bool {
 		seen &= atomic.LoadUint64(&lanes[a]) & atomic.LoadUint64(&lanes[b])
 	}
 	return seen != 0
-}
-
-// live returns the columns of the live planes that may hold keys in a page.
-func (s *state) live(page uint64) uint64 {
-	live := s.ring.planes()
-	return live.upTo(s.table[page].clean.Load())
 }
 
 // Reach returns how far back all keys that were added are remembered now. It is Span unless more
@@ -455,10 +470,11 @@ func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
 
 // ones returns how many bits of each live plane are set in a page.
 func (s *state) ones(page uint64) (ones [planes]uint64) {
-	live := s.live(page)
+	live := s.ring.planes()
+	columns := live.upTo(s.table[page].clean.Load())
 	lanes := s.lanesOf(page)
 	for i := range lanes {
-		for lane := atomic.LoadUint64(&lanes[i]) & live; lane != 0; lane &= lane - 1 {
+		for lane := atomic.LoadUint64(&lanes[i]) & columns; lane != 0; lane &= lane - 1 {
 			ones[bits.TrailingZeros64(lane)]++
 		}
 	}

@@ -323,7 +323,7 @@ func (m moved) Lock() { m.table[0].Lock() }
 
 func (m moved) Unlock() {
 	m.clock.Advance(10 * time.Minute)
-	m.ring.begin()
+	m.ring.begin(nanoseconds(m.clock.Now()))
 	m.table[0].Unlock()
 }
 

@@ -1,0 +1,235 @@
+package window
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
+)
+
+// inPage returns the i-th of the keys that are in a page of f.
+func inPage(f *Filter, page, i uint64) bloom.Hash {
+	for key := uint64(0); ; key++ {
+		h := bloom.SumUint64(key)
+		at, _, _ := f.locate(h)
+		if at != page {
+			continue
+		}
+		if i == 0 {
+			return h
+		}
+		i--
+	}
+}
+
+// TestPlaneBeginsBetweenTheLoads: another Add begins a plane after an Add has loaded the live
+// planes. The key of the first Add is found for a Span, although its plane had ended.
+func TestPlaneBeginsBetweenTheLoads(t *testing.T) {
+	var hand filtertest.Clock
+	f := bloom.Must(New(Config{N: 500_000, P: 1e-9, Span: 7 * time.Second, Renew: true}))
+	require.Greater(t, f.pages, uint64(1), "each Add has a page of its own")
+	key, other := inPage(f, 0, 0), inPage(f, 1, 0)
+	between := func() {}
+	f.ring.wake = func(time.Duration, func()) {}
+	f.ring.source = func() time.Time {
+		between()
+		return hand.Now()
+	}
+	f.AddHash(key) // its plane ends after a second, and dies after nine
+	f.ring.tick()
+	hand.Advance(8500 * time.Millisecond)
+	f.ContainsHash(other) // reads the time
+	added := false
+	between = func() { // the Add has loaded the planes, and reads the exact time
+		between = func() {}
+		added = f.AddHash(other)
+	}
+	require.False(t, f.AddHash(key))
+	require.True(t, added, "the other Add came between")
+	hand.Advance(7*time.Second - 1)
+	f.ring.tick()
+	require.True(t, f.ContainsHash(key), "less than a Span after the Add")
+}
+
+// leap is a clock that leaps ahead and comes back while a goroutine of f lets planes die: at a
+// reading under the ring's lock, Now returns a time far ahead, but before it returns, the clock has
+// come back, and another goroutine has called add. The call ends meanwhile, or waits for the lock.
+type leap struct {
+	filtertest.Clock
+	f       *Filter
+	by      time.Duration
+	reading int // how many readings under the lock remain; 0: the clock does not leap
+	add     func()
+	added   chan struct{}
+}
+
+func (l *leap) Now() time.Time {
+	now := l.Clock.Now()
+	if l.reading == 0 {
+		return now
+	}
+	if l.f.ring.TryLock() {
+		l.f.ring.Unlock()
+		return now
+	}
+	l.reading--
+	if l.reading == 0 {
+		l.Advance(-l.by)
+		go func() { l.add(); close(l.added) }()
+		select {
+		case <-l.added:
+		case <-time.After(25 * time.Millisecond):
+		}
+	}
+	return now
+}
+
+// TestAddBesideALeap: a goroutine has read a time far ahead, and lets planes die. Before it is
+// done, the clock has come back, and an Add returns. That key is found for a Span, whether it was
+// new or is renewed.
+func TestAddBesideALeap(t *testing.T) {
+	part := time.Hour / 7
+	for _, c := range []struct {
+		Config
+		leap time.Duration
+	}{
+		{Config{N: 100_000}, 3 * time.Hour},
+		{Config{N: 100}, 3 * time.Hour},
+		{Config{N: 100, Generations: 1}, 3 * time.Hour},
+		{Config{N: 100_000, Renew: true}, 3 * time.Hour},
+		{Config{N: 100_000, Renew: true}, time.Hour + part/2 + 10}, // kills the key's plane alone
+	} {
+		for _, reading := range []int{1, 2} {
+			about := fmt.Sprintf("%s, reading %d", c.text(), reading)
+			clock := &leap{by: c.leap, added: make(chan struct{})}
+			c.P, c.Span, c.Now = 1e-6, time.Hour, clock.Now
+			f := bloom.Must(New(c.Config))
+			clock.f = f
+			isNew := false
+			clock.add = func() { isNew = f.AddString("key") }
+			if c.Renew {
+				f.AddString("key")
+				clock.Advance(part + part/2)
+			}
+			f.AddString("younger")
+			clock.Advance(c.leap)
+			clock.reading = reading
+			f.ContainsString("younger")
+			<-clock.added
+			require.True(t, isNew || c.Renew, "%s: the key was new", about)
+			require.True(t, f.ContainsString("key"), "%s: directly after Add", about)
+			clock.Advance(time.Hour)
+			require.True(t, f.ContainsString("key"), "%s: a Span after Add", about)
+		}
+	}
+}
+
+// TestKeysOfALateTimer: the timer of a coarse clock is late, and a key that is added after the end
+// of its plane fills the plane. The key is found for a Span nevertheless.
+func TestKeysOfALateTimer(t *testing.T) {
+	var hand filtertest.Clock
+	f := bloom.Must(New(Config{N: 112, P: 1e-9, Span: 7 * time.Second}))
+	require.EqualValues(t, 2, f.ring.share)
+	f.ring.source = hand.Now
+	f.ring.wake = func(time.Duration, func()) {}
+	f.AddString("first") // its plane ends after a second
+	hand.Advance(1500 * time.Millisecond)
+	require.True(t, f.AddString("key"), "by the last reading, the plane has not ended")
+	f.ring.tick()
+	hand.Advance(7 * time.Second)
+	require.True(t, f.ContainsString("key"), "a Span after Add")
+	f.ring.tick()
+	hand.Advance(1)
+	require.False(t, f.ContainsString("key"))
+}
+
+// TestReadings: each method calls Now as often as Config.Now says.
+func TestReadings(t *testing.T) {
+	ctx := context.Background()
+	hs := filtertest.Digests(1, 1000)
+	for _, renew := range []bool{false, true} {
+		var hand filtertest.Clock
+		reads := 0
+		f := bloom.Must(New(Config{N: 100_000, P: 1e-9, Span: time.Hour, Renew: renew, Now: func() time.Time {
+			reads++
+			return hand.Now()
+		}}))
+		handle := func(context.Context) error { return nil }
+		for _, c := range []struct {
+			name string
+			want int
+			call func()
+		}{
+			{"AddBatch, new keys", 1, func() { f.AddBatch(nil, hs) }},
+			{"AddBatch, repeats", 1, func() { f.AddBatch(make([]bool, len(hs)), hs) }},
+			{"AddBatch, more keys than bitwords.Discard takes", 1, func() { f.AddBatch(nil, slices.Repeat(hs, 10)) }},
+			{"empty AddBatch", 0, func() { f.AddBatch(nil, nil) }},
+			{"ContainsBatch", 1, func() { f.ContainsBatch(make([]bool, len(hs)), hs) }},
+			{"empty ContainsBatch", 0, func() { f.ContainsBatch(nil, nil) }},
+			{"AddString, new", 1, func() { f.AddString("a") }},
+			{"Add, repeat", 1, func() { f.Add([]byte("a")) }},
+			{"Contains", 1, func() { f.Contains([]byte("a")) }},
+			{"ContainsString, absent", 1, func() { f.ContainsString("b") }},
+			{"Do, new", 2, func() { f.Do(ctx, bloom.SumString("c"), handle) }},
+			{"Do, repeat", 1, func() { f.Do(ctx, bloom.SumString("c"), handle) }},
+			{"Stats", 1, func() { f.Stats() }},
+			{"Reach", 1, func() { f.Reach() }},
+			{"other methods", 0, func() {
+				data := bloom.Must(f.MarshalBinary())
+				_ = f.String()
+				f.Config()
+				f.Info()
+				f.SetInfo(bloom.Info{Comment: "c"})
+				f.SizeBytes()
+				f.Reset()
+				require.NoError(t, f.UnmarshalBinary(data), "no part of N is full")
+			}},
+			{"Add after a Span", 3, func() { hand.Advance(3 * time.Hour); f.AddString("d") }},
+			{"Add after a part", 1, func() { hand.Advance(10 * time.Minute); f.AddString("e") }},
+			{"Add after a step back", 3, func() { hand.Advance(-time.Hour); f.AddString("f") }},
+		} {
+			reads = 0
+			c.call()
+			require.Equal(t, c.want, reads, "Renew %v: %s", renew, c.name)
+		}
+		reads = 0
+		share := f.ring.share
+		f.AddBatch(nil, filtertest.Digests(2, int(3*share)))
+		require.LessOrEqual(t, reads, 1+3, "each plane that is full is a reading more")
+		require.GreaterOrEqual(t, reads, 1+2, "each plane that is full is a reading more")
+	}
+}
+
+// TestBeginOnce: of two goroutines that see the end of a plane, one begins a plane. Otherwise planes
+// of few keys would push out others.
+func TestBeginOnce(t *testing.T) {
+	var hand filtertest.Clock
+	f := bloom.Must(New(Config{N: 100, P: 0.01, Span: time.Hour, Now: hand.Now}))
+	now := nanoseconds(hand.Now())
+	live := f.ring.begin(now)
+	require.Equal(t, live, f.ring.begin(now))
+	require.Equal(t, live, f.ring.planes())
+	require.EqualValues(t, 1, live.len())
+}
+
+// TestRenewsBeforeTheNextPlane: lean planes follow the plane of a key, and the next write begins
+// another. A repeat of the key is written again: its plane would have too many planes after it.
+func TestRenewsBeforeTheNextPlane(t *testing.T) {
+	var hand filtertest.Clock
+	f := bloom.Must(New(Config{N: 48, P: 1e-12, Span: time.Hour, Renew: true, Now: hand.Now}))
+	require.EqualValues(t, 1, f.ring.share, "a plane is for one key")
+	for i := range f.ring.lean + 1 {
+		require.True(t, f.AddHash(bloom.SumUint64(i)))
+	}
+	newest := f.ring.planes().newest()
+	require.False(t, f.AddHash(bloom.SumUint64(1)))
+	require.Equal(t, newest, f.ring.planes().newest(), "fewer than lean planes follow: no need to write")
+	require.False(t, f.AddHash(bloom.SumUint64(0)))
+	require.Equal(t, newest+1, f.ring.planes().newest(), "the repeat is written")
+}
