@@ -9,7 +9,7 @@ import (
 // Do calls handle unless h is remembered, and adds h if handle returns nil. handled reports
 // whether handle was called and returned nil. If h is remembered, Do does not call handle and
 // returns false and nil. Then the event was handled before, or h is a false positive and the event
-// is dropped. If handle fails, Do returns its error, and the next Do of h calls its own handle.
+// is dropped. With Renew, h is then remembered for a Span from now on, as by Add. If handle fails, Do returns its error, and the next Do of h calls its own handle.
 //
 // Of several calls of Do with the same h at once, one calls handle and the others wait for it. If
 // handle returns nil, they return false and nil. If it fails, one of the others calls its own
@@ -64,7 +64,12 @@ func (f *Filter) claim(h bloom.Hash, ended chan struct{}) (seen bool, other chan
 	if other != nil {
 		return false, other
 	}
-	if f.ContainsHash(h) {
+	renew := f.config.Renew
+	now := f.time(!renew)
+	if f.contains(h) {
+		if renew {
+			f.add(h, now)
+		}
 		return true, nil
 	}
 	if f.underWay == nil {
