@@ -20,6 +20,7 @@ import (
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/foreign"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 func use(...any) {}
@@ -40,7 +41,11 @@ func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, l
 	use(bloom.New(n, p))
 	use(bloom.NewSize(m, k))
 	use(bloom.NewSize(m, int(k)))
+	use(bloom.NewSize(0, 0))
 	use(bloom.NewSync(n, p))
+	use(bloom.NewSyncFrom(f))
+	use(new(bloom.Filter))
+	use(window.New(window.Config{N: n, P: p}))
 	use(bloom.NewWords(words, k))
 	use(bloom.NewView(data))
 	use(bloom.LoadFile(path))
@@ -57,6 +62,8 @@ func calls(f, g *bloom.Filter, c *cuckoo.Filter, n, m, u uint64, p float64, k, l
 	f.Reset()
 	f.SetInfo(bloom.Info{Comment: comment})
 	use(growing.New(n, p))
+	use(growing.New(0, p))
+	use(f.Stats().M, c.Cap())
 	use(counting.New(n, p))
 	use(cuckoo.New(n, p))
 	use(cuckoo.NewView(data))
@@ -92,9 +99,11 @@ func blockedCalls(f, g *blocked.Filter, n, m, u uint64, p float64, lines int, ke
 	f.SetInfo(bloom.Info{Comment: comment})
 }
 
-// syncCalls has what the section on bbloom writes of SyncFilters.
-func syncCalls(f *bloom.SyncFilter, key []byte) {
-	use(f.Add(key), f.Contains(key), f.Stats().FillRatio)
+// syncCalls has what the sections on holiman and bbloom write of SyncFilters.
+func syncCalls(f *bloom.SyncFilter, g *bloom.Filter, m, u uint64, k int, key []byte, path string) {
+	use(bloom.NewSyncFrom(bloom.Must(bloom.NewSize(m, int(k)))))
+	use(f.Add(key), f.Contains(key), f.AddHash(bloom.SumUint64(u)), f.ContainsHash(bloom.SumUint64(u)))
+	use(f.Merge(g), f.Snapshot(), f.SaveFile(path), f.Stats().FillRatio, f.Stats().FPR, f.Stats().ApproxCount)
 	f.Reset()
 }
 
@@ -119,7 +128,7 @@ func TestMigrate(t *testing.T) {
 			switch {
 			case strings.Contains(heading, "blobloom"):
 				source = sourceOf(t, "blockedCalls")
-			case strings.Contains(heading, "bbloom"):
+			case strings.Contains(heading, "bbloom"), strings.Contains(heading, "holiman"):
 				source += sourceOf(t, "syncCalls")
 			}
 		}

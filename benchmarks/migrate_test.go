@@ -1,17 +1,23 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	bits "github.com/bits-and-blooms/bloom/v3"
+	holiman "github.com/holiman/bloomfilter/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	boom "github.com/tylertreat/BoomFilters"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/window"
 )
 
 // before makes the calls that the lines in docs/migrate.md change. What it prints does
@@ -26,6 +32,8 @@ import (
 )
 
 type store struct{ seen *bloom.BloomFilter }
+
+type embedded struct{ *bloom.BloomFilter }
 
 func main() {
 	n := 1000
@@ -48,6 +56,13 @@ func main() {
 	g = &bloom.BloomFilter{}
 	g.ReadFrom(&form)
 	fmt.Println(g.TestString("d"))
+	s.seen.WriteTo(&form)
+	g = bloom.New(0, 0)
+	g.ReadFrom(&form)
+	fmt.Println(g.TestString("d"))
+	e := embedded{g}
+	e.BloomFilter.AddString("e")
+	fmt.Println(e.TestString("e"))
 	f := bloom.New(6400, 3)
 	fmt.Println(f.Cap(), f.K())
 }
@@ -98,4 +113,76 @@ func TestMigrateSizes(t *testing.T) {
 		assert.Equal(t, test.ours, ours.K())
 		assert.EqualValues(t, (theirs.Cap()+63)/64*64, ours.M())
 	}
+}
+
+// TestMigrateRows: what docs/migrate.md says of single calls.
+func TestMigrateRows(t *testing.T) {
+	// bits-and-blooms reads a file of this module without an error, and everything is seen.
+	for keys := range 4 {
+		f := bloom.Must(bloom.New(1000, 0.01))
+		for i := range keys {
+			f.AddHash(bloom.SumUint64(uint64(i)))
+		}
+		theirs := bits.New(1, 1)
+		_, err := theirs.ReadFrom(bytes.NewReader(bloom.Must(f.MarshalBinary())))
+		require.NoError(t, err, keys)
+		for i := range 1000 {
+			require.True(t, theirs.TestString(fmt.Sprint("never", i)), keys)
+		}
+	}
+
+	// holiman's filters are for many goroutines. So is what replaces them.
+	theirs, ours := bloom.Must(holiman.NewOptimal(100_000, 0.01)), bloom.Must(bloom.NewSync(100_000, 0.01))
+	sized := bloom.NewSyncFrom(bloom.Must(bloom.NewSize(1_000_000, 7)))
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for i := g; i < 100_000; i += 4 {
+				h := bloom.SumUint64(uint64(i))
+				first, _ := h.Words()
+				theirs.AddHash(first)
+				ours.AddHash(h)
+				sized.AddHash(h)
+			}
+		}()
+	}
+	all.Wait()
+	for i := range uint64(100_000) {
+		h := bloom.SumUint64(i)
+		first, _ := h.Words()
+		require.True(t, theirs.ContainsHash(first) && ours.ContainsHash(h) && sized.ContainsHash(h))
+	}
+
+	// holiman's forms have a checksum. Here files have one, and Guava's bytes have none.
+	flipped := func(data []byte) []byte { data[len(data)/2] ^= 1; return data }
+	require.Error(t, new(holiman.Filter).UnmarshalBinary(flipped(bloom.Must(theirs.MarshalBinary()))))
+	require.NoError(t, new(bloom.Filter).UnmarshalBinary(flipped(bloom.Must(ours.MarshalBinary()))))
+	path := filepath.Join(t.TempDir(), "seen.bloom")
+	require.NoError(t, ours.SaveFile(path))
+	require.NoError(t, os.WriteFile(path, flipped(bloom.Must(os.ReadFile(path))), 0o600))
+	_, err := bloom.LoadFile(path)
+	require.ErrorIs(t, err, bloom.ErrFormat)
+
+	// BoomFilters' Capacity is m, but of cuckoo filters.
+	classic := boom.NewBloomFilter(100, 0.1)
+	assert.EqualValues(t, 480, classic.Capacity())
+	assert.EqualValues(t, 512, bloom.Must(bloom.New(100, 0.1)).M())
+	assert.GreaterOrEqual(t, boom.NewCuckooFilter(100, 0.1).Capacity(), uint(100))
+	assert.Less(t, boom.NewCuckooFilter(100, 0.1).Capacity(), uint(300))
+
+	// Two filters that take turns take more memory than a window, and remember n to 2n keys.
+	const n, p = 1_000_000, 1e-6
+	turns := 2 * bits.NewWithEstimates(n, p/2).Cap()
+	size := bloom.Must(window.Config{N: n, P: p}.SizeBytes())
+	assert.Less(t, 8*float64(size), 0.85*float64(turns))
+	w := bloom.Must(window.New(window.Config{N: 1000, P: p}))
+	for i := range uint64(10_000) {
+		w.AddHash(bloom.SumUint64(i))
+		for j := max(i, 999) - 999; j <= i; j += 37 {
+			require.True(t, w.ContainsHash(bloom.SumUint64(j)))
+		}
+	}
+	assert.False(t, w.ContainsHash(bloom.SumUint64(1)))
 }
