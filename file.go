@@ -148,6 +148,21 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 	return fmt.Errorf("%w: it is %v%s, not what %s", ErrMismatch, f, made, maker)
 }
 
+// WriteFile replaces the file at path by what w writes, or creates it. Everything that
+// [Filter.SaveFile] says about crashes, permissions and links holds for it, too. It is for other
+// files that belong to a filter: to save a filter, call its SaveFile, which also writes its Info and
+// a checksum. WriteFile returns the error of w, wrapped. It does not buffer w's writes.
+func WriteFile(path string, w io.WriterTo) error {
+	err := files.Write(path, func(to io.Writer) error {
+		_, err := w.WriteTo(to)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("bloom: writing: %w", err)
+	}
+	return nil
+}
+
 // Lock locks the file at path against other processes and other calls of Lock, until unlock is called
 // or the process ends in any way. So a program can load a file, change the filter, and save it, while
 // no other program does so. The lock is advisory: it keeps out only those who also call Lock, such as

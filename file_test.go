@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -312,5 +313,30 @@ func TestLock(t *testing.T) {
 	for i := range 4 {
 		require.True(t, f.ContainsString(strconv.Itoa(i)))
 	}
+	require.Equal(t, []string{"f"}, filtertest.Names(t, filepath.Dir(path)))
+}
+
+// failing writes half and fails.
+type failing struct{}
+
+func (failing) WriteTo(w io.Writer) (int64, error) {
+	n, _ := io.WriteString(w, "half")
+	return int64(n), io.ErrUnexpectedEOF
+}
+
+// TestWriteFile: the file is replaced as a whole, or stays as it is.
+func TestWriteFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	require.NoError(t, bloom.WriteFile(path, strings.NewReader("old")))
+	err := bloom.WriteFile(path, failing{})
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.ErrorContains(t, err, "bloom: writing: ")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(data))
+	require.NoError(t, bloom.WriteFile(path, strings.NewReader("new")))
+	data, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "new", string(data))
 	require.Equal(t, []string{"f"}, filtertest.Names(t, filepath.Dir(path)))
 }

@@ -39,8 +39,15 @@ func checkCommand() *cobra.Command {
 			if len(cfg.Names) == 0 {
 				return errShown
 			}
+			out := &output{file: os.Stdout}
+			if !count && !quiet {
+				if err := out.openStdout(cfg.Delim); err != nil {
+					return err
+				}
+			}
 			progress := newProgress(cfg, verb)
-			cfg.Out = &output{file: os.Stdout, progress: progress}
+			out.progress = progress
+			cfg.Out = out
 			var present []bool
 			var kept []int
 			var found, hits uint64 // lines that count; lines that the filter may have

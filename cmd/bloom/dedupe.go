@@ -269,8 +269,10 @@ func (o *dedupeFlags) openOutput(ctx context.Context, d *deduper, cfg *lines.Con
 		if o.state != "" && stdoutClosed() {
 			return nil, errClosed
 		}
-		d.out.file = os.Stdout
-		return func() {}, checkStdout(taken...)
+		if err := checkStdout(taken...); err != nil {
+			return nil, err
+		}
+		return func() {}, d.out.openStdout(cfg.Delim)
 	}
 	file := target{wait: o.file.wait}
 	if release, err = file.lock(ctx, o.out, taken...); err != nil {

@@ -18,7 +18,6 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -138,62 +137,6 @@ func TestPipeFilter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
 	saying(t, 2, "cannot come through a pipe", "a\n", "check", path)
-}
-
-// TestLockMode: whoever made the lock file, others wait.
-func TestLockMode(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "list")
-	old := syscall.Umask(0o077)
-	release, err := (&target{}).lock(t.Context(), path)
-	syscall.Umask(old)
-	require.NoError(t, err)
-	defer release()
-	info, err := os.Stat(beside(path, "bloom-lock"))
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o666), info.Mode().Perm())
-}
-
-// TestLockFileGoesLocked: the lock's file is removed while it is locked. After that it may be another
-// process's.
-func TestLockFileGoesLocked(t *testing.T) {
-	defer func(old func(string) error) { remove = old }(remove)
-	removed := 0
-	remove = func(path string) error {
-		removed++
-		other := flock.New(path)
-		defer other.Close()
-		locked, err := other.TryLock()
-		require.NoError(t, err)
-		require.False(t, locked, "another process can lock the file that is removed now")
-		return os.Remove(path)
-	}
-	path := filepath.Join(t.TempDir(), "file")
-	release, err := (&target{}).lock(t.Context(), path)
-	require.NoError(t, err)
-	release()
-	require.Equal(t, 1, removed)
-	require.NoFileExists(t, beside(path, "bloom-lock"))
-}
-
-// TestHoldEnds: who gets the lock of a run that ends finds its file gone. A file that was
-// there and is removed a moment later would be locked by one, and made anew by another.
-func TestHoldEnds(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	for range 300 {
-		release, err := (&target{wait: watchdog}).lock(context.Background(), path)
-		require.NoError(t, err)
-		file, err := os.Open(beside(path, "bloom-lock"))
-		require.NoError(t, err)
-		there := make(chan bool)
-		go func() {
-			for syscall.Flock(int(file.Fd()), syscall.LOCK_EX) != nil {
-			}
-			there <- exists(beside(path, "bloom-lock"))
-		}()
-		release()
-		ends(t, func() { assert.False(t, <-there) })
-		require.NoError(t, file.Close())
-	}
 }
 
 // TestSpoolErrors: a build of lines that it cannot count beforehand fails if what it keeps

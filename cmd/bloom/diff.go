@@ -29,7 +29,7 @@ func diffCommand() *cobra.Command {
 // patchBytes is a patch. It is a saver.
 type patchBytes []byte
 
-func (p patchBytes) SaveFile(path string) error { return replaceFile(path, bytes.NewReader(p)) }
+func (p patchBytes) SaveFile(path string) error { return bloom.WriteFile(path, bytes.NewReader(p)) }
 
 // diffFiles returns the patch that turns the filter in the file from into the one in the file to.
 func diffFiles(from, to string) (patchBytes, error) {

@@ -109,6 +109,8 @@ func TestEveryStreamThatFails(t *testing.T) {
 	for _, test := range []struct{ line, says, files string }{
 		// A file may have 64 KB at most: writes behind that fail.
 		{"dedupe -p 1e-9 -state s IN > out", "file too large", "out"},
+		{"dedupe -p 1e-9 -state s IN >> out", "file too large", "out"},
+		{"dedupe -p 1e-9 IN >> out", "file too large", "out"},
 		{"dedupe -p 1e-9 -n 100k -state s -o out IN", "s was not saved: file too large", "out"},
 		{"dedupe -p 1e-9 -state s -o out IN", "out: file too large", "out s"},
 		{"build -p 1e-9 -n 100k -o list IN", "list was not saved: file too large", ""},
@@ -143,5 +145,74 @@ func TestEveryStreamThatFails(t *testing.T) {
 			good(t, "", line)
 			require.True(t, numbers(0, 20_000) == read(t, "out"), "%s, with room again", test.line)
 		}
+		if strings.HasPrefix(test.line, "dedupe") && strings.Contains(test.line, "> out") {
+			out := read(t, "out")
+			require.NotEmpty(t, out)
+			require.True(t, strings.HasPrefix(numbers(0, 20_000), out), "%s writes something else", test.line)
+			require.True(t, strings.HasSuffix(out, "\n"), "%s leaves half a line", test.line)
+		}
 	}
+}
+
+// TestOutOfAnotherName: a run goes on writing its OUT when that has another name, and changes no
+// other file that has its name now, whatever fails.
+func TestOutOfAnotherName(t *testing.T) {
+	for _, other := range []string{"", "short", numbers(0, 5000)} {
+		t.Chdir(t.TempDir())
+		// A file may have 64 KB at most.
+		cmd := child(t, "bash", "-c", "ulimit -f 64; exec bloom dedupe -n 6000 -p 1e-4 -state s -o out")
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		in, _ := start(t, cmd)
+		send(t, in, numbers(0, 1000))
+		becomes(t, func() bool {
+			info, err := os.Stat("out")
+			return err == nil && info.Size() == int64(len(numbers(0, 1000)))
+		})
+		require.NoError(t, os.Rename("out", "rotated"))
+		write(t, "out", other)
+		io.WriteString(in, numbers(1000, 20_000)+strings.Repeat("long", 20_000)+"\n")
+		in.Close()
+		require.Error(t, cmd.Wait())
+		require.Contains(t, stderr.String(), "out: file too large")
+		require.True(t, other == read(t, "out"), "the other file is as it was")
+		rotated := read(t, "rotated")
+		require.Greater(t, len(rotated), len(numbers(0, 1000)))
+		require.True(t, strings.HasSuffix(rotated, "\n"), "half a line is left")
+	}
+}
+
+// TestAppendsToNoHalfLine: lines that a shell appends to a file are joined to no half line, which a
+// killed run may have left there.
+func TestAppendsToNoHalfLine(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\nb\n", "build -n 10 -p 1e-9 -o list")
+	if _, err := os.Stat("/proc/self/fd/1"); err != nil {
+		t.Skip("the command cannot read what a shell opened for writing")
+	}
+	appends := func(line string) (stderr string, status int) {
+		cmd := child(t, "sh", "-c", "exec bloom "+line+" >> out")
+		cmd.Stdin = strings.NewReader("a\nb\n")
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		cmd.Run()
+		return errs.String(), cmd.ProcessState.ExitCode()
+	}
+	for line, want := range map[string]int{"dedupe": 1, "dedupe -state s": 1, "check list": 2} {
+		write(t, "out", "whole\nha")
+		stderr, status := appends(line)
+		require.Equal(t, want, status, line)
+		requireError(t, stderr, "ends with half a line, of 2 bytes, and stays as it is; to cut that off: truncate -s 6 FILE")
+		require.Equal(t, "whole\nha", read(t, "out"), line)
+		require.NoFileExists(t, "s")
+
+		require.NoError(t, os.Truncate("out", 6))
+		stderr, status = appends(line)
+		require.Zero(t, status, "%s: %s", line, stderr)
+		require.Equal(t, "whole\na\nb\n", read(t, "out"), line)
+		os.Remove("s")
+	}
+	write(t, "out", "whole\nha")
+	stderr, status := appends("check -c list")
+	require.Zero(t, status, stderr)
 }

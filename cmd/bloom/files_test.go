@@ -5,15 +5,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
+	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
 // holding starts a run that reads a pipe, and returns once it holds the file.
@@ -22,8 +24,23 @@ func holding(t *testing.T, path, line string) (cmd *exec.Cmd, in io.WriteCloser)
 	cmd = command(t, line)
 	in, _ = start(t, cmd)
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	becomes(t, func() bool { return exists(beside(path, "bloom-lock")) })
+	becomes(t, func() bool { return locked(t, path) })
 	return cmd, in
+}
+
+// locked reports whether a process has the lock of the file at path.
+func locked(t *testing.T, path string) bool {
+	if !exists(files.LockName(path)) {
+		return false // a lock of this process would make the run wait
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	unlock, err := bloom.Lock(ctx, path)
+	if err != nil {
+		return true
+	}
+	require.NoError(t, unlock())
+	return false
 }
 
 // TestTwoWriters: the second waits for the first, and no line is lost.
@@ -100,25 +117,44 @@ func TestTwoRunsOneOut(t *testing.T) {
 	saying(t, 1, "other is in use", "", "dedupe -wait 0s -state b -o other")
 }
 
-// TestHold: the file that is locked is the one that is there, however often it is removed.
-func TestHold(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	var holders atomic.Int32
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for range 150 {
-				release, err := (&target{wait: watchdog}).lock(context.Background(), path)
-				if assert.NoError(t, err) {
-					assert.EqualValues(t, 1, holders.Add(1))
-					holders.Add(-1)
-					release()
-				}
-			}
-		}()
+// TestWaitsForLock: the command waits for programs that lock a file by bloom.Lock, however long its
+// name is.
+func TestWaitsForLock(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, size := range []int{4, 201, 212, 250} {
+		path := strings.Repeat("n", size)
+		good(t, "a\n", "build -n 1000 -o", path)
+		unlock, err := bloom.Lock(t.Context(), path)
+		require.NoError(t, err)
+		saying(t, 1, path+" is in use: another bloom changes it", "b\n", "add -wait 0s", path)
+		waits := command(t, "add", path)
+		waits.Stdin = strings.NewReader("b\n")
+		require.NoError(t, waits.Start())
+		time.Sleep(50 * time.Millisecond)
+		require.NoError(t, unlock())
+		require.NoError(t, waits.Wait())
+		require.Equal(t, "a\nb\n", good(t, "a\nb\nc\n", "check", path))
+		requireAlone(t, path)
+		require.NoError(t, os.Remove(path))
 	}
-	ends(t, wg.Wait)
-	require.False(t, exists(beside(path, "bloom-lock")))
+}
+
+// TestLockIsALink: where another user may write, the name of the lock may lead anywhere. The command
+// refuses it, and changes nothing there.
+func TestLockIsALink(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 1000 -o list")
+	key := write(t, "key", "secret")
+	require.NoError(t, os.Chmod(key, 0o600))
+	for _, to := range []string{key, "created"} {
+		if err := os.Symlink(to, files.LockName("list")); err != nil {
+			t.Skip(err)
+		}
+		saying(t, 1, "list: lock .list.bloom-lock: not a regular file", "b\n", "add list")
+		require.NoFileExists(t, "created")
+		info, err := os.Stat(key)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+		require.NoError(t, os.Remove(files.LockName("list")))
+	}
 }

@@ -239,7 +239,7 @@ type keyedFilter interface {
 // Info is zero: other libraries' files have none.
 func (f foreignFilter) Info() bloom.Info           { return bloom.Info{} }
 func (f foreignFilter) SetInfo(bloom.Info)         {}
-func (f foreignFilter) SaveFile(path string) error { return replaceFile(path, f.foreignBytes) }
+func (f foreignFilter) SaveFile(path string) error { return bloom.WriteFile(path, f.foreignBytes) }
 
 // foreignLoader returns a function that loads files of another library. decode decodes their bytes.
 func foreignLoader[F foreignBytes](

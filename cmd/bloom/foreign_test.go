@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -150,33 +149,4 @@ func TestErrorsOfNoFilter(t *testing.T) {
 	for command, status := range map[string]int{"check": 2, "add": 1, "info": 1, "serve": 1, "diff -o new missing": 1} {
 		saying(t, status, "bloom: missing: no such file", "", command, "missing")
 	}
-}
-
-// TestReplaceFile: a file is on the disk before it has its name, and stays as it was after an error.
-func TestReplaceFile(t *testing.T) {
-	defer func(old func(*os.File) error) { fsync = old }(fsync)
-	path := write(t, filepath.Join(t.TempDir(), "file"), "old")
-	require.NoError(t, os.Chmod(path, 0o600))
-	var synced []string
-	fsync = func(file *os.File) error {
-		if file.Name() == filepath.Dir(path) {
-			require.Equal(t, "new", read(t, path))
-			synced = append(synced, "folder")
-			return nil
-		}
-		require.Equal(t, "old", read(t, path))
-		require.Equal(t, "new", read(t, file.Name()))
-		synced = append(synced, "file")
-		return nil
-	}
-	require.NoError(t, replaceFile(path, bytes.NewReader([]byte("new"))))
-	require.Equal(t, []string{"file", "folder"}, synced)
-	require.Equal(t, "new", read(t, path))
-	info, err := os.Stat(path)
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	fsync = func(*os.File) error { return os.ErrDeadlineExceeded }
-	require.ErrorIs(t, replaceFile(path, bytes.NewReader([]byte("newer"))), os.ErrDeadlineExceeded)
-	require.Equal(t, "new", read(t, path))
-	requireAlone(t, path)
 }

@@ -7,14 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/spf13/pflag"
 
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
 // target is a file that a command replaces or appends to. The command locks it first, so that only
@@ -56,7 +54,7 @@ func (f *target) lock(ctx context.Context, path string, inputs ...string) (
 	if path == lines.Stdin {
 		return nil, usageError{errors.New("- is no file: what bloom changes must be one")}
 	}
-	if f.path, err = linkedTo(path); err != nil {
+	if f.path, err = files.Follow(path); err != nil {
 		return nil, err
 	}
 	info, err := os.Lstat(f.path)
@@ -117,94 +115,34 @@ func same(a, b string) bool {
 }
 
 // waitForLock locks the file. If another process has the lock, it waits for as long as -wait says.
-//
-// Saving replaces the file, so the lock is on another file: an empty one in the same directory. The
-// system releases the lock when the process ends in any way. A killed process leaves the empty file
-// there. The next process locks and removes it.
 func (f *target) waitForLock(ctx context.Context) (release func(), err error) {
-	lock := flock.New(beside(f.path, "bloom-lock"), flock.SetPermissions(0o666))
 	notice := time.AfterFunc(time.Second, func() {
 		say("waiting for another bloom that changes %s", f.path)
 	})
 	defer notice.Stop()
-	for start := time.Now(); ; {
-		release, err := tryLock(lock)
-		if err != nil && !mayPass(err, lock.Path()) {
-			return nil, fmt.Errorf("%s: %w", f.path, cause(err))
-		}
-		if release != nil {
-			return release, nil
-		}
-		if time.Since(start) >= f.wait {
-			if err != nil {
-				return nil, err
-			}
-			return nil, fmt.Errorf(
-				"%s is in use: another bloom changes it, and has not ended in %v (-wait)",
-				f.path, f.wait)
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	waiting, cancel := context.WithTimeout(ctx, f.wait)
+	defer cancel()
+	unlock, err := files.Lock(waiting, f.path)
+	switch {
+	case err == nil:
+		return func() { unlock() }, nil
+	case errors.Is(err, errors.ErrUnsupported): // some network file systems have no locks
+		return func() {}, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fmt.Errorf(
+			"%s is in use: another bloom changes it, and has not ended in %v (-wait)",
+			f.path, f.wait)
 	}
+	return nil, lockError(f.path, err)
 }
 
-// remove is a variable because tests replace it.
-var remove = os.Remove
-
-// tryLock locks lock. It returns a function that unlocks lock and removes its file. The function is
-// nil if another process has the lock, or has just removed the file.
-func tryLock(lock *flock.Flock) (release func(), err error) {
-	path := lock.Path()
-	locked, err := lock.TryLock()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.ENOLCK) {
-		os.Remove(path)
-		return func() {}, nil // some network file systems have no locks
+// lockError returns the error for a file that cannot be locked. The name of the lock is no news to
+// who named the file, unless it is the fault.
+func lockError(path string, err error) error {
+	if of := (*fs.PathError)(nil); errors.As(err, &of) && of.Op != "lock" {
+		err = of.Err
 	}
-	if err != nil || !locked {
-		return nil, err
-	}
-	mine, err := lock.Stat()
-	there, thereErr := os.Lstat(path)
-	if err != nil || thereErr != nil || !os.SameFile(mine, there) {
-		lock.Unlock() // another process removed the file since it was opened
-		return nil, nil
-	}
-	os.Chmod(path, 0o666) // regardless of the umask, so that other users can lock it, too
-	return func() {
-		remove(path) // before Unlock: after it the file may be another process's
-		lock.Unlock()
-		// Windows removes no open file. So this is not a file that another process has locked.
-		if runtime.GOOS == "windows" {
-			os.Remove(path)
-		}
-	}, nil
-}
-
-// mayPass reports whether an error of locking may be gone at the next try. Windows opens no file
-// that is being removed. On other systems another user may have made the file just now, and not yet
-// have permitted its use.
-func mayPass(err error, path string) bool {
-	return runtime.GOOS == "windows" || errors.Is(err, fs.ErrPermission) && exists(path)
-}
-
-// linkedTo returns the path to which the symbolic links at path lead, or path if it is no link. A
-// command replaces and locks the file there. So all names of a file have the same lock.
-func linkedTo(path string) (string, error) {
-	for range 40 {
-		to, err := os.Readlink(path)
-		if err != nil { // no link
-			return filepath.Clean(path), nil
-		}
-		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-		if err != nil {
-			return "", err
-		}
-		if path = to; !filepath.IsAbs(to) {
-			path = filepath.Join(dir, to)
-		}
-	}
-	return "", fmt.Errorf("%s: too many symbolic links", path)
+	return fmt.Errorf("%s: %w", path, err)
 }

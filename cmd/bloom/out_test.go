@@ -72,15 +72,14 @@ func TestFolderOfOutBeforeState(t *testing.T) {
 	require.NoError(t, os.Mkdir("states", 0o777))
 	write(t, "in", "a\n")
 	folders := 0
-	sync := fsync
-	defer func() { fsync = sync }()
-	fsync = func(f *os.File) error {
-		if filepath.Clean(f.Name()) == "outs" {
-			folders++
-			require.NoFileExists(t, "states/state", "it says that OUT is there")
-			require.FileExists(t, "outs/out")
-		}
-		return sync(f)
+	sync := syncDir
+	defer func() { syncDir = sync }()
+	syncDir = func(path string) error {
+		require.Equal(t, filepath.Join("outs", "out"), path)
+		folders++
+		require.NoFileExists(t, "states/state", "it says that OUT is there")
+		require.FileExists(t, path)
+		return sync(path)
 	}
 	run := func() {
 		root := newRoot()

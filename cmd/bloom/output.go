@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/internal/files"
 )
 
 // output receives the lines of dedupe. It is standard output, or OUT, the file of -o.
@@ -29,19 +30,22 @@ type output struct {
 	file interface {
 		io.Writer
 		io.ReaderAt
+		io.Seeker
 		Stat() (os.FileInfo, error)
 		Sync() error
+		Truncate(size int64) error
 	}
 	progress *progress // hidden before each write
 	failed   bool      // an error has lost lines
 
 	path    string // the absolute path of OUT; "" is standard output
 	name    string // the name of OUT in messages
-	delim   byte   // the byte that ends each line of OUT
+	delim   byte   // the byte that ends each line
 	head    int64  // the end of the head, as an offset in OUT
 	skipped int64  // the end of the part of the tail that this run skipped
 	tail    int64  // the end of the tail
-	end     int64  // the end of the news
+	end     int64  // the end of the news, also in standard output
+	lineEnd int64  // the end of the last whole line before end
 }
 
 // Write writes p, without the bytes that it skips because the tail has them.
@@ -99,20 +103,22 @@ func (o *output) skip(p []byte) (news []byte, err error) {
 	return append(news, p[equal:]...), nil
 }
 
-// append writes news. After an error, such as of a full disk, it cuts half a line off the end of
-// OUT.
+// append writes news. After an error, such as of a full disk, it cuts half a line off the end of a
+// regular file. It changes the file by its handle, because another file may have its name by now.
 func (o *output) append(news []byte) error {
 	n, err := o.file.Write(news)
 	o.end += int64(n)
-	if err == nil || o.path == "" {
+	if i := bytes.LastIndexByte(news[:n], o.delim); i >= 0 {
+		o.lineEnd = o.end - int64(n-i-1)
+	}
+	if err == nil || o.lineEnd == o.end {
 		return err
 	}
 	stat, statErr := o.file.Stat()
-	if statErr != nil || stat.Size() != o.end { // another program wrote there
-		return err
-	}
-	if lineEnd, readErr := o.lastLine(o.head, o.end); readErr == nil {
-		os.Truncate(o.path, lineEnd)
+	isLast := statErr == nil && stat.Mode().IsRegular() && stat.Size() == o.end
+	if isLast { // no other program has written behind it
+		o.file.Truncate(o.lineEnd)
+		o.file.Seek(o.lineEnd, io.SeekStart) // for what writes to the same standard output next
 	}
 	return err
 }
@@ -159,6 +165,9 @@ func (o *output) digest(size int64) (uint64, error) {
 	return binary.BigEndian.Uint64(digest[:]), nil
 }
 
+// syncDir is a variable because tests replace it.
+var syncDir = files.SyncDir
+
 // open opens OUT at path to append lines to it, and creates it if it is missing. seen is the filter
 // of the state. known is true if it has a record of OUT. If it has none, and OUT is not empty, open
 // returns an error.
@@ -200,7 +209,8 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 	o.skipped = record.size
 	o.tail = size
 	o.end = size
-	return known, nil
+	o.lineEnd, err = o.lastLine(o.head, size)
+	return known, err
 }
 
 // recorded returns the record of OUT in seen. size is the number of bytes of OUT. known is true if
@@ -220,19 +230,48 @@ func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool,
 // lastLine returns the end of the last whole line of OUT between from and to. It returns from if
 // there is none.
 func (o *output) lastLine(from, to int64) (int64, error) {
+	return lastLine(o.file, o.delim, from, to)
+}
+
+func lastLine(file io.ReaderAt, delim byte, from, to int64) (int64, error) {
 	buf := make([]byte, pieceOfOut)
 	for to > from {
 		start := max(from, to-int64(len(buf)))
 		piece := buf[:to-start]
-		if _, err := o.file.ReadAt(piece, start); err != nil {
+		if _, err := file.ReadAt(piece, start); err != nil {
 			return 0, err
 		}
-		if i := bytes.LastIndexByte(piece, o.delim); i >= 0 {
+		if i := bytes.LastIndexByte(piece, delim); i >= 0 {
 			return start + int64(i) + 1, nil
 		}
 		to = start
 	}
 	return from, nil
+}
+
+// openStdout makes standard output the output. Its lines end with delim. openStdout returns an error
+// if standard output is a regular file that ends with half a line: the first line would be joined to
+// that. It cannot tell if the system does not let it read what the shell opened for writing.
+func (o *output) openStdout(delim byte) error {
+	o.file = os.Stdout
+	o.delim = delim
+	stat, err := os.Stdout.Stat()
+	if err != nil || !stat.Mode().IsRegular() {
+		return nil
+	}
+	o.end = stat.Size()
+	o.lineEnd = o.end
+	file, err := os.Open("/proc/self/fd/1")
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	end, err := lastLine(file, delim, 0, o.end)
+	if err != nil || end == o.end {
+		return nil
+	}
+	return fmt.Errorf("standard output goes to a file that ends with half a line, of %d bytes, "+
+		"and stays as it is; to cut that off: truncate -s %d FILE", o.end-end, end)
 }
 
 // checkStdout returns an error if standard output is one of the files of these names, and that file

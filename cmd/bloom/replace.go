@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/mattn/go-isatty"
@@ -86,45 +85,6 @@ func (f *target) produceStdout(read []string, create func() (saver, error)) erro
 	return err
 }
 
-// fsync is a variable because tests replace it.
-var fsync = (*os.File).Sync
-
-// replaceFile replaces the file at path as a whole. After a crash at any moment the file holds its
-// old bytes, or all bytes of data.
-func replaceFile(path string, data io.WriterTo) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(beside(path, "bloom-tmp-*")))
-	if err != nil {
-		return cause(err)
-	}
-	defer os.Remove(file.Name()) // after success no file has that name
-	mode := os.FileMode(0o644)
-	if old, err := os.Stat(path); err == nil {
-		mode = old.Mode().Perm()
-	}
-	_, err = data.WriteTo(file)
-	err = errors.Join(err, file.Chmod(mode), fsync(file), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return cause(err)
-	}
-	return syncDir(path)
-}
-
-// syncDir returns once the name of the file at path is on the disk.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" { // it cannot sync directories
-		return nil
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return fsync(dir)
-}
-
 // temporary returns a new temporary file. If the system permits it, the file's name is removed at
 // once. Then nothing is left, however the process ends.
 func temporary(pattern string) (*os.File, error) {
@@ -139,12 +99,6 @@ func temporary(pattern string) (*os.File, error) {
 func discard(file *os.File) {
 	file.Close()
 	os.Remove(file.Name())
-}
-
-// beside returns the path of a hidden file in the directory of path. Its name ends with suffix.
-func beside(path, suffix string) string {
-	dir, base := filepath.Split(path)
-	return filepath.Join(dir, "."+base[:min(len(base), 200)]+"."+suffix)
 }
 
 // cause returns the system's error in err. The rest of err may name a temporary file.

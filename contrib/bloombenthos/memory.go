@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/redpanda-data/benthos/v4/public/bloblang"
 	"github.com/redpanda-data/benthos/v4/public/service"
 
@@ -115,9 +114,9 @@ type filter interface {
 // memory is a set in memory.
 type memory struct {
 	filter
-	path  string
-	lock  *flock.Flock // the lock of the file at path
-	times *times       // the clock of a window; nil is the machine's clock
+	path   string
+	unlock func() error // ends the lock of the file at path
+	times  *times       // the clock of a window; nil is the machine's clock
 }
 
 // times is a clock that shows the newest time of a message.
@@ -187,7 +186,7 @@ func newMemoryCache(
 	if err := cmp.Or(err1, err2, err3, err4, err5, err6); err != nil {
 		return nil, err
 	}
-	m := memory{path: path}
+	var m memory
 	if conf.Contains("time") {
 		mapping, err := conf.FieldBloblang("time")
 		if err != nil {
@@ -211,14 +210,14 @@ func newMemoryCache(
 		return nil, fmt.Errorf("save_every: %v is not positive", every)
 	}
 	var err error
-	if m.lock, err = hold(path); err != nil {
+	if m.path, m.unlock, err = hold(path); err != nil {
 		return nil, fmt.Errorf("path: %w", err)
 	}
-	m.filter, err = openFilter(path, window.Config{
+	m.filter, err = openFilter(m.path, window.Config{
 		N: uint64(capacity), P: fpr, Span: span, Renew: renew, Now: now,
 	})
 	if err != nil {
-		_ = m.lock.Close()
+		_ = m.unlock()
 		var file *fs.PathError
 		isUnfit := errors.Is(err, bloom.ErrFormat) || errors.Is(err, bloom.ErrMismatch)
 		if isUnfit || errors.As(err, &file) {
@@ -229,24 +228,28 @@ func newMemoryCache(
 	return newCache(m, span, every, res), nil
 }
 
-// hold locks a file against other caches and against the command bloom, until the lock is closed.
-func hold(path string) (*flock.Flock, error) {
-	if file, err := filepath.EvalSymlinks(path); err == nil && path != "" {
-		path = file
-	}
-	dir, base := filepath.Split(path)
-	lock := flock.New(filepath.Join(dir, "."+base+".bloom-lock"))
+// hold locks the file at path against other caches and against the command bloom, until unlock is
+// called. It does not wait. file is the path that SaveFile must replace: a link stays a link.
+func hold(path string) (file string, unlock func() error, err error) {
+	unlock = func() error { return nil }
 	if path == "" {
-		return lock, nil
+		return "", unlock, nil
 	}
-	ok, err := lock.TryLock()
-	if errors.Is(err, errors.ErrUnsupported) { // some network file systems have no locks
-		return lock, nil
+	if file, err = filepath.EvalSymlinks(path); err != nil {
+		file = path // there is no file yet
 	}
-	if err == nil && !ok {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	locked, err := bloom.Lock(ctx, file)
+	switch {
+	case err == nil:
+		return file, locked, nil
+	case errors.Is(err, errors.ErrUnsupported): // some network file systems have no locks
+		return file, unlock, nil
+	case errors.Is(err, context.Canceled):
 		err = fmt.Errorf("%s is in use by another cache or program", path)
 	}
-	return lock, err
+	return "", nil, err
 }
 
 // openFilter makes a filter, or loads it from path.
@@ -302,4 +305,4 @@ func (m memory) save() error {
 	return m.SaveFile(m.path)
 }
 
-func (m memory) close() error { return errors.Join(m.save(), m.lock.Close()) }
+func (m memory) close() error { return errors.Join(m.save(), m.unlock()) }

@@ -3,6 +3,7 @@ package bloombenthos
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -164,15 +165,16 @@ func TestClose(t *testing.T) {
 	assert.NoError(t, err)
 	entries, err := os.ReadDir(filepath.Dir(path))
 	assert.NoError(t, err)
-	assert.Len(t, entries, 2, "no half file is left beside the file and its lock")
+	assert.Len(t, entries, 1, "no half file is left, and no lock")
 
 	c := testCache(t, "path: "+filepath.Join(t.TempDir(), "ids"), nil)
 	f := c.set.(memory).filter
-	unlocked, err := hold("")
+	_, unlock, err := hold("")
 	require.NoError(t, err)
-	c.set = memory{filter: f, path: filepath.Join(t.TempDir(), "no folder", "ids"), lock: unlocked}
+	missing := filepath.Join(t.TempDir(), "no folder", "ids")
+	c.set = memory{filter: f, path: missing, unlock: unlock}
 	assert.ErrorContains(t, c.Close(ctx), "no folder")
-	c.set = memory{filter: f, lock: unlocked}
+	c.set = memory{filter: f, unlock: unlock}
 }
 
 // watchedFilter is a filter whose SaveFile is watched.
@@ -190,16 +192,55 @@ func (f watchedFilter) SaveFile(path string) error {
 // that save.
 func TestLastSaveIsLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids")
-	lock, err := hold(path)
+	_, unlock, err := hold(path)
 	require.NoError(t, err)
 	saves := 0
-	m := memory{path: path, lock: lock, filter: watchedFilter{bloom.Must(growing.New(0, 0.01)), func() {
+	m := memory{path: path, unlock: unlock, filter: watchedFilter{bloom.Must(growing.New(0, 0.01)), func() {
 		saves++
-		_, err := hold(path)
+		_, _, err := hold(path)
 		assert.ErrorContains(t, err, "is in use by another cache or program")
 	}}}
 	require.NoError(t, m.close())
 	require.Equal(t, 1, saves)
+}
+
+// TestCommandWaits: the command bloom and a cache keep each other from the same file, however long its
+// name is and by whatever link it is named.
+func TestCommandWaits(t *testing.T) {
+	command := filepath.Join(t.TempDir(), "bloom")
+	out, err := exec.Command("go", "build", "-C", "../../cmd/bloom", "-o", command, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, size := range []int{3, 201, 212, 250} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, strings.Repeat("n", size))
+		link := filepath.Join(dir, "link")
+		require.NoError(t, os.Symlink(path, link))
+		require.NoError(t, bloom.Must(growing.New(0, 1e-9)).SaveFile(path))
+		for _, name := range []string{path, link} {
+			c := testCache(t, "path: "+name, nil)
+			cmd := exec.Command(command, "add", "-wait", "0s", path)
+			cmd.Stdin = strings.NewReader("a\n")
+			out, err := cmd.CombinedOutput()
+			require.Error(t, err)
+			require.Contains(t, string(out), "is in use: another bloom changes it")
+
+			cmd = exec.Command(command, "add", path) // which waits
+			cmd.Stdin = strings.NewReader("b\n")
+			require.NoError(t, cmd.Start())
+			time.Sleep(50 * time.Millisecond)
+			require.NoError(t, c.Add(t.Context(), "c", nil, nil))
+			require.NoError(t, c.Close(t.Context()))
+			require.NoError(t, cmd.Wait())
+			f := bloom.Must(growing.LoadFile(path))
+			require.True(t, f.ContainsString("b"))
+			require.True(t, f.ContainsString("c"))
+			info, err := os.Lstat(link)
+			require.NoError(t, err)
+			require.NotZero(t, info.Mode()&fs.ModeSymlink, "a save replaces the file, not the link")
+			require.Len(t, bloom.Must(os.ReadDir(dir)), 2, "nothing is left beside the file and the link")
+			require.NoError(t, bloom.Must(growing.New(0, 1e-9)).SaveFile(path))
+		}
+	}
 }
 
 // slowSet saves until it is released.

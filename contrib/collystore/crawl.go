@@ -1,7 +1,7 @@
 package collystore
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -313,29 +313,15 @@ func (w *Crawl) Save() error {
 	return w.visited.SaveFile(w.path)
 }
 
-// savePages writes a line for each page: its depth, a space, its URL.
+// savePages saves a line for each page: its depth, a space, its URL.
 func (w *Crawl) savePages() error {
-	file, err := os.Create(w.path + ".pages-new") // only one Save runs at a time
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(file)
+	var lines bytes.Buffer
 	w.mu.Lock()
 	for link, p := range w.pages {
-		fmt.Fprintf(out, "%d %s\n", p.depth, link)
+		fmt.Fprintf(&lines, "%d %s\n", p.depth, link)
 	}
 	w.mu.Unlock()
-	if err := errors.Join(out.Flush(), file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), w.path+".pages"); err != nil {
-		return err
-	}
-	if parent, err := os.Open(filepath.Dir(w.path)); err == nil {
-		parent.Sync() // without its error, because some systems cannot sync a directory
-		parent.Close()
-	}
-	return nil
+	return bloom.WriteFile(w.path+".pages", &lines)
 }
 
 func (w *Crawl) load() error {

@@ -391,12 +391,9 @@ func TestCrawlFile(t *testing.T) {
 	}
 	path = filepath.Join(t.TempDir(), "visited.bloom")
 	crawl := open(colly.NewCollector(), path)
-	for _, taken := range []string{path + ".pages-new", path + ".pages"} {
-		require.NoError(t, os.Mkdir(taken, 0o777))
-		require.ErrorContains(t, crawl.Save(), "collystore: saving: ")
-		require.NoFileExists(t, path, "a set without its pages would lose them")
-		require.NoError(t, os.Remove(taken))
-	}
+	require.NoError(t, os.Mkdir(path+".pages", 0o777))
+	require.ErrorContains(t, crawl.Save(), "collystore: saving: ")
+	require.NoFileExists(t, path, "a set without its pages would lose them")
 }
 
 // A crawl of 100 pages is interrupted after 40, and goes on in another process, which a

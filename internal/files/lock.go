@@ -105,11 +105,7 @@ func Follow(path string) (string, error) {
 // another process has the lock, or has just removed the file.
 func tryLock(name string) (*os.File, error) {
 	file, created, err := openLock(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err := os.Stat(filepath.Dir(name)) // without an error another process removed the file
-		return nil, err
-	}
-	if err != nil {
+	if file == nil {
 		return nil, err
 	}
 	err = flock(file, false)
@@ -127,7 +123,7 @@ func tryLock(name string) (*os.File, error) {
 }
 
 // openLock opens the file at name, and creates it if it is missing. It refuses anything that is not
-// a regular file.
+// a regular file. It returns nil if another process has just removed the file.
 func openLock(name string) (file *os.File, created bool, err error) {
 	file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err == nil {
@@ -142,10 +138,12 @@ func openLock(name string) (file *os.File, created bool, err error) {
 		err = fmt.Errorf("not a regular file but %v", info.Mode())
 		err = &fs.PathError{Op: "lock", Path: name, Err: err}
 	}
-	if err != nil {
-		return nil, false, err
+	if err == nil {
+		file, err = openThere(name, os.O_RDWR)
 	}
-	file, err = openThere(name, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
 	return file, false, err
 }
 
@@ -170,7 +168,7 @@ func release(file *os.File, name string) error {
 // yet have permitted its use.
 func mayPass(err error, name string) bool {
 	if runtime.GOOS == "windows" {
-		return !errors.Is(err, errors.ErrUnsupported)
+		return !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)
 	}
 	_, missing := os.Lstat(name)
 	return errors.Is(err, fs.ErrPermission) && missing == nil

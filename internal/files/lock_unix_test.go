@@ -50,6 +50,15 @@ func TestLockRefusesLinks(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestLockWhereNoFileIs: a folder that takes no new file is an error, and nothing to wait for.
+func TestLockWhereNoFileIs(t *testing.T) {
+	if _, err := os.Stat("/proc/self"); err != nil {
+		t.Skip(err)
+	}
+	_, err := Lock(t.Context(), "/proc/f")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
 // TestLockMode: whoever created the file of a lock, others can lock it. A file that was there keeps
 // its permissions.
 func TestLockMode(t *testing.T) {

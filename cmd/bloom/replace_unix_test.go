@@ -1,0 +1,89 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// writers are the commands that replace a file, with what makes that file for those that change it.
+var writers = []struct{ makes, command string }{
+	{"", "build -n 10 -o list"},
+	{"", "bank build -n 10 -o list -"},
+	{"", "merge -o list one"},
+	{"", "diff -o list one two"},
+	{"", "dedupe -state list"},
+	{"build -n 10 -o list", "patch list patch"},
+	{"build -n 10 -o list", "add list"},
+	{"build -n 10 -type counting -o list", "remove list"},
+	{"foreign", "add list"},
+}
+
+// home is the folder of this package.
+var home, _ = os.Getwd()
+
+// prepare makes the files that the commands of writers read.
+func prepare(t *testing.T, makes string) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 10 -o one")
+	good(t, "b\n", "build -n 10 -o two")
+	switch makes {
+	case "":
+	case "foreign":
+		data, err := os.ReadFile(home + "/../../foreign/testdata/spark-v1.bin")
+		if err != nil {
+			t.Skip(err) // outside the repository
+		}
+		write(t, "list", string(data))
+	default:
+		good(t, "a\n", makes)
+	}
+	good(t, "", "diff -o patch one two")
+}
+
+// TestEveryWriterKeepsPermissions: a new file is as private as the umask says. A file that is
+// replaced keeps its permissions, its owner and its group.
+func TestEveryWriterKeepsPermissions(t *testing.T) {
+	for _, test := range writers {
+		prepare(t, test.makes)
+		if test.makes == "" {
+			old := syscall.Umask(0o027)
+			_, stderr, status := bloomRun(t, "a\n", test.command)
+			syscall.Umask(old)
+			require.Zero(t, status, "%s: %s", test.command, stderr)
+			info, err := os.Stat("list")
+			require.NoError(t, err)
+			require.Equal(t, os.FileMode(0o640), info.Mode(), test.command)
+		}
+		require.NoError(t, os.Chmod("list", 0o604))
+		root := os.Getuid() == 0
+		if root {
+			require.NoError(t, os.Chown("list", 12345, 23456))
+		}
+		_, stderr, status := bloomRun(t, "a\n", test.command)
+		require.Zero(t, status, "%s: %s", test.command, stderr)
+		info, err := os.Stat("list")
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o604), info.Mode(), test.command)
+		if root {
+			require.EqualValues(t, 12345, info.Sys().(*syscall.Stat_t).Uid, test.command)
+			require.EqualValues(t, 23456, info.Sys().(*syscall.Stat_t).Gid, test.command)
+		}
+	}
+}
+
+// TestEveryWriterTidiesUp: what a killed run left of its new file, the next run removes.
+func TestEveryWriterTidiesUp(t *testing.T) {
+	for _, test := range writers {
+		prepare(t, test.makes)
+		write(t, ".list.bloom-tmp-0", "half a file")
+		write(t, ".list.bloom-lock", "")
+		_, stderr, status := bloomRun(t, "a\n", test.command)
+		require.Zero(t, status, "%s: %s", test.command, stderr)
+		requireBeside(t, "one", "two", "patch", "list")
+	}
+}
