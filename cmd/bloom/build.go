@@ -199,6 +199,9 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 			raw = binary.LittleEndian.AppendUint64(raw, h1)
 			raw = binary.LittleEndian.AppendUint64(raw, h2)
 		}
+		if err := lines.CheckArrived(16*int64(all), cfg.Read.Load()); err != nil {
+			return 0, fmt.Errorf("without -n, a temporary file needs %w; or say -n", err)
+		}
 		_, err := file.Write(raw)
 		return len(b.Ends), err
 	})

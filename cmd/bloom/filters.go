@@ -150,7 +150,8 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := lines.Decompress(io.MultiReader(bytes.NewReader(head), r), lines.DefaultWindow)
+	arrived := lines.NewArrived(io.MultiReader(bytes.NewReader(head), r))
+	in, err := lines.Decompress(arrived, lines.DefaultWindow)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -173,8 +174,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := io.MultiReader(bytes.NewReader(inner), in)
-	_, err = io.Copy(file, io.LimitReader(whole, max(1<<32, int64(machine))))
+	err = copyChecked(file, io.MultiReader(bytes.NewReader(inner), in), arrived)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -184,6 +184,24 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 	}
 	f.path, f.compressed = name, lines.Compressed(head)
 	return f, nil
+}
+
+// copyChecked copies in, which are the decompressed bytes of arrived, to file. It returns an error
+// before it writes more bytes than arrived.Check allows.
+func copyChecked(file io.Writer, in io.Reader, arrived *lines.Arrived) error {
+	for copied := int64(0); ; {
+		n, err := io.CopyN(file, in, 1<<20)
+		copied += n
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := arrived.Check(copied); err != nil {
+			return fmt.Errorf("it unpacks to %w", err)
+		}
+	}
 }
 
 // peek reads up to 24 bytes. kindOf needs no more.

@@ -42,23 +42,32 @@ func compressedBy(name, unpack string) string {
 // DefaultWindow is the largest window, in bytes, that the zstd command unpacks by default.
 const DefaultWindow = 128 << 20
 
+// opened is an open file of lines.
+type opened struct {
+	io.Reader          // the bytes, decompressed
+	arrived   *Arrived // counts the bytes of the file
+	shut      func()   // closes the file
+}
+
 // open opens a file, or standard input, and decompresses it if it begins like gzip or zstd. It adds
 // the bytes that it reads, before decompression, to read.
-func open(name string, window uint64, read *atomic.Int64) (in io.Reader, shut func(), err error) {
-	if name == Stdin {
-		in, err := Decompress(&counter{os.Stdin, read}, window)
-		return in, func() {}, err
+func open(name string, window uint64, read *atomic.Int64) (*opened, error) {
+	file := os.Stdin
+	shut := func() {}
+	if name != Stdin {
+		var err error
+		if file, err = os.Open(name); err != nil {
+			return nil, err
+		}
+		shut = func() { file.Close() }
 	}
-	file, err := os.Open(name)
+	arrived := &Arrived{r: file, all: read}
+	unpacked, err := Decompress(arrived, window)
 	if err != nil {
-		return nil, nil, err
+		shut()
+		return nil, err
 	}
-	unpacked, err := Decompress(&counter{file, read}, window)
-	if err != nil {
-		file.Close()
-		return nil, nil, err
-	}
-	return unpacked, func() { unpacked.Close(); file.Close() }, nil
+	return &opened{unpacked, arrived, func() { unpacked.Close(); shut() }}, nil
 }
 
 // Decompress returns a reader of r's bytes. It decompresses them if they begin like gzip or zstd.
@@ -73,7 +82,7 @@ func Decompress(r io.Reader, window uint64) (io.ReadCloser, error) {
 	unpacked := io.NopCloser(r)
 	switch name {
 	case "gzip":
-		unpacked, err = gzip.NewReader(bufio.NewReaderSize(r, 1<<20))
+		unpacked, err = newGzipReader(r)
 	case "zstd":
 		var z *zstd.Decoder
 		z, err = zstd.NewReader(r, zstd.WithDecoderMaxWindow(window))
@@ -139,6 +148,70 @@ func undecided(head string) bool {
 	return false
 }
 
+// gzipReader reads all members of a gzip file. Zeros behind the last one are the padding of a tape
+// or of a block device, as gunzip takes them.
+type gzipReader struct {
+	*gzip.Reader
+	in *bufio.Reader
+}
+
+func newGzipReader(r io.Reader) (*gzipReader, error) {
+	in := bufio.NewReaderSize(r, 1<<20)
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	return &gzipReader{z, in}, nil
+}
+
+func (z *gzipReader) Read(p []byte) (int, error) {
+	for {
+		n, err := z.Reader.Read(p)
+		if err != io.EOF {
+			return n, err
+		}
+		if n > 0 {
+			return n, nil
+		}
+		if err := z.next(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// next begins the next member. Its error is io.EOF if there is none.
+func (z *gzipReader) next() error {
+	head, err := z.in.Peek(2)
+	switch {
+	case string(head) == "\x1f\x8b":
+		err = z.Reset(z.in)
+		z.Multistream(false)
+		return err
+	case err != nil && err != io.EOF:
+		return err
+	}
+	zeros := true
+	count := 0
+	for {
+		c, err := z.in.ReadByte()
+		switch {
+		case err == io.EOF && zeros:
+			return io.EOF
+		case err == io.EOF:
+			follow := "bytes follow"
+			if count == 1 {
+				follow = "byte follows"
+			}
+			return fmt.Errorf("%d %s the end of its gzip: neither gzip nor zeros", count, follow)
+		case err != nil:
+			return err
+		}
+		count++
+		zeros = zeros && c == 0
+	}
+}
+
 // zstdReader replaces the error for a window that is too large. The new error says what to do.
 type zstdReader struct {
 	io.ReadCloser
@@ -154,17 +227,41 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// counter adds the number of bytes read from r to n.
-type counter struct {
-	r io.Reader
-	n *atomic.Int64
+// Arrived counts the bytes that are read from r. It bounds what they may unpack to: a compressor
+// promises a thousand bytes and more for each of its own.
+type Arrived struct {
+	r   io.Reader
+	n   atomic.Int64
+	all *atomic.Int64 // counts with n; or nil
 }
 
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n.Add(int64(n))
+// NewArrived returns an Arrived that reads r.
+func NewArrived(r io.Reader) *Arrived { return &Arrived{r: r} }
+
+func (a *Arrived) Read(p []byte) (int, error) {
+	n, err := a.r.Read(p)
+	a.n.Add(int64(n))
+	if a.all != nil {
+		a.all.Add(int64(n))
+	}
 	return n, err
 }
+
+// Check returns an error if n bytes of memory or disk are too many for the bytes that arrived: more
+// than 64 MiB, and more than a hundred for each.
+func (a *Arrived) Check(n int64) error { return CheckArrived(n, a.n.Load()) }
+
+// CheckArrived is Arrived.Check for a given number of bytes that arrived.
+func CheckArrived(n, arrived int64) error {
+	if n > max(64<<20, 100*arrived) {
+		return ErrArrived
+	}
+	return nil
+}
+
+// ErrArrived is the error of Arrived.Check.
+var ErrArrived = errors.New("more than 100 times the bytes that arrived: " +
+	"unpack it first, with gunzip or zstd -d")
 
 // Compressed reports whether a file that begins with head is compressed.
 func Compressed(head []byte) bool {

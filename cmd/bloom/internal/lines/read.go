@@ -44,7 +44,7 @@ func (r *Reader) readFile(ctx context.Context, number int, name string) (next bo
 	if ctx.Err() != nil {
 		return false
 	}
-	in, shut, err := open(name, r.cfg.Window, &r.cfg.Read)
+	in, err := open(name, r.cfg.Window, &r.cfg.Read)
 	if err != nil {
 		b := <-r.free
 		b.Data = b.Data[:0]
@@ -53,7 +53,7 @@ func (r *Reader) readFile(ctx context.Context, number int, name string) (next bo
 		r.pass(b)
 		return false
 	}
-	defer shut()
+	defer in.shut()
 	s := &source{in: in, first: true}
 	for {
 		b := <-r.free
@@ -83,7 +83,7 @@ func (r *Reader) pass(b *Batch) {
 
 // source is a file that is being read.
 type source struct {
-	in    io.Reader
+	in    *opened
 	first bool   // nothing was read yet
 	sep   byte   // the byte between fields
 	rest  []byte // the beginning of a line whose end was not read yet
@@ -102,6 +102,11 @@ func (r *Reader) fill(ctx context.Context, b *Batch, s *source) error {
 	for err == nil && end == 0 {
 		if ctx.Err() != nil {
 			return errStopped
+		}
+		if err = s.in.arrived.Check(int64(len(b.Data))); err != nil {
+			err = fmt.Errorf("a line has %w", err)
+			b.Data = b.Data[:0]
+			break
 		}
 		r.makeRoom(b)
 		old := len(b.Data)

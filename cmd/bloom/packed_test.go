@@ -1,0 +1,95 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestBehindGzip: zeros behind gzip are padding, as for gunzip. Of anything else the error says how
+// many bytes there are.
+func TestBehindGzip(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, "a\n", "build -n 10 -p 1e-9 -o list")
+	lines, list := gzipped("a\n")+gzipped("b\n"), gzipped(read(t, "list"))
+	zeros := func(n int) string { return strings.Repeat("\x00", n) }
+	for _, behind := range []string{"", zeros(1), zeros(2), zeros(512), zeros(3 << 20)} {
+		write(t, "in", lines+behind)
+		require.Equal(t, "a\nb\n", good(t, "", "dedupe in"))
+		require.Equal(t, "a\nb\n", good(t, lines+behind, "dedupe"))
+		write(t, "packed", list+behind)
+		require.Equal(t, "a\n", good(t, "", "check packed in"))
+		require.Contains(t, good(t, list+behind, "info -"), "keys      about 1\n")
+	}
+	for behind, says := range map[string]string{
+		"a line\n":                   "7 bytes follow the end of its gzip",
+		"x":                          "1 byte follows the end of its gzip",
+		"\x1f":                       "1 byte follows the end of its gzip",
+		zeros(9) + "x":               "10 bytes follow the end of its gzip",
+		"x" + zeros(9):               "10 bytes follow the end of its gzip",
+		zeros(512) + gzipped("c\n"):  "bytes follow the end of its gzip",
+		zstded("c\n"):                "bytes follow the end of its gzip",
+		gzipped("c\n")[:12]:          "unexpected EOF",
+		"\x1f\x8b":                   "unexpected EOF",
+		zeros(2<<20) + "text behind": "2097163 bytes follow the end of its gzip",
+	} {
+		require.Equal(t, "a\nb\n", saying(t, 1, says, lines+behind, "dedupe"), "%.20q", behind)
+		write(t, "packed", list+behind)
+		saying(t, 2, says, "a\n", "check packed")
+	}
+}
+
+// zippedZeros is head and n zeros, compressed as well as gzip can.
+func zippedZeros(t *testing.T, head string, n int64) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, err := io.Copy(w, io.MultiReader(strings.NewReader(head), io.LimitReader(endless{}, n)))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.String()
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// TestMemoryByWhatArrived: what unpacks to more than 64 MiB and to more than 100 times the bytes that
+// arrived is refused, before it takes as much memory or disk. The error says what to do.
+func TestMemoryByWhatArrived(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	good(t, "a\n", "build -n 10 -o list")
+	small := "\x01\x01\x00\x40\x00\x00" // Guava's filter of 32 MiB
+	write(t, "small", zippedZeros(t, small, 32<<20))
+	require.Contains(t, good(t, "", "info small"), "m         268,435,456 bits\n")
+	large := "\x01\x01\x04\x00\x00\x00" // of 512 MiB
+	write(t, "large", zippedZeros(t, large, 512<<20))
+	write(t, "line.gz", zippedZeros(t, "", 512<<20))
+	write(t, "lines.gz", gzipped(strings.Repeat("a\n", 5_000_000)))
+	const says = "more than 100 times the bytes that arrived: unpack it first, with gunzip or zstd -d"
+	for line, want := range map[string]int{
+		"info large": 1, "info -": 1, "check large list": 2, "merge -o x large": 1, "merge -o x -": 1,
+		"dedupe line.gz": 1, "build -n 10 -o x line.gz": 1, "check list line.gz": 2, "bank build -o x line.gz": 1,
+		"build -o x lines.gz": 1, "serve -addr localhost:0 large": 1,
+	} {
+		cmd := command(t, line)
+		cmd.Stdin = strings.NewReader(read(t, "large"))
+		out, _ := cmd.CombinedOutput()
+		require.Equal(t, want, cmd.ProcessState.ExitCode(), "%s: %s", line, out)
+		require.Contains(t, string(out), says, line)
+		peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+		require.Less(t, int(peak), 400<<10, "%s: in KiB; a line of 64 MiB is copied when its memory grows", line)
+	}
+	good(t, "", "build -n 10 -o x lines.gz")
+}
