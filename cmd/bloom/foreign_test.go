@@ -16,11 +16,10 @@ import (
 // TestTheirs: files of other libraries answer as there, take lines, and are written as there.
 func TestFiltersOfOtherLibraries(t *testing.T) {
 	answers := map[string]string{}
-	data, err := os.ReadFile("../../foreign/testdata/answers.json")
-	if err != nil {
+	if _, err := os.Stat("../../foreign"); err != nil {
 		t.Skip(err) // outside the repository
 	}
-	require.NoError(t, json.Unmarshal(data, &answers))
+	require.NoError(t, json.Unmarshal([]byte(read(t, "../../foreign/testdata/answers.json")), &answers))
 	require.NoError(t, json.Unmarshal([]byte(read(t, "../../foreign/testdata/spark-answers.json")), &answers))
 	path := filepath.Join(t.TempDir(), "filter")
 	for _, name := range []string{"bits.bin", "bits.json", "bits-little.bin", "bits-std.json", "bits-longer.bin", "willf.bin", "dcso.bin", "spark-v1.bin", "spark-v2.bin", "holiman.bin", "holiman.gz"} {

@@ -9,6 +9,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -215,4 +218,28 @@ func Example() {
 	// bloom_filter_keys 1
 	// bloom_filter_size_bytes 1
 	// bloom_lookups_total 3
+}
+
+// TestAlerts: the rules of alerts.yml fire when they should, and are about metrics that there are.
+func TestAlerts(t *testing.T) {
+	rules := string(bloom.Must(os.ReadFile("alerts.yml")))
+	readme := string(bloom.Must(os.ReadFile("README.md")))
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		bloomprom.NewFilterCollector("users", func() bloom.Stats { return bloom.Stats{} }),
+		bloomprom.NewReachCollector("visits", func() time.Duration { return 0 }),
+	)
+	metrics := scrape(t, registry) + readme
+	names := regexp.MustCompile(`\bbloom_\w+`).FindAllString(rules, -1)
+	require.Len(t, names, 7)
+	for _, name := range names {
+		assert.Contains(t, metrics, name)
+	}
+	if _, err := exec.LookPath("promtool"); err != nil && os.Getenv("BLOOM_REQUIRE_PROMTOOL") == "" {
+		t.Skip(err)
+	}
+	out, err := exec.Command("promtool", "check", "rules", "--lint-fatal", "alerts.yml").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out, err = exec.Command("promtool", "test", "rules", "testdata/alerts_test.yml").CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
