@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed79a3ff49/bloom"
 )
@@ -163,3 +165,8 @@ func printable(text string) string {
 	}
 	return text
 }
+
+func addJSON(flags *pflag.FlagSet) *bool { return flags.Bool("json", false, "write JSON") }
+
+// writeJSON writes v and a newline to standard output.
+func writeJSON(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }

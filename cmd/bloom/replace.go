@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -115,44 +114,4 @@ func cause(err error) error {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// checkReadable returns an error that names inputs which cannot be read, or nil if there are none.
-func checkReadable(names []string) error {
-	const most = 3 // the error names at most three
-	var bad []string
-	for _, name := range names {
-		if err := readable(name); err != nil {
-			bad = append(bad, fmt.Sprintf("%s: %v", name, cause(err)))
-		}
-	}
-	switch {
-	case len(bad) == 0:
-		return nil
-	case len(bad) > most:
-		bad[most] = fmt.Sprintf("and %d more", len(bad)-most)
-		bad = bad[:most+1]
-	}
-	return errors.New("nothing was read: " + strings.Join(bad, "; "))
-}
-
-// readable returns an error if the file of this name cannot be read.
-func readable(name string) error {
-	if name == lines.Stdin {
-		return nil
-	}
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return err
-	case info.IsDir():
-		return errors.New("is a directory")
-	case !info.Mode().IsRegular(): // opening a named pipe waits for its writer
-		return nil
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return file.Close()
 }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+)
+
+// totalSize returns the size of all files, or 0 if it is unknown.
+func totalSize(names []string) (total int64) {
+	for _, name := range names {
+		info, err := stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			return 0
+		}
+		total += info.Size()
+	}
+	return total
+}
+
+// inputs returns names, or the name of standard input if there are none.
+func inputs(names []string) []string {
+	if len(names) == 0 {
+		return []string{lines.Stdin}
+	}
+	return names
+}
+
+func stat(name string) (os.FileInfo, error) {
+	if name == lines.Stdin {
+		return os.Stdin.Stat()
+	}
+	return os.Stat(name)
+}
+
+// checkReadable returns an error that names inputs which cannot be read, or nil if there are none.
+func checkReadable(names []string) error {
+	const most = 3 // the error names at most three
+	var bad []string
+	for _, name := range names {
+		if err := readable(name); err != nil {
+			bad = append(bad, fmt.Sprintf("%s: %v", name, cause(err)))
+		}
+	}
+	switch {
+	case len(bad) == 0:
+		return nil
+	case len(bad) > most:
+		bad[most] = fmt.Sprintf("and %d more", len(bad)-most)
+		bad = bad[:most+1]
+	}
+	return errors.New("nothing was read: " + strings.Join(bad, "; "))
+}
+
+// readable returns an error if the file of this name cannot be read.
+func readable(name string) error {
+	if name == lines.Stdin {
+		return nil
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errors.New("is a directory")
+	case !info.Mode().IsRegular(): // opening a named pipe waits for its writer
+		return nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// warnBad warns of the lines that -skip-bad left out.
+func warnBad(cfg *lines.Config) {
+	if cfg.Bad > 0 {
+		warn("left out %s (-skip-bad), the first of them here: %v",
+			counted(uint64(cfg.Bad), "line"), cfg.FirstBad)
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// partOf returns the shard whose lines f has.
+func partOf(f filter) shard {
+	_, part := fromHash(f.Info().Hash)
+	return part
+}
+
+// shard is part i of n parts of all lines. The digest of a line says to which part it belongs. The
+// zero shard has all lines.
+type shard struct{ i, n uint64 }
+
+func (s *shard) add(flags *pflag.FlagSet) {
+	flags.Var(s, "shard", "the lines of one shard only, `i/n`, with i from 0 to n-1")
+}
+
+func (s *shard) Type() string { return "i/n" }
+
+func (s *shard) String() string {
+	if s.n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.i, s.n)
+}
+
+// maxShards bounds n. The fewer lines a shard has, the larger is the share of the extra room that
+// shard.part adds.
+const maxShards = 1 << 20
+
+func (s *shard) Set(text string) error {
+	first, second, _ := strings.Cut(text, "/")
+	i, err := strconv.ParseUint(first, 10, 32)
+	n, err2 := strconv.ParseUint(second, 10, 32)
+	if err != nil || err2 != nil || i >= n || n > maxShards {
+		return fmt.Errorf("%q is not a shard, such as 0/8 or 7/8", text)
+	}
+	*s = shard{i, n}
+	return nil
+}
+
+// salt makes the shard of a line independent of the line's bits in a filter. So the lines of a
+// shard spread over their filter like any lines.
+const salt = 0x5a17ed5eed0f5a1d
+
+// take returns a function that reports whether a line belongs to s, or nil if all lines do.
+func (s shard) take() func(bloom.Hash) bool {
+	if s.n <= 1 {
+		return nil
+	}
+	return func(h bloom.Hash) bool { return shardOf(h, s.n) == s.i }
+}
+
+// shardOf returns the number of the shard to which h belongs, below n. It must never change,
+// because files and runs on other machines depend on it.
+func shardOf(h bloom.Hash, n uint64) uint64 {
+	h1, _ := h.Salt(salt).Words()
+	i, _ := bits.Mul64(h1, n)
+	return i
+}
+
+// part returns how many of the given lines s must have room for: the n-th part, and four standard
+// deviations.
+func (s shard) part(lines uint64) uint64 {
+	if s.n <= 1 || lines == 0 {
+		return lines
+	}
+	mean := float64(lines) / float64(s.n)
+	return min(lines, uint64(math.Ceil(mean+4*math.Sqrt(mean))))
+}
+
+// separator stands before the shard in an Info's Hash.
+const separator = ", shard "
+
+// suffix returns the text for s at the end of an Info's Hash. The zero shard has none.
+func (s shard) suffix() string {
+	if s.n == 0 {
+		return ""
+	}
+	return separator + s.String()
+}
+
+// fromHash splits an Info's Hash into the way of hashing and the shard.
+func fromHash(hash string) (rest string, s shard) {
+	if i := strings.LastIndex(hash, separator); i >= 0 && s.Set(hash[i+len(separator):]) == nil {
+		return hash[:i], s
+	}
+	return hash, shard{}
+}
