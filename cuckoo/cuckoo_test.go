@@ -291,6 +291,117 @@ func TestLastKeysAreCheap(t *testing.T) {
 	require.LessOrEqual(t, most, 4*expanded)
 }
 
+// TestRefusalsAreCheap: a full filter soon refuses without a long search, and searches again after
+// a removal.
+func TestRefusalsAreCheap(t *testing.T) {
+	const n = 200_000
+	for name, again := range map[string]func(f *Filter, h bloom.Hash){
+		"Remove": func(f *Filter, h bloom.Hash) { require.True(t, f.RemoveHash(h)) },
+		"Reset":  func(f *Filter, h bloom.Hash) { f.Reset() },
+	} {
+		f := bloom.Must(New(n, 0.01))
+		hs := filtertest.Digests(11, 2*n)
+		var full uint64 // the number of keys at the first refusal
+		refused := 0
+		for _, h := range hs {
+			if refused == 0 {
+				require.Equal(t, expanded, f.table.most(), "nothing was refused yet")
+			}
+			if !f.InsertHash(h) {
+				refused++
+			}
+			if refused == 1 && full == 0 {
+				full = f.Len()
+			}
+		}
+		require.Equal(t, 8, f.table.most())
+		require.GreaterOrEqual(t, f.Len(), full)
+		g := f.Clone()
+		looked, searches := 0, 0
+		for _, h := range filtertest.Digests(12, 1000) {
+			at := g.table.place(h)
+			if _, ok := g.table.find(at.p, at.q, 0); !ok {
+				_, n, _ := g.table.makeRoom(at)
+				looked += n
+				searches++
+			}
+		}
+		require.LessOrEqual(t, looked, 4*8*searches)
+		again(f, hs[0])
+		require.Equal(t, expanded, f.table.most(), name)
+	}
+}
+
+// TestRefusalOfRepeatedKeys: keys that were inserted too often are refused, and the filter still
+// searches as long for others, whether it is nearly empty or nearly full.
+func TestRefusalOfRepeatedKeys(t *testing.T) {
+	const n = 20_000
+	f := bloom.Must(New(n, 0.01))
+	hs := filtertest.Digests(13, n)
+	for _, h := range hs[:32] {
+		for range 9 {
+			require.True(t, f.InsertHash(h))
+		}
+	}
+	for range 8 {
+		require.True(t, f.InsertHash(hs[32]))
+	}
+	refuse := func() {
+		for range 20 {
+			require.False(t, f.InsertHash(hs[32]))
+			require.Equal(t, expanded, f.table.most())
+		}
+	}
+	refuse()
+	for _, h := range hs[33:] {
+		if 25*f.table.placed() > 24*f.Cap() {
+			break
+		}
+		f.InsertHash(h) // false if both buckets have only copies of one key
+	}
+	require.Greater(t, float64(f.table.placed()), 0.96*float64(f.Cap()))
+	refuse()
+}
+
+// TestRefusalBelowThePlan: a search that fails in a filter with room elsewhere cuts no other short.
+func TestRefusalBelowThePlan(t *testing.T) {
+	f := sized(100, 23)
+	for _, h := range filtertest.Digests(14, room) {
+		require.True(t, f.table.enlist(h, f.table.place(h).tag))
+		*f.table.count()++
+	}
+	// Two keys of the same buckets can take turns for as long as a search goes.
+	a := bloom.NewHash(0, 0)
+	at := f.table.place(a)
+	b, other := a, at
+	for i := uint64(1); other.tag == at.tag || other.q != at.q; i++ {
+		b = bloom.NewHash(0, i<<41)
+		other = f.table.place(b)
+	}
+	for range 4 {
+		require.True(t, f.InsertHash(a))
+		require.True(t, f.InsertHash(b))
+	}
+	_, looked, ok := f.table.makeRoom(at)
+	require.False(t, ok)
+	require.GreaterOrEqual(t, looked, expanded)
+	require.False(t, f.InsertHash(a))
+	require.Equal(t, expanded, f.table.most())
+}
+
+// TestRepeatedKeys: New's comment says how many insertions fit if each key comes several times.
+func TestRepeatedKeys(t *testing.T) {
+	const n = 100_000
+	for times, least := range map[int]float64{2: 0.87, 3: 0.62, 4: 0.36} {
+		f := bloom.Must(New(n, 0.01))
+		for i, h := range filtertest.Digests(uint64(times), int(least*n)/times) {
+			for range times {
+				require.True(t, f.InsertHash(h), "key %d, %d times", i, times)
+			}
+		}
+	}
+}
+
 // TestLayout: tags always lie where docs/format.md says.
 func TestLayout(t *testing.T) {
 	f := newTable(1000, 10)

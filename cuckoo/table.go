@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
@@ -43,27 +42,7 @@ type table struct {
 
 	list   []uint64
 	shared *shared // nil unless the table is a SyncFilter's
-}
-
-// shared is the part of a SyncFilter that serves many goroutines. One goroutine writes at a time.
-// Others read at the same time, and take no lock.
-//
-// A tag that is moved is copied first. So it is in one of its slots at any time. But a look-up that
-// reads the new slot before the copy, and the old slot after it was cleared, does not see the tag.
-// Therefore a counter goes up before a tag is cleared or overwritten. A look-up that has not found
-// its tag starts again if the counter has changed.
-type shared struct {
-	sync.Mutex
-	moves  [256]atomic.Uint32 // a counter for each low byte of a tag
-	bumped func(tag uint64)   // called after a counter went up; only tests set it
-}
-
-// bump counts tag's move. The caller then clears or overwrites the tag.
-func (s *shared) bump(tag uint64) {
-	s.moves[tag%256].Add(1)
-	if s.bumped != nil {
-		s.bumped(tag)
-	}
+	tired  uint    // how far searches are cut short; see refused
 }
 
 // A tag has minBits to maxBits bits.
@@ -100,19 +79,6 @@ func (t *table) shape(buckets, bits uint64) {
 // wordsFor returns the number of words of all buckets.
 func wordsFor(buckets, bits uint64) uint64 { return (buckets*bits + 15) / 16 }
 
-// lock keeps other goroutines from writing to a SyncFilter's table. It does nothing to a Filter's.
-func (t *table) lock() {
-	if t.shared != nil {
-		t.shared.Lock()
-	}
-}
-
-func (t *table) unlock() {
-	if t.shared != nil {
-		t.shared.Unlock()
-	}
-}
-
 type place struct{ tag, p, q uint64 }
 
 func (t *table) place(h bloom.Hash) place {
@@ -132,70 +98,8 @@ func (t *table) other(i, tag uint64) uint64 {
 	return j + t.buckets&-below
 }
 
-// ahead is the number of keys whose buckets a batch touches before it uses them. It is small, so
-// that these buckets are still in the cache when they are used.
-const ahead = 64
-
-// touch sets the places of hs, and reads a word of each of their buckets into the cache. Nothing
-// waits for these reads, so their cache misses overlap. If touch were inlined, the compiler would
-// remove the reads, because their sum is not used.
-//
-//go:noinline
-func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
-	for i, h := range hs {
-		places[i] = t.place(h)
-	}
-	if t.words != nil {
-		for _, at := range places[:len(hs)] {
-			sum += atomic.LoadUint64(&t.words[at.p/64]) + atomic.LoadUint64(&t.words[at.q/64])
-		}
-	}
-	return sum
-}
-
-// changeBatch calls one for each digest, and sets done[i] to the result for hs[i]. one inserts or
-// removes a key. If t is nil, all results are false.
-func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom.Hash) bool) {
-	done = bitwords.Fill("cuckoo", done, len(hs))
-	if t == nil {
-		clear(done)
-		return
-	}
-	var places [ahead]place
-	for len(hs) > 0 {
-		n := min(ahead, len(hs))
-		t.touch(&places, hs[:n])
-		t.lock()
-		for i, h := range hs[:n] {
-			done[i] = one(t, h)
-		}
-		t.unlock()
-		hs = hs[n:]
-		done = done[n:]
-	}
-}
-
-// containsBatch sets found[i] to contains of hs[i]. If t is nil, it contains nothing.
-func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
-	found = bitwords.Fill("cuckoo", found, len(hs))
-	if t == nil {
-		clear(found)
-		return
-	}
-	var places [ahead]place
-	for len(hs) > 0 {
-		n := min(ahead, len(hs))
-		t.touch(&places, hs[:n])
-		for i, h := range hs[:n] {
-			found[i] = t.containsAt(h, places[i])
-		}
-		hs = hs[n:]
-		found = found[n:]
-	}
-}
-
-// window returns the 64 bits of words that begin at a slot.
-func window(words []uint64, at uint64) uint64 {
+// bitsAt returns the 64 bits of words that begin at a slot.
+func bitsAt(words []uint64, at uint64) uint64 {
 	i := at / 64
 	high := atomic.LoadUint64(&words[i+1])
 	return atomic.LoadUint64(&words[i])>>(at%64) | high<<1<<(^at%64)
@@ -223,15 +127,15 @@ func (t *table) has(at place) bool {
 		return t.hasBytes(at)
 	}
 	tags := at.tag * ones
-	inP := zeros(window(words, p)^tags, ones, highs)
-	inQ := zeros(window(words, q)^tags, ones, highs)
+	inP := zeros(bitsAt(words, p)^tags, ones, highs)
+	inQ := zeros(bitsAt(words, q)^tags, ones, highs)
 	hits := inP | inQ
 	step := t.step
 	for end := p + t.width; p+step < end; {
 		p += step
 		q += step
-		inP = zeros(window(words, p)^tags, ones, highs)
-		inQ = zeros(window(words, q)^tags, ones, highs)
+		inP = zeros(bitsAt(words, p)^tags, ones, highs)
+		inQ = zeros(bitsAt(words, q)^tags, ones, highs)
 		hits |= inP | inQ
 	}
 	return hits != 0
@@ -252,7 +156,7 @@ func (t *table) find(p, q, tag uint64) (at uint64, ok bool) {
 	tags := tag * t.ones
 	for o := uint64(0); o < t.width; o += t.step {
 		for _, at := range [2]uint64{p + o, q + o} {
-			hits := zeros(window(t.words, at)^tags, t.ones, t.highs)
+			hits := zeros(bitsAt(t.words, at)^tags, t.ones, t.highs)
 			if hits != 0 {
 				return at + uint64(bits.TrailingZeros64(hits)) + 1 - t.bits, true
 			}
@@ -298,13 +202,7 @@ func (t *table) word(i uint64) uint64 {
 }
 
 // contains reports whether a key's tag is in one of its buckets, or the key is in the list.
-func (t *table) contains(h bloom.Hash) bool {
-	at := t.place(h)
-	if t.shared == nil {
-		return t.has(at) || t.listed(h, at.tag)
-	}
-	return t.containsAt(h, at)
-}
+func (t *table) contains(h bloom.Hash) bool { return t.containsAt(h, t.place(h)) }
 
 // containsAt is contains of a key whose place is known.
 func (t *table) containsAt(h bloom.Hash, at place) bool {
@@ -327,12 +225,14 @@ func (t *table) containsAt(h bloom.Hash, at place) bool {
 func (t *table) insert(h bloom.Hash) bool {
 	to := t.place(h)
 	at, ok := t.find(to.p, to.q, 0)
+	looked := 0
 	if !ok {
-		at, _, ok = t.makeRoom(to)
+		at, looked, ok = t.makeRoom(to)
 	}
 	if ok {
 		t.put(at, to.tag)
 	} else if !t.enlist(h, to.tag) {
+		t.refused(looked)
 		return false
 	}
 	t.store(t.count(), *t.count()+1)
@@ -350,62 +250,8 @@ func (t *table) remove(h bloom.Hash) bool {
 		t.put(at, 0)
 	}
 	t.store(t.count(), *t.count()-1)
+	t.rested()
 	return true
-}
-
-// node is a full bucket that a search found. A tag can move there when the bucket has a free slot.
-type node struct {
-	i      uint64 // the number of the bucket
-	tag    uint64 // the tag that can move there
-	from   uint64 // the slot where tag is now
-	parent int    // the index of the node with that slot, or -1 for a bucket of the new key
-}
-
-// expanded is the largest number of buckets whose tags a search tries to move. For each of them,
-// the search looks at the four buckets to which its tags can move.
-const expanded = 1024
-
-var queues = sync.Pool{New: func() any { return new([expanded]node) }}
-
-// makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
-// It looks for a bucket with a free slot, to which a path of moves leads. If it finds none, it
-// moves nothing and returns false. looked is the number of buckets that it looked at.
-//
-// The search is breadth-first. So it finds a shortest path, and no bucket is on the path twice.
-// Tags move from the end of the path on. Each tag moves into a slot that is free, or whose tag was
-// copied to the next slot just before. So every tag is in a slot at any time.
-func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
-	queue := queues.Get().(*[expanded]node)
-	defer queues.Put(queue)
-	queue[0] = node{i: to.p / t.width, tag: to.tag, parent: -1}
-	queue[1] = node{i: to.q / t.width, tag: to.tag, parent: -1}
-	n := 2
-	for k := 0; k < n; k++ {
-		bucket := &queue[k]
-		for s := range uint64(4) {
-			from := bucket.i*t.width + s*t.bits
-			x := window(t.words, from) & t.mask
-			if x == bucket.tag {
-				continue // the other bucket of x is the parent, or the new key's other bucket
-			}
-			j := t.other(bucket.i, x)
-			looked++
-			if at, ok = t.find(j*t.width, j*t.width, 0); ok {
-				t.put(at, x)
-				for bucket.parent >= 0 {
-					t.put(from, bucket.tag)
-					from = bucket.from
-					bucket = &queue[bucket.parent]
-				}
-				return from, looked, true
-			}
-			if n < expanded {
-				queue[n] = node{i: j, tag: x, from: from, parent: k}
-				n++
-			}
-		}
-	}
-	return 0, looked, false
 }
 
 // tags returns the number of slots that have a tag. It reads all of t.
@@ -418,16 +264,22 @@ func (t *table) tags() (n uint64) {
 	return n
 }
 
+// placed returns len without the keys in the list: the number of slots that have a tag.
+func (t *table) placed() uint64 {
+	n := t.len()
+	for i := range room {
+		n -= t.entry(i)[times]
+	}
+	return n
+}
+
 // stats returns the figures of a filter with the given Info. The table is locked.
 func (t *table) stats(info bloom.Info) bloom.Stats {
 	n := t.len()
-	entries := t.entries()
-	tags := n
-	for _, e := range entries {
-		tags -= e[times]
-	}
+	tags := t.placed()
+	entries := len(t.entries())
 	fill := float64(tags) / float64(4*t.buckets)
-	words := int(wordsFor(t.buckets, t.bits)) + 1 + entryWords*len(entries)
+	words := int(wordsFor(t.buckets, t.bits)) + 1 + entryWords*entries
 	return bloom.Stats{
 		M:           t.buckets * t.width,
 		K:           2,
@@ -448,6 +300,7 @@ func (t *table) clearAll() {
 			bitwords.Clear(words)
 		}
 	}
+	t.rested()
 }
 
 // clone returns a copy of t without its shared. clone of nil is nil.

@@ -16,8 +16,8 @@
 // each key. While a load runs there are two filters. A map of the keys is exact, and takes ten to
 // fifty times as much memory.
 //
-// A Bloom filter repeats a false positive each time somebody asks for that key. With [Config.Learn],
-// a Guard remembers the keys that the store denied to [Guard.Lookup]. If some absent keys are much
+// A filter repeats a false positive each time somebody asks for that key. With [Config.Learn], a
+// Guard remembers the keys that the store denied to [Guard.Lookup]. If some absent keys are much
 // more popular than others, a memory of 1,024 keys keeps half to nine tenths of the false positives
 // from the store. A learned key behaves as one that the filter never had.
 //

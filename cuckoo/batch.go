@@ -1,0 +1,70 @@
+package cuckoo
+
+import (
+	"sync/atomic"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/bitwords"
+)
+
+// ahead is the number of keys whose buckets a batch touches before it uses them. It is small, so
+// that these buckets are still in the cache when they are used.
+const ahead = 64
+
+// touch sets the places of hs, and reads a word of each of their buckets into the cache. Nothing
+// waits for these reads, so their cache misses overlap. If touch were inlined, the compiler would
+// remove the reads, because their sum is not used.
+//
+//go:noinline
+func (t *table) touch(places *[ahead]place, hs []bloom.Hash) (sum uint64) {
+	for i, h := range hs {
+		places[i] = t.place(h)
+	}
+	if t.words != nil {
+		for _, at := range places[:len(hs)] {
+			sum += atomic.LoadUint64(&t.words[at.p/64]) + atomic.LoadUint64(&t.words[at.q/64])
+		}
+	}
+	return sum
+}
+
+// changeBatch calls one for each digest, and sets done[i] to the result for hs[i]. one inserts or
+// removes a key. If t is nil, all results are false.
+func (t *table) changeBatch(done []bool, hs []bloom.Hash, one func(*table, bloom.Hash) bool) {
+	done = bitwords.Fill("cuckoo", done, len(hs))
+	if t == nil {
+		clear(done)
+		return
+	}
+	var places [ahead]place
+	for len(hs) > 0 {
+		n := min(ahead, len(hs))
+		t.touch(&places, hs[:n])
+		t.lock()
+		for i, h := range hs[:n] {
+			done[i] = one(t, h)
+		}
+		t.unlock()
+		hs = hs[n:]
+		done = done[n:]
+	}
+}
+
+// containsBatch sets found[i] to contains of hs[i]. If t is nil, it contains nothing.
+func (t *table) containsBatch(found []bool, hs []bloom.Hash) {
+	found = bitwords.Fill("cuckoo", found, len(hs))
+	if t == nil {
+		clear(found)
+		return
+	}
+	var places [ahead]place
+	for len(hs) > 0 {
+		n := min(ahead, len(hs))
+		t.touch(&places, hs[:n])
+		for i, h := range hs[:n] {
+			found[i] = t.containsAt(h, places[i])
+		}
+		hs = hs[n:]
+		found = found[n:]
+	}
+}

@@ -1,0 +1,85 @@
+package cuckoo
+
+import "sync"
+
+// node is a full bucket that a search found. A tag can move there when the bucket has a free slot.
+type node struct {
+	i      uint64 // the number of the bucket
+	tag    uint64 // the tag that can move there
+	from   uint64 // the slot where tag is now
+	parent int    // the index of the node with that slot, or -1 for a bucket of the new key
+}
+
+// expanded is the largest number of buckets whose tags a search tries to move. For each of them,
+// the search looks at the four buckets to which its tags can move.
+const expanded = 1024
+
+// most is expanded for the next search.
+func (t *table) most() int { return expanded >> t.tired }
+
+// tiredest is the largest value of tired: a search then expands eight buckets.
+const tiredest = 7
+
+// refused cuts the next searches short, because a search has found no free slot after it looked at
+// that many buckets. A search that fails takes some hundred times as long as an insertion, and in a
+// full table each of them fails. Each refusal halves the work of the next one, until rested.
+//
+// While less than 96 % of the slots are taken, which is what New plans for, searches stay as long as
+// they are: a refusal then has another reason, such as a key that was inserted many times.
+func (t *table) refused(looked int) {
+	full := 25*t.placed() >= 24*4*t.buckets
+	if full && looked >= t.most() && t.tired < tiredest {
+		t.tired++
+	}
+}
+
+// rested makes searches as long as they were, because a slot may be free again.
+func (t *table) rested() {
+	if t.tired != 0 { // look-ups read the same cache line
+		t.tired = 0
+	}
+}
+
+var queues = sync.Pool{New: func() any { return new([expanded]node) }}
+
+// makeRoom moves tags until one of a key's two full buckets has a free slot, and returns that slot.
+// It looks for a bucket with a free slot, to which a path of moves leads. If it finds none, it
+// moves nothing and returns false. looked is the number of buckets that it looked at.
+//
+// The search is breadth-first. So it finds a shortest path, and no bucket is on the path twice.
+// Tags move from the end of the path on. Each tag moves into a slot that is free, or whose tag was
+// copied to the next slot just before. So every tag is in a slot at any time.
+func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
+	queue := queues.Get().(*[expanded]node)
+	defer queues.Put(queue)
+	most := t.most()
+	queue[0] = node{i: to.p / t.width, tag: to.tag, parent: -1}
+	queue[1] = node{i: to.q / t.width, tag: to.tag, parent: -1}
+	n := 2
+	for k := 0; k < n; k++ {
+		bucket := &queue[k]
+		for s := range uint64(4) {
+			from := bucket.i*t.width + s*t.bits
+			x := bitsAt(t.words, from) & t.mask
+			if x == bucket.tag {
+				continue // the other bucket of x is the parent, or the new key's other bucket
+			}
+			j := t.other(bucket.i, x)
+			looked++
+			if at, ok = t.find(j*t.width, j*t.width, 0); ok {
+				t.put(at, x)
+				for bucket.parent >= 0 {
+					t.put(from, bucket.tag)
+					from = bucket.from
+					bucket = &queue[bucket.parent]
+				}
+				return from, looked, true
+			}
+			if n < most {
+				queue[n] = node{i: j, tag: x, from: from, parent: k}
+				n++
+			}
+		}
+	}
+	return 0, looked, false
+}

@@ -1,0 +1,40 @@
+package cuckoo
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// shared is the part of a SyncFilter that serves many goroutines. One goroutine writes at a time.
+// Others read at the same time, and take no lock.
+//
+// A tag that is moved is copied first. So it is in one of its slots at any time. But a look-up that
+// reads the new slot before the copy, and the old slot after it was cleared, does not see the tag.
+// Therefore a counter goes up before a tag is cleared or overwritten. A look-up that has not found
+// its tag starts again if the counter has changed.
+type shared struct {
+	sync.Mutex
+	moves  [256]atomic.Uint32 // a counter for each low byte of a tag
+	bumped func(tag uint64)   // called after a counter went up; only tests set it
+}
+
+// bump counts tag's move. The caller then clears or overwrites the tag.
+func (s *shared) bump(tag uint64) {
+	s.moves[tag%256].Add(1)
+	if s.bumped != nil {
+		s.bumped(tag)
+	}
+}
+
+// lock keeps other goroutines from writing to a SyncFilter's table. It does nothing to a Filter's.
+func (t *table) lock() {
+	if t.shared != nil {
+		t.shared.Lock()
+	}
+}
+
+func (t *table) unlock() {
+	if t.shared != nil {
+		t.shared.Unlock()
+	}
+}
