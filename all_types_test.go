@@ -582,7 +582,7 @@ func TestSizesEverywhere(t *testing.T) {
 			}
 			for _, recall := range []float64{0.5, 0.99} {
 				c, err := flower.Optimal(n, recall, p)
-				add("flower", recall, c, err)
+				add("flower", recall, fmt.Sprintf("{%d %d %d}", c.Slots, c.Ways, c.Bits), err)
 			}
 			if f, err := growing.New(min(n, 1000), p); err == nil {
 				add("growing", f.SizeBytes())

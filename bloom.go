@@ -72,10 +72,10 @@ type Filter struct {
 // methods.
 type filter struct {
 	bits     bitset
-	ones     uint64 // number of bits set; not kept in a SyncFilter
+	ones     uint64 // number of bits set; 0 in a SyncFilter, which counts them when asked
 	k        int    // number of hashes; 0 in the zero filter
 	strategy Strategy
-	info     *form.SharedInfo // nil in the zero filter before SetInfo
+	info     form.Kept
 }
 
 // ErrMismatch is wrapped by the errors for two filters that do not fit each other, and for a file
@@ -101,7 +101,7 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	f := newFilter(s, int(m/64), k)
-	f.info = form.Share(form.Info{N: n, P: p})
+	f.info = form.Keep(form.Info{N: n, P: p})
 	return f, nil
 }
 
@@ -126,7 +126,7 @@ func newFilter(s Strategy, words, k int) *Filter {
 		bits:     newBitset(words),
 		k:        k,
 		strategy: s,
-		info:     form.Share(form.Info{}),
+		info:     form.Keep(form.Info{}),
 	}}
 }
 
@@ -273,7 +273,7 @@ func (f *filter) compatible(g *Filter) error {
 	case f.strategy != g.strategy:
 		return form.Mismatch("bloom", "strategy", f.strategy, g.strategy)
 	}
-	return f.info.Join("bloom", g.info.Info())
+	return f.info.Join("bloom", g.info.Get())
 }
 
 // Fold returns a new filter of M()/d bits with the keys of f. It has the bits of a filter of that
@@ -288,12 +288,11 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	if d < 1 || words < d || words%d != 0 {
 		return nil, fmt.Errorf("bloom: d = %d does not divide the filter's %d words", d, words)
 	}
-	info := f.info.Info()
 	g := &Filter{filter: filter{
 		bits:     f.bits.fold(d),
 		k:        f.k,
 		strategy: f.strategy,
-		info:     form.Share(form.Info{Hash: info.Hash, Comment: info.Comment}),
+		info:     form.Keep(f.info.Get().Folded()),
 	}}
 	g.ones = bitwords.OnesCount(g.bits.words)
 	return g, nil
@@ -307,7 +306,7 @@ func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 func (f *filter) clone() filter {
 	g := *f
 	g.bits.words = bitwords.Clone(f.bits.words)
-	g.info = form.Share(f.info.Info())
+	g.info = f.info.Clone()
 	return g
 }
 
@@ -317,8 +316,8 @@ func (f *Filter) Reset() {
 	f.ones = 0
 }
 
-// Equal reports whether f and g have the same parameters and the same bits. Their Infos
-// do not count. It panics if g is nil.
+// Equal reports whether f and g have the same parameters and the same bits. Their Infos do not
+// count, unlike in reflect.DeepEqual. It panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("bloom: Equal to a nil Filter")

@@ -40,7 +40,7 @@ func (f *filter) SaveFile(path string) error {
 	if f.k == 0 {
 		return errNoForm
 	}
-	info := f.info.Info()
+	info := f.info.Get()
 	if err := info.Check("bloom"); err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 }
 
 // Info returns the filter's Info.
-func (r *Reader) Info() Info { return r.info }
+func (r *Reader) Info() Info { return infoOf(r.info) }
 
 // Stats returns M, K and SizeBytes, and makes no request. The other figures are zero, because they
 // would take a read of all bits.

@@ -27,7 +27,7 @@ func (f *filter) header() form.Header {
 
 // filterOf returns a filter with the parameters of h. It uses array as its words, without a copy.
 func filterOf(h form.Header, array []uint64, info form.Info) filter {
-	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: form.Share(info)}
+	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: form.Keep(info)}
 	f.ones = bitwords.OnesCount(f.bits.words)
 	return f
 }
@@ -168,14 +168,15 @@ func Diff(from, to *Filter) ([]byte, error) {
 			}
 		}
 	}
-	return form.AppendPatch(nil, h, to.info.Info(), changes)
+	return form.AppendPatch(nil, h, to.info.Get(), changes)
 }
 
 // Patch applies a patch, which [Diff] made of the filters from and to. It changes the bits that
-// differ, and f takes over the Info of to. In the words that change, f must have the bits of from;
-// the patch has a checksum of these words. If f differs from them, or if it has another size, K or
-// Strategy, Patch returns an error that wraps [ErrMismatch]. So the same patch fits only once,
-// unless it changes no bit. Patch does not change other words of f.
+// differ, and f takes over the Info of to, but keeps its Hash if to has none. In the words that
+// change, f must have the bits of from; the patch has a checksum of these words. If f differs from
+// them, or if it has another size, K or Strategy, Patch returns an error that wraps [ErrMismatch].
+// So the same patch fits only once, unless it changes no bit. Patch does not change other words of
+// f.
 //
 // If data is no patch, or a damaged one, the error wraps [ErrFormat]. On error f is unchanged.
 // Patch does not retain data.
@@ -197,6 +198,6 @@ func (f *Filter) Patch(data []byte) error {
 		f.ones += uint64(bits.OnesCount64(old ^ mask))
 		f.ones -= uint64(bits.OnesCount64(old))
 	}
-	f.info = form.Share(p.Info)
+	f.info.Replace(p.Info)
 	return nil
 }

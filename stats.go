@@ -3,6 +3,7 @@ package bloom
 import (
 	"fmt"
 
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
@@ -14,6 +15,8 @@ import (
 // return f.Stats() })). Do not publish the filter itself. It has a String method and so satisfies
 // expvar.Var, but its text is not JSON, which makes all of /debug/vars unreadable.
 type Stats struct {
+	_ struct{}
+
 	M           uint64  `json:"m,omitempty"`    // bits
 	K           int     `json:"k,omitempty"`    // bits that a key sets
 	OnesCount   uint64  `json:"ones,omitempty"` // bits set
@@ -53,26 +56,49 @@ func (s Stats) String() string {
 // neither. Check Hash before the first look-up in a filter that another program made, because
 // look-ups ignore the Info. Any field may be zero. SaveFile saves the Info with the filter.
 type Info struct {
-	N       uint64  // number of keys that the filter was made for
-	P       float64 // false-positive rate at N keys; 0 <= P < 1
-	Hash    string  // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
-	Comment string  // UTF-8, up to 4,096 bytes
+	_ struct{}
+
+	N uint64  // number of keys that the filter was made for
+	P float64 // false-positive rate at N keys; 0 <= P < 1
+
+	Hash    string // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
+	Comment string // a text for people, which no program reads; UTF-8, up to 4,096 bytes
+
+	// Meta has facts for programs, up to 4,096 bytes. It is the text that Encode of package net/url's
+	// Values returns, such as "blank=1&field=2". docs/format.md lists the names that this module
+	// uses.
+	Meta string
 }
+
+// infoOf returns i as users have it.
+func infoOf(i form.Info) Info {
+	return Info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
+}
+
+// fields returns i as package form has it.
+func (i Info) fields() form.Info {
+	return form.Info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
+}
+
+func init() { door.OpenInfo(infoOf, Info.fields) }
 
 // Info returns what [New] and SetInfo set. A filter that was decoded from Guava's binary
 // form has the zero Info: that form has no room for it. [Filter.SaveFile] keeps it.
 func (f *filter) Info() Info {
-	return Info(f.info.Info())
+	return infoOf(f.info.Get())
 }
 
-// SetInfo sets the fields of f's Info to those of i that are not zero. It keeps f's other fields.
-// No other method may run at the same time. SaveFile returns an error if a field is out of its
-// range.
-func (f *filter) SetInfo(i Info) {
-	f.info = form.Share(f.info.Info().With(form.Info(i)))
-}
+// SetInfo sets the fields of f's Info that are not zero in i, and keeps the others. It cannot clear
+// a field. SaveFile returns an error if a field is out of its range.
+//
+// On every type of this module, the zero value included, many goroutines may call Info and SetInfo,
+// also while others use the filter.
+func (f *filter) SetInfo(i Info) { f.info.Add(i.fields()) }
 
 // describe returns the text of String for the type with the given name.
 func describe(name string, m uint64, k int, s Strategy) string {
+	if m == 0 {
+		return name + "(zero)"
+	}
 	return fmt.Sprintf("%s(m=%d, k=%d, %v)", name, m, k, s)
 }

@@ -1,6 +1,7 @@
 package bloom
 
 import (
+	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -34,7 +35,7 @@ type SyncFilter struct {
 	patching sync.Mutex // held by Patch
 }
 
-// syncFilter is a filter whose String says SyncFilter.
+// syncFilter is a filter whose String says SyncFilter. Its ones are 0.
 type syncFilter struct{ filter }
 
 // String describes s by its parameters, without its keys.
@@ -56,7 +57,30 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("bloom: NewSyncFrom a nil Filter")
 	}
-	return &SyncFilter{syncFilter: syncFilter{f.clone()}}
+	s := &SyncFilter{syncFilter: syncFilter{f.clone()}}
+	s.ones = 0
+	return s
+}
+
+// UnmarshalBinary is [Filter.UnmarshalBinary].
+func (s *syncFilter) UnmarshalBinary(data []byte) error {
+	err := s.filter.UnmarshalBinary(data)
+	s.ones = 0
+	return err
+}
+
+// ReadFrom is [Filter.ReadFrom].
+func (s *syncFilter) ReadFrom(r io.Reader) (int64, error) {
+	n, err := s.filter.ReadFrom(r)
+	s.ones = 0
+	return n, err
+}
+
+// UnmarshalText is [Filter.UnmarshalText].
+func (s *syncFilter) UnmarshalText(text []byte) error {
+	err := s.filter.UnmarshalText(text)
+	s.ones = 0
+	return err
 }
 
 // Snapshot returns a copy that holds every key whose Add had returned before
@@ -244,7 +268,7 @@ func (s *SyncFilter) Patch(data []byte) error {
 			atomic.AndUint64(&s.bits.words[i], ^cleared)
 		}
 	}
-	s.info.Set(p.Info)
+	s.info.Replace(p.Info)
 	return nil
 }
 

@@ -45,11 +45,11 @@ type layout struct {
 	reciprocal uint64 // guava.Reciprocal(words)
 	k          int
 	strategy   Strategy
-	info       Info
+	info       form.Info
 }
 
 func layoutOf(h form.Header, info form.Info) layout {
-	return layout{uint64(h.Words), guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy), Info(info)}
+	return layout{uint64(h.Words), guava.Reciprocal(h.Words), h.K, Strategy(h.Strategy), info}
 }
 
 // m returns the number of bits.
@@ -135,7 +135,7 @@ func (v *View) ContainsBatch(found []bool, hs []Hash) {
 }
 
 // Info returns the filter's Info. It is zero unless [Filter.SaveFile] wrote the bytes.
-func (v *View) Info() Info { return v.opened().info }
+func (v *View) Info() Info { return infoOf(v.opened().info) }
 
 // String describes v by its parameters, without its keys.
 func (v *View) String() string {

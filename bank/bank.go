@@ -1,7 +1,6 @@
 package bank
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -27,7 +27,7 @@ import (
 //
 // Decoding needs the Bank to itself.
 //
-// The zero Bank has no members and no Info, and can be decoded into. Appending to it panics.
+// The zero Bank has no members, and can be decoded into. Appending to it panics.
 // All methods that take a member's number panic if there is no such member. A Bank must not
 // be copied.
 type Bank struct {
@@ -39,6 +39,7 @@ type Bank struct {
 // and gob call them even if a struct holds a Bank by value.
 type bank struct {
 	state *state // nil in the zero Bank
+	info  form.Kept
 }
 
 type state struct {
@@ -49,7 +50,6 @@ type state struct {
 
 	mu    sync.Mutex // calls that write hold it
 	names []string   // the names of the first members; the others have none
-	info  bloom.Info
 }
 
 // New returns an empty Bank. Its members have the size of the filters that [bloom.New]
@@ -67,7 +67,7 @@ func New(n uint64, p float64) (*Bank, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.state.info = bloom.Info{N: n, P: p}
+	b.info = form.Keep(form.Info{N: n, P: p})
 	return b, nil
 }
 
@@ -79,7 +79,7 @@ func NewSize(m uint64, k int) (*Bank, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Bank{bank: bank{&state{shape: shapeOf(size, k)}}}, nil
+	return &Bank{bank: bank{&state{shape: shapeOf(size, k)}, form.Keep(form.Info{})}}, nil
 }
 
 // current returns the number of members and their segments. The zero Bank, whose state is nil, has
@@ -171,7 +171,7 @@ func (s *state) widen(old *segment) segment {
 func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	s := b.lockToAppend()
 	defer s.mu.Unlock()
-	words, err := s.fit(f)
+	words, err := s.fit(f, &b.info)
 	if err != nil {
 		return 0, err
 	}
@@ -181,13 +181,13 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 			seg.setBit(uint64(8*j+bits.TrailingZeros64(w)), i)
 		}
 	}
-	s.info.Hash = cmp.Or(s.info.Hash, f.Info().Hash)
 	s.n.Store(int64(n + 1))
 	return n, nil
 }
 
-// fit folds f to the members' size and returns its words, in Guava's order of bytes.
-func (s *state) fit(f *bloom.Filter) ([]byte, error) {
+// fit folds f to the members' size and returns its words, in Guava's order of bytes. info takes over
+// f's Hash.
+func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]byte, error) {
 	switch {
 	case f == nil:
 		return nil, form.MismatchNil("bank")
@@ -198,7 +198,7 @@ func (s *state) fit(f *bloom.Filter) ([]byte, error) {
 	case f.M()%s.bits() != 0:
 		return nil, form.Mismatch("bank", "m", s.bits(), f.M())
 	}
-	if err := form.Info(s.info).Fits("bank", form.Info(f.Info())); err != nil {
+	if err := info.Join("bank", door.Fields(f.Info())); err != nil {
 		return nil, err
 	}
 	if f.M() != s.bits() {
@@ -297,7 +297,7 @@ func (b *Bank) WhichAll(dst []int, hs []bloom.Hash) []int {
 // [bloom.NewSize] made with the Bank's M and K, and to which the member's keys were added.
 func (b *Bank) Filter(i int) *bloom.Filter {
 	seg, i := b.state.member(i)
-	return b.state.filter(seg, i, b.Info())
+	return b.state.filter(seg, i, b.info.Get())
 }
 
 // Len returns the number of members.
@@ -359,28 +359,10 @@ func (b *Bank) Name(i int) (string, error) {
 
 // Info returns what New and SetInfo set, and what the Bank's binary form held. N and P are for one
 // member.
-func (b *Bank) Info() bloom.Info {
-	s := b.state
-	if s == nil {
-		return bloom.Info{}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.info
-}
+func (b *Bank) Info() bloom.Info { return door.Info[bloom.Info](b.info.Get()) }
 
-// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. It
-// does nothing to the zero Bank. Encoding returns an error if a field is out of its range; see
-// [bloom.Info].
-func (b *Bank) SetInfo(i bloom.Info) {
-	s := b.state
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.info = bloom.Info(form.Info(s.info).With(form.Info(i)))
-}
+// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
+func (b *Bank) SetInfo(i bloom.Info) { b.info.Add(door.Fields(i)) }
 
 // Stats reads the whole Bank. M and K are those of a member. OnesCount and ApproxCount are
 // sums over all members. FillRatio and FPR are means over all members: Which reports
@@ -409,5 +391,8 @@ func (b bank) String() string {
 }
 
 func (s *shape) describe(name string, n int) string {
+	if s.k == 0 {
+		return name + "(zero)"
+	}
 	return fmt.Sprintf("%s(m=%d, k=%d, members=%d)", name, s.bits(), s.k, n)
 }

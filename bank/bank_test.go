@@ -251,8 +251,6 @@ func TestZero(t *testing.T) {
 	require.Zero(t, b.Len())
 	require.Zero(t, b.M())
 	require.Zero(t, b.K())
-	b.SetInfo(bloom.Info{N: 1})
-	require.Zero(t, b.Info())
 	b.Reset()
 	require.Equal(t, "bank.Bank(zero)", b.String())
 	const refusal = "bank: Append to a zero Bank: make it with a constructor, or decode into it"
@@ -512,8 +510,6 @@ func TestTurns(t *testing.T) {
 		"Reset":        b.Reset,
 		"SetName":      func() { b.SetName(0, "name") },
 		"Name":         func() { _, _ = b.Name(0) },
-		"SetInfo":      func() { b.SetInfo(bloom.Info{}) },
-		"Info":         func() { b.Info() },
 		"SizeBytes":    func() { b.SizeBytes() },
 		"encoder":      func() { b.state.encoder() },
 	} {

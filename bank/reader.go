@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
@@ -30,7 +31,7 @@ type Reader struct {
 	_      nocopy.Locker
 	layout layout
 	r      io.ReaderAt // nil in the zero Reader
-	info   bloom.Info
+	info   form.Info
 }
 
 // NewReader returns a Reader of the size bytes of r. It reads at most 8 KiB, in two requests.
@@ -42,7 +43,7 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{layout: l, r: r, info: bloom.Info(info)}, nil
+	return &Reader{layout: l, r: r, info: info}, nil
 }
 
 // read is a source. It makes no request if n is 0.
@@ -142,7 +143,7 @@ func (r *Reader) Name(i int) (string, error) {
 func (r *Reader) Len() int { return r.layout.members }
 
 // Info returns the Bank's Info.
-func (r *Reader) Info() bloom.Info { return r.info }
+func (r *Reader) Info() bloom.Info { return door.Info[bloom.Info](r.info) }
 
 // String describes r by the number of its members, and by their bits and hashes.
 func (r *Reader) String() string { return r.layout.describe("bank.Reader", r.layout.members) }

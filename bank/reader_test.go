@@ -52,7 +52,7 @@ func TestZeroReader(t *testing.T) {
 	require.Equal(t, []int{7}, got)
 	_, err = r.WhichAll(nil, nil)
 	require.EqualError(t, err, "bank: use of a zero Reader")
-	require.Equal(t, "bank.Reader(m=0, k=0, members=0)", r.String())
+	require.Equal(t, "bank.Reader(zero)", r.String())
 }
 
 // TestReaderReads: a Reader makes only as many requests as its comments promise.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/door"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/guava"
 )
 
@@ -253,7 +255,7 @@ func appendBits(dst []int, from int, acc []uint64) []int {
 }
 
 // filter returns a copy of member i of a segment.
-func (s *shape) filter(seg *segment, i int, info bloom.Info) *bloom.Filter {
+func (s *shape) filter(seg *segment, i int, info form.Info) *bloom.Filter {
 	var small [128]uint64 // for the words of a small member, which NewWords copies
 	words := append(small[:0], make([]uint64, s.size)...)
 	for r := range s.bits() {
@@ -262,7 +264,7 @@ func (s *shape) filter(seg *segment, i int, info bloom.Info) *bloom.Filter {
 		}
 	}
 	f := bloom.Must(bloom.NewWords(words, s.k))
-	f.SetInfo(info)
+	f.SetInfo(door.Info[bloom.Info](info))
 	return f
 }
 

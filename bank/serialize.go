@@ -7,7 +7,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -254,7 +253,6 @@ type encoder struct {
 	layout layout
 	from   []segment
 	names  []string
-	info   form.Info
 
 	piece   []byte // the rest of the current piece
 	segment int    // of the next page
@@ -268,7 +266,7 @@ type encoder struct {
 func (s *state) encoder() *encoder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := &encoder{layout: s.layout(), names: slices.Clone(s.names), info: form.Info(s.info)}
+	e := &encoder{layout: s.layout(), names: slices.Clone(s.names)}
 	_, e.from = s.current()
 	if e.layout.names > 0 {
 		e.names = append(e.names, make([]string, e.layout.members-len(e.names))...)
@@ -362,7 +360,7 @@ func (b bank) SizeBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.layout()
-	return form.Bank.Size(l.words(), form.Info(s.info))
+	return form.Bank.Size(l.words(), b.info.Get())
 }
 
 // WriteTo writes b's binary form, which has checksums, to w through a small buffer. It does not
@@ -373,7 +371,7 @@ func (b bank) WriteTo(w io.Writer) (int64, error) {
 		return 0, errNoForm
 	}
 	e := b.state.encoder()
-	return form.Bank.WriteFunc(w, e.layout.params(), e.layout.words(), e.info, e.put)
+	return form.Bank.WriteFunc(w, e.layout.params(), e.layout.words(), b.info.Get(), e.put)
 }
 
 // AppendBinary appends to dst what [Bank.WriteTo] writes. It returns an error for the zero
@@ -427,10 +425,10 @@ func (b *Bank) decode(l layout, array []uint64, info form.Info) error {
 			array[last] &= 1<<(64-8*checkBytes) - 1
 		}
 	}
-	s := &state{shape: l.shape, names: names, info: bloom.Info(info)}
+	s := &state{shape: l.shape, names: names}
 	s.segments.Store(&segments)
 	s.n.Store(int64(l.members))
-	b.state = s
+	b.bank = bank{s, form.Keep(info)}
 	return nil
 }
 
@@ -440,7 +438,7 @@ func (b bank) MarshalText() ([]byte, error) { return form.AppendText(nil, b) }
 
 // UnmarshalText is [Bank.UnmarshalBinary] of base64 text. Empty text makes b zero.
 func (b *Bank) UnmarshalText(text []byte) error {
-	return form.UnmarshalText("bank", text, b, func() { b.state = nil })
+	return form.UnmarshalText("bank", text, b, func() { b.bank = bank{} })
 }
 
 // SaveFile writes b's binary form to a file at path, for [LoadFile], [OpenFile] and

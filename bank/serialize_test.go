@@ -131,7 +131,7 @@ func TestEncodeBeside(t *testing.T) {
 	}
 	o.SetName(29, "new")
 	var out bytes.Buffer
-	_, err := form.Bank.WriteFunc(&out, e.layout.params(), e.layout.words(), e.info, e.put)
+	_, err := form.Bank.WriteFunc(&out, e.layout.params(), e.layout.words(), o.info.Get(), e.put)
 	require.NoError(t, err)
 	require.Equal(t, want, out.Bytes())
 	require.Equal(t, 100, o.Len())

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
@@ -29,7 +30,7 @@ type View struct {
 	layout layout
 	bytes  storage.Bytes // the whole binary form
 	body   []byte        // the bytes of its words
-	info   bloom.Info
+	info   form.Info
 }
 
 // NewView returns a View of data, which it retains. data is a binary form, such as the content of a
@@ -44,7 +45,7 @@ func newView(b storage.Bytes) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &View{layout: l, bytes: b, body: body, info: bloom.Info(info)}, nil
+	return &View{layout: l, bytes: b, body: body, info: info}, nil
 }
 
 // OpenFile opens a file that [Bank.SaveFile] wrote. It checks the length, the parameters and
@@ -132,7 +133,7 @@ func (v *View) Len() int { return v.open().members }
 // Info returns the Bank's Info.
 func (v *View) Info() bloom.Info {
 	v.open()
-	return v.info
+	return door.Info[bloom.Info](v.info)
 }
 
 // Stats reads all members; see [Bank.Stats].

@@ -53,7 +53,7 @@ type Filter struct {
 // json and gob call them even if a struct holds a Filter by value.
 type filter struct {
 	b    splitblock.Blocks
-	info *form.SharedInfo // nil if the filter is zero and SetInfo was not called
+	info form.Kept
 }
 
 // New returns an empty filter sized for n distinct keys. A filter that holds n keys reports a key
@@ -69,7 +69,7 @@ func New(n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	f := newFilter(m/splitblock.Bits, lines)
-	f.info = form.Share(form.Info{N: n, P: p})
+	f.info = form.Keep(form.Info{N: n, P: p})
 	return f, nil
 }
 
@@ -118,7 +118,7 @@ func (f *Filter) Bitset() []byte {
 }
 
 func newFilter(n uint64, lines int) *Filter {
-	return &Filter{filter: filter{b: splitblock.New(n, lines), info: form.Share(form.Info{})}}
+	return &Filter{filter: filter{b: splitblock.New(n, lines), info: form.Keep(form.Info{})}}
 }
 
 // Add adds key and reports whether the filter changed: true means that key was

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
@@ -32,7 +33,7 @@ type Reader struct {
 	blocks int
 	lines  int
 	size   int64
-	info   bloom.Info
+	info   form.Info
 }
 
 // NewReader returns a Reader of the size bytes of r. It reads the header and the Info, in two
@@ -49,12 +50,12 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 		blocks: int(params[0]),
 		lines:  int(params[1]),
 		size:   size,
-		info:   bloom.Info(info),
+		info:   info,
 	}, nil
 }
 
 // Info returns the filter's Info.
-func (r *Reader) Info() bloom.Info { return r.info }
+func (r *Reader) Info() bloom.Info { return door.Info[bloom.Info](r.info) }
 
 // Stats returns M, K and SizeBytes. It makes no request. So the other figures are zero: they depend
 // on the bits.

@@ -4,23 +4,22 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *filter) Info() bloom.Info { return bloom.Info(f.info.Info()) }
+func (f *filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
 
-// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
-// else may use the filter at the same time. Encoding returns an error if a field is out of its
-// range; see [bloom.Info].
-func (f *filter) SetInfo(i bloom.Info) { f.info = form.Share(f.info.Info().With(form.Info(i))) }
+// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
+func (f *filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter.
 func (f *Filter) SizeBytes() int64 { return f.size() }
 
-func (f *filter) size() int64 { return f.b.Size(f.info.Info()) }
+func (f *filter) size() int64 { return f.b.Size(f.info.Get()) }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
 // error for the zero Filter, which has no binary form, and for an Info that cannot be
@@ -33,7 +32,7 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 func (f filter) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
 // WriteTo writes f's binary form to w through a small buffer.
-func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, f.info.Info()) }
+func (f filter) WriteTo(w io.Writer) (int64, error) { return f.b.Write(w, f.info.Get()) }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
 // error, which wraps [bloom.ErrFormat], f is unchanged. It does not retain data.
@@ -49,7 +48,7 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) { return form.ReadFrom(r, 
 // read reads what WriteTo writes.
 func read(r io.Reader) (filter, int64, error) {
 	b, info, n, err := splitblock.Read(r)
-	return filter{b, form.Share(info)}, n, err
+	return filter{b, form.Keep(info)}, n, err
 }
 
 // MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and

@@ -45,7 +45,7 @@ func (f *filter) compatible(g *Filter) error {
 	if err := f.fits(g.M(), g.b.Lines); err != nil {
 		return err
 	}
-	return f.info.Join("blocked", g.info.Info())
+	return f.info.Join("blocked", g.info.Get())
 }
 
 // fits returns an error unless f has m bits and the given number of lines.
@@ -78,8 +78,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 	// A block's number is a fraction of the number of blocks, rounded down. So blocks
 	// d*i to d*i+d-1 become block i.
 	g := newFilter(uint64(n/d), f.b.Lines)
-	i := f.info.Info()
-	g.info = form.Share(form.Info{Hash: i.Hash, Comment: i.Comment})
+	g.info = form.Keep(f.info.Get().Folded())
 	const each = splitblock.Bits / 64
 	for i := range g.b.Words {
 		from := i/each*each*d + i%each
@@ -94,15 +93,15 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
 // clone returns a copy of f. Other goroutines may write to f at the same time.
-func (f *filter) clone() filter { return filter{f.b.Clone(), form.Share(f.info.Info())} }
+func (f *filter) clone() filter { return filter{f.b.Clone(), f.info.Clone()} }
 
 // Reset removes all keys. It keeps the memory, the parameters and the Info.
 func (f *Filter) Reset() {
 	bitwords.Clear(f.b.Words)
 }
 
-// Equal reports whether f and g have the same parameters and the same bits. Their Infos
-// do not count. It panics if g is nil.
+// Equal reports whether f and g have the same parameters and the same bits. Their Infos do not
+// count, unlike in reflect.DeepEqual. It panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("blocked: Equal to a nil Filter")
@@ -124,6 +123,9 @@ func (f *Filter) Lines() int { return f.b.Lines }
 func (f filter) String() string { return describe("blocked.Filter", f.m(), f.b.Lines) }
 
 func describe(name string, m uint64, lines int) string {
+	if m == 0 {
+		return name + "(zero)"
+	}
 	return fmt.Sprintf("%s(m=%d, lines=%d)", name, m, lines)
 }
 

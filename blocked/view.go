@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
@@ -32,7 +33,7 @@ type View struct {
 	bytes storage.Bytes // the binary form
 	body  []byte        // the bytes of its words
 	lines int
-	info  bloom.Info
+	info  form.Info
 	// b has the words of body, without a copy. It is zero if bitwords.Aligned is false of body.
 	b splitblock.Blocks
 }
@@ -47,7 +48,7 @@ func newView(b storage.Bytes) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &View{bytes: b, body: body, lines: int(params[1]), info: bloom.Info(info)}
+	v := &View{bytes: b, body: body, lines: int(params[1]), info: info}
 	if bitwords.Aligned(body) {
 		v.b = splitblock.Of(bitwords.WordsOf(body, 0, len(body)/8), v.lines)
 	}
@@ -131,7 +132,7 @@ func (v *View) contains(h bloom.Hash) bool {
 }
 
 // Info returns the filter's Info.
-func (v *View) Info() bloom.Info { return v.open().info }
+func (v *View) Info() bloom.Info { return door.Info[bloom.Info](v.open().info) }
 
 // Stats reads the whole filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats {

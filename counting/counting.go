@@ -30,7 +30,7 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // Any number of goroutines may use a Filter at once. Look-ups and Stats take no
 // lock. A goroutine that adds or removes takes one of several locks. Methods that copy,
 // encode, compare or reset the filter take all of them: a copy holds each key as a whole or
-// not at all. SetInfo and decoding need the Filter to themselves.
+// not at all. Decoding needs the Filter to itself.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A Filter
 // must not be copied; see [Filter.Clone].
@@ -43,8 +43,8 @@ type Filter struct {
 // json and gob call them even if a struct holds a Filter by value. A filter is small, because each
 // of these calls copies it.
 type filter struct {
-	*state                  // nil in the zero Filter
-	info   *form.SharedInfo // nil if the filter is zero and SetInfo was not called
+	*state // nil in the zero Filter
+	info   form.Kept
 }
 
 type state struct {
@@ -90,7 +90,7 @@ func New(n uint64, p float64) (*Filter, error) {
 	// All counters are 0, so New need not count them as stateOf does. The system provides no pages
 	// for counters that are not read or written.
 	s := &state{counters: countersOf(bitwords.Make(words * perBits)), k: k}
-	return &Filter{filter: filter{state: s, info: form.Share(form.Info{N: n, P: p})}}, nil
+	return &Filter{filter: filter{state: s, info: form.Keep(form.Info{N: n, P: p})}}, nil
 }
 
 // stateOf returns a state with the given words of counters, and k hashes.
@@ -334,7 +334,7 @@ func (f *Filter) Merge(g *Filter) error {
 	if err := f.fits(g); err != nil {
 		return err
 	}
-	if err := f.info.Join("counting", g.info.Info()); err != nil || f.zero() {
+	if err := f.info.Join("counting", g.info.Get()); err != nil || f.zero() {
 		return err
 	}
 	f.lock()
@@ -346,12 +346,12 @@ func (f *Filter) Merge(g *Filter) error {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter {
 	if f.zero() {
-		return &Filter{filter: filter{info: form.Share(f.info.Info())}}
+		return &Filter{filter: filter{info: f.info.Clone()}}
 	}
 	f.lock()
 	defer f.unlock()
 	s := stateOf(bitwords.Clone(f.counters.words), f.k)
-	return &Filter{filter: filter{state: s, info: form.Share(f.info.Info())}}
+	return &Filter{filter: filter{state: s, info: f.info.Clone()}}
 }
 
 // Snapshot returns a bloom.Filter of the keys that are there. It is, byte for byte, the filter that
@@ -383,7 +383,7 @@ func handOver(g *bloom.Filter, words []uint64, k int) {
 }
 
 // Equal reports whether f and g have the same parameters and the same counters. It does not compare
-// their Infos. It panics if g is nil. Nothing may write to g at the same time.
+// their Infos. reflect.DeepEqual can be false for such filters. Equal panics if g is nil. Nothing may write to g at the same time.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")

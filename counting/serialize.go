@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -23,12 +24,10 @@ func checkParams(p []uint64) (uint64, error) {
 }
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *Filter) Info() bloom.Info { return bloom.Info(f.info.Info()) }
+func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
 
-// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
-// else may use f at the same time. Encoding returns an error if a field is out of its range; see
-// [bloom.Info].
-func (f *Filter) SetInfo(i bloom.Info) { f.info = form.Share(f.info.Info().With(form.Info(i))) }
+// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
+func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
 // SizeBytes returns the length of the binary form in bytes, about M()/2. It is 0 for the
 // zero Filter.
@@ -36,7 +35,7 @@ func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
 	}
-	return form.Counting.Size(len(f.counters.words), f.info.Info())
+	return form.Counting.Size(len(f.counters.words), f.info.Get())
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. It returns an
@@ -58,7 +57,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	f.lock()
 	defer f.unlock()
 	params := []uint64{f.m() / 64, uint64(f.k)}
-	return form.Counting.Write(w, params, f.counters.words, f.info.Info())
+	return form.Counting.Write(w, params, f.counters.words, f.info.Get())
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
@@ -78,7 +77,7 @@ func read(r io.Reader) (filter, int64, error) {
 	if err != nil {
 		return filter{}, n, err
 	}
-	return filter{state: stateOf(array, int(params[1])), info: form.Share(info)}, n, nil
+	return filter{state: stateOf(array, int(params[1])), info: form.Keep(info)}, n, nil
 }
 
 // MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and

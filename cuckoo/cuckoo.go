@@ -29,6 +29,7 @@ import (
 	"log/slog"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
@@ -52,7 +53,7 @@ type Filter struct {
 // struct holds a Filter by value.
 type filter struct {
 	table *table // nil in the zero value
-	info  bloom.Info
+	info  form.Kept
 }
 
 const (
@@ -107,7 +108,7 @@ func New(n uint64, p float64) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	info := bloom.Info{N: n, P: p}
+	info := form.Keep(form.Info{N: n, P: p})
 	return &Filter{filter: filter{table: newTable(buckets, bits), info: info}}, nil
 }
 
@@ -213,19 +214,17 @@ func (f *filter) Stats() bloom.Stats {
 	}
 	f.table.lock()
 	defer f.table.unlock()
-	return f.table.stats(f.info)
+	return f.table.stats(f.info.Get())
 }
 
 // LogValue returns the Stats, so that package log/slog does not write the whole filter.
 func (f *filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *filter) Info() bloom.Info { return f.info }
+func (f *filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
 
-// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
-// else may use the filter at the same time. Encoding returns an error if a field is out of its
-// range; see [bloom.Info].
-func (f *filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
+// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
+func (f *filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
 // Reset removes all keys.
 func (f *filter) Reset() {
@@ -238,7 +237,7 @@ func (f *filter) Reset() {
 }
 
 // clone returns a copy of f, whose table has no shared.
-func (f *filter) clone() filter { return filter{table: f.table.clone(), info: f.info} }
+func (f *filter) clone() filter { return filter{table: f.table.clone(), info: f.info.Clone()} }
 
 // Cap returns the number of places for tags. A filter of 30,000 places or more is usually full when
 // 97 to 98 % of them are taken. A small filter can hold more keys than places, because some keys

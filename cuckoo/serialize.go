@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -93,7 +92,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 		rest := list[max(0, from-len(t.words)):][:len(out)/8]
 		form.PutWords(out, rest, ^uint64(0), form.LittleEndian)
 	}
-	return form.Cuckoo.WriteFunc(w, params, len(t.words)+len(list), form.Info(f.info), put)
+	return form.Cuckoo.WriteFunc(w, params, len(t.words)+len(list), f.info.Get(), put)
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On error, which
@@ -119,7 +118,7 @@ func read(r io.Reader) (f filter, n int64, err error) {
 		return f, n, err
 	}
 	t.words = array[:end:end]
-	return filter{table: t, info: bloom.Info(info)}, n, t.check()
+	return filter{table: t, info: form.Keep(info)}, n, t.check()
 }
 
 // MarshalText returns the standard base64 encoding of the binary form. JSON, XML, flags and

@@ -11,8 +11,8 @@ import (
 // until it is removed, even while other goroutines insert and remove. In rare cases a look-up
 // starts again, because the tag was moved at that moment.
 //
-// Methods that insert or remove wait for each other, and for those that copy or encode. SetInfo and
-// decoding need the SyncFilter to themselves. The zero SyncFilter contains nothing and can be
+// Methods that insert or remove wait for each other, and for those that copy or encode. Decoding
+// needs the SyncFilter to itself. The zero SyncFilter contains nothing and can be
 // decoded into. Inserting into it panics. A SyncFilter must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker

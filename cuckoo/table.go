@@ -274,7 +274,7 @@ func (t *table) placed() uint64 {
 }
 
 // stats returns the figures of a filter with the given Info. The table is locked.
-func (t *table) stats(info bloom.Info) bloom.Stats {
+func (t *table) stats(info form.Info) bloom.Stats {
 	n := t.len()
 	tags := t.placed()
 	entries := len(t.entries())
@@ -287,7 +287,7 @@ func (t *table) stats(info bloom.Info) bloom.Stats {
 		FillRatio:   fill,
 		ApproxCount: n,
 		FPR:         8 * fill / float64(t.mask),
-		SizeBytes:   form.Cuckoo.Size(words, form.Info(info)),
+		SizeBytes:   form.Cuckoo.Size(words, info),
 	}
 }
 
@@ -327,7 +327,7 @@ func (t *table) equal(u *table) bool {
 // describe returns the text of String for a type with the given name. t may be nil.
 func (t *table) describe(name string) string {
 	if t == nil {
-		return name + "(buckets=0)"
+		return name + "(zero)"
 	}
 	return fmt.Sprintf("%s(buckets=%d, bits=%d)", name, t.buckets, t.bits)
 }

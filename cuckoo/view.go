@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
@@ -32,7 +33,7 @@ type View struct {
 	_     nocopy.Locker
 	bytes storage.Bytes // the binary form
 	table *table
-	info  bloom.Info
+	info  form.Info
 }
 
 // NewView returns a View of data, which it retains. data is a binary form, such as the content of a
@@ -57,7 +58,7 @@ func newView(b storage.Bytes) (*View, error) {
 	} else {
 		t.bytes = body
 	}
-	return &View{bytes: b, table: t, info: bloom.Info(info)}, nil
+	return &View{bytes: b, table: t, info: info}, nil
 }
 
 // OpenFile opens a file that [Filter.SaveFile] wrote. It checks the length, the header, the
@@ -115,7 +116,7 @@ func (v *View) LogValue() slog.Value {
 // Info returns the filter's Info.
 func (v *View) Info() bloom.Info {
 	v.open()
-	return v.info
+	return door.Info[bloom.Info](v.info)
 }
 
 // Verify reads the whole binary form. It returns an error, which wraps [bloom.ErrFormat], if no

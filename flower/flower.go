@@ -36,7 +36,7 @@ import (
 )
 
 // Filter remembers recent keys better than old ones. It is safe for use by many
-// goroutines at once, except for decoding and SetInfo, which need the Filter to themselves.
+// goroutines at once, except for decoding, which needs the Filter to itself.
 // It takes no locks.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
@@ -49,7 +49,7 @@ type Filter struct {
 // filter holds all of a Filter. String and the methods that encode it have value receivers. So
 // packages fmt, json and gob call them even if a struct holds a Filter by value.
 type filter struct {
-	info  bloom.Info
+	info  form.Kept
 	words []uint64 // the slots, from the least significant bits of the first word on
 	slots uint64   // Config.Slots
 	ways  uint64   // Config.Ways
@@ -61,6 +61,8 @@ type filter struct {
 
 // Config configures a Filter. [Optimal] returns the smallest one for a purpose.
 type Config struct {
+	_ struct{}
+
 	// Slots is the number of fingerprints that the filter holds, at least Ways. It is rounded down
 	// to a multiple of Ways: the slots beyond that are not used.
 	Slots uint64
@@ -83,7 +85,7 @@ func New(c Config) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Filter{filter: newFilter(c, bitwords.Make(int(words)), bloom.Info{P: c.fpr()})}, nil
+	return &Filter{filter: newFilter(c, bitwords.Make(int(words)), form.Info{P: c.fpr()})}, nil
 }
 
 // words returns the number of words for c, or an error if c is out of range.
@@ -102,10 +104,15 @@ func (c Config) words() (uint64, error) {
 	return (c.Slots + perWord - 1) / perWord, nil
 }
 
+// text names the fields of c.
+func (c Config) text() string {
+	return fmt.Sprintf("Slots = %d, Ways = %d, Bits = %d", c.Slots, c.Ways, c.Bits)
+}
+
 // newFilter returns a filter with words. c has passed Config.words.
-func newFilter(c Config, words []uint64, info bloom.Info) filter {
+func newFilter(c Config, words []uint64, info form.Info) filter {
 	return filter{
-		info:   info,
+		info:   form.Keep(info),
 		words:  words,
 		slots:  c.Slots,
 		ways:   uint64(c.Ways),
@@ -117,10 +124,13 @@ func newFilter(c Config, words []uint64, info bloom.Info) filter {
 
 // Config returns the configuration that f was made or saved with. The zero Filter has the zero
 // Config.
-func (f *Filter) Config() Config { return Config{f.slots, int(f.ways), int(f.bits)} }
+func (f *Filter) Config() Config { return Config{Slots: f.slots, Ways: int(f.ways), Bits: int(f.bits)} }
 
 // String describes f in a few words. It does not list keys.
 func (f filter) String() string {
+	if f.ways == 0 {
+		return "flower.Filter(zero)"
+	}
 	return fmt.Sprintf("flower.Filter(%d slots of %d bits, %d ways)", f.slots, f.bits, f.ways)
 }
 

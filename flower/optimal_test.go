@@ -112,18 +112,18 @@ func TestErrors(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{Config{0, 2, 8}, "flower: Slots = 0 "},
-		{Config{math.MaxUint64, 2, 8}, "flower: Slots = 18446744073709551615 "},
-		{Config{1 << 60, 2, 8}, "flower: Slots = 1152921504606846976 "},
-		{Config{2*form.MaxFrameWords + 1, 2, 32}, fmt.Sprintf("flower: Slots = %d is outside ", uint64(2*form.MaxFrameWords+1))},
-		{Config{4, 5, 8}, fmt.Sprintf("flower: Slots = 4 is outside [5, %d] for 5 ways of 8 bits", uint64(8*form.MaxFrameWords))},
-		{Config{100, 0, 8}, "flower: Ways = 0 "},
-		{Config{100, -1, 8}, "flower: Ways = -1 "},
-		{Config{100, 65, 8}, "flower: Ways = 65 "},
-		{Config{100, 2, 0}, "flower: Bits = 0 "},
-		{Config{100, 2, 7}, "flower: Bits = 7 "},
-		{Config{100, 2, -8}, "flower: Bits = -8 "},
-		{Config{100, 2, 64}, "flower: Bits = 64 "},
+		{Config{Slots: 0, Ways: 2, Bits: 8}, "flower: Slots = 0 "},
+		{Config{Slots: math.MaxUint64, Ways: 2, Bits: 8}, "flower: Slots = 18446744073709551615 "},
+		{Config{Slots: 1 << 60, Ways: 2, Bits: 8}, "flower: Slots = 1152921504606846976 "},
+		{Config{Slots: 2*form.MaxFrameWords + 1, Ways: 2, Bits: 32}, fmt.Sprintf("flower: Slots = %d is outside ", uint64(2*form.MaxFrameWords+1))},
+		{Config{Slots: 4, Ways: 5, Bits: 8}, fmt.Sprintf("flower: Slots = 4 is outside [5, %d] for 5 ways of 8 bits", uint64(8*form.MaxFrameWords))},
+		{Config{Slots: 100, Ways: 0, Bits: 8}, "flower: Ways = 0 "},
+		{Config{Slots: 100, Ways: -1, Bits: 8}, "flower: Ways = -1 "},
+		{Config{Slots: 100, Ways: 65, Bits: 8}, "flower: Ways = 65 "},
+		{Config{Slots: 100, Ways: 2, Bits: 0}, "flower: Bits = 0 "},
+		{Config{Slots: 100, Ways: 2, Bits: 7}, "flower: Bits = 7 "},
+		{Config{Slots: 100, Ways: 2, Bits: -8}, "flower: Bits = -8 "},
+		{Config{Slots: 100, Ways: 2, Bits: 64}, "flower: Bits = 64 "},
 	} {
 		f, err := New(test.config)
 		assert.ErrorContains(t, err, test.want)

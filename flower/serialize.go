@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -13,12 +14,10 @@ import (
 const errNoForm = form.NoForm("flower")
 
 // Info returns what New and SetInfo set, and what the filter's binary form held.
-func (f *Filter) Info() bloom.Info { return f.info }
+func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
 
-// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
-// else may use the filter at the same time. Encoding returns an error if a field is out of its
-// range; see [bloom.Info].
-func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
+// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
+func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes
 // hardly more memory.
@@ -26,7 +25,7 @@ func (f filter) SizeBytes() int64 {
 	if f.ways == 0 {
 		return 0
 	}
-	return form.Flower.Size(len(f.words), form.Info(f.info))
+	return form.Flower.Size(len(f.words), f.info.Get())
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. A key
@@ -47,7 +46,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 		return 0, errNoForm
 	}
 	params := []uint64{f.slots, f.ways, uint64(f.bits)}
-	return form.Flower.Write(w, params, f.words, form.Info(f.info))
+	return form.Flower.Write(w, params, f.words, f.info.Get())
 }
 
 // UnmarshalBinary decodes data into f. data is a binary form, and no byte more. On
@@ -67,7 +66,7 @@ func read(r io.Reader) (f filter, n int64, err error) {
 	if err != nil {
 		return f, n, err
 	}
-	return newFilter(config(params), words, bloom.Info(info)), n, nil
+	return newFilter(config(params), words, info), n, nil
 }
 
 // checkParams returns the number of words that follow the parameters of a frame, or an error if New
@@ -119,7 +118,8 @@ func LoadOrNew(path string, c Config) (*Filter, error) {
 	create := func() (*Filter, error) { return New(c) }
 	return storage.LoadOr(path, LoadFile, create, func(f *Filter) error {
 		if f.Config() != c {
-			return fmt.Errorf("flower: the filter has %+v, not %+v: %w", f.Config(), c, bloom.ErrMismatch)
+			return fmt.Errorf("flower: the filter has %s, not %s: %w",
+				f.Config().text(), c.text(), bloom.ErrMismatch)
 		}
 		return nil
 	})

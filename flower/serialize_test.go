@@ -20,7 +20,10 @@ func small() *Filter {
 
 // TestEncoding: filters of many configurations are the same after encoding and decoding.
 func TestEncoding(t *testing.T) {
-	for _, c := range []Config{{1, 1, 8}, {2, 2, 8}, {9, 3, 8}, {100, 4, 16}, {7, 2, 32}, {100000, 3, 8}} {
+	for _, c := range []Config{
+		{Slots: 1, Ways: 1, Bits: 8}, {Slots: 2, Ways: 2, Bits: 8}, {Slots: 9, Ways: 3, Bits: 8},
+		{Slots: 100, Ways: 4, Bits: 16}, {Slots: 7, Ways: 2, Bits: 32}, {Slots: 100000, Ways: 3, Bits: 8},
+	} {
 		f := bloom.Must(New(c))
 		for i := range 2 * c.Slots {
 			f.AddHash(bloom.SumUint64(i))

@@ -35,8 +35,7 @@ import (
 )
 
 // Filter is a Bloom filter that grows. It is safe for use by many goroutines at once,
-// except for decoding and SetInfo, which need the Filter to themselves. Look-ups take no
-// lock. Adding a new key takes the lock of its shard. Adding a key that is there takes
+// except for decoding, which needs the Filter to itself. Look-ups take no lock. Adding a new key takes the lock of its shard. Adding a key that is there takes
 // no lock.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
@@ -51,7 +50,7 @@ type Filter struct {
 // of these calls copies it.
 type filter struct {
 	*state // nil in the zero Filter
-	info   bloom.Info
+	info   form.Kept
 }
 
 type state struct {
@@ -80,7 +79,7 @@ func New(n uint64, p float64) (*Filter, error) {
 		return nil, err
 	}
 	s.reset()
-	return &Filter{filter: filter{s, bloom.Info{N: n, P: p}}}, nil
+	return &Filter{filter: filter{s, form.Keep(form.Info{N: n, P: p})}}, nil
 }
 
 // LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/splitblock"
 	"github.com/seed79a3ff49/bloom/internal/storage"
@@ -48,12 +49,10 @@ func checkParams(params []uint64) (uint64, error) {
 }
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
-func (f *Filter) Info() bloom.Info { return f.info }
+func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
 
-// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
-// else may use f at the same time. Encoding returns an error if a field is out of its range; see
-// [bloom.Info].
-func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
+// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
+func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes
 // hardly more memory. Just before a layer begins, f takes up to 6 % more for a short time.
@@ -62,7 +61,7 @@ func (f filter) SizeBytes() int64 {
 		return 0
 	}
 	_, counts, layers := f.head()
-	n := form.Growing.Size(len(counts), form.Info(f.info))
+	n := form.Growing.Size(len(counts), f.info.Get())
 	for _, l := range layers {
 		n += l.blocks.Size(l.info)
 	}
@@ -88,7 +87,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 		return 0, errNoForm
 	}
 	params, counts, layers := f.head()
-	total, err := form.Growing.Write(w, params, counts, form.Info(f.info))
+	total, err := form.Growing.Write(w, params, counts, f.info.Get())
 	for _, l := range layers {
 		if err != nil {
 			return total, err
@@ -137,7 +136,7 @@ func read(r io.Reader) (f filter, total int64, err error) {
 		}
 		s.shards[i].set(list...)
 	}
-	return filter{s, bloom.Info(info)}, total, nil
+	return filter{s, form.Keep(info)}, total, nil
 }
 
 // layerError returns the error for a layer that could not be read.

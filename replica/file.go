@@ -14,7 +14,11 @@ import (
 // replaces files atomically. A version is made of the file's time, size and last bytes, which
 // contain a checksum if SaveFile wrote the file. If the context ends during a load, the load
 // continues. Many goroutines may use a FileSource at once.
-type FileSource struct{ Path string }
+type FileSource struct {
+	_ struct{}
+
+	Path string
+}
 
 // Fetch implements [Source].
 func (s *FileSource) Fetch(ctx context.Context, have string) (Update, error) {

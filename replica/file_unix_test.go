@@ -17,7 +17,7 @@ func TestPathOfPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
 	done := make(chan error, 1)
-	go func() { done <- New(&FileSource{path}, Config{}).Refresh(context.Background()) }()
+	go func() { done <- New(&FileSource{Path: path}, Config{}).Refresh(context.Background()) }()
 	select {
 	case err := <-done:
 		require.ErrorContains(t, err, path+": not a regular file")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -215,7 +216,7 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.SetInfo(bloom.Info(info))
+		f.SetInfo(door.Info[bloom.Info](info))
 	}
 	return f, nil
 }

@@ -394,7 +394,7 @@ func TestPath(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "f")
 	save := func(f *bloom.Filter) { require.NoError(t, f.SaveFile(path)) }
-	src := &FileSource{path}
+	src := &FileSource{Path: path}
 	r := New(src, Config{})
 	require.ErrorIs(t, r.Refresh(ctx), os.ErrNotExist)
 	assert.True(t, r.ContainsString("anything"))
@@ -437,7 +437,7 @@ func TestPathReplacedWhileLoaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	first, second := filterOf(t, 1024, 5, "a"), filterOf(t, 1024, 5, "b")
 	require.NoError(t, first.SaveFile(path))
-	src := &FileSource{path}
+	src := &FileSource{Path: path}
 	u, err := src.fetch("", func(path string) (*bloom.Filter, error) {
 		f, err := bloom.LoadFile(path)
 		require.NoError(t, second.SaveFile(path))

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -100,7 +101,7 @@ func (p *Publisher) Publish() (version string) {
 		panic("replica: Publish of nil or the zero Filter: " +
 			"a Replica has a snapshot once it has loaded")
 	}
-	info := form.Info(f.Info())
+	info := door.Fields(f.Info())
 	if err := info.Check("replica"); err != nil {
 		panic(err)
 	}
@@ -273,7 +274,7 @@ func (p *Publisher) Fetch(ctx context.Context, have string) (Update, error) {
 	if err := u.Full.UnmarshalBinary(r.data); err != nil {
 		panic(err) // cannot happen: a filter made r.data
 	}
-	u.Full.SetInfo(bloom.Info(r.info))
+	u.Full.SetInfo(door.Info[bloom.Info](r.info))
 	return u, nil
 }
 

@@ -69,6 +69,8 @@ type Source interface {
 // Update is the answer of a Source. It has one of Full, Added and Patch, or none of them if
 // nothing is new.
 type Update struct {
+	_ struct{}
+
 	// Version names the version that the caller has after the update. Only the source knows what
 	// the name means. It is "" if the source has no names for versions.
 	Version string
@@ -85,6 +87,8 @@ type Update struct {
 // guard. Interval is the time between two requests, which cost little. Every is the time between
 // two readings of a whole store, and 0 there means one reading.
 type Config struct {
+	_ struct{}
+
 	// Interval is the mean time from the end of one refresh in Run to the start
 	// of the next. Each wait is up to a tenth longer or shorter, so that many
 	// replicas spread out. 0 and less mean 10 seconds.
@@ -324,6 +328,8 @@ func (r *Replica) LogValue() slog.Value { return slog.StringValue(r.String()) }
 // Status describes the copy of a Replica, and the last refresh. A guard.Guard has Loaded instead,
 // because it has no versions.
 type Status struct {
+	_ struct{}
+
 	// Version is the Replica's Version.
 	Version string
 	// SizeBytes is the length of the filter's binary form, and 0 until the first

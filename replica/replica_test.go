@@ -358,7 +358,7 @@ func TestNothingLoaded(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&out, nil)))
 	defer slog.SetDefault(before)
-	r := New(&FileSource{filepath.Join(t.TempDir(), "none")}, Config{})
+	r := New(&FileSource{Path: filepath.Join(t.TempDir(), "none")}, Config{})
 	for range 3 {
 		require.ErrorIs(t, r.Refresh(context.Background()), os.ErrNotExist)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -71,12 +72,10 @@ func (s *state) params() (p []uint64, live run) {
 }
 
 // Info returns what New and SetInfo set, and what the filter's binary form held.
-func (f *Filter) Info() bloom.Info { return f.info }
+func (f *Filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }
 
-// SetInfo takes over the fields of i that are not zero, and leaves the others as they are. Nothing
-// else may use the filter at the same time. Encoding returns an error if a field is out of its
-// range; see [bloom.Info].
-func (f *Filter) SetInfo(i bloom.Info) { f.info = bloom.Info(form.Info(f.info).With(form.Info(i))) }
+// SetInfo is [bloom.Filter.SetInfo]. Encoding returns an error if a field is out of its range.
+func (f *Filter) SetInfo(i bloom.Info) { f.info.Add(door.Fields(i)) }
 
 // SizeBytes returns the length of the binary form in bytes. It is 0 for the zero Filter. f takes
 // hardly more memory.
@@ -84,7 +83,7 @@ func (f filter) SizeBytes() int64 {
 	if f.zero() {
 		return 0
 	}
-	return form.Window.Size(len(f.array), form.Info(f.info))
+	return form.Window.Size(len(f.array), f.info.Get())
 }
 
 // AppendBinary appends f's binary form, which carries a checksum, to dst. A key
@@ -105,8 +104,7 @@ func (f filter) WriteTo(w io.Writer) (int64, error) {
 	}
 	params, live := f.params()
 	n := int(f.lanes)
-	info := form.Info(f.info)
-	return form.Window.WriteFunc(w, params, len(f.array), info, func(out []byte, from int) {
+	return form.Window.WriteFunc(w, params, len(f.array), f.info.Get(), func(out []byte, from int) {
 		for len(out) > 0 {
 			page := uint64(from / n)
 			p := &f.table[page]
@@ -284,7 +282,7 @@ func liveOf(p []uint64) run { return newRun(p[paramNewest]+planes, p[paramLive])
 // restore sets f to the filter of a frame. checkParams has accepted the parameters p. f keeps its
 // Now.
 func (f *Filter) restore(p, array []uint64, info form.Info) {
-	f.info = bloom.Info(info)
+	f.info = form.Keep(info)
 	s := newState(configOf(p), layout{int(p[paramK]), p[paramPages], p[paramLanes]}, array)
 	f.state = s
 	r, live := &s.ring, liveOf(p)

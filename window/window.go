@@ -40,6 +40,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -61,7 +62,7 @@ import (
 //	reach       the time, in nanoseconds, within which all keys that were added are found
 
 // Filter remembers keys for a span of time. It is safe for use by many goroutines at once, except
-// for decoding and SetInfo, which need the Filter to themselves. Look-ups take no lock and never
+// for decoding, which needs the Filter to itself. Look-ups take no lock and never
 // wait. Add takes the lock of the key's page, which is one of many pieces of the memory.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
@@ -76,7 +77,7 @@ type Filter struct {
 // because each of these calls copies it.
 type filter struct {
 	*state // nil in the zero Filter
-	info   bloom.Info
+	info   form.Kept
 	now    func() time.Time // Config.Now
 }
 
@@ -108,6 +109,8 @@ type page struct {
 
 // Config configures a Filter.
 type Config struct {
+	_ struct{}
+
 	// N is a number of new keys. All keys are remembered for a Span if at most N new ones come
 	// within any Span. They may come unevenly. If more come, the newest N are remembered. With
 	// Renew, some repeats count, too.
@@ -173,7 +176,7 @@ func New(c Config) (*Filter, error) {
 	}
 	s := newState(c, l, bitwords.Make(int(l.pages*l.lanes)))
 	s.begin(c.Now, newRun(planes, 0), stale, 2*planes)
-	return &Filter{filter: filter{s, bloom.Info{N: c.N, P: c.P}, c.Now}}, nil
+	return &Filter{filter: filter{s, form.Keep(form.Info{N: c.N, P: c.P}), c.Now}}, nil
 }
 
 // newState returns a state. The caller calls its begin first.
@@ -214,6 +217,9 @@ func (f *filter) Config() Config {
 
 // String describes f in a few words. It does not list keys.
 func (f filter) String() string {
+	if f.zero() {
+		return "window.Filter(zero)"
+	}
 	return fmt.Sprintf("window.Filter(%s, %d bytes)", f.Config().text(), f.SizeBytes())
 }
 

@@ -248,6 +248,7 @@ func (f *Filter) SetInfo(ctx context.Context, i bloom.Info) error {
 			return f.errorf("%w: its Info is %+v, want %+v", bloom.ErrMismatch, now.Info, i)
 		}
 		now.Comment = cmp.Or(i.Comment, now.Comment)
+		now.Meta = cmp.Or(i.Meta, now.Meta)
 		answer, err := f.change(ctx, infoScript, f.keys(), now.json, now.text())
 		if err != nil || answer == "OK" {
 			return err

@@ -133,13 +133,13 @@ func TestParameters(t *testing.T) {
 		{filter("f", 500e6, 0.01), "bloomredis: n = 500000000, p = 0.01 need m = 4792529216 bits, but a Redis string holds 536870912 bytes: use OpenSharded"},
 		{filter("f", math.MaxUint64, 0.01), "bloomredis: n = 18446744073709551615, p = 0.01 take m = "},
 		{filter("a}b", 100, 0.01), `bloomredis: key "a}b": it has a closing brace but no hash tag`},
-		{sharded("s", ShardedConfig{-1, 100, 0.01}), "bloomredis: Shards = -1 is outside [1, 16384]"},
-		{sharded("s", ShardedConfig{0, 100, 0.01}), "bloomredis: Shards = 0 is outside [1, 16384]"},
-		{sharded("s", ShardedConfig{maxShards + 1, 100, 0.01}), "bloomredis: Shards = 16385 is outside [1, 16384]"},
-		{sharded("{s}", ShardedConfig{2, 100, 0.01}), `bloomredis: key "{s}" of a Sharded has braces`},
-		{sharded("s", ShardedConfig{2, math.MaxUint64, 0.01}), "(for a shard of N = 18446744073709551615, Shards = 2)"},
-		{sharded("s", ShardedConfig{2, 0, 0.01}), "n = 0 "},
-		{sharded("s", ShardedConfig{2, 100, 1}), "bloomredis: P = 1 is outside (0, 1)"},
+		{sharded("s", ShardedConfig{Shards: -1, N: 100, P: 0.01}), "bloomredis: Shards = -1 is outside [1, 16384]"},
+		{sharded("s", ShardedConfig{Shards: 0, N: 100, P: 0.01}), "bloomredis: Shards = 0 is outside [1, 16384]"},
+		{sharded("s", ShardedConfig{Shards: maxShards + 1, N: 100, P: 0.01}), "bloomredis: Shards = 16385 is outside [1, 16384]"},
+		{sharded("{s}", ShardedConfig{Shards: 2, N: 100, P: 0.01}), `bloomredis: key "{s}" of a Sharded has braces`},
+		{sharded("s", ShardedConfig{Shards: 2, N: math.MaxUint64, P: 0.01}), "(for a shard of N = 18446744073709551615, Shards = 2)"},
+		{sharded("s", ShardedConfig{Shards: 2, N: 0, P: 0.01}), "n = 0 "},
+		{sharded("s", ShardedConfig{Shards: 2, N: 100, P: 1}), "bloomredis: P = 1 is outside (0, 1)"},
 		{window(func(c *WindowConfig) { c.N = 0 }), "bloomredis: N = 0 is not at least 1"},
 		{window(func(c *WindowConfig) { c.N = math.MaxUint64 }), "bloomredis: N = 18446744073709551615, P = 0.01 need "},
 		{window(func(c *WindowConfig) { c.P = 0 }), "bloomredis: P = 0 is outside"},
@@ -505,12 +505,12 @@ func TestSharded(t *testing.T) { testSharded(t, startServer(t).client()) }
 
 func testSharded(t *testing.T, client redis.UniversalClient) {
 	const n, p, shards = 10_000, 0.01, 7
-	s := bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{shards, n, p}))
+	s := bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{Shards: shards, N: n, P: p}))
 	added := bloom.Must(addBatch(ctx, s, hashes(0, n/2)))
 	assert.Greater(t, count(added), n/2*99/100)
 
 	// Another process finds the same, one by one and in a batch that keeps order.
-	s = bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{shards, n, p}))
+	s = bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{Shards: shards, N: n, P: p}))
 	keys := append(hashes(n/2-100, n/2), hashes(1<<40, 1<<40+100)...)
 	found := bloom.Must(containsBatch(ctx, s, keys))
 	for i, h := range keys {
@@ -548,7 +548,7 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 	assert.InEpsilon(t, float64(ones)/float64(shards*first.M()), stats.FillRatio, 1e-9)
 	assert.EqualValues(t, shards*(6+first.M()/8), s.SizeBytes())
 
-	require.ErrorIs(t, firstError(OpenSharded(ctx, client, "s", ShardedConfig{shards, 2 * n, p})), bloom.ErrMismatch)
+	require.ErrorIs(t, firstError(OpenSharded(ctx, client, "s", ShardedConfig{Shards: shards, N: 2 * n, P: p})), bloom.ErrMismatch)
 
 	require.NoError(t, s.Delete(ctx))
 	for i := range shards {
@@ -560,9 +560,9 @@ func testSharded(t *testing.T, client redis.UniversalClient) {
 // The number of shards is what the first OpenSharded said, or nobody knows it. All are alike.
 func TestShardedNumber(t *testing.T) {
 	client := startServer(t).client()
-	s := bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{3, 1000, 0.01}))
+	s := bloom.Must(OpenSharded(ctx, client, "s", ShardedConfig{Shards: 3, N: 1000, P: 0.01}))
 	for _, shards := range []int{2, 4} {
-		_, err := OpenSharded(ctx, client, "s", ShardedConfig{shards, uint64(shards) * 334, 0.01})
+		_, err := OpenSharded(ctx, client, "s", ShardedConfig{Shards: shards, N: uint64(shards) * 334, P: 0.01})
 		require.ErrorIs(t, err, bloom.ErrMismatch)
 		require.ErrorContains(t, err, fmt.Sprintf("it is one of 3 shards, want %d", shards))
 	}
@@ -580,7 +580,7 @@ func TestShardedNumber(t *testing.T) {
 	require.NoError(t, firstError(OpenExistingSharded(ctx, client, "s")))
 	// A number of keys that does not divide is rounded up.
 	for n, each := range map[uint64]uint64{99: 33, 100: 34, 101: 34, 102: 34} {
-		s := bloom.Must(OpenSharded(ctx, client, fmt.Sprint(n), ShardedConfig{3, n, 1e-6}))
+		s := bloom.Must(OpenSharded(ctx, client, fmt.Sprint(n), ShardedConfig{Shards: 3, N: n, P: 1e-6}))
 		assert.Equal(t, bloom.Must(bloom.New(each, 1e-6)).M(), s.Shards()[2].M(), n)
 	}
 }

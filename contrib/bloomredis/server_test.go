@@ -318,7 +318,7 @@ var kinds = map[string]struct {
 }{
 	"Filter": {"f", func(c redis.UniversalClient, n uint64) (set, error) { return Open(ctx, c, "f", n, 0.01) }},
 	"Sharded": {"{s:0}", func(c redis.UniversalClient, n uint64) (set, error) {
-		return OpenSharded(ctx, c, "s", ShardedConfig{2, 2 * n, 0.01})
+		return OpenSharded(ctx, c, "s", ShardedConfig{Shards: 2, N: 2 * n, P: 0.01})
 	}},
 	"Window": {"w", func(c redis.UniversalClient, n uint64) (set, error) {
 		return OpenWindow(ctx, c, "w", WindowConfig{N: n, P: 0.01, Span: 1000 * time.Hour})

@@ -28,6 +28,8 @@ type Sharded struct {
 
 // ShardedConfig configures a [Sharded]. All processes that share a key must have the same.
 type ShardedConfig struct {
+	_ struct{}
+
 	Shards int     // strings, from 1 to 16,384; each shard is a key of Redis with two beside it
 	N      uint64  // distinct keys expected in all shards together
 	P      float64 // false-positive rate, as in bloom.New

@@ -71,6 +71,8 @@ type known struct {
 // WindowConfig configures a [Window]. All processes that share a key must have the same, except for
 // OnLost.
 type WindowConfig struct {
+	_ struct{}
+
 	// N is the largest number of new keys within a Span, however unevenly they come. With Renew,
 	// some repeats count.
 	N uint64

@@ -4,7 +4,7 @@
 //
 //	import { read } from "./bloom.mjs"
 //	const f = read(bytes)              // a Uint8Array of a file, or of MarshalBinary
-//	f.info                             // {n, p, hash, comment}: look at hash before the first look-up
+//	f.info                             // {n, p, hash, comment, meta}: look at hash before the first look-up
 //	f.contains("https://go.dev/")      // a string (its UTF-8), a Uint8Array, or a BigInt (its 8 bytes)
 //	f.which("key")                     // the numbers of a bank's members that may contain the key
 //	f.names[i]                         // the name of a bank's member: a Uint8Array, perhaps not UTF-8
@@ -111,12 +111,30 @@ function trailer(bytes, head, at) {
 		"the checksum of header and info is wrong")
 	need(view.getUint32(end - 4) === crc(bytes.subarray(0, end - 4)), "the checksum is wrong")
 	need(bytes[at + 16] < 16, "a newer version wrote the trailer")
-	const p = view.getFloat64(at + 8), hash = bytes[at + 17], comment = view.getUint16(at + 18)
-	const text = bytes.subarray(at + 20, end - 16), rest = Math.ceil((hash + comment) / 8) * 8
-	need(comment <= 4096 && rest <= text.length, "texts of wrong lengths")
-	need(p >= 0 && p < 1 && text.subarray(hash + comment, rest).every(x => x === 0), "P or the end of the info is wrong")
-	return {n: view.getBigUint64(at), p, hash: utf8(text.subarray(0, hash)), comment: utf8(text.subarray(hash, hash + comment))}
+	const p = view.getFloat64(at + 8)
+	const hash = bytes[at + 17], comment = hash + view.getUint16(at + 18)
+	const text = bytes.subarray(at + 20, end - 16)
+	let meta = comment, last = comment
+	if (bytes[at + 16] & 1) {
+		need(comment + 2 <= text.length, "texts of wrong lengths")
+		meta += 2
+		last = meta + viewOf(text).getUint16(comment)
+		need(last > meta && last - meta <= 4096, "Meta has a wrong length")
+	}
+	const rest = Math.ceil(last / 8) * 8
+	need(comment - hash <= 4096 && rest <= text.length, "texts of wrong lengths")
+	need(p >= 0 && p < 1 && text.subarray(last, rest).every(x => x === 0), "P or the end of the info is wrong")
+	const [h, c, m] = [[0, hash], [hash, comment], [meta, last]].map(([from, to]) => utf8(text.subarray(from, to)))
+	const pairs = m === "" ? [] : m.split("&").map(pair => metaPair.exec(pair))
+	need(pairs.every(pair => pair), "Meta is no list of pairs")
+	const names = pairs.map(([, name]) => name.replaceAll("+", " ")
+		.replace(/%(..)/g, (_, hex) => String.fromCharCode(parseInt(hex, 16))))
+	need(names.every((name, i) => i === 0 || names[i - 1] <= name), "the names of Meta do not ascend")
+	return {n: view.getBigUint64(at), p, hash: h, comment: c, meta: m}
 }
+
+const metaText = "((?:[A-Za-z0-9_.~+-]|%(?:[0189A-F][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*)"
+const metaPair = new RegExp(`^${metaText}=${metaText}$`)
 
 function utf8(bytes) {
 	try {
@@ -235,7 +253,7 @@ class Guava extends Filter {
 		need(this.strategy <= 1 && this.k > 0 && count > 0, "no header")
 		const end = 6 + 8 * count
 		need(bytes.length >= end, "truncated")
-		this.info = bytes.length > end ? trailer(bytes, 6, end) : {n: 0n, p: 0, hash: "", comment: ""}
+		this.info = bytes.length > end ? trailer(bytes, 6, end) : {n: 0n, p: 0, hash: "", comment: "", meta: ""}
 	}
 
 	*places([h1, h2]) {

@@ -19,8 +19,9 @@ import struct
 import sys
 import time
 from collections import namedtuple
+from urllib.parse import unquote_to_bytes
 
-Info = namedtuple("Info", "n p hash comment")
+Info = namedtuple("Info", "n p hash comment meta")
 
 def require(condition, message="a parameter is out of range"):
     if not condition:
@@ -83,7 +84,7 @@ def mix(x):
 
 class Filter:
     """The base class of all filters. A Filter itself is the zero value, which contains nothing."""
-    info = Info(0, 0.0, "", "")
+    info = Info(0, 0.0, "", "", "")
     digest = staticmethod(murmur3)
 
     def key(self, line):
@@ -132,12 +133,25 @@ def read_trailer(data, head, start):
     require(flags < 16, "a newer version wrote the trailer")
     require(0 <= p < 1 and comment_length <= 4096, "an Info is out of range")
     texts, zeros = data[start + 20:end], hash_length + comment_length
+    comment, meta = str(texts[hash_length:zeros], "utf-8"), ""
+    if flags & 1:
+        meta_length = int.from_bytes(texts[zeros:zeros + 2], "big")
+        require(1 <= meta_length <= 4096, "Meta has a wrong length")
+        meta = str(texts[zeros + 2:zeros + 2 + meta_length], "utf-8")
+        zeros += 2 + meta_length
     rest = zeros + 7 & -8
     require(rest <= len(texts) and not any(texts[zeros:rest]), "a trailer has wrong zeros")
     head_crc, length, _, whole_crc = struct.unpack_from(">IH6sI", data, end)
     require(length == size, "a trailer has another length")
     require(head_crc == crc(data[:head], data[start:end]) and whole_crc == crc(data[:-4]), "bytes are damaged")
-    return Info(n, p, str(texts[:hash_length], "utf-8"), str(texts[hash_length:zeros], "utf-8"))
+    pairs = [META_PAIR.fullmatch(pair) for pair in meta.split("&")] if meta else []
+    require(all(pairs), "Meta is no list of pairs")
+    names = [unquote_to_bytes(pair[1].replace("+", " ")) for pair in pairs]
+    require(names == sorted(names), "the names of Meta do not ascend")
+    return Info(n, p, str(texts[:hash_length], "utf-8"), comment, meta)
+
+META_TEXT = r"((?:[A-Za-z0-9_.~+-]|%(?:[0189A-F][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*)"
+META_PAIR = re.compile(META_TEXT + "=" + META_TEXT)
 
 # Frames. Each class below is a kind of frame. Its parameters make a filter. size is the number of its words.
 def read_frame(data):

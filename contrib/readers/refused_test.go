@@ -167,7 +167,7 @@ func (m *maker) damaged() {
 }
 
 func (m *maker) refusedTrailers() {
-	good := m.file("guava-1") // N, P, 9, 7, SumString, wörter, no zeros
+	good := m.file("guava-1") // N, P, 9, 7, SumString, wörter, 14, a Meta, no zeros
 	at, end := trailerOf(good), len(good)
 	m.refuseWhole("info-p", edited(good, set(at+8, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0)))
 	m.refuseWhole("info-p-negative", edited(good, set(at+8, 0xbf)))
@@ -188,7 +188,7 @@ func (m *maker) refusedTrailers() {
 	resealed(longer, at)
 	m.refuse("trailer-length", longer)
 
-	// with returns good with other bytes between Comment and the first checksum, of a length that
+	// with returns good with other bytes in place of the texts, of a length that
 	// both of its places have.
 	with := func(texts []byte, edit func([]byte)) []byte {
 		data := slices.Concat(good[:at+20], texts, good[end-16:])
@@ -208,9 +208,41 @@ func (m *maker) refusedTrailers() {
 	require.EqualValues(m.t, 0x05000000, binary.BigEndian.Uint32(tiny[30:]))
 	m.refuse("trailer-tiny", tiny)
 	m.refuse("info-comment-long", with(bytes.Repeat([]byte("c"), 9+4103), func(data []byte) {
+		data[at+16] = 0
 		binary.BigEndian.PutUint16(data[at+18:], 4097)
 		copy(data[at+20+9+4097:], make([]byte, 6))
 	}))
+	// withMeta returns good with another Meta.
+	withMeta := func(length int, meta string) []byte {
+		texts := binary.BigEndian.AppendUint16([]byte("SumStringwörter"), uint16(length))
+		texts = append(texts, meta...)
+		texts = append(texts, make([]byte, -len(texts)&7)...)
+		return with(texts, func([]byte) {})
+	}
+	for name, meta := range map[string]string{
+		"order":     "b=1&a=1",
+		"order-raw": "%2A=1&%25=1",
+		"name":      "a",
+		"equals":    "a=b=c",
+		"empty":     "a=1&&b=1",
+		"end":       "a=1&",
+		"hex":       "a=%fF",
+		"letter":    "a=%41",
+		"tilde":     "a=%7E",
+		"space":     "a=%20",
+		"cut":       "a=%2",
+		"bare":      "a=b c",
+		"semicolon": "a=1;b=1",
+		"utf8":      "a=é",
+		"line":      "a=1\n",
+		"long":      "a=" + strings.Repeat("b", 4095),
+	} {
+		m.refuse("info-meta-"+name, withMeta(len(meta), meta))
+	}
+	m.refuse("info-meta-none", withMeta(0, ""))
+	m.refuse("info-meta-cut-length", with([]byte("SumStringwörter1234567\x00"), set(at+18, 0, 14)))
+	m.refuse("info-meta-cut-text", withMeta(9, "a=1234"))
+	m.refuse("info-meta-zeros", withMeta(3, "a=1z"))
 
 	zeros := m.file("blocked-1") // has a comment of one byte
 	m.refuseWhole("info-zeros", edited(zeros, set(len(zeros)-17, 1)))

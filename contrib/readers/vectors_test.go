@@ -77,7 +77,7 @@ func (m *maker) add(name, kind string, data []byte, in func(i int) bool, nows ..
 			answers[i] = digit(f.ContainsString(key))
 		}
 		m.v.Filters = append(m.v.Filters, vector{
-			File: name, Type: kind, Info: info(f.Info()), Added: string(added), Now: now, Answers: string(answers),
+			File: name, Type: kind, Info: infoOf(f.Info()), Added: string(added), Now: now, Answers: string(answers),
 		})
 	}
 }
@@ -97,7 +97,7 @@ func none(i int) bool { return false }
 func (m *maker) guava() {
 	for _, strategy := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {
 		f := bloom.Must(bloom.NewWithStrategy(strategy, 180, 0.1))
-		f.SetInfo(bloom.Info{N: 180, P: 0.1, Hash: "SumString", Comment: "wörter"})
+		f.SetInfo(bloom.Info{N: 180, P: 0.1, Hash: "SumString", Comment: "wörter", Meta: "a=%FF&b=1+2&c="})
 		m.fill(f, odd)
 		name := fmt.Sprintf("guava-%d", strategy)
 		m.add(name+".bloom", "bloom", save(m.t, f), odd)
@@ -233,7 +233,7 @@ func (m *maker) bank() {
 		}
 		name := fmt.Sprintf("bank-%d.bloom", members)
 		m.files[name] = save(m.t, b)
-		test := vector{File: name, Type: "bank", Info: info(b.Info()), Added: string(added)}
+		test := vector{File: name, Type: "bank", Info: infoOf(b.Info()), Added: string(added)}
 		for i := range b.Len() {
 			if members == 33 {
 				test.Names = append(test.Names, []byte(bloom.Must(b.Name(i))))
@@ -252,7 +252,7 @@ func (m *maker) later() {
 		kind, data := "blocked", m.files[name+".bloom"]
 		trailer, end := len(data)-int(binary.BigEndian.Uint16(data[len(data)-12:])), len(data)-16
 		data = slices.Concat(data[:end], []byte("laterlaterlater!"), data[end:])
-		data[trailer+16] = 0x0f
+		data[trailer+16] |= 0x0e
 		size := uint16(len(data) - trailer)
 		binary.BigEndian.PutUint16(data[len(data)-12:], size)
 		if name == "guava-1" {

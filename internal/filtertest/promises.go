@@ -96,7 +96,9 @@ type Type struct {
 var (
 	keys   = Digests(3, 1000)
 	others = Digests(4, 1000)
-	info   = bloom.Info{N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test"}
+	info   = bloom.Info{
+		N: 5000, P: 0.01, Hash: "SumString", Comment: "of a test", Meta: "a=1&b=%FF",
+	}
 )
 
 // Test tests all promises of types.
@@ -674,6 +676,7 @@ func testInfo(t *testing.T, typ Type) {
 		{},
 		{Hash: strings.Repeat("h", 255)},
 		{Comment: strings.Repeat("c", 4000)},
+		{Meta: "c=" + strings.Repeat("m", 4094)},
 		{N: 1<<64 - 1, P: 1e-300},
 		{N: 7},
 	} {
@@ -682,6 +685,7 @@ func testInfo(t *testing.T, typ Type) {
 		info = bloom.Info{
 			N: cmp.Or(info.N, before.N), P: cmp.Or(info.P, before.P),
 			Hash: cmp.Or(info.Hash, before.Hash), Comment: cmp.Or(info.Comment, before.Comment),
+			Meta: cmp.Or(info.Meta, before.Meta),
 		}
 		require.Equal(t, info, f.Info(), "fields that are zero stay")
 		require.NoError(t, f.SaveFile(path))

@@ -15,11 +15,3 @@ var ReadWordCount = func(k *Kind, r io.Reader, check Check) (int, error) {
 	h, err := k.readHead(r, check)
 	return h.words, err
 }
-
-// Now returns the Info that s points to.
-func (s *SharedInfo) Now() *Info { return s.now.Load() }
-
-// JoinFrom calls joinFrom.
-func (s *SharedInfo) JoinFrom(old *Info, pkg string, j Info) (bool, error) {
-	return s.joinFrom(old, pkg, j)
-}

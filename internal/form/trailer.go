@@ -1,26 +1,23 @@
 package form
 
 import (
-	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
 	"strings"
-	"sync/atomic"
-	"unicode/utf8"
 )
 
 // A trailer ends a file in Guava's form and every frame. Its numbers are big-endian:
 //
 //	8 bytes  N
 //	8 bytes  P, the bits of a float64
-//	1 byte   flags, 0; this version refuses the upper four and ignores the lower four
+//	1 byte   flags: 1 if there is a Meta; this version refuses the upper four and ignores the rest
 //	1 byte   length of Hash
 //	2 bytes  length of Comment
-//	         Hash, Comment, and up to 7 zeros, to a multiple of 8 bytes
+//	         Hash, Comment; if there is a Meta, 2 bytes for its length, and Meta
+//	         up to 7 zeros, with which the texts are a multiple of 8 bytes
 //	         nothing; this version skips what is here
 //	4 bytes  CRC-32C of the head and of the trailer so far
 //	2 bytes  length of the trailer
@@ -37,109 +34,17 @@ const (
 	trailerMagic   = "bloom"
 	trailerVersion = 1
 	infoStart      = 8 + 8 + 1 + 1 + 2
+	flagsAt        = 8 + 8
 	infoEnd        = crc32.Size + 2 + versionEnd
 	versionEnd     = len(trailerMagic) + 1 + crc32.Size
-	maxHashLen     = 255
-	maxCommentLen  = 4096
+
+	hasMeta = 1 // a flag
 
 	// MinTrailer is the length of the shortest trailer, which has the zero Info.
 	MinTrailer = infoStart + infoEnd
 	// MaxTrailer is the length of the longest trailer that a later version may write.
 	MaxTrailer = math.MaxUint16 - 3
 )
-
-// Info is bloom.Info.
-type Info struct {
-	N       uint64
-	P       float64
-	Hash    string
-	Comment string
-}
-
-// Check returns an error of package pkg unless i can be saved. The error names the field.
-func (i Info) Check(pkg string) error {
-	switch {
-	case !(i.P >= 0 && i.P < 1):
-		return fmt.Errorf("%s: Info.P = %v is outside [0, 1)", pkg, i.P)
-	case len(i.Hash) > maxHashLen:
-		return fmt.Errorf("%s: Info.Hash has %d bytes, more than %d", pkg, len(i.Hash), maxHashLen)
-	case len(i.Comment) > maxCommentLen:
-		return fmt.Errorf("%s: Info.Comment has %d bytes, more than %d",
-			pkg, len(i.Comment), maxCommentLen)
-	case !utf8.ValidString(i.Hash):
-		return fmt.Errorf("%s: Info.Hash = %q is not UTF-8", pkg, i.Hash)
-	case !utf8.ValidString(i.Comment):
-		return fmt.Errorf("%s: Info.Comment = %q is not UTF-8", pkg, i.Comment)
-	}
-	return nil
-}
-
-// Fits returns an error if i and j both have a Hash and these differ. The error is of package pkg
-// and wraps ErrMismatch.
-func (i Info) Fits(pkg string, j Info) error {
-	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
-		return Mismatch(pkg, "hash", i.Hash, j.Hash)
-	}
-	return nil
-}
-
-// With returns j with its zero fields replaced by i's.
-func (i Info) With(j Info) Info {
-	return Info{
-		N:       cmp.Or(j.N, i.N),
-		P:       cmp.Or(j.P, i.P),
-		Hash:    cmp.Or(j.Hash, i.Hash),
-		Comment: cmp.Or(j.Comment, i.Comment),
-	}
-}
-
-// SharedInfo is an Info that many goroutines may read and join at once. A SyncFilter needs that,
-// because its Merge may take over a Hash while other goroutines use it. A nil SharedInfo has the
-// zero Info.
-type SharedInfo struct{ now atomic.Pointer[Info] }
-
-// Share returns a SharedInfo with the Info i.
-func Share(i Info) *SharedInfo {
-	s := new(SharedInfo)
-	s.Set(i)
-	return s
-}
-
-// Info returns the present Info of s.
-func (s *SharedInfo) Info() Info {
-	if s == nil {
-		return Info{}
-	}
-	return *s.now.Load()
-}
-
-// Set replaces the Info of s by i.
-func (s *SharedInfo) Set(i Info) { s.now.Store(&i) }
-
-// Join returns an error as Info.Fits does. If s has no Hash, Join gives it the Hash of j.
-func (s *SharedInfo) Join(pkg string, j Info) error {
-	if s == nil {
-		return nil
-	}
-	for {
-		done, err := s.joinFrom(s.now.Load(), pkg, j)
-		if done {
-			return err
-		}
-	}
-}
-
-// joinFrom is Join if the Info of s is still old. If s has changed, joinFrom changes nothing and
-// returns false.
-func (s *SharedInfo) joinFrom(old *Info, pkg string, j Info) (done bool, err error) {
-	err = old.Fits(pkg, j)
-	if err != nil || old.Hash != "" || j.Hash == "" {
-		return true, err
-	}
-	joined := *old
-	joined.Hash = j.Hash
-	return s.now.CompareAndSwap(old, &joined), nil
-}
 
 // Sum is the CRC-32C of the bytes that were written to it.
 type Sum uint32
@@ -153,7 +58,16 @@ func (s *Sum) Write(p []byte) (int, error) {
 }
 
 // TrailerSize returns the length of a trailer that has the Info i.
-func TrailerSize(i Info) int { return MinTrailer + (len(i.Hash)+len(i.Comment)+7)/8*8 }
+func TrailerSize(i Info) int {
+	texts := len(i.Hash) + len(i.Comment)
+	if i.Meta != "" {
+		texts += 2 + len(i.Meta)
+	}
+	return MinTrailer + padded(texts)
+}
+
+// padded returns n, rounded up to a multiple of 8.
+func padded(n int) int { return (n + 7) / 8 * 8 }
 
 // IsTrailerSize reports whether a trailer can have n bytes.
 func IsTrailerSize(n int64) bool {
@@ -170,6 +84,11 @@ func (s Sum) Trailer(head []byte, i Info) []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(len(i.Comment)))
 	b = append(b, i.Hash...)
 	b = append(b, i.Comment...)
+	if i.Meta != "" {
+		b[flagsAt] = hasMeta
+		b = binary.BigEndian.AppendUint16(b, uint16(len(i.Meta)))
+		b = append(b, i.Meta...)
+	}
 	b = b[:cap(b)-infoEnd] // appends zeros
 	b = binary.BigEndian.AppendUint32(b, uint32(infoSum(head, b)))
 	b = binary.BigEndian.AppendUint16(b, uint16(cap(b)))
@@ -239,28 +158,57 @@ func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	if got, want := Sum(binary.BigEndian.Uint32(trailer[at:])), infoSum(head, info); got != want {
 		return i, Errorf(pkg, "checksum of header and info is %08x, should be %08x", got, want)
 	}
-	if flags := info[16]; flags > 0x0f {
+	flags := info[flagsAt]
+	if flags > 0x0f {
 		return i, newer(pkg, "the trailer has the flags %#02x", flags)
 	}
 	hash, comment := int(info[17]), int(binary.BigEndian.Uint16(info[18:]))
-	text, end := info[infoStart:], (hash+comment+7)/8*8
-	if end > len(text) {
-		return i, Errorf(pkg, "info of %d bytes has a Hash of %d and a Comment of %d",
-			len(info), hash, comment)
-	}
-	if zeros := text[hash+comment : end]; strings.Trim(string(zeros), "\x00") != "" {
-		return i, Errorf(pkg, "info ends with % x", zeros)
-	}
+	texts := texts{rest: info[infoStart:]}
 	i = Info{
 		N:       binary.BigEndian.Uint64(info),
 		P:       math.Float64frombits(binary.BigEndian.Uint64(info[8:])),
-		Hash:    string(text[:hash]),
-		Comment: string(text[hash:][:comment]),
+		Hash:    texts.next(hash),
+		Comment: texts.next(comment),
+	}
+	if flags&hasMeta != 0 {
+		var length [2]byte
+		copy(length[:], texts.next(2))
+		meta := int(binary.BigEndian.Uint16(length[:]))
+		if meta == 0 {
+			return Info{}, Errorf(pkg, "info has the flag of a Meta, and none")
+		}
+		i.Meta = texts.next(meta)
+	}
+	zeros := texts.next(padded(texts.taken) - texts.taken)
+	if texts.cut {
+		return Info{}, Errorf(pkg, "info of %d bytes has longer texts", len(info))
+	}
+	if strings.Trim(zeros, "\x00") != "" {
+		return Info{}, Errorf(pkg, "info ends with % x", zeros)
 	}
 	if err := i.Check(pkg); err != nil {
 		return Info{}, Errorf(pkg, "%w", err)
 	}
 	return i, nil
+}
+
+// texts are the texts of a trailer.
+type texts struct {
+	rest  []byte
+	taken int  // the number of bytes before rest
+	cut   bool // more was taken than there was
+}
+
+// next takes a text of n bytes.
+func (t *texts) next(n int) string {
+	if n > len(t.rest) {
+		t.cut = true
+		return ""
+	}
+	text := string(t.rest[:n])
+	t.rest = t.rest[n:]
+	t.taken += n
+	return text
 }
 
 // CheckTrailer is ParseTrailer, and also checks the last checksum. All bytes of the form before the

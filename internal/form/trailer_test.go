@@ -23,6 +23,7 @@ var (
 		{N: 1e6, P: 0.01, Hash: "SumString", Comment: "words of 2026"},
 		{},
 		{N: 1},
+		{Meta: "blank=1&field=2&out=a+b%2F%FF&out=c"},
 		{P: math.SmallestNonzeroFloat64},
 		{Comment: strings.Repeat("é", 4096/2)},
 		{
@@ -30,6 +31,7 @@ var (
 			P:       1 - 1e-16,
 			Hash:    strings.Repeat("h", 255),
 			Comment: strings.Repeat("c", 4096),
+			Meta:    "x=" + strings.Repeat("m", 4094),
 		},
 	}
 )
@@ -44,7 +46,7 @@ func TestTrailer(t *testing.T) {
 			require.Len(t, trailer, form.TrailerSize(i))
 			for _, trailer := range [][]byte{
 				trailer,
-				later(sum, trailer, 0x0f, 8),
+				later(sum, trailer, 0x0e, 8),
 				later(sum, trailer, 0, form.MaxTrailer-len(trailer)),
 			} {
 				require.True(t, form.IsTrailerSize(int64(len(trailer))))
@@ -65,7 +67,7 @@ func TestTrailer(t *testing.T) {
 func later(sum form.Sum, trailer []byte, flags byte, more int) []byte {
 	end := len(trailer) - 16
 	trailer = slices.Concat(trailer[:end], bytes.Repeat([]byte{0xee}, more), trailer[end:])
-	trailer[16] = flags
+	trailer[16] |= flags
 	return sealed(sum, trailer)
 }
 
@@ -128,9 +130,10 @@ func TestTrailerBytes(t *testing.T) {
 	sum.Write(head)
 	sum.Write(make([]byte, 16))
 	const want = "0000000000000064" + "3f847ae147ae147b" +
-		"0003" + "0004" + "53756d" + "77c3b672" + "00" +
-		"da1026af" + "002c" + "626c6f6f6d01" + "550671db"
-	info := form.Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör"}
+		"0103" + "0004" +
+		"53756d" + "77c3b672" + "000b" + "613d25464626623d632b64" + "00000000" +
+		"e5d03d20" + "003c" + "626c6f6f6d01" + "79cf3c0f"
+	info := form.Info{N: 100, P: 0.01, Hash: "Sum", Comment: "wör", Meta: "a=%FF&b=c+d"}
 	require.Equal(t, want, hex.EncodeToString(sum.Trailer(head, info)))
 }
 
@@ -167,6 +170,13 @@ func TestInfoErrors(t *testing.T) {
 		{form.Info{Comment: strings.Repeat("x", 4097)}, "Info.Comment has 4097 bytes, more than 4096"},
 		{form.Info{Hash: "\xff"}, "Info.Hash = \"\\xff\" is not UTF-8"},
 		{form.Info{Comment: "a\xc3"}, "Info.Comment = \"a\\xc3\" is not UTF-8"},
+		{form.Info{Meta: "a=" + strings.Repeat("x", 4095)}, "Info.Meta has 4097 bytes, more than 4096"},
+		{form.Info{Meta: "a=\xff"}, "Info.Meta = \"a=\\xff\" is not UTF-8"},
+		{form.Info{Meta: "b=1&a=1"}, "Info.Meta = \"b=1&a=1\" is not what url.Values.Encode returns"},
+		{form.Info{Meta: "a"}, "Info.Meta = \"a\" is not"},
+		{form.Info{Meta: "a=1;b=1"}, "Info.Meta = \"a=1;b=1\" is not"},
+		{form.Info{Meta: "a=%ff"}, "Info.Meta = \"a=%ff\" is not"},
+		{form.Info{Meta: "a=é"}, "Info.Meta = \"a=é\" is not"},
 	} {
 		require.ErrorContains(t, test.i.Check("bloom"), test.want)
 		// A reader refuses such an Info, too.
@@ -205,41 +215,4 @@ func FuzzTrailer(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, i, again)
 	})
-}
-
-// TestSharedInfo: if many goroutines join an Info at once, each with another Hash, one of them
-// succeeds.
-func TestSharedInfo(t *testing.T) {
-	for range 100 {
-		s, joined := form.Share(form.Info{N: 1, P: math.NaN(), Comment: "c"}), make([]bool, 4)
-		filtertest.AtOnce(len(joined), func(i int) {
-			joined[i] = s.Join("test", form.Info{N: 2, Hash: fmt.Sprint(i)}) == nil
-		})
-		require.Equal(t, 1, filtertest.Count(joined))
-		got := s.Info()
-		require.True(t, joined[got.Hash[0]-'0'])
-		require.Equal(t, []any{uint64(1), "c"}, []any{got.N, got.Comment})
-		require.NoError(t, s.Join("test", form.Info{}))
-	}
-	s := form.Share(form.Info{N: 1})
-	before := s.Now()
-	require.NoError(t, s.Join("test", form.Info{Hash: "first"}))
-	done, err := s.JoinFrom(before, "test", form.Info{Hash: "second"})
-	require.NoError(t, err)
-	require.False(t, done, "another Join came first")
-	require.Equal(t, form.Info{N: 1, Hash: "first"}, s.Info(), "the first Join's Hash stays")
-	var none *form.SharedInfo
-	require.NoError(t, none.Join("test", form.Info{Hash: "a"}))
-	require.Zero(t, none.Info())
-}
-
-// TestWith: SetInfo keeps the fields for which it gets zero.
-func TestWith(t *testing.T) {
-	old := form.Info{N: 3, P: 0.1, Hash: "a", Comment: "c"}
-	require.Equal(t, old, old.With(form.Info{}))
-	require.Equal(t, form.Info{N: 4, P: 0.1, Hash: "a", Comment: "c"}, old.With(form.Info{N: 4}))
-	require.Equal(t, form.Info{N: 3, P: 0.5, Hash: "a", Comment: "c"}, old.With(form.Info{P: 0.5}))
-	require.Equal(t, form.Info{N: 3, P: 0.1, Hash: "b", Comment: "c"}, old.With(form.Info{Hash: "b"}))
-	require.Equal(t, form.Info{N: 3, P: 0.1, Hash: "a", Comment: "d"},
-		old.With(form.Info{Comment: "d"}))
 }

@@ -11,8 +11,8 @@ for (const test of vectors.filters) {
 	if (!["bloom", "blocked", "bank"].includes(test.type)) continue
 	files++
 	const f = load(test.file)
-	const {n, p, hash, comment} = f.info
-	if (JSON.stringify({n: Number(n), p, hash, comment}) !== JSON.stringify(test.info)) {
+	const {n, p, hash, comment, meta} = f.info
+	if (JSON.stringify({n: Number(n), p, hash, comment, meta}) !== JSON.stringify(test.info)) {
 		wrong++
 		console.log(test.file, f.info, "want", test.info)
 	}

@@ -1,0 +1,168 @@
+package form
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// Info is bloom.Info. The two have no common underlying type, because a field named _ differs
+// between packages. Package door converts them.
+type Info struct {
+	N       uint64
+	P       float64
+	Hash    string
+	Comment string
+	Meta    string
+}
+
+const (
+	maxHashLen    = 255
+	maxCommentLen = 4096
+	maxMetaLen    = 4096
+)
+
+// Check returns an error of package pkg unless i can be saved. The error names the field.
+func (i Info) Check(pkg string) error {
+	if !(i.P >= 0 && i.P < 1) {
+		return fmt.Errorf("%s: Info.P = %v is outside [0, 1)", pkg, i.P)
+	}
+	for _, text := range []struct {
+		name  string
+		value string
+		most  int
+	}{
+		{"Hash", i.Hash, maxHashLen},
+		{"Comment", i.Comment, maxCommentLen},
+		{"Meta", i.Meta, maxMetaLen},
+	} {
+		if n := len(text.value); n > text.most {
+			return fmt.Errorf("%s: Info.%s has %d bytes, more than %d", pkg, text.name, n, text.most)
+		}
+		if !utf8.ValidString(text.value) {
+			return fmt.Errorf("%s: Info.%s = %q is not UTF-8", pkg, text.name, text.value)
+		}
+	}
+	if values, err := url.ParseQuery(i.Meta); err != nil || values.Encode() != i.Meta {
+		return fmt.Errorf("%s: Info.Meta = %q is not what url.Values.Encode returns", pkg, i.Meta)
+	}
+	return nil
+}
+
+// Fits returns an error if i and j both have a Hash and these differ. The error is of package pkg
+// and wraps ErrMismatch.
+func (i Info) Fits(pkg string, j Info) error {
+	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
+		return Mismatch(pkg, "hash", i.Hash, j.Hash)
+	}
+	return nil
+}
+
+// with returns j with its zero fields replaced by i's.
+func (i Info) with(j Info) Info {
+	return Info{
+		N:       cmp.Or(j.N, i.N),
+		P:       cmp.Or(j.P, i.P),
+		Hash:    cmp.Or(j.Hash, i.Hash),
+		Comment: cmp.Or(j.Comment, i.Comment),
+		Meta:    cmp.Or(j.Meta, i.Meta),
+	}
+}
+
+// Folded returns the Info of a smaller filter with the keys of i's: N and P do not hold for it.
+func (i Info) Folded() Info {
+	i.N, i.P = 0, 0
+	return i
+}
+
+// Kept keeps the Info of one filter. Its methods may be called by many goroutines. Copies of a
+// filter by value share the Info that the original has.
+//
+// The pointer is a plain one, so that reflect.DeepEqual compares what it points to. It is nil in
+// the zero filter, until Add sets it.
+type Kept struct{ at *kept }
+
+type kept struct {
+	mu   sync.Mutex
+	info Info
+}
+
+// Keep returns a Kept that has i.
+func Keep(i Info) Kept { return Kept{&kept{info: i}} }
+
+// Clone returns a Kept of its own that has k's Info.
+func (k *Kept) Clone() Kept {
+	if k.load() == nil {
+		return Kept{}
+	}
+	return Keep(k.Get())
+}
+
+// Get returns the Info.
+func (k *Kept) Get() Info {
+	at := k.load()
+	if at == nil {
+		return Info{}
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	return at.info
+}
+
+// Add sets the fields that are not zero in i. It keeps the others.
+func (k *Kept) Add(i Info) {
+	if i == (Info{}) {
+		return
+	}
+	if k.load() == nil && k.swap(&kept{info: i}) {
+		return
+	}
+	_ = k.change(func(old Info) (Info, error) { return old.with(i), nil })
+}
+
+// Join returns an error as Info.Fits does. If k has no Hash, Join gives it the Hash of j.
+func (k *Kept) Join(pkg string, j Info) error {
+	return k.change(func(old Info) (Info, error) {
+		err := old.Fits(pkg, j)
+		old.Hash = cmp.Or(old.Hash, j.Hash)
+		return old, err
+	})
+}
+
+// Replace replaces the Info by i. If i has no Hash, k keeps its own.
+func (k *Kept) Replace(i Info) {
+	_ = k.change(func(old Info) (Info, error) {
+		i.Hash = cmp.Or(i.Hash, old.Hash)
+		return i, nil
+	})
+}
+
+// change replaces the Info by the result of to, unless to fails or k is the zero Kept.
+func (k *Kept) change(to func(Info) (Info, error)) error {
+	at := k.load()
+	if at == nil {
+		return nil
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	i, err := to(at.info)
+	if err == nil {
+		at.info = i
+	}
+	return err
+}
+
+func (k *Kept) load() *kept { return (*kept)(atomic.LoadPointer(k.pointer())) }
+
+// swap sets the pointer if it is nil, and reports whether it was.
+func (k *Kept) swap(at *kept) bool {
+	return atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(at))
+}
+
+// pointer returns k's pointer for package atomic. An atomic.Pointer has an unsafe.Pointer, which
+// reflect.DeepEqual compares by address.
+func (k *Kept) pointer() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(&k.at)) }
