@@ -41,11 +41,14 @@ func bankBuildCommand() *cobra.Command {
 		if err := o.size.check(0, ""); err != nil {
 			return err
 		}
+		defer endProgress()
 		return o.file.produce(c, func() (saver, error) {
 			b, err := buildBank(c.Context(), cfg, uint64(o.size.n), min(o.size.p, 0.5))
+			warnBad(cfg)
 			if err != nil {
 				return nil, err
 			}
+			doing("writing the bank", 0)
 			keyRule{Key: o.input.key}.setInfo(b, o.comment, false)
 			return b, o.file.checkEmpty("the input has", cfg.Keys == 0)
 		})
@@ -87,7 +90,7 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 	b.SetInfo(bloom.Info{N: n, P: p})
 	f := bloom.Must(bloom.NewSize(m, k))
 	add := func(hs []bloom.Hash) { f.AddBatch(nil, hs) }
-	return b, eachFile(ctx, cfg, add, func(name string) error {
+	return b, eachFile(ctx, cfg, "added", add, func(name string) error {
 		i, err := b.AppendFilter(f)
 		if err != nil {
 			return err
@@ -105,7 +108,7 @@ func buildBank(ctx context.Context, cfg *lines.Config, n uint64, p float64) (*ba
 // mostLines returns the number of different lines in the file of cfg that has the most.
 func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) {
 	var different sample
-	err = eachFile(ctx, cfg.Again(), different.add, func(string) error {
+	err = eachFile(ctx, cfg.Again(), "counted", different.add, func(string) error {
 		most = max(most, different.count())
 		different = sample{}
 		return nil
@@ -114,17 +117,17 @@ func mostLines(ctx context.Context, cfg *lines.Config) (most uint64, err error) 
 }
 
 // eachFile calls add with the digests of a file, in several parts, and then end with the file's
-// name. It does this for each file.
-func eachFile(ctx context.Context, cfg *lines.Config, add func([]bloom.Hash),
+// name. It does this for each file. verb says for the progress what add does.
+func eachFile(ctx context.Context, cfg *lines.Config, verb string, add func([]bloom.Hash),
 	end func(name string) error,
 ) error {
 	at := 0
-	err := scan(ctx, cfg, "read", func(b *lines.Batch) (_ int, err error) {
+	err := scan(ctx, cfg, verb, func(b *lines.Batch) (_ int, err error) {
 		for ; at < b.File && err == nil; at++ {
 			err = end(cfg.Names[at])
 		}
 		add(b.Hashes)
-		return len(b.Ends), err
+		return len(b.Hashes), err
 	})
 	for ; at < len(cfg.Names) && err == nil; at++ {
 		err = end(cfg.Names[at])

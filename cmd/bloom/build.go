@@ -80,6 +80,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	defer endProgress()
 	return o.file.produce(c, func() (saver, error) {
 		cfg.Take = o.part.take()
 		f := empty
@@ -88,10 +89,12 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 		} else {
 			f, err = buildMeasured(c.Context(), cfg, k.repeats, makeFor)
 		}
+		warnBad(cfg)
 		if err != nil {
 			return nil, err
 		}
 		keyRule{o.input.key, o.part}.setInfo(f, o.comment, cfg.Blanks > 0 && cfg.Blank)
+		doing("writing the filter", 0)
 		return f, o.file.checkEmpty("the input has", cfg.Keys == 0)
 	})
 }
@@ -100,7 +103,7 @@ func (o *buildFlags) run(c *cobra.Command, args []string) error {
 var errInterrupted = errors.New("interrupted; no file was changed")
 
 // scan reads all lines and calls handle with each batch. handle returns the number of lines to
-// which verb applies, such as "removed".
+// which verb applies, such as "removed". The caller calls endProgress when its work is done.
 func scan(ctx context.Context, cfg *lines.Config, verb string,
 	handle func(*lines.Batch) (some int, err error),
 ) error {
@@ -113,8 +116,6 @@ func scan(ctx context.Context, cfg *lines.Config, verb string,
 		p.add(len(b.Ends), some)
 		return err
 	})
-	p.end()
-	warnBad(cfg)
 	if err == nil && ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -136,11 +137,11 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	if err != nil {
 		return err
 	}
-	tooMany := room == 0 && full(f)
+	tooMany := full(f)
 	if room > 0 {
-		tooMany = held > room+room/100 // held is an estimate
+		tooMany = !kindOfFilter(f).keeps && held > room+room/100 // held is an estimate
 	}
-	if _, ok := f.(cuckooFilter); tooMany && !ok {
+	if tooMany {
 		warn("the filter has more lines than it is made for, about %d: "+
 			"other lines are reported at a rate of %.2g", held, f.Stats().FPR)
 	}
@@ -181,7 +182,7 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	return f, addSpooled(ctx, f.(hashFilter), file)
+	return f, addSpooled(ctx, f.(hashFilter), file, doing("making the filter", all))
 }
 
 // spool writes the digests of all lines to file. It returns a sample of the digests, and their
@@ -190,7 +191,7 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 	different sample, all uint64, err error,
 ) {
 	var raw []byte
-	err = scan(ctx, cfg, "read", func(b *lines.Batch) (int, error) {
+	err = scan(ctx, cfg, "", func(b *lines.Batch) (int, error) {
 		different.add(b.Hashes)
 		all += uint64(len(b.Hashes))
 		raw = raw[:0]
@@ -209,7 +210,7 @@ func spool(ctx context.Context, cfg *lines.Config, file io.Writer) (
 }
 
 // addSpooled adds the digests that spool wrote to file.
-func addSpooled(ctx context.Context, f hashFilter, file io.Reader) error {
+func addSpooled(ctx context.Context, f hashFilter, file io.Reader, p *progress) error {
 	raw := make([]byte, 64<<10)
 	var hs []bloom.Hash
 	var added []bool
@@ -223,6 +224,7 @@ func addSpooled(ctx context.Context, f hashFilter, file io.Reader) error {
 		}
 		added = answers(added, len(hs))
 		f.AddBatch(added, hs)
+		p.step(len(hs))
 		if err := refused(f, trues(added), len(hs)); err != nil {
 			return err
 		}

@@ -89,9 +89,13 @@ func changeCommand(
 		if err := f.keyFromInfo(&cfg.Key, c.Flags()); err != nil {
 			return err
 		}
-		if err := change(c.Context(), cfg, f); err != nil {
+		defer endProgress()
+		err = change(c.Context(), cfg, f)
+		warnBad(cfg)
+		if err != nil {
 			return err
 		}
+		doing("writing the filter", 0)
 		return save(f, file.path)
 	}
 	file.add(c.Flags())

@@ -144,7 +144,7 @@ func TestPipeFilter(t *testing.T) {
 func TestSpoolErrors(t *testing.T) {
 	broken := errors.New("broken disk")
 	f := bloom.Must(bloom.New(10, 0.01))
-	require.ErrorIs(t, addSpooled(context.Background(), f, iotest.ErrReader(broken)), broken)
+	require.ErrorIs(t, addSpooled(context.Background(), f, iotest.ErrReader(broken), nil), broken)
 
 	t.Chdir(t.TempDir())
 	write(t, "input", strings.Repeat("a line of the input\nanother\n", 1000))

@@ -56,6 +56,27 @@ func TestBuild(t *testing.T) {
 	require.True(t, f.Equal(bloom.Must(blocked.LoadFile("out"))))
 }
 
+// TestWarnsOfTooManyLines: build and add warn of lines beyond -n if they raise the rate, and of
+// nothing else.
+func TestWarnsOfTooManyLines(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, k := range kinds {
+		if k.flag == "" || k.repeats { // a full cuckoo.Filter is an error
+			continue
+		}
+		says := "warning: the filter has more lines than it is made for, about "
+		if k.keeps {
+			says = ""
+		}
+		build := "build -force -p 0.01 -o f -type " + k.flag
+		saying(t, 0, says, numbers(0, 1000), build+" -n 40")
+		require.Equal(t, says == "", bloom.Must(load("f")).Stats().FPR <= 0.01, k.flag)
+		good(t, numbers(0, 1000), build+" -n 1000")
+		good(t, numbers(0, 1000), build)
+		saying(t, 0, says, numbers(0, 4000), "add f")
+	}
+}
+
 // TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at
 // worst.
 func TestSample(t *testing.T) {

@@ -224,7 +224,7 @@ func status(command string, err error, signal int) int {
 // say writes a message to standard error, as one line after the program's name.
 func say(format string, args ...any) {
 	text := strings.TrimPrefix(fmt.Sprintf(format, args...), "bloom: ")
-	fmt.Fprintf(os.Stderr, "bloom: %s\n", escaped(text))
+	message(fmt.Sprintf("bloom: %s\n", escaped(text)))
 }
 
 // warn is say for a warning.

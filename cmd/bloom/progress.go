@@ -2,9 +2,14 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -13,32 +18,61 @@ import (
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
-// progress is a line on the terminal that says how far a command is. Without a terminal it is nil,
-// and its methods do nothing.
+// progress is a line on the terminal that says how far a command is, and a summary at the end.
+// Without a terminal it is nil, and its methods do nothing.
 type progress struct {
-	cfg   *lines.Config
-	total int64  // the bytes to read, or 0 if unknown
-	verb  string // describes some of the lines, such as "written"
 	start time.Time
+	still bool // there is the summary only
 	stop  chan struct{}
 
 	mu    sync.Mutex
-	read  uint64 // the number of lines read
-	some  uint64 // the number of lines to which verb applies
-	shown bool   // the line is on the terminal now
+	cfg   *lines.Config
+	total int64     // the bytes to read, or 0 if unknown
+	verb  string    // describes some of the lines, such as "written"; "" does not count them
+	read  uint64    // the number of lines read
+	some  uint64    // the number of lines to which verb applies
+	since time.Time // when the command began to read
+	phase string    // what the command does after it has read its input, or ""
+	all   uint64    // the number of steps of the phase, or 0 if it is unknown
+	done  uint64    // the number of steps that are done
+	shown bool      // the line is on the terminal now
 }
 
-// newProgress shows the line four times a second, until end is called.
+// running is the progress of the command. It is nil before the first line is read, after the
+// summary, and without a terminal.
+var running atomic.Pointer[progress]
+
+// newProgress shows the line four times a second, until end is called. If a command reads its input
+// twice, newProgress goes on with the line of the first time.
 func newProgress(cfg *lines.Config, verb string) *progress {
 	if fd := os.Stderr.Fd(); !isatty.IsTerminal(fd) && !isatty.IsCygwinTerminal(fd) {
 		return nil
 	}
-	p := &progress{
-		cfg:   cfg,
-		total: totalSize(cfg.Names),
-		verb:  verb,
-		start: time.Now(),
-		stop:  make(chan struct{}),
+	p := running.Load()
+	if p == nil {
+		p = &progress{start: time.Now(), still: os.Getenv("TERM") == "dumb", stop: make(chan struct{})}
+		if slices.Contains(cfg.Names, lines.Stdin) && isatty.IsTerminal(os.Stdin.Fd()) {
+			say("reading from the keyboard: %s ends the lines", endOfFile)
+			p.still = true // the line would be in the way of what is typed
+		}
+		defer p.run()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cfg = cfg
+	p.total = totalSize(cfg.Names)
+	p.verb = verb
+	p.since = time.Now()
+	p.read = 0
+	p.some = 0
+	p.phase = ""
+	return p
+}
+
+func (p *progress) run() {
+	running.Store(p)
+	if p.still {
+		return
 	}
 	go func() {
 		for {
@@ -50,8 +84,10 @@ func newProgress(cfg *lines.Config, verb string) *progress {
 			}
 		}
 	}()
-	return p
 }
+
+// endOfFile is what ends the input of a terminal.
+var endOfFile = map[bool]string{false: "Ctrl-D", true: "Ctrl-Z and Enter"}[runtime.GOOS == "windows"]
 
 // add adds to the number of lines read, and to the number of lines to which verb applies.
 func (p *progress) add(read, some int) {
@@ -60,6 +96,29 @@ func (p *progress) add(read, some int) {
 		defer p.mu.Unlock()
 		p.read += uint64(read)
 		p.some += uint64(some)
+	}
+}
+
+// doing makes the line say what a command does after it has read its input, and returns the
+// progress. all is the number of steps, or 0 if it is unknown.
+func doing(phase string, all uint64) *progress {
+	p := running.Load()
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.phase = phase
+		p.all = all
+		p.done = 0
+	}
+	return p
+}
+
+// step adds to the number of steps that are done.
+func (p *progress) step(n int) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.done += uint64(n)
 	}
 }
 
@@ -75,29 +134,59 @@ func (p *progress) show(text string, shown bool) {
 // hide removes the line until the next time it is shown.
 func (p *progress) hide() {
 	if p != nil {
-		p.show("\r\x1b[K", false)
+		p.show(clearLine, false)
 	}
+}
+
+const clearLine = "\r\x1b[K"
+
+// message writes text, which is a whole line, to standard error, and not into the line of progress.
+func message(text string) {
+	if p := running.Load(); p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.shown {
+			text = clearLine + text
+		}
+		p.shown = false
+	}
+	fmt.Fprint(os.Stderr, text)
 }
 
 // end removes the line, and writes the numbers of lines and the time.
 func (p *progress) end() {
-	if p != nil {
-		close(p.stop)
-		p.hide()
-		took := time.Since(p.start).Round(time.Millisecond)
-		say("%s, %s %s, in %v",
-			counted(p.read, "line"), humanize.Comma(int64(p.some)), p.verb, took)
+	if p == nil || !running.CompareAndSwap(p, nil) {
+		return
 	}
+	close(p.stop)
+	p.hide()
+	some := ""
+	if p.verb != "" {
+		some = fmt.Sprintf(", %s %s", humanize.Comma(int64(p.some)), p.verb)
+	}
+	took := time.Since(p.start).Round(time.Millisecond)
+	say("%s%s, in %v", counted(p.read, "line"), some, took)
 }
+
+// endProgress ends the progress of the command, if there is one.
+func endProgress() { running.Load().end() }
 
 // text returns the line. It fits into 80 columns.
 func (p *progress) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	took := time.Since(p.start)
-	text := fmt.Sprintf("%s lines, %s %s, %s lines/s",
-		short(float64(p.read)), short(float64(p.some)), p.verb,
-		short(float64(p.read)/took.Seconds()))
+	switch {
+	case p.phase != "" && p.all > 0:
+		return fmt.Sprintf("%s: %d %%", p.phase, 100*p.done/p.all)
+	case p.phase != "":
+		return p.phase
+	}
+	took := time.Since(p.since)
+	text := short(float64(p.read)) + " lines"
+	if p.verb != "" {
+		text += fmt.Sprintf(", %s %s", short(float64(p.some)), p.verb)
+	}
+	text += fmt.Sprintf(", %s lines/s", short(float64(p.read)/took.Seconds()))
 	read := float64(p.cfg.Read.Load())
 	if p.total > 0 && read > 0 && took > time.Second {
 		left := max(0, float64(p.total)-read) / read * float64(took)
@@ -106,5 +195,11 @@ func (p *progress) text() string {
 	return text
 }
 
-// short returns n with a unit, such as "1.2 M".
-func short(n float64) string { return strings.TrimSpace(humanize.SIWithDigits(n, 1, "")) }
+// short returns n with a unit, such as "1.2 M", or as a whole number below 1,000.
+func short(n float64) string {
+	n = math.Round(n)
+	if n < 1000 {
+		return strconv.Itoa(int(n))
+	}
+	return strings.TrimSpace(humanize.SIWithDigits(n, 1, ""))
+}

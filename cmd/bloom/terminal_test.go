@@ -7,9 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 )
 
 // screen is all that was written to a terminal.
@@ -54,6 +57,9 @@ func TestProgress(t *testing.T) {
 		{"dedupe -n 100", false, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
 		{"dedupe -n 100", true, "\r3 lines, 2 written, ", "bloom: 4 lines, 3 written, in "},
 		{"build -o " + os.DevNull + "/x", false, "", "bloom: "},
+		{"build -o new", false, "\r3 lines, ", "bloom: 4 lines, in "},
+		{"build -n 9 -o new", false, "\r3 lines, 2 new, ", "bloom: 4 lines, 3 new, in "},
+		{"bank build -n 9 -o new -", false, "\r3 lines, 3 added, ", "bloom: 4 lines, 4 added, in "},
 		{"check list", false, "\r3 lines, 2 found, ", "bloom: 4 lines, 3 found, in "},
 	} {
 		t.Run(test.line, func(t *testing.T) {
@@ -91,4 +97,85 @@ func TestProgress(t *testing.T) {
 			}
 		})
 	}
+}
+
+// onTerminal runs the program with a terminal as standard error, and returns the terminal and what it
+// shows.
+func onTerminal(t *testing.T, stdin io.Reader, line string) (*screen, func() error) {
+	t.Helper()
+	terminal, s := newTerminal(t)
+	cmd := command(t, line)
+	cmd.Stdin = stdin
+	if stdin == nil {
+		cmd.Stdin = terminal
+	}
+	cmd.Stderr = terminal
+	require.NoError(t, cmd.Start())
+	return s, cmd.Wait
+}
+
+// TestSummaryComesLast: a command says how many lines it read when its file is there.
+func TestSummaryComesLast(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "in", numbers(0, 1_000_000))
+	good(t, "", "build -force -n 1M -o base")
+	for line, path := range map[string]string{"build -p 1e-9 -o a in": "a", "build -n 1M -p 1e-9 -o b in": "b", "bank build -o c in": "c"} {
+		s, wait := onTerminal(t, nil, line)
+		becomes(t, func() bool { return strings.Contains(s.String(), "1,000,000 lines, ") })
+		require.FileExists(t, path)
+		require.NoError(t, wait())
+		require.Equal(t, 1, strings.Count(s.String(), "bloom: "), s.String())
+	}
+}
+
+// TestProgressOfTheSecondPass: while build makes a filter of the lines that it has read, it says how
+// much is done.
+func TestProgressOfTheSecondPass(t *testing.T) {
+	p := &progress{cfg: &lines.Config{Counts: new(lines.Counts)}, verb: "new", since: time.Now().Add(-time.Second)}
+	running.Store(p)
+	defer running.Store(nil)
+	p.add(1560, 20)
+	require.Regexp(t, `^1.5 k lines, 20 new, 1.5 k lines/s$`, p.text())
+	require.Same(t, p, doing("making the filter", 1500))
+	require.Equal(t, "making the filter: 0 %", p.text())
+	p.step(500)
+	require.Equal(t, "making the filter: 33 %", p.text())
+	p.step(1000)
+	require.Equal(t, "making the filter: 100 %", p.text())
+	doing("writing the filter", 0)
+	require.Equal(t, "writing the filter", p.text())
+	for n, want := range map[float64]string{0: "0", 0.6211: "1", 12.4: "12", 999.4: "999", 999.6: "1 k", 1234567: "1.2 M", 4e9: "4 G"} {
+		require.Equal(t, want, short(n))
+	}
+}
+
+// TestKeyboard: who types lines is told how they end, and no line of progress is in the way. Nor is it
+// on a terminal that cannot clear a line.
+func TestKeyboard(t *testing.T) {
+	t.Chdir(t.TempDir())
+	terminal, s := newTerminal(t)
+	cmd := command(t, "dedupe")
+	cmd.Stdin = terminal
+	cmd.Stderr = terminal
+	require.NoError(t, cmd.Start())
+	becomes(t, func() bool {
+		return strings.Contains(s.String(), "bloom: reading from the keyboard: Ctrl-D ends the lines")
+	})
+	time.Sleep(600 * time.Millisecond) // two lines of progress
+	require.NotContains(t, s.String(), "lines/s")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	cmd.Wait()
+	becomes(t, func() bool { return strings.Contains(s.String(), "0 lines, 0 written, in ") })
+
+	terminal, s = newTerminal(t)
+	cmd = command(t, "dedupe")
+	cmd.Env = append(os.Environ(), "TERM=dumb")
+	cmd.Stderr = terminal
+	in, _ := start(t, cmd)
+	time.Sleep(600 * time.Millisecond)
+	in.Close()
+	cmd.Wait()
+	becomes(t, func() bool { return strings.Contains(s.String(), "0 lines, 0 written, in ") })
+	require.NotContains(t, s.String(), "\x1b")
+	require.NotContains(t, s.String(), "lines/s")
 }
