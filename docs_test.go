@@ -149,17 +149,19 @@ func TestFragments(t *testing.T) {
 
 import (
 	"encoding/binary"
+	"io"
 	"os"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/foreign"
 )
 
-var _, _, _, _ = binary.BigEndian, os.ReadFile, bloom.New, foreign.NewDCSO
+var _, _, _, _, _ = binary.BigEndian, io.EOF, os.ReadFile, bloom.New, foreign.NewDCSO
 
 func main() {}
 `
 	given := map[string]string{
+		"java.md":      "func _(n uint64, p float64, out io.Writer) error {\n%s}\n",
 		"migrate.md":   "func _(key []byte) (bool, error) {\n%s}\n",
 		"questions.md": "func _(a, b *bloom.Filter) (any, error) {\n%s\nreturn common, err}\n",
 	}

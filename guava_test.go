@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -383,4 +384,47 @@ func (g *javaGuava) sizing() {
 		}
 	}
 	t.Logf("k = round(log2(1/p)): %v, which differs for %d of %d", g.byP, differ, len(all))
+}
+
+// TestFlink: the class in docs/java.md compiles with Flink and Guava, and asks a filter that Go made. The
+// jars of flink-core and flink-core-api are in BLOOM_FLINK_JARS.
+func TestFlink(t *testing.T) {
+	guava, flink := guavaJars(t)[0], os.Getenv("BLOOM_FLINK_JARS")
+	if flink == "" {
+		require.Empty(t, os.Getenv("BLOOM_REQUIRE_JAVA"), "BLOOM_FLINK_JARS is not set")
+		t.Skip("BLOOM_FLINK_JARS is not set")
+	}
+	_, class, ok := strings.Cut(string(bloom.Must(os.ReadFile("docs/java.md"))), "```java\npublic class Unknown")
+	require.True(t, ok)
+	class, _, _ = strings.Cut(class, "```")
+	dir := t.TempDir()
+	const imports = `import static java.nio.charset.StandardCharsets.UTF_8;
+import com.google.common.hash.*;
+import java.io.*;
+import org.apache.flink.api.common.functions.*;
+`
+	const main = `
+class Main {
+	public static void main(String[] keys) throws Exception {
+		Unknown unknown = new Unknown();
+		unknown.open((OpenContext) null);
+		for (String key : keys) System.out.println(unknown.filter(key));
+	}
+}
+`
+	program := filepath.Join(dir, "Unknown.java")
+	require.NoError(t, os.WriteFile(program, []byte(imports+"public class Unknown"+class+main), 0o600))
+	path := strings.Join([]string{flink, guava, dir}, string(filepath.ListSeparator))
+	out, err := exec.Command("javac", "-proc:none", "-nowarn", "-encoding", "UTF-8", "-cp", path, "-d", dir, program).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	f := bloom.Must(bloom.New(1000, 1e-9))
+	f.AddString("zoë")
+	f.SetInfo(bloom.Info{Hash: "stringFunnel(UTF_8)"})
+	require.NoError(t, f.SaveFile(filepath.Join(dir, "list.bloom")))
+	cmd := exec.Command("java", "-Dfile.encoding=UTF-8", "-Dsun.jnu.encoding=UTF-8", "-cp", path, "Main", "zoë", "ada")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C.UTF-8")
+	out, err = cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "false\ntrue\n", string(out))
 }
