@@ -1,0 +1,172 @@
+// Package httphead reads the fields of HTTP that name codings and versions: lists with weights, such
+// as Accept-Encoding and A-IM, Content-Encoding, and entity tags. It follows RFC 9110.
+//
+// All functions take the values of a field as http.Header.Values returns them. A field may come in
+// several lines, which together are one list.
+package httphead
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// split calls yield with each element of a list, without the spaces around it. Commas in quotes
+// separate nothing. Empty elements are left out.
+func split(lines []string, yield func(element string)) {
+	for _, line := range lines {
+		quoted := false
+		start := 0
+		for i := 0; i <= len(line); i++ {
+			switch {
+			case i == len(line), line[i] == ',' && !quoted:
+				if element := trim(line[start:i]); element != "" {
+					yield(element)
+				}
+				start = i + 1
+			case line[i] == '"':
+				quoted = !quoted
+			}
+		}
+	}
+}
+
+func trim(s string) string { return strings.Trim(s, " \t") }
+
+// coding returns the name of a content coding in lower case. The names x-gzip and x-compress are
+// gzip's and compress's old ones (section 8.4.1).
+func coding(name string) string {
+	name = strings.ToLower(name)
+	if name == "x-gzip" || name == "x-compress" {
+		name = name[2:]
+	}
+	return name
+}
+
+// Codings returns the content codings of a body, in the order in which they were applied, from
+// Content-Encoding. It leaves out identity.
+func Codings(lines []string) (codings []string) {
+	split(lines, func(element string) {
+		if name := coding(element); name != "identity" {
+			codings = append(codings, name)
+		}
+	})
+	return codings
+}
+
+// Prefers reports whether a body with the content coding of that name is acceptable, and as welcome
+// as one without a coding, by Accept-Encoding.
+func Prefers(lines []string, name string) bool {
+	all := weights(lines)
+	others, hasOthers := all["*"]
+	weight, named := all[name]
+	if !named && hasOthers {
+		weight = others
+	}
+	plain, named := all["identity"]
+	return weight > 0 && (!named || weight >= plain)
+}
+
+// Lists reports whether a list with weights, such as A-IM, has name with a weight above 0. Letters
+// in names have no case.
+func Lists(lines []string, name string) bool { return weights(lines)[name] > 0 }
+
+// weights returns the weight of each coding in a list, in thousandths (section 12.4.2). If a coding
+// is named twice, the least weight counts.
+func weights(lines []string) map[string]int {
+	all := map[string]int{}
+	split(lines, func(element string) {
+		name, rest, _ := strings.Cut(element, ";")
+		name = coding(trim(name))
+		weight := weight(rest)
+		if had, twice := all[name]; twice {
+			weight = min(weight, had)
+		}
+		all[name] = weight
+	})
+	return all
+}
+
+// weight returns the weight among the parameters of an element. It is 1,000 if there is none, and 0
+// if there is one that is no number of section 12.4.2: a coding that is sent against the client's
+// will is worse than none.
+func weight(params string) int {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(param, "=")
+		if !strings.EqualFold(trim(name), "q") {
+			continue
+		}
+		q, err := strconv.ParseFloat(trim(value), 64)
+		if err != nil || !isWeight(trim(value)) {
+			return 0
+		}
+		return int(q*1000 + 0.5)
+	}
+	return 1000
+}
+
+// isWeight reports whether s is 0 or 1, with up to three digits behind a point, and at most 1.
+func isWeight(s string) bool {
+	whole, digits, _ := strings.Cut(s, ".")
+	switch whole {
+	case "0":
+		return len(digits) <= 3 && strings.Trim(digits, "0123456789") == ""
+	case "1":
+		return len(digits) <= 3 && strings.Trim(digits, "0") == ""
+	}
+	return false
+}
+
+// Opaque returns the opaque part of an entity tag, without W/ and quotes (section 8.8.3). A tag
+// without quotes is its own opaque part.
+func Opaque(tag string) string {
+	tag = strings.TrimPrefix(trim(tag), "W/")
+	if len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' {
+		tag = tag[1 : len(tag)-1]
+	}
+	return tag
+}
+
+// Tags are the entity tags of If-None-Match.
+type Tags struct {
+	Any    bool     // the field is *
+	Opaque []string // the opaque parts of the tags
+}
+
+// ParseTags reads If-None-Match.
+func ParseTags(lines []string) (t Tags) {
+	split(lines, func(element string) {
+		if element == "*" {
+			t.Any = true
+			return
+		}
+		t.Opaque = append(t.Opaque, Opaque(element))
+	})
+	return t
+}
+
+// Match reports whether the field names a version whose tag has this opaque part. The comparison is
+// the weak one (section 8.8.3.2).
+func (t Tags) Match(opaque string) bool { return t.Any || t.Find(opaque) }
+
+// Find is Match without *.
+func (t Tags) Find(opaque string) bool {
+	return slices.ContainsFunc(t.Opaque, func(tag string) bool {
+		return tag == opaque || Bare(tag) == opaque
+	})
+}
+
+// Bare returns the opaque part of a tag without what proxies and servers append when they compress:
+// "-gzip" (Apache), "--gzip" (Jetty) or ";gzip", and the same of other codings.
+func Bare(opaque string) string {
+	for _, name := range []string{"gzip", "gz", "br", "zstd", "deflate"} {
+		if cut, ok := strings.CutSuffix(opaque, name); ok {
+			for _, by := range []string{"--", "-", ";"} {
+				if bare, ok := strings.CutSuffix(cut, by); ok && bare != "" {
+					return bare
+				}
+			}
+		}
+	}
+	return opaque
+}
