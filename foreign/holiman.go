@@ -42,7 +42,7 @@ const holimanVersion = "v02\n"
 // use [Holiman.UnmarshalJSON].
 //
 // As a protection against crafted files, NewHoliman refuses compressed data if the filter has more
-// than 64 MiB and is more than 100 times as long as data. Filters that compress so well are nearly
+// than 1 MiB and is more than 100 times as long as data. Filters that compress so well are nearly
 // empty. Undo the gzip of such a filter, and then call NewHoliman.
 func NewHoliman(data []byte) (*Holiman, error) {
 	read, err := parseHoliman(data)
@@ -60,7 +60,7 @@ func parseHoliman(data []byte) (holiman, error) {
 	if err != nil {
 		return holiman{}, err
 	}
-	limit := min(max(64<<20, 100*uint64(len(data))), math.MaxInt)
+	limit := uint64(min(form.MaxUnzipped(len(data)), math.MaxInt))
 	f, err := readHoliman(in, limit, errBomb)
 	f.zipped = true
 	switch {
@@ -90,7 +90,7 @@ func endsBefore(data []byte, limit uint64) bool {
 	return false
 }
 
-var errBomb = errors.New("it is more than a hundred times as long as its gzip: undo the gzip first")
+var errBomb = fmt.Errorf("%w: undo the gzip first", form.ErrUnzipped)
 
 // UnmarshalBinary replaces f by the filter that data holds, in the original's binary form, without
 // gzip. WriteTo then writes with gzip, as the original does.

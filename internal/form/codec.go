@@ -2,6 +2,7 @@ package form
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 )
@@ -47,3 +48,11 @@ func (r *FileReader) Read(p []byte) (int, error) {
 	r.Left -= int64(n)
 	return n, err
 }
+
+// MaxUnzipped returns the largest size of a form that a reader unpacks from n bytes of gzip, or of
+// another compression. A larger one is refused before it takes memory: what arrives can promise a
+// thousand times as much.
+func MaxUnzipped(n int) int64 { return max(1<<20, 100*int64(n)) }
+
+// ErrUnzipped is the error for a form that is larger than MaxUnzipped.
+var ErrUnzipped = errors.New("it is more than a hundred times as long as its gzip")
