@@ -175,6 +175,47 @@ func TestPatchOfOtherFilters(t *testing.T) {
 	require.EqualError(t, err, "bloom: Info.P = 2 is outside [0, 1)")
 }
 
+// TestPatchOfAnotherDay: if the patch of a day is left out, the patch of the next day is refused,
+// however few keys a day has. So is one that is applied twice or too early.
+func TestPatchOfAnotherDay(t *testing.T) {
+	const rounds = 100
+	start := bloom.Must(bloom.New(1_000_000, 0.01))
+	for i := range uint64(1_000_000) {
+		start.AddHash(bloom.SumUint64(i))
+	}
+	days := make([]*bloom.Filter, 3)
+	next := uint64(1_000_000)
+	for _, keys := range []int{1, 10, 30, 100} {
+		refused := 0
+		for range rounds {
+			days[0] = start
+			for day := range days[1:] {
+				days[day+1] = days[day].Clone()
+				for added := 0; added < keys; next++ {
+					if days[day+1].AddHash(bloom.SumUint64(next)) {
+						added++
+					}
+				}
+			}
+			patch := bloom.Must(bloom.Diff(days[1], days[2]))
+			late, shared := days[0].Clone(), bloom.NewSyncFrom(days[0])
+			err := late.Patch(patch)
+			sharedErr := shared.Patch(patch)
+			if errors.Is(err, bloom.ErrMismatch) && errors.Is(sharedErr, bloom.ErrMismatch) {
+				refused++
+			}
+			require.True(t, late.Equal(start) && shared.Snapshot().Equal(start), "a refused patch")
+		}
+		require.Equal(t, rounds, refused, "with %d keys a day", keys)
+	}
+	patch := bloom.Must(bloom.Diff(days[1], days[2]))
+	for _, f := range []*bloom.Filter{days[0], days[2]} {
+		require.ErrorIs(t, f.Clone().Patch(patch), bloom.ErrMismatch)
+	}
+	require.NoError(t, days[1].Patch(patch))
+	samePatched(t, days[2], days[1])
+}
+
 // smallPatch returns a patch, the filter that it fits, and the filter that it makes.
 func smallPatch() (patch []byte, from, to *bloom.Filter) {
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -241,6 +282,7 @@ func TestPatchConditions(t *testing.T) {
 		{"a bit fewer", changed, binary.LittleEndian.Uint64(patch[changed:]) - 1},
 		{"a bit more", changed, binary.LittleEndian.Uint64(patch[changed:]) + 1},
 		{"more bits than the filter has", changed, 20*64 + 1},
+		{"more bits than the stream has", changed, 10*64 + 1},
 		{"no bits", changed, 0},
 		{"rice", rice, 38},
 		{"a longer code", rice, 37},
@@ -287,12 +329,8 @@ func TestPatchBytes(t *testing.T) {
 	to := bloom.Must(bloom.NewWords([]uint64{1 << 3, 1 << 6, 0}, 2))
 	patch := bloom.Must(bloom.Diff(from, to))
 
-	var old [48]byte
-	for i, w := range []uint64{1 << 4, 0, 1 << 63} {
-		binary.LittleEndian.PutUint64(old[16*i:], uint64(i))
-		binary.LittleEndian.PutUint64(old[16*i+8:], w)
-	}
-	proof := crc32.Checksum(old[:], crc32.MakeTable(crc32.Castagnoli))
+	// The proof is of the words of from as they are in Guava's form.
+	proof := crc32.Checksum(bloom.Must(from.MarshalBinary())[6:], crc32.MakeTable(crc32.Castagnoli))
 	head := make([]byte, 0, 64)
 	head = append(head, "BLMP\x01\x00\x24\x00"...)
 	for _, p := range []uint64{1, 2, 3, 4, 5, 1, uint64(proof)} {

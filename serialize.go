@@ -141,10 +141,10 @@ func (f *filter) UnmarshalText(text []byte) error {
 }
 
 // Diff returns a patch: bytes with which [Filter.Patch] turns the filter from into the filter to. A
-// patch holds the bits that differ, whether set or cleared, and the Info of to. Each bit takes at
-// most five bytes, and usually two. The rest of a patch is at most 200 bytes and the Info. So a
-// patch is longer than its filter by no more than that. docs/format.md describes patches. If from
-// and to are equal, the patch is valid and changes no bit.
+// patch holds the bits that differ, whether set or cleared, a checksum of from, and the Info of to.
+// Each bit takes at most five bytes, and usually two. The rest of a patch is at most 200 bytes and
+// the Info. So a patch is longer than its filter by no more than that. docs/format.md describes
+// patches. If from and to are equal, the patch is valid and changes no bit.
 //
 // Diff returns an error that wraps [ErrMismatch] if M, K or Strategy of from and to differ, or
 // one of them is nil. It also returns an error if both are the zero Filter, or if the Info of to
@@ -160,23 +160,25 @@ func Diff(from, to *Filter) ([]byte, error) {
 	if h.K == 0 {
 		return nil, errNoForm
 	}
-	changes := func(yield func(form.Change) bool) {
+	changes := func(yield func(int, uint64) bool) {
 		news := to.bits.words[:len(from.bits.words)]
 		for i, old := range from.bits.words {
-			if mask := old ^ news[i]; mask != 0 && !yield(form.Change{Word: i, Old: old, Mask: mask}) {
+			if mask := old ^ news[i]; mask != 0 && !yield(i, mask) {
 				return
 			}
 		}
 	}
-	return form.AppendPatch(nil, h, to.info.Get(), changes)
+	// If keys were only added, this is how many bits differ.
+	guess := max(from.ones, to.ones) - min(from.ones, to.ones)
+	proof := form.WordsSum(from.bits.words)
+	return form.AppendPatch(nil, h, to.info.Get(), proof, guess, changes)
 }
 
 // Patch applies a patch, which [Diff] made of the filters from and to. It changes the bits that
-// differ, and f takes over the Info of to, but keeps its Hash if to has none. In the words that
-// change, f must have the bits of from; the patch has a checksum of these words. If f differs from
-// them, or if it has another size, K or Strategy, Patch returns an error that wraps [ErrMismatch].
-// So the same patch fits only once, unless it changes no bit. Patch does not change other words of
-// f.
+// differ, and f takes over the Info of to, but keeps its Hash if to has none. f must have all bits of
+// from, and no others: Patch compares a checksum. If f differs from from, also in its size, K or
+// Strategy, Patch returns an error that wraps [ErrMismatch]. So patches are applied in their order,
+// each of them once. Patch reads the whole filter.
 //
 // If data is no patch, or a damaged one, the error wraps [ErrFormat]. On error f is unchanged.
 // Patch does not retain data.

@@ -232,10 +232,10 @@ func (s *SyncFilter) Merge(g *Filter) error {
 // of the [Diff] is found at any time. For any other key, a look-up during Patch may return true or
 // false.
 //
-// A bit that Add sets during Patch stays set, unless the patch clears this bit. If Add sets a bit
-// in a word that the patch changes, and Patch has not checked this word yet, Patch returns an error
-// that wraps [ErrMismatch] and changes nothing. If another Patch of s runs, Patch waits for its
-// end.
+// The check reads each word once. If a new key was added before Patch, or during the check before
+// its words were read, Patch returns an error that wraps [ErrMismatch] and changes nothing. A bit
+// that Add sets later stays set, unless the patch clears this bit. If another Patch of s runs, Patch
+// waits for its end.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {

@@ -143,7 +143,8 @@ func ExampleReplica_Status() {
 	// good, 1206 bytes
 }
 
-// The server requires a token. A Transport adds it to each request.
+// The server requires a token. A Transport adds it to each request for that server. Another server,
+// to which a redirect leads, must not see it.
 func ExampleHTTPSource() {
 	set := bloom.Must(bloom.NewSync(1000, 0.01))
 	set.AddString("a")
@@ -157,19 +158,22 @@ func ExampleHTTPSource() {
 	}))
 	defer server.Close()
 
+	token := withToken{host: server.Listener.Addr().String(), token: "secret"}
 	r := replica.New(&replica.HTTPSource{
 		URL:    server.URL,
-		Client: &http.Client{Timeout: time.Minute, Transport: withToken("secret")},
+		Client: &http.Client{Timeout: time.Minute, Transport: token},
 	}, replica.Config{})
 	fmt.Println(r.Refresh(context.Background()), r.ContainsString("a"), r.ContainsString("b"))
 	// Output: <nil> true false
 }
 
-type withToken string
+type withToken struct{ host, token string }
 
-func (token withToken) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+string(token))
+func (t withToken) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host == t.host {
+		req = req.Clone(req.Context())
+		req.Header.Set("Authorization", "Bearer "+t.token)
+	}
 	return http.DefaultTransport.RoundTrip(req)
 }
 

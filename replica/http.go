@@ -9,25 +9,32 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/httphead"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
 // HTTPSource gets a filter from URL. The server is a [Publisher], or any server of a file in
 // Guava's binary form. The file may end with the trailer that bloom.Filter.SaveFile adds.
 //
 // A Publisher sends a patch. Any other server sends the whole filter whenever its ETag has changed.
-// The source's versions are the ETags without their quotes. If the server sends no ETag, or one
-// longer than 1,024 bytes, every refresh loads the whole filter, and Version is "". A CDN keeps a
-// copy for some time: a replica behind a CDN is late by that time, too.
+// The source's versions are the ETags without their quotes, and without what a proxy appends that
+// compresses, such as "-gzip". If the server sends no ETag, or one longer than 1,024 bytes, every
+// refresh loads the whole filter, and Version is "". A CDN keeps a copy for some time: a replica
+// behind a CDN is late by that time, too, and may be led back to an older version; see [Status].
 //
 // The request that follows a failed transfer, or three failed requests, asks for the whole filter,
-// without compression.
+// without compression. A transfer also fails if a filter of more than a megabyte is more than a
+// hundred times as long as its gzip. Nearly empty filters are.
 //
 // Set the fields before the first use. Many goroutines may use an HTTPSource at once. An HTTPSource
 // must not be copied.
@@ -37,7 +44,7 @@ type HTTPSource struct {
 	// URL is the filter's address.
 	URL string
 	// Client makes the requests. Its Transport may add headers that the server needs, such as
-	// Authorization; see the example. If Client is nil, a request may take five minutes. Otherwise
+	// Authorization; see the example, which keeps them from servers that a redirect names. If Client is nil, a request may take five minutes. Otherwise
 	// give Client a Timeout, or the context of each refresh a deadline. Without both, a server that
 	// stops answering stops the replica.
 	Client *http.Client
@@ -57,15 +64,23 @@ var defaultClient = &http.Client{Timeout: 5 * time.Minute}
 // as plainAfter failed requests: if a cache has damaged bytes, the same request would fail again.
 const plainAfter = 3
 
-// known is the last version that was fetched, and its ETag.
-type known struct{ version, etag string }
+// known is the last version that was fetched, its ETag, and the length of its filter.
+type known struct {
+	version, etag string
+	size          int64
+}
+
+// tags returns the value of If-None-Match for the version. A server may not know the tag that a proxy
+// made of its own.
+func (k known) tags() string {
+	if httphead.Opaque(k.etag) == k.version {
+		return k.etag
+	}
+	return k.etag + ", " + strconv.Quote(k.version)
+}
 
 // maxTag is the largest length of an ETag in bytes. A longer one is ignored.
 const maxTag = 1024
-
-func headerOf(f *bloom.Filter) form.Header {
-	return form.Header{Strategy: uint8(f.Strategy()), K: f.K(), Words: int(f.M() / 64)}
-}
 
 // Fetch implements [Source].
 func (s *HTTPSource) Fetch(ctx context.Context, have string) (Update, error) {
@@ -106,12 +121,12 @@ func (s *HTTPSource) fetch(
 	req.Header.Set("Accept-Encoding", encoding)
 	wantPatch := !plain && have != ""
 	if wantPatch {
-		req.Header.Set("A-IM", deltaIM)
+		req.Header.Set("A-IM", publish.DeltaIM)
 	}
 	switch {
 	case have == "":
 	case have == last.version:
-		req.Header.Set("If-None-Match", last.etag)
+		req.Header.Set("If-None-Match", last.tags())
 	default:
 		req.Header.Set("If-None-Match", `"`+have+`"`)
 	}
@@ -123,7 +138,7 @@ func (s *HTTPSource) fetch(
 
 	limit := cmp.Or(s.Limit, 1<<30)
 	if etag := resp.Header.Get("ETag"); len(etag) <= maxTag {
-		next = known{version: untag(etag), etag: etag}
+		next = known{version: versionOf(etag), etag: etag}
 	}
 	u.Version = next.version
 	switch resp.StatusCode {
@@ -134,15 +149,22 @@ func (s *HTTPSource) fetch(
 		return Update{Version: have}, last, nil
 	case http.StatusOK:
 		u.Full, err = readFilter(resp, limit)
+		if err == nil {
+			next.size = u.Full.SizeBytes()
+		}
 	case http.StatusIMUsed:
-		base := untag(resp.Header.Get("Delta-Base"))
+		base := versionOf(resp.Header.Get("Delta-Base"))
+		if have == last.version {
+			next.size = last.size
+			limit = min(limit, last.size)
+		}
 		switch {
-		case !wantPatch || resp.Header.Get("IM") != deltaIM:
+		case !wantPatch || !httphead.Lists(resp.Header.Values("IM"), publish.DeltaIM):
 			err = fmt.Errorf("status %d, IM %.40q", resp.StatusCode, resp.Header.Get("IM"))
 		case base != have:
 			err = fmt.Errorf("%w: patch of version %.40q, not %q", bloom.ErrMismatch, base, have)
 		default:
-			u.Patch, err = readPatch(resp, limit)
+			u.Patch, err = readPatch(resp, limit+maxPatch)
 		}
 	default:
 		status := http.StatusText(resp.StatusCode)
@@ -154,54 +176,87 @@ func (s *HTTPSource) fetch(
 	return u, next, err
 }
 
-// unpacked returns the body of resp without its Content-Encoding.
-func unpacked(resp *http.Response) (io.Reader, error) {
-	switch encoding := resp.Header.Get("Content-Encoding"); encoding {
-	case "", "identity":
-		return resp.Body, nil
-	case "gzip":
-		return gzip.NewReader(resp.Body)
-	default:
-		return nil, fmt.Errorf("Content-Encoding %.40q is unknown", encoding)
+// versionOf returns the version that an entity tag names.
+func versionOf(etag string) string { return httphead.Bare(httphead.Opaque(etag)) }
+
+// maxPatch is the number of bytes that a patch may have beyond the length of its filter: those of
+// its head and its Info.
+const maxPatch = 64 << 10
+
+// codings returns an error unless resp has one of the content codings that are wanted. "" stands for
+// none.
+func codings(resp *http.Response, wanted ...string) (coding string, err error) {
+	lines := resp.Header.Values("Content-Encoding")
+	coding = strings.Join(httphead.Codings(lines), ", ")
+	if !slices.Contains(wanted, coding) {
+		return "", fmt.Errorf("status %d, Content-Encoding %.40q", resp.StatusCode, coding)
 	}
+	return coding, nil
 }
 
-// readPatch reads a patch. It returns an error if the body is longer than limit bytes, or if it is
-// not a patch.
+// readPatch reads what the server says is a patch. It returns an error if the body has a content
+// coding, since a Publisher packs no patches, or is longer than limit bytes.
 func readPatch(resp *http.Response, limit int64) ([]byte, error) {
-	body, err := unpacked(resp)
-	if err != nil {
+	if _, err := codings(resp, ""); err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
+	return readAll(resp.Body, limit)
+}
+
+// readAll returns an error if r has more than limit bytes.
+func readAll(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading: %w", err)
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("patch is above the limit of %d bytes", limit)
+		return nil, fmt.Errorf("the answer is above the limit of %d bytes", limit)
 	}
-	_, err = form.ParsePatch(data)
-	return data, err
+	return data, nil
 }
 
 // readFilter reads a filter. It returns an error if the filter has more than limit bytes, or if
 // anything but a trailer follows it.
 func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
-	body, err := unpacked(resp)
+	coding, err := codings(resp, "", "gzip")
 	if err != nil {
 		return nil, err
 	}
+	if coding == "" {
+		return decode(resp.Body, limit, limit, false)
+	}
+	// What is packed is read first, so that what a filter may take is known before it takes memory.
+	packed, err := readAll(resp.Body, limit+maxPatch)
+	if err != nil {
+		return nil, err
+	}
+	body, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return decode(body, limit, form.MaxUnzipped(len(packed)), true)
+}
+
+// decode reads a filter of at most limit bytes from body. If packed, it has at most room bytes, and
+// memory for all of them is taken at once. Otherwise the memory grows as bytes arrive.
+func decode(body io.Reader, limit, room int64, packed bool) (*bloom.Filter, error) {
 	var sum form.Sum
 	summed := io.TeeReader(body, &sum)
 	header, _, err := form.ReadHeader("replica", summed)
-	if err != nil {
+	size := header.Size()
+	switch {
+	case err != nil:
 		return nil, err
+	case size > limit:
+		return nil, fmt.Errorf("filter of %d bytes is above the limit of %d", size, limit)
+	case size > room:
+		return nil, form.ErrUnzipped
 	}
-	if header.Size() > limit {
-		return nil, fmt.Errorf("filter of %d bytes is above the limit of %d", header.Size(), limit)
+	again := io.MultiReader(bytes.NewReader(header.Append(nil)), summed)
+	if packed {
+		again = &form.FileReader{File: again, Left: size}
 	}
 	f := new(bloom.Filter)
-	again := io.MultiReader(bytes.NewReader(header.Append(nil)), summed)
 	if _, err := f.ReadFrom(again); err != nil {
 		return nil, err
 	}

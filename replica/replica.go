@@ -1,9 +1,9 @@
 // Package replica keeps copies of one Bloom filter on many machines.
 //
 // A [Replica] answers from its own machine's memory, without locks, and polls a
-// [Source] for what is new. It contains every key of the version that it has,
-// and trails the source by up to the polling interval. While the source fails,
-// a Replica keeps its last copy. [Replica.Status] tells how old the copy is. Before the
+// [Source] for what is new. It contains every key of the version that it has, and
+// trails the source by up to the polling interval. Only while a patch is applied, a key that the
+// patch removes may be absent already. While the source fails, a Replica keeps its last copy. [Replica.Status] tells how old the copy is. Before the
 // first load, a Replica reports every key as present, so that no key is turned away in error.
 //
 // The caller supplies the source and the interval. Some sources send only what
@@ -44,6 +44,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -81,6 +82,8 @@ type Update struct {
 	// Patch turns the caller's version into the new one; see bloom.Diff. The caller must not
 	// write to it.
 	Patch []byte
+
+	_ struct{}
 }
 
 // Config configures a Replica. Its zero value is usable. Its Interval is not like Every of package
@@ -100,31 +103,40 @@ type Config struct {
 	FullEvery time.Duration
 	// OnError, if not nil, is called with every error of Refresh, whether Run or other code called
 	// Refresh. A patch that does not fit is such an error, even if a full filter replaces it at
-	// once. Errors do not count if the context of the refresh has ended. OnError may call the
-	// Replica's methods. Calls of OnError do not overlap: an error that occurs during a call is
+	// once. OnError is also told of a refresh that succeeded, and led back to an older version or
+	// loaded the same filter for the third time in a row; see Back and Again of [Status]. Errors do
+	// not count if the context of the refresh has ended. OnError may call the Replica's methods. Calls of OnError do not overlap: an error that occurs during a call is
 	// only returned by Refresh.
 	//
 	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes
 	// to the default logger of package slog: such a Replica reports every key as present.
 	OnError func(error)
+
+	_ struct{}
 }
 
 // Replica is a copy of a Source's filter. Make it with New. Many goroutines may use a Replica at
 // once. Look-ups take no lock and allocate nothing.
 type Replica struct {
-	src   Source
-	cfg   Config
-	copy  atomic.Pointer[state]
-	busy  chan struct{} // holds one token while a refresh runs
-	since time.Time     // when the last full filter was fetched; for the goroutine that refreshes
+	src  Source
+	cfg  Config
+	copy atomic.Pointer[state]
+	busy chan struct{} // holds one token while a refresh runs
+
+	// The goroutine that refreshes uses these.
+	since time.Time // when the last full filter was fetched
+	had   []string  // the last versions before the present one, at most hadVersions
+	again int       // how many refreshes in a row loaded the filter that was there already
 
 	reporting sync.Mutex // held while OnError runs
 	logged    sync.Once  // logs the first error if there is no OnError
 
-	mu        sync.Mutex // guards the fields below
-	refreshed time.Time
-	err       error
+	mu     sync.Mutex // guards status
+	status Status     // but for Version and SizeBytes
 }
+
+// hadVersions is the number of past versions that a Replica remembers by name.
+const hadVersions = 64
 
 // state is a filter and its version. A patch changes the filter, and the result is a new state
 // with the same filter.
@@ -179,9 +191,9 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	misfit, err := r.refresh(ctx)
+	told, err := r.refresh(ctx)
 	// The refresh is over when OnError runs, so that OnError may call Refresh.
-	for _, err := range []error{misfit, err} {
+	for _, err := range append(told, err) {
 		if err != nil && ctx.Err() == nil {
 			r.report(err)
 		}
@@ -189,28 +201,28 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is Refresh for a caller that has put the token into busy. It takes the token out. misfit
-// is the error after which refresh asked for a full filter.
-func (r *Replica) refresh(ctx context.Context) (misfit, err error) {
+// refresh is Refresh for a caller that has put the token into busy. It takes the token out. told has
+// what OnError is to be told besides err.
+func (r *Replica) refresh(ctx context.Context) (told []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
 	have := r.Version()
 	if r.cfg.FullEvery > 0 && time.Since(r.since) >= r.cfg.FullEvery {
 		have = ""
 	}
-	err = r.fetch(ctx, have)
+	err = r.fetch(ctx, have, &told)
 	var unfit unfitError
 	if have != "" && (errors.Is(err, bloom.ErrMismatch) || errors.As(err, &unfit)) {
-		misfit = err
-		err = r.fetch(ctx, "")
+		told = append(told, err)
+		err = r.fetch(ctx, "", &told)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.err = err
+	r.status.Err = err
 	if err == nil {
-		r.refreshed = started
+		r.status.Refreshed = started
 	}
-	return misfit, err
+	return told, err
 }
 
 // report calls OnError unless a call of OnError is running. Otherwise an OnError that refreshes
@@ -230,7 +242,9 @@ func (r *Replica) report(err error) {
 	}
 }
 
-func (r *Replica) fetch(ctx context.Context, have string) error {
+// fetch fetches what is new since have, and applies it. It appends to told what OnError is to be
+// told of a success.
+func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 	started := time.Now()
 	u, err := r.src.Fetch(ctx, have)
 	if err != nil {
@@ -242,11 +256,16 @@ func (r *Replica) fetch(ctx context.Context, have string) error {
 		if u.Full.K() == 0 {
 			return errors.New("replica: source sent the zero Filter")
 		}
+		asked := cur != nil && have == "" && cur.version != ""
+		if again := r.countAgain(cur, u.Full, asked); again != nil {
+			*told = append(*told, again)
+		}
 		r.since = started
 		r.copy.Store(&state{share(u.Full), u.Full.SizeBytes(), u.Version})
 	case have == "":
 		return errors.New("replica: source has no full filter")
 	default:
+		r.again = 0
 		// The bits change before the version, so that a Replica has all keys of its version.
 		if u.Patch != nil {
 			if err := cur.filter.Patch(u.Patch); err != nil {
@@ -258,7 +277,59 @@ func (r *Replica) fetch(ctx context.Context, have string) error {
 			r.copy.Store(&state{cur.filter, cur.size, u.Version})
 		}
 	}
+	if back := r.countBack(cur, u.Version); back != nil {
+		*told = append(*told, back)
+	}
 	return nil
+}
+
+// countAgain counts full if it is the filter of cur, which the Replica has not asked for. It returns an
+// error if this is the third such filter in a row.
+func (r *Replica) countAgain(cur *state, full *bloom.Filter, asked bool) error {
+	same := cur != nil && !asked && cur.holds(full)
+	if !same {
+		r.again = 0
+		return nil
+	}
+	r.again++
+	r.mu.Lock()
+	r.status.Again++
+	r.mu.Unlock()
+	if r.again != 3 {
+		return nil
+	}
+	return errors.New("replica: the source sends the whole filter each time, and nothing is new: " +
+		"its ETag is missing, or something on the way changes it")
+}
+
+// holds reports whether s has the bits and the Info of f.
+func (s *state) holds(f *bloom.Filter) bool {
+	if s.size != f.SizeBytes() || s.filter.Info() != f.Info() {
+		return false
+	}
+	var ours, theirs form.Sum
+	_, err := s.filter.WriteTo(&ours)
+	_, failed := f.WriteTo(&theirs)
+	return err == nil && failed == nil && ours == theirs
+}
+
+// countBack remembers that next follows the version of cur. It returns an error if the Replica had
+// that version before.
+func (r *Replica) countBack(cur *state, next string) error {
+	if cur == nil || cur.version == next || cur.version == "" {
+		return nil
+	}
+	back := next != "" && slices.Contains(r.had, next)
+	r.had = append(r.had, cur.version)
+	r.had = r.had[max(0, len(r.had)-hadVersions):]
+	if !back {
+		return nil
+	}
+	r.mu.Lock()
+	r.status.Back++
+	r.mu.Unlock()
+	return fmt.Errorf("replica: version %q came back after %q: "+
+		"keys that were added in between are absent again", next, cur.version)
 }
 
 // unfitError is the error of a patch that cannot be applied.
@@ -280,7 +351,7 @@ func share(f *bloom.Filter) *bloom.SyncFilter {
 }
 
 // Contains reports whether key may be in the filter. False is certain for the source's filter as of
-// Version. Before the first load, Contains returns true for every key. It is for keys that were
+// Version, or, while a patch is applied, as of the next version. Before the first load, Contains returns true for every key. It is for keys that were
 // hashed with [bloom.Sum]: look at the Hash of [Replica.Info] first.
 func (r *Replica) Contains(key []byte) bool { return r.ContainsHash(bloom.Sum(key)) }
 
@@ -341,6 +412,15 @@ type Status struct {
 	Refreshed time.Time
 	// Err is the error of the last refresh, and nil if it succeeded.
 	Err error
+	// Again counts the refreshes that loaded the whole filter, which the Replica had already and had
+	// not asked for. If it grows at each refresh, the server sends no ETag, or something on the way
+	// changes it.
+	Again uint64
+	// Back counts the refreshes that led back to one of the last 64 versions, as an old copy in a
+	// cache does. Keys that were added since that version are absent again.
+	Back uint64
+
+	_ struct{}
 }
 
 // Status returns the status of the replica. It does not wait for a refresh that is running.
@@ -348,7 +428,9 @@ func (r *Replica) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	cur := r.state()
-	return Status{Version: cur.version, SizeBytes: cur.size, Refreshed: r.refreshed, Err: r.err}
+	s := r.status
+	s.Version, s.SizeBytes = cur.version, cur.size
+	return s
 }
 
 // Stats returns the figures of the copy; see [bloom.SyncFilter.Stats]. Until the first load every

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -35,8 +36,8 @@ func filterOf(t testing.TB, m uint64, k int, keys ...string) *bloom.Filter {
 	return f
 }
 
-// publish returns a filter with the keys of f, and its Publisher.
-func publish(f *bloom.Filter) (*bloom.SyncFilter, *Publisher) {
+// published returns a filter with the keys of f, and its Publisher.
+func published(f *bloom.Filter) (*bloom.SyncFilter, *Publisher) {
 	set := bloom.NewSyncFrom(f)
 	return set, NewPublisher(set.Snapshot)
 }
@@ -246,7 +247,7 @@ func TestFullEvery(t *testing.T) {
 }
 
 func TestSnapshotIsTheCallersToKeep(t *testing.T) {
-	set, p := publish(filterOf(t, 1024, 5, "a"))
+	set, p := published(filterOf(t, 1024, 5, "a"))
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 	f := r.Snapshot()
@@ -307,7 +308,7 @@ func TestRefreshesTakeTurns(t *testing.T) {
 // Readers look up keys of published versions while patches and full filters arrive. A reader must
 // find each key of a version that it has seen.
 func TestReadersNeverLoseAKey(t *testing.T) {
-	set, p := publish(bloom.Must(bloom.New(20_000, 1e-6)))
+	set, p := published(bloom.Must(bloom.New(20_000, 1e-6)))
 	r := New(p, Config{})
 	require.NoError(t, r.Refresh(context.Background()))
 
@@ -412,4 +413,111 @@ func TestRefreshHoldsTwoFilters(t *testing.T) {
 	require.True(t, r.ContainsString("a"))
 	require.Equal(t, full.Info(), r.Info())
 	require.True(t, r.Snapshot().Equal(full), "another filter than the source's")
+}
+
+// TestTellsOfTheSameFilter: a Replica tells once that its source sends the same filter at each
+// refresh, and counts how often. A Replica that asks for a whole filter does not count it.
+func TestTellsOfTheSameFilter(t *testing.T) {
+	ctx := context.Background()
+	f := filterOf(t, 1024, 5, "a")
+	version := func(i int) string { return "" }
+	i := 0
+	var told []error
+	src := script(func(string) (Update, error) {
+		i++
+		return Update{Version: version(i), Full: f.Clone()}, nil
+	})
+	for name, named := range map[string]func(int) string{
+		"no tag":      func(int) string { return "" },
+		"another tag": strconv.Itoa,
+	} {
+		version, told = named, nil
+		r := New(src, Config{OnError: func(err error) { told = append(told, err) }})
+		for range 10 {
+			require.NoError(t, r.Refresh(ctx))
+		}
+		require.Len(t, told, 1, name)
+		require.ErrorContains(t, told[0], "ETag", name)
+		require.EqualValues(t, 9, r.Status().Again, name)
+		require.NoError(t, r.Status().Err)
+
+		f.AddString(name)
+		require.NoError(t, r.Refresh(ctx))
+		require.EqualValues(t, 9, r.Status().Again, name+": a new filter")
+		f.SetInfo(bloom.Info{Comment: name})
+		require.NoError(t, r.Refresh(ctx))
+		require.EqualValues(t, 9, r.Status().Again, name+": a new Info")
+	}
+	told = nil
+	version = strconv.Itoa
+	r := New(src, Config{FullEvery: 1, OnError: func(err error) { told = append(told, err) }})
+	for range 10 {
+		require.NoError(t, r.Refresh(ctx))
+	}
+	require.Empty(t, told)
+	require.Zero(t, r.Status().Again)
+}
+
+// TestTellsOfTheWayBack: a Replica that is led back to a version that it had tells of it.
+func TestTellsOfTheWayBack(t *testing.T) {
+	ctx := context.Background()
+	old, now := filterOf(t, 1024, 5, "a"), filterOf(t, 1024, 5, "a", "b")
+	edges := []Update{{Version: "1", Full: old}, {Version: "2", Full: now}}
+	i := 0
+	var told []error
+	r := New(script(func(string) (Update, error) {
+		u := edges[i]
+		u.Full = u.Full.Clone()
+		return u, nil
+	}), Config{OnError: func(err error) { told = append(told, err) }})
+	for step, test := range []struct {
+		edge int
+		back uint64
+	}{{0, 0}, {0, 0}, {1, 0}, {0, 1}, {0, 1}, {1, 2}} {
+		i = test.edge
+		require.NoError(t, r.Refresh(ctx), step)
+		require.Equal(t, test.back, r.Status().Back, step)
+		require.Len(t, told, int(test.back), step)
+		require.Equal(t, test.edge == 1, r.ContainsString("b"), step)
+		require.NoError(t, r.Status().Err)
+	}
+	require.ErrorContains(t, told[0], `version "1" came back after "2"`)
+
+	// A Publisher's versions have new names, also after a restart.
+	set, p := published(old)
+	r = New(script(func(have string) (Update, error) { return p.Fetch(ctx, have) }), Config{OnError: func(err error) { t.Error(err) }})
+	for i := range 2 * hadVersions {
+		require.NoError(t, r.Refresh(ctx))
+		set.AddString(strconv.Itoa(i))
+		p.Publish()
+		if i == hadVersions {
+			p = NewPublisher(set.Snapshot)
+		}
+	}
+	require.Zero(t, r.Status().Back)
+	require.Len(t, r.had, hadVersions)
+}
+
+// TestVersionAfterItsAddedKeys: when Version is new, keys that were sent as digests are there.
+func TestVersionAfterItsAddedKeys(t *testing.T) {
+	var added []bloom.Hash
+	for i := range uint64(100_000) {
+		added = append(added, bloom.SumUint64(i))
+	}
+	last := added[len(added)-1]
+	for range 10 {
+		r := New(script(func(have string) (Update, error) {
+			if have == "" {
+				return Update{Version: "1", Full: bloom.Must(bloom.New(1e6, 1e-9))}, nil
+			}
+			return Update{Version: "2", Added: added}, nil
+		}), Config{})
+		require.NoError(t, r.Refresh(context.Background()))
+		filtertest.Together(func() { assert.NoError(t, r.Refresh(context.Background())) }, func() {
+			for r.Version() != "2" {
+				runtime.Gosched()
+			}
+			assert.True(t, r.ContainsHash(last))
+		})
+	}
 }

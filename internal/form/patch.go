@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
-	"sync/atomic"
 )
 
 // A patch is a frame that turns a filter in Guava's form into another of the same parameters.
@@ -16,8 +15,8 @@ import (
 //	changed               the number of bits that differ
 //	rice                  the parameter of the code below, 0 to 37
 //	length                the number of the frame's words
-//	proof                 the CRC-32C of the words that change, as they were: for each, in
-//	                      ascending order, its number and its bits, both little-endian u64
+//	proof                 the CRC-32C of the words of the filter that is patched, as Guava's form
+//	                      has them
 //
 // The frame's words are a stream of bits, the least significant bit of a word first. The stream has
 // a gap for each bit that differs, in ascending order. The gap is the number of equal bits before
@@ -34,35 +33,29 @@ const (
 	maxRice = 37
 )
 
-// A Change is one word in which two filters differ.
-type Change struct {
-	Word int
-	Old  uint64 // the word as it was
-	Mask uint64 // the bits that differ
-}
-
 // A Patch is a decoded patch. Its stream is a part of the bytes that were decoded.
 type Patch struct {
-	Header Header // header of both filters
-	Info   Info   // Info of the new filter
-	bits   uint64 // number of bits that differ
-	rice   uint
-	proof  Sum
-	stream []byte
+	Header  Header // header of both filters
+	Info    Info   // Info of the new filter
+	Proof   Sum    // checksum of the old filter's words; see WordsSum
+	Changed uint64 // number of bits that differ
+	rice    uint
+	stream  []byte
 }
 
-// AppendPatch appends to b a patch that makes changes to a filter with the header h, and gives it
-// the Info. It goes through changes twice. The words of changes must ascend, and no mask may be 0.
-func AppendPatch(b []byte, h Header, info Info, changes iter.Seq[Change]) ([]byte, error) {
-	changed := uint64(0)
-	var p prover
-	for c := range changes {
-		changed += uint64(bits.OnesCount64(c.Mask))
-		p.add(c.Word, c.Old)
-	}
-	w := gapWriter{rice: bestRice(64*uint64(h.Words), changed)}
-	for c := range changes {
-		w.append(c)
+// AppendPatch appends to b a patch of a filter with the header h, whose words have the checksum
+// proof; see WordsSum. changes yields the number of each word that changes, in ascending order, and
+// the bits of it that do. guess is about how many bits these are: AppendPatch goes through changes
+// twice if another rice is better than that of guess. The patch has the Info of the new filter.
+func AppendPatch(
+	b []byte, h Header, info Info, proof Sum, guess uint64, changes iter.Seq2[int, uint64],
+) ([]byte, error) {
+	m := 64 * uint64(h.Words)
+	w := newGapWriter(m, min(guess, m))
+	changed := w.write(h.Words, changes)
+	if rice, _ := bestRice(m, changed); rice != w.rice {
+		w = newGapWriter(m, changed)
+		w.write(h.Words, changes)
 	}
 	params := []uint64{
 		uint64(h.Strategy),
@@ -71,35 +64,37 @@ func AppendPatch(b []byte, h Header, info Info, changes iter.Seq[Change]) ([]byt
 		changed,
 		uint64(w.rice),
 		uint64(len(w.words)),
-		uint64(p.sum),
+		uint64(proof),
 	}
 	return patchKind.Append(b, params, w.words, info)
 }
 
-// prover makes a proof.
-type prover struct {
-	sum Sum
-	buf [16]byte
+// WordsSum returns the checksum of the words of a filter, as Guava's form has them.
+func WordsSum(words []uint64) (sum Sum) {
+	buf := make([]byte, min(ChunkBytes, 8*len(words)))
+	for len(words) > 0 {
+		chunk := words[:min(len(words), len(buf)/8)]
+		words = words[len(chunk):]
+		PutWords(buf, chunk, ^uint64(0), BigEndian)
+		sum.Write(buf[:8*len(chunk)])
+	}
+	return sum
 }
 
-// add adds a word that changes to the proof. old is the word as it was.
-func (p *prover) add(word int, old uint64) {
-	binary.LittleEndian.PutUint64(p.buf[:], uint64(word))
-	binary.LittleEndian.PutUint64(p.buf[8:], old)
-	_, _ = p.sum.Write(p.buf[:])
-}
-
-// bestRice returns the rice with the least upper bound for the length of the stream. m is the
-// number of bits of the filter, and changed is how many of them differ.
-func bestRice(m, changed uint64) (best uint) {
-	least := m
-	for rice := uint(1); rice <= maxRice && changed > 0; rice++ {
+// bestRice returns the rice with the least upper bound for the length of the stream, and this bound
+// in bits. m is the number of bits of the filter, and changed is how many of them differ.
+func bestRice(m, changed uint64) (best uint, least uint64) {
+	if changed == 0 {
+		return 0, 0
+	}
+	least = m
+	for rice := uint(1); rice <= maxRice; rice++ {
 		bound := changed*uint64(rice+1) + (m-changed)>>rice
 		if bound < least {
 			best, least = rice, bound
 		}
 	}
-	return best
+	return best, least
 }
 
 // gapWriter writes a stream.
@@ -110,34 +105,56 @@ type gapWriter struct {
 	rice  uint
 }
 
-func (w *gapWriter) append(c Change) {
+// newGapWriter returns a writer of the stream of a patch that changes as many bits of m.
+func newGapWriter(m, changed uint64) *gapWriter {
+	rice, bound := bestRice(m, changed)
+	return &gapWriter{rice: rice, words: make([]uint64, 0, (bound+63)/64)}
+}
+
+// write writes changes, and returns how many bits change. A stream that gets longer than the filter's
+// words has another rice than the best: write then writes no more.
+func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
+	for word, mask := range changes {
+		changed += uint64(bits.OnesCount64(mask))
+		if len(w.words) <= words {
+			w.append(word, mask)
+		}
+	}
+	return changed
+}
+
+func (w *gapWriter) append(word int, mask uint64) {
 	if w.rice == 0 { // the stream is the exclusive or of both filters
-		w.words = append(w.words, make([]uint64, c.Word-len(w.words))...)
-		w.words = append(w.words, c.Mask)
+		w.words = append(w.words, make([]uint64, word-len(w.words))...)
+		w.words = append(w.words, mask)
 		return
 	}
-	for mask := c.Mask; mask != 0; mask &= mask - 1 {
-		index := 64*uint64(c.Word) + uint64(bits.TrailingZeros64(mask))
+	for ; mask != 0; mask &= mask - 1 {
+		index := 64*uint64(word) + uint64(bits.TrailingZeros64(mask))
 		gap := index - w.next
 		w.next = index + 1
 		w.used += gap >> w.rice // that many zeros
-		w.put(1)
-		for i := range w.rice {
-			w.put(gap >> i & 1)
-		}
+		low := gap & (1<<w.rice - 1)
+		w.put(low<<1|1, w.rice+1)
 	}
 }
 
-func (w *gapWriter) put(bit uint64) {
-	for uint64(len(w.words)) <= w.used/64 {
+// put writes the n lower bits of v. All others are 0, and n is at most 64.
+func (w *gapWriter) put(v uint64, n uint) {
+	at := w.used % 64
+	i := int(w.used / 64)
+	w.used += uint64(n)
+	for len(w.words) <= i {
 		w.words = append(w.words, 0)
 	}
-	w.words[w.used/64] |= bit << (w.used % 64)
-	w.used++
+	w.words[i] |= v << at
+	if at+uint64(n) > 64 {
+		w.words = append(w.words, v>>(64-at))
+	}
 }
 
-// ParsePatch decodes data. The Patch uses data from then on. ParsePatch checks everything that it
-// can check without the filter. Its errors wrap ErrFormat.
+// ParsePatch decodes data. The Patch uses data from then on. ParsePatch checks everything but the
+// stream, which Check goes through. Its errors wrap ErrFormat.
 func ParsePatch(data []byte) (*Patch, error) {
 	params, stream, info, err := patchKind.Parse(data, checkPatch)
 	if err != nil {
@@ -146,18 +163,14 @@ func ParsePatch(data []byte) (*Patch, error) {
 	if err := patchKind.Verify(data); err != nil {
 		return nil, err
 	}
-	p := &Patch{
-		Header: Header{Strategy: uint8(params[0]), K: int(params[1]), Words: int(params[2])},
-		Info:   info,
-		bits:   params[3],
-		rice:   uint(params[4]),
-		proof:  Sum(params[6]),
-		stream: stream,
-	}
-	if !p.whole() {
-		return nil, Errorf(patchKind.Package, "the changes of the patch are damaged")
-	}
-	return p, nil
+	return &Patch{
+		Header:  Header{Strategy: uint8(params[0]), K: int(params[1]), Words: int(params[2])},
+		Info:    info,
+		Proof:   Sum(params[6]),
+		Changed: params[3],
+		rice:    uint(params[4]),
+		stream:  stream,
+	}, nil
 }
 
 // checkPatch is the Check of patches.
@@ -178,58 +191,70 @@ func checkPatch(params []uint64) (words uint64, err error) {
 		return 0, fmt.Errorf("rice = %d is outside [0, %d]", rice, maxRice)
 	case length > params[2]:
 		return 0, fmt.Errorf("%d words for the changes of %d words", length, params[2])
+	case changed > 64*length:
+		return 0, fmt.Errorf("%d words for the changes of %d bits", length, changed)
 	case proof>>32 != 0:
 		return 0, errors.New("the proof has more than 32 bits")
 	}
 	return length, nil
 }
 
-// whole reports whether the stream has as many changes as the parameters say, and nothing else.
-func (p *Patch) whole() bool {
-	c := p.Changes()
-	for {
-		if _, _, ok := c.Next(); !ok {
-			break
-		}
-	}
-	return !c.damaged && (c.at+63)/64 == uint64(len(p.stream)/8) && c.rest() == 0
-}
-
-// Check returns an error that wraps ErrMismatch unless p fits a filter with the header h and the
-// given words. A patch fits if the words that it changes are as they were in the filter that it was
-// made from. Other goroutines may write to words atomically at the same time. was has the present
-// values of the bits that p changes: the value of the i-th such bit is bit i%64 of was[i/64].
+// Check returns an error that wraps ErrMismatch unless p was made from a filter with the header h
+// and the given words, and an error that wraps ErrFormat if the stream of p is damaged. Other
+// goroutines may write to words atomically at the same time: Check loads each word once. was has the
+// bits that p changes, as Check found them: the i-th such bit is bit i%64 of was[i/64].
 func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 	if h != p.Header {
+		words = nil
+	}
+	var sum Sum
+	old := gapWriter{words: make([]uint64, 0, (p.Changed+63)/64)}
+	buf := make([]byte, min(ChunkBytes, 8*len(words)))
+	c := p.Changes()
+	word, mask, ok := c.Next()
+	for from := 0; from < len(words); from += len(buf) / 8 {
+		chunk := words[from:min(len(words), from+len(buf)/8)]
+		PutWords(buf, chunk, ^uint64(0), BigEndian)
+		sum.Write(buf[:8*len(chunk)])
+		for ok && word < from+len(chunk) {
+			bytes := buf[8*(word-from):]
+			for now := binary.BigEndian.Uint64(bytes); mask != 0; mask &= mask - 1 {
+				old.put(now>>bits.TrailingZeros64(mask)&1, 1)
+			}
+			word, mask, ok = c.Next()
+		}
+	}
+	for ok { // h is another header
+		_, _, ok = c.Next()
+	}
+	switch {
+	case !c.whole():
+		return nil, Errorf(patchKind.Package, "the changes of the patch are damaged")
+	case h != p.Header:
 		return nil, Mismatch(patchKind.Package, "parameters", h, p.Header)
-	}
-	var now prover
-	w := gapWriter{words: make([]uint64, 0, (p.bits+63)/64)}
-	for c := p.Changes(); ; {
-		word, mask, ok := c.Next()
-		if !ok {
-			break
-		}
-		old := atomic.LoadUint64(&words[word])
-		now.add(word, old)
-		for ; mask != 0; mask &= mask - 1 {
-			w.put(old >> bits.TrailingZeros64(mask) & 1)
-		}
-	}
-	if now.sum != p.proof {
+	case sum != p.Proof:
 		return nil, mismatchError(patchKind.Package + ": filters differ: " +
 			"the patch was made from another filter than this one")
 	}
-	return w.words, nil
+	return old.words, nil
 }
+
+// StreamSize returns the length of the stream of p in bytes.
+func (p *Patch) StreamSize() int { return len(p.stream) }
 
 // Changes returns a reader of the stream of p.
 func (p *Patch) Changes() *Changes {
-	c := &Changes{stream: p.stream, rice: p.rice, m: 64 * uint64(p.Header.Words), left: p.bits}
+	c := &Changes{stream: p.stream, rice: p.rice, m: 64 * uint64(p.Header.Words), left: p.Changed}
 	if c.rice > 0 {
 		c.advance()
 	}
 	return c
+}
+
+// whole reports whether the stream, which c has gone through, has as many changes as the parameters
+// say, and nothing else.
+func (c *Changes) whole() bool {
+	return !c.damaged && (c.at+63)/64 == uint64(len(c.stream)/8) && c.rest() == 0
 }
 
 // Changes reads the stream of a Patch.
@@ -286,19 +311,34 @@ func (c *Changes) advance() {
 		return
 	}
 	room := c.m - c.next
-	high, ok := c.unary()
-	if !ok || high > room>>c.rice || c.at+uint64(c.rice) > 8*uint64(len(c.stream)) {
-		c.damaged = true
-		return
-	}
-	gap := high<<c.rice | c.take(c.rice)
-	if gap >= room {
+	high, low, ok := c.code()
+	gap := high<<c.rice | low
+	if !ok || high > room>>c.rice || gap >= room {
 		c.damaged = true
 		return
 	}
 	c.left--
 	c.next += gap + 1
 	c.read = true
+}
+
+// code reads the two parts of a gap. It returns false if the stream ends within it.
+func (c *Changes) code() (high, low uint64, ok bool) {
+	if i, at := c.at/64*8, c.at%64; i+16 <= uint64(len(c.stream)) {
+		words := c.stream[i:]
+		next := binary.LittleEndian.Uint64(words)>>at | binary.LittleEndian.Uint64(words[8:])<<(64-at)
+		zeros := uint(bits.TrailingZeros64(next))
+		if n := zeros + 1 + c.rice; n <= 64 {
+			c.at += uint64(n)
+			return uint64(zeros), next >> (zeros + 1) & (1<<c.rice - 1), true
+		}
+	}
+	// The code is longer than 64 bits, or near the stream's end.
+	high, ok = c.unary()
+	if !ok || c.at+uint64(c.rice) > 8*uint64(len(c.stream)) {
+		return 0, 0, false
+	}
+	return high, c.take(c.rice), true
 }
 
 // unary reads zeros and the one behind them. It returns how many zeros there are, and whether there

@@ -130,6 +130,9 @@ func (h *Handover) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Words returns the words that were written to h.
+func (h *Handover) Words() []uint64 { return h.words }
+
 // left returns the least number of bytes that r still has, if it is known.
 func left(r io.Reader) (n int64, known bool) {
 	switch r := r.(type) {

@@ -1,0 +1,96 @@
+package form
+
+import "math/bits"
+
+// Merged reads the changes of several patches together, of which each turns a filter into the next
+// one's. A bit that changes in an even number of patches does not differ in the end.
+//
+// It goes through the filter in windows. Each patch flips its bits in the window, and marks the words
+// that it touches, so that the time is that of the changes and not that of the filter.
+type Merged struct {
+	all     []*Changes
+	first   int // number of the window's first word
+	masks   [64 * windowMarks]uint64
+	touched [windowMarks]uint64 // bit i%64 of touched[i/64]: masks[i] may not be 0
+	mark    int                 // the first element of touched that may not be 0
+}
+
+const windowMarks = 8
+
+// Merge returns a reader of the changes of patches.
+func Merge(patches []*Patch) *Merged {
+	m := &Merged{mark: windowMarks}
+	for _, p := range patches {
+		m.all = append(m.all, p.Changes())
+	}
+	return m
+}
+
+// Next returns the next word that changes, and the bits of it that do.
+func (m *Merged) Next() (word int, mask uint64, ok bool) {
+	for {
+		for ; m.mark < windowMarks; m.mark++ {
+			for marks := &m.touched[m.mark]; *marks != 0; {
+				i := 64*m.mark + bits.TrailingZeros64(*marks)
+				*marks &= *marks - 1
+				mask, m.masks[i] = m.masks[i], 0
+				if mask != 0 {
+					return m.first + i, mask, true
+				}
+			}
+		}
+		if !m.fill() {
+			return 0, 0, false
+		}
+	}
+}
+
+// fill begins the window of the next word that changes. It returns false if there is none.
+func (m *Merged) fill() bool {
+	next := -1
+	for _, c := range m.all {
+		if word, ok := c.nextWord(); ok && (next < 0 || word < next) {
+			next = word
+		}
+	}
+	if next < 0 {
+		return false
+	}
+	m.first = next
+	m.mark = 0
+	for _, c := range m.all {
+		c.flip(m)
+	}
+	return true
+}
+
+// nextWord returns the number of a word before which no bit changes that was not read. ok is false if no
+// bit is left.
+func (c *Changes) nextWord() (word int, ok bool) {
+	if c.rice == 0 {
+		return int(c.at / 64), c.left > 0 && c.at < 8*uint64(len(c.stream))
+	}
+	return int((c.next - 1) / 64), c.read
+}
+
+// flip flips the bits of c that are in the window of m, and reads them.
+func (c *Changes) flip(m *Merged) {
+	start := 64 * uint64(m.first)
+	end := start + 64*uint64(len(m.masks))
+	if c.rice > 0 {
+		for ; c.read && c.next <= end; c.advance() {
+			i := c.next - 1 - start
+			m.masks[i/64] ^= 1 << (i % 64)
+			m.touched[i/4096] |= 1 << (i / 64 % 64)
+		}
+		return
+	}
+	for c.left > 0 && c.at < min(end, 8*uint64(len(c.stream))) {
+		i := (c.at - start) / 64
+		mask := c.rest()
+		m.masks[i] ^= mask
+		m.touched[i/64] |= 1 << (i % 64)
+		c.left -= uint64(bits.OnesCount64(mask))
+		c.at += 64
+	}
+}

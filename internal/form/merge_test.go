@@ -1,0 +1,98 @@
+package form_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	. "github.com/seed79a3ff49/bloom/internal/form"
+)
+
+// patchBetween returns a patch that turns the words from into to. guess is how many bits it takes to
+// differ.
+func patchBetween(t *testing.T, from, to []uint64, guess uint64) *Patch {
+	t.Helper()
+	changes := func(yield func(int, uint64) bool) {
+		for i := range from {
+			if mask := from[i] ^ to[i]; mask != 0 && !yield(i, mask) {
+				return
+			}
+		}
+	}
+	h := Header{Strategy: 1, K: 3, Words: len(from)}
+	data, err := AppendPatch(nil, h, Info{}, WordsSum(from), guess, changes)
+	require.NoError(t, err)
+	p, err := ParsePatch(data)
+	require.NoError(t, err)
+	return p
+}
+
+// TestMerge: the changes of several patches together are the difference of the first filter and the
+// last one, wherever bits change: nowhere, everywhere, in clusters, far apart, and back again.
+func TestMerge(t *testing.T) {
+	const words = 3000
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for round := range 200 {
+		now := make([]uint64, words)
+		first := append([]uint64(nil), now...)
+		var patches []*Patch
+		for range 1 + rnd.IntN(6) {
+			next := append([]uint64(nil), now...)
+			switch rnd.IntN(6) {
+			case 0: // back to the first
+				copy(next, first)
+			case 1: // everywhere
+				for i := range next {
+					next[i] = rnd.Uint64()
+				}
+			case 2: // a cluster, and a bit that is far away
+				at := rnd.IntN(words - 100)
+				for range 1000 {
+					next[at+rnd.IntN(20)] ^= 1 << rnd.IntN(64)
+				}
+				next[words-1] ^= 1 << 63
+			case 3: // the ends of windows and words
+				for i := 511; i < words; i += 512 {
+					next[i] ^= 1<<63 | 1
+					next[(i+1)%words] ^= 1<<63 | 1
+				}
+			case 4: // few
+				for range rnd.IntN(5) {
+					next[rnd.IntN(words)] ^= 1 << rnd.IntN(64)
+				}
+			}
+			p := patchBetween(t, now, next, rnd.Uint64N(64*words))
+			_, err := p.Check(p.Header, now)
+			require.NoError(t, err)
+			patches = append(patches, p)
+			now = next
+		}
+		got := append([]uint64(nil), first...)
+		last := -1
+		for m := Merge(patches); ; {
+			word, mask, ok := m.Next()
+			if !ok {
+				break
+			}
+			require.Greater(t, word, last, "round %d", round)
+			require.NotZero(t, mask)
+			got[word] ^= mask
+			last = word
+		}
+		require.Equal(t, now, got, "round %d", round)
+	}
+}
+
+// TestGuess: the guess that AppendPatch gets changes no byte, and no memory to speak of.
+func TestGuess(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	from, to := make([]uint64, 1000), make([]uint64, 1000)
+	for i := range to {
+		to[i] = rnd.Uint64()
+	}
+	want := patchBetween(t, from, to, 32_000)
+	for _, guess := range []uint64{0, 1, 100, 10_000, 64_000, 1 << 60} {
+		require.Equal(t, want, patchBetween(t, from, to, guess), "guess %d", guess)
+	}
+}

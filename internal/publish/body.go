@@ -1,0 +1,176 @@
+package publish
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
+	"github.com/seed79a3ff49/bloom/internal/form"
+)
+
+// pieceSize is the number of bytes of a filter's words in a piece.
+const (
+	pieceSize  = 8 * pieceWords
+	pieceWords = 8192
+)
+
+// body is the file form of a version. It is made in pieces while it is sent. Each piece is made
+// from the release that is current at that moment, so that a slow client keeps no older release in
+// memory: with one client at each publication, they would keep as many filters as are published
+// during the slowest download. The bits that have changed since the version are changed back.
+//
+// If the current release no longer has the patches since the version, pieces have the bits of the
+// current release. The client then gets a mixture of two versions. The mixture still has every key
+// that is in all versions since then. No patch fits it, so its replica loads the whole filter
+// again.
+type body struct {
+	publisher *Publisher
+	version   string
+	header    form.Header
+	info      form.Info
+
+	from string       // the version of the release from which the last piece was made
+	back *form.Merged // the changes from version to from; nil if there are none, or no patches
+	// The next change of back.
+	word int
+	mask uint64
+	more bool
+}
+
+// bodyOf returns the body of r. It does not retain r.
+func (p *Publisher) bodyOf(r *release) *body {
+	info := door.Fields(r.filter.Info())
+	return &body{publisher: p, version: r.version, header: r.header, info: info, from: r.version}
+}
+
+// errReplaced is the error of send if the Publisher now has a filter of another size.
+var errReplaced = errors.New("the filter was replaced by one of another size")
+
+// send writes the body. If gzipped, the header, each piece and the trailer are gzip members of
+// their own (RFC 1952, 2.2).
+func (b *body) send(w io.Writer, gzipped bool) error {
+	header := b.header.Append(nil)
+	var sum form.Sum
+	sum.Write(header)
+	if _, err := w.Write(packedIf(gzipped, header)); err != nil {
+		return err
+	}
+	buf := make([]byte, min(pieceSize, 8*b.header.Words))
+	for i := 0; i*pieceWords < b.header.Words; i++ {
+		piece, packed, err := b.piece(buf, i, gzipped)
+		if err != nil {
+			return err
+		}
+		sum.Write(piece)
+		if gzipped {
+			piece = packed
+		}
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(packedIf(gzipped, sum.Trailer(header, b.info)))
+	return err
+}
+
+// piece returns piece number i, which it writes to buf. If gzipped, it also returns the piece as a
+// gzip member.
+func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err error) {
+	r := b.publisher.current.Load()
+	if r.header != b.header {
+		return nil, nil, errReplaced
+	}
+	if r.version != b.from {
+		b.from = r.version
+		b.back = r.backTo(b.version)
+		b.next()
+	}
+	first := i * pieceWords
+	words := r.words[first:min(first+pieceWords, len(r.words))]
+	piece = buf[:8*len(words)]
+	form.PutWords(piece, words, ^uint64(0), form.BigEndian)
+	changed := false
+	for ; b.more && b.word < first+len(words); b.next() {
+		if b.word >= first { // words before were sent when r was not published yet
+			word := piece[8*(b.word-first):]
+			binary.BigEndian.PutUint64(word, binary.BigEndian.Uint64(word)^b.mask)
+			changed = true
+		}
+	}
+	switch {
+	case gzipped && changed:
+		packed = pack(piece)
+	case gzipped:
+		packed = r.pack(i, piece)
+	}
+	return piece, packed, nil
+}
+
+// next goes to the next change.
+func (b *body) next() {
+	b.more = false
+	if b.back != nil {
+		b.word, b.mask, b.more = b.back.Next()
+	}
+}
+
+// backTo returns the changes from version to r, or nil if r has no patches of them.
+func (r *release) backTo(version string) *form.Merged {
+	i := slices.IndexFunc(r.past, func(s step) bool { return s.version == version })
+	if i < 0 {
+		return nil
+	}
+	return form.Merge(parse(r.past[i:]))
+}
+
+// packedIf returns data as a gzip member if gzipped, and as it is otherwise.
+func packedIf(gzipped bool, data []byte) []byte {
+	if gzipped {
+		return pack(data)
+	}
+	return data
+}
+
+// pack returns piece number i as a gzip member, which r keeps for other clients.
+func (r *release) pack(i int, piece []byte) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.packed[i] == nil {
+		r.packed[i] = pack(piece)
+	}
+	return r.packed[i]
+}
+
+var packers = sync.Pool{New: func() any {
+	return bloom.Must(gzip.NewWriterLevel(nil, gzip.BestSpeed))
+}}
+
+// pack returns data as a gzip member. The member has at least a 90th of data's length, zeros in its
+// header if need be: clients refuse gzip that promises more than a hundred times what arrives.
+func pack(data []byte) []byte {
+	w := packers.Get().(*gzip.Writer)
+	defer packers.Put(w)
+	packed := packWith(w, nil, data)
+	if short := len(data)/90 - len(packed); short > 0 {
+		packed = packWith(w, make([]byte, short), data)
+	}
+	return packed
+}
+
+// packWith returns data as a gzip member with an additional field in its header.
+func packWith(w *gzip.Writer, extra, data []byte) []byte {
+	var buf bytes.Buffer
+	w.Reset(&buf)
+	w.Extra = extra
+	_, err := w.Write(data)
+	if err := errors.Join(err, w.Close()); err != nil {
+		panic(err) // cannot happen: a bytes.Buffer returns no errors
+	}
+	return bytes.Clone(buf.Bytes())
+}

@@ -1,0 +1,273 @@
+// Package publish serves the versions of a filter, and the patches between them. replica.Publisher
+// and the server of the bloom command are made of it.
+package publish
+
+import (
+	"crypto/rand"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/door"
+	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/httphead"
+)
+
+// A version is a filter with a name. A release is a version while it is the present one, or while an
+// answer that began then is made. A step is a patch from one version to the next. A past version is as
+// many steps behind as lead to the present one.
+
+const (
+	// History is the largest number of past versions for which there are patches.
+	History = 16
+
+	// smallPatch is the number of bytes that patches may have beyond half the size of the filter, so
+	// that a small filter has patches, too.
+	smallPatch = 4096
+
+	// To make a patch of several steps takes some 20 ns for each bit, and to send the whole filter
+	// takes a nanosecond for some 50 bits. So a patch is cheap if it has at most one of cheapPart bits
+	// of the filter, or cheapBits.
+	cheapPart = 2048
+	cheapBits = 1 << 16
+	// Publish makes patches that are not cheap if clients wanted them before, of at most one of
+	// workPart bits together.
+	workPart = 64
+)
+
+// Publisher has the present version of a filter, and patches from past ones. Many goroutines may use
+// it concurrently. New makes one, which must Publish before anything else.
+type Publisher struct {
+	name string // random, so that versions of two Publishers never have the same name
+
+	mu      sync.Mutex // held by Publish
+	seq     uint64
+	current atomic.Pointer[release]
+
+	sending sync.Mutex // guards sent, and clients of each patch
+	sent    int        // bytes of the large patches that are being sent
+}
+
+// release is a published version. Only wanted and packed change.
+type release struct {
+	version string
+	filter  *bloom.Filter
+	header  form.Header
+	words   []uint64 // filter's
+	past    []step   // the past versions whose steps are kept, oldest first
+
+	wanted [History + 1]atomic.Bool // wanted[i]: a client was i steps behind
+
+	mu     sync.Mutex // guards packed
+	packed [][]byte   // the pieces of the body that were asked for, as gzip members
+}
+
+// step is a past version, and the patch that turns it into the next one.
+type step struct {
+	version string
+	patch   *patch
+	stream  int    // length of the patch without its head and trailer
+	changed uint64 // number of bits that the patch changes
+	// since returns the patch that turns the version into the release. Its first call may make it.
+	// since is nil if that would take too much memory or time; see follow.
+	since func() *patch
+}
+
+// patch is a patch that several clients may be sent.
+type patch struct {
+	data    []byte
+	clients int // if data is large, how many clients are being sent it
+}
+
+// New returns a Publisher without a version.
+func New() *Publisher { return &Publisher{name: rand.Text()} }
+
+// Publish publishes f, and returns the name of its version. The name is new if f differs from the
+// present version in its bits, its size or its Info. If own, nobody may change f afterwards:
+// Publish keeps it. Otherwise Publish copies it.
+func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := p.current.Load()
+	if last != nil && last.filter.Equal(f) && last.filter.Info() == f.Info() {
+		return last.version
+	}
+	if !own {
+		f = f.Clone()
+	}
+	p.seq++
+	r := &release{
+		version: p.name + "-" + strconv.FormatUint(p.seq, 10),
+		filter:  f,
+		header:  form.Header{Strategy: uint8(f.Strategy()), K: f.K(), Words: int(f.M() / 64)},
+		words:   wordsOf(f),
+	}
+	r.packed = make([][]byte, (len(r.words)+pieceWords-1)/pieceWords)
+	r.follow(last)
+	p.current.Store(r)
+	return r.version
+}
+
+// wordsOf returns the words of f, which is not zero.
+func wordsOf(f *bloom.Filter) []uint64 {
+	var words form.Handover
+	bloom.Must(f.WriteTo(&words))
+	return words.Words()
+}
+
+// follow gives r its past. last is the release before r, or nil.
+//
+// The steps that are kept have together at most about half as many bytes as the filter, and so have
+// the patches of several steps. Of these the cheap ones are made when the first client asks. Others
+// are made here, if clients were as far behind when last was the present version.
+func (r *release) follow(last *release) {
+	if last == nil || last.header != r.header {
+		return
+	}
+	data := bloom.Must(bloom.Diff(last.filter, r.filter))
+	p := bloom.Must(form.ParsePatch(data))
+	steps := append(slices.Clone(last.past), step{
+		version: last.version,
+		patch:   &patch{data: data},
+		stream:  p.StreamSize(),
+		changed: p.Changed,
+	})
+	for i := range steps {
+		steps[i].since = nil // it keeps last in memory
+	}
+	bits := 64 * uint64(len(r.words))
+	work := bits / workPart
+	room := 4*len(r.words) + smallPatch // for steps
+	rest := room                        // for patches of several steps
+	size, changed := 0, uint64(0)       // of the patch of all steps so far
+	first := len(steps)
+	for behind := 1; behind <= min(History, len(steps)); behind++ {
+		i := len(steps) - behind
+		s := &steps[i]
+		room -= len(s.patch.data)
+		if room < 0 {
+			break
+		}
+		first = i
+		size += s.stream
+		changed += s.changed
+		if behind == 1 {
+			s.since = func() *patch { return s.patch }
+			continue
+		}
+		rest -= size + len(s.patch.data) - s.stream
+		switch {
+		case rest < 0:
+		case changed <= max(bits/cheapPart, cheapBits):
+			s.since = sync.OnceValue(func() *patch { return r.merge(steps[i:]) })
+		case changed <= work && last.wanted[behind].Load():
+			work -= changed
+			merged := r.merge(steps[i:])
+			s.since = func() *patch { return merged }
+		}
+	}
+	r.past = slices.Clone(steps[first:])
+}
+
+// merge returns the patch that makes all the steps, of which the last one leads to r.
+func (r *release) merge(steps []step) *patch {
+	patches := parse(steps)
+	changes := func(yield func(int, uint64) bool) {
+		all := form.Merge(patches)
+		for {
+			word, mask, ok := all.Next()
+			if !ok || !yield(word, mask) {
+				return
+			}
+		}
+	}
+	guess := uint64(0)
+	for _, p := range patches {
+		guess += p.Changed
+	}
+	info := door.Fields(r.filter.Info()) // follow has saved it
+	proof := patches[0].Proof
+	return &patch{data: bloom.Must(form.AppendPatch(nil, r.header, info, proof, guess, changes))}
+}
+
+// parse returns the patches of steps.
+func parse(steps []step) (patches []*form.Patch) {
+	for _, s := range steps {
+		patches = append(patches, bloom.Must(form.ParsePatch(s.patch.data))) // made by follow
+	}
+	return patches
+}
+
+// find returns a patch from one of the versions to r, and that version. It prefers the newest one. The
+// patch is nil if there is none.
+func (r *release) find(versions httphead.Tags) (version string, d *patch) {
+	for i, s := range slices.Backward(r.past) {
+		if versions.Find(s.version) {
+			r.wanted[len(r.past)-i].Store(true)
+			if s.since == nil {
+				return "", nil
+			}
+			return s.version, s.since()
+		}
+	}
+	return "", nil
+}
+
+// Since returns the present version. If have is the present one, patch and full are nil. If there is
+// a patch that turns have into it, Since returns that, which nobody may change. Otherwise it returns
+// a copy of the filter.
+func (p *Publisher) Since(have string) (version string, patch []byte, full *bloom.Filter) {
+	r := p.current.Load()
+	if have == r.version {
+		return r.version, nil, nil
+	}
+	if _, d := r.find(httphead.Tags{Opaque: []string{have}}); d != nil {
+		return r.version, d.data, nil
+	}
+	return r.version, nil, r.filter.Clone()
+}
+
+// Version returns the present version, and the length of Guava's form of its filter.
+func (p *Publisher) Version() (version string, size int64) {
+	r := p.current.Load()
+	return r.version, r.header.Size()
+}
+
+// size returns the length of the body.
+func (r *release) size() int64 {
+	return r.header.Size() + int64(form.TrailerSize(door.Fields(r.filter.Info())))
+}
+
+// hold reports whether another client may be sent d. The caller calls drop in the end if so. Clients
+// may keep small patches for as long as they like. Of the large ones, those that are being sent have
+// together at most as many bytes as the filter of r: other clients are sent the whole filter, of
+// which each takes a piece.
+func (p *Publisher) hold(r *release, d *patch) bool {
+	if len(d.data) <= pieceSize {
+		return true
+	}
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if d.clients == 0 {
+		if p.sent+len(d.data) > 8*len(r.words) {
+			return false
+		}
+		p.sent += len(d.data)
+	}
+	d.clients++
+	return true
+}
+
+func (p *Publisher) drop(d *patch) {
+	if len(d.data) <= pieceSize {
+		return
+	}
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	d.clients--
+	if d.clients == 0 {
+		p.sent -= len(d.data)
+	}
+}

@@ -1,0 +1,202 @@
+package publish
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/filtertest"
+)
+
+// changing returns a Publisher of a filter of size bytes, and a function that flips n random bits and
+// publishes. The Publisher has a version.
+func changing(size int) (p *Publisher, publish func(n int) string) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	words := make([]uint64, size/8)
+	p = New()
+	publish = func(n int) string {
+		for range n {
+			words[rnd.IntN(len(words))] ^= 1 << rnd.IntN(64)
+		}
+		return p.Publish(bloom.Must(bloom.NewWords(words, 3)), true)
+	}
+	publish(len(words) * 32)
+	return p, publish
+}
+
+// TestPatchIsMadeOnce: clients that are as far behind share a patch, also if they ask in parallel.
+func TestPatchIsMadeOnce(t *testing.T) {
+	p, publish := changing(1 << 20)
+	have := publish(1)
+	for range 5 {
+		publish(1000)
+	}
+	const clients = 8
+	var got [clients][]byte
+	filtertest.AtOnce(clients, func(i int) { _, got[i], _ = p.Since(have) })
+	require.NotEmpty(t, got[0])
+	for i := range got {
+		require.Same(t, &got[0][0], &got[i][0])
+	}
+	require.Less(t, filtertest.Allocated(func() { p.Since(have) }), uint64(10_000))
+}
+
+// TestDearPatches: a client gets the whole filter if making its patch takes longer than sending the
+// filter, and a patch if clients were as far behind before.
+func TestDearPatches(t *testing.T) {
+	const size = 4 << 20
+	p, publish := changing(size)
+	changes := 8 * size / 200 // in two steps more than cheapBits
+	isPatch := func(have string) bool {
+		version, patch, full := p.Since(have)
+		require.Equal(t, p.current.Load().version, version)
+		require.True(t, (patch == nil) == (full != nil))
+		return patch != nil
+	}
+	versions := []string{publish(1)}
+	behind := func(n int) string { return versions[len(versions)-1-n] }
+	for range 4 {
+		versions = append(versions, publish(changes))
+	}
+	require.True(t, isPatch(behind(1)))
+	require.False(t, isPatch(behind(2)))
+	for range 3 { // clients stay two versions behind
+		versions = append(versions, publish(changes))
+		require.True(t, isPatch(behind(1)))
+		require.True(t, isPatch(behind(2)))
+		require.False(t, isPatch(behind(4)), "more bits than Publish works on")
+	}
+	versions = append(versions, publish(changes), publish(changes))
+	require.False(t, isPatch(behind(2)), "nobody wanted it")
+}
+
+// TestPatchesTakeLessThanAFilter: however many versions are asked for, steps and patches have
+// together about as many bytes as the filter.
+func TestPatchesTakeLessThanAFilter(t *testing.T) {
+	const size = 1 << 20
+	p, publish := changing(size)
+	var versions []string
+	for range 2 * History {
+		versions = append(versions, publish(2000))
+		for _, have := range versions {
+			p.Since(have)
+		}
+		total := 0
+		seen := map[*patch]bool{}
+		for _, s := range p.current.Load().past {
+			seen[s.patch] = true
+			if s.since != nil {
+				seen[s.since()] = true
+			}
+		}
+		for d := range seen {
+			total += len(d.data)
+		}
+		require.Less(t, total, size+2*smallPatch)
+	}
+}
+
+// heap returns the size of what is in memory.
+func heap() int {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int(stats.HeapAlloc)
+}
+
+// stuckWriter is a ResponseWriter that keeps nothing, and whose first Write waits.
+type stuckWriter struct {
+	header  http.Header
+	status  int
+	once    sync.Once
+	begun   chan struct{}
+	release chan struct{}
+}
+
+func (w *stuckWriter) Header() http.Header { return w.header }
+
+func (w *stuckWriter) WriteHeader(status int) { w.status = status }
+
+func (w *stuckWriter) Write(p []byte) (int, error) {
+	w.once.Do(func() {
+		close(w.begun)
+		<-w.release
+	})
+	return len(p), nil
+}
+
+// TestSlowPatchClients: clients stop reading in the patch for an old version, some in the same one,
+// some in that of another release each. They keep less than a filter and a piece each in memory.
+func TestSlowPatchClients(t *testing.T) {
+	const size = 4 << 20
+	const rounds, clients = 30, 4
+	p, publish := changing(size)
+	release := make(chan struct{})
+	var done sync.WaitGroup
+	start := func(have string) int {
+		w := &stuckWriter{header: http.Header{}, begun: make(chan struct{}), release: release}
+		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		req.Header.Set("If-None-Match", `"`+have+`"`)
+		req.Header.Set("A-IM", DeltaIM)
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			p.ServeHTTP(w, req)
+		}()
+		<-w.begun
+		return w.status
+	}
+	statuses := map[int]int{}
+	publish(1)
+	before := heap()
+	for range rounds {
+		have := publish(1)
+		publish(150_000)
+		for range clients {
+			statuses[start(have)]++
+		}
+	}
+	// Memory has the patches of the present release, too.
+	assert.Less(t, heap()-before, 2*size+rounds*clients*(64<<10))
+	assert.Greater(t, statuses[http.StatusIMUsed], 8*clients, "nobody gets a patch")
+	assert.Greater(t, statuses[http.StatusOK], clients, "everybody keeps a patch")
+	close(release)
+	done.Wait()
+	require.Zero(t, p.sent)
+	have := publish(1)
+	publish(150_000)
+	require.Equal(t, http.StatusIMUsed, start(have), "those who have gone keep nothing")
+	done.Wait()
+}
+
+// TestPackedPieces: a piece has at least a hundredth of its length when it is packed, and unpacks.
+func TestPackedPieces(t *testing.T) {
+	for _, n := range []int{0, 6, 8, 1000, 8000, pieceSize} {
+		for _, data := range [][]byte{make([]byte, n), bytes.Repeat([]byte("0123456789"), n)[:n]} {
+			packed := pack(data)
+			require.GreaterOrEqual(t, 100*len(packed), n)
+			got, err := io.ReadAll(bloom.Must(gzip.NewReader(bytes.NewReader(packed))))
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(data, got))
+		}
+	}
+}
+
+// TestSendFails: a client that has gone ends the answer.
+func TestSendFails(t *testing.T) {
+	p, _ := changing(1 << 20)
+	for _, gzipped := range []bool{false, true} {
+		err := p.bodyOf(p.current.Load()).send(&filtertest.LimitedWriter{Err: io.ErrClosedPipe}, gzipped)
+		require.ErrorIs(t, err, io.ErrClosedPipe)
+	}
+}

@@ -1,0 +1,73 @@
+package publish
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/seed79a3ff49/bloom/internal/httphead"
+)
+
+const (
+	// DeltaIM is the instance manipulation (RFC 3229) of a patch; see docs/format.md.
+	DeltaIM = "bloom-delta1"
+	// Below the fill ratio sparse, gzip makes a whole filter shorter by a quarter or more: at 0.2,
+	// a bit carries 0.72 bits of information.
+	sparse = 0.2
+)
+
+// ServeHTTP implements http.Handler. docs/format.md describes the protocol.
+func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	r := p.current.Load()
+	have := httphead.ParseTags(req.Header.Values("If-None-Match"))
+	h := w.Header()
+	// The tag is weak, because gzip changes the bytes.
+	h.Set("ETag", "W/"+strconv.Quote(r.version))
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache") // caches may keep the answer, and ask before each use
+	if have.Match(r.version) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", "application/octet-stream")
+	if httphead.Lists(req.Header.Values("A-IM"), DeltaIM) {
+		base, d := r.find(have)
+		if d != nil && p.hold(r, d) {
+			p.sendPatch(w, req, base, d) // r is out of memory meanwhile if it is not the present one
+			return
+		}
+	}
+	gzipped := r.filter.FillRatio() < sparse &&
+		httphead.Prefers(req.Header.Values("Accept-Encoding"), "gzip")
+	if gzipped {
+		h.Set("Content-Encoding", "gzip")
+	} else {
+		h.Set("Content-Length", strconv.FormatInt(r.size(), 10))
+	}
+	w.WriteHeader(http.StatusOK)
+	if req.Method != http.MethodHead {
+		// Any other error means that the client has gone.
+		if err := p.bodyOf(r).send(w, gzipped); errors.Is(err, errReplaced) {
+			panic(http.ErrAbortHandler) // lets the client notice that the answer is not complete
+		}
+	}
+}
+
+// sendPatch answers with d, which the caller holds.
+func (p *Publisher) sendPatch(w http.ResponseWriter, req *http.Request, base string, d *patch) {
+	defer p.drop(d)
+	h := w.Header()
+	h.Set("IM", DeltaIM)
+	h.Set("Delta-Base", strconv.Quote(base))
+	h.Set("Cache-Control", "no-store") // a cache may not know status 226
+	h.Set("Content-Length", strconv.Itoa(len(d.data)))
+	w.WriteHeader(http.StatusIMUsed)
+	if req.Method != http.MethodHead {
+		_, _ = w.Write(d.data) // an error means that the client has gone
+	}
+}
