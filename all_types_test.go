@@ -289,7 +289,7 @@ func TestRaces(t *testing.T) {
 				}
 			}
 			return f, func() filtertest.Filter { return new(counting.Filter) }, []func() bloom.Set{
-					func() bloom.Set { return f.Snapshot() },
+					func() bloom.Set { return f.Bloom() },
 					func() bloom.Set { return f.Clone() },
 				}, []func(){
 					func() { assert.NoError(t, f.Merge(other)); f.Equal(other) },

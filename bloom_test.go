@@ -197,14 +197,6 @@ func TestTextForms(t *testing.T) {
 	}
 }
 
-// TestAppendText: AppendText keeps the bytes before the text. For the zero value it appends
-// nothing.
-func TestAppendText(t *testing.T) {
-	f := smallFilter("a")
-	require.Equal(t, "before"+string(bloom.Must(f.MarshalText())), string(bloom.Must(f.AppendText([]byte("before")))))
-	require.Equal(t, "before", string(bloom.Must(new(bloom.Filter).AppendText([]byte("before")))))
-}
-
 // TestFold compares folded filters with those built small, byte for byte.
 func TestFold(t *testing.T) {
 	for _, s := range []bloom.Strategy{bloom.Mitz32, bloom.Mitz64} {

@@ -153,6 +153,9 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 // files that belong to a filter: to save a filter, call its SaveFile, which also writes its Info and
 // a checksum. WriteFile returns the error of w, wrapped. It does not buffer w's writes.
 func WriteFile(path string, w io.WriterTo) error {
+	if w == nil {
+		return errors.New("bloom: WriteFile without a WriterTo")
+	}
 	err := files.Write(path, func(to io.Writer) error {
 		_, err := w.WriteTo(to)
 		return err
@@ -236,15 +239,6 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 
 // Info returns the filter's Info.
 func (r *Reader) Info() Info { return infoOf(r.info) }
-
-// Stats returns M, K and SizeBytes, and makes no request. The other figures are zero, because they
-// would take a read of all bits.
-func (r *Reader) Stats() Stats {
-	if r.k == 0 {
-		return Stats{}
-	}
-	return Stats{M: r.m(), K: r.k, SizeBytes: form.HeaderSize + int64(r.m()/8)}
-}
 
 // String describes r by the filter's parameters.
 func (r *Reader) String() string { return r.describe("bloom.Reader") }

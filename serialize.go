@@ -127,9 +127,6 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	return int64(n) + m, nil
 }
 
-// AppendText appends the text of MarshalText to dst.
-func (f *Filter) AppendText(dst []byte) ([]byte, error) { return form.AppendText(dst, f) }
-
 // MarshalText returns the standard base64 encoding of the binary form. This is the form of a filter
 // in JSON, XML, flags and cookies. The text of the zero value is empty.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, &f) }

@@ -57,12 +57,6 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 // Info returns the filter's Info.
 func (r *Reader) Info() bloom.Info { return door.Info[bloom.Info](r.info) }
 
-// Stats returns M, K and SizeBytes. It makes no request. So the other figures are zero: they depend
-// on the bits.
-func (r *Reader) Stats() bloom.Stats {
-	return bloom.Stats{M: r.m(), K: 8 * r.lines, SizeBytes: r.size}
-}
-
 func (r *Reader) m() uint64 { return splitblock.Bits * uint64(r.blocks) }
 
 // String describes r by the filter's parameters.

@@ -31,7 +31,7 @@ func BenchmarkWhole(b *testing.B) {
 				}
 			}},
 			{"count", func() { sum += f.counters.onesCount() }},
-			{"snapshot", func() { sum += f.Snapshot().M() }},
+			{"bloom", func() { sum += f.Bloom().M() }},
 			{"merge", func() { _ = g.Merge(f) }},
 			{"clone", func() { sum += f.Clone().M() }},
 		} {

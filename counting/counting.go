@@ -160,7 +160,7 @@ func (s *state) setOnes(ones uint64) {
 	s.stripes[0].ones.Store(int64(ones))
 }
 
-// Add adds key. It reports whether any bit of [Filter.Snapshot] changed: true means that
+// Add adds key. It reports whether any bit of [Filter.Bloom] changed: true means that
 // key was certainly not there, false that it probably was. In both cases the key counts
 // once more, and must be removed once more. Add does not retain key.
 func (f *Filter) Add(key []byte) bool { return f.AddHash(bloom.Sum(key)) }
@@ -354,11 +354,11 @@ func (f *Filter) Clone() *Filter {
 	return &Filter{filter: filter{state: s, info: f.info.Clone()}}
 }
 
-// Snapshot returns a bloom.Filter of the keys that are there. It is, byte for byte, the filter that
+// Bloom returns a bloom.Filter of the keys that are there. It is, byte for byte, the filter that
 // [bloom.New] makes for the same n and p, after an Add of each of these keys. Full counters are an
-// exception; see [Filter]. The Snapshot has f's Info. The Snapshot of the zero Filter is the zero
+// exception; see [Filter]. It has f's Info. The Bloom of the zero Filter is the zero
 // bloom.Filter.
-func (f *Filter) Snapshot() *bloom.Filter {
+func (f *Filter) Bloom() *bloom.Filter {
 	g := new(bloom.Filter)
 	if !f.zero() {
 		words := bitwords.Make(len(f.counters.words) / perBits)
@@ -408,7 +408,7 @@ func (f *Filter) Reset() {
 	f.setOnes(0)
 }
 
-// M returns the number of counters, which is the number of bits of [Filter.Snapshot].
+// M returns the number of counters, which is the number of bits of [Filter.Bloom].
 func (f *Filter) M() uint64 { return f.m() }
 
 func (f *filter) m() uint64 {
@@ -426,7 +426,7 @@ func (f *Filter) K() int {
 	return f.k
 }
 
-// Stats returns all figures of f. They are those of [Filter.Snapshot], except for SizeBytes. Stats
+// Stats returns all figures of f. They are those of [Filter.Bloom], except for SizeBytes. Stats
 // takes constant time.
 func (f *Filter) Stats() bloom.Stats {
 	if f.zero() {

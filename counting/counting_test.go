@@ -18,9 +18,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// TestSnapshotIsFilterOfRemainingKeys adds and removes keys at random. After each step the Snapshot
+// TestBloomIsFilterOfRemainingKeys adds and removes keys at random. After each step the result of Bloom
 // is, byte for byte, a new filter of the keys that remain.
-func TestSnapshotIsFilterOfRemainingKeys(t *testing.T) {
+func TestBloomIsFilterOfRemainingKeys(t *testing.T) {
 	for _, test := range []struct {
 		n     uint64
 		p     float64
@@ -68,7 +68,7 @@ func TestSnapshotIsFilterOfRemainingKeys(t *testing.T) {
 				require.False(t, f.RemoveHash(keys[rnd.IntN(len(keys))]))
 				require.True(t, f.Equal(before))
 			}
-			require.Equal(t, bloom.Must(fresh.MarshalBinary()), bloom.Must(f.Snapshot().MarshalBinary()), "n = %d, step %d", test.n, step)
+			require.Equal(t, bloom.Must(fresh.MarshalBinary()), bloom.Must(f.Bloom().MarshalBinary()), "n = %d, step %d", test.n, step)
 			require.Equal(t, fresh.Stats().ApproxCount, f.Stats().ApproxCount)
 			require.Equal(t, fresh.Stats().FillRatio, f.Stats().FillRatio)
 			require.Equal(t, fresh.Stats().FPR, f.Stats().FPR)
@@ -94,7 +94,7 @@ func TestFullCountersStay(t *testing.T) {
 		for range test.times {
 			g.AddHash(h)
 		}
-		require.True(t, g.Snapshot().Equal(fresh.Snapshot()))
+		require.True(t, g.Bloom().Equal(fresh.Bloom()))
 		for range test.times {
 			require.True(t, g.RemoveHash(h))
 		}
@@ -211,7 +211,7 @@ func TestMerge(t *testing.T) {
 	}
 	require.True(t, a.Equal(before))
 	require.NoError(t, a.Merge(a))
-	require.True(t, a.Snapshot().Equal(before.Snapshot()))
+	require.True(t, a.Bloom().Equal(before.Bloom()))
 }
 
 // TestConcurrent has two goroutines add and remove keys that share counters. Counters that
@@ -290,7 +290,7 @@ func TestWholeKeys(t *testing.T) {
 	}, func() {
 		defer stop.Store(true)
 		for range 2000 {
-			whole(f.Snapshot().OnesCount())
+			whole(f.Bloom().OnesCount())
 			whole(f.Clone().Stats().OnesCount)
 			f.Equal(other) // lets the race detector see a data race
 			decoded(f.MarshalBinary())
@@ -308,7 +308,7 @@ func TestWholeKeys(t *testing.T) {
 		require.Zero(t, f.Stats().OnesCount)
 		filtertest.Together(func() { f.AddHash(h) }, f.Reset)
 		whole(f.Stats().OnesCount)
-		require.Equal(t, f.Snapshot().OnesCount(), f.Stats().OnesCount)
+		require.Equal(t, f.Bloom().OnesCount(), f.Stats().OnesCount)
 	}
 }
 
@@ -363,8 +363,8 @@ func TestParameters(t *testing.T) {
 			f, err := New(n, p)
 			require.NoError(t, err)
 			g := bloom.Must(bloom.New(n, p))
-			require.True(t, f.Snapshot().Equal(g), "n = %d, p = %v", n, p)
-			require.Equal(t, g.Info(), f.Snapshot().Info())
+			require.True(t, f.Bloom().Equal(g), "n = %d, p = %v", n, p)
+			require.Equal(t, g.Info(), f.Bloom().Info())
 			require.Equal(t, g.M(), f.M())
 			require.Equal(t, g.K(), f.K())
 		}
@@ -400,21 +400,21 @@ func FuzzUnmarshalBinary(f *testing.F) {
 		if !strings.Contains(fmt.Sprintf("%x", before.counters.words), "e") { // Add would make a 14 full
 			require.True(t, f.Equal(before))
 		}
-		require.Equal(t, f.Stats().FillRatio, f.Snapshot().FillRatio())
+		require.Equal(t, f.Stats().FillRatio, f.Bloom().FillRatio())
 	}, bloom.Must(small.MarshalBinary()),
 		bloom.Must(form.Counting.Append(nil, []uint64{1, 255}, []uint64{0, math.MaxUint64, 1, 2}, form.Info{})))
 }
 
 // TestPortable runs some tests without assembly.
 func TestPortable(t *testing.T) {
-	filtertest.Without(t, "avx2", "^Test(Promises|SnapshotIsFilterOfRemainingKeys|OneIndex|Counters)$")
+	filtertest.Without(t, "avx2", "^Test(Promises|BloomIsFilterOfRemainingKeys|OneIndex|Counters)$")
 }
 
 // TestRemove: Remove, RemoveString and RemoveHash remove the same key. The zero Filter has no key.
 func TestRemove(t *testing.T) {
 	var zero Filter
 	require.False(t, zero.RemoveString("key"))
-	require.True(t, zero.Snapshot().Equal(new(bloom.Filter)))
+	require.True(t, zero.Bloom().Equal(new(bloom.Filter)))
 	f := bloom.Must(New(1000, 1e-6))
 	for _, remove := range []func(key string) bool{
 		f.RemoveString,
@@ -432,6 +432,6 @@ func TestRemove(t *testing.T) {
 func TestSnapshotAllocatesOneFilter(t *testing.T) {
 	f := bloom.Must(New(1_000_000, 0.01))
 	var g *bloom.Filter
-	taken := filtertest.Allocated(func() { g = f.Snapshot() })
+	taken := filtertest.Allocated(func() { g = f.Bloom() })
 	require.Less(t, taken, uint64(g.SizeBytes())+16<<10)
 }

@@ -2,7 +2,7 @@
 //
 // A [Filter] answers like a [bloom.Filter] of the keys that were added and not
 // removed since. Such a key is always found. Any other key is reported as present with the
-// probability that the caller chose. [Filter.Snapshot] returns that bloom.Filter, byte
+// probability that the caller chose. [Filter.Bloom] returns that bloom.Filter, byte
 // for byte. So a writer keeps a counting filter, and readers get plain filters, in files, in
 // replicas, in Redis, or in Java with Guava.
 //

@@ -18,7 +18,7 @@ func Example() {
 	catalogue.AddString("table")
 	catalogue.RemoveString("lamp")
 
-	data, _ := catalogue.Snapshot().MarshalBinary() // Guava's bytes, 1.2 MB
+	data, _ := catalogue.Bloom().MarshalBinary() // Guava's bytes, 1.2 MB
 	var published bloom.Filter
 	fmt.Println(published.UnmarshalBinary(data))
 	fmt.Println(published.ContainsString("lamp"), published.ContainsString("table"))

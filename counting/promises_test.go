@@ -19,6 +19,6 @@ func TestPromises(t *testing.T) {
 			"n": func(path string) (filtertest.Filter, error) { return counting.LoadOrNew(path, 15_000, 0.01) },
 			"p": func(path string) (filtertest.Filter, error) { return counting.LoadOrNew(path, 14_000, 0.0099) },
 		},
-		Snapshot: func(f filtertest.Filter) filtertest.Filter { return f.(*counting.Filter).Snapshot() },
+		Snapshot: func(f filtertest.Filter) filtertest.Filter { return f.(*counting.Filter).Bloom() },
 	})
 }

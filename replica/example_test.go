@@ -83,7 +83,7 @@ func ExampleNewPublisher() {
 	for name := range catalogue {
 		products.AddString(name)
 	}
-	published := replica.NewPublisher(products.Snapshot)
+	published := replica.NewPublisher(products.Bloom)
 	server := httptest.NewServer(published)
 	defer server.Close()
 
@@ -191,7 +191,7 @@ func ExamplePublisher_restart() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		return revoked, replica.NewPublisher(revoked.Snapshot)
+		return revoked, replica.NewPublisher(revoked.Bloom)
 	}
 
 	revoked, published := start()

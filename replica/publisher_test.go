@@ -46,7 +46,7 @@ func TestPatchesReachBack16Versions(t *testing.T) {
 		now := bloom.Must(bloom.NewWithStrategy(s, 10_000, 0.01))
 		snapshot := now.Clone
 		if set != nil {
-			snapshot = set.Snapshot
+			snapshot = set.Bloom
 		}
 		p := NewPublisher(func() *bloom.Filter { return snapshot() })
 		versions := []string{p.Publish()}
@@ -165,7 +165,7 @@ func TestRemovalsArePatches(t *testing.T) {
 	for i := range uint64(100_000) {
 		set.AddHash(bloom.SumUint64(i))
 	}
-	p := NewPublisher(set.Snapshot)
+	p := NewPublisher(set.Bloom)
 	handler := &counter{p, map[int]int{}}
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -173,7 +173,7 @@ func TestRemovalsArePatches(t *testing.T) {
 	for round := range uint64(3) {
 		for _, r := range []*Replica{near, far} {
 			require.NoError(t, r.Refresh(ctx))
-			require.True(t, r.Snapshot().Equal(set.Snapshot()), "round %d", round)
+			require.True(t, r.Snapshot().Equal(set.Bloom()), "round %d", round)
 		}
 		before := p.Publish()
 		for i := range uint64(10) {
@@ -318,7 +318,7 @@ func TestServeHTTP(t *testing.T) {
 func TestPublishersAtOnce(t *testing.T) {
 	const goroutines, each = 4, 50
 	set := bloom.Must(counting.New(1000, 1e-6))
-	p := NewPublisher(set.Snapshot)
+	p := NewPublisher(set.Bloom)
 	filtertest.AtOnce(goroutines, func(own int) {
 		r := New(p, Config{})
 		for i := range each {

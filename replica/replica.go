@@ -24,7 +24,7 @@
 // new keys take less than 2 KB for that filter.
 //
 // On the publishing machine the program adds to a [bloom.SyncFilter], or to a
-// counting.Filter if keys are also removed, and passes its Snapshot to [NewPublisher]. For keys
+// counting.Filter if keys are also removed, and passes its Bloom to [NewPublisher]. For keys
 // that must survive a crash, such as revoked tokens, the order is: add, save, publish.
 //
 // A filter does not grow. If it gets more keys than it was made for, make a new filter from the

@@ -144,7 +144,7 @@ func (s *server) load() error {
 	case *bloom.Filter:
 		next.download = sync.OnceValue(func() *download { return newDownload(f) })
 	case *counting.Filter:
-		next.download = sync.OnceValue(func() *download { return newDownload(f.Snapshot()) })
+		next.download = sync.OnceValue(func() *download { return newDownload(f.Bloom()) })
 	}
 	next.ctx, next.cancel = context.WithCancel(context.Background())
 	s.info = info
