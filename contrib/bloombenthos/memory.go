@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -108,6 +109,8 @@ func memorySpec() *service.ConfigSpec {
 type filter interface {
 	bloom.Set
 	Stats() bloom.Stats
+	Info() bloom.Info
+	SetInfo(bloom.Info)
 	SaveFile(path string) error
 }
 
@@ -163,6 +166,29 @@ func (t *times) see(id string) {
 			return
 		}
 	}
+}
+
+// newestName is the name in Info.Meta of the newest time, in RFC 3339. Without it, a first message
+// without a time would move the clock of a loaded window to the machine's time.
+const newestName = "newest"
+
+// load sets the clock to the newest time that is in f's Info.
+func (t *times) load(f filter) {
+	facts, _ := url.ParseQuery(f.Info().Meta)
+	if at, err := time.Parse(time.RFC3339Nano, facts.Get(newestName)); err == nil {
+		t.newest.Store(at.UnixNano())
+	}
+}
+
+// store puts the newest time into f's Info.
+func (t *times) store(f filter) {
+	newest := t.newest.Load()
+	if newest == 0 {
+		return
+	}
+	facts, _ := url.ParseQuery(f.Info().Meta)
+	facts.Set(newestName, time.Unix(0, newest).UTC().Format(time.RFC3339Nano))
+	f.SetInfo(bloom.Info{Meta: facts.Encode()})
 }
 
 // now returns the newest time of a message, or the machine's time if no message had one.
@@ -224,6 +250,9 @@ func newMemoryCache(
 			return nil, fmt.Errorf("path: %w", err)
 		}
 		return nil, fmt.Errorf("%s, %s, %s: %w", capacityField, fprField, spanField, err)
+	}
+	if m.times != nil {
+		m.times.load(m.filter)
 	}
 	return newCache(m, span, every, res), nil
 }
@@ -301,6 +330,9 @@ func (m memory) figures(context.Context) (s bloom.Stats, reach time.Duration, er
 func (m memory) save() error {
 	if m.path == "" {
 		return nil
+	}
+	if m.times != nil {
+		m.times.store(m.filter)
 	}
 	return m.SaveFile(m.path)
 }

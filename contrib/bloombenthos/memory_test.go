@@ -553,6 +553,7 @@ func TestTime(t *testing.T) {
 		if i == 1000 {
 			require.NoError(t, c.Close(ctx))
 			c = testCache(t, conf, nil)
+			require.NoError(t, c.Add(ctx, "late@2999-01-01T00:00:00Z", nil, nil))
 		}
 		if i == 1100 {
 			require.NoError(t, c.Add(ctx, "none", nil, nil))

@@ -414,8 +414,8 @@ func TestInfoTravels(t *testing.T) {
 	g.SetInfo(bloom.Info{Hash: "sha1"})
 	require.NoError(t, f.Merge(ctx, g))
 	require.Equal(t, bloom.Info{N: 1000, P: 0.01, Hash: "sha1"}, info(), "taken over")
-	require.NoError(t, other.SetInfo(ctx, bloom.Info{Hash: "sha1", Comment: "<é>"}))
-	want := bloom.Info{N: 1000, P: 0.01, Hash: "sha1", Comment: "<é>"}
+	require.NoError(t, other.SetInfo(ctx, bloom.Info{Hash: "sha1", Comment: "<é>", Meta: "field=2"}))
+	want := bloom.Info{N: 1000, P: 0.01, Hash: "sha1", Comment: "<é>", Meta: "field=2"}
 	require.Equal(t, want, info())
 	g.SetInfo(bloom.Info{Hash: "SumString"})
 	g.AddString("a")
@@ -431,6 +431,7 @@ func TestInfoTravels(t *testing.T) {
 		"Hash = \"\\xff\\xfe\" is not": {Hash: "\xff\xfe"},
 		"Comment has 4097 bytes":       {Comment: strings.Repeat("x", 4097)},
 		"Comment = \"a\\x80\" is not":  {Comment: "a\x80"},
+		"Info.Meta":                    {Meta: "b=1&a=2"},
 	} {
 		require.ErrorContains(t, f.SetInfo(ctx, wrong), text)
 		g := bloom.Must(bloom.New(1000, 0.01))
