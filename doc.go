@@ -1,53 +1,70 @@
-// Package bloom provides Bloom filters: sets that answer "certainly not" or
-// "probably yes" from a few bits per key. [New] makes a filter for one goroutine,
-// [NewSync] one for many.
+// Package bloom provides Bloom filters: sets that answer "certainly not" or "probably yes" from a few
+// bits per key.
 //
 // A [Filter] finds every key that was added, through every encoding, merge, fold and file. It
-// reports a key that was not added as present with a probability that the caller picks. At 1 % it
-// takes 9.6 bits a key, whatever the keys' size, and each further factor of ten takes 4.8 more. A
-// map would hold the keys themselves. The caller supplies the number of keys and the rate. Memory
-// is fixed from then on. A filter with more keys than that still answers, at a higher rate; see
-// [Filter.FPR]. While one goroutine adds to a Filter, no other may add or read. If several
-// goroutines add at once, keys are lost: make a [SyncFilter] for them.
+// reports other keys as present at a rate that the caller picks: at 1 % it needs 9.6 bits a key,
+// whatever the keys' size, and 4.8 more for each further factor of ten.
 //
-// Which call do I want?
+//	seen, err := bloom.New(1_000_000, 0.01) // a million keys, 1 % of others look seen
+//	if err != nil {
+//		return err // a parameter is out of range
+//	}
+//	seen.AddString("ada")           // true: certainly new
+//	seen.AddString("ada")           // false: probably seen
+//	seen.ContainsString("grace")    // false: certainly not added
+//	seen.AddHash(bloom.SumUint64(7)) // an integer as a key
 //
-//   - for n keys at a rate of p, in one goroutine: [New]
-//   - in many goroutines, such as an HTTP server's: [NewSync]
-//   - a filter that survives a restart: [LoadOrNew] and [Filter.SaveFile]
-//   - to add a key and learn whether it was new: [Filter.AddString] and [Filter.Add]
-//   - to ask: [Filter.ContainsString] and [Filter.Contains]
-//   - for integers, or one digest for several filters: [SumUint64], [Sum] and [Filter.AddHash]
-//   - for many keys at once: [SumStringBatch], [Filter.AddBatch] and [Filter.ContainsBatch]
-//   - to ask a file without loading it: [OpenFile]; bytes in memory: [NewView]; a file
-//     elsewhere, by ranges: [NewReader]
+// Memory is fixed. A filter that holds more keys than planned still answers, at a higher rate; see
+// [Filter.FPR].
+//
+// A Filter is for one goroutine. If several add to it, keys are lost. A [SyncFilter] is for many:
+//
+//	seen, err := bloom.NewSync(1_000_000, 0.01)
+//
+// Save a filter, and go on with it after a restart:
+//
+//	seen, err := bloom.LoadOrNew("seen.bloom", 1_000_000, 0.01)
+//	...
+//	err = seen.SaveFile("seen.bloom") // atomic, durable, checked
+//	...
+//	many := bloom.NewSyncFrom(seen) // a copy for many goroutines
+//
+// Batches hash first, and then add or ask; see [SumBatch] and [Filter.AddBatch]:
+//
+//	hashes := make([]bloom.Hash, len(keys))
+//	found := make([]bool, len(keys))
+//	bloom.SumStringBatch(hashes, keys)
+//	seen.ContainsBatch(found, hashes)
+//
+// More calls:
+//
+//   - to ask a file without loading it: [OpenFile]; bytes in memory: [NewView]; a file elsewhere,
+//     by ranges: [NewReader]
 //   - to exchange filters with Java: [Filter.WriteTo], [Filter.ReadFrom] and docs/java.md
 //   - to combine filters: [Filter.Merge]; to shrink one: [Filter.Fold]
 //   - for metrics and logs: [Filter.Stats]
 //
+// # Guava
+//
 // Filter is the classic filter (Bloom, Space/Time Trade-offs in Hash Coding with Allowable Errors,
 // 1970), bit for bit the one that Google Guava's com.google.common.hash.BloomFilter makes in Java.
-// The two read each other's bytes. In Guava's arithmetic the empty key is special: a filter that
-// holds its n keys reports it in about half of all cases. Packages counting and bank have the same
-// bits, and so do that, too. In all other packages the empty key is a key like any other. See
-// [Sum].
+// The two read each other's bytes. Guava's arithmetic has an exception, the empty key: a filter
+// that holds its n keys reports it in about half of all cases. Packages counting and bank have the
+// same bits and the same exception, the others do not. See [Sum].
 //
 // Every key goes the same way: key -> [Hash] -> indexes -> bits. A Hash is computed once and serves
-// every filter, in this package and in the other packages of this module. A Hash is a Murmur3
-// digest, which has no secret. Module keyed has a hash for keys that an adversary chooses.
+// every filter of this module. It is a Murmur3 digest, which has no secret. Module keyed has a hash
+// for keys that an adversary chooses.
 //
-// The other packages do what the classic filter cannot:
+// # Other packages
 //
-//   - blocked is faster, and keeps low rates; growing takes any number of keys
+//   - blocked is faster, and keeps low rates; growing has room for any number of keys
 //   - counting and cuckoo remove keys
 //   - window remembers keys for a span of time; flower remembers recent keys best
 //   - guard stands in front of a store, and follows it
-//   - bank asks many filters at once; sieve has a queue without repeats
+//   - bank asks many filters together; sieve has a queue without repeats
 //   - replica copies one filter to many machines; module contrib/bloomredis shares one in Redis
 //   - foreign reads and writes the filters of other libraries
 //
 // Use a map if the keys must be listed, or if every answer must be right.
-//
-// Later versions may add fields to the structs of this module. Use field names in literals of these
-// structs, as go vet asks.
 package bloom

@@ -175,11 +175,59 @@ func main() {}
 			fmt.Fprintf(&program, given[filepath.Base(page)], block)
 		}
 	}
+	vet(t, program.String())
+}
+
+// TestReadme: the lines of code for each package in README.md compile, in this order.
+func TestReadme(t *testing.T) {
+	const start = `package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/bank"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/foreign"
+	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/guard"
+	"github.com/seed79a3ff49/bloom/replica"
+	"github.com/seed79a3ff49/bloom/sieve"
+	"github.com/seed79a3ff49/bloom/window"
+)
+
+func main() {}
+
+func store(string) error         { return nil }
+func query(string) (bool, error) { return true, nil }
+
+func _(ctx context.Context, conn io.Reader, names []string, data []byte) {
+`
+	page := string(bloom.Must(os.ReadFile("README.md")))
+	blocks := strings.Split(page, "```go\n")
+	require.Len(t, blocks, 3, "a program, and the lines of code")
+	lines, _, _ := strings.Cut(blocks[2], "```")
+	program := start + lines
+	for _, names := range regexp.MustCompile(`(?m)^(\w+(, \w+)*) := `).FindAllStringSubmatch(lines, -1) {
+		program += strings.Repeat("_, ", strings.Count(names[1], ",")) + "_ = " + names[1] + "\n"
+	}
+	vet(t, program+"}\n")
+}
+
+// vet compiles a program, and looks for what go vet finds.
+func vet(t *testing.T, program string) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip(err)
 	}
 	path := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(path, program.Bytes(), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(program), 0o600))
 	out, err := exec.Command("go", "vet", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
