@@ -11,7 +11,7 @@
 // since it was opened; see [ErrLost]. [Filter.Add] and [Filter.AddOnce] say what an error of an Add
 // means, and how to repeat an Add.
 //
-// The caller supplies a client of go-redis and Redis 6.0 or later: a server, a cluster, or servers
+// The caller supplies a client of go-redis and Redis 6.0 or later, or Valkey: a server, a cluster, or servers
 // behind Sentinel. A filter is as durable as its server. The [README] lists which keys a crash can
 // lose with each of Redis's settings, and which commands a user needs. Give filters no expiry, and
 // choose a maxmemory-policy that does not evict keys without an expiry. For windows the policy must

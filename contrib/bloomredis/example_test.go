@@ -202,3 +202,28 @@ func Example_redisBloom() {
 	err = seen.Merge(ctx, backup) // BF.LOADCHUNK seen
 	fmt.Println(err)
 }
+
+// From a file to Redis, for many processes, and back.
+func Example_file() {
+	ctx := context.Background()
+	client := redis.NewClient(&redis.Options{Addr: "localhost:6379"})
+	f, err := bloom.LoadFile("seen.bloom")
+	if err != nil {
+		log.Fatal(err)
+	}
+	seen, err := bloomredis.Open(ctx, client, "seen", f.Info().N, f.Info().P)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := seen.Merge(ctx, f); err != nil {
+		log.Fatal(err)
+	}
+
+	back, err := seen.Snapshot(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := back.SaveFile("seen.bloom"); err != nil {
+		log.Fatal(err)
+	}
+}

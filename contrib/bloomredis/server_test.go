@@ -43,6 +43,9 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
+// cannotRun is what Redis says, or Valkey, of a command that a script may not run.
+const cannotRun = "can't run this command|no permissions to run"
+
 // limit is how long a test waits for anything.
 const limit = 20 * time.Second
 
