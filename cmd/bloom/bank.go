@@ -240,6 +240,9 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	}
 	if len(found) == 0 {
 		warnHash(file.Name(), r.Info().Hash)
+		if field, _ := fieldOf(r); field > 0 {
+			warn("%s was made with -f %d: a LINE is the value of that field", file.Name(), field)
+		}
 	}
 	slices.Sort(found)
 	for _, i := range slices.Compact(found) {

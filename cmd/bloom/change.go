@@ -67,6 +67,7 @@ func changeCommand(
 ) *cobra.Command {
 	var input inputFlags
 	var file target
+	var force bool
 	c := &cobra.Command{Use: use, Args: need(1, -1, "the filter's FILE")}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		cfg, err := input.config(args[1:])
@@ -89,6 +90,9 @@ func changeCommand(
 		if err := f.keyFromInfo(&cfg.Key, c.Flags()); err != nil {
 			return err
 		}
+		if err := f.checkField(cfg.Key.Field); err != nil && !force {
+			return err
+		}
 		defer endProgress()
 		err = change(c.Context(), cfg, f)
 		warnBad(cfg)
@@ -101,6 +105,7 @@ func changeCommand(
 	file.add(c.Flags())
 	input.add(c.Flags())
 	input.addBlank(c.Flags())
+	c.Flags().BoolVar(&force, "force", false, "go on with a FILE that was made with another -f")
 	return c
 }
 
@@ -144,8 +149,8 @@ func unionOf(ctx context.Context, names []string) (*loaded, error) {
 	return all, nil
 }
 
-// union adds the keys of b to a. Both must have the same Hash, unless one of them has none. If
-// their Comments differ, a gets severalComments.
+// union adds the keys of b to a. Both must have the same Hash, unless one of them has none, and facts
+// that go together. If their Comments differ, a gets severalComments.
 func union(a, b *loaded) error {
 	x, y := a.Info(), b.Info()
 	if a.kind.name != b.kind.name {
@@ -158,7 +163,11 @@ func union(a, b *loaded) error {
 	if a.kind.merge == nil {
 		return fmt.Errorf("filters of type %s do not merge", a.kind.name)
 	}
-	err := a.kind.merge(a.filter, b.filter)
+	facts, err := joinFacts(a, b)
+	if err != nil {
+		return err
+	}
+	err = a.kind.merge(a.filter, b.filter)
 	if err != nil && a.Stats().M != b.Stats().M {
 		err = fmt.Errorf("%w; build both with the same -type, -n and -p", err)
 	}
@@ -166,7 +175,7 @@ func union(a, b *loaded) error {
 	if x.Comment != y.Comment {
 		comment = severalComments
 	}
-	a.SetInfo(bloom.Info{Hash: cmp.Or(x.Hash, y.Hash), Comment: comment})
+	a.SetInfo(bloom.Info{Hash: cmp.Or(x.Hash, y.Hash), Comment: comment, Meta: facts.Encode()})
 	return err
 }
 

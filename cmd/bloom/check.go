@@ -72,6 +72,9 @@ func checkCommand() *cobra.Command {
 			warnBad(cfg)
 			if hits == 0 {
 				warnHash(f.path, f.Info().Hash)
+				if cfg.Keys > 0 {
+					f.warnField(cfg.Key.Field)
+				}
 			}
 			if err == nil && count && c.Context().Err() == nil {
 				_, err = fmt.Println(found)
@@ -128,7 +131,7 @@ func loadAll(args []string) (all asker, first *loaded, rest []string, err error)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	hash, part := fromHash(first.Info().Hash)
+	part := partOf(first)
 	if part.n <= 1 {
 		all = func(found []bool, b *lines.Batch) { contains(first.filter, found, b) }
 		return all, first, args[1:], nil
@@ -144,8 +147,10 @@ func loadAll(args []string) (all asker, first *loaded, rest []string, err error)
 			return nil, nil, nil, fmt.Errorf("%w; the files of all shards come first: %w",
 				err, s.missing(args[0]))
 		}
-		nextHash, nextPart := fromHash(next.Info().Hash)
-		sameList := nextPart.n == part.n && nextHash == hash && next.kind.name == first.kind.name
+		nextPart := partOf(next)
+		sameList := nextPart.n == part.n && next.Info().Hash == first.Info().Hash &&
+			factsOf(next).Get(fieldFact) == factsOf(first).Get(fieldFact) &&
+			next.kind.name == first.kind.name
 		if !sameList {
 			return nil, nil, nil, fmt.Errorf("%s belongs to another list than %s: %w",
 				args[n], args[0], s.missing(args[0]))

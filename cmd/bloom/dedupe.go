@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -135,7 +136,9 @@ func (o *dedupeFlags) open(cfg *lines.Config) (*deduper, error) {
 		return nil, err
 	case old == nil:
 		keyRule{o.input.key, o.part}.setInfo(fresh.f, "", false)
-		recordField(fresh.f, o.input.key.Field)
+		facts := factsOf(fresh.f)
+		facts.Set(fieldFact, strconv.Itoa(o.input.key.Field)) // 0, too: later runs see lines, or fields
+		setFacts(fresh.f, facts)
 		d.seen = fresh
 		return d, nil
 	}
@@ -187,7 +190,7 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	if err := old.keyFromInfo(&o.input.key, o.input.flags); err != nil {
 		return nil, err
 	}
-	if err := o.checkField(old); err != nil {
+	if err := old.checkField(o.input.key.Field); err != nil && !o.file.force {
 		return nil, err
 	}
 	if hash := old.Info().Hash; ownHash(hash) && !o.file.force {
@@ -202,24 +205,6 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 			"bloom build makes filters of other types", o.state, old.kind.name)
 	}
 	return f, nil
-}
-
-// checkField returns an error if -f names another field than the one that old records. With -force
-// it returns nil.
-func (o *dedupeFlags) checkField(old infoHolder) error {
-	was, known := fieldOf(old)
-	now := o.input.key.Field
-	if !known || was == now || o.file.force {
-		return nil
-	}
-	shown := func(field int) string {
-		if field == 0 {
-			return "no -f"
-		}
-		return fmt.Sprintf("-f %d", field)
-	}
-	return usageError{fmt.Errorf("%s was made with %s, and there is %s now: its keys would mix; "+
-		"-force goes on with it", o.state, shown(was), shown(now))}
 }
 
 // newMemory returns an empty memory.

@@ -36,7 +36,7 @@ func TestFilesAfterEachEnd(t *testing.T) {
 		{"build -o -", "", "", "", "", ""},
 		{"bank build -n 20k -o list -", "", "list", "", "", ".list.bloom-lock"},
 		{"bank build -n 20k -o - -", "", "", "", "", ""},
-		{"add list", "build -n 20k -f 1 -sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},
+		{"add list", "build -n 20k -f 2 -sep ; -o list", "list", "list", "list", ".list.bloom-lock list"},
 		{"remove list", "build -n 20k -type counting -f 2 -sep ; -o list", "list", "list", "list",
 			".list.bloom-lock list"},
 	} {

@@ -305,17 +305,6 @@ func TestKeysAreMadeAsTheFileSays(t *testing.T) {
 	saying(t, 1, says, "", "bank which list gg")
 }
 
-// TestFieldStaysBesideAComment: -comment does not hide which field is the key.
-func TestFieldStaysBesideAComment(t *testing.T) {
-	t.Chdir(t.TempDir())
-	good(t, "a,1\n", "build -f 1 -o list -comment", "of May")
-	require.Equal(t, "keys are field 1 of the lines; of May", bloom.Must(bloom.LoadFile("list")).Info().Comment)
-	saying(t, 2, "list was made with -f 1, and there is -f 2 now", "a,1\n", "dedupe -state list -f 2")
-	good(t, "a,1\n", "dedupe -state list -f 1")
-	saying(t, 2, "-comment", "a,1\n", "build -f 1 -o list -comment "+strings.Repeat("c", 4096))
-	good(t, "a,1\n", "build -f 1 -o list -comment "+strings.Repeat("c", 4000))
-}
-
 // TestInfoOfShortWindow: info says of a window that was given too many keys that it remembers less
 // than its span.
 func TestInfoOfShortWindow(t *testing.T) {
@@ -343,7 +332,7 @@ func TestBlankLines(t *testing.T) {
 		}
 		require.Equal(t, "\nx\n", good(t, "\nx\n\r\n"+in, "dedupe -state list"), "the first empty line is new")
 		require.Empty(t, good(t, in+"\nx\n", "dedupe -state list"))
-		require.Contains(t, good(t, "", "info list"), blankText)
+		require.Contains(t, good(t, "", "info list"), "meta      blank=1\n")
 	}
 	require.Greater(t, found, 0, "what the rule is for")
 	require.Less(t, found, 12)

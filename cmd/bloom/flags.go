@@ -145,14 +145,15 @@ func (f *makeFlags) add(flags *pflag.FlagSet, n, p string) {
 	f.input.addBlank(flags)
 }
 
+// mostComment is the number of bytes that the Comment of an Info may have.
+const mostComment = 4096
+
 // config checks the flags, and returns how to read the files of these names.
 func (f *makeFlags) config(names []string) (*lines.Config, error) {
-	const most = 4096 // bytes of a Comment
-	kept := withField(f.input.key.Field, f.comment)
-	if len(kept) > most || !utf8.ValidString(kept) {
+	if len(f.comment) > mostComment || !utf8.ValidString(f.comment) {
 		return nil, usageError{fmt.Errorf(
 			"-comment has %d bytes: it must be UTF-8, and no longer than %d bytes",
-			len(f.comment), most-(len(kept)-len(f.comment)))}
+			len(f.comment), mostComment)}
 	}
 	return f.input.config(names)
 }

@@ -106,12 +106,17 @@ func TestFlagsReachTheirPurpose(t *testing.T) {
 		{"dedupe -shard 0/2", "seq 9 | bloom dedupe FLAG | tr '\\n' ' '", "1 2 3 5 7 8 9 ", "1 2 3 4 5 6 7 8 9 "},
 		{"dedupe -force", "echo text > s; seq 9 | bloom dedupe -state s FLAG | tail -n 1", "9\n", "is no filter"},
 
+		{"add -force", "seq 9 | bloom build -f 1 -o f; echo x,y | bloom add f FLAG; echo x,y | bloom check f",
+			"x,y\n", "its keys would mix"},
+		{"remove -force", "echo x | bloom build -type counting -f 1 -o f; echo x | bloom remove f FLAG; echo x | bloom check f -c",
+			"0\n", "its keys would mix"},
+
 		{"build -n 5", "seq 100 | bloom build -o f FLAG; bloom info f", "made for  5 keys", "made for  100 keys"},
 		{"build -p 0.01", "seq 9 | bloom build -o f FLAG; bloom info f", "at a rate of 0.01\n", "at a rate of 0.001\n"},
 		{"build -o f", "seq 9 | bloom build FLAG; test -e f && echo there", "there\n", "build needs -o FILE"},
 		{"build -comment text", "seq 9 | bloom build -o f FLAG; bloom info f", "comment   text\n", "checksum"},
 		{"build -type blocked", "seq 9 | bloom build -o f FLAG; bloom info f", "blocked.Filter", "bloom.Filter"},
-		{"build -shard 0/2", "seq 9 | bloom build -o f FLAG; bloom info f", "shard 0/2\n", "SumString\n"},
+		{"build -shard 0/2", "seq 9 | bloom build -o f FLAG; bloom info f", "meta      shard=0%2F2\n", "SumString\n  checksum"},
 		{"build -force", "echo text > f; seq 9 | bloom build -o f FLAG; bloom check -c f f; :", "0\n", "is no filter"},
 
 		{"bank build -n 5", "seq 9 > a; bloom bank build -o f FLAG a; bloom bank info f",

@@ -39,6 +39,7 @@ type report struct {
 	Reach    *float64 `json:"reach,omitempty"` // seconds back that a window remembers every key
 	Hash     string   `json:"hash,omitempty"`
 	Comment  string   `json:"comment,omitempty"`
+	Meta     string   `json:"meta,omitempty"`
 	Checksum string   `json:"checksum"` // the kind of checksum that was right, or "none"
 
 	bits, set string // what the text calls the bits, and those that are set
@@ -92,7 +93,7 @@ func newReport(path, kind string, s bloom.Stats, info bloom.Info) *report {
 	return &report{
 		File: path, Type: kind, Checksum: "CRC-32C", bits: "bits", set: "set",
 		M: s.M, K: s.K, Fill: s.FillRatio, Keys: s.ApproxCount, Rate: s.FPR,
-		MadeFor: info.N, MadeAt: info.P, Hash: info.Hash, Comment: info.Comment,
+		MadeFor: info.N, MadeAt: info.P, Hash: info.Hash, Comment: info.Comment, Meta: info.Meta,
 	}
 }
 
@@ -146,6 +147,7 @@ func (r *report) rows() (rows []row) {
 	}
 	add(r.Hash != "", "hash", "%s", printable(r.Hash))
 	add(r.Comment != "", "comment", "%s", printable(r.Comment))
+	add(r.Meta != "", "meta", "%s", printable(r.Meta))
 	add(r.Checksum == "none", "checksum", "none")
 	add(r.Checksum != "none", "checksum", "right, %s", r.Checksum)
 	return rows

@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"strings"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -26,66 +26,39 @@ type infoHolder interface {
 // setInfo sets the Info of a new filter or bank. The Info says how keys are made, and has the text
 // of -comment. If blank is true, it also says that f has the empty line.
 func (k keyRule) setInfo(f infoHolder, comment string, blank bool) {
-	info := f.Info()
-	info.Hash = k.Hash() + k.part.suffix()
-	info.Comment = withField(k.Field, comment)
-	f.SetInfo(info)
+	facts := factsOf(f)
+	if k.Field > 0 {
+		facts.Set(fieldFact, strconv.Itoa(k.Field))
+	}
+	if k.Separator != "" {
+		facts.Set(sepFact, k.Separator)
+	}
+	if k.part.n > 0 {
+		facts.Set(shardFact, k.part.String())
+	}
 	if blank {
-		recordBlank(f)
+		facts.Set(blankFact, "1")
 	}
-}
-
-// blankText ends the Comment of a file whose filter has the empty line. All of Guava's indexes of
-// that line are 0, so the bits of such a filter do not say whether it was added.
-const blankText = "has the empty line"
-
-// recordBlank makes the Comment of f say that f has the empty line.
-func recordBlank(f infoHolder) {
-	if info := f.Info(); !recordsBlank(f) {
-		info.Comment = joined(info.Comment, blankText)
-		f.SetInfo(info)
-	}
-}
-
-func recordsBlank(f infoHolder) bool {
-	rest, _, _ := cutOutRecord(f.Info().Comment)
-	return strings.HasSuffix(rest, blankText)
-}
-
-// joined returns a comment with more at its end. It cuts a long comment, to stay within the limit
-// of an Info.
-func joined(comment, more string) string {
-	if comment == "" {
-		return more
-	}
-	return strings.ToValidUTF8(comment[:min(len(comment), 3900)], "") + "; " + more
-}
-
-// fieldComment is the Comment of a filter whose keys are one field of the lines. The Hash does not
-// say so: fields are hashed like lines.
-const fieldComment = "keys are field %d of the lines"
-
-// withField returns a comment behind the record of the field that keys are; 0 is the line.
-func withField(field int, comment string) string {
-	if field == 0 {
-		return comment
-	}
-	record := fmt.Sprintf(fieldComment, field)
-	if comment == "" {
-		return record
-	}
-	return record + "; " + comment
+	f.SetInfo(bloom.Info{Hash: k.Hash(), Comment: comment, Meta: facts.Encode()})
 }
 
 // severalWays is the Hash of a filter whose keys were not all hashed in one way.
 const severalWays = "several ways"
 
 // mergeInfo changes the Info of f for more keys, which k makes. If f's Hash names another way of
-// hashing, it becomes severalWays. A Hash that is empty stays empty.
+// hashing, it becomes severalWays. A Hash that is empty stays empty. The same goes for the field.
 func (k keyRule) mergeInfo(f infoHolder) {
-	if hash := f.Info().Hash; hash != "" && hash != k.Hash()+k.part.suffix() {
-		f.SetInfo(bloom.Info{Hash: severalWays})
+	info := bloom.Info{}
+	if hash := f.Info().Hash; hash != "" && hash != k.Hash() {
+		info.Hash = severalWays
 	}
+	if field, known := fieldOf(f); known && field != k.Field {
+		facts := factsOf(f)
+		facts.Set(fieldFact, severalFields)
+		facts.Del(sepFact)
+		info.Meta = facts.Encode()
+	}
+	f.SetInfo(info)
 }
 
 // keyFlags lists the ways of making a key from a line or a field, and the flags for each.
@@ -115,7 +88,7 @@ func keyOf(hash string) (key lines.Key, flags string, known bool) {
 // A flag that contradicts the Info is an error. If no command writes the Info's Hash, key stays as
 // it is; see warnHash.
 func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
-	hash, _ := fromHash(f.Info().Hash)
+	hash := f.Info().Hash
 	made, with, known := keyOf(hash)
 	switch {
 	case !known:
@@ -125,13 +98,43 @@ func (f *loaded) keyFromInfo(key *lines.Key, flags *pflag.FlagSet) error {
 		with = cmp.Or(with, "none of -hex, -fold-case and -keep-cr")
 		return usageError{fmt.Errorf("%s was made with %s: say that, or nothing", f.path, with)}
 	}
+	if field, known := fieldOf(f); known && field == key.Field && key.Separator == "" {
+		key.Separator = factsOf(f).Get(sepFact)
+	}
 	return nil
+}
+
+// checkField returns an error if the keys of f are another field of lines than field. It returns nil
+// if f does not say which.
+func (f *loaded) checkField(field int) error {
+	was, known := fieldOf(f)
+	if !known || was == field {
+		return nil
+	}
+	return usageError{fmt.Errorf("%s was made with %s, and there is %s now: its keys would mix; "+
+		"-force goes on with it", f.path, fieldFlag(was), fieldFlag(field))}
+}
+
+// warnField is called if no line was found in f. It warns if the keys of f are another field of
+// lines than field.
+func (f *loaded) warnField(field int) {
+	if was, known := fieldOf(f); known && was != field {
+		warn("%s was made with %s, and there is %s now: none of the lines was found",
+			f.path, fieldFlag(was), fieldFlag(field))
+	}
+}
+
+// fieldFlag returns the flag for a field. Field 0 is the whole line.
+func fieldFlag(field int) string {
+	if field == 0 {
+		return "no -f"
+	}
+	return fmt.Sprintf("-f %d", field)
 }
 
 // ownHash reports whether the Hash of an Info names a way of making keys that no command uses. A
 // program may have written such a Hash.
 func ownHash(hash string) bool {
-	hash, _ = fromHash(hash)
 	_, _, known := keyOf(hash)
 	return !known && hash != ""
 }

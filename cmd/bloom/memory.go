@@ -27,10 +27,8 @@ func memoryOf(f hashFilter) *memory {
 func (m *memory) add(dst []int, hs []bloom.Hash) []int {
 	if m.create != nil {
 		f := m.create()
-		info := f.Info()
-		info.Hash = m.f.Info().Hash
-		info.Comment = m.f.Info().Comment
-		f.SetInfo(info)
+		info := m.f.Info()
+		f.SetInfo(bloom.Info{Hash: info.Hash, Comment: info.Comment, Meta: info.Meta})
 		m.f = f
 		m.create = nil
 	}

@@ -216,7 +216,7 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 // recorded returns the record of OUT in seen. size is the number of bytes of OUT. known is true if
 // OUT still begins as the record says.
 func (o *output) recorded(seen infoHolder, size int64) (r outRecord, known bool, err error) {
-	_, r, ok := cutOutRecord(seen.Info().Comment)
+	r, ok := outRecordOf(seen)
 	if !ok || r.size > size {
 		return outRecord{}, false, nil
 	}

@@ -12,12 +12,6 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// partOf returns the shard whose lines f has.
-func partOf(f filter) shard {
-	_, part := fromHash(f.Info().Hash)
-	return part
-}
-
 // shard is part i of n parts of all lines. The digest of a line says to which part it belongs. The
 // zero shard has all lines.
 type shard struct{ i, n uint64 }
@@ -78,23 +72,4 @@ func (s shard) part(lines uint64) uint64 {
 	}
 	mean := float64(lines) / float64(s.n)
 	return min(lines, uint64(math.Ceil(mean+4*math.Sqrt(mean))))
-}
-
-// separator stands before the shard in an Info's Hash.
-const separator = ", shard "
-
-// suffix returns the text for s at the end of an Info's Hash. The zero shard has none.
-func (s shard) suffix() string {
-	if s.n == 0 {
-		return ""
-	}
-	return separator + s.String()
-}
-
-// fromHash splits an Info's Hash into the way of hashing and the shard.
-func fromHash(hash string) (rest string, s shard) {
-	if i := strings.LastIndex(hash, separator); i >= 0 && s.Set(hash[i+len(separator):]) == nil {
-		return hash[:i], s
-	}
-	return hash, shard{}
 }

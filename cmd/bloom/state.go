@@ -1,8 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"strconv"
 	"time"
 )
 
@@ -40,7 +41,7 @@ func (s *state) save(seen *memory, out *output) error {
 	return nil
 }
 
-// outRecord describes OUT as the last save of the state found it. It is part of the Comment in the
+// outRecord describes OUT as the last save of the state found it. It is part of the facts in the
 // state's file, so it is saved together with the filter.
 type outRecord struct {
 	size   int64  // bytes of OUT whose lines the filter has
@@ -48,51 +49,23 @@ type outRecord struct {
 	digest uint64 // hash of the last bytes before size, or of OUT's path if size is 0
 }
 
-const outRecordText = "dedupe -o: %d bytes, lines end with 0x%02x, digest %016x"
-
-func (r outRecord) String() string { return fmt.Sprintf(outRecordText, r.size, r.delim, r.digest) }
-
-// cutOutRecord cuts the record of OUT off a comment.
-func cutOutRecord(comment string) (rest string, r outRecord, ok bool) {
-	i := strings.LastIndex(comment, "dedupe -o: ")
-	if i < 0 {
-		return comment, outRecord{}, false
+// outRecordOf returns the record of OUT in the facts of f. ok is false if there is none.
+func outRecordOf(f informed) (r outRecord, ok bool) {
+	facts := factsOf(f)
+	size, err1 := strconv.ParseInt(facts.Get(outSizeFact), 10, 64)
+	delim, err2 := strconv.ParseUint(facts.Get(outDelimFact), 10, 8)
+	digest, err3 := strconv.ParseUint(facts.Get(outDigestFact), 16, 64)
+	if cmp.Or(err1, err2, err3) != nil || size < 0 {
+		return outRecord{}, false
 	}
-	n, _ := fmt.Sscanf(comment[i:], outRecordText, &r.size, &r.delim, &r.digest)
-	if n < 3 {
-		return comment, outRecord{}, false
-	}
-	return strings.TrimSuffix(comment[:i], "; "), r, true
+	return outRecord{size: size, delim: byte(delim), digest: digest}, true
 }
 
-// setOutRecord replaces the record of OUT in the comment of f.
+// setOutRecord replaces the record of OUT in the facts of f.
 func setOutRecord(f infoHolder, r outRecord) {
-	info := f.Info()
-	rest, _, _ := cutOutRecord(info.Comment)
-	info.Comment = joined(rest, r.String())
-	f.SetInfo(info)
-}
-
-// wholeLines begins the Comment of a state whose keys are whole lines, not a field of them.
-const wholeLines = "keys are whole lines"
-
-// recordField records in a new state which field of a line is the key. Field 0 is the whole line.
-func recordField(f infoHolder, field int) {
-	if field > 0 { // keyRule.setInfo has recorded it
-		return
-	}
-	info := f.Info()
-	info.Comment = wholeLines
-	f.SetInfo(info)
-}
-
-// fieldOf returns the field of a line that is the key, by the Comment of f. known is false if the
-// Comment does not say it.
-func fieldOf(f infoHolder) (field int, known bool) {
-	comment := f.Info().Comment
-	if strings.HasPrefix(comment, wholeLines) {
-		return 0, true
-	}
-	_, err := fmt.Sscanf(comment, fieldComment, &field)
-	return field, err == nil
+	facts := factsOf(f)
+	facts.Set(outSizeFact, strconv.FormatInt(r.size, 10))
+	facts.Set(outDelimFact, strconv.Itoa(int(r.delim)))
+	facts.Set(outDigestFact, fmt.Sprintf("%016x", r.digest))
+	setFacts(f, facts)
 }

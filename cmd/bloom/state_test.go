@@ -130,7 +130,7 @@ func TestOutputAppends(t *testing.T) {
 	good(t, "a\nb\n", line)
 	good(t, "b\nc\n", line)
 	require.Equal(t, "a\nb\nc\n", read(t, "out"))
-	require.Contains(t, good(t, "", "info state"), "dedupe -o: 6 bytes, lines end with 0x0a")
+	require.Contains(t, good(t, "", "info state"), "meta      field=0&out.delim=10&out.digest=880553fca8fcea94&out.size=6\n")
 	// A run that was killed before it saved anything is known, too.
 	os.Remove("state")
 	write(t, "out", "")

@@ -153,8 +153,9 @@ class Filter {
 
 	/** The key that the command bloom makes from a line, which is a string or a Uint8Array. */
 	key(line) {
-		const [hash, shard] = this.info.hash.split(", shard ")
-		need(shard === undefined, `the filter is shard ${shard} of a list: bloom check asks the files of all shards`)
+		const {hash, meta} = this.info
+		const shard = new URLSearchParams(meta).get("shard")
+		need(shard === null, `the filter is shard ${shard} of a list: bloom check asks the files of all shards`)
 		const way = ways.get(hash)
 		need(way, `keys were not made of lines as the command does it, but by "${hash}": ` +
 			"a program that makes such keys calls contains")

@@ -19,7 +19,7 @@ import struct
 import sys
 import time
 from collections import namedtuple
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qs, unquote_to_bytes
 
 Info = namedtuple("Info", "n p hash comment meta")
 
@@ -89,8 +89,9 @@ class Filter:
 
     def key(self, line):
         """The key that the command bloom makes from a line for this filter. The line is bytes or a string."""
-        hash, shard, number = self.info.hash.partition(", shard ")
-        require(not shard, "the filter is shard %s of a list: bloom check asks the files of all shards" % number)
+        shard = parse_qs(self.info.meta).get("shard")
+        require(not shard, "the filter is shard %s of a list: bloom check asks the files of all shards" % (shard or [""])[0])
+        hash = self.info.hash
         require(hash in WAYS, 'keys were not made of lines as the command does it, but by "%s": '
                 'a program that makes such keys calls contains' % hash)
         return WAYS[hash](line_bytes(line))

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/seed79a3ff49/bloom"
+)
+
+// Facts about a file that later runs need are in the Meta of its Info. docs/format.md lists them.
+// Names of other programs stay as they are.
+const (
+	fieldFact = "field" // the number of the field of lines that keys are; 0 is the whole line
+	sepFact   = "sep"   // the byte between fields, if -sep named it
+	shardFact = "shard" // the shard whose lines the filter has, such as 3/8
+	blankFact = "blank" // 1 if the filter has the empty line; its bits in Guava's form do not say so
+
+	// The record of OUT; see outRecord.
+	outSizeFact   = "out.size"
+	outDelimFact  = "out.delim"
+	outDigestFact = "out.digest"
+)
+
+var outFacts = []string{outSizeFact, outDelimFact, outDigestFact}
+
+// severalFields is the field of a filter whose keys are not all one field.
+const severalFields = "several"
+
+// informed is a filter or a bank, which may be read only.
+type informed interface{ Info() bloom.Info }
+
+// factsOf returns the facts in the Info of f.
+func factsOf(f informed) url.Values {
+	facts, err := url.ParseQuery(f.Info().Meta)
+	if err != nil {
+		return url.Values{}
+	}
+	return facts
+}
+
+// setFacts replaces the facts in the Info of f.
+func setFacts(f infoHolder, facts url.Values) {
+	f.SetInfo(bloom.Info{Meta: facts.Encode()})
+}
+
+// fieldOf returns the number of the field of lines that keys of f are. Field 0 is the whole line.
+// known is false if f does not say it: its keys are several fields, or f was made without -f. Then a
+// line of its input may have been what is a field of other lines.
+func fieldOf(f informed) (field int, known bool) {
+	field, err := strconv.Atoi(factsOf(f).Get(fieldFact))
+	return field, err == nil && field >= 0
+}
+
+// fieldInUnion is fieldOf for the union of filters, which needs more care: it cannot be told which
+// lines were meant. What the command made without -f counts as lines.
+func fieldInUnion(f informed) (field int, known bool) {
+	hash := f.Info().Hash
+	if !factsOf(f).Has(fieldFact) {
+		return 0, hash != "" && !ownHash(hash)
+	}
+	return fieldOf(f)
+}
+
+// partOf returns the shard whose lines f has.
+func partOf(f informed) shard {
+	var s shard
+	if s.Set(factsOf(f).Get(shardFact)) != nil {
+		return shard{}
+	}
+	return s
+}
+
+// recordBlank records that f has the empty line.
+func recordBlank(f infoHolder) {
+	facts := factsOf(f)
+	facts.Set(blankFact, "1")
+	setFacts(f, facts)
+}
+
+func recordsBlank(f informed) bool { return factsOf(f).Get(blankFact) == "1" }
+
+// joinFacts returns the facts of the union of two filters. It returns an error if their keys do not
+// mix. What only one of them says stays, and a name of other programs keeps the values of both.
+func joinFacts(a, b informed) (url.Values, error) {
+	x, y := factsOf(a), factsOf(b)
+	fieldA, knownA := fieldInUnion(a)
+	fieldB, knownB := fieldInUnion(b)
+	switch {
+	case knownA && knownB && fieldA != fieldB:
+		return nil, fmt.Errorf("keys made with %s and keys made with %s do not mix",
+			fieldFlag(fieldA), fieldFlag(fieldB))
+	case x.Get(shardFact) != y.Get(shardFact):
+		return nil, errors.New("they have different shards, or one of them has all lines: " +
+			"bloom check asks the files of all shards")
+	}
+	all := url.Values{}
+	for _, facts := range []url.Values{x, y} {
+		for name, values := range facts {
+			for _, value := range values {
+				if !slices.Contains(all[name], value) {
+					all.Add(name, value)
+				}
+			}
+		}
+	}
+	if len(all[fieldFact]) > 1 {
+		all.Set(fieldFact, severalFields)
+	}
+	if len(all[sepFact]) > 1 || knownA && knownB && x.Get(sepFact) != y.Get(sepFact) {
+		all.Del(sepFact) // a later run says -sep, or takes a tab or a comma
+	}
+	several := func(name string) bool { return len(all[name]) > 1 }
+	if slices.ContainsFunc(outFacts, several) { // the union goes on with neither OUT
+		for _, name := range outFacts {
+			all.Del(name)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/counting"
+)
+
+// metaOf returns the Meta of the filter in the file at path.
+func metaOf(t *testing.T, path string) string {
+	t.Helper()
+	f, err := load(path)
+	require.NoError(t, err)
+	return f.Info().Meta
+}
+
+// TestCommentIsNoFact: whatever the Comment of a list says, no command acts on it, and no command
+// changes it.
+func TestCommentIsNoFact(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, comment := range []string{
+		"this list has the empty line",
+		"has the empty line",
+		"keys are field 1 of the lines",
+		"keys are whole lines",
+		"dedupe -o: 0 bytes, lines end with 0x0a, digest 0000000000000000",
+		"blank=1&field=2&shard=0/2",
+		strings.Repeat("c", 4096),
+	} {
+		good(t, "x\n", "build -force -n 1000 -o list -comment", comment)
+		require.Empty(t, metaOf(t, "list"))
+		require.Equal(t, "\ny\n", good(t, "\ny\n", "dedupe -state list"), comment)
+		require.Empty(t, good(t, "\ny\n", "dedupe -state list"), comment)
+		good(t, "z\n", "add -blank list")
+		require.Equal(t, comment, bloom.Must(bloom.LoadFile("list")).Info().Comment)
+		require.Equal(t, "blank=1", metaOf(t, "list"))
+	}
+	saying(t, 2, "-comment has 4097 bytes", "a\n", "build -f 1 -o list -comment "+strings.Repeat("c", 4097))
+}
+
+// TestFactsOfABuild: a list says what its later users need, beside the facts of other programs, which
+// stay.
+func TestFactsOfABuild(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for line, want := range map[string]string{
+		"build -o list":                               "",
+		"build -f 2 -o list":                          "field=2",
+		"build -f 1 -sep : -o list":                   "field=1&sep=%3A",
+		"build -f 1 -sep \\t -shard 1/2 -o list":      "field=1&sep=%09&shard=1%2F2",
+		"build -blank -o list":                        "blank=1",
+		"build -blank -type growing -n 9 -o list":     "blank=1",
+		"bank build -n 9 -f 2 -sep , -o list -":       "field=2&sep=%2C",
+		"dedupe -shard 0/1 -span 1h -n 9 -state list": "field=0&shard=0%2F1",
+	} {
+		os.Remove("list")
+		bloomRun(t, "\na,b\nc:\td\n", line+" -skip-bad")
+		out := good(t, "", strings.Replace("info -json list", "info", infoOf(line), 1))
+		if want == "" {
+			require.NotContains(t, out, "meta", line)
+		} else {
+			require.Contains(t, out, `"meta":"`+strings.ReplaceAll(want, "&", `\u0026`)+`"`, line)
+		}
+	}
+
+	f := bloom.Must(counting.New(1000, 0.01))
+	f.SetInfo(bloom.Info{Meta: url.Values{"source": {"a b"}, "day": {"1", "2"}}.Encode()})
+	require.NoError(t, f.SaveFile("theirs"))
+	good(t, "a\n\n", "add -blank theirs")
+	require.Equal(t, "blank=1&day=1&day=2&source=a+b", metaOf(t, "theirs"))
+	good(t, "b\n", "dedupe -state theirs -o out")
+	require.Equal(t, "blank=1&day=1&day=2&out.delim=10&out.digest=", metaOf(t, "theirs")[:44])
+	require.Contains(t, metaOf(t, "theirs"), "&out.size=2&source=a+b")
+}
+
+func infoOf(line string) string {
+	if strings.HasPrefix(line, "bank") {
+		return "bank info"
+	}
+	return "info"
+}
+
+// TestFieldIsKept: a list of one field takes no keys of another, and whoever looks up others is told.
+func TestFieldIsKept(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "w1", "apple:3\npear:1\n")
+	good(t, "", "build -type counting -n 100 -p 1e-6 -f 1 -sep : -o list w1")
+	before := read(t, "list")
+	const made = "list was made with -f 1, and there is "
+	for flags, now := range map[string]string{"": "no -f now", " -f 2 -sep :": "-f 2 now"} {
+		for _, line := range []string{"add list w1", "remove list w1", "dedupe -state list w1"} {
+			saying(t, 2, made+now+": its keys would mix; -force goes on with it", "", line+flags)
+			require.Equal(t, before, read(t, "list"), line)
+		}
+		saying(t, 1, made+now+": none of the lines was found", "", "check list w1"+flags)
+		saying(t, 1, made+now, "", "check -c list w1"+flags)
+		saying(t, 1, made+now, "", "check -q list w1"+flags)
+		require.NotEmpty(t, saying(t, 0, made+now, "", "check -v list w1"+flags))
+	}
+	saying(t, 1, "", "", "check list") // there was no line
+	require.Equal(t, "apple\n", good(t, "apple\n", "check list"))
+
+	// -sep need not be given again. Another file may have another.
+	require.Equal(t, "apple:3\n", good(t, "apple:3\nplum:1\n", "check -f 1 list"))
+	good(t, "plum:7\n", "add -f 1 list")
+	good(t, "fig\t8\n", `add -f 1 -sep \t list`)
+	require.Equal(t, "plum\nfig\n", good(t, "plum\nfig\nkiwi\n", "check list"))
+	good(t, "plum:0\n", "remove -f 1 list")
+	require.Equal(t, "fig\n", good(t, "plum\nfig\n", "check list"))
+	require.Equal(t, "field=1&sep=%3A", metaOf(t, "list"))
+
+	// -force goes on, and the list does not say any more what its keys are.
+	good(t, "kiwi:1\n", "add -force list")
+	require.Equal(t, "field=several", metaOf(t, "list"))
+	require.Equal(t, "kiwi:1\n", good(t, "kiwi:1\n", "check list"))
+	good(t, "a:b\n", "add -f 2 -sep : list")
+	saying(t, 1, "", "x\n", "check list")
+
+	// A state of lines takes no fields. A list that was made without -f may have values of a field.
+	good(t, "a\n", "dedupe -state lines")
+	saying(t, 2, "lines was made with no -f, and there is -f 1 now", "a,1\n", "add -f 1 lines")
+	require.Equal(t, "a,1\n", good(t, "a,1\n", "check -f 1 lines"))
+	good(t, "a\n", "build -n 100 -o values")
+	good(t, "b,1\n", "add -f 1 values")
+	require.Equal(t, "a,2\nb,2\n", good(t, "a,2\nb,2\n", "check -f 1 values"))
+
+	// The lists of another program say nothing.
+	require.NoError(t, bloom.Must(bloom.New(100, 1e-6)).SaveFile("theirs"))
+	good(t, "a,1\n", "add -f 2 theirs")
+	good(t, "a,1\n", "add theirs")
+	saying(t, 1, "", "x\n", "check -f 1 theirs")
+
+	good(t, "", "bank build -n 100 -f 1 -sep : -o bank w1")
+	require.Equal(t, "w1\n", good(t, "", "bank which bank apple"))
+	saying(t, 1, "bank was made with -f 1: a LINE is the value of that field", "", "bank which bank apple:3")
+}
+
+// TestMergeJoinsFacts: a union says what its filters said, or refuses.
+func TestMergeJoinsFacts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const size = " -n 1000 -p 1e-6 -o "
+	for name, line := range map[string]string{
+		"plain": "build", "field1": "build -f 1", "field1sep": "build -f 1 -sep ;", "field2": "build -f 2",
+		"shard0": "build -shard 0/2", "shard1": "build -shard 1/2", "blank": "build -blank -comment one",
+	} {
+		in := "a,b\n"
+		if name == "blank" {
+			in = "a\n\n"
+		}
+		good(t, in, line+size+name)
+	}
+	for _, test := range []struct{ names, meta, says string }{
+		{"plain plain", "", ""},
+		{"plain blank", "blank=1", ""},
+		{"blank plain", "blank=1", ""},
+		{"field1 field1", "field=1", ""},
+		{"field1sep field1sep", "field=1&sep=%3B", ""},
+		{"field1 field1sep", "field=1", ""},
+		{"field1 field2", "", "keys made with -f 1 and keys made with -f 2 do not mix"},
+		{"field1 plain", "", "keys made with -f 1 and keys made with no -f do not mix"},
+		{"plain field1", "", "keys made with no -f and keys made with -f 1 do not mix"},
+		{"shard0 shard1", "", "different shards"},
+		{"shard0 plain", "", "different shards"},
+		{"shard0 shard0", "shard=0%2F2", ""},
+	} {
+		if test.says != "" {
+			saying(t, 1, test.says, "", "merge -o all "+test.names)
+			require.NoFileExists(t, "all", test.names)
+			continue
+		}
+		good(t, "", "merge -force -o all "+test.names)
+		require.Equal(t, test.meta, metaOf(t, "all"), test.names)
+		require.NoError(t, os.Remove("all"))
+	}
+	// A union has the blank line that one of its filters has.
+	good(t, "", "merge -o all plain blank")
+	require.Equal(t, "z\n", good(t, "\nz\n", "dedupe -state all"))
+
+	// The facts of other programs stay, with the values of both. The union of a state goes on with
+	// its OUT.
+	f := bloom.Must(bloom.LoadFile("plain"))
+	f.SetInfo(bloom.Info{Meta: "from=x&of=both"})
+	require.NoError(t, f.SaveFile("x"))
+	f.SetInfo(bloom.Info{Meta: "from=y&of=both"})
+	require.NoError(t, f.SaveFile("y"))
+	good(t, "q\n", "dedupe -state y -o out")
+	good(t, "", "merge -o all x y")
+	require.Regexp(t, `^from=x&from=y&of=both&out\.delim=10&out\.digest=[0-9a-f]{16}&out\.size=2$`, metaOf(t, "all"))
+	good(t, "r\n", "dedupe -state all -o out")
+	require.Equal(t, "q\nr\n", read(t, "out"))
+	good(t, "", "merge -o three all y")
+	require.Equal(t, "from=x&from=y&of=both", metaOf(t, "three"), "they went on with two states of OUT")
+}
+
+// TestBlankLineOnce: with -o or without, the blank line comes once, however often a run sees it.
+func TestBlankLineOnce(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "in", "a\n\nb\n")
+	for range 3 {
+		good(t, "", "dedupe -state s -o out in")
+	}
+	require.Equal(t, "a\n\nb\n", read(t, "out"))
+	good(t, "\nc\n", "add -blank s")
+	good(t, "\nc\nd\n", "dedupe -state s -o out")
+	require.Equal(t, "a\n\nb\nd\n", read(t, "out"))
+	// The blank line of add counts, too.
+	good(t, "x\n", "dedupe -state t -o out2")
+	good(t, "\n", "add -blank t")
+	good(t, "\ny\n", "dedupe -state t -o out2")
+	require.Equal(t, "x\ny\n", read(t, "out2"))
+}
