@@ -243,7 +243,7 @@ func (r *Reader) Info() Info { return infoOf(r.info) }
 // String describes r by the filter's parameters.
 func (r *Reader) String() string { return r.describe("bloom.Reader") }
 
-// LogValue returns the String.
+// LogValue returns what String returns; see [Filter.LogValue].
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. On error it

@@ -1,4 +1,4 @@
-// The tests in this file test the Infos of the types of all packages.
+// The tests in this file test what all types say about themselves.
 
 package bloom_test
 
@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -217,5 +220,38 @@ func TestMetaInFiles(t *testing.T) {
 		require.NoError(t, f.(interface{ SaveFile(string) error }).SaveFile(t.TempDir()+"/f"))
 		_, err = f.WriteTo(&out)
 		require.NoError(t, err)
+	}
+}
+
+// TestLogTakesNoPass: package log/slog writes the String of a filter, and reads no bits for that.
+func TestLogTakesNoPass(t *testing.T) {
+	many := bloom.Must(bank.NewSize(1<<20, 4))
+	for range 64 {
+		many.Append()
+	}
+	s := bloom.Must(bloom.NewSize(1<<26, 4))
+	for _, f := range []interface {
+		fmt.Stringer
+		slog.LogValuer
+		Stats() bloom.Stats
+	}{
+		bloom.NewSyncFrom(s),
+		bloom.Must(blocked.NewSize(1<<26, 1)),
+		bloom.Must(flower.New(flower.Config{Slots: 1 << 23, Ways: 2, Bits: 8})),
+		many,
+	} {
+		var out bytes.Buffer
+		slog.New(slog.NewTextHandler(&out, nil)).Info("loaded", "filter", f)
+		require.Contains(t, out.String(), strconv.Quote(f.String()))
+		fastest := func(do func()) time.Duration {
+			least := time.Duration(math.MaxInt64)
+			for range 5 {
+				began := time.Now()
+				do()
+				least = min(least, time.Since(began))
+			}
+			return least
+		}
+		require.Less(t, 20*fastest(func() { f.LogValue() }), fastest(func() { f.Stats() }), "%T", f)
 	}
 }

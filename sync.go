@@ -280,5 +280,5 @@ func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 // Stats returns all figures of s. It reads all bits, to count those that are set.
 func (s *SyncFilter) Stats() Stats { return StatsOf(s.m(), s.k, bitwords.OnesCount(s.bits.words)) }
 
-// LogValue returns the Stats, so that package log/slog does not write the whole filter.
-func (s *SyncFilter) LogValue() slog.Value { return slog.AnyValue(s.Stats()) }
+// LogValue returns what String returns; see [Filter.LogValue].
+func (s *SyncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -30,8 +30,8 @@ import (
 // replace the file, and the file may be removed. The View still shows the old filter then.
 //
 // Many goroutines may use a View at once. No other method may run during [View.Close]; see the
-// example of [OpenFile]. A View that is closed or zero knows nothing about any key: all methods but
-// Close and String panic. A View must not be copied.
+// example of [OpenFile]. A View that is closed or zero knows nothing about any key: all methods
+// but Close, String and LogValue panic. A View must not be copied.
 type View struct {
 	_ nocopy.Locker
 	layout
@@ -145,8 +145,7 @@ func (v *View) String() string {
 	return v.describe("bloom.View")
 }
 
-// LogValue returns the String, so that package log/slog does not write the whole filter. It
-// reads no page of a file.
+// LogValue returns what String returns; see [Filter.LogValue].
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Stats returns the figures of the filter. It reads all bits, to count those that are set.

@@ -377,9 +377,8 @@ func (b *Bank) Stats() bloom.Stats {
 	return b.state.stats(func(s int) segment { return segments[s] }, n, size)
 }
 
-// LogValue returns the Stats, so that package log/slog does not write the whole Bank. It reads
-// the whole Bank, as Stats does.
-func (b *Bank) LogValue() slog.Value { return slog.AnyValue(b.Stats()) }
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (b *Bank) LogValue() slog.Value { return slog.StringValue(b.String()) }
 
 // String describes b by its parameters.
 func (b bank) String() string {

@@ -148,5 +148,5 @@ func (r *Reader) Info() bloom.Info { return door.Info[bloom.Info](r.info) }
 // String describes r by the number of its members, and by their bits and hashes.
 func (r *Reader) String() string { return r.layout.describe("bank.Reader", r.layout.members) }
 
-// LogValue returns what String returns. It reads no members.
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }

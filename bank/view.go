@@ -144,7 +144,7 @@ func (v *View) Stats() bloom.Stats {
 	return l.stats(v.segment, l.members, int64(len(v.bytes.Data)))
 }
 
-// LogValue returns what String returns. It reads no members.
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Verify reads all of the binary form. It returns an error, which wraps

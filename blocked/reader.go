@@ -62,7 +62,7 @@ func (r *Reader) m() uint64 { return splitblock.Bits * uint64(r.blocks) }
 // String describes r by the filter's parameters.
 func (r *Reader) String() string { return describe("blocked.Reader", r.m(), r.lines) }
 
-// LogValue returns what String returns.
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. On error it returns

@@ -142,5 +142,5 @@ func describe(name string, m uint64, lines int) string {
 // that mean.
 func (f *filter) Stats() bloom.Stats { return f.b.Stats(f.size()) }
 
-// LogValue returns the Stats, so that package log/slog does not write the whole filter.
-func (f *filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (f *filter) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -1,6 +1,8 @@
 package blocked
 
 import (
+	"log/slog"
+
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
@@ -107,3 +109,6 @@ func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.b.Words) }
 
 // String describes s by its parameters.
 func (s syncFilter) String() string { return describe("blocked.SyncFilter", s.m(), s.b.Lines) }
+
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (s *syncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }

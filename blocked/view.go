@@ -162,5 +162,5 @@ func (v *View) String() string {
 	return describe("blocked.View", 8*uint64(len(v.body)), v.lines)
 }
 
-// LogValue returns what String returns. It does not read the bits, as Stats does.
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }

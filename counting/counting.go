@@ -437,8 +437,8 @@ func (f *Filter) Stats() bloom.Stats {
 	return s
 }
 
-// LogValue returns the Stats, so that package log/slog does not write the whole filter.
-func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // String describes f by its parameters, without its keys.
 func (f filter) String() string {

@@ -217,8 +217,8 @@ func (f *filter) Stats() bloom.Stats {
 	return f.table.stats(f.info.Get())
 }
 
-// LogValue returns the Stats, so that package log/slog does not write the whole filter.
-func (f *filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (f *filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // Info returns what New and SetInfo set. Every encoding keeps it.
 func (f *filter) Info() bloom.Info { return door.Info[bloom.Info](f.info.Get()) }

@@ -2,6 +2,7 @@ package cuckoo
 
 import (
 	"io"
+	"log/slog"
 
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
@@ -58,6 +59,9 @@ func (s *SyncFilter) Snapshot() *Filter { return &Filter{filter: s.clone()} }
 
 // String describes s by its parameters.
 func (s syncFilter) String() string { return s.table.describe("cuckoo.SyncFilter") }
+
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (s *syncFilter) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // UnmarshalBinary is [Filter.UnmarshalBinary].
 func (s *syncFilter) UnmarshalBinary(data []byte) error {

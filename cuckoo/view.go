@@ -105,13 +105,8 @@ func (v *View) Len() uint64 { return v.open().len() }
 // Stats returns the figures of the filter; see [Filter.Stats].
 func (v *View) Stats() bloom.Stats { return v.open().stats(v.info) }
 
-// LogValue returns the Stats. For a closed or zero View, it returns what String returns.
-func (v *View) LogValue() slog.Value {
-	if v.table == nil {
-		return slog.StringValue(v.String())
-	}
-	return slog.AnyValue(v.Stats())
-}
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // Info returns the filter's Info.
 func (v *View) Info() bloom.Info {

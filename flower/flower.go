@@ -263,8 +263,8 @@ func (f *Filter) Stats() bloom.Stats {
 	}
 }
 
-// LogValue returns the Stats, so that package log/slog does not write the whole filter.
-func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // Recall returns the probability that Contains finds a key after t other keys were
 // added. As t grows, it falls to the rate of false positives of a filter whose slots are

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
@@ -273,3 +274,6 @@ func (f bitsAndBlooms) GobEncode() ([]byte, error) { return f.MarshalBinary() }
 
 // String describes f by its size.
 func (f bitsAndBlooms) String() string { return f.describe("foreign.BitsAndBlooms") }
+
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (f bitsAndBlooms) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
@@ -141,3 +142,6 @@ func (f *DCSO) WriteTo(w io.Writer) (int64, error) {
 
 // String describes f by its size.
 func (f dcso) String() string { return f.describe("foreign.DCSO") }
+
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (f dcso) LogValue() slog.Value { return slog.StringValue(f.String()) }

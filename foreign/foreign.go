@@ -32,7 +32,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"math/bits"
 
@@ -162,9 +161,6 @@ func (t *table) Stats() bloom.Stats {
 	}
 	return s
 }
-
-// LogValue returns the Stats, so that package log/slog does not write the whole filter.
-func (t table) LogValue() slog.Value { return slog.AnyValue(t.Stats()) }
 
 // describe returns the text of String for the type with the given name.
 func (t *table) describe(name string) string {

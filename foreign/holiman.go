@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"math/bits"
 
@@ -291,6 +292,9 @@ func (f holiman) MarshalJSON() ([]byte, error) {
 
 // String describes f by its size.
 func (f holiman) String() string { return f.describe("foreign.Holiman") }
+
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (f holiman) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // counter writes to w and counts the bytes.
 type counter struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"math/bits"
 
@@ -227,3 +228,6 @@ func (f spark) String() string {
 	}
 	return fmt.Sprintf("foreign.Spark(V%d, m=%d, k=%d)", f.version, f.m, f.k)
 }
+
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (f spark) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -357,8 +357,8 @@ func (g *Guard) String() string {
 	return fmt.Sprintf("guard.Guard(p=%v, bytes=%d)", g.cfg.P, f.SizeBytes())
 }
 
-// LogValue returns the Stats, so that package log/slog does not write the whole filter.
-func (g *Guard) LogValue() slog.Value { return slog.AnyValue(g.Stats()) }
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (g *Guard) LogValue() slog.Value { return slog.StringValue(g.String()) }
 
 // Rebuild calls Load. When Load has returned, look-ups use the new filter. Rebuild returns an error
 // if Load returns an error, or panics, or if ctx has ended when Load returns. Look-ups then

@@ -99,7 +99,7 @@ func (p *Publisher) String() string {
 	return fmt.Sprintf("replica.Publisher(version %s, %d bytes)", version, size)
 }
 
-// LogValue returns what String returns, so that package log/slog does not write the whole filter.
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (p *Publisher) LogValue() slog.Value { return slog.StringValue(p.String()) }
 
 // made panics if p is the zero Publisher.

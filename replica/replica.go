@@ -393,7 +393,7 @@ func (r *Replica) String() string {
 	return "replica.Replica(nothing loaded)"
 }
 
-// LogValue returns what String returns, so that package log/slog does not write the whole filter.
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
 func (r *Replica) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
 // Status describes the copy of a Replica, and the last refresh. A guard.Guard has Loaded instead,

@@ -471,8 +471,8 @@ func (f *Filter) Stats() bloom.Stats {
 	return s
 }
 
-// LogValue returns the Stats, so that package log/slog does not write the whole filter.
-func (f *Filter) LogValue() slog.Value { return slog.AnyValue(f.Stats()) }
+// LogValue returns what String returns; see [bloom.Filter.LogValue].
+func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }
 
 // ones returns how many bits of each live plane are set in a page.
 func (s *state) ones(page uint64) (ones [planes]uint64) {
