@@ -19,16 +19,17 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/counting"
+	"github.com/seed79a3ff49/bloom/internal/publish"
 )
 
 // Limits of the memory that clients can take.
 const (
 	maxBody      = 8 << 20   // bytes of a request's body
 	maxPasted    = 256 << 10 // bytes of the page's form
-	smallBody    = 64 << 10  // bytes of a body that does not count for maxLarge
-	maxLarge     = 16        // bodies above smallBody in memory at once
-	maxDownloads = 32        // answers of /filter at once
-	maxClients   = 1024      // connections at once
+	bodyPiece    = 64 << 10  // bytes of a body; the first piece of a body does not count
+	maxPieces    = 1024      // pieces of all bodies in memory
+	maxDownloads = 32        // answers of /filter that are being sent
+	maxClients   = 1024      // connections that are open
 )
 
 // Limits of time. See also patience.
@@ -84,12 +85,14 @@ type server struct {
 	local bool           // the server listens on a loopback address
 	open  func(path string) (*loaded, error)
 
-	large     chan struct{} // holds an element for each large body in memory
+	pieces    chan struct{} // holds an element for each piece of a body in memory
 	downloads chan struct{} // holds an element for each answer of /filter under way
 
 	now  atomic.Pointer[version]
-	info fs.FileInfo        // describes the file that now was loaded from
-	end  context.CancelFunc // ends the downloads of the version before now
+	info fs.FileInfo // describes the file that now was loaded from
+
+	publishing sync.Mutex
+	publisher  *publish.Publisher // of now, for /filter; nil until the first request for it
 }
 
 func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
@@ -98,9 +101,8 @@ func newServer(path string, key lines.Key, flags *pflag.FlagSet) *server {
 		key:       key,
 		flags:     flags,
 		open:      loadKeys,
-		large:     make(chan struct{}, maxLarge),
+		pieces:    make(chan struct{}, maxPieces),
 		downloads: make(chan struct{}, maxDownloads),
-		end:       func() {},
 	}
 }
 
@@ -110,10 +112,7 @@ type version struct {
 	key    lines.Key
 	report *report
 	loaded time.Time
-	ctx    context.Context // ends the version's downloads
-	cancel context.CancelFunc
-
-	download func() *download // for /filter; nil if Guava lacks the type
+	guava  func() *bloom.Filter // for /filter; nil if Guava lacks the type
 }
 
 // load loads the file. After an error the server keeps the version that it has.
@@ -142,16 +141,20 @@ func (s *server) load() error {
 	next := &version{filter: f, key: key, report: f.report(s.path), loaded: time.Now()}
 	switch f := f.filter.(type) {
 	case *bloom.Filter:
-		next.download = sync.OnceValue(func() *download { return newDownload(f) })
+		next.guava = func() *bloom.Filter { return f }
 	case *counting.Filter:
-		next.download = sync.OnceValue(func() *download { return newDownload(f.Bloom()) })
+		next.guava = sync.OnceValue(f.Bloom)
 	}
-	next.ctx, next.cancel = context.WithCancel(context.Background())
 	s.info = info
-	// Slow downloads keep the version before in memory. Those of older versions end now.
-	s.end()
-	if old := s.now.Swap(next); old != nil {
-		s.end = old.cancel
+	s.now.Store(next)
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	switch {
+	case s.publisher == nil: // nobody follows
+	case next.guava == nil:
+		s.publisher = nil
+	default:
+		s.publisher.Publish(next.guava(), true)
 	}
 	return nil
 }
@@ -172,10 +175,10 @@ func (s *server) reload() (bool, error) {
 	return err == nil, err
 }
 
-// watch reloads the file at each tick until ctx ends. Of several errors in a row it writes the
-// first.
+// watch reloads the file at each tick until ctx ends. It says when loading begins to fail, when it
+// fails for another reason, and when it succeeds again.
 func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
-	failed := false
+	failing := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -183,11 +186,30 @@ func (s *server) watch(ctx context.Context, ticks <-chan time.Time) {
 		case <-ticks:
 		}
 		_, err := s.reload()
-		if err != nil && !failed {
+		reason := reasonOf(err)
+		switch {
+		case reason == failing:
+		case err != nil:
 			say("going on with the old filter: %v", err)
+		default:
+			say("%s can be loaded again, and is served", s.path)
 		}
-		failed = err != nil
+		failing = reason
 	}
+}
+
+// reasonOf returns "" if err is nil, and the same text for errors of the same kind. While a file is
+// written in place, each look at it gives another error.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	for _, kind := range []error{fs.ErrNotExist, fs.ErrPermission, bloom.ErrVersion, bloom.ErrFormat} {
+		if errors.Is(err, kind) {
+			return kind.Error()
+		}
+	}
+	return err.Error()
 }
 
 // run serves until ctx ends.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/internal/httphead"
 )
 
 // handler answers all requests.
@@ -28,13 +29,13 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /info", s.getInfo)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		coding := r.Header.Get("Content-Encoding")
+		codings := httphead.Codings(r.Header.Values("Content-Encoding"))
 		switch {
 		case s.local && !s.answersFor(r.Host):
 			text := fmt.Sprintf(
 				"%q is not a name of this server; bloom serve -host NAME adds one", r.Host)
 			http.Error(w, text, http.StatusForbidden)
-		case coding != "" && coding != "identity":
+		case len(codings) > 0:
 			refuse(w, errPacked)
 		default:
 			mux.ServeHTTP(w, r)
@@ -129,7 +130,7 @@ func (s *server) has(v *version, line []byte, scratch *[]byte) (bool, error) {
 // postContains answers for the lines of a body. It reads the body first, so that a slow client
 // holds no version of the filter in memory.
 func (s *server) postContains(w http.ResponseWriter, r *http.Request) {
-	body, release, err := s.readBody(w, r)
+	body, release, err := s.readBody(w, r, maxBody)
 	defer release()
 	if err != nil {
 		refuse(w, err)
@@ -157,14 +158,19 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience(size)))
 }
 
-// readBody returns the body of a request, without a byte order mark of UTF-8. The caller calls
-// release once it no longer needs the body, and also after an error.
-func (s *server) readBody(w http.ResponseWriter, r *http.Request) (
+// readBody returns the body of a request, which may have most bytes, without a byte order mark of
+// UTF-8. A body takes places for pieces as they arrive, so that a silent client takes none. The caller
+// calls release once it no longer needs the body, and also after an error.
+func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 	body []byte, release func(), err error,
 ) {
-	release = func() {}
-	limited := http.MaxBytesReader(w, r.Body, maxBody)
-	in, packed, err := lines.Begin(limited)
+	var held []func()
+	release = func() {
+		for _, piece := range held {
+			piece()
+		}
+	}
+	in, packed, err := lines.Begin(http.MaxBytesReader(w, r.Body, most))
 	switch {
 	case packed == "gzip", packed == "zstd":
 		return nil, release, errPacked
@@ -174,21 +180,20 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request) (
 		return nil, release, err
 	}
 	var data bytes.Buffer
-	_, err = io.CopyN(&data, in, smallBody)
-	if err == io.EOF {
-		return data.Bytes(), release, nil
+	for {
+		_, err := io.CopyN(&data, in, bodyPiece)
+		if err == io.EOF {
+			return data.Bytes(), release, nil
+		}
+		if err != nil {
+			return nil, release, err
+		}
+		piece, err := take(s.pieces)
+		if err != nil {
+			return nil, release, err
+		}
+		held = append(held, piece)
 	}
-	if err != nil {
-		return nil, release, err
-	}
-	if release, err = take(s.large); err != nil {
-		return nil, release, err
-	}
-	if r.ContentLength > 0 && r.ContentLength <= maxBody {
-		data.Grow(int(r.ContentLength) + 1)
-	}
-	_, err = data.ReadFrom(in)
-	return data.Bytes(), release, err
 }
 
 // take takes a place, or returns errBusy if there is none. The caller calls release in either case.

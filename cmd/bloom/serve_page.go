@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -65,21 +66,25 @@ func (s *server) getPage(w http.ResponseWriter, r *http.Request) {
 
 // postPage answers with the page for people, and with an answer for each pasted line.
 func (s *server) postPage(w http.ResponseWriter, r *http.Request) {
-	release, err := take(s.large)
+	body, release, err := s.readBody(w, r, maxPasted)
 	defer release()
-	if err != nil {
+	v := s.now.Load()
+	p := newPage(v, r)
+	tooLarge := (*http.MaxBytesError)(nil)
+	switch {
+	case errors.As(err, &tooLarge):
+		p.Bad = "This is more than the page checks at once. " +
+			"The shell commands below check longer lists."
+	case err != nil:
 		refuse(w, err)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxPasted)
-	err = r.ParseForm()
-	v := s.now.Load()
-	p := newPage(v, r)
+	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		p.Bad = "This is more than the page checks at once. " +
-			"The shell commands below check longer lists."
+		refuse(w, fmt.Errorf("the form is damaged: %w", err))
+		return
 	}
-	p.addPasted(s, v, r.PostForm)
+	p.addPasted(s, v, form)
 	p.write(w)
 }
 
@@ -91,7 +96,7 @@ func newPage(v *version, r *http.Request) *page {
 		Name:     filepath.Base(v.report.File),
 		Host:     r.Host,
 		Hex:      v.key.Hex,
-		Download: v.download != nil,
+		Download: v.guava != nil,
 		Rows:     rows,
 	}
 }

@@ -71,15 +71,22 @@ func TestServeProgram(t *testing.T) {
 	requireError(t, line, "going on with the old filter")
 	answer, _ = ask(t, "GET", url+"/contains?key=pear", "")
 	require.Equal(t, "true\n", answer, "a damaged file replaces no filter")
+	says := func(want string) {
+		t.Helper()
+		line, err := log.ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, line, want)
+	}
+	require.NoError(t, os.Remove("list"))
+	says("going on with the old filter")
 	good(t, "plum\n", "build -force -n 1000 -p 1e-9 -o list")
 	becomes(t, func() bool {
 		answer, _ := ask(t, "GET", url+"/contains?key=plum", "")
 		return answer == "true\n"
 	})
+	says("list can be loaded again, and is served")
 	write(t, "list", "no filter again")
-	line, err = log.ReadString('\n')
-	require.NoError(t, err, "a file that is damaged once more after a good one is reported once more")
-	requireError(t, line, "going on with the old filter")
+	says("going on with the old filter")
 
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, cmd.Wait())
@@ -181,7 +188,7 @@ func TestServeHeaders(t *testing.T) {
 		{"filter", "GET /filter", "", []string{"Accept-Encoding", "identity"}, 200, "Cache-Control: no-cache\n" +
 			"Content-Length: 74\nContent-Type: application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
 		{"filter by gzip", "GET /filter", "", []string{"Accept-Encoding", "gzip"}, 200, "Cache-Control: no-cache\n" +
-			"Content-Encoding: gzip\nContent-Length: 99\nContent-Type: application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
+			"Content-Encoding: gzip\nContent-Length: 158\nContent-Type: application/octet-stream\n" + tag + "Vary: Accept-Encoding\n" + sniff},
 		{"filter as before", "GET /filter", "", []string{"If-None-Match", `"x", W/"nowbWiMSPf-f7bmfgMJd9w"`}, 304,
 			"Cache-Control: no-cache\n" + tag + "Vary: Accept-Encoding\n" + sniff},
 		{"no such filter", "GET blocked/filter", "", nil, 404, refusal(63)},
@@ -263,14 +270,14 @@ func TestServeBodies(t *testing.T) {
 // TestServeSelectsLines compares the answers for random bodies with those of a map.
 func TestServeSelectsLines(t *testing.T) {
 	s, web := serving(t, numbers(0, 1000), "-p 1e-9")
-	body := numbers(500, 20_000) // more than smallBody
-	require.Greater(t, len(body), 2*smallBody)
+	body := numbers(500, 20_000) // several pieces
+	require.Greater(t, len(body), 2*bodyPiece)
 	found, _ := ask(t, "POST", web.URL+"/contains", body)
 	require.Equal(t, numbers(500, 1000), found)
 	absent, _ := ask(t, "POST", web.URL+"/contains?v=1", body)
 	require.Equal(t, numbers(1000, 20_000), absent)
 	ask(t, "POST", web.URL+"/", "lines=apple")
-	becomes(t, func() bool { return len(s.large) == 0 })
+	becomes(t, func() bool { return len(s.pieces) == 0 })
 }
 
 // TestServeTime: a client has a minute, and a second more for each 128 KiB.
@@ -454,16 +461,16 @@ func TestSecondSignal(t *testing.T) {
 // way. Small bodies need no place.
 func TestServeIsBusy(t *testing.T) {
 	s, web := serving(t, "apple\n", "")
-	for range maxLarge {
-		s.large <- struct{}{}
+	for range maxPieces {
+		s.pieces <- struct{}{}
 	}
 	for range maxDownloads {
 		s.downloads <- struct{}{}
 	}
 	for request, body := range map[string]string{
 		"GET /filter":    "",
-		"POST /":         "lines=apple",
-		"POST /contains": strings.Repeat("x", smallBody+1),
+		"POST /":         "lines=" + strings.Repeat("x", bodyPiece),
+		"POST /contains": strings.Repeat("x", bodyPiece+1),
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		answer, resp := ask(t, method, web.URL+path, body)
@@ -471,11 +478,40 @@ func TestServeIsBusy(t *testing.T) {
 		require.Equal(t, "too many requests at once\n", answer, request)
 		require.Equal(t, "1", resp.Header.Get("Retry-After"), request)
 	}
-	body := "apple\n" + strings.Repeat("x", smallBody-7)
+	body := "apple\n" + strings.Repeat("x", bodyPiece-7)
 	got, _ := ask(t, "POST", web.URL+"/contains", body)
 	require.Equal(t, "apple\n", got)
-	require.Len(t, s.large, maxLarge, "those who got no place give none back")
+	got, _ = ask(t, "POST", web.URL, "lines=apple", "Content-Type", "application/x-www-form-urlencoded")
+	require.Contains(t, got, "1 of 1 line is probably in the list.")
+	require.Len(t, s.pieces, maxPieces, "those who got no place give none back")
 	require.Len(t, s.downloads, maxDownloads)
+}
+
+// TestServeSilentClients: clients that announce large bodies, and send a part or nothing, keep nobody
+// else from sending one. Those that break off keep no place.
+func TestServeSilentClients(t *testing.T) {
+	s, web := serving(t, numbers(0, 1000), "-p 1e-9")
+	for i := range 64 {
+		client, err := net.Dial("tcp", web.Listener.Addr().String())
+		require.NoError(t, err)
+		defer client.Close()
+		path := []string{"/", "/contains"}[i%2]
+		send(t, client, fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\n"+
+			"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n", path, maxPasted))
+		if i >= 32 {
+			send(t, client, strings.Repeat("x\n", bodyPiece/2+1))
+			if i >= 48 {
+				require.NoError(t, client.Close())
+			}
+		}
+	}
+	becomes(t, func() bool { return len(s.pieces) == 16 })
+	found, _ := ask(t, "POST", web.URL+"/contains", numbers(500, 100_000))
+	require.Equal(t, numbers(500, 1000), found)
+	page, _ := ask(t, "POST", web.URL, "lines="+strings.Repeat("x%0a", bodyPiece), "Content-Type", "application/x-www-form-urlencoded")
+	require.Contains(t, page, "0 of ")
+	web.CloseClientConnections()
+	becomes(t, func() bool { return len(s.pieces) == 0 })
 }
 
 // TestServeFlags: each flag reaches what it is for.
@@ -548,56 +584,104 @@ func TestServeRefuses(t *testing.T) {
 	require.Equal(t, 200, resp.StatusCode)
 }
 
-// TestServeHoldsTwo: a slow download goes on after the file was replaced, and ends when it is replaced
-// once more. So at most one old filter is in memory.
-func TestServeHoldsTwo(t *testing.T) {
-	s, web := serving(t, "apple\n", "-n 1000")
-	slow := &stuckWriter{clockedWriter: clockedWriter{ResponseRecorder: httptest.NewRecorder()},
-		begun: make(chan struct{}), cut: make(chan struct{})}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		web.Config.Handler.ServeHTTP(slow, httptest.NewRequest("GET", "/filter", nil))
-	}()
-	ends(t, func() { <-slow.begun })
-	replaced := func(key string) {
+// TestServeSlowDownload: a slow download goes on while the file is replaced by ones that differ little,
+// and has the bytes of its version. It breaks off if the file is replaced by another list.
+func TestServeSlowDownload(t *testing.T) {
+	s, web := serving(t, numbers(0, 100_000), "-n 200k")
+	before := read(t, s.path)
+	require.Greater(t, len(before), 3*bodyPiece)
+	start := func() (slow *stuckWriter, ended chan any) {
+		slow = &stuckWriter{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), again: make(chan struct{})}
+		ended = make(chan any, 1)
+		go func() {
+			defer func() { ended <- recover() }()
+			web.Config.Handler.ServeHTTP(slow, httptest.NewRequest("GET", "/filter", nil))
+		}()
+		ends(t, func() { <-slow.begun })
+		return slow, ended
+	}
+	replaced := func(line string) {
 		t.Helper()
-		good(t, key+"\n", "add", s.path)
 		loaded, err := s.reload()
 		require.NoError(t, err)
 		require.True(t, loaded)
-		require.True(t, has(t, s, key))
+		require.True(t, has(t, s, line))
 	}
-	replaced("pear")
-	select {
-	case <-slow.cut:
-		t.Fatal("the first replacement ends a download")
-	default:
+	slow, ended := start()
+	for _, key := range []string{"pear", "plum", "fig"} {
+		good(t, key+"\n", "add", s.path)
+		replaced(key)
 	}
-	replaced("plum")
-	ends(t, func() { <-done })
+	close(slow.again)
+	ends(t, func() { require.Nil(t, <-ended) })
+	require.True(t, before == slow.Body.String(), "another version than the one that was asked for")
+
+	slow, ended = start()
+	good(t, numbers(100_000, 200_000), "build -force -n 200k -o", s.path)
+	replaced("line 100000")
+	close(slow.again)
+	ends(t, func() { require.Equal(t, http.ErrAbortHandler, <-ended) })
 	require.Empty(t, s.downloads)
 }
 
-// stuckWriter takes nothing until its deadline is in the past.
+// stuckWriter waits in its first Write.
 type stuckWriter struct {
-	clockedWriter
-	once       sync.Once
-	begun, cut chan struct{}
-}
-
-func (w *stuckWriter) SetWriteDeadline(at time.Time) error {
-	if !at.After(time.Now()) {
-		close(w.cut)
-	}
-	return nil
+	*httptest.ResponseRecorder
+	once         sync.Once
+	begun, again chan struct{}
 }
 
 func (w *stuckWriter) Write(p []byte) (int, error) {
-	w.once.Do(func() { close(w.begun) })
-	<-w.cut
-	return 0, os.ErrDeadlineExceeded
+	w.once.Do(func() {
+		close(w.begun)
+		<-w.again
+	})
+	return w.ResponseRecorder.Write(p)
 }
+
+// TestServePatches: a replica follows a served list by patches, also from a server that has restarted
+// meanwhile, if that one has served its version.
+func TestServePatches(t *testing.T) {
+	for _, kind := range []string{"guava", "counting"} {
+		s, web := serving(t, numbers(0, 10_000), "-n 20k -type "+kind)
+		var statuses []int
+		client := &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
+			resp, err := http.DefaultTransport.RoundTrip(req)
+			statuses = append(statuses, resp.StatusCode)
+			return resp, err
+		})}
+		src := &replica.HTTPSource{URL: web.URL + "/filter", Client: client}
+		near := replica.New(src, replica.Config{})
+		require.NoError(t, near.Refresh(t.Context()))
+		for i := range 3 {
+			for range i { // one, two and three versions behind
+				good(t, fmt.Sprintln("between", i), "add", s.path)
+				bloom.Must(s.reload())
+			}
+			good(t, fmt.Sprintln("new", i), "add", s.path)
+			bloom.Must(s.reload())
+			require.NoError(t, near.Refresh(t.Context()))
+			require.True(t, near.ContainsString(fmt.Sprint("new ", i)))
+		}
+		require.NoError(t, near.Refresh(t.Context()))
+		require.Equal(t, []int{200, 226, 226, 226, 304}, statuses, kind)
+		copied, _ := ask(t, "GET", web.URL+"/filter", "")
+		got := new(bloom.Filter)
+		require.NoError(t, got.UnmarshalBinary([]byte(copied)))
+		require.True(t, got.Equal(near.Snapshot()))
+		require.Equal(t, got.Info(), near.Info())
+
+		restarted := httptest.NewServer(serverOf(t, s.path).handler())
+		src.URL = restarted.URL + "/filter"
+		require.NoError(t, near.Refresh(t.Context()))
+		require.Equal(t, 304, statuses[len(statuses)-1], "the same file has the same version")
+		restarted.Close()
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(req *http.Request) (*http.Response, error) { return t(req) }
 
 // TestServeWatches: each tick looks at the file. A damaged file, and one with keys of another kind, is
 // refused, and the old filter answers until there is a good one.

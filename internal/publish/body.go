@@ -25,8 +25,8 @@ const (
 // memory: with one client at each publication, they would keep as many filters as are published
 // during the slowest download. The bits that have changed since the version are changed back.
 //
-// If the current release no longer has the patches since the version, pieces have the bits of the
-// current release. The client then gets a mixture of two versions. The mixture still has every key
+// If the current release no longer has the patches since the version, the body of an exact Publisher
+// breaks off. Otherwise pieces have the bits of the current release. The client then gets a mixture of two versions. The mixture still has every key
 // that is in all versions since then. No patch fits it, so its replica loads the whole filter
 // again.
 type body struct {
@@ -49,8 +49,8 @@ func (p *Publisher) bodyOf(r *release) *body {
 	return &body{publisher: p, version: r.version, header: r.header, info: info, from: r.version}
 }
 
-// errReplaced is the error of send if the Publisher now has a filter of another size.
-var errReplaced = errors.New("the filter was replaced by one of another size")
+// errReplaced is the error of send if the version can no longer be sent.
+var errReplaced = errors.New("the filter was replaced by one that differs too much")
 
 // send writes the body. If gzipped, the header, each piece and the trailer are gzip members of
 // their own (RFC 1952, 2.2).
@@ -89,6 +89,9 @@ func (b *body) piece(buf []byte, i int, gzipped bool) (piece, packed []byte, err
 	if r.version != b.from {
 		b.from = r.version
 		b.back = r.backTo(b.version)
+		if b.back == nil && b.publisher.exact && r.version != b.version {
+			return nil, nil, errReplaced
+		}
 		b.next()
 	}
 	first := i * pieceWords

@@ -4,6 +4,9 @@ package publish
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
 	"slices"
 	"strconv"
 	"sync"
@@ -40,7 +43,8 @@ const (
 // Publisher has the present version of a filter, and patches from past ones. Many goroutines may use
 // it concurrently. New makes one, which must Publish before anything else.
 type Publisher struct {
-	name string // random, so that versions of two Publishers never have the same name
+	name  func(r *release, seq uint64) string // returns the name of a version
+	exact bool                                // an answer breaks off rather than have other bits than its version
 
 	mu      sync.Mutex // held by Publish
 	seq     uint64
@@ -81,8 +85,29 @@ type patch struct {
 	clients int // if data is large, how many clients are being sent it
 }
 
-// New returns a Publisher without a version.
-func New() *Publisher { return &Publisher{name: rand.Text()} }
+// New returns a Publisher without a version. No other Publisher has versions of the same names.
+func New() *Publisher {
+	random := rand.Text()
+	return &Publisher{name: func(_ *release, seq uint64) string {
+		return random + "-" + strconv.FormatUint(seq, 10)
+	}}
+}
+
+// NewExact returns a Publisher without a version, whose versions are named by their contents. So
+// several Publishers of one file, and one after a restart, have the same versions. Clients may rely on
+// the name: an answer of the whole filter that can no longer have its version's bits breaks off.
+func NewExact() *Publisher {
+	return &Publisher{exact: true, name: func(r *release, _ uint64) string { return r.digest() }}
+}
+
+// digest returns a name for the contents of r's body.
+func (r *release) digest() string {
+	digest := sha256.New()
+	var sum form.Sum
+	bloom.Must(r.filter.WriteTo(io.MultiWriter(digest, &sum)))
+	digest.Write(sum.Trailer(r.header.Append(nil), door.Fields(r.filter.Info())))
+	return base64.RawURLEncoding.EncodeToString(digest.Sum(nil)[:16])
+}
 
 // Publish publishes f, and returns the name of its version. The name is new if f differs from the
 // present version in its bits, its size or its Info. If own, nobody may change f afterwards:
@@ -99,11 +124,11 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
 	}
 	p.seq++
 	r := &release{
-		version: p.name + "-" + strconv.FormatUint(p.seq, 10),
-		filter:  f,
-		header:  form.Header{Strategy: uint8(f.Strategy()), K: f.K(), Words: int(f.M() / 64)},
-		words:   wordsOf(f),
+		filter: f,
+		header: form.Header{Strategy: uint8(f.Strategy()), K: f.K(), Words: int(f.M() / 64)},
+		words:  wordsOf(f),
 	}
+	r.version = p.name(r, p.seq)
 	r.packed = make([][]byte, (len(r.words)+pieceWords-1)/pieceWords)
 	r.follow(last)
 	p.current.Store(r)
