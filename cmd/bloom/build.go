@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"maps"
 	"slices"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
@@ -148,17 +150,28 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return nil
 }
 
-// refused returns an error if f is a cuckooFilter and added fewer keys than came. Then it is full.
+// refused returns an error if f is a cuckooFilter and added fewer keys than came. Then it is full. If
+// it has fewer keys than it is made for, that is because some of them repeat.
 func refused(f filter, added, came int) error {
-	if of, ok := f.(cuckooFilter); ok && added < came {
-		return fmt.Errorf("the filter is full with %s; no file was changed",
-			counted(of.Len(), "line"))
+	of, ok := f.(cuckooFilter)
+	if !ok || added == came {
+		return nil
 	}
-	return nil
+	has := counted(of.Len(), "line")
+	if n := of.Info().N; of.Len() < n {
+		return fmt.Errorf("%w: it has %s, and is made for %s; no file was changed",
+			errRepeats, has, humanize.Comma(int64(n)))
+	}
+	return fmt.Errorf("the filter is full with %s; no file was changed. "+
+		"A line counts as often as it comes", has)
 }
 
+// errRepeats is the error for lines of which a cuckooFilter takes as many different ones.
+var errRepeats = errors.New("the filter is full because lines repeat, and each repetition " +
+	"takes a place, up to eight; build it of the output of bloom dedupe, or with -type counting")
+
 // buildMeasured reads and counts all lines, and then makes a filter of them. It calls create with
-// the number of different lines, or with the number of all lines if repeats is true.
+// the number of different lines. If repeats is true, lines take room as often as they come.
 func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	create func(n uint64) (filter, error),
 ) (filter, error) {
@@ -171,10 +184,31 @@ func buildMeasured(ctx context.Context, cfg *lines.Config, repeats bool,
 	if err != nil {
 		return nil, err
 	}
-	n := different.count()
-	if repeats {
-		n = all
+	if !repeats {
+		return makeSpooled(ctx, file, all, different.count(), create)
 	}
+	// Lines that repeat leave some places unused: two of each one in eight, three a third, and four
+	// two thirds. If lines repeat more often, most of them fit into no filter.
+	n := min(all, 8*different.count())
+	var full error
+	for _, room := range []float64{1, 1.2, 1.7, 3} {
+		f, err := makeSpooled(ctx, file, all, uint64(room*float64(n)), create)
+		tooLarge := full != nil && errors.As(err, new(memoryError))
+		switch {
+		case tooLarge:
+			return nil, full
+		case !errors.Is(err, errRepeats):
+			return f, err
+		}
+		full = err
+	}
+	return nil, full
+}
+
+// makeSpooled makes a filter for n lines with create, and adds all lines in file to it.
+func makeSpooled(ctx context.Context, file *os.File, all, n uint64,
+	create func(n uint64) (filter, error),
+) (filter, error) {
 	f, err := create(n)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -75,6 +76,31 @@ func TestWarnsOfTooManyLines(t *testing.T) {
 		good(t, numbers(0, 1000), build)
 		saying(t, 0, says, numbers(0, 4000), "add f")
 	}
+}
+
+// TestCuckooOfRepeatedLines: without -n, build makes a filter that has each line as often as it comes.
+// If there is none, it says that lines repeat, and what to do; so it does with -n and at add.
+func TestCuckooOfRepeatedLines(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for times := 1; times <= 4; times++ {
+		in := strings.Repeat(numbers(0, 20_000), times)
+		good(t, in+strings.Repeat("often\n", 250), "build -type cuckoo -o list")
+		require.Contains(t, good(t, "", "info list"), "keys      about "+humanize.Comma(int64(20_000*times+250))+"\n")
+		good(t, in, "remove list")
+		require.Equal(t, "often\n", good(t, "often\nother\n", "check list"))
+	}
+	const says = "the filter is full because lines repeat, and each repetition takes a place, up to eight; " +
+		"build it of the output of bloom dedupe, or with -type counting"
+	in := strings.Repeat(numbers(0, 1000), 20)
+	for _, flags := range []string{"", "-n 20k"} {
+		saying(t, 1, says, in, "build -force -type cuckoo -o none "+flags)
+		require.NoFileExists(t, "none")
+	}
+	good(t, "", "build -force -n 20k -type cuckoo -o list")
+	saying(t, 1, says, in, "add list")
+	good(t, good(t, in, "dedupe"), "build -type cuckoo -o list")
+	good(t, in, "build -force -type counting -o list")
+	saying(t, 1, "A line counts as often as it comes", numbers(0, 1000)+numbers(0, 1000), "build -n 1000 -type cuckoo -o none")
 }
 
 // TestSample compares the error of the estimate with its standard error, 1.2/sqrt(maxSample/2) at
