@@ -3,11 +3,11 @@ module github.com/seed79a3ff49/bloom/cmd/bloom
 go 1.24.0
 
 require (
+	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/creack/pty v1.1.24
 	github.com/dustin/go-humanize v1.0.1
 	github.com/klauspost/compress v1.18.2
 	github.com/mattn/go-isatty v0.0.20
-	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58
 	github.com/seed79a3ff49/bloom v1.0.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
@@ -21,6 +21,7 @@ require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/kr/text v0.2.0 // indirect
+	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/rogpeppe/go-internal v1.9.0 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect

@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/dustin/go-humanize"
-	system "github.com/pbnjay/memory"
 	"github.com/spf13/cobra"
 
 	"github.com/seed79a3ff49/bloom"
@@ -135,29 +134,34 @@ func roomFor(n uint64, p float64) uint64 {
 	return room
 }
 
-// machine is the memory of the machine in bytes, or less if its control group may use less. It is 0
-// if the memory is unknown.
+// machine is the memory of the machine in bytes, or less if the process's control group, or a group
+// above it, may use less. It is 0 if the memory is unknown.
 var machine = func() uint64 {
-	total := system.TotalMemory()
-	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
-		data, _ := os.ReadFile("/sys/fs/cgroup/" + name)
-		limit, err := strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64)
-		if err == nil && limit > 0 {
-			total = min(total, limit)
-		}
+	total, err := memlimit.FromSystem()
+	if err != nil {
+		total = 0
+	}
+	limit, err := memlimit.FromCgroup()
+	if err == nil && (total == 0 || limit < total) {
+		return limit
 	}
 	return total
 }()
 
+// ownMemory is the memory, in bytes, that a command needs beside its filter.
+const ownMemory = 32 << 20
+
 // fits returns an error if the machine has less memory than the given bytes. what is the thing that
-// takes them. Without the error, Go would end the program and print its stacks.
+// takes them. Without the error, Go would end the program and print its stacks, or the system would
+// kill it without a word.
 func fits(what string, bytes float64) error {
-	if machine == 0 || bytes <= float64(machine) {
+	if machine == 0 || bytes+ownMemory <= float64(machine) {
 		return nil
 	}
 	needed := humanize.Bytes(uint64(min(bytes, 1<<63)))
-	return memoryError{fmt.Errorf("%s takes %s of memory, and there are %s",
-		what, needed, humanize.Bytes(machine))}
+	return memoryError{fmt.Errorf("%s takes %s of memory, and there are %s, "+
+		"of which bloom itself needs %s",
+		what, needed, humanize.Bytes(machine), humanize.Bytes(ownMemory))}
 }
 
 // memoryError is the error for something that does not fit into memory.
