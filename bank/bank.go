@@ -13,6 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/invariants"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -115,6 +116,9 @@ func (b *Bank) Append() int {
 	defer s.mu.Unlock()
 	n, _, _ := s.grow()
 	s.n.Store(int64(n + 1))
+	if invariants.On {
+		s.verifyMember(n, func(uint64) bool { return false })
+	}
 	return n
 }
 
@@ -158,6 +162,9 @@ func (s *state) widen(old *segment) segment {
 	for r := range s.bits() {
 		copy(w.words[w.row(r):], old.words[old.row(r):][:old.stride])
 	}
+	if invariants.On {
+		s.verifyWider(&w, old)
+	}
 	return w
 }
 
@@ -182,6 +189,9 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 		}
 	}
 	s.n.Store(int64(n + 1))
+	if invariants.On {
+		s.verifyMember(n, func(r uint64) bool { return words[r/64*8+7-r%64/8]>>(r%8)&1 != 0 })
+	}
 	return n, nil
 }
 
@@ -230,6 +240,9 @@ func (b *Bank) AddHash(i int, h bloom.Hash) bool {
 		}
 		x += step
 	}
+	if invariants.On {
+		s.verifyAdded(seg, i, h)
+	}
 	return changed
 }
 
@@ -245,6 +258,9 @@ func (b *Bank) Clear(i int) {
 	}
 	if i < len(s.names) {
 		s.names[i] = ""
+	}
+	if invariants.On {
+		s.verifyMember(i, func(uint64) bool { return false })
 	}
 }
 
@@ -262,6 +278,9 @@ func (b *Bank) Reset() {
 		bitwords.ClearAtomic(segments[i].words)
 	}
 	s.names = nil
+	if invariants.On {
+		s.verify()
+	}
 }
 
 // ContainsHash reports whether member i may hold the key with digest h. It is

@@ -11,6 +11,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/invariants"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
@@ -178,6 +179,9 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	s.Lock()
 	defer s.Unlock()
 	ones := f.change(h, 1, 0)
+	if invariants.On {
+		f.verifyAdded(h)
+	}
 	if ones > 0 {
 		s.ones.Store(s.ones.Load() + ones)
 	}
@@ -339,7 +343,12 @@ func (f *Filter) Merge(g *Filter) error {
 	}
 	f.lock()
 	defer f.unlock()
+	before, added := f.counters.copied(), g.counters.copied()
 	f.setOnes(f.counters.add(g.counters))
+	if invariants.On {
+		f.counters.verifySums(before, added)
+		f.verifyOnes()
+	}
 	return nil
 }
 
@@ -350,6 +359,9 @@ func (f *Filter) Clone() *Filter {
 	}
 	f.lock()
 	defer f.unlock()
+	if invariants.On {
+		f.verifyOnes()
+	}
 	s := stateOf(bitwords.Clone(f.counters.words), f.k)
 	return &Filter{filter: filter{state: s, info: f.info.Clone()}}
 }
@@ -364,6 +376,10 @@ func (f *Filter) Bloom() *bloom.Filter {
 		words := bitwords.Make(len(f.counters.words) / perBits)
 		f.lock()
 		f.counters.toBits(words)
+		if invariants.On {
+			f.counters.verifyBits(words)
+			f.verifyOnes()
+		}
 		f.unlock()
 		handOver(g, words, f.k)
 	}
@@ -406,6 +422,9 @@ func (f *Filter) Reset() {
 	defer f.unlock()
 	bitwords.ClearAtomic(f.counters.words)
 	f.setOnes(0)
+	if invariants.On {
+		f.verifyOnes()
+	}
 }
 
 // M returns the number of counters, which is the number of bits of [Filter.Bloom].

@@ -1,6 +1,10 @@
 package cuckoo
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/seed79a3ff49/bloom/internal/invariants"
+)
 
 // node is a full bucket that a search found. A tag can move there when the bucket has a free slot.
 type node struct {
@@ -67,6 +71,9 @@ func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 			j := t.other(bucket.i, x)
 			looked++
 			if at, ok = t.find(j*t.width, j*t.width, 0); ok {
+				if invariants.On {
+					t.verifyPath(queue[:n], k, at)
+				}
 				t.put(at, x)
 				for bucket.parent >= 0 {
 					t.put(from, bucket.tag)

@@ -10,6 +10,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
 // The terms of this package:
@@ -233,9 +234,15 @@ func (t *table) insert(h bloom.Hash) bool {
 		t.put(at, to.tag)
 	} else if !t.enlist(h, to.tag) {
 		t.refused(looked)
+		if invariants.On {
+			t.verify()
+		}
 		return false
 	}
 	t.store(t.count(), *t.count()+1)
+	if invariants.On {
+		t.verifyInserted(h)
+	}
 	return true
 }
 
@@ -251,6 +258,9 @@ func (t *table) remove(h bloom.Hash) bool {
 	}
 	t.store(t.count(), *t.count()-1)
 	t.rested()
+	if invariants.On {
+		t.verify()
+	}
 	return true
 }
 

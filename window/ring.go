@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
 
 // ring has the live planes, and the times at which they end and die. See window.go for the words.
@@ -140,6 +142,9 @@ func (r *ring) publish(live run) {
 	expires := int64(math.MaxInt64)
 	if live.len() > 0 && r.span > 0 {
 		expires = r.death(live.oldest())
+	}
+	if invariants.On {
+		r.verify(live)
 	}
 	r.live.Store(uint64(live))
 	r.expires.Store(expires)

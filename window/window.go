@@ -41,6 +41,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/form"
+	"github.com/seed79a3ff49/bloom/internal/invariants"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
@@ -259,6 +260,10 @@ func (s *state) clear(page uint64, live run) {
 		bitwords.Store(&lanes[i], lane&keep)
 	}
 	p.clean.Store(free)
+	if invariants.On {
+		s.verifyClear(page, clean+1, min(free-clean, planes))
+		s.verifyClear(page, live.newest()+1, planes-live.len())
+	}
 }
 
 // ready makes a locked page ready for a new key: it begins a plane if the newest one has ended, and
@@ -376,6 +381,9 @@ func (s *state) add(h bloom.Hash, now int64) bool {
 			bitwords.Store(&lanes[b], lanes[b]|bit)
 		}
 		s.count(p, p.pending+1)
+		if invariants.On {
+			s.verifyAdded(page, start, step, bit, live)
+		}
 	}
 	p.Unlock()
 	return seen == 0

@@ -1,0 +1,56 @@
+package cuckoo
+
+import (
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/internal/invariants"
+)
+
+// verified is the largest number of buckets of a table that verify reads as a whole.
+const verified = 300
+
+// verify checks t after a mutation: the list, and in a small table the number of keys and the bits
+// behind the last bucket. The table is locked.
+func (t *table) verify() {
+	marks := uint64(0)
+	for i := range room {
+		e := t.entry(i)
+		if e[times] == 0 {
+			continue
+		}
+		h := bloom.NewHash(e[0], e[1])
+		marks |= 1 << (t.place(h).tag % 64)
+		invariants.Require(t.index(h) == i, "cuckoo: %v is in the list twice", h)
+		invariants.Require(e[times] <= maxTimes, "cuckoo: %v is in the list %d times", h, e[times])
+	}
+	invariants.Require(t.list[0] == marks, "cuckoo: marks %x, not %x", t.list[0], marks)
+	if t.buckets <= verified {
+		err := t.check()
+		invariants.Require(err == nil, "cuckoo: %v", err)
+	}
+}
+
+// verifyInserted checks that a key which was inserted is found.
+func (t *table) verifyInserted(h bloom.Hash) {
+	t.verify()
+	invariants.Require(t.contains(h), "cuckoo: %v is not found after its insertion", h)
+}
+
+// verifyPath checks, before tags move, that each tag of a path can be in the slot to which it moves.
+// The path leads from the free slot at to a node of the queue.
+func (t *table) verifyPath(queue []node, k int, at uint64) {
+	inBucket := func(at, i uint64) bool { return at/t.width == i && at%t.width%t.bits == 0 }
+	invariants.Require(t.get(at) == 0, "cuckoo: the slot at the end of a path is taken")
+	seen := map[uint64]bool{}
+	for k >= 0 {
+		n := queue[k]
+		invariants.Require(!seen[n.i], "cuckoo: a path comes to bucket %d twice", n.i)
+		seen[n.i] = true
+		if n.parent >= 0 {
+			p := queue[n.parent]
+			invariants.Require(inBucket(n.from, p.i), "cuckoo: a tag is not from bucket %d", p.i)
+			invariants.Require(t.get(n.from) == n.tag, "cuckoo: another tag is in the slot of a path")
+			invariants.Require(t.other(p.i, n.tag) == n.i, "cuckoo: a tag moves to a third bucket")
+		}
+		k = n.parent
+	}
+}
