@@ -273,3 +273,53 @@ func TestSizesPage(t *testing.T) {
 	require.InDelta(t, 9.6, float64(bloom.OptimalM(1e9, 0.01))/1e9, 0.05)
 	require.InDelta(t, 4.8, float64(bloom.OptimalM(1e9, 0.001)-bloom.OptimalM(1e9, 0.01))/1e9, 0.05)
 }
+
+// TestTwoParts: two filters of 1 %, the second of salted digests, have the size and the rate of one of
+// 1e-4, as docs/sizes.md says.
+func TestTwoParts(t *testing.T) {
+	const n, asked = 100_000, 3_000_000
+	for name, make := range map[string]func(p float64) interface {
+		bloom.Set
+		SizeBytes() int64
+	}{
+		"bloom": func(p float64) interface {
+			bloom.Set
+			SizeBytes() int64
+		} {
+			return bloom.Must(bloom.New(n, p))
+		},
+		"blocked": func(p float64) interface {
+			bloom.Set
+			SizeBytes() int64
+		} {
+			return bloom.Must(blocked.New(n, p))
+		},
+	} {
+		first, second, whole := make(0.01), make(0.01), make(1e-4)
+		for i := range uint64(n) {
+			h := bloom.SumUint64(i)
+			first.AddHash(h)
+			second.AddHash(h.Salt(1))
+			whole.AddHash(h)
+		}
+		require.InEpsilon(t, whole.SizeBytes(), first.SizeBytes()+second.SizeBytes(), 0.01, name)
+		one, both, all := 0, 0, 0
+		for i := range uint64(asked) {
+			h := bloom.SumUint64(n + i)
+			if first.ContainsHash(h) {
+				one++
+				if second.ContainsHash(h.Salt(1)) {
+					both++
+				}
+			}
+			if whole.ContainsHash(h) {
+				all++
+			}
+		}
+		t.Logf("%s: %.2f bits a key; the first %.3g, both %.3g, one of that size %.3g", name, 8*float64(whole.SizeBytes())/n,
+			float64(one)/asked, float64(both)/asked, float64(all)/asked)
+		sigma := math.Sqrt(asked * 1e-4)
+		require.InDelta(t, asked*1e-4, both, 5*sigma, name)
+		require.InDelta(t, asked*1e-4, all, 5*sigma, name)
+	}
+}

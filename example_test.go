@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"expvar"
 	"fmt"
+	"hash/maphash"
 	"log"
 	"os"
 	"path/filepath"
@@ -473,6 +474,24 @@ func ExampleNewSyncFrom() {
 	fmt.Println(f.ContainsString("new"))
 	// Output:
 	// false true
+	// false
+}
+
+// Keys of any comparable type, in one process: another process has another seed. Nothing is
+// allocated.
+func ExampleFilter_AddHash_comparable() {
+	type visit struct {
+		user string
+		page int
+	}
+	seed := maphash.MakeSeed()
+	digest := func(v visit) bloom.Hash { return bloom.SumUint64(maphash.Comparable(seed, v)) }
+	seen := bloom.Must(bloom.New(1000, 1e-9))
+	seen.AddHash(digest(visit{"ada", 7}))
+	fmt.Println(seen.ContainsHash(digest(visit{"ada", 7})))
+	fmt.Println(seen.ContainsHash(digest(visit{"ada", 8})))
+	// Output:
+	// true
 	// false
 }
 
