@@ -154,10 +154,11 @@ func (g *Guard) insertsEnd(hs []bloom.Hash) {
 // filter says "certainly not", or the store has denied the key since the last load and no insert
 // of the key has begun since. In these two cases it returns false without an error.
 //
-// query reports whether the store has key. It must find every row that was committed before Lookup
-// was called, so it must not read in a transaction that is older. If it returns false and no error,
-// a Guard with a Config.Learn remembers the key. Otherwise the Guard remembers nothing. Two Lookups
-// of one key may call their queries in parallel. A panic in query passes through.
+// query reports whether the store has key, whoever asks. It must find every row that was committed
+// before Lookup was called, so it must not read in a transaction that is older. If it returns false
+// and no error, a Guard with a Config.Learn remembers the key. Otherwise the Guard remembers
+// nothing. Two Lookups of one key may call their queries in parallel. A panic in query passes
+// through.
 //
 // Before the first load has ended, Lookup always calls query. It does not retain key.
 func (g *Guard) Lookup(key []byte, query func() (found bool, err error)) (found bool, err error) {
