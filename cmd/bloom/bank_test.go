@@ -26,11 +26,11 @@ func TestBank(t *testing.T) {
 		{"-all logs.bank 10.0.0.1 10.1.7.1", ""},
 		{"logs.bank 10.0.0.3", ""},
 	} {
-		status := 0
+		status, says := 0, ""
 		if test.want == "" {
-			status = 1
+			status, says = 1, "logs.bank was made with -f 1: a LINE is the value of that field"
 		}
-		require.Equal(t, test.want, saying(t, status, "", "", "bank which "+test.args), test.args)
+		require.Equal(t, test.want, saying(t, status, says, "", "bank which "+test.args), test.args)
 	}
 
 	// A bank says how its lines are compared.
