@@ -34,7 +34,7 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 		n := min(len(hs), batchSize)
 		b.sort(hs[:n])
 		for i := range f.shards {
-			b.add(&f.rates, &f.shards[i], i, added)
+			b.add(&f.shards[i], added)
 		}
 		hs, added = hs[n:], added[n:]
 	}
@@ -133,10 +133,10 @@ func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Has
 	return hs, at
 }
 
-// add adds the digests of shard i, which is s. If no other goroutine adds to s, a new key is
+// add adds the digests of s. If no other goroutine adds to s, a new key is
 // located in the newest layer only once.
-func (b *batch) add(r *rates, s *shard, i int, added []bool) {
-	hs, at := b.shard(i)
+func (b *batch) add(s *shard, added []bool) {
+	hs, at := b.shard(s.number)
 	for {
 		list := s.layers.Load()
 		last := len(*list) - 1
@@ -166,7 +166,7 @@ func (b *batch) add(r *rates, s *shard, i int, added []bool) {
 				n++
 			}
 		}
-		s.added(r, i, l, uint64(n))
+		s.added(l, uint64(n))
 		s.mu.Unlock()
 		hs, at = hs[room:], at[room:]
 	}

@@ -58,6 +58,16 @@ type state struct {
 	shards [shards]shard
 }
 
+// newState returns a state whose shards have no layers yet.
+func newState(n uint64, p float64) *state {
+	s := &state{rates: rates{n: n, p: p}}
+	for i := range s.shards {
+		s.shards[i].rates = &s.rates
+		s.shards[i].number = i
+	}
+	return s
+}
+
 const (
 	shards     = 1 << shardBits
 	shardBits  = 4
@@ -74,7 +84,7 @@ const (
 //
 // New returns an error unless n <= 2^40 and 1e-9 <= p < 1. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) {
-	s := &state{rates: rates{n: n, p: p}}
+	s := newState(n, p)
 	if err := s.rates.check(); err != nil {
 		return nil, err
 	}
@@ -130,8 +140,7 @@ func (f *Filter) AddHash(h bloom.Hash) bool {
 	if f.zero() {
 		panic(errZeroAdd)
 	}
-	i := pick(h) >> shardShift
-	return f.shards[i].add(&f.rates, int(i), h)
+	return f.shards[pick(h)>>shardShift].add(h)
 }
 
 const errZeroAdd = "growing: Add to a zero Filter: make it with New, or decode into it"
@@ -165,7 +174,7 @@ func (s *state) zero() bool { return s == nil }
 func (f *Filter) count() uint64 {
 	n := 0.0
 	for i := range f.shards {
-		n += f.shards[i].keys(&f.rates)
+		n += f.shards[i].keys()
 	}
 	return uint64(n + 0.5)
 }

@@ -15,7 +15,7 @@ import (
 
 // sized returns a filter whose smallest first layer has m bits.
 func sized(p, m float64) *Filter {
-	s := &state{rates: rates{p: p}}
+	s := newState(0, p)
 	for i := range s.shards {
 		s.shards[i].set(newLayer(&s.rates, 0, uint64(m*stagger(i))))
 	}

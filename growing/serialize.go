@@ -31,15 +31,14 @@ func (s *state) head() (params, counts []uint64, layers []*layer) {
 	return []uint64{s.rates.n, math.Float64bits(s.rates.p), shards}, counts, layers
 }
 
-// ratesOf returns the rates for the parameters that head returned.
-func ratesOf(params []uint64) rates {
-	return rates{n: params[0], p: math.Float64frombits(params[1])}
+// stateOf returns a state without layers for the parameters that head returned.
+func stateOf(params []uint64) *state {
+	return newState(params[0], math.Float64frombits(params[1]))
 }
 
 // checkParams is the form.Check of the first frame.
 func checkParams(params []uint64) (uint64, error) {
-	r := ratesOf(params)
-	if err := r.check(); err != nil {
+	if err := stateOf(params).rates.check(); err != nil {
 		return 0, err
 	}
 	if params[2] != shards {
@@ -117,7 +116,7 @@ func read(r io.Reader) (f filter, total int64, err error) {
 	if err != nil {
 		return filter{}, total, err
 	}
-	s := &state{rates: ratesOf(params)}
+	s := stateOf(params)
 	for i := range s.shards {
 		if counts[i] < 1 || counts[i] > maxLayers {
 			return filter{}, total, form.Errorf("growing",

@@ -17,7 +17,9 @@ type shard struct {
 	_      [56]byte                 // keeps look-ups off the cache line of the lock
 	mu     sync.Mutex               // held while a key or a layer is added
 	next   chan *layer              // yields the next layer; nil unless that is being made
-	_      [48]byte
+	rates  *rates                   // of all shards
+	number int                      // from 0 on
+	_      [32]byte
 }
 
 // layer is one filter of a shard.
@@ -79,8 +81,8 @@ func contains(list []*layer, h bloom.Hash) bool {
 	return false
 }
 
-// add adds h to shard i, which is s, and reports whether it was new.
-func (s *shard) add(r *rates, i int, h bloom.Hash) bool {
+// add adds h and reports whether it was new.
+func (s *shard) add(h bloom.Hash) bool {
 	list := s.layers.Load()
 	if contains(*list, h) {
 		return false
@@ -95,13 +97,13 @@ func (s *shard) add(r *rates, i int, h bloom.Hash) bool {
 	if !newest.blocks.AddAlone(h) { // h was added before the lock was taken
 		return false
 	}
-	s.added(r, i, newest, 1)
+	s.added(newest, 1)
 	return true
 }
 
 // added counts n new keys of the newest layer, and begins the next layer in time. The caller has
 // locked s.mu. Only a crafted file has maxLayers layers. Such a filter stops growing.
-func (s *shard) added(r *rates, i int, newest *layer, n uint64) {
+func (s *shard) added(newest *layer, n uint64) {
 	newest.count += n
 	if newest.count < newest.soon {
 		return
@@ -112,8 +114,8 @@ func (s *shard) added(r *rates, i int, newest *layer, n uint64) {
 		return
 	}
 	if s.next == nil {
-		next, m := make(chan *layer, 1), r.next(i, list)
-		go func() { next <- newLayer(r, number, m) }()
+		next, m := make(chan *layer, 1), s.rates.next(s.number, list)
+		go func() { next <- newLayer(s.rates, number, m) }()
 		s.next = next
 	}
 	if newest.count >= newest.capacity {
@@ -126,13 +128,13 @@ func (s *shard) added(r *rates, i int, newest *layer, n uint64) {
 // keys estimates the number of distinct keys that were added. A key reaches layer i only if no
 // layer before it reported the key as present. A full layer does that with a probability that is
 // its rate. So keys divides the count of layer i by the probability that no layer before it did.
-func (s *shard) keys(r *rates) float64 {
+func (s *shard) keys() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, unknown := 0.0, 1.0
 	for i, l := range s.list() {
 		n += float64(l.count) / unknown
-		unknown *= 1 - r.rate(i)
+		unknown *= 1 - s.rates.rate(i)
 	}
 	return n
 }
