@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,15 +34,16 @@ var pagePolicy = func() string {
 // page has the content of the page for people.
 type page struct {
 	Name, Host string
-	Hex        bool // keys are given in hexadecimal
-	Download   bool // there is a filter to download
+	Comment    string
+	Said       string // the answer, or what is wrong, in a sentence without its full stop; for the title
+	Hex        bool   // keys are given in hexadecimal
+	Download   bool   // there is a filter to download
 	Rows       []row
 	Key        string
 	Answer     *verdict
 	Pasted     string
 	Bad        string // what is wrong with the pasted text
 	Answers    []verdict
-	Found      int
 }
 
 // verdict is the answer for one key.
@@ -60,6 +62,7 @@ func (s *server) getPage(w http.ResponseWriter, r *http.Request) {
 		p.Key = query.Get("key")
 		answer := s.verdict(v, p.Key)
 		p.Answer = &answer
+		p.Said = answer.text()
 	}
 	p.write(w)
 }
@@ -73,8 +76,8 @@ func (s *server) postPage(w http.ResponseWriter, r *http.Request) {
 	tooLarge := (*http.MaxBytesError)(nil)
 	switch {
 	case errors.As(err, &tooLarge):
-		p.Bad = "This is more than the page checks at once. " +
-			"The shell commands below check longer lists."
+		p.Said = "This is more than the page checks in one go"
+		p.Bad = p.Said + ". The shell commands below check longer lists."
 	case err != nil:
 		refuse(w, err)
 		return
@@ -89,11 +92,11 @@ func (s *server) postPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func newPage(v *version, r *http.Request) *page {
-	rows := []row{{"file", v.report.File}}
-	rows = append(rows, v.report.rows()...)
+	rows := slices.DeleteFunc(v.report.rows(), func(r row) bool { return r.Name == "comment" })
 	rows = append(rows, row{"loaded", v.loaded.Format("2 January 2006, 15:04:05 MST")})
 	return &page{
 		Name:     filepath.Base(v.report.File),
+		Comment:  v.report.Comment,
 		Host:     r.Host,
 		Hex:      v.key.Hex,
 		Download: v.guava != nil,
@@ -104,14 +107,26 @@ func newPage(v *version, r *http.Request) *page {
 // addPasted adds an answer for each line of a form.
 func (p *page) addPasted(s *server, v *version, form url.Values) {
 	p.Pasted = form.Get("lines")
+	found := 0
 	for line := range strings.Lines(p.Pasted) {
 		// Browsers end the lines of a form with CR LF.
 		answer := s.verdict(v, strings.TrimRight(line, "\r\n"))
 		p.Answers = append(p.Answers, answer)
 		if answer.Found {
-			p.Found++
+			found++
 		}
 	}
+	if len(p.Answers) > 0 {
+		p.Said = fmt.Sprintf("%s of %s probably in the list",
+			humanize.Comma(int64(found)), linesAre(len(p.Answers)))
+	}
+}
+
+func linesAre(n int) string {
+	if n == 1 {
+		return "1 line is"
+	}
+	return humanize.Comma(int64(n)) + " lines are"
 }
 
 // verdict looks up a key.
@@ -121,6 +136,17 @@ func (s *server) verdict(v *version, key string) verdict {
 		return verdict{Key: key, Bad: err.Error()}
 	}
 	return verdict{Key: key, Found: found, Others: oneIn(v.report.Rate)}
+}
+
+// text returns the answer as the title has it.
+func (v verdict) text() string {
+	switch {
+	case v.Bad != "":
+		return v.Bad
+	case v.Found:
+		return v.Key + " is probably in the list"
+	}
+	return v.Key + " is certainly not in the list"
 }
 
 func (p *page) write(w http.ResponseWriter) {

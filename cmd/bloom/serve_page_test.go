@@ -18,7 +18,7 @@ func TestPageForms(t *testing.T) {
 		"lines=6869%0d%0a6":                   "1 of 2 lines are probably in the list.",
 		"lines=6869":                          "1 of 1 line is probably in the list.",
 		"lines=6":                             "is not an even number of hexadecimal digits",
-		"lines=" + strings.Repeat("6", 1<<20): "This is more than the page checks at once.",
+		"lines=" + strings.Repeat("6", 1<<20): "This is more than the page checks in one go.",
 	} {
 		got, _ := ask(t, "POST", web.URL, body, "Content-Type", "application/x-www-form-urlencoded")
 		require.Contains(t, got, want)
@@ -28,7 +28,7 @@ func TestPageForms(t *testing.T) {
 	require.NotContains(t, page, "<script")
 	page, _ = ask(t, "GET", web.URL+"/?key=6869", "")
 	require.Regexp(t, "probably in the list</span>; (one in .*|hardly any) others would be, too", page)
-	require.Contains(t, page, "comment</th><td>&lt;sold&gt;")
+	require.Contains(t, page, "<h1>fruit.bloom</h1>\n<p id=\"comment\">&lt;sold&gt;</p>")
 }
 
 // TestPageCurl runs the lines that the page has to copy.
