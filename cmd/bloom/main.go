@@ -73,15 +73,36 @@ func newRoot() *cobra.Command {
 	root.AddCommand(dedupeCommand(), buildCommand(), checkCommand(), addCommand(), removeCommand(),
 		mergeCommand(), diffCommand(), patchCommand(), infoCommand(), planCommand(), serveCommand(),
 		bankCommand(), versionCommand(version))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(),
+		".FlagUsages", ".FlagUsagesWrapped 80"))
 	explain(root)
 	for _, c := range root.Commands() {
 		for _, c := range append(c.Commands(), c) {
 			c.DisableFlagsInUseLine = true
 			explain(c)
+			c.Flags().VisitAll(nameValue)
 		}
 	}
 	strict(root)
 	return root
+}
+
+// named is the value of a flag. Its Type is the name of the value in help.
+type named struct {
+	pflag.Value
+	name string
+}
+
+func (n named) Type() string { return n.name }
+
+// nameValue takes the name of f's value, which has backticks, out of the text of f. Shells show that
+// text with its backticks.
+func nameValue(f *pflag.Flag) {
+	name, usage := pflag.UnquoteUsage(f)
+	if usage != f.Usage {
+		f.Usage = usage
+		f.Value = named{f.Value, name}
+	}
 }
 
 func versionCommand(version string) *cobra.Command {
@@ -121,6 +142,7 @@ func strict(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
+			c.Short = "explain a command"
 			c.Args = func(_ *cobra.Command, args []string) error {
 				if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
 					return usageError{fmt.Errorf("%q is not a command; see bloom help",
@@ -129,10 +151,12 @@ func strict(root *cobra.Command) {
 				return nil
 			}
 		case "completion":
+			c.Short = "write the completion for a shell"
 			// Each shell is a subcommand, so any other argument is an error.
 			c.Args = need(1, 0, "one of bash, fish, powershell and zsh")
 			c.Run = func(*cobra.Command, []string) {}
 			for _, shell := range c.Commands() {
+				shell.Short = "write the completion for " + shell.Name()
 				shell.Args = need(0, 0, "no arguments")
 			}
 		}

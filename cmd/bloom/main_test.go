@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
@@ -330,12 +331,16 @@ func TestDashes(t *testing.T) {
 	for _, c := range commands {
 		path := strings.Fields(c.CommandPath())[1:]
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			value, ok := values[f.Value.Type()]
+			of := f.Value
+			if n, ok := of.(named); ok {
+				of = n.Value
+			}
+			value, ok := values[of.Type()]
 			require.True(t, ok, "%s -%s: %s", c.Name(), f.Name, f.Value.Type())
 			for _, name := range []string{f.Name, f.Shorthand} {
 				for _, dashes := range []string{"-", "--"} {
 					for _, form := range [][]string{{dashes + name, value}, {dashes + name + "=" + value}} {
-						if name == "" || f.Value.Type() == "bool" && len(form) == 1 {
+						if name == "" || of.Type() == "bool" && len(form) == 1 {
 							continue
 						}
 						root := newRoot()
@@ -383,7 +388,13 @@ func TestHelp(t *testing.T) {
 			continue
 		}
 		t.Run(c.Name(), func(t *testing.T) {
-			example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n")
+			var example string
+			for line := range strings.Lines(strings.TrimSpace(c.Example)) {
+				example += line
+				if !strings.HasSuffix(line, "&&\n") {
+					break
+				}
+			}
 			help := good(t, "", "help", c.Name())
 			require.Contains(t, help, example)
 			if c.Name() == "serve" {
@@ -409,6 +420,27 @@ func TestHelp(t *testing.T) {
 		suggested, _, _ := bloomRun(t, "", "__complete", strings.Split(typed, " ")...)
 		require.Contains(t, suggested, suggests)
 	}
+}
+
+// TestHelpFitsATerminal: help has 80 columns, and texts in completions have no backticks.
+func TestHelpFitsATerminal(t *testing.T) {
+	all := [][]string{{}}
+	for _, c := range newRoot().Commands() {
+		all = append(all, []string{c.Name()})
+		for _, sub := range c.Commands() {
+			all = append(all, []string{c.Name(), sub.Name()})
+		}
+	}
+	for _, words := range all {
+		for line := range strings.Lines(good(t, "", "help", words...)) {
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, "%s: %s", words, line)
+		}
+		suggested, _, _ := bloomRun(t, "", "__complete", append(words, "-")...)
+		require.NotContains(t, suggested, "`", words)
+	}
+	require.Contains(t, good(t, "", "help build"), "--field N")
+	require.Contains(t, good(t, "", "help build"), "--comment text")
+	require.NotRegexp(t, `(?m)^  [a-z]+ +[A-Z]`, good(t, "", "help"))
 }
 
 // TestReadme runs every line of the README's table of commands, in a folder with the files
