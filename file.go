@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 
-	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/files"
 	"github.com/seed79a3ff49/bloom/internal/form"
-	"github.com/seed79a3ff49/bloom/internal/nocopy"
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
@@ -45,12 +42,7 @@ func (f *filter) SaveFile(path string) error {
 		return err
 	}
 	err := files.Write(path, func(w io.Writer) error {
-		var sum form.Sum
-		if _, err := f.WriteTo(io.MultiWriter(w, &sum)); err != nil {
-			return err
-		}
-		_, err := form.WriteFull(w, sum.Trailer(f.header().Append(nil), info))
-		return err
+		return guavaForm.WriteFile(w, f.header(), f.bits.words, info)
 	})
 	if err != nil {
 		return fmt.Errorf("bloom: saving: %w", err)
@@ -74,29 +66,9 @@ func LoadFile(path string) (*Filter, error) { return storage.Load("bloom", path,
 
 // load reads a whole file.
 func load(r *form.FileReader) (*Filter, error) {
-	size := r.Left
-	var sum form.Sum
-	h, _, err := form.ReadHeader("bloom", io.TeeReader(r, &sum))
+	h, array, info, err := guavaForm.ReadFile(r)
 	if err != nil {
 		return nil, err
-	}
-	trailer, err := h.CheckSize("bloom", size)
-	if err != nil {
-		return nil, err
-	}
-	array, _, err := form.ReadWords(r, &sum, h.Words, form.BigEndian)
-	if err != nil {
-		return nil, form.ReadError("bloom", err)
-	}
-	var info form.Info
-	if trailer > 0 {
-		got := make([]byte, trailer)
-		if _, err := form.ReadFull(r, got); err != nil {
-			return nil, form.ReadError("bloom", err)
-		}
-		if info, err = sum.CheckTrailer("bloom", h.Append(nil), got); err != nil {
-			return nil, err
-		}
 	}
 	return &Filter{filter: filterOf(h, array, info)}, nil
 }
@@ -200,92 +172,4 @@ func OpenFile(path string) (*View, error) {
 	return storage.OpenView("bloom", path, func(b storage.Bytes) (*View, error) {
 		return newView(b, false)
 	})
-}
-
-// Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web server,
-// or anywhere else that an [io.ReaderAt] reaches. It requests the bytes that a look-up needs, and
-// the bytes between them if they are near each other. In a filter that holds the keys it was made
-// for, an absent key takes two or three requests. A present key takes at most one request for each
-// hash, and some of these run at the same time. A Reader of package blocked makes one request for
-// most absent keys.
-//
-// Look at [Reader.Info]'s Hash before the first look-up: it says how keys were hashed; see [View].
-//
-// A failure of the io.ReaderAt is an error, and never the answer that a key is absent. NewReader
-// notices damage to the header and the Info. Damaged bits go unnoticed, because the checksum is one
-// of the whole file. The file must not change while a Reader uses it. If the store can refuse a
-// request for an object that has changed, for example by the HTTP header If-Match, make use of
-// that.
-//
-// Many goroutines may use a Reader at once. Its io.ReaderAt must allow that, as the documentation
-// of io.ReaderAt demands. All look-ups of the zero Reader return true and an error. A Reader must
-// not be copied.
-type Reader struct {
-	_ nocopy.Locker
-	layout
-	r io.ReaderAt
-}
-
-// NewReader returns a Reader of r. The size bytes of r must be a file that [LoadFile] could load.
-// NewReader reads the header and the Info, in two requests. If the bytes are no filter, the error
-// wraps [ErrFormat]. If r fails, the error wraps r's.
-func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
-	h, info, err := storage.ParseAt("bloom", r, size)
-	if err != nil {
-		return nil, err
-	}
-	return &Reader{layout: layoutOf(h, info), r: r}, nil
-}
-
-// Info returns the filter's Info.
-func (r *Reader) Info() Info { return infoOf(r.info) }
-
-// String describes r by the filter's parameters.
-func (r *Reader) String() string { return r.describe("bloom.Reader") }
-
-// LogValue returns what String returns; see [Filter.LogValue].
-func (r *Reader) LogValue() slog.Value { return slog.StringValue(r.String()) }
-
-// Contains reports whether key may have been added; see [Filter.Contains]. On error it
-// returns true.
-func (r *Reader) Contains(key []byte) (bool, error) { return r.ContainsHash(Sum(key)) }
-
-// ContainsString is Contains of key's bytes, without copying them.
-func (r *Reader) ContainsString(key string) (bool, error) { return r.ContainsHash(SumString(key)) }
-
-// ContainsHash is Contains by digest.
-func (r *Reader) ContainsHash(h Hash) (bool, error) {
-	found := make([]bool, 1)
-	err := r.ContainsBatch(found, []Hash{h})
-	return found[0], err
-}
-
-// ContainsBatch sets found[i] to ContainsHash of hs[i]. Bytes that are near each other share a
-// request of up to 256 KiB, and up to 64 requests run at the same time. On error it sets found[i]
-// to true for all of hs. ContainsBatch panics if found is shorter than hs.
-func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
-	found = bitwords.Fill("bloom", found, len(hs))
-	if r.r == nil {
-		storage.SetAll(found)
-		return errors.New("bloom: use of a zero Reader: make it with NewReader")
-	}
-	locate := func(key, step int) (at int64, pos uint64) {
-		h, i := hs[key], uint64(step)
-		x := h.h1 + i*h.h2
-		if r.strategy == Mitz32 {
-			x32 := newMitz32(h)
-			x32.sum += uint32(i) * x32.step
-			x = x32.next()
-		}
-		return r.locate(x)
-	}
-	at := func(key, step int) int64 {
-		at, _ := locate(key, step)
-		return form.HeaderSize + at
-	}
-	has := func(key, step int, data []byte) bool {
-		_, pos := locate(key, step)
-		return data[0]>>pos&1 != 0
-	}
-	return storage.Ranges("bloom", r.r, found, r.k, 1, at, has)
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
@@ -18,7 +19,22 @@ var ErrFormat = form.ErrFormat
 // should keep a file that gives this error.
 var ErrVersion = form.ErrVersion
 
-const errNoForm = form.NoForm("bloom")
+const (
+	errNoForm = form.NoForm("bloom")
+	guavaForm = form.Guava("bloom")
+)
+
+func init() {
+	door.Open(door.Functions[Filter, SyncFilter, Info]{
+		Info:   infoOf,
+		Fields: Info.fields,
+		Words:  func(f *Filter) (form.Header, []uint64) { return f.header(), f.bits.words },
+		Filter: func(h form.Header, words []uint64, info form.Info) *Filter {
+			return &Filter{filter: filterOf(h, words, info)}
+		},
+		Share: func(f *Filter) *SyncFilter { return syncOf(f.filter) },
+	})
+}
 
 // header returns the start of f's binary form. Its Words is 0 if f is zero.
 func (f *filter) header() form.Header {
@@ -66,29 +82,6 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, f.header().Append(nil), f.bits.words, form.BigEndian)
 }
 
-// parse checks data, and returns its header, the bytes of its words and its Info. If there is a
-// trailer, parse checks it. If whole is true, parse also checks the checksum of the words.
-func parse(data []byte, whole bool) (h form.Header, body []byte, info form.Info, err error) {
-	trailer := 0
-	if h, err = form.ParseHeader("bloom", data); err == nil {
-		trailer, err = h.CheckSize("bloom", int64(len(data)))
-	}
-	if err != nil {
-		return h, nil, info, form.Refused("bloom", data, err)
-	}
-	if trailer == 0 {
-		return h, data[form.HeaderSize:], info, nil
-	}
-	check := form.ParseTrailer
-	if whole {
-		var sum form.Sum
-		sum.Write(data[:h.Size()])
-		check = sum.CheckTrailer
-	}
-	info, err = check("bloom", data[:form.HeaderSize], data[h.Size():])
-	return h, data[form.HeaderSize:h.Size()], info, err
-}
-
 // UnmarshalBinary decodes data into f. data is a binary form, or the content of a file that
 // [Filter.SaveFile] wrote, and no byte more. Only such a file has an Info; otherwise f's Info
 // becomes zero. On error, which wraps [ErrFormat], f is unchanged. UnmarshalBinary does not retain
@@ -97,7 +90,10 @@ func parse(data []byte, whole bool) (h form.Header, body []byte, info form.Info,
 // Guava's binary form has no checksum, so a damaged word in it goes unnoticed. A
 // file has a checksum, which UnmarshalBinary checks.
 func (f *filter) UnmarshalBinary(data []byte) error {
-	h, body, info, err := parse(data, true)
+	h, body, info, err := guavaForm.Parse(data)
+	if err == nil {
+		err = guavaForm.Verify(data)
+	}
 	if err != nil {
 		return err
 	}
@@ -115,16 +111,11 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 // whatever the header claims. f's Info becomes zero. On error f is unchanged. The error is
 // r's own, or wraps [ErrFormat] if r ends too early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
-	h, n, err := form.ReadHeader("bloom", r)
-	if err != nil {
-		return int64(n), err
+	h, array, n, err := guavaForm.Read(r)
+	if err == nil {
+		*f = filterOf(h, array, form.Info{})
 	}
-	array, m, err := form.ReadWords(r, nil, h.Words, form.BigEndian)
-	if err != nil {
-		return int64(n) + m, form.ReadError("bloom", err)
-	}
-	*f = filterOf(h, array, form.Info{})
-	return int64(n) + m, nil
+	return n, err
 }
 
 // MarshalText returns the standard base64 encoding of the binary form. This is the form of a filter

@@ -3,7 +3,6 @@ package bloom
 import (
 	"fmt"
 
-	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
@@ -79,8 +78,6 @@ func infoOf(i form.Info) Info {
 func (i Info) fields() form.Info {
 	return form.Info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
 }
-
-func init() { door.OpenInfo(infoOf, Info.fields) }
 
 // Info returns what [New] and SetInfo set. A filter that was decoded from Guava's binary
 // form has the zero Info: that form has no room for it. [Filter.SaveFile] keeps it.

@@ -47,7 +47,7 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &SyncFilter{syncFilter: syncFilter{f.filter}}, nil
+	return syncOf(f.filter), nil
 }
 
 // NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f. It copies f's
@@ -57,9 +57,13 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("bloom: NewSyncFrom a nil Filter")
 	}
-	s := &SyncFilter{syncFilter: syncFilter{f.clone()}}
-	s.ones = 0
-	return s
+	return syncOf(f.clone())
+}
+
+// syncOf returns a SyncFilter that has f.
+func syncOf(f filter) *SyncFilter {
+	f.ones = 0
+	return &SyncFilter{syncFilter: syncFilter{f}}
 }
 
 // UnmarshalBinary is [Filter.UnmarshalBinary].

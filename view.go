@@ -73,7 +73,10 @@ func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: da
 
 // newView is NewView of b. It reads the words, to check their checksum, only if whole is true.
 func newView(b storage.Bytes, whole bool) (*View, error) {
-	h, body, info, err := parse(b.Data, whole)
+	h, body, info, err := guavaForm.Parse(b.Data)
+	if err == nil && whole {
+		err = guavaForm.Verify(b.Data)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +101,7 @@ func (v *View) Close() error {
 // the ones that [Filter.SaveFile] wrote. A binary form alone, as Java writes it, has no checksum,
 // so Verify returns nil.
 func (v *View) Verify() error {
-	_, _, _, err := parse(v.opened().bytes.Data, true)
-	return err
+	return guavaForm.Verify(v.opened().bytes.Data)
 }
 
 // Contains reports whether key may have been added; see [Filter.Contains]. It is for keys that

@@ -1,7 +1,6 @@
 package bank
 
 import (
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/bits"
@@ -183,9 +182,9 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 		return 0, err
 	}
 	n, seg, i := s.grow()
-	for j := 0; j < len(words); j += 8 {
-		for w := binary.BigEndian.Uint64(words[j:]); w != 0; w &= w - 1 {
-			seg.setBit(uint64(8*j+bits.TrailingZeros64(w)), i)
+	for j, w := range words {
+		for ; w != 0; w &= w - 1 {
+			seg.setBit(uint64(64*j+bits.TrailingZeros64(w)), i)
 		}
 	}
 	s.n.Store(int64(n + 1))
@@ -195,9 +194,8 @@ func (b *Bank) AppendFilter(f *bloom.Filter) (int, error) {
 	return n, nil
 }
 
-// fit folds f to the members' size and returns its words, in Guava's order of bytes. info takes over
-// f's Hash.
-func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]byte, error) {
+// fit folds f to the members' size and returns its words. info takes over f's Hash.
+func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]uint64, error) {
 	switch {
 	case f == nil:
 		return nil, form.MismatchNil("bank")
@@ -214,8 +212,8 @@ func (s *state) fit(f *bloom.Filter, info *form.Kept) ([]byte, error) {
 	if f.M() != s.bits() {
 		f = bloom.Must(f.Fold(int(f.M() / s.bits())))
 	}
-	data, err := f.MarshalBinary()
-	return data[form.HeaderSize:], err
+	_, words := door.Words(f)
+	return words, nil
 }
 
 // Add adds key to member i. It reports whether the member changed: true means that key was

@@ -561,3 +561,14 @@ func TestLookUpsBesideFirstAppends(t *testing.T) {
 		})
 	}
 }
+
+// TestFilterMakesOneCopy: Filter allocates the words of the member that it returns, and AppendFilter
+// none for those of the filter that it gets.
+func TestFilterMakesOneCopy(t *testing.T) {
+	b := bloom.Must(NewSize(1<<20, 4))
+	b.Append()
+	f := b.Filter(0)
+	size := uint64(f.SizeBytes())
+	require.Less(t, filtertest.Allocated(func() { b.Filter(0) }), size*11/10)
+	require.Less(t, filtertest.Allocated(func() { bloom.Must(b.AppendFilter(f)) }), size/2)
+}

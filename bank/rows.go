@@ -256,16 +256,14 @@ func appendBits(dst []int, from int, acc []uint64) []int {
 
 // filter returns a copy of member i of a segment.
 func (s *shape) filter(seg *segment, i int, info form.Info) *bloom.Filter {
-	var small [128]uint64 // for the words of a small member, which NewWords copies
-	words := append(small[:0], make([]uint64, s.size)...)
+	words := bitwords.Make(s.size)
 	for r := range s.bits() {
 		if seg.get(r, i) {
 			words[r/64] |= 1 << (r % 64)
 		}
 	}
-	f := bloom.Must(bloom.NewWords(words, s.k))
-	f.SetInfo(door.Info[bloom.Info](info))
-	return f
+	h := form.Header{Strategy: uint8(bloom.Mitz64), K: s.k, Words: s.size}
+	return door.Filter[bloom.Filter](h, words, info)
 }
 
 // stats returns the figures of n members. size is the length of the binary form.

@@ -1,7 +1,6 @@
 package counting
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
@@ -371,31 +371,21 @@ func (f *Filter) Clone() *Filter {
 // exception; see [Filter]. It has f's Info. The Bloom of the zero Filter is the zero
 // bloom.Filter.
 func (f *Filter) Bloom() *bloom.Filter {
-	g := new(bloom.Filter)
-	if !f.zero() {
-		words := bitwords.Make(len(f.counters.words) / perBits)
-		f.lock()
-		f.counters.toBits(words)
-		if invariants.On {
-			f.counters.verifyBits(words)
-			f.verifyOnes()
-		}
-		f.unlock()
-		handOver(g, words, f.k)
+	if f.zero() {
+		g := new(bloom.Filter)
+		g.SetInfo(f.Info())
+		return g
 	}
-	g.SetInfo(f.Info())
-	return g
-}
-
-// handOver sets g to a filter of k hashes that has words as its bits. It does not copy words.
-func handOver(g *bloom.Filter, words []uint64, k int) {
-	var h form.Handover
-	header := form.Header{Strategy: uint8(bloom.Mitz64), K: k, Words: len(words)}
-	_, wrote := form.WriteWords(&h, header.Append(nil), words, form.BigEndian)
-	_, read := g.ReadFrom(&h)
-	if err := errors.Join(wrote, read); err != nil {
-		panic(err) // cannot happen: f was made with these parameters
+	h := form.Header{Strategy: uint8(bloom.Mitz64), K: f.k, Words: len(f.counters.words) / perBits}
+	words := bitwords.Make(h.Words)
+	f.lock()
+	f.counters.toBits(words)
+	if invariants.On {
+		f.counters.verifyBits(words)
+		f.verifyOnes()
 	}
+	f.unlock()
+	return door.Filter[bloom.Filter](h, words, f.info.Get())
 }
 
 // Equal reports whether f and g have the same parameters and the same counters. It does not compare

@@ -435,3 +435,10 @@ func TestSnapshotAllocatesOneFilter(t *testing.T) {
 	taken := filtertest.Allocated(func() { g = f.Bloom() })
 	require.Less(t, taken, uint64(g.SizeBytes())+16<<10)
 }
+
+// TestBloomMakesOneCopy: Bloom allocates the words of the filter that it returns, and no others.
+func TestBloomMakesOneCopy(t *testing.T) {
+	f := bloom.Must(New(1e6, 0.01))
+	size := f.Bloom().SizeBytes()
+	require.Less(t, filtertest.Allocated(func() { f.Bloom() }), uint64(size)*11/10)
+}

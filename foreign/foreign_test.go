@@ -318,7 +318,7 @@ func TestText(t *testing.T) {
 		require.Equal(t, v.String(), v.LogValue().String())
 		var log bytes.Buffer
 		slog.New(slog.NewJSONHandler(&log, nil)).Info("read", "filter", v)
-		require.Contains(t, log.String(), `"filter":{"m":12`)
+		require.Contains(t, log.String(), `"filter":"`+want+`"`)
 		require.Less(t, log.Len(), 300, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -240,38 +241,21 @@ func readFilter(resp *http.Response, limit int64) (*bloom.Filter, error) {
 // decode reads a filter of at most limit bytes from body. If packed, it has at most room bytes, and
 // memory for all of them is taken at once. Otherwise the memory grows as bytes arrive.
 func decode(body io.Reader, limit, room int64, packed bool) (*bloom.Filter, error) {
-	var sum form.Sum
-	summed := io.TeeReader(body, &sum)
-	header, _, err := form.ReadHeader("replica", summed)
-	size := header.Size()
-	switch {
-	case err != nil:
-		return nil, err
-	case size > limit:
-		return nil, fmt.Errorf("filter of %d bytes is above the limit of %d", size, limit)
-	case size > room:
-		return nil, form.ErrUnzipped
-	}
-	again := io.MultiReader(bytes.NewReader(header.Append(nil)), summed)
 	if packed {
-		again = &form.FileReader{File: again, Left: size}
+		body = &form.FileReader{File: body, Left: math.MaxInt64}
 	}
-	f := new(bloom.Filter)
-	if _, err := f.ReadFrom(again); err != nil {
+	accept := func(h form.Header) error {
+		switch size := h.Size(); {
+		case size > limit:
+			return fmt.Errorf("filter of %d bytes is above the limit of %d", size, limit)
+		case size > room:
+			return form.ErrUnzipped
+		}
+		return nil
+	}
+	h, words, info, err := form.Guava("replica").ReadAll(body, accept)
+	if err != nil {
 		return nil, err
 	}
-	// What follows is nothing or the trailer of a file. Reading to the end also
-	// checks gzip's own checksum.
-	rest, err := io.ReadAll(io.LimitReader(body, int64(form.MaxTrailer)+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading: %w", err)
-	}
-	if len(rest) > 0 {
-		info, err := sum.CheckTrailer("replica", header.Append(nil), rest)
-		if err != nil {
-			return nil, err
-		}
-		f.SetInfo(door.Info[bloom.Info](info))
-	}
-	return f, nil
+	return door.Filter[bloom.Filter](h, words, info), nil
 }

@@ -51,6 +51,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/door"
 	"github.com/seed79a3ff49/bloom/internal/form"
 	"github.com/seed79a3ff49/bloom/internal/pause"
 )
@@ -261,7 +262,7 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 			*told = append(*told, again)
 		}
 		r.since = started
-		r.copy.Store(&state{share(u.Full), u.Full.SizeBytes(), u.Version})
+		r.copy.Store(&state{door.Share[bloom.SyncFilter](u.Full), u.Full.SizeBytes(), u.Version})
 	case have == "":
 		return errors.New("replica: source has no full filter")
 	default:
@@ -336,19 +337,6 @@ func (r *Replica) countBack(cur *state, next string) error {
 type unfitError struct{ error }
 
 func (e unfitError) Unwrap() error { return e.error }
-
-// share returns a SyncFilter that takes over the words of f, without a copy.
-func share(f *bloom.Filter) *bloom.SyncFilter {
-	var words form.Handover
-	s := new(bloom.SyncFilter)
-	_, wrote := f.WriteTo(&words)
-	_, read := s.ReadFrom(&words)
-	if err := errors.Join(wrote, read); err != nil {
-		panic(err) // cannot happen: f is not zero
-	}
-	s.SetInfo(f.Info())
-	return s
-}
 
 // Contains reports whether key may be in the filter. False is certain for the source's filter as of
 // Version, or, while a patch is applied, as of the next version. Before the first load, Contains returns true for every key. It is for keys that were

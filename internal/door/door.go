@@ -1,21 +1,48 @@
 // Package door lets the other packages of this module reach what package bloom does not export. They
 // import bloom, and bloom imports door to open it, so door cannot name the types of bloom: type
-// parameters stand for them. A call with any other types panics.
+// parameters stand for them. F is bloom.Filter, S is bloom.SyncFilter, and I is bloom.Info. A call
+// with any other types panics.
 package door
 
 import "github.com/seed79a3ff49/bloom/internal/form"
 
-// Info is bloom.Info, as package form has it and as users have it.
-var toInfo, fromInfo any
-
-// OpenInfo sets the functions of Info and Fields. I is bloom.Info.
-func OpenInfo[I any](to func(form.Info) I, from func(I) form.Info) {
-	toInfo = to
-	fromInfo = from
+// Functions are what package bloom opens the door to.
+type Functions[F, S, I any] struct {
+	Info   func(form.Info) I
+	Fields func(I) form.Info
+	Words  func(*F) (form.Header, []uint64)
+	Filter func(form.Header, []uint64, form.Info) *F
+	Share  func(*F) *S
 }
 
-// Info returns i as a bloom.Info, which is the type I.
+// The fields of Functions.
+var toInfo, toFields, toWords, toFilter, toShare any
+
+// Open sets the functions behind this package.
+func Open[F, S, I any](f Functions[F, S, I]) {
+	toInfo = f.Info
+	toFields = f.Fields
+	toWords = f.Words
+	toFilter = f.Filter
+	toShare = f.Share
+}
+
+// Info returns i as a bloom.Info.
 func Info[I any](i form.Info) I { return toInfo.(func(form.Info) I)(i) }
 
 // Fields returns a bloom.Info as package form has it.
-func Fields[I any](i I) form.Info { return fromInfo.(func(I) form.Info)(i) }
+func Fields[I any](i I) form.Info { return toFields.(func(I) form.Info)(i) }
+
+// Words returns the parameters of f and its words, without a copy.
+func Words[F any](f *F) (form.Header, []uint64) {
+	return toWords.(func(*F) (form.Header, []uint64))(f)
+}
+
+// Filter returns a bloom.Filter with the Strategy and the K of h. It keeps words, without a copy.
+func Filter[F any](h form.Header, words []uint64, info form.Info) *F {
+	return toFilter.(func(form.Header, []uint64, form.Info) *F)(h, words, info)
+}
+
+// Share returns a bloom.SyncFilter that takes over the words of f, without a copy, and its Info.
+// Nothing may use f afterwards.
+func Share[S, F any](f *F) *S { return toShare.(func(*F) *S)(f) }

@@ -1,6 +1,6 @@
 // Package form has the binary forms of all types: Guava's (guava.go) and frames (frame.go), the
-// words in both (words.go), the trailer of both (trailer.go), patches (patch.go), the text of forms
-// (text.go), and the errors of decoders (errors.go).
+// words in both (words.go), the trailer of both (trailer.go) and the Info in it (info.go), patches
+// (patch.go), the text of forms (text.go), and the errors of decoders (errors.go).
 package form
 
 import (

@@ -63,9 +63,9 @@ func (h Header) Append(b []byte) []byte {
 // Size returns the length of the binary form that h begins, in bytes.
 func (h Header) Size() int64 { return HeaderSize + 8*int64(h.Words) }
 
-// ParseHeader returns the header that data begins with. Its errors are of package pkg and wrap
+// parseHeader returns the header that data begins with. Its errors are of package pkg and wrap
 // ErrFormat.
-func ParseHeader(pkg string, data []byte) (h Header, err error) {
+func parseHeader(pkg string, data []byte) (h Header, err error) {
 	if len(data) == 0 {
 		return h, ReadError(pkg, ErrEmpty)
 	}
@@ -103,27 +103,15 @@ func ParseHeader(pkg string, data []byte) (h Header, err error) {
 	return Header{data[0], int(data[1]), int(n)}, nil
 }
 
-// ReadHeader reads the header that r yields next, and returns how many bytes it
-// read.
-func ReadHeader(pkg string, r io.Reader) (h Header, n int, err error) {
-	var data [HeaderSize]byte
-	n, err = readStart(r, data[:])
-	if err != nil {
-		return h, n, ReadError(pkg, err)
-	}
-	h, err = ParseHeader(pkg, data[:])
-	return h, n, err
-}
-
 // String names the parameters.
 func (h Header) String() string {
 	return fmt.Sprintf("m = %d, k = %d, strategy = Mitz%d",
 		64*uint64(h.Words), h.K, 32<<h.Strategy)
 }
 
-// CheckSize returns the length of the trailer, or 0 if there is none. It returns an error unless
+// checkSize returns the length of the trailer, or 0 if there is none. It returns an error unless
 // size is the length of the binary form that begins with h, with or without a trailer.
-func (h Header) CheckSize(pkg string, size int64) (trailer int, err error) {
+func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {
 		return int(rest), nil
@@ -131,4 +119,154 @@ func (h Header) CheckSize(pkg string, size int64) (trailer int, err error) {
 	return 0, Errorf(pkg,
 		"%d words make %d bytes, or %d with a checksum and no info, but there are %d",
 		h.Words, h.Size(), h.Size()+int64(MinTrailer), size)
+}
+
+// Guava is Guava's form, alone or in a file, where a trailer follows it. It is the name of the
+// package for which it writes and reads, with which errors begin. A filter without a trailer has
+// the zero Info.
+type Guava string
+
+// WriteFile writes a file to w. info has passed Check.
+func (pkg Guava) WriteFile(w io.Writer, h Header, words []uint64, info Info) error {
+	var sum Sum
+	head := h.Append(nil)
+	if _, err := WriteWords(io.MultiWriter(w, &sum), head, words, BigEndian); err != nil {
+		return err
+	}
+	_, err := WriteFull(w, sum.Trailer(head, info))
+	return err
+}
+
+// Read reads the form that r yields next, without a trailer, and no byte more. It returns how many
+// bytes it read.
+func (pkg Guava) Read(r io.Reader) (h Header, words []uint64, total int64, err error) {
+	h, head, err := pkg.readHeader(r)
+	total = int64(len(head))
+	if err != nil {
+		return h, nil, total, err
+	}
+	words, n, err := ReadWords(r, nil, h.Words, BigEndian)
+	total += n
+	if err != nil {
+		return h, nil, total, ReadError(string(pkg), err)
+	}
+	return h, words, total, nil
+}
+
+// readHeader reads the header that r yields next. It returns also the bytes that it read.
+func (pkg Guava) readHeader(r io.Reader) (h Header, head []byte, err error) {
+	head = make([]byte, HeaderSize)
+	n, err := readStart(r, head)
+	if err != nil {
+		return h, head[:n], ReadError(string(pkg), err)
+	}
+	h, err = parseHeader(string(pkg), head)
+	return h, head, err
+}
+
+// ReadFile reads the file that r is, to its last byte.
+func (pkg Guava) ReadFile(r *FileReader) (h Header, words []uint64, info Info, err error) {
+	size := r.Left
+	var trailer int
+	return pkg.readAll(r, func(h Header) error {
+		trailer, err = h.checkSize(string(pkg), size)
+		return err
+	}, func() ([]byte, error) {
+		data := make([]byte, trailer)
+		_, err := ReadFull(r, data)
+		return data, err
+	})
+}
+
+// ReadAll reads r to its end: the form, and the trailer if there is one. accept can refuse the
+// header before memory is allocated.
+func (pkg Guava) ReadAll(
+	r io.Reader, accept func(Header) error,
+) (h Header, words []uint64, info Info, err error) {
+	return pkg.readAll(r, accept, func() ([]byte, error) {
+		return io.ReadAll(io.LimitReader(r, int64(MaxTrailer)+1))
+	})
+}
+
+// readAll reads a form and its trailer from r. accept can refuse the header. rest returns the
+// trailer, or nothing if there is none.
+func (pkg Guava) readAll(
+	r io.Reader, accept func(Header) error, rest func() ([]byte, error),
+) (h Header, words []uint64, info Info, err error) {
+	h, head, err := pkg.readHeader(r)
+	if err == nil {
+		err = accept(h)
+	}
+	if err != nil {
+		return h, nil, info, err
+	}
+	var sum Sum
+	sum.Write(head)
+	words, _, err = ReadWords(r, &sum, h.Words, BigEndian)
+	if err != nil {
+		return h, nil, info, ReadError(string(pkg), err)
+	}
+	trailer, err := rest()
+	if err != nil {
+		return h, nil, info, ReadError(string(pkg), err)
+	}
+	if len(trailer) > 0 {
+		info, err = sum.CheckTrailer(string(pkg), head, trailer)
+	}
+	return h, words, info, err
+}
+
+// Parse returns the header, the bytes of the words, and the Info of the form or the file that is all
+// of data. It checks the header and the trailer, but not the checksum of the words; see Verify.
+func (pkg Guava) Parse(data []byte) (h Header, body []byte, info Info, err error) {
+	h, trailer, err := pkg.parseHead(data, int64(len(data)))
+	if err != nil {
+		return h, nil, info, Refused(string(pkg), data, err)
+	}
+	if trailer > 0 {
+		info, err = ParseTrailer(string(pkg), data[:HeaderSize], data[h.Size():])
+	}
+	return h, data[HeaderSize:h.Size()], info, err
+}
+
+// parseHead returns the header that data begins with, and the length of the trailer if there are
+// size bytes in all.
+func (pkg Guava) parseHead(data []byte, size int64) (h Header, trailer int, err error) {
+	if h, err = parseHeader(string(pkg), data); err == nil {
+		trailer, err = h.checkSize(string(pkg), size)
+	}
+	return h, trailer, err
+}
+
+// ParseAt is Parse for the size bytes of r, without the words. It makes one request for the header
+// and one for the trailer.
+func (pkg Guava) ParseAt(r io.ReaderAt, size int64) (h Header, info Info, err error) {
+	head, err := ReadAt(string(pkg), r, 0, max(0, min(size, HeaderSize)))
+	if err != nil {
+		return h, info, err
+	}
+	h, trailer, err := pkg.parseHead(head, size)
+	if err != nil {
+		return h, info, RefusedAt(string(pkg), r, size, err)
+	}
+	if trailer == 0 {
+		return h, info, nil
+	}
+	end, err := ReadAt(string(pkg), r, h.Size(), int64(trailer))
+	if err == nil {
+		info, err = ParseTrailer(string(pkg), head, end)
+	}
+	return h, info, err
+}
+
+// Verify checks the checksum of data, which Parse accepted. Without a trailer there is none.
+func (pkg Guava) Verify(data []byte) error {
+	h, err := parseHeader(string(pkg), data)
+	if err != nil || int64(len(data)) == h.Size() {
+		return err
+	}
+	var sum Sum
+	sum.Write(data[:h.Size()])
+	_, err = sum.CheckTrailer(string(pkg), data[:HeaderSize], data[h.Size():])
+	return err
 }

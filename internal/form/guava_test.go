@@ -12,7 +12,7 @@ func TestHeader(t *testing.T) {
 	for _, h := range []Header{{0, 1, 1}, {1, 255, 0x01020304}, {1, 7, 'B' << 16}, {1, 7, MaxWords}} {
 		data := h.Append([]byte("x"))[1:]
 		require.Len(t, data, HeaderSize)
-		got, err := ParseHeader("bloom", data)
+		got, err := parseHeader("bloom", data)
 		require.NoError(t, err)
 		require.Equal(t, h, got)
 	}
@@ -47,11 +47,11 @@ func TestParseHeaderErrors(t *testing.T) {
 		{"\x01\x03\x80\x00\x00\x00", "bloom: invalid format: word count 2147483648 is outside"},
 		{"BLMW\x01\x00\x00\x00", "bloom: invalid format: it is a window.Filter, not a bloom.Filter"},
 	} {
-		_, err := ParseHeader("bloom", []byte(test.data))
+		_, err := parseHeader("bloom", []byte(test.data))
 		require.ErrorContains(t, err, test.want)
 		require.ErrorIs(t, err, ErrFormat)
 	}
-	_, err := ParseHeader("bloom", nil)
+	_, err := parseHeader("bloom", nil)
 	require.ErrorIs(t, err, io.EOF)
 }
 
@@ -63,7 +63,7 @@ func TestCheckSize(t *testing.T) {
 		allowed[n] = true
 	}
 	for size := range h.Size() + 70_000 {
-		n, err := h.CheckSize("bloom", size)
+		n, err := h.checkSize("bloom", size)
 		if allowed[size-h.Size()] {
 			require.NoError(t, err)
 			require.Equal(t, size-h.Size(), int64(n))
@@ -71,7 +71,7 @@ func TestCheckSize(t *testing.T) {
 			require.ErrorIs(t, err, ErrFormat, size)
 		}
 	}
-	_, err := h.CheckSize("bloom", math.MaxInt64)
+	_, err := h.checkSize("bloom", math.MaxInt64)
 	require.ErrorIs(t, err, ErrFormat)
 }
 
@@ -83,7 +83,7 @@ func TestOtherWordCounts(t *testing.T) {
 	file = append(file, Sum(7).Trailer(h.Append(nil), Info{N: 1e6, P: 0.01, Hash: "SumString"})...)
 	for words := 1; words <= 400; words++ {
 		other := Header{1, 3, words}
-		n, err := other.CheckSize("bloom", int64(len(file)))
+		n, err := other.checkSize("bloom", int64(len(file)))
 		if words == 200 {
 			require.NoError(t, err)
 			continue

@@ -81,10 +81,6 @@ func AppendWords(dst []byte, words []uint64, order Order) []byte {
 // WriteWords writes start and then the bytes of words to w, through a buffer of at
 // most ChunkBytes.
 func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total int64, err error) {
-	if h, ok := w.(*Handover); ok {
-		h.start, h.words = start, words
-		return int64(len(start) + 8*len(words)), nil
-	}
 	buf := make([]byte, 0, min(ChunkBytes, len(start)+8*len(words)))
 	buf = append(buf, start...)
 	for {
@@ -109,30 +105,6 @@ func WriteFull(w io.Writer, p []byte) (int, error) {
 	return n, err
 }
 
-// A Handover passes the words of one filter to another, without a copy: WriteWords writes to it,
-// and ReadHeader and ReadWords read from it. Both filters then share the words, so the first one
-// must not be used again.
-type Handover struct {
-	start []byte // the unread part of the bytes before the words
-	words []uint64
-}
-
-// Write is not called: a Handover is for WriteWords.
-func (h *Handover) Write([]byte) (int, error) { panic("form: Write to a Handover") }
-
-// Read reads the bytes before the words.
-func (h *Handover) Read(p []byte) (int, error) {
-	n := copy(p, h.start)
-	h.start = h.start[n:]
-	if n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
-}
-
-// Words returns the words that were written to h.
-func (h *Handover) Words() []uint64 { return h.words }
-
 // left returns the least number of bytes that r still has, if it is known.
 func left(r io.Reader) (n int64, known bool) {
 	switch r := r.(type) {
@@ -149,19 +121,13 @@ func left(r io.Reader) (n int64, known bool) {
 }
 
 // ReadWords reads n words from r, and no byte more. If r is known to have too few bytes, ReadWords
-// returns ErrTruncated at once. If r is known to have enough, ReadWords allocates all memory at
-// once. Otherwise the memory becomes four times as large whenever it is full. So it is never more
+// returns ErrTruncated immediately. If r is known to have enough, ReadWords allocates all memory
+// first. Otherwise the memory becomes four times as large whenever it is full. So it is never more
 // than four times what has arrived, and the copies are at most a third of it. If sum is not nil,
 // ReadWords writes the bytes it has read to sum.
 func ReadWords(
 	r io.Reader, sum io.Writer, n int, order Order,
 ) (words []uint64, total int64, err error) {
-	if h, ok := r.(*Handover); ok {
-		if n != len(h.words) || sum != nil {
-			return nil, 0, ErrTruncated
-		}
-		return h.words, 8 * int64(n), nil
-	}
 	arrived := 0
 	if left, known := left(r); known {
 		if left/8 < int64(n) {

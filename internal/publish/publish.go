@@ -123,23 +123,17 @@ func (p *Publisher) Publish(f *bloom.Filter, own bool) (version string) {
 		f = f.Clone()
 	}
 	p.seq++
+	header, words := door.Words(f)
 	r := &release{
 		filter: f,
-		header: form.Header{Strategy: uint8(f.Strategy()), K: f.K(), Words: int(f.M() / 64)},
-		words:  wordsOf(f),
+		header: header,
+		words:  words,
 	}
 	r.version = p.name(r, p.seq)
 	r.packed = make([][]byte, (len(r.words)+pieceWords-1)/pieceWords)
 	r.follow(last)
 	p.current.Store(r)
 	return r.version
-}
-
-// wordsOf returns the words of f, which is not zero.
-func wordsOf(f *bloom.Filter) []uint64 {
-	var words form.Handover
-	bloom.Must(f.WriteTo(&words))
-	return words.Words()
 }
 
 // follow gives r its past. last is the release before r, or nil.

@@ -101,26 +101,3 @@ func near(pieces []piece, size int64) int {
 	}
 	return n
 }
-
-// ParseAt returns the header and the Info of a filter in Guava's form, with a trailer or without.
-// The form is the size bytes of r. ParseAt makes a request for the header and one for the trailer.
-func ParseAt(pkg string, r io.ReaderAt, size int64) (h form.Header, info form.Info, err error) {
-	data, err := form.ReadAt(pkg, r, 0, max(0, min(size, form.HeaderSize)))
-	if err != nil {
-		return h, info, err
-	}
-	trailer := 0
-	if h, err = form.ParseHeader(pkg, data); err == nil {
-		trailer, err = h.CheckSize(pkg, size)
-	}
-	if err != nil {
-		return h, info, form.RefusedAt(pkg, r, size, err)
-	}
-	if trailer > 0 {
-		var end []byte
-		if end, err = form.ReadAt(pkg, r, h.Size(), int64(trailer)); err == nil {
-			info, err = form.ParseTrailer(pkg, data, end)
-		}
-	}
-	return h, info, err
-}
