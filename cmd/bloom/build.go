@@ -150,8 +150,8 @@ func addLines(ctx context.Context, cfg *lines.Config, f filter, room uint64) err
 	return nil
 }
 
-// refused returns an error if f is a cuckooFilter and added fewer keys than came. Then it is full. If
-// it has fewer keys than it is made for, that is because some of them repeat.
+// refused returns an error if f is a cuckooFilter and added fewer keys than came. Then it is full.
+// If it has fewer keys than it is made for, that is because some of them repeat.
 func refused(f filter, added, came int) error {
 	of, ok := f.(cuckooFilter)
 	if !ok || added == came {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom/blocked"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/internal/limits"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -112,9 +113,9 @@ func (o *dedupeFlags) check(c *cobra.Command) error {
 	case o.span != 0:
 		return o.size.check(0, "")
 	case o.size.n == 0:
-		return o.size.check(1e-9, "; with -n it is 1e-12")
+		return o.size.check(limits.GrowingRate, fmt.Sprintf("; with -n it is %v", limits.BlockedRate))
 	}
-	return o.size.check(1e-12, "")
+	return o.size.check(limits.BlockedRate, "")
 }
 
 // open returns a deduper with the filter of the state's file, or with a new one.

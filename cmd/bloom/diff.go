@@ -116,7 +116,7 @@ func patchFrom(f *bloom.Filter, path string) error {
 	err = f.Patch(data)
 	switch {
 	case errors.Is(err, bloom.ErrMismatch):
-		return fmt.Errorf("%s was made from another filter, or was applied before: %w", path, err)
+		return fmt.Errorf("%s was made from another filter, or was applied before", path)
 	case err != nil:
 		return fmt.Errorf("%s is not a patch that bloom diff made: %w", path, err)
 	}

@@ -56,7 +56,7 @@ func TestPatchRefuses(t *testing.T) {
 	for _, name := range []string{"old", "new", "larger", "blocked", "packed", "good.patch"} {
 		before[name] = read(t, name)
 	}
-	const other = "was made from another filter, or was applied before: "
+	const other = "was made from another filter, or was applied before"
 	const damaged = " is not a patch that bloom diff made: "
 	for _, test := range []struct {
 		line   string

@@ -160,7 +160,8 @@ func (f *makeFlags) config(names []string) (*lines.Config, error) {
 
 // addKey adds the flags that say how lines are compared.
 func addKey(flags *pflag.FlagSet, key *lines.Key) {
-	flags.BoolVar(&key.FoldCase, "fold-case", false, "all forms of a letter are the same, such as A and a")
+	flags.BoolVar(&key.FoldCase, "fold-case", false,
+		"all forms of a letter are the same, such as A and a")
 	flags.BoolVar(&key.Hex, "hex", false,
 		"compare the bytes that lines give in hexadecimal, as lists of hashes do")
 	flags.BoolVar(&key.KeepCR, "keep-cr", false,

@@ -42,6 +42,10 @@ func TestKeys(t *testing.T) {
 	for _, test := range []struct{ flags, in, out, says string }{
 		{"-hex", "ab\nxy\ncd\n", "ab\n", `line 2: "xy" is not`},
 		{"-hex", "abc\n", "", `line 1: "abc" is not`},
+		{"-hex", "00ff:3\n", "", `line 1: "00ff:3" is not an even number of hexadecimal digits; if the digits end at ":", add -f 1 -sep ":"`},
+		{"-hex", "00ff\t3\n", "", `digits; if the digits end at "\t", add -f 1 -sep "\t"`},
+		{"-hex", "00f:3\n", "", "is not an even number of hexadecimal digits\n"},
+		{"-hex -f 1 -sep :", "00ff,3:4\n", "", "is not an even number of hexadecimal digits\n"},
 		{"-f 3", "1,2,3\n4,5,6\n7,8\n", "1,2,3\n4,5,6\n", "line 3: it has only 2 of 3 fields"},
 		{"-f 1", "\"a\n", "", `closing " is missing`},
 		{"-f 1", "\"a\"b,c\n", "", `goes on after its closing "`},

@@ -95,8 +95,8 @@ type named struct {
 
 func (n named) Type() string { return n.name }
 
-// nameValue takes the name of f's value, which has backticks, out of the text of f. Shells show that
-// text with its backticks.
+// nameValue takes the backticks out of the text of f, because shells show them. They mark the name
+// of f's value.
 func nameValue(f *pflag.Flag) {
 	name, usage := pflag.UnquoteUsage(f)
 	if usage != f.Usage {
@@ -157,6 +157,7 @@ func strict(root *cobra.Command) {
 			c.Run = func(*cobra.Command, []string) {}
 			for _, shell := range c.Commands() {
 				shell.Short = "write the completion for " + shell.Name()
+				shell.Long = strings.ReplaceAll(shell.Long, "already, you", "already,\nyou")
 				shell.Args = need(0, 0, "no arguments")
 			}
 		}

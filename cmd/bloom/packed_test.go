@@ -30,6 +30,7 @@ func TestBehindGzip(t *testing.T) {
 		require.Equal(t, "a\n", good(t, "", "check packed in"))
 		require.Contains(t, good(t, list+behind, "info -"), "keys      about 1\n")
 	}
+	saying(t, 1, "the bytes that follow the end of its zstd are not zstd", zstded("a\n")+zeros(600), "dedupe")
 	for behind, says := range map[string]string{
 		"a line\n":                   "7 bytes follow the end of its gzip",
 		"x":                          "1 byte follows the end of its gzip",

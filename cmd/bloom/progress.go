@@ -87,7 +87,13 @@ func (p *progress) run() {
 }
 
 // endOfFile is what ends the input of a terminal.
-var endOfFile = map[bool]string{false: "Ctrl-D", true: "Ctrl-Z and Enter"}[runtime.GOOS == "windows"]
+var endOfFile = "Ctrl-D"
+
+func init() {
+	if runtime.GOOS == "windows" {
+		endOfFile = "Ctrl-Z and Enter"
+	}
+}
 
 // add adds to the number of lines read, and to the number of lines to which verb applies.
 func (p *progress) add(read, some int) {

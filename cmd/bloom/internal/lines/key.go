@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seed79a3ff49/bloom/internal/fold"
 )
@@ -70,9 +71,7 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 		key = bytes.TrimSpace(key)
 		scratch, err = hex.AppendDecode(scratch, key)
 		if err != nil {
-			key = key[:min(len(key), 400)]
-			return nil, scratch[:start], fmt.Errorf(
-				"%.80q is not an even number of hexadecimal digits", key)
+			return nil, scratch[:start], k.errHex(key)
 		}
 	case k.FoldCase:
 		scratch = fold.Append(grown(scratch, len(key)+len(key)/2), key)
@@ -85,6 +84,22 @@ func (k *Key) Of(line []byte, sep byte, scratch []byte) (key, newScratch []byte,
 		scratch = scratch[:start+undouble(scratch[start:])]
 	}
 	return scratch[start:], scratch, nil
+}
+
+// errHex returns the error for a key that is not in hexadecimal. If it begins with digits of whole
+// bytes, they may be a field.
+func (k *Key) errHex(key []byte) error {
+	key = key[:min(len(key), 400)]
+	digits := 0
+	for digits < len(key) && strings.IndexByte("0123456789abcdefABCDEF", key[digits]) >= 0 {
+		digits++
+	}
+	hint := ""
+	if k.Field == 0 && digits > 0 && digits%2 == 0 && digits < len(key) {
+		hint = fmt.Sprintf("; if the digits end at %q, add -f 1 -sep %q", key[digits:digits+1],
+			key[digits:digits+1])
+	}
+	return fmt.Errorf("%.80q is not an even number of hexadecimal digits%s", key, hint)
 }
 
 // undouble replaces each doubled quote in key with a single one, and returns the new length of key.

@@ -212,7 +212,7 @@ func (z *gzipReader) next() error {
 	}
 }
 
-// zstdReader replaces the error for a window that is too large. The new error says what to do.
+// zstdReader replaces two errors of zstd by texts that say what to do, and where the error is.
 type zstdReader struct {
 	io.ReadCloser
 	window uint64
@@ -223,6 +223,9 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		err = fmt.Errorf("unpacking it takes more than %d MiB at a time: see -long, "+
 			"or unpack it first: zstd -dc --long=31", z.window>>20)
+	}
+	if errors.Is(err, zstd.ErrMagicMismatch) {
+		err = errors.New("the bytes that follow the end of its zstd are not zstd")
 	}
 	return n, err
 }
