@@ -3,6 +3,7 @@ package blocked
 import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
 // AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. If added is nil,
@@ -15,11 +16,11 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 		bitwords.Discard(hs, f.AddBatch)
 		return
 	}
-	f.b.AddBatch(bitwords.Fill("blocked", added, len(hs)), hs)
+	f.b.AddBatch(splitblock.None, bitwords.Fill("blocked", added, len(hs)), hs)
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (f *Filter) ContainsBatch(found []bool, hs []bloom.Hash) {
-	f.b.ContainsBatch(bitwords.Fill("blocked", found, len(hs)), hs)
+	f.b.ContainsBatch(splitblock.None, bitwords.Fill("blocked", found, len(hs)), hs)
 }

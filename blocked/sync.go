@@ -6,6 +6,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
 // SyncFilter is a [Filter] for any number of goroutines that add, look up, estimate and encode at
@@ -84,13 +85,13 @@ func (s *SyncFilter) AddBatch(added []bool, hs []bloom.Hash) {
 		bitwords.Discard(hs, s.AddBatch)
 		return
 	}
-	s.b.AddBatchShared(bitwords.Fill("blocked", added, len(hs)), hs)
+	s.b.AddBatch(splitblock.Writers, bitwords.Fill("blocked", added, len(hs)), hs)
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. It panics if found is shorter than
 // hs.
 func (s *SyncFilter) ContainsBatch(found []bool, hs []bloom.Hash) {
-	s.b.ContainsBatchShared(bitwords.Fill("blocked", found, len(hs)), hs)
+	s.b.ContainsBatch(splitblock.Writers, bitwords.Fill("blocked", found, len(hs)), hs)
 }
 
 // Merge adds every key that g contains. It returns an error as [Filter.Merge] does.

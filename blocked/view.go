@@ -112,7 +112,7 @@ func (v *View) ContainsBatch(found []bool, hs []bloom.Hash) {
 	v.open()
 	found = bitwords.Fill("blocked", found, len(hs))
 	if v.b.Lines > 0 {
-		v.b.ContainsBatch(found, hs)
+		v.b.ContainsBatch(splitblock.None, found, hs)
 		return
 	}
 	for i, h := range hs {

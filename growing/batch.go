@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
+	"github.com/seed79a3ff49/bloom/internal/splitblock"
 )
 
 // AddBatch adds hs and sets added[i] to whether hs[i] changed the filter. The result is that of
@@ -117,7 +118,7 @@ func (b *batch) absent(hs []bloom.Hash, at []uint16, list []*layer) ([]bloom.Has
 	for l := len(list) - 1; l >= 0 && len(hs) > 0; l-- {
 		left := 0
 		there := b.there[:len(hs)]
-		list[l].first.ContainsBatchShared(there, hs)
+		list[l].first.ContainsBatch(splitblock.Writers, there, hs)
 		for j, ok := range there {
 			if ok {
 				ok = list[l].blocks.ContainsShared(hs[j])
@@ -159,7 +160,7 @@ func (b *batch) add(s *shard, added []bool) {
 		n := 0
 		room := min(uint64(len(hs)), max(l.capacity, l.count+1)-l.count)
 		isNew := b.there[:room]
-		l.blocks.AddBatchAlone(isNew, hs[:room])
+		l.blocks.AddBatch(splitblock.Readers, isNew, hs[:room])
 		for j, isNew := range isNew {
 			added[at[j]] = isNew
 			if isNew {

@@ -97,7 +97,7 @@ func TestLayerBeginsBeside(t *testing.T) {
 		}()
 		time.Sleep(5 * time.Millisecond) // add waits for the lock now
 		list := append(slices.Clip(s.list()), newLayer(&f.rates, 1, 512))
-		list[layer].blocks.AddAlone(h)
+		list[layer].blocks.AddBesideReaders(h)
 		s.layers.Store(&list)
 		s.mu.Unlock()
 		<-done

@@ -94,7 +94,7 @@ func (s *shard) add(h bloom.Hash) bool {
 		return false
 	}
 	newest := (*now)[len(*now)-1]
-	if !newest.blocks.AddAlone(h) { // h was added before the lock was taken
+	if !newest.blocks.AddBesideReaders(h) { // h was added before the lock was taken
 		return false
 	}
 	s.added(newest, 1)

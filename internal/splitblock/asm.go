@@ -19,34 +19,16 @@ func addHash(b *Blocks, h bloom.Hash) bool
 //go:noescape
 func containsHash(b *Blocks, h bloom.Hash) bool
 
-func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.add(h, exclusive) }
-func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, exclusive) }
+func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.add(h, None) }
+func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, None) }
 
 // fetchAhead is the number of digests between the fetch of a block and its use. The cache misses of
 // that many digests overlap.
 const fetchAhead = 128
 
-func addMany(b *Blocks, added []bool, hs []bloom.Hash, with sharing) {
-	if with == shared {
-		b.many(syncAdd, added, hs)
-	} else {
-		b.many(add, added, hs)
-	}
-}
-
-func containsMany(b *Blocks, found []bool, hs []bloom.Hash) { b.many(contain, found, hs) }
-
-// operation is what a batch does.
-type operation uint8
-
-const (
-	add operation = iota
-	syncAdd
-	contain
-)
-
-// many does a batch in chunks. If b has many blocks, it fetches them ahead of their use.
-func (b *Blocks) many(do operation, dst []bool, hs []bloom.Hash) {
+// many adds a batch or looks it up, in chunks. If b has many blocks, it fetches them ahead of their
+// use.
+func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
 	fetch := len(b.blocks) >= fetchBlocks && len(hs) > 0
 	if fetch {
 		prefetchBlocks(b, &hs[0], min(len(hs), fetchAhead))
@@ -57,22 +39,22 @@ func (b *Blocks) many(do operation, dst []bool, hs []bloom.Hash) {
 		if fetch {
 			further = max(0, min(n, len(hs)-fetchAhead))
 		}
-		b.doChunk(do, dst, hs, n, further)
+		b.chunk(add, others, dst, hs, n, further)
 	}
 }
 
-// doChunk is not inlined: a call of such a Go function can be interrupted, and a loop with
+// chunk is not inlined: a call of such a Go function can be interrupted, and a loop with
 // nothing but assembly in it cannot.
 //
 //go:noinline
-func (b *Blocks) doChunk(do operation, dst []bool, hs []bloom.Hash, count, further int) {
-	switch do {
-	case add:
-		addBlocks(b, &hs[0], count, further, &dst[0])
-	case syncAdd:
+func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
+	switch {
+	case !add:
+		containBlocks(b, &hs[0], count, further, &dst[0])
+	case others == Writers:
 		syncAddBlocks(b, &hs[0], count, further, &dst[0])
 	default:
-		containBlocks(b, &hs[0], count, further, &dst[0])
+		addBlocks(b, &hs[0], count, further, &dst[0])
 	}
 }
 

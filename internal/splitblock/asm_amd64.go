@@ -22,7 +22,7 @@ func (b *Blocks) AddKey(key []byte) bool { return addKey(b, key) }
 // AddKeyShared is AddShared of a key's digest.
 func (b *Blocks) AddKeyShared(key []byte) bool {
 	h, found := findKey(b, key)
-	return !found && b.add(h, shared)
+	return !found && b.add(h, Writers)
 }
 
 // ContainsKey is Contains of a key's digest.

@@ -17,6 +17,6 @@ func syncAddBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool) {
 	containBlocks(b, hs, count, further, dst)
 	answers := unsafe.Slice(dst, count)
 	for i, h := range unsafe.Slice(hs, count) {
-		answers[i] = !answers[i] && b.add(h, shared)
+		answers[i] = !answers[i] && b.add(h, Writers)
 	}
 }

@@ -81,9 +81,9 @@ func TestReadsNothingBeside(t *testing.T) {
 				for _, found := range [][]byte{answers[:n], answers[size-n:]} {
 					found := unsafe.Slice((*bool)(unsafe.Pointer(unsafe.SliceData(found))), n)
 					for _, b := range []*Blocks{&b, &large} {
-						b.AddBatch(found, hs)
-						b.AddBatchShared(found, hs)
-						b.ContainsBatch(found, hs)
+						b.AddBatch(None, found, hs)
+						b.AddBatch(Writers, found, hs)
+						b.ContainsBatch(None, found, hs)
 						require.NotContains(t, found, false)
 					}
 				}

@@ -18,5 +18,4 @@ const (
 func addHash(b *Blocks, h bloom.Hash) bool      { return b.Add(h) }
 func containsHash(b *Blocks, h bloom.Hash) bool { return b.Contains(h) }
 
-func addMany(b *Blocks, added []bool, hs []bloom.Hash, with sharing) {}
-func containsMany(b *Blocks, found []bool, hs []bloom.Hash)          {}
+func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {}

@@ -11,7 +11,7 @@ import (
 //	addHash, containsHash     do what add and contains do, for all Blocks
 //	addKey, containsKey       do the same with the digest of a key
 //	findKey                   does what containsKey does, and also returns the digest
-//	addMany, containsMany     do a batch, for Blocks whose fast is not 0
+//	many                      does a batch, for Blocks whose fast is not 0
 //
 // Assembly loads and stores whole blocks, also while other goroutines read or write. That works
 // because amd64 and arm64 processors do so in pieces of at least 8 bytes at multiples of 8. Race
@@ -31,51 +31,34 @@ const (
 
 // AddBatch adds hs in order and sets added[i] to what Add of hs[i] returns. added is as long as
 // hs.
-func (b *Blocks) AddBatch(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, exclusive) }
-
-// AddBatchAlone is AddBatch while other goroutines look keys up.
-func (b *Blocks) AddBatchAlone(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, alone) }
-
-// AddBatchShared is AddBatch while other goroutines write.
-func (b *Blocks) AddBatchShared(added []bool, hs []bloom.Hash) { b.addBatch(added, hs, shared) }
-
-// ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs.
-func (b *Blocks) ContainsBatch(found []bool, hs []bloom.Hash) {
-	b.containsBatch(found, hs, exclusive)
-}
-
-// ContainsBatchShared is ContainsBatch while other goroutines write.
-func (b *Blocks) ContainsBatchShared(found []bool, hs []bloom.Hash) {
-	b.containsBatch(found, hs, shared)
-}
-
-func (b *Blocks) addBatch(added []bool, hs []bloom.Hash, with sharing) {
+func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 	if b.fast > 0 {
-		addMany(b, added, hs, with)
+		b.many(true, others, added, hs)
 		return
 	}
 	for n := 0; len(hs) > 0; added, hs = added[n:], hs[n:] {
 		n = min(len(hs), chunk)
 		for l := 0; l < b.Lines && len(b.blocks) >= fetchBlocks; l++ {
-			b.touch(nil, hs[:n], l, with)
+			b.touch(nil, hs[:n], l, others)
 		}
 		isNarrow := len(b.blocks) <= Narrow
-		storesPlainly := with == exclusive || with == alone && !bitwords.Race
+		storesPlainly := others == None || others == Readers && !bitwords.Race
 		if b.Lines == 1 && isNarrow && storesPlainly {
 			addOneLine(b.blocks, added[:n], hs[:n])
 			continue
 		}
 		for i, h := range hs[:n] {
-			added[i] = b.add(h, with)
+			added[i] = b.add(h, others)
 		}
 	}
 }
 
-// containsBatch looks at a line of a key only if b has all lines before it. Of most absent keys, b
-// has no line.
-func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
+// ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs.
+//
+// It looks at a line of a key only if b has all lines before it. Of most absent keys, b has no line.
+func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	if b.fast > 0 {
-		containsMany(b, found, hs)
+		b.many(false, others, found, hs)
 		return
 	}
 	if b.Lines == 0 {
@@ -89,9 +72,9 @@ func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
 		}
 		for l := range b.Lines {
 			if len(b.blocks) >= fetchBlocks {
-				b.touch(found, hs[:n], l, with)
+				b.touch(found, hs[:n], l, others)
 			}
-			b.haveLine(found[:n], hs[:n], l, with)
+			b.haveLine(found[:n], hs[:n], l, others)
 		}
 	}
 }
@@ -102,7 +85,7 @@ func (b *Blocks) containsBatch(found []bool, hs []bloom.Hash, with sharing) {
 // would remove the reads, because their sum is not used.
 //
 //go:noinline
-func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, with sharing) (sum uint64) {
+func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum uint64) {
 	for i, h := range hs {
 		if found != nil && !found[i] {
 			continue
@@ -112,7 +95,7 @@ func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, with sharing) (sum 
 		if len(b.blocks) > Narrow {
 			at = Block(h, l, len(b.blocks))
 		}
-		sum += load(&b.blocks[at][0], with)
+		sum += load(&b.blocks[at][0], others)
 	}
 	return sum
 }
@@ -140,7 +123,7 @@ func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {
 }
 
 // haveLine sets found[i] to false if b lacks line l of digest i.
-func (b *Blocks) haveLine(found []bool, hs []bloom.Hash, l int, with sharing) {
+func (b *Blocks) haveLine(found []bool, hs []bloom.Hash, l int, others Others) {
 	blocks := b.blocks
 	found = found[:len(hs)]
 	wide := len(blocks) > Narrow
@@ -156,10 +139,10 @@ func (b *Blocks) haveLine(found []bool, hs []bloom.Hash, l int, with sharing) {
 		}
 		block := &blocks[at]
 		m0, m1, m2, m3 := masks(value)
-		missing := m0&^load(&block[0], with) |
-			m1&^load(&block[1], with) |
-			m2&^load(&block[2], with) |
-			m3&^load(&block[3], with)
+		missing := m0&^load(&block[0], others) |
+			m1&^load(&block[1], others) |
+			m2&^load(&block[2], others) |
+			m3&^load(&block[3], others)
 		found[i] = missing == 0
 	}
 }

@@ -16,12 +16,13 @@ import (
 // Blocks are blocks of 32 bytes, eight words of 32 bits. Each of a key's lines picks a block,
 // and sets one bit in each of its words. Zero Blocks contain nothing. Adding to them panics.
 //
-// The end of a method's name says what other goroutines may do during a call:
+// During a call that writes, no other goroutine uses the Blocks, and during one that reads, none
+// writes. Batches have a parameter for more, and single calls other names:
 //
-//	name      a call that reads    a call that writes
-//	Add       read                 nothing
-//	AddAlone                       read
-//	...Shared read and write       read and write
+//	others   other goroutines may      call for a single key
+//	None     read if the call reads    Add, Contains, AddKey, ContainsKey
+//	Readers  read                      AddBesideReaders
+//	Writers  read and write            AddShared, ContainsShared, AddKeyShared, ContainsKeyShared
 //
 // The words of this package:
 //
@@ -82,22 +83,22 @@ func (b *Blocks) Add(h bloom.Hash) bool {
 	if assembly {
 		return addHash(b, h)
 	}
-	return b.add(h, exclusive)
+	return b.add(h, None)
 }
 
-// AddAlone is Add while other goroutines look keys up. It needs no locked writes, which take most
-// of the time of AddShared.
-func (b *Blocks) AddAlone(h bloom.Hash) bool {
+// AddBesideReaders is Add while other goroutines look keys up. It needs no locked writes, which take
+// most of the time of AddShared.
+func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 	if assembly {
 		return addHash(b, h)
 	}
-	return b.add(h, alone)
+	return b.add(h, Readers)
 }
 
 // AddShared is Add while other goroutines write.
 func (b *Blocks) AddShared(h bloom.Hash) bool {
 	// Without assembly, a look-up before add gains nothing, because add looks, too.
-	return !(assembly && containsHash(b, h)) && b.add(h, shared)
+	return !(assembly && containsHash(b, h)) && b.add(h, Writers)
 }
 
 // Contains reports whether b has all bits of a key.
@@ -105,7 +106,7 @@ func (b *Blocks) Contains(h bloom.Hash) bool {
 	if assembly {
 		return containsHash(b, h)
 	}
-	return b.contains(h, exclusive)
+	return b.contains(h, None)
 }
 
 // ContainsShared is Contains while other goroutines write.
@@ -113,21 +114,21 @@ func (b *Blocks) ContainsShared(h bloom.Hash) bool {
 	if assembly {
 		return containsHash(b, h)
 	}
-	return b.contains(h, shared)
+	return b.contains(h, Writers)
 }
 
-// sharing says what other goroutines may do during a call.
-type sharing uint8
+// Others says what other goroutines may do during a call; see [Blocks].
+type Others uint8
 
 const (
-	exclusive sharing = iota // they may read, if the call does not write
-	alone                    // they may read
-	shared                   // they may read and write
+	None Others = iota
+	Readers
+	Writers
 )
 
 // load returns a word. It uses a plain load on processors on which an atomic load is one.
-func load(word *uint64, with sharing) uint64 {
-	if with == exclusive || plainLoads {
+func load(word *uint64, others Others) uint64 {
+	if others == None || plainLoads {
 		return *word
 	}
 	return atomic.LoadUint64(word)
@@ -202,7 +203,7 @@ func HasLine(block []byte, h bloom.Hash, i int) bool {
 }
 
 // add implements Add in Go.
-func (b *Blocks) add(h bloom.Hash, with sharing) bool {
+func (b *Blocks) add(h bloom.Hash, others Others) bool {
 	if b.Lines == 0 {
 		panic("blocked: Add to a zero Filter: make it with a constructor, or decode into it")
 	}
@@ -215,18 +216,18 @@ func (b *Blocks) add(h bloom.Hash, with sharing) bool {
 		}
 		block := &b.blocks[at]
 		m0, m1, m2, m3 := masks(value)
-		w0 := load(&block[0], with)
-		w1 := load(&block[1], with)
-		w2 := load(&block[2], with)
-		w3 := load(&block[3], with)
+		w0 := load(&block[0], others)
+		w1 := load(&block[1], others)
+		w2 := load(&block[2], others)
+		w3 := load(&block[3], others)
 		missing |= m0&^w0 | m1&^w1 | m2&^w2 | m3&^w3
 		switch {
-		case with == shared:
+		case others == Writers:
 			or(&block[0], w0, m0)
 			or(&block[1], w1, m1)
 			or(&block[2], w2, m2)
 			or(&block[3], w3, m3)
-		case bitwords.Race && with == alone:
+		case bitwords.Race && others == Readers:
 			bitwords.Store(&block[0], w0|m0)
 			bitwords.Store(&block[1], w1|m1)
 			bitwords.Store(&block[2], w2|m2)
@@ -246,7 +247,7 @@ func (b *Blocks) add(h bloom.Hash, with sharing) bool {
 }
 
 // contains implements Contains in Go. Of most absent keys, b has no line.
-func (b *Blocks) contains(h bloom.Hash, with sharing) bool {
+func (b *Blocks) contains(h bloom.Hash, others Others) bool {
 	if b.Lines == 0 {
 		return false
 	}
@@ -259,10 +260,10 @@ func (b *Blocks) contains(h bloom.Hash, with sharing) bool {
 		}
 		block := &b.blocks[at]
 		m0, m1, m2, m3 := masks(value)
-		missing := m0&^load(&block[0], with) |
-			m1&^load(&block[1], with) |
-			m2&^load(&block[2], with) |
-			m3&^load(&block[3], with)
+		missing := m0&^load(&block[0], others) |
+			m1&^load(&block[1], others) |
+			m2&^load(&block[2], others) |
+			m3&^load(&block[3], others)
 		l++
 		if missing != 0 || l == b.Lines {
 			return missing == 0

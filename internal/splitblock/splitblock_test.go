@@ -79,35 +79,49 @@ func one(do func(b *Blocks, h bloom.Hash) bool) func(*Blocks, []bool, []bloom.Ha
 	}
 }
 
-// portable returns a function that calls do without assembly.
-func portable(do func(*Blocks, []bool, []bloom.Hash)) func(*Blocks, []bool, []bloom.Hash) {
-	return func(b *Blocks, dst []bool, hs []bloom.Hash) {
-		c := *b
-		c.fast = 0
-		do(&c, dst, hs)
-	}
+// batch is a method that does a batch.
+type batch func(*Blocks, Others, []bool, []bloom.Hash)
+
+// beside returns a function that calls do.
+func (do batch) beside(others Others) func(*Blocks, []bool, []bloom.Hash) {
+	return func(b *Blocks, dst []bool, hs []bloom.Hash) { do(b, others, dst, hs) }
+}
+
+// portable returns do without assembly.
+func (do batch) portable(b *Blocks, others Others, dst []bool, hs []bloom.Hash) {
+	c := *b
+	c.fast = 0
+	do(&c, others, dst, hs)
 }
 
 // adds and looks are all ways to add keys and to look them up.
 var (
+	addBatch, containsBatch = batch((*Blocks).AddBatch), batch((*Blocks).ContainsBatch)
+
 	adds = map[string]func(*Blocks, []bool, []bloom.Hash){
-		"Add": one((*Blocks).Add), "AddAlone": one((*Blocks).AddAlone), "AddShared": one((*Blocks).AddShared),
-		"AddBatch": (*Blocks).AddBatch, "AddBatchAlone": (*Blocks).AddBatchAlone, "AddBatchShared": (*Blocks).AddBatchShared,
-		"portable Add":            one(func(b *Blocks, h bloom.Hash) bool { return b.add(h, exclusive) }),
-		"portable AddAlone":       one(func(b *Blocks, h bloom.Hash) bool { return b.add(h, alone) }),
-		"portable AddShared":      one(func(b *Blocks, h bloom.Hash) bool { return b.add(h, shared) }),
-		"portable AddBatch":       portable((*Blocks).AddBatch),
-		"portable AddBatchAlone":  portable((*Blocks).AddBatchAlone),
-		"portable AddBatchShared": portable((*Blocks).AddBatchShared),
+		"Add":                        one((*Blocks).Add),
+		"AddBesideReaders":           one((*Blocks).AddBesideReaders),
+		"AddShared":                  one((*Blocks).AddShared),
+		"AddBatch":                   addBatch.beside(None),
+		"AddBatch, Readers":          addBatch.beside(Readers),
+		"AddBatch, Writers":          addBatch.beside(Writers),
+		"portable Add":               one(func(b *Blocks, h bloom.Hash) bool { return b.add(h, None) }),
+		"portable AddBesideReaders":  one(func(b *Blocks, h bloom.Hash) bool { return b.add(h, Readers) }),
+		"portable AddShared":         one(func(b *Blocks, h bloom.Hash) bool { return b.add(h, Writers) }),
+		"portable AddBatch":          batch(addBatch.portable).beside(None),
+		"portable AddBatch, Readers": batch(addBatch.portable).beside(Readers),
+		"portable AddBatch, Writers": batch(addBatch.portable).beside(Writers),
 	}
 	looks = map[string]func(*Blocks, []bool, []bloom.Hash){
-		"Contains": one((*Blocks).Contains), "ContainsShared": one((*Blocks).ContainsShared),
-		"ContainsBatch": (*Blocks).ContainsBatch, "ContainsBatchShared": (*Blocks).ContainsBatchShared,
-		"portable Contains":            one(func(b *Blocks, h bloom.Hash) bool { return b.contains(h, exclusive) }),
-		"portable ContainsShared":      one(func(b *Blocks, h bloom.Hash) bool { return b.contains(h, shared) }),
-		"portable ContainsBatch":       portable((*Blocks).ContainsBatch),
-		"portable ContainsBatchShared": portable((*Blocks).ContainsBatchShared),
-		"HasLine":                      one(inBytes),
+		"Contains":                        one((*Blocks).Contains),
+		"ContainsShared":                  one((*Blocks).ContainsShared),
+		"ContainsBatch":                   containsBatch.beside(None),
+		"ContainsBatch, Writers":          containsBatch.beside(Writers),
+		"portable Contains":               one(func(b *Blocks, h bloom.Hash) bool { return b.contains(h, None) }),
+		"portable ContainsShared":         one(func(b *Blocks, h bloom.Hash) bool { return b.contains(h, Writers) }),
+		"portable ContainsBatch":          batch(containsBatch.portable).beside(None),
+		"portable ContainsBatch, Writers": batch(containsBatch.portable).beside(Writers),
+		"HasLine":                         one(inBytes),
 	}
 )
 
