@@ -368,9 +368,13 @@ func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 // FPR returns the current false-positive rate: the probability that a key which was not added is
 // reported as present. It is the sum of two figures. The first is Guava's expectedFpp, (ones/m)^k.
 // The second is what double hashing adds, because some keys have fewer than k different indexes. It
-// matters in small and in lightly filled filters. The sum is within a tenth of the rate that is
-// measured, and within a fifth in filters of less than 400 bits. For a [Mitz32] filter the second
-// figure is too high by up to six times, and large filters have a higher rate; see docs/java.md.
+// matters in small and in lightly filled filters. For a [Mitz32] filter the second figure is too
+// high by up to six times, and large filters have a higher rate; see docs/java.md.
+//
+// FPR is an estimate for filters of this size and fill. In filters that [New] made for a p of 1e-9
+// or more, and that hold up to n keys, the mean rate of many filters is within a fifth of it. The
+// rate of one filter is within a quarter of it from 8,000 bits on. In filters of less than 2,000
+// bits it can be half of it or twice at 1 %, and up to six times at 1e-6.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
 // Stats returns all figures of f at once, for metrics.

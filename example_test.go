@@ -149,7 +149,7 @@ func ExampleStrictSize() {
 	}
 	// Output:
 	// 366 bytes at 8e-05
-	// 1630 bytes at 9e-07
+	// 1774 bytes at 9e-07
 }
 
 func ExampleFilter_FPR() {

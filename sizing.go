@@ -148,29 +148,42 @@ func currentRate(m uint64, k int, fill float64) float64 {
 	return chance + float64(doubleHashing(fill, m, k)*(1-chance))
 }
 
-// doubleHashing returns by how much the rate of a Mitz64 filter exceeds fill^k, to about a tenth.
-// The indexes of a key are not independent, and keys may share several indexes. For a Mitz32 filter
-// the excess is between a sixth of that and all of it.
+// doubleHashing returns by how much the mean rate of Mitz64 filters exceeds fill^k, to about a
+// tenth. The indexes of a key are not independent, and keys may share several indexes. For Mitz32
+// filters the excess is between a sixth of that and all of it.
 //
-// If m is a power of two, there are two causes. First, a key has only d different indexes if H2 has
-// the order d modulo m. d is a power of two, and its probability is d/2m, or 1/m for d = 1. Second,
-// an added key has the same H2 as the key that is looked up, or -H2, with probability 2/m. Then the
-// two keys share all k indexes in one of m cases. For each o below k, they share o indexes in two
-// of m cases. A single common index is no more likely than by chance, so o = 1 does not count.
+// If m is a power of two, there are four causes:
+//
+//   - A key has only d different indexes if H2 has the order d modulo m. d is a power of two, and
+//     its probability is d/2m, or 1/m for d = 1.
+//   - An added key has the same H2 as the key that is looked up, or -H2, with probability 2/m. Then
+//     the two keys share all k indexes in one of m cases. For each o below k, they share o indexes
+//     in two of m cases. A single common index is no more likely than by chance, so o = 1 does not
+//     count.
+//   - An added key whose H2 has the order d, and d <= k, has all m/d-th indexes from one on. So it
+//     has all indexes of any key of this order or a lower one that begins at one of them: of d in m
+//     keys, in d of m cases. The sum over all d was measured.
+//   - Different indexes are drawn from the set bits without replacement. This makes the rate lower.
 //
 // If m is another number, each overflow of 63 bits shifts the later indexes of a key by a constant.
-// The shifts break the cycles above and make others. The sum of all cases was measured. Let c be
+// The shifts break the cycles above and make others. The sum of all cases was measured, and that of
+// keys whose indexes are among those of an added one is nearly in proportion to k^3/m^3. Let c be
 // the largest odd divisor of m, which is odd in the code. The sum of several shifts has c different
 // values. So if c is small, some keys have only c or 2*c different indexes. TestDoubleHashing and
 // TestStrictSize measure all this.
 func doubleHashing(fill float64, m uint64, k int) float64 {
 	fill = min(fill, 0.9) // in fuller filters fill^k is nearly all of the rate
 	clear, all := 1-fill, portable.Power(fill, uint64(k))
+	n := -portable.LogOneMinus(fill) / float64(k) // number of keys, divided by m
+	hashes := float64(k) / float64(m)
 	odd := m >> bits.TrailingZeros64(m)
 	if odd > 1 {
 		few := 2 * (portable.Power(fill, odd) + portable.Power(fill, 2*odd))
 		cycles := (1.3 + float64(2.6*fill)) * fill / (clear * clear * float64(k))
-		return (cycles + few) * (1 - portable.Power(fill, uint64(k-1))) / float64(m)
+		light := 2 * fill / float64(k*k) // matters in a light filter of few hashes
+		covered := 0.08 * n * float64(k) * hashes / clear
+		excess := cycles + light + few + float64(covered*float64(k))
+		return excess * (1 - portable.Power(fill, uint64(k-1))) / float64(m)
 	}
 	cycles := fill - all
 	for d := uint64(2); d < uint64(k); d *= 2 {
@@ -187,8 +200,10 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 		}
 		same += float64(cases * rest * (1 - chance))
 	}
-	n := -portable.LogOneMinus(fill) / float64(k) // number of keys, divided by m
-	return (cycles + float64(2*n*same)) / float64(m)
+	d := float64(uint64(1) << (bits.Len(uint(k)) - 1)) // the highest order of which a key has all indexes
+	covered := n * (float64(0.37*d*d*d) + float64(0.05*float64(k)*float64(k)*float64(k))) / float64(m)
+	replaced := float64(k*(k-1)/2) * clear * portable.Power(fill, uint64(k-1))
+	return (cycles + float64(2*n*same) + covered - float64(replaced)) / float64(m)
 }
 
 // approxCount returns the number of keys with which a filter of m bits and k hashes has so many

@@ -159,8 +159,9 @@ func TestStrictSizeIsLeast(t *testing.T) {
 
 func second[T, U any](_ T, u U) U { return u }
 
-// measure returns the rate of filters of m bits and k hashes with n keys, and its standard error.
-func measure(r *rand.Rand, m uint64, k int, n uint64, probes int) (rate, deviation float64) {
+// measure returns the mean rate of filters of m bits and k hashes with n keys, the mean of their
+// FPR, and the standard error of the mean rate.
+func measure(r *rand.Rand, m uint64, k int, n uint64, probes int) (rate, told, deviation float64) {
 	f, found, filters := bloom.Must(bloom.NewSize(m, k)), []float64(nil), probes/200
 	for range filters {
 		f.Reset()
@@ -174,12 +175,13 @@ func measure(r *rand.Rand, m uint64, k int, n uint64, probes int) (rate, deviati
 			}
 		}
 		found = append(found, count/200)
+		told += f.FPR() / float64(filters)
 		rate += count / 200 / float64(filters)
 	}
 	for _, x := range found {
 		deviation += (x - rate) * (x - rate)
 	}
-	return rate, math.Sqrt(deviation) / float64(filters)
+	return rate, told, math.Sqrt(deviation) / float64(filters)
 }
 
 // TestStrictSize measures rates. Sizes of StrictSize keep the rate. The next smaller size does not
@@ -211,7 +213,7 @@ func TestStrictSize(t *testing.T) {
 			m, k, err := bloom.StrictSize(n, p)
 			require.NoError(t, err)
 			probes := int(min(1e6, 2000/p))
-			rate, deviation := measure(r, m, k, n, probes)
+			rate, _, deviation := measure(r, m, k, n, probes)
 			require.Less(t, rate, p+4.5*deviation, "n = %d, p = %v: m = %d, k = %d", n, p, m, k)
 			if m == 64 {
 				continue
@@ -219,13 +221,19 @@ func TestStrictSize(t *testing.T) {
 			most := bloom.OptimalK(bloom.OptimalM(n, p), n)
 			k, _ = bloom.StrictK(m-64, n, most)
 			for k := max(1, k-1); k <= min(k+1, most); k++ {
-				rate, deviation = measure(r, m-64, k, n, probes)
+				rate, _, deviation = measure(r, m-64, k, n, probes)
 				require.Greater(t, rate, 0.8*p-4.5*deviation, "n = %d, p = %v: m = %d is too large, k = %d", n, p, m, k)
 			}
 		}
 	}
+	for _, n := range []uint64{2, 3} { // light filters of few hashes
+		m, k, err := bloom.StrictSize(n, 1e-4)
+		require.NoError(t, err)
+		rate, _, deviation := measure(r, m, k, n, 3e7)
+		require.Less(t, rate, 1e-4+statZ*deviation, "n = %d: m = %d, k = %d", n, m, k)
+	}
 	f := bloom.Must(bloom.New(100, 1e-3))
-	rate, deviation := measure(r, f.M(), f.K(), 100, 4e6)
+	rate, _, deviation := measure(r, f.M(), f.K(), 100, 4e6)
 	require.Greater(t, rate, 1e-3+6*deviation)
 }
 

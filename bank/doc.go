@@ -30,9 +30,9 @@
 // [NewSize] with the results of [bloom.StrictSize]. These are its bits for one member:
 //
 //	keys  p = 1e-2  p = 1e-4  p = 1e-6
-//	3           64       320     2,112
-//	50         576     1,408     8,960
-//	1000     9,664    19,712    51,456
+//	3           64       320     2,304
+//	50         512     1,472     9,792
+//	1000     9,664    19,712    52,992
 //
 // The members are divided into segments of 32,736, in which a row is a page of 4 KiB. A full segment
 // takes a thousandth more than its members' bits. If the last segment has fewer members, its rows
