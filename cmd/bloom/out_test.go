@@ -3,10 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed79a3ff49/bloom"
 )
 
 // TestHalfLineOfOthersStays: what another program appended to OUT without a line's end is no
@@ -63,6 +66,20 @@ func TestRunGoesOnInItsLine(t *testing.T) {
 	write(t, "out", "a\nb\nline 1\nc\n")
 	good(t, "b\nline 2\n", line)
 	require.Equal(t, "a\nb\nline 1\nc\nline 2\n", read(t, "out"))
+}
+
+// TestOutIsNoLink: an OUT that becomes a link after it was looked at is not followed: it may lead to
+// any file.
+func TestOutIsNoLink(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Symlink("victim", "out"); err != nil || runtime.GOOS == "windows" {
+		t.Skip(err)
+	}
+	var o output
+	seen := bloom.Must(bloom.New(10, 0.01))
+	_, err := o.open("out", "state", seen, '\n')
+	require.Error(t, err)
+	require.NoFileExists(t, "victim")
 }
 
 // TestFolderOfOutBeforeState: a power cut after the first save of the state finds OUT, too.

@@ -173,7 +173,7 @@ var syncDir = files.SyncDir
 // returns an error.
 func (o *output) open(path, state string, seen infoHolder, delim byte) (known bool, err error) {
 	isNew := !exists(path)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
+	file, err := files.OpenThere(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return false, err
 	}
@@ -191,6 +191,9 @@ func (o *output) open(path, state string, seen infoHolder, delim byte) (known bo
 	stat, err := file.Stat()
 	if err != nil {
 		return false, err
+	}
+	if !stat.Mode().IsRegular() {
+		return false, fmt.Errorf("%s is no regular file", path)
 	}
 	size := stat.Size()
 	record, known, err := o.recorded(seen, size)

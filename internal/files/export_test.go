@@ -1,15 +1,11 @@
 package files
 
-import "os"
-
 // The tests are in another package, because they need package filtertest, which imports this one.
 // They use these names.
 
 const Cleaned = cleaned
 
 func Temporary(path string, i int) string { return temporary(prefix(path), i) }
-
-func OpenThere(path string, flag int) (*os.File, error) { return openThere(path, flag) }
 
 func TryLock(name string) (unlock func() error, err error) {
 	file, err := tryLock(name)

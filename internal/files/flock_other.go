@@ -7,8 +7,10 @@ import (
 	"time"
 )
 
-// openThere is described in flock_unix.go.
-func openThere(path string, flag int) (*os.File, error) { return os.OpenFile(path, flag, 0) }
+// OpenThere is described in flock_unix.go. Few users of these systems may make links.
+func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
+	return os.OpenFile(path, flag, perm)
+}
 
 // claim is described in flock_unix.go. Windows renames no open file, so a file loses its lock before
 // it has its name, and other systems have no locks. So removeDead judges by a file's age.

@@ -32,10 +32,10 @@ func flock(file *os.File, wait bool) error {
 	}
 }
 
-// openThere opens the file at path. It does not follow a link, and does not wait for the other end
-// of a pipe.
-func openThere(path string, flag int) (*os.File, error) {
-	return os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+// OpenThere is os.OpenFile, but does not follow a link at path, and does not wait for the other end of
+// a pipe. Where another user may write, the file that was looked at may be another one by now.
+func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
+	return os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, perm)
 }
 
 // claim locks file until file is closed, and reports whether file is still at its path. removeDead
@@ -46,7 +46,7 @@ func claim(file *os.File) bool {
 
 // removeDead removes a file that no process has claimed.
 func removeDead(path string) {
-	file, err := openThere(path, os.O_WRONLY)
+	file, err := OpenThere(path, os.O_WRONLY, 0)
 	if err != nil {
 		return
 	}

@@ -139,7 +139,7 @@ func openLock(name string) (file *os.File, created bool, err error) {
 		err = &fs.PathError{Op: "lock", Path: name, Err: err}
 	}
 	if err == nil {
-		file, err = openThere(name, os.O_RDWR)
+		file, err = OpenThere(name, os.O_RDWR, 0)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil

@@ -46,7 +46,7 @@ func TestLockRefusesLinks(t *testing.T) {
 
 	// The link comes after Lock has looked.
 	require.NoError(t, os.Symlink(key, LockName(path)))
-	_, err := OpenThere(LockName(path), os.O_RDWR)
+	_, err := OpenThere(LockName(path), os.O_RDWR, 0)
 	require.Error(t, err)
 }
 
