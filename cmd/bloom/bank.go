@@ -240,7 +240,8 @@ func filesWith(args []string, file *os.File, all bool) (names []string, err erro
 	}
 	if len(found) == 0 {
 		warnHash(file.Name(), r.Info().Hash)
-		if field, _ := fieldOf(r); field > 0 {
+		if missesField(r, 0, []byte(strings.Join(args, ""))) {
+			field, _ := fieldOf(r)
 			warn("%s was made with -f %d: a LINE is the value of that field", file.Name(), field)
 		}
 	}

@@ -51,11 +51,13 @@ func checkCommand() *cobra.Command {
 			var present []bool
 			var kept []int
 			var found, hits uint64 // lines that count; lines that the filter may have
+			var misses bool        // lines need another -f
 			reader := lines.Start(c.Context(), cfg)
 			err = reader.Each(c.Context(), nil, nil, func(b *lines.Batch) error {
 				present = answers(present, len(b.Hashes))
 				all(present, b)
 				hits += uint64(trues(present))
+				misses = misses || hits == 0 && missesField(f, cfg.Key.Field, b.Data)
 				kept = indexesOf(kept[:0], present, !invert)
 				progress.add(len(b.Ends), len(kept))
 				found += uint64(len(kept))
@@ -72,7 +74,7 @@ func checkCommand() *cobra.Command {
 			warnBad(cfg)
 			if hits == 0 {
 				warnHash(f.path, f.Info().Hash)
-				if cfg.Keys > 0 {
+				if misses {
 					f.warnField(cfg.Key.Field)
 				}
 			}

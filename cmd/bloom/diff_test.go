@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +37,22 @@ func TestPatchMakesFromTo(t *testing.T) {
 	same(patch, good(t, "", "diff -o - packed new"), "FROM may be compressed")
 	good(t, "", "diff -o day.patch new new")
 	good(t, "", "patch new day.patch")
+}
+
+// TestPatchWithALongInfo: a patch of a small filter may be many times as long as the filter, because
+// it has the Info of the later one.
+func TestPatchWithALongInfo(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, comment := range map[string]string{"old": "o", "new": "n"} {
+		good(t, name+"\n", "build -n 10 -o", name, "-comment", strings.Repeat(comment, 4096))
+		f := bloom.Must(bloom.LoadFile(name))
+		f.SetInfo(bloom.Info{Meta: "m=" + strings.Repeat(comment, 4094)})
+		require.NoError(t, f.SaveFile(name))
+	}
+	good(t, "", "diff -o patch old new")
+	require.Greater(t, len(read(t, "patch")), 8192)
+	good(t, "", "patch old patch")
+	require.True(t, read(t, "new") == read(t, "old"))
 }
 
 // TestPatchRefuses: a patch that does not fit, and what is no patch, leaves FILE as it was.

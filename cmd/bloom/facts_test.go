@@ -104,6 +104,8 @@ func TestFieldIsKept(t *testing.T) {
 	}
 	saying(t, 1, "", "", "check list") // there was no line
 	require.Equal(t, "apple\n", good(t, "apple\n", "check list"))
+	saying(t, 1, "", "kiwi\n", "check list") // the value of a field needs no -f
+	require.Equal(t, "kiwi\n", good(t, "kiwi\n", "check -v list"))
 
 	// -sep need not be given again. Another file may have another.
 	require.Equal(t, "apple:3\n", good(t, "apple:3\nplum:1\n", "check -f 1 list"))
@@ -138,6 +140,7 @@ func TestFieldIsKept(t *testing.T) {
 	good(t, "", "bank build -n 100 -f 1 -sep : -o bank w1")
 	require.Equal(t, "w1\n", good(t, "", "bank which bank apple"))
 	saying(t, 1, "bank was made with -f 1: a LINE is the value of that field", "", "bank which bank apple:3")
+	saying(t, 1, "", "", "bank which bank kiwi")
 }
 
 // TestMergeJoinsFacts: a union says what its filters said, or refuses.

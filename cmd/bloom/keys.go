@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -115,10 +117,22 @@ func (f *loaded) checkField(field int) error {
 		"-force goes on with it", f.path, fieldFlag(was), fieldFlag(field))}
 }
 
-// warnField is called if no line was found in f. It warns if the keys of f are another field of
-// lines than field.
+// missesField reports whether a look-up of data, which is lines or a line, needs another -f than
+// field to find keys of f. The value of a field, without others beside it, needs none.
+func missesField(f informed, field int, data []byte) bool {
+	was, known := fieldOf(f)
+	if !known || was == field {
+		return false
+	}
+	separators := cmp.Or(factsOf(f).Get(sepFact), "\t,")
+	return field > 0 || slices.ContainsFunc([]byte(separators), func(sep byte) bool {
+		return bytes.IndexByte(data, sep) >= 0
+	})
+}
+
+// warnField is called if no line was found in f, and missesField reported true.
 func (f *loaded) warnField(field int) {
-	if was, known := fieldOf(f); known && was != field {
+	if was, known := fieldOf(f); known {
 		warn("%s was made with %s, and there is %s now: none of the lines was found",
 			f.path, fieldFlag(was), fieldFlag(field))
 	}

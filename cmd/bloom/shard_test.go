@@ -49,6 +49,28 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// TestShardIsKept: whichever command adds or removes lines, the filter of a shard has the lines of its
+// shard, and no others.
+func TestShardIsKept(t *testing.T) {
+	t.Chdir(t.TempDir())
+	in := write(t, "in", numbers(0, 2000))
+	none := write(t, "none", "")
+	const build = "build -type counting -n 2000 -p 1e-9 -shard 0/2 -o "
+	good(t, "", build+"whole", in)
+	good(t, "", build+"list", none)
+	empty := read(t, "list")
+	good(t, "", "add list", in)
+	require.True(t, read(t, "whole") == read(t, "list"), "add")
+	good(t, "", "remove list", in) // lines of the other shard are not missed
+	require.True(t, empty == read(t, "list"), "remove")
+
+	out := good(t, "", "dedupe -shard 0/2 -state list", in)
+	require.InDelta(t, 1000, strings.Count(out, "\n"), 150)
+	good(t, "", build+"out -force", write(t, "lines", out))
+	require.True(t, read(t, "whole") == read(t, "out"), "dedupe")
+	saying(t, 2, "shard 1/2 is missing", "", "check list")
+}
+
 // TestShardMemory: a shard takes its part of the memory, and a little for chance.
 func TestShardMemory(t *testing.T) {
 	whole := bloom.Must(blocked.New(1e6, 1e-6)).SizeBytes()
