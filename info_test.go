@@ -23,7 +23,9 @@ import (
 	"github.com/seed79a3ff49/bloom/cuckoo"
 	"github.com/seed79a3ff49/bloom/flower"
 	"github.com/seed79a3ff49/bloom/growing"
+	"github.com/seed79a3ff49/bloom/guard"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
+	"github.com/seed79a3ff49/bloom/replica"
 	"github.com/seed79a3ff49/bloom/window"
 )
 
@@ -253,5 +255,16 @@ func TestLogTakesNoPass(t *testing.T) {
 			return least
 		}
 		require.Less(t, 20*fastest(func() { f.LogValue() }), fastest(func() { f.Stats() }), "%T", f)
+	}
+}
+
+// TestFieldNames: structs that users fill or compare have a blank field, so that literals without
+// field names do not compile.
+func TestFieldNames(t *testing.T) {
+	for _, v := range []any{
+		bloom.Info{}, bloom.Stats{}, flower.Config{}, guard.Config{}, guard.Counts{}, replica.Config{},
+		replica.FileSource{}, replica.Status{}, replica.Update{}, window.Config{},
+	} {
+		require.Equal(t, "_", reflect.TypeOf(v).Field(0).Name, "%T", v)
 	}
 }

@@ -13,10 +13,9 @@ import (
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web server,
 // or anywhere else that an [io.ReaderAt] reaches. It requests the bytes that a look-up needs, and
-// the bytes between them if they are near each other. In a filter that holds the keys it was made
-// for, an absent key takes two or three requests. A present key takes at most one request for each
-// hash, and some of these run at the same time. A Reader of package blocked makes one request for
-// most absent keys.
+// the bytes between them if they are near each other. A key takes at most K requests, and some of
+// these run at the same time. In a filter that holds the keys it was made for, an absent key takes
+// two or three on average. A Reader of package blocked makes one request for most absent keys.
 //
 // Look at [Reader.Info]'s Hash before the first look-up: it says how keys were hashed; see [View].
 //

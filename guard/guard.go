@@ -85,6 +85,8 @@ import (
 
 // Config configures a Guard. Load and P are required.
 type Config struct {
+	_ struct{}
+
 	// Load adds every key in the store to keys. It must return every error of
 	// reading, such as that of sql.Rows.Err. If Load leaves out a key and returns no error, the
 	// Guard says "certainly not" for that key.
