@@ -199,8 +199,8 @@ func (r *ring) age() (now int64) {
 func (r *ring) begin(now int64) run {
 	r.Lock()
 	defer r.Unlock()
-	if !r.current(now) {
-		now = r.age()
+	if r.wake != nil || !r.current(now) {
+		now = r.age() // a coarse clock's now may be older than the plane's first keys
 	}
 	live := r.planes()
 	if r.takes(live, now) || r.prolong(live, now) {
