@@ -1,0 +1,37 @@
+package orders
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Run explores a case with 0, 1, and up to 2 preemptions, and prints the number of its orders. The
+// environment variable BLOOM_ORDERS is another number than 2; then a case takes a minute at most.
+func Run(t *testing.T, name string, setup Setup) {
+	bound, limit := 2, time.Hour
+	if n, err := strconv.Atoi(os.Getenv("BLOOM_ORDERS")); err == nil {
+		bound, limit = n, time.Minute
+	}
+	t.Run(name, func(t *testing.T) {
+		start := time.Now()
+		var numbers []int
+		more := ""
+		for b := 0; b <= bound && more == ""; b++ {
+			r := Explore(b, limit, setup)
+			if r.Failure != nil {
+				t.Fatalf("order %d with up to %d preemptions: %v\n%s",
+					r.Orders, b, r.Failure, strings.Join(r.Trace, "\n"))
+			}
+			numbers = append(numbers, r.Orders)
+			if r.Stopped {
+				more = " of more"
+			}
+		}
+		fmt.Printf("%s: %d%s orders (by preemptions %d, %.1f s)\n",
+			name, numbers[len(numbers)-1], more, numbers, time.Since(start).Seconds())
+	})
+}

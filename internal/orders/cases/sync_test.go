@@ -1,0 +1,242 @@
+//go:build orders
+
+package cases
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed79a3ff49/bloom"
+	"github.com/seed79a3ff49/bloom/blocked"
+	"github.com/seed79a3ff49/bloom/internal/orders"
+)
+
+// shared is a filter that goroutines share.
+type shared interface {
+	bloom.Set
+	AddBatch([]bool, []bloom.Hash)
+	Reset()
+}
+
+// testShared has the cases of both kinds of SyncFilter. a and b share a word. merge merges a filter
+// with c.
+func testShared(t *testing.T, name string, start func() shared, merge func(shared) error) {
+	a, b, c, d := key(101), key(102), key(103), key(104)
+	orders.Run(t, name+"/two adders", func() (check, threads) {
+		f := start()
+		var isNew [2]bool
+		missed := false
+		return func() error {
+				if isNew != [2]bool{true, true} {
+					return fmt.Errorf("new keys: %v", isNew)
+				}
+				if missed {
+					return errMissed
+				}
+				return needs(f, a, b)
+			}, threads{
+				func() {
+					isNew[0] = f.AddHash(a)
+					missed = !f.ContainsHash(a)
+				},
+				func() { f.AddBatch(isNew[1:], []bloom.Hash{b}) },
+			}
+	})
+	orders.Run(t, name+"/Merge, Add, Reset", func() (check, threads) {
+		f := start()
+		f.AddHash(d)
+		reset := false
+		var merged, added bool // after Reset
+		var err error
+		return func() error {
+				if merged {
+					err = errors.Join(err, needs(f, c))
+				}
+				if added {
+					err = errors.Join(err, needs(f, a))
+				}
+				return err
+			}, threads{
+				func() {
+					merged = reset
+					err = merge(f)
+				},
+				func() {
+					added = reset
+					f.AddHash(a)
+				},
+				func() {
+					f.Reset()
+					reset = true
+				},
+			}
+	})
+	orders.Run(t, name+"/Merge beside Adds", func() (check, threads) {
+		f := start()
+		var err error
+		return func() error { return errors.Join(err, needs(f, a, b, c)) }, threads{
+			func() { err = merge(f) },
+			func() { f.AddHash(a) },
+			func() { f.AddHash(b) },
+		}
+	})
+}
+
+func TestSync(t *testing.T) {
+	testShared(t, "bloom.SyncFilter",
+		func() shared { return bloom.NewSyncFrom(small()) },
+		func(f shared) error { return f.(*bloom.SyncFilter).Merge(small(key(103))) })
+}
+
+func TestBlockedSync(t *testing.T) {
+	start := func() *blocked.SyncFilter {
+		return blocked.NewSyncFrom(bloom.Must(blocked.NewSize(256, 1)))
+	}
+	testShared(t, "blocked.SyncFilter",
+		func() shared { return start() },
+		func(f shared) error {
+			g := bloom.Must(blocked.NewSize(256, 1))
+			g.AddHash(key(103))
+			return f.(*blocked.SyncFilter).Merge(g)
+		})
+}
+
+// TestSyncSave: a file has each key whose Add returned before SaveFile, whatever comes beside it,
+// and can be read.
+func TestSyncSave(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "filter")
+	hs := []bloom.Hash{key(101), key(102)}
+	orders.Run(t, "bloom.SyncFilter/SaveFile and Stats beside Adds", func() (check, threads) {
+		s := bloom.NewSyncFrom(small())
+		done, before := 0, 0
+		var stats bloom.Stats
+		var err error
+		return func() error {
+				f, failed := bloom.LoadFile(path)
+				if err := errors.Join(err, failed); err != nil {
+					return err
+				}
+				if all := s.Stats().OnesCount; stats.OnesCount > all {
+					return fmt.Errorf("%d bits, then %d", stats.OnesCount, all)
+				}
+				return needs(f, hs[:before]...)
+			}, threads{
+				func() {
+					for _, h := range hs {
+						s.AddHash(h)
+						done++
+					}
+				},
+				func() {
+					before = done
+					err = s.SaveFile(path)
+					stats = s.Stats()
+				},
+			}
+	})
+}
+
+// TestSyncPatch: of two patches of one filter, one is applied. A key of both filters is found at any
+// time. A patch that is refused beside an Add has changed nothing.
+func TestSyncPatch(t *testing.T) {
+	a, b, c, d := key(101), key(102), key(103), key(104)
+	from, one, two := small(a, b), small(a, c), small(a, d)
+	p, q := bloom.Must(bloom.Diff(from, one)), bloom.Must(bloom.Diff(from, two))
+	orders.Run(t, "bloom.SyncFilter/two Patches and a look-up", func() (check, threads) {
+		s := bloom.NewSyncFrom(from)
+		var errs [2]error
+		missed := false
+		return func() error {
+				first := errs[0] == nil && errors.Is(errs[1], bloom.ErrMismatch) && s.Snapshot().Equal(one)
+				second := errs[1] == nil && errors.Is(errs[0], bloom.ErrMismatch) && s.Snapshot().Equal(two)
+				if !first && !second {
+					return fmt.Errorf("errors %v, and another filter", errs)
+				}
+				if missed {
+					return errMissed
+				}
+				return nil
+			}, threads{
+				func() { errs[0] = s.Patch(p) },
+				func() { errs[1] = s.Patch(q) },
+				func() { missed = !s.ContainsHash(a) },
+			}
+	})
+	// x has no bit that the patch clears, and a bit that from has not.
+	x := key(110)
+	stays := func(x bloom.Hash) bool {
+		f, g := small(x), small(x)
+		if f.Intersect(from) != nil || g.Intersect(one) != nil {
+			panic("sizes differ")
+		}
+		f.Merge(g)
+		return f.Equal(g) && !from.ContainsHash(x)
+	}
+	for i := uint64(111); !stays(x); i++ {
+		x = key(i)
+	}
+	orders.Run(t, "bloom.SyncFilter/Patch beside Add", func() (check, threads) {
+		s := bloom.NewSyncFrom(from)
+		var err error
+		return func() error {
+				switch {
+				case errors.Is(err, bloom.ErrMismatch) && !s.Snapshot().Equal(small(a, b, x)):
+					return errors.New("the patch was refused, and something has changed")
+				case errors.Is(err, bloom.ErrMismatch):
+					return nil
+				case err != nil:
+					return err
+				}
+				return needs(s, a, c, x)
+			}, threads{
+				func() { err = s.Patch(p) },
+				func() { s.AddHash(x) },
+			}
+	})
+}
+
+// TestSyncInfo: of two Merges of other Hashes, one succeeds, and its Hash stays. Info returns what
+// one SetInfo set, and not a mixture of two.
+func TestSyncInfo(t *testing.T) {
+	a, b := key(101), key(102)
+	with := func(hash string, h bloom.Hash) *bloom.Filter {
+		f := small(h)
+		f.SetInfo(bloom.Info{Hash: hash})
+		return f
+	}
+	orders.Run(t, "bloom.SyncFilter/Merges of two Hashes", func() (check, threads) {
+		s := bloom.NewSyncFrom(small())
+		var errs [2]error
+		return func() error {
+				f, hash := s.Snapshot(), s.Info().Hash
+				first := errs[0] == nil && errors.Is(errs[1], bloom.ErrMismatch) && f.Equal(small(a)) && hash == "one"
+				second := errs[1] == nil && errors.Is(errs[0], bloom.ErrMismatch) && f.Equal(small(b)) && hash == "two"
+				if !first && !second {
+					return fmt.Errorf("errors %v, Hash %s", errs, hash)
+				}
+				return nil
+			}, threads{
+				func() { errs[0] = s.Merge(with("one", a)) },
+				func() { errs[1] = s.Merge(with("two", b)) },
+			}
+	})
+	orders.Run(t, "bloom.SyncFilter/SetInfo, SetInfo, Info", func() (check, threads) {
+		s := bloom.NewSyncFrom(small())
+		x, y := bloom.Info{N: 1, Comment: "one"}, bloom.Info{N: 2, Comment: "two"}
+		var seen bloom.Info
+		return func() error {
+				for _, i := range []bloom.Info{seen, s.Info()} {
+					if i != x && i != y && (i != bloom.Info{} || s.Info() == i) {
+						return fmt.Errorf("a mixture: %+v", i)
+					}
+				}
+				return nil
+			}, threads{
+				func() { s.SetInfo(x) },
+				func() { s.SetInfo(y) },
+				func() { seen = s.Info() },
+			}
+	})
+}

@@ -1,0 +1,77 @@
+package orders
+
+import (
+	"fmt"
+	"time"
+)
+
+// Setup makes the state of a case. It returns the functions to run in parallel, and a check to call
+// when all of them have ended.
+type Setup func() (check func() error, threads []func())
+
+// Result is what [Explore] found.
+type Result struct {
+	Orders  int      // how many orders were run
+	Stopped bool     // the time was over before all orders were run
+	Failure error    // of the first order that failed, or nil
+	Trace   []string // the steps of the order that failed
+}
+
+// choice is one of several threads that could go on at a step.
+type choice struct{ of, taken int }
+
+// Explore runs a case in each order with at most bound preemptions, depth first, until one fails or
+// the time limit is over.
+func Explore(bound int, limit time.Duration, setup Setup) (r Result) {
+	start := time.Now()
+	var path []choice
+	for {
+		s, err := once(path, bound, false, setup)
+		r.Orders++
+		if err != nil {
+			again, second := once(s.path, bound, true, setup)
+			r.Failure, r.Trace = err, again.trace
+			if second == nil || second.Error() != err.Error() {
+				r.Failure = fmt.Errorf("%w; the same order again: %v: the case is not deterministic", err, second)
+			}
+			return r
+		}
+		path = next(s.path)
+		if path == nil {
+			return r
+		}
+		if time.Since(start) > limit {
+			r.Stopped = true
+			return r
+		}
+	}
+}
+
+// next returns the beginning of the order after path, or nil after the last.
+func next(path []choice) []choice {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i].taken+1 < path[i].of {
+			path[i].taken++
+			return path[:i+1]
+		}
+	}
+	return nil
+}
+
+// once runs one order. It begins with the choices in path, and then takes the first of each.
+func once(path []choice, bound int, traced bool, setup Setup) (*order, error) {
+	check, functions := setup()
+	s := &order{path: path, bound: bound, traced: traced, ended: make(chan struct{})}
+	for _, f := range functions {
+		s.start(f)
+	}
+	now = s
+	s.running = s.choose(len(s.threads)) // any thread may be the first
+	s.threads[s.running].resume <- struct{}{}
+	<-s.ended
+	now = nil
+	if s.failure != nil {
+		return s, s.failure
+	}
+	return s, check()
+}

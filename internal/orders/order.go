@@ -1,0 +1,167 @@
+package orders
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// now is the order that runs. It is nil while none does: then locks, atomics and the rest are those
+// of the standard library.
+var now *order
+
+// order is one run of a case.
+type order struct {
+	threads []*thread
+	running int      // the number of the running thread
+	path    []choice // the choices until now, and those that are given
+	at      int      // how many choices have been made
+	bound   int      // how many preemptions are left
+	steps   int
+	quiet   int // more than 0: no points; see Quiet
+	ended   chan struct{}
+	failure error
+
+	traced bool
+	trace  []string
+}
+
+// thread is a goroutine of an order. It runs between a message on resume and its next step.
+type thread struct {
+	resume chan struct{}
+	done   bool
+	until  func() bool // what the thread waits for, or nil
+}
+
+func (t *thread) ready() bool { return !t.done && (t.until == nil || t.until()) }
+
+const mostSteps = 200_000 // of an order that ends
+
+// start adds a thread, which waits until it is chosen.
+func (s *order) start(f func()) {
+	t := &thread{resume: make(chan struct{})}
+	s.threads = append(s.threads, t)
+	go func() {
+		<-t.resume
+		defer func() {
+			if v := recover(); v != nil {
+				s.fail(fmt.Errorf("panic: %v", v))
+			}
+			if s.failure == nil {
+				t.done = true
+				s.step(true)
+			}
+		}()
+		f()
+	}()
+}
+
+// fail ends the order. The threads that have not ended wait for ever.
+func (s *order) fail(err error) {
+	if s.failure == nil {
+		s.failure = err
+		close(s.ended)
+	}
+}
+
+// choose returns one of n numbers: the given one, or the first.
+func (s *order) choose(n int) int {
+	if n == 1 {
+		return 0
+	}
+	if s.at == len(s.path) {
+		s.path = append(s.path, choice{of: n})
+	}
+	s.at++
+	return s.path[s.at-1].taken
+}
+
+// step is a point: it lets any thread go on. stops says that the running one has ended or waits.
+func (s *order) step(stops bool) {
+	if s.quiet > 0 && !stops {
+		return
+	}
+	me := s.running
+	s.steps++
+	if s.traced && !s.threads[me].done {
+		s.note(stops)
+	}
+	if s.steps > mostSteps {
+		s.fail(errors.New("no end"))
+		select {}
+	}
+	if s.bound == 0 && !stops {
+		return
+	}
+	var ready []int // the running thread first
+	if !stops {
+		ready = append(ready, me)
+	}
+	for i, t := range s.threads {
+		if (stops || i != me) && t.ready() {
+			ready = append(ready, i)
+		}
+	}
+	if len(ready) == 0 {
+		s.end()
+		return
+	}
+	taken := s.choose(len(ready))
+	if !stops && taken > 0 {
+		s.bound--
+	}
+	s.running = ready[taken]
+	if s.running == me {
+		return
+	}
+	t := s.threads[me]
+	done := t.done // t must not be read after the next line
+	s.threads[s.running].resume <- struct{}{}
+	if !done {
+		<-t.resume
+	}
+}
+
+// end ends the order when no thread can go on.
+func (s *order) end() {
+	for i, t := range s.threads {
+		if !t.done {
+			s.fail(fmt.Errorf("deadlock: thread %d waits", i))
+			select {}
+		}
+	}
+	close(s.ended)
+}
+
+// wait lets others go on until the condition is true.
+func (s *order) wait(until func() bool) {
+	for !until() {
+		t := s.threads[s.running]
+		t.until = until
+		s.step(true)
+		t.until = nil
+	}
+}
+
+// note adds the running thread's step to the trace: the lines of the module that led to it.
+func (s *order) note(stops bool) {
+	const module = "github.com/seed79a3ff49/bloom"
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	var lines []string
+	for more := true; more && len(lines) < 3; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		ours := strings.HasPrefix(f.Function, module+"/internal/orders.")
+		if !ours && strings.HasPrefix(f.Function, module) {
+			folder := filepath.Base(filepath.Dir(f.File))
+			lines = append(lines, fmt.Sprintf("%s/%s:%d", folder, filepath.Base(f.File), f.Line))
+		}
+	}
+	if stops {
+		lines = append(lines, "(waits)")
+	}
+	s.trace = append(s.trace, fmt.Sprintf("thread %d  %s", s.running, strings.Join(lines, " < ")))
+}

@@ -1,0 +1,35 @@
+package orders
+
+import "time"
+
+// Clock is the time of [Now], in nanoseconds since 1970. 0 is the system's time.
+var Clock Int64
+
+// Now is time.Now.
+func Now() time.Time {
+	if ns := Clock.Load(); ns != 0 {
+		return time.Unix(0, ns)
+	}
+	return time.Now()
+}
+
+// timers has the calls of AfterFunc that came while no order ran.
+var timers []func()
+
+// AfterFunc is time.AfterFunc. The timer is a thread: it goes off at any moment.
+func AfterFunc(_ time.Duration, call func()) {
+	if now != nil {
+		Go(call)
+	} else {
+		timers = append(timers, call)
+	}
+}
+
+// Fire lets the timers go off that were set while no order ran.
+func Fire() {
+	for len(timers) > 0 {
+		call := timers[0]
+		timers = timers[1:]
+		call()
+	}
+}
