@@ -2,6 +2,7 @@ package cuckoo
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed79a3ff49/bloom/internal/invariants"
 )
@@ -62,13 +63,18 @@ func (t *table) makeRoom(to place) (at uint64, looked int, ok bool) {
 	n := 2
 	for k := 0; k < n; k++ {
 		bucket := &queue[k]
-		for s := range uint64(4) {
-			from := bucket.i*t.width + s*t.bits
-			x := bitsAt(t.words, from) & t.mask
+		var tags, others [4]uint64
+		for s := range tags {
+			tags[s] = bitsAt(t.words, bucket.i*t.width+uint64(s)*t.bits) & t.mask
+			others[s] = t.other(bucket.i, tags[s])
+			atomic.LoadUint64(&t.words[others[s]*t.width/64]) // four cache misses overlap
+		}
+		for s, x := range tags {
+			from := bucket.i*t.width + uint64(s)*t.bits
 			if x == bucket.tag {
 				continue // the other bucket of x is the parent, or the new key's other bucket
 			}
-			j := t.other(bucket.i, x)
+			j := others[s]
 			looked++
 			if at, ok = t.find(j*t.width, j*t.width, 0); ok {
 				if invariants.On {
