@@ -4,7 +4,9 @@
     f.info.hash                     # how keys were hashed: look at it before the first look-up
     f.contains("hello")             # bytes, a string as UTF-8, or an integer as 8 little-endian bytes
     f.which("hello")                # the numbers of the members of a bank that may contain the key
+    bloom.patched(f, patch)         # the filter that a patch makes of f
     python3 bloom.py FILE < lines   # true or false for each line; the list of members if FILE is a bank
+    python3 bloom.py FILE PATCH < lines
 
 False is certain only for a key that is hashed in the same way as the filter's keys. A list that `bloom build -hex`
 made has the bytes, not their digits: call f.contains(bytes.fromhex(line)). f.key(line) makes the key of a line for
@@ -14,6 +16,7 @@ Bytes that are no filter raise ValueError. All bytes are checked, and none are c
 page. Some upper limits are not checked: only a filter larger than memory can exceed them.
 """
 import base64
+import os
 import re
 import struct
 import sys
@@ -155,12 +158,13 @@ META_TEXT = r"((?:[A-Za-z0-9_.~+-]|%(?:[0189A-F][0-9A-F]|2[1-9A-CF]|3[A-F]|40|5[
 META_PAIR = re.compile(META_TEXT + "=" + META_TEXT)
 
 # Frames. Each class below is a kind of frame. Its parameters make a filter. size is the number of its words.
-def read_frame(data):
-    """The filter of the frame at the beginning of data, and the bytes after the frame."""
+def read_frame(data, kinds=None):
+    """The filter of the frame at the beginning of data, and the bytes after the frame. kinds is KINDS, or other kinds."""
+    kinds = kinds or KINDS
     require(len(data) >= 8 and data[:3] == b"BLM", "neither a frame nor Guava's form")
     kind, version, zero, trailer = struct.unpack_from("<cBBH", data, 3)
-    require(kind in KINDS and version == 1 and zero == 0, "an unknown kind of frame")
-    form, parameters = KINDS[kind]
+    require(kind in kinds and version == 1 and zero == 0, "an unknown kind of frame")
+    form, parameters = kinds[kind]
     head = 8 + struct.calcsize(parameters)
     require(len(data) >= head, "the parameters are cut")
     f = form(*struct.unpack_from(parameters, data, 8))
@@ -367,6 +371,42 @@ class Bank(Filter):
     def contains_digest(self, h1, h2):
         return self.which_digest(h1, h2) != []
 
+# Patches
+class Patch(Filter):
+    def __init__(self, strategy, k, w, changed, r, length, proof):
+        require(strategy <= 1 and 1 <= k <= 255 and 1 <= w < 2**31 and changed <= 64 * w and r <= 37)
+        require(length <= w and changed <= 64 * length and proof <= M32)
+        self.old, self.m, self.changed, self.r, self.size, self.proof = (strategy, k, w), 64 * w, changed, r, length, proof
+
+    def indexes(self):
+        """The bits that differ."""
+        stream = "".join(format(byte, "08b")[::-1] for byte in self.words)
+        at, index = 0, -1
+        for _ in range(self.changed):
+            one = stream.find("1", at)
+            low = stream[one + 1:one + 1 + self.r]
+            require(one >= 0 and len(low) == self.r, "the stream ends within a gap")
+            index += (one - at << self.r | int(low[::-1] or "0", 2)) + 1
+            require(index < self.m, "a bit behind the filter differs")
+            yield index
+            at = one + 1 + self.r
+        require(len(stream) - at < 64 and "1" not in stream[at:], "bits behind the last gap")
+
+def patched(old, data):
+    """The filter that a patch makes of old, a filter in Guava's form, which stays as it is."""
+    data = memoryview(data)
+    patch, rest = read_frame(data, {b"P": (Patch, "<7Q")})
+    require(len(rest) == 0, "bytes behind the patch")
+    indexes = list(patch.indexes())
+    require(isinstance(old, Guava) and (old.strategy, old.k, old.m // 64) == patch.old and crc(old.words) == patch.proof,
+            "the patch was made from another filter than this one")
+    words = bytearray(old.words)
+    for index in indexes:
+        words[index // 64 * 8 + 7 - index % 64 // 8] ^= 1 << index % 8
+    new = Guava(struct.pack(">BBI", *patch.old) + words)
+    new.info = patch.info._replace(hash=patch.info.hash or old.info.hash)
+    return new
+
 # All forms
 KINDS = {b"B": (Blocked, "<3Q"), b"G": (Growing, "<QdQ"), b"C": (Counting, "<2Q"), b"U": (Cuckoo, "<3Q"), b"W": (Window, "<Qd10Q66q"),
          b"F": (Flower, "<3Q"), b"K": (Bank, "<4Q")}
@@ -473,16 +513,21 @@ def lines_of(file):
                 return
         yield line.removesuffix(b"\n")
 
-def main(path):
+def main(path, patch=None):
+    if "BLOOM_NOW" in os.environ:  # the time for windows, in nanoseconds since 1970
+        Window.now = staticmethod(lambda: int(os.environ["BLOOM_NOW"]))
     f = load(path)
+    if patch:
+        with open(patch, "rb") as file:
+            f = patched(f, file.read())
     ask = f.which if isinstance(f, Bank) else f.contains
     for line in lines_of(sys.stdin.buffer):
         print(str(ask(f.key(line))).lower())
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python3 bloom.py FILE < lines")
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: python3 bloom.py FILE [PATCH] < lines")
     try:
-        main(sys.argv[1])
+        main(*sys.argv[1:])
     except (OSError, ValueError) as error:
         sys.exit("%s: %s" % (sys.argv[1], error))

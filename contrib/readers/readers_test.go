@@ -37,6 +37,24 @@ type vectors struct {
 	Keys    []string `json:"keys"`
 	Filters []vector `json:"filters"`
 	Refused []string `json:"refused"` // files
+
+	Patches        []patch        `json:"patches"`
+	RefusedPatches []refusedPatch `json:"refused_patches"`
+}
+
+// patch is a patch of a filter in Guava's form.
+type patch struct {
+	File    string `json:"file"`
+	From    string `json:"from"` // the file of the filter that it was made from
+	Info    info   `json:"info"` // of the new filter
+	Answers string `json:"answers"`
+}
+
+// refusedPatch is a file that changes no filter, that of From among them.
+type refusedPatch struct {
+	File     string `json:"file"`
+	From     string `json:"from"`
+	Mismatch bool   `json:"mismatch,omitempty"` // it is whole, and of another filter
 }
 
 type vector struct {
@@ -100,13 +118,19 @@ func TestWrite(t *testing.T) {
 		out.Write(bloom.Must(json.Marshal(f)))
 		out.WriteString(map[bool]string{true: "\n", false: ",\n"}[i == len(v.Filters)-1])
 	}
-	out.WriteString("],\n\"refused\": " + string(bloom.Must(json.MarshalIndent(v.Refused, "", " "))) + "}\n")
+	list := func(x any) string { return string(bloom.Must(json.MarshalIndent(x, "", " "))) }
+	out.WriteString("],\n\"refused\": " + list(v.Refused) + ",\n\"patches\": " + list(v.Patches) +
+		",\n\"refused_patches\": " + list(v.RefusedPatches) + "}\n")
 	files["vectors.json"] = out.Bytes()
 	if *update {
+		readme, err := os.ReadFile(filepath.Join(*folder, "README.md"))
 		require.NoError(t, os.RemoveAll(*folder))
 		require.NoError(t, os.MkdirAll(*folder, 0o777))
 		for name, data := range files {
 			require.NoError(t, os.WriteFile(filepath.Join(*folder, name), data, 0o666))
+		}
+		if err == nil {
+			require.NoError(t, os.WriteFile(filepath.Join(*folder, "README.md"), readme, 0o666))
 		}
 	}
 	for name, data := range files {
@@ -152,6 +176,21 @@ func TestGo(t *testing.T) {
 				positives++
 			}
 		}
+	}
+	for _, test := range v.Patches {
+		f := bloom.Must(bloom.LoadFile(filepath.Join(*folder, test.From)))
+		require.NoError(t, f.Patch(bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))), test.File)
+		require.Equal(t, test.Info, infoOf(f.Info()), test.File)
+		for i, key := range v.Keys {
+			require.Equal(t, test.Answers[i] == '1', f.ContainsString(key), "%s: %q", test.File, key)
+		}
+	}
+	for _, test := range v.RefusedPatches {
+		f := bloom.Must(bloom.LoadFile(filepath.Join(*folder, test.From)))
+		before := save(t, f)
+		want := map[bool]error{true: bloom.ErrMismatch, false: bloom.ErrFormat}[test.Mismatch]
+		require.ErrorIs(t, f.Patch(bloom.Must(os.ReadFile(filepath.Join(*folder, test.File)))), want, test.File)
+		require.Equal(t, before, save(t, f), test.File)
 	}
 	require.Greater(t, positives, 500) // a reader that takes wrong bits answers otherwise
 	for _, name := range v.Refused {

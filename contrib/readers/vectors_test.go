@@ -57,6 +57,7 @@ func generate(t *testing.T) (vectors, map[string][]byte) {
 	m.bank()
 	m.later()
 	m.refused()
+	m.patches()
 	slices.Sort(m.v.Refused)
 	return m.v, m.files
 }

@@ -31,6 +31,20 @@ for name in vectors["refused"]:
         continue
     wrong += 1
     print("%s: not refused" % name)
+for test in vectors["patches"]:
+    with open(os.path.join(folder, test["file"]), "rb") as file:
+        f = reader.patched(reader.load(os.path.join(folder, test["from"])), file.read())
+    if f.info._asdict() != test["info"] or [f.contains(key) for key in vectors["keys"]] != [a == "1" for a in test["answers"]]:
+        wrong += 1
+        print("%s: wrong answers" % test["file"])
+for test in vectors["refused_patches"]:
+    with open(os.path.join(folder, test["file"]), "rb") as file:
+        try:
+            reader.patched(reader.load(os.path.join(folder, test["from"])), file.read())
+        except ValueError:
+            continue
+    wrong += 1
+    print("%s: not refused" % test["file"])
 # The text form is base64 of the same bytes. It is one line, and its last bits are zeros.
 for test in vectors["filters"]:
     with open(os.path.join(folder, test["file"]), "rb") as file:
