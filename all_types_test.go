@@ -58,13 +58,15 @@ func TestPromises(t *testing.T) {
 				"k": func(path string) (filtertest.Filter, error) { return bloom.LoadOrNewSize(path, 47936, 8) },
 			}
 			filtertest.Test(t, filtertest.Type{
-				Name: "bloom.Filter",
+				Name:  "bloom.Filter",
+				Guava: true, GuavasIndexes: true,
 				Make: func() filtertest.Filter { return plain() },
 				Zero: func() filtertest.Filter { return new(bloom.Filter) },
 				Load: load, LoadOrNew: loadOrNew, Others: others,
 				Open: func(path string) (filtertest.View, error) { return bloom.OpenFile(path) },
 			}, filtertest.Type{
-				Name: "bloom.SyncFilter",
+				Name:  "bloom.SyncFilter",
+				Guava: true, GuavasIndexes: true,
 				Make: func() filtertest.Filter { return bloom.NewSyncFrom(plain()) },
 				Zero: func() filtertest.Filter { return new(bloom.SyncFilter) },
 				Load: load, LoadOrNew: loadOrNew, Others: others,
@@ -136,7 +138,7 @@ func TestCloneEqualMerge(t *testing.T) {
 
 // set is a Filter that can be copied, compared and merged.
 type set[F any] interface {
-	filtertest.Filter
+	filtertest.Set
 	Clone() F
 	Equal(F) bool
 	Merge(F) error
@@ -223,7 +225,7 @@ func testCloneEqualMerge[F set[F]](t *testing.T, pkg string, make, other func() 
 }
 
 // decoded decodes the bytes of f into into, and returns that.
-func decoded(f, into filtertest.Filter) bloom.Set {
+func decoded(f, into filtertest.Set) bloom.Set {
 	if err := into.UnmarshalBinary(bloom.Must(f.MarshalBinary())); err != nil {
 		panic(err)
 	}
@@ -231,7 +233,7 @@ func decoded(f, into filtertest.Filter) bloom.Set {
 }
 
 // streamed is decoded, with WriteTo and ReadFrom.
-func streamed(f, into filtertest.Filter) bloom.Set {
+func streamed(f, into filtertest.Set) bloom.Set {
 	var out bytes.Buffer
 	bloom.Must(f.WriteTo(&out))
 	bloom.Must(into.ReadFrom(&out))
@@ -247,36 +249,36 @@ func TestRaces(t *testing.T) {
 		// start returns a set, and a function that returns an empty set to decode a copy into.
 		// copies return a copy with every key that was added before the call. calls are other
 		// calls that run at the same time.
-		start func() (set filtertest.Filter, empty func() filtertest.Filter, copies []func() bloom.Set, calls []func())
+		start func() (set filtertest.Set, empty func() filtertest.Set, copies []func() bloom.Set, calls []func())
 	}{
-		{"SyncFilter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
+		{"SyncFilter", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			s := bloom.Must(bloom.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(bloom.New(writers*perWriter, 1e-4))
 			other.AddBatch(nil, filtertest.Digests(10, perWriter))
-			return s, func() filtertest.Filter { return new(bloom.SyncFilter) }, []func() bloom.Set{
+			return s, func() filtertest.Set { return new(bloom.SyncFilter) }, []func() bloom.Set{
 					func() bloom.Set { return s.Snapshot() },
 				}, []func(){
 					func() { assert.NoError(t, s.Merge(other)) },
 					func() { s.AddBatch(nil, filtertest.Digests(9, 100)) },
 				}
 		}},
-		{"blocked.SyncFilter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
+		{"blocked.SyncFilter", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			s := bloom.Must(blocked.NewSync(writers*perWriter, 1e-4))
 			other := bloom.Must(blocked.New(writers*perWriter, 1e-4))
 			other.AddBatch(nil, filtertest.Digests(10, perWriter))
-			return s, func() filtertest.Filter { return new(blocked.SyncFilter) }, []func() bloom.Set{
+			return s, func() filtertest.Set { return new(blocked.SyncFilter) }, []func() bloom.Set{
 					func() bloom.Set { return s.Snapshot() },
 				}, []func(){
 					func() { assert.NoError(t, s.Merge(other)) },
 					func() { s.AddBatch(nil, filtertest.Digests(9, 100)) },
 				}
 		}},
-		{"growing.Filter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
+		{"growing.Filter", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			f := bloom.Must(growing.New(0, 1e-6))
 			f.AddBatch(nil, filtertest.Digests(8, 10_000)) // nearly fills the first layers
-			return f, func() filtertest.Filter { return new(growing.Filter) }, nil, nil
+			return f, func() filtertest.Set { return new(growing.Filter) }, nil, nil
 		}},
-		{"counting.Filter", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
+		{"counting.Filter", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			f := bloom.Must(counting.New(writers*perWriter, 0.1))
 			other := bloom.Must(counting.New(writers*perWriter, 0.1))
 			other.AddString("other")
@@ -288,7 +290,7 @@ func TestRaces(t *testing.T) {
 					}
 				}
 			}
-			return f, func() filtertest.Filter { return new(counting.Filter) }, []func() bloom.Set{
+			return f, func() filtertest.Set { return new(counting.Filter) }, []func() bloom.Set{
 					func() bloom.Set { return f.Bloom() },
 					func() bloom.Set { return f.Clone() },
 				}, []func(){
@@ -296,12 +298,12 @@ func TestRaces(t *testing.T) {
 					churn, churn,
 				}
 		}},
-		{"Window", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
+		{"Window", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			const span = 63 * time.Hour
 			var clock filtertest.Clock
 			config := window.Config{N: writers * perWriter, P: 1e-4, Span: span, Generations: 31, Now: clock.Now}
 			w := bloom.Must(window.New(config))
-			return w, func() filtertest.Filter { return bloom.Must(window.New(config)) }, nil, []func(){
+			return w, func() filtertest.Set { return bloom.Must(window.New(config)) }, nil, []func(){
 				func() { // moves the clock as keys come, so slowly that no key is forgotten
 					keys := time.Duration(w.Stats().ApproxCount)
 					if clock.Elapsed() < min(span-time.Hour, keys*span/(writers*perWriter)) {
@@ -310,10 +312,10 @@ func TestRaces(t *testing.T) {
 				},
 			}
 		}},
-		{"Flower", func() (filtertest.Filter, func() filtertest.Filter, []func() bloom.Set, []func()) {
+		{"Flower", func() (filtertest.Set, func() filtertest.Set, []func() bloom.Set, []func()) {
 			// A key loses all its slots to others with a probability of 5e-10.
 			f := bloom.Must(flower.New(flower.Config{Slots: 1 << 20, Ways: 16, Bits: 16}))
-			return f, func() filtertest.Filter { return new(flower.Filter) }, nil, nil
+			return f, func() filtertest.Set { return new(flower.Filter) }, nil, nil
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -396,7 +398,7 @@ func TestRaces(t *testing.T) {
 // TestRacesOfReset adds and looks up while other goroutines reset.
 func TestRacesOfReset(t *testing.T) {
 	keys := filtertest.Digests(7, 2000)
-	for _, s := range []filtertest.Filter{
+	for _, s := range []filtertest.Set{
 		bloom.Must(bloom.NewSync(2000, 0.01)), bloom.Must(blocked.NewSync(2000, 0.01)), bloom.Must(counting.New(2000, 0.01)),
 		bloom.Must(growing.New(2000, 0.01)), bloom.Must(window.New(window.Config{N: 2000, P: 0.01, Span: time.Hour})),
 	} {
@@ -476,7 +478,7 @@ func boundedMemory(t *testing.T, good []byte, at, size int, d decoder) {
 // promises more words than follow.
 func TestDecodersBoundMemory(t *testing.T) {
 	hs := filtertest.Digests(5, 20_000)
-	encoded := func(f filtertest.Filter) []byte {
+	encoded := func(f filtertest.Set) []byte {
 		f.AddBatch(nil, hs)
 		return bloom.Must(f.MarshalBinary())
 	}
@@ -523,8 +525,8 @@ func TestFrozen(t *testing.T) {
 	}
 	for _, test := range []struct {
 		path  string
-		fresh filtertest.Filter // a filter with the parameters of the sample
-		empty filtertest.Filter
+		fresh filtertest.Set // a filter with the parameters of the sample
+		empty filtertest.Set
 		first int // this key and all later ones must be found
 	}{
 		{"testdata/v1.bloom", bloom.Must(bloom.New(1000, 0.01)), new(bloom.Filter), 0},

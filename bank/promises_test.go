@@ -8,78 +8,40 @@ import (
 
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
-	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// first is a filter that is the first member of a Bank.
-type first struct {
-	bank.Bank
+// first gives b a member if it has none. Then the promises of filters hold for the first member.
+func first(b *bank.Bank, err error) (filtertest.Filter, error) {
+	if err == nil && b.Len() == 0 {
+		b.Append()
+	}
+	return b, err
 }
 
-// member returns the member's number. It adds the member if there is none.
-func (f *first) member() int {
-	if f.Len() == 0 {
-		return f.Bank.Append()
+// adds returns the methods that add keys to the first member.
+func adds(f filtertest.Filter) filtertest.Adds {
+	b := f.(*bank.Bank)
+	member := func() int {
+		if b.Len() == 0 {
+			return b.Append() // panics if b is zero
+		}
+		return 0
 	}
-	return 0
-}
-
-func (f *first) Add(key []byte) bool            { return f.Bank.Add(f.member(), key) }
-func (f *first) AddString(key string) bool      { return f.Bank.AddString(f.member(), key) }
-func (f *first) AddHash(h bloom.Hash) bool      { return f.Bank.AddHash(f.member(), h) }
-func (f *first) Contains(key []byte) bool       { return f.ContainsHash(bloom.Sum(key)) }
-func (f *first) ContainsString(key string) bool { return f.ContainsHash(bloom.SumString(key)) }
-func (f *first) ContainsHash(h bloom.Hash) bool { return f.Len() > 0 && f.Bank.ContainsHash(0, h) }
-
-func (f *first) AddBatch(added []bool, hs []bloom.Hash) {
-	if added == nil {
-		bitwords.Discard(hs, f.AddBatch)
-		return
-	}
-	added = bitwords.Fill("bank", added, len(hs))
-	for i, h := range hs {
-		added[i] = f.AddHash(h)
+	return filtertest.Adds{
+		Add:       func(key []byte) bool { return b.Add(member(), key) },
+		AddString: func(key string) bool { return b.AddString(member(), key) },
+		AddHash:   func(h bloom.Hash) bool { return b.AddHash(member(), h) },
 	}
 }
 
-func (f *first) ContainsBatch(found []bool, hs []bloom.Hash) {
-	found = bitwords.Fill("bank", found, len(hs))
-	for i, h := range hs {
-		found[i] = f.ContainsHash(h)
-	}
-}
-
-// firstOf returns the first member of a copy of b.
-func firstOf(b *bank.Bank, err error) (filtertest.Filter, error) {
-	if err != nil {
-		return nil, err
-	}
-	f := new(first)
-	err = f.UnmarshalBinary(bloom.Must(b.MarshalBinary()))
-	f.member()
-	return f, err
-}
-
-// opened is a filter that is the first member of a View.
-type opened struct{ *bank.View }
-
-func (o *opened) Contains(key []byte) bool       { return o.ContainsHash(bloom.Sum(key)) }
-func (o *opened) ContainsString(key string) bool { return o.ContainsHash(bloom.SumString(key)) }
-func (o *opened) ContainsHash(h bloom.Hash) bool { return o.View.ContainsHash(0, h) }
-
-func (o *opened) ContainsBatch(found []bool, hs []bloom.Hash) {
-	for i, h := range hs {
-		found[i] = o.ContainsHash(h)
-	}
-}
-
-func open(path string) (filtertest.View, error) {
-	v, err := bank.OpenFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return &opened{v}, nil
+// asks returns the method that looks keys up in all members of a Bank or a View.
+func asks(x any) filtertest.Asks {
+	b := x.(interface {
+		Which(dst []int, h bloom.Hash) []int
+	})
+	room := make([]int, 0, 1)
+	return filtertest.Asks{ContainsHash: func(h bloom.Hash) bool { return len(b.Which(room, h)) > 0 }}
 }
 
 // TestMismatchedFile: LoadOrNew refuses a file whose members have the K or the size of New, but not
@@ -110,16 +72,24 @@ func TestPromises(t *testing.T) {
 	if filtertest.Race {
 		t.Skip("takes long, by one goroutine")
 	}
+	loadOrNew := func(n uint64, p float64) func(string) (filtertest.Filter, error) {
+		return func(path string) (filtertest.Filter, error) { return first(bank.LoadOrNew(path, n, p)) }
+	}
 	filtertest.Test(t, filtertest.Type{
-		Name:      "bank.Bank",
-		Make:      func() filtertest.Filter { return bloom.Must(firstOf(bank.New(1100, 0.01))) },
-		Zero:      func() filtertest.Filter { return new(first) },
-		Open:      open,
-		Load:      func(path string) (filtertest.Filter, error) { return firstOf(bank.LoadFile(path)) },
-		LoadOrNew: func(path string, p float64) (filtertest.Filter, error) { return firstOf(bank.LoadOrNew(path, 1100, p)) },
-		Others: map[string]func(string) (filtertest.Filter, error){
-			"n": func(path string) (filtertest.Filter, error) { return firstOf(bank.LoadOrNew(path, 1200, 0.01)) },
-			"p": func(path string) (filtertest.Filter, error) { return firstOf(bank.LoadOrNew(path, 1100, 0.005)) },
+		Name: "bank.Bank",
+		Make: func() filtertest.Filter { return bloom.Must(first(bank.New(1100, 0.01))) },
+		Zero: func() filtertest.Filter { return new(bank.Bank) },
+		Adds: adds,
+		Asks: asks,
+		Open: func(path string) (filtertest.View, error) { return bank.OpenFile(path) },
+		Load: func(path string) (filtertest.Filter, error) { return first(bank.LoadFile(path)) },
+		LoadOrNew: func(path string, p float64) (filtertest.Filter, error) {
+			return first(bank.LoadOrNew(path, 1100, p))
 		},
+		Others: map[string]func(string) (filtertest.Filter, error){
+			"n": loadOrNew(1200, 0.01),
+			"p": loadOrNew(1100, 0.005),
+		},
+		GuavasIndexes: true,
 	})
 }

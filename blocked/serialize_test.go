@@ -37,7 +37,7 @@ func FuzzFilter(f *testing.F) {
 	one, three := bloom.Must(NewSize(512, 1)), bloom.Must(NewSize(512, 3))
 	one.AddString("key")
 	three.AddString("key")
-	filtertest.Fuzz(f, func() *Filter { return new(Filter) }, func(*testing.T, *Filter) {},
+	filtertest.Fuzz(f, filtertest.Type{Zero: func() filtertest.Filter { return new(Filter) }}, func(*testing.T, *Filter) {},
 		bloom.Must(one.MarshalBinary()), bloom.Must(three.MarshalBinary()),
 		bloom.Must(form.Blocked.Append(nil, []uint64{splitblock.Max}, filtertest.Words(4), form.Info{})))
 }

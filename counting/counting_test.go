@@ -393,7 +393,7 @@ func TestParameters(t *testing.T) {
 func FuzzUnmarshalBinary(f *testing.F) {
 	small := bloom.Must(New(3, 0.1))
 	small.AddString("key")
-	filtertest.Fuzz(f, func() *Filter { return new(Filter) }, func(t *testing.T, f *Filter) {
+	filtertest.Fuzz(f, filtertest.Type{Zero: func() filtertest.Filter { return new(Filter) }}, func(t *testing.T, f *Filter) {
 		before := f.Clone()
 		f.AddString("key")
 		require.True(t, f.RemoveString("key"))

@@ -9,88 +9,48 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed79a3ff49/bloom"
-	"github.com/seed79a3ff49/bloom/internal/bitwords"
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// set and syncSet have Add, which inserts a key unless it is there. If the filter is full, as one
-// from a fuzzer may be, Add first removes all keys.
-type (
-	set     struct{ Filter }
-	syncSet struct{ SyncFilter }
-)
-
-func (s *set) Add(key []byte) bool                        { return s.AddHash(bloom.Sum(key)) }
-func (s *set) AddString(key string) bool                  { return s.AddHash(bloom.SumString(key)) }
-func (s *set) AddHash(h bloom.Hash) bool                  { return addHash(s, h) }
-func (s *set) AddBatch(added []bool, hs []bloom.Hash)     { addBatch(s, added, hs) }
-func (s *syncSet) Add(key []byte) bool                    { return s.AddHash(bloom.Sum(key)) }
-func (s *syncSet) AddString(key string) bool              { return s.AddHash(bloom.SumString(key)) }
-func (s *syncSet) AddHash(h bloom.Hash) bool              { return addHash(s, h) }
-func (s *syncSet) AddBatch(added []bool, hs []bloom.Hash) { addBatch(s, added, hs) }
-
-func (s *syncSet) Snapshot() *set { return decoded(new(set), s.SyncFilter.Snapshot()) }
-
-func addHash(s interface {
-	ContainsHash(bloom.Hash) bool
-	InsertHash(bloom.Hash) bool
-	Reset()
-}, h bloom.Hash) bool {
-	if s.ContainsHash(h) {
-		return false
-	}
-	if !s.InsertHash(h) {
-		s.Reset()
-		return s.InsertHash(h)
-	}
-	return true
-}
-
-func addBatch(s bloom.Set, added []bool, hs []bloom.Hash) {
-	if added == nil {
-		bitwords.Discard(hs, func(added []bool, hs []bloom.Hash) { addBatch(s, added, hs) })
-		return
-	}
-	added = bitwords.Fill("cuckoo", added, len(hs))
-	for i, h := range hs {
-		added[i] = s.AddHash(h)
-	}
-}
-
-// decoded encodes from and decodes it into to, which is zero. It returns to.
-func decoded[F filtertest.Filter](to F, from *Filter) F {
-	bloom.Must(0, to.UnmarshalBinary(bloom.Must(from.MarshalBinary())))
-	return to
+// multiset is a filter of this package. Inserting a key takes the place of adding it.
+var multiset = filtertest.Type{
+	Zero: func() filtertest.Filter { return new(Filter) },
+	Adds: func(f filtertest.Filter) filtertest.Adds {
+		own := f.(interface {
+			Insert(key []byte) bool
+			InsertString(key string) bool
+			InsertHash(bloom.Hash) bool
+			InsertBatch(inserted []bool, hs []bloom.Hash)
+		})
+		return filtertest.Adds{
+			Add: own.Insert, AddString: own.InsertString, AddHash: own.InsertHash, AddBatch: own.InsertBatch,
+		}
+	},
+	Multiset: true,
 }
 
 func TestPromises(t *testing.T) {
-	as := func(f *Filter, err error) (filtertest.Filter, error) {
-		if err != nil {
-			return nil, err
-		}
-		return decoded(new(set), f), nil
+	load := func(path string) (filtertest.Filter, error) { return LoadFile(path) }
+	loadOrNew := func(n uint64, p float64) func(string) (filtertest.Filter, error) {
+		return func(path string) (filtertest.Filter, error) { return LoadOrNew(path, n, p) }
 	}
-	load := func(path string) (filtertest.Filter, error) { return as(LoadFile(path)) }
-	filtertest.Test(t, filtertest.Type{
-		Name:      "cuckoo.Filter",
-		Make:      func() filtertest.Filter { return decoded(new(set), bloom.Must(New(5000, 0.01))) },
-		Zero:      func() filtertest.Filter { return new(set) },
-		Load:      load,
-		Open:      func(path string) (filtertest.View, error) { return OpenFile(path) },
-		LoadOrNew: func(path string, p float64) (filtertest.Filter, error) { return as(LoadOrNew(path, 5000, p)) },
-		Others: map[string]func(string) (filtertest.Filter, error){
-			"n": func(path string) (filtertest.Filter, error) { return as(LoadOrNew(path, 5004, 0.01)) },
-			"p": func(path string) (filtertest.Filter, error) { return as(LoadOrNew(path, 5000, 0.0078)) },
-		},
-	}, filtertest.Type{
-		Name: "cuckoo.SyncFilter",
-		Make: func() filtertest.Filter { return decoded(new(syncSet), bloom.Must(New(5000, 0.001))) },
-		Zero: func() filtertest.Filter { return new(syncSet) },
-		Load: load,
-
-		Snapshot: func(f filtertest.Filter) filtertest.Filter { return f.(*syncSet).Snapshot() },
-	})
+	plain, sync := multiset, multiset
+	plain.Name = "cuckoo.Filter"
+	plain.Make = func() filtertest.Filter { return bloom.Must(New(5000, 0.01)) }
+	plain.Load = load
+	plain.Open = func(path string) (filtertest.View, error) { return OpenFile(path) }
+	plain.LoadOrNew = func(path string, p float64) (filtertest.Filter, error) { return LoadOrNew(path, 5000, p) }
+	plain.Others = map[string]func(string) (filtertest.Filter, error){
+		"n": loadOrNew(5004, 0.01),
+		"p": loadOrNew(5000, 0.0078),
+	}
+	sync.Name = "cuckoo.SyncFilter"
+	sync.Make = func() filtertest.Filter { return bloom.Must(NewSync(5000, 0.001)) }
+	sync.Zero = func() filtertest.Filter { return new(SyncFilter) }
+	sync.Load = load
+	sync.Snapshot = func(f filtertest.Filter) filtertest.Filter { return f.(*SyncFilter).Snapshot() }
+	filtertest.Test(t, plain, sync)
 	require.PanicsWithValue(t, "cuckoo: NewSyncFrom a nil Filter", func() { NewSyncFrom(nil) })
 }
 
@@ -128,12 +88,12 @@ func FuzzFilter(f *testing.F) {
 		g.InsertString("another key")
 		seeds = append(seeds, bloom.Must(g.MarshalBinary()))
 	}
-	filtertest.Fuzz(f, func() *set { return new(set) }, func(t *testing.T, s *set) {
+	filtertest.Fuzz(f, multiset, func(t *testing.T, s *Filter) {
 		n := s.Len()
 		before := s.Clone()
 		h := bloom.SumString("a third key")
 		if !s.InsertHash(h) {
-			require.True(t, before.Equal(&s.Filter))
+			require.True(t, before.Equal(s))
 			return
 		}
 		again := new(Filter)

@@ -17,6 +17,7 @@ func TestPromises(t *testing.T) {
 	}
 	filtertest.Test(t, filtertest.Type{
 		Name: "flower.Filter",
+		AnyN: true,
 		Make: func() filtertest.Filter { return bloom.Must(flower.New(config)) },
 		Zero: func() filtertest.Filter { return new(flower.Filter) },
 		Load: func(path string) (filtertest.Filter, error) { return flower.LoadFile(path) },

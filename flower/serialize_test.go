@@ -48,7 +48,7 @@ func TestImpossibleSizesAreRefused(t *testing.T) {
 }
 
 func FuzzFilter(f *testing.F) {
-	filtertest.Fuzz(f, func() *Filter { return new(Filter) }, func(*testing.T, *Filter) {},
+	filtertest.Fuzz(f, filtertest.Type{Zero: func() filtertest.Filter { return new(Filter) }}, func(*testing.T, *Filter) {},
 		bloom.Must(small().MarshalBinary()),
 		bloom.Must(form.Flower.Append(nil, []uint64{2, 64, 32}, filtertest.Words(1), form.Info{})))
 }

@@ -13,6 +13,7 @@ func TestPromises(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			filtertest.Test(t, filtertest.Type{
 				Name:      "growing.Filter",
+				AnyN:      true,
 				Make:      func() filtertest.Filter { return bloom.Must(growing.New(n, 0.01)) },
 				Zero:      func() filtertest.Filter { return new(growing.Filter) },
 				Load:      func(path string) (filtertest.Filter, error) { return growing.LoadFile(path) },
