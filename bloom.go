@@ -380,6 +380,7 @@ func (f *Filter) FPR() float64 { return f.Stats().FPR }
 // Stats returns all figures of f at once, for metrics.
 func (f *Filter) Stats() Stats { return StatsOf(f.m(), f.k, f.ones) }
 
-// LogValue returns what String returns, so that package log/slog does not write the whole filter. On
-// every type of this module it takes constant time. Log the Stats for figures that need all bits.
+// LogValue returns what String returns, so that package log/slog does not write the whole filter.
+// On every type of this module it takes constant time. Log the Stats for figures that need all
+// bits.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }

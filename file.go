@@ -122,8 +122,8 @@ func (f *Filter) fits(m uint64, k int, maker string) error {
 
 // WriteFile replaces the file at path by what w writes, or creates it. Everything that
 // [Filter.SaveFile] says about crashes, permissions and links holds for it, too. It is for other
-// files that belong to a filter: to save a filter, call its SaveFile, which also writes its Info and
-// a checksum. WriteFile returns the error of w, wrapped. It does not buffer w's writes.
+// files that belong to a filter: to save a filter, call its SaveFile, which also writes its Info
+// and a checksum. WriteFile returns the error of w, wrapped. It does not buffer w's writes.
 func WriteFile(path string, w io.WriterTo) error {
 	if w == nil {
 		return errors.New("bloom: WriteFile without a WriterTo")
@@ -138,20 +138,20 @@ func WriteFile(path string, w io.WriterTo) error {
 	return nil
 }
 
-// Lock locks the file at path against other processes and other calls of Lock, until unlock is called
-// or the process ends in any way. So a program can load a file, change the filter, and save it, while
-// no other program does so. The lock is advisory: it keeps out only those who also call Lock, such as
-// the command bloom. SaveFile and LoadFile need no lock to keep a file whole.
+// Lock locks the file at path against other processes and other calls of Lock, until unlock is
+// called or the process ends in any way. So a program can load a file, change the filter, and save
+// it, while no other program does so. The lock is advisory: it keeps out only those who also call
+// Lock, such as the command bloom. SaveFile and LoadFile need no lock to keep a file whole.
 //
-// If the file is locked, Lock waits until ctx is done, and then returns an error that wraps ctx's. It
-// tries at least once, even if ctx is done before. Many calls of unlock are as one.
+// If the file is locked, Lock waits until ctx is done, and then returns an error that wraps ctx's.
+// It tries at least once, even if ctx is done before. Many calls of unlock are as one.
 //
 // The lock is a lock of the system on an empty file in the same directory, named .NAME.bloom-lock,
-// which Lock creates and unlock removes. If the process is killed, the empty file stays, and the next
-// Lock takes it over. There may be no file at path yet. If path is a symbolic link, Lock locks the
-// file that it leads to. SaveFile would replace such a link, so pass the file's own path to both.
-// Lock does not follow a link at the name of the lock, and refuses anything there that is not a
-// regular file.
+// which Lock creates and unlock removes. If the process is killed, the empty file stays, and the
+// next Lock takes it over. There may be no file at path yet. If path is a symbolic link, Lock locks
+// the file that it leads to. SaveFile would replace such a link, so pass the file's own path to
+// both. Lock does not follow a link at the name of the lock, and refuses anything there that is not
+// a regular file.
 //
 // On NFS the lock holds between machines if the server and the mount support locks. If the file
 // system or the operating system has no such locks, the error wraps [errors.ErrUnsupported].

@@ -163,8 +163,8 @@ func Diff(from, to *Filter) ([]byte, error) {
 }
 
 // Patch applies a patch, which [Diff] made of the filters from and to. It changes the bits that
-// differ, and f takes over the Info of to, but keeps its Hash if to has none. f must have all bits of
-// from, and no others: Patch compares a checksum. If f differs from from, also in its size, K or
+// differ, and f takes over the Info of to, but keeps its Hash if to has none. f must have all bits
+// of from, and no others: Patch compares a checksum. If f differs from from, also in its size, K or
 // Strategy, Patch returns an error that wraps [ErrMismatch]. So patches are applied in their order,
 // each of them once. Patch reads the whole filter.
 //

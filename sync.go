@@ -238,8 +238,8 @@ func (s *SyncFilter) Merge(g *Filter) error {
 //
 // The check reads each word once. If a new key was added before Patch, or during the check before
 // its words were read, Patch returns an error that wraps [ErrMismatch] and changes nothing. A bit
-// that Add sets later stays set, unless the patch clears this bit. If another Patch of s runs, Patch
-// waits for its end.
+// that Add sets later stays set, unless the patch clears this bit. If another Patch of s runs,
+// Patch waits for its end.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package door lets the other packages of this module reach what package bloom does not export. They
-// import bloom, and bloom imports door to open it, so door cannot name the types of bloom: type
-// parameters stand for them. F is bloom.Filter, S is bloom.SyncFilter, and I is bloom.Info. A call
-// with any other types panics.
+// Package door lets the other packages of this module reach what package bloom does not export.
+// They import bloom, and bloom imports door to open it, so door cannot name the types of bloom:
+// type parameters stand for them. F is bloom.Filter, S is bloom.SyncFilter, and I is bloom.Info. A
+// call with any other types panics.
 package door
 
 import "github.com/seed79a3ff49/bloom/internal/form"

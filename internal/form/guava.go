@@ -216,8 +216,8 @@ func (pkg Guava) readAll(
 	return h, words, info, err
 }
 
-// Parse returns the header, the bytes of the words, and the Info of the form or the file that is all
-// of data. It checks the header and the trailer, but not the checksum of the words; see Verify.
+// Parse returns the header, the bytes of the words, and the Info of the form or the file that is
+// all of data. It checks the header and the trailer, but not the checksum of the words; see Verify.
 func (pkg Guava) Parse(data []byte) (h Header, body []byte, info Info, err error) {
 	h, trailer, err := pkg.parseHead(data, int64(len(data)))
 	if err != nil {
