@@ -13,6 +13,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/bank"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 func bankCommand() *cobra.Command {
@@ -202,7 +203,7 @@ func checkBank(path, ifFilter, order string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, cause(err))
 	}
-	if begins("BLMK")(head) {
+	if form.KindOf(head) == form.Bank {
 		return nil
 	}
 	if k, ok := kindOf(head); ok {

@@ -201,7 +201,7 @@ func (o *dedupeFlags) accept(old *loaded, fresh *memory) (hashFilter, error) {
 	}
 	keyRule{o.input.key, o.part}.mergeInfo(old)
 	f, ok := old.filter.(hashFilter)
-	if _, fills := f.(cuckooFilter); !ok || fills {
+	if !ok || old.kind.repeats {
 		return nil, fmt.Errorf("%s is a %s, to which dedupe cannot add; "+
 			"bloom build makes filters of other types", o.state, old.kind.name)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed79a3ff49/bloom"
 	"github.com/seed79a3ff49/bloom/cmd/bloom/internal/lines"
 	"github.com/seed79a3ff49/bloom/cuckoo"
+	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
 // answers returns a slice of n answers. It uses the memory of dst if that is large enough.
@@ -104,9 +105,9 @@ func load(path string) (*loaded, error) {
 	case ok:
 		f, err := k.load(path)
 		return &loaded{f, path, k, info.Size(), false}, err
-	case begins("BLMK")(head):
+	case form.KindOf(head) == form.Bank:
 		return nil, fmt.Errorf("%s is a bank, not a filter; see bloom help bank", path)
-	case begins("BLMP")(head):
+	case form.Name(head) == "patch":
 		return nil, fmt.Errorf("%s is a patch, not a filter: bloom patch FILE PATCH", path)
 	case !lines.Compressed(head):
 		return nil, noFilter(path, head)
@@ -161,7 +162,7 @@ func unpacked(name string, r io.Reader) (*loaded, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	// Data that are no filter may have any length. They are refused before they fill the disk.
-	if _, ok := kindOf(inner); !ok && len(inner) > 0 && !begins("BLM")(inner) {
+	if _, ok := kindOf(inner); !ok && len(inner) > 0 && form.KindOf(inner) == nil {
 		return nil, noFilter(name, inner)
 	}
 	dir, err := os.MkdirTemp("", "bloom-*")

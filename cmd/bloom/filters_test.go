@@ -242,6 +242,20 @@ func TestTextsThatBeginLikeFilters(t *testing.T) {
 	}
 }
 
+// TestLongInfoIsReplaced: a filter in Guava's form is replaced, however long its Info is.
+func TestLongInfoIsReplaced(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f := bloom.Must(bloom.New(10, 0.01))
+	f.SetInfo(bloom.Info{
+		Hash:    strings.Repeat("h", 255),
+		Comment: strings.Repeat("c", 4096),
+		Meta:    "a=" + strings.Repeat("m", 4094),
+	})
+	require.NoError(t, f.SaveFile("list"))
+	good(t, "a\n", "build -o list")
+	good(t, "", "check -q list", write(t, "in", "a\n"))
+}
+
 // TestFileInfo: what build says of a file stays with it.
 func TestFileInfo(t *testing.T) {
 	t.Chdir(t.TempDir())

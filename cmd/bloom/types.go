@@ -311,18 +311,16 @@ func isWholeSpark(head []byte, size int64) bool {
 }
 
 // isGuava reports whether head begins with a strategy and a number of hashes above 0.
-func isGuava(head []byte) bool { return len(head) >= 6 && head[0] <= 1 && head[1] != 0 }
+func isGuava(head []byte) bool {
+	return len(head) >= form.HeaderSize && head[0] <= 1 && head[1] != 0
+}
 
 // isWholeGuava reports whether a file that begins with head, and has that size, is a filter in
 // Guava's form. Other files may begin like one.
 func isWholeGuava(head []byte, size int64) bool {
-	rest := size - 6 - 8*int64(binary.BigEndian.Uint32(head[2:]))
-	return rest >= 0 && rest < mostTrailer
+	rest := size - form.HeaderSize - 8*int64(binary.BigEndian.Uint32(head[2:]))
+	return rest == 0 || form.IsTrailerSize(rest)
 }
-
-// mostTrailer is more than the length of a trailer with the longest Info. A trailer follows the
-// words of a filter in Guava's form.
-const mostTrailer = 8192
 
 func loader[F filter](load func(string) (F, error)) func(string) (filter, error) {
 	return func(path string) (filter, error) { return checked(load(path)) }
