@@ -29,6 +29,9 @@
 //	...
 //	many := bloom.NewSyncFrom(seen) // a copy for many goroutines
 //
+// If several programs change one file, each takes its [Lock] from before the load until after the
+// save.
+//
 // Batches hash first, and then add or ask; see [SumBatch] and [Filter.AddBatch]:
 //
 //	hashes := make([]bloom.Hash, len(keys))

@@ -276,7 +276,7 @@ func hold(path string) (file string, unlock func() error, err error) {
 	case errors.Is(err, errors.ErrUnsupported): // some network file systems have no locks
 		return file, unlock, nil
 	case errors.Is(err, context.Canceled):
-		err = fmt.Errorf("%s is in use by another cache or program", path)
+		err = fmt.Errorf("%s is in use by another cache or program", file)
 	}
 	return "", nil, err
 }
