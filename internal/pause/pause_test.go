@@ -19,6 +19,6 @@ func TestSpread(t *testing.T) {
 			require.LessOrEqual(t, got, most)
 			seen[got > d-d/20] = true
 		}
-		require.Len(t, seen, 1+min(1, int(d)), "%v does not vary", d)
+		require.Len(t, seen, 1+int(min(1, d)), "%v does not vary", d)
 	}
 }
