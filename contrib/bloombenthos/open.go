@@ -113,7 +113,7 @@ type place struct {
 type label string
 
 // openOnce returns the cache that is open under res's label, or the one that open makes. If several
-// messages ask for a cache at once before it is open, the engine opens it several times and keeps
+// messages ask for a cache together before it is open, the engine opens it several times and keeps
 // the last one. Then the ids in the other caches would be lost, and their files overwritten.
 func openOnce(res *service.Resources, open func() (*cache, error)) (*cache, error) {
 	v, _ := res.GetOrSetGeneric(label(res.Label()), new(place))

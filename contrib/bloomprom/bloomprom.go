@@ -177,7 +177,7 @@ func sendLookups(ch chan<- prometheus.Metric, desc *prometheus.Desc, counts map[
 //
 // It is a prometheus.Collector and an expvar.Var of the counts. Make it with [NewLookups]. The zero
 // Lookups counts, too, but panics when it is registered as a collector. Many goroutines may use a
-// Lookups at once. It must not be copied.
+// Lookups concurrently. It must not be copied.
 type Lookups struct {
 	_                            [0]func() // not comparable
 	hits, misses, falsePositives atomic.Uint64

@@ -65,7 +65,7 @@ type script struct {
 	// repeats permits the client to send the script again by itself if it does not know whether
 	// the script has run. It is never set for a script of several keys. For these a cluster may
 	// answer TRYAGAIN. If it does so to one command of a pipeline, and answers MOVED to another,
-	// go-redis 9.22 sends the other twice at once.
+	// go-redis 9.22 sends the other twice.
 	repeats bool
 }
 

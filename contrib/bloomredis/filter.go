@@ -38,7 +38,7 @@ const (
 // old one. The program that calls Reopen adds the keys again. A [Window] begins anew by itself.
 var ErrLost = errors.New("bloomredis: the filter that was opened is lost")
 
-// Filter is a filter in Redis. Many goroutines may call its methods at once, and any number of
+// Filter is a filter in Redis. Many goroutines may call its methods concurrently, and any number of
 // processes may share the key.
 //
 // Every call ends when its context does, even if the client was made without ContextTimeoutEnabled.

@@ -30,7 +30,7 @@ func (k *keyMethods) store() store {
 
 // Add adds key in one round trip, and reports whether key was new: true means that it
 // certainly was, false that it probably was added before, by any process. Of all clients
-// that add a new key at once, at most one call returns true.
+// that add a new key together, at most one call returns true.
 //
 // With an error Add returns false. The key may have been added or not. Do not repeat the
 // call: if the first one arrived, the second returns false, and a job that runs only after
@@ -58,7 +58,7 @@ func (k *keyMethods) AddHash(ctx context.Context, h bloom.Hash) (bool, error) {
 // it sets all results to false, and any of hs may have been added or not.
 //
 // A round trip has up to 131,072/K keys of a Filter, which is 18,724 at a rate of 1 %, and up to
-// 8,192 keys of a Window. A Sharded asks all its shards at once. If the server refuses keys for
+// 8,192 keys of a Window. A Sharded asks all its shards in parallel. If the server refuses keys for
 // now, they are sent again after the others.
 func (k *keyMethods) AddBatch(ctx context.Context, added []bool, hs []bloom.Hash) error {
 	if added != nil {

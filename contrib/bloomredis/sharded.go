@@ -18,8 +18,8 @@ import (
 // key. A Sharded has room for more keys than one string, and spreads over the nodes of a cluster.
 //
 // It has the methods of [Filter], except Info, SetInfo, Merge, Snapshot, Source, M and K. Each of
-// its [Sharded.Shards] has those. Many goroutines may call the methods at once. Batches ask all
-// shards at once.
+// its [Sharded.Shards] has those. Many goroutines may call the methods concurrently. Batches
+// ask all shards in parallel.
 type Sharded struct {
 	keyMethods
 	key    string

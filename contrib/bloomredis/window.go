@@ -38,15 +38,15 @@ import (
 // A Window is one Redis string under its key. A large one has several strings of about 32 MB, and
 // the others are beside the key. Each string has its part of N, and some room for an uneven split.
 // The first Add to a string makes it in its full size. A string expires by itself when all its keys
-// are forgotten. With up to 7 Generations the memory is at most 1.2 times that of a window.Filter, and
-// with 15 at most 1.6 times. The README has figures.
+// are forgotten. The memory is at most 1.2 times that of a window.Filter, or 1.6 times with more
+// than 7 Generations. The README has figures.
 //
 // A key is in the Window from its Add on, even if the work for it fails later. A worker that must
-// not lose work looks the key up, works, and then adds the key. If two workers do so at once, both
+// not lose work looks the key up, works, and then adds the key. If two workers do so together, both
 // do the work. A worker that must not work twice adds the key first, by AddOnce.
 //
-// Many goroutines may call the methods of a Window at once, and any number of processes may share
-// the key. Every call ends when its context does.
+// Many goroutines may call the methods of a Window concurrently, and any number of processes may
+// share the key. Every call ends when its context does.
 type Window struct {
 	keyMethods
 	caller

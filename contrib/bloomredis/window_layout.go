@@ -12,7 +12,7 @@ import (
 // layout says where the bits of a window are.
 //
 // A window has 32 planes. Each plane is a Bloom filter for share keys. A lane has 32 bits, and bit
-// p belongs to plane p. So the lanes of a key tell about all planes at once. All lanes of a key are
+// p belongs to plane p. So the lanes of a key tell about all planes. All lanes of a key are
 // in one page. The pages are in strings, each with a head before its pages. If there are several
 // strings, each has about maxString bytes of pages. A string is a window of its own, for its part
 // of the keys. For the words see windowScript.

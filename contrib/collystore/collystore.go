@@ -48,7 +48,7 @@ import (
 // own storage does. Embed a Storage in a type of yours to keep them elsewhere. Make it with
 // [New].
 //
-// Many goroutines may use a Storage at once if they may use its set.
+// Many goroutines may use a Storage concurrently if they may use its set.
 type Storage struct {
 	visited bloom.Set
 	cookies storage.InMemoryStorage
@@ -57,7 +57,7 @@ type Storage struct {
 var _ storage.Storage = (*Storage)(nil)
 
 // New returns a Storage that keeps visited pages in the given set. An asynchronous
-// collector needs a set that many goroutines may use at once, such as a [bloom.SyncFilter] or
+// collector needs a set that many goroutines may use concurrently, such as a [bloom.SyncFilter] or
 // a growing.Filter. Several collectors may share a set. One of them then visits a page, or
 // two if they ask for it at the same moment.
 //

@@ -22,8 +22,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// SavedSet is a set that can be saved, such as every Filter and SyncFilter of module bloom but those of
-// package cuckoo.
+// SavedSet is a set that can be saved, such as every Filter and SyncFilter of module bloom but those
+// of package cuckoo.
 type SavedSet interface {
 	bloom.Set
 	SaveFile(path string) error
@@ -48,8 +48,8 @@ type SavedSet interface {
 //	c.Wait()
 //	return crawl.Save()
 //
-// Ask for the start page whatever Resume returns, because the pages under way may be those of a host
-// that is dead. Colly refuses the start page with an error while the set contains it.
+// Ask for the start page whatever Resume returns, because the pages under way may be those of a
+// host that is dead. Colly refuses the start page with an error while the set contains it.
 //
 // A crawl may be killed at any moment. If it is begun again each time until it ends, it fetches
 // every page, except for pages that the set reports as visited by mistake. Pages that it fetched
@@ -67,7 +67,7 @@ type SavedSet interface {
 // put the data that a callback needs into the URL. A Crawl keeps no request that has a body or
 // another method than GET.
 //
-// Many goroutines may use a Crawl at once if they may use its set. A Crawl must not be copied.
+// Many goroutines may use a Crawl concurrently if they may use its set. A Crawl must not be copied.
 type Crawl struct {
 	c       *colly.Collector
 	path    string
@@ -137,7 +137,7 @@ func (w *Crawl) Visit(from *colly.Request, link string) error {
 	return w.attempt(w.want(link, depth), link, func() error { return visit(link) })
 }
 
-// absolute returns the URL that a request for link will have. A nil base means that link is absolute.
+// absolute returns the URL that a request for link will have. base may be nil if link is absolute.
 func absolute(base *colly.Request, link string) (string, error) {
 	if base == nil {
 		u, err := url.Parse(link)

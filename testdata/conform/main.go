@@ -27,8 +27,8 @@ var (
 	folder  = flag.String("vectors", "testdata/vectors", "the `folder` of the vectors")
 	types   = flag.String("types", "", "ask only filters of these `types`, such as bloom,blocked")
 	only    = flag.String("only", "", "ask only files whose name begins with this `text`")
-	patches = flag.Bool("patches", false, "also give the program a patch behind the name of its filter")
-	found   = flag.Bool("found", false, "the program writes the keys that it finds, as bloom check does")
+	patches = flag.Bool("patches", false, "also give the program patches, behind their filters")
+	found   = flag.Bool("found", false, "the program writes the keys that it finds, as grep does")
 )
 
 type vectors struct {
