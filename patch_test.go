@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -430,39 +431,53 @@ func TestPatchesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestPatchBesideAdds: if a key is added during Patch, either Patch fails or the key's bits stay.
-// Patch changes no other bit.
+// TestPatchBesideAdds: a key that is added before Patch makes it fail, and change nothing. A key that
+// is added once Patch changes bits stays. Of keys that are added at any time, one or the other holds.
 func TestPatchBesideAdds(t *testing.T) {
-	const rounds = 200
-	from := bloom.Must(bloom.New(2000, 0.01))
+	const m = 1 << 22 // a filter of one hash, so that a digest is a bit
+	bit := func(i uint64) bloom.Hash { return bloom.NewHash(i, 0) }
+	from := bloom.Must(bloom.NewSize(m, 1))
 	to := from.Clone()
-	for i := range uint64(200) {
-		to.AddHash(bloom.SumUint64(i))
+	for i := uint64(0); i < m; i += 8 {
+		to.AddHash(bit(i))
 	}
 	patch := bloom.Must(bloom.Diff(from, to))
-	for round := range uint64(rounds) {
-		s := bloom.NewSyncFrom(from)
-		added := make(chan struct{})
-		first := round * 1_000_000
-		go func() {
-			defer close(added)
-			for i := range uint64(50) {
-				s.AddHash(bloom.SumUint64(first + 1_000 + i))
+	var added []bloom.Hash
+	for i := uint64(1); i < m; i += m / 64 {
+		added = append(added, bit(i), bit(m-8-i/64*8)) // the second bit is one that the patch sets
+	}
+	for name, test := range map[string]struct {
+		wait func(s *bloom.SyncFilter)
+		fits []bool
+	}{
+		"before":   {nil, []bool{false}},
+		"any time": {func(*bloom.SyncFilter) {}, []bool{false, true}},
+		"while it set": {func(s *bloom.SyncFilter) {
+			for !s.ContainsHash(bit(0)) {
+				runtime.Gosched()
 			}
-		}()
-		err := s.Patch(patch)
-		<-added
-		want := from
-		if err == nil {
-			want = to
-		} else {
-			require.ErrorIs(t, err, bloom.ErrMismatch)
+		}, []bool{true}},
+	} {
+		for round := range 20 {
+			s := bloom.NewSyncFrom(from)
+			add := func() { s.AddBatch(nil, added) }
+			var err error
+			if test.wait == nil {
+				add()
+				err = s.Patch(patch)
+			} else {
+				filtertest.Together(func() { err = s.Patch(patch) }, func() { test.wait(s); add() })
+			}
+			require.Contains(t, test.fits, err == nil, "%s, round %d: %v", name, round, err)
+			want := to
+			if err != nil {
+				require.ErrorIs(t, err, bloom.ErrMismatch)
+				want = from
+			}
+			want = want.Clone()
+			want.AddBatch(nil, added)
+			require.True(t, s.Snapshot().Equal(want), "%s, round %d: %v", name, round, err)
 		}
-		want = want.Clone()
-		for i := range uint64(50) {
-			want.AddHash(bloom.SumUint64(first + 1_000 + i))
-		}
-		require.True(t, s.Snapshot().Equal(want), "round %d: %v", round, err)
 	}
 }
 

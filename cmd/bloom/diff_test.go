@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -130,4 +131,36 @@ func TestPatchReplacesFile(t *testing.T) {
 	require.False(t, os.SameFile(old, info), "FILE is replaced, not written in place")
 	require.Equal(t, old.Mode(), info.Mode())
 	require.Equal(t, numbers(100, 110), good(t, numbers(100, 110), "check list"))
+}
+
+// TestPatchWithLongComment: a patch for a small filter may be longer than the filter, because of its
+// comment.
+func TestPatchWithLongComment(t *testing.T) {
+	t.Chdir(t.TempDir())
+	comment := strings.Repeat("x", 4000)
+	good(t, numbers(0, 10), "build -n 20 -o old")
+	good(t, numbers(0, 11), "build -n 20 -o new -comment", comment)
+	good(t, "", "diff -o day.patch old new")
+	require.Greater(t, len(read(t, "day.patch")), 4000)
+	good(t, "", "patch old day.patch")
+	require.True(t, read(t, "new") == read(t, "old"))
+}
+
+// TestPatchSkipped: the patch of a day does not fit if the patch of the day before was left out, however
+// few lines a day has.
+func TestPatchSkipped(t *testing.T) {
+	t.Chdir(t.TempDir())
+	good(t, numbers(0, 100_000), "build -n 200k -o day0")
+	for day := 1; day <= 2; day++ {
+		name, before := fmt.Sprint("day", day), fmt.Sprint("day", day-1)
+		write(t, name, read(t, before))
+		good(t, numbers(100_000*day, 100_000*day+10), "add", name)
+		good(t, "", fmt.Sprintf("diff -o patch%d %s %s", day, before, name))
+	}
+	was := read(t, "day0")
+	saying(t, 1, "day0 is as it was: patch2 was made from another filter, or was applied before: ", "", "patch day0 patch2")
+	require.True(t, was == read(t, "day0"))
+	good(t, "", "patch day0 patch1")
+	good(t, "", "patch day0 patch2")
+	require.True(t, read(t, "day2") == read(t, "day0"))
 }

@@ -96,3 +96,26 @@ func TestGuess(t *testing.T) {
 		require.Equal(t, want, patchBetween(t, from, to, guess), "guess %d", guess)
 	}
 }
+
+// TestLongCodes: a gap of any length is read as it was written, also where its code has just as many
+// bits as a word, or some more.
+func TestLongCodes(t *testing.T) {
+	const words = 600
+	for gap := 0; gap < 64*(words-2); gap += 7 {
+		from, to := make([]uint64, words), make([]uint64, words)
+		to[0] = ^uint64(0) // a cluster makes codes short
+		to[1] = ^uint64(0)
+		i := 128 + gap
+		to[i/64] = 1 << (i % 64)
+		c := patchBetween(t, from, to, 129).Changes()
+		got := make([]uint64, words)
+		for {
+			word, mask, ok := c.Next()
+			if !ok {
+				break
+			}
+			got[word] = mask
+		}
+		require.Equal(t, to, got, "gap %d", gap)
+	}
+}

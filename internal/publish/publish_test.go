@@ -83,7 +83,7 @@ func TestDearPatches(t *testing.T) {
 // TestPatchesTakeLessThanAFilter: however many versions are asked for, steps and patches have
 // together about as many bytes as the filter.
 func TestPatchesTakeLessThanAFilter(t *testing.T) {
-	const size = 1 << 20
+	const size = 1 << 18
 	p, publish := changing(size)
 	var versions []string
 	for range 2 * History {
