@@ -4,7 +4,9 @@ package bloom_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"io"
@@ -590,6 +592,20 @@ func TestSizesEverywhere(t *testing.T) {
 				add("growing", f.SizeBytes())
 			}
 		}
+	}
+	// Every small n, because the terms for few keys matter only there.
+	for _, p := range []float64{0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9} {
+		all := sha256.New()
+		for n := range uint64(200) {
+			m, k, err := bloom.StrictSize(n+1, p)
+			fmt.Fprintln(all, n+1, m, k, err)
+			m, lines, err := blocked.Size(n+1, p)
+			fmt.Fprintln(all, m, lines, err, bloom.OptimalM(n+1, p))
+			if m, k, err = bloom.Size(n+1, p); err == nil {
+				fmt.Fprintln(all, m, k, bloom.StatsOf(m, k, m/4).FPR, bloom.StatsOf(m, k, m/2).FPR)
+			}
+		}
+		add("n from 1 to 200", p, hex.EncodeToString(all.Sum(nil)))
 	}
 	for _, bits := range []int{8, 16, 32} {
 		for ways := 1; ways <= 64; ways++ {

@@ -243,10 +243,18 @@ func TestNewWordsCopies(t *testing.T) {
 	words[0] = 1
 	require.Zero(t, bloom.Must(bloom.NewSize(256, 3)).OnesCount()+f.Stats().OnesCount)
 	require.False(t, f.ContainsHash(bloom.NewHash(0, 0)))
+}
+
+// TestNewSyncMakesOneFilter: NewSync takes the memory of one filter, without a copy.
+func TestNewSyncMakesOneFilter(t *testing.T) {
 	require.Less(t, filtertest.Allocated(func() { _ = bloom.Must(bloom.NewSync(1e6, 0.01)) }), uint64(1.3e6))
+}
+
+// TestNewWordsErrors: NewWords refuses no words, and a number of hashes out of range.
+func TestNewWordsErrors(t *testing.T) {
 	_, err := bloom.NewWords(nil, 3)
 	require.ErrorContains(t, err, "bloom: 0 words are outside [1, ")
-	_, err = bloom.NewWords(words, 0)
+	_, err = bloom.NewWords(make([]uint64, 4), 0)
 	require.EqualError(t, err, "bloom: k = 0 is outside [1, 255]")
 }
 

@@ -154,9 +154,21 @@ func TestCounters(t *testing.T) {
 // memory is allocated.
 func TestImpossibleSizesTakeNoMemory(t *testing.T) {
 	for _, params := range [][]uint64{{0, 1}, {maxWords + 1, 1}, {1, 0}, {1, 256}} {
-		err := new(Filter).UnmarshalBinary(bloom.Must(form.Counting.Append(nil, params, nil, form.Info{})))
+		data := bloom.Must(form.Counting.Append(nil, params, nil, form.Info{}))
+		var err error
+		memory := filtertest.Allocated(func() { err = new(Filter).UnmarshalBinary(data) })
 		require.ErrorIs(t, err, bloom.ErrFormat)
 		require.ErrorContains(t, err, " is outside [1, ", "%d", params)
+		require.Less(t, memory, uint64(100_000), "%d", params)
+	}
+	// A size that is possible, in a frame without its words.
+	for _, decode := range []func([]byte) error{
+		new(Filter).UnmarshalBinary,
+		func(data []byte) error { _, err := new(Filter).ReadFrom(bytes.NewReader(data)); return err },
+	} {
+		data := bloom.Must(form.Counting.Append(nil, []uint64{1 << 20, 7}, nil, form.Info{}))
+		memory := filtertest.Allocated(func() { require.ErrorIs(t, decode(data), bloom.ErrFormat) })
+		require.Less(t, memory, uint64(1<<20))
 	}
 	words, err := checkParams([]uint64{maxWords, 255})
 	require.NoError(t, err)

@@ -225,6 +225,14 @@ func TestEncodings(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, sample(t, name), binary)
 			require.NoError(t, made.g.UnmarshalBinary(binary))
+			requireForm := func() {
+				out := written(t, made.g)
+				require.Equal(t, name == "holiman.bin", bytes.HasPrefix(out, []byte{0x1f, 0x8b}), "gzip")
+				if name == "holiman.bin" {
+					require.Equal(t, binary, plain(t, out))
+				}
+			}
+			requireForm()
 			require.Equal(t, binary, plain(t, written(t, made.g)))
 
 			text, err := json.Marshal(made.f)
@@ -232,10 +240,12 @@ func TestEncodings(t *testing.T) {
 			require.NoError(t, json.Unmarshal(text, made.g))
 			require.Equal(t, binary, bloom.Must(made.g.MarshalBinary()))
 			require.NoError(t, made.g.UnmarshalJSON([]byte("null")))
+			requireForm()
 
 			var stream bytes.Buffer
 			require.NoError(t, gob.NewEncoder(&stream).Encode(made.f))
 			require.NoError(t, gob.NewDecoder(&stream).Decode(made.g))
+			requireForm()
 			require.Equal(t, text, bloom.Must(json.Marshal(made.g)))
 
 			for _, decode := range []func([]byte) error{made.g.UnmarshalBinary, made.g.UnmarshalJSON, made.g.GobDecode} {
