@@ -1,7 +1,6 @@
 package bloom_test
 
 import (
-	"context"
 	"crypto/sha1"
 	_ "embed"
 	"encoding/binary"
@@ -15,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/seed79a3ff49/bloom"
 )
@@ -272,41 +270,6 @@ func ExampleLoadOrNew() {
 // The Info says what a filter was made for and how its keys are hashed. Files hold the Info. A
 // program that loads a file checks the Hash first: if keys are hashed in another way, look-ups find
 // nothing.
-// Several programs add to one file. Each waits for the others, for a minute at most.
-func ExampleLock() {
-	dir, err := os.MkdirTemp("", "bloom")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "handled.bloom")
-
-	add := func(key string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		unlock, err := bloom.Lock(ctx, path)
-		if err != nil {
-			return err
-		}
-		defer unlock()
-		f, err := bloom.LoadOrNew(path, 1000, 0.01)
-		if err != nil {
-			return err
-		}
-		f.AddString(key)
-		return f.SaveFile(path)
-	}
-	fmt.Println(add("first"), add("second"))
-	f, err := bloom.LoadFile(path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(f.ContainsString("first"), f.ContainsString("second"))
-	// Output:
-	// <nil> <nil>
-	// true true
-}
-
 func ExampleFilter_SetInfo() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
