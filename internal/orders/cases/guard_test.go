@@ -234,6 +234,12 @@ func TestGuardLookup(t *testing.T) {
 				func() { *err = errors.Join(*err, look(s, g)) },
 			}
 		}},
+		{"Lookup, Rebuild after a silent commit", func(s *store, g *guard.Guard, err *error) threads {
+			return threads{
+				func() { *err = errors.Join(*err, look(s, g)) },
+				func() { s.commit("a")(); g.Rebuild(ctx) },
+			}
+		}},
 	} {
 		orders.Run(t, "guard/"+c.name, func() (check, threads) {
 			s, g := start(guard.Config{})

@@ -98,6 +98,12 @@ var seeds = []seed{
 	{"guard-one-insert", "GuardLookup", []substitution{
 		{"guard/lookup.go", "s.inserting > 0 || s.ended != ended", "s.inserting > 0 && s.ended != ended"},
 	}},
+	{"guard-older-memory", "GuardLookup", []substitution{
+		{"guard/lookup.go", "\t\ts.mu.Lock()\n\t\ts.inserting++\n\t\tif gen := g.now.Load(); gen != nil {", "\t\tgen := g.now.Load()\n\t\ts.mu.Lock()\n\t\ts.inserting++; if gen != nil {"},
+	}},
+	{"guard-newer-memory", "GuardLookup", []substitution{
+		{"guard/lookup.go", "\t\tgen.memory.note(h, d)\n", "\t\tgen = g.now.Load(); gen.memory.note(h, gen.memory.denial(h, key))\n"},
+	}},
 	{"guard-late", "GuardLookup", []substitution{
 		{"guard/lookup.go", "late := g.cfg.Lag > 0 &&", "late := false &&"},
 	}},
