@@ -55,7 +55,10 @@ func (f *Filter) AddBatch(added []bool, hs []bloom.Hash) {
 	if len(hs) == 0 {
 		return
 	}
-	now := f.timeOfAdd()
+	if f.zero() {
+		panic(errZero)
+	}
+	now := f.time(false)
 	for i, h := range hs {
 		f.ahead(hs, i, false)
 		isNew := f.add(h, now)

@@ -339,19 +339,17 @@ func (f *Filter) AddString(key string) bool { return f.AddHash(bloom.SumString(k
 
 // AddHash is Add by digest.
 func (f *Filter) AddHash(h bloom.Hash) bool {
-	return f.add(h, f.timeOfAdd())
-}
-
-// timeOfAdd returns the time of the keys that a call adds. It panics if f is zero.
-func (f *Filter) timeOfAdd() int64 {
 	if f.zero() {
 		panic(errZero)
 	}
-	return f.time(false)
+	return f.add(h, stale)
 }
 
-// add is AddHash of a key that comes now.
+// add is AddHash of a key that comes now. It reads the time if now is stale.
 func (s *state) add(h bloom.Hash, now int64) bool {
+	if now == stale {
+		now = s.time(false)
+	}
 	if s.k > 16 && len(s.array) >= farLanes {
 		s.touch(h, s.k)
 	}
