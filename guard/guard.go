@@ -151,9 +151,12 @@ func (l *Loader) filter() *growing.Filter {
 }
 
 // Guard is a filter in front of a store. Make it with [New]. The zero Guard has loaded nothing
-// and reports that every key may be there. Its Insert, Add and Rebuild panic. Any
-// number of goroutines may use a Guard at once. Look-ups take no lock and allocate nothing.
-// Neither look-ups nor inserts wait for a load. A Guard must not be copied.
+// and reports that every key may be there. Its Insert, Add and Rebuild panic.
+//
+// Any number of goroutines may use a Guard in parallel. Look-ups allocate nothing, and take no
+// lock: only with a Config.Learn does Lookup take one of 256 locks for a short time, for a key that
+// the filter reports as present. Neither look-ups nor inserts wait for a load. A Guard must not be
+// copied.
 //
 // A Guard is not a [bloom.Set]. A load forgets a key that was added if the store does not have it.
 // Before the first load, a Guard does not know whether a key is new. So its Add methods have no
