@@ -7,7 +7,6 @@ package fold
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,29 +22,33 @@ const Version = "15.0.0"
 //go:embed fold.txt
 var Table string
 
-// run is a run of Table.
-type run struct{ first, last, step, delta rune }
+// pages has what folding adds to each character, at [r>>8][r&255]. A page of zeros is nil.
+var pages = parse(Table)
 
-var runs = parse(Table)
-
-func parse(table string) (runs []run) {
-	for _, text := range strings.Fields(table) {
-		sign := strings.LastIndexAny(text, "+-")
-		chars, step, _ := strings.Cut(text[:sign], "/")
-		first, last, _ := strings.Cut(chars, "-")
-		r := run{step: 1}
-		scan(text[sign:], "%d", &r.delta)
-		scan(first, "%x", &r.first)
-		r.last = r.first
-		if last != "" {
-			scan(last, "%x", &r.last)
+func parse(table string) (pages [0x1f0]*[256]rune) {
+	for _, run := range strings.Fields(table) {
+		sign := strings.LastIndexAny(run, "+-")
+		chars, stepText, _ := strings.Cut(run[:sign], "/")
+		firstText, lastText, _ := strings.Cut(chars, "-")
+		var first, last, delta rune
+		step := rune(1)
+		scan(firstText, "%x", &first)
+		last = first
+		if lastText != "" {
+			scan(lastText, "%x", &last)
 		}
-		if step != "" {
-			scan(step, "%d", &r.step)
+		if stepText != "" {
+			scan(stepText, "%d", &step)
 		}
-		runs = append(runs, r)
+		scan(run[sign:], "%d", &delta)
+		for r := first; r <= last; r += step {
+			if pages[r>>8] == nil {
+				pages[r>>8] = new([256]rune)
+			}
+			pages[r>>8][r&255] = delta
+		}
 	}
-	return runs
+	return pages
 }
 
 func scan(text, format string, to *rune) {
@@ -56,9 +59,9 @@ func scan(text, format string, to *rune) {
 
 // Rune returns the representative of r.
 func Rune(r rune) rune {
-	i, _ := slices.BinarySearchFunc(runs, r, func(of run, r rune) int { return int(of.last - r) })
-	if i < len(runs) && r >= runs[i].first && (r-runs[i].first)%runs[i].step == 0 {
-		return r + runs[i].delta
+	i := uint32(r) >> 8
+	if i < uint32(len(pages)) && pages[i] != nil {
+		return r + pages[i][r&255]
 	}
 	return r
 }
