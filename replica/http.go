@@ -45,9 +45,10 @@ type HTTPSource struct {
 	// URL is the filter's address.
 	URL string
 	// Client makes the requests. Its Transport may add headers that the server needs, such as
-	// Authorization; see the example, which keeps them from servers that a redirect names. If Client is nil, a request may take five minutes. Otherwise
-	// give Client a Timeout, or the context of each refresh a deadline. Without both, a server that
-	// stops answering stops the replica.
+	// Authorization; see the example, which keeps them from servers that a redirect names. If
+	// Client is nil, a request may take five minutes. Otherwise give Client a Timeout, or the
+	// context of each refresh a deadline. Without both, a server that stops answering stops the
+	// replica.
 	Client *http.Client
 	// Limit is the size in bytes of the largest filter that the source accepts. 0 means 1 GiB,
 	// which is 900 million keys at 1 %. Memory is allocated as data arrives.
@@ -71,8 +72,8 @@ type known struct {
 	size          int64
 }
 
-// tags returns the value of If-None-Match for the version. A server may not know the tag that a proxy
-// made of its own.
+// tags returns the value of If-None-Match for the version. A server may not know the tag that a
+// proxy made of its own.
 func (k known) tags() string {
 	if httphead.Opaque(k.etag) == k.version {
 		return k.etag
@@ -184,8 +185,8 @@ func versionOf(etag string) string { return httphead.Bare(httphead.Opaque(etag))
 // its head and its Info.
 const maxPatch = 64 << 10
 
-// codings returns an error unless resp has one of the content codings that are wanted. "" stands for
-// none.
+// codings returns an error unless resp has one of the content codings that are wanted. "" stands
+// for none.
 func codings(resp *http.Response, wanted ...string) (coding string, err error) {
 	lines := resp.Header.Values("Content-Encoding")
 	coding = strings.Join(httphead.Codings(lines), ", ")

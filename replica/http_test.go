@@ -499,8 +499,8 @@ func TestHTTPTriesBothWays(t *testing.T) {
 	require.Equal(t, []string{"gzip", "identity", "gzip", "identity", "gzip", "identity"}, asked)
 }
 
-// TestHTTPUnchangedWithoutTag: after an answer of 304 without an ETag, the replica keeps its version,
-// and asks with the tag that it got, letter by letter. Some servers compare tags as texts.
+// TestHTTPUnchangedWithoutTag: after an answer of 304 without an ETag, the replica keeps its
+// version, and asks with the tag that it got, letter by letter. Some servers compare tags as texts.
 func TestHTTPUnchangedWithoutTag(t *testing.T) {
 	var asked [][2]string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

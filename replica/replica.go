@@ -1,10 +1,11 @@
 // Package replica keeps copies of one Bloom filter on many machines.
 //
-// A [Replica] answers from its own machine's memory, without locks, and polls a
-// [Source] for what is new. It contains every key of the version that it has, and
-// trails the source by up to the polling interval. Only while a patch is applied, a key that the
-// patch removes may be absent already. While the source fails, a Replica keeps its last copy. [Replica.Status] tells how old the copy is. Before the
-// first load, a Replica reports every key as present, so that no key is turned away in error.
+// A [Replica] answers from its own machine's memory, without locks, and polls a [Source] for what
+// is new. It contains every key of the version that it has, and trails the source by up to the
+// polling interval. Only while a patch is applied, a key that the patch removes may be absent
+// already. While the source fails, a Replica keeps its last copy. [Replica.Status] tells how old
+// the copy is. Before the first load, a Replica reports every key as present, so that no key is
+// turned away in error.
 //
 // The caller supplies the source and the interval. Some sources send only what
 // is new. Others send the whole filter whenever it has changed:
@@ -106,8 +107,9 @@ type Config struct {
 	// Refresh. A patch that does not fit is such an error, even if a full filter replaces it at
 	// once. OnError is also told of a refresh that succeeded, and led back to an older version or
 	// loaded the same filter for the third time in a row; see Back and Again of [Status]. Errors do
-	// not count if the context of the refresh has ended. OnError may call the Replica's methods. Calls of OnError do not overlap: an error that occurs during a call is
-	// only returned by Refresh.
+	// not count if the context of the refresh has ended. OnError may call the Replica's methods.
+	// Calls of OnError do not overlap: an error that occurs during a call is only returned by
+	// Refresh.
 	//
 	// If OnError is nil, the first error of a Replica that has loaded nothing yet goes
 	// to the default logger of package slog: such a Replica reports every key as present.
@@ -202,8 +204,8 @@ func (r *Replica) Refresh(ctx context.Context) error {
 	return err
 }
 
-// refresh is Refresh for a caller that has put the token into busy. It takes the token out. told has
-// what OnError is to be told besides err.
+// refresh is Refresh for a caller that has put the token into busy. It takes the token out. told
+// has what OnError is to be told besides err.
 func (r *Replica) refresh(ctx context.Context) (told []error, err error) {
 	defer func() { <-r.busy }()
 	started := time.Now()
@@ -284,8 +286,8 @@ func (r *Replica) fetch(ctx context.Context, have string, told *[]error) error {
 	return nil
 }
 
-// countAgain counts full if it is the filter of cur, which the Replica has not asked for. It returns an
-// error if this is the third such filter in a row.
+// countAgain counts full if it is the filter of cur, which the Replica has not asked for. It
+// returns an error if this is the third such filter in a row.
 func (r *Replica) countAgain(cur *state, full *bloom.Filter, asked bool) error {
 	same := cur != nil && !asked && cur.holds(full)
 	if !same {
@@ -339,8 +341,9 @@ type unfitError struct{ error }
 func (e unfitError) Unwrap() error { return e.error }
 
 // Contains reports whether key may be in the filter. False is certain for the source's filter as of
-// Version, or, while a patch is applied, as of the next version. Before the first load, Contains returns true for every key. It is for keys that were
-// hashed with [bloom.Sum]: look at the Hash of [Replica.Info] first.
+// Version, or, while a patch is applied, as of the next version. Before the first load, Contains
+// returns true for every key. It is for keys that were hashed with [bloom.Sum]: look at the Hash of
+// [Replica.Info] first.
 func (r *Replica) Contains(key []byte) bool { return r.ContainsHash(bloom.Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -400,9 +403,9 @@ type Status struct {
 	Refreshed time.Time
 	// Err is the error of the last refresh, and nil if it succeeded.
 	Err error
-	// Again counts the refreshes that loaded the whole filter, which the Replica had already and had
-	// not asked for. If it grows at each refresh, the server sends no ETag, or something on the way
-	// changes it.
+	// Again counts the refreshes that loaded the whole filter, which the Replica had already and
+	// had not asked for. If it grows at each refresh, the server sends no ETag, or something on the
+	// way changes it.
 	Again uint64
 	// Back counts the refreshes that led back to one of the last 64 versions, as an old copy in a
 	// cache does. Keys that were added since that version are absent again.

@@ -204,7 +204,8 @@ func reasonOf(err error) string {
 	if err == nil {
 		return ""
 	}
-	for _, kind := range []error{fs.ErrNotExist, fs.ErrPermission, bloom.ErrVersion, bloom.ErrFormat} {
+	kinds := []error{fs.ErrNotExist, fs.ErrPermission, bloom.ErrVersion, bloom.ErrFormat}
+	for _, kind := range kinds {
 		if errors.Is(err, kind) {
 			return kind.Error()
 		}

@@ -159,8 +159,8 @@ func setWriteTime(w http.ResponseWriter, size int64) {
 }
 
 // readBody returns the body of a request, which may have most bytes, without a byte order mark of
-// UTF-8. A body takes places for pieces as they arrive, so that a silent client takes none. The caller
-// calls release once it no longer needs the body, and also after an error.
+// UTF-8. A body takes places for pieces as they arrive, so that a silent client takes none. The
+// caller calls release once it no longer needs the body, and also after an error.
 func (s *server) readBody(w http.ResponseWriter, r *http.Request, most int64) (
 	body []byte, release func(), err error,
 ) {

@@ -35,7 +35,7 @@ var pagePolicy = func() string {
 type page struct {
 	Name, Host string
 	Comment    string
-	Said       string // the answer, or what is wrong, in a sentence without its full stop; for the title
+	Said       string // the answer, or what is wrong, for the title
 	Hex        bool   // keys are given in hexadecimal
 	Download   bool   // there is a filter to download
 	Rows       []row

@@ -111,8 +111,8 @@ func newGapWriter(m, changed uint64) *gapWriter {
 	return &gapWriter{rice: rice, words: make([]uint64, 0, (bound+63)/64)}
 }
 
-// write writes changes, and returns how many bits change. A stream that gets longer than the filter's
-// words has another rice than the best: write then writes no more.
+// write writes changes, and returns how many bits change. A stream that gets longer than the
+// filter's words has another rice than the best: write then writes no more.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
 	for word, mask := range changes {
 		changed += uint64(bits.OnesCount64(mask))
@@ -201,8 +201,8 @@ func checkPatch(params []uint64) (words uint64, err error) {
 
 // Check returns an error that wraps ErrMismatch unless p was made from a filter with the header h
 // and the given words, and an error that wraps ErrFormat if the stream of p is damaged. Other
-// goroutines may write to words atomically at the same time: Check loads each word once. was has the
-// bits that p changes, as Check found them: the i-th such bit is bit i%64 of was[i/64].
+// goroutines may write to words atomically at the same time: Check loads each word once. was has
+// the bits that p changes, as Check found them: the i-th such bit is bit i%64 of was[i/64].
 func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 	if h != p.Header {
 		words = nil
@@ -326,7 +326,8 @@ func (c *Changes) advance() {
 func (c *Changes) code() (high, low uint64, ok bool) {
 	if i, at := c.at/64*8, c.at%64; i+16 <= uint64(len(c.stream)) {
 		words := c.stream[i:]
-		next := binary.LittleEndian.Uint64(words)>>at | binary.LittleEndian.Uint64(words[8:])<<(64-at)
+		next := binary.LittleEndian.Uint64(words) >> at
+		next |= binary.LittleEndian.Uint64(words[8:]) << (64 - at)
 		zeros := uint(bits.TrailingZeros64(next))
 		if n := zeros + 1 + c.rice; n <= 64 {
 			c.at += uint64(n)

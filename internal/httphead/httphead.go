@@ -1,5 +1,5 @@
-// Package httphead reads the fields of HTTP that name codings and versions: lists with weights, such
-// as Accept-Encoding and A-IM, Content-Encoding, and entity tags. It follows RFC 9110.
+// Package httphead reads the fields of HTTP that name codings and versions: lists with weights,
+// such as Accept-Encoding and A-IM, Content-Encoding, and entity tags. It follows RFC 9110.
 //
 // All functions take the values of a field as http.Header.Values returns them. A field may come in
 // several lines, which together are one list.

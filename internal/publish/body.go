@@ -25,10 +25,10 @@ const (
 // memory: with one client at each publication, they would keep as many filters as are published
 // during the slowest download. The bits that have changed since the version are changed back.
 //
-// If the current release no longer has the patches since the version, the body of an exact Publisher
-// breaks off. Otherwise pieces have the bits of the current release. The client then gets a mixture of two versions. The mixture still has every key
-// that is in all versions since then. No patch fits it, so its replica loads the whole filter
-// again.
+// If the current release no longer has the patches since the version, the body of an exact
+// Publisher breaks off. Otherwise pieces have the bits of the current release. The client then gets
+// a mixture of two versions. The mixture still has every key that is in all versions since then. No
+// patch fits it, so its replica loads the whole filter again.
 type body struct {
 	publisher *Publisher
 	version   string

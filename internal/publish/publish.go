@@ -18,21 +18,21 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/httphead"
 )
 
-// A version is a filter with a name. A release is a version while it is the present one, or while an
-// answer that began then is made. A step is a patch from one version to the next. A past version is as
-// many steps behind as lead to the present one.
+// A version is a filter with a name. A release is a version while it is the present one, or while
+// an answer that began then is made. A step is a patch from one version to the next. A past version
+// is as many steps behind as lead to the present one.
 
 const (
 	// History is the largest number of past versions for which there are patches.
 	History = 16
 
-	// smallPatch is the number of bytes that patches may have beyond half the size of the filter, so
-	// that a small filter has patches, too.
+	// smallPatch is the number of bytes that patches may have beyond half the size of the filter,
+	// so that a small filter has patches, too.
 	smallPatch = 4096
 
 	// To make a patch of several steps takes some 20 ns for each bit, and to send the whole filter
-	// takes a nanosecond for some 50 bits. So a patch is cheap if it has at most one of cheapPart bits
-	// of the filter, or cheapBits.
+	// takes a nanosecond for some 50 bits. So a patch is cheap if it has at most one of cheapPart
+	// bits of the filter, or cheapBits.
 	cheapPart = 2048
 	cheapBits = 1 << 16
 	// Publish makes patches that are not cheap if clients wanted them before, of at most one of
@@ -40,11 +40,11 @@ const (
 	workPart = 64
 )
 
-// Publisher has the present version of a filter, and patches from past ones. Many goroutines may use
-// it concurrently. New makes one, which must Publish before anything else.
+// Publisher has the present version of a filter, and patches from past ones. Many goroutines may
+// use it concurrently. New makes one, which must Publish before anything else.
 type Publisher struct {
 	name  func(r *release, seq uint64) string // returns the name of a version
-	exact bool                                // an answer breaks off rather than have other bits than its version
+	exact bool                                // no answer has other bits than its version
 
 	mu      sync.Mutex // held by Publish
 	seq     uint64
@@ -94,8 +94,8 @@ func New() *Publisher {
 }
 
 // NewExact returns a Publisher without a version, whose versions are named by their contents. So
-// several Publishers of one file, and one after a restart, have the same versions. Clients may rely on
-// the name: an answer of the whole filter that can no longer have its version's bits breaks off.
+// several Publishers of one file, and one after a restart, have the same versions. Clients may rely
+// on the name: an answer of the whole filter that can no longer have its version's bits breaks off.
 func NewExact() *Publisher {
 	return &Publisher{exact: true, name: func(r *release, _ uint64) string { return r.digest() }}
 }
@@ -219,8 +219,8 @@ func parse(steps []step) (patches []*form.Patch) {
 	return patches
 }
 
-// find returns a patch from one of the versions to r, and that version. It prefers the newest one. The
-// patch is nil if there is none.
+// find returns a patch from one of the versions to r, and that version. It prefers the newest one.
+// The patch is nil if there is none.
 func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	for i, s := range slices.Backward(r.past) {
 		if versions.Find(s.version) {
@@ -234,9 +234,9 @@ func (r *release) find(versions httphead.Tags) (version string, d *patch) {
 	return "", nil
 }
 
-// Since returns the present version. If have is the present one, patch and full are nil. If there is
-// a patch that turns have into it, Since returns that, which nobody may change. Otherwise it returns
-// a copy of the filter.
+// Since returns the present version. If have is the present one, patch and full are nil. If there
+// is a patch that turns have into it, Since returns that, which nobody may change. Otherwise it
+// returns a copy of the filter.
 func (p *Publisher) Since(have string) (version string, patch []byte, full *bloom.Filter) {
 	r := p.current.Load()
 	if have == r.version {
@@ -259,10 +259,10 @@ func (r *release) size() int64 {
 	return r.header.Size() + int64(form.TrailerSize(door.Fields(r.filter.Info())))
 }
 
-// hold reports whether another client may be sent d. The caller calls drop in the end if so. Clients
-// may keep small patches for as long as they like. Of the large ones, those that are being sent have
-// together at most as many bytes as the filter of r: other clients are sent the whole filter, of
-// which each takes a piece.
+// hold reports whether another client may be sent d. The caller calls drop in the end if so.
+// Clients may keep small patches for as long as they like. Of the large ones, those that are being
+// sent have together at most as many bytes as the filter of r: other clients are sent the whole
+// filter, of which each takes a piece.
 func (p *Publisher) hold(r *release, d *patch) bool {
 	if len(d.data) <= pieceSize {
 		return true

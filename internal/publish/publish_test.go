@@ -18,8 +18,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/filtertest"
 )
 
-// changing returns a Publisher of a filter of size bytes, and a function that flips n random bits and
-// publishes. The Publisher has a version.
+// changing returns a Publisher of a filter of size bytes, and a function that flips n random bits
+// and publishes. The Publisher has a version.
 func changing(size int) (p *Publisher, publish func(n int) string) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	words := make([]uint64, size/8)

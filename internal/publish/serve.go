@@ -38,7 +38,7 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if httphead.Lists(req.Header.Values("A-IM"), DeltaIM) {
 		base, d := r.find(have)
 		if d != nil && p.hold(r, d) {
-			p.sendPatch(w, req, base, d) // r is out of memory meanwhile if it is not the present one
+			p.sendPatch(w, req, base, d) // keeps d in memory, and not r
 			return
 		}
 	}
