@@ -63,6 +63,7 @@ func TestFailures(t *testing.T) {
 			return func() {
 				x.Lock()
 				y.Lock()
+				Point()
 				y.Unlock()
 				x.Unlock()
 			}
