@@ -32,8 +32,11 @@ func (s Strategy) String() string {
 	return [...]string{"Mitz32", "Mitz64"}[s]
 }
 
-// Set is a set of keys in memory. [Filter] and [SyncFilter] implement it, and so do the Filters of
-// packages blocked, counting, flower, growing and window, and blocked's SyncFilter.
+// Set is what packages such as sieve need of a set of keys in memory: a type to which keys are
+// added, and that is asked for them. Its keys cannot be listed. [Filter] and [SyncFilter] implement
+// it, and so do the Filters of packages blocked, counting, flower, growing and window, and
+// blocked's SyncFilter. Package cuckoo's filters refuse keys when they are full, and a Bank has
+// many members, so they do not implement it.
 type Set interface {
 	// AddHash adds the key with the digest and reports whether the key was new. The
 	// comment of each type says what false means, and how long an added key is found.

@@ -79,11 +79,12 @@ func load(r *form.FileReader) (*Filter, error) {
 //
 // LoadOrNew returns an error instead of a new filter if there is a file that cannot be read. It
 // also does so if path is empty, if the directory of path is missing, or if path is a link to
-// nothing. So a wrong path is reported at once, and not by a later SaveFile.
+// nothing. So a wrong path is reported immediately, and not by a later SaveFile.
 //
-// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an
-// error that wraps [ErrMismatch]. Its message has N and P of the file's Info, if there
-// is one.
+// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an error that
+// wraps [ErrMismatch]. The parameters are M, K and Strategy. Other n and p may have the same ones.
+// The message has N and P of the file's Info, if there is one. The Info does not count: if another
+// program may have written the file, look at its Hash before the first look-up.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := Size(n, p)
 	if err != nil {

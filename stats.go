@@ -7,8 +7,10 @@ import (
 )
 
 // Stats describes a filter at one moment. Its fields are what the methods of [Filter] with the same
-// names return. Fields that do not apply to a type are zero. JSON and String use short names: m, k,
-// ones, fill, keys, rate, size. Dashboards read these names, so no version changes them.
+// names return. The Stats methods of other types say what M, K and OnesCount count there: slots and
+// ways in package flower, places for tags in package cuckoo. Fields that do not apply to a type are
+// zero, such as K in package growing. JSON and String use short names: m, k, ones, fill, keys,
+// rate, size. Dashboards read these names, so no version changes them.
 //
 // To publish a filter's Stats, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any {
 // return f.Stats() })). Do not publish the filter itself. It has a String method and so satisfies
@@ -22,7 +24,7 @@ type Stats struct {
 	FillRatio   float64 `json:"fill"`           // fraction of bits set
 	ApproxCount uint64  `json:"keys"`           // estimated number of distinct keys
 	FPR         float64 `json:"rate"`           // false-positive rate now
-	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes
+	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes, not the memory
 }
 
 // StatsOf returns the Stats of a [Filter] of m bits and k hashes that has the given number of bits

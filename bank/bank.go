@@ -244,7 +244,8 @@ func (b *Bank) AddHash(i int, h bloom.Hash) bool {
 	return changed
 }
 
-// Clear removes all keys of member i, and its name. The member stays in the Bank.
+// Clear removes all keys of member i, and its name. The member stays in the Bank. [Bank.Reset] does
+// that to all members.
 func (b *Bank) Clear(i int) {
 	check(i, b.Len())
 	s := b.state
@@ -262,8 +263,8 @@ func (b *Bank) Clear(i int) {
 	}
 }
 
-// Reset removes the keys and the names of all members. It keeps the members, the memory and the
-// Info.
+// Reset removes the keys and the names of all members; [Bank.Clear] does that to one. It keeps the
+// members, the memory and the Info.
 func (b *Bank) Reset() {
 	s := b.state
 	if s == nil {

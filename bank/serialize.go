@@ -458,10 +458,14 @@ func (b *Bank) SaveFile(path string) error {
 // its Info's Hash before the first look-up; see [bloom.View].
 func LoadFile(path string) (*Bank, error) { return storage.LoadFile(form.Bank, path, new(Bank)) }
 
-// LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file.
-// It returns an error, which wraps [bloom.ErrMismatch], if the file's members have another
-// size or another K than New's. It writes no file. It returns an error at once if the
-// file's directory does not exist, because SaveFile would fail later.
+// LoadOrNew returns the Bank in the file at path, or New(n, p) if there is no such file. It writes
+// no file. It returns an error immediately if the file's directory does not exist, because SaveFile
+// would fail later.
+//
+// If the Bank in the file has other parameters than New(n, p), LoadOrNew returns an error that
+// wraps [bloom.ErrMismatch]. The parameters are M and K. Other n and p may have the same ones. The
+// Info does not count: if another program may have written the file, look at its Hash before the
+// first look-up.
 func LoadOrNew(path string, n uint64, p float64) (*Bank, error) {
 	made, err := New(n, p)
 	return loadOr(path, made, err)

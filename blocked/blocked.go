@@ -1,8 +1,8 @@
 // Package blocked provides a Bloom filter that keeps the bits of a key in one to four
 // cache lines.
 //
-// An added key is always found. A key that was not added is reported as present with
-// the probability that New was given. The caller supplies the number of keys, this
+// An added key is always found. A key that was not added is reported as present with at
+// most about the probability that New was given. The caller supplies the number of keys, this
 // probability, and keys or their digests.
 //
 // A classic filter, [bloom.Filter], touches up to 7 cache lines for a key at a rate
@@ -57,8 +57,8 @@ type filter struct {
 }
 
 // New returns an empty filter sized for n distinct keys. A filter that holds n keys reports a key
-// that was not added as present with probability p. New uses the fewest lines whose memory is
-// within 10 % of the optimum.
+// that was not added as present with a probability of at most about p. In a filter of few blocks it
+// is lower. New uses the fewest lines whose memory is within 10 % of the optimum.
 //
 // It returns an error unless n > 0, 1e-12 <= p < 1 and the filter has at most 2^35 blocks, which
 // are a tebibyte. Below 1e-12 four lines need much more memory than [bloom.New]. If the machine

@@ -74,10 +74,14 @@ func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Blocked, path, new(Filter))
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
-// It writes no file. It returns an error at once if the file's directory does not exist,
-// because SaveFile would fail later. If the filter in the file has other parameters than
-// New(n, p), the error wraps [bloom.ErrMismatch].
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
+// writes no file. It returns an error immediately if the file's directory does not exist, because
+// SaveFile would fail later.
+//
+// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an error that
+// wraps [bloom.ErrMismatch]. The parameters are M and Lines. Other n and p may have the same ones.
+// The Info does not count: if another program may have written the file, look at its Hash before
+// the first look-up.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, lines, err := Size(n, p)
 	if err != nil {

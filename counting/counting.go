@@ -25,7 +25,8 @@ const maxWords = min(form.MaxWords, form.MaxFrameWords/perBits)
 // The positions of a key are those in [bloom.New]'s filter. Each position has a counter of four
 // bits. A counter that reaches 15 is full. It may then count more than 15 keys. So it stays full,
 // and its bit stays set. That makes false positives a little more frequent, and loses no key. In a
-// filter that holds the n keys of New, a counter is full with a probability of 1.6e-15. Counters
+// filter that holds the n keys of New, for a p of at most 1/2, a counter is full with a probability
+// of less than 1e-13. Above that it is likelier, and at 0.99 all counters are full. Counters
 // also become full if one key is added fifteen times, or if a filter holds many times its n.
 //
 // Any number of goroutines may use a Filter at once. Look-ups and Stats take no
@@ -101,10 +102,14 @@ func stateOf(words []uint64, k int) *state {
 	return s
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
-// It writes no file. It returns an error at once if the file's directory does not exist,
-// because SaveFile would fail later. If the filter in the file has other parameters than New(n, p),
-// the error wraps [bloom.ErrMismatch].
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
+// writes no file. It returns an error immediately if the file's directory does not exist, because
+// SaveFile would fail later.
+//
+// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an error that
+// wraps [bloom.ErrMismatch]. The parameters are M and K. Other n and p may have the same ones. The
+// Info does not count: if another program may have written the file, look at its Hash before the
+// first look-up.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	made, err := New(n, p)
 	if err != nil {
@@ -389,7 +394,8 @@ func (f *Filter) Bloom() *bloom.Filter {
 }
 
 // Equal reports whether f and g have the same parameters and the same counters. It does not compare
-// their Infos. reflect.DeepEqual can be false for such filters. Equal panics if g is nil. Nothing may write to g at the same time.
+// their Infos. reflect.DeepEqual can be false for such filters. Equal panics if g is nil. Nothing
+// may write to g at the same time.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")

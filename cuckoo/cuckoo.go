@@ -97,9 +97,9 @@ func size(n uint64, p float64) (buckets uint64, bits int, err error) {
 // room for 1 % more.
 //
 // A key that is inserted several times takes up to eight places, all in the same two buckets. Up to
-// n = 1e7, there is room for 0.87 n insertions if each key comes twice, for 0.62 n if it comes three
-// times, and for 0.36 n if it comes four times. Many keys that come more often do not fit, and a
-// larger n helps little: insert such a key once, and count it elsewhere.
+// n = 1e7, there is room for 0.87 n insertions if each key comes twice, for 0.62 n if it comes
+// three times, and for 0.36 n if it comes four times. Many keys that come more often do not fit,
+// and a larger n helps little: insert such a key once, and count it elsewhere.
 //
 // New returns an error unless n is at least 1, 1e-9 <= p <= 0.1, and the filter takes at most a
 // tebibyte, or half of a 32-bit machine's memory.
@@ -122,11 +122,12 @@ func checkSize(buckets, bits uint64) error {
 	return nil
 }
 
-// Insert inserts key and returns true. If the filter is full, Insert changes nothing and returns
-// false: only removals make room. If a key is inserted several times, each insertion counts. While
-// there is room, a key can be inserted at least 255 times. Its first eight insertions take a place
-// each, as other keys do. All further ones share one of the 32 entries of a list. The list is also
-// for keys that find no place.
+// Insert inserts key and returns true. It is not called Add, because Add of other filters cannot
+// fail, and its false means a key that was probably added before. If the filter is full, Insert
+// changes nothing and returns false: only removals make room. If a key is inserted several times,
+// each insertion counts. While there is room, a key can be inserted at least 255 times. Its first
+// eight insertions take a place each, as other keys do. All further ones share one of the 32
+// entries of a list. The list is also for keys that find no place.
 //
 // A key may be refused although another key would find a place, because Insert looks for one in a
 // limited number of buckets. When more than 96 % of the places are taken, it looks in fewer of them

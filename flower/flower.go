@@ -232,11 +232,11 @@ func next(x, step uint64) uint64 { return bits.RotateLeft64(x, 21) + step }
 // Reset forgets all keys. A key that is added at the same time may be found afterwards.
 func (f *Filter) Reset() { bitwords.ClearAtomic(f.words) }
 
-// Stats returns the figures of f. It reads the whole filter. A slot counts as a bit: M is
-// Slots, rounded down to a multiple of Ways, K is Ways, and OnesCount is the number of slots
-// that were written. FillRatio is the share of slots that were written. FPR is
-// 1 - (1 - FillRatio/(2^Bits - 1))^Ways. ApproxCount estimates how many keys were ever added.
-// It stops growing when all slots are written.
+// Stats returns the figures of f. It reads the whole filter. M is not the number of bits: a slot
+// counts as one. M is Slots, rounded down to a multiple of Ways, K is Ways, and OnesCount is the
+// number of slots that were written. FillRatio is the share of slots that were written. FPR is 1 -
+// (1 - FillRatio/(2^Bits - 1))^Ways. ApproxCount estimates how many keys were ever added. It stops
+// growing when all slots are written.
 func (f *Filter) Stats() bloom.Stats {
 	if f.ways == 0 {
 		return bloom.Stats{}

@@ -107,10 +107,13 @@ func LoadFile(path string) (*Filter, error) {
 	return storage.LoadFile(form.Flower, path, new(Filter))
 }
 
-// LoadOrNew returns the filter in the file at path, or New(c) if there is no such file.
-// LoadOrNew writes no file. It returns an error at once if the file's directory does not
-// exist, because SaveFile would fail later. If the filter in the file has another configuration
-// than c, LoadOrNew returns an error that wraps [bloom.ErrMismatch].
+// LoadOrNew returns the filter in the file at path, or New(c) if there is no such file. It writes
+// no file. It returns an error immediately if the file's directory does not exist, because SaveFile
+// would fail later.
+//
+// If the filter in the file has other parameters than New(c), LoadOrNew returns an error that wraps
+// [bloom.ErrMismatch]. The parameters are the fields of its Config. The Info does not count: if
+// another program may have written the file, look at its Hash before the first look-up.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	if _, err := c.words(); err != nil {
 		return nil, err

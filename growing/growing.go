@@ -34,9 +34,9 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// Filter is a Bloom filter that grows. It is safe for use by many goroutines at once,
-// except for decoding, which needs the Filter to itself. Look-ups take no lock. Adding a new key takes the lock of its shard. Adding a key that is there takes
-// no lock.
+// Filter is a Bloom filter that grows. It is safe for use by many goroutines at once, except for
+// decoding, which needs the Filter to itself. Look-ups take no lock. Adding a new key takes the
+// lock of its shard. Adding a key that is there takes no lock.
 //
 // The zero Filter contains nothing and can be decoded into. Adding to it panics. A
 // Filter must not be copied.
@@ -92,10 +92,13 @@ func New(n uint64, p float64) (*Filter, error) {
 	return &Filter{filter: filter{s, form.Keep(form.Info{N: n, P: p})}}, nil
 }
 
-// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file.
-// It writes no file. It returns an error at once if the file's directory does not exist,
-// because SaveFile would fail later. If the filter in the file was made for another n or p, the
-// error wraps [bloom.ErrMismatch].
+// LoadOrNew returns the filter in the file at path, or New(n, p) if there is no such file. It
+// writes no file. It returns an error immediately if the file's directory does not exist, because
+// SaveFile would fail later.
+//
+// If the filter in the file has other parameters than New(n, p), LoadOrNew returns an error that
+// wraps [bloom.ErrMismatch]. The parameters are n and p. The Info does not count: if another
+// program may have written the file, look at its Hash before the first look-up.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	if err := (&rates{n: n, p: p}).check(); err != nil {
 		return nil, err

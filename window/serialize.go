@@ -180,12 +180,13 @@ func load(path string, now func() time.Time) (*Filter, error) {
 	return storage.LoadFile(form.Window, path, f)
 }
 
-// LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no
-// such file. LoadOrNew writes no file. It returns an error at once if the file's directory
-// does not exist, because SaveFile would fail later.
+// LoadOrNew returns the filter in the file at path, with c's Now, or New(c) if there is no such
+// file. It writes no file. It returns an error immediately if the file's directory does not exist,
+// because SaveFile would fail later.
 //
-// If the filter in the file has another N, P, Span, Renew or Generations than New(c),
-// LoadOrNew returns an error that wraps [bloom.ErrMismatch] and names them.
+// If the filter in the file has other parameters than New(c), LoadOrNew returns an error that wraps
+// [bloom.ErrMismatch]. The parameters are the fields of its Config, except Now. The Info does not
+// count: if another program may have written the file, look at its Hash before the first look-up.
 func LoadOrNew(path string, c Config) (*Filter, error) {
 	c = c.withDefaults()
 	if _, err := c.layout(); err != nil {
