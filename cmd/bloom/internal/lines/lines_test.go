@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -29,5 +30,40 @@ func TestEnded(t *testing.T) {
 			return nil
 		}))
 		require.Greater(t, batches, 2)
+	}
+}
+
+// pieces keeps what each Write wrote.
+type pieces [][]byte
+
+func (p *pieces) Write(data []byte) (int, error) {
+	*p = append(*p, bytes.Clone(data))
+	return len(data), nil
+}
+
+// TestWritesWholeLines: a write ends with a line, unless the line is longer than a write may be. So a
+// run that is killed between two writes leaves no half line.
+func TestWritesWholeLines(t *testing.T) {
+	for _, length := range []int{7, 1000, writeSize - 1, writeSize, writeSize + 1} {
+		in := strings.Repeat(strings.Repeat("x", length-1)+"\n", 6*writeSize/length+3)
+		path := filepath.Join(t.TempDir(), "in")
+		require.NoError(t, os.WriteFile(path, []byte(in), 0o666))
+		var out pieces
+		cfg := &Config{Names: []string{path}, Delim: '\n', Out: &out, Counts: new(Counts)}
+		require.NoError(t, Start(t.Context(), cfg).Each(t.Context(), nil, nil, func(b *Batch) error {
+			all := make([]int, len(b.Hashes))
+			for i := range all {
+				all[i] = i
+			}
+			b.Keep(all)
+			return nil
+		}))
+		require.True(t, in == string(bytes.Join(out, nil)))
+		for _, piece := range out {
+			require.LessOrEqual(t, len(piece), writeSize)
+			if length <= writeSize {
+				require.True(t, bytes.HasSuffix(piece, []byte("\n")), "a write ends within a line")
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"bytes"
 	"context"
 	"time"
 )
@@ -19,7 +20,7 @@ func (r *Reader) write() {
 			continue
 		}
 		for left := b.kept; r.writeErr == nil && len(left) > 0; {
-			n := min(len(left), writeSize)
+			n := r.piece(left)
 			_, r.writeErr = r.cfg.Out.Write(left[:n])
 			if r.writeErr != nil {
 				close(r.failed)
@@ -36,6 +37,18 @@ func (r *Reader) write() {
 		}
 		r.free <- b
 	}
+}
+
+// piece returns how many bytes of left to write next: whole lines if they fit. So a process that is
+// killed between two writes leaves no half line.
+func (r *Reader) piece(left []byte) int {
+	if len(left) <= writeSize {
+		return len(left)
+	}
+	if i := bytes.LastIndexByte(left[:writeSize], r.cfg.Delim); i >= 0 {
+		return i + 1
+	}
+	return writeSize
 }
 
 // Patience is how long Each waits, once its ctx is done, for an output that takes no bytes.
