@@ -158,7 +158,7 @@ func TestPatchSkipped(t *testing.T) {
 		good(t, "", fmt.Sprintf("diff -o patch%d %s %s", day, before, name))
 	}
 	was := read(t, "day0")
-	saying(t, 1, "day0 is as it was: patch2 was made from another filter, or was applied before: ", "", "patch day0 patch2")
+	saying(t, 1, "day0 is as it was: patch2 was made from another filter, or was applied before", "", "patch day0 patch2")
 	require.True(t, was == read(t, "day0"))
 	good(t, "", "patch day0 patch1")
 	good(t, "", "patch day0 patch2")
