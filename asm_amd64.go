@@ -7,12 +7,9 @@ package bloom
 // batch.go has the contract. Filters of Mitz32, filters of one word, and processors without AVX2
 // use the portable forms in Go.
 //
-// A call enters assembly first, and assembly jumps to Go if it must. In hash/crc32, Go decides
-// first. Here that would make two calls out of one, because Go calls assembly through a stub. A
-// look-up in a small filter takes only a few times as long as a call.
-//
-// Compared with Go, assembly takes about four fifths of the time for a single key in a filter that
-// is in the cache, and about two thirds in a larger filter; see benchmarks.
+// A call enters assembly first, which jumps to Go if it must. If Go decided first, as in
+// hash/crc32, one call would become two, because Go calls assembly through a stub, and a look-up in
+// a small filter takes only a few times as long as a call.
 const assembly = true
 
 //go:noescape
@@ -52,11 +49,11 @@ func inAssembly(f *filter) bool {
 }
 
 const (
-	// fetchWords is the least number of words of a filter for which it pays to fetch words
-	// ahead of their use. A smaller filter is in a cache that is near enough.
+	// fetchWords is the least number of words of a filter for which fetching ahead pays. A smaller
+	// filter is in a cache that is near enough.
 	fetchWords = 4 << 20 / 8
-	// firstBits is the number of bits of a key that a look-up fetches at first. Most absent
-	// keys lack one of these.
+	// firstBits is the number of bits of a key that a look-up fetches first. Most absent keys lack
+	// one of these.
 	firstBits = 4
 	// slots is the number of slots in a frame of assembly. A slot has a bit of each of four
 	// keys.
@@ -64,7 +61,7 @@ const (
 )
 
 // addMany adds the first part of hs, sets dst, and returns the length of the part. If shared is
-// true, other goroutines may write to f at the same time.
+// true, other goroutines may write to f meanwhile.
 func addMany(f *filter, shared bool, dst []bool, hs []Hash) (done int) {
 	if shared && f.k > 64 {
 		return 0
@@ -99,7 +96,7 @@ func containsChunk(f *filter, dst []bool, hs []Hash) {
 	}
 }
 
-// next returns how many of hs the next call of assembly does. That is a multiple of four.
+// next returns how many of hs, a multiple of four, the next call of assembly does.
 func (f *filter) next(hs []Hash) int {
 	if !inAssembly(f) {
 		return 0
@@ -107,7 +104,7 @@ func (f *filter) next(hs []Hash) int {
 	return min(chunk, 4*(slots/f.k), len(hs)&^3)
 }
 
-// fetch returns bits, or 0 if f is so small that it does not pay to fetch bits ahead of their use.
+// fetch returns bits, or 0 if f is too small for fetching ahead to pay.
 func (f *filter) fetch(bits int) int {
 	if len(f.bits.words) < fetchWords {
 		return 0
@@ -118,8 +115,8 @@ func (f *filter) fetch(bits int) int {
 // The functions below do 4*fours digests with a filter that inAssembly accepts. fours is positive,
 // and fours*K is at most slots.
 
-// filterAddFours adds digests, and sets an element of dst for each: whether it changed the filter.
-// Before it uses bits, it fetches the first bits of every digest, as many as fetch says.
+// filterAddFours adds digests, and sets each element of dst to whether its digest changed the
+// filter. Before it uses bits, it fetches the first fetch bits of every digest.
 //
 //go:noescape
 func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
@@ -130,15 +127,14 @@ func filterAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 //go:noescape
 func syncAddFours(f *filter, hs *Hash, fours, fetch int, dst *bool)
 
-// filterContainsFours looks digests up, and sets an element of dst for each: whether the filter
-// contains it.
+// filterContainsFours looks digests up, and sets each element of dst to whether the filter contains
+// its digest.
 //
 //go:noescape
 func filterContainsFours(f *filter, hs *Hash, fours int, dst *bool)
 
-// filterContainsFetched is filterContainsFours, and fetches bits ahead of their use. It fetches and
-// tests the first bits of every digest, as many as fetch says. If they are set, it fetches and
-// tests the other bits. fetch is positive.
+// filterContainsFetched is filterContainsFours, but fetches bits ahead: the first fetch bits of
+// every digest, and the other bits if these are set. fetch is positive.
 //
 //go:noescape
 func filterContainsFetched(f *filter, hs *Hash, fours, fetch int, dst *bool)

@@ -13,13 +13,12 @@ import (
 // useAVX2 reports whether the processor has AVX2 and BMI2.
 var useAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
 
-// chunk is the largest number of keys in one call of assembly. Assembly cannot be stopped for the
-// garbage collector or for another goroutine before it returns. A Go function checks at its
-// beginning whether it should stop. So the Go functions that call assembly for a chunk are not
-// inlined.
+// chunk is the largest number of keys in one call of assembly, which cannot be stopped for the
+// garbage collector or for another goroutine. A Go function can be stopped at its beginning, so
+// those that call assembly for a chunk are not inlined.
 const chunk = 64
 
-// useAVX512 reports whether the processor has the parts of AVX-512 that hash several keys at once:
+// useAVX512 reports whether the processor has the parts of AVX-512 that hash several keys together:
 // products and rotations of 64-bit lanes, and loads of some bytes of a vector.
 var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512F &&
@@ -27,13 +26,13 @@ var useAVX512 = useAVX2 &&
 	cpu.X86.HasAVX512VL &&
 	cpu.X86.HasAVX512BW
 
-// useWide reports whether the processor hashes faster with vectors of 512 bits than of 256.
-// Processors of Intel do so from Ice Lake on, and those of AMD from Zen 4 on. These were the first
-// with VBMI2. Older processors of Intel lower their clock for long vectors.
+// useWide reports whether the processor hashes faster with vectors of 512 bits than of 256. Intel's
+// do from Ice Lake on, and AMD's from Zen 4 on, the first with VBMI2. Older processors of Intel
+// lower their clock for long vectors.
 var useWide = useAVX512 && cpu.X86.HasAVX512VBMI2
 
 // sumMany hashes the first part of keys and returns the length of the part. It hashes all byte
-// slices or strings, and integers in groups of eight. Without AVX2 it hashes no keys.
+// slices or strings, and integers in groups of eight; without AVX2, nothing.
 func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	size, all := unsafe.Sizeof(keys[0]), len(keys)
 	if size == 8 {
@@ -45,8 +44,8 @@ func sumMany[K []byte | string | uint64](dst []Hash, keys []K) (done int) {
 	return done
 }
 
-// sumChunk hashes up to count keys, and returns how many. If size is 8, the keys are integers.
-// Otherwise they are strings or slices, whose headers have size bytes.
+// sumChunk hashes up to count keys, and returns how many. If size is 8, the keys are integers, and
+// otherwise strings or slices, whose headers have size bytes.
 //
 //go:noinline
 func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
@@ -82,7 +81,7 @@ func sumChunk(dst *Hash, keys unsafe.Pointer, count int, size uintptr) int {
 	return sumKeys(dst, keys, count, size)
 }
 
-// tell informs the race detector about what sumChunk reads and writes.
+// tell tells the race detector what sumChunk reads and writes.
 func tell(dst *Hash, keys unsafe.Pointer, count int, size uintptr) {
 	bitwords.RaceWrite(unsafe.Pointer(dst), count*int(unsafe.Sizeof(*dst)))
 	bitwords.RaceRead(keys, count*int(size))

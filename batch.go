@@ -2,25 +2,25 @@ package bloom
 
 import "github.com/seed79a3ff49/bloom/internal/bitwords"
 
-// This is the contract of assembly. Builds without assembly have asm_portable.go instead.
+// This is the contract of assembly. Builds without it have asm_portable.go instead.
 //
-//	assembly                  whether the build has assembly for filters. Its look-ups load each
-//	                          word by one instruction, like an atomic load on that processor.
-//	                          So look-ups in a SyncFilter use assembly, too
-//	filterAdd, filterAddHash, do what add and contains do, for all filters and keys
-//	filterContains,
-//	filterContainsHash
-//	addMany, containsMany,    do the first part of a batch and return its length, which may be 0.
-//	sumMany                   addMany has a parameter that says that others may write
+//	assembly                            whether the build has assembly for filters
+//	filterAdd, filterAddHash            do what add does, for all filters and keys
+//	filterContains, filterContainsHash  do what contains does, for all filters and keys
+//	addMany, containsMany, sumMany      do the first part of a batch, and return its length, which
+//	                                    may be 0. addMany's shared: others may write meanwhile
 //
-// Keys do not escape; see bitwords.NoEscape. Assembly gets a batch in chunks: it cannot be
-// interrupted, and a garbage collection waits for the end of a chunk. Builds with the race detector
-// have assembly for hashing only, and tell the detector what it reads and writes. Builds with
-// sanitizers have no assembly. So these tools find, for example, a Filter that two goroutines write
-// to without a lock.
+// Assembly loads each word by one instruction, like an atomic load on that processor, so it also
+// looks keys up in SyncFilters. Keys do not escape; see bitwords.NoEscape. Assembly cannot be
+// interrupted, so it works on a batch in chunks, and a garbage collection waits only for the end of
+// a chunk.
+//
+// Builds with the race detector have assembly for hashing only, and tell the detector what it reads
+// and writes; builds with sanitizers have none. These tools thus find, for example, a Filter that
+// two goroutines write to without a lock.
 
-// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if
-// added is shorter than hs. A nil added discards the results.
+// AddBatch adds hs in order and sets added[i] to what AddHash of hs[i] returns. It panics if added
+// is shorter than hs. A nil added discards the results.
 //
 // Batches are usually 1.5 to 2 times as fast as single keys, and faster still in filters larger
 // than the processor's cache; see benchmarks/RESULTS.md. [SumBatch], [SumStringBatch] and

@@ -35,7 +35,7 @@ func (b bitset) get(x uint64) uint64 {
 	return b.words[i] >> pos & 1
 }
 
-// getAtomic is get while other goroutines set bits. It also returns the index of the bit.
+// getAtomic is get while other goroutines set bits. It also returns the bit's index.
 func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 	i, pos := guava.Locate(x, uint64(len(b.words)), b.reciprocal)
 	return atomic.LoadUint64(&b.words[i]) >> pos & 1, i<<6 | pos
@@ -44,13 +44,13 @@ func (b bitset) getAtomic(x uint64) (bit, index uint64) {
 // setAtomic sets the bit at index while other goroutines set bits.
 func (b bitset) setAtomic(index uint64) { atomic.OrUint64(&b.words[index>>6], 1<<(index&63)) }
 
-// fold returns a bitset of len(b.words)/d words. d must divide len(b.words). Let b have m bits and
-// the result m' bits. A bit at index i of b is set at index i mod m' of the result. Because m'
-// divides m, (x mod m) mod m' is x mod m' for every x. So the result has the bits of the same keys.
+// fold returns a bitset of len(b.words)/d words. d must divide len(b.words). With m bits in b and
+// m' in the result, bit i of b becomes bit i mod m'. As m' divides m, (x mod m) mod m' = x mod m'
+// for every x, so the result has the bits of the same keys.
 func (b bitset) fold(d int) bitset {
 	c := newBitset(len(b.words) / d)
-	// A block of the result stays in the first-level cache while d parts of b are
-	// added to it, so that each word is read from memory once.
+	// A block of the result stays in the first-level cache while d parts of b are added to it, so
+	// that each word is read from memory once.
 	const block = 2048
 	for from := 0; from < len(c.words); from += block {
 		sum := c.words[from:min(from+block, len(c.words))]

@@ -10,15 +10,14 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// Strategy says how a Filter makes bit indexes from a Hash. Its values are the
-// ordinals of Guava's BloomFilterStrategies, as written in the binary form.
+// Strategy is how a Filter makes bit indexes from a Hash. Its values are the ordinals of Guava's
+// BloomFilterStrategies, as written in the binary form.
 type Strategy uint8
 
 const (
-	// Mitz32 is Guava's MURMUR128_MITZ_32, the default before Guava 17. It
-	// uses 64 bits of the Hash. Its indexes have 31 bits: in a filter of more
-	// than 2^31 bits, the bits beyond are never set. From some 1.6e9 bits on the
-	// false-positive rate is above FPR; see docs/java.md.
+	// Mitz32 is Guava's MURMUR128_MITZ_32, the default before Guava 17. It uses 64 bits of the
+	// Hash. Its indexes have 31 bits: a filter of more than 2^31 bits never sets the bits beyond.
+	// From about 1.6e9 bits on the false-positive rate is above FPR; see docs/java.md.
 	Mitz32 Strategy = 0
 	// Mitz64 is Guava's MURMUR128_MITZ_64, its default and this package's.
 	Mitz64 Strategy = 1
@@ -32,21 +31,18 @@ func (s Strategy) String() string {
 	return [...]string{"Mitz32", "Mitz64"}[s]
 }
 
-// Set is what packages such as sieve need of a set of keys in memory: a type to which keys are
-// added, and that is asked for them. Its keys cannot be listed. [Filter] and [SyncFilter] implement
-// it, and so do the Filters of packages blocked, counting, flower, growing and window, and
-// blocked's SyncFilter. Package cuckoo's filters refuse keys when they are full, and a Bank has
-// many members, so they do not implement it.
+// Set is a set of keys in memory: a [Filter], a [SyncFilter], a Filter of packages blocked,
+// counting, flower, growing and window, or blocked's SyncFilter.
 type Set interface {
-	// AddHash adds the key with the digest and reports whether the key was new. The
-	// comment of each type says what false means, and how long an added key is found.
+	// AddHash adds the key with the digest and reports whether the key was new. Each type's comment
+	// says what false means, and how long an added key is found.
 	AddHash(Hash) bool
 	// ContainsHash reports whether the key with the digest may have been added.
 	ContainsHash(Hash) bool
 }
 
-// Filter is a Bloom filter. It has the bits, and so the binary form, of Guava's
-// BloomFilter after the same additions. Its methods, by what they are for:
+// Filter is a Bloom filter. It has the bits, and so the binary form, of Guava's BloomFilter after
+// the same additions. Its methods, by what they are for:
 //
 //   - add: [Filter.Add], [Filter.AddString], [Filter.AddHash], [Filter.AddBatch]
 //   - ask: [Filter.Contains], [Filter.ContainsString], [Filter.ContainsHash],
@@ -60,19 +56,18 @@ type Set interface {
 //   - describe: [Filter.Info], [Filter.SetInfo], [Filter.M], [Filter.K], [Filter.Strategy]
 //   - empty: [Filter.Reset]
 //
-// The zero Filter contains nothing and can be decoded into. Adding to it panics. Many goroutines
-// may read a Filter at once while none writes. If several goroutines add at once, keys are lost;
-// use a [SyncFilter] for that. A Filter must not be copied; see [Filter.Clone].
+// The zero Filter contains nothing and can be decoded into; adding to it panics. Many goroutines
+// may read a Filter concurrently while none writes. Concurrent additions lose keys; use a
+// [SyncFilter] for them. A Filter must not be copied; see [Filter.Clone].
 //
-// A struct that embeds a filter gets its MarshalText, so package encoding/json writes that
-// struct as one string, without its other fields. Give the filter a field name.
+// A struct that embeds a Filter gets its MarshalText, so package encoding/json writes the struct as
+// one string, without its other fields. Give the Filter a field name.
 type Filter struct {
 	_ nocopy.Locker
 	filter
 }
 
-// filter is the part that Filter and SyncFilter share. Both embed it and so have its exported
-// methods.
+// filter is what Filter and SyncFilter share. Both embed it for its exported methods.
 type filter struct {
 	bits     bitset
 	ones     uint64 // number of bits set; 0 in a SyncFilter, which counts them when asked
@@ -81,17 +76,15 @@ type filter struct {
 	info     form.Kept
 }
 
-// ErrMismatch is wrapped by the errors for two filters that do not fit each other, and for a file
-// that does not fit the parameters of [LoadOrNew]. Errors of the other packages in this module wrap
-// it, too.
+// ErrMismatch is wrapped by this module's errors for two filters that do not fit each other, and
+// for a file that does not fit the parameters of [LoadOrNew].
 var ErrMismatch = form.ErrMismatch
 
-// New returns an empty filter sized for n distinct keys. If it holds n keys, it reports a key that
-// was not added as present with a probability of about p. docs/sizes.md says when the probability
-// is higher, and [StrictSize] returns sizes that keep p. With a fifth more keys than n, p = 1 %
-// becomes 2.3 %. With twice as many keys it becomes 16 %. The empty key is found more often; see
-// [Sum]. New returns an error unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's
-// Info has n and p.
+// New returns an empty filter sized for n distinct keys. With n keys in it, it reports a key that
+// was not added as present with a probability of about p; docs/sizes.md says when the probability
+// is higher, and [StrictSize] returns sizes that keep p. A fifth more keys turn p = 1 % into 2.3 %,
+// and twice as many into 16 %. The empty key is found more often; see [Sum]. New returns an error
+// unless n > 0, 0 < p < 1, and [NewSize] accepts the size. The filter's Info has n and p.
 func New(n uint64, p float64) (*Filter, error) { return NewWithStrategy(Mitz64, n, p) }
 
 // NewWithStrategy is [New] with a strategy of the caller's choice. New uses [Mitz64].
@@ -110,12 +103,11 @@ func NewWithStrategy(s Strategy, n uint64, p float64) (*Filter, error) {
 
 // NewSize returns an empty filter of m bits, rounded up to a multiple of 64, and k hashes. Its Info
 // is zero. It returns an error unless 1 <= k <= 255, k <= m, and m has at most 2^31-1 words of 64
-// bits, which are 16 GiB. On 32-bit platforms the limit is 2^28-1 words.
+// bits (16 GiB), or 2^28-1 words on 32-bit platforms.
 //
-// Pass what [Size] or [StrictSize] returns. The Size of another package means something else:
-// blocked.Size returns lines in place of hashes, and a Filter of so few hashes has a high rate.
-// NewSize does not notice that, because few hashes are valid: [New] uses one hash for rates near
-// 1/2.
+// Pass what [Size] or [StrictSize] returns. Other packages' sizes mean something else: the lines of
+// blocked.Size would be few hashes, with a high rate. NewSize accepts them, because [New] uses one
+// hash for rates near 1/2.
 func NewSize(m uint64, k int) (*Filter, error) {
 	words, err := form.WordsFor("bloom", m, k, form.MaxWords)
 	if err != nil {
@@ -133,9 +125,9 @@ func newFilter(s Strategy, words, k int) *Filter {
 	}}
 }
 
-// NewWords returns a filter of k hashes with a copy of the given words: bit i is bit i%64 of
-// words[i/64]. Its Strategy is [Mitz64], and its Info is zero. It returns an error unless
-// 1 <= k <= 255 and there are 1 to 2^31-1 words.
+// NewWords returns a filter of k hashes with a copy of words: bit i is bit i%64 of words[i/64]. Its
+// Strategy is [Mitz64], and its Info is zero. It returns an error unless 1 <= k <= 255 and there
+// are 1 to 2^31-1 words.
 func NewWords(words []uint64, k int) (*Filter, error) {
 	if err := form.CheckK("bloom", k); err != nil {
 		return nil, err
@@ -158,8 +150,8 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// Add adds key. It reports whether the filter changed: true means that key was certainly new, and
-// false that it was probably added before. It does not retain key.
+// Add adds key and reports whether the filter changed: true means that key was certainly new, false
+// that it was probably added before. It does not retain key.
 func (f *Filter) Add(key []byte) bool { return filterAdd(&f.filter, key) }
 
 // AddString is Add of key's bytes, without copying them.
@@ -168,7 +160,7 @@ func (f *Filter) AddString(key string) bool { return f.Add(bitwords.BytesOf(key)
 // AddHash is Add by digest; see [Hash].
 func (f *Filter) AddHash(h Hash) bool { return filterAddHash(&f.filter, h) }
 
-// add implements AddHash in Go. Some builds have assembly that does the same; see batch.go.
+// add implements AddHash in Go. Some builds have assembly for it; see batch.go.
 func (f *filter) add(h Hash) bool {
 	if f.k == 0 {
 		panic(errZero)
@@ -190,9 +182,8 @@ func (f *filter) add(h Hash) bool {
 
 const errZero = "bloom: Add to a zero filter: make it with a constructor, or decode into it"
 
-// Contains reports whether key may have been added. False is certain. For a key that was not added,
-// it returns true with probability [Filter.FPR]. For the empty key, that probability is
-// [Filter.FillRatio]; see [Sum].
+// Contains reports whether key may have been added. False is certain. A key that was not added gets
+// true with probability [Filter.FPR], and the empty key with [Filter.FillRatio]; see [Sum].
 func (f *Filter) Contains(key []byte) bool { return filterContains(&f.filter, key) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -206,9 +197,8 @@ func (f *filter) contains(h Hash) bool {
 	if f.strategy == Mitz32 {
 		return f.contains32(h)
 	}
-	// Test four bits before each branch. In a full filter, a single bit of an absent key is clear
-	// half of the time, and no processor predicts a branch on it. Of four bits, one is nearly
-	// always clear.
+	// Test four bits before each branch. In a full filter, one bit of an absent key is clear half
+	// of the time, which no processor predicts. Of four bits, one is nearly always clear.
 	b, x, k := f.bits, h.h1, f.k
 	for ; k >= 4; k -= 4 {
 		x1 := x + h.h2
@@ -237,12 +227,12 @@ func (f *filter) contains32(h Hash) bool {
 	return f.k != 0
 }
 
-// Merge adds the keys of g to f. The false-positive rate becomes that of a filter which
-// holds the keys of both: two full filters of 1 % and different keys make one of 15.8 %.
+// Merge adds the keys of g to f. The false-positive rate becomes that of a filter with the keys of
+// both: two full filters of 1 % and different keys make one of 15.8 %.
 //
-// The two must agree in M, K and Strategy, and in Info's Hash if both have one. If they do not,
-// Merge leaves f as it was and returns an error that wraps [ErrMismatch]. If f has no Hash, it
-// takes over g's. If g's size is a multiple of f's, fold g first; see [Filter.Fold].
+// Unless the two agree in M, K and Strategy, and in Info's Hash if both have one, Merge leaves f
+// unchanged and returns an error that wraps [ErrMismatch]. If f has no Hash, it gets g's. A g of a
+// multiple of f's size can be folded first; see [Filter.Fold].
 func (f *Filter) Merge(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -252,9 +242,9 @@ func (f *Filter) Merge(g *Filter) error {
 	return nil
 }
 
-// Intersect clears all bits of f that are not set in g. f then contains every key
-// that was added to both. Its false-positive rate is higher than that of a filter built
-// from the common keys. It returns an error as [Filter.Merge] does.
+// Intersect clears all bits of f that are not set in g, which leaves every key that was added to
+// both, at a higher false-positive rate than a filter built from these keys. It returns an error as
+// [Filter.Merge] does.
 func (f *Filter) Intersect(g *Filter) error {
 	if err := f.compatible(g); err != nil {
 		return err
@@ -279,13 +269,12 @@ func (f *filter) compatible(g *Filter) error {
 	return f.info.Join("bloom", g.info.Get())
 }
 
-// Fold returns a new filter of M()/d bits with the keys of f. It has the bits of a filter of that
-// size, with the K and the Strategy of f, to which the same keys were added. Its false-positive
-// rate is higher than f's; see [Filter.FPR]. Its Info has no N and P. Fold leaves f as it was.
+// Fold returns a new filter of M()/d bits with the keys of f: the filter of that size, with f's K
+// and Strategy, after the same additions. Its false-positive rate is higher than f's; see
+// [Filter.FPR]. Its Info has no N and P. f is unchanged.
 //
-// It returns an error unless d divides M()/64, the number of words. Few sizes that
-// [New] picks have useful divisors. To fold by d later, choose m as a multiple of 64*d
-// and make the filter with [NewSize].
+// Fold returns an error unless d divides M()/64, the number of words. Few sizes of [New] have
+// useful divisors. To fold by d later, make the filter with [NewSize] and a multiple of 64*d.
 func (f *Filter) Fold(d int) (*Filter, error) {
 	words := len(f.bits.words)
 	if d < 1 || words < d || words%d != 0 {
@@ -304,8 +293,7 @@ func (f *Filter) Fold(d int) (*Filter, error) {
 // Clone returns an independent copy, with its Info.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// clone returns a copy of f. Other goroutines may write to the bits of a SyncFilter at the same
-// time.
+// clone returns a copy of f, also while other goroutines write to the bits of a SyncFilter.
 func (f *filter) clone() filter {
 	g := *f
 	g.bits.words = bitwords.Clone(f.bits.words)
@@ -319,8 +307,9 @@ func (f *Filter) Reset() {
 	f.ones = 0
 }
 
-// Equal reports whether f and g have the same parameters and the same bits. Their Infos do not
-// count, unlike in reflect.DeepEqual. It panics if g is nil.
+// Equal reports whether f and g have the same parameters and bits, whatever their Infos.
+// reflect.DeepEqual and testify's assert.Equal agree with it for filters with equal Infos. It
+// panics if g is nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("bloom: Equal to a nil Filter")
@@ -337,16 +326,15 @@ func (f *filter) m() uint64 { return uint64(len(f.bits.words)) * 64 }
 // M returns the number of bits, a multiple of 64.
 func (f *Filter) M() uint64 { return f.m() }
 
-// K returns the number of hashes, which is how many bits a key sets.
+// K returns the number of hashes: how many bits a key sets.
 func (f *Filter) K() int { return f.k }
 
 // Strategy returns how indexes are made.
 func (f *Filter) Strategy() Strategy { return f.strategy }
 
 // Capacity returns the number of keys for which a filter of M bits and K hashes has the
-// false-positive rate p. If [New] made the filter for n keys and p, Capacity(p) is at least n. It
-// can be more, because M is rounded up to whole words. Capacity is 0 for p <= 0 and for the zero
-// value, and math.MaxUint64 for p >= 1.
+// false-positive rate p: for a filter of [New], at least n, and more if M was rounded up. It is 0
+// for p <= 0 and for the zero value, and math.MaxUint64 for p >= 1.
 func (f *Filter) Capacity(p float64) uint64 { return capacity(f.m(), f.k, p) }
 
 // String describes f by its parameters, without its keys.
@@ -354,7 +342,7 @@ func (f filter) String() string {
 	return describe("bloom.Filter", f.m(), f.k, f.strategy)
 }
 
-// OnesCount returns the number of bits set. It takes constant time.
+// OnesCount returns the number of bits set, in constant time.
 func (f *Filter) OnesCount() uint64 {
 	return f.ones
 }
@@ -364,26 +352,25 @@ func (f *Filter) FillRatio() float64 { return f.Stats().FillRatio }
 
 // ApproxCount estimates the number of distinct keys added, from the number of bits set: -m/k ln(1 -
 // ones/m), rounded (Swamidass and Baldi, Mathematical Correction for Fingerprint Similarity
-// Measures, 2007). It is Guava's approximateElementCount. If every bit is set, Guava throws an
-// exception. ApproxCount then returns its largest value, m/k ln(2m), as if half a bit were clear.
+// Measures, 2007). It is Guava's approximateElementCount, but where Guava throws an exception
+// because every bit is set, it returns its largest value, m/k ln(2m), as if half a bit were clear.
 func (f *Filter) ApproxCount() uint64 { return f.Stats().ApproxCount }
 
 // FPR returns the current false-positive rate: the probability that a key which was not added is
-// reported as present. It is the sum of two figures. The first is Guava's expectedFpp, (ones/m)^k.
-// The second is what double hashing adds, because some keys have fewer than k different indexes. It
-// matters in small and in lightly filled filters. For a [Mitz32] filter the second figure is too
-// high by up to six times, and large filters have a higher rate; see docs/java.md.
+// reported as present. It is the sum of Guava's expectedFpp, (ones/m)^k, and of what double hashing
+// adds because some keys have fewer than k different indexes, which matters in small and in lightly
+// filled filters. For [Mitz32] the second figure is up to six times too high, and the rate of large
+// filters exceeds FPR; see docs/java.md.
 //
-// FPR is an estimate for filters of this size and fill. In filters that [New] made for a p of 1e-9
-// or more, and that hold up to n keys, the mean rate of many filters is within a fifth of it. The
-// rate of one filter is within a quarter of it from 8,000 bits on. In filters of less than 2,000
-// bits it can be half of it or twice at 1 %, and up to six times at 1e-6.
+// FPR is an estimate for filters of this size and fill. For filters that [New] made for p >= 1e-9,
+// with up to n keys, the mean rate of many filters is within a fifth of it. The rate of one filter
+// is within a quarter of it from 8,000 bits on. Below 2,000 bits it can be half of it or twice at 1
+// %, and up to six times at 1e-6.
 func (f *Filter) FPR() float64 { return f.Stats().FPR }
 
-// Stats returns all figures of f at once, for metrics.
+// Stats returns all figures of f, for metrics.
 func (f *Filter) Stats() Stats { return StatsOf(f.m(), f.k, f.ones) }
 
-// LogValue returns what String returns, so that package log/slog does not write the whole filter.
-// On every type of this module it takes constant time. Log the Stats for figures that need all
-// bits.
+// LogValue returns the text of String, so that package log/slog does not write the whole filter. It
+// takes constant time on every type of this module. Log the Stats for figures that need all bits.
 func (f *Filter) LogValue() slog.Value { return slog.StringValue(f.String()) }

@@ -13,41 +13,39 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Hash is the 128-bit digest of a key, and all that a filter ever sees of it.
+// Hash is the 128-bit digest of a key, and all that a filter ever sees of it. A key hashed once can
+// be looked up in any number of filters of any type.
 //
-// The Sum functions make Murmur3 digests. They are the same on every platform and in
-// every version of this package, and they are the digests that Guava computes. A key
-// hashed once can be looked up in any number of filters of any type.
+// The Sum functions return Murmur3 digests, the same as Guava's, on every platform and in every
+// version of this package. Murmur3 has no secret, so anybody can construct keys that collide. If an
+// adversary chooses the keys, pass digests of module keyed to AddHash and ContainsHash.
 //
-// Murmur3 has no secret, so anybody can construct keys that collide. If an adversary chooses the
-// keys, use the digests of module keyed, and pass them to AddHash and ContainsHash.
-//
-// All 128 bits of a Hash must be uniformly distributed. Use [SumUint64] for digests of 64
-// bits, [SumUint32] for digests of 32 bits, and [Sum] for any others.
+// All 128 bits must be uniformly distributed. Use [SumUint64] for digests of 64 bits, [SumUint32]
+// for digests of 32 bits, and [Sum] for any others.
 //
 // A Hash is comparable with ==. Its text is 32 hexadecimal digits.
 type Hash struct{ h1, h2 uint64 }
 
-// NewHash returns the Hash of two words. Both must be uniformly distributed: with h2 = 0 a key sets
-// the same bit K times, and [Filter.FPR] does not notice that. The first index of a key is made of
-// h1, and h2 is the step to the next one. Guava calls the two words hash1 and hash2.
+// NewHash returns the Hash of two words, Guava's hash1 and hash2. Both must be uniformly
+// distributed. The first index of a key comes from h1, and h2 is the step to the next one. With h2
+// = 0 all K indexes are the same, which [Filter.FPR] does not notice.
 func NewHash(h1, h2 uint64) Hash { return Hash{h1, h2} }
 
-// Words returns the two words that NewHash takes.
+// Words returns the two words of NewHash.
 func (h Hash) Words() (h1, h2 uint64) { return h.h1, h.h2 }
 
-// String returns the digest's 16 bytes, two little-endian words, in hexadecimal. It is
-// what Guava's HashCode.toString and other Murmur3 libraries print.
+// String returns the digest's 16 bytes, two little-endian words, in hexadecimal, as Guava's
+// HashCode.toString and other Murmur3 libraries do.
 func (h Hash) String() string {
 	digest := binary.LittleEndian.AppendUint64(nil, h.h1)
 	return hex.EncodeToString(binary.LittleEndian.AppendUint64(digest, h.h2))
 }
 
-// MarshalText returns String. It returns no error.
+// MarshalText returns the text of String. It never fails.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText sets h to the digest of 32 hexadecimal digits. On error, which wraps
-// [ErrFormat], h is unchanged.
+// UnmarshalText sets h from 32 hexadecimal digits. On error, which wraps [ErrFormat], h is
+// unchanged.
 func (h *Hash) UnmarshalText(text []byte) error {
 	var digest [16]byte
 	if len(text) != 2*len(digest) {
@@ -61,13 +59,11 @@ func (h *Hash) UnmarshalText(text []byte) error {
 }
 
 // Salt returns another digest of the same key. Two filters have independent false positives if
-// their digests have different seeds, or if only one filter's digests are salted. Each seed gives
-// another digest. Seed 0 changes the digest, too. Digests that differ still differ when they are
-// salted with the same seed.
+// their digests have different seeds, or if only one filter's digests are salted. Each seed, 0
+// included, gives another digest, and keeps different digests different.
 //
-// The result is the Murmur3 x64 128-bit digest of h's two words, little-endian, from a state
-// whose two words start at seed. It is the same on every platform and in every version of
-// this package.
+// The result is the Murmur3 x64 128-bit digest of h's two words, little-endian, from a state whose
+// two words start at seed, on every platform and in every version of this package.
 func (h Hash) Salt(seed uint64) Hash {
 	h1, h2 := digest.Mix(seed, seed, h.h1, h.h2)
 	return NewHash(digest.Finish(digest.Last(h1, h2, 0, 0, 16)))
@@ -76,18 +72,18 @@ func (h Hash) Salt(seed uint64) Hash {
 // directLen is the longest key, in bytes, that Sum hashes without the murmur3 package.
 const directLen = 128
 
-// bigEndian reports whether the machine is big-endian. There, package murmur3 would compute other
+// bigEndian reports whether the machine is big-endian. There, package murmur3 would return other
 // digests, because it reads blocks in the machine's byte order.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// Sum returns the Murmur3 x64 128-bit digest of key with seed 0, which is what
-// Guava's Funnels.byteArrayFunnel feeds its filters. It does not retain key.
+// Sum returns the Murmur3 x64 128-bit digest of key with seed 0, as Guava's Funnels.byteArrayFunnel
+// does. It does not retain key.
 //
-// The digest of the empty key is 0, 0, in Guava as well. In a [Filter], all its K bits are bit 0.
-// So a filter that holds the keys it was made for reports the empty key in about half of all cases,
-// whatever p is. Packages counting and bank have the same bits. In all other packages the empty key
-// is a key like any other. To avoid this, handle the empty key without the filter, or salt all
-// digests; see [Hash.Salt].
+// The digest of the empty key is 0, 0, as in Guava. All its K indexes in a [Filter] are 0, so a
+// filter with the keys it was made for reports the empty key in about half of all cases, whatever p
+// is. The same holds for packages counting and bank; in all others the empty key is like any other.
+// To avoid these false positives, handle the empty key without the filter, or salt all digests; see
+// [Hash.Salt].
 func Sum(key []byte) Hash {
 	if len(key) > directLen && !bigEndian {
 		h1, h2 := murmur3.Sum128(bitwords.NoEscape(key))
@@ -104,10 +100,9 @@ func Sum(key []byte) Hash {
 			second := binary.LittleEndian.Uint64(rest[8:])
 			h1, h2 = digest.Mix(h1, h2, first, second)
 		}
-		// The last block is padded with zeros. Its last n%8 bytes come from the last 8 bytes of the
-		// key: the shift removes the others. These 8 bytes are read in two halves. The key may have
-		// just been written, in pieces of 8 and 4 bytes, and a read that crosses two pieces would
-		// wait for both.
+		// The last block is padded with zeros. Its last n%8 bytes are what a shift leaves of the
+		// key's last 8 bytes. These are read in two halves: a key may have just been written in
+		// pieces of 8 and 4 bytes, and a read across two pieces would wait for both.
 		end := key[n-8:]
 		k1 = uint64(binary.LittleEndian.Uint32(end)) | uint64(binary.LittleEndian.Uint32(end[4:]))<<32
 		k1 >>= 64 - 8*(n&7)
@@ -123,7 +118,7 @@ func Sum(key []byte) Hash {
 	return NewHash(digest.Finish(digest.Last(h1, h2, k1, k2, uint64(n))))
 }
 
-// SumString returns Sum of key's bytes without copying them. It agrees with Guava's
+// SumString returns the [Sum] of key's bytes without copying them. It agrees with Guava's
 // Funnels.stringFunnel(UTF_8) if key is valid UTF-8.
 func SumString(key string) Hash { return Sum(bitwords.BytesOf(key)) }
 
@@ -165,9 +160,9 @@ func SumUint64Batch(dst []Hash, keys []uint64) {
 	}
 }
 
-// SumUTF16 returns the digest of key's UTF-16 code units, little-endian, as
-// Guava's Funnels.unencodedCharsFunnel does. Bytes of key that are not UTF-8
-// count as U+FFFD each. It does not allocate.
+// SumUTF16 returns the digest of key's UTF-16 code units, little-endian, as Guava's
+// Funnels.unencodedCharsFunnel does. Each byte of key that is not UTF-8 counts as U+FFFD. It does
+// not allocate.
 func SumUTF16(key string) Hash {
 	var h1, h2 uint64
 	var block [2]uint64
@@ -191,9 +186,8 @@ func SumUTF16(key string) Hash {
 	return NewHash(digest.Finish(digest.Last(h1, h2, block[0], block[1], n)))
 }
 
-// SumReader returns Sum of all bytes that r yields until io.EOF. It reads through a buffer of 32
-// KiB. It returns any other error of r as it is, with the zero Hash. io.ErrUnexpectedEOF is such an
-// error.
+// SumReader returns the Sum of all bytes of r up to io.EOF, read through a buffer of 32 KiB. Any
+// other error of r, io.ErrUnexpectedEOF included, is returned as it is, with the zero Hash.
 func SumReader(r io.Reader) (Hash, error) {
 	var h1, h2 uint64
 	var n uint64
@@ -220,16 +214,16 @@ func SumReader(r io.Reader) (Hash, error) {
 	}
 }
 
-// mitz32 makes the bit indexes of Mitz32. Index i of a key is H1 + i*H2 mod m, as Kirsch and
-// Mitzenmacher propose (Less Hashing, Same Performance, 2006). Guava has two variants of that.
-// Mitz64 computes in 64 bits from i = 0, and takes the remainder of the low 63 bits. Its loops are
-// written out in each function that needs them. Mitz32 computes in 32 bits from i = 1.
+// mitz32 makes the bit indexes of Mitz32. Index i of a key is H1 + i*H2 mod m, as in Kirsch and
+// Mitzenmacher, Less Hashing, Same Performance, 2006. Guava has two variants. Mitz64 computes in 64
+// bits from i = 0, and takes the remainder of the low 63 bits; each function has its own loop for
+// it. Mitz32 computes in 32 bits from i = 1.
 type mitz32 struct{ sum, step uint32 }
 
 func newMitz32(h Hash) mitz32 { return mitz32{uint32(h.h1), uint32(h.h1 >> 32)} }
 
-// next returns a number whose remainder modulo m is the next index. If the sum is negative as an
-// int32, all its bits are flipped, as in Guava.
+// next returns a number whose remainder modulo m is the next index. As in Guava, a sum that is
+// negative as an int32 has all its bits flipped.
 func (x *mitz32) next() uint64 {
 	x.sum += x.step
 	return uint64(x.sum ^ uint32(int32(x.sum)>>31))

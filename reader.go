@@ -12,31 +12,29 @@ import (
 )
 
 // Reader looks keys up in a file that [Filter.SaveFile] wrote, in an object store, on a web server,
-// or anywhere else that an [io.ReaderAt] reaches. It requests the bytes that a look-up needs, and
-// the bytes between them if they are near each other. A key takes at most K requests, and some of
-// these run at the same time. In a filter that holds the keys it was made for, an absent key takes
-// two or three on average. A Reader of package blocked makes one request for most absent keys.
+// or anywhere else that an [io.ReaderAt] reaches. It requests only the bytes that a look-up needs,
+// and those between them if they are near each other: at most K requests for a key, some of them
+// concurrent. In a filter with the keys it was made for, an absent key needs two or three on
+// average. A Reader of package blocked makes one request for most absent keys.
 //
 // Look at [Reader.Info]'s Hash before the first look-up: it says how keys were hashed; see [View].
 //
 // A failure of the io.ReaderAt is an error, and never the answer that a key is absent. NewReader
-// notices damage to the header and the Info. Damaged bits go unnoticed, because the checksum is one
-// of the whole file. The file must not change while a Reader uses it. If the store can refuse a
-// request for an object that has changed, for example by the HTTP header If-Match, make use of
-// that.
+// notices damage to the header and the Info. Damaged bits go unnoticed, because their only checksum
+// covers the whole file, which must not change while a Reader uses it. If the store can refuse a
+// request for an object that has changed, as with the HTTP header If-Match, use that.
 //
-// Many goroutines may use a Reader at once. Its io.ReaderAt must allow that, as the documentation
-// of io.ReaderAt demands. All look-ups of the zero Reader return true and an error. A Reader must
-// not be copied.
+// Many goroutines may use a Reader concurrently, as every io.ReaderAt permits. All look-ups of the
+// zero Reader return true and an error. A Reader must not be copied.
 type Reader struct {
 	_ nocopy.Locker
 	layout
 	r io.ReaderAt
 }
 
-// NewReader returns a Reader of r. The size bytes of r must be a file that [LoadFile] could load.
-// NewReader reads the header and the Info, in two requests. If the bytes are no filter, the error
-// wraps [ErrFormat]. If r fails, the error wraps r's.
+// NewReader returns a Reader of r, whose size bytes must be a file that [LoadFile] could load. It
+// reads the header and the Info, in two requests. If the bytes are no filter, the error wraps
+// [ErrFormat]. If r fails, the error wraps r's.
 func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	h, info, err := guavaForm.ParseAt(r, size)
 	if err != nil {
@@ -69,8 +67,8 @@ func (r *Reader) ContainsHash(h Hash) (bool, error) {
 }
 
 // ContainsBatch sets found[i] to ContainsHash of hs[i]. Bytes that are near each other share a
-// request of up to 256 KiB, and up to 64 requests run at the same time. On error it sets found[i]
-// to true for all of hs. ContainsBatch panics if found is shorter than hs.
+// request of up to 256 KiB, and up to 64 requests run in parallel. On error it sets found[i] to
+// true for all of hs. It panics if found is shorter than hs.
 func (r *Reader) ContainsBatch(found []bool, hs []Hash) error {
 	found = bitwords.Fill("bloom", found, len(hs))
 	if r.r == nil {

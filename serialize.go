@@ -9,14 +9,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// ErrFormat is wrapped by the errors of decoders that cannot read the bytes they got, in this
-// package and in the others of this module.
+// ErrFormat is wrapped by the errors of all decoders of this module for bytes that they cannot
+// read.
 var ErrFormat = form.ErrFormat
 
 // ErrVersion is wrapped by errors that also wrap [ErrFormat], if a newer version of this module may
-// have written the bytes. Such bytes have a version, a kind, a strategy or a flag that this version
-// does not know. Damaged bytes can look like that, too. Programs that replace what they cannot read
-// should keep a file that gives this error.
+// have written the bytes: their version, kind, strategy or flag is unknown to this one. Damaged
+// bytes can look like that. Programs that replace what they cannot read should keep such a file.
 var ErrVersion = form.ErrVersion
 
 const (
@@ -41,15 +40,14 @@ func (f *filter) header() form.Header {
 	return form.Header{Strategy: uint8(f.strategy), K: f.k, Words: len(f.bits.words)}
 }
 
-// filterOf returns a filter with the parameters of h. It uses array as its words, without a copy.
+// filterOf returns a filter with the parameters of h, whose words are array, not copied.
 func filterOf(h form.Header, array []uint64, info form.Info) filter {
 	f := filter{bits: bitsetOf(array), k: h.K, strategy: Strategy(h.Strategy), info: form.Keep(info)}
 	f.ones = bitwords.OnesCount(f.bits.words)
 	return f
 }
 
-// SizeBytes returns the length of the binary form in bytes: 6 + M()/8. It is 0 for
-// the zero value. A file of [Filter.SaveFile] is longer, and f takes about M()/8 bytes of memory.
+// SizeBytes returns the length of the binary form in bytes: 6 + M()/8, or 0 for the zero value.
 func (f *Filter) SizeBytes() int64 { return f.size() }
 
 func (f *filter) size() int64 {
@@ -59,8 +57,8 @@ func (f *filter) size() int64 {
 	return f.header().Size()
 }
 
-// AppendBinary appends Guava's binary form of f to dst. It returns an error only
-// for the zero value, which has no binary form.
+// AppendBinary appends Guava's binary form of f to dst. It fails only for the zero value, which has
+// no binary form.
 func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	if f.k == 0 {
 		return dst, errNoForm
@@ -68,8 +66,8 @@ func (f filter) AppendBinary(dst []byte) ([]byte, error) {
 	return form.AppendWords(f.header().Append(dst), f.bits.words, form.BigEndian), nil
 }
 
-// MarshalBinary returns Guava's binary form of f, which Java's
-// BloomFilter.readFrom reads. Its length is Stats' SizeBytes. It does not hold the Info.
+// MarshalBinary returns Guava's binary form of f, which Java's BloomFilter.readFrom reads. Its
+// length is Stats' SizeBytes. It does not include the Info.
 func (f filter) MarshalBinary() ([]byte, error) {
 	return f.AppendBinary(make([]byte, 0, f.size()))
 }
@@ -82,13 +80,10 @@ func (f *filter) WriteTo(w io.Writer) (int64, error) {
 	return form.WriteWords(w, f.header().Append(nil), f.bits.words, form.BigEndian)
 }
 
-// UnmarshalBinary decodes data into f. data is a binary form, or the content of a file that
-// [Filter.SaveFile] wrote, and no byte more. Only such a file has an Info; otherwise f's Info
-// becomes zero. On error, which wraps [ErrFormat], f is unchanged. UnmarshalBinary does not retain
-// data.
-//
-// Guava's binary form has no checksum, so a damaged word in it goes unnoticed. A
-// file has a checksum, which UnmarshalBinary checks.
+// UnmarshalBinary decodes data: a binary form, or the content of a file that [Filter.SaveFile]
+// wrote, and no byte more. Only such a file has an Info and a checksum. Otherwise f's Info becomes
+// zero, and a damaged word goes unnoticed. On error, which wraps [ErrFormat], f is unchanged.
+// UnmarshalBinary does not retain data.
 func (f *filter) UnmarshalBinary(data []byte) error {
 	h, body, info, err := guavaForm.Parse(data)
 	if err == nil {
@@ -103,13 +98,12 @@ func (f *filter) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// ReadFrom decodes the binary form that r yields next into f. It checks no checksum. If r yields a
-// file that [Filter.SaveFile] wrote, ReadFrom stops before the trailer, which has the checksum and
-// the Info. Use [LoadFile] or UnmarshalBinary for files.
+// ReadFrom decodes the binary form that r yields next, and reads no byte more: of a file that
+// [Filter.SaveFile] wrote, it leaves the trailer, with the checksum and the Info. Use [LoadFile] or
+// UnmarshalBinary for files.
 //
-// ReadFrom reads no byte more than the binary form. It allocates memory as data arrives,
-// whatever the header claims. f's Info becomes zero. On error f is unchanged. The error is
-// r's own, or wraps [ErrFormat] if r ends too early or yields no filter.
+// It allocates memory as data arrives, whatever the header claims. f's Info becomes zero. On error
+// f is unchanged. The error wraps r's own, or [ErrFormat] if r ends too early or yields no filter.
 func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	h, array, n, err := guavaForm.Read(r)
 	if err == nil {
@@ -118,25 +112,24 @@ func (f *filter) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// MarshalText returns the standard base64 encoding of the binary form. This is the form of a filter
-// in JSON, XML, flags and cookies. The text of the zero value is empty.
+// MarshalText returns the standard base64 encoding of the binary form, which is the form of a
+// filter in JSON, XML, flags and cookies. The text of the zero value is empty.
 func (f filter) MarshalText() ([]byte, error) { return form.AppendText(nil, &f) }
 
-// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero
-// value.
+// UnmarshalText is [Filter.UnmarshalBinary] of base64 text. Empty text makes f the zero value.
 func (f *filter) UnmarshalText(text []byte) error {
 	return form.UnmarshalText("bloom", text, f, func() { *f = filter{} })
 }
 
-// Diff returns a patch: bytes with which [Filter.Patch] turns the filter from into the filter to. A
-// patch holds the bits that differ, whether set or cleared, a checksum of from, and the Info of to.
-// Each bit takes at most five bytes, and usually two. The rest of a patch is at most 200 bytes and
-// the Info. So a patch is longer than its filter by no more than that. docs/format.md describes
-// patches. If from and to are equal, the patch is valid and changes no bit.
+// Diff returns a patch: bytes with which [Filter.Patch] turns the filter from into the filter to.
+// It holds the bits that differ, whether set or cleared, a checksum of from, and the Info of to;
+// see docs/format.md. Each bit needs at most five bytes, and usually two. A patch is longer than
+// its filter by at most 200 bytes and the Info. If from and to are equal, the patch is valid and
+// changes no bit.
 //
-// Diff returns an error that wraps [ErrMismatch] if M, K or Strategy of from and to differ, or
-// one of them is nil. It also returns an error if both are the zero Filter, or if the Info of to
-// is out of its range.
+// Diff returns an error that wraps [ErrMismatch] if M, K or Strategy of from and to differ, or one
+// of them is nil. It also returns an error if both are zero Filters, or the Info of to cannot be
+// saved.
 func Diff(from, to *Filter) ([]byte, error) {
 	if from == nil || to == nil {
 		return nil, form.MismatchNil("bloom")
@@ -162,11 +155,10 @@ func Diff(from, to *Filter) ([]byte, error) {
 	return form.AppendPatch(nil, h, to.info.Get(), proof, guess, changes)
 }
 
-// Patch applies a patch, which [Diff] made of the filters from and to. It changes the bits that
-// differ, and f takes over the Info of to, but keeps its Hash if to has none. f must have all bits
-// of from, and no others: Patch compares a checksum. If f differs from from, also in its size, K or
-// Strategy, Patch returns an error that wraps [ErrMismatch]. So patches are applied in their order,
-// each of them once. Patch reads the whole filter.
+// Patch applies a patch, which [Diff] made of the filters from and to. f must have the parameters
+// and exactly the bits of from; otherwise the error wraps [ErrMismatch]. Patches thus apply in
+// order, each of them once. f's Info becomes that of to, but keeps its Hash if to has none. Patch
+// reads the whole filter.
 //
 // If data is no patch, or a damaged one, the error wraps [ErrFormat]. On error f is unchanged.
 // Patch does not retain data.

@@ -10,13 +10,11 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/portable"
 )
 
-// OptimalM returns the number of bits that a filter of n keys needs for a
-// false-positive rate of p with the best number of hashes:
-// -n ln p / (ln 2)^2, truncated, before rounding up to whole 64-bit words.
-// [New] takes no fewer. [Size] returns the size that it makes, and [StrictSize] one that keeps p.
-// OptimalM is Guava's optimalNumOfBits to the bit, on every architecture: n = 0
-// counts as 1, p = 0 as the smallest positive float64, and results above
-// math.MaxInt64 as math.MaxInt64. For p >= 1 and NaN it is 0.
+// OptimalM returns the number of bits that a filter of n keys needs for a false-positive rate of p
+// with the best number of hashes: -n ln p / (ln 2)^2, truncated, before rounding up to whole 64-bit
+// words. It is Guava's optimalNumOfBits to the bit, on every architecture: n = 0 counts as 1, p = 0
+// as the smallest positive float64, and results above math.MaxInt64 as math.MaxInt64. For p >= 1
+// and NaN it is 0.
 func OptimalM(n uint64, p float64) uint64 {
 	if p == 0 {
 		p = math.SmallestNonzeroFloat64
@@ -41,8 +39,7 @@ func OptimalK(m, n uint64) int {
 	return int(min(max(k, 1), math.MaxInt32))
 }
 
-// Size returns the number of bits and of hashes of the filter that [New] makes for n keys and p. In
-// small filters of low rates, [StrictSize] returns more bits, with which the rate is p. Size
+// Size returns the number of bits and of hashes of the filter that [New] makes for n keys and p. It
 // returns an error as New does.
 func Size(n uint64, p float64) (m uint64, k int, err error) {
 	if err := form.CheckRate("bloom", "p", p); err != nil {
@@ -68,12 +65,11 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 }
 
 // StrictSize returns the least size of a filter that holds n distinct keys with a false-positive
-// rate of at most p. The rate includes what double hashing adds; see [New]. m is the number of
-// bits, a multiple of 64, and k is the number of hashes. Pass both to [NewSize]. StrictSize returns
-// an error as New does.
+// rate of at most p, including what double hashing adds; see [New]. m is the number of bits, a
+// multiple of 64, and k the number of hashes. Pass both to [NewSize]. It returns an error as New
+// does.
 //
-// The rate is the mean rate of many such filters. What double hashing adds is an estimate, and
-// StrictSize allows for a tenth more.
+// What double hashing adds is known to within a tenth, for which StrictSize allows.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	_, most, err := Size(n, p)
 	if err != nil {
@@ -83,9 +79,9 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 		_, rate := strictK(64*uint64(words), n, most)
 		return rate <= p
 	}
-	// Among odd numbers of words, a larger number has a lower rate, so a binary search finds the
-	// least. An even number can have a higher rate than a smaller number, if it is a power of two
-	// or a small multiple of one. The loop below looks for a smaller number, odd or even.
+	// Among odd numbers of words, a larger one has a lower rate, so a binary search finds the
+	// least. An even one can have a higher rate than a smaller number, if it is a power of two or a
+	// small multiple of one. The loop below looks for a smaller number, odd or even.
 	words := 1 + 2*sort.Search(form.MaxWords/2+1, func(i int) bool { return enough(1 + 2*i) })
 	if words > form.MaxWords {
 		return 0, 0, fmt.Errorf("bloom: n = %d, p = %v need more than %d bits; "+
@@ -101,8 +97,8 @@ func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	return m, k, nil
 }
 
-// strictK returns the number of hashes with which a filter of m bits that holds n keys has the
-// least rate, and that rate. It tries up to most hashes.
+// strictK returns the number of hashes, up to most, with which a filter of m bits and n keys has
+// the least rate, and that rate.
 func strictK(m, n uint64, most int) (k int, rate float64) {
 	rate = 1
 	for i := 1; i <= most; i++ {
@@ -113,9 +109,9 @@ func strictK(m, n uint64, most int) (k int, rate float64) {
 	return k, rate
 }
 
-// strictRate returns the mean rate of Mitz64 filters of m bits and k hashes that hold n keys. Such
-// filters differ in how full they are. Fuller ones have more false positives, so the mean of fill^k
-// is higher than the k-th power of the mean fill. spread is the ratio of the two.
+// strictRate returns the mean rate of Mitz64 filters of m bits, k hashes and n keys. Some of them
+// are fuller than others and have more false positives, so the mean of fill^k is higher than the
+// k-th power of the mean fill, by the factor spread.
 func strictRate(m uint64, k int, n uint64) float64 {
 	fill := fillRatio(m, k, n)
 	clear, load := 1-fill, float64(k)*float64(n)/float64(m)
@@ -124,11 +120,10 @@ func strictRate(m uint64, k int, n uint64) float64 {
 	return float64(portable.Power(fill, uint64(k))*spread) + float64(1.1*doubleHashing(fill, m, k))
 }
 
-// FalsePositiveRate returns the probability that a filter of m bits and k
-// hashes, holding n keys, reports a key that was never added:
-// (1 - e^(-kn/m))^k, Bloom's approximation. Double hashing adds to that; see [New].
-// It is 1 for k < 1. It is also 1 for m = 0 and n > 0. It is the same on every
-// architecture. Its relative error is below k * 1e-15.
+// FalsePositiveRate returns the probability that a filter of m bits and k hashes, holding n keys,
+// reports a key that was never added: (1 - e^(-kn/m))^k, Bloom's approximation, to which double
+// hashing adds; see [New]. It is 1 for k < 1, and for m = 0 and n > 0. It is the same on every
+// architecture, with a relative error below k * 1e-15.
 func FalsePositiveRate(m uint64, k int, n uint64) float64 {
 	switch {
 	case k < 1:
@@ -152,28 +147,26 @@ func currentRate(m uint64, k int, fill float64) float64 {
 }
 
 // doubleHashing returns by how much the mean rate of Mitz64 filters exceeds fill^k, to about a
-// tenth. The indexes of a key are not independent, and keys may share several indexes. For Mitz32
-// filters the excess is between a sixth of that and all of it.
+// tenth, because the indexes of a key are not independent, and keys may share several indexes. For
+// Mitz32 filters the excess is between a sixth of that and all of it.
 //
 // If m is a power of two, there are four causes:
 //
-//   - A key has only d different indexes if H2 has the order d modulo m. d is a power of two, and
-//     its probability is d/2m, or 1/m for d = 1.
-//   - An added key has the same H2 as the key that is looked up, or -H2, with probability 2/m. Then
-//     the two keys share all k indexes in one of m cases. For each o below k, they share o indexes
-//     in two of m cases. A single common index is no more likely than by chance, so o = 1 does not
-//     count.
-//   - An added key whose H2 has the order d, and d <= k, has all m/d-th indexes from one on. So it
-//     has all indexes of any key of this order or a lower one that begins at one of them: of d in m
-//     keys, in d of m cases. The sum over all d was measured.
+//   - A key has only d different indexes if H2 has the order d modulo m. d is a power of two, with
+//     probability d/2m, or 1/m for d = 1.
+//   - An added key has the same H2 as the key that is looked up, or -H2, with probability 2/m. The
+//     two share all k indexes in one of m cases, and, for each o below k, o indexes in two of m. o
+//     = 1 does not count, because one common index is no more likely than by chance.
+//   - An added key whose H2 has the order d <= k has every (m/d)-th index from its first one on,
+//     and thus all indexes of any key of this order or a lower one that begins at one of them: of d
+//     in m keys, in d of m cases. The sum over all d was measured.
 //   - Different indexes are drawn from the set bits without replacement. This makes the rate lower.
 //
-// If m is another number, each overflow of 63 bits shifts the later indexes of a key by a constant.
-// The shifts break the cycles above and make others. The sum of all cases was measured, and that of
-// keys whose indexes are among those of an added one is nearly in proportion to k^3/m^3. Let c be
-// the largest odd divisor of m, which is odd in the code. The sum of several shifts has c different
-// values. So if c is small, some keys have only c or 2*c different indexes. TestDoubleHashing and
-// TestStrictSize measure all this.
+// Otherwise, each overflow of 63 bits shifts the later indexes of a key by a constant, which breaks
+// the cycles above and makes others. The sum of all cases was measured; that of keys whose indexes
+// are among those of an added one is nearly in proportion to k^3/m^3. The sum of several shifts has
+// as many values as odd, the largest odd divisor of m, so if odd is small, some keys have only odd
+// or 2*odd different indexes. TestDoubleHashing and TestStrictSize measure all this.
 func doubleHashing(fill float64, m uint64, k int) float64 {
 	fill = min(fill, 0.9) // in fuller filters fill^k is nearly all of the rate
 	clear, all := 1-fill, portable.Power(fill, uint64(k))
@@ -209,7 +202,7 @@ func doubleHashing(fill float64, m uint64, k int) float64 {
 	return (cycles + float64(2*n*same) + covered - float64(replaced)) / float64(m)
 }
 
-// approxCount returns the number of keys with which a filter of m bits and k hashes has so many
+// approxCount returns the number of keys with which a filter of m bits and k hashes has that many
 // ones on average. If all bits are set, half a bit counts as clear.
 func approxCount(m uint64, k int, ones uint64) uint64 {
 	fill := float64(ones) / float64(m)
@@ -219,8 +212,8 @@ func approxCount(m uint64, k int, ones uint64) uint64 {
 	return uint64(math.Round(-math.Log1p(-fill) * float64(m) / float64(k)))
 }
 
-// capacity implements Filter.Capacity. If k is the number of hashes that New takes for the result,
-// capacity inverts OptimalM. Otherwise it inverts FalsePositiveRate.
+// capacity implements Filter.Capacity. If New uses k hashes for the result, it inverts OptimalM,
+// and otherwise FalsePositiveRate.
 func capacity(m uint64, k int, p float64) uint64 {
 	switch {
 	case !(p > 0) || k < 1:

@@ -6,15 +6,13 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Stats describes a filter at one moment. Its fields are what the methods of [Filter] with the same
-// names return. The Stats methods of other types say what M, K and OnesCount count there: slots and
-// ways in package flower, places for tags in package cuckoo. Fields that do not apply to a type are
-// zero, such as K in package growing. JSON and String use short names: m, k, ones, fill, keys,
-// rate, size. Dashboards read these names, so no version changes them.
+// Stats describes a filter at one moment. Its fields are what [Filter]'s methods of the same names
+// return; those that do not apply to a type are zero. JSON and String use short names (m, k, ones,
+// fill, keys, rate, size), which no version changes, because dashboards read them.
 //
 // To publish a filter's Stats, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any {
-// return f.Stats() })). Do not publish the filter itself. It has a String method and so satisfies
-// expvar.Var, but its text is not JSON, which makes all of /debug/vars unreadable.
+// return f.Stats() })). Do not publish the filter itself: its String makes it an expvar.Var, but is
+// not JSON, which makes all of /debug/vars unreadable.
 type Stats struct {
 	_ struct{}
 
@@ -27,9 +25,8 @@ type Stats struct {
 	SizeBytes   int64   `json:"size"`           // length of the binary form in bytes, not the memory
 }
 
-// StatsOf returns the Stats of a [Filter] of m bits and k hashes that has the given number of bits
-// set. SizeBytes is the length of Guava's binary form. If m or k is 0, the result is the zero
-// Stats.
+// StatsOf returns the Stats of a [Filter] of m bits and k hashes with the given number of bits set.
+// SizeBytes is the length of Guava's binary form. If m or k is 0, the result is the zero Stats.
 func StatsOf(m uint64, k int, ones uint64) Stats {
 	if m == 0 || k < 1 {
 		return Stats{}
@@ -46,16 +43,16 @@ func StatsOf(m uint64, k int, ones uint64) Stats {
 	}
 }
 
-// String returns all fields with their names in JSON, such as
-// "m=9600 k=7 ones=4703 fill=0.49 keys=923 rate=0.0068 size=1206". It rounds fill and rate.
+// String returns all fields with their names in JSON, fill and rate rounded, such as "m=9600 k=7
+// ones=4703 fill=0.49 keys=923 rate=0.0068 size=1206".
 func (s Stats) String() string {
 	return fmt.Sprintf("m=%d k=%d ones=%d fill=%.2g keys=%d rate=%.2g size=%d",
 		s.M, s.K, s.OnesCount, s.FillRatio, s.ApproxCount, s.FPR, s.SizeBytes)
 }
 
-// Info says what a filter was made for and how its keys are hashed. The bits of a filter show
-// neither. Check Hash before the first look-up in a filter that another program made, because
-// look-ups ignore the Info. Any field may be zero. SaveFile saves the Info with the filter.
+// Info says what a filter was made for and how its keys are hashed, neither of which its bits show.
+// Look-ups ignore it, so check Hash before the first one in a filter that another program made. Any
+// field may be zero. SaveFile saves the Info with the filter.
 type Info struct {
 	_ struct{}
 
@@ -65,24 +62,24 @@ type Info struct {
 	Hash    string // how keys become digests, such as "SumString"; UTF-8, up to 255 bytes
 	Comment string // a text for people, which no program reads; UTF-8, up to 4,096 bytes
 
-	// Meta has facts for programs, up to 4,096 bytes. It is the text that Encode of package net/url's
+	// Meta has facts for programs, up to 4,096 bytes, as the text that Encode of package net/url's
 	// Values returns, such as "blank=1&field=2". docs/format.md lists the names that this module
 	// uses.
 	Meta string
 }
 
-// infoOf returns i as users have it.
+// infoOf returns i as a public Info.
 func infoOf(i form.Info) Info {
 	return Info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
 }
 
-// fields returns i as package form has it.
+// fields returns i as a form.Info.
 func (i Info) fields() form.Info {
 	return form.Info{N: i.N, P: i.P, Hash: i.Hash, Comment: i.Comment, Meta: i.Meta}
 }
 
-// Info returns what [New] and SetInfo set. A filter that was decoded from Guava's binary
-// form has the zero Info: that form has no room for it. [Filter.SaveFile] keeps it.
+// Info returns what [New] and SetInfo set. [Filter.SaveFile] keeps it. Guava's binary form has no
+// room for it, so a filter decoded from that has the zero Info.
 func (f *filter) Info() Info {
 	return infoOf(f.info.Get())
 }
@@ -90,8 +87,8 @@ func (f *filter) Info() Info {
 // SetInfo sets the fields of f's Info that are not zero in i, and keeps the others. It cannot clear
 // a field. SaveFile returns an error if a field is out of its range.
 //
-// On every type of this module, the zero value included, many goroutines may call Info and SetInfo,
-// also while others use the filter.
+// On every type of this module, the zero value included, Info and SetInfo may be called by many
+// goroutines, also while others use the filter.
 func (f *filter) SetInfo(i Info) { f.info.Add(i.fields()) }
 
 // describe returns the text of String for the type with the given name.

@@ -11,24 +11,22 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/nocopy"
 )
 
-// SyncFilter is a [Filter] for any number of goroutines that add, look up,
-// estimate and encode at once. Only Patch takes a lock. A key whose Add has returned
-// is found by every later call. Its bits and its binary form are Filter's.
+// SyncFilter is a [Filter] for any number of goroutines that concurrently add, look up, estimate
+// and encode. Only Patch takes a lock. Every call, encodings and [SyncFilter.Snapshot] included,
+// finds the keys whose Add returned before it. Its bits and its binary form are Filter's.
 //
-// It differs from a Filter in three ways. If several goroutines add the same new key
-// at once, Add reports true to at least one of them, and maybe to several. Stats
-// reads the whole filter, because counting the bits set in every Add would not scale. A
-// SyncFilter has only the operations that make sense while others write;
-// [SyncFilter.Snapshot] returns a Filter for the rest. Encodings, like Snapshot, hold every key
-// whose Add had returned before the call.
+// Three things differ from a Filter. If several goroutines add the same new key concurrently, Add
+// reports true to at least one of them, and maybe to several. Stats reads the whole filter, because
+// counting in every Add would not scale. And there are only the operations that make sense while
+// others write; Snapshot returns a Filter for the rest.
 //
-// Looking up scales with the number of processors, and so does adding keys that are in the filter
-// already. Adding new keys scales if the filter is much larger than the processors' caches. In a
-// smaller filter, processors wait for each other's cache lines. To add many new keys to a smaller
-// filter, it is faster to give each goroutine a Filter of its own, and to merge these in the end.
+// Look-ups scale with the number of processors, and so does adding keys that are already present.
+// Adding new keys scales if the filter is much larger than the processors' caches. In a smaller
+// one, processors wait for each other's cache lines, and it is faster to give each goroutine a
+// Filter of its own, and to merge these in the end.
 //
-// The zero SyncFilter contains nothing and can be decoded into. Adding to it panics. No other
-// method may run while a SyncFilter is decoded into. A SyncFilter must not be copied.
+// The zero SyncFilter contains nothing and can be decoded into; adding to it panics. No other
+// method may run during decoding. A SyncFilter must not be copied.
 type SyncFilter struct {
 	_ nocopy.Locker
 	syncFilter
@@ -50,9 +48,9 @@ func NewSync(n uint64, p float64) (*SyncFilter, error) {
 	return syncOf(f.filter), nil
 }
 
-// NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f. It copies f's
-// bits. If two copies need too much memory, decode into a SyncFilter instead. NewSyncFrom panics if
-// f is nil.
+// NewSyncFrom returns a SyncFilter with the keys, the parameters and the Info of f. It copies the
+// bits; if there is no memory for two copies, decode into a SyncFilter instead. It panics if f is
+// nil.
 func NewSyncFrom(f *Filter) *SyncFilter {
 	if f == nil {
 		panic("bloom: NewSyncFrom a nil Filter")
@@ -60,7 +58,7 @@ func NewSyncFrom(f *Filter) *SyncFilter {
 	return syncOf(f.clone())
 }
 
-// syncOf returns a SyncFilter that has f.
+// syncOf returns a SyncFilter with f's words, not copied.
 func syncOf(f filter) *SyncFilter {
 	f.ones = 0
 	return &SyncFilter{syncFilter: syncFilter{f}}
@@ -87,9 +85,8 @@ func (s *syncFilter) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Snapshot returns a copy that holds every key whose Add had returned before
-// the call. It may also hold some of the bits of keys that are being added at the
-// same time.
+// Snapshot returns a copy with every key whose Add returned before the call. It may also have some
+// bits of keys that are being added meanwhile.
 func (s *SyncFilter) Snapshot() *Filter {
 	f := &Filter{filter: s.clone()}
 	f.ones = bitwords.OnesCount(f.bits.words)
@@ -112,8 +109,8 @@ func (s *SyncFilter) AddHash(h Hash) bool {
 		return s.add32(h)
 	}
 	// Look at up to eight bits without a branch for each, then set those that were clear. Locked
-	// writes take most of the time. A cache line that is not written can stay in the caches of all
-	// processors.
+	// writes are the expensive part, and a cache line that is not written can stay in all
+	// processors' caches.
 	changed := false
 	for b, x, k := f.bits, h.h1, f.k; k > 0; k -= 8 {
 		var clear [8]uint64
@@ -199,8 +196,8 @@ func (s *SyncFilter) contains32(h Hash) bool {
 	return s.k != 0
 }
 
-// AddBatch is [Filter.AddBatch]. If another goroutine adds the same key at the same time, both may
-// report it as new.
+// AddBatch is [Filter.AddBatch]. If two goroutines add the same key concurrently, both may report
+// it as new.
 func (s *SyncFilter) AddBatch(added []bool, hs []Hash) {
 	if added == nil {
 		bitwords.Discard(hs, s.AddBatch)
@@ -222,7 +219,7 @@ func (s *SyncFilter) ContainsBatch(found []bool, hs []Hash) {
 }
 
 // Merge adds the keys of g. It returns an error as [Filter.Merge] does. No goroutine may write to g
-// at the same time.
+// during the call.
 func (s *SyncFilter) Merge(g *Filter) error {
 	if err := s.compatible(g); err != nil {
 		return err
@@ -232,14 +229,12 @@ func (s *SyncFilter) Merge(g *Filter) error {
 }
 
 // Patch is [Filter.Patch] while other goroutines look up, add and encode. It checks everything
-// before it changes a bit, and changes only the bits that differ. So a key that is in both filters
-// of the [Diff] is found at any time. For any other key, a look-up during Patch may return true or
-// false.
+// before it changes a bit, and changes only the bits that differ, so a key in both filters of the
+// [Diff] is found throughout. For any other key, a look-up during Patch may return true or false.
 //
-// The check reads each word once. If a new key was added before Patch, or during the check before
-// its words were read, Patch returns an error that wraps [ErrMismatch] and changes nothing. A bit
-// that Add sets later stays set, unless the patch clears this bit. If another Patch of s runs,
-// Patch waits for its end.
+// A new key that was added before the check, which reads each word once, has read its words makes
+// Patch return an error that wraps [ErrMismatch] and change nothing. A bit that Add sets later
+// stays set unless the patch clears it. Patches of one SyncFilter wait for each other.
 func (s *SyncFilter) Patch(data []byte) error {
 	p, err := form.ParsePatch(data)
 	if err != nil {
@@ -257,8 +252,8 @@ func (s *SyncFilter) Patch(data []byte) error {
 		if !ok {
 			break
 		}
-		// Clear the bits that were set when the word was checked. A bit that was set later may come
-		// from an Add.
+		// Clear only the bits that were set when the word was checked: one that was set later may
+		// come from an Add.
 		var cleared uint64
 		for rest := mask; rest != 0; rest &= rest - 1 {
 			lowest := rest & -rest
@@ -276,12 +271,12 @@ func (s *SyncFilter) Patch(data []byte) error {
 	return nil
 }
 
-// Reset removes all keys whose Add had returned before the call. It keeps the memory
-// and the parameters. A key that is being added at the same time may be removed, or
-// stay, or leave some of its bits.
+// Reset removes all keys whose Add returned before the call. It keeps the memory, the parameters
+// and the Info. A key that is being added meanwhile may be removed, or stay, or leave some of its
+// bits.
 func (s *SyncFilter) Reset() { bitwords.ClearAtomic(s.bits.words) }
 
-// Stats returns all figures of s. It reads all bits, to count those that are set.
+// Stats returns all figures of s. It reads all bits.
 func (s *SyncFilter) Stats() Stats { return StatsOf(s.m(), s.k, bitwords.OnesCount(s.bits.words)) }
 
 // LogValue returns what String returns; see [Filter.LogValue].

@@ -12,26 +12,25 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/storage"
 )
 
-// View looks keys up in a filter's binary form where it lies: in a file, a cookie, a cache's
-// value, a file embedded in the program. It copies nothing. It answers exactly as the [Filter]
-// decoded from the same bytes does.
+// View looks keys up in a filter's binary form where it lies: in a file, a cookie, a cache's value,
+// a file embedded in the program. It copies nothing, and answers exactly as the [Filter] decoded
+// from the same bytes.
 //
-// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it
-// needs, and processes share them. Elsewhere the View has a copy in memory.
+// Unix and Windows map the file of [OpenFile] into memory: a look-up reads the pages that it needs,
+// and processes share them. Elsewhere the View has a copy in memory.
 //
-// Look at Info's Hash before the first look-up: it says how keys were hashed. For example, the
-// command with -hex makes lists whose keys are bytes. Pass the bytes of a key to Contains;
-// ContainsString of its hexadecimal digits would return false. If Hash is "SumUTF16", pass
-// [SumUTF16] of a key to ContainsHash. Hash is empty if the bytes are Java's or the writer set
-// none.
+// Look at Info's Hash before the first look-up: it says how keys were hashed, and is empty if the
+// writer, such as Java, set none. The command with -hex, for example, makes lists whose keys are
+// bytes: Contains finds them, and ContainsString of their hexadecimal digits does not. If Hash is
+// "SumUTF16", pass [SumUTF16] of a key to ContainsHash.
 //
 // The bytes must stay unchanged until the View is closed. If a program writes to an open file or
-// cuts it, look-ups are wrong, or the process dies of SIGBUS. On Unix [Filter.SaveFile] may
-// replace the file, and the file may be removed. The View still shows the old filter then.
+// truncates it, look-ups are wrong, or the process dies of SIGBUS. On Unix the file may be removed,
+// or replaced by [Filter.SaveFile]; the View still shows the old filter.
 //
-// Many goroutines may use a View at once. No other method may run during [View.Close]; see the
-// example of [OpenFile]. A View that is closed or zero knows nothing about any key: all methods
-// but Close, String and LogValue panic. A View must not be copied.
+// Many goroutines may use a View concurrently, but no method during [View.Close]; see the example
+// of [OpenFile]. All methods of a closed or zero View but Close, String and LogValue panic, because
+// it knows nothing about any key. A View must not be copied.
 type View struct {
 	_ nocopy.Locker
 	layout
@@ -39,7 +38,7 @@ type View struct {
 	body  []byte        // the part of bytes that has the words
 }
 
-// layout says where the bits of a key lie in Guava's binary form, behind the header.
+// layout is where the bits of a key lie in Guava's binary form, behind the header.
 type layout struct {
 	words      uint64
 	reciprocal uint64 // guava.Reciprocal(words)
@@ -58,20 +57,19 @@ func (l *layout) m() uint64 { return 64 * l.words }
 // describe returns the String of the type with the given name.
 func (l *layout) describe(name string) string { return describe(name, l.m(), l.k, l.strategy) }
 
-// locate returns where the bit that x selects is: in the byte at offset at from the first word, at
-// position pos. Words are big-endian, so bit 0 of a word is in its last byte.
+// locate returns the place of the bit that x selects: the offset of its byte from the first word,
+// and its position there. Words are big-endian, so bit 0 of a word is in its last byte.
 func (l *layout) locate(x uint64) (at int64, pos uint64) {
 	word, pos := guava.Locate(x, l.words, l.reciprocal)
 	return 8*int64(word) + 7 - int64(pos/8), pos % 8
 }
 
-// NewView returns a View of data, which it retains. It accepts what
-// [Filter.UnmarshalBinary] does: a binary form, or the content of a file that
-// [Filter.SaveFile] wrote, and no byte more. Its errors wrap [ErrFormat]. It takes
-// constant time for a binary form. It reads all of a file, to check the checksum.
+// NewView returns a View of data, which it retains: a binary form or the content of a file that
+// [Filter.SaveFile] wrote, and no byte more. Its errors wrap [ErrFormat]. It takes constant time
+// for a binary form, but reads all of a file for its checksum.
 func NewView(data []byte) (*View, error) { return newView(storage.Bytes{Data: data}, true) }
 
-// newView is NewView of b. It reads the words, to check their checksum, only if whole is true.
+// newView is NewView of b. It checks the checksum of the words only if whole is true.
 func newView(b storage.Bytes, whole bool) (*View, error) {
 	h, body, info, err := guavaForm.Parse(b.Data)
 	if err == nil && whole {
@@ -90,22 +88,22 @@ func (v *View) opened() *View {
 }
 
 // Close ends the View. It releases the map of [OpenFile]; the bytes of [NewView] are the caller's
-// again. No other method may run at the same time. Closing again does nothing.
+// again. No other method may run meanwhile. Closing twice does nothing.
 func (v *View) Close() error {
 	b := v.bytes
 	*v = View{}
 	return b.Close("bloom")
 }
 
-// Verify reads all of the bytes. It returns an error, which wraps [ErrFormat], if they are not
-// the ones that [Filter.SaveFile] wrote. A binary form alone, as Java writes it, has no checksum,
-// so Verify returns nil.
+// Verify reads all bytes. It returns an error, which wraps [ErrFormat], if they are not what
+// [Filter.SaveFile] wrote. A binary form without a trailer, as Java writes it, has no checksum, so
+// Verify returns nil.
 func (v *View) Verify() error {
 	return guavaForm.Verify(v.opened().bytes.Data)
 }
 
-// Contains reports whether key may have been added; see [Filter.Contains]. It is for keys that
-// were hashed with [Sum]; look at [View.Info] first.
+// Contains reports whether key may have been added; see [Filter.Contains]. It is for keys that were
+// hashed with [Sum]; see [View].
 func (v *View) Contains(key []byte) bool { return v.ContainsHash(Sum(key)) }
 
 // ContainsString is Contains of key's bytes, without copying them.
@@ -150,7 +148,7 @@ func (v *View) String() string {
 // LogValue returns what String returns; see [Filter.LogValue].
 func (v *View) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
-// Stats returns the figures of the filter. It reads all bits, to count those that are set.
+// Stats returns the figures of the filter. It reads all bits.
 func (v *View) Stats() Stats {
 	body := v.opened().body
 	ones := 0

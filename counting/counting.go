@@ -393,9 +393,9 @@ func (f *Filter) Bloom() *bloom.Filter {
 	return door.Filter[bloom.Filter](h, words, f.info.Get())
 }
 
-// Equal reports whether f and g have the same parameters and the same counters. It does not compare
-// their Infos. reflect.DeepEqual can be false for such filters. Equal panics if g is nil. Nothing
-// may write to g at the same time.
+// Equal reports whether f and g have the same parameters and the same counters, whatever their
+// Infos. reflect.DeepEqual and testify's assert.Equal can be false for such filters. Equal panics
+// if g is nil. Nothing may write to g during the call.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("counting: Equal to a nil Filter")

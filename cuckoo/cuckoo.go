@@ -253,9 +253,11 @@ func (f *Filter) Cap() uint64 {
 // Clone returns a copy of f.
 func (f *Filter) Clone() *Filter { return &Filter{filter: f.clone()} }
 
-// Equal reports whether f and g have the same tags in the same places, and equal lists. Filters
-// with the same keys may be unequal: the places depend on the order of insertions, and on keys that
-// were removed. Equal does not compare the Infos. It panics if g is nil.
+// Equal reports whether f and g have the same tags in the same places, and equal lists, whatever
+// their Infos. Filters with the same keys may be unequal: the places depend on the order of
+// insertions, and on keys that were removed. reflect.DeepEqual and testify's assert.Equal agree
+// with Equal for filters with equal Infos of which none has refused a key. Equal panics if g is
+// nil.
 func (f *Filter) Equal(g *Filter) bool {
 	if g == nil {
 		panic("cuckoo: Equal to a nil Filter")
