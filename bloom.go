@@ -31,8 +31,10 @@ func (s Strategy) String() string {
 	return [...]string{"Mitz32", "Mitz64"}[s]
 }
 
-// Set is a set of keys in memory: a [Filter], a [SyncFilter], a Filter of packages blocked,
-// counting, flower, growing and window, or blocked's SyncFilter.
+// Set is a set of keys in memory, as package sieve needs it. Its keys cannot be listed. It is
+// implemented by [Filter], [SyncFilter], the Filters of packages blocked, counting, flower, growing
+// and window, and blocked's SyncFilter; not by package cuckoo's filters, which refuse keys when
+// they are full, nor by a Bank, which has many members.
 type Set interface {
 	// AddHash adds the key with the digest and reports whether the key was new. Each type's comment
 	// says what false means, and how long an added key is found.

@@ -74,8 +74,10 @@ func load(r *form.FileReader) (*Filter, error) {
 //
 // LoadOrNew returns an error if there is a file that cannot be read, if path is empty or a link to
 // nothing, or if its directory is missing, so that a wrong path is reported immediately and not by
-// a later SaveFile. If the filter in the file has other parameters than New(n, p), the error wraps
-// [ErrMismatch], and its message has N and P of the file's Info, if there is one.
+// a later SaveFile. If the filter in the file has another M, K or Strategy than New(n, p), the
+// error wraps [ErrMismatch], and its message has N and P of the file's Info, if there is one. Other
+// n and p may have the same parameters. The Info is not compared: if another program may have
+// written the file, look at its Hash before the first look-up.
 func LoadOrNew(path string, n uint64, p float64) (*Filter, error) {
 	m, k, err := Size(n, p)
 	if err != nil {

@@ -47,7 +47,8 @@ func filterOf(h form.Header, array []uint64, info form.Info) filter {
 	return f
 }
 
-// SizeBytes returns the length of the binary form in bytes: 6 + M()/8, or 0 for the zero value.
+// SizeBytes returns the length of the binary form in bytes: 6 + M()/8, or 0 for the zero value. A
+// file of [Filter.SaveFile] is longer, and f takes about M()/8 bytes of memory.
 func (f *Filter) SizeBytes() int64 { return f.size() }
 
 func (f *filter) size() int64 {

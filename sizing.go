@@ -12,7 +12,9 @@ import (
 
 // OptimalM returns the number of bits that a filter of n keys needs for a false-positive rate of p
 // with the best number of hashes: -n ln p / (ln 2)^2, truncated, before rounding up to whole 64-bit
-// words. It is Guava's optimalNumOfBits to the bit, on every architecture: n = 0 counts as 1, p = 0
+// words. [Size] returns the size that [New] makes, and [StrictSize] one that keeps p.
+//
+// OptimalM is Guava's optimalNumOfBits to the bit, on every architecture: n = 0 counts as 1, p = 0
 // as the smallest positive float64, and results above math.MaxInt64 as math.MaxInt64. For p >= 1
 // and NaN it is 0.
 func OptimalM(n uint64, p float64) uint64 {
@@ -40,7 +42,8 @@ func OptimalK(m, n uint64) int {
 }
 
 // Size returns the number of bits and of hashes of the filter that [New] makes for n keys and p. It
-// returns an error as New does.
+// returns an error as New does. In small filters of low rates, [StrictSize] returns more bits, with
+// which the rate is p.
 func Size(n uint64, p float64) (m uint64, k int, err error) {
 	if err := form.CheckRate("bloom", "p", p); err != nil {
 		return 0, 0, err
@@ -65,11 +68,10 @@ func Size(n uint64, p float64) (m uint64, k int, err error) {
 }
 
 // StrictSize returns the least size of a filter that holds n distinct keys with a false-positive
-// rate of at most p, including what double hashing adds; see [New]. m is the number of bits, a
-// multiple of 64, and k the number of hashes. Pass both to [NewSize]. It returns an error as New
-// does.
-//
-// What double hashing adds is known to within a tenth, for which StrictSize allows.
+// rate of at most p, including what double hashing adds; see [New]. The rate is the mean of many
+// such filters. What double hashing adds is an estimate, and StrictSize allows for a tenth more. m
+// is the number of bits, a multiple of 64, and k the number of hashes. Pass both to [NewSize]. It
+// returns an error as New does.
 func StrictSize(n uint64, p float64) (m uint64, k int, err error) {
 	_, most, err := Size(n, p)
 	if err != nil {

@@ -7,12 +7,17 @@ import (
 )
 
 // Stats describes a filter at one moment. Its fields are what [Filter]'s methods of the same names
-// return; those that do not apply to a type are zero. JSON and String use short names (m, k, ones,
-// fill, keys, rate, size), which no version changes, because dashboards read them.
+// return. Other types' Stats methods say what M, K and OnesCount count there, such as slots and
+// ways in package flower. Fields that do not apply to a type are zero, such as K in package
+// growing. JSON and String use short names (m, k, ones, fill, keys, rate, size), which no version
+// changes, because dashboards read them.
 //
-// To publish a filter's Stats, use expvar.Func: expvar.Publish("seen", expvar.Func(func() any {
-// return f.Stats() })). Do not publish the filter itself: its String makes it an expvar.Var, but is
-// not JSON, which makes all of /debug/vars unreadable.
+// To publish a filter's Stats, use expvar.Func:
+//
+//	expvar.Publish("seen", expvar.Func(func() any { return f.Stats() }))
+//
+// Do not publish the filter itself: its String makes it an expvar.Var, but is not JSON, which makes
+// all of /debug/vars unreadable.
 type Stats struct {
 	_ struct{}
 
@@ -43,8 +48,9 @@ func StatsOf(m uint64, k int, ones uint64) Stats {
 	}
 }
 
-// String returns all fields with their names in JSON, fill and rate rounded, such as "m=9600 k=7
-// ones=4703 fill=0.49 keys=923 rate=0.0068 size=1206".
+// String returns all fields with their names in JSON, fill and rate rounded:
+//
+//	m=9600 k=7 ones=4703 fill=0.49 keys=923 rate=0.0068 size=1206
 func (s Stats) String() string {
 	return fmt.Sprintf("m=%d k=%d ones=%d fill=%.2g keys=%d rate=%.2g size=%d",
 		s.M, s.K, s.OnesCount, s.FillRatio, s.ApproxCount, s.FPR, s.SizeBytes)

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// AppendBinary appends to dst the size bytes that from.WriteTo writes.
+// AppendBinary appends to dst what from.WriteTo writes, which has size bytes.
 func AppendBinary(dst []byte, size int64, from io.WriterTo) ([]byte, error) {
 	a := appender(slices.Grow(dst, int(size)))
 	_, err := from.WriteTo(&a)
 	return a, err
 }
 
-// Unmarshal sets f to the result of read, which must read data to the last byte. If read fails, f
-// keeps its value. Errors are of package pkg.
+// Unmarshal sets f to the result of read, which must read data to the last byte. On error, which is
+// of package pkg, f keeps its value.
 func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, int64, error)) error {
 	r := bytes.NewReader(data)
 	g, _, err := read(r)
@@ -28,7 +28,7 @@ func Unmarshal[F any](pkg string, data []byte, f *F, read func(io.Reader) (F, in
 	return Refused(pkg, data, err)
 }
 
-// ReadFrom sets f to the result of read. If read fails, f keeps its value.
+// ReadFrom sets f to the result of read. On error f keeps its value.
 func ReadFrom[F any](r io.Reader, f *F, read func(io.Reader) (F, int64, error)) (int64, error) {
 	g, n, err := read(r)
 	if err == nil {
@@ -37,7 +37,7 @@ func ReadFrom[F any](r io.Reader, f *F, read func(io.Reader) (F, int64, error)) 
 	return n, err
 }
 
-// FileReader reads a file, and knows how many bytes of it are left.
+// FileReader reads a file, of which Left bytes are left.
 type FileReader struct {
 	File io.Reader
 	Left int64
@@ -50,8 +50,8 @@ func (r *FileReader) Read(p []byte) (int, error) {
 }
 
 // MaxUnzipped returns the largest size of a form that a reader unpacks from n bytes of gzip, or of
-// another compression. A larger one is refused before it takes memory: what arrives can promise a
-// thousand times as much.
+// another compression. A larger one is refused before memory is allocated: what arrives can promise
+// a thousand times as much.
 func MaxUnzipped(n int) int64 { return max(1<<20, 100*int64(n)) }
 
 // ErrUnzipped is the error for a form that is larger than MaxUnzipped.

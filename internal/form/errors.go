@@ -14,8 +14,8 @@ import (
 // ErrFormat is exported as bloom.ErrFormat.
 var ErrFormat = errors.New("bloom: invalid format")
 
-// Errorf returns an error that wraps ErrFormat, and also any error that %w in format wraps. Its
-// message begins with pkg, the name of the decoding package, which occurs once.
+// Errorf returns an error that wraps ErrFormat, and what %w in format wraps. Its message begins
+// with pkg, the name of the decoding package, once.
 func Errorf(pkg, format string, args ...any) error {
 	return &formatError{pkg, fmt.Errorf(format, args...), nil}
 }
@@ -23,8 +23,8 @@ func Errorf(pkg, format string, args ...any) error {
 // ErrVersion is exported as bloom.ErrVersion.
 var ErrVersion = errors.New("bloom: written by a newer version")
 
-// newer is Errorf for bytes that a later version of this module may have written. The error wraps
-// ErrVersion, too.
+// newer is Errorf for bytes that a later version of this module may have written. The error also
+// wraps ErrVersion.
 func newer(pkg, format string, args ...any) error {
 	cause := fmt.Errorf(format+": a newer version may have written it", args...)
 	return &formatError{pkg, cause, ErrVersion}
@@ -47,8 +47,8 @@ func (e *formatError) Unwrap() error { return e.cause }
 // ErrMismatch is exported as bloom.ErrMismatch.
 var ErrMismatch = errors.New("bloom: filters differ")
 
-// Mismatch returns an error that wraps ErrMismatch. Its message begins with the name of
-// the package, and says in what two filters differ.
+// Mismatch returns an error of package pkg that wraps ErrMismatch and names what two filters differ
+// in.
 func Mismatch(pkg, in string, f, g any) error {
 	return mismatchError(fmt.Sprintf("%s: filters differ in %s: %v and %v", pkg, in, f, g))
 }
@@ -62,8 +62,7 @@ func (e mismatchError) Error() string { return string(e) }
 
 func (e mismatchError) Unwrap() error { return ErrMismatch }
 
-// In adds path to the message of err. If err is nil, or if it wraps a fs.PathError, In returns err
-// itself.
+// In adds path to the message of err, unless err is nil or wraps a fs.PathError.
 func In(path string, err error) error {
 	var names *fs.PathError
 	if err == nil || errors.As(err, &names) {
@@ -72,21 +71,21 @@ func In(path string, err error) error {
 	return fmt.Errorf("%w (in %s)", err, path)
 }
 
-// NoForm is the error for the zero value of a type, which has no binary form. A NoForm is the name
-// of the type's package.
+// NoForm is the error for the zero value of a type, which has no binary form. It is the name of the
+// type's package.
 type NoForm string
 
 func (pkg NoForm) Error() string { return string(pkg) + ": the zero value has no binary form" }
 
 // ErrTruncated is the error for a reader that ends too early. It wraps io.ErrUnexpectedEOF.
-// ErrEmpty is the error for a reader that has no bytes at all. It wraps io.EOF.
+// ErrEmpty is the error for a reader without any bytes. It wraps io.EOF.
 var (
 	ErrTruncated = fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
 	ErrEmpty     = fmt.Errorf("it is empty: %w", io.EOF)
 )
 
 // ReadFull fills p from r. If r ends before p is full, the error is ErrTruncated. Any other error
-// is r's own. So is io.ErrUnexpectedEOF, because a broken connection is no damage.
+// is r's own, io.ErrUnexpectedEOF included, because a broken connection is no damage.
 func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
@@ -102,7 +101,7 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// readStart is ReadFull for the first bytes of a form. If r has no bytes, the error is ErrEmpty.
+// readStart is ReadFull for the first bytes of a form. If there are none, the error is ErrEmpty.
 func readStart(r io.Reader, p []byte) (int, error) {
 	n, err := ReadFull(r, p)
 	if n == 0 && err == ErrTruncated {
@@ -112,7 +111,7 @@ func readStart(r io.Reader, p []byte) (int, error) {
 }
 
 // ReadError returns the error of package pkg for a reader that failed. If the reader ended too
-// early, the error wraps ErrFormat. Any other error is the reader's own.
+// early, the error wraps ErrFormat, and otherwise the reader's own.
 func ReadError(pkg string, err error) error {
 	if err == ErrTruncated || err == ErrEmpty {
 		return Errorf(pkg, "%w", err)
@@ -120,7 +119,8 @@ func ReadError(pkg string, err error) error {
 	return fmt.Errorf("%s: reading: %w", pkg, err)
 }
 
-// CheckRate returns an error of package pkg unless 0 < p < 1. name is the name of the parameter.
+// CheckRate returns an error of package pkg unless p, the parameter with the given name, is within
+// 0 < p < 1.
 func CheckRate(pkg, name string, p float64) error {
 	if !(p > 0 && p < 1) {
 		return fmt.Errorf("%s: %s = %v is outside (0, 1)", pkg, name, p)
@@ -136,8 +136,7 @@ func CheckKeys(pkg string, n uint64) error {
 	return nil
 }
 
-// As returns an error with err's message. The name of package pkg replaces the package's name at
-// the beginning of the message.
+// As returns an error with err's message, in which the name of package pkg replaces the first one.
 func As(pkg string, err error) error {
 	_, says, _ := strings.Cut(err.Error(), ": ")
 	return errors.New(pkg + ": " + says)

@@ -42,8 +42,8 @@ var (
 	kinds = []*Kind{Bank, Blocked, Counting, Cuckoo, Flower, Growing, Window, patchKind}
 )
 
-// KindOf returns the kind of the frame that data begins with. If data does not begin with a frame
-// of a known kind, KindOf returns nil.
+// KindOf returns the kind of the frame that data begins with, or nil if that is no frame of a known
+// kind.
 func KindOf(data []byte) *Kind {
 	if len(data) > len(magic) && string(data[:len(magic)]) == magic {
 		for _, k := range kinds {
@@ -55,8 +55,8 @@ func KindOf(data []byte) *Kind {
 	return nil
 }
 
-// Name returns the name of the type whose frame data begins with, such as "window.Filter". If data
-// does not begin with a frame of a known kind, Name returns "".
+// Name returns the name of the type whose frame data begins with, such as "window.Filter", or "" if
+// that is no frame of a known kind.
 func Name(data []byte) string {
 	if k := KindOf(data); k != nil {
 		return k.name()
@@ -81,8 +81,8 @@ const (
 	start   = 8 // bytes before the parameters
 )
 
-// MaxFrameWords is the largest number of words in a frame. They have a tebibyte, or as many bytes
-// as an int of 32 bits can count.
+// MaxFrameWords is the largest number of words in a frame: a tebibyte, or as many bytes as an int
+// of 32 bits can count.
 const MaxFrameWords = min(1<<37, math.MaxInt/8-ChunkBytes)
 
 // HeadSize returns the length of the head in bytes.
@@ -93,16 +93,16 @@ func (k *Kind) Size(words int, info Info) int64 {
 	return int64(k.HeadSize()) + 8*int64(words) + int64(TrailerSize(info))
 }
 
-// Write writes a frame to w through a small buffer. Write loads each word once, atomically, so
-// other goroutines may change words at the same time. The frame then has the value that each word
-// had at some time during the call. The error is w's own, or says that info cannot be saved.
+// Write writes a frame to w through a small buffer. It loads each word once, atomically, so other
+// goroutines may change words meanwhile: the frame has the value of each word at some time during
+// the call. The error is w's own, or says that info cannot be saved.
 func (k *Kind) Write(w io.Writer, params, array []uint64, info Info) (int64, error) {
 	return k.WriteFunc(w, params, len(array), info, func(out []byte, from int) {
 		PutWords(out, array[from:from+len(out)/8], ^uint64(0), LittleEndian)
 	})
 }
 
-// WriteFunc writes a frame of n words. It calls put for each chunk of the words. put fills out with
+// WriteFunc writes a frame of n words. For each chunk of them, it calls put, which fills out with
 // the bytes of words, from word number from on.
 func (k *Kind) WriteFunc(
 	w io.Writer, params []uint64, n int, info Info, put func(out []byte, from int),
@@ -153,7 +153,7 @@ func (a *appender) Write(p []byte) (int, error) {
 }
 
 // A Check returns how many words must follow the parameters, or an error if a parameter is out of
-// range. It runs before memory for the words is allocated.
+// range. It runs before the words are allocated.
 type Check func(params []uint64) (words uint64, err error)
 
 // head holds the bytes before the words of a frame.
@@ -164,8 +164,8 @@ type head struct {
 	trailer int // length of the trailer
 }
 
-// readHead reads the head of the frame that r yields next, and no byte more. The ReadFrom of a type
-// can return its errors as they are.
+// readHead reads the head of the frame that r yields next, and no byte more. A type's ReadFrom can
+// return its errors as they are.
 func (k *Kind) readHead(r io.Reader, check Check) (h head, err error) {
 	h.bytes = make([]byte, k.HeadSize())
 	n, err := readStart(r, h.bytes[:start])
@@ -222,8 +222,8 @@ func (k *Kind) checkStart(b []byte) error {
 	return nil
 }
 
-// Read reads the frame that r yields next, and no byte more. It returns how many bytes it read. The
-// ReadFrom of a type can return its errors as they are.
+// Read reads the frame that r yields next, and no byte more. It returns how many bytes it read. A
+// type's ReadFrom can return its errors as they are.
 func (k *Kind) Read(
 	r io.Reader, check Check,
 ) (params, array []uint64, info Info, total int64, err error) {
@@ -259,8 +259,8 @@ func (k *Kind) Unmarshal(data []byte, check Check) (params, array []uint64, info
 	return params, array, info, Refused(k.Package, data, err)
 }
 
-// Parse is Unmarshal without a copy of the words: body is the part of data that has them. It checks
-// the head and the trailer, but not the checksum of the words; see Verify.
+// Parse is Unmarshal without a copy of the words: body is their part of data. It checks the head
+// and the trailer, but not the checksum of the words; see Verify.
 func (k *Kind) Parse(
 	data []byte, check Check,
 ) (params []uint64, body []byte, info Info, err error) {

@@ -18,13 +18,13 @@ const HeaderSize = 6
 const (
 	// MaxK is the largest number of hashes.
 	MaxK = 255
-	// MaxWords is the largest number of words. The form has their number as a signed 32-bit
-	// integer, and an int of 32 bits must be able to count their bytes.
+	// MaxWords is the largest number of words: their number is a signed 32-bit integer in the form,
+	// and an int of 32 bits must be able to count their bytes.
 	MaxWords = min(math.MaxInt32, math.MaxInt/8)
 )
 
 // WordsFor returns the number of words of a filter of m bits and k hashes. It returns an error of
-// package pkg if k or m is out of range. m may need maxWords words at most.
+// package pkg if k or m is out of range, or m needs more than maxWords words.
 func WordsFor(pkg string, m uint64, k int, maxWords uint64) (int, error) {
 	words := m/64 + min(m%64, 1)
 	err := CheckK(pkg, k)
@@ -110,7 +110,7 @@ func (h Header) String() string {
 }
 
 // checkSize returns the length of the trailer, or 0 if there is none. It returns an error unless
-// size is the length of the binary form that begins with h, with or without a trailer.
+// size is the length of the binary form that h begins, with or without a trailer.
 func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 	rest := size - h.Size()
 	if rest == 0 || IsTrailerSize(rest) {
@@ -122,8 +122,8 @@ func (h Header) checkSize(pkg string, size int64) (trailer int, err error) {
 }
 
 // Guava is Guava's form, alone or in a file, where a trailer follows it. It is the name of the
-// package for which it writes and reads, with which errors begin. A filter without a trailer has
-// the zero Info.
+// package for which it writes and reads, with which errors begin. Without a trailer, a filter's
+// Info is zero.
 type Guava string
 
 // WriteFile writes a file to w. info has passed Check.
@@ -153,7 +153,7 @@ func (pkg Guava) Read(r io.Reader) (h Header, words []uint64, total int64, err e
 	return h, words, total, nil
 }
 
-// readHeader reads the header that r yields next. It returns also the bytes that it read.
+// readHeader reads the header that r yields next. It also returns the bytes that it read.
 func (pkg Guava) readHeader(r io.Reader) (h Header, head []byte, err error) {
 	head = make([]byte, HeaderSize)
 	n, err := readStart(r, head)
@@ -188,8 +188,7 @@ func (pkg Guava) ReadAll(
 	})
 }
 
-// readAll reads a form and its trailer from r. accept can refuse the header. rest returns the
-// trailer, or nothing if there is none.
+// readAll is ReadAll, with rest to read the trailer. rest returns nothing if there is none.
 func (pkg Guava) readAll(
 	r io.Reader, accept func(Header) error, rest func() ([]byte, error),
 ) (h Header, words []uint64, info Info, err error) {
@@ -216,8 +215,8 @@ func (pkg Guava) readAll(
 	return h, words, info, err
 }
 
-// Parse returns the header, the bytes of the words, and the Info of the form or the file that is
-// all of data. It checks the header and the trailer, but not the checksum of the words; see Verify.
+// Parse returns the header, the bytes of the words, and the Info of data, which is a form or a
+// file. It checks the header and the trailer, but not the checksum of the words; see Verify.
 func (pkg Guava) Parse(data []byte) (h Header, body []byte, info Info, err error) {
 	h, trailer, err := pkg.parseHead(data, int64(len(data)))
 	if err != nil {

@@ -53,8 +53,8 @@ func (i Info) Check(pkg string) error {
 	return nil
 }
 
-// Fits returns an error if i and j both have a Hash and these differ. The error is of package pkg
-// and wraps ErrMismatch.
+// Fits returns an error of package pkg that wraps ErrMismatch if i and j both have a Hash and these
+// differ.
 func (i Info) Fits(pkg string, j Info) error {
 	if i.Hash != "" && j.Hash != "" && i.Hash != j.Hash {
 		return Mismatch(pkg, "hash", i.Hash, j.Hash)
@@ -73,14 +73,14 @@ func (i Info) with(j Info) Info {
 	}
 }
 
-// Folded returns the Info of a smaller filter with the keys of i's: N and P do not hold for it.
+// Folded returns the Info of a smaller filter with the keys of i's, for which N and P do not hold.
 func (i Info) Folded() Info {
 	i.N, i.P = 0, 0
 	return i
 }
 
-// Kept keeps the Info of one filter. Its methods may be called by many goroutines. Copies of a
-// filter by value share the Info that the original has.
+// Kept keeps the Info of one filter. Many goroutines may call its methods. Copies of a filter by
+// value share the Info of the original.
 //
 // The pointer is a plain one, so that reflect.DeepEqual compares what it points to. It is nil in
 // the zero filter, until Add sets it.
@@ -94,7 +94,7 @@ type kept struct {
 // Keep returns a Kept that has i.
 func Keep(i Info) Kept { return Kept{&kept{info: i}} }
 
-// Clone returns a Kept of its own that has k's Info.
+// Clone returns an independent Kept with k's Info.
 func (k *Kept) Clone() Kept {
 	if k.load() == nil {
 		return Kept{}
@@ -113,7 +113,7 @@ func (k *Kept) Get() Info {
 	return at.info
 }
 
-// Add sets the fields that are not zero in i. It keeps the others.
+// Add sets the fields that are not zero in i, and keeps the others.
 func (k *Kept) Add(i Info) {
 	if i == (Info{}) {
 		return
@@ -163,6 +163,6 @@ func (k *Kept) swap(at *kept) bool {
 	return atomic.CompareAndSwapPointer(k.pointer(), nil, unsafe.Pointer(at))
 }
 
-// pointer returns k's pointer for package atomic. An atomic.Pointer has an unsafe.Pointer, which
-// reflect.DeepEqual compares by address.
+// pointer returns k's pointer for package atomic. An atomic.Pointer would have an unsafe.Pointer,
+// which reflect.DeepEqual compares by address.
 func (k *Kept) pointer() *unsafe.Pointer { return (*unsafe.Pointer)(unsafe.Pointer(&k.at)) }

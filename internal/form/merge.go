@@ -2,11 +2,11 @@ package form
 
 import "math/bits"
 
-// Merged reads the changes of several patches together, of which each turns a filter into the next
-// one's. A bit that changes in an even number of patches does not differ in the end.
+// Merged reads the changes of several patches together, each of which turns a filter into the next
+// one's. A bit that changes in an even number of patches is equal in the end.
 //
-// It goes through the filter in windows. Each patch flips its bits in the window, and marks the
-// words that it touches, so that the time is that of the changes and not that of the filter.
+// It goes through the filter in windows. Each patch flips its bits in the window and marks the
+// words that it touches, so the time depends on the changes and not on the filter.
 type Merged struct {
 	all     []*Changes
 	first   int // number of the window's first word
@@ -64,8 +64,8 @@ func (m *Merged) fill() bool {
 	return true
 }
 
-// nextWord returns the number of a word before which no bit changes that was not read. ok is false
-// if no bit is left.
+// nextWord returns the number of a word before which all changes were read. ok is false if none is
+// left.
 func (c *Changes) nextWord() (word int, ok bool) {
 	if c.rice == 0 {
 		return int(c.at / 64), c.left > 0 && c.at < 8*uint64(len(c.stream))
@@ -73,7 +73,7 @@ func (c *Changes) nextWord() (word int, ok bool) {
 	return int((c.next - 1) / 64), c.read
 }
 
-// flip flips the bits of c that are in the window of m, and reads them.
+// flip reads the bits of c in the window of m, and flips them there.
 func (c *Changes) flip(m *Merged) {
 	start := 64 * uint64(m.first)
 	end := start + 64*uint64(len(m.masks))

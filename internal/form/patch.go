@@ -8,8 +8,8 @@ import (
 	"math/bits"
 )
 
-// A patch is a frame that turns a filter in Guava's form into another of the same parameters.
-// Its parameters are these, in this order:
+// A patch is a frame that turns a filter in Guava's form into another of the same parameters. Its
+// parameters are, in this order:
 //
 //	strategy, K, words    of both filters
 //	changed               the number of bits that differ
@@ -18,14 +18,14 @@ import (
 //	proof                 the CRC-32C of the words of the filter that is patched, as Guava's form
 //	                      has them
 //
-// The frame's words are a stream of bits, the least significant bit of a word first. The stream has
-// a gap for each bit that differs, in ascending order. The gap is the number of equal bits before
-// that bit, back to the last one that differs or to the filter's start. Gaps are in a Rice code:
-// gap >> rice zeros, a one, and the rice lower bits of the gap, least significant first. Zeros fill
-// the last word.
+// The frame's words are a stream of bits, the least significant bit of a word first: a gap for each
+// bit that differs, in ascending order. The gap is the number of equal bits before that bit, back
+// to the last one that differs or to the filter's start. Gaps are in a Rice code: gap >> rice
+// zeros, a one, and the rice lower bits of the gap, least significant first. Zeros fill the last
+// word.
 //
-// With rice = 0 the stream is the exclusive or of both filters, so a patch never has more
-// words than a filter. With the best rice a bit that differs takes at most 40 bits.
+// With rice = 0 the stream is the exclusive or of both filters, so a patch never has more words
+// than a filter. With the best rice a bit that differs needs at most 40 bits.
 
 const (
 	patchParams = 7
@@ -33,7 +33,7 @@ const (
 	maxRice = 37
 )
 
-// A Patch is a decoded patch. Its stream is a part of the bytes that were decoded.
+// A Patch is a decoded patch. Its stream is a part of the decoded bytes.
 type Patch struct {
 	Header  Header // header of both filters
 	Info    Info   // Info of the new filter
@@ -45,8 +45,8 @@ type Patch struct {
 
 // AppendPatch appends to b a patch of a filter with the header h, whose words have the checksum
 // proof; see WordsSum. changes yields the number of each word that changes, in ascending order, and
-// the bits of it that do. guess is about how many bits these are: AppendPatch goes through changes
-// twice if another rice is better than that of guess. The patch has the Info of the new filter.
+// the bits of it that do. guess is about how many bits these are: if another rice is better than
+// guess's, AppendPatch goes through changes twice. info is the new filter's.
 func AppendPatch(
 	b []byte, h Header, info Info, proof Sum, guess uint64, changes iter.Seq2[int, uint64],
 ) ([]byte, error) {
@@ -82,7 +82,7 @@ func WordsSum(words []uint64) (sum Sum) {
 }
 
 // bestRice returns the rice with the least upper bound for the length of the stream, and this bound
-// in bits. m is the number of bits of the filter, and changed is how many of them differ.
+// in bits, for changed of m bits that differ.
 func bestRice(m, changed uint64) (best uint, least uint64) {
 	if changed == 0 {
 		return 0, 0
@@ -105,14 +105,14 @@ type gapWriter struct {
 	rice  uint
 }
 
-// newGapWriter returns a writer of the stream of a patch that changes as many bits of m.
+// newGapWriter returns a writer of the stream of a patch that changes changed of m bits.
 func newGapWriter(m, changed uint64) *gapWriter {
 	rice, bound := bestRice(m, changed)
 	return &gapWriter{rice: rice, words: make([]uint64, 0, (bound+63)/64)}
 }
 
-// write writes changes, and returns how many bits change. A stream that gets longer than the
-// filter's words has another rice than the best: write then writes no more.
+// write writes changes, and returns how many bits change. It stops writing when the stream is
+// longer than the filter's words, as its rice is then not the best.
 func (w *gapWriter) write(words int, changes iter.Seq2[int, uint64]) (changed uint64) {
 	for word, mask := range changes {
 		changed += uint64(bits.OnesCount64(mask))
@@ -139,7 +139,7 @@ func (w *gapWriter) append(word int, mask uint64) {
 	}
 }
 
-// put writes the n lower bits of v. All others are 0, and n is at most 64.
+// put writes the n lower bits of v, at most 64. All others are 0.
 func (w *gapWriter) put(v uint64, n uint) {
 	at := w.used % 64
 	i := int(w.used / 64)
@@ -153,8 +153,8 @@ func (w *gapWriter) put(v uint64, n uint) {
 	}
 }
 
-// ParsePatch decodes data. The Patch uses data from then on. ParsePatch checks everything but the
-// stream, which Check goes through. Its errors wrap ErrFormat.
+// ParsePatch decodes data, which the Patch retains. It checks everything but the stream, which
+// Check goes through. Its errors wrap ErrFormat.
 func ParsePatch(data []byte) (*Patch, error) {
 	params, stream, info, err := patchKind.Parse(data, checkPatch)
 	if err != nil {
@@ -200,9 +200,9 @@ func checkPatch(params []uint64) (words uint64, err error) {
 }
 
 // Check returns an error that wraps ErrMismatch unless p was made from a filter with the header h
-// and the given words, and an error that wraps ErrFormat if the stream of p is damaged. Other
-// goroutines may write to words atomically at the same time: Check loads each word once. was has
-// the bits that p changes, as Check found them: the i-th such bit is bit i%64 of was[i/64].
+// and the given words, and an error that wraps ErrFormat if the stream of p is damaged. It loads
+// each word once, so other goroutines may write to words atomically meanwhile. was has the bits
+// that p changes, as Check found them: the i-th such bit is bit i%64 of was[i/64].
 func (p *Patch) Check(h Header, words []uint64) (was []uint64, err error) {
 	if h != p.Header {
 		words = nil
@@ -285,8 +285,8 @@ func (c *Changes) Next() (word int, mask uint64, ok bool) {
 	return word, mask, true
 }
 
-// nextXor is Next if rice is 0. The stream is then the exclusive or of both filters, so its words
-// are the masks.
+// nextXor is Next if rice is 0: the stream is the exclusive or of both filters, so its words are
+// the masks.
 func (c *Changes) nextXor() (word int, mask uint64, ok bool) {
 	for c.left > 0 && c.at < 8*uint64(len(c.stream)) {
 		mask = c.rest()
@@ -369,8 +369,8 @@ func (c *Changes) take(n uint) (v uint64) {
 	return v & (1<<n - 1)
 }
 
-// rest returns the bits from c.at to the end of their word in the stream. At the end of the stream
-// it returns 0.
+// rest returns the bits from c.at to the end of their word in the stream, and 0 at the stream's
+// end.
 func (c *Changes) rest() uint64 {
 	if i := c.at / 64 * 8; i < uint64(len(c.stream)) {
 		return binary.LittleEndian.Uint64(c.stream[i:]) >> (c.at % 64)

@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 )
 
-// AppendText appends the binary form of a value to dst, in standard base64. It appends nothing for
-// a zero value, which has no binary form.
+// AppendText appends the binary form of a value to dst, in standard base64, and nothing for a zero
+// value, which has no binary form.
 func AppendText(dst []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 	data, err := form.MarshalBinary()
 	if _, zero := err.(NoForm); zero {
@@ -19,7 +19,7 @@ func AppendText(dst []byte, form encoding.BinaryMarshaler) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(dst, data), nil
 }
 
-// UnmarshalText decodes base64 text into a value of package pkg. If text is empty, it calls zero,
+// UnmarshalText decodes base64 text into a value of package pkg. For empty text it calls zero,
 // which must make that value zero.
 func UnmarshalText(pkg string, text []byte, into encoding.BinaryUnmarshaler, zero func()) error {
 	if len(text) == 0 {

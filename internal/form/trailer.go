@@ -26,10 +26,10 @@ import (
 //	4 bytes  CRC-32C of everything before
 //
 // The head is all bytes before the filter's words. Its CRC serves readers that do not read the
-// words. A trailer's length is 4 modulo 8, and the length of Guava's form is 6 modulo 8. So a
-// file's length alone shows whether it has a trailer. Even if the word count is damaged, no decoder
-// reads words as a trailer or a trailer as words. That holds for later versions, too: their
-// trailers have such lengths, and end with the version and a checksum.
+// words. A trailer's length is 4 modulo 8, and that of Guava's form 6 modulo 8, so a file's length
+// alone shows whether it has a trailer. Even if the word count is damaged, no decoder reads words
+// as a trailer or a trailer as words. Later versions keep that: their trailers have such lengths,
+// and end with the version and a checksum.
 const (
 	trailerMagic   = "bloom"
 	trailerVersion = 1
@@ -74,8 +74,8 @@ func IsTrailerSize(n int64) bool {
 	return n >= int64(MinTrailer) && n <= int64(MaxTrailer) && (n-int64(MinTrailer))%8 == 0
 }
 
-// Trailer returns the trailer of a form with the given head and the Info i. All bytes of the form
-// before the trailer were written to s. i has passed Check.
+// Trailer returns the trailer of a form with the given head and the Info i, which has passed Check.
+// s covers all bytes of the form before the trailer.
 func (s Sum) Trailer(head []byte, i Info) []byte {
 	b := make([]byte, 0, TrailerSize(i))
 	b = binary.BigEndian.AppendUint64(b, i.N)
@@ -103,7 +103,7 @@ func infoSum(head, info []byte) (sum Sum) {
 	return sum
 }
 
-// end appends a checksum to b. It covers the bytes that were written to s, and b.
+// end appends the checksum of what was written to s, and of b, to b.
 func (s Sum) end(b []byte) []byte {
 	s.Write(b)
 	return binary.BigEndian.AppendUint32(b, uint32(s))
@@ -119,7 +119,7 @@ func versionOf(data []byte) byte {
 }
 
 // Refused returns the error for a form that was refused with err. data has its last bytes. If err
-// wraps ErrFormat, and a newer version wrote the trailer, Refused returns an error that says so.
+// wraps ErrFormat, and a newer version wrote the trailer, the result says so.
 func Refused(pkg string, data []byte, err error) error {
 	v := versionOf(data)
 	if v > trailerVersion && errors.Is(err, ErrFormat) && !errors.Is(err, ErrVersion) {
@@ -140,7 +140,7 @@ func RefusedAt(pkg string, r io.ReaderAt, size int64, err error) error {
 }
 
 // ParseTrailer returns the Info of the trailer of a form with the given head. It checks everything
-// in the trailer but the last checksum, which covers the words, too.
+// in the trailer but the last checksum, which also covers the words.
 func ParseTrailer(pkg string, head, trailer []byte) (i Info, err error) {
 	version := versionOf(trailer)
 	if version > trailerVersion {
@@ -211,8 +211,8 @@ func (t *texts) next(n int) string {
 	return text
 }
 
-// CheckTrailer is ParseTrailer, and also checks the last checksum. All bytes of the form before the
-// trailer were written to s.
+// CheckTrailer is ParseTrailer, and also checks the last checksum. s covers all bytes of the form
+// before the trailer.
 func (s Sum) CheckTrailer(pkg string, head, trailer []byte) (Info, error) {
 	i, err := ParseTrailer(pkg, head, trailer)
 	if err != nil {

@@ -23,9 +23,9 @@ const (
 // ChunkBytes is the largest size of the buffer through which an array is written or read.
 const ChunkBytes = 64 << 10
 
-// PutWords writes the bytes of each word to out, which has 8 bytes for each. Bits that are not in
-// mask are written as 0. PutWords loads each word once, atomically, so other goroutines may change
-// words at the same time. Words in fours take half the time of single words.
+// PutWords writes the bytes of each word to out, which has 8 bytes for each, with the bits that are
+// not in mask as 0. It loads each word once, atomically, so other goroutines may change words
+// meanwhile. Words in fours take half the time of single words.
 func PutWords(out []byte, words []uint64, mask uint64, order Order) {
 	for ; len(words) >= 4 && len(out) >= 32; words, out = words[4:], out[32:] {
 		w0 := atomic.LoadUint64(&words[0]) & mask
@@ -78,8 +78,7 @@ func AppendWords(dst []byte, words []uint64, order Order) []byte {
 	return dst
 }
 
-// WriteWords writes start and then the bytes of words to w, through a buffer of at
-// most ChunkBytes.
+// WriteWords writes start and then the bytes of words to w, through a buffer of at most ChunkBytes.
 func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total int64, err error) {
 	buf := make([]byte, 0, min(ChunkBytes, len(start)+8*len(words)))
 	buf = append(buf, start...)
@@ -95,8 +94,7 @@ func WriteWords(w io.Writer, start []byte, words []uint64, order Order) (total i
 	}
 }
 
-// WriteFull is w.Write(p). If w writes less than p without an error, WriteFull returns
-// io.ErrShortWrite.
+// WriteFull is w.Write(p), but a short write without an error returns io.ErrShortWrite.
 func WriteFull(w io.Writer, p []byte) (int, error) {
 	n, err := w.Write(p)
 	if n < len(p) && err == nil {
@@ -120,11 +118,11 @@ func left(r io.Reader) (n int64, known bool) {
 	return 0, false
 }
 
-// ReadWords reads n words from r, and no byte more. If r is known to have too few bytes, ReadWords
-// returns ErrTruncated immediately. If r is known to have enough, ReadWords allocates all memory
-// first. Otherwise the memory becomes four times as large whenever it is full. So it is never more
-// than four times what has arrived, and the copies are at most a third of it. If sum is not nil,
-// ReadWords writes the bytes it has read to sum.
+// ReadWords reads n words from r, and no byte more, and writes their bytes to sum unless it is nil.
+// If r is known to have too few bytes, ReadWords returns ErrTruncated immediately; if it is known
+// to have enough, all memory is allocated first. Otherwise the memory grows fourfold whenever it is
+// full, so it is never more than four times what has arrived, and the copies are at most a third of
+// it.
 func ReadWords(
 	r io.Reader, sum io.Writer, n int, order Order,
 ) (words []uint64, total int64, err error) {
