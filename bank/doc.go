@@ -23,8 +23,8 @@
 //
 // All members keep a key in the same rows. So false members are correlated: most keys have few,
 // and some keys have many. In 100,000 members of 20 keys at 1e-4, half of the keys that no
-// member holds had at most 2 false members, one of a hundred had more than 15, and one of 20,000
-// had 14,600. The mean was 11. The empty key has many; see [Bank.Which].
+// member holds had at most one false member, one of a hundred had more than 18, and one of 20,000
+// had 15,600. The mean was 8.8. The empty key has many; see [Bank.Which].
 //
 // Members with few keys reach a low rate only if they have more bits than [New] gives them. Call
 // [NewSize] with the results of [bloom.StrictSize]. These are its bits for one member:
