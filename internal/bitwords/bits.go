@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Clone returns a copy of words. Other goroutines may write to words atomically at the same time.
+// Clone returns a copy of words, to which other goroutines may write atomically meanwhile.
 func Clone(words []uint64) []uint64 {
 	c := Make(len(words))
 	for i := range c {
@@ -14,8 +14,8 @@ func Clone(words []uint64) []uint64 {
 	return c
 }
 
-// OnesCount returns the number of bits set in words. Other goroutines may write to words atomically
-// at the same time.
+// OnesCount returns the number of bits set in words, to which other goroutines may write atomically
+// meanwhile.
 func OnesCount(words []uint64) (ones uint64) {
 	for i := range words {
 		ones += uint64(bits.OnesCount64(atomic.LoadUint64(&words[i])))
@@ -37,8 +37,8 @@ func And(words, other []uint64) {
 	}
 }
 
-// OrAtomic is Or while other goroutines write to words. It does not write to a word that has the
-// bits already, so that the cache line can stay in the caches of all processors.
+// OrAtomic is Or while other goroutines write to words. It writes no word that has the bits
+// already, so that the cache line can stay in the caches of all processors.
 func OrAtomic(words, other []uint64) {
 	for i, w := range other[:len(words)] {
 		if w&^atomic.LoadUint64(&words[i]) != 0 {
@@ -47,7 +47,7 @@ func OrAtomic(words, other []uint64) {
 	}
 }
 
-// ClearAtomic clears words while other goroutines write to words.
+// ClearAtomic is Clear while other goroutines write to words.
 func ClearAtomic(words []uint64) {
 	for i := range words {
 		if atomic.LoadUint64(&words[i]) != 0 {

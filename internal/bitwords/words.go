@@ -1,13 +1,12 @@
 // Package bitwords has the arrays that filters are made of: it allocates, counts and combines
 // words, plainly or atomically, and converts strings and bytes without a copy.
 //
-// Store is an ordinary store of a 64-bit word that other goroutines load atomically at the same
-// time. That works on all 64-bit platforms of Go: the compiler makes one store instruction of it,
-// and the processor does not divide an aligned store. On 32-bit platforms a load may see the halves
-// of two different stores. So Store is for words whose halves do not depend on each other, such as
-// the bits of a filter. On amd64, an atomic store would be as slow as a lock, because it also
-// orders all other stores. The race detector reports an ordinary store during a load, so Store is
-// atomic when the detector runs.
+// Store is an ordinary store of a 64-bit word that other goroutines load atomically. That works on
+// all 64-bit platforms of Go: the compiler makes one store instruction of it, and the processor
+// does not divide an aligned store. On 32-bit platforms a load may see the halves of two different
+// stores, so Store is for words whose halves do not depend on each other, such as the bits of a
+// filter. An atomic store also orders all other stores, which makes it as slow as a lock on amd64.
+// The race detector reports an ordinary store during a load, so Store is atomic under it.
 package bitwords
 
 import (
@@ -15,8 +14,8 @@ import (
 	"sync"
 )
 
-// Make returns n zero words. It asks the kernel for huge pages for a large array. If the kernel
-// refuses, the array has ordinary pages. If there is no memory, Make panics or exits as make does.
+// Make returns n zero words. For a large array it asks the kernel for huge pages, which may refuse.
+// If there is no memory, Make panics or exits as make does.
 func Make(n int) []uint64 {
 	words := make([]uint64, n)
 	if n >= hugeBytes/8 {
@@ -26,12 +25,11 @@ func Make(n int) []uint64 {
 }
 
 // hugeBytes is the least size of an array for which Make asks for huge pages. Such an array has a
-// whole huge page in it. It is larger than what the second-level TLB of many processors covers with
-// ordinary pages, so a random access would walk the page table.
+// whole huge page in it, and is larger than what the second-level TLB of many processors covers
+// with ordinary pages, so a random access would walk the page table.
 const hugeBytes = 4 << 20
 
-// Fill returns dst[:n], which a batch of package pkg is about to fill. It panics if dst is
-// shorter.
+// Fill returns dst[:n], which a batch of package pkg is about to fill. It panics if dst is shorter.
 func Fill[T any](pkg string, dst []T, n int) []T {
 	if len(dst) < n {
 		panic(fmt.Sprintf("%s: batch of %d with room for %d results", pkg, n, len(dst)))
@@ -40,7 +38,7 @@ func Fill[T any](pkg string, dst []T, n int) []T {
 }
 
 // Discard calls addBatch for all of hs, in portions, and discards the answers. It implements
-// AddBatch for a nil added, and allocates nothing.
+// AddBatch for a nil added, and does not allocate.
 func Discard[H any](hs []H, addBatch func(added []bool, hs []H)) {
 	room := discarded.Get().(*[discardedAnswers]bool)
 	for len(hs) > 0 {
@@ -56,16 +54,16 @@ const discardedAnswers = 4096
 
 var discarded = sync.Pool{New: func() any { return new([discardedAnswers]bool) }}
 
-// Clear zeroes words. It does so in chunks, and a garbage collection can begin between two chunks.
-// Go's clear is assembly, which nothing interrupts, and takes a second for ten gigabytes.
+// Clear zeroes words, in chunks between which a garbage collection can begin. Go's clear is
+// assembly, which nothing interrupts, and needs a second for ten gigabytes.
 func Clear(words []uint64) {
 	for ; len(words) > 0; words = words[min(len(words), chunk):] {
 		clearChunk(words[:min(len(words), chunk)])
 	}
 }
 
-// chunk is the number of words that are cleared without interruption. That takes some 50
-// microseconds if their pages are fresh.
+// chunk is the number of words that are cleared without interruption, in about 50 microseconds if
+// their pages are fresh.
 const chunk = 32 << 10
 
 // clearChunk is not inlined: a call of a Go function can be interrupted, and a loop with nothing

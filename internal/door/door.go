@@ -1,7 +1,6 @@
-// Package door lets the other packages of this module reach what package bloom does not export.
-// They import bloom, and bloom imports door to open it, so door cannot name the types of bloom:
-// type parameters stand for them. F is bloom.Filter, S is bloom.SyncFilter, and I is bloom.Info. A
-// call with any other types panics.
+// Package door lets the other packages of this module reach what package bloom does not export. As
+// bloom imports door to open it, door cannot name bloom's types: the type parameters F, S and I
+// stand for bloom.Filter, bloom.SyncFilter and bloom.Info. A call with other types panics.
 package door
 
 import "github.com/seed79a3ff49/bloom/internal/form"
@@ -33,16 +32,16 @@ func Info[I any](i form.Info) I { return toInfo.(func(form.Info) I)(i) }
 // Fields returns a bloom.Info as package form has it.
 func Fields[I any](i I) form.Info { return toFields.(func(I) form.Info)(i) }
 
-// Words returns the parameters of f and its words, without a copy.
+// Words returns the parameters of f and its words, not copied.
 func Words[F any](f *F) (form.Header, []uint64) {
 	return toWords.(func(*F) (form.Header, []uint64))(f)
 }
 
-// Filter returns a bloom.Filter with the Strategy and the K of h. It keeps words, without a copy.
+// Filter returns a bloom.Filter with the Strategy and the K of h. It retains words.
 func Filter[F any](h form.Header, words []uint64, info form.Info) *F {
 	return toFilter.(func(form.Header, []uint64, form.Info) *F)(h, words, info)
 }
 
-// Share returns a bloom.SyncFilter that takes over the words of f, without a copy, and its Info.
-// Nothing may use f afterwards.
+// Share returns a bloom.SyncFilter with the words of f, not copied, and its Info. Nothing may use f
+// afterwards.
 func Share[S, F any](f *F) *S { return toShare.(func(*F) *S)(f) }

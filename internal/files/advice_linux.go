@@ -2,12 +2,12 @@ package files
 
 import "syscall"
 
-// AdviseRandom advises the kernel that a map is read here and there. The kernel then reads only the
-// pages that are used, and not 32 pages around each.
+// AdviseRandom advises the kernel to read only the pages of a map that are used, and not 32 pages
+// around each.
 func AdviseRandom(data []byte) { _ = syscall.Madvise(data, syscall.MADV_RANDOM) }
 
-// AdviseSequential advises the kernel that data is read from start to end, if data is a map. The
-// returned function takes that back.
+// AdviseSequential advises the kernel that data, if it is a map, is read from start to end, until
+// end is called.
 func AdviseSequential(data []byte, isMap bool) (end func()) {
 	if !isMap {
 		return func() {}

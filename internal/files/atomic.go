@@ -12,22 +12,11 @@ import (
 	"runtime"
 )
 
-// Write replaces the file at path, or creates it. write writes the content. Once Write has returned
-// nil, the content is on disk, except on Windows, Plan 9 and WebAssembly, where directories cannot
-// be synced.
+// Write replaces or creates the file at path with what write writes. bloom.Filter's SaveFile
+// describes what it promises: durability, temporary files, permissions, owners and links.
 //
-// The content goes to a new file in the same directory, named .NAME.bloom-tmp-*. Write syncs and
-// renames that file, and removes it if something fails. If the process is killed, the file stays
-// until the next Write to path removes it.
-//
-// If there is no file at path, the new file has the permissions that os.Create gives. If there is
-// one, the new file gets its permissions, and also its owner and group if the system permits that.
-// Until then, only the owner of the new file may read it. If the new file cannot keep the group,
-// its group gets the permissions that others have.
-//
-// Write replaces a symbolic link itself. The new file has the permissions and the owner of the file
-// that the link leads to. Write refuses to replace anything else that is not a regular file. It
-// also refuses if it may not read the directory, because it must open the directory to sync it.
+// If the new file cannot keep the old one's group, its group gets the permissions that others have.
+// Write must open the directory to sync it, and refuses if it may not.
 func Write(path string, write func(io.Writer) error) (err error) {
 	old, err := regular(path)
 	if err != nil {
@@ -62,8 +51,8 @@ func Write(path string, write func(io.Writer) error) (err error) {
 	if err := file.Sync(); err != nil {
 		return err
 	}
-	// Windows does not rename an open file. On other systems the file stays open until it has its
-	// name, because its lock shows other processes that it is in use.
+	// Windows does not rename an open file. Elsewhere the file stays open until it has its name,
+	// because its lock shows other processes that it is in use.
 	if runtime.GOOS == "windows" {
 		if err := file.Close(); err != nil {
 			return err
@@ -80,8 +69,8 @@ func Write(path string, write func(io.Writer) error) (err error) {
 	return dir.sync()
 }
 
-// regular returns the regular file at path, or the regular file that a symbolic link at path leads
-// to. If there is no such file, it returns nil.
+// regular returns the regular file at path, or at the end of a symbolic link there, or nil if there
+// is none.
 func regular(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
@@ -105,8 +94,8 @@ func regular(path string) (fs.FileInfo, error) {
 // prefix returns the common start of the paths of all temporary files for path.
 func prefix(path string) string { return beside(path, "bloom-tmp-") }
 
-// create creates and claims a temporary file. old is the file to replace, or nil. If there is an
-// old file, only the owner may read the new one, because the old one may be private.
+// create creates and claims a temporary file. old is the file to replace, or nil. If there is one,
+// only the owner may read the new file, because the old one may be private.
 func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {
@@ -124,12 +113,12 @@ func create(prefix string, old fs.FileInfo) (*os.File, error) {
 	}
 }
 
-// temporary returns the path of temporary file number i. Because the files have numbers, clean
-// finds dead ones without a list of the directory, which may be large.
+// temporary returns the path of temporary file number i. Numbers let clean find dead files without
+// a list of the directory, which may be large.
 func temporary(prefix string, i int) string { return fmt.Sprintf("%s%d", prefix, i) }
 
 // cleaned is the number of temporary files that clean looks for. There are more only while more
-// Writes to one path run at once.
+// Writes to one path run concurrently.
 const cleaned = 16
 
 // directory is an open directory. Its file is nil on systems that cannot sync directories.
@@ -150,7 +139,8 @@ func (d directory) close() {
 	}
 }
 
-// SyncDir returns once the name of the file at path is on disk, where Write does so, too.
+// SyncDir returns once the name of the file at path is on disk, on the systems on which Write does
+// so.
 func SyncDir(path string) error {
 	dir, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -168,8 +158,8 @@ func (d directory) sync() error {
 	return ignoreUnsupported(d.file.Sync())
 }
 
-// clean removes temporary files that dead processes left. Nothing depends on that, so clean returns
-// no error.
+// clean removes temporary files that dead processes left. It returns no error, because nothing
+// depends on that.
 func clean(prefix string) {
 	for i := range cleaned {
 		path := temporary(prefix, i)

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flock locks file until it is closed. If another open file has the lock, flock waits, or returns
-// errBusy. On a file system without locks, its error wraps errors.ErrUnsupported.
+// flock locks file until it is closed. If another open file has the lock, flock waits for it if
+// wait is true, and otherwise returns errBusy. On a file system without locks, its error wraps
+// errors.ErrUnsupported.
 func flock(file *os.File, wait bool) error {
 	how := unix.LOCK_EX
 	if !wait {
@@ -32,14 +33,14 @@ func flock(file *os.File, wait bool) error {
 	}
 }
 
-// OpenThere is os.OpenFile, but does not follow a link at path, and does not wait for the other end of
-// a pipe. Where another user may write, the file that was looked at may be another one by now.
+// OpenThere is os.OpenFile, but does not follow a link at path, and does not wait for the other end
+// of a pipe: where another user may write, the file that was looked at may be another one by now.
 func OpenThere(path string, flag int, perm os.FileMode) (*os.File, error) {
 	return os.OpenFile(path, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK, perm)
 }
 
-// claim locks file until file is closed, and reports whether file is still at its path. removeDead
-// of another process may have removed it before. If files cannot be locked, claim returns true.
+// claim locks file until file is closed, and reports whether file is still at its path, where
+// removeDead of another process may have removed it. If files cannot be locked, claim returns true.
 func claim(file *os.File) bool {
 	return flock(file, true) != nil || isAt(file, file.Name())
 }
@@ -51,15 +52,15 @@ func removeDead(path string) {
 		return
 	}
 	defer file.Close()
-	// Another process may have removed the dead file and created its own since.
-	// Only the lock's holder removes the file.
+	// Another process may have removed the dead file and created its own since. Only the lock's
+	// holder removes the file.
 	if flock(file, false) == nil && isAt(file, path) {
 		os.Remove(path)
 	}
 }
 
-// ignoreUnsupported returns err, or nil if err says that a directory cannot be synced. Some network
-// file systems sync directories by themselves.
+// ignoreUnsupported returns err, or nil if err says that a directory cannot be synced, as on
+// network file systems that sync directories by themselves.
 func ignoreUnsupported(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return nil

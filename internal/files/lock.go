@@ -15,7 +15,7 @@ import (
 )
 
 // Saving replaces a file, so a lock of the file itself would be lost with it. The lock is on an
-// empty file beside it. Whoever has the lock removes that file before it releases the lock:
+// empty file beside it, which its holder removes before unlocking:
 //
 //	create  a new file, or open the one that is there
 //	lock    it
@@ -24,10 +24,10 @@ import (
 //	remove  the file
 //	unlock  it
 //
-// A process that opened the file and waits for its lock finds it gone at "look". A process that is
-// killed leaves the file, unlocked, and the next one locks and removes it. In a folder where other
-// users may write, the name may become a link at any moment. So links are not followed, and only
-// the handle of a file that this process created changes its permissions.
+// A process that waits for the lock finds the file gone at "look". A process that is killed leaves
+// the file, unlocked, for the next one to lock and remove. In a folder where other users may write,
+// the name may become a link at any moment. Therefore links are not followed, and permissions are
+// changed only through the handle of a file that this process created.
 
 // Lock is described in bloom.Lock.
 func Lock(ctx context.Context, path string) (unlock func() error, err error) {
@@ -59,15 +59,15 @@ func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 	}
 }
 
-// held has the files of all locks. Without it, the garbage collector would close the file of a lock
-// that nobody releases.
+// held has the files of all locks, which the garbage collector would otherwise close if nobody
+// releases the lock.
 var held sync.Map
 
 // LockName returns the path of the file that Lock locks for the file at path, which is no link.
 func LockName(path string) string { return beside(path, "bloom-lock") }
 
-// beside returns the path of a hidden file in the directory of path. Its name ends with suffix. The
-// name of a long path is cut, to leave room for the rest, and gets a checksum in place of the end.
+// beside returns the path of a hidden file in the directory of path. Its name ends with suffix. A
+// long name is cut, to leave room for the rest, and gets a checksum in place of its end.
 func beside(path, suffix string) string {
 	const longest = 200
 	dir, name := filepath.Split(path)
@@ -81,8 +81,8 @@ func beside(path, suffix string) string {
 	return filepath.Join(dir, "."+name+"."+suffix)
 }
 
-// Follow returns the path to which the symbolic links at path lead, or path if it is no link. There
-// may be no file at that path. So all names of a file have the same lock.
+// Follow returns the path to which the symbolic links at path lead, or path if it is no link, so
+// that all names of a file have the same lock. There may be no file at that path.
 func Follow(path string) (string, error) {
 	for range 40 {
 		to, err := os.Readlink(path)
@@ -101,8 +101,8 @@ func Follow(path string) (string, error) {
 	return "", fmt.Errorf("%s: too many symbolic links", path)
 }
 
-// tryLock opens and locks the file at name, and creates it if it is missing. It returns nil if
-// another process has the lock, or has just removed the file.
+// tryLock opens or creates the file at name, and locks it. It returns nil if another process has
+// the lock, or has just removed the file.
 func tryLock(name string) (*os.File, error) {
 	file, created, err := openLock(name)
 	if file == nil {
@@ -122,8 +122,8 @@ func tryLock(name string) (*os.File, error) {
 	return nil, err
 }
 
-// openLock opens the file at name, and creates it if it is missing. It refuses anything that is not
-// a regular file. It returns nil if another process has just removed the file.
+// openLock opens or creates the file at name. It refuses anything that is not a regular file. It
+// returns nil if another process has just removed the file.
 func openLock(name string) (file *os.File, created bool, err error) {
 	file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err == nil {
@@ -151,7 +151,7 @@ func openLock(name string) (file *os.File, created bool, err error) {
 func release(file *os.File, name string) error {
 	held.Delete(file)
 	if runtime.GOOS == "windows" {
-		// It removes no open file. So what is removed is not a file that another process has locked.
+		// It removes no open file, and thus no file that another process has locked.
 		err := file.Close()
 		os.Remove(name)
 		return err
@@ -164,8 +164,8 @@ func release(file *os.File, name string) error {
 }
 
 // mayPass reports whether an error of locking may be gone at the next try. Windows opens no file
-// that is being removed. On other systems another user may have created the file just now, and not
-// yet have permitted its use.
+// that is being removed. Elsewhere another user may have created the file just now, and not yet
+// have permitted its use.
 func mayPass(err error, name string) bool {
 	if runtime.GOOS == "windows" {
 		return !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrNotExist)
@@ -174,7 +174,7 @@ func mayPass(err error, name string) bool {
 	return errors.Is(err, fs.ErrPermission) && missing == nil
 }
 
-// isAt reports whether file is at path, and not at another one that a link there leads to.
+// isAt reports whether file itself, and no link to it, is at path.
 func isAt(file *os.File, path string) bool {
 	there, err := os.Lstat(path)
 	if err != nil {

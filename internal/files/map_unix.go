@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Map returns the first size bytes of file. size is positive. The bytes must not be written to. If
-// the system has maps, it reads the bytes on demand. They stay valid until Unmap, also after file
-// is closed.
+// Map returns the first size bytes of file; size is positive. The bytes must not be written to.
+// They stay valid until Unmap, even if file is closed. If the system has maps, it reads them on
+// demand.
 func Map(file *os.File, size int) ([]byte, error) {
 	return syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives file the owner and the group of old, as far as the system permits that. It
-// returns the permissions that file must get.
+// keepOwner gives file the owner and the group of old, as far as the system permits. It returns the
+// permissions that file must get.
 func keepOwner(file *os.File, old fs.FileInfo) fs.FileMode {
 	perm := old.Mode().Perm()
 	was, ok := old.Sys().(*syscall.Stat_t)

@@ -1,6 +1,5 @@
 // Package guava turns a number into the place of a bit, as Guava's BloomFilter does. Package digest
-// turns a key into the words that such numbers are made of, and package form has Guava's binary
-// form.
+// makes such numbers of keys, and package form has Guava's binary form.
 package guava
 
 import (
@@ -11,11 +10,11 @@ import (
 // Reciprocal returns the reciprocal of words, for Locate.
 func Reciprocal(words int) uint64 { return math.MaxUint64 / uint64(words) }
 
-// Locate returns the word, and the position in it, of bit
-// (x & math.MaxInt64) % (64 * words), without a division.
+// Locate returns the word, and the position in it, of bit (x & math.MaxInt64) % (64 * words),
+// without a division.
 //
 // The low 6 bits of x are the position. The other 57 bits are v, which is reduced modulo W = words.
-// The reciprocal r = floor((2^64-1)/W) is at least 2^64/W - 1, and v < 2^57. So v*r/2^64 is at most
+// The reciprocal r = floor((2^64-1)/W) is at least 2^64/W - 1, and v < 2^57, so v*r/2^64 is at most
 // v/W and more than v/W - 2^-7. Its floor is floor(v/W) or one less. One correction, which is
 // rarely needed, makes the remainder exact.
 func Locate(x, words, reciprocal uint64) (word, pos uint64) {

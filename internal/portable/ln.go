@@ -12,8 +12,8 @@ import (
 const precision = 192
 
 // Ln returns the natural logarithm of x correctly rounded to float64. math.Log can be wrong by an
-// ulp, in a direction that depends on the architecture. One ulp is enough to make a filter a word
-// longer or shorter than Guava's.
+// ulp, in a direction that depends on the architecture, which can make a filter a word longer or
+// shorter than Guava's.
 func Ln(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 1) {
 		return math.Log(x) // NaN or an infinity
@@ -34,8 +34,8 @@ func Ln(x float64) float64 {
 
 type logarithm struct{ x, ln float64 }
 
-// latest is the last logarithm that Ln computed. Programs make many filters for one rate, and Ln
-// takes far more time than the rest of making a small filter.
+// latest is the last logarithm that Ln computed. Programs make many filters for one rate, and Ln is
+// by far the slowest part of making a small one.
 var latest atomic.Pointer[logarithm]
 
 // bigAtanh2 returns 2 atanh(num/den) = ln((den+num)/(den-num)) for

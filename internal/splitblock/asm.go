@@ -6,11 +6,8 @@ package splitblock
 
 import "github.com/seed79a3ff49/bloom"
 
-// batch.go has the contract.
-//
-// A call enters assembly first, and assembly jumps to Go if it must. In hash/crc32, Go decides
-// first. Here that would make two calls out of one, because Go calls assembly through a stub. A
-// look-up in a small filter takes only a few times as long as a call.
+// batch.go has the contract. A call enters assembly first, which jumps to Go if it must; see the
+// root's asm_amd64.go.
 const assembly, plainLoads = true, true
 
 //go:noescape
@@ -22,12 +19,12 @@ func containsHash(b *Blocks, h bloom.Hash) bool
 func addHashPortable(b *Blocks, h bloom.Hash) bool      { return b.add(h, None) }
 func containsHashPortable(b *Blocks, h bloom.Hash) bool { return b.contains(h, None) }
 
-// fetchAhead is the number of digests between the fetch of a block and its use. The cache misses of
-// that many digests overlap.
+// fetchAhead is the number of digests between the fetch of a block and its use, whose cache misses
+// overlap.
 const fetchAhead = 128
 
-// many adds a batch or looks it up, in chunks. If b has many blocks, it fetches them ahead of their
-// use.
+// many adds a batch or looks it up, in chunks. It fetches the blocks ahead of their use if there
+// are many.
 func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
 	fetch := len(b.blocks) >= fetchBlocks && len(hs) > 0
 	if fetch {
@@ -43,8 +40,8 @@ func (b *Blocks) many(add bool, others Others, dst []bool, hs []bloom.Hash) {
 	}
 }
 
-// chunk is not inlined: a call of such a Go function can be interrupted, and a loop with
-// nothing but assembly in it cannot.
+// chunk is not inlined: a call of such a Go function can be interrupted, and a loop with nothing
+// but assembly in it cannot.
 //
 //go:noinline
 func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, count, further int) {
@@ -65,14 +62,13 @@ func (b *Blocks) chunk(add bool, others Others, dst []bool, hs []bloom.Hash, cou
 //go:noescape
 func prefetchBlocks(b *Blocks, hs *bloom.Hash, count int)
 
-// addBlocks adds digests, and sets an element of dst for each: whether it changed b. It also
-// fetches the blocks of later digests. further is the number of these, and the first one is
-// fetchAhead digests after hs.
+// addBlocks adds digests, and sets each element of dst to whether its digest changed b. It also
+// fetches the blocks of further later digests, of which the first is fetchAhead digests after hs.
 //
 //go:noescape
 func addBlocks(b *Blocks, hs *bloom.Hash, count, further int, dst *bool)
 
-// containBlocks looks digests up, and sets an element of dst for each: whether b contains it. It
+// containBlocks looks digests up, and sets each element of dst to whether b contains its digest. It
 // fetches blocks as addBlocks does.
 //
 //go:noescape

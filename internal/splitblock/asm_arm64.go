@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Every arm64 processor has the vectors that assembly needs. These vectors have no product of
-// 64-bit lanes, so keys are hashed in Go.
+// Every arm64 processor has the vectors that assembly needs. These have no product of 64-bit lanes,
+// so keys are hashed in Go.
 const accelerated = true
 
 // syncAddBlocks is addBlocks while other goroutines write.

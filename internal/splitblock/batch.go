@@ -5,7 +5,7 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// This is the contract of assembly. Builds without assembly have asm_portable.go instead.
+// This is the contract of assembly. Builds without it have asm_portable.go instead.
 //
 //	accelerated               whether this processor has what assembly needs
 //	addHash, containsHash     do what add and contains do, for all Blocks
@@ -15,17 +15,17 @@ import (
 //
 // Assembly loads and stores whole blocks, also while other goroutines read or write. That works
 // because amd64 and arm64 processors do so in pieces of at least 8 bytes at multiples of 8. Race
-// detectors and sanitizers do not see these accesses. Builds with such a tool have no assembly.
+// detectors and sanitizers do not see these accesses, so builds with such a tool have no assembly.
 
 const (
 	// chunk is the number of digests that one call of assembly does. Assembly cannot be
-	// interrupted, so a garbage collection waits for the end of a chunk. Each block of a chunk may
+	// interrupted, so a garbage collection waits for the end of a chunk, each of whose blocks may
 	// lie on a page that the system has yet to make. In Go the blocks of a chunk are touched before
-	// they are used, and they stay in the cache until then.
+	// they are used, and stay in the cache until then.
 	chunk = 64
 
-	// fetchBlocks is the least number of blocks that are touched, or fetched, ahead of their
-	// use. Fewer blocks fit into a cache that is near enough.
+	// fetchBlocks is the least number of blocks that are touched, or fetched, ahead of their use.
+	// Fewer blocks fit into a cache that is near enough.
 	fetchBlocks = 1 << 20 / Bytes
 )
 
@@ -53,9 +53,8 @@ func (b *Blocks) AddBatch(others Others, added []bool, hs []bloom.Hash) {
 	}
 }
 
-// ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs.
-//
-// It looks at a line of a key only if b has all lines before it. Of most absent keys, b has no line.
+// ContainsBatch sets found[i] to what Contains of hs[i] returns. found is as long as hs. It looks
+// at a line of a key only if b has all lines before it: of most absent keys, b has no line.
 func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	if b.fast > 0 {
 		b.many(false, others, found, hs)
@@ -79,10 +78,9 @@ func (b *Blocks) ContainsBatch(others Others, found []bool, hs []bloom.Hash) {
 	}
 }
 
-// touch reads a word of the block of line l of each digest. If found is not nil, touch skips
-// digests that are not found. Nothing waits for the reads, so their cache misses overlap. Cache
-// misses would overlap less in a loop with more arithmetic. If touch were inlined, the compiler
-// would remove the reads, because their sum is not used.
+// touch reads a word of the block of line l of each digest, or of each found digest if found is not
+// nil. Nothing waits for the reads, so their cache misses overlap, more than in a loop with more
+// arithmetic. Inlined, the reads would be removed by the compiler, because their sum is not used.
 //
 //go:noinline
 func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum uint64) {
@@ -100,8 +98,8 @@ func (b *Blocks) touch(found []bool, hs []bloom.Hash, l int, others Others) (sum
 	return sum
 }
 
-// addOneLine is AddBatch for Blocks with one line. This loop has nothing else in it, and takes
-// three quarters of the time.
+// addOneLine is AddBatch for Blocks with one line. A loop with nothing else in it needs three
+// quarters of the time.
 //
 //go:noinline
 func addOneLine(blocks [][each]uint64, added []bool, hs []bloom.Hash) {

@@ -1,5 +1,4 @@
-// Package splitblock has the arrays of blocks that packages blocked and growing are made of. It
-// adds keys and looks them up, one by one and in batches, counts, encodes and decodes.
+// Package splitblock has the arrays of blocks that packages blocked and growing are made of.
 package splitblock
 
 import (
@@ -13,8 +12,8 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/bitwords"
 )
 
-// Blocks are blocks of 32 bytes, eight words of 32 bits. Each of a key's lines picks a block,
-// and sets one bit in each of its words. Zero Blocks contain nothing. Adding to them panics.
+// Blocks are blocks of 32 bytes, eight words of 32 bits. Each of a key's lines picks a block, and
+// sets one bit in each of its words. Zero Blocks contain nothing; adding to them panics.
 //
 // During a call that writes, no other goroutine uses the Blocks, and during one that reads, none
 // writes. Batches have a parameter for more, and single calls other names:
@@ -51,7 +50,7 @@ const (
 
 	// MaxLines is the largest number of lines of a key.
 	MaxLines = 4
-	// Max is the largest number of blocks. They have a tebibyte, as the largest frame.
+	// Max is the largest number of blocks: a tebibyte, as in the largest frame.
 	Max = min(1<<35, math.MaxInt/Bytes)
 	// Narrow is the largest number of blocks for which half of a value picks evenly enough.
 	Narrow = 1 << 30
@@ -71,11 +70,11 @@ func Of(words []uint64, lines int) Blocks {
 	return b
 }
 
-// Clone returns a copy of b. Other goroutines may write to b at the same time.
+// Clone returns a copy of b, to which other goroutines may write meanwhile.
 func (b *Blocks) Clone() Blocks { return Of(bitwords.Clone(b.Words), b.Lines) }
 
-// First returns b with only the first line of each key. It contains all keys that b contains, and
-// few others. A batch of look-ups in it reads one line of each key; in b it reads all lines.
+// First returns b with only the first line of each key. It contains all keys of b, and few others.
+// A batch of look-ups reads one line of each key in it, and all lines in b.
 func (b *Blocks) First() Blocks { return Of(b.Words, min(b.Lines, 1)) }
 
 // Add adds a key and reports whether that changed b.
@@ -86,8 +85,8 @@ func (b *Blocks) Add(h bloom.Hash) bool {
 	return b.add(h, None)
 }
 
-// AddBesideReaders is Add while other goroutines look keys up. It needs no locked writes, which take
-// most of the time of AddShared.
+// AddBesideReaders is Add while other goroutines look keys up. It needs no locked writes, the
+// expensive part of AddShared.
 func (b *Blocks) AddBesideReaders(h bloom.Hash) bool {
 	if assembly {
 		return addHash(b, h)
@@ -126,7 +125,7 @@ const (
 	Writers
 )
 
-// load returns a word. It uses a plain load on processors on which an atomic load is one.
+// load returns a word, by a plain load where an atomic one is the same.
 func load(word *uint64, others Others) uint64 {
 	if others == None || plainLoads {
 		return *word
@@ -143,9 +142,9 @@ func or(word *uint64, old, bits uint64) {
 }
 
 // masks returns the bits of a line in the words of its block. In each lane of 32 bits, the low half
-// of the line's value is multiplied by the lane's salt, and the top five bits of the product pick
-// the bit. The salts are those of the Parquet format. The four words are written out so that the
-// compiler inlines the function and loads no table.
+// of the line's value is multiplied by the lane's salt, which is that of the Parquet format, and
+// the top five bits of the product pick the bit. The words are written out so that the compiler
+// inlines the function and loads no table.
 func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	x := uint32(value)
 	m0 = 1<<(x*0x47b6137b>>27) | 1<<(x*0x44974d91>>27|32)
@@ -155,13 +154,11 @@ func masks(value uint64) (m0, m1, m2, m3 uint64) {
 	return m0, m1, m2, m3
 }
 
-// lineStep gives the empty key different lines, although its digest is 0, 0: line i has i steps.
-// The step is 2^64 divided by the golden ratio, so the lines lie far from each other if there are 5
-// blocks or more.
+// lineStep gives the empty key, whose digest is 0, 0, different lines: line i has i steps. The step
+// is 2^64 divided by the golden ratio, so the lines lie far from each other in 5 blocks or more.
 const lineStep = 0x9e3779b97f4a7c15
 
-// line returns the value of one of a key's lines. The high half picks the line's block, the low
-// half its bits. Line 0 is the line of the Parquet format.
+// line returns the value of one of a key's lines. Line 0 is the line of the Parquet format.
 func line(h1, h2 uint64, i int) uint64 {
 	h2 += lineStep * uint64(i)
 	switch i {
@@ -176,14 +173,13 @@ func line(h1, h2 uint64, i int) uint64 {
 	}
 }
 
-// narrow returns the number of a line's block if there are at most Narrow blocks. The high half of
-// the line's value is a fraction of 2^32. The number of the block is that fraction of the number of
-// blocks.
+// narrow returns the number of a line's block if there are at most Narrow blocks: the high half of
+// the line's value, as a fraction of 2^32, of the number of blocks.
 func narrow(value uint64, blocks int) int { return int(value >> 32 * uint64(blocks) >> 32) }
 
 // Block returns the number of the block of a key's line. For more than Narrow blocks, half a value
-// is too coarse. There the fraction is one of 2^64: the high half of the value, followed by the
-// high half of the value of line i^1.
+// is too coarse; there it is a fraction of 2^64, of which the low half is the high half of the
+// value of line i^1.
 func Block(h bloom.Hash, i, blocks int) int {
 	h1, h2 := h.Words()
 	if blocks <= Narrow {
@@ -193,8 +189,7 @@ func Block(h bloom.Hash, i, blocks int) int {
 	return int(high)
 }
 
-// HasLine reports whether block has all bits of a key's line. block has the bytes of the binary
-// form.
+// HasLine reports whether block, bytes of the binary form, has all bits of a key's line.
 func HasLine(block []byte, h bloom.Hash, i int) bool {
 	h1, h2 := h.Words()
 	m0, m1, m2, m3 := masks(line(h1, h2, i))
@@ -246,7 +241,7 @@ func (b *Blocks) add(h bloom.Hash, others Others) bool {
 	}
 }
 
-// contains implements Contains in Go. Of most absent keys, b has no line.
+// contains implements Contains in Go.
 func (b *Blocks) contains(h bloom.Hash, others Others) bool {
 	if b.Lines == 0 {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/seed79a3ff49/bloom"
 )
 
-// Stats returns the figures of b, which blocked.Filter explains. size is the length of the binary
-// form in bytes. Other goroutines may write to b at the same time.
+// Stats returns the figures of b, which blocked.Filter explains, while other goroutines may write
+// to b. size is the length of the binary form in bytes.
 func (b *Blocks) Stats(size int64) bloom.Stats {
 	var c Census
 	c.Add(b.Words)
@@ -22,7 +22,7 @@ type Census struct {
 	products float64          // each block adds the product of the ones in its eight lanes
 }
 
-// Add adds blocks. Other goroutines may write to words atomically at the same time.
+// Add adds blocks, to whose words other goroutines may write atomically meanwhile.
 func (c *Census) Add(words []uint64) {
 	for i := 0; i < len(words); i += each {
 		ones, product := 0, 1.0

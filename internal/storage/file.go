@@ -1,6 +1,5 @@
-// Package storage reads and writes binary forms in files, and reads them behind an io.ReaderAt. It
-// replaces a file as a whole, maps it, or reads it to the last byte. From an io.ReaderAt it
-// requests the few bytes that it needs.
+// Package storage saves, loads and maps files of binary forms, and reads the few bytes that a
+// look-up needs from an io.ReaderAt.
 package storage
 
 import (
@@ -16,8 +15,7 @@ import (
 )
 
 // SaveFile writes the file at path by from.WriteTo, atomically and durably; see files.Write. from
-// is of kind k. size is the length of its binary form. If size is 0, from is a zero value, which
-// cannot be saved.
+// is of kind k, and its binary form has size bytes: 0 for a zero value, which cannot be saved.
 func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
 	if size == 0 {
 		return form.NoForm(k.Package)
@@ -32,8 +30,8 @@ func SaveFile(k *form.Kind, path string, size int64, from io.WriterTo) error {
 	return nil
 }
 
-// LoadFile reads the file at path, to the last byte, by f.ReadFrom. f is new, and LoadFile returns
-// it. ReadFrom allocates all memory at once, after it has compared the header with the file's
+// LoadFile reads the file at path, to the last byte, by ReadFrom of f, a new value, which it
+// returns. ReadFrom allocates all memory together, after it has compared the header with the file's
 // length.
 func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	return Load(k.Package, path, func(r *form.FileReader) (F, error) {
@@ -45,8 +43,7 @@ func LoadFile[F io.ReaderFrom](k *form.Kind, path string, f F) (F, error) {
 	})
 }
 
-// Load opens the file at path and returns the result of read. Errors are of package pkg and name
-// path.
+// Load returns the result of read for the file at path. Errors are of package pkg and name path.
 func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none F, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
@@ -61,8 +58,8 @@ func Load[F any](pkg, path string, read func(*form.FileReader) (F, error)) (none
 }
 
 // Missing reports whether there is no file at path, and SaveFile can write one later. err is the
-// error of loading path. Missing returns false if path is empty, if its directory is missing, or if
-// path is a link to nothing: these are mistakes.
+// error of loading path. An empty path, a missing directory, and a link to nothing are mistakes:
+// for these Missing returns false.
 func Missing(path string, err error) bool {
 	if path == "" || !errors.Is(err, fs.ErrNotExist) {
 		return false
@@ -72,8 +69,8 @@ func Missing(path string, err error) bool {
 	return errors.Is(link, fs.ErrNotExist) && err == nil && dir.IsDir()
 }
 
-// LoadOr loads the file at path by load, and returns the result unless fits returns an error for
-// it. If the file is Missing, LoadOr returns the result of create.
+// LoadOr returns the result of load for path, unless fits returns an error for it. If the file is
+// Missing, it returns the result of create.
 func LoadOr[F any](
 	path string, load func(path string) (*F, error), create func() (*F, error), fits func(*F) error,
 ) (*F, error) {
@@ -91,7 +88,7 @@ func LoadOr[F any](
 }
 
 // OpenRegular opens the file at path and returns its size. It refuses anything but a regular file,
-// because to open a pipe would wait for a writer.
+// because opening a pipe would wait for a writer.
 func OpenRegular(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -16,20 +16,19 @@ const (
 	maxRange = 256 << 10
 )
 
-// piece is the range of bytes that one step of a key needs. at is its offset.
+// piece is the range of bytes, from offset at, that one step of a key needs.
 type piece struct {
 	at        int64
 	key, step int
 }
 
-// Ranges looks keys up in the bytes of r. A key has several steps. Each step needs size bytes of r,
-// from the offset at(key, step) on, and passes them to has. A key is found if has returns true for
-// all of its steps. Calls of has do not overlap. Errors are of package pkg.
+// Ranges looks keys up in the bytes of r. Each of a key's steps passes size bytes of r, from the
+// offset at(key, step) on, to has. A key is found if has returns true for all its steps. Calls of
+// has do not overlap. Errors are of package pkg.
 //
-// Ranges does 1 step of each key, then 2, then 4 and so on. If a step fails, it does no more steps
-// of that key. It sorts the ranges of all keys, and joins ranges that are near each other to one
-// request. On error it sets all of found to true, because a key that could not be looked up may be
-// there.
+// Ranges does 1 step of each key, then 2, then 4 and so on, until one fails. It sorts the ranges of
+// all keys, and joins those near each other to one request. On error it sets all of found to true,
+// because a key that could not be looked up may be there.
 func Ranges(
 	pkg string, r io.ReaderAt, found []bool, steps int, size int64,
 	at func(key, step int) int64, has func(key, step int, data []byte) bool,
@@ -88,7 +87,7 @@ func SetAll(found []bool) {
 	}
 }
 
-// near returns how many of pieces one request reads, from the first one on. pieces are sorted.
+// near returns how many of pieces, which are sorted, the next request reads.
 func near(pieces []piece, size int64) int {
 	n := 1
 	for n < len(pieces) {

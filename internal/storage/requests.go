@@ -2,10 +2,10 @@ package storage
 
 import "sync"
 
-// MaxRequests is the largest number of requests of one look-up that run at the same time.
+// MaxRequests is the largest number of concurrent requests of one look-up.
 const MaxRequests = 64
 
-// Requests runs requests at the same time, up to MaxRequests, until one of them fails.
+// Requests runs up to MaxRequests requests concurrently, until one of them fails.
 type Requests struct {
 	tokens  chan struct{} // has one token for each request that runs
 	running sync.WaitGroup
@@ -18,7 +18,7 @@ func NewRequests() *Requests {
 	return &Requests{tokens: make(chan struct{}, MaxRequests)}
 }
 
-// Go runs do as soon as fewer than MaxRequests run, and returns true when do has begun. Once a
+// Go runs do as soon as fewer than MaxRequests run, and returns true once it has started. After a
 // request has failed, Go runs nothing and returns false.
 func (r *Requests) Go(do func() error) bool {
 	r.tokens <- struct{}{}
@@ -51,7 +51,7 @@ func (r *Requests) fail(err error) {
 	}
 }
 
-// Wait waits until no request runs. It returns the first error.
+// Wait waits until no request runs, and returns the first error.
 func (r *Requests) Wait() error {
 	r.running.Wait()
 	return r.err()

@@ -8,16 +8,16 @@ import (
 	"github.com/seed79a3ff49/bloom/internal/form"
 )
 
-// Bytes are the bytes in which a View looks keys up. They belong to the View's user, or are the map
-// of a file. A View that is zero or closed has the zero Bytes.
+// Bytes are the bytes in which a View looks keys up: its user's, or the map of a file. A View that
+// is zero or closed has the zero Bytes.
 type Bytes struct {
 	Data   []byte
 	mapped bool // Close releases Data
 }
 
-// OpenView maps the file at path; see files.Map. It returns the View that open makes of the map.
-// Errors are of package pkg and name path. The map is aligned for words. The head of a frame has a
-// multiple of 8 bytes, so the words of a frame are aligned, too.
+// OpenView returns the View that open makes of a map of the file at path; see files.Map. Errors are
+// of package pkg and name path. The map is aligned for words, and so are the words of a frame,
+// because its head has a multiple of 8 bytes.
 func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err error) {
 	file, size, err := OpenRegular(path)
 	if err != nil {
@@ -42,8 +42,8 @@ func OpenView[V any](pkg, path string, open func(Bytes) (V, error)) (none V, err
 	return view, nil
 }
 
-// Check panics if b is zero, because nothing can be said about any key then. The message begins
-// with pkg.
+// Check panics, with a message that begins with pkg, if b is zero, because nothing can be said
+// about any key then.
 func (b *Bytes) Check(pkg string) {
 	if b.Data == nil {
 		panicZero(pkg)
@@ -59,7 +59,7 @@ func (b *Bytes) Random() {
 	}
 }
 
-// Sequential advises the kernel that all bytes are read in order. done takes that back.
+// Sequential advises the kernel that all bytes are read in order, until done is called.
 func (b *Bytes) Sequential() (done func()) { return files.AdviseSequential(b.Data, b.mapped) }
 
 // Close releases the map, if there is one. The View must not use b afterwards. Errors are of
